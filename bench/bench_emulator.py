@@ -16,21 +16,22 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from pytest_benchmark.fixture import BenchmarkFixture
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "oracle"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "emu"))
 
-from conftest import assemble_object
+from machine_code import assemble_object
 
-from pyaco.emu import Device
+from pyaco.emu import Device, Report
 
 pytestmark = pytest.mark.benchmark(timer=time.process_time)
 ROOT = Path(__file__).resolve().parents[1]
@@ -252,7 +253,7 @@ class Prepared:
         self.arguments = self.device.buffer(words) if len(words) else self.device.zeros(8)
         self.code = self.kernel.code
 
-    def run(self):
+    def run(self) -> Report:
         """Dispatch once."""
         address = self.arguments.address
         return self.device.run(
@@ -261,7 +262,7 @@ class Prepared:
         )  # fmt: skip
 
 
-def best(run, repetitions: int = 7, clock=time.process_time) -> float:
+def best(run: Callable[[], object], repetitions: int = 7, clock: Callable[[], float] = time.process_time) -> float:
     """Return the least time of several runs, after one to warm up."""
     run()
     times = []
@@ -273,7 +274,7 @@ def best(run, repetitions: int = 7, clock=time.process_time) -> float:
 
 
 @cache
-def tinygrad_times() -> dict[str, dict]:
+def tinygrad_times() -> dict[str, dict[str, Any]]:
     """Return what tinygrad's emulator takes for each kernel, from a few of its workgroups; empty where it is not there."""
     cases = [
         {
@@ -290,7 +291,7 @@ def tinygrad_times() -> dict[str, dict]:
     if worker.returncode:
         print(worker.stderr.decode()[-300:], file=sys.stderr)
         return {}
-    found: dict[str, dict] = pickle.loads(worker.stdout)
+    found: dict[str, dict[str, Any]] = pickle.loads(worker.stdout)
     for name, times in found.items():
         times["best"] *= np.prod(KERNELS[name].groups) / np.prod(few(KERNELS[name].groups))
     return found
@@ -325,31 +326,33 @@ def lavapipe_time(name: str) -> float | None:
 # ----------------------------------------------------------------------------------------------------------------- tests
 @pytest.mark.parametrize("engine", ["reference", "fast"])
 @pytest.mark.parametrize("name", list(KERNELS))
-def test_kernel(benchmark, name, engine):
+def test_kernel(benchmark: BenchmarkFixture, name: str, engine: str) -> None:
     """Wave instructions per second of CPU time on one thread."""
     if engine == "reference" and name == "matmul_tiled":
         pytest.skip("takes seconds and says what the others say")
     prepared = Prepared(name, engine)
     report = prepared.run()
     benchmark.pedantic(prepared.run, rounds=3 if engine == "reference" else 7)
+    assert benchmark.stats is not None
     seconds = benchmark.stats.stats.min
     benchmark.extra_info["wave_instructions_per_second"] = report.instructions / seconds
     benchmark.extra_info["lane_instructions_per_second"] = sum(report.lane_units.values()) / seconds
 
 
 @pytest.mark.parametrize("name", list(MIXES))
-def test_mix(benchmark, name):
+def test_mix(benchmark: BenchmarkFixture, name: str) -> None:
     """Halves, doubles, lanes of others and atomics have steps of their own."""
     prepared, slow = Prepared(name), Prepared(name, "reference")
     report = prepared.run()
     benchmark.pedantic(prepared.run, rounds=7)
+    assert benchmark.stats is not None
     seconds = benchmark.stats.stats.min
     benchmark.extra_info["wave_instructions_per_second"] = report.instructions / seconds
     assert best(slow.run, 2) > 1.5 * seconds
 
 
 @pytest.mark.parametrize("name", ["matmul", "matmul_tiled"])
-def test_result(name):
+def test_result(name: str) -> None:
     """The product is right."""
     prepared = Prepared(name)
     prepared.run()
@@ -358,7 +361,7 @@ def test_result(name):
 
 
 @pytest.mark.parametrize("name", list(FASTER))
-def test_against_tinygrad(name):
+def test_against_tinygrad(name: str) -> None:
     """Many times faster than tinygrad's emulator on the same words, with the same result."""
     if name not in tinygrad_times():
         pytest.skip("tinygrad's emulator is not there")
@@ -369,7 +372,7 @@ def test_against_tinygrad(name):
 
 
 @pytest.mark.parametrize("name", list(SLOWER))
-def test_against_lavapipe(name):
+def test_against_lavapipe(name: str) -> None:
     """Not many times slower than a compiler for the host."""
     seconds = lavapipe_time(name)
     if seconds is None:
@@ -397,7 +400,7 @@ class TwoThreads(NamedTuple):
     stolen: float
 
 
-def least_times(runs: Sequence) -> list[float]:
+def least_times(runs: Sequence[Callable[[], object]]) -> list[float]:
     """Return the least time of each, which short turns find where a machine is shared and slower for seconds.
 
     There are turns until none has become shorter by a hundredth for `TURNS` of them, ten times as many at most.
@@ -432,21 +435,21 @@ def two_threads(name: str) -> TwoThreads:
 
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one processor")
 @pytest.mark.parametrize("name", list(KERNELS))
-def test_two_cores(name):
+def test_two_cores(name: str) -> None:
     """Two threads take little more than half of one's time."""
     found = two_threads(name)
     print(f"{name}: two threads {found.threads:.2f} times one, two devices {found.devices:.2f}; {found.stolen:.1%} of the time stolen")
     assert found.threads >= 1.8
 
 
-def small_dispatch():
+def small_dispatch() -> Callable[[], Report]:
     """Return a dispatch of one workgroup, whose eight waves end at once."""
     device = Device(TARGET, "fast", 1)
     code = assemble_object("s_endpgm\n", TARGET)
     return lambda: device.run(code, (1, 1, 1), (256, 1, 1))
 
 
-def test_small_dispatch(benchmark):
+def test_small_dispatch(benchmark: BenchmarkFixture) -> None:
     """What a dispatch costs beside its instructions, the same code again and again."""
     benchmark.pedantic(small_dispatch(), rounds=50, iterations=20, warmup_rounds=1)
 
@@ -465,7 +468,7 @@ def _address(prepared: Prepared) -> tuple[int, int]:
     return prepared.arguments.address & 0xFFFFFFFF, prepared.arguments.address >> 32
 
 
-def test_first_result():
+def test_first_result() -> None:
     assert first_result() <= 0.05
 
 

@@ -15,8 +15,10 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pytest_benchmark.fixture import BenchmarkFixture
 
 from pyaco import isa
 
@@ -142,9 +144,10 @@ def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 @pytest.mark.benchmark(timer=cpu_seconds)
 @pytest.mark.parametrize("who", ["llvm_process", "process", "in_process"])
 @pytest.mark.parametrize("task", ["assemble", "disassemble"])
-def test_speed(benchmark, program: Program, task: str, who: str) -> None:  # type: ignore[no-untyped-def]
+def test_speed(benchmark: BenchmarkFixture, program: Program, task: str, who: str) -> None:
     run = program.runs()[task, who]
     benchmark.pedantic(run, rounds=ROUNDS, iterations=1, warmup_rounds=1)
+    assert benchmark.stats is not None
     benchmark.extra_info["instructions_per_second"] = round(program.count / benchmark.stats.stats.min)
 
 
@@ -174,13 +177,16 @@ def test_ratios(program: Program) -> None:
 @pytest.mark.benchmark(timer=cpu_seconds)
 @pytest.mark.parametrize("form", ["columns", "objects"])
 @pytest.mark.parametrize("way", ["to", "from"])
-def test_without_text(benchmark, program: Program, form: str, way: str) -> None:  # type: ignore[no-untyped-def]
+def test_without_text(benchmark: BenchmarkFixture, program: Program, form: str, way: str) -> None:
     """Columns and objects made of machine code, and machine code of these."""
-    read, write = (isa.decode, isa.encode) if form == "columns" else (isa.instructions, isa.assemble)
+    doors: dict[str, tuple[Callable[[bytes, str], Any], Callable[[Any, str], bytes]]] = {
+        "columns": (isa.decode, isa.encode), "objects": (isa.instructions, isa.assemble)}  # fmt: skip
+    read, write = doors[form]
     made = read(program.code, program.target)
     assert write(made, program.target) == program.code
     run = (lambda: read(program.code, program.target)) if way == "to" else (lambda: write(made, program.target))
     benchmark.pedantic(run, rounds=ROUNDS, iterations=1, warmup_rounds=0)
+    assert benchmark.stats is not None
     benchmark.extra_info["instructions_per_second"] = round(program.count / benchmark.stats.stats.min)
     print(f"{program.target}: {way} {form}, {program.count / benchmark.stats.stats.min:,.0f} instructions a second")
 

@@ -39,8 +39,8 @@ def shares(target: str, wave: int, draws: int) -> dict[str, dict[int, list[bool]
     streams = Streams(target, wave, 1)
     laid, _ = streams.instructions(draws)
     code = laid.tobytes()
-    records = isa.decode(code, target)
-    records = {int(record["offset"]): record for record in records[records["offset"] % (4 * SLOT) == 0]}
+    decoded = isa.decode(code, target)
+    records = {int(record["offset"]): record for record in decoded[decoded["offset"] % (4 * SLOT) == 0]}
     space = AddressSpace()
     address = space.map(np.frombuffer(bytearray(code), np.uint8))
     found: dict[str, dict[int, list[bool]]] = defaultdict(lambda: defaultdict(list))

@@ -6,13 +6,16 @@ Needs a checkout of tinygrad on the path (its ``test`` folder has the emulator),
 from __future__ import annotations
 
 import ctypes
+import importlib
 import mmap
 import pickle
 import sys
 import time
 
 import numpy as np
-from test.mockgpu.amd.emu import run_asm
+
+# Of a checkout on the path, which mypy does not know.
+run_asm = importlib.import_module("test.mockgpu.amd.emu").run_asm
 
 
 def executable(code: bytes) -> tuple[mmap.mmap, int]:

@@ -16,6 +16,8 @@ import numpy as np
 
 import pyaco
 from pyaco import aco, nir
+from pyaco._core.ir.program import Program
+from pyaco._core.ir.shader import Shader
 from pyaco.isa import opcodes
 
 TWO = 0x40000000
@@ -23,7 +25,7 @@ CONSTANT = 2  # operand_constant of the data sheet
 ALU = 1  # nir_alu of the data sheet
 
 
-def count_arithmetic(shader) -> bool:
+def count_arithmetic(shader: Shader) -> bool:
     """A pass over NIR: says how many ALU instructions there are. It changes nothing, so a group of passes need not run again for it."""
     rows = shader.order.instruction
     print(f"{np.count_nonzero(shader.instructions.kind[rows] == ALU)} ALU instructions in NIR")
@@ -31,7 +33,10 @@ def count_arithmetic(shader) -> bool:
 
 
 @numba.njit
-def double_by_adding(opcode, fmt, modifiers, operand_first, data, reg, register_class, flags, multiply, add):
+def double_by_adding(
+    opcode: np.ndarray, fmt: np.ndarray, modifiers: np.ndarray, operand_first: np.ndarray, data: np.ndarray, reg: np.ndarray,
+    register_class: np.ndarray, flags: np.ndarray, multiply: np.uint16, add: np.uint16,
+) -> int:
     """Rewrite the rows in place; return how many."""
     changed = 0
     for row in range(1, opcode.size):
@@ -50,7 +55,7 @@ def double_by_adding(opcode, fmt, modifiers, operand_first, data, reg, register_
     return changed
 
 
-def strength_reduction(program) -> None:
+def strength_reduction(program: Program) -> None:
     """The pass: called by the compiler with every program."""
     numbers = opcodes.numbers()
     with program.edit():

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import json
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from cases import CASES
 
 import pyaco
 from pyaco.abi import Abi, UserSgprs
 from pyaco.emu import Device
-
-sys.path.insert(0, str(Path(__file__).parent / "shaders"))
-from cases import CASES
 
 KEYS = ["user_sgprs", "user_sgpr_count", "workgroup_id_mask", "scratch_wave_offset", "local_id_components", "wave_size", "workgroup_size",
         "float_mode", "lds_bytes", "scratch_bytes_per_lane", "num_sgprs", "num_vgprs", "push_constant_bytes", "address32_hi",
@@ -115,7 +111,8 @@ def test_a_shader_whose_abi_is_a_mapping() -> None:
     compiled = pyaco.compile(CASES["saxpy"].spirv, "gfx1100")
     assert compiled.abi is not None
     inputs, results = CASES["saxpy"].inputs(), []
-    for abi in (compiled.abi, compiled.abi.as_dict(), json.loads(json.dumps(compiled.abi.as_dict()))):
+    kinds: tuple[Any, ...] = (compiled.abi, compiled.abi.as_dict(), json.loads(json.dumps(compiled.abi.as_dict())))
+    for abi in kinds:
         compiled.abi = abi
         device = Device("gfx1100")
         buffers: dict[Any, Any] = {key: device.buffer(np.array(buffer.data)) for key, buffer in inputs.buffers.items()}

@@ -102,7 +102,9 @@ def isa_calls(t: Things) -> Iterator[Call]:
     yield call(isa.Operand, address=4, dwords=1)
     yield call(isa.Operand, value=4, literal=True)
     yield call(lambda *fields: isa.Label(*fields) and isa.Program("gfx1100").extend([isa.Label(*fields)]).code(), "x")
-    yield call(isa.instructions(t.code, "gfx1100")[0].text, "gfx1100")
+    first = isa.instructions(t.code, "gfx1100")[0]
+    assert isinstance(first, isa.Instruction)
+    yield call(first.text, "gfx1100")
 
 
 def compiler_calls(t: Things) -> Iterator[Call]:
@@ -153,7 +155,7 @@ def emulator_calls(t: Things) -> Iterator[Call]:
     yield call(device.debug, t.shader, (1, 1, 1), t.buffers, t.push, 1 << 20, sets=None, dynamic_offsets=(), seed=None)
     yield call(device.submit, t.words[:2], 1 << 20, time_budget=None)
     entry = device.space.map(np.frombuffer(t.code, np.uint8).copy())
-    whole = {"entry": entry, "code_bytes": len(t.code), "groups": (1, 1, 1), "size": (32, 1, 1), "wave_size": 32}
+    whole: dict[str, Any] = {"entry": entry, "code_bytes": len(t.code), "groups": (1, 1, 1), "size": (32, 1, 1), "wave_size": 32}
     launch = emu.Launch._field_defaults | whole
     yield call(device.launch, emu.Launch(**whole), budget=1 << 20, time_budget=None)
     yield call(lambda **fields: device.launch(emu.Launch(**fields), budget=1 << 20), **launch)
@@ -206,11 +208,11 @@ def addrlib_calls(t: Things) -> Iterator[Call]:
     yield call(lambda config, *fields: addrlib.htile_info(config, addrlib.HtileRequest(*fields)), config, 24, 64, 32)
     yield call(lambda config, *fields: addrlib.cmask_info(config, addrlib.CmaskRequest(*fields)), config, 27, 64, 32)
     yield call(lambda config, *fields: addrlib.dcc_info(config, addrlib.DccRequest(*fields)), config, 27, 64, 32)
-    yield call(addrlib.htile_info, config, addrlib.HtileRequest(24, 64, 32))
-    yield call(addrlib.cmask_info, config, addrlib.CmaskRequest(27, 64, 32))
-    yield call(addrlib.dcc_info, config, addrlib.DccRequest(27, 64, 32))
-    yield call(addrlib.dcc_info(config, addrlib.DccRequest(27, 64, 32)).address, 1, 2, 0, 0, 0)
-    yield call(addrlib.dcc_info(config, addrlib.DccRequest(27, 64, 32)).layout, samples=1, element_bits=32)
+    yield call(addrlib.htile_info, config, addrlib.HtileRequest(addrlib.SwizzleMode(24), 64, 32))
+    yield call(addrlib.cmask_info, config, addrlib.CmaskRequest(addrlib.SwizzleMode(27), 64, 32))
+    yield call(addrlib.dcc_info, config, addrlib.DccRequest(addrlib.SwizzleMode(27), 64, 32))
+    yield call(addrlib.dcc_info(config, addrlib.DccRequest(addrlib.SwizzleMode(27), 64, 32)).address, 1, 2, 0, 0, 0)
+    yield call(addrlib.dcc_info(config, addrlib.DccRequest(addrlib.SwizzleMode(27), 64, 32)).layout, samples=1, element_bits=32)
     yield call(driver.compute_surface, config, t.request)
     yield call(lambda config, **fields: driver.compute_surface(config, driver_records.SurfaceRequest(**fields)), config, width=64, height=32, bpe=4)
     yield call(driver.surface_addresses, config, surface, 0, 1, 2, 0, 0)
@@ -398,7 +400,8 @@ def is_called(thing: object) -> bool:
 @pytest.mark.parametrize("room", ["aco", "addrlib", "binary", "emu", "isa", "pm4", "registers", "spirv", "targets", ""])
 def test_no_public_function_is_missing(room: str) -> None:
     module = importlib.import_module(f"pyaco.{room}".rstrip("."))
-    asked = "".join(inspect.getsource(part) for part in (*ROOMS, Things))
+    parts: tuple[Callable[..., object], ...] = (*ROOMS, Things)
+    asked = "".join(inspect.getsource(part) for part in parts)
     missing = [name for name in module.__all__ if is_called(getattr(module, name)) and not re.search(rf"\b{name}\b", asked)]
     # what these are given is made by the room itself, or is a host address that nothing checks
     assert sorted(set(missing) - {"Buffer", "CodeObject", "Registers", "Report", "run_asm"}) == []
@@ -428,7 +431,7 @@ def test_the_argument_at_fault_is_named() -> None:
                          ((1, ["a", None]), r"names takes Sequence\[str\], not \['a', None\]"), ((1, (), (1, 2, 3)), "place takes tuple"),
                          ((True,), "count takes int")):  # fmt: skip
         with pytest.raises(pyaco.InputError, match=f"takes: {words}"):
-            takes(*wrong)  # type: ignore[arg-type]
+            takes(*wrong)
     with pytest.raises(pyaco.InputError, match="sizes takes"):
         takes(1, width="8")  # type: ignore[arg-type]
     with pytest.raises(pyaco.InputError, match=r"covers: extent.width takes int, not '8'"):

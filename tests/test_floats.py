@@ -6,20 +6,17 @@ go wrong by a bit. NumPy converts doubles to halves with one rounding to nearest
 
 from __future__ import annotations
 
-import sys
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
+from module_words import OPCODES, Module
 
 from pyaco import InputError, isa, spirv
 from pyaco._core.nir import evaluate
 from pyaco.emu import Device
 from pyaco.nir import interpreter
-
-sys.path.insert(0, str(Path(__file__).parent / "spirv"))
-from module_words import OPCODES, Module
 
 ROWS = [line.split("#")[0].split() for line in (Path(isa.__file__).parents[1] / "nir/data/alu.txt").read_text().splitlines()]
 NUMBERS = {row[0]: number for number, row in enumerate(row for row in ROWS if row)}
@@ -64,7 +61,12 @@ def directed(values: np.ndarray, towards: float | None) -> np.ndarray:
 
 def folded(name: str, values: np.ndarray, bits: int, result_bits: int) -> np.ndarray:
     """What constant folding makes of each number."""
-    return np.array([evaluate.alu(NUMBERS[name], bits, result_bits, 1, [[int(value)]])[0] for value in values])
+    found = []
+    for value in values:
+        result = evaluate.alu(NUMBERS[name], bits, result_bits, 1, [[int(value)]])
+        assert result is not None
+        found.append(result[0])
+    return np.array(found)
 
 
 def test_folding_of_doubles_to_halves() -> None:

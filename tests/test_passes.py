@@ -6,12 +6,14 @@ import importlib
 import io
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy
 import pytest
 
 import pyaco
-from pyaco import emu, nir, spirv
+from pyaco import emu, spirv
+from pyaco._core.ir.shader import Shader
 from pyaco.aco import passes as aco_passes
 from pyaco.cli.main import main
 from pyaco.errors import InputError
@@ -42,7 +44,7 @@ SHADER = """impl main {
 """
 
 
-def read() -> nir.parse.Shader:
+def read() -> Shader:
     """A shader that no pass has seen."""
     shader = spirv.read(MATMUL.read_bytes())
     shader.set_info(gfx_level=103, wave_size=64, address32_hi=0xFFFF8000)
@@ -149,7 +151,7 @@ def test_optimisations_can_be_left_out_of_a_compilation() -> None:
         pyaco.compile(MATMUL, disable="nothing")
 
 
-def product(target: str, wave: int, **choices: object) -> numpy.ndarray:
+def product(target: str, wave: int, **choices: Any) -> emu.Buffer:
     shader = pyaco.compile(MATMUL, target=target, wave=wave, validate=True, **choices)
     device = emu.Device(target)
     a, b = (numpy.random.default_rng(k).standard_normal((16, 16), dtype=numpy.float32) for k in (0, 1))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -20,7 +21,7 @@ UNNAMED = {"FloatMode", "OperandFlag"}
 
 
 @pytest.fixture(scope="module")
-def generator():
+def generator() -> ModuleType:
     specification = importlib.util.spec_from_file_location("write_vocabulary", ROOT / "tools/write_vocabulary.py")
     assert specification is not None and specification.loader is not None
     module = importlib.util.module_from_spec(specification)
@@ -29,14 +30,14 @@ def generator():
     return module
 
 
-def test_the_modules_are_what_the_data_sheets_say(generator) -> None:
+def test_the_modules_are_what_the_data_sheets_say(generator: ModuleType) -> None:
     texts = generator.vocabularies(ROOT)
     assert len(texts) == 2
     for module, text in texts.items():
         assert (ROOT / module).read_text() == text, "run tools/write_vocabulary.py"
 
 
-def test_every_member_of_a_named_enum_is_read(generator) -> None:
+def test_every_member_of_a_named_enum_is_read(generator: ModuleType) -> None:
     sheet = 'cdef enum:                        # Colour: of light\n    colour_red = 1  # "rot"; warm\n    colour_dark_blue = 3 * 4\n'
     (colour,) = generator.enumerations(sheet + "cdef enum:\n    nameless = 3\n")
     assert (colour.name, colour.about) == ("Colour", "Colour: of light.")

@@ -11,6 +11,12 @@ import re
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from pyaco.isa.table import Row
 
 
 def load(path: Path) -> ModuleType:
@@ -52,7 +58,7 @@ def register_class(token: str) -> int:
     return size if token[0] == "s" else 0x20 | (size & 0x1F)
 
 
-def constant_bits(row) -> int:
+def constant_bits(row: Row) -> int:
     """Bits of the value that an inline constant operand stands for (the widest source)."""
     if row.format == "vop3p":
         packed = row.name.startswith("v_pk_") or "16" in row.name.rsplit("_", 1)[-1]
@@ -65,16 +71,16 @@ def constant_bits(row) -> int:
     return 64 if any(size in ("s2", "v2") for size in sizes) else 32
 
 
-def array(kind: str, name: str, values, per_line: int = 24) -> list[str]:
+def array(kind: str, name: str, values: Iterable[object], per_line: int = 24) -> list[str]:
     """A C array of numbers."""
-    values = [str(value) for value in values]
-    lines = [f"static const {kind} {name}[{len(values)}] = {{"]
-    for start in range(0, len(values), per_line):
-        lines.append("  " + ",".join(values[start : start + per_line]) + ",")
+    words = [str(value) for value in values]
+    lines = [f"static const {kind} {name}[{len(words)}] = {{"]
+    for start in range(0, len(words), per_line):
+        lines.append("  " + ",".join(words[start : start + per_line]) + ",")
     return [*lines, "};"]
 
 
-def opcode_files(rows) -> dict[str, str]:
+def opcode_files(rows: Sequence[Row]) -> dict[str, str]:
     """The constants."""
     header = ["#pragma once", "enum {"]
     header += [f"  op_{row.name} = {number}," for number, row in enumerate(rows)]
@@ -84,17 +90,17 @@ def opcode_files(rows) -> dict[str, str]:
     return {"isa_opcodes.h": "\n".join(header) + "\n", "isa_opcodes.pxd": "\n".join(declarations) + "\n"}
 
 
-def explicit(tokens, implicit):
+def explicit(tokens: Iterable[str], implicit: Sequence[str]) -> list[str]:
     """Tokens that the encoding holds."""
     return [token for token in tokens if token not in implicit and token != "imm"]
 
 
-def implicit_bits(tokens, implicit) -> int:
+def implicit_bits(tokens: Iterable[str], implicit: Sequence[str]) -> int:
     """Bit set of the implicit registers among `tokens`."""
     return sum(1 << implicit.index(token) for token in set(tokens) if token in implicit)
 
 
-def instruction_flags(module: ModuleType, row) -> int:
+def instruction_flags(module: ModuleType, row: Row) -> int:
     """Bit set of the flags that are not about images alone (an image atomic is an atomic too)."""
     return sum(FLAGS[flag] for flag in row.flags if flag in FLAGS or flag not in module.IMAGE_FLAGS)
 
@@ -113,7 +119,7 @@ def variant_bits(text: str) -> int:
     return bits
 
 
-def variant_tables(module: ModuleType, rows) -> list[str]:
+def variant_tables(module: ModuleType, rows: Sequence[Row]) -> list[str]:
     """Forms and modifiers by pattern and generation, and the pattern of each opcode."""
     patterns: list[tuple[int, ...]] = []
     numbers = []
@@ -127,7 +133,7 @@ def variant_tables(module: ModuleType, rows) -> list[str]:
     return header + array("uint16_t", "variant_patterns", (value for pattern in patterns for value in pattern), len(module.VARIANT_FORMS) * 4)
 
 
-def hazard_tables(module: ModuleType, hazards) -> list[str]:
+def hazard_tables(module: ModuleType, hazards: Iterable[Mapping[str, Collection[str]]]) -> list[str]:
     """Hazards by pattern and generation, and the pattern of each opcode."""
     cells = [tuple(flag_bits(module.HAZARDS, classes.get(generation, ())) for generation in module.GENERATIONS) for classes in hazards]
     patterns = list(dict.fromkeys(cells))
@@ -135,12 +141,14 @@ def hazard_tables(module: ModuleType, hazards) -> list[str]:
     return header + array("uint32_t", "hazard_patterns", (value for pattern in patterns for value in pattern), len(module.GENERATIONS))
 
 
-def flag_bits(names, flags) -> int:
+def flag_bits(names: Iterable[str], flags: Collection[str]) -> int:
     """Bit set of `flags` among `names`."""
     return sum(1 << position for position, name in enumerate(names) if name in flags)
 
 
-def table_files(module: ModuleType, rows, hazards, formats: dict[str, int]) -> dict[str, str]:
+def table_files(
+    module: ModuleType, rows: Sequence[Row], hazards: Iterable[Mapping[str, Collection[str]]], formats: dict[str, int]
+) -> dict[str, str]:
     """Facts by opcode."""
     generations = module.GENERATIONS
     kinds = module.chip_kinds(rows)
@@ -250,7 +258,7 @@ static inline int is_atomic(uint32_t opcode) { return (opcode_flags[opcode] >> 2
 """
 
 
-def decode_files(module: ModuleType, rows) -> dict[str, str]:
+def decode_files(module: ModuleType, rows: Sequence[Row]) -> dict[str, str]:
     """Opcode by generation, encoding and number."""
     spaces: dict[str, dict[tuple[int, int], int]] = {encoding: {} for encoding in ENCODINGS}
     shared: dict[str, set[tuple[int, int]]] = {encoding: set() for encoding in ENCODINGS}
@@ -277,8 +285,8 @@ def decode_files(module: ModuleType, rows) -> dict[str, str]:
     declarations = ["from libc.stdint cimport uint16_t", "", 'cdef extern from "isa_decode_tables.h" nogil:']
     for encoding, space in spaces.items():
         width = ENCODINGS[encoding]
-        places = ((position, value) for position in range(len(module.GENERATIONS)) for value in range(width))
-        values = [space.get(place, 0xFFFF) for place in places]
+        numbers = ((position, value) for position in range(len(module.GENERATIONS)) for value in range(width))
+        values = [space.get(number, 0xFFFF) for number in numbers]
         header.append(f"enum {{ decode_{encoding}_width = {width} }};")
         header += array("uint16_t", f"decode_{encoding}", values)
         declarations.append(f"    enum: decode_{encoding}_width")

@@ -191,8 +191,8 @@ def generate(source: Path) -> dict[str, str]:
         header.append("enum { " + ", ".join(f"{name} = {value}" for value, name in enumerate(names)) + " };")
     header.append(f"enum {{ alu_count = {len(alu)}, intrinsic_count = {len(intrinsics)}, ")
     header.append(f"index_count = {len(index_names)}, alu_max_inputs = {MAX_INPUTS} }};")
-    for names in (PROPERTIES, FLAGS):
-        header.append("enum { " + ", ".join(f"{names[letter]} = {bit}" for letter, bit in bits(names).items()) + " };")
+    for letters in (PROPERTIES, FLAGS):
+        header.append("enum { " + ", ".join(f"{letters[letter]} = {bit}" for letter, bit in bits(letters).items()) + " };")
     texture = sections(source / "pyaco/nir/data/texture.txt")
     header += texture_constants(texture)
     header += alu_tables(alu) + intrinsic_tables(intrinsics, index_names) + texture_tables(texture)

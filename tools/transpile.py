@@ -11,7 +11,8 @@ import gc
 import sys
 from pathlib import Path
 
-from Cython.Compiler.Main import CompilationOptions, compile_single
+from Cython.Compiler.Main import compile_single
+from Cython.Compiler.Options import CompilationOptions
 
 DIRECTIVES = {
     "language_level": 3, "boundscheck": False, "wraparound": False, "initializedcheck": False, "nonecheck": False,

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from pyaco.addrlib.formatted import Surface
 from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
+from pyaco.targets.features import has_swizzle_modes
 
 __all__ = ["block_order", "plot"]
 
@@ -20,7 +21,7 @@ _DEFAULT_EXTENT = 64
 def _block(surface: Surface) -> tuple[int, int]:
     """Return width and height of a block in elements; before GFX9, and where there are no blocks, a square piece."""
     layout: Any = surface.layout
-    if surface.config.level >= 90 and not layout.is_linear:
+    if has_swizzle_modes(surface.config.level) and not layout.is_linear:
         from pyaco.addrlib.swizzle import swizzle_tables
 
         volume, samples = int(layout.resource_type == 2), surface.request.samples.bit_length() - 1

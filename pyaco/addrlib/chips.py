@@ -13,8 +13,10 @@ from functools import cache
 from importlib import resources
 
 from pyaco.addrlib.checks import check_name
+from pyaco.addrlib.generations import Generation, Rules, rules_of
 from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
+from pyaco.targets.features import has_packers, has_swizzle_modes, has_variable_blocks
 
 __all__ = ["GpuConfig", "gpu_config", "gpu_configs"]
 
@@ -81,6 +83,16 @@ class GpuConfig:
         # Tables are cached by configuration: hashing all fields would cost more than a query.
         return hash((self.name, self.gb_addr_config))
 
+    @property
+    def rules(self) -> Rules:
+        """The code that lays out the chip's surfaces."""
+        return rules_of(self.level)
+
+    @property
+    def generation(self) -> Generation:
+        """The generation whose rules the chip's surfaces follow."""
+        return rules_of(self.level).generation
+
     def _field(self, low: int, bits: int) -> int:
         return (self.gb_addr_config >> low) & ((1 << bits) - 1)
 
@@ -92,37 +104,37 @@ class GpuConfig:
     @property
     def pipe_interleave_log2(self) -> int:
         """GB_ADDR_CONFIG.PIPE_INTERLEAVE_SIZE: log2 of bytes that go to one pipe in a row."""
-        return 8 + (self._field(4, 3) if self.level < 90 else self._field(3, 3))
+        return 8 + (self._field(3, 3) if has_swizzle_modes(self.level) else self._field(4, 3))
 
     @property
     def max_compressed_fragments_log2(self) -> int:
         """GB_ADDR_CONFIG.MAX_COMPRESSED_FRAGS (GFX9, GFX10; without effect from GFX11 on)."""
-        return self._field(6, 2) if 90 <= self.level < 110 else 0
+        return self._field(6, 2) if self.generation in (Generation.GFX9, Generation.GFX10) else 0
 
     @property
     def banks_log2(self) -> int:
         """GB_ADDR_CONFIG.NUM_BANKS (GFX9; later generations have no bank bits)."""
-        return self._field(12, 3) if self.level == 90 else 0
+        return self._field(12, 3) if self.generation == Generation.GFX9 else 0
 
     @property
     def shader_engines_log2(self) -> int:
         """GB_ADDR_CONFIG.NUM_SHADER_ENGINES (GFX9)."""
-        return self._field(19, 2) if self.level == 90 else 0
+        return self._field(19, 2) if self.generation == Generation.GFX9 else 0
 
     @property
     def render_backends_per_se_log2(self) -> int:
         """GB_ADDR_CONFIG.NUM_RB_PER_SE (GFX9)."""
-        return self._field(26, 2) if self.level == 90 else 0
+        return self._field(26, 2) if self.generation == Generation.GFX9 else 0
 
     @property
     def packers_log2(self) -> int:
-        """GB_ADDR_CONFIG.NUM_PKRS (GFX10.3 and later; earlier chips have no packers that matter here)."""
-        return self._field(8, 3) if self.level >= 103 else 0
+        """GB_ADDR_CONFIG.NUM_PKRS (GFX10.3 and later; addresses do not depend on the packers of earlier chips)."""
+        return self._field(8, 3) if has_packers(self.level) else 0
 
     @property
     def supports_rbplus(self) -> bool:
         """Whether GFX10 addressing follows the RB+ patterns and has the VAR modes: GFX10.3."""
-        return self.level == 103
+        return has_packers(self.level) and has_variable_blocks(self.level)
 
 
 @cache

@@ -9,14 +9,14 @@ from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.driver.queries import planes, tiled_surface
 from pyaco.addrlib.driver.records import DEPTH_OR_STENCIL
 from pyaco.addrlib.enums import SwizzleMode, SwizzleMode3
-from pyaco.targets.features import has_variable_blocks
+from pyaco.targets.features import has_gfx12_swizzle_modes, has_swizzle_modes, has_variable_blocks
 
 __all__ = ["equations", "facts", "level0", "swizzle_mode_name", "text_of", "text_of_facts"]
 
 
 def swizzle_mode_name(config: GpuConfig, mode: int) -> str:
     """Return a swizzle mode's name, such as 64KB_R_X; GFX10 calls variable blocks what GFX11 calls blocks of 256 KB."""
-    name = (SwizzleMode3 if config.level >= 120 else SwizzleMode)(mode).name.removeprefix("SW_")
+    name = (SwizzleMode3 if has_gfx12_swizzle_modes(config.level) else SwizzleMode)(mode).name.removeprefix("SW_")
     return name.replace("256KB", "VAR") if has_variable_blocks(config.level) else name
 
 
@@ -29,7 +29,7 @@ _PARTS = (
 
 def level0(config: GpuConfig, surface: Any) -> dict[str, int]:
     """Return pitch and height (elements) of the padded level 0, and the bytes of a slice (GFX9 and later: of all its levels)."""
-    if config.level < 90:
+    if not has_swizzle_modes(config.level):
         level = surface.texel_levels[0]
         return {"pitch": level.pitch, "height": level.height, "slice_size": level.slice_size}
     if surface.request.is_only_stencil:  # of which drivers record no size
@@ -44,9 +44,9 @@ def facts(config: GpuConfig, surface: Any) -> dict[str, Any]:
         "chip": config.name, "total_size": surface.total_size, "alignment": 1 << surface.alignment_log2, "surface_size": surface.surf_size,
         "displayable": bool(surface.is_displayable), "linear": bool(surface.is_linear),
     }
-    if config.level >= 90:
+    if has_swizzle_modes(config.level):
         found |= {"swizzle_mode": swizzle_mode_name(config, surface.texel_swizzle_mode)} | level0(config, surface)
-    if surface.has_stencil and config.level >= 90 and not surface.request.is_only_stencil:
+    if surface.has_stencil and has_swizzle_modes(config.level) and not surface.request.is_only_stencil:
         found["stencil"] = {"offset": surface.stencil_offset, "swizzle_mode": swizzle_mode_name(config, surface.stencil_swizzle_mode)}
     for title, offset, size, alignment in _PARTS:
         if getattr(surface, offset):
@@ -70,7 +70,7 @@ def facts(config: GpuConfig, surface: Any) -> dict[str, Any]:
 
 
 def _levels(config: GpuConfig, surface: Any) -> list[dict[str, int]]:
-    if config.level < 90:
+    if not has_swizzle_modes(config.level):
         rows = surface.texel_levels
         return [{"offset": r.offset, "pitch": r.pitch, "height": r.height, "slice_size": r.slice_size, "tile_index": r.tile_index} for r in rows]
     if surface.is_linear:
@@ -81,7 +81,7 @@ def _levels(config: GpuConfig, surface: Any) -> list[dict[str, int]]:
 def equations(config: GpuConfig, surface: Any) -> dict[str, str]:
     """Return the equations of a surface in words."""
     size = surface.bpe.bit_length() - 1
-    if config.level < 90:
+    if not has_swizzle_modes(config.level):
         from pyaco.addrlib.v1.equation import equation_table
 
         table = equation_table(config)

@@ -13,15 +13,14 @@ EXPANDED = int(Packing.EXPANDED)
 
 
 @kernel
-def to_elements(level: int, q: Record) -> None:
-    """Turn width, height and bits per pixel of the query's format into those of its elements, in place."""
+def to_elements(table: int, q: Record) -> None:
+    """Turn width, height and bits per pixel of the query's format into those of its elements, in place; `table` is a `format_table`."""
     if q.format == 0:
         return
-    generation = 1 if level >= 100 else 0
     fmt = q.format if 0 <= q.format < 256 else 0
-    q.bpp = ELEMENT_BITS[generation, fmt]
-    x, y = EXPAND_X[generation, fmt], EXPAND_Y[generation, fmt]
-    if PACKING[generation, fmt] == EXPANDED:
+    q.bpp = ELEMENT_BITS[table, fmt]
+    x, y = EXPAND_X[table, fmt], EXPAND_Y[table, fmt]
+    if PACKING[table, fmt] == EXPANDED:
         q.width *= x
     else:
         q.width = max(ceil_div(q.width, x), 1)
@@ -29,10 +28,9 @@ def to_elements(level: int, q: Record) -> None:
 
 
 @kernel
-def to_pixels(level: int, q: Record, elements: int, horizontal: bool) -> int:
+def to_pixels(table: int, q: Record, elements: int, horizontal: bool) -> int:
     """Return how many pixels a number of elements in a row (or column) is."""
-    generation = 1 if level >= 100 else 0
-    expand = EXPAND_X[generation, q.format] if horizontal else EXPAND_Y[generation, q.format]
-    if PACKING[generation, q.format] == EXPANDED:
+    expand = EXPAND_X[table, q.format] if horizontal else EXPAND_Y[table, q.format]
+    if PACKING[table, q.format] == EXPANDED:
         return max(elements // expand, 1)
     return max(elements * expand, 1)

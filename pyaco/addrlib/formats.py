@@ -12,7 +12,9 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ELEMENT_BITS", "EXPAND_X", "EXPAND_Y", "PACKING", "Element", "Format", "Packing", "element"]
+from pyaco.targets.features import has_subsampled_elements
+
+__all__ = ["ELEMENT_BITS", "EXPAND_X", "EXPAND_Y", "PACKING", "Element", "Format", "Packing", "element", "format_table"]
 
 
 class Format(IntEnum):
@@ -148,7 +150,7 @@ def element(fmt: int, level: int) -> Element | None:
 
     Before GFX10 a subsampled pair of 8-bit texels is two elements of 16 bits.
     """
-    if level < 100 and fmt in (Format.FMT_GB_GR, Format.FMT_BG_RG):
+    if not has_subsampled_elements(level) and fmt in (Format.FMT_GB_GR, Format.FMT_BG_RG):
         return Element(16, Packing.SUBSAMPLED, 1, 1)
     return _ELEMENTS.get(fmt)
 
@@ -164,4 +166,9 @@ def _columns(level: int) -> NDArray[np.int32]:
 
 
 ELEMENT_BITS, PACKING, EXPAND_X, EXPAND_Y = np.stack([_columns(90), _columns(100)], axis=1)
-"""Columns of the table for kernels, ``[0 before GFX10 | 1 since GFX10, format number]``; bits 0 where the number names no format."""
+"""Columns of the table for kernels, ``[format_table(level), format number]``; bits 0 where the number names no format."""
+
+
+def format_table(level: int) -> int:
+    """Return the first index of the columns for kernels: 0 before GFX10, 1 since GFX10."""
+    return int(has_subsampled_elements(level))

@@ -19,7 +19,7 @@ from pyaco.addrlib.tiling import TiledSurface, integers_of
 from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.formats import PixelFormat, pixel_format
-from pyaco.targets.features import has_forced_swizzle_mode
+from pyaco.targets.features import has_forced_swizzle_mode, has_swizzle_modes
 
 __all__ = ["Surface", "surface_request"]
 
@@ -161,7 +161,7 @@ class Surface:
     @property
     def swizzle_mode(self) -> str:
         """Name of the swizzle mode, such as 64KB_R_X; before GFX9 that of level 0's arrangement (TILED_2D)."""
-        if self.config.level < 90:
+        if not has_swizzle_modes(self.config.level):
             return SurfaceMode(self.layout.texel_levels[0].mode).name  # type: ignore[attr-defined]
         return describe.swizzle_mode_name(self.config, self.layout.texel_swizzle_mode)  # type: ignore[attr-defined]
 

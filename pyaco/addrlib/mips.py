@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from pyaco.addrlib.kernels import kernel
-from pyaco.addrlib.records import Record
+from pyaco.addrlib.records import MAX_MIPS, Record, Table
 
-__all__ = ["deinterleave", "mips_in_tail", "set_mip"]
+__all__ = ["clear_layout", "deinterleave", "mips_in_tail", "set_mip"]
+
+
+@kernel
+def clear_layout(r: Table, mips: Table, levels: int) -> None:
+    """Clear the result and the levels for the next surface: see `pyaco.addrlib.records.zeroed`."""
+    r[0] = r[1]
+    for level in range(levels):
+        mips[level] = mips[MAX_MIPS]
 
 
 @kernel

@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.enums import SwizzleMode, SwizzleMode3
 from pyaco.addrlib.equation import Equation
+from pyaco.addrlib.generations import Generation
 from pyaco.addrlib.gfx9_equations import offset_bits, pack
 from pyaco.errors import UnsupportedError
+from pyaco.targets.features import has_gfx12_swizzle_modes, has_swizzle_modes, has_variable_blocks
 
 __all__ = ["MAX_BITS", "MODES", "Mode", "SwizzleTables", "modes", "swizzle_tables"]
 
@@ -56,12 +58,19 @@ class Mode:
 
 
 _SIZES = {"256B": 8, "4KB": 12, "64KB": 16, "256KB": 18}
-_GFX9 = "256B_S 256B_D 256B_R 4KB_Z 4KB_S 4KB_D 4KB_R 64KB_Z 64KB_S 64KB_D 64KB_R 64KB_Z_T 64KB_S_T 64KB_D_T 64KB_R_T " \
-        "4KB_Z_X 4KB_S_X 4KB_D_X 4KB_R_X 64KB_Z_X 64KB_S_X 64KB_D_X 64KB_R_X"
-_GFX10 = "256B_S 256B_D 4KB_S 4KB_D 64KB_S 64KB_D 64KB_S_T 64KB_D_T 4KB_S_X 4KB_D_X 4KB_R_X 64KB_Z_X 64KB_S_X 64KB_D_X 64KB_R_X " \
-         "VAR_Z_X VAR_R_X"
-_GFX11 = "256B_D 4KB_S 4KB_D 64KB_S 64KB_D 64KB_S_T 64KB_D_T 4KB_S_X 4KB_D_X 64KB_Z_X 64KB_S_X 64KB_D_X 64KB_R_X " \
-         "256KB_Z_X 256KB_S_X 256KB_D_X 256KB_R_X"
+# The tiled modes of each generation whose modes are those of `SwizzleMode`.
+_MODES = {
+    Generation.GFX9:
+        "256B_S 256B_D 256B_R 4KB_Z 4KB_S 4KB_D 4KB_R 64KB_Z 64KB_S 64KB_D 64KB_R 64KB_Z_T 64KB_S_T 64KB_D_T 64KB_R_T "
+        "4KB_Z_X 4KB_S_X 4KB_D_X 4KB_R_X 64KB_Z_X 64KB_S_X 64KB_D_X 64KB_R_X",
+    Generation.GFX10:
+        "256B_S 256B_D 4KB_S 4KB_D 64KB_S 64KB_D 64KB_S_T 64KB_D_T 4KB_S_X 4KB_D_X 4KB_R_X 64KB_Z_X 64KB_S_X 64KB_D_X 64KB_R_X VAR_Z_X VAR_R_X",
+    Generation.GFX11:
+        "256B_D 4KB_S 4KB_D 64KB_S 64KB_D 64KB_S_T 64KB_D_T 4KB_S_X 4KB_D_X 64KB_Z_X 64KB_S_X 64KB_D_X 64KB_R_X "
+        "256KB_Z_X 256KB_S_X 256KB_D_X 256KB_R_X",
+}
+# Files of address patterns by hardware level; those of GFX9 are computed.
+_PATTERNS = {100: "swizzle_gfx10", 103: "swizzle_gfx103", 110: "swizzle_gfx11", 115: "swizzle_gfx11", 120: "swizzle_gfx12"}
 
 
 def var_block_log2(config: GpuConfig) -> int:
@@ -72,15 +81,15 @@ def var_block_log2(config: GpuConfig) -> int:
 @cache
 def modes(config: GpuConfig) -> dict[int, Mode]:
     """Return the swizzle modes of a chip by number."""
-    if config.level >= 120:
+    if has_gfx12_swizzle_modes(config.level):
         found = {0: Mode(0, "L", 8, False, False)}
         for mode in list(SwizzleMode3)[1:]:
             _, size, kind = mode.name.split("_")
             found[mode] = Mode(mode, kind[0], _SIZES[size], size != "256B", False)
         return found
-    if config.level < 90:
+    if not has_swizzle_modes(config.level):
         raise UnsupportedError(f"{config.name}: chips before GFX9 have tile modes, not swizzle modes")
-    names = (_GFX9 if config.level < 100 else _GFX10 if config.level < 110 else _GFX11).split()
+    names = _MODES[config.generation].split()
     found = {m: Mode(m, "L", 8, False, False) for m in (SwizzleMode.LINEAR, SwizzleMode.LINEAR_GENERAL)}
     for name in names:
         size, kind, *variant = name.split("_")
@@ -93,7 +102,7 @@ def modes(config: GpuConfig) -> dict[int, Mode]:
 
 def is_thick(config: GpuConfig, mode: Mode) -> bool:
     """Whether a 3D resource has blocks with depth in this mode."""
-    return mode.kind in {90: "ZS", 120: "3"}.get(config.level, "SD")
+    return mode.kind in {Generation.GFX9: "ZS", Generation.GFX12: "3"}.get(config.generation, "SD")
 
 
 # log2 of width, height, depth of a thick block of 1 KiB, by log2 of the element's bytes.
@@ -105,13 +114,13 @@ def block_extent_log2(config: GpuConfig, mode: Mode, volume: bool, element: int,
     size = mode.block_log2 - element
     if mode.kind == "L":
         return (0 if mode.number == SwizzleMode.LINEAR_GENERAL else size), 0, 0
-    if config.level >= 120:
+    if config.generation == Generation.GFX12:
         return _gfx12_extent(mode, element, samples)
     if volume and is_thick(config, mode):
         width, height, depth = _THICK_1KB[element]
         each, rest = divmod(mode.block_log2 - 10, 3)
         return width + each, height + each + rest // 2, depth + each + (rest != 0)
-    if config.level == 90:
+    if config.generation == Generation.GFX9:
         # The 256-byte block is as wide as high or twice as wide; samples take from the width first.
         above = mode.block_log2 - 8
         width, height = (9 - element) // 2 + above // 2, (8 - element) // 2 + (above + 1) // 2
@@ -179,28 +188,30 @@ def _parse(stem: str, config: GpuConfig) -> dict[tuple[str, bool, int, int], NDA
     return found
 
 
-def _pattern_name(mode: Mode, level: int) -> str:
-    name = (SwizzleMode3(mode.number) if level >= 120 else SwizzleMode(mode.number)).name.removeprefix("SW_")
-    if level < 110 and mode.number >= SwizzleMode.SW_VAR_Z_X:
+def _pattern_name(config: GpuConfig, mode: Mode) -> str:
+    if config.generation == Generation.GFX12:
+        return SwizzleMode3(mode.number).name.removeprefix("SW_")
+    name = SwizzleMode(mode.number).name.removeprefix("SW_")
+    if has_variable_blocks(config.level) and mode.number >= SwizzleMode.SW_VAR_Z_X:
         return name.replace("256KB", "VAR")
-    return name.replace("KB_Z_X", "KB_ZR_X").replace("KB_R_X", "KB_ZR_X") if 110 <= level < 120 else name
+    # Z and R are the same order on GFX11.
+    return name.replace("KB_Z_X", "KB_ZR_X").replace("KB_R_X", "KB_ZR_X") if config.generation == Generation.GFX11 else name
 
 
 def _masks(config: GpuConfig) -> dict[tuple[int, int, int, int], NDArray[np.uint32]]:
     """Return the masks of every block: (3D resource, mode, log2 element bytes, log2 samples)."""
     found = {}
-    stem = {100: "swizzle_gfx10", 103: "swizzle_gfx103", 120: "swizzle_gfx12"}.get(config.level, "swizzle_gfx11")
-    patterns = _parse(stem, config) if config.level >= 100 else {}
+    gfx9, gfx12 = config.generation == Generation.GFX9, config.generation == Generation.GFX12
+    patterns = {} if gfx9 else _parse(_PATTERNS[config.level], config)
     tiled = [m for m in modes(config).values() if m.kind != "L" and m.block_log2]
     for mode, element, samples, volume in product(tiled, range(5), range(5), range(2)):
         thick = bool(volume) and is_thick(config, mode)
-        if config.level >= 120:
-            masks = patterns.get((_pattern_name(mode, config.level), False, 1 << samples, 1 << element))
-        elif config.level >= 100:
-            masks = patterns.get((_pattern_name(mode, config.level), thick, 1 << samples, 1 << element))
-        else:
+        if gfx9:
             bits = _gfx9(config, mode, volume, thick, element, samples)
             masks = None if bits is None else pack(bits)
+        else:
+            # The names of GFX12's modes say whether blocks are thick.
+            masks = patterns.get((_pattern_name(config, mode), thick and not gfx12, 1 << samples, 1 << element))
         if masks is not None:
             found[volume, mode.number, element, samples] = masks
     return found
@@ -228,7 +239,7 @@ def _numbered(config: GpuConfig, lookup: NDArray[np.int32], equations: list[Equa
             number[key] = len(order)
             order.append(equations[index])
 
-    if config.level >= 120:
+    if config.generation == Generation.GFX12:
         for key in product(range(1, 8), range(4), range(5)):
             add(0, key[0], key[2], key[1])
         number[1] = number[0]
@@ -242,13 +253,13 @@ def _numbered(config: GpuConfig, lookup: NDArray[np.int32], equations: list[Equa
 
 
 def _allowed_3d(config: GpuConfig, mode: Mode) -> bool:
-    if config.level == 90:
+    if config.generation == Generation.GFX9:
         return mode.kind != "R" and mode.block_log2 > 8
     return mode.block_log2 > 8 and (mode.kind != "D" or (mode.xor and not mode.prt and mode.block_log2 >= 16))
 
 
 def _allowed_2d(config: GpuConfig, mode: Mode) -> bool:
-    return config.level < 110 or mode.kind != "S"
+    return config.generation != Generation.GFX11 or mode.kind != "S"
 
 
 def _inverse(equation: Equation, extent: tuple[int, int, int, int]) -> NDArray[np.int64]:

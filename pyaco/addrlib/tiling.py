@@ -219,11 +219,12 @@ class TiledSurface:
         levels = self._surface["num_mip_levels"]
         places = np.zeros(levels, PLACE)
         mips = np.zeros(MAX_MIPS + 1, MIP)
-        query = np.zeros(1, ADDRESS_QUERY3 if self.config.level >= 120 else ADDRESS_QUERY)
+        gfx12 = self.config.rules.library == 3
+        query = np.zeros(1, ADDRESS_QUERY3 if gfx12 else ADDRESS_QUERY)
         for name, value in self._surface.items():
             if name in (query.dtype.names or ()):
                 query[name] = value
-        if self.config.level >= 120:
+        if gfx12:
             self._basis, self._inverse = tables3(self.config)[4:]
             info = np.zeros(2, INFO3)
             status = place_levels3(*tables3(self.config)[:3], query, np.zeros(1, QUERY3), info, mips, places)

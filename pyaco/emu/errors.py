@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pyaco.errors import PyacoError
 
 __all__ = ["BudgetError", "EmulationError", "MemoryFault", "MissingWaitError", "RaceError"]
@@ -17,7 +19,7 @@ class EmulationError(PyacoError):
         ``address``, ``bytes``, ``store``.
     """
 
-    def __init__(self, message: str, place: dict[str, object]) -> None:
+    def __init__(self, message: str, place: dict[str, Any]) -> None:
         super().__init__(message)
         self.place = place
 

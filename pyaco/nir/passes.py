@@ -16,7 +16,7 @@ __all__ = ["NIR", "mark_lowered", "pass_names", "register_pass", "registered", "
 
 OPTIONS = ("optimize", "disabled", "stop_after", "validate")
 
-OnPass = Callable[[str, Shader, float], None]
+OnPass = Callable[[str, Shader, float], object]
 
 
 def _text(shader: Shader) -> str:

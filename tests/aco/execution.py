@@ -25,7 +25,7 @@ Array = NDArray[Any]
 class Kernel(Builder):
     """A builder of a kernel that reads binding 0 and writes binding 1, an array of dwords per result."""
 
-    def __init__(self, gfx_level: int, wave_size: int, lanes: int = LANES):
+    def __init__(self, gfx_level: int, wave_size: int, lanes: int = LANES) -> None:
         super().__init__(gfx_level=gfx_level, wave_size=wave_size, workgroup_size=(lanes, 1, 1))
         self.lanes = lanes
         self.lane = self.load_local_invocation_index()
@@ -65,7 +65,7 @@ class Kernel(Builder):
 
 
 def run_both(
-    build: Callable[[Kernel], None], data: Array, target: str = "gfx1030", wave: int = 64, lanes: int = LANES,
+    build: Callable[[Kernel], object], data: Array, target: str = "gfx1030", wave: int = 64, lanes: int = LANES,
     optimize: bool = False,
 ) -> tuple[Array, Array]:
     """Return what the interpreter and the compiled code write, one row of dwords per output."""

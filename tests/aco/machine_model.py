@@ -9,7 +9,7 @@ from __future__ import annotations
 import zlib
 from typing import Any
 
-from pyaco.aco import text
+from pyaco.aco.text_words import get
 from pyaco.isa import opcodes
 
 TEMP, CONSTANT, UNDEF = 1, 2, 4
@@ -65,7 +65,7 @@ class Machine:
         self.c = Columns(program)
         self.registers = registers
         self.memory: dict[int, int] = {}
-        self.lanes: dict[int, int] = {}
+        self.lanes: dict[tuple[int, int], int] = {}
         self.temps: dict[int, bytes] = {}
         self.seen: list[tuple[Any, ...]] = []
         self.active = True
@@ -176,7 +176,7 @@ class Machine:
             return
         size = 4
         if self.c.format[i] & 0x1000:
-            select = text.get(self.c.modifiers[i], "sdwa_dst_sel")
+            select = get(self.c.modifiers[i], "sdwa_dst_sel")
             size = (1, 2, 4)[select & 3]
             assert select & 0x10 or size == 4, "a partial SDWA write keeps the rest here"
         elif register_class & 0x40 and self.c.opcode[i] in ("v_mov_b16", "v_add_u16_e64", "v_sub_u16_e64"):
@@ -190,14 +190,14 @@ class Machine:
         operand = self.c.operands[i][k]
         word = self.c.modifiers[i]
         if self.c.format[i] & 0x1000:
-            select = text.get(word, f"sdwa_sel{k}")
+            select = get(word, f"sdwa_sel{k}")
             size = (1, 2, 4)[select & 3]
             if operand[3] & CONSTANT:
                 return self.number(operand)
             return int.from_bytes(bytes(self.byte(operand[1] + (select >> 2 & 3) + j) for j in range(size)), "little")
         value = self.number(operand)
         if self.c.opcode[i] in ("v_mov_b16", "v_add_u16_e64", "v_sub_u16_e64", "v_pack_b32_f16"):
-            return (value >> 16 if text.get(word, "opsel") >> k & 1 else value) & 0xFFFF
+            return (value >> 16 if get(word, "opsel") >> k & 1 else value) & 0xFFFF
         return value
 
     def hardware(self, i: int) -> None:
@@ -296,7 +296,7 @@ class Machine:
         if name.startswith("p_cbranch"):
             value = int.from_bytes(self.read(self.c.operands[i][0]), "little")
             taken = (value == 0) == (name == "p_cbranch_z")
-            return self.c.immediate[i] if taken else text.get(self.c.modifiers[i], "branch_target1")
+            return self.c.immediate[i] if taken else get(self.c.modifiers[i], "branch_target1")
         scc = self.byte(SCC) & 1
         return self.c.immediate[i] if scc == (name == "s_cbranch_scc1") else None
 

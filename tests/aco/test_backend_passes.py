@@ -106,6 +106,7 @@ def test_example_of_users_passes_over_both_irs(capsys: pytest.CaptureFixture[str
     pytest.importorskip("numba")
     root = Path(__file__).resolve().parents[2]
     specification = importlib.util.spec_from_file_location("user_pass", root / "examples/user_pass.py")
+    assert specification is not None and specification.loader is not None
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
     program = parse_program(block(" v1: %1 = p_startpgm", " v1: %2 = v_mul_f32 2.0, %1", "p_unit_test 0, %2"), 110)

@@ -49,7 +49,7 @@ def blocks(program: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("gfx", "wave"), TARGETS)
-def test_saxpy(gfx, wave):
+def test_saxpy(gfx: int, wave: int) -> None:
     b = Builder(gfx_level=gfx, wave_size=wave, workgroup_size=(64, 1, 1))
     i = b.component(b.load_global_invocation_id(), 0)
     n, a = (b.load_push_constant(b.imm(4 * k), base=0, range=8, align_mul=4, components=1) for k in range(2))
@@ -67,14 +67,14 @@ def test_saxpy(gfx, wave):
     assert program.rstrip().endswith("s_endpgm")
 
 
-def test_unsupported_names_the_opcode():
+def test_unsupported_names_the_opcode() -> None:
     b = Builder()
     b.fpow(b.fimm(1.0), b.fimm(2.0))
     with pytest.raises(UnsupportedError, match="fpow"):
         select_bare(b)
 
 
-def test_vectors_of_booleans_are_refused():
+def test_vectors_of_booleans_are_refused() -> None:
     b = Builder()
     pair = b.load_shared2_amd(b.imm(0), components=2, bit_size=1, offset0=0, offset1=1)
     b.store_shared(b.b2i32(pair), b.imm(0), write_mask=3, align_mul=4)

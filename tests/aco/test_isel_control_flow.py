@@ -12,7 +12,7 @@ from execution import Kernel, run_both, seed_data
 class Program:
     """A random structured program over local variables, written with a builder."""
 
-    def __init__(self, b: Kernel, seed: int):
+    def __init__(self, b: Kernel, seed: int) -> None:
         self.b = b
         self.random = random.Random(seed)
         word = b.scalar("uint", 32)
@@ -103,7 +103,7 @@ class Program:
                 self.statements(depth + 1, node, False)
 
 
-def judge(seed, target, wave):
+def judge(seed: int, target: str, wave: int) -> None:
     wanted, found = run_both(lambda b: Program(b, seed), seed_data(), target, wave)
     for row in range(len(wanted)):
         np.testing.assert_array_equal(found[row], wanted[row], err_msg=f"seed {seed}, variable {row}")
@@ -111,12 +111,12 @@ def judge(seed, target, wave):
 
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize(("target", "wave"), [("gfx1030", 64), ("gfx1100", 32)])
-def test_random_programs(seed, target, wave):
+def test_random_programs(seed: int, target: str, wave: int) -> None:
     judge(seed, target, wave)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(100, 500))
-def test_many_random_programs(seed):
+def test_many_random_programs(seed: int) -> None:
     judge(seed, ("gfx900", "gfx1030", "gfx1100")[seed % 3], 64)
     judge(seed, ("gfx1030", "gfx1100")[seed % 2], 32)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from execution import Kernel, run_both, seed_data
@@ -13,7 +15,7 @@ SHIFTS = ["ishl", "ishr", "ushr"]
 COMPARE = ["ilt", "ige", "ult", "uge", "ieq", "ine"]
 
 
-def judge(build, data, target, wave, tolerance=None):
+def judge(build: Callable[[Kernel], object], data: np.ndarray, target: str, wave: int) -> None:
     """Complain about the first result that differs."""
     wanted, found = run_both(build, data, target, wave)
     for row in range(len(wanted)):
@@ -23,8 +25,8 @@ def judge(build, data, target, wave, tolerance=None):
 @pytest.mark.parametrize(("target", "wave"), TARGETS)
 @pytest.mark.parametrize("uniform", [False, True])
 @pytest.mark.parametrize("bits", [16, 32, 64])
-def test_integer(bits, uniform, target, wave):
-    def build(b: Kernel):
+def test_integer(bits: int, uniform: bool, target: str, wave: int) -> None:
+    def build(b: Kernel) -> None:
         x, y = (b.input(bits, uniform, place) for place in range(2))
         count = b.input(32, uniform, 2)
         for name in INTEGER:
@@ -44,8 +46,8 @@ def test_integer(bits, uniform, target, wave):
 
 @pytest.mark.parametrize(("target", "wave"), TARGETS)
 @pytest.mark.parametrize("uniform", [False, True])
-def test_bits(uniform, target, wave):
-    def build(b: Kernel):
+def test_bits(uniform: bool, target: str, wave: int) -> None:
+    def build(b: Kernel) -> None:
         x, y, z = (b.input(32, uniform, place) for place in range(3))
         wide = b.input(64, uniform, 3)
         for value in (x, wide):
@@ -84,8 +86,8 @@ def test_bits(uniform, target, wave):
 
 @pytest.mark.parametrize(("target", "wave"), TARGETS)
 @pytest.mark.parametrize("uniform", [False, True])
-def test_widths(uniform, target, wave):
-    def build(b: Kernel):
+def test_widths(uniform: bool, target: str, wave: int) -> None:
+    def build(b: Kernel) -> None:
         values = {bits: b.input(bits, uniform, k) for k, bits in enumerate((8, 16, 32, 64))}
         for value in values.values():
             for bits in values:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from execution import Kernel, run_both, seed_data
@@ -15,7 +17,7 @@ def floats(lanes: int = 64) -> np.ndarray:
     return rng.uniform(-100, 100, (4, lanes, 4)).astype(np.float32)
 
 
-def judge(build, data, target, wave):
+def judge(build: Callable[[Kernel], object], data: np.ndarray, target: str, wave: int) -> None:
     """Complain about the first result that differs."""
     wanted, found = run_both(build, data, target, wave)
     for row in range(len(wanted)):
@@ -24,8 +26,8 @@ def judge(build, data, target, wave):
 
 @pytest.mark.parametrize(("target", "wave"), TARGETS)
 @pytest.mark.parametrize("uniform", [False, True])
-def test_floats(uniform, target, wave):
-    def build(b: Kernel):
+def test_floats(uniform: bool, target: str, wave: int) -> None:
+    def build(b: Kernel) -> None:
         x, y, z = (b.input(32, uniform, place) for place in range(3))
         for name in ("fadd", "fsub", "fmul", "fmin", "fmax"):
             b.output(b.alu(name, x, y))
@@ -50,8 +52,8 @@ def test_floats(uniform, target, wave):
 @pytest.mark.parametrize(("target", "wave"), TARGETS)
 @pytest.mark.parametrize("bits", [8, 16, 32, 64])
 @pytest.mark.parametrize("components", [1, 2, 3, 4])
-def test_load_sizes(components, bits, target, wave):
-    def build(b: Kernel):
+def test_load_sizes(components: int, bits: int, target: str, wave: int) -> None:
+    def build(b: Kernel) -> None:
         if bits * components <= 128:
             b.output(b.input(bits, False, 0, components))
             b.output(b.input(bits, True, 1, components))
@@ -61,10 +63,10 @@ def test_load_sizes(components, bits, target, wave):
 
 @pytest.mark.parametrize(("target", "wave"), TARGETS)
 @pytest.mark.parametrize("operation", ["iadd", "imin", "umax", "iand", "ior", "ixor"])
-def test_reductions(operation, target, wave):
+def test_reductions(operation: str, target: str, wave: int) -> None:
     from pyaco._core.nir import build as tables
 
-    def build(b: Kernel):
+    def build(b: Kernel) -> None:
         number = tables.ALU[operation]
         x = b.input(32)
         u = b.input(32, True)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from random_ssa import random_program
 
 import pyaco
 from pyaco._core.aco import live_variables
+from pyaco._core.ir.program import Program
 from pyaco.aco.text import format_program, parse_program
 
 TEMP, KILLED_DEFINITION = 1, 4
@@ -18,7 +20,7 @@ SHADERS = Path(__file__).parents[1] / "shaders"
 class Model:
     """What each block reads, defines and hands to phis, and the sets that follow from it."""
 
-    def __init__(self, program, text: str) -> None:
+    def __init__(self, program: Program, text: str) -> None:
         blocks, lists = program.blocks, program.edge_lists.block
         self.count = len(blocks)
         self.linear = {t for t, rc in enumerate(program.temps.register_class) if rc & 0x80 or not rc & 0x20}
@@ -44,7 +46,7 @@ class Model:
                     self.body[b].append(([t for t in definitions if t], [t for t in uses if t]))
 
     @staticmethod
-    def _temps(values, flags, first: int, count: int) -> list[int | None]:
+    def _temps(values: np.ndarray, flags: np.ndarray, first: int, count: int) -> list[int | None]:
         return [int(values[k]) if flags[k] & TEMP else None for k in range(first, first + count)]
 
     def live_in(self) -> list[set[int]]:
@@ -74,7 +76,7 @@ class Model:
         return live - {definition for _, definition, _ in self.phis[b]}
 
 
-def check(program) -> int:
+def check(program: Program) -> int:
     live_variables.run(program)
     expected = Model(program, format_program(program)).live_in()
     assert [set(live_variables.live_in(program, b)) for b in range(len(program.blocks))] == expected

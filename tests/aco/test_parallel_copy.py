@@ -47,7 +47,7 @@ def check(copies: list[tuple[str, str, str]], gfx: int, flags: str = "", live: t
 
 @pytest.mark.parametrize("gfx", sorted(TARGETS))
 @pytest.mark.parametrize("kind", ["s", "v", "h"])
-def test_every_case_of_four(gfx, kind):
+def test_every_case_of_four(gfx: int, kind: str) -> None:
     """Each of four places receives any of the four, or nothing; every fifth case, all when slow."""
     places = PLACES[kind]
     for case in itertools.islice(itertools.product([*range(4), None], repeat=4), gfx % 5, None, 5):
@@ -59,7 +59,7 @@ def test_every_case_of_four(gfx, kind):
 @pytest.mark.slow
 @pytest.mark.parametrize("gfx", sorted(TARGETS))
 @pytest.mark.parametrize("kind", ["s", "v", "h"])
-def test_every_case_of_four_in_full(gfx, kind):
+def test_every_case_of_four_in_full(gfx: int, kind: str) -> None:
     places = PLACES[kind]
     for case in itertools.product([*range(4), None], repeat=4):
         copies = [(CLASSES[kind], places[to], places[source]) for to, source in enumerate(case) if source is not None]
@@ -68,18 +68,19 @@ def test_every_case_of_four_in_full(gfx, kind):
 
 
 @pytest.mark.parametrize("gfx", sorted(TARGETS))
-def test_scalar_cycles_leave_scc_alone(gfx):
+def test_scalar_cycles_leave_scc_alone(gfx: int) -> None:
     for case in itertools.permutations(range(4)):
         copies = [("s1", f"s[{to}]", f"s[{source}]") for to, source in enumerate(case)]
         check(copies, gfx, " scratch:s[15] scc_live needs_scratch", live=(SCC,))
 
 
 @pytest.mark.parametrize("gfx", sorted(TARGETS))
-def test_random_bytes_and_halves(gfx):
+def test_random_bytes_and_halves(gfx: int) -> None:
     """Bytes and halves of two or three registers, all at once."""
     for seed in range(60):
         r = random.Random(seed)
-        copies, used = [], set()
+        copies: list[tuple[str, str, str]] = []
+        used: set[int] = set()
         for _ in range(r.randint(1, 6)):
             size = r.choice([1, 1, 2, 4])
             to = r.randrange(0, 12, size)
@@ -98,12 +99,12 @@ def test_random_bytes_and_halves(gfx):
 
 
 @pytest.mark.parametrize("gfx", [90, 103, 110])
-def test_constants(gfx):
+def test_constants(gfx: int) -> None:
     for value in ("0", "1", "64", "-16", "0x1234", "0xffff8000", "0x80000000", "0x40000000", "0xff00", "0x12345678", "0x10001"):
         check([("s1", "s[0]", value), ("v1", "v[1]", value)], gfx)
 
 
-def test_costs():
+def test_costs() -> None:
     """What single instructions can do takes one."""
     assert check([("s1", "s[0]", "s[2]"), ("s1", "s[1]", "s[3]")], 110) == 1
     assert check([("v1", "v[0]", "v[1]"), ("v1", "v[1]", "v[0]")], 110) == 1

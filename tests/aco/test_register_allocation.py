@@ -7,6 +7,7 @@ from machine_model import Machine
 from random_ssa import random_program
 
 from pyaco._core.aco import build, live_variables, lower_to_hw_instr, register_allocation, spill, ssa_elimination, validate_ra
+from pyaco._core.ir.program import Program
 from pyaco.aco import text
 from pyaco.isa import opcodes
 from pyaco.targets.limits import wave_limits
@@ -14,7 +15,7 @@ from pyaco.targets.limits import wave_limits
 TARGETS = {90: ("gfx900", 64), 103: ("gfx1030", 32), 110: ("gfx1100", 64), 120: ("gfx1200", 32)}
 
 
-def parse(source: str, gfx: int, **device: int):
+def parse(source: str, gfx: int, **device: int) -> Program:
     """Read a program and give it a device."""
     target, wave = TARGETS[gfx]
     program = text.parse_program(source, gfx, wave)
@@ -36,40 +37,40 @@ def straight(*lines: str) -> str:
     return head + "/* logical preds: / linear preds: / kind: uniform, top-level, */\n" + "".join(f"\t{line}\n" for line in lines)
 
 
-def test_vector_without_copies():
+def test_vector_without_copies() -> None:
     out = allocated(straight("v1: %1, v1: %2 = p_unit_test", "v2: %3 = p_create_vector %1, %2", "p_unit_test %3", "s_endpgm"))
     assert "v1: %1:v[0],  v1: %2:v[1] = p_unit_test" in out
     assert "%3:v[0-1] = p_create_vector %1:v[0], %2:v[1]" in out
 
 
-def test_fixed_operands_exchange_places():
+def test_fixed_operands_exchange_places() -> None:
     out = allocated(straight("s2: %1:s[0-1] = p_startpgm", "s2: %2 = p_unit_test", "p_unit_test %1:s[2-3], %2", "s_endpgm"))
     assert "s2: %1:s[2-3],  s2: %2:s[0-1] = p_parallelcopy %1:s[0-1], %2:s[2-3]" in out
 
 
-def test_compare_prefers_vcc_and_else_becomes_vop3():
+def test_compare_prefers_vcc_and_else_becomes_vop3() -> None:
     out = allocated(straight("v1: %1 = p_startpgm", "s1: %2 = v_cmp_gt_u32 3, %1", "s1: %3 = v_cmp_gt_u32 4, %1",
                              "p_unit_test %2, %3", "s_endpgm"))  # fmt: skip
     assert "%2:vcc = v_cmp_gt_u32 3" in out
     assert "%3:s[0] = v_cmp_gt_u32 4" in out
 
 
-def test_multiply_add_takes_its_addend():
+def test_multiply_add_takes_its_addend() -> None:
     out = allocated(straight("v1: %1, v1: %2, v1: %3 = p_startpgm", "v1: %4 = v_fma_f32 %1, %2, %3", "p_unit_test %4", "s_endpgm"))
     assert "%4:v[2] = v_fmac_f32 %1:v[0], %2:v[1], %3:v[2]" in out
 
 
-def test_live_addend_is_copied_for_a_tied_result():
+def test_live_addend_is_copied_for_a_tied_result() -> None:
     out = allocated(straight("v1: %1, v1: %2, v1: %3 = p_startpgm", "v1: %4 = v_fmac_f32 %1, %2, %3", "p_unit_test %3, %4", "s_endpgm"))
     assert "p_parallelcopy %3:v[2]" in out
 
 
-def test_halves_share_a_register():
+def test_halves_share_a_register() -> None:
     out = allocated(straight("v1: %1 = p_startpgm", "v2b: %2, v2b: %3 = p_split_vector %1", "p_unit_test %2, %3", "s_endpgm"))
     assert "%2:v[0][0:16],  v2b: %3:v[0][16:32] = p_split_vector %1:v[0]" in out
 
 
-def test_full_file_is_compacted():
+def test_full_file_is_compacted() -> None:
     # eight registers, holes of one: the vector only fits after everything has moved together
     out = allocated(straight("v1: %1, v1: %2, v1: %3, v1: %4, v1: %5, v1: %6, v1: %7, v1: %8 = p_startpgm",
                              "p_unit_test %1, %3, %5, %7", "v4: %9 = p_unit_test", "p_unit_test %2, %4, %6, %8, %9",
@@ -77,7 +78,7 @@ def test_full_file_is_compacted():
     assert "v4: %9:v[" in out
 
 
-def test_scc_moves_out_of_the_way():
+def test_scc_moves_out_of_the_way() -> None:
     out = allocated(straight("s1: %1:scc = p_unit_test", "s1: %2:scc = p_unit_test", "p_unit_test %1, %2", "s_endpgm"))
     assert "s1: %1:s[0] = p_parallelcopy %1:scc" in out
 
@@ -99,13 +100,13 @@ def check_same(source: str, gfx: int, **device: int) -> bool:
 
 @pytest.mark.parametrize("gfx", sorted(TARGETS))
 @pytest.mark.parametrize("classes", [["v1"], ["s1", "s2"], ["v1", "v2", "s1"], ["v1", "v2b", "v4", "s1", "s2", "s4"]], ids="-".join)
-def test_random_programs(gfx, classes):
+def test_random_programs(gfx: int, classes: list[str]) -> None:
     done = sum(check_same(random_program(seed, classes), gfx, vgpr_limit=16, sgpr_limit=24) for seed in range(12))
     assert done >= 8
 
 
 @pytest.mark.parametrize("gfx", [103, 110])
-def test_random_programs_in_a_tight_file(gfx):
+def test_random_programs_in_a_tight_file(gfx: int) -> None:
     done = sum(check_same(random_program(seed, ["v1", "v2", "v4", "v2b"], most_values=6), gfx, vgpr_limit=12) for seed in range(100, 130))
     assert done >= 8
 
@@ -129,12 +130,12 @@ def check_spilled(source: str, gfx: int, **device: int) -> bool:
 @pytest.mark.parametrize("gfx", [110, 120])
 @pytest.mark.parametrize(("classes", "device"), [(["v1"], {"vgpr_limit": 12}), (["s1", "s2"], {"sgpr_limit": 20}),
                                                  (["v1", "v2", "s1", "s2"], {"vgpr_limit": 16, "sgpr_limit": 20})])  # fmt: skip
-def test_random_programs_spill(gfx, classes, device):
+def test_random_programs_spill(gfx: int, classes: list[str], device: dict[str, int]) -> None:
     done = sum(check_spilled(random_program(seed, classes, most_values=24), gfx, **device) for seed in range(40, 72))
     assert done >= 4
 
 
-def test_phis_that_rotate_through_memory():
+def test_phis_that_rotate_through_memory() -> None:
     """Loop-carried values that change places: the moves between spill slots form cycles."""
     count = 20
     lines = ["p_startpgm"] + [f"v1: %{k + 1} = p_unit_test" for k in range(count)] + ["p_branch BB1, BB1"]

@@ -121,7 +121,7 @@ def test_imported_pitch_and_offset() -> None:
     with pytest.raises(InputError, match="aligned"):
         override_offset_and_pitch(config, surface, 100)
     tiled: Any = compute_surface(config, SurfaceRequest(1000, 100, 4))
-    with pytest.raises(InputError, match="no other"):
+    with pytest.raises(InputError, match="cannot be changed"):
         override_offset_and_pitch(config, tiled, 0, tiled.surf_pitch * 2)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -30,7 +31,8 @@ pytestmark = [pytest.mark.oracle, pytest.mark.skipif(CLANG is None or LINKER is 
 
 
 @pytest.fixture(scope="module")
-def objects(tmp_path_factory) -> dict[str, tuple[bytes, bytes]]:
+def objects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[bytes, bytes]]:
+    assert CLANG is not None and LINKER is not None
     folder = tmp_path_factory.mktemp("code_objects")
     (folder / "k.cl").write_text(SOURCE)
     made = {}
@@ -44,7 +46,7 @@ def objects(tmp_path_factory) -> dict[str, tuple[bytes, bytes]]:
     return made
 
 
-def test_kernels_and_metadata(objects) -> None:
+def test_kernels_and_metadata(objects: dict[str, tuple[bytes, bytes]]) -> None:
     for target, files in objects.items():
         for data in files:
             code_object = read_code_object(data)
@@ -63,7 +65,7 @@ def test_kernels_and_metadata(objects) -> None:
                 assert "s_endpgm" in text and ".long" not in text
 
 
-def test_a_relocatable_object_loads_as_the_linker_links_it(objects) -> None:
+def test_a_relocatable_object_loads_as_the_linker_links_it(objects: dict[str, tuple[bytes, bytes]]) -> None:
     """A kernel that calls a function which reads a table: code of both files addresses the same things."""
     for relocatable, linked in objects.values():
         one, other = read_code_object(relocatable), read_code_object(linked)
@@ -78,7 +80,7 @@ def test_a_relocatable_object_loads_as_the_linker_links_it(objects) -> None:
         assert one.symbols["twice"] - start == other.symbols["twice"] - other.text()[0][0]
 
 
-def test_broken_files_are_refused(objects) -> None:
+def test_broken_files_are_refused(objects: dict[str, tuple[bytes, bytes]]) -> None:
     generator = random.Random(5)
     outcomes = {"read": 0, "refused": 0}
     for data in objects["gfx1100"]:
@@ -118,7 +120,7 @@ define amdgpu_kernel void @k(ptr addrspace(1) %p) {
 
 
 @pytest.mark.parametrize("target", ["gfx906", "gfx1100", "gfx1201"])
-def test_objects_with_a_byte_of_data_and_absolute_symbols_have_text(target, tmp_path) -> None:
+def test_objects_with_a_byte_of_data_and_absolute_symbols_have_text(target: str, tmp_path: Path) -> None:
     """hipcc gives every object such a byte; the counts of registers that clang names are no addresses of code."""
     (tmp_path / "k.ll").write_text(HIP)
     command = [str(CLANG), "-x", "ir", "-target", "amdgcn-amd-amdhsa", f"-mcpu={target}", "-nogpulib", "-O2", "-c"]
@@ -131,7 +133,7 @@ def test_objects_with_a_byte_of_data_and_absolute_symbols_have_text(target, tmp_
         assert read_code_object(assemble_code_object(text, target)).code("k").startswith(code_object.code("k")[: code_object.kernels["k"].size])
 
 
-def test_version_2_is_named(objects) -> None:
+def test_version_2_is_named(objects: dict[str, tuple[bytes, bytes]]) -> None:
     data = bytearray(objects["gfx803"][0])
     data[8] = 0  # the ABI version in the file's identification
     with pytest.raises(UnsupportedError, match="code objects of version 2"):

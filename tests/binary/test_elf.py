@@ -32,6 +32,7 @@ def shader(target: str) -> SimpleNamespace:
 def test_llvm_reads_the_header_and_the_metadata(target: str, tmp_path: Path) -> None:
     path = tmp_path / "shader.elf"
     path.write_bytes(write_elf(shader(target)))
+    assert READELF is not None
     text = subprocess.run([READELF, "-h", "-n", "-s", "-S", path], capture_output=True, text=True, check=True).stdout
     assert target in text
     assert "AMDGPU - PAL" in text
@@ -44,6 +45,7 @@ def test_llvm_reads_the_header_and_the_metadata(target: str, tmp_path: Path) -> 
 def test_llvm_disassembles_the_code(tmp_path: Path) -> None:
     path = tmp_path / "shader.elf"
     path.write_bytes(write_elf(shader("gfx1100")))
+    assert OBJDUMP is not None
     text = subprocess.run([OBJDUMP, "-d", path], capture_output=True, text=True, check=True).stdout
     assert "s_endpgm" in text
 

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
+import descriptor_fuzz
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-import descriptor_fuzz
 
 from pyaco.descriptors.buffer import raw_buffer
 from pyaco.descriptors.intel import INTEL_CLASSES, IntelClass, compare, intel_contents

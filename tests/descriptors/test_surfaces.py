@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "oracle"))
-
 from replay_descriptors import Replayer, request
 
 from pyaco.addrlib import gpu_config

@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
-from exact_floats import NEAREST, ZERO, decode, encode, is_nan, single, total
+from exact_floats import NEAREST, ZERO, Number, decode, encode, is_nan, single, total
 
 #: The MODE register's low byte, for the packed halves, which are rounded in their models.
 mode = 0xF0
@@ -196,16 +196,16 @@ def cosine(a: float) -> float:
     return math.nan if not math.isfinite(a) else math.cos(2 * math.pi * math.fmod(a, 1.0))
 
 
-def cube(select: Callable[[int, float, float, float], float]) -> Callable[..., float]:
+def cube(select: Callable[[int, float, float, float], Number]) -> Callable[..., Number]:
     """The face's number: 2 * axis + (the coordinate along it is negative); ties prefer z, then y."""
-    def function(x: float, y: float, z: float) -> float:
+    def function(x: float, y: float, z: float) -> Number:
         axis = 2 if abs(z) >= abs(x) and abs(z) >= abs(y) else 1 if abs(y) >= abs(x) else 0
         return select(2 * axis + ((x, y, z)[axis] < 0), x, y, z)
     return function
 
 
 for kind in ("f16", "f32", "f64"):
-    unary = {"trunc": math.trunc, "ceil": math.ceil, "floor": math.floor, "rndne": round}
+    unary: dict[str, Callable[[float], int]] = {"trunc": math.trunc, "ceil": math.ceil, "floor": math.floor, "rndne": round}
     for name, function in unary.items():
         define(f"v_{name}_{kind} s_{name}_{kind}", kind, kind, integral(function))
     define(f"v_fract_{kind}", kind, kind, fraction_part({"f16": 11, "f32": 24, "f64": 53}[kind]))
@@ -382,7 +382,7 @@ define("v_sat_pk_u8_i16", "u32", "u16", lambda a: clamp(signed(a, 16), 0, 255) |
 
 
 def normalized(low: int, high: int) -> Callable[[float], int]:
-    return lambda a: 0 if math.isnan(a) else round(Fraction(clamp(a, low, 1)) * high) & M16
+    return lambda a: 0 if math.isnan(a) else round(Fraction(max(low, min(1, a))) * high) & M16
 
 
 for kind in ("f16", "f32"):
@@ -626,7 +626,7 @@ def halves(function: Callable[..., Any], kind: str, limited: bool = False) -> Ca
     return packed
 
 
-PACKED = {
+PACKED: dict[str, tuple[str, int, Callable[..., Any]]] = {
     "mad_i16": ("i16", 3, lambda a, b, c: a * b + c), "mad_u16": ("u16", 3, lambda a, b, c: a * b + c),
     "mul_lo_u16": ("u16", 2, lambda a, b: a * b), "add_i16": ("i16", 2, lambda a, b: a + b),
     "sub_i16": ("i16", 2, lambda a, b: a - b), "add_u16": ("u16", 2, lambda a, b: a + b), "sub_u16": ("u16", 2, lambda a, b: a - b),
@@ -668,9 +668,9 @@ def dot(bits: int, left: bool, right: bool) -> Callable[[int, int, int], int]:
     return function
 
 
-for name, bits, sign in (("dot4_i32_i8", 8, True), ("dot4_u32_u8", 8, False), ("dot8_i32_i4", 4, True), ("dot8_u32_u4", 4, False),
+for name, bits, is_signed in (("dot4_i32_i8", 8, True), ("dot4_u32_u8", 8, False), ("dot8_i32_i4", 4, True), ("dot8_u32_u4", 4, False),
                          ("dot2_i32_i16", 16, True), ("dot2_u32_u16", 16, False)):  # fmt: skip
-    define(f"v_{name}", f"u32 u32 {'i32' if sign else 'u32'}", "u32", dot(bits, sign, sign))
+    define(f"v_{name}", f"u32 u32 {'i32' if is_signed else 'u32'}", "u32", dot(bits, is_signed, is_signed))
 define("v_dot4_i32_iu8", "u32 u32 i32", "u32", dot(8, True, False), text="{d}, {a}, {b}, {c} neg_lo:[1,0,0]")
 define("v_dot8_i32_iu4", "u32 u32 i32", "u32", dot(4, False, True), text="{d}, {a}, {b}, {c} neg_lo:[0,1,0]")
 define("v_dot4c_i32_i8", "u32 u32 old_i32", "u32", dot(8, True, True))
@@ -724,7 +724,7 @@ RELATIONS = {
     "tru": lambda a, b: True, "t": lambda a, b: True,
 }  # fmt: skip
 for kind in ("f16", "f32", "f64", "i16", "u16", "i32", "u32", "i64", "u64"):
-    for relation, function in RELATIONS.items():
-        define(f"v_cmp_{relation}_{kind} v_cmpx_{relation}_{kind}", f"{kind} {kind}", "mask", function)
+    for relation, compare in RELATIONS.items():
+        define(f"v_cmp_{relation}_{kind} v_cmpx_{relation}_{kind}", f"{kind} {kind}", "mask", compare)
         if kind in ("f16", "f32") or kind in ("i32", "u32", "u64"):
-            define(f"s_cmp_{relation}_{kind}", f"{kind} {kind}", "scc", function)
+            define(f"s_cmp_{relation}_{kind}", f"{kind} {kind}", "scc", compare)

@@ -74,7 +74,7 @@ def is_nan(kind: str, bits: int) -> bool:
 
 def total(terms: list[tuple[float, float]], rounding: int = NEAREST) -> Number:
     """The exact sum of products, with IEEE's infinities, NaNs and signs of zero."""
-    products = []
+    products: list[Number] = []
     for x, y in terms:
         if math.isnan(x) or math.isnan(y) or (math.isinf(x) and y == 0) or (x == 0 and math.isinf(y)):
             return math.nan

@@ -16,6 +16,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -109,7 +110,7 @@ class Sandbox:
         self.user += [source & 0xFFFFFFFF, source >> 32, 1024, 0x30027FAC, 16, 0xFFFFFFF0, 0x3F800000, 0x7FA00001]
         self.engine = make(self.space, level, *arguments)
 
-    def run(self, code: np.ndarray, data: np.ndarray, wave: int, mode: int) -> tuple[bytes, dict]:
+    def run(self, code: np.ndarray, data: np.ndarray, wave: int, mode: int) -> tuple[bytes, dict[str, Any]]:
         """Return everything that can be seen of a run."""
         self.code[:] = self.data[:] = self.results[:] = 0xA5
         self.code[: len(code)] = code
@@ -207,7 +208,7 @@ class Streams:
         self.stops[report["stop"] or "end"] += 1
 
 
-def differences(expected: tuple[bytes, dict], found: tuple[bytes, dict]) -> str:
+def differences(expected: tuple[bytes, dict[str, Any]], found: tuple[bytes, dict[str, Any]]) -> str:
     """Say where two outcomes differ."""
     said = [f"{key}: {expected[1][key]} and {found[1].get(key)}" for key in expected[1] if expected[1][key] != found[1].get(key)]
     if expected[0] != found[0]:

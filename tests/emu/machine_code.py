@@ -6,8 +6,16 @@ import re
 import shutil
 import subprocess
 from functools import cache
+from typing import Protocol
 
 import pytest
+
+
+class Assemble(Protocol):
+    """The fixture `assemble`: machine code of a text with labels."""
+
+    def __call__(self, text: str, target: str, wave: int = 32) -> bytes: ...
+
 
 MC = next((path for path in map(shutil.which, ("llvm-mc-22", "llvm-mc")) if path), None)
 

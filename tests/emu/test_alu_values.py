@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cache
-from pathlib import Path
+from typing import Any
 
+import alu_models
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-import alu_models
 from alu_models import MODELS, Model, signed
-from exact_floats import FORMATS, SIZES, decode, encode, is_nan
+from exact_floats import FORMATS, SIZES, Number, decode, encode, is_nan
 from machine_code import assemble_each
 from modifiers import PLAIN, Variant, after_operands, bits_of, decorated, encoded_slots, mnemonic_of, narrow_slots, source_bits, source_lane
 
@@ -170,7 +168,7 @@ def execute(target: str, codes: list[bytes], mode: int, engine: str) -> np.ndarr
     return results.numpy()
 
 
-def value(kind: str, bits: int, flush32: bool, flush16: bool):
+def value(kind: str, bits: int, flush32: bool, flush16: bool) -> Number:
     """A source as its model wants it."""
     kind = kind.removeprefix("old_")
     size = int("".join(filter(str.isdigit, kind)))
@@ -197,7 +195,7 @@ def close(kind: str, actual: int, expected: float, ulp: float, rounding: int) ->
     return abs(got - expected) <= ulp * unit
 
 
-def matches(kind: str, actual: int, expected, model: Model, rounding: int, flush: bool) -> bool:
+def matches(kind: str, actual: int, expected: Any, model: Model, rounding: int, flush: bool) -> bool:
     """Whether the bits of a result are what the model says."""
     if expected is None:
         return True
@@ -227,11 +225,11 @@ def matches(kind: str, actual: int, expected, model: Model, rounding: int, flush
     return actual & (1 << size) - 1 == int(expected) & (1 << size) - 1
 
 
-def lane_operands(name: str, row_format: str, model: Model, variant: Variant, lane: int, wave: int, mode: int) -> list:
+def lane_operands(name: str, row_format: str, model: Model, variant: Variant, lane: int, wave: int, mode: int) -> list[Number]:
     """What the model of an instruction takes in a lane."""
     values = inputs()
     first = lane - lane % wave if name.startswith("v_s_") else lane
-    operands = []
+    operands: list[Number] = []
     for slot, kind in enumerate(model.sources):
         if kind in ("mask", "vcc"):
             operands.append(values[2][lane] & 1)
@@ -241,7 +239,7 @@ def lane_operands(name: str, row_format: str, model: Model, variant: Variant, la
             half = 16 if variant.high & 8 and bits_of(kind) == 16 else 0    # what the result is added to lies where it goes
             operands.append(value(kind, values[3][lane] >> half, not mode & 0x10, not mode & 0x40))
         else:
-            other = first
+            other: int | None = first
             if variant.control and slot == 0:
                 other = source_lane(variant.control, lane % wave, wave)
             bits = 0 if other is None else values[slot][other + (lane - lane % wave if variant.control and slot == 0 else 0)]
@@ -254,7 +252,7 @@ def lane_operands(name: str, row_format: str, model: Model, variant: Variant, la
     return operands
 
 
-def evaluated(model: Model, operands: list) -> list:
+def evaluated(model: Model, operands: Sequence[Number]) -> list[Any]:
     expected = model.function(*operands)
     return [expected] if len(model.results) == 1 else list(expected)
 
@@ -273,7 +271,11 @@ def lane_results(row: np.ndarray, model: Model) -> list[int]:
     return [words[0] | words[1] << 32, *[words[2]] * (len(model.results) - 1)] if model.results[0] != "mask" else [words[2]]
 
 
-def failures(target: str, mode: int, chosen=lambda name: True) -> tuple[list[str], set[str]]:
+def every(name: str) -> bool:
+    return True
+
+
+def failures(target: str, mode: int, chosen: Callable[[str], bool] = every) -> tuple[list[str], set[str]]:
     """What differs from the models, and the mnemonics that were compared."""
     alu_models.mode, alu_models.fnuz = mode, target == "gfx942"
     rows, results = run(target, mode)
@@ -301,7 +303,7 @@ def coverage(target: str) -> set[str]:
 
 @pytest.mark.parametrize("target", [target if target in ("gfx900", "gfx942", "gfx1100", "gfx1200") else pytest.param(target, marks=pytest.mark.slow)
                                     for target in TARGETS])  # fmt: skip
-def test_values(target):
+def test_values(target: str) -> None:
     # chips of a generation lack some instructions: that LLVM says so is the only excuse
     refused = {mnemonic: text for mnemonic, text in programs(target)[2].items() if "not supported on this GPU" not in text}
     wrong, seen = failures(target, 0xF0)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import mmap
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from machine_code import Assemble
 
 from pyaco._core.emu.memory import AddressSpace
 from pyaco.emu import Device
@@ -23,7 +25,14 @@ PAGES = 24
 SPARSE = "sparse"
 
 
-def refused(code, action, *arguments):
+def seen(space: AddressSpace, address: int) -> int:
+    """The byte at an address, which is mapped."""
+    view = space.view(address, 1)
+    assert view is not None
+    return view[0]
+
+
+def refused(code: str, action: Callable[..., object], *arguments: object) -> None:
     with pytest.raises(GemError) as caught:
         action(*arguments)
     assert caught.value.code == code
@@ -44,7 +53,7 @@ class Gem(RuleBasedStateMachine):
         self.serial = 0
 
     @rule(pages=st.integers(1, 9), domain=st.sampled_from((Domain.VRAM, Domain.GTT)), visible=st.booleans())
-    def create(self, pages, domain, visible):
+    def create(self, pages: int, domain: Domain, visible: bool) -> None:
         flags = CreateFlag.CPU_ACCESS_REQUIRED if visible else CreateFlag(0)
         try:
             handle = self.client.create(pages * PAGE - 100, domain, flags)
@@ -57,10 +66,10 @@ class Gem(RuleBasedStateMachine):
             self.serial += 1
             self.client.buffer(handle).data[page * PAGE : page * PAGE + 8] = np.frombuffer(self.serial.to_bytes(8, "little"), np.uint8)
 
-    def pick(self, data):
+    def pick(self, data: st.DataObject) -> int | None:
         return data.draw(st.sampled_from(sorted(self.sizes))) if self.sizes else None
 
-    def cut(self, first, end):
+    def cut(self, first: int, end: int) -> None:
         for start, (handle, stop) in list(self.starts.items()):
             if start < end and first < stop:
                 del self.starts[start]
@@ -73,7 +82,7 @@ class Gem(RuleBasedStateMachine):
 
     @rule(data=st.data(), first=st.integers(0, PAGES - 1), count=st.integers(1, 9), offset=st.integers(0, 8),
           replace=st.booleans(), sparse=st.booleans())
-    def map(self, data, first, count, offset, replace, sparse):
+    def map(self, data: st.DataObject, first: int, count: int, offset: int, replace: bool, sparse: bool) -> None:
         handle = 0 if sparse else self.pick(data)
         if handle is None:
             return
@@ -93,12 +102,12 @@ class Gem(RuleBasedStateMachine):
             self.pages[first + page] = (SPARSE if sparse else handle, offset + page)
 
     @rule(first=st.integers(0, PAGES - 1), count=st.integers(1, 12))
-    def clear(self, first, count):
+    def clear(self, first: int, count: int) -> None:
         self.client.virtual_address(Operation.CLEAR, 0, BASE + first * PAGE, count * PAGE)
         self.cut(first, first + count)
 
     @rule(data=st.data(), first=st.integers(0, PAGES - 1))
-    def unmap(self, data, first):
+    def unmap(self, data: st.DataObject, first: int) -> None:
         handle = self.pick(data)
         if handle is None:
             return
@@ -109,7 +118,7 @@ class Gem(RuleBasedStateMachine):
         self.cut(first, self.starts[first][1])
 
     @rule(data=st.data(), shared=st.booleans())
-    def close(self, data, shared):
+    def close(self, data: st.DataObject, shared: bool) -> None:
         handle = self.pick(data)
         if handle is None:
             return
@@ -133,13 +142,14 @@ class Gem(RuleBasedStateMachine):
                 self.cut(start, stop)
 
     @invariant()
-    def every_page_means_what_the_model_says(self):
+    def every_page_means_what_the_model_says(self) -> None:
         for page in range(PAGES + 12):
             view = self.space.view(BASE + page * PAGE, 8)
             held = self.pages.get(page)
             if held is None or held[0] == SPARSE:
                 assert view is None
             else:
+                assert view is not None and isinstance(held[0], int)
                 assert bytes(view) == self.client.buffer(held[0]).data[held[1] * PAGE :][:8].tobytes()
         assert {(m.address - BASE) // PAGE: (m.end - BASE) // PAGE for m in self.client.mappings()} == {
             start: end for start, (_, end) in self.starts.items()}
@@ -150,7 +160,7 @@ Gem.TestCase.settings = settings(max_examples=25, stateful_step_count=30, deadli
 TestGem = Gem.TestCase
 
 
-def test_requests_that_the_kernel_refuses():
+def test_requests_that_the_kernel_refuses() -> None:
     client = Client(AddressSpace())
     refused("EINVAL", client.create, 0, Domain.VRAM)
     refused("EINVAL", client.create, 1, Domain(0))
@@ -169,19 +179,19 @@ def test_requests_that_the_kernel_refuses():
     refused("EINVAL", client.import_memory, np.zeros(100, np.uint8))
 
 
-def test_host_memory_is_imported_without_a_copy():
+def test_host_memory_is_imported_without_a_copy() -> None:
     raw = mmap.mmap(-1, 2 * PAGE)
     own = np.frombuffer(raw, np.uint8)
     client = Client(AddressSpace())
     handle = client.import_memory(own)
     client.virtual_address(Operation.MAP, handle, BASE, PAGE, PAGE)
     own[PAGE] = 77
-    assert client._space.view(BASE, 1)[0] == 77
+    assert seen(client._space, BASE) == 77
     client.close(handle)
     assert client._space.view(BASE, 1) is None
 
 
-def test_full_video_memory():
+def test_full_video_memory() -> None:
     memory = DeviceMemory(8 * PAGE, 4 * PAGE, 100 * PAGE)
     client = Client(AddressSpace(), memory)
     places = [client.buffer(client.create(4 * PAGE, Domain.VRAM)).place for _ in range(3)]
@@ -190,7 +200,7 @@ def test_full_video_memory():
     refused("ENOMEM", client.create, 200 * PAGE, Domain.VRAM)
 
 
-def test_memory_types_become_objects():
+def test_memory_types_become_objects() -> None:
     heaps, types = memory_heaps(103, 8192 * MIB, 256 * MIB, 8192 * MIB)
     device = Device("gfx1030")
     client = Client(device.space, DeviceMemory.of_heaps(heaps))
@@ -202,7 +212,7 @@ def test_memory_types_become_objects():
         assert client.buffer(handle).place == place and address % (2 * MIB) == 0
         if visible:
             client.host_view(handle)[5] = 9
-            assert device.space.view(address + 5, 1)[0] == 9
+            assert seen(device.space, address + 5) == 9
         client.free(handle, address)
     short = next(kind for kind in types if kind.low_addresses)
     handle, address = client.allocate(short, 100)
@@ -211,7 +221,7 @@ def test_memory_types_become_objects():
     assert not client.mappings() and not any(client.memory.used.values())
 
 
-def test_shaders_reach_what_is_mapped(assemble):
+def test_shaders_reach_what_is_mapped(assemble: Assemble) -> None:
     """A store through one mapping is seen through another of the same pages; after an unmap it stops the dispatch."""
     device = Device("gfx1030")
     client = Client(device.space)
@@ -220,7 +230,7 @@ def test_shaders_reach_what_is_mapped(assemble):
         client.virtual_address(Operation.MAP, handle, address, 2 * PAGE, PAGE)
     code = assemble("v_mov_b32 v0, s0\nv_mov_b32 v1, s1\nv_mov_b32 v2, 42\nglobal_store_dword v[0:1], v2, off offset:8\ns_endpgm", "gfx1030")
     device.run(code, workgroup_size=(1, 1, 1), user_sgprs=[BASE & 0xFFFFFFFF, BASE >> 32])
-    assert device.space.view(BASE + 0x10_0008, 4)[0] == 42 and client.buffer(handle).data[PAGE + 8] == 42
+    assert seen(device.space, BASE + 0x10_0008) == 42 and client.buffer(handle).data[PAGE + 8] == 42
     client.virtual_address(Operation.UNMAP, handle, BASE, 0)
     with pytest.raises(MemoryFault):
         device.run(code, workgroup_size=(1, 1, 1), user_sgprs=[BASE & 0xFFFFFFFF, BASE >> 32])

@@ -84,7 +84,7 @@ def run(target: str, wave: int, text: str) -> None:
 
 
 @pytest.mark.parametrize(("rule", "target", "wave", "first", "remedy", "second", "register"), HAZARDS)
-def test_hazards(rule, target, wave, first, remedy, second, register):
+def test_hazards(rule: str, target: str, wave: int, first: str, remedy: str, second: str, register: str | None) -> None:
     run(target, wave, f"{first}\n{remedy}\n{second}")
     with pytest.raises(MissingWaitError, match=rf"after .* is missing \({rule}; ") as caught:
         run(target, wave, f"{first}\n{second}")
@@ -95,11 +95,11 @@ def test_hazards(rule, target, wave, first, remedy, second, register):
 
 
 @pytest.mark.parametrize(("target", "wave", "text"), HARMLESS)
-def test_what_needs_nothing(target, wave, text):
+def test_what_needs_nothing(target: str, wave: int, text: str) -> None:
     run(target, wave, text)
 
 
-def test_branch_with_the_offset_that_gfx10_takes_wrongly():
+def test_branch_with_the_offset_that_gfx10_takes_wrongly() -> None:
     jump = "s_branch 0x{:x}\n" + "s_nop 0\n" * 64
     with pytest.raises(MissingWaitError, match="Offset3F"):
         run("gfx1010", 32, jump.format(0x3F))
@@ -107,7 +107,7 @@ def test_branch_with_the_offset_that_gfx10_takes_wrongly():
     run("gfx1030", 32, jump.format(0x3F))
 
 
-def test_hazards_are_the_waves_own():
+def test_hazards_are_the_waves_own() -> None:
     """A new workgroup begins without those of the last."""
     device = Device("gfx1200", check_waits=True)
     code = isa.assemble("s_mov_b32 s4, 0\nv_mov_b32 v1, s4\ns_mov_b32 s4, 0\ns_endpgm", "gfx1200", wave_size=32)

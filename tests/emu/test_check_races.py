@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from test_check_waits import LEVELS, run, spell
 
@@ -50,7 +52,7 @@ ORDERED = {
 }  # fmt: skip
 
 
-def program(text, target):
+def program(text: str, target: str) -> str:
     place = LEVELS.index(target)
     text = text.replace("{store8}", ("write_b8", "write_b8", "store_b8", "store_b8")[place]).replace("{byte}", ("byte", "byte", "b8", "b8")[place])
     return spell(text, target)
@@ -58,7 +60,7 @@ def program(text, target):
 
 @pytest.mark.parametrize("target", LEVELS)
 @pytest.mark.parametrize("name", RACY)
-def test_race(name, target):
+def test_race(name: str, target: str) -> None:
     with pytest.raises(RaceError, match="nothing orders them") as caught:
         run(program(RACY[name], target), target, size=128, check_waits=False, check_races=True)
     place = caught.value.place
@@ -68,7 +70,7 @@ def test_race(name, target):
 
 @pytest.mark.parametrize("target", LEVELS)
 @pytest.mark.parametrize("name", PLAIN_STORE)
-def test_store_that_may_be_atomic(name, target):
+def test_store_that_may_be_atomic(name: str, target: str) -> None:
     text = program(PLAIN_STORE[name].replace("{coherent}", COHERENT[target]), target)
     if target != "gfx1200":
         run(text, target, size=128, check_races=True)
@@ -78,12 +80,12 @@ def test_store_that_may_be_atomic(name, target):
 
 
 @pytest.mark.parametrize("target", LEVELS)
-def test_store_that_is_atomic(target):
+def test_store_that_is_atomic(target: str) -> None:
     run(program(MARKED_STORE.replace("{coherent}", COHERENT[target]), target), target, size=128, check_races=True)
 
 
 @pytest.mark.parametrize("target", ["gfx900", "gfx1030"])
-def test_store_that_nobody_reads(target):
+def test_store_that_nobody_reads(target: str) -> None:
     """Mesa's stores to buffers that are only written have glc: nobody is told by one that an earlier store is done, so that no wait is missing."""
     text = "{store} v9, v9, s[0:1]\n{store} v0, v0, s[2:3] glc"
     run(program(text, target), target, size=128, groups=(4, 1, 1), check_waits=True)
@@ -116,9 +118,9 @@ LOOK_BACK = """
 """
 
 
-def test_flag_that_a_plain_store_sets():
+def test_flag_that_a_plain_store_sets() -> None:
     """The atomic load orders what the other workgroup did before its store; a plain load of the flag does not."""
-    arguments = {"size": 32, "groups": (4, 1, 1), "workgroup_ids": (True, False, False), "check_races": True}
+    arguments: dict[str, Any] = {"size": 32, "groups": (4, 1, 1), "workgroup_ids": (True, False, False), "check_races": True}
     run(LOOK_BACK.replace("{coherent}", "glc"), "gfx1100", **arguments)
     with pytest.raises(RaceError):
         run(LOOK_BACK.replace("{coherent}", ""), "gfx1100", **arguments)
@@ -127,12 +129,12 @@ def test_flag_that_a_plain_store_sets():
 @pytest.mark.parametrize("target", LEVELS)
 @pytest.mark.parametrize("name", ORDERED)
 @pytest.mark.parametrize("seed", [None, 1, 2])
-def test_no_race(name, target, seed):
+def test_no_race(name: str, target: str, seed: int | None) -> None:
     run(program(ORDERED[name], target), target, size=128, check_races=True, device={"seed": seed})
 
 
 @pytest.mark.parametrize("target", LEVELS)
-def test_one_wave_has_no_races(target):
+def test_one_wave_has_no_races(target: str) -> None:
     run(program(RACY["LDS, write after write"], target), target, size=32, check_races=True)
 
 
@@ -171,15 +173,15 @@ GROUPS = {
 }
 
 
-def test_between_workgroups():
-    arguments = {"size": 32, "groups": (4, 1, 1), "workgroup_ids": (True, False, False), "check_races": True}
+def test_between_workgroups() -> None:
+    arguments: dict[str, Any] = {"size": 32, "groups": (4, 1, 1), "workgroup_ids": (True, False, False), "check_races": True}
     run(GROUPS["last one reads"], "gfx1100", **arguments)
     with pytest.raises(RaceError) as caught:
         run(GROUPS["everyone reads"], "gfx1100", **arguments)
     assert caught.value.place["workgroup"] != caught.value.place["earlier"]["workgroup"]
 
 
-def test_seeds_draw_the_order():
+def test_seeds_draw_the_order() -> None:
     """A program whose result depends on the order shows it with seeds; each seed gives its result every time."""
     # the wave that comes last leaves its number: v0 is the same in all lanes after the shift
     text = "v_lshrrev_b32 v0, 7, v0\nglobal_store_b32 v9, v0, s[0:1]\ns_nop 0\nglobal_load_b32 v1, v9, s[0:1]\ns_waitcnt vmcnt(0)"
@@ -187,7 +189,7 @@ def test_seeds_draw_the_order():
     from pyaco import isa
 
     machine = isa.assemble(code, "gfx1100")
-    results = {}
+    results: dict[int | None, int] = {}
     for seed in [None, None, *range(8), *range(8)]:
         device = Device("gfx1100", seed=seed)
         buffer = device.zeros(64)
@@ -197,7 +199,7 @@ def test_seeds_draw_the_order():
     assert results[None] == 31 and len(set(results.values())) > 2
 
 
-def test_bad_arguments():
+def test_bad_arguments() -> None:
     with pytest.raises(InputError):
         Device("gfx1100", seed=-1)
     with pytest.raises(InputError):

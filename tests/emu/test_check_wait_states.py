@@ -68,7 +68,7 @@ def run(target: str, text: str) -> None:
 
 @pytest.mark.parametrize("target", ["gfx900", "gfx942"])
 @pytest.mark.parametrize("name", PAIRS)
-def test_wait_states(name, target):
+def test_wait_states(name: str, target: str) -> None:
     first, second, states, register = PAIRS[name]
     if target == "gfx942":
         states += name.startswith("wide")
@@ -110,7 +110,7 @@ MATRIX = {
 
 
 @pytest.mark.parametrize("name", MATRIX)
-def test_matrix_operations(name):
+def test_matrix_operations(name: str) -> None:
     target, first, second, states, register = MATRIX[name]
     run(target, first + "\n" + "s_mov_b32 s30, 0\n" * states + second)
     for between in (0, states - 1):
@@ -119,17 +119,17 @@ def test_matrix_operations(name):
         assert caught.value.place["wait_states"] == states - between
 
 
-def test_the_whole_result_goes_on_as_the_sum():
+def test_the_whole_result_goes_on_as_the_sum() -> None:
     run("gfx908", "v_mfma_f32_32x32x1f32 a[0:31], v9, v9, a[0:31]\n" * 3)
     run("gfx942", "v_mfma_f32_32x32x8_f16 v[16:31], v[2:3], v[2:3], v[16:31]\n" * 3)
 
 
 @pytest.mark.parametrize("name", HARMLESS)
-def test_what_needs_none(name):
+def test_what_needs_none(name: str) -> None:
     run("gfx900", "\n".join(HARMLESS[name]))
 
 
-def test_waves_do_not_mix_and_workgroups_begin_anew():
+def test_waves_do_not_mix_and_workgroups_begin_anew() -> None:
     """The last instruction of a wave is no hazard for the first of the next."""
     device = Device("gfx900", check_waits=True, seed=3)
     memory = device.zeros(4096)
@@ -138,7 +138,7 @@ def test_waves_do_not_mix_and_workgroups_begin_anew():
     device.run(code, (4, 1, 1), (256, 1, 1), wave_size=64, user_sgprs=[memory.address & 0xFFFFFFFF, memory.address >> 32])
 
 
-def test_later_chips_wait_by_themselves():
+def test_later_chips_wait_by_themselves() -> None:
     device = Device("gfx1030", check_waits=True)
     memory = device.zeros(4096)
     code = isa.assemble("v_mov_b32 v1, s0\nv_readfirstlane_b32 s0, v1\nv_mov_b32 v1, 0\nglobal_load_dword v2, v1, s[0:1]\n"

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from pyaco import isa
-from pyaco.emu import Device, Launch, MissingWaitError, RaceError
+from pyaco.emu import Device, Launch, MissingWaitError, RaceError, Report
 
 LEVELS = ("gfx900", "gfx1030", "gfx1100", "gfx1200")
 
 
-def run(text: str, target: str, *, size: int = 64, check_races: bool = False, check_waits: bool = True, lds: int = 1024, **launch):
+def run(
+    text: str, target: str, *, size: int = 64, check_races: bool = False, check_waits: bool = True, lds: int = 1024, **launch: Any,
+) -> Report:
     """Run text on a fresh device whose s[0:1] holds the address of 4096 bytes, s[2:3] that of another 4096; v0 is the local id times 4."""
     device = Device(target, check_waits=check_waits, check_races=check_races, **launch.pop("device", {}))
     first, second = device.zeros(4096), device.zeros(4096)
@@ -82,7 +86,7 @@ CASES = {
 
 @pytest.mark.parametrize("target", LEVELS)
 @pytest.mark.parametrize("name", CASES)
-def test_register(name, target):
+def test_register(name: str, target: str) -> None:
     text, register, counter = CASES[name]
     before, wait, after = spell(text, target).split("!")
     run(before + wait + after, target)
@@ -94,14 +98,14 @@ def test_register(name, target):
 
 
 @pytest.mark.parametrize("target", LEVELS)
-def test_scalar_loads_come_in_any_order(target):
+def test_scalar_loads_come_in_any_order(target: str) -> None:
     text = "{s_load} s8, s[0:1], 0x0\n{s_load} s9, s[0:1], 0x4\n<km 1>\ns_mov_b32 s10, s8\n<km 0>"
     with pytest.raises(MissingWaitError, match="s8"):
         run(spell(text, target), target)
 
 
 @pytest.mark.parametrize("target", LEVELS)
-def test_kinds_of_one_counter_come_in_any_order(target):
+def test_kinds_of_one_counter_come_in_any_order(target: str) -> None:
     """LDS behind a scalar load: a count of one may be either; GFX12 has a counter for each."""
     text = spell("{ds_read} v1, v0\n{s_load} s8, s[0:1], 0x0\n<lds 1>\nv_mov_b32 v2, v1\n<km 0>", target)
     wait = spell("{ds_read} v1, v0\n{s_load} s8, s[0:1], 0x0\n<lds 0>\nv_mov_b32 v2, v1\n<km 0>", target)
@@ -110,7 +114,7 @@ def test_kinds_of_one_counter_come_in_any_order(target):
         run(text, target)
 
 
-def test_lanes_that_do_not_load():
+def test_lanes_that_do_not_load() -> None:
     """Before GFX11 only the lanes that a load writes have to wait; from GFX11 on nothing may write the others either."""
     text = "s_mov_b32 exec_lo, 0xffff\n{load} v1, v0, s[0:1]\ns_mov_b32 exec_lo, 0xffff0000\nv_mov_b32 v1, 0\n<vm 0>"
     run(spell(text, "gfx1030"), "gfx1030")
@@ -118,7 +122,7 @@ def test_lanes_that_do_not_load():
         run(spell(text, "gfx1100"), "gfx1100")
 
 
-def test_full_counter_waits_by_itself():
+def test_full_counter_waits_by_itself() -> None:
     """After 64 more loads than the counter can count the first one is there."""
     loads = "".join(f"global_load_dword v{number}, v0, s[0:1]\n" for number in range(2, 66))
     run("global_load_dword v1, v0, s[0:1]\n" + loads + "v_mov_b32 v70, v1", "gfx1030")
@@ -126,7 +130,7 @@ def test_full_counter_waits_by_itself():
         run("global_load_dword v1, v0, s[0:1]\n" + loads[: loads.index("v64")].rsplit("\n", 1)[0] + "\nv_mov_b32 v70, v1", "gfx1030")
 
 
-def test_gds_reads_its_data_late():
+def test_gds_reads_its_data_late() -> None:
     text = "s_mov_b32 m0, 0xffff\ns_nop 0\nds_write_b32 v9, v0 gds\n!s_waitcnt expcnt(0)!\nv_mov_b32 v0, 0"
     before, wait, after = text.split("!")
     run(before + wait + after, "gfx900")
@@ -134,7 +138,7 @@ def test_gds_reads_its_data_late():
         run(before + after, "gfx900")
 
 
-def test_buffer_load_to_lds():
+def test_buffer_load_to_lds() -> None:
     """Data that go to LDS past the registers come with the vector counter."""
     words = "s_mov_b32 s4, s0\ns_mov_b32 s5, s1\ns_mov_b32 s6, 4096\ns_mov_b32 m0, 0\ns_mov_b32 s7, 0\n"
     load = words + "buffer_load_dword v0, s[4:7], 0 offen lds\n!s_waitcnt vmcnt(0)!\nds_read_b32 v1, v0\ns_waitcnt lgkmcnt(0)"
@@ -149,7 +153,7 @@ EXCHANGE = "{ds_write} v0, v0\n!<lds 0>!\n{barrier}\nv_xor_b32 v1, 0x80, v0\nv_x
 
 
 @pytest.mark.parametrize("target", LEVELS)
-def test_lds_across_a_barrier(target):
+def test_lds_across_a_barrier(target: str) -> None:
     before, wait, after = spell(EXCHANGE, target).split("!")
     run(before + wait + after, target, size=128, check_races=True)
     with pytest.raises(MissingWaitError, match=r"lds.*missing"):
@@ -159,7 +163,7 @@ def test_lds_across_a_barrier(target):
 
 
 @pytest.mark.parametrize("target", LEVELS)
-def test_load_across_a_barrier(target):
+def test_load_across_a_barrier(target: str) -> None:
     """What a wave still reads another may not write."""
     text = "{ds_read} v2, v0\n!<lds 0>!\n{barrier}\nv_xor_b32 v1, 0x100, v0\n{ds_write} v1, v0\n<lds 0>"
     before, wait, after = spell(text, target).split("!")
@@ -169,7 +173,7 @@ def test_load_across_a_barrier(target):
 
 
 @pytest.mark.parametrize("target", LEVELS)
-def test_memory_across_a_barrier(target):
+def test_memory_across_a_barrier(target: str) -> None:
     """A common first-level cache keeps accesses in order; in WGP mode there is none."""
     text = "{store} v0, v0, s[0:1]\n!<vs 0>!\n{barrier}\nv_xor_b32 v1, 0x100, v0\n{load} v2, v1, s[0:1]\n<vm 0>"
     before, wait, after = spell(text, target).split("!")
@@ -194,7 +198,7 @@ def test_memory_across_a_barrier(target):
                 device.launch(launch)
 
 
-def test_atomic_tells_only_what_is_done():
+def test_atomic_tells_only_what_is_done() -> None:
     """Data, then a flag: the store has to be done before the atomic that tells of it."""
     text = """
         v_cmp_eq_u32 vcc_lo, 0, v0
@@ -220,7 +224,7 @@ def test_atomic_tells_only_what_is_done():
         run(before + after, "gfx1100", check_races=True)
 
 
-def test_check_waits_is_silent_about_races():
+def test_check_waits_is_silent_about_races() -> None:
     text = "global_store_b32 v9, v0, s[0:1]"
     run(text, "gfx1100")
     with pytest.raises(RaceError):
@@ -228,7 +232,7 @@ def test_check_waits_is_silent_about_races():
 
 
 @pytest.mark.parametrize("target", LEVELS)
-def test_results_and_counts_are_the_reference_engines(target):
+def test_results_and_counts_are_the_reference_engines(target: str) -> None:
     text = spell("{ds_write} v0, v0\n<lds 0>\n{barrier}\nv_xor_b32 v1, 0x100, v0\n{ds_read} v2, v1\n<lds 0>\n{store} v0, v2, s[0:1]", target)
     code = isa.assemble("v_and_b32 v0, 0x3ff, v0\nv_lshlrev_b32 v0, 2, v0\n" + text + "\ns_endpgm", target)
     results = []

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import re
 import struct
-import sys
+from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 from alu_models import bytes_of
 from machine_code import assemble_each, assemble_object
 from test_alu_values import GFX9, TARGETS
@@ -46,7 +43,7 @@ def w(lane: int) -> int:              # v2
 
 
 # text -> {"s": values of s20 to s23 (None: any)} or {"v": value of v20 by lane}
-CASES: list[tuple[str, list[int | None], object]] = [
+CASES: list[tuple[str, list[int], Callable[[int], int] | None]] = [
     ("v_readfirstlane_b32 s20, v2", [1], None),
     ("s_mov_b64 exec, 0x1000\nv_readfirstlane_b32 s20, v2\ns_mov_b64 exec, -1", [w(12)], None),
     ("v_readlane_b32 s20, v2, s8\nv_readlane_b32 s21, v2, 31", [w(5), w(31)], None),
@@ -210,7 +207,7 @@ def run(target: str, text: str, memory: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_programs(target):
+def test_programs(target: str) -> None:
     wrong = []
     for number in supported(target)[0]:
         text, scalars, lanes = CASES[number]
@@ -228,7 +225,7 @@ def test_programs(target):
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_what_changes_nothing(target):
+def test_what_changes_nothing(target: str) -> None:
     """Waits, hints and cache control leave registers, SCC and EXEC as they were."""
     lines = [NOTHING[number] for number in supported(target)[1]]
     text = "v_mov_b32 v20, v2\ns_cmp_eq_u32 s8, 5\n" + "\n".join(lines) + "\ns_cselect_b32 s20, 1, 0\ns_mov_b32 s21, s8\ns_mov_b32 s22, exec_lo"
@@ -238,7 +235,7 @@ def test_what_changes_nothing(target):
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_stops_and_ends(target):
+def test_stops_and_ends(target: str) -> None:
     for text in supported(target)[2]:
         code = assemble_object(f"{text}\ns_endpgm\n", target)
         if text in ENDS:
@@ -261,7 +258,7 @@ def scalar_rows(target: str) -> list[tuple[str, str, Access]]:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_scalar_memory(target):
+def test_scalar_memory(target: str) -> None:
     """Loads to s16 on, stores and atomics from there; 16 bytes into memory."""
     rows = scalar_rows(target)
     texts = []
@@ -300,7 +297,9 @@ def test_scalar_memory(target):
         else:
             old = int.from_bytes(image[16 : 16 + access.width], "little")
             datum, other = (sum(wanted[k * dwords + i] << 32 * i for i in range(dwords)) for k in range(2))
-            image[16 : 16 + access.width] = atomic_model(access.operation, 8 * access.width)(old, datum, other).to_bytes(access.width, "little")
+            model = atomic_model(access.operation, 8 * access.width)
+            assert model is not None, access.operation
+            image[16 : 16 + access.width] = model(old, datum, other).to_bytes(access.width, "little")
             for i in range(dwords):
                 wanted[i] = old >> 32 * i & M32
         if [int(v) for v in results.numpy()] != wanted or contents.numpy().tobytes() != bytes(image):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 import numpy
 import pytest
+from machine_code import Assemble
 
 from pyaco import emu
 from pyaco.emu.device import ENGINES
@@ -91,7 +93,7 @@ SAXPY = {
 }
 
 
-def shader(code: bytes, **changes) -> SimpleNamespace:
+def shader(code: bytes, **changes: Any) -> SimpleNamespace:
     abi = {
         "user_sgprs": [
             {"kind": "descriptor_set", "first": 0, "count": 1, "set": 0},
@@ -111,7 +113,7 @@ def shader(code: bytes, **changes) -> SimpleNamespace:
 @pytest.mark.parametrize(
     ("target", "wave"), [("gfx1100", 32), ("gfx1100", 64), ("gfx1030", 32), ("gfx1030", 64), ("gfx900", 64), ("gfx1200", 32)]
 )
-def test_saxpy(assemble, target, wave, engine):
+def test_saxpy(assemble: Assemble, target: str, wave: int, engine: str) -> None:
     """y = a x + y over more elements than threads; stores past the end are dropped by the descriptor."""
     device = emu.Device(target, engine)
     rng = numpy.random.default_rng(7)
@@ -130,7 +132,7 @@ def test_saxpy(assemble, target, wave, engine):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_same_result_every_time(assemble, engine):
+def test_same_result_every_time(assemble: Assemble, engine: str) -> None:
     device = emu.Device("gfx1100", engine)
     program = shader(assemble(SAXPY["gfx1100"], "gfx1100"))
     counts = []
@@ -141,7 +143,7 @@ def test_same_result_every_time(assemble, engine):
     assert counts[0] == counts[1]
 
 
-def test_bad_arguments(assemble):
+def test_bad_arguments(assemble: Assemble) -> None:
     device = emu.Device("gfx1100")
     program = shader(assemble("s_endpgm", "gfx1100"))
     for key in ((-1, 0), (32, 0), (0, -1), (0, 1 << 32)):
@@ -160,7 +162,7 @@ def test_bad_arguments(assemble):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_null_bindings(assemble, engine):
+def test_null_bindings(assemble: Assemble, engine: str) -> None:
     """A binding without a buffer loads zeros and drops stores."""
     device = emu.Device("gfx1100", engine)
     x = device.buffer(numpy.full(64, 3, numpy.float32))
@@ -176,13 +178,13 @@ def test_null_bindings(assemble, engine):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_more_than_the_shader_uses(assemble, engine):
+def test_more_than_the_shader_uses(assemble: Assemble, engine: str) -> None:
     """As in Vulkan: bindings that the shader does not have change nothing, and push constants beyond its block are not read."""
     device = emu.Device("gfx1100", engine)
     x, y, other = (device.buffer(numpy.full(64, value, numpy.float32)) for value in (3, 5, 7))
     program = shader(assemble(SAXPY["gfx1100"], "gfx1100"))
     push = numpy.array([2, 77] + [88] * 62, numpy.float32).tobytes()
-    bound = {(0, 0): x, (0, 1): y, (0, 7): other, (2, 0): [other, other], (31, 0xFFFFFFFF): b"1234", (3, 3): None}
+    bound: dict[tuple[int, int], Any] = {(0, 0): x, (0, 1): y, (0, 7): other, (2, 0): [other, other], (31, 0xFFFFFFFF): b"1234", (3, 3): None}
     report = device.dispatch(program, buffers=bound, push=push)
     assert (y.numpy() == 11).all() and (x.numpy() == 3).all() and (other.numpy() == 7).all()
     assert report.unused_bindings == ((0, 7), (2, 0), (31, 0xFFFFFFFF))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import numpy as np
 import pytest
+from machine_code import Assemble
 
 from pyaco.emu import BudgetError, Device, Launch, MemoryFault
 
@@ -69,7 +71,7 @@ good:
 }  # fmt: skip
 
 
-def outcome(device: Device, code: bytes, groups: int, size: int, wave_size: int, lds: int, scratch: int):
+def outcome(device: Device, code: bytes, groups: int, size: int, wave_size: int, lds: int, scratch: int) -> tuple[bytes | None, object]:
     """What a dispatch leaves in memory and says."""
     results = device.buffer(np.full(groups * size, 0xAA, np.uint32))
     try:
@@ -86,11 +88,11 @@ def outcome(device: Device, code: bytes, groups: int, size: int, wave_size: int,
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_any_sequence(assemble, threads):
+def test_any_sequence(assemble: Assemble, threads: int) -> None:
     """Kernels of all kinds and shapes, now and then the same one again, each against a device that has run nothing."""
     drawn = random.Random(threads)
     device = Device("gfx1100", "fast", threads)
-    case: tuple = ()
+    case: tuple[Any, ...] = ()
     for _ in range(120):
         if not case or drawn.random() < 0.7:
             name, wave_size = drawn.choice(list(KERNELS)), drawn.choice([32, 64])
@@ -99,7 +101,7 @@ def test_any_sequence(assemble, threads):
         assert outcome(device, *case) == outcome(Device("gfx1100", "reference"), *case)
 
 
-def test_code_that_changes_in_place(assemble):
+def test_code_that_changes_in_place(assemble: Assemble) -> None:
     """Words that were decoded are not run again once memory holds others."""
     device = Device("gfx1100", "fast", 1)
     results = device.zeros(4)
@@ -120,7 +122,7 @@ def test_code_that_changes_in_place(assemble):
 
 
 @pytest.mark.parametrize("engine", ["reference", "fast"])
-def test_registers_that_both_halves_share(assemble, engine):
+def test_registers_that_both_halves_share(assemble: Assemble, engine: str) -> None:
     """GFX10, 64 lanes: what the low half writes to a shared VGPR the high half reads."""
     device = Device("gfx1030", engine)
     results = device.zeros(256)
@@ -153,7 +155,7 @@ again:
 """
 
 
-def test_code_in_other_memory(assemble):
+def test_code_in_other_memory(assemble: Assemble) -> None:
     """The same code goes elsewhere the second time, where it meets a semaphore of all workgroups: known only when it is there."""
     device = Device("gfx1100", "fast", 2)
     plain, waits = (np.frombuffer(assemble(text, "gfx1100") + bytes(256), np.uint8) for text in (COUNT, "s_mov_b32 m0, 0\nds_gws_sema_v gds" + COUNT))
@@ -163,7 +165,7 @@ def test_code_in_other_memory(assemble):
         assert report.opcodes.get("ds_gws_sema_v", 0) == (20 if place is waits else 0)
 
 
-def test_small_budgets_end_at_the_same_place(assemble):
+def test_small_budgets_end_at_the_same_place(assemble: Assemble) -> None:
     """Also after a dispatch that was long enough for other threads."""
     code = assemble("s_movk_i32 s8, 330\n" + COUNT, "gfx1100")
     ends = []
@@ -177,7 +179,7 @@ def test_small_budgets_end_at_the_same_place(assemble):
     assert len(set(ends)) == 1
 
 
-def test_budgets_are_looked_at_within_a_run_of_workgroups(assemble):
+def test_budgets_are_looked_at_within_a_run_of_workgroups(assemble: Assemble) -> None:
     """Two threads execute little more than they may, though they claim many workgroups at once."""
     device = Device("gfx1100", "fast", 2)
     code = assemble("s_movk_i32 s8, 2000\n" + COUNT, "gfx1100")

@@ -107,11 +107,14 @@ def pairs(kind: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("target", "engine"), EACH)
-def test_scale_of_a_division(target, engine):
+def test_scale_of_a_division(target: str, engine: str) -> None:
     flag = "s[40:41]" if target in GFX9 else "s40"
     for kind in FORMATS:
         operands = pairs(kind)
-        place = lambda first, kind=kind: f"v{first}" if kind == "f32" else f"v[{first}:{first + 1}]"  # noqa: E731
+
+        def place(first: int, kind: str = kind) -> str:
+            return f"v{first}" if kind == "f32" else f"v[{first}:{first + 1}]"
+
         text = f"v_div_scale_{kind} {place(20)}, {flag}, {place(6)}, {place(2)}, {place(4)}\nv_cndmask_b32 v22, 0, 1, {flag}"
         got = run(target, text, operands, engine)
         for lane in range(LANES):
@@ -123,7 +126,7 @@ def test_scale_of_a_division(target, engine):
 
 
 @pytest.mark.parametrize(("target", "engine"), EACH)
-def test_bits_of_two_over_pi(target, engine):
+def test_bits_of_two_over_pi(target: str, engine: str) -> None:
     operands = np.random.default_rng(9).integers(0, 1 << 64, (3, LANES), dtype=np.uint64)
     operands[0, :20] = operands[0, :20] & np.uint64(0x800FFFFFFFFFFFFF) | np.uint64(1060 << 52) + (np.arange(20, dtype=np.uint64) << np.uint64(53))
     operands[1] &= np.uint64(31)

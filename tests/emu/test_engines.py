@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from machine_code import Assemble
 from test_vector_alu import ALU, LANES, inputs, kernel
 
-from pyaco import emu
 from pyaco.emu import Device
 from pyaco.emu.device import ENGINES
 from pyaco.errors import PyacoError, UnsupportedError
@@ -25,7 +25,7 @@ def results_of(engine: str, target: str, code: bytes, mode: int, wave: int) -> n
 
 @pytest.mark.parametrize("mode", [0xC0, 0xF0, 0x00, 0xF5])
 @pytest.mark.parametrize(("target", "wave"), [("gfx1100", 32), ("gfx1030", 64)])
-def test_vector_alu(assemble, target, wave, mode):
+def test_vector_alu(assemble: Assemble, target: str, wave: int, mode: int) -> None:
     """Every instruction of the ALU tests in four settings of MODE, one with another rounding."""
     code = assemble(kernel(target, ALU), target, wave)
     reference, fast = (results_of(engine, target, code, mode, wave) for engine in ENGINES)
@@ -33,7 +33,7 @@ def test_vector_alu(assemble, target, wave, mode):
     assert not wrong
 
 
-def outcome(device: Device, code: bytes, wave: int, setup: np.ndarray):
+def outcome(device: Device, code: bytes, wave: int, setup: np.ndarray) -> tuple[object, object]:
     """Registers after a program, or its error."""
     source, results = device.buffer(setup), device.buffer(np.zeros((ROWS, wave), U32))
     user = [word for buffer in (source, results) for word in (buffer.address & 0xFFFFFFFF, buffer.address >> 32)]
@@ -48,7 +48,7 @@ def outcome(device: Device, code: bytes, wave: int, setup: np.ndarray):
 
 
 @pytest.mark.parametrize(("target", "wave"), [("gfx1100", 32), ("gfx1200", 64)])
-def test_random_instructions(assemble, target, wave):
+def test_random_instructions(assemble: Assemble, target: str, wave: int) -> None:
     """Random vector ALU words between a prologue that fills registers and an epilogue that stores them."""
     random = np.random.default_rng(41)
     setup = random.integers(0, 1 << 32, (ROWS, wave), dtype=U32)
@@ -97,7 +97,7 @@ OVERWRITTEN = """
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_stores_to_code_do_not_change_what_runs(assemble, engine):
+def test_stores_to_code_do_not_change_what_runs(assemble: Assemble, engine: str) -> None:
     """However early an engine decodes: the instruction cache does not see the store, memory has it."""
     device = Device("gfx1100", engine=engine)
     results = device.buffer(np.zeros(2, U32))
@@ -106,7 +106,7 @@ def test_stores_to_code_do_not_change_what_runs(assemble, engine):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_constants_of_halves_have_sixteen_bits(assemble, engine):
+def test_constants_of_halves_have_sixteen_bits(assemble: Assemble, engine: str) -> None:
     """The sign of a negative constant does not reach the other half of a packed result."""
     text = "v_mov_b32 v2, 0x1234\nv_pack_b32_f16 v1, neg(-11), v2\nv_mov_b32 v0, 0\nglobal_store_b32 v0, v1, s[0:1]\ns_endpgm\n"
     device = Device("gfx1100", engine=engine)
@@ -115,14 +115,14 @@ def test_constants_of_halves_have_sixteen_bits(assemble, engine):
     assert results.numpy().tolist() == [0x12347FF5]
 
 
-def test_unknown_engine():
-    with pytest.raises(emu.device.UnsupportedError, match="reference and fast"):
+def test_unknown_engine() -> None:
+    with pytest.raises(UnsupportedError, match="reference and fast"):
         Device("gfx1100", engine="warp")
 
 
 @pytest.mark.parametrize("engine", ["reference", "fast"])
 @pytest.mark.parametrize("target, words", [("gfx1150", (0xD5E60005, 0x000000E7)), ("gfx1100", (0xD5E50005, 0x00000007))])
-def test_swaps_need_registers(engine, target, words):
+def test_swaps_need_registers(engine: str, target: str, words: tuple[int, int]) -> None:
     """The long encoding can name an SGPR where V_SWAP wants a VGPR; it must not become the VGPR of that number."""
     code = np.array([*words, 0xBFB00000], np.uint32).tobytes()
     with pytest.raises(UnsupportedError, match="v_swap"):
@@ -157,7 +157,7 @@ def special_values(seed: int, waves: int) -> np.ndarray:
 
 @pytest.mark.parametrize("ieee", [0, 1])
 @pytest.mark.parametrize("mode", [denormals << 4 for denormals in range(16)])
-def test_special_values(assemble, mode, ieee):
+def test_special_values(assemble: Assemble, mode: int, ieee: int) -> None:
     """Floats of every kind in every setting of the denormals, with and without IEEE mode."""
     waves = 4
     loads = "".join(f"global_load_b32 v{row}, v10, s[0:1] offset:{128 * row}\n" for row in range(8))

@@ -6,13 +6,10 @@ NaNs and the IEEE mode: AMD, "RDNA3" and "RDNA4" Instruction Set Architecture, p
 from __future__ import annotations
 
 import re
-import sys
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 from alu_models import Model
 from exact_floats import FORMATS, SIZES, decode, encode, is_nan
 from test_alu_values import GFX9, LANES, TARGETS, failures, inputs, rows_of, run
@@ -57,7 +54,7 @@ def obeys_mode(name: str) -> bool:
 
 
 @pytest.mark.parametrize("target", CHIPS)
-def test_every_instruction(target):
+def test_every_instruction(target: str) -> None:
     """Every float instruction of the ISA table has a model that `test_mode` compares, or rules of its own."""
     compared = {name for _, name, _ in rows_of(target) if obeys_mode(name)}
     missing = [name for name in float_rows(target) if name not in compared and rule_of(name) is None]
@@ -65,13 +62,13 @@ def test_every_instruction(target):
     assert not missing
 
 
-def some_slow(modes: list[int], quick: set[tuple[str, int]]) -> list:
+def some_slow(modes: list[int], quick: set[tuple[str, int]]) -> list[Any]:
     """Every chip in every mode, all but a few of them slow."""
     return [pytest.param(target, mode, marks=() if (target, mode) in quick else pytest.mark.slow) for target in CHIPS for mode in modes]
 
 
 @pytest.mark.parametrize(("target", "mode"), some_slow([*ROUNDINGS, *DENORMALS], {("gfx1100", 0xC0)}))
-def test_mode(target, mode):
+def test_mode(target: str, mode: int) -> None:
     """Rounding of singles and of halves and doubles, flush of sources and of results of each."""
     wrong, seen = failures(target, mode, obeys_mode)
     print(f"{target} MODE {mode:#04x}: {len(seen)} mnemonics")
@@ -79,7 +76,7 @@ def test_mode(target, mode):
 
 
 @pytest.mark.parametrize("target", CHIPS)
-def test_own_rounding(target):
+def test_own_rounding(target: str) -> None:
     """8-bit floats give the same in every rounding mode."""
     rows, default = run(target, 0x1F0)
     chosen = [(number, name) for number, (_, name, _) in enumerate(rows) if "test_own_rounding" in (rule_of(name) or "")]
@@ -113,7 +110,7 @@ def smaller(kind: str, a: int, b: int, least: bool) -> int:
 def selected(name: str, kind: str, bits: list[int]) -> int:
     """Min, max, median of bits in IEEE mode."""
     if len(bits) == 2:
-        return smaller(kind, *bits, least="min" in name)
+        return smaller(kind, bits[0], bits[1], least="min" in name)
     if "med3" in name:                                      # of NaNs: the minimum of three
         first = second = True
     else:
@@ -139,7 +136,7 @@ def expected_nan(name: str, model: Model, bits: list[int], ieee: bool) -> int:
 
 @pytest.mark.parametrize("target", CHIPS)
 @pytest.mark.parametrize("mode", [0x1F0, 0x3F0])
-def test_nan(target, mode):
+def test_nan(target: str, mode: int) -> None:
     """A NaN result is the first NaN source, quiet; min, max and median give a number instead, unless a NaN signals in IEEE mode."""
     ieee = bool(mode & IEEE) and target != "gfx1200"
     rows, results = run(target, mode)
@@ -180,7 +177,7 @@ def modified(kind: str, bits: int, suffix: str, mode: int, gfx12: bool) -> int:
 
 
 @pytest.mark.parametrize(("target", "mode"), some_slow([0x1F0, 0x0F0, 0x300, 0x100], {("gfx900", 0x1F0), ("gfx1030", 0x0F0), ("gfx1100", 0x100)}))
-def test_modifiers(target, mode):
+def test_modifiers(target: str, mode: int) -> None:
     """Clamp and omod of every instruction that takes them, on both engines, from its own result without them."""
     rows, plain = run(target, mode)
     numbers = {name: number for number, (_, name, _) in enumerate(rows)}
@@ -206,7 +203,7 @@ def test_modifiers(target, mode):
 
 
 @pytest.mark.parametrize(("target", "mode"), some_slow([0x1F0, 0x3F0, 0x0F0, 0x200, 0x3FF], {("gfx1100", 0x3F0)}))
-def test_engines_agree(target, mode):
+def test_engines_agree(target: str, mode: int) -> None:
     """The fast engine gives the same bits in every mode."""
     rows, results = run(target, mode)
     _, fast = run(target, mode, "", "fast")

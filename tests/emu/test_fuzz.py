@@ -7,7 +7,7 @@ from fuzz import TARGETS, Streams
 
 
 @pytest.mark.parametrize(("target", "wave"), TARGETS)
-def test_few_streams(target, wave):
+def test_few_streams(target: str, wave: int) -> None:
     streams = Streams(target, wave, 11)
     for _ in range(120):
         streams.check()
@@ -17,7 +17,7 @@ def test_few_streams(target, wave):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("target", "wave"), TARGETS)
-def test_many_streams(target, wave):
+def test_many_streams(target: str, wave: int) -> None:
     streams = Streams(target, wave, 12)
     for _ in range(4000):
         streams.check()

@@ -9,17 +9,14 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 import zlib
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
+from typing import Any
 
+import alu_models
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-import alu_models
 from alu_models import Model
 from exact_floats import SIZES, encode, is_nan
 from machine_code import assemble_each
@@ -124,7 +121,7 @@ def whole_registers(case: Case, result: int, lane: int, actual: int, target: str
 PARTS = {"f16x2": ("f16", 16), "bf16x2": ("bf16", 16), "f32x2": ("f32", 32)}
 
 
-def expected_bits(case: Case, kind: str, wanted, mode: int, target: str) -> int:
+def expected_bits(case: Case, kind: str, wanted: Any, mode: int, target: str) -> int:
     """The bits of a result that is exact."""
     _, name, _, variant = case
     if kind in ("f16", "f32", "f64", "f16hi"):
@@ -183,7 +180,7 @@ def agrees(case: Case, lane: int, stored: np.ndarray, mode: int, target: str) ->
     return "; ".join(texts)
 
 
-def same_nan(case: Case, kind: str, got: int, bits: int, lane: int, target: str, wanted) -> bool:
+def same_nan(case: Case, kind: str, got: int, bits: int, lane: int, target: str, wanted: Any) -> bool:
     """Whether a result is another NaN than the model's, which does not say which."""
     variant = case[3]
     if kind in ("fp8x2", "bf8x2"):
@@ -213,7 +210,7 @@ def is_undocumented(name: str, variant: Variant, mode: int) -> bool:
 
 
 # ----------------------------------------------------------------------------------------------------------------- tests
-def parameters() -> list:
+def parameters() -> list[Any]:
     return [pytest.param(target, marks=() if target in QUICK else pytest.mark.slow) for target in TARGETS]
 
 
@@ -224,13 +221,15 @@ def table_variants(letters: str) -> Iterator[Variant]:
     """What ``isa/data/opcodes_variants.txt`` says that a long form takes, one modifier at a time."""
     for letter, slots in re.findall(r"([a-z])(\d*)", letters):
         if letter in FIELDS:
-            yield from (Variant("e64", **{FIELDS[letter]: 1 << int(slot)}) for slot in slots)
+            for slot in slots:
+                modifier: dict[str, Any] = {FIELDS[letter]: 1 << int(slot)}
+                yield Variant("e64", **modifier)
         else:
             yield Variant("e64", output={"c": " clamp", "m": " mul:2"}[letter])
 
 
 @pytest.mark.parametrize("target", parameters())
-def test_all_are_there(target):
+def test_all_are_there(target: str) -> None:
     """Every modifier that the ISA table gives to the long form of an instruction is among the variants that LLVM assembled."""
     generation = TARGETS[target]
     taken = cases(target)[2]
@@ -245,7 +244,7 @@ def test_all_are_there(target):
 
 @pytest.mark.parametrize("target", parameters())
 @pytest.mark.parametrize("mode", [MODE, FLUSHED])
-def test_modifiers(target, mode):
+def test_modifiers(target: str, mode: int) -> None:
     """Results of every variant, and the rest of the registers that they are part of."""
     alu_models.mode, alu_models.fnuz = mode, target == "gfx942"
     rows, results = cases(target)[0], results_of(target, mode, "reference")
@@ -267,7 +266,7 @@ def test_modifiers(target, mode):
 
 @pytest.mark.parametrize("target", parameters())
 @pytest.mark.parametrize("mode", [MODE, FLUSHED, 0x3F0])
-def test_engines_agree(target, mode):
+def test_engines_agree(target: str, mode: int) -> None:
     reference, fast = (results_of(target, mode, engine) for engine in ("reference", "fast"))
     wrong = [f"{name} [{variant}]" for number, (_, name, _, variant) in enumerate(cases(target)[0])
              if not np.array_equal(reference[number], fast[number])]

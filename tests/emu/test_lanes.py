@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
+from machine_code import Assemble
 
 from pyaco.emu import Device
 
@@ -11,7 +14,7 @@ U32 = np.uint32
 OLD = 0x77
 
 
-def lanes_of(assemble, body: str, target: str = "gfx1100", wave: int = 32, exec_mask: int | None = None) -> np.ndarray:
+def lanes_of(assemble: Assemble, body: str, target: str = "gfx1100", wave: int = 32, exec_mask: int | None = None) -> np.ndarray:
     """v2 per lane after `body`; v1 holds 100 + lane, v2 holds OLD, and EXEC is restored before the store."""
     full = (1 << wave) - 1
     mask = full if exec_mask is None else exec_mask
@@ -30,7 +33,11 @@ def lanes_of(assemble, body: str, target: str = "gfx1100", wave: int = 32, exec_
     return results.numpy().astype(int)
 
 
-def expect(source, lanes=32, valid=lambda lane: True, invalid=OLD):
+def always(lane: int) -> bool:
+    return True
+
+
+def expect(source: Callable[[int], int], lanes: int = 32, valid: Callable[[int], bool] = always, invalid: int = OLD) -> list[int]:
     return [100 + source(lane) if valid(lane) else invalid for lane in range(lanes)]
 
 
@@ -47,14 +54,14 @@ DPP = {
 
 
 @pytest.mark.parametrize("control", DPP)
-def test_dpp16(assemble, control):
+def test_dpp16(assemble: Assemble, control: str) -> None:
     source, valid = DPP[control]
     body = f"v_mov_b32_dpp v2, v1 {control} row_mask:0xf bank_mask:0xf"
     assert lanes_of(assemble, body).tolist() == expect(source, valid=valid)
     assert lanes_of(assemble, body + " bound_ctrl:1").tolist() == expect(source, valid=valid, invalid=0)
 
 
-def test_dpp16_masks_and_inactive_lanes(assemble):
+def test_dpp16_masks_and_inactive_lanes(assemble: Assemble) -> None:
     body = "v_mov_b32_dpp v2, v1 quad_perm:[1,0,3,2] row_mask:0x2 bank_mask:0x5"
     written = [lane >= 16 and (lane >> 2) & 3 in (0, 2) for lane in range(32)]
     assert lanes_of(assemble, body).tolist() == expect(lambda lane: lane ^ 1, valid=lambda lane: written[lane])
@@ -66,7 +73,7 @@ def test_dpp16_masks_and_inactive_lanes(assemble):
     assert result[0] == OLD and result[1] == 100
 
 
-def test_gfx9_broadcasts(assemble):
+def test_gfx9_broadcasts(assemble: Assemble) -> None:
     body = "v_mov_b32_dpp v2, v1 row_bcast:15 row_mask:0xa bank_mask:0xf"
     result = lanes_of(assemble, body, "gfx900", 64)
     assert result.tolist() == expect(lambda lane: lane // 16 * 16 - 1, 64, lambda lane: lane // 16 in (1, 3))
@@ -76,12 +83,12 @@ def test_gfx9_broadcasts(assemble):
     assert lanes_of(assemble, body, "gfx900", 64).tolist() == expect(lambda lane: lane - 1, 64, lambda lane: lane > 0)
 
 
-def test_dpp8(assemble):
+def test_dpp8(assemble: Assemble) -> None:
     body = "v_mov_b32_dpp v2, v1 dpp8:[7,0,1,2,3,4,5,6]"
     assert lanes_of(assemble, body).tolist() == expect(lambda lane: lane // 8 * 8 + (lane + 7) % 8)
 
 
-def test_single_lanes(assemble):
+def test_single_lanes(assemble: Assemble) -> None:
     body = "v_readlane_b32 s4, v1, 37\nv_mov_b32 v2, s4"
     assert set(lanes_of(assemble, body).tolist()) == {105}
     assert set(lanes_of(assemble, "v_readfirstlane_b32 s4, v1\nv_mov_b32 v2, s4", exec_mask=0xF0)[4:8].tolist()) == {104}
@@ -90,19 +97,19 @@ def test_single_lanes(assemble):
 
 
 @pytest.mark.parametrize(("target", "wave", "group"), [("gfx1100", 32, 32), ("gfx1100", 64, 32), ("gfx900", 64, 64)])
-def test_backward_permute(assemble, target, wave, group):
+def test_backward_permute(assemble: Assemble, target: str, wave: int, group: int) -> None:
     """Each lane pulls; on GFX10 and later within 32 lanes; a disabled lane gives zero."""
     body = "v_mul_u32_u24 v4, 28, v0\nds_bpermute_b32 v2, v4, v1"
     expected = [100 + lane // group * group + 7 * lane % group for lane in range(wave)]
     assert lanes_of(assemble, body, target, wave).tolist() == expected
 
 
-def test_forward_permute(assemble):
+def test_forward_permute(assemble: Assemble) -> None:
     body = "v_and_b32 v4, 15, v0\nv_lshlrev_b32 v4, 2, v4\nds_permute_b32 v2, v4, v1"
     assert lanes_of(assemble, body).tolist() == [116 + lane if lane < 16 else 0 for lane in range(32)]
 
 
-def test_swizzle(assemble):
+def test_swizzle(assemble: Assemble) -> None:
     assert lanes_of(assemble, "ds_swizzle_b32 v2, v1 offset:swizzle(BROADCAST,8,3)").tolist() == expect(
         lambda lane: lane // 8 * 8 + 3
     )
@@ -114,7 +121,7 @@ def test_swizzle(assemble):
     assert result[0] == OLD and result[1] == 0 and result[2] == 103
 
 
-def test_permlane(assemble):
+def test_permlane(assemble: Assemble) -> None:
     body = "s_mov_b32 s4, 0x76543210\ns_mov_b32 s5, 0xfedcba98\nv_permlane{}_b32 v2, v1, s5, s4"
     assert lanes_of(assemble, body.format("16")).tolist() == expect(lambda lane: lane ^ 8)
     assert lanes_of(assemble, body.format("x16")).tolist() == expect(lambda lane: lane ^ 24)
@@ -122,14 +129,14 @@ def test_permlane(assemble):
     assert result.tolist() == expect(lambda lane: lane ^ 32, 64)
 
 
-def test_mbcnt_and_ballot(assemble):
+def test_mbcnt_and_ballot(assemble: Assemble) -> None:
     body = "s_mov_b32 s4, 0xf0f0\nv_mbcnt_lo_u32_b32 v2, s4, 5"
     assert lanes_of(assemble, body).tolist() == [5 + bin(0xF0F0 & (1 << lane) - 1).count("1") for lane in range(32)]
     body = "v_mbcnt_lo_u32_b32 v2, -1, 0\nv_mbcnt_hi_u32_b32 v2, -1, v2"
     assert lanes_of(assemble, body, wave=64).tolist() == list(range(64))
 
 
-def test_sdwa(assemble):
+def test_sdwa(assemble: Assemble) -> None:
     """GFX9 and GFX10: sub-dword sources, sign extension, a byte of the destination with the rest kept."""
     body = "v_mov_b32 v4, 0x80c0a090\n" \
         "v_add_u32_sdwa v2, v4, v0 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:BYTE_2 src1_sel:DWORD"
@@ -143,7 +150,7 @@ def test_sdwa(assemble):
     assert lanes_of(assemble, body, "gfx900", 64).tolist() == [0x11220044 | 100 + lane << 8 for lane in range(64)]
 
 
-def test_dual_issue_reads_before_it_writes(assemble):
+def test_dual_issue_reads_before_it_writes(assemble: Assemble) -> None:
     body = "v_mov_b32 v4, 3.0\nv_mov_b32 v5, 2.0\nv_dual_mul_f32 v4, v4, v5 :: v_dual_add_f32 v5, v5, v4\n" \
         "v_mul_f32 v4, v4, v5\nv_cvt_u32_f32 v2, v4"
     assert set(lanes_of(assemble, body).tolist()) == {30}

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 import numpy as np
 import pytest
+from machine_code import Assemble
 
 from pyaco.emu import Device
 
@@ -20,7 +23,7 @@ def value_of_byte(code: int, exponent_bits: int) -> float:
 
 BYTES = {bits: {value_of_byte(code, bits): code for code in range(255, -1, -1)} for bits in (4, 5)}
 # bits of an element, its encoding, the largest integer used
-KINDS = {
+KINDS: dict[str, tuple[int, Callable[[int], int], int]] = {
     "f16": (16, lambda v: int(np.float16(v).view(np.uint16)), 8),
     "bf16": (16, lambda v: int(np.float32(v).view(np.uint32)) >> 16, 8),
     "fp8": (8, lambda v: BYTES[4][float(v)], 8), "bf8": (8, lambda v: BYTES[5][float(v)], 4),
@@ -52,7 +55,7 @@ def put(rows: np.ndarray, lane: int, place: int, kind: str, value: int) -> None:
     rows[place * bits // 32, lane] |= encode(value) << place * bits % 32
 
 
-def accumulator_places(target: str, wave: int, kind: str):
+def accumulator_places(target: str, wave: int, kind: str) -> Iterator[tuple[int, int, int, int, int]]:
     """(register, shift, lane, row, column) of every element of C and D."""
     for element in range(256 // wave):
         for lane in range(wave):
@@ -64,7 +67,7 @@ def accumulator_places(target: str, wave: int, kind: str):
                 yield element, 0, lane, wave // 16 * element + lane // 16, lane % 16
 
 
-def run(assemble, target: str, wave: int, name: str, key: int = 0) -> None:
+def run(assemble: Assemble, target: str, wave: int, name: str, key: int = 0) -> None:
     total, left, right, depth = parts(name)
     sparse = "swmmac" in name
     random = np.random.default_rng(31)
@@ -129,18 +132,18 @@ def run(assemble, target: str, wave: int, name: str, key: int = 0) -> None:
 
 @pytest.mark.parametrize("wave", [32, 64])
 @pytest.mark.parametrize("target", COVERED)
-def test_products(assemble, target, wave):
+def test_products(assemble: Assemble, target: str, wave: int) -> None:
     for name in COVERED[target]:
         run(assemble, target, wave, name)
 
 
 @pytest.mark.parametrize(("wave", "key"), [(32, 1), (64, 1), (64, 2), (64, 3)])
-def test_index_sets(assemble, wave, key):
+def test_index_sets(assemble: Assemble, wave: int, key: int) -> None:
     """op_sel chooses one of the sets of index bits that a register holds: two in wave32, four in wave64."""
     run(assemble, "gfx1200", wave, "v_swmmac_f32_16x16x32_f16", key)
 
 
-def test_modifiers_of_c_and_clamp(assemble):
+def test_modifiers_of_c_and_clamp(assemble: Assemble) -> None:
     """neg and abs of C; the sums of integers saturate under clamp."""
     text = """
         v_mov_b32 v1, 0x3c003c00

@@ -5,6 +5,8 @@ The layouts are said here once more, from AMD's Matrix Instruction Calculator, i
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from machine_code import assemble_text
@@ -85,8 +87,22 @@ def execute(target: str, text: str, registers: list[tuple[str, int, np.ndarray]]
     return output.numpy().view(np.uint32).reshape(result[2], LANES)
 
 
-def multiply(target: str, row: opcodes.Row, flags: str = "", change=lambda a, b, c: (a, b, c), index_set: int = 0) -> None:
+def span(file: str, first: int, size: int) -> str:
+    return f"{file}[{first}:{first + size - 1}]" if size > 1 else f"{file}{first}"
+
+
+Tiles = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def same_tiles(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> Tiles:
+    return a, b, c
+
+
+def multiply(
+    target: str, row: opcodes.Row, flags: str = "", change: Callable[[np.ndarray, np.ndarray, np.ndarray], Tiles] = same_tiles, index_set: int = 0,
+) -> None:
     """Run one operation and compare every element of D; `change` does to A, B and C what `flags` do."""
+    assert row.matrix is not None
     size, _, depth = row.matrix.shape
     blocks, kinds = row.matrix.blocks, row.matrix.types
     sparse = "smfmac" in row.name
@@ -122,7 +138,6 @@ def multiply(target: str, row: opcodes.Row, flags: str = "", change=lambda a, b,
     count = max(place_of_result(kinds[2], size, size - 1, size - 1, blocks - 1)[1] + max(1, WIDTH[kinds[2]] // 32), 1)
     widths = [max(1, size * depth * blocks // LANES * WIDTH[kind] // (64 if sparse and number == 0 else 32)) for number, kind in enumerate(kinds[:2])]
     file = "a" if target == "gfx908" else "v"
-    span = lambda file, first, size: f"{file}[{first}:{first + size - 1}]" if size > 1 else f"{file}{first}"  # noqa: E731
     operands = [span(file, 64, count), span("v", 16, widths[0]), span("v", 32, widths[1]), "v60" if sparse else span(file, 64, count)]
     registers = [("v", 16, inputs[0][: widths[0]]), ("v", 32, inputs[1][: widths[1]]), (file, 64, sums[:count]), ("v", 60, index)]
     actual = execute(target, f"{row.spelling(TARGETS[target])} {', '.join(operands)} {flags}", registers, (file, 64, count))
@@ -137,7 +152,7 @@ def multiply(target: str, row: opcodes.Row, flags: str = "", change=lambda a, b,
 
 
 @pytest.mark.parametrize("target", [target if target == "gfx942" else pytest.param(target, marks=pytest.mark.slow) for target in TARGETS])
-def test_products(target):
+def test_products(target: str) -> None:
     rows = rows_of(target)
     for row in rows:
         multiply(target, row)
@@ -149,39 +164,41 @@ def row_of(name: str) -> opcodes.Row:
 
 
 @pytest.mark.parametrize(("cbsz", "abid"), [(1, 0), (1, 1), (2, 3), (3, 5), (4, 9)])
-def test_broadcast_of_blocks(cbsz, abid):
-    def change(a, b, c):
+def test_broadcast_of_blocks(cbsz: int, abid: int) -> None:
+    def change(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> Tiles:
         return a[[(block >> cbsz << cbsz) + abid for block in range(16)]], b, c
 
     multiply("gfx942", row_of("v_mfma_f32_4x4x4f16"), f"cbsz:{cbsz} abid:{abid}", change)
 
 
 @pytest.mark.parametrize("pattern", range(1, 8))
-def test_lane_groups_of_b(pattern):
+def test_lane_groups_of_b(pattern: int) -> None:
     """With blocks of 4 x 4 four lanes are a block of B."""
-    moved = {1: lambda lane: lane % 32, 2: lambda lane: 32 + lane % 32, 3: lambda lane: (lane + 16) % 64}.get(
-        pattern, lambda lane: 16 * (pattern - 4) + lane % 16)
+    tables: dict[int, Callable[[int], int]] = {1: lambda lane: lane % 32, 2: lambda lane: 32 + lane % 32, 3: lambda lane: (lane + 16) % 64}
 
-    def change(a, b, c):
+    def moved(lane: int) -> int:
+        return tables[pattern](lane) if pattern in tables else 16 * (pattern - 4) + lane % 16
+
+    def change(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> Tiles:
         return a, b[[moved(4 * block) // 4 for block in range(16)]], c
 
     multiply("gfx942", row_of("v_mfma_f32_4x4x1f32"), f"blgp:{pattern}", change)
 
 
 @pytest.mark.parametrize("signs", [(1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 1)])
-def test_signs_of_doubles(signs):
-    def change(a, b, c):
+def test_signs_of_doubles(signs: tuple[int, int, int]) -> None:
+    def change(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> Tiles:
         return a * (-1) ** signs[0], b * (-1) ** signs[1], c * (-1) ** signs[2]
 
     multiply("gfx942", row_of("v_mfma_f64_16x16x4f64"), f"neg:[{signs[0]},{signs[1]},{signs[2]}]", change)
 
 
 @pytest.mark.parametrize(("name", "index_set"), [("v_smfmac_f32_16x16x32_f16", 3), ("v_smfmac_i32_32x32x32_i8", 1)])
-def test_index_sets(name, index_set):
+def test_index_sets(name: str, index_set: int) -> None:
     multiply("gfx942", row_of(name), f"abid:{index_set}", index_set=index_set)
 
 
-def test_constants_as_addend():
+def test_constants_as_addend() -> None:
     """An inline constant is a number of the sum's type."""
     ones = np.full((2, LANES), 0x3C003C00, np.uint32)
     words = execute("gfx942", "v_mfma_f32_4x4x4_16b_f16 v[64:67], v[16:17], v[32:33], 2.0", [("v", 16, ones), ("v", 32, ones)], ("v", 64, 4))

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
+from machine_code import Assemble
 
 from pyaco import emu, isa
 from pyaco._core.emu.memory import AddressSpace
@@ -17,15 +20,15 @@ U32 = np.uint32
 LANE = "v_and_b32 v0, 0x3ff, v0\nv_lshlrev_b32 v1, 2, v0\n"
 
 
-def words(*buffers) -> list[int]:
+def words(*buffers: emu.Buffer) -> list[int]:
     return [word for buffer in buffers for word in (buffer.address & 0xFFFFFFFF, buffer.address >> 32)]
 
 
-def descriptors(level: int, *buffers) -> list[int]:
+def descriptors(level: int, *buffers: emu.Buffer) -> list[int]:
     return [word for buffer in buffers for word in raw_buffer(buffer.address, buffer.size, level)]
 
 
-def test_addresses_are_disjoint_and_canonical():
+def test_addresses_are_disjoint_and_canonical() -> None:
     space = AddressSpace()
     arrays = [np.zeros(size, np.uint8) for size in (1, 4096, 3, 100000)]
     low = [space.map(array, low=True) for array in arrays]
@@ -40,7 +43,7 @@ def test_addresses_are_disjoint_and_canonical():
         space.map(arrays[0], alignment=3)
 
 
-def test_stray_load_names_the_place(assemble):
+def test_stray_load_names_the_place(assemble: Assemble) -> None:
     device = Device("gfx1100", "reference")
     buffer = device.zeros(256)
     text = LANE + "v_lshlrev_b32 v1, 4, v0\ns_nop 0\nglobal_load_b32 v2, v1, s[0:1]\ns_endpgm\n"
@@ -53,7 +56,7 @@ def test_stray_load_names_the_place(assemble):
     assert hex(buffer.address) in str(caught.value)
 
 
-def test_stray_fetch_and_bad_words(assemble):
+def test_stray_fetch_and_bad_words(assemble: Assemble) -> None:
     device = Device("gfx1100", "reference")
     with pytest.raises(emu.EmulationError, match="left the code"):
         device.run(assemble("s_nop 0\n", "gfx1100"))
@@ -63,13 +66,13 @@ def test_stray_fetch_and_bad_words(assemble):
         device.run(assemble("s_sendmsg_rtn_b32 s0, sendmsg(MSG_RTN_SAVE_WAVE)\ns_endpgm\n", "gfx1100"))
 
 
-def test_budget_ends_an_endless_loop(assemble):
+def test_budget_ends_an_endless_loop(assemble: Assemble) -> None:
     device = Device("gfx1100", "reference")
     with pytest.raises(emu.BudgetError, match="1000 instructions"):
         device.run(assemble("loop: s_branch loop\n", "gfx1100"), budget=1000)
 
 
-def test_barrier_orders_waves_through_lds(assemble):
+def test_barrier_orders_waves_through_lds(assemble: Assemble) -> None:
     """Every lane reads what the lane of the next wave wrote before the barrier."""
     text = LANE + """
         v_xor_b32 v2, 0x5a, v0
@@ -90,7 +93,7 @@ def test_barrier_orders_waves_through_lds(assemble):
     assert np.array_equal(results.numpy(), ((np.arange(256) + 32) % 256) ^ 0x5A)
 
 
-def test_wave_that_ended_does_not_hold_a_barrier(assemble):
+def test_wave_that_ended_does_not_hold_a_barrier(assemble: Assemble) -> None:
     text = LANE + """
         v_readfirstlane_b32 s4, v0
         s_cmp_lt_u32 s4, 64
@@ -107,7 +110,7 @@ def test_wave_that_ended_does_not_hold_a_barrier(assemble):
     assert np.array_equal(results.numpy(), np.repeat([0, 7], 64))
 
 
-def test_lds_range(assemble):
+def test_lds_range(assemble: Assemble) -> None:
     """Loads beyond the workgroup's LDS give zero, stores there are dropped, a straddling store keeps its bytes inside."""
     text = """
         v_mov_b32 v1, 0x11223344
@@ -136,7 +139,7 @@ def test_lds_range(assemble):
     ("gfx1100", 110, "buffer_load_b32", "buffer_store_b32"), ("gfx1030", 103, "buffer_load_dword", "buffer_store_dword"),
     ("gfx900", 90, "buffer_load_dword", "buffer_store_dword"),
 ])  # fmt: skip
-def test_buffer_range(assemble, target, level, load, store):
+def test_buffer_range(assemble: Assemble, target: str, level: int, load: str, store: str) -> None:
     """Raw buffers: out-of-range loads give zero and stores are dropped, by bytes, with every offset counted."""
     text = f"""
         v_and_b32 v0, 0x3ff, v0
@@ -163,7 +166,7 @@ def test_buffer_range(assemble, target, level, load, store):
     assert np.array_equal(source.numpy(), np.concatenate((np.arange(1, 33), np.arange(16))))
 
 
-def test_swizzled_buffer(assemble):
+def test_swizzled_buffer(assemble: Assemble) -> None:
     """Element 4 bytes, index stride 8, stride 16: the layout that interleaves structures."""
     text = """
         v_and_b32 v0, 0x3ff, v0
@@ -186,7 +189,7 @@ def test_swizzled_buffer(assemble):
     assert np.array_equal(results.numpy(), expected)
 
 
-def test_sub_dword_accesses(assemble):
+def test_sub_dword_accesses(assemble: Assemble) -> None:
     text = """
         v_mov_b32 v0, 0
         v_mov_b32 v2, -1
@@ -213,7 +216,7 @@ def test_sub_dword_accesses(assemble):
     assert shown == ["0x87", "0xffffff87", "0xffff8765", "0xff87ffff", "0x65a3", "0xff870087"]
 
 
-def test_scratch_is_per_lane(assemble):
+def test_scratch_is_per_lane(assemble: Assemble) -> None:
     text = LANE + """
         v_mul_u32_u24 v2, 3, v0
         v_and_b32 v3, 4, v1
@@ -233,7 +236,7 @@ def test_scratch_is_per_lane(assemble):
         device.run(code, (1, 1, 1), (64, 1, 1), user_sgprs=words(results), scratch_bytes_per_lane=8)
 
 
-ATOMICS = {
+ATOMICS: dict[str, Callable[..., Any]] = {
     "add_u32": np.add, "sub_u32": lambda old, data: old - data, "min_u32": np.minimum, "max_u32": np.maximum,
     "min_i32": lambda old, data: np.minimum(old.astype(np.int32), data.astype(np.int32)).astype(U32),
     "and_b32": np.bitwise_and, "or_b32": np.bitwise_or, "xor_b32": np.bitwise_xor, "swap_b32": lambda old, data: data,
@@ -243,7 +246,7 @@ ATOMICS = {
 
 
 @pytest.mark.parametrize("name", ATOMICS)
-def test_atomics(assemble, name):
+def test_atomics(assemble: Assemble, name: str) -> None:
     """All lanes on two dwords, through global memory and LDS: the sequence of old values, lane by lane."""
     lds = {"swap_b32": "storexchg_rtn_b32"}.get(name, name.replace("_", "_rtn_"))
     text = LANE + f"""
@@ -275,7 +278,7 @@ def test_atomics(assemble, name):
     assert np.array_equal(cells.numpy(), state)
 
 
-def test_compare_and_swap(assemble):
+def test_compare_and_swap(assemble: Assemble) -> None:
     """data[0] is the new value and data[1] what is compared; in LDS from GFX11 on data0 is the new value."""
     text = LANE + """
         v_mov_b32 v2, 7
@@ -297,7 +300,7 @@ def test_compare_and_swap(assemble):
     assert results.numpy().tolist() == old * 2 and cell.numpy()[0] == 7
 
 
-def test_typed_buffers(assemble):
+def test_typed_buffers(assemble: Assemble) -> None:
     """Loads convert what the format says, stores convert back; the packed and the eight-bit formats."""
     text = """
         v_and_b32 v0, 0x3ff, v0
@@ -330,14 +333,14 @@ def test_typed_buffers(assemble):
 
 @pytest.mark.parametrize("engine", ["reference", "fast"])
 @pytest.mark.parametrize("words", [(0xDE946C2D, 0x420639DD), (0xDCC7A2C0, 0x5900061F)])
-def test_flat_accesses_that_bypass_registers(engine, words):
+def test_flat_accesses_that_bypass_registers(engine: str, words: tuple[int, int]) -> None:
     """A scratch load and a flat atomic with the lds bit, which have no data register."""
     device = Device("gfx1030" if words[0] == 0xDE946C2D else "gfx1010", engine)
     with pytest.raises(UnsupportedError):
         device.run(np.array([*words, 0xBF810000], np.uint32).tobytes(), (1, 1, 1))
 
 
-def test_buffer_arguments():
+def test_buffer_arguments() -> None:
     device = Device("gfx1100", "reference")
     buffer = device.buffer(np.arange(4, dtype=U32))
     buffer.write(np.array([9], U32), offset=4)
@@ -348,7 +351,7 @@ def test_buffer_arguments():
         raw_buffer(0, 1 << 32, 110)
 
 
-def test_released_buffers_are_gone(assemble):
+def test_released_buffers_are_gone(assemble: Assemble) -> None:
     """The addresses stop a dispatch, and the next buffer of that size may have them."""
     device = Device("gfx1030", "reference")
     buffer = device.zeros(256)
@@ -363,7 +366,7 @@ def test_released_buffers_are_gone(assemble):
     assert device.zeros(256).address == address
 
 
-def test_shared_arrays_are_not_copied(assemble):
+def test_shared_arrays_are_not_copied(assemble: Assemble) -> None:
     device = Device("gfx1030", "reference")
     array = np.zeros((4, 4), np.uint32)
     buffer = device.share(array)
@@ -378,7 +381,7 @@ def test_shared_arrays_are_not_copied(assemble):
 
 @pytest.mark.parametrize("engine", ["reference", "fast"])
 @pytest.mark.parametrize(("target", "word3"), [("gfx900", 0x27FAC), ("gfx1030", 0x31016FAC), ("gfx1100", 0x31016FAC), ("gfx1200", 0x31016FAC)])
-def test_raw_descriptor_of_a_pc(target, word3, engine):
+def test_raw_descriptor_of_a_pc(target: str, word3: int, engine: str) -> None:
     """Address bits above 47 stand in a descriptor's stride and swizzle; without an index they do not matter."""
     wave = 64 if target == "gfx900" else 32
     device = Device(target, engine)
@@ -408,7 +411,7 @@ LOADS_TO_LDS = {
 
 @pytest.mark.parametrize("engine", ["reference", "fast", "watched"])
 @pytest.mark.parametrize("name", LOADS_TO_LDS)
-def test_loads_to_lds(name, engine):
+def test_loads_to_lds(name: str, engine: str) -> None:
     """A dword of LDS for each lane, from m0 and the instruction's offset on; the address has the offset too."""
     target = name.split()[0]
     load, read, wait = LOADS_TO_LDS[name]
@@ -441,13 +444,13 @@ def test_loads_to_lds(name, engine):
     if "bytes" in name:
         expected = (expected & 0xFF).astype(np.uint8).view(np.int8).astype(np.int32).view(U32)
     elif "saddr" in name:
-        expected = expected & 0xFFFF
+        expected = expected & U32(0xFFFF)
     assert np.array_equal(results.numpy(), expected)
 
 
 @pytest.mark.parametrize("engine", ["reference", "fast"])
 @pytest.mark.parametrize("target", ["gfx1010", "gfx1030"])
-def test_unaligned_scratch_in_memory(target, engine):
+def test_unaligned_scratch_in_memory(target: str, engine: str) -> None:
     """Dwords of a lane lie apart there; accesses across two of them reach the right bytes, and only these."""
     text = """
         s_setreg_b32 hwreg(HW_REG_FLAT_SCR_LO), s2
@@ -491,7 +494,7 @@ def test_unaligned_scratch_in_memory(target, engine):
 
 @pytest.mark.parametrize("engine", ["reference", "fast"])
 @pytest.mark.parametrize(("target", "high"), [("gfx900", 0xFFFF8000), ("gfx1030", 0xFFFF8000), ("gfx1100", 0xFFFF8000), ("gfx1200", 0x8000)])
-def test_program_counter(target, high, engine):
+def test_program_counter(target: str, high: int, engine: str) -> None:
     """Code lies in the upper half of the address space; a jump takes either form of the address, and errors name the place in the code."""
     wave, store = (64 if target == "gfx900" else 32), ("global_store_b32" if target in ("gfx1100", "gfx1200") else "global_store_dword")
     text = f"""

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 import struct
-import sys
+from collections.abc import Callable
 from functools import cache
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-from alu_models import decode, encode, least, most, signed, total
+from alu_models import least, most, signed
+from exact_floats import decode, encode, total
 from machine_code import assemble_each
 from test_alu_values import GFX9, TARGETS
 
@@ -25,23 +24,32 @@ WIDTHS = {"ubyte": (1, False), "sbyte": (1, True), "byte": (1, False), "ushort":
           "u8": (1, False), "i8": (1, True), "b8": (1, False), "u16": (2, False), "i16": (2, True), "b16": (2, False)}  # fmt: skip
 
 
-def float_atomic(kind: str, function):
+# the new value from the old one, the datum, and a second datum
+Atomic = Callable[[int, int, int], int]
+
+
+def float_atomic(kind: str, function: Callable[[float, float], Any]) -> Atomic:
     return lambda old, data, other: encode(kind, function(decode(kind, old), decode(kind, data)))
 
 
-def packed_atomic(kind: str):
+def packed_atomic(kind: str) -> Atomic:
     def add(old: int, data: int, other: int) -> int:
         parts = [encode(kind, total([(decode(kind, old >> s & 0xFFFF), 1.0), (decode(kind, data >> s & 0xFFFF), 1.0)])) for s in (0, 16)]
         return parts[0] | parts[1] << 16
     return add
 
 
-def atomic_model(operation: str, bits: int):
+def atomic_model(operation: str, bits: int) -> Atomic | None:
     """The new value from the old one, the datum, and a second datum."""
     mask = (1 << bits) - 1
-    number = lambda value: signed(value, bits)  # noqa: E731
-    same = lambda old, other: decode(f"f{bits}", old) == decode(f"f{bits}", other)  # noqa: E731
-    models = {
+
+    def number(value: int) -> int:
+        return signed(value, bits)
+
+    def same(old: int, other: int) -> bool:
+        return decode(f"f{bits}", old) == decode(f"f{bits}", other)
+
+    models: dict[str, Atomic] = {
         "add": lambda old, data, other: old + data & mask, "sub": lambda old, data, other: old - data & mask,
         "rsub": lambda old, data, other: data - old & mask, "inc": lambda old, data, other: 0 if old >= data else old + 1,
         "dec": lambda old, data, other: data if old == 0 or old > data else old - 1,
@@ -272,6 +280,7 @@ def expected_of(access: Access, family: str, memory: bytearray, base: int, data:
                 value, other = other, value
             if access.second:
                 value = int.from_bytes(memory[base + 8 : base + 8 + access.width], "little")
+            assert model is not None, access.operation
             fresh = model(old, value, other)
             memory[offset : offset + access.width] = fresh.to_bytes(access.width, "little")
             if access.returns or family != "ds":
@@ -330,7 +339,7 @@ def same_words(left: list[int], right: list[int], halves: bool) -> bool:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_values(target):
+def test_values(target: str) -> None:
     rows = rows_of(target)
     codes, refused = assemble_each([text_of(mnemonic, name, access, target) for mnemonic, name, access in rows], target)
     families = ("ds", "scratch", "global")

@@ -74,20 +74,20 @@ def product(left: str, right: str, size: int, depth: int, scales: tuple[int, int
 
 
 @pytest.mark.parametrize(("size", "depth"), SHAPES)
-def test_products(size, depth):
+def test_products(size: int, depth: int) -> None:
     for number, left in enumerate(FORMATS):
         product(left, FORMATS[(2 * number + 1) % 5], size, depth, None)
 
 
 @pytest.mark.parametrize(("size", "depth"), SHAPES)
-def test_scaled_products(size, depth):
+def test_scaled_products(size: int, depth: int) -> None:
     for number, left in enumerate(FORMATS):
         product(left, FORMATS[(number + 3) % 5], size, depth, (number % 4, (number + 2) % 4))
 
 
 @pytest.mark.parametrize("engine", ["reference", "fast"])
 @pytest.mark.parametrize(("width", "dwords"), [(4, 2), (6, 3), (8, 2), (16, 2)])
-def test_transposing_loads(engine, width, dwords):
+def test_transposing_loads(engine: str, width: int, dwords: int) -> None:
     """Each 16 lanes load a matrix of 16 columns, its rows one after the other; lane i gets column i."""
     device = Device(TARGET, engine, 1)
     elements = 32 * dwords // width
@@ -118,14 +118,14 @@ def test_transposing_loads(engine, width, dwords):
     got = output.numpy().view(np.uint32).reshape(LANES, 4)
     for lane in range(LANES):
         bits = sum(int(word) << 32 * i for i, word in enumerate(got[lane, :dwords]))
-        column = [bits >> width * row & (1 << width) - 1 for row in range(elements)]
-        assert column == list(tiles[lane // 16, :, lane % 16]), lane
+        found = [bits >> width * row & (1 << width) - 1 for row in range(elements)]
+        assert found == list(tiles[lane // 16, :, lane % 16]), lane
 
 
 @pytest.mark.parametrize("engine", ["reference", "fast"])
 @pytest.mark.parametrize("dwords", [1, 3, 4])
 @pytest.mark.parametrize("family", ["buffer", "global"])
-def test_loads_of_several_dwords_to_lds(engine, dwords, family):
+def test_loads_of_several_dwords_to_lds(engine: str, dwords: int, family: str) -> None:
     """Every lane's dwords stand side by side from m0 on."""
     device = Device(TARGET, engine, 1)
     memory = device.buffer(np.arange(1024, dtype=np.uint32) * 3 + 1)

@@ -66,7 +66,7 @@ def text(move: str, wave: int, result: int, offset: int) -> str:
     return KERNEL.format(move=lines, low=low, pair=pair, mask=mask, result=result)
 
 
-def outcome(device: Device, code: bytes, wave: int, offsets: np.ndarray, size: int, records: int, active: int) -> list[object]:
+def outcome(device: Device, code: bytes, wave: int, offsets: np.ndarray, size: int, records: int, active: int) -> tuple[str, list[int], list[int]]:
     """What a wave reads and leaves, or how it stops."""
     memory = device.buffer(np.arange(7, 7 + size, dtype=np.uint8))
     table = device.buffer(np.concatenate([offsets.astype(np.uint32), np.arange(1000, 1064, dtype=np.uint32)]))
@@ -81,7 +81,7 @@ def outcome(device: Device, code: bytes, wave: int, offsets: np.ndarray, size: i
                    wave_size=wave, lds_bytes=LDS_BYTES)  # fmt: skip
     except (MemoryFault, EmulationError) as error:
         stopped = str(error)
-    found = [stopped, memory.numpy().tolist(), results.numpy().tolist()]
+    found = stopped, memory.numpy().tolist(), results.numpy().tolist()
     for buffer in (memory, table, results, arguments):
         buffer.release()
     return found
@@ -93,7 +93,9 @@ def outcome(device: Device, code: bytes, wave: int, offsets: np.ndarray, size: i
     parts=st.lists(lanes, min_size=4, max_size=4), common=st.booleans(), size=st.integers(16, 72).map(lambda dwords: 4 * dwords),
     records=st.integers(0, 300), active=st.sampled_from((~0, ~0, ~0, 0, 0xFFFF0001, 0x8000000080000000, 0xFFFF0000FFFF)),
 )  # fmt: skip
-def test_engines_agree(move, wave, result, offset, parts, common, size, records, active):
+def test_engines_agree(
+    move: str, wave: int, result: int, offset: int, parts: list[tuple[str, int]], common: bool, size: int, records: int, active: int,
+) -> None:
     """Also the second time, when the fast engine knows where it found memory."""
     code = assemble_object(text(move, wave, result, offset), TARGET, wave)
     chosen = [LANES[kind] + 4 * first for kind, first in ([parts[0]] * 4 if common else parts)]
@@ -107,7 +109,7 @@ def test_engines_agree(move, wave, result, offset, parts, common, size, records,
 @pytest.mark.parametrize("wave", [32, 64])
 @pytest.mark.parametrize("beyond", [0, 4])
 @pytest.mark.parametrize("move", MOVES[:2] + MOVES[3:5])
-def test_the_last_dword(move, beyond, wave):
+def test_the_last_dword(move: str, beyond: int, wave: int) -> None:
     """Lanes side by side up to the last byte of memory, and one dword beyond."""
     code = assemble_object(text(move, wave, 2, 0), TARGET, wave)
     stopped, _, results = outcome(Device(TARGET, "fast", 1), code, wave, 4 * np.arange(64) + beyond, 4 * wave, 0, (1 << 64) - 1)
@@ -142,7 +144,7 @@ def wrapping(device: Device, move: str, base: int, first: int = WRAPPING) -> tup
 
 
 @pytest.mark.parametrize("move", ["global_load_b32 v2, v1, s[6:7]", "global_store_b32 v1, v3, s[6:7]"])
-def test_offsets_that_pass_their_size(move):
+def test_offsets_that_pass_their_size(move: str) -> None:
     """Lanes' offsets have 32 bits and are added to the base one by one."""
     found = []
     for engine in ENGINES:
@@ -154,7 +156,7 @@ def test_offsets_that_pass_their_size(move):
 
 
 @pytest.mark.parametrize("move", ["global_load_b32 v2, v[4:5], off", "global_store_b32 v[4:5], v3, off"])
-def test_low_dwords_that_pass_their_size(move):
+def test_low_dwords_that_pass_their_size(move: str) -> None:
     """The high dword stays; the fast engine knows the memory that the first lanes reach."""
     found = []
     for engine in ENGINES:
@@ -171,7 +173,7 @@ def test_low_dwords_that_pass_their_size(move):
 
 
 @pytest.mark.parametrize("move", ["global_load_b32 v2, v1, s[6:7]", "global_store_b32 v1, v3, s[6:7]"])
-def test_memory_of_four_gibibytes(move):
+def test_memory_of_four_gibibytes(move: str) -> None:
     """All that 32 bits reach is within; what follows it is not."""
     found = []
     for engine in ENGINES:

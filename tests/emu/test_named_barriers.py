@@ -39,7 +39,7 @@ def run(engine: str, text: str, waves: int) -> tuple[np.ndarray, emu.Report]:
     return out.numpy().copy(), report
 
 
-def test_pairs_meet(engine):
+def test_pairs_meet(engine: str) -> None:
     """Waves 0 and 1 meet at barrier 3, waves 2 and 3 at 16; each reads what its partner has written, three times."""
     text = HEAD + INIT + """
         s_lshr_b32 s21, s20, 1
@@ -74,7 +74,7 @@ def test_pairs_meet(engine):
     assert np.array_equal(found, values)
 
 
-def test_producers_signal_and_do_not_wait(engine):
+def test_producers_signal_and_do_not_wait(engine: str) -> None:
     """A wave need not join to signal: wave 0 alone waits for the signals of 1 and 2."""
     text = HEAD + INIT + """
         s_cmp_lg_u32 s20, 0
@@ -99,7 +99,7 @@ def test_producers_signal_and_do_not_wait(engine):
     assert np.array_equal(found[:32], np.arange(32, 64)) and not found[32:].any()
 
 
-def test_state_and_first(engine):
+def test_state_and_first(engine: str) -> None:
     """Bit 0 valid, bits 4-10 members, bits 16-22 signals; the first signal says so; the workgroup's barrier is another."""
     text = HEAD + """
         s_get_barrier_state s4, 5
@@ -127,7 +127,7 @@ def test_state_and_first(engine):
     assert found[:11].tolist() == [0, 0x31, 1, 0, 0x20031, 0x31, 1, 0x21, 0, 0x11, 0]
 
 
-def test_leaving_completes(engine):
+def test_leaving_completes(engine: str) -> None:
     """Wave 0 waits at a barrier of two; wave 1 joins it too and leaves."""
     text = HEAD + INIT + """
         s_barrier_join 3
@@ -147,7 +147,7 @@ def test_leaving_completes(engine):
     assert np.array_equal(found, np.where(np.arange(64) < 32, np.arange(64), 0))
 
 
-def test_a_workgroups_barrier_leaves_them_waiting(engine):
+def test_a_workgroups_barrier_leaves_them_waiting(engine: str) -> None:
     """Wave 0 has signalled the workgroup's barrier and waits at barrier 3, which wave 1 signals only behind the workgroup's."""
     text = HEAD + INIT + """
         s_cmp_lg_u32 s20, 0
@@ -174,7 +174,7 @@ def test_a_workgroups_barrier_leaves_them_waiting(engine):
     assert np.array_equal(found[:32], np.arange(32, 64))
 
 
-def test_what_never_completes_stops(engine):
+def test_what_never_completes_stops(engine: str) -> None:
     with pytest.raises(emu.EmulationError, match="deadlock: s_barrier_wait"):
         run(engine, HEAD + INIT + "s_barrier_join 3\ns_barrier_wait 1\ns_endpgm", 2)
     with pytest.raises(emu.EmulationError, match="deadlock"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 import numpy as np
@@ -32,13 +33,18 @@ MARK = """
 """
 
 
+Extent = tuple[int, int, int]
+
+
 def device(engine: str, target: str = "gfx1100", threads: int = 2) -> emu.Device:
     if engine == "inspecting":
         return emu.Device(target, check_races=True, check_waits=True, seed=5)
     return emu.Device(target, engine, threads if engine == "fast" else None)
 
 
-def launch(engine: str, groups, size, last, first=(0, 0, 0), wave: int = 32):
+def launch(
+    engine: str, groups: Extent, size: Extent, last: Extent, first: Extent = (0, 0, 0), wave: int = 32,
+) -> tuple[np.ndarray, emu.Report]:
     """What `MARK` counted, as [z, y, x], and the report."""
     room = device(engine)
     counts = room.buffer(np.zeros((64, 64, 64), np.uint32))
@@ -59,19 +65,19 @@ axis = st.tuples(st.integers(1, 3), st.integers(1, 6)).flatmap(
 @pytest.mark.parametrize("engine", ENGINES)
 @given(axes=st.tuples(axis, axis, axis), wave=st.sampled_from([32, 64]))
 @settings(max_examples=12, deadline=None)
-def test_every_invocation_runs_once(engine, axes, wave):
-    groups, size, last, first = (tuple(axes[k][fact] for k in range(3)) for fact in range(4))
+def test_every_invocation_runs_once(engine: str, axes: tuple[tuple[int, int, int, int], ...], wave: int) -> None:
+    groups, size, last, first = ((axes[0][fact], axes[1][fact], axes[2][fact]) for fact in range(4))
     counts, report = launch(engine, groups, size, last, first, wave)
     expected = np.ones((64, 64, 64), np.uint32)
     waves = 0
-    for k, place in enumerate((2, 1, 0)):
+    for k, dimension in enumerate((2, 1, 0)):
         run = np.zeros(64, np.uint32)
         for group in range(groups[k]):
             begin = 16 * (first[k] + group)
             run[begin : begin + (last[k] if group == groups[k] - 1 else size[k])] = 1
-        expected *= run.reshape([64 if place == other else 1 for other in range(3)])
-    for group in np.ndindex(*groups):
-        items = np.prod([last[k] if group[k] == groups[k] - 1 else size[k] for k in range(3)])
+        expected *= run.reshape([64 if dimension == other else 1 for other in range(3)])
+    for place in np.ndindex(*groups):
+        items = math.prod(last[k] if place[k] == groups[k] - 1 else size[k] for k in range(3))
         waves += -(-items // wave)
     assert np.array_equal(counts, expected)
     assert report.waves == waves and report.workgroups == np.prod(groups)
@@ -79,7 +85,7 @@ def test_every_invocation_runs_once(engine, axes, wave):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_barrier_waits_for_the_waves_that_there_are(engine):
+def test_a_barrier_waits_for_the_waves_that_there_are(engine: str) -> None:
     """The last workgroup has one wave of the four; LDS brings the last lane's number to the first."""
     text = """
         v_lshlrev_b32 v1, 2, v0
@@ -106,7 +112,7 @@ def test_a_barrier_waits_for_the_waves_that_there_are(engine):
     assert np.array_equal(out.numpy(), lanes)
 
 
-def test_packets():
+def test_packets() -> None:
     packet = DispatchPacket((64, 4, 1), (65, 8, 3), 0)
     assert packet.workgroups() == (2, 2, 3) and packet.last_workgroup_size() == (1, 4, 1)
     packet = DispatchPacket((64, 4, 2), (10, 4, 3), 0)
@@ -127,7 +133,7 @@ ENDLESS = {
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", ENDLESS)
-def test_time_budget(name, engine):
+def test_time_budget(name: str, engine: str) -> None:
     text, groups, size = ENDLESS[name]
     room = device(engine)
     data = room.zeros(4096)
@@ -139,7 +145,7 @@ def test_time_budget(name, engine):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_time_that_suffices(engine):
+def test_time_that_suffices(engine: str) -> None:
     room = device(engine)
     code = isa.assemble("s_mov_b32 s0, 1000\nloop:\ns_sub_u32 s0, s0, 1\ns_cmp_lg_u32 s0, 0\ns_cbranch_scc1 loop\ns_endpgm", "gfx1100")
     assert room.run(code, (3, 1, 1), time_budget=1e300).instructions == room.run(code, (3, 1, 1)).instructions == 3 * 3002

@@ -36,7 +36,7 @@ CHIP = {"rdna3": "gfx1150", "rdna4": "gfx1200"}
 
 
 @pytest.fixture(scope="module")
-def library():
+def library() -> ctypes.CDLL:
     loaded = ctypes.CDLL(str(LIBRARY))
     word, pointer = ctypes.c_uint32, ctypes.c_void_p
     loaded.run_asm.argtypes = [pointer, word, *[word] * 6, pointer, word, word, ctypes.c_char_p, pointer, word]
@@ -44,7 +44,7 @@ def library():
     return loaded
 
 
-def call(library, arch: str, data: np.ndarray, user: list[int] | None = None) -> int:
+def call(library: ctypes.CDLL, arch: str, data: np.ndarray, user: list[int] | None = None) -> int:
     user_count = 2 if user is None else len(user)
     text = PROGRAM[arch].format(id=user_count, add="5" if user is None else "s2")
     code = np.frombuffer(isa.assemble(text, CHIP[arch]), np.uint8).copy()
@@ -60,7 +60,7 @@ def call(library, arch: str, data: np.ndarray, user: list[int] | None = None) ->
 
 
 @pytest.mark.parametrize("arch", PROGRAM)
-def test_through_ctypes(library, arch):
+def test_through_ctypes(library: ctypes.CDLL, arch: str) -> None:
     data = np.arange(128, dtype=np.uint32)
     assert call(library, arch, data) == 0
     assert np.array_equal(data, np.arange(128) + 5)
@@ -68,7 +68,7 @@ def test_through_ctypes(library, arch):
     assert np.array_equal(data, np.arange(128) + 105)
 
 
-def test_errors(library):
+def test_errors(library: ctypes.CDLL) -> None:
     code = np.array([0xFFFFFFFF, 0xFFFFFFFF], np.uint32)
     arguments = (code.ctypes.data, 8, 1, 1, 1)
     assert library.run_asm(*arguments, 32, 1, 1, None, 0x19C, 0, b"rdna3", None, 0) == 1
@@ -103,7 +103,7 @@ ACCESSES = {
 
 @pytest.mark.parametrize("engine", ["fast", "reference"])
 @pytest.mark.parametrize("instruction", ACCESSES)
-def test_addresses_of_no_process(monkeypatch, instruction, engine):
+def test_addresses_of_no_process(monkeypatch: pytest.MonkeyPatch, instruction: str, engine: str) -> None:
     """What is near a null pointer, or beyond what a process can have, ends the run and not the process; nor does its report read beyond code."""
     monkeypatch.setenv("PYACO_ENGINE", engine)
     for address in (0, 0x1000, 0x7FFFFFFFF000, 0x800000000000, 0xFFFFFFFFFFFFFF00):
@@ -111,13 +111,13 @@ def test_addresses_of_no_process(monkeypatch, instruction, engine):
             run_one(instruction, address)
 
 
-def test_code_of_no_process():
+def test_code_of_no_process() -> None:
     for address in (0, 0x1000, 0x7FFFFFFFF000, 0x800000000000, 0xFFFFFFFFFFFFFF00):
         with pytest.raises(InputError, match=f"8 bytes of code at {address:#x}"):
             run_asm(address, 8, 1, 1, 1, 32, 1, 1, 0)
 
 
-def test_threads(library):
+def test_threads(library: ctypes.CDLL) -> None:
     """Calls from several threads come one after the other."""
     arrays = [np.arange(256, dtype=np.uint32) for _ in range(4)]
     codes = []
@@ -159,7 +159,7 @@ int main(void)
 """
 
 
-def test_from_c(tmp_path):
+def test_from_c(tmp_path: Path) -> None:
     compiler = shutil.which("gcc") or shutil.which("cc")
     if compiler is None:
         pytest.skip("no C compiler")
@@ -197,7 +197,7 @@ def attempt(folder: Path) -> str:
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="no C compiler")
 @pytest.mark.skipif(not (PACKAGE / "_core" / "emu" / "run_asm.c").exists(), reason="the source is not installed")
-def test_library_of_python_is_found_from_where_the_package_lies(tmp_path):
+def test_library_of_python_is_found_from_where_the_package_lies(tmp_path: Path) -> None:
     """In the installation that it is installed in, or in that which its virtual environment names; no path is built in."""
     package = Path("lib/python3/site-packages/pyaco/lib")
     installation, environment = tmp_path / "installation", tmp_path / "environment"
@@ -211,6 +211,6 @@ def test_library_of_python_is_found_from_where_the_package_lies(tmp_path):
     assert attempt(environment / package) == "not in Python's library: Py_IsInitialized\n"
 
 
-def test_header_says_the_signature():
+def test_header_says_the_signature() -> None:
     text = (PACKAGE / "include" / "pyaco_run_asm.h").read_text()
     assert "int run_asm(const void *lib, uint32_t lib_size" in text and "RUN_ASM_NO_PYTHON 4" in text

@@ -7,6 +7,7 @@ memory is a list of host arrays with canaries around them.
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -69,7 +70,7 @@ class Room:
         outside = [*(self.host[place] for place in (0, 2)), self.host[1][:BYTES], self.host[1][2 * BYTES :]]
         return all((part == 0xA5).all() for part in outside)
 
-    def run(self, text: str, waves: int = 1, **options):
+    def run(self, text: str, waves: int = 1, **options: Any) -> emu.Report:
         target = self.device.target
         middle = self.addresses[1]
         records = 2 * BYTES
@@ -107,7 +108,7 @@ class Room:
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", VECTOR)
-def test_vector(name, target, engine):
+def test_vector(name: str, target: str, engine: str) -> None:
     room = Room(target, engine)
     text = spelled(VECTOR[name], target)
     with pytest.raises(emu.MemoryFault) as caught:
@@ -124,7 +125,7 @@ def test_vector(name, target, engine):
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", SCALAR)
-def test_scalar(name, target, engine):
+def test_scalar(name: str, target: str, engine: str) -> None:
     room = Room(target, engine)
     text = spelled(SCALAR[name], target)
     with pytest.raises(emu.MemoryFault, match=text.split()[0]) as caught:
@@ -135,7 +136,7 @@ def test_scalar(name, target, engine):
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(("text", "store"), [("s_store_dword s4, s[8:9], 0x0", True), ("s_atomic_add s4, s[8:9], 0x0", True)])
-def test_scalar_stores(text, store, engine):
+def test_scalar_stores(text: str, store: bool, engine: str) -> None:
     room = Room("gfx900", engine)
     with pytest.raises(emu.MemoryFault) as caught:
         room.run(text)
@@ -145,7 +146,7 @@ def test_scalar_stores(text, store, engine):
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("offset", [64, -4, 0x7FFFFFFC, -0x80000000])
-def test_scratch(offset, target, engine):
+def test_scratch(offset: int, target: str, engine: str) -> None:
     room = Room(target, engine)
     old = target in ("gfx900", "gfx1030")
     text = f"v_mov_b32 v5, {offset & 0xFFFFFFFF:#x}\n" + ("scratch_store_dword v5, v10, off" if old else "scratch_store_b32 v5, v10, off")
@@ -156,7 +157,7 @@ def test_scratch(offset, target, engine):
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("target", TARGETS)
-def test_lds_has_its_own_rule(target, engine):
+def test_lds_has_its_own_rule(target: str, engine: str) -> None:
     """Out of range loads give zero and stores are dropped; the workgroup's LDS is an array of the host too."""
     room = Room(target, engine)
     old = target in ("gfx900", "gfx1030")
@@ -172,10 +173,10 @@ def test_lds_has_its_own_rule(target, engine):
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("address", [0, 8, 0xFFFFFFFFFFFFFFF8, 0x00007FFFFFFFFFFC, 0x8000000000000000, "host"])
-def test_wild_addresses(address, target, engine):
+def test_wild_addresses(address: int | str, target: str, engine: str) -> None:
     """Null, the ends of the address space, and where the host itself has its memory."""
     room = Room(target, engine)
-    if address == "host":
+    if isinstance(address, str):
         address = room.host[0].ctypes.data
     old = target in ("gfx900", "gfx1030")
     for store, text in itertools.product((False, True), ("flat", "global")):
@@ -189,7 +190,7 @@ def test_wild_addresses(address, target, engine):
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("far", [0x1000, 0x12345678, 0xFFFF0000])
-def test_jumps_outside(far, target, engine):
+def test_jumps_outside(far: int, target: str, engine: str) -> None:
     """A pc outside of memory, or in a buffer's zeros, stops the dispatch."""
     room = Room(target, engine)
     with pytest.raises((emu.EmulationError, emu.BudgetError)):
@@ -199,7 +200,7 @@ def test_jumps_outside(far, target, engine):
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("target", TARGETS)
-def test_budget(target, engine):
+def test_budget(target: str, engine: str) -> None:
     room = Room(target, engine)
     with pytest.raises(emu.BudgetError) as caught:
         room.run("loop:\ns_branch loop", budget=5000)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
+from machine_code import Assemble
 
 from pyaco.emu import Device
 
@@ -52,7 +56,7 @@ def nonzero(result: int) -> tuple[int, int]:
 
 # name on gfx1030, name on gfx1100 where it differs, bits of operands and result (0: SCC alone), model -> (result, SCC or
 # None where it must stay)
-OPERATIONS = [
+OPERATIONS: list[tuple[str, str, tuple[int, ...], int, Callable[..., tuple[int, int | None]]]] = [
     ("s_add_u32", "", (32, 32), 32, lambda a, b: (a + b & M32, a + b >> 32)),
     ("s_sub_u32", "", (32, 32), 32, lambda a, b: (a - b & M32, int(b > a))),
     ("s_add_i32", "", (32, 32), 32, lambda a, b: (a + b & M32, int(not fits(signed(a) + signed(b))))),
@@ -128,7 +132,7 @@ def kernel(target: str) -> str:
 
 
 @pytest.mark.parametrize("target", ["gfx1100", "gfx1030"])
-def test_against_models(target, assemble):
+def test_against_models(target: str, assemble: Assemble) -> None:
     random = np.random.default_rng(23)
     operands = random.integers(0, 1 << 64, (40, 2), dtype=U64)
     special = [0, 1, M64, 1 << 63, 1 << 31, M32, 0x7FFFFFFF, 0x00200000, 0x00010005, 0x0040001F, 31, 63]
@@ -151,7 +155,7 @@ def test_against_models(target, assemble):
     assert not wrong, "\n".join(wrong[:20])
 
 
-def values_of(assemble, text: str, target: str = "gfx1100", wave: int = 32, count: int = 4, **more) -> list[int]:
+def values_of(assemble: Assemble, text: str, target: str = "gfx1100", wave: int = 32, count: int = 4, **more: Any) -> list[int]:
     """s4 ... after `text`, in a wave with all lanes."""
     store = "global_store_b32" if target != "gfx1030" else "global_store_dword"
     lines = [text, "s_mov_b32 exec_lo, 1", "v_mov_b32 v0, 0"]
@@ -165,7 +169,7 @@ def values_of(assemble, text: str, target: str = "gfx1100", wave: int = 32, coun
     return results.numpy().tolist()
 
 
-def test_saveexec(assemble):
+def test_saveexec(assemble: Assemble) -> None:
     """The old EXEC goes to the destination, SCC says whether lanes remain."""
     text = """
         s_mov_b32 s8, 0xff00
@@ -184,7 +188,7 @@ def test_saveexec(assemble):
     assert values_of(assemble, text, wave=64) == [M32, M32, 0xFFFF00FF, 0xFFFFFFF0]
 
 
-def test_calls_and_loops(assemble):
+def test_calls_and_loops(assemble: Assemble) -> None:
     text = """
         s_mov_b32 s4, 0
         s_movk_i32 s5, 10
@@ -204,7 +208,7 @@ def test_calls_and_loops(assemble):
     assert found[:2] == [1023, 0] and found[3] == 0xFFFF8000
 
 
-def test_hardware_registers(assemble):
+def test_hardware_registers(assemble: Assemble) -> None:
     """MODE is read, written and changed by its short forms; a wave64 branches by VCC."""
     text = """
         s_getreg_b32 s4, hwreg(HW_REG_MODE, 0, 8)
@@ -222,7 +226,7 @@ def test_hardware_registers(assemble):
     assert values_of(assemble, text, wave=64, float_mode=0xC0) == [0xC0, 0x50, 0xF6, 1]
 
 
-def test_indirect_registers(assemble):
+def test_indirect_registers(assemble: Assemble) -> None:
     text = """
         s_mov_b32 s12, 70
         s_mov_b32 s13, 71

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-import sys
+from collections.abc import Callable
 from functools import cache
-from pathlib import Path
+from typing import Any
 
+import alu_models
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-import alu_models
 from alu_models import M32, MODELS, Model, signed
 from exact_floats import FORMATS, encode, is_nan
 from machine_code import assemble_each
@@ -41,20 +39,21 @@ def fits(value: int) -> bool:
     return -(1 << 31) <= value < 1 << 31
 
 
+Scalar = Callable[..., tuple[int, int | None]]
 # name -> (kinds of sources, bits of the result (0: none), function of a, b, old, scc -> (result, SCC or None where it stays))
-SCALARS: dict[str, tuple[str, int, object]] = {}
+SCALARS: dict[str, tuple[str, int, Any]] = {}
 
 
-def define(name: str, sources: str, bits: int, function) -> None:
+def define(name: str, sources: str, bits: int, function: Scalar | tuple[str, Callable[[int, int], int]]) -> None:
     SCALARS[name] = (sources, bits, function)
 
 
-def nonzero(function, bits: int):
+def nonzero(function: Callable[..., int], bits: int) -> Scalar:
     mask = (1 << bits) - 1
     return lambda a, b, old, scc: (function(a, b) & mask, int(function(a, b) & mask != 0))
 
 
-def plain(function):
+def plain(function: Callable[..., int]) -> Scalar:
     return lambda a, b, old, scc: (function(a, b), None)
 
 
@@ -228,14 +227,14 @@ def failures(target: str, mode: int, floats: bool) -> list[str]:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_values(target):
+def test_values(target: str) -> None:
     wrong = failures(target, 0xF0, floats=False)
     assert not wrong, f"{len(wrong)}\n" + "\n".join(wrong[:40])
 
 
 @pytest.mark.parametrize("mode", [0x00, 0xC0, 0x30, 0xD0, 0xE0, 0x70, 0xB0, 0xF5, 0xFA, 0xFF, 0xF9])
 @pytest.mark.parametrize("target", ["gfx1150", "gfx1200"])
-def test_mode(target, mode):
+def test_mode(target: str, mode: int) -> None:
     """Scalar floats round and flush as MODE says."""
     wrong = failures(target, mode, floats=True)
     assert not wrong, f"{len(wrong)}\n" + "\n".join(wrong[:40])

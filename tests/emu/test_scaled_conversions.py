@@ -86,6 +86,7 @@ class Conversion:
 
     def __init__(self, name: str) -> None:
         match = re.fullmatch(r"v_cvt_(scalef32_)?(sr_)?(pk_|pk32_|2xpk16_)?(\w+)_(\w+)", name)
+        assert match is not None
         self.scaled, self.random, self.target, self.source = bool(match[1]), bool(match[2]), match[4], match[5]
         self.count = {None: 1, "pk_": 2}.get(match[3], 32)
         self.interleaved = match[3] == "2xpk16_"
@@ -161,13 +162,17 @@ def inputs(kind: Conversion, rows: int) -> np.ndarray:
         words = some.view(np.uint32)
         if kind.source != "f32":
             halves = some.astype(np.float16).view(np.uint16).astype(np.uint32) if kind.source == "f16" else words >> 16
-            words = halves | np.roll(halves, 1, 1) << 16
+            words = (halves | np.roll(halves, 1, 1) << 16).astype(np.uint32)
         values = np.where(random.random((rows, LANES)) < 0.8, words, values)
         ties = {"f32": [0x3F800000, 0x3FC00000, 0x3FA00000, 0x40A00000, 0x3E800000, 0x7F800000, 0xFF800001, 0x80000000, 1],
                 "f16": [0x3E003C00, 0x7C00BE00, 0x7C013D00, 0x00018000, 0x42003400, 0x41004300, 0xFC00FE00, 0x7BFF0400, 0x2E003000],
                 "bf16": [0x3FC03F80, 0x7F80BFC0, 0x7F813FA0, 0x00018000, 0x40404080, 0x40204060, 0xFF80FFC0, 0x7F7F0080, 0x3E403E80]}[kind.source]
         values[:, 40 : 40 + len(ties)] = ties
     return values
+
+
+def span(first: int, count: int) -> str:
+    return f"v[{first}:{first + count - 1}]" if count > 1 else f"v{first}"
 
 
 def case(name: str, opsel: int, engine: str, sign: tuple[int, int] = (0, 0)) -> None:
@@ -181,7 +186,6 @@ def case(name: str, opsel: int, engine: str, sign: tuple[int, int] = (0, 0)) -> 
         rows[-1] = [(127 if lane % 3 else (lane * 5 + 90) & 255) << 23 | lane for lane in range(LANES)]
         rows[-1, 9], rows[-1, 10] = 0x7F800000, 0x00400000
     firsts = [16 + sum((counts + extra)[:i]) for i in range(len(counts + extra))]
-    span = lambda first, count: f"v[{first}:{first + count - 1}]" if count > 1 else f"v{first}"  # noqa: E731
     texts = [span(first, count) for first, count in zip(firsts, counts + extra, strict=True)]
     texts[0] = f"{'-' if sign[1] else ''}{'|' if sign[0] else ''}{texts[0]}{'|' if sign[0] else ''}"
     results = kind.registers(kind.target)
@@ -216,7 +220,7 @@ def same(kind: Conversion, got: list[int], wanted: list[int]) -> bool:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_values(name):
+def test_values(name: str) -> None:
     case(name, 0, "reference")
     kind = Conversion(name)
     read, written = kind.count * WIDTH[kind.source], kind.count * WIDTH[kind.target]
@@ -232,7 +236,7 @@ def test_values(name):
 
 
 @pytest.mark.parametrize("engine", ["reference", "fast"])
-def test_bits_by_a_truth_table(engine):
+def test_bits_by_a_truth_table(engine: str) -> None:
     rows = np.random.default_rng(4).integers(0, 1 << 32, (3, LANES), dtype=np.uint64).astype(np.uint32)
     for table in (0, 0xFF, 0xCA, 0x96, 0xE8, 0x01, 0x80, 0x35):
         a, b, c = (row.astype(np.uint64) for row in rows)
@@ -249,7 +253,7 @@ def test_bits_by_a_truth_table(engine):
 
 
 @pytest.mark.parametrize("engine", ["reference", "fast"])
-def test_random_numbers_and_swaps_of_lanes(engine):
+def test_random_numbers_and_swaps_of_lanes(engine: str) -> None:
     rows = np.random.default_rng(6).integers(0, 1 << 32, (2, LANES), dtype=np.uint64).astype(np.uint32)
     actual = execute("v_prng_b32 v100, v17", rows, 1, engine)
     assert [int(word) for word in actual[0, :63]] == [prng(int(word)) for word in rows[1, :63]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -15,15 +16,16 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
-def generator():
+def generator() -> ModuleType:
     specification = importlib.util.spec_from_file_location("generate_emulator", ROOT / "tools/generate_emulator.py")
+    assert specification is not None and specification.loader is not None
     module = importlib.util.module_from_spec(specification)
     sys.modules["generate_emulator"] = module
     specification.loader.exec_module(module)
     return module
 
 
-def test_every_name_is_an_opcode(generator):
+def test_every_name_is_an_opcode(generator: ModuleType) -> None:
     """A misspelt line would be left out of the kernels without a word. Comparisons are made for all types at once."""
     known = generator.opcode_names(ROOT)
     named = {
@@ -32,7 +34,7 @@ def test_every_name_is_an_opcode(generator):
     assert named <= known, sorted(named - known)
 
 
-def test_types_and_counts_agree_with_the_isa(generator):
+def test_types_and_counts_agree_with_the_isa(generator: ModuleType) -> None:
     """As many vector sources and results as the ISA table says the encoding has."""
     rows = {row.name: row for row in opcodes.rows()}
     implied = {"scc", "exec", "vcc", "m0"}
@@ -52,7 +54,7 @@ def test_types_and_counts_agree_with_the_isa(generator):
             assert len(sources) == len([word for word in encoded if word != "mask"]), name
 
 
-def test_what_is_missing_is_known():
+def test_what_is_missing_is_known() -> None:
     """No vector or scalar ALU instruction of GFX9 to GFX12 is missing but these."""
     supported = set(supported_opcodes())
     missing = {

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from machine_code import Assemble
 
 from pyaco.emu import Device
 from pyaco.emu.device import ENGINES
@@ -24,7 +25,7 @@ GROUPS = 40
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_threads_share_a_device(assemble, engine):
+def test_threads_share_a_device(assemble: Assemble, engine: str) -> None:
     """Each makes buffers, dispatches, checks what it gets, and releases them."""
     device = Device("gfx1100", engine, 2 if engine == "fast" else None)
     code = assemble(FILL, "gfx1100")
@@ -45,7 +46,7 @@ def test_threads_share_a_device(assemble, engine):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_what_interrupts_a_dispatch_cannot_use_the_device(assemble, engine):
+def test_what_interrupts_a_dispatch_cannot_use_the_device(assemble: Assemble, engine: str) -> None:
     """A handler runs in the middle of a dispatch: what it asked for would change the memory under it."""
     device = Device("gfx1100", engine)
     code = assemble("here:\n s_branch here\n", "gfx1100")

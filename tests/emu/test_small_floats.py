@@ -40,7 +40,7 @@ def half_of(target: str, text: str, saturate: bool) -> int:
 
 
 @pytest.mark.parametrize("target", ["gfx900", "gfx942", "gfx1030", "gfx1200"])
-def test_overflow_mode(target):
+def test_overflow_mode(target: str) -> None:
     for text, plain, saturated in OVERFLOWS + SMALL.get(target, []):
         assert half_of(target, text, False) == plain, text
         assert half_of(target, text, True) == saturated, text
@@ -53,7 +53,7 @@ LDS_LOADS = {"dword": np.uint32, "ubyte": np.uint8, "sbyte": np.int8, "ushort": 
 @pytest.mark.parametrize("target", LDS_TARGETS)
 @pytest.mark.parametrize("family", ["global", "scratch"])
 @pytest.mark.parametrize("name", LDS_LOADS)
-def test_loads_to_lds(name, family, target):
+def test_loads_to_lds(name: str, family: str, target: str) -> None:
     """A dword of LDS for each lane, from m0 and the offset on, which the address has too."""
     device = Device(target, "reference")
     source, result = device.buffer(np.arange(512, dtype=np.uint8) ^ 0x80), device.zeros(256)
@@ -80,7 +80,7 @@ def test_loads_to_lds(name, family, target):
 
 @pytest.mark.parametrize("engine", ["reference", "fast"])
 @pytest.mark.parametrize("target", ["gfx900", "gfx1030", "gfx1100"])
-def test_formatted_loads_to_lds(target, engine):
+def test_formatted_loads_to_lds(target: str, engine: str) -> None:
     """The first component of each texel, converted: normalized bytes, of which the descriptor puts the second one first."""
     device = Device(target, engine, 1)
     texels = np.random.default_rng(12).integers(0, 256, (64, 4), dtype=np.uint8)
@@ -107,7 +107,7 @@ def test_formatted_loads_to_lds(target, engine):
 
 
 @pytest.mark.parametrize("target", ["gfx1100", "gfx1200"])
-def test_interpolation_of_registers(target):
+def test_interpolation_of_registers(target: str) -> None:
     """P10 takes its first source from lane 1 of each quad and its last from lane 0; P2 its first from lane 2."""
     device = Device(target, "reference")
     result = device.zeros(256)

@@ -6,6 +6,7 @@ import os
 
 import numpy as np
 import pytest
+from machine_code import Assemble
 
 from pyaco.emu import Device, MemoryFault
 from pyaco.emu.errors import BudgetError
@@ -56,7 +57,7 @@ good:
 """
 
 
-def outcome(code: bytes, engine: str, threads: int | None):
+def outcome(code: bytes, engine: str, threads: int | None) -> tuple[bytes, bytes, int, dict[str, int], dict[str, int]]:
     device = Device("gfx1100", engine, threads)
     clocks, results = device.buffer(np.zeros(GROUPS, np.uint32)), device.buffer(np.zeros(GROUPS + 16, np.uint32))
     user = [word for buffer in (clocks, results) for word in (buffer.address & 0xFFFFFFFF, buffer.address >> 32)]
@@ -64,7 +65,7 @@ def outcome(code: bytes, engine: str, threads: int | None):
     return clocks.numpy().tobytes(), results.numpy().tobytes(), report.instructions, report.opcodes, report.lane_units
 
 
-def test_order_of_atomics_and_clocks(assemble):
+def test_order_of_atomics_and_clocks(assemble: Assemble) -> None:
     """A floating-point sum, tickets and clocks, all of which depend on the order of the workgroups."""
     code = assemble(ORDERED, "gfx1100")
     expected = outcome(code, "reference", None)
@@ -74,7 +75,7 @@ def test_order_of_atomics_and_clocks(assemble):
         assert outcome(code, "fast", threads) == expected
 
 
-def test_first_fault_is_reported(assemble):
+def test_first_fault_is_reported(assemble: Assemble) -> None:
     """Of many workgroups that go wrong the first one is named, whoever ran it."""
     code = assemble(STRAY, "gfx1100")
     said = []
@@ -89,14 +90,14 @@ def test_first_fault_is_reported(assemble):
     assert said[0][1]["workgroup"] == (150, 0, 0)
 
 
-def test_endless_loops_end(assemble):
+def test_endless_loops_end(assemble: Assemble) -> None:
     device = Device("gfx1100", "fast", 2)
     with pytest.raises(BudgetError):
         device.run(assemble("here:\n s_branch here\n", "gfx1100"), (8, 1, 1), budget=200_000)
 
 
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
-def test_a_forked_process_has_threads_of_its_own(assemble):
+def test_a_forked_process_has_threads_of_its_own(assemble: Assemble) -> None:
     """Those of the parent, which wait for work, are not in the child."""
     code = assemble(ORDERED, "gfx1100")
     expected = outcome(code, "fast", 3)
@@ -107,7 +108,7 @@ def test_a_forked_process_has_threads_of_its_own(assemble):
     assert outcome(code, "fast", 3) == expected
 
 
-def test_budget_of_many_workgroups(assemble):
+def test_budget_of_many_workgroups(assemble: Assemble) -> None:
     """A budget ends a dispatch whose workgroups are short, and a grid may be larger than any memory."""
     for threads in (1, 3):
         device = Device("gfx1100", "fast", threads)
@@ -116,13 +117,13 @@ def test_budget_of_many_workgroups(assemble):
         assert 100_000 <= int(str(caught.value).split()[0]) < 101_000
 
 
-def test_grids_have_a_size(assemble):
+def test_grids_have_a_size(assemble: Assemble) -> None:
     """2**64 workgroups are not none."""
     with pytest.raises(InputError, match="18446744073709551616 workgroups"):
         Device("gfx1100", "fast").run(assemble("s_endpgm\n", "gfx1100"), (1 << 22, 1 << 21, 1 << 21))
 
 
-def test_number_of_threads():
+def test_number_of_threads() -> None:
     with pytest.raises(InputError, match="0 threads"):
         Device("gfx1100", "fast", 0)
     with pytest.raises(UnsupportedError, match="reference engine"):

@@ -72,7 +72,7 @@ def run(name: str, sources: np.ndarray, bits: int, rounding: int = NEAREST) -> n
 
 def is_rounded(result: np.float32, exact: Decimal, rounding: int) -> bool:
     """Whether no other single is what the exact result becomes."""
-    value, below, above = (Decimal(float(number)) for number in (result, *np.nextafter(result, np.float32([-np.inf, np.inf]))))
+    value, below, above = (Decimal(float(number)) for number in (result, *np.nextafter(result, np.array([-np.inf, np.inf], np.float32))))
     if rounding == NEAREST:
         return abs(value - exact) <= min(abs(below - exact), abs(above - exact))
     if rounding == UP or (rounding == ZERO and exact < 0):
@@ -81,7 +81,7 @@ def is_rounded(result: np.float32, exact: Decimal, rounding: int) -> bool:
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_is_rounded(name):
+def test_is_rounded(name: str) -> None:
     """The exponent base 2 and the logarithm were singles of the host's library once: some results were the neighbour."""
     function, least, largest, signed = FUNCTIONS[name]
     random = np.random.default_rng(7)
@@ -99,9 +99,9 @@ def test_is_rounded(name):
     assert not wrong, (len(wrong), wrong[:4])
 
 
-SPECIAL = np.float32([
+SPECIAL = np.array([
     0, -0.0, np.inf, -np.inf, np.nan, 1e-40, -1e-40, 1, -1, 0.5, -0.5, 0.25, -0.25, 0.75, 2**23, -126, -127, 128, 127, -150, 4096, 3e38,
-])  # fmt: skip
+], np.float32)  # fmt: skip
 
 
 def quarters(values: np.ndarray) -> np.ndarray:
@@ -109,7 +109,7 @@ def quarters(values: np.ndarray) -> np.ndarray:
     return np.rint(4 * np.nan_to_num(values - np.rint(values))).astype(int) & 3
 
 
-EXPECTED = {
+EXPECTED: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "v_exp_f32": np.exp2,
     "v_log_f32": np.log2,
     "v_sin_f32": lambda values: np.where(values == 0, values, np.array([0, 1, -0.0, -1])[quarters(values)]),
@@ -126,7 +126,7 @@ def same(results: np.ndarray, expected: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("rounding", range(4))
 @pytest.mark.parametrize("bits", ENGINES)
 @pytest.mark.parametrize("name", EXPECTED)
-def test_special_values(name, bits, rounding):
+def test_special_values(name: str, bits: int, rounding: int) -> None:
     """Zeros, infinities, NaNs, what over- and underflows, denormals (zeros to this unit), and where results are exact."""
     sources = np.resize(SPECIAL, 128)
     tiny = np.finfo(np.float32).tiny
@@ -145,14 +145,14 @@ def test_special_values(name, bits, rounding):
 
 @pytest.mark.parametrize("rounding", range(4))
 @pytest.mark.parametrize("name", EXPECTED)
-def test_engines_agree(name, rounding):
+def test_engines_agree(name: str, rounding: int) -> None:
     """On sources of any bits."""
     sources = np.random.default_rng(11).integers(0, 1 << 32, 1 << 14, np.uint32)
     first, *others = (run(name, sources, bits, rounding) for bits in ENGINES)
     assert all(np.array_equal(first, other) for other in others)
 
 
-HALVES = {
+HALVES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "v_exp_f16": np.exp2, "v_log_f16": np.log2, "v_sqrt_f16": np.sqrt,
     "v_sin_f16": lambda values: np.sin(2 * np.pi * (values - np.rint(values))),
     "v_cos_f16": lambda values: np.cos(2 * np.pi * (values - np.rint(values))),
@@ -161,7 +161,7 @@ HALVES = {
 
 @pytest.mark.parametrize("bits", ENGINES)
 @pytest.mark.parametrize("name", HALVES)
-def test_halves(name, bits):
+def test_halves(name: str, bits: int) -> None:
     """Every half, as the same function of a double rounds to; at the quarters of a turn pi has too few bits for that."""
     sources = np.arange(1 << 16, dtype=np.uint16)
     values = sources.view(np.float16).astype(np.float64)
@@ -175,7 +175,7 @@ def test_halves(name, bits):
 
 
 @pytest.mark.parametrize("rounding", range(4))
-def test_exponent_of_infinities_in_halves(rounding):
+def test_exponent_of_infinities_in_halves(rounding: int) -> None:
     """They are no large numbers, which some roundings keep finite."""
-    sources = np.resize(np.uint32([0x7C00, 0xFC00]), 128)
-    assert np.array_equal(run("v_exp_f16", sources, 0, rounding), np.resize(np.uint32([0x7C00, 0]), 128))
+    sources = np.resize(np.array([0x7C00, 0xFC00], np.uint32), 128)
+    assert np.array_equal(run("v_exp_f16", sources, 0, rounding), np.resize(np.array([0x7C00, 0], np.uint32), 128))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
+from machine_code import Assemble
+from numpy.typing import DTypeLike
 
 from pyaco.emu import Device
 
@@ -85,17 +88,17 @@ def fused(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
     return result
 
 
-def minimum_number(a, b):
+def minimum_number(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     result = np.where(np.isnan(a), b, np.where(np.isnan(b), a, np.where(a < b, a, b)))
     return np.where((a == 0) & (b == 0), np.where(np.signbit(a), a, b), result).astype(a.dtype)
 
 
-def maximum_number(a, b):
+def maximum_number(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     result = np.where(np.isnan(a), b, np.where(np.isnan(b), a, np.where(a > b, a, b)))
     return np.where((a == 0) & (b == 0), np.where(np.signbit(a), b, a), result).astype(a.dtype)
 
 
-def to_integer(a, low, high):
+def to_integer(a: np.ndarray, low: int, high: int) -> np.ndarray:
     clean = np.where(np.isnan(a), 0, a).astype(F64)
     return np.clip(np.trunc(clean), low, high).astype(I64)
 
@@ -104,18 +107,19 @@ def bits_of(value: int, positions: range) -> int:
     return sum((value >> position & 1) << index for index, position in enumerate(positions))
 
 
-def each(function: Callable[..., int], dtype=U32):
+def each(function: Callable[..., int], dtype: DTypeLike = U32) -> Callable[..., np.ndarray]:
     """A model from a function of Python integers."""
     return lambda *operands: np.array([function(*map(int, lane)) for lane in zip(*operands, strict=True)], object).astype(dtype)
 
 
-def leading_zeros(v, width=32):
+def leading_zeros(v: int, width: int = 32) -> int:
     return width - v.bit_length() if v else 0xFFFFFFFF
 
 
 M = 0xFFFFFFFF
+Row = tuple[str, str, list[Any], Any, Callable[..., Any] | None]
 # name on gfx1030, name on gfx1100, types of the sources, type of the result, model
-ALU = [
+ALU: list[Row] = [
     ("v_mov_b32", "", [U32], U32, lambda a: a),
     ("v_not_b32", "", [U32], U32, lambda a: ~a),
     ("v_bfrev_b32", "", [U32], U32, each(lambda a: int(f"{a:032b}"[::-1], 2))),
@@ -221,18 +225,18 @@ ALU = [
 ]  # fmt: skip
 
 
-def ldexp(value, exponent):
+def ldexp(value: float, exponent: int) -> float:
     if not np.isfinite(value) or value == 0:
         return value
     return rounded(Fraction(value) * Fraction(2) ** max(-400, min(400, exponent)), 24, -149, 127)
 
 
-def signed_field(value, width):
+def signed_field(value: int, width: int) -> int:
     field = value & (1 << width) - 1
     return field - (1 << width) if width and field >> width - 1 else field
 
 
-def permuted(high, low, selector):
+def permuted(high: int, low: int, selector: int) -> int:
     data = (high << 32 | low).to_bytes(8, "little")
     if selector >= 13:
         return 255
@@ -243,12 +247,12 @@ def permuted(high, low, selector):
     return data[selector]
 
 
-def register(index: int, dtype) -> str:
+def register(index: int, dtype: DTypeLike) -> str:
     first = 2 + 2 * index
     return f"v[{first}:{first + 1}]" if np.dtype(dtype).itemsize == 8 else f"v{first}"
 
 
-def kernel(target: str, rows) -> str:
+def kernel(target: str, rows: Sequence[Row]) -> str:
     """Load the operands of each lane, run every instruction, store 8 bytes of each result."""
     eleven = target == "gfx1100"
     load, store = ("global_load_b64", "global_store_b64") if eleven else ("global_load_dwordx2", "global_store_dwordx2")
@@ -266,7 +270,7 @@ def kernel(target: str, rows) -> str:
     return "\n".join([*lines, "s_endpgm", ""])
 
 
-def run(target: str, rows, assemble, mode: int = KEEP_DENORMALS) -> tuple[np.ndarray, np.ndarray]:
+def run(target: str, rows: Sequence[Row], assemble: Assemble, mode: int = KEEP_DENORMALS) -> tuple[np.ndarray, np.ndarray]:
     device = Device(target, "reference")
     values = inputs()
     source = device.buffer(values)
@@ -276,18 +280,19 @@ def run(target: str, rows, assemble, mode: int = KEEP_DENORMALS) -> tuple[np.nda
     return values, results.numpy()
 
 
-def as_type(values: np.ndarray, dtype) -> np.ndarray:
+def as_type(values: np.ndarray, dtype: DTypeLike) -> np.ndarray:
     size = np.dtype(dtype).itemsize
     return np.ascontiguousarray(values).view(dtype)[:: 8 // size].copy()
 
 
 @pytest.mark.parametrize("target", ["gfx1100", "gfx1030"])
-def test_against_models(target, assemble):
+def test_against_models(target: str, assemble: Assemble) -> None:
     values, results = run(target, ALU, assemble)
     wrong = []
     for row, (name, _, sources, result, model) in enumerate(ALU):
         operands = [as_type(values[index], dtype) for index, dtype in enumerate(sources)]
         with np.errstate(all="ignore"):
+            assert model is not None
             expected = np.asarray(model(*operands)).astype(result)
         actual = as_type(results[row], result)
         bits = np.dtype(f"u{np.dtype(result).itemsize}")
@@ -301,7 +306,7 @@ def test_against_models(target, assemble):
     assert not wrong, "\n".join(wrong)
 
 
-APPROXIMATE = [
+APPROXIMATE: list[tuple[str, Any, Callable[..., Any], float]] = [
     ("v_exp_f32", F32, np.exp2, 1.0), ("v_log_f32", F32, np.log2, 1.0), ("v_rcp_f32", F32, lambda a: 1 / a, 1.0),
     ("v_rsq_f32", F32, lambda a: 1 / np.sqrt(a), 1.0), ("v_sqrt_f32", F32, np.sqrt, 1.0),
     ("v_sin_f32", F32, lambda a: np.sin(2 * np.pi * np.fmod(a, 1)), 8.0),
@@ -312,9 +317,9 @@ APPROXIMATE = [
 
 
 @pytest.mark.parametrize("target", ["gfx1100", "gfx1030"])
-def test_transcendentals_are_close(target, assemble):
+def test_transcendentals_are_close(target: str, assemble: Assemble) -> None:
     """Within units in the last place of the correctly rounded result, denormals aside."""
-    rows = [(name, "", [dtype], dtype, model) for name, dtype, model, _ in APPROXIMATE]
+    rows: list[Row] = [(name, "", [dtype], dtype, model) for name, dtype, model, _ in APPROXIMATE]
     values, results = run(target, rows, assemble)
     for row, (name, dtype, model, bound) in enumerate(APPROXIMATE):
         operand, actual = as_type(values[0], dtype), as_type(results[row], dtype)
@@ -328,9 +333,9 @@ def test_transcendentals_are_close(target, assemble):
         assert same.all(), (name, operand[~same][:4], actual[~same][:4], expected[~same][:4])
 
 
-def test_denormals_follow_mode(assemble):
+def test_denormals_follow_mode(assemble: Assemble) -> None:
     """Single denormals are flushed by MODE while half and double ones are kept, and the other way round."""
-    rows = [("v_add_f32", "", [F32, F32], F32, None), ("v_add_f16", "", [F16, F16], F16, None),
+    rows: list[Row] = [("v_add_f32", "", [F32, F32], F32, None), ("v_add_f16", "", [F16, F16], F16, None),
             ("v_mul_f32", "", [F32, F32], F32, None), ("v_max_f32", "", [F32, F32], F32, None)]  # fmt: skip
     for mode, flushes32, flushes16 in ((0xC0, True, False), (0x30, False, True), (0x00, True, True)):
         values, results = run("gfx1100", rows, assemble, mode)
@@ -338,7 +343,7 @@ def test_denormals_follow_mode(assemble):
             a, b = as_type(values[0], dtype), as_type(values[1], dtype)
             tiny = np.finfo(dtype).tiny
 
-            def flushed(array, flush=flush, tiny=tiny):
+            def flushed(array: np.ndarray, flush: bool = flush, tiny: np.floating = tiny) -> np.ndarray:
                 return np.where((np.abs(array) < tiny) & flush, np.copysign(array.dtype.type(0), array), array)
 
             with np.errstate(all="ignore"):
@@ -349,9 +354,9 @@ def test_denormals_follow_mode(assemble):
             assert same.all(), (mode, dtype, a[~same], b[~same], actual[~same], expected[~same])
 
 
-def test_rounding_modes(assemble):
+def test_rounding_modes(assemble: Assemble) -> None:
     """v_add_f32 in each rounding mode against exact sums."""
-    rows = [("v_add_f32", "", [F32, F32], F32, None)]
+    rows: list[Row] = [("v_add_f32", "", [F32, F32], F32, None)]
     for rounding in range(4):
         values, results = run("gfx1100", rows, assemble, 0xF0 | rounding)
         a, b, actual = as_type(values[0], F32), as_type(values[1], F32), as_type(results[0], F32)
@@ -372,7 +377,7 @@ def test_rounding_modes(assemble):
 
 
 @pytest.mark.parametrize(("operation", "dtype"), [("f32", F32), ("f64", F64)])
-def test_division_sequence(operation, dtype, assemble):
+def test_division_sequence(operation: str, dtype: type[np.floating], assemble: Assemble) -> None:
     """The sequence that compilers emit for a correctly rounded division gives the IEEE quotient."""
     wide = dtype is F64
     n, d, s0, s1, r, e, q = (
@@ -411,7 +416,7 @@ COMPARES = {"lt": np.less, "eq": np.equal, "le": np.less_equal, "gt": np.greater
 
 
 @pytest.mark.parametrize("wave", [32, 64])
-def test_compares(assemble, wave):
+def test_compares(assemble: Assemble, wave: int) -> None:
     """Every relation of every type: the mask of the active lanes, and cndmask by it."""
     kinds = {"f16": F16, "f32": F32, "f64": F64, "i16": I16, "u16": U16, "i32": I32, "u32": U32, "i64": I64, "u64": U64}
     rows = [(relation, kind) for kind in kinds for relation in (*COMPARES, "ne" if kind[0] != "f" else "neq")]
@@ -420,8 +425,8 @@ def test_compares(assemble, wave):
     lines += [f"global_load_b64 v[{2 + 2 * i}:{3 + 2 * i}], v0, s[0:1] offset:{i * LANES * 8}" for i in range(2)]
     lines += ["s_waitcnt vmcnt(0)", "v_mov_b32 v21, 0"]
     for relation, kind in rows:
-        a, b = register(0, kinds[kind]), register(1, kinds[kind])
-        lines += [f"v_cmp_{relation}_{kind} {vcc}, {a}, {b}", f"v_cndmask_b32 v20, 0, 1, {vcc}"]
+        left, right = register(0, kinds[kind]), register(1, kinds[kind])
+        lines += [f"v_cmp_{relation}_{kind} {vcc}, {left}, {right}", f"v_cndmask_b32 v20, 0, 1, {vcc}"]
         lines += ["global_store_b64 v0, v[20:21], s[2:3]", f"v_add_nc_u32 v0, {LANES * 8}, v0"]
     device = Device("gfx1100", "reference")
     values = inputs()

@@ -5,6 +5,8 @@ Programs as ROCm's device libraries write them (a barrier of N workgroups takes 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,7 @@ from pyaco import emu, isa
 from pyaco.errors import UnsupportedError
 
 #: engines by name; "drawn" is the inspecting one, with turns of waves and the order of workgroups drawn from a seed
-ENGINES = {
+ENGINES: dict[str, dict[str, Any]] = {
     "reference": {"engine": "reference"}, "fast": {"engine": "fast", "threads": 1}, "threads": {"engine": "fast", "threads": 2},
     "drawn": {"seed": 5}, "watched": {"check_races": True, "check_waits": True},
 }  # fmt: skip
@@ -37,7 +39,7 @@ def names(text: str, target: str) -> str:
     return text.replace(" glc", " sc0 sc1") if target in ("gfx942", "gfx950") else text
 
 
-def run(device: emu.Device, target: str, text: str, out: emu.Buffer, groups: int = GROUPS, lanes: int = 64, **more) -> emu.Report:
+def run(device: emu.Device, target: str, text: str, out: emu.Buffer, groups: int = GROUPS, lanes: int = 64, **more: Any) -> emu.Report:
     """s[0:1] is the address of the dwords, s2 the workgroup, s4 and s5 what `more` says."""
     user = [out.address & 0xFFFFFFFF, out.address >> 32]
     return device.run(isa.assemble(names(text, target), target), (groups, 1, 1), (lanes, 1, 1), user_sgprs=user, wave_size=64,
@@ -58,7 +60,7 @@ STORE = "v_mov_b32 v2, {value}\nglobal_store_dword v1, v2, s[0:1] glc\ns_waitcnt
 
 @pytest.mark.parametrize(("engine", "target"), [(engine, target) for engine in ENGINES for target in TARGETS if engine != "watched"]
                          + [("watched", "gfx900")])  # fmt: skip
-def test_grid_barrier(engine, target):
+def test_grid_barrier(engine: str, target: str) -> None:
     """Workgroups of two waves: each writes its dword, and after the barrier reads that of the workgroup behind it; three times."""
     device = emu.Device(target, **ENGINES[engine])
     out = device.buffer(np.zeros(4 * 64, np.uint32))
@@ -138,7 +140,7 @@ out:
      (f"v_mov_b32 v0, {GROUPS - 1}\nds_gws_sema_br v0 offset:1 gds", [1, 2, 3, 4, 5, 6, 0]),
      ("ds_gws_sema_release_all offset:1 gds", [1, 2, 3, 4, 5, 6, 0])],
 )  # fmt: skip
-def test_semaphores(engine, act, order, target):
+def test_semaphores(engine: str, act: str, order: list[int], target: str) -> None:
     """All workgroups but the last wait at resource 4, which m0 and the offset name together; the last one lets them go."""
     device = emu.Device(target, **ENGINES[engine])
     out = device.buffer(np.zeros(16, np.uint32))
@@ -148,7 +150,7 @@ def test_semaphores(engine, act, order, target):
 
 
 @pytest.mark.parametrize("engine", ["reference", "fast", "drawn"])
-def test_a_semaphore_is_taken_where_it_is_up(engine):
+def test_a_semaphore_is_taken_where_it_is_up(engine: str) -> None:
     """A count that an earlier dispatch has left."""
     device = emu.Device("gfx1030", **ENGINES[engine])
     out = device.buffer(np.zeros(4, np.uint32))
@@ -161,7 +163,7 @@ def test_a_semaphore_is_taken_where_it_is_up(engine):
 
 
 @pytest.mark.parametrize("engine", ["reference", "fast", "threads", "drawn"])
-def test_deadlock_names_the_waves(engine):
+def test_deadlock_names_the_waves(engine: str) -> None:
     device = emu.Device("gfx900", **ENGINES[engine])
     out = device.buffer(np.zeros(4, np.uint32))
     initialise(device, "gfx900", GROUPS)                    # one more than will come
@@ -176,7 +178,7 @@ def test_deadlock_names_the_waves(engine):
 
 @pytest.mark.parametrize("engine", ["reference", "fast", "threads", "drawn"])
 @pytest.mark.parametrize(("target", "count"), [("gfx900", 1), ("gfx1010", 2), ("gfx1030", 3), ("gfx1100", 4), ("gfx1150", 1)])
-def test_ordered_counts(engine, target, count):
+def test_ordered_counts(engine: str, target: str, count: int) -> None:
     """Workgroups in descending order: each adds to `count` dwords of GDS, and swaps one at its second turn."""
     device = emu.Device(target, **ENGINES[engine])
     out = device.buffer(np.zeros(1024, np.uint32))
@@ -212,7 +214,7 @@ def test_ordered_counts(engine, target, count):
             assert got[128 + 4 * group + lane] == (group + 1 if group < GROUPS - 1 else (lane + 1) * sum(range(GROUPS)))
 
 
-def test_both_engines_count_alike():
+def test_both_engines_count_alike() -> None:
     """After so many instructions that other threads would join in."""
     text = """
         s_movk_i32 s8, 4000
@@ -235,7 +237,7 @@ def test_both_engines_count_alike():
 
 
 @pytest.mark.parametrize("engine", ["reference", "fast"])
-def test_no_lane_gives_the_number(engine):
+def test_no_lane_gives_the_number(engine: str) -> None:
     device = emu.Device("gfx900", **ENGINES[engine])
     out = device.buffer(np.zeros(4, np.uint32))
     with pytest.raises(UnsupportedError, match="ds_gws_barrier"):
@@ -244,7 +246,7 @@ def test_no_lane_gives_the_number(engine):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ["reference", "fast", "drawn"])
-def test_more_waves_than_are_kept(engine):
+def test_more_waves_than_are_kept(engine: str) -> None:
     device = emu.Device("gfx900", **ENGINES[engine])
     out = device.buffer(np.zeros(4, np.uint32))
     initialise(device, "gfx900", 4095)
@@ -255,7 +257,7 @@ def test_more_waves_than_are_kept(engine):
         run(device, "gfx900", code, out, groups=5000)
 
 
-def test_a_wave_that_does_not_wait_for_the_barrier_races():
+def test_a_wave_that_does_not_wait_for_the_barrier_races() -> None:
     """The other resource orders nothing."""
     text = """
         s_mov_b32 m0, 0

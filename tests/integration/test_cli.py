@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy
@@ -276,10 +277,11 @@ def test_targets_say_what_is_possible(capsys: pytest.CaptureFixture[str]) -> Non
 def possible(name: str, target: str) -> bool:
     from pyaco import addrlib, isa
 
-    action = {"assemble": lambda: isa.assemble("s_endpgm", target), "compile": lambda: compile(MATMUL, target, stop_after="spirv.read"),
-              "run": lambda: emu.Device(target), "surface": lambda: addrlib.gpu_config(target)}[name]  # fmt: skip
+    actions: dict[str, Callable[[], object]] = {
+        "assemble": lambda: isa.assemble("s_endpgm", target), "compile": lambda: compile(MATMUL, target, stop_after="spirv.read"),
+        "run": lambda: emu.Device(target), "surface": lambda: addrlib.gpu_config(target)}  # fmt: skip
     try:
-        action()
+        actions[name]()
     except PyacoError:
         return False
     return True

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "shaders"))
-
-from cases import CASES
+from cases import CASES, Case
 
 import pyaco
+from pyaco._core.ir.shader import Shader
 from pyaco.descriptors.buffer import raw_buffer
 from pyaco.descriptors.layout import Binding, PipelineLayout, SetLayout
 from pyaco.descriptors.sets import DescriptorSet
 from pyaco.descriptors.types import DescriptorType
-from pyaco.emu import Device
+from pyaco.emu import Buffer, Device
 from pyaco.emu.device import BufferRange
 from pyaco.errors import InputError
 from pyaco.nir.builder import Builder
@@ -32,7 +29,7 @@ TYPES = {
 }
 
 
-def layout_of(reflected, way, extra_sets):
+def layout_of(reflected: dict[str, Any], way: str, extra_sets: int) -> PipelineLayout:
     """The shader's own bindings in a layout with images between them, and sets that it does not use."""
     sets = {}
     for number, bindings in reflected["descriptor_sets"].items():
@@ -45,18 +42,20 @@ def layout_of(reflected, way, extra_sets):
     return PipelineLayout(sets, reflected["push_constant_bytes"])
 
 
-def run(case, target, layout, door):
+def run(case: Case, target: str, layout: PipelineLayout | None, door: str) -> dict[Any, np.ndarray]:
     device, inputs = Device(target), case.inputs()
     shader = pyaco.compile(case.spirv.read_bytes(), target, spec=dict(case.spec), layout=layout)
-    placed = {key: device.buffer(buffer.data) for key, buffer in inputs.buffers.items()}
-    bound = {}
+    placed: dict[Any, Buffer] = {key: device.buffer(buffer.data) for key, buffer in inputs.buffers.items()}
+    bound: dict[Any, dict[int, Buffer]] = {}
     for key, buffer in placed.items():
         if len(key) == 3:
             bound.setdefault(key[:2], {})[key[2]] = buffer
         else:
             bound.setdefault(key, {})[0] = buffer
     lists = {key: [elements[k] for k in range(len(elements))] for key, elements in bound.items()}
+    arguments: dict[str, Any]
     if door.startswith("sets"):
+        assert layout is not None
         made = {number: DescriptorSet(layout.sets[number]) for number in layout.sets}
         for (number, binding), buffers in lists.items():
             kind = T.STORAGE_BUFFER if layout.sets[number].bindings[binding].binding.type == T.MUTABLE else None
@@ -76,7 +75,7 @@ def run(case, target, layout, door):
 
 @pytest.mark.parametrize("target", ["gfx900", "gfx1030", "gfx1200"])
 @pytest.mark.parametrize("name", ["descriptor_arrays", "strided_copy", "push_constants"])
-def test_layouts_change_no_result(name, target):
+def test_layouts_change_no_result(name: str, target: str) -> None:
     case = CASES[name]
     reflected = reflect(case.spirv.read_bytes())
     wanted = run(case, target, None, "dispatch")
@@ -89,8 +88,8 @@ def test_layouts_change_no_result(name, target):
 
 
 @pytest.mark.parametrize("target", ["gfx900", "gfx1100"])
-def test_more_sets_than_registers(target):
-    def shader():
+def test_more_sets_than_registers(target: str) -> None:
+    def shader() -> Shader:
         b = Builder(gfx_level=pyaco.targets.chip(target).level, wave_size=64, workgroup_size=(1, 1, 1))
         total = b.imm(0)
         struct = b.array(b.scalar(), 0, stride=4)
@@ -101,6 +100,7 @@ def test_more_sets_than_registers(target):
 
     device = Device(target)
     compiled = pyaco.compile(shader(), target)
+    assert compiled.abi is not None
     assert [argument.kind for argument in compiled.abi.user_sgprs][-1] == "descriptor_set_table"
     buffers = {(number, 1): device.buffer(np.array([number + 7], np.uint32)) for number in range(20)}
     buffers[20, 0] = device.zeros(4)
@@ -115,7 +115,7 @@ def test_more_sets_than_registers(target):
     assert buffers[20, 0].numpy().view(np.uint32)[0] == wanted & 0xFFFFFFFF
 
 
-def test_dynamic_offsets_and_blocks():
+def test_dynamic_offsets_and_blocks() -> None:
     case = CASES["strided_copy"]
     inputs = case.inputs()
     code = case.spirv.read_bytes()
@@ -137,7 +137,7 @@ def test_dynamic_offsets_and_blocks():
         BufferRange(behind, behind.size - 4, 8).words(110)
 
 
-def test_what_the_layout_has_and_the_shader_does_not_use():
+def test_what_the_layout_has_and_the_shader_does_not_use() -> None:
     """Everything that a pipeline's layout has may be bound: dynamic buffers and blocks of sets that the shader does not use too."""
     case = CASES["strided_copy"]
     inputs, wanted = case.inputs(), run(case, "gfx1100", None, "dispatch")[0, 1]
@@ -150,7 +150,7 @@ def test_what_the_layout_has_and_the_shader_does_not_use():
     for engine in ("reference", "fast"):
         device = Device("gfx1100", engine)
         other = device.buffer(np.full(4, 7, np.uint32))
-        buffers = {key: device.buffer(np.array(buffer.data)) for key, buffer in inputs.buffers.items()}
+        buffers: dict[Any, Any] = {key: device.buffer(np.array(buffer.data)) for key, buffer in inputs.buffers.items()}
         buffers |= {(0, 2): [other, other], (3, 0): [other, other], (3, 4): b"12345678", (3, 5): other}
         report = device.dispatch(shader, case.groups, buffers, bytes(256), dynamic_offsets=[4, 8])
         with pytest.raises(InputError, match="3 dynamic offsets: the pipeline has 2 dynamic buffers"):
@@ -159,7 +159,7 @@ def test_what_the_layout_has_and_the_shader_does_not_use():
         np.testing.assert_array_equal(buffers[0, 1].numpy().reshape(-1).view(np.uint32), wanted.reshape(-1))
 
 
-def test_layouts_that_do_not_fit_the_shader():
+def test_layouts_that_do_not_fit_the_shader() -> None:
     code = CASES["strided_copy"].spirv.read_bytes()
     sets = {0: SetLayout([Binding(0, T.STORAGE_BUFFER), Binding(1, T.STORAGE_BUFFER)])}
     with pytest.raises(InputError, match="no binding 0 in descriptor set 1"):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 
 import pytest
 
 from pyaco import isa
 from pyaco._core.aco import assemble, build
+from pyaco._core.ir.program import Program
 from pyaco.isa import opcodes
 
 FIXED, CONSTANT = 8, 2
@@ -16,7 +18,10 @@ S1, S2, V1 = 1, 2, 0x21
 TARGETS = {90: "gfx900", 103: "gfx1030", 110: "gfx1100", 120: "gfx1200"}
 
 
-def emit(program, block, name, definitions=(), operands=(), immediate=0, modifiers=0, form=None):
+def emit(
+    program: Program, block: int, name: str, definitions: Sequence[tuple[int, int]] = (), operands: Sequence[tuple[int, int, int, int]] = (),
+    immediate: int = 0, modifiers: int = 0, form: int | None = None,
+) -> None:
     row = opcodes.row(name)
     while len(program.blocks) <= block:
         build.add_block(program, 0, 0)
@@ -30,11 +35,11 @@ def sgpr(register: int, kind: int = S1) -> tuple[int, int, int, int]:
     return (0, register * 4, kind, FIXED)
 
 
-def new(level: int):
+def new(level: int) -> Program:
     return build.new_program(level, 64 if level < 100 else 32)
 
 
-def words_of(program) -> tuple[int, ...]:
+def words_of(program: Program) -> tuple[int, ...]:
     assemble.run(program)
     return struct.unpack(f"<{len(program.code) // 4}I", program.code)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+from typing import Any
 
 import forms
 import numpy as np
@@ -14,9 +15,9 @@ LEVELS = (90, 91, 92, 94, 95, 103, 110, 120)
 COMPARED = ("opcode", "format", "sources", "destinations", "literal", "immediate", "modifiers")
 
 
-def comparable(fields: dict[str, object], level: int) -> dict[str, object]:
+def comparable(fields: dict[str, Any], level: int) -> dict[str, Any]:
     kept = {name: fields[name] for name in COMPARED}
-    kept["destinations"] = sorted(kept["destinations"])  # type: ignore[arg-type]
+    kept["destinations"] = sorted(kept["destinations"])
     return kept
 
 

@@ -6,7 +6,9 @@ import contextlib
 import os
 import pickle
 import random
+from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -176,7 +178,7 @@ def test_the_same_on_older_chips() -> None:
         ("s_waitcnt", (), {"what": 0}, "no counter what"),
     ],
 )
-def test_errors_name_the_instruction(mnemonic, operands, modifiers, reason) -> None:
+def test_errors_name_the_instruction(mnemonic: str, operands: tuple[Any, ...], modifiers: dict[str, Any], reason: str) -> None:
     program = Program("gfx1100").s_nop(0)
     with pytest.raises(pyaco.InputError, match=reason):
         program.emit(mnemonic, *operands, **modifiers)
@@ -204,7 +206,8 @@ def test_operands_are_values() -> None:
     assert -negated == v[1]
     assert len({v[1], v[1], -v[1], v[1].h}) == 3 and pickle.loads(pickle.dumps(-v[4:7])) == -v[4:7]
     assert repr((-v[4:7], vcc, abs(s[3]), v[1].h, lit(2.0))) == "(-v[4:7], vcc, abs(s[3]), v[1].h, lit(2.0))"
-    for wrong in (lambda: v[256], lambda: s[4:2], lambda: v[0:64], lambda: v[::2], lambda: v[1:2].h):
+    wrong_slices: tuple[Callable[[], object], ...] = (lambda: v[256], lambda: s[4:2], lambda: v[0:64], lambda: v[::2], lambda: v[1:2].h)
+    for wrong in wrong_slices:
         with pytest.raises(pyaco.InputError):
             wrong()
 
@@ -232,7 +235,7 @@ def test_random_records_are_harmless(target: str) -> None:
     encoded = 0
     for _ in range(3000):
         record = records[generator.integers(len(records), size=1)].copy()
-        for name in generator.choice(record.dtype.names, 2):
+        for name in generator.choice(record.dtype.names or (), 2):
             field = record[name]
             values = generator.integers(0, np.iinfo(field.dtype).max, field.shape, field.dtype, endpoint=True)
             field[...] = values >> np.array(generator.integers(8), field.dtype)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from pyaco import spirv
 from pyaco._core.ir.shader import Shader
 from pyaco.nir import interpreter
 
-__all__ = ["CASES", "differences", "execute", "read"]
+__all__ = ["CASES", "Case", "differences", "execute", "read"]
 
 
 def read(case: Case, level: int = 103, wave: int = 64) -> Shader:
@@ -41,15 +42,16 @@ def execute(shader: Shader, case: Case, wave: int = 64, check_divergence: bool =
     bound = {key: [value[i] for i in sorted(value)] if isinstance(value, dict) else value
              for key, value in bound.items()}
     machine = interpreter.Interpreter(shader, case.groups, bound, inputs.push, wave, check_divergence)
+    placed: dict[Any, Any] = {**machine.buffers}
     for (place, offset), name in inputs.references.items():
-        address = np.frombuffer(machine.buffers["address", name][0][0].to_bytes(8, "little"), np.uint8)
+        address = np.frombuffer(placed["address", name][0][0].to_bytes(8, "little"), np.uint8)
         target = machine.push if place == "push" else data[place].reshape(-1).view(np.uint8)
         target[offset : offset + 8] = address
     machine.run()
     return data
 
 
-def differences(case: Case, expected: dict[Any, np.ndarray], found: dict[Any, np.ndarray]) -> list[Any]:
+def differences(case: Case, expected: Mapping[Any, np.ndarray], found: Mapping[Any, np.ndarray]) -> list[Any]:
     """Buffers that disagree beyond the case's rules."""
     return [key for key, buffer in case.inputs().buffers.items()
             if key in expected and buffer.rule.difference(expected[key], found[key]).any()]

@@ -19,8 +19,8 @@ TABLE = Path(pyaco.__file__).parent / "nir" / "data" / "alu.txt"
 ROWS = [line.split("#")[0].split() for line in TABLE.read_text().splitlines()]
 NUMBERS = {row[0]: number for number, row in enumerate(row for row in ROWS if row)}
 SIZES = (8, 16, 32, 64)
-FLOATS = {16: numpy.float16, 32: numpy.float32, 64: numpy.float64}
-INTEGERS = {16: numpy.uint16, 32: numpy.uint32, 64: numpy.uint64}
+FLOATS: dict[int, type[numpy.floating]] = {16: numpy.float16, 32: numpy.float32, 64: numpy.float64}
+INTEGERS: dict[int, type[numpy.unsignedinteger]] = {16: numpy.uint16, 32: numpy.uint32, 64: numpy.uint64}
 
 
 def value(name: str, bits: int, *operands: int, result_bits: int | None = None) -> int:
@@ -115,7 +115,7 @@ def test_shifts_and_comparisons(bits: int, data: st.DataObject) -> None:
     assert value("uge", bits, a, b, result_bits=1) == (a >= b)
 
 
-def to_bits(x: float, bits: int) -> int:
+def to_bits(x: float | numpy.floating, bits: int) -> int:
     return int(FLOATS[bits](x).view(INTEGERS[bits]))
 
 

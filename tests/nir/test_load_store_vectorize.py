@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from opcode_shaders import buffer
 
+from pyaco._core.ir.shader import Shader
 from pyaco._core.nir import build, opt_load_store_vectorize, validate
 from pyaco.nir import interpreter, passes
 from pyaco.nir.builder import Builder
@@ -13,7 +14,7 @@ from pyaco.nir.builder import Builder
 LANES = 16
 
 
-def random_accesses(seed):
+def random_accesses(seed: int) -> Shader:
     """Loads and stores at small offsets of two buffers (which may be the same memory) and shared memory."""
     choose = random.Random(seed)
     b = Builder(workgroup_size=(LANES, 1, 1), wave_size=32)
@@ -40,7 +41,7 @@ def random_accesses(seed):
     return b.finish()
 
 
-def execute(shader, same):
+def execute(shader: Shader, same: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     first = np.arange(8 * LANES, dtype=np.uint32) * 7
     second = first if same else first * 3
     out = np.zeros(LANES, np.uint32)
@@ -48,14 +49,14 @@ def execute(shader, same):
     return first, second, out
 
 
-def count(shader, name):
+def count(shader: Shader, name: str) -> int:
     rows = shader.order.instruction
     return sum(1 for row in rows if shader.instructions.kind[row] == 6
                and shader.instructions.opcode[row] == build.INTRINSICS[name])
 
 
 @pytest.mark.parametrize("same", [False, True])
-def test_random_accesses(same):
+def test_random_accesses(same: bool) -> None:
     joined = 0
     for seed in range(12):
         expected = execute(random_accesses(seed), same)
@@ -67,7 +68,7 @@ def test_random_accesses(same):
     assert joined
 
 
-def test_what_joins():
+def test_what_joins() -> None:
     b = Builder(workgroup_size=(LANES, 1, 1), wave_size=32)
     lane = b.load_local_invocation_index()
     source, target = buffer(b, 0, 32), buffer(b, 1, 32)
@@ -83,7 +84,7 @@ def test_what_joins():
     np.testing.assert_array_equal(out.reshape(-1, 4), data.reshape(-1, 4)[:, [2, 0, 3, 1]])
 
 
-def test_nothing_to_join_is_no_progress():
+def test_nothing_to_join_is_no_progress() -> None:
     b = Builder()
     b.store(b.deref_array(buffer(b, 0, 32), b.imm(0)), b.imm(1))
     shader = b.finish()

@@ -10,7 +10,7 @@ OPCODES = ("udiv", "idiv", "umod", "irem", "imod")
 
 
 @pytest.mark.parametrize("name", OPCODES)
-def test_general_division(name):
+def test_general_division(name: str) -> None:
     numerator, divisor = interesting(32, 512, 1), interesting(32, 512, 2)
     divisor[divisor == 0] = 5
     if name in ("idiv", "irem", "imod"):
@@ -22,7 +22,7 @@ def test_general_division(name):
 
 @pytest.mark.parametrize("bits", [32, 64])
 @pytest.mark.parametrize("name", OPCODES)
-def test_division_by_constants(name, bits):
+def test_division_by_constants(name: str, bits: int) -> None:
     numerator = interesting(bits, 192, 3)
     top = 1 << bits
     constants = [1, 2, 3, 5, 6, 7, 10, 12, 14, 28, 60, 100, 641, 1000, 0x10001, top // 2 - 1, top // 2, top // 2 + 1,

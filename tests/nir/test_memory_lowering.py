@@ -1,9 +1,13 @@
 """Explicit I/O, descriptors, arguments and system values on hand-written shaders."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 from opcode_shaders import buffer
 
+from pyaco._core.ir.shader import Shader
 from pyaco._core.nir import build, lower_explicit_io, lower_system_values, validate
 from pyaco.errors import UnsupportedError
 from pyaco.nir import arguments, interpreter, passes
@@ -12,7 +16,7 @@ from pyaco.nir.builder import TYPES, Builder
 SSBO, UBO = 7, 6
 
 
-def block(b, type, binding, kind="ssbo", index=None, access=0, set=0):
+def block(b: Builder, type: int, binding: int, kind: str = "ssbo", index: int | None = None, access: int = 0, set: int = 0) -> int:
     """A deref of a buffer block."""
     number = SSBO if kind == "ssbo" else UBO
     resource = b.vulkan_resource_index(b.imm(0) if index is None else index, components=3, desc_set=set,
@@ -20,7 +24,10 @@ def block(b, type, binding, kind="ssbo", index=None, access=0, set=0):
     return b.deref_cast(b.load_vulkan_descriptor(resource, components=3, desc_type=number), type, kind)
 
 
-def both(make, groups, buffers, push=b"", wave=64, **facts):
+def both(
+    make: Callable[[Builder], object], groups: tuple[int, ...], buffers: Callable[[], dict[tuple[int, int], Any]], push: bytes = b"", wave: int = 64,
+    **facts: Any,
+) -> tuple[Shader, dict[tuple[int, int], Any], dict[tuple[int, int], Any]]:
     """Results before and after all passes; buffers that `buffers()` makes."""
     results = []
     for lowered in (False, True):
@@ -32,10 +39,10 @@ def both(make, groups, buffers, push=b"", wave=64, **facts):
         data = buffers()
         interpreter.Interpreter(shader, groups, data, push, wave, check_divergence=lowered).run()
         results.append(data)
-    return shader, *results
+    return shader, results[0], results[1]
 
 
-def opcodes(shader):
+def opcodes(shader: Shader) -> list[str]:
     """Names of the intrinsics that are left."""
     names = {number: name for name, number in build.INTRINSICS.items()}
     rows = shader.order.instruction
@@ -43,9 +50,9 @@ def opcodes(shader):
 
 
 @pytest.mark.parametrize("row_major", [False, True])
-def test_matrices(row_major):
+def test_matrices(row_major: bool) -> None:
     """Columns, components and whole matrices in either order."""
-    def make(b):
+    def make(b: Builder) -> None:
         column = b.vector(3, "float")
         matrix = b.type(TYPES["matrix"], element=column, length=4, stride=16, row_major=row_major)
         outer = b.struct((b.scalar("float"), 0), (matrix, 16))
@@ -57,7 +64,7 @@ def test_matrices(row_major):
         element = b.load(b.deref_array(b.deref_array(from_deref, b.imm(2)), b.umod(lane, b.imm(3))))
         b.store(b.deref_array(to_deref, picked), b.fmul(value, b.vec(element, element, element)))
 
-    def buffers():
+    def buffers() -> dict[tuple[int, int], Any]:
         data = np.arange(40, dtype=np.float32)
         return {(0, 0): data, (0, 1): np.zeros(40, np.float32)}
 
@@ -66,9 +73,9 @@ def test_matrices(row_major):
     np.testing.assert_array_equal(before[0, 1], after[0, 1])
 
 
-def test_descriptor_that_differs_between_lanes():
+def test_descriptor_that_differs_between_lanes() -> None:
     """A non-uniform index is served one descriptor at a time."""
-    def make(b):
+    def make(b: Builder) -> None:
         b.shader.metadata["descriptor_layout"] = {0: {0: ("ssbo", 3), 1: ("ssbo", 3)}}
         type = b.struct((b.array(b.scalar(), 0, 4), 0))
         lane = b.load_local_invocation_index()
@@ -78,7 +85,7 @@ def test_descriptor_that_differs_between_lanes():
         target = b.deref_array(b.deref_struct(block(b, type, 1, index=which), 0), lane)
         b.store(target, value, access=0x20)
 
-    def buffers():
+    def buffers() -> dict[tuple[int, int], Any]:
         inputs = [np.arange(64, dtype=np.uint32) + 1000 * i for i in range(3)]
         return {(0, 0): inputs, (0, 1): [np.zeros(64, np.uint32) for _ in range(3)]}
 
@@ -91,14 +98,16 @@ def test_descriptor_that_differs_between_lanes():
 
 @pytest.mark.parametrize("bits", [8, 16, 32, 64])
 @pytest.mark.parametrize("dynamic", [None, "uniform", "divergent"])
-def test_push_constants(bits, dynamic):
+def test_push_constants(bits: int, dynamic: str | None) -> None:
     """Any size at constant, uniform and divergent offsets."""
-    def make(b):
+    def make(b: Builder) -> None:
         type = b.struct((b.scalar(), 0), (b.array(b.vector(2, "uint", bits), 4, bits // 4), 8))
         variable = b.variable("push_constant", type)
         lane = b.load_local_invocation_index()
-        index = {None: lambda: b.imm(1), "uniform": lambda: b.load(b.deref_struct(b.deref_var(variable), 0)),
-                 "divergent": lambda: b.umod(lane, b.imm(4))}[dynamic]()
+        choices: dict[str | None, Callable[[], int]] = {
+            None: lambda: b.imm(1), "uniform": lambda: b.load(b.deref_struct(b.deref_var(variable), 0)),
+            "divergent": lambda: b.umod(lane, b.imm(4))}
+        index = choices[dynamic]()
         value = b.load(b.deref_array(b.deref_struct(b.deref_var(variable), 1), index))
         b.store(b.deref_array(buffer(b, 0, bits), lane), b.iadd(b.component(value, 0), b.component(value, 1)))
 
@@ -109,9 +118,9 @@ def test_push_constants(bits, dynamic):
     np.testing.assert_array_equal(before[0, 0], after[0, 0])
 
 
-def test_shared_memory_with_booleans():
+def test_shared_memory_with_booleans() -> None:
     """Shared variables are laid out without overlap; booleans are stored as words."""
-    def make(b):
+    def make(b: Builder) -> None:
         flags = b.variable("shared", b.array(b.type("bool", bit_size=1, components=1), 32))
         words = b.variable("shared", b.array(b.vector(3), 32))
         total = b.variable("shared", b.scalar())
@@ -137,8 +146,8 @@ def test_shared_memory_with_booleans():
 
 
 @pytest.mark.parametrize("length", [5, 32, 100])
-def test_zeroed_shared_memory(length):
-    def make(b):
+def test_zeroed_shared_memory(length: int) -> None:
+    def make(b: Builder) -> None:
         before = b.variable("shared", b.array(b.scalar(), 7))
         words = b.variable("shared", b.array(b.scalar(), length), [0] * length)
         lane = b.load_local_invocation_index()
@@ -157,8 +166,8 @@ def test_zeroed_shared_memory(length):
     assert "barrier" in opcodes(shader)
 
 
-def test_large_local_arrays_live_in_scratch():
-    def make(b):
+def test_large_local_arrays_live_in_scratch() -> None:
+    def make(b: Builder) -> None:
         array = b.variable("function_temp", b.array(b.vector(2), 100))
         lane = b.load_local_invocation_index()
         b.store(b.deref_array(b.deref_var(array), lane), b.vec(lane, b.iadd(lane, b.imm(5))))
@@ -173,8 +182,8 @@ def test_large_local_arrays_live_in_scratch():
     assert {"load_scratch", "store_scratch"} <= set(opcodes(shader))
 
 
-def test_equal_constant_tables_share_bytes():
-    def make(b):
+def test_equal_constant_tables_share_bytes() -> None:
+    def make(b: Builder) -> None:
         lane = b.load_local_invocation_index()
         total = b.imm(0)
         for _ in range(2):
@@ -188,15 +197,17 @@ def test_equal_constant_tables_share_bytes():
     assert shader.info["scratch_bytes"] == 0
 
 
-def test_array_length():
-    def make(b):
+def test_array_length() -> None:
+    def make(b: Builder) -> None:
         type = b.struct((b.vector(3), 0), (b.array(b.vector(2), 0, 12), 16))
         array = b.deref_struct(block(b, type, 0), 1)
         b.store(b.deref_array(buffer(b, 1, 32), b.imm(0)), b.deref_buffer_array_length(array))
 
     for size, expected in ((16, 0), (27, 0), (28, 1), (1000, 82)):
-        _, _, after = both(make, (1,), lambda size=size: {(0, 0): np.zeros(size, np.uint8),
-                                                          (0, 1): np.zeros(4, np.uint32)}, workgroup_size=(1, 1, 1))
+        def buffers(size: int = size) -> dict[tuple[int, int], Any]:
+            return {(0, 0): np.zeros(size, np.uint8), (0, 1): np.zeros(4, np.uint32)}
+
+        _, _, after = both(make, (1,), buffers, workgroup_size=(1, 1, 1))
         assert after[0, 1][0] == expected
 
 
@@ -208,10 +219,10 @@ SYSTEM_VALUES = ("load_workgroup_id", "load_num_workgroups", "load_workgroup_siz
 @pytest.mark.parametrize("name", SYSTEM_VALUES)
 @pytest.mark.parametrize(("level", "wave", "size"), [(90, 64, (5, 3, 2)), (103, 32, (16, 4, 1)), (110, 64, (4, 4, 8)),
                                                      (120, 32, (3, 1, 20))])
-def test_system_values(name, level, wave, size):
+def test_system_values(name: str, level: int, wave: int, size: tuple[int, int, int]) -> None:
     invocations = size[0] * size[1] * size[2]
 
-    def make(b):
+    def make(b: Builder) -> None:
         lane = b.load_local_invocation_index()
         group = b.load_workgroup_id()
         flat = b.component(group, 0)
@@ -228,7 +239,7 @@ def test_system_values(name, level, wave, size):
     np.testing.assert_array_equal(before[0, 0], after[0, 0])
 
 
-def test_abi_names_only_what_is_used():
+def test_abi_names_only_what_is_used() -> None:
     b = Builder(gfx_level=110, wave_size=32, workgroup_size=(32, 2, 1))
     group = b.load_workgroup_id()
     identity = b.load_local_invocation_id()
@@ -244,21 +255,21 @@ def test_abi_names_only_what_is_used():
     assert not abi["scratch_wave_offset"]
 
 
-def test_runtime_sized_array_must_be_last():
+def test_runtime_sized_array_must_be_last() -> None:
     with pytest.raises(UnsupportedError, match="not the last"):
         arguments.own_layout({0: {0: ("ssbo", 0), 1: ("ssbo", 1)}})
     placed = arguments.own_layout({0: {0: ("ubo", 3), 2: ("ssbo", 0)}}).sets[0].bindings[2]
     assert (placed.offset, placed.stride, placed.elements, placed.binding.variable) == (48, 16, 0, True)
 
 
-def test_unknown_built_in_is_unsupported():
+def test_unknown_built_in_is_unsupported() -> None:
     b = Builder()
     b.load(b.deref_var(b.variable("system_value", b.scalar(), builtin=4242)))
     with pytest.raises(UnsupportedError, match="4242"):
         lower_system_values.run(b.finish(), {"stage": "inputs"})
 
 
-def test_store_to_push_constants_is_unsupported():
+def test_store_to_push_constants_is_unsupported() -> None:
     b = Builder()
     b.store(b.deref_var(b.variable("push_constant", b.scalar())), b.imm(1))
     with pytest.raises(UnsupportedError, match="read-only"):

@@ -27,7 +27,7 @@ impl main {
 """
 
 
-def test_good_text_is_read():
+def test_good_text_is_read() -> None:
     shader = parse_shader(GOOD)
     assert shader.info["workgroup_size"] == [64, 1, 1]
     assert shader.instructions.source_count[4] == 2
@@ -44,24 +44,24 @@ def test_good_text_is_read():
     ("workgroup_size: 64, 1, 1", "workgroup_size: 64, x", 2),
     ("        block b1:\n", "", 11),
 ])
-def test_bad_text_is_refused(old, new, line):
+def test_bad_text_is_refused(old: str, new: str, line: int) -> None:
     with pytest.raises(InputError, match=rf"<nir>:{line}: "):
         parse_shader(GOOD.replace(old, new))
 
 
-def test_missing_end_is_refused():
+def test_missing_end_is_refused() -> None:
     with pytest.raises(InputError, match="does not end"):
         parse_shader(GOOD.rstrip().rstrip("}"))
 
 
-def test_unknown_names_are_unsupported():
+def test_unknown_names_are_unsupported() -> None:
     with pytest.raises(UnsupportedError, match="frobnicate"):
         parse_shader(GOOD.replace("ult %1", "frobnicate %1"))
     with pytest.raises(UnsupportedError, match="load_dragon"):
         parse_shader(GOOD.replace("load_local_invocation_index", "load_dragon"))
 
 
-def test_every_prefix_and_mutation_ends_in_an_error_or_a_shader():
+def test_every_prefix_and_mutation_ends_in_an_error_or_a_shader() -> None:
     for cut in range(0, len(GOOD), 7):
         for text in (GOOD[:cut], GOOD[:cut] + "%" + GOOD[cut + 1 :], GOOD[:cut] + GOOD[cut + 3 :]):
             with contextlib.suppress(InputError, UnsupportedError):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -53,13 +54,13 @@ def source(b: Builder, kind: str, opcode: str, dim: str, array: bool) -> int:
     return b.undef(components) if components > 1 else b.fimm(0.5)
 
 
-def add_texture(b: Builder, opcode: str, dim: str, array: bool, shadow: bool, kinds: tuple[str, ...], **facts) -> int:
-    values = {kind: source(b, kind, opcode, dim, array) for kind in kinds}
+def add_texture(b: Builder, opcode: str, dim: str, array: bool, shadow: bool, kinds: tuple[str, ...], **facts: Any) -> int:
+    values: dict[str, Any] = {kind: source(b, kind, opcode, dim, array) for kind in kinds}
     base, bits = ("bool", 1) if opcode == "samples_identical" else ("float", 32)
     return b.tex(opcode, dim, base, bits, array=array, shadow=shadow, **facts, **values)
 
 
-def texture(opcode: str, dim: str, array: bool, shadow: bool, kinds: tuple[str, ...], **facts) -> Shader:
+def texture(opcode: str, dim: str, array: bool, shadow: bool, kinds: tuple[str, ...], **facts: Any) -> Shader:
     """A shader of one texture instruction, the last."""
     b = Builder(103)
     add_texture(b, opcode, dim, array, shadow, kinds, **facts)
@@ -79,7 +80,7 @@ def source_sets(opcode: str, shadow: bool) -> Iterator[tuple[str, ...]]:
     for kind in others:
         yield (*least, kind)
     plain = tuple(kind for kind in others if kind not in TEXTURES + SAMPLERS)
-    with_sampler = [kind for kind in SAMPLERS if kind in others] or [None]
+    with_sampler = [kind for kind in SAMPLERS if kind in others] or [""]
     for image, sampler in itertools.product(TEXTURES, with_sampler):
         yield (image, *((sampler,) if sampler else ()), *least, *plain)
 
@@ -162,15 +163,17 @@ def test_components_of_sources(kind: str) -> None:
     shadow = kind == "comparator"
     kinds = tuple(dict.fromkeys((*needed(opcode, shadow), kind)))
     b = Builder(103)
-    values = {other: b.undef(5) if other == kind else source(b, other, opcode, "3d" if not shadow else "2d", False) for other in kinds}
-    b.tex(opcode, "2d" if shadow else "3d", shadow=shadow, **values)
+    dim = "2d" if shadow else "3d"
+    values: dict[str, Any] = {other: b.undef(5) if other == kind else source(b, other, opcode, dim, False) for other in kinds}
+    b.tex(opcode, dim, shadow=shadow, **values)
     refused(b.finish(), "another number of components")
 
 
 def test_derefs_and_booleans() -> None:
     for kind in ("texture_deref", "sampler_deref"):
         b = Builder(103)
-        b.tex("tex", "2d", coord=b.undef(2), **{kind: b.imm(1)})
+        not_a_deref: dict[str, Any] = {kind: b.imm(1)}
+        b.tex("tex", "2d", coord=b.undef(2), **not_a_deref)
         refused(b.finish(), "no deref")
     b = Builder(103)
     b.tex("txl", "2d", coord=b.undef(2), lod=b.imm(1, 1))

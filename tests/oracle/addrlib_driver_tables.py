@@ -103,10 +103,11 @@ def _test_configs() -> dict[str, GpuConfig]:
             facts = facts | {"max_render_backends": 2 if config.level == 100 or banks else 1}
         for low, width, value in fields:
             register = register & ~(((1 << width) - 1) << low) | value << low
-        found[name] = replace(config, **({
+        changes: dict[str, Any] = {
             "name": name, "gb_addr_config": register, "drm_minor": 30, "has_graphics": True, "use_display_dcc_unaligned": False,
             "use_display_dcc_with_retile_blit": False, "has_dcc_constant_encode": False, "has_dedicated_vram": False,
-            "has_image_opcodes": False} | facts))
+            "has_image_opcodes": False} | facts
+        found[name] = replace(config, **changes)
     return found
 
 

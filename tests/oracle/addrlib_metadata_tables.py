@@ -147,6 +147,7 @@ class MetadataTables:
 def _equation(info: MetadataInfo, kind: str) -> list[int]:
     """Return an equation as the record has it: masks of x, y, z, s per address bit, or on GFX9 up to eight (coordinate, bit) pairs."""
     if info.config.level > 90:
+        assert info.equation is not None
         count = 72 if kind == "htile" else 68
         masks = np.zeros((count // 4, 4), int)
         masks[: info.equation.bits] = info.equation.masks[:, :4]

@@ -68,7 +68,7 @@ def ask_rows(columns: Columns, ask: Callable[[Row], Mapping[str, int]]) -> Colum
     answers: list[Mapping[str, int]] = []
     for row in rows(columns):
         try:
-            answers.append({"ret": 0} | ask(row))
+            answers.append({"ret": 0, **ask(row)})
         except PyacoError as error:
             answers.append({"ret": status_of(error)})
     names = dict.fromkeys(name for answer in answers for name in answer)

@@ -61,7 +61,7 @@ class V2Tables:
             infos, mips = compute(config, len(index), **{name: column[index] for name, column in asked.items()})
             answers = {"ret": infos["status"]} | {
                 name: infos[_EXTENT3.get(name, snake(name[2:]))] for name in table if name.startswith("o_")}
-            for name in mips.dtype.names:
+            for name in mips.dtype.names or ():
                 levels = np.zeros((len(index), MAX_MIPS), np.int64)
                 levels[:, : mips.shape[1]] = mips[name]
                 answers[f"mip {name}"] = levels

@@ -23,6 +23,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,7 @@ RING_OFFSETS = 2                      # user SGPRs that RADV's shaders always ha
 GROUPED = False                       # RADV of Mesa 22.3 places bindings in order; later ones group them
 
 
-def random_binding(rng: random.Random, number: int, kinds: list[DescriptorType]) -> Binding:
+def random_binding(rng: random.Random, number: int, kinds: Sequence[DescriptorType]) -> Binding:
     kind = rng.choice(kinds)
     if kind == T.INLINE_UNIFORM_BLOCK:
         return Binding(number, kind, 4 * rng.randint(1, 64))
@@ -217,13 +218,14 @@ TARGETS = {"gfx803": 80, "gfx900": 90, "gfx1030": 103, "gfx1100": 110}
 MARK = bytes(range(101, 117))
 
 
-def sampler_words(radv: Radv, lod: int) -> tuple[int, ...]:
+def sampler_words(radv: Radv, lod: int) -> tuple[int, int, int, int]:
     """A sampler as the driver makes it."""
     layout = [Binding(0, T.INLINE_UNIFORM_BLOCK, 16), Binding(1, T.SAMPLER)]
     memory = radv.set_memory(layout=as_request(layout), size=32, mark=MARK, mark_at=0, bytes=64, writes=[
         {"number": 0, "element": 0, "type": NUMBERS[T.INLINE_UNIFORM_BLOCK], "data": MARK},
         {"number": 1, "element": 0, "type": NUMBERS[T.SAMPLER], "sampler": lod}])
-    return struct.unpack("<4I", memory[16:])
+    first, second, third, fourth = struct.unpack("<4I", memory[16:])
+    return first, second, third, fourth
 
 
 def random_writes(rng: random.Random, bindings: list[Binding]) -> list[dict[str, Any]]:
@@ -231,7 +233,7 @@ def random_writes(rng: random.Random, bindings: list[Binding]) -> list[dict[str,
     found = []
     for b in bindings:
         for element in range(b.count if b.type != T.INLINE_UNIFORM_BLOCK else 1):
-            write = {"number": b.number, "element": element, "type": NUMBERS[b.type]}
+            write: dict[str, Any] = {"number": b.number, "element": element, "type": NUMBERS[b.type]}
             kinds = [kind for kind in b.mutable if kind in (T.UNIFORM_BUFFER, T.STORAGE_BUFFER)] if b.type == T.MUTABLE else [b.type]
             if rng.random() < 0.3 or not kinds:
                 continue
@@ -245,7 +247,7 @@ def random_writes(rng: random.Random, bindings: list[Binding]) -> list[dict[str,
     return found
 
 
-def ours_after(made: DescriptorSet, writes: list[dict[str, Any]], samplers: list[tuple[int, ...]], level: int) -> bytes:
+def ours_after(made: DescriptorSet, writes: list[dict[str, Any]], samplers: list[tuple[int, int, int, int]], level: int) -> bytes:
     for write in writes:
         if "data" in write:
             made.write_data(write["number"], write["data"])

@@ -29,7 +29,8 @@ def theirs(folder: Path) -> Spans:
     """By packet and dword behind the header: first bit and width of every field, with its name."""
     found: Spans = defaultdict(dict)
     for path in sorted(folder.glob("*_pm4_packets.h")):
-        packet, spans, bit = "", {}, 0
+        packet, bit = "", 0
+        spans: dict[tuple[int, int], str] = {}
         for line in path.read_text().splitlines():
             opened = re.match(r"typedef struct PM4_(?:MEC|ME|PFP|CE)_(\w+)", line)
             closed = re.match(r"\s*} ordinal(\d+);", line)

@@ -184,7 +184,7 @@ def drm(path: Path) -> dict[str, Any]:
     for kind, prefix in ((Domain, "AMDGPU_GEM_DOMAIN_"), (CreateFlag, "AMDGPU_GEM_CREATE_"), (MapFlag, "AMDGPU_VM_PAGE_"),
                          (Operation, "AMDGPU_VA_OP_")):
         for member in kind:
-            name = "AMDGPU_VM_MTYPE_MASK" if member is MapFlag.MTYPE else prefix + member.name
+            name = "AMDGPU_VM_MTYPE_MASK" if member is MapFlag.MTYPE else f"{prefix}{member.name}"
             theirs = values.get(name, values.get(f"{name}_MASK"))
             if theirs is None:
                 theirs = 0xF << 5 if member is MapFlag.MTYPE and re.search(r"AMDGPU_VM_MTYPE_MASK\s+\(0xf << 5\)", text) else None

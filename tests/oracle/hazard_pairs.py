@@ -71,6 +71,6 @@ def functions(target: str, bodies: Iterable[str], *options: str) -> list[list[st
         raise RuntimeError(ran.stderr[:2000])
     found = []
     for body in re.findall(r"^k\d+: .*?$(.*?)^\.Lfunc_end", ran.stdout, re.DOTALL | re.MULTILINE):
-        lines = [line.split(";")[0].strip() for line in body.splitlines()]
-        found.append([line for line in lines if re.match(r"\.LBB.*:", line) or (line and not line.startswith((".", "s_endpgm")))])
+        stripped = [line.split(";")[0].strip() for line in body.splitlines()]
+        found.append([line for line in stripped if re.match(r"\.LBB.*:", line) or (line and not line.startswith((".", "s_endpgm")))])
     return found

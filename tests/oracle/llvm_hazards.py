@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import re
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import llvm_forms
@@ -76,7 +76,7 @@ def learn(chip: str, machines: Sequence[Machine], *options: str) -> list[bool]:
     return accepted
 
 
-def _complaint(chip: str, functions: dict[int, Sequence[Machine]], options: Sequence[str]) -> tuple[int, str, int, bool] | None:
+def _complaint(chip: str, functions: Mapping[int, Sequence[Machine]], options: Sequence[str]) -> tuple[int, str, int, bool] | None:
     """The function that LLVM does not accept, an implicit operand that it misses, the place of a tied one, and whether the name is unknown."""
     source, owners = _module(functions)
     result = _recognize(chip, source, options)
@@ -109,7 +109,7 @@ def _recognize(chip: str, source: str, options: Sequence[str]) -> subprocess.Com
     return subprocess.run(command, input=source, capture_output=True, text=True, check=False, env=llvm_forms.QUIET)
 
 
-def _module(functions: dict[int, Sequence[Machine]]) -> tuple[str, dict[int, int]]:
+def _module(functions: Mapping[int, Sequence[Machine]]) -> tuple[str, dict[int, int]]:
     """The text, and the function by line."""
     lines: list[str] = []
     owners: dict[int, int] = {}

@@ -115,8 +115,8 @@ def lines(found: File) -> Iterator[str]:
             last = text
         if columns:
             patterns[tuple(columns)].append(row.name)
-    for columns, names in patterns.items():
-        yield "@ " + " ".join(columns)
+    for pattern, names in patterns.items():
+        yield "@ " + " ".join(pattern)
         line = ""
         for name in names:
             if len(line) + len(name) > 140:

@@ -10,14 +10,14 @@ tinygrad: https://github.com/tinygrad/tinygrad (MIT licence).
 
 from __future__ import annotations
 
+import importlib
 import os
 import resource
 from typing import Any
 
-import test.mockgpu.amd.emu as tinygrad_emulator
-
 from pyaco import emu
 
+tinygrad_emulator: Any = importlib.import_module("test.mockgpu.amd.emu")
 OWN = os.environ.get("TINYGRAD_EMULATOR") == "own"
 emulate = tinygrad_emulator.run_asm if OWN else emu.run_asm
 calls, seconds = 0, 0.0

@@ -7,7 +7,7 @@ Independent of pyaco's own reader on purpose: it also judges it. Source: the SPI
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 MAGIC = 0x07230203
@@ -124,7 +124,7 @@ class Module:
     def _operation(self, opcode: int, operands: tuple[int, ...]) -> int:
         """The integer operations that array lengths use; 0 for all others."""
         values = [self.constants.get(operand, (0,))[0] for operand in operands]
-        table = {
+        table: dict[int, Callable[[int, int], int]] = {
             128: lambda a, b: a + b, 130: lambda a, b: a - b, 132: lambda a, b: a * b,
             134: lambda a, b: a // b if b else 0, 135: lambda a, b: a // b if b else 0,
             137: lambda a, b: a % b if b else 0, 194: lambda a, b: a >> b, 196: lambda a, b: a << b,

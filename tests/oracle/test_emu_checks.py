@@ -34,7 +34,7 @@ def compiled(case: Case, target: str, wave: int) -> Any:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("target", "wave"), TARGETS)
-def test_no_false_alarm(target, wave):
+def test_no_false_alarm(target: str, wave: int) -> None:
     for name, case in CASES.items():
         shader, inputs = compiled(case, target, wave), case.inputs()
         watched, report = dispatched(shader, case, inputs, check_waits=True, check_races=name not in RACY, profile=True)
@@ -43,7 +43,7 @@ def test_no_false_alarm(target, wave):
         assert all(watched[key].tobytes() == plain[key].tobytes() for key in plain), name
 
 
-def test_racy_shader():
+def test_racy_shader() -> None:
     case = CASES["atomics"]
     with pytest.raises(emu.RaceError, match="cmpswap"):
         dispatched(compiled(case, "gfx1100", 32), case, case.inputs(), check_races=True)
@@ -144,7 +144,7 @@ def is_missed(shader: Any, case: Case, inputs: Any) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("target", "wave"), TARGETS)
-def test_mutations(target, wave):
+def test_mutations(target: str, wave: int) -> None:
     counts = {"missed": 0, "without effect": 0, "spare": 0, "weakened and missed": 0, "weakened and spare": 0}
     for name in CASES if os.environ.get("PYACO_EXHAUSTIVE") else MUTATED:
         case = CASES[name]
@@ -167,7 +167,7 @@ def test_mutations(target, wave):
     assert counts["spare"] <= 0.1 * counts["missed"] and counts["weakened and spare"] <= 0.15 * counts["weakened and missed"]
 
 
-def test_wait_states():
+def test_wait_states() -> None:
     """Each s_nop of our code for GFX9 that ran is as long as it must be: with one wait state less the run stops."""
     checked = 0
     for name in CASES if os.environ.get("PYACO_EXHAUSTIVE") else MUTATED:
@@ -189,7 +189,7 @@ HAZARDOUS = ("scan_subgroups", "divergent_switch", "culling", "transcendentals",
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("target", "wave"), [("gfx1100", 64), ("gfx1200", 32), ("gfx1200", 64)])
-def test_hazards(target, wave):
+def test_hazards(target: str, wave: int) -> None:
     """Each s_waitcnt_depctr and v_nop of our code that ran is needed: with s_nop in its place the run stops.
 
     Spare are those for other paths, and where our compiler is more careful than a peer: lane masks that the vector ALU reads (GFX11), SGPRs

@@ -31,7 +31,7 @@ def inputs() -> np.ndarray:
 
 
 @pytest.fixture(scope="module")
-def expected(inputs, tmp_path_factory) -> np.ndarray:
+def expected(inputs: np.ndarray, tmp_path_factory: pytest.TempPathFactory) -> np.ndarray:
     if CLANG is None:
         pytest.skip("clang is not installed")
     library = tmp_path_factory.mktemp("host") / "item.so"
@@ -50,7 +50,7 @@ def expected(inputs, tmp_path_factory) -> np.ndarray:
     ("target", "wave"),
     [("gfx900", 64), ("gfx942", 64), ("gfx1030", 32), ("gfx1100", 32), ("gfx1100", 64), ("gfx1200", 32), ("gfx1200", 64)],
 )
-def test_kernel(target, wave, level, engine, inputs, expected, tmp_path):
+def test_kernel(target: str, wave: int, level: str, engine: str, inputs: np.ndarray, expected: np.ndarray, tmp_path: Path) -> None:
     device = Device(target, engine=engine)
     program = Program(device, compile_kernels(SOURCE, target, wave, level, tmp_path))
     source, results = device.buffer(inputs), device.buffer(np.zeros((ITEMS, WORDS), np.uint32))

@@ -298,7 +298,7 @@ def differences(name: str, case: Case, arguments: Sequence[Any], results: dict[i
 @pytest.mark.parametrize("engine", ["reference", "fast", "checked"])
 @pytest.mark.parametrize(("target", "wave", "level"),
                          [build if build in QUICK else pytest.param(*build, marks=pytest.mark.slow) for build in BUILDS])
-def test_kernels(target, wave, level, engine, tmp_path_factory):
+def test_kernels(target: str, wave: int, level: str, engine: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     if engine == "checked" and (target, wave, level) not in QUICK and not os.environ.get("PYACO_EXHAUSTIVE"):
         pytest.skip("a minute more: set PYACO_EXHAUSTIVE to check waits and races of every build")
     folder = tmp_path_factory.getbasetemp()

@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 import pytest
@@ -21,11 +22,17 @@ SOURCE = Path(__file__).with_name("kernels.cl")
 CLANG = next((path for path in map(shutil.which, ("clang-22", "clang")) if path), None)
 LINKER = next((path for path in map(shutil.which, ("ld.lld-22", "ld.lld")) if path), None)
 TARGETS = ("gfx900", "gfx942", "gfx1030", "gfx1100", "gfx1200")
-WATCHED = {"check_waits": True, "check_races": True}
+WATCHED: dict[str, Any] = {"check_waits": True, "check_races": True}
+
+
+class Build(Protocol):
+    """The fixture `build`: a linked code object of the kernels, with more of clang's options."""
+
+    def __call__(self, target: str, level: str = "-O2", *more: str) -> bytes: ...
 
 
 @pytest.fixture(scope="session")
-def build(tmp_path_factory):
+def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
     """``build(target, level="-O2", wave=None) -> bytes`` of a linked code object."""
     if CLANG is None or LINKER is None:
         pytest.skip("clang and lld are not installed")
@@ -48,7 +55,7 @@ def build(tmp_path_factory):
 @pytest.mark.parametrize("level", ["-O2", "-O0"])
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("watch", [{}, WATCHED, {"engine": "fast"}], ids=["reference", "watched", "fast"])
-def test_kernels(target, level, watch, build):
+def test_kernels(target: str, level: str, watch: dict[str, Any], build: Build) -> None:
     device = Device(target, **watch)
     code = device.load(build(target, level))
     random = np.random.default_rng(5)
@@ -94,7 +101,7 @@ def test_kernels(target, level, watch, build):
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("watch", [{}, WATCHED, {"engine": "fast"}], ids=["reference", "watched", "fast"])
-def test_partial_workgroups(target, watch, build):
+def test_partial_workgroups(target: str, watch: dict[str, Any], build: Build) -> None:
     """A grid of 41 x 10 work-items in workgroups of 16 x 4: what clang makes of hidden arguments, and where lanes are."""
     device = Device(target, **watch)
     code = device.load(build(target))
@@ -108,7 +115,7 @@ def test_partial_workgroups(target, watch, build):
 
 
 @pytest.mark.parametrize("target", ["gfx1030", "gfx1100"])
-def test_wave64(target, build):
+def test_wave64(target: str, build: Build) -> None:
     device = Device(target, **WATCHED)
     code = device.load(build(target, "-O2", "-mwavefrontsize64"))
     letters = np.random.default_rng(1).integers(0, 256, 1000).astype(np.uint8)
@@ -118,7 +125,7 @@ def test_wave64(target, build):
     assert report.wave_size == 64 and report.waves == 2
 
 
-def test_packet(build):
+def test_packet(build: Build) -> None:
     device = Device("gfx1100")
     code = device.load(build("gfx1100"))
     kernel = code.kernel("scale")
@@ -133,7 +140,7 @@ def test_packet(build):
     assert np.array_equal(data.numpy(), 3.0 + np.arange(64, dtype=np.float32) % 32)
 
 
-def test_bad_requests(build):
+def test_bad_requests(build: Build) -> None:
     device = Device("gfx1100")
     with pytest.raises(InputError, match="gfx1030"):
         device.load(build("gfx1030"))
@@ -160,7 +167,7 @@ def test_bad_requests(build):
     assert caught.value.place["workgroup"] == (16, 0, 0) and "global_" in str(caught.value)
 
 
-def test_command(build, tmp_path, capsys):
+def test_command(build: Build, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, data, saved = tmp_path / "kernels.hsaco", tmp_path / "x.npy", tmp_path / "y.npy"
     path.write_bytes(build("gfx1100"))
     np.save(data, np.arange(256, dtype=np.float32))

@@ -5,15 +5,10 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 
 import pytest
-
-from pyaco.isa import opcodes
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "emu"))
 import test_alu_values
 import test_control_values
 import test_division_steps
@@ -25,6 +20,8 @@ import test_scalar_values
 import test_scaled_conversions
 import test_small_floats
 import test_wave_sync
+
+from pyaco.isa import opcodes
 
 LIBRARY = Path("/usr/lib/x86_64-linux-gnu/libLLVM.so.22.1")
 pytestmark = [
@@ -100,7 +97,7 @@ def covered(target: str) -> set[str]:
 
 
 @pytest.mark.parametrize("target", LEAST)
-def test_coverage(target):
+def test_coverage(target: str) -> None:
     tested = covered(target)
     others = aliases(target)
     listed = set()

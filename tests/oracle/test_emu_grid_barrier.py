@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -55,7 +56,7 @@ def expected(count: int, size: int) -> np.ndarray:
 
 @pytest.mark.parametrize("target", ["gfx900", "gfx90a", "gfx942", "gfx1030", "gfx1100"])
 @pytest.mark.parametrize("options", [{}, {"engine": "fast"}, {"seed": 3}, {"check_races": True}], ids=["reference", "fast", "drawn", "watched"])
-def test_grid_barrier(target, options, tmp_path: Path):
+def test_grid_barrier(target: str, options: dict[str, Any], tmp_path: Path) -> None:
     if CLANG is None or LINKER is None:
         pytest.skip("clang and lld are not installed")
     source = tmp_path / "grid.cl"
@@ -67,6 +68,6 @@ def test_grid_barrier(target, options, tmp_path: Path):
     device = Device(target, **options)
     code = device.load((tmp_path / "grid.hsaco").read_bytes())
     data = device.buffer(np.zeros(4 * groups * size, np.uint32))
-    code.dispatch("initialise", (1,), (1,), [np.uint32(groups - 1)])
-    code.dispatch("sums", (groups * size,), (size,), [data, np.uint32(groups), np.uint32(size)])
+    code.dispatch("initialise", (1,), (1,), [groups - 1])
+    code.dispatch("sums", (groups * size,), (size,), [data, groups, size])
     assert (data.numpy()[3 * groups * size :] == expected(groups * size, size)).all()

@@ -7,10 +7,13 @@ set once for a queue, scratch, is set here. Source: Mesa's ``radv_queue.c``, ``r
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pytest
-from cases import CASES
+from cases import CASES, Case, Inputs
+from vulkan_peer import Lavapipe
 
 from pyaco import emu, pm4
 from pyaco.emu import Device
@@ -31,7 +34,7 @@ QUICK = {"saxpy", "reduction", "matmul_tiled", "atomics", "divergent_switch", "s
 SCRATCH, WAVES = 4096, 32
 
 
-def expected_of(case, inputs, lavapipe, wave):
+def expected_of(case: Case, inputs: Inputs, lavapipe: Lavapipe, wave: int) -> Mapping[Any, np.ndarray]:
     if case.model is not None:
         return case.model(inputs, wave)
     data = {key: buffer.data for key, buffer in inputs.buffers.items()}
@@ -48,7 +51,7 @@ def scratch_registers(device: Device) -> list[int]:
     return stream.words
 
 
-def run_case(case, target, wave, engine):
+def run_case(case: Case, target: str, wave: int, engine: str) -> tuple[Inputs, dict[Any, np.ndarray]]:
     """The contents of the case's buffers after the recorded dispatch."""
     family = next(family for family, chip in FAMILIES.items() if chip == target)
     found = capture(family, case, wave if target not in ("gfx803", "gfx900") else None)
@@ -68,7 +71,7 @@ def run_case(case, target, wave, engine):
 @pytest.mark.parametrize(
     "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in sorted(CASES)]
 )
-def test_radv_code_runs(name, target, wave, lavapipe):
+def test_radv_code_runs(name: str, target: str, wave: int, lavapipe: Lavapipe) -> None:
     case = CASES[name]
     if name in LAVAPIPE_IS_WRONG and case.model is None:
         pytest.skip("lavapipe is wrong here")
@@ -85,14 +88,14 @@ def test_radv_code_runs(name, target, wave, lavapipe):
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _driver():
+def _driver() -> None:
     from vulkan_peer import find_icd
 
     if find_icd("radeon") is None:
         pytest.skip("the Vulkan driver 'radeon' of Mesa is not installed")
 
 
-def test_errors_are_ours():
+def test_errors_are_ours() -> None:
     """Any words are executed or refused, never a crash."""
     device = Device("gfx1100")
     random = np.random.default_rng(3)

@@ -170,13 +170,13 @@ def weakened(lines: list[str]) -> list[str] | None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("target", CDNA)
-def test_wait_states_of_cdna(target):
+def test_wait_states_of_cdna(target: str) -> None:
     """Exactly as many as LLVM puts there; a thousand pairs drawn, all of them where PYACO_EXHAUSTIVE is set."""
     pairs = list(matrix_pairs(target))
     if not os.environ.get("PYACO_EXHAUSTIVE"):
         pairs = random.Random(target).sample(pairs, 1000)
     pairs += vector_pairs(target)
-    runner, counts = Runner(target), Counter()
+    runner, counts = Runner(target), Counter[str]()
     for (name, _), lines in zip(pairs, functions(target, [body for _, body in pairs]), strict=True):
         assert runner.missing(lines) == 0, (name, lines)
         weaker = weakened(lines)

@@ -132,12 +132,12 @@ def sequences(target: str, wave: int) -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("target", "wave"), CHIPS)
-def test_mends_of_llvm(target, wave):
+def test_mends_of_llvm(target: str, wave: int) -> None:
     options = ["-mattr=+wavefrontsize64"] * (wave == 64)
     found = list(sequences(target, wave))
     if not os.environ.get("PYACO_EXHAUSTIVE"):
         found = random.Random(target).sample(found, 150)
-    counts, hazards, spare = Counter(), Counter(), []
+    counts, hazards, spare = Counter[str](), Counter[str](), []
     for (name, text), lines in zip(found, functions(target, [text for _, text in found], *options), strict=True):
         lines = [line for line in lines if not line.startswith("s_delay_alu")]
         hazard = run(target, wave, lines)

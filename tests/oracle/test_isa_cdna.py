@@ -10,14 +10,10 @@ import collections
 import os
 import re
 import shutil
-import sys
-from pathlib import Path
 
-import pytest
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "isa"))
 import cdna_sweep
 import llvm_forms
+import pytest
 
 from pyaco import isa
 from pyaco.errors import InputError

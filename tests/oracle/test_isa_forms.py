@@ -12,16 +12,12 @@ import os
 import re
 import shutil
 import struct
-import sys
 from dataclasses import dataclass, field
-from pathlib import Path
 
-import numpy as np
-import pytest
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "isa"))
 import llvm_forms
 import measure_variants
+import numpy as np
+import pytest
 import word_forms
 
 from pyaco import isa
@@ -145,10 +141,10 @@ def judge(chip: str, sample: int = 1, rows: list[opcodes.Row] | None = None) -> 
     if level < 80:
         result.no_instruction.update(form for form, _, _ in silent)
         return result
-    for (form, name, _), good, text in zip(silent, *llvm_round_trips(chip, [code for _, _, code in silent]), strict=True):
-        result.crashes[form] += text == llvm_forms.CRASH
+    for (form, name, _), good, theirs in zip(silent, *llvm_round_trips(chip, [code for _, _, code in silent]), strict=True):
+        result.crashes[form] += theirs == llvm_forms.CRASH
         if good:
-            result.differences.append((form, name, f"silent {text}", text or ""))
+            result.differences.append((form, name, f"silent {theirs}", theirs or ""))
         else:
             result.no_instruction[form] += 1
     return result

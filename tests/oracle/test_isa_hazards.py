@@ -8,16 +8,12 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
-import pytest
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "isa"))
 import llvm_hazards
+import pytest
 import test_isa_forms
 from llvm_hazards import Machine
 

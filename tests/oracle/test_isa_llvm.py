@@ -7,14 +7,10 @@ import re
 import shutil
 import struct
 import subprocess
-import sys
-from pathlib import Path
 
+import forms
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "isa"))
-import forms
 
 from pyaco import isa
 from pyaco._core.isa.records import encode_fields
@@ -103,7 +99,7 @@ def test_text_of_every_form_assembles_to_the_same_bytes(level: int) -> None:
 def test_our_assembler_reads_what_the_disassembler_writes(level: int) -> None:
     target = TARGETS[level]
     cases = [case for case in printed_forms(level, 3) if not case[2].startswith(".long")]
-    wrong = []
+    wrong: list[tuple[str, ...]] = []
     for _, _, text, code in cases:
         try:
             ours = isa.assemble(text, target)

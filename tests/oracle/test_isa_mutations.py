@@ -5,14 +5,9 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import sys
-from pathlib import Path
 
-import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-sys.path.insert(0, str(Path(__file__).parent.parent / "isa"))
 import assembler_mutations
+import pytest
 import test_isa_forms
 
 from pyaco.isa.processors import processor

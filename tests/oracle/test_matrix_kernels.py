@@ -70,7 +70,7 @@ EXPECTED = {"singles16": (16, 4), "singles32": (32, 2), "halves": (16, 16), "dou
 
 
 @pytest.mark.parametrize(("target", "level"), BUILDS)
-def test_matrix_kernels(target, level, tmp_path):
+def test_matrix_kernels(target: str, level: int, tmp_path: Path) -> None:
     text = assembly(target, level)
     code = assembled(text, target, tmp_path)
     names = re.findall(r"^\s*\.amdhsa_kernel (\w+)", text, re.MULTILINE)
@@ -86,10 +86,10 @@ def test_matrix_kernels(target, level, tmp_path):
 
 @pytest.mark.skipif(not os.environ.get("PYACO_EXHAUSTIVE"), reason="half a minute: set PYACO_EXHAUSTIVE")
 @pytest.mark.parametrize(("target", "level"), BUILDS)
-def test_wait_states_of_clang(target, level, tmp_path):
+def test_wait_states_of_clang(target: str, level: str, tmp_path: Path) -> None:
     """Each s_nop with a state less: the run stops, but where LLVM is careful (``CAREFUL``)."""
     lines = assembly(target, level).splitlines()
-    counts, spare, name = Counter(), [], ""
+    counts, spare, name = Counter[str](), [], ""
     for number, line in enumerate(lines):
         if found := re.match(r"(\w+):\s", line):
             name = found[1]

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pytest
-from cases import CASES
-from vulkan_peer import PeerError
+from cases import CASES, Case, Inputs
+from vulkan_peer import Lavapipe, PeerError
 
 from pyaco import emu, pm4
 from pyaco.isa.processors import processor
 
 pytest.importorskip("vulkan")
-from radv_capture import FAMILIES, capture
+from radv_capture import FAMILIES, Capture, capture
 
 pytestmark = pytest.mark.oracle
 
@@ -31,14 +33,14 @@ cases = pytest.mark.parametrize("name", CASES if os.environ.get("PYACO_EXHAUSTIV
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _driver():
+def _driver() -> None:
     from vulkan_peer import find_icd
 
     if find_icd("radeon") is None:
         pytest.skip("the Vulkan driver 'radeon' of Mesa is not installed")
 
 
-def recorded(family, name, indirect=False):
+def recorded(family: str, name: str, indirect: bool = False) -> tuple[Capture, list[int], list[pm4.Packet], list[pm4.ShaderUse]]:
     """The capture, its packets, and what they run."""
     try:
         found = capture(family, CASES[name], indirect=indirect)
@@ -56,7 +58,7 @@ def recorded(family, name, indirect=False):
 
 @pytest.mark.parametrize("family", FAMILIES)
 @cases
-def test_streams_are_decoded(name, family):
+def test_streams_are_decoded(name: str, family: str) -> None:
     found, _, packets, shaders = recorded(family, name)
     assert not [packet.name for packet in packets if "UNKNOWN" in packet.name]
     assert not [value.name for packet in packets for value in packet.values if value.name.startswith("0x")]
@@ -75,7 +77,7 @@ def test_streams_are_decoded(name, family):
 
 @pytest.mark.parametrize("family", ["polaris10", "vega10", "navi21", "gfx1100"])
 @pytest.mark.parametrize("name", ["saxpy", "reduction"])
-def test_the_shader_found_is_the_pipelines(name, family):
+def test_the_shader_found_is_the_pipelines(name: str, family: str) -> None:
     """The driver's own disassembly has the same words."""
     from vulkan_peer import Radv
 
@@ -89,7 +91,7 @@ def test_the_shader_found_is_the_pipelines(name, family):
 @pytest.mark.parametrize("indirect", [False, True], ids=["direct", "indirect"])
 @pytest.mark.parametrize("family", ["vega10", "navi10", "navi21", "gfx1100"])
 @cases
-def test_streams_run_on_the_emulator(name, family, indirect, lavapipe):
+def test_streams_run_on_the_emulator(name: str, family: str, indirect: bool, lavapipe: Lavapipe) -> None:
     if name in LAVAPIPE_IS_WRONG and CASES[name].model is None:
         pytest.skip("lavapipe is wrong here")
     if name in RADV_IS_WRONG:
@@ -112,7 +114,7 @@ def test_streams_run_on_the_emulator(name, family, indirect, lavapipe):
             assert not buffer.rule.difference(np.asarray(expected.get(key, buffer.data)), actual).any()
 
 
-def expected_of(case, inputs, lavapipe, wave):
+def expected_of(case: Case, inputs: Inputs, lavapipe: Lavapipe, wave: int) -> Mapping[Any, np.ndarray]:
     """What the case's buffers hold afterwards, by its model or by lavapipe."""
     if case.model is not None:
         return case.model(inputs, wave)
@@ -120,7 +122,7 @@ def expected_of(case, inputs, lavapipe, wave):
     return lavapipe.run(case.spirv.read_bytes(), case.groups, data, inputs.push, case.spec, inputs.references, case.entry)
 
 
-def test_the_report_is_whole():
+def test_the_report_is_whole() -> None:
     """Text, JSON and HTML of a real stream name its shader and its descriptors."""
     _, _, packets, _ = recorded("gfx1100", "saxpy")
     for text in (pm4.format_packets(packets), str(pm4.facts(packets)), pm4.format_html(packets, "saxpy")):

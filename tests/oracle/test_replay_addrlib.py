@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from pyaco.addrlib.v2.address import slice_pipe_bank_xors
 SCRIPT = Path(__file__).parent / "replay_addrlib.py"
 
 
-def test_wrong_rows_are_found(tmp_path):
+def test_wrong_rows_are_found(tmp_path: Path) -> None:
     config = gpu_config("navi21")
     (tmp_path / "configs.json").write_text(json.dumps({"configs": [{"name": "vega10"}, {"name": "navi21"}]}))
     count = 20
@@ -25,8 +26,9 @@ def test_wrong_rows_are_found(tmp_path):
         config, count, swizzle_mode=27, resource_type=1, bpe=32, base_pipe_bank_xor=np.arange(count), slice=np.arange(count) + 1, num_samples=1)
     recorded = found.copy()
     recorded[7] ^= 1
-    np.savez(tmp_path / "v2_slice_pipebankxor.npz", id=np.arange(count), config=np.ones(count, int), ret=status, o_pipeBankXor=recorded,
-             **{f"i_{name}": values for name, values in asked.items()})
+    table: dict[str, Any] = {"id": np.arange(count), "config": np.ones(count, int), "ret": status, "o_pipeBankXor": recorded}
+    table |= {f"i_{name}": values for name, values in asked.items()}
+    np.savez(tmp_path / "v2_slice_pipebankxor.npz", **table)
     np.savez(tmp_path / "v2_unheard_of.npz", id=np.arange(3))
     output = subprocess.run([sys.executable, str(SCRIPT), str(tmp_path)], check=True, capture_output=True, text=True).stdout
     counts = json.loads(output)

@@ -44,11 +44,11 @@ def run(tests: str, folder: Path, device: str = "", own: bool = False) -> dict[s
     return counts
 
 
-def test_instructions(tmp_path):
+def test_instructions(tmp_path: Path) -> None:
     assert run("test/amd/hw", tmp_path)["passed"] >= 783
 
 
 @pytest.mark.parametrize("tests", ["test/test_tiny.py", "test/backend/test_dtype_alu.py"])
 @pytest.mark.parametrize("chip", ["", ":gfx1201"])
-def test_tensors(tests, chip, tmp_path):
+def test_tensors(tests: str, chip: str, tmp_path: Path) -> None:
     run(tests, tmp_path, f"MOCKKFD+AMD:LLVM{chip}")

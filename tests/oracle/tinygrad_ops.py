@@ -59,7 +59,7 @@ class Journal:
 
 def times() -> tuple[float, float]:
     """CPU time of this process, and how much of it was emulation."""
-    import tests.oracle.pyaco_as_tinygrad_emulator as emulator
+    import pyaco_as_tinygrad_emulator as emulator
 
     return emulator.cpu_seconds(), emulator.seconds
 
@@ -89,7 +89,7 @@ def run_worker(arguments: argparse.Namespace) -> int:
     """Run pytest in this process, which is tinygrad's."""
     import pytest
 
-    plugins = ["-p", "tests.oracle.pyaco_as_tinygrad_emulator", "-p", "no:cacheprovider"]
+    plugins = ["-p", "pyaco_as_tinygrad_emulator", "-p", "no:cacheprovider"]
     return pytest.main(["-q", *plugins, TESTS], plugins=[Journal(arguments.log, arguments.reverse, arguments.seconds)])
 
 

@@ -90,7 +90,7 @@ class Device:
         if "VK_KHR_pipeline_executable_properties" in self.extensions:
             names.append("VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR")
             types.append(vk.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR)
-        self.parts = []
+        self.parts: list[Any] = []
         for name, kind in zip(names, types, strict=True):
             part = ffi.new(name + "*")
             part.sType = kind

@@ -58,7 +58,7 @@ class Ground:
         for name in SHADERS:
             case, shader = CASES[name], pyaco.compile(CASES[name].spirv, target=self.target, wave=64)
             inputs = case.inputs()
-            buffers = {key: self.device.buffer(np.array(buffer.data)) for key, buffer in inputs.buffers.items()}
+            buffers: dict[Any, emu.Buffer] = {key: self.device.buffer(np.array(buffer.data)) for key, buffer in inputs.buffers.items()}
             self.kept += [*buffers.values(), stream := pm4.DispatchStream(self.device, shader, (1, 1, 1), buffers, inputs.push)]
             self.streams.append(stream.words)
         self.streams += [self.memory_stream(), self.calling_stream(), self.waiting_stream(), self.drawing_stream()]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,13 +18,15 @@ from pyaco.errors import InputError
 from pyaco.pm4 import DispatchStream, Stream, packet
 
 
-def placed(target: str, name: str = "saxpy", wave: int = 64):
+def placed(
+    target: str, name: str = "saxpy", wave: int = 64,
+) -> tuple[list[int], list[pm4.Packet], list[pm4.ShaderUse], dict[int, int], bytes]:
     """A stream that pyaco builds, its packets and what they run, and the addresses of its buffers."""
     case = CASES[name]
     device = emu.Device(target)
     shader = pyaco.compile(case.spirv, target=target, wave=wave)
     inputs = case.inputs()
-    buffers = {key: device.buffer(np.array(buffer.data)) for key, buffer in inputs.buffers.items()}
+    buffers: dict[Any, emu.Buffer] = {key: device.buffer(np.array(buffer.data)) for key, buffer in inputs.buffers.items()}
     with DispatchStream(device, shader, case.groups, buffers, inputs.push) as stream:
         memory = pm4.CommandProcessor(device).fetch
         packets = pm4.parse(stream.words, device.gfx_level, memory)
@@ -33,7 +36,7 @@ def placed(target: str, name: str = "saxpy", wave: int = 64):
 
 @pytest.mark.parametrize("target", ["gfx900", "gfx1030", "gfx1100", "gfx1200"])
 @pytest.mark.parametrize("name", ["saxpy", "reduction"])
-def test_streams_of_pyaco_name_their_shader_and_descriptors(target, name):
+def test_streams_of_pyaco_name_their_shader_and_descriptors(target: str, name: str) -> None:
     _, packets, (shader,), buffers, code = placed(target, name)
     assert shader.lines[-1].text.strip() == "s_endpgm" and shader.wave_size == 64
     assert shader.lines[-1].offset + 4 <= len(code)
@@ -46,7 +49,7 @@ def test_streams_of_pyaco_name_their_shader_and_descriptors(target, name):
     assert packets[-1].shaders == (shader,)
 
 
-def test_a_call_and_a_chain_are_followed():
+def test_a_call_and_a_chain_are_followed() -> None:
     words = packet("SET_SH_REG", 0x20C, 0x20, compute=True)
     chained = packet("SET_SH_REG", 0x213, 0x10, compute=True) + packet("DISPATCH_DIRECT", 1, 1, 1, 1, compute=True)
     called = [*words, *packet("INDIRECT_BUFFER", 0x4000, 0, len(chained) | 1 << 20)]
@@ -56,12 +59,13 @@ def test_a_call_and_a_chain_are_followed():
     (shader,) = pm4.annotate(packets, "gfx1030", memory)
     assert shader.address == 0x2000 and [line.text.strip() for line in shader.lines] == ["s_endpgm"]
     assert shader.user_sgprs == (0,) * 8
+    assert packets[0].nested is not None
     assert [p.chained for p in packets[0].nested] == [False, True]
     page = pm4.format_html(packets, "calls")
     assert "calls at 0x3000: 2 packets" in page and "goes on at 0x4000: 2 packets" in page
 
 
-def test_shaders_of_draws_are_named():
+def test_shaders_of_draws_are_named() -> None:
     code = np.array([0xBF800000, 0xBF810000], "<u4").tobytes()
     stream = Stream(103).set("SPI_SHADER_PGM_LO_PS", 0x20).add("DRAW_INDEX_AUTO", 3, 2)
     packets = pm4.parse(stream.words, 103)
@@ -69,7 +73,7 @@ def test_shaders_of_draws_are_named():
     assert (shader.stage, shader.address, len(shader.lines)) == ("PS", 0x2000, 2)
 
 
-def test_what_paths_do_not_agree_on_is_not_known():
+def test_what_paths_do_not_agree_on_is_not_known() -> None:
     """One side of a branch makes another descriptor: none is named."""
     text = """
         s_mov_b32 s0, 0x1000
@@ -100,7 +104,7 @@ def test_what_paths_do_not_agree_on_is_not_known():
     assert all(descriptor.address is None for descriptor in shader.descriptors)
 
 
-def test_html_is_whole_and_escapes_everything():
+def test_html_is_whole_and_escapes_everything() -> None:
     words, packets, (shader,), _, _ = placed("gfx1100")
     page = pm4.format_html(packets, "<script>alert(1)</script>")
     assert "<script>" not in page and "&lt;script&gt;" in page
@@ -110,7 +114,7 @@ def test_html_is_whole_and_escapes_everything():
     assert len(packets) > 5 and words
 
 
-def test_command_line(tmp_path, capsys):
+def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     stream = tmp_path / "stream.bin"
     words = Stream(103).set("COMPUTE_PGM_LO", 0x20).add("DISPATCH_DIRECT", 1, 1, 1, 1, compute=True).words
     stream.write_bytes(np.array(words, "<u4").tobytes())
@@ -127,7 +131,7 @@ def test_command_line(tmp_path, capsys):
     assert main([*options[:-1], "nonsense"]) == 2
 
 
-def test_memory_is_checked():
+def test_memory_is_checked() -> None:
     with pytest.raises(InputError, match="reaches into"):
         pm4.pieces({0: bytes(8), 4: bytes(4)})
     memory = pm4.pieces({0x1000: bytes(8), 0xFFFF800000000000: bytes(4)})
@@ -135,8 +139,9 @@ def test_memory_is_checked():
     assert memory(0x800000000000, 1) == (0,)
 
 
-def test_the_example(tmp_path, capsys):
+def test_the_example(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     spec = importlib.util.spec_from_file_location("command_stream", Path(__file__).resolve().parents[2] / "examples" / "command_stream.py")
+    assert spec is not None and spec.loader is not None
     example = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(example)
     assert example.main(str(tmp_path / "report.html")) == 0

@@ -27,14 +27,14 @@ RADV = NAMES.split()
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_every_packet_has_named_fields(level):
+def test_every_packet_has_named_fields(level: int) -> None:
     for name in (*RADV, *pm4.OPCODES):
         assert name in pm4.OPCODES
         assert name in REGISTER_SPACES or layouts(name, level), name
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_what_is_built_reads_back(level):
+def test_what_is_built_reads_back(level: int) -> None:
     """Random bodies are decoded, built again from the names and numbers alone, and say the same."""
     rng = random.Random(level)
     built = 0
@@ -52,7 +52,7 @@ def test_what_is_built_reads_back(level):
     assert built > 300
 
 
-def test_named_packets():
+def test_named_packets() -> None:
     assert pm4.named_packet("DISPATCH_DIRECT", 103, compute=True, COMPUTE_DIM_X=4, COMPUTE_DIM_Y=1, COMPUTE_DIM_Z=1, COMPUTE_SHADER_EN=1) == (
         pm4.packet("DISPATCH_DIRECT", 4, 1, 1, 1, compute=True))
     words = pm4.named_packet("WRITE_DATA", 110, DST_SEL="MEM", ENGINE_SEL="PFP", DST_ADDR=0x123456789A, data=[1, 2])
@@ -66,7 +66,7 @@ def test_named_packets():
     assert len(pm4.named_packet("COND_EXEC", 60, ADDR=0x1000, SIZE=8)) == 4 and len(pm4.named_packet("COND_EXEC", 103, ADDR=0x1000, SIZE=8)) == 5
 
 
-def test_named_packets_are_checked():
+def test_named_packets_are_checked() -> None:
     with pytest.raises(InputError, match="has no form with the fields NONSENSE"):
         pm4.named_packet("DISPATCH_DIRECT", 103, NONSENSE=1)
     with pytest.raises(InputError, match="FUNCTION has 3 bits: 8 does not fit"):
@@ -79,7 +79,7 @@ def test_named_packets_are_checked():
         pm4.named_packet("SET_SH_REG", 103, COMPUTE_PGM_LO=1)
 
 
-def test_packets_of_other_types():
+def test_packets_of_other_types() -> None:
     words = pm4.register_packet(0x2C0E << 2, 1, 2) + pm4.PAD
     first, second = pm4.parse(words, 90)
     assert (first.type, second.type) == (0, 2)

@@ -39,13 +39,13 @@ class Bench:
 
 
 @pytest.fixture
-def bench():
+def bench() -> Bench:
     return Bench()
 
 
 # ------------------------------------------------------------------------------------------------------------------- engines
 @pytest.mark.parametrize(("queue", "synchronized", "seen"), [("graphics", False, 0), ("graphics", True, 7), ("compute", False, 7)])
-def test_the_front_end_reads_before_the_back_end_writes(queue, synchronized, seen):
+def test_the_front_end_reads_before_the_back_end_writes(queue: str, synchronized: bool, seen: int) -> None:
     """A write by the back end is seen by the front end's read behind it only with PFP_SYNC_ME, or where one engine does both."""
     bench = Bench(queue)
     synchronize = packet("PFP_SYNC_ME", 0) if synchronized else []
@@ -54,12 +54,12 @@ def test_the_front_end_reads_before_the_back_end_writes(queue, synchronized, see
 
 
 @pytest.mark.parametrize("engine", [ME, PFP])
-def test_a_write_by_the_front_end_is_seen_by_it(bench, engine):
+def test_a_write_by_the_front_end_is_seen_by_it(bench: Bench, engine: int) -> None:
     bench.run(bench.write(0, 7, engine=engine), packet("COPY_DATA", 1 | MEMORY | PFP, *bench.at(0), *bench.at(1)))
     assert bench.words[1] == (7 if engine == PFP else 0)
 
 
-def test_conditions_are_read_by_the_front_end(bench):
+def test_conditions_are_read_by_the_front_end(bench: Bench) -> None:
     guarded = bench.write(4, 1)
     condition = packet("COND_EXEC", *bench.at(0), 0, len(guarded))
     bench.run(bench.write(0, 1), condition, guarded)
@@ -69,7 +69,7 @@ def test_conditions_are_read_by_the_front_end(bench):
     assert bench.words[4] == 1
 
 
-def test_predicates_are_read_by_the_front_end(bench):
+def test_predicates_are_read_by_the_front_end(bench: Bench) -> None:
     guarded = packet("WRITE_DATA", MEMORY, *bench.at(4), 1, predicated=True)
     setting = packet("SET_PREDICATION", 4 << 16 | 1 << 8, *bench.at(0))
     bench.run(bench.write(0, 1), setting, guarded)
@@ -78,7 +78,7 @@ def test_predicates_are_read_by_the_front_end(bench):
     assert bench.words[4] == 1
 
 
-def test_indirect_counts_are_fetched_ahead():
+def test_indirect_counts_are_fetched_ahead() -> None:
     """Counts that the back end writes are those of the dispatch only behind PFP_SYNC_ME."""
     for synchronized, workgroups in ((False, 1), (True, 6)):
         bench = Bench()
@@ -92,7 +92,7 @@ def test_indirect_counts_are_fetched_ahead():
         assert [report.workgroups for report in bench.processor.reports] == [workgroups]
 
 
-def test_dispatch_indirect_by_address_on_a_compute_queue():
+def test_dispatch_indirect_by_address_on_a_compute_queue() -> None:
     bench = Bench("compute")
     code = bench.device.buffer(np.array([0xBF810000] * 16, np.uint32))
     state = packet("SET_SH_REG", 0x20C, code.address >> 8 & 0xFFFFFFFF, code.address >> 40, compute=True)
@@ -103,7 +103,7 @@ def test_dispatch_indirect_by_address_on_a_compute_queue():
     assert bench.words[8:30].view(np.uint64).tolist() == [0] * 10 + [6 * 64]
 
 
-def test_generated_buffers_are_fetched_when_they_are_called(bench):
+def test_generated_buffers_are_fetched_when_they_are_called(bench: Bench) -> None:
     """The front end writes a packet into a buffer and then calls it."""
     inner = packet("WRITE_DATA", MEMORY, *bench.at(0), 42)
     called = bench.device.zeros(4 * len(inner))
@@ -115,7 +115,7 @@ def test_generated_buffers_are_fetched_when_they_are_called(bench):
 
 
 # -------------------------------------------------------------------------------------------------------- data and registers
-def test_write_data_to_every_destination(bench):
+def test_write_data_to_every_destination(bench: Bench) -> None:
     bench.run(packet("WRITE_DATA", 0, USER, 0, 1, 2), packet("WRITE_DATA", 3 << 8, 16, 0, 3, 4))
     assert [bench.processor.registers[4 * USER + 4 * k] for k in range(2)] == [1, 2]
     assert bench.device.gds[16:24] == struct.pack("<2I", 3, 4)
@@ -131,7 +131,7 @@ def test_write_data_to_every_destination(bench):
 @pytest.mark.parametrize("size", [4, 8])
 @pytest.mark.parametrize("target", ["register", "memory", "gds"])
 @pytest.mark.parametrize("source", ["register", "memory", "gds", "immediate", "atomic"])
-def test_copy_data_from_everywhere_to_everywhere(bench, source, target, size):
+def test_copy_data_from_everywhere_to_everywhere(bench: Bench, source: str, target: str, size: int) -> None:
     value = 0x1122334455667788 & (1 << 8 * size) - 1
     raw = value.to_bytes(8, "little")
     bench.words[:2] = np.frombuffer(raw, np.uint32)
@@ -147,7 +147,7 @@ def test_copy_data_from_everywhere_to_everywhere(bench, source, target, size):
     assert found == value
 
 
-def test_copy_data_of_the_clock(bench):
+def test_copy_data_of_the_clock(bench: Bench) -> None:
     stamp = packet("COPY_DATA", 9 | MEMORY | 1 << 16, 0, 0, *bench.at(0))
     bench.run(stamp)
     first = bench.words[:2].view(np.uint64)[0]
@@ -157,7 +157,7 @@ def test_copy_data_of_the_clock(bench):
 
 @pytest.mark.parametrize("target", ["memory", "l2", "gds", "register"])
 @pytest.mark.parametrize("source", ["memory", "l2", "gds", "register", "data"])
-def test_dma_data_from_everywhere_to_everywhere(bench, source, target):
+def test_dma_data_from_everywhere_to_everywhere(bench: Bench, source: str, target: str) -> None:
     values = [11, 22, 33, 44]
     raw = struct.pack("<4I", *values)
     bench.words[:4] = values
@@ -173,7 +173,7 @@ def test_dma_data_from_everywhere_to_everywhere(bench, source, target):
     assert found == ([99] * 4 if source == "data" else values)
 
 
-def test_dma_data_without_increments_and_to_nowhere(bench):
+def test_dma_data_without_increments_and_to_nowhere(bench: Bench) -> None:
     bench.words[:4] = [1, 2, 3, 4]
     bench.run(packet("DMA_DATA", 0, *bench.at(0), *bench.at(8), 12 | 1 << 28), packet("DMA_DATA", 0, *bench.at(0), *bench.at(16), 12 | 1 << 29),
               packet("DMA_DATA", 2 << 20, *bench.at(0), *bench.at(24), 12))
@@ -182,7 +182,7 @@ def test_dma_data_without_increments_and_to_nowhere(bench):
     assert bench.words[24:27].tolist() == [0, 0, 0]
 
 
-def test_cp_dma(bench):
+def test_cp_dma(bench: Bench) -> None:
     bench.words[:3] = [5, 6, 7]
     low, high = bench.at(0)
     bench.run(packet("CP_DMA", low, high, *bench.at(8), 12), packet("CP_DMA", 77, 2 << 29, *bench.at(16), 8))
@@ -195,7 +195,7 @@ ATOMICS = {0x07: SOURCE, 0x0F: OLD + SOURCE, 0x10: OLD - SOURCE, 0x11: OLD, 0x12
 
 
 @pytest.mark.parametrize("operation", ATOMICS)
-def test_atomics_of_32_bits(bench, operation):
+def test_atomics_of_32_bits(bench: Bench, operation: int) -> None:
     bench.words[0] = OLD
     bench.run(packet("ATOMIC_MEM", operation, *bench.at(0), SOURCE, 0, 0, 0, 0))
     assert bench.words[0] == ATOMICS[operation] and bench.processor.atomic_return == OLD
@@ -206,7 +206,7 @@ def test_atomics_of_32_bits(bench, operation):
 
 
 @pytest.mark.parametrize("operation", ATOMICS)
-def test_atomics_of_64_bits(bench, operation):
+def test_atomics_of_64_bits(bench: Bench, operation: int) -> None:
     wide = bench.words[:2].view(np.uint64)
     old, source = 1 << 63 | 5, 9
     expected = {0x07: source, 0x0F: old + source, 0x10: old - source, 0x11: old, 0x12: source, 0x13: source, 0x14: old, 0x15: old & source,
@@ -216,7 +216,7 @@ def test_atomics_of_64_bits(bench, operation):
     assert wide[0] == expected
 
 
-def test_compare_and_swap(bench):
+def test_compare_and_swap(bench: Bench) -> None:
     bench.words[0] = 5
     bench.run(packet("ATOMIC_MEM", 0x08, *bench.at(0), 9, 0, 4, 0, 0))
     assert bench.words[0] == 5
@@ -226,7 +226,7 @@ def test_compare_and_swap(bench):
         bench.run(packet("ATOMIC_MEM", 0x08 | 1 << 8, *bench.at(0), 9, 0, 5, 0, 0))
 
 
-def test_register_packets(bench):
+def test_register_packets(bench: Bench) -> None:
     known = registers(103)
     context = known["PA_SC_WINDOW_OFFSET"].offset
     shadow = bench.device.zeros(0x1000)
@@ -246,7 +246,7 @@ def test_register_packets(bench):
 # ------------------------------------------------------------------------------------------------------------ events and waits
 @pytest.mark.parametrize(("select", "expected"), [(0, [0, 0]), (1, [0x55, 0]), (2, [0x55, 0x66])])
 @pytest.mark.parametrize("name", ["RELEASE_MEM", "EVENT_WRITE_EOP"])
-def test_end_of_pipe_data(name, select, expected):
+def test_end_of_pipe_data(name: str, select: int, expected: list[int]) -> None:
     bench = Bench(target="gfx900")
     low, high = bench.at(0)
     if name == "RELEASE_MEM":
@@ -257,7 +257,7 @@ def test_end_of_pipe_data(name, select, expected):
     assert bench.processor.interrupts == [0x123 if name == "RELEASE_MEM" else 0]
 
 
-def test_end_of_pipe_clock_and_gds(bench):
+def test_end_of_pipe_clock_and_gds(bench: Bench) -> None:
     bench.device.gds[40:48] = struct.pack("<2I", 3, 4)
     bench.run(packet("RELEASE_MEM", 0x14, 3 << 29, *bench.at(0), 0, 0, 0), packet("RELEASE_MEM", 0x14, 5 << 29, *bench.at(4), 10 | 2 << 16, 0, 0),
               packet("EVENT_WRITE_EOS", 0x2F | 6 << 8, bench.at(6)[0], bench.at(6)[1] & 0xFFFF | 2 << 29, 0x77),
@@ -274,7 +274,7 @@ FUNCTIONS = {0: (True, True, True), 1: (True, False, False), 2: (True, True, Fal
 
 @pytest.mark.parametrize("in_memory", [False, True])
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_wait_functions(bench, function, in_memory):
+def test_wait_functions(bench: Bench, function: int, in_memory: bool) -> None:
     for value, holds in zip((4, 5, 6), FUNCTIONS[function], strict=True):
         bench.words[0] = bench.processor.registers[4 * USER] = 0xF0 | value
         place = bench.at(0) if in_memory else (USER, 0)
@@ -286,32 +286,32 @@ def test_wait_functions(bench, function, in_memory):
                 bench.run(wait)
 
 
-def test_write_and_wait(bench):
+def test_write_and_wait(bench: Bench) -> None:
     """The operation that writes a register and waits for another."""
     bench.run(packet("WAIT_REG_MEM", 3 | 1 << 6, USER, USER, 5, 0xFF, 10))
     assert bench.processor.registers[4 * USER] == 5
 
 
-def test_the_front_end_waits_for_the_back_end(bench):
+def test_the_front_end_waits_for_the_back_end(bench: Bench) -> None:
     bench.run(bench.write(0, 1), packet("WAIT_REG_MEM", 3 | 1 << 4 | 1 << 8, *bench.at(0), 1, 0xFF, 10), bench.write(1, 2, engine=PFP))
     assert bench.words[:2].tolist() == [1, 2]
 
 
-def test_cond_write(bench):
+def test_cond_write(bench: Bench) -> None:
     bench.words[0] = 5
     for reference, written in ((4, 0), (5, 9)):
         bench.run(packet("COND_WRITE", 3 | 1 << 4 | 1 << 8, *bench.at(0), reference, 0xFF, *bench.at(1), 9))
         assert bench.words[1] == written
 
 
-def test_pred_exec(bench):
+def test_pred_exec(bench: Bench) -> None:
     for device, written in ((2, 0), (1, 3)):
         guarded = bench.write(0, 3)
         bench.run(packet("PRED_EXEC", device << 24 | len(guarded)), guarded)
         assert bench.words[0] == written
 
 
-def test_predicates_of_64_bits_and_inverted(bench):
+def test_predicates_of_64_bits_and_inverted(bench: Bench) -> None:
     guarded = packet("WRITE_DATA", MEMORY, *bench.at(8), 1, predicated=True)
     bench.words[1] = 1                       # only the high half of the 64-bit value at dword 0 is set
     for operation, visible, runs in ((3, 1, True), (4, 1, False), (4, 0, True), (3, 0, False)):
@@ -323,7 +323,7 @@ def test_predicates_of_64_bits_and_inverted(bench):
 
 
 # --------------------------------------------------------------------------------------------------------------------- rings
-def test_two_queues_play_ping_pong():
+def test_two_queues_play_ping_pong() -> None:
     bench = Bench()
     rings = [Ring(bench.device, 128), Ring(bench.device, 128, queue="compute")]
     for turn in range(8):
@@ -334,7 +334,7 @@ def test_two_queues_play_ping_pong():
     assert not any(ring.busy for ring in rings)
 
 
-def test_rings_wrap_around():
+def test_rings_wrap_around() -> None:
     """Streams that cross the end of a small ring, each with a fence behind it."""
     bench = Bench()
     ring = Ring(bench.device, 16)
@@ -349,7 +349,7 @@ def test_rings_wrap_around():
     assert not ring.step()
 
 
-def test_the_read_pointer_stays_at_what_waits():
+def test_the_read_pointer_stays_at_what_waits() -> None:
     bench = Bench("compute")
     ring = Ring(bench.device, 64, queue="compute")
     ring.write(packet("NOP", 0) + packet("WAIT_REG_MEM", 3 | 1 << 4, *bench.at(0), 1, 1, 10) + bench.write(1, 5))
@@ -360,7 +360,7 @@ def test_the_read_pointer_stays_at_what_waits():
 
 
 # ------------------------------------------------------------------------------------------------------------------- budgets
-def test_endless_streams_end(bench):
+def test_endless_streams_end(bench: Bench) -> None:
     loop = bench.device.zeros(64)
     place = (loop.address & 0xFFFFFFFF, loop.address >> 32)
     loop.write(np.array(packet("INDIRECT_BUFFER", *place, 4 | 1 << 20), np.uint32))

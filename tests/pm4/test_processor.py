@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
-from cases import CASES
+from cases import CASES, Case
 
 import pyaco
 from pyaco import emu, isa, pm4
@@ -18,7 +19,7 @@ from pyaco.registers import registers
 TARGETS = {"gfx900": 64, "gfx1030": 32, "gfx1100": 64, "gfx1200": 32}
 
 
-def contents(case, target: str, wave: int, through_packets: bool) -> dict:
+def contents(case: Case, target: str, wave: int, through_packets: bool) -> dict[Any, bytes]:
     """Every buffer after the case has run."""
     shader = pyaco.compile(case.spirv, target=target, wave=wave, spec=dict(case.spec))
     inputs = case.inputs()
@@ -31,7 +32,7 @@ def contents(case, target: str, wave: int, through_packets: bool) -> dict:
             push[offset : offset + 8] = address
         else:
             handles[place].write(address, offset)
-    bound: dict = {}
+    bound: dict[Any, Any] = {}
     for key in sorted(key for key in handles if not isinstance(key, str)):
         if len(key) == 3:
             bound.setdefault(key[:2], []).append(handles[key])
@@ -51,13 +52,13 @@ FAST = ["saxpy", "reduction", "push_constants", "descriptor_arrays", "scratch_ar
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in FAST else pytest.mark.slow) for name in CASES])
-def test_streams_do_what_dispatches_do(name, target):
+def test_streams_do_what_dispatches_do(name: str, target: str) -> None:
     case, wave = CASES[name], TARGETS[target]
     assert contents(case, target, wave, True) == contents(case, target, wave, False)
 
 
 @pytest.fixture
-def device():
+def device() -> emu.Device:
     return emu.Device("gfx1030")
 
 
@@ -65,7 +66,7 @@ def low(address: int) -> tuple[int, int]:
     return address & 0xFFFFFFFF, address >> 32
 
 
-def test_memory_packets(device):
+def test_memory_packets(device: emu.Device) -> None:
     memory = device.zeros(256)
     words = memory.numpy().view(np.uint32)
     a = memory.address
@@ -85,7 +86,7 @@ def test_memory_packets(device):
     assert words[32:34].tolist() == [0x55, 0x66]
 
 
-def test_conditions_and_predicates(device):
+def test_conditions_and_predicates(device: emu.Device) -> None:
     memory = device.zeros(64)
     words = memory.numpy().view(np.uint32)
     a = memory.address
@@ -104,7 +105,7 @@ def test_conditions_and_predicates(device):
     assert words[4:7].tolist() == [1, 1, 1]
 
 
-def test_indirect_buffers_run(device):
+def test_indirect_buffers_run(device: emu.Device) -> None:
     memory = device.zeros(64)
     inner = packet("WRITE_DATA", 5 << 8, *low(memory.address), 42)
     buffer = device.buffer(np.array(inner, np.uint32))
@@ -112,10 +113,10 @@ def test_indirect_buffers_run(device):
     assert memory.numpy().view(np.uint32)[0] == 42
 
 
-def test_indirect_dispatch_reads_its_counts(device):
+def test_indirect_dispatch_reads_its_counts(device: emu.Device) -> None:
     shader = pyaco.compile(CASES["saxpy"].spirv, target="gfx1030", wave=64)
     inputs = CASES["saxpy"].inputs()
-    buffers = {key: device.buffer(np.array(buffer.data)) for key, buffer in inputs.buffers.items()}
+    buffers: dict[Any, emu.Buffer] = {key: device.buffer(np.array(buffer.data)) for key, buffer in inputs.buffers.items()}
     counts = device.buffer(np.array(CASES["saxpy"].groups, np.uint32))
     with DispatchStream(device, shader, (1, 1, 1), buffers, inputs.push) as stream:
         direct = pm4.parse(stream.words, 103)[-1]
@@ -125,7 +126,7 @@ def test_indirect_dispatch_reads_its_counts(device):
     assert report.workgroups == CASES["saxpy"].groups[0]
 
 
-def test_rings_wait_for_each_other(device):
+def test_rings_wait_for_each_other(device: emu.Device) -> None:
     memory = device.zeros(64)
     a = memory.address
     first, second = pm4.Ring(device, 64), pm4.Ring(device, 64)
@@ -139,7 +140,7 @@ def test_rings_wait_for_each_other(device):
         pm4.run_rings([first, second])
 
 
-def test_hostile_streams_stop_with_a_place(device):
+def test_hostile_streams_stop_with_a_place(device: emu.Device) -> None:
     with pytest.raises(InputError, match=r"dword 0: WRITE_DATA reaches 4 bytes at 0x10, which are not mapped"):
         device.submit(packet("WRITE_DATA", 5 << 8, 0x10, 0, 1))
     with pytest.raises(InputError, match=r"dword 0: nothing is left"):
@@ -154,7 +155,7 @@ def test_hostile_streams_stop_with_a_place(device):
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("threads", [False, True], ids=["groups", "threads"])
-def test_partial_workgroups_and_starts(target, threads):
+def test_partial_workgroups_and_starts(target: str, threads: bool) -> None:
     """Workgroups 1 and 2 of 8 invocations, the last of 3: each of the invocations 8 to 18 writes its number."""
     device, wave = emu.Device(target), TARGETS[target]
     level = device.gfx_level
@@ -186,7 +187,7 @@ PACKED_IDS = {"gfx900": False, "gfx942": True, "gfx1010": False, "gfx1030": Fals
 
 
 @pytest.mark.parametrize(("target", "packed"), PACKED_IDS.items())
-def test_local_ids_at_the_start(target, packed):
+def test_local_ids_at_the_start(target: str, packed: bool) -> None:
     """A workgroup of 4 x 2 x 2: what v0 holds, by lane, where packets dispatch and where ``Device.run`` does."""
     device = emu.Device(target)
     level = device.gfx_level
@@ -211,7 +212,7 @@ def test_local_ids_at_the_start(target, packed):
     assert out.numpy().tolist() == expected
 
 
-def test_a_device_loads_pm4_for_its_first_stream():
+def test_a_device_loads_pm4_for_its_first_stream() -> None:
     code = "import sys; from pyaco import emu; device = emu.Device('gfx1030'); assert 'pyaco.pm4' not in sys.modules; assert device.submit([]) == []"
     subprocess.run([sys.executable, "-c", code], check=True)
     assert pm4.submit(emu.Device("gfx1030"), packet("NOP", 0)) == []

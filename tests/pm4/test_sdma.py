@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -36,23 +37,23 @@ class Bench:
         """A size as packets have it: one less from GFX9 on."""
         return size - (self.level >= 90)
 
-    def run(self, name: str, **fields) -> None:
+    def run(self, name: str, **fields: Any) -> None:
         self.engine.submit(sdma_packet(name, self.level, **fields))
 
 
 @pytest.fixture(params=TARGETS)
-def bench(request):
+def bench(request: pytest.FixtureRequest) -> Bench:
     return Bench(request.param)
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_what_is_built_reads_back(level):
+def test_what_is_built_reads_back(level: int) -> None:
     """Random packets of every kind, in one stream."""
     rng = random.Random(level)
     words: list[int] = []
     expected = []
     for name in NAMES[level] * 6:
-        fields: dict = {}
+        fields: dict[str, Any] = {}
         (empty,) = parse_sdma(sdma_packet(name, level), level) if name not in ("NOP", "WRITE_LINEAR") or level < 70 else (None,)
         for value in empty.values if empty else ():
             if value.name != "DCC":
@@ -64,14 +65,14 @@ def test_what_is_built_reads_back(level):
         expected.append((name, fields))
     packets = parse_sdma(words, level)
     for found, (name, fields) in zip(packets, expected, strict=True):
-        said = {value.name: value.value for value in found.values if value.name != "data"}
+        said: dict[str, Any] = {value.name: value.value for value in found.values if value.name != "data"}
         said |= {"data": [value.value for value in found.values if value.name == "data"]} if "data" in fields else {}
         assert found.name == name and {key: said[key] for key in fields} == fields
     assert sum(1 + len(found.body) for found in packets) == len(words)
     assert all(name in format_packets(packets) for name in NAMES[level])
 
 
-def test_packets_of_radv():
+def test_packets_of_radv() -> None:
     """The dwords that RADV writes for a copy and a fill (radv_sdma.c)."""
     assert sdma_packet("COPY_LINEAR", 103, COUNT=15, SRC_ADDR=0x123456780, DST_ADDR=0x200000000) == [1, 15, 0, 0x23456780, 1, 0, 2]
     assert sdma_packet("CONSTANT_FILL", 110, ADDR=0x123456780, DATA=7, COUNT=63, FILL_SIZE=2) == [11 | 2 << 30, 0x23456780, 1, 7, 63]
@@ -81,7 +82,7 @@ def test_packets_of_radv():
     assert len(with_metadata) == 17 and parse_sdma(with_metadata, 103)[0]["META_ADDR"] == 0x1000
 
 
-def test_copies_fills_and_writes(bench):
+def test_copies_fills_and_writes(bench: Bench) -> None:
     bench.bytes[:8] = np.arange(8)
     bench.run("COPY_LINEAR", SRC_ADDR=bench.at, DST_ADDR=bench.at + 100, COUNT=bench.count(7))
     assert bench.bytes[100:108].tolist() == [0, 1, 2, 3, 4, 5, 6, 0]
@@ -96,7 +97,7 @@ def test_copies_fills_and_writes(bench):
     assert bench.words[0] == 77 and bench.engine.interrupts == [5] and bench.engine.registers == {0x2C0E << 2: 3}
 
 
-def test_clocks(bench):
+def test_clocks(bench: Bench) -> None:
     bench.run("TIMESTAMP_SET_LOCAL", DATA=1000)
     bench.run("TIMESTAMP_GET_LOCAL", ADDR=bench.at)
     bench.run("TIMESTAMP_GET_GLOBAL", ADDR=bench.at + 8)
@@ -104,7 +105,7 @@ def test_clocks(bench):
     assert 1000 <= local < 1000 + 10**9 and everywhere > 0
 
 
-def test_conditions_calls_and_waits(bench):
+def test_conditions_calls_and_waits(bench: Bench) -> None:
     fence = sdma_packet("FENCE", bench.level, ADDR=bench.at, DATA=1)
     inner = bench.device.buffer(np.array(fence, np.uint32))
     bench.engine.submit(sdma_packet("COND_EXE", bench.level, ADDR=bench.at + 4, REF=9, EXEC_COUNT=4) + fence)
@@ -121,7 +122,7 @@ def test_conditions_calls_and_waits(bench):
     assert bench.words[4] == 5
 
 
-def test_windows_of_linear_surfaces(bench):
+def test_windows_of_linear_surfaces(bench: Bench) -> None:
     source = np.arange(4 * 8 * 16, dtype=np.uint16).reshape(4, 8, 16)
     first, second = bench.device.buffer(source), bench.device.zeros(source.nbytes * 2)
     bench.run("COPY_LINEAR_SUB_WINDOW", ELEMENT_SIZE=1, SRC_ADDR=first.address, SRC_X=3, SRC_Y=2, SRC_Z=1, SRC_PITCH=15, SRC_SLICE_PITCH=127,
@@ -141,7 +142,7 @@ TILINGS = {
 
 @pytest.mark.parametrize("element", [1, 16])
 @pytest.mark.parametrize(("target", "tiling"), [(target, tiling) for target, all_ in TILINGS.items() for tiling in all_])
-def test_tiled_copies_agree_with_addrlib(target, tiling, element):
+def test_tiled_copies_agree_with_addrlib(target: str, tiling: tuple[int, int, int, int], element: int) -> None:
     """A rectangle of a level into the tiled surface and back, against addrlib's own copy."""
     mode, dimension, slices, levels = tiling
     bench = Bench(target)
@@ -177,7 +178,7 @@ def test_tiled_copies_agree_with_addrlib(target, tiling, element):
 def natural_pitch(surface: TiledSurface) -> int:
     """The pitch that a surface has where none is demanded: the first that makes one of the same size."""
     known = surface._surface
-    same = {name: known[name] for name in ("width", "height", "bpp", "swizzle_mode", "resource_type", "num_slices", "num_mip_levels")}
+    same: dict[str, Any] = {name: known[name] for name in ("width", "height", "bpp", "swizzle_mode", "resource_type", "num_slices", "num_mip_levels")}
     for pitch in range(same["width"], 1024, 8):
         with contextlib.suppress(InputError):
             if TiledSurface(surface.config, **same, pitch_in_element=pitch).size == surface.size:
@@ -185,7 +186,7 @@ def natural_pitch(surface: TiledSurface) -> int:
     raise AssertionError("no pitch")
 
 
-def test_hostile_streams_are_refused(bench):
+def test_hostile_streams_are_refused(bench: Bench) -> None:
     with pytest.raises(InputError, match=r"dword 0: a COPY_LINEAR has 6 more dwords, the stream 1"):
         parse_sdma([1, 5], bench.level)
     with pytest.raises(InputError, match=r"dword 1: 0x000000ff is no header"):
@@ -204,7 +205,7 @@ def test_hostile_streams_are_refused(bench):
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_random_streams_end(target):
+def test_random_streams_end(target: str) -> None:
     bench = Bench(target)
     rng = random.Random(target)
     ends = {True: 0, False: 0}
@@ -228,7 +229,7 @@ def test_random_streams_end(target):
     assert ends[True] > 5 and ends[False] > 100
 
 
-def test_names_of_values_read_back():
+def test_names_of_values_read_back() -> None:
     (found,) = parse_sdma(sdma_packet("POLL_REGMEM", 110, FUNCTION="GREATER", ADDR=0x1000), 110)
     assert found["FUNCTION"] == 6 and "FUNCTION <- GREATER" in format_packets([found])
     assert named_values(found)["ADDR"] == 0x1000

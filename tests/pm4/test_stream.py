@@ -15,7 +15,7 @@ def packet(name: str, *body: int, flags: int = 0) -> list[int]:
     return [3 << 30 | len(body) - 1 << 16 | pm4.OPCODES[name] << 8 | flags, *body]
 
 
-def test_register_writes():
+def test_register_writes() -> None:
     words = packet("SET_SH_REG", 0x20C, 0x1234, 0x56, flags=2) + packet("SET_UCONFIG_REG", 0x242, 4)
     first, second = pm4.parse(words, 103)
     assert first.compute and not first.predicated
@@ -25,14 +25,14 @@ def test_register_writes():
     assert second.values[0].fields[0][:3] == ("PRIM_TYPE", 4, "DI_PT_TRILIST")
 
 
-def test_packed_register_pairs():
+def test_packed_register_pairs() -> None:
     words = packet("SET_SH_REG_PAIRS_PACKED", 2, 0x20D << 16 | 0x20C, 7, 9, flags=4)
     (only,) = pm4.parse(words, 110)
     assert list(only.register_writes()) == [(0xB830, 7), (0xB834, 9)]
     assert only.reset_filter_cam
 
 
-def test_fields_follow_the_generation():
+def test_fields_follow_the_generation() -> None:
     body = (1 << 31 | 5, 0xFFFFFFFF, 0xFF, 0, 0, 10)
     (old,) = pm4.parse(packet("ACQUIRE_MEM", *body), 90)
     assert old["CP_COHER_SIZE"] == 0xFFFFFFFF and old["POLL_INTERVAL"] == 10
@@ -42,7 +42,7 @@ def test_fields_follow_the_generation():
     assert pixel_waits["ACQUIRE_MEM_PWS_2"] == 1 << 17
 
 
-def test_text_names_every_dword():
+def test_text_names_every_dword() -> None:
     text = pm4.format_packets(pm4.parse(packet("DISPATCH_DIRECT", 4, 5, 6, 0x8001, flags=2), 110))
     lines = text.splitlines()
     assert lines[0] == "c0031502 DISPATCH_DIRECT(shader_type=compute):"
@@ -50,7 +50,7 @@ def test_text_names_every_dword():
     assert any("COMPUTE_SHADER_EN = 1" in line for line in lines)
 
 
-def test_indirect_buffers_are_followed():
+def test_indirect_buffers_are_followed() -> None:
     inner = packet("NOP", 1)
     memory = {0x1000: inner}
     words = packet("INDIRECT_BUFFER", 0x1000, 0, len(inner)) + packet("NOP", 2)
@@ -61,7 +61,7 @@ def test_indirect_buffers_are_followed():
     assert len(pm4.parse(chained, 103, lambda address, count: memory[address])) == 1
 
 
-def test_hostile_streams_are_refused():
+def test_hostile_streams_are_refused() -> None:
     with pytest.raises(InputError, match=r"dword 0: .* 4 more dwords, the stream 1"):
         pm4.parse(packet("DISPATCH_DIRECT", 1, 2, 3, 4)[:2], 103)
     with pytest.raises(InputError, match=r"dword 2: .* type 1"):
@@ -78,7 +78,7 @@ def test_hostile_streams_are_refused():
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_random_streams_end(level):
+def test_random_streams_end(level: int) -> None:
     """Every packet, whatever its body, is decoded or refused with a place; the text never fails."""
     rng = random.Random(level)
     opcodes = list(pm4.OPCODES.values())

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cases import CASES, Close, Exact
+from cases import CASES, Case, Close, Exact
 
 HERE = Path(__file__).resolve().parent
 
@@ -21,7 +21,7 @@ def test_every_shader_has_source_spirv_and_case() -> None:
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
-def test_inputs_are_reproducible(case) -> None:
+def test_inputs_are_reproducible(case: Case) -> None:
     first, second = case.inputs(), case.inputs()
     assert first.push == second.push and first.buffers.keys() == second.buffers.keys()
     for key, buffer in first.buffers.items():
@@ -31,7 +31,8 @@ def test_inputs_are_reproducible(case) -> None:
 
 @pytest.mark.parametrize("case", [case for case in CASES.values() if case.model], ids=lambda case: case.name)
 @pytest.mark.parametrize("wave", [32, 64])
-def test_models_fit_their_buffers(case, wave: int) -> None:
+def test_models_fit_their_buffers(case: Case, wave: int) -> None:
+    assert case.model is not None
     inputs = case.inputs()
     for key, expected in case.model(inputs, wave).items():
         assert expected.dtype == inputs.buffers[key].data.dtype and expected.size == inputs.buffers[key].data.size

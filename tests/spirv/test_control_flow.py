@@ -6,6 +6,7 @@ import random
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import numpy
 import pytest
@@ -24,6 +25,9 @@ pytestmark = pytest.mark.skipif(shutil.which("glslangValidator") is None, reason
 # (modulus, remainder) of the state. Every loop has its own counter, which bounds it.
 
 
+Statement = tuple[Any, ...]
+
+
 class Generator:
     """Makes a random program as GLSL and as a tree that Python runs."""
 
@@ -35,10 +39,10 @@ class Generator:
         modulus = self.random.choice((2, 3, 4, 5))
         return modulus, self.random.randrange(modulus)
 
-    def block(self, depth: int, loops: int, switches: int, calls: bool) -> list[tuple]:
+    def block(self, depth: int, loops: int, switches: int, calls: bool) -> list[Statement]:
         return [self.statement(depth, loops, switches, calls) for _ in range(self.random.randrange(1, 4))]
 
-    def statement(self, depth: int, loops: int, switches: int, calls: bool) -> tuple:
+    def statement(self, depth: int, loops: int, switches: int, calls: bool) -> Statement:
         kinds = ["mix", "mix"]
         if depth > 0:
             kinds += ["if", "if", "if", "for", "while", "do", "switch", "switch"]
@@ -72,7 +76,7 @@ class Generator:
         return ("if", self.condition(), [(kind.removesuffix("_if"),)], [])
 
 
-def glsl(statements: list[tuple], indent: str, returns: str) -> list[str]:
+def glsl(statements: list[Statement], indent: str, returns: str) -> list[str]:
     lines = []
     for s in statements:
         kind = s[0]
@@ -121,7 +125,7 @@ class Leave(Exception):
 class Model:
     """Runs a program for one lane."""
 
-    def __init__(self, functions: list[list[tuple]], x: int) -> None:
+    def __init__(self, functions: list[list[Statement]], x: int) -> None:
         self.functions = functions
         self.x = x
 
@@ -136,7 +140,7 @@ class Model:
             return inner.x ^ 0x55
         return inner.x
 
-    def body(self, statements: list[tuple]) -> bool:
+    def body(self, statements: list[Statement]) -> bool:
         """Run a loop body; True after a break."""
         try:
             self.run(statements)
@@ -146,7 +150,7 @@ class Model:
             return leave.args[0] == "break"
         return False
 
-    def switch(self, modulus: int, cases: list[tuple]) -> None:
+    def switch(self, modulus: int, cases: list[Statement]) -> None:
         selector = (self.x >> 5) % modulus
         labels = [case[0] for case in cases]
         if selector in labels:
@@ -164,7 +168,7 @@ class Model:
             if leave.args[0] != "break":
                 raise
 
-    def run(self, statements: list[tuple]) -> None:
+    def run(self, statements: list[Statement]) -> None:
         for s in statements:
             kind = s[0]
             if kind == "mix":
@@ -196,7 +200,7 @@ class Model:
                 raise Leave(kind)
 
 
-def program(seed: int) -> tuple[str, list[list[tuple]]]:
+def program(seed: int) -> tuple[str, list[list[Statement]]]:
     """GLSL and the trees of f0, f1 and main."""
     generator = Generator(seed)
     functions = [generator.block(2, 0, 0, False), generator.block(2, 0, 0, False), []]
@@ -210,7 +214,7 @@ def program(seed: int) -> tuple[str, list[list[tuple]]]:
     return "\n".join(lines) + "\n", functions
 
 
-def expected(functions: list[list[tuple]], values: numpy.ndarray) -> numpy.ndarray:
+def expected(functions: list[list[Statement]], values: numpy.ndarray) -> numpy.ndarray:
     result = values.copy()
     for lane, value in enumerate(values):
         model = Model(functions, int(value))

@@ -20,6 +20,7 @@ class Shader:
     variables: TableView
     arguments: TableView
     constant_data: TableView
+    textures: TableView
     @property
     def info(self) -> dict[str, Any]: ...
     def set_info(self, **facts: Any) -> None: ...

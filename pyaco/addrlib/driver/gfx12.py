@@ -1,4 +1,4 @@
-"""Surfaces as drivers lay them out on GFX12: no DCC, HTILE, CMASK or FMASK beside them; HiZ and HiS are surfaces of their own.
+"""Surfaces as drivers lay them out on GFX12: without DCC, HTILE, CMASK and FMASK; HiZ and HiS are separate surfaces.
 
 Source of the facts: Mesa's ``ac_surface.c`` (gfx12_compute_surface, gfx12_select_swizzle_mode, gfx12_compute_miptree and what they call).
 """
@@ -18,16 +18,17 @@ from pyaco.addrlib.driver.gfx9 import (
     Gfx9Surface,
     element_format,
     forced_mode,
-    logbase2,
     move,
     set_pitch,
     stencil_offset,
+    texel_plane,
+    tile_levels,
 )
 from pyaco.addrlib.driver.modifiers import INVALID, CompressedBlock
 from pyaco.addrlib.driver.records import DEPTH_OR_STENCIL, NonBlockCompressedView, Plane, SurfaceMode, SurfaceRequest, SurfaceUse, imported_flags
 from pyaco.addrlib.enums import ResourceType, SurfaceFlags3, SwizzleMode3, raise_status
 from pyaco.addrlib.formats import Format
-from pyaco.addrlib.integers import align
+from pyaco.addrlib.integers import align, log2
 from pyaco.addrlib.records import MipInfo
 from pyaco.addrlib.swizzle import block_extent_log2, modes
 from pyaco.addrlib.tiling import TiledSurface
@@ -44,7 +45,7 @@ _LINEAR_ALIGNMENT = 128
 
 @dataclass
 class HierarchicalDepth:
-    """HiZ or HiS: one element for each 8 x 8 pixels of depth or stencil. Offset and size in bytes; a size of 0: there is none."""
+    """HiZ or HiS: one element for each 8 x 8 pixels of depth or stencil. Offset and size in bytes; a size of 0 means none."""
 
     offset: int = 0
     size: int = 0
@@ -61,7 +62,7 @@ class Gfx12Surface(Gfx9Surface):
     Attributes
     ----------
     gfx12_enable_dcc : bool
-        Whether the memory is to be compressed by hardware.
+        Whether the hardware compresses the memory.
     hiz, his : HierarchicalDepth
     """
 
@@ -70,7 +71,7 @@ class Gfx12Surface(Gfx9Surface):
     his: HierarchicalDepth = field(default_factory=HierarchicalDepth)
 
     def place_hierarchical_depth(self) -> None:
-        """Put HiZ and HiS behind depth and stencil."""
+        """Lay out HiZ and HiS after depth and stencil."""
         for part in (self.hiz, self.his):
             if part.size:
                 part.offset = align(self.total_size, 1 << part.alignment_log2)
@@ -80,7 +81,7 @@ class Gfx12Surface(Gfx9Surface):
 
 @dataclass(frozen=True)
 class Query:
-    """What addrlib is asked. Width and height in pixels; `blk_w`, `blk_h`, `bpe` are those of the elements."""
+    """The surface that addrlib is to lay out. Width and height in pixels; `blk_w`, `blk_h` (pixels) and `bpe` (bytes) are those of elements."""
 
     format: int
     bpp: int
@@ -108,12 +109,12 @@ def _query(request: SurfaceRequest) -> Query:
     use = request.flags
     stencil_only = bool(use & SurfaceUse.SBUFFER and not use & SurfaceUse.ZBUFFER)
     flags = SurfaceFlags3(0)
-    for wanted, flag in (
+    for is_set, flag in (
             (not use & DEPTH_OR_STENCIL and not use & SurfaceUse.NO_RENDER_TARGET, SurfaceFlags3.COLOR),
             (use & SurfaceUse.ZBUFFER, SurfaceFlags3.DEPTH), (stencil_only, SurfaceFlags3.STENCIL),
             (not use & SurfaceUse.NO_TEXTURE, SurfaceFlags3.TEXTURE | SurfaceFlags3.UNORDERED),
             (request.is_compressed, SurfaceFlags3.BLOCK_COMPRESSED), (use & SurfaceUse.VRS_RATE, SurfaceFlags3.VRS_IMAGE)):
-        if wanted:
+        if is_set:
             flags |= flag
     resource = ResourceType.TEX_3D if request.is_3d else ResourceType.TEX_1D if request.is_1d else ResourceType.TEX_2D
     bpp = 8 if stencil_only else 0 if request.is_compressed else request.bpe * 8
@@ -130,11 +131,11 @@ def compute_surface(config: GpuConfig, request: SurfaceRequest, dcc: DccSettings
     query = _query(request)
     query = replace(query, mode=_swizzle_mode(config, request, query))
     if _has_custom_pitch(request, query):
-        # Other GPUs read 256-byte pitches only.
+        # Other GPUs read only pitches that are multiples of 256 bytes.
         query = replace(query, pitch=align(request.width, LINEAR_PITCH_ALIGNMENT // request.bpe))
         surface.uses_custom_pitch = True
     surface.swizzle_mode, surface.resource_type, surface.has_stencil = query.mode, query.resource, stencil
-    # What a driver asks for stays there: tiles of GFX12 have one order.
+    # The request's value, without effect: tiles of GFX12 have one order of elements.
     surface.micro_tile_mode = request.micro_tile_mode or 0
     _compression(config, surface)
     surface.is_linear = query.mode == SwizzleMode3.LINEAR
@@ -171,13 +172,13 @@ def _has_custom_pitch(request: SurfaceRequest, query: Query) -> bool:
 
 
 def _compression(config: GpuConfig, surface: Gfx12Surface) -> None:
-    """Choose whether hardware compresses the memory, and how."""
+    """Choose whether the hardware compresses the memory, and in which blocks."""
     request, dcc = surface.request, surface.dcc
     depth_stencil = bool(request.flags & DEPTH_OR_STENCIL)
     if request.modifier != INVALID:
         surface.gfx12_enable_dcc = modifiers.has_dcc(request.modifier)
     else:
-        # The driver would also compress single-sampled colour of 4 KB and more, but asks before it knows the size.
+        # The driver means to compress single-sampled colour of 4 KB and more too, but decides before it knows the size.
         surface.gfx12_enable_dcc = not request.flags & SurfaceUse.DISABLE_DCC and (depth_stencil or request.samples > 1)
     if not surface.gfx12_enable_dcc:
         return
@@ -188,7 +189,7 @@ def _compression(config: GpuConfig, surface: Gfx12Surface) -> None:
 
 
 def _estimate(query: Query, block: tuple[int, int, int]) -> int:
-    """Return roughly the bytes of the surface in blocks of this width, height and depth."""
+    """Return the approximate bytes of the surface in blocks of this width, height and depth."""
     width, height = align(query.width, block[0] * query.blk_w), align(query.height, block[1] * query.blk_h)
     depth = align(query.slices, block[2])
     element = query.samples * query.bpe
@@ -207,7 +208,7 @@ def _estimate(query: Query, block: tuple[int, int, int]) -> int:
     return size
 
 
-# How much larger than ideal a surface may become for the sake of larger blocks: single-precision numbers in the driver.
+# How many times the ideal size a surface may take for the sake of larger blocks: single-precision numbers in the driver.
 _OVERALLOCATION = {
     SwizzleMode3.SW_256KB_3D: 1.10000002384185791015625, SwizzleMode3.SW_64KB_3D: 1.2000000476837158203125, SwizzleMode3.SW_4KB_3D: 2.0,
     SwizzleMode3.SW_256KB_2D: 1.10000002384185791015625, SwizzleMode3.SW_64KB_2D: 1.2999999523162841796875, SwizzleMode3.SW_4KB_2D: 2.0,
@@ -222,7 +223,7 @@ def _select_mode(config: GpuConfig, query: Query, compressed: bool = False) -> i
         max_align=(256 if config.has_dedicated_vram else 64) * 1024)[0])
     if compressed:
         valid &= ~1
-    element, samples = logbase2(query.bpe), logbase2(query.samples)
+    element, samples = log2(query.bpe), log2(query.samples)
     ideal = _estimate(query, (1, 1, 1))
 
     def allowed(mode: SwizzleMode3) -> bool:
@@ -267,7 +268,7 @@ def _hierarchical(config: GpuConfig, surface: Gfx12Surface, query: Query) -> Hie
         width=align(-(-query.width // 8), 2), height=align(-(-query.height // 8), 2))
     tiles = replace(tiles, mode=_select_mode(config, tiles))
     info, _ = tiles.info(config)
-    # The driver stores the alignment itself, cut to 8 bits, where its log2 belongs: 0 for all that there are.
+    # Where log2 of the alignment belongs, the driver stores the low 8 bits of the alignment itself: 0 for every alignment that occurs.
     return HierarchicalDepth(0, info.surf_size & 0xFFFFFFFF, tiles.width, tiles.height, tiles.mode, info.base_align & 0xFF)
 
 
@@ -282,7 +283,7 @@ def _stencil(config: GpuConfig, surface: Gfx12Surface, query: Query) -> None:
     info, _ = query.info(config)
     surface.stencil_swizzle_mode = query.mode
     surface.stencil_offset = align(surface.surf_size, info.base_align)
-    surface.surf_alignment_log2 = max(surface.surf_alignment_log2, logbase2(info.base_align))
+    surface.surf_alignment_log2 = max(surface.surf_alignment_log2, log2(info.base_align))
     surface.surf_size = surface.stencil_offset + info.surf_size
     surface.his = _hierarchical(config, surface, query)
 
@@ -290,14 +291,14 @@ def _stencil(config: GpuConfig, surface: Gfx12Surface, query: Query) -> None:
 def _miptree(config: GpuConfig, surface: Gfx12Surface, query: Query) -> None:
     info, mips = query.info(config)
     surface.surf_slice_size, surface.surf_pitch, surface.surf_height = info.slice_size, info.pitch, info.height
-    surface.surf_size, surface.surf_alignment_log2 = info.surf_size, logbase2(info.base_align)
+    surface.surf_size, surface.surf_alignment_log2 = info.surf_size, log2(info.base_align)
     if surface.flags & SurfaceUse.PRT:
         _sparse(surface, info, mips)
     linear = query.mode == SwizzleMode3.LINEAR
     if linear:
         surface.offset, surface.pitch = [mip.offset for mip in mips], [mip.pitch for mip in mips]
     if linear and surface.blk_w == 2 and info.pitch == info.pixel_pitch:
-        # addrlib counted pixels; descriptors want the pitch in elements.
+        # addrlib counts pixels; descriptors hold the pitch in elements.
         alignment = _LINEAR_ALIGNMENT // surface.bpe
         surface.surf_pitch = align(info.pitch // surface.blk_w, alignment)
         surface.surf_slice_size = max(info.slice_size, surface.surf_pitch * info.height * surface.bpe * surface.blk_w)
@@ -332,13 +333,12 @@ def import_surface(config: GpuConfig, request: SurfaceRequest, tiling_flags: int
 
 def planes(surface: Gfx12Surface) -> tuple[Plane, ...]:
     """See `pyaco.addrlib.driver.queries.planes`."""
-    pitch = surface.pitch[0] if surface.is_linear and surface.pitch else surface.surf_pitch
-    return (Plane(surface.surf_offset, pitch * surface.bpe, surface.surf_size),)
+    return (texel_plane(surface),)
 
 
 def override_pitch(config: GpuConfig, surface: Gfx12Surface, pitch: int) -> None:
     """Give an imported surface the pitch (elements) of its exporter."""
-    tiled = 1 << (modes(config)[surface.swizzle_mode].block_log2 // 2 - logbase2(surface.bpe) // 2)
+    tiled = 1 << (modes(config)[surface.swizzle_mode].block_log2 // 2 - log2(surface.bpe) // 2)
     set_pitch(surface, pitch, _LINEAR_ALIGNMENT // surface.bpe if surface.is_linear else tiled, fixed=False)
 
 
@@ -356,13 +356,7 @@ def surface_addresses(
 
 def tiled_surface(config: GpuConfig, surface: Gfx12Surface, stencil: bool) -> TiledSurface:
     """See `pyaco.addrlib.driver.queries.tiled_surface`."""
-    request = surface.request
-    extents = [request.level_extent(level) for level in range(request.levels)]
-    return TiledSurface(
-        config, width=extents[0][0], height=extents[0][1], bpp=8 if stencil else surface.bpe * 8, resource_type=surface.resource_type,
-        swizzle_mode=surface.stencil_swizzle_mode if stencil else surface.swizzle_mode, num_slices=request.layers, num_mip_levels=request.levels,
-        num_samples=request.samples, pitch_in_element=surface.surf_pitch if surface.uses_custom_pitch else 0,
-        level_extents=extents)
+    return tile_levels(config, surface, stencil, surface.request.samples)
 
 
 def non_block_compressed_view(config: GpuConfig, surface: Gfx12Surface, level: int, layer: int) -> NonBlockCompressedView:

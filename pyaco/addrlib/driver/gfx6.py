@@ -19,7 +19,7 @@ from pyaco.addrlib.v1.modes import align_up, log2
 from pyaco.addrlib.v1.swizzle import base_swizzle
 from pyaco.addrlib.v1.tiling import no_info, pipes_of
 from pyaco.errors import InputError, UnsupportedError
-from pyaco.targets.features import has_dcc, has_xthick_3d_tiling
+from pyaco.targets.features import has_dcc, has_macro_tile_table, has_tile_swizzle_of_mip_chains, has_xthick_3d_tiling
 
 __all__ = [
     "SurfaceGfx6", "SurfaceLevel", "bo_metadata", "compute_surface", "import_surface", "move", "override_pitch", "planes", "stencil_offset",
@@ -29,7 +29,7 @@ __all__ = [
 
 @dataclass
 class SurfaceLevel:
-    """A mip level: offset in the surface and bytes of a slice; pitch and height in elements."""
+    """A mip level: offset and slice size in bytes, pitch and height in elements."""
 
     offset: int = 0
     slice_size: int = 0
@@ -41,15 +41,15 @@ class SurfaceLevel:
     dcc_fast_clear_size: int = 0
     dcc_slice_fast_clear_size: int = 0
     layout: Layout | None = field(default=None, repr=False, compare=False)
-    """What addrlib says of the level."""
+    """The layout of the level, as addrlib computes it."""
 
 
 @dataclass
 class SurfaceGfx6(Surface):
     """Layout of a surface on GFX6, 7 or 8.
 
-    `tile_info` is the geometry of its macro tiles, all zero where it has none; `macro_tile_index` the entry of the macro tile table.
-    `fmask_pitch` is in pixels, the `slice_tile_max` count tiles as the registers do (less one).
+    `tile_info` is the geometry of its macro tiles, all zero where it has none; `macro_tile_index` is the index into the macro tile table.
+    `fmask_pitch` is in pixels; the `slice_tile_max` fields count tiles less one, as the registers do.
     """
 
     levels: list[SurfaceLevel] = field(default_factory=list)
@@ -67,7 +67,7 @@ class SurfaceGfx6(Surface):
 
     @property
     def texel_levels(self) -> list[SurfaceLevel]:
-        """The levels of the texels: of stencil, if there is nothing else (drivers record their pitch alone in `levels` then)."""
+        """The levels of the texels: those of stencil in stencil-only surfaces, where drivers record only the pitch in `levels`."""
         return self.stencil_levels if self.request.is_only_stencil else self.levels
 
 
@@ -108,35 +108,35 @@ def _tile_mode(config: GpuConfig, request: SurfaceRequest) -> int:
 
 
 def _width_align(request: SurfaceRequest, mode: int) -> int:
-    """Pixels that drivers round the width of a linear surface of one level up to."""
+    """Return the multiple, in pixels, that drivers round the width of a linear surface of one level up to."""
     padded = request.levels == 1 and mode == modes.LINEAR_ALIGNED and not request.is_compressed and request.bpe != 12
     return 256 // request.bpe if padded else 1
 
 
 def _use_flags(config: GpuConfig, request: SurfaceRequest, imported: bool) -> int:
-    """Flags of the query for level 0."""
-    wanted = request.flags
+    """Return the flags of the query for level 0."""
+    use = request.flags
     single = (request.array_size == 1 and request.depth == 1) or request.levels == 1
-    chosen = {
+    enabled = {
         modes.COLOR: not _is_zs(request),
-        modes.DEPTH: bool(wanted & SurfaceUse.ZBUFFER),
+        modes.DEPTH: bool(use & SurfaceUse.ZBUFFER),
         modes.CUBE: request.is_cube,
         modes.DISPLAY: is_display_surface(request),
         modes.POW2_PAD: request.levels > 1,
-        modes.TC_COMPATIBLE: bool(wanted & SurfaceUse.TC_COMPATIBLE_HTILE),
-        modes.PRT: bool(wanted & SurfaceUse.PRT),
-        # Before GFX9 what can be forced is the tile mode: it is not given up to save space.
-        modes.OPT_4_SPACE: not wanted & (SurfaceUse.TC_COMPATIBLE_HTILE | SurfaceUse.FORCE_SWIZZLE_MODE) and not request.is_3d
+        modes.TC_COMPATIBLE: bool(use & SurfaceUse.TC_COMPATIBLE_HTILE),
+        modes.PRT: bool(use & SurfaceUse.PRT),
+        # A forced tile mode must not be changed to save space.
+        modes.OPT_4_SPACE: not use & (SurfaceUse.TC_COMPATIBLE_HTILE | SurfaceUse.FORCE_SWIZZLE_MODE) and not request.is_3d
         and request.samples <= 1 and not imported,
-        modes.DCC_COMPATIBLE: has_dcc(config.level) and config.has_graphics and not _is_zs(request) and not wanted & SurfaceUse.DISABLE_DCC
+        modes.DCC_COMPATIBLE: has_dcc(config.level) and config.has_graphics and not _is_zs(request) and not use & SurfaceUse.DISABLE_DCC
         and not request.is_compressed and single,
-        modes.NO_STENCIL: not wanted & SurfaceUse.SBUFFER or bool(wanted & SurfaceUse.NO_RENDER_TARGET),
+        modes.NO_STENCIL: not use & SurfaceUse.SBUFFER or bool(use & SurfaceUse.NO_RENDER_TARGET),
         modes.COMPRESS_Z: _is_zs(request),
     }
-    flags = sum(flag for flag, on in chosen.items() if on)
+    flags = sum(flag for flag, on in enabled.items() if on)
     if flags & modes.DEPTH and not flags & modes.NO_STENCIL and (request.levels > 1 or config.chip == "stoney"):
         flags |= modes.MATCH_STENCIL_TILE_CFG
-        if request.levels > 1 and not wanted & SurfaceUse.NO_STENCIL_ADJUST:
+        if request.levels > 1 and not use & SurfaceUse.NO_STENCIL_ADJUST:
             flags |= modes.NO_STENCIL
     return flags
 
@@ -148,9 +148,9 @@ def _tile_type(request: SurfaceRequest) -> int:
 
 
 def _imported_index(config: GpuConfig, request: SurfaceRequest) -> int:
-    """Tile index of an imported 2D surface."""
+    """Return the tile index of an imported 2D surface."""
     displayable = _tile_type(request) == modes.DISPLAYABLE
-    if config.level >= 70:
+    if has_macro_tile_table(config.level):
         return 10 if displayable else 14
     if displayable:
         return 11 if request.bpe == 2 else 12
@@ -159,7 +159,7 @@ def _imported_index(config: GpuConfig, request: SurfaceRequest) -> int:
 
 @dataclass
 class _Builder:
-    """The levels of a surface as they are laid out one after the other."""
+    """Lays out the levels of a surface one after the other."""
 
     config: GpuConfig
     chip: Chip
@@ -167,13 +167,13 @@ class _Builder:
     surface: SurfaceGfx6
     tile_mode: int
     flags: int
-    given: TileInfo | None
+    imported_info: TileInfo | None
     tile_index: int = modes.INDEX_INVALID
     dcc: DccLayout | None = None
-    last: Layout | None = None
+    last_layout: Layout | None = None
 
     def query(self, level: int, stencil: bool) -> Query:
-        """The query of a level, widths padded as drivers do."""
+        """Return the query of a level, its width padded as drivers do."""
         request, mode = self.request, self.tile_mode
         width, height = max(1, request.width >> level), max(1, request.height >> level)
         bits = 8 if stencil else request.bpe * 8
@@ -189,9 +189,9 @@ class _Builder:
             max(1, request.depth >> level) if request.is_3d else request.layers, 0, level, self.flags, self.tile_index, base_pitch, 0, 0, 0)
 
     def add(self, level: int, stencil: bool) -> Layout:
-        """Lay out one more level."""
+        """Lay out the next level."""
         surface = self.surface
-        result = layout(self.chip, self.query(level, stencil), self.given or no_info())
+        result = layout(self.chip, self.query(level, stencil), self.imported_info or no_info())
         if result.status:
             raise InputError(f"level {level} of a surface of tile mode {self.tile_mode} has no layout on {self.config.name}")
         offset = align_up(surface.surf_size, result.base_align)
@@ -207,7 +207,7 @@ class _Builder:
         self._add_dcc(level, added, result)
         if level == 0 and not stencil and self.flags & modes.DEPTH and mode == SurfaceMode.TILED_2D and not surface.flags & SurfaceUse.NO_HTILE:
             self._add_htile(result)
-        self.last = result
+        self.last_layout = result
         return result
 
     def _add_prt(self, level: int, added: SurfaceLevel, result: Layout) -> None:
@@ -223,17 +223,17 @@ class _Builder:
         return dcc_layout(self.chip, _geometry(result), color_bytes, self.request.bpe * 8, self.request.storage_samples)
 
     def _add_dcc(self, level: int, added: SurfaceLevel, result: Layout) -> None:
-        before, surface, request = self.dcc, self.surface, self.request
+        previous, surface, request = self.dcc, self.surface, self.request
         if not self.flags & modes.DCC_COMPATIBLE or not modes.IS_MACRO[result.tile_mode]:
             return
-        if level and not (before and before.next_level_compressible):
+        if level and not (previous and previous.next_level_compressible):
             return
         dcc = self.dcc = self._dcc_of(result.surface_bytes, result)
         added.dcc_offset = surface.meta_size
         surface.num_meta_levels = level + 1
         surface.meta_size += dcc.bytes
         surface.meta_alignment_log2 = max(surface.meta_alignment_log2, log2(dcc.base_align))
-        clearable = level == 0 or (before is not None and before.size_aligned)
+        clearable = level == 0 or (previous is not None and previous.size_aligned)
         if dcc.size_aligned or (clearable and level == request.levels - 1):
             added.dcc_fast_clear_size = dcc.fast_clear_bytes
         surface.meta_slice_size = dcc.bytes // request.array_size
@@ -253,8 +253,8 @@ class _Builder:
         surface.meta_size, surface.meta_slice_size = htile.bytes, htile.slice_bytes
         surface.meta_alignment_log2, surface.meta_pitch, surface.num_meta_levels = log2(htile.base_align), htile.pitch, 1
 
-    def settle(self, result: Layout) -> None:
-        """Take from the base level what describes the whole surface."""
+    def set_surface_tiling(self, result: Layout) -> None:
+        """Set alignment, tiling and swizzle of the surface, which are those of its base level."""
         surface, request, config = self.surface, self.request, self.config
         info = _geometry(result)
         surface.surf_alignment_log2 = log2(result.base_align)
@@ -263,18 +263,18 @@ class _Builder:
         surface.micro_tile_mode = self.chip.tile_modes[index][ROW_TYPE]
         if result.tile_mode >= modes.TILED_2D_THIN1:
             surface.tile_info, surface.macro_tile_index = info, result.macro_mode_index
-        first = surface.levels[0].mode if surface.levels else 0
-        wants = request.surf_index is not None and (config.level >= 70 or request.levels == 1)
+        base_mode = surface.levels[0].mode if surface.levels else 0
+        has_index = request.surf_index is not None and (has_tile_swizzle_of_mip_chains(config.level) or request.levels == 1)
         private = not _is_zs(request) and not request.flags & SurfaceUse.SHAREABLE and not is_display_surface(request)
-        if wants and first == SurfaceMode.TILED_2D and private:
+        if has_index and base_mode == SurfaceMode.TILED_2D and private:
             surface.tile_swizzle = self._swizzle(info, result.tile_mode, request.surf_index or 0)
 
     def _swizzle(self, info: TileInfo, mode: int, index: int) -> int:
         return base_swizzle(info, pipes_of(self.chip, info), self.chip.interleave_bytes, mode, index, False, False)
 
     def add_fmask(self) -> None:
-        """FMASK of a multisampled colour surface."""
-        request, surface, last = self.request, self.surface, self.last
+        """Lay out the FMASK of a multisampled colour surface."""
+        request, surface, last = self.request, self.surface, self.last_layout
         if request.samples < 2 or _is_zs(request) or not self.config.has_graphics or surface.flags & SurfaceUse.NO_FMASK or last is None:
             return
         fmask = fmask_layout(
@@ -288,17 +288,17 @@ class _Builder:
             surface.fmask_tile_swizzle = self._swizzle(fmask.info, last.tile_mode, request.fmask_surf_index + 1)
 
     def add_cmask(self) -> None:
-        """CMASK as the colour block clears it: over all pipes of the chip, whatever the surface uses."""
+        """Lay out CMASK as the colour block clears it: over all pipes of the chip, not only those of the surface."""
         request, surface = self.request, self.surface
         if _is_zs(request) or surface.is_linear or (request.samples >= 2 and not surface.fmask_size):
             return
         pipes = self.config.num_tile_pipes
         block = {2: (32, 16), 4: (32, 32), 8: (64, 32), 16: (64, 64)}[pipes]
         width, height = align_up(surface.levels[0].pitch, block[0] * 8), align_up(surface.levels[0].height, block[1] * 8)
-        run = pipes * self.config.pipe_interleave_bytes
+        stripe = pipes * self.config.pipe_interleave_bytes
         surface.cmask_slice_tile_max = max(0, width * height // (128 * 128) - 1)
-        surface.cmask_alignment_log2 = log2(max(256, run))
-        surface.cmask_slice_size = align_up(width * height // 64 // 2, run)
+        surface.cmask_alignment_log2 = log2(max(256, stripe))
+        surface.cmask_slice_size = align_up(width * height // 64 // 2, stripe)
         surface.cmask_size = surface.cmask_slice_size * request.layers
 
 
@@ -308,7 +308,7 @@ def _geometry(result: Layout) -> TileInfo:
 
 
 def _add_depth_or_color(build: _Builder) -> int:
-    """Lay out the levels of colour or depth; return the tile index that stencil must have, or -1."""
+    """Lay out the levels of colour or depth; return the tile index that stencil must have, or -1 for any."""
     stencil_index = modes.INDEX_INVALID
     for level in range(build.request.levels):
         result = build.add(level, False)
@@ -320,7 +320,7 @@ def _add_depth_or_color(build: _Builder) -> int:
         if build.flags & modes.MATCH_STENCIL_TILE_CFG:
             build.flags &= ~modes.MATCH_STENCIL_TILE_CFG
             build.tile_index, stencil_index = result.tile_index, result.stencil_tile_index
-        build.settle(result)
+        build.set_surface_tiling(result)
     return stencil_index
 
 
@@ -334,15 +334,15 @@ def _add_stencil(build: _Builder, tile_index: int) -> None:
             surface.stencil_adjusted = True
         if level == 0:
             if request.is_only_stencil:
-                build.settle(result)
+                build.set_surface_tiling(result)
             if result.tile_mode >= modes.TILED_2D_THIN1:
                 surface.stencil_tile_split = result.tile_split_bytes
     if request.is_only_stencil:
         surface.levels = [SurfaceLevel(pitch=level.pitch) for level in surface.stencil_levels]
 
 
-def _settle_metadata(surface: SurfaceGfx6) -> None:
-    """Sizes of the metadata of a whole mip chain."""
+def _set_metadata_size(surface: SurfaceGfx6) -> None:
+    """Set the size of the metadata of a whole mip chain."""
     request = surface.request
     if not surface.meta_size:
         if _is_zs(request):
@@ -364,7 +364,7 @@ def compute_surface(config: GpuConfig, request: SurfaceRequest, tile_info: TileI
     Raises
     ------
     InputError
-        If there can be no such surface.
+        If no such surface can exist.
     UnsupportedError
         If the GPU is of another generation, or has no such surfaces.
     """
@@ -373,7 +373,7 @@ def compute_surface(config: GpuConfig, request: SurfaceRequest, tile_info: TileI
     if mode < modes.TILED_2D_THIN1 or _is_zs(request):
         tile_info = None
     if tile_info and mode != modes.TILED_2D_THIN1:
-        raise UnsupportedError("the geometry of imported macro tiles for any but a plain 2D surface")
+        raise UnsupportedError("imported macro tile geometry of a surface that is not plain 2D")
     result = SurfaceGfx6(request, request.blk_w, request.blk_h, request.bpe, request.flags, request.modifier)
     result.has_stencil = bool(request.flags & SurfaceUse.SBUFFER)
     build = _Builder(config, chip, request, result, mode, _use_flags(config, request, tile_info is not None), tile_info)
@@ -385,14 +385,14 @@ def compute_surface(config: GpuConfig, request: SurfaceRequest, tile_info: TileI
     if result.has_stencil:
         _add_stencil(build, stencil_index)
     build.add_fmask()
-    _settle_metadata(result)
-    _describe(result, build.last.tile_mode if build.last else modes.LINEAR_ALIGNED)
+    _set_metadata_size(result)
+    _set_properties(result, build.last_layout.tile_mode if build.last_layout else modes.LINEAR_ALIGNED)
     build.add_cmask()
     result.place_parts(config.level)
     return result
 
 
-def _describe(surface: SurfaceGfx6, last_mode: int) -> None:
+def _set_properties(surface: SurfaceGfx6, last_mode: int) -> None:
     surface.is_linear = surface.texel_levels[0].mode == SurfaceMode.LINEAR_ALIGNED
     surface.is_displayable = surface.is_linear or surface.micro_tile_mode in (modes.DISPLAYABLE, modes.ROTATED)
     surface.thick_tiling = modes.THICKNESS[last_mode] > 1 or last_mode in (modes.TILED_3D_THIN1, modes.PRT_3D_TILED_THIN1)
@@ -415,7 +415,7 @@ def bo_metadata(config: GpuConfig, surface: SurfaceGfx6) -> int:
 
 
 def tiling_of_bo_metadata(flags: int) -> tuple[SurfaceMode, bool, TileInfo]:
-    """Return mode, whether the surface is for scan-out, and geometry of the macro tiles that tiling flags tell (see `bo_metadata`)."""
+    """Return what tiling flags (see `bo_metadata`) say: mode, whether the surface is for scan-out, and geometry of the macro tiles."""
     mode = {4: SurfaceMode.TILED_2D, 2: SurfaceMode.TILED_1D}.get(flags & 15, SurfaceMode.LINEAR_ALIGNED)
     split = flags >> 9 & 7
     info = TileInfo(
@@ -438,14 +438,14 @@ def planes(surface: SurfaceGfx6) -> tuple[Plane, ...]:
 
 def tiled_surface(config: GpuConfig, surface: SurfaceGfx6, stencil: bool) -> TiledSurfaceGfx6:
     """See `pyaco.addrlib.driver.queries.tiled_surface`."""
-    request, places = surface.request, []
+    request, levels = surface.request, []
     for number, level in enumerate(surface.stencil_levels if stencil else surface.levels):
         assert level.layout is not None
         shape = (*request.level_extent(number), max(1, request.depth >> number) if request.is_3d else request.layers, request.fragments)
-        # An importer may have been told another pitch, and where the surface starts.
+        # An imported surface may have been given another pitch and offset.
         layout = level.layout._replace(pitch=level.pitch, height=level.height)
-        places.append((level.offset - _start(surface, stencil), shape, layout))
-    return TiledSurfaceGfx6.of_levels(config, 1 if stencil else surface.bpe, places, surface.tile_swizzle)
+        levels.append((level.offset - _start(surface, stencil), shape, layout))
+    return TiledSurfaceGfx6.of_levels(config, 1 if stencil else surface.bpe, levels, surface.tile_swizzle)
 
 
 def _start(surface: SurfaceGfx6, stencil: bool) -> int:
@@ -467,12 +467,12 @@ def _pitch_align(config: GpuConfig, surface: SurfaceGfx6) -> int:
 
 
 def override_pitch(config: GpuConfig, surface: SurfaceGfx6, pitch: int) -> None:
-    """Give a surface the pitch (elements; 0: as computed) of its exporter.
+    """Give an imported surface the pitch (elements; 0: as computed) of its exporter.
 
     Raises
     ------
     InputError
-        A pitch that the hardware cannot have for this layout.
+        A pitch that the hardware does not support for this layout.
     """
     alignment, first = _pitch_align(config, surface), surface.levels[0]
     if pitch < 0 or pitch % alignment:

@@ -27,7 +27,8 @@ from pyaco.addrlib.driver.records import (
 )
 from pyaco.addrlib.enums import BlockSet, ResourceLocation, ResourceType, SurfaceFlags, SwizzleMode, SwizzleType
 from pyaco.addrlib.formats import ASTC_FORMATS, Format
-from pyaco.addrlib.integers import align
+from pyaco.addrlib.generations import Generation
+from pyaco.addrlib.integers import align, log2
 from pyaco.addrlib.metadata import CmaskRequest, DccRequest, HtileRequest, MetadataInfo, cmask_info, dcc_info, htile_info
 from pyaco.addrlib.metadata.fmask import fmask_info
 from pyaco.addrlib.records import MipInfo
@@ -39,12 +40,18 @@ from pyaco.errors import InputError, UnsupportedError
 from pyaco.targets.features import (
     has_blocks_256kb,
     has_cmask_of_single_samples,
+    has_custom_linear_pitch,
     has_dcc_blocks_256b,
     has_dcc_image_stores,
     has_dcc_image_stores_64b,
+    has_dcc_of_first_tail_level,
+    has_display_dcc_128b,
     has_fmask,
     has_forced_swizzle_mode,
+    has_independent_dcc_128b,
+    has_planar_mip_chains,
     has_separate_shading_rates,
+    has_surface_epitch,
     has_surfaces_1d,
     has_tile_swizzle_from_bit_10,
 )
@@ -52,13 +59,13 @@ from pyaco.targets.features import (
 __all__ = [
     "DccSettings", "Gfx9Surface", "bo_metadata", "compute_surface", "dcc_retile_map", "element_format", "import_surface", "move",
     "non_block_compressed_view", "override_pitch", "planes", "set_pitch", "stencil_offset", "supports_dcc_image_stores", "surface_addresses",
-    "tiled_surface",
+    "texel_plane", "tile_levels", "tiled_surface",
 ]
 
 LINEAR_PITCH_ALIGNMENT = 256
-"""Bytes: what every GPU can read that a linear surface is shared with."""
+"""Bytes: a pitch that every GPU can read, as linear surfaces are shared between GPUs."""
 
-_FAMILY = {0: MicroTileMode.DEPTH, 1: MicroTileMode.STANDARD, 2: MicroTileMode.DISPLAY, 3: MicroTileMode.RENDER}
+_MICRO_TILE_MODE = {0: MicroTileMode.DEPTH, 1: MicroTileMode.STANDARD, 2: MicroTileMode.DISPLAY, 3: MicroTileMode.RENDER}
 _PREFERRED_TYPE = {
     MicroTileMode.DISPLAY: SwizzleType.D, MicroTileMode.STANDARD: SwizzleType.S, MicroTileMode.DEPTH: SwizzleType.Z,
     MicroTileMode.RENDER: SwizzleType.R,
@@ -67,18 +74,18 @@ _PREFERRED_TYPE = {
 
 @dataclass
 class DccSettings:
-    """How DCC is compressed, and for whom it is laid out.
+    """How DCC is compressed, and for which hardware blocks it is laid out.
 
     Attributes
     ----------
     rb_aligned, pipe_aligned : bool
         Laid out for the render backends; for the texture caches. The display engine needs neither.
     independent_64B_blocks, independent_128B_blocks : bool
-        Blocks that can be decompressed alone.
+        Whether blocks of that size can be decompressed independently.
     max_compressed_block_size : int
         `pyaco.addrlib.driver.modifiers.CompressedBlock`.
     display_equation_valid : bool
-        Whether there is a displayable DCC beside DCC.
+        Whether the surface has displayable DCC in addition.
     """
 
     rb_aligned: bool = False
@@ -89,7 +96,7 @@ class DccSettings:
     display_equation_valid: bool = False
 
     def set_blocks(self, independent_64b: bool, independent_128b: bool, largest: CompressedBlock) -> None:
-        """Set what is independent and how large compressed blocks are."""
+        """Set which blocks are independent and how large compressed blocks are."""
         self.independent_64B_blocks, self.independent_128B_blocks = independent_64b, independent_128b
         self.max_compressed_block_size = int(largest)
 
@@ -102,7 +109,7 @@ class Gfx9Surface(Surface):
     ----------
     swizzle_mode, stencil_swizzle_mode, fmask_swizzle_mode : int
     epitch, fmask_epitch, stencil_epitch : int
-        Pitch (or height) of the mip chain less 1, as GFX9's descriptors want it.
+        Pitch (or height) of the mip chain less 1, as in GFX9's descriptors.
     resource_type : int
         `pyaco.addrlib.ResourceType`.
     surf_pitch, surf_height : int
@@ -165,7 +172,7 @@ class Gfx9Surface(Surface):
 
     @property
     def texel_swizzle_mode(self) -> int:
-        """The swizzle mode of the texels: of stencil, if there is nothing else."""
+        """The swizzle mode of the texels: that of stencil in stencil-only surfaces."""
         return self.stencil_swizzle_mode if self.request.is_only_stencil else self.swizzle_mode
 
     def place_display_dcc(self) -> None:
@@ -176,7 +183,7 @@ class Gfx9Surface(Surface):
 
 @dataclass(frozen=True)
 class Query:
-    """What addrlib is asked: a surface without its swizzle mode's name. Width and height in pixels."""
+    """The surface that addrlib is to lay out. Width and height in pixels."""
 
     format: int
     bpp: int
@@ -209,24 +216,19 @@ def element_format(request: SurfaceRequest) -> int:
     return _FORMATS[request.bpe] if request.blk_w == 1 else Format.INVALID
 
 
-def logbase2(value: int) -> int:
-    """Return the position of the highest bit set."""
-    return value.bit_length() - 1
-
-
 def _query(config: GpuConfig, request: SurfaceRequest) -> Query:
     use, color = request.flags, not request.flags & DEPTH_OR_STENCIL
     flags = SurfaceFlags.OPTIMIZE_FOR_SPACE
-    for wanted, flag in (
+    for is_set, flag in (
             (color and not use & SurfaceUse.NO_RENDER_TARGET, SurfaceFlags.COLOR),
             (use & SurfaceUse.ZBUFFER, SurfaceFlags.DEPTH),
             (is_display_surface(request), SurfaceFlags.DISPLAY),
             # TEXTURE of a depth surface means HTILE that texture units can read.
             ((color and not use & SurfaceUse.NO_TEXTURE) or use & SurfaceUse.TC_COMPATIBLE_HTILE, SurfaceFlags.TEXTURE),
             (use & SurfaceUse.PRT, SurfaceFlags.PRT)):
-        if wanted:
+        if is_set:
             flags |= flag
-    # GFX9 has no 1D depth; so that shaders need no variants, all 1D surfaces are 2D there.
+    # GFX9 has no 1D depth surfaces. All 1D surfaces are 2D there, so that shaders need no variants.
     flat = ResourceType.TEX_1D if request.is_1d and has_surfaces_1d(config.level) else ResourceType.TEX_2D
     resource = ResourceType.TEX_3D if request.is_3d else flat
     return Query(
@@ -254,13 +256,13 @@ def compute_surface(config: GpuConfig, request: SurfaceRequest, dcc: DccSettings
     if not surface.meta_size:
         surface.flags &= ~SurfaceUse.TC_COMPATIBLE_HTILE
     linear = surface.swizzle_mode == SwizzleMode.LINEAR
-    surface.micro_tile_mode = MicroTileMode.DISPLAY if linear else _FAMILY[surface.swizzle_mode & 3]
+    surface.micro_tile_mode = MicroTileMode.DISPLAY if linear else _MICRO_TILE_MODE[surface.swizzle_mode & 3]
     surface.place_parts(config.level)
     return surface
 
 
 def _dcc_settings(config: GpuConfig, surface: Gfx9Surface, query: Query) -> SurfaceFlags:
-    """Choose how DCC is compressed; return for whom it is laid out."""
+    """Choose how DCC is compressed; return the flags that say for which hardware blocks it is laid out."""
     dcc, request = surface.dcc, surface.request
     if modifiers.has_dcc(request.modifier):
         return _dcc_of_modifier(dcc, modifiers.decode_modifier(request.modifier))
@@ -268,8 +270,8 @@ def _dcc_settings(config: GpuConfig, surface: Gfx9Surface, query: Query) -> Surf
     if request.flags & DEPTH_OR_STENCIL:
         return flags
     imported = request.flags & SurfaceUse.IMPORTED
-    # What is best for the L2 cache
-    if config.level == 90:
+    # What suits the L2 cache best.
+    if not has_independent_dcc_128b(config.level):
         best = True, False, CompressedBlock.BLOCK_64B
     else:
         best = False, True, CompressedBlock.BLOCK_256B if has_dcc_blocks_256b(config.level) else CompressedBlock.BLOCK_128B
@@ -282,8 +284,9 @@ def _dcc_settings(config: GpuConfig, surface: Gfx9Surface, query: Query) -> Surf
     if not imported and (config.use_display_dcc_unaligned or config.use_display_dcc_with_retile_blit):
         if config.chip in ("navi12", "navi14"):
             dcc.set_blocks(True, False, CompressedBlock.BLOCK_64B)
-        # Up to Rembrandt always, so that all versions of the driver agree; later only where the display engine must have it.
-        if (config.level == 103 and config.chip != "raphael_mendocino") or (config.level >= 103 and _display_needs_64b(config, request)):
+        # On chips up to Rembrandt always, so that all versions of the driver agree; on later ones only where the display engine needs it.
+        always = config.supports_rbplus and config.chip != "raphael_mendocino"
+        if always or (has_display_dcc_128b(config.level) and _display_needs_64b(config, request)):
             dcc.set_blocks(True, True, CompressedBlock.BLOCK_64B)
     return flags
 
@@ -300,7 +303,7 @@ def _dcc_of_modifier(dcc: DccSettings, modifier: modifiers.Modifier) -> SurfaceF
 
 
 def _display_needs_64b(config: GpuConfig, request: SurfaceRequest) -> bool:
-    """Whether the display engine must have independent 64-byte blocks: old kernels, and beyond 2560 pixels."""
+    """Whether the display engine needs independent 64-byte blocks: with old kernels, and beyond 2560 pixels."""
     return config.drm_minor <= 43 or request.width > 2560 or request.height > 2560
 
 
@@ -318,14 +321,14 @@ def _swizzle_mode(config: GpuConfig, surface: Gfx9Surface, query: Query) -> int:
 
 
 def forced_mode(request: SurfaceRequest) -> int:
-    """Return the swizzle mode that the caller demands."""
+    """Return the swizzle mode that the request prescribes."""
     if request.swizzle_mode is None:
-        raise InputError("an imported surface, or a forced mode, needs `swizzle_mode`")
+        raise InputError("`swizzle_mode` is missing: imported surfaces and FORCE_SWIZZLE_MODE need it")
     return request.swizzle_mode
 
 
 def _preferred_mode(config: GpuConfig, surface: Gfx9Surface, query: Query, fmask: bool = False) -> int:
-    """Return the tiled mode that addrlib prefers within what drivers allow."""
+    """Return the tiled mode that addrlib prefers among those that drivers allow."""
     use, forbidden, preferred = surface.flags, BlockSet.MICRO, 0
     large = BlockSet.THIN_256KB | BlockSet.THICK_256KB
     if not has_blocks_256kb(config.level):
@@ -336,7 +339,7 @@ def _preferred_mode(config: GpuConfig, surface: Gfx9Surface, query: Query, fmask
     if fmask:
         flags = flags & ~(SurfaceFlags.DISPLAY | SurfaceFlags.COLOR) | SurfaceFlags.FMASK
     if flags & SurfaceFlags.PRT:
-        # Sparse blocks are 64 KB whatever the image, as the format's properties say.
+        # Sparse blocks are 64 KB for every image, because they are a property of the format.
         forbidden |= BlockSet.THIN_4KB | BlockSet.THICK_4KB | BlockSet.LINEAR | (large if has_blocks_256kb(config.level) else BlockSet(0))
     elif use & SurfaceUse.PREFER_4K_ALIGNMENT:
         forbidden |= BlockSet.THIN_64KB | BlockSet.THICK_64KB
@@ -344,10 +347,10 @@ def _preferred_mode(config: GpuConfig, surface: Gfx9Surface, query: Query, fmask
         forbidden |= large
     if use & SurfaceUse.FORCE_MICRO_TILE_MODE:
         forbidden |= BlockSet.LINEAR
-        wanted = surface.request.micro_tile_mode
-        preferred |= 1 << _PREFERRED_TYPE[MicroTileMode.DISPLAY if wanted is None else wanted]
-    if config.level >= 100 and query.resource == ResourceType.TEX_3D and query.slices > 1:
-        # Textures are read fastest in S order.
+        requested = surface.request.micro_tile_mode
+        preferred |= 1 << _PREFERRED_TYPE[MicroTileMode.DISPLAY if requested is None else requested]
+    if config.generation >= Generation.GFX10 and query.resource == ResourceType.TEX_3D and query.slices > 1:
+        # 3D textures are read fastest in S order.
         preferred |= 1 << SwizzleType.S
     return preferred_setting(
         config, flags=int(flags), resource_type=query.resource, format=query.format, resource_location=ResourceLocation.INVISIBLE,
@@ -359,40 +362,43 @@ def _sparse(config: GpuConfig, surface: Gfx9Surface, info: SurfaceInfo, mips: li
     surface.prt_tile_width, surface.prt_tile_height, surface.prt_tile_depth = info.block_width, info.block_height, info.block_slices
     surface.first_mip_tail_level = info.first_mip_id_in_tail
     surface.prt_level_offset = [mip.macro_block_offset + mip.mip_tail_offset for mip in mips]
-    surface.prt_level_pitch = [mip.pitch if config.level >= 100 else info.mip_chain_pitch for mip in mips]
+    surface.prt_level_pitch = [info.mip_chain_pitch if has_planar_mip_chains(config.level) else mip.pitch for mip in mips]
 
 
 def _epitch(info: SurfaceInfo) -> int:
     return (info.mip_chain_height if info.epitch_is_height else info.mip_chain_pitch) - 1
 
 
-def _stencil(config: GpuConfig, surface: Gfx9Surface, query: Query) -> None:
-    """Put stencil behind depth."""
+def _lay_out(config: GpuConfig, surface: Gfx9Surface, query: Query) -> tuple[SurfaceInfo, list[MipInfo]]:
+    """Return addrlib's layout, and record what stencil and other texels have in common."""
     info, mips = query.info(config)
     if query.flags & SurfaceFlags.PRT:
         _sparse(config, surface, info, mips)
     surface.thick_tiling = info.block_slices > 1
+    return info, mips
+
+
+def _stencil(config: GpuConfig, surface: Gfx9Surface, query: Query) -> None:
+    """Lay out stencil after depth."""
+    info, _ = _lay_out(config, surface, query)
     surface.stencil_swizzle_mode = query.mode
     surface.stencil_epitch = _epitch(info) & 0xFFFF
-    surface.surf_alignment_log2 = max(surface.surf_alignment_log2, logbase2(info.base_align))
+    surface.surf_alignment_log2 = max(surface.surf_alignment_log2, log2(info.base_align))
     surface.stencil_offset = align(surface.surf_size, info.base_align)
     surface.surf_size = surface.stencil_offset + info.surf_size
 
 
 def _miptree(config: GpuConfig, surface: Gfx9Surface, query: Query) -> None:
     """Lay out texels of depth or colour, and their metadata."""
-    info, mips = query.info(config)
-    if query.flags & SurfaceFlags.PRT:
-        _sparse(config, surface, info, mips)
-    surface.thick_tiling = info.block_slices > 1
+    info, mips = _lay_out(config, surface, query)
     surface.swizzle_mode = query.mode
     surface.epitch = _epitch(info) & 0xFFFF
     if not query.flags & SurfaceFlags.DEPTH:
-        # Fast clears of CMASK read these even where there is no FMASK, which has only Z modes.
+        # Fast clears of CMASK read these even without FMASK. The mode is a Z mode, because FMASK has no other.
         surface.fmask_swizzle_mode = query.mode & ~3
         surface.fmask_epitch = surface.epitch
     surface.surf_slice_size, surface.surf_pitch, surface.surf_height = info.slice_size, info.pitch, info.height
-    surface.surf_size, surface.surf_alignment_log2 = info.surf_size, logbase2(info.base_align)
+    surface.surf_size, surface.surf_alignment_log2 = info.surf_size, log2(info.base_align)
     _linear_levels(surface, query, info, mips)
     surface.base_mip_height = mips[0].height
     if query.flags & SurfaceFlags.DEPTH:
@@ -417,7 +423,7 @@ def _linear_levels(surface: Gfx9Surface, query: Query, info: SurfaceInfo, mips: 
     surface.offset, surface.pitch = [mip.offset for mip in mips], [mip.pitch for mip in mips]
     subsampled = surface.blk_w == 2 and info.pitch == info.pixel_pitch and query.levels == 1
     if subsampled:
-        # addrlib counted pixels; descriptors want the pitch in elements.
+        # addrlib counts pixels; descriptors hold the pitch in elements.
         alignment = 1 << (LINEAR_PITCH_ALIGNMENT // surface.bpe - 1).bit_length()
         surface.surf_pitch = align(info.pitch // surface.blk_w, alignment)
         surface.epitch = surface.surf_pitch - 1
@@ -432,17 +438,17 @@ def _htile(config: GpuConfig, surface: Gfx9Surface, query: Query, info: SurfaceI
         SwizzleMode(query.mode), query.width, query.height, query.slices, query.levels, info.first_mip_id_in_tail))
     surface.htile = htile
     surface.meta_size, surface.meta_slice_size, surface.meta_pitch = htile.size, htile.slice_size, htile.pitch
-    surface.meta_alignment_log2 = logbase2(htile.base_align)
+    surface.meta_alignment_log2 = log2(htile.base_align)
     _meta_levels(config, surface, htile, query.levels, tail_level=1)
 
 
 def _meta_levels(config: GpuConfig, surface: Gfx9Surface, meta: MetadataInfo, levels: int, tail_level: int) -> None:
-    """Record where the levels' metadata lies, up to the first level in the tail, of which `tail_level` says whether it counts."""
+    """Record where the levels' metadata lies, up to the first level in the tail; `tail_level` is 1 if that one has metadata, else 0."""
     surface.num_meta_levels = levels
+    planar = has_planar_mip_chains(config.level)
     for i, level in enumerate(meta.levels[:levels]):
-        gfx9 = config.level == 90
-        surface.meta_level_offset.append(level.x if gfx9 else level.offset)
-        surface.meta_level_size.append(level.y if gfx9 else level.size)
+        surface.meta_level_offset.append(level.x if planar else level.offset)
+        surface.meta_level_size.append(level.y if planar else level.size)
         if level.in_tail:
             surface.num_meta_levels = i + tail_level
             break
@@ -466,7 +472,7 @@ def _tile_swizzle(config: GpuConfig, surface: Gfx9Surface, query: Query, info: S
 
 def _cb_compresses(config: GpuConfig, mode: int) -> bool:
     """Whether the colour block can compress a surface of this swizzle mode."""
-    if config.level == 90:
+    if config.generation == Generation.GFX9:
         return mode != SwizzleMode.LINEAR
     return mode in (SwizzleMode.SW_64KB_Z_X, SwizzleMode.SW_64KB_R_X) or (
         has_blocks_256kb(config.level) and mode in (SwizzleMode.SW_256KB_Z_X, SwizzleMode.SW_256KB_R_X))
@@ -479,9 +485,9 @@ def _display_decompresses(config: GpuConfig, surface: Gfx9Surface, rb_aligned: b
     if surface.bpe != 4 or (config.use_display_dcc_unaligned and (rb_aligned or pipe_aligned)):
         return False
     dcc = surface.dcc
-    if config.level == 90:
+    if config.generation == Generation.GFX9:
         return True
-    if config.level == 100 and dcc.independent_128B_blocks:
+    if dcc.independent_128B_blocks and not has_display_dcc_128b(config.level):
         return False
     return not _display_needs_64b(config, surface.request) or (
         dcc.independent_64B_blocks and dcc.max_compressed_block_size == CompressedBlock.BLOCK_64B)
@@ -508,16 +514,16 @@ def _dcc(config: GpuConfig, surface: Gfx9Surface, query: Query, info: SurfaceInf
     surface.dcc.rb_aligned, surface.dcc.pipe_aligned = request.rb_aligned, request.pipe_aligned
     surface.dcc_block_width, surface.dcc_block_height, surface.dcc_block_depth = meta.compressed_block
     surface.dcc_pitch_max, surface.dcc_height = meta.pitch - 1, meta.height
-    surface.meta_size, surface.meta_slice_size, surface.meta_alignment_log2 = meta.size, meta.slice_size, logbase2(meta.base_align)
-    # Levels that share a cache line in the tail are not coherent; from GFX10 on the first of them alone is safe.
-    _meta_levels(config, surface, meta, query.levels, tail_level=int(config.level >= 100))
+    surface.meta_size, surface.meta_slice_size, surface.meta_alignment_log2 = meta.size, meta.slice_size, log2(meta.base_align)
+    # Levels in the mip tail share cache lines and are not coherent; from GFX10 on the first of them is safe.
+    _meta_levels(config, surface, meta, query.levels, tail_level=int(has_dcc_of_first_tail_level(config.level)))
     surface.display_dcc_size, surface.display_dcc_alignment_log2 = surface.meta_size, surface.meta_alignment_log2
     surface.display_dcc_pitch_max, surface.display_dcc_height = surface.dcc_pitch_max, surface.dcc_height
     retile = (query.flags & SurfaceFlags.DISPLAY and config.use_display_dcc_with_retile_blit) or modifiers.has_dcc_retile(surface.modifier)
     if retile and surface.num_meta_levels:
         display = dcc_info(config, replace(request, pipe_aligned=False, rb_aligned=False))
         surface.display_dcc = display
-        surface.display_dcc_size, surface.display_dcc_alignment_log2 = display.size, logbase2(display.base_align)
+        surface.display_dcc_size, surface.display_dcc_alignment_log2 = display.size, log2(display.base_align)
         surface.display_dcc_pitch_max, surface.display_dcc_height = display.pitch - 1, display.height
         surface.dcc.display_equation_valid = True
 
@@ -528,15 +534,15 @@ def _fmask(config: GpuConfig, surface: Gfx9Surface, query: Query) -> None:
         config, swizzle_mode=mode, width=query.width, height=query.height, num_slices=query.slices, num_samples=query.samples,
         num_frags=query.fragments)
     surface.fmask_swizzle_mode, surface.fmask_epitch = mode, info.pitch - 1
-    surface.fmask_size, surface.fmask_slice_size, surface.fmask_alignment_log2 = info.size, info.slice_size, logbase2(info.base_align)
+    surface.fmask_size, surface.fmask_slice_size, surface.fmask_alignment_log2 = info.size, info.slice_size, log2(info.base_align)
     index = surface.request.fmask_surf_index
     if index is not None and mode >= SwizzleMode.SW_64KB_Z_T and not surface.flags & SurfaceUse.SHAREABLE:
-        # This counter starts at 1.
+        # The driver's counter for FMASK starts at 1.
         surface.fmask_tile_swizzle = _xor_bits(config, index + 1, query, mode)
 
 
 def dcc_retile_map(surface: Gfx9Surface) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Return what a retile copies: offsets of DCC bytes, and of displayable DCC bytes, one pair per compressed block of the surface.
+    """Return what a retile blit copies: offsets of DCC bytes and of displayable DCC bytes, a pair for each compressed block of the surface.
 
     Returns
     -------
@@ -567,7 +573,7 @@ def _cmask(config: GpuConfig, surface: Gfx9Surface, query: Query, info: SurfaceI
     cmask = cmask_info(config, CmaskRequest(
         SwizzleMode(mode), query.width, query.height, query.slices, query.levels, info.first_mip_id_in_tail))
     surface.cmask = cmask
-    surface.cmask_size, surface.cmask_slice_size, surface.cmask_alignment_log2 = cmask.size, cmask.slice_size, logbase2(cmask.base_align)
+    surface.cmask_size, surface.cmask_slice_size, surface.cmask_alignment_log2 = cmask.size, cmask.slice_size, log2(cmask.base_align)
     surface.cmask_pitch, surface.cmask_height = cmask.pitch, cmask.height
     surface.cmask_level0_offset, surface.cmask_level0_size = cmask.levels[0].offset, cmask.levels[0].size
 
@@ -596,7 +602,7 @@ def bo_metadata(config: GpuConfig, surface: Gfx9Surface) -> int:
     """See `pyaco.addrlib.driver.queries.bo_metadata`."""
     offset = (surface.display_dcc_offset or surface.meta_offset) if surface.meta_offset else 0
     if surface.meta_offset and not 0 < offset >> 8 < 1 << 24:
-        raise InputError(f"metadata {offset} bytes behind the start of the surface: tiling flags say multiples of 256 below 4 GB")
+        raise InputError(f"metadata {offset} bytes after the start of the surface: tiling flags hold multiples of 256 below 4 GB")
     dcc = surface.dcc
     return (
         surface.swizzle_mode & 0x1F | offset >> 8 << 5 | (surface.display_dcc_pitch_max & 0x3FFF) << 29 | dcc.independent_64B_blocks << 43
@@ -616,10 +622,15 @@ def import_surface(config: GpuConfig, request: SurfaceRequest, tiling_flags: int
     return surface
 
 
+def texel_plane(surface: Gfx9Surface) -> Plane:
+    """Return the plane of the texels."""
+    pitch = surface.pitch[0] if surface.is_linear and surface.pitch else surface.surf_pitch
+    return Plane(surface.surf_offset, pitch * surface.bpe, surface.surf_size)
+
+
 def planes(surface: Gfx9Surface) -> tuple[Plane, ...]:
     """See `pyaco.addrlib.driver.queries.planes`."""
-    pitch = surface.pitch[0] if surface.is_linear and surface.pitch else surface.surf_pitch
-    texels = Plane(surface.surf_offset, pitch * surface.bpe, surface.surf_size)
+    texels = texel_plane(surface)
     if surface.modifier == INVALID or not surface.meta_offset:
         return (texels,)
     dcc = Plane(surface.meta_offset, surface.dcc_pitch_max + 1, surface.meta_size)
@@ -633,19 +644,20 @@ def _pitch_alignment(config: GpuConfig, surface: Gfx9Surface) -> int:
     if surface.is_linear:
         return LINEAR_PITCH_ALIGNMENT // surface.bpe
     size = {0: 8, 1: 12, 2: 16, 4: 16, 5: 12, 6: 16, 7: 18}[surface.swizzle_mode >> 2]
-    bytes_log2 = logbase2(surface.bpe)
-    if config.level >= 100:
+    bytes_log2 = log2(surface.bpe)
+    if config.generation >= Generation.GFX10:
         return 1 << ((size - bytes_log2 + 1) // 2)
     return (16, 16, 8, 8, 4)[bytes_log2] << ((size - 8) // 2)
 
 
 def override_pitch(config: GpuConfig, surface: Gfx9Surface, pitch: int) -> None:
     """Give an imported surface the pitch (elements) of its exporter."""
-    set_pitch(surface, pitch, _pitch_alignment(config, surface), fixed=config.level == 100)
+    fixed = not (has_surface_epitch(config.level) or has_custom_linear_pitch(config.level))
+    set_pitch(surface, pitch, _pitch_alignment(config, surface), fixed=fixed)
 
 
 def set_pitch(surface: Gfx9Surface, pitch: int, alignment: int, *, fixed: bool) -> None:
-    """Give a surface of one level and layer, without metadata, another pitch, unless that is `fixed`."""
+    """Give a surface of one level and one layer, without metadata, another pitch, unless its pitch is `fixed`."""
     if pitch in (0, surface.surf_pitch):
         return
     if surface.resource_type == ResourceType.TEX_3D:
@@ -653,9 +665,9 @@ def set_pitch(surface: Gfx9Surface, pitch: int, alignment: int, *, fixed: bool) 
     if surface.bpe == 12:
         raise UnsupportedError("elements of 12 bytes with another pitch")
     if pitch % alignment:
-        raise InputError(f"a pitch of {pitch} elements: it is a multiple of {alignment} here")
+        raise InputError(f"a pitch of {pitch} elements; it must be a multiple of {alignment}")
     if fixed or surface.surf_size != surface.total_size or surface.request.levels > 1 or surface.request.layers > 1 or not surface.is_linear:
-        raise InputError(f"this surface has a pitch of {surface.surf_pitch} elements and no other")
+        raise InputError(f"the pitch of this surface is {surface.surf_pitch} elements and cannot be changed")
     slices = surface.surf_size // surface.surf_slice_size
     surface.uses_custom_pitch = True
     surface.surf_pitch, surface.epitch, surface.pitch[0] = pitch, pitch - 1, pitch
@@ -664,7 +676,7 @@ def set_pitch(surface: Gfx9Surface, pitch: int, alignment: int, *, fixed: bool) 
 
 
 def move(surface: Gfx9Surface, offset: int) -> None:
-    """Let the surface start `offset` bytes into its buffer."""
+    """Move the surface to `offset`, in bytes, in its buffer."""
     surface.surf_offset = offset
     if surface.has_stencil:
         surface.stencil_offset += offset
@@ -684,12 +696,17 @@ def surface_addresses(
 
 def tiled_surface(config: GpuConfig, surface: Gfx9Surface, stencil: bool) -> TiledSurface:
     """See `pyaco.addrlib.driver.queries.tiled_surface`."""
+    return tile_levels(config, surface, stencil, surface.request.fragments)
+
+
+def tile_levels(config: GpuConfig, surface: Gfx9Surface, stencil: bool, samples: int) -> TiledSurface:
+    """Return the tiled memory of the levels of texels, or of stencil, with `samples` stored samples."""
     request = surface.request
     extents = [request.level_extent(level) for level in range(request.levels)]
     return TiledSurface(
         config, width=extents[0][0], height=extents[0][1], bpp=8 if stencil else surface.bpe * 8, resource_type=surface.resource_type,
         swizzle_mode=surface.stencil_swizzle_mode if stencil else surface.swizzle_mode, num_slices=request.layers, num_mip_levels=request.levels,
-        num_samples=request.fragments, pitch_in_element=surface.surf_pitch if surface.uses_custom_pitch else 0, pipe_bank_xor=surface.tile_swizzle,
+        num_samples=samples, pitch_in_element=surface.surf_pitch if surface.uses_custom_pitch else 0, pipe_bank_xor=surface.tile_swizzle,
         level_extents=extents)
 
 

@@ -12,9 +12,17 @@ from enum import IntEnum
 from pyaco.addrlib.checks import check_integers
 from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.enums import SwizzleMode, SwizzleMode3
+from pyaco.addrlib.generations import Generation
 from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
-from pyaco.targets.features import has_dcc_blocks_256b, has_display_dcc_of_small_images
+from pyaco.targets.features import (
+    has_dcc_blocks_256b,
+    has_display_dcc_128b,
+    has_display_dcc_of_small_images,
+    has_drm_modifiers,
+    has_gfx12_swizzle_modes,
+    has_metadata_surfaces,
+)
 
 __all__ = [
     "INVALID", "LINEAR", "CompressedBlock", "Modifier", "TileVersion", "decode_modifier", "has_dcc", "has_dcc_retile", "is_amd",
@@ -65,11 +73,11 @@ class Modifier:
     tile : int
         Swizzle mode of that generation.
     dcc, dcc_retile : int
-        1 if colour is compressed; if there is a second, displayable copy of DCC.
+        1 if colour is compressed; 1 if there is a second, displayable copy of DCC.
     dcc_pipe_align : int
-        1 if DCC lies in the channels of its texels.
+        1 if DCC lies in the memory channels of its texels.
     dcc_independent_64b, dcc_independent_128b : int
-        1 if 64 (128) byte blocks can be decompressed alone.
+        1 if blocks of 64 (128) bytes can be decompressed independently.
     dcc_max_compressed_block : int
         Value of `CompressedBlock`.
     dcc_constant_encode : int
@@ -116,7 +124,7 @@ class Modifier:
 
 @checked
 def is_amd(modifier: int) -> bool:
-    """Whether a modifier is AMD's (LINEAR and INVALID belong to nobody)."""
+    """Whether a modifier is one of AMD's; LINEAR and INVALID belong to no vendor."""
     return modifier >> 56 == _AMD
 
 
@@ -136,14 +144,14 @@ def decode_modifier(modifier: int) -> Modifier:
     Raises
     ------
     InputError
-        A number that is no AMD modifier, or has bits set that no field holds.
+        A number that is not an AMD modifier, or has bits set outside of the fields.
     """
     check_integers("modifier", modifier=modifier)
     if not is_amd(modifier):
         raise InputError(f"{modifier:#x} is not an AMD modifier")
     found = Modifier(**{name: modifier >> low & ((1 << bits) - 1) for name, (low, bits) in _FIELDS.items()})
     if int(found) != modifier:
-        raise InputError(f"modifier {modifier:#x} has bits set that mean nothing: {modifier ^ int(found):#x}")
+        raise InputError(f"modifier {modifier:#x} has bits set outside of its fields: {modifier ^ int(found):#x}")
     return found
 
 
@@ -176,7 +184,7 @@ def modifier_swizzle_mode(config: GpuConfig, modifier: int) -> int:
     if modifier == LINEAR:
         return SwizzleMode.LINEAR
     tile = _field(modifier, "tile")
-    if config.level >= 120 and _field(modifier, "tile_version") == TileVersion.GFX11:
+    if has_gfx12_swizzle_modes(config.level) and _field(modifier, "tile_version") == TileVersion.GFX11:
         if tile != SwizzleMode.SW_64KB_D:
             raise UnsupportedError(f"swizzle mode {tile} of GFX11 on {config.name}")
         return SwizzleMode3.SW_64KB_2D
@@ -188,7 +196,7 @@ def supports_dcc_image_stores(config: GpuConfig, modifier: int) -> bool:
     """Whether shaders can store to compressed surfaces of this modifier."""
     if not has_dcc(modifier):
         return False
-    if config.level >= 120:
+    if not has_metadata_surfaces(config.level):
         return True
     version, block = _field(modifier, "tile_version"), _field(modifier, "dcc_max_compressed_block")
     independent = _field(modifier, "dcc_independent_64b"), _field(modifier, "dcc_independent_128b")
@@ -209,10 +217,10 @@ def maximum_extent(config: GpuConfig, modifier: int) -> tuple[int, int]:
     return (2560, 2560) if small else (16384, 16384)
 
 
-# Swizzle modes that may be shared between devices, by level: bit masks without and with DCC
+# Swizzle modes that may be shared between devices: bit masks without and with DCC
 _SHARED_MODES = {
-    90: (0x06660660, 0x06000000), 100: (0x0E660660, 0x08000000), 103: (0x0E660660, 0x08000000), 110: (0xCC440440, 0x88000000),
-    115: (0xCC440440, 0x88000000), 120: (0x1E, 0x1E),
+    Generation.GFX9: (0x06660660, 0x06000000), Generation.GFX10: (0x0E660660, 0x08000000), Generation.GFX11: (0xCC440440, 0x88000000),
+    Generation.GFX12: (0x1E, 0x1E),
 }
 
 
@@ -223,13 +231,13 @@ def is_modifier_supported(config: GpuConfig, modifier: int, bits: int, *, planes
     Parameters
     ----------
     bits : int
-        Bits per pixel of the format (of any plane, where there are several).
+        Bits per pixel of the format, or of one of its planes.
     planes : int
         Planes of the format, such as 2 for NV12.
     dcc, retile : bool
-        Whether the driver handles compressed surfaces; those with displayable DCC.
+        Whether the driver supports compressed surfaces; whether it supports those with displayable DCC.
     """
-    if bits > 64 or config.level < 90:
+    if bits > 64 or not has_drm_modifiers(config.level):
         return False
     if modifier == LINEAR:
         return True
@@ -240,7 +248,7 @@ def is_modifier_supported(config: GpuConfig, modifier: int, bits: int, *, planes
         mode = modifier_swizzle_mode(config, modifier)
     except UnsupportedError:
         return False
-    if not _SHARED_MODES[config.level][compressed] >> mode & 1:
+    if not _SHARED_MODES[config.generation][compressed] >> mode & 1:
         return False
     if compressed and (planes > 1 or not config.has_graphics or not dcc):
         return False
@@ -262,7 +270,7 @@ def supported_modifiers(config: GpuConfig, bits: int, *, planes: int = 1, dcc: b
     planes : int
         Planes of the format.
     dcc, retile : bool
-        Whether compressed layouts, and those with a second DCC for displays, are wanted.
+        Whether compressed layouts are wanted; whether those with displayable DCC are.
 
     Returns
     -------
@@ -272,11 +280,11 @@ def supported_modifiers(config: GpuConfig, bits: int, *, planes: int = 1, dcc: b
     Raises
     ------
     InputError
-        Numbers that are none.
+        A number of bits or planes that is not an integer.
     """
-    candidates = {90: _gfx9, 100: _gfx10, 103: _gfx10, 110: _gfx11, 115: _gfx11, 120: _gfx12}.get(config.level)
-    if candidates is None:
+    if not has_drm_modifiers(config.level):
         return []
+    candidates = {Generation.GFX9: _gfx9, Generation.GFX10: _gfx10, Generation.GFX11: _gfx11, Generation.GFX12: _gfx12}[config.generation]
     words = [int(m) for m in candidates(config, 0 if planes > 1 else bits)] + [LINEAR]
     return [m for m in words if is_modifier_supported(config, m, bits, planes=planes, dcc=dcc, retile=retile)]
 
@@ -306,11 +314,11 @@ def _gfx9(config: GpuConfig, bits: int) -> Iterator[Modifier]:
 
 
 def _gfx10(config: GpuConfig, bits: int) -> Iterator[Modifier]:
-    version = TileVersion.GFX10_RBPLUS if config.level >= 103 else TileVersion.GFX10
+    version = TileVersion.GFX10_RBPLUS if config.supports_rbplus else TileVersion.GFX10
     plain = Modifier(version, SwizzleMode.SW_64KB_R_X, pipe_xor_bits=config.pipes_log2, packers=config.packers_log2)
     compressed = replace(plain, dcc=1, dcc_constant_encode=1, dcc_independent_128b=1, dcc_max_compressed_block=_128B)
     yield replace(compressed, dcc_pipe_align=1)
-    if config.level >= 103:
+    if has_display_dcc_128b(config.level):
         yield replace(compressed, dcc_retile=1)
         yield replace(compressed, dcc_retile=1, dcc_independent_64b=1, dcc_max_compressed_block=_64B)
     yield plain
@@ -323,12 +331,12 @@ def _gfx10(config: GpuConfig, bits: int) -> Iterator[Modifier]:
 def _gfx11(config: GpuConfig, _bits: int) -> Iterator[Modifier]:
     tiles = [SwizzleMode.SW_64KB_R_X]
     if config.has_dedicated_vram:
-        # The display engine of integrated GPUs does not read 256 KB blocks; they pay only with many pipes.
+        # The display engine of integrated GPUs does not read 256 KB blocks, which are worthwhile only with many pipes.
         tiles.insert(0 if config.pipes_log2 > 4 else 1, SwizzleMode.SW_256KB_R_X)
     for tile in tiles:
         plain = Modifier(TileVersion.GFX11, tile, pipe_xor_bits=config.pipes_log2, packers=config.packers_log2)
         best = replace(plain, dcc=1, dcc_independent_128b=1, dcc_max_compressed_block=_128B)
-        if config.level == 115:
+        if has_dcc_blocks_256b(config.level):
             yield replace(best, dcc_max_compressed_block=_256B, dcc_pipe_align=1)
         yield replace(best, dcc_pipe_align=1)
         yield replace(best, dcc_retile=1)
@@ -342,6 +350,6 @@ def _gfx12(_config: GpuConfig, _bits: int) -> Iterator[Modifier]:
     yield replace(plain, dcc=1, dcc_max_compressed_block=_128B)
     yield replace(plain, dcc=1, dcc_max_compressed_block=_64B)
     yield plain
-    # The same layout in the words of GFX11
+    # The same layout as GFX11 expresses it.
     yield Modifier(TileVersion.GFX11, SwizzleMode.SW_64KB_D)
     yield Modifier(TileVersion.GFX12, SwizzleMode3.SW_256B_2D)

@@ -1,7 +1,7 @@
-"""Surfaces as drivers lay them out: what to ask, what comes back, for every generation.
+"""Surfaces as drivers lay them out, for every generation: the public queries.
 
-This is the layer over addrlib that Mesa's drivers share: it chooses a swizzle or tile mode, lays out texels, stencil, and metadata
-(DCC, HTILE, CMASK, FMASK; HiZ and HiS on GFX12), and places all of them in one buffer.
+Like the layer over addrlib that Mesa's drivers share, these choose a swizzle or tile mode, lay out texels, stencil and metadata
+(DCC, HTILE, CMASK, FMASK; HiZ and HiS on GFX12), and place all of them in one buffer.
 
 Source of the facts: Mesa's ``ac_surface.c`` and ``ac_surface.h`` (24.3). Names of results are those of its ``radeon_surf``.
 """
@@ -22,7 +22,7 @@ from pyaco.addrlib.driver.records import NonBlockCompressedView, Plane, Surface,
 from pyaco.addrlib.enums import raise_status
 from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
-from pyaco.targets.features import has_non_block_compressed_views
+from pyaco.targets.features import has_non_block_compressed_views, has_swizzle_modes
 
 if TYPE_CHECKING:
     from pyaco.addrlib.tiling import TiledSurface
@@ -35,8 +35,7 @@ __all__ = [
 
 def _generation(config: GpuConfig) -> ModuleType:
     """Return the module of the chip's generation: it has the functions below under the same names."""
-    name = "gfx12" if config.level >= 120 else "gfx9" if config.level >= 90 else "gfx6"
-    return import_module(f"pyaco.addrlib.driver.{name}")
+    return import_module(f"pyaco.addrlib.driver.{config.rules.driver}")
 
 
 def check_generation(config: GpuConfig, surface: Surface) -> None:
@@ -59,7 +58,7 @@ def compute_surface(config: GpuConfig, request: SurfaceRequest) -> Surface:
     config : GpuConfig
         The chip; ``gpu_config`` gives it by name.
     request : SurfaceRequest
-        What is wanted: extent in pixels, levels, samples, use.
+        Extent in pixels, levels, samples, use.
 
     Returns
     -------
@@ -69,9 +68,9 @@ def compute_surface(config: GpuConfig, request: SurfaceRequest) -> Surface:
     Raises
     ------
     InputError
-        A surface that cannot be.
+        No chip has such a surface.
     UnsupportedError
-        A surface that this chip cannot have.
+        This chip has no such surface.
     """
     if request.modifier != INVALID and not is_modifier_supported(config, request.modifier, request.bpe * 8):
         raise UnsupportedError(f"DRM modifier {request.modifier:#x} for elements of {request.bpe} bytes on {config.name}")
@@ -80,16 +79,16 @@ def compute_surface(config: GpuConfig, request: SurfaceRequest) -> Surface:
 
 @checked
 def import_surface(config: GpuConfig, request: SurfaceRequest, tiling_flags: int) -> Surface:
-    """Lay out a surface as its exporter did, who described it by tiling flags of the amdgpu kernel driver (see `bo_metadata`).
+    """Lay out a surface as its exporter did, from the tiling flags of the amdgpu kernel driver that describe it (see `bo_metadata`).
 
-    What the flags say takes the place of the request's mode, swizzle mode and SCANOUT. See also `override_offset_and_pitch`.
+    The flags replace the request's mode, swizzle mode and SCANOUT. See also `override_offset_and_pitch`.
 
     Parameters
     ----------
     config : GpuConfig
         The chip; ``gpu_config`` gives it by name.
     request : SurfaceRequest
-        What the exporter laid out.
+        The exporter's surface.
     tiling_flags : int
         AMDGPU_TILING_*, as `bo_metadata` gives them.
 
@@ -100,7 +99,7 @@ def import_surface(config: GpuConfig, request: SurfaceRequest, tiling_flags: int
     Raises
     ------
     InputError
-        Flags that describe no layout of such a surface.
+        Flags that describe no valid layout of such a surface.
     """
     check_integers("tiling flags", low_bits=tiling_flags & (1 << 63) - 1 if isinstance(tiling_flags, int) else tiling_flags)
     if not 0 <= tiling_flags < 1 << 64:
@@ -126,14 +125,14 @@ def bo_metadata(config: GpuConfig, surface: Surface) -> int:
     Raises
     ------
     InputError
-        DCC that lies too far behind the start of the buffer for the flags to say where.
+        DCC farther from the start of the buffer than the flags can express.
     """
     return _generation_of(config, surface).bo_metadata(config, surface)
 
 
 @checked
 def planes(config: GpuConfig, surface: Surface) -> tuple[Plane, ...]:
-    """Return the planes of a surface: texels, then with a modifier displayable DCC and DCC.
+    """Return the planes of a surface: texels; with a DRM modifier also displayable DCC and DCC.
 
     Parameters
     ----------
@@ -153,14 +152,14 @@ def planes(config: GpuConfig, surface: Surface) -> tuple[Plane, ...]:
 @checked
 def supports_dcc_image_stores(config: GpuConfig, surface: Surface) -> bool:
     """Whether shaders can store to the surface (of colour) while it is compressed."""
-    return config.level >= 90 and _generation_of(config, surface).supports_dcc_image_stores(config, surface)
+    return has_swizzle_modes(config.level) and _generation_of(config, surface).supports_dcc_image_stores(config, surface)
 
 
 @checked
 def surface_addresses(
     config: GpuConfig, surface: Surface, level: ArrayLike, x: ArrayLike, y: ArrayLike, layer: ArrayLike = 0, sample: ArrayLike = 0,
 ) -> NDArray[np.int64]:
-    """Return byte addresses of elements from the start of the surface, which is where level 0 of layer 0 starts without tile swizzle.
+    """Return byte addresses of elements, relative to where level 0 of layer 0 would start without tile swizzle.
 
     Parameters
     ----------
@@ -177,8 +176,8 @@ def surface_addresses(
     columns = np.broadcast_arrays(level, x, y, layer, sample)
     texels = dict(zip(("mip_id", "x", "y", "slice", "sample"), (c.ravel() for c in columns), strict=True))
     _check_texels(surface.request, **texels)
-    if config.level < 90 or surface.bpe == 12:
-        # Level by level; the queries of GFX9 and later do not know that 12 bytes are three elements of 4.
+    if not has_swizzle_modes(config.level) or surface.bpe == 12:
+        # The queries of GFX9 and later do not treat 12 bytes as three elements of 4 bytes.
         return _addresses_by_level(tiled_surface(config, surface), **texels).reshape(columns[0].shape)
     status, found = _generation_of(config, surface).surface_addresses(config, surface, columns[0].size, **texels)
     if status.any():
@@ -193,8 +192,8 @@ def _addresses_by_level(
 ) -> NDArray[np.int64]:
     found = np.zeros(mip_id.size, np.int64)
     for level in np.unique(mip_id).tolist():
-        here = mip_id == level
-        found[here] = tiled.addresses(x[here], y[here], slice[here], sample[here], level)
+        at_level = mip_id == level
+        found[at_level] = tiled.addresses(x[at_level], y[at_level], slice[at_level], sample[at_level], level)
     return found
 
 
@@ -215,8 +214,8 @@ def _check_texels(
     for name, values, extent in extents:
         outside = np.flatnonzero((values < 0) | (values >= extent))
         if outside.size:
-            where = outside[0]
-            raise InputError(f"{name} {values[where]} of {np.broadcast_to(extent, values.shape)[where]}: outside of the surface")
+            first = outside[0]
+            raise InputError(f"{name} {values[first]} of {np.broadcast_to(extent, values.shape)[first]}: outside of the surface")
 
 
 @checked
@@ -247,9 +246,9 @@ def surface_address(config: GpuConfig, surface: Surface, level: int, x: int, y: 
 
 @checked
 def tiled_surface(config: GpuConfig, surface: Surface, *, stencil: bool = False) -> TiledSurface:
-    """Return the texels of a surface as tiled memory, from the start of the surface; of depth with stencil, those of depth.
+    """Return the tiled memory of the texels of a surface (of depth, where there is stencil too), from the start of the surface.
 
-    With `stencil` those of stencil, from where stencil starts (see `stencil_offset`).
+    With `stencil`, that of stencil, from the start of stencil (see `stencil_offset`).
 
     Parameters
     ----------
@@ -258,7 +257,7 @@ def tiled_surface(config: GpuConfig, surface: Surface, *, stencil: bool = False)
     surface : Surface
         What ``compute_surface`` returned for `config`.
     stencil : bool
-        Whether of stencil.
+        Whether stencil is wanted.
 
     Returns
     -------
@@ -269,13 +268,13 @@ def tiled_surface(config: GpuConfig, surface: Surface, *, stencil: bool = False)
     InputError
         Stencil of a surface that has none.
     UnsupportedError
-        Levels that the driver places in another way than the tiling does.
+        Levels that the driver does not place as addrlib does.
     """
     if stencil and not surface.has_stencil:
         raise InputError("the surface has no stencil")
     tiled = _generation_of(config, surface).tiled_surface(config, surface, stencil or surface.request.is_only_stencil)
-    if config.level >= 90 and tiled.size > surface.surf_size:
-        raise UnsupportedError(f"tiling of a surface of {surface.surf_size} bytes: its levels alone would have {tiled.size}")
+    if has_swizzle_modes(config.level) and tiled.size > surface.surf_size:
+        raise UnsupportedError(f"tiling of a surface of {surface.surf_size} bytes, whose levels alone would take {tiled.size}")
     return tiled
 
 
@@ -307,7 +306,7 @@ def stencil_offset(config: GpuConfig, surface: Surface) -> int:
 
 @checked
 def non_block_compressed_view(config: GpuConfig, surface: Surface, level: int, layer: int = 0) -> NonBlockCompressedView:
-    """Return how one level and layer of a block-compressed surface is seen as a surface of elements.
+    """Return the view that shows one level and layer of a block-compressed surface as a surface of elements.
 
     Parameters
     ----------
@@ -316,7 +315,7 @@ def non_block_compressed_view(config: GpuConfig, surface: Surface, level: int, l
     surface : Surface
         What ``compute_surface`` returned for `config`.
     level, layer : int
-        What is seen.
+        The level and layer of the view.
 
     Returns
     -------
@@ -339,7 +338,7 @@ def non_block_compressed_view(config: GpuConfig, surface: Surface, level: int, l
 
 @checked
 def override_offset_and_pitch(config: GpuConfig, surface: Surface, offset: int, pitch: int = 0) -> None:
-    """Give an imported surface the offset (bytes) and pitch (elements; 0 as computed) of its exporter, in place.
+    """Give an imported surface the offset (bytes) and pitch (elements; 0: as computed) of its exporter. The surface itself is changed.
 
     Parameters
     ----------
@@ -355,7 +354,7 @@ def override_offset_and_pitch(config: GpuConfig, surface: Surface, offset: int, 
     Raises
     ------
     InputError
-        An offset or pitch that the hardware cannot have for this layout; nothing is changed then.
+        An offset or pitch that the hardware does not support for this layout; nothing is changed then.
     """
     check_integers("imported surface", offset=offset, pitch=pitch)
     if offset >> 48 or offset & ((1 << surface.alignment_log2) - 1):

@@ -1,4 +1,4 @@
-"""Surfaces as drivers ask for them, and as they are laid out: what all generations have in common.
+"""Requests for surfaces and their layouts: what all generations have in common.
 
 Source of the facts: Mesa's ``ac_surface.c`` and ``ac_surface.h`` (24.3). Names of results are those of its ``radeon_surf``.
 """
@@ -13,6 +13,7 @@ from pyaco.addrlib.driver.modifiers import INVALID
 from pyaco.addrlib.formats import ASTC_FORMATS
 from pyaco.addrlib.integers import align
 from pyaco.errors import InputError, UnsupportedError
+from pyaco.targets.features import has_display_dcc
 
 __all__ = [
     "DEPTH_OR_STENCIL", "MicroTileMode", "NonBlockCompressedView", "Plane", "Surface", "SurfaceMode", "SurfaceRequest", "SurfaceUse",
@@ -21,7 +22,7 @@ __all__ = [
 
 
 class SurfaceMode(IntEnum):
-    """How texels are arranged, as far as the caller decides it."""
+    """How texels are arranged, as far as the caller decides."""
 
     LINEAR_ALIGNED = 1
     TILED_1D = 2
@@ -38,7 +39,7 @@ class MicroTileMode(IntEnum):
 
 
 class SurfaceUse(IntFlag):
-    """What a surface is for, and wishes for its layout; the bits of Mesa's RADEON_SURF_*."""
+    """What a surface is used for, and options of its layout; the bits of Mesa's RADEON_SURF_*."""
 
     SCANOUT = 1 << 16
     ZBUFFER = 1 << 17
@@ -82,13 +83,13 @@ class SurfaceRequest:
         Coverage samples; samples that colour is stored for.
     array_size, levels : int
     num_channels : int
-        Components of the format: decides, with `bpe`, whether it can be displayed.
+        Components of the format; with `bpe` they determine whether it can be displayed.
     mode : SurfaceMode
     flags : SurfaceUse
     modifier : int
-        DRM format modifier that the layout must have; `pyaco.addrlib.driver.modifiers.INVALID` leaves the choice to the driver.
+        DRM format modifier that the layout must have; `pyaco.addrlib.driver.modifiers.INVALID`: the driver chooses a layout.
     surf_index, fmask_surf_index : int or None
-        Counters from which tile swizzles are made, so that surfaces start in different channels; None for none.
+        Counters that tile swizzles follow from, so that surfaces start in different channels; None: no tile swizzle.
     swizzle_mode : int or None
         Mode of an imported surface, or with FORCE_SWIZZLE_MODE.
     micro_tile_mode : MicroTileMode or None
@@ -175,11 +176,11 @@ class SurfaceRequest:
 
     @property
     def is_only_stencil(self) -> bool:
-        """Whether there is stencil, and no depth beside it."""
+        """Whether there is stencil without depth."""
         return self.flags & DEPTH_OR_STENCIL == SurfaceUse.SBUFFER
 
     def level_extent(self, level: int) -> tuple[int, int]:
-        """Return width and height of a level, in elements: of compressed formats not the halves of level 0's."""
+        """Return width and height of a level, in elements; for compressed formats these are not halves of level 0's."""
         return -(-max(self.width >> level, 1) // self.blk_w), -(-max(self.height >> level, 1) // self.blk_h)
 
 
@@ -187,8 +188,8 @@ class SurfaceRequest:
 class Surface:
     """Layout of a surface; what all generations share.
 
-    Sizes, offsets and strides are in bytes; pitches in elements; an offset of 0 means that there is no such part. `meta` is DCC of
-    colour, HTILE of depth. `flags` are those of the request as the layout changed them.
+    Sizes, offsets and strides are in bytes, pitches in elements; an offset of 0 means that there is no such part. `meta` is DCC for
+    colour, HTILE for depth. `flags` are those of the request, as changed by the layout.
     """
 
     request: SurfaceRequest
@@ -231,29 +232,29 @@ class Surface:
     total_size: int = 0
 
     def place(self, name: str, size: int, alignment_log2: int) -> None:
-        """Put a part behind what is there: sets the offset `name` and the total size."""
+        """Append a part: set its offset, the attribute `name`, and the total size."""
         offset = align(self.total_size, 1 << alignment_log2)
         setattr(self, name, offset)
         self.total_size = offset + size
 
     def place_parts(self, level: int) -> None:
-        """Put surface, FMASK, CMASK and metadata in one buffer (up to GFX11.5)."""
+        """Lay out surface, FMASK, CMASK and metadata in one buffer (up to GFX11.5)."""
         self.total_size, self.alignment_log2 = self.surf_size, self.surf_alignment_log2
         if self.fmask_size:
             self.place("fmask_offset", self.fmask_size, self.fmask_alignment_log2)
             self.alignment_log2 = max(self.alignment_log2, self.fmask_alignment_log2)
-        if self.cmask_size and self.request.samples >= 2:  # single-sample CMASK has a buffer of its own
+        if self.cmask_size and self.request.samples >= 2:  # single-sample CMASK has a separate buffer
             self.place("cmask_offset", self.cmask_size, self.cmask_alignment_log2)
             self.alignment_log2 = max(self.alignment_log2, self.cmask_alignment_log2)
         if self.is_displayable:
             self.flags |= SurfaceUse.SCANOUT
-        if self.meta_size and (level >= 90 or not is_display_surface(self.request, self.flags)):
+        if self.meta_size and (has_display_dcc(level) or not is_display_surface(self.request, self.flags)):
             self.place_display_dcc()
             self.place("meta_offset", self.meta_size, self.meta_alignment_log2)
             self.alignment_log2 = max(self.alignment_log2, self.meta_alignment_log2)
 
     def place_display_dcc(self) -> None:
-        """Put displayable DCC, where there is one, in front of DCC."""
+        """Lay out displayable DCC, which comes before DCC; only some generations have it."""
 
 
 @dataclass(frozen=True)
@@ -267,14 +268,14 @@ class Plane:
 
 @dataclass(frozen=True)
 class NonBlockCompressedView:
-    """A level of a block-compressed surface, seen as a surface of elements.
+    """A view of one level of a block-compressed surface as a surface of elements.
 
     Attributes
     ----------
     width, height : int
         Elements of the view's level 0.
     level, num_levels : int
-        Which level of the view it is, of how many.
+        Which level of the view shows it, and how many levels the view has.
     tile_swizzle, base_address_offset : int
         Xor bits; bytes from the start of the surface.
     """
@@ -288,7 +289,7 @@ class NonBlockCompressedView:
 
 
 def is_display_surface(request: SurfaceRequest, flags: SurfaceUse | None = None) -> bool:
-    """Whether the layout must be one that the display engine reads. With modifiers the kernel decides that."""
+    """Whether the display engine must be able to read the layout. With modifiers the kernel decides that."""
     use = request.flags if flags is None else flags
     if (request.modifier != INVALID or request.is_1d or request.is_3d or request.is_cube or use & DEPTH_OR_STENCIL
             or not use & SurfaceUse.SCANOUT or request.samples > 1 or request.blk_w > 2 or request.blk_h != 1):
@@ -298,6 +299,6 @@ def is_display_surface(request: SurfaceRequest, flags: SurfaceUse | None = None)
 
 
 def imported_flags(request: SurfaceRequest, scanout: bool) -> SurfaceUse:
-    """Return the flags of an imported surface whose exporter says whether it is for scan-out."""
+    """Return the flags of an imported surface; `scanout`: whether the exporter says that it is for scan-out."""
     flags = request.flags | SurfaceUse.IMPORTED
     return flags | SurfaceUse.SCANOUT if scanout else flags & ~SurfaceUse.SCANOUT

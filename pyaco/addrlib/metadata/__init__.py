@@ -20,13 +20,17 @@ from pyaco.errors import InputError, UnsupportedError
 __all__ = ["CmaskRequest", "DccRequest", "HtileRequest", "MetadataInfo", "MetadataLevel", "cmask_info", "dcc_info", "fmask_bits", "htile_info"]
 
 
-def _generation(config: GpuConfig, mode: int | None = None) -> ModuleType:
+_MODULES = {"gfx9": gfx9, "gfx10": gfx10}
+
+
+def _generation(config: GpuConfig, mode: int) -> ModuleType:
     """Return the module of the chip's generation, which has the functions below under the same names; `mode` is checked."""
-    if not 90 <= config.level < 120:
+    name = config.rules.metadata
+    if name is None:
         raise UnsupportedError(f"metadata surfaces as GFX9 to GFX11.5 have them, on {config.name}")
-    if mode is not None and mode not in modes(config):
+    if mode not in modes(config):
         raise InputError(f"{config.name} has no swizzle mode {mode}")
-    return gfx9 if config.level == 90 else gfx10
+    return _MODULES[name]
 
 
 @checked

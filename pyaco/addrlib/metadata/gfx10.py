@@ -14,11 +14,12 @@ import numpy as np
 
 from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.enums import ResourceType, SwizzleMode
+from pyaco.addrlib.generations import Generation
 from pyaco.addrlib.integers import align, log2
 from pyaco.addrlib.metadata.equation import MetadataEquation, MetadataLayout
 from pyaco.addrlib.metadata.records import CmaskRequest, DccRequest, HtileRequest, MetadataInfo, MetadataLevel
 from pyaco.errors import InputError, UnsupportedError
-from pyaco.targets.features import has_blocks_256kb
+from pyaco.targets.features import has_blocks_256kb, has_cmask, has_packers
 
 __all__ = ["cmask_info", "dcc_info", "htile_info"]
 
@@ -56,7 +57,7 @@ def _block_log2(config: GpuConfig, mode: int) -> int:
 
 
 def _rb_plus(config: GpuConfig) -> bool:
-    return config.level >= 103
+    return has_packers(config.level)
 
 
 def _arrays_log2(config: GpuConfig) -> int:
@@ -88,7 +89,7 @@ def _micro_block_log2(config: GpuConfig, surface: _Surface) -> Block:
     bits = 8 - surface.bytes_log2
     if surface.thick:
         return (bits + 1) // 3, bits // 3, (bits + 2) // 3
-    if surface.family == "Z" or (config.level >= 110 and surface.family == "R"):
+    if surface.family == "Z" or (config.generation == Generation.GFX11 and surface.family == "R"):
         bits -= surface.samples_log2
     return (bits + 1) >> 1, bits >> 1, 0
 
@@ -111,14 +112,14 @@ def _thin_block_log2(config: GpuConfig, surface: _Surface) -> int:
         return min(wanted, _block_log2(config, surface.mode))
     pipes += _has_extra_pipe(config)
     rotation = _pipe_rotation(config, surface)
-    gfx11 = config.level >= 110
+    gfx11 = config.generation == Generation.GFX11
     if pipes >= 4:
         overlap = _overlap(config, surface)
         small = surface.bytes_log2 == 4 and surface.samples_log2 == 3
         if rotation > 0 and small and (surface.family == "Z" or gfx11 or _effective_pipes_log2(config) > 3):
             overlap += 1
         size = max(_CACHE_LOG2[surface.kind] + overlap + pipes, interleave + pipes)
-        if (config.level == 103 and surface.family == "R" and pipes == 6 and surface.samples_log2 == 3
+        if (config.supports_rbplus and surface.family == "R" and pipes == 6 and surface.samples_log2 == 3
                 and config.max_compressed_fragments_log2 == 3):
             size = max(size, 15)
     else:
@@ -147,7 +148,7 @@ def _meta_block(config: GpuConfig, surface: _Surface) -> tuple[int, Block]:
     size = _thick_block_log2(config, surface) if surface.thick else _thin_block_log2(config, surface)
     described = 8 if surface.kind == "dcc" else 6 + surface.samples_log2 + surface.bytes_log2
     samples = surface.samples_log2
-    if config.level < 110 and surface.kind != "htile":
+    if config.generation == Generation.GFX10 and surface.kind != "htile":
         samples = min(samples, config.max_compressed_fragments_log2)
     bits = size + described - surface.bytes_log2 - samples - _ELEMENT_LOG2[surface.kind]
     if surface.thick:
@@ -185,9 +186,9 @@ def _info(config: GpuConfig, request: HtileRequest, surface: _Surface, compresse
 
 def htile_info(config: GpuConfig, request: HtileRequest) -> MetadataInfo:
     """See `pyaco.addrlib.metadata.htile_info`."""
-    z_mode = request.mode == SwizzleMode.SW_64KB_Z_X or (
-        request.mode == SwizzleMode.SW_VAR_Z_X and config.level >= 103)
-    refused = not z_mode and not request.pipe_aligned if config.level >= 110 else not z_mode or not request.pipe_aligned
+    z_mode = request.mode == SwizzleMode.SW_64KB_Z_X or (request.mode == SwizzleMode.SW_VAR_Z_X and _rb_plus(config))
+    # GFX11 asserts one of both, GFX10 both.
+    refused = not z_mode and not request.pipe_aligned if config.generation == Generation.GFX11 else not z_mode or not request.pipe_aligned
     if refused:
         raise InputError(f"no HTILE on {config.name} for swizzle mode {request.mode}: it needs a Z_X mode, and alignment to pipes")
     info = _info(config, request, _Surface("htile", request.mode, ResourceType.TEX_2D, 0, 0, True), (8, 8, 1))
@@ -196,10 +197,10 @@ def htile_info(config: GpuConfig, request: HtileRequest) -> MetadataInfo:
 
 def cmask_info(config: GpuConfig, request: CmaskRequest) -> MetadataInfo:
     """See `pyaco.addrlib.metadata.cmask_info`."""
-    if config.level >= 110:
+    if not has_cmask(config.level):
         raise UnsupportedError(f"CMASK on {config.name}: GFX11 has none")
     if not request.pipe_aligned or not (
-            request.mode == SwizzleMode.SW_64KB_Z_X or (request.mode == SwizzleMode.SW_VAR_Z_X and config.level == 103)):
+            request.mode == SwizzleMode.SW_64KB_Z_X or (request.mode == SwizzleMode.SW_VAR_Z_X and config.supports_rbplus)):
         raise InputError(f"no CMASK on {config.name} for swizzle mode {request.mode}: it needs a Z_X mode, and alignment to pipes")
     return _info(config, request, _Surface("cmask", request.mode, ResourceType.TEX_2D, 0, 0, True), (8, 8, 1))
 
@@ -207,11 +208,11 @@ def cmask_info(config: GpuConfig, request: CmaskRequest) -> MetadataInfo:
 def dcc_info(config: GpuConfig, request: DccRequest) -> MetadataInfo:
     """See `pyaco.addrlib.metadata.dcc_info`."""
     mode = request.mode
-    display_3d = config.level == 100 and request.resource == ResourceType.TEX_3D and mode & 3 == 2
+    display_3d = not _rb_plus(config) and request.resource == ResourceType.TEX_3D and mode & 3 == 2
     if mode < SwizzleMode.SW_4KB_Z or mode == SwizzleMode.LINEAR_GENERAL or display_3d:
         raise InputError(f"no DCC on {config.name} for swizzle mode {mode}")
     surface = _Surface("dcc", mode, request.resource, log2(request.bits >> 3), log2(request.fragments), request.pipe_aligned)
-    sides = _micro_block_log2(config, replace(surface, samples_log2=0) if config.level < 110 else surface)
+    sides = _micro_block_log2(config, replace(surface, samples_log2=0) if config.generation == Generation.GFX10 else surface)
     return _info(config, request, surface, (1 << sides[0], 1 << sides[1], 1 << sides[2]))
 
 

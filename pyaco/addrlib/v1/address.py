@@ -1,8 +1,8 @@
 """Address of an element in a surface of GFX6, 7 or 8, and the element at an address, as rules on plain integers.
 
-In a macro tiled surface the offset inside a bank counts elements, micro tiles and macro tiles in order; pipe and bank are xors of
-bits of x and y (bits 3 to 6 of the coordinates, the bank's counted in banks), turned from slice to slice and, where a micro tile is
-split, from part to part. They are put between the bits of the offset: interleave bytes, then pipe, then bank, then the rest.
+In a macro tiled surface the offset inside a bank counts elements, micro tiles and macro tiles in order. Pipe and bank are xors of
+bits of x and y (bits 3 to 6 of the coordinates; for the bank, of the coordinates in units of banks), rotated from slice to slice and,
+where a micro tile is split, from part to part. They are inserted into the offset: pipe interleave, then pipe, then bank, then the rest.
 Source of the facts: AMD's address library (egbaddrlib, siaddrlib, addrlib1).
 
 Every function here runs as Python and, in the kernels of `pyaco.addrlib.v1.arrays`, as machine code.
@@ -28,7 +28,7 @@ from pyaco.addrlib.v1.modes import (
     log2,
 )
 
-__all__ = ["Addressing", "byte_address", "channel", "coordinates", "hidden_place", "micro_order"]
+__all__ = ["Addressing", "byte_address", "channel", "coordinates", "hidden_coordinates", "micro_order"]
 
 _PARITY = 0x6996
 """Bit n is the parity of n, for four bits."""
@@ -97,7 +97,7 @@ class Addressing(NamedTuple):
     info: TileInfo
     pipes: int
     rotate_pipes: bool
-    """Whether the bits of a 4-bit pipe number are turned by one (Vega M)."""
+    """Whether a 4-bit pipe number is rotated right by one bit (Vega M)."""
     interleave_bytes: int
     bank_swizzle: int
     pipe_swizzle: int
@@ -109,7 +109,7 @@ def micro_order(tile_type: int, bits: int) -> tuple[int, int, int, int, int, int
 
 
 def element_index(a: Addressing, x: int, y: int, z: int) -> int:
-    """Place of an element in its micro tile."""
+    """Index of an element in its micro tile."""
     packed = x & 7 | (y & 7) << 3 | (z & 7) << 6
     order, index = a.order, 0
     for bit in range(6 + log2(THICKNESS[a.mode])):
@@ -137,22 +137,22 @@ def bank_of(a: Addressing, x: int, y: int) -> int:
 
 
 def pipe_rotation(a: Addressing, layer: int) -> int:
-    """Turn of the pipe in a layer of micro tiles."""
+    """What is added to the pipe in a layer of micro tiles."""
     return max(1, a.pipes // 2 - 1) * layer if is_3d(a.mode) else 0
 
 
 def bank_rotation(a: Addressing, layer: int) -> int:
-    """Turn of the bank in a layer of micro tiles."""
+    """What is added to the bank in a layer of micro tiles."""
     if is_3d(a.mode):
         return max(1, a.pipes // 2 - 1) * layer // a.pipes
     return 0 if is_prt(a.mode) else (a.info.banks // 2 - 1) * layer
 
 
 def split_rotation(a: Addressing, split: int) -> int:
-    """Turn of the bank in a part of a split micro tile."""
+    """What is xored to the bank in a part of a split micro tile."""
     mode = a.mode
-    turns = mode in (TILED_2D_THIN1, TILED_3D_THIN1, PRT_2D_TILED_THIN1, PRT_3D_TILED_THIN1)
-    return (a.info.banks // 2 + 1) * split if turns else 0
+    rotates = mode in (TILED_2D_THIN1, TILED_3D_THIN1, PRT_2D_TILED_THIN1, PRT_3D_TILED_THIN1)
+    return (a.info.banks // 2 + 1) * split if rotates else 0
 
 
 def tile_splits(a: Addressing) -> int:
@@ -176,8 +176,8 @@ def _macro_address(a: Addressing, x: int, y: int, z: int, sample: int) -> int:
     offset = _offset_in_tile(a, x, y, z, sample)
     split = offset // tile_bytes
     width, height = 8 * info.bank_width * pipes * info.macro_aspect_ratio, 8 * info.bank_height * info.banks // info.macro_aspect_ratio
-    row_blocks, layer = a.pitch // width, z // THICKNESS[a.mode]
-    block = ((layer * splits + split) * (a.height // height) + y // height) * row_blocks + x // width
+    blocks_per_row, layer = a.pitch // width, z // THICKNESS[a.mode]
+    block = ((layer * splits + split) * (a.height // height) + y // height) * blocks_per_row + x // width
     tile = block * info.bank_height + (y >> 3) % info.bank_height
     tile = tile * info.bank_width + (x >> 3) // pipes % info.bank_width
     offset = tile * tile_bytes + offset % tile_bytes
@@ -200,7 +200,7 @@ def byte_address(a: Addressing, x: int, y: int, z: int, sample: int) -> int:
     return tile * (8 * a.bits * a.samples * thickness) + _offset_in_tile(a, x, y, z, sample)
 
 
-# Back.
+# From addresses to coordinates.
 
 
 def _in_tile(a: Addressing, offset: int) -> tuple[int, int, int, int]:
@@ -214,8 +214,8 @@ def _in_tile(a: Addressing, offset: int) -> tuple[int, int, int, int]:
     return packed & 7, packed >> 3 & 7, packed >> 6, sample
 
 
-def hidden_place(a: Addressing, hidden: int) -> tuple[int, int]:
-    """Return x and y of the `hidden`-th choice of the coordinate bits that show in pipe and bank alone."""
+def hidden_coordinates(a: Addressing, hidden: int) -> tuple[int, int]:
+    """Return x and y of the `hidden`-th combination of the coordinate bits that only pipe and bank depend on."""
     info = a.info
     x = hidden % a.pipes * 8
     hidden //= a.pipes
@@ -228,38 +228,39 @@ def channel(a: Addressing, x: int, y: int) -> int:
     return bank_of(a, x, y) * a.pipes + pipe_of(a, x, y)
 
 
-def _macro_coordinates(a: Addressing, hidden_of: Sequence[int], address: int) -> tuple[int, int, int, int]:
+def _macro_coordinates(a: Addressing, hidden_of_channel: Sequence[int], address: int) -> tuple[int, int, int, int]:
     info, pipes, interleave = a.info, a.pipes, a.interleave_bytes
-    run = address // interleave
-    pipe, run = run % pipes, run // pipes
-    bank, run = run % info.banks, run // info.banks
-    offset = run * interleave + address % interleave
+    unit = address // interleave
+    pipe, unit = unit % pipes, unit // pipes
+    bank, unit = unit % info.banks, unit // info.banks
+    offset = unit * interleave + address % interleave
     splits = tile_splits(a)
     tile_bytes = 8 * a.bits * a.samples * THICKNESS[a.mode] // splits
     tile, offset = offset // tile_bytes, offset % tile_bytes
     column, tile = tile % info.bank_width, tile // info.bank_width
     row, block = tile % info.bank_height, tile // info.bank_height
     width, height = 8 * info.bank_width * pipes * info.macro_aspect_ratio, 8 * info.bank_height * info.banks // info.macro_aspect_ratio
-    row_blocks, column_blocks = a.pitch // width, a.height // height
-    block_x, block = block % row_blocks, block // row_blocks
-    block_y, block = block % column_blocks, block // column_blocks
+    blocks_per_row, block_rows = a.pitch // width, a.height // height
+    block_x, block = block % blocks_per_row, block // blocks_per_row
+    block_y, block = block % block_rows, block // block_rows
     split, layer = block % splits, block // splits
     inner_x, inner_y, inner_z, sample = _in_tile(a, split * tile_bytes + offset)
     pipe = (pipe ^ (a.pipe_swizzle + pipe_rotation(a, layer))) & (pipes - 1)
     bank = (bank ^ (a.bank_swizzle + bank_rotation(a, layer)) ^ split_rotation(a, split)) & (info.banks - 1)
     x, y = block_x * width + column * 8 * pipes, block_y * height + row * 8
     known = channel(a, column * 8 * pipes, row * 8) if is_prt_without_rotation(a.mode) else channel(a, x, y)
-    hidden_x, hidden_y = hidden_place(a, hidden_of[known ^ (bank * pipes + pipe)])
+    hidden_x, hidden_y = hidden_coordinates(a, hidden_of_channel[known ^ (bank * pipes + pipe)])
     return x + hidden_x + inner_x, y + hidden_y + inner_y, layer * THICKNESS[a.mode] + inner_z, sample
 
 
-def coordinates(a: Addressing, hidden_of: Sequence[int], address: int) -> tuple[int, int, int, int]:
+def coordinates(a: Addressing, hidden_of_channel: Sequence[int], address: int) -> tuple[int, int, int, int]:
     """Return x, y, slice and sample of the element that holds a byte.
 
-    `hidden_of` tells for each pipe and bank (see `channel`) which choice of `hidden_place` leads there; no matter where not macro tiled.
+    `hidden_of_channel` has for each pipe and bank (see `channel`) the argument `hidden` of `hidden_coordinates` that leads there; it is
+    read for macro tiled surfaces only.
     """
     if IS_MACRO[a.mode]:
-        return _macro_coordinates(a, hidden_of, address)
+        return _macro_coordinates(a, hidden_of_channel, address)
     if is_linear(a.mode):
         row, x = address // (a.bits // 8) // a.pitch, address // (a.bits // 8) % a.pitch
         layer, y = row // a.height, row % a.height

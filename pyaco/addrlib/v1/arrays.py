@@ -41,10 +41,10 @@ def fill_axis(a: Addressing, axis: int, table: Any) -> None:
 
 
 @kernel
-def locate(a: Addressing, hidden_of: Any, addresses: Any, out: Any) -> None:
+def locate(a: Addressing, hidden_of_channel: Any, addresses: Any, out: Any) -> None:
     """Fill in x, y, slice and sample of the elements at addresses."""
     for i in range(len(addresses)):
-        x, y, z, s = coordinates(a, hidden_of, addresses[i])
+        x, y, z, s = coordinates(a, hidden_of_channel, addresses[i])
         out[0, i] = x
         out[1, i] = y
         out[2, i] = z

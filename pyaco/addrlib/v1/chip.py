@@ -1,7 +1,7 @@
-"""What GFX6, 7 and 8 addressing takes from a chip: its tile tables, decoded from registers, and a few facts.
+"""What addressing on GFX6, 7 and 8 needs of a chip: its tile tables, decoded from registers, and a few facts.
 
 GFX6 keeps the whole bank geometry in its 32 GB_TILE_MODE registers. GFX7 and 8 keep array mode, pipe configuration and sample
-split there, and the bank geometry in 16 GB_MACROTILE_MODE registers, picked by the bytes of a micro tile (8 to 15: PRT).
+split there, and the bank geometry in 16 GB_MACROTILE_MODE registers, selected by the bytes of a micro tile (8 to 15: PRT).
 Register fields: AMD's register database (GB_TILE_MODE0, GB_MACROTILE_MODE0, GB_ADDR_CONFIG); family numbers and revision
 ranges: the amdgpu kernel interface (amdgpu_asic_addr.h).
 """
@@ -13,13 +13,14 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from pyaco.addrlib.chips import GpuConfig
+from pyaco.addrlib.generations import Generation
 from pyaco.addrlib.v1 import modes
 from pyaco.errors import InputError, UnsupportedError
 
 __all__ = ["KEPT_RESULTS", "Chip", "TileInfo", "chip_of"]
 
 KEPT_RESULTS = 1 << 14
-"""How many results single queries keep of a rule with few different arguments; kernels work them out."""
+"""Results that single queries cache of a rule with few different arguments; kernels compute them anew."""
 
 
 class TileInfo(NamedTuple):
@@ -34,7 +35,7 @@ class TileInfo(NamedTuple):
 
 
 class Chip(NamedTuple):
-    """Facts of one chip, as the rules take them.
+    """Facts of one chip, as the rules read them.
 
     `tile_modes` has a row per tile index: banks, bank width, bank height, macro aspect ratio, tile split, pipe configuration,
     tile mode, tile type; on GFX7 and 8 the tile split of a colour mode is the number of samples per split.
@@ -55,7 +56,7 @@ class Chip(NamedTuple):
     interleave_bytes: int
     max_samples: int
     number: int
-    """Different for every chip decoded."""
+    """A number that no other chip has: what a chip is hashed by."""
 
     def __hash__(self) -> int:
         return self.number
@@ -117,9 +118,9 @@ def chip_of(config: GpuConfig) -> Chip:
     InputError
         If a register holds a value that no such chip has.
     """
-    if not 60 <= config.level < 90:
+    if config.rules.library != 1:
         raise UnsupportedError(f"tile modes of {config.name}: GFX9 and later have swizzle modes")
-    is_gfx6 = config.level < 70
+    is_gfx6 = config.generation == Generation.GFX6
     interleave, row = _bits(config.gb_addr_config, 4, 3), _bits(config.gb_addr_config, 28, 2)
     if interleave > 1 or row > 2 or config.mc_arb_ramcfg & 3 == 3:
         raise InputError(f"{config.name}: GB_ADDR_CONFIG {config.gb_addr_config:#x}, MC_ARB_RAMCFG {config.mc_arb_ramcfg:#x}")

@@ -1,9 +1,9 @@
 """Address equations of the tile modes of GFX6, 7 and 8.
 
-Inside a block (a micro tile, or a macro tile) every bit of the offset is the xor of some coordinate bits; of a macro tile, pipe and
-bank take coordinate bits beyond the tile too. The equations are read off the address rule, one coordinate bit at a time.
+Inside a block (a micro tile, or a macro tile) every bit of the offset is the xor of some coordinate bits; pipe and bank of a macro tile
+also depend on coordinate bits beyond the tile. The equations are derived from the address rule, one coordinate bit at a time.
 
-Which modes the address library numbers: those without rotation from slice to slice and with unsplit micro tiles (siaddrlib).
+The address library numbers the equations of modes without rotation from slice to slice and with unsplit micro tiles (siaddrlib).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["EquationTable", "SurfaceBlock", "TileEquation", "equation_table", "s
 _COORDINATE_BITS = 16
 _PRT_BLOCK_BYTES = 0x10000
 
-# GFX6: tile indices of PRT modes, whose blocks are made up to 64 KB; tile index of the uncompressed depth mode, numbered apart.
+# GFX6: tile indices of PRT modes, whose blocks are enlarged to 64 KB; tile index of the uncompressed depth mode, which has its own numbers.
 _GFX6_PRT = frozenset((3, 5, 6, 7, 21, 22, 23, 24, 25, 30))
 _GFX6_DEPTH = 3
 # GFX6: element sizes (log2 of bytes) for which a macro tiled index is used.
@@ -71,20 +71,21 @@ def _block_bits(a: Addressing) -> int:
 
 
 def _equation(a: Addressing) -> Equation:
-    """Read the equation off the address rule; the slices of one micro tile alone count."""
+    """Derive the equation from the address rule, for the slices of one micro tile."""
     bits = _block_bits(a)
-    # Banks of a tile table may be smaller than the pipe interleave; surfaces raise them, the library numbers the equation with a hole.
+    # In a tile table a bank may be smaller than the pipe interleave. Surfaces enlarge such banks; equations as the library numbers them
+    # leave the address bits in between out.
     bank_bytes = 1 << bits - log2(a.pipes * a.info.banks) if modes.IS_MACRO[a.mode] else a.interleave_bytes
-    hole = max(0, a.interleave_bytes - bank_bytes)
+    left_out = max(0, a.interleave_bytes - bank_bytes)
     masks = np.zeros((bits, 4), np.uint32)
     counts = (_COORDINATE_BITS, _COORDINATE_BITS, log2(modes.THICKNESS[a.mode]), log2(a.samples))
     for coordinate, count in enumerate(counts):
         for bit in range(count):
-            place = [0, 0, 0, 0]
-            place[coordinate] = 1 << bit
-            if place[coordinate] >= 8 and coordinate < 2 and not modes.IS_MACRO[a.mode]:
+            element = [0, 0, 0, 0]
+            element[coordinate] = 1 << bit
+            if element[coordinate] >= 8 and coordinate < 2 and not modes.IS_MACRO[a.mode]:
                 continue
-            address = byte_address(a, *place) & ~hole
+            address = byte_address(a, *element) & ~left_out
             for i in range(bits):
                 masks[i, coordinate] |= (address >> i & 1) << bit
     return Equation(masks)
@@ -97,7 +98,7 @@ def _block_size(a: Addressing) -> tuple[int, int]:
     return 8 * a.pipes * info.bank_width * info.macro_aspect_ratio, 8 * info.bank_height * info.banks // info.macro_aspect_ratio
 
 
-# One level of a surface.
+# Blocks of a surface.
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ class SurfaceBlock:
     pitch : int
         Blocks in a row.
     base, flip : int
-        Bytes; bits of pipe and bank that are xored.
+        Bytes: where the slice starts; the bits of pipe and bank that are xored to offsets.
     """
 
     equation: Equation
@@ -132,7 +133,7 @@ def surface_block(addresses: SurfaceAddresses, slice: int = 0) -> SurfaceBlock:
     Raises
     ------
     UnsupportedError
-        A linear surface, or one whose micro tiles are split: parts of a block then lie apart.
+        A linear surface, or one whose micro tiles are split, so that a block is not contiguous.
     """
     a = addresses.parameters
     if modes.is_linear(a.mode):
@@ -183,12 +184,12 @@ def _is_numbered(chip: Chip, index: int, a: Addressing, size: int) -> bool:
     return not chip.is_gfx6 or size in _GFX6_SIZES.get(index, ())
 
 
-def _tile_equation(a: Addressing, whole_prt: bool) -> TileEquation:
-    # The table leaves out tile splits: of the modes numbered, only GFX6's uncompressed depth would have them.
-    whole = a._replace(info=a.info._replace(tile_split_bytes=8 * a.bits * modes.THICKNESS[a.mode]))
-    equation, (width, height) = _equation(whole), _block_size(a)
-    missing = _PRT_BLOCK_BYTES // (width * height * a.bits // 8) if whole_prt else 1
-    rows = [[1 << (log2(width) + i), 0, 0, 0] for i in range(log2(missing))]
+def _tile_equation(a: Addressing, enlarge_prt: bool) -> TileEquation:
+    # Equations ignore tile splits, which among the numbered modes only GFX6's uncompressed depth has.
+    unsplit = a._replace(info=a.info._replace(tile_split_bytes=8 * a.bits * modes.THICKNESS[a.mode]))
+    equation, (width, height) = _equation(unsplit), _block_size(a)
+    repeats = _PRT_BLOCK_BYTES // (width * height * a.bits // 8) if enlarge_prt else 1
+    rows = [[1 << (log2(width) + i), 0, 0, 0] for i in range(log2(repeats))]
     if rows:
         equation = Equation(np.concatenate([equation.masks, np.array(rows, np.uint32)]))
     return TileEquation(equation, width << len(rows), height, modes.THICKNESS[a.mode])
@@ -218,6 +219,6 @@ def equation_table(config: GpuConfig) -> EquationTable:
                 equations.append(_tile_equation(a, prt and bool(modes.IS_MACRO[a.mode])))
             index[tile, size] = number
         if chip.is_gfx6:
-            # Uncompressed depth that is not PRT has the plain blocks of the same mode: numbered again, for all sizes, each time.
+            # Uncompressed depth that is not PRT has blocks of the usual size; for each element size the library numbers those of all sizes again.
             equations += [_tile_equation(_tile(chip, _GFX6_DEPTH, s), False) for s in range(5)]
     return EquationTable(tuple(equations), index)

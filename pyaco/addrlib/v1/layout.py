@@ -69,7 +69,7 @@ from pyaco.addrlib.v1.modes import (
 )
 from pyaco.addrlib.v1.tiling import Tiling, choose_tiling, macro_mode, matching_tile_index, no_info, pipes_of, tc_compatible
 
-__all__ = ["Layout", "Level", "Query", "layout", "place"]
+__all__ = ["Layout", "Level", "Query", "lay_out_level", "layout"]
 
 _BLOCK_64K = 0x10000
 _UINT32 = 0xFFFFFFFF
@@ -79,7 +79,7 @@ _PRT_THICK_INDEX = 22
 
 
 class Query(NamedTuple):
-    """One surface, or one mip level of it, whose layout is asked for."""
+    """A surface, or one mip level of it, to be laid out."""
 
     tile_mode: int
     tile_type: int
@@ -107,7 +107,10 @@ class Query(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """What a layout query comes to; see `pyaco.addrlib.v1.queries.SurfaceInfo` for the meaning of the fields."""
+    """Layout of a level. Pitch, height, depth, block and their alignments in elements; `base_align`, `surface_bytes` and `slice_bytes` in bytes.
+
+    The names that begin with `pixel` are the same in pixels; the `tile_max` fields count tiles less one, as the registers do.
+    """
 
     status: int
     pitch: int
@@ -230,10 +233,10 @@ def _linear(chip: Chip, level: Level, samples: int, pad_height_only: bool) -> _E
     pitch = align_up(level.width, pitch_align)
     depth = _pad_slices(level, LINEAR_ALIGNED, level.slices, pad_height_only)
     if level.mode == LINEAR_ALIGNED:
-        run = max(64, chip.interleave_bytes // element_bytes)
-        while pitch * height * samples % run:
+        slice_align = max(64, chip.interleave_bytes // element_bytes)
+        while pitch * height * samples % slice_align:
             pitch += pitch_align
-        while pitch * height_align % run:
+        while pitch * height_align % slice_align:
             height_align += 1
     slice_bytes = pitch * height * samples * bits // 8
     if level.pitch_align or level.height_align:
@@ -265,7 +268,7 @@ def _micro(chip: Chip, level: Level, mode: int, samples: int, pad_height_only: b
         pitch += pitch_align
     slice_bytes = pitch * height * bits * samples // 8
     if level.flags & DEPTH and not level.flags & NO_STENCIL:
-        # The stencil plane beside it has the same pitch in elements of one byte.
+        # The stencil plane has the same pitch, in elements of one byte.
         depth_pitch = pitch
         while pitch * height % base_align:
             pitch += pitch_align
@@ -277,7 +280,7 @@ def _micro(chip: Chip, level: Level, mode: int, samples: int, pad_height_only: b
 # 2D and 3D.
 
 
-def _is_sane(info: TileInfo) -> bool:
+def _is_valid_geometry(info: TileInfo) -> bool:
     """Whether banks, bank width and height, and macro aspect ratio are powers of two that the hardware has."""
     banks, width, height, aspect = info.banks, info.bank_width, info.bank_height, info.macro_aspect_ratio
     powers = banks & (banks - 1) | width & (width - 1) | height & (height - 1) | aspect & (aspect - 1)
@@ -298,7 +301,7 @@ def _fit_banks(chip: Chip, info: TileInfo, tile_bytes: int, samples: int) -> Til
 
 @lru_cache(maxsize=KEPT_RESULTS)
 def _macro_blocks(chip: Chip, mode: int, bits: int, flags: int, mip_level: int, samples: int, info: TileInfo, dcc_unsupported: bool) -> _Blocks:
-    if not _is_sane(info):
+    if not _is_valid_geometry(info):
         return _Blocks(False, info, 0, 0, 0, 0, 0, dcc_unsupported)
     pipes = pipes_of(chip, info)
     tile_bytes = min(info.tile_split_bytes, 64 * THICKNESS[mode] * bits * samples // 8)
@@ -370,7 +373,7 @@ def _macro(chip: Chip, level: Level, mode: int, samples: int, tiling: Tiling, pa
     width, height, slices = level.width, level.height, level.slices
     while True:
         blocks = _macro_blocks(chip, mode, level.bits, level.flags, level.mip_level, samples, tiling.info, tiling.dcc_unsupported)
-        tiling = _with(tiling, blocks)
+        tiling = _with_blocks(tiling, blocks)
         if level.mip_level == 0 or not blocks.ok:
             break
         fitting = _mip_mode(chip, mode, level.bits, width, height, slices, samples, blocks, blocks.info)
@@ -391,7 +394,7 @@ def _macro(chip: Chip, level: Level, mode: int, samples: int, tiling: Tiling, pa
     return _Result(extent, tiling, blocks.block_width, blocks.block_height)
 
 
-def _with(tiling: Tiling, blocks: _Blocks) -> Tiling:
+def _with_blocks(tiling: Tiling, blocks: _Blocks) -> Tiling:
     if blocks.info == tiling.info and blocks.dcc_unsupported == tiling.dcc_unsupported:
         return tiling
     return Tiling(
@@ -421,7 +424,7 @@ def _alignment(chip: Chip, level: Level, mode: int, tile_index: int, info: TileI
 
 
 def _wastes_space(width: int, height: int, blocks: _Blocks) -> bool:
-    """Whether macro tiles would take half as much again as the level needs."""
+    """Whether macro tiles would take more than one and a half times the memory that the level needs."""
     if width < blocks.pitch_align or height < blocks.height_align:
         return True
     return 2 * align_up(width, blocks.pitch_align) * align_up(height, blocks.height_align) > 3 * width * height
@@ -431,8 +434,8 @@ def _as_1d(mode: int) -> int:
     return TILED_1D_THIN1 if THICKNESS[mode] == 1 else TILED_1D_THICK
 
 
-def _for_space(chip: Chip, level: Level, mode: int, blocks: _Blocks) -> int:
-    """Return a mode that wastes less memory than `mode`, whose macro tiles are `blocks`: linear, 1D or thinner; or `mode`."""
+def _space_saving_mode(chip: Chip, level: Level, mode: int, blocks: _Blocks) -> int:
+    """Return a mode that wastes less memory than `mode`, whose macro tiles are `blocks` (linear, 1D or thinner), or `mode` itself."""
     flags = level.flags
     if level.height == 1 and not is_linear(mode) and not level.is_block_compressed and not flags & (DEPTH | STENCIL | DISABLE_LINEAR_OPT):
         return LINEAR_ALIGNED
@@ -452,7 +455,7 @@ def _with_mode(level: Level, mode: int, tile_type: int, flags: int) -> Level:
 
 
 def _as_prt(chip: Chip, level: Level) -> Level:
-    """The level in a PRT mode, whose base alignment is 64 KB."""
+    """Return the level in a PRT mode, whose base alignment is 64 KB."""
     tile_type = level.tile_type
     if chip.is_gfx6:
         tile_type = DEPTH_SAMPLE_ORDER if tile_type == DEPTH_SAMPLE_ORDER else NON_DISPLAYABLE
@@ -472,7 +475,7 @@ def _optimize_base(chip: Chip, level: Level, tile_index: int, info: TileInfo) ->
             blocks = _alignment(chip, level, mode, tile_index, info)
         if not blocks.ok:
             return _with_mode(level, mode, level.tile_type, flags)
-        smaller = _for_space(chip, level, mode, blocks) if saves_space else mode
+        smaller = _space_saving_mode(chip, level, mode, blocks) if saves_space else mode
         if smaller == mode or not IS_MACRO[smaller]:
             mode = smaller
             break
@@ -496,14 +499,14 @@ def _optimize_for_equation(chip: Chip, level: Level) -> Level:
     mode, flags = level.mode, level.flags
     if not IS_MACRO[mode] or not (flags & NEED_EQUATION or level.max_base_align):
         return level
-    needs = flags & NEED_EQUATION and level.samples <= 1
+    needs_equation = flags & NEED_EQUATION and level.samples <= 1
     thickness = THICKNESS[mode]
     if chip.is_gfx6:
-        if needs:
+        if needs_equation:
             mode = TILED_1D_THICK if thickness > 1 else TILED_1D_THIN1 if level.slices > 1 else TILED_2D_THIN1
         return _with_mode(level, mode, level.tile_type, flags)
     small_base = level.max_base_align != 0 and level.max_base_align < _BLOCK_64K
-    if needs and not is_prt(mode) and level.slices > 1 and not small_base:
+    if needs_equation and not is_prt(mode) and level.slices > 1 and not small_base:
         mode = PRT_TILED_THIN1
         if thickness > 1:
             _, info = macro_mode(chip, _PRT_THICK_INDEX, flags, level.bits, level.samples)
@@ -518,13 +521,13 @@ def _optimize_for_equation(chip: Chip, level: Level) -> Level:
 
 
 def _optimize(chip: Chip, level: Level, tile_index: int, info: TileInfo) -> Level:
-    asked = level.flags & (OPT_4_SPACE | MINIMIZE_ALIGNMENT) or level.max_base_align
-    if asked and level.mip_level == 0 and not is_prt(level.mode) and not level.flags & PRT:
+    requested = level.flags & (OPT_4_SPACE | MINIMIZE_ALIGNMENT) or level.max_base_align
+    if requested and level.mip_level == 0 and not is_prt(level.mode) and not level.flags & PRT:
         level = _optimize_base(chip, level, tile_index, info)
     return _optimize_for_equation(chip, level)
 
 
-def _override(chip: Chip, level: Level) -> Level:
+def _replace_unsupported(chip: Chip, level: Level) -> Level:
     """Replace modes and combinations that the chip does not have."""
     mode = level.mode
     if chip.is_gfx6:
@@ -548,8 +551,8 @@ def _override(chip: Chip, level: Level) -> Level:
     return _with_mode(level, mode, tile_type, level.flags)
 
 
-def _select(chip: Chip, level: Level) -> Level:
-    """Choose the tile mode for a caller who asked for none."""
+def _select_mode(chip: Chip, level: Level) -> Level:
+    """Choose the tile mode where the caller leaves it open."""
     flags, slices = level.flags, level.slices
     mode, tile_type = TILED_2D_THIN1, NON_DISPLAYABLE
     thick_type = NON_DISPLAYABLE
@@ -582,11 +585,11 @@ def _select(chip: Chip, level: Level) -> Level:
         max_base_align, level.pitch_align, level.height_align, level.is_block_compressed, level.is_thin_only)
 
 
-# One level, whole.
+# Layout of one level.
 
 
-def place(chip: Chip, level: Level, info: TileInfo, tile_index: int, macro_index: int) -> _Result:
-    """Tile a level and pad it, in the mode that it asks for or the nearest that it can have."""
+def lay_out_level(chip: Chip, level: Level, info: TileInfo, tile_index: int, macro_index: int) -> _Result:
+    """Choose the tiling of a level and pad it, in the mode that it requests or the nearest that it can have."""
     mode, flags = level.mode, level.flags
     if not flags & DISALLOW_LARGE_THICK_DEGRADE:
         mode = _degrade_large_thick(chip, mode, level.bits)
@@ -598,11 +601,11 @@ def place(chip: Chip, level: Level, info: TileInfo, tile_index: int, macro_index
     else:
         extent = _linear(chip, level, samples, pad_height_only) if is_linear(mode) else _micro(chip, level, mode, samples, pad_height_only)
         result = _Result(extent, tiling, 0, 0)
-    return _settle(chip, level, result)
+    return _update_indices(chip, level, result)
 
 
-def _settle(chip: Chip, level: Level, result: _Result) -> _Result:
-    """Make tile index, macro tile mode index and texture compatibility true for the mode that the level ended in."""
+def _update_indices(chip: Chip, level: Level, result: _Result) -> _Result:
+    """Make tile index, macro tile mode index and texture compatibility agree with the mode that was finally chosen."""
     extent, tiling = result.extent, result.tiling
     info, index, macro_index, compatible = tiling.info, tiling.tile_index, tiling.macro_mode_index, tiling.tc_compatible
     if not level.flags & SKIP_INDICES_OUTPUT:
@@ -615,34 +618,34 @@ def _settle(chip: Chip, level: Level, result: _Result) -> _Result:
         macro_index = INDEX_INVALID
     if index == tiling.tile_index and macro_index == tiling.macro_mode_index and compatible == tiling.tc_compatible and info == tiling.info:
         return result
-    settled = Tiling(info, tiling.tile_type, index, macro_index, compatible, tiling.dcc_unsupported)
-    return _Result(extent, settled, result.block_width, result.block_height)
+    updated = Tiling(info, tiling.tile_type, index, macro_index, compatible, tiling.dcc_unsupported)
+    return _Result(extent, updated, result.block_width, result.block_height)
 
 
 def _matching_stencil(chip: Chip, level: Level, result: _Result) -> int:
     """Return the 2D depth tile index with which a stencil plane has the same macro tiles as this depth plane, or -1."""
     tiling = result.tiling
-    mine = chip.macro_modes[tiling.macro_mode_index]
+    depth = chip.macro_modes[tiling.macro_mode_index]
     for index in range(5):
         other, info = macro_mode(chip, index, level.flags, 8, level.samples)
         if other == INDEX_NO_MACRO:
             continue
-        row = chip.macro_modes[other]
-        same = row[0] == mine[0] and row[1] == mine[1] and row[2] == mine[2] and row[3] == mine[3]
+        stencil = chip.macro_modes[other]
+        same = stencil[0] == depth[0] and stencil[1] == depth[1] and stencil[2] == depth[2] and stencil[3] == depth[3]
         if same and (not tiling.tc_compatible or info.tile_split_bytes >= 64 * level.samples):
             return index
     return INDEX_INVALID
 
 
-def _compute(chip: Chip, level: Level, info: TileInfo, tile_index: int, macro_index: int) -> tuple[_Result, int]:
-    """Return the layout of a level and, if asked to match them, the tile index of the stencil plane beside it.
+def _lay_out_with_stencil(chip: Chip, level: Level, info: TileInfo, tile_index: int, macro_index: int) -> tuple[_Result, int]:
+    """Return the layout of a level and, with MATCH_STENCIL_TILE_CFG, the tile index of its stencil plane.
 
-    Depth gives up first what the texture unit needs, then its macro tiles, until the stencil plane can have the same ones.
+    Until the stencil plane can have the same macro tiles, depth loses first its texture compatibility, then its macro tiles.
     """
     matches = not chip.is_gfx6 and level.flags & MATCH_STENCIL_TILE_CFG != 0 and level.flags & DEPTH != 0
     flags = level.flags
     while True:
-        result = place(chip, level, info, tile_index, macro_index)
+        result = lay_out_level(chip, level, info, tile_index, macro_index)
         if not matches:
             return result, 0
         if result.tiling.tile_index == 5:
@@ -660,7 +663,7 @@ def _compute(chip: Chip, level: Level, info: TileInfo, tile_index: int, macro_in
 
 
 def _in_elements(query: Query, samples: int, bits: int) -> Level:
-    """The level in elements, padded to powers of two where a mip chain asks for it."""
+    """Return the level in elements, padded to powers of two where a mip chain needs that."""
     width, height, slices = query.width, query.height, query.slices
     if query.is_block_compressed and query.mip_level == 0:
         width, height = align_up(width, 4), align_up(height, 4)
@@ -703,7 +706,7 @@ def _invalid(macro_index: int) -> Layout:
 
 
 def layout(chip: Chip, query: Query, info: TileInfo) -> Layout:
-    """Return the layout of one level; `info` all zero means that the caller leaves the geometry to the chip."""
+    """Return the layout of one level; an `info` of zeros leaves the geometry to the tables of the chip."""
     samples = max(1, query.samples)
     bits = query.format_bits or query.bits
     if not _is_valid(query, samples, bits):
@@ -722,13 +725,13 @@ def layout(chip: Chip, query: Query, info: TileInfo) -> Layout:
             macro_index, info = macro_mode(chip, index, level.flags, bits, level.fragments or samples)
             level = _with_mode(level, chip.tile_modes[index][6], chip.tile_modes[index][7], level.flags)
     unknown = level.mode == UNKNOWN
-    level = _select(chip, level) if unknown else _override(chip, level)
+    level = _select_mode(chip, level) if unknown else _replace_unsupported(chip, level)
     level = _optimize(chip, level, index, info)
     if unknown:
-        level = _override(chip, level)
+        level = _replace_unsupported(chip, level)
     if IS_VALID[level.mode] == 0:
         return _invalid(macro_index)
-    result, stencil = _compute(chip, level, info, index, macro_index)
+    result, stencil = _lay_out_with_stencil(chip, level, info, index, macro_index)
     if not result.extent.ok:
         return _invalid(macro_index)
     return _report(chip, query, level, result, stencil)
@@ -749,7 +752,7 @@ def _report(chip: Chip, query: Query, level: Level, result: _Result, stencil: in
         if query.slices > 1 and query.slice == query.slices - 1:
             slice_bytes += slice_bytes * (depth - query.slices)
     samples = level.fragments or level.samples
-    # Numba takes no choice among so many arguments.
+    # A variable, because Numba does not compile a conditional expression among so many arguments.
     is_prt_flag = 1 if chip.is_gfx6 and flags & PRT else 0
     return Layout(
         0, pitch, height, depth, surface_bytes, mode, base_align, pitch_align, height_align, depth_align, level.bits, pixel_pitch,

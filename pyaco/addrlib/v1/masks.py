@@ -11,7 +11,7 @@ from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.v1.chip import TileInfo, chip_of
 from pyaco.addrlib.v1.metadata import CmaskLayout, HtileLayout, cmask_layout, htile_layout
 from pyaco.addrlib.v1.modes import PIPES
-from pyaco.addrlib.v1.queries import array_chip
+from pyaco.addrlib.v1.queries import array_chip, check_coordinate
 from pyaco.errors import InputError
 
 __all__ = ["MaskAddresses"]
@@ -31,12 +31,12 @@ class MaskAddresses:
     is_cmask : bool
         CMASK (4 bits per tile), otherwise HTILE (32 bits).
     linear : bool
-        Whether the mask lies row by row instead of by cache lines.
+        Whether the mask is laid out row by row instead of by cache lines.
 
     Raises
     ------
     InputError
-        If there can be no such mask.
+        If no such mask can exist.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class MaskAddresses:
     @cached_property
     def by_tile(self) -> NDArray[np.int64]:
         """Address, in bits, of the element of every micro tile, by slice, row and column of tiles."""
-        # Single queries do without numba.
+        # Imported here because single queries need no numba.
         from pyaco.addrlib.v1.arrays import fill_mask
 
         out = np.empty(self._shape, np.int64)
@@ -73,14 +73,11 @@ class MaskAddresses:
 
     def addresses(self, x: ArrayLike, y: ArrayLike, slice: ArrayLike = 0) -> NDArray[np.int64]:
         """Return the addresses, in bits, of the elements of pixels; the coordinates broadcast."""
-        places = [np.asarray(slice), np.asarray(y), np.asarray(x)]
+        columns = [np.asarray(slice), np.asarray(y), np.asarray(x)]
         ends = (self._shape[0], self._shape[1] * 8, self._shape[2] * 8)
-        for place, end, name in zip(places, ends, ("slice", "y", "x"), strict=True):
-            if place.dtype.kind not in "iu":
-                raise InputError(f"{name} must be integers, not {place.dtype}")
-            if place.size and (int(place.min()) < 0 or int(place.max()) >= end):
-                raise InputError(f"{name} from {place.min()} to {place.max()}; the mask has 0 to {end - 1}")
-        return self.by_tile[places[0], places[1] >> 3, places[2] >> 3]
+        for column, end, name in zip(columns, ends, ("slice", "y", "x"), strict=True):
+            check_coordinate(column, end, name, "mask")
+        return self.by_tile[columns[0], columns[1] >> 3, columns[2] >> 3]
 
     def coordinates(self, addresses: ArrayLike) -> NDArray[np.int64]:
         """Return x and y of the first pixel, and the slice, of the elements that hold the bits at `addresses`: shape (3, ...).
@@ -92,8 +89,8 @@ class MaskAddresses:
         """
         wanted = np.asarray(addresses, np.int64)
         starts, order = self._sorted
-        place = np.searchsorted(starts, wanted, side="right") - 1
-        if wanted.size and (int(place.min()) < 0 or (wanted - starts[place] >= self.element_bits).any()):
+        index = np.searchsorted(starts, wanted, side="right") - 1
+        if wanted.size and (int(index.min()) < 0 or (wanted - starts[index] >= self.element_bits).any()):
             raise InputError("an address that no element of the mask has")
-        z, y, x = np.unravel_index(order[place], self._shape)
+        z, y, x = np.unravel_index(order[index], self._shape)
         return np.stack([8 * x, 8 * y, z]).astype(np.int64)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from pyaco.addrlib.v1.address import PIPE_BITS
 from pyaco.addrlib.v1.chip import Chip, TileInfo
-from pyaco.addrlib.v1.layout import Level, place
+from pyaco.addrlib.v1.layout import Level, lay_out_level
 from pyaco.addrlib.v1.modes import (
     FMASK,
     INDEX_INVALID,
@@ -74,7 +74,7 @@ class DccLayout(NamedTuple):
     base_align: int
     bytes: int
     fast_clear_bytes: int
-    """Of that, what a fast clear has to write; 0: it cannot be fast cleared."""
+    """The part of `bytes` that a fast clear writes; 0: fast clears are not possible."""
     next_level_compressible: bool
     size_aligned: bool
 
@@ -112,8 +112,8 @@ def htile_layout(
     pipes = pipes_of(chip, info)
     if tc_compatible:
         size, align = pitch * height * 4 // 64, pipes * info.banks * chip.interleave_bytes
-        whole = size * max(1, slices)
-        padded = whole if skip_size_align else align_up(whole, align)
+        total = size * max(1, slices)
+        padded = total if skip_size_align else align_up(total, align)
         slice_bytes = size if slices > 1 else padded
         return HtileLayout(
             pitch, height, padded, align, _HTILE_BITS, 0, 0, slice_bytes, slices > 1 and size % align != 0, size % align == 0)
@@ -134,19 +134,19 @@ def dcc_layout(chip: Chip, info: TileInfo, color_bytes: int, bits: int, samples:
     """
     if not chip.has_dcc:
         raise UnsupportedError("DCC before GFX8")
-    run = pipes_of(chip, info) * chip.interleave_bytes
+    stripe = pipes_of(chip, info) * chip.interleave_bytes
     size = fast_clear = color_bytes >> 8
     if samples > 1:
         split_samples = max(1, info.tile_split_bytes // (bits * 8))
         if split_samples < samples:
             fast_clear //= samples // split_samples
-            if fast_clear % run:
+            if fast_clear % stripe:
                 fast_clear = 0
-    base_align = info.banks * run
+    base_align = info.banks * stripe
     if size % base_align == 0:
         return DccLayout(base_align, size, fast_clear, True, True)
-    padded = align_up(size, run)
-    return DccLayout(base_align, padded, padded if fast_clear == size else fast_clear, False, size % run == 0)
+    padded = align_up(size, stripe)
+    return DccLayout(base_align, padded, padded if fast_clear == size else fast_clear, False, size % stripe == 0)
 
 
 # FMASK.
@@ -172,7 +172,7 @@ class FmaskLayout(NamedTuple):
 
 
 def fmask_bits(samples: int, fragments: int, resolved: bool) -> tuple[int, int]:
-    """Return bits per element and number of elements ("samples") per pixel of FMASK; `resolved`: as a texture sees it. 0: no such FMASK."""
+    """Return bits per element and elements ("samples") per pixel of FMASK; `resolved`: as textures read it. 0 bits: no such FMASK."""
     if fragments != samples:
         bits = 1 if fragments == 1 else 2 if fragments == 2 else 4
         if not resolved:
@@ -187,7 +187,7 @@ def fmask_bits(samples: int, fragments: int, resolved: bool) -> tuple[int, int]:
 
 
 def fmask_layout(chip: Chip, mode: int, pitch: int, height: int, slices: int, samples: int, fragments: int, resolved: bool) -> FmaskLayout:
-    """Return FMASK beside a colour surface; `mode` is the surface's tile mode, `fragments` 0 means as many as samples."""
+    """Return the FMASK of a colour surface; `mode` is the surface's tile mode, `fragments` 0 means as many as samples."""
     fragments = fragments or samples
     bits, elements = fmask_bits(samples, fragments, resolved)
     if samples <= 1 or bits == 0 or THICKNESS[mode] != 1 or not IS_MACRO[mode]:
@@ -195,10 +195,10 @@ def fmask_layout(chip: Chip, mode: int, pitch: int, height: int, slices: int, sa
     index, macro_index, info = INDEX_INVALID, INDEX_INVALID, no_info()
     if not chip.is_gfx6:
         index = 14 if mode == TILED_2D_THIN1 else 15
-        held = log2(fragments) + (1 if samples > fragments else 0)
-        macro_index, info = macro_mode(chip, index, FMASK, max(8, (4 if held == 3 else held) * samples), samples)
+        index_bits = log2(fragments) + (1 if samples > fragments else 0)
+        macro_index, info = macro_mode(chip, index, FMASK, max(8, (4 if index_bits == 3 else index_bits) * samples), samples)
     level = Level(mode, NON_DISPLAYABLE, bits, pitch, height, slices, elements, 0, 0, FMASK, 0, 0, 0, False, False)
-    result = place(chip, level, info, index, macro_index)
+    result = lay_out_level(chip, level, info, index, macro_index)
     extent, tiling = result.extent, result.tiling
     if not extent.ok:
         return FmaskLayout(3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, INDEX_INVALID, INDEX_INVALID, no_info())
@@ -212,7 +212,7 @@ def fmask_layout(chip: Chip, mode: int, pitch: int, height: int, slices: int, sa
 
 
 def fmask_address(samples: int) -> int:
-    """Return what the address library answers for any element of an FMASK: 0, as only the hardware addresses FMASK on these chips.
+    """Return what the address library returns for every element of an FMASK: 0, as only the hardware addresses FMASK on these chips.
 
     Raises
     ------
@@ -304,24 +304,24 @@ def mask_address(
     if element_bits != shift:
         number = number >> element_bits << element_bits
     offset = before + bits * (number + element)
-    run = chip.interleave_bytes * 8
-    return (offset // run * pipes + _mask_pipe(chip, info, tile_x, tile_y)) * run + offset % run
+    interleave = chip.interleave_bytes * 8
+    return (offset // interleave * pipes + _mask_pipe(chip, info, tile_x, tile_y)) * interleave + offset % interleave
 
 
 def _insert(value: int, bits: int, low: int, width: int) -> int:
-    """Return `value` with the `width` low bits of `bits` put in at bit `low`."""
+    """Return `value` with the `width` low bits of `bits` inserted at bit `low`."""
     return (value >> low << width | bits & ((1 << width) - 1)) << low | value & ((1 << low) - 1)
 
 
 def tc_compatible_address(chip: Chip, info: TileInfo, data_address: int, mask_bits: int, element_bits: int) -> int:
     """Return the address, in bits, of the mask element (`mask_bits` wide) of the data at byte `data_address` (GFX8).
 
-    Masks that the texture unit reads follow the data: bank and pipe stay, the rest counts blocks of 64 elements.
+    Masks that the texture unit reads lie in the banks and pipes of their data; the other address bits count blocks of 64 elements.
     """
-    run = chip.interleave_bytes
+    interleave = chip.interleave_bytes
     pipe_bits, bank_bits = log2(pipes_of(chip, info)), log2(info.banks)
-    runs = data_address // run
-    pipe, bank = runs & ((1 << pipe_bits) - 1), runs >> pipe_bits & ((1 << bank_bits) - 1)
-    in_bank = (runs >> (pipe_bits + bank_bits)) * run + data_address % run
+    unit = data_address // interleave
+    pipe, bank = unit & ((1 << pipe_bits) - 1), unit >> pipe_bits & ((1 << bank_bits) - 1)
+    in_bank = (unit >> (pipe_bits + bank_bits)) * interleave + data_address % interleave
     block = _insert(in_bank // (8 * element_bits), bank, 0, bank_bits)
-    return _insert(block * 2 * mask_bits // 8, pipe, log2(run) + 1, pipe_bits) * 4
+    return _insert(block * 2 * mask_bits // 8, pipe, log2(interleave) + 1, pipe_bits) * 4

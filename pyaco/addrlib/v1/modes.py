@@ -4,8 +4,8 @@ A micro tile is 8 by 8 elements (by 4 or 8 slices in the thick modes). The 1D mo
 3D modes group them in macro tiles that are spread over memory pipes and banks; the PRT modes are macro tiled with blocks of
 64 KB for partially resident textures. The numbers are those of AMD's register fields and address library (addrtypes.h).
 
-The rules of this package run as they are written and, compiled by numba, over arrays: they use the plain integers below,
-which numba takes for constants; the enumerations are for callers.
+The rules of this package run as Python and, compiled by numba, over arrays. They use the plain integers below, which numba treats as
+constants; the enumerations are for callers.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class PipeConfig(IntEnum):
 
 
 class SurfaceFlag(IntFlag):
-    """What a surface is for, as the caller of the address library says it."""
+    """What a surface is used for, as callers of the address library state it."""
 
     COLOR = 1 << 0
     DEPTH = 1 << 1
@@ -125,7 +125,7 @@ MINIMIZE_ALIGNMENT, PREFER_EQUATION, MATCH_STENCIL_TILE_CFG = 1 << 27, 1 << 28, 
 DISALLOW_LARGE_THICK_DEGRADE = 1 << 30
 
 INDEX_INVALID, INDEX_LINEAR_GENERAL, INDEX_NO_MACRO = -1, -2, -3
-"""Tile indices that name no entry of the tile table; the last stands for 'this mode has no macro tile mode index'."""
+"""Tile indices that are no entry of the tile table; the last is the macro tile mode index of modes that have none."""
 
 #                        linear 1D    2D                        3D           2D 3D XTHICK  PRT
 #                        0  1  2  3   4  5  6  7  8  9 10 11    12 13 14 15  16 17 18      19 20 21 22 23 24 25
@@ -148,7 +148,7 @@ def is_prt(mode: int) -> bool:
 
 
 def is_prt_without_rotation(mode: int) -> bool:
-    """Whether pipes and banks depend on the place inside the macro tile alone."""
+    """Whether pipes and banks depend only on the coordinates inside the macro tile."""
     return mode in (PRT_TILED_THIN1, PRT_TILED_THICK)
 
 

@@ -13,18 +13,18 @@ from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.enums import raise_status
 from pyaco.addrlib.formats import Packing, element
 from pyaco.addrlib.v1 import modes
-from pyaco.addrlib.v1.address import Addressing, byte_address, channel, coordinates, hidden_place, micro_order
+from pyaco.addrlib.v1.address import Addressing, byte_address, channel, coordinates, hidden_coordinates, micro_order
 from pyaco.addrlib.v1.chip import Chip, TileInfo, chip_of
 from pyaco.addrlib.v1.layout import Layout, Query, layout
 from pyaco.addrlib.v1.tiling import no_info, pipes_of
 from pyaco.errors import InputError, UnsupportedError
 
-__all__ = ["LAYOUT", "SurfaceAddresses", "surface_info", "surface_infos"]
+__all__ = ["LAYOUT", "SurfaceAddresses", "check_coordinate", "surface_info", "surface_infos"]
 
 LAYOUT = np.dtype([(name, np.int64) for name in Layout._fields])
 """Record of `surface_infos`: the fields of `Layout`."""
 
-# Formats that have no thick modes on GFX7 and 8 except Bonaire: bits in the order of block-compressed, packed and stencil formats.
+# Formats without thick modes on GFX7 and 8, Bonaire excepted.
 _THIN_ONLY = frozenset((0x1C, 0x25, 0x26, 0x27, 0x28, 0x29, 0x2A, 0x38, *range(0x31, 0x38)))
 
 _NO_INFO = no_info()
@@ -64,7 +64,7 @@ def surface_info(
     config : GpuConfig
         A chip of GFX6, 7 or 8.
     tile_mode, tile_type : TileMode, TileType
-        What is asked for; what comes back may differ, as the mode must fit the level and its use. `TileMode.UNKNOWN`: chosen.
+        The mode requested; the layout may have another, as the mode must suit the level and its use. `TileMode.UNKNOWN`: any.
     width, height : int
         Pixels of the level.
     format : Format
@@ -73,22 +73,22 @@ def surface_info(
         Samples, and samples stored (0: all).
     flags : SurfaceFlag
     slice : int
-        Which slice `slice_bytes` is asked for: the last one has the padding.
+        The slice that `slice_bytes` refers to: the last one includes the padding.
     tile_index : int
-        Tile index to be used, for mode, type and geometry; -1: none.
+        Tile index that mode, type and geometry are taken from; -1: none.
     base_pitch : int
         Pitch in pixels of level 0, for levels above it.
     max_base_align : int
         Bytes; 0: any. `pitch_align` and `height_align` (elements, linear only): 0 means what the hardware needs.
     info : TileInfo, optional
-        Macro tile geometry, where the chip's tables are not to give it.
+        Macro tile geometry, in place of that of the chip's tables.
 
     Raises
     ------
     InputError
         If there can be no such surface.
     UnsupportedError
-        If `config` is of another generation, or the layout is for stereo or by equation.
+        If `config` is of another generation, or the surface is a stereo pair.
     """
     check_columns("surface info", _ARGUMENTS, (
         tile_mode, width, height, tile_type, format, bpp, num_samples, num_frags, num_slices, slice, mip_level, flags, tile_index + 1, base_pitch,
@@ -136,7 +136,7 @@ def surface_infos(config: GpuConfig, **fields: ArrayLike) -> NDArray[Any]:
     for name, values in fields.items():
         if np.asarray(values).dtype.kind not in "iub":
             raise InputError(f"column {name}: integers, not {np.asarray(values).dtype}")
-    # Single queries do without numba.
+    # Imported here because single queries need no numba.
     from pyaco.addrlib.v1.arrays import lay_out_many
 
     columns = np.broadcast_arrays(*(np.asarray(fields.get(name, default), np.int64) for name, default in _FIELDS.items()))
@@ -157,14 +157,22 @@ def surface_infos(config: GpuConfig, **fields: ArrayLike) -> NDArray[Any]:
 # Addresses.
 
 
+def check_coordinate(values: NDArray[Any], end: int, name: str, whose: str) -> None:
+    """Raise InputError unless the values are integers from 0 to below `end`."""
+    if values.dtype.kind not in "iu":
+        raise InputError(f"{name} must be integers, not {values.dtype}")
+    if values.size and (int(values.min()) < 0 or int(values.max()) >= end):
+        raise InputError(f"{name} from {values.min()} to {values.max()}; the {whose} has 0 to {end - 1}")
+
+
 @cache
-def _hidden_of(a: Addressing) -> tuple[int, ...]:
-    """Which choice of the hidden coordinate bits leads to each pipe and bank."""
+def _hidden_of_channel(a: Addressing) -> tuple[int, ...]:
+    """Return for each pipe and bank the argument `hidden` of `hidden_coordinates` that leads there."""
     if not modes.IS_MACRO[a.mode]:
         return (0,)
     table = [-1] * (a.pipes * a.info.banks)
     for hidden in range(len(table)):
-        table[channel(a, *hidden_place(a, hidden))] = hidden
+        table[channel(a, *hidden_coordinates(a, hidden))] = hidden
     if -1 in table:
         raise UnsupportedError(f"pipe configuration {a.info.pipe_config} with {a.info}: elements share addresses")
     return tuple(table)
@@ -182,12 +190,12 @@ class SurfaceAddresses:
     depth_order : bool, optional
         Whether the samples of an element lie together; left out, they do where the tile type says so.
     bank_swizzle, pipe_swizzle : int
-        Turn of the surface among banks and pipes (see `pyaco.addrlib.v1.swizzle`).
+        Bank and pipe that are added to those of every address (see `pyaco.addrlib.v1.swizzle`).
 
     Raises
     ------
     InputError
-        If the layout is none that the chip can address.
+        If the chip cannot address such a layout.
     UnsupportedError
         If the pipe configuration would let elements share an address.
     """
@@ -209,7 +217,7 @@ class SurfaceAddresses:
             int(info.tile_mode), info.bits, info.pitch, info.height, info.depth, info.samples, by_sample, order, geometry,
             pipes_of(chip, geometry), chip.is_vegam, chip.interleave_bytes, bank_swizzle, pipe_swizzle)
         self._check_blocks()
-        self.hidden_of = _hidden_of(self.parameters._replace(pitch=0, height=0, slices=0, bank_swizzle=0, pipe_swizzle=0))
+        self.hidden_of_channel = _hidden_of_channel(self.parameters._replace(pitch=0, height=0, slices=0, bank_swizzle=0, pipe_swizzle=0))
         self._tables: tuple[_Axis, _Axis, _Axis, _Axis] | None = None
 
     def _check_blocks(self) -> None:
@@ -237,21 +245,13 @@ class SurfaceAddresses:
         """Return x, y, slice and sample of the element that holds the byte `address`."""
         if not 0 <= address < self.size:
             raise InputError(f"address {address} of a surface of {self.size} bytes")
-        return coordinates(self.parameters, self.hidden_of, address)
+        return coordinates(self.parameters, self.hidden_of_channel, address)
 
     @property
     def size(self) -> int:
         """Bytes that the elements cover."""
         a = self.parameters
         return a.pitch * a.height * a.slices * a.samples * (a.bits // 8)
-
-    def _axis(self, values: ArrayLike, end: int, name: str) -> NDArray[np.int64]:
-        array = np.asarray(values)
-        if array.dtype.kind not in "iu":
-            raise InputError(f"{name} must be integers, not {array.dtype}")
-        if array.size and (int(array.min()) < 0 or int(array.max()) >= end):
-            raise InputError(f"{name} from {array.min()} to {array.max()}; the surface has 0 to {end - 1}")
-        return array.astype(np.int64, copy=False)
 
     @property
     def tables(self) -> tuple[_Axis, _Axis, _Axis, _Axis]:
@@ -276,7 +276,7 @@ class SurfaceAddresses:
 
     def addresses(self, x: ArrayLike, y: ArrayLike, slice: ArrayLike = 0, sample: ArrayLike = 0) -> NDArray[np.int64]:
         """Return the byte addresses of elements; the arrays of coordinates broadcast."""
-        # The tables' kernel needs numba, which single queries do without.
+        # Imported here because single queries need no numba.
         from pyaco.addrlib.address_tables import look_up
 
         return look_up(self.tables, self.mask, (x, y, slice, sample))
@@ -285,7 +285,9 @@ class SurfaceAddresses:
         """Return x, y, slice and sample of the elements at byte addresses: an array of shape (4, ...)."""
         from pyaco.addrlib.v1.arrays import locate
 
-        array = self._axis(addresses, self.size, "address")
+        given = np.asarray(addresses)
+        check_coordinate(given, self.size, "address", "surface")
+        array = given.astype(np.int64, copy=False)
         out = np.empty((4, array.size), np.int64)
-        locate(self.parameters, np.array(self.hidden_of, np.int64), array.ravel(), out)
+        locate(self.parameters, np.array(self.hidden_of_channel, np.int64), array.ravel(), out)
         return out.reshape(4, *array.shape)

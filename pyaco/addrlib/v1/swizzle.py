@@ -30,8 +30,8 @@ def combine_swizzle(pipes: int, interleave_bytes: int, bank: int, pipe: int, bas
 
 def extract_swizzle(pipes: int, banks: int, interleave_bytes: int, swizzle: int) -> tuple[int, int]:
     """Return bank and pipe of a tile swizzle."""
-    runs = swizzle // (interleave_bytes >> 8)
-    return runs // pipes & (banks - 1), runs & (pipes - 1)
+    unit = swizzle // (interleave_bytes >> 8)
+    return unit // pipes & (banks - 1), unit & (pipes - 1)
 
 
 def _has_3d_rotation(mode: int) -> bool:
@@ -41,19 +41,19 @@ def _has_3d_rotation(mode: int) -> bool:
 def base_swizzle(info: TileInfo, pipes: int, interleave_bytes: int, mode: int, index: int, linear: bool, reduce_bank_bit: bool) -> int:
     """Return the tile swizzle of the `index`-th surface, so that surfaces used together start in different banks.
 
-    The banks follow in steps of half their number less one, or (`linear`) one by one.
+    Successive surfaces are half the number of banks less one apart, or (`linear`) one bank.
     """
     if not IS_MACRO[mode]:
         return 0
     banks = info.banks >> 1 if reduce_bank_bit and info.banks > 2 else info.banks
-    place = index & (banks - 1)
-    bank = place if linear else place * (banks // 2 - 1) & (banks - 1)
+    surface = index & (banks - 1)
+    bank = surface if linear else surface * (banks // 2 - 1) & (banks - 1)
     pipe = index & (pipes - 1) if _has_3d_rotation(mode) else 0
     return combine_swizzle(pipes, interleave_bytes, bank, pipe, 0)
 
 
 def slice_swizzle(info: TileInfo, pipes: int, interleave_bytes: int, mode: int, swizzle: int, z: int, base: int) -> int:
-    """Return the tile swizzle with which slice `z` of a surface whose swizzle is `swizzle` can be bound as a surface of its own."""
+    """Return the tile swizzle with which slice `z` of a surface of tile swizzle `swizzle` can be bound as a surface of its own."""
     if not IS_MACRO[mode]:
         return 0
     layer = z // THICKNESS[mode]
@@ -62,8 +62,6 @@ def slice_swizzle(info: TileInfo, pipes: int, interleave_bytes: int, mode: int, 
         rotation = 1 if pipes < 4 else pipes // 2 - 1
         pipe += layer * rotation
         bank += layer * rotation // pipes
-    elif (
-        mode in (TILED_2D_THIN1, TILED_2D_THICK, TILED_2D_XTHICK, PRT_2D_TILED_THIN1, PRT_2D_TILED_THICK)
-    ):
+    elif mode in (TILED_2D_THIN1, TILED_2D_THICK, TILED_2D_XTHICK, PRT_2D_TILED_THIN1, PRT_2D_TILED_THICK):
         bank += layer * (info.banks // 2 - 1)
     return combine_swizzle(pipes, interleave_bytes, bank & (info.banks - 1), pipe & (pipes - 1), base)

@@ -66,6 +66,6 @@ def max_metadata_align(config: GpuConfig) -> int:
     """Return the largest alignment in bytes that the base of any CMASK, HTILE or DCC needs."""
     chip = chip_of(config)
     pipes = max(pipes_of(chip, tile_row(chip, index)) for index in range(len(chip.tile_modes)))
-    # The library pairs macro tile modes with the tile modes of the same position here.
+    # Here the library pairs each macro tile mode with the tile mode at the same index.
     banks = [macro[0] for macro, row in zip(chip.macro_modes, chip.tile_modes, strict=False) if chip.has_dcc and modes.IS_MACRO[row[ROW_MODE]]]
     return chip.interleave_bytes * pipes * max(banks, default=1)

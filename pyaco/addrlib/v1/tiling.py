@@ -87,7 +87,7 @@ def no_info() -> TileInfo:
 
 
 def tile_row(chip: Chip, index: int) -> TileInfo:
-    """Geometry as the tile mode register alone gives it."""
+    """Return the geometry that the tile mode register alone gives."""
     row = chip.tile_modes[index]
     return TileInfo(row[0], row[1], row[2], row[3], row[4], row[5])
 
@@ -98,7 +98,7 @@ def pipes_of(chip: Chip, info: TileInfo) -> int:
 
 
 def macro_mode(chip: Chip, tile_index: int, flags: int, bits: int, samples: int) -> tuple[int, TileInfo]:
-    """Return the macro tile mode index and the geometry that a tile index comes to (GFX7, 8; on GFX6 the geometry alone).
+    """Return the macro tile mode index and the geometry that a tile index stands for (GFX6 and modes that are not macro tiled: only the geometry).
 
     `bits` is per element; of `flags`, FMASK and PRT count.
     """
@@ -119,7 +119,7 @@ def macro_mode(chip: Chip, tile_index: int, flags: int, bits: int, samples: int)
 
 
 def _bytes_log2(bits: int) -> int:
-    """Position in the tables by element size; 5 where no table has an entry."""
+    """Return the index into the tables by element size; 5 where no table has an entry."""
     return log2(bits // 8) if bits == 8 or bits == 16 or bits == 32 or bits == 64 or bits == 128 else 5
 
 
@@ -181,7 +181,7 @@ def _choose_gfx6(chip: Chip, mode: int, tile_type: int, flags: int, bits: int, s
 
 
 def _gfx7_type(chip: Chip, mode: int, flags: int, bits: int, tile_type: int) -> int:
-    """Tile type that the mode leaves possible."""
+    """Return the tile type, which some modes and uses determine."""
     if is_linear(mode):
         return tile_type
     if flags & (DEPTH | STENCIL):
@@ -189,14 +189,14 @@ def _gfx7_type(chip: Chip, mode: int, flags: int, bits: int, tile_type: int) -> 
     if THICKNESS[mode] > 1:
         if chip.is_bonaire:
             return NON_DISPLAYABLE
-        keeps = chip.allow_non_displayable_thick and tile_type == NON_DISPLAYABLE and not is_prt(mode)
-        return tile_type if keeps else THICK
+        allowed = chip.allow_non_displayable_thick and tile_type == NON_DISPLAYABLE and not is_prt(mode)
+        return tile_type if allowed else THICK
     thin_3d = mode in (TILED_3D_THIN1, PRT_3D_TILED_THIN1)
     return NON_DISPLAYABLE if bits == 128 or flags & FMASK or thin_3d else tile_type
 
 
 def _gfx7_depth_index(flags: int, sample_bytes: int, samples: int) -> int:
-    """Index of the 2D depth mode: by the bytes of a micro tile if it must not be split, otherwise by samples."""
+    """Return the index of the 2D depth mode: by the bytes of a micro tile if it must not be split, otherwise by samples."""
     if flags & (NON_SPLIT | TC_COMPATIBLE | NEED_EQUATION):
         if sample_bytes == 64 or sample_bytes == 128 or sample_bytes == 256 or sample_bytes == 512:
             return log2(sample_bytes) - 6
@@ -304,9 +304,9 @@ def _choose_gfx7(
 def choose_tiling(
     chip: Chip, mode: int, tile_type: int, flags: int, bits: int, samples: int, given: TileInfo, given_index: int, given_macro: int,
 ) -> Tiling:
-    """Return the tiling of a surface: as `given` (all zero: not given), otherwise as its use asks for.
+    """Return the tiling of a surface: `given`, or if that is all zero the one that suits its use.
 
-    `bits` is per element; `given_index` and `given_macro` are the tile and macro tile mode indices behind `given`.
+    `bits` is per element; `given_index` and `given_macro` are the tile and macro tile mode indices that `given` belongs to.
     """
     if chip.is_gfx6:
         return _choose_gfx6(chip, mode, tile_type, flags, bits, samples, given)

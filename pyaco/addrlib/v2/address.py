@@ -16,15 +16,17 @@ from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.enums import Status, SurfaceFlags, raise_status
 from pyaco.addrlib.formats import ELEMENT_BITS
 from pyaco.addrlib.kernels import kernel
+from pyaco.addrlib.mips import clear_layout
 from pyaco.addrlib.placement import PLACE, address_of, coordinates_of, equation_offset
 from pyaco.addrlib.records import MAX_MIPS, Record, Table, columns, record, zeroed
-from pyaco.addrlib.v2.chip import INFO, QUERY, chip_tables, kernel_tables
+from pyaco.addrlib.v2.chip import GFX9, GFX10, GFX11, INFO, QUERY, chip_tables, kernel_tables
 from pyaco.addrlib.v2.layout import layout
 from pyaco.errors import InputError
 
 __all__ = [
-    "ADDRESS_QUERY", "COORDINATES", "Coordinates", "address", "addresses", "coordinates", "linear_coordinates", "pipe_bank_xor", "pipe_bank_xors",
-    "place_level", "slice_pipe_bank_xor", "slice_pipe_bank_xors", "subresource_offset", "subresource_offsets", "texel_coordinates",
+    "ADDRESS_QUERY", "COORDINATES", "Coordinates", "address", "addresses", "coordinates", "linear_coordinates", "only_address", "only_texel",
+    "pipe_bank_xor", "pipe_bank_xors", "place_level", "slice_pipe_bank_xor", "slice_pipe_bank_xors", "subresource_offset", "subresource_offsets",
+    "texel_coordinates",
 ]
 
 OK, INVALID, NOT_SUPPORTED = int(Status.OK), int(Status.INVALID_PARAMETERS), int(Status.NOT_SUPPORTED)
@@ -70,7 +72,7 @@ def xor_bits(chip: Record, mode: Record) -> tuple[int, int]:
     """Return (pipe bits, bank bits) that a block of this mode xors."""
     above = mode.block_log2 - chip.pipe_interleave_log2
     pipes = min(above, chip.all_pipes_log2)
-    if chip.level == 90:
+    if chip.generation == GFX9:
         return pipes, min(above - pipes, chip.banks_log2)
     return pipes, min(max(above - chip.pipes_log2 - COLUMN_BITS, 0), 4)
 
@@ -94,7 +96,7 @@ def lay_out(chip: Record, modes: Table, extent: Table, lookup: Table, number: Ta
         if q.num_samples > 1 or q.num_frags > 1:
             return INVALID
     else:
-        if chip.level >= 100:
+        if chip.generation >= GFX10:
             q.pitch_in_element = 0
         if q.num_frags > 1 and (mode.block_log2 == 8 or q.resource_type == 2):
             return INVALID
@@ -126,15 +128,15 @@ def place_level(
         return OK if pipe_bank_xor == 0 else INVALID
     element = log2(q.bpp >> 3)
     volume = 1 if q.resource_type == 2 else 0
-    samples = log2(q.num_samples if chip.level == 90 else q.num_frags)
+    samples = log2(q.num_samples if chip.generation == GFX9 else q.num_frags)
     p.equation = lookup[volume, q.swizzle_mode, element, samples]
-    if p.equation < 0 or (chip.level >= 100 and samples == 0 and number[volume, q.swizzle_mode, element, 0] < 0):
+    if p.equation < 0 or (chip.generation >= GFX10 and samples == 0 and number[volume, q.swizzle_mode, element, 0] < 0):
         return INVALID
     p.block_log2 = mode.block_log2
     p.width_log2, p.height_log2, p.depth_log2 = log2(r.block_width), log2(r.block_height), log2(r.block_slices)
     p.base = mip.macro_block_offset
     pipes, banks = xor_bits(chip, mode)
-    if chip.level == 90:
+    if chip.generation == GFX9:
         if pipe_bank_xor and (not mode.xor or pipe_bank_xor >> (pipes + banks)):
             return INVALID
         p.flip = (pipe_bank_xor << chip.pipe_interleave_log2) ^ mip.mip_tail_offset
@@ -166,9 +168,7 @@ def addresses_kernel(
         if (not 0 <= a.sample < q[0].num_samples or not 0 <= a.slice < q[0].num_slices or not 0 <= a.mip_id < last or a.x < 0 or a.y < 0
                 or (q[0].resource_type == 2 and a.slice >= max(q[0].num_slices >> a.mip_id, 1)) or last > MAX_MIPS):
             continue
-        for level in range(last):
-            mips[level] = mips[MAX_MIPS]
-        r[0] = r[1]
+        clear_layout(r, mips, last)
         status[i] = lay_out(chip, modes, extent, lookup, number, basis, q[0], r[0], mips)
         if status[i] == OK and modes[q[0].swizzle_mode].linear and q[0].resource_type == 0 and a.y:
             status[i] = INVALID
@@ -193,9 +193,7 @@ def coordinates_kernel(
         levels = q[0].num_mip_levels
         if levels > MAX_MIPS:
             continue
-        for level in range(levels):
-            mips[level] = mips[MAX_MIPS]
-        r[0] = r[1]
+        clear_layout(r, mips, levels)
         c.status = lay_out(chip, modes, extent, lookup, number, basis, q[0], r[0], mips)
         if c.status == OK and q[0].num_samples != q[0].num_frags:
             # With fewer fragments than samples, samples share addresses.
@@ -226,9 +224,7 @@ def linear_coordinates_kernel(
         a = queries[i]
         c = found[i]
         copy_surface(a, q[0])
-        for level in range(MAX_MIPS):
-            mips[level] = mips[MAX_MIPS]
-        r[0] = r[1]
+        clear_layout(r, mips, MAX_MIPS)
         c.status = INVALID
         flat = q[0].resource_type == 0
         if (flat and a.height != 1) or not check_surface(modes, q[0]) or not modes[q[0].swizzle_mode].linear:
@@ -263,10 +259,10 @@ def pipe_bank_xor_kernel(chips: Table, modes: Table, queries: Table, result: Tab
         if not 0 <= q.swizzle_mode < len(modes):
             continue
         mode = modes[q.swizzle_mode]
-        if chip.level >= 110 or not mode.xor:
+        if chip.generation >= GFX11 or not mode.xor:
             continue
         pipes, banks = xor_bits(chip, mode)
-        if chip.level >= 100:
+        if chip.generation >= GFX10:
             if not mode.prt:
                 result[i] = BANKS_GFX10[banks, q.surf_index & 7] << (chip.pipes_log2 + COLUMN_BITS)
             continue
@@ -290,13 +286,13 @@ def slice_xor(
     if not mode.xor or mode.prt:
         return OK, 0
     pipes, banks = xor_bits(chip, mode)
-    if chip.level == 90:
+    if chip.generation == GFX9:
         return OK, base ^ (reverse_bits(index, pipes) | (reverse_bits(index >> pipes, banks) << pipes))
     if bpe == 0:
-        return (INVALID, 0) if chip.level >= 110 else (OK, base ^ reverse_bits(index, pipes))
+        return (INVALID, 0) if chip.generation >= GFX11 else (OK, base ^ reverse_bits(index, pipes))
     equation = lookup[1 if resource_type == 2 else 0, swizzle_mode, log2(bpe >> 3), 0]
-    if equation < 0 or (chip.level < 110 and swizzle_mode >= 28 and chip.var_block_log2 == 0):
-        return (NOT_SUPPORTED, 0) if chip.level >= 110 else (OK, base ^ reverse_bits(index, pipes))
+    if equation < 0 or (chip.generation < GFX11 and swizzle_mode >= 28 and chip.var_block_log2 == 0):
+        return (NOT_SUPPORTED, 0) if chip.generation >= GFX11 else (OK, base ^ reverse_bits(index, pipes))
     return OK, base ^ (equation_offset(basis, equation, 0, 0, index, 0) >> chip.pipe_interleave_log2)
 
 
@@ -311,7 +307,7 @@ def slice_xor_kernel(chips: Table, modes: Table, lookup: Table, basis: Table, qu
             status[i] = INVALID
             continue
         mode = modes[q.swizzle_mode]
-        thin = q.resource_type == 1 or (q.resource_type == 0 and chips[0].level >= 100) or (q.resource_type == 2 and not mode.thick_3d)
+        thin = q.resource_type == 1 or (q.resource_type == 0 and chips[0].generation >= GFX10) or (q.resource_type == 2 and not mode.thick_3d)
         if not thin or not mode.xor or mode.prt or q.num_samples > 1:
             continue
         status[i] = INVALID
@@ -327,7 +323,7 @@ def subresource_kernel(chips: Table, modes: Table, queries: Table, result: Table
     for i in range(len(queries)):
         q = queries[i]
         result[i] = q.slice * q.slice_size + q.macro_block_offset
-        if chip.level == 90:
+        if chip.generation == GFX9:
             pipes, banks = xor_bits(chip, modes[q.swizzle_mode])
             flip = reverse_bits(q.slice, pipes) | (reverse_bits(q.slice >> pipes, banks) << pipes)
             flip = (flip ^ q.pipe_bank_xor) << chip.pipe_interleave_log2
@@ -413,7 +409,12 @@ def address(config: GpuConfig, **fields: int) -> int:
     InputError
         If there is no such surface or texel.
     """
-    status, result = addresses(config, 1, **fields)
+    return only_address(config, addresses(config, 1, **fields))
+
+
+def only_address(config: GpuConfig, found: tuple[NDArray[np.int64], NDArray[np.int64]]) -> int:
+    """Return the address of a batch of one, or raise for its status."""
+    status, result = found
     if status[0] != OK:
         raise_status(int(status[0]), f"address, {config.name}")
     return int(result[0])
@@ -427,7 +428,11 @@ def texel_coordinates(config: GpuConfig, **fields: int) -> Coordinates:
     InputError
         If there is no such surface, or no texel at the address.
     """
-    found = coordinates(config, 1, **fields)
+    return only_texel(config, coordinates(config, 1, **fields))
+
+
+def only_texel(config: GpuConfig, found: NDArray[Any]) -> Coordinates:
+    """Return the texel of a batch of one, or raise for its status."""
     status, *rest = found[0].item()
     if status != OK:
         raise_status(status, f"coordinates, {config.name}")

@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 
 from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.enums import SwizzleMode
+from pyaco.addrlib.formats import format_table
+from pyaco.addrlib.generations import Generation
 from pyaco.addrlib.records import MODE, Table, record
 from pyaco.addrlib.swizzle import MODES, Mode, SwizzleTables, modes, swizzle_tables, var_block_log2
 from pyaco.errors import UnsupportedError
 from pyaco.targets.features import has_fmask
 
-__all__ = ["CHIP", "INFO", "QUERY", "ChipTables", "chip_tables", "kernel_tables"]
+__all__ = ["CHIP", "GFX9", "GFX10", "GFX11", "INFO", "QUERY", "ChipTables", "chip_tables", "kernel_tables"]
 
 QUERY = record(
     "flags swizzle_mode resource_type format bpp width height num_slices num_mip_levels num_samples num_frags pitch_in_element slice_align")
@@ -37,14 +39,17 @@ _SETS = "linear z s d r x xor rsrc_1d rsrc_2d rsrc_3d prt_2d prt_3d view_3d_as_2
 
 CHIP = np.dtype([
     *((name, np.int64) for name in (
-        "level", "has_fmask", "pipes_log2", "all_pipes_log2", "banks_log2", "pipe_interleave_log2", "var_block_log2", "tail_fix",
+        "generation", "format_table", "has_fmask", "pipes_log2", "all_pipes_log2", "banks_log2", "pipe_interleave_log2", "var_block_log2", "tail_fix",
         "htile_cache_conflict", "display_max_bpp")),
     *((f"set_{name}", np.int64) for name in _SETS.split()),
     ("blocks", np.int64, (2, 8)),
     ("probe", np.int64, (2, 8)),
 ])
-"""What a chip contributes: registers, quirks, sets of swizzle modes as bit masks; `blocks[3D][block type]` is the set of modes with that
-block, `probe` the mode whose size stands for the block type in the preferred-setting query (-1: none)."""
+"""What a chip contributes: its `Generation`, registers, quirks, sets of swizzle modes as bit masks. `blocks[3D][block type]` is the set of
+modes with that block, `probe` the mode whose size stands for the block type in the preferred-setting query (-1: none)."""
+
+# The generations as kernels compare them.
+GFX9, GFX10, GFX11 = int(Generation.GFX9), int(Generation.GFX10), int(Generation.GFX11)
 
 # Block types, in the order of the preferred-setting query.
 LINEAR, MICRO, THIN_4KB, THICK_4KB, THIN_64KB, THICK_64KB, THIN_LARGE, THICK_LARGE = range(8)
@@ -69,11 +74,11 @@ def _sets(config: GpuConfig, tiled: list[Mode]) -> dict[str, int]:
     fixed = by_size[12] | by_size[16]
     sets = {"linear": 1, "z": by_kind["Z"], "s": by_kind["S"], "d": by_kind["D"], "r": by_kind["R"], "x": x,
             "xor": _mask(*(m for m in tiled if m.xor)), "rsrc_2d": everything}
-    if config.level == 90:
+    if config.generation == Generation.GFX9:
         sets |= {"rsrc_1d": 1, "rsrc_3d": everything & ~by_size[8] & ~by_kind["R"], "prt_2d": fixed & ~x,
                  "prt_3d": fixed & ~x & ~by_kind["R"] & ~by_kind["D"], "msaa": everything & ~by_size[8] & ~1}
         thin = by_kind["D"] & ~by_size[8]
-    elif config.level < 110:
+    elif config.generation < Generation.GFX11:
         thin = _named(config, "64KB_Z_X 64KB_R_X") | large
         sets |= {"rsrc_1d": 1 | by_kind["R"] | by_kind["Z"], "prt_2d": fixed & ~x, "prt_3d": fixed & ~x & ~by_kind["D"],
                  "rsrc_3d": _named(config, "LINEAR 4KB_S 64KB_S 64KB_S_T 4KB_S_X 64KB_S_X 64KB_D_X") | thin,
@@ -101,12 +106,12 @@ def _display_sets(config: GpuConfig) -> dict[str, int]:
     # What 64-bit elements add where they may be scanned out in D order.
     wide = {"dcn1": "4KB_D 64KB_D 64KB_D_T 4KB_D_X 64KB_D_X", "dcn2": "64KB_D 64KB_D_T 64KB_D_X",
             "dcn20": "4KB_D 64KB_D 64KB_D_T 4KB_D_X 64KB_D_X", "dcn21": "64KB_D 64KB_D_T 64KB_D_X"}
-    if config.level == 90:
+    if config.generation == Generation.GFX9:
         engine = "dce12" if config.family_id == 141 else "dcn2" if config.chip == "renoir" else "dcn1"
     else:
-        engine = "dcn20" if config.level == 100 else "dcn21" if config.level == 103 else "dcn32"
+        engine = {100: "dcn20", 103: "dcn21"}.get(config.level, "dcn32")
     other = _named(config, named[engine])
-    if config.level >= 110 and config.family_id in (148, 150):
+    if config.generation >= Generation.GFX11 and config.family_id in (148, 150):
         other &= ~_named(config, "256KB_D_X 256KB_R_X")
     return {"display_other": other, "display_64": other | _named(config, wide.get(engine, "")),
             "display_32": other | (_named(config, "256B_D 256B_R") if engine == "dce12" else 0)}
@@ -115,11 +120,12 @@ def _display_sets(config: GpuConfig) -> dict[str, int]:
 def _blocks(config: GpuConfig, tiled: list[Mode], sets: dict[str, int]) -> list[list[int]]:
     """Return the modes of each block type, for 2D and for 3D resources."""
     size = {s: _mask(*(m for m in tiled if m.block_log2 == s and m.number < 28)) for s in (8, 12, 16)}
-    large = _mask(*(m for m in tiled if m.number >= 28)) if config.level >= 110 or var_block_log2(config) else 0
+    large = _mask(*(m for m in tiled if m.number >= 28)) if config.generation >= Generation.GFX11 or var_block_log2(config) else 0
     thin = sets["view_3d_as_2d"] & ~1
     thick = sets["rsrc_3d"] & ~thin & ~1
-    if config.level < 110:
-        volume = [1, size[8], thin & size[12] if config.level == 90 else 0, thick & size[12], thin & size[16], thick & size[16], large, 0]
+    if config.generation < Generation.GFX11:
+        thin_4kb = thin & size[12] if config.generation == Generation.GFX9 else 0
+        volume = [1, size[8], thin_4kb, thick & size[12], thin & size[16], thick & size[16], large, 0]
     else:
         volume = [1, size[8], 0, thick & size[12], thin & size[16], thick & size[16], thin & large, thick & large]
     return [[1, size[8], size[12], 0, size[16], 0, large, 0], volume]
@@ -127,10 +133,10 @@ def _blocks(config: GpuConfig, tiled: list[Mode], sets: dict[str, int]) -> list[
 
 def _probes(config: GpuConfig) -> list[list[int]]:
     names = {
-        90: ("LINEAR 256B_D 4KB_D - 64KB_D - - -", "LINEAR 256B_D 4KB_D 4KB_S 64KB_D 64KB_S - -"),
-        100: ("LINEAR 256B_S 4KB_S - 64KB_S - VAR_R_X -", "LINEAR - - 4KB_S 64KB_R_X 64KB_S VAR_R_X -"),
-        110: ("LINEAR 256B_D 4KB_D_X - 64KB_D_X - 256KB_D_X -", "LINEAR - - 4KB_S_X 64KB_R_X 64KB_S_X 256KB_R_X 256KB_S_X"),
-    }[90 if config.level == 90 else 100 if config.level < 110 else 110]
+        Generation.GFX9: ("LINEAR 256B_D 4KB_D - 64KB_D - - -", "LINEAR 256B_D 4KB_D 4KB_S 64KB_D 64KB_S - -"),
+        Generation.GFX10: ("LINEAR 256B_S 4KB_S - 64KB_S - VAR_R_X -", "LINEAR - - 4KB_S 64KB_R_X 64KB_S VAR_R_X -"),
+        Generation.GFX11: ("LINEAR 256B_D 4KB_D_X - 64KB_D_X - 256KB_D_X -", "LINEAR - - 4KB_S_X 64KB_R_X 64KB_S_X 256KB_R_X 256KB_S_X"),
+    }[config.generation]
     return [[-1 if n == "-" else int(SwizzleMode[n if n == "LINEAR" else f"SW_{n}"]) for n in row.split()] for row in names]
 
 
@@ -146,30 +152,31 @@ class ChipTables:
 @cache
 def chip_tables(config: GpuConfig) -> ChipTables:
     """Return the tables of a chip of GFX9 to GFX11.5."""
-    if not 90 <= config.level < 120:
+    if config.rules.library != 2:
         raise UnsupportedError(f"{config.name}: these queries are for GFX9 to GFX11.5")
     known = modes(config)
     table = np.zeros(MODES, MODE)
     for mode in known.values():
-        thick = mode.kind in ("ZS" if config.level == 90 else "SD")
+        thick = mode.kind in ("ZS" if config.generation == Generation.GFX9 else "SD")
         # Fields in the order of MODE.
         table[mode.number] = (
             1, mode.kind == "L", mode.block_log2, *(mode.kind == k for k in "ZSDR"), mode.xor, mode.prt,
-            config.level < 110 and mode.number in (28, 31), thick)
+            config.generation < Generation.GFX11 and mode.number in (28, 31), thick)
     chip = np.zeros(1, CHIP)
     # 4KB_R_X is a mode of GFX10 that no resource may have.
-    tiled = [m for m in known.values() if m.kind != "L" and not (m.number == 23 and config.level >= 100)]
+    tiled = [m for m in known.values() if m.kind != "L" and not (m.number == 23 and config.generation >= Generation.GFX10)]
     sets = _sets(config, tiled)
     for name, value in sets.items():
         chip[f"set_{name}"] = value
-    chip["level"] = config.level
+    chip["generation"] = config.generation
+    chip["format_table"] = format_table(config.level)
     chip["has_fmask"] = has_fmask(config.level)
     chip["pipes_log2"] = config.pipes_log2
     chip["all_pipes_log2"] = config.pipes_log2 + config.shader_engines_log2
     chip["banks_log2"] = config.banks_log2
     chip["pipe_interleave_log2"] = config.pipe_interleave_log2
     chip["var_block_log2"] = var_block_log2(config)
-    chip["tail_fix"] = config.level >= 100 and config.chip != "navi10"
+    chip["tail_fix"] = config.generation >= Generation.GFX10 and config.chip != "navi10"
     chip["htile_cache_conflict"] = _htile_cache_conflict(config)
     chip["display_max_bpp"] = 64
     chip["blocks"] = _blocks(config, tiled, sets)

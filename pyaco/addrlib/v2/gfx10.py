@@ -10,6 +10,7 @@ from pyaco.addrlib.enums import Status, SwizzleMode
 from pyaco.addrlib.kernels import kernel
 from pyaco.addrlib.mips import deinterleave, mips_in_tail, set_mip
 from pyaco.addrlib.records import Record, Table
+from pyaco.addrlib.v2.chip import GFX11
 from pyaco.addrlib.v2.extents import MICRO_2D, MICRO_3D, customize, tail_extent
 
 __all__ = ["linear_gfx10", "macro_gfx10", "micro_gfx10"]
@@ -108,7 +109,7 @@ def macro_gfx10(chip: Record, mode: Record, thick: bool, q: Record, r: Record, m
         mip.pitch = align(width, r.block_width)
         mip.height = align(height, r.block_height)
         # GFX11 reports each level's own depth.
-        mip.depth = depth_gfx10(thick, q, r, i) if chip.level >= 110 else (r.num_slices if volume else 1)
+        mip.depth = depth_gfx10(thick, q, r, i) if chip.generation >= GFX11 else (r.num_slices if volume else 1)
         size += mip.pitch * mip.height * element_bytes
     r.slice_size = size
     r.mip_chain_in_tail = first == 0
@@ -146,7 +147,7 @@ def tail_gfx10(chip: Record, mode: Record, thick: bool, q: Record, r: Record, mi
         mip.mip_tail_offset = offset
         mip.pitch = pitch
         mip.height = height
-        mip.depth = depth if chip.level >= 110 else (r.num_slices if q.resource_type == 2 else 1)
+        mip.depth = depth if chip.generation >= GFX11 else (r.num_slices if q.resource_type == 2 else 1)
         x, y = deinterleave(offset >> 9), deinterleave(offset >> 8)
         if mode.block_log2 & 1:
             x, y = y, x

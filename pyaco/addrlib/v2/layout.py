@@ -10,6 +10,7 @@ from pyaco.addrlib.elements import to_elements
 from pyaco.addrlib.enums import Status, SurfaceFlags
 from pyaco.addrlib.kernels import kernel
 from pyaco.addrlib.records import MAX_MIPS, Record, Table
+from pyaco.addrlib.v2.chip import GFX9
 from pyaco.addrlib.v2.gfx9 import linear_gfx9, tiled_gfx9
 from pyaco.addrlib.v2.gfx10 import linear_gfx10, macro_gfx10, micro_gfx10
 
@@ -20,7 +21,7 @@ STEREO = int(SurfaceFlags.QB_STEREO)
 
 
 @kernel
-def normalize(level: int, q: Record) -> int:
+def normalize(format_table: int, q: Record) -> int:
     """Fill in defaults and turn pixels into elements, in place; return the status."""
     q.width = max(q.width, 1)
     q.height = max(q.height, 1)
@@ -29,7 +30,7 @@ def normalize(level: int, q: Record) -> int:
     q.num_samples = max(q.num_samples, 1)
     if q.num_frags == 0:
         q.num_frags = q.num_samples
-    to_elements(level, q)
+    to_elements(format_table, q)
     return INVALID if q.bpp == 0 or q.num_mip_levels > MAX_MIPS else OK
 
 
@@ -58,14 +59,14 @@ def layout(chip: Record, modes: Table, extent: Table, lookup: Table, basis: Tabl
     r.block_height = 1
     r.block_slices = 1
     if mode.linear:
-        status = linear_gfx9(q, r, mips) if chip.level == 90 else linear_gfx10(q, r, mips)
+        status = linear_gfx9(q, r, mips) if chip.generation == GFX9 else linear_gfx10(q, r, mips)
         if status:
             return status
         r.surf_size = r.slice_size * q.num_slices
         return OK
     element = log2(q.bpp >> 3)
     volume = 1 if q.resource_type == 2 else 0
-    if mode.block_log2 == 0 or (chip.level == 90 and q.resource_type == 0):
+    if mode.block_log2 == 0 or (chip.generation == GFX9 and q.resource_type == 0):
         return INVALID
     thick = volume == 1 and mode.thick_3d == 1
     samples = log2(q.num_frags)
@@ -78,7 +79,7 @@ def layout(chip: Record, modes: Table, extent: Table, lookup: Table, basis: Tabl
         status, height_align = stereo_height(chip, mode, q, r, basis, lookup[volume, q.swizzle_mode, element, 0])
         if status:
             return status
-    if chip.level == 90:
+    if chip.generation == GFX9:
         status = tiled_gfx9(chip, mode, thick, q, r, mips, height_align)
         if status:
             return status

@@ -36,7 +36,7 @@ NO_EQUATION = 0xFFFFFFFF
 @kernel
 def surface_kernel(chip: Record, modes: Table, extent: Table, lookup: Table, number: Table, basis: Table, q: Record, r: Record, mips: Table) -> None:
     """Answer one query; `q` is normalized in place."""
-    r.status = normalize(chip.level, q)
+    r.status = normalize(chip.format_table, q)
     if r.status == OK and not (valid_without_mode(chip, q) and valid_mode(chip, modes, q)):
         r.status = INVALID
     if r.status == OK:
@@ -50,20 +50,20 @@ def surface_kernel(chip: Record, modes: Table, extent: Table, lookup: Table, num
     r.pixel_mip_chain_pitch = r.mip_chain_pitch
     r.pixel_mip_chain_height = r.mip_chain_height
     if q.format:
-        generation = 1 if chip.level >= 100 else 0
-        expand = EXPAND_X[generation, q.format]
-        if PACKING[generation, q.format] == EXPANDED:
+        table = chip.format_table
+        expand = EXPAND_X[table, q.format]
+        if PACKING[table, q.format] == EXPANDED:
             r.pixel_bits = q.bpp * expand
-        elif PACKING[generation, q.format] == BITS:
+        elif PACKING[table, q.format] == BITS:
             r.pixel_bits = q.bpp // expand
-        r.pixel_pitch = to_pixels(chip.level, q, r.pitch, True)
-        r.pixel_height = to_pixels(chip.level, q, r.height, False)
-        r.pixel_mip_chain_pitch = to_pixels(chip.level, q, r.mip_chain_pitch, True)
-        r.pixel_mip_chain_height = to_pixels(chip.level, q, r.mip_chain_height, False)
+        r.pixel_pitch = to_pixels(table, q, r.pitch, True)
+        r.pixel_height = to_pixels(table, q, r.height, False)
+        r.pixel_mip_chain_pitch = to_pixels(table, q, r.mip_chain_pitch, True)
+        r.pixel_mip_chain_height = to_pixels(table, q, r.mip_chain_height, False)
         if q.num_mip_levels > 1:
             for i in range(q.num_mip_levels):
-                mips[i].pixel_pitch = to_pixels(chip.level, q, mips[i].pitch, True)
-                mips[i].pixel_height = to_pixels(chip.level, q, mips[i].height, False)
+                mips[i].pixel_pitch = to_pixels(table, q, mips[i].pitch, True)
+                mips[i].pixel_height = to_pixels(table, q, mips[i].height, False)
     if q.flags & NEED_EQUATION and q.num_frags == 1:
         index = -1
         if q.resource_type and q.swizzle_mode < LINEAR_GENERAL:

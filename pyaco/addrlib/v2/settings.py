@@ -16,15 +16,16 @@ from pyaco.addrlib.elements import to_elements
 from pyaco.addrlib.enums import Status, SurfaceFlags, raise_status
 from pyaco.addrlib.formats import ELEMENT_BITS, EXPAND_X, EXPAND_Y, PACKING, Format, Packing
 from pyaco.addrlib.kernels import kernel
+from pyaco.addrlib.mips import clear_layout
 from pyaco.addrlib.records import MAX_MIPS, Record, Table, columns, record, zeroed
 from pyaco.addrlib.v2.address import slice_xor
-from pyaco.addrlib.v2.chip import INFO, LINEAR, MICRO, QUERY, THICK_64KB, THIN_64KB, THIN_LARGE, chip_tables, kernel_tables
+from pyaco.addrlib.v2.chip import GFX9, GFX10, GFX11, INFO, LINEAR, MICRO, QUERY, THICK_64KB, THIN_64KB, THIN_LARGE, chip_tables, kernel_tables
 from pyaco.addrlib.v2.layout import layout
 from pyaco.addrlib.v2.validity import display_set, valid_without_mode
 
 __all__ = [
     "SETTING", "SETTING_QUERY", "VIEW", "VIEW_QUERY", "NonBcView", "SurfaceSetting", "displayable", "non_bc_view", "non_bc_views",
-    "possible_modes", "preferred_setting", "preferred_settings",
+    "possible_modes", "preferred_setting", "preferred_settings", "view_extent", "view_query",
 ]
 
 OK, INVALID, NOT_SUPPORTED = int(Status.OK), int(Status.INVALID_PARAMETERS), int(Status.NOT_SUPPORTED)
@@ -113,17 +114,17 @@ def drop_aligned(modes: Table, allowed: int, max_align: int) -> int:
 def hardware_modes(chip: Record, q: Record, allowed: int) -> int:
     """Remove the modes that the chip cannot use for this resource."""
     flags, volume = q.flags, q.resource_type == 2
-    packing = PACKING[1 if chip.level >= 100 else 0, q.format & 255]
+    packing = PACKING[chip.format_table, q.format & 255]
     msaa = q.num_frags > 1 or q.num_samples > 1
     if q.resource_type == 0:
         allowed &= chip.set_rsrc_1d
     elif not volume:
         allowed &= chip.set_prt_2d if flags & PRT else chip.set_rsrc_2d
-        if chip.level == 90 and q.bpp > 64:
+        if chip.generation == GFX9 and q.bpp > 64:
             allowed &= ~(chip.set_r | chip.set_z)
     else:
         allowed &= chip.set_prt_3d if flags & PRT else chip.set_rsrc_3d
-        if chip.level == 90:
+        if chip.generation == GFX9:
             if q.num_mip_levels > 1 and q.num_slices >= q.width and q.num_slices >= q.height:
                 allowed &= ~chip.set_d
             if q.bpp == 128 and flags & COLOR:
@@ -132,13 +133,14 @@ def hardware_modes(chip: Record, q: Record, allowed: int) -> int:
             allowed &= chip.set_view_3d_as_2d
     if q.format == FMT_32_32_32:
         allowed &= chip.set_linear
-    if chip.level == 90 and packing == BLOCK:
+    if chip.generation == GFX9 and packing == BLOCK:
         allowed &= chip.set_s | chip.set_d | (0 if flags & TEXTURE else chip.set_linear)
-    if packing == SUBSAMPLED or (msaa and (q.bpp > 32 or flags & (COLOR | UNORDERED))) or (chip.level >= 100 and (packing == BLOCK or q.bpp > 64)):
+    large_elements = packing == BLOCK or q.bpp > 64
+    if packing == SUBSAMPLED or (msaa and (q.bpp > 32 or flags & (COLOR | UNORDERED))) or (chip.generation >= GFX10 and large_elements):
         allowed &= ~chip.set_z
-    if flags & (DEPTH | STENCIL) or (chip.level == 90 and flags & FMASK):
+    if flags & (DEPTH | STENCIL) or (chip.generation == GFX9 and flags & FMASK):
         allowed &= chip.set_z
-        if chip.level == 90 and not flags & NO_METADATA:
+        if chip.generation == GFX9 and not flags & NO_METADATA:
             if flags & DEPTH and flags & TEXTURE and ((q.bpp == 16 and q.num_frags >= 4) or (q.bpp == 32 and q.num_frags >= 2)):
                 # The texture unit would read the compressed depth of xor modes from wrong addresses.
                 allowed &= ~chip.set_xor
@@ -146,13 +148,13 @@ def hardware_modes(chip: Record, q: Record, allowed: int) -> int:
                 allowed &= ~chip.set_x
     if msaa:
         allowed &= chip.set_msaa
-    if chip.level == 90:
+    if chip.generation == GFX9:
         if q.num_frags > 1 and (1 << chip.pipe_interleave_log2) * q.num_frags > 4096:
             allowed &= chip.blocks[0, THIN_64KB]
         if q.num_mip_levels > 1:
             allowed &= ~chip.blocks[0, MICRO]
-    if flags & DISPLAY or (chip.level == 90 and flags & ROTATED):
-        allowed &= 0 if chip.level >= 100 and q.bpp > chip.display_max_bpp else display_set(chip, q.bpp)
+    if flags & DISPLAY or (chip.generation == GFX9 and flags & ROTATED):
+        allowed &= 0 if chip.generation >= GFX10 and q.bpp > chip.display_max_bpp else display_set(chip, q.bpp)
     return allowed
 
 
@@ -179,9 +181,7 @@ def probe_sizes(
         if not blocks >> ((block - 1) & 7) & 1:
             continue
         q.swizzle_mode = chip.probe[volume, block]
-        r[0] = r[1]
-        for level in range(q.num_mip_levels):
-            mips[level] = mips[MAX_MIPS]
+        clear_layout(r, mips, q.num_mip_levels)
         if layout(chip, modes, extent, lookup, basis, q, r[0], mips) != OK:
             return -1
         sizes[block] = r[0].surf_size
@@ -194,7 +194,7 @@ def probe_sizes(
 @kernel
 def bigger_block(chip: Record, modes: Table, volume: int, block: int, than: int) -> bool:
     """Whether a block type counts as bigger: only GFX10 looks, the others go upwards anyway."""
-    if not 100 <= chip.level < 110:
+    if chip.generation != GFX10:
         return True
     return modes[max(chip.probe[volume, block], 0)].block_log2 >= modes[max(chip.probe[volume, than], 0)].block_log2
 
@@ -203,14 +203,14 @@ def bigger_block(chip: Record, modes: Table, volume: int, block: int, than: int)
 def within_budget(chip: Record, modes: Table, volume: int, blocks: int, best: int, budget: int, sizes: Table) -> int:
     """Return the largest block type whose waste the memory budget allows."""
     # Types below the one with the smallest size are out; VAR blocks of GFX10 do not rule out thick ones.
-    below = THIN_64KB if best == THIN_LARGE and chip.level < 110 else best
+    below = THIN_64KB if best == THIN_LARGE and chip.generation < GFX11 else best
     for block in range(below):
         blocks &= ~(1 << ((block - 1) & 7))
     for block in range(MICRO, 8):
         if block != best and blocks >> (block - 1) & 1 and not fits(
                 sizes[best], sizes[block], 0, 0, budget, bigger_block(chip, modes, volume, block, best)):
             blocks &= ~(1 << (block - 1))
-    if 100 <= chip.level < 110 and chip.var_block_log2 < 16 and blocks & (1 << (THIN_64KB - 1) | 1 << (THICK_64KB - 1)):
+    if chip.generation == GFX10 and chip.var_block_log2 < 16 and blocks & (1 << (THIN_64KB - 1) | 1 << (THICK_64KB - 1)):
         blocks &= ~(1 << (THIN_LARGE - 1))
     if blocks & (blocks - 1):
         blocks &= ~128
@@ -224,31 +224,31 @@ def choose_type(chip: Record, q: Record, volume: int, allowed: int) -> int:
     types = type_set(chip, allowed)
     if types & (types - 1) == 0:
         return allowed
-    packing = PACKING[1 if chip.level >= 100 else 0, q.format & 255]
+    packing = PACKING[chip.format_table, q.format & 255]
     z, s, d, r = chip.set_z, chip.set_s, chip.set_d, chip.set_r
     color = q.flags & COLOR != 0
     if packing == BLOCK:
-        order = (d, s, s, s) if chip.level == 90 else (d, s, r, r)
+        order = (d, s, s, s) if chip.generation == GFX9 else (d, s, r, r)
     elif packing == SUBSAMPLED:
         order = (s, d, r, r)
     elif volume:
-        if chip.level == 90:
+        if chip.generation == GFX9:
             order = (d, z, s, s) if color else (z, s, s, s)
-        elif chip.level < 110:
+        elif chip.generation < GFX11:
             thick = allowed & chip.blocks[1, THICK_64KB] != 0
             order = (d, s, r, z) if color and thick else (s, r, z, z)
         else:
             order = (r, s, d, z) if color else (s, d, z, z)
-    elif chip.level == 90:
+    elif chip.generation == GFX9:
         order = (r, d, s, z) if q.flags & ROTATED else (d, s, z, z)
-    elif chip.level < 110:
+    elif chip.generation < GFX11:
         order = (r, d, s, z)
     else:
         order = (r, d, z, z)
     for kind in order:
         if allowed & kind:
             return allowed & kind
-    return allowed if chip.level >= 110 and not volume else allowed & order[3]
+    return allowed if chip.generation >= GFX11 and not volume else allowed & order[3]
 
 
 @kernel
@@ -311,7 +311,7 @@ def setting_query(chip: Record, s: Record, q: Record) -> None:
         q.num_samples = 1
         q.resource_type = 1
     else:
-        to_elements(chip.level, q)
+        to_elements(chip.format_table, q)
 
 
 @kernel
@@ -322,7 +322,7 @@ def setting(
     """Answer one preferred-setting query; return the status."""
     if not 0 <= s.resource_type <= 2 or s.num_samples > 16 or s.num_frags > 8:
         return INVALID
-    if s.flags & FMASK and chip.level >= 100:
+    if s.flags & FMASK and chip.generation >= GFX10:
         return INVALID if not chip.has_fmask else fmask_setting(chip, modes, extent, s, out)
     setting_query(chip, s, q)
     if q.num_mip_levels > MAX_MIPS or not valid_without_mode(chip, q):
@@ -376,7 +376,7 @@ def possible_kernel(chips: Table, number: Table, queries: Table, q: Table, resul
     for i in range(len(queries)):
         s, out = queries[i], results[i]
         out.status = NOT_SUPPORTED
-        if chip.level < 110:
+        if chip.generation < GFX11:
             continue
         out.status = INVALID
         if s.flags & FMASK:
@@ -398,6 +398,23 @@ def possible_kernel(chips: Table, number: Table, queries: Table, q: Table, resul
             allowed = drop_without_equation(number, s.resource_type, q[0].bpp, allowed)
         out.valid_sw_mode_set = allowed
         out.can_xor = allowed & chip.set_xor != 0
+
+
+@kernel
+def view_query(v: Record, fmt: int, s: Record) -> None:
+    """Fill in the layout query of a block-compressed surface, in elements."""
+    s.flags = v.flags
+    s.swizzle_mode = v.swizzle_mode
+    s.resource_type = v.resource_type
+    s.format = 0
+    s.bpp = ELEMENT_BITS[1, fmt]
+    s.width = ceil_div(v.width, EXPAND_X[1, fmt])
+    s.height = ceil_div(v.height, EXPAND_Y[1, fmt])
+    s.num_slices = v.num_slices
+    s.num_mip_levels = v.num_mip_levels
+    s.num_samples = 1
+    s.pitch_in_element = 0
+    s.slice_align = 0
 
 
 @kernel
@@ -447,7 +464,7 @@ def views_kernel(
     for i in range(len(queries)):
         v, out, s = queries[i], results[i], q[0]
         out.status = NOT_SUPPORTED
-        if chip.level < 100:
+        if chip.generation < GFX10:
             continue
         out.status = INVALID
         if not 0 <= v.swizzle_mode < len(modes) or not modes[v.swizzle_mode].valid or not 0 <= v.mip_id < v.num_mip_levels <= MAX_MIPS:
@@ -459,22 +476,9 @@ def views_kernel(
         if PACKING[1, fmt] != BLOCK:
             out.status = NOT_SUPPORTED
             continue
-        s.flags = v.flags
-        s.swizzle_mode = v.swizzle_mode
-        s.resource_type = v.resource_type
-        s.format = 0
-        s.bpp = ELEMENT_BITS[1, fmt]
-        s.width = ceil_div(v.width, EXPAND_X[1, fmt])
-        s.height = ceil_div(v.height, EXPAND_Y[1, fmt])
-        s.num_slices = v.num_slices
-        s.num_mip_levels = v.num_mip_levels
-        s.num_samples = 1
+        view_query(v, fmt, s)
         s.num_frags = 1
-        s.pitch_in_element = 0
-        s.slice_align = 0
-        r[0] = r[1]
-        for level in range(s.num_mip_levels):
-            mips[level] = mips[MAX_MIPS]
+        clear_layout(r, mips, s.num_mip_levels)
         out.status = layout(chip, modes, extent, lookup, basis, s, r[0], mips)
         if out.status != OK:
             continue

@@ -9,6 +9,7 @@ from pyaco.addrlib.enums import SurfaceFlags, SwizzleMode
 from pyaco.addrlib.formats import PACKING, Packing
 from pyaco.addrlib.kernels import kernel
 from pyaco.addrlib.records import Record, Table
+from pyaco.addrlib.v2.chip import GFX9
 
 __all__ = ["display_set", "valid_mode", "valid_without_mode"]
 
@@ -43,7 +44,7 @@ def valid_without_mode(chip: Record, q: Record) -> bool:
         return False
     if q.resource_type == 1:
         return not ((msaa and mips) or (stereo and (msaa or mips)))
-    if chip.level == 90:
+    if chip.generation == GFX9:
         if flags & (DEPTH | STENCIL | ROTATED | FMASK):
             return False
         if q.resource_type == 0 and PACKING[0, q.format & 255] == BLOCK:
@@ -57,7 +58,7 @@ def valid_mode(chip: Record, modes: Table, q: Record) -> bool:
     if not 0 <= q.swizzle_mode <= LINEAR_GENERAL or not modes[q.swizzle_mode].valid:
         return False
     mode = modes[q.swizzle_mode]
-    if chip.level == 90:
+    if chip.generation == GFX9:
         return valid_mode_gfx9(chip, mode, q)
     bit = 1 << (q.swizzle_mode & 31)
     flags = q.flags

@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pyaco.addrlib.arithmetic import ceil_div, log2
+from pyaco.addrlib.arithmetic import log2
 from pyaco.addrlib.chips import GpuConfig
-from pyaco.addrlib.enums import Status, SurfaceFlags3, SwizzleMode3, raise_status
-from pyaco.addrlib.formats import ELEMENT_BITS, EXPAND_X, EXPAND_Y, PACKING, Packing
+from pyaco.addrlib.enums import Status, SurfaceFlags3, SwizzleMode3
+from pyaco.addrlib.formats import EXPAND_X, EXPAND_Y, PACKING, Packing
 from pyaco.addrlib.kernels import kernel
+from pyaco.addrlib.mips import clear_layout
 from pyaco.addrlib.placement import PLACE, address_of, coordinates_of, equation_offset
 from pyaco.addrlib.records import MAX_MIPS, Record, Table, columns, record, zeroed
-from pyaco.addrlib.v2.address import COORDINATES, Coordinates
-from pyaco.addrlib.v2.settings import VIEW, VIEW_QUERY, view_extent
+from pyaco.addrlib.v2.address import COORDINATES, Coordinates, only_address, only_texel
+from pyaco.addrlib.v2.settings import VIEW, VIEW_QUERY, view_extent, view_query
 from pyaco.addrlib.v3.queries import INFO3, QUERY3, layout3, normalize3, tables3
 
 __all__ = [
@@ -56,9 +57,7 @@ def lay_out3(modes: Table, extent: Table, a: Record, q: Record, r: Table, mips: 
     q.slice_align = 0
     if normalize3(q) != OK or q.bpp % 8 or (modes[q.swizzle_mode].linear and q.num_samples > 1):
         return INVALID
-    r[0] = r[1]
-    for level in range(q.num_mip_levels):
-        mips[level] = mips[MAX_MIPS]
+    clear_layout(r, mips, q.num_mip_levels)
     return layout3(modes, extent, q, r[0], mips)
 
 
@@ -172,20 +171,8 @@ def views3_kernel(
         out.status = NOT_SUPPORTED
         if modes[v.swizzle_mode].thick_3d or PACKING[1, fmt] != BLOCK:
             continue
-        s.flags = v.flags
-        s.swizzle_mode = v.swizzle_mode
-        s.resource_type = v.resource_type
-        s.bpp = ELEMENT_BITS[1, fmt]
-        s.width = ceil_div(v.width, EXPAND_X[1, fmt])
-        s.height = ceil_div(v.height, EXPAND_Y[1, fmt])
-        s.num_slices = v.num_slices
-        s.num_mip_levels = v.num_mip_levels
-        s.num_samples = 1
-        s.pitch_in_element = 0
-        s.slice_align = 0
-        r[0] = r[1]
-        for level in range(s.num_mip_levels):
-            mips[level] = mips[MAX_MIPS]
+        view_query(v, fmt, s)
+        clear_layout(r, mips, s.num_mip_levels)
         out.status = layout3(modes, extent, s, r[0], mips)
         if out.status != OK:
             continue
@@ -289,15 +276,9 @@ def address3(config: GpuConfig, **fields: int) -> int:
     InputError
         If there is no such surface or texel.
     """
-    status, result = addresses3(config, 1, **fields)
-    if status[0] != OK:
-        raise_status(int(status[0]), f"address, {config.name}")
-    return int(result[0])
+    return only_address(config, addresses3(config, 1, **fields))
 
 
 def texel_coordinates3(config: GpuConfig, **fields: int) -> Coordinates:
     """Return the texel at one byte address; `address` and the surface's fields of `ADDRESS_QUERY3` by name."""
-    status, *rest = coordinates3(config, 1, **fields)[0].item()
-    if status != OK:
-        raise_status(status, f"coordinates, {config.name}")
-    return Coordinates(*rest)
+    return only_texel(config, coordinates3(config, 1, **fields))

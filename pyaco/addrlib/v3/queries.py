@@ -16,7 +16,7 @@ from pyaco.addrlib.checks import check_integers, not_a_chip
 from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.elements import to_elements, to_pixels
 from pyaco.addrlib.enums import Status, in_words, raise_status
-from pyaco.addrlib.formats import EXPAND_X, PACKING, Packing
+from pyaco.addrlib.formats import EXPAND_X, PACKING, Packing, format_table
 from pyaco.addrlib.kernels import kernel
 from pyaco.addrlib.mips import deinterleave, mips_in_tail, set_mip
 from pyaco.addrlib.records import MAX_MIPS, MIP, MODE, MipInfo, Record, Scratch, Table, columns, record
@@ -28,7 +28,7 @@ __all__ = ["INFO3", "QUERY3", "SurfaceInfo3", "layout3", "surface3_info", "surfa
 OK, INVALID = int(Status.OK), int(Status.INVALID_PARAMETERS)
 BLOCK, EXPANDED, SUBSAMPLED = int(Packing.BLOCK), int(Packing.EXPANDED), int(Packing.SUBSAMPLED)
 NO_EQUATION = 0xFFFFFFFF
-LEVEL = 120
+FORMAT_TABLE = format_table(120)
 MODE_256B, MODE_4KB_3D = 1, 5
 
 QUERY3 = record("flags swizzle_mode resource_type format bpp width height num_slices num_mip_levels num_samples pitch_in_element slice_align")
@@ -48,7 +48,7 @@ def normalize3(q: Record) -> int:
     q.num_slices = max(q.num_slices, 1)
     q.num_mip_levels = max(q.num_mip_levels, 1)
     q.num_samples = max(q.num_samples, 1)
-    to_elements(LEVEL, q)
+    to_elements(FORMAT_TABLE, q)
     good = (8 <= q.bpp <= 128 and q.num_mip_levels <= MAX_MIPS and q.num_samples <= 8 and 0 <= q.swizzle_mode <= 7
             and 0 <= q.resource_type <= 2)
     return OK if good else INVALID
@@ -194,16 +194,16 @@ def surfaces3_kernel(modes: Table, extent: Table, number: Table, queries: Table,
         r.pixel_pitch = r.pitch
         r.pixel_height = r.height
         if q.format:
-            r.pixel_pitch = to_pixels(LEVEL, q, r.pitch, True)
-            r.pixel_height = to_pixels(LEVEL, q, r.height, False)
+            r.pixel_pitch = to_pixels(FORMAT_TABLE, q, r.pitch, True)
+            r.pixel_height = to_pixels(FORMAT_TABLE, q, r.height, False)
             # The real library fills these in for compressed formats only.
             r.pixel_bits = q.bpp if PACKING[1, q.format] == BLOCK else 0
             r.pixel_mip_chain_pitch = 1 if EXPAND_X[1, q.format] >= 1 else 0
             r.pixel_mip_chain_height = 1
             if q.num_mip_levels > 1:
                 for level in range(q.num_mip_levels):
-                    mips[i, level].pixel_pitch = to_pixels(LEVEL, q, mips[i, level].pitch, True)
-                    mips[i, level].pixel_height = to_pixels(LEVEL, q, mips[i, level].height, False)
+                    mips[i, level].pixel_pitch = to_pixels(FORMAT_TABLE, q, mips[i, level].pitch, True)
+                    mips[i, level].pixel_height = to_pixels(FORMAT_TABLE, q, mips[i, level].height, False)
         equation = number[0, q.swizzle_mode, log2(q.bpp >> 3), log2(q.num_samples)] if q.resource_type else -1
         for level in range(q.num_mip_levels):
             mips[i, level].equation_index = equation if equation >= 0 else NO_EQUATION
@@ -212,7 +212,7 @@ def surfaces3_kernel(modes: Table, extent: Table, number: Table, queries: Table,
 @cache
 def tables3(config: GpuConfig) -> tuple[Table, Table, Table, Table, Table, Table]:
     """Return what the kernels of GFX12 read of a chip: modes, extents, equations by key, numbers, basis, inverse."""
-    if config.level < LEVEL:
+    if config.rules.library != 3:
         raise UnsupportedError(f"{config.name}: these queries are for GFX12")
     table = np.zeros(MODES, MODE)
     for mode in modes(config).values():
