@@ -7,6 +7,7 @@ Sources: HSA Platform System Architecture Specification 1.2, "AQL kernel dispatc
 from __future__ import annotations
 
 import struct
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from pyaco.emu.buffers import Buffer
     from pyaco.emu.report import Report
 
-__all__ = ["DispatchPacket", "LoadedCode"]
+__all__ = ["DispatchPacket", "LoadedCode", "PreparedKernel"]
 
 _PACKET = struct.Struct("<HHHHHHIIIIIQQQQ")
 _KERNEL_DISPATCH = 2
@@ -244,6 +245,91 @@ class LoadedCode:
             return submit(self.device, replace(packet, kernarg_address=address), budget=budget, time_budget=time_budget)
         finally:
             self.device.space.release(address)
+
+
+class PreparedKernel:
+    """A kernel whose workgroup and LDS are fixed, for whoever launches it often: what launches have in common is worked out once.
+
+    A kernel that needs scratch in device memory, or the packet itself, is launched as `LoadedCode.dispatch` does it.
+
+    Parameters
+    ----------
+    loaded : LoadedCode
+        What the kernel belongs to.
+    kernel : Kernel
+        One of its kernels.
+    workgroup : sequence of int
+        Work-items in x, y, z.
+    group_segment_size : int
+        LDS beyond the kernel's own (dynamic).
+    """
+
+    def __init__(self, loaded: LoadedCode, kernel: Kernel, workgroup: Sequence[int], group_segment_size: int = 0) -> None:
+        descriptor = kernel.descriptor
+        self.device, self.kernel = loaded.device, kernel
+        size = _triple(workgroup)
+        # one dword more than a kernel may preload, so that every dword is whole
+        self._arguments = numpy.zeros(max(64, -(-descriptor.kernarg_size // 64) * 64 + 64), numpy.uint8)
+        self._address = self.device.space.map(self._arguments)
+        self._packet = DispatchPacket(
+            size, size, loaded.address + kernel.descriptor_address, self._address, descriptor.private_segment_fixed_size,
+            descriptor.group_segment_fixed_size + group_segment_size,
+        )  # fmt: skip
+        self._lock = threading.Lock()
+        self._launch: Launch | None = None
+        self._preload: tuple[int, int, int] | None = None
+        if {name for name, _ in descriptor.user_sgprs()} <= {"kernarg_segment_ptr", "kernarg_preload", "private_segment_size"}:
+            self._prepare(size)
+
+    def _prepare(self, size: tuple[int, int, int]) -> None:
+        scratch = _Scratch(self.device, self.kernel.descriptor, self._packet, -(-prod(size) // self.kernel.descriptor.wave_size))
+        self._launch = _launch(self.device, self.kernel.descriptor, self._packet, scratch)._replace(last_size=None)
+        place = 0
+        for name, count in self.kernel.descriptor.user_sgprs():
+            if name == "kernarg_preload":
+                self._preload = (place, self.kernel.descriptor.preload >> 7 & 0x1FF, count)
+            place += count
+
+    def launch(
+        self, groups: tuple[int, int, int], arguments: bytes, *, budget: int = DEFAULT_BUDGET, time_budget: float | None = None
+    ) -> Report:
+        """Run `groups` workgroups in x, y, z.
+
+        Parameters
+        ----------
+        groups : tuple of int
+            At least one in each dimension.
+        arguments : bytes
+            The block of arguments, hidden ones included, as `LoadedCode.arguments` lays it out.
+        budget, time_budget
+            As for `submit`.
+
+        Raises
+        ------
+        MemoryFault, BudgetError, EmulationError, UnsupportedError, InputError
+            As ``Device.dispatch``.
+        """
+        if len(arguments) > len(self._arguments):
+            raise InputError(f"{len(arguments)} bytes of arguments for kernel {self.kernel.name}, which takes {self.kernel.descriptor.kernarg_size}")
+        with self._lock:
+            self._arguments[: len(arguments)] = numpy.frombuffer(arguments, numpy.uint8)
+            if self._launch is None:
+                x, y, z = (count * size for count, size in zip(groups, self._packet.workgroup_size, strict=True))
+                return submit(self.device, replace(self._packet, grid_size=(x, y, z)), budget=budget, time_budget=time_budget)
+            return self.device.launch(self._at(groups), budget=budget, time_budget=time_budget)
+
+    def _at(self, groups: tuple[int, int, int]) -> Launch:
+        assert self._launch is not None
+        if self._preload is None:
+            return self._launch._replace(groups=groups)
+        place, first, count = self._preload
+        registers = list(self._launch.user_sgprs)
+        registers[place : place + count] = self._arguments[4 * first : 4 * (first + count)].view(numpy.uint32).tolist()
+        return self._launch._replace(groups=groups, user_sgprs=registers)
+
+    def release(self) -> None:
+        """Take its arguments out of device memory."""
+        self.device.space.release(self._address)
 
 
 def _triple(sizes: Sequence[int]) -> tuple[int, int, int]:

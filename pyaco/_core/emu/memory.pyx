@@ -1,4 +1,6 @@
 """Allocation and lookup in the device's address space. The contract is in ``memory.pxd``."""
+from cpython.buffer cimport PyBUF_WRITE
+from cpython.memoryview cimport PyMemoryView_FromMemory
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memmove
@@ -34,6 +36,26 @@ cdef Allocation *memory_find(Memory *memory, uint64_t address, uint64_t bytes) n
         return NULL
     memory.last = first - 1
     return allocation
+
+
+cdef bint memory_meets(Memory *memory, uint64_t first, uint64_t end) noexcept nogil:
+    """Whether the range from `first` to `end` meets an allocation."""
+    cdef uint32_t index
+    for index in range(memory.count):
+        if first < memory.allocations[index].address + memory.allocations[index].size and memory.allocations[index].address < end:
+            return True
+    return False
+
+
+cdef void memory_remove(Memory *memory, uint64_t address) noexcept nogil:
+    """Take the allocation that begins at `address` out of the table."""
+    cdef uint32_t index
+    for index in range(memory.count):
+        if memory.allocations[index].address == address:
+            memmove(&memory.allocations[index], &memory.allocations[index + 1], (memory.count - index - 1) * sizeof(Allocation))
+            memory.count -= 1
+            break
+    memory.last = 0
 
 
 cdef class AddressSpace:
@@ -121,18 +143,11 @@ cdef class AddressSpace:
 
     def release(self, uint64_t address):
         """Unmap what `map` placed at `address`."""
-        cdef uint32_t index
         self.enter()
         try:
             if address not in self.owners:
                 raise KeyError(f"nothing is mapped at {address:#x}")
-            for index in range(self.memory.count):
-                if self.memory.allocations[index].address == address:
-                    memmove(&self.memory.allocations[index], &self.memory.allocations[index + 1],
-                            (self.memory.count - index - 1) * sizeof(Allocation))
-                    self.memory.count -= 1
-                    break
-            self.memory.last = 0
+            memory_remove(&self.memory, address)
             del self.owners[address]
             if address in self.ranges:
                 self.ranges.remove(address)
@@ -146,15 +161,12 @@ cdef class AddressSpace:
         Raises ValueError where the range meets another allocation or the end of the address space.
         """
         cdef uint64_t size = data.shape[0]
-        cdef uint32_t index
         if address > 0xffffffffffffffffULL - size:
             raise ValueError(f"{size} bytes at {address:#x} pass the end of the address space")
         self.enter()
         try:
-            for index in range(self.memory.count):
-                if (address < self.memory.allocations[index].address + self.memory.allocations[index].size
-                        and self.memory.allocations[index].address < address + size):
-                    raise ValueError(f"{size} bytes at {address:#x}: that range is taken")
+            if memory_meets(&self.memory, address, address + size):
+                raise ValueError(f"{size} bytes at {address:#x}: that range is taken")
             if self.addresses.reserve(address, size):
                 self.ranges.add(address)
             self._insert(address, size, &data[0] if size else NULL)
@@ -162,13 +174,50 @@ cdef class AddressSpace:
         finally:
             self.leave()
 
+    def map_host(self, list ranges not None):
+        """Map parts of the host's memory at their own addresses until `unmap_host`, all or none.
+
+        Parameters
+        ----------
+        ranges : list of (int, int)
+            First address, and the one behind the last. The caller keeps the memory alive.
+
+        Raises ValueError where one meets another allocation.
+        """
+        cdef uint64_t first, end
+        cdef int done = 0
+        self.enter()
+        try:
+            for first, end in ranges:
+                if first >= end or memory_meets(&self.memory, first, end):
+                    for first, end in ranges[:done]:
+                        memory_remove(&self.memory, first)
+                    raise ValueError(f"host memory from {first:#x} to {end:#x}: empty, or that range is taken")
+                self._insert(first, end - first, <uint8_t *>first)
+                done += 1
+        finally:
+            self.leave()
+
+    def unmap_host(self, list ranges not None):
+        """Unmap what `map_host` mapped."""
+        cdef uint64_t first, end
+        self.enter()
+        try:
+            for first, end in ranges:
+                memory_remove(&self.memory, first)
+        finally:
+            self.leave()
+
     def view(self, uint64_t address, uint64_t size):
         """The bytes of device memory from `address` on as a writable memoryview, or None where they are not mapped."""
         cdef Allocation *allocation = memory_find(&self.memory, address, size)
+        cdef uint64_t offset
         if allocation == NULL:
             return None
         offset = address - allocation.address
-        return memoryview(self.owners[allocation.address])[offset:offset + size]
+        if allocation.address in self.owners:
+            return memoryview(self.owners[allocation.address])[offset:offset + size]
+        return PyMemoryView_FromMemory(<char *>(allocation.host + offset), size, PyBUF_WRITE)
 
     def use_host_addresses(self):
         """Map every address above the null page to itself: device addresses are the host's, and no access is checked.

@@ -1,0 +1,102 @@
+"""What stands for ``torch.cuda`` where code asks Triton's driver for its device interface."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyaco.triton.driver import Driver
+
+__all__ = ["DeviceInterface", "Event", "Stream"]
+
+
+class Stream:
+    """A queue of launches; every launch is over when it returns."""
+
+    cuda_stream = 0
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        pass
+
+    def synchronize(self) -> None:
+        """Return: nothing is pending."""
+
+    def wait_stream(self, stream: Stream) -> None:
+        """Return: nothing is pending."""
+
+
+class Event:
+    """A moment among launches, in seconds of the model (`pyaco.triton.benchmark`)."""
+
+    def __init__(self, owner: Driver, enable_timing: bool = False) -> None:
+        self._owner = owner
+        self._seconds = 0.0
+
+    def record(self, stream: Stream | None = None) -> None:
+        """Note the moment."""
+        self._seconds = self._owner.model_seconds
+
+    def synchronize(self) -> None:
+        """Return: nothing is pending."""
+
+    def query(self) -> bool:
+        """Return True: nothing is pending."""
+        return True
+
+    def elapsed_time(self, end: Event) -> float:
+        """Return the milliseconds from this moment to `end`."""
+        return (end._seconds - self._seconds) * 1000
+
+
+class DeviceInterface:
+    """The devices that were activated, as ``torch.cuda`` shows real ones."""
+
+    Stream = Stream
+
+    def __init__(self, owner: Driver) -> None:
+        self._owner = owner
+
+    def Event(self, enable_timing: bool = False) -> Event:
+        """Return a new event."""
+        return Event(self._owner, enable_timing)
+
+    def is_available(self) -> bool:
+        """Return True."""
+        return True
+
+    def current_device(self) -> int:
+        """Return the current device's number."""
+        return self._owner.get_current_device()
+
+    def set_device(self, number: int) -> None:
+        """Choose a device that was activated before."""
+        self._owner.set_current_device(number)
+
+    def synchronize(self, device: Any = None) -> None:
+        """Return: nothing is pending."""
+
+    def get_device_capability(self, device: int | None = None) -> tuple[int, int]:
+        """Return major and minor version of the gfx target."""
+        return self._owner.get_device_capability(device)
+
+    def get_device_properties(self, device: Any = None) -> SimpleNamespace:
+        """Return the properties of a device, with torch's names for some."""
+        facts = self._owner.emulated(device if isinstance(device, int) else None).properties
+        return SimpleNamespace(
+            **facts, name=f"{facts['arch']} (pyaco)", gcnArchName=facts["arch"], multi_processor_count=facts["multiprocessor_count"],
+            warp_size=facts["warpSize"], shared_memory_per_block=facts["max_shared_mem"],
+        )  # fmt: skip
+
+    def current_stream(self, device: Any = None) -> Stream:
+        """Return the only stream."""
+        return Stream()
+
+    default_stream = current_stream
+
+    @contextmanager
+    def stream(self, stream: Stream) -> Iterator[Stream]:
+        """Launch on `stream` in a with statement."""
+        yield stream

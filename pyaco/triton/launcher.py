@@ -1,0 +1,203 @@
+"""Launches of compiled Triton kernels: arguments as the kernel's metadata places them, and what of a launch never changes prepared once.
+
+Sources: Triton's ``backends/amd/driver.py`` and ``driver.c`` (what a launcher is called with; the kernel's parameters in the order of the
+signature without constants, then the addresses of global and profile scratch; how Python values become each type).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pyaco.emu.errors import EmulationError
+from pyaco.emu.hsa import LoadedCode, PreparedKernel
+from pyaco.errors import InputError, UnsupportedError
+from pyaco.triton.memory import Range, SharedMemory, storage
+
+if TYPE_CHECKING:
+    from pyaco.binary import Kernel
+    from pyaco.emu.device import Device
+    from pyaco.emu.report import Report
+
+__all__ = ["Function", "Launcher"]
+
+_SCRATCH_POINTERS = 2
+_FLOATS = {"fp16": "e", "fp32": "f", "f32": "f", "fp64": "d"}
+_INTEGERS = {1: "B", 2: "H", 4: "I", 8: "Q"}
+
+
+class Function:
+    """A kernel in a device's memory: what ``load_binary`` gives Triton. `launched` gets the report of each launch."""
+
+    def __init__(self, device: Device, memory: SharedMemory, name: str, code: bytes, launched: Callable[[Report], None]) -> None:
+        self.device, self.memory, self._launched = device, memory, launched
+        self.loaded = LoadedCode(device, code)
+        self.kernel: Kernel = self.loaded.kernel(name)
+        self._prepared: dict[tuple[int, int], PreparedKernel] = {}
+
+    def prepared(self, threads: int, lds_bytes: int) -> PreparedKernel:
+        """Return the kernel for workgroups of so many threads and so much dynamic LDS."""
+        key = (threads, lds_bytes)
+        if key not in self._prepared:
+            own = self.kernel.descriptor.group_segment_fixed_size
+            self._prepared[key] = PreparedKernel(self.loaded, self.kernel, (threads, 1, 1), max(0, lds_bytes - own))
+        return self._prepared[key]
+
+    def release(self) -> None:
+        """Take it out of memory."""
+        for prepared in self._prepared.values():
+            prepared.release()
+        self._prepared.clear()
+        self.loaded.release()
+
+    def run(self, threads: int, lds_bytes: int, groups: tuple[int, int, int], block: bytes, ranges: list[Range]) -> None:
+        """Run it on the memory in `ranges`."""
+        prepared = self.prepared(threads, lds_bytes)
+        mapped = self.memory.map(ranges)
+        try:
+            report = prepared.launch(groups, block)
+        except EmulationError as error:
+            raise type(error)(f"kernel {self.kernel.name}: {error}", error.place) from None
+        finally:
+            self.memory.unmap(mapped)
+        self._launched(report)
+
+
+class _Packer:
+    """The block of arguments of one kernel."""
+
+    def __init__(self, kernel: Kernel, types: Sequence[str]) -> None:
+        entries = [entry for entry in kernel.metadata.get(".args", []) if not str(entry[".value_kind"]).startswith("hidden_")]
+        hidden = [str(entry[".value_kind"]) for entry in kernel.metadata.get(".args", []) if str(entry[".value_kind"]).startswith("hidden_")]
+        self.scratch_pointers = len(entries) - len(types)
+        if not 0 <= self.scratch_pointers <= _SCRATCH_POINTERS:
+            raise UnsupportedError(f"kernel {kernel.name} has {len(entries)} parameters where its signature has {len(types)}: "
+                                   "another calling convention than that of Triton 3.9")  # fmt: skip
+        self.hidden = hidden
+        words, place = ["<"], 0
+        self._integers: list[tuple[int, int]] = []
+        self._bfloats: list[int] = []
+        self.pointers = [index for index, type_ in enumerate(types) if type_.startswith("*")]
+        for index, (entry, type_) in enumerate(zip(entries, [*types, *["*i8"] * self.scratch_pointers], strict=True)):
+            offset, size = entry[".offset"], entry[".size"]
+            words.append(f"{offset - place}x{_FLOATS.get(type_) or _INTEGERS[size]}")
+            place = offset + size
+            if type_ == "bf16":
+                self._bfloats.append(index)
+            elif type_ not in _FLOATS and not type_.startswith("*"):
+                self._integers.append((index, (1 << 8 * size) - 1))
+        self._format = struct.Struct("".join(words))
+        self.size = max(kernel.descriptor.kernarg_size, self._format.size)
+
+    def pack(self, values: list[Any]) -> bytes:
+        """Return the block; pointers are addresses already. Changes `values`."""
+        for index, mask in self._integers:
+            values[index] = int(values[index]) & mask
+        for index in self._bfloats:
+            values[index] = int.from_bytes(struct.pack("<f", values[index])[2:], "little")
+        return self._format.pack(*values)
+
+
+class Launcher:
+    """What Triton calls to launch a kernel (``launcher_cls`` of a driver)."""
+
+    def __init__(self, src: Any, metadata: Any) -> None:
+        from triton.backends.driver import expand_signature
+
+        signature = list(src.signature.values())
+        described = getattr(metadata, "tensordesc_meta", None)
+        if described and any(entry is not None for entry in described):
+            raise UnsupportedError(f"kernel {metadata.name}: tensor descriptors in hardware (TDM), which GFX12.5 has")
+        if getattr(metadata, "launch_cooperative_grid", False):
+            raise UnsupportedError(f"kernel {metadata.name}: a cooperative grid, whose workgroups wait for each other")
+        self._metadata = metadata
+        self._expand = _descriptor_expander(signature)
+        self._types, self._take = _plan(expand_signature(signature, None, ""))
+        self._packers: dict[Function, _Packer] = {}
+
+    def __call__(
+        self, grid_x: int, grid_y: int, grid_z: int, stream: int, function: Function, kernel_metadata: Any, launch_metadata: Any,
+        enter_hook: Callable[[Any], None] | None, exit_hook: Callable[[Any], None] | None, *arguments: Any,
+    ) -> None:  # fmt: skip
+        if enter_hook is not None:
+            enter_hook(launch_metadata)
+        if grid_x * grid_y * grid_z > 0:
+            self._launch((int(grid_x), int(grid_y), int(grid_z)), stream, function, arguments)
+        if exit_hook is not None:
+            exit_hook(launch_metadata)
+
+    def _launch(self, groups: tuple[int, int, int], stream: int, function: Function, arguments: tuple[Any, ...]) -> None:
+        packer = self._packers.get(function)
+        if packer is None:
+            packer = self._packers[function] = _Packer(function.kernel, self._types)
+        values = self._take(arguments if self._expand is None else self._expand(arguments))
+        values += self._scratch(groups, stream)[: packer.scratch_pointers]
+        ranges: list[Range] = []
+        for index in (*packer.pointers, *range(len(self._types), len(values))):
+            values[index] = _address(values[index], ranges)
+        metadata = self._metadata
+        function.run(metadata.num_warps * metadata.warp_size, metadata.shared, groups, packer.pack(values), ranges)
+
+    def _scratch(self, groups: tuple[int, int, int], stream: int) -> list[Any]:
+        """Memory that Triton's allocators give for this launch, or None."""
+        from triton.runtime import _allocation
+
+        metadata, count = self._metadata, groups[0] * groups[1] * groups[2]
+        found: list[Any] = [None, None]
+        if getattr(metadata, "global_scratch_size", 0):
+            found[0] = _allocation._allocator.get()(count * metadata.global_scratch_size, metadata.global_scratch_align, stream)
+        if getattr(metadata, "profile_scratch_size", 0):
+            found[1] = _allocation._profile_allocator.get()(count * metadata.profile_scratch_size, metadata.profile_scratch_align, stream)
+        return found
+
+
+def _address(value: Any, ranges: list[Range]) -> int:
+    """The address that a pointer argument stands for; what it may reach is added to `ranges`."""
+    if value is None:
+        return 0
+    if isinstance(value, int):
+        return value
+    if not hasattr(value, "data_ptr"):
+        raise InputError(f"a {type(value).__name__} as pointer: expected a tensor of torch, pyaco.triton.Array, or an address")
+    address = int(value.data_ptr())
+    if address:
+        ranges.append(storage(value))
+    return address
+
+
+def _plan(signature: Sequence[Any]) -> tuple[list[str], Callable[[Sequence[Any]], list[Any]]]:
+    """Types of the kernel's parameters in order, tuples flattened and constants left out, and a function that takes them from arguments."""
+    if not any(isinstance(type_, tuple) for type_ in signature):
+        chosen = [index for index, type_ in enumerate(signature) if type_ != "constexpr"]
+        return [signature[index] for index in chosen], lambda values: [values[index] for index in chosen]
+    types = [type_ for type_, _ in _flatten(signature, signature)]
+    return types, lambda values: [value for _, value in _flatten(signature, values)]
+
+
+def _flatten(signature: Sequence[Any], values: Sequence[Any]) -> Iterator[tuple[str, Any]]:
+    for type_, value in zip(signature, values, strict=True):
+        if isinstance(type_, tuple):
+            yield from _flatten(type_, value)
+        elif type_ != "constexpr":
+            yield type_, value
+
+
+def _descriptor_expander(signature: Sequence[Any]) -> Callable[[Sequence[Any]], Sequence[Any]] | None:
+    """A function that replaces tensor descriptors by what a kernel gets of them, or None where there are none."""
+    if "tensordesc" not in repr(signature):
+        return None
+    from triton.backends.driver import decompose_descriptor
+
+    def expand(types: Sequence[Any], values: Sequence[Any]) -> list[Any]:
+        found: list[Any] = []
+        for type_, value in zip(types, values, strict=True):
+            if isinstance(type_, tuple):
+                found.append(tuple(expand(type_, value)))
+            elif isinstance(type_, str) and type_.startswith("tensordesc"):
+                found += decompose_descriptor(value)
+            else:
+                found.append(value)
+        return found
+
+    return lambda values: expand(signature, values)
