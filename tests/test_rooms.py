@@ -34,6 +34,7 @@ DOORS = {
     "emu": {"_core.emu", "_core.emu_fast", "_core.emu_inspect", "_core.isa", "abi", "binary", "command_streams", "descriptors"},
     "registers": set(),
     "pm4": {"registers", "descriptors", "addrlib", "abi", "command_streams", "emu"},
+    "triton": {"binary", "emu", "_core.emu"},
     "addrlib": set(),
     "binary": {"_core.isa", "abi"},
     "_core.common": set(),

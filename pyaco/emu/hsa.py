@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pyaco.emu.buffers import Buffer
     from pyaco.emu.report import Report
 
-__all__ = ["DispatchPacket", "LoadedCode", "PreparedKernel"]
+__all__ = ["DispatchPacket", "LoadedCode", "PreparedKernel", "hidden_arguments"]
 
 _PACKET = struct.Struct("<HHHHHHIIIIIQQQQ")
 _KERNEL_DISPATCH = 2
@@ -183,7 +183,7 @@ class LoadedCode:
         entries = kernel.metadata.get(".args", [])
         block = bytearray(max(kernel.descriptor.kernarg_size, kernel.metadata.get(".kernarg_segment_size", 0)))
         given = iter(values)
-        hidden = _hidden(packet)
+        hidden = hidden_arguments(packet)
         wanted = [entry for entry in entries if not str(entry[".value_kind"]).startswith("hidden_")]
         if len(wanted) != len(values):
             raise InputError(f"kernel {kernel.name} takes {len(wanted)} arguments, not {len(values)}")
@@ -359,7 +359,7 @@ def _argument(value: Any, size: int, name: str) -> bytes:
     return raw
 
 
-def _hidden(packet: DispatchPacket) -> dict[str, int]:
+def hidden_arguments(packet: DispatchPacket) -> dict[str, int]:
     """Values of hidden arguments by kind; those that are not here are zero."""
     found = {"hidden_grid_dims": packet.dimensions, "hidden_private_base": _APERTURES[1], "hidden_shared_base": _APERTURES[0],
              "hidden_dynamic_lds_size": packet.group_segment_size}  # fmt: skip

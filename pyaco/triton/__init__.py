@@ -24,22 +24,26 @@ class Activation:
     def __init__(self, target: str, options: dict[str, Any]) -> None:
         try:
             from triton import testing
+            from triton.backends.amd.driver import HIPDriver
             from triton.runtime import driver as config
         except ImportError as error:
             raise UnsupportedError(f"pyaco.triton needs Triton (pip install pyaco[triton]): {error}") from None
         from pyaco.triton.benchmark import benchmark
         from pyaco.triton.driver import driver
 
-        self._config, self._testing, self._driver = config, testing, driver()
-        self._before = (config._active, testing.do_bench)
+        self._driver = driver()
         self._device = self._driver.use(target, options)
-        config.set_active(self._driver)
-        testing.do_bench = benchmark
+        # who asks which backends are active, and for the default driver, must find this one too
+        changes = ((config, "_active", self._driver), (config, "_default", self._driver), (testing, "do_bench", benchmark),
+                   (HIPDriver, "is_active", staticmethod(lambda: True)))  # fmt: skip
+        self._before = [(owner, name, vars(owner)[name]) for owner, name, _ in changes]
+        for owner, name, value in changes:
+            setattr(owner, name, value)
 
     def deactivate(self) -> None:
         """Give Triton back the driver, and the device, that it had before."""
-        active, self._testing.do_bench = self._before
-        self._config.set_active(active)
+        for owner, name, value in self._before:
+            setattr(owner, name, value)
         self._driver.restore(self._device)
 
     def __enter__(self) -> Activation:

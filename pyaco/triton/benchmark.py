@@ -6,10 +6,11 @@ kernels that do the same thing by the work that they issue; it says nothing of h
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
+
+from pyaco.errors import InputError
 
 if TYPE_CHECKING:
     from pyaco.emu.report import Report
@@ -72,4 +73,6 @@ def benchmark(
         return found[0] if len(found) == 1 else found
     if return_mode == "all":
         return times
-    return {"min": min, "max": max, "mean": statistics.mean, "median": statistics.median}[return_mode](times)
+    if return_mode not in ("min", "max", "mean", "median"):
+        raise InputError(f"return_mode {return_mode!r}: expected min, max, mean, median or all")
+    return times[0]

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pyaco.triton.driver import Driver
 
-__all__ = ["DeviceInterface", "Event", "Stream"]
+__all__ = ["DeviceInterface", "Event", "Queue"]
 
 
-class Stream:
+class Queue:
     """A queue of launches; every launch is over when it returns."""
 
     cuda_stream = 0
@@ -24,7 +24,7 @@ class Stream:
     def synchronize(self) -> None:
         """Return: nothing is pending."""
 
-    def wait_stream(self, stream: Stream) -> None:
+    def wait_stream(self, stream: Queue) -> None:
         """Return: nothing is pending."""
 
 
@@ -35,7 +35,7 @@ class Event:
         self._owner = owner
         self._seconds = 0.0
 
-    def record(self, stream: Stream | None = None) -> None:
+    def record(self, stream: Queue | None = None) -> None:
         """Note the moment."""
         self._seconds = self._owner.model_seconds
 
@@ -54,7 +54,7 @@ class Event:
 class DeviceInterface:
     """The devices that were activated, as ``torch.cuda`` shows real ones."""
 
-    Stream = Stream
+    Stream = Queue
 
     def __init__(self, owner: Driver) -> None:
         self._owner = owner
@@ -90,13 +90,13 @@ class DeviceInterface:
             warp_size=facts["warpSize"], shared_memory_per_block=facts["max_shared_mem"],
         )  # fmt: skip
 
-    def current_stream(self, device: Any = None) -> Stream:
+    def current_stream(self, device: Any = None) -> Queue:
         """Return the only stream."""
-        return Stream()
+        return Queue()
 
     default_stream = current_stream
 
     @contextmanager
-    def stream(self, stream: Stream) -> Iterator[Stream]:
+    def stream(self, stream: Queue) -> Iterator[Queue]:
         """Launch on `stream` in a with statement."""
         yield stream

@@ -10,8 +10,10 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy
+
 from pyaco.emu.errors import EmulationError
-from pyaco.emu.hsa import LoadedCode, PreparedKernel
+from pyaco.emu.hsa import DispatchPacket, LoadedCode, PreparedKernel, hidden_arguments
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.triton.memory import Range, SharedMemory, storage
 
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["Function", "Launcher"]
 
 _SCRATCH_POINTERS = 2
+# Where a runtime has the buffer through which kernels call the host. Nothing is mapped there: who uses it is told what is missing.
+_HOSTCALL, _HOSTCALL_BYTES = 0x0FFF_0000_0000, 4096
 _FLOATS = {"fp16": "e", "fp32": "f", "f32": "f", "fp64": "d"}
 _INTEGERS = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
@@ -58,6 +62,8 @@ class Function:
         try:
             report = prepared.launch(groups, block)
         except EmulationError as error:
+            if 0 <= error.place.get("address", 0) - _HOSTCALL < _HOSTCALL_BYTES:
+                raise UnsupportedError(f"kernel {self.kernel.name} calls the host (hostcall), as tl.device_print and tl.device_assert do") from None
             raise type(error)(f"kernel {self.kernel.name}: {error}", error.place) from None
         finally:
             self.memory.unmap(mapped)
@@ -69,12 +75,11 @@ class _Packer:
 
     def __init__(self, kernel: Kernel, types: Sequence[str]) -> None:
         entries = [entry for entry in kernel.metadata.get(".args", []) if not str(entry[".value_kind"]).startswith("hidden_")]
-        hidden = [str(entry[".value_kind"]) for entry in kernel.metadata.get(".args", []) if str(entry[".value_kind"]).startswith("hidden_")]
+        self._hidden = [entry for entry in kernel.metadata.get(".args", []) if str(entry[".value_kind"]).startswith("hidden_")]
         self.scratch_pointers = len(entries) - len(types)
         if not 0 <= self.scratch_pointers <= _SCRATCH_POINTERS:
             raise UnsupportedError(f"kernel {kernel.name} has {len(entries)} parameters where its signature has {len(types)}: "
                                    "another calling convention than that of Triton 3.9")  # fmt: skip
-        self.hidden = hidden
         words, place = ["<"], 0
         self._integers: list[tuple[int, int]] = []
         self._bfloats: list[int] = []
@@ -88,7 +93,6 @@ class _Packer:
             elif type_ not in _FLOATS and not type_.startswith("*"):
                 self._integers.append((index, (1 << 8 * size) - 1))
         self._format = struct.Struct("".join(words))
-        self.size = max(kernel.descriptor.kernarg_size, self._format.size)
 
     def pack(self, values: list[Any]) -> bytes:
         """Return the block; pointers are addresses already. Changes `values`."""
@@ -96,7 +100,23 @@ class _Packer:
             values[index] = int(values[index]) & mask
         for index in self._bfloats:
             values[index] = int.from_bytes(struct.pack("<f", values[index])[2:], "little")
-        return self._format.pack(*values)
+        try:
+            return self._format.pack(*values)
+        except OverflowError:
+            return self._format.pack(*(_single(value) if isinstance(value, float) else value for value in values))
+
+    def hidden(self, groups: tuple[int, int, int], threads: int, lds_bytes: int) -> bytes:
+        """Return what follows the arguments: the hidden ones, of which some tell the grid."""
+        if not self._hidden:
+            return b""
+        x, y, z = groups
+        known = {"hidden_hostcall_buffer": _HOSTCALL} | hidden_arguments(DispatchPacket((threads, 1, 1), (x * threads, y, z), 0, 0, 0, lds_bytes))
+        first = self._format.size
+        block = bytearray(max(entry[".offset"] + entry[".size"] for entry in self._hidden) - first)
+        for entry in self._hidden:
+            place, size = entry[".offset"] - first, entry[".size"]
+            block[place : place + size] = known.get(entry[".value_kind"], 0).to_bytes(8, "little")[:size]
+        return bytes(block)
 
 
 class Launcher:
@@ -137,7 +157,9 @@ class Launcher:
         for index in (*packer.pointers, *range(len(self._types), len(values))):
             values[index] = _address(values[index], ranges)
         metadata = self._metadata
-        function.run(metadata.num_warps * metadata.warp_size, metadata.shared, groups, packer.pack(values), ranges)
+        threads = metadata.num_warps * metadata.warp_size
+        block = packer.pack(values) + packer.hidden(groups, threads, metadata.shared)
+        function.run(threads, metadata.shared, groups, block, ranges)
 
     def _scratch(self, groups: tuple[int, int, int], stream: int) -> list[Any]:
         """Memory that Triton's allocators give for this launch, or None."""
@@ -150,6 +172,12 @@ class Launcher:
         if getattr(metadata, "profile_scratch_size", 0):
             found[1] = _allocation._profile_allocator.get()(count * metadata.profile_scratch_size, metadata.profile_scratch_align, stream)
         return found
+
+
+def _single(value: float) -> float:
+    """`value`, or infinity with its sign where a single does not hold it, as a conversion in C has it."""
+    with numpy.errstate(over="ignore"):
+        return float(numpy.float32(value))
 
 
 def _address(value: Any, ranges: list[Range]) -> int:

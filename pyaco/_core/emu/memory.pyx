@@ -184,14 +184,14 @@ cdef class AddressSpace:
 
         Raises ValueError where one meets another allocation.
         """
-        cdef uint64_t first, end
+        cdef uint64_t first, end, earlier
         cdef int done = 0
         self.enter()
         try:
             for first, end in ranges:
                 if first >= end or memory_meets(&self.memory, first, end):
-                    for first, end in ranges[:done]:
-                        memory_remove(&self.memory, first)
+                    for earlier, _ in ranges[:done]:
+                        memory_remove(&self.memory, earlier)
                     raise ValueError(f"host memory from {first:#x} to {end:#x}: empty, or that range is taken")
                 self._insert(first, end - first, <uint8_t *>first)
                 done += 1
@@ -200,10 +200,10 @@ cdef class AddressSpace:
 
     def unmap_host(self, list ranges not None):
         """Unmap what `map_host` mapped."""
-        cdef uint64_t first, end
+        cdef uint64_t first
         self.enter()
         try:
-            for first, end in ranges:
+            for first, _ in ranges:
                 memory_remove(&self.memory, first)
         finally:
             self.leave()
