@@ -14,7 +14,7 @@ from pyaco.emu.device import Device
 from pyaco.errors import InputError
 from pyaco.targets import database, features
 from pyaco.targets.limits import wave_limits
-from pyaco.triton.benchmark import benchmark, model_seconds
+from pyaco.triton.benchmark import benchmark, clock, model_seconds
 from pyaco.triton.interface import DeviceInterface
 from pyaco.triton.launcher import Function, Launcher
 from pyaco.triton.memory import SharedMemory
@@ -109,8 +109,6 @@ class Driver:
         self._interface = DeviceInterface(self)
         self._devices: list[EmulatedDevice] = []
         self._current = 0
-        #: Seconds that all launches so far would take by the model of `pyaco.triton.benchmark`.
-        self.model_seconds = 0.0
         #: Report and name of the last kernel launched.
         self.last_report: Report | None = None
         self.last_kernel = ""
@@ -149,7 +147,7 @@ class Driver:
         """Note a launch on the device with this number."""
         chosen = self._devices[number]
         self.last_kernel, self.last_report = name, report
-        self.model_seconds += model_seconds(report, chosen.properties, chosen.simds)
+        clock.seconds += model_seconds(report, chosen.properties, chosen.simds)
 
     # ------------------------------------------------------------------------------------------------- asked by Triton
     @classmethod

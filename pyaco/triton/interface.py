@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from pyaco.triton.driver import Driver
+from pyaco.triton.benchmark import clock
 
 __all__ = ["DeviceInterface", "Event", "Queue"]
 
@@ -31,13 +30,12 @@ class Queue:
 class Event:
     """A moment among launches, in seconds of the model (`pyaco.triton.benchmark`)."""
 
-    def __init__(self, owner: Driver, enable_timing: bool = False) -> None:
-        self._owner = owner
+    def __init__(self, enable_timing: bool = False) -> None:
         self._seconds = 0.0
 
     def record(self, stream: Queue | None = None) -> None:
         """Note the moment."""
-        self._seconds = self._owner.model_seconds
+        self._seconds = clock.seconds
 
     def synchronize(self) -> None:
         """Return: nothing is pending."""
@@ -51,17 +49,33 @@ class Event:
         return (end._seconds - self._seconds) * 1000
 
 
+class Described(Protocol):
+    """A device that says what it is."""
+
+    @property
+    def properties(self) -> dict[str, Any]: ...
+
+
+class Owner(Protocol):
+    """What the interface asks of a driver."""
+
+    def get_current_device(self) -> int: ...
+    def set_current_device(self, number: int) -> None: ...
+    def get_device_capability(self, device: int | None = None) -> tuple[int, int]: ...
+    def emulated(self, number: int | None = None) -> Described: ...
+
+
 class DeviceInterface:
     """The devices that were activated, as ``torch.cuda`` shows real ones."""
 
     Stream = Queue
 
-    def __init__(self, owner: Driver) -> None:
+    def __init__(self, owner: Owner) -> None:
         self._owner = owner
 
     def Event(self, enable_timing: bool = False) -> Event:
         """Return a new event."""
-        return Event(self._owner, enable_timing)
+        return Event(enable_timing)
 
     def is_available(self) -> bool:
         """Return True."""
