@@ -108,6 +108,12 @@ class CodeObject:
     def __repr__(self) -> str:
         return f"CodeObject({self.target}, {self.abi}, kernels: {', '.join(self.kernels) or 'none'})"
 
+    def _repr_html_(self) -> str:
+        from pyaco.notebook import listing
+
+        rows = [(kernel.name, f"{kernel.address:#x}", kernel.size, len(kernel.metadata.get(".args", ()))) for kernel in self.kernels.values()]
+        return listing(f"code object of {self.target}, {self.abi}", ("kernel", "address", "bytes", "arguments"), rows)
+
     def _address(self, symbol: elf.Symbol) -> int:
         if self._file.kind == elf.ET_DYN or symbol.section >= elf.SHN_RESERVED:
             return symbol.value

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from pyaco.emu.accuracy import exactness
 from pyaco.isa import opcodes
+from pyaco.notebook import folded, table
 
 __all__ = ["UNITS", "Report"]
 
@@ -123,6 +124,11 @@ class Report:
             **({"unused_bindings": [list(key) for key in self.unused_bindings]} if self.unused_bindings else {}),
             "seconds": self.seconds,
         }
+
+    def _repr_html_(self) -> str:
+        facts = {name: value for name, value in self.to_dict().items() if isinstance(value, (int, float, str))}
+        shown = table(f"{self.instructions} wave instructions", {name: value for name, value in facts.items() if name != "instructions"})
+        return shown + folded(f"{len(self.opcodes)} opcodes", self.text())
 
     def text(self) -> str:
         """Return the counts as lines to read."""
