@@ -19,7 +19,7 @@ from pyaco.arguments import checked
 from pyaco.binary import CodeObject, Kernel, KernelDescriptor, read_code_object
 from pyaco.emu.launch import DEFAULT_BUDGET, Launch, initial_mode
 from pyaco.errors import InputError
-from pyaco.targets import features
+from pyaco.targets import features, lds_limits
 
 if TYPE_CHECKING:
     from pyaco._core.emu.memory import AddressSpace
@@ -34,7 +34,6 @@ _DESCRIPTOR_BYTES = 64
 # amd_queue_t: its size, and where it has the high halves of the apertures of LDS and scratch
 _QUEUE_BYTES, _QUEUE_APERTURES = 256, 0x40
 _APERTURES = (0x00010000, 0x00020000)
-_LDS_GRANULE = 512
 
 
 class Launcher(Protocol):
@@ -324,6 +323,7 @@ def _launch(device: Launcher, descriptor: KernelDescriptor, packet: DispatchPack
     entry = packet.kernel_object + descriptor.entry_offset
     code_start, code_bytes = device.space.nearest(entry) or (entry, 0)
     rsrc1, rsrc2 = descriptor.rsrc1, descriptor.rsrc2
+    lds = lds_limits(level)
     return Launch(
         entry=entry, code_start=code_start, code_bytes=code_bytes, groups=packet.workgroups(), size=packet.workgroup_size,
         last_size=packet.last_workgroup_size(), wave_size=descriptor.wave_size, user_sgprs=scratch.user_sgprs(packet),
@@ -333,7 +333,7 @@ def _launch(device: Launcher, descriptor: KernelDescriptor, packet: DispatchPack
         packed_ids=features.has_packed_ids(level), local_id_components=descriptor.workitem_id_components,
         mode=initial_mode(level, descriptor.float_mode, dx10_clamp=bool(rsrc1 >> 21 & 1), ieee=bool(rsrc1 >> 23 & 1),
                           fp16_overflow=bool(rsrc1 >> 26 & 1)),
-        lds_bytes=-(-max(packet.group_segment_size, descriptor.group_segment_fixed_size) // _LDS_GRANULE) * _LDS_GRANULE,
+        lds_bytes=lds.decode(lds.encode(max(packet.group_segment_size, descriptor.group_segment_fixed_size))),
         scratch_bytes=scratch.bytes_per_lane, scratch_slots=scratch.slots, private=(scratch.address, scratch.size),
         wgp_mode=features.has_wgp_mode(level) and bool(rsrc1 >> 29 & 1),
     )  # fmt: skip
