@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from pyaco._core.emu_inspect.engine import InspectingEngine
     from pyaco.binary import CodeObject
     from pyaco.emu.debug import Session
-    from pyaco.emu.hsa import DispatchPacket, LoadedCode
+    from pyaco.emu.hsa import DispatchPacket
+    from pyaco.emu.kernels import LoadedCode
 
 __all__ = ["DEFAULT_BUDGET", "ENGINES", "Buffer", "BufferRange", "Device"]
 
@@ -347,7 +348,7 @@ class Device:
 
     @checked
     def load(self, code: bytes | CodeObject, symbols: Mapping[str, int] | None = None) -> LoadedCode:
-        """Put a code object into memory, relocated; its kernels are dispatched with ``LoadedCode.dispatch``.
+        """Put a code object into memory, relocated; ``loaded["name"](groups, size, *arguments)`` runs a kernel of it.
 
         Parameters
         ----------
@@ -361,7 +362,7 @@ class Device:
         InputError
             No code object, one for another processor, or an undefined symbol.
         """
-        from pyaco.emu.hsa import LoadedCode
+        from pyaco.emu.kernels import LoadedCode
 
         return LoadedCode(self, code, symbols)
 
