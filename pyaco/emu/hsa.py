@@ -41,8 +41,13 @@ class Launcher(Protocol):
     gfx_level: int
     space: AddressSpace
 
-    def concurrent_workgroups(self, entry: int, groups: int, waves: int) -> int: ...
-    def launch(self, launch: Launch, *, budget: int = ..., time_budget: float | None = None) -> Report: ...
+    def concurrent_workgroups(self, entry: int, groups: int, waves: int) -> int:
+        """How many workgroups may be there at once."""
+        ...
+
+    def launch(self, launch: Launch, *, budget: int = ..., time_budget: float | None = None) -> Report:
+        """Run code that lies in device memory."""
+        ...
 
 
 @checked
@@ -160,6 +165,7 @@ def launch_of(device: Launcher, descriptor: KernelDescriptor, packet: DispatchPa
     code_start, code_bytes = device.space.nearest(entry) or (entry, 0)
     rsrc1, rsrc2 = descriptor.rsrc1, descriptor.rsrc2
     lds = lds_limits(level)
+    lds_used = max(packet.group_segment_size, descriptor.group_segment_fixed_size)
     return Launch(
         entry=entry, code_start=code_start, code_bytes=code_bytes, groups=packet.workgroups(), size=packet.workgroup_size,
         last_size=packet.last_workgroup_size(), wave_size=descriptor.wave_size, user_sgprs=scratch.user_sgprs(packet),
@@ -169,7 +175,7 @@ def launch_of(device: Launcher, descriptor: KernelDescriptor, packet: DispatchPa
         packed_ids=features.has_packed_ids(level), local_id_components=descriptor.workitem_id_components,
         mode=initial_mode(level, descriptor.float_mode, dx10_clamp=bool(rsrc1 >> 21 & 1), ieee=bool(rsrc1 >> 23 & 1),
                           fp16_overflow=bool(rsrc1 >> 26 & 1)),
-        lds_bytes=lds.decode(lds.encode(max(packet.group_segment_size, descriptor.group_segment_fixed_size))),
+        lds_bytes=lds.decode(lds.encode(lds_used)), lds_used=lds_used,
         scratch_bytes=scratch.bytes_per_lane, scratch_slots=scratch.slots, private=(scratch.address, scratch.size),
         wgp_mode=features.has_wgp_mode(level) and bool(rsrc1 >> 29 & 1),
     )  # fmt: skip

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import prod
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy
 from numpy.typing import NDArray
 
 from pyaco.arguments import checked
 from pyaco.binary import CodeObject, Kernel, read_code_object
+from pyaco.emu.errors import EmulationError
 from pyaco.emu.hsa import DispatchPacket, Launcher, PacketMemory, launch_of
 from pyaco.emu.kernel_arguments import ArgumentValue, KernelArguments
 from pyaco.emu.launch import DEFAULT_BUDGET, Extent, Launch
 from pyaco.emu.report import Report
 from pyaco.errors import InputError
+
+if TYPE_CHECKING:
+    from pyaco.binary.source_lines import SourceLines
 
 __all__ = ["LoadedCode", "LoadedKernel"]
 
@@ -36,7 +40,8 @@ class _Shape(NamedTuple):
 class LoadedKernel:
     """A kernel in device memory; call it to run it. What does not change from launch to launch is worked out once."""
 
-    def __init__(self, device: Launcher, code_address: int, kernel: Kernel) -> None:
+    def __init__(self, device: Launcher, code_address: int, kernel: Kernel, lines: Callable[[], SourceLines]) -> None:
+        self._lines = lines
         self.kernel, self._device = kernel, device
         self._object = code_address + kernel.descriptor_address
         self._arguments = KernelArguments(kernel)
@@ -101,6 +106,9 @@ class LoadedKernel:
         block[: len(placed.block)] = numpy.frombuffer(placed.block, numpy.uint8)
         try:
             return self._start(shape, address, budget, time_budget)
+        except EmulationError as error:
+            error.locate(self.name, self._lines().find)
+            raise
         finally:
             self._blocks.append((address, block))
             placed.release()
@@ -205,7 +213,7 @@ class LoadedCode:
             There is none of that name.
         """
         if name not in self._loaded:
-            self._loaded[name] = LoadedKernel(self.device, self.address, self.kernel(name))
+            self._loaded[name] = LoadedKernel(self.device, self.address, self.kernel(name), lambda: self.code.source_lines)
         return self._loaded[name]
 
     def release(self) -> None:

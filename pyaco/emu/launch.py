@@ -79,6 +79,8 @@ class Launch(NamedTuple):
         MODE.
     lds_bytes : int
         LDS of a workgroup.
+    lds_used : int or None
+        What was asked for, where `lds_bytes` are that rounded up, for the memory check.
     scratch_bytes : int
         Scratch of a lane.
     scratch_slots : int or None
@@ -107,6 +109,7 @@ class Launch(NamedTuple):
     shared_vgpr: int = 0
     mode: int = 0x1C0
     lds_bytes: int = 0
+    lds_used: int | None = None
     scratch_bytes: int = 0
     scratch_slots: int | None = None
     private: tuple[int, int] = (0, 0)

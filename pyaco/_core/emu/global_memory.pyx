@@ -560,8 +560,7 @@ cdef int _buffer_and_lds(Machine *machine, Wave *wave, const Instruction *instru
             if stop != stop_running:
                 return stop
             note_lds_bounds(machine, instruction, position + 4)
-            if position + 4 <= machine.lds_bytes:
-                note(machine.log, space_lds, access_kind_store if loads else access_kind_load, lane, position, 4)
+            note(machine.log, space_lds, access_kind_store if loads else access_kind_load, lane, position, 4)
             if loads:
                 value = 0
                 if host != NULL:
