@@ -43,7 +43,8 @@ def add_arguments(parser: CommandLine) -> None:
     parser.add_argument("--check-waits", action="store_true",
                         help="stop where data is used that a real machine could not have yet: counters, wait states, hazards")
     parser.add_argument("--check-races", action="store_true", help="stop where two waves reach the same bytes and nothing orders them")
-    parser.add_argument("--check", default="", metavar="NAME,...", help="stop at defects: memory, waits, races, barriers; see docs/emulator.md")
+    parser.add_argument("--check", default="", metavar="NAME,...",
+                        help="stop at defects: memory, waits, races, barriers, uninitialized (docs/emulator.md)")
     parser.add_argument("--report-same-value", action="store_true", help="with --check races: report stores of the same value too")
     parser.add_argument("--seed", type=int, help="draw the order of workgroups and the turns of waves from this number")
     parser.add_argument("--budget", type=int, metavar="N", help="stop after so many wave instructions (default 2**36)")

@@ -14,6 +14,7 @@ CHECKS = {
     "waits": "data used before it is certain to be there: counters, wait states, hazards",
     "races": "two waves reach the same bytes, one writes, nothing orders them",
     "barriers": "waves that wait at a barrier which others of the workgroup never reach",
+    "uninitialized": "values that nobody wrote and that choose an address or a branch, or are stored",
 }
 
 

@@ -79,8 +79,8 @@ class Device:
         Draw the order of workgroups and the turns of waves from it, to shake out races.
 
     check : str or iterable of str
-        What else to stop at, as names, in a string with commas between them: ``memory``, ``waits``, ``races``, ``barriers``
-        (``pyaco.emu.checks.CHECKS`` says what each finds).
+        What else to stop at, as names, in a string with commas between them: ``memory``, ``waits``, ``races``, ``barriers``,
+        ``uninitialized`` (``pyaco.emu.checks.CHECKS`` says what each finds).
         `check_waits` and `check_races` are the same as their names here.
     report_same_value : bool
         Two stores of the same value that nothing orders are races too. Layouts that several waves hold alike are written so; without this
@@ -129,7 +129,7 @@ class Device:
         if seed is not None and not 0 <= seed < 1 << 62:
             raise InputError(f"seed {seed}: expected 0 to 2**62 - 1")
         return InspectingEngine(self.space, self.gfx_level, "waits" in checks, "races" in checks, profile, trace, seed, "memory" in checks,
-                                "barriers" in checks, report_same_value)  # fmt: skip
+                                "barriers" in checks, report_same_value, "uninitialized" in checks)  # fmt: skip
 
     @checked
     def buffer(self, array: NDArray[Any] | bytes) -> Buffer:

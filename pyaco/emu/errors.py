@@ -7,7 +7,7 @@ from typing import Any
 
 from pyaco.errors import PyacoError
 
-__all__ = ["BarrierError", "BudgetError", "EmulationError", "MemoryFault", "MissingWaitError", "RaceError"]
+__all__ = ["BarrierError", "BudgetError", "EmulationError", "MemoryFault", "MissingWaitError", "RaceError", "UninitializedError"]
 
 
 class EmulationError(PyacoError):
@@ -62,6 +62,18 @@ class BarrierError(EmulationError):
     """
 
     kind = "barriers"
+
+
+class UninitializedError(EmulationError):
+    """A value that nobody wrote chooses an address or a branch, becomes EXEC, or is stored to memory.
+
+    Attributes
+    ----------
+    place : dict
+        As for `EmulationError`; ``lane``, ``register``, and ``use``: ``address``, ``branch``, ``exec`` or ``store``.
+    """
+
+    kind = "uninitialized"
 
 
 class BudgetError(EmulationError):

@@ -50,6 +50,24 @@ kernel void lost_wave(global uint *out, uint count)
     out[ITEM] = tile[LX];
 }
 
+kernel void unwritten_lds(global uint *out, uint count)
+{
+    local uint tile[256];
+    if (LX < count)
+        tile[LX] = LX;
+    BARRIER();
+    out[ITEM] = tile[LX] + 1;                               // DEFECT unwritten_lds
+}
+
+kernel void unwritten_stack(global uint *out, uint count)
+{
+    volatile uint table[16];
+    for (uint i = 0; i < count; i++)
+        table[i] = i;
+    uint index = table[LX & 15];
+    out[index % 200] = 1;                                   // DEFECT unwritten_stack
+}
+
 kernel void clean(global uint *out, local uint *tile)
 {
     tile[LX] = LX;

@@ -30,11 +30,13 @@ DEFECTS: dict[str, tuple[str, type[emu.EmulationError], Callable[[], list[object
     "misaligned": ("memory", emu.MemoryFault, lambda: [ZEROS.copy()]),
     "race_in_lds": ("races", emu.RaceError, lambda: [ZEROS.copy()]),
     "race_in_memory": ("races", emu.RaceError, lambda: [ZEROS.copy()]),
+    "unwritten_lds": ("uninitialized", emu.UninitializedError, lambda: [ZEROS.copy(), 100]),
+    "unwritten_stack": ("uninitialized", emu.UninitializedError, lambda: [ZEROS.copy(), 9]),
     "lost_wave": ("barriers", emu.BarrierError, lambda: [ZEROS.copy(), 64]),
 }
 CLEAN: dict[str, Callable[[], list[object]]] = {
     "clean": lambda: [ZEROS.copy(), LocalMemory(1024)], "same_value": lambda: [ZEROS.copy()], "lost_wave": lambda: [ZEROS.copy(), 256],
-    "beyond_lds": lambda: [ZEROS.copy(), LocalMemory(1028)],
+    "unwritten_lds": lambda: [ZEROS.copy(), 256], "unwritten_stack": lambda: [ZEROS.copy(), 16],
 }  # fmt: skip
 Build = Callable[[str], CodeObject]
 
@@ -52,7 +54,7 @@ def test_planted(name: str, target: str, build: Build) -> None:
     pytest.importorskip("elftools")
     check, kind, arguments = DEFECTS[name]
     code = build(target)
-    for checks in {check, "memory,waits,races,barriers"}:
+    for checks in {check, "memory,waits,races,barriers" if check != "uninitialized" else "waits,uninitialized"}:
         with pytest.raises(kind) as caught:
             Device(target, check=checks).load(code)[name]((2,), (256,), *arguments())  # type: ignore[arg-type]
         place = caught.value.place
@@ -62,7 +64,9 @@ def test_planted(name: str, target: str, build: Build) -> None:
         assert f"kernel {name}: " in str(caught.value) and place["instruction"].split()[0] in str(caught.value)
         assert json.loads(json.dumps(caught.value.to_dict()))["kind"] == (check or "memory")
     if check:
-        Device(target, check=CHECKS.keys() - {check}).load(code)[name]((2,), (256,), *arguments())  # type: ignore[arg-type]
+        # a wave that does not wait for another's store reads what nobody has written
+        others = CHECKS.keys() - ({check, "uninitialized"} if name == "race_in_lds" else {check})
+        Device(target, check=others).load(code)[name]((2,), (256,), *arguments())  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -95,7 +99,7 @@ def test_command(build: Build, tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert error["kind"] == "races" and error["kernel"] == "race_in_memory" and error["earlier"]["wave"] != error["wave"]
     assert "race at memory" in output.err and error["message"] in output.err
     assert main([*command, "--check", "rases"]) == 2
-    assert "no check 'rases': there are memory, waits, races, barriers" in capsys.readouterr().err
+    assert "no check 'rases': there are memory, waits, races, barriers, uninitialized" in capsys.readouterr().err
     assert main([*command[:3], "same_value", *command[4:], "--check", "races", "--report-same-value"]) == 1
 
 

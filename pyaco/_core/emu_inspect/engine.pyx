@@ -24,6 +24,7 @@ from pyaco._core.emu.wave cimport *
 from pyaco._core.emu_inspect.hazards cimport Hazards, has_hazards, hazards_account, hazards_check, hazards_clear
 from pyaco._core.emu_inspect.profile cimport Traffic, space_count, traffic_add, access_kind_count
 from pyaco._core.emu_inspect.races cimport *
+from pyaco._core.emu_inspect.uninitialized cimport *
 from pyaco._core.emu_inspect.history cimport History, history_clear
 from pyaco._core.emu_inspect.wait_states cimport has_wait_states, history_account, history_check
 from pyaco._core.emu_inspect.waits cimport *
@@ -35,6 +36,7 @@ cdef enum:
     stop_race = 67
     stop_lds_bounds = 68
     stop_left_barrier = 69
+    stop_undefined = 70
     signal_interval = 100000
     longest_turn = 64                 # of a wave whose turns are drawn
     leaving_barrier = 1
@@ -47,6 +49,7 @@ HAZARDS = (
     "VcmpxPermlane", "LdsDirectVALU", "LdsDirectVMEM", "VALUTransUse", "VALUPartialForwarding", "VALUMaskWrite", "WMMA", "VALUReadSGPR",
 )
 STOPS = {stop_lds_bounds: "LDS bounds", stop_misaligned: "misaligned", stop_left_barrier: "left barrier"}
+USES = (None, "address", "branch", "exec", "store")
 SPACES = ("memory", "lds", "scratch", "gds")
 ACCESS_KINDS = ("load", "store", "atomic")
 TRACE = numpy.dtype([("workgroup", "u4"), ("wave", "u4"), ("pc", "u8"), ("opcode", "u4"), ("scc", "u4"), ("exec", "u8")])
@@ -76,6 +79,8 @@ cdef cppclass Suspended:              # records of a workgroup that is suspended
     vector[History] histories
     vector[Hazards] hazards
     vector[uint8_t] leaving
+    vector[Shadow] shadows
+    vector[uint8_t] lds_shadow
     Races races
 
 
@@ -88,7 +93,7 @@ cdef class InspectingEngine(Engine):
         The device's memory.
     gfx_level : int
         Hardware level times ten.
-    check_waits, check_races, profile, check_memory, check_barriers : bool
+    check_waits, check_races, profile, check_memory, check_barriers, check_uninitialized : bool
         What to check or count.
     trace_limit : int
         Instructions that the trace holds.
@@ -97,7 +102,7 @@ cdef class InspectingEngine(Engine):
     report_same_value : bool
         Stores of the same value that nothing orders are races too.
     """
-    cdef readonly bint check_waits, check_races, profile, check_memory, check_barriers
+    cdef readonly bint check_waits, check_races, profile, check_memory, check_barriers, check_uninitialized
     cdef uint64_t lds_used                    # bytes of LDS that the launch asked for; the hardware rounds them up
     cdef readonly uint64_t trace_limit
     cdef bint ordered_cache
@@ -114,17 +119,22 @@ cdef class InspectingEngine(Engine):
     cdef uint64_t lanes_by_opcode[<int>op_count]
     cdef vector[TraceRow] trace_rows
     cdef unordered_set[uint64_t] breakpoints
+    cdef vector[Shadow] shadows               # by wave, where uninitialized values are looked for
+    cdef vector[uint8_t] lds_shadow
+    cdef vector[uint8_t] private_shadow       # of scratch in device memory; what an earlier workgroup wrote counts as written
+    cdef Undefined undefined
     cdef Finding finding
     cdef Race race
 
     def __init__(self, AddressSpace space not None, uint32_t gfx_level, bint check_waits=False, bint check_races=False,
                  bint profile=False, uint64_t trace_limit=0, seed=None, bint check_memory=False, bint check_barriers=False,
-                 bint report_same_value=False):
+                 bint report_same_value=False, bint check_uninitialized=False):
         self.check_waits = check_waits
         self.check_races = check_races
         self.profile = profile
         self.check_memory = check_memory
         self.check_barriers = check_barriers
+        self.check_uninitialized = check_uninitialized
         self.races.reports_same_value = report_same_value
         self.trace_limit = trace_limit
         self.seed = seed
@@ -146,6 +156,8 @@ cdef class InspectingEngine(Engine):
         self.log.count = 0
         self.flights.resize(self.work.count)
         self.histories.resize(self.work.count if self.check_waits and has_wait_states(self.work.machine.gfx_level) else 0)
+        self.private_shadow.assign(self.private_bytes if self.check_uninitialized else 0, 1)
+        self.shadows.resize(self.work.count if self.check_uninitialized else 0)
         self.hazards.resize(self.work.count if self.check_waits and has_hazards(self.work.machine.gfx_level) else 0)
         races_clear(&self.races, self.work.count, self.ordered_cache, self.work.machine.gfx_level)
         memset(&self.traffic, 0, sizeof(self.traffic))
@@ -174,6 +186,7 @@ cdef class InspectingEngine(Engine):
         self.histories.clear()
         self.hazards.clear()
         self.suspended.clear()
+        self.shadows.clear()
         self.schedule.open = False
         self.races.memory.clear()
         self.races.local.clear()
@@ -254,6 +267,9 @@ cdef class InspectingEngine(Engine):
         elif stop == stop_race:
             result["stop"] = "race"
             result["finding"] = self._race()
+        elif stop == stop_undefined:
+            result["stop"] = "undefined"
+            result["finding"] = {"use": USES[self.undefined.use], "register": self.undefined.reg, "lane": self.undefined.lane}
         elif stop in STOPS:
             result["stop"] = STOPS[stop]
             result["finding"] = {"lds_bytes": self.lds_used}
@@ -348,8 +364,11 @@ cdef void _begin_group(InspectingEngine engine) noexcept nogil:
     start_workgroup(&engine.work, &engine.launch)
     races_start_group(&engine.races, <uint32_t>number)
     schedule.leaving.assign(engine.work.count, 0)
+    engine.lds_shadow.assign(engine.work.machine.lds_bytes if engine.check_uninitialized else 0, 1)
     for i in range(engine.work.count):
         engine.work.waves[i].waits_at = 0
+        if engine.check_uninitialized:
+            shadow_start(&engine.shadows[i], &engine.work.machine, &engine.work.waves[i], engine.launch.fill)
         flight_clear(&engine.flights[i])
         if not engine.histories.empty():
             history_clear(&engine.histories[i])
@@ -363,6 +382,8 @@ cdef void _swap_suspended(InspectingEngine engine) noexcept nogil:
     engine.flights.swap(suspended.flights)
     engine.histories.swap(suspended.histories)
     engine.hazards.swap(suspended.hazards)
+    engine.shadows.swap(suspended.shadows)
+    engine.lds_shadow.swap(suspended.lds_shadow)
     engine.schedule.leaving.swap(suspended.leaving)
     races_swap_group(&engine.races, &suspended.races)
 
@@ -372,11 +393,13 @@ cdef int _suspend(InspectingEngine engine) noexcept nogil:
     cdef size_t flights = engine.flights.size()
     cdef size_t histories = engine.histories.size()
     cdef size_t hazards = engine.hazards.size()
+    cdef size_t shadows = engine.shadows.size()
     engine.schedule.open = False
     _swap_suspended(engine)
     engine.flights.resize(flights)
     engine.histories.resize(histories)
     engine.hazards.resize(hazards)
+    engine.shadows.resize(shadows)
     return suspend_workgroup(&engine.work, &engine.launch)
 
 
@@ -551,6 +574,8 @@ cdef int _execute_checked(InspectingEngine engine, uint32_t index, Wave *wave) n
         return stop_missing_wait
     if not engine.hazards.empty() and hazards_check(&engine.hazards[index], wave, instruction, machine.gfx_level, &engine.finding):
         return stop_missing_wait
+    if engine.check_uninitialized and shadow_before(&engine.shadows[index], wave, instruction, active, &engine.undefined):
+        return stop_undefined
     if engine.trace_rows.size() < engine.trace_limit:
         engine.trace_rows.push_back(TraceRow(engine.races.group, index, pc, opcode, wave.scc, active))
     engine.log.count = 0
@@ -649,6 +674,10 @@ cdef int _account(InspectingEngine engine, uint32_t index, Wave *wave, const Ins
                 return stop_race
         if engine.profile:
             traffic_add(&engine.traffic, &engine.log, _line_bytes(engine))
+    if engine.check_uninitialized and shadow_after(
+            &engine.shadows[index], &engine.lds_shadow, &engine.private_shadow, engine.private_first, machine, instruction, active, &engine.log,
+            &engine.undefined):
+        return stop_undefined
     if not engine.histories.empty():
         history_account(&engine.histories[index], wave, instruction, machine.gfx_level)
     if not engine.hazards.empty():
