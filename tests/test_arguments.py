@@ -143,7 +143,8 @@ def compiler_calls(t: Things) -> Iterator[Call]:
 
 
 def emulator_calls(t: Things) -> Iterator[Call]:
-    yield call(emu.Device, "gfx1100", "reference", None, check_waits=False, check_races=False, profile=False, trace=0, seed=None)
+    yield call(emu.Device, "gfx1100", "reference", None, check_waits=False, check_races=False, check=(), report_same_value=False, profile=False,
+               trace=0, seed=None)  # fmt: skip
     yield call(emu.Device, "gfx1100", "fast", 1)
     device = t.device
     yield call(device.buffer, b"123")
