@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-moving-tables environment kernels lint bench clean
+.PHONY: demo test test-moving-tables environment kernels lint docs bench clean
 
 environment: $(VENV)/stamp
 
@@ -14,7 +14,8 @@ $(VENV)/stamp: pyproject.toml
 
 $(VENV)/stamp-test: $(VENV)/stamp
 	$(BIN)/python -m pip install --quiet "numba>=0.61" "msgpack>=1.0" pytest pytest-benchmark pytest-xdist hypothesis ruff mypy "cython-lint>=0.16" build \
-	    "vulkan>=1.3.275" "tinymesa==25.2.7.2" pyelftools llvmlite matplotlib pillow "scikit-build-core>=1.1" "cython-cmake>=0.3"
+	    "vulkan>=1.3.275" "tinymesa==25.2.7.2" pyelftools llvmlite matplotlib pillow "scikit-build-core>=1.1" "cython-cmake>=0.3" \
+	    "setuptools-scm>=8" "auditwheel>=6" "mkdocs>=1.6" "mkdocstrings[python]>=1.0"
 	touch $@
 
 # The kernels, built in place. -O1 halves the wait of a first build; `make bench` and wheels use -O2.
@@ -47,7 +48,11 @@ test-moving-tables: kernels $(VENV)/stamp-test
 	    room.__path__.insert(0, 'build/moving_tables/pyaco/_core/common'); sys.exit(pytest.main(sys.argv[1:]))" -q $(MOVING_TESTS)
 
 lint: $(VENV)/stamp-test
-	$(BIN)/ruff check . && PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint pyaco && PYTHONPATH=. $(BIN)/mypy
+	$(BIN)/ruff check . && PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint pyaco examples && PYTHONPATH=. $(BIN)/mypy
+
+# The site, from docs/ and the docstrings; needs no network once its tools are installed.
+docs: $(VENV)/stamp-test
+	$(BIN)/mkdocs build --strict --quiet
 
 bench: OPTIMIZATION := -O2
 bench: kernels $(VENV)/stamp-test

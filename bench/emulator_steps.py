@@ -19,8 +19,7 @@ from fuzz import SLOT, TARGETS, Streams
 from pyaco import isa
 from pyaco._core.emu.memory import AddressSpace
 from pyaco._core.emu_fast.engine import FastEngine
-from pyaco.isa.opcodes import names
-from pyaco.isa.table import FORMATS
+from pyaco.isa.opcodes import FORMATS, names
 
 VECTOR = ("vop3p", "vop1", "vop2", "vopc", "vop3")  # bits; the others are numbers in bits 0 to 6
 OTHERS = ("sop1", "sop2", "sopk", "sopc", "sopp", "smem", "vopd", "ds", "mubuf", "mtbuf", "flat", "global", "scratch", "vinterp_inreg")

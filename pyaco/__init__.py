@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from pyaco.errors import InputError, PyacoError, UnsupportedError
 
+try:
+    from pyaco._version import version as __version__
+except ModuleNotFoundError:
+    __version__ = "0+unknown"  # a working tree, whose version only a build asks for
+
 # typing itself costs as much as the rest of this import; type checkers know the name
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,14 +17,36 @@ if TYPE_CHECKING:
     from pyaco import aco, addrlib, emu, isa, nir, spirv, targets
     from pyaco.compiler import CompiledShader, compile
 
-__version__ = "0.1.0"
-
 __all__ = [
-    "CompiledShader", "InputError", "PyacoError", "UnsupportedError", "__version__", "aco", "addrlib", "compile", "emu", "isa",
-    "nir", "spirv", "targets",
+    "CompiledShader", "InputError", "PyacoError", "UnsupportedError", "__version__", "aco", "addrlib", "compile", "emu",
+    "get_include", "isa", "nir", "spirv", "targets",
 ]
 
 _ROOMS = frozenset(("aco", "addrlib", "binary", "descriptors", "emu", "isa", "nir", "pm4", "spirv", "targets"))
+
+
+def get_include() -> str:
+    """Return the folder of the tables and headers that a project needs to ``cimport`` the kernels.
+
+    It belongs in the include paths of Cython (``.pxd``) and of the C++ compiler (``.h``); the kernels' own data sheets are found beside their
+    modules. ``examples/cimport_project`` is such a project.
+
+    Returns
+    -------
+    str
+        A folder of the installed package.
+
+    Raises
+    ------
+    PyacoError
+        In a working tree, where the tables are in the build folder.
+    """
+    folder = f"{__path__[0]}/include"
+    from os.path import exists
+
+    if not exists(f"{folder}/isa_tables.pxd"):
+        raise PyacoError(f"{folder} has no tables: pyaco runs from a working tree; install it to build against it")
+    return folder
 
 
 def __getattr__(name: str) -> Any:

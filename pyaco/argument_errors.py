@@ -66,7 +66,7 @@ def _field_types(value: Any) -> dict[str, str]:
         return {field.name: str(field.type) for field in fields(value)}
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         # typing.NamedTuple wraps annotations that are strings
-        return {name: getattr(kind, "__forward_arg__", kind) for name, kind in type(value).__annotations__.items()}
+        return {name: str(getattr(kind, "__forward_arg__", kind)) for name, kind in type(value).__annotations__.items()}
     return {}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -122,11 +121,10 @@ class CompiledShader:
         return f"<CompiledShader {self.entry} for {self.target}, wave{self.wave}: {size}>"
 
     def _repr_html_(self) -> str:
-        rows = "".join(f"<tr><td>{html.escape(k)}</td><td>{v}</td></tr>" for k, v in self.stats.items())
-        return (
-            f"<b>{html.escape(self.entry)}</b> for {self.target}, wave{self.wave}"
-            f"<table>{rows}</table><pre>{html.escape(self.disassembly)}</pre>"
-        )
+        from pyaco.notebook import folded, table
+
+        shown = table(f"{self.entry} for {self.target}, wave{self.wave}", self.stats)
+        return shown + folded(f"{len(self.code)} bytes of code", self.disassembly if self.code else "stopped before the assembler")
 
 
 @checked

@@ -320,10 +320,17 @@ class UserPasses:
         -------
         str
             The name, for ``unregister_pass``.
+
+        Raises
+        ------
+        InputError
+            No pass is named `after`, `function` cannot be called, or `name` is taken or not a string.
         """
         known = self._pipeline.names()
         if after != self._first and after not in known:
             raise InputError(f"no {self._kind} pass is named {after!r}; there are: {', '.join(known)}")
+        if not callable(function) or not isinstance(name, str | None):
+            raise InputError(f"a pass is a function and has a name or none, not {function!r:.60} and {name!r:.60}")
         chosen = name or str(getattr(function, "__name__", "user pass"))
         if chosen in known or any(entry.name == chosen for entry in self._entries):
             raise InputError(f"a pass named {chosen!r} exists already")

@@ -14,7 +14,7 @@ from pyaco.pipelines.aco_passes import ACO_PASSES
 from pyaco.pipelines.nir_passes import NIR_PASSES
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = ("README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))))
+DOCUMENTS = ("README.md", *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "docs").rglob("*.md")) if path.parent.name != "reference"))
 #: The passes that a document explains, in the order of the pipelines; a pass that no pipeline has stands where it belongs.
 EXPLAINED = {"docs/nir.md": ((compute.NIR,), NIR_PASSES), "docs/backend.md": ((compute.ACO, compute.ASSEMBLER), ACO_PASSES)}
 SUFFIXES = (".py", ".pyx", ".pxd", ".pyi", ".pxi", ".c", ".h", ".txt", ".json", ".md", ".toml", ".comp", ".spv")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from pyaco.addrlib.tiling import TiledSurface, integers_of
 from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.formats import PixelFormat, pixel_format
+from pyaco.notebook import folded, table
 from pyaco.targets.features import has_forced_swizzle_mode, has_swizzle_modes
 
 __all__ = ["Surface", "surface_request"]
@@ -332,7 +332,6 @@ class Surface:
         return found.view(texel[0]).reshape(*kept, *((texel[1],) if texel[1] > 1 else ()))
 
     def _repr_html_(self) -> str:
-        cells = "".join(f"<tr><th>{escape(name.replace('_', ' '))}</th><td>{escape(describe.text_of(value))}</td></tr>"
-                        for name, value in self.facts.items() if value not in ([], {}))
-        title = f"{self.format.name}, {self.request.width} x {self.request.height}"
-        return f"<table><caption>{escape(title)}</caption>{cells}</table>"
+        facts = {name: describe.text_of(value) for name, value in self.facts.items() if value not in ([], {})}
+        shown = table(f"{self.format.name}, {self.request.width} x {self.request.height}", facts)
+        return shown + "".join(folded(name, equation) for name, equation in self.equations.items())

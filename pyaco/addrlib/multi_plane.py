@@ -17,6 +17,7 @@ from pyaco.addrlib.integers import align
 from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.formats import PixelFormat, pixel_format
+from pyaco.notebook import listing
 
 __all__ = ["PlaneSurface", "PlaneSurfaces", "plane_count", "plane_surfaces"]
 
@@ -63,6 +64,12 @@ class PlaneSurfaces:
     planes: tuple[PlaneSurface, ...]
     total_size: int
     base_align: int
+
+    def _repr_html_(self) -> str:
+        rows = [(plane.offset, plane.surface.format.name, f"{plane.surface.request.width} x {plane.surface.request.height}",
+                 plane.surface.swizzle_mode, plane.surface.total_size) for plane in self.planes]  # fmt: skip
+        title = f"{len(self.planes)} planes, {self.total_size} bytes, aligned to {self.base_align}"
+        return listing(title, ("offset", "format", "elements", "swizzle mode", "bytes"), rows)
 
 
 def plane_count(form: PixelFormat) -> int:

@@ -9,13 +9,16 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyaco.arguments import checked
 from pyaco.binary import elf
 from pyaco.binary.kernel_descriptor import KernelDescriptor
 from pyaco.binary.machines import feature_setting, target_of_flags
 from pyaco.errors import InputError, UnsupportedError
+
+if TYPE_CHECKING:
+    from pyaco.binary.source_lines import SourceLines
 
 __all__ = ["CodeObject", "Kernel", "read_code_object"]
 
@@ -90,8 +93,8 @@ class CodeObject:
         Kernels by name.
     """
 
-    def __init__(self, file: elf.Elf) -> None:
-        self._file = file
+    def __init__(self, file: elf.Elf, data: bytes = b"") -> None:
+        self._file, self._data = file, data
         self.target = target_of_flags(file.flags)
         self.abi = {elf.OSABI_HSA: "hsa", elf.OSABI_PAL: "pal", elf.OSABI_MESA3D: "mesa3d"}.get(file.os_abi, "none")
         self.version = file.abi_version + 2 if self.abi == "hsa" else 0
@@ -107,6 +110,12 @@ class CodeObject:
 
     def __repr__(self) -> str:
         return f"CodeObject({self.target}, {self.abi}, kernels: {', '.join(self.kernels) or 'none'})"
+
+    def _repr_html_(self) -> str:
+        from pyaco.notebook import listing
+
+        rows = [(kernel.name, f"{kernel.address:#x}", kernel.size, len(kernel.metadata.get(".args", ()))) for kernel in self.kernels.values()]
+        return listing(f"code object of {self.target}, {self.abi}", ("kernel", "address", "bytes", "arguments"), rows)
 
     def _address(self, symbol: elf.Symbol) -> int:
         if self._file.kind == elf.ET_DYN or symbol.section >= elf.SHN_RESERVED:
@@ -128,6 +137,13 @@ class CodeObject:
                     raise InputError(f"kernel {name}: its code at {entry:#x} is outside the image of {len(self.image)} bytes")
                 kernels[name] = Kernel(name, descriptor, address, entry, sizes.get(name, 0), entries.get(symbol.name, {}))
         return kernels
+
+    @cached_property
+    def source_lines(self) -> SourceLines:
+        """Lines of source by address, where the object is linked and has debug information."""
+        from pyaco.binary.source_lines import SourceLines  # loaded only where a line is asked for
+
+        return SourceLines(self._data if self._file.kind == elf.ET_DYN else b"")
 
     @cached_property
     def image(self) -> bytes:
@@ -299,4 +315,4 @@ def read_code_object(data: bytes) -> CodeObject:
     UnsupportedError
         A machine that pyaco does not know, an offload bundle, a code object of version 2.
     """
-    return CodeObject(elf.read_elf(data))
+    return CodeObject(elf.read_elf(data), bytes(data))

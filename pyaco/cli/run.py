@@ -13,6 +13,7 @@ from pyaco.cli.arrays import read_array, write_array
 from pyaco.cli.command_line import CommandLine, Options
 from pyaco.cli.shared import add_compile_arguments, read_bytes, specializations, write_text
 from pyaco.compiler import compile
+from pyaco.emu.errors import EmulationError
 from pyaco.errors import InputError
 from pyaco.isa.processors import processor
 
@@ -42,6 +43,9 @@ def add_arguments(parser: CommandLine) -> None:
     parser.add_argument("--check-waits", action="store_true",
                         help="stop where data is used that a real machine could not have yet: counters, wait states, hazards")
     parser.add_argument("--check-races", action="store_true", help="stop where two waves reach the same bytes and nothing orders them")
+    parser.add_argument("--check", default="", metavar="NAME,...",
+                        help="stop at defects: memory, waits, races, barriers, uninitialized (docs/emulator.md)")
+    parser.add_argument("--report-same-value", action="store_true", help="with --check races: report stores of the same value too")
     parser.add_argument("--seed", type=int, help="draw the order of workgroups and the turns of waves from this number")
     parser.add_argument("--budget", type=int, metavar="N", help="stop after so many wave instructions (default 2**36)")
     parser.add_argument("--time-budget", type=float, metavar="SECONDS", help="stop after so many seconds (default: never)")
@@ -50,10 +54,15 @@ def add_arguments(parser: CommandLine) -> None:
 
 def run(options: Options) -> None:
     """Compile, dispatch, and save buffers."""
-    if options.input != "-" and read_bytes(options.input)[:4] == b"\x7fELF":
-        _run_code_object(options)
-    else:
-        _run_shader(options)
+    try:
+        if options.input != "-" and read_bytes(options.input)[:4] == b"\x7fELF":
+            _run_code_object(options)
+        else:
+            _run_shader(options)
+    except EmulationError as error:
+        if options.json:
+            write_text(None, json.dumps({"error": error.to_dict()}, indent=2))
+        raise
 
 
 def _device(options: Options, target: str) -> Device:
@@ -61,7 +70,7 @@ def _device(options: Options, target: str) -> Device:
 
     return emu.Device(
         target, engine=options.engine, check_waits=options.check_waits, check_races=options.check_races,
-        profile=options.stats, seed=options.seed,
+        profile=options.stats, seed=options.seed, check=options.check, report_same_value=options.report_same_value,
     )  # fmt: skip
 
 

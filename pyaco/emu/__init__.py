@@ -9,19 +9,20 @@ if TYPE_CHECKING:
     from pyaco.emu.accuracy import survey
     from pyaco.emu.buffers import Buffer, BufferRange
     from pyaco.emu.device import Device
-    from pyaco.emu.errors import BudgetError, EmulationError, MemoryFault, MissingWaitError, RaceError
+    from pyaco.emu.errors import BarrierError, BudgetError, EmulationError, MemoryFault, MissingWaitError, RaceError, UninitializedError
+    from pyaco.emu.kernel_arguments import LocalMemory
     from pyaco.emu.launch import Launch
     from pyaco.emu.raw_dispatch import run_asm
     from pyaco.emu.report import Report
 
 __all__ = [
-    "BudgetError", "Buffer", "BufferRange", "Device", "EmulationError", "Launch", "MemoryFault", "MissingWaitError", "RaceError", "Report",
-    "run_asm", "survey",
+    "BarrierError", "BudgetError", "Buffer", "BufferRange", "Device", "EmulationError", "Launch", "LocalMemory", "MemoryFault", "MissingWaitError",
+    "RaceError", "Report", "UninitializedError", "run_asm", "survey",
 ]  # fmt: skip
 
 _FILES = {
     "survey": "accuracy", "Buffer": "buffers", "BufferRange": "buffers", "Device": "device", "Launch": "launch", "run_asm": "raw_dispatch",
-    "Report": "report",
+    "Report": "report", "LocalMemory": "kernel_arguments",
 }  # fmt: skip
 
 

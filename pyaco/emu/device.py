@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from pyaco.arguments import checked
 from pyaco.descriptors.sets import DescriptorSet
 from pyaco.emu.arguments import Arguments, LowMemory, Shader, padded_code
 from pyaco.emu.buffers import Buffer, BufferRange, Buffers
+from pyaco.emu.checks import chosen_checks
 from pyaco.emu.launch import DEFAULT_BUDGET, Launch, extent, initial_mode
 from pyaco.emu.report import Report
 from pyaco.emu.stop_errors import stop_error
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
     from pyaco._core.emu_inspect.engine import InspectingEngine
     from pyaco.binary import CodeObject
     from pyaco.emu.debug import Session
-    from pyaco.emu.hsa import DispatchPacket, LoadedCode
+    from pyaco.emu.hsa import DispatchPacket
+    from pyaco.emu.kernels import LoadedCode
 
 __all__ = ["DEFAULT_BUDGET", "ENGINES", "Buffer", "BufferRange", "Device"]
 
@@ -76,7 +78,16 @@ class Device:
     seed : int, optional
         Draw the order of workgroups and the turns of waves from it, to shake out races.
 
-    Any of the last five makes the inspecting engine run, whose results are the same. The fast engine keeps what it has decoded, and the
+    check : str or iterable of str
+        What else to stop at, as names, in a string with commas between them: ``memory``, ``waits``, ``races``, ``barriers``,
+        ``uninitialized`` (``pyaco.emu.checks.CHECKS`` says what each finds).
+        `check_waits` and `check_races` are the same as their names here.
+    report_same_value : bool
+        Two stores of the same value that nothing orders are races too. Layouts that several waves hold alike are written so; without this
+        such stores are only counted (``Report.same_value_stores``).
+
+    Every check, `profile`, `trace` and `seed` make the inspecting engine run, whose results are the same. The fast engine keeps what it has
+    decoded, and the
     memory of a workgroup's waves, for the next dispatch: up to 8 MiB a thread.
 
     Threads may share a device: one thread's dispatch, or change of what is mapped, waits for another's to end.
@@ -90,7 +101,8 @@ class Device:
     @checked
     def __init__(
         self, target: str, engine: str = "fast", threads: int | None = None, *, check_waits: bool = False,
-        check_races: bool = False, profile: bool = False, trace: int = 0, seed: int | None = None,
+        check_races: bool = False, profile: bool = False, trace: int = 0, seed: int | None = None, check: str | Iterable[str] = (),
+        report_same_value: bool = False,
     ) -> None:  # fmt: skip
         self.target, self.gfx_level = processor(target)
         if not features.has_emulator(self.gfx_level):
@@ -99,14 +111,16 @@ class Device:
         self.space = AddressSpace()
         self.gds = bytearray(_GDS_BYTES)    # global data share: packets reach it
         self._threads = _thread_count(engine, threads)
-        self._inspecting = bool(check_waits or check_races or profile or trace or seed is not None)
+        #: Names of the checks that run.
+        self.checks = chosen_checks(check) | {name for name, asked in (("waits", check_waits), ("races", check_races)) if asked}
+        self._inspecting = bool(self.checks or profile or trace or seed is not None)
         if self._inspecting:
-            self._engine: Engine = self._new_inspector(check_waits, check_races, profile, trace, seed)
+            self._engine: Engine = self._new_inspector(self.checks, profile, trace, seed, report_same_value)
         else:
             self._engine = new_engine(self.space, self.gfx_level, engine, self._threads)
 
     def _new_inspector(
-        self, check_waits: bool = False, check_races: bool = False, profile: bool = False, trace: int = 0, seed: int | None = None
+        self, checks: Collection[str] = (), profile: bool = False, trace: int = 0, seed: int | None = None, report_same_value: bool = False
     ) -> InspectingEngine:
         from pyaco._core.emu_inspect.engine import InspectingEngine  # loaded only where it is asked for
 
@@ -114,7 +128,8 @@ class Device:
             raise InputError(f"a trace of {trace} instructions: expected up to {_MAX_TRACE}")
         if seed is not None and not 0 <= seed < 1 << 62:
             raise InputError(f"seed {seed}: expected 0 to 2**62 - 1")
-        return InspectingEngine(self.space, self.gfx_level, check_waits, check_races, profile, trace, seed)
+        return InspectingEngine(self.space, self.gfx_level, "waits" in checks, "races" in checks, profile, trace, seed, "memory" in checks,
+                                "barriers" in checks, report_same_value, "uninitialized" in checks)  # fmt: skip
 
     @checked
     def buffer(self, array: NDArray[Any] | bytes) -> Buffer:
@@ -347,7 +362,7 @@ class Device:
 
     @checked
     def load(self, code: bytes | CodeObject, symbols: Mapping[str, int] | None = None) -> LoadedCode:
-        """Put a code object into memory, relocated; its kernels are dispatched with ``LoadedCode.dispatch``.
+        """Put a code object into memory, relocated; ``loaded["name"](groups, size, *arguments)`` runs a kernel of it.
 
         Parameters
         ----------
@@ -361,7 +376,7 @@ class Device:
         InputError
             No code object, one for another processor, or an undefined symbol.
         """
-        from pyaco.emu.hsa import LoadedCode
+        from pyaco.emu.kernels import LoadedCode
 
         return LoadedCode(self, code, symbols)
 
@@ -401,7 +416,7 @@ class Device:
             raise InputError(f"a time budget of {time_budget} seconds")
         arguments = launch.engine_arguments()
         if self._inspecting:
-            arguments |= {"wgp_mode": launch.wgp_mode, "private": launch.private}
+            arguments |= {"wgp_mode": launch.wgp_mode, "private": launch.private, "lds_used": launch.lds_used}
         start = time.perf_counter()
         result = self._engine.run(launch.entry, launch.groups, launch.size, budget=budget, time_budget=time_budget or 0.0, **arguments)
         seconds = time.perf_counter() - start

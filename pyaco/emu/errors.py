@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from pyaco.errors import PyacoError
 
-__all__ = ["BudgetError", "EmulationError", "MemoryFault", "MissingWaitError", "RaceError"]
+__all__ = ["BarrierError", "BudgetError", "EmulationError", "MemoryFault", "MissingWaitError", "RaceError", "UninitializedError"]
 
 
 class EmulationError(PyacoError):
@@ -15,21 +16,70 @@ class EmulationError(PyacoError):
     Attributes
     ----------
     place : dict
-        ``workgroup``, ``wave``, ``pc`` (byte offset in the code where the pc lies in it), and for memory faults ``lane``,
-        ``address``, ``bytes``, ``store``.
+        ``workgroup``, ``wave``, ``pc`` (byte offset in the code where the pc lies in it), ``instruction``, and for memory faults ``lane``,
+        ``address``, ``bytes``, ``store``. For kernels of code objects also ``kernel``, and ``source`` (file and line) where the object has
+        debug information and ``pyelftools`` is installed.
     """
+
+    #: What kind of defect this is, for programs that read it.
+    kind = "stop"
 
     def __init__(self, message: str, place: dict[str, Any]) -> None:
         super().__init__(message)
         self.place = place
 
+    def locate(self, kernel: str, line_of: Callable[[int], tuple[str, int] | None]) -> None:
+        """Say which kernel stopped, and at which lines of its source; `line_of` gives file and line of a pc."""
+        self.place["kernel"] = kernel
+        where = f"kernel {kernel}"
+        if source := line_of(self.place["pc"]):
+            self.place["source"] = source
+            where = f"{source[0]}:{source[1]}, {where}"
+        message = f"{where}: {self.args[0]}"
+        if "earlier" in self.place and (source := line_of(self.place["earlier"]["pc"])):
+            self.place["earlier"]["source"] = source
+            message += f"; the earlier one is {source[0]}:{source[1]}"
+        self.args = (message, *self.args[1:])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return kind, message and place as one JSON-ready dict."""
+        return {"kind": self.kind, "message": str(self), **self.place}
+
 
 class MemoryFault(EmulationError):
-    """An access outside every allocation of the device."""
+    """An access outside every allocation of the device; with the memory check also one beyond LDS, or an atomic that is not aligned."""
+
+    kind = "memory"
+
+
+class BarrierError(EmulationError):
+    """Waves wait at a barrier that other waves of the workgroup never reach.
+
+    Attributes
+    ----------
+    place : dict
+        As for `EmulationError`; ``ended``: a wave that has ended without reaching it.
+    """
+
+    kind = "barriers"
+
+
+class UninitializedError(EmulationError):
+    """A value that nobody wrote chooses an address or a branch, becomes EXEC, or is stored to memory.
+
+    Attributes
+    ----------
+    place : dict
+        As for `EmulationError`; ``lane``, ``register``, and ``use``: ``address``, ``branch``, ``exec`` or ``store``.
+    """
+
+    kind = "uninitialized"
 
 
 class BudgetError(EmulationError):
     """The dispatch used up its budget of instructions or of time: an endless loop, or a budget that is too small."""
+
+    kind = "budget"
 
 
 class MissingWaitError(EmulationError):
@@ -44,6 +94,8 @@ class MissingWaitError(EmulationError):
         ``earlier``: ``pc`` and ``opcode`` of the operation in flight.
     """
 
+    kind = "waits"
+
 
 class RaceError(EmulationError):
     """Two waves reach the same bytes, one of them writes, and nothing orders them.
@@ -54,3 +106,5 @@ class RaceError(EmulationError):
         As for `EmulationError`; ``lane``, ``address``, ``bytes``, ``space`` (``memory``, ``lds`` or ``gds``), ``store``, and ``earlier``:
         ``workgroup``, ``wave``, ``pc``, ``opcode``, ``store`` of the other access.
     """
+
+    kind = "races"

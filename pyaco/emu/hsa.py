@@ -1,41 +1,37 @@
-"""Dispatch of kernels in code objects as the HSA packet processor does it: an AQL packet, a kernel descriptor, arguments in memory.
+"""Dispatch as the HSA packet processor does it: an AQL packet, a kernel descriptor, arguments in memory.
 
 Sources: HSA Platform System Architecture Specification 1.2, "AQL kernel dispatch packet"; LLVM's "User Guide for AMDGPU Backend",
-"Kernel Dispatch", "Initial Kernel Execution State", "Code Object Metadata" (kernel arguments, hidden ones included).
+"Kernel Dispatch", "Initial Kernel Execution State".
 """
 
 from __future__ import annotations
 
 import struct
-import threading
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy
-from numpy.typing import NDArray
 
 from pyaco.arguments import checked
-from pyaco.binary import CodeObject, Kernel, KernelDescriptor, read_code_object
+from pyaco.binary import KernelDescriptor
+from pyaco.emu.kernel_arguments import APERTURES
 from pyaco.emu.launch import DEFAULT_BUDGET, Launch, initial_mode
 from pyaco.errors import InputError
-from pyaco.targets import features
+from pyaco.targets import features, lds_limits
 
 if TYPE_CHECKING:
     from pyaco._core.emu.memory import AddressSpace
-    from pyaco.emu.buffers import Buffer
     from pyaco.emu.report import Report
 
-__all__ = ["DispatchPacket", "LoadedCode", "PreparedKernel", "hidden_arguments"]
+__all__ = ["DispatchPacket", "Launcher", "PacketMemory", "launch_of", "submit"]
 
 _PACKET = struct.Struct("<HHHHHHIIIIIQQQQ")
 _KERNEL_DISPATCH = 2
 _DESCRIPTOR_BYTES = 64
 # amd_queue_t: its size, and where it has the high halves of the apertures of LDS and scratch
 _QUEUE_BYTES, _QUEUE_APERTURES = 256, 0x40
-_APERTURES = (0x00010000, 0x00020000)
-_LDS_GRANULE = 512
 
 
 class Launcher(Protocol):
@@ -45,8 +41,13 @@ class Launcher(Protocol):
     gfx_level: int
     space: AddressSpace
 
-    def concurrent_workgroups(self, entry: int, groups: int, waves: int) -> int: ...
-    def launch(self, launch: Launch, *, budget: int = ..., time_budget: float | None = None) -> Report: ...
+    def concurrent_workgroups(self, entry: int, groups: int, waves: int) -> int:
+        """How many workgroups may be there at once."""
+        ...
+
+    def launch(self, launch: Launch, *, budget: int = ..., time_budget: float | None = None) -> Report:
+        """Run code that lies in device memory."""
+        ...
 
 
 @checked
@@ -122,253 +123,6 @@ class DispatchPacket:
         return x, y, z
 
 
-class LoadedCode:
-    """A code object in device memory; what ``Device.load`` returns. Its memory stays until `release`."""
-
-    @checked
-    def __init__(self, device: Launcher, code: bytes | CodeObject, symbols: Mapping[str, int] | None = None) -> None:
-        self.code = code if isinstance(code, CodeObject) else read_code_object(code)
-        if self.code.target != device.target:
-            raise InputError(f"a code object for {self.code.target} on a device that is {device.target}")
-        self.device = device
-        # memory comes first: relocations need the address
-        self._memory = numpy.zeros(max(len(self.code.load(0, symbols or {})), 1), numpy.uint8)
-        #: Address of the image's first byte.
-        self.address: int = device.space.map(self._memory, alignment=4096)
-        image = self.code.load(self.address, symbols)
-        self._memory[: len(image)] = numpy.frombuffer(image, numpy.uint8)[: len(self._memory)]
-
-    @property
-    def kernels(self) -> dict[str, Kernel]:
-        """The kernels by name."""
-        return self.code.kernels
-
-    @checked
-    def kernel(self, name: str | None = None) -> Kernel:
-        """Return a kernel by name; without a name the only one."""
-        if name is None and len(self.kernels) == 1:
-            return next(iter(self.kernels.values()))
-        if name not in self.kernels:
-            raise InputError(f"{'which kernel' if name is None else f'no kernel {name!r}'}: there are {', '.join(self.kernels) or 'none'}")
-        return self.kernels[name]
-
-    def release(self) -> None:
-        """Take it out of device memory."""
-        self.device.space.release(self.address)
-
-    # ------------------------------------------------------------------------------------------------------- arguments
-    @checked
-    def arguments(
-        self, kernel: Kernel, values: Sequence[Buffer | int | float | bytes | NDArray[Any]], packet: DispatchPacket
-    ) -> bytes:
-        """Lay out arguments as the kernel's metadata says, hidden ones included.
-
-        Parameters
-        ----------
-        kernel : Kernel
-            One of `kernels`.
-        values : sequence
-            What the kernel's own arguments are, in order: buffers or addresses for pointers, bytes or NumPy scalars and arrays of the
-            argument's size for values. An integer fits any size, a float 4 and 8 bytes (2 for halves).
-        packet : DispatchPacket
-            What hidden arguments tell of.
-
-        Raises
-        ------
-        InputError
-            Too few, too many, or of another size.
-        UnsupportedError
-            A hidden argument that a runtime would have to set up, such as a heap.
-        """
-        entries = kernel.metadata.get(".args", [])
-        block = bytearray(max(kernel.descriptor.kernarg_size, kernel.metadata.get(".kernarg_segment_size", 0)))
-        given = iter(values)
-        hidden = hidden_arguments(packet)
-        wanted = [entry for entry in entries if not str(entry[".value_kind"]).startswith("hidden_")]
-        if len(wanted) != len(values):
-            raise InputError(f"kernel {kernel.name} takes {len(wanted)} arguments, not {len(values)}")
-        for entry in entries:
-            kind, offset, size = entry[".value_kind"], entry[".offset"], entry[".size"]
-            if not kind.startswith("hidden_"):
-                raw = _argument(next(given), size, entry.get(".name", f"at {offset}"))
-            elif kind in hidden:
-                raw = hidden[kind].to_bytes(8, "little")[:size]
-            else:
-                continue                                    # stays zero, as a runtime leaves arguments of services that it does not offer
-            block[offset : offset + size] = raw
-        return bytes(block)
-
-    # -------------------------------------------------------------------------------------------------------- dispatch
-    @checked
-    def dispatch(
-        self,
-        kernel: str | Kernel | None,
-        grid: Sequence[int],
-        workgroup: Sequence[int],
-        values: Sequence[Buffer | int | float | bytes | NDArray[Any]] = (),
-        *,
-        group_segment_size: int = 0,
-        private_segment_size: int = 0,
-        budget: int = DEFAULT_BUDGET,
-        time_budget: float | None = None,
-    ) -> Report:
-        """Run a kernel with arguments.
-
-        Parameters
-        ----------
-        kernel : str or Kernel, optional
-            Which; the only one may be left out.
-        grid, workgroup : sequence of int
-            Work-items in x, y, z.
-        values : sequence
-            Arguments; see `arguments`.
-        group_segment_size, private_segment_size : int
-            LDS beyond the kernel's own (dynamic), and scratch where its stack is dynamic.
-        budget, time_budget
-            As for `submit`.
-
-        Raises
-        ------
-        MemoryFault, BudgetError, EmulationError, UnsupportedError, InputError
-            As ``Device.dispatch``.
-        """
-        chosen = kernel if isinstance(kernel, Kernel) else self.kernel(kernel)
-        descriptor = chosen.descriptor
-        packet = DispatchPacket(
-            _triple(workgroup), _triple(grid), self.address + chosen.descriptor_address, 0,
-            max(descriptor.private_segment_fixed_size, private_segment_size), descriptor.group_segment_fixed_size + group_segment_size,
-            max(1, len([size for size in _triple(grid) if size > 1])),
-        )  # fmt: skip
-        block = numpy.frombuffer(self.arguments(chosen, values, packet).ljust(64, b"\0"), numpy.uint8).copy()
-        address = self.device.space.map(block)
-        try:
-            return submit(self.device, replace(packet, kernarg_address=address), budget=budget, time_budget=time_budget)
-        finally:
-            self.device.space.release(address)
-
-
-class PreparedKernel:
-    """A kernel whose workgroup and LDS are fixed, for whoever launches it often: what launches have in common is worked out once.
-
-    A kernel that needs scratch in device memory, or the packet itself, is launched as `LoadedCode.dispatch` does it.
-
-    Parameters
-    ----------
-    loaded : LoadedCode
-        What the kernel belongs to.
-    kernel : Kernel
-        One of its kernels.
-    workgroup : sequence of int
-        Work-items in x, y, z.
-    group_segment_size : int
-        LDS beyond the kernel's own (dynamic).
-    """
-
-    def __init__(self, loaded: LoadedCode, kernel: Kernel, workgroup: Sequence[int], group_segment_size: int = 0) -> None:
-        descriptor = kernel.descriptor
-        self.device, self.kernel = loaded.device, kernel
-        size = _triple(workgroup)
-        # one dword more than a kernel may preload, so that every dword is whole
-        self._arguments = numpy.zeros(max(64, -(-descriptor.kernarg_size // 64) * 64 + 64), numpy.uint8)
-        self._address = self.device.space.map(self._arguments)
-        self._packet = DispatchPacket(
-            size, size, loaded.address + kernel.descriptor_address, self._address, descriptor.private_segment_fixed_size,
-            descriptor.group_segment_fixed_size + group_segment_size,
-        )  # fmt: skip
-        self._lock = threading.Lock()
-        self._launch: Launch | None = None
-        self._preload: tuple[int, int, int] | None = None
-        if {name for name, _ in descriptor.user_sgprs()} <= {"kernarg_segment_ptr", "kernarg_preload", "private_segment_size"}:
-            self._prepare(size)
-
-    def _prepare(self, size: tuple[int, int, int]) -> None:
-        scratch = _Scratch(self.device, self.kernel.descriptor, self._packet, -(-prod(size) // self.kernel.descriptor.wave_size))
-        self._launch = _launch(self.device, self.kernel.descriptor, self._packet, scratch)._replace(last_size=None)
-        place = 0
-        for name, count in self.kernel.descriptor.user_sgprs():
-            if name == "kernarg_preload":
-                self._preload = (place, self.kernel.descriptor.preload >> 7 & 0x1FF, count)
-            place += count
-
-    def launch(
-        self, groups: tuple[int, int, int], arguments: bytes, *, budget: int = DEFAULT_BUDGET, time_budget: float | None = None
-    ) -> Report:
-        """Run `groups` workgroups in x, y, z.
-
-        Parameters
-        ----------
-        groups : tuple of int
-            At least one in each dimension.
-        arguments : bytes
-            The block of arguments, hidden ones included, as `LoadedCode.arguments` lays it out.
-        budget, time_budget
-            As for `submit`.
-
-        Raises
-        ------
-        MemoryFault, BudgetError, EmulationError, UnsupportedError, InputError
-            As ``Device.dispatch``.
-        """
-        if len(arguments) > len(self._arguments):
-            raise InputError(f"{len(arguments)} bytes of arguments for kernel {self.kernel.name}, which takes {self.kernel.descriptor.kernarg_size}")
-        with self._lock:
-            self._arguments[: len(arguments)] = numpy.frombuffer(arguments, numpy.uint8)
-            if self._launch is None:
-                x, y, z = (count * size for count, size in zip(groups, self._packet.workgroup_size, strict=True))
-                return submit(self.device, replace(self._packet, grid_size=(x, y, z)), budget=budget, time_budget=time_budget)
-            return self.device.launch(self._at(groups), budget=budget, time_budget=time_budget)
-
-    def _at(self, groups: tuple[int, int, int]) -> Launch:
-        assert self._launch is not None
-        if self._preload is None:
-            return self._launch._replace(groups=groups)
-        place, first, count = self._preload
-        registers = list(self._launch.user_sgprs)
-        registers[place : place + count] = self._arguments[4 * first : 4 * (first + count)].view(numpy.uint32).tolist()
-        return self._launch._replace(groups=groups, user_sgprs=registers)
-
-    def release(self) -> None:
-        """Take its arguments out of device memory."""
-        self.device.space.release(self._address)
-
-
-def _triple(sizes: Sequence[int]) -> tuple[int, int, int]:
-    numbers = [*(int(size) for size in sizes), 1, 1][: max(3, len(sizes))]
-    if len(numbers) != 3 or any(not 1 <= number < 1 << 32 for number in numbers):
-        raise InputError(f"{tuple(sizes)}: expected up to three sizes of at least 1")
-    return numbers[0], numbers[1], numbers[2]
-
-
-def _argument(value: Any, size: int, name: str) -> bytes:
-    if hasattr(value, "address"):
-        value = value.address
-    if isinstance(value, (bytes, bytearray)):
-        raw = bytes(value)
-    elif isinstance(value, (numpy.ndarray, numpy.generic)):
-        raw = value.tobytes()
-    elif isinstance(value, float):
-        if size not in (2, 4, 8):
-            raise InputError(f"argument {name}: a float for {size} bytes")
-        raw = struct.pack({2: "<e", 4: "<f", 8: "<d"}[size], value)
-    else:
-        if not -(1 << 8 * size - 1) <= value < 1 << 8 * size:
-            raise InputError(f"argument {name}: {value} does not fit {size} bytes")
-        raw = (int(value) & ((1 << 8 * size) - 1)).to_bytes(size, "little")
-    if len(raw) != size:
-        raise InputError(f"argument {name}: {len(raw)} bytes for {size}")
-    return raw
-
-
-def hidden_arguments(packet: DispatchPacket) -> dict[str, int]:
-    """Values of hidden arguments by kind; those that are not here are zero."""
-    found = {"hidden_grid_dims": packet.dimensions, "hidden_private_base": _APERTURES[1], "hidden_shared_base": _APERTURES[0],
-             "hidden_dynamic_lds_size": packet.group_segment_size}  # fmt: skip
-    for axis, letter in enumerate("xyz"):
-        grid, size = packet.grid_size[axis], packet.workgroup_size[axis]
-        found |= {f"hidden_block_count_{letter}": grid // size, f"hidden_group_size_{letter}": size, f"hidden_remainder_{letter}": grid % size}
-    return found
-
-
 # ------------------------------------------------------------------------------------------------------- packet processor
 def submit(
     device: Launcher, packet: DispatchPacket | bytes, *, budget: int = DEFAULT_BUDGET, time_budget: float | None = None
@@ -397,19 +151,21 @@ def submit(
         raise InputError(f"kernel object {packet.kernel_object:#x} is outside memory")
     descriptor = KernelDescriptor.from_bytes(bytes(view))
     waves = -(-prod(packet.workgroup_size) // descriptor.wave_size)
-    scratch = _Scratch(device, descriptor, packet, waves)
+    scratch = PacketMemory(device, descriptor, packet, waves)
     try:
-        return device.launch(_launch(device, descriptor, packet, scratch), budget=budget, time_budget=time_budget)
+        return device.launch(launch_of(device, descriptor, packet, scratch), budget=budget, time_budget=time_budget)
     finally:
         scratch.release()
 
 
-def _launch(device: Launcher, descriptor: KernelDescriptor, packet: DispatchPacket, scratch: _Scratch) -> Launch:
+def launch_of(device: Launcher, descriptor: KernelDescriptor, packet: DispatchPacket, scratch: PacketMemory) -> Launch:
     """What a kernel descriptor and a packet ask for."""
     level = device.gfx_level
     entry = packet.kernel_object + descriptor.entry_offset
     code_start, code_bytes = device.space.nearest(entry) or (entry, 0)
     rsrc1, rsrc2 = descriptor.rsrc1, descriptor.rsrc2
+    lds = lds_limits(level)
+    lds_used = max(packet.group_segment_size, descriptor.group_segment_fixed_size)
     return Launch(
         entry=entry, code_start=code_start, code_bytes=code_bytes, groups=packet.workgroups(), size=packet.workgroup_size,
         last_size=packet.last_workgroup_size(), wave_size=descriptor.wave_size, user_sgprs=scratch.user_sgprs(packet),
@@ -419,22 +175,23 @@ def _launch(device: Launcher, descriptor: KernelDescriptor, packet: DispatchPack
         packed_ids=features.has_packed_ids(level), local_id_components=descriptor.workitem_id_components,
         mode=initial_mode(level, descriptor.float_mode, dx10_clamp=bool(rsrc1 >> 21 & 1), ieee=bool(rsrc1 >> 23 & 1),
                           fp16_overflow=bool(rsrc1 >> 26 & 1)),
-        lds_bytes=-(-max(packet.group_segment_size, descriptor.group_segment_fixed_size) // _LDS_GRANULE) * _LDS_GRANULE,
+        lds_bytes=lds.decode(lds.encode(lds_used)), lds_used=lds_used,
         scratch_bytes=scratch.bytes_per_lane, scratch_slots=scratch.slots, private=(scratch.address, scratch.size),
         wgp_mode=features.has_wgp_mode(level) and bool(rsrc1 >> 29 & 1),
     )  # fmt: skip
 
 
-class _Scratch:
+class PacketMemory:
     """Memory that the packet processor hands to a dispatch besides what the packet names: scratch, the packet itself, the queue."""
 
     def __init__(self, device: Launcher, descriptor: KernelDescriptor, packet: DispatchPacket, waves: int) -> None:
         self.device, self.descriptor = device, descriptor
         self.bytes_per_lane = -(-max(packet.private_segment_size, descriptor.private_segment_fixed_size) // 16) * 16
         self._addresses: list[int] = []
-        self._asked = dict(descriptor.user_sgprs())
-        self.size, self.slots = 0, 1
-        if "private_segment_buffer" in self._asked or "flat_scratch_init" in self._asked:
+        self._asked = descriptor.user_sgprs()
+        self.size = 0
+        self.slots: int | None = None
+        if self.bytes_per_lane and any(name in ("private_segment_buffer", "flat_scratch_init") for name, _ in self._asked):
             self.slots = device.concurrent_workgroups(packet.kernel_object + descriptor.entry_offset, prod(packet.workgroups()), waves)
             self.size = self.bytes_per_lane * descriptor.wave_size * waves * self.slots
         self.address = self._allocate(bytes(self.size)) if self.size else 0
@@ -447,7 +204,7 @@ class _Scratch:
     def user_sgprs(self, packet: DispatchPacket) -> list[int]:
         """What s0 and the following hold."""
         values: list[int] = []
-        for name, count in self.descriptor.user_sgprs():
+        for name, count in self._asked:
             values += [value & 0xFFFFFFFF for value in self._values(name, count, packet)]
         return values + [0] * (self.descriptor.user_sgpr_count - len(values))
 
@@ -458,7 +215,7 @@ class _Scratch:
             address = self._allocate(packet.to_bytes())
         elif name == "queue_ptr":
             queue = bytearray(_QUEUE_BYTES)
-            struct.pack_into("<II", queue, _QUEUE_APERTURES, *_APERTURES)
+            struct.pack_into("<II", queue, _QUEUE_APERTURES, *APERTURES)
             address = self._allocate(bytes(queue))
         elif name == "kernarg_segment_ptr":
             address = packet.kernarg_address
@@ -482,6 +239,16 @@ class _Scratch:
         index_stride = 3 if self.descriptor.wave_size == 64 else 2
         word3 = 0xFAC | index_stride << 21 | 1 << 23 | (3 << 28 | 20 << 12 if features.has_unified_buffer_formats(level) else 1 << 19)
         return [self.address, self.address >> 32 | 1 << 31, self.size, word3]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it needed no memory: then user SGPRs of another launch differ only in where the arguments lie."""
+        return not self._addresses and not any(name == "kernarg_preload" for name, _ in self._asked)
+
+    def argument_sgpr(self) -> int | None:
+        """Which user SGPR has the low half of the arguments' address."""
+        names = [name for name, count in self._asked for _ in range(count)]
+        return names.index("kernarg_segment_ptr") if "kernarg_segment_ptr" in names else None
 
     def release(self) -> None:
         """Take it all out of memory."""

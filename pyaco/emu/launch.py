@@ -15,7 +15,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from pyaco.errors import InputError
-from pyaco.targets import features
+from pyaco.targets import features, lds_limits
 
 if TYPE_CHECKING:
     from pyaco.abi import Abi
@@ -34,7 +34,6 @@ _FP16_OVFL = 0x800000
 _MAX_COUNT = (1 << 32) - 1
 _MAX_INVOCATIONS = 1024
 _MAX_USER_SGPRS = 32
-_MAX_LDS = 65536
 
 
 class Launch(NamedTuple):
@@ -80,6 +79,8 @@ class Launch(NamedTuple):
         MODE.
     lds_bytes : int
         LDS of a workgroup.
+    lds_used : int or None
+        What was asked for, where `lds_bytes` are that rounded up, for the memory check.
     scratch_bytes : int
         Scratch of a lane.
     scratch_slots : int or None
@@ -108,6 +109,7 @@ class Launch(NamedTuple):
     shared_vgpr: int = 0
     mode: int = 0x1C0
     lds_bytes: int = 0
+    lds_used: int | None = None
     scratch_bytes: int = 0
     scratch_slots: int | None = None
     private: tuple[int, int] = (0, 0)
@@ -166,8 +168,9 @@ class Launch(NamedTuple):
             raise InputError(f"a workgroup of {prod(self.size)} invocations: hardware has 1 to {_MAX_INVOCATIONS}")
         if len(self.user_sgprs) > _MAX_USER_SGPRS:
             raise InputError(f"{len(self.user_sgprs)} user SGPRs: hardware has up to {_MAX_USER_SGPRS}")
-        if not 0 <= self.lds_bytes <= _MAX_LDS:
-            raise InputError(f"{self.lds_bytes} bytes of LDS: a workgroup has up to {_MAX_LDS}")
+        most = lds_limits(gfx_level).limit
+        if not 0 <= self.lds_bytes <= most:
+            raise InputError(f"{self.lds_bytes} bytes of LDS: a workgroup of {target} has up to {most}")
         if self.last_size is not None and any(not 1 <= part <= whole for part, whole in zip(self.last_size, self.size, strict=True)):
             raise InputError(f"last workgroups of {self.last_size} invocations where the others have {self.size}")
         if self.workgroups >= 1 << 63:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from pyaco.emu.accuracy import exactness
 from pyaco.isa import opcodes
+from pyaco.notebook import folded, table
 
 __all__ = ["UNITS", "Report"]
 
@@ -49,6 +50,8 @@ class Report:
     trace : numpy.ndarray, optional
         With ``Device(trace=n)``: a structured array with ``workgroup`` (its number, x fastest), ``wave``, ``pc`` (offset in the code),
         ``opcode`` (see ``pyaco.isa.opcodes.names``), ``scc`` and ``exec`` before the instruction.
+    same_value_stores : int
+        With the race check: stores that nothing orders behind another wave's of the same value.
     unused_bindings : tuple of (int, int)
         Set and binding of what was bound and the shader does not have.
     """
@@ -66,6 +69,7 @@ class Report:
     lds_out_of_bounds: int = 0
     lds_out_of_bounds_pc: int | None = None
     unused_bindings: tuple[tuple[int, int], ...] = ()
+    same_value_stores: int = 0
 
     @classmethod
     def of(
@@ -84,7 +88,7 @@ class Report:
             units=dict(zip(UNITS, result["units"], strict=True)), lane_units=dict(zip(UNITS, result["lanes"], strict=True)),
             opcodes={names[number]: count for number, count in result["opcodes"].items()}, seconds=seconds, wave_size=wave_size,
             profile=profile, trace=trace, lds_out_of_bounds=result.get("lds_out_of_bounds", 0),
-            lds_out_of_bounds_pc=None if stray is None else stray - entry,
+            lds_out_of_bounds_pc=None if stray is None else stray - entry, same_value_stores=result.get("same_value_stores", 0),
         )  # fmt: skip
 
     @property
@@ -120,9 +124,15 @@ class Report:
             **profile,
             "lds_out_of_bounds": self.lds_out_of_bounds,
             **({} if self.lds_out_of_bounds_pc is None else {"lds_out_of_bounds_pc": self.lds_out_of_bounds_pc}),
+            **({"same_value_stores": self.same_value_stores} if self.same_value_stores else {}),
             **({"unused_bindings": [list(key) for key in self.unused_bindings]} if self.unused_bindings else {}),
             "seconds": self.seconds,
         }
+
+    def _repr_html_(self) -> str:
+        facts = {name: value for name, value in self.to_dict().items() if isinstance(value, (int, float, str))}
+        shown = table(f"{self.instructions} wave instructions", {name: value for name, value in facts.items() if name != "instructions"})
+        return shown + folded(f"{len(self.opcodes)} opcodes", self.text())
 
     def text(self) -> str:
         """Return the counts as lines to read."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from pyaco.emu.errors import BudgetError, EmulationError, MemoryFault, MissingWaitError, RaceError
+from pyaco.emu.errors import BarrierError, BudgetError, EmulationError, MemoryFault, MissingWaitError, RaceError, UninitializedError
 from pyaco.errors import UnsupportedError
 from pyaco.isa import names, opcodes
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["instruction_text", "stop_error"]
 
 _LDS = 768
+_SCC = 128                              # where a condition is at fault
+_USES = {"address": "is an address", "branch": "decides a branch", "exec": "becomes EXEC", "store": "is stored"}
 # The instruction that waits for a counter, without its count.
 _WAITS = {
     "vmcnt": "s_waitcnt vmcnt", "lgkmcnt": "s_waitcnt lgkmcnt", "expcnt": "s_waitcnt expcnt", "vscnt": "s_waitcnt_vscnt",
@@ -61,7 +63,7 @@ def stop_error(result: Mapping[str, Any], target: str, space: AddressSpace, code
     inside = code_base <= pc < code_base + code_bytes
     place = {key: result[key] for key in ("workgroup", "wave")}
     place["pc"] = pc - code_base if inside else pc
-    name = instruction_text(result, target)
+    name = place["instruction"] = instruction_text(result, target)
     where = f"workgroup {result['workgroup']}, wave {result['wave']}, pc {place['pc']:#x}"
     words = " ".join(f"{word:08x}" for word in result["words"])
     stop = result["stop"]
@@ -75,6 +77,22 @@ def stop_error(result: Mapping[str, Any], target: str, space: AddressSpace, code
             f"({where}, lane {result['lane']}){hint}",
             place,
         )
+    if stop in ("LDS bounds", "misaligned"):
+        place |= {key: result[key] for key in ("lane", "address", "bytes", "store")}
+        if stop == "misaligned":
+            return MemoryFault(f"{name}: an atomic of {result['bytes']} bytes at {result['address']:#x}, which is not aligned to them "
+                               f"({where}, lane {result['lane']})", place)  # fmt: skip
+        kind = "store" if result["store"] else "load"
+        return MemoryFault(f"{name}: {kind} of {result['bytes']} bytes at {result['address']:#x} of LDS, of which the workgroup has "
+                           f"{result['finding']['lds_bytes']} bytes ({where}, lane {result['lane']})", place)  # fmt: skip
+    if stop == "undefined":
+        finding = result["finding"]
+        register = "scc" if finding["register"] == _SCC else _register(finding["register"])
+        place |= {"use": finding["use"], "lane": finding["lane"], "register": register}
+        return UninitializedError(f"{name}: {register} holds what nobody wrote, and {_USES[finding['use']]} ({where}, lane {finding['lane']})", place)
+    if stop == "left barrier":
+        place["ended"] = result["lane"]
+        return BarrierError(f"{name}: wave {result['lane']} of the workgroup has ended without reaching the barrier ({where})", place)
     if stop == "unsupported":
         return UnsupportedError(f"the emulator does not have this form of {name} ({where}: {words})")
     if stop == "fetch fault" or (stop == "illegal instruction" and not inside):

@@ -159,6 +159,16 @@ class Program:
             raise InputError(f"instruction {owner[0]} ({owner[1].text(self.target)}): {message}")
         return self._assembler.code()
 
+    def _repr_html_(self) -> str:
+        from pyaco.isa.disassembler import disassemble
+        from pyaco.notebook import folded
+
+        try:
+            text = disassemble(self.code(), self.target, wave_size=self._wave_size)
+        except InputError as error:  # labels are missing as yet
+            text = str(error)
+        return folded(f"{self._count} instructions for {self.target}", text)
+
     def _append(self, item: Instruction) -> Program:
         message = None
         try:

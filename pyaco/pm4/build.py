@@ -10,7 +10,7 @@ from pyaco.arguments import checked
 from pyaco.errors import InputError
 from pyaco.pm4.opcodes import OPCODES
 from pyaco.registers import registers
-from pyaco.targets import features
+from pyaco.targets import features, lds_limits
 
 if TYPE_CHECKING:
     from pyaco.abi import Abi
@@ -24,7 +24,6 @@ __all__ = ["PAD", "DispatchStream", "Stream", "packet", "register_packet"]
 _SPACES = (("SET_SH_REG", 0xB000, 0xC000), ("SET_CONTEXT_REG", 0x28000, 0x30000), ("SET_UCONFIG_REG", 0x30000, 0x40000),
            ("SET_CONFIG_REG", 0x8000, 0xB000))
 _COMPUTE = 2
-_LDS_GRANULE = 512
 
 
 @checked
@@ -179,7 +178,7 @@ def _program_registers(abi: Abi, level: int) -> dict[str, dict[str, int]]:
             "SCRATCH_EN": int(bool(abi.scratch_bytes_per_lane if features.has_architected_flat_scratch(level) else abi.scratch_wave_offset)),
             "USER_SGPR": abi.user_sgpr_count,
             "TGID_X_EN": mask & 1, "TGID_Y_EN": mask >> 1 & 1, "TGID_Z_EN": mask >> 2 & 1,
-            "TIDIG_COMP_CNT": max(abi.local_id_components - 1, 0), "LDS_SIZE": -(-abi.lds_bytes // _LDS_GRANULE),
+            "TIDIG_COMP_CNT": max(abi.local_id_components - 1, 0), "LDS_SIZE": lds_limits(level).encode(abi.lds_bytes),
         },
     }
     if features.has_wave32(level):

@@ -12,12 +12,11 @@ from pyaco.emu.launch import Extent, Launch, initial_mode
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.pm4.memory import canonical
 from pyaco.registers import registers
-from pyaco.targets import features
+from pyaco.targets import features, lds_limits
 
 __all__ = ["launch_from_registers"]
 
 _CODE_BYTES = 1 << 20
-_LDS_GRANULE = 512
 
 
 def launch_from_registers(level: int, written: Mapping[int, int], dimensions: Extent, initiator: int) -> Launch | None:
@@ -65,7 +64,7 @@ def launch_from_registers(level: int, written: Mapping[int, int], dimensions: Ex
         scratch_offset=uses_scratch and not features.has_architected_flat_scratch(level),
         packed_ids=features.has_packed_ids(level), local_id_components=state.field("COMPUTE_PGM_RSRC2", "TIDIG_COMP_CNT") + 1,
         shared_vgpr=(state.field("COMPUTE_PGM_RSRC1", "VGPRS") + 1) * 4 if shares_vgprs else 0, mode=_mode(state),
-        lds_bytes=state.field("COMPUTE_PGM_RSRC2", "LDS_SIZE") * _LDS_GRANULE,
+        lds_bytes=lds_limits(level).decode(state.field("COMPUTE_PGM_RSRC2", "LDS_SIZE")),
         scratch_bytes=state.field("COMPUTE_TMPRING_SIZE", "WAVESIZE") * granule // wave if uses_scratch else 0,
         wgp_mode=features.has_wgp_mode(level) and bool(state.field("COMPUTE_PGM_RSRC1", "WGP_MODE")),
     )  # fmt: skip

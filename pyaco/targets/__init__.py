@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from pyaco.targets.chips import Chip, chip, chips
-from pyaco.targets.limits import WaveLimits, occupancy, wave_limits
+from pyaco.targets.limits import LdsLimits, WaveLimits, lds_limits, occupancy, wave_limits
 
-__all__ = ["Chip", "WaveLimits", "chip", "chips", "occupancy", "wave_limits"]
+__all__ = ["Chip", "LdsLimits", "WaveLimits", "chip", "chips", "lds_limits", "occupancy", "wave_limits"]

@@ -1,18 +1,21 @@
 """What one wave may use on a chip, and how many waves run at once.
 
-Sources: AMD's ISA documents (register files, LDS), LLVM's AMDGPU user guide (allocation granules), Mesa's
-``aco_ir.cpp`` (granules per family, offset ranges), ``ac_gpu_info.c`` (LDS granules).
+Sources: AMD's ISA documents (register files, LDS), LLVM's AMDGPU user guide (allocation granules, GRANULATED_LDS_SIZE of
+COMPUTE_PGM_RSRC2), its ``AMDGPU.td`` (FeatureAddressableLocalMemorySize), Mesa's ``aco_ir.cpp`` (granules per family, offset
+ranges), ``ac_gpu_info.c`` (LDS granules).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
 
 from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.targets.chips import Chip, chip
 
-__all__ = ["WaveLimits", "occupancy", "wave_limits"]
+__all__ = ["LdsLimits", "WaveLimits", "lds_limits", "occupancy", "wave_limits"]
 
 # Chips whose SIMDs have a register file half as large again.
 _LARGE_REGISTER_FILE = {"gfx1100", "gfx1101", "gfx1151", "gfx1200", "gfx1201"}
@@ -27,6 +30,45 @@ _SCRATCH_OFFSETS = {
     90: (0, 4095), 91: (0, 4095), 92: (0, 4095), 94: (-4096, 4095), 95: (-4096, 4095),
     100: (-2048, 2047), 103: (-2048, 2047), 110: (-4096, 4095), 115: (-4096, 4095), 120: (-(1 << 23), (1 << 23) - 1),
 }
+
+
+class LdsLimits(NamedTuple):
+    """LDS of a workgroup, in bytes.
+
+    Attributes
+    ----------
+    limit : int
+        The most that a workgroup may have.
+    encoding_granule : int
+        What LDS_SIZE of COMPUTE_PGM_RSRC2 counts.
+    allocation_granule : int
+        What the hardware rounds to.
+    """
+
+    limit: int
+    encoding_granule: int
+    allocation_granule: int
+
+    def encode(self, size: int) -> int:
+        """Return LDS_SIZE for `size` bytes."""
+        return -(-size // self.encoding_granule)
+
+    def decode(self, lds_size: int) -> int:
+        """Return the bytes that LDS_SIZE gives a workgroup."""
+        return lds_size * self.encoding_granule
+
+
+# First level, and its limits. On GFX6 a workgroup may use half of its unit's 64 KiB; CDNA 4 alone has more than that, in granules of its own.
+_LDS = (
+    (60, LdsLimits(32768, 256, 256)), (70, LdsLimits(65536, 512, 512)), (95, LdsLimits(163840, 1280, 1280)), (100, LdsLimits(65536, 512, 512)),
+    (103, LdsLimits(65536, 512, 1024)),
+)  # fmt: skip
+
+
+@cache
+def lds_limits(level: int) -> LdsLimits:
+    """Return what LDS a workgroup may have on a hardware level (times ten, 60 and later)."""
+    return [limits for first, limits in _LDS if first <= level][-1]
 
 
 @dataclass(frozen=True)
@@ -110,12 +152,11 @@ def wave_limits(target: str | Chip, wave: int = 64) -> WaveLimits:
         raise UnsupportedError(f"wave32 on {chip_.target}: {chip_.level_name} has wave64 only")
     vgprs, vgpr_granule = _vector_registers(chip_, wave)
     scratch_low, scratch_high = _SCRATCH_OFFSETS[chip_.level]
-    lds_granule = 1280 if chip_.level == 95 else 512 if chip_.level >= 70 else 256
+    lds = lds_limits(chip_.level)
     return WaveLimits(
-        lds_encoding_granule=lds_granule,
-        lds_allocation_granule=1024 if chip_.level >= 103 else lds_granule,
-        # GFX6: a workgroup may use half of its unit's 64 KiB.
-        lds_limit=163840 if chip_.level == 95 else 65536 if chip_.level >= 70 else 32768,
+        lds_encoding_granule=lds.encoding_granule,
+        lds_allocation_granule=lds.allocation_granule,
+        lds_limit=lds.limit,
         # RDNA gives every wave a fixed set of SGPRs: they never limit occupancy.
         physical_sgprs=5120 if rdna else 800 if chip_.level >= 80 else 512,
         physical_vgprs=vgprs,

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from pyaco.emu.errors import EmulationError
-from pyaco.emu.hsa import DispatchPacket, LoadedCode, PreparedKernel, hidden_arguments
+from pyaco.emu.kernels import LoadedCode
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.triton.memory import Range, SharedMemory, storage
 
 if TYPE_CHECKING:
     from pyaco.binary import Kernel
     from pyaco.emu.device import Device
+    from pyaco.emu.launch import Extent
     from pyaco.emu.report import Report
 
 __all__ = ["Function", "Launcher"]
@@ -36,35 +37,31 @@ class Function:
 
     def __init__(self, device: Device, memory: SharedMemory, name: str, code: bytes, launched: Callable[[Report], None]) -> None:
         self.device, self.memory, self._launched = device, memory, launched
-        self.loaded = LoadedCode(device, code)
-        self.kernel: Kernel = self.loaded.kernel(name)
-        self._prepared: dict[tuple[int, int], PreparedKernel] = {}
-
-    def prepared(self, threads: int, lds_bytes: int) -> PreparedKernel:
-        """Return the kernel for workgroups of so many threads and so much dynamic LDS."""
-        key = (threads, lds_bytes)
-        if key not in self._prepared:
-            own = self.kernel.descriptor.group_segment_fixed_size
-            self._prepared[key] = PreparedKernel(self.loaded, self.kernel, (threads, 1, 1), max(0, lds_bytes - own))
-        return self._prepared[key]
+        self._code = LoadedCode(device, code)
+        self._loaded = self._code[name]
+        self.kernel: Kernel = self._loaded.kernel
+        self._hostcall = [entry[".offset"] for entry in self.kernel.metadata.get(".args", []) if entry[".value_kind"] == "hidden_hostcall_buffer"]
 
     def release(self) -> None:
         """Take it out of memory."""
-        for prepared in self._prepared.values():
-            prepared.release()
-        self._prepared.clear()
-        self.loaded.release()
+        self._code.release()
 
-    def run(self, threads: int, lds_bytes: int, groups: tuple[int, int, int], block: bytes, ranges: list[Range]) -> None:
-        """Run it on the memory in `ranges`."""
-        prepared = self.prepared(threads, lds_bytes)
+    def run(self, threads: int, lds_bytes: int, groups: Extent, arguments: bytes, ranges: list[Range]) -> None:
+        """Run it on the memory in `ranges`; `arguments` are those of the signature, before the hidden ones."""
+        x, y, z = groups
+        grid, workgroup = (x * threads, y, z), (threads, 1, 1)
+        lds = max(lds_bytes, self.kernel.descriptor.group_segment_fixed_size)
+        block = bytearray(self._loaded.template(grid, workgroup, lds))
+        block[: len(arguments)] = arguments
+        for offset in self._hostcall:
+            struct.pack_into("<Q", block, offset, _HOSTCALL)
         mapped = self.memory.map(ranges)
         try:
-            report = prepared.launch(groups, block)
+            report = self._loaded.run_block(grid, workgroup, block, lds)
         except EmulationError as error:
             if 0 <= error.place.get("address", 0) - _HOSTCALL < _HOSTCALL_BYTES:
                 raise UnsupportedError(f"kernel {self.kernel.name} calls the host (hostcall), as tl.device_print and tl.device_assert do") from None
-            raise type(error)(f"kernel {self.kernel.name}: {error}", error.place) from None
+            raise
         finally:
             self.memory.unmap(mapped)
         self._launched(report)
@@ -75,7 +72,6 @@ class _Packer:
 
     def __init__(self, kernel: Kernel, types: Sequence[str]) -> None:
         entries = [entry for entry in kernel.metadata.get(".args", []) if not str(entry[".value_kind"]).startswith("hidden_")]
-        self._hidden = [entry for entry in kernel.metadata.get(".args", []) if str(entry[".value_kind"]).startswith("hidden_")]
         self.scratch_pointers = len(entries) - len(types)
         if not 0 <= self.scratch_pointers <= _SCRATCH_POINTERS:
             raise UnsupportedError(f"kernel {kernel.name} has {len(entries)} parameters where its signature has {len(types)}: "
@@ -104,19 +100,6 @@ class _Packer:
             return self._format.pack(*values)
         except OverflowError:
             return self._format.pack(*(_single(value) if isinstance(value, float) else value for value in values))
-
-    def hidden(self, groups: tuple[int, int, int], threads: int, lds_bytes: int) -> bytes:
-        """Return what follows the arguments: the hidden ones, of which some tell the grid."""
-        if not self._hidden:
-            return b""
-        x, y, z = groups
-        known = {"hidden_hostcall_buffer": _HOSTCALL} | hidden_arguments(DispatchPacket((threads, 1, 1), (x * threads, y, z), 0, 0, 0, lds_bytes))
-        first = self._format.size
-        block = bytearray(max(entry[".offset"] + entry[".size"] for entry in self._hidden) - first)
-        for entry in self._hidden:
-            place, size = entry[".offset"] - first, entry[".size"]
-            block[place : place + size] = known.get(entry[".value_kind"], 0).to_bytes(8, "little")[:size]
-        return bytes(block)
 
 
 class Launcher:
@@ -158,8 +141,7 @@ class Launcher:
             values[index] = _address(values[index], ranges)
         metadata = self._metadata
         threads = metadata.num_warps * metadata.warp_size
-        block = packer.pack(values) + packer.hidden(groups, threads, metadata.shared)
-        function.run(threads, metadata.shared, groups, block, ranges)
+        function.run(threads, metadata.shared, groups, packer.pack(values), ranges)
 
     def _scratch(self, groups: tuple[int, int, int], stream: int) -> list[Any]:
         """Memory that Triton's allocators give for this launch, or None."""

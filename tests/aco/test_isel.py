@@ -80,3 +80,16 @@ def test_vectors_of_booleans_are_refused() -> None:
     b.store_shared(b.b2i32(pair), b.imm(0), write_mask=3, align_mul=4)
     with pytest.raises(UnsupportedError, match="vector of booleans"):
         select_bare(b)
+
+
+def test_both_ways_of_asking_for_float_modes_agree() -> None:
+    """The ABI and the selected program start in the same MODE, whatever combination of float controls a shader states."""
+    for controls in range(1 << 15):
+        if controls & 0xFC0:                                # what does not reach MODE: special values, rounding to even
+            continue
+        b = Builder(gfx_level=110, wave_size=64, workgroup_size=(64, 1, 1))
+        shader = b.finish()
+        shader.set_info(float_controls=controls)
+        passes.run(shader)
+        program = isel.run(shader)
+        assert shader.metadata["abi"]["float_mode"] == int(program.blocks.fp_mode[0]) & 0xFF, hex(controls)

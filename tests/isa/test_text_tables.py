@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -51,7 +52,9 @@ def test_a_command_loads_what_it_needs(verb: str, tmp_path: Path) -> None:
     """Start-up is most of what a short command takes: neither the opcode table nor the IR, and little of Python's library."""
     (tmp_path / "in").write_bytes(b"s_endpgm\n" if verb == "asm" else bytes.fromhex("000081bf"))
     code = f"import os, sys; before = set(sys.modules); from pyaco.cli.main import main; main(['{verb}', '--target', 'gfx900', 'in', '-o', 'out'])"
-    environment = {"PYTHONPATH": str(Path(isa.__file__).parents[2])}
+    # kernels with sanitizers need their library
+    environment = {name: os.environ[name] for name in ("LD_PRELOAD", "ASAN_OPTIONS") if name in os.environ}
+    environment["PYTHONPATH"] = str(Path(isa.__file__).parents[2])
     code += "; print(*(sys.modules.keys() - before))"
     found = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path, env=environment)
     loaded = set(found.stdout.split())

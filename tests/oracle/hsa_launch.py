@@ -21,12 +21,12 @@ GFX9 = ("gfx900", "gfx90a", "gfx942")
 DYNAMIC_STACK = 4096
 
 
-def compile_kernels(source: Path, target: str, wave: int, level: str, folder: Path) -> CodeObject:
-    """Compile OpenCL C for a chip and link it; skips the test where clang or lld is missing."""
+def compile_kernels(source: Path, target: str, wave: int, level: str, folder: Path, *more: str) -> CodeObject:
+    """Compile OpenCL C for a chip, with `more` options, and link it; skips the test where clang or lld is missing."""
     if CLANG is None or LINKER is None:
         pytest.skip("clang and lld are not installed")
     path = folder / f"{source.stem}-{target}-{wave}{level}.o"
-    command = [CLANG, "-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", f"-mcpu={target}", "-nogpulib", level, "-w",
+    command = [CLANG, "-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", f"-mcpu={target}", "-nogpulib", level, *more, "-w",
                "-ffp-contract=off", "-cl-fp32-correctly-rounded-divide-sqrt", "-c", str(source), "-o", str(path)]  # fmt: skip
     if target not in GFX9:
         command.insert(1, "-mwavefrontsize64" if wave == 64 else "-mno-wavefrontsize64")

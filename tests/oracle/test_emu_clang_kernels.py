@@ -15,6 +15,7 @@ import pytest
 from hsa_launch import Program, compile_kernels
 
 from pyaco.emu import Device
+from pyaco.emu.checks import CHECKS
 
 pytestmark = pytest.mark.oracle
 SOURCE = Path(__file__).with_name("clang_kernels.cl")
@@ -312,7 +313,7 @@ def test_kernels(target: str, wave: int, level: str, engine: str, tmp_path_facto
             continue
         random = np.random.default_rng(sum(map(ord, name)))
         arguments = case.arguments(random)
-        device = Device(target, **({"check_waits": True, "check_races": True} if engine == "checked" else {"engine": engine}))
+        device = Device(target, **({"check": CHECKS} if engine == "checked" else {"engine": engine}))
         given = [device.buffer(value) if isinstance(value, np.ndarray) else value for value in arguments]
         Program(device, code).run(name, case.groups, case.size, given)
         results = {number: buffer.numpy() for number, buffer in enumerate(given) if isinstance(arguments[number], np.ndarray)}

@@ -36,14 +36,13 @@ from pyaco._core.ir.program cimport (
     BlockId, Blocks, Definition, InstructionId, Operand, OrderRow, Program, ProgramData, TempId, block_loop_exit, block_loop_header,
     block_loop_preheader, block_merge, block_top_level, block_uniform, class_bytes, class_is_linear, class_s1, class_s2,
     definition_of, definition_of_fixed, edge_add, edges_finish, format_pseudo_branch, gfx10_3, gfx9, operand_put,
-    operand_undefined, progress_after_isel, register_scc, register_vgpr0, fp_denorm16_64_shift, fp_denorm32_shift,
-    fp_care_about_round16_64, fp_care_about_round32, fp_must_flush_denorms16_64, fp_must_flush_denorms32,
-    fp_preserve_signed_zero_inf_nan16_64, fp_preserve_signed_zero_inf_nan32, fp_round16_64_shift, fp_round32_shift,
+    operand_undefined, progress_after_isel, register_scc, register_vgpr0, fp_care_about_round16_64, fp_care_about_round32,
+    fp_must_flush_denorms16_64, fp_must_flush_denorms32, fp_preserve_signed_zero_inf_nan16_64, fp_preserve_signed_zero_inf_nan32,
 )
 from pyaco._core.ir.shader cimport (
     NodeId, Shader, ShaderData, ValueId, argument_scratch_address, argument_scratch_wave_offset, constant_bits, flush_denorms16,
-    flush_denorms32, flush_denorms64, jump_break, jump_continue, nir_alu, nir_intrinsic, nir_jump, nir_load_const, nir_phi, nir_tex,
-    nir_undef, node_block, node_if, node_loop, preserve_denorms32, preserve_special16, preserve_special32, preserve_special64,
+    flush_denorms32, flush_denorms64, jump_break, jump_continue, mode_of_float_controls, nir_alu, nir_intrinsic, nir_jump, nir_load_const,
+    nir_phi, nir_tex, nir_undef, node_block, node_if, node_loop, preserve_special16, preserve_special32, preserve_special64,
     round_even16, round_even32, round_even64, round_zero16, round_zero32, round_zero64, source_swizzle, source_value, stage_compute,
     stage_kernel, value_is_constant,
 )
@@ -527,18 +526,9 @@ cdef int _start(Isel *c) except -1 nogil:
 
 
 cdef uint16_t _float_mode(const ShaderData *s) noexcept nogil:
-    """The float mode that the program asks for. Without a request: round to nearest even; denormals of 32 bits are flushed,
-    of 16 and 64 bits kept, as keeping the former costs instructions and the latter is free."""
+    """The float mode that the program asks for: MODE's bits, and what the passes must keep."""
     cdef uint32_t controls = s.info.float_controls
-    cdef uint32_t mode = 0
-    if controls & preserve_denorms32:
-        mode |= 3 << fp_denorm32_shift
-    if not controls & (flush_denorms16 | flush_denorms64):
-        mode |= 3 << fp_denorm16_64_shift
-    if controls & round_zero32:
-        mode |= 3 << fp_round32_shift
-    if controls & (round_zero16 | round_zero64):
-        mode |= 3 << fp_round16_64_shift
+    cdef uint32_t mode = mode_of_float_controls(controls)
     if controls & preserve_special32:
         mode |= fp_preserve_signed_zero_inf_nan32
     if controls & (preserve_special16 | preserve_special64):

@@ -44,7 +44,12 @@ cdef Window _window_of(const Machine *machine, const Wave *wave, const Instructi
 
 
 cdef inline void _note_lds(const Window *window, uint8_t access_kind, uint32_t lane, uint64_t address, uint32_t bytes) noexcept nogil:
-    if window.log != NULL and address < window.bytes:
+    """Of GDS what lies in the window; of LDS also what lies beyond its end, which the engine that reads the log judges."""
+    if window.log == NULL:
+        return
+    if window.space == space_lds:
+        add_access(window.log, space_lds, access_kind, lane, address, bytes)
+    elif address < window.bytes:
         add_access(window.log, window.space, access_kind, lane, window.first + address, min(<uint64_t>bytes, window.bytes - address))
 
 
@@ -359,6 +364,7 @@ cdef int _load_transposed(Machine *machine, Wave *wave, const Instruction *instr
     for lane in range(64):
         position = _row_of(wave, instruction.decoded.source[0], 0)[lane] + (instruction.decoded.immediate & 0xffff)
         _note_lds(&window, access_kind_load, lane, position, 4 * dwords)
+        note_lds_bounds(machine, instruction, <uint64_t>position + 4 * dwords)
         for dword in range(dwords):
             load_lds(window.host, window.bytes, <uint64_t>position + 4 * dword, 4, <uint8_t *>&loaded[lane][dword])
     for lane in range(64):

@@ -122,7 +122,8 @@ cdef inline uint32_t _regular_in_memory(const Core *core, const Step *step, cons
     if allocation == NULL:
         return 0
     first = canonical_address(base) - allocation.address
-    host[0] = allocation.host + first
+    # as a number: `first` may be beyond the allocation, which _regular_lanes finds
+    host[0] = <uint8_t *>(<uint64_t>allocation.host + first)
     return _regular_lanes(core, row, first, allocation.size)
 
 

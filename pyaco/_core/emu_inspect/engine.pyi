@@ -10,7 +10,8 @@ from pyaco._core.emu.reference import Engine
 class InspectingEngine(Engine):
     def __init__(
         self, space: AddressSpace, gfx_level: int, check_waits: bool = False, check_races: bool = False, profile: bool = False,
-        trace_limit: int = 0, seed: int | None = None,
+        trace_limit: int = 0, seed: int | None = None, check_memory: bool = False, check_barriers: bool = False,
+        report_same_value: bool = False, check_uninitialized: bool = False,
     ) -> None: ...
     def advance(self, instructions: int) -> dict[str, Any]: ...
     def set_breakpoints(self, addresses: Iterable[int]) -> None: ...

@@ -24,6 +24,7 @@ from pyaco._core.emu.wave cimport *
 from pyaco._core.emu_inspect.hazards cimport Hazards, has_hazards, hazards_account, hazards_check, hazards_clear
 from pyaco._core.emu_inspect.profile cimport Traffic, space_count, traffic_add, access_kind_count
 from pyaco._core.emu_inspect.races cimport *
+from pyaco._core.emu_inspect.uninitialized cimport *
 from pyaco._core.emu_inspect.history cimport History, history_clear
 from pyaco._core.emu_inspect.wait_states cimport has_wait_states, history_account, history_check
 from pyaco._core.emu_inspect.waits cimport *
@@ -33,6 +34,9 @@ cdef enum:
     stop_steps = 65
     stop_missing_wait = 66
     stop_race = 67
+    stop_lds_bounds = 68
+    stop_left_barrier = 69
+    stop_undefined = 70
     signal_interval = 100000
     longest_turn = 64                 # of a wave whose turns are drawn
     leaving_barrier = 1
@@ -44,6 +48,8 @@ HAZARDS = (
     None, "VMEMtoScalarWrite", "SMEMtoVectorWrite", "VcmpxExecWAR", "LdsBranchVmemWAR", "NSAtoVMEM", "NSAClause", "Offset3F", "FPAtomicToDenormMode",
     "VcmpxPermlane", "LdsDirectVALU", "LdsDirectVMEM", "VALUTransUse", "VALUPartialForwarding", "VALUMaskWrite", "WMMA", "VALUReadSGPR",
 )
+STOPS = {stop_lds_bounds: "LDS bounds", stop_misaligned: "misaligned", stop_left_barrier: "left barrier"}
+USES = (None, "address", "branch", "exec", "store")
 SPACES = ("memory", "lds", "scratch", "gds")
 ACCESS_KINDS = ("load", "store", "atomic")
 TRACE = numpy.dtype([("workgroup", "u4"), ("wave", "u4"), ("pc", "u8"), ("opcode", "u4"), ("scc", "u4"), ("exec", "u8")])
@@ -73,6 +79,8 @@ cdef cppclass Suspended:              # records of a workgroup that is suspended
     vector[History] histories
     vector[Hazards] hazards
     vector[uint8_t] leaving
+    vector[Shadow] shadows
+    vector[uint8_t] lds_shadow
     Races races
 
 
@@ -85,14 +93,17 @@ cdef class InspectingEngine(Engine):
         The device's memory.
     gfx_level : int
         Hardware level times ten.
-    check_waits, check_races, profile : bool
+    check_waits, check_races, profile, check_memory, check_barriers, check_uninitialized : bool
         What to check or count.
     trace_limit : int
         Instructions that the trace holds.
     seed : int, optional
         Draws the order of workgroups and waves; without it the order is the reference engine's.
+    report_same_value : bool
+        Stores of the same value that nothing orders are races too.
     """
-    cdef readonly bint check_waits, check_races, profile
+    cdef readonly bint check_waits, check_races, profile, check_memory, check_barriers, check_uninitialized
+    cdef uint64_t lds_used                    # bytes of LDS that the launch asked for; the hardware rounds them up
     cdef readonly uint64_t trace_limit
     cdef bint ordered_cache
     cdef uint64_t private_first, private_bytes
@@ -108,32 +119,45 @@ cdef class InspectingEngine(Engine):
     cdef uint64_t lanes_by_opcode[<int>op_count]
     cdef vector[TraceRow] trace_rows
     cdef unordered_set[uint64_t] breakpoints
+    cdef vector[Shadow] shadows               # by wave, where uninitialized values are looked for
+    cdef vector[uint8_t] lds_shadow
+    cdef vector[uint8_t] private_shadow       # of scratch in device memory; what an earlier workgroup wrote counts as written
+    cdef Undefined undefined
     cdef Finding finding
     cdef Race race
 
     def __init__(self, AddressSpace space not None, uint32_t gfx_level, bint check_waits=False, bint check_races=False,
-                 bint profile=False, uint64_t trace_limit=0, seed=None):
+                 bint profile=False, uint64_t trace_limit=0, seed=None, bint check_memory=False, bint check_barriers=False,
+                 bint report_same_value=False, bint check_uninitialized=False):
         self.check_waits = check_waits
         self.check_races = check_races
         self.profile = profile
+        self.check_memory = check_memory
+        self.check_barriers = check_barriers
+        self.check_uninitialized = check_uninitialized
+        self.races.reports_same_value = report_same_value
         self.trace_limit = trace_limit
         self.seed = seed
         self.ordered_cache = True
 
-    def open(self, entry, groups, size, *, wgp_mode=False, private=(0, 0), **launch):
+    def open(self, entry, groups, size, *, wgp_mode=False, private=(0, 0), lds_used=None, **launch):
         """As ``Engine.open``; in WGP mode the waves of a workgroup do not share a first-level cache (GFX10 and later).
 
-        `private`: address and size of memory that holds each wave's scratch, of which no two waves share any.
+        `private`: address and size of memory that holds each wave's scratch, of which no two waves share any. `lds_used`: bytes of LDS that
+        the workgroup may use, where they are fewer than it has.
         """
         cdef uint32_t i, other, kept
         cdef uint64_t total
         Engine.open(self, entry, groups, size, **launch)
         self.ordered_cache = not (wgp_mode and has_wgp_mode(self.work.machine.gfx_level))
         self.private_first, self.private_bytes = private
+        self.lds_used = self.work.machine.lds_bytes if lds_used is None else lds_used
         self.work.machine.log = &self.log
         self.log.count = 0
         self.flights.resize(self.work.count)
         self.histories.resize(self.work.count if self.check_waits and has_wait_states(self.work.machine.gfx_level) else 0)
+        self.private_shadow.assign(self.private_bytes if self.check_uninitialized else 0, 1)
+        self.shadows.resize(self.work.count if self.check_uninitialized else 0)
         self.hazards.resize(self.work.count if self.check_waits and has_hazards(self.work.machine.gfx_level) else 0)
         races_clear(&self.races, self.work.count, self.ordered_cache, self.work.machine.gfx_level)
         memset(&self.traffic, 0, sizeof(self.traffic))
@@ -162,6 +186,7 @@ cdef class InspectingEngine(Engine):
         self.histories.clear()
         self.hazards.clear()
         self.suspended.clear()
+        self.shadows.clear()
         self.schedule.open = False
         self.races.memory.clear()
         self.races.local.clear()
@@ -230,6 +255,7 @@ cdef class InspectingEngine(Engine):
     # --------------------------------------------------------------------------------------------------------- results
     cdef dict outcome(self, int stop):
         result = Engine.outcome(self, stop)
+        result["same_value_stores"] = self.races.same_value
         if stop == stop_breakpoint or stop == stop_steps:
             result["stop"] = "breakpoint" if stop == stop_breakpoint else "steps"
         elif stop == stop_missing_wait:
@@ -241,6 +267,12 @@ cdef class InspectingEngine(Engine):
         elif stop == stop_race:
             result["stop"] = "race"
             result["finding"] = self._race()
+        elif stop == stop_undefined:
+            result["stop"] = "undefined"
+            result["finding"] = {"use": USES[self.undefined.use], "register": self.undefined.reg, "lane": self.undefined.lane}
+        elif stop in STOPS:
+            result["stop"] = STOPS[stop]
+            result["finding"] = {"lds_bytes": self.lds_used}
         if self.profile:
             result["profile"] = self._profile()
         if self.trace_limit:
@@ -332,7 +364,11 @@ cdef void _begin_group(InspectingEngine engine) noexcept nogil:
     start_workgroup(&engine.work, &engine.launch)
     races_start_group(&engine.races, <uint32_t>number)
     schedule.leaving.assign(engine.work.count, 0)
+    engine.lds_shadow.assign(engine.work.machine.lds_bytes if engine.check_uninitialized else 0, 1)
     for i in range(engine.work.count):
+        engine.work.waves[i].waits_at = 0
+        if engine.check_uninitialized:
+            shadow_start(&engine.shadows[i], &engine.work.machine, &engine.work.waves[i], engine.launch.fill)
         flight_clear(&engine.flights[i])
         if not engine.histories.empty():
             history_clear(&engine.histories[i])
@@ -346,6 +382,8 @@ cdef void _swap_suspended(InspectingEngine engine) noexcept nogil:
     engine.flights.swap(suspended.flights)
     engine.histories.swap(suspended.histories)
     engine.hazards.swap(suspended.hazards)
+    engine.shadows.swap(suspended.shadows)
+    engine.lds_shadow.swap(suspended.lds_shadow)
     engine.schedule.leaving.swap(suspended.leaving)
     races_swap_group(&engine.races, &suspended.races)
 
@@ -355,18 +393,45 @@ cdef int _suspend(InspectingEngine engine) noexcept nogil:
     cdef size_t flights = engine.flights.size()
     cdef size_t histories = engine.histories.size()
     cdef size_t hazards = engine.hazards.size()
+    cdef size_t shadows = engine.shadows.size()
     engine.schedule.open = False
     _swap_suspended(engine)
     engine.flights.resize(flights)
     engine.histories.resize(histories)
     engine.hazards.resize(hazards)
+    engine.shadows.resize(shadows)
     return suspend_workgroup(&engine.work, &engine.launch)
+
+
+cdef bint _is_left_behind(Workspace *work, uint32_t ending) noexcept nogil:
+    """Whether waves are at a barrier that others of the workgroup (`ending` too) will never reach, because they have ended. The first of
+    those that are there is at fault; where the machine has a lane, it has the first wave that has ended."""
+    cdef uint32_t i
+    cdef uint32_t ended = work.count
+    cdef uint32_t waiting = work.count
+    cdef const Instruction *instruction
+    for i in range(work.count):
+        if work.waves[i].stop == stop_end or i == ending:
+            ended = min(ended, i)
+        elif work.waves[i].waits_at:
+            waiting = min(waiting, i)
+    if ended == work.count or waiting == work.count:
+        return False
+    instruction = fetch(&work.code, &work.machine, work.waves[waiting].waits_at)
+    work.faulty = waiting
+    work.machine.fault_pc = work.waves[waiting].waits_at
+    work.machine.fault_opcode = op_invalid if instruction == NULL else instruction.decoded.opcode
+    work.machine.fault_lane = ended
+    return True
 
 
 cdef int _close_round(InspectingEngine engine) noexcept nogil:
     """No wave can run: all have ended or wait."""
     cdef Workspace *work = &engine.work
-    cdef int stop = end_round(work)
+    cdef int stop
+    if engine.check_barriers and not has_split_barriers(work.machine.gfx_level) and _is_left_behind(work, work.count):
+        return stop_left_barrier
+    stop = end_round(work)
     if stop == stop_end:
         engine.schedule.open = False
         return stop_running
@@ -509,6 +574,8 @@ cdef int _execute_checked(InspectingEngine engine, uint32_t index, Wave *wave) n
         return stop_missing_wait
     if not engine.hazards.empty() and hazards_check(&engine.hazards[index], wave, instruction, machine.gfx_level, &engine.finding):
         return stop_missing_wait
+    if engine.check_uninitialized and shadow_before(&engine.shadows[index], wave, instruction, active, &engine.undefined):
+        return stop_undefined
     if engine.trace_rows.size() < engine.trace_limit:
         engine.trace_rows.push_back(TraceRow(engine.races.group, index, pc, opcode, wave.scc, active))
     engine.log.count = 0
@@ -522,6 +589,10 @@ cdef int _execute_checked(InspectingEngine engine, uint32_t index, Wave *wave) n
         engine.schedule.leaving[index] = leaving_barrier
     elif signalled and _barriers_done(&engine.work):         # this signal, or the end of this wave, completed it
         races_complete(&engine.races)
+        if engine.check_barriers:
+            wave.waits_at = pc if stop != stop_end else 0
+            if _is_left_behind(&engine.work, index if stop == stop_end else engine.work.count):
+                return stop_left_barrier
     if stop == stop_sync and engine.log.count:              # an ordered count has done nothing yet
         engine.schedule.leaving[index] = <uint8_t>(leaving_sync + (engine.log.entries[0].address - machine.gds_bytes) // 4)
     if stop != stop_running and stop != stop_barrier and stop != stop_sync:
@@ -529,6 +600,45 @@ cdef int _execute_checked(InspectingEngine engine, uint32_t index, Wave *wave) n
     if engine.profile:
         engine.lanes_by_opcode[opcode] += popcount(active)
     return _account(engine, index, wave, instruction, active, stop)
+
+
+cdef int _check_memory(InspectingEngine engine) noexcept nogil:
+    """LDS beyond what the launch asked for, and atomics that are not aligned to their size, which hardware faults on (AMD's ISA documents:
+    MEMVIOL). Loads and stores need no alignment: the driver sets SH_MEM_CONFIG so (LLVM, "unaligned-access-mode")."""
+    cdef Machine *machine = &engine.work.machine
+    cdef const Access *access
+    cdef uint32_t i
+    cdef int stop = stop_running
+    for i in range(engine.log.count):
+        access = &engine.log.entries[i]
+        if access.space == space_lds and access.address + access.bytes > engine.lds_used:
+            stop = stop_lds_bounds
+        elif access.access_kind == access_kind_atomic and access.bytes and access.address % access.bytes:
+            stop = stop_misaligned
+        if stop != stop_running:
+            machine.fault_lane = access.lane
+            machine.fault_address = access.address
+            machine.fault_bytes = access.bytes
+            machine.fault_store = access.access_kind != access_kind_load
+            return stop
+    return stop_running
+
+
+cdef void _clip_lds(InspectingEngine engine) noexcept nogil:
+    """Leave of accesses to LDS what lies in it: the rest reads as zero, or is dropped."""
+    cdef uint64_t end = engine.work.machine.lds_bytes
+    cdef Access *access
+    cdef uint32_t i
+    cdef uint32_t kept = 0
+    for i in range(engine.log.count):
+        access = &engine.log.entries[i]
+        if access.space == space_lds:
+            if access.address >= end:
+                continue
+            access.bytes = <uint32_t>min(<uint64_t>access.bytes, end - access.address)
+        engine.log.entries[kept] = access[0]
+        kept += 1
+    engine.log.count = kept
 
 
 cdef void _keep_private(InspectingEngine engine) noexcept nogil:
@@ -544,13 +654,19 @@ cdef int _account(InspectingEngine engine, uint32_t index, Wave *wave, const Ins
     """Account for what an instruction accessed, waited for, or left in flight."""
     cdef Machine *machine = &engine.work.machine
     cdef Flight *flight = &engine.flights[index]
+    cdef int found
     if engine.log.count:
+        if engine.check_memory:
+            found = _check_memory(engine)
+            if found != stop_running:
+                return found
+        _clip_lds(engine)
         if engine.private_bytes:
             _keep_private(engine)
         if engine.check_waits and instruction.unit != unit_vmem and flight_check_lds(flight, &engine.log, &engine.finding):
             return stop_missing_wait
         if (engine.check_races or engine.check_waits) and races_access(
-                &engine.races, index, &engine.log, <int32_t>(instruction.pc - engine.launch.entry), instruction.decoded.opcode,
+                &engine.races, index, machine, &engine.log, <int32_t>(instruction.pc - engine.launch.entry), instruction.decoded.opcode,
                 _is_coherent(instruction, machine.gfx_level), flight, &engine.race):
             if engine.check_waits and engine.race.earlier.late:
                 return stop_race
@@ -558,6 +674,10 @@ cdef int _account(InspectingEngine engine, uint32_t index, Wave *wave, const Ins
                 return stop_race
         if engine.profile:
             traffic_add(&engine.traffic, &engine.log, _line_bytes(engine))
+    if engine.check_uninitialized and shadow_after(
+            &engine.shadows[index], &engine.lds_shadow, &engine.private_shadow, engine.private_first, machine, instruction, active, &engine.log,
+            &engine.undefined):
+        return stop_undefined
     if not engine.histories.empty():
         history_account(&engine.histories[index], wave, instruction, machine.gfx_level)
     if not engine.hazards.empty():

@@ -15,13 +15,16 @@ keeps their accesses to memory in order, so that barriers need no such wait; LDS
 Every accessed byte has a cell: the last write and up to three unordered reads; of more reads the
 oldest is forgotten. A cell is for four bytes until a page sees smaller accesses.
 
+Two stores that are not ordered leave the same bytes where both store the same value: layouts that several waves hold alike are written so. They
+are counted and, unless asked for, make no race. What is compared is what memory holds after each of the two instructions.
+
 Source of the method: C. Flanagan, S. Freund, "FastTrack: efficient and precise dynamic race detection", PLDI 2009.
 """
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
-from pyaco._core.emu.wave cimport Access, AccessLog
+from pyaco._core.emu.wave cimport Access, AccessLog, Machine
 from pyaco._core.emu_inspect.waits cimport Flight
 
 cdef enum:
@@ -41,6 +44,7 @@ cdef struct Slot:                     # an access
     uint16_t opcode
 
 cdef struct Cell:
+    uint32_t value                    # the bytes after the last write
     Slot write
     Slot read[3]
 
@@ -61,6 +65,8 @@ cdef cppclass Races:
     uint32_t waves                    # of a workgroup
     uint32_t group
     bint marks_stores                 # an atomic store can be told by its bits
+    bint reports_same_value           # of two stores of the same value too
+    uint64_t same_value               # stores that nothing orders behind one of the same value
     bint ordered_cache                # accesses to memory of one workgroup stay in order
     vector[Clock] clocks
     vector[uint32_t] arriving         # what the waves at the barrier have released
@@ -89,6 +95,6 @@ cdef void races_leave(Races *races, uint32_t wave) noexcept nogil
 cdef void races_go_on(Races *races, uint32_t wave, uint64_t address) noexcept nogil
 # Exchange what belongs to the running workgroup.
 cdef void races_swap_group(Races *races, Races *other) noexcept nogil
-# The accesses of one instruction; True when one of them races.
-cdef bint races_access(Races *races, uint32_t wave, const AccessLog *log, int32_t pc, uint16_t opcode, bint atomic,
+# The accesses that one instruction has made; True when one of them races.
+cdef bint races_access(Races *races, uint32_t wave, const Machine *machine, const AccessLog *log, int32_t pc, uint16_t opcode, bint atomic,
                        Flight *flight, Race *race) noexcept nogil

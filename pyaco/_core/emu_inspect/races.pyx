@@ -1,10 +1,12 @@
 """Vector clocks and cells. The contract is in ``races.pxd``."""
 from cython.operator cimport dereference, preincrement
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
 from features cimport has_memory_scopes
+from pyaco._core.emu.memory cimport memory_at
 from pyaco._core.emu.wave cimport *
 from pyaco._core.emu_inspect.waits cimport Flight, Operation
 
@@ -14,6 +16,7 @@ cdef void races_clear(Races *races, uint32_t waves, bint ordered_cache, uint32_t
     races.waves = waves
     races.ordered_cache = ordered_cache
     races.marks_stores = has_memory_scopes(gfx_level)
+    races.same_value = 0
     races.memory.clear()
     races.shared.clear()
 
@@ -162,6 +165,7 @@ cdef Cell *_cell_of(Races *races, uint8_t space, uint64_t address, uint64_t end,
         cells.resize(page_bytes)
         for i in range(<uint32_t>page_bytes):
             cells[i] = page.cells[i >> 2]
+            cells[i].value = cells[i].value >> 8 * (i & 3) & 0xff
         page.cells.swap(cells)
         page.by_byte = True
     step[0] = 1 if page.by_byte else 4
@@ -206,11 +210,30 @@ cdef void _remember_read(const Races *races, uint32_t wave, Cell *cell, const Sl
     cell.read[2] = slot[0]
 
 
-cdef const Slot *_record_access(Races *races, uint32_t wave, Cell *cell, const Slot *slot) noexcept nogil:
-    """Compare an access with those of a cell, and record it; returns the access that it races with, or NULL."""
+cdef uint32_t _bytes_now(const Machine *machine, uint8_t space, uint64_t address, uint32_t count) noexcept nogil:
+    """What one to four bytes hold; 0 where they have been unmapped."""
+    cdef uint32_t value = 0
+    cdef const uint8_t *host
+    if space == space_global:
+        host = memory_at(machine.memory, address, count)
+    elif space == space_lds:
+        host = machine.lds + address
+    else:                                                   # resources of wave synchronisation count as dwords behind GDS
+        host = machine.gds + address if address + count <= machine.gds_bytes else NULL
+    if host != NULL:
+        memcpy(&value, host, count)
+    return value
+
+
+cdef const Slot *_record_access(Races *races, uint32_t wave, Cell *cell, const Slot *slot, uint32_t value, bint *same) noexcept nogil:
+    """Compare an access with those of a cell, and record it; returns the access that it races with, or NULL. `value` is what a write left."""
     cdef uint32_t i
     if _conflicts(races, wave, &cell.write, slot.flags):
-        return &cell.write
+        if not slot.flags & slot_write or (slot.flags | cell.write.flags) & slot_atomic or cell.value != value:
+            return &cell.write
+        same[0] = True
+        if races.reports_same_value:
+            return &cell.write
     if _reads_atomically(slot.flags) and cell.write.flags & slot_unmarked_store and not _knows(races, wave, &cell.write):
         _learn_from_store(races, wave, &cell.write)
     if not slot.flags & slot_write:
@@ -222,6 +245,7 @@ cdef const Slot *_record_access(Races *races, uint32_t wave, Cell *cell, const S
         if cell.read[i].flags and _knows(races, wave, &cell.read[i]):
             cell.read[i].flags = 0
     cell.write = slot[0]
+    cell.value = value
     return NULL
 
 
@@ -229,13 +253,16 @@ cdef inline bint _is_unmarked_store(const Races *races, const Access *access) no
     return access.access_kind == access_kind_store and access.space == space_global and not races.marks_stores
 
 
-cdef bint races_access(Races *races, uint32_t wave, const AccessLog *log, int32_t pc, uint16_t opcode, bint atomic,
+cdef bint races_access(Races *races, uint32_t wave, const Machine *machine, const AccessLog *log, int32_t pc, uint16_t opcode, bint atomic,
                        Flight *flight, Race *race) noexcept nogil:
     cdef uint32_t i, step
     cdef const Access *access
     cdef const Slot *earlier
     cdef Slot slot
     cdef uint64_t address, end
+    cdef Cell *cell
+    cdef uint32_t value
+    cdef bint same
     cdef bint released = False
     cdef bint is_atomic
     slot.wave = races.group * races.waves + wave
@@ -253,8 +280,11 @@ cdef bint races_access(Races *races, uint32_t wave, const AccessLog *log, int32_
             slot.flags |= slot_unmarked_store
         address = access.address
         end = access.address + access.bytes
+        same = False
         while address < end:
-            earlier = _record_access(races, wave, _cell_of(races, access.space, address, end, &step), &slot)
+            cell = _cell_of(races, access.space, address, end, &step)
+            value = _bytes_now(machine, access.space, address, step) if slot.flags & slot_write else 0
+            earlier = _record_access(races, wave, cell, &slot, value, &same)
             if earlier != NULL:
                 race.earlier = earlier[0]
                 race.address = address
@@ -265,6 +295,7 @@ cdef bint races_access(Races *races, uint32_t wave, const AccessLog *log, int32_
                 race.ended = earlier.wave // races.waves != races.group
                 return True
             address += step
+        races.same_value += same
     for i in range(log.count):
         access = &log.entries[i]
         if access.space != space_scratch and (access.access_kind == access_kind_atomic or atomic) and not _is_unmarked_store(races, access):

@@ -451,3 +451,12 @@ cdef class Program:
     def edit(self):
         """Make the columns writable: views taken inside may be written to; take new views after leaving."""
         return edit_of(self, &self.editable)
+
+    def _repr_html_(self):
+        from pyaco.notebook import table
+
+        cdef const ProgramData *p = &self.data
+        return table(f"ACO IR for level {p.gfx_level}, wave{p.wave_size}", {
+            "blocks": p.blocks.table.count, "instructions": p.order.table.count, "temps": max(p.temps.table.count, 1) - 1,
+            "SGPRs at once": p.max_demand_sgpr, "VGPRs at once": p.max_demand_vgpr, "bytes of code": p.code.table.count,
+        })

@@ -334,6 +334,23 @@ cdef enum:                        # bits of float_controls: what SPIR-V's float 
     round_zero32 = 0x2000
     round_zero64 = 0x4000
 
+cdef inline uint32_t mode_of_float_controls(uint32_t controls) noexcept nogil:
+    """MODE's float bits: round 32, round 16/64, denormals 32, denormals 16/64 (two bits each).
+
+    Without a request: round to nearest even; denormals of 32 bits are flushed, those of 16 and 64 kept, as keeping the former costs
+    instructions and the latter is free. Halves and doubles share their bits: flushing, which a module may rely on, wins.
+    """
+    cdef uint32_t mode = 0
+    if controls & round_zero32:
+        mode |= 3
+    if controls & (round_zero16 | round_zero64):
+        mode |= 3 << 2
+    if controls & preserve_denorms32:
+        mode |= 3 << 4
+    if not controls & (flush_denorms16 | flush_denorms64):
+        mode |= 3 << 6
+    return mode
+
 cdef struct ShaderInfo:
     uint32_t stage                # stage_*
     uint32_t gfx_level

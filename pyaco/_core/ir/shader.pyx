@@ -429,3 +429,11 @@ cdef class Shader:
     def edit(self):
         """Make the columns writable: views taken inside may be written to; take new views after leaving."""
         return edit_of(self, &self.editable)
+
+    def _repr_html_(self):
+        from pyaco.notebook import table
+
+        cdef const ShaderData *s = &self.data
+        return table(f"NIR of {self.metadata.get('entry', 'a shader')}", {
+            "instructions": s.order.table.count, "variables": s.variables.table.count, "constants": s.constants.table.count,
+        })

@@ -8,7 +8,6 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.long cimport PyLong_AsLongLongAndOverflow
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcmp
 
 from isa_tables cimport opcode_format
 from pyaco._core.common.machine cimport format_sopp
@@ -182,7 +181,7 @@ cdef class ObjectAssembler(Assembler):
         elif isinstance(value, str):
             c.p = self.keep(value)
             end = c.p + PyBytes_GET_SIZE(self.kept[len(self.kept) - 1])
-            if s.count == 1 and memcmp(s.mnemonic, b"exp", 3) == 0:
+            if s.count == 1 and starts_with(s.mnemonic, b"exp"):
                 # the target of exp is a word, whatever else it names
                 o.begin = c.p
                 o.end = end

@@ -269,7 +269,11 @@ cdef int64_t _function_value(Cursor *c, int32_t function, const int64_t *numbers
 
 cdef uint32_t _operator_at(const char *p, uint32_t *length) noexcept nogil:
     """Precedence of a binary operator, 0 if there is none."""
-    cdef char first = p[0], second = p[1]
+    cdef char first = p[0]
+    cdef char second
+    if first == 0:
+        return 0
+    second = p[1]
     length[0] = 2
     if first == c'|' and second == c'|':
         return 1

@@ -155,7 +155,7 @@ cdef bint parse_register(Cursor *c, Operand *o) noexcept nogil:
         if _numbered_register(c, o, p + 1, p[0]):
             return True
     elif p[0] == c'a':
-        if memcmp(p, b"acc", 3) == 0 and _numbered_register(c, o, p + 3, c'a'):
+        if starts_with(p, b"acc") and _numbered_register(c, o, p + 3, c'a'):
             return True
         if _numbered_register(c, o, p + 1, c'a'):
             return True
@@ -265,11 +265,11 @@ cdef const char *_matching_bracket(Cursor *c, const char *p) noexcept nogil:
     return p
 
 
-cdef inline bint _wrapper(const char *p, const char *name, uint32_t length, const char **inner) noexcept nogil:
-    """Whether ``name(`` stands at `p`; `inner` is then behind the bracket."""
-    if memcmp(p, name, length) != 0:
+cdef inline bint _wrapper(const char *p, const char *name, const char **inner) noexcept nogil:
+    """Whether ``name(`` is at `p`; `inner` is then after the bracket."""
+    if not starts_with(p, name):
         return False
-    p += length
+    p += strlen(name)
     while p[0] == c' ':
         p += 1
     if p[0] != c'(':
@@ -302,7 +302,7 @@ cdef void _parse_value(Cursor *c, Operand *o, bint operators) noexcept nogil:
             o.kind = operand_off
             c.p = end
             return
-        if _wrapper(c.p, b"lit64", 5, &inner) or _wrapper(c.p, b"lit", 3, &inner):
+        if _wrapper(c.p, b"lit64", &inner) or _wrapper(c.p, b"lit", &inner):
             c.p = inner
             skip_blanks(c)
             _parse_number(c, o, True)
@@ -325,10 +325,12 @@ cdef void _parse_value(Cursor *c, Operand *o, bint operators) noexcept nogil:
 cdef const char *_end_of_text(const Cursor *c, const char *begin) noexcept nogil:
     """The end of what stands from `begin` to the cursor, without the blanks and comments behind it, which expressions take too."""
     cdef Cursor probe
-    cdef const char *end = symbol_end(begin)
-    if end == c.p:
-        return end
-    end = begin
+    cdef const char *end = begin
+    # what ends in a letter or digit in front of other text has no blank behind it; only a line's end may hide a comment
+    if is_symbol((c.p - 1)[0]) and not at_line_end(c):
+        return c.p
+    if symbol_end(begin) == c.p:
+        return c.p
     probe.p = begin
     while probe.p < c.p:
         end = probe.p + 1
@@ -348,12 +350,12 @@ cdef void parse_operand(Cursor *c, Operand *o) noexcept nogil:
     if c.p[0] == c',':
         fail_plain(c, c.p, b"an operand is missing")
         return
-    if _wrapper(c.p, b"sext", 4, &inner):
+    if _wrapper(c.p, b"sext", &inner):
         o.sign_extended = True
         c.p = inner
         closing += 1
         skip_blanks(c)
-    elif _wrapper(c.p, b"neg", 3, &inner):
+    elif _wrapper(c.p, b"neg", &inner):
         o.negative = True
         c.p = inner
         closing += 1
@@ -371,7 +373,7 @@ cdef void parse_operand(Cursor *c, Operand *o) noexcept nogil:
         _parse_value(c, o, False)
         if not accept(c, c'|'):
             fail_plain(c, c.p, b"| expected")
-    elif _wrapper(c.p, b"abs", 3, &inner):
+    elif _wrapper(c.p, b"abs", &inner):
         o.magnitude = True
         c.p = inner
         _parse_value(c, o, True)
@@ -389,7 +391,7 @@ cdef bint _negates_operand(Cursor *c, const char *p) noexcept nogil:
     cdef Cursor probe
     cdef Operand o
     cdef const char *inner
-    if p[0] == c'|' or _wrapper(p, b"abs", 3, &inner) or p[0] == c'[':
+    if p[0] == c'|' or _wrapper(p, b"abs", &inner) or p[0] == c'[':
         return True
     probe = c[0]
     probe.p = p

@@ -182,6 +182,16 @@ cdef inline void skip_blanks(Cursor *c) noexcept nogil:
 
 
 cdef bint at_line_end(const Cursor *c) noexcept nogil
+cdef inline bint starts_with(const char *text, const char *prefix) noexcept nogil:
+    """Whether text that ends in a zero byte begins with `prefix`; nothing behind the zero is read, as memcmp may."""
+    while prefix[0]:
+        if text[0] != prefix[0]:
+            return False
+        text += 1
+        prefix += 1
+    return True
+
+
 cdef const char *word_end(const char *p) noexcept nogil
 cdef const char *symbol_end(const char *p) noexcept nogil
 cdef bint accept(Cursor *c, char character) noexcept nogil

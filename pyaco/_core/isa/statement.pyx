@@ -5,7 +5,7 @@ LLVM's precedence.
 """
 from libc.stdio cimport snprintf
 from libc.stdlib cimport strtod
-from libc.string cimport memcmp
+from libc.string cimport memcmp, strlen
 
 from pyaco._core.common.machine cimport register_vcc
 from pyaco._core.isa.text_tables cimport (domain_dimension, domain_function, domain_lane_control, domain_modifier, domain_register,
@@ -322,7 +322,7 @@ cdef bint _lane_control(Cursor *c, Statement *s, const char *end) noexcept nogil
     cdef char text[48]
     cdef int32_t value
     cdef int length = <int>min(end - begin, <long>24)
-    if not (begin[0] == c'r' and memcmp(begin, b"row_", 4) == 0 or begin[0] == c'w' and memcmp(begin, b"wave_", 5) == 0):
+    if not (starts_with(begin, b"row_") or starts_with(begin, b"wave_")):
         return False
     if end[0] == c':' and end[1] != c':':
         c.p = end + 1
@@ -375,7 +375,7 @@ cdef bint parse_modifier(Cursor *c, Statement *s) noexcept nogil:
     skip_blanks(c)
     s.value_positions[number] = c.p
     if kind == value_number:
-        if number == given_offset and memcmp(c.p, b"swizzle", 7) == 0:
+        if number == given_offset and starts_with(c.p, b"swizzle"):
             value = _swizzle(c)
         else:
             value = number_expression(c)
@@ -441,9 +441,9 @@ cdef void clear_statement(Statement *s) noexcept nogil:
 cdef void parse_statement(Cursor *c, Statement *s) noexcept nogil:
     """Mnemonic (already taken), operands and modifiers up to the end of the line or ``::``."""
     cdef bint separated = True
-    cdef bint image = s.mnemonic[0] == c'i' and memcmp(s.mnemonic, b"image_", 6) == 0
+    cdef bint image = starts_with(s.mnemonic, b"image_")
     # the target of exp is a word, without a comma behind it
-    cdef bint exports = s.mnemonic[0] == c'e' and memcmp(s.mnemonic, b"exp", 3) == 0
+    cdef bint exports = starts_with(s.mnemonic, b"exp")
     clear_statement(s)
     skip_blanks(c)
     while not at_end(c) and not c.failed:

@@ -20,9 +20,8 @@ from pyaco._core.ir.program cimport gfx11, gfx12
 from pyaco._core.ir.shader cimport (
     Shader, ShaderData, TypeId, ValueId, VariableId, argument_descriptor_set, argument_inline_push_constant, argument_local_ids,
     argument_num_workgroups, argument_push_constants, argument_scratch_address, argument_scratch_wave_offset, argument_workgroup_id,
-    constant_bits, descriptor_ubo, flush_denorms16, flush_denorms64, intrinsic_index, mode_push_constant, mode_ssbo, mode_ubo, nir_alu,
-    nir_intrinsic, preserve_denorms16, preserve_denorms32, preserve_denorms64, round_zero16, round_zero32, round_zero64, source_swizzle,
-    source_value, swizzle_component, type_array, value_is_constant,
+    constant_bits, descriptor_ubo, intrinsic_index, mode_of_float_controls, mode_push_constant, mode_ssbo, mode_ubo, nir_alu, nir_intrinsic,
+    source_swizzle, source_value, swizzle_component, type_array, value_is_constant,
 )
 from pyaco._core.nir.types cimport type_bytes
 from nir_opcodes cimport alu_input_sizes_flat, alu_max_inputs
@@ -130,24 +129,6 @@ cdef uint32_t _push_constant_bytes(const ShaderData *s) noexcept:
             size = type_bytes(s, s.variables.type[variable])
             best = size if size > best else best
     return best
-
-
-cdef int _float_mode(const ShaderData *s) noexcept:
-    """MODE's float bits: round 32, round 16/64, denormals 32, denormals 16/64 (two bits each).
-
-    Denormals of 32 bits are flushed and those of 16 and 64 kept unless the module asks otherwise, as RADV does.
-    """
-    cdef uint32_t controls = s.info.float_controls
-    cdef int mode = 0xc0
-    if controls & preserve_denorms32:
-        mode |= 0x30
-    if controls & (flush_denorms16 | flush_denorms64) and not controls & (preserve_denorms16 | preserve_denorms64):
-        mode &= ~0xc0
-    if controls & round_zero32:
-        mode |= 3
-    if controls & (round_zero16 | round_zero64):
-        mode |= 0xc
-    return mode
 
 
 cdef class _ScalarRegisters:
@@ -292,7 +273,7 @@ def declare(Shader shader not None, list sets, bint through_table, bint push_poi
         "local_id_components": max(dimensions, 1),
         "wave_size": s.info.wave_size,
         "workgroup_size": [s.info.workgroup_size[0], s.info.workgroup_size[1], s.info.workgroup_size[2]],
-        "float_mode": _float_mode(s),
+        "float_mode": mode_of_float_controls(s.info.float_controls),
         "lds_bytes": s.info.shared_bytes,
         "scratch_bytes_per_lane": s.info.scratch_bytes,
         "address32_hi": s.info.address32_hi,

@@ -3,7 +3,7 @@ cdef int _directive(Assembler self, const char *begin, const char *end) except -
     cdef Cursor *c = &self.j.c
     cdef int32_t number = find_name(c.names, domain_directive, begin, <uint32_t>(end - begin))
     c.here = self.here()
-    if number == directive_ignored or memcmp(begin, b".cfi_", 5) == 0:
+    if number == directive_ignored or starts_with(begin, b".cfi_"):
         self.skip_line()
     elif number == directive_byte or number == directive_short or number == directive_long or number == directive_quad:
         _data(self, <uint32_t>number)
@@ -66,7 +66,7 @@ cdef int _skip_metadata(Assembler self) except -1 nogil:
             c.p += 1
             line = c.p
             skip_blanks(c)
-        if memcmp(c.p, b".end_amd", 8) == 0:
+        if starts_with(c.p, b".end_amd"):
             with gil:
                 self.metadata = (<bytes>begin[:line - begin]).decode(errors="replace")
             self.skip_line()

@@ -205,7 +205,7 @@ cdef bint _enter_call(Job *j, const Operand *o, const char *name, Cursor *inside
     """A cursor behind ``name(`` of an operand that has to be such a call."""
     cdef size_t length = strlen(name)
     inside[0] = j.c
-    if o.kind != operand_call or memcmp(o.inner, name, length) != 0 or word_end(o.inner) - o.inner != <long>length:
+    if o.kind != operand_call or not starts_with(o.inner, name) or word_end(o.inner) - o.inner != <long>length:
         fail(&j.c, o.begin, b"% is not what belongs here", o.begin, o.end)
         return False
     inside.p = o.inner + length

@@ -1,0 +1,305 @@
+"""Code objects in device memory, and their kernels as functions: ``device.load(elf)["saxpy"](groups, size, x, y, out, 1.5)``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from math import prod
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy
+from numpy.typing import NDArray
+
+from pyaco.arguments import checked
+from pyaco.binary import CodeObject, Kernel, read_code_object
+from pyaco.emu.errors import EmulationError
+from pyaco.emu.hsa import DispatchPacket, Launcher, PacketMemory, launch_of
+from pyaco.emu.kernel_arguments import ArgumentValue, KernelArguments
+from pyaco.emu.launch import DEFAULT_BUDGET, Extent, Launch
+from pyaco.emu.report import Report
+from pyaco.errors import InputError
+
+if TYPE_CHECKING:
+    from pyaco.binary.source_lines import SourceLines
+
+__all__ = ["LoadedCode", "LoadedKernel"]
+
+# Shapes of launches that a kernel remembers; what runs at all has few.
+_MOST_SHAPES = 64
+
+
+class _Shape(NamedTuple):
+    """What launches of one shape share."""
+
+    packet: DispatchPacket
+    template: bytes                     # the arguments, hidden ones filled in
+    launch: Launch | None               # with user SGPRs that lack the arguments' address; None where each launch needs memory of its own
+    argument_sgpr: int | None
+
+
+class LoadedKernel:
+    """A kernel in device memory; call it to run it. What does not change from launch to launch is worked out once."""
+
+    def __init__(self, device: Launcher, code_address: int, kernel: Kernel, lines: Callable[[], SourceLines]) -> None:
+        self._lines = lines
+        self.kernel, self._device = kernel, device
+        self._object = code_address + kernel.descriptor_address
+        self._arguments = KernelArguments(kernel)
+        self._shapes: dict[tuple[object, ...], _Shape] = {}
+        self._blocks: list[tuple[int, NDArray[numpy.uint8]]] = []     # argument blocks in device memory that no launch uses
+
+    @property
+    def name(self) -> str:
+        """The kernel's name."""
+        return self.kernel.name
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.name} of {self._device.target}>"
+
+    def __call__(
+        self, groups: Sequence[int], size: Sequence[int], *arguments: ArgumentValue, dynamic_lds: int = 0, dynamic_scratch: int = 0,
+        budget: int = DEFAULT_BUDGET, time_budget: float | None = None,
+    ) -> Report:  # fmt: skip
+        """Run the kernel.
+
+        Parameters
+        ----------
+        groups : sequence of int
+            Workgroups in x, y, z.
+        size : sequence of int
+            Work-items of a workgroup.
+        arguments
+            The kernel's own arguments in order. A pointer takes a buffer, an address, or a NumPy array, whose bytes the kernel works on; a
+            number takes an int, a float, or a NumPy scalar of its size; a structure takes bytes; a pointer to LDS `LocalMemory`.
+        dynamic_lds : int
+            Bytes of LDS beyond the kernel's own.
+        dynamic_scratch : int
+            Bytes of scratch of a work-item, where the stack is dynamic.
+        budget, time_budget
+            Wave instructions, and seconds, that it may take.
+
+        Raises
+        ------
+        MemoryFault, BudgetError, EmulationError, UnsupportedError, InputError
+            As ``Device.dispatch``.
+        """
+        counts, items = triple(groups), triple(size)
+        grid = (counts[0] * items[0], counts[1] * items[1], counts[2] * items[2])
+        return self.run(grid, items, arguments, dynamic_lds, dynamic_scratch, budget, time_budget)
+
+    def run(
+        self, grid: Extent, workgroup: Extent, values: Sequence[ArgumentValue], dynamic_lds: int, dynamic_scratch: int, budget: int,
+        time_budget: float | None,
+    ) -> Report:  # fmt: skip
+        """Run a grid of work-items, whose last workgroups may be partial; otherwise as a call."""
+        if dynamic_lds < 0 or dynamic_scratch < 0:
+            raise InputError(f"kernel {self.name}: {dynamic_lds} bytes of LDS and {dynamic_scratch} of scratch")
+        space = self._device.space
+        fixed = self.kernel.descriptor.group_segment_fixed_size + dynamic_lds
+        shape = self._shape(grid, workgroup, fixed, dynamic_scratch)
+        placed = self._arguments.place(space, shape.template, values, fixed)
+        if placed.lds != fixed:
+            shape = self._shape(grid, workgroup, placed.lds, dynamic_scratch)
+            placed.release()
+            placed = self._arguments.place(space, shape.template, values, fixed)
+        try:
+            return self._run_block(shape, placed.block, budget, time_budget)
+        finally:
+            placed.release()
+
+    def template(self, grid: Extent, workgroup: Extent, lds: int) -> bytes:
+        """Return a block of arguments in which the hidden ones are filled in; `lds` is all of a workgroup's."""
+        return self._shape(grid, workgroup, lds, 0).template
+
+    def run_block(
+        self, grid: Extent, workgroup: Extent, arguments: bytes | bytearray, lds: int, budget: int = DEFAULT_BUDGET,
+        time_budget: float | None = None,
+    ) -> Report:  # fmt: skip
+        """Run with a block of arguments that the caller made of `template`; otherwise as `run`."""
+        if len(arguments) != self._arguments.size:
+            raise InputError(f"kernel {self.name}: a block of {len(arguments)} bytes of arguments, where it takes {self._arguments.size}")
+        return self._run_block(self._shape(grid, workgroup, lds, 0), arguments, budget, time_budget)
+
+    def _run_block(self, shape: _Shape, arguments: bytes | bytearray, budget: int, time_budget: float | None) -> Report:
+        address, block = self._blocks.pop() if self._blocks else self._new_block()
+        block[: len(arguments)] = numpy.frombuffer(arguments, numpy.uint8)
+        try:
+            return self._start(shape, address, budget, time_budget)
+        except EmulationError as error:
+            error.locate(self.name, self._lines().find)
+            raise
+        finally:
+            self._blocks.append((address, block))
+
+    def _start(self, shape: _Shape, address: int, budget: int, time_budget: float | None) -> Report:
+        device = self._device
+        if shape.launch is not None:
+            sgprs = list(shape.launch.user_sgprs)
+            if shape.argument_sgpr is not None:
+                sgprs[shape.argument_sgpr : shape.argument_sgpr + 2] = address & 0xFFFFFFFF, address >> 32
+            return device.launch(shape.launch._replace(user_sgprs=sgprs), budget=budget, time_budget=time_budget)
+        packet = replace(shape.packet, kernarg_address=address)
+        memory = self._memory(packet)
+        try:
+            return device.launch(launch_of(device, self.kernel.descriptor, packet, memory), budget=budget, time_budget=time_budget)
+        finally:
+            memory.release()
+
+    def _memory(self, packet: DispatchPacket) -> PacketMemory:
+        descriptor = self.kernel.descriptor
+        return PacketMemory(self._device, descriptor, packet, -(-prod(packet.workgroup_size) // descriptor.wave_size))
+
+    def _shape(self, grid: Extent, workgroup: Extent, lds: int, dynamic_scratch: int) -> _Shape:
+        key = (grid, workgroup, lds, dynamic_scratch)
+        found = self._shapes.get(key)
+        if found is None:
+            if len(self._shapes) >= _MOST_SHAPES:
+                self._shapes.clear()
+            found = self._shapes[key] = self._new_shape(grid, workgroup, lds, dynamic_scratch)
+        return found
+
+    def _new_shape(self, grid: Extent, workgroup: Extent, lds: int, dynamic_scratch: int) -> _Shape:
+        descriptor = self.kernel.descriptor
+        packet = DispatchPacket(workgroup, grid, self._object, 0, max(descriptor.private_segment_fixed_size, dynamic_scratch), lds,
+                                max(1, sum(size > 1 for size in grid)))  # fmt: skip
+        template = self._arguments.template(grid, workgroup, packet.dimensions, lds - descriptor.group_segment_fixed_size)
+        if any(name == "kernarg_preload" for name, _ in descriptor.user_sgprs()):
+            return _Shape(packet, template, None, None)
+        memory = self._memory(packet)
+        try:
+            launch = launch_of(self._device, descriptor, packet, memory)
+            return _Shape(packet, template, launch if memory.is_empty else None, memory.argument_sgpr())
+        finally:
+            memory.release()
+
+    def block(self, values: Sequence[ArgumentValue], packet: DispatchPacket) -> bytes:
+        """Lay out arguments for a packet."""
+        dynamic = max(0, packet.group_segment_size - self.kernel.descriptor.group_segment_fixed_size)
+        template = self._arguments.template(packet.grid_size, packet.workgroup_size, packet.dimensions, dynamic)
+        if any(isinstance(value, numpy.ndarray) and value.ndim for value in values):
+            raise InputError(f"kernel {self.name}: arrays are shared while a kernel runs; a block of arguments takes buffers")
+        return bytes(self._arguments.place(self._device.space, template, values, packet.group_segment_size).block)
+
+    def _new_block(self) -> tuple[int, NDArray[numpy.uint8]]:
+        block = numpy.zeros(max(self._arguments.size, 64), numpy.uint8)
+        return self._device.space.map(block), block
+
+    def release(self) -> None:
+        """Take argument blocks out of device memory."""
+        while self._blocks:
+            self._device.space.release(self._blocks.pop()[0])
+
+
+class LoadedCode:
+    """A code object in device memory; what ``Device.load`` returns. Its memory stays until `release`."""
+
+    @checked
+    def __init__(self, device: Launcher, code: bytes | CodeObject, symbols: Mapping[str, int] | None = None) -> None:
+        self.code = code if isinstance(code, CodeObject) else read_code_object(code)
+        if self.code.target != device.target:
+            raise InputError(f"a code object for {self.code.target} on a device that is {device.target}")
+        self.device = device
+        # memory comes first: relocations need the address
+        self._memory = numpy.zeros(max(len(self.code.load(0, symbols or {})), 1), numpy.uint8)
+        #: Address of the image's first byte.
+        self.address: int = device.space.map(self._memory, alignment=4096)
+        image = self.code.load(self.address, symbols)
+        self._memory[: len(image)] = numpy.frombuffer(image, numpy.uint8)[: len(self._memory)]
+        self._loaded: dict[str, LoadedKernel] = {}
+
+    @property
+    def kernels(self) -> dict[str, Kernel]:
+        """The kernels by name."""
+        return self.code.kernels
+
+    @checked
+    def kernel(self, name: str | None = None) -> Kernel:
+        """Return a kernel by name; without a name the only one."""
+        if name is None and len(self.kernels) == 1:
+            return next(iter(self.kernels.values()))
+        if name not in self.kernels:
+            raise InputError(f"{'which kernel' if name is None else f'no kernel {name!r}'}: there are {', '.join(self.kernels) or 'none'}")
+        return self.kernels[name]
+
+    @checked
+    def __getitem__(self, name: str) -> LoadedKernel:
+        """Return a kernel that can be called.
+
+        Raises
+        ------
+        InputError
+            There is none of that name.
+        """
+        if name not in self._loaded:
+            self._loaded[name] = LoadedKernel(self.device, self.address, self.kernel(name), lambda: self.code.source_lines)
+        return self._loaded[name]
+
+    def release(self) -> None:
+        """Take it out of device memory."""
+        for kernel in self._loaded.values():
+            kernel.release()
+        self.device.space.release(self.address)
+
+    @checked
+    def arguments(self, kernel: Kernel, values: Sequence[ArgumentValue], packet: DispatchPacket) -> bytes:
+        """Lay out arguments as the kernel's metadata says, hidden ones included.
+
+        Parameters
+        ----------
+        kernel : Kernel
+            One of `kernels`.
+        values : sequence
+            What the kernel's own arguments are, as for `LoadedKernel`; arrays for pointers are buffers here.
+        packet : DispatchPacket
+            What hidden arguments tell of.
+
+        Raises
+        ------
+        InputError
+            Too few, too many, or one that its argument does not take.
+        """
+        return self[kernel.name].block(values, packet)
+
+    @checked
+    def dispatch(
+        self,
+        kernel: str | Kernel | None,
+        grid: Sequence[int],
+        workgroup: Sequence[int],
+        values: Sequence[ArgumentValue] = (),
+        *,
+        group_segment_size: int = 0,
+        private_segment_size: int = 0,
+        budget: int = DEFAULT_BUDGET,
+        time_budget: float | None = None,
+    ) -> Report:
+        """Run a kernel on a grid of work-items, whose last workgroups may be partial.
+
+        Parameters
+        ----------
+        kernel : str or Kernel, optional
+            Which; the only one may be left out.
+        grid, workgroup : sequence of int
+            Work-items in x, y, z.
+        values : sequence
+            Arguments; see `LoadedKernel`.
+        group_segment_size, private_segment_size : int
+            LDS beyond the kernel's own (dynamic), and scratch where its stack is dynamic.
+        budget, time_budget
+            As for `LoadedKernel`.
+
+        Raises
+        ------
+        MemoryFault, BudgetError, EmulationError, UnsupportedError, InputError
+            As ``Device.dispatch``.
+        """
+        chosen = kernel if isinstance(kernel, Kernel) else self.kernel(kernel)
+        return self[chosen.name].run(triple(grid), triple(workgroup), values, group_segment_size, private_segment_size, budget, time_budget)
+
+
+def triple(sizes: Sequence[int]) -> Extent:
+    """Return up to three sizes as x, y, z, those that are missing as 1."""
+    numbers = (*map(int, sizes), 1, 1)[: max(3, len(sizes))]
+    if len(numbers) != 3 or min(numbers) < 1 or max(numbers) >= 1 << 32:
+        raise InputError(f"{tuple(sizes)}: expected up to three sizes of at least 1")
+    return numbers
