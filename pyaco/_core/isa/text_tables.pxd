@@ -4,7 +4,7 @@ number through a hash table, number to text through arrays; and facts about opco
 The facts are those of ``pyaco/isa/text_facts.py``; a ``TextTables`` is what kernels read of them without Python.
 """
 from libc.stdint cimport int16_t, int32_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memcpy
 
 # What a name belongs to; the order is that of ``names.DOMAINS``.
 cdef enum:
@@ -115,6 +115,25 @@ cdef inline uint32_t hash_of(uint32_t domain, const char *text, uint32_t length)
     return <uint32_t>(value ^ value >> 32)
 
 
+cdef inline bint same_text(const char *one, const char *other, uint32_t length) noexcept nogil:
+    """As memcmp, whose call costs more than the comparison of a name; the last step takes some characters again."""
+    cdef uint64_t a = 0, b = 0
+    cdef uint32_t i
+    if length < 8:
+        for i in range(length):
+            if one[i] != other[i]:
+                return False
+        return True
+    for i in range(0, length - 7, 8):
+        memcpy(&a, one + i, 8)
+        memcpy(&b, other + i, 8)
+        if a != b:
+            return False
+    memcpy(&a, one + length - 8, 8)
+    memcpy(&b, other + length - 8, 8)
+    return a == b
+
+
 cdef inline int32_t find_name(const Names *names, uint32_t domain, const char *text, uint32_t length) noexcept nogil:
     """The number of a name, -1 if the domain has none such."""
     cdef uint32_t hash = hash_of(domain, text, length)
@@ -125,7 +144,7 @@ cdef inline int32_t find_name(const Names *names, uint32_t domain, const char *t
         if slot.length == 0:
             return -1
         if slot.hash == hash and slot.length == length and slot.domain == domain \
-                and memcmp(names.characters + slot.text, text, length) == 0:
+                and same_text(names.characters + slot.text, text, length):
             return slot.value
         index = (index + 1) & names.mask
 
