@@ -291,8 +291,8 @@ cdef void _check_memory_order(const ProgramData *p, const State *s, uint64_t wor
     # LDS belongs to the workgroup: no larger scope sees it.
     if own == scope_workgroup:
         ignored |= event_lds
-    # All waves of a workgroup in CU mode share one first-level cache, which keeps their operations in order.
-    if not p.wgp_mode and scope <= scope_workgroup:
+    # All waves of a workgroup in CU mode share one first-level cache, which keeps their operations in order before GFX12.
+    if p.gfx_level < gfx12 and not p.wgp_mode and scope <= scope_workgroup:
         ignored |= event_vmem | event_store | event_smem
     for k in range(8):
         if not storage >> k & 1:
