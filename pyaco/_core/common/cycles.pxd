@@ -1,8 +1,8 @@
 """How long instructions take, by the latency class of the opcode table: until the result can be read, and how long units are busy.
 
 The figures are those of RADV's statistics (``aco_statistics``), so that latency and inverse throughput of the two compare; they are
-estimates, memory most of all. Matrix operations of CDNA, which those lack, take four cycles for each of their passes (``isa/data``); its doubles are as
-fast as singles from CDNA 2 on, half as fast on CDNA 1 (LLVM's scheduling models, ``SISchedule.td``).
+estimates, memory most of all. Matrix operations of CDNA, which those lack, take four cycles for each of their passes (``isa/data``); its
+doubles are as fast as singles from CDNA 2 on, half as fast on CDNA 1 (LLVM's scheduling models, ``SISchedule.td``).
 """
 from libc.stdint cimport int32_t, uint32_t, uint8_t
 

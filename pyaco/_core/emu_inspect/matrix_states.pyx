@@ -1,5 +1,5 @@
 """Wait states around matrix operations. The contract is in ``matrix_states.pxd``."""
-from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t
 from libc.string cimport strncmp
 
 from isa_opcodes cimport *
