@@ -40,6 +40,11 @@ def add_arguments(parser: CommandLine) -> None:
     parser.add_argument("--lds", type=int, metavar="BYTES", help="code object: LDS of a workgroup besides the kernel's own (dynamic LDS)")
     parser.add_argument("--engine", choices=("reference", "fast"), default="fast", help="emulator engine; the results are the same")
     parser.add_argument("--stats", action="store_true", help="print what was executed: opcodes, exactness, lanes, memory, banks")
+    parser.add_argument("--profile", action="store_true",
+                        help="print where the cycles go: classes, hot lines, memory, banks, occupancy (docs/profile.md)")
+    parser.add_argument("--profile-json", metavar="FILE", help="write the profile of every instruction and line of source as JSON")
+    parser.add_argument("--chrome-trace", metavar="FILE", help="write the timeline of the first waves for chrome://tracing or Perfetto")
+    parser.add_argument("--timeline", type=int, default=1 << 16, metavar="N", help="with --chrome-trace: how many wave instructions it shows")
     parser.add_argument("--check-waits", action="store_true",
                         help="stop where data is used that a real machine could not have yet: counters, wait states, hazards")
     parser.add_argument("--check-races", action="store_true", help="stop where two waves reach the same bytes and nothing orders them")
@@ -70,7 +75,8 @@ def _device(options: Options, target: str) -> Device:
 
     return emu.Device(
         target, engine=options.engine, check_waits=options.check_waits, check_races=options.check_races,
-        profile=options.stats, seed=options.seed, check=options.check, report_same_value=options.report_same_value,
+        profile=options.stats or _is_profiled(options), seed=options.seed, check=options.check, report_same_value=options.report_same_value,
+        timeline=options.timeline if options.chrome_trace else 0,
     )  # fmt: skip
 
 
@@ -187,9 +193,25 @@ def _warn(report: Report, remedy: str = "") -> None:
               f"dropped{remedy}", file=sys.stderr)
 
 
+def _is_profiled(options: Options) -> bool:
+    return bool(options.profile or options.profile_json or options.chrome_trace)
+
+
 def _print(options: Options, target: str, report: Report) -> None:
+    profile = report.profile if _is_profiled(options) else None
+    if profile is not None:
+        if options.profile_json:
+            write_text(options.profile_json, profile.to_json())
+        if options.chrome_trace:
+            write_text(options.chrome_trace, profile.to_chrome_trace())
     if options.json:
         shape = {"groups": options.groups} if options.grid is None else {"grid": options.grid, "workgroup": options.workgroup}
-        write_text(None, json.dumps({"target": target, "wave": report.wave_size, **shape, "stats": report.to_dict()}, indent=2))
-    elif options.stats:
+        found = {"target": target, "wave": report.wave_size, **shape, "stats": report.to_dict()}
+        if profile is not None and options.profile:
+            found["profile"] = profile.to_dict()
+        write_text(None, json.dumps(found, indent=2))
+        return
+    if options.stats:
         write_text(None, report.text())
+    if profile is not None and options.profile:
+        write_text(None, str(profile))

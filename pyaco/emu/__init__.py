@@ -12,17 +12,19 @@ if TYPE_CHECKING:
     from pyaco.emu.errors import BarrierError, BudgetError, EmulationError, MemoryFault, MissingWaitError, RaceError, UninitializedError
     from pyaco.emu.kernel_arguments import LocalMemory
     from pyaco.emu.launch import Launch
+    from pyaco.emu.occupancy import kernel_occupancy
+    from pyaco.emu.profile import Profile
     from pyaco.emu.raw_dispatch import run_asm
     from pyaco.emu.report import Report
 
 __all__ = [
     "BarrierError", "BudgetError", "Buffer", "BufferRange", "Device", "EmulationError", "Launch", "LocalMemory", "MemoryFault", "MissingWaitError",
-    "RaceError", "Report", "UninitializedError", "run_asm", "survey",
+    "Profile", "RaceError", "Report", "UninitializedError", "kernel_occupancy", "run_asm", "survey",
 ]  # fmt: skip
 
 _FILES = {
     "survey": "accuracy", "Buffer": "buffers", "BufferRange": "buffers", "Device": "device", "Launch": "launch", "run_asm": "raw_dispatch",
-    "Report": "report", "LocalMemory": "kernel_arguments",
+    "Report": "report", "LocalMemory": "kernel_arguments", "Profile": "profile", "kernel_occupancy": "occupancy",
 }  # fmt: skip
 
 

@@ -45,6 +45,7 @@ _GDS_BYTES = 1 << 16
 _RESIDENT_WAVES = 4096  # the most that the engines keep waiting for waves of other workgroups
 _MAX_THREADS = 256
 _MAX_TRACE = 1 << 28
+_TIMELINE = 1 << 16
 
 
 def usable_processors() -> int:
@@ -72,7 +73,9 @@ class Device:
     check_races : bool
         Stop with `RaceError` where two waves reach the same bytes, one writes, and nothing orders them.
     profile : bool
-        Count lanes by opcode, memory traffic, cache lines and bank conflicts.
+        Count by instruction: lanes, memory traffic, cache lines, bank conflicts, cycles of a model (``Report.profile``).
+    timeline : int
+        Executions of instructions that the profile keeps one by one, for its timeline.
     trace : int
         Keep the first so many instructions as columns in the report.
     seed : int, optional
@@ -102,7 +105,7 @@ class Device:
     def __init__(
         self, target: str, engine: str = "fast", threads: int | None = None, *, check_waits: bool = False,
         check_races: bool = False, profile: bool = False, trace: int = 0, seed: int | None = None, check: str | Iterable[str] = (),
-        report_same_value: bool = False,
+        report_same_value: bool = False, timeline: int = _TIMELINE,
     ) -> None:  # fmt: skip
         self.target, self.gfx_level = processor(target)
         if not features.has_emulator(self.gfx_level):
@@ -115,21 +118,24 @@ class Device:
         self.checks = chosen_checks(check) | {name for name, asked in (("waits", check_waits), ("races", check_races)) if asked}
         self._inspecting = bool(self.checks or profile or trace or seed is not None)
         if self._inspecting:
-            self._engine: Engine = self._new_inspector(self.checks, profile, trace, seed, report_same_value)
+            self._engine: Engine = self._new_inspector(self.checks, profile, trace, seed, report_same_value, timeline)
         else:
             self._engine = new_engine(self.space, self.gfx_level, engine, self._threads)
 
     def _new_inspector(
-        self, checks: Collection[str] = (), profile: bool = False, trace: int = 0, seed: int | None = None, report_same_value: bool = False
-    ) -> InspectingEngine:
+        self, checks: Collection[str] = (), profile: bool = False, trace: int = 0, seed: int | None = None, report_same_value: bool = False,
+        timeline: int = 0,
+    ) -> InspectingEngine:  # fmt: skip
         from pyaco._core.emu_inspect.engine import InspectingEngine  # loaded only where it is asked for
 
         if not 0 <= trace <= _MAX_TRACE:
             raise InputError(f"a trace of {trace} instructions: expected up to {_MAX_TRACE}")
+        if not 0 <= timeline <= _MAX_TRACE:
+            raise InputError(f"a timeline of {timeline} instructions: expected up to {_MAX_TRACE}")
         if seed is not None and not 0 <= seed < 1 << 62:
             raise InputError(f"seed {seed}: expected 0 to 2**62 - 1")
         return InspectingEngine(self.space, self.gfx_level, "waits" in checks, "races" in checks, profile, trace, seed, "memory" in checks,
-                                "barriers" in checks, report_same_value, "uninitialized" in checks)  # fmt: skip
+                                "barriers" in checks, report_same_value, "uninitialized" in checks, timeline if profile else 0)  # fmt: skip
 
     @checked
     def buffer(self, array: NDArray[Any] | bytes) -> Buffer:
@@ -209,6 +215,10 @@ class Device:
             report = self.launch(self._launch_of(placed), budget=budget, time_budget=time_budget)
         finally:
             placed.release()
+        if report.profile is not None:
+            from pyaco.emu.occupancy import shader_occupancy
+
+            report = replace(report, profile=report.profile.located(None, None, shader_occupancy(placed.abi, self.target)))
         return replace(report, unused_bindings=placed.unused_bindings) if placed.unused_bindings else report
 
     def _launch_of(self, placed: Arguments) -> Launch:
@@ -423,8 +433,9 @@ class Device:
         if result["stop"] is not None:
             raise stop_error(result, self.target, self.space, launch.code_base, launch.code_bytes)
         return Report.of(
-            result, workgroups=launch.workgroups, waves=launch.waves, wave_size=launch.wave_size, entry=launch.code_base, seconds=seconds
-        )
+            result, target=self.target, workgroups=launch.workgroups, waves=launch.waves, wave_size=launch.wave_size, entry=launch.code_base,
+            seconds=seconds,
+        )  # fmt: skip
 
 
 def _thread_count(engine: str, threads: int | None) -> int:

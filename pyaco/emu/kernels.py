@@ -124,12 +124,22 @@ class LoadedKernel:
         address, block = self._blocks.pop() if self._blocks else self._new_block()
         block[: len(arguments)] = numpy.frombuffer(arguments, numpy.uint8)
         try:
-            return self._start(shape, address, budget, time_budget)
+            report = self._start(shape, address, budget, time_budget)
+            return report if report.profile is None else self._with_profile(report, shape)
         except EmulationError as error:
             error.locate(self.name, self._lines().find)
             raise
         finally:
             self._blocks.append((address, block))
+
+    def _with_profile(self, report: Report, shape: _Shape) -> Report:
+        from pyaco.emu.occupancy import descriptor_occupancy
+
+        assert report.profile is not None
+        packet = shape.packet
+        lds = max(packet.group_segment_size, self.kernel.descriptor.group_segment_fixed_size)
+        occupancy = descriptor_occupancy(self.kernel, self._device.target, prod(packet.workgroup_size), lds)
+        return replace(report, profile=report.profile.located(self.name, self._lines().find, occupancy))
 
     def _start(self, shape: _Shape, address: int, budget: int, time_budget: float | None) -> Report:
         device = self._device

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
 from pyaco.emu.accuracy import exactness
 from pyaco.isa import opcodes
 from pyaco.notebook import folded, table
+
+if TYPE_CHECKING:
+    from pyaco.emu.profile import Profile
 
 __all__ = ["UNITS", "Report"]
 
@@ -39,10 +42,8 @@ class Report:
         Host time in the engine.
     wave_size : int
         Lanes of a wave.
-    profile : dict, optional
-        With ``Device(profile=True)``: ``memory`` (lane accesses and bytes by space, then by load, store, atomic), ``lanes`` (active lanes
-        by opcode), ``cache_lines`` (those that each vector access to memory reached, added up), ``cache_line_bytes``,
-        ``cache_line_instructions``, ``lds_passes`` (over the 32 banks), ``lds_conflicts`` (passes beyond what the dwords need).
+    profile : Profile, optional
+        With ``Device(profile=True)``: what each instruction cost.
     lds_out_of_bounds : int
         Accesses of a lane to LDS beyond the size that the dispatch was given: loads gave zero there, stores were dropped.
     lds_out_of_bounds_pc : int, optional
@@ -64,7 +65,7 @@ class Report:
     opcodes: dict[str, int] = field(default_factory=dict)
     seconds: float = 0.0
     wave_size: int = 64
-    profile: dict[str, Any] | None = None
+    profile: Profile | None = None
     trace: NDArray[Any] | None = None
     lds_out_of_bounds: int = 0
     lds_out_of_bounds_pc: int | None = None
@@ -73,13 +74,16 @@ class Report:
 
     @classmethod
     def of(
-        cls, result: Mapping[str, Any], *, workgroups: int, waves: int, wave_size: int, entry: int, seconds: float
+        cls, result: Mapping[str, Any], *, target: str, workgroups: int, waves: int, wave_size: int, entry: int, seconds: float
     ) -> Report:
         """Return the report of what an engine counted."""
         names = opcodes.names()
-        profile, trace = result.get("profile"), result.get("trace")
-        if profile is not None:
-            profile = profile | {"lanes": {names[number]: count for number, count in profile["lanes"].items()}}
+        counted, trace = result.get("profile"), result.get("trace")
+        profile = None
+        if counted is not None:
+            from pyaco.emu.profile import Profile  # loaded only where it is asked for
+
+            profile = Profile.of(counted, target=target, wave_size=wave_size, waves=waves, workgroups=workgroups, entry=entry)
         if trace is not None:
             trace["pc"] -= entry
         stray = result.get("lds_out_of_bounds_pc")
@@ -104,14 +108,8 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts as one JSON-ready dict."""
-        profile = {key: value for key, value in (self.profile or {}).items() if key != "lanes"}
+        profile = self.profile.summary() if self.profile is not None else {}
         by_opcode = sorted(self.opcodes.items(), key=lambda item: -item[1])
-        if self.profile:
-            lanes = self.profile["lanes"]
-            profile["lane_utilization_by_opcode"] = {
-                name: round(lanes.get(name, 0) / (count * self.wave_size), 4)
-                for name, count in by_opcode if name.startswith(("v_", "ds_", "buffer_", "tbuffer_", "global_", "flat_", "scratch_"))
-            }  # fmt: skip
         return {
             "instructions": self.instructions,
             "waves": self.waves,

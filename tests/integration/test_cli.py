@@ -72,6 +72,16 @@ def test_run_computes_a_product(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert main([*arguments, "--stats"]) == 0
     assert numpy.abs(numpy.load(tmp_path / "out.npy") - a @ b).max() < 1e-4
     assert capsys.readouterr().out
+    files = ["--profile-json", str(tmp_path / "profile.json"), "--chrome-trace", str(tmp_path / "trace.json"), "--timeline", "100"]
+    assert main([*arguments, "--profile", *files]) == 0
+    shown = capsys.readouterr().out
+    assert "occupancy: 16 of 16 waves" in shown and "s_waitcnt" in shown
+    profile = json.loads((tmp_path / "profile.json").read_text())
+    assert profile["instructions"] == sum(one["executions"] for one in profile["code"]) > 0
+    assert json.loads((tmp_path / "trace.json").read_text())["otherData"]["executions"] == 100
+    assert main([*arguments, "--profile", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["profile"]["lds_conflicts"] == profile["lds_conflicts"]
+    assert main([*arguments, *files]) == 0 and not capsys.readouterr().out
 
 
 def test_assemble_and_disassemble(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

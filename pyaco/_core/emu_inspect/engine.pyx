@@ -6,27 +6,27 @@ engines' loops have no such checks.
 """
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memset
+from libc.string cimport memcpy
 from libcpp.unordered_map cimport unordered_map
 from libcpp.unordered_set cimport unordered_set
 from libcpp.vector cimport vector
 
 import numpy
 
-from features cimport has_split_barriers, has_split_wait_counters, has_wgp_mode, has_wide_cache_lines
+from features cimport has_split_barriers, has_split_wait_counters, has_wgp_mode
 from isa_opcodes cimport *
 from modifiers cimport modifier_cache_glc, modifier_cache_sc1, modifier_cache_scope
 from pyaco._core.emu.memory cimport AddressSpace
-from pyaco._core.common.bits cimport popcount
 from pyaco._core.emu.code cimport *
 from pyaco._core.emu.reference cimport *
 from pyaco._core.emu.wave cimport *
 from pyaco._core.emu_inspect.hazards cimport Hazards, has_hazards, hazards_account, hazards_check, hazards_clear
-from pyaco._core.emu_inspect.profile cimport Traffic, space_count, traffic_add, access_kind_count
+from pyaco._core.emu_inspect.profile cimport *
 from pyaco._core.emu_inspect.races cimport *
 from pyaco._core.emu_inspect.uninitialized cimport *
 from pyaco._core.emu_inspect.history cimport History, history_clear
 from pyaco._core.emu_inspect.wait_states cimport has_wait_states, history_account, history_check
+from pyaco._core.emu_inspect.wave_clock cimport WaveClock
 from pyaco._core.emu_inspect.waits cimport *
 
 cdef enum:
@@ -53,6 +53,14 @@ USES = (None, "address", "branch", "exec", "store")
 SPACES = ("memory", "lds", "scratch", "gds")
 ACCESS_KINDS = ("load", "store", "atomic")
 TRACE = numpy.dtype([("workgroup", "u4"), ("wave", "u4"), ("pc", "u8"), ("opcode", "u4"), ("scc", "u4"), ("exec", "u8")])
+#: Columns of a profile: `Row` and `Span` of ``profile.pxd``.
+ROWS = numpy.dtype([
+    (name, "u8") for name in (
+        "pc", "executions", "lanes", "partial", "idle", "taken", "requests", "bytes", "distinct", "lines", "scratch_bytes", "lds_requests",
+        "lds_bytes", "lds_passes", "lds_conflicts", "issue", "stall", "busy0", "busy1",
+    )
+] + [("opcode", "u4"), ("words", "u4", (word_limit,)), ("dwords", "u1"), ("unit0", "u1"), ("unit1", "u1"), ("operation", "u1")])
+SPANS = numpy.dtype([("workgroup", "u4"), ("wave", "u4"), ("row", "u4"), ("stall", "u4"), ("start", "u8"), ("issue", "u4")])
 
 cdef packed struct TraceRow:
     uint32_t workgroup
@@ -81,6 +89,8 @@ cdef cppclass Suspended:              # records of a workgroup that is suspended
     vector[uint8_t] leaving
     vector[Shadow] shadows
     vector[uint8_t] lds_shadow
+    vector[WaveClock] clocks
+    uint64_t arrivals[2]
     Races races
 
 
@@ -95,14 +105,14 @@ cdef class InspectingEngine(Engine):
         Hardware level times ten.
     check_waits, check_races, profile, check_memory, check_barriers, check_uninitialized : bool
         What to check or count.
-    trace_limit : int
-        Instructions that the trace holds.
+    trace_limit, span_limit : int
+        Instructions that the trace holds, and the timeline of the profile.
     seed : int, optional
         Draws the order of workgroups and waves; without it the order is the reference engine's.
     report_same_value : bool
         Stores of the same value that nothing orders are races too.
     """
-    cdef readonly bint check_waits, check_races, profile, check_memory, check_barriers, check_uninitialized
+    cdef readonly bint check_waits, check_races, profiles, check_memory, check_barriers, check_uninitialized
     cdef uint64_t lds_used                    # bytes of LDS that the launch asked for; the hardware rounds them up
     cdef readonly uint64_t trace_limit
     cdef bint ordered_cache
@@ -115,8 +125,8 @@ cdef class InspectingEngine(Engine):
     cdef vector[Hazards] hazards              # by wave, where it has hazards of other kinds
     cdef unordered_map[uint64_t, Suspended] suspended
     cdef Races races
-    cdef Traffic traffic
-    cdef uint64_t lanes_by_opcode[<int>op_count]
+    cdef Profile profile
+    cdef uint64_t span_limit
     cdef vector[TraceRow] trace_rows
     cdef unordered_set[uint64_t] breakpoints
     cdef vector[Shadow] shadows               # by wave, where uninitialized values are looked for
@@ -128,10 +138,11 @@ cdef class InspectingEngine(Engine):
 
     def __init__(self, AddressSpace space not None, uint32_t gfx_level, bint check_waits=False, bint check_races=False,
                  bint profile=False, uint64_t trace_limit=0, seed=None, bint check_memory=False, bint check_barriers=False,
-                 bint report_same_value=False, bint check_uninitialized=False):
+                 bint report_same_value=False, bint check_uninitialized=False, uint64_t span_limit=0):
         self.check_waits = check_waits
         self.check_races = check_races
-        self.profile = profile
+        self.profiles = profile
+        self.span_limit = span_limit
         self.check_memory = check_memory
         self.check_barriers = check_barriers
         self.check_uninitialized = check_uninitialized
@@ -160,8 +171,7 @@ cdef class InspectingEngine(Engine):
         self.shadows.resize(self.work.count if self.check_uninitialized else 0)
         self.hazards.resize(self.work.count if self.check_waits and has_hazards(self.work.machine.gfx_level) else 0)
         races_clear(&self.races, self.work.count, self.ordered_cache, self.work.machine.gfx_level)
-        memset(&self.traffic, 0, sizeof(self.traffic))
-        memset(self.lanes_by_opcode, 0, sizeof(self.lanes_by_opcode))
+        profile_open(&self.profile, &self.work.machine, not self.ordered_cache, self.span_limit)
         self.trace_rows.clear()
         self.schedule.open = False
         self.schedule.checked = 0
@@ -273,7 +283,7 @@ cdef class InspectingEngine(Engine):
         elif stop in STOPS:
             result["stop"] = STOPS[stop]
             result["finding"] = {"lds_bytes": self.lds_used}
-        if self.profile:
+        if self.profiles:
             result["profile"] = self._profile()
         if self.trace_limit:
             result["trace"] = self._trace()
@@ -294,21 +304,35 @@ cdef class InspectingEngine(Engine):
         }
 
     def _profile(self):
-        cdef uint32_t space, access_kind, opcode
+        cdef uint32_t space, access_kind, i, k
+        cdef Profile *profile = &self.profile
+        cdef const Region *region
+        cdef uint64_t first
         memory = {
             SPACES[space]: {
-                ACCESS_KINDS[access_kind]: {"accesses": self.traffic.accesses[space][access_kind], "bytes": self.traffic.bytes[space][access_kind]}
-                for access_kind in range(<uint32_t>access_kind_count) if self.traffic.accesses[space][access_kind]
+                ACCESS_KINDS[access_kind]: {"accesses": profile.accesses[space][access_kind], "bytes": profile.bytes[space][access_kind]}
+                for access_kind in range(<uint32_t>access_kind_count) if profile.accesses[space][access_kind]
             } for space in range(<uint32_t>space_count)
         }
-        lanes = {}
-        for opcode in range(<uint32_t>op_count):
-            if self.lanes_by_opcode[opcode] or self.work.machine.opcode_counter[opcode]:
-                lanes[opcode] = self.lanes_by_opcode[opcode]
+        for i in range(<uint32_t>profile.rows.size()):
+            region = region_of(&self.work.code, &self.work.machine, profile.rows[i].pc)
+            first = (canonical_address(profile.rows[i].pc) - region.first) >> 2 if region != NULL else 0
+            for k in range(profile.rows[i].dwords if region != NULL else 0):
+                profile.rows[i].words[k] = region.words[first + k]
+        rows = numpy.empty(profile.rows.size(), ROWS)
+        spans = numpy.empty(profile.spans.size(), SPANS)
+        cdef Row[::1] row_view
+        cdef Span[::1] span_view
+        if len(rows):
+            row_view = rows
+            memcpy(&row_view[0], profile.rows.data(), profile.rows.size() * sizeof(Row))
+        if len(spans):
+            span_view = spans
+            memcpy(&span_view[0], profile.spans.data(), profile.spans.size() * sizeof(Span))
         return {
-            "memory": {name: counts for name, counts in memory.items() if counts}, "lanes": lanes,
-            "cache_lines": self.traffic.lines, "cache_line_bytes": _line_bytes(self), "cache_line_instructions": self.traffic.line_accesses,
-            "lds_passes": self.traffic.passes, "lds_conflicts": self.traffic.conflicts,
+            "memory": {name: counts for name, counts in memory.items() if counts}, "rows": rows, "spans": spans, "line_bytes": profile.line_bytes,
+            "banks": profile.banks, "wgp_mode": bool(profile.wgp_mode), "cycles": profile.cycles, "longest": profile.longest,
+            "lds_bytes": self.work.machine.lds_bytes, "workgroup_waves": self.launch.waves,
         }
 
     def _trace(self):
@@ -320,10 +344,6 @@ cdef class InspectingEngine(Engine):
             for i in range(self.trace_rows.size()):
                 view[i] = self.trace_rows[i]
         return rows
-
-
-cdef inline uint32_t _line_bytes(InspectingEngine engine) noexcept nogil:
-    return 128 if has_wide_cache_lines(engine.work.machine.gfx_level) else 64
 
 
 cdef inline uint64_t _draw(Schedule *schedule) noexcept nogil:
@@ -364,6 +384,7 @@ cdef void _begin_group(InspectingEngine engine) noexcept nogil:
     start_workgroup(&engine.work, &engine.launch)
     races_start_group(&engine.races, <uint32_t>number)
     schedule.leaving.assign(engine.work.count, 0)
+    profile_start_group(&engine.profile, engine.work.count if engine.profiles else 0)
     engine.lds_shadow.assign(engine.work.machine.lds_bytes if engine.check_uninitialized else 0, 1)
     for i in range(engine.work.count):
         engine.work.waves[i].waits_at = 0
@@ -379,11 +400,18 @@ cdef void _begin_group(InspectingEngine engine) noexcept nogil:
 cdef void _swap_suspended(InspectingEngine engine) noexcept nogil:
     """Exchange the records of the workgroup that runs with those that are kept under its number."""
     cdef Suspended *suspended = &engine.suspended[engine.work.number]
+    cdef uint64_t latest
+    cdef uint32_t i
     engine.flights.swap(suspended.flights)
     engine.histories.swap(suspended.histories)
     engine.hazards.swap(suspended.hazards)
     engine.shadows.swap(suspended.shadows)
     engine.lds_shadow.swap(suspended.lds_shadow)
+    engine.profile.clocks.swap(suspended.clocks)
+    for i in range(2):
+        latest = engine.profile.arrivals[i]
+        engine.profile.arrivals[i] = suspended.arrivals[i]
+        suspended.arrivals[i] = latest
     engine.schedule.leaving.swap(suspended.leaving)
     races_swap_group(&engine.races, &suspended.races)
 
@@ -565,6 +593,8 @@ cdef int _execute_checked(InspectingEngine engine, uint32_t index, Wave *wave) n
         races_go_on(&engine.races, index, machine.gds_bytes + 4 * <uint64_t>(engine.schedule.leaving[index] - leaving_sync))
     elif engine.schedule.leaving[index]:
         races_leave(&engine.races, index)
+        if engine.profiles:
+            profile_leave(&engine.profile, index)
     engine.schedule.leaving[index] = 0
     machine.fault_pc = pc
     machine.fault_opcode = opcode
@@ -595,10 +625,10 @@ cdef int _execute_checked(InspectingEngine engine, uint32_t index, Wave *wave) n
                 return stop_left_barrier
     if stop == stop_sync and engine.log.count:              # an ordered count has done nothing yet
         engine.schedule.leaving[index] = <uint8_t>(leaving_sync + (engine.log.entries[0].address - machine.gds_bytes) // 4)
+    if stop == stop_end and engine.profiles:
+        profile_add(&engine.profile, machine, engine.races.group, index, wave, instruction, active, &engine.log)
     if stop != stop_running and stop != stop_barrier and stop != stop_sync:
         return stop
-    if engine.profile:
-        engine.lanes_by_opcode[opcode] += popcount(active)
     return _account(engine, index, wave, instruction, active, stop)
 
 
@@ -672,8 +702,8 @@ cdef int _account(InspectingEngine engine, uint32_t index, Wave *wave, const Ins
                 return stop_race
             if engine.check_races:
                 return stop_race
-        if engine.profile:
-            traffic_add(&engine.traffic, &engine.log, _line_bytes(engine))
+    if engine.profiles:
+        profile_add(&engine.profile, machine, engine.races.group, index, wave, instruction, active, &engine.log)
     if engine.check_uninitialized and shadow_after(
             &engine.shadows[index], &engine.lds_shadow, &engine.private_shadow, engine.private_first, machine, instruction, active, &engine.log,
             &engine.undefined):

@@ -58,6 +58,13 @@ cdef struct Finding:
     uint16_t opcode                   # of the operation in flight
     uint64_t pc
 
+cdef struct WaitCounts:
+    uint32_t count[5]                 # by counter: how many operations may stay in flight; not_waited: any number
+
+# Whether an instruction is a wait, and for what.
+cdef bint wait_counts(const Wave *wave, const Instruction *instruction, uint32_t gfx_level, WaitCounts *counts) noexcept nogil
+# Where a counter is full, and the machine waits before it issues more.
+cdef uint32_t counter_limit(uint32_t counter, uint32_t gfx_level) noexcept nogil
 cdef void flight_clear(Flight *flight) noexcept nogil
 # Whether an instruction that is about to execute uses a register of an operation in flight.
 cdef bint flight_check(const Flight *flight, const Wave *wave, const Instruction *instruction, uint64_t active, uint32_t gfx_level,

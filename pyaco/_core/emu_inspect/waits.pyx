@@ -61,56 +61,69 @@ cdef void _wait_for(Flight *flight, uint32_t counter, uint32_t count) noexcept n
         _mark_busy(flight)
 
 
-cdef void _wait_fields(Flight *flight, uint32_t value, uint32_t gfx_level) noexcept nogil:
-    """S_WAITCNT: a count at its limit waits for nothing that the counter could exceed."""
-    _wait_for(flight, counter_vm, waitcnt_get(value, gfx_level, waitcnt_vmcnt))
-    _wait_for(flight, counter_lgkm, waitcnt_get(value, gfx_level, waitcnt_lgkmcnt))
-    _wait_for(flight, counter_exp, waitcnt_get(value, gfx_level, waitcnt_expcnt))
+cdef uint32_t _sum_with_register(const Wave *wave, const Instruction *instruction) noexcept nogil:
+    """The immediate, and what a register, usually null, adds to it."""
+    cdef uint32_t value = instruction.decoded.immediate
+    if instruction.decoded.source_count:
+        value += read_scalar(wave, instruction.decoded.source[0] >> 2)
+    return value
 
 
-cdef bint _wait_instruction(Flight *flight, const Wave *wave, const Instruction *instruction, uint32_t gfx_level) noexcept nogil:
-    """Whether an instruction is a wait, which is accounted for."""
+cdef bint wait_counts(const Wave *wave, const Instruction *instruction, uint32_t gfx_level, WaitCounts *counts) noexcept nogil:
     cdef uint32_t opcode = instruction.decoded.opcode
     cdef uint32_t value = instruction.decoded.immediate
     cdef uint32_t counter
-    if opcode == <uint32_t>op_s_waitcnt:
-        _wait_fields(flight, value, gfx_level)
-    elif (opcode == <uint32_t>op_s_waitcnt_vscnt or opcode == <uint32_t>op_s_waitcnt_vmcnt or opcode == <uint32_t>op_s_waitcnt_expcnt
-            or opcode == <uint32_t>op_s_waitcnt_lgkmcnt):
-        if instruction.decoded.source_count:                # the sum of a register, usually null, and the immediate
-            value += read_scalar(wave, instruction.decoded.source[0] >> 2)
-        counter = counter_vs
-        if opcode == <uint32_t>op_s_waitcnt_vmcnt:
-            counter = counter_vm
-        elif opcode == <uint32_t>op_s_waitcnt_expcnt:
-            counter = counter_exp
-        elif opcode == <uint32_t>op_s_waitcnt_lgkmcnt:
-            counter = counter_lgkm
-        _wait_for(flight, counter, value & (7 if counter == counter_exp else 63))
+    if instruction.unit != unit_wait and instruction.unit != unit_salu:
+        return False
+    for counter in range(<uint32_t>counter_count):
+        counts.count[counter] = not_waited
+    if opcode == <uint32_t>op_s_waitcnt:                    # a count at its limit waits for nothing that the counter could exceed
+        counts.count[counter_vm] = waitcnt_get(value, gfx_level, waitcnt_vmcnt)
+        counts.count[counter_lgkm] = waitcnt_get(value, gfx_level, waitcnt_lgkmcnt)
+        counts.count[counter_exp] = waitcnt_get(value, gfx_level, waitcnt_expcnt)
+    elif opcode == <uint32_t>op_s_waitcnt_vscnt:
+        counts.count[counter_vs] = _sum_with_register(wave, instruction) & 63
+    elif opcode == <uint32_t>op_s_waitcnt_vmcnt:
+        counts.count[counter_vm] = _sum_with_register(wave, instruction) & 63
+    elif opcode == <uint32_t>op_s_waitcnt_expcnt:
+        counts.count[counter_exp] = _sum_with_register(wave, instruction) & 7
+    elif opcode == <uint32_t>op_s_waitcnt_lgkmcnt:
+        counts.count[counter_lgkm] = _sum_with_register(wave, instruction) & 63
     elif opcode == <uint32_t>op_s_wait_loadcnt_dscnt or opcode == <uint32_t>op_s_wait_storecnt_dscnt:
-        _wait_for(flight, counter_vm if opcode == <uint32_t>op_s_wait_loadcnt_dscnt else counter_vs, value >> 8 & 63)
-        _wait_for(flight, counter_lgkm, value & 63)
+        counts.count[counter_vm if opcode == <uint32_t>op_s_wait_loadcnt_dscnt else counter_vs] = value >> 8 & 63
+        counts.count[counter_lgkm] = value & 63
     elif opcode == <uint32_t>op_s_wait_loadcnt:
-        _wait_for(flight, counter_vm, value & 63)
+        counts.count[counter_vm] = value & 63
     elif opcode == <uint32_t>op_s_wait_storecnt:
-        _wait_for(flight, counter_vs, value & 63)
+        counts.count[counter_vs] = value & 63
     elif opcode == <uint32_t>op_s_wait_dscnt:
-        _wait_for(flight, counter_lgkm, value & 63)
+        counts.count[counter_lgkm] = value & 63
     elif opcode == <uint32_t>op_s_wait_kmcnt:
-        _wait_for(flight, counter_km, value & 31)
+        counts.count[counter_km] = value & 31
     elif opcode == <uint32_t>op_s_wait_expcnt:
-        _wait_for(flight, counter_exp, value & 7)
+        counts.count[counter_exp] = value & 7
     elif opcode == <uint32_t>op_s_wait_idle:
         for counter in range(<uint32_t>counter_count):
-            _wait_for(flight, counter, 0)
+            counts.count[counter] = 0
     else:
         return opcode == <uint32_t>op_s_wait_samplecnt or opcode == <uint32_t>op_s_wait_bvhcnt
     return True
 
 
+cdef bint _wait_instruction(Flight *flight, const Wave *wave, const Instruction *instruction, uint32_t gfx_level) noexcept nogil:
+    """Whether an instruction is a wait, which is accounted for."""
+    cdef WaitCounts counts
+    cdef uint32_t counter
+    if not wait_counts(wave, instruction, gfx_level, &counts):
+        return False
+    for counter in range(<uint32_t>counter_count):
+        if counts.count[counter] != not_waited:
+            _wait_for(flight, counter, counts.count[counter])
+    return True
+
+
 # ------------------------------------------------------------------------------------------------------------------ issuing
-cdef uint32_t _counter_limit(uint32_t counter, uint32_t gfx_level) noexcept nogil:
-    """Where a counter is full, and the machine waits before it issues more."""
+cdef uint32_t counter_limit(uint32_t counter, uint32_t gfx_level) noexcept nogil:
     if counter == counter_exp:
         return waitcnt_limit(gfx_level, waitcnt_expcnt)
     if counter == counter_km:
@@ -243,7 +256,7 @@ cdef void flight_account(Flight *flight, const Wave *wave, const Instruction *in
     if instruction.decoded.format & 0x7f == format_ds and modifier_gds(instruction.decoded.modifiers):
         _lock_sources(flight, &operation, instruction)
     for counter in range(<uint32_t>counter_count):
-        _wait_for(flight, counter, _counter_limit(counter, gfx_level))
+        _wait_for(flight, counter, counter_limit(counter, gfx_level))
     _mark_busy(flight)
 
 

@@ -1,0 +1,221 @@
+"""When a wave issues its instructions. The contract is in ``wave_clock.pxd``."""
+from libc.stdint cimport uint16_t, uint32_t, uint64_t
+from libc.string cimport memset
+
+from features cimport has_split_wait_counters, has_store_counter
+from isa_opcodes cimport *
+from isa_tables cimport (
+    implicit_exec, implicit_m0, implicit_scc, implicit_vcc, opcode_implicit_definitions, opcode_implicit_operands,
+)
+from pyaco._core.common.cycles cimport (
+    Cycles, export_latency, lds_latency, resource_count, resource_lds, resource_matrix, resource_vmem,
+    scalar_cache_latency, scalar_memory_latency, vector_memory_latency,
+)
+from pyaco._core.common.machine cimport (
+    format_ds, format_exp, format_flat, format_is_flat_like, format_is_vmem, format_ldsdir, format_smem, gfx10, register_none,
+)
+from pyaco._core.emu.access cimport access_nothing
+from pyaco._core.emu.cycles cimport instruction_cycles, issue_passes
+from pyaco._core.emu.global_memory cimport memory_operation
+from pyaco._core.emu.wave cimport Instruction, Wave, sgpr_exec, sgpr_m0, sgpr_vcc
+from pyaco._core.emu_inspect.waits cimport (
+    WaitCounts, counter_exp, counter_km, counter_lgkm, counter_limit, counter_vm, counter_vs, wait_counts,
+)
+
+cdef enum:
+    sleep_cycles = 64                 # s_sleep counts them
+    scc = 253                         # its place among the registers
+
+
+cdef void clock_start(WaveClock *clock) noexcept nogil:
+    memset(clock, 0, sizeof(WaveClock))
+
+
+cdef bint is_arrival(uint32_t opcode) noexcept nogil:
+    return (opcode == <uint32_t>op_s_barrier or opcode == <uint32_t>op_s_barrier_signal
+            or opcode == <uint32_t>op_s_barrier_signal_isfirst)
+
+
+# ----------------------------------------------------------------------------------------------------------------- counters
+cdef uint64_t _wait(WaveClock *clock, uint32_t counter, uint32_t limit, uint64_t time) noexcept nogil:
+    """The time at which no more than `limit` operations of a counter are in flight, `time` if that is so already."""
+    while clock.count[counter] > limit:
+        time = max(time, clock.done[counter][clock.first[counter]])
+        clock.first[counter] = (clock.first[counter] + 1) % clock_depth
+        clock.count[counter] -= 1
+    return time
+
+
+cdef void _begin(WaveClock *clock, uint32_t counter, uint64_t end) noexcept nogil:
+    """An operation that ends then, or with the one before it where that is later."""
+    cdef uint32_t last = (clock.first[counter] + clock.count[counter] + clock_depth - 1) % clock_depth
+    if clock.count[counter]:
+        end = max(end, clock.done[counter][last])
+    clock.done[counter][(last + 1) % clock_depth] = end
+    clock.count[counter] += 1
+
+
+cdef uint32_t _counters_of(const Instruction *instruction, uint32_t gfx_level) noexcept nogil:
+    """A bit for each counter that an operation is counted by: of a flat one, by both of its."""
+    cdef uint16_t base = instruction.decoded.format & 0x7f
+    cdef bint loads = instruction.decoded.destination_count != 0
+    if memory_operation(instruction.decoded.opcode).access == access_nothing:
+        return 0
+    if base == format_smem:
+        return 1 << (counter_km if has_split_wait_counters(gfx_level) else counter_lgkm)
+    if base == format_ds:
+        return 1 << counter_lgkm
+    if base == format_exp or base == format_ldsdir:
+        return 1 << counter_exp
+    if format_is_vmem(base) or format_is_flat_like(base):
+        return (1 << (counter_vm if loads or not has_store_counter(gfx_level) else counter_vs)) | (
+            1 << counter_lgkm if base == format_flat and loads else 0)
+    return 0
+
+
+cdef uint32_t _latency(const Instruction *instruction, uint32_t lines, uint32_t passes) noexcept nogil:
+    """Cycles from issue to the end of a memory operation."""
+    cdef uint16_t base = instruction.decoded.format & 0x7f
+    if base == format_smem:                                 # descriptors and constants at fixed offsets are likely in the scalar cache
+        if instruction.decoded.destination_count and (instruction.decoded.source_bytes[0] == 8 or instruction.decoded.source[1] == register_none):
+            return scalar_cache_latency
+        return scalar_memory_latency
+    if base == format_exp:
+        return export_latency
+    if base == format_ds or base == format_ldsdir:
+        return lds_latency + max(passes, <uint32_t>1) - 1
+    return vector_memory_latency + max(lines, <uint32_t>1) - 1
+
+
+# ---------------------------------------------------------------------------------------------------------------- registers
+cdef inline uint32_t _end_of(uint32_t first, uint32_t bytes, uint32_t lanes) noexcept nogil:
+    return min(first + max(<uint32_t>1, ((bytes if bytes else lanes // 8) + 3) >> 2), <uint32_t>clock_registers)
+
+
+cdef inline uint32_t _implied(uint32_t implied, uint32_t lanes, uint32_t place) noexcept nogil:
+    """The registers of implied operands, from `place` 0 on; 0 behind the last: s0 is never implied."""
+    cdef uint32_t[6] registers = [
+        scc if implied & implicit_scc else 0, sgpr_m0 if implied & implicit_m0 else 0, sgpr_vcc if implied & implicit_vcc else 0,
+        sgpr_vcc + 1 if implied & implicit_vcc and lanes == 64 else 0, sgpr_exec if implied & implicit_exec else 0,
+        sgpr_exec + 1 if implied & implicit_exec and lanes == 64 else 0,
+    ]
+    return registers[place]
+
+
+cdef uint64_t _registers_ready(const WaveClock *clock, const Wave *wave, const Instruction *instruction, uint64_t time) noexcept nogil:
+    cdef uint32_t i, number, first
+    cdef uint32_t implied = opcode_implicit_operands[instruction.decoded.opcode]
+    for i in range(instruction.decoded.source_count):
+        first = instruction.decoded.source[i] >> 2
+        if instruction.decoded.source[i] == register_none or (128 <= first < 256):
+            continue
+        for number in range(first, _end_of(first, instruction.decoded.source_bytes[i], wave.lanes)):
+            time = max(time, clock.ready[number])
+    if instruction.operation_y != NULL:                     # a third source of a half of VOPD is its destination, or VCC
+        for i in range(2):
+            if (instruction.operation_y if i else instruction.operation).source_count > 2:
+                time = max(time, max(clock.ready[instruction.decoded.destination[i] >> 2], clock.ready[<int>sgpr_vcc]))
+    if implied:
+        for i in range(6):
+            time = max(time, clock.ready[_implied(implied, wave.lanes, i)] if _implied(implied, wave.lanes, i) else 0)
+    return time
+
+
+cdef void _set_ready(WaveClock *clock, const Wave *wave, const Instruction *instruction, uint64_t time) noexcept nogil:
+    cdef uint32_t i, number, first
+    cdef uint32_t implied = opcode_implicit_definitions[instruction.decoded.opcode]
+    for i in range(instruction.decoded.destination_count):
+        first = instruction.decoded.destination[i] >> 2
+        if instruction.decoded.destination[i] == register_none or (128 <= first < 256):
+            continue
+        for number in range(first, _end_of(first, instruction.decoded.destination_bytes[i], wave.lanes)):
+            clock.ready[number] = max(clock.ready[number], time)
+    if implied:
+        for i in range(6):
+            number = _implied(implied, wave.lanes, i)
+            if number:
+                clock.ready[number] = max(clock.ready[number], time)
+
+
+# -------------------------------------------------------------------------------------------------------------------- issue
+cdef uint64_t _available(WaveClock *clock, const Wave *wave, const Instruction *instruction, uint32_t gfx_level,
+                         uint32_t counters) noexcept nogil:
+    """When counters and registers let an instruction be issued."""
+    cdef WaitCounts counts
+    cdef uint32_t counter, i
+    cdef uint64_t time = clock.now
+    if instruction.decoded.opcode == <int>op_s_endpgm:
+        for counter in range(<uint32_t>clock_counters):
+            time = _wait(clock, counter, 0, time)
+        for i in range(<uint32_t>clock_registers):
+            time = max(time, clock.ready[i])
+    elif wait_counts(wave, instruction, gfx_level, &counts):
+        for counter in range(<uint32_t>clock_counters):
+            time = _wait(clock, counter, counts.count[counter], time)
+    for counter in range(<uint32_t>clock_counters):
+        if counters >> counter & 1:
+            time = _wait(clock, counter, min(counter_limit(counter, gfx_level), <uint32_t>clock_depth) - 1, time)
+    time = _registers_ready(clock, wave, instruction, time)
+    return time if gfx_level >= gfx10 else (time + 3) // 4 * 4          # GCN issues every four cycles
+
+
+cdef uint32_t _step(const Instruction *instruction, const Cycles *cycles, uint32_t gfx_level) noexcept nogil:
+    """Cycles until the wave's next instruction: GCN does not begin it before this one is finished, matrix operations apart."""
+    cdef uint32_t opcode = instruction.decoded.opcode
+    cdef uint32_t one = 1 if gfx_level >= gfx10 else 4
+    if opcode == <uint32_t>op_s_nop:
+        return one * (1 + (instruction.decoded.immediate & 15))
+    if opcode == <uint32_t>op_s_sleep:
+        return one + sleep_cycles * (instruction.decoded.immediate & 127)
+    return one if gfx_level >= gfx10 or cycles.resource1 == resource_matrix else <uint32_t>cycles.latency
+
+
+cdef inline bint _is_half(const Wave *wave, uint64_t active) noexcept nogil:
+    """Whether all active lanes of a wave64 are in one half: the other is skipped."""
+    return wave.lanes == 64 and (active >> 32 == 0 or <uint32_t>active == 0)
+
+
+cdef Issue clock_issue(WaveClock *clock, const Wave *wave, const Instruction *instruction, uint32_t gfx_level, uint64_t active, uint32_t lines,
+                       uint32_t passes) noexcept nogil:
+    cdef Cycles cycles = instruction_cycles(instruction, gfx_level)
+    cdef uint32_t times = 1 if _is_half(wave, active) else issue_passes(instruction, gfx_level, wave.lanes)
+    cdef uint32_t counters = _counters_of(instruction, gfx_level)
+    cdef uint32_t step = _step(instruction, &cycles, gfx_level)
+    cdef uint32_t busy = max(lines if cycles.resource0 == resource_vmem else 0, passes if cycles.resource0 == resource_lds else 0)
+    cdef uint64_t before = clock.now
+    cdef uint64_t time = _available(clock, wave, instruction, gfx_level, counters)
+    cdef uint64_t end
+    cdef uint32_t counter, i
+    cdef Issue issue
+    memset(&issue, 0, sizeof(issue))
+    for i in range(times):
+        if cycles.resource0 < resource_count:
+            time = max(time, clock.free_at[cycles.resource0])
+        if cycles.resource1 < resource_count:
+            time = max(time, clock.free_at[cycles.resource1])
+        if i == 0:
+            issue.start = time
+        if cycles.resource0 < resource_count:
+            clock.free_at[cycles.resource0] = time + cycles.cost0
+        if cycles.resource1 < resource_count:
+            clock.free_at[cycles.resource1] = time + cycles.cost1
+        end = time
+        time += step
+    issue.busy0 = max(<uint32_t>cycles.cost0 * times, busy) if cycles.resource0 < resource_count else 0
+    issue.busy1 = cycles.cost1 * times if cycles.resource1 < resource_count else 0
+    if busy > <uint32_t>cycles.cost0 * times:
+        clock.free_at[cycles.resource0] = issue.start + busy
+    issue.issue = <uint32_t>(time - issue.start)
+    issue.stall = <uint32_t>(issue.start - before)
+    clock.now = time
+    if counters:
+        for counter in range(<uint32_t>clock_counters):
+            if counters >> counter & 1:
+                _begin(clock, counter, time + (_latency(instruction, lines, passes) if counter != counter_lgkm or not passes
+                                               else lds_latency + passes - 1))
+    if gfx_level >= gfx10 or cycles.resource1 == resource_matrix:
+        end += cycles.latency
+        if counters and gfx_level >= gfx10:
+            end = max(end, time + _latency(instruction, lines, passes))
+        _set_ready(clock, wave, instruction, end)
+    return issue
