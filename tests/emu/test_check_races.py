@@ -25,6 +25,10 @@ RACY = {
     "memory, write after write": "{store} v9, v0, s[0:1]",
     "memory, read after write": "{store} v0, v0, s[0:1]\n<vs 0>\n" + OTHER_WAVE + "{load} v2, v1, s[0:1]\n<vm 0>",
     "memory, scalar read after write": "{store} v0, v0, s[0:1]\n<vs 0>\n{s_load} s8, s[0:1], 0x100\n<km 0>",
+    "LDS, read before all store the same": "v_mov_b32 v3, 7\n{ds_read} v2, v9\n<lds 0>\n{ds_write} v9, v3\n<lds 0>",
+    "LDS, another value after all stored the same": "v_mov_b32 v3, 7\n{ds_write} v9, v3\n{ds_read} v2, v9\n<lds 0>\n{ds_write} v9, v0\n<lds 0>",
+    "memory, same value where others only read":
+        "v_mov_b32 v3, 7\n{store} v0, v3, s[0:1]\n<vs 0>\n" + OTHER_WAVE + "{load} v2, v1, s[0:1]\n<vm 0>",
     "memory, plain read of a counter": "v_mov_b32 v3, 1\n{atomic} v9, v3, s[0:1]\n<vs 0>\n{load} v2, v9, s[0:1]\n<vm 0>",
 }  # fmt: skip
 #: A race where an atomic store has bits of its own; elsewhere the store may be one (LLVM's memory model for AMDGPU).
@@ -40,6 +44,9 @@ MARKED_STORE = "{store} v0, v0, s[0:1] {coherent}\n<vs 0>\n" + OTHER_WAVE + "{lo
 COHERENT = {"gfx900": "glc", "gfx1030": "glc", "gfx1100": "glc", "gfx1200": "scope:SCOPE_DEV", "gfx942": "sc1"}
 ORDERED = {
     "LDS behind a barrier": "{ds_write} v0, v0\n<lds 0>\n{barrier}\n" + OTHER_WAVE + "{ds_read} v2, v1\n<lds 0>",
+    "LDS, own value that others store too": "v_and_b32 v1, 0xfc, v0\n{ds_write} v1, v1\n<lds 0>\n" + 2 * "{ds_read} v2, v1\n<lds 0>\n",
+    "memory, own value that others store too":
+        "v_and_b32 v1, 0xfc, v0\n" + 2 * "{store} v1, v1, s[0:1]\n<vs 0>\n{load} v2, v1, s[0:1]\n<vm 0>\n",
     "LDS, two phases": (
         "{ds_write} v0, v0\n<lds 0>\n{barrier}\n" + OTHER_WAVE + "{ds_read} v2, v1\n<lds 0>\n{barrier}\n{ds_write} v1, v0\n<lds 0>"),
     "LDS atomics": "v_mov_b32 v3, 1\nds_add_u32 v9, v3\n<lds 0>\n{barrier}\n{ds_read} v2, v9\n<lds 0>",

@@ -286,3 +286,27 @@ def test_pytest_runs_on_a_device(tmp_path: Path) -> None:
     ran = run_python("-m", "pytest", *plugin, "--pyaco-device", "gfx1200", str(tmp_path))
     assert ran.returncode == 0 and "emulated gfx1200" in ran.stdout, ran.stdout
     assert run_python("-m", "pytest", *plugin, str(tmp_path)).returncode == 1
+
+
+RACE = """
+import numpy, defective_triton_kernels
+from pyaco.triton import Array
+def test_it():
+    defective_triton_kernels.lost_update[(4,)](Array(numpy.zeros(1, numpy.int32)))
+"""
+
+
+def test_pytest_runs_with_checks(tmp_path: Path) -> None:
+    (tmp_path / "test_kernels.py").write_text(RACE)
+    command = ["-m", "pytest", "-p", "pyaco.triton.pytest_plugin", "-p", "no:cacheprovider", str(tmp_path)]
+    ran = run_python(*command, "--pyaco-device", "gfx1200", "--pyaco-check", "memory,waits")
+    assert ran.returncode == 0 and "emulated gfx1200 with the checks memory,waits" in ran.stdout, ran.stdout
+    ran = run_python(*command, "--pyaco-device", "gfx1200", "--pyaco-check", "races")
+    assert ran.returncode == 1 and "kernel lost_update: race at memory" in ran.stdout, ran.stdout
+    for options, expected in (
+        (["--pyaco-device", "gfx1200", "--pyaco-check", "rases"], "no check 'rases'"),
+        (["--pyaco-device", "gfx600"], "gfx600"),
+        (["--pyaco-check", "races"], "which GPU?"),
+    ):
+        ran = run_python(*command, *options)
+        assert ran.returncode == 4 and expected in ran.stderr and "Traceback" not in ran.stderr, ran.stderr

@@ -16,7 +16,8 @@ Every accessed byte has a cell: the last write and up to three unordered reads; 
 oldest is forgotten. A cell is for four bytes until a page sees smaller accesses.
 
 Two stores that are not ordered leave the same bytes where both store the same value: layouts that several waves hold alike are written so. They
-are counted and, unless asked for, make no race. What is compared is what memory holds after each of the two instructions.
+are counted and, unless asked for, make no race. What is compared is what memory holds after each of the two instructions. A wave that has stored that
+value itself may read it while other waves of its workgroup store it too.
 
 Source of the method: C. Flanagan, S. Freund, "FastTrack: efficient and precise dynamic race detection", PLDI 2009.
 """
@@ -32,6 +33,7 @@ cdef enum:
     slot_atomic = 2
     slot_write = 4
     slot_unmarked_store = 8           # to memory, on a generation whose stores do not show whether they are atomic
+    slot_own_value = 16               # a read of what the wave itself had stored, though others may have stored the same since
     read_slots = 3
     page_bytes = 1024
 
@@ -45,6 +47,7 @@ cdef struct Slot:                     # an access
 
 cdef struct Cell:
     uint32_t value                    # the bytes after the last write
+    uint32_t same_writers             # waves of the last writer's workgroup (a bit each) that have stored this value since the bytes had another
     Slot write
     Slot read[3]
 

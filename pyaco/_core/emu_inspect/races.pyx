@@ -225,10 +225,30 @@ cdef uint32_t _bytes_now(const Machine *machine, uint8_t space, uint64_t address
     return value
 
 
+cdef inline uint32_t _writers_with(const Races *races, const Cell *cell, const Slot *slot) noexcept nogil:
+    """What `same_writers` is after a store of the value that the cell already has."""
+    cdef uint32_t known = cell.same_writers if slot.wave // races.waves == cell.write.wave // races.waves else 0
+    return known | <uint32_t>1 << slot.wave % races.waves
+
+
+cdef inline bint _has_stored_it(const Races *races, const Cell *cell, const Slot *slot) noexcept nogil:
+    """Whether the wave of an access has itself stored what the cell has."""
+    return cell.write.flags and slot.wave // races.waves == cell.write.wave // races.waves and cell.same_writers >> slot.wave % races.waves & 1
+
+
+cdef bint _races_with_read(const Races *races, uint32_t wave, const Cell *cell, const Slot *read, const Slot *store, uint32_t value) noexcept nogil:
+    """Whether a store changes what an unordered read may find."""
+    if not _conflicts(races, wave, read, store.flags):
+        return False
+    return not (read.flags & slot_own_value and cell.value == value and not store.flags & slot_atomic)
+
+
 cdef const Slot *_record_access(Races *races, uint32_t wave, Cell *cell, const Slot *slot, uint32_t value, bint *same) noexcept nogil:
     """Compare an access with those of a cell, and record it; returns the access that it races with, or NULL. `value` is what a write left."""
     cdef uint32_t i
-    if _conflicts(races, wave, &cell.write, slot.flags):
+    cdef Slot read
+    cdef bint has_stored_it = not slot.flags & slot_write and _has_stored_it(races, cell, slot)
+    if _conflicts(races, wave, &cell.write, slot.flags) and not has_stored_it:
         if not slot.flags & slot_write or (slot.flags | cell.write.flags) & slot_atomic or cell.value != value:
             return &cell.write
         same[0] = True
@@ -237,13 +257,21 @@ cdef const Slot *_record_access(Races *races, uint32_t wave, Cell *cell, const S
     if _reads_atomically(slot.flags) and cell.write.flags & slot_unmarked_store and not _knows(races, wave, &cell.write):
         _learn_from_store(races, wave, &cell.write)
     if not slot.flags & slot_write:
-        _remember_read(races, wave, cell, slot)
+        read = slot[0]
+        read.flags |= slot_own_value if has_stored_it else 0
+        _remember_read(races, wave, cell, &read)
         return NULL
     for i in range(<uint32_t>read_slots):
-        if _conflicts(races, wave, &cell.read[i], slot.flags):
+        if _races_with_read(races, wave, cell, &cell.read[i], slot, value):
             return &cell.read[i]
         if cell.read[i].flags and _knows(races, wave, &cell.read[i]):
             cell.read[i].flags = 0
+    if slot.flags & slot_atomic:
+        cell.same_writers = 0
+    elif cell.write.flags and cell.value == value:
+        cell.same_writers = _writers_with(races, cell, slot)
+    else:
+        cell.same_writers = <uint32_t>1 << slot.wave % races.waves
     cell.write = slot[0]
     cell.value = value
     return NULL
