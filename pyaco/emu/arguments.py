@@ -16,6 +16,7 @@ from pyaco.descriptors.layout import MAX_PUSH_BYTES, MAX_SETS
 from pyaco.descriptors.sets import DescriptorSet
 from pyaco.emu.buffers import Buffer, BufferRange, Buffers
 from pyaco.emu.launch import Extent
+from pyaco.emu.origins import Origin
 from pyaco.errors import InputError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ __all__ = ["Arguments", "LowMemory", "Shader", "padded_code"]
 _ADDRESS32_HI = 0xFFFF8000
 _MAX_BINDING = (1 << 32) - 1
 _DESCRIPTOR_BYTES = 16
+# What messages call a dispatch's own memory.
+_CODE, _SET, _TABLE, _PUSH = map(Origin, ("shader's code and constant data", "descriptor set", "table of descriptor sets", "push constants"))
 
 
 class Shader(Protocol):
@@ -54,11 +57,11 @@ class LowMemory:
         self._space = space
         self._addresses: list[int] = []
 
-    def allocate(self, data: bytes, alignment: int) -> int:
+    def allocate(self, data: bytes, alignment: int, origin: Origin | None = None) -> int:
         """Copy `data` into memory and return its address."""
         # in blocks of 64 bytes, because compilers load a few dwords more than they use
         padded = bytearray(data.ljust(-(-max(len(data), 1) // 64) * 64, b"\0"))
-        address: int = self._space.map(padded, low=True, alignment=alignment)
+        address: int = self._space.map(padded, True, alignment, origin)
         self._addresses.append(address)
         return address
 
@@ -94,7 +97,7 @@ class Arguments:
         self.code_bytes = len(shader.code)
         self._memory = LowMemory(space)
         try:
-            self.entry = self._memory.allocate(padded_code(shader.code, shader.constant_data), 256)
+            self.entry = self._memory.allocate(padded_code(shader.code, shader.constant_data), 256, _CODE)
             self.abi = Abi.of(shader.abi)
             given = _Given(self.abi, buffers, push, sets, dynamic_offsets, gfx_level)
             self.unused_bindings = given.unused_bindings
@@ -218,14 +221,14 @@ def _user_sgprs(given: _Given, low: LowMemory, groups: Extent) -> list[int]:
     for argument in given.abi.user_sgprs:
         kind, first = argument.kind, argument.first
         if kind == "descriptor_set" and argument.set is not None:
-            user[first] = low.allocate(given.descriptor_set(argument.set), 64) & 0xFFFFFFFF
+            user[first] = low.allocate(given.descriptor_set(argument.set), 64, _SET) & 0xFFFFFFFF
         elif kind == "descriptor_set_table":
             table = numpy.zeros(max(given.abi.descriptor_sets) + 1, numpy.uint32)
             for number in given.abi.descriptor_sets:
-                table[number] = low.allocate(given.descriptor_set(number), 64) & 0xFFFFFFFF
-            user[first] = low.allocate(table.tobytes(), 64) & 0xFFFFFFFF
+                table[number] = low.allocate(given.descriptor_set(number), 64, _SET) & 0xFFFFFFFF
+            user[first] = low.allocate(table.tobytes(), 64, _TABLE) & 0xFFFFFFFF
         elif kind == "push_constants":
-            user[first] = low.allocate(given.block, 64) & 0xFFFFFFFF
+            user[first] = low.allocate(given.block, 64, _PUSH) & 0xFFFFFFFF
         elif kind == "inline_push_constant" and argument.dword is not None:
             user[first] = int.from_bytes(given.push[4 * argument.dword : 4 * argument.dword + 4], "little")
         elif kind == "num_workgroups":

@@ -11,18 +11,21 @@ from numpy.typing import NDArray
 
 from pyaco.arguments import checked
 from pyaco.descriptors.buffer import raw_buffer
+from pyaco.emu.origins import maker
 from pyaco.errors import InputError
 
 if TYPE_CHECKING:
     from pyaco._core.emu.memory import AddressSpace
 
-__all__ = ["Bound", "Buffer", "BufferRange", "Buffers"]
+__all__ = ["Bound", "Buffer", "BufferRange", "Buffers", "bound_addresses"]
 
 
 class Buffer:
     """Device memory. The device works on the same bytes as ``numpy()`` shows."""
 
-    def __init__(self, space: AddressSpace, data: NDArray[Any], low: bool = False, shared: bool = False) -> None:
+    def __init__(
+        self, space: AddressSpace, data: NDArray[Any], low: bool = False, shared: bool = False, name: str = "", unwritten: bool = False,
+    ) -> None:  # fmt: skip
         flat = numpy.ascontiguousarray(data)
         memory = flat.reshape(-1).view(numpy.uint8)
         if not shared and (flat is data or flat.base is not None or flat.nbytes % 4):
@@ -32,7 +35,10 @@ class Buffer:
         self._space = space
         #: Bytes that an access to whole dwords may touch.
         self.accessible: int = memory.nbytes
-        self.address: int = space.map(memory, low=low)
+        self._unwritten = unwritten
+        self.address: int = space.map(
+            memory, low, origin=maker("buffer", name, self.size), unwritten=numpy.ones(memory.nbytes, numpy.uint8) if unwritten else None
+        )
 
     @property
     def size(self) -> int:
@@ -40,7 +46,13 @@ class Buffer:
         return self._array.nbytes
 
     def numpy(self) -> NDArray[Any]:
-        """Return the contents, with the type and shape of the array that the buffer was made from; not a copy."""
+        """Return the contents, with the type and shape of the array that the buffer was made from; not a copy.
+
+        What was allocated without data counts as written from then on.
+        """
+        if self._unwritten and self.address:
+            self._space.note_written(self.address, self.accessible)
+            self._unwritten = False
         return self._array
 
     def release(self) -> None:
@@ -63,6 +75,8 @@ class Buffer:
         if offset < 0 or offset + raw.nbytes > self.size:
             raise InputError(f"{raw.nbytes} bytes at offset {offset} do not fit a buffer of {self.size} bytes")
         self._array.reshape(-1).view(numpy.uint8)[offset : offset + raw.nbytes] = raw
+        if self._unwritten and self.address:
+            self._space.note_written(self.address + offset, raw.nbytes)
 
     def __repr__(self) -> str:
         return f"<Buffer of {self.size} bytes at {self.address:#x}>"
@@ -98,3 +112,13 @@ class BufferRange:
 #: for a null descriptor.
 Bound: TypeAlias = Buffer | BufferRange | Sequence[Buffer | BufferRange] | bytes | None
 Buffers: TypeAlias = Mapping[tuple[int, int], Bound]
+
+
+def bound_addresses(buffers: Buffers) -> dict[int, tuple[int, int]]:
+    """Return set and binding by the address of each buffer that is bound."""
+    found: dict[int, tuple[int, int]] = {}
+    for key, bound in buffers.items():
+        elements = [bound] if isinstance(bound, (Buffer, BufferRange)) else [] if bound is None or isinstance(bound, bytes) else bound
+        for element in elements:
+            found.setdefault((element.buffer if isinstance(element, BufferRange) else element).address, key)
+    return found

@@ -21,8 +21,9 @@ from pyaco._core.emu.reference import Engine
 from pyaco.arguments import checked
 from pyaco.descriptors.sets import DescriptorSet
 from pyaco.emu.arguments import Arguments, LowMemory, Shader, padded_code
-from pyaco.emu.buffers import Buffer, BufferRange, Buffers
+from pyaco.emu.buffers import Buffer, BufferRange, Buffers, bound_addresses
 from pyaco.emu.checks import chosen_checks
+from pyaco.emu.errors import EmulationError
 from pyaco.emu.launch import DEFAULT_BUDGET, Launch, extent, initial_mode
 from pyaco.emu.report import Report
 from pyaco.emu.stop_errors import stop_error
@@ -42,6 +43,7 @@ __all__ = ["DEFAULT_BUDGET", "ENGINES", "Buffer", "BufferRange", "Device"]
 #: Names of the engines.
 ENGINES = ("reference", "fast")
 _GDS_BYTES = 1 << 16
+_UNWRITTEN = 0xCD  # what bytes hold that nobody has written
 _RESIDENT_WAVES = 4096  # the most that the engines keep waiting for waves of other workgroups
 _MAX_THREADS = 256
 _MAX_TRACE = 1 << 28
@@ -138,15 +140,15 @@ class Device:
                                 "barriers" in checks, report_same_value, "uninitialized" in checks, timeline if profile else 0)  # fmt: skip
 
     @checked
-    def buffer(self, array: NDArray[Any] | bytes) -> Buffer:
-        """Return a buffer with a copy of `array`."""
+    def buffer(self, array: NDArray[Any] | bytes, *, name: str = "") -> Buffer:
+        """Return a buffer with a copy of `array`; reports of stray accesses say `name`, and where it was made."""
         if isinstance(array, (bytes, bytearray, memoryview)):
             array = numpy.frombuffer(bytes(array), numpy.uint8)
-        return Buffer(self.space, numpy.asarray(array))
+        return Buffer(self.space, numpy.asarray(array), name=name)
 
     @checked
-    def share(self, array: NDArray[Any]) -> Buffer:
-        """Return a buffer whose bytes are those of `array`, without a copy.
+    def share(self, array: NDArray[Any], *, name: str = "") -> Buffer:
+        """Return a buffer whose bytes are those of `array`, without a copy; `name` as for `buffer`.
 
         Raises
         ------
@@ -155,14 +157,25 @@ class Device:
         """
         if not array.flags.c_contiguous or not array.flags.writeable:
             raise InputError("only arrays whose bytes lie side by side and can be written are shared")
-        return Buffer(self.space, array, shared=True)
+        return Buffer(self.space, array, shared=True, name=name)
 
     @checked
-    def zeros(self, size: int) -> Buffer:
-        """Return a buffer of `size` zero bytes."""
+    def zeros(self, size: int, *, name: str = "") -> Buffer:
+        """Return a buffer of `size` zero bytes; `name` as for `buffer`."""
         if not 0 <= size < 1 << 47:
             raise InputError(f"a buffer of {size} bytes")
-        return Buffer(self.space, numpy.zeros(size, numpy.uint8))
+        return Buffer(self.space, numpy.zeros(size, numpy.uint8), name=name)
+
+    @checked
+    def allocate(self, size: int, *, name: str = "") -> Buffer:
+        """Return a buffer of `size` bytes that nobody has written: the check ``uninitialized`` reports what depends on them.
+
+        ``Buffer.write`` and stores of kernels write bytes; ``Buffer.numpy`` hands out all of them, which count as written then. They hold a
+        pattern.
+        """
+        if not 0 <= size < 1 << 47:
+            raise InputError(f"a buffer of {size} bytes")
+        return Buffer(self.space, numpy.full(size, _UNWRITTEN, numpy.uint8), name=name, unwritten=True)
 
     # ------------------------------------------------------------------------------------------------------- dispatch
     @checked
@@ -213,6 +226,9 @@ class Device:
         placed = self.place(shader, groups, buffers, push, sets=sets, dynamic_offsets=dynamic_offsets)
         try:
             report = self.launch(self._launch_of(placed), budget=budget, time_budget=time_budget)
+        except EmulationError as error:
+            error.name_binding(bound_addresses(buffers or {}))
+            raise
         finally:
             placed.release()
         if report.profile is not None:
@@ -251,6 +267,8 @@ class Device:
         try:
             launch = self._launch_of(placed)
             launch.check(self.target, self.gfx_level)
+            for address, size, _ in self.space.unwritten():     # what the session writes is not followed
+                self.space.note_written(address, size)
             engine = self._new_inspector(seed=seed)
             engine.open(launch.entry, launch.groups, launch.size, budget=budget, **launch.engine_arguments())
         except BaseException:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pyaco.errors import PyacoError
@@ -17,7 +17,8 @@ class EmulationError(PyacoError):
     ----------
     place : dict
         ``workgroup``, ``wave``, ``pc`` (byte offset in the code where the pc lies in it), ``instruction``, and for memory faults ``lane``,
-        ``address``, ``bytes``, ``store``. For kernels of code objects also ``kernel``, and ``source`` (file and line) where the object has
+        ``address``, ``bytes``, ``store``, and ``allocation``, the nearest one: ``address``, ``size``, ``what`` it is, its ``name``, ``made_at``
+        (file and line), ``binding`` (set and binding), as far as these are known. For kernels of code objects also ``kernel``, and ``source`` (file and line) where the object has
         debug information and ``pyelftools`` is installed.
     """
 
@@ -40,6 +41,13 @@ class EmulationError(PyacoError):
             self.place["earlier"]["source"] = source
             message += f"; the earlier one is {source[0]}:{source[1]}"
         self.args = (message, *self.args[1:])
+
+    def name_binding(self, bindings: Mapping[int, tuple[int, int]]) -> None:
+        """Say at which set and binding the allocation of the report is bound; `bindings` has them by address."""
+        allocation = self.place.get("allocation")
+        if allocation and (binding := bindings.get(allocation["address"])):
+            allocation["binding"] = list(binding)
+            self.args = (f"{self.args[0]}, bound as binding {binding[1]} of set {binding[0]}", *self.args[1:])
 
     def to_dict(self) -> dict[str, Any]:
         """Return kind, message and place as one JSON-ready dict."""
@@ -65,12 +73,13 @@ class BarrierError(EmulationError):
 
 
 class UninitializedError(EmulationError):
-    """A value that nobody wrote chooses an address or a branch, becomes EXEC, or is stored to memory.
+    """A value that nobody wrote chooses an address or a branch, becomes EXEC, or is stored to memory; or an atomic changes one.
 
     Attributes
     ----------
     place : dict
-        As for `EmulationError`; ``lane``, ``register``, and ``use``: ``address``, ``branch``, ``exec`` or ``store``.
+        As for `EmulationError`; ``lane``, ``register``, and ``use``: ``address``, ``branch``, ``exec``, ``store`` or ``atomic``. Where the value was
+        loaded from memory or LDS: ``address``, ``space``, the ``allocation``, and ``earlier``: ``pc`` and ``opcode`` of the load.
     """
 
     kind = "uninitialized"

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from pyaco.binary import Kernel
 from pyaco.emu.buffers import Buffer
+from pyaco.emu.origins import Origin
 from pyaco.errors import InputError
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class _Entry(NamedTuple):
     name: str                       # for messages: number and name
     alignment: int                  # of the LDS that it points to
     is_const: bool
+    origin: Origin                  # of an array that is given for it
 
 
 class Placed:
@@ -66,11 +68,11 @@ class Placed:
         self._space, self.block, self.lds = space, block, lds
         self._mapped: list[int] = []
 
-    def map(self, data: NDArray[Any]) -> int:
+    def map(self, data: NDArray[Any], origin: Origin) -> int:
         """Map an array's bytes until `release`."""
         if not data.nbytes:
             return 0
-        address = self._space.map(data.reshape(-1).view(numpy.uint8))
+        address = self._space.map(data.reshape(-1).view(numpy.uint8), origin=origin)
         self._mapped.append(address)
         return address
 
@@ -99,7 +101,8 @@ class KernelArguments:
             name = f"argument {len(self._own)}" + (f" ({entry['.name']})" if entry.get(".name") else "")
             is_const = bool(entry.get(".is_const") or entry.get(".access") == "read_only")
             type_name = str(entry.get(".type_name", "")).removeprefix("const ")
-            self._own.append(_Entry(kind, offset, size, type_name, name, max(1, int(entry.get(".pointee_align", 1))), is_const))
+            self._own.append(_Entry(kind, offset, size, type_name, name, max(1, int(entry.get(".pointee_align", 1))), is_const,
+                                    Origin(name)))  # fmt: skip
 
     def template(self, grid: Sequence[int], workgroup: Sequence[int], dimensions: int, dynamic_lds: int) -> bytes:
         """The block with hidden arguments; those of services that a runtime may not offer are zero.
@@ -166,9 +169,9 @@ class KernelArguments:
 
     def _shared(self, entry: _Entry, array: NDArray[Any], placed: Placed) -> int:
         if array.flags.c_contiguous and array.flags.writeable:
-            return placed.map(array)
+            return placed.map(array, entry.origin)
         if entry.is_const:                                  # the kernel cannot write it: a copy will do
-            return placed.map(numpy.array(array, order="C"))
+            return placed.map(numpy.array(array, order="C"), entry.origin)
         reason = "its bytes do not lie side by side" if array.flags.writeable else "it cannot be written"
         raise InputError(f"kernel {self.kernel_name}, {entry.name}: an array that the kernel may write is shared with it, and {reason}")
 

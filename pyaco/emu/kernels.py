@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy
 from numpy.typing import NDArray
@@ -16,11 +16,9 @@ from pyaco.emu.errors import EmulationError
 from pyaco.emu.hsa import DispatchPacket, Launcher, PacketMemory, launch_of
 from pyaco.emu.kernel_arguments import ArgumentValue, KernelArguments
 from pyaco.emu.launch import DEFAULT_BUDGET, Extent, Launch
+from pyaco.emu.origins import Origin
 from pyaco.emu.report import Report
 from pyaco.errors import InputError
-
-if TYPE_CHECKING:
-    from pyaco.binary.source_lines import SourceLines
 
 __all__ = ["LoadedCode", "LoadedKernel"]
 
@@ -40,9 +38,9 @@ class _Shape(NamedTuple):
 class LoadedKernel:
     """A kernel in device memory; call it to run it. What does not change from launch to launch is worked out once."""
 
-    def __init__(self, device: Launcher, code_address: int, kernel: Kernel, lines: Callable[[], SourceLines]) -> None:
-        self._lines = lines
-        self.kernel, self._device = kernel, device
+    def __init__(self, device: Launcher, code_address: int, kernel: Kernel, code: CodeObject) -> None:
+        self.kernel, self.code, self._device = kernel, code, device
+        self._code_address = code_address
         self._object = code_address + kernel.descriptor_address
         self._arguments = KernelArguments(kernel)
         self._shapes: dict[tuple[object, ...], _Shape] = {}
@@ -113,12 +111,16 @@ class LoadedKernel:
 
     def run_block(
         self, grid: Extent, workgroup: Extent, arguments: bytes | bytearray, lds: int, budget: int = DEFAULT_BUDGET,
-        time_budget: float | None = None,
+        time_budget: float | None = None, dynamic_scratch: int = 0,
     ) -> Report:  # fmt: skip
         """Run with a block of arguments that the caller made of `template`; otherwise as `run`."""
         if len(arguments) != self._arguments.size:
             raise InputError(f"kernel {self.name}: a block of {len(arguments)} bytes of arguments, where it takes {self._arguments.size}")
-        return self._run_block(self._shape(grid, workgroup, lds, 0), arguments, budget, time_budget)
+        return self._run_block(self._shape(grid, workgroup, lds, dynamic_scratch), arguments, budget, time_budget)
+
+    def is_own(self, address: int) -> bool:
+        """Whether the allocation at `address` holds this kernel's code, or a block of its arguments."""
+        return address == self._code_address or any(address == place for place, _ in self._blocks)
 
     def _run_block(self, shape: _Shape, arguments: bytes | bytearray, budget: int, time_budget: float | None) -> Report:
         address, block = self._blocks.pop() if self._blocks else self._new_block()
@@ -127,7 +129,7 @@ class LoadedKernel:
             report = self._start(shape, address, budget, time_budget)
             return report if report.profile is None else self._with_profile(report, shape)
         except EmulationError as error:
-            error.locate(self.name, self._lines().find)
+            error.locate(self.name, self.code.source_lines.find)
             raise
         finally:
             self._blocks.append((address, block))
@@ -192,7 +194,7 @@ class LoadedKernel:
 
     def _new_block(self) -> tuple[int, NDArray[numpy.uint8]]:
         block = numpy.zeros(max(self._arguments.size, 64), numpy.uint8)
-        return self._device.space.map(block), block
+        return self._device.space.map(block, origin=Origin(f"block of arguments of kernel {self.name}")), block
 
     def release(self) -> None:
         """Take argument blocks out of device memory."""
@@ -212,7 +214,7 @@ class LoadedCode:
         # memory comes first: relocations need the address
         self._memory = numpy.zeros(max(len(self.code.load(0, symbols or {})), 1), numpy.uint8)
         #: Address of the image's first byte.
-        self.address: int = device.space.map(self._memory, alignment=4096)
+        self.address: int = device.space.map(self._memory, alignment=4096, origin=Origin("code object"))
         image = self.code.load(self.address, symbols)
         self._memory[: len(image)] = numpy.frombuffer(image, numpy.uint8)[: len(self._memory)]
         self._loaded: dict[str, LoadedKernel] = {}
@@ -241,7 +243,7 @@ class LoadedCode:
             There is none of that name.
         """
         if name not in self._loaded:
-            self._loaded[name] = LoadedKernel(self.device, self.address, self.kernel(name), lambda: self.code.source_lines)
+            self._loaded[name] = LoadedKernel(self.device, self.address, self.kernel(name), self.code)
         return self._loaded[name]
 
     def release(self) -> None:

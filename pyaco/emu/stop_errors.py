@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from pyaco.emu.errors import BarrierError, BudgetError, EmulationError, MemoryFault, MissingWaitError, RaceError, UninitializedError
+from pyaco.emu.origins import describe, place_of
 from pyaco.errors import UnsupportedError
 from pyaco.isa import names, opcodes
 
@@ -39,7 +40,8 @@ _REMEDIES = {
     "LdsDirectVMEM": "s_waitcnt_depctr vm_vsrc(0) (GFX12: wait_vsrc:0)",
     "VALUTransUse": "s_waitcnt_depctr va_vdst(0)",
     "VALUPartialForwarding": "s_waitcnt_depctr va_vdst(0)",
-    "VALUMaskWrite": "s_waitcnt_depctr sa_sdst(0)",
+    "VALUMaskWrite": "s_waitcnt_depctr sa_sdst(0) (after a vector instruction va_sdst(0), for vcc va_vcc(0))",
+    "DeallocVGPRs": "s_nop 0",
     "WMMA": "v_nop",
     "VALUReadSGPR": "s_wait_alu depctr_sa_sdst(0), depctr_va_sdst(0) or, for vcc, depctr_va_vcc(0)",
 }  # fmt: skip
@@ -70,8 +72,10 @@ def stop_error(result: Mapping[str, Any], target: str, space: AddressSpace, code
     if stop == "memory fault":
         place |= {key: result[key] for key in ("lane", "address", "bytes", "store")}
         kind = "store" if result["store"] else "load"
-        near = space.nearest(result["address"])
-        hint = f"; the nearest allocation is {near[1]} bytes at {near[0]:#x}" if near else ""
+        hint = describe(space, result["address"], result["bytes"])
+        hint = f": {hint}" if hint else ""
+        if allocation := place_of(space, result["address"]):
+            place["allocation"] = allocation
         return MemoryFault(
             f"{name}: {kind} of {result['bytes']} bytes at {result['address']:#x} outside memory "
             f"({where}, lane {result['lane']}){hint}",
@@ -86,10 +90,7 @@ def stop_error(result: Mapping[str, Any], target: str, space: AddressSpace, code
         return MemoryFault(f"{name}: {kind} of {result['bytes']} bytes at {result['address']:#x} of LDS, of which the workgroup has "
                            f"{result['finding']['lds_bytes']} bytes ({where}, lane {result['lane']})", place)  # fmt: skip
     if stop == "undefined":
-        finding = result["finding"]
-        register = "scc" if finding["register"] == _SCC else _register(finding["register"])
-        place |= {"use": finding["use"], "lane": finding["lane"], "register": register}
-        return UninitializedError(f"{name}: {register} holds what nobody wrote, and {_USES[finding['use']]} ({where}, lane {finding['lane']})", place)
+        return _undefined_error(result, name, where, place, space, code_base)
     if stop == "left barrier":
         place["ended"] = result["lane"]
         return BarrierError(f"{name}: wave {result['lane']} of the workgroup has ended without reaching the barrier ({where})", place)
@@ -110,6 +111,29 @@ def stop_error(result: Mapping[str, Any], target: str, space: AddressSpace, code
     if stop == "residents":
         return UnsupportedError(f"more waves wait for those of other workgroups than are kept at once ({where}: {name})")
     return EmulationError(f"{stop}: {name} ({where})", place)
+
+
+def _undefined_error(
+    result: Mapping[str, Any], name: str, where: str, place: dict[str, Any], space: AddressSpace, entry: int
+) -> UninitializedError:
+    """A value that nobody wrote: which register holds it, and where it was loaded from."""
+    finding = result["finding"]
+    place |= {"use": finding["use"], "lane": finding["lane"]}
+    loaded = ""
+    if finding["pc"]:
+        there = describe(space, finding["address"], 4) if finding["space"] == "memory" else f"{finding['space']} {finding['address']:#x}"
+        if finding["space"] == "memory":
+            place["allocation"] = place_of(space, finding["address"])
+        place |= {"address": finding["address"], "space": finding["space"]}
+        loaded = f", which nobody wrote: {there}"
+    if finding["use"] == "atomic":
+        return UninitializedError(f"{name} changes memory{loaded} ({where}, lane {finding['lane']})", place)
+    register = place["register"] = "scc" if finding["register"] == _SCC else _register(finding["register"])
+    if finding["pc"]:
+        opcode, pc = opcodes.names()[finding["opcode"]], finding["pc"] - entry
+        place["earlier"] = {"pc": pc, "opcode": opcode}
+        loaded = f" ({opcode} at pc {pc:#x} loaded it from {there})"
+    return UninitializedError(f"{name}: {register} holds what nobody wrote{loaded}, and {_USES[finding['use']]} ({where}, lane {finding['lane']})", place)
 
 
 def _deadlock(result: Mapping[str, Any], name: str, where: str, place: dict[str, object], entry: int) -> EmulationError:

@@ -44,6 +44,11 @@ HAZARDS = [
      "v_add_f32 v5, v3, v4", "v3"),
     ("VALUMaskWrite", "gfx1100", 64, "v_cndmask_b32 v3, v9, v9, s[4:5]\ns_mov_b32 s4, 0", "s_waitcnt_depctr 0xfffe", "s_mov_b32 s20, s4", "s4"),
     ("VALUMaskWrite", "gfx1150", 64, "v_cndmask_b32 v3, v9, v9, vcc\ns_mov_b64 vcc, 0", "s_waitcnt_depctr 0xfffe", "s_mov_b32 s20, vcc_hi", "vcc_hi"),
+    ("VALUMaskWrite", "gfx1100", 64, "v_cndmask_b32 v3, v9, v9, s[4:5]\ns_mov_b32 s4, 0", "s_waitcnt_depctr 0xfffe", "v_mov_b32 v4, s4", "s4"),
+    ("VALUMaskWrite", "gfx1100", 64, "v_cndmask_b32 v3, v9, v9, s[4:5]\nv_cmp_eq_u32 s[4:5], v9, v9", "s_waitcnt_depctr 0xf1ff",
+     "v_cndmask_b32 v3, v9, v9, s[4:5]", "s4"),
+    ("VALUMaskWrite", "gfx1150", 64, "v_cndmask_b32 v3, v9, v9, vcc\nv_cmp_eq_u32 vcc, v9, v9", "s_waitcnt_depctr 0xfffd",
+     "v_cndmask_b32 v3, v9, v9, vcc", "vcc_lo"),
     ("WMMA", "gfx1100", 32, "v_wmma_f32_16x16x16_f16 v[20:27], v[40:47], v[50:57], v[20:27]", "v_nop",
      "v_wmma_f32_16x16x16_f16 v[60:67], v[20:27], v[50:57], v[60:67]", "v20"),
     ("WMMA", "gfx1200", 32, "v_wmma_f32_16x16x16_f16 v[20:27], v[40:43], v[50:53], v[20:27]", "v_nop",
@@ -68,6 +73,8 @@ HARMLESS = [
     ("gfx1100", 32, "v_mov_b32 v3, v9\ns_mov_b32 exec_lo, -1\nv_mov_b32 v4, v9\nv_add_f32 v5, v3, v4"),
     ("gfx1100", 64, "v_mov_b32 v3, v9\nv_mov_b32 v4, v9\ns_mov_b64 exec, -1\nv_add_f32 v5, v3, v4"),
     ("gfx1100", 64, "v_cndmask_b32 v3, v9, v9, s[4:5]\nv_mov_b32 v3, s8\ns_mov_b32 s4, 0\ns_mov_b32 s20, s4"),
+    ("gfx1100", 64, "v_cndmask_b32 v3, v9, v9, s[4:5]\nv_cmp_eq_u32 s[4:5], v9, v9\ns_mov_b32 s20, s4"),
+    ("gfx1100", 64, "v_add_co_ci_u32 v3, vcc, v9, v9, vcc\nv_add_co_ci_u32 v3, vcc, v9, v9, vcc"),
     ("gfx1100", 32, "v_wmma_f32_16x16x16_f16 v[20:27], v[40:47], v[50:57], v[20:27]\nv_wmma_f32_16x16x16_f16 v[20:27], v[40:47], v[50:57], v[20:27]"),
     ("gfx1200", 32, "s_mov_b32 s4, 0\ns_mov_b32 s20, s4\nv_mov_b32 v3, s20"),
     ("gfx1200", 32, "v_mov_b32 v3, s4\nv_readfirstlane_b32 s4, v9\ns_mov_b32 s20, s4\nv_mov_b32 v3, s4"),
@@ -105,6 +112,15 @@ def test_branch_with_the_offset_that_gfx10_takes_wrongly() -> None:
         run("gfx1010", 32, jump.format(0x3F))
     run("gfx1010", 32, jump.format(0x3E))
     run("gfx1030", 32, jump.format(0x3F))
+
+
+def test_registers_given_back_at_once() -> None:
+    """GFX11 needs an s_nop right before it."""
+    give = "s_sendmsg sendmsg(MSG_DEALLOC_VGPRS)"
+    with pytest.raises(MissingWaitError, match=r"after .* s_nop 0 is missing \(DeallocVGPRs"):
+        run("gfx1100", 32, f"s_nop 0\nv_mov_b32 v3, 0\n{give}")
+    run("gfx1100", 32, f"s_nop 0\n{give}")
+    run("gfx1200", 32, give)
 
 
 def test_hazards_are_the_waves_own() -> None:

@@ -43,7 +43,7 @@ cdef inline uint8_t *memory_at(Memory *memory, uint64_t address, uint64_t bytes)
 cdef class AddressSpace:
     """Owner of a ``Memory`` and of the host memory behind it."""
     cdef Memory memory
-    cdef dict owners                  # address -> array that holds the bytes
+    cdef dict owners                  # address -> Owner
     cdef readonly object addresses    # VirtualAddresses: which ranges are taken
     cdef set ranges                   # addresses whose range is given back when they are released
     cdef object lock                  # of the thread that is between `enter` and `leave`

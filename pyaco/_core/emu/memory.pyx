@@ -58,6 +58,16 @@ cdef void memory_remove(Memory *memory, uint64_t address) noexcept nogil:
     memory.last = 0
 
 
+class Owner:
+    """What is known of an allocation beside its place: `data`, the array that holds its bytes (None: the caller's own memory), `origin`, who made it,
+    for messages, and `unwritten`, a byte for each of its bytes that is 1 until something writes it (None: all are written)."""
+
+    __slots__ = ("data", "origin", "unwritten")
+
+    def __init__(self, data, origin, unwritten=None):
+        self.data, self.origin, self.unwritten = data, origin, unwritten
+
+
 cdef class AddressSpace:
     """The address space of one device.
 
@@ -93,7 +103,7 @@ cdef class AddressSpace:
     def __dealloc__(self):
         free(self.memory.allocations)
 
-    def map(self, uint8_t[::1] data not None, bint low=False, uint64_t alignment=256):
+    def map(self, uint8_t[::1] data not None, bint low=False, uint64_t alignment=256, object origin=None, uint8_t[::1] unwritten=None):
         """Give the bytes of `data` a device address; the array is kept alive until `release`.
 
         Parameters
@@ -104,6 +114,10 @@ cdef class AddressSpace:
             Place it in the 32-bit region.
         alignment : int
             A power of two.
+        origin : object, optional
+            Who made it; its text becomes part of messages.
+        unwritten : contiguous array of bytes, optional
+            A byte for each of `data`: 1 where nobody has written yet. Checked dispatches keep it up to date.
 
         Returns
         -------
@@ -117,7 +131,7 @@ cdef class AddressSpace:
             address = self.addresses.allocate(size + guard, alignment, "32-bit" if low else "general")
             self.ranges.add(address)
             self._insert(address, size, &data[0] if size else NULL)
-            self.owners[address] = data
+            self.owners[address] = Owner(data, origin, unwritten)
             return address
         finally:
             self.leave()
@@ -155,7 +169,7 @@ cdef class AddressSpace:
         finally:
             self.leave()
 
-    def map_at(self, uint64_t address, uint8_t[::1] data not None):
+    def map_at(self, uint64_t address, uint8_t[::1] data not None, object origin=None):
         """Give the bytes of `data` the device address that the caller chose; its range is reserved unless it is already.
 
         Raises ValueError where the range meets another allocation or the end of the address space.
@@ -170,7 +184,7 @@ cdef class AddressSpace:
             if self.addresses.reserve(address, size):
                 self.ranges.add(address)
             self._insert(address, size, &data[0] if size else NULL)
-            self.owners[address] = data
+            self.owners[address] = Owner(data, origin)
         finally:
             self.leave()
 
@@ -216,7 +230,8 @@ cdef class AddressSpace:
             return None
         offset = address - allocation.address
         if allocation.address in self.owners:
-            return memoryview(self.owners[allocation.address])[offset:offset + size]
+            self.note_written(address, size)                # whoever asks for it may write it
+            return memoryview(self.owners[allocation.address].data)[offset:offset + size]
         return PyMemoryView_FromMemory(<char *>(allocation.host + offset), size, PyBUF_WRITE)
 
     def use_host_addresses(self):
@@ -226,6 +241,27 @@ cdef class AddressSpace:
         """
         self._insert(host_first, host_end - host_first, <uint8_t *><uint64_t>host_first)
         self.memory.identity = 1
+
+    def note_written(self, uint64_t address, uint64_t size):
+        """Count bytes of one allocation as written."""
+        cdef Allocation *allocation = memory_find(&self.memory, address, size)
+        cdef uint8_t[::1] unwritten
+        if allocation != NULL and allocation.address in self.owners and self.owners[allocation.address].unwritten is not None:
+            unwritten = self.owners[allocation.address].unwritten
+            unwritten[address - allocation.address:address - allocation.address + size] = 0
+
+    def unwritten(self):
+        """Address, size and map of unwritten bytes of every allocation that has such a map."""
+        return [(address, len(owner.unwritten), owner.unwritten) for address, owner in self.owners.items() if owner.unwritten is not None]
+
+    def allocations(self):
+        """Address and size of every allocation, ascending."""
+        cdef uint32_t index
+        return [(self.memory.allocations[index].address, self.memory.allocations[index].size) for index in range(self.memory.count)]
+
+    def origin(self, uint64_t address):
+        """Who made the allocation that begins at `address`, as `map` was told, or None."""
+        return self.owners[address].origin if address in self.owners else None
 
     def nearest(self, uint64_t address):
         """Address and size of the allocation closest to `address` (for error messages), or None."""

@@ -47,9 +47,10 @@ COUNTERS_GFX12 = ("loadcnt", "dscnt", "expcnt", "storecnt", "kmcnt")
 HAZARDS = (
     None, "VMEMtoScalarWrite", "SMEMtoVectorWrite", "VcmpxExecWAR", "LdsBranchVmemWAR", "NSAtoVMEM", "NSAClause", "Offset3F", "FPAtomicToDenormMode",
     "VcmpxPermlane", "LdsDirectVALU", "LdsDirectVMEM", "VALUTransUse", "VALUPartialForwarding", "VALUMaskWrite", "WMMA", "VALUReadSGPR",
+    "DeallocVGPRs",
 )
 STOPS = {stop_lds_bounds: "LDS bounds", stop_misaligned: "misaligned", stop_left_barrier: "left barrier"}
-USES = (None, "address", "branch", "exec", "store")
+USES = (None, "address", "branch", "exec", "store", "atomic")
 SPACES = ("memory", "lds", "scratch", "gds")
 ACCESS_KINDS = ("load", "store", "atomic")
 TRACE = numpy.dtype([("workgroup", "u4"), ("wave", "u4"), ("pc", "u8"), ("opcode", "u4"), ("scc", "u4"), ("exec", "u8")])
@@ -132,6 +133,8 @@ cdef class InspectingEngine(Engine):
     cdef vector[Shadow] shadows               # by wave, where uninitialized values are looked for
     cdef vector[uint8_t] lds_shadow
     cdef vector[uint8_t] private_shadow       # of scratch in device memory; what an earlier workgroup wrote counts as written
+    cdef vector[Region] unwritten             # device memory that was allocated without data, ascending
+    cdef list unwritten_maps                  # keeps it alive
     cdef Undefined undefined
     cdef Finding finding
     cdef Race race
@@ -169,6 +172,7 @@ cdef class InspectingEngine(Engine):
         self.histories.resize(self.work.count if self.check_waits and has_wait_states(self.work.machine.gfx_level) else 0)
         self.private_shadow.assign(self.private_bytes if self.check_uninitialized else 0, 1)
         self.shadows.resize(self.work.count if self.check_uninitialized else 0)
+        self._find_unwritten()
         self.hazards.resize(self.work.count if self.check_waits and has_hazards(self.work.machine.gfx_level) else 0)
         races_clear(&self.races, self.work.count, self.ordered_cache, self.work.machine.gfx_level)
         profile_open(&self.profile, &self.work.machine, not self.ordered_cache, self.span_limit)
@@ -189,9 +193,19 @@ cdef class InspectingEngine(Engine):
                 self.schedule.order[other] = self.schedule.order[i]
                 self.schedule.order[i] = kept
 
+    cdef _find_unwritten(self):
+        cdef uint8_t[::1] view
+        self.unwritten.clear()
+        self.unwritten_maps = sorted(self.space.unwritten(), key=lambda region: region[0]) if self.check_uninitialized else []
+        for first, size, view in self.unwritten_maps:
+            if size:
+                self.unwritten.push_back(Region(first, size, &view[0]))
+
     def close(self):
         """Free the memory of the waves."""
         Engine.close(self)
+        self.unwritten.clear()
+        self.unwritten_maps = []
         self.flights.clear()
         self.histories.clear()
         self.hazards.clear()
@@ -279,7 +293,10 @@ cdef class InspectingEngine(Engine):
             result["finding"] = self._race()
         elif stop == stop_undefined:
             result["stop"] = "undefined"
-            result["finding"] = {"use": USES[self.undefined.use], "register": self.undefined.reg, "lane": self.undefined.lane}
+            result["finding"] = {
+                "use": USES[self.undefined.use], "register": self.undefined.reg, "lane": self.undefined.lane, "pc": self.undefined.reading.pc,
+                "opcode": self.undefined.reading.opcode, "address": self.undefined.reading.address, "space": SPACES[self.undefined.reading.space],
+            }
         elif stop in STOPS:
             result["stop"] = STOPS[stop]
             result["finding"] = {"lds_bytes": self.lds_used}
@@ -604,7 +621,7 @@ cdef int _execute_checked(InspectingEngine engine, uint32_t index, Wave *wave) n
         return stop_missing_wait
     if not engine.hazards.empty() and hazards_check(&engine.hazards[index], wave, instruction, machine.gfx_level, &engine.finding):
         return stop_missing_wait
-    if engine.check_uninitialized and shadow_before(&engine.shadows[index], wave, instruction, active, &engine.undefined):
+    if engine.check_uninitialized and shadow_before(&engine.shadows[index], machine, wave, instruction, active, &engine.undefined):
         return stop_undefined
     if engine.trace_rows.size() < engine.trace_limit:
         engine.trace_rows.push_back(TraceRow(engine.races.group, index, pc, opcode, wave.scc, active))
@@ -705,8 +722,8 @@ cdef int _account(InspectingEngine engine, uint32_t index, Wave *wave, const Ins
     if engine.profiles:
         profile_add(&engine.profile, machine, engine.races.group, index, wave, instruction, active, &engine.log)
     if engine.check_uninitialized and shadow_after(
-            &engine.shadows[index], &engine.lds_shadow, &engine.private_shadow, engine.private_first, machine, instruction, active, &engine.log,
-            &engine.undefined):
+            &engine.shadows[index], &engine.lds_shadow, &engine.private_shadow, engine.private_first, &engine.unwritten, machine, instruction, active,
+            &engine.log, &engine.undefined):
         return stop_undefined
     if not engine.histories.empty():
         history_account(&engine.histories[index], wave, instruction, machine.gfx_level)

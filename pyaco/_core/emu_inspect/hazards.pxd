@@ -16,12 +16,13 @@ LdsDirectVALU            GFX11, 12            VGPR that VALU uses, then written 
 LdsDirectVMEM            GFX11, 12            VGPR that memory instructions use, then written by an LDS direct load
 VALUTransUse             GFX11.0              result of a transcendental read by VALU
 VALUPartialForwarding    GFX11, wave64        two sources, written before and behind a write of EXEC by SALU
-VALUMaskWrite            GFX11, wave64        lane mask that VALU reads, then written by SALU, then read by SALU
+VALUMaskWrite            GFX11, wave64        lane mask that VALU reads, then written by SALU and read, or written by VALU and read by VALU
+DeallocVGPRs             GFX11                s_sendmsg that gives VGPRs back, without s_nop right before it
 WMMA                     GFX11, 12            result of a matrix operation that the next one reads as A, B or index
 VALUReadSGPR             GFX12                SGPR that VALU reads, then written, then read by VALU, or by SALU what SALU wrote
 =======================  ===================  ==========================================================================================
 
-A hazard counts as resolved where LLVM 22, Mesa 23.3 or this project's compiler takes it as resolved; where one of them sees no hazard at all,
+A hazard counts as resolved where LLVM 22, Mesa 26 or this project's compiler takes it as resolved; where one of them sees no hazard at all,
 there is none here. Sources: AMD "RDNA 3" ISA document, "Manually inserted wait states"; LLVM (GCNHazardRecognizer,
 AMDGPUWaitSGPRHazards, SIInsertHardClauses); Mesa (ACO's README, "hardware bugs and hazards").
 """
@@ -48,6 +49,7 @@ cdef enum:
     rule_valu_mask_write = 14
     rule_wmma = 15
     rule_valu_read_sgpr = 16
+    rule_dealloc_vgprs = 17
 
 cdef struct Mark:                     # the last instruction that did something; kind 0: none
     uint64_t pc
@@ -65,6 +67,7 @@ cdef struct Hazards:                  # of one wave
     int32_t last_transcendental       # in vector instructions
     uint32_t clause                   # instructions left of a clause
     uint32_t nops                     # ds_nop in a row
+    uint32_t after_nop                # the instruction before is s_nop
     Mark memory_read[128]             # by SGPR; kind as in memory_*
     Mark scalar_read[128]
     Mark exec_read
@@ -77,7 +80,7 @@ cdef struct Hazards:                  # of one wave
     Mark written[256]                 # order: writes of EXEC by then
     int32_t transcendental_order[256]  # transcendentals by then
     Mark memory_use[256]              # kind as in memory_*
-    Mark lane_mask[128]               # by SGPR; kind 1: read by VALU, 2: and written by SALU since
+    Mark lane_mask[128]               # by SGPR; kind 1: read by VALU, 2: and written by SALU since, 4: by VALU
     Mark product[256]                 # what the matrix operation right before writes
     Mark rewritten[128]               # GFX12, by SGPR: written after VALU has read it; kind 1 by VALU, 2 by SALU
     uint8_t read_by_valu[64]          # GFX12, pairs of SGPRs

@@ -27,6 +27,8 @@ cdef enum:
     space_of_memory = 1
     mask_read = 1
     mask_written = 2
+    mask_written_by_valu = 4
+    message_dealloc_vgprs = 3
     by_valu = 1
     by_salu = 2
     ordinary_sgprs = sgpr_m0          # those below it
@@ -415,7 +417,7 @@ cdef bint _matrix_check(const Hazards *hazards, const Wave *wave, const Instruct
 
 cdef bint _scalar_source_check(const Hazards *hazards, uint32_t number, bint valu, Finding *finding) noexcept nogil:
     cdef const Mark *mark = &hazards.rewritten[number]
-    if not valu and hazards.lane_mask[number].kind == mask_written:
+    if hazards.lane_mask[number].kind & (mask_written | mask_written_by_valu if valu else <int>mask_written):
         return _found(finding, rule_valu_mask_write, &hazards.lane_mask[number], number, False)
     if (mark.kind == by_salu and hazards.salu - mark.time < salu_expiry) or (mark.kind == by_valu and valu):
         return _found(finding, rule_valu_read_sgpr, mark, number, False)
@@ -441,8 +443,13 @@ cdef bint _scalar_sources_check(const Hazards *hazards, const Wave *wave, const 
 cdef bint _gfx11_check(const Hazards *hazards, const Wave *wave, const Instruction *instruction, uint32_t gfx_level,
                        Finding *finding) noexcept nogil:
     cdef bint valu = _is_valu(instruction)
+    cdef Mark here
     if not valu and _base_format(instruction) == format_ldsdir:
         return _direct_load_check(hazards, instruction, gfx_level, finding)
+    if (gfx_level < 120 and instruction.decoded.opcode == <uint16_t>op_s_sendmsg and instruction.decoded.immediate & 0xff == message_dealloc_vgprs
+            and not hazards.after_nop):
+        here = _mark_of(instruction, 1, 0, 0)
+        return _found(finding, rule_dealloc_vgprs, &here, register_limit, False)
     if not valu and not _is_salu(instruction):
         return False
     if _scalar_sources_check(hazards, wave, instruction, finding):
@@ -456,19 +463,23 @@ cdef bint _gfx11_check(const Hazards *hazards, const Wave *wave, const Instructi
     return gfx_level < 120 and wave.lanes == 64 and _partial_forwarding_check(hazards, wave, instruction, finding)
 
 
-cdef void _note_lane_mask(Hazards *hazards, const Wave *wave, const Instruction *instruction) noexcept nogil:
-    """VALUMaskWrite: reading any SGPR or a literal resolves earlier reads of masks."""
-    cdef uint32_t opcode = instruction.decoded.opcode
-    cdef uint32_t slot, first, i
+cdef void _forget_lane_masks(Hazards *hazards, const Instruction *instruction) noexcept nogil:
+    """VALUMaskWrite: a vector instruction that reads any SGPR or a literal resolves earlier reads of masks."""
+    cdef uint32_t slot, i
     for slot in range(instruction.decoded.source_count):
         if instruction.decoded.source[slot] >> 2 < 128 or instruction.decoded.has_literal:
             for i in range(128):
                 if hazards.lane_mask[i].kind == mask_read:
                     hazards.lane_mask[i].kind = 0
-            break
+            return
+
+
+cdef void _note_lane_mask(Hazards *hazards, const Instruction *instruction) noexcept nogil:
+    """VALUMaskWrite: record which SGPRs a vector instruction reads as a lane mask."""
+    cdef uint32_t opcode = instruction.decoded.opcode
+    cdef uint32_t first = sgpr_vcc
     if not isa_hazards(110, opcode) & hazard_lane_mask_read:
         return
-    first = sgpr_vcc
     if opcode != <uint32_t>op_v_div_fmas_f32 and opcode != <uint32_t>op_v_div_fmas_f64:
         first = instruction.decoded.source[instruction.decoded.source_count - 1] >> 2
     if first < ordinary_sgprs:
@@ -487,8 +498,8 @@ cdef void _note_sgpr_write(Hazards *hazards, const Wave *wave, const Instruction
                 wave, instruction.decoded.destination[slot], instruction.decoded.destination_bytes[slot]))):
             if gfx_level >= 120:
                 hazards.rewritten[i] = _mark_of(instruction, writer if hazards.read_by_valu[i >> 1] else 0, hazards.salu, 0)
-            elif _is_salu(instruction) and hazards.lane_mask[i].kind:
-                hazards.lane_mask[i] = _mark_of(instruction, mask_written, 0, 0)
+            elif hazards.lane_mask[i].kind and writer:
+                hazards.lane_mask[i] = _mark_of(instruction, mask_written if writer == by_salu else mask_written_by_valu, 0, 0)
             else:
                 hazards.lane_mask[i].kind = 0
 
@@ -581,6 +592,10 @@ cdef void _resolve(Hazards *hazards, const Wave *wave, const Instruction *instru
         _forget(hazards.memory_use, 256, _kinds_waited(wave, instruction, gfx_level))
     if depctr_get(wait, depctr_sa_sdst) == 0:
         _forget(hazards.lane_mask, 128, mask_read | mask_written)
+    if depctr_get(wait, depctr_va_vdst) == 0 or depctr_get(wait, depctr_va_sdst) == 0:
+        _forget(hazards.lane_mask, sgpr_vcc, mask_written_by_valu)
+    if depctr_get(wait, depctr_va_vdst) == 0 or depctr_get(wait, depctr_va_vcc) == 0:
+        _forget(&hazards.lane_mask[sgpr_vcc], 2, mask_written_by_valu)
     if gfx_level < 120:
         return
     # buffer, image and scalar memory accesses wait for all of it
@@ -596,14 +611,16 @@ cdef void _resolve(Hazards *hazards, const Wave *wave, const Instruction *instru
 
 cdef void _gfx11_account(Hazards *hazards, const Wave *wave, const Instruction *instruction, uint32_t gfx_level) noexcept nogil:
     cdef uint8_t kinds = _kinds_of(instruction)
+    cdef bint masks = gfx_level < 120 and wave.lanes == 64
+    hazards.after_nop = instruction.decoded.opcode == <uint16_t>op_s_nop
     _resolve(hazards, wave, instruction, gfx_level)
     if kinds:
         _note_memory_use(hazards, wave, instruction, kinds)
         return
     if _is_valu(instruction):
         _note_vgprs(hazards, wave, instruction, isa_hazards(gfx_level, instruction.decoded.opcode))
-        if gfx_level < 120 and wave.lanes == 64:
-            _note_lane_mask(hazards, wave, instruction)
+        if masks:
+            _forget_lane_masks(hazards, instruction)
     elif _is_salu(instruction):
         hazards.salu += 1
         hazards.exec_writes += _writes_exec(instruction)
@@ -614,6 +631,8 @@ cdef void _gfx11_account(Hazards *hazards, const Wave *wave, const Instruction *
             return
         _note_sgpr_reads(hazards, wave, instruction)
     _note_sgpr_write(hazards, wave, instruction, gfx_level)
+    if masks and _is_valu(instruction):
+        _note_lane_mask(hazards, instruction)
 
 
 # ----------------------------------------------------------------------------------------------------------------------- all

@@ -3,9 +3,13 @@
 Registers, LDS and scratch begin undefined, but for what a launch sets. To copy such a value, or to compute with it, is no defect: compilers do both.
 It is one where the value chooses an address or a branch, becomes EXEC, or is stored to memory that outlives the wave.
 
-Of a VGPR there is a bit for each lane, of an SGPR one for each bit (they hold lane masks), of LDS and scratch one byte for each byte. Where
-it is not certain that a result depends on an undefined source, it counts as defined: results across lanes and of matrix operations, parts
-of registers, dwords of which some bytes are defined. So defects may be missed, but what is reported is one.
+Of a VGPR there is a bit for each lane, of an SGPR one for each bit (they hold lane masks), of LDS, scratch, and device memory that was allocated
+without data one byte for each byte. DPP moves bits as it moves lanes; of SDWA and 16-bit results, which write a part of a register, the whole is
+undefined where both parts are; of a matrix operation a result is where its sum is, and everywhere where a factor is undefined in all lanes. Where it
+is not certain that a result depends on an undefined source, it counts as defined: permutes and swizzles, dwords of which some bytes are
+defined, formatted loads. So defects may be missed, but what is reported is one.
+
+An atomic that changes memory of which nobody wrote a byte is a defect too, unless it only swaps.
 
 Source of the method: N. Nethercote, J. Seward, "Valgrind: a framework for heavyweight dynamic binary instrumentation", PLDI 2007 (Memcheck).
 """
@@ -19,10 +23,24 @@ cdef enum:
     use_branch = 2
     use_exec = 3
     use_store = 4
+    use_atomic = 5
     shadow_registers = 768
+
+cdef struct Reading:                  # an instruction that loaded what nobody wrote; pc 0: none, the register itself was never written
+    uint64_t pc
+    uint64_t address
+    uint16_t opcode
+    uint8_t space
+
+cdef struct Region:                   # device memory that was allocated without data
+    uint64_t first
+    uint64_t bytes
+    uint8_t *unwritten                # 1 by byte
 
 cdef cppclass Shadow:                 # of one wave
     uint64_t undefined[768]           # SGPRs: bits; VGPRs and AGPRs (from 256): lanes
+    Reading reading[768]              # where the undefined value came from
+    Reading seen                      # that of the undefined source which was looked at last
     bint scc
     vector[uint8_t] scratch           # lane after lane
 
@@ -30,11 +48,13 @@ cdef struct Undefined:                # what was found
     uint8_t use                       # use_*
     uint8_t lane
     uint16_t reg
+    Reading reading
 
 cdef void shadow_start(Shadow *shadow, const Machine *machine, const Wave *wave, uint32_t fill) noexcept nogil
 # Before an instruction executes: follow what the ALU computes; True where it uses an undefined value.
-cdef bint shadow_before(Shadow *shadow, const Wave *wave, const Instruction *instruction, uint64_t active, Undefined *found) noexcept nogil
-# After it has executed: follow what it loaded and stored; True where it stored an undefined value to memory.
-# `lds`: its bytes; `memory`: those of scratch in device memory, which begins at `first`.
-cdef bint shadow_after(Shadow *shadow, vector[uint8_t] *lds, vector[uint8_t] *memory, uint64_t first, const Machine *machine,
-                       const Instruction *instruction, uint64_t active, const AccessLog *log, Undefined *found) noexcept nogil
+cdef bint shadow_before(Shadow *shadow, const Machine *machine, const Wave *wave, const Instruction *instruction, uint64_t active,
+                        Undefined *found) noexcept nogil
+# After it has executed: follow what it loaded and stored; True where it stored an undefined value to memory, or changed memory that holds one.
+# `lds`: its bytes; `memory`: those of scratch in device memory, which begins at `first`; `regions` are in ascending order.
+cdef bint shadow_after(Shadow *shadow, vector[uint8_t] *lds, vector[uint8_t] *memory, uint64_t first, vector[Region] *regions,
+                       const Machine *machine, const Instruction *instruction, uint64_t active, const AccessLog *log, Undefined *found) noexcept nogil

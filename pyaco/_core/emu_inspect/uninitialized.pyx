@@ -1,17 +1,23 @@
 """Undefined values and their way to a use. The contract is in ``uninitialized.pxd``."""
-from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int8_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memset, strncmp
 from libcpp.vector cimport vector
 
 from isa_opcodes cimport *
+from isa_tables cimport opcode_name
+from modifiers cimport modifier_sdwa_dst_sel, modifier_sdwa_dst_sext
 from pyaco._core.common.machine cimport *
 from pyaco._core.emu.access cimport *
 from pyaco._core.emu.global_memory cimport memory_operation
+from pyaco._core.emu.lane_selection cimport dpp_select
 from pyaco._core.emu.vector cimport read_scalar
 from pyaco._core.emu.wave cimport *
 
 cdef enum:
     first_vgpr = 256
     all_bits = 0xffffffffU
+    sdwa_dword = 2
+    sdwa_preserve = 16
 
 
 cdef void shadow_start(Shadow *shadow, const Machine *machine, const Wave *wave, uint32_t fill) noexcept nogil:
@@ -29,6 +35,8 @@ cdef void shadow_start(Shadow *shadow, const Machine *machine, const Wave *wave,
             lanes |= <uint64_t>(wave_vgpr(wave, i)[lane] == fill) << lane
         shadow.undefined[first_vgpr + i] = lanes
     shadow.scc = False
+    memset(shadow.reading, 0, sizeof(shadow.reading))
+    memset(&shadow.seen, 0, sizeof(shadow.seen))
     shadow.scratch.assign(<size_t>wave.lanes * machine.scratch_bytes, 1)
 
 
@@ -42,49 +50,61 @@ cdef inline uint32_t _dwords(const Wave *wave, uint32_t bytes) noexcept nogil:
     return max(<uint32_t>1, ((bytes if bytes else wave.lanes // 8) + 3) >> 2)
 
 
-cdef uint64_t _lanes_of(const Shadow *shadow, const Wave *wave, uint16_t address, uint32_t bytes) noexcept nogil:
-    """The lanes to which an operand is undefined: of several dwords, where all are."""
+cdef inline uint64_t _whole_wave(const Wave *wave) noexcept nogil:
+    return ~(<uint64_t>0) >> (64 - wave.lanes)
+
+
+cdef uint64_t _lanes_of(Shadow *shadow, const Wave *wave, uint16_t address, uint32_t bytes) noexcept nogil:
+    """The lanes to which an operand is undefined: of several dwords, where all are. Notes where it came from."""
     cdef uint32_t first = address >> 2
     cdef uint32_t i
-    cdef uint64_t lanes = ~(<uint64_t>0)
+    cdef uint64_t lanes = _whole_wave(wave)
     if not _is_register(address):
         return 0
     if bytes == 0:                                          # a lane mask
         lanes = shadow.undefined[first]
         if wave.lanes == 64 and first + 1 < shadow_registers:
             lanes |= shadow.undefined[first + 1] << 32
-        return lanes
-    for i in range(_dwords(wave, bytes)):
-        if first + i < shadow_registers:
-            lanes &= shadow.undefined[first + i] if first >= first_vgpr else (~(<uint64_t>0) if shadow.undefined[first + i] else 0)
+    else:
+        for i in range(_dwords(wave, bytes)):
+            if first + i < shadow_registers:
+                lanes &= shadow.undefined[first + i] if first >= first_vgpr else (~(<uint64_t>0) if shadow.undefined[first + i] else 0)
+    if lanes:
+        shadow.seen = shadow.reading[first]
     return lanes
 
 
-cdef void _set(Shadow *shadow, const Wave *wave, uint16_t address, uint32_t bytes, uint64_t active, uint64_t lanes) noexcept nogil:
-    """A result that is undefined to `lanes` of the active ones."""
+cdef void _set(Shadow *shadow, const Wave *wave, uint16_t address, uint32_t bytes, uint64_t written, uint64_t lanes) noexcept nogil:
+    """A result that is undefined to `lanes` of those that are written."""
     cdef uint32_t first = address >> 2
     cdef uint32_t i
     if not _is_register(address):
         return
-    if first < 128:
-        if bytes == 0:
-            shadow.undefined[first] = lanes & all_bits
-            if wave.lanes == 64 and first < 127:
-                shadow.undefined[first + 1] = lanes >> 32
-            return
-        for i in range(_dwords(wave, bytes)):
-            if first + i < 128:
-                shadow.undefined[first + i] = all_bits if lanes else 0
+    if first < 128 and bytes == 0:
+        shadow.undefined[first] = lanes & all_bits
+        shadow.reading[first] = shadow.seen
+        if wave.lanes == 64 and first < 127:
+            shadow.undefined[first + 1] = lanes >> 32
+            shadow.reading[first + 1] = shadow.seen
         return
     for i in range(_dwords(wave, bytes)):
-        if first + i < shadow_registers:
-            if bytes < 4:                                   # a part of a register
-                shadow.undefined[first] &= ~active | lanes
-            else:
-                shadow.undefined[first + i] = (shadow.undefined[first + i] & ~active) | (lanes & active)
+        if first < 128:
+            if first + i < 128:
+                shadow.undefined[first + i] = all_bits if lanes else 0
+                shadow.reading[first + i] = shadow.seen
+            continue
+        if first + i >= shadow_registers:
+            return
+        if bytes < 4:                                       # a part of a register
+            shadow.undefined[first] &= ~written | lanes
+            continue
+        shadow.undefined[first + i] = (shadow.undefined[first + i] & ~written) | (lanes & written)
+        if lanes & written:
+            shadow.reading[first + i] = shadow.seen
 
 
-cdef bint _report(Undefined *found, uint8_t use, uint64_t lanes, uint32_t reg) noexcept nogil:
+cdef bint _report(Undefined *found, const Reading *reading, uint8_t use, uint64_t lanes, uint32_t reg) noexcept nogil:
+    found.reading = reading[0]
     found.use = use
     found.reg = <uint16_t>reg
     found.lane = 0
@@ -102,10 +122,68 @@ cdef bint _combines(uint32_t opcode) noexcept nogil:
             or opcode == <uint32_t>op_v_pack_b32_f16)
 
 
-cdef bint _crosses_lanes(const Instruction *instruction) noexcept nogil:
-    """Results that other lanes or parts of registers take part in count as defined, and those of matrix operations."""
-    cdef uint16_t format = instruction.decoded.format
-    return instruction.operation == NULL or instruction.operation.packed or format & (format_dpp16 | format_dpp8 | format_sdwa)
+cdef inline bint _is_matrix(const Instruction *instruction) noexcept nogil:
+    return instruction.operation == NULL and instruction.decoded.format & format_vop3p and (
+        strncmp(opcode_name[instruction.decoded.opcode], "v_mfma", 6) == 0 or strncmp(opcode_name[instruction.decoded.opcode], "v_smfmac", 8) == 0
+        or strncmp(opcode_name[instruction.decoded.opcode], "v_wmma", 6) == 0 or strncmp(opcode_name[instruction.decoded.opcode], "v_swmmac", 8) == 0)
+
+
+cdef bint _adds_to_result(const Instruction *instruction) noexcept nogil:
+    """V_FMAC and its like: the destination is a source that is not among the sources."""
+    cdef uint32_t slot
+    for slot in range(instruction.decoded.source_count, instruction.operation.source_count):
+        if instruction.operation.source_type[slot] & type_old:
+            return True
+    return False
+
+
+cdef bint _inserts_byte(uint32_t opcode) noexcept nogil:
+    """Operations that put a byte into a register and keep the others."""
+    return (opcode == <uint32_t>op_v_cvt_sr_fp8_f32 or opcode == <uint32_t>op_v_cvt_sr_bf8_f32 or opcode == <uint32_t>op_v_cvt_pkaccum_u8_f32)
+
+
+cdef void _matrix(Shadow *shadow, const Wave *wave, const Instruction *instruction) noexcept nogil:
+    """Each element of the sum is added to the same element of the result; each element of a factor reaches only some, but all of a factor all."""
+    cdef const char *name = opcode_name[instruction.decoded.opcode]
+    cdef bint halves = strncmp(name, "v_wmma_f16", 10) == 0 or strncmp(name, "v_wmma_bf16", 11) == 0
+    cdef bint sparse = strncmp(name, "v_s", 3) == 0
+    cdef uint16_t destination = instruction.decoded.destination[0]
+    cdef uint16_t sum_ = destination if sparse else instruction.decoded.source[2]
+    cdef uint32_t count = _dwords(wave, instruction.decoded.destination_bytes[0])
+    cdef uint64_t everywhere = 0
+    cdef uint64_t lanes[32]
+    cdef uint32_t i
+    for i in range(2):
+        if _lanes_of(shadow, wave, instruction.decoded.source[i], instruction.decoded.source_bytes[i]) == _whole_wave(wave):
+            everywhere = _whole_wave(wave)
+    for i in range(min(count, <uint32_t>32)):
+        lanes[i] = everywhere | _lanes_of(shadow, wave, <uint16_t>(sum_ + 4 * i), 4) if _is_register(sum_) else everywhere
+        if halves:                                          # may keep the other halves
+            lanes[i] &= _lanes_of(shadow, wave, <uint16_t>(destination + 4 * i), 4)
+    for i in range(min(count, <uint32_t>32)):
+        _set(shadow, wave, <uint16_t>(destination + 4 * i), 4, _whole_wave(wave), lanes[i])
+
+
+cdef uint64_t _moved(uint64_t lanes, const int8_t *selected, uint32_t count) noexcept nogil:
+    """Undefined lanes of a source as DPP moves them; what comes from nowhere is zero."""
+    cdef uint64_t moved = 0
+    cdef uint32_t lane
+    if lanes:
+        for lane in range(count):
+            if selected[lane] >= 0 and lanes >> selected[lane] & 1:
+                moved |= <uint64_t>1 << lane
+    return moved
+
+
+cdef uint64_t _part_of_sdwa(const Shadow *shadow, const Instruction *instruction, uint64_t lanes) noexcept nogil:
+    """Lanes to which the whole register is undefined, of which SDWA writes a part."""
+    cdef uint32_t selection = modifier_sdwa_dst_sel(instruction.decoded.modifiers)
+    cdef uint32_t reg = instruction.decoded.destination[0] >> 2
+    if instruction.decoded.destination_count == 0 or reg < first_vgpr or reg >= shadow_registers or selection & 3 == sdwa_dword:
+        return lanes
+    if selection & sdwa_preserve:
+        return lanes & shadow.undefined[reg]
+    return lanes if modifier_sdwa_dst_sext(instruction.decoded.modifiers) and selection >> 2 & 3 == 0 else 0
 
 
 cdef void _dual(Shadow *shadow, const Wave *wave, const Instruction *instruction, uint64_t active) noexcept nogil:
@@ -126,32 +204,62 @@ cdef void _dual(Shadow *shadow, const Wave *wave, const Instruction *instruction
         _set(shadow, wave, instruction.decoded.destination[half], 4, active, lanes[half])
 
 
-cdef void _vector(Shadow *shadow, const Wave *wave, const Instruction *instruction, uint64_t active) noexcept nogil:
+cdef uint64_t _undefined_result(Shadow *shadow, const Wave *wave, const Instruction *instruction, const int8_t *selected) noexcept nogil:
+    """The lanes of a lane operation's results that depend on undefined sources; `selected`: the lanes that DPP reads, or NULL."""
     cdef uint32_t opcode = instruction.decoded.opcode
     cdef uint64_t lanes = 0
     cdef uint64_t one, mask
+    cdef uint64_t own[3]
     cdef uint32_t i
     cdef uint32_t registers = 0
+    if opcode == <uint32_t>op_v_cndmask_b32 and instruction.decoded.source_count == 3:
+        mask = wave_mask(wave, instruction.decoded.source[2] >> 2) if instruction.decoded.source[2] >> 2 < 128 else 0
+        for i in range(3):
+            own[i] = _lanes_of(shadow, wave, instruction.decoded.source[i], 0 if i == 2 else 4)
+        if selected != NULL:
+            own[0] = _moved(own[0], selected, wave.lanes)
+        return own[2] | mask & own[1] | ~mask & own[0]
+    for i in range(instruction.decoded.source_count):
+        if not _is_register(instruction.decoded.source[i]):
+            continue
+        one = _lanes_of(shadow, wave, instruction.decoded.source[i], instruction.decoded.source_bytes[i])
+        if i == 0 and selected != NULL:
+            one = _moved(one, selected, wave.lanes)
+        lanes = one if not registers else (lanes & one if _combines(opcode) else lanes | one)
+        registers += 1
+    if _adds_to_result(instruction):
+        one = _lanes_of(shadow, wave, instruction.decoded.destination[0], instruction.decoded.destination_bytes[0])
+        lanes = lanes & one if _inserts_byte(opcode) else lanes | one
+    elif _inserts_byte(opcode):
+        lanes &= _lanes_of(shadow, wave, instruction.decoded.destination[0], 4)
+    return lanes
+
+
+cdef void _vector(Shadow *shadow, const Machine *machine, const Wave *wave, const Instruction *instruction, uint64_t active) noexcept nogil:
+    cdef uint32_t opcode = instruction.decoded.opcode
+    cdef uint64_t lanes = 0
+    cdef uint64_t written = active
+    cdef int8_t selection[max_lanes]
+    cdef const int8_t *selected = NULL
+    cdef uint32_t i
     if instruction.operation_y != NULL:
         _dual(shadow, wave, instruction, active)
         return
-    if _crosses_lanes(instruction):
-        pass
-    elif opcode == <uint32_t>op_v_cndmask_b32 and instruction.decoded.source_count == 3:
-        mask = wave_mask(wave, instruction.decoded.source[2] >> 2) if instruction.decoded.source[2] >> 2 < 128 else 0
-        lanes = _lanes_of(shadow, wave, instruction.decoded.source[2], 0)
-        lanes |= mask & _lanes_of(shadow, wave, instruction.decoded.source[1], 4)
-        lanes |= ~mask & _lanes_of(shadow, wave, instruction.decoded.source[0], 4)
-    else:
-        for i in range(instruction.decoded.source_count):
-            if not _is_register(instruction.decoded.source[i]):
-                continue
-            one = _lanes_of(shadow, wave, instruction.decoded.source[i], instruction.decoded.source_bytes[i])
-            lanes = one if not registers else (lanes & one if _combines(opcode) else lanes | one)
-            registers += 1
-    lanes &= active
+    if _is_matrix(instruction):
+        _matrix(shadow, wave, instruction)
+        return
+    if opcode == <uint32_t>op_v_accvgpr_read_b32 or opcode == <uint32_t>op_v_accvgpr_write_b32 or opcode == <uint32_t>op_v_accvgpr_mov_b32:
+        lanes = _lanes_of(shadow, wave, instruction.decoded.source[0], 4)
+    elif instruction.operation != NULL:
+        if instruction.decoded.format & (format_dpp16 | format_dpp8):
+            written &= dpp_select(machine, wave, instruction, selection)
+            selected = selection
+        lanes = _undefined_result(shadow, wave, instruction, selected)
+        if instruction.decoded.format & format_sdwa:
+            lanes = _part_of_sdwa(shadow, instruction, lanes)
+    lanes &= written
     for i in range(instruction.decoded.destination_count):
-        _set(shadow, wave, instruction.decoded.destination[i], instruction.decoded.destination_bytes[i], active, lanes)
+        _set(shadow, wave, instruction.decoded.destination[i], instruction.decoded.destination_bytes[i], written, lanes)
 
 
 cdef void _lane_move(Shadow *shadow, const Wave *wave, const Instruction *instruction, uint64_t active) noexcept nogil:
@@ -168,7 +276,7 @@ cdef void _lane_move(Shadow *shadow, const Wave *wave, const Instruction *instru
     _set(shadow, wave, instruction.decoded.destination[0], 4, bit, bit & _lanes_of(shadow, wave, instruction.decoded.source[0], 4))
 
 
-cdef uint64_t _masked(const Shadow *shadow, const Wave *wave, const Instruction *instruction, uint32_t dword, bint zeros) noexcept nogil:
+cdef uint64_t _masked(Shadow *shadow, const Wave *wave, const Instruction *instruction, uint32_t dword, bint zeros) noexcept nogil:
     """Bits of s_and (or s_or) that are undefined: those that no known zero (or one) of the other source decides."""
     cdef uint64_t bits = 0
     cdef uint64_t decided = 0
@@ -182,6 +290,8 @@ cdef uint64_t _masked(const Shadow *shadow, const Wave *wave, const Instruction 
         else:
             value = read_scalar(wave, number + dword)
         bits |= own
+        if own:
+            shadow.seen = shadow.reading[number + dword]
         decided |= ~own & (~value if zeros else value)
     return bits & ~decided & all_bits
 
@@ -210,6 +320,8 @@ cdef void _scalar(Shadow *shadow, const Wave *wave, const Instruction *instructi
         if opcode == <uint32_t>op_s_mov_b32 or opcode == <uint32_t>op_s_mov_b64:
             if _is_register(instruction.decoded.source[0]):
                 moved[dword] = shadow.undefined[(instruction.decoded.source[0] >> 2) + dword]
+                if moved[dword]:
+                    shadow.seen = shadow.reading[(instruction.decoded.source[0] >> 2) + dword]
         elif opcode == <uint32_t>op_s_and_b32 or opcode == <uint32_t>op_s_and_b64:
             moved[dword] = _masked(shadow, wave, instruction, dword, True)
         elif opcode == <uint32_t>op_s_or_b32 or opcode == <uint32_t>op_s_or_b64:
@@ -217,8 +329,10 @@ cdef void _scalar(Shadow *shadow, const Wave *wave, const Instruction *instructi
         elif _computes(opcode):
             moved[dword] = all_bits if any_undefined else 0
     shadow.undefined[number] = moved[0]
+    shadow.reading[number] = shadow.seen
     if instruction.decoded.destination_bytes[0] > 4 or (instruction.decoded.destination_bytes[0] == 0 and wave.lanes == 64):
         shadow.undefined[number + 1] = moved[1]
+        shadow.reading[number + 1] = shadow.seen
     shadow.scc = False
 
 
@@ -229,18 +343,18 @@ cdef bint _computes(uint32_t opcode) noexcept nogil:
             or opcode == <uint32_t>op_s_lshr_b32 or opcode == <uint32_t>op_s_ashr_i32 or opcode == <uint32_t>op_s_xor_b32)
 
 
-cdef bint _uses(const Shadow *shadow, const Wave *wave, const Instruction *instruction, uint64_t active, Undefined *found) noexcept nogil:
+cdef bint _uses(Shadow *shadow, const Wave *wave, const Instruction *instruction, uint64_t active, Undefined *found) noexcept nogil:
     """Addresses and branches."""
     cdef uint32_t opcode = instruction.decoded.opcode
     cdef const MemoryOperation *operation = memory_operation(opcode)
     cdef uint32_t i, addresses, first, dword
     cdef uint64_t lanes
     if (opcode == <uint32_t>op_s_cbranch_scc0 or opcode == <uint32_t>op_s_cbranch_scc1) and shadow.scc:
-        return _report(found, use_branch, 0, 128)
+        return _report(found, &shadow.seen, use_branch, 0, 128)
     if opcode == <uint32_t>op_s_and_saveexec_b64 or opcode == <uint32_t>op_s_and_saveexec_b32:
         lanes = active & _lanes_of(shadow, wave, instruction.decoded.source[0], 0)
         if lanes:
-            return _report(found, use_exec, lanes, instruction.decoded.source[0] >> 2)
+            return _report(found, &shadow.seen, use_exec, lanes, instruction.decoded.source[0] >> 2)
     if operation.access == access_none or operation.access == access_nothing:
         return False
     addresses = 3 if instruction.unit == unit_vmem else 2 if instruction.unit == unit_flat or instruction.unit == unit_smem else 1
@@ -255,11 +369,12 @@ cdef bint _uses(const Shadow *shadow, const Wave *wave, const Instruction *instr
                 continue
             lanes = shadow.undefined[first + dword]
             if lanes and (first < 128 or lanes & active):
-                return _report(found, use_address, active if first < 128 else lanes & active, first + dword)
+                return _report(found, &shadow.reading[first + dword], use_address, active if first < 128 else lanes & active, first + dword)
     return False
 
 
-cdef bint shadow_before(Shadow *shadow, const Wave *wave, const Instruction *instruction, uint64_t active, Undefined *found) noexcept nogil:
+cdef bint shadow_before(Shadow *shadow, const Machine *machine, const Wave *wave, const Instruction *instruction, uint64_t active,
+                        Undefined *found) noexcept nogil:
     cdef uint32_t opcode = instruction.decoded.opcode
     cdef uint32_t i
     if _uses(shadow, wave, instruction, active, found):
@@ -272,7 +387,7 @@ cdef bint shadow_before(Shadow *shadow, const Wave *wave, const Instruction *ins
               or opcode == <uint32_t>op_v_writelane_b32 or opcode == <uint32_t>op_v_writelane_b32_e64):
             _lane_move(shadow, wave, instruction, active)
         else:
-            _vector(shadow, wave, instruction, active)
+            _vector(shadow, machine, wave, instruction, active)
     elif instruction.unit == unit_salu:
         _scalar(shadow, wave, instruction)
     return False
@@ -291,9 +406,29 @@ cdef uint16_t _data_register(const Instruction *instruction, const MemoryOperati
     return <uint16_t>(instruction.decoded.source[slot] + 4 * dword)
 
 
-cdef uint8_t *_bytes_of(Shadow *shadow, vector[uint8_t] *lds, vector[uint8_t] *memory, uint64_t first, const Machine *machine,
-                        const Access *access) noexcept nogil:
-    """The shadow of LDS or scratch; NULL for other memory."""
+cdef uint8_t *_unwritten_of(vector[Region] *regions, const Access *access) noexcept nogil:
+    """The map of an access to device memory that was allocated without data; else NULL."""
+    cdef size_t first = 0
+    cdef size_t last = regions.size()
+    cdef size_t middle
+    cdef uint64_t offset
+    while first < last:
+        middle = (first + last) // 2
+        if regions[0][middle].first <= access.address:
+            first = middle + 1
+        else:
+            last = middle
+    if first == 0:
+        return NULL
+    offset = access.address - regions[0][first - 1].first
+    return regions[0][first - 1].unwritten + offset if offset + access.bytes <= regions[0][first - 1].bytes else NULL
+
+
+cdef uint8_t *_bytes_of(Shadow *shadow, vector[uint8_t] *lds, vector[uint8_t] *memory, uint64_t first, vector[Region] *regions,
+                        const Machine *machine, const Access *access) noexcept nogil:
+    """The map of what an access reaches; NULL for memory that counts as written."""
+    if access.space == space_global:
+        return _unwritten_of(regions, access) if regions.size() else NULL
     if access.space == space_scratch and access.address - first < memory.size() and access.address - first + access.bytes <= memory.size():
         return &memory[0][access.address - first]
     if access.space == space_scratch and memory.size():     # by a flat address: where in memory that lies is not followed
@@ -315,57 +450,83 @@ cdef bint _store(Shadow *shadow, const Instruction *instruction, const MemoryOpe
     for position in range(access.bytes):
         number = _data_register(instruction, operation, first + position // 4) >> 2
         undefined = first_vgpr <= number < shadow_registers and (shadow.undefined[number] >> access.lane) & 1
+        if undefined and access.space == space_global:
+            return _report(found, &shadow.reading[number], use_store, <uint64_t>1 << access.lane, number)
         if host != NULL:
             host[position] = undefined
-        elif undefined and access.space == space_global:
-            return _report(found, use_store, <uint64_t>1 << access.lane, number)
     return False
 
 
-cdef void _load(Shadow *shadow, const Instruction *instruction, const Access *access, const uint8_t *host, uint32_t first) noexcept nogil:
-    """A dword is undefined where all its bytes are."""
+cdef void _load(Shadow *shadow, const Instruction *instruction, const MemoryOperation *operation, const Access *access, const uint8_t *host,
+                uint32_t first, uint64_t kept) noexcept nogil:
+    """A dword is undefined where all its bytes are; `kept`: the lanes to which the register was, of which half is loaded."""
     cdef uint32_t position, number
     cdef uint32_t defined = 0
     for position in range(access.bytes):
         defined |= not host[position]
-        if position & 3 == 3 or position + 1 == access.bytes:
-            number = (instruction.decoded.destination[0] >> 2) + first + position // 4
-            if not defined and first_vgpr <= number < shadow_registers:
-                shadow.undefined[number] |= <uint64_t>1 << access.lane
-            defined = 0
+        if position & 3 != 3 and position + 1 != access.bytes:
+            continue
+        number = (instruction.decoded.destination[0] >> 2) + first + position // 4
+        if not defined and number < shadow_registers and (operation.half == half_none or kept >> access.lane & 1):
+            if not shadow.undefined[number] & ((<uint64_t>1 << access.lane) - 1):
+                shadow.reading[number] = Reading(instruction.pc, access.address + (position & ~<uint32_t>3), instruction.decoded.opcode, access.space)
+            shadow.undefined[number] |= <uint64_t>1 << access.lane if number >= first_vgpr else all_bits
+        defined = 0
 
 
-cdef bint shadow_after(Shadow *shadow, vector[uint8_t] *lds, vector[uint8_t] *memory, uint64_t first, const Machine *machine,
-                       const Instruction *instruction, uint64_t active, const AccessLog *log, Undefined *found) noexcept nogil:
+cdef bint _atomic(const Instruction *instruction, const MemoryOperation *operation, const Access *access, uint8_t *host, Undefined *found) noexcept nogil:
+    """It writes its bytes; True where it computes with device memory of which nobody wrote any."""
+    cdef Reading reading
+    cdef uint32_t k
+    cdef uint32_t written = 0
+    for k in range(access.bytes):
+        written |= not host[k]
+        host[k] = 0
+    if written or operation.access != access_atomic or operation.atomic == atomic_swap or access.space != space_global:
+        return False
+    reading = Reading(instruction.pc, access.address, instruction.decoded.opcode, access.space)
+    return _report(found, &reading, use_atomic, <uint64_t>1 << access.lane, shadow_registers)
+
+
+cdef uint64_t _clear_loaded(Shadow *shadow, const Instruction *instruction, uint64_t active) noexcept nogil:
+    """What a memory instruction loads is defined, until it turns out not to be; returns the lanes to which the first register was undefined."""
+    cdef uint32_t i, k, number
+    cdef uint64_t kept = 0
+    for i in range(instruction.decoded.destination_count):
+        number = instruction.decoded.destination[i] >> 2
+        if i == 0 and first_vgpr <= number < shadow_registers:
+            kept = shadow.undefined[number]
+        for k in range(max(<uint32_t>1, instruction.decoded.destination_bytes[i] // <uint32_t>4)):
+            if number + k < 128:
+                shadow.undefined[number + k] = 0
+            elif first_vgpr <= number + k < shadow_registers:
+                shadow.undefined[number + k] &= ~active
+    return kept
+
+
+cdef bint shadow_after(Shadow *shadow, vector[uint8_t] *lds, vector[uint8_t] *memory, uint64_t first, vector[Region] *regions,
+                       const Machine *machine, const Instruction *instruction, uint64_t active, const AccessLog *log, Undefined *found) noexcept nogil:
     cdef const MemoryOperation *operation = memory_operation(instruction.decoded.opcode)
     cdef const Access *access
     cdef uint8_t *host
-    cdef uint32_t i, k, number
+    cdef uint32_t i
     cdef uint32_t lane = max_lanes
     cdef uint32_t dword = 0
-    if unit_smem <= instruction.unit <= unit_lds:           # what it loads from elsewhere is defined
-        for i in range(instruction.decoded.destination_count):
-            number = instruction.decoded.destination[i] >> 2
-            for k in range(max(<uint32_t>1, instruction.decoded.destination_bytes[i] // <uint32_t>4)):
-                if number + k < 128:
-                    shadow.undefined[number + k] = 0
-                elif first_vgpr <= number + k < shadow_registers:
-                    shadow.undefined[number + k] &= ~active
-    if instruction.unit == unit_smem:
-        return False
+    cdef uint64_t kept = 0
+    if unit_smem <= instruction.unit <= unit_lds:
+        kept = _clear_loaded(shadow, instruction, active)
     for i in range(log.count):
         access = &log.entries[i]
         dword = 0 if access.lane != lane else dword
         lane = access.lane
-        host = _bytes_of(shadow, lds, memory, first, machine, access)
-        if access.access_kind == access_kind_store and operation.access == access_store:
+        host = _bytes_of(shadow, lds, memory, first, regions, machine, access)
+        if access.access_kind == access_kind_store and operation.access == access_store and instruction.unit != unit_smem:
             if _store(shadow, instruction, operation, access, host, dword, found):
                 return True
         elif access.access_kind == access_kind_load and operation.access == access_load:
-            if host != NULL and instruction.decoded.destination_count and operation.half == half_none:
-                _load(shadow, instruction, access, host, dword)
-        elif access.access_kind != access_kind_load and host != NULL:
-            for k in range(access.bytes):
-                host[k] = 0
+            if host != NULL and instruction.decoded.destination_count:
+                _load(shadow, instruction, operation, access, host, dword, kept)
+        elif access.access_kind != access_kind_load and host != NULL and _atomic(instruction, operation, access, host, found):
+            return True
         dword += max(<uint32_t>1, access.bytes // <uint32_t>4)
     return False
