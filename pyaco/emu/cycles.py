@@ -20,9 +20,9 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from pyaco.arguments import checked
+from pyaco.emu.occupancy import chip_of
 from pyaco.isa import opcodes
 from pyaco.targets import database
-from pyaco.targets.chips import chip
 from pyaco.targets.limits import wave_limits
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def machine(target: str) -> Machine:
     UnsupportedError, InputError
         No such target.
     """
-    chip_ = chip(target)
+    chip_ = chip_of(target)
     simds = wave_limits(chip_, 64).simds_per_cu
     known = [product for product in database.products() if product.die.target == chip_.target]
     if not known:

@@ -9,7 +9,7 @@ from pyaco.arguments import checked
 from pyaco.errors import InputError
 from pyaco.isa.processors import processor
 from pyaco.targets import features
-from pyaco.targets.chips import chip
+from pyaco.targets.chips import Chip, chips
 from pyaco.targets.limits import wave_limits
 from pyaco.targets.occupancy import Occupancy, occupancy_limits
 
@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     from pyaco.binary import CodeObject, Kernel
 
 __all__ = ["kernel_occupancy", "shader_occupancy"]
+
+
+def chip_of(target: str) -> Chip:
+    """Return what limits are known of a target that code can be assembled for; of several chips with one gfx name, of the first."""
+    name, level = processor(target)
+    return next((known for known in chips() if known.target == name), None) or Chip(name, name, level, "GCN", ())
 
 
 @checked
@@ -62,14 +68,14 @@ def kernel_occupancy(
 def descriptor_occupancy(kernel: Kernel, target: str, size: int, lds_bytes: int) -> Occupancy:
     """Return the same for a workgroup of `size` work-items with so much LDS in all."""
     descriptor = kernel.descriptor
-    wave = descriptor.wave_size
-    level = processor(target)[1]
+    wave, of = descriptor.wave_size, chip_of(target)
+    level = of.level
     sgprs = 0
     if level < 100:
         # The descriptor counts blocks of 8 and has VCC and the like in them, which may be more than a program can name.
-        sgprs = min(8 * ((descriptor.rsrc1 >> 6 & 15) + 1), wave_limits(chip(target), wave).sgpr_limit)
+        sgprs = min(8 * ((descriptor.rsrc1 >> 6 & 15) + 1), wave_limits(of, wave).sgpr_limit)
     return occupancy_limits(
-        target, wave=wave, vgprs=descriptor.directives(target)["next_free_vgpr"], sgprs=sgprs, lds_bytes=lds_bytes, workgroup_size=size,
+        of, wave=wave, vgprs=descriptor.directives(target)["next_free_vgpr"], sgprs=sgprs, lds_bytes=lds_bytes, workgroup_size=size,
         wgp_mode=features.has_wgp_mode(level) and bool(descriptor.rsrc1 >> 29 & 1),
     )  # fmt: skip
 
@@ -85,9 +91,9 @@ def shader_occupancy(abi: Abi, target: str) -> Occupancy:
     target : str
         What it was compiled for.
     """
-    level = processor(target)[1]
+    of = chip_of(target)
     # VCC and, on GFX9, what follows it are allocated beside the registers that the compiler counts.
-    limit = wave_limits(chip(target), abi.wave_size).sgpr_limit
-    sgprs = min(abi.num_sgprs + 6, limit) if level < 100 and abi.num_sgprs else 0
-    return occupancy_limits(target, wave=abi.wave_size, vgprs=abi.num_vgprs, sgprs=sgprs, lds_bytes=abi.lds_bytes,
+    limit = wave_limits(of, abi.wave_size).sgpr_limit
+    sgprs = min(abi.num_sgprs + 6, limit) if of.level < 100 and abi.num_sgprs else 0
+    return occupancy_limits(of, wave=abi.wave_size, vgprs=abi.num_vgprs, sgprs=sgprs, lds_bytes=abi.lds_bytes,
                             workgroup_size=max(prod(abi.workgroup_size), 1), wgp_mode=False)  # fmt: skip

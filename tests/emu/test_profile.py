@@ -203,7 +203,7 @@ def test_counts_are_those_of_a_trace(target: str, wave: int) -> None:
     following: dict[tuple[int, int], list[Any]] = {}
     for group, number, pc in zip(trace["workgroup"].tolist(), trace["wave"].tolist(), trace["pc"].tolist(), strict=True):
         following.setdefault((group, number), []).append(pc)
-    jumps = Counter()
+    jumps: Counter[tuple[int, int]] = Counter()
     for places in following.values():
         jumps.update(pairwise(places))
     for row in profile.rows:

@@ -5,14 +5,14 @@ Counts are kept by instruction (`Row`), in the order in which instructions first
 Cache lines: those that the lanes of one instruction reach, each counted once (64 bytes on GFX8, GFX9 and CDNA, 128 from GFX10 on). Distinct bytes
 over the bytes of those lines is how well an access is coalesced.
 
-LDS has 32 banks of a dword, 64 on CDNA 4, and 64 where the waves of a workgroup use both halves of a pair (WGP mode). An access is served in
-phases of as many lanes as fill 32 dwords (64 on CDNA 4): 32 lanes of a dword, 16 of two, 8 of three or four, neighbours each; of the 16-byte
-loads of CDNA 1 to 3 a phase has 8 lanes that are not neighbours. In a pass each bank serves one dword, to all lanes that access it, or to one
-lane of an atomic: a phase takes as many passes as its busiest bank has dwords; those beyond one are conflicts. 32 banks and phases of
-CDNA's b128 are documented, the rest is a model.
+LDS has 32 banks of a dword, 64 on CDNA 4; each half of the LDS of an RDNA pair has 32, in both modes. An access is served in phases of as
+many lanes as fill 32 dwords (64 on CDNA 4): 32 lanes of a dword, 16 of two, 8 of three or four, neighbours each; of the 16-byte loads of
+CDNA 1 to 3 a phase has 8 lanes that are not neighbours. In a pass each bank serves one dword, to all lanes that access it, or to one lane of
+an atomic: a phase takes as many passes as its busiest bank has dwords; those beyond one are conflicts. The numbers of banks and the lanes of
+CDNA's 16-byte accesses are documented, the rest is a model.
 
 Sources: AMD "Vega", "RDNA 2" and "CDNA 3" ISA documents, "Local Data Share"; Composable Kernel's documentation, "Understanding AMD GPU LDS and
-Bank Conflicts", for 64 banks and lanes of a phase of b128; cache lines: ISA documents.
+Bank Conflicts", for 64 banks and lanes of a phase of b128; GPUOpen's "RDNA Performance Guide" for its 32 banks; cache lines: ISA documents.
 """
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp.unordered_map cimport unordered_map

@@ -36,7 +36,7 @@ cdef void profile_open(Profile *profile, const Machine *machine, bint wgp_mode, 
     profile.gfx_level = machine.gfx_level
     profile.line_bytes = 128 if has_wide_cache_lines(machine.gfx_level) else 64
     profile.wgp_mode = wgp_mode
-    profile.banks = 64 if wgp_mode or machine.gfx_level == cdna4 else 32
+    profile.banks = 64 if machine.gfx_level == cdna4 else 32
 
 
 cdef void profile_start_group(Profile *profile, uint32_t waves) noexcept nogil:
