@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from pyaco.isa.waits import counters
 
-__all__ = ["WaveRun", "classify", "classify_nop", "hazard_without"]
+__all__ = ["WaveRun", "classify", "classify_nop", "hazards_without"]
 
 _VGPR = 256
 _ALL = (1 << 64) - 1
@@ -210,13 +210,14 @@ _MASK_READERS = ("v_cndmask", "v_div_fmas", "v_addc", "v_add_co_ci", "v_subb", "
 _VCC = (106, 107)
 
 
-def hazard_without(records: Mapping[int, Any], names: Sequence[str], level: int, runs: Sequence[WaveRun], place: int) -> str:
-    """Say which SGPR is read too early where a wait for the ALUs at `place` is left out; empty: none.
+def hazards_without(records: Mapping[int, Any], names: Sequence[str], level: int, runs: Sequence[WaveRun], place: int | None) -> set[str]:
+    """Say which SGPRs are read too early where a wait for the ALUs at `place` is left out, if any.
 
     The rule is Mesa's (`aco_insert_NOPs.cpp` of 2026, VALUMaskWriteHazard of GFX11 and VALUReadSGPRHazard of GFX12): an SGPR that a vector
     instruction read (GFX11: as a lane mask), that the scalar or vector ALU then wrote, and that is then read before the writer is waited for.
     """
     fields = counters("depctr", level)
+    found: set[str] = set()
     for run in runs:
         read: set[int] = set()
         by_scalar: dict[int, int] = {}
@@ -240,18 +241,18 @@ def hazard_without(records: Mapping[int, Any], names: Sequence[str], level: int,
             for number in sources:
                 recent = scalars - by_scalar.get(number, -99) < (99 if level < 120 else 11 if vector else 10)
                 if (number in by_scalar and recent) or (vector and number in by_vector):
-                    return f"s{number} by {name} at {offset:#x}"
+                    found.add(f"s{number} by {name} at {offset:#x}")
+            if vector and sources and level < 120:
+                read = set()
             scalars += not vector
             by_scalar.update({number: scalars for number in results & read if not vector})
             by_vector |= results & read if vector else set()
             if vector and level >= 120:
                 read |= {number ^ half for number in sources for half in (0, 1)}
-            elif vector:
-                read = set() if sources else read
-                if name.startswith(_MASK_READERS):
-                    mask = int(record["sources"][int(record["source_count"]) - 1]) >> 2
-                    read |= {mask, mask + 1} if mask < 108 else set(_VCC)
-    return ""
+            elif vector and name.startswith(_MASK_READERS):
+                mask = int(record["sources"][int(record["source_count"]) - 1]) >> 2
+                read |= {mask, mask + 1} if mask < 108 else set(_VCC)
+    return found
 
 
 def classify_nop(records: Mapping[int, Any], names: Sequence[str], level: int, place: int) -> str:

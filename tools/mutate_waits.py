@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from judge_waits import WaveRun, classify, classify_nop, hazard_without
+from judge_waits import WaveRun, classify, classify_nop, hazards_without
 from launches import Launch, recordings
 
 from pyaco import isa
@@ -198,8 +198,10 @@ def mutate(path: Path) -> Outcome:
 def _why_silent(launch: Launch, code: Code, runs: list[WaveRun], mutant: Mutant) -> tuple[str, str]:
     """Whether a mutant that the check is silent about is needless, and why."""
     if mutant.name == "s_waitcnt_depctr":
-        reason = hazard_without(code.records, code.names, code.level, runs, mutant.offset)
-        return ("escaped", f"used: {reason}") if reason else ("needless", "wait for the ALUs: nothing that ran reads an SGPR too early")
+        without, whole = (hazards_without(code.records, code.names, code.level, runs, place) for place in (mutant.offset, None))
+        if new := sorted(without - whole):
+            return "escaped", f"used: {new[0]}"
+        return "needless", "wait for the ALUs: nothing that ran reads an SGPR too early"
     if mutant.name in ("s_nop", "v_nop"):
         reason = classify_nop(code.records, code.names, code.level, mutant.offset)
         return ("needless" if reason else "escaped"), reason or f"{mutant.name} for no known reason"
