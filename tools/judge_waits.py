@@ -233,6 +233,9 @@ def hazards_without(records: Mapping[int, Any], names: Sequence[str], level: int
                 by_vector = {number for number in by_vector if open_["va_vdst"] and open_["va_vcc" if number in _VCC else "va_sdst"]}
                 continue
             vector = name.startswith("v_")
+            if name.startswith(_SCALAR):                    # what it loads is waited for with a counter
+                by_vector -= _registers(record, "destinations")
+                by_scalar = {number: time for number, time in by_scalar.items() if number not in _registers(record, "destinations")}
             if not vector and (not name.startswith("s_") or name.startswith((*_SCALAR, "s_waitcnt", "s_wait_", "s_nop", "s_delay", "s_clause"))):
                 continue
             sources, results = ({number for number in _registers(record, which) if number < 108} for which in ("sources", "destinations"))
@@ -255,6 +258,19 @@ def hazards_without(records: Mapping[int, Any], names: Sequence[str], level: int
     return found
 
 
+def _rewritten(records: Mapping[int, Any], names: Sequence[str], before: Sequence[int], reader: int) -> bool:
+    """Whether the reader's SGPRs come from the scalar ALU, after the vector ALU wrote one of them."""
+    by_vector: set[int] = set()
+    rewritten: set[int] = set()
+    for offset in before:
+        results = _registers(records[offset], "destinations")
+        vector = names[int(records[offset]["opcode"])].startswith("v_")
+        rewritten = rewritten - results if vector else rewritten | (results & by_vector)
+        by_vector = by_vector | results if vector else by_vector - results
+    sources = {number for number in _registers(records[reader], "sources") if number < 108}
+    return bool(sources & rewritten) and not sources & by_vector
+
+
 def classify_nop(records: Mapping[int, Any], names: Sequence[str], level: int, place: int) -> str:
     """Say why a NOP was not needed where LLVM is known to be careful; an empty string: no reason is known."""
     offsets = sorted(records)
@@ -265,6 +281,8 @@ def classify_nop(records: Mapping[int, Any], names: Sequence[str], level: int, p
         return ""
     if 90 <= level < 100 and before[-1].startswith(_VECTOR) and behind[0].startswith(_VECTOR):
         return "clause that a page fault may replay (XNACK)"
+    if 90 <= level < 100 and _rewritten(records, names, offsets[max(0, index - 4) : index], offsets[index + 1]):
+        return "SGPR of the vector ALU that the scalar ALU has rewritten since"
     if 94 <= level < 100 and any(name.startswith("v_pk_") for name in before):
         return "packed operation, which LLVM takes for one that writes a high half (OP_SEL_1 and DST_OP_SEL are one bit)"
     if level >= 100 and "s_nop" in (before[-1], behind[0]):

@@ -374,21 +374,24 @@ cdef void _forget_masks(const ProgramData *p, State *s, InstructionId i) noexcep
 
 
 cdef void _note_scalar_sources(const ProgramData *p, State *s, InstructionId i) noexcept nogil:
-    """SGPRs that a vector instruction reads; before GFX12 those that it reads as a lane mask."""
+    """GFX12: SGPRs that a vector instruction reads."""
     cdef OperandRow first = p.instructions.operand_first[i]
-    cdef uint32_t count = p.instructions.operand_count[i]
     cdef uint32_t k
     cdef uint32_t r
     cdef Range range_
-    if p.gfx_level >= gfx12:
-        for k in range(count):
-            range_ = operand_range(p, first + k)
-            for r in range(range_.first, min(range_.end, <uint32_t>m0)):
-                s.read_by_valu[r >> 1] = 1
+    for k in range(p.instructions.operand_count[i]):
+        range_ = operand_range(p, first + k)
+        for r in range(range_.first, min(range_.end, <uint32_t>m0)):
+            s.read_by_valu[r >> 1] = 1
+
+
+cdef void _note_lane_mask(const ProgramData *p, State *s, InstructionId i) noexcept nogil:
+    """Before GFX12: the SGPRs that a vector instruction reads as a lane mask."""
+    cdef uint32_t count = p.instructions.operand_count[i]
+    cdef Range range_
+    if not _hazards(p, i) & hazard_lane_mask_read or count == 0:
         return
-    if p.wave_size != 64 or not _hazards(p, i) & hazard_lane_mask_read or count == 0:
-        return
-    range_ = operand_range(p, first + count - 1)
+    range_ = operand_range(p, p.instructions.operand_first[i] + count - 1)
     if range_.end > range_.first and range_.first < <uint32_t>m0:
         s.mask[range_.first] |= 1
         s.mask[range_.first + 1] |= 1
@@ -402,6 +405,7 @@ cdef void _note_valu(const ProgramData *p, State *s, InstructionId i) noexcept n
     cdef Range r
     cdef uint32_t hazards = _hazards(p, i)
     cdef bint trans = hazards & hazard_transcendental
+    cdef bint masks = p.gfx_level < gfx12 and p.wave_size == 64
     s.valu += 1
     if trans:
         s.trans += 1
@@ -413,7 +417,9 @@ cdef void _note_valu(const ProgramData *p, State *s, InstructionId i) noexcept n
             s.last_use = s.valu
             for v in range(r.first - 256, r.end - 256):
                 s.touched[v] = s.valu
-    if p.gfx_level < gfx12 and p.wave_size == 64:
+    if p.gfx_level >= gfx12:                                # the same instruction may write what it reads
+        _note_scalar_sources(p, s, i)
+    elif masks:
         _forget_masks(p, s, i)
     definitions = definitions_of(p, i)
     for row in range(definitions.first, definitions.first + definitions.count):
@@ -426,10 +432,11 @@ cdef void _note_valu(const ProgramData *p, State *s, InstructionId i) noexcept n
             for v in range(r.first, min(r.end, <uint32_t>m0)):
                 s.then_written_by_valu[v] = s.read_by_valu[v >> 1]
                 s.then_written_by_salu[v] = long_ago
-        elif p.wave_size == 64:
+        elif masks:
             for v in range(r.first, min(r.end, <uint32_t>m0)):
                 s.then_written_by_valu[v] |= s.mask[v] & 1
-    _note_scalar_sources(p, s, i)
+    if masks:
+        _note_lane_mask(p, s, i)
     s.wmma = hazards & hazard_wave_matrix
     if s.wmma:
         r = definition_range(p, p.instructions.definition_first[i])
