@@ -192,7 +192,7 @@ def _classify_wave(
 def _clash(operation: _Operation, name: str, sources: frozenset[int], results: frozenset[int], mask: int, level: int) -> str:
     read = operation.registers & sources
     written = operation.registers & results
-    if operation.kind == "load" and name.startswith(_VECTOR) or operation.kind == "LDS" and name.startswith("ds_"):
+    if (operation.kind == "load" and name.startswith(_VECTOR)) or (operation.kind == "LDS" and name.startswith("ds_")):
         written = frozenset()         # in order
     vector = name.startswith("v_readlane") or bool(mask & operation.mask)
     for number in sorted(read | written):

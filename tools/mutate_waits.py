@@ -124,8 +124,9 @@ class Code:
             return
         first = offset
         starts = set(self.records)
-        while first not in self.targets and (before := next((first - 4 * size for size in range(1, 7) if self._ends(first - 4 * size, first, starts)), None)):
-            if self.name(before).startswith(_FIXED):
+        while first not in self.targets:
+            before = next((first - 4 * size for size in range(1, 7) if self._ends(first - 4 * size, first, starts)), None)
+            if before is None or self.name(before).startswith(_FIXED):
                 break
             first = before
         if first != offset:
@@ -255,7 +256,8 @@ def main() -> int:
         unreached += outcome.unreached
         for mutant, result, reason in outcome.results:
             totals[result, reason if result != "caught" else ""] += 1
-            rows.append({"launch": outcome.launch, "offset": mutant.offset, "name": mutant.name, "what": mutant.what, "result": result, "reason": reason})
+            rows.append({"launch": outcome.launch, "offset": mutant.offset, "name": mutant.name, "what": mutant.what, "result": result,
+                         "reason": reason})  # fmt: skip
             if result != "caught" and (options.verbose or result == "escaped"):
                 print(f"{outcome.launch} {mutant.offset:#x} {mutant.name} ({mutant.what}): {result}: {reason}", flush=True)
     if options.json:

@@ -498,7 +498,7 @@ cdef void _note_sgpr_write(Hazards *hazards, const Wave *wave, const Instruction
             if gfx_level >= 120:
                 hazards.rewritten[i] = _mark_of(instruction, writer if hazards.read_by_valu[i >> 1] else 0, hazards.salu, 0)
             elif hazards.lane_mask[i].kind & mask_read and writer:
-                hazards.lane_mask[i] = _mark_of(instruction, mask_read | (mask_written if writer == by_salu else mask_written_by_valu), 0, 0)
+                hazards.lane_mask[i] = _mark_of(instruction, mask_written if writer == by_salu else mask_written_by_valu, 0, 0)
             else:
                 hazards.lane_mask[i].kind = 0
 
