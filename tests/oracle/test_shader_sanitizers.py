@@ -42,7 +42,7 @@ DEFECTS: dict[str, tuple[str, str, type[emu.EmulationError], int, int]] = {
     "divergent_barrier": ("if (I < limit) { tile[I] = I; barrier(); result[I] = tile[I ^ 1]; }", "barriers", emu.BarrierError, 64, 256),
 }  # fmt: skip
 WORDS: dict[str, Callable[[str], str]] = {
-    "stray": lambda here: rf"store of 4 bytes at 0x\w+ outside memory \(.*lane \d+\): 76 bytes behind the end of the 1024-byte buffer `pool` made at {here}",
+    "stray": lambda here: rf"store of 4 bytes at 0x\w+ outside memory \(.*\): 76 bytes behind the end of the 1024-byte buffer `pool` made at {here}",
     "misaligned": lambda here: "an atomic of 4 bytes at 0x.*, which is not aligned to them",
     "race": lambda here: "race at lds 0x.*nothing orders them",
     "unwritten_shared": lambda here: r"holds what nobody wrote \(ds_\w+ at pc 0x\w+ loaded it from lds 0x\w+\), and is stored",
