@@ -9,7 +9,7 @@ Mesa on GFX11), and one with glc may be to a buffer that is never read (Mesa on 
 only, and does not release; an atomic load that reads from it acquires all that its workgroup did.
 
 A plain load does not race with a compare-and-swap: compilers begin the loops that make other atomics of it with one, and the loop finds out
-whether the value was right (LLVM's AtomicExpand).
+whether the value was right (LLVM's AtomicExpand). Where stores of the same value are reported, such loads are too.
 
 An operation still in flight at the end of an epoch belongs to the next one too: others cannot rely on it. Where such an
 access makes a race, what is missing is a wait. In CU mode and before GFX10 the waves of a workgroup share a first-level cache, which

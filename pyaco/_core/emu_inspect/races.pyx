@@ -182,7 +182,7 @@ cdef bint _conflicts(const Races *races, uint32_t wave, const Slot *earlier, uin
     """Whether an access with these flags races with an earlier one; a store that may be atomic does not with an atomic."""
     if not earlier.flags or flags & earlier.flags & slot_atomic or _knows(races, wave, earlier):
         return False
-    if (flags | earlier.flags) & slot_swap and not flags & earlier.flags & slot_write:
+    if (flags | earlier.flags) & slot_swap and not flags & earlier.flags & slot_write and not races.reports_same_value:
         return False
     if _reads_atomically(flags) and earlier.flags & slot_unmarked_store:
         return False
