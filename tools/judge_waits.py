@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from pyaco.isa.waits import counters
 
-__all__ = ["WaveRun", "classify", "classify_nop", "hazard_without"]
+__all__ = ["WaveRun", "classify", "classify_nop", "hazards_without"]
 
 _VGPR = 256
 _ALL = (1 << 64) - 1
@@ -192,7 +192,7 @@ def _classify_wave(
 def _clash(operation: _Operation, name: str, sources: frozenset[int], results: frozenset[int], mask: int, level: int) -> str:
     read = operation.registers & sources
     written = operation.registers & results
-    if operation.kind == "load" and name.startswith(_VECTOR) or operation.kind == "LDS" and name.startswith("ds_"):
+    if (operation.kind == "load" and name.startswith(_VECTOR)) or (operation.kind == "LDS" and name.startswith("ds_")):
         written = frozenset()         # in order
     vector = name.startswith("v_readlane") or bool(mask & operation.mask)
     for number in sorted(read | written):
@@ -210,13 +210,14 @@ _MASK_READERS = ("v_cndmask", "v_div_fmas", "v_addc", "v_add_co_ci", "v_subb", "
 _VCC = (106, 107)
 
 
-def hazard_without(records: Mapping[int, Any], names: Sequence[str], level: int, runs: Sequence[WaveRun], place: int) -> str:
-    """Say which SGPR is read too early where a wait for the ALUs at `place` is left out; empty: none.
+def hazards_without(records: Mapping[int, Any], names: Sequence[str], level: int, runs: Sequence[WaveRun], place: int | None) -> set[str]:
+    """Say which SGPRs are read too early where a wait for the ALUs at `place` is left out, if any.
 
     The rule is Mesa's (`aco_insert_NOPs.cpp` of 2026, VALUMaskWriteHazard of GFX11 and VALUReadSGPRHazard of GFX12): an SGPR that a vector
     instruction read (GFX11: as a lane mask), that the scalar or vector ALU then wrote, and that is then read before the writer is waited for.
     """
     fields = counters("depctr", level)
+    found: set[str] = set()
     for run in runs:
         read: set[int] = set()
         by_scalar: dict[int, int] = {}
@@ -232,6 +233,9 @@ def hazard_without(records: Mapping[int, Any], names: Sequence[str], level: int,
                 by_vector = {number for number in by_vector if open_["va_vdst"] and open_["va_vcc" if number in _VCC else "va_sdst"]}
                 continue
             vector = name.startswith("v_")
+            if name.startswith(_SCALAR):                    # what it loads is waited for with a counter
+                by_vector -= _registers(record, "destinations")
+                by_scalar = {number: time for number, time in by_scalar.items() if number not in _registers(record, "destinations")}
             if not vector and (not name.startswith("s_") or name.startswith((*_SCALAR, "s_waitcnt", "s_wait_", "s_nop", "s_delay", "s_clause"))):
                 continue
             sources, results = ({number for number in _registers(record, which) if number < 108} for which in ("sources", "destinations"))
@@ -240,18 +244,31 @@ def hazard_without(records: Mapping[int, Any], names: Sequence[str], level: int,
             for number in sources:
                 recent = scalars - by_scalar.get(number, -99) < (99 if level < 120 else 11 if vector else 10)
                 if (number in by_scalar and recent) or (vector and number in by_vector):
-                    return f"s{number} by {name} at {offset:#x}"
+                    found.add(f"s{number} by {name} at {offset:#x}")
+            if vector and sources and level < 120:
+                read = set()
             scalars += not vector
             by_scalar.update({number: scalars for number in results & read if not vector})
             by_vector |= results & read if vector else set()
             if vector and level >= 120:
                 read |= {number ^ half for number in sources for half in (0, 1)}
-            elif vector:
-                read = set() if sources else read
-                if name.startswith(_MASK_READERS):
-                    mask = int(record["sources"][int(record["source_count"]) - 1]) >> 2
-                    read |= {mask, mask + 1} if mask < 108 else set(_VCC)
-    return ""
+            elif vector and name.startswith(_MASK_READERS):
+                mask = int(record["sources"][int(record["source_count"]) - 1]) >> 2
+                read |= {mask, mask + 1} if mask < 108 else set(_VCC)
+    return found
+
+
+def _rewritten(records: Mapping[int, Any], names: Sequence[str], before: Sequence[int], reader: int) -> bool:
+    """Whether the reader's SGPRs come from the scalar ALU, after the vector ALU wrote one of them."""
+    by_vector: set[int] = set()
+    rewritten: set[int] = set()
+    for offset in before:
+        results = _registers(records[offset], "destinations")
+        vector = names[int(records[offset]["opcode"])].startswith("v_")
+        rewritten = rewritten - results if vector else rewritten | (results & by_vector)
+        by_vector = by_vector | results if vector else by_vector - results
+    sources = {number for number in _registers(records[reader], "sources") if number < 108}
+    return bool(sources & rewritten) and not sources & by_vector
 
 
 def classify_nop(records: Mapping[int, Any], names: Sequence[str], level: int, place: int) -> str:
@@ -264,6 +281,8 @@ def classify_nop(records: Mapping[int, Any], names: Sequence[str], level: int, p
         return ""
     if 90 <= level < 100 and before[-1].startswith(_VECTOR) and behind[0].startswith(_VECTOR):
         return "clause that a page fault may replay (XNACK)"
+    if 90 <= level < 100 and _rewritten(records, names, offsets[max(0, index - 4) : index], offsets[index + 1]):
+        return "SGPR of the vector ALU that the scalar ALU has rewritten since"
     if 94 <= level < 100 and any(name.startswith("v_pk_") for name in before):
         return "packed operation, which LLVM takes for one that writes a high half (OP_SEL_1 and DST_OP_SEL are one bit)"
     if level >= 100 and "s_nop" in (before[-1], behind[0]):

@@ -66,11 +66,13 @@ class Launch:
 
     def save(self, path: Path) -> None:
         """Write it to a file."""
-        np.savez_compressed(
-            path, code=np.frombuffer(self.code._data, np.uint8), kernel=self.kernel, shape=np.array([*self.grid, *self.workgroup, self.lds, self.scratch]),
-            block=np.frombuffer(self.block, np.uint8), addresses=np.array([address for address, _ in self.memory], np.uint64),
-            **{f"memory{number}": np.frombuffer(data, np.uint8) for number, (_, data) in enumerate(self.memory)},
-        )  # fmt: skip
+        arrays: dict[str, Any] = {f"memory{number}": np.frombuffer(data, np.uint8) for number, (_, data) in enumerate(self.memory)}
+        arrays |= {
+            "code": np.frombuffer(self.code._data, np.uint8), "kernel": self.kernel,
+            "shape": np.array([*self.grid, *self.workgroup, self.lds, self.scratch]), "block": np.frombuffer(self.block, np.uint8),
+            "addresses": np.array([address for address, _ in self.memory], np.uint64),
+        }  # fmt: skip
+        np.savez_compressed(path, **arrays)
 
     @staticmethod
     def read(path: Path) -> Launch:

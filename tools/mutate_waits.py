@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from judge_waits import WaveRun, classify, classify_nop, hazard_without
+from judge_waits import WaveRun, classify, classify_nop, hazards_without
 from launches import Launch, recordings
 
 from pyaco import isa
@@ -124,8 +124,9 @@ class Code:
             return
         first = offset
         starts = set(self.records)
-        while first not in self.targets and (before := next((first - 4 * size for size in range(1, 7) if self._ends(first - 4 * size, first, starts)), None)):
-            if self.name(before).startswith(_FIXED):
+        while first not in self.targets:
+            before = next((first - 4 * size for size in range(1, 7) if self._ends(first - 4 * size, first, starts)), None)
+            if before is None or self.name(before).startswith(_FIXED):
                 break
             first = before
         if first != offset:
@@ -198,8 +199,10 @@ def mutate(path: Path) -> Outcome:
 def _why_silent(launch: Launch, code: Code, runs: list[WaveRun], mutant: Mutant) -> tuple[str, str]:
     """Whether a mutant that the check is silent about is needless, and why."""
     if mutant.name == "s_waitcnt_depctr":
-        reason = hazard_without(code.records, code.names, code.level, runs, mutant.offset)
-        return ("escaped", f"used: {reason}") if reason else ("needless", "wait for the ALUs: nothing that ran reads an SGPR too early")
+        without, whole = (hazards_without(code.records, code.names, code.level, runs, place) for place in (mutant.offset, None))
+        if new := sorted(without - whole):
+            return "escaped", f"used: {new[0]}"
+        return "needless", "wait for the ALUs: nothing that ran reads an SGPR too early"
     if mutant.name in ("s_nop", "v_nop"):
         reason = classify_nop(code.records, code.names, code.level, mutant.offset)
         return ("needless" if reason else "escaped"), reason or f"{mutant.name} for no known reason"
@@ -253,7 +256,8 @@ def main() -> int:
         unreached += outcome.unreached
         for mutant, result, reason in outcome.results:
             totals[result, reason if result != "caught" else ""] += 1
-            rows.append({"launch": outcome.launch, "offset": mutant.offset, "name": mutant.name, "what": mutant.what, "result": result, "reason": reason})
+            rows.append({"launch": outcome.launch, "offset": mutant.offset, "name": mutant.name, "what": mutant.what, "result": result,
+                         "reason": reason})  # fmt: skip
             if result != "caught" and (options.verbose or result == "escaped"):
                 print(f"{outcome.launch} {mutant.offset:#x} {mutant.name} ({mutant.what}): {result}: {reason}", flush=True)
     if options.json:

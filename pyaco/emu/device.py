@@ -89,7 +89,8 @@ class Device:
         `check_waits` and `check_races` are the same as their names here.
     report_same_value : bool
         Two stores of the same value that nothing orders are races too. Layouts that several waves hold alike are written so; without this
-        such stores are only counted (``Report.same_value_stores``).
+        such stores are only counted (``Report.same_value_stores``). Plain loads of what
+        another wave compares and swaps, with which compilers begin loops, are reported with it too.
 
     Every check, `profile`, `trace` and `seed` make the inspecting engine run, whose results are the same. The fast engine keeps what it has
     decoded, and the

@@ -18,8 +18,9 @@ class EmulationError(PyacoError):
     place : dict
         ``workgroup``, ``wave``, ``pc`` (byte offset in the code where the pc lies in it), ``instruction``, and for memory faults ``lane``,
         ``address``, ``bytes``, ``store``, and ``allocation``, the nearest one: ``address``, ``size``, ``what`` it is, its ``name``, ``made_at``
-        (file and line), ``binding`` (set and binding), as far as these are known. For kernels of code objects also ``kernel``, and ``source`` (file and line) where the object has
-        debug information and ``pyelftools`` is installed.
+        (file and line), ``binding`` (set and binding), as far as these are known.
+        For kernels of code objects also ``kernel``, and ``source`` (file and line) where the object has debug information and ``pyelftools`` is
+        installed.
     """
 
     #: What kind of defect this is, for programs that read it.

@@ -133,7 +133,8 @@ def _undefined_error(
         opcode, pc = opcodes.names()[finding["opcode"]], finding["pc"] - entry
         place["earlier"] = {"pc": pc, "opcode": opcode}
         loaded = f" ({opcode} at pc {pc:#x} loaded it from {there})"
-    return UninitializedError(f"{name}: {register} holds what nobody wrote{loaded}, and {_USES[finding['use']]} ({where}, lane {finding['lane']})", place)
+    use = _USES[finding["use"]]
+    return UninitializedError(f"{name}: {register} holds what nobody wrote{loaded}, and {use} ({where}, lane {finding['lane']})", place)
 
 
 def _deadlock(result: Mapping[str, Any], name: str, where: str, place: dict[str, object], entry: int) -> EmulationError:

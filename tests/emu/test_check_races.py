@@ -141,6 +141,21 @@ def test_no_race(name: str, target: str, seed: int | None) -> None:
 
 
 @pytest.mark.parametrize("target", LEVELS)
+def test_loop_around_compare_and_swap(target: str) -> None:
+    """It begins with a plain load, as compilers write it; the swap says whether the value was right. Stores are another matter."""
+    swap = "v_mov_b32 v3, 1\nv_mov_b32 v4, 0\n" + {
+        "gfx900": "global_atomic_cmpswap v5, v9, v[3:4], s[0:1] glc", "gfx1030": "global_atomic_cmpswap v5, v9, v[3:4], s[0:1] glc",
+        "gfx1100": "global_atomic_cmpswap_b32 v5, v9, v[3:4], s[0:1] glc",
+        "gfx1200": "global_atomic_cmpswap_b32 v5, v9, v[3:4], s[0:1] th:TH_ATOMIC_RETURN",
+    }[target] + "\n<vm 0>\n"  # fmt: skip
+    for text in ("{load} v2, v9, s[0:1]\n<vm 0>\n" + swap, swap + "{load} v2, v9, s[0:1]\n<vm 0>"):
+        run(program(text, target), target, size=128, check_races=True)
+    if target == "gfx1200":                                 # elsewhere a store may be atomic
+        with pytest.raises(RaceError):
+            run(program(swap + "{store} v9, v0, s[0:1]\n<vs 0>", target), target, size=128, check_waits=False, check_races=True)
+
+
+@pytest.mark.parametrize("target", LEVELS)
 def test_one_wave_has_no_races(target: str) -> None:
     run(program(RACY["LDS, write after write"], target), target, size=32, check_races=True)
 

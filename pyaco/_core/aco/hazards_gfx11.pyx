@@ -10,7 +10,8 @@ LdsDirectVALU                GFX11, 12    LDSDIR writes a VGPR in use by the VAL
 LdsDirectVMEM                GFX11, 12    the same by memory operations: ``vm_vsrc(0)``, on GFX12 the field ``wait_vsrc``
 VALUTransUse                 GFX11.0      result of a transcendental read too early: ``va_vdst(0)``
 VALUPartialForwarding        GFX11 w64    sources written on both sides of a SALU write of exec: ``va_vdst(0)``
-VALUMaskWrite                GFX11 w64    lane mask read by the VALU, then written by the SALU, then read: ``sa_sdst(0)``
+VALUMaskWrite                GFX11 w64    lane mask read by the VALU, then written by the SALU, then read: ``sa_sdst(0)``; or
+                                          written by the VALU, then read by the VALU: ``va_sdst(0)``, ``va_vcc(0)``
 VALUReadSGPR                 GFX12        SGPR read by the VALU, then written, then read: ``sa_sdst(0)``, ``va_sdst(0)``, ``va_vcc(0)``
 WMMA                         GFX11, 12    matrix sources that are the result of the matrix operation before: ``v_nop``
 ===========================  ===========  ==================================================================================
@@ -73,7 +74,7 @@ cdef struct State:
     uint8_t[256] memory              # memory_use_*: operations that name it may be outstanding
     uint8_t[128] mask                # SGPR: 1 read as a lane mask by the VALU, 2 and written by the SALU since
     uint8_t[64] read_by_valu         # GFX12, pairs of SGPRs
-    uint8_t[128] then_written_by_valu
+    uint8_t[128] then_written_by_valu  # GFX11: what was read as a lane mask
     int32_t[128] then_written_by_salu  # time in scalar instructions
     bint vcmpx
     bint wmma                        # the last vector instruction was a matrix operation
@@ -358,31 +359,39 @@ cdef void _note_valu_write(State *s, uint32_t v, bint trans) noexcept nogil:
     s.trans_order[v] = s.trans if trans else long_ago
 
 
-cdef void _note_scalar_sources(const ProgramData *p, State *s, InstructionId i) noexcept nogil:
-    """SGPRs that a vector instruction reads."""
+cdef void _forget_masks(const ProgramData *p, State *s, InstructionId i) noexcept nogil:
+    """Reading any SGPR but exec, or a literal, waits for the scalar unit's earlier reads."""
     cdef OperandRow first = p.instructions.operand_first[i]
-    cdef uint32_t count = p.instructions.operand_count[i]
     cdef uint32_t k
     cdef uint32_t r
     cdef Range range_
-    if p.gfx_level >= gfx12:
-        for k in range(count):
-            range_ = operand_range(p, first + k)
-            for r in range(range_.first, min(range_.end, <uint32_t>m0)):
-                s.read_by_valu[r >> 1] = 1
-        return
-    if p.wave_size != 64:
-        return
-    for k in range(count):
+    for k in range(p.instructions.operand_count[i]):
         range_ = operand_range(p, first + k)
         if operand_is_literal(operand_at(p, first + k)) or (range_.end > range_.first and range_.first < register_exec >> 2):
-            # Reading any SGPR but exec, or a literal, waits for the scalar unit's earlier reads.
             for r in range(128):
                 s.mask[r] &= ~1
-            break
+            return
+
+
+cdef void _note_scalar_sources(const ProgramData *p, State *s, InstructionId i) noexcept nogil:
+    """GFX12: SGPRs that a vector instruction reads."""
+    cdef OperandRow first = p.instructions.operand_first[i]
+    cdef uint32_t k
+    cdef uint32_t r
+    cdef Range range_
+    for k in range(p.instructions.operand_count[i]):
+        range_ = operand_range(p, first + k)
+        for r in range(range_.first, min(range_.end, <uint32_t>m0)):
+            s.read_by_valu[r >> 1] = 1
+
+
+cdef void _note_lane_mask(const ProgramData *p, State *s, InstructionId i) noexcept nogil:
+    """Before GFX12: the SGPRs that a vector instruction reads as a lane mask."""
+    cdef uint32_t count = p.instructions.operand_count[i]
+    cdef Range range_
     if not _hazards(p, i) & hazard_lane_mask_read or count == 0:
         return
-    range_ = operand_range(p, first + count - 1)
+    range_ = operand_range(p, p.instructions.operand_first[i] + count - 1)
     if range_.end > range_.first and range_.first < <uint32_t>m0:
         s.mask[range_.first] |= 1
         s.mask[range_.first + 1] |= 1
@@ -396,6 +405,7 @@ cdef void _note_valu(const ProgramData *p, State *s, InstructionId i) noexcept n
     cdef Range r
     cdef uint32_t hazards = _hazards(p, i)
     cdef bint trans = hazards & hazard_transcendental
+    cdef bint masks = p.gfx_level < gfx12 and p.wave_size == 64
     s.valu += 1
     if trans:
         s.trans += 1
@@ -407,6 +417,10 @@ cdef void _note_valu(const ProgramData *p, State *s, InstructionId i) noexcept n
             s.last_use = s.valu
             for v in range(r.first - 256, r.end - 256):
                 s.touched[v] = s.valu
+    if p.gfx_level >= gfx12:                                # the same instruction may write what it reads
+        _note_scalar_sources(p, s, i)
+    elif masks:
+        _forget_masks(p, s, i)
     definitions = definitions_of(p, i)
     for row in range(definitions.first, definitions.first + definitions.count):
         r = definition_range(p, row)
@@ -418,7 +432,11 @@ cdef void _note_valu(const ProgramData *p, State *s, InstructionId i) noexcept n
             for v in range(r.first, min(r.end, <uint32_t>m0)):
                 s.then_written_by_valu[v] = s.read_by_valu[v >> 1]
                 s.then_written_by_salu[v] = long_ago
-    _note_scalar_sources(p, s, i)
+        elif masks:
+            for v in range(r.first, min(r.end, <uint32_t>m0)):
+                s.then_written_by_valu[v] |= s.mask[v] & 1
+    if masks:
+        _note_lane_mask(p, s, i)
     s.wmma = hazards & hazard_wave_matrix
     if s.wmma:
         r = definition_range(p, p.instructions.definition_first[i])
@@ -576,6 +594,8 @@ cdef int _resolve_all(Context *c, State *s) except -1 nogil:
     for k in range(128):
         if s.mask[k]:
             wait &= _wait_for(depctr_sa_sdst)
+        if p.gfx_level < gfx12 and s.then_written_by_valu[k]:
+            wait &= _wait_for(depctr_va_vcc if _is_vcc(k) else depctr_va_sdst)
         if p.gfx_level >= gfx12 and s.read_by_valu[k >> 1]:
             wait &= _wait_for(depctr_sa_sdst) & _wait_for(depctr_va_sdst) & _wait_for(depctr_va_vcc)
     for k in range(s.vgprs):

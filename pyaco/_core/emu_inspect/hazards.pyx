@@ -465,12 +465,10 @@ cdef bint _gfx11_check(const Hazards *hazards, const Wave *wave, const Instructi
 
 cdef void _forget_lane_masks(Hazards *hazards, const Instruction *instruction) noexcept nogil:
     """VALUMaskWrite: a vector instruction that reads any SGPR or a literal resolves earlier reads of masks."""
-    cdef uint32_t slot, i
+    cdef uint32_t slot
     for slot in range(instruction.decoded.source_count):
         if instruction.decoded.source[slot] >> 2 < 128 or instruction.decoded.has_literal:
-            for i in range(128):
-                if hazards.lane_mask[i].kind == mask_read:
-                    hazards.lane_mask[i].kind = 0
+            _forget(hazards.lane_mask, 128, mask_read)
             return
 
 
@@ -483,7 +481,8 @@ cdef void _note_lane_mask(Hazards *hazards, const Instruction *instruction) noex
     if opcode != <uint32_t>op_v_div_fmas_f32 and opcode != <uint32_t>op_v_div_fmas_f64:
         first = instruction.decoded.source[instruction.decoded.source_count - 1] >> 2
     if first < ordinary_sgprs:
-        hazards.lane_mask[first] = hazards.lane_mask[first + 1] = _mark_of(instruction, mask_read, 0, 0)
+        hazards.lane_mask[first].kind |= mask_read
+        hazards.lane_mask[first + 1].kind |= mask_read
 
 
 cdef void _note_sgpr_write(Hazards *hazards, const Wave *wave, const Instruction *instruction, uint32_t gfx_level) noexcept nogil:
@@ -498,7 +497,7 @@ cdef void _note_sgpr_write(Hazards *hazards, const Wave *wave, const Instruction
                 wave, instruction.decoded.destination[slot], instruction.decoded.destination_bytes[slot]))):
             if gfx_level >= 120:
                 hazards.rewritten[i] = _mark_of(instruction, writer if hazards.read_by_valu[i >> 1] else 0, hazards.salu, 0)
-            elif hazards.lane_mask[i].kind and writer:
+            elif hazards.lane_mask[i].kind & mask_read and writer:
                 hazards.lane_mask[i] = _mark_of(instruction, mask_written if writer == by_salu else mask_written_by_valu, 0, 0)
             else:
                 hazards.lane_mask[i].kind = 0

@@ -8,6 +8,9 @@ CDNA 3 and 4, stores to memory do not show whether they are atomic: an atomic on
 Mesa on GFX11), and one with glc may be to a buffer that is never read (Mesa on GFX9 and GFX10). So there a store races with plain accesses
 only, and does not release; an atomic load that reads from it acquires all that its workgroup did.
 
+A plain load does not race with a compare-and-swap: compilers begin the loops that make other atomics of it with one, and the loop finds out
+whether the value was right (LLVM's AtomicExpand). Where stores of the same value are reported, such loads are too.
+
 An operation still in flight at the end of an epoch belongs to the next one too: others cannot rely on it. Where such an
 access makes a race, what is missing is a wait. In CU mode and before GFX10 the waves of a workgroup share a first-level cache, which
 keeps their accesses to memory in order, so that barriers need no such wait; LDS always does. What other caches hold is not modelled.
@@ -34,6 +37,7 @@ cdef enum:
     slot_write = 4
     slot_unmarked_store = 8           # to memory, on a generation whose stores do not show whether they are atomic
     slot_own_value = 16               # a read of what the wave itself had stored, though others may have stored the same since
+    slot_swap = 32                    # compares and swaps
     read_slots = 3
     page_bytes = 1024
 

@@ -6,6 +6,8 @@ from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
 from features cimport has_memory_scopes
+from pyaco._core.emu.access cimport MemoryOperation, access_atomic, atomic_cmpswap, atomic_fcmpswap
+from pyaco._core.emu.global_memory cimport memory_operation
 from pyaco._core.emu.memory cimport memory_at
 from pyaco._core.emu.wave cimport *
 from pyaco._core.emu_inspect.waits cimport Flight, Operation
@@ -180,6 +182,8 @@ cdef bint _conflicts(const Races *races, uint32_t wave, const Slot *earlier, uin
     """Whether an access with these flags races with an earlier one; a store that may be atomic does not with an atomic."""
     if not earlier.flags or flags & earlier.flags & slot_atomic or _knows(races, wave, earlier):
         return False
+    if (flags | earlier.flags) & slot_swap and not flags & earlier.flags & slot_write and not races.reports_same_value:
+        return False
     if _reads_atomically(flags) and earlier.flags & slot_unmarked_store:
         return False
     return not (flags & slot_unmarked_store and _reads_atomically(earlier.flags))
@@ -293,6 +297,8 @@ cdef bint races_access(Races *races, uint32_t wave, const Machine *machine, cons
     cdef bint same
     cdef bint released = False
     cdef bint is_atomic
+    cdef const MemoryOperation *operation = memory_operation(opcode)
+    cdef bint swaps = operation.access == access_atomic and (operation.atomic == atomic_cmpswap or operation.atomic == atomic_fcmpswap)
     slot.wave = races.group * races.waves + wave
     slot.pc = pc
     slot.opcode = opcode
@@ -306,6 +312,8 @@ cdef bint races_access(Races *races, uint32_t wave, const Machine *machine, cons
         slot.flags = slot_used | (slot_atomic if is_atomic else 0) | (slot_write if access.access_kind != access_kind_load else 0)
         if _is_unmarked_store(races, access):
             slot.flags |= slot_unmarked_store
+        if access.access_kind == access_kind_atomic and swaps:
+            slot.flags |= slot_swap
         address = access.address
         end = access.address + access.bytes
         same = False

@@ -474,7 +474,8 @@ cdef void _load(Shadow *shadow, const Instruction *instruction, const MemoryOper
         defined = 0
 
 
-cdef bint _atomic(const Instruction *instruction, const MemoryOperation *operation, const Access *access, uint8_t *host, Undefined *found) noexcept nogil:
+cdef bint _atomic(const Instruction *instruction, const MemoryOperation *operation, const Access *access, uint8_t *host,
+                  Undefined *found) noexcept nogil:
     """It writes its bytes; True where it computes with device memory of which nobody wrote any."""
     cdef Reading reading
     cdef uint32_t k
@@ -505,7 +506,8 @@ cdef uint64_t _clear_loaded(Shadow *shadow, const Instruction *instruction, uint
 
 
 cdef bint shadow_after(Shadow *shadow, vector[uint8_t] *lds, vector[uint8_t] *memory, uint64_t first, vector[Region] *regions,
-                       const Machine *machine, const Instruction *instruction, uint64_t active, const AccessLog *log, Undefined *found) noexcept nogil:
+                       const Machine *machine, const Instruction *instruction, uint64_t active, const AccessLog *log,
+                       Undefined *found) noexcept nogil:
     cdef const MemoryOperation *operation = memory_operation(instruction.decoded.opcode)
     cdef const Access *access
     cdef uint8_t *host
