@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pyaco.targets.chips import Chip, chip, chips
-from pyaco.targets.limits import LdsLimits, WaveLimits, lds_limits, occupancy, wave_limits
+from pyaco.targets.limits import LdsLimits, WaveLimits, lds_limits, wave_limits
+from pyaco.targets.occupancy import Occupancy, occupancy, occupancy_limits
 
-__all__ = ["Chip", "LdsLimits", "WaveLimits", "chip", "chips", "lds_limits", "occupancy", "wave_limits"]
+__all__ = ["Chip", "LdsLimits", "Occupancy", "WaveLimits", "chip", "chips", "lds_limits", "occupancy", "occupancy_limits", "wave_limits"]

@@ -1,4 +1,4 @@
-"""What one wave may use on a chip, and how many waves run at once.
+"""What one wave may use on a chip.
 
 Sources: AMD's ISA documents (register files, LDS), LLVM's AMDGPU user guide (allocation granules, GRANULATED_LDS_SIZE of
 COMPUTE_PGM_RSRC2), its ``AMDGPU.td`` (FeatureAddressableLocalMemorySize), Mesa's ``aco_ir.cpp`` (granules per family, offset
@@ -15,7 +15,7 @@ from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.targets.chips import Chip, chip
 
-__all__ = ["LdsLimits", "WaveLimits", "lds_limits", "occupancy", "wave_limits"]
+__all__ = ["LdsLimits", "WaveLimits", "lds_limits", "wave_limits"]
 
 # Chips whose SIMDs have a register file half as large again.
 _LARGE_REGISTER_FILE = {"gfx1100", "gfx1101", "gfx1151", "gfx1200", "gfx1201"}
@@ -175,48 +175,3 @@ def wave_limits(target: str | Chip, wave: int = 64) -> WaveLimits:
         xnack_enabled=int(chip_.target in ("gfx902", "gfx90c", "gfx90a", "gfx942", "gfx950")),
         sram_ecc_enabled=int(chip_.target == "gfx906" or chip_.is_cdna),
     )
-
-
-@checked
-def occupancy(
-    target: str | Chip, *, wave: int = 64, vgprs: int = 0, sgprs: int = 0, lds_bytes: int = 0, workgroup_size: int = 64
-) -> int:
-    """Return how many waves of a kernel one SIMD holds at once.
-
-    Parameters
-    ----------
-    target : str or Chip
-        Any name that :func:`pyaco.targets.chip` knows, or a chip (``Die.chip`` for those before GFX9).
-    wave : int
-        Lanes per wave.
-    vgprs, sgprs : int
-        Registers that the kernel uses.
-    lds_bytes : int
-        LDS per workgroup.
-    workgroup_size : int
-        Invocations per workgroup.
-    """
-    chip_ = chip(target) if isinstance(target, str) else target
-    limits = wave_limits(chip_, wave)
-    if min(vgprs, sgprs, lds_bytes) < 0 or workgroup_size < 1:
-        raise InputError(f"a kernel of {vgprs} VGPRs, {sgprs} SGPRs, {lds_bytes} bytes of LDS and workgroups of {workgroup_size}")
-    if vgprs > limits.vgpr_limit or sgprs > limits.sgpr_limit or lds_bytes > limits.lds_limit:
-        return 0
-    waves = limits.max_waves_per_simd
-    if vgprs:
-        granule = limits.vgpr_allocation_granule
-        waves = min(waves, limits.physical_vgprs // (-(-vgprs // granule) * granule))
-    if sgprs and limits.physical_sgprs < 5120:
-        granule = limits.sgpr_allocation_granule
-        waves = min(waves, limits.physical_sgprs // (-(-sgprs // granule) * granule))
-    waves_per_group = -(-workgroup_size // wave)
-    if lds_bytes or waves_per_group > 1:
-        # In workgroup-processor mode a group may use both compute units of the pair and their LDS.
-        pair = 2 if chip_.level >= 100 else 1
-        simds = limits.simds_per_cu * pair
-        groups = simds * waves // waves_per_group
-        if lds_bytes:
-            granule = limits.lds_allocation_granule
-            groups = min(groups, max(limits.lds_limit, 65536) * pair // (-(-lds_bytes // granule) * granule))
-        waves = min(waves, -(-groups * waves_per_group // simds))
-    return waves

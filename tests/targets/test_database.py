@@ -10,8 +10,8 @@ import pyaco
 from pyaco.targets import chips
 from pyaco.targets.database import dies, families, find_product, pci_chip, products
 from pyaco.targets.figures import peaks, structure
-from pyaco.targets.limits import occupancy
 from pyaco.targets.memory import MemoryProperty, choose_memory_type, memory_heaps
+from pyaco.targets.occupancy import occupancy
 from pyaco.targets.product_names import decode_name
 
 MIB = 1 << 20

@@ -14,8 +14,9 @@ from isa_tables cimport (
     latency_valu_double_transcendental, latency_valu_transcendental32, latency_wmma, opcode_latency,
 )
 from pyaco._core.aco.build cimport emit_0
-from pyaco._core.aco.cycle_model cimport Cycles, cycles_of
+from pyaco._core.aco.cycle_model cimport cycles_of
 from pyaco._core.aco.registers cimport Range, definition_range, operand_range
+from pyaco._core.common.cycles cimport Cycles
 from pyaco._core.common.table cimport RowRange
 from pyaco._core.ir.program cimport (
     BlockId, DefinitionRow, InstructionId, OperandRow, Program, ProgramData, Rewrite, definitions_of, format_ds, format_exp,

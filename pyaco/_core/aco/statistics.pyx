@@ -19,10 +19,11 @@ from isa_opcodes cimport (
 from isa_tables cimport latency_branch, latency_waitcnt, opcode_latency
 from wait_tables cimport waitcnt_expcnt, waitcnt_lgkmcnt, waitcnt_vmcnt
 from pyaco._core.aco.cycle_model cimport (
-    Cycles, MemoryCycles, cycles_of, is_dual_issue_capable, memory_cycles_of, resource_count,
+    MemoryCycles, cycles_of, is_dual_issue_capable, memory_cycles_of,
 )
 from pyaco._core.aco.queries cimport form_clause
 from pyaco._core.aco.registers cimport Range, definition_range, operand_range
+from pyaco._core.common.cycles cimport Cycles, resource_count
 from pyaco._core.common.waitcnt cimport waitcnt_get, waitcnt_limit
 from pyaco._core.ir.program cimport (
     BlockId, InstructionId, Program, ProgramData, block_branch, block_invert, format_ds, format_exp, format_global,
@@ -42,8 +43,8 @@ ctypedef deque[int32_t] Queue
 
 cdef cppclass Estimator:
     int32_t now
-    int32_t[7] free_at               # by resource
-    int32_t[7] usage
+    int32_t[8] free_at               # by resource
+    int32_t[8] usage
     int32_t[512] ready               # by register
     Queue[4] outstanding    # when each operation that is counted will be finished
 
@@ -193,7 +194,7 @@ cdef int _join(Estimator *into, Estimator *other) except -1 nogil:
     cdef int k
     cdef size_t j
     cdef size_t common
-    for k in range(7):
+    for k in range(<int>resource_count):
         into.free_at[k] = max(into.free_at[k], other.free_at[k] - other.now)
     for k in range(512):
         into.ready[k] = max(into.ready[k], other.ready[k] - other.now)
@@ -287,7 +288,7 @@ cdef int _count(const ProgramData *p, Counts *c) except -1 nogil:
 
 cdef int _estimate(const ProgramData *p, Counts *c) except -1 nogil:
     cdef vector[Estimator] blocks
-    cdef double[7] usage
+    cdef double[8] usage
     cdef double weight
     cdef double parallelism = p.num_waves if p.num_waves else 1
     cdef double throughput
@@ -308,11 +309,11 @@ cdef int _estimate(const ProgramData *p, Counts *c) except -1 nogil:
             _add(p, &blocks[b], p.order.instruction[p.blocks.order_first[b] + k])
         weight = _weight(p, b)
         c.latency += blocks[b].now * weight
-        for k in range(7):
+        for k in range(<int>resource_count):
             usage[k] += blocks[b].usage[k] * weight
     if c.latency <= 0.0:
         return 0
-    for k in range(7):
+    for k in range(<int>resource_count):
         if usage[k] > 0.0 and c.latency / usage[k] < parallelism:
             parallelism = c.latency / usage[k]
     throughput = parallelism / c.latency * (p.wave_size / 64.0)

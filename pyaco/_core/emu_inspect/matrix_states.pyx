@@ -4,10 +4,9 @@ from libc.string cimport strncmp
 
 from isa_opcodes cimport *
 from isa_tables cimport (
-    hazard_dot, hazard_lane_access, hazard_matrix_2_passes, hazard_matrix_4_passes, hazard_matrix_8_passes, hazard_matrix_double,
-    hazard_matrix_single, hazard_matrix_xdl, hazard_transcendental, isa_hazards, opcode_name,
+    hazard_dot, hazard_lane_access, hazard_matrix_double, hazard_matrix_single, hazard_matrix_xdl, hazard_transcendental, isa_hazards, opcode_name,
 )
-from modifiers cimport modifier_blgp, modifier_cbsz
+from pyaco._core.emu.cycles cimport matrix_passes
 from pyaco._core.emu.wave cimport *
 from pyaco._core.emu_inspect.history cimport *
 from pyaco._core.emu_inspect.waits cimport Finding
@@ -20,7 +19,6 @@ cdef enum:
     first_vgpr = 256
     first_agpr = 512
     slot_sum = 2                      # C of MFMA; SMFMAC has its index there
-    short_elements = 2                # cbsz and blgp of f8f6f4 from there on; below are eight bits
 
 
 # ------------------------------------------------------------------------------------------------------------------- classes
@@ -30,19 +28,6 @@ cdef inline uint8_t _matrix_unit(uint32_t classes) noexcept nogil:
     if classes & hazard_matrix_single:
         return matrix_single
     return matrix_narrow if classes & hazard_matrix_xdl else matrix_none
-
-
-cdef uint32_t _passes_of(const Instruction *instruction, uint32_t classes) noexcept nogil:
-    """Eight-bit elements of f8f6f4 take twice the passes of shorter ones."""
-    cdef uint32_t opcode = instruction.decoded.opcode
-    cdef uint64_t modifiers = instruction.decoded.modifiers
-    cdef uint32_t passes = 16
-    if classes & (hazard_matrix_2_passes | hazard_matrix_4_passes | hazard_matrix_8_passes):
-        passes = 2 if classes & hazard_matrix_2_passes else (4 if classes & hazard_matrix_4_passes else 8)
-    if (opcode == <uint32_t>op_v_mfma_f32_16x16x128_f8f6f4 or opcode == <uint32_t>op_v_mfma_f32_32x32x64_f8f6f4
-            or opcode == <uint32_t>op_v_mfma_scale_f32_16x16x128_f8f6f4 or opcode == <uint32_t>op_v_mfma_scale_f32_32x32x64_f8f6f4):
-        return 2 * passes if modifier_cbsz(modifiers) < short_elements or modifier_blgp(modifiers) < short_elements else passes
-    return passes
 
 
 cdef inline bint _reads_lane(uint32_t opcode) noexcept nogil:
@@ -323,7 +308,7 @@ cdef void matrix_account(History *history, const Wave *wave, const Instruction *
     product.unit = _matrix_unit(classes)
     if not product.unit:
         return
-    product.passes = <uint8_t>_passes_of(instruction, classes)
+    product.passes = <uint8_t>matrix_passes(instruction, gfx_level)
     product.first = first = instruction.decoded.destination[0] >> 2
     product.count = register_count(wave, instruction.decoded.destination[0], instruction.decoded.destination_bytes[0])
     for i in range(product.count):
