@@ -8,7 +8,7 @@ so neither do times. They order kernels that do the same thing; how fast hardwar
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -105,7 +105,7 @@ class Clock:
     """
 
     def __init__(self) -> None:
-        self._times: Counter[str] = Counter()
+        self._times: defaultdict[str, float] = defaultdict(float)
         self._pending: list[tuple[KernelModel, Outcome, Sequence[Range]]] = []
         self._runs = False
 
@@ -116,7 +116,7 @@ class Clock:
             if len(self._pending) >= _MOST_PENDING:
                 self._settle()
 
-    def read(self) -> Counter[str]:
+    def read(self) -> defaultdict[str, float]:
         """Return the times so far."""
         self._runs = True
         self._settle()
@@ -131,7 +131,7 @@ class Clock:
         pending, self._pending = self._pending, []
         for model, outcome, memory in pending:
             found = model.estimate(outcome, memory)
-            self._times[found.limit] += found.seconds * 1000     # type: ignore[assignment]
+            self._times[found.limit] += found.seconds * 1000
 
 
 clock = Clock()

@@ -55,11 +55,14 @@ def test_a_host_that_does_not_serve_ends_the_dispatch(name: str) -> None:
 class Wave:
     """A wave that calls as AMD's device libraries do."""
 
-    def __init__(self, hostcalls: Hostcalls, memory: Callable[[int, int], memoryview]) -> None:
-        self._hostcalls = hostcalls
-        buffer = memory(hostcalls.address, 48)
-        self.words = np.frombuffer(buffer, np.uint64)
-        self._memory = memory
+    def __init__(self, hostcalls: Hostcalls, view: Callable[[int, int], memoryview | None]) -> None:
+        self._hostcalls, self._view = hostcalls, view
+        self.words = np.frombuffer(self._memory(hostcalls.address, 48), np.uint64)
+
+    def _memory(self, address: int, size: int) -> memoryview:
+        found = self._view(address, size)
+        assert found is not None
+        return found
 
     def call(self, service: int, payload: dict[int, list[int]], first_lane: int = 0) -> dict[int, int]:
         """Call the host with up to eight words of each lane; return the first word that each gets."""

@@ -169,7 +169,7 @@ def test_benchmarks_are_times_of_the_model(target: str) -> None:
     def run(count: int) -> None:
         kernels.add[(count // 1024,)](x, x, out, count, BLOCK=1024)
 
-    times = [do_bench(lambda count=count: run(count)) for count in (1 << 12, 1 << 14, 1 << 16)]     # type: ignore[misc]
+    times = [do_bench(lambda count=count: run(count)) for count in (1 << 12, 1 << 14, 1 << 16)]
     assert times == sorted(times) and times[0] > 0
     assert all(isinstance(time, ModelTime) and "by the cycle model" in repr(time) and float(str(time)) == time for time in times)
     assert do_bench(lambda: run(1 << 16), quantiles=[0.5, 0.2]) == [times[2], times[2]]
