@@ -9,7 +9,16 @@ if TYPE_CHECKING:
     from pyaco.emu.accuracy import survey
     from pyaco.emu.buffers import Buffer, BufferRange
     from pyaco.emu.device import Device
-    from pyaco.emu.errors import BarrierError, BudgetError, EmulationError, MemoryFault, MissingWaitError, RaceError, UninitializedError
+    from pyaco.emu.errors import (
+        BarrierError,
+        BudgetError,
+        EmulationError,
+        KernelAssertionError,
+        MemoryFault,
+        MissingWaitError,
+        RaceError,
+        UninitializedError,
+    )
     from pyaco.emu.kernel_arguments import LocalMemory
     from pyaco.emu.launch import Launch
     from pyaco.emu.occupancy import kernel_occupancy
@@ -18,8 +27,8 @@ if TYPE_CHECKING:
     from pyaco.emu.report import Report
 
 __all__ = [
-    "BarrierError", "BudgetError", "Buffer", "BufferRange", "Device", "EmulationError", "Launch", "LocalMemory", "MemoryFault", "MissingWaitError",
-    "Profile", "RaceError", "Report", "UninitializedError", "kernel_occupancy", "run_asm", "survey",
+    "BarrierError", "BudgetError", "Buffer", "BufferRange", "Device", "EmulationError", "KernelAssertionError", "Launch", "LocalMemory",
+    "MemoryFault", "MissingWaitError", "Profile", "RaceError", "Report", "UninitializedError", "kernel_occupancy", "run_asm", "survey",
 ]  # fmt: skip
 
 _FILES = {

@@ -7,9 +7,9 @@ A dispatch comes either from a compiled shader, whose ``abi`` says how its argum
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -25,8 +25,8 @@ from pyaco.emu.buffers import Buffer, BufferRange, Buffers, bound_addresses
 from pyaco.emu.checks import chosen_checks
 from pyaco.emu.errors import EmulationError
 from pyaco.emu.launch import DEFAULT_BUDGET, Launch, extent, initial_mode
+from pyaco.emu.prepared_launch import PreparedLaunch
 from pyaco.emu.report import Report
-from pyaco.emu.stop_errors import stop_error
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.isa.processors import processor
 from pyaco.targets import features
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from pyaco._core.emu_inspect.engine import InspectingEngine
     from pyaco.binary import CodeObject
     from pyaco.emu.debug import Session
+    from pyaco.emu.hostcall import Hostcalls
     from pyaco.emu.hsa import DispatchPacket
     from pyaco.emu.kernels import LoadedCode
 
@@ -389,6 +390,15 @@ class Device:
             return max(1, min(groups, _RESIDENT_WAVES // waves))
         return self._threads
 
+    @cached_property
+    def hostcalls(self) -> Hostcalls:
+        """What serves kernels that call the host, as printf does."""
+        from pyaco.emu.hostcall import Hostcalls
+
+        hostcalls = Hostcalls(self.space)
+        self._engine.interrupt = hostcalls.serve
+        return hostcalls
+
     @checked
     def load(self, code: bytes | CodeObject, symbols: Mapping[str, int] | None = None) -> LoadedCode:
         """Put a code object into memory, relocated; ``loaded["name"](groups, size, *arguments)`` runs a kernel of it.
@@ -440,21 +450,20 @@ class Device:
         MemoryFault, BudgetError, EmulationError, UnsupportedError, InputError
             As `dispatch`.
         """
+        return self.prepare(launch).run(launch.user_sgprs, budget, time_budget).report()
+
+    @checked
+    def prepare(self, launch: Launch) -> PreparedLaunch:
+        """Check a launch once; what is returned runs it as often as one likes, with other user SGPRs each time.
+
+        Raises
+        ------
+        InputError
+            No hardware of the target could run it.
+        """
         launch.check(self.target, self.gfx_level)
-        if time_budget is not None and not time_budget > 0:
-            raise InputError(f"a time budget of {time_budget} seconds")
-        arguments = launch.engine_arguments()
-        if self._inspecting:
-            arguments |= {"wgp_mode": launch.wgp_mode, "private": launch.private, "lds_used": launch.lds_used}
-        start = time.perf_counter()
-        result = self._engine.run(launch.entry, launch.groups, launch.size, budget=budget, time_budget=time_budget or 0.0, **arguments)
-        seconds = time.perf_counter() - start
-        if result["stop"] is not None:
-            raise stop_error(result, self.target, self.space, launch.code_base, launch.code_bytes)
-        return Report.of(
-            result, target=self.target, workgroups=launch.workgroups, waves=launch.waves, wave_size=launch.wave_size, entry=launch.code_base,
-            seconds=seconds,
-        )  # fmt: skip
+        options = {"wgp_mode": launch.wgp_mode, "private": launch.private, "lds_used": launch.lds_used} if self._inspecting else {}
+        return PreparedLaunch(self._engine, launch, self.target, options, lambda: self.hostcalls.error)
 
 
 def _thread_count(engine: str, threads: int | None) -> int:

@@ -7,7 +7,9 @@ from typing import Any
 
 from pyaco.errors import PyacoError
 
-__all__ = ["BarrierError", "BudgetError", "EmulationError", "MemoryFault", "MissingWaitError", "RaceError", "UninitializedError"]
+__all__ = [
+    "BarrierError", "BudgetError", "EmulationError", "KernelAssertionError", "MemoryFault", "MissingWaitError", "RaceError", "UninitializedError",
+]  # fmt: skip
 
 
 class EmulationError(PyacoError):
@@ -84,6 +86,20 @@ class UninitializedError(EmulationError):
     """
 
     kind = "uninitialized"
+
+
+class KernelAssertionError(EmulationError, RuntimeError):
+    """An assertion of the kernel's own source failed: it has written a message to standard error and executed ``s_trap``.
+
+    It is a RuntimeError too, as runtimes of real GPUs raise.
+
+    Attributes
+    ----------
+    place : dict
+        As for `EmulationError`; ``assertion``: the message; ``invocations``: numbers in the workgroup of those for which it does not hold.
+    """
+
+    kind = "assertion"
 
 
 class BudgetError(EmulationError):

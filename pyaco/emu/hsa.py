@@ -23,6 +23,8 @@ from pyaco.targets import features, lds_limits
 
 if TYPE_CHECKING:
     from pyaco._core.emu.memory import AddressSpace
+    from pyaco.emu.hostcall import Hostcalls
+    from pyaco.emu.prepared_launch import PreparedLaunch
     from pyaco.emu.report import Report
 
 __all__ = ["DispatchPacket", "Launcher", "PacketMemory", "launch_of", "submit"]
@@ -41,12 +43,21 @@ class Launcher(Protocol):
     gfx_level: int
     space: AddressSpace
 
+    @property
+    def hostcalls(self) -> Hostcalls:
+        """What serves kernels that call the host."""
+        ...
+
     def concurrent_workgroups(self, entry: int, groups: int, waves: int) -> int:
         """How many workgroups may be there at once."""
         ...
 
     def launch(self, launch: Launch, *, budget: int = ..., time_budget: float | None = None) -> Report:
         """Run code that lies in device memory."""
+        ...
+
+    def prepare(self, launch: Launch) -> PreparedLaunch:
+        """Check a launch that is run more than once."""
         ...
 
 
@@ -224,8 +235,7 @@ class PacketMemory:
         elif name == "private_segment_size":
             return [self.bytes_per_lane]
         elif name == "kernarg_preload":
-            first = self.descriptor.preload >> 7 & 0x1FF
-            view = self.device.space.view(packet.kernarg_address + 4 * first, 4 * count)
+            view = self.device.space.view(packet.kernarg_address + self.preload_offset, 4 * count)
             if view is None:
                 raise InputError(f"arguments at {packet.kernarg_address:#x} end before what the kernel preloads")
             return struct.unpack(f"<{count}I", bytes(view))
@@ -242,13 +252,19 @@ class PacketMemory:
 
     @property
     def is_empty(self) -> bool:
-        """Whether it needed no memory: then user SGPRs of another launch differ only in where the arguments lie."""
-        return not self._addresses and not any(name == "kernarg_preload" for name, _ in self._asked)
+        """Whether it needed no memory: then user SGPRs of another launch differ only in what the arguments are and where they lie."""
+        return not self._addresses
 
-    def argument_sgpr(self) -> int | None:
-        """Which user SGPR has the low half of the arguments' address."""
-        names = [name for name, count in self._asked for _ in range(count)]
-        return names.index("kernarg_segment_ptr") if "kernarg_segment_ptr" in names else None
+    @property
+    def preload_offset(self) -> int:
+        """Where in the arguments those are that stand in user SGPRs."""
+        return 4 * (self.descriptor.preload >> 7 & 0x1FF)
+
+    def sgprs_of(self, name: str) -> slice:
+        """Which user SGPRs have what the descriptor calls `name`; none is an empty slice."""
+        names = [asked for asked, count in self._asked for _ in range(count)]
+        first = names.index(name) if name in names else 0
+        return slice(first, first + names.count(name))
 
     def release(self) -> None:
         """Take it all out of memory."""

@@ -104,7 +104,12 @@ class KernelArguments:
             self._own.append(_Entry(kind, offset, size, type_name, name, max(1, int(entry.get(".pointee_align", 1))), is_const,
                                     Origin(name)))  # fmt: skip
 
-    def template(self, grid: Sequence[int], workgroup: Sequence[int], dimensions: int, dynamic_lds: int) -> bytes:
+    @property
+    def calls_host(self) -> bool:
+        """Whether the kernel is given the hostcall buffer."""
+        return any(kind == "hidden_hostcall_buffer" for kind, _, _ in self._hidden)
+
+    def template(self, grid: Sequence[int], workgroup: Sequence[int], dimensions: int, dynamic_lds: int, hostcall: int = 0) -> bytes:
         """The block with hidden arguments; those of services that a runtime may not offer are zero.
 
         Parameters
@@ -115,9 +120,11 @@ class KernelArguments:
             Of the grid.
         dynamic_lds : int
             Bytes of LDS beyond the kernel's own.
+        hostcall : int
+            Address of the hostcall buffer.
         """
-        known = {"hidden_grid_dims": dimensions, "hidden_private_base": APERTURES[1], "hidden_shared_base": APERTURES[0],
-                 "hidden_dynamic_lds_size": dynamic_lds}  # fmt: skip
+        known = {"hidden_hostcall_buffer": hostcall, "hidden_grid_dims": dimensions, "hidden_private_base": APERTURES[1],
+                 "hidden_shared_base": APERTURES[0], "hidden_dynamic_lds_size": dynamic_lds}  # fmt: skip
         for letter, items, size in zip("xyz", grid, workgroup, strict=True):
             known |= {f"hidden_block_count_{letter}": items // size, f"hidden_group_size_{letter}": size, f"hidden_remainder_{letter}": items % size}
         block = bytearray(self.size)

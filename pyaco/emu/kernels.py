@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from math import prod
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy
-from numpy.typing import NDArray
 
 from pyaco.arguments import checked
 from pyaco.binary import CodeObject, Kernel, read_code_object
 from pyaco.emu.errors import EmulationError
 from pyaco.emu.hsa import DispatchPacket, Launcher, PacketMemory, launch_of
 from pyaco.emu.kernel_arguments import ArgumentValue, KernelArguments
-from pyaco.emu.launch import DEFAULT_BUDGET, Extent, Launch
+from pyaco.emu.launch import DEFAULT_BUDGET, Extent
 from pyaco.emu.origins import Origin
 from pyaco.emu.report import Report
 from pyaco.errors import InputError
+
+if TYPE_CHECKING:
+    from pyaco.emu.prepared_launch import Outcome, PreparedLaunch
 
 __all__ = ["LoadedCode", "LoadedKernel"]
 
 # Shapes of launches that a kernel remembers; what runs at all has few.
 _MOST_SHAPES = 64
+# Bytes that a block of arguments has at least: kernels may preload more than they have.
+_LEAST_BLOCK = 64
 
 
 class _Shape(NamedTuple):
@@ -31,8 +37,12 @@ class _Shape(NamedTuple):
 
     packet: DispatchPacket
     template: bytes                     # the arguments, hidden ones filled in
-    launch: Launch | None               # with user SGPRs that lack the arguments' address; None where each launch needs memory of its own
-    argument_sgpr: int | None
+    prepared: PreparedLaunch | None     # None where each launch needs memory of its own
+    user_sgprs: list[int]
+    address: slice                      # of user SGPRs that have the arguments' address
+    preloaded: slice                    # and of those that have arguments themselves:
+    preload: struct.Struct
+    preload_offset: int
 
 
 class LoadedKernel:
@@ -44,7 +54,7 @@ class LoadedKernel:
         self._object = code_address + kernel.descriptor_address
         self._arguments = KernelArguments(kernel)
         self._shapes: dict[tuple[object, ...], _Shape] = {}
-        self._blocks: list[tuple[int, NDArray[numpy.uint8]]] = []     # argument blocks in device memory that no launch uses
+        self._blocks: list[tuple[int, bytearray]] = []     # argument blocks in device memory that no launch uses
 
     @property
     def name(self) -> str:
@@ -101,59 +111,61 @@ class LoadedKernel:
             placed.release()
             placed = self._arguments.place(space, shape.template, values, fixed)
         try:
-            return self._run_block(shape, placed.block, budget, time_budget)
+            return self._run_block(shape, placed.block, budget, time_budget).report()
         finally:
             placed.release()
-
-    def template(self, grid: Extent, workgroup: Extent, lds: int) -> bytes:
-        """Return a block of arguments in which the hidden ones are filled in; `lds` is all of a workgroup's."""
-        return self._shape(grid, workgroup, lds, 0).template
 
     def run_block(
         self, grid: Extent, workgroup: Extent, arguments: bytes | bytearray, lds: int, budget: int = DEFAULT_BUDGET,
         time_budget: float | None = None, dynamic_scratch: int = 0,
-    ) -> Report:  # fmt: skip
-        """Run with a block of arguments that the caller made of `template`; otherwise as `run`."""
-        if len(arguments) != self._arguments.size:
-            raise InputError(f"kernel {self.name}: a block of {len(arguments)} bytes of arguments, where it takes {self._arguments.size}")
+    ) -> Outcome:  # fmt: skip
+        """Run with a block of the kernel's own arguments, behind which the hidden ones are filled in.
+
+        `lds` is all of a workgroup's; otherwise as `run`. The report is made when it is asked for.
+        """
         return self._run_block(self._shape(grid, workgroup, lds, dynamic_scratch), arguments, budget, time_budget)
 
     def is_own(self, address: int) -> bool:
         """Whether the allocation at `address` holds this kernel's code, or a block of its arguments."""
         return address == self._code_address or any(address == place for place, _ in self._blocks)
 
-    def _run_block(self, shape: _Shape, arguments: bytes | bytearray, budget: int, time_budget: float | None) -> Report:
+    def _run_block(self, shape: _Shape, arguments: bytes | bytearray, budget: int, time_budget: float | None) -> Outcome:
         address, block = self._blocks.pop() if self._blocks else self._new_block()
-        block[: len(arguments)] = numpy.frombuffer(arguments, numpy.uint8)
+        block[: self._arguments.size] = shape.template
+        block[: len(arguments)] = arguments
+        if self._arguments.calls_host:
+            self._device.hostcalls.begin()
         try:
-            report = self._start(shape, address, budget, time_budget)
-            return report if report.profile is None else self._with_profile(report, shape)
+            outcome = self._start(shape, address, block, budget, time_budget)
+            return outcome if outcome.counts.get("profile") is None else outcome._replace(complete=partial(self._with_profile, shape))
         except EmulationError as error:
+            if self._arguments.calls_host and error.place["instruction"].startswith("s_trap"):
+                error = self._device.hostcalls.assertion(error)
             error.locate(self.name, self.code.source_lines.find)
-            raise
+            raise error from None
         finally:
             self._blocks.append((address, block))
 
-    def _with_profile(self, report: Report, shape: _Shape) -> Report:
+    def _with_profile(self, shape: _Shape, report: Report) -> Report:
         from pyaco.emu.occupancy import descriptor_occupancy
 
         assert report.profile is not None
         packet = shape.packet
         lds = max(packet.group_segment_size, self.kernel.descriptor.group_segment_fixed_size)
         occupancy = descriptor_occupancy(self.kernel, self._device.target, prod(packet.workgroup_size), lds)
-        return replace(report, profile=report.profile.located(self.name, self._lines().find, occupancy))
+        return replace(report, profile=report.profile.located(self.name, self.code.source_lines.find, occupancy))
 
-    def _start(self, shape: _Shape, address: int, budget: int, time_budget: float | None) -> Report:
-        device = self._device
-        if shape.launch is not None:
-            sgprs = list(shape.launch.user_sgprs)
-            if shape.argument_sgpr is not None:
-                sgprs[shape.argument_sgpr : shape.argument_sgpr + 2] = address & 0xFFFFFFFF, address >> 32
-            return device.launch(shape.launch._replace(user_sgprs=sgprs), budget=budget, time_budget=time_budget)
-        packet = replace(shape.packet, kernarg_address=address)
+    def _start(self, shape: _Shape, address: int, block: bytearray, budget: int, time_budget: float | None) -> Outcome:
+        if shape.prepared is not None:
+            sgprs = shape.user_sgprs.copy()
+            sgprs[shape.address] = (address & 0xFFFFFFFF, address >> 32)[: shape.address.stop - shape.address.start]
+            sgprs[shape.preloaded] = shape.preload.unpack_from(block, shape.preload_offset)
+            return shape.prepared.run(sgprs, budget, time_budget)
+        device, packet = self._device, replace(shape.packet, kernarg_address=address)
         memory = self._memory(packet)
         try:
-            return device.launch(launch_of(device, self.kernel.descriptor, packet, memory), budget=budget, time_budget=time_budget)
+            launch = launch_of(device, self.kernel.descriptor, packet, memory)
+            return device.prepare(launch).run(launch.user_sgprs, budget, time_budget)
         finally:
             memory.release()
 
@@ -174,26 +186,33 @@ class LoadedKernel:
         descriptor = self.kernel.descriptor
         packet = DispatchPacket(workgroup, grid, self._object, 0, max(descriptor.private_segment_fixed_size, dynamic_scratch), lds,
                                 max(1, sum(size > 1 for size in grid)))  # fmt: skip
-        template = self._arguments.template(grid, workgroup, packet.dimensions, lds - descriptor.group_segment_fixed_size)
-        if any(name == "kernarg_preload" for name, _ in descriptor.user_sgprs()):
-            return _Shape(packet, template, None, None)
+        address, _ = block = self._blocks.pop() if self._blocks else self._new_block()
         memory = self._memory(packet)
         try:
-            launch = launch_of(self._device, descriptor, packet, memory)
-            return _Shape(packet, template, launch if memory.is_empty else None, memory.argument_sgpr())
+            launch = launch_of(self._device, descriptor, replace(packet, kernarg_address=address), memory)
+            preloaded = memory.sgprs_of("kernarg_preload")
+            return _Shape(
+                packet, self._template(packet), self._device.prepare(launch) if memory.is_empty else None, list(launch.user_sgprs),
+                memory.sgprs_of("kernarg_segment_ptr"), preloaded, struct.Struct(f"<{preloaded.stop - preloaded.start}I"), memory.preload_offset,
+            )  # fmt: skip
         finally:
             memory.release()
+            self._blocks.append(block)
+
+    def _template(self, packet: DispatchPacket) -> bytes:
+        dynamic = max(0, packet.group_segment_size - self.kernel.descriptor.group_segment_fixed_size)
+        hostcall = self._device.hostcalls.address if self._arguments.calls_host else 0
+        return self._arguments.template(packet.grid_size, packet.workgroup_size, packet.dimensions, dynamic, hostcall)
 
     def block(self, values: Sequence[ArgumentValue], packet: DispatchPacket) -> bytes:
         """Lay out arguments for a packet."""
-        dynamic = max(0, packet.group_segment_size - self.kernel.descriptor.group_segment_fixed_size)
-        template = self._arguments.template(packet.grid_size, packet.workgroup_size, packet.dimensions, dynamic)
+        template = self._template(packet)
         if any(isinstance(value, numpy.ndarray) and value.ndim for value in values):
             raise InputError(f"kernel {self.name}: arrays are shared while a kernel runs; a block of arguments takes buffers")
         return bytes(self._arguments.place(self._device.space, template, values, packet.group_segment_size).block)
 
-    def _new_block(self) -> tuple[int, NDArray[numpy.uint8]]:
-        block = numpy.zeros(max(self._arguments.size, 64), numpy.uint8)
+    def _new_block(self) -> tuple[int, bytearray]:
+        block = bytearray(max(self._arguments.size, _LEAST_BLOCK))
         return self._device.space.map(block, origin=Origin(f"block of arguments of kernel {self.name}")), block
 
     def release(self) -> None:

@@ -25,17 +25,20 @@ class Activation:
         try:
             from triton import testing
             from triton.backends.amd.driver import HIPDriver
+            from triton.runtime import Autotuner, Heuristics, JITFunction
             from triton.runtime import driver as config
         except ImportError as error:
             raise UnsupportedError(f"pyaco.triton needs Triton (pip install pyaco[triton]): {error}") from None
         from pyaco.triton.benchmark import benchmark
         from pyaco.triton.driver import driver
+        from pyaco.triton.memory import with_arrays
 
         self._driver = driver()
         self._device = self._driver.use(target, options)
         # who asks which backends are active, and for the default driver, must find this one too
         changes = ((config, "_active", self._driver), (config, "_default", self._driver), (testing, "do_bench", benchmark),
-                   (HIPDriver, "is_active", staticmethod(lambda: True)))  # fmt: skip
+                   (HIPDriver, "is_active", staticmethod(lambda: True)),
+                   *((kind, "run", with_arrays(kind.run)) for kind in (JITFunction, Autotuner, Heuristics)))  # fmt: skip
         self._before = [(owner, name, vars(owner)[name]) for owner, name, _ in changes]
         for owner, name, value in changes:
             setattr(owner, name, value)

@@ -14,13 +14,15 @@ from pyaco.emu.device import Device
 from pyaco.errors import InputError
 from pyaco.targets import database, features
 from pyaco.targets.limits import wave_limits
-from pyaco.triton.benchmark import benchmark, clock, model_seconds
+from pyaco.triton.benchmark import KernelModel, benchmark, clock
 from pyaco.triton.interface import DeviceInterface
 from pyaco.triton.launcher import Function, Launcher
 from pyaco.triton.memory import SharedMemory
 
 if TYPE_CHECKING:
+    from pyaco.emu.prepared_launch import Outcome
     from pyaco.emu.report import Report
+    from pyaco.triton.memory import Range
 
 __all__ = ["Driver", "EmulatedDevice", "driver"]
 
@@ -50,11 +52,6 @@ class EmulatedDevice:
     def warp_size(self) -> int:
         """Lanes of a wave, as Triton's AMD backend compiles for the target."""
         return 32 if features.has_wave32(self.device.gfx_level) else 64
-
-    @cached_property
-    def simds(self) -> int:
-        """SIMDs of a compute unit."""
-        return wave_limits(self.device.target, self.warp_size).simds_per_cu
 
     @cached_property
     def properties(self) -> dict[str, Any]:
@@ -87,9 +84,11 @@ class Utilities:
     def load_binary(self, name: str, code: bytes, shared: int, number: int) -> tuple[Function, Function, int, int, int]:
         """Return module and function (one thing here), registers, spilled dwords of a lane, and the most threads of a workgroup."""
         chosen = self._owner.emulated(number)
-        function = Function(chosen.device, chosen.memory, name, code, partial(self._owner.launched, name, number=number))
+        function = Function(chosen.device, chosen.memory, name, code)
         metadata, descriptor = function.kernel.metadata, function.kernel.descriptor
-        return (function, function, metadata.get(".vgpr_count", 0), descriptor.private_segment_fixed_size // 4,
+        registers = metadata.get(".vgpr_count", 0)
+        function.launched = partial(self._owner.launched, name, KernelModel(chosen.device.target, chosen.device.gfx_level, registers))
+        return (function, function, registers, descriptor.private_segment_fixed_size // 4,
                 metadata.get(".max_flat_workgroup_size", _MAX_THREADS))  # fmt: skip
 
     def unload_module(self, function: Function) -> None:
@@ -109,8 +108,8 @@ class Driver:
         self._interface = DeviceInterface(self)
         self._devices: list[EmulatedDevice] = []
         self._current = 0
-        #: Report and name of the last kernel launched.
-        self.last_report: Report | None = None
+        self._last_outcome: Outcome | None = None
+        #: Name of the last kernel launched.
         self.last_kernel = ""
 
     # ---------------------------------------------------------------------------------------------------------- devices
@@ -143,11 +142,15 @@ class Driver:
             raise InputError(f"device {chosen}: {len(self._devices)} were activated")
         return self._devices[chosen]
 
-    def launched(self, name: str, report: Report, number: int) -> None:
-        """Note a launch on the device with this number."""
-        chosen = self._devices[number]
-        self.last_kernel, self.last_report = name, report
-        clock.seconds += model_seconds(report, chosen.properties, chosen.simds)
+    def launched(self, name: str, model: KernelModel, outcome: Outcome, memory: list[Range]) -> None:
+        """Note a launch."""
+        self.last_kernel, self._last_outcome = name, outcome
+        clock.add(model, outcome, memory)
+
+    @property
+    def last_report(self) -> Report | None:
+        """What the last launch executed, or None before the first."""
+        return None if self._last_outcome is None else self._last_outcome.report()
 
     # ------------------------------------------------------------------------------------------------- asked by Triton
     @classmethod

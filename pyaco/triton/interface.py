@@ -28,14 +28,14 @@ class Queue:
 
 
 class Event:
-    """A moment among launches, in seconds of the model (`pyaco.triton.benchmark`)."""
+    """A moment among launches, by the cycle model (`pyaco.triton.benchmark`)."""
 
     def __init__(self, enable_timing: bool = False) -> None:
-        self._seconds = 0.0
+        self._milliseconds = 0.0
 
     def record(self, stream: Queue | None = None) -> None:
         """Note the moment."""
-        self._seconds = clock.seconds
+        self._milliseconds = clock.milliseconds
 
     def synchronize(self) -> None:
         """Return: nothing is pending."""
@@ -46,7 +46,7 @@ class Event:
 
     def elapsed_time(self, end: Event) -> float:
         """Return the milliseconds from this moment to `end`."""
-        return (end._seconds - self._seconds) * 1000
+        return end._milliseconds - self._milliseconds
 
 
 class Described(Protocol):

@@ -12,35 +12,34 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from pyaco.emu.errors import EmulationError
 from pyaco.emu.kernels import LoadedCode
 from pyaco.errors import InputError, UnsupportedError
-from pyaco.triton.memory import Range, SharedMemory, storage
+from pyaco.triton.memory import Array, Range, SharedMemory, storage
 
 if TYPE_CHECKING:
     from pyaco.binary import Kernel
     from pyaco.emu.device import Device
     from pyaco.emu.launch import Extent
-    from pyaco.emu.report import Report
+    from pyaco.emu.prepared_launch import Outcome
 
 __all__ = ["Function", "Launcher"]
 
 _SCRATCH_POINTERS = 2
-# Where a runtime has the buffer through which kernels call the host. Nothing is mapped there: who uses it is told what is missing.
-_HOSTCALL, _HOSTCALL_BYTES = 0x0FFF_0000_0000, 4096
 _FLOATS = {"fp16": "e", "fp32": "f", "f32": "f", "fp64": "d"}
 _INTEGERS = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
 
 class Function:
-    """A kernel in a device's memory: what ``load_binary`` gives Triton. `launched` gets the report of each launch."""
+    """A kernel in a device's memory: what ``load_binary`` gives Triton. `launched` gets the outcome and the memory of each launch."""
 
-    def __init__(self, device: Device, memory: SharedMemory, name: str, code: bytes, launched: Callable[[Report], None]) -> None:
-        self.device, self.memory, self._launched = device, memory, launched
+    launched: Callable[[Outcome, list[Range]], None]
+
+    def __init__(self, device: Device, memory: SharedMemory, name: str, code: bytes) -> None:
+        self.device, self.memory = device, memory
         self._code = LoadedCode(device, code)
         self._loaded = self._code[name]
         self.kernel: Kernel = self._loaded.kernel
-        self._hostcall = [entry[".offset"] for entry in self.kernel.metadata.get(".args", []) if entry[".value_kind"] == "hidden_hostcall_buffer"]
+        self._lds = self.kernel.descriptor.group_segment_fixed_size
 
     def release(self) -> None:
         """Take it out of memory."""
@@ -49,22 +48,12 @@ class Function:
     def run(self, threads: int, lds_bytes: int, groups: Extent, arguments: bytes, ranges: list[Range]) -> None:
         """Run it on the memory in `ranges`; `arguments` are those of the signature, before the hidden ones."""
         x, y, z = groups
-        grid, workgroup = (x * threads, y, z), (threads, 1, 1)
-        lds = max(lds_bytes, self.kernel.descriptor.group_segment_fixed_size)
-        block = bytearray(self._loaded.template(grid, workgroup, lds))
-        block[: len(arguments)] = arguments
-        for offset in self._hostcall:
-            struct.pack_into("<Q", block, offset, _HOSTCALL)
         mapped = self.memory.map(ranges)
         try:
-            report = self._loaded.run_block(grid, workgroup, block, lds)
-        except EmulationError as error:
-            if 0 <= error.place.get("address", 0) - _HOSTCALL < _HOSTCALL_BYTES:
-                raise UnsupportedError(f"kernel {self.kernel.name} calls the host (hostcall), as tl.device_print and tl.device_assert do") from None
-            raise
+            outcome = self._loaded.run_block((x * threads, y, z), (threads, 1, 1), arguments, max(lds_bytes, self._lds))
         finally:
             self.memory.unmap(mapped)
-        self._launched(report)
+        self.launched(outcome, mapped)
 
 
 class _Packer:
@@ -80,6 +69,7 @@ class _Packer:
         self._integers: list[tuple[int, int]] = []
         self._bfloats: list[int] = []
         self.pointers = [index for index, type_ in enumerate(types) if type_.startswith("*")]
+        self.pointers += range(len(types), len(entries))
         for index, (entry, type_) in enumerate(zip(entries, [*types, *["*i8"] * self.scratch_pointers], strict=True)):
             offset, size = entry[".offset"], entry[".size"]
             words.append(f"{offset - place}x{_FLOATS.get(type_) or _INTEGERS[size]}")
@@ -115,6 +105,7 @@ class Launcher:
         if getattr(metadata, "launch_cooperative_grid", False):
             raise UnsupportedError(f"kernel {metadata.name}: a cooperative grid, whose workgroups wait for each other")
         self._metadata = metadata
+        self._threads, self._lds = metadata.num_warps * metadata.warp_size, metadata.shared
         self._expand = _descriptor_expander(signature)
         self._types, self._take = _plan(expand_signature(signature, None, ""))
         self._packers: dict[Function, _Packer] = {}
@@ -135,13 +126,12 @@ class Launcher:
         if packer is None:
             packer = self._packers[function] = _Packer(function.kernel, self._types)
         values = self._take(arguments if self._expand is None else self._expand(arguments))
-        values += self._scratch(groups, stream)[: packer.scratch_pointers]
+        scratch = self._scratch(groups, stream)[: packer.scratch_pointers] if packer.scratch_pointers else []     # alive until the launch is over
+        values += scratch
         ranges: list[Range] = []
-        for index in (*packer.pointers, *range(len(self._types), len(values))):
+        for index in packer.pointers:
             values[index] = _address(values[index], ranges)
-        metadata = self._metadata
-        threads = metadata.num_warps * metadata.warp_size
-        function.run(threads, metadata.shared, groups, packer.pack(values), ranges)
+        function.run(self._threads, self._lds, groups, packer.pack(values), ranges)
 
     def _scratch(self, groups: tuple[int, int, int], stream: int) -> list[Any]:
         """Memory that Triton's allocators give for this launch, or None."""
@@ -149,11 +139,19 @@ class Launcher:
 
         metadata, count = self._metadata, groups[0] * groups[1] * groups[2]
         found: list[Any] = [None, None]
-        if getattr(metadata, "global_scratch_size", 0):
-            found[0] = _allocation._allocator.get()(count * metadata.global_scratch_size, metadata.global_scratch_align, stream)
-        if getattr(metadata, "profile_scratch_size", 0):
-            found[1] = _allocation._profile_allocator.get()(count * metadata.profile_scratch_size, metadata.profile_scratch_align, stream)
+        if size := getattr(metadata, "global_scratch_size", 0):
+            found[0] = _allocation._allocator.get()(count * size, metadata.global_scratch_align, stream)
+        if size := getattr(metadata, "profile_scratch_size", 0):
+            allocate = _allocation._profile_allocator.get() if _allocation.has_profile_allocator() else _zeros
+            found[1] = allocate(count * size, metadata.profile_scratch_align, stream)
         return found
+
+
+def _zeros(size: int, alignment: int, stream: int | None) -> Array:
+    """Zeroed memory that lasts as long as the result."""
+    whole = numpy.zeros(size + alignment, numpy.uint8)
+    first = -whole.ctypes.data % alignment
+    return Array(whole[first : first + size])
 
 
 def _single(value: float) -> float:
@@ -169,8 +167,8 @@ def _address(value: Any, ranges: list[Range]) -> int:
     if isinstance(value, int):
         return value
     if not hasattr(value, "data_ptr"):
-        raise InputError(f"a {type(value).__name__} as pointer: expected a tensor of torch, pyaco.triton.Array, or an address")
-    address = int(value.data_ptr())
+        raise InputError(f"a {type(value).__name__} as pointer: expected a tensor of torch, an array of NumPy, or an address")
+    address: int = value.data_ptr()
     if address:
         ranges.append(storage(value))
     return address

@@ -66,11 +66,48 @@ def types(out, half, single, double, brain, byte, flag, large):
 
 
 @triton.jit
-def say(x):
-    tl.device_print("value", tl.load(x))
+def say(x, BLOCK: tl.constexpr):
+    tl.device_print("value", tl.load(x + tl.arange(0, BLOCK)), tl.program_id(0))
 
 
-@triton.autotune([triton.Config({"BLOCK": 64}, num_warps=1), triton.Config({"BLOCK": 512}, num_warps=4)], key=["count"])
+@triton.jit
+def say_all(x, half, wide, BLOCK: tl.constexpr):
+    index = tl.arange(0, BLOCK)
+    tl.device_print("single", tl.load(x + index))
+    tl.device_print("half", tl.load(half + index))
+    tl.device_print("wide", tl.load(wide + index), hex=True)
+    tl.device_print("nothing else, and a long text with more than fifty-six characters in its format", tl.program_id(1))
+
+
+@triton.jit
+def insist(x, out, BLOCK: tl.constexpr):
+    index = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    values = tl.load(x + index)
+    tl.device_assert(values > 0, "must be positive")
+    tl.store(out + index, values)
+
+
+@triton.jit
+def spill(x, out, BLOCK: tl.constexpr):
+    index = tl.arange(0, BLOCK)
+    values = tl.load(x + index)
+    tl.store(out + index, tl.cumsum(values, 0) + tl.flip(values) * values)
+
+
+@triton.jit
+def cubes(out, WIDTH: tl.constexpr):
+    x, y, z = tl.program_id(0), tl.program_id(1), tl.program_id(2)
+    tl.store(out + (z * tl.num_programs(1) + y) * tl.num_programs(0) + x, x + 10 * y + 100 * z)
+
+
+@triton.jit
+def described(x, out, rows, columns, BLOCK: tl.constexpr):
+    source = tl.make_tensor_descriptor(x, [rows, columns], [columns, 1], [BLOCK, BLOCK])
+    target = tl.make_tensor_descriptor(out, [rows, columns], [columns, 1], [BLOCK, BLOCK])
+    target.store([BLOCK * tl.program_id(0), 0], source.load([BLOCK * tl.program_id(0), 0]) + 1)
+
+
+@triton.autotune([triton.Config({"BLOCK": 64}, num_warps=1), triton.Config({"BLOCK": 512}, num_warps=4)], key=["count"], reset_to_zero=["out"])
 @triton.heuristics({"DOUBLED": lambda arguments: arguments["count"] > 100})
 @triton.jit
 def tuned(x, out, count, BLOCK: tl.constexpr, DOUBLED: tl.constexpr):

@@ -156,36 +156,6 @@ def test_triton_finds_the_device_active_until_the_end() -> None:
     assert HIPDriver.is_active() == before
 
 
-def test_autotune_heuristics_and_grids_that_are_functions(gfx942: str) -> None:
-    x, out = random(1000), numpy.zeros(1000, numpy.float32)
-    kernels.tuned[lambda meta: (-(-1000 // meta["BLOCK"]),)](Array(x), Array(out), 1000)
-    numpy.testing.assert_array_equal(out, x * 2)
-    assert kernels.tuned.best_config.kwargs["BLOCK"] in (64, 512)
-
-
-def test_warmup_compiles_and_does_not_run(gfx942: str) -> None:
-    out = numpy.zeros(8, numpy.int32)
-    compiled = kernels.count.warmup(Array(out), 1, grid=(1,))
-    assert compiled.asm["hsaco"][:4] == b"\x7fELF"
-    assert not out.any()
-
-
-def test_benchmarks_count_instructions(gfx942: str) -> None:
-    from triton.testing import do_bench
-
-    x, out = random(4096), numpy.zeros(4096, numpy.float32)
-
-    def run(groups: int) -> None:
-        kernels.add[(groups,)](Array(x), Array(x), Array(out), 4096, BLOCK=64, num_warps=1)
-
-    report_time = do_bench(lambda: run(64))
-    report = emulated.last_report()
-    assert report is not None and report.waves == 64
-    # 304 compute units of 4 SIMDs at 2100 MHz: a SIMD for each of the 64 waves
-    assert report_time == pytest.approx(report.instructions / 64 / 2100e6 * 1000)
-    assert do_bench(lambda: run(64), quantiles=[0.5, 0.2]) == [report_time, report_time]
-
-
 def test_more_lds_than_the_chip_has_is_refused_by_triton(gfx942: str) -> None:
     from triton.runtime.errors import OutOfResources
 
@@ -203,7 +173,7 @@ def test_options_of_the_device_are_passed_on() -> None:
 
 
 def test_a_launch_costs_little(gfx942: str) -> None:
-    """About 0.1 ms on an idle machine; ten times that is a mistake."""
+    """About 0.06 ms on an idle machine, half of it Triton's own; ten times that is a mistake."""
     x, out = random(64), numpy.zeros(64, numpy.float32)
     arguments = Array(x), Array(x), Array(out), 64
     kernels.add[(1,)](*arguments, BLOCK=64)
@@ -213,7 +183,7 @@ def test_a_launch_costs_little(gfx942: str) -> None:
         for _ in range(10):
             kernels.add[(1,)](*arguments, BLOCK=64)
         best = min(best, (time.process_time() - start) / 10)
-    assert best < 1e-3
+    assert best < 5e-4
 
 
 class Foreign:
@@ -226,8 +196,6 @@ class Foreign:
 
 
 def test_what_is_refused(gfx942: str) -> None:
-    with pytest.raises(UnsupportedError, match="hostcall"):
-        kernels.say[(1,)](Array(random(1)))
     with pytest.raises(UnsupportedError, match="emulat"):
         emulated.activate("gfx600")
     with pytest.raises(UnsupportedError, match="expected a tensor"):

@@ -455,6 +455,13 @@ cdef int _read_wave_index(Machine *machine, Wave *wave, const Instruction *instr
     return stop_running
 
 
+cdef int _send_message(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """Message 1 interrupts the host, which serves the wave before this returns. Others change nothing that a program sees."""
+    if instruction.decoded.immediate & 0xff == 1 and machine.interrupt != NULL and not machine.interrupt(machine.host, wave):
+        return stop_host
+    return stop_running
+
+
 cdef int _send_message_returning(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     """0x83 is the real time. Doorbell, draw id, and the bases of trap handler and its memory (0x80-0x82, 0x85) are zero here."""
     cdef uint32_t message = instruction.decoded.immediate & 0xff
@@ -767,7 +774,7 @@ cdef void _fill_nothing(Handler *table) noexcept nogil:
     table[<int>op_s_sleep] = _no_operation
     table[<int>op_s_sleep_var] = _no_operation
     table[<int>op_s_setprio] = _no_operation
-    table[<int>op_s_sendmsg] = _no_operation
+    table[<int>op_s_sendmsg] = _send_message
     table[<int>op_s_icache_inv] = _no_operation
     table[<int>op_s_incperflevel] = _no_operation
     table[<int>op_s_decperflevel] = _no_operation

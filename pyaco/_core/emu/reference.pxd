@@ -117,6 +117,7 @@ cdef class Engine:
     cdef Workspace work
     cdef Launch launch
     cdef readonly AddressSpace space
+    cdef public object interrupt
     # Runs every workgroup; returns stop_end, or why the dispatch stopped: `work` says where.
     cdef int execute(self, const Launch *launch) except -1
     # Decide which code is valid, before the dispatch starts.

@@ -1,9 +1,10 @@
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyaco._core.emu.memory import AddressSpace
 
 class Engine:
+    interrupt: Callable[[int, int], bool] | None
     @property
     def space(self) -> AddressSpace: ...
     def __init__(self, space: AddressSpace, gfx_level: int) -> None: ...

@@ -492,8 +492,12 @@ cdef void _detach_waves(Workspace *space) noexcept nogil:
 STOP_NAMES = {
     stop_memory_fault: "memory fault", stop_unsupported: "unsupported", stop_illegal: "illegal instruction",
     stop_fetch_fault: "fetch fault", stop_budget: "budget", stop_trap: "trap", stop_deadlock: "deadlock",
-    stop_time: "time", stop_residents: "residents",
+    stop_time: "time", stop_residents: "residents", stop_host: "host",
 }
+
+
+cdef bint _ask_host(void *host, const Wave *wave) noexcept with gil:
+    return (<object>host)(wave.index, wave.first_lane)
 
 
 cdef class Engine:
@@ -505,6 +509,12 @@ cdef class Engine:
         The device's memory.
     gfx_level : int
         Hardware level times ten, such as 110.
+
+    Attributes
+    ----------
+    interrupt : callable, optional
+        Called with the number of a wave in its workgroup and of its first lane where the wave interrupts the host, on the thread that runs
+        the wave; returns whether the dispatch goes on, and does not raise.
     """
 
     def __cinit__(self, AddressSpace space not None, uint32_t gfx_level, *arguments):
@@ -640,6 +650,10 @@ cdef class Engine:
         self.work.machine.lds_bytes = lds_bytes
         self.work.machine.scratch_bytes = scratch_bytes
         self.work.machine.wave_count = waves
+        self.work.machine.interrupt = NULL
+        self.work.machine.host = <void *>self.interrupt
+        if self.interrupt is not None:
+            self.work.machine.interrupt = _ask_host
         self.work.machine.executed = 0
         self.work.machine.budget = budget
         self.work.machine.deadline = 0

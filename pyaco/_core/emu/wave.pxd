@@ -96,6 +96,7 @@ cdef enum:                            # why a wave or a dispatch stopped
     stop_time = 11                    # the dispatch's time is over
     stop_sync = 12                    # waits for waves of the whole dispatch
     stop_residents = 13               # more waves wait for others than can be kept
+    stop_host = 14                    # the host did not serve what a wave asked of it
 
 cdef struct Wave:
     uint32_t sgpr[sgpr_words]
@@ -131,6 +132,8 @@ cdef enum:                            # GFX8, GFX9: bits of MODE
     mode_fork_depth_shift = 29        # s_cbranch_*_fork: entries of four SGPRs on the stack
 
 ctypedef int (*Handler)(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil
+# What a wave's interrupt calls: serves what the wave asks of the host, and returns False where that ends the dispatch.
+ctypedef bint (*Interrupt)(void *host, const Wave *wave) noexcept nogil
 
 cdef enum:
     operand_vgpr = 0
@@ -212,6 +215,8 @@ cdef struct Machine:
     Memory *memory
     WaveSync *sync                    # NULL where workgroups run on several threads
     AccessLog *log                    # records what memory instructions access; NULL: nothing is recorded
+    Interrupt interrupt               # NULL: nobody listens
+    void *host                        # its first argument
     uint32_t gfx_level
     uint32_t wave_size
     uint8_t *lds
