@@ -12,6 +12,7 @@ from test_matrix import COVERED, parts
 from test_matrix_blocks import TARGETS
 
 from pyaco import isa
+from pyaco._core.emu_fast.engine import FastEngine
 from pyaco.emu import Device
 from pyaco.emu.device import ENGINES
 from pyaco.isa import opcodes
@@ -71,7 +72,8 @@ def numbers(kind: str, count: int, style: int, random: np.random.Generator) -> n
             return (random.standard_normal(count) * 2.0 ** random.integers(-60, 60, count)).astype(np.float32).view(np.uint32)
         if style == 2:
             return random.choice(np.array([0, 0x80000000, 1, 0x80000001, 0x00800000, 0x7F7FFFFF, 0x7F800000, 0x3F800000], np.uint32), count)
-        return (random.integers(-3, 4, count) + random.choice([0, 2.0**24, 2.0**-11 + 1], count)).astype(np.float32).view(np.uint32)
+        singles: np.ndarray = (random.integers(-3, 4, count) + random.choice([0, 2.0**24, 2.0**-11 + 1], count)).astype(np.float32)
+        return singles.view(np.uint32)
     if kind == "f64":
         if style == 2:
             doubles = random.choice(np.array([0.0, -0.0, 5e-324, -5e-324, 2.3e-308, 1.7e308, np.inf, 1.0]), count // 2 + 1)
@@ -249,6 +251,7 @@ def test_mixed_blocks() -> None:
 def test_every_matrix_instruction_has_a_step(target: str) -> None:
     """None of them runs in the reference engine because of what it is."""
     device = Device(target, "fast", 1)
+    assert isinstance(device._engine, FastEngine)
     waves = [64] if target in TARGETS else [32, 64]
     for wave in waves:
         cases = list(block_cases(target) if target in TARGETS else wave_cases(target, wave)) + (list(mixed_cases()) if target == "gfx950" else [])
