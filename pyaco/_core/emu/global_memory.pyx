@@ -290,18 +290,12 @@ cdef int _transpose_load(Machine *machine, Wave *wave, const Instruction *instru
     return stop_running
 
 
-cdef inline uint64_t _lds_base(const Machine *machine, const Wave *wave) noexcept nogil:
-    """Where in LDS a move between memory and LDS begins: 16 bits of m0. LDS beyond 64 KiB (CDNA 4) can only be reached with more; ISA documents
-    at hand do not say how many m0 has there."""
-    return wave.sgpr[sgpr_m0] & (0xffff if machine.lds_bytes <= 0x10000 else 0x3ffff)
-
-
 cdef int _load_to_lds(Machine *machine, Wave *wave, const Instruction *instruction, const MemoryOperation *operation, uint16_t family,
                       const uint64_t *addresses) noexcept nogil:
     """GLOBAL_LOAD_LDS, or a load of GFX9 and GFX10 with the lds flag: whole dwords of LDS for each lane, from m0 plus the instruction's offset,
     which is added to the address as well (AMD "CDNA 3" ISA document 9.4)."""
     cdef uint64_t exec_mask = wave_exec(wave)
-    cdef uint64_t position = _lds_base(machine, wave) + <uint64_t><int64_t><int32_t>instruction.decoded.immediate
+    cdef uint64_t position = lds_base(machine, wave) + <uint64_t><int64_t><int32_t>instruction.decoded.immediate
     cdef uint32_t lane, dword, value
     cdef uint8_t *host
     for lane in range(wave.lanes):
@@ -555,7 +549,7 @@ cdef int _buffer_and_lds(Machine *machine, Wave *wave, const Instruction *instru
         if not (exec_mask >> lane) & 1:
             continue
         for dword in range(operation.dwords):
-            position = _lds_base(machine, wave) + instruction.decoded.immediate + 4 * (operation.dwords * lane + dword)
+            position = lds_base(machine, wave) + instruction.decoded.immediate + 4 * (operation.dwords * lane + dword)
             stop = _reach(machine, b, lane, 4 * dword, bytes, access_kind_load if loads else access_kind_store, &host)
             if stop != stop_running:
                 return stop

@@ -1,4 +1,9 @@
+from libc.stdint cimport uint32_t
+
+from pyaco._core.emu.matrix_shapes cimport MatrixShape
 from pyaco._core.emu.wave cimport Handler
 
-# Enters the handlers of WMMA into a table by opcode.
+# What a WMMA or SWMMAC multiplies; NULL: another instruction.
+cdef const MatrixShape *wave_matrix_shape(uint32_t opcode) noexcept nogil
+# Enters their handlers into a table by opcode.
 cdef void fill_matrix(Handler *table) noexcept nogil

@@ -22,28 +22,17 @@ from isa_opcodes cimport *
 from modifiers cimport (modifier_clamp, modifier_neg, modifier_neg_hi, modifier_opsel)
 from pyaco._core.common.floats cimport (bits_bfloat, bits_float, double_to_half, float_bits, half_to_double, round_saturate,
                                         to_bfloat)
+from pyaco._core.emu.matrix_shapes cimport *
 from pyaco._core.emu.numbers cimport bf8_to_float, fp8_to_float, saturate_i32
 from pyaco._core.emu.wave cimport *
 
-cdef enum:                            # of an element
-    kind_none, kind_f16, kind_bf16, kind_fp8, kind_bf8, kind_iu8, kind_iu4, kind_f32, kind_i32
-
-cdef struct Shape:
-    uint8_t left                      # kind_* of A, B, and of C and D
-    uint8_t right
-    uint8_t sum
-    uint8_t depth                     # the inner dimension
-    uint8_t sparse
-
-cdef Shape shapes[<int>op_count]
-cdef uint32_t kind_bits[9]
-kind_bits[:] = [0, 16, 16, 8, 8, 8, 4, 32, 32]
+cdef MatrixShape shapes[<int>op_count]
 
 
 cdef struct Tile:                     # one instruction on one wave
     const Wave *wave
     const Instruction *instruction
-    const Shape *shape
+    const MatrixShape *shape
     bint spread                       # GFX12's layout
     uint32_t groups                   # lane groups that share the inner dimension
     uint32_t lane_elements            # elements of B in a lane
@@ -53,7 +42,7 @@ cdef struct Tile:                     # one instruction on one wave
 cdef double _element(const Tile *tile, uint32_t slot, uint8_t kind, uint32_t lane, uint32_t position) noexcept nogil:
     """An element of A (slot 0) or B (slot 1)."""
     cdef uint64_t modifiers = tile.instruction.decoded.modifiers
-    cdef uint32_t width = kind_bits[kind]
+    cdef uint32_t width = kind_width(kind)
     cdef uint32_t bit = position * width
     cdef uint32_t word = wave_vgpr(tile.wave, tile.instruction.source[slot].index + (bit >> 5))[lane]
     cdef uint32_t bits = (word >> (bit & 31)) & ((<uint32_t>1 << width) - 1)
@@ -73,7 +62,7 @@ cdef inline void _locate_sum(const Tile *tile, uint32_t number, uint32_t *row, u
     """The register and the half of element `number` of a lane's C or D."""
     row[0] = number
     shift[0] = 0
-    if kind_bits[tile.shape.sum] == 16:
+    if kind_width(tile.shape.sum) == 16:
         if tile.spread:
             row[0] = number >> 1
             shift[0] = 16 * (number & 1)
@@ -207,8 +196,12 @@ cdef int _multiply_tiles(Machine *machine, Wave *wave, const Instruction *instru
 # --------------------------------------------------------------------------------------------------------------- opcodes
 cdef void _enter(Handler *table, uint32_t opcode, uint8_t sum_, uint8_t left, uint8_t right, uint8_t depth,
                  bint sparse) noexcept nogil:
-    shapes[opcode] = Shape(left, right, sum_, depth, sparse)
+    shapes[opcode] = MatrixShape(16, depth, 1, left, right, sum_, sparse)
     table[opcode] = _multiply_tiles
+
+
+cdef const MatrixShape *wave_matrix_shape(uint32_t opcode) noexcept nogil:
+    return &shapes[opcode] if shapes[opcode].size else NULL
 
 
 cdef void fill_matrix(Handler *table) noexcept nogil:

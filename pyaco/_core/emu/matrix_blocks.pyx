@@ -26,39 +26,25 @@ from features cimport has_fnuz_floats, has_negated_double_matrices
 from isa_opcodes cimport op_count
 from modifiers cimport modifier_abid, modifier_blgp, modifier_cbsz, modifier_opsel, modifier_opsel_hi
 from pyaco._core.common.floats cimport bits_bfloat, bits_double, bits_float, double_bits, float_bits, half_to_double
+from pyaco._core.emu.matrix_shapes cimport *
 from pyaco._core.emu.numbers cimport bf8_to_float, fp8_to_float, small_fnuz
 from pyaco._core.emu.scaled cimport exponent_value, number_bf6, number_bf8, number_fp4, number_fp6, number_fp8, number_value, number_width
 from pyaco._core.emu.vector cimport read_scalar
 from pyaco._core.emu.wave cimport *
 
-cdef enum:                            # of an element
-    kind_none, kind_f16, kind_bf16, kind_fp8, kind_bf8, kind_i8, kind_f32, kind_xf32, kind_i32, kind_f64, kind_f8f6f4
-
-cdef uint32_t kind_bits[11]
-kind_bits[:] = [0, 16, 16, 8, 8, 8, 32, 32, 32, 64, 0]
-
 cdef uint32_t f8f6f4_numbers[5]             # by CBSZ or BLGP
 f8f6f4_numbers[:] = [number_fp8, number_bf8, number_fp6, number_bf6, number_fp4]
-
-cdef struct Shape:
-    uint8_t size                      # rows and columns of a block
-    uint8_t depth                     # the inner dimension
-    uint8_t blocks
-    uint8_t left                      # kind_* of A, B, and of C and D
-    uint8_t right
-    uint8_t sum
-    uint8_t sparse
 
 cdef enum:
     most_elements = 2048              # of A, B or D in all blocks
 
-cdef Shape shapes[<int>op_count]
+cdef MatrixShape shapes[<int>op_count]
 
 
 # ------------------------------------------------------------------------------------------------------------- elements
 cdef double element(const Wave *wave, uint32_t first, uint8_t kind, uint32_t lane, uint32_t position, uint32_t small) noexcept nogil:
     """Element number `position` of a lane, whose registers begin at `first`."""
-    cdef uint32_t width = kind_bits[kind]
+    cdef uint32_t width = kind_width(kind)
     cdef uint32_t bit = position * width
     cdef const uint32_t *row = wave_vgpr(wave, first + (bit >> 5))
     cdef uint32_t bits = row[lane] >> (bit & 31)
@@ -90,7 +76,7 @@ cdef uint32_t _rearranged(uint32_t lane, uint32_t pattern) noexcept nogil:
     return 16 * (pattern - 4) + (lane & 15) if pattern else lane
 
 
-cdef inline void _locate_sum(const Shape *shape, uint32_t block, uint32_t i, uint32_t j, uint32_t *row, uint32_t *lane) noexcept nogil:
+cdef inline void _locate_sum(const MatrixShape *shape, uint32_t block, uint32_t i, uint32_t j, uint32_t *row, uint32_t *lane) noexcept nogil:
     cdef uint32_t groups = 64 // shape.size
     if shape.sum == kind_f64:
         row[0] = 2 * (i >> 2) if shape.size == 16 else 0
@@ -103,7 +89,7 @@ cdef inline void _locate_sum(const Shape *shape, uint32_t block, uint32_t i, uin
         lane[0] = j + shape.size * (i // 4 % groups)
 
 
-cdef double _constant_sum(const Source *source, uint8_t kind) noexcept nogil:
+cdef double constant_sum(const Source *source, uint8_t kind) noexcept nogil:
     """An inline constant as C."""
     cdef int64_t integer
     if kind == kind_i32:
@@ -118,13 +104,13 @@ cdef double _constant_sum(const Source *source, uint8_t kind) noexcept nogil:
     return bits_double(<uint64_t>integer)
 
 
-cdef double _addend(const Wave *wave, const Instruction *instruction, const Shape *shape, uint32_t row, uint32_t lane) noexcept nogil:
+cdef double _addend(const Wave *wave, const Instruction *instruction, const MatrixShape *shape, uint32_t row, uint32_t lane) noexcept nogil:
     """An element of C; of D's old value where C is the index of a sparse A."""
     cdef const Source *source = &instruction.source[2]
     cdef uint32_t first = (instruction.decoded.destination[0] >> 2) - 256 if shape.sparse else source.index
     cdef uint32_t bits
     if not shape.sparse and source.kind != operand_vgpr:
-        return _constant_sum(source, shape.sum)
+        return constant_sum(source, shape.sum)
     if shape.sum == kind_f64:
         return element(wave, first + row, kind_f64, lane, 0, 0)
     bits = wave_vgpr(wave, first + row)[lane]
@@ -132,7 +118,7 @@ cdef double _addend(const Wave *wave, const Instruction *instruction, const Shap
 
 
 # ------------------------------------------------------------------------------------------------------------- products
-cdef void _load_left(const Wave *wave, const Instruction *instruction, const Shape *shape, uint32_t small, double *left) noexcept nogil:
+cdef void _load_left(const Wave *wave, const Instruction *instruction, const MatrixShape *shape, uint32_t small, double *left) noexcept nogil:
     """A by block, row and k, a sparse row with its zeros."""
     cdef uint64_t modifiers = instruction.decoded.modifiers
     cdef uint32_t cbsz = modifier_cbsz(modifiers)
@@ -162,7 +148,7 @@ cdef void _load_left(const Wave *wave, const Instruction *instruction, const Sha
                 row[4 * (k // 2) + (index & 3)] += element(wave, first, shape.left, lane, k % (lane_elements // 2), small)
 
 
-cdef void _load_right(const Wave *wave, const Instruction *instruction, const Shape *shape, uint32_t small, double *right) noexcept nogil:
+cdef void _load_right(const Wave *wave, const Instruction *instruction, const MatrixShape *shape, uint32_t small, double *right) noexcept nogil:
     """B by block, column and k."""
     cdef uint32_t pattern = modifier_blgp(instruction.decoded.modifiers) if shape.sum != kind_f64 else 0
     cdef uint32_t lane_elements = shape.size * shape.depth * shape.blocks // 64
@@ -175,7 +161,7 @@ cdef void _load_right(const Wave *wave, const Instruction *instruction, const Sh
                     wave, instruction.source[1].index, shape.right, lane, k % lane_elements, small)
 
 
-cdef double _sum_of_products(const Shape *shape, const double *a, const double *b, double c, uint32_t negate) noexcept nogil:
+cdef double _sum_of_products(const MatrixShape *shape, const double *a, const double *b, double c, uint32_t negate) noexcept nogil:
     cdef uint32_t k
     if shape.sum != kind_f64:
         for k in range(shape.depth):
@@ -224,7 +210,7 @@ cdef void _scale_rows(const Wave *wave, const Instruction *instruction, uint32_t
 
 
 cdef int _multiply_mixed(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
-    cdef const Shape *shape = &shapes[instruction.decoded.opcode]
+    cdef const MatrixShape *shape = &shapes[instruction.decoded.opcode]
     cdef uint32_t left_format = modifier_cbsz(instruction.decoded.modifiers)
     cdef uint32_t right_format = modifier_blgp(instruction.decoded.modifiers)
     cdef double left[most_elements]
@@ -241,7 +227,7 @@ cdef int _multiply_mixed(Machine *machine, Wave *wave, const Instruction *instru
 
 
 cdef int _multiply_blocks(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
-    cdef const Shape *shape = &shapes[instruction.decoded.opcode]
+    cdef const MatrixShape *shape = &shapes[instruction.decoded.opcode]
     cdef double left[most_elements]
     cdef double right[most_elements]
     cdef uint32_t small = small_fnuz if has_fnuz_floats(machine.gfx_level) else 0
@@ -256,7 +242,7 @@ cdef int _multiply_blocks(Machine *machine, Wave *wave, const Instruction *instr
     return stop_running
 
 
-cdef void _add_products(Wave *wave, const Instruction *instruction, const Shape *shape, const double *left, const double *right,
+cdef void _add_products(Wave *wave, const Instruction *instruction, const MatrixShape *shape, const double *left, const double *right,
                         uint32_t negate) noexcept nogil:
     """D, once all of C has been read."""
     cdef double result[most_elements]
@@ -279,7 +265,7 @@ cdef void _add_products(Wave *wave, const Instruction *instruction, const Shape 
                 number += 1
 
 
-cdef inline void _put_sum(const Shape *shape, uint32_t *target, double value) noexcept nogil:
+cdef inline void _put_sum(const MatrixShape *shape, uint32_t *target, double value) noexcept nogil:
     cdef uint64_t bits
     if shape.sum == kind_f64:
         bits = double_bits(value)
@@ -292,11 +278,15 @@ cdef inline void _put_sum(const Shape *shape, uint32_t *target, double value) no
 # --------------------------------------------------------------------------------------------------------------- opcodes
 cdef void enter(Handler *table, uint32_t opcode, uint8_t size, uint8_t depth, uint8_t blocks, uint8_t left, uint8_t right, uint8_t sum_,
                 bint sparse) noexcept nogil:
-    shapes[opcode] = Shape(size, depth, blocks, left, right, sum_, sparse)
+    shapes[opcode] = MatrixShape(size, depth, blocks, left, right, sum_, sparse)
     table[opcode] = _multiply_mixed if left == kind_f8f6f4 else _multiply_blocks
 
 
 include "emulator_matrix.pxi"
+
+
+cdef const MatrixShape *block_matrix_shape(uint32_t opcode) noexcept nogil:
+    return &shapes[opcode] if shapes[opcode].size else NULL
 
 
 cdef void fill_matrix_blocks(Handler *table) noexcept nogil:

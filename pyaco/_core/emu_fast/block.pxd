@@ -5,6 +5,7 @@ from libcpp.vector cimport vector
 
 from pyaco._core.emu.code cimport Code
 from pyaco._core.emu.wave cimport Instruction, Machine
+from pyaco._core.emu_fast.matrix_plan cimport MatrixPlan
 from pyaco._core.emu_fast.step cimport Block, MemorySteps, RowSteps, Step, StepFunction
 
 cdef enum:
@@ -16,6 +17,7 @@ cdef struct Kernels:                  # steps for the host's vectors; NULL: ther
     const StepFunction *vector
     const MemorySteps *memory
     const RowSteps *rows
+    StepFunction matrix
 
 cdef struct Blocks:
     Kernels kernels
@@ -26,6 +28,7 @@ cdef struct Blocks:
     Block *recent[recent_blocks]      # by pc modulo its size: a cache
     unordered_map[uint64_t, Block *] *by_pc
     unordered_map[uint64_t, uint32_t] *constants      # low and high half of a value to its row; narrow ones have equal halves
+    vector[MatrixPlan *] *plans       # of matrix instructions
     unordered_map[uint64_t, uint32_t] *selections     # modifiers of DPP to the first of two rows
 
 cdef bint open_blocks(Blocks *blocks, Kernels kernels, Code *code, Machine *machine) noexcept nogil

@@ -573,10 +573,11 @@ cdef class FastEngine(Engine):
         self.team.memory = &self.space.memory
         if bits:
             # loaded by name: a host without such vectors must not even initialise the module
-            vector, memory, rows = importlib.import_module(f"pyaco._core.emu_fast.lanes{bits}").tables()
+            vector, memory, rows, matrix = importlib.import_module(f"pyaco._core.emu_fast.lanes{bits}").tables()
             self.team.kernels.vector = <const StepFunction *><uintptr_t>vector
             self.team.kernels.memory = <const MemorySteps *><uintptr_t>memory
             self.team.kernels.rows = <const RowSteps *><uintptr_t>rows
+            self.team.kernels.matrix = <StepFunction><uintptr_t>matrix
 
     def own_steps(self, uint64_t entry, uint64_t end, uint32_t wave_size):
         """Which instructions of machine code run without the reference engine.

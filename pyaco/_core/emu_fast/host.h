@@ -173,3 +173,33 @@ static inline uint32_t row_low_bits(const uint32_t *values) {
     return mask;
 }
 #endif
+
+// Four dwords of each of 16 lanes, into rows of 64.
+#if defined(__AVX2__)
+static inline void load_quads(const uint8_t *host, const uint32_t *offset, uint32_t *row) {
+    for (int lane = 0; lane < 16; lane += 4) {
+        __m128 a = _mm_loadu_ps((const float *)(host + offset[lane])), b = _mm_loadu_ps((const float *)(host + offset[lane + 1]));
+        __m128 c = _mm_loadu_ps((const float *)(host + offset[lane + 2])), d = _mm_loadu_ps((const float *)(host + offset[lane + 3]));
+        _MM_TRANSPOSE4_PS(a, b, c, d);
+        _mm_storeu_ps((float *)row + lane, a);
+        _mm_storeu_ps((float *)row + 64 + lane, b);
+        _mm_storeu_ps((float *)row + 128 + lane, c);
+        _mm_storeu_ps((float *)row + 192 + lane, d);
+    }
+}
+
+static inline void store_quads(uint8_t *host, const uint32_t *offset, const uint32_t *row) {
+    for (int lane = 0; lane < 16; lane += 4) {
+        __m128 a = _mm_loadu_ps((const float *)row + lane), b = _mm_loadu_ps((const float *)row + 64 + lane);
+        __m128 c = _mm_loadu_ps((const float *)row + 128 + lane), d = _mm_loadu_ps((const float *)row + 192 + lane);
+        _MM_TRANSPOSE4_PS(a, b, c, d);
+        _mm_storeu_ps((float *)(host + offset[lane]), a);
+        _mm_storeu_ps((float *)(host + offset[lane + 1]), b);
+        _mm_storeu_ps((float *)(host + offset[lane + 2]), c);
+        _mm_storeu_ps((float *)(host + offset[lane + 3]), d);
+    }
+}
+#else
+static inline void load_quads(const uint8_t *, const uint32_t *, uint32_t *) {}
+static inline void store_quads(uint8_t *, const uint32_t *, const uint32_t *) {}
+#endif

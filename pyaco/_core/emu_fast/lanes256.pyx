@@ -14,6 +14,7 @@ include "pyaco/_core/emu_fast/singles.pxi"
 include "emulator_vector_steps.pxi"
 include "pyaco/_core/emu_fast/row_steps.pxi"
 include "pyaco/_core/emu_fast/memory_steps.pxi"
+include "pyaco/_core/emu_fast/matrix_steps.pxi"
 
 cdef StepFunction steps[<int>op_count]
 memset(steps, 0, sizeof(steps))
@@ -22,8 +23,9 @@ cdef MemorySteps memory
 fill_memory_steps(&memory)
 cdef RowSteps rows
 fill_row_steps(&rows)
+cdef StepFunction matrix = matrix_step()
 
 
 def tables():
-    """Addresses of the table of steps by opcode, of the memory steps, and of those that make rows."""
-    return <uint64_t>&steps[0], <uint64_t>&memory, <uint64_t>&rows
+    """Addresses of the table of steps by opcode, of the memory steps, of those that make rows, and of the step of matrix instructions."""
+    return <uint64_t>&steps[0], <uint64_t>&memory, <uint64_t>&rows, <uint64_t>matrix

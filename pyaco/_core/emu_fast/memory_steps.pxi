@@ -3,6 +3,7 @@
 # not fit is left to the reference engine, before anything is changed.
 from features cimport has_oob_select
 from pyaco._core.common.bits cimport trailing_zeros64
+from pyaco._core.emu.global_memory cimport lds_base
 from pyaco._core.emu.memory cimport Allocation, Memory, canonical_address, memory_at
 from pyaco._core.common.machine cimport format_flat, register_none
 
@@ -160,6 +161,10 @@ cdef inline void _load_rows(Core *core, const Step *step, const uint8_t *host, c
     """Every element into its registers."""
     cdef uint32_t values[row_lanes]
     cdef uint32_t half, dword, lane, number
+    if core.full and step.memory.dwords == 4:
+        for number in range(chunks * core.halves):
+            load_quads(host, &span.offset[chunk * number], row + chunk * number)
+        return
     for half in range(core.halves):
         if step.memory.bytes != 4:
             for lane in range(<uint32_t>row_lanes):
@@ -174,15 +179,20 @@ cdef inline void _load_rows(Core *core, const Step *step, const uint8_t *host, c
 
 cdef inline void _store_rows(const Core *core, const Step *step, uint8_t *host, const Span *span, const uint32_t *row) noexcept nogil:
     """Lane after lane, because the last one wins where addresses overlap."""
-    cdef uint32_t lane, dword
+    cdef uint32_t lane, dword, number
     cdef uint32_t bytes = step.memory.bytes
+    cdef uint32_t dwords = step.memory.dwords
+    if core.full and dwords == 4:
+        for number in range(chunks * core.halves):
+            store_quads(host, &span.offset[chunk * number], row + chunk * number)
+        return
     for lane in range(row_lanes * core.halves):
         if not core.lane_mask[lane]:
             continue
         if bytes != 4:
             memcpy(host + span.offset[lane], row + lane, bytes)
             continue
-        for dword in range(step.memory.dwords):
+        for dword in range(dwords):
             memcpy(host + span.offset[lane] + 4 * dword, row + lane + dword * (row_bytes // 4), 4)
 
 
@@ -419,24 +429,123 @@ cdef int _step_lds_store(Core *core, const Step *step) noexcept nogil:
     return next_step(core, step)
 
 
+cdef inline void _store_pairs(const Core *core, const Step *step, const Span *span, uint32_t dwords) noexcept nogil:
+    """Both stores of a lane before those of the next. `dwords` is a constant wherever this is called."""
+    cdef uint8_t *first = core.machine.lds + _lds_offset(step, 0)
+    cdef uint8_t *second = core.machine.lds + _lds_offset(step, 1)
+    cdef const uint32_t *first_row = source_row(core, step, 1, 0)
+    cdef const uint32_t *second_row = source_row(core, step, 3, 0)
+    cdef uint32_t lane, dword
+    cdef uint32_t lanes = row_lanes * core.halves
+    for lane in range(lanes):
+        if not core.lane_mask[lane]:
+            continue
+        for dword in range(dwords):
+            memcpy(first + span.offset[lane] + 4 * dword, &first_row[lane + dword * (row_bytes // 4)], 4)
+        for dword in range(dwords):
+            memcpy(second + span.offset[lane] + 4 * dword, &second_row[lane + dword * (row_bytes // 4)], 4)
+
+
 cdef int _step_lds_store_pair(Core *core, const Step *step) noexcept nogil:
-    """Both stores of a lane before those of the next."""
     cdef Span span
-    cdef const uint32_t *rows[2]
-    cdef uint8_t *host
-    cdef uint32_t lane, number, dword
     if core.active:
         if not _fill_lds_span(core, step, &span):
             return step_reference(core, step)
-        rows[0] = source_row(core, step, 1, 0)
-        rows[1] = source_row(core, step, 3, 0)
-        for lane in range(row_lanes * core.halves):
-            if not core.lane_mask[lane]:
-                continue
-            for number in range(2):
-                host = core.machine.lds + _lds_offset(step, number) + span.offset[lane]
-                for dword in range(step.memory.dwords):
-                    memcpy(host + 4 * dword, &rows[number][lane + dword * (row_bytes // 4)], 4)
+        if step.memory.dwords == 1:
+            _store_pairs(core, step, &span, 1)
+        else:
+            _store_pairs(core, step, &span, 2)
+    return next_step(core, step)
+
+
+# 16 lanes load rows of 16 elements that follow each other, and each gets a column.
+cdef inline bint _load_sixteens(const Core *core, const Step *step, uint64_t *loaded) noexcept nogil:
+    """Eight bytes of each of 64 lanes; False where the reference engine is to do it."""
+    cdef const uint32_t *addresses = source_row(core, step, 0, 0)
+    cdef const uint8_t *host = core.machine.lds + (step.immediate & 0xffff)
+    cdef uint32_t highest = 0
+    cdef uint32_t lane
+    if not core.full or core.halves != 2:
+        return False
+    for lane in range(<uint32_t>max_lanes):
+        highest = max(highest, addresses[lane])
+    if <uint64_t>highest + (step.immediate & 0xffff) + 8 > core.machine.lds_bytes:
+        return False
+    for lane in range(<uint32_t>max_lanes):
+        memcpy(&loaded[lane], host + addresses[lane], 8)
+    return True
+
+
+cdef int _step_lds_transpose16(Core *core, const Step *step) noexcept nogil:
+    cdef uint64_t loaded[max_lanes]
+    cdef const uint16_t *elements
+    cdef uint32_t *row = _destination_row(core, step)
+    cdef uint32_t group, lane
+    if not _load_sixteens(core, step, loaded):
+        return step_reference(core, step)
+    for group in range(4):
+        elements = <const uint16_t *>&loaded[chunk * group]
+        for lane in range(<uint32_t>chunk):
+            row[chunk * group + lane] = elements[lane] | (<uint32_t>elements[16 + lane] << 16)
+        for lane in range(<uint32_t>chunk):
+            row[max_lanes + chunk * group + lane] = elements[32 + lane] | (<uint32_t>elements[48 + lane] << 16)
+    return next_step(core, step)
+
+
+cdef int _step_lds_transpose8(Core *core, const Step *step) noexcept nogil:
+    cdef uint64_t loaded[max_lanes]
+    cdef const uint8_t *elements
+    cdef uint32_t *row = _destination_row(core, step)
+    cdef uint32_t group, lane, dword
+    if not _load_sixteens(core, step, loaded):
+        return step_reference(core, step)
+    for group in range(4):
+        for dword in range(2):
+            elements = <const uint8_t *>&loaded[chunk * group] + 64 * dword
+            for lane in range(<uint32_t>chunk):
+                row[max_lanes * dword + chunk * group + lane] = (elements[lane] | (<uint32_t>elements[16 + lane] << 8)
+                                                                 | (<uint32_t>elements[32 + lane] << 16) | (<uint32_t>elements[48 + lane] << 24))
+    return next_step(core, step)
+
+
+# Memory to LDS: the dwords of every lane side by side, from m0 and the instruction's offset on.
+cdef inline bint _move_to_lds(const Core *core, const Step *step, const uint8_t *host, const Span *span) noexcept nogil:
+    """False, with nothing moved, where LDS ends before."""
+    cdef uint64_t position = lds_base(core.machine, core.wave) + <uint64_t><int64_t><int32_t>step.immediate
+    cdef uint32_t bytes = 4 * step.memory.dwords
+    cdef uint32_t lanes = row_lanes * core.halves
+    cdef uint64_t size = core.machine.lds_bytes
+    cdef uint8_t *lds = core.machine.lds + position
+    cdef uint32_t lane
+    if position > size or bytes * lanes > size - position:
+        return False
+    if core.full and bytes == 16:
+        for lane in range(lanes):
+            memcpy(lds + 16 * lane, host + span.offset[lane], 16)
+        return True
+    for lane in range(lanes):
+        if core.lane_mask[lane]:
+            memcpy(lds + bytes * lane, host + span.offset[lane], bytes)
+    return True
+
+
+cdef int _step_global_to_lds(Core *core, const Step *step) noexcept nogil:
+    cdef Span span
+    cdef uint8_t *host
+    if core.active:
+        host = _global_host(core, step, &span)
+        if host == NULL or not _move_to_lds(core, step, host, &span):
+            return step_reference(core, step)
+    return next_step(core, step)
+
+
+cdef int _step_buffer_to_lds(Core *core, const Step *step) noexcept nogil:
+    cdef Span span
+    cdef uint8_t *host
+    if core.active:
+        host = _buffer_host(core, step, &span)
+        if host == NULL or not _move_to_lds(core, step, host, &span):
+            return step_reference(core, step)
     return next_step(core, step)
 
 
@@ -566,5 +675,9 @@ cdef void fill_memory_steps(MemorySteps *table) noexcept nogil:
     _set_general_transfers(table)
     table.lds_store_pair = _step_lds_store_pair
     table.lds_atomic = _step_lds_atomic
+    table.lds_transpose16 = _step_lds_transpose16
+    table.lds_transpose8 = _step_lds_transpose8
+    table.global_to_lds = _step_global_to_lds
+    table.buffer_to_lds = _step_buffer_to_lds
     table.permute = _step_permute
     table.scalar_load = _step_scalar_load

@@ -13,6 +13,7 @@ Thread safety: a core, its blocks and its pool belong to one thread.
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from pyaco._core.emu.access cimport MemoryOperation
+from pyaco._core.emu_fast.matrix_plan cimport MatrixPlan
 from pyaco._core.emu.wave cimport Instruction, LaneOperation, Machine, Wave, is_signalling, sgpr_null, type_f16, type_f32, type_f64
 
 cdef extern from "order.h" nogil:
@@ -39,6 +40,8 @@ cdef extern from "host.h" nogil:
     void singles_to_halves(const float *singles, uint32_t *row)
     void gather_row(const uint32_t *row, const uint32_t *index, uint32_t *values)
     uint32_t row_low_bits(const uint32_t *values)            # the lowest bit of every lane
+    void load_quads(const uint8_t *host, const uint32_t *offset, uint32_t *row)         # four dwords of each of 16 lanes
+    void store_quads(uint8_t *host, const uint32_t *offset, const uint32_t *row)
     bint __builtin_expect(bint condition, bint expected)
 
 cdef enum:
@@ -86,6 +89,7 @@ cdef struct Step:
     uint16_t sgpr                     # memory: first SGPR of the base or the descriptor, register_none
     uint32_t allocation               # memory: the allocation that it accessed last
     const MemoryOperation *memory
+    const MatrixPlan *matrix
     Block *block
 
 # Loads and stores by the memory they access.
@@ -102,6 +106,10 @@ cdef struct MemorySteps:
     Transfers dword                   # of one dword a lane
     StepFunction lds_store_pair
     StepFunction lds_atomic
+    StepFunction lds_transpose16      # DS_READ_B64_TR_B16
+    StepFunction lds_transpose8
+    StepFunction global_to_lds
+    StepFunction buffer_to_lds
     StepFunction permute              # DS_BPERMUTE
     StepFunction scalar_load
 
