@@ -15,9 +15,9 @@ import pytest
 from machine_code import Assemble, assemble_object
 from vulkan_peer import Lavapipe, Radv, find_icd
 
-TOOLS = ("llvm-mc-22", "llvm-objcopy-22", "llvm-objdump-22", "llvm-readelf-22", "clang-22", "ld.lld-22", "gcc", "glslangValidator", "spirv-as",
-         "spirv-val")
-MODULES = ("vulkan", "hypothesis", "elftools", "llvmlite", "matplotlib", "PIL", "tinymesa")
+TOOLS = ("llvm-mc-22", "llvm-objcopy-22", "llvm-objdump-22", "llvm-readelf-22", "llvm-cxxfilt-22", "clang-22", "clang-offload-bundler-22",
+         "ld.lld-22", "gcc", "glslangValidator", "spirv-as", "spirv-val")
+MODULES = ("vulkan", "hypothesis", "elftools", "llvmlite", "matplotlib", "PIL", "tinymesa", "zstandard")
 DRIVERS = ("lvp_icd", "radeon_icd")
 
 

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from bundles import bundle_of
 
 import pyaco
 from pyaco import addrlib, binary, emu, isa, nir, pm4, registers, spirv, targets
@@ -335,7 +336,11 @@ def packet_calls(t: Things) -> Iterator[Call]:
 
 def binary_calls(t: Things) -> Iterator[Call]:
     yield call(binary.assemble_code_object, "s_endpgm", "gfx1100", wave_size=32, version=5, metadata=None)
-    yield call(binary.read_code_object, t.object)
+    yield call(binary.read_code_object, t.object, target="gfx1100", kernel="k")
+    bundle = bundle_of({"hipv4-amdgcn-amd-amdhsa--gfx1100": t.object})
+    yield call(binary.offload_entries, bundle)
+    yield call(binary.read_code_object, bundle, target="gfx1100", kernel="k")
+    yield call(targets.TargetId.parse, "gfx942:xnack-")
     yield call(binary.link_code_object, t.object)
     yield call(binary.write_elf, t.shader)
     yield call(binary.kernel_descriptor, {"next_free_vgpr": 4, "next_free_sgpr": 8}, "gfx1100", wave_size=32)
@@ -343,6 +348,7 @@ def binary_calls(t: Things) -> Iterator[Call]:
     found = binary.read_code_object(t.object)
     yield call(found.load, 4096, None)
     yield call(found.code, "k")
+    yield call(found.kernel, "k")
     yield call(found.kernels["k"].descriptor.directives, "gfx1100")
 
 

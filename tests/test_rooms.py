@@ -230,3 +230,12 @@ def test_command_streams_load_no_engine() -> None:
     code = "import sys, pyaco.pm4; print([m for m in sys.modules if m.startswith('pyaco._core.emu')])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("chip", ["gfx600", "gfx701", "gfx803"])
+def test_layouts_of_old_generations_load_no_compiler(chip: str) -> None:
+    """One query of GFX6 to GFX8 runs as Python; numba is loaded for tiling, for batches, and for GFX9 and later."""
+    surface = f"pyaco.addrlib.Surface('{chip}', format='R8G8B8A8_UNORM', width=64, height=64)"
+    code = f"import sys, pyaco; s = {surface}; s.facts, s.equations; before = 'numba' in sys.modules; s.tiled; print(before, 'numba' in sys.modules)"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.split() == ["False", "True"]

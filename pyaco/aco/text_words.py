@@ -1,6 +1,7 @@
 """Words of ACO IR's text: what numbers are called, fields of the modifier word, register classes, registers, constants.
 
-What the data sheets name comes from ``_core/ir/vocabulary.py``; the tables here are names that only the text has.
+What the data sheets name comes from ``_core/ir/vocabulary.py``, what assembly spells alike from ``isa/names.py``; the tables here are names that
+only this text has.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from importlib import resources
 from pyaco._core.common.vocabulary import Format, Register
 from pyaco._core.ir.vocabulary import BlockKind, MemorySemantic, Progress, StorageClass, SyncScope
 from pyaco.errors import InputError
+from pyaco.isa import names as assembly
 
 #: Formats of the vector ALU, which combine.
 VALU_FORMATS = Format.VOP1 | Format.VOP2 | Format.VOPC | Format.VOP3 | Format.VOP3P
@@ -49,17 +51,15 @@ BRANCHES = ("s_branch", "s_cbranch_scc0", "s_cbranch_scc1", "s_cbranch_vccz", "s
             "s_cbranch_execnz", "s_cbranch_cdbgsys", "s_cbranch_cdbguser", "s_cbranch_cdbgsys_or_user",
             "s_cbranch_cdbgsys_and_user", "s_cbranch_i_fork", "s_cbranch_join", "s_call_b64",
             "s_subvector_loop_begin", "s_subvector_loop_end")  # fmt: skip
-DELAYS = ("", "valu_dep_1", "valu_dep_2", "valu_dep_3", "valu_dep_4", "trans32_dep_1", "trans32_dep_2", "trans32_dep_3",
-          "fma_accum_cycle_1", "salu_cycle_1", "salu_cycle_2", "salu_cycle_3")  # fmt: skip
+DELAYS = ("", *(name.lower() for name in assembly.DELAYS[1:]))
 MESSAGES = {"save_wave": 4, "stall_wave_gen": 5, "halt_waves": 6, "ordered_ps_done": 7, "early_prim_dealloc": 8,
             "gs_alloc_req": 9, "get_doorbell": 10, "get_ddid": 11}  # fmt: skip
 #: Waits for two counters of six bits: the lowest bit of each.
 DOUBLE_WAITS = {"s_wait_loadcnt_dscnt": {"dscnt": 0, "loadcnt": 8}, "s_wait_storecnt_dscnt": {"dscnt": 0, "storecnt": 8}}
 #: Opcodes whose source field holds the number of a message; text has the inline constant of the same code, which is the number less 128.
 RETURNING_MESSAGES = ("s_sendmsg_rtn_b32", "s_sendmsg_rtn_b64")
-DPP_FIXED = {0x130: "wave_shl:1", 0x134: "wave_rol:1", 0x138: "wave_shr:1", 0x13C: "wave_ror:1", 0x140: "row_mirror",
-             0x141: "row_half_mirror", 0x142: "row_bcast:15", 0x143: "row_bcast:31"}  # fmt: skip
-DPP_RANGES = (("row_shl", 0x100), ("row_shr", 0x110), ("row_ror", 0x120), ("row_share", 0x150), ("row_xmask", 0x160))
+DPP_FIXED = assembly.DPP_WAVES | assembly.DPP_MIRRORS
+DPP_RANGES = tuple((name, number) for number, name in (assembly.DPP_SHIFTS | assembly.DPP_SHARES).items())
 _CLASS = re.compile(r"(s|v|lv)(\d+)(b?)\Z")
 _REGISTER = re.compile(r"([sv])\[?(\d+)(?:-(\d+))?\]?(?:\[(\d+):(\d+)\])?\Z")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,12 +14,15 @@ from pyaco.addrlib.chips import GpuConfig, gpu_config
 from pyaco.addrlib.driver.modifiers import INVALID
 from pyaco.addrlib.driver.queries import compute_surface, stencil_offset, tiled_surface
 from pyaco.addrlib.driver.records import SurfaceMode, SurfaceRequest, SurfaceUse
-from pyaco.addrlib.tiling import TiledSurface, integers_of
+from pyaco.addrlib.records import integers_of
 from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.formats import PixelFormat, pixel_format
 from pyaco.notebook import folded, table
 from pyaco.targets.features import has_forced_swizzle_mode, has_swizzle_modes
+
+if TYPE_CHECKING:
+    from pyaco.addrlib.tiling import TiledSurface  # which loads numba: layouts of GFX6 to GFX8 need none
 
 __all__ = ["Surface", "surface_request"]
 

@@ -9,12 +9,12 @@ import threading
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pyaco.addrlib.checks import check_integers
 from pyaco.errors import InputError
 
-__all__ = ["MAX_MIPS", "MIP", "MODE", "MipInfo", "Record", "Scratch", "Table", "columns", "record", "zeroed"]
+__all__ = ["MAX_MIPS", "MIP", "MODE", "MipInfo", "Record", "Scratch", "Table", "columns", "integers_of", "record", "zeroed"]
 
 Record = Any
 """One record of a structured array, as kernels take it: its fields are attributes."""
@@ -86,3 +86,11 @@ def columns(dtype: np.dtype[Any], length: int, values: dict[str, Any]) -> NDArra
         except ValueError:
             raise InputError(f"column {name}: {array.shape} values for {length} records") from None
     return table
+
+
+def integers_of(addresses: ArrayLike) -> NDArray[np.int64]:
+    """Return addresses as an array, or raise InputError if they are no integers."""
+    given = np.asarray(addresses)
+    if given.dtype.kind not in "iu" and given.size:
+        raise InputError(f"addresses are integers, not {given.dtype}")
+    return np.ascontiguousarray(given, np.int64)

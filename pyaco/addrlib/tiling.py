@@ -24,7 +24,7 @@ from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.enums import in_words, raise_status
 from pyaco.addrlib.kernels import kernel
 from pyaco.addrlib.placement import PLACE, coordinates_of, equation_offset
-from pyaco.addrlib.records import MAX_MIPS, MIP, Table
+from pyaco.addrlib.records import MAX_MIPS, MIP, Table, integers_of
 from pyaco.addrlib.v2.address import ADDRESS_QUERY, COORDINATES, copy_surface, lay_out, place_level
 from pyaco.addrlib.v2.chip import INFO, QUERY, chip_tables
 from pyaco.addrlib.v3.address import ADDRESS_QUERY3, lay_out3, place_level3
@@ -32,7 +32,7 @@ from pyaco.addrlib.v3.queries import INFO3, QUERY3, tables3
 from pyaco.arguments import checked
 from pyaco.errors import InputError
 
-__all__ = ["LevelTables", "TiledSurface", "integers_of"]
+__all__ = ["LevelTables", "TiledSurface"]
 
 _UNIT_TYPES = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64, 16: np.complex128}
 _SURFACE_FIELDS = ("flags", "swizzle_mode", "resource_type", "bpp", "width", "height", "num_slices", "num_mip_levels", "num_samples",
@@ -527,14 +527,6 @@ def place_levels3(modes: Table, extent: Table, lookup: Table, surfaces: Table, q
         if status == 0:
             status = place_level3(modes, lookup, q[0], r[0], mips, level, places[level])
     return status
-
-
-def integers_of(addresses: ArrayLike) -> NDArray[np.int64]:
-    """Return addresses as an array, or raise InputError if they are no integers."""
-    given = np.asarray(addresses)
-    if given.dtype.kind not in "iu" and given.size:
-        raise InputError(f"addresses are integers, not {given.dtype}")
-    return np.ascontiguousarray(given, np.int64)
 
 
 def _bits_of(*tables: NDArray[np.int64]) -> int:

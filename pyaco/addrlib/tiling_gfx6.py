@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from pyaco.addrlib.checks import check_integers
 from pyaco.addrlib.chips import GpuConfig
-from pyaco.addrlib.tiling import LevelTables, TiledSurface, integers_of
+from pyaco.addrlib.records import integers_of
+from pyaco.addrlib.tiling import LevelTables, TiledSurface
 from pyaco.addrlib.v1 import modes
 from pyaco.addrlib.v1.chip import chip_of
 from pyaco.addrlib.v1.layout import Layout

@@ -6,7 +6,8 @@ from pyaco.binary.assemble import assemble_code_object
 from pyaco.binary.code_object import CodeObject, Kernel, read_code_object
 from pyaco.binary.kernel_descriptor import KernelDescriptor, kernel_descriptor
 from pyaco.binary.link import link_code_object
+from pyaco.binary.offload import OffloadEntry, offload_entries
 from pyaco.binary.pal import write_elf
 
-__all__ = ["CodeObject", "Kernel", "KernelDescriptor", "assemble_code_object", "kernel_descriptor", "link_code_object",
-           "read_code_object", "write_elf"]  # fmt: skip
+__all__ = ["CodeObject", "Kernel", "KernelDescriptor", "OffloadEntry", "assemble_code_object", "kernel_descriptor", "link_code_object",
+           "offload_entries", "read_code_object", "write_elf"]  # fmt: skip

@@ -13,9 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from pyaco.arguments import checked
 from pyaco.binary import elf
+from pyaco.binary.demangle import demangled, plain_name
 from pyaco.binary.kernel_descriptor import KernelDescriptor
 from pyaco.binary.machines import feature_setting, target_of_flags
+from pyaco.binary.offload import OffloadEntry, holds_entries, offload_entries
 from pyaco.errors import InputError, UnsupportedError
+from pyaco.isa.processors import processor
+from pyaco.targets import TargetId
 
 if TYPE_CHECKING:
     from pyaco.binary.source_lines import SourceLines
@@ -78,7 +82,7 @@ class CodeObject:
     Attributes
     ----------
     target
-        Its gfx name.
+        Its gfx name; ``gfx11-generic`` and its like for code that several processors run.
     abi
         ``hsa``, ``pal``, ``mesa3d`` or ``none``.
     version
@@ -89,6 +93,8 @@ class CodeObject:
         The metadata note (MessagePack) as Python objects; empty if there is none.
     symbols
         Addresses of the defined symbols by name, from the image's first byte.
+    variables
+        Address and size of the variables (``__device__``, ``__constant__``, constants) by name.
     kernels
         Kernels by name.
     """
@@ -107,6 +113,16 @@ class CodeObject:
         self._starts, self._size = _place_sections(file)
         self.symbols = {symbol.name: self._address(symbol) for symbol in file.symbols if symbol.name and symbol.section}
         self.kernels = self._read_kernels()
+        self.variables = {
+            symbol.name: (self._address(symbol), symbol.size) for symbol in file.symbols
+            if symbol.kind == elf.STT_OBJECT and 0 < symbol.section < elf.SHN_RESERVED and symbol.name and not symbol.name.endswith(".kd")
+        }  # fmt: skip
+
+    @property
+    def target_id(self) -> TargetId:
+        """Its target with the settings that it fixes."""
+        fixed = {"on": True, "off": False}
+        return TargetId(self.target, fixed.get(self.xnack), fixed.get(self.sramecc))
 
     def __repr__(self) -> str:
         return f"CodeObject({self.target}, {self.abi}, kernels: {', '.join(self.kernels) or 'none'})"
@@ -137,6 +153,32 @@ class CodeObject:
                     raise InputError(f"kernel {name}: its code at {entry:#x} is outside the image of {len(self.image)} bytes")
                 kernels[name] = Kernel(name, descriptor, address, entry, sizes.get(name, 0), entries.get(symbol.name, {}))
         return kernels
+
+    def named(self, name: str) -> list[Kernel]:
+        """Return the kernels that `name` means: its symbol, or the C++ name without parameters, such as ``scale<float, 4>``."""
+        if name in self.kernels:
+            return [self.kernels[name]]
+        wanted = plain_name(name)
+        return [kernel for symbol, kernel in self.kernels.items() if plain_name(demangled(symbol) or "") == wanted]
+
+    @checked
+    def kernel(self, name: str | None = None) -> Kernel:
+        """Return a kernel by its symbol or its C++ name; without a name the only one.
+
+        Raises
+        ------
+        InputError
+            There is none of that name, or there are several.
+        """
+        found = list(self.kernels.values()) if name is None else self.named(name)
+        if len(found) == 1:
+            return found[0]
+        known = ", ".join(demangled(symbol) or symbol for symbol in self.kernels) or "none"
+        if name is None:
+            raise InputError(f"which kernel: there are {known}")
+        if found:
+            raise InputError(f"{len(found)} kernels are called {name}; their symbols tell them apart: {', '.join(kernel.name for kernel in found)}")
+        raise InputError(f"no kernel {name!r}: there are {known}")
 
     @cached_property
     def source_lines(self) -> SourceLines:
@@ -185,9 +227,7 @@ class CodeObject:
     @checked
     def code(self, kernel: str) -> bytes:
         """The machine code of a kernel; to the end of its section if the symbol table gives no size."""
-        found = self.kernels.get(kernel)
-        if found is None:
-            raise InputError(f"no kernel {kernel!r}; there are: {', '.join(self.kernels) or 'none'}")
+        found = self.kernel(kernel)
         size = found.size
         if not size:
             size = next((end for start, end in self._text_ranges() if start <= found.address < end), len(self.image)) - found.address
@@ -296,13 +336,18 @@ def _metadata(file: elf.Elf) -> dict[str, Any]:
 
 
 @checked
-def read_code_object(data: bytes) -> CodeObject:
-    """Read an AMDGPU code object (``.o`` or linked ``.hsaco``).
+def read_code_object(data: bytes, target: str | TargetId | None = None, kernel: str | None = None) -> CodeObject:
+    """Read an AMDGPU code object (``.o`` or linked ``.hsaco``), or one of those that an offload bundle or a HIP program holds.
 
     Parameters
     ----------
     data : bytes
         The whole file.
+    target : str or TargetId, optional
+        The device that it has to run on: a gfx name, chip or product, or one with settings such as ``gfx942:xnack-``. A bundle with
+        one entry needs none.
+    kernel : str, optional
+        Of a program made of several files: a kernel that it has to have.
 
     Returns
     -------
@@ -311,8 +356,36 @@ def read_code_object(data: bytes) -> CodeObject:
     Raises
     ------
     InputError
-        The bytes are no AMDGPU ELF file, or contradict themselves.
+        The bytes are no such file, contradict themselves, or hold nothing or too much for the target; targets inside are listed.
     UnsupportedError
-        A machine that pyaco does not know, an offload bundle, a code object of version 2.
+        A machine that pyaco does not know, a code object of version 2, what ``offload_entries`` does not support.
     """
-    return CodeObject(elf.read_elf(data), bytes(data))
+    data = bytes(data)
+    if not holds_entries(data):
+        return CodeObject(elf.read_elf(data), data)
+    device = target if target is None or isinstance(target, TargetId) else _device(target)
+    found = [CodeObject(elf.read_elf(entry.data), entry.data) for entry in _entries_for(offload_entries(data), device)]
+    fitting = [code for code in found if kernel is None or code.named(kernel)] if len(found) > 1 else found
+    if len(fitting) == 1:
+        return fitting[0]
+    names = "; ".join(", ".join(demangled(symbol) or symbol for symbol in code.kernels) or "none" for code in found)
+    raise InputError(f"{len(found)} code objects for {device or found[0].target}, {len(fitting)} of which fit; their kernels: {names}")
+
+
+def _device(name: str) -> TargetId:
+    """The target ID that a user's name with settings means."""
+    wanted = TargetId.parse(name)
+    return wanted.on(processor(wanted.processor)[0])
+
+
+def _entries_for(entries: list[OffloadEntry], device: TargetId | None) -> list[OffloadEntry]:
+    """The entries of the target that suits a device best; without one those of the only target."""
+    inside = list(dict.fromkeys(str(entry.target_id) for entry in entries))
+    if not inside:
+        raise InputError("an offload bundle without code for AMD GPUs")
+    fitting = [entry for entry in entries if device is None or entry.target_id.runs_on(device)]
+    if not fitting or (device is None and len(inside) > 1):
+        reason = "which target" if device is None else f"no code for {device}"
+        raise InputError(f"{reason}: the offload bundle has {', '.join(inside)}")
+    best = min(fitting, key=lambda entry: entry.target_id.preference()).target_id
+    return [entry for entry in fitting if entry.target_id == best]

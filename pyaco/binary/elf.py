@@ -144,32 +144,45 @@ def read_elf(data: bytes) -> Elf:
     InputError
         The file is no ELF file of AMDGPU, or contradicts itself.
     UnsupportedError
-        It is a bundle of several files, or a 32-bit one.
+        It is a 32-bit one.
     """
     data = bytes(data)
-    if data.startswith((b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB")):
-        raise UnsupportedError("offload bundles: take the code object out first (clang-offload-bundler)")
-    if not data.startswith(b"\x7fELF"):
-        raise InputError("no ELF file: it does not begin with 7f 45 4c 46")
-    if len(data) < 64 or data[4:6] != b"\2\1":
-        raise UnsupportedError("ELF files that are not 64-bit little-endian")
-    (kind, machine, _, _, program_offset, section_offset, flags, _, program_size, program_count, section_size, section_count,
-     names_index) = _HEADER.unpack_from(data, 16)  # fmt: skip
-    if machine != EM_AMDGPU:
-        raise InputError(f"an ELF file of machine {machine}, not {EM_AMDGPU} (AMDGPU)")
+    kind, number, _, _, program_offset, _, flags, _, program_size, program_count, *_ = _header(data)
+    if number != EM_AMDGPU:
+        raise InputError(f"an ELF file of machine {number}, not {EM_AMDGPU} (AMDGPU)")
     if kind not in (ET_REL, ET_DYN):
         raise UnsupportedError(f"ELF files of type {kind}")
-    if (program_count and program_size != _SEGMENT.size) or (section_count and section_size != _SECTION.size):
+    if program_count and program_size != _SEGMENT.size:
         raise InputError("ELF headers of unknown size")
     segments = tuple(_read_segment(data, program_offset + _SEGMENT.size * i) for i in range(program_count))
-    headers = [
-        _unpack(_SECTION, data, section_offset + _SECTION.size * i, f"ELF section header {i}") for i in range(section_count)
-    ]
-    sections = _read_sections(data, headers, names_index)
+    sections = read_sections(data)
     symbols = {i: _read_symbols(sections, section) for i, section in enumerate(sections) if section.kind in (SHT_SYMTAB, SHT_DYNSYM)}
     tables = sorted(symbols, key=lambda i: sections[i].kind)
     relocations = tuple(r for section in sections if section.kind in (SHT_REL, SHT_RELA) for r in _read_relocations(section, sections, symbols))
     return Elf(kind, data[7], data[8], flags, sections, segments, symbols[tables[0]] if tables else (), relocations)
+
+
+def machine(data: bytes) -> int:
+    """Return the machine that a 64-bit ELF file is for."""
+    return _header(data)[1]
+
+
+def read_sections(data: bytes) -> tuple[Section, ...]:
+    """Read the sections of a 64-bit ELF file of any machine; errors as of `read_elf`."""
+    *_, offset, _, _, _, _, size, count, names_index = _header(data)
+    if count and size != _SECTION.size:
+        raise InputError("ELF headers of unknown size")
+    headers = [_unpack(_SECTION, data, offset + _SECTION.size * i, f"ELF section header {i}") for i in range(count)]
+    return _read_sections(data, headers, names_index)
+
+
+def _header(data: bytes) -> tuple[int, ...]:
+    """Type, machine and all that follows them in the file's header."""
+    if not data.startswith(b"\x7fELF"):
+        raise InputError("no ELF file: it does not begin with 7f 45 4c 46")
+    if len(data) < 64 or data[4:6] != b"\2\1":
+        raise UnsupportedError("ELF files that are not 64-bit little-endian")
+    return _HEADER.unpack_from(data, 16)
 
 
 def _read_segment(data: bytes, position: int) -> Segment:

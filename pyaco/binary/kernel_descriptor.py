@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pyaco.arguments import checked
-from pyaco.binary.machines import supports_xnack
 from pyaco.errors import InputError
 from pyaco.isa.processors import processor
+from pyaco.targets.target_id import supports_xnack
 
 __all__ = ["KernelDescriptor", "kernel_descriptor"]
 

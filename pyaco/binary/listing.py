@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+from dataclasses import replace
 
 from pyaco import isa
 from pyaco.binary.code_object import CodeObject, Kernel
@@ -26,7 +27,8 @@ def code_object_text(code_object: CodeObject, target: str, *, exact: bool = Fals
         Whether instructions with bits that mean nothing are ``.long``, as for ``isa.disassemble``; else they are text, which does not have
         these bits.
     """
-    lines = [f'\t.amdgcn_target "{target_id(code_object, target)}"', "\t.text"]
+    target_id = replace(code_object.target_id, processor=target)
+    lines = [f'\t.amdgcn_target "amdgcn-amd-amdhsa--{target_id}"', "\t.text"]
     for start, code in code_object.text():
         lines += _section(code_object, start, code[: len(code) // 4 * 4], target, exact)
     if code_object.kernels:
@@ -34,15 +36,6 @@ def code_object_text(code_object: CodeObject, target: str, *, exact: bool = Fals
     for kernel in code_object.kernels.values():
         lines += _block(kernel, target)
     return "\n".join(lines) + "\n"
-
-
-def target_id(code_object: CodeObject, target: str) -> str:
-    """The target with the settings that the code object fixes."""
-    settings = "".join(
-        f":{name}{'+' if setting == 'on' else '-'}"
-        for name, setting in (("sramecc", code_object.sramecc), ("xnack", code_object.xnack)) if setting in ("on", "off")
-    )  # fmt: skip
-    return f"amdgcn-amd-amdhsa--{target}{settings}"
 
 
 def _section(code_object: CodeObject, start: int, code: bytes, target: str, exact: bool) -> list[str]:

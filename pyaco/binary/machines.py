@@ -6,8 +6,9 @@ Source: LLVM's "User Guide for AMDGPU Backend", tables of ``EF_AMDGPU_MACH``, of
 from __future__ import annotations
 
 from pyaco.errors import UnsupportedError
+from pyaco.targets.target_id import supports_sramecc, supports_xnack
 
-__all__ = ["feature_setting", "machine_flags", "supports_sramecc", "supports_xnack", "target_of_flags"]
+__all__ = ["feature_setting", "machine_flags", "target_of_flags"]
 
 MACHINES = {
     "gfx600": 0x20, "gfx601": 0x21, "gfx602": 0x3A, "gfx700": 0x22, "gfx701": 0x23, "gfx702": 0x24, "gfx703": 0x25,
@@ -18,19 +19,14 @@ MACHINES = {
     "gfx1100": 0x41, "gfx1101": 0x46, "gfx1102": 0x47, "gfx1103": 0x44, "gfx1150": 0x43, "gfx1151": 0x4A, "gfx1152": 0x55,
     "gfx1153": 0x58, "gfx1200": 0x48, "gfx1201": 0x4E,
 }  # fmt: skip
-_TARGETS = {number: target for target, number in MACHINES.items()}
+# What code for several processors says (version 6 of code objects); pyaco reads it and writes none.
+_GENERIC = {
+    "gfx9-generic": 0x51, "gfx10-1-generic": 0x52, "gfx10-3-generic": 0x53, "gfx11-generic": 0x54, "gfx12-generic": 0x59,
+    "gfx9-4-generic": 0x5F,
+}  # fmt: skip
+_TARGETS = {number: target for target, number in (MACHINES | _GENERIC).items()}
 _XNACK_SHIFT, _SRAMECC_SHIFT = 8, 10
 _SETTINGS = ("unsupported", "any", "off", "on")
-
-
-def supports_xnack(target: str) -> bool:
-    """Whether page faults can be replayed, a setting of the code object."""
-    return target in ("gfx801", "gfx810") or target.startswith("gfx9") or target in ("gfx1010", "gfx1011", "gfx1012", "gfx1013")
-
-
-def supports_sramecc(target: str) -> bool:
-    """Whether error correction of registers is a setting of the code object."""
-    return target in ("gfx906", "gfx908", "gfx90a", "gfx942", "gfx950")
 
 
 def machine_flags(target: str, settings: dict[str, bool] | None = None) -> int:
@@ -50,7 +46,7 @@ def machine_flags(target: str, settings: dict[str, bool] | None = None) -> int:
 
 
 def target_of_flags(flags: int) -> str:
-    """The gfx name that ``e_flags`` mean."""
+    """The gfx name that ``e_flags`` mean, or the name of a generic processor."""
     if flags & 0xFF not in _TARGETS:
         raise UnsupportedError(f"code objects of machine {flags & 0xFF:#x}")
     return _TARGETS[flags & 0xFF]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pyaco.cli.command_line import CommandLine, Options
-from pyaco.cli.shared import read_bytes, write_bytes
+from pyaco.cli.shared import is_code_object, read_bytes, write_bytes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ __all__ = ["add_arguments", "run"]
 
 def add_arguments(parser: CommandLine) -> None:
     """Describe the command line of this verb."""
-    parser.add_argument("input", metavar="IN", help="raw machine code or a code object, - for standard input")
+    parser.add_argument("input", metavar="IN", help="raw machine code, a code object or an offload bundle, - for standard input")
     parser.add_argument("--target", help="gfx name, chip name or product name; gfx1100, or what the code object says")
     parser.add_argument("-o", "--output", metavar="OUT", help="file to write (standard output)")
     parser.add_argument("--exact", action="store_true",
@@ -40,12 +40,13 @@ def run(options: Options) -> None:
 
 def _text(data: bytes, target: str | None, exact: bool) -> tuple[str, Buffer]:
     """The target of `data`, and its text."""
-    if data.startswith((b"\x7fELF", b"__CLANG_OFFLOAD_BUNDLE__")):
+    if is_code_object(data):
         from pyaco.binary import read_code_object
         from pyaco.binary.listing import code_object_text
+        from pyaco.targets.target_id import TargetId, generic_members
 
-        code_object = read_code_object(data)
-        target = code_object.target if target is None else target
+        code_object = read_code_object(data, target)
+        target = generic_members(code_object.target)[0] if target is None else TargetId.parse(target).processor
         return target, code_object_text(code_object, target, exact=exact).encode()
     from pyaco.isa.disassembler import listing
 

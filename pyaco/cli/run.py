@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import re
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy
 
 from pyaco.cli.arrays import read_array, write_array
 from pyaco.cli.command_line import CommandLine, Options
-from pyaco.cli.shared import add_compile_arguments, read_bytes, specializations, write_text
+from pyaco.cli.shared import add_compile_arguments, is_code_object, read_bytes, specializations, write_text
 from pyaco.compiler import compile
 from pyaco.emu.errors import EmulationError
 from pyaco.errors import InputError
-from pyaco.isa.processors import processor
+from pyaco.targets.target_id import generic_members
 
 if TYPE_CHECKING:
     from pyaco.emu import Device, Report
@@ -60,7 +61,7 @@ def add_arguments(parser: CommandLine) -> None:
 def run(options: Options) -> None:
     """Compile, dispatch, and save buffers."""
     try:
-        if options.input != "-" and read_bytes(options.input)[:4] == b"\x7fELF":
+        if options.input != "-" and is_code_object(read_bytes(options.input)):
             _run_code_object(options)
         else:
             _run_shader(options)
@@ -118,10 +119,11 @@ def _run_code_object(options: Options) -> None:
 
     if options.grid is None:
         raise InputError(f"{options.input} is a code object: --grid says how many work-items run")
-    code = read_code_object(read_bytes(options.input))
-    if options.target is not None and processor(options.target)[0] != code.target:
-        raise InputError(f"--target {options.target}: {options.input} is for {code.target}")
-    device = _device(options, code.target)
+    code = read_code_object(read_bytes(options.input), options.target, options.kernel)
+    own = replace(code.target_id, processor=generic_members(code.target)[0])
+    device = _device(options, str(own) if options.target is None else options.target)
+    if not code.target_id.runs_on(device.target_id):
+        raise InputError(f"--target {options.target}: {options.input} is for {code.target_id}")
     values: list[Any] = [_argument(word) for word in options.arg]
     arguments = [device.buffer(value) if isinstance(value, numpy.ndarray) else value for value in values]
     saves = [_numbered(word, values) for word in options.save]
@@ -132,7 +134,7 @@ def _run_code_object(options: Options) -> None:
     for number, path in saves:
         _save(path, arguments[number].numpy(), values[number])
     _warn(report, "; --lds gives the kernel more")
-    _print(options, code.target, report)
+    _print(options, device.target, report)
 
 
 def _argument(word: str) -> numpy.ndarray[Any, Any] | int | float:

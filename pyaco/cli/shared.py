@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-__all__ = ["add_compile_arguments", "read_bytes", "specializations", "write_bytes", "write_text"]
+__all__ = ["add_compile_arguments", "is_code_object", "read_bytes", "specializations", "write_bytes", "write_text"]
 
 
 def add_compile_arguments(parser: CommandLine, target: str | None = "gfx1100") -> None:
@@ -63,6 +63,11 @@ def read_bytes(path: str) -> bytes:
             return file.read()
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
+
+
+def is_code_object(data: bytes) -> bool:
+    """Whether a file begins as a code object, or as one of those that hold code objects."""
+    return data.startswith((b"\x7fELF", b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB"))
 
 
 def write_bytes(path: str | None, data: Buffer) -> None:

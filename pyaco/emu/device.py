@@ -29,7 +29,7 @@ from pyaco.emu.prepared_launch import PreparedLaunch
 from pyaco.emu.report import Report
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.isa.processors import processor
-from pyaco.targets import features
+from pyaco.targets import TargetId, features
 
 if TYPE_CHECKING:
     from pyaco._core.emu_inspect.engine import InspectingEngine
@@ -62,7 +62,7 @@ class Device:
     Parameters
     ----------
     target : str
-        A gfx name, chip or product, such as ``gfx1100``.
+        A gfx name, chip or product, such as ``gfx1100``; ``gfx942:xnack-`` takes no code object that is made for ``xnack+``.
     engine : str
         ``fast``: lanes as host vectors and workgroups on several threads; or ``reference``, lane by lane on one thread, which says what
         the results are. They are the same bit for bit.
@@ -111,7 +111,10 @@ class Device:
         check_races: bool = False, profile: bool = False, trace: int = 0, seed: int | None = None, check: str | Iterable[str] = (),
         report_same_value: bool = False, timeline: int = _TIMELINE,
     ) -> None:  # fmt: skip
-        self.target, self.gfx_level = processor(target)
+        wanted = TargetId.parse(target)
+        self.target, self.gfx_level = processor(wanted.processor)
+        #: The processor, with what is fixed for the code that it takes.
+        self.target_id = wanted.on(self.target)
         if not features.has_emulator(self.gfx_level):
             raise UnsupportedError(f"emulation of {self.target}: the emulator has GFX8 and later")
         self.engine = engine
@@ -406,7 +409,7 @@ class Device:
         Parameters
         ----------
         code : bytes or CodeObject
-            An AMDGPU ELF file.
+            An AMDGPU ELF file, or an offload bundle or HIP program, of which the entry for the device is taken.
         symbols : mapping, optional
             Addresses of symbols that it does not define.
 

@@ -19,7 +19,7 @@ from pyaco.binary import KernelDescriptor
 from pyaco.emu.kernel_arguments import APERTURES
 from pyaco.emu.launch import DEFAULT_BUDGET, Launch, initial_mode
 from pyaco.errors import InputError
-from pyaco.targets import features, lds_limits
+from pyaco.targets import TargetId, features, lds_limits
 
 if TYPE_CHECKING:
     from pyaco._core.emu.memory import AddressSpace
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pyaco.emu.prepared_launch import PreparedLaunch
     from pyaco.emu.report import Report
 
-__all__ = ["DispatchPacket", "Launcher", "PacketMemory", "launch_of", "submit"]
+__all__ = ["DispatchPacket", "Launcher", "PacketMemory", "launch_of", "queue_bytes", "submit"]
 
 _PACKET = struct.Struct("<HHHHHHIIIIIQQQQ")
 _KERNEL_DISPATCH = 2
@@ -40,6 +40,7 @@ class Launcher(Protocol):
     """What a dispatch needs of a device."""
 
     target: str
+    target_id: TargetId
     gfx_level: int
     space: AddressSpace
 
@@ -192,6 +193,13 @@ def launch_of(device: Launcher, descriptor: KernelDescriptor, packet: DispatchPa
     )  # fmt: skip
 
 
+def queue_bytes() -> bytes:
+    """What code may read of the queue that its packet came from: where LDS and scratch lie among flat addresses."""
+    queue = bytearray(_QUEUE_BYTES)
+    struct.pack_into("<II", queue, _QUEUE_APERTURES, *APERTURES)
+    return bytes(queue)
+
+
 class PacketMemory:
     """Memory that the packet processor hands to a dispatch besides what the packet names: scratch, the packet itself, the queue."""
 
@@ -225,9 +233,7 @@ class PacketMemory:
         if name == "dispatch_ptr":
             address = self._allocate(packet.to_bytes())
         elif name == "queue_ptr":
-            queue = bytearray(_QUEUE_BYTES)
-            struct.pack_into("<II", queue, _QUEUE_APERTURES, *APERTURES)
-            address = self._allocate(bytes(queue))
+            address = self._allocate(queue_bytes())
         elif name == "kernarg_segment_ptr":
             address = packet.kernarg_address
         elif name == "flat_scratch_init":

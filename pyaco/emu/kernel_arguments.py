@@ -99,7 +99,7 @@ class KernelArguments:
                 self._hidden.append((kind, offset, size))
                 continue
             name = f"argument {len(self._own)}" + (f" ({entry['.name']})" if entry.get(".name") else "")
-            is_const = bool(entry.get(".is_const") or entry.get(".access") == "read_only")
+            is_const = bool(entry.get(".is_const")) or "read_only" in (entry.get(".access"), entry.get(".actual_access"))
             type_name = str(entry.get(".type_name", "")).removeprefix("const ")
             self._own.append(_Entry(kind, offset, size, type_name, name, max(1, int(entry.get(".pointee_align", 1))), is_const,
                                     Origin(name)))  # fmt: skip
@@ -109,7 +109,14 @@ class KernelArguments:
         """Whether the kernel is given the hostcall buffer."""
         return any(kind == "hidden_hostcall_buffer" for kind, _, _ in self._hidden)
 
-    def template(self, grid: Sequence[int], workgroup: Sequence[int], dimensions: int, dynamic_lds: int, hostcall: int = 0) -> bytes:
+    @property
+    def needs_queue(self) -> bool:
+        """Whether a hidden argument points to the queue."""
+        return any(kind == "hidden_queue_ptr" for kind, _, _ in self._hidden)
+
+    def template(
+        self, grid: Sequence[int], workgroup: Sequence[int], dimensions: int, dynamic_lds: int, hostcall: int = 0, queue: int = 0
+    ) -> bytes:
         """The block with hidden arguments; those of services that a runtime may not offer are zero.
 
         Parameters
@@ -120,11 +127,11 @@ class KernelArguments:
             Of the grid.
         dynamic_lds : int
             Bytes of LDS beyond the kernel's own.
-        hostcall : int
-            Address of the hostcall buffer.
+        hostcall, queue : int
+            Addresses of the hostcall buffer and of the queue.
         """
-        known = {"hidden_hostcall_buffer": hostcall, "hidden_grid_dims": dimensions, "hidden_private_base": APERTURES[1],
-                 "hidden_shared_base": APERTURES[0], "hidden_dynamic_lds_size": dynamic_lds}  # fmt: skip
+        known = {"hidden_hostcall_buffer": hostcall, "hidden_queue_ptr": queue, "hidden_grid_dims": dimensions,
+                 "hidden_private_base": APERTURES[1], "hidden_shared_base": APERTURES[0], "hidden_dynamic_lds_size": dynamic_lds}  # fmt: skip
         for letter, items, size in zip("xyz", grid, workgroup, strict=True):
             known |= {f"hidden_block_count_{letter}": items // size, f"hidden_group_size_{letter}": size, f"hidden_remainder_{letter}": items % size}
         block = bytearray(self.size)

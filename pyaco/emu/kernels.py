@@ -7,14 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
+from numpy.typing import DTypeLike, NDArray
 
 from pyaco.arguments import checked
 from pyaco.binary import CodeObject, Kernel, read_code_object
+from pyaco.binary.demangle import demangled
 from pyaco.emu.errors import EmulationError
-from pyaco.emu.hsa import DispatchPacket, Launcher, PacketMemory, launch_of
+from pyaco.emu.hsa import DispatchPacket, Launcher, PacketMemory, launch_of, queue_bytes
 from pyaco.emu.kernel_arguments import ArgumentValue, KernelArguments
 from pyaco.emu.launch import DEFAULT_BUDGET, Extent
 from pyaco.emu.origins import Origin
@@ -55,6 +57,7 @@ class LoadedKernel:
         self._arguments = KernelArguments(kernel)
         self._shapes: dict[tuple[object, ...], _Shape] = {}
         self._blocks: list[tuple[int, bytearray]] = []     # argument blocks in device memory that no launch uses
+        self._queue = device.space.map(bytearray(queue_bytes()), origin=Origin("queue")) if self._arguments.needs_queue else 0
 
     @property
     def name(self) -> str:
@@ -202,7 +205,7 @@ class LoadedKernel:
     def _template(self, packet: DispatchPacket) -> bytes:
         dynamic = max(0, packet.group_segment_size - self.kernel.descriptor.group_segment_fixed_size)
         hostcall = self._device.hostcalls.address if self._arguments.calls_host else 0
-        return self._arguments.template(packet.grid_size, packet.workgroup_size, packet.dimensions, dynamic, hostcall)
+        return self._arguments.template(packet.grid_size, packet.workgroup_size, packet.dimensions, dynamic, hostcall, self._queue)
 
     def block(self, values: Sequence[ArgumentValue], packet: DispatchPacket) -> bytes:
         """Lay out arguments for a packet."""
@@ -216,7 +219,10 @@ class LoadedKernel:
         return self._device.space.map(block, origin=Origin(f"block of arguments of kernel {self.name}")), block
 
     def release(self) -> None:
-        """Take argument blocks out of device memory."""
+        """Take argument blocks and the queue out of device memory."""
+        if self._queue:
+            self._device.space.release(self._queue)
+            self._queue = 0
         while self._blocks:
             self._device.space.release(self._blocks.pop()[0])
 
@@ -226,9 +232,9 @@ class LoadedCode:
 
     @checked
     def __init__(self, device: Launcher, code: bytes | CodeObject, symbols: Mapping[str, int] | None = None) -> None:
-        self.code = code if isinstance(code, CodeObject) else read_code_object(code)
-        if self.code.target != device.target:
-            raise InputError(f"a code object for {self.code.target} on a device that is {device.target}")
+        self.code = code if isinstance(code, CodeObject) else read_code_object(code, device.target_id)
+        if not self.code.target_id.runs_on(device.target_id):
+            raise InputError(f"a code object for {self.code.target_id} on a device that is {device.target_id}")
         self.device = device
         # memory comes first: relocations need the address
         self._memory = numpy.zeros(max(len(self.code.load(0, symbols or {})), 1), numpy.uint8)
@@ -245,12 +251,8 @@ class LoadedCode:
 
     @checked
     def kernel(self, name: str | None = None) -> Kernel:
-        """Return a kernel by name; without a name the only one."""
-        if name is None and len(self.kernels) == 1:
-            return next(iter(self.kernels.values()))
-        if name not in self.kernels:
-            raise InputError(f"{'which kernel' if name is None else f'no kernel {name!r}'}: there are {', '.join(self.kernels) or 'none'}")
-        return self.kernels[name]
+        """Return a kernel by its symbol or its C++ name (``scale<float, 4>``); without a name the only one."""
+        return self.code.kernel(name)
 
     @checked
     def __getitem__(self, name: str) -> LoadedKernel:
@@ -261,9 +263,39 @@ class LoadedCode:
         InputError
             There is none of that name.
         """
-        if name not in self._loaded:
-            self._loaded[name] = LoadedKernel(self.device, self.address, self.kernel(name), self.code)
-        return self._loaded[name]
+        kernel = self.kernel(name)
+        if kernel.name not in self._loaded:
+            self._loaded[kernel.name] = LoadedKernel(self.device, self.address, kernel, self.code)
+        return self._loaded[kernel.name]
+
+    @checked
+    def global_(self, name: str, dtype: DTypeLike = numpy.uint8) -> NDArray[Any]:
+        """Return a variable of the code object (``__device__``, ``__constant__``): an array over its bytes in device memory.
+
+        Kernels see what is written into it, and it shows what they write.
+
+        Parameters
+        ----------
+        name : str
+            Its symbol, or its C++ name.
+        dtype : data type
+            What it consists of.
+
+        Raises
+        ------
+        InputError
+            There is none of that name, or its size is no multiple of the type's.
+        """
+        variables = self.code.variables
+        found = [name] if name in variables else [symbol for symbol in variables if demangled(symbol) == name]
+        if len(found) != 1:
+            raise InputError(f"no variable {name!r}: there are {', '.join(demangled(symbol) or symbol for symbol in variables) or 'none'}")
+        first, size = variables[found[0]]
+        if not 0 <= first <= first + size <= len(self._memory):
+            raise InputError(f"variable {name} of {size} bytes at {first:#x} is outside the image of {len(self._memory)} bytes")
+        if size % numpy.dtype(dtype).itemsize:
+            raise InputError(f"variable {name} has {size} bytes, which are no {numpy.dtype(dtype)}")
+        return self._memory[first : first + size].view(dtype)
 
     def release(self) -> None:
         """Take it out of device memory."""

@@ -89,19 +89,19 @@ INDEX_MODES = ("SRC0", "SRC1", "SRC2", "DST")
 
 
 # --------------------------------------------------------------------------------------------------------- lane control
-_SHIFTS = {0x100: "row_shl", 0x110: "row_shr", 0x120: "row_ror"}
-_WAVE = {0x130: "wave_shl:1", 0x134: "wave_rol:1", 0x138: "wave_shr:1", 0x13C: "wave_ror:1", 0x142: "row_bcast:15",
+DPP_SHIFTS = {0x100: "row_shl", 0x110: "row_shr", 0x120: "row_ror"}
+DPP_WAVES = {0x130: "wave_shl:1", 0x134: "wave_rol:1", 0x138: "wave_shr:1", 0x13C: "wave_ror:1", 0x142: "row_bcast:15",
          0x143: "row_bcast:31"}  # fmt: skip
-_MIRRORS = {0x140: "row_mirror", 0x141: "row_half_mirror"}
-_SHARES = {0x150: "row_share", 0x160: "row_xmask"}
+DPP_MIRRORS = {0x140: "row_mirror", 0x141: "row_half_mirror"}
+DPP_SHARES = {0x150: "row_share", 0x160: "row_xmask"}
 _BROADCASTS = {0x150: "row_newbcast"}
 
 
 @cache
 def lane_controls(level: int) -> dict[str, int]:
     """DPP16 controls other than quad_perm by their text."""
-    controls = {text: number for number, text in (_MIRRORS | (_WAVE if level < 100 else {})).items()}
-    groups = _SHIFTS | (_SHARES if level >= 100 else _BROADCASTS if level in (92, 94, 95) else {})
+    controls = {text: number for number, text in (DPP_MIRRORS | (DPP_WAVES if level < 100 else {})).items()}
+    groups = DPP_SHIFTS | (DPP_SHARES if level >= 100 else _BROADCASTS if level in (92, 94, 95) else {})
     for base, name in groups.items():
         for count in range(0 if base >= 0x150 else 1, 16):
             controls[f"{name}:{count}"] = base + count

@@ -28,19 +28,8 @@ import importlib
 cdef extern from "Python.h" nogil:
     int check_signals "PyErr_CheckSignals"()
 
-cdef extern from *:
-    """
-    #if defined(__x86_64__) && defined(__GNUC__)
-    static int host_vector_bits(void) {
-        if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")
-            && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("fma")) return 512;
-        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? 256 : 0;
-    }
-    #else
-    static int host_vector_bits(void) { return 0; }
-    #endif
-    """
-    int host_vector_bits() nogil
+cdef extern from "host_vectors.h" nogil:
+    int host_vector_bits()
 
 cdef enum:
     mode_keep_in32 = 0x10

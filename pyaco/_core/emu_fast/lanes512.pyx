@@ -1,4 +1,4 @@
-"""Steps over rows of lanes in vectors of 512 bits (AVX-512): compiled for such hosts, so import it only there."""
+"""Steps over rows of lanes in vectors of 512 bits (AVX-512): compiled for such hosts; others cannot import it (lanes_guard.c)."""
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t  # no-cython-lint: for what is included
 from libc.string cimport memcpy, memset  # no-cython-lint
 

@@ -6,11 +6,11 @@ Source of the facts: Mesa's ``ac_surface.c`` (24.3), ``gfx6_compute_surface`` an
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.driver.modifiers import INVALID
 from pyaco.addrlib.driver.records import DEPTH_OR_STENCIL, Plane, Surface, SurfaceMode, SurfaceRequest, SurfaceUse, imported_flags, is_display_surface
-from pyaco.addrlib.tiling_gfx6 import TiledSurfaceGfx6
 from pyaco.addrlib.v1 import modes
 from pyaco.addrlib.v1.chip import ROW_TYPE, Chip, TileInfo, chip_of
 from pyaco.addrlib.v1.layout import Layout, Query, layout
@@ -20,6 +20,9 @@ from pyaco.addrlib.v1.swizzle import base_swizzle
 from pyaco.addrlib.v1.tiling import no_info, pipes_of
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.targets.features import has_dcc, has_macro_tile_table, has_tile_swizzle_of_mip_chains, has_xthick_3d_tiling
+
+if TYPE_CHECKING:
+    from pyaco.addrlib.tiling_gfx6 import TiledSurfaceGfx6
 
 __all__ = [
     "SurfaceGfx6", "SurfaceLevel", "bo_metadata", "compute_surface", "import_surface", "move", "override_pitch", "planes", "stencil_offset",
@@ -438,6 +441,8 @@ def planes(surface: SurfaceGfx6) -> tuple[Plane, ...]:
 
 def tiled_surface(config: GpuConfig, surface: SurfaceGfx6, stencil: bool) -> TiledSurfaceGfx6:
     """See `pyaco.addrlib.driver.queries.tiled_surface`."""
+    from pyaco.addrlib.tiling_gfx6 import TiledSurfaceGfx6  # tiling is kernels: numba is loaded for it, and not for layouts
+
     request, levels = surface.request, []
     for number, level in enumerate(surface.stencil_levels if stencil else surface.levels):
         assert level.layout is not None

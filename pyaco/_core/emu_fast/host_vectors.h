@@ -1,0 +1,15 @@
+/* How wide the vectors of this processor are: 512 and 256 bits have modules compiled for them, 0 is none of both. */
+#ifndef PYACO_HOST_VECTORS_H
+#define PYACO_HOST_VECTORS_H
+
+static inline int host_vector_bits(void) {
+#if defined(__x86_64__) && defined(__GNUC__)
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")
+        && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("fma")) return 512;
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? 256 : 0;
+#else
+    return 0;
+#endif
+}
+
+#endif
