@@ -133,7 +133,7 @@ cdef class InspectingEngine(Engine):
     cdef vector[Shadow] shadows               # by wave, where uninitialized values are looked for
     cdef vector[uint8_t] lds_shadow
     cdef vector[uint8_t] private_shadow       # of scratch in device memory; what an earlier workgroup wrote counts as written
-    cdef vector[Region] unwritten             # device memory that was allocated without data, ascending
+    cdef vector[UnwrittenMemory] unwritten    # device memory that was allocated without data, ascending
     cdef list unwritten_maps                  # keeps it alive
     cdef Undefined undefined
     cdef Finding finding
@@ -199,7 +199,7 @@ cdef class InspectingEngine(Engine):
         self.unwritten_maps = sorted(self.space.unwritten(), key=lambda region: region[0]) if self.check_uninitialized else []
         for first, size, view in self.unwritten_maps:
             if size:
-                self.unwritten.push_back(Region(first, size, &view[0]))
+                self.unwritten.push_back(UnwrittenMemory(first, size, &view[0]))
 
     def close(self):
         """Free the memory of the waves."""

@@ -32,7 +32,7 @@ cdef struct Reading:                  # an instruction that loaded what nobody w
     uint16_t opcode
     uint8_t space
 
-cdef struct Region:                   # device memory that was allocated without data
+cdef struct UnwrittenMemory:          # device memory that was allocated without data
     uint64_t first
     uint64_t bytes
     uint8_t *unwritten                # 1 by byte
@@ -56,5 +56,5 @@ cdef bint shadow_before(Shadow *shadow, const Machine *machine, const Wave *wave
                         Undefined *found) noexcept nogil
 # After it has executed: follow what it loaded and stored; True where it stored an undefined value to memory, or changed memory that holds one.
 # `lds`: its bytes; `memory`: those of scratch in device memory, which begins at `first`; `regions` are in ascending order.
-cdef bint shadow_after(Shadow *shadow, vector[uint8_t] *lds, vector[uint8_t] *memory, uint64_t first, vector[Region] *regions,
+cdef bint shadow_after(Shadow *shadow, vector[uint8_t] *lds, vector[uint8_t] *memory, uint64_t first, vector[UnwrittenMemory] *regions,
                        const Machine *machine, const Instruction *instruction, uint64_t active, const AccessLog *log, Undefined *found) noexcept nogil

@@ -406,7 +406,7 @@ cdef uint16_t _data_register(const Instruction *instruction, const MemoryOperati
     return <uint16_t>(instruction.decoded.source[slot] + 4 * dword)
 
 
-cdef uint8_t *_unwritten_of(vector[Region] *regions, const Access *access) noexcept nogil:
+cdef uint8_t *_unwritten_of(vector[UnwrittenMemory] *regions, const Access *access) noexcept nogil:
     """The map of an access to device memory that was allocated without data; else NULL."""
     cdef size_t first = 0
     cdef size_t last = regions.size()
@@ -424,7 +424,7 @@ cdef uint8_t *_unwritten_of(vector[Region] *regions, const Access *access) noexc
     return regions[0][first - 1].unwritten + offset if offset + access.bytes <= regions[0][first - 1].bytes else NULL
 
 
-cdef uint8_t *_bytes_of(Shadow *shadow, vector[uint8_t] *lds, vector[uint8_t] *memory, uint64_t first, vector[Region] *regions,
+cdef uint8_t *_bytes_of(Shadow *shadow, vector[uint8_t] *lds, vector[uint8_t] *memory, uint64_t first, vector[UnwrittenMemory] *regions,
                         const Machine *machine, const Access *access) noexcept nogil:
     """The map of what an access reaches; NULL for memory that counts as written."""
     if access.space == space_global:
@@ -505,7 +505,7 @@ cdef uint64_t _clear_loaded(Shadow *shadow, const Instruction *instruction, uint
     return kept
 
 
-cdef bint shadow_after(Shadow *shadow, vector[uint8_t] *lds, vector[uint8_t] *memory, uint64_t first, vector[Region] *regions,
+cdef bint shadow_after(Shadow *shadow, vector[uint8_t] *lds, vector[uint8_t] *memory, uint64_t first, vector[UnwrittenMemory] *regions,
                        const Machine *machine, const Instruction *instruction, uint64_t active, const AccessLog *log,
                        Undefined *found) noexcept nogil:
     cdef const MemoryOperation *operation = memory_operation(instruction.decoded.opcode)
