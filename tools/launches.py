@@ -28,6 +28,7 @@ from pyaco.binary import CodeObject, read_code_object
 from pyaco.emu import Device, EmulationError
 from pyaco.emu.checks import CHECKS
 from pyaco.emu.kernels import LoadedCode, LoadedKernel
+from pyaco.emu.prepared_launch import Outcome
 from pyaco.emu.report import Report
 
 Extent = tuple[int, int, int]
@@ -107,7 +108,8 @@ class Placed:
     def run(self, budget: int = 1 << 26) -> Report:
         """Run it."""
         launch = self.launch
-        return self.loaded[launch.kernel].run_block(launch.grid, launch.workgroup, launch.block, launch.lds, budget, dynamic_scratch=launch.scratch)
+        kernel = self.loaded[launch.kernel]
+        return kernel.run_block(launch.grid, launch.workgroup, launch.block, launch.lds, budget, dynamic_scratch=launch.scratch).report()
 
 
 @contextmanager
@@ -116,7 +118,7 @@ def recording(folder: Path, limit: int = 1) -> Iterator[Counter[str]]:
     done: Counter[str] = Counter()
     run_block = LoadedKernel._run_block
 
-    def record(self: LoadedKernel, shape: Any, arguments: bytes, budget: int, time_budget: float | None) -> Report:
+    def record(self: LoadedKernel, shape: Any, arguments: bytes, budget: int, time_budget: float | None) -> Outcome:
         packet = shape.packet
         ranges = [(address, size) for address, size in self._device.space.allocations() if size and not self.is_own(address)]
         data = self.code._data

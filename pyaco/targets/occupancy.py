@@ -117,6 +117,12 @@ def _fitting(registers: int, used: int, granule: int, limit: int) -> int | None:
 def occupancy(
     target: str | Chip, *, wave: int = 64, vgprs: int = 0, sgprs: int = 0, lds_bytes: int = 0, workgroup_size: int = 64
 ) -> int:
-    """Return how many waves of a kernel one SIMD holds at once: ``waves`` of `occupancy_limits`, which see for the parameters."""
+    """Return how many waves of a kernel one SIMD holds at once: ``waves`` of `occupancy_limits`.
+
+    Parameters
+    ----------
+    target, wave, vgprs, sgprs, lds_bytes, workgroup_size
+        As for `occupancy_limits`, and so are the errors.
+    """
     found = occupancy_limits(target, wave=wave, vgprs=vgprs, sgprs=sgprs, lds_bytes=lds_bytes, workgroup_size=workgroup_size)
     return found.waves

@@ -119,7 +119,7 @@ HIDDEN: dict[str, tuple[int, str, int]] = {
     "hidden_group_size_x": (12, "H", 4), "hidden_group_size_y": (14, "H", 2), "hidden_group_size_z": (16, "H", 3),
     "hidden_remainder_x": (18, "H", 2), "hidden_remainder_y": (20, "H", 1), "hidden_remainder_z": (22, "H", 0),
     "hidden_global_offset_x": (40, "Q", 0), "hidden_global_offset_y": (48, "Q", 0), "hidden_global_offset_z": (56, "Q", 0),
-    "hidden_grid_dims": (64, "H", 3), "hidden_hostcall_buffer": (80, "Q", 0), "hidden_multigrid_sync_arg": (88, "Q", 0),
+    "hidden_grid_dims": (64, "H", 3), "hidden_multigrid_sync_arg": (88, "Q", 0),
     "hidden_heap_v1": (96, "Q", 0), "hidden_default_queue": (104, "Q", 0), "hidden_completion_action": (112, "Q", 0),
     "hidden_dynamic_lds_size": (120, "I", 48), "hidden_private_base": (192, "I", APERTURES[1]), "hidden_shared_base": (196, "I", APERTURES[0]),
 }  # fmt: skip
@@ -138,7 +138,9 @@ def test_hidden_arguments(target: str, version: str, build: Build) -> None:
     loaded.dispatch("hidden", (10, 5, 3), (4, 2, 3), [found], group_segment_size=48)
     raw = found.numpy().tobytes()
     described = {entry[".value_kind"]: entry[".offset"] - 8 for entry in loaded.kernel("hidden").metadata[".args"][1:]}
-    assert described.keys() | RARE | {"hidden_queue_ptr"} == HIDDEN.keys() | {"hidden_queue_ptr"}
+    assert described.keys() | RARE | {"hidden_queue_ptr"} == HIDDEN.keys() | {"hidden_hostcall_buffer", "hidden_queue_ptr"}
+    (hostcall,) = struct.unpack_from("<Q", raw, 80)
+    assert described["hidden_hostcall_buffer"] == 80 and hostcall and device.space.view(hostcall, 1) is not None
     for name, (offset, form, value) in HIDDEN.items():
         assert described.get(name, offset) == offset, name
         assert struct.unpack_from(f"<{form}", raw, offset) == (value if name in described else 0,), name
