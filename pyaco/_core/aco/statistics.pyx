@@ -309,11 +309,11 @@ cdef int _estimate(const ProgramData *p, Counts *c) except -1 nogil:
             _add(p, &blocks[b], p.order.instruction[p.blocks.order_first[b] + k])
         weight = _weight(p, b)
         c.latency += blocks[b].now * weight
-        for k in range(<int>resource_count):
+        for k in range(<uint32_t>resource_count):
             usage[k] += blocks[b].usage[k] * weight
     if c.latency <= 0.0:
         return 0
-    for k in range(<int>resource_count):
+    for k in range(<uint32_t>resource_count):
         if usage[k] > 0.0 and c.latency / usage[k] < parallelism:
             parallelism = c.latency / usage[k]
     throughput = parallelism / c.latency * (p.wave_size / 64.0)

@@ -184,7 +184,7 @@ cdef Issue clock_issue(WaveClock *clock, const Wave *wave, const Instruction *in
     cdef uint32_t busy = max(lines if cycles.resource0 == resource_vmem else 0, passes if cycles.resource0 == resource_lds else 0)
     cdef uint64_t before = clock.now
     cdef uint64_t time = _available(clock, wave, instruction, gfx_level, counters)
-    cdef uint64_t end
+    cdef uint64_t end = time
     cdef uint32_t counter, i
     cdef Issue issue
     memset(&issue, 0, sizeof(issue))
