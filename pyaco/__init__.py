@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
     from pyaco import aco, addrlib, emu, isa, nir, spirv, targets
     from pyaco.compiler import CompiledShader, compile
+    from pyaco.compute_pipeline import Pipeline, PipelineCache, ShaderModule
 
 __all__ = [
-    "CompiledShader", "InputError", "PyacoError", "UnsupportedError", "__version__", "aco", "addrlib", "compile", "emu",
-    "get_include", "isa", "nir", "spirv", "targets",
+    "CompiledShader", "InputError", "Pipeline", "PipelineCache", "PyacoError", "ShaderModule", "UnsupportedError", "__version__", "aco", "addrlib",
+    "compile", "emu", "get_include", "isa", "nir", "spirv", "targets",
 ]
 
 _ROOMS = frozenset(("aco", "addrlib", "binary", "descriptors", "emu", "isa", "nir", "pm4", "spirv", "targets"))
@@ -55,6 +56,10 @@ def __getattr__(name: str) -> Any:
         from pyaco import compiler
 
         return getattr(compiler, name)
+    if name in ("Pipeline", "PipelineCache", "ShaderModule"):
+        from pyaco import compute_pipeline
+
+        return getattr(compute_pipeline, name)
     if name in _ROOMS:
         import importlib
 

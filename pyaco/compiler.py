@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from pyaco.targets import features
 
 if TYPE_CHECKING:
     from pyaco._core.ir.shader import Shader
+    from pyaco.binary.source_lines import SourceLines
     from pyaco.descriptors.layout import PipelineLayout
 
 __all__ = ["CompiledShader", "PassRecord", "compile"]
@@ -48,6 +50,9 @@ class CompiledShader:
         Every pass, in order, with its time.
     dumps : dict
         Text of the IR after each pass that was asked for.
+    line_rows : list of tuple
+        First offset in the code, end, file and line of each run of instructions that comes from one line of source; empty where the
+        SPIR-V has no lines (``glslangValidator -g`` or ``-gVS`` writes them). ``source_lines`` finds one.
     """
 
     target: str
@@ -60,6 +65,14 @@ class CompiledShader:
     stats: dict[str, int]
     passes: list[PassRecord] = field(default_factory=list)
     dumps: dict[str, str] = field(default_factory=dict)
+    line_rows: list[tuple[int, int, str, int]] = field(default_factory=list)
+
+    @cached_property
+    def source_lines(self) -> SourceLines:
+        """File and line by offset in the code."""
+        from pyaco.binary.source_lines import SourceLines
+
+        return SourceLines(self.line_rows)
 
     @property
     def disassembly(self) -> str:
@@ -182,6 +195,8 @@ def compile(
     UnsupportedError
         Well-formed input that uses something pyaco does not have; the message names it.
     """
+    from pyaco.nir.passes import NIR
+
     if stage != "compute":
         raise UnsupportedError(f"shader stage {stage!r} (only compute)")
     chip = targets.chip(target)
@@ -191,7 +206,10 @@ def compile(
     steps = Run(validate=validate, dump_after=_names(dump_after), stop_after=stop_after, disabled=_names(disable))
     shader = program = None
     try:
-        shader = _read(load(source), entry, spec, steps)
+        found = load(source)
+        shader = read_nir(found, entry, spec)
+        if found.kind != "shader":
+            steps.note(NIR, "spirv", "read", shader)
         if layout is not None:
             shader.metadata["pipeline_layout"] = layout
         if wave is None:
@@ -219,9 +237,8 @@ def _names(words: str | tuple[str, ...] | list[str]) -> frozenset[str]:
     return frozenset([words] if isinstance(words, str) else words)
 
 
-def _read(source: Source, entry: str | None, spec: Mapping[int, int | float | bool] | None, steps: Run) -> Any:
-    from pyaco.nir.passes import NIR
-
+def read_nir(source: Source, entry: str | None = None, spec: Mapping[int, int | float | bool] | None = None) -> Any:
+    """Return the NIR of a source: what SPIR-V or text is read to, or the NIR itself that was handed in."""
     if source.kind == "shader":
         return source.data
     if source.kind == "nir":
@@ -230,12 +247,10 @@ def _read(source: Source, entry: str | None, spec: Mapping[int, int | float | bo
         shader = parse_shader(source.text, source.name)
         if shader.metadata["stage"] not in ("compute", "kernel"):
             raise UnsupportedError(f"shader stage {shader.metadata['stage']!r} (only compute)")
-    else:
-        from pyaco import spirv
+        return shader
+    from pyaco import spirv
 
-        shader = spirv.read(source.data, entry=entry, specialization=dict(spec or {}))
-    steps.note(NIR, "spirv", "read", shader)
-    return shader
+    return spirv.read(source.data, entry=entry, specialization=dict(spec or {}))
 
 
 def _lower(shader: Any, chip: targets.Chip, wave: int, limits: targets.WaveLimits, steps: Run) -> Any:
@@ -267,6 +282,7 @@ def _result(shader: Any, program: Any, chip: targets.Chip, wave: int, steps: Run
     facts = dict(metadata.get("abi", {}))
     stats: dict[str, int] = {}
     code = constants = b""
+    lines: list[tuple[int, int, str, int]] = []
     if program is not None:
         from pyaco.aco.statistics import statistics
 
@@ -275,9 +291,19 @@ def _result(shader: Any, program: Any, chip: targets.Chip, wave: int, steps: Run
             facts[name] = config[name]
         stats = statistics(program)
         code, constants = program.code, program.constant_data
+        lines = _line_rows(program)
     return CompiledShader(
         target=chip.target, stage="compute", entry=metadata.get("entry", "main"), wave=wave, code=code,
         constant_data=constants, abi=Abi.from_dict(facts) if facts else None, stats=stats, passes=steps.records, dumps=steps.dumps,
+        line_rows=lines,
     )
 
 
+def _line_rows(program: Any) -> list[tuple[int, int, str, int]]:
+    names = program.metadata.get("source_files")
+    if not names:
+        return []
+    table = program.code_lines
+    starts, files, lines = table.offset.tolist(), table.file.tolist(), table.line.tolist()
+    ends = [*starts[1:], len(program.code)]
+    return [(start, end, names[file], line) for start, end, file, line in zip(starts, ends, files, lines, strict=True) if line and end > start]

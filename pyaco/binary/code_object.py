@@ -185,7 +185,7 @@ class CodeObject:
         """Lines of source by address, where the object is linked and has debug information."""
         from pyaco.binary.source_lines import SourceLines  # loaded only where a line is asked for
 
-        return SourceLines(self._data if self._file.kind == elf.ET_DYN else b"")
+        return SourceLines.of_elf(self._data if self._file.kind == elf.ET_DYN else b"")
 
     @cached_property
     def image(self) -> bytes:

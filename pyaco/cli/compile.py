@@ -6,7 +6,7 @@ import json
 import sys
 
 from pyaco.cli.command_line import CommandLine, Options
-from pyaco.cli.shared import add_compile_arguments, specializations, write_bytes, write_text
+from pyaco.cli.shared import add_cache_argument, add_compile_arguments, compile_cached, specializations, write_bytes, write_text
 from pyaco.compiler import CompiledShader, compile
 
 __all__ = ["add_arguments", "run"]
@@ -17,6 +17,7 @@ EMIT = ("asm", "bin", "elf", "nir", "aco", "json")
 def add_arguments(parser: CommandLine) -> None:
     """Describe the command line of this verb."""
     add_compile_arguments(parser)
+    add_cache_argument(parser)
     parser.add_argument("-o", "--output", metavar="OUT", help="file to write (standard output)")
     parser.add_argument("--emit", choices=EMIT, default="asm", help="what to write")
     parser.add_argument("--json", action="store_true", help="the same as --emit json")
@@ -33,11 +34,16 @@ def run(options: Options) -> None:
     dumps = list(options.dump_after)
     if emit in ("nir", "aco"):
         dumps.append("all")
-    shader = compile(
-        options.input, options.target, stage=options.stage, entry=options.entry, wave=options.wave,
-        spec=specializations(options.spec), validate=options.validate, dump_after=dumps, stop_after=options.stop_after,
-        disable=options.disable,
-    )
+    # a shader of the cache has been through its passes already: who wants to see them compiles
+    watched = dumps or options.stop_after or options.validate or options.print_passes or options.time_passes
+    if options.cache and not watched:
+        shader = compile_cached(options, options.target, disable=options.disable)
+    else:
+        shader = compile(
+            options.input, options.target, stage=options.stage, entry=options.entry, wave=options.wave,
+            spec=specializations(options.spec), validate=options.validate, dump_after=dumps, stop_after=options.stop_after,
+            disable=options.disable,
+        )
     if options.print_passes:
         write_text(options.output, "\n".join(f"{record.room}.{record.name}" for record in shader.passes))
         return

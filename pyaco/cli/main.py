@@ -26,6 +26,7 @@ VERBS = {
     "run": "compile a shader and run it on the emulator",
     "asm": "assemble text to machine code",
     "disasm": "disassemble machine code",
+    "cache": "list, verify or clear a folder of compiled shaders",
     "targets": "list targets, or say what one is and may use",
     "reg": "a register's fields, or a value's",
     "descriptor": "decode a descriptor",

@@ -12,7 +12,7 @@ import numpy
 
 from pyaco.cli.arrays import read_array, write_array
 from pyaco.cli.command_line import CommandLine, Options
-from pyaco.cli.shared import add_compile_arguments, is_code_object, read_bytes, specializations, write_text
+from pyaco.cli.shared import add_cache_argument, add_compile_arguments, compile_cached, is_code_object, read_bytes, specializations, write_text
 from pyaco.compiler import compile
 from pyaco.emu.errors import EmulationError
 from pyaco.errors import InputError
@@ -27,6 +27,7 @@ __all__ = ["add_arguments", "run"]
 def add_arguments(parser: CommandLine) -> None:
     """Describe the command line of this verb."""
     add_compile_arguments(parser, target=None)
+    add_cache_argument(parser)
     parser.add_argument("--groups", default="1,1,1", metavar="X,Y,Z", help="workgroups in each dimension")
     parser.add_argument("--buffer", action="append", default=[], metavar="SET.BINDING=FILE|zeros:BYTES",
                         help="a buffer's contents: .npy, raw bytes, or zeros; repeat for descriptor arrays")
@@ -99,10 +100,13 @@ def _run_shader(options: Options) -> None:
     for key, path in saves:
         if key not in contents:
             raise InputError(f"--save {key[0]}.{key[1]}={path}: no --buffer has that binding")
-    shader = compile(
-        options.input, target, stage=options.stage, entry=options.entry, wave=options.wave,
-        spec=specializations(options.spec), validate=options.validate,
-    )
+    if options.cache and not options.validate:
+        shader = compile_cached(options, target)
+    else:
+        shader = compile(
+            options.input, target, stage=options.stage, entry=options.entry, wave=options.wave,
+            spec=specializations(options.spec), validate=options.validate,
+        )
     device = _device(options, target)
     buffers = {key: [device.buffer(array) for array in arrays] for key, arrays in contents.items()}
     bound = {key: value if len(value) > 1 else value[0] for key, value in buffers.items()}

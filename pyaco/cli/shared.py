@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from pyaco.cli.command_line import CommandLine
+from pyaco.cli.command_line import CommandLine, Options
 from pyaco.errors import InputError
 
 TYPE_CHECKING = False
@@ -14,7 +14,11 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-__all__ = ["add_compile_arguments", "is_code_object", "read_bytes", "specializations", "write_bytes", "write_text"]
+    from pyaco.compiler import CompiledShader
+
+__all__ = [
+    "add_cache_argument", "add_compile_arguments", "compile_cached", "is_code_object", "read_bytes", "specializations", "write_bytes", "write_text",
+]  # fmt: skip
 
 
 def add_compile_arguments(parser: CommandLine, target: str | None = "gfx1100") -> None:
@@ -27,6 +31,22 @@ def add_compile_arguments(parser: CommandLine, target: str | None = "gfx1100") -
                         "such waves, else 64)")
     parser.add_argument("--spec", nargs="+", action="extend", default=[], metavar="ID=VALUE", help="specialization constants; may be repeated")
     parser.add_argument("--validate", action="store_true", help="run the validators after every pass")
+
+
+def add_cache_argument(parser: CommandLine) -> None:
+    """Add the folder of compiled shaders."""
+    parser.add_argument("--cache", metavar="DIR", default=os.environ.get("PYACO_CACHE") or None,
+                        help="keep compiled shaders in this folder (PYACO_CACHE; without either nothing is kept)")
+
+
+def compile_cached(options: Options, target: str, **choices: Any) -> CompiledShader:
+    """Compile what the options name, through the cache that they name."""
+    from pyaco.compute_pipeline import Pipeline, PipelineCache
+
+    return Pipeline(
+        options.input, target, stage=options.stage, entry=options.entry, wave=options.wave, specialization=specializations(options.spec),
+        cache=PipelineCache(options.cache), **choices,
+    ).shader  # fmt: skip
 
 
 def specializations(words: list[str]) -> dict[int, int | float | bool]:

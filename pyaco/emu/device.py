@@ -34,6 +34,7 @@ from pyaco.targets import TargetId, features
 if TYPE_CHECKING:
     from pyaco._core.emu_inspect.engine import InspectingEngine
     from pyaco.binary import CodeObject
+    from pyaco.binary.source_lines import SourceLines
     from pyaco.emu.debug import Session
     from pyaco.emu.hostcall import Hostcalls
     from pyaco.emu.hsa import DispatchPacket
@@ -233,13 +234,17 @@ class Device:
             report = self.launch(self._launch_of(placed), budget=budget, time_budget=time_budget)
         except EmulationError as error:
             error.name_binding(bound_addresses(buffers or {}))
+            if lines := _source_lines(shader):
+                error.locate(str(getattr(shader, "entry", "shader")), lines.find)
             raise
         finally:
             placed.release()
         if report.profile is not None:
             from pyaco.emu.occupancy import shader_occupancy
 
-            report = replace(report, profile=report.profile.located(None, None, shader_occupancy(placed.abi, self.target)))
+            lines = _source_lines(shader)
+            line_of = lines.find if lines else None
+            report = replace(report, profile=report.profile.located(None, line_of, shader_occupancy(placed.abi, self.target)))
         return replace(report, unused_bindings=placed.unused_bindings) if placed.unused_bindings else report
 
     def _launch_of(self, placed: Arguments) -> Launch:
@@ -491,3 +496,8 @@ def new_engine(space: AddressSpace, gfx_level: int, name: str, threads: int) -> 
     from pyaco._core.emu_fast.engine import FastEngine  # loaded only where it is needed
 
     return FastEngine(space, gfx_level, threads)
+
+
+def _source_lines(shader: Shader) -> SourceLines | None:
+    """The lines that a shader comes from, where it knows any; objects that only have code and ABI need none."""
+    return getattr(shader, "source_lines", None) or None

@@ -1,4 +1,5 @@
-"""Planted defects in GLSL shaders that this project compiles: each check finds its own and names the buffer and its binding; clean ones pass."""
+"""Planted defects in GLSL shaders that this project compiles: each check finds its own and names the line, the buffer and its binding; clean
+ones pass."""
 
 from __future__ import annotations
 
@@ -55,7 +56,8 @@ WORDS: dict[str, Callable[[str], str]] = {
 def shader(name: str, target: str, folder: Path) -> Any:
     source = folder / f"{name}.comp"
     source.write_text(HEAD + DEFECTS[name][0] + "\n}\n")
-    subprocess.run(["glslangValidator", "-V", "--quiet", "--target-env", "vulkan1.2", str(source), "-o", str(source.with_suffix(".spv"))], check=True)
+    command = ["glslangValidator", "-V", "-g", "--quiet", "--target-env", "vulkan1.2", str(source), "-o", str(source.with_suffix(".spv"))]
+    subprocess.run(command, check=True)
     return pyaco.compile(source.with_suffix(".spv"), target=target, wave=TARGETS[target])
 
 
@@ -76,8 +78,11 @@ def test_planted(name: str, target: str, tmp_path_factory: pytest.TempPathFactor
     _, check, kind, bad, good = DEFECTS[name]
     folder = tmp_path_factory.getbasetemp()
     for checks in (check, CHECKS.keys() - ({"uninitialized"} if name == "race" else set())):
-        with pytest.raises(kind, match=WORDS[name](Path(__file__).name)):
+        with pytest.raises(kind, match=WORDS[name](Path(__file__).name)) as found:
             run(name, target, bad, checks, folder)
+        place = found.value.place
+        assert (Path(place["source"][0]).name, place["source"][1]) == (f"{name}.comp", HEAD.count("\n") + 1)
+        assert str(found.value).startswith(f"{place['source'][0]}:{place['source'][1]}, kernel main: ")
     if check:
         run(name, target, bad, CHECKS.keys() - ({check, "uninitialized"} if name in ("race", "divergent_barrier") else {check}), folder)
     run(name, target, good, CHECKS, folder)

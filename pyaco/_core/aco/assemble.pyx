@@ -23,6 +23,7 @@ from pyaco._core.aco.encode cimport encode_instruction
 from pyaco._core.common.bits cimport align_up
 from pyaco._core.common.table cimport table_append_many
 from pyaco._core.ir.program cimport *
+from pyaco._core.ir.source_lines cimport line_none
 from pyaco._core.isa.decode cimport Decoded
 from pyaco._core.isa.encode cimport encode, encode_error, encode_limit
 
@@ -40,11 +41,18 @@ cdef struct Address:
     uint32_t literal                  # word that takes the distance
 
 
+cdef struct LineRow:
+    uint32_t position                 # word from which on the code comes from this line
+    uint32_t file
+    uint32_t line
+
+
 cdef struct Assembler:
     ProgramData *p
     vector[uint32_t] *code
     vector[Branch] *branches
     vector[Address] *addresses
+    vector[LineRow] *lines
     bint stray_bits
 
 
@@ -134,6 +142,19 @@ cdef int emit_addlo(Assembler *a, InstructionId i) except -1 nogil:
 
 
 # ------------------------------------------------------------------------------------------------------------- instructions
+cdef int note_line(Assembler *a, InstructionId i) except -1 nogil:
+    """Begin a row of the line table where an instruction comes from another line than the one before it."""
+    cdef LineRow row
+    row.position = <uint32_t>a.code.size()
+    row.file = row.line = 0
+    if i < a.p.lines.table.count and a.p.lines.line[i] != line_none:
+        row.file = a.p.lines.file[i]
+        row.line = a.p.lines.line[i]
+    if a.lines.empty() or a.lines.back().line != row.line or a.lines.back().file != row.file:
+        a.lines.push_back(row)
+    return 0
+
+
 cdef int emit(Assembler *a, InstructionId i) except -1 nogil:
     cdef ProgramData *p = a.p
     cdef uint32_t words[encode_limit + 2]
@@ -171,7 +192,11 @@ cdef int emit_blocks(Assembler *a) except -1 nogil:
         first = p.blocks.order_first[b]
         for k in range(p.blocks.order_count[b]):
             last = p.instructions.opcode[p.order.instruction[first + k]]
+            if p.lines.table.count:
+                note_line(a, p.order.instruction[first + k])
             emit(a, p.order.instruction[first + k])
+    if not a.lines.empty():
+        note_line(a, 0)               # what follows comes from no line
     if last != op_s_endpgm and last != op_s_branch and last != op_s_setpc_b64 and last != op_s_endpgm_saved:
         end = scalar(op_s_endpgm, format_sopp, register_none, register_none, register_none)
         append(p, a.code, &end)
@@ -198,6 +223,9 @@ cdef void insert(Assembler *a, uint32_t position, const uint32_t *words, uint32_
             a.addresses[0][k].base += count
         if a.addresses[0][k].literal >= position:
             a.addresses[0][k].literal += count
+    for k in range(a.lines.size()):
+        if a.lines[0][k].position >= position:
+            a.lines[0][k].position += count
 
 
 cdef bint only_ends(const ProgramData *p, BlockId block) noexcept nogil:
@@ -316,6 +344,12 @@ cdef int finish(Assembler *a) except -1 nogil:
         if a.addresses[0][k].literal:
             a.code[0][a.addresses[0][k].literal] += constants - a.addresses[0][k].base * 4
     rows = <uint32_t>a.code.size() * 4
+    p.code_lines.table.count = 0
+    table_append_many(&p.code_lines.table, <uint32_t>a.lines.size())
+    for k in range(a.lines.size()):
+        p.code_lines.offset[k] = a.lines[0][k].position * 4
+        p.code_lines.file[k] = a.lines[0][k].file
+        p.code_lines.line[k] = a.lines[0][k].line
     p.code.table.count = 0
     table_append_many(&p.code.table, rows)
     memcpy(p.code.byte, a.code.data(), rows)
@@ -326,11 +360,13 @@ cdef int assemble_run(ProgramData *program, bint stray_bits) except -1 nogil:
     cdef vector[uint32_t] code
     cdef vector[Branch] branches
     cdef vector[Address] addresses
+    cdef vector[LineRow] lines
     cdef Assembler a
     a.p = program
     a.code = &code
     a.branches = &branches
     a.addresses = &addresses
+    a.lines = &lines
     a.stray_bits = stray_bits
     emit_blocks(&a)
     place_branches(&a)

@@ -46,6 +46,7 @@ from pyaco._core.ir.shader cimport (
     round_even16, round_even32, round_even64, round_zero16, round_zero32, round_zero64, source_swizzle, source_value, stage_compute,
     stage_kernel, value_is_constant,
 )
+from pyaco._core.ir.source_lines cimport CurrentLine, LineHeirs, heirs_begin, heirs_of_block, line_begin, line_unknown
 
 from pyaco.errors import InputError, UnsupportedError
 
@@ -182,6 +183,8 @@ cdef int _select_block(Isel *c, NodeId node) except -1 nogil:
     cdef uint8_t kind
     for position in range(c.s.nodes.order_first[node], c.s.nodes.order_first[node] + c.s.nodes.order_count[node]):
         i = c.s.order.instruction[position]
+        if i < c.s.lines.table.count:
+            line_begin(&c.p.lines, &c.line, c.p.instructions.table.count, c.s.lines.file[i], c.s.lines.line[i])
         kind = c.s.instructions.kind[i]
         if kind == nir_alu:
             select_alu(c, i)
@@ -584,6 +587,20 @@ cdef int _finish_order(Isel *c) except -1 nogil:
     return 0
 
 
+cdef int _finish_lines(Isel *c) except -1 nogil:
+    """What stands between instructions of known lines, such as jumps and phis, is given theirs."""
+    cdef LineHeirs heirs
+    cdef BlockId block
+    cdef ProgramData *p = c.p
+    if c.s.lines.table.count == 0:
+        return 0
+    line_begin(&p.lines, &c.line, p.instructions.table.count, 0, line_unknown)
+    heirs_begin(&heirs, &p.lines, p.instructions.table.count, NULL, 0)
+    for block in range(p.blocks.table.count):
+        heirs_of_block(&heirs, 0, 0, p.order.instruction + p.blocks.order_first[block], p.blocks.order_count[block])
+    return 0
+
+
 cdef void _finish_branches(ProgramData *p) noexcept nogil:
     """Fill in branch targets: a conditional branch goes to the second successor when it is taken."""
     cdef BlockId block
@@ -618,6 +635,7 @@ cdef int _finish(Isel *c) except -1 nogil:
         else:
             _fill_logical(c, &phi)
     _finish_order(c)
+    _finish_lines(c)
     _finish_branches(c.p)
     if count:
         table_append_many(&c.p.constant_data.table, (count + 3) // 4 * 4)
@@ -692,6 +710,7 @@ def run(Shader shader not None, Program program=None):
     c.wave64 = s.info.wave_size == 64
     c.block = c.last = c.scc = c.second = 0
     c.precise = c.no_unsigned_wrap = False
+    memset(&c.line, 0, sizeof(CurrentLine))
     memset(&c.flow, 0, sizeof(FlowState))
     with nogil:
         _select(&c)

@@ -11,6 +11,7 @@ from pyaco._core.ir.program cimport (
     BlockId, InstructionId, Operand, ProgramData, TempId, operand_c32, operand_of, operand_of_fixed, register_scc,
 )
 from pyaco._core.ir.shader cimport ShaderData, ValueId, nir_divergent, source_value
+from pyaco._core.ir.source_lines cimport CurrentLine
 
 # An instruction and its block; blocks are put together after selection, so that code can be added to any of them at any time.
 cdef struct SelectedInstruction:
@@ -71,6 +72,7 @@ cdef cppclass Isel:
     vector[uint8_t] node_copies   # by NIR block node: its phis have one predecessor left and are copies
     vector[uint32_t] argument_temp
     FlowState flow
+    CurrentLine line              # of source, that the NIR instruction being selected comes from
 
 # The function that selects an opcode of NIR, and the argument by which it distinguishes the opcodes that it serves. Tables of these are
 # indexed by opcode; each file fills in its own opcodes, once. NULL: not supported.

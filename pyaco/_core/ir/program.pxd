@@ -14,6 +14,7 @@ from libc.stdint cimport int16_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from pyaco._core.common.machine cimport *
 from pyaco._core.common.table cimport RowRange, Table
+from pyaco._core.ir.source_lines cimport SourceLines
 
 # ---------------------------------------------------------------------------------------------------------- index spaces
 ctypedef uint32_t InstructionId   # row in Instructions; 0 is none. Stays what it is until the program dies; orders say where it stands
@@ -214,6 +215,12 @@ cdef struct Bytes:
     Table table
     uint8_t *byte
 
+cdef struct CodeLines:             # lines of source by place in the machine code; a row is valid until the next one
+    Table table
+    uint32_t *offset              # bytes
+    uint32_t *file                # as in SourceLines
+    uint32_t *line
+
 # What the hardware and the driver give a wave; filled from pyaco.targets before instruction selection.
 cdef struct DeviceInfo:
     uint32_t lds_encoding_granule     # bytes
@@ -305,6 +312,8 @@ cdef struct ProgramData:
     Bytes constant_data
     Bytes code                        # machine code, after the assembler
     LiveIn live_in
+    SourceLines lines                 # by instruction
+    CodeLines code_lines              # after the assembler; no rows: none are known
 
 cdef enum:                        # Progress: how far the backend has come
     progress_after_isel = 0       # "After Instruction Selection:"

@@ -4,6 +4,7 @@ from libc.string cimport memset
 
 from pyaco._core.common.table cimport table_append, table_append_many, table_free, table_init, table_reserve
 from pyaco._core.common.view cimport edit_of, table_view
+from pyaco._core.ir.source_lines cimport LineHeirs, heirs_begin, heirs_of_block, lines_init
 
 cdef uint8_t[11] _instruction_sizes = [2, 2, 4, 2, 4, 2, 8, 4, 4, 2, 2]
 cdef uint8_t[4] _operand_sizes = [4, 2, 1, 2]
@@ -11,6 +12,7 @@ cdef uint8_t[1] _temp_sizes = [1]
 cdef uint8_t[1] _word_sizes = [4]
 cdef uint8_t[2] _live_in_sizes = [8, 4]
 cdef uint8_t[30] _block_sizes
+cdef uint8_t[3] _code_line_sizes = [4, 4, 4]
 cdef uint8_t[3] _edge_sizes = [1, 4, 4]
 
 _INSTRUCTION_COLUMNS = [
@@ -33,6 +35,7 @@ _EDGE_COLUMNS = [("kind", "u1"), ("predecessor", "u4"), ("successor", "u4")]
 _EDGE_LIST_COLUMNS = [("block", "u4")]
 _LIVE_IN_COLUMNS = [("bits", "u8"), ("word", "u4")]
 _BYTE_COLUMNS = [("byte", "u1")]
+_CODE_LINE_COLUMNS = [("offset", "u4"), ("file", "u4"), ("line", "u4")]
 
 for _i, (_name, _type) in enumerate(_BLOCK_COLUMNS):
     _block_sizes[_i] = int(_type[1])
@@ -325,6 +328,16 @@ cdef int rewrite_emit(Rewrite *rewrite, InstructionId instruction) except -1 nog
     return 0
 
 
+cdef int _bequeath_lines(ProgramData *p) except -1 nogil:
+    cdef LineHeirs heirs
+    cdef BlockId block
+    heirs_begin(&heirs, &p.lines, p.instructions.table.count, p.order.instruction, p.order.table.count)
+    for block in range(p.blocks.table.count):
+        heirs_of_block(&heirs, p.blocks.order_first[block], p.blocks.order_count[block], p.next_order.instruction + p.blocks.next_first[block],
+                       p.blocks.next_count[block])
+    return 0
+
+
 cdef int rewrite_end(Rewrite *rewrite) except -1 nogil:
     cdef ProgramData *program = rewrite.program
     cdef Order swap = program.order
@@ -333,6 +346,8 @@ cdef int rewrite_end(Rewrite *rewrite) except -1 nogil:
     if program.order.table.exports:
         with gil:
             raise BufferError("the order cannot change while NumPy views of it are alive")
+    if program.lines.table.count:
+        _bequeath_lines(program)
     program.order = program.next_order
     program.next_order = swap
     for block in range(program.blocks.table.count):
@@ -361,6 +376,8 @@ cdef class Program:
         table_init(&p.live_in.table, _live_in_sizes, 2, 64)
         table_init(&p.constant_data.table, _temp_sizes, 1, 64)
         table_init(&p.code.table, _temp_sizes, 1, 64)
+        table_init(&p.code_lines.table, _code_line_sizes, 3, 8)
+        lines_init(&p.lines)
         # Row 0 of instructions and temps means "none".
         table_append(&p.instructions.table)
         table_append(&p.temps.table)
@@ -379,6 +396,8 @@ cdef class Program:
         table_free(&p.live_in.table)
         table_free(&p.constant_data.table)
         table_free(&p.code.table)
+        table_free(&p.code_lines.table)
+        table_free(&p.lines.table)
 
     @property
     def instructions(self):
@@ -415,6 +434,10 @@ cdef class Program:
     @property
     def live_in(self):
         return table_view(self, &self.editable, &self.data.live_in.table, _LIVE_IN_COLUMNS)
+
+    @property
+    def code_lines(self):
+        return table_view(self, &self.editable, &self.data.code_lines.table, _CODE_LINE_COLUMNS)
 
     def configure(self, *, int gfx_level, int wave_size, int workgroup_size, dict limits, bint wgp_mode=False):
         """Say what the program is for; `limits` is ``pyaco.targets.wave_limits(...).as_dict()``."""

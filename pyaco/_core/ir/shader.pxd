@@ -19,6 +19,7 @@ from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from nir_opcodes cimport alu_vec2, alu_vec3, alu_vec4, alu_vec5, alu_vec8, alu_vec16
 from pyaco._core.common.table cimport RowRange, Table
 from pyaco._core.ir.program cimport Bytes, Order, OrderRow
+from pyaco._core.ir.source_lines cimport SourceLines
 
 # ---------------------------------------------------------------------------------------------------------- index spaces
 ctypedef uint32_t ValueId         # row in NirInstructions: an instruction and its SSA value; 0 is none
@@ -379,6 +380,7 @@ cdef struct ShaderData:
     Arguments arguments
     Bytes constant_data           # load_constant reads here
     Textures textures
+    SourceLines lines             # by instruction
 
 # ------------------------------------------------------------------------------------------------------------- building
 # Constructors: the instruction is in the tables but in no block yet; ``emitter.pxd`` also places it.

@@ -1,6 +1,6 @@
 """Storage of NIR. The data sheet is ``shader.pxd``."""
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from nir_opcodes cimport (
     alu_input_sizes_flat, alu_input_types_flat, alu_max_inputs, alu_mov, alu_output_size, alu_output_type, alu_vec2, alu_vec3,
@@ -8,9 +8,12 @@ from nir_opcodes cimport (
     intrinsic_index_position_flat, intrinsic_source_count,
 )
 from pyaco._core.common.table cimport (
-    Table, table_append, table_append_many, table_free, table_init, table_reserve,
+    Table, table_append, table_append_many, table_columns, table_free, table_init, table_reserve,
 )
 from pyaco._core.common.view cimport edit_of, table_view
+from pyaco._core.ir.source_lines cimport LineHeirs, heirs_begin, heirs_of_block, lines_init
+
+from copy import deepcopy
 
 from pyaco.errors import UnsupportedError
 
@@ -332,6 +335,16 @@ cdef int shader_rewrite_emit(ShaderRewrite *rewrite, ValueId instruction) except
     return 0
 
 
+cdef int _bequeath_lines(ShaderData *s) except -1 nogil:
+    cdef LineHeirs heirs
+    cdef NodeId node
+    heirs_begin(&heirs, &s.lines, s.instructions.table.count, s.order.instruction, s.order.table.count)
+    for node in range(s.nodes.table.count):
+        heirs_of_block(&heirs, s.nodes.order_first[node], s.nodes.order_count[node],
+                       s.next_order.instruction + s.nodes.next_order_first[node], s.nodes.next_order_count[node])
+    return 0
+
+
 cdef int shader_rewrite_end(ShaderRewrite *rewrite) except -1 nogil:
     cdef ShaderData *s = rewrite.shader
     cdef Order swap = s.order
@@ -340,6 +353,8 @@ cdef int shader_rewrite_end(ShaderRewrite *rewrite) except -1 nogil:
     if s.order.table.exports:
         with gil:
             raise BufferError("the order cannot change while NumPy views of it are alive")
+    if s.lines.table.count:
+        _bequeath_lines(s)
     s.order = s.next_order
     s.next_order = swap
     for node in range(s.nodes.table.count):
@@ -382,6 +397,16 @@ cdef Table *_table(ShaderData *s, int index) noexcept:
     return tables[index]
 
 
+cdef int _assign(Table *table, Table *other) except -1:
+    """Give a table that was just made the rows of another one of the same columns."""
+    cdef uint32_t column
+    if other.count > table.count:
+        table_append_many(table, other.count - table.count)
+    for column in range(table.column_count):
+        memcpy(table_columns(table)[column], table_columns(other)[column], <uint64_t>other.count * table.element_sizes[column])
+    return 0
+
+
 cdef class Shader:
     def __cinit__(self):
         cdef ShaderData *s = &self.data
@@ -395,6 +420,7 @@ cdef class Shader:
         for index, columns in enumerate(_COLUMNS.values()):
             table_init(_table(s, index), _sizes[index], len(columns), 64)
         table_init(&s.next_order.table, _sizes[5], 1, 64)
+        lines_init(&s.lines)
         # Row 0 of instructions and nodes means "none"; node 1 is the function, type 0 void.
         table_append(&s.instructions.table)
         table_append(&s.nodes.table)
@@ -406,6 +432,7 @@ cdef class Shader:
         for index in range(table_count):
             table_free(_table(&self.data, index))
         table_free(&self.data.next_order.table)
+        table_free(&self.data.lines.table)
 
     def __getattr__(self, name):
         if name not in _TABLE_ROWS:
@@ -425,6 +452,20 @@ cdef class Shader:
             raise AttributeError(f"no such shader facts: {sorted(unknown)}")
         merged.update(facts)
         self.data.info = merged
+
+    def copy(self):
+        """Return a shader of its own with the same contents."""
+        cdef Shader made = Shader()
+        cdef int index
+        made.data.info = self.data.info
+        for index in range(table_count):
+            _assign(_table(&made.data, index), _table(&self.data, index))
+        _assign(&made.data.lines.table, &self.data.lines.table)
+        made.metadata.update(deepcopy(self.metadata))
+        made.variable_names.update(self.variable_names)
+        made.member_names.update(self.member_names)
+        made.type_names.update(self.type_names)
+        return made
 
     def edit(self):
         """Make the columns writable: views taken inside may be written to; take new views after leaving."""

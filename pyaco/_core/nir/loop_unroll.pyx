@@ -19,6 +19,7 @@ from pyaco._core.ir.shader cimport (
     NodeId, Shader, ShaderData, SourceRow, ValueId, jump_break, nir_alu, nir_intrinsic, nir_load_const, nir_phi, node_block, node_if,
     node_insert_after, node_loop, node_remove, source_swizzle, source_value, swizzle_component,
 )
+from pyaco._core.ir.source_lines cimport lines_inherit
 from pyaco._core.nir.control_flow_edit cimport (
     ControlFlowEdit, edit_begin, edit_end, edit_jump_of, edit_merge_forward, edit_node_new, edit_resolve_phis,
 )
@@ -226,6 +227,7 @@ cdef ValueId _copy_instruction(Copy *copy, ValueId instruction) except 0 nogil:
         while i:
             i -= 1
             s.indices.value[indices + i] = s.indices.value[s.instructions.data[instruction] + i]
+    lines_inherit(&s.lines, row, row + 1, instruction)
     return row
 
 

@@ -11,6 +11,7 @@ from pyaco._core.ir.shader cimport (
     node_first_block, node_if, node_insert_after, node_loop, node_new, node_walk_next, shader_rewrite_begin, shader_rewrite_block,
     shader_rewrite_emit, shader_rewrite_end, source_swizzle, source_value, swizzle_component,
 )
+from pyaco._core.ir.source_lines cimport lines_inherit
 
 
 # ----------------------------------------------------------------------------------------------------------------- walk
@@ -82,7 +83,7 @@ cdef int lowering_run_from(ShaderData *s, prologue_function prologue, lower_func
     cdef Lowering b
     cdef vector[NodeId] blocks
     cdef NodeId block = node_first_block(s)
-    cdef uint32_t i
+    cdef uint32_t i, made
     cdef ValueId result
     cdef ValueId instruction
     cdef size_t n
@@ -101,7 +102,9 @@ cdef int lowering_run_from(ShaderData *s, prologue_function prologue, lower_func
             instruction = s.order.instruction[s.nodes.order_first[block] + i]
             if s.instructions.kind[instruction] != nir_phi:
                 lowering_rename_sources(&b, instruction)
+            made = s.instructions.table.count
             result = lower(&b, instruction)
+            lines_inherit(&s.lines, made, s.instructions.table.count, instruction)
             if result == lower_keep:
                 shader_rewrite_emit(&b.rewrite, instruction)
                 continue

@@ -22,9 +22,11 @@ from nir_opcodes cimport *
 from spirv_tables cimport *
 from pyaco._core.ir.emitter cimport *
 from pyaco._core.ir.shader cimport *
+from pyaco._core.ir.source_lines cimport CurrentLine, line_unknown
 from pyaco._core.spirv.alu cimport arithmetic, composite
 from pyaco._core.spirv.emission cimport *
 from pyaco._core.spirv.glsl450 cimport glsl_instruction
+from pyaco._core.spirv.lines cimport line_of_source, source_line
 from pyaco._core.spirv.memory cimport memory_instruction
 from pyaco._core.spirv.module cimport *
 from pyaco._core.spirv.subgroups cimport subgroup_instruction
@@ -291,7 +293,9 @@ cdef int _instruction(Reader r, uint32_t word) except -1 nogil:
         return _call(r, word, end)
     if opcode == OpExtInst or opcode == OpExtInstWithForwardRefsKHR:
         return glsl_instruction(r, word, end)
-    if opcode == OpLine or opcode == OpNoLine or opcode == OpNop or opcode == OpAssumeTrueKHR:
+    if opcode == OpLine or opcode == OpNoLine:
+        return source_line(r, word)
+    if opcode == OpNop or opcode == OpAssumeTrueKHR:
         return 0
     r.nir.exact = False
     if spirv_shapes[opcode][0] == c'T' and r.decorations[r.words[word + 2]]:
@@ -310,6 +314,7 @@ cdef int _block_instructions(Reader r, BlockId block) except -1 nogil:
     if r.blocks[block].visited == r.call.serial:
         fail(r, word, "control flow is not structured: block %u is reached on two paths", r.blocks[block].id)
     r.blocks[block].visited = r.call.serial
+    line_of_source(r, 0, line_unknown)            # a line holds until its block ends
     while word < end:
         if word != r.blocks[block].merge:
             r.word = word
@@ -778,6 +783,7 @@ cdef int _call(Reader r, uint32_t word, uint32_t end) except -1 nogil:
     cdef FunctionId function
     cdef AnyValue value
     cdef bint has_value = r.s.types.base[type] != type_void
+    cdef CurrentLine line = r.line
     if r.kind[id] != kind_function:
         fail(r, word, "id %u is not a function", id)
     function = r.payload[id]
@@ -799,6 +805,7 @@ cdef int _call(Reader r, uint32_t word, uint32_t end) except -1 nogil:
     call = r.call
     r.call = caller
     r.word = word
+    line_of_source(r, line.file, line.line)
     if not _resume(r, first, call.end, _last_of_list(r, start)):
         r.nir.block = _last_of_list(r, start)      # the function never returns; what follows is unreachable
         value = undefined_value(r, type) if has_value else 0

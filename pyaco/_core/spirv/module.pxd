@@ -13,6 +13,7 @@ from libcpp.vector cimport vector
 
 from pyaco._core.ir.emitter cimport Emitter
 from pyaco._core.ir.shader cimport NodeId, Shader, ShaderData, TypeId, ValueId, VariableId
+from pyaco._core.ir.source_lines cimport CurrentLine
 
 # ---------------------------------------------------------------------------------------------------------- index spaces
 # Ids of NIR (ValueId, NodeId, TypeId, VariableId) are those of the shader being built; a type that the module declares has both a SpirvId and
@@ -46,6 +47,7 @@ cdef enum:
     instruction_set_other = 0     # an error where it is used
     instruction_set_glsl = 1
     instruction_set_ignored = 2   # NonSemantic.*
+    instruction_set_debug = 3     # NonSemantic.Shader.DebugInfo.100: ignored but for its lines
 
 cdef enum:                        # TypeFacts.block_decoration
     decorated_block = 1           # Block
@@ -215,6 +217,7 @@ cdef class Reader:
     cdef object specialization              # values that the user gives, by SpecId, or None
     cdef set specialization_used            # SpecIds of the module that it has
     cdef dict bindings                      # type and count by (set, binding)
+    cdef CurrentLine line                   # of source, that the instruction being read comes from
 
 # Raises InputError with the word; `text` may have one %u, for `value`.
 cdef int fail(Reader r, uint32_t word, const char *text, uint32_t value=*) except -1 nogil

@@ -296,6 +296,8 @@ cdef int _import(Reader r, uint32_t word) except -1 nogil:
     r.kind[id] = kind_instruction_set
     if strcmp(name, "GLSL.std.450") == 0:
         r.payload[id] = instruction_set_glsl
+    elif strcmp(name, "NonSemantic.Shader.DebugInfo.100") == 0:
+        r.payload[id] = instruction_set_debug
     elif strncmp(name, "NonSemantic.", 12) == 0:
         r.payload[id] = instruction_set_ignored
     else:

@@ -7,8 +7,10 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from spirv_tables cimport *
 from pyaco._core.common.bits cimport align_up
 from pyaco._core.ir.shader cimport *
+from pyaco._core.ir.source_lines cimport line_unknown
 from pyaco._core.spirv.control_flow cimport read_entry
 from pyaco._core.spirv.emission cimport lists_begin
+from pyaco._core.spirv.lines cimport line_of_source, source_files
 from pyaco._core.spirv.module cimport *
 from pyaco._core.spirv.repair cimport finish
 from pyaco._core.spirv.types cimport *
@@ -240,9 +242,12 @@ def read(bytes source not None, entry, specialization, str stage):
     _execution_modes(r, function)
     with nogil:
         read_entry(r, r.payload[function])
+        line_of_source(r, 0, line_unknown)
     finish(r)
     _names(r)
     _report(r, name, stage)
+    if r.s.lines.table.count:
+        r.shader.metadata["source_files"] = source_files(r)
     return r.shader
 
 
