@@ -46,7 +46,7 @@ ARGUMENTS = ArgumentKind.numbers()
 INDEX_WORDS = {
     "desc_type": DescriptorKind.numbers(), "atomic_op": AtomicOperation.numbers(), "reduction_op": build.ALU,
     "execution_scope": NirScope.numbers(), "memory_scope": NirScope.numbers(),
-}
+} | {name: {text: number for number, text in words.items()} for name, words in form.INDEX_NUMBERS.items()}
 # The same, several of them with bars between.
 INDEX_FLAGS = {"memory_semantics": NirSemantic.numbers() | {"NONE": 0}, "memory_modes": MODE_NUMBERS | {"none": 0}}
 VARIABLE = re.compile(rf"decl_var ((?:(?:{'|'.join(form.QUALIFIERS.values())}) )*)(\w+) (INTERP_MODE_\w+) (.*?) ([\w@]+)"

@@ -24,13 +24,13 @@ from isa_opcodes cimport (
     op_p_logical_start, op_p_parallelcopy, op_p_phi, op_p_startpgm, op_s_endpgm,
 )
 from modifiers cimport modifier_set_branch_target1
-from nir_opcodes cimport tex_names
 from pyaco._core.aco.build cimport make, mask_constant
 from pyaco._core.aco.isel_alu cimport select_alu
 from pyaco._core.aco.isel_classes cimport choose_classes
 from pyaco._core.aco.isel_context cimport *
 from pyaco._core.aco.isel_control_flow cimport *
 from pyaco._core.aco.isel_intrinsics cimport select_intrinsic
+from pyaco._core.aco.isel_textures cimport select_texture
 from pyaco._core.common.table cimport table_append_many
 from pyaco._core.ir.program cimport (
     BlockId, Blocks, Definition, InstructionId, Operand, OrderRow, Program, ProgramData, TempId, block_loop_exit, block_loop_header,
@@ -202,7 +202,7 @@ cdef int _select_block(Isel *c, NodeId node) except -1 nogil:
                 return jump(c, c.s.instructions.opcode[i] == jump_break)
             return unsupported(c, b"jump", b"return or halt inside control flow")
         elif kind == nir_tex:
-            return unsupported(c, b"texture instruction", tex_names[c.s.instructions.opcode[i]])
+            select_texture(c, i)
         else:
             return unsupported(c, b"NIR instruction kind", b"deref: derefs must be lowered first")
     c.node_block[node] = c.block

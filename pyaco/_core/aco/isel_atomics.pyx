@@ -7,13 +7,13 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
 from isa_opcodes cimport *
 from isa_tables cimport isa_opcode_number, opcode_format
-from modifiers cimport modifier_set_cache_glc, modifier_set_cache_scope, modifier_set_cache_temporal_hint
 from nir_opcodes cimport *
 
 from pyaco._core.aco.isel_address cimport *
+from pyaco._core.aco.isel_cache cimport atomic_cache
 from pyaco._core.aco.isel_context cimport *
 from pyaco._core.ir.program cimport (
-    Operand, TempId, class_v2, class_v4, gfx11, gfx12, semantic_atomicrmw, storage_buffer, storage_shared,
+    Operand, TempId, class_v2, class_v4, gfx11, semantic_atomicrmw, storage_buffer, storage_shared,
 )
 from pyaco._core.ir.shader cimport (
     ValueId, atomic_cmpxchg, atomic_fadd, atomic_fmax, atomic_fmin, atomic_iadd, atomic_iand, atomic_imax, atomic_imin,
@@ -22,13 +22,6 @@ from pyaco._core.ir.shader cimport (
 
 cdef enum:
     compare_and_swap = 0x100      # added to the access kind
-
-
-cdef uint64_t _atomic_cache(Isel *c, uint64_t word, bint returns) noexcept nogil:
-    """Cache policy of an atomic, which says whether the old value is returned."""
-    if c.gfx >= gfx12:
-        return modifier_set_cache_temporal_hint(modifier_set_cache_scope(word, 2), 1 if returns else 0)
-    return modifier_set_cache_glc(word, returns)
 
 
 # By operation: buffer 32, 64; global 32, 64; LDS 32, 64 without and with result.
@@ -66,6 +59,10 @@ for _operation, _names in _ATOMICS.items():
         _atomics[_operation][_size] = _names[_size]
 
 
+cdef uint16_t buffer_atomic_opcode(uint32_t operation, bint wide) noexcept nogil:
+    return _atomics[operation][wide]
+
+
 cdef int _atomic(Isel *c, ValueId i, Access *a, uint32_t first_data, bint swap) except -1 nogil:
     cdef uint32_t operation = atomic_cmpxchg if swap else <uint32_t>intrinsic_index(c.s, i, index_atomic_op)
     cdef uint32_t bits = c.s.instructions.bit_size[source_value(c.s, i, first_data)]
@@ -99,7 +96,7 @@ cdef int _atomic(Isel *c, ValueId i, Access *a, uint32_t first_data, bint swap) 
         if a.access_kind == by_buffer and returns:
             old = new_temp(c, class_v4 if wide else class_v2)
     if a.access_kind != by_shared:
-        a.modifiers = _atomic_cache(c, a.modifiers, returns)
+        a.modifiers = atomic_cache(c, a.modifiers, returns)
     memory_instruction(c, a, opcode, old, o, count, a.constant)
     if old != dst:
         o[0] = T(c, old)

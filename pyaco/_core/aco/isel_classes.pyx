@@ -12,8 +12,8 @@ from nir_opcodes cimport *
 from pyaco._core.aco.isel_context cimport Isel, sgpr_class, value_divergent, vgpr_class
 from pyaco._core.ir.program cimport class_is_vgpr
 from pyaco._core.ir.shader cimport (
-    NodeId, ShaderData, ValueId, block_walk_next, nir_alu, nir_intrinsic, nir_load_const, nir_phi, nir_undef, node_first_block,
-    source_value,
+    NodeId, ShaderData, ValueId, block_walk_next, nir_alu, nir_intrinsic, nir_load_const, nir_phi, nir_tex, nir_undef, node_first_block,
+    source_swizzle, source_value, swizzle_component,
 )
 
 cdef enum:                        # ResultFile: the register file that a result goes to
@@ -47,13 +47,15 @@ for _opcode in (intrinsic_load_vector_arg_amd, intrinsic_load_local_invocation_i
                 intrinsic_load_subgroup_invocation, intrinsic_mbcnt_amd, intrinsic_write_invocation_amd,
                 intrinsic_lane_permute_16_amd, intrinsic_ssbo_atomic, intrinsic_ssbo_atomic_swap, intrinsic_global_atomic_amd,
                 intrinsic_global_atomic_swap_amd, intrinsic_shared_atomic, intrinsic_shared_atomic_swap,
-                intrinsic_load_scratch, intrinsic_dpp16_shift_amd):
+                intrinsic_load_scratch, intrinsic_dpp16_shift_amd, intrinsic_bindless_image_atomic,
+                intrinsic_bindless_image_atomic_swap):
     _intrinsic_result_file[_opcode] = in_vgpr
 for _opcode in (intrinsic_load_ubo, intrinsic_load_ssbo, intrinsic_load_global_amd, intrinsic_load_shared,
                 intrinsic_load_shared2_amd, intrinsic_load_constant, intrinsic_shuffle, intrinsic_quad_broadcast,
                 intrinsic_quad_swap_horizontal, intrinsic_quad_swap_vertical, intrinsic_quad_swap_diagonal,
                 intrinsic_quad_swizzle_amd, intrinsic_masked_swizzle_amd, intrinsic_inclusive_scan, intrinsic_exclusive_scan,
-                intrinsic_reduce, intrinsic_rotate):
+                intrinsic_reduce, intrinsic_rotate, intrinsic_bindless_image_load, intrinsic_bindless_image_sparse_load,
+                intrinsic_bindless_image_fragment_mask_load_amd):
     _intrinsic_result_file[_opcode] = by_divergence
 
 
@@ -68,6 +70,8 @@ cdef bint _in_vgpr(Isel *c, ValueId i) noexcept nogil:
         file = _alu_result_file[s.instructions.opcode[i]]
     elif kind == nir_intrinsic:
         file = _intrinsic_result_file[s.instructions.opcode[i]]
+    elif kind == nir_tex:
+        file = by_divergence
     if file != by_sources:
         return file == in_vgpr or (file == by_divergence and value_divergent(c, i))
     if value_divergent(c, i):
@@ -78,6 +82,21 @@ cdef bint _in_vgpr(Isel *c, ValueId i) noexcept nogil:
     return False
 
 
+cdef uint32_t _components_read(const ShaderData *s, ValueId i, uint32_t source) noexcept nogil:
+    """Which components of a source an ALU instruction reads, a bit each; other instructions read all."""
+    cdef uint32_t opcode = s.instructions.opcode[i]
+    cdef uint32_t count = alu_input_sizes_flat[opcode * alu_max_inputs + source]
+    cdef uint32_t mask = 0
+    cdef uint32_t k
+    if s.instructions.kind[i] != nir_alu:
+        return 0xffff
+    if count == 0:
+        count = s.instructions.components[i]
+    for k in range(count):
+        mask |= 1U << swizzle_component(source_swizzle(s, i, source), k)
+    return mask
+
+
 cdef void _find_used(Isel *c) noexcept nogil:
     cdef ShaderData *s = c.s
     cdef NodeId block = node_first_block(s)
@@ -86,11 +105,13 @@ cdef void _find_used(Isel *c) noexcept nogil:
     cdef ValueId i
     cdef uint32_t source
     c.value_used.assign(s.instructions.table.count, 0)
+    c.value_components.assign(s.instructions.table.count, 0)
     while block:
         for position in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
             i = s.order.instruction[position]
             for source in range(s.instructions.source_count[i]):
                 c.value_used[source_value(s, i, source)] |= 2 if s.instructions.kind[i] == nir_alu else 1
+                c.value_components[source_value(s, i, source)] |= <uint16_t>_components_read(s, i, source)
         block = block_walk_next(s, block)
     for node in range(s.nodes.table.count):
         c.value_used[s.nodes.condition[node]] = 1

@@ -57,6 +57,7 @@ cdef cppclass Isel:
     bint no_unsigned_wrap
     uint16_t fp_mode
     vector[uint8_t] value_class   # by NIR value; 0: no result
+    vector[uint16_t] value_components     # by NIR value: bit per component that anything reads
     vector[uint8_t] value_used    # by NIR value: bit 1 an ALU instruction, bit 0 anything else reads it
     vector[uint32_t] value_temp   # by NIR value; 0: none yet
     vector[uint32_t] part_first   # by temp: index of the first one in parts, 0: not split

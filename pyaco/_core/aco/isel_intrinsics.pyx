@@ -10,6 +10,7 @@ from modifiers cimport modifier_set_execution_scope, modifier_set_scope, modifie
 from nir_opcodes cimport *
 from pyaco._core.aco.isel_atomics cimport fill_atomics
 from pyaco._core.aco.isel_context cimport *
+from pyaco._core.aco.isel_images cimport fill_images
 from pyaco._core.aco.isel_memory cimport fill_memory
 from pyaco._core.aco.isel_subgroup cimport fill_subgroup
 from pyaco._core.ir.program cimport (
@@ -111,6 +112,7 @@ cdef int _wait(Isel *c, ValueId i, uint64_t opcode) except -1 nogil:
 cdef IntrinsicSelection[intrinsic_count] _selections
 fill_memory(_selections)
 fill_atomics(_selections)
+fill_images(_selections)
 fill_subgroup(_selections)
 _selections[<int>intrinsic_load_scalar_arg_amd] = IntrinsicSelection(_argument, 0)
 _selections[<int>intrinsic_load_vector_arg_amd] = IntrinsicSelection(_argument, 0)

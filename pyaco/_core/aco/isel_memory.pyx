@@ -10,51 +10,19 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
 from isa_opcodes cimport *
 from libcpp.vector cimport vector
-from modifiers cimport modifier_set_cache_dlc, modifier_set_cache_glc, modifier_set_cache_scope, modifier_set_cache_slc
 from nir_opcodes cimport *
 
 from pyaco._core.aco.build cimport make
 from pyaco._core.aco.isel_address cimport *
+from pyaco._core.aco.isel_cache cimport access_semantics, load_cache, store_cache
 from pyaco._core.aco.isel_context cimport *
 from pyaco._core.ir.program cimport (
-    Definition, Operand, TempId, class_bytes, class_s1, class_s2, class_v2, class_v4, definition_of, definition_of_fixed, gfx10,
-    gfx11, gfx12, operand_undefined, register_scc, semantic_can_reorder, semantic_private, semantic_volatile, storage_buffer,
-    storage_none, storage_shared,
+    Definition, Operand, TempId, class_bytes, class_s1, class_s2, class_v2, class_v4, definition_of, definition_of_fixed, gfx12,
+    operand_undefined, register_scc, semantic_can_reorder, storage_buffer, storage_none, storage_shared,
 )
 from pyaco._core.ir.shader cimport (
-    ValueId, access_can_reorder, access_coherent, access_non_readable, access_non_temporal, access_volatile, intrinsic_index,
-    source_value,
+    ValueId, access_can_reorder, intrinsic_index, source_value,
 )
-
-
-# ----------------------------------------------------------------------------------------------------------- cache policy
-cdef uint32_t _access_semantics(uint32_t access) noexcept nogil:
-    cdef uint32_t semantics = 0
-    if access & access_volatile:
-        semantics |= semantic_volatile
-    if access & access_can_reorder:
-        semantics |= semantic_can_reorder | semantic_private
-    return semantics
-
-
-cdef uint64_t _load_cache(Isel *c, uint64_t word, uint32_t access) noexcept nogil:
-    """Coherent loads miss the caches of the compute unit (glc; on GFX10 dlc for the shader array's too)."""
-    cdef bint coherent = (access & (access_coherent | access_volatile)) != 0
-    if c.gfx >= gfx12:
-        return modifier_set_cache_scope(word, 2 if coherent else 0)
-    word = modifier_set_cache_glc(word, coherent)
-    if coherent and gfx10 <= c.gfx < gfx11:
-        word = modifier_set_cache_dlc(word, 1)
-    return modifier_set_cache_slc(word, (access & access_non_temporal) != 0)
-
-
-cdef uint64_t _store_cache(Isel *c, uint64_t word, uint32_t access) noexcept nogil:
-    cdef bint coherent = (access & (access_coherent | access_volatile)) != 0
-    if c.gfx >= gfx12:
-        return modifier_set_cache_scope(word, 2 if coherent else 0)
-    if c.gfx < gfx11:
-        word = modifier_set_cache_glc(word, coherent or (access & access_non_readable) != 0)
-    return modifier_set_cache_slc(word, (access & access_non_temporal) != 0)
 
 
 # ------------------------------------------------------------------------------------------------------ sizes and opcodes
@@ -423,10 +391,10 @@ cdef int _buffer_load(Isel *c, ValueId i, uint64_t constant_memory) except -1 no
     read_offset(c, i, &a, 1)
     read_alignment(c, i, &a, element)
     a.access_kind = by_buffer
-    a.modifiers = memory_ordering(storage_buffer, _access_semantics(access))
+    a.modifiers = memory_ordering(storage_buffer, access_semantics(access))
     if constant_memory:
         a.modifiers = memory_ordering(storage_none, 0)
-    a.modifiers = _load_cache(c, a.modifiers, access)
+    a.modifiers = load_cache(c, a.modifiers, access)
     if not is_vgpr(c, value_temp(c, i)) and (constant_memory or access & access_can_reorder) and (
             a.offset == 0 or not is_vgpr(c, a.offset)) and not is_vgpr(c, a.resource):
         a.access_kind = by_scalar_buffer
@@ -439,7 +407,7 @@ cdef int _global_load(Isel *c, ValueId i, uint64_t has_offset) except -1 nogil:
     cdef uint32_t element = c.s.instructions.bit_size[i] // 8
     global_access(c, i, &a, 0, 1 if has_offset else 0)
     read_alignment(c, i, &a, element)
-    a.modifiers = _load_cache(c, memory_ordering(storage_buffer, _access_semantics(access)), access)
+    a.modifiers = load_cache(c, memory_ordering(storage_buffer, access_semantics(access)), access)
     if (access & access_can_reorder and not is_vgpr(c, value_temp(c, i)) and not is_vgpr(c, a.resource)
             and (a.offset == 0 or not is_vgpr(c, a.offset)) and a.constant < 0x80000000U):
         a.access_kind = by_scalar
@@ -452,7 +420,7 @@ cdef int _global_store(Isel *c, ValueId i, uint64_t has_offset) except -1 nogil:
     cdef ValueId value = source_value(c.s, i, 0)
     global_access(c, i, &a, 1, 2 if has_offset else 0)
     read_alignment(c, i, &a, c.s.instructions.bit_size[value] // 8)
-    a.modifiers = _store_cache(c, memory_ordering(storage_buffer, _access_semantics(access)), access)
+    a.modifiers = store_cache(c, memory_ordering(storage_buffer, access_semantics(access)), access)
     return _store(c, &a, value, intrinsic_index(c.s, i, index_write_mask))
 
 
@@ -478,7 +446,7 @@ cdef int _buffer_store(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
     a.constant = 0
     read_offset(c, i, &a, 2)
     read_alignment(c, i, &a, c.s.instructions.bit_size[value] // 8)
-    a.modifiers = _store_cache(c, memory_ordering(storage_buffer, _access_semantics(access)), access)
+    a.modifiers = store_cache(c, memory_ordering(storage_buffer, access_semantics(access)), access)
     return _store(c, &a, value, intrinsic_index(c.s, i, index_write_mask))
 
 
