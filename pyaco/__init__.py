@@ -14,15 +14,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from pyaco import aco, addrlib, emu, isa, nir, spirv, targets
+    from pyaco import aco, addrlib, emu, isa, nir, spirv, targets, texels
     from pyaco.compiler import CompiledShader, compile
 
 __all__ = [
     "CompiledShader", "InputError", "PyacoError", "UnsupportedError", "__version__", "aco", "addrlib", "compile", "emu",
-    "get_include", "isa", "nir", "spirv", "targets",
+    "get_include", "isa", "nir", "spirv", "targets", "texels",
 ]
 
-_ROOMS = frozenset(("aco", "addrlib", "binary", "descriptors", "emu", "isa", "nir", "pm4", "spirv", "targets"))
+_ROOMS = frozenset(("aco", "addrlib", "binary", "descriptors", "emu", "isa", "nir", "pm4", "spirv", "targets", "texels"))
 
 
 def get_include() -> str:
