@@ -15,7 +15,8 @@ $(VENV)/stamp: pyproject.toml
 $(VENV)/stamp-test: $(VENV)/stamp
 	$(BIN)/python -m pip install --quiet "numba>=0.61" "msgpack>=1.0" pytest pytest-benchmark pytest-xdist hypothesis ruff mypy "cython-lint>=0.16" build \
 	    "vulkan>=1.3.275" "tinymesa==25.2.7.2" pyelftools "zstandard>=0.22" llvmlite matplotlib pillow "scikit-build-core>=1.1" "cython-cmake>=0.3" \
-	    "setuptools-scm>=8" "auditwheel>=6" "mkdocs>=1.6" "mkdocstrings[python]>=1.0"
+	    "setuptools-scm>=8" "auditwheel>=6" "mkdocs>=1.6" "mkdocstrings[python]>=1.0" \
+	    texture2ddecoder imagecodecs astc-encoder-py etcpak
 	touch $@
 
 # The kernels, built in place. -O1 halves the wait of a first build; `make bench` and wheels use -O2.

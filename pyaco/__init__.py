@@ -14,16 +14,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from pyaco import aco, addrlib, emu, isa, nir, spirv, targets
+    from pyaco import aco, addrlib, emu, isa, nir, spirv, targets, texels
     from pyaco.compiler import CompiledShader, compile
     from pyaco.compute_pipeline import Pipeline, PipelineCache, ShaderModule
 
 __all__ = [
     "CompiledShader", "InputError", "Pipeline", "PipelineCache", "PyacoError", "ShaderModule", "UnsupportedError", "__version__", "aco", "addrlib",
-    "compile", "emu", "get_include", "isa", "nir", "spirv", "targets",
+    "compile", "emu", "get_include", "isa", "nir", "spirv", "targets", "texels",
 ]
 
-_ROOMS = frozenset(("aco", "addrlib", "binary", "descriptors", "emu", "isa", "nir", "pm4", "spirv", "targets"))
+_ROOMS = frozenset(("aco", "addrlib", "binary", "descriptors", "emu", "isa", "nir", "pm4", "spirv", "targets", "texels"))
 
 
 def get_include() -> str:

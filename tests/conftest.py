@@ -17,7 +17,8 @@ from vulkan_peer import Lavapipe, Radv, find_icd
 
 TOOLS = ("llvm-mc-22", "llvm-objcopy-22", "llvm-objdump-22", "llvm-readelf-22", "llvm-cxxfilt-22", "clang-22", "clang-offload-bundler-22",
          "ld.lld-22", "gcc", "glslangValidator", "spirv-as", "spirv-val")
-MODULES = ("vulkan", "hypothesis", "elftools", "llvmlite", "matplotlib", "PIL", "tinymesa", "zstandard")
+MODULES = ("vulkan", "hypothesis", "elftools", "llvmlite", "matplotlib", "PIL", "tinymesa", "zstandard", "astc_encoder", "etcpak", "imagecodecs",
+           "texture2ddecoder")
 DRIVERS = ("lvp_icd", "radeon_icd")
 
 

@@ -22,7 +22,7 @@ import pytest
 from bundles import bundle_of
 
 import pyaco
-from pyaco import addrlib, binary, emu, isa, nir, pm4, registers, spirv, targets
+from pyaco import addrlib, binary, emu, isa, nir, pm4, registers, spirv, targets, texels
 from pyaco.aco import format_program, parse_program, pass_names, register_pass, registered, run_passes, unregister_pass
 from pyaco.addrlib.block_plot import block_order
 from pyaco.addrlib.driver import modifiers
@@ -243,6 +243,7 @@ def addrlib_calls(t: Things) -> Iterator[Call]:
 
 
 def descriptor_calls(t: Things) -> Iterator[Call]:
+    yield call(texels.decode, bytes(8), "bc1", 4, 4, 1, interpolation="exact", astc_mode="unorm8")
     config, surface = t.config, t.surface
     yield call(pixel_format, "R8G8B8A8_UNORM")
     yield call(buffer.raw_buffer, 4096, 16, 110)
@@ -410,7 +411,7 @@ def is_called(thing: object) -> bool:
     return inspect.isfunction(thing)
 
 
-@pytest.mark.parametrize("room", ["aco", "addrlib", "binary", "emu", "isa", "pm4", "registers", "spirv", "targets", ""])
+@pytest.mark.parametrize("room", ["aco", "addrlib", "binary", "emu", "isa", "pm4", "registers", "spirv", "targets", "texels", ""])
 def test_no_public_function_is_missing(room: str) -> None:
     module = importlib.import_module(f"pyaco.{room}".rstrip("."))
     parts: tuple[Callable[..., object], ...] = (*ROOMS, Things)

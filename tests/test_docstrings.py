@@ -14,7 +14,7 @@ import pytest
 import pyaco
 
 MODULES = sorted(found.name for found in pkgutil.walk_packages(pyaco.__path__, "pyaco.") if not re.search(r"\._core|__main__", found.name))
-FRONTS = ("pyaco", *(f"pyaco.{room}" for room in ("aco", "addrlib", "binary", "emu", "isa", "pm4", "registers", "spirv", "targets")))
+FRONTS = ("pyaco", *(f"pyaco.{room}" for room in ("aco", "addrlib", "binary", "emu", "isa", "pm4", "registers", "spirv", "targets", "texels")))
 
 
 def public(module: Any) -> Iterator[tuple[str, Any]]:
