@@ -24,7 +24,7 @@ from pyaco.emu.arguments import Arguments, LowMemory, Shader, padded_code
 from pyaco.emu.buffers import Buffer, BufferRange, Buffers, bound_addresses
 from pyaco.emu.checks import chosen_checks
 from pyaco.emu.errors import EmulationError
-from pyaco.emu.launch import DEFAULT_BUDGET, Launch, extent, initial_mode
+from pyaco.emu.launch import DEFAULT_BUDGET, RESIDENT_WAVES, Launch, extent, initial_mode
 from pyaco.emu.prepared_launch import PreparedLaunch
 from pyaco.emu.report import Report
 from pyaco.errors import InputError, UnsupportedError
@@ -46,7 +46,6 @@ __all__ = ["DEFAULT_BUDGET", "ENGINES", "Buffer", "BufferRange", "Device"]
 ENGINES = ("reference", "fast")
 _GDS_BYTES = 1 << 16
 _UNWRITTEN = 0xCD  # what bytes hold that nobody has written
-_RESIDENT_WAVES = 4096  # the most that the engines keep waiting for waves of other workgroups
 _MAX_THREADS = 256
 _MAX_TRACE = 1 << 28
 _TIMELINE = 1 << 16
@@ -344,6 +343,7 @@ class Device:
         lds_bytes: int = 0,
         scratch_bytes_per_lane: int = 0,
         shared_vgpr: int = 0,
+        cooperative: bool = False,
         budget: int = DEFAULT_BUDGET,
         time_budget: float | None = None,
     ) -> Report:
@@ -367,6 +367,8 @@ class Device:
             v0 holds x | y << 10 | z << 20; by default from GFX11 and CDNA 2 on.
         shared_vgpr : int
             The first VGPR that both halves of a wave64 share (GFX10), 0 where there is none.
+        cooperative : bool
+            Workgroups may wait for each other by looking at memory: all of them are there at once, and take turns.
         float_mode : int
             The low byte of MODE; by default single denormals are flushed, half and double ones kept.
         budget, time_budget
@@ -387,15 +389,16 @@ class Device:
                 ids_in_ttmp=features.has_workgroup_ids_in_ttmp(level), workgroup_info=workgroup_info, scratch_offset=scratch_offset,
                 packed_ids=features.has_packed_ids(level) if packed_ids is None else packed_ids, local_id_components=local_id_components,
                 shared_vgpr=shared_vgpr, mode=initial_mode(level, float_mode), lds_bytes=lds_bytes, scratch_bytes=scratch_bytes_per_lane,
+                cooperative=cooperative,
             )  # fmt: skip
             return self.launch(launch, budget=budget, time_budget=time_budget)
         finally:
             low.release()
 
-    def concurrent_workgroups(self, entry: int, groups: int, waves: int) -> int:
+    def concurrent_workgroups(self, entry: int, groups: int, waves: int, cooperative: bool) -> int:
         """How many of a dispatch's workgroups, of so many waves, may be there at once, each with scratch of its own."""
-        if self._engine.meets_other_workgroups(entry):
-            return max(1, min(groups, _RESIDENT_WAVES // waves))
+        if cooperative or self._engine.meets_other_workgroups(entry):
+            return max(1, min(groups, RESIDENT_WAVES // waves))
         return self._threads
 
     @cached_property

@@ -49,7 +49,7 @@ class Launcher(Protocol):
         """What serves kernels that call the host."""
         ...
 
-    def concurrent_workgroups(self, entry: int, groups: int, waves: int) -> int:
+    def concurrent_workgroups(self, entry: int, groups: int, waves: int, cooperative: bool) -> int:
         """How many workgroups may be there at once."""
         ...
 
@@ -79,6 +79,8 @@ class DispatchPacket:
         Bytes of scratch of a work-item and of LDS of a workgroup; at least what the descriptor says is used.
     dimensions : int
         1 to 3.
+    cooperative : bool
+        Its workgroups may wait for each other. The 64 bytes do not say so: such packets go to a queue of their own.
     """
 
     workgroup_size: tuple[int, int, int]
@@ -88,6 +90,7 @@ class DispatchPacket:
     private_segment_size: int = 0
     group_segment_size: int = 0
     dimensions: int = 3
+    cooperative: bool = False
 
     @classmethod
     def from_bytes(cls, data: bytes) -> DispatchPacket:
@@ -189,7 +192,7 @@ def launch_of(device: Launcher, descriptor: KernelDescriptor, packet: DispatchPa
                           fp16_overflow=bool(rsrc1 >> 26 & 1)),
         lds_bytes=lds.decode(lds.encode(lds_used)), lds_used=lds_used,
         scratch_bytes=scratch.bytes_per_lane, scratch_slots=scratch.slots, private=(scratch.address, scratch.size),
-        wgp_mode=features.has_wgp_mode(level) and bool(rsrc1 >> 29 & 1),
+        wgp_mode=features.has_wgp_mode(level) and bool(rsrc1 >> 29 & 1), cooperative=packet.cooperative,
     )  # fmt: skip
 
 
@@ -211,7 +214,8 @@ class PacketMemory:
         self.size = 0
         self.slots: int | None = None
         if self.bytes_per_lane and any(name in ("private_segment_buffer", "flat_scratch_init") for name, _ in self._asked):
-            self.slots = device.concurrent_workgroups(packet.kernel_object + descriptor.entry_offset, prod(packet.workgroups()), waves)
+            entry = packet.kernel_object + descriptor.entry_offset
+            self.slots = device.concurrent_workgroups(entry, prod(packet.workgroups()), waves, packet.cooperative)
             self.size = self.bytes_per_lane * descriptor.wave_size * waves * self.slots
         self.address = self._allocate(bytes(self.size)) if self.size else 0
 

@@ -18,10 +18,10 @@ from pyaco.binary.demangle import demangled
 from pyaco.emu.errors import EmulationError
 from pyaco.emu.hsa import DispatchPacket, Launcher, PacketMemory, launch_of, queue_bytes
 from pyaco.emu.kernel_arguments import ArgumentValue, KernelArguments
-from pyaco.emu.launch import DEFAULT_BUDGET, Extent
+from pyaco.emu.launch import DEFAULT_BUDGET, Extent, Launch
 from pyaco.emu.origins import Origin
 from pyaco.emu.report import Report
-from pyaco.errors import InputError
+from pyaco.errors import InputError, UnsupportedError
 
 if TYPE_CHECKING:
     from pyaco.emu.prepared_launch import Outcome, PreparedLaunch
@@ -69,7 +69,7 @@ class LoadedKernel:
 
     def __call__(
         self, groups: Sequence[int], size: Sequence[int], *arguments: ArgumentValue, dynamic_lds: int = 0, dynamic_scratch: int = 0,
-        budget: int = DEFAULT_BUDGET, time_budget: float | None = None,
+        cooperative: bool = False, budget: int = DEFAULT_BUDGET, time_budget: float | None = None,
     ) -> Report:  # fmt: skip
         """Run the kernel.
 
@@ -86,31 +86,35 @@ class LoadedKernel:
             Bytes of LDS beyond the kernel's own.
         dynamic_scratch : int
             Bytes of scratch of a work-item, where the stack is dynamic.
+        cooperative : bool
+            Workgroups may wait for each other, as those of ``hipLaunchCooperativeKernel``: all of them are there at once.
         budget, time_budget
             Wave instructions, and seconds, that it may take.
 
         Raises
         ------
+        UnsupportedError
+            A cooperative grid that is not there at once on the largest product of the target, or is too large for the emulator.
         MemoryFault, BudgetError, EmulationError, UnsupportedError, InputError
             As ``Device.dispatch``.
         """
         counts, items = triple(groups), triple(size)
         grid = (counts[0] * items[0], counts[1] * items[1], counts[2] * items[2])
-        return self.run(grid, items, arguments, dynamic_lds, dynamic_scratch, budget, time_budget)
+        return self.run(grid, items, arguments, dynamic_lds, dynamic_scratch, budget, time_budget, cooperative)
 
     def run(
         self, grid: Extent, workgroup: Extent, values: Sequence[ArgumentValue], dynamic_lds: int, dynamic_scratch: int, budget: int,
-        time_budget: float | None,
+        time_budget: float | None, cooperative: bool = False,
     ) -> Report:  # fmt: skip
         """Run a grid of work-items, whose last workgroups may be partial; otherwise as a call."""
         if dynamic_lds < 0 or dynamic_scratch < 0:
             raise InputError(f"kernel {self.name}: {dynamic_lds} bytes of LDS and {dynamic_scratch} of scratch")
         space = self._device.space
         fixed = self.kernel.descriptor.group_segment_fixed_size + dynamic_lds
-        shape = self._shape(grid, workgroup, fixed, dynamic_scratch)
+        shape = self._shape(grid, workgroup, fixed, dynamic_scratch, cooperative)
         placed = self._arguments.place(space, shape.template, values, fixed)
         if placed.lds != fixed:
-            shape = self._shape(grid, workgroup, placed.lds, dynamic_scratch)
+            shape = self._shape(grid, workgroup, placed.lds, dynamic_scratch, cooperative)
             placed.release()
             placed = self._arguments.place(space, shape.template, values, fixed)
         try:
@@ -120,13 +124,13 @@ class LoadedKernel:
 
     def run_block(
         self, grid: Extent, workgroup: Extent, arguments: bytes | bytearray, lds: int, budget: int = DEFAULT_BUDGET,
-        time_budget: float | None = None, dynamic_scratch: int = 0,
+        time_budget: float | None = None, dynamic_scratch: int = 0, cooperative: bool = False,
     ) -> Outcome:  # fmt: skip
         """Run with a block of the kernel's own arguments, behind which the hidden ones are filled in.
 
         `lds` is all of a workgroup's; otherwise as `run`. The report is made when it is asked for.
         """
-        return self._run_block(self._shape(grid, workgroup, lds, dynamic_scratch), arguments, budget, time_budget)
+        return self._run_block(self._shape(grid, workgroup, lds, dynamic_scratch, cooperative), arguments, budget, time_budget)
 
     def is_own(self, address: int) -> bool:
         """Whether the allocation at `address` holds this kernel's code, or a block of its arguments."""
@@ -176,23 +180,25 @@ class LoadedKernel:
         descriptor = self.kernel.descriptor
         return PacketMemory(self._device, descriptor, packet, -(-prod(packet.workgroup_size) // descriptor.wave_size))
 
-    def _shape(self, grid: Extent, workgroup: Extent, lds: int, dynamic_scratch: int) -> _Shape:
-        key = (grid, workgroup, lds, dynamic_scratch)
+    def _shape(self, grid: Extent, workgroup: Extent, lds: int, dynamic_scratch: int, cooperative: bool) -> _Shape:
+        key = (grid, workgroup, lds, dynamic_scratch, cooperative)
         found = self._shapes.get(key)
         if found is None:
             if len(self._shapes) >= _MOST_SHAPES:
                 self._shapes.clear()
-            found = self._shapes[key] = self._new_shape(grid, workgroup, lds, dynamic_scratch)
+            found = self._shapes[key] = self._new_shape(*key)
         return found
 
-    def _new_shape(self, grid: Extent, workgroup: Extent, lds: int, dynamic_scratch: int) -> _Shape:
+    def _new_shape(self, grid: Extent, workgroup: Extent, lds: int, dynamic_scratch: int, cooperative: bool) -> _Shape:
         descriptor = self.kernel.descriptor
         packet = DispatchPacket(workgroup, grid, self._object, 0, max(descriptor.private_segment_fixed_size, dynamic_scratch), lds,
-                                max(1, sum(size > 1 for size in grid)))  # fmt: skip
+                                max(1, sum(size > 1 for size in grid)), cooperative)  # fmt: skip
         address, _ = block = self._blocks.pop() if self._blocks else self._new_block()
         memory = self._memory(packet)
         try:
             launch = launch_of(self._device, descriptor, replace(packet, kernarg_address=address), memory)
+            if cooperative:
+                self._check_residency(launch)
             preloaded = memory.sgprs_of("kernarg_preload")
             return _Shape(
                 packet, self._template(packet), self._device.prepare(launch) if memory.is_empty else None, list(launch.user_sgprs),
@@ -201,6 +207,18 @@ class LoadedKernel:
         finally:
             memory.release()
             self._blocks.append(block)
+
+    def _check_residency(self, launch: Launch) -> None:
+        """Refuse a cooperative grid as HIP does: where its workgroups cannot be there at once, some would wait for ever."""
+        from pyaco.emu.cycles import machine
+        from pyaco.emu.occupancy import descriptor_occupancy
+
+        target = self._device.target
+        units = machine(target).compute_units // (2 if launch.wgp_mode else 1)
+        most = descriptor_occupancy(self.kernel, target, prod(launch.size), launch.lds_bytes).workgroups * max(units, 1)
+        if launch.workgroups > most:
+            raise UnsupportedError(f"kernel {self.name}: a cooperative grid of {launch.workgroups} workgroups, of which {most} are there at once "
+                                   f"on {target}")  # fmt: skip
 
     def _template(self, packet: DispatchPacket) -> bytes:
         dynamic = max(0, packet.group_segment_size - self.kernel.descriptor.group_segment_fixed_size)

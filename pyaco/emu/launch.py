@@ -14,16 +14,18 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from pyaco.errors import InputError
+from pyaco.errors import InputError, UnsupportedError
 from pyaco.targets import features, lds_limits
 
 if TYPE_CHECKING:
     from pyaco.abi import Abi
 
-__all__ = ["DEFAULT_BUDGET", "Extent", "Launch", "extent", "initial_mode"]
+__all__ = ["DEFAULT_BUDGET", "RESIDENT_WAVES", "Extent", "Launch", "extent", "initial_mode"]
 
 #: Wave instructions that a dispatch may execute unless it says otherwise.
 DEFAULT_BUDGET = 1 << 36
+#: The most waves that the engines keep where workgroups wait for each other.
+RESIDENT_WAVES = 4096
 
 Extent: TypeAlias = tuple[int, int, int]
 """Counts in x, y, z."""
@@ -89,6 +91,8 @@ class Launch(NamedTuple):
         Address and size of memory in which each wave has a part of its own, for the race detector.
     wgp_mode : bool
         The waves of a workgroup do not share a first-level cache (GFX10 and later), for the wait checker.
+    cooperative : bool
+        All workgroups are there at once and take turns, because they may wait for each other by looking at memory.
     """
 
     entry: int
@@ -114,6 +118,7 @@ class Launch(NamedTuple):
     scratch_slots: int | None = None
     private: tuple[int, int] = (0, 0)
     wgp_mode: bool = False
+    cooperative: bool = False
 
     @classmethod
     def from_abi(cls, abi: Abi, gfx_level: int, *, entry: int, code_bytes: int, groups: Extent, user_sgprs: Sequence[int]) -> Launch:
@@ -160,6 +165,8 @@ class Launch(NamedTuple):
         ------
         InputError
             A grid, a wave size, a workgroup, an amount of LDS or a number of user SGPRs that there is not.
+        UnsupportedError
+            A cooperative launch of more waves than the engines keep.
         """
         self._check_extents()
         if self.wave_size not in (32, 64) or (self.wave_size == 32 and not features.has_wave32(gfx_level)):
@@ -175,6 +182,8 @@ class Launch(NamedTuple):
             raise InputError(f"last workgroups of {self.last_size} invocations where the others have {self.size}")
         if self.workgroups >= 1 << 63:
             raise InputError(f"a grid of {self.workgroups} workgroups")
+        if self.cooperative and self.waves > RESIDENT_WAVES:
+            raise UnsupportedError(f"a cooperative launch of {self.waves} waves: the emulator keeps up to {RESIDENT_WAVES}")
 
     def _check_extents(self) -> None:
         given = (self.groups, self.size) if self.last_size is None else (self.groups, self.size, self.last_size)
@@ -189,7 +198,7 @@ class Launch(NamedTuple):
             "ids_in_ttmp": self.ids_in_ttmp, "packed_ids": self.packed_ids, "local_id_components": self.local_id_components,
             "workgroup_info": self.workgroup_info, "scratch_offset": self.scratch_offset, "mode": self.mode, "lds_bytes": self.lds_bytes,
             "scratch_bytes": self.scratch_bytes, "shared_vgpr": self.shared_vgpr, "last_size": self.last_size, "first_group": self.first_group,
-            "scratch_slots": 0xFFFFFFFF if self.scratch_slots is None else self.scratch_slots,
+            "scratch_slots": 0xFFFFFFFF if self.scratch_slots is None else self.scratch_slots, "cooperative": self.cooperative,
         }  # fmt: skip
 
 

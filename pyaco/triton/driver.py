@@ -66,7 +66,7 @@ class EmulatedDevice:
         return {
             "max_shared_mem": limits.lds_limit, "max_num_regs": limits.physical_vgprs * self.warp_size * limits.simds_per_cu,
             "multiprocessor_count": units, "sm_clock_rate": clock * 1000, "mem_clock_rate": rate * 1000 // 2, "mem_bus_width": bus,
-            "arch": target, "warpSize": self.warp_size, "cooperativeLaunch": 0,
+            "arch": target, "warpSize": self.warp_size, "cooperativeLaunch": 1,
             "max_threads_per_sm": limits.max_waves_per_simd * limits.simds_per_cu * self.warp_size,
         }  # fmt: skip
 

@@ -45,12 +45,12 @@ class Function:
         """Take it out of memory."""
         self._code.release()
 
-    def run(self, threads: int, lds_bytes: int, groups: Extent, arguments: bytes, ranges: list[Range]) -> None:
+    def run(self, threads: int, lds_bytes: int, groups: Extent, arguments: bytes, ranges: list[Range], cooperative: bool) -> None:
         """Run it on the memory in `ranges`; `arguments` are those of the signature, before the hidden ones."""
         x, y, z = groups
         mapped = self.memory.map(ranges)
         try:
-            outcome = self._loaded.run_block((x * threads, y, z), (threads, 1, 1), arguments, max(lds_bytes, self._lds))
+            outcome = self._loaded.run_block((x * threads, y, z), (threads, 1, 1), arguments, max(lds_bytes, self._lds), cooperative=cooperative)
         finally:
             self.memory.unmap(mapped)
         self.launched(outcome, mapped)
@@ -102,9 +102,8 @@ class Launcher:
         described = getattr(metadata, "tensordesc_meta", None)
         if described and any(entry is not None for entry in described):
             raise UnsupportedError(f"kernel {metadata.name}: tensor descriptors in hardware (TDM), which GFX12.5 has")
-        if getattr(metadata, "launch_cooperative_grid", False):
-            raise UnsupportedError(f"kernel {metadata.name}: a cooperative grid, whose workgroups wait for each other")
         self._metadata = metadata
+        self._cooperative = bool(getattr(metadata, "launch_cooperative_grid", False))
         self._threads, self._lds = metadata.num_warps * metadata.warp_size, metadata.shared
         self._expand = _descriptor_expander(signature)
         self._types, self._take = _plan(expand_signature(signature, None, ""))
@@ -131,7 +130,7 @@ class Launcher:
         ranges: list[Range] = []
         for index in packer.pointers:
             values[index] = _address(values[index], ranges)
-        function.run(self._threads, self._lds, groups, packer.pack(values), ranges)
+        function.run(self._threads, self._lds, groups, packer.pack(values), ranges, self._cooperative)
 
     def _scratch(self, groups: tuple[int, int, int], stream: int) -> list[Any]:
         """Memory that Triton's allocators give for this launch, or None."""

@@ -1,4 +1,4 @@
-"""Global wave sync and ordered counts: waves of all workgroups of a dispatch that wait for each other.
+"""Global wave sync, ordered counts and cooperative launches: waves of all workgroups of a dispatch that wait for each other.
 
 Programs as ROCm's device libraries write them (a barrier of N workgroups takes N - 1), and semaphores that later workgroups raise.
 """
@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from pyaco import emu, isa
+from pyaco.emu.errors import BudgetError
 from pyaco.errors import UnsupportedError
 
 #: engines by name; "drawn" is the inspecting one, with turns of waves and the order of workgroups drawn from a seed
@@ -281,3 +282,135 @@ def test_a_wave_that_does_not_wait_for_the_barrier_races() -> None:
     initialise(device, "gfx900", 0)
     with pytest.raises(emu.RaceError):
         run(device, "gfx900", text.replace("ds_gws_barrier v8 offset:0 gds", "s_nop 0"), out, groups=2)
+
+
+# --------------------------------------------------------------------------------------------------- cooperative launches
+COOPERATIVE = """
+    v_readfirstlane_b32 s10, v0
+    s_lshr_b32 s10, s10, 6
+    s_mov_b32 s20, 0
+    s_mov_b32 s21, {groups}
+again:
+    s_mul_i32 s8, s21, s2
+    s_lshl_b32 s9, s2, 2
+    s_add_u32 s9, s9, 256
+    v_mov_b32 v1, s9
+    v_mov_b32 v2, s8
+    global_store_dword v1, v2, s[0:1] glc
+    s_waitcnt 0
+    s_barrier
+    s_cmp_lg_u32 s10, 0
+    s_cbranch_scc1 arrived
+    s_mov_b64 s[12:13], exec
+    s_mov_b64 exec, 1
+    v_mov_b32 v4, 0
+    v_mov_b32 v2, 1
+    global_atomic_add v3, v4, v2, s[0:1] glc
+    s_waitcnt 0
+spin:
+    v_mov_b32 v1, 0
+    global_load_dword v3, v1, s[0:1] glc
+    s_waitcnt 0
+    v_readfirstlane_b32 s9, v3
+    s_cmp_lt_u32 s9, s21
+    s_cbranch_scc1 spin
+    s_mov_b64 exec, s[12:13]
+arrived:
+    s_barrier
+    s_add_u32 s9, s2, 1
+    s_cmp_eq_u32 s9, {groups}
+    s_cselect_b32 s9, 0, s9
+    s_lshl_b32 s9, s9, 2
+    s_add_u32 s9, s9, 256
+    v_mov_b32 v1, s9
+    global_load_dword v3, v1, s[0:1] glc
+    s_waitcnt 0
+    v_readfirstlane_b32 s9, v3
+    s_add_u32 s20, s20, s9
+    s_barrier
+    s_cmp_lg_u32 s10, 0
+    s_cbranch_scc1 left
+    s_mov_b64 s[12:13], exec
+    s_mov_b64 exec, 1
+    v_mov_b32 v4, 0
+    v_mov_b32 v2, 1
+    global_atomic_add v3, v4, v2, s[0:1] glc
+    s_waitcnt 0
+    s_add_u32 s11, s21, {groups}
+leave:
+    v_mov_b32 v1, 0
+    global_load_dword v3, v1, s[0:1] glc
+    s_waitcnt 0
+    v_readfirstlane_b32 s9, v3
+    s_cmp_lt_u32 s9, s11
+    s_cbranch_scc1 leave
+    s_mov_b64 exec, s[12:13]
+left:
+    s_barrier
+    s_add_u32 s21, s21, {twice}
+    s_cmp_lt_u32 s21, {last}
+    s_cbranch_scc1 again
+    s_lshl_b32 s9, s2, 2
+    v_mov_b32 v1, s9
+    v_mov_b32 v2, s20
+    global_store_dword v1, v2, s[0:1] offset:512
+    s_endpgm
+"""
+ROUNDS = 3
+
+
+def grid_of(groups: int) -> str:
+    """Workgroups of two waves, which meet twice in each round at a counter that one of them raises and looks at until all have."""
+    return COOPERATIVE.format(groups=groups, twice=2 * groups, last=(2 * ROUNDS + 1) * groups)
+
+
+@pytest.mark.parametrize(("engine", "target"), [(engine, target) for engine in ENGINES for target in TARGETS if target != "gfx803"])
+def test_workgroups_of_a_cooperative_launch_look_at_memory(engine: str, target: str) -> None:
+    device = emu.Device(target, **ENGINES[engine])
+    out = device.buffer(np.zeros(256, np.uint32))
+    run(device, target, grid_of(GROUPS), out, lanes=128, cooperative=True)
+    factors = sum((2 * number + 1) * GROUPS for number in range(ROUNDS))
+    assert list(out.numpy()[128 : 128 + GROUPS]) == [factors * ((group + 1) % GROUPS) for group in range(GROUPS)]
+
+
+@pytest.mark.parametrize("engine", ["reference", "fast", "threads"])
+def test_other_launches_run_one_workgroup_after_the_other(engine: str) -> None:
+    device = emu.Device("gfx1100", **ENGINES[engine])
+    out = device.buffer(np.zeros(256, np.uint32))
+    with pytest.raises(BudgetError):
+        run(device, "gfx1100", grid_of(GROUPS), out, lanes=128, budget=300000)
+    run(device, "gfx1100", grid_of(1), device.buffer(np.zeros(256, np.uint32)), groups=1, lanes=128, cooperative=True)
+
+
+def test_a_cooperative_launch_that_waits_for_ever_ends_with_its_budget() -> None:
+    """One workgroup more is waited for than there are; the time is looked at too."""
+    device = emu.Device("gfx942")
+    for budget in ({"budget": 500000}, {"time_budget": 0.2}):
+        with pytest.raises(BudgetError):
+            run(device, "gfx942", grid_of(GROUPS + 1), device.buffer(np.zeros(256, np.uint32)), lanes=128, cooperative=True, **budget)
+
+
+def test_a_cooperative_launch_of_more_waves_than_the_engines_keep() -> None:
+    device = emu.Device("gfx942")
+    out = device.buffer(np.zeros(16, np.uint32))
+    with pytest.raises(UnsupportedError, match="cooperative launch of 4097 waves"):
+        run(device, "gfx942", "s_endpgm", out, groups=4097, cooperative=True)
+    assert run(device, "gfx942", "s_endpgm", out, groups=4096, cooperative=True).waves == 4096
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("target", ["gfx900", "gfx1030", "gfx1100"])
+def test_workgroups_of_a_cooperative_launch_keep_their_scratch(engine: str, target: str) -> None:
+    """A value waits in scratch while others have their turns."""
+    text = grid_of(GROUPS).replace("again:", "v_mov_b32 v9, s2\nSTORE\nagain:").replace("v_mov_b32 v2, s20", "LOAD\ns_waitcnt 0\nv_mov_b32 v2, v10")
+    if target == "gfx1100":
+        text = text.replace("STORE", "scratch_store_b32 off, v9, off offset:8").replace("LOAD", "scratch_load_b32 v10, off, off offset:8")
+    else:
+        setup = ("s_add_u32 flat_scratch_lo, 0, s3\ns_mov_b32 flat_scratch_hi, 0\n" if target == "gfx900" else
+                 "s_setreg_b32 hwreg(HW_REG_FLAT_SCR_LO), s3\ns_mov_b32 s30, 0\ns_setreg_b32 hwreg(HW_REG_FLAT_SCR_HI), s30\n")  # fmt: skip
+        text = setup + text.replace("STORE", "v_mov_b32 v11, 0\nscratch_store_dword v11, v9, off offset:8").replace(
+            "LOAD", "v_mov_b32 v11, 0\nscratch_load_dword v10, v11, off offset:8")  # fmt: skip
+    device = emu.Device(target, **ENGINES[engine])
+    out = device.buffer(np.zeros(256, np.uint32))
+    run(device, target, text, out, lanes=128, cooperative=True, scratch_bytes_per_lane=16, scratch_offset=target != "gfx1100")
+    assert list(out.numpy()[128 : 128 + GROUPS]) == list(range(GROUPS))

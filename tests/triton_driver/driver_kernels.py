@@ -114,3 +114,16 @@ def tuned(x, out, count, BLOCK: tl.constexpr, DOUBLED: tl.constexpr):
     index = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     values = tl.load(x + index, index < count)
     tl.store(out + index, values * 2 if DOUBLED else values, index < count)
+
+
+@triton.jit
+def meet(x, out, arrived, BLOCK: tl.constexpr):
+    here, count = tl.program_id(0), tl.num_programs(0)
+    index = tl.arange(0, BLOCK)
+    tl.store(x + here * BLOCK + index, here + index)
+    tl.debug_barrier()
+    tl.atomic_add(arrived, 1, sem="release")
+    while tl.atomic_add(arrived, 0, sem="acquire") < count:
+        pass
+    tl.debug_barrier()
+    tl.store(out + here * BLOCK + index, tl.load(x + (here + 1) % count * BLOCK + index, cache_modifier=".cv"))

@@ -9,7 +9,7 @@ import numpy
 import pytest
 from numpy.typing import NDArray
 
-from pyaco.errors import InputError
+from pyaco.errors import InputError, UnsupportedError
 
 pytest.importorskip("triton", reason="Triton is not installed")
 import driver_kernels as kernels
@@ -205,3 +205,21 @@ def test_several_devices_at_once() -> None:
                 assert triton.runtime.driver.active.get_device_interface().get_device_properties(number).arch == name
             assert compiled.metadata.target.arch == name
             numpy.testing.assert_array_equal(out, x + x)
+
+
+# ------------------------------------------------------------------------------------------------------ cooperative grids
+def test_programs_of_a_cooperative_grid_wait_for_each_other(target: str) -> None:
+    programs, block = 9, 128
+    x, out, arrived = numpy.zeros((programs, block), numpy.int32), numpy.zeros((programs, block), numpy.int32), numpy.zeros(1, numpy.int32)
+    kernels.meet[(programs,)](x, out, arrived, BLOCK=block, launch_cooperative_grid=True)
+    numpy.testing.assert_array_equal(out, (numpy.arange(programs)[:, None] + 1) % programs + numpy.arange(block))
+    assert arrived[0] == programs
+
+
+def test_a_cooperative_grid_larger_than_the_device_is_refused(target: str) -> None:
+    out = numpy.zeros(64, numpy.int32)
+    with pytest.raises(UnsupportedError, match=f"kernel count: a cooperative grid of 100000 workgroups, of which \\d+ are there at once on {target}"):
+        kernels.count[(100000,)](out, ONE=1, launch_cooperative_grid=True)
+    assert not out.any()
+    kernels.count[(100,)](out, ONE=1, launch_cooperative_grid=True)
+    assert list(out[:9]) == [100] * 8 + [0]

@@ -17,6 +17,7 @@ cdef enum:                            # what comes next in a dispatch
 
 cdef enum:
     slice_instructions = 65536        # a wave's turn
+    short_slice = 8192                # where workgroups take turns too: most of them may do no more than ask whether the others are there
     start_rows = 3                    # VGPRs that hold local ids when a wave starts
     resident_wave_limit = 4096        # of workgroups that wait for others
     line_pair = 128                   # hosts load cache lines in pairs: two threads must not write to the same pair
@@ -70,6 +71,7 @@ cdef struct Workspace:
     Resident *residents               # workgroups whose waves wait for those of others
     uint32_t resident_waves
     uint64_t started                  # workgroups
+    uint64_t cooperating              # workgroups that take turns, because they may wait for each other's stores; 0: one after the other
 
 # Forget the code of a workspace that runs other code next.
 cdef void forget_code(Workspace *space) noexcept nogil
@@ -95,6 +97,12 @@ cdef int deadlock(Workspace *space) noexcept nogil
 # Whether a wave waits for others.
 cdef inline bint waits(const Wave *wave) noexcept nogil:
     return wave.stop == stop_barrier or wave.stop == stop_sync
+# How many instructions a wave's turn has.
+cdef inline uint32_t turn_of(const Workspace *space) noexcept nogil:
+    return short_slice if space.cooperating else slice_instructions
+# Whether a workgroup whose waves have had a turn each makes room for others.
+cdef inline bint makes_room(const Workspace *space) noexcept nogil:
+    return space.started < space.cooperating or (space.cooperating != 0 and space.residents != NULL)
 # After a round of turns: stop_running, stop_end (all waves have ended), stop_sync (no wave can run before other workgroups do), or stop_deadlock.
 cdef int end_round(Workspace *space) noexcept nogil
 # Memory for the waves of one workgroup, which the workspace may have already; False: out of memory.

@@ -3,6 +3,7 @@
 Workgroups run one after the other in ascending order, the waves of a workgroup in turn: each until it ends, reaches a
 barrier, or has used its slice of instructions. So a dispatch gives the same result every time. A workgroup whose waves wait for
 those of others (``wave_sync``) is suspended with its registers and LDS until one of its waves can run; of several such the lowest runs first.
+The workgroups of a cooperative launch are all started and take turns, because they wait for each other by looking at memory.
 
 Thread safety: an engine belongs to one device and runs one dispatch at a time; other threads wait for it (``AddressSpace.enter``). The
 interpreter lock is released while a dispatch runs.
@@ -229,7 +230,7 @@ cdef void start_wave(const Machine *machine, const Launch *launch, Wave *wave, u
 cdef int _run_workgroup(Workspace *space, uint64_t *checked) except -1 nogil:
     """All waves in turn until they have ended; returns a reason other than stop_end when one went wrong.
 
-    It is stop_sync where no wave can run before other workgroups do.
+    It is stop_sync where no wave can run before other workgroups do, or others have their turn.
     """
     cdef uint32_t i
     cdef int stop
@@ -240,13 +241,15 @@ cdef int _run_workgroup(Workspace *space, uint64_t *checked) except -1 nogil:
                 if is_out_of_time(&space.machine):
                     waves[i].stop = stop_before(&space.code, &space.machine, &waves[i], stop_time)
                 else:
-                    waves[i].stop = run_wave(&space.code, &space.machine, &waves[i], slice_instructions)
+                    waves[i].stop = run_wave(&space.code, &space.machine, &waves[i], turn_of(space))
             if waves[i].stop != stop_running and waves[i].stop != stop_end and not waits(&waves[i]):
                 space.faulty = i
                 return waves[i].stop
         stop = end_round(space)
         if stop != stop_running:
             return stop
+        if makes_room(space):
+            return stop_sync
         if space.machine.executed - checked[0] > signal_interval:
             checked[0] = space.machine.executed
             with gil:
@@ -328,11 +331,25 @@ cdef int deadlock(Workspace *space) noexcept nogil:
     return _report_deadlock(space, i)
 
 
-cdef int next_workgroup(Workspace *space, const Launch *launch) noexcept nogil:
+cdef Resident **_next_resident(Workspace *space) noexcept nogil:
+    """The link to the lowest workgroup that can run; where workgroups take turns, to the one that follows the last, once all have started."""
     cdef Resident **link = &space.residents
-    while link[0] != NULL and not _runnable(link[0]):
+    cdef Resident **lowest = NULL
+    if space.started < space.cooperating:
+        return NULL
+    while link[0] != NULL:
+        if _runnable(link[0]):
+            if space.cooperating == 0 or link[0].number > space.number:
+                return link
+            if lowest == NULL:
+                lowest = link
         link = &link[0].next
-    if link[0] != NULL:
+    return lowest
+
+
+cdef int next_workgroup(Workspace *space, const Launch *launch) noexcept nogil:
+    cdef Resident **link = _next_resident(space)
+    if link != NULL:
         _resume_resident(space, link)
         return next_resumes
     if space.started < <uint64_t>launch.groups[0] * launch.groups[1] * launch.groups[2]:
@@ -557,11 +574,12 @@ cdef class Engine:
              bint ids_in_ttmp=False, bint packed_ids=False, uint32_t local_id_components=1, bint workgroup_info=False,
              bint scratch_offset=False, uint32_t mode=0x1c0, uint32_t lds_bytes=0, uint32_t scratch_bytes=0,
              uint64_t budget=1ULL << 36, uint32_t fill=0xdeadbeefU, uint64_t code_bytes=0,
-             uint32_t shared_vgpr=0, last_size=None, first_group=(0, 0, 0), double time_budget=0, uint32_t scratch_slots=0xffffffffU):
+             uint32_t shared_vgpr=0, last_size=None, first_group=(0, 0, 0), double time_budget=0, uint32_t scratch_slots=0xffffffffU,
+             bint cooperative=False):
         """Prepare a dispatch: its launch, and memory for the waves of one workgroup, which `close` frees.
 
         `groups` workgroups from `first_group` on, of `size`, the last of each dimension of `last_size`; `time_budget` in seconds;
-        scratch in memory has room for `scratch_slots` workgroups at once.
+        scratch in memory has room for `scratch_slots` workgroups at once. Workgroups of a `cooperative` launch take turns.
         """
         cdef Launch launch
         cdef uint32_t i
@@ -593,6 +611,7 @@ cdef class Engine:
         if time_budget > 0:
             self.work.machine.deadline = steady_nanoseconds() + <uint64_t>(1e9 * min(time_budget, 1e9))
         self.work.machine.shared_vgpr = shared_vgpr
+        self.work.cooperating = <uint64_t>launch.groups[0] * launch.groups[1] * launch.groups[2] if cooperative else 0
         self.launch = launch
         self.close()
         self.prepare_code(&launch)

@@ -154,7 +154,7 @@ cdef int _run_steps(Worker *worker, Wave *wave, uint64_t until) noexcept nogil:
 cdef int _run_turn(Worker *worker, Wave *wave) noexcept nogil:
     cdef Core *core = worker.core
     cdef int stop
-    core.slice_end = core.machine.executed + slice_instructions
+    core.slice_end = core.machine.executed + turn_of(worker.space)
     stop = _run_steps(worker, wave, worker.next_thread_check)
     if core.machine.executed >= worker.next_thread_check:
         _consider_threads(worker)
@@ -213,6 +213,8 @@ cdef int _run_waves(Worker *worker) noexcept nogil:
         stop = end_round(space)
         if stop != stop_running:
             return stop
+        if makes_room(space):
+            return stop_sync
         reason = _reason_to_leave(worker)
         if reason != stop_end:
             return reason
@@ -399,7 +401,7 @@ cdef void _consider_threads(Worker *worker) noexcept nogil:
     cdef uint64_t executed = space.machine.executed
     cdef uint64_t left = _groups_of(worker.launch) - space.started
     worker.next_thread_check = never
-    if left == 0 or meets_other_workgroups(&space.code, space.machine.gfx_level):
+    if left == 0 or space.cooperating or meets_other_workgroups(&space.code, space.machine.gfx_level):
         return
     if executed < first_thread_check and not is_all_known(&space.code):
         worker.next_thread_check = first_thread_check

@@ -75,6 +75,7 @@ cdef packed struct TraceRow:
 cdef cppclass Schedule:
     uint32_t current                  # the wave whose turn it is
     uint32_t left                     # instructions of its turn
+    uint32_t turns                    # that waves of the workgroup had since it was begun or resumed
     bint open                         # a workgroup runs
     bint step_over                    # the first instruction is not looked up among the breakpoints
     uint64_t random
@@ -388,6 +389,7 @@ cdef int _open_group(InspectingEngine engine) noexcept nogil:
     schedule.open = True
     schedule.current = engine.work.count - 1                # the first wave comes next
     schedule.left = 0
+    schedule.turns = 0
     return stop_running
 
 
@@ -495,7 +497,7 @@ cdef bint _next_in_turn(InspectingEngine engine) noexcept nogil:
         index = (schedule.current + 1 + i) % engine.work.count
         if engine.work.waves[index].stop == stop_running:
             schedule.current = index
-            schedule.left = slice_instructions
+            schedule.left = turn_of(&engine.work)
             return True
     return False
 
@@ -525,10 +527,10 @@ cdef int _pick_wave(InspectingEngine engine) noexcept nogil:
     cdef Schedule *schedule = &engine.schedule
     cdef int stop
     while not schedule.left or engine.work.waves[schedule.current].stop != stop_running:
-        if schedule.random:
-            if _next_drawn(engine):
-                continue
-        elif _next_in_turn(engine):
+        if _next_drawn(engine) if schedule.random else _next_in_turn(engine):
+            if schedule.turns >= engine.work.count and makes_room(&engine.work):
+                return _suspend(engine)
+            schedule.turns += 1
             continue
         stop = _close_round(engine)
         if stop != stop_running or not schedule.open:
