@@ -215,6 +215,7 @@ def hazards_without(records: Mapping[int, Any], names: Sequence[str], level: int
 
     The rule is Mesa's (`aco_insert_NOPs.cpp` of 2026, VALUMaskWriteHazard of GFX11 and VALUReadSGPRHazard of GFX12): an SGPR that a vector
     instruction read (GFX11: as a lane mask), that the scalar or vector ALU then wrote, and that is then read before the writer is waited for.
+    On GFX11 a vector instruction that reads any SGPR resolves earlier reads of lane masks; LLVM 22 has given that up and waits all the same.
     """
     fields = counters("depctr", level)
     found: set[str] = set()
@@ -248,7 +249,9 @@ def hazards_without(records: Mapping[int, Any], names: Sequence[str], level: int
             if vector and sources and level < 120:
                 read = set()
             scalars += not vector
-            by_scalar.update({number: scalars for number in results & read if not vector})
+            if not vector:                                  # a later write is one of its own: what was read before may be resolved by now
+                by_scalar = {number: time for number, time in by_scalar.items() if number not in results}
+                by_scalar.update({number: scalars for number in results & read})
             by_vector |= results & read if vector else set()
             if vector and level >= 120:
                 read |= {number ^ half for number in sources for half in (0, 1)}
@@ -285,6 +288,8 @@ def classify_nop(records: Mapping[int, Any], names: Sequence[str], level: int, p
         return "SGPR of the vector ALU that the scalar ALU has rewritten since"
     if 94 <= level < 100 and any(name.startswith("v_pk_") for name in before):
         return "packed operation, which LLVM takes for one that writes a high half (OP_SEL_1 and DST_OP_SEL are one bit)"
+    if 94 <= level < 100 and behind[0].startswith("v_writelane") and any(name.startswith("v_writelane") for name in before[-2:]):
+        return "spill of several SGPRs, of which LLVM takes the first v_writelane for a vector write of them all"
     if level >= 100 and "s_nop" in (before[-1], behind[0]):
         return "alignment of a loop"
     return ""

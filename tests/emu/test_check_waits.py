@@ -98,6 +98,23 @@ def test_register(name: str, target: str) -> None:
 
 
 @pytest.mark.parametrize("target", LEVELS)
+def test_other_lanes_of_a_load(target: str) -> None:
+    """Until GFX10.3 lanes that a load does not write are free; from GFX11 on for further loads only, and for reading."""
+    exec_, half = ("exec", "0xffff") if target == "gfx900" else ("exec_lo", "0xffff")
+    move = "s_mov_b64" if target == "gfx900" else "s_mov_b32"
+    start = f"v_mov_b32 v4, s0\nv_mov_b32 v5, s1\nv_mov_b32 v1, 0\n{move} {exec_}, {half}\n{{flat_load}} v1, v[4:5]\n{move} {exec_}, 0xff0000\n"
+    end = f"\n{move} {exec_}, -1\n<vm 0>\n<lds 0>"
+    run(spell(start + "{load} v1, v0, s[0:1]" + end, target), target)
+    run(spell(start + "v_add_f32 v2, v1, v1" + end, target), target)
+    write = spell(start + "v_mov_b32 v1, 0" + end, target)
+    if target in ("gfx900", "gfx1030"):
+        run(write, target)
+    else:
+        with pytest.raises(MissingWaitError, match=r"v_mov_b32.* writes v1, which flat_load"):
+            run(write, target)
+
+
+@pytest.mark.parametrize("target", LEVELS)
 def test_scalar_loads_come_in_any_order(target: str) -> None:
     text = "{s_load} s8, s[0:1], 0x0\n{s_load} s9, s[0:1], 0x4\n<km 1>\ns_mov_b32 s10, s8\n<km 0>"
     with pytest.raises(MissingWaitError, match="s8"):

@@ -23,7 +23,8 @@ VALUReadSGPR             GFX12                SGPR that VALU reads, then written
 =======================  ===================  ==========================================================================================
 
 A hazard counts as resolved where LLVM 22, Mesa 26 or this project's compiler takes it as resolved; where one of them sees no hazard at all,
-there is none here. Sources: AMD "RDNA 3" ISA document, "Manually inserted wait states"; LLVM (GCNHazardRecognizer,
+there is none here (VALUMaskWrite: LLVM 22 waits even where a vector instruction has read another SGPR since the lane mask was read, which
+Mesa takes for enough). Sources: AMD "RDNA 3" ISA document, "Manually inserted wait states"; LLVM (GCNHazardRecognizer,
 AMDGPUWaitSGPRHazards, SIInsertHardClauses); Mesa (ACO's README, "hardware bugs and hazards").
 """
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
