@@ -24,7 +24,7 @@ TEXTURE_SHAPES = {"any": 0, "texel": 0x20, "size": 0x21, "descriptor": 0x22, "co
 TEXTURE_NAMES = ("texture_deref", "texture_offset", "texture_handle", "plane", "backend1", "backend2")
 SAMPLER_NAMES = ("sampler_deref", "sampler_offset", "sampler_handle")
 MAX_INPUTS = 16
-MAX_INDICES = 8
+MAX_SOURCES = 5
 
 
 def type_code(name: str) -> int:
@@ -90,7 +90,7 @@ def intrinsic_tables(rows: list[list[str]], index_names: list[str]) -> list[str]
     sources = [[] if row[2] == "-" else [int(word) for word in row[2].split(",")] for row in rows]
     flat: list[object] = []
     for counts in sources:
-        flat += counts + [0] * (4 - len(counts))
+        flat += counts + [0] * (MAX_SOURCES - len(counts))
     return [
         array("char *const", "intrinsic_names", strings([row[0] for row in rows])),
         array("uint8_t", "intrinsic_has_result", [int(row[1] != "-") for row in rows]),
@@ -190,7 +190,7 @@ def generate(source: Path) -> dict[str, str]:
     for names in (*constants, indices):
         header.append("enum { " + ", ".join(f"{name} = {value}" for value, name in enumerate(names)) + " };")
     header.append(f"enum {{ alu_count = {len(alu)}, intrinsic_count = {len(intrinsics)}, ")
-    header.append(f"index_count = {len(index_names)}, alu_max_inputs = {MAX_INPUTS} }};")
+    header.append(f"index_count = {len(index_names)}, alu_max_inputs = {MAX_INPUTS}, intrinsic_max_sources = {MAX_SOURCES} }};")
     for letters in (PROPERTIES, FLAGS):
         header.append("enum { " + ", ".join(f"{letters[letter]} = {bit}" for letter, bit in bits(letters).items()) + " };")
     texture = sections(source / "pyaco/nir/data/texture.txt")
@@ -206,6 +206,7 @@ def generate(source: Path) -> dict[str, str]:
         "        intrinsic_count",
         "        index_count",
         "        alu_max_inputs",
+        "        intrinsic_max_sources",
         *(f"        {name}" for names in (PROPERTIES, FLAGS) for name in names.values()),
         "    const char *const *alu_names",
         "    const uint8_t *alu_input_count",
@@ -218,7 +219,7 @@ def generate(source: Path) -> dict[str, str]:
         "    const uint8_t *intrinsic_has_result",
         "    const uint8_t *intrinsic_components   # 0: variable",
         "    const uint8_t *intrinsic_source_count",
-        "    const uint8_t *intrinsic_source_sizes_flat  # [intrinsic * 4 + source]",
+        "    const uint8_t *intrinsic_source_sizes_flat  # [intrinsic * intrinsic_max_sources + source]",
         "    const uint8_t *intrinsic_index_count",
         "    const uint8_t *intrinsic_flags        # intrinsic_flag_*, bits; divergent and uniform: always so",
         "    const int8_t *intrinsic_index_position_flat  # [intrinsic * index_count + index]: place, -1 none",

@@ -32,7 +32,7 @@ from pyaco._core.ir.vocabulary import (
 )
 from pyaco._core.nir import build
 from pyaco.arguments import checked
-from pyaco.nir.text_texture import KINDS, TEX_NAMES, Texture, image_type, image_types, texture_text, unpacked_offsets
+from pyaco.nir.text_texture import IMAGE_INDICES, KINDS, TEX_NAMES, Texture, image_type, image_types, texture_text, unpacked_offsets
 
 __all__ = ["print_shader"]
 
@@ -339,6 +339,8 @@ class _Printer:
             text = self.flags(value, SEMANTICS).replace("none", "NONE")
         elif name == "memory_modes":
             text = "|".join(mode for bit, mode in MODES.items() if value & bit) or "none"
+        elif name in IMAGE_INDICES:
+            text = IMAGE_INDICES[name].get(value, value)
         return f"{shown}={text}"
 
     def intrinsic(self, row: int) -> str:

@@ -276,7 +276,7 @@ cdef int _intrinsic(Shader shader, ValueId row) except -1 nogil:
         return _fail(shader, row, "has a result of another size than its opcode")
     for i in range(intrinsic_source_count[opcode]):
         value = source_value(s, row, i)
-        wanted = intrinsic_source_sizes_flat[opcode * 4 + i]
+        wanted = intrinsic_source_sizes_flat[opcode * intrinsic_max_sources + i]
         # Addresses of derefs and descriptors have the shape that their mode gives them.
         if wanted == 1 and _is_deref(s, value):
             continue

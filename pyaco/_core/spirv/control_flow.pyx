@@ -25,6 +25,7 @@ from pyaco._core.ir.shader cimport *
 from pyaco._core.spirv.alu cimport arithmetic, composite
 from pyaco._core.spirv.emission cimport *
 from pyaco._core.spirv.glsl450 cimport glsl_instruction
+from pyaco._core.spirv.images cimport image_instruction
 from pyaco._core.spirv.memory cimport memory_instruction
 from pyaco._core.spirv.module cimport *
 from pyaco._core.spirv.subgroups cimport subgroup_instruction
@@ -265,6 +266,8 @@ cdef int _phi(Reader r, uint32_t word) except -1 nogil:
     cdef ValueId deref
     if length_at(r, word) < 5:
         fail(r, word, "a phi without predecessors")
+    if is_opaque(r, type):
+        check_value_type(r, type)
     if length_at(r, word) == 5:                # one predecessor
         if not same_shape(r, value_type(r, r.words[word + 3]), type):
             fail(r, word, "the value has the wrong type")
@@ -297,7 +300,7 @@ cdef int _instruction(Reader r, uint32_t word) except -1 nogil:
     if spirv_shapes[opcode][0] == c'T' and r.decorations[r.words[word + 2]]:
         r.nir.exact = decoration_of(r, r.words[word + 2], no_member, Decoration_NoContraction) != 0
     if arithmetic(r, word, end, opcode) or composite(r, word, end, opcode) or memory_instruction(r, word, end, opcode) or \
-            subgroup_instruction(r, word, end, opcode):
+            subgroup_instruction(r, word, end, opcode) or image_instruction(r, word, end, opcode):
         r.nir.exact = False
         return 0
     return unsupported(r, word, "the instruction ", spirv_names[opcode])
