@@ -24,7 +24,6 @@ TEXTURE_SHAPES = {"any": 0, "texel": 0x20, "size": 0x21, "descriptor": 0x22, "co
 TEXTURE_NAMES = ("texture_deref", "texture_offset", "texture_handle", "plane", "backend1", "backend2")
 SAMPLER_NAMES = ("sampler_deref", "sampler_offset", "sampler_handle")
 MAX_INPUTS = 16
-MAX_INDICES = 8
 MAX_SOURCES = 5
 
 

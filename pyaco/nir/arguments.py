@@ -24,11 +24,16 @@ __all__ = ["own_layout", "run"]
 #: Bindings of sets: {set: {binding: (type, count)}}; a count of 0 is a runtime-sized array.
 Sets = Mapping[int, Mapping[int, tuple[str, int]]]
 
-_TYPES = {"ubo": DescriptorType.UNIFORM_BUFFER, "ssbo": DescriptorType.STORAGE_BUFFER}
+#: Types that only instructions with handles read: they bear the names of DescriptorType.
+_IMAGES = ("sampler", "sampled_image", "combined_image_sampler", "storage_image", "uniform_texel_buffer", "storage_texel_buffer")
+_TYPES = {"ubo": DescriptorType.UNIFORM_BUFFER, "ssbo": DescriptorType.STORAGE_BUFFER} | {name: DescriptorType(name) for name in _IMAGES}
 # Descriptors that a shader's buffer may have.
 _ALLOWED = {
     "ubo": (DescriptorType.UNIFORM_BUFFER, DescriptorType.UNIFORM_BUFFER_DYNAMIC, DescriptorType.INLINE_UNIFORM_BLOCK),
     "ssbo": (DescriptorType.STORAGE_BUFFER, DescriptorType.STORAGE_BUFFER_DYNAMIC),
+    **{name: (DescriptorType(name),) for name in _IMAGES},
+    "sampler": (DescriptorType.SAMPLER, DescriptorType.COMBINED_IMAGE_SAMPLER),
+    "sampled_image": (DescriptorType.SAMPLED_IMAGE, DescriptorType.COMBINED_IMAGE_SAMPLER),
 }
 
 
@@ -50,7 +55,19 @@ def _reflected_bindings(shader: Shader) -> Sets:
         found[number, binding] = (kind, max(earlier, count) if earlier and count else 0)
     for (number, binding), fact in found.items():
         sets.setdefault(number, {}).setdefault(binding, fact)
+    for number, binding, kind, count in declare_arguments.handles(shader):
+        known = sets.setdefault(number, {}).get(binding)
+        if known is not None and known[0] != kind:
+            kind = _shared_kind(number, binding, known[0], kind)
+        sets[number][binding] = (kind, max(known[1], count) if known and known[1] and count else count)
     return sets
+
+
+def _shared_kind(number: int, binding: int, first: str, second: str) -> str:
+    """Return the type of a binding that the shader has as two: texture and sampler may be one descriptor."""
+    if {first, second} <= {DescriptorType.SAMPLER, DescriptorType.SAMPLED_IMAGE, DescriptorType.COMBINED_IMAGE_SAMPLER}:
+        return DescriptorType.COMBINED_IMAGE_SAMPLER.value
+    raise UnsupportedError(f"binding {binding} of descriptor set {number} is a {first} and a {second} without a pipeline layout that says what it is")
 
 
 def own_layout(sets: Sets, push_bytes: int = 0) -> PipelineLayout:
@@ -82,9 +99,10 @@ def own_layout(sets: Sets, push_bytes: int = 0) -> PipelineLayout:
 
 
 def _check_layout(shader: Shader, layout: PipelineLayout) -> None:
-    """Raise InputError for buffers that a pipeline's layout lacks, or has as descriptors that are no buffers."""
-    for number, binding, uniform, _ in declare_arguments.resources(shader):
-        kind = "ubo" if uniform else "ssbo"
+    """Raise InputError for descriptors that a pipeline's layout lacks, or has as descriptors of another type."""
+    used = [(number, binding, "ubo" if uniform else "ssbo") for number, binding, uniform, _ in declare_arguments.resources(shader)]
+    used += [(number, binding, kind) for number, binding, kind, _ in declare_arguments.handles(shader)]
+    for number, binding, kind in used:
         if number not in layout.sets or binding not in layout.sets[number].bindings:
             raise InputError(f"the pipeline layout has no binding {binding} in descriptor set {number}, which the shader uses")
         held = layout.sets[number].bindings[binding].binding
@@ -136,6 +154,8 @@ def run(shader: Shader, options: Mapping[str, Any] | None = None) -> bool:
     if dynamic:
         abi["dynamic_buffers"] = {"offset": layout.push_constant_size, "count": layout.dynamic_count}
     shader.metadata["abi"] = abi
+    shader.metadata["known_samplers"] = {(number, binding): placed.binding.samplers[0] for number, each in layout.sets.items()
+                                         for binding, placed in each.bindings.items() if placed.samplers_known}
     # The descriptor of an inline uniform block at the start of the 32-bit region; the block's address is added to it.
     shader.metadata["inline_block_descriptor"] = raw_buffer(int(shader.info["address32_hi"]) << 32, 0, int(shader.info["gfx_level"]))
     return True

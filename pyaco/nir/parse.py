@@ -31,7 +31,7 @@ from pyaco._core.nir import build
 from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.nir import text as form
-from pyaco.nir.text_texture import image_types, parse_texture
+from pyaco.nir.text_texture import IMAGE_INDICES, image_types, parse_texture
 
 __all__ = ["parse_shader"]
 
@@ -46,7 +46,8 @@ ARGUMENTS = ArgumentKind.numbers()
 INDEX_WORDS = {
     "desc_type": DescriptorKind.numbers(), "atomic_op": AtomicOperation.numbers(), "reduction_op": build.ALU,
     "execution_scope": NirScope.numbers(), "memory_scope": NirScope.numbers(),
-} | {name: {text: number for number, text in words.items()} for name, words in form.INDEX_NUMBERS.items()}
+    **{name: {word: number for number, word in words.items()} for name, words in IMAGE_INDICES.items()},
+}
 # The same, several of them with bars between.
 INDEX_FLAGS = {"memory_semantics": NirSemantic.numbers() | {"NONE": 0}, "memory_modes": MODE_NUMBERS | {"none": 0}}
 VARIABLE = re.compile(rf"decl_var ((?:(?:{'|'.join(form.QUALIFIERS.values())}) )*)(\w+) (INTERP_MODE_\w+) (.*?) ([\w@]+)"

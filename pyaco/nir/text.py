@@ -19,7 +19,6 @@ from pyaco._core.ir.vocabulary import (
     BaseType,
     Deref,
     DescriptorKind,
-    ImageDim,
     Interpolation,
     Jump,
     NirFlag,
@@ -33,7 +32,7 @@ from pyaco._core.ir.vocabulary import (
 )
 from pyaco._core.nir import build
 from pyaco.arguments import checked
-from pyaco.nir.text_texture import BASES, KINDS, TEX_NAMES, Texture, image_type, image_types, texture_text, unpacked_offsets
+from pyaco.nir.text_texture import IMAGE_INDICES, KINDS, TEX_NAMES, Texture, image_type, image_types, texture_text, unpacked_offsets
 
 __all__ = ["print_shader"]
 
@@ -45,11 +44,6 @@ QUALIFIERS = {flag: flag.text for flag in VariableFlag.members() if flag != Vari
 INDEX_NAMES = {
     "write_mask": "wrmask", "execution_scope": "exec_scope", "memory_scope": "mem_scope",
     "memory_semantics": "mem_semantics", "memory_modes": "mem_modes",
-}
-#: Indices of images that have names: dimensions, and types as in ``alu.txt``.
-TYPES = {base << 8 | bits: f"{text}{bits}" for base, text in BASES.items() for bits in (16, 32, 64)}
-INDEX_NUMBERS: dict[str, dict[int, str]] = {
-    "image_dim": dict(ImageDim.names()), "image_array": {0: "false", 1: "true"}, "dest_type": TYPES, "src_type": TYPES,
 }
 LETTERS = "xyzw"
 WIDE_LETTERS = "abcdefghijklmnop"
@@ -339,14 +333,14 @@ class _Printer:
             text = AtomicOperation.names().get(value, value)
         elif name == "reduction_op":
             text = ALU_NAMES.get(value, value)
-        elif name in INDEX_NUMBERS:
-            text = INDEX_NUMBERS[name].get(value, value)
         elif name in ("execution_scope", "memory_scope"):
             text = SCOPES.get(value, value)
         elif name == "memory_semantics":
             text = self.flags(value, SEMANTICS).replace("none", "NONE")
         elif name == "memory_modes":
             text = "|".join(mode for bit, mode in MODES.items() if value & bit) or "none"
+        elif name in IMAGE_INDICES:
+            text = IMAGE_INDICES[name].get(value, value)
         return f"{shown}={text}"
 
     def intrinsic(self, row: int) -> str:

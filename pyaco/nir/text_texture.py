@@ -15,11 +15,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 
-from pyaco._core.ir.vocabulary import BaseType, ImageDim, ImageFlag, TextureFlag
+from pyaco._core.ir.vocabulary import BaseType, ImageDim, ImageFlag, ImageFormat, TextureFlag
 from pyaco._core.nir import build
 from pyaco.errors import InputError, UnsupportedError
 
-__all__ = ["Texture", "image_type", "image_types", "parse_texture", "texture_text"]
+__all__ = ["IMAGE_INDICES", "Texture", "image_type", "image_types", "parse_texture", "texture_text"]
 
 #: Prefixes of a type's name by what sampling gives: base type and bits.
 SAMPLED: dict[tuple[int, int], str] = {
@@ -32,6 +32,12 @@ TEX_NAMES = {number: name for name, number in build.TEX.items()}
 TEX_SOURCES = {number: name for name, number in build.TEX_SOURCES.items()}
 #: Words that stand alone after the sources.
 WORDS = {flag.text: int(flag) for flag in TextureFlag.members() if flag != TextureFlag.SHADOW_SCALAR}
+_TYPES = {int(base) << 8 | bits: f"{name}{bits}" for base, name in BASES.items() for bits in (8, 16, 32, 64)}
+#: What text writes for indices of image intrinsics, by name and number.
+IMAGE_INDICES: dict[str, dict[int, str]] = {
+    "image_dim": ImageDim.names(),
+    "image_array": {0: "false", 1: "true"}, "format": ImageFormat.names(), "dest_type": _TYPES, "src_type": _TYPES,
+}  # fmt: skip
 _NUMBERS = {"gather_component": "component", "texture": "texture_index", "sampler": "sampler_index"}
 
 

@@ -591,14 +591,54 @@ def test_errors_name_word_and_instruction(assemble: Assemble, change: tuple[str,
         spirv.read(assemble(text))
 
 
-def test_images_are_unsupported_by_name(assemble: Assemble) -> None:
-    text = module(
-        "%image = OpLoad %img %var\nOpStore %to %x",
-        globals="%img = OpTypeImage %float 2D 0 0 0 2 Rgba8\n%pimg = OpTypePointer UniformConstant %img\n"
-                "%var = OpVariable %pimg UniformConstant",
-    )
-    with pytest.raises(UnsupportedError, match="OpTypeImage"):
-        spirv.read(assemble(text))
+IMAGE = """%img = OpTypeImage %float 2D 0 0 0 2 Rgba8
+%pimg = OpTypePointer UniformConstant %img
+%var = OpVariable %pimg UniformConstant
+%tex = OpTypeImage %float 3D 0 0 0 1 Unknown
+%smp = OpTypeSampler
+%sampled = OpTypeSampledImage %tex
+%ptex = OpTypePointer UniformConstant %tex
+%psmp = OpTypePointer UniformConstant %smp
+%vtex = OpVariable %ptex UniformConstant
+%vsmp = OpVariable %psmp UniformConstant
+%zero = OpConstant %float 0
+%at = OpConstantComposite %v3float %zero %zero %zero
+%xy = OpConstantComposite %v2uint %c1 %c1
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "error", "message"),
+    [
+        ("%h = OpLoad %img %var\n%j = OpImageRead %v4float %h %c1", InputError, "a coordinate of fewer than 2 components"),
+        ("%h = OpLoad %img %var\n%j = OpImageRead %v4float %h %xy Sample %c1", InputError, "names a sample of multisampled images alone"),
+        ("%h = OpLoad %img %var\n%j = OpImageRead %v4float %h %xy Bias %zero", InputError, "image operands that the instruction does not take"),
+        ("%h = OpLoad %tex %var", InputError, "a different type"),
+        ("%h = OpLoad %tex %vtex\n%j = OpImageRead %v4float %h %xy", InputError, "of the wrong type"),
+        ("%h = OpLoad %tex %vtex\n%s = OpLoad %smp %vsmp\n%j = OpSampledImage %sampled %h %s\n"
+         "%k = OpImageSampleDrefExplicitLod %float %j %at %zero Lod %zero", InputError, "dimensions that have none"),
+        ("%h = OpLoad %tex %vtex\n%s = OpLoad %smp %vsmp\n%j = OpSampledImage %sampled %h %s\n"
+         "%k = OpImageGather %v4float %j %at %c1", InputError, "neither two-dimensional nor a cube"),
+        ("%h = OpLoad %img %var\n%j = OpSelect %img %true %h %h\n%k = OpImageRead %v4float %j %xy", UnsupportedError, "values of type OpTypeImage"),
+    ],
+)
+def test_images_that_are_wrong(assemble: Assemble, body: str, error: type[Exception], message: str) -> None:
+    globals_ = IMAGE + ("%true = OpConstantTrue %bool\n" if "%true" in body else "")
+    with pytest.raises(error, match=message):
+        spirv.read(assemble(module(body + "\nOpStore %to %x", globals=globals_)))
+
+
+def test_implicit_levels_in_derivative_groups_are_unsupported(assemble: Assemble) -> None:
+    """Without derivative groups the reader keeps the implicit level, which lowering makes level 0."""
+    body = ("%h = OpLoad %tex %vtex\n%s = OpLoad %smp %vsmp\n%j = OpSampledImage %sampled %h %s\n"
+            "%k = OpImageSampleImplicitLod %v4float %j %at\nOpStore %to %x")
+    text = module(body, globals=IMAGE)
+    assert "(float32)tex " in print_shader(spirv.read(assemble(text)))
+    grouped = text.replace("OpExecutionMode %main LocalSize", "OpExecutionMode %main DerivativeGroupLinearNV\nOpExecutionMode %main LocalSize", 1)
+    grouped = 'OpCapability ComputeDerivativeGroupLinearNV\nOpExtension "SPV_NV_compute_shader_derivatives"\n' + grouped
+    assert grouped.count("DerivativeGroupLinearNV") > 1
+    with pytest.raises(UnsupportedError, match="derivative groups"):
+        spirv.read(assemble(grouped))
 
 
 def test_wide_id_bound_costs_nothing() -> None:

@@ -373,6 +373,53 @@ class ImageFlag(Words):
     SHADOW = Word(2, "shadow")  # compares with a reference
 
 
+class ImageFormat(Words):
+    """ImageFormat: index_format, numbered as SPIR-V's Image Format; text has the short names of Mesa's formats."""
+
+    UNKNOWN = Word(0, "none")  # the descriptor has it
+    RGBA32F = Word(1, "r32g32b32a32_float")
+    RGBA16F = Word(2, "r16g16b16a16_float")
+    R32F = Word(3, "r32_float")
+    RGBA8 = Word(4, "r8g8b8a8_unorm")
+    RGBA8_SNORM = Word(5, "r8g8b8a8_snorm")
+    RG32F = Word(6, "r32g32_float")
+    RG16F = Word(7, "r16g16_float")
+    R11F_G11F_B10F = Word(8, "r11g11b10_float")
+    R16F = Word(9, "r16_float")
+    RGBA16 = Word(10, "r16g16b16a16_unorm")
+    RGB10_A2 = Word(11, "r10g10b10a2_unorm")
+    RG16 = Word(12, "r16g16_unorm")
+    RG8 = Word(13, "r8g8_unorm")
+    R16 = Word(14, "r16_unorm")
+    R8 = Word(15, "r8_unorm")
+    RGBA16_SNORM = Word(0x10, "r16g16b16a16_snorm")
+    RG16_SNORM = Word(0x11, "r16g16_snorm")
+    RG8_SNORM = Word(0x12, "r8g8_snorm")
+    R16_SNORM = Word(0x13, "r16_snorm")
+    R8_SNORM = Word(0x14, "r8_snorm")
+    RGBA32I = Word(0x15, "r32g32b32a32_sint")
+    RGBA16I = Word(0x16, "r16g16b16a16_sint")
+    RGBA8I = Word(0x17, "r8g8b8a8_sint")
+    R32I = Word(0x18, "r32_sint")
+    RG32I = Word(0x19, "r32g32_sint")
+    RG16I = Word(0x1a, "r16g16_sint")
+    RG8I = Word(0x1b, "r8g8_sint")
+    R16I = Word(0x1c, "r16_sint")
+    R8I = Word(0x1d, "r8_sint")
+    RGBA32UI = Word(0x1e, "r32g32b32a32_uint")
+    RGBA16UI = Word(0x1f, "r16g16b16a16_uint")
+    RGBA8UI = Word(0x20, "r8g8b8a8_uint")
+    R32UI = Word(0x21, "r32_uint")
+    RGB10_A2UI = Word(0x22, "r10g10b10a2_uint")
+    RG32UI = Word(0x23, "r32g32_uint")
+    RG16UI = Word(0x24, "r16g16_uint")
+    RG8UI = Word(0x25, "r8g8_uint")
+    R16UI = Word(0x26, "r16_uint")
+    R8UI = Word(0x27, "r8_uint")
+    R64UI = Word(0x28, "r64_uint")
+    R64I = Word(0x29, "r64_sint")
+
+
 class TextureFlag(Words):
     """TextureFlag: bits, of texture instructions alone."""
 

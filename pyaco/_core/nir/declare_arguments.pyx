@@ -20,8 +20,9 @@ from pyaco._core.ir.program cimport gfx11, gfx12
 from pyaco._core.ir.shader cimport (
     Shader, ShaderData, TypeId, ValueId, VariableId, argument_descriptor_set, argument_inline_push_constant, argument_local_ids,
     argument_num_workgroups, argument_push_constants, argument_scratch_address, argument_scratch_wave_offset, argument_workgroup_id,
-    constant_bits, descriptor_ubo, intrinsic_index, mode_of_float_controls, mode_push_constant, mode_ssbo, mode_ubo, nir_alu, nir_intrinsic,
-    source_swizzle, source_value, swizzle_component, type_array, value_is_constant,
+    constant_bits, deref_var, descriptor_ubo, image_buffer, intrinsic_index, mode_image, mode_of_float_controls, mode_push_constant,
+    mode_ssbo, mode_ubo, mode_uniform, nir_alu, nir_deref, nir_intrinsic, source_swizzle, source_value, swizzle_component, type_array,
+    type_image, type_sampled_image, type_sampler, type_texture, value_is_constant,
 )
 from pyaco._core.nir.types cimport type_bytes
 from nir_opcodes cimport alu_input_sizes_flat, alu_max_inputs
@@ -83,6 +84,12 @@ cdef void _note_push_constants(const ShaderData *s, Uses *uses, ValueId load) no
     uses.other_push_uses = True
 
 
+cdef inline bint _is_handle_variable(const ShaderData *s, ValueId instruction) noexcept nogil:
+    """Whether an instruction is the deref of a variable that is an image, texture or sampler."""
+    return s.instructions.kind[instruction] == nir_deref and s.instructions.opcode[instruction] == deref_var and \
+        s.instructions.mode[instruction] & (mode_uniform | mode_image) != 0
+
+
 cdef void _collect(const ShaderData *s, Uses *uses) noexcept nogil:
     cdef uint32_t i, k
     cdef ValueId instruction
@@ -94,6 +101,8 @@ cdef void _collect(const ShaderData *s, Uses *uses) noexcept nogil:
         instruction = s.order.instruction[i]
         for k in range(s.instructions.source_count[instruction]):
             _note_use(s, uses, source_value(s, instruction, k), _components_read(s, instruction, k))
+        if _is_handle_variable(s, instruction):
+            uses.sets.push_back(s.variables.set[s.instructions.data[instruction]])
         if s.instructions.kind[instruction] != nir_intrinsic:
             continue
         opcode = s.instructions.opcode[instruction]
@@ -213,6 +222,36 @@ def buffer_variables(Shader shader not None):
             count *= s.types.length[type]
             type = s.types.element[type]
         found.append((s.variables.set[variable], s.variables.binding[variable], s.variables.mode[variable] == mode_ubo, count))
+    return found
+
+
+cdef dict _HANDLES = {type_sampler: "sampler", type_texture: "sampled_image", type_sampled_image: "combined_image_sampler",
+                      type_image: "storage_image"}
+cdef dict _TEXEL_BUFFERS = {"sampled_image": "uniform_texel_buffer", "storage_image": "storage_texel_buffer"}
+
+
+def handles(Shader shader not None):
+    """Set, binding, type of descriptor, and elements (0: run time) of every image, texture and sampler that an instruction uses."""
+    cdef ShaderData *s = &shader.data
+    cdef uint32_t i
+    cdef VariableId variable
+    cdef TypeId type
+    found = []
+    for i in range(s.order.table.count):
+        if not _is_handle_variable(s, s.order.instruction[i]):
+            continue
+        variable = s.instructions.data[s.order.instruction[i]]
+        type = s.variables.type[variable]
+        count = 1
+        while s.types.base[type] == type_array:
+            count *= int(s.types.length[type])
+            type = s.types.element[type]
+        if s.types.base[type] not in _HANDLES:
+            raise InputError("a variable of a mode for images and samplers that is neither")
+        kind = _HANDLES[s.types.base[type]]
+        if s.types.image_dim[type] == image_buffer:
+            kind = _TEXEL_BUFFERS.get(kind, kind)
+        found.append((s.variables.set[variable], s.variables.binding[variable], kind, count))
     return found
 
 

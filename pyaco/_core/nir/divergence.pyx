@@ -17,7 +17,8 @@ from nir_opcodes cimport (
     index_cluster_size, intrinsic_bindless_image_atomic, intrinsic_bindless_image_atomic_swap, intrinsic_deref_atomic,
     intrinsic_deref_atomic_swap, intrinsic_flag_divergent, intrinsic_flag_uniform,
     intrinsic_flags, intrinsic_global_atomic, intrinsic_global_atomic_amd, intrinsic_global_atomic_swap,
-    intrinsic_global_atomic_swap_amd, intrinsic_load_deref,
+    intrinsic_global_atomic_swap_amd, intrinsic_image_deref_atomic,
+    intrinsic_image_deref_atomic_swap, intrinsic_load_deref,
     intrinsic_load_scratch, intrinsic_reduce, intrinsic_shared_atomic, intrinsic_shared_atomic_swap, intrinsic_ssbo_atomic,
     intrinsic_ssbo_atomic_swap,
 )
@@ -61,7 +62,8 @@ cdef bint _intrinsic_diverges(const ShaderData *s, ValueId instruction) noexcept
     if opcode in (intrinsic_load_scratch, intrinsic_deref_atomic, intrinsic_deref_atomic_swap, intrinsic_ssbo_atomic,
                   intrinsic_ssbo_atomic_swap, intrinsic_shared_atomic, intrinsic_shared_atomic_swap,
                   intrinsic_global_atomic, intrinsic_global_atomic_swap, intrinsic_global_atomic_amd,
-                  intrinsic_global_atomic_swap_amd, intrinsic_bindless_image_atomic, intrinsic_bindless_image_atomic_swap):
+                  intrinsic_global_atomic_swap_amd, intrinsic_image_deref_atomic, intrinsic_image_deref_atomic_swap,
+                  intrinsic_bindless_image_atomic, intrinsic_bindless_image_atomic_swap):
         return True
     if opcode == intrinsic_reduce:
         cluster = intrinsic_index(s, instruction, index_cluster_size)

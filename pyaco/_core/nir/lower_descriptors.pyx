@@ -5,27 +5,32 @@ Guarantees: no vulkan_* intrinsic, load_push_constant or get_ssbo_size is left; 
 descriptor. A pointer to a buffer is three words: address of the descriptor set (low half), byte offset of the
 descriptor in it, and the byte offset in the buffer (while a resource index is being made: the stride of its array).
 A descriptor that may differ between lanes is used inside a loop that serves the lanes of one descriptor at a time.
+Texture instructions name texture and sampler by handles, which are descriptors of eight and four dwords (texel buffers four), and
+``image_deref_*`` become ``bindless_image_*``, whose first source is the descriptor. Samplers that the layout has fixed are constants.
 
 Sources: AMD RDNA2 ISA, "Buffer resource descriptor" (word 2 is the number of records, bytes for raw buffers);
 Vulkan specification, "Descriptor indexing" (NonUniform).
 """
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.unordered_map cimport unordered_map
 
 from nir_opcodes cimport (
-    alu_iadd, alu_ieq, alu_imul, alu_pack_64_2x32_split, alu_u2u16, alu_u2u8, alu_ushr, alu_vec2, alu_vec3, alu_vec4, index_access,
-    index_align_mul, index_align_offset, index_base, index_binding, index_desc_set, intrinsic_get_ssbo_size,
+    alu_iadd, alu_iand, alu_ieq, alu_imul, alu_pack_64_2x32_split, alu_u2u16, alu_u2u8, alu_ushr, alu_vec2, alu_vec3, alu_vec4, index_access,
+    index_align_mul, index_align_offset, index_base, index_binding, index_desc_set, index_image_dim, intrinsic_bindless_image_load,
+    intrinsic_get_ssbo_size, intrinsic_image_deref_fragment_mask_load_amd, intrinsic_image_deref_load, intrinsic_index_count,
     intrinsic_load_global_amd, intrinsic_load_push_constant, intrinsic_load_scalar_arg_amd, intrinsic_load_smem_amd,
     intrinsic_load_ssbo, intrinsic_load_ubo, intrinsic_load_vulkan_descriptor, intrinsic_read_first_invocation, intrinsic_ssbo_atomic,
     intrinsic_ssbo_atomic_swap, intrinsic_store_ssbo, intrinsic_vulkan_resource_index, intrinsic_vulkan_resource_reindex,
+    tex_source_sampler_deref, tex_source_sampler_handle, tex_source_texture_deref, tex_source_texture_handle,
 )
 from pyaco._core.ir.emitter cimport (
-    alu1, alu2, alu2_constant, component, constant, emit, intrinsic0, intrinsic1, intrinsic2, jump, vector_of,
+    alu1, alu2, alu2_constant, component, constant, constant_vector, emit, intrinsic0, intrinsic1, intrinsic2, jump, vector_of,
 )
 from pyaco._core.ir.shader cimport (
     NodeId, Shader, ShaderData, ValueId, access_can_reorder, access_non_uniform, argument_descriptor_set, argument_inline_push_constant,
-    argument_push_constants, constant_bits, intrinsic_index, intrinsic_set_index, jump_break, nir_alu, nir_divergent, nir_intrinsic,
-    source_set, source_value, value_is_constant,
+    VariableId, argument_push_constants, constant_bits, deref_array, deref_var, image_buffer, intrinsic_index, intrinsic_set_index,
+    jump_break, nir_alu, nir_deref, nir_divergent, nir_intrinsic, nir_intrinsic_new, nir_tex, nir_tex_new, source_set, source_swizzle,
+    source_value, texture_non_uniform, texture_sampler_non_uniform, value_is_constant,
 )
 from pyaco._core.nir.lowering cimport (
     Lowering, lower_if_begin, lower_if_else, lower_if_end, lower_keep, lower_loop_begin, lower_loop_end, lower_remove,
@@ -42,6 +47,9 @@ cdef struct Binding:
     uint32_t offset
     uint32_t stride
     uint32_t location              # in_set ...
+    uint32_t sampler_offset        # of the sampler in an element
+    bint known_sampler             # the layout has the sampler, not the set:
+    uint64_t sampler[4]            # its dwords
 
 cdef struct Context:
     unordered_map[uint64_t, Binding] bindings     # set << 32 | binding
@@ -228,6 +236,181 @@ cdef ValueId _buffer_access(Lowering *b, Context *c, ValueId instruction, int so
     return <uint32_t>lower_remove if result == instruction else result
 
 
+# ---------------------------------------------------------------------------------------------------- images and samplers
+cdef struct Handle:                # a descriptor that an instruction names by a deref
+    ValueId set_address            # 0: the sampler is known
+    ValueId offset                 # bytes in the set
+    uint32_t words
+    bint differs                   # between lanes
+    uint64_t sampler[4]            # dwords of the known one
+
+
+cdef ValueId _element(Lowering *b, ValueId deref, VariableId *variable) except? 0xffffffffU nogil:
+    """Number of the descriptor in its binding, and the variable; 0 without an index."""
+    cdef ShaderData *s = b.s
+    cdef ValueId index = 0
+    cdef ValueId term
+    cdef uint64_t stride = 1
+    while s.instructions.kind[deref] == nir_deref and s.instructions.opcode[deref] == deref_array:
+        term = source_value(s, deref, 1)
+        if value_is_constant(s, term):
+            term = constant(b, <uint32_t>(constant_bits(s, term, 0) * stride), 32)
+        elif stride != 1:
+            term = alu2_constant(b, alu_imul, term, stride)
+        index = alu2(b, alu_iadd, index, term) if index else term
+        deref = source_value(s, deref, 0)
+        stride *= s.types.length[s.instructions.type[deref]]
+    if s.instructions.kind[deref] != nir_deref or s.instructions.opcode[deref] != deref_var:
+        with gil:
+            raise InputError("an image or sampler that does not come from a variable")
+    variable[0] = s.instructions.data[deref]
+    return index
+
+
+cdef int _handle(Lowering *b, Context *c, ValueId deref, bint sampler, bint non_uniform, uint32_t words, Handle *handle) except -1 nogil:
+    """Find the descriptor that a deref names."""
+    cdef ShaderData *s = b.s
+    cdef VariableId variable = 0
+    cdef ValueId index = _element(b, deref, &variable)
+    cdef uint32_t set_number = s.variables.set[variable]
+    cdef uint32_t number = s.variables.binding[variable]
+    cdef uint64_t key = <uint64_t>set_number << 32 | number
+    cdef uint32_t first
+    if not c.bindings.count(key):
+        with gil:
+            raise InputError(f"descriptor set {set_number} has no binding {number}")
+    handle.words = words
+    handle.differs = False
+    handle.set_address = 0
+    if sampler and c.bindings[key].known_sampler:
+        handle.sampler = c.bindings[key].sampler
+        return 0
+    first = c.bindings[key].offset + (c.bindings[key].sampler_offset if sampler else 0)
+    handle.set_address = _set_address(b, set_number)
+    if index == 0 or value_is_constant(s, index):
+        handle.offset = constant(b, first + (constant_bits(s, index, 0) if index else 0) * c.bindings[key].stride, 32)
+        return 0
+    handle.offset = alu2_constant(b, alu_iadd, alu2_constant(b, alu_imul, index, c.bindings[key].stride), first)
+    handle.differs = non_uniform
+    return 0
+
+
+cdef ValueId _handle_words(Lowering *b, const Handle *handle, ValueId offset) except? 0xffffffffU nogil:
+    """The dwords of a descriptor; `offset` is the same for all lanes."""
+    cdef ValueId value
+    if handle.set_address == 0:
+        return constant_vector(b, handle.sampler, 4, 32)
+    value = intrinsic2(b, intrinsic_load_smem_amd, handle.words, 32, _address(b, _uniform(b, handle.set_address)), offset)
+    intrinsic_set_index(b.s, value, index_align_mul, <int>(4 * handle.words))
+    return value
+
+
+cdef ValueId _one_offset(Lowering *b, const Handle *handle, ValueId *served) except? 0xffffffffU nogil:
+    """The offset of the first lane, where lanes differ; `served` also gets whether a lane has the same (0: all lanes)."""
+    cdef ValueId first, same
+    if handle.set_address == 0:
+        return 0
+    if not handle.differs:
+        return _uniform(b, handle.offset)
+    first = intrinsic1(b, intrinsic_read_first_invocation, 1, 32, handle.offset)
+    same = alu2(b, alu_ieq, first, handle.offset)
+    served[0] = alu2(b, alu_iand, served[0], same) if served[0] else same
+    return first
+
+
+cdef ValueId _with_handles(Lowering *b, ValueId instruction, const Handle *texture, const ValueId *offsets,
+                           const Handle *sampler) except? 0xffffffffU nogil:
+    """A copy of a texture instruction or image intrinsic with descriptors in place of derefs, emitted."""
+    cdef ShaderData *s = b.s
+    cdef ValueId[16] values
+    cdef uint8_t[16] kinds
+    cdef uint32_t count = s.instructions.source_count[instruction]
+    cdef uint32_t i, old, new
+    cdef int opcode = s.instructions.opcode[instruction]
+    cdef ValueId row
+    for i in range(count):
+        values[i] = source_value(s, instruction, i)
+        kinds[i] = <uint8_t>source_swizzle(s, instruction, i)
+    if s.instructions.kind[instruction] == nir_intrinsic:
+        values[0] = _handle_words(b, texture, offsets[0])
+        opcode += intrinsic_bindless_image_load - intrinsic_image_deref_load
+        row = nir_intrinsic_new(s, opcode, s.instructions.components[instruction], s.instructions.bit_size[instruction], values)
+        for i in range(intrinsic_index_count[opcode]):
+            s.indices.value[s.instructions.data[row] + i] = s.indices.value[s.instructions.data[instruction] + i]
+        intrinsic_set_index(s, row, index_access, intrinsic_index(s, row, index_access) & ~access_non_uniform)
+        return emit(b, row)
+    for i in range(count):
+        if kinds[i] == tex_source_texture_deref:
+            values[i] = _handle_words(b, texture, offsets[0])
+            kinds[i] = tex_source_texture_handle
+        elif kinds[i] == tex_source_sampler_deref:
+            values[i] = _handle_words(b, sampler, offsets[1])
+            kinds[i] = tex_source_sampler_handle
+    row = nir_tex_new(s, opcode, s.instructions.components[instruction], s.instructions.bit_size[instruction], values, kinds, count)
+    s.instructions.flags[row] = s.instructions.flags[instruction]
+    old = s.instructions.data[instruction]
+    new = s.instructions.data[row]
+    s.textures.base[new] = s.textures.base[old]
+    s.textures.dim[new] = s.textures.dim[old]
+    s.textures.image_flags[new] = s.textures.image_flags[old]
+    s.textures.flags[new] = s.textures.flags[old] & ~<uint8_t>(texture_non_uniform | texture_sampler_non_uniform)
+    s.textures.component[new] = s.textures.component[old]
+    s.textures.offsets[new] = s.textures.offsets[old]
+    return emit(b, row)
+
+
+cdef ValueId _served(Lowering *b, ValueId instruction, const Handle *texture, const Handle *sampler) except? 0xffffffffU nogil:
+    """The instruction with its descriptors, in a loop over different ones where lanes have different ones."""
+    cdef ValueId[2] offsets
+    cdef ValueId condition = 0
+    cdef ValueId result
+    cdef NodeId loop = 0
+    cdef NodeId branch = 0
+    if texture.differs or sampler.differs:
+        loop = lower_loop_begin(b)
+    offsets[0] = _one_offset(b, texture, &condition)
+    offsets[1] = _one_offset(b, sampler, &condition)
+    if loop:
+        branch = lower_if_begin(b, condition)
+    result = _with_handles(b, instruction, texture, offsets, sampler)
+    if loop:
+        jump(b, jump_break)
+        lower_if_else(b, branch)
+        lower_if_end(b, branch)
+        lower_loop_end(b, loop)
+    return result
+
+
+cdef ValueId _image_access(Lowering *b, Context *c, ValueId instruction) except? 0xffffffffU nogil:
+    """A texture instruction or image intrinsic; those without derefs stay."""
+    cdef ShaderData *s = b.s
+    cdef Handle texture, sampler
+    cdef uint32_t i, kind, words
+    cdef bint found = False
+    cdef ValueId value, result
+    cdef uint32_t row = s.instructions.data[instruction]
+    sampler.set_address = 0
+    sampler.differs = False
+    if s.instructions.kind[instruction] == nir_intrinsic:
+        words = 4 if intrinsic_index(s, instruction, index_image_dim) == image_buffer else 8
+        _handle(b, c, source_value(s, instruction, 0), False,
+                (intrinsic_index(s, instruction, index_access) & access_non_uniform) != 0, words, &texture)
+        result = _served(b, instruction, &texture, &sampler)
+        return result if s.instructions.components[instruction] else <uint32_t>lower_remove
+    for i in range(s.instructions.source_count[instruction]):
+        kind = <uint32_t>source_swizzle(s, instruction, i)
+        value = source_value(s, instruction, i)
+        if kind == tex_source_texture_deref:
+            words = 4 if s.textures.dim[row] == image_buffer else 8
+            _handle(b, c, value, False, (s.textures.flags[row] & texture_non_uniform) != 0, words, &texture)
+            found = True
+        elif kind == tex_source_sampler_deref:
+            _handle(b, c, value, True, (s.textures.flags[row] & texture_sampler_non_uniform) != 0, 4, &sampler)
+    if not found:
+        return lower_keep
+    return _served(b, instruction, &texture, &sampler)
+
+
 # -------------------------------------------------------------------------------------------------------- push constants
 cdef ValueId _narrow_push_constants(Lowering *b, ValueId words, ValueId instruction,
                                     uint32_t byte) except? 0xffffffffU nogil:
@@ -306,8 +489,12 @@ cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
     cdef Context *c = <Context *>b.context
     cdef int opcode = s.instructions.opcode[instruction]
     cdef int source
+    if s.instructions.kind[instruction] == nir_tex:
+        return _image_access(b, c, instruction)
     if s.instructions.kind[instruction] != nir_intrinsic:
         return lower_keep
+    if intrinsic_image_deref_load <= opcode <= intrinsic_image_deref_fragment_mask_load_amd:
+        return _image_access(b, c, instruction)
     if opcode == intrinsic_vulkan_resource_index:
         return _resource_index(b, c, instruction)
     if opcode == intrinsic_vulkan_resource_reindex:
@@ -327,6 +514,7 @@ def run(Shader shader not None, options=None):
     cdef Context c
     cdef Binding binding
     cdef bint progress
+    cdef int i
     if "abi" not in shader.metadata:
         raise InputError("lower_descriptors needs the ABI that declare_arguments makes")
     c.block_words = shader.metadata["inline_block_descriptor"]
@@ -335,6 +523,11 @@ def run(Shader shader not None, options=None):
             binding.offset = facts["offset"]
             binding.stride = facts["stride"]
             binding.location = in_set
+            binding.sampler_offset = facts["stride"] - 16 if facts["type"] == "combined_image_sampler" else 0
+            known = shader.metadata.get("known_samplers", {}).get((set_number, number))
+            binding.known_sampler = known is not None
+            for i in range(4):
+                binding.sampler[i] = known[i] if known else 0
             if facts["type"] == "inline_uniform_block":
                 binding.location = inline_block
             elif facts["type"].endswith("_dynamic"):

@@ -26,6 +26,7 @@ from pyaco._core.ir.source_lines cimport CurrentLine, line_unknown
 from pyaco._core.spirv.alu cimport arithmetic, composite
 from pyaco._core.spirv.emission cimport *
 from pyaco._core.spirv.glsl450 cimport glsl_instruction
+from pyaco._core.spirv.images cimport image_instruction
 from pyaco._core.spirv.lines cimport line_of_source, source_line
 from pyaco._core.spirv.memory cimport memory_instruction
 from pyaco._core.spirv.module cimport *
@@ -267,6 +268,8 @@ cdef int _phi(Reader r, uint32_t word) except -1 nogil:
     cdef ValueId deref
     if length_at(r, word) < 5:
         fail(r, word, "a phi without predecessors")
+    if is_opaque(r, type):
+        check_value_type(r, type)
     if length_at(r, word) == 5:                # one predecessor
         if not same_shape(r, value_type(r, r.words[word + 3]), type):
             fail(r, word, "the value has the wrong type")
@@ -301,7 +304,7 @@ cdef int _instruction(Reader r, uint32_t word) except -1 nogil:
     if spirv_shapes[opcode][0] == c'T' and r.decorations[r.words[word + 2]]:
         r.nir.exact = decoration_of(r, r.words[word + 2], no_member, Decoration_NoContraction) != 0
     if arithmetic(r, word, end, opcode) or composite(r, word, end, opcode) or memory_instruction(r, word, end, opcode) or \
-            subgroup_instruction(r, word, end, opcode):
+            subgroup_instruction(r, word, end, opcode) or image_instruction(r, word, end, opcode):
         r.nir.exact = False
         return 0
     return unsupported(r, word, "the instruction ", spirv_names[opcode])

@@ -11,6 +11,7 @@ from pyaco._core.ir.emitter cimport *
 from pyaco._core.ir.shader cimport *
 from pyaco._core.spirv.alu cimport bitcast, set_checked
 from pyaco._core.spirv.emission cimport *
+from pyaco._core.spirv.images cimport load_handle, texel_atomic, texel_load, texel_store
 from pyaco._core.spirv.module cimport *
 from pyaco._core.spirv.types cimport *
 from pyaco._core.spirv.values cimport *
@@ -76,6 +77,8 @@ cdef int _load(Reader r, uint32_t word, uint32_t end) except -1 nogil:
     if r.kind[pointer] == kind_builtin:
         value = load_builtin(r, r.payload[pointer], type)
         return set_value(r, r.words[word + 2], type, value)
+    if type_sampler <= r.s.types.base[type] <= type_image:
+        return load_handle(r, word, type, pointer)
     check_value_type(r, type)
     if not same_shape(r, pointee_type(r, pointer), type) and r.s.types.base[type] != type_pointer:
         fail(r, word, "the result has a different type from what the pointer points to")
@@ -193,6 +196,8 @@ cdef int _nir_modes(uint64_t semantics) noexcept nogil:
         modes |= mode_ssbo | mode_global
     if semantics & MemorySemantics_WorkgroupMemory:
         modes |= mode_shared
+    if semantics & MemorySemantics_ImageMemory:
+        modes |= mode_image
     return modes
 
 
@@ -274,8 +279,10 @@ cdef ValueId _atomic_deref(Reader r, SpirvId pointer) except 0 nogil:
     return deref
 
 
-cdef ValueId _emit_atomic(Reader r, ValueId deref, int op, ValueId compare, ValueId data) except 0 nogil:
+cdef ValueId _emit_atomic(Reader r, ValueId deref, const Texel *texel, int op, ValueId compare, ValueId data) except 0 nogil:
     """A NIR atomic; `compare` is what a compare-and-exchange expects in memory, 0 for other operations."""
+    if texel != NULL:
+        return texel_atomic(r, texel, op, compare, data)
     cdef int opcode = intrinsic_deref_atomic_swap if compare else intrinsic_deref_atomic
     cdef ValueId[3] sources
     cdef ValueId row
@@ -288,20 +295,28 @@ cdef ValueId _emit_atomic(Reader r, ValueId deref, int op, ValueId compare, Valu
     return row
 
 
-cdef ValueId _atomic_access(Reader r, uint32_t word, uint32_t opcode, ValueId deref, uint32_t cursor) except \
+cdef ValueId _atomic_access(Reader r, uint32_t word, uint32_t opcode, ValueId deref, const Texel *texel, uint32_t cursor) except \
         0 nogil:
-    """An atomic without its barriers; `cursor` is the word of the pointer operand. Returns the old value (for a store, any value)."""
-    cdef TypeId type = r.s.instructions.type[deref]
+    """An atomic without its barriers, on memory or on a texel (else NULL); `cursor` is the word of the pointer operand.
+
+    Returns the old value (for a store, any value).
+    """
+    cdef TypeId type = r.s.instructions.type[deref] if texel == NULL else texel.type
     cdef uint32_t bits = r.s.types.bit_size[type]
     cdef ValueId data
     cdef uint32_t access = access_coherent | r.deref_access[deref]
     cdef int op = _atomic_op(opcode)
+    if opcode == OpAtomicLoad and texel != NULL:
+        return texel_load(r, texel, access)
     if opcode == OpAtomicLoad:
         return load_value(r, deref, type, access)
     if opcode == OpAtomicStore:
         data = ssa(r, r.words[cursor + 3])
         _check_operand(r, type, data)
-        store_value(r, deref, type, data, access)
+        if texel != NULL:
+            texel_store(r, texel, data, access)
+        else:
+            store_value(r, deref, type, data, access)
         return data
     if (r.s.types.base[type] == type_float) != _is_float_atomic(op) and op != atomic_xchg:
         fail(r, word, "a floating-point atomic on integers, or an integer atomic on floats")
@@ -309,7 +324,7 @@ cdef ValueId _atomic_access(Reader r, uint32_t word, uint32_t opcode, ValueId de
         data = ssa(r, r.words[cursor + 4])
         _check_operand(r, type, data)
         _check_operand(r, type, ssa(r, r.words[cursor + 5]))
-        return _emit_atomic(r, deref, op, ssa(r, r.words[cursor + 5]), data)
+        return _emit_atomic(r, deref, texel, op, ssa(r, r.words[cursor + 5]), data)
     if opcode == OpAtomicIIncrement:
         data = integer(r, 1, bits)
     elif opcode == OpAtomicIDecrement:
@@ -319,31 +334,41 @@ cdef ValueId _atomic_access(Reader r, uint32_t word, uint32_t opcode, ValueId de
         _check_operand(r, type, data)
         if opcode == OpAtomicISub:
             data = alu1(&r.nir, alu_ineg, data)
-    return _emit_atomic(r, deref, op, 0, data)
+    return _emit_atomic(r, deref, texel, op, 0, data)
 
 
 cdef int _atomic(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:
     cdef uint32_t cursor = word + 1 if opcode == OpAtomicStore or opcode == OpAtomicFlagClear else word + 3
-    cdef ValueId deref = _atomic_deref(r, r.words[cursor])
+    cdef Texel row
+    cdef const Texel *texel = NULL
+    cdef ValueId deref
     cdef uint64_t bits = integer_constant(r, r.words[cursor + 2])
     cdef int scope = scope_of(r, r.words[cursor + 1])
     cdef int semantics = _nir_semantics(bits)
     cdef int modes = _nir_modes(bits)
     cdef ValueId value
     cdef bint ordered = semantics != 0 and modes != 0 and scope > nir_scope_invocation
+    if r.kind[r.words[cursor]] == kind_texel:
+        row = r.texels[r.payload[r.words[cursor]]]
+        texel = &row
+        deref = row.image
+        if opcode == OpAtomicFlagTestAndSet or opcode == OpAtomicFlagClear:
+            fail(r, word, "a flag in an image")
+    else:
+        deref = _atomic_deref(r, r.words[cursor])
     if ordered and semantics & nir_semantic_release:
         _barrier(r, nir_scope_none, scope, nir_semantic_release, modes)
     if opcode == OpAtomicFlagTestAndSet or opcode == OpAtomicFlagClear:
         if r.s.types.bit_size[r.s.instructions.type[deref]] != 32:
             fail(r, word, "a flag that is not a 32-bit integer")
     if opcode == OpAtomicFlagTestAndSet:
-        value = _emit_atomic(r, deref, atomic_cmpxchg, integer(r, 0, 32), integer(r, 1, 32))
+        value = _emit_atomic(r, deref, NULL, atomic_cmpxchg, integer(r, 0, 32), integer(r, 1, 32))
         value = alu2(&r.nir, alu_ine, value, integer(r, 0, 32))
     elif opcode == OpAtomicFlagClear:
         store_value(r, deref, r.s.instructions.type[deref], integer(r, 0, 32), access_coherent)
         value = 0
     else:
-        value = _atomic_access(r, word, opcode, deref, cursor)
+        value = _atomic_access(r, word, opcode, deref, texel, cursor)
     if ordered and semantics & nir_semantic_acquire:
         _barrier(r, nir_scope_none, scope, nir_semantic_acquire, modes)
     if opcode == OpAtomicStore or opcode == OpAtomicFlagClear:

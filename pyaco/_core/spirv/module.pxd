@@ -42,6 +42,7 @@ cdef enum:                        # what an id is (Reader.kind); payload in brac
     kind_variable = 12            # module-scope variable that no function has named yet
     kind_void = 13                # result of a call of a void function
     kind_opaque = 14              # variable of an opaque type; using it is an error
+    kind_texel = 15               # [row of Reader.texels]
 
 cdef enum:
     instruction_set_other = 0     # an error where it is used
@@ -74,6 +75,7 @@ cdef struct TypeFacts:            # parallel to the shader's Types
     uint32_t depth                # of nesting, 1 for scalars and vectors
     uint32_t block_decoration     # structs: decorated_*, else 0
     uint64_t leaves               # scalars and vectors in it, at most unbounded_leaves
+    uint32_t image_format         # storage images: image_format_*
 
 cdef struct Constant:
     TypeId type
@@ -93,6 +95,12 @@ cdef struct BufferPointer:
     TypeId type                   # what it points to: an array of blocks, or a block
     ValueId index                 # of the descriptor, flattened; 0 stands for index zero
     uint32_t access               # access_*
+
+cdef struct Texel:                # what OpImageTexelPointer points to
+    ValueId image                 # a deref
+    ValueId coordinate            # four components
+    ValueId sample
+    TypeId type                   # a scalar
 
 cdef struct Function:
     SpirvId id
@@ -178,6 +186,7 @@ cdef class Reader:
     cdef vector[ConstantId] constant_children
     cdef vector[AnyValue] trees             # elements of composites; those of one composite are neighbours
     cdef vector[BufferPointer] buffer_pointers
+    cdef vector[Texel] texels
     cdef vector[Function] functions
     cdef vector[SpirvId] parameters
     cdef vector[Block] blocks
@@ -205,6 +214,7 @@ cdef class Reader:
     cdef vector[uint32_t] case_of_block     # by BlockId: case + 1 of that switch, 0: inside a case
     cdef uint64_t phi_steps                 # work spent on phis and switches, which is limited
     cdef uint64_t scan_steps
+    cdef bint derivative_group              # the entry point asks for derivatives in compute shaders
     cdef SpirvId workgroup_constant         # decorated WorkgroupSize, 0 none
     cdef vector[BuiltinValue] builtin_values
     cdef ValueId[64] small_integers         # 32-bit constants that exist already

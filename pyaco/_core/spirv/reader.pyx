@@ -91,6 +91,8 @@ cdef int _execution_mode(Reader r, uint32_t word) except -1:
         _float_control(r, word, end, round_even16)
     elif mode == ExecutionMode_RoundingModeRTZ:
         _float_control(r, word, end, round_zero16)
+    elif mode == ExecutionMode_DerivativeGroupQuadsNV or mode == ExecutionMode_DerivativeGroupLinearNV:
+        r.derivative_group = True
     return 0
 
 

@@ -13,6 +13,8 @@ cdef TypeId element_type(Reader r, TypeId type, uint32_t index) except 0xfffffff
 cdef uint32_t element_count(Reader r, TypeId type) noexcept nogil
 cdef bint is_vector_or_scalar(Reader r, TypeId type) noexcept nogil
 cdef bint is_composite(Reader r, TypeId type) noexcept nogil
+# Images, samplers, and other types whose values are no numbers.
+cdef bint is_opaque(Reader r, TypeId type) noexcept nogil
 # Whether two types hold the same values in the same order (layout aside).
 cdef bint same_shape(Reader r, TypeId a, TypeId b) noexcept nogil
 # Raises an error for types that no value may have: void, opaque types, runtime arrays, more than maximum_leaves.

@@ -237,6 +237,66 @@ cdef TypeId _pointer(Reader r, uint32_t word) except 0xffffffffU nogil:
     return row
 
 
+cdef int _image_dim(Reader r, uint32_t word) except -1 nogil:
+    """The dimensions of an image type as NIR has them."""
+    cdef uint32_t dim = r.words[word + 3]
+    cdef bint samples = r.words[word + 6] != 0
+    if samples and dim != Dim_2D and dim != Dim_SubpassData:
+        fail(r, word, "a multisampled image that is not two-dimensional")
+    if dim == Dim_1D:
+        return image_1d
+    if dim == Dim_2D:
+        return image_ms if samples else image_2d
+    if dim == Dim_3D:
+        return image_3d
+    if dim == Dim_Cube:
+        return image_cube
+    if dim == Dim_Rect:
+        return image_rect
+    if dim == Dim_Buffer:
+        return image_buffer
+    if dim == Dim_SubpassData:
+        return image_subpass_ms if samples else image_subpass
+    unsupported_enumerant(r, word, "the image dimensions ", spirv_kind_Dim, dim)
+    return 0
+
+
+cdef TypeId _image(Reader r, uint32_t word) except 0xffffffffU nogil:
+    """OpTypeImage. Sampled says whether the image is sampled (1) or a storage image (2); 0, of OpenCL, leaves it to the run time."""
+    cdef TypeId texel = type_of_id(r, r.words[word + 2])
+    cdef int dim = _image_dim(r, word)
+    cdef bint layers = r.words[word + 5] != 0
+    cdef TypeId row
+    if r.words[word + 7] == 0:
+        return _opaque(r)
+    if r.words[word + 7] > 2 or r.words[word + 8] > image_format_r64i:
+        fail(r, word, "an image type of unknown use or format")
+    if r.s.types.base[texel] != type_void and not type_int <= r.s.types.base[texel] <= type_float:
+        fail(r, word, "an image whose texels are not numbers")
+    if layers and dim not in (image_1d, image_2d, image_cube, image_ms):
+        fail(r, word, "an array of images of dimensions that have none")
+    row = add_type(r, type_texture if r.words[word + 7] == 1 and dim < image_subpass else type_image, 0, 0)
+    r.s.types.element[row] = texel
+    r.s.types.image_dim[row] = <uint8_t>dim
+    r.s.types.image_flags[row] = image_is_array if layers else 0
+    r.types[row].image_format = r.words[word + 8]
+    return row
+
+
+cdef TypeId _sampled_image(Reader r, uint32_t word) except 0xffffffffU nogil:
+    cdef TypeId texture = type_of_id(r, r.words[word + 2])
+    cdef TypeId row
+    if r.s.types.base[texture] == type_opaque:
+        return _opaque(r)
+    if r.s.types.base[texture] != type_texture or r.s.types.image_dim[texture] == image_buffer:
+        fail(r, word, "a sampled image of what cannot be sampled")
+    row = add_type(r, type_sampled_image, 0, 0)
+    r.s.types.element[row] = r.s.types.element[texture]
+    r.s.types.image_dim[row] = r.s.types.image_dim[texture]
+    r.s.types.image_flags[row] = r.s.types.image_flags[texture]
+    return row
+
+
 cdef int _type(Reader r, uint32_t word, uint32_t end) except -1 nogil:
     cdef uint32_t opcode = opcode_at(r, word)
     cdef SpirvId id = r.words[word + 1]
@@ -260,6 +320,12 @@ cdef int _type(Reader r, uint32_t word, uint32_t end) except -1 nogil:
             fail(r, word, "id %u is declared already", id)
         row = add_type(r, type_pointer, 64, 1)
         r.types[row].storage_class = r.words[word + 2]
+    elif opcode == OpTypeImage:
+        row = _image(r, word)
+    elif opcode == OpTypeSampler:
+        row = add_type(r, type_sampler, 0, 0)
+    elif opcode == OpTypeSampledImage:
+        row = _sampled_image(r, word)
     else:
         row = _opaque(r)
     r.kind[id] = kind_type
@@ -270,6 +336,10 @@ cdef int _type(Reader r, uint32_t word, uint32_t end) except -1 nogil:
 
 cdef bint is_vector_or_scalar(Reader r, TypeId type) noexcept nogil:
     return type_int <= r.s.types.base[type] <= type_bool
+
+
+cdef bint is_opaque(Reader r, TypeId type) noexcept nogil:
+    return type_opaque <= r.s.types.base[type] <= type_image
 
 
 cdef bint is_composite(Reader r, TypeId type) noexcept nogil:
@@ -314,6 +384,8 @@ cdef bint same_shape(Reader r, TypeId a, TypeId b) noexcept nogil:
         # int and uint hold the same bits
         return (r.s.types.bit_size[a] == r.s.types.bit_size[b] and r.s.types.components[a] == r.s.types.components[b]
                 and r.s.types.base[a] <= type_uint and r.s.types.base[b] <= type_uint)
+    if is_opaque(r, a):                         # each is declared once
+        return False
     if r.s.types.base[a] == type_array or r.s.types.base[a] == type_matrix:
         return r.s.types.length[a] == r.s.types.length[b] and same_shape(r, r.s.types.element[a], r.s.types.element[b])
     if r.s.types.base[a] == type_struct:
@@ -371,7 +443,7 @@ cdef int check_value_type(Reader r, TypeId type) except -1 nogil:
     cdef TypeId inner = type
     while r.s.types.base[inner] == type_array:
         inner = r.s.types.element[inner]
-    if r.s.types.base[inner] == type_opaque:
+    if is_opaque(r, inner):
         _refuse_opaque(r, inner)
     if r.types[type].leaves > maximum_leaves:
         unsupported(r, r.word, "a value that is a runtime array or has more than 65536 elements")
@@ -499,7 +571,7 @@ cdef int _constant(Reader r, uint32_t word, uint32_t end) except -1 nogil:
     cdef uint32_t builtin
     cdef uint64_t bits
     cdef ConstantId row
-    if r.s.types.base[type] == type_void or r.s.types.base[type] == type_opaque:
+    if r.s.types.base[type] == type_void or is_opaque(r, type):
         _refuse_opaque(r, type)
     if OpConstantTrue <= opcode <= OpConstantFalse or OpSpecConstantTrue <= opcode <= OpSpecConstantFalse:
         if r.s.types.base[type] != type_bool or r.s.types.components[type] != 1:

@@ -89,7 +89,7 @@ cdef AnyValue value_of(Reader r, SpirvId id) except? 0xffffffffU nogil:
             fail(r, r.word, "id %u is not defined", id)
         fail(r, r.word, "id %u is used before it is defined", id)
     if kind == kind_opaque:
-        unsupported(r, r.word, "images and samplers")
+        unsupported(r, r.word, "values of an opaque type")
     fail(r, r.word, "id %u is not a value", id)
     return 0
 
@@ -135,10 +135,19 @@ cdef uint32_t _mode_of_class(Reader r, uint32_t storage_class, TypeId pointee) e
         return mode_global
     if storage_class == StorageClass_Input:
         return mode_system_value
-    if storage_class == StorageClass_UniformConstant or storage_class == StorageClass_Image:
-        unsupported(r, r.word, "images and samplers")
+    if storage_class == StorageClass_UniformConstant:
+        return mode_image if _innermost(r, pointee) == type_image else mode_uniform
+    if storage_class == StorageClass_Image:
+        unsupported(r, r.word, "pointers to texels other than in atomics")
     unsupported_enumerant(r, r.word, "the storage class ", spirv_kind_StorageClass, storage_class)
     return 0
+
+
+cdef int _innermost(Reader r, TypeId type) noexcept nogil:
+    """The base type of what arrays hold."""
+    while r.s.types.base[type] == type_array:
+        type = r.s.types.element[type]
+    return r.s.types.base[type]
 
 
 cdef bint _is_buffer_block(Reader r, TypeId type) noexcept nogil:
@@ -250,7 +259,7 @@ cdef int _buffer_variable(Reader r, SpirvId id, TypeId type) except -1 nogil:
     while r.s.types.base[block] == type_array:
         count *= r.s.types.length[block]
         block = r.s.types.element[block]
-    if r.s.types.base[block] == type_opaque:
+    if is_opaque(r, block):
         check_value_type(r, block)
     if r.s.types.base[block] != type_struct or r.types[block].block_decoration == 0:
         fail(r, r.offset[id], "a buffer variable whose type is not a Block")
@@ -270,11 +279,50 @@ cdef int _buffer_variable(Reader r, SpirvId id, TypeId type) except -1 nogil:
     return 0
 
 
+cdef int _handle_variable(Reader r, SpirvId id, TypeId type) except -1 nogil:
+    """A texture, sampler, sampled image or storage image, or an array of them."""
+    cdef uint32_t set_word = decoration_of(r, id, no_member, Decoration_DescriptorSet)
+    cdef uint32_t binding_word = decoration_of(r, id, no_member, Decoration_Binding)
+    cdef TypeId inner = type
+    cdef uint64_t count = 1
+    cdef ValueId deref
+    cdef VariableId variable
+    cdef int base, dim
+    while r.s.types.base[inner] == type_array:
+        count *= r.s.types.length[inner]
+        inner = r.s.types.element[inner]
+    base = r.s.types.base[inner]
+    dim = r.s.types.image_dim[inner]
+    if not type_sampler <= base <= type_image:
+        r.kind[id] = kind_opaque
+        check_value_type(r, type)
+        unsupported(r, r.offset[id], "variables of storage class UniformConstant that are no images or samplers")
+    if count >= 0x7fffffff:
+        fail(r, r.offset[id], "an array of more than 2**31 descriptors")
+    deref = _variable_deref(r, mode_image if base == type_image else mode_uniform, type)
+    variable = r.s.instructions.data[deref]
+    r.s.variables.set[variable] = r.words[set_word] if set_word else 0
+    r.s.variables.binding[variable] = r.words[binding_word] if binding_word else 0
+    r.s.variables.access[variable] = _variable_access(r, id)
+    r.deref_access[deref] = <uint8_t>r.s.variables.access[variable]
+    r.kind[id] = kind_ssa
+    r.payload[id] = deref
+    r.named_variables.push_back(NamedVariable(variable, id))
+    with gil:
+        kinds = {type_sampler: "sampler", type_texture: "sampled_image", type_sampled_image: "combined_image_sampler",
+                 type_image: "storage_image"}
+        kind = kinds[base]
+        if dim == image_buffer:
+            kind = "uniform_texel_buffer" if base == type_texture else "storage_texel_buffer"
+        r.bindings[(int(r.s.variables.set[variable]), int(r.s.variables.binding[variable]))] = (kind, count)
+    return 0
+
+
 cdef int _check_variable_type(Reader r, TypeId type) except -1 nogil:
     cdef TypeId inner = type
     while r.s.types.base[inner] == type_array:
         inner = r.s.types.element[inner]
-    if r.s.types.base[inner] == type_opaque:
+    if is_opaque(r, inner):
         check_value_type(r, inner)                 # raises an error that has its name
     if r.types[type].leaves > maximum_instructions:
         unsupported(r, r.word, "a variable of more than four million elements, or with members of an opaque type")
@@ -368,9 +416,7 @@ cdef int module_variable(Reader r, SpirvId id) except -1 nogil:
         r.payload[id] = r.words[builtin]
         return 0
     if storage == StorageClass_UniformConstant:
-        r.kind[id] = kind_opaque
-        check_value_type(r, type)
-        unsupported(r, word, "images and samplers")
+        return _handle_variable(r, id, type)
     if storage == StorageClass_Workgroup and r.types[type].block_decoration:
         return _aliased_block(r, id, type)
     return _plain_variable(r, id, _mode_of_class(r, storage, type), type)
@@ -503,6 +549,8 @@ cdef ValueId pointer_of(Reader r, SpirvId id) except 0 nogil:
         return _buffer_deref(r, r.payload[id])
     if r.kind[id] == kind_builtin:
         unsupported(r, r.word, "pointers to built-ins other than in loads")
+    if r.kind[id] == kind_texel:
+        unsupported(r, r.word, "pointers to texels other than in atomics")
     if r.kind[id] != kind_ssa and r.kind[id] != kind_constant:
         return value_of(r, id)                 # raises
     value = value_of(r, id)
@@ -558,7 +606,7 @@ cdef ValueId _chain_index(Reader r, ValueId deref, SpirvId id) except 0 nogil:
         if constant >= r.s.types.member_count[type]:
             fail(r, r.word, "the struct has no such member")
         return deref_element(r, deref, <uint32_t>constant)
-    if r.s.types.base[type] == type_opaque:
+    if is_opaque(r, type):
         check_value_type(r, type)
     return deref_indexed(r, deref, index_value(r, id))
 
@@ -599,6 +647,7 @@ cdef int access_chain(Reader r, uint32_t word, uint32_t end, bint pointer_chain)
     cdef TypeId result_type = type_of_id(r, r.words[word + 1])
     cdef uint32_t cursor = word + 4
     cdef ValueId deref
+    cdef SpirvId index
     cdef uint32_t row
     if r.s.types.base[result_type] != type_pointer:
         fail(r, word, "the result is not a pointer")
@@ -626,7 +675,10 @@ cdef int access_chain(Reader r, uint32_t word, uint32_t end, bint pointer_chain)
     if end - cursor > maximum_type_depth:
         fail(r, word, "more indices than the depth to which types may nest")
     while cursor < end:
-        deref = _chain_index(r, deref, r.words[cursor])
+        index = r.words[cursor]
+        deref = _chain_index(r, deref, index)
+        if r.s.instructions.mode[deref] & (mode_uniform | mode_image) and decoration_of(r, index, no_member, Decoration_NonUniform):
+            r.deref_access[deref] |= access_non_uniform
         cursor += 1
     if decoration_of(r, id, no_member, Decoration_NonUniform):
         r.deref_access[deref] |= access_non_uniform
