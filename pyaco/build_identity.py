@@ -1,7 +1,7 @@
 """Which pyaco this is: a hash of everything in the package that decides what a shader is compiled to.
 
 The version is not enough: a working tree keeps its version while its kernels change, and one version may be built by several compilers. So
-the contents of all kernels, sources and tables from reader to assembler are hashed. That takes a tenth of a second, hence the
+the contents of all kernels, sources and tables from reader to assembler are hashed. That takes 40 ms, longer than most compilations, hence the
 result is kept in the cache that it is for, under the names, sizes, inode numbers and times of the files; the time of the last change of an inode
 (``ctime``) cannot be set by whoever installs or unpacks a file.
 """

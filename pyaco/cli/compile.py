@@ -76,4 +76,20 @@ def _emit(shader: CompiledShader, emit: str, output: str | None) -> None:
         write_text(output, [text for name, text in shader.dumps.items() if name.startswith(emit)][-1])
     else:
         statistics = "\n".join(f"; {name}: {value}" for name, value in {"wave": shader.wave, **shader.stats}.items())
-        write_text(output, f"{shader.disassembly.rstrip()}\n{statistics}")
+        write_text(output, f"{_listing(shader)}\n{statistics}")
+
+
+def _listing(shader: CompiledShader) -> str:
+    """The disassembly, with file and line in a comment wherever they change, if the shader knows them."""
+    if not shader.line_rows:
+        return shader.disassembly.rstrip()
+    from pyaco import isa
+
+    lines, last = [], None
+    for line in isa.disassemble_lines(shader.code, shader.target, wave_size=shader.wave):
+        place = shader.source_lines.find(line.offset) if line.size else last
+        if place != last and place is not None:
+            lines.append(f"; {place[0]}:{place[1]}")
+        last = place
+        lines.append(line.text.rstrip())
+    return "\n".join(lines)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,8 @@ import pyaco
 from pyaco import emu, isa
 
 pytestmark = pytest.mark.skipif(shutil.which("glslangValidator") is None, reason="needs glslangValidator")
-SHADERS = Path(__file__).parents[1] / "shaders"
+ROOT = Path(__file__).parents[2]
+SHADERS = ROOT / "tests/shaders"
 DEBUG_OPTIONS = {"OpLine": ["-g"], "DebugLine": ["-gVS"]}
 SOURCE = """#version 450
 layout(local_size_x = 64) in;
@@ -131,3 +133,15 @@ def test_reports_and_profiles_name_the_line(source: Path) -> None:
     with pytest.raises(emu.BudgetError, match=r"lines\.comp:\d+, kernel main: ") as stopped:
         device.dispatch(shader, (1, 1, 1), buffers, budget=20)
     assert Path(stopped.value.place["source"][0]).name == "lines.comp" and stopped.value.place["kernel"] == "main"
+
+
+def test_listings_say_where_lines_begin(source: Path) -> None:
+    """The command's listing has the lines as comments, and still assembles to the same code."""
+    words = source.with_suffix(".g.spv")
+    words.write_bytes(spirv_of(source, source.parent, "-g"))
+    shader = pyaco.compile(words, "gfx1030")
+    command = [sys.executable, "-m", "pyaco.cli", "compile", str(words), "--target", "gfx1030"]
+    listing = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout
+    comments = re.findall(r"^; .*lines\.comp:(\d+)$", listing, re.MULTILINE)
+    assert {int(line) for line in comments} == {line for _, _, _, line in shader.line_rows} and len(comments) == len(shader.line_rows)
+    assert isa.assemble(listing, "gfx1030", wave_size=shader.wave) == shader.code
