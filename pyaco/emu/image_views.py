@@ -35,6 +35,7 @@ _LAYERED = (_CUBE, _1D_ARRAY, _2D_ARRAY, _2D_MSAA_ARRAY)
 _KINDS = {"UNORM": 0, "SNORM": 1, "USCALED": 2, "SSCALED": 3, "UINT": 4, "SINT": 5, "FLOAT": 7, "SRGB": 9}
 _UINT, _SINT = _KINDS["UINT"], _KINDS["SINT"]
 _NO_CHANNEL = (0, 0, 0)
+_TABLE_LIMIT = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -139,6 +140,13 @@ class DescriptorReader:
     def __init__(self, target: str, level: int) -> None:
         self.target, self.level = target, level
         self._layouts: dict[tuple[int, ...], TiledSurface] = {}
+        self._tables: dict[tuple[TiledSurface, int], LevelTables] = {}
+        #: Bytes of the tables that are kept.
+        self.table_bytes = 0
+
+    def forget(self) -> None:
+        """Drop the layouts that are kept."""
+        self._layouts, self._tables, self.table_bytes = {}, {}, 0
 
     @cached_property
     def _config(self) -> GpuConfig:
@@ -197,7 +205,17 @@ class DescriptorReader:
         return ImageDescription(
             False, f["TYPE"], (f["DST_SEL_X"], f["DST_SEL_Y"], f["DST_SEL_Z"], f["DST_SEL_W"]), samples, first, last, levels, self._min_lod(f),
             first_layer, layers, (words[0] | (f["BASE_ADDRESS_HI"] << 32)) << 8, form,
-            {number: tiled.tables(number) for number in range(first, last + 1)})
+            {number: self._tables_of(tiled, number) for number in range(first, last + 1)})
+
+    def _tables_of(self, tiled: TiledSurface, number: int) -> LevelTables:
+        """Tables of a level; those of layouts that are alike are shared."""
+        if (tiled, number) not in self._tables:
+            found = tiled.tables(number)
+            self.table_bytes += sum(table.nbytes for table in (found.x, found.y, found.slice, found.sample))
+            if self.table_bytes > _TABLE_LIMIT:
+                raise InputError(f"layouts of images that take more than {_TABLE_LIMIT >> 20} MiB in one dispatch")
+            self._tables[tiled, number] = found
+        return self._tables[tiled, number]
 
     def _format_name(self, f: dict[str, int]) -> str:
         known = registers(self.level)

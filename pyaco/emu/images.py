@@ -142,12 +142,15 @@ class Image:
         Raises
         ------
         InputError
-            Levels or layers that the image does not have.
+            Levels or layers that the image does not have, or a swizzle of other numbers.
         """
         request = self.surface.request
         kind = type or self._natural_type
         if kind not in _TYPES:
             raise InputError(f"a view of type {kind!r}; there are {', '.join(_TYPES)}")
+        for what, given, length in (("levels", levels, 2), ("layers", layers, 2), ("swizzle", swizzle, 4)):
+            if given is not None and len(given) != length:
+                raise InputError(f"{what} of a view: {length} numbers, not {list(given)}")
         count = request.depth if request.is_3d else request.layers
         first_level, level_count = levels if levels is not None else (0, request.levels)
         first_layer, layer_count = layers if layers is not None else (0, count)
@@ -183,6 +186,8 @@ def _composed(format_: PixelFormat, swizzle: Sequence[int] | None) -> tuple[int,
     else:
         natural = [4 if entry == NONE else entry for entry in format_.swizzle]
     chosen = range(4) if swizzle is None else swizzle
+    if any(not 0 <= entry <= 5 for entry in chosen):
+        raise InputError(f"a swizzle of {list(chosen)}: numbers from 0 to 5")
     a, b, c, d = (natural[entry] if entry < 4 else entry for entry in chosen)
     return a, b, c, d
 

@@ -104,15 +104,15 @@ class Prepared:
     def bound(self) -> float:
         """How far floats may be from lavapipe's."""
         case = self.case
-        largest = 2.0 if "FLOAT" in case.format or "SNORM" in case.format else 1.0
+        span = 4.0 if "FLOAT" in case.format else 2.0 if "SNORM" in case.format else 1.0
         if case.format in ("R11G11B10_FLOAT", "R9G9B9E5_FLOAT"):
-            largest = 65504.0
+            span = 65504.0
         if case.operation in ("lod", "grad", "lod_offset") and self.state["magFilter"]:
-            # a texel's step in each axis, two of them in the level of detail
-            # and llvmpipe takes the logarithm of derivatives with an error of up to 0.044
-            return largest * 2 * (5 / 256 + (0.044 if case.operation == "grad" else 0))
-        # llvmpipe has a polynomial for sRGB
-        return 1e-3 if case.format.endswith("SRGB") else 2.4e-7
+            # weights are off by half of a 256th in each axis and between levels; llvmpipe's logarithm of derivatives by up to 0.044
+            axes = {"1d": 1, "1d_array": 1, "3d": 3}.get(case.dimension, 2)
+            return span * ((axes + 1) / 512 + (0.044 if case.operation == "grad" else 0)) + 1e-5
+        # llvmpipe has a polynomial for sRGB, which is off by up to 0.0013
+        return 1.5e-3 if case.format.endswith("SRGB") else 2.4e-7
 
     def wrong(self, found: NDArray[np.uint32]) -> NDArray[np.bool_]:
         if self.case.kind != "float" or "size" in self.case.operation:

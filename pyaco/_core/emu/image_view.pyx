@@ -1,5 +1,5 @@
 """The table of descriptors that an engine has met. The contract is in ``image_view.pxd``."""
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memcpy, memset
 
@@ -7,6 +7,7 @@ from pyaco.errors import InputError, PyacoError, UnsupportedError
 
 cdef enum:
     descriptor_limit = 1 << 16        # that a table keeps
+    table_limit = 1 << 28             # bytes of layouts that stay for the next dispatch
     sampler_mask = sampler_buckets - 1
     image_mask = image_buckets - 1
 
@@ -77,7 +78,9 @@ cdef class Descriptors:
 
     cdef int forget(self) except -1:
         """Drop all, if they are many: between dispatches."""
-        if self.count > descriptor_limit // 4:
+        if self.count > descriptor_limit // 4 or (self.describe is not None and self.describe.table_bytes > <uint64_t>table_limit):
+            if self.describe is not None:
+                self.describe.forget()
             _free(&self.table)
             self.problems = [None]
             self.kept = []
