@@ -31,7 +31,8 @@ DOORS = {
     # Pipelines name kernels; those are loaded when they run.
     "pipelines": {"passes"},
     "descriptors": {"registers", "addrlib"},
-    "emu": {"_core.emu", "_core.emu_fast", "_core.emu_inspect", "_core.isa", "abi", "binary", "command_streams", "descriptors"},
+    "emu": {"_core.emu", "_core.emu_fast", "_core.emu_inspect", "_core.isa", "abi", "addrlib", "binary", "command_streams", "descriptors",
+            "registers"},
     "registers": set(),
     "pm4": {"registers", "descriptors", "addrlib", "abi", "command_streams", "emu"},
     "triton": {"binary", "emu", "_core.emu"},

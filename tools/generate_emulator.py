@@ -239,6 +239,8 @@ def memory_shape(name: str) -> dict[str, object] | None:
     if match := re.fullmatch(r"(buffer|flat|global|scratch)_atomic_(\w+?)(_x2)?", name):
         wide = 8 if match[3] or match[2].endswith("64") else 4
         return shape("atomic", wide, 1, atomic=f"atomic_{ATOMICS[match[2]]}") if match[2] in ATOMICS else None
+    if name.startswith("image_"):
+        return image_shape(name)
     if match := re.fullmatch(r"global_(load|store)_dword_addtid", name):
         return shape(match[1], 4, 1, add_lane=1)
     if match := re.fullmatch(r"(global|scratch)_(load|store)_block", name):
@@ -254,6 +256,17 @@ def memory_shape(name: str) -> dict[str, object] | None:
     if match := re.fullmatch(r"(buffer|flat|global|scratch)_(load|store)_(\w+)", name):
         return data_shape(match[2], match[3])
     return lds_shape(name)
+
+
+def image_shape(name: str) -> dict[str, object] | None:
+    """Return what an image instruction does, from its name; None for rays, and for elements that are not converted."""
+    if match := re.fullmatch(r"image_atomic_(\w+)", name):
+        return shape("atomic", 4, 1, atomic=f"atomic_{ATOMICS[match[1]]}") if match[1] in ATOMICS else None
+    if "bvh" in name or "_pck" in name:
+        return None
+    words = name.split("_")
+    level = "zero" if "lz" in words else "clamped" if "cl" in words else "given" if "l" in words else "implicit"
+    return shape("format_store" if name.startswith("image_store") else "format_load", level=f"level_{level}")
 
 
 def lds_shape(name: str) -> dict[str, object] | None:

@@ -6,15 +6,16 @@ As in Vulkan, what is bound may be more than the shader uses: bindings that it d
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy
 
 from pyaco.abi import Abi, BindingLayout
-from pyaco.descriptors.buffer import raw_buffer
 from pyaco.descriptors.layout import MAX_PUSH_BYTES, MAX_SETS
 from pyaco.descriptors.sets import DescriptorSet
-from pyaco.emu.buffers import Buffer, BufferRange, Buffers
+from pyaco.descriptors.types import DescriptorType, contents
+from pyaco.emu.buffers import Buffers, Element, descriptor_parts, elements_of
 from pyaco.emu.launch import Extent
 from pyaco.emu.origins import Origin
 from pyaco.errors import InputError, UnsupportedError
@@ -145,12 +146,12 @@ class _Given:
                     placed.dynamic is None and (bound.offset, bound.stride) != (placed.offset, placed.stride)):
                 raise InputError(f"descriptor set {number}: binding {binding} is laid out otherwise than the shader was compiled for")
 
-    def _elements(self, number: int, binding: int, bound: BindingLayout) -> Sequence[Buffer | BufferRange]:
-        """The buffers of a binding."""
+    def _elements(self, number: int, binding: int, bound: BindingLayout) -> Sequence[Element]:
+        """What is bound to a binding."""
         given = self.buffers.get((number, binding))
         if isinstance(given, bytes):
             raise InputError(f"bytes for binding {binding} of set {number}, which is no inline uniform block")
-        elements = [given] if isinstance(given, (Buffer, BufferRange)) else list(given or ())
+        elements = elements_of(given)
         if bound.count and len(elements) > bound.count:
             raise InputError(f"{len(elements)} buffers for binding {binding} of set {number}, which has {bound.count} elements")
         return elements
@@ -174,7 +175,7 @@ class _Given:
                     first = (bound.offset - dynamic.offset) // _DESCRIPTOR_BYTES
                     for element, buffer in enumerate(self._elements(number, binding, bound)):
                         at = bound.offset + _DESCRIPTOR_BYTES * element
-                        block[at : at + _DESCRIPTOR_BYTES] = _descriptor(buffer, self.gfx_level, moves[first + element])
+                        self._put(block, at, bound, buffer, moves[first + element])
         return bytes(block)
 
     def descriptor_set(self, number: int) -> bytes:
@@ -192,10 +193,20 @@ class _Given:
                 continue
             elements = self._elements(number, binding, bound)
             block.extend(bytes(max(0, bound.offset + bound.stride * len(elements) - len(block))))
-            for element, buffer in enumerate(elements):
-                at = bound.offset + bound.stride * element
-                block[at : at + _DESCRIPTOR_BYTES] = _descriptor(buffer, self.gfx_level)
+            for number_of_element, element in enumerate(elements):
+                self._put(block, bound.offset + bound.stride * number_of_element, bound, element)
         return bytes(block)
+
+    def _put(self, block: bytearray, at: int, bound: BindingLayout, element: Element, moved: int = 0) -> None:
+        """Write an element's descriptors where its type has them."""
+        places = descriptor_places(bound.type)
+        for kind, words in descriptor_parts(element, self.gfx_level, moved).items():
+            if kind not in places:
+                raise InputError(f"a descriptor of kind {kind} for a binding of type {bound.type}, which holds {' and '.join(places)}")
+            first = at + places[kind]
+            # of a combined image sampler whose sampler is immutable, nothing but the image is there
+            if kind != "sampler" or places[kind] + 16 <= bound.stride:
+                block[first : first + 4 * len(words)] = numpy.array(words, numpy.uint32).tobytes()
 
     def _inline_block(self, number: int, binding: int, bound: BindingLayout) -> bytes:
         given = self.buffers.get((number, binding))
@@ -205,14 +216,12 @@ class _Given:
         return data
 
 
-def _descriptor(buffer: Buffer | BufferRange, gfx_level: int, moved: int = 0) -> bytes:
-    if not (buffer.address if isinstance(buffer, Buffer) else buffer.buffer.address):
-        raise InputError("a buffer that has been released is bound")
-    if isinstance(buffer, Buffer) and not moved:
-        words = raw_buffer(buffer.address, buffer.accessible, gfx_level)
-    else:
-        words = (buffer if isinstance(buffer, BufferRange) else BufferRange(buffer)).words(gfx_level, moved)
-    return numpy.array(words, numpy.uint32).tobytes()
+@cache
+def descriptor_places(kind: str) -> dict[str, int]:
+    """Return where each hardware descriptor of a type stands."""
+    if kind.endswith("_dynamic"):
+        return {"buffer": 0}
+    return {part.kind: part.offset for part in contents(DescriptorType(kind)).parts}
 
 
 def _user_sgprs(given: _Given, low: LowMemory, groups: Extent) -> list[int]:

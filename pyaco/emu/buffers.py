@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy
 from numpy.typing import NDArray
 
 from pyaco.arguments import checked
 from pyaco.descriptors.buffer import raw_buffer
+from pyaco.descriptors.sampler import Sampler, sampler_descriptor
 from pyaco.emu.origins import maker
 from pyaco.errors import InputError
 
 if TYPE_CHECKING:
     from pyaco._core.emu.memory import AddressSpace
 
-__all__ = ["Bound", "Buffer", "BufferRange", "Buffers", "bound_addresses"]
+__all__ = ["Bound", "Buffer", "BufferRange", "Buffers", "Described", "Element", "TexelBuffer", "bound_addresses", "descriptor_parts", "elements_of"]
 
 
 class Buffer:
@@ -108,9 +109,59 @@ class BufferRange:
         return raw_buffer(self.buffer.address + first, min(-(-size // 4) * 4, self.buffer.accessible - first), gfx_level)
 
 
-#: What a binding is given: a buffer or a part of one, those of a descriptor array, the bytes of an inline uniform block, or None
-#: for a null descriptor.
-Bound: TypeAlias = Buffer | BufferRange | Sequence[Buffer | BufferRange] | bytes | None
+class Described(Protocol):
+    """What is bound by hardware descriptors of its own: images, views, texel buffers (`pyaco.emu.images`)."""
+
+    @property
+    def bound_address(self) -> int:
+        """Device address of its memory, for messages."""
+        ...
+
+    def parts(self, gfx_level: int) -> Mapping[str, Sequence[int]]:
+        """The dwords of each hardware descriptor, by the names of ``pyaco.descriptors.types.Part``."""
+        ...
+
+
+@dataclass(frozen=True)
+class TexelBuffer:
+    """A buffer as elements of a pixel format, for texel buffers of either kind: `size` bytes from `offset` on, by default all that follow."""
+
+    buffer: Buffer
+    format: str
+    offset: int = 0
+    size: int | None = None
+
+    @property
+    def bound_address(self) -> int:
+        """Device address of the buffer."""
+        return self.buffer.address
+
+    def parts(self, gfx_level: int) -> Mapping[str, Sequence[int]]:
+        """Return the descriptor, which counts elements.
+
+        Raises
+        ------
+        InputError
+            A range that is not within the buffer, or a format that buffers do not have.
+        """
+        from pyaco.descriptors.buffer import OutOfBounds, buffer_descriptor
+        from pyaco.formats import pixel_format
+
+        element = pixel_format(self.format).bits // 8
+        size = self.buffer.size - self.offset if self.size is None else self.size
+        if self.offset < 0 or size < 0 or self.offset + size > self.buffer.size or not self.buffer.address:
+            raise InputError(f"{size} bytes at offset {self.offset} are not within a buffer of {self.buffer.size} bytes")
+        swizzle = [4 if entry == 6 else entry for entry in pixel_format(self.format).swizzle]
+        words = buffer_descriptor(self.buffer.address + self.offset, size // element, self.format, gfx_level, swizzle=swizzle, stride=element,
+                                  out_of_bounds=OutOfBounds.STRUCTURED_WITH_OFFSET)  # fmt: skip
+        return {"buffer": words}
+
+
+#: What one element of a binding is given.
+Element: TypeAlias = Buffer | BufferRange | Described | Sampler
+#: What a binding is given: a buffer, a part of one, an image, a sampler; those of a descriptor array; the bytes of an inline uniform block; or
+#: None for a null descriptor.
+Bound: TypeAlias = Element | Sequence[Element] | bytes | None
 Buffers: TypeAlias = Mapping[tuple[int, int], Bound]
 
 
@@ -118,7 +169,37 @@ def bound_addresses(buffers: Buffers) -> dict[int, tuple[int, int]]:
     """Return set and binding by the address of each buffer that is bound."""
     found: dict[int, tuple[int, int]] = {}
     for key, bound in buffers.items():
-        elements = [bound] if isinstance(bound, (Buffer, BufferRange)) else [] if bound is None or isinstance(bound, bytes) else bound
-        for element in elements:
-            found.setdefault((element.buffer if isinstance(element, BufferRange) else element).address, key)
+        for element in elements_of(bound):
+            if isinstance(element, (Buffer, BufferRange)):
+                found.setdefault((element.buffer if isinstance(element, BufferRange) else element).address, key)
+            elif not isinstance(element, Sampler):
+                found.setdefault(element.bound_address, key)
     return found
+
+
+def elements_of(bound: Bound) -> Sequence[Element]:
+    """Return the elements of what a binding is given, none of an inline uniform block."""
+    if bound is None or isinstance(bound, bytes):
+        return []
+    if isinstance(bound, (Buffer, BufferRange, Sampler)) or hasattr(bound, "parts"):
+        return [bound]  # type: ignore[list-item]
+    return list(bound)
+
+
+def descriptor_parts(element: Element, gfx_level: int, moved: int = 0) -> Mapping[str, Sequence[int]]:
+    """Return the dwords of an element's hardware descriptors; of a buffer, moved by a dynamic offset.
+
+    Raises
+    ------
+    InputError
+        What has been released.
+    """
+    if isinstance(element, Sampler):
+        return {"sampler": sampler_descriptor(element, gfx_level)}
+    if not isinstance(element, (Buffer, BufferRange)):
+        return element.parts(gfx_level)
+    if not (element.address if isinstance(element, Buffer) else element.buffer.address):
+        raise InputError("a buffer that has been released is bound")
+    if isinstance(element, Buffer) and not moved:
+        return {"buffer": raw_buffer(element.address, element.accessible, gfx_level)}
+    return {"buffer": (element if isinstance(element, BufferRange) else BufferRange(element)).words(gfx_level, moved)}

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pyaco import command_streams
 from pyaco._core.emu.memory import AddressSpace
@@ -24,6 +24,7 @@ from pyaco.emu.arguments import Arguments, LowMemory, Shader, padded_code
 from pyaco.emu.buffers import Buffer, BufferRange, Buffers, bound_addresses
 from pyaco.emu.checks import chosen_checks
 from pyaco.emu.errors import EmulationError
+from pyaco.emu.image_views import DescriptorReader
 from pyaco.emu.launch import DEFAULT_BUDGET, RESIDENT_WAVES, Launch, extent, initial_mode
 from pyaco.emu.prepared_launch import PreparedLaunch
 from pyaco.emu.report import Report
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from pyaco.emu.debug import Session
     from pyaco.emu.hostcall import Hostcalls
     from pyaco.emu.hsa import DispatchPacket
+    from pyaco.emu.images import Image
     from pyaco.emu.kernels import LoadedCode
 
 __all__ = ["DEFAULT_BUDGET", "ENGINES", "Buffer", "BufferRange", "Device"]
@@ -128,6 +130,7 @@ class Device:
             self._engine: Engine = self._new_inspector(self.checks, profile, trace, seed, report_same_value, timeline)
         else:
             self._engine = new_engine(self.space, self.gfx_level, engine, self._threads)
+        self._engine.descriptors.describe = self._descriptor_reader = DescriptorReader(self.target, self.gfx_level)
 
     def _new_inspector(
         self, checks: Collection[str] = (), profile: bool = False, trace: int = 0, seed: int | None = None, report_same_value: bool = False,
@@ -170,6 +173,45 @@ class Device:
         if not 0 <= size < 1 << 47:
             raise InputError(f"a buffer of {size} bytes")
         return Buffer(self.space, numpy.zeros(size, numpy.uint8), name=name)
+
+    @checked
+    def image(
+        self, texels: ArrayLike | None = None, *, format: str = "R8G8B8A8_UNORM", width: int = 0, height: int = 0, name: str = "", **options: Any,
+    ) -> Image:  # fmt: skip
+        """Return an image in the device's memory, laid out as drivers do on its chip, without compression.
+
+        Parameters
+        ----------
+        texels : array_like, optional
+            What level 0 holds, as `pyaco.addrlib.Surface.tile` takes it: (slices, height, width), then channels or bytes; zeros by default.
+        format : str
+            Pixel format; `pyaco.formats`.
+        width, height : int
+            Pixels of level 0; by default as many as the texels (of formats that are not of blocks).
+        name : str
+            As for `buffer`.
+        options
+            ``depth``, ``layers``, ``mips``, ``samples``, ``cube``, ``linear``, ``swizzle_mode`` of `pyaco.addrlib.Surface`.
+
+        Raises
+        ------
+        InputError
+            No such image, or texels that do not fit it.
+        UnsupportedError
+            A chip without a known memory layout, or of GFX8.
+        """
+        from pyaco.emu.images import Image  # which loads what lays surfaces out
+
+        if texels is not None and not (width and height):
+            shape = numpy.shape(texels)
+            several = options.get("layers", 1) > 1 or options.get("depth", 0) or options.get("cube")
+            if len(shape) < (3 if several else 2):
+                raise InputError(f"texels of shape {shape}: rows and columns at least")
+            height, width = (int(extent) for extent in (shape[1:3] if several else shape[:2]))
+        image = Image(self.space, self.target, format=format, width=width, height=height or 1, name=name, **options)
+        if texels is not None:
+            image.write(texels)
+        return image
 
     @checked
     def allocate(self, size: int, *, name: str = "") -> Buffer:
@@ -279,6 +321,7 @@ class Device:
             for address, size, _ in self.space.unwritten():     # what the session writes is not followed
                 self.space.note_written(address, size)
             engine = self._new_inspector(seed=seed)
+            engine.descriptors.describe = self._descriptor_reader
             engine.open(launch.entry, launch.groups, launch.size, budget=budget, **launch.engine_arguments())
         except BaseException:
             placed.release()

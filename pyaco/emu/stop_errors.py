@@ -24,6 +24,7 @@ _USES = {"address": "is an address", "branch": "decides a branch", "exec": "beco
 _WAITS = {
     "vmcnt": "s_waitcnt vmcnt", "lgkmcnt": "s_waitcnt lgkmcnt", "expcnt": "s_waitcnt expcnt", "vscnt": "s_waitcnt_vscnt",
     "loadcnt": "s_wait_loadcnt", "dscnt": "s_wait_dscnt", "storecnt": "s_wait_storecnt", "kmcnt": "s_wait_kmcnt",
+    "samplecnt": "s_wait_samplecnt",
 }  # fmt: skip
 # What to put between the two instructions of a hazard.
 _REMEDIES = {
@@ -96,6 +97,9 @@ def stop_error(result: Mapping[str, Any], target: str, space: AddressSpace, code
         return BarrierError(f"{name}: wave {result['lane']} of the workgroup has ended without reaching the barrier ({where})", place)
     if stop == "unsupported":
         return UnsupportedError(f"the emulator does not have this form of {name} ({where}: {words})")
+    if stop == "descriptor":
+        kind_of = UnsupportedError if isinstance(result["problem"], UnsupportedError) else EmulationError
+        return kind_of(f"{name}: {result['problem']} ({where})", *(() if kind_of is UnsupportedError else (place,)))
     if stop == "fetch fault" or (stop == "illegal instruction" and not inside):
         return EmulationError(f"the pc left the code ({where})", place)
     if stop == "illegal instruction":

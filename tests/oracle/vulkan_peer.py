@@ -116,7 +116,9 @@ class Worker:
 
 @cache
 def _worker(icd: str, family: str = "") -> Worker:
-    environment = {"RADV_FORCE_FAMILY": family, "RADV_DEBUG": "nocache"} if family else {}
+    # llvmpipe's shortcuts in sampling are off: its derivatives, levels and weights are the exact ones
+    exact = {"GALLIVM_PERF": "no_brilinear,no_rho_approx,no_quad_lod,no_aos_sampling"}
+    environment = {"RADV_FORCE_FAMILY": family, "RADV_DEBUG": "nocache"} if family else exact
     return Worker(icd, environment)
 
 
@@ -162,6 +164,19 @@ class Lavapipe:
         return {
             key: np.frombuffer(bytes(found[key]), data.dtype).reshape(data.shape) for key, data in buffers.items()
         }
+
+    def run_with_images(
+        self, spirv: bytes, groups: tuple[int, int, int], layouts: list[list[dict[str, Any]]], buffers: Mapping[Any, np.ndarray],
+        images: Mapping[Any, Mapping[str, Any]], timeout: float = 60.0,
+    ) -> tuple[dict[Any, np.ndarray], dict[Any, list[bytes]]]:
+        """Dispatch once; return what buffers hold, and the levels of images that are written to (see ``vulkan_images``)."""
+        request = _request("run", spirv, None, "main")
+        request |= {"groups": tuple(groups), "push": b"", "push_bytes": 0, "references": {}, "layouts": layouts}
+        request["images"] = {key: dict(each) for key, each in images.items()}
+        request["buffers"] = {key: np.ascontiguousarray(data).tobytes() for key, data in buffers.items()}
+        found = self.worker.ask(request, timeout)
+        contents = {key: np.frombuffer(bytes(found["buffers"][key]), data.dtype).reshape(data.shape) for key, data in buffers.items()}
+        return contents, found["images"]
 
     def time(
         self, spirv: bytes, groups: tuple[int, int, int], buffers: Mapping[Any, np.ndarray], repetitions: int = 10

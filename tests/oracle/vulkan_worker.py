@@ -18,6 +18,7 @@ from typing import Any, BinaryIO
 import vulkan as vk
 from spirv_reflection import reflect
 from vulkan._vulkan import ffi, lib
+from vulkan_images import Images
 
 DEVICE_EXTENSIONS = (
     "VK_KHR_pipeline_executable_properties",
@@ -127,7 +128,8 @@ class Device:
             sets = [self._set_layout(layout) for layout in request["layouts"]]
             ranges = [vk.VkPushConstantRange(vk.VK_SHADER_STAGE_COMPUTE_BIT, 0, request["push_bytes"])] if request["push_bytes"] else []
             info = vk.VkPipelineLayoutCreateInfo(pSetLayouts=sets, pPushConstantRanges=ranges)
-            return sets, vk.vkCreatePipelineLayout(self.device, info, None), {}
+            given = {(number, each["number"]): each["type"] for number, layout in enumerate(request["layouts"]) for each in layout}
+            return sets, vk.vkCreatePipelineLayout(self.device, info, None), given
         bindings = {(binding.set, binding.binding): binding for binding in found.bindings}
         sets = []
         for number in range(max((key[0] for key in bindings), default=-1) + 1):
@@ -413,7 +415,8 @@ class Device:
         info = vk.VkComputePipelineCreateInfo(stage=self._stage(request, module), layout=layout)
         pipeline = self._create(ffi.addressof(info))
         buffers, contents, push = self._filled(request)
-        pool, descriptors = self._descriptors(sets, bindings, buffers, contents)
+        images = Images(self, request.get("images", {}))
+        pool, descriptors = self._descriptors(sets, bindings, buffers, contents, images)
         times = []
         for _ in range(request.get("repetitions", 1)):
             start = time.process_time()
@@ -425,9 +428,11 @@ class Device:
                 whole = bytearray(result[place])
                 whole[offset : offset + 8] = request["buffers"][place][offset : offset + 8]
                 result[place] = bytes(whole)
+        written = images.contents()
+        images.free()
         self._free(pool, list(buffers.values()))
         self._destroy(pipeline, layout, sets, module)
-        return {"buffers": result, "times": times}
+        return {"buffers": result, "times": times, "images": written}
 
     def _filled(self, request: dict[str, Any]) -> tuple[dict[Any, Any], dict[Any, bytearray], bytes]:
         """Buffers with the request's contents and addresses; the contents and the push constants with addresses in them."""
@@ -450,11 +455,12 @@ class Device:
             vk.vkFreeMemory(self.device, memory, None)
 
     def _descriptors(
-        self, sets: list[Any], bindings: dict[Any, Any], buffers: dict[Any, Any], contents: dict[Any, Any]
+        self, sets: list[Any], bindings: dict[Any, Any], buffers: dict[Any, Any], contents: dict[Any, Any], images: Images | None = None,
     ) -> tuple[Any, list[Any]]:
         if not sets:
             return None, []
-        sizes = [vk.VkDescriptorPoolSize(kind, 4096) for kind in set(DESCRIPTOR_TYPES.values())]
+        kinds = {key: each if isinstance(each, int) else DESCRIPTOR_TYPES[each.kind] for key, each in bindings.items()}
+        sizes = [vk.VkDescriptorPoolSize(kind, 4096) for kind in {*DESCRIPTOR_TYPES.values(), *kinds.values()}]
         info = vk.VkDescriptorPoolCreateInfo(maxSets=len(sets), pPoolSizes=sizes)
         pool = vk.vkCreateDescriptorPool(self.device, info, None)
         allocated = vk.vkAllocateDescriptorSets(
@@ -462,15 +468,17 @@ class Device:
         )
         writes = []
         for key in buffers:
-            if isinstance(key, str) or key[:2] not in bindings:
+            if isinstance(key, str) or key[:2] not in kinds:
                 continue
             each = vk.VkDescriptorBufferInfo(buffer=buffers[key][0], offset=0, range=max(len(contents[key]), 4))
             writes.append(
                 vk.VkWriteDescriptorSet(
                     dstSet=allocated[key[0]], dstBinding=key[1], dstArrayElement=key[2] if len(key) == 3 else 0,
-                    descriptorType=DESCRIPTOR_TYPES[bindings[key[:2]].kind], pBufferInfo=[each],
+                    descriptorType=kinds[key[:2]], pBufferInfo=[each],
                 )
             )  # fmt: skip
+        if images is not None:
+            writes += images.writes(list(allocated), kinds)
         vk.vkUpdateDescriptorSets(self.device, len(writes), writes, 0, None)
         return pool, list(allocated)
 

@@ -33,6 +33,12 @@ cdef enum:                            # which half of a register sub-dword data 
     half_low = 1
     half_high = 2
 
+cdef enum:                            # the level of detail of a sample
+    level_implicit = 0                # of derivatives
+    level_clamped = 1                 # of derivatives, and a coordinate says the least
+    level_given = 2
+    level_zero = 3
+
 cdef struct MemoryOperation:
     uint8_t access                    # access_*
     uint8_t bytes                     # of one element: 1, 2, 4 (multi-dword data is several of 4); atomics 4 or 8
@@ -47,6 +53,7 @@ cdef struct MemoryOperation:
     uint8_t scaled                    # SMEM: the offset register counts 64 bytes
     uint8_t second                    # LDS: the operand comes from a second address in LDS
     uint8_t masked                    # a bit of m0 for each dword
+    uint8_t level                     # level_*: where a sample's level of detail comes from
 
 cdef inline int stray(Machine *machine, uint32_t lane, uint64_t address, uint32_t bytes, bint store) noexcept nogil:
     """Record an access outside memory; returns the reason to stop."""

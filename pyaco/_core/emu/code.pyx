@@ -10,6 +10,7 @@ from modifiers cimport modifier_opsel, modifier_opsel_hi, modifier_vopd_opcode_y
 from pyaco._core.emu.access cimport MemoryOperation, access_load, access_none, access_nothing, access_to_lds, access_transpose, half_none
 from pyaco._core.emu.control cimport fill_control
 from pyaco._core.emu.global_memory cimport execute_buffer, execute_flat, execute_smem, memory_operation
+from pyaco._core.emu.image cimport execute_image
 from pyaco._core.emu.lanes_compare cimport fill_compare
 from pyaco._core.emu.lanes_float cimport fill_float
 from pyaco._core.emu.lanes_integer cimport fill_integer
@@ -215,6 +216,8 @@ cdef void _prepare(Instruction *instruction, uint32_t gfx_level) noexcept nogil:
                 instruction.handler = execute_smem
             elif base == format_mubuf or base == format_mtbuf:
                 instruction.handler = execute_buffer
+            elif base == format_mimg:
+                instruction.handler = execute_image
             elif base == format_ds:
                 instruction.handler = execute_lds
             elif format_flat <= base <= format_scratch and not _bypasses_registers(decoded):

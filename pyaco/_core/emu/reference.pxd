@@ -6,6 +6,7 @@ no fast path.
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from pyaco._core.emu.code cimport Code
+from pyaco._core.emu.image_view cimport Descriptors
 from pyaco._core.emu.memory cimport AddressSpace
 from pyaco._core.emu.wave cimport Machine, Wave, stop_barrier, stop_sync
 
@@ -125,6 +126,7 @@ cdef class Engine:
     cdef Workspace work
     cdef Launch launch
     cdef readonly AddressSpace space
+    cdef readonly Descriptors descriptors   # of images and samplers that dispatches have met
     cdef public object interrupt
     # Runs every workgroup; returns stop_end, or why the dispatch stopped: `work` says where.
     cdef int execute(self, const Launch *launch) except -1

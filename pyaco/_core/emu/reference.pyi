@@ -1,12 +1,15 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from pyaco._core.emu.image_view import Descriptors
 from pyaco._core.emu.memory import AddressSpace
 
 class Engine:
     interrupt: Callable[[int, int], bool] | None
     @property
     def space(self) -> AddressSpace: ...
+    @property
+    def descriptors(self) -> Descriptors: ...
     def __init__(self, space: AddressSpace, gfx_level: int) -> None: ...
     def open(
         self, entry: int, groups: Sequence[int], size: Sequence[int], *, wave_size: int, user_sgprs: Sequence[int],

@@ -509,7 +509,7 @@ cdef void _detach_waves(Workspace *space) noexcept nogil:
 STOP_NAMES = {
     stop_memory_fault: "memory fault", stop_unsupported: "unsupported", stop_illegal: "illegal instruction",
     stop_fetch_fault: "fetch fault", stop_budget: "budget", stop_trap: "trap", stop_deadlock: "deadlock",
-    stop_time: "time", stop_residents: "residents", stop_host: "host",
+    stop_time: "time", stop_residents: "residents", stop_host: "host", stop_descriptor: "descriptor",
 }
 
 
@@ -538,6 +538,8 @@ cdef class Engine:
         memset(&self.work, 0, sizeof(Workspace))
         self.space = space
         self.work.machine.memory = &space.memory
+        self.descriptors = Descriptors()
+        self.work.machine.descriptors = &self.descriptors.table
         self.work.machine.gfx_level = gfx_level
         self.work.machine.opcode_counter = <uint64_t *>calloc(<int>op_count, sizeof(uint64_t))
         self.work.machine.gds_bytes = 65536 if has_large_gds(gfx_level) else 4096
@@ -662,6 +664,7 @@ cdef class Engine:
     cdef int _reset(self, uint32_t wave_size, uint32_t lds_bytes, uint32_t scratch_bytes, uint32_t waves,
                     uint64_t budget) except -1:
         cdef uint32_t i
+        self.descriptors.forget()
         memset(self.work.machine.gds, 0, self.work.machine.gds_bytes)
         clear_waiting(self.work.machine.sync)
         self.work.machine.scratch_slot = 0
@@ -713,6 +716,7 @@ cdef class Engine:
             "pc": self.work.machine.fault_pc, "opcode": self.work.machine.fault_opcode, "words": words,
             "lane": self.work.machine.fault_lane, "address": self.work.machine.fault_address, "bytes": self.work.machine.fault_bytes,
             "store": bool(self.work.machine.fault_store), "waiting": self._waiting() if stop == stop_deadlock else [],
+            "problem": self.descriptors.problems[self.work.machine.fault_bytes] if stop == stop_descriptor else None,
         }
 
     cdef list _waiting(self):

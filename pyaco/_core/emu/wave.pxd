@@ -6,6 +6,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from features cimport has_dx10_clamp_mode
 from pyaco._core.common.machine cimport register_exec, register_m0, register_null, register_vcc
+from pyaco._core.emu.image_view cimport DescriptorTable
 from pyaco._core.emu.memory cimport Memory
 from pyaco._core.isa.decode cimport Decoded
 
@@ -97,6 +98,7 @@ cdef enum:                            # why a wave or a dispatch stopped
     stop_sync = 12                    # waits for waves of the whole dispatch
     stop_residents = 13               # more waves wait for others than can be kept
     stop_host = 14                    # the host did not serve what a wave asked of it
+    stop_descriptor = 15              # the words of a descriptor make no sense: `fault_bytes` is the number of the error
 
 cdef struct Wave:
     uint32_t sgpr[sgpr_words]
@@ -246,6 +248,7 @@ cdef struct Machine:
     uint64_t *opcode_counter          # by opcode, or NULL
     uint64_t lds_out_of_bounds        # accesses of a lane that reach beyond `lds_bytes`
     uint64_t lds_out_of_bounds_pc     # lowest address of an instruction that made one
+    DescriptorTable *descriptors      # of images and samplers
 
 # An access of a lane to LDS that ends at `end`: beyond the allocation, loads give zero and stores are dropped, which is seldom meant.
 cdef inline void note_lds_bounds(Machine *machine, const Instruction *instruction, uint64_t end) noexcept nogil:

@@ -43,7 +43,7 @@ cdef enum:
     leaving_sync = 2
 
 COUNTERS = ("vmcnt", "lgkmcnt", "expcnt", "vscnt", "kmcnt")
-COUNTERS_GFX12 = ("loadcnt", "dscnt", "expcnt", "storecnt", "kmcnt")
+COUNTERS_GFX12 = ("loadcnt", "dscnt", "expcnt", "storecnt", "kmcnt", "samplecnt")
 HAZARDS = (
     None, "VMEMtoScalarWrite", "SMEMtoVectorWrite", "VcmpxExecWAR", "LdsBranchVmemWAR", "NSAtoVMEM", "NSAClause", "Offset3F", "FPAtomicToDenormMode",
     "VcmpxPermlane", "LdsDirectVALU", "LdsDirectVMEM", "VALUTransUse", "VALUPartialForwarding", "VALUMaskWrite", "WMMA", "VALUReadSGPR",

@@ -14,6 +14,10 @@ Sources: AMD "Vega", "RDNA 2", "RDNA3" and "RDNA4" ISA documents, "Data Dependen
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
+from features cimport has_split_wait_counters
+from isa_opcodes cimport op_image_msaa_load
+from isa_tables cimport image_flag_sampler, opcode_image
+from pyaco._core.common.machine cimport format_mimg
 from pyaco._core.emu.wave cimport Access, AccessLog, Instruction, Wave
 
 cdef enum:
@@ -22,13 +26,15 @@ cdef enum:
     counter_exp = 2
     counter_vs = 3                    # GFX12: storecnt
     counter_km = 4                    # GFX12
-    counter_count = 5
+    counter_sample = 5                # GFX12: samples of images
+    counter_count = 6
     kind_vmem = 0                     # what is counted in order
     kind_store = 1
     kind_lds = 2
     kind_gds = 3
     kind_direct = 4
-    kind_count = 5
+    kind_sample = 5
+    kind_count = 6
     kind_any = 255                    # finishes in any order
     register_limit = 768              # SGPRs, VGPRs, AGPRs
     not_waited = 0xffff
@@ -36,8 +42,8 @@ cdef enum:
 cdef cppclass Operation:              # in flight
     uint64_t pc
     uint64_t lanes                    # that it reads or writes
-    uint32_t serial[5]                # by counter: how many of its kind were issued up to it
-    uint8_t kind[5]
+    uint32_t serial[6]                # by counter: how many of its kind were issued up to it
+    uint8_t kind[6]
     uint8_t needs                     # a bit for each counter that has to fall
     uint8_t locks                     # it reads its registers late: they must not be written
     uint16_t opcode
@@ -47,7 +53,7 @@ cdef cppclass Operation:              # in flight
 
 cdef cppclass Flight:                 # of one wave
     vector[Operation] operations
-    uint32_t issued[5]
+    uint32_t issued[6]
     uint64_t busy[12]                 # registers of operations in flight
 
 cdef struct Finding:
@@ -60,7 +66,7 @@ cdef struct Finding:
     uint64_t pc
 
 cdef struct WaitCounts:
-    uint32_t count[5]                 # by counter: how many operations may stay in flight; not_waited: any number
+    uint32_t count[6]                 # by counter: how many operations may stay in flight; not_waited: any number
 
 # Whether an instruction is a wait, and for what.
 cdef bint wait_counts(const Wave *wave, const Instruction *instruction, uint32_t gfx_level, WaitCounts *counts) noexcept nogil
@@ -75,3 +81,9 @@ cdef bint flight_check_lds(const Flight *flight, const AccessLog *log, Finding *
 # Account for an instruction that has executed: a wait, or an operation that is in flight from now on.
 cdef void flight_account(Flight *flight, const Wave *wave, const Instruction *instruction, uint64_t active, uint32_t gfx_level,
                          const AccessLog *log) noexcept nogil
+
+cdef inline bint is_counted_as_sample(const Instruction *instruction, uint32_t gfx_level) noexcept nogil:
+    """Whether an instruction is in GFX12's VSAMPLE encoding, which has a counter of its own."""
+    cdef uint32_t opcode = instruction.decoded.opcode
+    return (has_split_wait_counters(gfx_level) and instruction.decoded.format & 0x7f == format_mimg
+            and ((opcode_image[opcode] & image_flag_sampler) != 0 or opcode == <uint32_t>op_image_msaa_load))

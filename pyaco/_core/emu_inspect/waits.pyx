@@ -94,6 +94,8 @@ cdef bint wait_counts(const Wave *wave, const Instruction *instruction, uint32_t
         counts.count[counter_lgkm] = value & 63
     elif opcode == <uint32_t>op_s_wait_loadcnt:
         counts.count[counter_vm] = value & 63
+    elif opcode == <uint32_t>op_s_wait_samplecnt:
+        counts.count[counter_sample] = value & 63
     elif opcode == <uint32_t>op_s_wait_storecnt:
         counts.count[counter_vs] = value & 63
     elif opcode == <uint32_t>op_s_wait_dscnt:
@@ -106,7 +108,7 @@ cdef bint wait_counts(const Wave *wave, const Instruction *instruction, uint32_t
         for counter in range(<uint32_t>counter_count):
             counts.count[counter] = 0
     else:
-        return opcode == <uint32_t>op_s_wait_samplecnt or opcode == <uint32_t>op_s_wait_bvhcnt
+        return opcode == <uint32_t>op_s_wait_bvhcnt
     return True
 
 
@@ -179,6 +181,9 @@ cdef bint _issue_vector(Flight *flight, Operation *operation, const Instruction 
         separate = instruction.decoded.opcode != <int>op_global_inv
     if base == format_flat:
         _reached_spaces(log, &memory, &lds)
+    if is_counted_as_sample(instruction, gfx_level):
+        _issue(flight, operation, counter_sample, kind_sample)
+        return True
     if memory:
         _issue(flight, operation, counter_vs if separate else counter_vm, kind_store if separate else kind_vmem)
     if lds:

@@ -13,7 +13,7 @@ from pyaco._core.emu.wave cimport Instruction, Wave
 
 cdef enum:
     clock_registers = 768             # SGPRs, VGPRs from 256 on, AGPRs from 512 on
-    clock_counters = 5                # as in ``waits.pxd``
+    clock_counters = 6                # as in ``waits.pxd``
     clock_depth = 64                  # operations of a counter in flight
 
 cdef struct WaveClock:

@@ -19,7 +19,7 @@ from pyaco._core.emu.cycles cimport instruction_cycles, issue_passes
 from pyaco._core.emu.global_memory cimport memory_operation
 from pyaco._core.emu.wave cimport Instruction, Wave, sgpr_exec, sgpr_m0, sgpr_vcc
 from pyaco._core.emu_inspect.waits cimport (
-    WaitCounts, counter_exp, counter_km, counter_lgkm, counter_limit, counter_vm, counter_vs, wait_counts,
+    WaitCounts, counter_exp, counter_km, counter_lgkm, counter_limit, counter_sample, counter_vm, counter_vs, is_counted_as_sample, wait_counts,
 )
 
 cdef enum:
@@ -67,6 +67,8 @@ cdef uint32_t _counters_of(const Instruction *instruction, uint32_t gfx_level) n
         return 1 << counter_lgkm
     if base == format_exp or base == format_ldsdir:
         return 1 << counter_exp
+    if is_counted_as_sample(instruction, gfx_level):
+        return 1 << counter_sample
     if format_is_vmem(base) or format_is_flat_like(base):
         return (1 << (counter_vm if loads or not has_store_counter(gfx_level) else counter_vs)) | (
             1 << counter_lgkm if base == format_flat and loads else 0)

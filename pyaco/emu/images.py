@@ -1,0 +1,253 @@
+"""Images in a device's memory, and views of them, as descriptors show them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy
+from numpy.typing import ArrayLike, NDArray
+
+from pyaco.addrlib import Surface, SurfaceUse
+from pyaco.arguments import checked
+from pyaco.descriptors.image import ImageView as ViewedPart
+from pyaco.descriptors.image import image_descriptor
+from pyaco.descriptors.sampler import Sampler, sampler_descriptor
+from pyaco.emu.origins import maker
+from pyaco.errors import InputError, UnsupportedError
+from pyaco.formats import NONE, PixelFormat, pixel_format
+from pyaco.targets.features import has_swizzle_modes
+
+if TYPE_CHECKING:
+    from pyaco._core.emu.memory import AddressSpace
+
+__all__ = ["Image", "ImageView", "SampledImage"]
+
+_TYPES = {"1d": 8, "2d": 9, "3d": 10, "cube": 11, "1d_array": 12, "2d_array": 13, "cube_array": 11, "2d_msaa": 14, "2d_msaa_array": 15}
+_UNCOMPRESSED = SurfaceUse.DISABLE_DCC | SurfaceUse.NO_FMASK | SurfaceUse.NO_HTILE
+
+
+class Image:
+    """An image as drivers lay it out on a device's chip, without metadata.
+
+    Parameters
+    ----------
+    space : AddressSpace
+    target : str
+        A gfx name; several chips may have it, and the first of them is meant.
+    format : str
+        Pixel format.
+    width, height : int
+        Pixels of level 0.
+    name : str
+        What reports call it.
+    options
+        ``depth``, ``layers``, ``mips``, ``samples``, ``cube``, ``linear``, ``swizzle_mode`` as `pyaco.addrlib.Surface` takes them.
+
+    Attributes
+    ----------
+    surface : pyaco.addrlib.Surface
+    address : int
+        Device address of the surface.
+    memory : numpy.ndarray
+        The surface's bytes, which the device works on.
+    """
+
+    def __init__(self, space: AddressSpace, target: str, *, format: str, width: int, height: int = 1, name: str = "", **options: Any) -> None:
+        self.surface = Surface(target, format=format, width=width, height=height, use=_UNCOMPRESSED, **options)
+        if not has_swizzle_modes(self.surface.config.level):
+            raise UnsupportedError(f"images on {target} in the emulator, which has those of GFX9 and later")
+        self.memory = numpy.zeros(max(self.surface.total_size, 4), numpy.uint8)
+        self._space = space
+        self.address: int = space.map(self.memory, False, max(self.surface.base_align, 256), maker("image", name, self.surface.size))
+
+    @property
+    def format(self) -> PixelFormat:
+        """The pixel format."""
+        return self.surface.format
+
+    @checked
+    def write(self, texels: ArrayLike, mip: int = 0, *, stencil: bool = False) -> None:
+        """Put the texels of a level into memory; shapes as `pyaco.addrlib.Surface.tile` takes them.
+
+        Raises
+        ------
+        InputError
+            Texels that do not fit the level.
+        """
+        self.surface.tile(texels, self.memory[: self.surface.size], mip=mip, stencil=stencil)
+
+    def numpy(self, mip: int = 0, *, stencil: bool = False) -> NDArray[Any]:
+        """Return the texels of a level: (slices, height, width), then samples and channels, as `pyaco.addrlib.Surface.detile` does."""
+        return self.surface.detile(self.memory[: self.surface.size], mip=mip, stencil=stencil)
+
+    def release(self) -> None:
+        """Take the image's addresses away: accesses to them stop a dispatch.
+
+        Raises
+        ------
+        InputError
+            It has been released already.
+        """
+        if not self.address:
+            raise InputError("the image has been released already")
+        self._space.release(self.address)
+        self.address = 0
+
+    @property
+    def bound_address(self) -> int:
+        """Device address, for messages."""
+        return self.address
+
+    def parts(self, gfx_level: int) -> Mapping[str, Sequence[int]]:
+        """Return the descriptor of a view of all of it."""
+        return self.view().parts(gfx_level)
+
+    @property
+    def _natural_type(self) -> str:
+        request = self.surface.request
+        if request.is_3d:
+            return "3d"
+        if request.is_cube:
+            return "cube"
+        kind = "2d_msaa" if request.samples > 1 else "2d"
+        return kind + ("_array" if request.layers > 1 else "")
+
+    @checked
+    def view(
+        self, type: str = "", *, format: str = "", levels: Sequence[int] | None = None, layers: Sequence[int] | None = None,
+        swizzle: Sequence[int] | None = None, storage: bool = False, stencil: bool = False, min_lod: float = 0.0,
+    ) -> ImageView:
+        """Return a part of the image, as a descriptor shows it.
+
+        Parameters
+        ----------
+        type : str
+            ``1d``, ``2d``, ``3d``, ``cube``, ``1d_array``, ``2d_array``, ``cube_array``, ``2d_msaa`` or ``2d_msaa_array``; by default what the
+            image is.
+        format : str
+            Pixel format, where it is another than the image's.
+        levels, layers : sequence of int, optional
+            First, and how many; all by default.
+        swizzle : sequence of int, optional
+            For x, y, z and w: the component of the format, or 4 for zero and 5 for one.
+        storage : bool
+            Whether the view is written to: of a 3D image, the layers are slices then.
+        stencil : bool
+            Stencil beside depth.
+        min_lod : float
+            The least level of detail, counted from level 0 of the image.
+
+        Raises
+        ------
+        InputError
+            Levels or layers that the image does not have, or a swizzle of other numbers.
+        """
+        request = self.surface.request
+        kind = type or self._natural_type
+        if kind not in _TYPES:
+            raise InputError(f"a view of type {kind!r}; there are {', '.join(_TYPES)}")
+        for what, given, length in (("levels", levels, 2), ("layers", layers, 2), ("swizzle", swizzle, 4)):
+            if given is not None and len(given) != length:
+                raise InputError(f"{what} of a view: {length} numbers, not {list(given)}")
+        count = request.depth if request.is_3d else request.layers
+        first_level, level_count = levels if levels is not None else (0, request.levels)
+        first_layer, layer_count = layers if layers is not None else (0, count)
+        if not 0 <= first_level < first_level + level_count <= request.levels or not 0 <= first_layer < first_layer + layer_count <= count:
+            raise InputError(f"levels {first_level} and {level_count - 1} more, layers {first_layer} and {layer_count - 1} more of an image with "
+                             f"{request.levels} and {count}")
+        viewed = pixel_format(format) if format else self.format
+        return ImageView(self, ViewedPart(
+            self.address, viewed.name, request.width, request.height, self._depth(kind, first_layer + layer_count - 1), self._hardware_type(kind),
+            _composed(viewed, swizzle), self.format.name, request.samples, request.fragments, first_level, first_level + level_count - 1,
+            request.levels, first_layer, first_layer + layer_count - 1, min_lod, storage and kind == "3d", stencil=stencil))
+
+    def _hardware_type(self, kind: str) -> int:
+        """GFX9 lays 1D images out as 2D ones, and drivers view them so."""
+        if self.surface.config.level < 100 and kind.startswith("1d"):
+            return _TYPES[kind.replace("1", "2")]
+        return _TYPES[kind]
+
+    def _depth(self, kind: str, last_layer: int) -> int:
+        """Depth of 3D images, else the last layer; GFX10 and later hold the depth less one."""
+        if kind != "3d":
+            return last_layer
+        return self.surface.request.depth - (self.surface.config.level >= 100)
+
+    def __repr__(self) -> str:
+        return f"<Image {self.format.name} {self.surface.request.width}x{self.surface.request.height} at {self.address:#x}>"
+
+
+def _composed(format_: PixelFormat, swizzle: Sequence[int] | None) -> tuple[int, int, int, int]:
+    """The channel of the memory for each component of the view; depth and stencil are the first component."""
+    if format_.has_depth or format_.has_stencil:
+        natural: Sequence[int] = (0, 4, 4, 5)
+    else:
+        natural = [4 if entry == NONE else entry for entry in format_.swizzle]
+    chosen = range(4) if swizzle is None else swizzle
+    if any(not 0 <= entry <= 5 for entry in chosen):
+        raise InputError(f"a swizzle of {list(chosen)}: numbers from 0 to 5")
+    a, b, c, d = (natural[entry] if entry < 4 else entry for entry in chosen)
+    return a, b, c, d
+
+
+@dataclass(frozen=True)
+class ImageView:
+    """A part of an image, as a descriptor shows it.
+
+    Attributes
+    ----------
+    image : Image
+    part : pyaco.descriptors.image.ImageView
+    """
+
+    image: Image
+    part: ViewedPart
+
+    @property
+    def words(self) -> tuple[int, ...]:
+        """The descriptor's eight dwords.
+
+        Raises
+        ------
+        InputError
+            The image has been released.
+        """
+        if not self.image.address:
+            raise InputError("an image that has been released is bound")
+        return image_descriptor(self.image.surface.config, self.image.surface.layout, self.part)
+
+    @property
+    def bound_address(self) -> int:
+        """Device address of the image, for messages."""
+        return self.image.address
+
+    def parts(self, gfx_level: int) -> Mapping[str, Sequence[int]]:
+        """Return the descriptor.
+
+        Raises
+        ------
+        InputError
+            The image is another device's, of another generation, or has been released.
+        """
+        if self.image.surface.config.level != gfx_level:
+            raise InputError(f"an image of {self.image.surface.config.name} on a device of level {gfx_level / 10:g}")
+        return {"image": self.words}
+
+
+@dataclass(frozen=True)
+class SampledImage:
+    """An image and a sampler, as a combined image sampler holds them."""
+
+    view: ImageView | Image
+    sampler: Sampler
+
+    @property
+    def bound_address(self) -> int:
+        """Device address of the image, for messages."""
+        return self.view.bound_address
+
+    def parts(self, gfx_level: int) -> Mapping[str, Sequence[int]]:
+        """Return both descriptors."""
+        return {**self.view.parts(gfx_level), "sampler": sampler_descriptor(self.sampler, gfx_level)}
