@@ -7,6 +7,7 @@ widened to 8 bits by replication, then (43 a + 21 b + 32) / 64 for thirds and (a
 source says how AMD's hardware rounds it.
 """
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy
 
 from pyaco._core.texels.block cimport BlockFormat, codec_bc1_rgb, interpolation_amd, little_endian, replicated
 
@@ -15,18 +16,20 @@ cdef uint8_t[4] _channel_bits = [5, 6, 5, 0]
 cdef uint8_t[4] _amd_weights = [0, 64, 21, 43]                # of the second endpoint, in sixty-fourths
 
 
+cdef uint8_t[2][2][190] _nearest      # nearest to number / (parts * most): by bits - 5 of a channel (most is 31 or 63), parts - 2, and number
+
+
 cdef inline uint32_t _between(uint32_t first, uint32_t second, uint32_t bits, uint32_t code, bint thirds, uint32_t interpolation) noexcept nogil:
     """One channel of the colour that a code stands for, from its endpoints as they are stored."""
-    cdef uint32_t parts = 3 if thirds else 2                  # the line's parts, and how many of them lie before the colour
+    cdef uint32_t parts = 3 if thirds else 2                  # of the line, and how many of them lie before the colour
     cdef uint32_t place = code - 1 if code > 1 else parts * code
-    cdef uint32_t most = ((<uint32_t>1 << bits) - 1) * parts
     cdef uint32_t weight
     if interpolation == interpolation_amd:
         first = replicated(first, bits)
         second = replicated(second, bits)
-        weight = _amd_weights[code] if thirds else 64 * place // parts
+        weight = _amd_weights[code] if thirds else 32 * place
         return ((64 - weight) * first + weight * second + 32) >> 6
-    return (2 * 255 * ((parts - place) * first + place * second) + most) // (2 * most)
+    return _nearest[bits - 5][parts - 2][(parts - place) * first + place * second]
 
 
 cdef void _colors(const uint8_t *block, uint8_t *texels, uint32_t interpolation, bint always_thirds, uint32_t alpha_of_black) noexcept nogil:
@@ -37,7 +40,7 @@ cdef void _colors(const uint8_t *block, uint8_t *texels, uint32_t interpolation,
     cdef bint thirds = always_thirds or first > second
     cdef uint8_t[4][4] palette
     cdef uint32_t code, channel, bits, shift, index
-    for code in range(4):
+    for code in range(4 if thirds else 3):
         for channel in range(3):
             bits = _channel_bits[channel]
             shift = _channel_shifts[channel]
@@ -49,8 +52,7 @@ cdef void _colors(const uint8_t *block, uint8_t *texels, uint32_t interpolation,
         palette[3][3] = <uint8_t>alpha_of_black
     for index in range(16):
         code = <uint32_t>(word >> (32 + 2 * index)) & 3
-        for channel in range(4):
-            texels[4 * index + channel] = palette[code][channel]
+        memcpy(texels + 4 * index, palette[code], 4)
 
 
 cdef void decode_bc1(const BlockFormat *format, const uint8_t *block, void *texels) noexcept nogil:
@@ -83,3 +85,15 @@ cdef void decode_bc3(const BlockFormat *format, const uint8_t *block, void *texe
     _colors(block + 8, out, format.interpolation, True, 255)
     for index in range(16):
         out[4 * index + 3] = palette[word >> (16 + 3 * index) & 7]
+
+
+def _read_nearest() -> None:
+    cdef uint32_t bits, parts, number, most
+    for bits in range(5, 7):
+        for parts in range(2, 4):
+            most = ((<uint32_t>1 << bits) - 1) * parts
+            for number in range(most + 1):
+                _nearest[bits - 5][parts - 2][number] = <uint8_t>((2 * 255 * number + most) // (2 * most))
+
+
+_read_nearest()
