@@ -16,7 +16,7 @@ from machine_code import Assemble, assemble_object
 from vulkan_peer import Lavapipe, Radv, find_icd
 
 TOOLS = ("llvm-mc-22", "llvm-objcopy-22", "llvm-objdump-22", "llvm-readelf-22", "llvm-cxxfilt-22", "clang-22", "clang-offload-bundler-22",
-         "ld.lld-22", "gcc", "glslangValidator", "spirv-as", "spirv-val")
+         "ld.lld-22", "gcc", "glslangValidator", "spirv-as", "spirv-val", "astcenc")
 MODULES = ("vulkan", "hypothesis", "elftools", "llvmlite", "matplotlib", "PIL", "tinymesa", "zstandard", "astc_encoder", "etcpak", "imagecodecs",
            "texture2ddecoder")
 DRIVERS = ("lvp_icd", "radeon_icd")

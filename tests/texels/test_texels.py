@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from pyaco import InputError, UnsupportedError
+from pyaco.formats import pixel_format
 from pyaco.texels import decode
 
 TRANSPARENT = (0, 0, 0, 0)
@@ -169,6 +170,21 @@ def test_blocks_of_astc_stand_in_their_places(block: str) -> None:
     z, y, x = np.mgrid[:depth, :height, :width]
     assert texels.shape == (depth, height, width, 4)
     assert (texels[..., 0] == (z // deep * rows + y // down) * columns + x // across).all()
+
+
+@pytest.mark.parametrize("format", ["DXT1_RGB", "DXT1_RGBA", "DXT3_RGBA", "DXT5_RGBA", "RGTC1_SNORM", "RGTC2_UNORM", "BPTC_RGB_UFLOAT",
+                                    "BPTC_RGB_FLOAT", "BPTC_RGBA_UNORM", "ETC2_RGB8", "ETC2_RGB8A1", "ETC2_RGBA8", "ETC2_R11_SNORM",
+                                    "ETC2_RG11_UNORM", "ASTC_4x4",
+                                    "ASTC_12x12_SRGB", "ASTC_8x5", "ASTC_3x3x3", "ASTC_6x6x6_SRGB"])  # fmt: skip
+def test_any_bits_decode_to_the_same_texels_anywhere(format: str) -> None:
+    across, down, deep = pixel_format(format).block
+    size = pixel_format(format).bits // 8
+    data = np.random.default_rng(0).integers(0, 256, (400, size), np.uint8)
+    data[:200, 0] |= 3                                  # more valid modes of ASTC, and of others one kind
+    image = decode(data, format, 20 * across, 20 * down, deep).reshape(deep, 20, down, 20, across, 4)
+    for number, block in enumerate(data):
+        alone = decode(block, format, across, down, deep).reshape(deep, down, across, 4)
+        assert alone.tobytes() == image[:, number // 20, :, number % 20].tobytes()
 
 
 def test_data_may_be_an_array_or_a_view() -> None:
