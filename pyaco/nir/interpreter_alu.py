@@ -398,6 +398,19 @@ def _fdot(x: Array, y: Array) -> Array:
     return raw(total)
 
 
+def _cube(x: Array) -> Array:
+    """Coordinates tc and sc in the face of a cube, twice the coordinate along its axis, its number (RDNA2 ISA, V_CUBE*_F32)."""
+    a, b, c = floating(x)
+    is_z = (abs(c) >= abs(a)) & (abs(c) >= abs(b))
+    is_y = ~is_z & (abs(b) >= abs(a))
+    major = np.where(is_z, c, np.where(is_y, b, a))
+    sign = np.where(major < 0, -1, 1).astype(major.dtype)
+    tc = np.where(is_y, sign * c, -b)
+    sc = np.where(is_z, sign * a, np.where(is_y, a, -sign * c))
+    face = np.where(is_z, 4, np.where(is_y, 2, 0)) + (major < 0)
+    return raw(np.stack([tc, sc, 2 * major, face.astype(major.dtype)]))
+
+
 def _bfi(mask: Array, insert: Array, base: Array) -> Array:
     shift = np.maximum(_lsb(mask), 0).astype(np.uint32)
     return np.where(mask == 0, base, (base & ~mask) | ((insert << shift) & mask)).astype(np.uint32)
@@ -605,6 +618,7 @@ OPERATIONS: dict[str, Callable[..., Array]] = {
     "f2f32": _single,
     "f2f64": lambda x: raw(floating(x).astype(np.float64)),
     "msad_4x8": _msad,
+    "cube_amd": _cube,
 }
 for _bits in (8, 16, 32, 64):
     OPERATIONS[f"b2i{_bits}"] = lambda x, bits=_bits: x.astype(UINT[bits])

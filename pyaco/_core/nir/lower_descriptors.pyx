@@ -11,7 +11,7 @@ Texture instructions name texture and sampler by handles, which are descriptors 
 Sources: AMD RDNA2 ISA, "Buffer resource descriptor" (word 2 is the number of records, bytes for raw buffers);
 Vulkan specification, "Descriptor indexing" (NonUniform).
 """
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp.unordered_map cimport unordered_map
 
 from nir_opcodes cimport (
@@ -29,12 +29,15 @@ from pyaco._core.ir.emitter cimport (
 from pyaco._core.ir.shader cimport (
     NodeId, Shader, ShaderData, ValueId, access_can_reorder, access_non_uniform, argument_descriptor_set, argument_inline_push_constant,
     VariableId, argument_push_constants, constant_bits, deref_array, deref_var, image_buffer, intrinsic_index, intrinsic_set_index,
-    jump_break, nir_alu, nir_deref, nir_divergent, nir_intrinsic, nir_intrinsic_new, nir_tex, nir_tex_new, source_set, source_swizzle,
+    jump_break, nir_alu, nir_deref, nir_divergent, nir_intrinsic, nir_intrinsic_new, nir_tex, source_set, source_swizzle,
     source_value, texture_non_uniform, texture_sampler_non_uniform, value_is_constant,
 )
 from pyaco._core.nir.lowering cimport (
     Lowering, lower_if_begin, lower_if_else, lower_if_end, lower_keep, lower_loop_begin, lower_loop_end, lower_remove,
     lowering_run,
+)
+from pyaco._core.nir.texture_edit cimport (
+    TextureEdit, texture_emit, texture_read, texture_remove_source, texture_set_source, texture_source,
 )
 
 from pyaco.errors import InputError
@@ -322,40 +325,28 @@ cdef ValueId _with_handles(Lowering *b, ValueId instruction, const Handle *textu
                            const Handle *sampler) except? 0xffffffffU nogil:
     """A copy of a texture instruction or image intrinsic with descriptors in place of derefs, emitted."""
     cdef ShaderData *s = b.s
-    cdef ValueId[16] values
-    cdef uint8_t[16] kinds
-    cdef uint32_t count = s.instructions.source_count[instruction]
-    cdef uint32_t i, old, new
+    cdef ValueId[5] values
+    cdef TextureEdit edit
     cdef int opcode = s.instructions.opcode[instruction]
+    cdef uint32_t i
     cdef ValueId row
-    for i in range(count):
+    if s.instructions.kind[instruction] == nir_tex:
+        texture_read(s, instruction, &edit)
+        texture_set_source(&edit, tex_source_texture_handle, _handle_words(b, texture, offsets[0]))
+        texture_remove_source(&edit, tex_source_texture_deref)
+        if texture_source(&edit, tex_source_sampler_deref):
+            texture_set_source(&edit, tex_source_sampler_handle, _handle_words(b, sampler, offsets[1]))
+            texture_remove_source(&edit, tex_source_sampler_deref)
+        edit.texture_flags &= ~<int>(texture_non_uniform | texture_sampler_non_uniform)
+        return texture_emit(b, &edit)
+    for i in range(s.instructions.source_count[instruction]):
         values[i] = source_value(s, instruction, i)
-        kinds[i] = <uint8_t>source_swizzle(s, instruction, i)
-    if s.instructions.kind[instruction] == nir_intrinsic:
-        values[0] = _handle_words(b, texture, offsets[0])
-        opcode += intrinsic_bindless_image_load - intrinsic_image_deref_load
-        row = nir_intrinsic_new(s, opcode, s.instructions.components[instruction], s.instructions.bit_size[instruction], values)
-        for i in range(intrinsic_index_count[opcode]):
-            s.indices.value[s.instructions.data[row] + i] = s.indices.value[s.instructions.data[instruction] + i]
-        intrinsic_set_index(s, row, index_access, intrinsic_index(s, row, index_access) & ~access_non_uniform)
-        return emit(b, row)
-    for i in range(count):
-        if kinds[i] == tex_source_texture_deref:
-            values[i] = _handle_words(b, texture, offsets[0])
-            kinds[i] = tex_source_texture_handle
-        elif kinds[i] == tex_source_sampler_deref:
-            values[i] = _handle_words(b, sampler, offsets[1])
-            kinds[i] = tex_source_sampler_handle
-    row = nir_tex_new(s, opcode, s.instructions.components[instruction], s.instructions.bit_size[instruction], values, kinds, count)
-    s.instructions.flags[row] = s.instructions.flags[instruction]
-    old = s.instructions.data[instruction]
-    new = s.instructions.data[row]
-    s.textures.base[new] = s.textures.base[old]
-    s.textures.dim[new] = s.textures.dim[old]
-    s.textures.image_flags[new] = s.textures.image_flags[old]
-    s.textures.flags[new] = s.textures.flags[old] & ~<uint8_t>(texture_non_uniform | texture_sampler_non_uniform)
-    s.textures.component[new] = s.textures.component[old]
-    s.textures.offsets[new] = s.textures.offsets[old]
+    values[0] = _handle_words(b, texture, offsets[0])
+    opcode += intrinsic_bindless_image_load - intrinsic_image_deref_load
+    row = nir_intrinsic_new(s, opcode, s.instructions.components[instruction], s.instructions.bit_size[instruction], values)
+    for i in range(intrinsic_index_count[opcode]):
+        s.indices.value[s.instructions.data[row] + i] = s.indices.value[s.instructions.data[instruction] + i]
+    intrinsic_set_index(s, row, index_access, intrinsic_index(s, row, index_access) & ~access_non_uniform)
     return emit(b, row)
 
 

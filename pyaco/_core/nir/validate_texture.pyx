@@ -53,6 +53,8 @@ cdef const char *_sources_fault(const ShaderData *s, ValueId row, uint32_t opcod
                 return b"names a texture or sampler by something that is no deref"
             continue
         wanted = _source_components(kind, opcode, s.textures.dim[texture], layered)
+        if s.textures.dim[texture] == image_cube and (kind == tex_source_ddx or kind == tex_source_ddy) and s.instructions.components[value] == 2:
+            wanted = 2                             # in a face, once cubes are lowered
         if wanted and s.instructions.components[value] != wanted:
             return b"has a source of another number of components than its dimensions ask for"
         if s.instructions.bit_size[value] == 1:
