@@ -12,7 +12,7 @@ from isa_opcodes cimport (
     op_v_mac_f16, op_v_mac_f32, op_v_madak_f32, op_v_madmk_f16, op_v_madmk_f32, op_v_readfirstlane_b32, op_v_readlane_b32, op_v_readlane_b32_e64,
     op_v_writelane_b32, op_v_writelane_b32_e64,
 )
-from isa_tables cimport opcode_format
+from isa_tables cimport image_flag_bvh, opcode_format, opcode_image
 from modifiers cimport modifier_abs, modifier_clamp, modifier_neg, modifier_omod
 from pyaco._core.aco.dominance cimport dominates_linear, dominates_logical
 from pyaco._core.aco.queries cimport opcode_is_phi
@@ -20,7 +20,8 @@ from pyaco._core.common.table cimport RowRange
 from pyaco._core.ir.program cimport (
     BlockId, DefinitionRow, InstructionId, OperandRow, Program, ProgramData, TempId, block_loop_header, class_bytes, class_dwords,
     class_is_linear, class_is_vgpr, definition_fixed, definition_temp, definitions_of, format_base_mask, format_dpp16,
-    format_dpp8, format_ds, format_is_flat_like, format_is_valu, format_is_vmem, format_mtbuf, format_mubuf, format_pseudo,
+    format_dpp8, format_ds, format_is_flat_like, format_is_valu, format_is_vmem, format_mimg, format_mtbuf, format_mubuf,
+    format_pseudo,
     format_pseudo_branch, format_sdwa, format_smem, format_sop1, format_sop2, format_sopp, format_vop1, format_vop2, format_vop3,
     format_vop3p, format_vopc, format_vopd, gfx10, gfx11, gfx8, gfx9, operand_at, operand_bytes, operand_constant, operand_fixed,
     operand_is_literal, operand_temp, operand_undef, operands_of, register_m0, register_vcc,
@@ -244,6 +245,36 @@ cdef int _check_phi(Context *c, InstructionId i) except -1 nogil:
     return 0
 
 
+cdef int _check_image(Context *c, InstructionId i) except -1 nogil:
+    """Descriptor, sampler, data, then the address: dwords in registers of their own, of which the last may begin a longer rest."""
+    cdef ProgramData *p = c.p
+    cdef OperandRow first = p.instructions.operand_first[i]
+    cdef uint32_t count = p.instructions.operand_count[i]
+    cdef DefinitionRow definition = p.instructions.definition_first[i]
+    cdef bint has_data
+    cdef uint32_t dwords
+    cdef uint32_t row
+    _expect(c, count >= 4, b"image instructions have at least four operands")
+    if count < 4:
+        return 0
+    dwords = class_dwords(p.operands.register_class[first])
+    _expect(c, _is_sgpr(p, first) and (dwords == 4 or dwords == 8), b"the descriptor must be an s8 or s4")
+    _expect(c, (p.operands.flags[first + 1] & operand_undef) != 0
+            or (_is_sgpr(p, first + 1) and class_dwords(p.operands.register_class[first + 1]) == 4), b"the sampler must be an s4")
+    has_data = not p.operands.flags[first + 2] & operand_undef
+    _expect(c, not has_data or _is_vgpr(p, first + 2), b"the data must be a VGPR")
+    _expect(c, has_data or p.instructions.definition_count[i] != 0, b"image instructions without a result have data")
+    if has_data and p.instructions.definition_count[i]:
+        _expect(c, p.operands.register_class[first + 2] == p.definitions.register_class[definition],
+                b"data and result share their registers")
+    for row in range(first + 3, first + count):
+        _expect(c, _is_vgpr(p, row), b"the address must be in VGPRs")
+        _expect(c, row + 1 == first + count or class_dwords(p.operands.register_class[row]) == 1
+                or (opcode_image[p.instructions.opcode[i]] & image_flag_bvh) != 0, b"only the last register of an address may begin several dwords")
+    _expect(c, p.gfx_level >= gfx10 or count == 4, b"before GFX10 addresses are in registers that follow each other")
+    return 0
+
+
 cdef int _check_memory(Context *c, InstructionId i) except -1 nogil:
     cdef RowRange definitions
     cdef ProgramData *p = c.p
@@ -264,6 +295,8 @@ cdef int _check_memory(Context *c, InstructionId i) except -1 nogil:
                     b"the offset must be an SGPR or a constant")
         if count > 3:
             _expect(c, _is_vgpr(p, first + 3), b"the data must be a VGPR")
+    elif format == format_mimg:
+        _check_image(c, i)
     elif format_is_flat_like(format):
         _expect(c, count >= 2 and _is_vgpr(p, first), b"the address must be a VGPR")
         if count > 1:
