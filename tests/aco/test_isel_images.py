@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 import pytest
-from image_kernels import COORDINATES, TARGETS, Image, ImageKernel, Sample, compiled, images, samples
+from image_selection_kernels import COORDINATES, TARGETS, Image, ImageKernel, Sample, compiled, images, samples
 
 from pyaco import isa
 from pyaco._core.aco import validate_ir

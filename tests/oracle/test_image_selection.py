@@ -10,7 +10,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from image_kernels import COORDINATES, TARGETS, Image, Sample, compiled, images, samples
+from image_selection_kernels import COORDINATES, TARGETS, Image, Sample, compiled, images, samples
 from test_isel_images import facts, operands, registers
 from vulkan_peer import Radv, find_icd
 
