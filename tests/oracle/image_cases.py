@@ -1,0 +1,191 @@
+"""Shaders with images prepared for a comparison with lavapipe: texels, inputs, samplers, lavapipe's results, and how near ours must be.
+
+Loads, stores, atomics, fetches, integer formats, gathers and queries exactly; normalised and sRGB components within an ulp or two of the
+conversion; filtered ones within what 8 fraction bits of coordinates and levels of detail allow (VK-GL-CTS's lookup verifier counts so).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+from image_shaders import DIMENSIONS, FORMATS, INVOCATIONS, ImageCase, inputs_of, texels_of
+from numpy.typing import NDArray
+from vulkan_peer import Lavapipe
+
+from pyaco import compile
+from pyaco.descriptors.buffer import raw_buffer
+from pyaco.descriptors.sampler import Sampler, sampler_descriptor
+from pyaco.emu import Device
+from pyaco.emu.images import SampledImage
+
+LEVELS = 3
+#: Names of Vulkan's addressing modes, with SQ_TEX_CLAMP.
+CLAMPS = {0: 0, 1: 1, 2: 2, 3: 6}
+SAMPLERS: dict[str, dict[str, Any]] = {
+    "nearest_repeat": {"magFilter": 0, "minFilter": 0, "mipmapMode": 0, "address": 0},
+    "nearest_border": {"magFilter": 0, "minFilter": 0, "mipmapMode": 0, "address": 3, "borderColor": 4},
+    "linear_mirror": {"magFilter": 1, "minFilter": 1, "mipmapMode": 1, "address": 1},
+    "linear_edge": {"magFilter": 1, "minFilter": 1, "mipmapMode": 1, "address": 2},
+    "linear_border": {"magFilter": 1, "minFilter": 1, "mipmapMode": 0, "address": 3, "borderColor": 2},
+}
+_OURS = {"R16G16_SFLOAT": "R16G16_FLOAT"}
+_INTEGER_BORDER = {4: 5, 2: 3, 0: 1}
+
+
+def vulkan_sampler(state: dict[str, Any], integer: bool) -> dict[str, Any]:
+    fields = {name: value for name, value in state.items() if name != "address"}
+    fields |= dict.fromkeys(("addressModeU", "addressModeV", "addressModeW"), state["address"])
+    if integer and "borderColor" in fields:
+        fields["borderColor"] = _INTEGER_BORDER[fields["borderColor"]]
+    return fields | {"minLod": 0.0, "maxLod": 15.0}
+
+
+def our_sampler(state: dict[str, Any]) -> Sampler:
+    clamp = CLAMPS[state["address"]]
+    return Sampler((clamp,) * 3, state["magFilter"], state["minFilter"], 1 + state["mipmapMode"], truncate=not state["magFilter"],
+                   border_color_type={0: 0, 2: 1, 4: 2}[state.get("borderColor", 0)])
+
+
+class Prepared:
+    """A case with its texels, inputs, and lavapipe's results."""
+
+    def __init__(self, case: ImageCase, state: dict[str, Any], lavapipe: Lavapipe, levels: int = LEVELS) -> None:
+        random = np.random.default_rng(sum(map(ord, case.operation + case.dimension + case.format)))
+        self.case, self.state = case, state
+        self.levels = 1 if case.storage else levels
+        self.inputs = inputs_of(case, random, self.levels)
+        probe = Device("gfx1030").image(format=_OURS.get(case.format, case.format), width=4, height=4)
+        self.texels = texels_of(case, random, self.levels, probe.surface.element_bytes)
+        _, _, extent, layers = DIMENSIONS[case.dimension]
+        asked: dict[str, Any] = {"type": case.dimension, "format": FORMATS[case.format][0], "extent": extent, "layers": layers,
+                                 "levels": self.texels, "storage": case.storage}
+        if not case.storage:
+            asked["sampler"] = vulkan_sampler(state, case.kind != "float")
+        buffers = {(0, 0): np.zeros((INVOCATIONS, 4), np.uint32), (0, 1): self.inputs}
+        found, images = lavapipe.run_with_images(case.spirv(), (INVOCATIONS // 64, 1, 1), case.layouts, buffers, {(0, 2): asked})
+        self.expected = found[0, 0]
+        self.expected_texels = images[0, 2][0] if case.storage else b""
+
+    def image_on(self, device: Device, **more: Any) -> Any:
+        _, _, (width, height, depth), layers = DIMENSIONS[self.case.dimension]
+        cube = self.case.dimension.startswith("cube") and layers == 6
+        shape = {"depth": depth} if self.case.dimension == "3d" else {"cube": True} if cube else {"layers": layers}
+        name = _OURS.get(self.case.format, self.case.format)
+        image = device.image(format=name, width=width, height=height, mips=self.levels, **shape, **more)
+        for mip, raw in enumerate(self.texels):
+            level = image.numpy(mip)
+            image.write(np.frombuffer(raw, level.dtype).reshape(level.shape), mip)
+        return image
+
+    def view_of(self, image: Any) -> Any:
+        """The view that the shader gets: storage images of cubes are arrays."""
+        kind = "2d_array" if self.case.storage and self.case.dimension.startswith("cube") else self.case.dimension
+        return image.view(kind, storage=self.case.storage)
+
+    def run_compiled(self, device: Device, image: Any) -> NDArray[np.uint32]:
+        """Run what our compiler makes of the shader."""
+        target, source, view = device.zeros(INVOCATIONS * 16), device.buffer(self.inputs), self.view_of(image)
+        bound = view if self.case.storage else SampledImage(view, our_sampler(self.state))
+        device.dispatch(compile(self.case.spirv(), target=device.target), groups=(INVOCATIONS // 64, 1, 1),
+                        buffers={(0, 0): target, (0, 1): source, (0, 2): bound})
+        return target.numpy().view(np.uint32).reshape(INVOCATIONS, 4).copy()
+
+    def run_radv(self, device: Device, code: bytes, image: Any) -> NDArray[np.uint32]:
+        """Run RADV's code: the set's address is in s2, the workgroup's number in s3."""
+        target = device.zeros(INVOCATIONS * 16)
+        source = device.buffer(self.inputs)
+        block = np.zeros(32, np.uint32)
+        block[0:4] = raw_buffer(target.address, target.accessible, device.gfx_level)
+        block[4:8] = raw_buffer(source.address, source.accessible, device.gfx_level)
+        block[8:16] = self.view_of(image).words
+        block[28:32] = sampler_descriptor(our_sampler(self.state), device.gfx_level)
+        memory = bytearray(block.tobytes())
+        place = device.space.map(memory, True, 64)
+        device.run(code, (INVOCATIONS // 64, 1, 1), (64, 1, 1), user_sgprs=[0, 0, place & 0xFFFFFFFF], wave_size=64,
+                   workgroup_ids=(True, False, False), local_id_components=1)
+        device.space.release(place)
+        source.release()
+        return target.numpy().view(np.uint32).reshape(INVOCATIONS, 4).copy()
+
+    def bound(self) -> float:
+        """How far floats may be from lavapipe's."""
+        case = self.case
+        span = 4.0 if "FLOAT" in case.format else 2.0 if "SNORM" in case.format else 1.0
+        if case.format in ("R11G11B10_FLOAT", "R9G9B9E5_FLOAT"):
+            span = 65504.0
+        if case.operation in ("lod", "grad", "lod_offset") and self.state["magFilter"]:
+            # weights are off by half of a 256th in each axis and between levels; llvmpipe's logarithm of derivatives by up to 0.044
+            axes = {"1d": 1, "1d_array": 1, "3d": 3}.get(case.dimension, 2)
+            return span * ((axes + 1) / 512 + (0.044 if case.operation == "grad" else 0)) + 1e-5
+        # llvmpipe has a polynomial for sRGB, which is off by up to 0.0013
+        return 1.5e-3 if case.format.endswith("SRGB") else 2.4e-7
+
+    def wrong(self, found: NDArray[np.uint32]) -> NDArray[np.bool_]:
+        if self.case.kind != "float" or "size" in self.case.operation:
+            return np.asarray(found != self.expected)
+        ours, theirs = found.view(np.float32).astype(np.float64), self.expected.view(np.float32).astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            return ~((ours == theirs) | (np.isnan(ours) & np.isnan(theirs)) | (np.abs(ours - theirs) <= self.bound()))
+
+    def faults(self, image: Any, found: NDArray[np.uint32]) -> list[str]:
+        """What differs after a run, in words."""
+        case, place = self.case, f"{self.case} {image.surface.swizzle_mode}"
+        if case.operation == "store":
+            wrong = self.wrong_texels(image)
+            return [f"{place}: {wrong} channels of the image"] if wrong else []
+        faults, bad = [], self.wrong(found)
+        if bad.any():
+            row = int(np.flatnonzero(bad.any(1))[0])
+            faults.append(f"{place}: {int(bad.any(1).sum())} invocations, first {row} {self.inputs[row].tolist()}: {found[row].tolist()} not "
+                          f"{self.expected[row].tolist()}")
+        if case.operation.startswith("atomic") and self.wrong_texels(image):
+            faults.append(f"{place}: the image after the atomics")
+        return faults
+
+    def wrong_texels(self, image: Any) -> int:
+        """How many channels of a written image differ. Vulkan lets floats and fractions be rounded either way, and llvmpipe truncates halves."""
+        texels = (np.ascontiguousarray(image.numpy()).tobytes(), self.expected_texels)
+        ours, theirs = (channels(self.case.format, raw).astype(np.int64) for raw in texels)
+        near = 1 if self.case.kind == "float" and "32" not in self.case.format else 0
+        return int((np.abs(ours - theirs) > near).sum())
+
+
+def channels(name: str, raw: bytes) -> NDArray[Any]:
+    """The channels of a format's elements as unsigned integers."""
+    sizes = [int(size) for size in re.findall(r"[RGBA](\d+)", name)]
+    if len(set(sizes)) == 1:
+        return np.frombuffer(raw, f"u{sizes[0] // 8}")
+    words, firsts = np.frombuffer(raw, np.uint32), np.cumsum([0, *sizes[:-1]])
+    return np.stack([words >> first & (1 << size) - 1 for first, size in zip(firsts, sizes, strict=True)])
+
+
+def cases() -> list[tuple[ImageCase, str]]:
+    """Operations, formats, dimensions, samplers."""
+    found: list[tuple[ImageCase, str]] = []
+    classes = {"float": "R8G8B8A8_UNORM", "int": "R8G8B8A8_SINT", "uint": "R32_UINT"}
+    for dimension in DIMENSIONS:
+        for kind, name in classes.items():
+            if "cube" not in dimension:
+                found.append((ImageCase("fetch", dimension, name), "nearest_repeat"))
+            found.append((ImageCase("size", dimension, name), "nearest_repeat"))
+            found += [(ImageCase(operation, dimension, name), "nearest_repeat") for operation in ("load", "store")]
+            if kind != "float":
+                found += [(ImageCase("lod", dimension, name), state) for state in ("nearest_repeat", "nearest_border")]
+        found += [(ImageCase("lod", dimension, "R8G8B8A8_UNORM"), state) for state in SAMPLERS]
+        if "cube" not in dimension:
+            found += [(ImageCase("grad", dimension, "R16G16B16A16_FLOAT"), state) for state in ("linear_mirror", "linear_edge")]
+        if dimension in ("2d", "2d_array"):
+            found += [(ImageCase("gather", dimension, name), state) for name in classes.values() for state in ("nearest_repeat", "nearest_border")]
+        if "cube" not in dimension:
+            found += [(ImageCase("lod_offset", dimension, "R32G32B32A32_FLOAT"), state) for state in ("nearest_repeat", "linear_mirror")]
+        for operation in ("add", "min", "max", "and", "or", "xor", "swap", "compare"):
+            found.append((ImageCase(f"atomic_{operation}", dimension, "R32_UINT"), "nearest_repeat"))
+    for name in FORMATS:
+        found.append((ImageCase("fetch", "2d", name), "nearest_repeat"))
+        if FORMATS[name][2] == "float":
+            found.append((ImageCase("lod", "2d", name), "linear_mirror"))
+        if FORMATS[name][1]:
+            found += [(ImageCase(operation, "2d", name), "nearest_repeat") for operation in ("load", "store")]
+    return list(dict.fromkeys(found))
