@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -15,6 +15,9 @@ from pyaco._core.ir.program import Program
 from pyaco._core.ir.vocabulary import ImageDim, TextureFlag
 from pyaco.aco import Options, run_passes
 from pyaco.nir import passes
+from pyaco.passes import Group, Pass, Pipeline, Run, Step
+from pyaco.pipelines import compute
+from pyaco.pipelines.nir_passes import lower_tex
 
 TARGETS = {"gfx900": 90, "gfx1030": 103, "gfx1100": 110, "gfx1200": 120}
 COORDINATES = {"1d": 1, "2d": 2, "3d": 3, "cube": 3, "rect": 2, "ms": 2}
@@ -86,6 +89,16 @@ class Sample:
             k.output(k.component(value, place) if components > 1 else value)
 
 
+def without(members: Sequence[Pass | Step | Group], left_out: Pass) -> tuple[Pass | Step | Group, ...]:
+    """Members of a pipeline but for a pass."""
+    kept = (Group(member.name, without(member.members, left_out), member.repeats) if isinstance(member, Group) else member for member in members)
+    return tuple(member for member in kept if member is not left_out)
+
+
+#: Texture instructions come as `lower_tex` leaves them.
+AFTER_LOWER_TEX = Pipeline(compute.NIR.ir, compute.NIR.stage, without(compute.NIR.members, lower_tex))
+
+
 def compiled(target: str, build: Callable[[ImageKernel], object], wave: int = 64) -> tuple[bytes, list[str]]:
     """Machine code, with all passes validated, and its lines of assembly about images and buffers of texels."""
     chip = targets.chip(target)
@@ -93,7 +106,8 @@ def compiled(target: str, build: Callable[[ImageKernel], object], wave: int = 64
     build(kernel)
     shader = kernel.finish()
     shader.metadata["descriptor_layout"] = {0: {0: ("ssbo", 1), 1: ("ssbo", 1)}}
-    passes.run(shader, {"validate": True})
+    passes.mark_lowered(shader)
+    Run(validate=True).run(passes.NIR, AFTER_LOWER_TEX, shader, chip.level)
     program = Program()
     program.configure(gfx_level=chip.level, wave_size=wave, workgroup_size=64, limits=targets.wave_limits(chip, wave).as_dict(), wgp_mode=False)
     isel.run(shader, program)
