@@ -60,6 +60,8 @@ declare_arguments = _pass("declare_arguments", "the ABI: which arguments stand i
 lower_descriptors = _pass("lower_descriptors", "resources and push constants become loads from memory",
                           needs=("arguments", "explicit addresses", "divergence"), guarantees=("descriptors",),
                           breaks=(*FACTS, "scalar"))  # fmt: skip
+lower_image_queries = _pass("lower_image_queries", "sizes, levels and samples of images are read from their descriptors", needs=("descriptors",),
+                            breaks=(*FACTS, "scalar"))  # fmt: skip
 opt_hoist_arguments = _optimization("opt_hoist_arguments", "loads of push constants and descriptors move to the start", needs=("descriptors",))
 opt_load_store_vectorize = _optimization("opt_load_store_vectorize", "neighbouring loads, and stores, become one access", needs=("descriptors",))
 

@@ -50,7 +50,7 @@ class ImageCase:
     Attributes
     ----------
     operation : str
-        One of `SAMPLES`, ``size``, ``load``, ``store``, ``atomic_add`` and so on.
+        One of `SAMPLES`, ``size``, ``image_size``, ``levels``, ``load``, ``store``, ``atomic_add`` and so on.
     dimension, format : str
     """
 
@@ -62,6 +62,11 @@ class ImageCase:
     def storage(self) -> bool:
         """Whether the image is a storage image."""
         return self.operation in ("load", "store", "image_size") or self.operation.startswith("atomic")
+
+    @property
+    def is_query(self) -> bool:
+        """Whether it asks for facts of the image, which are integers."""
+        return self.operation in ("size", "image_size", "levels")
 
     @property
     def kind(self) -> str:
@@ -88,7 +93,7 @@ class ImageCase:
             declared = f"layout(set=0, binding=2, {form}) uniform {prefix}image{name} image;"
         else:
             declared = f"layout(set=0, binding=2) uniform {prefix}sampler{name} image;"
-        to_bits = "{}" if "size" in self.operation else _TO_BITS[self.kind]
+        to_bits = "{}" if self.is_query else _TO_BITS[self.kind]
         body = f"result[i] = {to_bits.format(self._value(names))};"
         if self.operation == "store":
             body = f"imageStore(image, {whole}, {_FROM_BITS[self.kind].format('floatBitsToUint(b)')});"
@@ -107,6 +112,8 @@ void main() {{
     def _value(self, names: dict[str, str]) -> str:
         if self.operation in SAMPLES:
             return SAMPLES[self.operation].format(**names)
+        if self.operation == "levels":
+            return "uvec4(textureQueryLevels(image), 0, 0, 0)"
         if self.operation in ("size", "image_size"):
             call = "imageSize(image)" if self.operation == "image_size" else "textureSize(image, int(b.y))"
             count = 2 if self.dimension == "cube" else 3 if self.dimension == "cube_array" else DIMENSIONS[self.dimension][1]

@@ -7,23 +7,19 @@ from image_cases import LEVELS, SAMPLERS, Prepared, cases
 from image_shaders import DIMENSIONS
 from vulkan_peer import Lavapipe
 
-from pyaco import compile
 from pyaco.emu import Device
-from pyaco.errors import UnsupportedError
 
 pytest.importorskip("vulkan")
 pytestmark = pytest.mark.oracle
 
 TARGETS = ("gfx900", "gfx1030", "gfx1100", "gfx1200")
-#: What instruction selection refuses by name.
-REFUSED = ("size",)
 
 
 @pytest.mark.parametrize("dimension", DIMENSIONS)
 def test_compiled_code_on_images(dimension: str, lavapipe: Lavapipe) -> None:
     faults, ran = [], 0
     for case, state in cases():
-        if case.dimension != dimension or case.operation in REFUSED:
+        if case.dimension != dimension:
             continue
         every, one = Prepared(case, SAMPLERS[state], lavapipe), None
         for target in TARGETS:
@@ -36,11 +32,3 @@ def test_compiled_code_on_images(dimension: str, lavapipe: Lavapipe) -> None:
             faults += [f"{target} {state} {fault}" for fault in prepared.faults(image, prepared.run_compiled(device, image))]
             ran += 1
     assert ran > 4 * LEVELS and not faults, "\n".join(faults)
-
-
-@pytest.mark.parametrize("target", TARGETS)
-def test_refused_operations_are_named(target: str) -> None:
-    for case, _ in cases():
-        if case.operation in REFUSED:
-            with pytest.raises(UnsupportedError, match=r"texture instruction|intrinsic"):
-                compile(case.spirv(), target=target)
