@@ -119,7 +119,7 @@ class Sandbox:
             self.addresses[0], (2, 1, 1), (wave + 5, 1, 1), wave_size=wave, user_sgprs=self.user, workgroup_id_mask=1, ids_in_ttmp=False,
             packed_ids=True, local_id_components=3, mode=mode, lds_bytes=LDS_BYTES, scratch_bytes=64, budget=3000,
         )  # fmt: skip
-        return self.code.tobytes() + self.data.tobytes() + self.results.tobytes(), report
+        return self.code.tobytes() + self.data.tobytes() + self.results.tobytes(), report | {"problem": repr(report.get("problem"))}
 
 
 class Streams:

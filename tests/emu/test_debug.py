@@ -219,9 +219,9 @@ def test_traffic_and_lanes() -> None:
 
 
 def test_survey_names_what_is_not_there() -> None:
-    code = isa.assemble("v_add_f32 v0, v0, v1\nv_sqrt_f32 v0, v0\ns_endpgm\nimage_load v0, v0, s[0:7] dmask:0x1 dim:SQ_RSRC_IMG_1D", TARGET)
+    code = isa.assemble("v_add_f32 v0, v0, v1\nv_sqrt_f32 v0, v0\ns_endpgm\nimage_load_pck v0, v0, s[0:7] dmask:0x1 dim:SQ_RSRC_IMG_1D", TARGET)
     found = emu.survey(code, TARGET)
-    assert found["v_add_f32"] == "exact" and found["v_sqrt_f32"] == "within 1 ulp" and found["image_load"] == "unsupported"
+    assert found["v_add_f32"] == "exact" and found["v_sqrt_f32"] == "within 1 ulp" and found["image_load_pck"] == "unsupported"
 
 
 def test_fast_engine_hands_over() -> None:

@@ -31,6 +31,7 @@ COMMANDS = {
     "asm, code object": "asm kernel.s --target gfx1100 -o object.hsaco",
     "disasm": "disasm code.bin --target gfx1100 -o listing.s",
     "disasm, code object": "disasm kernel.hsaco -o listing.s",
+    "cache": "cache entries --verify",
     "targets": "targets gfx1100",
     "reg": "reg COMPUTE_PGM_RSRC1 0x60af0040 --target gfx1100",
     "descriptor": "descriptor buffer 0 0 100 31016fac --target gfx1030",
@@ -58,7 +59,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     numpy.save("texels.npy", numpy.zeros((32, 64, 4), numpy.uint8))
     numpy.zeros(1 << 16, numpy.uint8).tofile("memory.bin")
     numpy.array(packet("DISPATCH_DIRECT", 1, 1, 1, 1, compute=True), numpy.uint32).tofile("stream.bin")
-    for suffix in {path.suffix for path in tmp_path.iterdir()}:
+    Path("entries").mkdir()
+    for suffix in {path.suffix for path in tmp_path.iterdir() if path.is_file()}:
         Path(f"garbage{suffix}").write_bytes(random.Random(1).randbytes(4097))
         Path(f"text{suffix}").write_text("what is this?\n" * 9)
         Path(f"empty{suffix}").touch()
