@@ -6,6 +6,7 @@ signature without constants, then the addresses of global and profile scratch; h
 
 from __future__ import annotations
 
+import operator
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -115,8 +116,12 @@ class Launcher:
     ) -> None:  # fmt: skip
         if enter_hook is not None:
             enter_hook(launch_metadata)
-        if grid_x * grid_y * grid_z > 0:
-            self._launch((int(grid_x), int(grid_y), int(grid_z)), stream, function, arguments)
+        try:
+            groups = operator.index(grid_x), operator.index(grid_y), operator.index(grid_z)
+        except TypeError:
+            raise InputError(f"a grid of {grid_x!r}, {grid_y!r}, {grid_z!r} programs: expected integers") from None
+        if groups[0] * groups[1] * groups[2] > 0:
+            self._launch(groups, stream, function, arguments)
         if exit_hook is not None:
             exit_hook(launch_metadata)
 
@@ -168,7 +173,7 @@ def _address(value: Any, ranges: list[Range]) -> int:
     if not hasattr(value, "data_ptr"):
         raise InputError(f"a {type(value).__name__} as pointer: expected a tensor of torch, an array of NumPy, or an address")
     address: int = value.data_ptr()
-    if address:
+    if address or not getattr(value, "is_cpu", True):
         ranges.append(storage(value))
     return address
 

@@ -27,6 +27,7 @@ Range: TypeAlias = tuple[int, int]
 # Atomics on 16 bits work on the dword around the element. Host allocators hand out multiples of dwords, so its other half is nobody's.
 _GRANULE = 4
 _OWN_ADDRESSES = 0x1000_0000_0000
+_LARGEST_ELEMENT = 8
 # Launches whose ranges are remembered: programs launch kernels on the same tensors again and again.
 _MOST_LAUNCHES = 256
 
@@ -46,12 +47,15 @@ class Array:
     Raises
     ------
     InputError
-        The array cannot be written: a kernel that stores to it would not be stopped.
+        The array cannot be written: a kernel that stores to it would not be stopped. Its elements are of a type that kernels do not know
+        (objects, strings, complex numbers, ...), or their bytes are in the other order.
     """
 
     def __init__(self, array: NDArray[Any], dtype: str | None = None) -> None:
         if not array.flags.writeable:
             raise InputError("an array that cannot be written, as argument of a kernel that may: pass a copy of it")
+        if dtype is not None and array.dtype.hasobject:
+            raise InputError(f"an array of {array.dtype} as argument of a kernel: it would overwrite references of Python")
         self.array = array
         self.dtype = _name(array.dtype) if dtype is None else dtype
         self._address = int(array.__array_interface__["data"][0])
@@ -122,6 +126,9 @@ class Array:
 
 @cache
 def _name(dtype: numpy.dtype[Any]) -> str:
+    if dtype.kind not in "biuf" or dtype.itemsize > _LARGEST_ELEMENT or not dtype.isnative:
+        raise InputError(f"an array of {dtype} (numpy {dtype.str}) as argument of a kernel: expected booleans, integers or floats of up to 64 bits "
+                         "in the order of bytes of this machine")  # fmt: skip
     return dtype.name
 
 
@@ -187,19 +194,20 @@ class SharedMemory:
 
     def __init__(self, space: AddressSpace) -> None:
         self._space = space
-        self._kept: dict[Range, Any] = {}
+        self._shared: list[tuple[Range, Any]] = []                  # where each lies, and what it is
         self._merged: dict[tuple[Range, ...], list[Range]] = {}     # what was mapped for the ranges of a launch
         # What the device itself allocates lies where no host has memory: above programs and below libraries.
         low = RANGES["general"][0]
         space.addresses.reserve(low, _OWN_ADDRESSES - low)
 
     def share(self, value: Any) -> None:
-        """Let kernels reach the memory of a tensor or `Array` until `unshare`, for addresses that they do not get as arguments."""
-        first, end = storage(value)
-        key = _whole(first, end)
-        if key not in self._kept and key[0] < key[1]:
-            self._space.map_host([key])
-            self._kept[key] = value
+        """Let kernels reach the memory of a tensor or `Array` until `unshare`, for addresses that they do not get as arguments.
+
+        A storage of torch that is resized lies elsewhere afterwards; launches follow it.
+        """
+        place = _whole(*storage(value))
+        if self._find(value, place) is None:
+            self._map_shared(value, place)
 
     def unshare(self, value: Any) -> None:
         """Take that back.
@@ -209,21 +217,48 @@ class SharedMemory:
         InputError
             It is not shared.
         """
-        key = _whole(*storage(value))
-        if self._kept.pop(key, None) is None:
+        self._follow_resized()
+        found = self._find(value, _whole(*storage(value)))
+        if found is None:
             raise InputError("that tensor is not shared")
-        self._space.unmap_host([key])
+        self._unmap_shared(found)
+
+    def _find(self, value: Any, place: Range) -> int | None:
+        """The index of what is shared at `place`; there may be several of no bytes."""
+        for index, (where, whose) in enumerate(self._shared):
+            if where == place and (place[0] < place[1] or whose is value):
+                return index
+        return None
+
+    def _map_shared(self, value: Any, place: Range) -> None:
+        if place[0] < place[1]:
+            self._space.map_host([place])
+        self._shared.append((place, value))
+
+    def _unmap_shared(self, index: int) -> Any:
+        place, value = self._shared.pop(index)
+        if place[0] < place[1]:
+            self._space.unmap_host([place])
+        return value
+
+    def _follow_resized(self) -> None:
+        """Map what is shared where it lies now; its old memory is not the tensor's any more."""
+        moved = [index for index, (place, value) in enumerate(self._shared) if _whole(*storage(value)) != place]
+        for value in [self._unmap_shared(index) for index in reversed(moved)]:
+            self.share(value)
 
     def map(self, ranges: Sequence[Range]) -> list[Range]:
         """Map `ranges`, which may overlap each other and lie in what is shared; return what to `unmap`."""
+        if self._shared:
+            self._follow_resized()
         key = tuple(ranges)
         mapped = self._merged.get(key)
         if mapped is None:
             if len(self._merged) >= _MOST_LAUNCHES:
                 self._merged.clear()
             mapped = self._merged[key] = _merged(key)
-        if self._kept:
-            mapped = [(first, end) for first, end in mapped if not any(low <= first and end <= high for low, high in self._kept)]
+        if self._shared:
+            mapped = [(first, end) for first, end in mapped if not any(low <= first and end <= high for (low, high), _ in self._shared)]
         self._space.map_host(mapped)
         return mapped
 

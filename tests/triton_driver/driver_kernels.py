@@ -127,3 +127,24 @@ def meet(x, out, arrived, BLOCK: tl.constexpr):
         pass
     tl.debug_barrier()
     tl.store(out + here * BLOCK + index, tl.load(x + (here + 1) % count * BLOCK + index, cache_modifier=".cv"))
+
+
+@triton.jit
+def store_at(out, address, BLOCK: tl.constexpr):
+    index = tl.arange(0, BLOCK)
+    target = (tl.cast(address, tl.int64) + index * 4).to(tl.pointer_type(tl.float32))
+    tl.store(target, tl.load(out + index))
+
+
+@triton.jit
+def add_at(out, address, BLOCK: tl.constexpr):
+    index = tl.arange(0, BLOCK)
+    target = (tl.cast(address, tl.int64) + index * 4).to(tl.pointer_type(tl.float32))
+    tl.atomic_add(target, tl.load(out + index))
+
+
+@triton.jit
+def wait_forever(x, out, BLOCK: tl.constexpr):
+    index = tl.arange(0, BLOCK)
+    while tl.load(x) == 0:
+        tl.store(out + index, 1.0)
