@@ -99,12 +99,17 @@ def test_register(name: str, target: str) -> None:
 
 @pytest.mark.parametrize("target", LEVELS)
 def test_other_lanes_of_a_load(target: str) -> None:
-    """Until GFX10.3 lanes that a load does not write are free; from GFX11 on for further loads only, and for reading."""
+    """Until GFX10.3 lanes that a load does not write are free; on GFX11 for further loads only, and for reading; on GFX12 for reading."""
     exec_, half = ("exec", "0xffff") if target == "gfx900" else ("exec_lo", "0xffff")
     move = "s_mov_b64" if target == "gfx900" else "s_mov_b32"
     start = f"v_mov_b32 v4, s0\nv_mov_b32 v5, s1\nv_mov_b32 v1, 0\n{move} {exec_}, {half}\n{{flat_load}} v1, v[4:5]\n{move} {exec_}, 0xff0000\n"
     end = f"\n{move} {exec_}, -1\n<vm 0>\n<lds 0>"
-    run(spell(start + "{load} v1, v0, s[0:1]" + end, target), target)
+    load = spell(start + "{load} v1, v0, s[0:1]" + end, target)
+    if target == "gfx1200":
+        with pytest.raises(MissingWaitError, match=r"global_load.* writes v1, which flat_load"):
+            run(load, target)
+    else:
+        run(load, target)
     run(spell(start + "v_add_f32 v2, v1, v1" + end, target), target)
     write = spell(start + "v_mov_b32 v1, 0" + end, target)
     if target in ("gfx900", "gfx1030"):
@@ -112,6 +117,16 @@ def test_other_lanes_of_a_load(target: str) -> None:
     else:
         with pytest.raises(MissingWaitError, match=r"v_mov_b32.* writes v1, which flat_load"):
             run(write, target)
+
+
+@pytest.mark.parametrize("target", LEVELS)
+def test_loads_write_their_registers_in_order_before_gfx12(target: str) -> None:
+    text = spell("{load} v1, v0, s[0:1]\n{load} v1, v0, s[0:1] offset:4\n<vm 0>\nv_mov_b32 v2, v1", target)
+    if target == "gfx1200":
+        with pytest.raises(MissingWaitError, match=r"writes v1, which global_load"):
+            run(text, target)
+        text = spell("{load} v1, v0, s[0:1]\n<vm 0>\n{load} v1, v0, s[0:1] offset:4\n<vm 0>\nv_mov_b32 v2, v1", target)
+    run(text, target)
 
 
 @pytest.mark.parametrize("target", LEVELS)

@@ -255,8 +255,8 @@ cdef bint _in_order(const ProgramData *p, uint16_t outstanding, uint8_t outstand
     """A write by `event` arrives after outstanding writes of the same kind."""
     if event & (event_lds | event_gds):
         return outstanding == event
-    # GFX12 counts each type on its own.
-    return type != 0 and outstanding == event_vmem and (p.gfx_level >= gfx12 or outstanding_types == type)
+    # On GFX12 loads count down in order, but may write their registers in another (LLVM pull request 105549).
+    return type != 0 and outstanding == event_vmem and p.gfx_level < gfx12 and outstanding_types == type
 
 
 cdef void _check_definitions(const ProgramData *p, const State *s, InstructionId i, Wait *w) noexcept nogil:

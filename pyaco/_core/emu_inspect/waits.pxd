@@ -4,7 +4,8 @@ Each memory operation is counted where its generation counts it. Operations of o
 scalar loads, messages and flat accesses to LDS finish in any order. After a wait for at most n an operation is known to be done when n
 or more of its kind were issued after it, and one that finishes in any order when n is 0. Until then nothing may read or write the
 registers that it writes, in the lanes that it writes. From GFX11 on no ALU may write other lanes of them either, although none of these
-lanes takes part in the load; another load may (Mesa, ``get_imm`` and ``check_instr`` of aco_insert_waitcnt.cpp; 22.3 did not know yet).
+lanes takes part in the load; another load may (Mesa, ``get_imm`` and ``check_instr`` of aco_insert_waitcnt.cpp; 22.3 did not know yet),
+but on GFX12, where loads from memory count down in order and write their registers in any (LLVM pull request 105549).
 
 The counter of a flat access depends on what it accessed: the vector counter for memory, the LDS counter for LDS.
 

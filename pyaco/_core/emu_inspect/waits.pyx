@@ -316,14 +316,14 @@ cdef bint _any_busy(const Flight *flight, uint32_t first, uint32_t count) noexce
 
 
 cdef bint _in_order_behind(const Operation *operation, const Instruction *instruction, uint32_t gfx_level) noexcept nogil:
-    """Whether a load writes its registers after an earlier load of the same kind does."""
+    """Whether a load writes its registers after an earlier load of the same kind does: not on GFX12 (LLVM pull request 105549)."""
     cdef uint16_t base = instruction.decoded.format & 0x7f
     cdef uint8_t kind
     cdef uint32_t counter
     if base == format_ds:
         counter = counter_lgkm
         kind = kind_gds if modifier_gds(instruction.decoded.modifiers) else kind_lds
-    elif base == format_mubuf or base == format_mtbuf or base == format_global or base == format_scratch:
+    elif gfx_level < 120 and (base == format_mubuf or base == format_mtbuf or base == format_global or base == format_scratch):
         counter = counter_vm
         kind = kind_vmem
     else:
