@@ -13,13 +13,14 @@ from pyaco.arguments import checked
 from pyaco.errors import InputError
 from pyaco.targets.features import (
     has_attribute_ring,
+    has_records_in_bytes,
     has_resource_level_bit,
     has_short_buffer_format,
     has_stride_above_thread_id,
     has_unified_buffer_formats,
 )
 
-__all__ = ["SELECT", "OutOfBounds", "attribute_ring", "buffer_descriptor", "raw_buffer"]
+__all__ = ["SELECT", "OutOfBounds", "attribute_ring", "buffer_descriptor", "raw_buffer", "texel_buffer"]
 
 Words = tuple[int, int, int, int]
 
@@ -135,6 +136,35 @@ def buffer_descriptor(
         # GFX9's documents no longer name ELEMENT_SIZE; drivers still write it.
         word3 = registers(80)["SQ_BUF_RSRC_WORD3"].encode(**common, NUM_FORMAT=number, DATA_FORMAT=data, ELEMENT_SIZE=element_size)
     return address & 0xFFFFFFFF, word1, size, word3
+
+
+@checked
+def texel_buffer(address: int, size: int, format_name: str, gfx_level: int) -> Words:
+    """Return the descriptor of a buffer as elements of a pixel format, as drivers make it for texel buffers.
+
+    Parameters
+    ----------
+    address : int
+        Device address; 48 bits are kept.
+    size : int
+        Bytes.
+    format_name : str
+        Pixel format, such as ``R8G8B8A8_UNORM``.
+    gfx_level : int
+        Hardware level times ten.
+
+    Raises
+    ------
+    InputError
+        No such format, or a number that does not fit its field.
+    """
+    from pyaco.descriptors.hardware_format import memory_swizzle
+    from pyaco.formats import pixel_format
+
+    format_ = pixel_format(format_name)
+    stride = format_.bits // 8
+    records = size if has_records_in_bytes(gfx_level) else size // stride
+    return buffer_descriptor(address, records, format_.name, gfx_level, swizzle=memory_swizzle(format_), stride=stride)
 
 
 @checked

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from functools import cache
 
 from pyaco.arguments import checked
-from pyaco.formats import NONE, PixelFormat
+from pyaco.formats import NONE, ONE, ZERO, PixelFormat
 from pyaco.registers import registers
 from pyaco.targets.features import has_alpha_on_msb, has_shared_e5_targets, has_stencil_image_formats
 
 __all__ = ["UNSUPPORTED", "HardwareFormat", "alpha_is_on_msb", "border_color_swizzle", "buffer_formats", "color_formats", "color_swap",
-           "depth_format", "image_formats", "unified_format"]
+           "depth_format", "image_formats", "memory_swizzle", "unified_format"]
 
+_WIDE = 64
 UNSUPPORTED = 0xFFFFFFFF
 """Result for an image format that the hardware does not have."""
 
@@ -59,6 +60,21 @@ _BUFFER_DATA = {
     (10, 10, 10, 2): "2_10_10_10",
 }
 """By channel sizes. Three channels of 8 or 16 bits are three loads, 64-bit channels one or two."""
+
+
+@checked
+def memory_swizzle(format_: PixelFormat) -> tuple[int, int, int, int]:
+    """Return where the components of an element come from: its channels, 4 for zero and 5 for one.
+
+    A channel of 64 bits is two of 32 to the hardware; the others are the words of a 64-bit one, which shaders take for alpha (Mesa's
+    ``radv_compose_swizzle``).
+    """
+    if format_.has_depth or format_.has_stencil:
+        return 0, ZERO, ZERO, ONE
+    if len(format_.channels) == 1 and format_.bits == _WIDE:
+        return 0, 1, ONE, ZERO
+    a, b, c, d = (ZERO if entry == NONE else entry for entry in format_.swizzle)
+    return a, b, c, d
 
 
 @checked

@@ -144,17 +144,12 @@ class TexelBuffer:
         InputError
             A range that is not within the buffer, or a format that buffers do not have.
         """
-        from pyaco.descriptors.buffer import OutOfBounds, buffer_descriptor
-        from pyaco.formats import pixel_format
+        from pyaco.descriptors.buffer import texel_buffer
 
-        element = pixel_format(self.format).bits // 8
         size = self.buffer.size - self.offset if self.size is None else self.size
         if self.offset < 0 or size < 0 or self.offset + size > self.buffer.size or not self.buffer.address:
             raise InputError(f"{size} bytes at offset {self.offset} are not within a buffer of {self.buffer.size} bytes")
-        swizzle = [4 if entry == 6 else entry for entry in pixel_format(self.format).swizzle]
-        words = buffer_descriptor(self.buffer.address + self.offset, size // element, self.format, gfx_level, swizzle=swizzle, stride=element,
-                                  out_of_bounds=OutOfBounds.STRUCTURED_WITH_OFFSET)  # fmt: skip
-        return {"buffer": words}
+        return {"buffer": texel_buffer(self.buffer.address + self.offset, size, self.format, gfx_level)}
 
 
 #: What one element of a binding is given.

@@ -11,12 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from pyaco.addrlib import Surface, SurfaceUse
 from pyaco.arguments import checked
+from pyaco.descriptors.hardware_format import memory_swizzle
 from pyaco.descriptors.image import ImageView as ViewedPart
 from pyaco.descriptors.image import image_descriptor
 from pyaco.descriptors.sampler import Sampler, sampler_descriptor
 from pyaco.emu.origins import maker
 from pyaco.errors import InputError, UnsupportedError
-from pyaco.formats import NONE, PixelFormat, pixel_format
+from pyaco.formats import PixelFormat, pixel_format
 from pyaco.targets.features import has_swizzle_modes
 
 if TYPE_CHECKING:
@@ -181,10 +182,7 @@ class Image:
 
 def _composed(format_: PixelFormat, swizzle: Sequence[int] | None) -> tuple[int, int, int, int]:
     """The channel of the memory for each component of the view; depth and stencil are the first component."""
-    if format_.has_depth or format_.has_stencil:
-        natural: Sequence[int] = (0, 4, 4, 5)
-    else:
-        natural = [4 if entry == NONE else entry for entry in format_.swizzle]
+    natural = memory_swizzle(format_)
     chosen = range(4) if swizzle is None else swizzle
     if any(not 0 <= entry <= 5 for entry in chosen):
         raise InputError(f"a swizzle of {list(chosen)}: numbers from 0 to 5")

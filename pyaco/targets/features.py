@@ -22,17 +22,17 @@ __all__ = [
     "has_fdcc_fragment_limit", "has_flat_scratch_sgprs", "has_fmask", "has_fmask_pitch", "has_fnuz_floats", "has_forced_swizzle_mode",
     "has_gfx12_swizzle_modes", "has_half_wave_permutes", "has_hidden_flat_scratch", "has_htile_rb_aligned", "has_ieee_mode",
     "has_independent_dcc_128b", "has_iterate_256", "has_large_gds", "has_macro_tile_table", "has_max_mip_in_word1", "has_memory_scopes",
-    "has_metadata_surfaces", "has_negated_double_matrices", "has_non_block_compressed_views", "has_oob_select", "has_packed_ids", "has_packers",
-    "has_planar_mip_chains", "has_resource_level_bit", "has_sampler_anisotropy_override", "has_sampler_compat_mode", "has_sampler_lsb_ceil",
-    "has_sampler_mask_in_descriptor", "has_scratch_granule_256", "has_sdma_compression", "has_sdma_counts_less_one", "has_sdma_low_operation",
-    "has_separate_shading_rates", "has_shared_e5_targets", "has_shared_vgprs", "has_short_buffer_format", "has_split_barriers",
-    "has_split_min_lod", "has_split_perf_mip", "has_split_wait_counters", "has_spread_wave_matrices", "has_stencil_flush_always",
-    "has_stencil_image_formats", "has_stencil_zplanes_hang", "has_store_counter", "has_stride_above_thread_id", "has_subsampled_elements",
-    "has_surface_epitch", "has_surfaces_1d", "has_swizzle_mode_choice", "has_swizzle_modes", "has_tile_swizzle_from_bit_10",
-    "has_tile_swizzle_of_mip_chains", "has_unaligned_scratch", "has_unified_buffer_formats", "has_variable_blocks", "has_vgpr_index_mode",
-    "has_wave32", "has_wgp_mode", "has_whole_mip_chain_targets", "has_wide_cache_lines", "has_wide_cycle_counter", "has_wide_depth_slices",
-    "has_wide_image_depth", "has_wide_lds_loads", "has_wide_lod_bias", "has_workgroup_ids_in_ttmp", "has_xthick_3d_tiling",
-    "has_zero_extended_pc",
+    "has_metadata_surfaces", "has_negated_double_matrices", "has_non_block_compressed_views", "has_oob_select", "has_packed_ids",
+    "has_packers", "has_planar_mip_chains", "has_records_in_bytes", "has_resource_level_bit", "has_sampler_anisotropy_override",
+    "has_sampler_compat_mode", "has_sampler_lsb_ceil", "has_sampler_mask_in_descriptor", "has_scratch_granule_256", "has_sdma_compression",
+    "has_sdma_counts_less_one", "has_sdma_low_operation", "has_separate_shading_rates", "has_shared_e5_targets", "has_shared_vgprs",
+    "has_short_buffer_format", "has_split_barriers", "has_split_min_lod", "has_split_perf_mip", "has_split_wait_counters",
+    "has_spread_wave_matrices", "has_stencil_flush_always", "has_stencil_image_formats", "has_stencil_zplanes_hang", "has_store_counter",
+    "has_stride_above_thread_id", "has_subsampled_elements", "has_surface_epitch", "has_surfaces_1d", "has_swizzle_mode_choice",
+    "has_swizzle_modes", "has_tile_swizzle_from_bit_10", "has_tile_swizzle_of_mip_chains", "has_unaligned_scratch",
+    "has_unified_buffer_formats", "has_variable_blocks", "has_vgpr_index_mode", "has_wave32", "has_wgp_mode", "has_whole_mip_chain_targets",
+    "has_wide_cache_lines", "has_wide_cycle_counter", "has_wide_depth_slices", "has_wide_image_depth", "has_wide_lds_loads",
+    "has_wide_lod_bias", "has_workgroup_ids_in_ttmp", "has_xthick_3d_tiling", "has_zero_extended_pc",
 ]  # fmt: skip
 
 _NO_END = 1 << 16
@@ -91,6 +91,7 @@ has_bank_height_without_fmask = _feature("bank_height_without_fmask")
 has_fmask_pitch = _feature("fmask_pitch")
 has_cmask_address_type = _feature("cmask_address_type")
 has_custom_linear_pitch = _feature("custom_linear_pitch")
+has_records_in_bytes = _feature("records_in_bytes")
 has_resource_level_bit = _feature("resource_level_bit")
 has_shared_e5_targets = _feature("shared_e5_targets")
 has_alpha_on_msb = _feature("alpha_on_msb")

@@ -13,6 +13,7 @@ from typing import Any
 import vulkan as vk
 from vulkan._vulkan import ffi
 
+_REDUCTION_MODE = 1000130001               # VK_STRUCTURE_TYPE_SAMPLER_REDUCTION_MODE_CREATE_INFO
 _IMAGE_TYPES = {"1d": 0, "1d_array": 0, "2d": 1, "2d_array": 1, "cube": 1, "cube_array": 1, "3d": 2}
 _VIEW_TYPES = {"1d": 0, "2d": 1, "3d": 2, "cube": 3, "1d_array": 4, "2d_array": 5, "cube_array": 6}
 KINDS = {
@@ -130,3 +131,10 @@ class Images:
             vk.vkDestroyImage(device, each.image, None)
             vk.vkFreeMemory(device, each.memory, None)
             self.device._free(None, each.staging)
+
+
+def sampler(device: Any, fields: dict[str, Any]) -> Any:
+    """Make a sampler of the fields of VkSamplerCreateInfo, and ``reduction``."""
+    reduction = ffi.new("VkSamplerReductionModeCreateInfo*")
+    reduction.sType, reduction.reductionMode = _REDUCTION_MODE, fields.get("reduction", 0)
+    return vk.vkCreateSampler(device, vk.VkSamplerCreateInfo(pNext=reduction, **{k: v for k, v in fields.items() if k != "reduction"}), None)

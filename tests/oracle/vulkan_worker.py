@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 import vulkan as vk
 from spirv_reflection import reflect
 from vulkan._vulkan import ffi, lib
-from vulkan_images import Images
+from vulkan_images import Images, sampler
 
 DEVICE_EXTENSIONS = (
     "VK_KHR_pipeline_executable_properties",
@@ -29,6 +29,7 @@ DEVICE_EXTENSIONS = (
 )
 BUFFER_USAGE = (
     vk.VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | vk.VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT
+    | vk.VK_BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT | vk.VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT
     | vk.VK_BUFFER_USAGE_TRANSFER_SRC_BIT | vk.VK_BUFFER_USAGE_TRANSFER_DST_BIT | vk.VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT
 )  # fmt: skip
 DESCRIPTOR_TYPES = {
@@ -207,6 +208,10 @@ class Device:
             found.append((bool(support.supported), max(count.maxVariableDescriptorCount, count_too.maxVariableDescriptorCount)))
         return {"found": found}
 
+    def buffer_features(self, request: dict[str, Any]) -> dict[str, Any]:
+        """What buffers of each format can do, as bits."""
+        return {"found": [vk.vkGetPhysicalDeviceFormatProperties(self.physical, number).bufferFeatures for number in request["formats"]]}
+
     def set_memory(self, request: dict[str, Any]) -> dict[str, Any]:
         """Make a set of a layout, write buffers, samplers and inline blocks into it, and return the bytes that the driver wrote.
 
@@ -263,6 +268,13 @@ class Device:
             keep = ffi.new("VkDescriptorImageInfo*")
             keep.sampler = self._sampler(asked["sampler"])
             write.pImageInfo = keep
+        elif "sampler_info" in asked:
+            keep = ffi.new("VkDescriptorImageInfo*")
+            keep.sampler = sampler(self.device, asked["sampler_info"])
+            write.pImageInfo = keep
+        elif "texels" in asked:
+            keep = ffi.new("VkBufferView*", vk.vkCreateBufferView(self.device, vk.VkBufferViewCreateInfo(buffer=buffer, **asked["texels"]), None))
+            write.pTexelBufferView = keep
         else:
             keep = ffi.new("VkDescriptorBufferInfo*")
             keep.buffer, (keep.offset, keep.range) = buffer, asked["buffer"]
@@ -538,4 +550,5 @@ if __name__ == "__main__":
     device = Device()
     serve(sys.stdin.buffer, protocol, {"run": device.run, "compile": device.compile, "time": device.time, "layout": device.layout,
                                        "set_memory": device.set_memory,
+                                       "buffer_features": device.buffer_features,
                                        "describe": device.describe})
