@@ -46,7 +46,7 @@ def filled(device: Device, shape: str, random: np.random.Generator, format: str 
 
 def modes_of(target: str) -> list[int | None]:
     """Swizzle modes that a driver can be asked for on a chip; None: what it chooses."""
-    if target == "gfx900":
+    if target in ("gfx803", "gfx900"):
         return [None]
     return [None, *(int(mode) for mode in (SwizzleMode3 if target == "gfx1200" else SwizzleMode) if 0 < mode < 32)]
 
@@ -87,7 +87,7 @@ def test_loads_of_every_swizzle_mode(target: str, shape: str) -> None:
             found = run_image(device, instruction, view.words, address=address)[:, 0]
             np.testing.assert_array_equal(found, texels_at(levels, mip, place), err_msg=f"{image.surface} level {mip}")
         image.release()
-    assert tried >= (1 if target == "gfx900" else 3)
+    assert tried >= (1 if target in ("gfx803", "gfx900") else 3)
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -236,7 +236,7 @@ def test_formats(target: str) -> None:
 def test_layouts_of_names() -> None:
     assert texel_layout("2_10_10_10_UNORM").channels == ((0, 10, 0), (10, 10, 0), (20, 10, 0), (30, 2, 0))
     assert texel_layout("X24_8_32_FLOAT").bytes == 8
-    for name in ("BC1_UNORM", "GB_GR_UNORM", "4_4_4_UNORM", "INVALID"):
+    for name in ("ASTC_2D_LDR_UNORM", "GB_GR_UNORM", "4_4_4_UNORM", "INVALID"):
         with pytest.raises(UnsupportedError, match="texels of the format"):
             texel_layout(name)
 
