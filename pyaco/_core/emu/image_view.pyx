@@ -6,7 +6,7 @@ from libc.string cimport memcmp, memcpy, memset
 from pyaco._core.texels.block cimport interpolation_amd
 from pyaco._core.texels.blocks cimport block_format
 from pyaco._core.texels.blocks import CODECS
-from pyaco.errors import InputError, PyacoError, UnsupportedError
+from pyaco.errors import InputError, UnsupportedError
 
 cdef enum:
     descriptor_limit = 1 << 16        # that a table keeps
@@ -105,7 +105,7 @@ cdef class Descriptors:
         try:
             self._check_room()
             self.kept.append(_fill_view(view, self.describe.image([words[i] for i in range(<int>image_words)])))
-        except (PyacoError, OverflowError, MemoryError) as error:
+        except Exception as error:                          # bugs too: the dispatch ends with them
             view.problem = self.problem(error)
         self.count += 1
         view.next = self.table.images[bucket]
@@ -121,7 +121,7 @@ cdef class Descriptors:
         try:
             self._check_room()
             _fill_sampler(sampler, self.describe.sampler([words[i] for i in range(<int>sampler_words)]))
-        except (PyacoError, OverflowError, MemoryError) as error:
+        except Exception as error:                          # bugs too: the dispatch ends with them
             sampler.problem = self.problem(error)
         self.count += 1
         sampler.next = self.table.samplers[bucket]
