@@ -46,7 +46,7 @@ DOORS = {
     "_core.spirv": {"_core.ir", "_core.nir"},
     "_core.nir": {"_core.ir"},
     "_core.aco": {"_core.ir", "_core.isa"},
-    "_core.emu": {"_core.isa", "_core.ir"},
+    "_core.emu": {"_core.isa", "_core.ir", "_core.texels"},
     "_core.emu_fast": {"_core.emu", "_core.isa", "_core.ir"},
     "_core.emu_inspect": {"_core.emu", "_core.isa", "_core.ir"},
 }

@@ -47,6 +47,7 @@ __all__ = ["DEFAULT_BUDGET", "ENGINES", "Buffer", "BufferRange", "Device"]
 #: Names of the engines.
 ENGINES = ("reference", "fast")
 _GDS_BYTES = 1 << 16
+_BORDER_COLORS = 1 << 12
 _UNWRITTEN = 0xCD  # what bytes hold that nobody has written
 _MAX_THREADS = 256
 _MAX_TRACE = 1 << 28
@@ -130,6 +131,7 @@ class Device:
             self._engine: Engine = self._new_inspector(self.checks, profile, trace, seed, report_same_value, timeline)
         else:
             self._engine = new_engine(self.space, self.gfx_level, engine, self._threads)
+        self._border_colors: Buffer | None = None
         self._engine.descriptors.describe = self._descriptor_reader = DescriptorReader(self.target, self.gfx_level)
 
     def _new_inspector(
@@ -191,14 +193,15 @@ class Device:
         name : str
             As for `buffer`.
         options
-            ``depth``, ``layers``, ``mips``, ``samples``, ``cube``, ``linear``, ``swizzle_mode`` of `pyaco.addrlib.Surface`.
+            ``depth``, ``layers``, ``mips``, ``samples``, ``cube``, ``linear``, ``swizzle_mode`` of `pyaco.addrlib.Surface`, and ``sparse`` of
+            `pyaco.emu.images.Image`.
 
         Raises
         ------
         InputError
             No such image, or texels that do not fit it.
         UnsupportedError
-            A chip without a known memory layout, or of GFX8.
+            A chip without a known memory layout.
         """
         from pyaco.emu.images import Image  # which loads what lays surfaces out
 
@@ -212,6 +215,36 @@ class Device:
         if texels is not None:
             image.write(texels)
         return image
+
+    @checked
+    def set_border_colors(self, colors: ArrayLike | None) -> None:
+        """Say which colours samplers take whose border colour is one of a table (``border_color_type`` 3), as TA_BC_BASE_ADDR does.
+
+        Parameters
+        ----------
+        colors : array_like or None
+            Rows of red, green, blue and alpha, floats or, for formats of integers, integers: ``border_color_pointer`` of a sampler is the number
+            of a row. None: there are none, and samples that meet such a border stop the dispatch.
+
+        Raises
+        ------
+        InputError
+            An array of another shape, or more rows than samplers can name.
+        """
+        if self._border_colors is not None:
+            self._engine.descriptors.border_colors = 0
+            self._border_colors.release()
+            self._border_colors = None
+        if colors is None:
+            return
+        rows = numpy.asarray(colors)
+        if rows.ndim != 2 or rows.shape[1] != 4 or not 0 < len(rows) <= _BORDER_COLORS:
+            raise InputError(f"border colours of shape {rows.shape}: up to {_BORDER_COLORS} rows of red, green, blue and alpha")
+        if rows.dtype.kind not in "iuf":
+            raise InputError(f"border colours of type {rows.dtype}: floats or integers")
+        words = rows.astype(numpy.float32) if rows.dtype.kind == "f" else (rows.astype(numpy.int64) & 0xFFFFFFFF).astype(numpy.uint32)
+        self._border_colors = self.buffer(words, name="border colours")
+        self._engine.descriptors.border_colors = self._border_colors.address
 
     @checked
     def allocate(self, size: int, *, name: str = "") -> Buffer:
@@ -322,6 +355,7 @@ class Device:
                 self.space.note_written(address, size)
             engine = self._new_inspector(seed=seed)
             engine.descriptors.describe = self._descriptor_reader
+            engine.descriptors.border_colors = self._engine.descriptors.border_colors
             engine.open(launch.entry, launch.groups, launch.size, budget=budget, **launch.engine_arguments())
         except BaseException:
             placed.release()

@@ -13,29 +13,36 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
-from pyaco.errors import InputError, UnsupportedError
+from pyaco.emu.image_layouts import MULTISAMPLED, Elements, SurfaceLayouts
+from pyaco.errors import InputError, PyacoError, UnsupportedError
 from pyaco.registers import registers
 from pyaco.targets.features import (
-    has_custom_linear_pitch,
     has_split_min_lod,
     has_split_perf_mip,
-    has_swizzle_modes,
     has_unified_buffer_formats,
-    has_wide_image_depth,
 )
 
 if TYPE_CHECKING:
-    from pyaco.addrlib import GpuConfig
-    from pyaco.addrlib.tiling import LevelTables, TiledSurface
+    from pyaco.addrlib.tiling import LevelTables
 
 __all__ = ["DescriptorReader", "ImageDescription", "SamplerDescription", "TexelLayout", "texel_layout"]
 
-_1D, _2D, _3D, _CUBE, _1D_ARRAY, _2D_ARRAY, _2D_MSAA, _2D_MSAA_ARRAY = range(8, 16)
-_LAYERED = (_CUBE, _1D_ARRAY, _2D_ARRAY, _2D_MSAA_ARRAY)
+_FIRST_TYPE = 8
 _KINDS = {"UNORM": 0, "SNORM": 1, "USCALED": 2, "SSCALED": 3, "UINT": 4, "SINT": 5, "FLOAT": 7, "SRGB": 9}
 _UINT, _SINT = _KINDS["UINT"], _KINDS["SINT"]
+_COLOR_BLOCKS = {"BC1": "bc1_rgba", "BC2": "bc2", "BC3": "bc3", "BC7": "bc7", "ETC2_RGB": "etc2_rgb", "ETC2_RGBA1": "etc2_rgba1",
+                 "ETC2_RGBA": "etc2_rgba8"}
+_OTHER_BLOCKS = {
+    "BC4_UNORM": "bc4_unorm", "BC4_SNORM": "bc4_snorm", "BC5_UNORM": "bc5_unorm", "BC5_SNORM": "bc5_snorm", "BC6_UFLOAT": "bc6h_unsigned",
+    "BC6_SFLOAT": "bc6h_signed", "BC6_UNORM": "bc6h_unsigned", "BC6_SNORM": "bc6h_signed", "ETC2_R_UNORM": "eac_r11_unorm",
+    "ETC2_R_SNORM": "eac_r11_snorm", "ETC2_RG_UNORM": "eac_rg11_unorm", "ETC2_RG_SNORM": "eac_rg11_snorm",
+}
+# For each channel of the memory, the component of a border colour: xyzw, xwyz, wzyx, wxyz, zyxw, yxwz (BC_SWIZZLE).
+_BORDER_ORDERS = ((0, 1, 2, 3), (0, 3, 1, 2), (3, 2, 1, 0), (3, 0, 1, 2), (2, 1, 0, 3), (1, 0, 3, 2), (0, 1, 2, 3), (0, 1, 2, 3))
+_SMALL_BLOCKS = ("bc1_rgba", "bc4_unorm", "bc4_snorm", "etc2_rgb", "etc2_rgba1", "eac_r11_unorm", "eac_r11_snorm")
+# Stoney, Vega 10, Raven, Raven 2, as Mesa's ac_gpu_info.c says
+_ETC2_TARGETS = ("gfx810", "gfx900", "gfx902", "gfx909")
 _NO_CHANNEL = (0, 0, 0)
-_TABLE_LIMIT = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -48,6 +55,11 @@ class TexelLayout:
     channels : tuple of (int, int, int)
         For x, y, z and w: first bit, bits (0: the format has none), and kind as the engine numbers them.
     integer, shared_exponent, clamped : bool
+    codec : str
+        Of formats of blocks: what decodes them, a name in ``_core.texels``; `block` is their width and height, `srgb` says whether colours are
+        encoded.
+    fmask : bool
+        FMASK, whose numbers are words that say which fragment each sample has.
     """
 
     bytes: int
@@ -55,6 +67,10 @@ class TexelLayout:
     integer: bool = False
     shared_exponent: bool = False
     clamped: bool = False
+    codec: str = ""
+    block: tuple[int, int] = (1, 1)
+    srgb: bool = False
+    fmask: bool = False
 
 
 @cache
@@ -64,8 +80,16 @@ def texel_layout(name: str) -> TexelLayout:
     Raises
     ------
     UnsupportedError
-        Formats of blocks, of video, and of parts of a byte.
+        Formats of video, of parts of a byte, and ASTC, which no chip here has.
     """
+    if fmask := re.fullmatch(r"FMASK(8|16|32|64)_S\d+_F\d+", name):
+        bits = int(fmask[1])
+        words = [(32 * k, min(bits, 32), _UINT) for k in range(-(-bits // 32))]
+        return TexelLayout(bits // 8, (*words, *[_NO_CHANNEL] * (4 - len(words))), True, fmask=True)
+    base, _, meaning = name.rpartition("_")
+    codec = _OTHER_BLOCKS.get(name) or (_COLOR_BLOCKS.get(base, "") if meaning in ("UNORM", "SRGB") else "")
+    if codec:
+        return TexelLayout(8 if codec in _SMALL_BLOCKS else 16, (_NO_CHANNEL,) * 4, codec=codec, block=(4, 4), srgb=meaning == "SRGB")
     if name == "5_9_9_9_FLOAT":
         return TexelLayout(4, (*((9 * k, 9, _KINDS["FLOAT"]) for k in range(3)), _NO_CHANNEL), shared_exponent=True)
     match = re.fullmatch(r"(X24_)?((?:\d+_)+)(UNORM|SNORM|USCALED|SSCALED|UINT|SINT|FLOAT|SRGB)(_CLAMP)?", name)
@@ -92,6 +116,7 @@ class ImageDescription:
     empty: bool
     type: int = 0
     select: tuple[int, int, int, int] = (4, 5, 6, 7)
+    border: tuple[int, int, int, int] = (0, 1, 2, 3)
     samples: int = 1
     first_level: int = 0
     last_level: int = 0
@@ -101,6 +126,8 @@ class ImageDescription:
     layers: int = 1
     base: int = 0
     format: TexelLayout = TexelLayout(4, (_NO_CHANNEL,) * 4)
+    width: int = 1
+    height: int = 1
     tables: dict[int, LevelTables] | None = None
 
 
@@ -120,6 +147,7 @@ class SamplerDescription:
     cube_wrap: int
     reduction: int
     border: int
+    border_number: int
     perf_mip: int
     min_lod: int
     max_lod: int
@@ -139,20 +167,16 @@ class DescriptorReader:
 
     def __init__(self, target: str, level: int) -> None:
         self.target, self.level = target, level
-        self._layouts: dict[tuple[int, ...], TiledSurface] = {}
-        self._tables: dict[tuple[TiledSurface, int], LevelTables] = {}
-        #: Bytes of the tables that are kept.
-        self.table_bytes = 0
+        self._layouts = SurfaceLayouts(target, level)
+
+    @property
+    def table_bytes(self) -> int:
+        """Bytes of the tables that are kept."""
+        return self._layouts.table_bytes
 
     def forget(self) -> None:
         """Drop the layouts that are kept."""
-        self._layouts, self._tables, self.table_bytes = {}, {}, 0
-
-    @cached_property
-    def _config(self) -> GpuConfig:
-        from pyaco.addrlib import gpu_config
-
-        return gpu_config(self.target)
+        self._layouts.forget()
 
     @cached_property
     def _places(self) -> dict[str, tuple[tuple[str, int, int, int], ...]]:
@@ -181,60 +205,54 @@ class DescriptorReader:
         f = self._fields("SQ_IMG_RSRC_WORD", words)
         if not any(words[1:]) or f["TYPE"] == 0:
             return ImageDescription(True)
-        if f["TYPE"] < _1D:
+        if f["TYPE"] < _FIRST_TYPE:
             raise InputError(f"type {f['TYPE']} of an image descriptor ({_in_words(words)})")
-        if not has_swizzle_modes(self.level):
-            raise UnsupportedError(f"images on {self.target} in the emulator, which has those of GFX9 and later")
         if f.get("COMPRESSION_EN"):
             raise UnsupportedError(f"compressed images in the emulator ({_in_words(words)})")
         return self._described(words, f)
 
     def _described(self, words: Sequence[int], f: dict[str, int]) -> ImageDescription:
         form = texel_layout(self._format_name(f))
-        multisampled = f["TYPE"] in (_2D_MSAA, _2D_MSAA_ARRAY)
+        if form.codec.startswith(("etc2", "eac")) and self.target not in _ETC2_TARGETS:
+            raise UnsupportedError(f"ETC2 on {self.target}: {', '.join(_ETC2_TARGETS)} have it ({_in_words(words)})")
+        multisampled = f["TYPE"] in MULTISAMPLED
         samples = 1 << f["LAST_LEVEL"] if multisampled else 1
         if samples > 16:
             raise InputError(f"{samples} samples of an image ({_in_words(words)})")
-        first, last, levels = (0, 0, 1) if multisampled else (f["BASE_LEVEL"], f["LAST_LEVEL"], f["MAX_MIP"] + 1)
+        first, last = (0, 0) if multisampled else (f["BASE_LEVEL"], f["LAST_LEVEL"])
+        levels = 1 if multisampled else f["MAX_MIP"] + 1 if "MAX_MIP" in f else last + 1
         if not first <= last < levels:
             raise InputError(f"levels {first} to {last} of an image of {levels} ({_in_words(words)})")
-        first_layer, layers, slices = self._layers(f)
+        first_layer, layers, slices = self._layouts.layers(f)
         if layers < 1:
             raise InputError(f"layers from {first_layer} to {slices - 1} of an image ({_in_words(words)})")
-        tiled = self._tiled(words, f, form.bytes, slices, levels, samples)
+        try:
+            tiled, base = self._layouts.find(f, (words[0] | (f["BASE_ADDRESS_HI"] << 32)) << 8,
+                                             Elements(form.bytes, form.block, levels, slices, samples, form.fmask))
+        except PyacoError as error:
+            raise type(error)(f"{error} ({_in_words(words)})") from error
+        width, height = self._layouts.size(f)
         return ImageDescription(
-            False, f["TYPE"], (f["DST_SEL_X"], f["DST_SEL_Y"], f["DST_SEL_Z"], f["DST_SEL_W"]), samples, first, last, levels, self._min_lod(f),
-            first_layer, layers, (words[0] | (f["BASE_ADDRESS_HI"] << 32)) << 8, form,
-            {number: self._tables_of(tiled, number) for number in range(first, last + 1)})
-
-    def _tables_of(self, tiled: TiledSurface, number: int) -> LevelTables:
-        """Tables of a level; those of layouts that are alike are shared."""
-        if (tiled, number) not in self._tables:
-            found = tiled.tables(number)
-            self.table_bytes += sum(table.nbytes for table in (found.x, found.y, found.slice, found.sample))
-            if self.table_bytes > _TABLE_LIMIT:
-                raise InputError(f"layouts of images that take more than {_TABLE_LIMIT >> 20} MiB in one dispatch")
-            self._tables[tiled, number] = found
-        return self._tables[tiled, number]
+            False, f["TYPE"], (f["DST_SEL_X"], f["DST_SEL_Y"], f["DST_SEL_Z"], f["DST_SEL_W"]), _BORDER_ORDERS[f.get("BC_SWIZZLE", 0)], samples,
+            first, last, levels, self._min_lod(f), first_layer, layers, base, form, width, height,
+            {number: self._layouts.tables(tiled, number) for number in range(first, last + 1)})
 
     def _format_name(self, f: dict[str, int]) -> str:
-        known = registers(self.level)
+        """The format as GFX10 and later name it."""
+        word = registers(self.level)["SQ_IMG_RSRC_WORD1"]
         if has_unified_buffer_formats(self.level):
-            name = known["SQ_IMG_RSRC_WORD1"].field("FORMAT").values.get(f["FORMAT"], f"{f['FORMAT']}")
-            return re.sub(r"^GFX1\d_FORMAT_", "", name)
-        word = known["SQ_IMG_RSRC_WORD1"]
-        data = word.field("DATA_FORMAT").values.get(f["DATA_FORMAT"], "?").removeprefix("IMG_DATA_FORMAT_")
-        return f"{data}_" + word.field("NUM_FORMAT").values.get(f["NUM_FORMAT"], "?").removeprefix("IMG_NUM_FORMAT_")
+            return re.sub(r"^GFX1\d_FORMAT_", "", word.field("FORMAT").values.get(f["FORMAT"], f"{f['FORMAT']}"))
+        data = self._data_format(f["DATA_FORMAT"])
+        if data == "FMASK":
+            number = word.field("NUM_FORMAT_FMASK").values.get(f["NUM_FORMAT"], "?")
+            return re.sub(r"^IMG_NUM_FORMAT_FMASK_(\d+)_(\d+)_(\d+)$", r"FMASK\1_S\2_F\3", number)
+        number = word.field("NUM_FORMAT").values.get(f["NUM_FORMAT"], "?").removeprefix("IMG_NUM_FORMAT_")
+        return data if data.startswith("FMASK") else f"{data}_{number}"
 
-    def _layers(self, f: dict[str, int]) -> tuple[int, int, int]:
-        """First layer, layers of the view, and slices of the surface that are known of."""
-        if f["TYPE"] in _LAYERED:
-            return f["BASE_ARRAY"], f["DEPTH"] - f["BASE_ARRAY"] + 1, f["DEPTH"] + 1
-        if f["TYPE"] == _3D:
-            # slices are chosen only where the image is written to
-            first = f["BASE_ARRAY"] if f.get("UAV3D") or (f.get("ARRAY_PITCH") and self.level >= 100) else 0
-            return first, f["DEPTH"] - first + 1, f["DEPTH"] + 1
-        return f["BASE_ARRAY"], 1, f["BASE_ARRAY"] + 1
+    def _data_format(self, number: int) -> str:
+        # the database has ETC2's numbers for GFX9 only
+        level = 90 if self.target in _ETC2_TARGETS else self.level
+        return registers(level)["SQ_IMG_RSRC_WORD1"].field("DATA_FORMAT").values.get(number, "?").removeprefix("IMG_DATA_FORMAT_")
 
     def _min_lod(self, f: dict[str, int]) -> int:
         if not has_split_min_lod(self.level):
@@ -242,56 +260,17 @@ class DescriptorReader:
         low = next(mask.bit_length() for name, _, _, mask in self._places["SQ_IMG_RSRC_WORD"] if name == "MIN_LOD_LO")
         return f["MIN_LOD_LO"] | f["MIN_LOD_HI"] << low
 
-    def _pitch(self, f: dict[str, int], levels: int) -> int:
-        """The pitch that the descriptor gives for linear images of one level, 0 where it follows from the width."""
-        if f["SW_MODE"] or levels > 1:
-            return 0
-        if "PITCH" in f:
-            return f["PITCH"] + 1
-        if has_custom_linear_pitch(self.level) and f["TYPE"] in (_1D, _2D):
-            pitch = f["DEPTH"] | f["PITCH_MSB"] << (14 if has_wide_image_depth(self.level) else 13)
-            return pitch + 1 if pitch else 0
-        return 0
-
-    def _tiled(
-        self, words: Sequence[int], f: dict[str, int], element: int, slices: int, levels: int, samples: int,
-    ) -> TiledSurface:
-        """Return the tiled surface, without pipe and bank xor, which the base has."""
-        from pyaco.addrlib.enums import ResourceType
-        from pyaco.addrlib.tiling import TiledSurface
-
-        width = (f["WIDTH_LO"] | f["WIDTH_HI"] << 2 if "WIDTH_LO" in f else f["WIDTH"]) + 1
-        one_dimension = f["TYPE"] in (_1D, _1D_ARRAY)
-        height = 1 if one_dimension else f["HEIGHT"] + 1
-        resource = ResourceType.TEX_3D if f["TYPE"] == _3D else ResourceType.TEX_1D if one_dimension and self.level >= 100 else ResourceType.TEX_2D
-        key = width, height, element, f["SW_MODE"], resource, slices, levels, samples, self._pitch(f, levels)
-        if key not in self._layouts:
-            try:
-                self._layouts[key] = TiledSurface(
-                    self._config, width=width, height=height, bpp=8 * element, swizzle_mode=f["SW_MODE"], resource_type=resource,
-                    num_slices=slices, num_mip_levels=levels, num_samples=samples, pitch_in_element=key[-1])
-            except InputError as error:
-                raise InputError(f"{error} ({_in_words(words)})") from error
-        return self._layouts[key]
-
     # ---------------------------------------------------------------------------------------------------------- samplers
     def sampler(self, words: Sequence[int]) -> SamplerDescription:
-        """Return what four words say.
-
-        Raises
-        ------
-        UnsupportedError
-            Border colours in a table in memory.
-        """
+        """Return what four words say."""
         f = self._fields("SQ_IMG_SAMP_WORD", words)
-        if f["BORDER_COLOR_TYPE"] == 3:
-            raise UnsupportedError(f"a border colour in a table ({_in_words(words)})")
         bias = f["LOD_BIAS"] - (1 << 14 if f["LOD_BIAS"] >> 13 else 0)
         perf_mip = f["PERF_MIP_LO"] | f["PERF_MIP_HI"] << 2 if has_split_perf_mip(self.level) else f["PERF_MIP"]
         return SamplerDescription(
             (f["CLAMP_X"], f["CLAMP_Y"], f["CLAMP_Z"]), f["XY_MAG_FILTER"], f["XY_MIN_FILTER"], f["Z_FILTER"], f["MIP_FILTER"],
             f["MAX_ANISO_RATIO"], f["DEPTH_COMPARE_FUNC"], f["FORCE_UNNORMALIZED"], f["TRUNC_COORD"], 1 - f["DISABLE_CUBE_WRAP"],
-            f["FILTER_MODE"], f["BORDER_COLOR_TYPE"], perf_mip, f["MIN_LOD"], f["MAX_LOD"], bias)
+            f["FILTER_MODE"], f["BORDER_COLOR_TYPE"], f["BORDER_COLOR_PTR"],
+            perf_mip, f["MIN_LOD"], f["MAX_LOD"], bias)
 
 
 def _in_words(words: Sequence[int]) -> str:

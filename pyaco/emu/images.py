@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,14 +16,17 @@ from pyaco.descriptors.image import ImageView as ViewedPart
 from pyaco.descriptors.image import image_descriptor
 from pyaco.descriptors.sampler import Sampler, sampler_descriptor
 from pyaco.emu.origins import maker
-from pyaco.errors import InputError, UnsupportedError
+from pyaco.errors import InputError
 from pyaco.formats import PixelFormat, pixel_format
-from pyaco.targets.features import has_swizzle_modes
+from pyaco.targets.features import has_surfaces_1d, has_swizzle_modes
 
 if TYPE_CHECKING:
     from pyaco._core.emu.memory import AddressSpace
 
-__all__ = ["Image", "ImageView", "SampledImage"]
+__all__ = ["PAGE_BYTES", "Image", "ImageView", "SampledImage"]
+
+PAGE_BYTES = 1 << 16
+"""Of a page of a sparse image, which is resident or not as a whole."""
 
 _TYPES = {"1d": 8, "2d": 9, "3d": 10, "cube": 11, "1d_array": 12, "2d_array": 13, "cube_array": 11, "2d_msaa": 14, "2d_msaa_array": 15}
 _UNCOMPRESSED = SurfaceUse.DISABLE_DCC | SurfaceUse.NO_FMASK | SurfaceUse.NO_HTILE
@@ -43,6 +46,9 @@ class Image:
         Pixels of level 0.
     name : str
         What reports call it.
+    sparse : bool
+        Only pages that `map_pages` maps have memory: others read as zeros, stores to them are dropped, and instructions with a residency
+        status say so.
     options
         ``depth``, ``layers``, ``mips``, ``samples``, ``cube``, ``linear``, ``swizzle_mode`` as `pyaco.addrlib.Surface` takes them.
 
@@ -55,13 +61,20 @@ class Image:
         The surface's bytes, which the device works on.
     """
 
-    def __init__(self, space: AddressSpace, target: str, *, format: str, width: int, height: int = 1, name: str = "", **options: Any) -> None:
-        self.surface = Surface(target, format=format, width=width, height=height, use=_UNCOMPRESSED, **options)
-        if not has_swizzle_modes(self.surface.config.level):
-            raise UnsupportedError(f"images on {target} in the emulator, which has those of GFX9 and later")
+    def __init__(self, space: AddressSpace, target: str, *, format: str, width: int, height: int = 1, name: str = "", sparse: bool = False,
+                 **options: Any) -> None:  # fmt: skip
+        use = _UNCOMPRESSED | (SurfaceUse.PRT if sparse else 0)
+        self.surface = Surface(target, format=format, width=width, height=height, use=use, **options)
         self.memory = numpy.zeros(max(self.surface.total_size, 4), numpy.uint8)
-        self._space = space
-        self.address: int = space.map(self.memory, False, max(self.surface.base_align, 256), maker("image", name, self.surface.size))
+        self._space, self.sparse = space, sparse
+        self._origin, alignment = maker("image", name, self.surface.size), max(self.surface.base_align, 256)
+        self._mapped: set[int] = set()
+        if sparse:
+            pages = -(-self.memory.size // PAGE_BYTES)
+            self.memory = numpy.zeros(pages * PAGE_BYTES, numpy.uint8)
+            self.address: int = space.reserve(self.memory.size, max(alignment, PAGE_BYTES))
+        else:
+            self.address = space.map(self.memory, False, alignment, self._origin)
 
     @property
     def format(self) -> PixelFormat:
@@ -83,6 +96,53 @@ class Image:
         """Return the texels of a level: (slices, height, width), then samples and channels, as `pyaco.addrlib.Surface.detile` does."""
         return self.surface.detile(self.memory[: self.surface.size], mip=mip, stencil=stencil)
 
+    @checked
+    def map_pages(self, pages: Iterable[int] | None = None) -> None:
+        """Give pages of a sparse image memory.
+
+        Parameters
+        ----------
+        pages : iterable of int, optional
+            Numbers of pages of `PAGE_BYTES` bytes, from the start of the image's `memory`, which they show; by default all.
+
+        Raises
+        ------
+        InputError
+            The image is not sparse or has been released, or it has no such page.
+        """
+        for page in self._pages(pages):
+            if page not in self._mapped:
+                first = page * PAGE_BYTES
+                self._space.map_at(self.address + first, self.memory[first : first + PAGE_BYTES], self._origin)
+                self._mapped.add(page)
+
+    @checked
+    def unmap_pages(self, pages: Iterable[int] | None = None) -> None:
+        """Take the memory of pages away again, by default of all; arguments and errors as of `map_pages`. What they hold stays in `memory`."""
+        for page in self._pages(pages):
+            if page in self._mapped:
+                self._space.release(self.address + page * PAGE_BYTES)
+                self._mapped.remove(page)
+
+    def _pages(self, pages: Iterable[int] | None) -> list[int]:
+        count = self.memory.size // PAGE_BYTES
+        if not self.sparse or not self.address:
+            raise InputError("pages are those of a sparse image" if not self.sparse else "the image has been released already")
+        chosen = list(range(count) if pages is None else pages)
+        if any(not 0 <= page < count for page in chosen):
+            raise InputError(f"pages {chosen} of a sparse image that has {count}")
+        return chosen
+
+    def pages_of(self, mip: int = 0) -> NDArray[Any]:
+        """Return the numbers of the pages that texels of a level lie in, ascending."""
+        tables = self.surface.tiled.tables(mip)
+        found: list[NDArray[Any]] = []
+        for z in range(len(tables.slice)):
+            rows = (tables.base(z, 0) & ~tables.low) + (tables.y & ~tables.low)[:, None] + (tables.x & ~tables.low)[None, :]
+            flips = (tables.base(z, 0) ^ tables.y[:, None] ^ tables.x[None, :]) & tables.low
+            found.append(numpy.unique((rows | flips) // PAGE_BYTES))
+        return numpy.unique(numpy.concatenate(found))
+
     def release(self) -> None:
         """Take the image's addresses away: accesses to them stop a dispatch.
 
@@ -93,7 +153,10 @@ class Image:
         """
         if not self.address:
             raise InputError("the image has been released already")
-        self._space.release(self.address)
+        if self.sparse:
+            self._space.give_back(self.address)
+        else:
+            self._space.release(self.address)
         self.address = 0
 
     @property
@@ -162,18 +225,20 @@ class Image:
         return ImageView(self, ViewedPart(
             self.address, viewed.name, request.width, request.height, self._depth(kind, first_layer + layer_count - 1), self._hardware_type(kind),
             _composed(viewed, swizzle), self.format.name, request.samples, request.fragments, first_level, first_level + level_count - 1,
-            request.levels, first_layer, first_layer + layer_count - 1, min_lod, storage and kind == "3d", stencil=stencil))
+            request.levels, first_layer, first_layer + layer_count - 1, min_lod, storage and kind == "3d", stencil=stencil,
+            block_width=viewed.block[0]))
 
     def _hardware_type(self, kind: str) -> int:
         """GFX9 lays 1D images out as 2D ones, and drivers view them so."""
-        if self.surface.config.level < 100 and kind.startswith("1d"):
+        if not has_surfaces_1d(self.surface.config.level) and kind.startswith("1d"):
             return _TYPES[kind.replace("1", "2")]
         return _TYPES[kind]
 
     def _depth(self, kind: str, last_layer: int) -> int:
-        """Depth of 3D images, else the last layer; GFX10 and later hold the depth less one."""
+        """Depth of 3D images, else the last layer; GFX10 and later hold the depth less one. GFX8: slices of the surface, cubes by six."""
         if kind != "3d":
-            return last_layer
+            layers = self.surface.request.layers
+            return last_layer if has_swizzle_modes(self.surface.config.level) else layers // 6 if kind.startswith("cube") else layers
         return self.surface.request.depth - (self.surface.config.level >= 100)
 
     def __repr__(self) -> str:

@@ -9,7 +9,7 @@ import numpy
 
 from pyaco.emu.errors import BarrierError, BudgetError, EmulationError, MemoryFault, MissingWaitError, RaceError, UninitializedError
 from pyaco.emu.origins import describe, place_of
-from pyaco.errors import UnsupportedError
+from pyaco.errors import PyacoError, UnsupportedError
 from pyaco.isa import names, opcodes
 
 if TYPE_CHECKING:
@@ -98,6 +98,8 @@ def stop_error(result: Mapping[str, Any], target: str, space: AddressSpace, code
     if stop == "unsupported":
         return UnsupportedError(f"the emulator does not have this form of {name} ({where}: {words})")
     if stop == "descriptor":
+        if not isinstance(result["problem"], (PyacoError, OverflowError, MemoryError)):
+            raise result["problem"]                         # a bug, whatever the words
         kind_of = UnsupportedError if isinstance(result["problem"], UnsupportedError) else EmulationError
         return kind_of(f"{name}: {result['problem']} ({where})", *(() if kind_of is UnsupportedError else (place,)))
     if stop == "fetch fault" or (stop == "illegal instruction" and not inside):

@@ -13,7 +13,7 @@ from pyaco.isa import assemble
 
 LANES = 32
 #: One chip of each generation of image instructions.
-TARGETS = ("gfx900", "gfx1010", "gfx1030", "gfx1100", "gfx1200")
+TARGETS = ("gfx803", "gfx900", "gfx1010", "gfx1030", "gfx1100", "gfx1200")
 _DIMENSIONS = {"1d": "1D", "2d": "2D", "3d": "3D", "cube": "CUBE", "1d_array": "1D_ARRAY", "2d_array": "2D_ARRAY", "cube_array": "CUBE",
                "2d_msaa": "2D_MSAA", "2d_msaa_array": "2D_MSAA_ARRAY"}
 _DATA, _ADDRESS = 16, 24              # first VGPRs
@@ -49,6 +49,8 @@ def image_instruction(
 
 def kernel(target: str, instruction: str, *, stores: bool = False) -> bytes:
     """Return code that reads 16 dwords a lane (s[12:13]): address from the first on, data from the eighth; and writes 8 dwords (s[14:15])."""
+    if target.startswith("gfx8"):
+        return _flat_kernel(target, instruction, stores)
     late = target.startswith(("gfx11", "gfx12"))
     new = target.startswith("gfx12")
     load, store = ("global_load_b128", "global_store_b128") if late else ("global_load_dwordx4", "global_store_dwordx4")
@@ -59,7 +61,29 @@ def kernel(target: str, instruction: str, *, stores: bool = False) -> bytes:
     lines += [wait, instruction, wait]
     if not stores:
         lines += [f"{store} v2, v[{_DATA + 4 * k}:{_DATA + 4 * k + 3}], s[14:15]" + (f" offset:{16 * k}" if k else "") for k in range(2)]
-    return assemble("\n".join([*lines, "s_endpgm"]) + "\n", target, wave_size=64 if target.startswith("gfx9") else 32)
+    return assemble("\n".join([*lines, "s_endpgm"]) + "\n", target, wave_size=wave_lanes(target))
+
+
+def _flat_kernel(target: str, instruction: str, stores: bool) -> bytes:
+    """The same for GFX8, whose loads have neither bases nor offsets."""
+
+    def moved(name: str, register: int, base: int, offset: int, at: int) -> list[str]:
+        return [f"v_add_u32 v3, vcc, s{base}, v{at}", f"v_mov_b32 v4, s{base + 1}", "v_addc_u32 v4, vcc, 0, v4, vcc",
+                f"v_add_u32 v3, vcc, {offset}, v3", "v_addc_u32 v4, vcc, 0, v4, vcc",
+                f"{name} v[{register}:{register + 3}], v[3:4]" if name == "flat_load_dwordx4" else f"{name} v[3:4], v[{register}:{register + 3}]"]
+
+    lines = ["v_and_b32 v0, 0x3ff, v0", "v_lshlrev_b32 v1, 6, v0", "v_lshlrev_b32 v2, 5, v0"]
+    for k, register in enumerate((_ADDRESS, _ADDRESS + 4, _DATA, _DATA + 4)):
+        lines += [*moved("flat_load_dwordx4", register, 12, 16 * k, 1), "s_waitcnt vmcnt(0)"]
+    lines += [instruction, "s_waitcnt vmcnt(0)"]
+    for k in range(0 if stores else 2):
+        lines += moved("flat_store_dwordx4", _DATA + 4 * k, 14, 16 * k, 2)
+    return assemble("\n".join([*lines, "s_endpgm"]) + "\n", target, wave_size=64)
+
+
+def wave_lanes(target: str) -> int:
+    """Lanes of the waves that the kernels here have."""
+    return 64 if target.startswith(("gfx8", "gfx9")) else 32
 
 
 def run_image(
@@ -75,7 +99,7 @@ def run_image(
     # lanes of no row repeat the last one, so that they do nothing else
     given[rows:] = given[rows - 1]
     code = kernel(device.target, instruction, stores=stores)
-    wave = 64 if device.target.startswith("gfx9") else 32
+    wave = wave_lanes(device.target)
     results = []
     for first in range(0, len(given), wave):
         source, target = device.buffer(given[first : first + wave]), device.zeros(wave * 32)

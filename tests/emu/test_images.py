@@ -46,7 +46,7 @@ def filled(device: Device, shape: str, random: np.random.Generator, format: str 
 
 def modes_of(target: str) -> list[int | None]:
     """Swizzle modes that a driver can be asked for on a chip; None: what it chooses."""
-    if target == "gfx900":
+    if target in ("gfx803", "gfx900"):
         return [None]
     return [None, *(int(mode) for mode in (SwizzleMode3 if target == "gfx1200" else SwizzleMode) if 0 < mode < 32)]
 
@@ -87,7 +87,7 @@ def test_loads_of_every_swizzle_mode(target: str, shape: str) -> None:
             found = run_image(device, instruction, view.words, address=address)[:, 0]
             np.testing.assert_array_equal(found, texels_at(levels, mip, place), err_msg=f"{image.surface} level {mip}")
         image.release()
-    assert tried >= (1 if target == "gfx900" else 3)
+    assert tried >= (1 if target in ("gfx803", "gfx900") else 3)
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -236,7 +236,7 @@ def test_formats(target: str) -> None:
 def test_layouts_of_names() -> None:
     assert texel_layout("2_10_10_10_UNORM").channels == ((0, 10, 0), (10, 10, 0), (20, 10, 0), (30, 2, 0))
     assert texel_layout("X24_8_32_FLOAT").bytes == 8
-    for name in ("BC1_UNORM", "GB_GR_UNORM", "4_4_4_UNORM", "INVALID"):
+    for name in ("ASTC_2D_LDR_UNORM", "GB_GR_UNORM", "4_4_4_UNORM", "INVALID"):
         with pytest.raises(UnsupportedError, match="texels of the format"):
             texel_layout(name)
 
@@ -361,33 +361,6 @@ def test_cube_edges_have_no_seam() -> None:
 
 
 # ------------------------------------------------------------------------------------------------------------------- errors
-@pytest.mark.parametrize("target", TARGETS)
-def test_hostile_descriptors(target: str) -> None:
-    """Random words, and words of a real image with bits changed, give a result or an error that names the place."""
-    device, random = Device(target, "reference"), np.random.default_rng(13)
-    image, _ = filled(device, "2d_array", random)
-    good = np.array(image.view().words, np.uint32)
-    sampler = np.array(sampler_descriptor(Sampler(mag_filter=1, min_filter=1, mip_filter=2), device.gfx_level), np.uint32)
-    texts = [image_instruction("image_load", target, "2d_array", 3), image_instruction("image_store", target, "2d_array", 3),
-             image_instruction("image_sample_l", target, "2d_array", 4, sampler=True), image_instruction("image_get_resinfo", target, "2d_array", 1)]
-    outcomes = {"result": 0, "error": 0}
-    for number in range(120):
-        words, filters = good.copy(), sampler.copy()
-        if number % 3 == 0:
-            words = random.integers(0, 1 << 32, 8, dtype=np.uint32)
-        else:
-            words[random.integers(1, 8)] ^= np.uint32(1 << int(random.integers(0, 32)))
-        filters[random.integers(0, 4)] ^= np.uint32(1 << int(random.integers(0, 32)))
-        address = random.integers(0, 1 << 32, (32, 4), dtype=np.uint32)
-        try:
-            run_image(device, texts[number % 4], words.tolist(), filters.tolist(), address=address)
-            outcomes["result"] += 1
-        except (EmulationError, UnsupportedError) as error:
-            assert "workgroup (0, 0, 0), wave 0" in str(error)
-            outcomes["error"] += 1
-    assert min(outcomes.values()) > 5, outcomes
-
-
 def test_errors_say_what_is_wrong() -> None:
     device = Device("gfx1030")
     image = device.image(format="R32_UINT", width=8, height=8)

@@ -14,8 +14,8 @@ from modifiers cimport modifier_dmask, modifier_r128
 from pyaco._core.common.machine cimport register_none
 from pyaco._core.emu.access cimport MemoryOperation, atomic32, atomic64
 from pyaco._core.emu.global_memory cimport memory_operation
-from pyaco._core.emu.image_operands cimport (ImageOperands, address_row, address_word, clear_residency, data_row, get_data, open_operands,
-                                             put_data)
+from pyaco._core.emu.image_operands cimport (ImageOperands, address_row, address_word, data_row, get_data, open_operands,
+                                             put_data, put_residency)
 from pyaco._core.emu.image_sample cimport sample_lane
 from pyaco._core.emu.image_texel cimport Place, fetch_texel, reach_texel
 from pyaco._core.emu.image_view cimport *
@@ -63,7 +63,7 @@ cdef int _load_lane(Machine *machine, Wave *wave, const Instruction *instruction
         if o.mask >> component & 1:
             put_data(wave, instruction, o, position, view.format.integer, selected_component(view, texel, component), lane)
             position += 1
-    clear_residency(wave, instruction, lane)
+    put_residency(wave, instruction, machine.missing_texels, lane)
     return stop_running
 
 
@@ -86,7 +86,7 @@ cdef int _load_samples(Machine *machine, Wave *wave, const Instruction *instruct
         found[i] = selected_component(view, texel, component)
     for i in range(4):
         put_data(wave, instruction, o, i, view.format.integer, found[i], lane)
-    clear_residency(wave, instruction, lane)
+    put_residency(wave, instruction, machine.missing_texels, lane)
     return stop_running
 
 
@@ -147,7 +147,7 @@ cdef int _atomic_lane(Machine *machine, Wave *wave, const Instruction *instructi
     if instruction.decoded.destination_count:
         for dword in range(bytes // 4):
             data_row(wave, instruction.decoded.destination[0], dword)[lane] = <uint32_t>(old >> (32 * dword))
-    clear_residency(wave, instruction, lane)
+    put_residency(wave, instruction, machine.missing_texels, lane)
     return stop_running
 
 
@@ -172,7 +172,7 @@ cdef void _query_lane(Wave *wave, const Instruction *instruction, const ImageOpe
         if o.mask >> component & 1:
             put_data(wave, instruction, o, position, True, found[component], lane)
             position += 1
-    clear_residency(wave, instruction, lane)
+    put_residency(wave, instruction, 0, lane)
 
 
 cdef int _image_lane(Machine *machine, Wave *wave, const Instruction *instruction, const ImageOperands *o, const ImageView *view,
@@ -200,6 +200,7 @@ cdef int _sample_lanes(Machine *machine, Wave *wave, const Instruction *instruct
     cdef uint64_t exec_mask = wave_exec(wave)
     cdef uint32_t words[sampler_words]
     cdef uint32_t result[max_lanes][4]
+    cdef uint32_t missing[max_lanes]
     cdef uint32_t lane, i, component, position
     cdef const Sampler *sampler
     cdef int stop
@@ -212,7 +213,9 @@ cdef int _sample_lanes(Machine *machine, Wave *wave, const Instruction *instruct
         return _problem(machine, sampler.problem) if sampler != NULL else stop_unsupported
     for lane in range(wave.lanes):
         if exec_mask >> lane & 1:
+            machine.missing_texels = 0
             stop = sample_lane(machine, wave, instruction, o, view, sampler, lane, result[lane])
+            missing[lane] = machine.missing_texels
             if stop != stop_running:
                 return stop
     for lane in range(wave.lanes):
@@ -223,7 +226,7 @@ cdef int _sample_lanes(Machine *machine, Wave *wave, const Instruction *instruct
             if o.flags & image_flag_gather or o.mask >> component & 1:
                 put_data(wave, instruction, o, position, view.format.integer, result[lane][component], lane)
                 position += 1
-        clear_residency(wave, instruction, lane)
+        put_residency(wave, instruction, missing[lane], lane)
     return stop_running
 
 
@@ -249,6 +252,7 @@ cdef int execute_image(Machine *machine, Wave *wave, const Instruction *instruct
         return _sample_lanes(machine, wave, instruction, &operands, view)
     for lane in range(wave.lanes):
         if exec_mask >> lane & 1:
+            machine.missing_texels = 0
             stop = _image_lane(machine, wave, instruction, &operands, view, lane)
             if stop != stop_running:
                 return stop

@@ -129,7 +129,7 @@ cdef inline uint32_t get_data(const Wave *wave, const Instruction *instruction, 
     value &= 0xffff
     return value if integer else float_bits(<float>half_to_double(value))
 
-cdef inline void clear_residency(const Wave *wave, const Instruction *instruction, uint32_t lane) noexcept nogil:
-    """The register behind the data says which pages were missing: none."""
+cdef inline void put_residency(const Wave *wave, const Instruction *instruction, uint32_t missing, uint32_t lane) noexcept nogil:
+    """The register behind the data is 0 if all texels lie in pages that are mapped."""
     if modifier_image_tfe(instruction.decoded.modifiers) and instruction.decoded.destination_count:
-        data_row(wave, instruction.decoded.destination[0], instruction.decoded.destination_bytes[0] // 4 - 1)[lane] = 0
+        data_row(wave, instruction.decoded.destination[0], instruction.decoded.destination_bytes[0] // 4 - 1)[lane] = missing != 0

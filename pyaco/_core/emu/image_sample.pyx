@@ -10,20 +10,22 @@ Sources: the Vulkan specification, "Image Operations"; AMD "RDNA 2" ISA document
 (texture_utils.ts) for measured weights; the limits that RADV reports for the number of fraction bits.
 """
 from libc.math cimport INFINITY, ceil, fabs, floor, log2, sqrt
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy
 
 from isa_opcodes cimport op_image_get_lod
 from isa_tables cimport (image_flag_bias, image_flag_compare, image_flag_gather, image_flag_gradients, image_flag_offset)
 from modifiers cimport modifier_unrm
 from pyaco._core.common.floats cimport bits_float, float_bits, half_to_double
-from pyaco._core.emu.access cimport level_clamped, level_given, level_zero
+from pyaco._core.emu.access cimport level_clamped, level_given, level_zero, note, stray
 from pyaco._core.emu.global_memory cimport memory_operation
 from pyaco._core.emu.image_operands cimport ImageOperands, address_gradient, address_number, address_row
 from pyaco._core.emu.image_texel cimport fetch_texel
 from pyaco._core.emu.image_view cimport *
+from pyaco._core.emu.memory cimport memory_at
 from pyaco._core.emu.numbers cimport nearest_even
 from pyaco._core.emu.texels cimport texel_unorm
-from pyaco._core.emu.wave cimport Instruction, Machine, Wave, stop_running
+from pyaco._core.emu.wave cimport Instruction, Machine, Wave, access_kind_load, space_global, stop_running
 
 cdef enum:
     fraction_bits = 8
@@ -162,15 +164,27 @@ cdef inline bint _passes(uint32_t function, float reference, float texel) noexce
     return reference > texel and (function >> 2) & 1
 
 
-cdef void _border(const Sample *s, uint32_t *texel) noexcept nogil:
-    """The border colour, as x, y, z and w of the result."""
+cdef int _border(const Sample *s, uint32_t *texel) noexcept nogil:
+    """The channels of the border: a colour's components in the order that the format has them."""
     cdef uint32_t unit = 1 if s.integer else 0x3f800000
     cdef uint32_t kind = s.sampler.border
+    cdef uint32_t color[4]
     cdef uint32_t i
+    cdef uint64_t address
+    cdef const uint8_t *host
+    if kind == border_register:
+        address = s.machine.descriptors.border_colors + <uint32_t>border_color_bytes * s.sampler.border_number
+        host = memory_at(s.machine.memory, address, border_color_bytes) if s.machine.descriptors.border_colors else NULL
+        if host == NULL:
+            return stray(s.machine, s.lane, address, border_color_bytes, False)
+        note(s.machine.log, space_global, access_kind_load, s.lane, address, border_color_bytes)
+        memcpy(color, host, border_color_bytes)
+    else:
+        for i in range(4):
+            color[i] = unit if kind == border_opaque_white or (kind == border_opaque_black and i == 3) else 0
     for i in range(4):
-        texel[i] = unit if kind == border_opaque_white or (kind == border_opaque_black and i == 3) else 0
-        if s.view.select[i] < 4:
-            texel[i] = unit if s.view.select[i] == 1 else 0
+        texel[i] = color[s.view.border[i]]
+    return stop_running
 
 
 cdef void _compare(const Sample *s, float texel, uint32_t *found) noexcept nogil:
@@ -189,14 +203,12 @@ cdef int _texel(const Sample *s, uint32_t level, uint32_t face, const int64_t *p
     cdef uint32_t i, z
     cdef int stop
     if place[0] < 0 or (s.spatial > 1 and place[1] < 0) or (s.spatial > 2 and place[2] < 0):
-        _border(s, found)
-        if s.compares:
-            _compare(s, bits_float(1 if s.integer else found[0]), found)
-        return stop_running
-    z = <uint32_t>place[2] + s.view.first_layer if s.spatial > 2 else s.layer
-    if s.cube:
-        z = s.view.first_layer + 6 * s.layer + face
-    stop = fetch_texel(s.machine, s.lane, s.view, level, <uint32_t>place[0], <uint32_t>place[1] if s.spatial > 1 else 0, z, 0, texel)
+        stop = _border(s, texel)
+    else:
+        z = <uint32_t>place[2] + s.view.first_layer if s.spatial > 2 else s.layer
+        if s.cube:
+            z = s.view.first_layer + 6 * s.layer + face
+        stop = fetch_texel(s.machine, s.lane, s.view, level, <uint32_t>place[0], <uint32_t>place[1] if s.spatial > 1 else 0, z, 0, texel)
     for i in range(4):
         found[i] = selected_component(s.view, texel, i)
     if s.compares:

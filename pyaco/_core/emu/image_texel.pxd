@@ -12,7 +12,8 @@ cdef struct Place:
     uint32_t z
     uint32_t sample
 
-# Where a texel lies on the host; NULL: outside of the image. stop_memory_fault: no memory is mapped there.
+# Where a texel lies on the host; NULL: outside of the image, or (counted in `missing_texels`) on a page of a sparse image that is not mapped.
+# stop_memory_fault: no memory is there.
 cdef int reach_texel(Machine *machine, uint32_t lane, const ImageView *view, const Place *p, uint8_t access_kind, uint32_t bytes,
                      uint8_t **host) noexcept nogil
 # The components of a texel as its format has them.

@@ -4,9 +4,9 @@ from libc.string cimport memset
 
 from pyaco._core.emu.access cimport note, stray
 from pyaco._core.emu.image_view cimport ImageLevel, ImageView, texel_address
-from pyaco._core.emu.memory cimport memory_at
-from pyaco._core.emu.texels cimport load_texel
-from pyaco._core.emu.wave cimport Machine, access_kind_load, space_global, stop_running
+from pyaco._core.emu.memory cimport memory_at, memory_is_reserved
+from pyaco._core.emu.texels cimport load_block_texel, load_texel
+from pyaco._core.emu.wave cimport Machine, access_kind_load, space_global, stop_running, stop_unsupported
 
 
 cdef inline bint _is_inside(const ImageView *view, uint32_t level, uint32_t x, uint32_t y, uint32_t z, uint32_t sample) noexcept nogil:
@@ -19,14 +19,22 @@ cdef inline bint _is_inside(const ImageView *view, uint32_t level, uint32_t x, u
 
 cdef int reach_texel(Machine *machine, uint32_t lane, const ImageView *view, const Place *p, uint8_t access_kind, uint32_t bytes,
                      uint8_t **host) noexcept nogil:
-    """Where a texel lies on the host; NULL: outside of the image."""
+    """Where a texel lies on the host; NULL: outside of the image, or in a page of a sparse image that is not mapped."""
     cdef uint64_t address
     host[0] = NULL
     if not _is_inside(view, p.level, p.x, p.y, p.z, p.sample):
         return stop_running
-    address = texel_address(view, &view.level[p.level], p.x, p.y, p.z, p.sample)
+    if view.format.in_blocks:
+        if access_kind != access_kind_load:
+            return stop_unsupported
+        address = texel_address(view, &view.level[p.level], p.x / view.format.block.width, p.y / view.format.block.height, p.z, p.sample)
+    else:
+        address = texel_address(view, &view.level[p.level], p.x, p.y, p.z, p.sample)
     host[0] = memory_at(machine.memory, address, bytes)
     if host[0] == NULL:
+        if memory_is_reserved(machine.memory, address):
+            machine.missing_texels += 1
+            return stop_running
         return stray(machine, lane, address, bytes, access_kind != access_kind_load)
     note(machine.log, space_global, access_kind, lane, address, bytes)
     return stop_running
@@ -42,5 +50,8 @@ cdef int fetch_texel(Machine *machine, uint32_t lane, const ImageView *view, uin
     if stop != stop_running or host == NULL:
         memset(texel, 0, 16)
         return stop
-    load_texel(&view.format, host, texel)
+    if view.format.in_blocks:
+        load_block_texel(&view.format, host, x % view.format.block.width, y % view.format.block.height, texel)
+    else:
+        load_texel(&view.format, host, texel)
     return stop_running

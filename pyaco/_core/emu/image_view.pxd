@@ -29,7 +29,7 @@ cdef enum:                            # SQ_RSRC_IMG_*
     image_2d_msaa_array = 15
 
 cdef struct ImageLevel:
-    const int64_t *x                  # bytes by coordinate
+    const int64_t *x                  # bytes by coordinate; of formats of blocks by column, row ... of blocks
     const int64_t *y
     const int64_t *z
     const int64_t *sample
@@ -45,6 +45,7 @@ cdef struct ImageView:
     uint8_t empty                     # a null descriptor: loads give zero, stores are dropped
     uint8_t type                      # image_*
     uint8_t select[4]                 # for x, y, z, w: 0, 1, or 4 and more for a channel
+    uint8_t border[4]                 # for each channel: the component of the border colour that stands for it
     uint8_t samples
     uint8_t first_level
     uint8_t last_level
@@ -78,7 +79,8 @@ cdef enum:                            # SQ_TEX_*
     border_transparent_black = 0
     border_opaque_black = 1
     border_opaque_white = 2
-    border_register = 3
+    border_register = 3               # a colour of the table
+    border_color_bytes = 16           # of a colour there: four floats, or four integers
 
 cdef struct Sampler:
     uint32_t words[sampler_words]
@@ -96,6 +98,7 @@ cdef struct Sampler:
     uint8_t cube_wrap                 # filters reach across the edges of a cube's faces
     uint8_t reduction
     uint8_t border
+    uint16_t border_number            # of the colour in the table
     uint8_t perf_mip
     uint16_t min_lod                  # 8 fraction bits
     uint16_t max_lod
@@ -105,6 +108,7 @@ cdef struct DescriptorTable:
     const ImageView *images[image_buckets]
     const Sampler *samplers[sampler_buckets]
     void *owner                       # the `Descriptors` that the table belongs to
+    uint64_t border_colors            # device address of the table of border colours, 0: there is none (TA_BC_BASE_ADDR)
 
 # The view that eight words describe, and the sampler that four do; their `problem` says whether they can be used. NULL: out of memory.
 cdef const ImageView *find_image(DescriptorTable *table, const uint32_t *words) noexcept nogil

@@ -3,7 +3,10 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memcpy, memset
 
-from pyaco.errors import InputError, PyacoError, UnsupportedError
+from pyaco._core.texels.block cimport interpolation_amd
+from pyaco._core.texels.blocks cimport block_format
+from pyaco._core.texels.blocks import CODECS
+from pyaco.errors import InputError, UnsupportedError
 
 cdef enum:
     descriptor_limit = 1 << 16        # that a table keeps
@@ -61,6 +64,8 @@ cdef class Descriptors:
     describe : object, optional
         Says what words mean: ``describe.image(words)`` and ``describe.sampler(words)`` (``pyaco.emu.image_views``). None: images are not
         supported.
+    border_colors : int
+        Device address of the table of border colours (TA_BC_BASE_ADDR), 0 where there is none.
     problems : list
         Why words could not be used, by number; the first is None.
     """
@@ -100,7 +105,7 @@ cdef class Descriptors:
         try:
             self._check_room()
             self.kept.append(_fill_view(view, self.describe.image([words[i] for i in range(<int>image_words)])))
-        except (PyacoError, OverflowError, MemoryError) as error:
+        except Exception as error:                          # bugs too: the dispatch ends with them
             view.problem = self.problem(error)
         self.count += 1
         view.next = self.table.images[bucket]
@@ -116,12 +121,20 @@ cdef class Descriptors:
         try:
             self._check_room()
             _fill_sampler(sampler, self.describe.sampler([words[i] for i in range(<int>sampler_words)]))
-        except (PyacoError, OverflowError, MemoryError) as error:
+        except Exception as error:                          # bugs too: the dispatch ends with them
             sampler.problem = self.problem(error)
         self.count += 1
         sampler.next = self.table.samplers[bucket]
         self.table.samplers[bucket] = sampler
         return sampler
+
+    @property
+    def border_colors(self):
+        return self.table.border_colors
+
+    @border_colors.setter
+    def border_colors(self, uint64_t address):
+        self.table.border_colors = address
 
     def _check_room(self):
         if self.describe is None:
@@ -160,13 +173,20 @@ cdef object _fill_view(ImageView *view, image):
     view.base = image.base
     for i in range(4):
         view.select[i] = image.select[i]
+        view.border[i] = image.border[i]
         view.format.position[i], view.format.bits[i], view.format.kind[i] = image.format.channels[i]
     view.format.bytes = image.format.bytes
     view.format.integer = image.format.integer
     view.format.shared_exponent = image.format.shared_exponent
     view.format.clamped = image.format.clamped
+    if image.format.codec:
+        view.format.in_blocks = block_format(&view.format.block, CODECS[image.format.codec], image.format.block[0], image.format.block[1], 1,
+                                             interpolation_amd)
+        view.format.srgb_blocks = image.format.srgb
     for number, tables in image.tables.items():
         _fill_level(&view.level[<int>number], tables)
+        view.level[<int>number].width = max(<uint32_t>image.width >> <uint32_t>number, <uint32_t>1)
+        view.level[<int>number].height = max(<uint32_t>image.height >> <uint32_t>number, <uint32_t>1)
     return image
 
 
@@ -176,7 +196,7 @@ cdef int _fill_level(ImageLevel *level, tables) except -1:
     cdef const int64_t[::1] zs = tables.slice
     cdef const int64_t[::1] ss = tables.sample
     level.x, level.y, level.z, level.sample = &xs[0], &ys[0], &zs[0], &ss[0]
-    level.width, level.height, level.depth = xs.shape[0], ys.shape[0], zs.shape[0]
+    level.depth = zs.shape[0]
     level.low = tables.low
     return 0
 
@@ -194,6 +214,7 @@ cdef int _fill_sampler(Sampler *sampler, described) except -1:
     sampler.cube_wrap = described.cube_wrap
     sampler.reduction = described.reduction
     sampler.border = described.border
+    sampler.border_number = described.border_number
     sampler.perf_mip = described.perf_mip
     sampler.min_lod, sampler.max_lod, sampler.bias = described.min_lod, described.max_lod, described.bias
     return 0

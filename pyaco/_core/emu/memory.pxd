@@ -10,15 +10,24 @@ cdef struct Allocation:
     uint64_t size
     uint8_t *host
 
+cdef struct Reservation:              # addresses for pages that may be mapped or not
+    uint64_t address
+    uint64_t size
+
 cdef struct Memory:
     Allocation *allocations           # ascending by address, disjoint
     uint32_t count
     uint32_t capacity
     uint32_t last                     # the allocation found last
     uint32_t identity                 # device addresses are host addresses, all in one allocation
+    uint32_t reservation_count
+    Reservation *reservations         # sparse resources: images read pages that are not mapped as zeros
 
 # The allocation that holds [address, address + bytes), or NULL.
 cdef Allocation *memory_find(Memory *memory, uint64_t address, uint64_t bytes) noexcept nogil
+
+# Whether the address belongs to a sparse resource.
+cdef bint memory_is_reserved(const Memory *memory, uint64_t address) noexcept nogil
 
 # Addresses have 48 bits; the hardware sign-extends them.
 cdef inline uint64_t canonical_address(uint64_t address) noexcept nogil:

@@ -38,6 +38,15 @@ cdef Allocation *memory_find(Memory *memory, uint64_t address, uint64_t bytes) n
     return allocation
 
 
+cdef bint memory_is_reserved(const Memory *memory, uint64_t address) noexcept nogil:
+    cdef uint32_t index
+    address = canonical_address(address)
+    for index in range(memory.reservation_count):
+        if address - memory.reservations[index].address < memory.reservations[index].size:
+            return True
+    return False
+
+
 cdef bint memory_meets(Memory *memory, uint64_t first, uint64_t end) noexcept nogil:
     """Whether the range from `first` to `end` meets an allocation."""
     cdef uint32_t index
@@ -81,6 +90,8 @@ cdef class AddressSpace:
         self.memory.capacity = 0
         self.memory.last = 0
         self.memory.identity = 0
+        self.memory.reservation_count = 0
+        self.memory.reservations = NULL
         self.owners = {}
         self.addresses = VirtualAddresses()
         self.ranges = set()
@@ -102,6 +113,7 @@ cdef class AddressSpace:
 
     def __dealloc__(self):
         free(self.memory.allocations)
+        free(self.memory.reservations)
 
     def map(self, uint8_t[::1] data not None, bint low=False, uint64_t alignment=256, object origin=None, uint8_t[::1] unwritten=None):
         """Give the bytes of `data` a device address; the array is kept alive until `release`.
@@ -185,6 +197,49 @@ cdef class AddressSpace:
                 self.ranges.add(address)
             self._insert(address, size, &data[0] if size else NULL)
             self.owners[address] = Owner(data, origin)
+        finally:
+            self.leave()
+
+    def reserve(self, uint64_t size, uint64_t alignment):
+        """Return the address of a range for a sparse resource: nothing is mapped in it, `map_at` puts pages there.
+
+        Images read its pages that are not mapped as zeros and drop stores to them; other accesses to them are faults.
+        """
+        cdef uint64_t address
+        cdef void *grown
+        self.enter()
+        try:
+            grown = realloc(self.memory.reservations, (self.memory.reservation_count + 1) * sizeof(Reservation))
+            if grown == NULL:
+                raise MemoryError("the table of sparse resources cannot grow")
+            self.memory.reservations = <Reservation *>grown
+            address = self.addresses.allocate(size + guard, alignment, "general")
+            self.memory.reservations[self.memory.reservation_count].address = address
+            self.memory.reservations[self.memory.reservation_count].size = size
+            self.memory.reservation_count += 1
+            return address
+        finally:
+            self.leave()
+
+    def give_back(self, uint64_t address):
+        """Free a range that `reserve` returned, and what is mapped in it."""
+        cdef uint32_t index
+        cdef uint64_t end
+        self.enter()
+        try:
+            for index in range(self.memory.reservation_count):
+                if self.memory.reservations[index].address == address:
+                    break
+            else:
+                raise KeyError(f"no sparse resource begins at {address:#x}")
+            end = address + self.memory.reservations[index].size
+            for mapped in [place for place in self.owners if address <= place < end]:
+                memory_remove(&self.memory, mapped)
+                del self.owners[mapped]
+            self.memory.reservation_count -= 1
+            memmove(&self.memory.reservations[index], &self.memory.reservations[index + 1],
+                    (self.memory.reservation_count - index) * sizeof(Reservation))
+            self.addresses.free(address)
         finally:
             self.leave()
 

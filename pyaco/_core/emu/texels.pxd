@@ -1,6 +1,7 @@
 """Texels: from the bytes of an element to four components as registers hold them, and back.
 
 A format is a table of channels: where each lies, how many bits it has, and what they mean. Components that a format lacks are 0, 0, 0, 1.
+Elements of formats of blocks are many texels; the decoders of ``_core.texels`` read them.
 Nothing here knows of the engine.
 
 Sources: the Khronos Data Format Specification (normalised numbers, sRGB, shared exponents); AMD's ISA documents, tables of image formats.
@@ -9,8 +10,9 @@ from libc.math cimport exp2, floor, frexp, pow
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from pyaco._core.common.floats cimport bits_float, float_bits
+from pyaco._core.common.floats cimport bits_float, float_bits, half_to_double
 from pyaco._core.emu.formats cimport load_component, store_component
+from pyaco._core.texels.block cimport BlockFormat, most_texels, texel_half, texel_single
 
 cdef enum:                            # kinds of channels: those of `formats`, and
     texel_unorm = 0
@@ -28,6 +30,9 @@ cdef struct TexelFormat:
     uint8_t integer                   # components are integers: not filtered, borders are integers
     uint8_t shared_exponent
     uint8_t clamped                   # depth that is stored as floats and compared between 0 and 1
+    uint8_t in_blocks                 # an element is a block of texels: `block` decodes it, there are no channels
+    uint8_t srgb_blocks               # whose colours are encoded
+    BlockFormat block
 
 cdef inline double srgb_to_linear(double value) noexcept nogil:
     return value / 12.92 if value <= 0.04045 else pow((value + 0.055) / 1.055, 2.4)
@@ -75,6 +80,23 @@ cdef inline uint32_t load_channel(const TexelFormat *format_, uint32_t index, co
     if format_.kind[index] == texel_srgb:
         return float_bits(<float>srgb_to_linear(<double>raw / <double>((<uint64_t>1 << bits) - 1)))
     return load_component(raw, bits, format_.kind[index])
+
+cdef inline void load_block_texel(const TexelFormat *format_, const uint8_t *host, uint32_t x, uint32_t y, uint32_t *texel) noexcept nogil:
+    """A texel of a block: column and row within it."""
+    cdef uint8_t[most_texels * 16] texels
+    cdef const uint8_t *found = texels + (y * format_.block.width + x) * format_.block.texel_bytes
+    cdef uint32_t index
+    format_.block.decode(&format_.block, host, texels)
+    if format_.block.texel == texel_single:
+        memcpy(texel, found, 16)
+        return
+    for index in range(4):
+        if format_.block.texel == texel_half:
+            texel[index] = float_bits(<float>half_to_double(found[2 * index] | <uint32_t>found[2 * index + 1] << 8))
+        elif format_.srgb_blocks and index < 3:
+            texel[index] = float_bits(<float>srgb_to_linear(found[index] / 255.0))
+        else:
+            texel[index] = float_bits(<float>(found[index] / 255.0))
 
 cdef inline void load_texel(const TexelFormat *format_, const uint8_t *host, uint32_t *texel) noexcept nogil:
     cdef uint32_t index
