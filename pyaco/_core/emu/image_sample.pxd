@@ -4,6 +4,7 @@ from libc.stdint cimport int64_t, uint32_t
 
 from pyaco._core.emu.image_operands cimport ImageOperands
 from pyaco._core.emu.image_view cimport *
+from pyaco._core.emu.texels cimport TexelFormat, texel_unorm
 from pyaco._core.emu.wave cimport Instruction, Machine, Wave
 
 cdef enum:
@@ -37,6 +38,17 @@ cdef inline int64_t wrapped_texel(uint32_t mode, int64_t i, int64_t size) noexce
     if mode == clamp_last_texel:
         return 0 if i < 0 else size - 1
     return -1
+
+
+cdef inline bint has_only_bytes(const TexelFormat *form) noexcept nogil:
+    """Whether all channels are 8-bit unorm: filters take them as integers, and divide the sum."""
+    cdef uint32_t bits = 0
+    cdef uint32_t i
+    for i in range(4):
+        if form.bits[i] and (form.bits[i] != 8 or form.kind[i] != texel_unorm):
+            return False
+        bits += form.bits[i]
+    return bits != 0 and form.bytes <= 4
 
 
 cdef inline int64_t fixed_lod(double lod) noexcept nogil:

@@ -22,7 +22,6 @@ from pyaco._core.emu.image_operands cimport ImageOperands, address_gradient, add
 from pyaco._core.emu.image_texel cimport fetch_texel
 from pyaco._core.emu.image_view cimport *
 from pyaco._core.emu.numbers cimport nearest_even
-from pyaco._core.emu.texels cimport texel_unorm
 from pyaco._core.emu.wave cimport Instruction, Machine, Wave, stop_running
 
 # What a lane samples.
@@ -238,6 +237,12 @@ cdef inline uint32_t _size(const Sample *s, const ImageLevel *extent, uint32_t a
 
 
 # -------------------------------------------------------------------------------------------------------------- filters
+cdef inline double _of_bytes(float component) noexcept nogil:
+    """A byte's quotient as it was before it was rounded to single precision."""
+    cdef double exact = floor(component * 255.0 + 0.5) / 255.0
+    return exact if <float>exact == component else component
+
+
 cdef int _filter_level(const Sample *s, uint32_t level, bint linear, double *color, uint32_t *raw) noexcept nogil:
     """The filtered components of a place in one level; `raw`: those of the nearest texel, for integers."""
     cdef const ImageLevel *extent = &s.view.level[level]
@@ -246,6 +251,7 @@ cdef int _filter_level(const Sample *s, uint32_t level, bint linear, double *col
     cdef uint32_t i, corner
     cdef double weight
     cdef bint first = True
+    cdef bint bytes_ = has_only_bytes(&s.view.format)
     cdef bint along_z
     cdef int stop
     linear = linear and not s.integer
@@ -272,7 +278,7 @@ cdef int _filter_level(const Sample *s, uint32_t level, bint linear, double *col
             elif s.sampler.reduction == reduction_maximum:
                 color[i] = bits_float(found[i]) if first else max(color[i], <double>bits_float(found[i]))
             else:
-                color[i] += weight * bits_float(found[i])
+                color[i] += weight * (_of_bytes(bits_float(found[i])) if bytes_ else <double>bits_float(found[i]))
         first = False
     return stop_running
 

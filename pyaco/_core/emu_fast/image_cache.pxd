@@ -26,6 +26,7 @@ cdef extern from "image_rows.h" nogil:
         double scale
         double shift
         uint8_t repeats
+        uint8_t exact
 
     cdef struct ImageTexels:
         ImageAxis axis[3]
@@ -36,7 +37,7 @@ cdef extern from "image_rows.h" nogil:
 cdef enum:                            # how elements become components
     decode_each = 0                   # lane by lane
     decode_bits = 1                   # dwords as they are
-    decode_bytes = 2                  # 8-bit unorm
+    decode_bytes = 2                  # 8-bit unorm, which filters sum as integers
     decode_half = 3
     decode_table = 4                  # channels of few bits, by a table
 

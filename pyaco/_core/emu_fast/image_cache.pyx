@@ -3,13 +3,14 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy, memset
 
-from pyaco._core.emu.image_sample cimport wrapped_texel
+from pyaco._core.emu.image_sample cimport has_only_bytes, wrapped_texel
 from pyaco._core.emu.image_view cimport *
 from pyaco._core.emu.memory cimport Allocation, canonical_address, memory_find
-from pyaco._core.emu.texels cimport TexelFormat, load_channel, texel_float, texel_sint, texel_uint, texel_unorm
+from pyaco._core.emu.texels cimport TexelFormat, load_channel, texel_float, texel_sint, texel_uint
 from pyaco._core.emu.wave cimport Machine
 
 cdef enum:
+    key_pairs = 6                     # 64-bit words of a key
     cache_bytes = 1 << 26             # of tables; more are made anew
     repeat_margin = 40                # texels beyond an edge that repeats: offsets reach 32
     edge_margin = 2
@@ -17,10 +18,12 @@ cdef enum:
 
 
 cdef inline uint32_t _bucket(const uint32_t *words) noexcept nogil:
+    cdef uint64_t pairs[key_pairs]
     cdef uint64_t mixed = 0
     cdef uint32_t i
-    for i in range(<uint32_t>key_words):
-        mixed = (mixed ^ words[i]) * 0x9e3779b97f4a7c15ULL
+    memcpy(pairs, words, sizeof(pairs))
+    for i in range(<uint32_t>key_pairs):
+        mixed = (mixed ^ pairs[i]) * 0x9e3779b97f4a7c15ULL
     return <uint32_t>(mixed >> 40) % <uint32_t>cache_buckets
 
 
@@ -74,7 +77,6 @@ cdef bint _find_decoder(ImageCache *cache, PreparedImage *image) noexcept nogil:
     cdef uint32_t total = 0
     cdef uint32_t plain = 0
     cdef uint32_t halves = 0
-    cdef uint32_t unorms = 0
     cdef uint32_t channels = 0
     cdef uint32_t i
     for i in range(4):
@@ -83,7 +85,6 @@ cdef bint _find_decoder(ImageCache *cache, PreparedImage *image) noexcept nogil:
         channels += form.bits[i] != 0
         plain += form.bits[i] == 32 and (form.kind[i] == texel_float or form.kind[i] == texel_uint or form.kind[i] == texel_sint)
         halves += form.bits[i] == 16 and form.kind[i] == texel_float
-        unorms += form.bits[i] == 8 and form.kind[i] == texel_unorm
     if not channels and not form.shared_exponent:
         return False                                        # blocks of texels
     if form.bytes not in (1, 2, 4, 8, 16):
@@ -95,7 +96,7 @@ cdef bint _find_decoder(ImageCache *cache, PreparedImage *image) noexcept nogil:
         image.decode = decode_bits
     elif halves == channels:
         image.decode = decode_half
-    elif unorms == channels and form.bytes <= 4:
+    elif has_only_bytes(form):
         image.decode = decode_bytes
     elif most <= table_bits and form.bytes <= 4:
         image.decode = decode_table
@@ -163,6 +164,7 @@ cdef void _open_axis(const PreparedImage *image, ImageAxis *axis, uint32_t numbe
         margin = 1
     elif mode != clamp_last_texel and mode != clamp_border:
         least = -end
+    axis.exact = axis.shift == 0 and (unnormalized or size & (size - 1) == 0)
     axis.first = least - margin
     axis.last = end + margin - 2
 

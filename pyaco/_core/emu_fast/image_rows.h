@@ -23,6 +23,7 @@ struct ImageAxis {
     double scale;                     // from a coordinate to 256ths of a texel
     double shift;                     // of the coordinate, before all
     uint8_t repeats;                  // only the coordinate's fraction counts
+    uint8_t exact;                    // `scale` is a power of two, and there is no shift
 };
 
 // The texels of a level: what the axes give is xored in the bits `low`, with those of the base, and added above.
@@ -43,6 +44,15 @@ struct ImageRow {
 };
 
 enum { image_truncates = 0, image_nearest = 1, image_linear = 2 };
+
+// A value that a loop looks up: vectors would take each index apart and put each value together, which costs more than the loads.
+template <class Word> static inline void keep_scalar(Word &value) {
+#if defined(__GNUC__)
+    __asm__("" : "+r"(value));
+#else
+    (void)value;
+#endif
+}
 
 static inline uint32_t lanes_of(const int32_t *found) {
     uint32_t mask = 0;
@@ -73,38 +83,72 @@ static inline uint32_t find_texels(const ImageAxis &axis, const float *coordinat
     return any ? lanes_of(strange) : 0;
 }
 
-static inline uint32_t find_texels_of(const ImageAxis &axis, const float *coordinate, int filter, int32_t *texel, int32_t *weight) {
-    if (axis.repeats)
-        return filter == image_linear ? find_texels<image_linear, true>(axis, coordinate, texel, weight)
-             : filter == image_nearest ? find_texels<image_nearest, true>(axis, coordinate, texel, weight)
-                                       : find_texels<image_truncates, true>(axis, coordinate, texel, weight);
-    return filter == image_linear ? find_texels<image_linear, false>(axis, coordinate, texel, weight)
-         : filter == image_nearest ? find_texels<image_nearest, false>(axis, coordinate, texel, weight)
-                                   : find_texels<image_truncates, false>(axis, coordinate, texel, weight);
+// The same in single precision where nothing is rounded: the level's extent is a power of two. False: some lane's fraction is not exact.
+template <int filter, bool repeats> static inline bool find_texels_exactly(const ImageAxis &axis, const float *coordinate, int32_t *texel, int32_t *weight) {
+    const float scale = (float)axis.scale;
+    uint32_t inexact = 0;
+    for (int lane = 0; lane < image_row; ++lane) {
+        const float u = coordinate[lane], down = repeats ? std::floor(u) : 0.0f, rest = u - down;
+        const float place = rest * scale;
+        const bool known = std::fabs(place) < 0x1p22f && rest + down == u;
+        inexact |= known ? 0u : 1u;
+        const float fixed = filter == image_truncates ? place * 0x1p-8f : place, below = std::floor(fixed);
+        const int32_t nearest = (int32_t)below + (fixed - below >= 0.5f ? 1 : 0), whole = filter == image_truncates ? (int32_t)below : nearest;
+        texel[lane] = filter == image_truncates ? whole : (filter == image_linear ? whole - 128 : whole) >> 8;
+        weight[lane] = filter == image_linear ? (whole - 128) & 255 : 0;
+    }
+    return inexact == 0;
+}
+
+template <int filter> static inline uint32_t find_texels_of(const ImageAxis &axis, const float *coordinate, int32_t *texel, int32_t *weight) {
+    if (axis.repeats) {
+        if (axis.exact && find_texels_exactly<filter, true>(axis, coordinate, texel, weight))
+            return 0;
+        return find_texels<filter, true>(axis, coordinate, texel, weight);
+    }
+    if (axis.exact && find_texels_exactly<filter, false>(axis, coordinate, texel, weight))
+        return 0;
+    return find_texels<filter, false>(axis, coordinate, texel, weight);
+}
+
+static inline uint32_t find_texels_by(const ImageAxis &axis, const float *coordinate, int filter, int32_t *texel, int32_t *weight) {
+    return filter == image_linear ? find_texels_of<image_linear>(axis, coordinate, texel, weight)
+         : filter == image_nearest ? find_texels_of<image_nearest>(axis, coordinate, texel, weight)
+                                   : find_texels_of<image_truncates>(axis, coordinate, texel, weight);
 }
 
 static inline void find_indices(const ImageAxis &axis, const int32_t *texel, int32_t *index) {
     if (axis.period) {
         const double period = axis.period;
         for (int lane = 0; lane < image_row; ++lane)
-            index[lane] = texel[lane] - axis.period * (int32_t)std::floor(texel[lane] / period);
-    } else
-        std::memcpy(index, texel, image_row * sizeof(int32_t));
+            index[lane] = texel[lane] - axis.period * (int32_t)std::floor(texel[lane] / period) - axis.first;
+        return;
+    }
+    const int32_t first = axis.first, last = axis.last;
     for (int lane = 0; lane < image_row; ++lane) {
-        const int32_t least = index[lane] < axis.first ? axis.first : index[lane];
-        index[lane] = (least > axis.last ? axis.last : least) - axis.first;
+        const int32_t least = texel[lane] < first ? first : texel[lane];
+        index[lane] = (least > last ? last : least) - first;
     }
 }
 
-// Entries of the texels, and with `both` of those that follow them; returns the lanes that have one outside.
-static inline uint32_t look_up(const ImageAxis &axis, const int32_t *texel, bool both, uint32_t *first, uint32_t *second) {
-    int32_t index[image_row], outside[image_row];
-    uint64_t pair[image_row];
+// Pairs of entries, of the texels and of those that follow them.
+static inline void load_entries(const ImageAxis &axis, const int32_t *texel, uint64_t *pair) {
+    int32_t index[image_row];
+    find_indices(axis, texel, index);
+    const uint32_t *entry = axis.entry;
+    for (int lane = 0; lane < image_row; ++lane) {
+        uint64_t both;
+        std::memcpy(&both, entry + index[lane], 8);
+        keep_scalar(both);
+        pair[lane] = both;
+    }
+}
+
+// The pairs taken apart; without `both` the second of each does not count. Returns the lanes that have one outside.
+static inline uint32_t part_entries(const uint64_t *pair, bool both, uint32_t *first, uint32_t *second) {
+    int32_t outside[image_row];
     uint32_t any = 0;
     const uint32_t follows = both ? 0xffffffff : 0;
-    find_indices(axis, texel, index);
-    for (int lane = 0; lane < image_row; ++lane)
-        std::memcpy(&pair[lane], axis.entry + index[lane], 8);
     for (int lane = 0; lane < image_row; ++lane) {
         const uint32_t low = (uint32_t)pair[lane], high = (uint32_t)(pair[lane] >> 32) & follows;
         any |= low | high;
@@ -175,29 +219,33 @@ static inline void join_entries(const ImageTexels &level, const uint32_t *x, con
     }
 }
 
-// Offsets and shares of the corners around each lane's place: a bit of the corner's number for each axis chooses the second neighbour. Axes that
-// are not filtered give 0 to the second; the last row of entries stands for a layer where the level has fewer axes.
-template <int axes> static inline void find_corners(const ImageTexels &level, ImageRow &row) {
-    const double unit = 1.0 / (1 << 8 * axes);
-    for (int corner = 0; corner < 1 << axes; ++corner) {
+// Offsets of the corners around each lane's place: a bit of the corner's number for each axis chooses the second neighbour. Axes that are not
+// filtered give 0 to the second; the last row of entries stands for a layer where the level has fewer axes.
+static inline void find_corners(const ImageTexels &level, unsigned axes, ImageRow &row) {
+    for (unsigned corner = 0; corner < 1u << axes; ++corner)
         join_entries(level, corner & 1 ? row.second[0] : row.first[0], corner & 2 ? row.second[1] : row.first[1],
                      corner & 4 ? row.second[2] : row.first[2], row.offset[corner]);
+}
+
+// The corners' shares in the result.
+template <int axes> static inline void find_shares(ImageRow &row) {
+    const double unit = 1.0 / (1 << 8 * axes);
+    for (int corner = 0; corner < 1 << axes; ++corner)
         for (int lane = 0; lane < image_row; ++lane) {
             int32_t share = 1;
             for (int axis = 0; axis < axes; ++axis)
                 share *= corner >> axis & 1 ? row.weight[axis][lane] : 256 - row.weight[axis][lane];
             row.share[corner][lane] = share * unit;
         }
-    }
 }
 
-static inline void find_corners_of(const ImageTexels &level, unsigned axes, ImageRow &row) {
+static inline void find_shares_of(unsigned axes, ImageRow &row) {
     if (axes == 1)
-        find_corners<1>(level, row);
+        find_shares<1>(row);
     else if (axes == 2)
-        find_corners<2>(level, row);
+        find_shares<2>(row);
     else
-        find_corners<3>(level, row);
+        find_shares<3>(row);
 }
 
 // ------------------------------------------------------------------------------------------------------------- elements
@@ -205,7 +253,9 @@ template <class Word> static inline void load_elements(const uint8_t *host, cons
     for (int lane = 0; lane < image_row; ++lane) {
         Word word;
         std::memcpy(&word, host + offset[lane] + stride, sizeof(Word));
-        words[lane] = word;
+        uint32_t wide = word;
+        keep_scalar(wide);
+        words[lane] = wide;
     }
 }
 
@@ -226,10 +276,9 @@ static inline float unorm8(uint32_t word, unsigned shift) {
 }
 
 static inline void decode_unorm8(const uint32_t *words, unsigned shift, uint32_t *component) {
-    float values[image_row];
+    float *values = (float *)component;
     for (int lane = 0; lane < image_row; ++lane)
         values[lane] = unorm8(words[lane], shift);
-    std::memcpy(component, values, sizeof(values));
 }
 
 // Channels of few bits by a table of what each of their values means.
@@ -253,15 +302,53 @@ static inline void decode_halves(const uint32_t *words, unsigned shift, uint32_t
 }
 
 // -------------------------------------------------------------------------------------------------------------- filters
-template <int corners, class Number>
-static inline void filter_unorm8(const uint32_t (*words)[image_row], const double (*share)[image_row], unsigned shift, Number *sums) {
-    for (int lane = 0; lane < image_row; ++lane) {
-        double sum = 0;
-#pragma GCC unroll 8
-        for (int corner = 0; corner < corners; ++corner)
-            sum = std::fma(share[corner][lane], (double)unorm8(words[corner][lane], shift), sum);
-        sums[lane] = (Number)sum;
+// Sums of 8-bit unorm components are those of integers, which are exact: two components in each dword's halves along x, then each by itself.
+struct ByteSums {
+    uint32_t even[2][image_row], odd[2][image_row];
+};
+
+static inline void filter_bytes_along_x(const uint32_t (*words)[image_row], const int32_t *weight, unsigned rows, ByteSums &sums) {
+    const uint32_t bytes = 0x00ff00ff;
+    for (unsigned row = 0; row < rows; ++row) {
+        const uint32_t *first = words[2 * row], *second = words[2 * row + 1];
+        for (int lane = 0; lane < image_row; ++lane) {
+            const uint32_t right = (uint32_t)weight[lane], left = 256 - right;
+            sums.even[row][lane] = (first[lane] & bytes) * left + (second[lane] & bytes) * right;
+            sums.odd[row][lane] = (first[lane] >> 8 & bytes) * left + (second[lane] >> 8 & bytes) * right;
+        }
     }
+}
+
+// The sum of a component with a weight of 65536 in all.
+static inline int32_t sum_of_bytes(const uint32_t (*rows)[image_row], unsigned shift, const int32_t *weight, int lane) {
+    const int32_t lower = weight[lane], upper = 256 - lower;
+    return (int32_t)(rows[0][lane] >> shift & 0xffff) * upper + (int32_t)(rows[1][lane] >> shift & 0xffff) * lower;
+}
+
+static inline void round_byte_sums(const ByteSums &sums, unsigned position, const int32_t *weight, float *component) {
+    const uint32_t(*rows)[image_row] = position & 8 ? sums.odd : sums.even;
+    const unsigned shift = position & 16;
+    for (int lane = 0; lane < image_row; ++lane) {
+        const float sum = (float)sum_of_bytes(rows, shift, weight, lane);
+        component[lane] = std::fma(sum, 0x1.010102p-24f, sum * -0x1.fdfdfep-49f);       // sum / (255 * 65536), correctly rounded
+    }
+}
+
+static inline void scale_byte_sums(const ByteSums &sums, unsigned position, const int32_t *weight, double *component) {
+    const uint32_t(*rows)[image_row] = position & 8 ? sums.odd : sums.even;
+    const unsigned shift = position & 16;
+    for (int lane = 0; lane < image_row; ++lane)
+        component[lane] = sum_of_bytes(rows, shift, weight, lane) * (1.0 / (255 * 65536));
+}
+
+static inline void widen_bytes(const uint32_t *words, unsigned position, double *component) {
+    for (int lane = 0; lane < image_row; ++lane)
+        component[lane] = (int32_t)(words[lane] >> position & 255) * (1.0 / 255);
+}
+
+static inline void mix_slices(double *component, const double *next, const int32_t *weight) {
+    for (int lane = 0; lane < image_row; ++lane)
+        component[lane] = (component[lane] * (256 - weight[lane]) + next[lane] * weight[lane]) * (1.0 / 256);
 }
 
 // A texel without a share does not count, whatever it holds.
@@ -274,16 +361,6 @@ static inline void filter_singles(const float (*component)[image_row], const dou
             sum = std::fma(share[corner][lane], share[corner][lane] == 0 ? 0.0 : (double)component[corner][lane], sum);
         sums[lane] = (Number)sum;
     }
-}
-
-template <class Number>
-static inline void filter_unorm8_of(const uint32_t (*words)[image_row], const double (*share)[image_row], unsigned axes, unsigned shift, Number *sums) {
-    if (axes == 1)
-        filter_unorm8<2, Number>(words, share, shift, sums);
-    else if (axes == 2)
-        filter_unorm8<4, Number>(words, share, shift, sums);
-    else
-        filter_unorm8<8, Number>(words, share, shift, sums);
 }
 
 template <class Number>

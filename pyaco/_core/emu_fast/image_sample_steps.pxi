@@ -32,8 +32,6 @@ cdef void _open_row(const ImageWork *work, SampleRow *row) noexcept nogil:
         return
     if work.o.layered:
         row.strange |= find_layers(_number_row(work, work.o.spatial, row.narrow[2]), work.view.layers, work.view.type == image_cube, row.layer)
-    else:
-        fill_row(<uint32_t *>row.layer, 0)
 
 
 # ------------------------------------------------------------------------------------------------------ level of detail
@@ -126,6 +124,7 @@ cdef void _find_levels(const ImageWork *work, SampleRow *row) noexcept nogil:
 # -------------------------------------------------------------------------------------------------------------- places
 cdef uint32_t _place_row(const ImageWork *work, SampleRow *row, const ImageTexels *level, bint linear, ImageRow *places) noexcept nogil:
     """Find the texels of a row in a level; returns for how many axes there are shares: 0 where each lane has the one at `offset`."""
+    cdef uint64_t pairs[3][image_row]
     cdef bint filters[3]
     cdef bint any_filters = False
     cdef uint32_t axis
@@ -136,16 +135,20 @@ cdef uint32_t _place_row(const ImageWork *work, SampleRow *row, const ImageTexel
             filters[axis] = work.sampler.z_filter == 2 and not work.view.format.integer
         any_filters |= filters[axis]
         kind = image_linear if filters[axis] else (image_truncates if work.sampler.truncate else image_nearest)
-        row.strange |= find_texels_of(level.axis[axis], row.coordinate[axis], kind, places.texel[axis], places.weight[axis])
+        row.strange |= find_texels_by(level.axis[axis], row.coordinate[axis], kind, places.texel[axis], places.weight[axis])
         if row.offset != NULL:
             add_offsets(row.offset, axis, places.texel[axis])
-        row.strange |= look_up(level.axis[axis], places.texel[axis], filters[axis], places.first[axis], places.second[axis])
+        load_entries(level.axis[axis], places.texel[axis], pairs[axis])
+    for axis in range(work.o.spatial):                      # after all loads, which the host is not to wait for
+        row.strange |= part_entries(pairs[axis], filters[axis], places.first[axis], places.second[axis])
     if work.o.spatial == 1:
         fill_row(places.first[1], level.axis[1].entry[-level.axis[1].first])
-    if work.o.spatial < 3:
+    if work.o.spatial < 3 and not work.o.layered:
+        fill_row(places.first[2], level.axis[2].entry[-level.axis[2].first])
+    elif work.o.spatial < 3:
         look_up_layers(level.axis[2], row.layer, places.first[2])
     if any_filters:
-        find_corners_of(level[0], work.o.spatial, places[0])
+        find_corners(level[0], work.o.spatial, places[0])
         return work.o.spatial
     join_entries(level[0], places.first[0], places.first[1], places.first[2], places.offset[0])
     return 0
@@ -161,23 +164,44 @@ cdef void _filter_bytes(const ImageWork *work, const ImageTexels *level, const I
                         double (*sums)[image_row]) noexcept nogil:
     """Channels of 8-bit unorm, straight from the elements."""
     cdef uint32_t words[image_corners][image_row]
-    cdef uint32_t corner, channel
+    cdef int32_t nothing[image_row]
+    cdef double slices[2][image_row]
+    cdef ByteSums rows[2]
+    cdef const int32_t *weight = places.weight[1]
+    cdef uint32_t corner, channel, position
     for corner in range(<uint32_t>1 << axes):
         load_words(level.host, places.offset[corner], work.view.format.bytes, 0, words[corner])
+    if axes == 1:
+        memset(nothing, 0, sizeof(nothing))
+        weight = nothing
+        copy_row(words[2], words[0])
+        copy_row(words[3], words[1])
+    filter_bytes_along_x(words, places.weight[0], 2, rows[0])
+    if axes == 3:
+        filter_bytes_along_x(words + 4, places.weight[0], 2, rows[1])
     for channel in range(4):
+        position = work.view.format.position[channel]
         if not channels.wanted >> channel & 1:
             continue
+        if axes < 3 and sums == NULL:
+            round_byte_sums(rows[0], position, weight, <float *>channels.value[channel])
+            continue
+        scale_byte_sums(rows[0], position, weight, slices[0])
+        if axes == 3:
+            scale_byte_sums(rows[1], position, weight, slices[1])
+            mix_slices(slices[0], slices[1], places.weight[2])
         if sums == NULL:
-            filter_unorm8_of[float](words, places.share, axes, work.view.format.position[channel], <float *>channels.value[channel])
+            round_sums(slices[0], <float *>channels.value[channel])
         else:
-            filter_unorm8_of[double](words, places.share, axes, work.view.format.position[channel], sums[channel])
+            memcpy(sums[channel], slices[0], sizeof(slices[0]))
 
 
-cdef void _filter_row(const ImageWork *work, SampleRow *row, const ImageTexels *level, const ImageRow *places, uint32_t axes, Channels *channels,
+cdef void _filter_row(const ImageWork *work, SampleRow *row, const ImageTexels *level, ImageRow *places, uint32_t axes, Channels *channels,
                       double (*sums)[image_row]) noexcept nogil:
     cdef Elements elements[image_corners]
     cdef uint32_t component[image_corners][image_row]
     cdef uint32_t corner, channel
+    find_shares_of(axes, places[0])
     for corner in range(<uint32_t>1 << axes):
         _load_elements(work, level.host, places.offset[corner], &elements[corner])
     for channel in range(4):
@@ -206,7 +230,9 @@ cdef void _pass_row(const ImageWork *work, SampleRow *row, const ImageTexels *le
             continue
         _compare(work, row, channels.value[channel])
         pass_singles(channels.value[channel])
-        if sums != NULL:
+        if sums != NULL and work.image.decode == decode_bytes and row.reference == NULL:
+            widen_bytes(elements.words[0], work.view.format.position[channel], sums[channel])
+        elif sums != NULL:
             for lane in range(<uint32_t>image_row):
                 sums[channel][lane] = (<const float *>channels.value[channel])[lane]
 
@@ -281,7 +307,7 @@ cdef void _sample_row(const ImageWork *work, SampleRow *row, Channels *channels)
 
 
 # ------------------------------------------------------------------------------------------------------------- results
-cdef bint _sample_strange(const ImageWork *work, uint32_t lanes, uint32_t (*found)[image_row], int *stop) noexcept nogil:
+cdef bint _sample_strange(const ImageWork *work, uint32_t lanes, uint32_t **found, int *stop) noexcept nogil:
     """The components of some lanes, as the reference engine finds them; False: a lane stopped."""
     cdef uint32_t result[4]
     cdef uint32_t lane, component
@@ -297,13 +323,18 @@ cdef bint _sample_strange(const ImageWork *work, uint32_t lanes, uint32_t (*foun
     return True
 
 
-cdef int _put_samples(const ImageWork *work, SampleRow *row, uint32_t (*found)[image_row]) noexcept nogil:
+cdef int _put_samples(const ImageWork *work, SampleRow *row, uint32_t **found) noexcept nogil:
     """Write the components of a row."""
+    cdef uint32_t others[4][image_row]                      # components may share a row
     cdef uint32_t component
     cdef uint32_t position = 0
     cdef int stop = stop_running
-    if row.strange & work.active and not _sample_strange(work, row.strange & work.active, found, &stop):
-        return stop
+    if row.strange & work.active:
+        for component in range(4):
+            copy_row(others[component], found[component])
+            found[component] = others[component]
+        if not _sample_strange(work, row.strange & work.active, found, &stop):
+            return stop
     for component in range(4):
         if work.o.flags & image_flag_gather or work.o.mask >> component & 1:
             _put_component(work, position, found[component])
@@ -315,7 +346,8 @@ cdef int _put_samples(const ImageWork *work, SampleRow *row, uint32_t (*found)[i
 cdef int _sample_half(const ImageWork *work) noexcept nogil:
     cdef SampleRow row
     cdef Channels channels
-    cdef uint32_t found[4][image_row]
+    cdef uint32_t constant[4][image_row]
+    cdef uint32_t *found[4]
     cdef uint32_t component, selector
     _open_row(work, &row)
     _find_levels(work, &row)
@@ -326,13 +358,10 @@ cdef int _sample_half(const ImageWork *work) noexcept nogil:
     _widen_wanted(work, &channels)
     _sample_row(work, &row, &channels)
     for component in range(4):
-        if not work.o.mask >> component & 1:
-            continue
         selector = work.view.select[component]
+        found[component] = constant[component] if selector < 4 else channels.value[0 if row.reference != NULL else selector - 4]
         if selector < 4:
-            fill_row(found[component], _constant(work, selector))
-        else:
-            memcpy(found[component], channels.value[0 if row.reference != NULL else selector - 4], 4 * image_row)
+            fill_row(constant[component], _constant(work, selector))
     return _put_samples(work, &row, found)
 
 
@@ -352,13 +381,16 @@ cdef int _gather_half(const ImageWork *work) noexcept nogil:
     cdef SampleRow row
     cdef ImageRow places
     cdef Elements elements
-    cdef uint32_t found[4][image_row]
+    cdef uint32_t value[4][image_row]
+    cdef uint32_t *found[4]
     cdef uint32_t i, selector
     cdef uint32_t component = 0
     cdef const ImageTexels *level
     cdef uint32_t *corners = [2, 3, 1, 0]
     while not work.o.mask >> component & 1:
         component += 1
+    for i in range(4):
+        found[i] = value[i]
     _open_row(work, &row)
     _find_levels(work, &row)
     level = prepared_level(<ImageCache *>work.core.images, work.core.machine, work.image, row.level[0])

@@ -11,8 +11,9 @@ cdef extern from "image_rows.h" nogil:
         uint32_t second[3][image_row]
         uint32_t offset[image_corners][image_row]
         double share[image_corners][image_row]
-    uint32_t find_texels_of(const ImageAxis &axis, const float *coordinate, int filter, int32_t *texel, int32_t *weight)
-    uint32_t look_up(const ImageAxis &axis, const int32_t *texel, bint both, uint32_t *first, uint32_t *second)
+    uint32_t find_texels_by(const ImageAxis &axis, const float *coordinate, int filter, int32_t *texel, int32_t *weight)
+    void load_entries(const ImageAxis &axis, const int32_t *texel, uint64_t *pair)
+    uint32_t part_entries(const uint64_t *pair, bint both, uint32_t *first, uint32_t *second)
     uint32_t find_layers(const float *coordinate, uint32_t layers, bint cube, int32_t *layer)
     void look_up_layers(const ImageAxis &axis, const int32_t *layer, uint32_t *entry)
     uint32_t look_up_inside(const ImageAxis &axis, const uint32_t *texel, uint32_t *first)
@@ -20,13 +21,19 @@ cdef extern from "image_rows.h" nogil:
     void take_lanes(uint32_t mask, const uint32_t *source, uint32_t *row)
     void add_offsets(const uint32_t *packed, unsigned int axis, int32_t *texel)
     void join_entries(const ImageTexels &level, const uint32_t *x, const uint32_t *y, const uint32_t *z, uint32_t *offset)
-    void find_corners_of(const ImageTexels &level, unsigned int axes, ImageRow &row)
+    void find_corners(const ImageTexels &level, unsigned int axes, ImageRow &row)
+    void find_shares_of(unsigned int axes, ImageRow &row)
     void load_words(const uint8_t *host, const uint32_t *offset, unsigned int bytes, unsigned int dword, uint32_t *words)
     void decode_unorm8(const uint32_t *words, unsigned int shift, uint32_t *component)
     void decode_by_table(const uint32_t *words, unsigned int shift, uint32_t mask, const uint32_t *meaning, uint32_t *component)
     void decode_halves(const uint32_t *words, unsigned int shift, uint32_t *component)
-    void filter_unorm8_of[Number](const uint32_t (*words)[image_row], const double (*share)[image_row], unsigned int axes, unsigned int shift,
-                                  Number *sums)
+    cdef struct ByteSums:
+        uint32_t even[2][image_row]
+    void filter_bytes_along_x(const uint32_t (*words)[image_row], const int32_t *weight, unsigned int rows, ByteSums &sums)
+    void round_byte_sums(const ByteSums &sums, unsigned int position, const int32_t *weight, float *component)
+    void scale_byte_sums(const ByteSums &sums, unsigned int position, const int32_t *weight, double *component)
+    void widen_bytes(const uint32_t *words, unsigned int position, double *component)
+    void mix_slices(double *component, const double *following, const int32_t *weight)
     void filter_singles_of[Number](const uint32_t (*component)[image_row], const double (*share)[image_row], unsigned int axes, Number *sums)
     void mix_levels(double *sums, const double *following, const double *share)
     void round_sums(const double *sums, float *component)
@@ -122,7 +129,7 @@ cdef inline void _decode(const ImageWork *work, const Elements *elements, uint32
     cdef const TexelFormat *form = &work.view.format
     cdef uint32_t position = form.position[channel]
     if work.image.decode == decode_each:
-        memcpy(component, elements.words[channel], 4 * image_row)
+        copy_row(component, elements.words[channel])
     elif form.bits[channel] == 0:
         fill_row(component, 0 if channel < 3 else (1 if form.integer else 0x3f800000))
     elif work.image.decode == decode_bytes:
@@ -132,7 +139,7 @@ cdef inline void _decode(const ImageWork *work, const Elements *elements, uint32
     elif work.image.decode == decode_table:
         decode_by_table(elements.words[0], position, (<uint32_t>1 << form.bits[channel]) - 1, work.image.meaning[channel], component)
     else:
-        memcpy(component, elements.words[position >> 5], 4 * image_row)
+        copy_row(component, elements.words[position >> 5])
 
 
 cdef inline uint32_t _constant(const ImageWork *work, uint32_t selector) noexcept nogil:
