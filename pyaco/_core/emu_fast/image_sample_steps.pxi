@@ -332,7 +332,7 @@ cdef int _put_samples(const ImageWork *work, SampleRow *row, uint32_t **found) n
     if row.strange & work.active:
         for component in range(4):
             copy_row(others[component], found[component])
-            found[component] = others[component]
+            found[component] = &others[component][0]
         if not _sample_strange(work, row.strange & work.active, found, &stop):
             return stop
     for component in range(4):
@@ -359,7 +359,7 @@ cdef int _sample_half(const ImageWork *work) noexcept nogil:
     _sample_row(work, &row, &channels)
     for component in range(4):
         selector = work.view.select[component]
-        found[component] = constant[component] if selector < 4 else channels.value[0 if row.reference != NULL else selector - 4]
+        found[component] = &constant[component][0] if selector < 4 else &channels.value[0 if row.reference != NULL else selector - 4][0]
         if selector < 4:
             fill_row(constant[component], _constant(work, selector))
     return _put_samples(work, &row, found)
@@ -390,7 +390,7 @@ cdef int _gather_half(const ImageWork *work) noexcept nogil:
     while not work.o.mask >> component & 1:
         component += 1
     for i in range(4):
-        found[i] = value[i]
+        found[i] = &value[i][0]
     _open_row(work, &row)
     _find_levels(work, &row)
     level = prepared_level(<ImageCache *>work.core.images, work.core.machine, work.image, row.level[0])
