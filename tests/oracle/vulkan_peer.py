@@ -115,10 +115,10 @@ class Worker:
 
 
 @cache
-def _worker(icd: str, family: str = "") -> Worker:
+def _worker(icd: str, family: str = "", exact: bool = True) -> Worker:
     # llvmpipe's shortcuts in sampling are off: its derivatives, levels and weights are the exact ones
-    exact = {"GALLIVM_PERF": "no_brilinear,no_rho_approx,no_quad_lod,no_aos_sampling"}
-    environment = {"RADV_FORCE_FAMILY": family, "RADV_DEBUG": "nocache"} if family else exact
+    perf = {"GALLIVM_PERF": "no_brilinear,no_rho_approx,no_quad_lod,no_aos_sampling"} if exact else {}
+    environment = {"RADV_FORCE_FAMILY": family, "RADV_DEBUG": "nocache"} if family else perf
     return Worker(icd, environment)
 
 
@@ -127,12 +127,18 @@ def _request(operation: str, spirv: bytes, spec: Mapping[int, int | float] | Non
 
 
 class Lavapipe:
-    """Mesa's processor driver: the judge of what a compute shader computes. Its subgroups have 8 lanes."""
+    """Mesa's processor driver: the judge of what a compute shader computes. Its subgroups have 8 lanes.
+
+    Parameters
+    ----------
+    exact : bool
+        Without the shortcuts that llvmpipe takes in sampling.
+    """
 
     subgroup_size = 8
 
-    def __init__(self) -> None:
-        self.worker = _worker("lvp")
+    def __init__(self, exact: bool = True) -> None:
+        self.worker = _worker("lvp", exact=exact)
 
     def run(
         self,
@@ -179,11 +185,14 @@ class Lavapipe:
         return contents, found["images"]
 
     def time(
-        self, spirv: bytes, groups: tuple[int, int, int], buffers: Mapping[Any, np.ndarray], repetitions: int = 10
+        self, spirv: bytes, groups: tuple[int, int, int], buffers: Mapping[Any, np.ndarray], repetitions: int = 10,
+        layouts: list[list[dict[str, Any]]] | None = None, images: Mapping[Any, Mapping[str, Any]] | None = None,
     ) -> list[float]:
-        """Return the CPU time of each of several dispatches, in seconds of all threads together."""
+        """Return the CPU time of each of several dispatches, in seconds of all threads together; arguments as of `run_with_images`."""
         request = _request("run", spirv, None, "main")
         request |= {"groups": tuple(groups), "push": b"", "references": {}, "repetitions": repetitions}
+        if images:
+            request |= {"layouts": layouts, "push_bytes": 0, "images": {key: dict(each) for key, each in images.items()}}
         request["buffers"] = {key: np.ascontiguousarray(data).tobytes() for key, data in buffers.items()}
         times: list[float] = self.worker.ask(request)["times"]
         return times

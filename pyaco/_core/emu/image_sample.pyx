@@ -27,11 +27,6 @@ from pyaco._core.emu.numbers cimport nearest_even
 from pyaco._core.emu.texels cimport texel_unorm
 from pyaco._core.emu.wave cimport Instruction, Machine, Wave, access_kind_load, space_global, stop_running
 
-cdef enum:
-    fraction_bits = 8
-    one = 1 << fraction_bits
-    half = one // 2
-
 # What a lane samples.
 cdef struct Sample:
     Machine *machine
@@ -57,26 +52,6 @@ cdef struct Axis:
 
 
 # -------------------------------------------------------------------------------------------------------------- places
-cdef inline int64_t _wrapped(uint32_t mode, int64_t i, int64_t size) noexcept nogil:
-    """The texel that an index stands for; -1: the border."""
-    cdef int64_t j
-    if 0 <= i < size:
-        return i
-    if mode == clamp_wrap:
-        return i % size if i >= 0 else size - 1 - (-1 - i) % size
-    if mode == clamp_mirror:
-        j = (i if i >= 0 else -1 - i) % (2 * size)
-        return j if j < size else 2 * size - 1 - j
-    if mode == clamp_mirror_once_last_texel or mode == clamp_mirror_once_half_border or mode == clamp_mirror_once_border:
-        j = i if i >= 0 else -1 - i
-        if j < size:
-            return j
-        return size - 1 if mode == clamp_mirror_once_last_texel else -1
-    if mode == clamp_last_texel:
-        return 0 if i < 0 else size - 1
-    return -1
-
-
 cdef inline int64_t _fixed(double value) noexcept nogil:
     """A coordinate with 8 fraction bits; what is far outside of any image is as good as nearer."""
     if value != value:
@@ -261,7 +236,7 @@ cdef int _neighbour(const Sample *s, uint32_t level, const Axis *axes, uint32_t 
             _across_edge(extent.width, &face, &place[0], &place[1])
         return _texel(s, level, face, place, found)
     for i in range(s.spatial):
-        place[i] = _wrapped(s.sampler.clamp[i] if not s.cube else <uint32_t>clamp_last_texel, place[i], _size(s, extent, i))
+        place[i] = wrapped_texel(s.sampler.clamp[i] if not s.cube else <uint32_t>clamp_last_texel, place[i], _size(s, extent, i))
     return _texel(s, level, face, place, found)
 
 
@@ -275,6 +250,12 @@ cdef inline uint32_t _size(const Sample *s, const ImageLevel *extent, uint32_t a
 
 
 # -------------------------------------------------------------------------------------------------------------- filters
+cdef inline double _of_bytes(float component) noexcept nogil:
+    """A byte's quotient as it was before it was rounded to single precision."""
+    cdef double exact = floor(component * 255.0 + 0.5) / 255.0
+    return exact if <float>exact == component else component
+
+
 cdef int _filter_level(const Sample *s, uint32_t level, bint linear, double *color, uint32_t *raw) noexcept nogil:
     """The filtered components of a place in one level; `raw`: those of the nearest texel, for integers."""
     cdef const ImageLevel *extent = &s.view.level[level]
@@ -283,6 +264,7 @@ cdef int _filter_level(const Sample *s, uint32_t level, bint linear, double *col
     cdef uint32_t i, corner
     cdef double weight
     cdef bint first = True
+    cdef bint bytes_ = has_only_bytes(&s.view.format)
     cdef bint along_z
     cdef int stop
     linear = linear and not s.integer
@@ -309,22 +291,14 @@ cdef int _filter_level(const Sample *s, uint32_t level, bint linear, double *col
             elif s.sampler.reduction == reduction_maximum:
                 color[i] = bits_float(found[i]) if first else max(color[i], <double>bits_float(found[i]))
             else:
-                color[i] += weight * bits_float(found[i])
+                color[i] += weight * (_of_bytes(bits_float(found[i])) if bytes_ else <double>bits_float(found[i]))
         first = False
     return stop_running
 
 
-cdef inline uint32_t _nearest_level(const Sample *s, int64_t lod) noexcept nogil:
-    """The level of the surface that is nearest to a level of detail."""
-    cdef int64_t last = s.view.last_level - s.view.first_level
-    if s.sampler.mip_filter == mip_none:
-        return s.view.first_level
-    return s.view.first_level + <uint32_t>((max(<int64_t>0, min(lod, last << fraction_bits)) + half) >> fraction_bits)
-
-
 cdef int _gather(const Sample *s, int64_t lod, uint32_t component, uint32_t *result) noexcept nogil:
     """One component of the four texels that a linear filter would take: (0, 1), (1, 1), (1, 0), (0, 0)."""
-    cdef uint32_t level = _nearest_level(s, lod)
+    cdef uint32_t level = nearest_level(s.view, s.sampler, lod)
     cdef const ImageLevel *extent = &s.view.level[level]
     cdef uint32_t corners[4]
     cdef uint32_t found[4]
@@ -354,7 +328,7 @@ cdef int _filter_levels(const Sample *s, int64_t lod, double *color, uint32_t *r
     cdef int stop
     lod = max(<int64_t>0, min(lod, last << fraction_bits))
     if s.sampler.mip_filter != mip_linear or s.integer:
-        return _filter_level(s, _nearest_level(s, lod), linear, color, raw)
+        return _filter_level(s, nearest_level(s.view, s.sampler, lod), linear, color, raw)
     level = lod >> fraction_bits
     weight = (lod & (one - 1)) / <double>one
     if s.sampler.perf_mip:
@@ -413,17 +387,6 @@ cdef double _lod_of_gradients(const Sample *s, uint32_t *probes) noexcept nogil:
     return log2(longer / probes[0])
 
 
-cdef inline int64_t _fixed_lod(double lod) noexcept nogil:
-    return 0 if lod != lod else <int64_t>floor(max(-64.0, min(64.0, lod)) * one + 0.5)
-
-
-cdef int64_t _clamped_lod(const Sample *s, int64_t lod, double least) noexcept nogil:
-    """Limits of the sampler, of the instruction, and of the view, which counts from the surface's first level."""
-    lod = max(lod, max(<int64_t>s.sampler.min_lod, _fixed_lod(least)))
-    lod = min(lod, <int64_t>max(s.sampler.max_lod, s.sampler.min_lod))
-    return max(lod, <int64_t>s.view.min_lod - (<int64_t>s.view.first_level << fraction_bits))
-
-
 cdef int64_t _find_lod(Sample *s, const Wave *wave, const Instruction *instruction, const ImageOperands *o, uint32_t *probes,
                        int64_t *unclamped) noexcept nogil:
     """The level of detail with 8 fraction bits, and how many samples an anisotropic filter takes."""
@@ -441,9 +404,9 @@ cdef int64_t _find_lod(Sample *s, const Wave *wave, const Instruction *instructi
         lod = _lod_of_gradients(s, probes)
         if o.flags & image_flag_bias:
             lod += _bias(wave, instruction, o, s.lane)
-    fixed = _fixed_lod(lod) + s.sampler.bias
+    fixed = fixed_lod(lod) + s.sampler.bias
     unclamped[0] = fixed
-    return _clamped_lod(s, fixed, least)
+    return clamped_lod(s.view, s.sampler, fixed, least)
 
 
 cdef inline double _bias(const Wave *wave, const Instruction *instruction, const ImageOperands *o, uint32_t lane) noexcept nogil:
@@ -506,6 +469,15 @@ cdef int _probe(Sample *s, int64_t lod, uint32_t probes, double *color, uint32_t
         for i in range(4):
             color[i] += found[i] / probes
     return stop
+
+
+cdef int64_t lod_of_lane(Machine *machine, Wave *wave, const Instruction *instruction, const ImageOperands *o, const ImageView *view,
+                         const Sampler *sampler, uint32_t lane, uint32_t *probes) noexcept nogil:
+    cdef Sample s
+    cdef int64_t unclamped
+    s.machine, s.view, s.sampler, s.lane = machine, view, sampler, lane
+    _open_sample(&s, wave, instruction, o)
+    return _find_lod(&s, wave, instruction, o, probes, &unclamped)
 
 
 cdef int sample_lane(Machine *machine, Wave *wave, const Instruction *instruction, const ImageOperands *o, const ImageView *view,

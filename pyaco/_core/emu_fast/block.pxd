@@ -6,7 +6,7 @@ from libcpp.vector cimport vector
 from pyaco._core.emu.code cimport Code
 from pyaco._core.emu.wave cimport Instruction, Machine
 from pyaco._core.emu_fast.matrix_plan cimport MatrixPlan
-from pyaco._core.emu_fast.step cimport Block, MemorySteps, RowSteps, Step, StepFunction
+from pyaco._core.emu_fast.step cimport Block, ImageSteps, MemorySteps, RowSteps, Step, StepFunction
 
 cdef enum:
     block_limit = 64                  # instructions
@@ -18,6 +18,7 @@ cdef struct Kernels:                  # steps for the host's vectors; NULL: ther
     const MemorySteps *memory
     const RowSteps *rows
     StepFunction matrix
+    const ImageSteps *image
 
 cdef struct Blocks:
     Kernels kernels

@@ -13,6 +13,7 @@ from libcpp.vector cimport vector
 
 from features cimport has_cmpx_without_vcc
 from isa_opcodes cimport *
+from isa_tables cimport image_flag_atomic, image_flag_gather, image_flag_sample, image_flag_store, opcode_image
 from modifiers cimport *
 from pyaco._core.emu.access cimport access_atomic
 from pyaco._core.emu.global_memory cimport memory_operation
@@ -20,7 +21,9 @@ from pyaco._core.emu.lds cimport execute_lds
 from pyaco._core.common.bits cimport popcount
 from pyaco._core.common.floats cimport float_bits, half_to_double
 from pyaco._core.emu.code cimport fetch, handler_of
+from pyaco._core.emu.image cimport execute_image
 from pyaco._core.emu.reference cimport aligned_bytes, aligned_zeros
+from pyaco._core.emu.image_view cimport image_words, sampler_words
 from pyaco._core.emu.lane_selection cimport dpp_source_lane
 from pyaco._core.emu.vector cimport execute_dual, execute_scalar, execute_vector
 from pyaco._core.emu.wave cimport *
@@ -627,6 +630,23 @@ cdef bint _add_control(Builder *builder, const Instruction *instruction) noexcep
     return True
 
 
+cdef bint _add_image(Builder *builder, const Instruction *instruction) noexcept nogil:
+    """Loads, stores, samples and gathers of images, whose descriptors are in SGPRs."""
+    cdef const ImageSteps *steps = builder.blocks.kernels.image
+    cdef uint32_t flags = opcode_image[instruction.decoded.opcode]
+    cdef bint samples = flags & (image_flag_sample | image_flag_gather) != 0
+    cdef int opcode = instruction.decoded.opcode
+    if steps == NULL or instruction.handler != execute_image or instruction.decoded.source_count < 4:
+        return False
+    if (flags & image_flag_atomic or modifier_r128(instruction.decoded.modifiers) or opcode == <int>op_image_get_resinfo
+            or opcode == <int>op_image_msaa_load or opcode == <int>op_image_get_lod):
+        return False
+    if (instruction.decoded.source[0] >> 2) + image_words > 128 or (samples and (instruction.decoded.source[1] >> 2) + sampler_words > 128):
+        return False
+    _add_step(builder, instruction, steps.sample if samples else (steps.store if flags & image_flag_store else steps.load))
+    return True
+
+
 cdef bint _add_instruction(Builder *builder, const Instruction *instruction) noexcept nogil:
     """Add the steps of an instruction; returns whether the block ends with it."""
     cdef size_t before = builder.steps.size()
@@ -645,7 +665,7 @@ cdef bint _add_instruction(Builder *builder, const Instruction *instruction) noe
         added = _add_scalar(builder, instruction)
     elif instruction.operation == NULL:
         added = (_add_memory(builder, instruction) or _add_permutation(builder, instruction) or _add_transposed(builder, instruction)
-                 or _add_matrix(builder, instruction))
+                 or _add_matrix(builder, instruction) or _add_image(builder, instruction))
     if not added:
         builder.steps.resize(before)
         ordered = _is_gds(instruction) or (memory_operation(instruction.decoded.opcode).access == access_atomic

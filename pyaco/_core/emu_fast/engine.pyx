@@ -21,6 +21,7 @@ from pyaco._core.emu.code cimport *
 from pyaco._core.emu.reference cimport *
 from pyaco._core.emu.wave cimport *
 from pyaco._core.emu_fast.block cimport *
+from pyaco._core.emu_fast.image_cache cimport ImageCache, close_images, open_images
 from pyaco._core.emu_fast.step cimport *
 
 import importlib
@@ -62,6 +63,7 @@ cdef struct Worker:
     Blocks blocks
     uint64_t code_generation          # `generation` of the engine's code that the blocks were made from
     Core *core
+    ImageCache images
     Memory memory                     # the device's table with a look-up cache of its own
     Wave *first                       # the waves of a workgroup as they start
     uint32_t *first_rows              # the VGPRs that they start with
@@ -325,6 +327,8 @@ cdef bint _open_worker(Worker *worker) noexcept nogil:
     worker.core.base[base_pool] = worker.blocks.pool
     worker.core.base[base_active] = <uint8_t *>worker.core.lane_mask
     worker.core.control = control_default
+    worker.core.images = &worker.images
+    open_images(&worker.images)
     worker.first_slot = space.machine.scratch_slot
     for i in range(launch.waves):
         worker.first[i].vgpr = worker.first_rows + <uint64_t>i * start_rows * max_lanes
@@ -350,6 +354,7 @@ cdef bint _renew_blocks(Worker *worker, const Team *team, const Code *code) noex
 
 cdef void _close_worker(Worker *worker) noexcept nogil:
     close_blocks(&worker.blocks)
+    close_images(&worker.images)
     free(worker.core)
     free(worker.first)
     free(worker.first_rows)
@@ -569,6 +574,8 @@ cdef class FastEngine(Engine):
             self.team.kernels.memory = <const MemorySteps *><uintptr_t>memory
             self.team.kernels.rows = <const RowSteps *><uintptr_t>rows
             self.team.kernels.matrix = <StepFunction><uintptr_t>matrix
+            image = importlib.import_module(f"pyaco._core.emu_fast.images{bits}").table()
+            self.team.kernels.image = <const ImageSteps *><uintptr_t>image
 
     def own_steps(self, uint64_t entry, uint64_t end, uint32_t wave_size):
         """Which instructions of machine code run without the reference engine.

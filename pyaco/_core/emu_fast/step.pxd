@@ -113,6 +113,11 @@ cdef struct MemorySteps:
     StepFunction permute              # DS_BPERMUTE
     StepFunction scalar_load
 
+cdef struct ImageSteps:
+    StepFunction load
+    StepFunction store
+    StepFunction sample
+
 # Steps that make rows of the pool, or write them to registers.
 cdef struct RowSteps:
     StepFunction broadcast            # an SGPR to a row of the pool
@@ -160,6 +165,7 @@ cdef struct Core:
     Block **next_block                # where to remember the following block, or NULL
     const Step *stopped               # the step that stopped the wave
     Order *order                      # makes workgroups wait for earlier ones; NULL: one thread
+    void *images                      # the ImageCache of the thread
 
 # Steps that are the same on every host.
 cdef int step_reference(Core *core, const Step *step) noexcept nogil          # the reference engine's function

@@ -1,0 +1,224 @@
+"""Speed of image instructions, beside lavapipe on the same SPIR-V in the same run.
+
+Each invocation does 16 operations on a tiled image of 256 x 256 texels and adds up what it gets; neighbouring invocations read neighbouring texels.
+Times are CPU time of one thread, warm, the least of several runs. lavapipe takes its usual shortcuts in sampling.
+
+``python bench/bench_images.py`` prints the comparison; pytest runs the same measurements.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from pytest_benchmark.fixture import BenchmarkFixture
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "oracle"))
+
+from pyaco import compile
+from pyaco.descriptors.sampler import Sampler
+from pyaco.emu import Device
+from pyaco.emu.images import SampledImage
+
+pytestmark = pytest.mark.benchmark(timer=time.process_time)
+TARGET = "gfx1100"
+EDGE = 256
+SIDE = 256                            # invocations along x and along y
+TURNS = 16
+OPERATIONS = SIDE * SIDE * TURNS
+#: VkFormat, GLSL's layout, and this package's name.
+FORMATS = {"rgba8": (37, "R8G8B8A8_UNORM"), "r32f": (100, "R32_FLOAT"), "rgba16f": (97, "R16G16B16A16_FLOAT"), "d32": (126, "Z32_FLOAT")}
+
+
+class Case(NamedTuple):
+    """One operation: GLSL's type of the image, an expression for each turn, and the state of the sampler."""
+
+    image: str
+    expression: str
+    format: str = "rgba8"
+    dimension: str = "2d"
+    linear: bool = False
+    levels: int = 1
+    compare: int = 0                  # VkCompareOp
+
+    @property
+    def storage(self) -> bool:
+        return "image" in self.image
+
+    @property
+    def extent(self) -> tuple[int, int, int]:
+        """Width, height and depth."""
+        return (32, 32, 32) if self.dimension == "3d" else (EDGE // 2, EDGE // 2, 1) if self.dimension == "cube" else (EDGE, EDGE, 1)
+
+    @property
+    def source(self) -> str:
+        """The shader in GLSL."""
+        layout = f"set = 0, binding = 1{', ' + self.format if self.storage else ''}"
+        body = self.expression if self.expression.startswith("imageStore") else f"sum += {self.expression}"
+        return f"""#version 450
+layout(local_size_x = 8, local_size_y = 8) in;
+layout(set = 0, binding = 0) buffer Out {{ vec4 result[]; }};
+layout({layout}) uniform {self.image} image;
+void main() {{
+    vec2 place = (vec2(gl_GlobalInvocationID.xy) + 0.37) / {SIDE}.0;
+    ivec2 texel = ivec2(gl_GlobalInvocationID.xy);
+    vec4 sum = vec4(0);
+    for (int turn = 0; turn < {TURNS}; ++turn) {{
+        vec2 at = place + turn * vec2(0.061, 0.027);
+        ivec2 whole = (texel + turn * ivec2(13, 7)) & {EDGE - 1};
+        {body};
+    }}
+    result[gl_GlobalInvocationID.y * {SIDE} + gl_GlobalInvocationID.x] = sum;
+}}
+"""
+
+
+LOD0 = "textureLod(image, at, 0.0)"
+CASES = {
+    "fetch": Case("sampler2D", "texelFetch(image, whole, 0)"),
+    "load": Case("image2D", "imageLoad(image, whole)"),
+    "store": Case("image2D", "imageStore(image, whole, vec4(at, 0.5, 1.0))"),
+    "point": Case("sampler2D", LOD0),
+    "bilinear": Case("sampler2D", LOD0, linear=True),
+    "trilinear": Case("sampler2D", "textureLod(image, at, at.x + 0.3)", linear=True, levels=9),
+    "gather": Case("sampler2D", "textureGather(image, at, 1)", linear=True),
+    "shadow": Case("sampler2DShadow", "vec4(textureLod(image, vec3(at, 0.5), 0.0))", "d32", linear=True, compare=1),
+    "fetch_r32f": Case("sampler2D", "texelFetch(image, whole, 0)", "r32f"),
+    "bilinear_r32f": Case("sampler2D", LOD0, "r32f", linear=True),
+    "fetch_rgba16f": Case("sampler2D", "texelFetch(image, whole, 0)", "rgba16f"),
+    "bilinear_rgba16f": Case("sampler2D", LOD0, "rgba16f", linear=True),
+    "linear_3d": Case("sampler3D", "textureLod(image, vec3(at, at.x * 0.7), 0.0)", dimension="3d", linear=True),
+    "linear_cube": Case("samplerCube", "textureLod(image, vec3(at - 0.5, 0.6), 0.0)", dimension="cube", linear=True),
+}
+#: Operations a second that one core has to do, and how many times lavapipe's CPU time they may take.
+LEAST = {"bilinear": 30e6, "fetch": 60e6}
+SLOWER = 2.0
+
+
+@cache
+def spirv_of(name: str) -> bytes:
+    """Return the shader as glslangValidator compiles it."""
+    return subprocess.run(
+        ["glslangValidator", "--stdin", "-S", "comp", "-V", "--target-env", "vulkan1.2", "-o", "/dev/stdout", "--quiet"],
+        input=CASES[name].source.encode(), capture_output=True, check=True,
+    ).stdout  # fmt: skip
+
+
+@cache
+def texels_of(name: str) -> tuple[bytes, ...]:
+    """Return the texels of every level."""
+    case, random = CASES[name], np.random.default_rng(1)
+    layers = 6 if case.dimension == "cube" else 1
+    levels = []
+    for level in range(case.levels):
+        count = int(np.prod([max(size >> level, 1) for size in case.extent])) * layers
+        if case.format == "rgba8":
+            levels.append(random.integers(0, 1 << 32, count, dtype=np.uint32).tobytes())
+        else:
+            levels.append(random.random(count * (4 if case.format == "rgba16f" else 1)).astype("f2" if case.format == "rgba16f" else "f4").tobytes())
+    return tuple(levels)
+
+
+class Prepared:
+    """A case with its image on a device."""
+
+    def __init__(self, name: str, engine: str = "fast") -> None:
+        case = CASES[name]
+        width, height, depth = case.extent
+        self.device = Device(TARGET, engine, 1)
+        shape: dict[str, Any] = {"depth": depth} if case.dimension == "3d" else {"cube": True} if case.dimension == "cube" else {}
+        self.image = self.device.image(format=FORMATS[case.format][1], width=width, height=height, mips=case.levels, **shape)
+        for mip, raw in enumerate(texels_of(name)):
+            level = self.image.numpy(mip)
+            self.image.write(np.frombuffer(raw, level.dtype).reshape(level.shape), mip)
+        self.result = self.device.zeros(SIDE * SIDE * 16)
+        view = self.image.view(case.dimension, storage=case.storage)
+        sampler = Sampler((0, 0, 0), int(case.linear), int(case.linear), 2 if case.levels > 1 else 1, truncate=not case.linear,
+                          compare=case.compare)
+        self.buffers = {(0, 0): self.result, (0, 1): view if case.storage else SampledImage(view, sampler)}
+        self.shader = compile(spirv_of(name), target=TARGET)
+
+    def run(self) -> None:
+        """Dispatch once."""
+        self.device.dispatch(self.shader, groups=(SIDE // 8, SIDE // 8, 1), buffers=self.buffers)
+
+
+def best(run: Callable[[], object], repetitions: int = 7) -> float:
+    """Return the least CPU time of several runs, after one to warm up."""
+    run()
+    times = []
+    for _ in range(repetitions):
+        start = time.thread_time()
+        run()
+        times.append(time.thread_time() - start)
+    return min(times)
+
+
+@cache
+def lavapipe_time(name: str) -> float | None:
+    """Return lavapipe's CPU time for the same shader; None where it is not there."""
+    try:
+        from vulkan_images import KINDS
+        from vulkan_peer import Lavapipe, PeerError
+    except ImportError:
+        return None
+    case = CASES[name]
+    kinds = [KINDS["storage_buffer"], KINDS["storage_image" if case.storage else "combined_image_sampler"]]
+    layouts = [[{"number": n, "type": t, "count": 1, "samplers": [], "mutable": [], "variable": False} for n, t in enumerate(kinds)]]
+    image = {"type": case.dimension, "format": FORMATS[case.format][0], "extent": case.extent, "layers": 6 if case.dimension == "cube" else 1,
+             "levels": list(texels_of(name)), "storage": case.storage, "aspect": 2 if case.format == "d32" else 1}
+    if not case.storage:
+        image["sampler"] = {"magFilter": int(case.linear), "minFilter": int(case.linear), "mipmapMode": int(case.levels > 1), "minLod": 0.0,
+                            "maxLod": 15.0, "compareEnable": int(case.compare > 0), "compareOp": case.compare}
+    try:
+        return min(Lavapipe(exact=False).time(spirv_of(name), (SIDE // 8, SIDE // 8, 1), {(0, 0): np.zeros(SIDE * SIDE * 4, np.float32)},
+                                              10, layouts, {(0, 1): image}))
+    except PeerError as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        return None
+
+
+# ----------------------------------------------------------------------------------------------------------------- tests
+@pytest.mark.parametrize("name", list(CASES))
+def test_operation(benchmark: BenchmarkFixture, name: str) -> None:
+    """Operations a second of CPU time on one thread."""
+    prepared = Prepared(name)
+    prepared.run()
+    benchmark.pedantic(prepared.run, rounds=5)
+    assert benchmark.stats is not None
+    rate = OPERATIONS / benchmark.stats.stats.min
+    benchmark.extra_info["operations_per_second"] = rate
+    assert rate >= LEAST.get(name, 0)
+
+
+@pytest.mark.parametrize("name", list(CASES))
+def test_images_against_lavapipe(name: str) -> None:
+    """Not many times slower than a compiler for the host."""
+    seconds = lavapipe_time(name)
+    if seconds is None:
+        pytest.skip("lavapipe is not there")
+    ratio = best(Prepared(name).run) / seconds
+    print(f"{name}: {ratio:.2f} times lavapipe's CPU time")
+    assert ratio <= SLOWER
+
+
+def main() -> None:
+    """Print millions of operations a second, and the ratio to lavapipe's CPU time."""
+    names = sys.argv[1:] or list(CASES)
+    print(f"{'':18}{'M/s':>10}{'lavapipe':>10}{'ratio':>8}")
+    for name in names:
+        theirs, ours = lavapipe_time(name), best(Prepared(name).run)
+        peer = f"{OPERATIONS / theirs / 1e6:10.1f}{ours / theirs:8.2f}" if theirs else ""
+        print(f"{name:18}{OPERATIONS / ours / 1e6:10.1f}{peer}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""Images and samplers as the steps of image instructions use them: a table for each axis of each level, with the sampler's addressing in it.
+
+What is prepared belongs to the words of the descriptors and stays from dispatch to dispatch; where the texels lie on the host is looked up once
+in each. Levels that are not in one allocation as a whole, and what the tables do not express (half-texel borders, 2 GiB and more), are left to
+the reference engine, as is every lane that meets a border, the edge of a cube's face, or a coordinate that is no number.
+
+Thread safety: a cache belongs to one thread.
+"""
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+
+from pyaco._core.emu.image_view cimport ImageView, Sampler, view_levels
+from pyaco._core.emu.wave cimport Machine
+
+cdef extern from "image_rows.h" nogil:
+    enum:
+        image_row, image_corners
+        image_truncates, image_nearest, image_linear
+    uint32_t image_outside
+
+    cdef struct ImageAxis:
+        const uint32_t *entry
+        int32_t first
+        int32_t last
+        int32_t period
+        uint32_t size
+        double scale
+        double shift
+        uint8_t repeats
+        uint8_t exact
+
+    cdef struct ImageTexels:
+        ImageAxis axis[3]
+        uint32_t low
+        uint32_t base
+        uint8_t *host
+
+cdef enum:                            # how elements become components
+    decode_each = 0                   # lane by lane
+    decode_bits = 1                   # dwords as they are
+    decode_bytes = 2                  # 8-bit unorm, which filters sum as integers
+    decode_half = 3
+    decode_table = 4                  # channels of few bits, by a table
+
+cdef enum:
+    key_words = 12                    # of image and sampler
+    cache_buckets = 64
+    table_bits = 11                   # most that a channel with a table has
+
+cdef struct PreparedImage:
+    uint32_t words[key_words]
+    PreparedImage *next
+    uint64_t dispatch                 # for which the pointers to the descriptors hold
+    const ImageView *view
+    const Sampler *sampler            # NULL: texels are named by integers
+    bint usable
+    uint8_t decode                    # decode_*
+    uint32_t *meaning[4]              # decode_table: by channel
+    uint32_t *tables[view_levels]     # of all axes of a level; NULL: not made yet
+    uint64_t reach[view_levels]       # an offset from the level's origin that no byte of its texels has
+    uint64_t level_dispatch[view_levels]
+    bint level_usable[view_levels]
+    ImageTexels level[view_levels]
+
+cdef struct ImageCache:
+    PreparedImage *image[cache_buckets]
+    uint64_t dispatch                 # number of the dispatch that runs
+    uint64_t bytes
+
+# The image, and sampler unless its words are zeros, that twelve words describe; NULL: the reference engine has to look at them.
+cdef const PreparedImage *prepared_image(ImageCache *cache, Machine *machine, const uint32_t *words, bint samples) noexcept nogil
+# A level of the surface; NULL: its texels are left to the reference engine.
+cdef const ImageTexels *prepared_level(ImageCache *cache, Machine *machine, const PreparedImage *image, uint32_t level) noexcept nogil
+# Before a dispatch: what the last one found on the host may be elsewhere.
+cdef void open_images(ImageCache *cache) noexcept nogil
+cdef void close_images(ImageCache *cache) noexcept nogil

@@ -1,0 +1,274 @@
+"""Makes the tables of images and samplers, and finds them by words. The contract is in ``image_cache.pxd``."""
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcmp, memcpy, memset
+
+from pyaco._core.emu.image_sample cimport has_only_bytes, wrapped_texel
+from pyaco._core.emu.image_view cimport *
+from pyaco._core.emu.memory cimport Allocation, canonical_address, memory_find
+from pyaco._core.emu.texels cimport TexelFormat, load_channel, texel_float, texel_sint, texel_uint
+from pyaco._core.emu.wave cimport Machine
+
+cdef enum:
+    key_pairs = 6                     # 64-bit words of a key
+    cache_bytes = 1 << 26             # of tables; more are made anew
+    repeat_margin = 40                # texels beyond an edge that repeats: offsets reach 32
+    edge_margin = 2
+    largest_level = 0x7fffffff
+
+
+cdef inline uint32_t _bucket(const uint32_t *words) noexcept nogil:
+    cdef uint64_t pairs[key_pairs]
+    cdef uint64_t mixed = 0
+    cdef uint32_t i
+    memcpy(pairs, words, sizeof(pairs))
+    for i in range(<uint32_t>key_pairs):
+        mixed = (mixed ^ pairs[i]) * 0x9e3779b97f4a7c15ULL
+    return <uint32_t>(mixed >> 40) % <uint32_t>cache_buckets
+
+
+cdef const PreparedImage *prepared_image(ImageCache *cache, Machine *machine, const uint32_t *words, bint samples) noexcept nogil:
+    cdef uint32_t bucket = _bucket(words)
+    cdef PreparedImage *image = cache.image[bucket]
+    while image != NULL and memcmp(image.words, words, sizeof(image.words)):
+        image = image.next
+    if image == NULL:
+        if cache.bytes > <uint64_t>cache_bytes:
+            close_images(cache)
+        image = <PreparedImage *>calloc(1, sizeof(PreparedImage))
+        if image == NULL:
+            return NULL
+        memcpy(image.words, words, sizeof(image.words))
+        image.next = cache.image[bucket]
+        cache.image[bucket] = image
+        cache.bytes += sizeof(PreparedImage)
+    if image.dispatch != cache.dispatch:
+        _renew(cache, machine, image, samples)
+    return image if image.usable else NULL
+
+
+cdef void _renew(ImageCache *cache, Machine *machine, PreparedImage *image, bint samples) noexcept nogil:
+    """Find the descriptors in this dispatch's tables."""
+    image.dispatch = cache.dispatch
+    image.usable = False
+    image.view = find_image(machine.descriptors, image.words)
+    image.sampler = find_sampler(machine.descriptors, image.words + <int>image_words) if samples else NULL
+    if image.view == NULL or image.view.problem or image.view.empty or image.view.samples > 1:
+        return
+    if samples and (image.sampler == NULL or image.sampler.problem or not _is_addressing_known(image.view, image.sampler)):
+        return
+    if image.view.type == image_cube and image.view.layers % 6:
+        return
+    image.usable = _find_decoder(cache, image)
+
+
+cdef bint _is_addressing_known(const ImageView *view, const Sampler *sampler) noexcept nogil:
+    cdef uint32_t axis
+    for axis in range(3):
+        if sampler.clamp[axis] == clamp_half_border or sampler.clamp[axis] == clamp_mirror_once_half_border:
+            return False
+    return sampler.reduction == reduction_average
+
+
+cdef bint _find_decoder(ImageCache *cache, PreparedImage *image) noexcept nogil:
+    """How elements of the format are decoded; False: by nothing that is known here."""
+    cdef const TexelFormat *form = &image.view.format
+    cdef uint32_t most = 0
+    cdef uint32_t total = 0
+    cdef uint32_t plain = 0
+    cdef uint32_t halves = 0
+    cdef uint32_t channels = 0
+    cdef uint32_t i
+    for i in range(4):
+        total += form.bits[i]
+        most = max(most, <uint32_t>form.bits[i])
+        channels += form.bits[i] != 0
+        plain += form.bits[i] == 32 and (form.kind[i] == texel_float or form.kind[i] == texel_uint or form.kind[i] == texel_sint)
+        halves += form.bits[i] == 16 and form.kind[i] == texel_float
+    if not channels and not form.shared_exponent:
+        return False                                        # blocks of texels
+    if form.bytes not in (1, 2, 4, 8, 16):
+        return False
+    image.decode = decode_each
+    if form.shared_exponent:
+        return True
+    if plain == channels:
+        image.decode = decode_bits
+    elif halves == channels:
+        image.decode = decode_half
+    elif has_only_bytes(form):
+        image.decode = decode_bytes
+    elif most <= table_bits and form.bytes <= 4:
+        image.decode = decode_table
+        return _make_meanings(cache, image)
+    return True
+
+
+cdef bint _make_meanings(ImageCache *cache, PreparedImage *image) noexcept nogil:
+    """What each value of each channel means, as `load_channel` says. False: out of memory."""
+    cdef const TexelFormat *form = &image.view.format
+    cdef uint32_t channel, raw, word
+    cdef uint8_t element[4]
+    for channel in range(4):
+        if form.bits[channel] == 0 or image.meaning[channel] != NULL:
+            continue
+        image.meaning[channel] = <uint32_t *>malloc(sizeof(uint32_t) << form.bits[channel])
+        if image.meaning[channel] == NULL:
+            return False
+        cache.bytes += sizeof(uint32_t) << form.bits[channel]
+        for raw in range(<uint32_t>1 << form.bits[channel]):
+            word = raw << form.position[channel]
+            memcpy(element, &word, 4)
+            image.meaning[channel][raw] = load_channel(form, channel, element)
+    return True
+
+
+# -------------------------------------------------------------------------------------------------------------- levels
+cdef uint32_t _extent(const ImageView *view, const ImageLevel *level, uint32_t axis) noexcept nogil:
+    """Texels along an axis; of the third the slices or layers that the view has, 0 if they are not all there."""
+    if axis == 0:
+        return level.width
+    if axis == 1:
+        return level.height
+    if view.type == image_3d:
+        return min(level.depth - min(level.depth, view.first_layer), view.layers)
+    return view.layers if view.first_layer + view.layers <= level.depth else 0
+
+
+cdef uint32_t _mode(const PreparedImage *image, uint32_t axis) noexcept nogil:
+    """The addressing mode of an axis; integers name texels inside only, and layers are clamped."""
+    if image.sampler == NULL or (axis == 2 and image.view.type != image_3d):
+        return clamp_last_texel
+    if image.view.type == image_cube:
+        return clamp_border if image.sampler.cube_wrap else clamp_last_texel       # beyond it lies another face
+    return image.sampler.clamp[axis]
+
+
+cdef void _open_axis(const PreparedImage *image, ImageAxis *axis, uint32_t number, uint32_t size) noexcept nogil:
+    """Everything but the table."""
+    cdef uint32_t mode = _mode(image, number)
+    cdef bint unnormalized = image.sampler != NULL and image.sampler.unnormalized
+    cdef int32_t margin = edge_margin
+    cdef int32_t least = 0
+    cdef int32_t end = <int32_t>size
+    memset(axis, 0, sizeof(ImageAxis))
+    axis.size = size
+    axis.scale = 256.0 if unnormalized else 256.0 * size
+    axis.shift = 1.0 if image.view.type == image_cube else 0.0
+    if mode == clamp_wrap and not unnormalized:
+        axis.repeats = True
+        margin = repeat_margin
+    elif mode == clamp_wrap or mode == clamp_mirror:
+        axis.period = end if mode == clamp_wrap else 2 * end
+        end = axis.period
+        margin = 1
+    elif mode != clamp_last_texel and mode != clamp_border:
+        least = -end
+    axis.exact = axis.shift == 0 and (unnormalized or size & (size - 1) == 0)
+    axis.first = least - margin
+    axis.last = end + margin - 2
+
+
+cdef inline const int64_t *_bytes_by(const ImageView *view, const ImageLevel *level, uint32_t axis) noexcept nogil:
+    if axis == 2:
+        return level.z + view.first_layer
+    return level.y if axis == 1 else level.x
+
+
+cdef uint64_t _reach(const ImageView *view, const ImageLevel *level) noexcept nogil:
+    """An offset from a level's origin that no byte of its texels reaches."""
+    cdef uint64_t sum_ = 0
+    cdef uint64_t most
+    cdef uint32_t axis, i
+    cdef const int64_t *bytes_
+    for axis in range(3):
+        most = 0
+        bytes_ = _bytes_by(view, level, axis)
+        for i in range(_extent(view, level, axis)):
+            most = max(most, <uint64_t>bytes_[i] & ~level.low)
+        sum_ += most
+    return sum_ + level.low + (1 if level.low else view.format.bytes)
+
+
+cdef bint _make_tables(ImageCache *cache, PreparedImage *image, uint32_t number) noexcept nogil:
+    """The tables of a level's axes. False: out of memory, or the level has no texels or too many."""
+    cdef const ImageLevel *level = &image.view.level[number]
+    cdef ImageTexels *texels = &image.level[number]
+    cdef const int64_t *bytes_
+    cdef uint32_t *entry
+    cdef uint64_t count = 0
+    cdef int64_t found
+    cdef uint32_t axis, size, mode
+    cdef int32_t i
+    for axis in range(3):
+        size = _extent(image.view, level, axis)
+        if size == 0 or size > 1 << 20:
+            return False
+        _open_axis(image, &texels.axis[axis], axis, size)
+        count += texels.axis[axis].last - texels.axis[axis].first + 2
+    entry = <uint32_t *>malloc(count * sizeof(uint32_t))
+    if entry == NULL:
+        return False
+    cache.bytes += count * sizeof(uint32_t)
+    image.tables[number] = entry
+    for axis in range(3):
+        mode = _mode(image, axis)
+        size = texels.axis[axis].size
+        bytes_ = _bytes_by(image.view, level, axis)
+        texels.axis[axis].entry = entry
+        for i in range(texels.axis[axis].first, texels.axis[axis].last + 2):
+            found = wrapped_texel(mode, i, size)
+            if found >= 0 and not 0 <= bytes_[found] < largest_level:
+                free(image.tables[number])
+                image.tables[number] = NULL
+                return False
+            entry[0] = <uint32_t>bytes_[found] if found >= 0 else image_outside
+            entry += 1
+    image.reach[number] = _reach(image.view, level)
+    return True
+
+
+cdef bint _place_level(Machine *machine, PreparedImage *image, uint32_t number) noexcept nogil:
+    """Find the level on the host; False unless all of it is in one allocation."""
+    cdef const ImageLevel *level = &image.view.level[number]
+    cdef ImageTexels *texels = &image.level[number]
+    cdef uint64_t address = canonical_address(image.view.base & ~level.low)
+    cdef const Allocation *allocation
+    if level.sample[0] or image.reach[number] > <uint64_t>largest_level:
+        return False
+    allocation = memory_find(machine.memory, address, image.reach[number])
+    if allocation == NULL:
+        return False
+    texels.low = <uint32_t>level.low
+    texels.base = <uint32_t>(image.view.base & level.low)
+    texels.host = allocation.host + (address - allocation.address)
+    return True
+
+
+cdef const ImageTexels *prepared_level(ImageCache *cache, Machine *machine, const PreparedImage *prepared, uint32_t level) noexcept nogil:
+    cdef PreparedImage *image = <PreparedImage *>prepared
+    if image.level_dispatch[level] != cache.dispatch:
+        image.level_dispatch[level] = cache.dispatch
+        image.level_usable[level] = ((image.tables[level] != NULL or _make_tables(cache, image, level))
+                                     and _place_level(machine, image, level))
+    return &image.level[level] if image.level_usable[level] else NULL
+
+
+# --------------------------------------------------------------------------------------------------------------- cache
+cdef void open_images(ImageCache *cache) noexcept nogil:
+    cache.dispatch += 1
+
+
+cdef void close_images(ImageCache *cache) noexcept nogil:
+    cdef PreparedImage *image
+    cdef uint32_t i, part
+    for i in range(<uint32_t>cache_buckets):
+        while cache.image[i] != NULL:
+            image = cache.image[i]
+            cache.image[i] = image.next
+            for part in range(4):
+                free(image.meaning[part])
+            for part in range(<uint32_t>view_levels):
+                free(image.tables[part])
+            free(image)
+    cache.bytes = 0

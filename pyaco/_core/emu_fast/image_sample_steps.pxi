@@ -1,0 +1,436 @@
+# Steps of samples and gathers; part of images256.pyx and images512.pyx, after image_steps.pxi.
+
+# What the lanes of a row sample.
+cdef struct SampleRow:
+    const float *coordinate[3]
+    const uint32_t *offset            # packed offsets in texels, or NULL
+    const float *reference            # to compare with, or NULL
+    int32_t layer[image_row]
+    uint32_t narrow[3][image_row]     # what 16-bit coordinates are widened into
+    uint32_t strange                  # lanes that are left to the reference engine
+    bint uniform                      # every lane has the first one's level
+    bint mixes                        # some lane takes two levels
+    uint8_t level[image_row]          # of the surface
+    uint8_t linear[image_row]
+    double share[image_row]           # of the level that follows
+
+# Components of a row, by channel; `wanted` has a bit for each that is asked for.
+cdef struct Channels:
+    uint32_t wanted
+    uint32_t value[4][image_row]
+
+
+cdef void _open_row(const ImageWork *work, SampleRow *row) noexcept nogil:
+    """Coordinates, layers, offsets and comparison values of a row."""
+    cdef uint32_t i
+    row.strange = 0
+    for i in range(work.o.spatial):
+        row.coordinate[i] = _number_row(work, i, row.narrow[i])
+    row.offset = _address(work, work.o.offset_at) if work.o.flags & image_flag_offset else NULL
+    row.reference = <const float *>_address(work, work.o.compare_at) if work.o.flags & image_flag_compare else NULL
+    if work.o.spatial == 3:
+        return
+    if work.o.layered:
+        row.strange |= find_layers(_number_row(work, work.o.spatial, row.narrow[2]), work.view.layers, work.view.type == image_cube, row.layer)
+
+
+# ------------------------------------------------------------------------------------------------------ level of detail
+cdef inline bint _is_linear(uint32_t filter_) noexcept nogil:
+    return filter_ == filter_linear or filter_ == filter_anisotropic_linear
+
+
+cdef inline bint _ignores_detail(const ImageWork *work) noexcept nogil:
+    """Whether every level of detail samples the only level in the same way."""
+    cdef const Sampler *sampler = work.sampler
+    if work.view.first_level != work.view.last_level:
+        return False
+    if work.o.flags & image_flag_gather:
+        return True
+    return (_is_linear(sampler.mag_filter) == _is_linear(sampler.min_filter)
+            and not (sampler.anisotropy and max(sampler.mag_filter, sampler.min_filter) >= filter_anisotropic_point))
+
+
+cdef inline void _put_level(const ImageWork *work, SampleRow *row, uint32_t lane, int64_t lod) noexcept nogil:
+    """The level, or two, of a level of detail within the sampler's limits."""
+    cdef const Sampler *sampler = work.sampler
+    cdef int64_t last = work.view.last_level - work.view.first_level
+    cdef double share
+    row.linear[lane] = _is_linear(sampler.mag_filter if lod <= 0 else sampler.min_filter)
+    row.share[lane] = 0
+    if sampler.mip_filter != mip_linear or work.view.format.integer or work.o.flags & image_flag_gather:
+        row.level[lane] = nearest_level(work.view, sampler, lod)
+        return
+    lod = max(<int64_t>0, min(lod, last << fraction_bits))
+    share = (lod & (one - 1)) / <double>one
+    if sampler.perf_mip:
+        share = min(max(1.25 * share - 0.125, 0.0), 1.0)
+    row.level[lane] = work.view.first_level + (lod >> fraction_bits)
+    row.share[lane] = share
+    row.mixes |= share != 0
+
+
+cdef void _find_given_levels(const ImageWork *work, SampleRow *row) noexcept nogil:
+    cdef uint32_t narrow[image_row]
+    cdef const float *given = _number_row(work, work.o.coordinates, narrow)
+    cdef uint32_t lane
+    for lane in range(<uint32_t>image_row):
+        _put_level(work, row, lane, clamped_lod(work.view, work.sampler, fixed_lod(given[lane]) + work.sampler.bias, 0))
+
+
+cdef void _find_levels_of_gradients(const ImageWork *work, SampleRow *row) noexcept nogil:
+    """Levels by derivatives; lanes of a quad have the same differences of coordinates."""
+    cdef bint by_quad = (not work.o.flags & (image_flag_gradients | image_flag_bias)
+                         and memory_operation(work.instruction.decoded.opcode).level != level_clamped)
+    cdef uint32_t lane, probes
+    cdef uint32_t quad = 0xffffffffU
+    cdef int64_t lod = 0
+    for lane in range(<uint32_t>image_row):
+        _put_level(work, row, lane, 0)
+        if not work.active >> lane & 1:
+            continue
+        if not by_quad or quad != lane >> 2:
+            quad = lane >> 2
+            lod = lod_of_lane(work.core.machine, work.core.wave, work.instruction, &work.o, work.view, work.sampler, lane + image_row * work.half,
+                              &probes)
+        _put_level(work, row, lane, lod)
+        if probes > 1:
+            row.strange |= <uint32_t>1 << lane
+
+
+cdef void _find_levels(const ImageWork *work, SampleRow *row) noexcept nogil:
+    cdef uint8_t kind = memory_operation(work.instruction.decoded.opcode).level
+    cdef uint32_t lane
+    cdef uint32_t differs = 0
+    row.mixes = False
+    row.uniform = True
+    if _ignores_detail(work):
+        row.level[0] = work.view.first_level
+        row.linear[0] = _is_linear(work.sampler.mag_filter)
+        return
+    if kind == level_zero:
+        _put_level(work, row, 0, clamped_lod(work.view, work.sampler, work.sampler.bias, 0))
+        for lane in range(<uint32_t>image_row):
+            row.share[lane] = row.share[0]
+        return
+    if kind == level_given:
+        _find_given_levels(work, row)
+    else:
+        _find_levels_of_gradients(work, row)
+    for lane in range(<uint32_t>image_row):
+        differs |= (row.level[lane] ^ row.level[0]) | (row.linear[lane] ^ row.linear[0])
+    row.uniform = differs == 0
+
+
+# -------------------------------------------------------------------------------------------------------------- places
+cdef uint32_t _place_row(const ImageWork *work, SampleRow *row, const ImageTexels *level, bint linear, ImageRow *places) noexcept nogil:
+    """Find the texels of a row in a level; returns for how many axes there are shares: 0 where each lane has the one at `offset`."""
+    cdef uint64_t pairs[3][image_row]
+    cdef bint filters[3]
+    cdef bint any_filters = False
+    cdef uint32_t axis
+    cdef int kind
+    for axis in range(work.o.spatial):
+        filters[axis] = linear
+        if axis == 2 and work.sampler.z_filter and not work.o.flags & image_flag_gather:
+            filters[axis] = work.sampler.z_filter == 2 and not work.view.format.integer
+        any_filters |= filters[axis]
+        kind = image_linear if filters[axis] else (image_truncates if work.sampler.truncate else image_nearest)
+        row.strange |= find_texels_by(level.axis[axis], row.coordinate[axis], kind, places.texel[axis], places.weight[axis])
+        if row.offset != NULL:
+            add_offsets(row.offset, axis, places.texel[axis])
+        load_entries(level.axis[axis], places.texel[axis], pairs[axis])
+    for axis in range(work.o.spatial):                      # after all loads, which the host is not to wait for
+        row.strange |= part_entries(pairs[axis], filters[axis], places.first[axis], places.second[axis])
+    if work.o.spatial == 1:
+        fill_row(places.first[1], level.axis[1].entry[-level.axis[1].first])
+    if work.o.spatial < 3 and not work.o.layered:
+        fill_row(places.first[2], level.axis[2].entry[-level.axis[2].first])
+    elif work.o.spatial < 3:
+        look_up_layers(level.axis[2], row.layer, places.first[2])
+    if any_filters:
+        find_corners(level[0], work.o.spatial, places[0])
+        return work.o.spatial
+    join_entries(level[0], places.first[0], places.first[1], places.first[2], places.offset[0])
+    return 0
+
+
+# ------------------------------------------------------------------------------------------------------------- filters
+cdef inline void _compare(const ImageWork *work, const SampleRow *row, uint32_t *component) noexcept nogil:
+    if row.reference != NULL:
+        compare_row(work.sampler.compare, work.view.format.clamped or work.view.format.kind[0] == texel_unorm, row.reference, component)
+
+
+cdef void _filter_bytes(const ImageWork *work, const ImageTexels *level, const ImageRow *places, uint32_t axes, Channels *channels,
+                        double (*sums)[image_row]) noexcept nogil:
+    """Channels of 8-bit unorm, straight from the elements."""
+    cdef uint32_t words[image_corners][image_row]
+    cdef int32_t nothing[image_row]
+    cdef double slices[2][image_row]
+    cdef ByteSums rows[2]
+    cdef const int32_t *weight = places.weight[1]
+    cdef uint32_t corner, channel, position
+    for corner in range(<uint32_t>1 << axes):
+        load_words(level.host, places.offset[corner], work.view.format.bytes, 0, words[corner])
+    if axes == 1:
+        memset(nothing, 0, sizeof(nothing))
+        weight = nothing
+        copy_row(words[2], words[0])
+        copy_row(words[3], words[1])
+    filter_bytes_along_x(words, places.weight[0], 2, rows[0])
+    if axes == 3:
+        filter_bytes_along_x(words + 4, places.weight[0], 2, rows[1])
+    for channel in range(4):
+        position = work.view.format.position[channel]
+        if not channels.wanted >> channel & 1:
+            continue
+        if axes < 3 and sums == NULL:
+            round_byte_sums(rows[0], position, weight, <float *>channels.value[channel])
+            continue
+        scale_byte_sums(rows[0], position, weight, slices[0])
+        if axes == 3:
+            scale_byte_sums(rows[1], position, weight, slices[1])
+            mix_slices(slices[0], slices[1], places.weight[2])
+        if sums == NULL:
+            round_sums(slices[0], <float *>channels.value[channel])
+        else:
+            memcpy(sums[channel], slices[0], sizeof(slices[0]))
+
+
+cdef void _filter_row(const ImageWork *work, SampleRow *row, const ImageTexels *level, ImageRow *places, uint32_t axes, Channels *channels,
+                      double (*sums)[image_row]) noexcept nogil:
+    cdef Elements elements[image_corners]
+    cdef uint32_t component[image_corners][image_row]
+    cdef uint32_t corner, channel
+    find_shares_of(axes, places[0])
+    for corner in range(<uint32_t>1 << axes):
+        _load_elements(work, level.host, places.offset[corner], &elements[corner])
+    for channel in range(4):
+        if not channels.wanted >> channel & 1:
+            continue
+        for corner in range(<uint32_t>1 << axes):
+            _decode(work, &elements[corner], channel, component[corner])
+            _compare(work, row, component[corner])
+        if sums == NULL:
+            filter_singles_of[float](component, places.share, axes, <float *>channels.value[channel])
+        else:
+            filter_singles_of[double](component, places.share, axes, sums[channel])
+
+
+cdef void _pass_row(const ImageWork *work, SampleRow *row, const ImageTexels *level, const ImageRow *places, Channels *channels,
+                    double (*sums)[image_row]) noexcept nogil:
+    """The nearest texels."""
+    cdef Elements elements
+    cdef uint32_t channel, lane
+    _load_elements(work, level.host, places.offset[0], &elements)
+    for channel in range(4):
+        if not channels.wanted >> channel & 1:
+            continue
+        _decode(work, &elements, channel, channels.value[channel])
+        if work.view.format.integer:
+            continue
+        _compare(work, row, channels.value[channel])
+        pass_singles(channels.value[channel])
+        if sums != NULL and work.image.decode == decode_bytes and row.reference == NULL:
+            widen_bytes(elements.words[0], work.view.format.position[channel], sums[channel])
+        elif sums != NULL:
+            for lane in range(<uint32_t>image_row):
+                sums[channel][lane] = (<const float *>channels.value[channel])[lane]
+
+
+cdef void _sample_level(const ImageWork *work, SampleRow *row, uint32_t number, bint linear, Channels *channels,
+                        double (*sums)[image_row]) noexcept nogil:
+    """The channels that a row has in one level, as `sums` if that is not NULL."""
+    cdef const ImageTexels *level = prepared_level(<ImageCache *>work.core.images, work.core.machine, work.image, number)
+    cdef ImageRow places
+    cdef uint32_t axes
+    if level == NULL:
+        row.strange = 0xffffffffU
+        return
+    axes = _place_row(work, row, level, linear and not work.view.format.integer, &places)
+    if axes == 0:
+        _pass_row(work, row, level, &places, channels, sums)
+    elif work.image.decode == decode_bytes and row.reference == NULL:
+        _filter_bytes(work, level, &places, axes, channels, sums)
+    else:
+        _filter_row(work, row, level, &places, axes, channels, sums)
+
+
+cdef void _find_nans(const ImageWork *work, SampleRow *row, const Channels *channels) noexcept nogil:
+    """Which of several NaNs a sum has is the reference engine's to say."""
+    cdef uint32_t channel
+    if work.view.format.integer or work.image.decode == decode_bytes:
+        return
+    for channel in range(4):
+        if channels.wanted >> channel & 1:
+            row.strange |= nan_lanes(<const float *>channels.value[channel])
+
+
+cdef void _sample_levels(const ImageWork *work, SampleRow *row, uint32_t number, bint linear, Channels *channels) noexcept nogil:
+    """The channels of lanes that begin in the same level."""
+    cdef double sums[4][image_row]
+    cdef double following[4][image_row]
+    cdef uint32_t channel
+    if not row.mixes:
+        _sample_level(work, row, number, linear, channels, NULL)
+        _find_nans(work, row, channels)
+        return
+    _sample_level(work, row, number, linear, channels, sums)
+    if number < work.view.last_level:
+        _sample_level(work, row, number + 1, linear, channels, following)
+    for channel in range(4):
+        if channels.wanted >> channel & 1 and row.strange != 0xffffffffU:
+            if number < work.view.last_level:
+                mix_levels(sums[channel], following[channel], row.share)
+            round_sums(sums[channel], <float *>channels.value[channel])
+    _find_nans(work, row, channels)
+
+
+cdef void _sample_row(const ImageWork *work, SampleRow *row, Channels *channels) noexcept nogil:
+    """The channels of a row, a level after the other."""
+    cdef Channels found
+    cdef uint32_t left, lane, first, same, channel
+    if row.uniform:
+        _sample_levels(work, row, row.level[0], row.linear[0], channels)
+        return
+    found.wanted = channels.wanted
+    left = work.active & ~row.strange
+    while left:
+        first = trailing_zeros64(left)
+        same = 0
+        for lane in range(<uint32_t>image_row):
+            same |= <uint32_t>(row.level[lane] == row.level[first] and row.linear[lane] == row.linear[first]) << lane
+        _sample_levels(work, row, row.level[first], row.linear[first], &found)
+        for channel in range(4):
+            if found.wanted >> channel & 1:
+                take_lanes(same, found.value[channel], channels.value[channel])
+        left &= ~same
+
+
+# ------------------------------------------------------------------------------------------------------------- results
+cdef bint _sample_strange(const ImageWork *work, uint32_t lanes, uint32_t **found, int *stop) noexcept nogil:
+    """The components of some lanes, as the reference engine finds them; False: a lane stopped."""
+    cdef uint32_t result[4]
+    cdef uint32_t lane, component
+    for lane in range(<uint32_t>image_row):
+        if not lanes >> lane & 1:
+            continue
+        stop[0] = sample_lane(work.core.machine, work.core.wave, work.instruction, &work.o, work.view, work.sampler,
+                              lane + image_row * work.half, result)
+        if stop[0] != stop_running:
+            return False
+        for component in range(4):
+            found[component][lane] = result[component]
+    return True
+
+
+cdef int _put_samples(const ImageWork *work, SampleRow *row, uint32_t **found) noexcept nogil:
+    """Write the components of a row."""
+    cdef uint32_t others[4][image_row]                      # components may share a row
+    cdef uint32_t component
+    cdef uint32_t position = 0
+    cdef int stop = stop_running
+    if row.strange & work.active:
+        for component in range(4):
+            copy_row(others[component], found[component])
+            found[component] = &others[component][0]
+        if not _sample_strange(work, row.strange & work.active, found, &stop):
+            return stop
+    for component in range(4):
+        if work.o.flags & image_flag_gather or work.o.mask >> component & 1:
+            _put_component(work, position, found[component])
+            position += 1
+    _clear_residency(work)
+    return stop
+
+
+cdef int _sample_half(const ImageWork *work) noexcept nogil:
+    cdef SampleRow row
+    cdef Channels channels
+    cdef uint32_t constant[4][image_row]
+    cdef uint32_t *found[4]
+    cdef uint32_t component, selector
+    _open_row(work, &row)
+    _find_levels(work, &row)
+    channels.wanted = 0
+    for component in range(4):
+        if work.o.mask >> component & 1 and work.view.select[component] >= 4:
+            channels.wanted |= 1 if row.reference != NULL else <uint32_t>1 << (work.view.select[component] - 4)
+    _widen_wanted(work, &channels)
+    _sample_row(work, &row, &channels)
+    for component in range(4):
+        selector = work.view.select[component]
+        found[component] = &constant[component][0] if selector < 4 else &channels.value[0 if row.reference != NULL else selector - 4][0]
+        if selector < 4:
+            fill_row(constant[component], _constant(work, selector))
+    return _put_samples(work, &row, found)
+
+
+cdef inline void _widen_wanted(const ImageWork *work, Channels *channels) noexcept nogil:
+    """Channels that the format lacks are constants, which no filter changes."""
+    cdef uint32_t channel
+    if work.image.decode == decode_each:
+        return
+    for channel in range(4):
+        if channels.wanted >> channel & 1 and work.view.format.bits[channel] == 0:
+            channels.wanted &= ~(<uint32_t>1 << channel)
+            fill_row(channels.value[channel], 0 if channel < 3 else (1 if work.view.format.integer else 0x3f800000))
+
+
+cdef int _gather_half(const ImageWork *work) noexcept nogil:
+    """One component of the four texels around each place: (0, 1), (1, 1), (1, 0), (0, 0)."""
+    cdef SampleRow row
+    cdef ImageRow places
+    cdef Elements elements
+    cdef uint32_t value[4][image_row]
+    cdef uint32_t *found[4]
+    cdef uint32_t i, selector
+    cdef uint32_t component = 0
+    cdef const ImageTexels *level
+    cdef uint32_t *corners = [2, 3, 1, 0]
+    while not work.o.mask >> component & 1:
+        component += 1
+    for i in range(4):
+        found[i] = &value[i][0]
+    _open_row(work, &row)
+    _find_levels(work, &row)
+    level = prepared_level(<ImageCache *>work.core.images, work.core.machine, work.image, row.level[0])
+    if level == NULL or not row.uniform:
+        row.strange = 0xffffffffU
+        return _put_samples(work, &row, found)
+    _place_row(work, &row, level, True, &places)
+    selector = work.view.select[component]
+    for i in range(4):
+        if selector < 4:
+            fill_row(found[i], _constant(work, selector))
+            continue
+        _load_elements(work, level.host, places.offset[corners[i]], &elements)
+        _decode(work, &elements, 0 if row.reference != NULL else selector - 4, found[i])
+        _compare(work, &row, found[i])
+    return _put_samples(work, &row, found)
+
+
+cdef int step_image_sample(Core *core, const Step *step) noexcept nogil:
+    cdef ImageWork work
+    cdef uint32_t half
+    cdef int stop = stop_running
+    if (not _open_work(&work, core, step, True) or (work.o.flags & image_flag_compare and work.view.format.integer)
+            or (work.o.flags & image_flag_gather and work.o.spatial != 2)):
+        return step_reference(core, step)
+    if core.control != control_default:
+        set_host_control(control_default)
+    for half in range(core.halves):
+        _open_half(&work, half)
+        if work.active and stop == stop_running:
+            stop = _gather_half(&work) if work.o.flags & image_flag_gather else _sample_half(&work)
+    if core.control != control_default:
+        set_host_control(core.control)
+    if stop != stop_running:
+        core.stopped = step
+        return stop
+    return next_step(core, step)
+
+
+cdef void fill_image_steps(ImageSteps *steps) noexcept:
+    steps.load = step_image_load
+    steps.store = step_image_store
+    steps.sample = step_image_sample

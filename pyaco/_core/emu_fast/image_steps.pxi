@@ -1,0 +1,315 @@
+# Steps of image instructions: a row of 32 lanes at a time, by the tables of `image_cache`; part of images256.pyx and images512.pyx.
+#
+# Lanes that these do not serve (borders, edges of a cube's faces, coordinates that are no numbers, NaNs in a filter) are sampled as the reference
+# engine does, one by one; whole instructions that they do not serve are left to it before anything is changed.
+
+cdef extern from "image_rows.h" nogil:
+    cdef struct ImageRow:
+        int32_t texel[3][image_row]
+        int32_t weight[3][image_row]
+        uint32_t first[3][image_row]
+        uint32_t second[3][image_row]
+        uint32_t offset[image_corners][image_row]
+        double share[image_corners][image_row]
+    uint32_t find_texels_by(const ImageAxis &axis, const float *coordinate, int filter, int32_t *texel, int32_t *weight)
+    void load_entries(const ImageAxis &axis, const int32_t *texel, uint64_t *pair)
+    uint32_t part_entries(const uint64_t *pair, bint both, uint32_t *first, uint32_t *second)
+    uint32_t find_layers(const float *coordinate, uint32_t layers, bint cube, int32_t *layer)
+    void look_up_layers(const ImageAxis &axis, const int32_t *layer, uint32_t *entry)
+    uint32_t look_up_inside(const ImageAxis &axis, const uint32_t *texel, uint32_t *first)
+    void fill_row(uint32_t *row, uint32_t value)
+    void take_lanes(uint32_t mask, const uint32_t *source, uint32_t *row)
+    void add_offsets(const uint32_t *packed, unsigned int axis, int32_t *texel)
+    void join_entries(const ImageTexels &level, const uint32_t *x, const uint32_t *y, const uint32_t *z, uint32_t *offset)
+    void find_corners(const ImageTexels &level, unsigned int axes, ImageRow &row)
+    void find_shares_of(unsigned int axes, ImageRow &row)
+    void load_words(const uint8_t *host, const uint32_t *offset, unsigned int bytes, unsigned int dword, uint32_t *words)
+    void decode_unorm8(const uint32_t *words, unsigned int shift, uint32_t *component)
+    void decode_by_table(const uint32_t *words, unsigned int shift, uint32_t mask, const uint32_t *meaning, uint32_t *component)
+    void decode_halves(const uint32_t *words, unsigned int shift, uint32_t *component)
+    cdef struct ByteSums:
+        uint32_t even[2][image_row]
+    void filter_bytes_along_x(const uint32_t (*words)[image_row], const int32_t *weight, unsigned int rows, ByteSums &sums)
+    void round_byte_sums(const ByteSums &sums, unsigned int position, const int32_t *weight, float *component)
+    void scale_byte_sums(const ByteSums &sums, unsigned int position, const int32_t *weight, double *component)
+    void widen_bytes(const uint32_t *words, unsigned int position, double *component)
+    void mix_slices(double *component, const double *following, const int32_t *weight)
+    void filter_singles_of[Number](const uint32_t (*component)[image_row], const double (*share)[image_row], unsigned int axes, Number *sums)
+    void mix_levels(double *sums, const double *following, const double *share)
+    void round_sums(const double *sums, float *component)
+    void pass_singles(uint32_t *component)
+    void compare_row(unsigned int function, bint clamped, const float *reference, uint32_t *component)
+    uint32_t nan_lanes(const float *values)
+    void encode_unorm8(const uint32_t *component, unsigned int shift, uint32_t *words)
+
+
+# One instruction.
+cdef struct ImageWork:
+    Core *core
+    const Instruction *instruction
+    ImageOperands o
+    const PreparedImage *image
+    const ImageView *view
+    const Sampler *sampler
+    uint32_t half                     # the row that is worked on
+    uint32_t active                   # its lanes
+
+# The elements of a row: dwords, or components where each is decoded by itself.
+cdef struct Elements:
+    uint32_t words[4][image_row]
+
+
+cdef bint _open_work(ImageWork *work, Core *core, const Step *step, bint samples) noexcept nogil:
+    """Read the descriptors; False: the reference engine has to."""
+    cdef const Instruction *instruction = step.instruction
+    cdef uint32_t words[key_words]
+    memset(words, 0, sizeof(words))
+    memcpy(words, &core.wave.sgpr[instruction.decoded.source[0] >> 2], 4 * <int>image_words)
+    if samples:
+        memcpy(words + <int>image_words, &core.wave.sgpr[instruction.decoded.source[1] >> 2], 4 * <int>sampler_words)
+    work.image = prepared_image(<ImageCache *>core.images, core.machine, words, samples)
+    if work.image == NULL:
+        return False
+    work.core, work.instruction, work.view, work.sampler = core, instruction, work.image.view, work.image.sampler
+    open_operands(&work.o, instruction, work.view, core.machine.gfx_level)
+    # the shape that the instruction names is the descriptor's
+    return not work.o.sampled and (work.o.spatial == 3) == (work.view.type == image_3d) and work.o.spatial <= _axes_of(work.view.type)
+
+
+cdef inline uint32_t _axes_of(uint8_t type_) noexcept nogil:
+    return 1 if type_ == image_1d or type_ == image_1d_array else (3 if type_ == image_3d else 2)
+
+
+cdef inline void _open_half(ImageWork *work, uint32_t half) noexcept nogil:
+    work.half = half
+    work.active = <uint32_t>(work.core.active >> (image_row * half))
+
+
+cdef inline const uint32_t *_address(const ImageWork *work, uint32_t dword) noexcept nogil:
+    return address_row(work.core.wave, work.instruction, dword) + image_row * work.half
+
+
+cdef inline const uint32_t *_whole_row(const ImageWork *work, uint32_t position, uint32_t *narrow) noexcept nogil:
+    """Coordinates as integers; those of 16 bits are widened into `narrow`."""
+    cdef const uint32_t *row
+    cdef uint32_t lane
+    if not work.o.narrow:
+        return _address(work, work.o.coordinates_at + position)
+    row = _address(work, work.o.coordinates_at + position // 2)
+    for lane in range(<uint32_t>image_row):
+        narrow[lane] = (row[lane] >> (16 * (position & 1))) & 0xffff
+    return narrow
+
+
+cdef inline const float *_number_row(const ImageWork *work, uint32_t position, uint32_t *narrow) noexcept nogil:
+    """Coordinates as numbers."""
+    if not work.o.narrow:
+        return <const float *>_address(work, work.o.coordinates_at + position)
+    decode_halves(_address(work, work.o.coordinates_at + position // 2), 16 * (position & 1), narrow)
+    return <const float *>narrow
+
+
+# ------------------------------------------------------------------------------------------------------------- elements
+cdef inline void _load_elements(const ImageWork *work, const uint8_t *host, const uint32_t *offset, Elements *elements) noexcept nogil:
+    cdef uint32_t bytes_ = work.view.format.bytes
+    cdef uint32_t dword, lane, i
+    cdef uint32_t texel[4]
+    if work.image.decode == decode_each:
+        for lane in range(<uint32_t>image_row):
+            load_texel(&work.view.format, host + offset[lane], texel)
+            for i in range(4):
+                elements.words[i][lane] = texel[i]
+        return
+    for dword in range((bytes_ + 3) // 4):
+        load_words(host, offset, bytes_, dword, elements.words[dword])
+
+
+cdef inline void _decode(const ImageWork *work, const Elements *elements, uint32_t channel, uint32_t *component) noexcept nogil:
+    """A channel of every element."""
+    cdef const TexelFormat *form = &work.view.format
+    cdef uint32_t position = form.position[channel]
+    if work.image.decode == decode_each:
+        copy_row(component, elements.words[channel])
+    elif form.bits[channel] == 0:
+        fill_row(component, 0 if channel < 3 else (1 if form.integer else 0x3f800000))
+    elif work.image.decode == decode_bytes:
+        decode_unorm8(elements.words[0], position, component)
+    elif work.image.decode == decode_half:
+        decode_halves(elements.words[position >> 5], position & 31, component)
+    elif work.image.decode == decode_table:
+        decode_by_table(elements.words[0], position, (<uint32_t>1 << form.bits[channel]) - 1, work.image.meaning[channel], component)
+    else:
+        copy_row(component, elements.words[position >> 5])
+
+
+cdef inline uint32_t _constant(const ImageWork *work, uint32_t selector) noexcept nogil:
+    return 0 if selector != 1 else (1 if work.view.format.integer else 0x3f800000)
+
+
+cdef void _put_component(const ImageWork *work, uint32_t position, const uint32_t *values) noexcept nogil:
+    """Write a row that is the `position`th of the result."""
+    cdef uint32_t lane
+    if not work.o.halves:
+        put_row_at(work.core, data_row(work.core.wave, work.instruction.decoded.destination[0], position) + image_row * work.half, work.half, values)
+        return
+    for lane in range(<uint32_t>image_row):
+        if work.active >> lane & 1:
+            put_data(work.core.wave, work.instruction, &work.o, position, work.view.format.integer, values[lane], lane + image_row * work.half)
+
+
+cdef void _clear_residency(const ImageWork *work) noexcept nogil:
+    cdef uint32_t lane
+    if modifier_image_tfe(work.instruction.decoded.modifiers):
+        for lane in range(<uint32_t>image_row):
+            if work.active >> lane & 1:
+                clear_residency(work.core.wave, work.instruction, lane + image_row * work.half)
+
+
+# ------------------------------------------------------------------------------------------------------ loads and stores
+cdef const ImageTexels *_level_of_all(const ImageWork *work) noexcept nogil:
+    """The level that all lanes name; NULL: there is no such level."""
+    cdef uint32_t level = work.view.first_level
+    cdef uint32_t lane, first, shift
+    cdef uint32_t mask = 0xffffffffU
+    cdef uint32_t differs = 0
+    cdef uint32_t at = work.o.coordinates
+    cdef const uint32_t *row
+    if work.o.flags & image_flag_lod:
+        if work.core.active == 0:
+            return NULL
+        row = address_row(work.core.wave, work.instruction, work.o.coordinates_at + (at // 2 if work.o.narrow else at))
+        shift = 16 if work.o.narrow and at & 1 else 0
+        if work.o.narrow:
+            mask = 0xffff
+        first = (row[trailing_zeros64(work.core.active)] >> shift) & mask
+        for lane in range(image_row * work.core.halves):
+            differs |= (((row[lane] >> shift) & mask) ^ first) & work.core.lane_mask[lane]
+        if differs or first > <uint32_t>(work.view.last_level - work.view.first_level):
+            return NULL
+        level += first
+    return prepared_level(<ImageCache *>work.core.images, work.core.machine, work.image, level)
+
+
+cdef uint32_t _find_offsets(const ImageWork *work, const ImageTexels *level, uint32_t *offset) noexcept nogil:
+    """Offsets of the texels that a row names by integers; returns the lanes whose texels are not in the level."""
+    cdef uint32_t entry[3][image_row]
+    cdef uint32_t narrow[image_row]
+    cdef uint32_t outside = look_up_inside(level.axis[0], _whole_row(work, 0, narrow), entry[0])
+    if work.o.spatial > 1:
+        outside |= look_up_inside(level.axis[1], _whole_row(work, 1, narrow), entry[1])
+    else:
+        fill_row(entry[1], level.axis[1].entry[-level.axis[1].first])
+    if work.o.spatial > 2 or work.o.layered:
+        outside |= look_up_inside(level.axis[2], _whole_row(work, min(work.o.spatial, <uint32_t>2), narrow), entry[2])
+    else:
+        fill_row(entry[2], level.axis[2].entry[-level.axis[2].first])
+    join_entries(level[0], entry[0], entry[1], entry[2], offset)
+    return outside
+
+
+cdef void _load_row(const ImageWork *work, const ImageTexels *level) noexcept nogil:
+    cdef Elements elements
+    cdef uint32_t offset[image_row]
+    cdef uint32_t found[4][image_row]
+    cdef uint32_t zeros[image_row]
+    cdef uint32_t outside = _find_offsets(work, level, offset)
+    cdef uint32_t component, selector
+    cdef uint32_t position = 0
+    _load_elements(work, level.host, offset, &elements)
+    fill_row(zeros, 0)
+    for component in range(4):
+        if not work.o.mask >> component & 1:
+            continue
+        selector = work.view.select[component]
+        if selector < 4:
+            fill_row(found[position], _constant(work, selector))
+        else:
+            _decode(work, &elements, selector - 4, found[position])
+            if outside:
+                take_lanes(outside, zeros, found[position])
+        position += 1
+    for component in range(position):
+        _put_component(work, component, found[component])
+    _clear_residency(work)
+
+
+cdef int step_image_load(Core *core, const Step *step) noexcept nogil:
+    cdef ImageWork work
+    cdef const ImageTexels *level
+    cdef uint32_t half
+    if not _open_work(&work, core, step, False):
+        return step_reference(core, step)
+    level = _level_of_all(&work)
+    if level == NULL:
+        return step_reference(core, step)
+    if core.control != control_default:
+        set_host_control(control_default)
+    for half in range(core.halves):
+        _open_half(&work, half)
+        if work.active:
+            _load_row(&work, level)
+    if core.control != control_default:
+        set_host_control(core.control)
+    return next_step(core, step)
+
+
+cdef inline void _store_word(uint8_t *host, uint32_t word, uint32_t bytes_) noexcept nogil:
+    if bytes_ == 4:
+        memcpy(host, &word, 4)
+    else:
+        memcpy(host, &word, bytes_)
+
+
+cdef void _store_row(const ImageWork *work, const ImageTexels *level) noexcept nogil:
+    cdef uint32_t offset[image_row]
+    cdef uint32_t words[image_row]
+    cdef uint32_t texel[4]
+    cdef int source[4]                                      # which of the data's registers a channel takes; -1: none
+    cdef uint32_t component, lane
+    cdef int position = 0
+    cdef uint32_t lanes = work.active & ~_find_offsets(work, level, offset)
+    for component in range(4):
+        source[component] = -1
+    for component in range(4):
+        if work.o.mask >> component & 1:
+            if work.view.select[component] >= 4:
+                source[work.view.select[component] - 4] = position
+            position += 1
+    if work.image.decode == decode_bytes and not work.o.halves:
+        fill_row(words, 0)
+        for component in range(4):
+            if work.view.format.bits[component] and source[component] >= 0:
+                encode_unorm8(data_row(work.core.wave, work.instruction.decoded.source[2], source[component]) + image_row * work.half,
+                              work.view.format.position[component], words)
+        for lane in range(<uint32_t>image_row):
+            if lanes >> lane & 1:
+                _store_word(level.host + offset[lane], words[lane], work.view.format.bytes)
+        return
+    for lane in range(<uint32_t>image_row):
+        if lanes >> lane & 1:
+            for component in range(4):
+                texel[component] = 0
+                if source[component] >= 0:
+                    texel[component] = get_data(work.core.wave, work.instruction, &work.o, source[component], work.view.format.integer,
+                                                lane + image_row * work.half)
+            store_texel(&work.view.format, level.host + offset[lane], texel)
+
+
+cdef int step_image_store(Core *core, const Step *step) noexcept nogil:
+    cdef ImageWork work
+    cdef const ImageTexels *level
+    cdef uint32_t half
+    if not _open_work(&work, core, step, False) or work.view.format.kind[0] == texel_srgb:
+        return step_reference(core, step)
+    level = _level_of_all(&work)
+    if level == NULL:
+        return step_reference(core, step)
+    if core.control != control_default:
+        set_host_control(control_default)
+    for half in range(core.halves):
+        _open_half(&work, half)
+        if work.active:
+            _store_row(&work, level)
+    if core.control != control_default:
+        set_host_control(core.control)
+    return next_step(core, step)

@@ -1,0 +1,163 @@
+"""Image instructions of the fast engine give the reference engine's bits: random images, views, samplers, coordinates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from image_kernels import image_instruction, kernel, run_image
+from numpy.typing import NDArray
+
+from pyaco._core.emu_fast.engine import FastEngine
+from pyaco.descriptors.sampler import Sampler, sampler_descriptor
+from pyaco.emu import Device
+
+#: One chip of wave64, one of wave32 with 16-bit halves of registers of its own, one that names each register.
+TARGETS = ("gfx900", "gfx1030", "gfx1200")
+FORMATS = (
+    "R8_UNORM", "R8G8_UNORM", "R8G8B8A8_UNORM", "B8G8R8A8_UNORM", "R8G8B8A8_SNORM", "R8G8B8A8_SRGB", "R8G8B8A8_UINT", "R8_SINT",
+    "R16_UNORM", "R16_SNORM", "R16_FLOAT", "R16G16_FLOAT", "R16G16B16A16_FLOAT", "R16G16B16A16_UINT", "R32_FLOAT", "R32G32_FLOAT",
+    "R32G32B32A32_FLOAT", "R32_UINT", "Z32_FLOAT", "Z16_UNORM", "R10G10B10A2_UNORM", "R11G11B10_FLOAT", "R9G9B9E5_FLOAT", "B5G6R5_UNORM",
+)
+SHAPES: dict[str, dict[str, Any]] = {
+    "1d": {"width": 61, "height": 1, "mips": 4}, "2d": {"width": 45, "height": 33, "mips": 5},
+    "2d_array": {"width": 17, "height": 20, "layers": 5, "mips": 2}, "3d": {"width": 19, "height": 21, "depth": 11, "mips": 4},
+    "cube": {"width": 16, "height": 16, "cube": True, "mips": 3},
+}
+COORDINATES = {"1d": 1, "2d": 2, "2d_array": 3, "3d": 3, "cube": 3}
+ROUNDS = 24
+#: Floats that no image is made for.
+UNUSUAL = np.array([np.nan, np.inf, -np.inf, 1e30, -1e30, 1e-40, -0.0, 0.0, 1.0, 65536.5, 3e9], np.float32)
+
+
+class Pair:
+    """The same image on both engines."""
+
+    def __init__(self, target: str, shape: str, form: str, random: np.random.Generator) -> None:
+        self.target, self.shape = target, shape
+        self.devices = [Device(target, "reference"), Device(target, "fast", threads=1)]
+        self.images: list[Any] = [device.image(format=form, **SHAPES[shape]) for device in self.devices]
+        for mip in range(SHAPES[shape]["mips"]):
+            level = self.images[0].numpy(mip)
+            texels = random.integers(0, 256, level.nbytes, dtype=np.uint8).view(level.dtype).reshape(level.shape)
+            for image in self.images:
+                image.write(texels, mip)
+
+    def view_words(self, random: np.random.Generator, **more: Any) -> list[Any]:
+        """A random part of the image, its components in a random order."""
+        levels, layers = SHAPES[self.shape]["mips"], SHAPES[self.shape].get("layers", 1)
+        first = int(random.integers(levels))
+        options: dict[str, Any] = {"levels": (first, int(random.integers(1, levels - first + 1)))}
+        if layers > 1:
+            start = int(random.integers(layers))
+            options["layers"] = (start, int(random.integers(1, layers - start + 1)))
+        if random.integers(2):
+            options["swizzle"] = tuple(int(k) for k in random.integers(0, 6, 4))
+        return [image.view(self.shape, **options, **more).words for image in self.images]
+
+    def run(self, instruction: str, views: list[Any], sampler: Any, **given: Any) -> list[NDArray[np.uint32]]:
+        """What each engine leaves in the data's registers."""
+        return [run_image(device, instruction, view, sampler, **given) for device, view in zip(self.devices, views, strict=True)]
+
+
+def coordinates(random: np.random.Generator, shape: str) -> NDArray[np.float32]:
+    """Places in and around an image; layers and faces; some that are no places at all."""
+    count = COORDINATES[shape]
+    at = (random.random((64, count)) * random.choice([0.9, 3.0, 40.0]) - random.choice([0.0, 1.0])).astype(np.float32)
+    if shape == "cube":
+        at[:, :2] = 1 + random.random((64, 2))
+        at[:, 2] = random.integers(-1, 9, 64)
+    elif shape == "2d_array":
+        at[:, 2] = random.random(64) * 8 - 2
+    unusual = random.random((64, count)) < random.choice([0.0, 0.05])
+    at[unusual] = random.choice(UNUSUAL, int(unusual.sum()))
+    return at
+
+
+def sampler_words(random: np.random.Generator, level: int) -> Any:
+    """A random sampler; the modes with half a border are there too."""
+    pick = random.integers
+    return sampler_descriptor(Sampler(
+        (int(pick(8)), int(pick(8)), int(pick(8))), int(pick(2)), int(pick(2)), int(pick(3)), compare=int(pick(8)), truncate=bool(pick(2)),
+        border_color_type=int(pick(3)), cube_wrap=bool(pick(2)), lod_bias=float(pick(-2, 3)) / 4, min_lod=float(pick(0, 3)) / 4,
+        unnormalized=bool(pick(8) == 0)), level)
+
+
+def sample_text(random: np.random.Generator, target: str, shape: str) -> tuple[str, int, int]:
+    """An instruction, the dwords before its coordinates, and those behind them."""
+    name = "image_gather4" if shape in ("2d", "2d_array", "cube") and random.integers(4) == 0 else "image_sample"
+    compares = shape != "3d" and random.integers(4) == 0
+    kind = random.choice(["lz", "l", "b", "d"] if name == "image_sample" else ["lz", "l"])
+    offset = shape != "cube" and random.integers(4) == 0 and kind != "b"
+    if name == "image_gather4" and offset:
+        kind = "lz"
+    words = [name, *(["c"] if compares else []), *([str(kind)]), *(["o"] if offset else [])]
+    before = int(compares) + int(offset) + (kind == "b") + (2 * (1 if shape == "1d" else 3 if shape == "3d" else 2) if kind == "d" else 0)
+    behind = int(kind == "l")
+    mask = 1 << int(random.integers(4)) if name == "image_gather4" else int(random.integers(1, 16))
+    data = 4 if name == "image_gather4" else mask.bit_count()
+    flags = ["d16"] if data != 4 and random.integers(6) == 0 and target != "gfx900" else []
+    count = before + COORDINATES[shape] + behind
+    if flags:
+        data = (data + 1) // 2
+    return image_instruction("_".join(words), target, shape, count, mask, data=data, sampler=True, flags=flags), before, behind
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_samples_of_both_engines(target: str, shape: str) -> None:
+    random = np.random.default_rng(sum(map(ord, target + shape)))
+    for form in FORMATS:
+        if shape == "3d" and form[0] == "Z":
+            continue
+        pair = Pair(target, shape, form, random)
+        for _ in range(ROUNDS):
+            text, before, behind = sample_text(random, target, shape)
+            views, at = pair.view_words(random), coordinates(random, shape)
+            first = (random.standard_normal((64, before)) * random.choice([0.05, 2.0])).astype(np.float32)
+            if "_o " in text:
+                first[:, :1] = random.integers(0, 1 << 32, (64, 1), dtype=np.uint32).view(np.float32)
+            last = (random.random((64, behind)) * 7 - 1).astype(np.float32)
+            if random.integers(2):
+                last[:] = last[:1]
+            sampler = sampler_words(random, pair.devices[0].gfx_level)
+            address = np.concatenate([first, at, last], 1)
+            expected, found = pair.run(text, views, sampler, address=address)
+            np.testing.assert_array_equal(found, expected, err_msg=f"{form} {text} {list(map(hex, views[0]))} {list(map(hex, sampler))}")
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_loads_and_stores_of_both_engines(target: str, shape: str) -> None:
+    random = np.random.default_rng(sum(map(ord, target + shape)))
+    dimension = "2d_array" if shape == "cube" else shape
+    for form in FORMATS:
+        if shape == "3d" and form[0] == "Z":
+            continue
+        pair = Pair(target, shape, form, random)
+        for _ in range(ROUNDS // 4):
+            views, mask = pair.view_words(random), int(random.integers(1, 16))
+            at = random.integers(-1, 40 >> int(random.integers(4)), (64, COORDINATES[shape] + 1)).astype(np.int32)
+            at[:, -1] = int(random.integers(5)) if random.integers(2) else at[:, -1] & 3
+            text = image_instruction("image_load_mip", target, dimension, COORDINATES[shape] + 1, mask, data=mask.bit_count())
+            expected, found = pair.run(text, views, (0, 0, 0, 0), address=at)
+            np.testing.assert_array_equal(found, expected, err_msg=f"{form} {text} {list(map(hex, views[0]))}")
+            if form.endswith("SRGB") or form[0] == "Z":
+                continue
+            data = random.integers(0, 1 << 32, (64, 4), dtype=np.uint32)
+            data[:32] = (random.random((32, 4)) * 4 - 2).astype(np.float32).view(np.uint32)
+            text = image_instruction("image_store", target, dimension, COORDINATES[shape], mask, data=mask.bit_count())
+            pair.run(text, views, (0, 0, 0, 0), address=at[:, :-1], data=data, stores=True)
+            np.testing.assert_array_equal(pair.images[1].memory, pair.images[0].memory, err_msg=f"{form} {text}")
+
+
+def test_own_steps() -> None:
+    """The fast engine has steps of its own for loads, stores, samples and gathers."""
+    device = Device("gfx1030", "fast", threads=1)
+    assert isinstance(device._engine, FastEngine)
+    for name, sampled in (("image_load", False), ("image_store", False), ("image_sample_lz", True), ("image_gather4_lz", True)):
+        code = kernel("gfx1030", image_instruction(name, "gfx1030", "2d", 2, 15 if "gather" not in name else 1, sampler=sampled))
+        place = device.buffer(np.frombuffer(code, np.uint8))
+        steps = device._engine.own_steps(place.address, place.address + len(code), 32)
+        assert sum(not own for _, own in steps) == 1, name  # but for the end of the program
