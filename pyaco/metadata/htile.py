@@ -37,7 +37,7 @@ from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.metadata.depths import decode_depth, pack_depth
 from pyaco.metadata.memory import bytes_of, chosen, part_of, raw_texels, write_raw_texels
-from pyaco.targets.features import has_planar_mip_chains, has_swizzle_modes
+from pyaco.targets.features import has_swizzle_modes
 
 __all__ = [
     "CLEARED", "EXPANDED", "STENCIL_EXPANDED", "Tiles", "clear_word", "decode_words", "encode_words", "expand", "fast_clear", "has_tile_stencil",
@@ -378,8 +378,6 @@ def _words_or_one(surface: Surface, memory: NDArray[Any], mip: int) -> _Words:
         return read_words(surface, memory, mip)
     except UnsupportedError:
         everything = part_of(surface, memory, "htile").view(np.uint32)
-        if not has_planar_mip_chains(surface.config.level) and has_swizzle_modes(surface.config.level):
-            raise
         if (everything != everything[0]).any():
             raise
         shape = surface.tiled.level_shape(mip)

@@ -225,7 +225,7 @@ def _masks(config: GpuConfig, surface: SurfaceGfx6, kind: str) -> _Nibbles:
     masks = MaskAddresses(config, info, pitch=level.pitch, height=level.height, num_slices=layers, is_cmask=kind == "cmask")
     _, size = metadata_part(config, surface, kind)
     if masks.layout.bytes > size:
-        raise UnsupportedError(f"addresses in {kind.upper()} of a surface that is not spread over all pipes of {config.name}")
+        raise UnsupportedError(f"addresses in {kind.upper()} of {size} bytes, which need {masks.layout.bytes} on {config.name}")
     return lambda x, y, z, s: masks.addresses(*(c for c in np.broadcast_arrays(x, y, z))) // 4
 
 
