@@ -37,6 +37,8 @@ DOORS = {
     "pm4": {"registers", "descriptors", "addrlib", "abi", "command_streams", "emu"},
     "triton": {"binary", "emu", "_core.emu"},
     "addrlib": set(),
+    # What metadata surfaces hold: where they are, addrlib knows; what colour targets take for alpha, the descriptors.
+    "metadata": {"addrlib", "descriptors"},
     "binary": {"_core.isa", "abi"},
     "texels": {"_core.texels"},
     "_core.common": set(),

@@ -226,7 +226,7 @@ class Surface:
     def _stencil(self) -> tuple[TiledSurface, int]:
         return tiled_surface(self.config, self.layout, stencil=True), stencil_offset(self.config, self.layout)
 
-    def _part(self, stencil: bool) -> tuple[TiledSurface, int]:
+    def part(self, stencil: bool = False) -> tuple[TiledSurface, int]:
         """Return the tiled texels, or those of stencil, and their offset in the surface."""
         return self._stencil if stencil else (self.tiled, 0)
 
@@ -262,13 +262,13 @@ class Surface:
         if any(c.dtype.kind not in "iu" for c in columns):
             raise InputError("coordinates of pixels are integers")
         u, v, z, s = columns
-        tiled, offset = self._part(stencil)
+        tiled, offset = self.part(stencil)
         found = tiled.addresses(u // self.layout.blk_w, v // self.layout.blk_h, z, s, mip) + offset
         return int(found) if found.ndim == 0 else found
 
     def coordinates(self, addresses: ArrayLike, *, stencil: bool = False) -> NDArray[Any]:
         """Return the elements at byte addresses: records of status (not 0: padding), x, y, slice, sample, mip_id."""
-        tiled, offset = self._part(stencil)
+        tiled, offset = self.part(stencil)
         return tiled.coordinates(integers_of(addresses) - offset)
 
     def tile(
@@ -306,7 +306,7 @@ class Surface:
         if shape[0] == 1 and array.shape[: len(shape) - 1] == shape[1:]:
             array = array[None]
         target = np.zeros(self.size, np.uint8) if memory is None else memory
-        tiled, offset = self._part(stencil)
+        tiled, offset = self.part(stencil)
         tiled.tile(array, _from(target, offset), mip=mip, threads=threads)
         return target
 
@@ -325,7 +325,7 @@ class Surface:
         InputError
             Memory that is too small.
         """
-        tiled, offset = self._part(stencil)
+        tiled, offset = self.part(stencil)
         found = tiled.detile(_from(memory, offset), mip=mip, threads=threads)
         shape = self.level_shape(mip)
         kept = shape if self.request.is_3d or self.request.array_size > 1 else shape[1:]

@@ -254,6 +254,11 @@ class TiledSurface:
         shape = (int(p["depth"]), int(p["height"]), int(p["width"]) // self._parts)
         return (*shape, int(p["samples"])) if p["samples"] > 1 else shape
 
+    def place_in_tail(self, mip: int) -> tuple[int, int]:
+        """Return where in the block of the mip tail a level starts, x and y in elements: 0, 0 for levels that are not in it."""
+        self._check_level(mip)
+        return int(self._places[mip]["x_offset"]), int(self._places[mip]["y_offset"])
+
     def tables(self, mip: int = 0) -> LevelTables:
         """Return the tables of one level, which are cached."""
         self._check_level(mip)

@@ -17,7 +17,8 @@ __all__ = [
     "has_bank_height_without_fmask", "has_base_level_in_word1", "has_blocks_256kb", "has_clamped_depth_format_11", "has_cleared_high_half",
     "has_cmask", "has_cmask_address_type", "has_cmask_of_single_samples", "has_cmpx_without_vcc", "has_color_dcc_enable", "has_compiler",
     "has_custom_linear_pitch", "has_dcc", "has_dcc_blocks_256b", "has_dcc_image_stores", "has_dcc_image_stores_64b",
-    "has_dcc_of_first_tail_level", "has_depth_epitch", "has_depth_size_xy", "has_display_dcc", "has_display_dcc_128b",
+    "has_dcc_of_first_tail_level", "has_dcc_register_clears", "has_dcc_single_clears", "has_dcc_typed_clears",
+    "has_depth_epitch", "has_depth_size_xy", "has_display_dcc", "has_display_dcc_128b",
     "has_display_dcc_of_small_images", "has_drm_modifiers", "has_ds_cmpstore", "has_dx10_clamp_mode", "has_emulator", "has_fdcc_control",
     "has_fdcc_fragment_limit", "has_flat_scratch_sgprs", "has_fmask", "has_fmask_pitch", "has_fnuz_floats", "has_forced_swizzle_mode",
     "has_gfx12_swizzle_modes", "has_half_wave_permutes", "has_hidden_flat_scratch", "has_htile_rb_aligned", "has_ieee_mode",
@@ -81,6 +82,9 @@ has_sdma_compression = _feature("sdma_compression")
 has_surface_epitch = _feature("surface_epitch")
 has_metadata_surfaces = _feature("metadata_surfaces")
 has_dcc = _feature("dcc")
+has_dcc_register_clears = _feature("dcc_register_clears")
+has_dcc_single_clears = _feature("dcc_single_clears")
+has_dcc_typed_clears = _feature("dcc_typed_clears")
 has_fmask = _feature("fmask")
 has_cmask = _feature("cmask")
 has_whole_mip_chain_targets = _feature("whole_mip_chain_targets")

@@ -26,8 +26,8 @@ from pyaco.addrlib.v1.tiling import macro_mode, no_info, pipes_of
 from pyaco.errors import InputError, UnsupportedError
 
 __all__ = [
-    "CmaskLayout", "DccLayout", "FmaskLayout", "HtileLayout", "cmask_layout", "dcc_layout", "fmask_address", "fmask_bits", "fmask_layout",
-    "htile_layout", "mask_address", "tc_compatible_address",
+    "CmaskLayout", "DccLayout", "FmaskLayout", "HtileLayout", "cmask_layout", "dcc_layout", "described_address", "fmask_address", "fmask_bits",
+    "fmask_layout", "htile_layout", "mask_address", "metadata_address", "tc_compatible_address",
 ]
 
 _CMASK_BITS, _CMASK_CACHE_BITS, _CMASK_MAX_BLOCK = 4, 1024, 0x3FFF
@@ -313,15 +313,41 @@ def _insert(value: int, bits: int, low: int, width: int) -> int:
     return (value >> low << width | bits & ((1 << width) - 1)) << low | value & ((1 << low) - 1)
 
 
-def tc_compatible_address(chip: Chip, info: TileInfo, data_address: int, mask_bits: int, element_bits: int) -> int:
-    """Return the address, in bits, of the mask element (`mask_bits` wide) of the data at byte `data_address` (GFX8).
+def _remove(value: int, low: int, width: int) -> int:
+    """Return `value` without the `width` bits from bit `low` on: the inverse of `_insert`."""
+    return value >> (low + width) << low | value & ((1 << low) - 1)
 
-    Masks that the texture unit reads lie in the banks and pipes of their data; the other address bits count blocks of 64 elements.
+
+def metadata_address(chip: Chip, info: TileInfo, data_address: int, mask_bits: int, block_bytes: int, blocks_per_tile: int) -> int:
+    """Return the address, in bits, of the metadata element (`mask_bits` wide) of the block of data that holds byte `data_address` (GFX8).
+
+    Metadata that the texture unit reads lies in the banks and pipes of its data; the other address bits count blocks of `block_bytes`. The
+    bank follows the blocks of one micro tile: the 64 elements of a sample, or of the samples that a split keeps together. DCC describes
+    blocks of 256 bytes, HTILE and CMASK micro tiles. Addresses may be arrays.
     """
     interleave = chip.interleave_bytes
     pipe_bits, bank_bits = log2(pipes_of(chip, info)), log2(info.banks)
     unit = data_address // interleave
     pipe, bank = unit & ((1 << pipe_bits) - 1), unit >> pipe_bits & ((1 << bank_bits) - 1)
     in_bank = (unit >> (pipe_bits + bank_bits)) * interleave + data_address % interleave
-    block = _insert(in_bank // (8 * element_bits), bank, 0, bank_bits)
+    block = _insert(in_bank // block_bytes, bank, log2(max(blocks_per_tile, 1)), bank_bits)
     return _insert(block * 2 * mask_bits // 8, pipe, log2(interleave) + 1, pipe_bits) * 4
+
+
+def described_address(chip: Chip, info: TileInfo, address: int, mask_bits: int, block_bytes: int, blocks_per_tile: int) -> int:
+    """Return the first byte of the data that the metadata element at `address`, in bits, describes: the inverse of `metadata_address`."""
+    interleave = chip.interleave_bytes
+    pipe_bits, bank_bits = log2(pipes_of(chip, info)), log2(info.banks)
+    pipe_low, bank_low = log2(interleave) + 1, log2(max(blocks_per_tile, 1))
+    nibble = address // 4
+    pipe = nibble >> pipe_low & ((1 << pipe_bits) - 1)
+    block = _remove(nibble, pipe_low, pipe_bits) * 8 // (2 * mask_bits)
+    bank = block >> bank_low & ((1 << bank_bits) - 1)
+    in_bank = _remove(block, bank_low, bank_bits) * block_bytes
+    unit = (in_bank // interleave << bank_bits | bank) << pipe_bits | pipe
+    return unit * interleave + in_bank % interleave
+
+
+def tc_compatible_address(chip: Chip, info: TileInfo, data_address: int, mask_bits: int, element_bits: int) -> int:
+    """Return the address, in bits, of the CMASK or HTILE element (`mask_bits` wide) of the micro tile that holds byte `data_address` (GFX8)."""
+    return metadata_address(chip, info, data_address, mask_bits, 8 * element_bits, 1)
