@@ -6,7 +6,7 @@ are NumPy arrays of shape (components, lanes). Written for obvious correctness, 
 
 Memory: buffers, descriptor sets and push constants are in one 64-bit address space with bounds. Accesses of buffers
 past their end read zero and write nothing, as the hardware's range check does; any other stray access raises
-``InputError``.
+``InputError``. Images are arrays of texels (``nir/images.py``).
 """
 
 from __future__ import annotations
@@ -22,17 +22,16 @@ from pyaco._core.nir import types as nir_types
 from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.nir import interpreter_alu
-from pyaco.nir.interpreter_memory import Memory
+from pyaco.nir.interpreter_images import Images
 from pyaco.nir.interpreter_state import INTRINSIC_NAMES, Array, Buffers
 from pyaco.nir.interpreter_subgroup import ALU_NAMES, Subgroups
 
 __all__ = ["Interpreter", "run"]
 
-TEX_NAMES = {number: name for name, number in build.TEX.items()}
 MAXIMUM_TRIPS = 1 << 20
 
 
-class Interpreter(Memory, Subgroups):
+class Interpreter(Images, Subgroups):
     """One dispatch.
 
     Parameters
@@ -42,7 +41,8 @@ class Interpreter(Memory, Subgroups):
     groups : tuple of int
         Workgroups in each dimension.
     buffers : mapping
-        ``{(set, binding): array}``, or a list of arrays for a descriptor array. Arrays are written in place.
+        ``{(set, binding): array}``, or a list of arrays for a descriptor array. Arrays are written in place. Bindings of images have
+        an ``Image`` (None: a null descriptor), a ``Sampler`` or, where they are combined, a ``SampledImage``.
     push : bytes
         Push constants.
     wave : int, optional
@@ -62,9 +62,11 @@ class Interpreter(Memory, Subgroups):
     def _workgroup(self, group: tuple[int, int, int]) -> None:
         self.group = group
         lanes = np.arange(self.padded)
-        self.index = lanes.astype(np.uint32)
-        self.local_id = np.stack([lanes % self.size[0], lanes // self.size[0] % self.size[1],
-                                  lanes // (self.size[0] * self.size[1])]).astype(np.uint32)
+        self.hardware_id = np.stack([lanes % self.size[0], lanes // self.size[0] % self.size[1],
+                                     lanes // (self.size[0] * self.size[1])]).astype(np.uint32)
+        self.local_id = self._dealt_out_ids()
+        x, y, z = self.local_id
+        self.index = (x + np.uint32(self.size[0]) * (y + np.uint32(self.size[1]) * z)).astype(np.uint32)
         self.lane = (lanes % self.wave).astype(np.uint32)
         self.values: dict[int, Array] = {}
         self.local = np.full((self.padded, self.local_bytes), self.garbage, np.uint8)
@@ -196,7 +198,7 @@ class Interpreter(Memory, Subgroups):
         if kind == NirKind.DEREF:
             return self._deref(instruction)
         if kind == NirKind.TEX:
-            raise UnsupportedError(f"the NIR interpreter has no texture instruction {TEX_NAMES[self.opcode[instruction]]}")
+            return self._texture(instruction, mask)
         name = INTRINSIC_NAMES[self.opcode[instruction]]
         method = getattr(self, f"_do_{name}", None)
         if method is None:
@@ -214,6 +216,8 @@ class Interpreter(Memory, Subgroups):
             width = widths[operand] or components
             picked = [swizzle >> (4 * i) & 15 for i in range(width)]
             operands.append(self.values[source][picked])
+        if name.startswith(("fddx", "fddy")):
+            return self._derivative(name, operands[0])
         return interpreter_alu.evaluate(name, operands)
 
     # ------------------------------------------------------------------------------------------ intrinsics: the rest
@@ -236,7 +240,7 @@ def run(shader: Shader, groups: Sequence[int], buffers: Buffers, push: bytes = b
     groups : sequence of int
         Workgroups in each dimension.
     buffers : mapping
-        ``{(set, binding): array or list of arrays}``.
+        ``{(set, binding): array or list of arrays}``; of images an ``Image``, ``Sampler`` or ``SampledImage``, or a list of them.
     push : bytes
         Push constants.
     wave : int, optional

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pyaco._core.ir.vocabulary import ArgumentKind
+from pyaco._core.ir.vocabulary import ArgumentKind, DerivativeGroup
 from pyaco.errors import UnsupportedError
 from pyaco.nir.interpreter_state import INTRINSIC_NAMES, PUSH_ADDRESS, TABLE_ADDRESS, UINT, Array, InterpreterState
 
@@ -40,9 +40,17 @@ class Inputs(InterpreterState):
     def _do_load_vector_arg_amd(self, i: int, mask: Array) -> Array:
         row = self._index(i, "base")
         if int(self.shader.arguments.detail[row]) & 1:
-            x, y, z = self.local_id
+            x, y, z = self.hardware_id
             return np.asarray((x | y << np.uint32(10) | z << np.uint32(20))[None])
-        return self.local_id[: self.components[i]].copy()
+        return self.hardware_id[: self.components[i]].copy()
+
+    def _dealt_out_ids(self) -> Array:
+        """Local ids of the lanes: as the hardware has them or, where quads are the groups for derivatives, two by two."""
+        if self.shader.info["derivative_group"] != DerivativeGroup.QUADS:
+            return self.hardware_id
+        x, y, z = self.hardware_id.astype(np.int64)
+        number = x + y % 2 * self.size[0]
+        return np.stack([number // 4 * 2 + number % 2, y // 2 * 2 + number // 2 % 2, z]).astype(np.uint32)
 
     def _in_all_lanes(self, values: Sequence[int]) -> Array:
         return np.repeat(np.array(values, np.uint32)[:, None], self.padded, 1)
@@ -69,7 +77,7 @@ class Inputs(InterpreterState):
         return self._in_all_lanes(self.group) * self._in_all_lanes(self.size) + self.local_id
 
     def _do_load_subgroup_id(self, i: int, mask: Any) -> Array:
-        return (self.index // np.uint32(self.wave))[None]
+        return (np.arange(self.padded, dtype=np.uint32) // np.uint32(self.wave))[None]
 
     def _do_load_num_subgroups(self, i: int, mask: Any) -> Array:
         return self._in_all_lanes([self.padded // self.wave])

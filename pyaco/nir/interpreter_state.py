@@ -70,6 +70,8 @@ class InterpreterState:
     group: tuple[int, int, int]
     index: Array
     local_id: Array
+    #: Local ids in the order in which the hardware numbers lanes.
+    hardware_id: Array
     lane: Array
     #: Scratch by lane, and shared memory.
     local: Array
@@ -118,32 +120,51 @@ class InterpreterState:
     def _lay_out_buffers(self, buffers: Buffers) -> None:
         """Give every buffer an address, and write descriptor sets by the layout of the ABI, if it is known."""
         self.buffers: dict[tuple[int, int], list[tuple[int, Array]]] = {}
+        self.images: dict[tuple[int, int], list[Any]] = {}
+        self.numbered: list[Any] = []
         address = HEAP
         for key, value in buffers.items():
             entries = []
-            for array in value if isinstance(value, (list, tuple)) else [value]:
+            every = value if isinstance(value, (list, tuple)) else [value]
+            if not any(isinstance(one, np.ndarray) for one in every):
+                self.images[key] = list(every)
+                continue
+            for array in every:
                 data = array.reshape(-1).view(np.uint8)
                 self.memory.add(address, data)
                 entries.append((address, data))
                 address = (address + len(data) + 0xFFF) // 0x1000 * 0x1000 + 0x1000
             self.buffers[key] = entries
+        self._name_samplers()
         self.set_addresses: dict[int, int] = {}
         layouts = self.shader.metadata.get("abi", {}).get("descriptor_sets", {})
         for set_number, layout in layouts.items():
             words = np.zeros(layout["size"] + 16 * 1024, np.uint8)
             for number, facts in layout["bindings"].items():
-                if facts["type"] not in ("uniform_buffer", "storage_buffer", "mutable"):
-                    if (set_number, number) in self.buffers:
-                        raise UnsupportedError(f"the NIR interpreter has no descriptors of type {facts['type']}")
-                    continue
-                for element, (base, data) in enumerate(self.buffers.get((set_number, number), [])):
-                    at = facts["offset"] + element * facts["stride"]
-                    descriptor = np.array([base & 0xFFFFFFFF, base >> 32, len(data), 0], np.uint32)
-                    words[at : at + 16] = descriptor.view(np.uint8)
+                for element, descriptor in enumerate(self._descriptors(facts, (set_number, number))):
+                    for place, dwords in descriptor:
+                        at = facts["offset"] + element * facts["stride"] + place
+                        words[at : at + 4 * len(dwords)] = np.array(dwords, np.uint32).view(np.uint8)
             self.set_addresses[set_number] = SET_ADDRESS + 0x100000 * set_number
             self.memory.add(self.high | self.set_addresses[set_number], words)
         table = np.array([self.set_addresses.get(number, 0) for number in range(max(layouts, default=0) + 1)], np.uint32)
         self.memory.add(self.high | TABLE_ADDRESS, table.view(np.uint8))
+
+    def _descriptors(self, facts: dict[str, Any], key: tuple[int, int]) -> list[list[tuple[int, list[int]]]]:
+        """The descriptors of a binding: of each element pieces of it, byte offset and dwords."""
+        if key in self.images:
+            return [self._image_words_of(facts, resource) for resource in self.images[key]]
+        if key in self.buffers and facts["type"] not in ("uniform_buffer", "storage_buffer", "mutable"):
+            raise UnsupportedError(f"the NIR interpreter has no descriptors of type {facts['type']}")
+        return [[(0, [base & 0xFFFFFFFF, base >> 32, len(data), 0])] for base, data in self.buffers.get(key, [])]
+
+    def _name_samplers(self) -> None:
+        """Make samplers known by their descriptors."""
+        raise NotImplementedError
+
+    def _image_words_of(self, facts: dict[str, Any], resource: Any) -> list[tuple[int, list[int]]]:
+        """Pieces of the descriptor of an image, a sampler or both."""
+        raise NotImplementedError
 
     def _lay_out_variables(self) -> None:
         """Lay out local and shared variables after those that lower_explicit_io has laid out."""

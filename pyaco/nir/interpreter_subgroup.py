@@ -178,6 +178,13 @@ class Subgroups(InterpreterState):
     def _do_exclusive_scan(self, i: int, mask: Array, value: Array) -> Array:
         return self._scan(i, mask, value, False)
 
+    def _derivative(self, name: str, value: Array) -> Array:
+        """The difference between lanes of a quad: of the lane's own row or column, coarse ones of the first."""
+        bit = np.uint32(1 if name.startswith("fddx") else 2)
+        first = self.lane & ~bit if name.endswith("fine") else self.lane & ~np.uint32(3)
+        near, far = (interpreter_alu.floating(self._moved(value, lane)) for lane in (first, first | bit))
+        return np.asarray(far - near).view(value.dtype)
+
     def _do_quad_broadcast(self, i: int, mask: Array, value: Array, index: Array) -> Array:
         return self._moved(value, (self.lane & ~np.uint32(3)) + index[0].astype(np.uint32))
 

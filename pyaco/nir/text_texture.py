@@ -32,6 +32,7 @@ TEX_NAMES = {number: name for name, number in build.TEX.items()}
 TEX_SOURCES = {number: name for name, number in build.TEX_SOURCES.items()}
 #: Words that stand alone after the sources.
 WORDS = {flag.text: int(flag) for flag in TextureFlag.members() if flag != TextureFlag.SHADOW_SCALAR}
+_ALONE = (TextureFlag.NON_UNIFORM, TextureFlag.SAMPLER_NON_UNIFORM, TextureFlag.IS_SPARSE, TextureFlag.CUBE_FACE)
 _TYPES = {int(base) << 8 | bits: f"{name}{bits}" for base, name in BASES.items() for bits in (8, 16, 32, 64)}
 #: What text writes for indices of image intrinsics, by name and number.
 IMAGE_INDICES: dict[str, dict[int, str]] = {
@@ -95,7 +96,7 @@ def texture_text(texture: Texture) -> str:
         parts.append(f"{texture.texture_index} (texture)")
     if build.TEX_SHAPES[texture.opcode][3] & 1 and "sampler_deref" not in names:
         parts.append(f"{texture.sampler_index} (sampler)")
-    parts += [flag.text for flag in (TextureFlag.NON_UNIFORM, TextureFlag.SAMPLER_NON_UNIFORM, TextureFlag.IS_SPARSE) if texture.flags & flag]
+    parts += [flag.text for flag in _ALONE if texture.flags & flag]
     shape = [ImageDim.names()[texture.dim]] + [flag.text for flag in ImageFlag.members() if texture.image_flags & flag]
     shape += [TextureFlag.SHADOW_SCALAR.text] if texture.flags & TextureFlag.SHADOW_SCALAR else []
     return f"({BASES[texture.base]}{texture.bits}){texture.opcode} " + ", ".join([*parts, f"{' '.join(shape)} (dim)"])

@@ -12,7 +12,7 @@ import numpy
 import pytest
 
 from pyaco import InputError, UnsupportedError, spirv
-from pyaco._core.nir import validate
+from pyaco._core.nir import lower_tex, validate
 from pyaco.nir import interpreter
 from pyaco.nir.text import print_shader
 
@@ -628,17 +628,44 @@ def test_images_that_are_wrong(assemble: Assemble, body: str, error: type[Except
         spirv.read(assemble(module(body + "\nOpStore %to %x", globals=globals_)))
 
 
-def test_implicit_levels_in_derivative_groups_are_unsupported(assemble: Assemble) -> None:
-    """Without derivative groups the reader keeps the implicit level, which lowering makes level 0."""
+def test_implicit_levels_and_derivatives_need_derivative_groups(assemble: Assemble) -> None:
+    """Without one, lowering makes an implicit level level 0, and OpDPdx is wrong."""
     body = ("%h = OpLoad %tex %vtex\n%s = OpLoad %smp %vsmp\n%j = OpSampledImage %sampled %h %s\n"
             "%k = OpImageSampleImplicitLod %v4float %j %at\nOpStore %to %x")
+    derived = module(body + "\n%d = OpDPdx %v3float %at\n%w = OpFwidthFine %v3float %at", globals=IMAGE)
     text = module(body, globals=IMAGE)
-    assert "(float32)tex " in print_shader(spirv.read(assemble(text)))
-    grouped = text.replace("OpExecutionMode %main LocalSize", "OpExecutionMode %main DerivativeGroupLinearNV\nOpExecutionMode %main LocalSize", 1)
-    grouped = 'OpCapability ComputeDerivativeGroupLinearNV\nOpExtension "SPV_NV_compute_shader_derivatives"\n' + grouped
-    assert grouped.count("DerivativeGroupLinearNV") > 1
-    with pytest.raises(UnsupportedError, match="derivative groups"):
-        spirv.read(assemble(grouped))
+
+    def lowered(text: str) -> str:
+        shader = spirv.read(assemble(text))
+        lower_tex.run(shader)
+        return print_shader(shader)
+
+    assert "(float32)txl " in lowered(text)
+    with pytest.raises(InputError, match="no derivative group"):
+        spirv.read(assemble(derived))
+    for group, size in (("Linear", "8 1 1"), ("Quads", "4 2 1")):
+        head = f'OpCapability ComputeDerivativeGroup{group}NV\nOpExtension "SPV_NV_compute_shader_derivatives"\n'
+        mode = f"OpExecutionMode %main DerivativeGroup{group}NV\nOpExecutionMode %main LocalSize "
+        grouped = head + derived.replace("OpExecutionMode %main LocalSize 8 1 1", mode + size, 1)
+        found = lowered(grouped)
+        assert "(float32)tex " in found and "fddx %" in found and "fddx_fine %" in found and "fddy_fine %" in found
+        with pytest.raises(InputError, match=f"DerivativeGroup{group} takes"):
+            spirv.read(assemble(grouped.replace(f"LocalSize {size}", "LocalSize 3 2 1")))
+        with pytest.raises(InputError, match="the derivative of what is not a 32-bit float"):
+            wrong = grouped.replace("OpDPdx %v3float %at", "OpDPdx %v4uint %n4").replace("%at = ", "%n4 = OpConstantNull %v4uint\n%at = ")
+            spirv.read(assemble(wrong))
+
+
+def test_nonsemantic_instructions_may_follow_a_terminator(assemble: Assemble) -> None:
+    """DXC writes DebugNoScope there. Others may not stand outside of blocks."""
+    text = module("%r = OpIAdd %uint %x %c1\nOpStore %to %r")
+    imported = 'OpExtension "SPV_KHR_non_semantic_info"\n%set = OpExtInstImport "NonSemantic.Anything"\nOpMemoryModel'
+    words = assemble(text.replace("OpMemoryModel", imported, 1).replace("OpReturn\nOpFunctionEnd", "OpReturn\n%e = OpExtInst %void %set 24\n"
+                                                                       "OpFunctionEnd", 1))
+    assert b"NonSemantic" in words
+    assert run(words, VALUES) == [x + 1 & 0xFFFFFFFF for x in VALUES]
+    with pytest.raises(InputError, match="outside a block"):
+        spirv.read(assemble(text.replace("OpReturn\nOpFunctionEnd", "OpReturn\n%e = OpIAdd %uint %c1 %c1\nOpFunctionEnd", 1)))
 
 
 def test_wide_id_bound_costs_nothing() -> None:

@@ -250,6 +250,7 @@ cdef enum:                        # TextureFlag: bits, of texture instructions a
     texture_non_uniform = 4       # "texture non-uniform"; the texture may differ between lanes
     texture_sampler_non_uniform = 8       # "sampler non-uniform"
     texture_shadow_scalar = 0x10  # "scalar"; a comparison gives one component (Mesa: ``is_new_style_shadow``)
+    texture_cube_face = 0x20      # "cube face"; coordinates are s, t and the number of a face, plus eight times the layer
 
 cdef struct NirInstructions:
     Table table
@@ -362,6 +363,11 @@ cdef struct Arguments:
     uint32_t *count               # dwords
     uint8_t *is_vgpr
 
+cdef enum:                        # DerivativeGroup: which invocations derivatives of compute shaders are differences of
+    derivatives_none = 0
+    derivatives_quads = 1         # two by two invocations
+    derivatives_linear = 2        # four invocations that follow each other
+
 cdef enum:                        # bits of float_controls: what SPIR-V's float controls ask for, by bit size
     preserve_denorms16 = 1
     preserve_denorms32 = 2
@@ -405,7 +411,7 @@ cdef struct ShaderInfo:
     uint32_t scratch_bytes
     uint32_t push_constant_bytes
     uint32_t address32_hi
-    uint32_t uses_subgroups       # full subgroups needed
+    uint32_t derivative_group     # derivatives_*
     uint32_t float_controls       # bits: preserve_denorms16 ...
     uint32_t divergence_valid
 

@@ -428,6 +428,7 @@ class TextureFlag(Words):
     NON_UNIFORM = Word(4, "texture non-uniform")  # the texture may differ between lanes
     SAMPLER_NON_UNIFORM = Word(8, "sampler non-uniform")
     SHADOW_SCALAR = Word(0x10, "scalar")  # a comparison gives one component (Mesa: ``is_new_style_shadow``)
+    CUBE_FACE = Word(0x20, "cube face")  # coordinates are s, t and the number of a face, plus eight times the layer
 
 
 class ArgumentKind(Words):
@@ -441,3 +442,11 @@ class ArgumentKind(Words):
     SCRATCH_WAVE_OFFSET = Word(5, "scratch_wave_offset")
     LOCAL_IDS = Word(6, "local_ids")  # VGPRs; detail: 1 packed
     INLINE_PUSH_CONSTANT = Word(7, "inline_push_constant")
+
+
+class DerivativeGroup(Words):
+    """DerivativeGroup: which invocations derivatives of compute shaders are differences of."""
+
+    NONE = Word(0, "none")
+    QUADS = Word(1, "quads")  # two by two invocations
+    LINEAR = Word(2, "linear")  # four invocations that follow each other

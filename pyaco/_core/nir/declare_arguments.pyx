@@ -20,8 +20,9 @@ from pyaco._core.ir.program cimport gfx11, gfx12
 from pyaco._core.ir.shader cimport (
     Shader, ShaderData, TypeId, ValueId, VariableId, argument_descriptor_set, argument_inline_push_constant, argument_local_ids,
     argument_num_workgroups, argument_push_constants, argument_scratch_address, argument_scratch_wave_offset, argument_workgroup_id,
-    constant_bits, deref_var, descriptor_ubo, image_buffer, intrinsic_index, mode_image, mode_of_float_controls, mode_push_constant,
-    mode_ssbo, mode_ubo, mode_uniform, nir_alu, nir_deref, nir_intrinsic, source_swizzle, source_value, swizzle_component, type_array,
+    constant_bits, deref_var, derivatives_quads, descriptor_ubo, image_buffer, intrinsic_index, mode_image, mode_of_float_controls,
+    mode_push_constant, mode_ssbo, mode_ubo, mode_uniform, nir_alu, nir_deref, nir_intrinsic, source_swizzle, source_value,
+    swizzle_component, type_array,
     type_image, type_sampled_image, type_sampler, type_texture, value_is_constant,
 )
 from pyaco._core.nir.types cimport type_bytes
@@ -174,6 +175,8 @@ cdef uint32_t _local_ids(ShaderData *s, uint32_t mask) except? 0xffffffffU:
     cdef uint32_t dimensions = 0
     cdef bint packed = s.info.gfx_level >= gfx11
     cdef uint32_t i
+    if s.info.derivative_group == derivatives_quads and mask & 3:
+        mask |= 3                      # x and y are dealt out together
     for i in range(3):
         if mask >> i & 1 and s.info.workgroup_size[i] != 1:
             dimensions = i + 1

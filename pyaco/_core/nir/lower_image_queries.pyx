@@ -3,6 +3,7 @@
 Needs: images are named by descriptors (``lower_descriptors``). Guarantees: no query of a size, of the number of levels or of samples is
 left. The descriptor of an image has its width, height and depth less one, the first and last level of the view, and for arrays the first
 and last layer; with several samples the last level is the logarithm of their number. That of a texel buffer has its elements in dword 2.
+A null descriptor is all zeros, and so are the answers; dword 3 of any other has a type that is not zero.
 
 Sources: the register database's ``SQ_IMG_RSRC_WORD1`` to ``WORD5`` (the table below, which a test compares with it); Vulkan
 specification, section "Image Queries". Layers divided by six: T. Granlund, P. Montgomery, "Division by Invariant Integers using
@@ -11,15 +12,15 @@ Multiplication", 1994.
 from libc.stdint cimport uint32_t
 
 from nir_opcodes cimport (
-    alu_iadd, alu_iand, alu_imul, alu_ishl, alu_isub, alu_umax, alu_ushr, image_sizes, intrinsic_bindless_image_levels,
-    intrinsic_bindless_image_samples, intrinsic_bindless_image_size, index_image_array, index_image_dim, tex_query_levels, tex_source_lod,
-    tex_source_texture_handle, tex_texture_samples, tex_txs,
+    alu_bcsel, alu_iadd, alu_iand, alu_imul, alu_ine, alu_ishl, alu_isub, alu_umax, alu_ushr, image_sizes,
+    intrinsic_bindless_image_levels, intrinsic_bindless_image_samples, intrinsic_bindless_image_size, index_image_array,
+    index_image_dim, tex_query_levels, tex_source_lod, tex_source_texture_handle, tex_texture_samples, tex_txs,
 )
-from pyaco._core.ir.emitter cimport alu2, alu2_constant, component, constant, vector_of
+from pyaco._core.ir.emitter cimport alu2, alu2_constant, alu3, component, constant, vector_of
 from pyaco._core.ir.program cimport gfx10, gfx12
 from pyaco._core.ir.shader cimport (
     Shader, ShaderData, ValueId, image_buffer, image_cube, image_external, image_is_array, image_ms, image_rect, image_subpass,
-    image_subpass_ms, intrinsic_index, nir_intrinsic, nir_tex, source_value,
+    image_subpass_ms, intrinsic_index, nir_intrinsic, nir_load_const, nir_tex, source_value,
 )
 from pyaco._core.nir.lowering cimport Lowering, lower_keep, lowering_run
 from pyaco._core.nir.texture_edit cimport TextureEdit, texture_read, texture_source
@@ -27,6 +28,7 @@ from pyaco._core.nir.texture_edit cimport TextureEdit, texture_read, texture_sou
 cdef enum:
     field_width, field_width_high, field_height, field_depth, field_first_layer, field_first_level, field_last_level
     buffer_elements_dword = 2
+    type_dword = 3
 
 cdef struct Image:
     ValueId descriptor
@@ -122,6 +124,19 @@ cdef ValueId _samples(Lowering *b, const Image *image) except? 0xffffffffU nogil
     return alu2(b, alu_ishl, constant(b, 1, 32), _field_of(b, image.descriptor, field_last_level))
 
 
+cdef ValueId _or_null(Lowering *b, const Image *image, ValueId answer) except? 0xffffffffU nogil:
+    """An answer of zeros for null descriptors."""
+    cdef ValueId[4] parts
+    cdef ValueId present
+    cdef uint32_t i
+    if image.dim == image_buffer and b.s.instructions.kind[answer] != nir_load_const:
+        return answer                  # it has no elements already
+    present = alu2_constant(b, alu_ine, component(b, image.descriptor, type_dword), 0)
+    for i in range(b.s.instructions.components[answer]):
+        parts[i] = alu3(b, alu_bcsel, present, component(b, answer, i), constant(b, 0, 32))
+    return vector_of(b, parts, b.s.instructions.components[answer])
+
+
 cdef ValueId _texture_query(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
     cdef TextureEdit t
     cdef Image image
@@ -134,8 +149,8 @@ cdef ValueId _texture_query(Lowering *b, ValueId instruction) except? 0xffffffff
     image.dim, image.layered = t.dim, (t.image_flags & image_is_array) != 0
     image.level = texture_source(&t, tex_source_lod)
     if t.opcode == tex_txs:
-        return _size(b, &image)
-    return _levels(b, &image) if t.opcode == tex_query_levels else _samples(b, &image)
+        return _or_null(b, &image, _size(b, &image))
+    return _or_null(b, &image, _levels(b, &image) if t.opcode == tex_query_levels else _samples(b, &image))
 
 
 cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
@@ -153,8 +168,8 @@ cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
     if b.s.instructions.bit_size[instruction] != 32:
         return lower_keep
     if opcode == intrinsic_bindless_image_size:
-        return _size(b, &image)
-    return _levels(b, &image) if opcode == intrinsic_bindless_image_levels else _samples(b, &image)
+        return _or_null(b, &image, _size(b, &image))
+    return _or_null(b, &image, _levels(b, &image) if opcode == intrinsic_bindless_image_levels else _samples(b, &image))
 
 
 cdef bint _may_have_queries(const ShaderData *s) noexcept nogil:

@@ -1,15 +1,19 @@
-"""Lowers subgroup operations to those that instruction selection has.
+"""Lowers subgroup operations and derivatives to the subgroup operations that instruction selection has.
 
-Needs: nothing. Guarantees: the operations listed in docs/nir.md ("Subgroup operations") and ``shuffle_xor`` by a
-constant are left, on scalars; ballots are one integer as wide as the wave; only votes, ballots and reductions take
-booleans. Lane indices of ``read_invocation`` are constants or uniform by construction.
+Needs: four lanes that follow each other are a quad of the shader's derivative group (``lower_system_values`` numbers invocations so).
+Guarantees: the operations listed in docs/nir.md ("Subgroup operations") and ``shuffle_xor`` by a constant are left, on scalars; ballots
+are one integer as wide as the wave; only votes, ballots and reductions take booleans. Lane indices of ``read_invocation`` are constants
+or uniform by construction. Derivatives are differences between lanes of a quad: coarse ones, which OpDPdx is too, between the first
+and its neighbours, fine ones of the lane's own row or column.
 
-Sources: SPIR-V specification, 3.42.24 "Non-Uniform Instructions"; Vulkan specification, "Group Operations".
+Sources: SPIR-V specification, 3.42.24 "Non-Uniform Instructions", 3.42.16 "Derivative Instructions"; Vulkan specification, "Group
+Operations", "Derivative Operations".
 """
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint32_t, uint64_t
 
 from nir_opcodes cimport (
-    alu_b2i32, alu_bit_count, alu_feq, alu_find_lsb, alu_iadd, alu_iand, alu_ieq, alu_ine, alu_ior, alu_isub, alu_ixor,
+    alu_b2i32, alu_bcsel, alu_bit_count, alu_fddx, alu_fddx_coarse, alu_fddx_fine, alu_fddy, alu_fddy_coarse, alu_fddy_fine, alu_feq,
+    alu_find_lsb, alu_fsub, alu_iadd, alu_iand, alu_ieq, alu_ine, alu_ior, alu_isub, alu_ixor,
     alu_pack_64_2x32_split, alu_u2u32, alu_u2u64, alu_ufind_msb, alu_unpack_64_2x32_split_x, alu_ushr, index_cluster_size,
     index_reduction_op, intrinsic_ballot, intrinsic_ballot_bit_count_exclusive, intrinsic_ballot_bit_count_inclusive,
     intrinsic_ballot_bit_count_reduce, intrinsic_ballot_bitfield_extract, intrinsic_ballot_find_lsb, intrinsic_ballot_find_msb,
@@ -19,9 +23,10 @@ from nir_opcodes cimport (
     intrinsic_shuffle_down, intrinsic_shuffle_up, intrinsic_shuffle_xor, intrinsic_source_count, intrinsic_vote_all, intrinsic_vote_feq,
     intrinsic_vote_ieq,
 )
-from pyaco._core.ir.emitter cimport alu1, alu2, alu2_constant, component, constant, intrinsic1, intrinsic2, vector_of
+from pyaco._core.ir.emitter cimport alu1, alu2, alu2_constant, alu3, component, constant, intrinsic1, intrinsic2, vector_of
 from pyaco._core.ir.shader cimport (
-    Shader, ShaderData, ValueId, intrinsic_index, intrinsic_set_index, nir_intrinsic, source_value, value_is_constant,
+    Shader, ShaderData, ValueId, intrinsic_index, intrinsic_set_index, nir_alu, nir_intrinsic, source_swizzle, source_value,
+    swizzle_component, value_is_constant,
 )
 from pyaco._core.nir.lowering cimport Lowering, lane_mask_words, lower_keep, lowering_run, subgroup_invocation
 
@@ -187,10 +192,46 @@ cdef ValueId _reduction(Lowering *b, ValueId instruction, int opcode) except? 0x
     return lower_keep
 
 
+# ----------------------------------------------------------------------------------------------------------- derivatives
+cdef ValueId _fine(Lowering *b, ValueId value, int swap, uint32_t bit) except? 0xffffffffU nogil:
+    """The difference between a lane and the one that `swap` gives it, of which that with `bit` in its number is the further one."""
+    cdef uint32_t bits = b.s.instructions.bit_size[value]
+    cdef ValueId other = intrinsic1(b, swap, 1, bits, value)
+    cdef ValueId far = alu2_constant(b, alu_ine, alu2_constant(b, alu_iand, subgroup_invocation(b), bit), 0)
+    return alu2(b, alu_fsub, alu3(b, alu_bcsel, far, value, other), alu3(b, alu_bcsel, far, other, value))
+
+
+cdef ValueId _coarse(Lowering *b, ValueId value, uint32_t lane) except? 0xffffffffU nogil:
+    cdef uint32_t bits = b.s.instructions.bit_size[value]
+    cdef ValueId far = intrinsic2(b, intrinsic_quad_broadcast, 1, bits, value, constant(b, lane, 32))
+    return alu2(b, alu_fsub, far, intrinsic2(b, intrinsic_quad_broadcast, 1, bits, value, constant(b, 0, 32)))
+
+
+cdef ValueId _derivative(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
+    cdef ShaderData *s = b.s
+    cdef int opcode = s.instructions.opcode[instruction]
+    cdef uint64_t swizzle = source_swizzle(s, instruction, 0)
+    cdef bint in_y = opcode in (alu_fddy, alu_fddy_coarse, alu_fddy_fine)
+    cdef ValueId[16] parts
+    cdef ValueId value
+    cdef uint32_t i
+    if opcode not in (alu_fddx, alu_fddx_coarse, alu_fddx_fine) and not in_y:
+        return lower_keep
+    for i in range(s.instructions.components[instruction]):
+        value = component(b, source_value(s, instruction, 0), swizzle_component(swizzle, i))
+        if opcode == alu_fddx_fine or opcode == alu_fddy_fine:
+            parts[i] = _fine(b, value, intrinsic_quad_swap_vertical if in_y else intrinsic_quad_swap_horizontal, 2 if in_y else 1)
+        else:
+            parts[i] = _coarse(b, value, 2 if in_y else 1)
+    return vector_of(b, parts, s.instructions.components[instruction])
+
+
 cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
     cdef ShaderData *s = b.s
     cdef int opcode = s.instructions.opcode[instruction]
     cdef ValueId value
+    if s.instructions.kind[instruction] == nir_alu:
+        return _derivative(b, instruction)
     if s.instructions.kind[instruction] != nir_intrinsic:
         return lower_keep
     if opcode == intrinsic_ballot:

@@ -7,6 +7,8 @@ and turns these into arguments and arithmetic:
 - local id: v0 .. v2, or packed x | y << 10 | z << 20 in v0 on GFX11+;
 - workgroup id and number of workgroups: scalar arguments; workgroup size: constants;
 - local index: x + sx * (y + sy * z); global id: workgroup id * size + local id;
+- in shaders whose derivative groups are quads, the local ids of each two rows are dealt out again, so that every four lanes that follow
+  each other are two by two invocations;
 - subgroup: lanes are numbered by local index, so the subgroup is index / wave size and the lane is ``mbcnt_amd``
   (``load_subgroup_invocation`` here).
 
@@ -15,7 +17,7 @@ Sources: AMD RDNA2 and RDNA3 ISA documents, "Initial wave state"; Vulkan specifi
 from libc.stdint cimport uint32_t
 
 from nir_opcodes cimport (
-    alu_bcsel, alu_iadd, alu_iand, alu_imul, alu_inot, alu_ishl, alu_ubfe, alu_uge, alu_ushr, index_base,
+    alu_bcsel, alu_iadd, alu_iand, alu_imul, alu_inot, alu_ior, alu_ishl, alu_ubfe, alu_uge, alu_ushr, index_base,
     intrinsic_load_base_workgroup_id, intrinsic_load_deref, intrinsic_load_global_invocation_id, intrinsic_load_global_invocation_index,
     intrinsic_load_local_invocation_id, intrinsic_load_local_invocation_index, intrinsic_load_num_subgroups,
     intrinsic_load_num_workgroups, intrinsic_load_scalar_arg_amd, intrinsic_load_subgroup_eq_mask, intrinsic_load_subgroup_ge_mask,
@@ -28,7 +30,7 @@ from pyaco._core.ir.emitter cimport (
     alu1, alu2, alu2_constant, alu3, component, constant, intrinsic0, intrinsic1, vector_of,
 )
 from pyaco._core.ir.shader cimport (
-    Shader, ShaderData, ValueId, argument_local_ids, argument_num_workgroups, argument_workgroup_id, deref_array, deref_var,
+    Shader, ShaderData, ValueId, argument_local_ids, argument_num_workgroups, argument_workgroup_id, deref_array, deref_var, derivatives_quads,
     intrinsic_set_index, mode_system_value, nir_deref, nir_intrinsic, source_value,
 )
 from pyaco._core.nir.lowering cimport Lowering, lane_mask_words, lower_keep, lowering_run, lowering_run_from, subgroup_invocation
@@ -104,6 +106,7 @@ cdef ValueId _lower_input(Lowering *b, ValueId instruction) except? 0xffffffffU 
 cdef struct Context:
     ValueId[3] local_id            # values, made in the first block
     ValueId local_index
+    ValueId lane_index             # the number of the lane in its workgroup
     bint wants_id
     bint wants_index
 
@@ -156,7 +159,24 @@ cdef int _local_ids(Lowering *b) except -1 nogil:
             else:
                 c.local_id[i] = constant(b, 0, 32)
     if c.wants_index:
-        c.local_index = _index_of(b, c)
+        c.lane_index = c.local_index = _index_of(b, c)
+    if s.info.derivative_group == derivatives_quads:
+        _deal_out_quads(b, c)
+        if c.wants_index:
+            c.local_index = _index_of(b, c)
+    return 0
+
+
+cdef int _deal_out_quads(Lowering *b, Context *c) except -1 nogil:
+    """Of two rows, the lanes' numbers from the left: bit 0 is that of x, bit 1 that of y, those above are the rest of x."""
+    cdef ValueId x = c.local_id[0]
+    cdef ValueId y = c.local_id[1]
+    cdef ValueId lower_row = alu2_constant(b, alu_iand, y, 1)
+    cdef ValueId number = alu2(b, alu_iadd, x, alu2_constant(b, alu_imul, lower_row, b.s.info.workgroup_size[0]))
+    cdef ValueId pair = alu2_constant(b, alu_ishl, alu2_constant(b, alu_ushr, number, 2), 1)
+    c.local_id[0] = alu2(b, alu_ior, pair, alu2_constant(b, alu_iand, number, 1))
+    lower_row = alu2_constant(b, alu_iand, alu2_constant(b, alu_ushr, number, 1), 1)
+    c.local_id[1] = alu2(b, alu_ior, alu2_constant(b, alu_iand, y, 0xfffffffeU), lower_row)
     return 0
 
 
@@ -264,7 +284,7 @@ cdef ValueId _lower_argument(Lowering *b, ValueId instruction) except? 0xfffffff
     if opcode == intrinsic_load_subgroup_id:
         if total <= wave:
             return constant(b, 0, 32)
-        values[0] = alu2_constant(b, alu_ushr, c.local_index, shift)
+        values[0] = alu2_constant(b, alu_ushr, c.lane_index, shift)
         return intrinsic1(b, intrinsic_read_first_invocation, 1, 32, values[0])
     if opcode == intrinsic_load_num_subgroups:
         return constant(b, (total + wave - 1) // wave, 32)

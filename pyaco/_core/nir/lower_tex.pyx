@@ -1,9 +1,10 @@
 """Texture instructions in terms of those that the hardware has.
 
-Needs: nothing; it must run once, because coordinates of cubes look the same before and after. Guarantees: no projector is left; no
-implicit level of detail (compute shaders have no derivatives: level 0 is read, and ``lod`` is zero); fetches have no offset, gathers no
-four offsets; layers are whole numbers; coordinates of cubes are s, t and the face, plus eight times the layer, derivatives those of s and
-t, and no cube is called an array. A residency code is compared with zero, which says that all texels were resident.
+Needs: nothing. Guarantees: no projector is left; coordinates, levels, biases and, before GFX10, gradients have 16 or 32 bits together,
+references 32; no implicit level of detail where there are no derivatives (compute shaders without derivative groups read level 0, and
+``lod`` is zero); fetches have no offset, gathers no four offsets; layers are whole numbers; coordinates of cubes are s, t and the face,
+plus eight times the layer, derivatives those of s and t, and no cube is called an array. A residency code is compared with zero, which
+says that all texels were resident. Without a fragment mask the mask is the one of images whose samples stand in order.
 
 Sources: AMD RDNA2 ISA, section 8.2.4 "Image addressing: cube maps" (s and t from 1 to 2, V_CUBE*); Vulkan specification, sections
 16.5.2 "Projection operation", 16.5.4 "Cube map face selection", 16.7 "Array layer"; Mesa's ``nir_lower_tex`` for what
@@ -12,29 +13,37 @@ is asked of NIR. Derivatives across a face follow by the quotient rule.
 from libc.stdint cimport uint32_t, uint64_t
 
 from nir_opcodes cimport (
-    alu_bcsel, alu_cube_amd, alu_fabs, alu_fdiv, alu_ffma, alu_fge, alu_flt, alu_fmul, alu_fneg, alu_frcp, alu_fround_even, alu_iadd,
-    alu_ieq, image_coordinates, intrinsic_is_sparse_texels_resident, tex_fragment_fetch_amd, tex_fragment_mask_fetch_amd, tex_lod,
-    tex_needed_sources, tex_samples_identical, tex_source_bias, tex_source_comparator, tex_source_coord, tex_source_ddx, tex_source_ddy,
-    tex_source_lod, tex_source_min_lod, tex_source_offset, tex_source_projector, tex_tex, tex_tg4, tex_txb, tex_txf, tex_txf_ms, tex_txl,
+    alu_bcsel, alu_cube_amd, alu_f2f32, alu_fabs, alu_fdiv, alu_ffma, alu_fge, alu_flt, alu_fmul, alu_fneg, alu_frcp, alu_fround_even,
+    alu_iadd, alu_ieq, alu_ior, image_coordinates, intrinsic_is_sparse_texels_resident, tex_fragment_fetch_amd,
+    tex_fragment_mask_fetch_amd, tex_lod, tex_needed_sources, tex_samples_identical, tex_source_bias, tex_source_comparator,
+    tex_source_coord, tex_source_ddx, tex_source_ddy, tex_source_lod, tex_source_min_lod, tex_source_offset, tex_source_projector,
+    tex_tex, tex_tg4, tex_txb, tex_txf, tex_txf_ms, tex_txl,
 )
-from pyaco._core.ir.emitter cimport alu1, alu2, alu2_constant, alu3, component, constant_vector, vector_of
+from pyaco._core.ir.emitter cimport alu1, alu2, alu2_constant, alu3, component, constant, constant_vector, vector_of
+from pyaco._core.ir.program cimport gfx10
 from pyaco._core.ir.shader cimport (
-    Shader, ShaderData, ValueId, image_cube, image_is_array, nir_intrinsic, nir_tex, source_value, stage_compute, texture_is_sparse,
+    Shader, ShaderData, ValueId, derivatives_none, image_buffer, image_cube, image_is_array, nir_intrinsic, nir_tex, source_value,
+    stage_fragment, texture_cube_face, texture_is_sparse,
 )
 from pyaco._core.nir.lowering cimport Lowering, constant_float, lower_keep, lowering_run
 from pyaco._core.nir.texture_edit cimport (
     TextureEdit, texture_emit, texture_read, texture_remove_source, texture_set_source, texture_source,
 )
 
-from pyaco.errors import UnsupportedError
-
 cdef enum:
     tc, sc, ma, face              # components of cube_amd; ma is twice the coordinate along the major axis
+
+cdef enum:
+    samples_in_order = 0x76543210     # a fragment mask: four bits for each sample
 
 
 cdef inline bint _reads_texels(int opcode) noexcept nogil:
     """Whether coordinates are whole texels."""
     return opcode in (tex_txf, tex_txf_ms, tex_fragment_fetch_amd, tex_fragment_mask_fetch_amd, tex_samples_identical)
+
+
+cdef inline bint _has_derivatives(const ShaderData *s) noexcept nogil:
+    return s.info.stage == stage_fragment or s.info.derivative_group != derivatives_none
 
 
 cdef inline ValueId _number(Lowering *b, double value) except? 0xffffffffU nogil:
@@ -50,6 +59,51 @@ cdef ValueId _with_component(Lowering *b, ValueId value, uint32_t position, Valu
         parts[i] = component(b, value, i)
     parts[position] = scalar
     return vector_of(b, parts, count + 1 if position == count else count)
+
+
+# ----------------------------------------------------------------------------------------------------------------- sizes
+cdef ValueId _widened(Lowering *b, ValueId value) except? 0xffffffffU nogil:
+    return alu1(b, alu_f2f32, value)
+
+
+cdef bint _stands_in_address(const Lowering *b, int kind) noexcept nogil:
+    """Whether a source has the size of the coordinates."""
+    if kind == tex_source_ddx or kind == tex_source_ddy:
+        return b.s.info.gfx_level < gfx10
+    return kind in (tex_source_coord, tex_source_lod, tex_source_bias, tex_source_min_lod)
+
+
+cdef bint _stay_narrow(const Lowering *b, const TextureEdit *t) noexcept nogil:
+    """Whether the address may have 16 bits: what is computed here has 32, and what stands together has one size."""
+    cdef uint32_t i
+    if t.dim == image_cube or t.dim == image_buffer or texture_source(t, tex_source_projector):
+        return False
+    for i in range(t.count):
+        if b.s.instructions.bit_size[t.value[i]] != 16 and _stands_in_address(b, t.kind[i]):
+            return False
+    return True
+
+
+cdef int _one_size(Lowering *b, TextureEdit *t) except -1 nogil:
+    """Widen the floats of an address that are smaller than others; those of fetches are integers, which the reader has made wide."""
+    cdef bint narrow
+    cdef bint gradient
+    cdef int changed = 0
+    cdef uint32_t i
+    if _reads_texels(t.opcode):
+        return 0
+    narrow = _stay_narrow(b, t)
+    for i in range(t.count):
+        if b.s.instructions.bit_size[t.value[i]] != 16:
+            continue
+        gradient = t.kind[i] == tex_source_ddx or t.kind[i] == tex_source_ddy
+        if narrow and t.kind[i] != tex_source_comparator:
+            continue
+        if gradient and t.dim != image_cube and b.s.info.gfx_level >= gfx10:
+            continue
+        t.value[i] = _widened(b, t.value[i])
+        changed = 1
+    return changed
 
 
 # ----------------------------------------------------------------------------------------------------------------- rules
@@ -76,11 +130,12 @@ cdef int _project(Lowering *b, TextureEdit *t) except -1 nogil:
 cdef int _explicit_level(Lowering *b, TextureEdit *t) except -1 nogil:
     """Without derivatives the level of detail is 0, or the least that is asked for."""
     cdef ValueId least = texture_source(t, tex_source_min_lod)
-    if t.opcode not in (tex_tex, tex_txb) or b.s.info.stage != stage_compute:
+    if t.opcode not in (tex_tex, tex_txb) or _has_derivatives(b.s):
         return 0
     texture_remove_source(t, tex_source_bias)
     texture_remove_source(t, tex_source_min_lod)
-    texture_set_source(t, tex_source_lod, least if least else _number(b, 0))
+    texture_set_source(t, tex_source_lod,
+                       least if least else constant_float(b, 0, b.s.instructions.bit_size[texture_source(t, tex_source_coord)]))
     t.opcode = tex_txl
     return 1
 
@@ -145,7 +200,7 @@ cdef int _face_of_cube(Lowering *b, TextureEdit *t) except -1 nogil:
     cdef ValueId[3] parts
     cdef ValueId direction, cube, inverse, layer, value
     cdef uint32_t i, kind
-    if t.dim != image_cube or coordinate == 0 or _reads_texels(t.opcode):
+    if t.dim != image_cube or coordinate == 0 or _reads_texels(t.opcode) or t.texture_flags & texture_cube_face:
         return 0
     for i in range(3):
         parts[i] = component(b, coordinate, i)
@@ -164,6 +219,7 @@ cdef int _face_of_cube(Lowering *b, TextureEdit *t) except -1 nogil:
         layer = alu1(b, alu_fround_even, component(b, coordinate, 3))
         parts[2] = alu3(b, alu_ffma, layer, _number(b, 8), parts[2])
         t.image_flags &= ~<int>image_is_array
+    t.texture_flags |= texture_cube_face
     texture_set_source(t, tex_source_coord, vector_of(b, parts, 3))
     return 1
 
@@ -172,19 +228,21 @@ cdef int _face_of_cube(Lowering *b, TextureEdit *t) except -1 nogil:
 cdef ValueId _four_gathers(Lowering *b, TextureEdit *t) except? 0xffffffffU nogil:
     """A gather with an offset for each texel: the texel of the lowest coordinates of four gathers, which is the last component."""
     cdef uint64_t packed = t.offsets
-    cdef ValueId[4] parts
+    cdef ValueId[5] parts
     cdef uint64_t[2] offset
+    cdef ValueId gathered
+    cdef bint sparse = (t.texture_flags & texture_is_sparse) != 0
     cdef uint32_t i, k
-    if t.texture_flags & texture_is_sparse:
-        with gil:
-            raise UnsupportedError("sparse gathers with four offsets")
     t.offsets = 0
     for i in range(4):
         for k in range(2):
             offset[k] = <uint32_t><int><signed char>(packed >> (16 * i + 8 * k))
         texture_set_source(t, tex_source_offset, constant_vector(b, offset, 2, 32))
-        parts[i] = component(b, texture_emit(b, t), 3)
-    return vector_of(b, parts, 4)
+        gathered = texture_emit(b, t)
+        parts[i] = component(b, gathered, 3)
+        if sparse:                     # all are resident where no code has a bit set
+            parts[4] = alu2(b, alu_ior, parts[4], component(b, gathered, 4)) if i else component(b, gathered, 4)
+    return vector_of(b, parts, 4 + sparse)
 
 
 cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
@@ -199,10 +257,13 @@ cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
     texture_read(s, instruction, &t)
     if not (tex_needed_sources[t.opcode] >> <uint32_t>tex_source_coord) & 1:
         return lower_keep
-    if t.opcode == tex_lod and s.info.stage == stage_compute:
+    if t.opcode == tex_lod and not _has_derivatives(s):
         zeros[0] = zeros[1] = 0
         return constant_vector(b, zeros, 2, 32)
-    changed = _project(b, &t)
+    if t.opcode == tex_fragment_mask_fetch_amd:
+        return constant(b, samples_in_order, 32)     # descriptors of images have no fragment mask
+    changed = _one_size(b, &t)
+    changed |= _project(b, &t)
     changed |= _explicit_level(b, &t)
     changed |= _fetch_offset(b, &t)
     changed |= _round_layer(b, &t)

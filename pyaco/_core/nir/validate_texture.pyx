@@ -116,6 +116,8 @@ cdef const char *_flags_fault(const ShaderData *s, uint32_t opcode, uint32_t tex
         return b"compares in dimensions that have no comparison"
     if flags & texture_shadow_scalar and not image_flags & image_is_shadow:
         return b"gives the one component of a comparison without comparing"
+    if flags & texture_cube_face and (dim != image_cube or image_flags & image_is_array):
+        return "only coordinates of cubes are those of a face, which has no layer beside it"
     if flags & texture_is_sparse and tex_result[opcode] != tex_shape_texel and opcode != tex_tg4:
         return b"asks for residency of what reads no texels"
     if opcode != tex_tg4 and (s.textures.component[texture] or s.textures.offsets[texture] or flags & texture_implicit_lod):

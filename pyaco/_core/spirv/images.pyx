@@ -30,6 +30,11 @@ cdef enum:
     no_id_operands = (ImageOperands_NonPrivateTexel | ImageOperands_VolatileTexel | ImageOperands_SignExtend | ImageOperands_ZeroExtend
                       | ImageOperands_Nontemporal)
 
+cdef uint8_t[32] may_be_narrow     # by tex_source_*: floats of 16 bits
+memset(may_be_narrow, 0, sizeof(may_be_narrow))
+for _kind in (tex_source_bias, tex_source_lod, tex_source_ddx, tex_source_ddy, tex_source_min_lod, tex_source_comparator, tex_source_projector):
+    may_be_narrow[_kind] = 1
+
 cdef struct Operands:             # image operands of an instruction; 0: not given
     uint32_t mask
     ValueId bias
@@ -62,7 +67,7 @@ cdef int load_handle(Reader r, uint32_t word, TypeId type, SpirvId pointer) exce
     if r.s.instructions.type[deref] != type:
         fail(r, word, "the result has a different type from what the pointer points to")
     if r.s.types.image_dim[type] == image_subpass or r.s.types.image_dim[type] == image_subpass_ms:
-        unsupported(r, word, "input attachments in compute shaders")
+        fail(r, word, "an input attachment in a compute shader")
     _note_non_uniform(r, id, deref)
     if r.s.types.base[type] == type_sampled_image:
         return _set_sampled(r, id, deref, deref)
@@ -206,12 +211,23 @@ cdef int _allow(Reader r, const Operands *o, uint32_t allowed) except -1 nogil:
     return 0
 
 
-cdef ValueId _coordinates(Reader r, ValueId value, uint32_t count) except 0 nogil:
-    """The first components of a coordinate."""
-    if bits_of(r, value) == 16:
-        unsupported(r, r.word, "coordinates of 16 bits")
-    if components_of(r, value) < count or bits_of(r, value) != 32:
-        fail(r, r.word, "a coordinate of fewer than %u components, or not of 32 bits", count)
+cdef int _widen_integers(Reader r, Operands *o) except -1 nogil:
+    """Level and sample of a fetch, a read or a write: there are no negative ones."""
+    if o.lod:
+        o.lod = resize_integer(r, o.lod, 32, False)
+    if o.sample:
+        o.sample = resize_integer(r, o.sample, 32, False)
+    return 0
+
+
+cdef ValueId _coordinates(Reader r, SpirvId id, uint32_t count, bint texels) except 0 nogil:
+    """The first components of a coordinate; integers of 16 bits become wider."""
+    cdef bint is_integer = r.s.types.base[value_type(r, id)] != type_float
+    cdef ValueId value = ssa(r, id)
+    if components_of(r, value) < count or (bits_of(r, value) != 32 and bits_of(r, value) != 16) or is_integer != texels:
+        fail(r, r.word, "a coordinate of fewer than %u components, or not of 32 or 16 bits, or integers where floats are due or the reverse", count)
+    if is_integer:
+        value = resize_integer(r, value, 32, r.s.types.base[value_type(r, id)] == type_int)
     if components_of(r, value) == count:
         return value
     if count == 1:
@@ -234,10 +250,8 @@ cdef int _add(Reader r, TextureSources *sources, int kind, ValueId value, uint32
         return 0
     if components and components_of(r, value) != components:
         fail(r, r.word, "an image operand that does not have %u components", components)
-    if components and bits_of(r, value) == 16:
-        unsupported(r, r.word, "image operands of 16 bits")
-    if components and bits_of(r, value) != 32:
-        fail(r, r.word, "an image operand that does not have 32 bits")
+    if components and bits_of(r, value) != 32 and (bits_of(r, value) != 16 or not may_be_narrow[kind]):
+        fail(r, r.word, "an image operand that has neither 32 bits nor, being a float, 16")
     sources.value[sources.count] = value
     sources.kind[sources.count] = <uint8_t>kind
     sources.count += 1
@@ -292,6 +306,14 @@ cdef int _compare(Reader r, ValueId row, ValueId texture, bint scalar) except -1
     return 0
 
 
+cdef int _check_texel_bits(Reader r, uint32_t word, TypeId type) except -1 nogil:
+    """32 bits; 16 for floats (SPV_AMD_gpu_shader_half_float_fetch), 64 for integers (SPV_EXT_shader_image_int64)."""
+    cdef uint32_t bits = r.s.types.bit_size[type]
+    if bits != 32 and bits != (16 if r.s.types.base[type] == type_float else 64):
+        fail(r, word, "a texel of %u bits that is no 16-bit float and no 64-bit integer", bits)
+    return 0
+
+
 cdef TypeId _texel_type(Reader r, uint32_t word, bint sparse) except 0xffffffffU nogil:
     """The type of the texel that an instruction gives; sparse ones give a struct of residency code and texel."""
     cdef TypeId type = type_of_id(r, r.words[word + 1])
@@ -301,11 +323,13 @@ cdef TypeId _texel_type(Reader r, uint32_t word, bint sparse) except 0xffffffffU
         type = element_type(r, type, 1)
     if not type_int <= r.s.types.base[type] <= type_float or r.s.types.components[type] > 4:
         fail(r, word, "a texel that is not a number or a vector of up to four")
-    if r.s.types.bit_size[type] < 32:
-        unsupported(r, word, "texels of 16 bits")
-    if r.s.types.bit_size[type] == 64 and r.s.types.base[type] == type_float:
-        fail(r, word, "texels of 64-bit floats")
+    _check_texel_bits(r, word, type)
     return type
+
+
+cdef int _moved_bits(Reader r, TypeId type, bint sparse) noexcept nogil:
+    """Bits of the components that an instruction moves: a residency code has 32, so texels beside it have them too."""
+    return 32 if sparse and r.s.types.bit_size[type] == 16 else r.s.types.bit_size[type]
 
 
 cdef uint32_t _texel_base(Reader r, TypeId type, const Operands *o) noexcept nogil:
@@ -329,6 +353,8 @@ cdef int _set_texel(Reader r, uint32_t word, TypeId type, ValueId value, bint sp
         texel = component(&r.nir, value, 0)
     elif wanted < components_of(r, value):
         texel = swizzled(&r.nir, value, identity_swizzle, wanted)
+    if bits_of(r, texel) == 32 and r.s.types.bit_size[type] == 16:
+        texel = alu1(&r.nir, alu_f2f16, texel)
     if not sparse:
         return set_checked(r, word, texel)
     code = element_type(r, type_of_id(r, r.words[word + 1]), 0)
@@ -338,13 +364,6 @@ cdef int _set_texel(Reader r, uint32_t word, TypeId type, ValueId value, bint sp
     r.trees[tree] = resize_integer(r, component(&r.nir, value, count), 32, False)
     r.trees[tree + 1] = texel
     return set_value(r, r.words[word + 2], type_of_id(r, r.words[word + 1]), tree)
-
-
-cdef int _check_implicit(Reader r) except -1 nogil:
-    """Compute shaders without derivative groups have no derivatives, and level 0 is sampled; with them that would be wrong."""
-    if r.derivative_group:
-        unsupported(r, r.word, "implicit levels of detail in derivative groups of compute shaders")
-    return 0
 
 
 cdef int _sample(Reader r, uint32_t word, uint32_t end, uint32_t form, bint sparse) except -1 nogil:
@@ -368,13 +387,12 @@ cdef int _sample(Reader r, uint32_t word, uint32_t end, uint32_t form, bint spar
     else:
         if o.lod or o.ddx:
             fail(r, word, "Lod or Grad where the level of detail is implicit")
-        _check_implicit(r)
         if o.bias:
             opcode = tex_txb
     _begin(r, &sources, texture, sampler)
     count = image_coordinates[_dim(r, texture)] + _is_array(r, texture)
     coordinate = ssa(r, r.words[word + 4])
-    _add(r, &sources, tex_source_coord, _coordinates(r, coordinate, count), 0)
+    _add(r, &sources, tex_source_coord, _coordinates(r, r.words[word + 4], count, False), 0)
     if form & projective:
         if components_of(r, coordinate) <= count:
             fail(r, word, "a projective coordinate without a divisor")
@@ -382,9 +400,9 @@ cdef int _sample(Reader r, uint32_t word, uint32_t end, uint32_t form, bint spar
     if form & with_reference:
         _add(r, &sources, tex_source_comparator, ssa(r, r.words[word + 5]), 1)
     _add_operands(r, &sources, &o, texture)
-    if r.s.types.bit_size[type] != 32:
+    if r.s.types.bit_size[type] == 64:
         fail(r, word, "sampling of texels of 64 bits")
-    row = _texture(r, opcode, &sources, 1 if form & with_reference else 4, 32, _texel_base(r, type, &o), sparse)
+    row = _texture(r, opcode, &sources, 1 if form & with_reference else 4, _moved_bits(r, type, sparse), _texel_base(r, type, &o), sparse)
     if form & with_reference:
         _compare(r, row, texture, True)
     return _set_texel(r, word, type, row, sparse)
@@ -402,12 +420,28 @@ cdef int _fetch(Reader r, uint32_t word, uint32_t end, bint sparse) except -1 no
         fail(r, word, "a fetch names a sample of multisampled images alone, and a level of others")
     if _dim(r, texture) == image_cube:
         fail(r, word, "a fetch from a cube")
+    _widen_integers(r, &o)
     _begin(r, &sources, texture, 0)
     _add(r, &sources, tex_source_coord,
-         _coordinates(r, ssa(r, r.words[word + 4]), image_coordinates[_dim(r, texture)] + _is_array(r, texture)), 0)
+         _coordinates(r, r.words[word + 4], image_coordinates[_dim(r, texture)] + _is_array(r, texture), True), 0)
     _add_operands(r, &sources, &o, texture)
-    return _set_texel(r, word, type, _texture(r, tex_txf_ms if samples else tex_txf, &sources, 4, r.s.types.bit_size[type],
+    return _set_texel(r, word, type, _texture(r, tex_txf_ms if samples else tex_txf, &sources, 4, _moved_bits(r, type, sparse),
                                               _texel_base(r, type, &o), sparse), sparse)
+
+
+cdef int _fetch_fragment(Reader r, uint32_t word, bint mask) except -1 nogil:
+    """OpFragmentMaskFetchAMD and OpFragmentFetchAMD."""
+    cdef ValueId texture = _handle(r, r.words[word + 3], type_texture, type_texture)
+    cdef TextureSources sources
+    cdef TypeId type = _texel_type(r, word, False)
+    if _dim(r, texture) != image_ms:
+        fail(r, word, "a fragment of an image that is not multisampled")
+    _begin(r, &sources, texture, 0)
+    _add(r, &sources, tex_source_coord, _coordinates(r, r.words[word + 4], 2 + _is_array(r, texture), True), 0)
+    if mask:
+        return set_checked(r, word, _texture(r, tex_fragment_mask_fetch_amd, &sources, 1, 32, type_uint, False))
+    _add(r, &sources, tex_source_ms_index, resize_integer(r, ssa(r, r.words[word + 5]), 32, False), 1)
+    return _set_texel(r, word, type, _texture(r, tex_fragment_fetch_amd, &sources, 4, r.s.types.bit_size[type], r.s.types.base[type], False), False)
 
 
 cdef uint64_t _packed_offsets(Reader r, SpirvId id) except? 0xfffffffffffffffeULL nogil:
@@ -444,15 +478,15 @@ cdef int _gather(Reader r, uint32_t word, uint32_t end, bint compared, bint spar
     _allow(r, &o, offset_operands)
     _begin(r, &sources, texture, sampler)
     _add(r, &sources, tex_source_coord,
-         _coordinates(r, ssa(r, r.words[word + 4]), image_coordinates[_dim(r, texture)] + _is_array(r, texture)), 0)
+         _coordinates(r, r.words[word + 4], image_coordinates[_dim(r, texture)] + _is_array(r, texture), False), 0)
     if compared:
         _add(r, &sources, tex_source_comparator, ssa(r, r.words[word + 5]), 1)
     else:
         channel = integer_constant(r, r.words[word + 5])
     _add_operands(r, &sources, &o, texture)
-    if channel > 3 or r.s.types.bit_size[type] != 32:
+    if channel > 3 or r.s.types.bit_size[type] == 64:
         fail(r, word, "a gather of a component that texels do not have, or of 64 bits")
-    row = _texture(r, tex_tg4, &sources, 4, 32, _texel_base(r, type, &o), sparse)
+    row = _texture(r, tex_tg4, &sources, 4, _moved_bits(r, type, sparse), _texel_base(r, type, &o), sparse)
     r.s.textures.component[r.s.instructions.data[row]] = <uint8_t>channel
     if o.offsets:
         r.s.textures.offsets[r.s.instructions.data[row]] = _packed_offsets(r, o.offsets)
@@ -477,10 +511,9 @@ cdef int _query(Reader r, uint32_t word, int opcode, ValueId lod) except -1 nogi
 cdef int _query_lod(Reader r, uint32_t word) except -1 nogil:
     cdef ValueId texture, sampler
     cdef TextureSources sources
-    _check_implicit(r)
     _sampled(r, r.words[word + 3], &texture, &sampler)
     _begin(r, &sources, texture, sampler)
-    _add(r, &sources, tex_source_coord, _coordinates(r, ssa(r, r.words[word + 4]), image_coordinates[_dim(r, texture)]), 0)
+    _add(r, &sources, tex_source_coord, _coordinates(r, r.words[word + 4], image_coordinates[_dim(r, texture)], False), 0)
     return set_checked(r, word, _texture(r, tex_lod, &sources, 2, 32, type_float, False))
 
 
@@ -517,11 +550,11 @@ cdef ValueId _image_intrinsic(Reader r, int opcode, int components, int bits, co
     return row
 
 
-cdef ValueId _image_coordinate(Reader r, ValueId image, ValueId value) except 0 nogil:
+cdef ValueId _image_coordinate(Reader r, ValueId image, SpirvId id) except 0 nogil:
     """Four components, of which those that the image has not repeat the first; cubes have a layer instead of a direction."""
     cdef uint32_t count = 3 if _dim(r, image) == image_cube else image_coordinates[_dim(r, image)] + _is_array(r, image)
     cdef uint64_t swizzle = 0x210 & ((<uint64_t>1 << 4 * count) - 1)
-    value = _coordinates(r, value, count)
+    cdef ValueId value = _coordinates(r, id, count, True)
     if count == 1:
         return vector_of(&r.nir, [value, value, value, value], 4)
     return swizzled(&r.nir, value, swizzle, 4)
@@ -537,8 +570,7 @@ cdef int _image_operands(Reader r, ValueId image, uint32_t cursor, uint32_t end,
         fail(r, r.word, "the level of an image that has only one")
     if (o.sample and components_of(r, o.sample) != 1) or (o.lod and components_of(r, o.lod) != 1):
         fail(r, r.word, "a sample or level that is not a scalar")
-    if (o.sample and bits_of(r, o.sample) != 32) or (o.lod and bits_of(r, o.lod) != 32):
-        fail(r, r.word, "a sample or level that does not have 32 bits")
+    _widen_integers(r, o)
     if o.sample == 0:
         o.sample = undefined(&r.nir, 1, 32)
     if o.lod == 0:
@@ -555,12 +587,12 @@ cdef int _read(Reader r, uint32_t word, uint32_t end, bint sparse) except -1 nog
     _note_non_uniform(r, r.words[word + 3], image)
     _image_operands(r, image, word + 5, end, &o)
     values[0] = image
-    values[1] = _image_coordinate(r, image, ssa(r, r.words[word + 4]))
+    values[1] = _image_coordinate(r, image, r.words[word + 4])
     values[2] = o.sample
     values[3] = o.lod
     row = _image_intrinsic(r, intrinsic_image_deref_sparse_load if sparse else intrinsic_image_deref_load, 4 + sparse,
-                           r.s.types.bit_size[type], values, o.access)
-    intrinsic_set_index(r.s, row, index_dest_type, <int>(_texel_base(r, type, &o) << 8 | r.s.types.bit_size[type]))
+                           _moved_bits(r, type, sparse), values, o.access)
+    intrinsic_set_index(r.s, row, index_dest_type, <int>(_texel_base(r, type, &o) << 8 | <uint32_t>_moved_bits(r, type, sparse)))
     return _set_texel(r, word, type, row, sparse)
 
 
@@ -585,13 +617,10 @@ cdef int _write(Reader r, uint32_t word, uint32_t end) except -1 nogil:
     _note_non_uniform(r, r.words[word + 1], image)
     if not type_int <= r.s.types.base[type] <= type_float or r.s.types.components[type] > 4:
         fail(r, word, "a texel that is not a number or a vector of up to four")
-    if r.s.types.bit_size[type] < 32:
-        unsupported(r, word, "texels of 16 bits")
-    if r.s.types.bit_size[type] == 64 and r.s.types.base[type] == type_float:
-        fail(r, word, "texels of 64-bit floats")
+    _check_texel_bits(r, word, type)
     _image_operands(r, image, word + 4, end, &o)
     values[0] = image
-    values[1] = _image_coordinate(r, image, ssa(r, r.words[word + 2]))
+    values[1] = _image_coordinate(r, image, r.words[word + 2])
     values[2] = o.sample
     values[3] = _four(r, ssa(r, r.words[word + 3]))
     values[4] = o.lod
@@ -615,7 +644,7 @@ cdef int _texel_pointer(Reader r, uint32_t word) except -1 nogil:
     if not type_int <= r.s.types.base[texel.type] <= type_float or r.s.types.components[texel.type] != 1 or \
             r.s.types.bit_size[texel.type] < 32:
         unsupported(r, word, "pointers to texels that are not one number of 32 or 64 bits")
-    texel.coordinate = _image_coordinate(r, image, ssa(r, r.words[word + 4]))
+    texel.coordinate = _image_coordinate(r, image, r.words[word + 4])
     texel.sample = ssa(r, r.words[word + 5])
     if components_of(r, texel.sample) != 1 or bits_of(r, texel.sample) != 32:
         fail(r, word, "a sample that is not a 32-bit integer")
@@ -677,6 +706,8 @@ cdef int _read_or_write(Reader r, uint32_t word, uint32_t end, uint32_t opcode) 
         _read(r, word, end, opcode == OpImageSparseRead)
     elif opcode == OpImageWrite:
         _write(r, word, end)
+    elif opcode == OpFragmentMaskFetchAMD or opcode == OpFragmentFetchAMD:
+        _fetch_fragment(r, word, opcode == OpFragmentMaskFetchAMD)
     else:
         return 0
     return 1
@@ -694,7 +725,7 @@ cdef int image_instruction(Reader r, uint32_t word, uint32_t end, uint32_t opcod
     elif opcode == OpImageQuerySize:
         _query_size(r, word)
     elif opcode == OpImageQuerySizeLod:
-        _query(r, word, tex_txs, ssa(r, r.words[word + 4]))
+        _query(r, word, tex_txs, resize_integer(r, ssa(r, r.words[word + 4]), 32, False))
     elif opcode == OpImageQueryLod:
         _query_lod(r, word)
     elif opcode == OpImageQueryLevels:

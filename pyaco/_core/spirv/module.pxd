@@ -214,7 +214,6 @@ cdef class Reader:
     cdef vector[uint32_t] case_of_block     # by BlockId: case + 1 of that switch, 0: inside a case
     cdef uint64_t phi_steps                 # work spent on phis and switches, which is limited
     cdef uint64_t scan_steps
-    cdef bint derivative_group              # the entry point asks for derivatives in compute shaders
     cdef SpirvId workgroup_constant         # decorated WorkgroupSize, 0 none
     cdef vector[BuiltinValue] builtin_values
     cdef ValueId[64] small_integers         # 32-bit constants that exist already
@@ -248,6 +247,8 @@ cdef TypeId type_of_id(Reader r, SpirvId id) except 0xffffffffU nogil
 # operands it is the word after it.
 cdef uint32_t decoration_of(Reader r, SpirvId id, uint32_t member, uint32_t decoration) noexcept nogil
 cdef str string_at(Reader r, uint32_t word)
+# Whether an instruction is an OpExtInst of a set that may be ignored.
+cdef bint is_non_semantic(Reader r, uint32_t word) noexcept nogil
 # Called for every module-scope type, constant and variable, in order.
 ctypedef int (*Declare)(Reader r, uint32_t word, uint32_t end) except -1 nogil
 # Checks the shape of every instruction and fills the module's tables.

@@ -305,6 +305,13 @@ cdef int _import(Reader r, uint32_t word) except -1 nogil:
     return 0
 
 
+cdef bint is_non_semantic(Reader r, uint32_t word) noexcept nogil:
+    cdef uint32_t opcode = r.words[word] & 0xffff
+    if opcode != OpExtInst and opcode != OpExtInstWithForwardRefsKHR:
+        return False
+    return r.kind[r.words[word + 3]] == kind_instruction_set and r.payload[r.words[word + 3]] in (instruction_set_ignored, instruction_set_debug)
+
+
 # -------------------------------------------------------------------------------------------------------------- functions
 cdef inline bint _is_terminator(uint32_t opcode) noexcept nogil:
     return (OpBranch <= opcode <= OpUnreachable or opcode == OpTerminateInvocation or opcode == OpIgnoreIntersectionKHR
@@ -362,8 +369,8 @@ cdef int _function_instruction(Reader r, Scan *scan, uint32_t word) except -1 no
         scan.function = 0
     elif opcode == OpLabel:
         _begin_block(r, scan, word)
-    elif opcode == OpLine or opcode == OpNoLine:
-        pass
+    elif opcode == OpLine or opcode == OpNoLine or (scan.block == 0 and is_non_semantic(r, word)):
+        pass                              # DXC writes DebugNoScope behind the last terminator
     elif not scan.block:
         fail(r, word, "an instruction outside a block")
     elif opcode == OpSelectionMerge or opcode == OpLoopMerge:

@@ -91,8 +91,10 @@ cdef int _execution_mode(Reader r, uint32_t word) except -1:
         _float_control(r, word, end, round_even16)
     elif mode == ExecutionMode_RoundingModeRTZ:
         _float_control(r, word, end, round_zero16)
-    elif mode == ExecutionMode_DerivativeGroupQuadsNV or mode == ExecutionMode_DerivativeGroupLinearNV:
-        r.derivative_group = True
+    elif mode == ExecutionMode_DerivativeGroupQuadsNV:
+        r.s.info.derivative_group = derivatives_quads
+    elif mode == ExecutionMode_DerivativeGroupLinearNV:
+        r.s.info.derivative_group = derivatives_linear
     return 0
 
 
@@ -119,6 +121,10 @@ cdef int _execution_modes(Reader r, SpirvId function) except -1:
         total *= r.s.info.workgroup_size[k]
     if total > 1024:
         raise UnsupportedError(f"a workgroup of {list(r.s.info.workgroup_size)} = {total} invocations (at most 1024)")
+    if r.s.info.derivative_group == derivatives_quads and (r.s.info.workgroup_size[0] | r.s.info.workgroup_size[1]) & 1:
+        raise InputError(f"a workgroup size of {list(r.s.info.workgroup_size)}: DerivativeGroupQuads takes even numbers of rows and columns")
+    if r.s.info.derivative_group == derivatives_linear and total & 3:
+        raise InputError(f"a workgroup size of {list(r.s.info.workgroup_size)}: DerivativeGroupLinear takes multiples of four invocations")
     return 0
 
 

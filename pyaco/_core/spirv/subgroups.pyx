@@ -1,4 +1,5 @@
-"""Group operations (the SPIR-V specification, sections 3.42.21 and 3.42.24, SPV_KHR_shader_ballot, SPV_KHR_subgroup_vote).
+"""Group operations and derivatives (the SPIR-V specification, sections 3.42.16, 3.42.21 and 3.42.24, SPV_KHR_shader_ballot,
+SPV_KHR_subgroup_vote, SPV_KHR_compute_shader_derivatives).
 
 Vectors are taken component by component, so that the passes after the reader see scalars.
 """
@@ -189,8 +190,31 @@ cdef int _reduction(Reader r, uint32_t word, uint32_t end, int op) except -1 nog
     return set_checked(r, word, _each_component(r, kind, value, 0, op, cluster))
 
 
+# ----------------------------------------------------------------------------------------------------------- derivatives
+cdef int _derivative(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:
+    """OpDPdx to OpFwidthCoarse: three opcodes without a choice of precision, three fine ones, three coarse ones."""
+    cdef ValueId value, x, y
+    cdef int[6] opcodes
+    cdef uint32_t form
+    if r.s.info.derivative_group == derivatives_none:
+        fail(r, word, "derivatives where the entry point has no derivative group")
+    value = _number_operand(r, r.words[word + 3])
+    if r.s.types.base[require_vector_type(r, r.words[word + 1])] != type_float or bits_of(r, value) != 32:
+        fail(r, word, "the derivative of what is not a 32-bit float")
+    opcodes[:] = [alu_fddx, alu_fddy, alu_fddx_fine, alu_fddy_fine, alu_fddx_coarse, alu_fddy_coarse]
+    form = (opcode - OpDPdx) // 3 * 2
+    x = alu1(&r.nir, opcodes[form], value)
+    y = alu1(&r.nir, opcodes[form + 1], value)
+    if opcode in (OpFwidth, OpFwidthFine, OpFwidthCoarse):
+        return set_checked(r, word, alu2(&r.nir, alu_fadd, alu1(&r.nir, alu_fabs, x), alu1(&r.nir, alu_fabs, y)))
+    return set_checked(r, word, x if opcode in (OpDPdx, OpDPdxFine, OpDPdxCoarse) else y)
+
+
 cdef int subgroup_instruction(Reader r, uint32_t word, uint32_t end, uint32_t opcode) except -1 nogil:
     cdef int op
+    if OpDPdx <= opcode <= OpFwidthCoarse:
+        _derivative(r, word, opcode)
+        return 1
     if opcode in (OpSubgroupBallotKHR, OpSubgroupFirstInvocationKHR, OpSubgroupAllKHR, OpSubgroupAnyKHR, OpSubgroupAllEqualKHR,
                   OpSubgroupReadInvocationKHR):
         if opcode == OpSubgroupBallotKHR:

@@ -875,10 +875,9 @@ cdef int declare(Reader r, uint32_t word, uint32_t end) except -1 nogil:
         return _constant(r, word, end)
     if opcode == OpVariable:
         return _variable(r, word)
-    if opcode == OpExtInst or opcode == OpExtInstWithForwardRefsKHR:     # NonSemantic debug information
-        if r.kind[r.words[word + 3]] == kind_instruction_set and r.payload[r.words[word + 3]] in (instruction_set_ignored, instruction_set_debug):
-            r.kind[r.words[word + 2]] = kind_void
-            return 0
+    if is_non_semantic(r, word):
+        r.kind[r.words[word + 2]] = kind_void
+        return 0
     if opcode >= first_extension_opcode or opcode == OpConstantPipeStorage:
         return unsupported(r, word, "the instruction ", spirv_names[opcode])
     fail(r, word, "an instruction that is allowed only in functions")
