@@ -35,6 +35,7 @@ DOORS = {
             "registers"},
     "registers": set(),
     "pm4": {"registers", "descriptors", "addrlib", "abi", "command_streams", "emu"},
+    "meta": {"_core.nir", "addrlib", "compiler", "descriptors", "emu", "nir", "pm4"},
     "triton": {"binary", "emu", "_core.emu"},
     "addrlib": set(),
     "binary": {"_core.isa", "abi"},
