@@ -12,14 +12,25 @@ from meta_images import COMPATIBLE, SHAPES, TARGETS, elements, images, modes_of,
 from pyaco import meta
 from pyaco.emu import Device
 from pyaco.errors import UnsupportedError
-from pyaco.meta.regions import level_extent, whole_level
+from pyaco.meta.elements import element_view
+from pyaco.meta.regions import aspect_of, level_extent, whole_level
+
+
+def is_seen(image: Any, level: int) -> bool:
+    """Whether a level can be seen as elements: all but levels of blocks that are more than those of level 0 halved, of blocks other than 4x4."""
+    try:
+        element_view(image, level, aspect_of(image, whole_level(image, level)[0]), 0, storage=False)
+    except UnsupportedError:
+        assert image.format.layout == "astc" or image.surface.request.is_3d or image.surface.config.level == 90
+        return False
+    return True
 
 
 def level_copies(image: Any, other: Any) -> list[meta.ImageCopy]:
-    """Copies of whole levels, where both images have a level of as many elements."""
+    """Copies of whole levels, where both images have a level of as many elements, which a view shows."""
     found = []
     for level in range(min(image.surface.request.levels, other.surface.request.levels)):
-        if image.surface.level_shape(level) == other.surface.level_shape(level):
+        if image.surface.level_shape(level) == other.surface.level_shape(level) and is_seen(image, level) and is_seen(other, level):
             found.append(meta.ImageCopy(whole_level(image, level)[0], destination=whole_level(other, level)[0]))
     return found
 
