@@ -36,6 +36,7 @@ DOORS = {
     "registers": set(),
     "pm4": {"registers", "descriptors", "addrlib", "abi", "command_streams", "emu"},
     "meta": {"_core.nir", "addrlib", "compiler", "descriptors", "emu", "nir", "pm4"},
+    "texture_files": set(),
     "triton": {"binary", "emu", "_core.emu"},
     "addrlib": set(),
     "binary": {"_core.isa", "abi"},

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyaco.addrlib.enums import SwizzleMode, SwizzleMode3
+from pyaco.addrlib import gpu_config
+from pyaco.addrlib.driver.modifiers import decode_modifier, is_amd, supported_modifiers
+from pyaco.addrlib.enums import SwizzleMode
 from pyaco.emu import Device
 from pyaco.errors import InputError, UnsupportedError
 
@@ -30,9 +32,14 @@ SHAPES: dict[str, dict[str, Any]] = {
 
 
 def modes_of(target: str) -> list[dict[str, Any]]:
-    """Options of images that ask for each swizzle mode of a chip: linear, what the driver chooses, and from GFX10 on each by number."""
-    modes = () if target == "gfx900" else SwizzleMode3 if target == "gfx1200" else SwizzleMode
-    return [{"linear": True}, {}, *({"swizzle_mode": int(mode)} for mode in modes if 0 < mode < 32)]
+    """Options of images that ask for each swizzle mode of a chip: linear, what the driver chooses; on GFX10 and GFX11 each by number, on GFX9 and
+    GFX12, whose drivers choose themselves, by modifiers, which images of one level and layer have: those whose images are aligned to blocks.
+    GFX9's modes without xor need not be, and the emulator has the base in their addresses as a xor, not as a sum."""
+    if target in ("gfx900", "gfx1200"):
+        known = [modifier for modifier in supported_modifiers(gpu_config(target), 32) if is_amd(modifier) and not decode_modifier(modifier).dcc]
+        known = [modifier for modifier in known if target != "gfx900" or SwizzleMode(decode_modifier(modifier).tile).name.endswith("_X")]
+        return [{"linear": True}, {}, *({"modifier": modifier, "mips": 1} for modifier in known)]
+    return [{"linear": True}, {}, *({"swizzle_mode": int(mode)} for mode in SwizzleMode if 0 < mode < 32)]
 
 
 def randomised(image: Any, random: np.random.Generator) -> Any:
@@ -49,7 +56,7 @@ def images(device: Device, format: str, shape: dict[str, Any], modes: list[dict[
     seen = set()
     for mode in modes:
         try:
-            image = device.image(format=format, **shape, **mode)
+            image = device.image(format=format, **{**shape, **mode})
             assert image.surface.tiled.size                  # elements of 96 bits are linear, which only tiling says
         except (InputError, UnsupportedError):
             continue
