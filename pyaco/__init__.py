@@ -23,7 +23,7 @@ __all__ = [
     "compile", "emu", "get_include", "isa", "nir", "spirv", "targets", "texels",
 ]
 
-_ROOMS = frozenset(("aco", "addrlib", "binary", "descriptors", "emu", "isa", "nir", "pm4", "spirv", "targets", "texels"))
+_ROOMS = frozenset(("aco", "addrlib", "binary", "descriptors", "emu", "isa", "meta", "nir", "pm4", "spirv", "targets", "texels", "texture_files"))
 
 
 def get_include() -> str:

@@ -11,7 +11,8 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PAGES = sorted((ROOT / "docs/reference").glob("*.md"))
 MODULES = frozenset(name for page in PAGES for name in re.findall(r"^::: ([\w.]+)$", page.read_text(), re.MULTILINE))
-FRONTS = ("pyaco", *(f"pyaco.{room}" for room in ("aco", "addrlib", "binary", "emu", "isa", "nir", "pm4", "registers", "spirv", "targets", "texels")))
+FRONTS = ("pyaco", *(f"pyaco.{room}" for room in (
+    "aco", "addrlib", "binary", "emu", "isa", "meta", "nir", "pm4", "registers", "spirv", "targets", "texels", "texture_files")))
 
 
 @pytest.mark.parametrize("front", FRONTS)

@@ -35,6 +35,8 @@ DOORS = {
             "registers"},
     "registers": set(),
     "pm4": {"registers", "descriptors", "addrlib", "abi", "command_streams", "emu"},
+    "meta": {"_core.nir", "addrlib", "compiler", "descriptors", "emu", "nir", "pm4"},
+    "texture_files": set(),
     "triton": {"binary", "emu", "_core.emu"},
     "addrlib": set(),
     # What metadata surfaces hold: where they are, addrlib knows; what colour targets take for alpha, the descriptors.

@@ -33,6 +33,7 @@ VERBS = {
     "pm4": "decode a command stream",
     "surface": "lay out a surface in memory, or list a format's DRM modifiers",
     "tile": "put texels (.npy, .png or raw) into tiled memory",
+    "copy": "copy a texture between files (.png, .dds, .ktx2), tilings and formats, by shaders on the emulator",
     "detile": "take texels (.npy, .png or raw) out of tiled memory",
 }
 

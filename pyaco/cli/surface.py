@@ -11,7 +11,7 @@ from pyaco.cli.shared import write_text
 from pyaco.errors import InputError
 from pyaco.targets import features
 
-__all__ = ["add_arguments", "add_surface_arguments", "add_tiling_arguments", "run", "surface_options"]
+__all__ = ["add_arguments", "add_surface_arguments", "add_tiling_arguments", "extent_of", "run", "surface_options", "swizzle_mode"]
 
 
 def add_arguments(parser: CommandLine) -> None:
@@ -53,7 +53,8 @@ def add_tiling_arguments(parser: CommandLine, source: str, result: str) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object that says what was done")
 
 
-def _extent(text: str) -> tuple[int, int, int]:
+def extent_of(text: str) -> tuple[int, int, int]:
+    """Return width, height and depth (0: none) that a word such as ``64x32`` says."""
     found = re.fullmatch(r"(\d+)x(\d+)(?:x(\d+))?", text)
     if not found:
         raise InputError(f"size {text!r}: expected WIDTHxHEIGHT or WIDTHxHEIGHTxDEPTH")
@@ -67,7 +68,8 @@ def _number(text: str) -> int:
         raise InputError(f"{text!r} is not a number") from None
 
 
-def _swizzle_mode(text: str, level: int) -> int:
+def swizzle_mode(text: str, level: int) -> int:
+    """Return the number of a swizzle mode that is given by number or name."""
     from pyaco.addrlib.enums import SwizzleMode, SwizzleMode3
 
     modes: dict[str, Any] = dict((SwizzleMode3 if features.has_gfx12_swizzle_modes(level) else SwizzleMode).__members__)
@@ -85,7 +87,7 @@ def surface_options(options: Options, level: int) -> dict[str, Any]:
         raise InputError("no size: say WIDTHxHEIGHT, such as 1920x1080")
     if options.swizzle_mode and not features.has_swizzle_mode_choice(level):
         raise InputError("swizzle modes can be demanded from GFX10 on")
-    width, height, depth = _extent(options.extent)
+    width, height, depth = extent_of(options.extent)
     use = SurfaceUse(0)
     for wanted, flag in ((options.scanout, SurfaceUse.SCANOUT), (options.sparse, SurfaceUse.PRT), (options.no_dcc, SurfaceUse.DISABLE_DCC)):
         if wanted:
@@ -94,7 +96,7 @@ def surface_options(options: Options, level: int) -> dict[str, Any]:
         "format": options.format, "width": width, "height": height, "depth": depth, "layers": options.layers, "mips": options.levels,
         "samples": options.samples, "cube": options.cube, "linear": options.linear, "use": use,
         "modifier": _number(options.modifier) if options.modifier else INVALID,
-        "swizzle_mode": _swizzle_mode(options.swizzle_mode, level) if options.swizzle_mode else None}
+        "swizzle_mode": swizzle_mode(options.swizzle_mode, level) if options.swizzle_mode else None}
 
 
 def _modifiers(config: Any, name: str) -> list[dict[str, Any]]:

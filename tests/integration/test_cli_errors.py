@@ -16,6 +16,7 @@ import pytest
 from pyaco import isa
 from pyaco.cli.main import VERBS, main
 from pyaco.pm4 import packet
+from pyaco.texture_files import Texture, TextureShape, write_dds, write_ktx2
 
 ROOT = Path(__file__).parents[2]
 KERNEL = ".amdhsa_kernel k\n.amdhsa_next_free_vgpr 1\n.amdhsa_next_free_sgpr 8\n.end_amdhsa_kernel\nk:\ns_endpgm\n"
@@ -39,11 +40,15 @@ COMMANDS = {
     "pm4, memory": "pm4 stream.bin --target gfx1100 --memory 0x100000=code.bin --html -o packets.html",
     "surface": "surface gfx1030 64x32",
     "tile": "tile gfx1030 64x32 texels.npy -o tiled.bin",
+    "copy": "copy gfx1030 picture.png -o copied.dds",
+    "copy, containers": "copy gfx1030 texture.dds -o copied.ktx2",
+    "copy, raw": "copy gfx1030 texture.ktx2 -o copied.bin",
+    "copy, from raw": "copy gfx1030 memory.bin --size 64x32 -o copied.png",
     "detile": "detile gfx1030 64x32 memory.bin -o texels.png",
     "detile, array": "detile gfx1030 64x32 memory.bin -o out.npy",
 }
 OUTPUTS = ("shader.bin", "shader.json", "passes.nir", "c.npy", "kernel.out", "object.hsaco", "listing.s", "packets.txt", "packets.html",
-           "tiled.bin", "texels.png", "out.npy")  # fmt: skip
+           "tiled.bin", "texels.png", "out.npy", "copied.dds", "copied.ktx2", "copied.bin", "copied.png")  # fmt: skip
 
 
 @pytest.fixture
@@ -60,6 +65,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     numpy.zeros(1 << 16, numpy.uint8).tofile("memory.bin")
     numpy.array(packet("DISPATCH_DIRECT", 1, 1, 1, 1, compute=True), numpy.uint32).tofile("stream.bin")
     Path("entries").mkdir()
+    texture = Texture(TextureShape("R8G8B8A8_UNORM", 8, 4), (bytes(range(128)),))
+    Path("texture.dds").write_bytes(write_dds(texture))
+    Path("texture.ktx2").write_bytes(write_ktx2(texture))
+    assert main(["copy", "gfx1030", "texture.dds", "-o", "picture.png"]) == 0
     for suffix in {path.suffix for path in tmp_path.iterdir() if path.is_file()}:
         Path(f"garbage{suffix}").write_bytes(random.Random(1).randbytes(4097))
         Path(f"text{suffix}").write_text("what is this?\n" * 9)

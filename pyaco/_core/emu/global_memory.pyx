@@ -18,7 +18,7 @@ from pyaco._core.emu.formats cimport format_of_descriptor, load_format, store_fo
 from pyaco._core.emu.memory cimport canonical_address, memory_at
 from pyaco._core.emu.vector cimport read_scalar
 from pyaco._core.emu.wave cimport *
-from pyaco._core.common.machine cimport format_flat, format_mtbuf, format_scratch, register_none
+from pyaco._core.common.machine cimport format_flat, format_mtbuf, format_scratch, gfx12, register_none
 
 include "emulator_memory.pxi"
 
@@ -464,7 +464,7 @@ cdef int _typed_lane(Machine *machine, Wave *wave, const Instruction *instructio
     if loads:
         _load_typed(wave, instruction, operation, b, lane, host)
     elif host != NULL:
-        _store_typed(wave, instruction, operation, b, lane, host)
+        _store_typed(machine, wave, instruction, operation, b, lane, host)
     return stop_running
 
 
@@ -486,8 +486,9 @@ cdef void _load_typed(Wave *wave, const Instruction *instruction, const MemoryOp
             _data_row(wave, data, component)[lane] = value
 
 
-cdef void _store_typed(Wave *wave, const Instruction *instruction, const MemoryOperation *operation, const BufferAccess *b, uint32_t lane,
-                       uint8_t *host) noexcept nogil:
+cdef void _store_typed(Machine *machine, Wave *wave, const Instruction *instruction, const MemoryOperation *operation, const BufferAccess *b,
+                       uint32_t lane, uint8_t *host) noexcept nogil:
+    """Components that the instruction does not have become zero, from GFX12 on equal to the first."""
     cdef uint32_t texel[4]
     cdef uint32_t component, value
     cdef uint16_t data = instruction.decoded.source[3]
@@ -499,6 +500,9 @@ cdef void _store_typed(Wave *wave, const Instruction *instruction, const MemoryO
             texel[component] = _widen_component(b.format, value)
         else:
             texel[component] = _data_row(wave, data, component)[lane]
+    if machine.gfx_level >= gfx12:
+        for component in range(operation.dwords, 4):
+            texel[component] = texel[0]
     store_format(b.format, host, texel)
 
 

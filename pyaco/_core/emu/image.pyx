@@ -11,7 +11,7 @@ from libc.string cimport memcpy, memset
 from isa_opcodes cimport op_image_atomic_cmpswap, op_image_atomic_fcmpswap, op_image_get_resinfo, op_image_msaa_load
 from isa_tables cimport image_flag_atomic, image_flag_gather, image_flag_lod, image_flag_sample, image_flag_store, opcode_image
 from modifiers cimport modifier_dmask, modifier_r128
-from pyaco._core.common.machine cimport register_none
+from pyaco._core.common.machine cimport gfx12, register_none
 from pyaco._core.emu.access cimport MemoryOperation, atomic32, atomic64
 from pyaco._core.emu.global_memory cimport memory_operation
 from pyaco._core.emu.image_operands cimport (ImageOperands, address_row, address_word, data_row, get_data, open_operands,
@@ -92,11 +92,12 @@ cdef int _load_samples(Machine *machine, Wave *wave, const Instruction *instruct
 
 cdef int _store_lane(Machine *machine, Wave *wave, const Instruction *instruction, const ImageOperands *o, const ImageView *view,
                      uint32_t lane) noexcept nogil:
-    """Components that are not stored become those of (0, 0, 0, 1)'s first ones: zeros."""
+    """Components that are not stored become zero, from GFX12 on equal to the first that is."""
     cdef Place place
     cdef uint32_t texel[4]
     cdef uint32_t component, channel
     cdef uint32_t position = 0
+    cdef uint32_t missing = 0
     cdef uint8_t *host
     cdef int stop
     _find_place(wave, instruction, o, view, lane, &place)
@@ -104,12 +105,16 @@ cdef int _store_lane(Machine *machine, Wave *wave, const Instruction *instructio
     if stop != stop_running or host == NULL:
         return stop
     memset(texel, 0, sizeof(texel))
+    if machine.gfx_level >= gfx12:
+        missing = get_data(wave, instruction, o, 0, view.format.integer, lane)
     for component in range(4):
+        channel = view.select[component]
         if o.mask >> component & 1:
-            channel = view.select[component]
             if channel >= 4:
                 texel[channel - 4] = get_data(wave, instruction, o, position, view.format.integer, lane)
             position += 1
+        elif channel >= 4:
+            texel[channel - 4] = missing
     store_texel(&view.format, host, texel)
     return stop_running
 
