@@ -151,7 +151,7 @@ class Prepared:
         self.device.dispatch(self.shader, groups=(SIDE // 8, SIDE // 8, 1), buffers=self.buffers)
 
 
-def best(run: Callable[[], object], repetitions: int = 7) -> float:
+def best(run: Callable[[], object], repetitions: int = 25) -> float:
     """Return the least CPU time of several runs, after one to warm up."""
     run()
     times = []
@@ -180,7 +180,7 @@ def lavapipe_time(name: str) -> float | None:
                             "maxLod": 15.0, "compareEnable": int(case.compare > 0), "compareOp": case.compare}
     try:
         return min(Lavapipe(exact=False).time(spirv_of(name), (SIDE // 8, SIDE // 8, 1), {(0, 0): np.zeros(SIDE * SIDE * 4, np.float32)},
-                                              10, layouts, {(0, 1): image}))
+                                              25, layouts, {(0, 1): image}))
     except PeerError as error:
         print(f"{name}: {error}", file=sys.stderr)
         return None

@@ -164,7 +164,7 @@ cdef void _open_axis(const PreparedImage *image, ImageAxis *axis, uint32_t numbe
         margin = 1
     elif mode != clamp_last_texel and mode != clamp_border:
         least = -end
-    axis.exact = axis.shift == 0 and (unnormalized or size & (size - 1) == 0)
+    axis.exact = unnormalized or size & (size - 1) == 0
     axis.first = least - margin
     axis.last = end + margin - 2
 
@@ -187,7 +187,8 @@ cdef uint64_t _reach(const ImageView *view, const ImageLevel *level) noexcept no
         for i in range(_extent(view, level, axis)):
             most = max(most, <uint64_t>bytes_[i] & ~level.low)
         sum_ += most
-    return sum_ + level.low + (1 if level.low else view.format.bytes)
+    # elements lie within blocks, unless the bits that are xored are those of pipes and banks alone
+    return sum_ + level.low + (1 if level.low and level.low & (level.low + 1) == 0 else view.format.bytes)
 
 
 cdef bint _make_tables(ImageCache *cache, PreparedImage *image, uint32_t number) noexcept nogil:

@@ -23,7 +23,7 @@ struct ImageAxis {
     double scale;                     // from a coordinate to 256ths of a texel
     double shift;                     // of the coordinate, before all
     uint8_t repeats;                  // only the coordinate's fraction counts
-    uint8_t exact;                    // `scale` is a power of two, and there is no shift
+    uint8_t exact;                    // `scale` is a power of two
 };
 
 // The texels of a level: what the axes give is xored in the bits `low`, with those of the base, and added above.
@@ -85,12 +85,12 @@ static inline uint32_t find_texels(const ImageAxis &axis, const float *coordinat
 
 // The same in single precision where nothing is rounded: the level's extent is a power of two. False: some lane's fraction is not exact.
 template <int filter, bool repeats> static inline bool find_texels_exactly(const ImageAxis &axis, const float *coordinate, int32_t *texel, int32_t *weight) {
-    const float scale = (float)axis.scale;
+    const float scale = (float)axis.scale, shift = (float)axis.shift;
     uint32_t inexact = 0;
     for (int lane = 0; lane < image_row; ++lane) {
-        const float u = coordinate[lane], down = repeats ? std::floor(u) : 0.0f, rest = u - down;
+        const float u = coordinate[lane] - shift, down = repeats ? std::floor(u) : 0.0f, rest = u - down;
         const float place = rest * scale;
-        const bool known = std::fabs(place) < 0x1p22f && rest + down == u;
+        const bool known = std::fabs(place) < 0x1p22f && (rest + down) + shift == coordinate[lane];
         inexact |= known ? 0u : 1u;
         const float fixed = filter == image_truncates ? place * 0x1p-8f : place, below = std::floor(fixed);
         const int32_t nearest = (int32_t)below + (fixed - below >= 0.5f ? 1 : 0), whole = filter == image_truncates ? (int32_t)below : nearest;
@@ -136,6 +136,7 @@ static inline void load_entries(const ImageAxis &axis, const int32_t *texel, uin
     int32_t index[image_row];
     find_indices(axis, texel, index);
     const uint32_t *entry = axis.entry;
+#pragma GCC unroll 8
     for (int lane = 0; lane < image_row; ++lane) {
         uint64_t both;
         std::memcpy(&both, entry + index[lane], 8);
@@ -206,8 +207,13 @@ static inline uint32_t look_up_inside(const ImageAxis &axis, const uint32_t *tex
         any |= outside[lane];
         index[lane] = (outside[lane] ? 0 : texel[lane]) - (uint32_t)axis.first;
     }
-    for (int lane = 0; lane < image_row; ++lane)
-        first[lane] = axis.entry[index[lane]];
+    const uint32_t *entry = axis.entry;
+#pragma GCC unroll 8
+    for (int lane = 0; lane < image_row; ++lane) {
+        uint32_t found = entry[index[lane]];
+        keep_scalar(found);
+        first[lane] = found;
+    }
     return any ? lanes_of(outside) : 0;
 }
 
@@ -250,6 +256,7 @@ static inline void find_shares_of(unsigned axes, ImageRow &row) {
 
 // ------------------------------------------------------------------------------------------------------------- elements
 template <class Word> static inline void load_elements(const uint8_t *host, const uint32_t *offset, uint32_t stride, uint32_t *words) {
+#pragma GCC unroll 8
     for (int lane = 0; lane < image_row; ++lane) {
         Word word;
         std::memcpy(&word, host + offset[lane] + stride, sizeof(Word));

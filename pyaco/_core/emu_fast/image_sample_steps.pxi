@@ -229,7 +229,8 @@ cdef void _pass_row(const ImageWork *work, SampleRow *row, const ImageTexels *le
         if work.view.format.integer:
             continue
         _compare(work, row, channels.value[channel])
-        pass_singles(channels.value[channel])
+        if work.image.decode != decode_bytes:
+            pass_singles(channels.value[channel])
         if sums != NULL and work.image.decode == decode_bytes and row.reference == NULL:
             widen_bytes(elements.words[0], work.view.format.position[channel], sums[channel])
         elif sums != NULL:
@@ -339,7 +340,6 @@ cdef int _put_samples(const ImageWork *work, SampleRow *row, uint32_t **found) n
         if work.o.flags & image_flag_gather or work.o.mask >> component & 1:
             _put_component(work, position, found[component])
             position += 1
-    _clear_residency(work)
     return stop
 
 

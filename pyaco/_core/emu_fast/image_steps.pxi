@@ -157,14 +157,6 @@ cdef void _put_component(const ImageWork *work, uint32_t position, const uint32_
             put_data(work.core.wave, work.instruction, &work.o, position, work.view.format.integer, values[lane], lane + image_row * work.half)
 
 
-cdef void _clear_residency(const ImageWork *work) noexcept nogil:
-    cdef uint32_t lane
-    if modifier_image_tfe(work.instruction.decoded.modifiers):
-        for lane in range(<uint32_t>image_row):
-            if work.active >> lane & 1:
-                clear_residency(work.core.wave, work.instruction, lane + image_row * work.half)
-
-
 # ------------------------------------------------------------------------------------------------------ loads and stores
 cdef const ImageTexels *_level_of_all(const ImageWork *work) noexcept nogil:
     """The level that all lanes name; NULL: there is no such level."""
@@ -230,7 +222,6 @@ cdef void _load_row(const ImageWork *work, const ImageTexels *level) noexcept no
         position += 1
     for component in range(position):
         _put_component(work, component, found[component])
-    _clear_residency(work)
 
 
 cdef int step_image_load(Core *core, const Step *step) noexcept nogil:
