@@ -256,16 +256,16 @@ cdef void _store_row(const ImageWork *work, const ImageTexels *level) noexcept n
     cdef uint32_t words[image_row]
     cdef uint32_t texel[4]
     cdef int source[4]                                      # which of the data's registers a channel takes; -1: none
+    cdef int missing = 0 if work.core.machine.gfx_level >= gfx12 else -1    # for components that are not stored
     cdef uint32_t component, lane
     cdef int position = 0
     cdef uint32_t lanes = work.active & ~_find_offsets(work, level, offset)
     for component in range(4):
         source[component] = -1
     for component in range(4):
-        if work.o.mask >> component & 1:
-            if work.view.select[component] >= 4:
-                source[work.view.select[component] - 4] = position
-            position += 1
+        if work.view.select[component] >= 4:
+            source[work.view.select[component] - 4] = position if work.o.mask >> component & 1 else missing
+        position += work.o.mask >> component & 1
     if work.image.decode == decode_bytes and not work.o.halves:
         fill_row(words, 0)
         for component in range(4):
