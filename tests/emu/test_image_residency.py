@@ -13,7 +13,7 @@ from pyaco.descriptors.sampler import Sampler, sampler_descriptor
 from pyaco.emu import Device, EmulationError
 from pyaco.emu.device import ENGINES
 from pyaco.emu.images import PAGE_BYTES, Image
-from pyaco.errors import InputError
+from pyaco.errors import InputError, UnsupportedError
 
 DIMENSIONS = {"1d": 1, "2d": 2, "3d": 3, "cube": 3, "1d_array": 2, "2d_array": 3, "2d_msaa": 3, "2d_msaa_array": 4}
 PATTERN = np.full((64, 4), 0x12345678, np.uint32)
@@ -167,3 +167,14 @@ def test_errors_of_pages() -> None:
         image.map_pages()
     with pytest.raises(EmulationError, match="outside memory"):
         run_image(device, image_instruction("image_load", "gfx1030", "2d", 2), words, address=np.full((32, 2), 383, np.int32))
+
+
+@pytest.mark.parametrize("target", ["gfx803", "gfx900", "gfx1030", "gfx1100"])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_warnings_of_levels_are_refused(target: str, engine: str) -> None:
+    """LWE asks for a status that is not computed."""
+    device = Device(target, engine)
+    image = device.image(format="R32_UINT", width=8, height=8)
+    text = image_instruction("image_load", target, "2d", 2, flags=("lwe",))
+    with pytest.raises(UnsupportedError, match="image_load"):
+        run_image(device, text, image.view().words, address=np.zeros((64, 2), np.int32))

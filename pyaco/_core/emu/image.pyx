@@ -10,7 +10,7 @@ from libc.string cimport memcpy, memset
 
 from isa_opcodes cimport op_image_atomic_cmpswap, op_image_atomic_fcmpswap, op_image_get_resinfo, op_image_msaa_load
 from isa_tables cimport image_flag_atomic, image_flag_gather, image_flag_lod, image_flag_sample, image_flag_store, opcode_image
-from modifiers cimport modifier_dmask, modifier_lwe, modifier_r128
+from modifiers cimport modifier_dmask, modifier_r128
 from pyaco._core.common.machine cimport register_none
 from pyaco._core.emu.access cimport MemoryOperation, atomic32, atomic64
 from pyaco._core.emu.global_memory cimport memory_operation
@@ -238,7 +238,7 @@ cdef int execute_image(Machine *machine, Wave *wave, const Instruction *instruct
     cdef ImageOperands operands
     cdef uint32_t i, lane
     cdef int stop
-    if modifier_r128(instruction.decoded.modifiers) or modifier_lwe(instruction.decoded.modifiers) or instruction.decoded.source_count < 4:
+    if modifier_r128(instruction.decoded.modifiers) or instruction.decoded.source_count < 4:
         return stop_unsupported
     for i in range(<uint32_t>image_words):
         words[i] = read_scalar(wave, (instruction.decoded.source[0] >> 2) + i)
