@@ -220,6 +220,8 @@ class Device:
     def set_border_colors(self, colors: ArrayLike | None) -> None:
         """Say which colours samplers take whose border colour is one of a table (``border_color_type`` 3), as TA_BC_BASE_ADDR does.
 
+        It is for between dispatches: one that runs in another thread meets either table.
+
         Parameters
         ----------
         colors : array_like or None

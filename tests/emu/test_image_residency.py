@@ -11,8 +11,9 @@ from image_kernels import TARGETS, image_instruction, run_image
 
 from pyaco.descriptors.sampler import Sampler, sampler_descriptor
 from pyaco.emu import Device, EmulationError
+from pyaco.emu.device import ENGINES
 from pyaco.emu.images import PAGE_BYTES, Image
-from pyaco.errors import InputError
+from pyaco.errors import InputError, UnsupportedError
 
 DIMENSIONS = {"1d": 1, "2d": 2, "3d": 3, "cube": 3, "1d_array": 2, "2d_array": 3, "2d_msaa": 3, "2d_msaa_array": 4}
 PATTERN = np.full((64, 4), 0x12345678, np.uint32)
@@ -119,10 +120,11 @@ def test_pages(target: str) -> None:
     assert run_image(device, load, image.view().words, address=place)[:, 1].all()
 
 
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("target", TARGETS)
-def test_status_of_samples_and_gathers(target: str) -> None:
+def test_status_of_samples_and_gathers(target: str, engine: str) -> None:
     """The status is not 0 where any texel that the filter takes is missing; levels count too."""
-    device, random = Device(target, "reference"), np.random.default_rng(51)
+    device, random = Device(target, engine), np.random.default_rng(51)
     image = device.image(format="R32_FLOAT", width=512, height=512, mips=3, sparse=True)
     missing = int(image.pages_of()[3])
     image.map_pages(set(range(image.memory.size // PAGE_BYTES)) - {missing})
@@ -139,6 +141,15 @@ def test_status_of_samples_and_gathers(target: str) -> None:
     text = image_instruction("image_sample_l", target, "2d", 3, 1, data=2, sampler=True, flags=("tfe",))
     address = np.concatenate([uv, np.ones((256, 1), np.float32)], 1)
     assert not run_image(device, text, image.view().words, sampler, address=address)[:, 1].any()
+    # of two levels one is there
+    last = sampler_descriptor(Sampler((2, 2, 2), 1, 1, 2), device.gfx_level)
+    image.unmap_pages()
+    image.map_pages(image.pages_of(2).tolist())
+    only = not set(image.pages_of(1).tolist()) & set(image.pages_of(2).tolist())
+    for lod, expects in ((2.0, False), (1.5, only)):
+        address[:, 2] = lod
+        found = run_image(device, text, image.view().words, last, address=address)[:, 1]
+        assert (found != 0).all() if expects else lod < 2 or not found.any(), (lod, image.surface)
 
 
 def test_errors_of_pages() -> None:
@@ -156,3 +167,14 @@ def test_errors_of_pages() -> None:
         image.map_pages()
     with pytest.raises(EmulationError, match="outside memory"):
         run_image(device, image_instruction("image_load", "gfx1030", "2d", 2), words, address=np.full((32, 2), 383, np.int32))
+
+
+@pytest.mark.parametrize("target", ["gfx803", "gfx900", "gfx1030", "gfx1100"])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_warnings_of_levels_are_refused(target: str, engine: str) -> None:
+    """LWE asks for a status that is not computed."""
+    device = Device(target, engine)
+    image = device.image(format="R32_UINT", width=8, height=8)
+    text = image_instruction("image_load", target, "2d", 2, flags=("lwe",))
+    with pytest.raises(UnsupportedError, match="image_load"):
+        run_image(device, text, image.view().words, address=np.zeros((64, 2), np.int32))

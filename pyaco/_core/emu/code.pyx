@@ -6,7 +6,7 @@ from libc.string cimport memcmp, memcpy, memset
 from features cimport has_cleared_high_half
 from isa_opcodes cimport *
 from isa_tables cimport latency_branch, opcode_latency
-from modifiers cimport modifier_opsel, modifier_opsel_hi, modifier_vopd_opcode_y
+from modifiers cimport modifier_lwe, modifier_opsel, modifier_opsel_hi, modifier_vopd_opcode_y
 from pyaco._core.emu.access cimport MemoryOperation, access_load, access_none, access_nothing, access_to_lds, access_transpose, half_none
 from pyaco._core.emu.control cimport fill_control
 from pyaco._core.emu.global_memory cimport execute_buffer, execute_flat, execute_smem, memory_operation
@@ -216,7 +216,7 @@ cdef void _prepare(Instruction *instruction, uint32_t gfx_level) noexcept nogil:
                 instruction.handler = execute_smem
             elif base == format_mubuf or base == format_mtbuf:
                 instruction.handler = execute_buffer
-            elif base == format_mimg:
+            elif base == format_mimg and not modifier_lwe(decoded.modifiers):       # a status that nothing computes
                 instruction.handler = execute_image
             elif base == format_ds:
                 instruction.handler = execute_lds

@@ -181,7 +181,7 @@ cdef enum:                            # the memory that an access reached, and h
     access_kind_load = 0
     access_kind_store = 1
     access_kind_atomic = 2
-    access_limit = 4096               # most that one instruction can do: 64 lanes, 64 elements
+    access_limit = 16384              # most that one instruction can do: 64 lanes, 16 anisotropic samples of 16 texels (two levels of a 3D image)
 
 cdef struct Access:                   # of one lane
     uint64_t address                  # in device memory, or from the start of the space

@@ -4,11 +4,13 @@ from libc.string cimport memset, strncmp
 from libcpp.vector cimport vector
 
 from isa_opcodes cimport *
-from isa_tables cimport opcode_name
+from isa_tables cimport image_flag_lod, opcode_name
 from modifiers cimport modifier_sdwa_dst_sel, modifier_sdwa_dst_sext
 from pyaco._core.common.machine cimport *
 from pyaco._core.emu.access cimport *
 from pyaco._core.emu.global_memory cimport memory_operation
+from pyaco._core.emu.image_operands cimport ImageOperands, open_operands
+from pyaco._core.emu.image_view cimport ImageView, find_image, image_words
 from pyaco._core.emu.lane_selection cimport dpp_select
 from pyaco._core.emu.vector cimport read_scalar
 from pyaco._core.emu.wave cimport *
@@ -343,7 +345,40 @@ cdef bint _computes(uint32_t opcode) noexcept nogil:
             or opcode == <uint32_t>op_s_lshr_b32 or opcode == <uint32_t>op_s_ashr_i32 or opcode == <uint32_t>op_s_xor_b32)
 
 
-cdef bint _uses(Shadow *shadow, const Wave *wave, const Instruction *instruction, uint64_t active, Undefined *found) noexcept nogil:
+cdef inline bint _is_image(const Instruction *instruction) noexcept nogil:
+    return instruction.unit == unit_vmem and strncmp(opcode_name[instruction.decoded.opcode], "image_", 6) == 0
+
+
+cdef inline bint _is_address(const Instruction *instruction, uint32_t source, uint32_t addresses) noexcept nogil:
+    """Whether a source chooses what is reached: of images, all (descriptors, coordinates) but the third, which is data."""
+    return source != 2 if _is_image(instruction) else source < addresses
+
+
+cdef uint32_t _image_address_dwords(const Machine *machine, const Wave *wave, const Instruction *instruction) noexcept nogil:
+    """Registers that hold the address of an image instruction before GFX10, where the descriptor says how many coordinates there are."""
+    cdef uint32_t words[image_words]
+    cdef const ImageView *view
+    cdef ImageOperands operands
+    cdef uint32_t i
+    cdef uint8_t level = memory_operation(instruction.decoded.opcode).level
+    for i in range(<uint32_t>image_words):
+        words[i] = read_scalar(wave, (instruction.decoded.source[0] >> 2) + i)
+    view = find_image(machine.descriptors, words)
+    if view == NULL or view.problem or instruction.decoded.opcode == op_image_get_resinfo:
+        return 1
+    open_operands(&operands, instruction, view, machine.gfx_level)
+    i = operands.coordinates + ((operands.flags & image_flag_lod) != 0 or level == level_given or level == level_clamped)
+    return operands.coordinates_at + ((i + 1) // 2 if operands.narrow else i)
+
+
+cdef inline uint32_t _dwords_of(const Machine *machine, const Wave *wave, const Instruction *instruction, uint32_t source) noexcept nogil:
+    if source == 3 and machine.gfx_level < 100 and _is_image(instruction):
+        return _image_address_dwords(machine, wave, instruction)
+    return _dwords(wave, instruction.decoded.source_bytes[source])
+
+
+cdef bint _uses(Shadow *shadow, const Machine *machine, const Wave *wave, const Instruction *instruction, uint64_t active,
+                Undefined *found) noexcept nogil:
     """Addresses and branches."""
     cdef uint32_t opcode = instruction.decoded.opcode
     cdef const MemoryOperation *operation = memory_operation(opcode)
@@ -360,11 +395,11 @@ cdef bint _uses(Shadow *shadow, const Wave *wave, const Instruction *instruction
     addresses = 3 if instruction.unit == unit_vmem else 2 if instruction.unit == unit_flat or instruction.unit == unit_smem else 1
     if instruction.unit == unit_lds and operation.add_lane:
         return False
-    for i in range(min(addresses, <uint32_t>instruction.decoded.source_count)):
+    for i in range(instruction.decoded.source_count):
         first = instruction.decoded.source[i] >> 2
-        if not _is_register(instruction.decoded.source[i]):
+        if not _is_address(instruction, i, addresses) or not _is_register(instruction.decoded.source[i]):
             continue
-        for dword in range(_dwords(wave, instruction.decoded.source_bytes[i])):
+        for dword in range(_dwords_of(machine, wave, instruction, i)):
             if first + dword >= shadow_registers:
                 continue
             lanes = shadow.undefined[first + dword]
@@ -377,7 +412,7 @@ cdef bint shadow_before(Shadow *shadow, const Machine *machine, const Wave *wave
                         Undefined *found) noexcept nogil:
     cdef uint32_t opcode = instruction.decoded.opcode
     cdef uint32_t i
-    if _uses(shadow, wave, instruction, active, found):
+    if _uses(shadow, machine, wave, instruction, active, found):
         return True
     if instruction.unit == unit_valu:
         if wave.mode & mode_index_registers or opcode == <uint32_t>op_v_movreld_b32 or opcode == <uint32_t>op_v_movrelsd_b32:
@@ -489,6 +524,31 @@ cdef bint _atomic(const Instruction *instruction, const MemoryOperation *operati
     return _report(found, &reading, use_atomic, <uint64_t>1 << access.lane, shadow_registers)
 
 
+cdef bint _image_access(Shadow *shadow, const Instruction *instruction, const Access *access, uint8_t *host, Undefined *found) noexcept nogil:
+    """A texel that is read or written; True where an undefined value leaves the wave. What is read of a texel that nobody wrote is undefined."""
+    cdef uint32_t data = access.access_kind == access_kind_store
+    cdef uint16_t register_ = instruction.decoded.source[2] if data else instruction.decoded.destination[0]
+    cdef uint32_t dwords = (instruction.decoded.source_bytes[2] if data else instruction.decoded.destination_bytes[0]) // 4
+    cdef uint32_t defined = 0
+    cdef uint32_t k
+    for k in range(access.bytes if host != NULL else 0):
+        defined |= not host[k]
+        if data:
+            host[k] = 0
+    if not data and (host == NULL or defined):
+        return False
+    for k in range(register_ >> 2, (register_ >> 2) + dwords):
+        if not first_vgpr <= k < shadow_registers:
+            continue
+        if data and shadow.undefined[k] >> access.lane & 1:
+            return _report(found, &shadow.reading[k], use_store, <uint64_t>1 << access.lane, k)
+        if not data:
+            if not shadow.undefined[k] & ((<uint64_t>1 << access.lane) - 1):
+                shadow.reading[k] = Reading(instruction.pc, access.address, instruction.decoded.opcode, access.space)
+            shadow.undefined[k] |= <uint64_t>1 << access.lane
+    return False
+
+
 cdef uint64_t _clear_loaded(Shadow *shadow, const Instruction *instruction, uint64_t active) noexcept nogil:
     """What a memory instruction loads is defined, until it turns out not to be; returns the lanes to which the first register was undefined."""
     cdef uint32_t i, k, number
@@ -515,6 +575,7 @@ cdef bint shadow_after(Shadow *shadow, vector[uint8_t] *lds, vector[uint8_t] *me
     cdef uint32_t lane = max_lanes
     cdef uint32_t dword = 0
     cdef uint64_t kept = 0
+    cdef bint is_image = _is_image(instruction)
     if unit_smem <= instruction.unit <= unit_lds:
         kept = _clear_loaded(shadow, instruction, active)
     for i in range(log.count):
@@ -522,6 +583,10 @@ cdef bint shadow_after(Shadow *shadow, vector[uint8_t] *lds, vector[uint8_t] *me
         dword = 0 if access.lane != lane else dword
         lane = access.lane
         host = _bytes_of(shadow, lds, memory, first, regions, machine, access)
+        if is_image and access.access_kind != access_kind_atomic:
+            if _image_access(shadow, instruction, access, host, found):
+                return True
+            continue
         if access.access_kind == access_kind_store and operation.access == access_store and instruction.unit != unit_smem:
             if _store(shadow, instruction, operation, access, host, dword, found):
                 return True
