@@ -656,6 +656,14 @@ def test_implicit_levels_and_derivatives_need_derivative_groups(assemble: Assemb
             spirv.read(assemble(wrong))
 
 
+def test_access_chains_without_indices(assemble: Assemble) -> None:
+    """Also of built-ins; one that picks a component ends there."""
+    words = assemble(module("%p0 = OpAccessChain %pin %id\n%p1 = OpInBoundsAccessChain %pin %p0\n%j = OpLoad %uint %p1\nOpStore %to %j"))
+    assert run(words, VALUES) == list(range(8))
+    with pytest.raises(InputError, match="takes one index"):
+        spirv.read(assemble(module("%p0 = OpAccessChain %pin %id %c0\n%p1 = OpAccessChain %pin %p0 %c0\nOpStore %to %x")))
+
+
 def test_nonsemantic_instructions_may_follow_a_terminator(assemble: Assemble) -> None:
     """DXC writes DebugNoScope there. Others may not stand outside of blocks."""
     text = module("%r = OpIAdd %uint %x %c1\nOpStore %to %r")
