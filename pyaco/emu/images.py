@@ -183,6 +183,8 @@ def _composed(format_: PixelFormat, swizzle: Sequence[int] | None) -> tuple[int,
     """The channel of the memory for each component of the view; depth and stencil are the first component."""
     if format_.has_depth or format_.has_stencil:
         natural: Sequence[int] = (0, 4, 4, 5)
+    elif format_.name in ("R64_UINT", "R64_SINT"):
+        natural = (0, 1, 5, 4)                     # two dwords, and an alpha of one in two
     else:
         natural = [4 if entry == NONE else entry for entry in format_.swizzle]
     chosen = range(4) if swizzle is None else swizzle
