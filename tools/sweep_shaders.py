@@ -135,7 +135,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--target", action="append", help="instead of " + ", ".join(TARGETS))
-    parser.add_argument("--seconds", type=float, default=60.0, help="for all entry points and targets of a module")
+    parser.add_argument("--seconds", type=float, default=300.0, help="for all entry points and targets of a module")
     parser.add_argument("--list", metavar="CAUSE", action="append", default=[], help="name the files of causes with this text")
     arguments = parser.parse_args()
     outcomes = list(sweep(arguments.folder, arguments.target or list(TARGETS), arguments.seconds))

@@ -115,10 +115,10 @@ class Prepared:
         span = 4.0 if "FLOAT" in case.format else 2.0 if "SNORM" in case.format else 1.0
         if case.format in ("R11G11B10_FLOAT", "R9G9B9E5_FLOAT"):
             span = 65504.0
-        if case.operation in ("lod", "grad", "lod_offset") and self.state["magFilter"]:
+        if case.operation in ("lod", "grad", "lod_offset", "grad_offset", "projective", "projective_grad") and self.state["magFilter"]:
             # weights are off by half of a 256th in each axis and between levels; llvmpipe's logarithm of derivatives by up to 0.044
             axes = {"1d": 1, "1d_array": 1, "3d": 3}.get(case.dimension, 2)
-            return span * ((axes + 1) / 512 + (0.044 if case.operation == "grad" else 0)) + 1e-5
+            return span * ((axes + 1) / 512 + (0.044 if "grad" in case.operation else 0)) + 1e-5
         # llvmpipe has a polynomial for sRGB, which is off by up to 0.0013
         return 1.5e-3 if case.format.endswith("SRGB") else 2.4e-7
 
@@ -177,9 +177,14 @@ def cases() -> list[tuple[ImageCase, str]]:
         if "cube" not in dimension:
             found += [(ImageCase("grad", dimension, "R16G16B16A16_FLOAT"), state) for state in ("linear_mirror", "linear_edge")]
         if dimension in ("2d", "2d_array"):
-            found += [(ImageCase("gather", dimension, name), state) for name in classes.values() for state in ("nearest_repeat", "nearest_border")]
+            found += [(ImageCase(operation, dimension, name), state) for operation in ("gather", "gather_offset", "gather_offsets")
+                      for name in classes.values() for state in ("nearest_repeat", "nearest_border")]
         if "cube" not in dimension:
             found += [(ImageCase("lod_offset", dimension, "R32G32B32A32_FLOAT"), state) for state in ("nearest_repeat", "linear_mirror")]
+            found += [(ImageCase("grad_offset", dimension, "R16G16B16A16_FLOAT"), state) for state in ("linear_mirror", "linear_edge")]
+        if dimension == "2d":
+            found += [(ImageCase(operation, dimension, "R16G16B16A16_FLOAT"), state) for operation in ("projective", "projective_grad")
+                      for state in ("linear_edge", "linear_mirror")]
         for operation in ("add", "min", "max", "and", "or", "xor", "swap", "compare"):
             found.append((ImageCase(f"atomic_{operation}", dimension, "R32_UINT"), "nearest_repeat"))
     for name in FORMATS:

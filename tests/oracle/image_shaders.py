@@ -40,6 +40,9 @@ _VECTOR = ("{}", "{}.x", "{}.xy", "{}.xyz", "{}")
 SAMPLES = {
     "lod": "textureLod(image, {at}, b.x)", "grad": "textureGrad(image, {at}, {dx}, {dy})", "fetch": "texelFetch(image, {whole}, int(b.y))",
     "lod_offset": "textureLodOffset(image, {at}, b.x, {offset})", "gather": "textureGather(image, {at}, 1)",
+    "grad_offset": "textureGradOffset(image, {at}, {dx}, {dy}, {offset})", "gather_offset": "textureGatherOffset(image, {at}, ivec2(3, -4), 2)",
+    "gather_offsets": "textureGatherOffsets(image, {at}, ivec2[4](ivec2(1, 2), ivec2(-3, 0), ivec2(0), ivec2(7, -8)), 0)",
+    "projective": "textureProjLod(image, vec3(a.xy * 4, 4), b.x)", "projective_grad": "textureProjGrad(image, vec3(a.xy * 4, 4), p.xy, q.xy)",
 }
 
 

@@ -619,11 +619,27 @@ IMAGE = """%img = OpTypeImage %float 2D 0 0 0 2 Rgba8
          "%k = OpImageSampleDrefExplicitLod %float %j %at %zero Lod %zero", InputError, "dimensions that have none"),
         ("%h = OpLoad %tex %vtex\n%s = OpLoad %smp %vsmp\n%j = OpSampledImage %sampled %h %s\n"
          "%k = OpImageGather %v4float %j %at %c1", InputError, "neither two-dimensional nor a cube"),
+        ("%h = OpLoad %tex %vtex\n%s = OpLoad %smp %vsmp\n%j = OpSampledImage %sampled %h %s\n"
+         "%k = OpImageSampleExplicitLod %v4float %j %at Bias|Grad %zero %at %at", InputError, "given by either Lod or Grad"),
+        ("%h = OpLoad %tex %vtex\n%s = OpLoad %smp %vsmp\n%j = OpSampledImage %sampled %h %s\n"
+         "%k = OpImageSampleImplicitLod %v4float %j %at Lod %zero", InputError, "where the level of detail is implicit"),
+        ("%h = OpLoad %tex %vtex\n%s = OpLoad %smp %vsmp\n%j = OpSampledImage %sampled %h %s\n"
+         "%k = OpImageSampleExplicitLod %v4float %j %at Lod|Sample %zero %c1", InputError, "image operands that the instruction does not take"),
+        ("%h = OpLoad %tex %vtex\n%s = OpLoad %smp %vsmp\n%j = OpSampledImage %sampled %h %s\n"
+         "%k = OpImageSampleExplicitLod %v4float %j %n3 Lod %zero", InputError, "integers where floats are due"),
+        ("%h = OpLoad %tex %vtex\n%k = OpImageFetch %v4float %h %at", InputError, "integers where floats are due or the reverse"),
+        ("%h = OpLoad %img %var\n%j = OpImageRead %v4ushort %h %xy", InputError, "a texel of 16 bits"),
+        ("%h = OpLoad %img %var\n%j = OpImageRead %v4double %h %xy", InputError, "a texel of 64 bits"),
+        ("%h = OpLoad %sub %vsub", InputError, "an input attachment in a compute shader"),
+        ("%h = OpLoad %tex %vtex\n%k = OpFragmentMaskFetchAMD %uint %h %xy", InputError, "an image that is not multisampled"),
         ("%h = OpLoad %img %var\n%j = OpSelect %img %true %h %h\n%k = OpImageRead %v4float %j %xy", UnsupportedError, "values of type OpTypeImage"),
     ],
 )
 def test_images_that_are_wrong(assemble: Assemble, body: str, error: type[Exception], message: str) -> None:
     globals_ = IMAGE + ("%true = OpConstantTrue %bool\n" if "%true" in body else "")
+    globals_ += ("%v3uint = OpTypeVector %uint 3\n%n3 = OpConstantNull %v3uint\n"
+                 "%v4double = OpTypeVector %double 4\n%sub = OpTypeImage %float SubpassData 0 0 0 2 Unknown\n"
+                 "%psub = OpTypePointer UniformConstant %sub\n%vsub = OpVariable %psub UniformConstant\n")
     with pytest.raises(error, match=message):
         spirv.read(assemble(module(body + "\nOpStore %to %x", globals=globals_)))
 
@@ -654,6 +670,14 @@ def test_implicit_levels_and_derivatives_need_derivative_groups(assemble: Assemb
         with pytest.raises(InputError, match="the derivative of what is not a 32-bit float"):
             wrong = grouped.replace("OpDPdx %v3float %at", "OpDPdx %v4uint %n4").replace("%at = ", "%n4 = OpConstantNull %v4uint\n%at = ")
             spirv.read(assemble(wrong))
+
+
+def test_access_chains_without_indices(assemble: Assemble) -> None:
+    """Also of built-ins; one that picks a component ends there."""
+    words = assemble(module("%p0 = OpAccessChain %pin %id\n%p1 = OpInBoundsAccessChain %pin %p0\n%j = OpLoad %uint %p1\nOpStore %to %j"))
+    assert run(words, VALUES) == list(range(8))
+    with pytest.raises(InputError, match="takes one index"):
+        spirv.read(assemble(module("%p0 = OpAccessChain %pin %id %c0\n%p1 = OpAccessChain %pin %p0 %c0\nOpStore %to %x")))
 
 
 def test_nonsemantic_instructions_may_follow_a_terminator(assemble: Assemble) -> None:

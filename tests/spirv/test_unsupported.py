@@ -16,7 +16,8 @@ SHAPES = {row[1]: row[2] for row in (line.split() for line in (resources.files("
 #: Instructions of extensions that the reader has.
 SUPPORTED = {"SubgroupBallotKHR", "SubgroupFirstInvocationKHR", "SubgroupAllKHR", "SubgroupAnyKHR", "SubgroupAllEqualKHR",
              "SubgroupReadInvocationKHR", "SDot", "UDot", "SUDot", "SDotAccSat", "UDotAccSat", "SUDotAccSat", "AssumeTrueKHR", "ExpectKHR",
-             "ReadClockKHR", "AtomicFMinEXT", "AtomicFMaxEXT", "AtomicFAddEXT", "ExtInstWithForwardRefsKHR"}
+             "ReadClockKHR", "AtomicFMinEXT", "AtomicFMaxEXT", "AtomicFAddEXT", "ExtInstWithForwardRefsKHR", "FragmentMaskFetchAMD",
+             "FragmentFetchAMD"}
 TERMINATORS = {"TerminateInvocation", "IgnoreIntersectionKHR", "TerminateRayKHR", "EmitMeshTasksEXT"}
 EXTENSIONS = [name for name, number in OPCODES.items() if number >= 4096]
 NUMBERS = {"L": 0, "E": 0, "S": 0, "M": 0, "D": 0}

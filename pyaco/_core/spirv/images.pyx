@@ -366,6 +366,24 @@ cdef int _set_texel(Reader r, uint32_t word, TypeId type, ValueId value, bint sp
     return set_value(r, r.words[word + 2], type_of_id(r, r.words[word + 1]), tree)
 
 
+cdef int _finish_level(Reader r, Operands *o) except -1 nogil:
+    """Bias and MinLod beside Lod, which the specification has not, but glslang writes for texture() with a bias in compute shaders."""
+    if o.bias:
+        _require_scalars(r, o.lod, o.bias)
+        o.lod = alu2(&r.nir, alu_fadd, o.lod, o.bias)
+    if o.min_lod:
+        _require_scalars(r, o.lod, o.min_lod)
+        o.lod = alu2(&r.nir, alu_fmax, o.lod, o.min_lod)
+    o.bias = o.min_lod = 0
+    return 0
+
+
+cdef int _require_scalars(Reader r, ValueId a, ValueId b) except -1 nogil:
+    if components_of(r, a) != 1 or components_of(r, b) != 1 or bits_of(r, a) != bits_of(r, b) or bits_of(r, a) < 16:
+        fail(r, r.word, "levels, biases and least levels that are not floats of one size")
+    return 0
+
+
 cdef int _sample(Reader r, uint32_t word, uint32_t end, uint32_t form, bint sparse) except -1 nogil:
     """OpImage*Sample*: `form` has the bits explicit_lod, with_reference and projective."""
     cdef uint32_t cursor = word + 5 + ((form & with_reference) != 0)
@@ -379,11 +397,11 @@ cdef int _sample(Reader r, uint32_t word, uint32_t end, uint32_t form, bint spar
     _operands(r, cursor, end, &o)
     _allow(r, &o, level_operands | ImageOperands_ConstOffset | ImageOperands_Offset | ImageOperands_MinLod)
     if form & explicit_lod:
-        if (o.lod != 0) == (o.ddx != 0) or o.bias:
+        if (o.lod != 0) == (o.ddx != 0) or (o.bias and o.ddx):
             fail(r, word, "an explicit level of detail is given by either Lod or Grad")
         opcode = tex_txl if o.lod else tex_txd
-        if o.lod and o.min_lod:
-            fail(r, word, "MinLod together with Lod")
+        if o.lod:
+            _finish_level(r, &o)
     else:
         if o.lod or o.ddx:
             fail(r, word, "Lod or Grad where the level of detail is implicit")

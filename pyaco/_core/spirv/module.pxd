@@ -49,6 +49,8 @@ cdef enum:
     instruction_set_glsl = 1
     instruction_set_ignored = 2   # NonSemantic.*
     instruction_set_debug = 3     # NonSemantic.Shader.DebugInfo.100: ignored but for its lines
+    instruction_set_trinary = 4   # SPV_AMD_shader_trinary_minmax
+    instruction_set_gcn = 5       # SPV_AMD_gcn_shader
 
 cdef enum:                        # TypeFacts.block_decoration
     decorated_block = 1           # Block
@@ -59,7 +61,7 @@ cdef enum:
     maximum_bound = 4194304       # universal limit of SPIR-V
     maximum_type_depth = 255
     maximum_leaves = 65536        # of a value that is loaded, stored or copied whole
-    unbounded_leaves = 0x7fffffff  # of a type that has a runtime array in it, or more than can be counted
+    unbounded_leaves = 0x7fffffff  # of a type that has a runtime array or a pointer to a buffer in it, or more than can be counted
     maximum_nesting = 400         # structured constructs and calls inside one another
     maximum_instructions = 4000000  # of a shader after inlining
 

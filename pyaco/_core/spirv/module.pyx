@@ -298,6 +298,10 @@ cdef int _import(Reader r, uint32_t word) except -1 nogil:
         r.payload[id] = instruction_set_glsl
     elif strcmp(name, "NonSemantic.Shader.DebugInfo.100") == 0:
         r.payload[id] = instruction_set_debug
+    elif strcmp(name, "SPV_AMD_shader_trinary_minmax") == 0:
+        r.payload[id] = instruction_set_trinary
+    elif strcmp(name, "SPV_AMD_gcn_shader") == 0:
+        r.payload[id] = instruction_set_gcn
     elif strncmp(name, "NonSemantic.", 12) == 0:
         r.payload[id] = instruction_set_ignored
     else:

@@ -32,9 +32,14 @@ cdef TypeId add_type(Reader r, int base, int bit_size, int components) except 0x
     return row
 
 
+cdef bint _is_wide_pointer(Reader r, TypeId type) noexcept nogil:
+    """Whether a pointer is three words, which have no place in arrays and structs."""
+    return r.s.types.base[type] == type_pointer and r.types[type].storage_class in (StorageClass_Uniform, StorageClass_StorageBuffer)
+
+
 cdef TypeId _add_array_type(Reader r, TypeId element, uint32_t length) except 0xffffffffU nogil:
     cdef TypeId row = add_type(r, type_array, 0, 0)
-    cdef uint64_t leaves = unbounded_leaves if length == 0 else r.types[element].leaves * length
+    cdef uint64_t leaves = unbounded_leaves if length == 0 or _is_wide_pointer(r, element) else r.types[element].leaves * length
     r.s.types.element[row] = element
     r.s.types.length[row] = length
     r.types[row].leaves = leaves if leaves < unbounded_leaves else unbounded_leaves
@@ -204,7 +209,7 @@ cdef TypeId _struct(Reader r, uint32_t word, uint32_t end) except 0xffffffffU no
             fail(r, word, "a member of type void")
         r.s.members.type[first + i] = member
         r.s.members.offset[first + i] = 0xffffffffU
-        leaves += r.types[member].leaves
+        leaves += unbounded_leaves if _is_wide_pointer(r, member) else r.types[member].leaves
         if r.types[member].depth > depth:
             depth = r.types[member].depth
     r.s.types.member_first[row] = first
@@ -446,7 +451,7 @@ cdef int check_value_type(Reader r, TypeId type) except -1 nogil:
     if is_opaque(r, inner):
         _refuse_opaque(r, inner)
     if r.types[type].leaves > maximum_leaves:
-        unsupported(r, r.word, "a value that is a runtime array or has more than 65536 elements")
+        unsupported(r, r.word, "a value that is a runtime array, has more than 65536 elements, or pointers to buffers in it")
     return 0
 
 

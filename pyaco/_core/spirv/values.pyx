@@ -325,7 +325,7 @@ cdef int _check_variable_type(Reader r, TypeId type) except -1 nogil:
     if is_opaque(r, inner):
         check_value_type(r, inner)                 # raises an error that has its name
     if r.types[type].leaves > maximum_instructions:
-        unsupported(r, r.word, "a variable of more than four million elements, or with members of an opaque type")
+        unsupported(r, r.word, "a variable of more than four million elements, or with pointers to buffers or members of an opaque type in it")
     return 0
 
 
@@ -337,7 +337,7 @@ cdef int _plain_variable(Reader r, SpirvId id, uint32_t mode, TypeId type) excep
     cdef NodeId block = r.nir.block
     cdef AnyValue initial
     _check_variable_type(r, type)
-    deref = _variable_deref(r, mode, type)
+    deref = _variable_deref(r, mode, stored_type(r, type))
     variable = r.s.instructions.data[deref]
     r.s.variables.access[variable] = _variable_access(r, id)
     r.deref_access[deref] = <uint8_t>r.s.variables.access[variable]
@@ -357,7 +357,7 @@ cdef int _plain_variable(Reader r, SpirvId id, uint32_t mode, TypeId type) excep
         else:
             initial = value_of(r, r.words[word + 4])
             r.nir.block = 0                        # the prologue runs once, before everything
-            store_value(r, deref, type, initial, 0)
+            store_value(r, deref, stored_type(r, type), initial, 0)
             r.nir.block = block
     return 0
 
@@ -654,9 +654,12 @@ cdef int access_chain(Reader r, uint32_t word, uint32_t end, bint pointer_chain)
     if r.kind[base] == kind_variable:
         module_variable(r, base)
     if r.kind[base] == kind_builtin:
-        if end - cursor != 1:
-            fail(r, word, "a built-in takes one index")
         r.kind[id] = kind_builtin
+        if end == cursor:
+            r.payload[id] = r.payload[base]
+            return 0
+        if end - cursor != 1 or r.payload[base] >> 16:
+            fail(r, word, "a built-in takes one index")
         r.payload[id] = r.payload[base] + ((<uint32_t>(integer_constant(r, r.words[cursor]) & 15) + 1) << 16)
         return 0
     if r.kind[base] == kind_buffer and not pointer_chain:
