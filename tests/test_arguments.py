@@ -33,6 +33,7 @@ from pyaco.addrlib.v3.queries import surface3_info
 from pyaco.arguments import checked
 from pyaco.descriptors import buffer, color_surface, decode, depth_surface, image, intel, layout, sampler, sets, types, user_data
 from pyaco.formats import pixel_format
+from pyaco.metadata import cmask, colors, dcc, dcc_codes, fmask, htile, resolve
 from pyaco.nir.builder import Builder
 from pyaco.nir.interpreter import run as interpret
 from pyaco.nir.parse import parse_shader
@@ -186,6 +187,57 @@ def emulator_calls(t: Things) -> Iterator[Call]:
     yield call(space.size, 1 << 20)
     yield call(space.free_bytes, "general")
     yield call(virtual_addresses.canonical, 1 << 47)
+
+
+def metadata_calls(t: Things) -> Iterator[Call]:
+    config, many = t.config, addrlib.Surface("navi21", width=256, height=256, samples=4)
+    flat = addrlib.Surface("navi21", width=256, height=256)
+    deep = addrlib.Surface("navi21", format="Z32_FLOAT_S8X24_UINT", width=256, height=256, samples=4)
+    memory = np.zeros(max(surface.total_size for surface in (many, flat, deep)), np.uint8)
+    codes, words = np.full((1, 32, 32), 0xE, np.uint8), np.full((1, 256, 256), 0xE4, np.uint8)
+    yield call(colors.pack_color, "R8G8B8A8_UNORM", (1, 0, 0, 1))
+    yield call(colors.encode_texels, "R8G8B8A8_UNORM", np.zeros((3, 4)))
+    yield call(colors.decode_texels, "R8G8B8A8_UNORM", np.zeros((3, 4), np.uint8))
+    yield call(colors.color_format, "R8G8B8A8_UNORM")
+    yield call(dcc_codes.clear_code, config, "R8G8B8A8_UNORM", (1, 0, 0, 1), single=None, reinterpreted=False)
+    yield call(dcc_codes.color_of_code, config, "R8G8B8A8_UNORM", 0x40)
+    yield call(dcc_codes.register_words, "R8G8B8A8_UNORM", (1, 0, 0, 1))
+    yield call(dcc.blocks, flat, 0, 0)
+    yield call(dcc.initialize, flat, memory)
+    yield call(dcc.fast_clear, flat, memory, (1, 1, 1, 1), mips=0, layers=0, single=None)
+    yield call(dcc.read_codes, flat, memory, 0, 0)
+    yield call(dcc.eliminate, flat, memory, (1, 1, 1, 1), mips=0, layers=0)
+    yield call(dcc.decompress, flat, memory, (1, 1, 1, 1), mips=0, layers=0)
+    yield call(cmask.initialize, many, memory, cmask=None)
+    yield call(cmask.write_codes, many, memory, codes, cmask=None)
+    yield call(cmask.read_codes, many, memory, cmask=None)
+    yield call(cmask.expanded_code, 4, 4)
+    yield call(cmask.fast_clear_code, many)
+    yield call(cmask.fast_clear, many, memory, layers=0, cmask=None)
+    yield call(cmask.eliminate, many, memory, (1, 1, 1, 1), cmask=None)
+    yield call(cmask.effective_words, many, memory)
+    yield call(cmask.decompress_fmask, many, memory, (1, 1, 1, 1))
+    yield call(fmask.identity_word, 4, 4)
+    yield call(fmask.encode_words, [0, 1, 2, 3], 4)
+    yield call(fmask.decode_words, [0xE4], 4, 4)
+    yield call(fmask.initialize, many, memory)
+    yield call(fmask.write_words, many, memory, words)
+    yield call(fmask.fetch_samples, many, memory, words)
+    yield call(fmask.compress, many, memory)
+    yield call(fmask.expand, many, memory)
+    yield call(resolve.resolve_color, many, memory, mode="average", words=None)
+    yield call(resolve.resolve_into, many, memory, flat, memory.copy(), mode="average")
+    yield call(htile.clear_word, 1.0, stencil=True, shading_rates=False)
+    yield call(htile.decode_words, [0], stencil=True, base_is_greatest=True)
+    yield call(htile.initialize, deep, memory)
+    yield call(htile.read_words, deep, memory, 0)
+    yield call(htile.write_words, deep, memory, np.full((1, 32, 32), 0xFFFFF3FF, np.uint32), 0)
+    yield call(htile.ranges, deep, memory, 0)
+    yield call(htile.resummarize, deep, memory, mips=0, exact=False)
+    yield call(htile.fast_clear, deep, memory, depth=1.0, stencil=0, mips=0, layers=0)
+    yield call(htile.expand, deep, memory, depth=1.0, stencil=0, mips=0)
+    yield call(resolve.resolve_depth, deep, memory, "min")
+    yield call(resolve.resolve_stencil, deep, memory, "min")
 
 
 def addrlib_calls(t: Things) -> Iterator[Call]:
@@ -361,7 +413,7 @@ def binary_calls(t: Things) -> Iterator[Call]:
     yield call(found.kernels["k"].descriptor.directives, "gfx1100")
 
 
-ROOMS = [isa_calls, compiler_calls, emulator_calls, addrlib_calls, descriptor_calls, target_calls, packet_calls, binary_calls]
+ROOMS = [isa_calls, compiler_calls, emulator_calls, addrlib_calls, metadata_calls, descriptor_calls, target_calls, packet_calls, binary_calls]
 
 
 @pytest.fixture(scope="module")

@@ -181,6 +181,8 @@ def _raw(form: PixelFormat, texels: ArrayLike) -> Bytes:
 
 def _bits(raw: Bytes, first: int, size: int) -> NDArray[np.int64]:
     """Return some bits of each texel; a channel has at most 32 bits and does not straddle words of 64."""
+    if size in (8, 16, 32) and first % size == 0 and raw.shape[-1] % (size // 8) == 0:
+        return raw.view(f"<u{size // 8}")[..., first // size].astype(np.int64)
     low, high = first // 8, -(-(first + size) // 8)
     value = np.zeros(raw.shape[:-1], np.int64)
     for n in range(low, high):

@@ -249,6 +249,8 @@ def clear_code(
     '0x8'
     """
     form = _target_format(config, format)
+    if len(color) != 4:
+        raise InputError(f"a colour is four numbers, not {color!r}")
     allowed = _allows_single(config, form) if single is None else single
     if allowed and single_code(config) is None:
         raise UnsupportedError(f"clears by the first element of a block on {config.name}: they came with GFX10")

@@ -242,9 +242,15 @@ def fetch_samples(surface: Surface, memory: NDArray[Any], words: NDArray[Any] | 
     if fragments.shape[:3] != texels.shape[:3]:
         raise InputError(f"words of shape {fragments.shape[:-1]} for a surface of {texels.shape[:3]}")
     known = fragments != UNKNOWN
-    found = np.take_along_axis(texels, np.maximum(fragments, 0)[..., None].astype(np.intp), axis=3)
+    found = np.take_along_axis(_units(texels), np.maximum(fragments, 0).astype(np.intp), axis=3)
     found[~known] = 0
-    return found, known
+    return found.view(np.uint8).reshape(*found.shape, texels.shape[-1]), known
+
+
+def _units(texels: NDArray[np.uint8]) -> NDArray[Any]:
+    """Return texels, whose bytes are on the last axis, as one number each, to be moved."""
+    size = texels.shape[-1]
+    return texels.view(f"u{size}" if size <= 8 else "c16")[..., 0]
 
 
 def _whole(surface: Surface) -> None:
@@ -298,21 +304,21 @@ def compress(surface: Surface, memory: NDArray[Any]) -> None:
     """
     _whole(surface)
     samples, _ = fetch_samples(surface, memory)
+    # Texels of 16 bytes are two numbers; of others, one.
+    halves = np.ascontiguousarray(samples).view("u8" if samples.shape[-1] == 16 else f"u{samples.shape[-1]}")
     count = samples.shape[3]
     stored = raw_texels(surface, memory)
     fragments = np.zeros(samples.shape[:4], np.int8)
     used = np.zeros(samples.shape[:3], np.int8)
     for sample in range(count):
-        mine = samples[:, :, :, sample]
         place = used.copy()
         # The first sample with the same texel has the fragment already.
         for earlier in reversed(range(sample)):
-            same = (samples[:, :, :, earlier] == mine).all(-1)
+            same = (halves[:, :, :, earlier] == halves[:, :, :, sample]).all(-1)
             place[same] = fragments[..., earlier][same]
         fragments[..., sample] = place
         used = np.maximum(used, place + 1).astype(np.int8)
     # A fragment's texel is that of any of its samples.
-    for sample in range(count):
-        np.put_along_axis(stored, fragments[..., sample, None, None].astype(np.intp), samples[:, :, :, sample, None], axis=3)
+    np.put_along_axis(_units(stored), fragments.astype(np.intp), _units(samples), axis=3)
     write_raw_texels(surface, memory, stored)
     write_words(surface, memory, encode_words(fragments, surface.request.storage_samples))

@@ -513,7 +513,8 @@ def resummarize(surface: Surface, memory: NDArray[Any], *, mips: Iterable[int] |
             write_words(surface, memory, before & kept | initial_word(stencil=stencil) & (kept ^ 0xFFFFFFFF), mip)
             continue
         depths = np.clip(decode_depth(surface.format, raw_texels(surface, memory, mip)).astype(np.float64), 0, 1)
-        low, high = (_over_tiles(depths, function) for function in (np.minimum, np.maximum))
+        # What is no number may be any depth.
+        low, high = (_over_tiles(np.where(np.isnan(depths), end, depths), function) for function, end in ((np.minimum, 0.0), (np.maximum, 1.0)))
         tiles = Tiles(
             np.int64(EXPANDED) * np.ones_like(before), np.floor(low * _MOST).astype(np.int64), np.ceil(high * _MOST).astype(np.int64),
             *((before >> shift & 3 if stencil else np.zeros_like(before)) for shift in (8, 4, 6, 10)))

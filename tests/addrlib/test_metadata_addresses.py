@@ -77,6 +77,19 @@ def test_metadata_in_the_banks_of_its_data_there_and_back(config: Any) -> None:
     assert tc_compatible_address(chip, info, 12345, 32, 32) == metadata_address(chip, info, 12345, 32, 256, 1)
 
 
+@pytest.mark.parametrize("blocks", [1, 2, 4, 8])
+def test_the_bank_follows_the_blocks_of_a_tile(blocks: int) -> None:
+    """DCC of GFX8: a micro tile's blocks lie side by side in one bank and pipe, and so do their bytes; the next bank's come after them."""
+    config = gpu_config("polaris10")
+    chip = chip_of(config)
+    surface: Any = compute_surface(config, SurfaceRequest(width=512, height=512, bpe=4))
+    pipes, banks = config.num_tile_pipes, surface.tile_info.banks
+    for bank, number in product(range(banks), range(blocks)):
+        # Blocks of 256 bytes: the pipe first, then the bank, then the number of the block in them.
+        data = ((number * banks + bank) * pipes) * 256
+        assert metadata_address(chip, surface.tile_info, data, 8, 256, blocks) // 8 == bank * blocks + number
+
+
 @pytest.mark.parametrize("config", OLD, ids=lambda c: c.name)
 @pytest.mark.parametrize("kind", ["cmask", "htile"])
 def test_masks_there_and_back(config: Any, kind: str) -> None:

@@ -84,7 +84,7 @@ def test_words_have_their_own_places(chip: str) -> None:
 def test_samples_survive_being_compressed_and_expanded(data: st.DataObject) -> None:
     """Few colours, so that samples share them."""
     chip, samples = data.draw(st.sampled_from(CHIPS)), data.draw(st.sampled_from((2, 4, 8)))
-    format = data.draw(st.sampled_from(("R8_UNORM", "R8G8B8A8_UNORM", "R16G16B16A16_FLOAT")))
+    format = data.draw(st.sampled_from(("R8_UNORM", "R8G8B8A8_UNORM", "R16G16B16A16_FLOAT", "R32G32B32A32_UINT")))
     surface, memory = surface_of(chip, samples, format)
     random = np.random.default_rng(data.draw(st.integers(0, 1 << 30)))
     colors = random.integers(0, 256, (data.draw(st.integers(1, 6)), surface.element_bytes), np.uint8)
