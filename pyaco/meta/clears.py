@@ -11,7 +11,7 @@ from pyaco.errors import InputError, UnsupportedError
 from pyaco.meta.copies import dimension
 from pyaco.meta.elements import component_kind, element_view, parts_of_element, unencoded
 from pyaco.meta.queues import shader_queue
-from pyaco.meta.regions import SubresourceLayers, aspect_of, box_of, level_extent, region_error, whole_level
+from pyaco.meta.regions import SubresourceLayers, aspect_of, box_of, level_extent, listed, region_error, whole_level
 from pyaco.meta.shaders import Key
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def _bits(color: Sequence[float], kind: str) -> list[int]:
 
 def _ranges(image: Image, ranges: Iterable[SubresourceLayers] | None) -> list[SubresourceLayers]:
     if ranges is not None:
-        return list(ranges)
+        return listed(ranges, SubresourceLayers)
     return [whole_level(image, level)[0] for level in range(image.surface.request.levels)]
 
 
@@ -197,7 +197,7 @@ def clear_depth_stencil_image(
     if form.has_depth and form.channels and any(channel.letter == "Z" and channel.size == 24 for channel in form.channels):
         raise UnsupportedError(f"clears of {form.name}")
     given = []
-    for number, range_ in enumerate(ranges):
+    for number, range_ in enumerate(_ranges(image, ranges)):
         aspect = _named(number, image, range_)
         given.append((range_, aspect, names[aspect], bits[aspect]))
     return _clear(device, queue, image, given)
