@@ -22,7 +22,7 @@ import pytest
 from bundles import bundle_of
 
 import pyaco
-from pyaco import addrlib, binary, emu, isa, nir, pm4, registers, spirv, targets, texels
+from pyaco import addrlib, binary, emu, isa, meta, nir, pm4, registers, spirv, targets, texels, texture_files
 from pyaco.aco import format_program, parse_program, pass_names, register_pass, registered, run_passes, unregister_pass
 from pyaco.addrlib.block_plot import block_order
 from pyaco.addrlib.driver import modifiers
@@ -413,7 +413,34 @@ def binary_calls(t: Things) -> Iterator[Call]:
     yield call(found.kernels["k"].descriptor.directives, "gfx1100")
 
 
-ROOMS = [isa_calls, compiler_calls, emulator_calls, addrlib_calls, metadata_calls, descriptor_calls, target_calls, packet_calls, binary_calls]
+def meta_calls(t: Things) -> Iterator[Call]:
+    image, other, scaled = (t.device.image(width=8, height=8, mips=2), t.device.image(width=8, height=8, mips=2),
+                            t.device.image(width=4, height=5, format="R16G16B16A16_FLOAT"))
+    many, depth = t.device.image(width=8, height=8, samples=4), t.device.image(width=8, height=8, format="Z32_FLOAT")
+    buffer, second = t.device.zeros(512), t.device.zeros(512)
+    layers = meta.SubresourceLayers(1, 0, 1, "color")
+    place = meta.BufferImageCopy(16, 4, 4, layers, (0, 0, 0), (2, 2, 1))
+    copy, blit = meta.ImageCopy(layers, (0, 0, 0), layers, (1, 1, 0), (2, 2, 1)), meta.ImageBlit(layers, ((0, 0, 0), (4, 4, 1)))
+    yield call(meta.copy_buffer_to_image, t.device, buffer, image, [place], queue="direct")
+    yield call(meta.copy_image_to_buffer, t.device, image, buffer, [place], queue="compute")
+    yield call(meta.copy_image, t.device, image, other, [copy], queue="direct")
+    yield call(meta.blit_image, t.device, image, scaled, [blit], "linear", queue="direct")
+    yield call(meta.resolve_image, t.device, many, other, [meta.ImageCopy()], queue="direct")
+    yield call(meta.generate_mipmaps, t.device, image, "linear", queue="direct")
+    yield call(meta.clear_color_image, t.device, image, (0.5, 1.0, 0.0, 1.0), [layers], queue="direct")
+    yield call(meta.clear_depth_stencil_image, t.device, depth, 0.5, 1, [meta.SubresourceLayers()], queue="direct")
+    yield call(meta.copy_buffer, t.device, buffer, second, [meta.BufferCopy(0, 4, 16)], queue="dma")
+    yield call(meta.fill_buffer, t.device, buffer, 7, 0, 16, queue="direct")
+    yield call(meta.update_buffer, t.device, buffer, b"1234", 8, queue="compute")
+    texture = texture_files.Texture(texture_files.TextureShape("R8G8B8A8_UNORM", 4, 2), (bytes(32),))
+    yield call(texture_files.TextureShape, "R8G8B8A8_UNORM", 4, 2, 0, 1, False, 1)
+    yield call(texture_files.Texture, texture.shape, texture.levels)
+    for write, read in ((texture_files.write_dds, texture_files.read_dds), (texture_files.write_ktx2, texture_files.read_ktx2)):
+        yield call(write, texture)
+        yield call(read, write(texture))
+
+
+ROOMS = [isa_calls, compiler_calls, emulator_calls, addrlib_calls, metadata_calls, descriptor_calls, target_calls, packet_calls, binary_calls, meta_calls]
 
 
 @pytest.fixture(scope="module")
@@ -467,7 +494,8 @@ def is_called(thing: object) -> bool:
     return inspect.isfunction(thing)
 
 
-@pytest.mark.parametrize("room", ["aco", "addrlib", "binary", "emu", "isa", "pm4", "registers", "spirv", "targets", "texels", ""])
+@pytest.mark.parametrize("room", ["aco", "addrlib", "binary", "emu", "isa", "meta", "pm4", "registers", "spirv", "targets", "texels", "texture_files",
+                                  ""])
 def test_no_public_function_is_missing(room: str) -> None:
     module = importlib.import_module(f"pyaco.{room}".rstrip("."))
     parts: tuple[Callable[..., object], ...] = (*ROOMS, Things)

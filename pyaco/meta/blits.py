@@ -26,6 +26,7 @@ from pyaco.meta.regions import (
     box_of,
     check_subresource,
     level_extent,
+    listed,
     region_error,
     whole_level,
 )
@@ -215,7 +216,7 @@ def blit_image(
     UnsupportedError
         A chip that nothing is compiled for, or a source that the emulator does not sample.
     """
-    given = [ImageBlit(whole_level(source, 0)[0], None, whole_level(destination, 0)[0])] if regions is None else list(regions)
+    given = [ImageBlit(whole_level(source, 0)[0], None, whole_level(destination, 0)[0])] if regions is None else listed(regions, ImageBlit)
     found = [_checked_blit(number, source, destination, region, filter) for number, region in enumerate(given)]
     with shader_queue(device, queue) as work:
         for region, aspects in zip(given, found, strict=True):
@@ -285,7 +286,7 @@ def resolve_image(
         raise InputError(f"a resolve of {samples[0]} samples to {samples[1]}")
     if source.format != destination.format or source.format.color_space not in ("rgb", "srgb"):
         raise InputError(f"a resolve of {source.format.name} to {destination.format.name}: the same colour format")
-    given = [ImageCopy(whole_level(source, 0)[0], destination=whole_level(destination, 0)[0])] if regions is None else list(regions)
+    given = [ImageCopy(whole_level(source, 0)[0], destination=whole_level(destination, 0)[0])] if regions is None else listed(regions, ImageCopy)
     boxes = []
     for number, region in enumerate(given):
         try:

@@ -15,7 +15,7 @@ from pyaco.errors import InputError
 from pyaco.meta import dma
 from pyaco.meta.elements import ELEMENT_FORMATS
 from pyaco.meta.queues import ComputeQueue, shader_queue
-from pyaco.meta.regions import BufferCopy, region_error
+from pyaco.meta.regions import BufferCopy, listed, region_error
 from pyaco.meta.shaders import Key
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def copy_buffer(
     UnsupportedError
         A chip that nothing is compiled for.
     """
-    given = [BufferCopy(0, 0, min(source.size, destination.size))] if regions is None else list(regions)
+    given = [BufferCopy(0, 0, min(source.size, destination.size))] if regions is None else listed(regions, BufferCopy)
     for number, region in enumerate(given):
         _check_range(source, region.source_offset, region.size, f"region {number}, source")
         _check_range(destination, region.destination_offset, region.size, f"region {number}, destination")

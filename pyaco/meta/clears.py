@@ -11,7 +11,7 @@ from pyaco.errors import InputError, UnsupportedError
 from pyaco.meta.copies import dimension
 from pyaco.meta.elements import component_kind, element_view, parts_of_element, unencoded
 from pyaco.meta.queues import shader_queue
-from pyaco.meta.regions import SubresourceLayers, aspect_of, box_of, level_extent, region_error, whole_level
+from pyaco.meta.regions import SubresourceLayers, aspect_of, box_of, level_extent, listed, region_error, whole_level
 from pyaco.meta.shaders import Key
 
 if TYPE_CHECKING:
@@ -61,12 +61,13 @@ def _bits(color: Sequence[float], kind: str) -> list[int]:
 
 def _ranges(image: Image, ranges: Iterable[SubresourceLayers] | None) -> list[SubresourceLayers]:
     if ranges is not None:
-        return list(ranges)
+        return listed(ranges, SubresourceLayers)
     return [whole_level(image, level)[0] for level in range(image.surface.request.levels)]
 
 
 def _clear(device: Device, queue: str, image: Image, ranges: Sequence[tuple[SubresourceLayers, str, str, Sequence[int]]]) -> list[Report]:
     """Clear levels: each with its aspect, the format that it is seen in ('' for elements), and bits."""
+    samples = image.surface.request.samples
     with shader_queue(device, queue) as work:
         for range_, aspect, name, bits in ranges:
             box = box_of(image, range_, (0, 0, 0), level_extent(image, range_.level))
@@ -75,18 +76,20 @@ def _clear(device: Device, queue: str, image: Image, ranges: Sequence[tuple[Subr
             push = [*extent, *box.first, *bits]
             if not name:
                 view: Any = element_view(image, range_.level, aspect, 0, storage=True)[0]
-                work.dispatch("clear_dwords" if parts == 3 else "clear", Key(dim=dimension(image)), extent, {1: view}, push)
+                work.dispatch("clear_dwords" if parts == 3 else "clear", Key(dim=dimension(image), samples=samples), extent, {1: view}, push)
                 continue
             stencil = aspect == "stencil"
-            view = image.view(dimension_name(image), format=name, levels=(range_.level, 1), storage=True, stencil=stencil)
+            levels = None if samples > 1 else (range_.level, 1)
+            view = image.view(dimension_name(image), format=name, levels=levels, storage=True, stencil=stencil)
             kind = "uint" if aspect == "stencil" else component_kind(image.format)
-            work.dispatch("clear", Key(dim=dimension(image), kind=kind), extent, {1: view}, push)
+            work.dispatch("clear", Key(dim=dimension(image), kind=kind, samples=samples), extent, {1: view}, push)
     return work.reports
 
 
 def dimension_name(image: Image) -> str:
     """Return the type of view that shows all layers, or slices, of a level."""
-    return "3d" if image.surface.request.is_3d else "2d_array"
+    request = image.surface.request
+    return "3d" if request.is_3d else "2d_msaa_array" if request.samples > 1 else "2d_array"
 
 
 @checked
@@ -118,15 +121,13 @@ def clear_color_image(
     InputError
         Levels or layers that the image does not have, another number of components, a compressed or depth format.
     UnsupportedError
-        A chip that nothing is compiled for, or an image with several samples.
+        A chip that nothing is compiled for.
     """
     form = image.format
     if form.is_compressed or form.color_space not in ("rgb", "srgb") or form.block != (1, 1, 1):
         raise InputError(f"a clear of an image of {form.name}: a colour format without blocks")
     if len(color) != 4:
         raise InputError(f"a colour of {len(color)} components, not of 4")
-    if image.surface.request.samples > 1:
-        raise UnsupportedError("clears of images with several samples")
     values = [_encoded(component) for component in color[:3]] + [color[3]] if form.color_space == "srgb" else list(color)
     name, bits = unencoded(form), _bits(values, component_kind(form))
     if form.name == "R9G9B9E5_FLOAT":
@@ -188,8 +189,6 @@ def clear_depth_stencil_image(
         raise InputError(f"a clear of depth and stencil of an image of {form.name}")
     if not 0.0 <= depth <= 1.0 or not 0 <= stencil <= 255:
         raise InputError(f"a clear to depth {depth} and stencil {stencil}: 0 to 1, and 0 to 255")
-    if image.surface.request.samples > 1:
-        raise UnsupportedError("clears of images with several samples")
     if ranges is None:
         held = [name for name, has in (("depth", form.has_depth), ("stencil", form.has_stencil)) if has]
         ranges = [SubresourceLayers(one.level, one.first_layer, one.layer_count, aspect) for one in _ranges(image, None) for aspect in held]
@@ -198,7 +197,7 @@ def clear_depth_stencil_image(
     if form.has_depth and form.channels and any(channel.letter == "Z" and channel.size == 24 for channel in form.channels):
         raise UnsupportedError(f"clears of {form.name}")
     given = []
-    for number, range_ in enumerate(ranges):
+    for number, range_ in enumerate(_ranges(image, ranges)):
         aspect = _named(number, image, range_)
         given.append((range_, aspect, names[aspect], bits[aspect]))
     return _clear(device, queue, image, given)

@@ -23,6 +23,7 @@ from pyaco.meta.regions import (
     ImagePair,
     aspect_of,
     box_of,
+    listed,
     region_error,
     whole_level,
 )
@@ -90,7 +91,7 @@ def layer_runs(count: int, *levels: tuple[Image, int]) -> list[tuple[int, int]]:
 
 
 def _regions(buffer: Buffer, image: Image, regions: Iterable[BufferImageCopy] | None) -> list[BufferRegion]:
-    given = [BufferImageCopy(subresource=whole_level(image, 0)[0])] if regions is None else list(regions)
+    given = [BufferImageCopy(subresource=whole_level(image, 0)[0])] if regions is None else listed(regions, BufferImageCopy)
     return [_checked_region(number, buffer, image, region) for number, region in enumerate(given)]
 
 
@@ -243,7 +244,7 @@ def copy_image(
     UnsupportedError
         A chip that nothing is compiled for, or a region for which the DMA engine has no packet.
     """
-    given = [ImageCopy(whole_level(source, 0)[0], destination=whole_level(destination, 0)[0])] if regions is None else list(regions)
+    given = [ImageCopy(whole_level(source, 0)[0], destination=whole_level(destination, 0)[0])] if regions is None else listed(regions, ImageCopy)
     pairs = [_checked_pair(number, source, destination, region) for number, region in enumerate(given)]
     if queue == "dma":
         return dma.move_image(device, source, destination, pairs)

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from operator import index
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from pyaco.errors import InputError, UnsupportedError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from pyaco.emu.images import Image
 
 __all__ = ["Box", "BufferCopy", "BufferImageCopy", "BufferPart", "BufferRegion", "ImageBlit", "ImageCopy", "ImagePair", "SubresourceLayers",
-           "aspect_of", "box_of", "check_subresource", "level_extent", "region_error", "whole_level"]
+           "aspect_of", "box_of", "check_subresource", "level_extent", "listed", "region_error", "whole_level"]
 
+Region = TypeVar("Region")
 Triple = tuple[int, int, int]
 _ASPECTS = ("color", "depth", "stencil")
 
@@ -154,6 +155,21 @@ class ImagePair(NamedTuple):
     level: int
     aspect: str
     destination: Box
+
+
+def listed(regions: Iterable[Region], kind: type[Region]) -> list[Region]:
+    """Return regions as a list.
+
+    Raises
+    ------
+    InputError
+        One that is something else.
+    """
+    found = list(regions)
+    for number, region in enumerate(found):
+        if not isinstance(region, kind):
+            raise region_error(number, f"{region!r:.60} is no {kind.__name__}")
+    return found
 
 
 def region_error(number: int, message: str) -> InputError:

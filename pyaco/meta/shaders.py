@@ -39,7 +39,7 @@ class Key(NamedTuple):
     srgb : bool
         Whether what is written is encoded for sRGB.
     samples : int
-        Of a source with several.
+        Of images with several.
     """
 
     source_dim: str = "2d"
@@ -170,7 +170,9 @@ def _clear(b: _MetaBuilder, key: Key) -> None:
     extent, first, color = b.push(0, 3), b.push(3, 3), b.push(6, 4)
     image = b.resource(1, "image", key.dim, key.kind)
     with b.if_(b.inside(extent)):
-        b.store_texel(image, key.dim, b.place(first), b.vec(*color), key.kind)
+        place, value = b.place(first), b.vec(*color)
+        for number in range(key.samples):
+            b.store_texel(image, key.dim, place, value, key.kind, b.imm(number) if key.samples > 1 else None)
 
 
 def _clear_dwords(b: _MetaBuilder, key: Key) -> None:

@@ -45,6 +45,11 @@ class TextureShape:
     level_count: int = 1
 
     def __post_init__(self) -> None:
+        for name in ("width", "height", "depth", "layers", "level_count"):
+            if not isinstance(getattr(self, name), int):
+                raise InputError(f"{name} of a texture: {getattr(self, name)!r:.60} is no integer")
+        if not isinstance(self.cube, (bool, int)) or self.pixel_format.bits % 8 or not self.pixel_format.bits:
+            raise InputError(f"a texture of {self.format}, a cube: {self.cube!r:.60}")
         if not (0 < self.width <= _MOST and 0 < self.height <= _MOST and 0 <= self.depth <= _MOST and 0 < self.layers <= _MOST):
             raise InputError(f"a texture of {self.width} x {self.height} x {self.depth} texels and {self.layers} layers: up to {_MOST} each")
         if self.depth and self.layers > 1:
@@ -98,6 +103,8 @@ class Texture:
     levels: tuple[bytes, ...]
 
     def __post_init__(self) -> None:
+        if not isinstance(self.shape, TextureShape) or not isinstance(self.levels, tuple) or not all(isinstance(one, bytes) for one in self.levels):
+            raise InputError("a texture consists of a TextureShape and a tuple of bytes")
         found, wanted = [len(level) for level in self.levels], [self.shape.level_bytes(level) for level in range(self.shape.level_count)]
         if found != wanted:
             raise InputError(f"levels of {found} bytes, not of {wanted}")

@@ -112,6 +112,22 @@ class Images:
         return {key: [bytes(staging[2][: len(data)]) for staging, data in zip(each.staging, each.asked["levels"], strict=True)]
                 for key, each in self.found.items() if each.asked["storage"]}
 
+    def blit(self, source: Any, destination: Any, regions: list[dict[str, Any]], filter: int) -> None:
+        """Blit from one of the images to another: regions of levels, first layers and counts, and corners."""
+        commands_of = []
+        for asked in regions:
+            layers = [vk.VkImageSubresourceLayers(1, *asked[end]) for end in ("source", "destination")]
+            corners = [[vk.VkOffset3D(*corner) for corner in asked[f"{end}_corners"]] for end in ("source", "destination")]
+            commands_of.append(vk.VkImageBlit(srcSubresource=layers[0], srcOffsets=corners[0], dstSubresource=layers[1], dstOffsets=corners[1]))
+        first, second = self.found[source], self.found[destination]
+
+        def record(commands: Any, each: DeviceImage) -> None:
+            if each is second:
+                vk.vkCmdBlitImage(commands, first.image, vk.VK_IMAGE_LAYOUT_GENERAL, second.image, vk.VK_IMAGE_LAYOUT_GENERAL, len(commands_of),
+                                  commands_of, filter)
+
+        self._in_commands(record)
+
     def writes(self, sets: list[Any], kinds: dict[Any, int]) -> list[Any]:
         """Return the writes of descriptors."""
         found = []

@@ -446,6 +446,14 @@ class Device:
         self._destroy(pipeline, layout, sets, module)
         return {"buffers": result, "times": times, "images": written}
 
+    def blit(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Blit between two images; return the levels of the destination."""
+        images = Images(self, request["images"])
+        images.blit("source", "destination", request["regions"], request["filter"])
+        written = images.contents()
+        images.free()
+        return {"levels": written["destination"]}
+
     def _filled(self, request: dict[str, Any]) -> tuple[dict[Any, Any], dict[Any, bytearray], bytes]:
         """Buffers with the request's contents and addresses; the contents and the push constants with addresses in them."""
         buffers = {key: self._buffer(len(data)) for key, data in request["buffers"].items()}
@@ -551,4 +559,5 @@ if __name__ == "__main__":
     serve(sys.stdin.buffer, protocol, {"run": device.run, "compile": device.compile, "time": device.time, "layout": device.layout,
                                        "set_memory": device.set_memory,
                                        "buffer_features": device.buffer_features,
+                                       "blit": device.blit,
                                        "describe": device.describe})
