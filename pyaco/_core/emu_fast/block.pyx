@@ -639,7 +639,8 @@ cdef bint _add_image(Builder *builder, const Instruction *instruction) noexcept 
     if steps == NULL or instruction.handler != execute_image or instruction.decoded.source_count < 4:
         return False
     if (flags & image_flag_atomic or modifier_r128(instruction.decoded.modifiers) or modifier_image_tfe(instruction.decoded.modifiers)
-            or opcode == <int>op_image_get_resinfo or opcode == <int>op_image_msaa_load or opcode == <int>op_image_get_lod):
+            or modifier_lwe(instruction.decoded.modifiers) or opcode == <int>op_image_get_resinfo or opcode == <int>op_image_msaa_load
+            or opcode == <int>op_image_get_lod):
         return False
     if (instruction.decoded.source[0] >> 2) + image_words > 128 or (samples and (instruction.decoded.source[1] >> 2) + sampler_words > 128):
         return False
