@@ -440,7 +440,9 @@ def meta_calls(t: Things) -> Iterator[Call]:
         yield call(read, write(texture))
 
 
-ROOMS = [isa_calls, compiler_calls, emulator_calls, addrlib_calls, metadata_calls, descriptor_calls, target_calls, packet_calls, binary_calls, meta_calls]
+ROOMS = [
+    isa_calls, compiler_calls, emulator_calls, addrlib_calls, metadata_calls, descriptor_calls, target_calls, packet_calls, binary_calls, meta_calls,
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -292,8 +292,6 @@ cdef int step_image_store(Core *core, const Step *step) noexcept nogil:
     cdef uint32_t half
     if not _open_work(&work, core, step, False) or work.view.format.kind[0] == texel_srgb:
         return step_reference(core, step)
-    if core.machine.gfx_level >= gfx12 and work.o.mask != 15:
-        return step_reference(core, step)                   # components that are not stored are not zeros there
     level = _level_of_all(&work)
     if level == NULL:
         return step_reference(core, step)
