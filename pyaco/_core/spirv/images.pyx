@@ -134,10 +134,11 @@ cdef int _texture_of(Reader r, uint32_t word) except -1 nogil:
     """OpImage."""
     cdef TypeId type = value_type(r, r.words[word + 3])
     cdef TypeId result = type_of_id(r, r.words[word + 1])
-    if r.s.types.base[type] != type_sampled_image or r.s.types.base[result] != type_texture:
+    cdef bint of_buffer = r.s.types.base[type] == type_texture and r.s.types.image_dim[type] == image_buffer
+    if not (of_buffer or r.s.types.base[type] == type_sampled_image) or r.s.types.base[result] != type_texture:
         fail(r, word, "the image of what is no sampled image")
+    r.payload[r.words[word + 2]] = _handle(r, r.words[word + 3], type_texture, type_sampled_image)
     r.kind[r.words[word + 2]] = kind_ssa
-    r.payload[r.words[word + 2]] = r.trees[value_of(r, r.words[word + 3])]
     return 0
 
 

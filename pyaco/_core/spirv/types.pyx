@@ -293,8 +293,11 @@ cdef TypeId _sampled_image(Reader r, uint32_t word) except 0xffffffffU nogil:
     cdef TypeId row
     if r.s.types.base[texture] == type_opaque:
         return _opaque(r)
-    if r.s.types.base[texture] != type_texture or r.s.types.image_dim[texture] == image_buffer:
+    if r.s.types.base[texture] != type_texture:
         fail(r, word, "a sampled image of what cannot be sampled")
+    # Until SPIR-V 1.6 there are those of texel buffers, without a sampler; only OpImage takes them.
+    if r.s.types.image_dim[texture] == image_buffer:
+        return texture
     row = add_type(r, type_sampled_image, 0, 0)
     r.s.types.element[row] = r.s.types.element[texture]
     r.s.types.image_dim[row] = r.s.types.image_dim[texture]
