@@ -62,7 +62,8 @@ FORMATS: dict[str, tuple[str, str, Callable[[Array], Array]]] = {
     "R32_FLOAT": ("f4", "", plain(1)), "R32G32_FLOAT": ("f4", "", plain(2)), "R32G32B32_FLOAT": ("f4", "", plain(3)),
     "R32G32B32A32_FLOAT": ("f4", "", plain(4)), "R16G16_FLOAT": ("f2", "", plain(2)), "R8G8B8A8_UNORM": ("u1", "", normalized),
     "R8G8B8A8_SNORM": ("i1", "", normalized), "R16G16B16A16_UNORM": ("u2", "", normalized), "R10G10B10A2_UNORM": ("u4", "", packed),
-    "R32_UINT": ("u4", "u", plain(1)), "R8_UINT": ("u1", "u", plain(1)), "R16G16_UINT": ("u2", "u", plain(2)), "R32G32B32A32_SINT": ("i4", "i", plain(4)),
+    "R32_UINT": ("u4", "u", plain(1)), "R8_UINT": ("u1", "u", plain(1)), "R16G16_UINT": ("u2", "u", plain(2)),
+    "R32G32B32A32_SINT": ("i4", "i", plain(4)),
     "R8G8B8A8_SINT": ("i1", "i", plain(4)),
 }  # fmt: skip
 
