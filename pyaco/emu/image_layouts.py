@@ -108,6 +108,9 @@ class SurfaceLayouts:
         """Tables of a level; those of layouts that are alike are shared."""
         if (surface, number) not in self._tables:
             found = surface.tables(number)
+            if has_swizzle_modes(self.level) and found.low >= surface.base_align:
+                # a base that is less aligned than blocks is added: each coordinate has bits of its own in such modes
+                found = found._replace(low=0)
             self.table_bytes += sum(table.nbytes for table in (found.x, found.y, found.slice, found.sample))
             if self.table_bytes > _TABLE_LIMIT:
                 raise InputError(f"layouts of images that take more than {_TABLE_LIMIT >> 20} MiB in one dispatch")

@@ -252,3 +252,25 @@ def test_every_short_name_on_every_chip() -> None:
             assert bool(surface.layout.flags & SurfaceUse.ZBUFFER) == pixel_format(name).has_depth
             assert not linear or surface.request.mode == SurfaceMode.LINEAR_ALIGNED
             assert surface.tiled.size <= surface.size
+
+
+@pytest.mark.parametrize("options", [
+    {"mips": 3}, {"depth": 9}, {"samples": 4}, {"format": "DXT1_RGBA"}, {"format": "Z32_FLOAT"}, {"format": "R32G32B32A32_FLOAT", "layers": 3},
+], ids=str)
+def test_a_swizzle_mode_is_demanded_on_gfx12_or_refused(options: dict[str, Any]) -> None:
+    refused = []
+    for mode in range(9):
+        try:
+            surface = Surface("gfx1200", width=100, height=60, swizzle_mode=mode, **options)
+        except InputError as error:
+            assert "a surface of this kind" in str(error)
+            refused.append(mode)
+            continue
+        assert surface.layout.texel_swizzle_mode == mode
+        empty = surface.detile(np.zeros(surface.size, np.uint8))
+        texels = np.random.default_rng(mode).integers(0, 256, empty.nbytes, np.uint8).view(empty.dtype).reshape(empty.shape)
+        memory = np.zeros(surface.size, np.uint8)
+        surface.tile(texels, memory)
+        np.testing.assert_array_equal(surface.detile(memory).view(np.uint8), texels.view(np.uint8))
+    assert set([1, 2, 3, 4] if "depth" in options else [5, 6, 7]) | {8} <= set(refused)
+    assert (6 if "depth" in options else 3) not in refused

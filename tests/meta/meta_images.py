@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pyaco.addrlib import gpu_config
 from pyaco.addrlib.driver.modifiers import decode_modifier, is_amd, supported_modifiers
-from pyaco.addrlib.enums import SwizzleMode
+from pyaco.addrlib.enums import SwizzleMode, SwizzleMode3
 from pyaco.emu import Device
 from pyaco.errors import InputError, UnsupportedError
 
@@ -32,14 +32,13 @@ SHAPES: dict[str, dict[str, Any]] = {
 
 
 def modes_of(target: str) -> list[dict[str, Any]]:
-    """Options of images that ask for each swizzle mode of a chip: linear, what the driver chooses; on GFX10 and GFX11 each by number, on GFX9 and
-    GFX12, whose drivers choose themselves, by modifiers, which images of one level and layer have: those whose images are aligned to blocks.
-    GFX9's modes without xor need not be, and the emulator has the base in their addresses as a xor, not as a sum."""
-    if target in ("gfx900", "gfx1200"):
+    """Options of images that ask for each swizzle mode of a chip: linear, what the driver chooses; from GFX10 on each by number, on GFX9, whose
+    driver chooses itself, by modifiers, which images of one level and layer have."""
+    if target == "gfx900":
         known = [modifier for modifier in supported_modifiers(gpu_config(target), 32) if is_amd(modifier) and not decode_modifier(modifier).dcc]
-        known = [modifier for modifier in known if target != "gfx900" or SwizzleMode(decode_modifier(modifier).tile).name.endswith("_X")]
         return [{"linear": True}, {}, *({"modifier": modifier, "mips": 1} for modifier in known)]
-    return [{"linear": True}, {}, *({"swizzle_mode": int(mode)} for mode in SwizzleMode if 0 < mode < 32)]
+    numbers: Any = SwizzleMode3 if target == "gfx1200" else SwizzleMode
+    return [{"linear": True}, {}, *({"swizzle_mode": int(mode)} for mode in numbers if 0 < mode < 32)]
 
 
 def randomised(image: Any, random: np.random.Generator) -> Any:

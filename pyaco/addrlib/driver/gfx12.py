@@ -34,6 +34,7 @@ from pyaco.addrlib.swizzle import block_extent_log2, modes
 from pyaco.addrlib.tiling import TiledSurface
 from pyaco.addrlib.v3.address import addresses3, non_bc_views3, possible_modes3
 from pyaco.addrlib.v3.queries import SurfaceInfo3, surface3_info
+from pyaco.errors import InputError
 
 __all__ = [
     "Gfx12Surface", "HierarchicalDepth", "bo_metadata", "compute_surface", "import_surface", "move", "non_block_compressed_view",
@@ -158,6 +159,8 @@ def _swizzle_mode(config: GpuConfig, request: SurfaceRequest, query: Query) -> i
         return modifiers.modifier_swizzle_mode(config, request.modifier)
     if request.flags & SurfaceUse.IMPORTED:
         return forced_mode(request)
+    if request.flags & SurfaceUse.FORCE_SWIZZLE_MODE:
+        return _demanded_mode(config, request, query)
     if request.flags & SurfaceUse.PRT:
         return SwizzleMode3.SW_64KB_3D if request.is_3d else SwizzleMode3.SW_64KB_2D
     if request.mode == SurfaceMode.LINEAR_ALIGNED or not config.has_image_opcodes or (request.is_1d and color):
@@ -208,12 +211,24 @@ def _estimate(query: Query, block: tuple[int, int, int]) -> int:
     return size
 
 
+_LARGEST_BLOCK = 256 * 1024
 # How many times the ideal size a surface may take for the sake of larger blocks: single-precision numbers in the driver.
 _OVERALLOCATION = {
     SwizzleMode3.SW_256KB_3D: 1.10000002384185791015625, SwizzleMode3.SW_64KB_3D: 1.2000000476837158203125, SwizzleMode3.SW_4KB_3D: 2.0,
     SwizzleMode3.SW_256KB_2D: 1.10000002384185791015625, SwizzleMode3.SW_64KB_2D: 1.2999999523162841796875, SwizzleMode3.SW_4KB_2D: 2.0,
     SwizzleMode3.SW_256B_2D: 3.0,
 }
+
+
+def _demanded_mode(config: GpuConfig, request: SurfaceRequest, query: Query) -> int:
+    """Return the mode that is asked for, if a surface of this kind can have it. The driver knows no such demand on GFX12."""
+    mode = forced_mode(request)
+    valid = int(possible_modes3(config, 1, flags=int(query.flags), resource_type=query.resource, bpp=query.bpp or 8 * query.bpe,
+                                num_samples=query.samples, max_align=_LARGEST_BLOCK)[0])
+    if not 0 <= mode < len(SwizzleMode3) or not valid >> mode & 1:
+        possible = ", ".join(f"{int(each)} ({each.name})" for each in SwizzleMode3 if valid >> each & 1)
+        raise InputError(f"swizzle mode {mode}: a surface of this kind on {config.name} has one of {possible}")
+    return mode
 
 
 def _select_mode(config: GpuConfig, query: Query, compressed: bool = False) -> int:
