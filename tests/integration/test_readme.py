@@ -8,11 +8,13 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy
 import pytest
 
 import pyaco
+from pyaco import meta
 from pyaco.addrlib import gpu_config
 from pyaco.addrlib.driver.queries import compute_surface, surface_addresses
 from pyaco.addrlib.driver.records import SurfaceRequest
@@ -21,6 +23,7 @@ from pyaco.descriptors.buffer import buffer_descriptor
 from pyaco.descriptors.decode import decode
 from pyaco.descriptors.image import ImageView, image_descriptor
 from pyaco.descriptors.sampler import Sampler, sampler_descriptor
+from pyaco.emu import SampledImage
 from pyaco.pm4 import DispatchStream, packet
 
 ROOT = Path(__file__).parents[2]
@@ -84,12 +87,41 @@ def submits(target: str) -> bool:
     return bool((buffers[0, 2].numpy() == 16).all())
 
 
+def samples(target: str) -> bool:
+    """Whether the example's blur makes a binomial distribution of one bright texel."""
+    device = pyaco.emu.Device(target)
+    source, blurred = device.image(format="R8G8B8A8_UNORM", width=16, height=16), device.image(format="R16G16B16A16_FLOAT", width=16, height=16)
+    texels = source.numpy()
+    texels[8, 8] = 255
+    source.write(texels)
+    buffers: dict[tuple[int, int], Any] = {(0, 0): SampledImage(source, Sampler((2, 2, 2), 1, 1)), (0, 1): blurred.view(storage=True)}
+    shader = pyaco.compile(ROOT / "examples/blur.spv", target=target)
+    device.dispatch(shader, (2, 2, 1), buffers, numpy.array([1, 0], numpy.int32).tobytes())
+    row = blurred.numpy().view(numpy.float16).reshape(16, 16, 4)[8, :, 0].astype(float)
+    return bool(abs(row.sum() - 1) < 0.01 and row.argmax() == 8 and (numpy.diff(row[4:9]) > 0).all() and numpy.allclose(row[4:9], row[12:7:-1]))
+
+
+def copies(target: str) -> bool:
+    """Whether a level that was averaged and copied through shaders is NumPy's average."""
+    device = pyaco.emu.Device(target)
+    image = device.image(format="R32_FLOAT", width=16, height=16, mips=2)
+    texels = numpy.random.default_rng(1).random((16, 16), numpy.float32)
+    image.write(texels.reshape(image.numpy().shape))
+    meta.generate_mipmaps(device, image)
+    buffer = device.zeros(8 * 8 * 4)
+    meta.copy_image_to_buffer(device, image, buffer, [meta.BufferImageCopy(subresource=meta.SubresourceLayers(1))])
+    found = buffer.numpy().view(numpy.float32).reshape(8, 8)
+    return numpy.allclose(found, texels.reshape(8, 2, 8, 2).mean((1, 3)), rtol=1e-6)
+
+
 CONFIGS = {"gfx900": "vega10", "gfx1030": "navi21", "gfx1100": "navi31", "gfx1200": "gfx1200"}
 CHECKS = {
     "assemble, disassemble": round_trip,
     "compile compute shaders, wave64": lambda target: product(target, 64),
     "compile compute shaders, wave32": lambda target: product(target, 32),
     "run on the emulator": lambda target: product(target, 64),
+    "images and samplers in compiled shaders": samples,
+    "copies, blits, clears and mip chains of images": copies,
     "surface layout (addrlib)": lays_out,
     "image, buffer and sampler descriptors": describes,
     "dispatch through a command stream": submits,
