@@ -29,6 +29,7 @@ PAGE_BYTES = 1 << 16
 """Of a page of a sparse image, which is resident or not as a whole."""
 
 _TYPES = {"1d": 8, "2d": 9, "3d": 10, "cube": 11, "1d_array": 12, "2d_array": 13, "cube_array": 11, "2d_msaa": 14, "2d_msaa_array": 15}
+_NARROW, _FLAT = 8, 2
 _UNCOMPRESSED = SurfaceUse.DISABLE_DCC | SurfaceUse.NO_FMASK | SurfaceUse.NO_HTILE
 
 
@@ -65,6 +66,8 @@ class Image:
                  **options: Any) -> None:  # fmt: skip
         use = _UNCOMPRESSED | (SurfaceUse.PRT if sparse else 0)
         self.surface = Surface(target, format=format, width=width, height=height, use=use, **options)
+        if _is_better_linear(self.surface):
+            self.surface = Surface(target, format=format, width=width, height=height, use=use, **{**options, "linear": True})
         self.memory = numpy.zeros(max(self.surface.total_size, 4), numpy.uint8)
         self._space, self.sparse = space, sparse
         self._origin, alignment = maker("image", name, self.surface.size), max(self.surface.base_align, 256)
@@ -243,6 +246,17 @@ class Image:
 
     def __repr__(self) -> str:
         return f"<Image {self.format.name} {self.surface.request.width}x{self.surface.request.height} at {self.address:#x}>"
+
+
+def _is_better_linear(surface: Surface) -> bool:
+    """Whether drivers ask for rows where they would ask for tiles: until GFX8 images of one row or two (Mesa's ``radv_choose_tiling``).
+
+    A descriptor has one tile mode for all levels there, and addrlib would make the first level of such an image linear and the others tiled.
+    """
+    request = surface.request
+    plain = not (surface.format.is_compressed or surface.format.has_depth or surface.format.has_stencil or request.is_3d or request.is_cube)
+    flat = request.height == 1 or (request.width > _NARROW and request.height <= _FLAT)
+    return not has_swizzle_modes(surface.config.level) and plain and flat and request.samples == 1
 
 
 def _composed(format_: PixelFormat, swizzle: Sequence[int] | None) -> tuple[int, int, int, int]:

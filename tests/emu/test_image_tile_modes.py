@@ -118,6 +118,10 @@ def test_levels_and_swizzles(target: str) -> None:
                 image.release()
     for name, width in (("R32_UINT", 75), ("R8_UINT", 300)):
         check_levels(device, device.image(format=name, width=width, height=20, linear=True), "2d", random)
+    for height, mips in ((1, 6), (2, 5)):                # one tile mode is all that a descriptor has
+        image = device.image(format="R32_UINT", width=300, height=height, mips=mips)
+        assert image.surface.swizzle_mode == "LINEAR_ALIGNED"
+        check_levels(device, image, "2d", random)
     assert len(modes) >= 4 and any(IS_MACRO[mode] for mode in modes) and any(THICKNESS[mode] > 1 for mode in modes), modes
 
 

@@ -20,6 +20,7 @@ from pyaco.descriptors.sampler import Sampler, sampler_descriptor
 from pyaco.emu import Device
 from pyaco.emu.images import SampledImage
 
+GFX9, LOW = 90, 0x10000
 LEVELS = 3
 #: Names of Vulkan's addressing modes, with SQ_TEX_CLAMP.
 CLAMPS = {0: 0, 1: 1, 2: 2, 3: 6}
@@ -102,7 +103,11 @@ class Prepared:
         block[8:16] = self.view_of(image).words
         block[28:32] = sampler_descriptor(our_sampler(self.state), device.gfx_level)
         memory = bytearray(block.tobytes())
-        place = device.space.map(memory, True, 64)
+        if device.gfx_level < GFX9:
+            place = LOW                         # RADV's 32-bit addresses have no high half there
+            device.space.map_at(place, memory)
+        else:
+            place = device.space.map(memory, True, 64)
         device.run(code, (INVOCATIONS // 64, 1, 1), (64, 1, 1), user_sgprs=[0, 0, place & 0xFFFFFFFF], wave_size=64,
                    workgroup_ids=(True, False, False), local_id_components=1)
         device.space.release(place)

@@ -17,6 +17,7 @@ from isa_opcodes cimport op_image_get_lod
 from isa_tables cimport (image_flag_bias, image_flag_compare, image_flag_gather, image_flag_gradients, image_flag_offset)
 from modifiers cimport modifier_unrm
 from pyaco._core.common.floats cimport bits_float, float_bits, half_to_double
+from pyaco._core.common.machine cimport gfx9
 from pyaco._core.emu.access cimport level_clamped, level_given, level_zero, note, stray
 from pyaco._core.emu.global_memory cimport memory_operation
 from pyaco._core.emu.image_operands cimport ImageOperands, address_gradient, address_number, address_row
@@ -297,9 +298,15 @@ cdef int _filter_level(const Sample *s, uint32_t level, bint linear, double *col
 
 
 cdef int _gather(const Sample *s, int64_t lod, uint32_t component, uint32_t *result) noexcept nogil:
-    """One component of the four texels that a linear filter would take: (0, 1), (1, 1), (1, 0), (0, 0)."""
+    """One component of the four texels that a linear filter would take: (0, 1), (1, 1), (1, 0), (0, 0).
+
+    Until GFX8 the hardware filters nothing in integer formats, and begins at the nearest texel: half a texel further than filters do. Drivers
+    subtract that (Mesa, ``lower_gather4_integer``).
+    """
     cdef uint32_t level = nearest_level(s.view, s.sampler, lod)
     cdef const ImageLevel *extent = &s.view.level[level]
+    cdef bint nearest = s.machine.gfx_level < gfx9 and s.integer
+    cdef Sample moved = s[0]
     cdef uint32_t corners[4]
     cdef uint32_t found[4]
     cdef Axis axes[3]
@@ -307,7 +314,9 @@ cdef int _gather(const Sample *s, int64_t lod, uint32_t component, uint32_t *res
     cdef int stop
     corners[:] = [2, 3, 1, 0]
     for i in range(s.spatial):
-        _axis(s, i, _size(s, extent, i), True, &axes[i])
+        if nearest:
+            moved.coordinate[i] += 0.5 if s.unnormalized else 0.5 / _size(s, extent, i)
+        _axis(&moved, i, _size(s, extent, i), True, &axes[i])
     for i in range(4):
         stop = _neighbour(s, level, axes, corners[i], found)
         if stop != stop_running:

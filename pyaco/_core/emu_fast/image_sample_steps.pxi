@@ -414,7 +414,7 @@ cdef int step_image_sample(Core *core, const Step *step) noexcept nogil:
     cdef uint32_t half
     cdef int stop = stop_running
     if (not _open_work(&work, core, step, True) or (work.o.flags & image_flag_compare and work.view.format.integer)
-            or (work.o.flags & image_flag_gather and work.o.spatial != 2)):
+            or (work.o.flags & image_flag_gather and (work.o.spatial != 2 or (core.machine.gfx_level < gfx9 and work.view.format.integer)))):
         return step_reference(core, step)
     if core.control != control_default:
         set_host_control(control_default)
