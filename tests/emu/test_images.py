@@ -304,12 +304,12 @@ def test_levels_of_detail(target: str) -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_gathers(target: str) -> None:
-    """(0, 1), (1, 1), (1, 0), (0, 0) of one component."""
+    """(0, 1), (1, 1), (1, 0), (0, 0) of one component. GFX8 begins at the nearest texel in integer formats, where filters begin half a texel before."""
     device, random = Device(target), np.random.default_rng(11)
     image, levels = filled(device, "2d", random, "R8G8B8A8_UINT")
     texels = levels[0][0]
     place = np.stack([random.integers(1, 44, 64), random.integers(1, 32, 64)], 1)
-    uv = (place / np.array([45, 33])).astype(np.float32)
+    uv = ((place - (0.5 if target == "gfx803" else 0.0)) / np.array([45, 33])).astype(np.float32)
     sampler = sampler_descriptor(Sampler((2, 2, 2)), device.gfx_level)
     for component in range(4):
         text = image_instruction("image_gather4_lz", target, "2d", 2, 1 << component, sampler=True)
