@@ -304,7 +304,7 @@ def test_levels_of_detail(target: str) -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_gathers(target: str) -> None:
-    """(0, 1), (1, 1), (1, 0), (0, 0) of one component. GFX8 begins at the nearest texel in integer formats, where filters begin half a texel before."""
+    """(0, 1), (1, 1), (1, 0), (0, 0) of one component. GFX8 begins at the nearest texel in integer formats."""
     device, random = Device(target), np.random.default_rng(11)
     image, levels = filled(device, "2d", random, "R8G8B8A8_UINT")
     texels = levels[0][0]
