@@ -259,7 +259,7 @@ def expected_of(access: Access, family: str, memory: bytearray, base: int, data:
     result = list(data[8:])
     start = base + {"scratch": 16, "ds": 4}.get(family, 0)
     if access.format:
-        return expected_of_format(access, memory, base, data, result)
+        return expected_of_format(access, memory, base, data, result, target)
     if access.kind == "atomic":
         bits, dwords = 8 * access.width, access.width // 4
         pieces = [(start, 0)] if not access.pair else [(base + access.width * access.pair, 0), (base, 4)]
@@ -306,8 +306,9 @@ def expected_of(access: Access, family: str, memory: bytearray, base: int, data:
     return result
 
 
-def expected_of_format(access: Access, memory: bytearray, base: int, data: list[int], result: list[int]) -> list[int]:
+def expected_of_format(access: Access, memory: bytearray, base: int, data: list[int], result: list[int], target: str) -> list[int]:
     size = 2 if access.half else 4
+    missing = data[0] & 0xFFFF if target.startswith("gfx12") else 0    # LLVM: hasDefaultComponentBroadcast
     stored = 4 if access.half and access.count == 3 else access.count  # there is no format of three halves
     for i in range(stored):
         if access.half and i < access.count:
@@ -316,7 +317,7 @@ def expected_of_format(access: Access, memory: bytearray, base: int, data: list[
             register, shift = i, 0
         at = base + i * size
         if access.kind == "store":
-            word = data[register] >> shift & (1 << 8 * size) - 1 if i < access.count else 0
+            word = data[register] >> shift & (1 << 8 * size) - 1 if i < access.count else missing
             memory[at : at + size] = word.to_bytes(size, "little")
         elif i < access.count:
             word = int.from_bytes(memory[at : at + size], "little")
