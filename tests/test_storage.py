@@ -87,7 +87,7 @@ def test_no_kernel_gives_none_away() -> None:
 import importlib, pkgutil, sys
 import pyaco._core
 for module in pkgutil.walk_packages(pyaco._core.__path__, "pyaco._core."):
-    if ".lanes" in module.name:    # made for one processor
+    if module.name.endswith(("256", "512")):    # made for one processor
         continue
     before = sys.getrefcount(None)
     importlib.import_module(module.name)
