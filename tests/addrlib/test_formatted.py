@@ -266,7 +266,7 @@ def test_a_swizzle_mode_is_demanded_on_gfx12_or_refused(options: dict[str, Any])
             assert "a surface of this kind" in str(error)
             refused.append(mode)
             continue
-        assert surface.layout.texel_swizzle_mode == mode
+        assert surface.layout.texel_swizzle_mode == mode  # type: ignore[attr-defined]
         empty = surface.detile(np.zeros(surface.size, np.uint8))
         texels = np.random.default_rng(mode).integers(0, 256, empty.nbytes, np.uint8).view(empty.dtype).reshape(empty.shape)
         memory = np.zeros(surface.size, np.uint8)
