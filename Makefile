@@ -32,7 +32,7 @@ kernels: environment
 # The demonstration needs the rooms of a compute shader's way; it runs a few million instructions, and is done sooner
 # without the optimizer.
 demo: OPTIMIZATION := -O0
-demo: ROOMS := common ir isa spirv nir aco emu
+demo: ROOMS := common ir isa spirv nir aco emu texels
 demo: kernels
 	PYTHONPATH=. $(BIN)/python examples/matmul.py
 
