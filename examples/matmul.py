@@ -27,7 +27,7 @@ def main() -> int:
     rng = numpy.random.default_rng(1)
     a = rng.standard_normal((SIZE, SIZE), dtype=numpy.float32)
     b = rng.standard_normal((SIZE, SIZE), dtype=numpy.float32)
-    device = pyaco.emu.Device("gfx1100")
+    device = pyaco.emu.Device("gfx1100", "reference")      # the engine that is built soonest
     buffers = {(0, 0): device.buffer(a), (0, 1): device.buffer(b), (0, 2): device.buffer(numpy.zeros_like(a))}
     push = numpy.array([SIZE, SIZE, SIZE], numpy.uint32).tobytes()
     device.dispatch(shader, groups=(SIZE // TILE, SIZE // TILE, 1), buffers=buffers, push=push)
