@@ -27,7 +27,7 @@ from pyaco.addrlib.placement import PLACE, coordinates_of, equation_offset
 from pyaco.addrlib.records import MAX_MIPS, MIP, Table, integers_of
 from pyaco.addrlib.v2.address import ADDRESS_QUERY, COORDINATES, copy_surface, lay_out, place_level
 from pyaco.addrlib.v2.chip import INFO, QUERY, chip_tables
-from pyaco.addrlib.v3.address import ADDRESS_QUERY3, lay_out3, place_level3
+from pyaco.addrlib.v3.address import ADDRESS_QUERY3, lay_out3, place_in_volume_tail3, place_level3
 from pyaco.addrlib.v3.queries import INFO3, QUERY3, tables3
 from pyaco.arguments import checked
 from pyaco.errors import InputError
@@ -526,11 +526,12 @@ def place_levels(
 
 @kernel
 def place_levels3(modes: Table, extent: Table, lookup: Table, surfaces: Table, q: Table, r: Table, mips: Table, places: Table) -> int:
-    """The same for GFX12."""
+    """The same for GFX12, but for levels in the tail of 3D modes: those lie where they do not overlap."""
     status = lay_out3(modes, extent, surfaces[0], q[0], r, mips)
     for level in range(len(places)):
         if status == 0:
             status = place_level3(modes, lookup, q[0], r[0], mips, level, places[level])
+            place_in_volume_tail3(modes, q[0], mips, level, places[level])
     return status
 
 

@@ -82,7 +82,8 @@ def test_what_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
         ("gfx1100 in.dds -o out.dds --mips --queue dma", 2, "the DMA engine runs no shaders"),
         ("gfx900 in.dds -o out.dds --to-swizzle-mode 9", 2, "swizzle modes can be demanded from GFX10 on"),
         ("gfx1100 in.dds -o out.dds --to-format R8_UINT", 2, "region 0: a blit of R8G8B8A8_UNORM to R8_UINT: float and uint"),
-        ("gfx1200 in.dds -o out.dds --to-swizzle-mode 64KB_2D", 3, "drivers lay it out as"),
+        ("gfx1200 in.dds -o out.dds --to-swizzle-mode 64KB_3D", 2, "a surface of this kind on gfx1200 has one of 0 (LINEAR), 1 (SW_256B_2D)"),
+        ("gfx1030 in.dds -o out.dds --to-format R32G32B32_FLOAT --to-swizzle-mode 9", 3, "drivers lay it out as LINEAR"),
         ("gfx942 in.dds -o out.dds", 3, "gfx942"),
     ):
         assert main(["copy", *words.split()]) == status, words

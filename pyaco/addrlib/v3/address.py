@@ -15,7 +15,7 @@ from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.enums import Status, SurfaceFlags3, SwizzleMode3
 from pyaco.addrlib.formats import EXPAND_X, EXPAND_Y, PACKING, Packing
 from pyaco.addrlib.kernels import kernel
-from pyaco.addrlib.mips import clear_layout
+from pyaco.addrlib.mips import clear_layout, deinterleave
 from pyaco.addrlib.placement import PLACE, address_of, coordinates_of, equation_offset
 from pyaco.addrlib.records import MAX_MIPS, Record, Table, columns, record, zeroed
 from pyaco.addrlib.v2.address import COORDINATES, Coordinates, only_address, only_texel
@@ -23,8 +23,8 @@ from pyaco.addrlib.v2.settings import VIEW, VIEW_QUERY, view_extent, view_query
 from pyaco.addrlib.v3.queries import INFO3, QUERY3, layout3, normalize3, tables3
 
 __all__ = [
-    "ADDRESS_QUERY3", "address3", "addresses3", "coordinates3", "non_bc_views3", "pipe_bank_xors3", "place_level3", "possible_modes3",
-    "slice_pipe_bank_xors3", "subresource_offsets3", "texel_coordinates3",
+    "ADDRESS_QUERY3", "address3", "addresses3", "coordinates3", "non_bc_views3", "pipe_bank_xors3", "place_in_volume_tail3", "place_level3",
+    "possible_modes3", "slice_pipe_bank_xors3", "subresource_offsets3", "texel_coordinates3",
 ]
 
 OK, INVALID, NOT_SUPPORTED = int(Status.OK), int(Status.INVALID_PARAMETERS), int(Status.NOT_SUPPORTED)
@@ -87,6 +87,20 @@ def place_level3(modes: Table, lookup: Table, q: Record, r: Record, mips: Table,
     p.width_log2, p.height_log2 = log2(r.block_width), log2(r.block_height)
     p.pitch = mip.pitch >> p.width_log2
     return OK
+
+
+@kernel
+def place_in_volume_tail3(modes: Table, q: Record, mips: Table, mip_id: int, p: Record) -> None:
+    """Move a level in the mip tail of a 3D mode to where newer addrlib places it: in steps of the mode's 256-byte blocks.
+
+    Queries answer as the older addrlib does (`pyaco.addrlib.v3.queries.tail3`), which steps by 4 KiB blocks: its levels wrap around in the
+    block and share addresses, so contents cannot be kept there. Source: ``gfx12addrlib.cpp`` (``HwlGetMicroBlockSize``) of Mesa 24.3, PAL.
+    """
+    if modes[q.swizzle_mode].thick_3d:
+        bits = 8 - log2(q.bpp >> 3)
+        offset = mips[mip_id].mip_tail_offset
+        p.x_offset = deinterleave(offset >> 9) << ((bits + 1) // 3)
+        p.y_offset = deinterleave(offset >> 8) << (bits // 3)
 
 
 @kernel
