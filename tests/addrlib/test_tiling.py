@@ -101,7 +101,7 @@ def test_levels_of_volumes_on_gfx12_do_not_overlap(mode: int, bits: int) -> None
     for _ in range(30):
         width, height, depth = (int(random.integers(1, limit)) for limit in (70, 64, 40))
         levels = max(width, height, depth).bit_length()
-        surface = {"width": width, "height": height, "bpp": bits, "swizzle_mode": mode, "resource_type": 2, "num_slices": depth,
+        surface: dict[str, Any] = {"width": width, "height": height, "bpp": bits, "swizzle_mode": mode, "resource_type": 2, "num_slices": depth,
                    "num_mip_levels": levels}
         tiled, found = TiledSurface(gpu_config("gfx1200"), **surface), []
         for mip in range(levels):
