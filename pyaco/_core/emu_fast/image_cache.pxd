@@ -13,7 +13,7 @@ from pyaco._core.emu.wave cimport Machine
 
 cdef extern from "image_rows.h" nogil:
     enum:
-        image_row, image_corners
+        image_row, image_corners, image_table_margin
         image_truncates, image_nearest, image_linear
     uint32_t image_outside
 

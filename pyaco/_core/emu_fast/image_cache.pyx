@@ -207,7 +207,8 @@ cdef bint _make_tables(ImageCache *cache, PreparedImage *image, uint32_t number)
             return False
         _open_axis(image, &texels.axis[axis], axis, size)
         count += texels.axis[axis].last - texels.axis[axis].first + 2
-    entry = <uint32_t *>malloc(count * sizeof(uint32_t))
+    count += <int>image_table_margin
+    entry = <uint32_t *>calloc(count, sizeof(uint32_t))
     if entry == NULL:
         return False
     cache.bytes += count * sizeof(uint32_t)

@@ -7,11 +7,8 @@
 #include <cstdint>
 #include <cstring>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
+#include "image_lookups.h"
 
-enum { image_row = 32, image_corners = 8 };
 static const uint32_t image_outside = 0x80000000u;
 
 // One axis of a level as a sampler addresses it. Entries are bytes from the level's origin, or `image_outside`.
@@ -45,15 +42,6 @@ struct ImageRow {
 
 enum { image_truncates = 0, image_nearest = 1, image_linear = 2 };
 
-// A value that a loop looks up: vectors would take each index apart and put each value together, which costs more than the loads.
-template <class Word> static inline void keep_scalar(Word &value) {
-#if defined(__GNUC__)
-    __asm__("" : "+r"(value));
-#else
-    (void)value;
-#endif
-}
-
 static inline uint32_t lanes_of(const int32_t *found) {
     uint32_t mask = 0;
     for (int lane = 0; lane < image_row; ++lane)
@@ -84,18 +72,19 @@ static inline uint32_t find_texels(const ImageAxis &axis, const float *coordinat
 }
 
 // The same in single precision where nothing is rounded: the level's extent is a power of two. False: some lane's fraction is not exact.
+// With the place in 512ths rounded down, adding what half a 256th is, or a texel less half of it, leaves only shifts.
 template <int filter, bool repeats> static inline bool find_texels_exactly(const ImageAxis &axis, const float *coordinate, int32_t *texel, int32_t *weight) {
-    const float scale = (float)axis.scale, shift = (float)axis.shift;
+    const float scale = 2.0f * (float)axis.scale, shift = (float)axis.shift;
+    const int32_t further = filter == image_truncates ? 0 : filter == image_nearest ? 1 : 1 - 256;
     uint32_t inexact = 0;
     for (int lane = 0; lane < image_row; ++lane) {
         const float u = coordinate[lane] - shift, down = repeats ? std::floor(u) : 0.0f, rest = u - down;
         const float place = rest * scale;
-        const bool known = std::fabs(place) < 0x1p22f && (rest + down) + shift == coordinate[lane];
-        inexact |= known ? 0u : 1u;
-        const float fixed = filter == image_truncates ? place * 0x1p-8f : place, below = std::floor(fixed);
-        const int32_t nearest = (int32_t)below + (fixed - below >= 0.5f ? 1 : 0), whole = filter == image_truncates ? (int32_t)below : nearest;
-        texel[lane] = filter == image_truncates ? whole : (filter == image_linear ? whole - 128 : whole) >> 8;
-        weight[lane] = filter == image_linear ? (whole - 128) & 255 : 0;
+        const bool known = std::fabs(place) < 0x1p23f, exact = (rest + down) + shift == coordinate[lane];
+        inexact |= (known ? 0u : 1u) | (exact ? 0u : 1u);
+        const int32_t moved = (int32_t)std::floor(known ? place : 0.0f) + further;
+        texel[lane] = moved >> 9;
+        weight[lane] = filter == image_linear ? moved >> 1 & 255 : 0;
     }
     return inexact == 0;
 }
@@ -131,33 +120,19 @@ static inline void find_indices(const ImageAxis &axis, const int32_t *texel, int
     }
 }
 
-// Pairs of entries, of the texels and of those that follow them.
-static inline void load_entries(const ImageAxis &axis, const int32_t *texel, uint64_t *pair) {
-    int32_t index[image_row];
+// Entries of texels and of those that follow them; without `both` the latter do not count. Returns the lanes that have one outside.
+static inline uint32_t find_entries(const ImageAxis &axis, const int32_t *texel, bool both, uint32_t *first, uint32_t *second) {
+    int32_t index[image_row], outside[image_row];
     find_indices(axis, texel, index);
-    const uint32_t *entry = axis.entry;
-#pragma GCC unroll 8
+    if (!(look_up_pairs(axis.entry, index, first, second) & image_outside))
+        return 0;
+    const uint32_t follows = both ? image_outside : 0;
     for (int lane = 0; lane < image_row; ++lane) {
-        uint64_t both;
-        std::memcpy(&both, entry + index[lane], 8);
-        keep_scalar(both);
-        pair[lane] = both;
+        outside[lane] = (int32_t)((first[lane] & image_outside) | (second[lane] & follows));
+        first[lane] = first[lane] & image_outside ? 0 : first[lane];
+        second[lane] = second[lane] & image_outside ? 0 : second[lane];
     }
-}
-
-// The pairs taken apart; without `both` the second of each does not count. Returns the lanes that have one outside.
-static inline uint32_t part_entries(const uint64_t *pair, bool both, uint32_t *first, uint32_t *second) {
-    int32_t outside[image_row];
-    uint32_t any = 0;
-    const uint32_t follows = both ? 0xffffffff : 0;
-    for (int lane = 0; lane < image_row; ++lane) {
-        const uint32_t low = (uint32_t)pair[lane], high = (uint32_t)(pair[lane] >> 32) & follows;
-        any |= low | high;
-        outside[lane] = (int32_t)((low | high) & image_outside);
-        first[lane] = low & ~image_outside;
-        second[lane] = high & ~image_outside;
-    }
-    return any & image_outside ? lanes_of(outside) : 0;
+    return lanes_of(outside);
 }
 
 // Layers of an array, or layers and faces of cubes (8 * layer + face), and their entries; returns the lanes whose coordinates are no numbers.
@@ -199,21 +174,14 @@ static inline void add_offsets(const uint32_t *packed, unsigned axis, int32_t *t
 
 // Entries of texels inside of the level; of those outside, of which bits are returned, any.
 static inline uint32_t look_up_inside(const ImageAxis &axis, const uint32_t *texel, uint32_t *first) {
-    int32_t outside[image_row];
-    uint32_t index[image_row];
+    int32_t outside[image_row], index[image_row];
     int32_t any = 0;
     for (int lane = 0; lane < image_row; ++lane) {
         outside[lane] = texel[lane] >= axis.size ? 1 : 0;
         any |= outside[lane];
-        index[lane] = (outside[lane] ? 0 : texel[lane]) - (uint32_t)axis.first;
+        index[lane] = (outside[lane] ? 0 : (int32_t)texel[lane]) - axis.first;
     }
-    const uint32_t *entry = axis.entry;
-#pragma GCC unroll 8
-    for (int lane = 0; lane < image_row; ++lane) {
-        uint32_t found = entry[index[lane]];
-        keep_scalar(found);
-        first[lane] = found;
-    }
+    look_up(axis.entry, index, first);
     return any ? lanes_of(outside) : 0;
 }
 
@@ -255,27 +223,6 @@ static inline void find_shares_of(unsigned axes, ImageRow &row) {
 }
 
 // ------------------------------------------------------------------------------------------------------------- elements
-template <class Word> static inline void load_elements(const uint8_t *host, const uint32_t *offset, uint32_t stride, uint32_t *words) {
-#pragma GCC unroll 8
-    for (int lane = 0; lane < image_row; ++lane) {
-        Word word;
-        std::memcpy(&word, host + offset[lane] + stride, sizeof(Word));
-        uint32_t wide = word;
-        keep_scalar(wide);
-        words[lane] = wide;
-    }
-}
-
-// A dword of elements of `bytes` bytes.
-static inline void load_words(const uint8_t *host, const uint32_t *offset, unsigned bytes, unsigned dword, uint32_t *words) {
-    if (bytes == 1)
-        load_elements<uint8_t>(host, offset, 0, words);
-    else if (bytes == 2)
-        load_elements<uint16_t>(host, offset, 0, words);
-    else
-        load_elements<uint32_t>(host, offset, 4 * dword, words);
-}
-
 // k / 255 in single precision, correctly rounded for k from 0 to 255: the reciprocal and what it lacks.
 static inline float unorm8(uint32_t word, unsigned shift) {
     const float value = (float)(int32_t)(word >> shift & 255);

@@ -124,7 +124,6 @@ cdef void _find_levels(const ImageWork *work, SampleRow *row) noexcept nogil:
 # -------------------------------------------------------------------------------------------------------------- places
 cdef uint32_t _place_row(const ImageWork *work, SampleRow *row, const ImageTexels *level, bint linear, ImageRow *places) noexcept nogil:
     """Find the texels of a row in a level; returns for how many axes there are shares: 0 where each lane has the one at `offset`."""
-    cdef uint64_t pairs[3][image_row]
     cdef bint filters[3]
     cdef bint any_filters = False
     cdef uint32_t axis
@@ -138,9 +137,7 @@ cdef uint32_t _place_row(const ImageWork *work, SampleRow *row, const ImageTexel
         row.strange |= find_texels_by(level.axis[axis], row.coordinate[axis], kind, places.texel[axis], places.weight[axis])
         if row.offset != NULL:
             add_offsets(row.offset, axis, places.texel[axis])
-        load_entries(level.axis[axis], places.texel[axis], pairs[axis])
-    for axis in range(work.o.spatial):                      # after all loads, which the host is not to wait for
-        row.strange |= part_entries(pairs[axis], filters[axis], places.first[axis], places.second[axis])
+        row.strange |= find_entries(level.axis[axis], places.texel[axis], filters[axis], places.first[axis], places.second[axis])
     if work.o.spatial == 1:
         fill_row(places.first[1], level.axis[1].entry[-level.axis[1].first])
     if work.o.spatial < 3 and not work.o.layered:
@@ -168,9 +165,8 @@ cdef void _filter_bytes(const ImageWork *work, const ImageTexels *level, const I
     cdef double slices[2][image_row]
     cdef ByteSums rows[2]
     cdef const int32_t *weight = places.weight[1]
-    cdef uint32_t corner, channel, position
-    for corner in range(<uint32_t>1 << axes):
-        load_words(level.host, places.offset[corner], work.view.format.bytes, 0, words[corner])
+    cdef uint32_t channel, position
+    load_corners(level.host, places.offset, work.view.format.bytes, 0, axes, words[0], image_row)
     if axes == 1:
         memset(nothing, 0, sizeof(nothing))
         weight = nothing
@@ -202,8 +198,7 @@ cdef void _filter_row(const ImageWork *work, SampleRow *row, const ImageTexels *
     cdef uint32_t component[image_corners][image_row]
     cdef uint32_t corner, channel
     find_shares_of(axes, places[0])
-    for corner in range(<uint32_t>1 << axes):
-        _load_elements(work, level.host, places.offset[corner], &elements[corner])
+    _load_corners(work, level.host, places, axes, elements)
     for channel in range(4):
         if not channels.wanted >> channel & 1:
             continue
@@ -380,7 +375,7 @@ cdef int _gather_half(const ImageWork *work) noexcept nogil:
     """One component of the four texels around each place: (0, 1), (1, 1), (1, 0), (0, 0)."""
     cdef SampleRow row
     cdef ImageRow places
-    cdef Elements elements
+    cdef Elements elements[4]
     cdef uint32_t value[4][image_row]
     cdef uint32_t *found[4]
     cdef uint32_t i, selector
@@ -399,12 +394,13 @@ cdef int _gather_half(const ImageWork *work) noexcept nogil:
         return _put_samples(work, &row, found)
     _place_row(work, &row, level, True, &places)
     selector = work.view.select[component]
+    if selector >= 4:
+        _load_corners(work, level.host, &places, 2, elements)
     for i in range(4):
         if selector < 4:
             fill_row(found[i], _constant(work, selector))
             continue
-        _load_elements(work, level.host, places.offset[corners[i]], &elements)
-        _decode(work, &elements, 0 if row.reference != NULL else selector - 4, found[i])
+        _decode(work, &elements[corners[i]], 0 if row.reference != NULL else selector - 4, found[i])
         _compare(work, &row, found[i])
     return _put_samples(work, &row, found)
 

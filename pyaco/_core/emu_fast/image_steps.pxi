@@ -12,8 +12,7 @@ cdef extern from "image_rows.h" nogil:
         uint32_t offset[image_corners][image_row]
         double share[image_corners][image_row]
     uint32_t find_texels_by(const ImageAxis &axis, const float *coordinate, int filter, int32_t *texel, int32_t *weight)
-    void load_entries(const ImageAxis &axis, const int32_t *texel, uint64_t *pair)
-    uint32_t part_entries(const uint64_t *pair, bint both, uint32_t *first, uint32_t *second)
+    uint32_t find_entries(const ImageAxis &axis, const int32_t *texel, bint both, uint32_t *first, uint32_t *second)
     uint32_t find_layers(const float *coordinate, uint32_t layers, bint cube, int32_t *layer)
     void look_up_layers(const ImageAxis &axis, const int32_t *layer, uint32_t *entry)
     uint32_t look_up_inside(const ImageAxis &axis, const uint32_t *texel, uint32_t *first)
@@ -24,6 +23,8 @@ cdef extern from "image_rows.h" nogil:
     void find_corners(const ImageTexels &level, unsigned int axes, ImageRow &row)
     void find_shares_of(unsigned int axes, ImageRow &row)
     void load_words(const uint8_t *host, const uint32_t *offset, unsigned int bytes, unsigned int dword, uint32_t *words)
+    void load_corners(const uint8_t *host, const uint32_t (*offset)[image_row], unsigned int bytes, unsigned int dword, unsigned int axes,
+                      uint32_t *words, unsigned int stride)
     void decode_unorm8(const uint32_t *words, unsigned int shift, uint32_t *component)
     void decode_by_table(const uint32_t *words, unsigned int shift, uint32_t mask, const uint32_t *meaning, uint32_t *component)
     void decode_halves(const uint32_t *words, unsigned int shift, uint32_t *component)
@@ -122,6 +123,18 @@ cdef inline void _load_elements(const ImageWork *work, const uint8_t *host, cons
         return
     for dword in range((bytes_ + 3) // 4):
         load_words(host, offset, bytes_, dword, elements.words[dword])
+
+
+cdef inline void _load_corners(const ImageWork *work, const uint8_t *host, const ImageRow *places, uint32_t axes,
+                               Elements *elements) noexcept nogil:
+    cdef uint32_t bytes_ = work.view.format.bytes
+    cdef uint32_t corner, dword
+    if work.image.decode == decode_each:
+        for corner in range(<uint32_t>1 << axes):
+            _load_elements(work, host, places.offset[corner], &elements[corner])
+        return
+    for dword in range((bytes_ + 3) // 4):
+        load_corners(host, places.offset, bytes_, dword, axes, elements[0].words[dword], sizeof(Elements) // sizeof(uint32_t))
 
 
 cdef inline void _decode(const ImageWork *work, const Elements *elements, uint32_t channel, uint32_t *component) noexcept nogil:
