@@ -35,6 +35,7 @@ cdef const PreparedImage *prepared_image(ImageCache *cache, Machine *machine, co
     if image == NULL:
         if cache.bytes > <uint64_t>cache_bytes:
             close_images(cache)
+            cache.dispatch += 1                             # works point to what is gone
         image = <PreparedImage *>calloc(1, sizeof(PreparedImage))
         if image == NULL:
             return NULL

@@ -190,3 +190,29 @@ static inline void load_corners(const uint8_t *host, const uint32_t (*offset)[im
         load_beside(from, offset[corner], words, offset[corner + 1], words + stride);
     }
 }
+
+template <class Word> static inline void store_elements(uint8_t *host, const uint32_t *offset, uint32_t lanes, const uint32_t *words) {
+    if (lanes == 0xffffffff) {
+#pragma GCC unroll 8
+        for (int lane = 0; lane < image_row; ++lane) {
+            const Word word = (Word)words[lane];
+            std::memcpy(host + offset[lane], &word, sizeof(Word));
+        }
+        return;
+    }
+    for (; lanes; lanes &= lanes - 1) {
+        const int lane = __builtin_ctz(lanes);
+        const Word word = (Word)words[lane];
+        std::memcpy(host + offset[lane], &word, sizeof(Word));
+    }
+}
+
+// Elements of one, two or four bytes of some lanes, in the order of the lanes.
+static inline void store_words(uint8_t *host, const uint32_t *offset, unsigned bytes, uint32_t lanes, const uint32_t *words) {
+    if (bytes == 1)
+        store_elements<uint8_t>(host, offset, lanes, words);
+    else if (bytes == 2)
+        store_elements<uint16_t>(host, offset, lanes, words);
+    else
+        store_elements<uint32_t>(host, offset, lanes, words);
+}

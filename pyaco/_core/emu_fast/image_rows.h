@@ -185,6 +185,7 @@ static inline uint32_t look_up_inside(const ImageAxis &axis, const uint32_t *tex
     return any ? lanes_of(outside) : 0;
 }
 
+// Offsets of texels, each from its entries along the axes.
 static inline void join_entries(const ImageTexels &level, const uint32_t *x, const uint32_t *y, const uint32_t *z, uint32_t *offset) {
     const uint32_t low = level.low, base = level.base;
     for (int lane = 0; lane < image_row; ++lane) {
@@ -193,12 +194,33 @@ static inline void join_entries(const ImageTexels &level, const uint32_t *x, con
     }
 }
 
-// Offsets of the corners around each lane's place: a bit of the corner's number for each axis chooses the second neighbour. Axes that are not
-// filtered give 0 to the second; the last row of entries stands for a layer where the level has fewer axes.
+// Offsets of the four corners around each lane's place in a slice.
+static inline void join_corners(const ImageTexels &level, const ImageRow &row, const uint32_t *z, uint32_t (*offset)[image_row]) {
+    const uint32_t low = level.low, base = level.base;
+    for (int lane = 0; lane < image_row; ++lane) {
+        const uint32_t slice_low = (z[lane] ^ base) & low, slice = z[lane] & ~low;
+        const uint32_t left = row.first[0][lane], right = row.second[0][lane], upper = row.first[1][lane], lower = row.second[1][lane];
+        const uint32_t left_low = left & low, right_low = right & low, left_high = left & ~low, right_high = right & ~low;
+        const uint32_t upper_low = (upper & low) ^ slice_low, lower_low = (lower & low) ^ slice_low;
+        const uint32_t upper_high = (upper & ~low) + slice, lower_high = (lower & ~low) + slice;
+        offset[0][lane] = (left_high + upper_high) | (left_low ^ upper_low);
+        offset[1][lane] = (right_high + upper_high) | (right_low ^ upper_low);
+        offset[2][lane] = (left_high + lower_high) | (left_low ^ lower_low);
+        offset[3][lane] = (right_high + lower_high) | (right_low ^ lower_low);
+    }
+}
+
+// Offsets of all corners: a bit of the corner's number for each axis chooses the second neighbour. The last row of entries stands for a layer where the
+// level has fewer axes.
 static inline void find_corners(const ImageTexels &level, unsigned axes, ImageRow &row) {
-    for (unsigned corner = 0; corner < 1u << axes; ++corner)
-        join_entries(level, corner & 1 ? row.second[0] : row.first[0], corner & 2 ? row.second[1] : row.first[1],
-                     corner & 4 ? row.second[2] : row.first[2], row.offset[corner]);
+    if (axes == 1) {
+        join_entries(level, row.first[0], row.first[1], row.first[2], row.offset[0]);
+        join_entries(level, row.second[0], row.first[1], row.first[2], row.offset[1]);
+        return;
+    }
+    join_corners(level, row, row.first[2], row.offset);
+    if (axes == 3)
+        join_corners(level, row, row.second[2], row.offset + 4);
 }
 
 // The corners' shares in the result.
@@ -305,14 +327,14 @@ static inline void mix_slices(double *component, const double *next, const int32
         component[lane] = (component[lane] * (256 - weight[lane]) + next[lane] * weight[lane]) * (1.0 / 256);
 }
 
-// A texel without a share does not count, whatever it holds.
+// A texel without a share does not count: what is not finite there makes a NaN, and its lane is done otherwise.
 template <int corners, class Number>
 static inline void filter_singles(const float (*component)[image_row], const double (*share)[image_row], Number *sums) {
     for (int lane = 0; lane < image_row; ++lane) {
         double sum = 0;
 #pragma GCC unroll 8
         for (int corner = 0; corner < corners; ++corner)
-            sum = std::fma(share[corner][lane], share[corner][lane] == 0 ? 0.0 : (double)component[corner][lane], sum);
+            sum = std::fma(share[corner][lane], (double)component[corner][lane], sum);
         sums[lane] = (Number)sum;
     }
 }
@@ -380,6 +402,9 @@ static inline void encode_unorm8(const uint32_t *component, unsigned shift, uint
     for (int lane = 0; lane < image_row; ++lane) {
         float value = values[lane] > 0.0f ? values[lane] : 0.0f;
         value = value > 1.0f ? 1.0f : value;
-        words[lane] |= (uint32_t)(int32_t)std::nearbyint((double)value * 255.0) << shift;
+        const float rounded = std::fma(value, 255.0f, 0x1.8p23f);         // once: units are the lowest bit here
+        uint32_t bits;
+        std::memcpy(&bits, &rounded, 4);
+        words[lane] |= (bits & 255) << shift;
     }
 }

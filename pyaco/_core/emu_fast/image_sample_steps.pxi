@@ -109,8 +109,9 @@ cdef void _find_levels(const ImageWork *work, SampleRow *row) noexcept nogil:
         return
     if kind == level_zero:
         _put_level(work, row, 0, clamped_lod(work.view, work.sampler, work.sampler.bias, 0))
-        for lane in range(<uint32_t>image_row):
-            row.share[lane] = row.share[0]
+        if row.mixes:
+            for lane in range(<uint32_t>image_row):
+                row.share[lane] = row.share[0]
         return
     if kind == level_given:
         _find_given_levels(work, row)
@@ -405,19 +406,24 @@ cdef int _gather_half(const ImageWork *work) noexcept nogil:
     return _put_samples(work, &row, found)
 
 
+cdef inline bint _has_own_samples(const Core *core, const ImageWork *work) noexcept nogil:
+    if work.o.flags & image_flag_compare and work.view.format.integer:
+        return False
+    return not work.o.flags & image_flag_gather or (work.o.spatial == 2 and not (core.machine.gfx_level < gfx9 and work.view.format.integer))
+
+
 cdef int step_image_sample(Core *core, const Step *step) noexcept nogil:
-    cdef ImageWork work
+    cdef ImageWork *work = _work_of(core, step, True)
     cdef uint32_t half
     cdef int stop = stop_running
-    if (not _open_work(&work, core, step, True) or (work.o.flags & image_flag_compare and work.view.format.integer)
-            or (work.o.flags & image_flag_gather and (work.o.spatial != 2 or (core.machine.gfx_level < gfx9 and work.view.format.integer)))):
+    if work == NULL or not _has_own_samples(core, work):
         return step_reference(core, step)
     if core.control != control_default:
         set_host_control(control_default)
     for half in range(core.halves):
-        _open_half(&work, half)
+        _open_half(work, half)
         if work.active and stop == stop_running:
-            stop = _gather_half(&work) if work.o.flags & image_flag_gather else _sample_half(&work)
+            stop = _gather_half(work) if work.o.flags & image_flag_gather else _sample_half(work)
     if core.control != control_default:
         set_host_control(core.control)
     if stop != stop_running:
