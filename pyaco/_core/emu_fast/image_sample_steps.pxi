@@ -1,5 +1,27 @@
 # Steps of samples and gathers; part of images256.pyx and images512.pyx, after image_steps.pxi.
 
+cdef extern from "image_levels.h" nogil:
+    cdef struct ImageDetail:
+        int32_t bias
+        int32_t least
+        int32_t most
+        int32_t floor
+        int32_t first
+        int32_t last
+        uint8_t magnified
+        uint8_t minified
+        uint8_t mixes
+        uint8_t perf_mip
+        int32_t nearest
+    cdef struct ImageLevels:
+        int32_t detail[image_row]
+        int32_t level[image_row]
+        int32_t linear[image_row]
+        double share[image_row]
+    void find_details(const ImageDetail &of, const float *given, int32_t *detail)
+    bint find_levels(const ImageDetail &of, ImageLevels &row)
+    uint32_t lanes_like(const ImageLevels &row, unsigned int which)
+
 # What the lanes of a row sample.
 cdef struct SampleRow:
     const float *coordinate[3]
@@ -10,9 +32,7 @@ cdef struct SampleRow:
     uint32_t strange                  # lanes that are left to the reference engine
     bint uniform                      # every lane has the first one's level
     bint mixes                        # some lane takes two levels
-    uint8_t level[image_row]          # of the surface
-    uint8_t linear[image_row]
-    double share[image_row]           # of the level that follows
+    ImageLevels levels
 
 # Components of a row, by channel; `wanted` has a bit for each that is asked for.
 cdef struct Channels:
@@ -50,76 +70,63 @@ cdef inline bint _ignores_detail(const ImageWork *work) noexcept nogil:
             and not (sampler.anisotropy and max(sampler.mag_filter, sampler.min_filter) >= filter_anisotropic_point))
 
 
-cdef inline void _put_level(const ImageWork *work, SampleRow *row, uint32_t lane, int64_t lod) noexcept nogil:
-    """The level, or two, of a level of detail within the sampler's limits."""
+cdef inline void _open_detail(const ImageWork *work, ImageDetail *detail) noexcept nogil:
+    """What becomes of levels of detail."""
     cdef const Sampler *sampler = work.sampler
-    cdef int64_t last = work.view.last_level - work.view.first_level
-    cdef double share
-    row.linear[lane] = _is_linear(sampler.mag_filter if lod <= 0 else sampler.min_filter)
-    row.share[lane] = 0
-    if sampler.mip_filter != mip_linear or work.view.format.integer or work.o.flags & image_flag_gather:
-        row.level[lane] = nearest_level(work.view, sampler, lod)
-        return
-    lod = max(<int64_t>0, min(lod, last << fraction_bits))
-    share = (lod & (one - 1)) / <double>one
-    if sampler.perf_mip:
-        share = min(max(1.25 * share - 0.125, 0.0), 1.0)
-    row.level[lane] = work.view.first_level + (lod >> fraction_bits)
-    row.share[lane] = share
-    row.mixes |= share != 0
+    cdef const ImageView *view = work.view
+    detail.bias = sampler.bias
+    detail.least = sampler.min_lod
+    detail.most = max(sampler.min_lod, sampler.max_lod)
+    detail.floor = <int32_t>view.min_lod - (<int32_t>view.first_level << fraction_bits)
+    detail.first = view.first_level
+    detail.last = view.first_level if sampler.mip_filter == mip_none else view.last_level
+    detail.magnified = _is_linear(sampler.mag_filter)
+    detail.minified = _is_linear(sampler.min_filter)
+    detail.mixes = sampler.mip_filter == mip_linear and not view.format.integer and not work.o.flags & image_flag_gather
+    detail.nearest = 0 if detail.mixes else <int>half
+    detail.perf_mip = sampler.perf_mip
 
 
-cdef void _find_given_levels(const ImageWork *work, SampleRow *row) noexcept nogil:
-    cdef uint32_t narrow[image_row]
-    cdef const float *given = _number_row(work, work.o.coordinates, narrow)
-    cdef uint32_t lane
-    for lane in range(<uint32_t>image_row):
-        _put_level(work, row, lane, clamped_lod(work.view, work.sampler, fixed_lod(given[lane]) + work.sampler.bias, 0))
-
-
-cdef void _find_levels_of_gradients(const ImageWork *work, SampleRow *row) noexcept nogil:
-    """Levels by derivatives; lanes of a quad have the same differences of coordinates."""
+cdef void _find_details_of_gradients(const ImageWork *work, SampleRow *row) noexcept nogil:
+    """Levels of detail by derivatives; lanes of a quad have the same differences of coordinates."""
     cdef bint by_quad = (not work.o.flags & (image_flag_gradients | image_flag_bias)
                          and memory_operation(work.instruction.decoded.opcode).level != level_clamped)
     cdef uint32_t lane, probes
     cdef uint32_t quad = 0xffffffffU
     cdef int64_t lod = 0
     for lane in range(<uint32_t>image_row):
-        _put_level(work, row, lane, 0)
+        row.levels.detail[lane] = 0
         if not work.active >> lane & 1:
             continue
         if not by_quad or quad != lane >> 2:
             quad = lane >> 2
             lod = lod_of_lane(work.core.machine, work.core.wave, work.instruction, &work.o, work.view, work.sampler, lane + image_row * work.half,
                               &probes)
-        _put_level(work, row, lane, lod)
+        row.levels.detail[lane] = <int32_t>lod
         if probes > 1:
             row.strange |= <uint32_t>1 << lane
 
 
 cdef void _find_levels(const ImageWork *work, SampleRow *row) noexcept nogil:
     cdef uint8_t kind = memory_operation(work.instruction.decoded.opcode).level
-    cdef uint32_t lane
-    cdef uint32_t differs = 0
+    cdef uint32_t narrow[image_row]
+    cdef ImageDetail detail
     row.mixes = False
     row.uniform = True
     if _ignores_detail(work):
-        row.level[0] = work.view.first_level
-        row.linear[0] = _is_linear(work.sampler.mag_filter)
+        row.levels.level[0] = work.view.first_level
+        row.levels.linear[0] = _is_linear(work.sampler.mag_filter)
         return
+    _open_detail(work, &detail)
     if kind == level_zero:
-        _put_level(work, row, 0, clamped_lod(work.view, work.sampler, work.sampler.bias, 0))
-        if row.mixes:
-            for lane in range(<uint32_t>image_row):
-                row.share[lane] = row.share[0]
-        return
-    if kind == level_given:
-        _find_given_levels(work, row)
+        fill_row(narrow, 0)
+        find_details(detail, <const float *>narrow, row.levels.detail)
+    elif kind == level_given:
+        find_details(detail, _number_row(work, work.o.coordinates, narrow), row.levels.detail)
     else:
-        _find_levels_of_gradients(work, row)
-    for lane in range(<uint32_t>image_row):
-        differs |= (row.level[lane] ^ row.level[0]) | (row.linear[lane] ^ row.linear[0])
-    row.uniform = differs == 0
+        _find_details_of_gradients(work, row)
+    row.mixes = find_levels(detail, row.levels)
+    row.uniform = lanes_like(row.levels, 0) == 0xffffffffU
 
 
 # -------------------------------------------------------------------------------------------------------------- places
@@ -277,7 +284,7 @@ cdef void _sample_levels(const ImageWork *work, SampleRow *row, uint32_t number,
     for channel in range(4):
         if channels.wanted >> channel & 1 and row.strange != 0xffffffffU:
             if number < work.view.last_level:
-                mix_levels(sums[channel], following[channel], row.share)
+                mix_levels(sums[channel], following[channel], row.levels.share)
             round_sums(sums[channel], <float *>channels.value[channel])
     _find_nans(work, row, channels)
 
@@ -285,18 +292,16 @@ cdef void _sample_levels(const ImageWork *work, SampleRow *row, uint32_t number,
 cdef void _sample_row(const ImageWork *work, SampleRow *row, Channels *channels) noexcept nogil:
     """The channels of a row, a level after the other."""
     cdef Channels found
-    cdef uint32_t left, lane, first, same, channel
+    cdef uint32_t left, first, same, channel
     if row.uniform:
-        _sample_levels(work, row, row.level[0], row.linear[0], channels)
+        _sample_levels(work, row, row.levels.level[0], row.levels.linear[0], channels)
         return
     found.wanted = channels.wanted
     left = work.active & ~row.strange
     while left:
         first = trailing_zeros64(left)
-        same = 0
-        for lane in range(<uint32_t>image_row):
-            same |= <uint32_t>(row.level[lane] == row.level[first] and row.linear[lane] == row.linear[first]) << lane
-        _sample_levels(work, row, row.level[first], row.linear[first], &found)
+        same = lanes_like(row.levels, first)
+        _sample_levels(work, row, row.levels.level[first], row.levels.linear[first], &found)
         for channel in range(4):
             if found.wanted >> channel & 1:
                 take_lanes(same, found.value[channel], channels.value[channel])
@@ -389,7 +394,7 @@ cdef int _gather_half(const ImageWork *work) noexcept nogil:
         found[i] = &value[i][0]
     _open_row(work, &row)
     _find_levels(work, &row)
-    level = prepared_level(<ImageCache *>work.core.images, work.core.machine, work.image, row.level[0])
+    level = prepared_level(<ImageCache *>work.core.images, work.core.machine, work.image, row.levels.level[0])
     if level == NULL or not row.uniform:
         row.strange = 0xffffffffU
         return _put_samples(work, &row, found)
