@@ -22,9 +22,7 @@ static inline __m256i chunk_of(const void *words) { return _mm256_loadu_si256((c
 static inline void put_chunk(void *words, __m256i chunk) { _mm256_storeu_si256((__m256i *)words, chunk); }
 static inline __m256i join_chunk(__m128i low, __m128i high) { return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1); }
 
-template <int scale> static inline __m128i pair_at(const uint8_t *host, uint32_t offset) {
-    return _mm_loadl_epi64((const __m128i *)(host + (uint64_t)offset * scale));
-}
+static inline __m128i pair_at(const uint32_t *words) { return _mm_loadl_epi64((const __m128i *)words); }
 
 static inline __m128i dword_at(const uint8_t *host, uint32_t offset) { return _mm_castps_si128(_mm_load_ss((const float *)(host + offset))); }
 
@@ -37,12 +35,12 @@ static inline __m256i chunk_at(const uint8_t *host, const uint32_t *offset) {
     return join_chunk(dwords_at(host, offset), dwords_at(host, offset + 4));
 }
 
-// The first and the second dwords of eight pairs.
-template <int scale> static inline void pairs_at(const uint8_t *host, const uint32_t *offset, __m256i &first, __m256i &second) {
+// The entries that eight lanes name, and those that follow them.
+static inline void entries_at(const uint32_t *entry, const int32_t *index, __m256i &first, __m256i &second) {
     __m128i low[2], high[2];
-    for (int half = 0; half < 2; ++half, offset += 4) {
-        const __m128i left = _mm_unpacklo_epi32(pair_at<scale>(host, offset[0]), pair_at<scale>(host, offset[1]));
-        const __m128i right = _mm_unpacklo_epi32(pair_at<scale>(host, offset[2]), pair_at<scale>(host, offset[3]));
+    for (int half = 0; half < 2; ++half, index += 4) {
+        const __m128i left = _mm_unpacklo_epi32(pair_at(entry + index[0]), pair_at(entry + index[1]));
+        const __m128i right = _mm_unpacklo_epi32(pair_at(entry + index[2]), pair_at(entry + index[3]));
         low[half] = _mm_unpacklo_epi64(left, right);
         high[half] = _mm_unpackhi_epi64(left, right);
     }
@@ -61,7 +59,7 @@ static inline uint32_t look_up_pairs(const uint32_t *entry, const int32_t *index
             here = _mm256_permutevar8x32_epi32(chunk_of(entry + least), place);
             next = _mm256_permutevar8x32_epi32(chunk_of(entry + least + 1), place);
         } else {
-            pairs_at<4>((const uint8_t *)entry, (const uint32_t *)index + lane, here, next);
+            entries_at(entry, index + lane, here, next);
         }
         put_chunk(first + lane, here);
         put_chunk(second + lane, next);
@@ -77,16 +75,12 @@ static inline void look_up(const uint32_t *entry, const int32_t *index, uint32_t
     for (int lane = 0; lane < image_row; lane += image_chunk) {
         const int32_t least = index[lane] < index[lane + 7] ? index[lane] : index[lane + 7];
         const __m256i place = _mm256_sub_epi32(chunk_of(index + lane), _mm256_set1_epi32(least));
-        if (_mm256_testz_si256(place, _mm256_set1_epi32(~7))) {
-            put_chunk(found + lane, _mm256_permutevar8x32_epi32(chunk_of(entry + least), place));
-            continue;
-        }
-        const uint32_t *at = (const uint32_t *)index + lane;
-        __m128i half[2];
-        for (int i = 0; i < 2; ++i, at += 4)
-            half[i] = _mm_unpacklo_epi64(_mm_unpacklo_epi32(dword_at((const uint8_t *)(entry + at[0]), 0), dword_at((const uint8_t *)(entry + at[1]), 0)),
-                                         _mm_unpacklo_epi32(dword_at((const uint8_t *)(entry + at[2]), 0), dword_at((const uint8_t *)(entry + at[3]), 0)));
-        put_chunk(found + lane, join_chunk(half[0], half[1]));
+        __m256i here, next;
+        if (_mm256_testz_si256(place, _mm256_set1_epi32(~7)))
+            here = _mm256_permutevar8x32_epi32(chunk_of(entry + least), place);
+        else
+            entries_at(entry, index + lane, here, next);
+        put_chunk(found + lane, here);
     }
 }
 

@@ -71,18 +71,27 @@ static inline uint32_t find_texels(const ImageAxis &axis, const float *coordinat
     return any ? lanes_of(strange) : 0;
 }
 
-// The same in single precision where nothing is rounded: the level's extent is a power of two. False: some lane's fraction is not exact.
+// The same in single precision where nothing is rounded: the level's extent is a power of two. False: some lane's fraction is not exact, or no number.
 // With the place in 512ths rounded down, adding what half a 256th is, or a texel less half of it, leaves only shifts.
 template <int filter, bool repeats> static inline bool find_texels_exactly(const ImageAxis &axis, const float *coordinate, int32_t *texel, int32_t *weight) {
     const float scale = 2.0f * (float)axis.scale, shift = (float)axis.shift;
     const int32_t further = filter == image_truncates ? 0 : filter == image_nearest ? 1 : 1 - 256;
     uint32_t inexact = 0;
     for (int lane = 0; lane < image_row; ++lane) {
-        const float u = coordinate[lane] - shift, down = repeats ? std::floor(u) : 0.0f, rest = u - down;
-        const float place = rest * scale;
-        const bool known = std::fabs(place) < 0x1p23f, exact = (rest + down) + shift == coordinate[lane];
-        inexact |= (known ? 0u : 1u) | (exact ? 0u : 1u);
-        const int32_t moved = (int32_t)std::floor(known ? place : 0.0f) + further;
+        float place;
+        bool exact;
+        if (repeats) {                // never shifted: only faces of cubes are
+            const float down = std::floor(coordinate[lane]), rest = coordinate[lane] - down;
+            exact = rest + down == coordinate[lane];
+            place = exact ? rest * scale : 0.0f;
+        } else {
+            const float u = coordinate[lane] - shift, below = std::floor(u * scale);
+            const uint32_t known = std::fabs(below) < 0x1p23f ? 1 : 0, same = u + shift == coordinate[lane] ? 1 : 0;
+            exact = known & same;
+            place = exact ? below : 0.0f;
+        }
+        inexact |= exact ? 0u : 1u;
+        const int32_t moved = (int32_t)place + further;
         texel[lane] = moved >> 9;
         weight[lane] = filter == image_linear ? moved >> 1 & 255 : 0;
     }
@@ -123,8 +132,14 @@ static inline void find_indices(const ImageAxis &axis, const int32_t *texel, int
 // Entries of texels and of those that follow them; without `both` the latter do not count. Returns the lanes that have one outside.
 static inline uint32_t find_entries(const ImageAxis &axis, const int32_t *texel, bool both, uint32_t *first, uint32_t *second) {
     int32_t index[image_row], outside[image_row];
-    find_indices(axis, texel, index);
-    if (!(look_up_pairs(axis.entry, index, first, second) & image_outside))
+    uint32_t any;
+    if (axis.repeats) {               // with its margin the table has every texel that there can be
+        any = look_up_pairs(axis.entry - axis.first, texel, first, second);
+    } else {
+        find_indices(axis, texel, index);
+        any = look_up_pairs(axis.entry, index, first, second);
+    }
+    if (!(any & image_outside))
         return 0;
     const uint32_t follows = both ? image_outside : 0;
     for (int lane = 0; lane < image_row; ++lane) {

@@ -37,7 +37,9 @@ cdef struct SampleRow:
 # Components of a row, by channel; `wanted` has a bit for each that is asked for.
 cdef struct Channels:
     uint32_t wanted
-    uint32_t value[4][image_row]
+    bint direct                       # some lie in the registers of the result
+    uint32_t *value[4]
+    uint32_t own[4][image_row]
 
 
 cdef void _open_row(const ImageWork *work, SampleRow *row) noexcept nogil:
@@ -52,6 +54,19 @@ cdef void _open_row(const ImageWork *work, SampleRow *row) noexcept nogil:
         return
     if work.o.layered:
         row.strange |= find_layers(_number_row(work, work.o.spatial, row.narrow[2]), work.view.layers, work.view.type == image_cube, row.layer)
+
+
+cdef inline void _open_channels(Channels *channels) noexcept nogil:
+    cdef uint32_t channel
+    channels.direct = False
+    for channel in range(4):
+        channels.value[channel] = &channels.own[channel][0]
+
+
+cdef inline bint _can_replace_address(const ImageWork *work, const SampleRow *row) noexcept nogil:
+    """Whether nothing asks for the address again once texels have been found: no lane can then be left to the reference engine."""
+    return (work.core.full and not work.o.halves and work.image.decode == decode_bytes and row.reference == NULL
+            and row.uniform and not row.mixes)
 
 
 # ------------------------------------------------------------------------------------------------------ level of detail
@@ -251,6 +266,8 @@ cdef void _sample_level(const ImageWork *work, SampleRow *row, uint32_t number, 
         row.strange = 0xffffffffU
         return
     axes = _place_row(work, row, level, linear and not work.view.format.integer, &places)
+    if channels.direct and row.strange:
+        _open_channels(channels)
     if axes == 0:
         _pass_row(work, row, level, &places, channels, sums)
     elif work.image.decode == decode_bytes and row.reference == NULL:
@@ -296,6 +313,7 @@ cdef void _sample_row(const ImageWork *work, SampleRow *row, Channels *channels)
     if row.uniform:
         _sample_levels(work, row, row.levels.level[0], row.levels.linear[0], channels)
         return
+    _open_channels(&found)
     found.wanted = channels.wanted
     left = work.active & ~row.strange
     while left:
@@ -339,9 +357,27 @@ cdef int _put_samples(const ImageWork *work, SampleRow *row, uint32_t **found) n
             return stop
     for component in range(4):
         if work.o.flags & image_flag_gather or work.o.mask >> component & 1:
-            _put_component(work, position, found[component])
+            if found[component] != _result_row(work, position):
+                _put_component(work, position, found[component])
             position += 1
     return stop
+
+
+cdef void _want_channels(const ImageWork *work, const SampleRow *row, Channels *channels) noexcept nogil:
+    """Which channels the components need, and where these may be put at once."""
+    cdef uint32_t component, channel
+    cdef uint32_t position = 0
+    channels.wanted = 0
+    channels.direct = _can_replace_address(work, row)
+    for component in range(4):
+        if not work.o.mask >> component & 1:
+            continue
+        if work.view.select[component] >= 4:
+            channel = 0 if row.reference != NULL else work.view.select[component] - 4
+            if channels.direct and work.view.format.bits[channel] and not channels.wanted >> channel & 1:
+                channels.value[channel] = _result_row(work, position)
+            channels.wanted |= <uint32_t>1 << channel
+        position += 1
 
 
 cdef int _sample_half(const ImageWork *work) noexcept nogil:
@@ -352,15 +388,13 @@ cdef int _sample_half(const ImageWork *work) noexcept nogil:
     cdef uint32_t component, selector
     _open_row(work, &row)
     _find_levels(work, &row)
-    channels.wanted = 0
-    for component in range(4):
-        if work.o.mask >> component & 1 and work.view.select[component] >= 4:
-            channels.wanted |= 1 if row.reference != NULL else <uint32_t>1 << (work.view.select[component] - 4)
+    _open_channels(&channels)
+    _want_channels(work, &row, &channels)
     _widen_wanted(work, &channels)
     _sample_row(work, &row, &channels)
     for component in range(4):
         selector = work.view.select[component]
-        found[component] = &constant[component][0] if selector < 4 else &channels.value[0 if row.reference != NULL else selector - 4][0]
+        found[component] = &constant[component][0] if selector < 4 else channels.value[0 if row.reference != NULL else selector - 4]
         if selector < 4:
             fill_row(constant[component], _constant(work, selector))
     return _put_samples(work, &row, found)
@@ -399,6 +433,9 @@ cdef int _gather_half(const ImageWork *work) noexcept nogil:
         row.strange = 0xffffffffU
         return _put_samples(work, &row, found)
     _place_row(work, &row, level, True, &places)
+    if _can_replace_address(work, &row) and not row.strange:
+        for i in range(4):
+            found[i] = _result_row(work, i)
     selector = work.view.select[component]
     if selector >= 4:
         _load_corners(work, level.host, &places, 2, elements)
