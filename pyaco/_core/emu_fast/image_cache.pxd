@@ -8,12 +8,14 @@ Thread safety: a cache belongs to one thread.
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
+from pyaco._core.emu.image_operands cimport ImageOperands
 from pyaco._core.emu.image_view cimport ImageView, Sampler, view_levels
-from pyaco._core.emu.wave cimport Machine
+from pyaco._core.emu.wave cimport Instruction, Machine
+from pyaco._core.emu_fast.step cimport Core
 
 cdef extern from "image_rows.h" nogil:
     enum:
-        image_row, image_corners
+        image_row, image_corners, image_table_margin
         image_truncates, image_nearest, image_linear
     uint32_t image_outside
 
@@ -44,6 +46,7 @@ cdef enum:                            # how elements become components
 cdef enum:
     key_words = 12                    # of image and sampler
     cache_buckets = 64
+    cached_works = 128
     table_bits = 11                   # most that a channel with a table has
 
 cdef struct PreparedImage:
@@ -61,9 +64,24 @@ cdef struct PreparedImage:
     bint level_usable[view_levels]
     ImageTexels level[view_levels]
 
+# One instruction, with the descriptors that it met last.
+cdef struct ImageWork:
+    const Instruction *instruction
+    uint64_t dispatch
+    uint32_t words[key_words]
+    bint usable                       # False: the reference engine has to execute it
+    const PreparedImage *image
+    const ImageView *view
+    const Sampler *sampler
+    ImageOperands o
+    Core *core
+    uint32_t half                     # the row that is worked on
+    uint32_t active                   # its lanes
+
 cdef struct ImageCache:
     PreparedImage *image[cache_buckets]
-    uint64_t dispatch                 # number of the dispatch that runs
+    ImageWork work[cached_works]      # by instruction
+    uint64_t dispatch                 # number of the dispatch that runs; another one where images have been forgotten in between
     uint64_t bytes
 
 # The image, and sampler unless its words are zeros, that twelve words describe; NULL: the reference engine has to look at them.

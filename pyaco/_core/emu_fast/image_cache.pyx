@@ -35,6 +35,7 @@ cdef const PreparedImage *prepared_image(ImageCache *cache, Machine *machine, co
     if image == NULL:
         if cache.bytes > <uint64_t>cache_bytes:
             close_images(cache)
+            cache.dispatch += 1                             # works point to what is gone
         image = <PreparedImage *>calloc(1, sizeof(PreparedImage))
         if image == NULL:
             return NULL
@@ -207,7 +208,8 @@ cdef bint _make_tables(ImageCache *cache, PreparedImage *image, uint32_t number)
             return False
         _open_axis(image, &texels.axis[axis], axis, size)
         count += texels.axis[axis].last - texels.axis[axis].first + 2
-    entry = <uint32_t *>malloc(count * sizeof(uint32_t))
+    count += <int>image_table_margin
+    entry = <uint32_t *>calloc(count, sizeof(uint32_t))
     if entry == NULL:
         return False
     cache.bytes += count * sizeof(uint32_t)

@@ -7,11 +7,8 @@
 #include <cstdint>
 #include <cstring>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
+#include "image_lookups.h"
 
-enum { image_row = 32, image_corners = 8 };
 static const uint32_t image_outside = 0x80000000u;
 
 // One axis of a level as a sampler addresses it. Entries are bytes from the level's origin, or `image_outside`.
@@ -45,15 +42,6 @@ struct ImageRow {
 
 enum { image_truncates = 0, image_nearest = 1, image_linear = 2 };
 
-// A value that a loop looks up: vectors would take each index apart and put each value together, which costs more than the loads.
-template <class Word> static inline void keep_scalar(Word &value) {
-#if defined(__GNUC__)
-    __asm__("" : "+r"(value));
-#else
-    (void)value;
-#endif
-}
-
 static inline uint32_t lanes_of(const int32_t *found) {
     uint32_t mask = 0;
     for (int lane = 0; lane < image_row; ++lane)
@@ -83,19 +71,29 @@ static inline uint32_t find_texels(const ImageAxis &axis, const float *coordinat
     return any ? lanes_of(strange) : 0;
 }
 
-// The same in single precision where nothing is rounded: the level's extent is a power of two. False: some lane's fraction is not exact.
+// The same in single precision where nothing is rounded: the level's extent is a power of two. False: some lane's fraction is not exact, or no number.
+// With the place in 512ths rounded down, adding what half a 256th is, or a texel less half of it, leaves only shifts.
 template <int filter, bool repeats> static inline bool find_texels_exactly(const ImageAxis &axis, const float *coordinate, int32_t *texel, int32_t *weight) {
-    const float scale = (float)axis.scale, shift = (float)axis.shift;
+    const float scale = 2.0f * (float)axis.scale, shift = (float)axis.shift;
+    const int32_t further = filter == image_truncates ? 0 : filter == image_nearest ? 1 : 1 - 256;
     uint32_t inexact = 0;
     for (int lane = 0; lane < image_row; ++lane) {
-        const float u = coordinate[lane] - shift, down = repeats ? std::floor(u) : 0.0f, rest = u - down;
-        const float place = rest * scale;
-        const bool known = std::fabs(place) < 0x1p22f && (rest + down) + shift == coordinate[lane];
-        inexact |= known ? 0u : 1u;
-        const float fixed = filter == image_truncates ? place * 0x1p-8f : place, below = std::floor(fixed);
-        const int32_t nearest = (int32_t)below + (fixed - below >= 0.5f ? 1 : 0), whole = filter == image_truncates ? (int32_t)below : nearest;
-        texel[lane] = filter == image_truncates ? whole : (filter == image_linear ? whole - 128 : whole) >> 8;
-        weight[lane] = filter == image_linear ? (whole - 128) & 255 : 0;
+        float place;
+        bool exact;
+        if (repeats) {                // never shifted: only faces of cubes are
+            const float down = std::floor(coordinate[lane]), rest = coordinate[lane] - down;
+            exact = rest + down == coordinate[lane];
+            place = exact ? rest * scale : 0.0f;
+        } else {
+            const float u = coordinate[lane] - shift, below = std::floor(u * scale);
+            const uint32_t known = std::fabs(below) < 0x1p23f ? 1 : 0, same = u + shift == coordinate[lane] ? 1 : 0;
+            exact = known & same;
+            place = exact ? below : 0.0f;
+        }
+        inexact |= exact ? 0u : 1u;
+        const int32_t moved = (int32_t)place + further;
+        texel[lane] = moved >> 9;
+        weight[lane] = filter == image_linear ? moved >> 1 & 255 : 0;
     }
     return inexact == 0;
 }
@@ -131,33 +129,25 @@ static inline void find_indices(const ImageAxis &axis, const int32_t *texel, int
     }
 }
 
-// Pairs of entries, of the texels and of those that follow them.
-static inline void load_entries(const ImageAxis &axis, const int32_t *texel, uint64_t *pair) {
-    int32_t index[image_row];
-    find_indices(axis, texel, index);
-    const uint32_t *entry = axis.entry;
-#pragma GCC unroll 8
-    for (int lane = 0; lane < image_row; ++lane) {
-        uint64_t both;
-        std::memcpy(&both, entry + index[lane], 8);
-        keep_scalar(both);
-        pair[lane] = both;
+// Entries of texels and of those that follow them; without `both` the latter do not count. Returns the lanes that have one outside.
+static inline uint32_t find_entries(const ImageAxis &axis, const int32_t *texel, bool both, uint32_t *first, uint32_t *second) {
+    int32_t index[image_row], outside[image_row];
+    uint32_t any;
+    if (axis.repeats) {               // with its margin the table has every texel that there can be
+        any = look_up_pairs(axis.entry - axis.first, texel, first, second);
+    } else {
+        find_indices(axis, texel, index);
+        any = look_up_pairs(axis.entry, index, first, second);
     }
-}
-
-// The pairs taken apart; without `both` the second of each does not count. Returns the lanes that have one outside.
-static inline uint32_t part_entries(const uint64_t *pair, bool both, uint32_t *first, uint32_t *second) {
-    int32_t outside[image_row];
-    uint32_t any = 0;
-    const uint32_t follows = both ? 0xffffffff : 0;
+    if (!(any & image_outside))
+        return 0;
+    const uint32_t follows = both ? image_outside : 0;
     for (int lane = 0; lane < image_row; ++lane) {
-        const uint32_t low = (uint32_t)pair[lane], high = (uint32_t)(pair[lane] >> 32) & follows;
-        any |= low | high;
-        outside[lane] = (int32_t)((low | high) & image_outside);
-        first[lane] = low & ~image_outside;
-        second[lane] = high & ~image_outside;
+        outside[lane] = (int32_t)((first[lane] & image_outside) | (second[lane] & follows));
+        first[lane] = first[lane] & image_outside ? 0 : first[lane];
+        second[lane] = second[lane] & image_outside ? 0 : second[lane];
     }
-    return any & image_outside ? lanes_of(outside) : 0;
+    return lanes_of(outside);
 }
 
 // Layers of an array, or layers and faces of cubes (8 * layer + face), and their entries; returns the lanes whose coordinates are no numbers.
@@ -199,24 +189,18 @@ static inline void add_offsets(const uint32_t *packed, unsigned axis, int32_t *t
 
 // Entries of texels inside of the level; of those outside, of which bits are returned, any.
 static inline uint32_t look_up_inside(const ImageAxis &axis, const uint32_t *texel, uint32_t *first) {
-    int32_t outside[image_row];
-    uint32_t index[image_row];
+    int32_t outside[image_row], index[image_row];
     int32_t any = 0;
     for (int lane = 0; lane < image_row; ++lane) {
         outside[lane] = texel[lane] >= axis.size ? 1 : 0;
         any |= outside[lane];
-        index[lane] = (outside[lane] ? 0 : texel[lane]) - (uint32_t)axis.first;
+        index[lane] = (outside[lane] ? 0 : (int32_t)texel[lane]) - axis.first;
     }
-    const uint32_t *entry = axis.entry;
-#pragma GCC unroll 8
-    for (int lane = 0; lane < image_row; ++lane) {
-        uint32_t found = entry[index[lane]];
-        keep_scalar(found);
-        first[lane] = found;
-    }
+    look_up(axis.entry, index, first);
     return any ? lanes_of(outside) : 0;
 }
 
+// Offsets of texels, each from its entries along the axes.
 static inline void join_entries(const ImageTexels &level, const uint32_t *x, const uint32_t *y, const uint32_t *z, uint32_t *offset) {
     const uint32_t low = level.low, base = level.base;
     for (int lane = 0; lane < image_row; ++lane) {
@@ -225,12 +209,33 @@ static inline void join_entries(const ImageTexels &level, const uint32_t *x, con
     }
 }
 
-// Offsets of the corners around each lane's place: a bit of the corner's number for each axis chooses the second neighbour. Axes that are not
-// filtered give 0 to the second; the last row of entries stands for a layer where the level has fewer axes.
+// Offsets of the four corners around each lane's place in a slice.
+static inline void join_corners(const ImageTexels &level, const ImageRow &row, const uint32_t *z, uint32_t (*offset)[image_row]) {
+    const uint32_t low = level.low, base = level.base;
+    for (int lane = 0; lane < image_row; ++lane) {
+        const uint32_t slice_low = (z[lane] ^ base) & low, slice = z[lane] & ~low;
+        const uint32_t left = row.first[0][lane], right = row.second[0][lane], upper = row.first[1][lane], lower = row.second[1][lane];
+        const uint32_t left_low = left & low, right_low = right & low, left_high = left & ~low, right_high = right & ~low;
+        const uint32_t upper_low = (upper & low) ^ slice_low, lower_low = (lower & low) ^ slice_low;
+        const uint32_t upper_high = (upper & ~low) + slice, lower_high = (lower & ~low) + slice;
+        offset[0][lane] = (left_high + upper_high) | (left_low ^ upper_low);
+        offset[1][lane] = (right_high + upper_high) | (right_low ^ upper_low);
+        offset[2][lane] = (left_high + lower_high) | (left_low ^ lower_low);
+        offset[3][lane] = (right_high + lower_high) | (right_low ^ lower_low);
+    }
+}
+
+// Offsets of all corners: a bit of the corner's number for each axis chooses the second neighbour. The last row of entries stands for a layer where the
+// level has fewer axes.
 static inline void find_corners(const ImageTexels &level, unsigned axes, ImageRow &row) {
-    for (unsigned corner = 0; corner < 1u << axes; ++corner)
-        join_entries(level, corner & 1 ? row.second[0] : row.first[0], corner & 2 ? row.second[1] : row.first[1],
-                     corner & 4 ? row.second[2] : row.first[2], row.offset[corner]);
+    if (axes == 1) {
+        join_entries(level, row.first[0], row.first[1], row.first[2], row.offset[0]);
+        join_entries(level, row.second[0], row.first[1], row.first[2], row.offset[1]);
+        return;
+    }
+    join_corners(level, row, row.first[2], row.offset);
+    if (axes == 3)
+        join_corners(level, row, row.second[2], row.offset + 4);
 }
 
 // The corners' shares in the result.
@@ -255,27 +260,6 @@ static inline void find_shares_of(unsigned axes, ImageRow &row) {
 }
 
 // ------------------------------------------------------------------------------------------------------------- elements
-template <class Word> static inline void load_elements(const uint8_t *host, const uint32_t *offset, uint32_t stride, uint32_t *words) {
-#pragma GCC unroll 8
-    for (int lane = 0; lane < image_row; ++lane) {
-        Word word;
-        std::memcpy(&word, host + offset[lane] + stride, sizeof(Word));
-        uint32_t wide = word;
-        keep_scalar(wide);
-        words[lane] = wide;
-    }
-}
-
-// A dword of elements of `bytes` bytes.
-static inline void load_words(const uint8_t *host, const uint32_t *offset, unsigned bytes, unsigned dword, uint32_t *words) {
-    if (bytes == 1)
-        load_elements<uint8_t>(host, offset, 0, words);
-    else if (bytes == 2)
-        load_elements<uint16_t>(host, offset, 0, words);
-    else
-        load_elements<uint32_t>(host, offset, 4 * dword, words);
-}
-
 // k / 255 in single precision, correctly rounded for k from 0 to 255: the reciprocal and what it lacks.
 static inline float unorm8(uint32_t word, unsigned shift) {
     const float value = (float)(int32_t)(word >> shift & 255);
@@ -358,14 +342,14 @@ static inline void mix_slices(double *component, const double *next, const int32
         component[lane] = (component[lane] * (256 - weight[lane]) + next[lane] * weight[lane]) * (1.0 / 256);
 }
 
-// A texel without a share does not count, whatever it holds.
+// A texel without a share does not count: what is not finite there makes a NaN, and its lane is done otherwise.
 template <int corners, class Number>
 static inline void filter_singles(const float (*component)[image_row], const double (*share)[image_row], Number *sums) {
     for (int lane = 0; lane < image_row; ++lane) {
         double sum = 0;
 #pragma GCC unroll 8
         for (int corner = 0; corner < corners; ++corner)
-            sum = std::fma(share[corner][lane], share[corner][lane] == 0 ? 0.0 : (double)component[corner][lane], sum);
+            sum = std::fma(share[corner][lane], (double)component[corner][lane], sum);
         sums[lane] = (Number)sum;
     }
 }
@@ -433,6 +417,9 @@ static inline void encode_unorm8(const uint32_t *component, unsigned shift, uint
     for (int lane = 0; lane < image_row; ++lane) {
         float value = values[lane] > 0.0f ? values[lane] : 0.0f;
         value = value > 1.0f ? 1.0f : value;
-        words[lane] |= (uint32_t)(int32_t)std::nearbyint((double)value * 255.0) << shift;
+        const float rounded = std::fma(value, 255.0f, 0x1.8p23f);         // once: units are the lowest bit here
+        uint32_t bits;
+        std::memcpy(&bits, &rounded, 4);
+        words[lane] |= (bits & 255) << shift;
     }
 }

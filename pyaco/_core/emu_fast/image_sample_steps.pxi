@@ -1,5 +1,27 @@
 # Steps of samples and gathers; part of images256.pyx and images512.pyx, after image_steps.pxi.
 
+cdef extern from "image_levels.h" nogil:
+    cdef struct ImageDetail:
+        int32_t bias
+        int32_t least
+        int32_t most
+        int32_t floor
+        int32_t first
+        int32_t last
+        uint8_t magnified
+        uint8_t minified
+        uint8_t mixes
+        uint8_t perf_mip
+        int32_t nearest
+    cdef struct ImageLevels:
+        int32_t detail[image_row]
+        int32_t level[image_row]
+        int32_t linear[image_row]
+        double share[image_row]
+    void find_details(const ImageDetail &of, const float *given, int32_t *detail)
+    bint find_levels(const ImageDetail &of, ImageLevels &row)
+    uint32_t lanes_like(const ImageLevels &row, unsigned int which)
+
 # What the lanes of a row sample.
 cdef struct SampleRow:
     const float *coordinate[3]
@@ -10,14 +32,14 @@ cdef struct SampleRow:
     uint32_t strange                  # lanes that are left to the reference engine
     bint uniform                      # every lane has the first one's level
     bint mixes                        # some lane takes two levels
-    uint8_t level[image_row]          # of the surface
-    uint8_t linear[image_row]
-    double share[image_row]           # of the level that follows
+    ImageLevels levels
 
 # Components of a row, by channel; `wanted` has a bit for each that is asked for.
 cdef struct Channels:
     uint32_t wanted
-    uint32_t value[4][image_row]
+    bint direct                       # some lie in the registers of the result
+    uint32_t *value[4]
+    uint32_t own[4][image_row]
 
 
 cdef void _open_row(const ImageWork *work, SampleRow *row) noexcept nogil:
@@ -32,6 +54,19 @@ cdef void _open_row(const ImageWork *work, SampleRow *row) noexcept nogil:
         return
     if work.o.layered:
         row.strange |= find_layers(_number_row(work, work.o.spatial, row.narrow[2]), work.view.layers, work.view.type == image_cube, row.layer)
+
+
+cdef inline void _open_channels(Channels *channels) noexcept nogil:
+    cdef uint32_t channel
+    channels.direct = False
+    for channel in range(4):
+        channels.value[channel] = &channels.own[channel][0]
+
+
+cdef inline bint _can_replace_address(const ImageWork *work, const SampleRow *row) noexcept nogil:
+    """Whether nothing asks for the address again once texels have been found: no lane can then be left to the reference engine."""
+    return (work.core.full and not work.o.halves and work.image.decode == decode_bytes and row.reference == NULL
+            and row.uniform and not row.mixes)
 
 
 # ------------------------------------------------------------------------------------------------------ level of detail
@@ -50,81 +85,68 @@ cdef inline bint _ignores_detail(const ImageWork *work) noexcept nogil:
             and not (sampler.anisotropy and max(sampler.mag_filter, sampler.min_filter) >= filter_anisotropic_point))
 
 
-cdef inline void _put_level(const ImageWork *work, SampleRow *row, uint32_t lane, int64_t lod) noexcept nogil:
-    """The level, or two, of a level of detail within the sampler's limits."""
+cdef inline void _open_detail(const ImageWork *work, ImageDetail *detail) noexcept nogil:
+    """What becomes of levels of detail."""
     cdef const Sampler *sampler = work.sampler
-    cdef int64_t last = work.view.last_level - work.view.first_level
-    cdef double share
-    row.linear[lane] = _is_linear(sampler.mag_filter if lod <= 0 else sampler.min_filter)
-    row.share[lane] = 0
-    if sampler.mip_filter != mip_linear or work.view.format.integer or work.o.flags & image_flag_gather:
-        row.level[lane] = nearest_level(work.view, sampler, lod)
-        return
-    lod = max(<int64_t>0, min(lod, last << fraction_bits))
-    share = (lod & (one - 1)) / <double>one
-    if sampler.perf_mip:
-        share = min(max(1.25 * share - 0.125, 0.0), 1.0)
-    row.level[lane] = work.view.first_level + (lod >> fraction_bits)
-    row.share[lane] = share
-    row.mixes |= share != 0
+    cdef const ImageView *view = work.view
+    detail.bias = sampler.bias
+    detail.least = sampler.min_lod
+    detail.most = max(sampler.min_lod, sampler.max_lod)
+    detail.floor = <int32_t>view.min_lod - (<int32_t>view.first_level << fraction_bits)
+    detail.first = view.first_level
+    detail.last = view.first_level if sampler.mip_filter == mip_none else view.last_level
+    detail.magnified = _is_linear(sampler.mag_filter)
+    detail.minified = _is_linear(sampler.min_filter)
+    detail.mixes = sampler.mip_filter == mip_linear and not view.format.integer and not work.o.flags & image_flag_gather
+    detail.nearest = 0 if detail.mixes else <int>half
+    detail.perf_mip = sampler.perf_mip
 
 
-cdef void _find_given_levels(const ImageWork *work, SampleRow *row) noexcept nogil:
-    cdef uint32_t narrow[image_row]
-    cdef const float *given = _number_row(work, work.o.coordinates, narrow)
-    cdef uint32_t lane
-    for lane in range(<uint32_t>image_row):
-        _put_level(work, row, lane, clamped_lod(work.view, work.sampler, fixed_lod(given[lane]) + work.sampler.bias, 0))
-
-
-cdef void _find_levels_of_gradients(const ImageWork *work, SampleRow *row) noexcept nogil:
-    """Levels by derivatives; lanes of a quad have the same differences of coordinates."""
+cdef void _find_details_of_gradients(const ImageWork *work, SampleRow *row) noexcept nogil:
+    """Levels of detail by derivatives; lanes of a quad have the same differences of coordinates."""
     cdef bint by_quad = (not work.o.flags & (image_flag_gradients | image_flag_bias)
                          and memory_operation(work.instruction.decoded.opcode).level != level_clamped)
     cdef uint32_t lane, probes
     cdef uint32_t quad = 0xffffffffU
     cdef int64_t lod = 0
     for lane in range(<uint32_t>image_row):
-        _put_level(work, row, lane, 0)
+        row.levels.detail[lane] = 0
         if not work.active >> lane & 1:
             continue
         if not by_quad or quad != lane >> 2:
             quad = lane >> 2
             lod = lod_of_lane(work.core.machine, work.core.wave, work.instruction, &work.o, work.view, work.sampler, lane + image_row * work.half,
                               &probes)
-        _put_level(work, row, lane, lod)
+        row.levels.detail[lane] = <int32_t>lod
         if probes > 1:
             row.strange |= <uint32_t>1 << lane
 
 
 cdef void _find_levels(const ImageWork *work, SampleRow *row) noexcept nogil:
     cdef uint8_t kind = memory_operation(work.instruction.decoded.opcode).level
-    cdef uint32_t lane
-    cdef uint32_t differs = 0
+    cdef uint32_t narrow[image_row]
+    cdef ImageDetail detail
     row.mixes = False
     row.uniform = True
     if _ignores_detail(work):
-        row.level[0] = work.view.first_level
-        row.linear[0] = _is_linear(work.sampler.mag_filter)
+        row.levels.level[0] = work.view.first_level
+        row.levels.linear[0] = _is_linear(work.sampler.mag_filter)
         return
+    _open_detail(work, &detail)
     if kind == level_zero:
-        _put_level(work, row, 0, clamped_lod(work.view, work.sampler, work.sampler.bias, 0))
-        for lane in range(<uint32_t>image_row):
-            row.share[lane] = row.share[0]
-        return
-    if kind == level_given:
-        _find_given_levels(work, row)
+        fill_row(narrow, 0)
+        find_details(detail, <const float *>narrow, row.levels.detail)
+    elif kind == level_given:
+        find_details(detail, _number_row(work, work.o.coordinates, narrow), row.levels.detail)
     else:
-        _find_levels_of_gradients(work, row)
-    for lane in range(<uint32_t>image_row):
-        differs |= (row.level[lane] ^ row.level[0]) | (row.linear[lane] ^ row.linear[0])
-    row.uniform = differs == 0
+        _find_details_of_gradients(work, row)
+    row.mixes = find_levels(detail, row.levels)
+    row.uniform = lanes_like(row.levels, 0) == 0xffffffffU
 
 
 # -------------------------------------------------------------------------------------------------------------- places
 cdef uint32_t _place_row(const ImageWork *work, SampleRow *row, const ImageTexels *level, bint linear, ImageRow *places) noexcept nogil:
     """Find the texels of a row in a level; returns for how many axes there are shares: 0 where each lane has the one at `offset`."""
-    cdef uint64_t pairs[3][image_row]
     cdef bint filters[3]
     cdef bint any_filters = False
     cdef uint32_t axis
@@ -138,9 +160,7 @@ cdef uint32_t _place_row(const ImageWork *work, SampleRow *row, const ImageTexel
         row.strange |= find_texels_by(level.axis[axis], row.coordinate[axis], kind, places.texel[axis], places.weight[axis])
         if row.offset != NULL:
             add_offsets(row.offset, axis, places.texel[axis])
-        load_entries(level.axis[axis], places.texel[axis], pairs[axis])
-    for axis in range(work.o.spatial):                      # after all loads, which the host is not to wait for
-        row.strange |= part_entries(pairs[axis], filters[axis], places.first[axis], places.second[axis])
+        row.strange |= find_entries(level.axis[axis], places.texel[axis], filters[axis], places.first[axis], places.second[axis])
     if work.o.spatial == 1:
         fill_row(places.first[1], level.axis[1].entry[-level.axis[1].first])
     if work.o.spatial < 3 and not work.o.layered:
@@ -168,9 +188,8 @@ cdef void _filter_bytes(const ImageWork *work, const ImageTexels *level, const I
     cdef double slices[2][image_row]
     cdef ByteSums rows[2]
     cdef const int32_t *weight = places.weight[1]
-    cdef uint32_t corner, channel, position
-    for corner in range(<uint32_t>1 << axes):
-        load_words(level.host, places.offset[corner], work.view.format.bytes, 0, words[corner])
+    cdef uint32_t channel, position
+    load_corners(level.host, places.offset, work.view.format.bytes, 0, axes, words[0], image_row)
     if axes == 1:
         memset(nothing, 0, sizeof(nothing))
         weight = nothing
@@ -202,8 +221,7 @@ cdef void _filter_row(const ImageWork *work, SampleRow *row, const ImageTexels *
     cdef uint32_t component[image_corners][image_row]
     cdef uint32_t corner, channel
     find_shares_of(axes, places[0])
-    for corner in range(<uint32_t>1 << axes):
-        _load_elements(work, level.host, places.offset[corner], &elements[corner])
+    _load_corners(work, level.host, places, axes, elements)
     for channel in range(4):
         if not channels.wanted >> channel & 1:
             continue
@@ -248,6 +266,8 @@ cdef void _sample_level(const ImageWork *work, SampleRow *row, uint32_t number, 
         row.strange = 0xffffffffU
         return
     axes = _place_row(work, row, level, linear and not work.view.format.integer, &places)
+    if channels.direct and row.strange:
+        _open_channels(channels)
     if axes == 0:
         _pass_row(work, row, level, &places, channels, sums)
     elif work.image.decode == decode_bytes and row.reference == NULL:
@@ -281,7 +301,7 @@ cdef void _sample_levels(const ImageWork *work, SampleRow *row, uint32_t number,
     for channel in range(4):
         if channels.wanted >> channel & 1 and row.strange != 0xffffffffU:
             if number < work.view.last_level:
-                mix_levels(sums[channel], following[channel], row.share)
+                mix_levels(sums[channel], following[channel], row.levels.share)
             round_sums(sums[channel], <float *>channels.value[channel])
     _find_nans(work, row, channels)
 
@@ -289,18 +309,17 @@ cdef void _sample_levels(const ImageWork *work, SampleRow *row, uint32_t number,
 cdef void _sample_row(const ImageWork *work, SampleRow *row, Channels *channels) noexcept nogil:
     """The channels of a row, a level after the other."""
     cdef Channels found
-    cdef uint32_t left, lane, first, same, channel
+    cdef uint32_t left, first, same, channel
     if row.uniform:
-        _sample_levels(work, row, row.level[0], row.linear[0], channels)
+        _sample_levels(work, row, row.levels.level[0], row.levels.linear[0], channels)
         return
+    _open_channels(&found)
     found.wanted = channels.wanted
     left = work.active & ~row.strange
     while left:
         first = trailing_zeros64(left)
-        same = 0
-        for lane in range(<uint32_t>image_row):
-            same |= <uint32_t>(row.level[lane] == row.level[first] and row.linear[lane] == row.linear[first]) << lane
-        _sample_levels(work, row, row.level[first], row.linear[first], &found)
+        same = lanes_like(row.levels, first)
+        _sample_levels(work, row, row.levels.level[first], row.levels.linear[first], &found)
         for channel in range(4):
             if found.wanted >> channel & 1:
                 take_lanes(same, found.value[channel], channels.value[channel])
@@ -338,9 +357,27 @@ cdef int _put_samples(const ImageWork *work, SampleRow *row, uint32_t **found) n
             return stop
     for component in range(4):
         if work.o.flags & image_flag_gather or work.o.mask >> component & 1:
-            _put_component(work, position, found[component])
+            if found[component] != _result_row(work, position):
+                _put_component(work, position, found[component])
             position += 1
     return stop
+
+
+cdef void _want_channels(const ImageWork *work, const SampleRow *row, Channels *channels) noexcept nogil:
+    """Which channels the components need, and where these may be put at once."""
+    cdef uint32_t component, channel
+    cdef uint32_t position = 0
+    channels.wanted = 0
+    channels.direct = _can_replace_address(work, row)
+    for component in range(4):
+        if not work.o.mask >> component & 1:
+            continue
+        if work.view.select[component] >= 4:
+            channel = 0 if row.reference != NULL else work.view.select[component] - 4
+            if channels.direct and work.view.format.bits[channel] and not channels.wanted >> channel & 1:
+                channels.value[channel] = _result_row(work, position)
+            channels.wanted |= <uint32_t>1 << channel
+        position += 1
 
 
 cdef int _sample_half(const ImageWork *work) noexcept nogil:
@@ -351,15 +388,13 @@ cdef int _sample_half(const ImageWork *work) noexcept nogil:
     cdef uint32_t component, selector
     _open_row(work, &row)
     _find_levels(work, &row)
-    channels.wanted = 0
-    for component in range(4):
-        if work.o.mask >> component & 1 and work.view.select[component] >= 4:
-            channels.wanted |= 1 if row.reference != NULL else <uint32_t>1 << (work.view.select[component] - 4)
+    _open_channels(&channels)
+    _want_channels(work, &row, &channels)
     _widen_wanted(work, &channels)
     _sample_row(work, &row, &channels)
     for component in range(4):
         selector = work.view.select[component]
-        found[component] = &constant[component][0] if selector < 4 else &channels.value[0 if row.reference != NULL else selector - 4][0]
+        found[component] = &constant[component][0] if selector < 4 else channels.value[0 if row.reference != NULL else selector - 4]
         if selector < 4:
             fill_row(constant[component], _constant(work, selector))
     return _put_samples(work, &row, found)
@@ -380,7 +415,7 @@ cdef int _gather_half(const ImageWork *work) noexcept nogil:
     """One component of the four texels around each place: (0, 1), (1, 1), (1, 0), (0, 0)."""
     cdef SampleRow row
     cdef ImageRow places
-    cdef Elements elements
+    cdef Elements elements[4]
     cdef uint32_t value[4][image_row]
     cdef uint32_t *found[4]
     cdef uint32_t i, selector
@@ -393,35 +428,44 @@ cdef int _gather_half(const ImageWork *work) noexcept nogil:
         found[i] = &value[i][0]
     _open_row(work, &row)
     _find_levels(work, &row)
-    level = prepared_level(<ImageCache *>work.core.images, work.core.machine, work.image, row.level[0])
+    level = prepared_level(<ImageCache *>work.core.images, work.core.machine, work.image, row.levels.level[0])
     if level == NULL or not row.uniform:
         row.strange = 0xffffffffU
         return _put_samples(work, &row, found)
     _place_row(work, &row, level, True, &places)
+    if _can_replace_address(work, &row) and not row.strange:
+        for i in range(4):
+            found[i] = _result_row(work, i)
     selector = work.view.select[component]
+    if selector >= 4:
+        _load_corners(work, level.host, &places, 2, elements)
     for i in range(4):
         if selector < 4:
             fill_row(found[i], _constant(work, selector))
             continue
-        _load_elements(work, level.host, places.offset[corners[i]], &elements)
-        _decode(work, &elements, 0 if row.reference != NULL else selector - 4, found[i])
+        _decode(work, &elements[corners[i]], 0 if row.reference != NULL else selector - 4, found[i])
         _compare(work, &row, found[i])
     return _put_samples(work, &row, found)
 
 
+cdef inline bint _has_own_samples(const Core *core, const ImageWork *work) noexcept nogil:
+    if work.o.flags & image_flag_compare and work.view.format.integer:
+        return False
+    return not work.o.flags & image_flag_gather or (work.o.spatial == 2 and not (core.machine.gfx_level < gfx9 and work.view.format.integer))
+
+
 cdef int step_image_sample(Core *core, const Step *step) noexcept nogil:
-    cdef ImageWork work
+    cdef ImageWork *work = _work_of(core, step, True)
     cdef uint32_t half
     cdef int stop = stop_running
-    if (not _open_work(&work, core, step, True) or (work.o.flags & image_flag_compare and work.view.format.integer)
-            or (work.o.flags & image_flag_gather and (work.o.spatial != 2 or (core.machine.gfx_level < gfx9 and work.view.format.integer)))):
+    if work == NULL or not _has_own_samples(core, work):
         return step_reference(core, step)
     if core.control != control_default:
         set_host_control(control_default)
     for half in range(core.halves):
-        _open_half(&work, half)
+        _open_half(work, half)
         if work.active and stop == stop_running:
-            stop = _gather_half(&work) if work.o.flags & image_flag_gather else _sample_half(&work)
+            stop = _gather_half(work) if work.o.flags & image_flag_gather else _sample_half(work)
     if core.control != control_default:
         set_host_control(core.control)
     if stop != stop_running:

@@ -12,8 +12,7 @@ cdef extern from "image_rows.h" nogil:
         uint32_t offset[image_corners][image_row]
         double share[image_corners][image_row]
     uint32_t find_texels_by(const ImageAxis &axis, const float *coordinate, int filter, int32_t *texel, int32_t *weight)
-    void load_entries(const ImageAxis &axis, const int32_t *texel, uint64_t *pair)
-    uint32_t part_entries(const uint64_t *pair, bint both, uint32_t *first, uint32_t *second)
+    uint32_t find_entries(const ImageAxis &axis, const int32_t *texel, bint both, uint32_t *first, uint32_t *second)
     uint32_t find_layers(const float *coordinate, uint32_t layers, bint cube, int32_t *layer)
     void look_up_layers(const ImageAxis &axis, const int32_t *layer, uint32_t *entry)
     uint32_t look_up_inside(const ImageAxis &axis, const uint32_t *texel, uint32_t *first)
@@ -24,6 +23,9 @@ cdef extern from "image_rows.h" nogil:
     void find_corners(const ImageTexels &level, unsigned int axes, ImageRow &row)
     void find_shares_of(unsigned int axes, ImageRow &row)
     void load_words(const uint8_t *host, const uint32_t *offset, unsigned int bytes, unsigned int dword, uint32_t *words)
+    void load_corners(const uint8_t *host, const uint32_t (*offset)[image_row], unsigned int bytes, unsigned int dword, unsigned int axes,
+                      uint32_t *words, unsigned int stride)
+    void store_words(uint8_t *host, const uint32_t *offset, unsigned int bytes, uint32_t lanes, const uint32_t *words)
     void decode_unorm8(const uint32_t *words, unsigned int shift, uint32_t *component)
     void decode_by_table(const uint32_t *words, unsigned int shift, uint32_t mask, const uint32_t *meaning, uint32_t *component)
     void decode_halves(const uint32_t *words, unsigned int shift, uint32_t *component)
@@ -43,37 +45,46 @@ cdef extern from "image_rows.h" nogil:
     void encode_unorm8(const uint32_t *component, unsigned int shift, uint32_t *words)
 
 
-# One instruction.
-cdef struct ImageWork:
-    Core *core
-    const Instruction *instruction
-    ImageOperands o
-    const PreparedImage *image
-    const ImageView *view
-    const Sampler *sampler
-    uint32_t half                     # the row that is worked on
-    uint32_t active                   # its lanes
-
 # The elements of a row: dwords, or components where each is decoded by itself.
 cdef struct Elements:
     uint32_t words[4][image_row]
 
 
-cdef bint _open_work(ImageWork *work, Core *core, const Step *step, bint samples) noexcept nogil:
-    """Read the descriptors; False: the reference engine has to."""
+cdef inline ImageWork *_work_of(Core *core, const Step *step, bint samples) noexcept nogil:
+    """The instruction with the descriptors that its registers hold; NULL: the reference engine has to execute it."""
+    cdef ImageCache *cache = <ImageCache *>core.images
     cdef const Instruction *instruction = step.instruction
-    cdef uint32_t words[key_words]
-    memset(words, 0, sizeof(words))
-    memcpy(words, &core.wave.sgpr[instruction.decoded.source[0] >> 2], 4 * <int>image_words)
+    cdef ImageWork *work = &cache.work[((<uint64_t>instruction * 0x9e3779b97f4a7c15ULL) >> 40) % <uint32_t>cached_works]
+    cdef const uint32_t *words = &core.wave.sgpr[instruction.decoded.source[0] >> 2]
+    cdef uint32_t differs = 0
+    cdef uint32_t i
+    for i in range(<uint32_t>image_words):
+        differs |= work.words[i] ^ words[i]
     if samples:
-        memcpy(words + <int>image_words, &core.wave.sgpr[instruction.decoded.source[1] >> 2], 4 * <int>sampler_words)
-    work.image = prepared_image(<ImageCache *>core.images, core.machine, words, samples)
+        words = &core.wave.sgpr[instruction.decoded.source[1] >> 2]
+        for i in range(<uint32_t>sampler_words):
+            differs |= work.words[<uint32_t>image_words + i] ^ words[i]
+    if __builtin_expect(differs != 0 or work.instruction != instruction or work.dispatch != cache.dispatch, False):
+        _open_work(work, core, instruction, samples)
+    return work if work.usable else NULL
+
+
+cdef void _open_work(ImageWork *work, Core *core, const Instruction *instruction, bint samples) noexcept nogil:
+    """Find the image and the sampler, and what the registers of the address hold."""
+    cdef ImageCache *cache = <ImageCache *>core.images
+    memset(work, 0, sizeof(ImageWork))
+    memcpy(work.words, &core.wave.sgpr[instruction.decoded.source[0] >> 2], 4 * <int>image_words)
+    if samples:
+        memcpy(work.words + <int>image_words, &core.wave.sgpr[instruction.decoded.source[1] >> 2], 4 * <int>sampler_words)
+    work.core, work.instruction = core, instruction
+    work.image = prepared_image(cache, core.machine, work.words, samples)
+    work.dispatch = cache.dispatch
     if work.image == NULL:
-        return False
-    work.core, work.instruction, work.view, work.sampler = core, instruction, work.image.view, work.image.sampler
+        return
+    work.view, work.sampler = work.image.view, work.image.sampler
     open_operands(&work.o, instruction, work.view, core.machine.gfx_level)
     # the shape that the instruction names is the descriptor's
-    return not work.o.sampled and (work.o.spatial == 3) == (work.view.type == image_3d) and work.o.spatial <= _axes_of(work.view.type)
+    work.usable = not work.o.sampled and (work.o.spatial == 3) == (work.view.type == image_3d) and work.o.spatial <= _axes_of(work.view.type)
 
 
 cdef inline uint32_t _axes_of(uint8_t type_) noexcept nogil:
@@ -124,6 +135,18 @@ cdef inline void _load_elements(const ImageWork *work, const uint8_t *host, cons
         load_words(host, offset, bytes_, dword, elements.words[dword])
 
 
+cdef inline void _load_corners(const ImageWork *work, const uint8_t *host, const ImageRow *places, uint32_t axes,
+                               Elements *elements) noexcept nogil:
+    cdef uint32_t bytes_ = work.view.format.bytes
+    cdef uint32_t corner, dword
+    if work.image.decode == decode_each:
+        for corner in range(<uint32_t>1 << axes):
+            _load_elements(work, host, places.offset[corner], &elements[corner])
+        return
+    for dword in range((bytes_ + 3) // 4):
+        load_corners(host, places.offset, bytes_, dword, axes, elements[0].words[dword], sizeof(Elements) // sizeof(uint32_t))
+
+
 cdef inline void _decode(const ImageWork *work, const Elements *elements, uint32_t channel, uint32_t *component) noexcept nogil:
     """A channel of every element."""
     cdef const TexelFormat *form = &work.view.format
@@ -146,12 +169,20 @@ cdef inline uint32_t _constant(const ImageWork *work, uint32_t selector) noexcep
     return 0 if selector != 1 else (1 if work.view.format.integer else 0x3f800000)
 
 
-cdef void _put_component(const ImageWork *work, uint32_t position, const uint32_t *values) noexcept nogil:
+cdef inline uint32_t *_result_row(const ImageWork *work, uint32_t position) noexcept nogil:
+    return data_row(work.core.wave, work.instruction.decoded.destination[0], position) + image_row * work.half
+
+
+cdef inline void _put_component(const ImageWork *work, uint32_t position, const uint32_t *values) noexcept nogil:
     """Write a row that is the `position`th of the result."""
+    if work.o.halves:
+        _put_halves(work, position, values)
+    else:
+        put_row_at(work.core, _result_row(work, position), work.half, values)
+
+
+cdef void _put_halves(const ImageWork *work, uint32_t position, const uint32_t *values) noexcept nogil:
     cdef uint32_t lane
-    if not work.o.halves:
-        put_row_at(work.core, data_row(work.core.wave, work.instruction.decoded.destination[0], position) + image_row * work.half, work.half, values)
-        return
     for lane in range(<uint32_t>image_row):
         if work.active >> lane & 1:
             put_data(work.core.wave, work.instruction, &work.o, position, work.view.format.integer, values[lane], lane + image_row * work.half)
@@ -202,53 +233,49 @@ cdef uint32_t _find_offsets(const ImageWork *work, const ImageTexels *level, uin
 cdef void _load_row(const ImageWork *work, const ImageTexels *level) noexcept nogil:
     cdef Elements elements
     cdef uint32_t offset[image_row]
-    cdef uint32_t found[4][image_row]
+    cdef uint32_t others[image_row]
     cdef uint32_t zeros[image_row]
     cdef uint32_t outside = _find_offsets(work, level, offset)
+    cdef bint direct = work.core.full and not work.o.halves           # the address has been read: components may replace it
     cdef uint32_t component, selector
     cdef uint32_t position = 0
+    cdef uint32_t *found = others
     _load_elements(work, level.host, offset, &elements)
-    fill_row(zeros, 0)
     for component in range(4):
         if not work.o.mask >> component & 1:
             continue
+        if direct:
+            found = _result_row(work, position)
         selector = work.view.select[component]
         if selector < 4:
-            fill_row(found[position], _constant(work, selector))
+            fill_row(found, _constant(work, selector))
         else:
-            _decode(work, &elements, selector - 4, found[position])
+            _decode(work, &elements, selector - 4, found)
             if outside:
-                take_lanes(outside, zeros, found[position])
+                fill_row(zeros, 0)
+                take_lanes(outside, zeros, found)
+        if not direct:
+            _put_component(work, position, found)
         position += 1
-    for component in range(position):
-        _put_component(work, component, found[component])
 
 
 cdef int step_image_load(Core *core, const Step *step) noexcept nogil:
-    cdef ImageWork work
-    cdef const ImageTexels *level
+    cdef ImageWork *work = _work_of(core, step, False)
+    cdef const ImageTexels *level = NULL
     cdef uint32_t half
-    if not _open_work(&work, core, step, False):
-        return step_reference(core, step)
-    level = _level_of_all(&work)
+    if work != NULL:
+        level = _level_of_all(work)
     if level == NULL:
         return step_reference(core, step)
     if core.control != control_default:
         set_host_control(control_default)
     for half in range(core.halves):
-        _open_half(&work, half)
+        _open_half(work, half)
         if work.active:
-            _load_row(&work, level)
+            _load_row(work, level)
     if core.control != control_default:
         set_host_control(core.control)
     return next_step(core, step)
-
-
-cdef inline void _store_word(uint8_t *host, uint32_t word, uint32_t bytes_) noexcept nogil:
-    if bytes_ == 4:
-        memcpy(host, &word, 4)
-    else:
-        memcpy(host, &word, bytes_)
 
 
 cdef void _store_row(const ImageWork *work, const ImageTexels *level) noexcept nogil:
@@ -272,9 +299,7 @@ cdef void _store_row(const ImageWork *work, const ImageTexels *level) noexcept n
             if work.view.format.bits[component] and source[component] >= 0:
                 encode_unorm8(data_row(work.core.wave, work.instruction.decoded.source[2], source[component]) + image_row * work.half,
                               work.view.format.position[component], words)
-        for lane in range(<uint32_t>image_row):
-            if lanes >> lane & 1:
-                _store_word(level.host + offset[lane], words[lane], work.view.format.bytes)
+        store_words(level.host, offset, work.view.format.bytes, lanes, words)
         return
     for lane in range(<uint32_t>image_row):
         if lanes >> lane & 1:
@@ -287,20 +312,19 @@ cdef void _store_row(const ImageWork *work, const ImageTexels *level) noexcept n
 
 
 cdef int step_image_store(Core *core, const Step *step) noexcept nogil:
-    cdef ImageWork work
-    cdef const ImageTexels *level
+    cdef ImageWork *work = _work_of(core, step, False)
+    cdef const ImageTexels *level = NULL
     cdef uint32_t half
-    if not _open_work(&work, core, step, False) or work.view.format.kind[0] == texel_srgb:
-        return step_reference(core, step)
-    level = _level_of_all(&work)
+    if work != NULL and work.view.format.kind[0] != texel_srgb:
+        level = _level_of_all(work)
     if level == NULL:
         return step_reference(core, step)
     if core.control != control_default:
         set_host_control(control_default)
     for half in range(core.halves):
-        _open_half(&work, half)
+        _open_half(work, half)
         if work.active:
-            _store_row(&work, level)
+            _store_row(work, level)
     if core.control != control_default:
         set_host_control(core.control)
     return next_step(core, step)
