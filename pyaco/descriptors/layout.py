@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from pyaco.arguments import checked
 from pyaco.descriptors.types import Contents, DescriptorType, contents, is_dynamic
+from pyaco.descriptors.ycbcr import YcbcrConversion
 from pyaco.errors import InputError
 
 __all__ = ["MAX_PUSH_BYTES", "MAX_SETS", "Binding", "PipelineLayout", "PlacedBinding", "SetLayout"]
@@ -48,9 +49,11 @@ class Binding:
     samplers : tuple of four dwords each
         Immutable samplers, one for each element.
     planes : int
-        Most planes of the immutable samplers' YCbCr formats.
+        Most planes of the immutable samplers' YCbCr formats; where `conversion` is given, those of its format.
     variable : bool
         The number of elements is chosen with the set; only for the last binding.
+    conversion : YcbcrConversion, optional
+        Of all immutable samplers of a combined image sampler.
     """
 
     number: int
@@ -60,8 +63,13 @@ class Binding:
     samplers: tuple[SamplerWords, ...] = ()
     planes: int = 1
     variable: bool = False
+    conversion: YcbcrConversion | None = None
 
     def __post_init__(self) -> None:
+        if self.conversion is not None:
+            if self.type != DescriptorType.COMBINED_IMAGE_SAMPLER or not self.samplers:
+                raise InputError(f"binding {self.number}: a YCbCr conversion is of the immutable samplers of combined image samplers")
+            object.__setattr__(self, "planes", len(self.conversion.planes))
         if self.number < 0 or self.count < 0:
             raise InputError(f"binding {self.number} of {self.count} elements")
         if not 1 <= self.planes <= _PLANES:

@@ -5,6 +5,7 @@ Sources: the ISA documents' "Image Sampler Definition"; Mesa's ``ac_descriptors.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyaco.arguments import checked
@@ -18,7 +19,7 @@ from pyaco.targets.features import (
     has_wide_lod_bias,
 )
 
-__all__ = ["Sampler", "sampler_descriptor"]
+__all__ = ["Sampler", "sampler_descriptor", "texel_filters"]
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,21 @@ def sampler_descriptor(sampler: Sampler, gfx_level: int) -> tuple[int, int, int,
     names = ("SQ_IMG_SAMP_WORD0", "SQ_IMG_SAMP_WORD1", "SQ_IMG_SAMP_WORD2", "SQ_IMG_SAMP_WORD3")
     a, b, c, d = (known[name].encode(**fields) for name, fields in zip(names, (first, second, third, fourth), strict=True))
     return a, b, c, d
+
+
+@checked
+def texel_filters(words: Sequence[int], gfx_level: int) -> tuple[int, int]:
+    """Return the filters of a sampler's descriptor, SQ_TEX_XY_FILTER: of what is magnified, and of what is not.
+
+    Parameters
+    ----------
+    words : sequence of int
+        Four dwords.
+    gfx_level : int
+        Hardware level times ten.
+    """
+    known = registers(gfx_level)["SQ_IMG_SAMP_WORD2"]
+    return known.field("XY_MAG_FILTER").get(words[2]), known.field("XY_MIN_FILTER").get(words[2])
 
 
 def _bias_and_filter(sampler: Sampler, gfx_level: int) -> dict[str, int]:

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pyaco.arguments import checked
 from pyaco.descriptors.decode import DescriptorWord, decode
 from pyaco.descriptors.layout import PlacedBinding, SetLayout
-from pyaco.descriptors.types import DescriptorType, Part, contents
+from pyaco.descriptors.types import PLANES, DescriptorType, Part, contents
 from pyaco.errors import InputError
 
 __all__ = ["DescriptorSet", "WrittenDescriptor"]
 
-_DECODED = {"buffer": "buffer", "image": "image", "fmask": "image", "sampler": "sampler"}
+_DECODED = {"buffer": "buffer", "image": "image", "fmask": "image", "plane1": "image", "sampler": "sampler"}
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class DescriptorSet:
         number : int
             Of the binding.
         parts : mapping of str to sequence of int
-            Dwords of each part: ``buffer``, ``image``, ``fmask``, ``sampler``; ``address`` is two dwords.
+            Dwords of each part: ``buffer``, ``image``, ``fmask``, ``plane1``, ``plane2`` (the first four), ``sampler``; ``address`` is two dwords.
         element : int
         kind : DescriptorType, optional
             Which of its types a mutable descriptor has now.
@@ -167,6 +167,8 @@ class DescriptorSet:
         if binding.type == DescriptorType.INLINE_UNIFORM_BLOCK:
             return [Part("data", 0, placed.stride)]
         parts = list(contents(binding.type).parts)
+        if binding.planes > 1 and binding.type == DescriptorType.COMBINED_IMAGE_SAMPLER:
+            parts = [part for part in parts if part.kind != "fmask"] + list(PLANES[: binding.planes - 1])
         sampler = placed.sampler_offset()
         return [part if part.kind != "sampler" or sampler is None else Part("sampler", sampler, 16) for part in parts
                 if part.kind != "sampler" or sampler is not None]

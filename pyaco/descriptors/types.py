@@ -11,7 +11,7 @@ from enum import StrEnum
 from pyaco.arguments import checked
 from pyaco.errors import UnsupportedError
 
-__all__ = ["AMD_CONTENTS", "Contents", "DescriptorType", "Part", "contents", "is_dynamic"]
+__all__ = ["AMD_CONTENTS", "PLANES", "Contents", "DescriptorType", "Part", "contents", "is_dynamic"]
 
 
 class DescriptorType(StrEnum):
@@ -40,7 +40,7 @@ class Part:
     Attributes
     ----------
     kind : str
-        ``buffer``, ``image``, ``fmask``, ``sampler`` (hardware descriptors), ``address`` or ``data``.
+        ``buffer``, ``image``, ``fmask``, ``plane1``, ``plane2``, ``sampler`` (hardware descriptors), ``address`` or ``data``.
     offset, size : int
         Bytes.
     """
@@ -70,6 +70,9 @@ _BUFFER = Contents(16, 16, (Part("buffer", 0, 16),))
 _IMAGE_TO_SAMPLE = Contents(64, 32, (Part("image", 0, 32), Part("fmask", 32, 32)))
 # A dynamic buffer takes no space in the set; its descriptor, with the offset added, is stored after the push constants.
 _DYNAMIC = Contents(0, 1, ())
+
+#: Further planes of an image with a YCbCr conversion. The third is as the second but for its address: the set has its first half.
+PLANES = (Part("plane1", 32, 32), Part("plane2", 64, 16))
 
 AMD_CONTENTS: dict[DescriptorType, Contents] = {
     DescriptorType.SAMPLER: Contents(16, 16, (Part("sampler", 0, 16),)),

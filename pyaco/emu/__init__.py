@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         RaceError,
         UninitializedError,
     )
-    from pyaco.emu.images import Image, ImageView, SampledImage
+    from pyaco.emu.images import Image, ImagePlanes, ImageView, SampledImage
     from pyaco.emu.kernel_arguments import LocalMemory
     from pyaco.emu.launch import Launch
     from pyaco.emu.occupancy import kernel_occupancy
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from pyaco.emu.report import Report
 
 __all__ = [
-    "BarrierError", "BudgetError", "Buffer", "BufferRange", "Device", "EmulationError", "Image", "ImageView", "KernelAssertionError", "Launch",
-    "LocalMemory", "MemoryFault", "MissingWaitError", "Profile", "RaceError", "Report", "SampledImage", "TexelBuffer", "UninitializedError",
+    "BarrierError", "BudgetError", "Buffer", "BufferRange", "Device", "EmulationError", "Image", "ImagePlanes", "ImageView", "KernelAssertionError",
+    "Launch", "LocalMemory", "MemoryFault", "MissingWaitError", "Profile", "RaceError", "Report", "SampledImage", "TexelBuffer", "UninitializedError",
     "kernel_occupancy", "run_asm", "survey",
 ]  # fmt: skip
 
 _FILES = {
     "survey": "accuracy", "Buffer": "buffers", "BufferRange": "buffers", "Device": "device", "Launch": "launch", "run_asm": "raw_dispatch",
     "Report": "report", "LocalMemory": "kernel_arguments", "Profile": "profile", "kernel_occupancy": "occupancy",
-    "Image": "images", "ImageView": "images", "SampledImage": "images", "TexelBuffer": "buffers",
+    "Image": "images", "ImagePlanes": "images", "ImageView": "images", "SampledImage": "images", "TexelBuffer": "buffers",
 }  # fmt: skip
 
 

@@ -14,7 +14,7 @@ import numpy
 from pyaco.abi import Abi, BindingLayout
 from pyaco.descriptors.layout import MAX_PUSH_BYTES, MAX_SETS
 from pyaco.descriptors.sets import DescriptorSet
-from pyaco.descriptors.types import DescriptorType, contents
+from pyaco.descriptors.types import PLANES, DescriptorType, contents
 from pyaco.emu.buffers import Buffers, Element, descriptor_parts, elements_of
 from pyaco.emu.launch import Extent
 from pyaco.emu.origins import Origin
@@ -203,6 +203,8 @@ class _Given:
         for kind, words in descriptor_parts(element, self.gfx_level, moved).items():
             if kind not in places:
                 raise InputError(f"a descriptor of kind {kind} for a binding of type {bound.type}, which holds {' and '.join(places)}")
+            if kind.startswith("plane") and places[kind] + 4 * len(words) > bound.stride:
+                raise InputError("an image of more planes than the pipeline layout has room for")
             first = at + places[kind]
             # of a combined image sampler whose sampler is immutable, nothing but the image is there
             if kind != "sampler" or places[kind] + 16 <= bound.stride:
@@ -221,7 +223,8 @@ def descriptor_places(kind: str) -> dict[str, int]:
     """Return where each hardware descriptor of a type stands."""
     if kind.endswith("_dynamic"):
         return {"buffer": 0}
-    return {part.kind: part.offset for part in contents(DescriptorType(kind)).parts}
+    planes = PLANES if kind == DescriptorType.COMBINED_IMAGE_SAMPLER else ()
+    return {part.kind: part.offset for part in (*contents(DescriptorType(kind)).parts, *planes)}
 
 
 def _user_sgprs(given: _Given, low: LowMemory, groups: Extent) -> list[int]:

@@ -23,7 +23,7 @@ from pyaco.targets.features import has_surfaces_1d, has_swizzle_modes
 if TYPE_CHECKING:
     from pyaco._core.emu.memory import AddressSpace
 
-__all__ = ["PAGE_BYTES", "Image", "ImageView", "SampledImage"]
+__all__ = ["PAGE_BYTES", "Image", "ImagePlanes", "ImageView", "SampledImage"]
 
 PAGE_BYTES = 1 << 16
 """Of a page of a sparse image, which is resident or not as a whole."""
@@ -328,3 +328,41 @@ class SampledImage:
     def parts(self, gfx_level: int) -> Mapping[str, Sequence[int]]:
         """Return both descriptors."""
         return {**self.view.parts(gfx_level), "sampler": sampler_descriptor(self.sampler, gfx_level)}
+
+
+@dataclass(frozen=True)
+class ImagePlanes:
+    """The planes of an image that an immutable sampler with a YCbCr conversion reads.
+
+    Attributes
+    ----------
+    planes : sequence of ImageView or Image
+        One to three, as `pyaco.descriptors.ycbcr.planes_of` says for the format. The second and third differ in nothing but their addresses.
+    """
+
+    planes: Sequence[ImageView | Image]
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.planes) <= 3:
+            raise InputError(f"{len(self.planes)} planes of an image: there are one to three")
+
+    @property
+    def bound_address(self) -> int:
+        """Device address of the first plane, for messages."""
+        return self.planes[0].bound_address
+
+    def parts(self, gfx_level: int) -> Mapping[str, Sequence[int]]:
+        """Return the descriptors of the planes, of the third its first half.
+
+        Raises
+        ------
+        InputError
+            As `ImageView.parts` says, or a third plane that differs from the second in more than its address.
+        """
+        words = [plane.parts(gfx_level)["image"] for plane in self.planes]
+        found = dict(zip(("image", "plane1", "plane2"), words, strict=False))
+        if len(words) == 3:
+            if words[1][2:] != words[2][2:]:
+                raise InputError("the third plane of an image differs from the second: descriptor sets have one half of it")
+            found["plane2"] = words[2][:4]
+        return found

@@ -156,6 +156,10 @@ def run(shader: Shader, options: Mapping[str, Any] | None = None) -> bool:
     shader.metadata["abi"] = abi
     shader.metadata["known_samplers"] = {(number, binding): placed.binding.samplers[0] for number, each in layout.sets.items()
                                          for binding, placed in each.bindings.items() if placed.samplers_known}
+    # Of planes with less chroma: which bits of a sampler's dwords are other ones, and what they are.
+    shader.metadata["chroma_sampler_bits"] = {
+        (number, binding): placed.binding.conversion.chroma_sampler_bits(int(shader.info["gfx_level"])) for number, each in layout.sets.items()
+        for binding, placed in each.bindings.items() if placed.binding.conversion is not None}
     # The descriptor of an inline uniform block at the start of the 32-bit region; the block's address is added to it.
     shader.metadata["inline_block_descriptor"] = raw_buffer(int(shader.info["address32_hi"]) << 32, 0, int(shader.info["gfx_level"]))
     return True

@@ -72,9 +72,9 @@ class Image:
 
 @dataclass(frozen=True, eq=False)
 class SampledImage:
-    """What a combined image sampler has: an image, which may be absent, and how it is sampled."""
+    """What a combined image sampler has: an image, which may be absent, or the planes of one, and how it is sampled."""
 
-    image: Image | None
+    image: Image | tuple[Image, ...] | None
     sampler: Sampler
 
 

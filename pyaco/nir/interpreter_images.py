@@ -27,6 +27,7 @@ IMAGE_MODES = VariableMode.UNIFORM | VariableMode.IMAGE
 SAMPLES_IN_ORDER = 0x76543210
 AXES: dict[int, int] = {ImageDim.IMAGE_1D: 1, ImageDim.BUFFER: 1, ImageDim.IMAGE_3D: 3}
 CUBE_FACES = 6
+PLANE_BYTES = 32                # between the descriptors of planes
 
 
 def image_words(image: Image | None, number: int, gfx_level: int, texel_buffer: bool) -> list[int]:
@@ -67,20 +68,31 @@ class Images(Memory):
     def _name_samplers(self) -> None:
         """Samplers by their words, those also that a pipeline layout fixes and no set holds."""
         level = self.shader.info["gfx_level"]
-        every = [resource for resources in self.images.values() for resource in resources]
-        samplers = [resource.sampler if isinstance(resource, SampledImage) else resource for resource in every]
-        self.samplers = {sampler_descriptor(sampler, level): sampler for sampler in samplers if isinstance(sampler, Sampler) and level}
+        every = [(key, resource) for key, resources in self.images.items() for resource in resources]
+        samplers = [(key, resource.sampler if isinstance(resource, SampledImage) else resource) for key, resource in every]
+        every_one = [one for key, sampler in samplers if isinstance(sampler, Sampler) for one in (sampler, self._chroma_sampler(key, sampler))]
+        self.samplers = {sampler_descriptor(sampler, level): sampler for sampler in every_one if level}
+
+    def _chroma_sampler(self, key: tuple[int, int], sampler: Sampler) -> Sampler:
+        """The sampler of planes after the first."""
+        layout = self.shader.metadata.get("pipeline_layout")
+        conversion = layout.sets[key[0]].bindings[key[1]].binding.conversion if layout is not None else None
+        return sampler if conversion is None else conversion.chroma_sampler(sampler)
 
     def _image_words_of(self, facts: dict[str, Any], resource: Any) -> list[tuple[int, list[int]]]:
         level = self.shader.info["gfx_level"]
         image, sampler = (resource.image, resource.sampler) if isinstance(resource, SampledImage) else (
             (None, resource) if isinstance(resource, Sampler) else (resource, None))
         words = []
+        planes = image if isinstance(image, tuple) else (image,)
         if facts["type"] != "sampler":
-            if image is not None:
-                self.numbered.append(image)
-            words.append((0, image_words(image, len(self.numbered), level, facts["type"].endswith("texel_buffer"))))
-        if sampler is not None:
+            for number, plane in enumerate(planes):
+                if plane is not None:
+                    self.numbered.append(plane)
+                found = image_words(plane, len(self.numbered), level, facts["type"].endswith("texel_buffer"))
+                words.append((PLANE_BYTES * number, found if number < 2 else found[:4]))
+        end = words[-1][0] + 4 * len(words[-1][1]) if words else 0
+        if sampler is not None and (facts["type"] == "sampler" or facts["stride"] - 16 >= end):    # else the layout has it
             words.append((0 if facts["type"] == "sampler" else facts["stride"] - 16, list(sampler_descriptor(sampler, level))))
         return words
 
@@ -92,8 +104,7 @@ class Images(Memory):
             index = index + integers(self.values[value])[0] * stride
             stride *= self.types["length"][self.type[parent]]
             deref = parent
-        row = self.data[deref]
-        key = self.variables["set"][row], self.variables["binding"][row]
+        key = self._key(deref)
         if key not in self.images:
             raise InputError(f"no image or sampler is given for set {key[0]}, binding {key[1]}")
         known = self.images[key]
@@ -104,6 +115,12 @@ class Images(Memory):
             found.append((known[element], np.flatnonzero(mask & (index == element))))
         return found
 
+    def _key(self, deref: int) -> tuple[int, int]:
+        """Set and binding of the variable that a deref leads to."""
+        while self.opcode[deref] == Deref.ARRAY:
+            deref = self._sources(deref)[0]
+        return self.variables["set"][self.data[deref]], self.variables["binding"][self.data[deref]]
+
     def _by_words(self, words: Array, mask: Array) -> list[tuple[Any, Array]]:
         """The images or samplers (of 4 dwords) whose descriptors lanes have."""
         found = []
@@ -113,11 +130,11 @@ class Images(Memory):
             found.append((row.tolist(), lanes))
         return found
 
-    def _images_of(self, value: int, mask: Array) -> list[tuple[Image | None, Array]]:
+    def _images_of(self, value: int, mask: Array, plane: int = 0) -> list[tuple[Image | None, Array]]:
         """Image of each lane by the value that names it; None: a null descriptor."""
         if self.kind[value] == NirKind.DEREF:
-            named = self._by_deref(value, mask)
-            return [(found.image if isinstance(found, SampledImage) else found, lanes) for found, lanes in named]
+            images = [(found.image if isinstance(found, SampledImage) else found, lanes) for found, lanes in self._by_deref(value, mask)]
+            return [(image[plane] if isinstance(image, tuple) else image, lanes) for image, lanes in images]
         result = []
         for words, lanes in self._by_words(self.values[value], mask):
             if words[0] > len(self.numbered):
@@ -125,10 +142,10 @@ class Images(Memory):
             result.append((self.numbered[words[0] - 1] if words[0] else None, lanes))
         return result
 
-    def _samplers_of(self, value: int, mask: Array) -> list[tuple[Sampler, Array]]:
+    def _samplers_of(self, value: int, mask: Array, plane: int) -> list[tuple[Sampler, Array]]:
         if self.kind[value] == NirKind.DEREF:
-            named = self._by_deref(value, mask)
-            return [(found.sampler if isinstance(found, SampledImage) else found, lanes) for found, lanes in named]
+            samplers = [(found.sampler if isinstance(found, SampledImage) else found, lanes) for found, lanes in self._by_deref(value, mask)]
+            return [(self._chroma_sampler(self._key(value), sampler) if plane else sampler, lanes) for sampler, lanes in samplers]
         result = []
         for words, lanes in self._by_words(self.values[value], mask):
             if tuple(words) not in self.samplers:
@@ -160,7 +177,7 @@ class Images(Memory):
         values = {TEX_SOURCES[kind]: value for kind, value in zip(self._swizzles(i), self._sources(i), strict=True)}
         sources = {kind: self.values[value] for kind, value in values.items()}
         texture = values.get("texture_handle", values.get("texture_deref", 0))
-        if not texture or "plane" in sources or name in ("descriptor_amd", "sampler_descriptor_amd", "samples_identical"):
+        if not texture or name in ("descriptor_amd", "sampler_descriptor_amd", "samples_identical"):
             raise UnsupportedError(f"the NIR interpreter has no texture instruction {name} of this form")
         facts = self.shader.textures
         self.dim, self.flags_of_dim = int(facts.dim[row]), int(facts.image_flags[row])
@@ -168,7 +185,8 @@ class Images(Memory):
         out = self._zero(i)
         sparse = bool(self.texture_flags & TextureFlag.IS_SPARSE)
         texel = out[:-1] if sparse else out
-        for image, lanes in self._images_of(texture, mask):
+        plane = int(sources["plane"][0, 0]) if "plane" in sources else 0
+        for image, lanes in self._images_of(texture, mask, plane):
             if name in ("txs", "query_levels", "texture_samples"):
                 texel[:, lanes] = self._query(name, image, sources.get("lod"), len(texel))[:, lanes]
             elif name == "fragment_mask_fetch_amd":
@@ -178,7 +196,7 @@ class Images(Memory):
             elif name in ("txf", "txf_ms", "fragment_fetch_amd"):
                 texel[:, lanes] = self._texels(self._fetch(image, sources), self.bit_size[i])[: len(texel), lanes]
             else:
-                for sampler, served in self._samplers_of(values.get("sampler_handle", values.get("sampler_deref", 0)), mask):
+                for sampler, served in self._samplers_of(values.get("sampler_handle", values.get("sampler_deref", 0)), mask, plane):
                     both = np.intersect1d(lanes, served)
                     found = self._sampled(i, name, image, sampler, sources)
                     texel[:, both] = self._texels(found, self.bit_size[i])[: len(texel), both]

@@ -34,6 +34,11 @@ vars_to_ssa = _pass(
 )  # fmt: skip
 lower_subgroups = _pass("lower_subgroups", "subgroup operations in terms of those that instruction selection has", guarantees=("subgroups",),
                         breaks=(*FACTS, "scalar"))  # fmt: skip
+lower_ycbcr = _pass(
+    "lower_ycbcr", "samples of images with a YCbCr conversion become samples of their planes", module="pyaco.nir.ycbcr",
+    options=(Option("conversion", "", "without a pipeline layout: the conversion of all combined image samplers, words behind slashes"),),
+    breaks=(*FACTS, "scalar"),
+)  # fmt: skip
 lower_tex = _pass("lower_tex", "texture instructions in terms of those that the hardware has", breaks=(*FACTS, "scalar"))
 lower_alu_to_scalar = _pass("lower_alu_to_scalar", "vector ALU operations, phis and constants become scalar", guarantees=("scalar",))
 

@@ -150,7 +150,13 @@ class Images:
 
 
 def sampler(device: Any, fields: dict[str, Any]) -> Any:
-    """Make a sampler of the fields of VkSamplerCreateInfo, and ``reduction``."""
-    reduction = ffi.new("VkSamplerReductionModeCreateInfo*")
-    reduction.sType, reduction.reductionMode = _REDUCTION_MODE, fields.get("reduction", 0)
-    return vk.vkCreateSampler(device, vk.VkSamplerCreateInfo(pNext=reduction, **{k: v for k, v in fields.items() if k != "reduction"}), None)
+    """Make a sampler of the fields of VkSamplerCreateInfo, ``reduction``, and ``ycbcr`` (fields of VkSamplerYcbcrConversionCreateInfo)."""
+    following = ffi.new("VkSamplerReductionModeCreateInfo*")
+    following.sType, following.reductionMode = _REDUCTION_MODE, fields.get("reduction", 0)
+    if "ycbcr" in fields:
+        asked = {name: value for name, value in fields["ycbcr"].items() if name != "components"}
+        conversion = vk.vkCreateSamplerYcbcrConversion(
+            device, vk.VkSamplerYcbcrConversionCreateInfo(components=vk.VkComponentMapping(*fields["ycbcr"]["components"]), **asked), None)
+        following = vk.VkSamplerYcbcrConversionInfo(conversion=conversion)
+    known = {name: value for name, value in fields.items() if name not in ("reduction", "ycbcr")}
+    return vk.vkCreateSampler(device, vk.VkSamplerCreateInfo(pNext=following, **known), None)

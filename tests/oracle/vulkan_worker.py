@@ -184,7 +184,10 @@ class Device:
         check(lib.vkCreateDescriptorSetLayout(self.device, info, ffi.NULL, made))
         return made[0]
 
-    def _sampler(self, lod: int) -> Any:
+    def _sampler(self, lod: int | dict[str, Any]) -> Any:
+        """A sampler with nothing but a largest level of detail, or of all fields that ``vulkan_images.sampler`` takes."""
+        if isinstance(lod, dict):
+            return sampler(self.device, lod)
         if lod not in self.samplers:
             self.samplers[lod] = vk.vkCreateSampler(self.device, vk.VkSamplerCreateInfo(maxLod=float(lod)), None)
         return self.samplers[lod]

@@ -6,7 +6,8 @@ descriptor. A pointer to a buffer is three words: address of the descriptor set 
 descriptor in it, and the byte offset in the buffer (while a resource index is being made: the stride of its array).
 A descriptor that may differ between lanes is used inside a loop that serves the lanes of one descriptor at a time.
 Texture instructions name texture and sampler by handles, which are descriptors of eight and four dwords (texel buffers four), and
-``image_deref_*`` become ``bindless_image_*``, whose first source is the descriptor. Samplers that the layout has fixed are constants.
+``image_deref_*`` become ``bindless_image_*``, whose first source is the descriptor. Samplers that the layout has fixed are constants. Of
+images with several planes each has a descriptor of its own; the set holds one half of the third, whose other half is the second's.
 
 Sources: AMD RDNA2 ISA, "Buffer resource descriptor" (word 2 is the number of records, bytes for raw buffers);
 Vulkan specification, "Descriptor indexing" (NonUniform).
@@ -21,7 +22,7 @@ from nir_opcodes cimport (
     intrinsic_load_global_amd, intrinsic_load_push_constant, intrinsic_load_scalar_arg_amd, intrinsic_load_smem_amd,
     intrinsic_load_ssbo, intrinsic_load_ubo, intrinsic_load_vulkan_descriptor, intrinsic_read_first_invocation, intrinsic_ssbo_atomic,
     intrinsic_ssbo_atomic_swap, intrinsic_store_ssbo, intrinsic_vulkan_resource_index, intrinsic_vulkan_resource_reindex,
-    tex_source_sampler_deref, tex_source_sampler_handle, tex_source_texture_deref, tex_source_texture_handle,
+    alu_ior, tex_source_plane, tex_source_sampler_deref, tex_source_sampler_handle, tex_source_texture_deref, tex_source_texture_handle,
 )
 from pyaco._core.ir.emitter cimport (
     alu1, alu2, alu2_constant, component, constant, constant_vector, emit, intrinsic0, intrinsic1, intrinsic2, jump, vector_of,
@@ -45,6 +46,7 @@ from pyaco.errors import InputError
 cdef enum:
     in_set, after_push_constants, inline_block     # where a binding's descriptors are
     table_of_sets = 0x7fffffff                     # detail of the argument that points to a table of sets
+    plane_bytes = 32                               # from the descriptor of a plane to that of the next
 
 cdef struct Binding:
     uint32_t offset
@@ -53,6 +55,8 @@ cdef struct Binding:
     uint32_t sampler_offset        # of the sampler in an element
     bint known_sampler             # the layout has the sampler, not the set:
     uint64_t sampler[4]            # its dwords
+    uint64_t chroma_clear[4]       # bits of the sampler's dwords that are other ones for planes with less chroma,
+    uint64_t chroma_set[4]         # and what they are
 
 cdef struct Context:
     unordered_map[uint64_t, Binding] bindings     # set << 32 | binding
@@ -245,7 +249,10 @@ cdef struct Handle:                # a descriptor that an instruction names by a
     ValueId offset                 # bytes in the set
     uint32_t words
     bint differs                   # between lanes
+    uint64_t plane                 # of an image
     uint64_t sampler[4]            # dwords of the known one
+    uint64_t clear[4]              # bits of other samplers that are taken away
+    uint64_t set[4]                # and put in their place
 
 
 cdef ValueId _element(Lowering *b, ValueId deref, VariableId *variable) except? 0xffffffffU nogil:
@@ -270,7 +277,18 @@ cdef ValueId _element(Lowering *b, ValueId deref, VariableId *variable) except? 
     return index
 
 
-cdef int _handle(Lowering *b, Context *c, ValueId deref, bint sampler, bint non_uniform, uint32_t words, Handle *handle) except -1 nogil:
+cdef int _sampler_bits(const Binding *binding, uint64_t plane, Handle *handle) noexcept nogil:
+    """What is other in the sampler of a plane; the dwords of a known one."""
+    cdef uint32_t i
+    for i in range(4):
+        handle.clear[i] = binding.chroma_clear[i] if plane else 0
+        handle.set[i] = binding.chroma_set[i] if plane else 0
+        handle.sampler[i] = (binding.sampler[i] & ~handle.clear[i]) | handle.set[i]
+    return 0
+
+
+cdef int _handle(Lowering *b, Context *c, ValueId deref, bint sampler, bint non_uniform, uint32_t words, uint64_t plane,
+                 Handle *handle) except -1 nogil:
     """Find the descriptor that a deref names."""
     cdef ShaderData *s = b.s
     cdef VariableId variable = 0
@@ -285,10 +303,11 @@ cdef int _handle(Lowering *b, Context *c, ValueId deref, bint sampler, bint non_
     handle.words = words
     handle.differs = False
     handle.set_address = 0
+    _sampler_bits(&c.bindings[key], plane if sampler else 0, handle)
     if sampler and c.bindings[key].known_sampler:
-        handle.sampler = c.bindings[key].sampler
         return 0
-    first = c.bindings[key].offset + (c.bindings[key].sampler_offset if sampler else 0)
+    handle.plane = 0 if sampler else plane
+    first = c.bindings[key].offset + <uint32_t>(c.bindings[key].sampler_offset if sampler else plane_bytes * plane)
     handle.set_address = _set_address(b, set_number)
     if index == 0 or value_is_constant(s, index):
         handle.offset = constant(b, first + (constant_bits(s, index, 0) if index else 0) * c.bindings[key].stride, 32)
@@ -298,14 +317,34 @@ cdef int _handle(Lowering *b, Context *c, ValueId deref, bint sampler, bint non_
     return 0
 
 
+cdef ValueId _set_words(Lowering *b, const Handle *handle, ValueId offset, uint32_t words) except? 0xffffffffU nogil:
+    """Dwords of the set at an offset."""
+    cdef ValueId value = intrinsic2(b, intrinsic_load_smem_amd, <int>words, 32, _address(b, _uniform(b, handle.set_address)), offset)
+    intrinsic_set_index(b.s, value, index_align_mul, <int>(4 * words))
+    return value
+
+
 cdef ValueId _handle_words(Lowering *b, const Handle *handle, ValueId offset) except? 0xffffffffU nogil:
     """The dwords of a descriptor; `offset` is the same for all lanes."""
-    cdef ValueId value
+    cdef ValueId[8] parts
+    cdef ValueId value, second
+    cdef uint32_t i
     if handle.set_address == 0:
         return constant_vector(b, handle.sampler, 4, 32)
-    value = intrinsic2(b, intrinsic_load_smem_amd, handle.words, 32, _address(b, _uniform(b, handle.set_address)), offset)
-    intrinsic_set_index(b.s, value, index_align_mul, <int>(4 * handle.words))
-    return value
+    if handle.plane == 2:                      # the second half is that of the plane before
+        value = _set_words(b, handle, offset, 4)
+        second = _set_words(b, handle, alu2_constant(b, alu_iadd, offset, <uint32_t>-16), 4)
+        for i in range(8):
+            parts[i] = component(b, value, i) if i < 4 else component(b, second, i - 4)
+        return vector_of(b, parts, 8)
+    value = _set_words(b, handle, offset, handle.words)
+    if handle.words == 8 or not (handle.clear[0] | handle.clear[2]):
+        return value
+    for i in range(4):
+        parts[i] = component(b, value, i)
+        if handle.clear[i]:
+            parts[i] = alu2_constant(b, alu_ior, alu2_constant(b, alu_iand, parts[i], ~handle.clear[i] & 0xffffffffU), handle.set[i])
+    return vector_of(b, parts, 4)
 
 
 cdef ValueId _one_offset(Lowering *b, const Handle *handle, ValueId *served) except? 0xffffffffU nogil:
@@ -337,6 +376,7 @@ cdef ValueId _with_handles(Lowering *b, ValueId instruction, const Handle *textu
         if texture_source(&edit, tex_source_sampler_deref):
             texture_set_source(&edit, tex_source_sampler_handle, _handle_words(b, sampler, offsets[1]))
             texture_remove_source(&edit, tex_source_sampler_deref)
+        texture_remove_source(&edit, tex_source_plane)
         edit.texture_flags &= ~<int>(texture_non_uniform | texture_sampler_non_uniform)
         return texture_emit(b, &edit)
     for i in range(s.instructions.source_count[instruction]):
@@ -372,6 +412,13 @@ cdef ValueId _served(Lowering *b, ValueId instruction, const Handle *texture, co
     return result
 
 
+cdef uint64_t _plane(const ShaderData *s, ValueId value) except? 0xff nogil:
+    if not value_is_constant(s, value) or constant_bits(s, value, 0) > 2:
+        with gil:
+            raise InputError("a plane of an image that is no constant of 0 to 2")
+    return constant_bits(s, value, 0)
+
+
 cdef ValueId _image_access(Lowering *b, Context *c, ValueId instruction) except? 0xffffffffU nogil:
     """A texture instruction or image intrinsic; those without derefs stay."""
     cdef ShaderData *s = b.s
@@ -379,24 +426,28 @@ cdef ValueId _image_access(Lowering *b, Context *c, ValueId instruction) except?
     cdef uint32_t i, kind, words
     cdef bint found = False
     cdef ValueId value, result
+    cdef uint64_t plane = 0
     cdef uint32_t row = s.instructions.data[instruction]
     sampler.set_address = 0
     sampler.differs = False
     if s.instructions.kind[instruction] == nir_intrinsic:
         words = 4 if intrinsic_index(s, instruction, index_image_dim) == image_buffer else 8
         _handle(b, c, source_value(s, instruction, 0), False,
-                (intrinsic_index(s, instruction, index_access) & access_non_uniform) != 0, words, &texture)
+                (intrinsic_index(s, instruction, index_access) & access_non_uniform) != 0, words, 0, &texture)
         result = _served(b, instruction, &texture, &sampler)
         return result if s.instructions.components[instruction] else <uint32_t>lower_remove
+    for i in range(s.instructions.source_count[instruction]):
+        if source_swizzle(s, instruction, i) == tex_source_plane:
+            plane = _plane(s, source_value(s, instruction, i))
     for i in range(s.instructions.source_count[instruction]):
         kind = <uint32_t>source_swizzle(s, instruction, i)
         value = source_value(s, instruction, i)
         if kind == tex_source_texture_deref:
             words = 4 if s.textures.dim[row] == image_buffer else 8
-            _handle(b, c, value, False, (s.textures.flags[row] & texture_non_uniform) != 0, words, &texture)
+            _handle(b, c, value, False, (s.textures.flags[row] & texture_non_uniform) != 0, words, plane, &texture)
             found = True
         elif kind == tex_source_sampler_deref:
-            _handle(b, c, value, True, (s.textures.flags[row] & texture_sampler_non_uniform) != 0, 4, &sampler)
+            _handle(b, c, value, True, (s.textures.flags[row] & texture_sampler_non_uniform) != 0, 4, plane, &sampler)
     if not found:
         return lower_keep
     return _served(b, instruction, &texture, &sampler)
@@ -517,8 +568,10 @@ def run(Shader shader not None, options=None):
             binding.sampler_offset = facts["stride"] - 16 if facts["type"] == "combined_image_sampler" else 0
             known = shader.metadata.get("known_samplers", {}).get((set_number, number))
             binding.known_sampler = known is not None
+            clear, chroma = shader.metadata.get("chroma_sampler_bits", {}).get((set_number, number), ((0,) * 4, (0,) * 4))
             for i in range(4):
                 binding.sampler[i] = known[i] if known else 0
+                binding.chroma_clear[i], binding.chroma_set[i] = clear[i], chroma[i]
             if facts["type"] == "inline_uniform_block":
                 binding.location = inline_block
             elif facts["type"].endswith("_dynamic"):
