@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from typing import Any
 
 import numpy as np
@@ -34,10 +36,10 @@ UNUSUAL = np.array([np.nan, np.inf, -np.inf, 1e30, -1e30, 1e-40, -0.0, 0.0, 1.0,
 class Pair:
     """The same image on both engines."""
 
-    def __init__(self, target: str, shape: str, form: str, random: np.random.Generator) -> None:
+    def __init__(self, target: str, shape: str, form: str, random: np.random.Generator, **size: int) -> None:
         self.target, self.shape = target, shape
         self.devices = [Device(target, "reference"), Device(target, "fast", threads=1)]
-        self.images: list[Any] = [device.image(format=form, **SHAPES[shape]) for device in self.devices]
+        self.images: list[Any] = [device.image(format=form, **(SHAPES[shape] | size)) for device in self.devices]
         for mip in range(SHAPES[shape]["mips"]):
             level = self.images[0].numpy(mip)
             texels = random.integers(0, 256, level.nbytes, dtype=np.uint8).view(level.dtype).reshape(level.shape)
@@ -150,6 +152,54 @@ def test_loads_and_stores_of_both_engines(target: str, shape: str) -> None:
             text = image_instruction("image_store", target, dimension, COORDINATES[shape], mask, data=mask.bit_count())
             pair.run(text, views, (0, 0, 0, 0), address=at[:, :-1], data=data, stores=True)
             np.testing.assert_array_equal(pair.images[1].memory, pair.images[0].memory, err_msg=f"{form} {text}")
+
+
+#: Texels of 64 lanes beside each other, as offsets along x and y.
+LANE = np.arange(64)
+NEIGHBOURS = {
+    "rows": (LANE % 8, LANE // 8), "columns": (LANE // 8, LANE % 8), "backwards": (7 - LANE % 8, -(LANE // 8)), "same": (0 * LANE, 0 * LANE),
+    "quads": (LANE & 1 | LANE >> 1 & 6, LANE >> 1 & 1 | LANE >> 4 & 2), "long rows": (LANE % 32, LANE // 32),
+    "minified": (3 * (LANE % 8), 2 * (LANE // 8)),
+    "magnified": (LANE % 8 / 3, LANE // 8 / 3), "one apart": (LANE % 8 + 9 * (LANE == 13), LANE // 8 + (LANE == 44)),
+}  # fmt: skip
+NEIGHBOUR_FORMATS = (
+    "R8_UNORM", "R8G8_UNORM", "R8G8B8A8_UNORM", "R8G8B8A8_SRGB", "R16_FLOAT", "R16G16B16A16_FLOAT", "R32_FLOAT", "R32G32B32A32_FLOAT",
+)  # fmt: skip
+NEIGHBOUR_SIZES: tuple[tuple[str, dict[str, int]], ...] = (
+    ("2d", {"width": 64, "height": 32}), ("2d", {}), ("2d_array", {}), ("3d", {"width": 32, "height": 16}),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("replaces", [False, True], ids=["apart", "replaced"])
+def test_neighbours_of_both_engines(target: str, replaces: bool) -> None:
+    """Lanes whose texels lie beside each other share what they look up; `replaces`: the results lie where the address did."""
+    random = np.random.default_rng(11)
+    for form, (shape, size) in itertools.product(NEIGHBOUR_FORMATS, NEIGHBOUR_SIZES):
+        pair, count = Pair(target, shape, form, random, **size), COORDINATES[shape]
+        extent = np.array([(SHAPES[shape] | size)[axis] for axis in ("width", "height")])
+        views = [image.view(shape).words for image in pair.images]
+        for name, (x, y) in NEIGHBOURS.items():
+            texel = np.stack([x, y], 1) + random.integers(-20, 50, 2)
+            layer = np.full((64, count - 2), random.integers(4) if shape != "3d" else random.random())
+            for opcode in ("image_sample_lz", "image_sample_l", "image_gather4_lz", "image_load"):
+                if shape == "3d" and "gather" in opcode:
+                    continue
+                mask = 1 << int(random.integers(4)) if "gather" in opcode else int(random.choice([1, 7, 15]))
+                words, data = count + (opcode == "image_sample_l"), 4 if "gather" in opcode else mask.bit_count()
+                detail = np.full((64, words - count), random.random() * 2)
+                at = np.concatenate([(texel + random.random(2)) / extent, layer, detail], 1).astype(np.float32)
+                if opcode == "image_load":
+                    at = np.concatenate([texel, layer], 1).astype(np.int32)
+                text = image_instruction(opcode, target, shape, words, mask, data=data, sampler=opcode != "image_load")
+                if replaces:
+                    moves = [f"v_mov_b32 v{16 + k}, v{24 + k}" for k in range(words)]
+                    text = "\n".join([*moves, re.sub(r"\b(v?)(2[4-7])\b", lambda found: f"{found[1]}{int(found[2]) - 8}", text)])
+                clamp = [int(each) for each in random.choice([0, 0, 1, 2, 6], 3)]
+                sampler = sampler_descriptor(Sampler((clamp[0], clamp[1], clamp[2]), int(random.integers(4) > 0), int(random.integers(4) > 0),
+                                                     int(random.integers(3))), pair.devices[0].gfx_level)
+                expected, found = pair.run(text, views, sampler, address=at)
+                np.testing.assert_array_equal(found, expected, err_msg=f"{form} {name} {text} {list(map(hex, sampler))}")
 
 
 def test_own_steps() -> None:

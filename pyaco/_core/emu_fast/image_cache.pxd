@@ -74,6 +74,10 @@ cdef struct ImageWork:
     const ImageView *view
     const Sampler *sampler
     ImageOperands o
+    uint32_t wanted                   # samples: a bit for each channel that components need
+    uint8_t position[4]               # by channel: the first component that it is
+    bint plain                        # 8-bit channels, each of them at most one component, and all components are such
+    bint keeps_level                  # every level of detail samples the only level in the same way
     Core *core
     uint32_t half                     # the row that is worked on
     uint32_t active                   # its lanes

@@ -37,7 +37,7 @@ cdef struct SampleRow:
 # Components of a row, by channel; `wanted` has a bit for each that is asked for.
 cdef struct Channels:
     uint32_t wanted
-    bint direct                       # some lie in the registers of the result
+    bint direct                       # they lie in the registers of the result
     uint32_t *value[4]
     uint32_t own[4][image_row]
 
@@ -63,10 +63,41 @@ cdef inline void _open_channels(Channels *channels) noexcept nogil:
         channels.value[channel] = &channels.own[channel][0]
 
 
-cdef inline bint _can_replace_address(const ImageWork *work, const SampleRow *row) noexcept nogil:
-    """Whether nothing asks for the address again once texels have been found: no lane can then be left to the reference engine."""
-    return (work.core.full and not work.o.halves and work.image.decode == decode_bytes and row.reference == NULL
-            and row.uniform and not row.mixes)
+cdef void _open_plan(ImageWork *work) noexcept nogil:
+    """Which channels the components of a sample need, and whether they can be put into the registers at once.
+
+    They can where no lane turns out to be one for the reference engine, which needs the address, after its texels have been found.
+    """
+    cdef bint compares = work.o.flags & image_flag_compare != 0
+    cdef uint32_t component, channel
+    cdef uint8_t position = 0
+    work.keeps_level = _ignores_detail(work)
+    work.plain = work.image.decode == decode_bytes and not work.o.halves and not compares
+    for component in range(4):
+        if not work.o.mask >> component & 1:
+            continue
+        if work.view.select[component] >= 4:
+            channel = 0 if compares else work.view.select[component] - 4
+            work.plain = work.plain and work.view.format.bits[channel] and not work.wanted >> channel & 1
+            work.position[channel] = position
+            work.wanted |= <uint32_t>1 << channel
+        else:
+            work.plain = False
+        position += 1
+
+
+cdef inline void _choose_rows(const ImageWork *work, const SampleRow *row, Channels *channels) noexcept nogil:
+    """Where channels are put."""
+    cdef uint32_t *results
+    cdef uint32_t channel
+    _open_channels(channels)
+    channels.wanted = work.wanted
+    if not (work.plain and work.core.full and row.uniform and not row.mixes):
+        return
+    channels.direct = True
+    results = _result_row(work, 0)
+    for channel in range(4):
+        channels.value[channel] = results + work.position[channel] * (row_bytes // 4)
 
 
 # ------------------------------------------------------------------------------------------------------ level of detail
@@ -128,7 +159,7 @@ cdef void _find_levels(const ImageWork *work, SampleRow *row) noexcept nogil:
     cdef ImageDetail detail
     row.mixes = False
     row.uniform = True
-    if _ignores_detail(work):
+    if work.keeps_level:
         row.levels.level[0] = work.view.first_level
         row.levels.linear[0] = _is_linear(work.sampler.mag_filter)
         return
@@ -264,6 +295,7 @@ cdef void _sample_level(const ImageWork *work, SampleRow *row, uint32_t number, 
     cdef uint32_t axes
     if level == NULL:
         row.strange = 0xffffffffU
+        _open_channels(channels)
         return
     axes = _place_row(work, row, level, linear and not work.view.format.integer, &places)
     if channels.direct and row.strange:
@@ -357,27 +389,9 @@ cdef int _put_samples(const ImageWork *work, SampleRow *row, uint32_t **found) n
             return stop
     for component in range(4):
         if work.o.flags & image_flag_gather or work.o.mask >> component & 1:
-            if found[component] != _result_row(work, position):
-                _put_component(work, position, found[component])
+            _put_component(work, position, found[component])
             position += 1
     return stop
-
-
-cdef void _want_channels(const ImageWork *work, const SampleRow *row, Channels *channels) noexcept nogil:
-    """Which channels the components need, and where these may be put at once."""
-    cdef uint32_t component, channel
-    cdef uint32_t position = 0
-    channels.wanted = 0
-    channels.direct = _can_replace_address(work, row)
-    for component in range(4):
-        if not work.o.mask >> component & 1:
-            continue
-        if work.view.select[component] >= 4:
-            channel = 0 if row.reference != NULL else work.view.select[component] - 4
-            if channels.direct and work.view.format.bits[channel] and not channels.wanted >> channel & 1:
-                channels.value[channel] = _result_row(work, position)
-            channels.wanted |= <uint32_t>1 << channel
-        position += 1
 
 
 cdef int _sample_half(const ImageWork *work) noexcept nogil:
@@ -388,10 +402,11 @@ cdef int _sample_half(const ImageWork *work) noexcept nogil:
     cdef uint32_t component, selector
     _open_row(work, &row)
     _find_levels(work, &row)
-    _open_channels(&channels)
-    _want_channels(work, &row, &channels)
+    _choose_rows(work, &row, &channels)
     _widen_wanted(work, &channels)
     _sample_row(work, &row, &channels)
+    if channels.direct:
+        return stop_running
     for component in range(4):
         selector = work.view.select[component]
         found[component] = &constant[component][0] if selector < 4 else channels.value[0 if row.reference != NULL else selector - 4]
@@ -403,7 +418,7 @@ cdef int _sample_half(const ImageWork *work) noexcept nogil:
 cdef inline void _widen_wanted(const ImageWork *work, Channels *channels) noexcept nogil:
     """Channels that the format lacks are constants, which no filter changes."""
     cdef uint32_t channel
-    if work.image.decode == decode_each:
+    if channels.direct or work.image.decode == decode_each:
         return
     for channel in range(4):
         if channels.wanted >> channel & 1 and work.view.format.bits[channel] == 0:
@@ -420,6 +435,7 @@ cdef int _gather_half(const ImageWork *work) noexcept nogil:
     cdef uint32_t *found[4]
     cdef uint32_t i, selector
     cdef uint32_t component = 0
+    cdef bint direct
     cdef const ImageTexels *level
     cdef uint32_t *corners = [2, 3, 1, 0]
     while not work.o.mask >> component & 1:
@@ -433,7 +449,8 @@ cdef int _gather_half(const ImageWork *work) noexcept nogil:
         row.strange = 0xffffffffU
         return _put_samples(work, &row, found)
     _place_row(work, &row, level, True, &places)
-    if _can_replace_address(work, &row) and not row.strange:
+    direct = work.plain and work.core.full and not row.strange
+    if direct:
         for i in range(4):
             found[i] = _result_row(work, i)
     selector = work.view.select[component]
@@ -445,7 +462,7 @@ cdef int _gather_half(const ImageWork *work) noexcept nogil:
             continue
         _decode(work, &elements[corners[i]], 0 if row.reference != NULL else selector - 4, found[i])
         _compare(work, &row, found[i])
-    return _put_samples(work, &row, found)
+    return stop_running if direct else _put_samples(work, &row, found)
 
 
 cdef inline bint _has_own_samples(const Core *core, const ImageWork *work) noexcept nogil:

@@ -85,6 +85,8 @@ cdef void _open_work(ImageWork *work, Core *core, const Instruction *instruction
     open_operands(&work.o, instruction, work.view, core.machine.gfx_level)
     # the shape that the instruction names is the descriptor's
     work.usable = not work.o.sampled and (work.o.spatial == 3) == (work.view.type == image_3d) and work.o.spatial <= _axes_of(work.view.type)
+    if samples:
+        _open_plan(work)
 
 
 cdef inline uint32_t _axes_of(uint8_t type_) noexcept nogil:
