@@ -463,17 +463,11 @@ cdef int _fetch_fragment(Reader r, uint32_t word, bint mask) except -1 nogil:
     return _set_texel(r, word, type, _texture(r, tex_fragment_fetch_amd, &sources, 4, r.s.types.bit_size[type], r.s.types.base[type], False), False)
 
 
-cdef bint _are_constant(Reader r, SpirvId id) except? 2 nogil:
-    """Whether the four offsets of a gather are constants."""
-    cdef AnyValue tree = value_of(r, id)
+cdef int _check_offsets(Reader r, SpirvId id) except -1 nogil:
     cdef TypeId type = value_type(r, id)
-    cdef uint32_t i
     if r.s.types.base[type] != type_array or r.s.types.length[type] != 4:
         fail(r, r.word, "offsets that are not an array of four")
-    for i in range(4):
-        if r.kind[id] != kind_constant or not value_is_constant(r.s, r.trees[tree + i]):
-            return False
-    return True
+    return 0
 
 
 cdef uint64_t _packed_offsets(Reader r, SpirvId id) except? 0xfffffffffffffffeULL nogil:
@@ -482,6 +476,8 @@ cdef uint64_t _packed_offsets(Reader r, SpirvId id) except? 0xfffffffffffffffeUL
     cdef uint64_t packed = 0
     cdef uint32_t i, k, offset
     for i in range(4):
+        if not value_is_constant(r.s, r.trees[tree + i]):
+            unsupported(r, r.word, "constant offsets of a gather of which some are undefined")
         if components_of(r, r.trees[tree + i]) != 2 or bits_of(r, r.trees[tree + i]) != 32:
             fail(r, r.word, "an offset that is not two 32-bit integers")
         for k in range(2):
@@ -515,8 +511,8 @@ cdef ValueId _four_gathers(Reader r, const Gather *g, const TextureSources *give
     cdef ValueId[5] parts
     cdef ValueId row
     cdef uint32_t i
-    if r.kind[offsets] != kind_constant and r.kind[offsets] != kind_tree:
-        fail(r, r.word, "offsets that are no values")
+    if r.kind[offsets] != kind_tree:
+        fail(r, r.word, "offsets that are not values")
     for i in range(4):
         sources = given[0]
         _add(r, &sources, tex_source_offset, r.trees[tree + i], 2)
@@ -550,7 +546,9 @@ cdef int _gather(Reader r, uint32_t word, uint32_t end, bint compared, bint spar
     if channel > 3 or r.s.types.bit_size[type] == 64:
         fail(r, word, "a gather of a component that texels do not have, or of 64 bits")
     g.bits, g.base, g.channel, g.compared, g.sparse = _moved_bits(r, type, sparse), _texel_base(r, type, &o), <uint8_t>channel, compared, sparse
-    if o.offsets and not _are_constant(r, o.offsets):
+    if o.offsets:
+        _check_offsets(r, o.offsets)
+    if o.offsets and r.kind[o.offsets] != kind_constant:
         return _set_texel(r, word, type, _four_gathers(r, &g, &sources, o.offsets), sparse)
     row = _one_gather(r, &g, &sources)
     if o.offsets:
