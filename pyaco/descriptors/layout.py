@@ -227,10 +227,14 @@ class PipelineLayout:
     sets : mapping of int to SetLayout
     push_bytes : int
         End of the last range of push constants.
+    fragment_masks : bool
+        Multisampled images that are sampled have FMASK (chips up to GFX10.3; later ones have none): a fetch of a sample reads its descriptor,
+        the part ``fmask`` of the set, to find the fragment. A null descriptor there says that every sample is a fragment of its own.
     """
 
     sets: Mapping[int, SetLayout] = field(default_factory=dict)
     push_bytes: int = 0
+    fragment_masks: bool = False
 
     def __post_init__(self) -> None:
         for number in self.sets:

@@ -22,7 +22,8 @@ from nir_opcodes cimport (
     intrinsic_load_global_amd, intrinsic_load_push_constant, intrinsic_load_scalar_arg_amd, intrinsic_load_smem_amd,
     intrinsic_load_ssbo, intrinsic_load_ubo, intrinsic_load_vulkan_descriptor, intrinsic_read_first_invocation, intrinsic_ssbo_atomic,
     intrinsic_ssbo_atomic_swap, intrinsic_store_ssbo, intrinsic_vulkan_resource_index, intrinsic_vulkan_resource_reindex,
-    alu_ior, tex_source_plane, tex_source_sampler_deref, tex_source_sampler_handle, tex_source_texture_deref, tex_source_texture_handle,
+    alu_ior, tex_fragment_mask_fetch_amd, tex_source_plane,
+    tex_source_sampler_deref, tex_source_sampler_handle, tex_source_texture_deref, tex_source_texture_handle,
 )
 from pyaco._core.ir.emitter cimport (
     alu1, alu2, alu2_constant, component, constant, constant_vector, emit, intrinsic0, intrinsic1, intrinsic2, jump, vector_of,
@@ -46,7 +47,7 @@ from pyaco.errors import InputError
 cdef enum:
     in_set, after_push_constants, inline_block     # where a binding's descriptors are
     table_of_sets = 0x7fffffff                     # detail of the argument that points to a table of sets
-    plane_bytes = 32                               # from the descriptor of a plane to that of the next
+    plane_bytes = 32                               # from the descriptor of a plane to that of the next; FMASK's is where a second one would be
 
 cdef struct Binding:
     uint32_t offset
@@ -439,6 +440,8 @@ cdef ValueId _image_access(Lowering *b, Context *c, ValueId instruction) except?
     for i in range(s.instructions.source_count[instruction]):
         if source_swizzle(s, instruction, i) == tex_source_plane:
             plane = _plane(s, source_value(s, instruction, i))
+    if s.instructions.opcode[instruction] == tex_fragment_mask_fetch_amd:
+        plane = 1
     for i in range(s.instructions.source_count[instruction]):
         kind = <uint32_t>source_swizzle(s, instruction, i)
         value = source_value(s, instruction, i)

@@ -4,31 +4,36 @@ Needs: nothing. Guarantees: no projector is left; coordinates, levels, biases an
 references 32; no implicit level of detail where there are no derivatives (compute shaders without derivative groups read level 0, and
 ``lod`` is zero); fetches have no offset, gathers no four offsets; layers are whole numbers; coordinates of cubes are s, t and the face,
 plus eight times the layer, derivatives those of s and t, and no cube is called an array. A residency code is compared with zero, which
-says that all texels were resident. Without a fragment mask the mask is the one of images whose samples stand in order.
+says that all texels were resident. Without fragment masks the mask is the one of images whose samples stand in order, and no samples are known to be
+identical; with them (``fragment_masks`` of the pipeline layout, where chips have FMASK) ``txf_ms`` becomes a fetch of the mask and of the
+fragment that it names, four bits for each sample.
 
 Sources: AMD RDNA2 ISA, section 8.2.4 "Image addressing: cube maps" (s and t from 1 to 2, V_CUBE*); Vulkan specification, sections
 16.5.2 "Projection operation", 16.5.4 "Cube map face selection", 16.7 "Array layer"; Mesa's ``nir_lower_tex`` for what
-is asked of NIR. Derivatives across a face follow by the quotient rule.
+is asked of NIR; SPV_AMD_shader_fragment_mask (the bits of a mask). Derivatives across a face follow by the quotient rule.
 """
 from libc.stdint cimport uint32_t, uint64_t
 
 from nir_opcodes cimport (
-    alu_bcsel, alu_cube_amd, alu_f2f32, alu_fabs, alu_fdiv, alu_ffma, alu_fge, alu_flt, alu_fmul, alu_fneg, alu_frcp, alu_fround_even,
-    alu_iadd, alu_ieq, alu_ior, image_coordinates, intrinsic_is_sparse_texels_resident, tex_fragment_fetch_amd,
-    tex_fragment_mask_fetch_amd, tex_lod, tex_needed_sources, tex_samples_identical, tex_source_bias, tex_source_comparator,
-    tex_source_coord, tex_source_ddx, tex_source_ddy, tex_source_lod, tex_source_min_lod, tex_source_offset, tex_source_projector,
-    tex_tex, tex_tg4, tex_txb, tex_txf, tex_txf_ms, tex_txl,
+    alu_bcsel, alu_cube_amd, alu_f2f32, alu_fabs, alu_fdiv, alu_ffma, alu_fge, alu_flt, alu_fmul, alu_fneg, alu_frcp,
+    alu_fround_even, alu_iadd, alu_ieq, alu_ior, alu_ishl, alu_u2u16, alu_u2u32, alu_ubfe, image_coordinates,
+    intrinsic_is_sparse_texels_resident, tex_fragment_fetch_amd, tex_fragment_mask_fetch_amd, tex_lod, tex_needed_sources,
+    tex_samples_identical, tex_source_bias, tex_source_comparator, tex_source_coord, tex_source_ddx, tex_source_ddy,
+    tex_source_lod, tex_source_min_lod, tex_source_ms_index, tex_source_offset, tex_source_projector, tex_tex, tex_tg4, tex_txb,
+    tex_txf, tex_txf_ms, tex_txl,
 )
 from pyaco._core.ir.emitter cimport alu1, alu2, alu2_constant, alu3, component, constant, constant_vector, vector_of
 from pyaco._core.ir.program cimport gfx10
 from pyaco._core.ir.shader cimport (
     Shader, ShaderData, ValueId, derivatives_none, image_buffer, image_cube, image_is_array, nir_intrinsic, nir_tex, source_value,
-    stage_fragment, texture_cube_face, texture_is_sparse,
+    stage_fragment, texture_cube_face, texture_is_sparse, type_uint,
 )
 from pyaco._core.nir.lowering cimport Lowering, constant_float, lower_keep, lowering_run
 from pyaco._core.nir.texture_edit cimport (
     TextureEdit, texture_emit, texture_read, texture_remove_source, texture_set_source, texture_source,
 )
+
+from pyaco.targets.features import has_fmask
 
 cdef enum:
     tc, sc, ma, face              # components of cube_amd; ma is twice the coordinate along the major axis
@@ -245,8 +250,32 @@ cdef ValueId _four_gathers(Lowering *b, TextureEdit *t) except? 0xffffffffU nogi
     return vector_of(b, parts, 4 + sparse)
 
 
+# ------------------------------------------------------------------------------------------------------- fragment masks
+cdef ValueId _fragment_mask(Lowering *b, const TextureEdit *t) except? 0xffffffffU nogil:
+    cdef TextureEdit fetch = t[0]
+    texture_remove_source(&fetch, tex_source_ms_index)
+    fetch.opcode = tex_fragment_mask_fetch_amd
+    fetch.components = 1
+    fetch.bit_size = 32
+    fetch.base = type_uint
+    fetch.texture_flags &= ~<int>texture_is_sparse
+    return texture_emit(b, &fetch)
+
+
+cdef int _fetch_fragment(Lowering *b, TextureEdit *t) except -1 nogil:
+    """The fragment that has a sample's colour. A mask's fourth bit says that none has it; what is read then is undefined."""
+    cdef ValueId sample = texture_source(t, tex_source_ms_index)
+    cdef int bits = b.s.instructions.bit_size[sample]
+    cdef ValueId first = alu2_constant(b, alu_ishl, alu1(b, alu_u2u32, sample) if bits == 16 else sample, 2)
+    cdef ValueId fragment = alu3(b, alu_ubfe, _fragment_mask(b, t), first, constant(b, 3, 32))
+    texture_set_source(t, tex_source_ms_index, alu1(b, alu_u2u16, fragment) if bits == 16 else fragment)
+    t.opcode = tex_fragment_fetch_amd
+    return 1
+
+
 cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
     cdef ShaderData *s = b.s
+    cdef bint has_masks = (<bint *>b.context)[0]
     cdef TextureEdit t
     cdef int changed
     cdef uint64_t[2] zeros
@@ -260,12 +289,16 @@ cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
     if t.opcode == tex_lod and not _has_derivatives(s):
         zeros[0] = zeros[1] = 0
         return constant_vector(b, zeros, 2, 32)
-    if t.opcode == tex_fragment_mask_fetch_amd:
-        return constant(b, samples_in_order, 32)     # descriptors of images have no fragment mask
+    if t.opcode == tex_fragment_mask_fetch_amd and not has_masks:
+        return constant(b, samples_in_order, 32)
+    if t.opcode == tex_samples_identical:
+        return alu2_constant(b, alu_ieq, _fragment_mask(b, &t), 0) if has_masks else constant(b, 0, 1)
     changed = _one_size(b, &t)
     changed |= _project(b, &t)
     changed |= _explicit_level(b, &t)
     changed |= _fetch_offset(b, &t)
+    if t.opcode == tex_txf_ms and has_masks:
+        changed |= _fetch_fragment(b, &t)
     changed |= _round_layer(b, &t)
     changed |= _face_of_cube(b, &t)
     if t.opcode == tex_tg4 and t.offsets:
@@ -275,7 +308,9 @@ cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
 
 def run(Shader shader not None, options=None):
     """Lower texture instructions."""
+    layout = shader.metadata.get("pipeline_layout")
+    cdef bint has_masks = layout is not None and layout.fragment_masks and has_fmask(shader.data.info.gfx_level)
     cdef bint progress
     with nogil:
-        progress = lowering_run(&shader.data, _lower, NULL)
+        progress = lowering_run(&shader.data, _lower, &has_masks)
     return progress

@@ -463,17 +463,21 @@ cdef int _fetch_fragment(Reader r, uint32_t word, bint mask) except -1 nogil:
     return _set_texel(r, word, type, _texture(r, tex_fragment_fetch_amd, &sources, 4, r.s.types.bit_size[type], r.s.types.base[type], False), False)
 
 
+cdef int _check_offsets(Reader r, SpirvId id) except -1 nogil:
+    cdef TypeId type = value_type(r, id)
+    if r.s.types.base[type] != type_array or r.s.types.length[type] != 4:
+        fail(r, r.word, "offsets that are not an array of four")
+    return 0
+
+
 cdef uint64_t _packed_offsets(Reader r, SpirvId id) except? 0xfffffffffffffffeULL nogil:
     """The four constant offsets of a gather, as ``Textures.offsets`` has them."""
     cdef AnyValue tree = value_of(r, id)
-    cdef TypeId type = value_type(r, id)
     cdef uint64_t packed = 0
     cdef uint32_t i, k, offset
-    if r.s.types.base[type] != type_array or r.s.types.length[type] != 4:
-        fail(r, r.word, "offsets that are not an array of four")
     for i in range(4):
-        if r.kind[id] != kind_constant or not value_is_constant(r.s, r.trees[tree + i]):
-            unsupported(r, r.word, "four offsets of a gather that are not constants")
+        if not value_is_constant(r.s, r.trees[tree + i]):
+            unsupported(r, r.word, "constant offsets of a gather of which some are undefined")
         if components_of(r, r.trees[tree + i]) != 2 or bits_of(r, r.trees[tree + i]) != 32:
             fail(r, r.word, "an offset that is not two 32-bit integers")
         for k in range(2):
@@ -484,11 +488,47 @@ cdef uint64_t _packed_offsets(Reader r, SpirvId id) except? 0xfffffffffffffffeUL
     return packed
 
 
+cdef struct Gather:                # what the gathers of one instruction have in common
+    int bits
+    uint32_t base
+    uint8_t channel
+    bint compared
+    bint sparse
+
+
+cdef ValueId _one_gather(Reader r, const Gather *g, const TextureSources *sources) except 0 nogil:
+    cdef ValueId row = _texture(r, tex_tg4, sources, 4, g.bits, g.base, g.sparse)
+    r.s.textures.component[r.s.instructions.data[row]] = g.channel
+    if g.compared:
+        _compare(r, row, sources.value[0], False)
+    return row
+
+
+cdef ValueId _four_gathers(Reader r, const Gather *g, const TextureSources *given, SpirvId offsets) except 0 nogil:
+    """A gather whose texels have offsets that are no constants: the texel of the lowest coordinates of four gathers, their last component."""
+    cdef AnyValue tree = value_of(r, offsets)
+    cdef TextureSources sources
+    cdef ValueId[5] parts
+    cdef ValueId row
+    cdef uint32_t i
+    if r.kind[offsets] != kind_tree:
+        fail(r, r.word, "offsets that are not values")
+    for i in range(4):
+        sources = given[0]
+        _add(r, &sources, tex_source_offset, r.trees[tree + i], 2)
+        row = _one_gather(r, g, &sources)
+        parts[i] = component(&r.nir, row, 3)
+        if g.sparse:                   # all are resident where no code has a bit set
+            parts[4] = alu2(&r.nir, alu_ior, parts[4], component(&r.nir, row, 4)) if i else component(&r.nir, row, 4)
+    return vector_of(&r.nir, parts, 4 + g.sparse)
+
+
 cdef int _gather(Reader r, uint32_t word, uint32_t end, bint compared, bint sparse) except -1 nogil:
     cdef TypeId type = _texel_type(r, word, sparse)
     cdef ValueId texture, sampler, row
     cdef TextureSources sources
     cdef Operands o
+    cdef Gather g
     cdef uint64_t channel = 0
     _sampled(r, r.words[word + 3], &texture, &sampler)
     if _dim(r, texture) not in (image_2d, image_cube, image_rect):
@@ -505,12 +545,14 @@ cdef int _gather(Reader r, uint32_t word, uint32_t end, bint compared, bint spar
     _add_operands(r, &sources, &o, texture)
     if channel > 3 or r.s.types.bit_size[type] == 64:
         fail(r, word, "a gather of a component that texels do not have, or of 64 bits")
-    row = _texture(r, tex_tg4, &sources, 4, _moved_bits(r, type, sparse), _texel_base(r, type, &o), sparse)
-    r.s.textures.component[r.s.instructions.data[row]] = <uint8_t>channel
+    g.bits, g.base, g.channel, g.compared, g.sparse = _moved_bits(r, type, sparse), _texel_base(r, type, &o), <uint8_t>channel, compared, sparse
+    if o.offsets:
+        _check_offsets(r, o.offsets)
+    if o.offsets and r.kind[o.offsets] != kind_constant:
+        return _set_texel(r, word, type, _four_gathers(r, &g, &sources, o.offsets), sparse)
+    row = _one_gather(r, &g, &sources)
     if o.offsets:
         r.s.textures.offsets[r.s.instructions.data[row]] = _packed_offsets(r, o.offsets)
-    if compared:
-        _compare(r, row, texture, False)
     return _set_texel(r, word, type, row, sparse)
 
 
