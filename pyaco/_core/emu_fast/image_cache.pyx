@@ -202,6 +202,8 @@ cdef bint _make_tables(ImageCache *cache, PreparedImage *image, uint32_t number)
     cdef int64_t found
     cdef uint32_t axis, size, mode
     cdef int32_t i
+    if image.sampler != NULL and image.view.type == image_cube and level.width != level.height:
+        return False                                        # no surface is like that, but words may say so: the width counts for both
     for axis in range(3):
         size = _extent(image.view, level, axis)
         if size == 0 or size > 1 << 20:
