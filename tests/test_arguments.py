@@ -413,6 +413,30 @@ def binary_calls(t: Things) -> Iterator[Call]:
     yield call(found.kernels["k"].descriptor.directives, "gfx1100")
 
 
+def compression_calls(t: Things) -> Iterator[Call]:
+    flat, depth = t.device.image(width=256, height=256, compressed=True), t.device.image(width=64, height=64, format="Z32_FLOAT", compressed=True)
+    older = emu.Device("gfx1030", threads=1)
+    many = older.image(width=16, height=16, samples=4, compressed=True)
+    cmask.initialize(many.surface, many.memory)
+    display = t.device.image(width=64, height=64, compressed=True, use=addrlib.SurfaceUse.SCANOUT)
+    yield call(meta.fast_clear_dcc, t.device, flat, (1, 1, 1, 1), mips=0, layers=0, single=None, queue="direct")
+    yield call(meta.eliminate_dcc, t.device, flat, (1, 1, 1, 1), mips=0, layers=0, queue="direct")
+    yield call(meta.decompress_dcc, t.device, flat, (1, 1, 1, 1), mips=0, layers=0, queue="direct")
+    yield call(meta.retile_dcc, t.device, display, queue="direct")
+    yield call(meta.fast_clear_cmask, older, many, layers=0, cmask=None, queue="direct")
+    yield call(meta.eliminate_cmask, older, many, (1, 1, 1, 1), cmask=None, queue="direct")
+    yield call(meta.expand_fmask, older, many, queue="direct")
+    yield call(meta.fast_clear_htile, t.device, depth, depth=0.5, stencil=None, mips=0, layers=0, queue="direct")
+    yield call(meta.expand_htile, t.device, depth, depth=0.5, stencil=None, mips=0, queue="direct")
+    yield call(dcc.clear_plan, flat.surface, (1, 1, 1, 1), mips=0, layers=0, single=None)
+    yield call(dcc.cleared_blocks, flat.surface, flat.memory, (1, 1, 1, 1), mips=0, layers=0, everything=False)
+    yield call(cmask.places_of, many.surface, 0)
+    yield call(cmask.part_of_surface, many.surface)
+    yield call(htile.clear_plan, depth.surface, depth=0.5, stencil=None, mips=0, layers=0)
+    yield call(htile.cleared_tiles, depth.surface, depth.memory, depth=0.5, stencil=None, mips=0)
+    yield call(htile.places_of, depth.surface, 0, 0)
+
+
 def meta_calls(t: Things) -> Iterator[Call]:
     image, other, scaled = (t.device.image(width=8, height=8, mips=2), t.device.image(width=8, height=8, mips=2),
                             t.device.image(width=4, height=5, format="R16G16B16A16_FLOAT"))
@@ -442,6 +466,7 @@ def meta_calls(t: Things) -> Iterator[Call]:
 
 ROOMS = [
     isa_calls, compiler_calls, emulator_calls, addrlib_calls, metadata_calls, descriptor_calls, target_calls, packet_calls, binary_calls, meta_calls,
+    compression_calls,
 ]  # fmt: skip
 
 

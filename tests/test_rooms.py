@@ -35,7 +35,7 @@ DOORS = {
             "registers"},
     "registers": set(),
     "pm4": {"registers", "descriptors", "addrlib", "abi", "command_streams", "emu"},
-    "meta": {"_core.nir", "addrlib", "compiler", "descriptors", "emu", "nir", "pm4"},
+    "meta": {"_core.nir", "addrlib", "compiler", "descriptors", "emu", "metadata", "nir", "pm4"},
     "texture_files": set(),
     "triton": {"binary", "emu", "_core.emu"},
     "addrlib": set(),

@@ -180,7 +180,7 @@ class Device:
     def image(
         self, texels: ArrayLike | None = None, *, format: str = "R8G8B8A8_UNORM", width: int = 0, height: int = 0, name: str = "", **options: Any,
     ) -> Image:  # fmt: skip
-        """Return an image in the device's memory, laid out as drivers do on its chip, without compression.
+        """Return an image in the device's memory, laid out as drivers do on its chip.
 
         Parameters
         ----------
@@ -193,8 +193,8 @@ class Device:
         name : str
             As for `buffer`.
         options
-            ``depth``, ``layers``, ``mips``, ``samples``, ``cube``, ``linear``, ``swizzle_mode`` of `pyaco.addrlib.Surface`, and ``sparse`` of
-            `pyaco.emu.images.Image`.
+            ``depth``, ``layers``, ``mips``, ``samples``, ``cube``, ``linear``, ``swizzle_mode``, ``use`` of `pyaco.addrlib.Surface`, and
+            ``sparse`` and ``compressed`` of `pyaco.emu.images.Image`; by default it has no metadata.
 
         Raises
         ------

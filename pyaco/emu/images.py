@@ -34,7 +34,7 @@ _UNCOMPRESSED = SurfaceUse.DISABLE_DCC | SurfaceUse.NO_FMASK | SurfaceUse.NO_HTI
 
 
 class Image:
-    """An image as drivers lay it out on a device's chip, without metadata.
+    """An image as drivers lay it out on a device's chip.
 
     Parameters
     ----------
@@ -50,8 +50,11 @@ class Image:
     sparse : bool
         Only pages that `map_pages` maps have memory: others read as zeros, stores to them are dropped, and instructions with a residency
         status say so.
+    compressed : bool
+        With the metadata that drivers give it: DCC, CMASK, FMASK or HTILE, all zeros (`pyaco.metadata` has what initialises them). Views show
+        texels as they lie in memory, without their metadata.
     options
-        ``depth``, ``layers``, ``mips``, ``samples``, ``cube``, ``linear``, ``swizzle_mode`` as `pyaco.addrlib.Surface` takes them.
+        ``depth``, ``layers``, ``mips``, ``samples``, ``cube``, ``linear``, ``swizzle_mode``, ``use`` as `pyaco.addrlib.Surface` takes them.
 
     Attributes
     ----------
@@ -63,8 +66,8 @@ class Image:
     """
 
     def __init__(self, space: AddressSpace, target: str, *, format: str, width: int, height: int = 1, name: str = "", sparse: bool = False,
-                 **options: Any) -> None:  # fmt: skip
-        use = _UNCOMPRESSED | (SurfaceUse.PRT if sparse else 0)
+                 compressed: bool = False, use: int = 0, **options: Any) -> None:  # fmt: skip
+        use = SurfaceUse(use) | (SurfaceUse(0) if compressed else _UNCOMPRESSED) | (SurfaceUse.PRT if sparse else SurfaceUse(0))
         self.surface = Surface(target, format=format, width=width, height=height, use=use, **options)
         if _is_better_linear(self.surface):
             self.surface = Surface(target, format=format, width=width, height=height, use=use, **{**options, "linear": True})

@@ -15,6 +15,7 @@ from pyaco.arguments import checked
 from pyaco.descriptors.sampler import Sampler
 from pyaco.emu.images import SampledImage
 from pyaco.errors import InputError, UnsupportedError
+from pyaco.meta.builder import Key
 from pyaco.meta.copies import dimension
 from pyaco.meta.elements import component_kind, unencoded
 from pyaco.meta.queues import Queue, shader_queue
@@ -30,7 +31,6 @@ from pyaco.meta.regions import (
     region_error,
     whole_level,
 )
-from pyaco.meta.shaders import Key
 
 if TYPE_CHECKING:
     from pyaco.emu.device import Device

@@ -13,10 +13,10 @@ from pyaco.arguments import checked
 from pyaco.emu.buffers import TexelBuffer
 from pyaco.errors import InputError
 from pyaco.meta import dma
+from pyaco.meta.builder import Key
 from pyaco.meta.elements import ELEMENT_FORMATS
 from pyaco.meta.queues import ComputeQueue, shader_queue
 from pyaco.meta.regions import BufferCopy, listed, region_error
-from pyaco.meta.shaders import Key
 
 if TYPE_CHECKING:
     from pyaco.emu.buffers import Buffer

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
+from pyaco.meta.builder import Key
 from pyaco.meta.copies import dimension
 from pyaco.meta.elements import component_kind, element_view, parts_of_element, unencoded
 from pyaco.meta.queues import shader_queue
 from pyaco.meta.regions import SubresourceLayers, aspect_of, box_of, level_extent, listed, region_error, whole_level
-from pyaco.meta.shaders import Key
 
 if TYPE_CHECKING:
     from pyaco.emu.device import Device

@@ -12,6 +12,7 @@ from pyaco.arguments import checked
 from pyaco.emu.buffers import TexelBuffer
 from pyaco.errors import InputError
 from pyaco.meta import dma
+from pyaco.meta.builder import Key
 from pyaco.meta.elements import element_bytes, element_format, element_view, parts_of_element, same_size, shows_all_layers
 from pyaco.meta.queues import shader_queue
 from pyaco.meta.regions import (
@@ -27,7 +28,6 @@ from pyaco.meta.regions import (
     region_error,
     whole_level,
 )
-from pyaco.meta.shaders import Key
 
 if TYPE_CHECKING:
     from pyaco.emu.buffers import Buffer

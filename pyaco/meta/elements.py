@@ -13,16 +13,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pyaco.addrlib.driver.queries import non_block_compressed_view
-from pyaco.emu.images import ImageView
+from pyaco.descriptors.buffer import texel_buffer
+from pyaco.emu.images import Image, ImageView
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.formats import PixelFormat, pixel_format
 from pyaco.targets.features import has_non_block_compressed_views
 
 if TYPE_CHECKING:
-    from pyaco.emu.images import Image
+    from pyaco.emu.buffers import Buffer
 
-__all__ = ["ELEMENT_FORMATS", "ElementView", "component_kind", "element_bytes", "element_format", "element_view", "parts_of_element",
-           "same_size", "shows_all_layers", "unencoded"]
+__all__ = ["ELEMENT_FORMATS", "ElementView", "MemoryElements", "component_kind", "element_bytes", "element_format", "element_view",
+           "parts_of_element", "same_size", "shows_all_layers", "unencoded"]
 
 ELEMENT_FORMATS = {1: "R8_UINT", 2: "R16_UINT", 4: "R32_UINT", 8: "R32G32_UINT", 12: "R32_UINT", 16: "R32G32B32A32_UINT"}
 """Formats in which elements are moved, by their bytes; those of 12 bytes are moved as three."""
@@ -73,6 +74,32 @@ class ElementView:
         """
         self.view.parts(gfx_level)
         return {"image": self.words}
+
+
+@dataclass(frozen=True)
+class MemoryElements:
+    """All memory of an image, metadata included, or of a buffer, as elements of 1, 2, 4, 8 or 16 bytes; a rest is not seen."""
+
+    memory: Image | Buffer
+    size: int
+
+    @property
+    def bound_address(self) -> int:
+        """Device address of the memory, for messages."""
+        return self.memory.address
+
+    def parts(self, gfx_level: int) -> Mapping[str, Sequence[int]]:
+        """Return the descriptor.
+
+        Raises
+        ------
+        InputError
+            What has been released.
+        """
+        if not self.memory.address:
+            raise InputError("memory of an image or a buffer that has been released")
+        count = self.memory.memory.nbytes if isinstance(self.memory, Image) else self.memory.size
+        return {"buffer": texel_buffer(self.memory.address, count // self.size * self.size, ELEMENT_FORMATS[self.size], gfx_level)}
 
 
 def shows_all_layers(image: Image, level: int) -> bool:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from pyaco.errors import InputError
-from pyaco.meta.shaders import GROUP, LINE, Key, compiled
+from pyaco.meta.builder import GROUP, LINE, Key
+from pyaco.meta.shaders import compiled
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -27,7 +27,8 @@ from pyaco.targets.features import has_cmask
 
 __all__ = [
     "CLEARED", "CLEARED_BY_DCC", "NOT_CLEARED", "decompress_fmask", "effective_words", "eliminate", "expanded_code", "fast_clear",
-    "fast_clear_code", "initialize", "is_cleared", "read_codes", "used_bits", "write_codes",
+    "fast_clear_code", "initialize", "is_cleared", "part_of_surface", "places_of",
+    "read_codes", "used_bits", "write_codes",
 ]
 
 CLEARED = 0x0
@@ -120,14 +121,33 @@ def fast_clear_code(surface: Surface) -> int:
     return CLEARED_BY_DCC if surface.request.samples > 1 else NOT_CLEARED
 
 
-def _part(surface: Surface, memory: NDArray[Any], cmask: NDArray[Any] | None) -> NDArray[np.uint8]:
-    """Return CMASK's bytes: part of the memory, or a buffer of its own."""
-    data = bytes_of(surface, memory)
+@checked
+def part_of_surface(surface: Surface) -> tuple[int, int]:
+    """Return where CMASK starts, and its size, in bytes; of one sample it starts at 0, in a buffer of its own.
+
+    Parameters
+    ----------
+    surface : pyaco.addrlib.Surface
+        A colour surface with CMASK, of GFX6 to GFX10.3.
+
+    Raises
+    ------
+    InputError
+        A surface without CMASK.
+    UnsupportedError
+        A surface with several levels, or a chip without CMASK.
+    """
     if surface.request.levels > 1:
         raise UnsupportedError("CMASK of a surface with several levels: drivers do not use it")
     if not has_cmask(surface.config.level):
         raise UnsupportedError(f"CMASK on {surface.config.name}: GFX11 and later have none")
-    offset, size = metadata_part(surface.config, surface.layout, "cmask")
+    return metadata_part(surface.config, surface.layout, "cmask")
+
+
+def _part(surface: Surface, memory: NDArray[Any], cmask: NDArray[Any] | None) -> NDArray[np.uint8]:
+    """Return CMASK's bytes: part of the memory, or a buffer of its own."""
+    data = bytes_of(surface, memory)
+    offset, size = part_of_surface(surface)
     if surface.request.samples > 1:
         return data[offset : offset + size]
     if cmask is None:
@@ -135,11 +155,26 @@ def _part(surface: Surface, memory: NDArray[Any], cmask: NDArray[Any] | None) ->
     return bytes_of(surface, cmask, size)
 
 
-def _places(surface: Surface, layers: Sequence[int]) -> NDArray[np.int64]:
-    """Return the addresses, in nibbles from the start of CMASK, of the tiles of layers."""
+@checked
+def places_of(surface: Surface, layers: Iterable[int] | int | None = None) -> NDArray[np.int64]:
+    """Return where the codes of tiles lie.
+
+    Parameters
+    ----------
+    surface : pyaco.addrlib.Surface
+        A colour surface with CMASK.
+    layers : int or iterable of int, optional
+        Layers; all by default.
+
+    Returns
+    -------
+    numpy.ndarray
+        int64 of shape (layers, rows, columns) of tiles: nibbles from the start of CMASK.
+    """
     request = surface.request
     offset, _ = metadata_part(surface.config, surface.layout, "cmask")
-    z, y, x = np.ix_(np.asarray(layers, np.int64), np.arange(0, request.height, _TILE), np.arange(0, request.width, _TILE))
+    wanted = np.asarray(chosen(layers, request.layers, "layer"), np.int64)
+    z, y, x = np.ix_(wanted, np.arange(0, request.height, _TILE), np.arange(0, request.width, _TILE))
     return metadata_addresses(surface.config, surface.layout, "cmask", x, y, z) - 2 * offset
 
 
@@ -169,7 +204,7 @@ def read_codes(surface: Surface, memory: NDArray[Any], *, cmask: NDArray[Any] | 
         A chip without CMASK: GFX11 and later.
     """
     part = _part(surface, memory, cmask)
-    places = _places(surface, range(surface.request.layers))
+    places = places_of(surface)
     return part[places >> 1] >> ((places & 1) << 2).astype(np.uint8) & np.uint8(15)
 
 
@@ -189,7 +224,7 @@ def write_codes(surface: Surface, memory: NDArray[Any], codes: NDArray[Any], *, 
         CMASK of a surface of one sample.
     """
     part = _part(surface, memory, cmask)
-    places = _places(surface, range(surface.request.layers))
+    places = places_of(surface)
     given = np.asarray(codes)
     if given.shape != places.shape or given.dtype.kind not in "iu" or (given.size and (given.min() < 0 or given.max() > 15)):
         raise InputError(f"codes from 0 to 15 of shape {places.shape}, not {given.dtype} of {given.shape}")
@@ -248,7 +283,7 @@ def fast_clear(
     if layers is None:
         part[:] = 0x11 * code
         return code
-    places = _places(surface, chosen(layers, surface.request.layers, "layer"))
+    places = places_of(surface, layers)
     _set(part, places, np.full(places.shape, code, np.uint8))
     return code
 

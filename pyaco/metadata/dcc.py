@@ -21,7 +21,8 @@ from pyaco.metadata.dcc_codes import REGISTER, UNCOMPRESSED, ClearCode, clear_co
 from pyaco.metadata.memory import bytes_of, chosen, part_of
 from pyaco.targets.features import has_planar_mip_chains, has_swizzle_modes
 
-__all__ = ["Blocks", "blocks", "decompress", "eliminate", "fast_clear", "initialize", "read_codes", "retile"]
+__all__ = ["Blocks", "ClearPlan", "blocks", "clear_plan", "cleared_blocks", "decompress", "eliminate", "fast_clear", "initialize", "read_codes",
+           "retile"]
 
 _BLOCK = 256
 """Bytes of texels that a byte of DCC describes."""
@@ -164,21 +165,60 @@ def fast_clear(
     [255, 255, 255, 255]
     """
     data = bytes_of(surface, memory)
+    plan = clear_plan(surface, color, mips=mips, layers=layers, single=single)
+    for piece in plan.codes:
+        data[piece] = plan.code.code
+    if plan.code.is_single:
+        packed = pack_color(surface.format.name, color)
+        data[(plan.firsts * _BLOCK)[:, None] + np.arange(packed.size)] = packed
+    return plan.code
+
+
+class ClearPlan(NamedTuple):
+    """What a fast clear writes.
+
+    Attributes
+    ----------
+    code : ClearCode
+    codes : list of slice or numpy.ndarray
+        Bytes of the surface's memory that get the code: ranges, or their addresses.
+    firsts : numpy.ndarray
+        Numbers of the blocks of 256 bytes whose first element gets the colour: of codes that say so, else none.
+    """
+
+    code: ClearCode
+    codes: list[slice | NDArray[np.int64]]
+    firsts: NDArray[np.int64]
+
+
+@checked
+def clear_plan(
+    surface: Surface, color: Sequence[float], *, mips: Iterable[int] | int | None = None, layers: Iterable[int] | int | None = None,
+    single: bool | None = None,
+) -> ClearPlan:
+    """Return what `fast_clear` writes, whoever does it.
+
+    Parameters
+    ----------
+    surface : pyaco.addrlib.Surface
+        A colour surface with DCC.
+    color, mips, layers, single
+        As `fast_clear` takes them.
+
+    Raises
+    ------
+    UnsupportedError
+        As of `fast_clear`.
+    """
     metadata_part(surface.config, surface.layout, "dcc")
     levels = _levels(surface, mips)
     if mips is None and len(levels) < surface.request.levels:
         raise UnsupportedError(f"fast clears of all levels: of {surface.request.levels}, the first {len(levels)} have DCC")
     code = clear_code(surface.config, surface.format.name, color, single=single)
     whole = mips is None and layers is None
-    ranges = [piece for mip in levels for piece in _code_ranges(surface, mip, layers, whole)]
-    for piece in ranges:
-        data[piece] = code.code
-    if code.is_single:
-        packed = pack_color(surface.format.name, color)
-        for mip in levels:
-            texels, _ = _texel_blocks(surface, mip, layers)
-            data[(texels.ravel() * _BLOCK)[:, None] + np.arange(packed.size)] = packed
-    return code
+    codes = [piece for mip in levels for piece in _code_ranges(surface, mip, layers, whole)]
+    firsts = [np.unique(_texel_blocks(surface, mip, layers)[0]) for mip in levels] if code.is_single else []
+    return ClearPlan(code, codes, np.concatenate(firsts) if firsts else np.zeros(0, np.int64))
 
 
 def _code_ranges(surface: Surface, mip: int, layers: Iterable[int] | int | None, whole: bool) -> list[slice | NDArray[np.int64]]:
@@ -288,14 +328,14 @@ def decompress(
     return _write_colors(surface, memory, color, mips, layers, everything=True)
 
 
-def _write_colors(
-    surface: Surface, memory: NDArray[Any], color: Sequence[float] | None, mips: Iterable[int] | int | None,
-    layers: Iterable[int] | int | None, *, everything: bool,
-) -> int:
-    data, config, count = bytes_of(surface, memory), surface.config, 0
+def _known_codes(
+    surface: Surface, data: NDArray[np.uint8], color: Sequence[float] | None, mips: Iterable[int] | int | None,
+    layers: Iterable[int] | int | None, everything: bool,
+) -> list[tuple[Blocks | None, Any, Any]]:
+    """Return `_blocks_and_codes` of levels, if all codes are such as can be written into texels."""
+    config = surface.config
     metadata_part(config, surface.layout, "dcc")
-    levels = _levels(surface, mips)
-    known = [_blocks_and_codes(surface, data, mip, layers) for mip in levels]
+    known = [_blocks_and_codes(surface, data, mip, layers) for mip in _levels(surface, mips)]
     if any(found is None for found, _, _ in known) and not (mips is None and layers is None):
         raise UnsupportedError("a part of a surface whose addresses in DCC are not public")
     for _, texels, codes in known:
@@ -304,6 +344,58 @@ def _write_colors(
                 raise UnsupportedError(f"DCC code {code:#04x} on {config.name}, in the block at byte {texels[codes == code][0]}")
             if code == REGISTER and is_fast_clear(config, code) and color is None:
                 raise InputError("blocks that have their colour in the register of the clear colour: `color`")
+    return known
+
+
+@checked
+def cleared_blocks(
+    surface: Surface, memory: NDArray[Any], color: Sequence[float] | None = None, *, mips: Iterable[int] | int | None = None,
+    layers: Iterable[int] | int | None = None, everything: bool = False,
+) -> tuple[Blocks, NDArray[np.uint32]]:
+    """Return what `eliminate`, or with `everything` `decompress`, works on, whoever does it.
+
+    Parameters
+    ----------
+    surface : pyaco.addrlib.Surface
+        A colour surface with DCC.
+    memory : numpy.ndarray
+        Its memory, metadata included.
+    color, mips, layers
+        As `eliminate` takes them.
+    everything : bool
+        Whether all codes must be such as can be written into texels.
+
+    Returns
+    -------
+    blocks : Blocks
+        Of all levels and layers that are meant.
+    colors : numpy.ndarray
+        uint32 of shape (256, 4): the 16 bytes that texels of a block with a code consist of, where it is that of a constant colour or of the
+        register.
+
+    Raises
+    ------
+    InputError, UnsupportedError
+        As of `eliminate` and `decompress`; DCC whose addresses are not public.
+    """
+    known = _known_codes(surface, bytes_of(surface, memory), color, mips, layers, everything)
+    parts = [found for found, _, _ in known if found is not None]
+    if len(parts) < len(known):
+        raise UnsupportedError(f"blocks of DCC whose addresses are not public, on {surface.config.name}")
+    colors = np.zeros((256, 16), np.uint8)
+    for code in {int(code) for _, _, codes in known for code in np.unique(codes)} - {single_code(surface.config)}:
+        if is_fast_clear(surface.config, code):
+            colors[code] = np.tile(_texel_of_code(surface, code, color), 16 // surface.element_bytes)
+    texels, codes = (np.concatenate([np.zeros(0, np.int64), *(part[column] for part in parts)]) for column in range(2))
+    return Blocks(texels, codes), colors.view(np.uint32)
+
+
+def _write_colors(
+    surface: Surface, memory: NDArray[Any], color: Sequence[float] | None, mips: Iterable[int] | int | None,
+    layers: Iterable[int] | int | None, *, everything: bool,
+) -> int:
+    data, config, count = bytes_of(surface, memory), surface.config, 0
+    known = _known_codes(surface, data, color, mips, layers, everything)
     for found, texels, codes in known:
         for code in np.unique(codes).tolist():
             if is_fast_clear(config, code):
@@ -319,16 +411,21 @@ def _write_colors(
 
 def _fill(surface: Surface, data: NDArray[np.uint8], texels: NDArray[np.int64], code: int, color: Sequence[float] | None) -> None:
     """Write the colour of a code into blocks of texels."""
-    size, name = surface.element_bytes, surface.format.name
+    size = surface.element_bytes
     whole = data[: data.size // _BLOCK * _BLOCK].reshape(-1, _BLOCK)
     rows = texels // _BLOCK
     if code == single_code(surface.config):
         whole[rows] = np.tile(whole[rows, :size], _BLOCK // size)
-    elif code == REGISTER and color is not None:
-        register_words(name, color)
-        whole[rows] = np.tile(pack_color(name, color), _BLOCK // size)
     else:
-        whole[rows] = np.tile(color_of_code(surface.config, name, code), _BLOCK // size)
+        whole[rows] = np.tile(_texel_of_code(surface, code, color), _BLOCK // size)
+
+
+def _texel_of_code(surface: Surface, code: int, color: Sequence[float] | None) -> NDArray[np.uint8]:
+    """Return the bytes of a texel of a block whose code says its colour, or that the register does."""
+    if code == REGISTER and color is not None:
+        register_words(surface.format.name, color)
+        return pack_color(surface.format.name, color)
+    return color_of_code(surface.config, surface.format.name, code)
 
 
 @checked

@@ -40,8 +40,9 @@ from pyaco.metadata.memory import bytes_of, chosen, part_of, raw_texels, write_r
 from pyaco.targets.features import has_swizzle_modes
 
 __all__ = [
-    "CLEARED", "EXPANDED", "STENCIL_EXPANDED", "Tiles", "clear_word", "decode_words", "encode_words", "expand", "fast_clear", "has_tile_stencil",
-    "initial_word", "initialize", "plane_mask", "ranges", "read_words", "resummarize", "write_words",
+    "CLEARED", "EXPANDED", "STENCIL_EXPANDED", "ClearPlan", "Tiles", "clear_plan", "clear_word", "cleared_tiles", "decode_words", "encode_words",
+    "expand", "fast_clear", "has_tile_stencil", "initial_word", "initialize", "places_of", "plane_mask", "ranges", "read_words",
+    "resummarize", "write_words",
 ]
 
 CLEARED = 0
@@ -230,8 +231,24 @@ def has_tile_stencil(surface: Surface) -> bool:
     return surface.format.has_stencil or readable
 
 
-def _places(surface: Surface, mip: int, layers: Iterable[int] | int | None = None) -> NDArray[np.int64]:
-    """Return the numbers of the words, from the start of the memory, of a level's tiles: (layers, rows, columns)."""
+@checked
+def places_of(surface: Surface, mip: int = 0, layers: Iterable[int] | int | None = None) -> NDArray[np.int64]:
+    """Return where the words of a level's tiles lie.
+
+    Parameters
+    ----------
+    surface : pyaco.addrlib.Surface
+        A surface of depth with HTILE.
+    mip : int
+        Level.
+    layers : int or iterable of int, optional
+        Layers; all by default.
+
+    Returns
+    -------
+    numpy.ndarray
+        int64 of shape (layers, rows, columns) of tiles: numbers of words from the start of the surface's memory.
+    """
     shape = surface.tiled.level_shape(mip)
     z, y, x = np.ix_(
         np.asarray(chosen(layers, shape[0], "layer"), np.int64), np.arange(0, shape[1], _TILE), np.arange(0, shape[2], _TILE))
@@ -268,7 +285,7 @@ def read_words(surface: Surface, memory: NDArray[Any], mip: int = 0) -> _Words:
     UnsupportedError
         A chip without HTILE (GFX12 has HiZ and HiS surfaces), or HTILE whose addresses are not public.
     """
-    return _memory_words(surface, memory)[_places(surface, mip)]
+    return _memory_words(surface, memory)[places_of(surface, mip)]
 
 
 @checked
@@ -286,7 +303,7 @@ def write_words(surface: Surface, memory: NDArray[Any], words: NDArray[Any], mip
     mip : int
         Level.
     """
-    places = _places(surface, mip)
+    places = places_of(surface, mip)
     given = np.asarray(words)
     if given.shape != places.shape or given.dtype.kind not in "iu":
         raise InputError(f"words of shape {places.shape}, not {given.dtype} of {given.shape}")
@@ -347,6 +364,48 @@ def fast_clear(
     UnsupportedError
         A value or level that cannot be cleared so. Nothing is written then.
     """
+    word, mask, places = clear_plan(surface, depth=depth, stencil=stencil, mips=mips, layers=layers)
+    words = part_of(surface, memory, "htile").view(np.uint32) if places is None else _memory_words(surface, memory)
+    for part in [slice(None)] if places is None else places:
+        words[part] = words[part] & np.uint32(mask ^ 0xFFFFFFFF) | np.uint32(word & mask)
+    return mask
+
+
+class ClearPlan(NamedTuple):
+    """What a fast clear writes.
+
+    Attributes
+    ----------
+    word, mask : int
+        The word, and its bits that are written.
+    places : list of numpy.ndarray or None
+        Numbers of words from the start of the surface's memory; None for all of HTILE, padding included.
+    """
+
+    word: int
+    mask: int
+    places: list[NDArray[np.int64]] | None
+
+
+@checked
+def clear_plan(
+    surface: Surface, *, depth: float | None = None, stencil: int | None = None, mips: Iterable[int] | int | None = None,
+    layers: Iterable[int] | int | None = None,
+) -> ClearPlan:
+    """Return what `fast_clear` writes, whoever does it.
+
+    Parameters
+    ----------
+    surface : pyaco.addrlib.Surface
+        A surface of depth with HTILE.
+    depth, stencil, mips, layers
+        As `fast_clear` takes them.
+
+    Raises
+    ------
+    InputError, UnsupportedError
+        As of `fast_clear`.
+    """
     form = surface.format
     if (depth is None and stencil is None) or (stencil is not None and not form.has_stencil) or (depth is not None and not form.has_depth):
         raise InputError(f"a fast clear of {form.name}: depth, stencil, or both, as the format has them")
@@ -355,21 +414,14 @@ def fast_clear(
     readable = bool(surface.layout.flags & SurfaceUse.TC_COMPATIBLE_HTILE)
     if readable and (depth not in (None, 0, 1) or stencil not in (None, 0)):
         raise UnsupportedError(f"fast clears to depth {depth}, stencil {stencil} where texture units read HTILE: depth 0 or 1 and stencil 0")
-    data, tile_stencil = bytes_of(surface, memory), has_tile_stencil(surface)
-    start, size = metadata_part(surface.config, surface.layout, "htile")
+    tile_stencil = has_tile_stencil(surface)
+    metadata_part(surface.config, surface.layout, "htile")
     mask = plane_mask(depth=depth is not None, stencil=stencil is not None, tile_stencil=tile_stencil)
     if tile_stencil and not form.has_stencil:
         mask = 0xFFFFFFFF
-    word = clear_word(depth or 0.0, stencil=tile_stencil)
     levels = _levels(surface, mips)
-    if mips is None and layers is None:
-        everything = data[start : start + size].view(np.uint32)
-        everything[:] = everything & np.uint32(mask ^ 0xFFFFFFFF) | np.uint32(word & mask)
-        return mask
-    words = _memory_words(surface, memory)
-    for places in [_places(surface, mip, layers) for mip in levels]:
-        words[places] = words[places] & np.uint32(mask ^ 0xFFFFFFFF) | np.uint32(word & mask)
-    return mask
+    places = None if mips is None and layers is None else [places_of(surface, mip, layers) for mip in levels]
+    return ClearPlan(clear_word(depth or 0.0, stencil=tile_stencil), mask, places)
 
 
 def _words_or_one(surface: Surface, memory: NDArray[Any], mip: int) -> _Words:
@@ -446,10 +498,47 @@ def expand(
     UnsupportedError
         Tiles that are compressed. Nothing is written then.
     """
-    levels = _levels(surface, range(metadata_levels(surface.layout, "htile")) if mips is None else mips)
+    found = cleared_tiles(surface, memory, depth=depth, stencil=stencil, mips=mips)
+    form = surface.format
+    count = 0
+    for mip, flat, inked in found:
+        if flat.any() and depth is not None:
+            _write(surface, memory, mip, flat, pack_depth(form, depth), False)
+        if inked.any() and stencil is not None:
+            _write(surface, memory, mip, inked, np.array([stencil], np.uint8), form.has_depth)
+        count += int((flat | inked).sum())
+    word = initial_word(stencil=has_tile_stencil(surface))
+    if len(found) == metadata_levels(surface.layout, "htile"):
+        part_of(surface, memory, "htile").view(np.uint32)[:] = word
+    else:
+        for mip, _, _ in found:
+            _memory_words(surface, memory)[places_of(surface, mip)] = word
+    return count
+
+
+@checked
+def cleared_tiles(
+    surface: Surface, memory: NDArray[Any], *, depth: float | None = None, stencil: int | None = None, mips: Iterable[int] | int | None = None,
+) -> list[tuple[int, NDArray[np.bool_], NDArray[np.bool_]]]:
+    """Return what `expand` works on, whoever does it: each level, and which of its tiles are cleared in depth and in stencil.
+
+    Parameters
+    ----------
+    surface : pyaco.addrlib.Surface
+        A surface of depth with HTILE.
+    memory : numpy.ndarray
+        Its memory, metadata included.
+    depth, stencil, mips
+        As `expand` takes them.
+
+    Raises
+    ------
+    InputError, UnsupportedError
+        As of `expand`.
+    """
     metadata_part(surface.config, surface.layout, "htile")
-    form, tile_stencil, found = surface.format, has_tile_stencil(surface), []
-    for mip in levels:
+    form, found = surface.format, []
+    for mip in _levels(surface, range(metadata_levels(surface.layout, "htile")) if mips is None else mips):
         words = _words_or_one(surface, memory, mip).astype(np.int64)
         # Fields are taken by themselves: the code of a distance does not matter here.
         flat = _cleared(words & 15, EXPANDED, "ZMASK") if form.has_depth else np.zeros(words.shape, np.bool_)
@@ -458,20 +547,7 @@ def expand(
             if cleared.any() and value is None:
                 raise InputError(f"tiles of level {mip} that are cleared: their {what}")
         found.append((mip, flat, inked))
-    count = 0
-    for mip, flat, inked in found:
-        if flat.any() and depth is not None:
-            _write(surface, memory, mip, flat, pack_depth(form, depth), False)
-        if inked.any() and stencil is not None:
-            _write(surface, memory, mip, inked, np.array([stencil], np.uint8), form.has_depth)
-        count += int((flat | inked).sum())
-    word = initial_word(stencil=tile_stencil)
-    if len(levels) == metadata_levels(surface.layout, "htile"):
-        part_of(surface, memory, "htile").view(np.uint32)[:] = word
-    else:
-        for mip in levels:
-            _memory_words(surface, memory)[_places(surface, mip)] = word
-    return count
+    return found
 
 
 def _write(surface: Surface, memory: NDArray[Any], mip: int, tiles: NDArray[np.bool_], value: NDArray[np.uint8], beside: bool) -> None:
