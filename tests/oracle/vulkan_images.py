@@ -2,7 +2,8 @@
 
 An image is described by plain data: ``type`` (1d, 2d, 3d, cube, 1d_array, 2d_array, cube_array), ``format`` and ``view_format`` (numbers of
 VkFormat), ``extent`` (width, height, depth), ``layers``, ``levels`` (bytes of each level, all layers), ``storage``, ``swizzle``,
-``view_levels`` and ``view_layers`` (first, count), ``sampler`` (fields of VkSamplerCreateInfo).
+``view_levels`` and ``view_layers`` (first, count), ``sampler`` (fields of VkSamplerCreateInfo). A sampler of its own has the type ``sampler`` and
+only that; a texel buffer has the type ``buffer``, a format, ``levels`` with its bytes, and ``storage``.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ KINDS = {
 
 @dataclass
 class DeviceImage:
-    """An image with all that belongs to it."""
+    """An image with all that belongs to it; of a texel buffer the view and, as staging, the buffer, of a sampler only that."""
 
     asked: dict[str, Any]
-    image: Any
-    memory: Any
-    view: Any
+    image: Any = None
+    memory: Any = None
+    view: Any = None
     sampler: Any = None
     staging: list[tuple[Any, Any, Any, int]] = field(default_factory=list)
 
@@ -42,8 +43,19 @@ class Images:
 
     def __init__(self, device: Any, asked: dict[Any, dict[str, Any]]) -> None:
         self.device = device
-        self.found = {key: self._image(each) for key, each in asked.items()}
+        makers = {"buffer": self._texel_buffer, "sampler": self._sampler}
+        self.found = {key: makers.get(each["type"], self._image)(each) for key, each in asked.items()}
         self._in_commands(self._upload)
+
+    def _sampler(self, asked: dict[str, Any]) -> DeviceImage:
+        return DeviceImage(asked, sampler=vk.vkCreateSampler(self.device.device, vk.VkSamplerCreateInfo(**asked["sampler"]), None))
+
+    def _texel_buffer(self, asked: dict[str, Any]) -> DeviceImage:
+        data = asked["levels"][0]
+        staging = self.device._buffer(len(data))
+        staging[2][: len(data)] = data
+        info = vk.VkBufferViewCreateInfo(buffer=staging[0], format=asked["format"], offset=0, range=len(data))
+        return DeviceImage(asked, view=vk.vkCreateBufferView(self.device.device, info, None), staging=[staging])
 
     def _image(self, asked: dict[str, Any]) -> DeviceImage:
         device = self.device.device
@@ -78,7 +90,8 @@ class Images:
             commandPool=device.pool, level=vk.VK_COMMAND_BUFFER_LEVEL_PRIMARY, commandBufferCount=1))[0]
         vk.vkBeginCommandBuffer(commands, vk.VkCommandBufferBeginInfo())
         for each in self.found.values():
-            record(commands, each)
+            if each.image is not None:
+                record(commands, each)
         vk.vkEndCommandBuffer(commands)
         vk.vkQueueSubmit(device.queue, 1, [vk.VkSubmitInfo(pCommandBuffers=[commands])], vk.VK_NULL_HANDLE)
         vk.vkQueueWaitIdle(device.queue)
@@ -110,7 +123,7 @@ class Images:
         """Return the bytes of every level of the images that shaders write to."""
         self._in_commands(lambda commands, each: self._download(commands, each) if each.asked["storage"] else None)
         return {key: [bytes(staging[2][: len(data)]) for staging, data in zip(each.staging, each.asked["levels"], strict=True)]
-                for key, each in self.found.items() if each.asked["storage"]}
+                for key, each in self.found.items() if each.asked.get("storage")}
 
     def blit(self, source: Any, destination: Any, regions: list[dict[str, Any]], filter: int) -> None:
         """Blit from one of the images to another: regions of levels, first layers and counts, and corners."""
@@ -132,9 +145,14 @@ class Images:
         """Return the writes of descriptors."""
         found = []
         for key, each in self.found.items():
-            info = vk.VkDescriptorImageInfo(sampler=each.sampler or ffi.NULL, imageView=each.view, imageLayout=vk.VK_IMAGE_LAYOUT_GENERAL)
-            found.append(vk.VkWriteDescriptorSet(
-                dstSet=sets[key[0]], dstBinding=key[1], dstArrayElement=0, descriptorType=kinds[key[:2]], pImageInfo=[info]))
+            if each.asked["type"] == "buffer":
+                told = {"pTexelBufferView": [each.view]}
+            else:
+                told = {"pImageInfo": [vk.VkDescriptorImageInfo(sampler=each.sampler or ffi.NULL, imageView=each.view or ffi.NULL,
+                                                               imageLayout=vk.VK_IMAGE_LAYOUT_GENERAL)]}
+            element = key[2] if len(key) == 3 else 0
+            found.append(vk.VkWriteDescriptorSet(dstSet=sets[key[0]], dstBinding=key[1], dstArrayElement=element, descriptorCount=1,
+                                                 descriptorType=kinds[key[:2]], **told))
         return found
 
     def free(self) -> None:
@@ -143,9 +161,12 @@ class Images:
         for each in self.found.values():
             if each.sampler is not None:
                 vk.vkDestroySampler(device, each.sampler, None)
-            vk.vkDestroyImageView(device, each.view, None)
-            vk.vkDestroyImage(device, each.image, None)
-            vk.vkFreeMemory(device, each.memory, None)
+            if each.image is not None:
+                vk.vkDestroyImageView(device, each.view, None)
+                vk.vkDestroyImage(device, each.image, None)
+                vk.vkFreeMemory(device, each.memory, None)
+            elif each.view is not None:
+                vk.vkDestroyBufferView(device, each.view, None)
             self.device._free(None, each.staging)
 
 

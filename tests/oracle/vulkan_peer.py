@@ -173,11 +173,12 @@ class Lavapipe:
 
     def run_with_images(
         self, spirv: bytes, groups: tuple[int, int, int], layouts: list[list[dict[str, Any]]], buffers: Mapping[Any, np.ndarray],
-        images: Mapping[Any, Mapping[str, Any]], timeout: float = 60.0,
+        images: Mapping[Any, Mapping[str, Any]], timeout: float = 60.0, *, push: bytes = b"", entry: str = "main",
+        references: Mapping[tuple[Any, int], str] | None = None,
     ) -> tuple[dict[Any, np.ndarray], dict[Any, list[bytes]]]:
-        """Dispatch once; return what buffers hold, and the levels of images that are written to (see ``vulkan_images``)."""
-        request = _request("run", spirv, None, "main")
-        request |= {"groups": tuple(groups), "push": b"", "push_bytes": 0, "references": {}, "layouts": layouts}
+        """Dispatch once; return what buffers hold, and the levels of images that are written to (see ``vulkan_images``); others as of `run`."""
+        request = _request("run", spirv, None, entry)
+        request |= {"groups": tuple(groups), "push": push, "push_bytes": len(push), "references": dict(references or {}), "layouts": layouts}
         request["images"] = {key: dict(each) for key, each in images.items()}
         request["buffers"] = {key: np.ascontiguousarray(data).tobytes() for key, data in buffers.items()}
         found = self.worker.ask(request, timeout)

@@ -53,10 +53,10 @@ class Device:
         self.physical = vk.vkEnumeratePhysicalDevices(self.instance)[0]
         properties = vk.vkGetPhysicalDeviceProperties(self.physical)
         self.name = properties.deviceName
-        offered = {
+        self.offered = {
             extension.extensionName for extension in vk.vkEnumerateDeviceExtensionProperties(self.physical, None)
         }
-        self.extensions = [name for name in DEVICE_EXTENSIONS if name in offered]
+        self.extensions = [name for name in DEVICE_EXTENSIONS if name in self.offered]
         self.features = self._features()
         queue = vk.VkDeviceQueueCreateInfo(queueFamilyIndex=self._queue_family(), pQueuePriorities=[1.0])
         self.device = vk.vkCreateDevice(
@@ -108,8 +108,14 @@ class Device:
         return features
 
     def describe(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Say what device this is."""
-        return {"name": self.name, "extensions": self.extensions}
+        """Say what device this is, what it offers, and which operations subgroups have, as bits."""
+        properties = ffi.new("VkPhysicalDeviceVulkan11Properties*")
+        properties.sType = vk.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES
+        whole = ffi.new("VkPhysicalDeviceProperties2*")
+        whole.sType, whole.pNext = vk.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, properties
+        lib.vkGetPhysicalDeviceProperties2(self.physical, whole)
+        return {"name": self.name, "extensions": self.extensions, "offered": sorted(self.offered),
+                "subgroup_operations": properties.subgroupSupportedOperations}
 
     # Pipelines
 

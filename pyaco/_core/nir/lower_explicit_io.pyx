@@ -74,6 +74,7 @@ cdef struct Address:
 cdef struct Context:
     uint32_t modes
     vector[Address] addresses      # by instruction
+    vector[ValueId] pointers       # by instruction: its first source before any was lowered; a deref that is used as a value has no type afterwards
     vector[uint8_t] as_value       # by instruction: the pointer itself is used
 
 
@@ -200,15 +201,15 @@ cdef int _start_cast(Lowering *b, Address *a, ValueId deref) except -1 nogil:
     return 0
 
 
-cdef uint32_t _pointer_stride(const ShaderData *s, ValueId deref) noexcept nogil:
+cdef uint32_t _pointer_stride(const ShaderData *s, const Context *c, ValueId deref) noexcept nogil:
     """Byte stride of pointer arithmetic on this deref."""
     cdef TypeId parent
     if s.instructions.opcode[deref] == deref_cast and s.instructions.data[deref]:
         return s.instructions.data[deref]
     if s.instructions.opcode[deref] == deref_ptr_as_array:
-        return _pointer_stride(s, source_value(s, deref, 0))
+        return _pointer_stride(s, c, c.pointers[deref])
     if s.instructions.opcode[deref] == deref_array:
-        parent = s.instructions.type[source_value(s, deref, 0)]
+        parent = s.instructions.type[c.pointers[deref]]
         if s.types.base[parent] == type_array or s.types.base[parent] == type_matrix:
             return type_stride(s, parent)
     return type_bytes(s, s.instructions.type[deref])
@@ -234,8 +235,8 @@ cdef int _find_address(Lowering *b, Context *c, ValueId deref) except -1 nogil:
     """Compute the address of a deref."""
     cdef ShaderData *s = b.s
     cdef int opcode = s.instructions.opcode[deref]
-    cdef ValueId parent = source_value(s, deref, 0) if opcode != deref_var else 0
-    cdef bint from_deref = opcode != deref_var and parent < c.addresses.size() and c.addresses[parent].mode != 0
+    cdef ValueId parent = c.pointers[deref]
+    cdef bint from_deref = opcode != deref_var and c.addresses[parent].mode != 0
     cdef Address a
     a.mode = a.base = a.offset = 0
     a.fixed = a.index_constants = 0
@@ -261,7 +262,7 @@ cdef int _find_address(Lowering *b, Context *c, ValueId deref) except -1 nogil:
     elif opcode == deref_array:
         _index_array(b, &a, s.instructions.type[parent], source_value(s, deref, 1))
     elif opcode == deref_ptr_as_array:
-        _step(b, &a, source_value(s, deref, 1), _pointer_stride(s, parent))
+        _step(b, &a, source_value(s, deref, 1), _pointer_stride(s, c, parent))
     else:
         with gil:
             raise UnsupportedError("array wildcards in explicit memory")
@@ -292,18 +293,6 @@ cdef ValueId _materialise(Lowering *b, const Address *a) except? 0xffffffffU nog
         value = alu2(b, alu_iadd, a.base, a.offset) if a.offset else a.base
         return alu2_constant(b, alu_iadd, value, <uint64_t>(a.fixed + a.index_constants)) if a.fixed + a.index_constants else value
     return _offset_value(b, a, 0)
-
-
-cdef ValueId _as_value(Lowering *b, Context *c, ValueId deref) except? 0xffffffffU nogil:
-    """Materialise a deref; later derefs and accesses, renamed to the value, find its address under the value's id."""
-    cdef Address a = c.addresses[deref]
-    cdef Address none
-    cdef ValueId value = _materialise(b, &a)
-    none.mode = 0
-    if value >= c.addresses.size():
-        c.addresses.resize(value + 1, none)
-    c.addresses[value] = a
-    return value
 
 
 # ---------------------------------------------------------------------------------------------------------------- accesses
@@ -494,10 +483,10 @@ cdef ValueId _atomic(Lowering *b, const Address *a, ValueId atomic) except? 0xff
     return value
 
 
-cdef ValueId _array_length(Lowering *b, const Address *a, ValueId instruction) except? 0xffffffffU nogil:
+cdef ValueId _array_length(Lowering *b, const Address *a, ValueId instruction, ValueId deref) except? 0xffffffffU nogil:
     """Elements of the runtime-sized array that a deref points to (or that ends the struct it points to)."""
     cdef ShaderData *s = b.s
-    cdef TypeId type = s.instructions.type[source_value(s, instruction, 0)]
+    cdef TypeId type = s.instructions.type[deref]
     cdef Address array = a[0]
     cdef ValueId size
     cdef uint32_t stride
@@ -525,15 +514,15 @@ cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
             return lower_keep
         _find_address(b, c, instruction)
         if c.as_value[instruction]:
-            return _as_value(b, c, instruction)
+            return _materialise(b, &c.addresses[instruction])
         return <uint32_t>lower_remove
     if s.instructions.kind[instruction] != nir_intrinsic:
         return lower_keep
     if opcode not in (intrinsic_load_deref, intrinsic_store_deref, intrinsic_deref_atomic, intrinsic_deref_atomic_swap,
                       intrinsic_deref_buffer_array_length):
         return lower_keep
-    deref = source_value(s, instruction, 0)
-    if deref >= c.addresses.size() or c.addresses[deref].mode == 0:
+    deref = c.pointers[instruction]
+    if c.addresses[deref].mode == 0:
         return lower_keep
     if opcode == intrinsic_load_deref:
         return _load(b, &c.addresses[deref], instruction)
@@ -541,7 +530,7 @@ cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
         _store(b, &c.addresses[deref], instruction)
         return <uint32_t>lower_remove
     if opcode == intrinsic_deref_buffer_array_length:
-        return _array_length(b, &c.addresses[deref], instruction)
+        return _array_length(b, &c.addresses[deref], instruction, deref)
     return _atomic(b, &c.addresses[deref], instruction)
 
 
@@ -620,16 +609,19 @@ cdef uint32_t _lay_out(ShaderData *s, uint32_t modes, uint32_t start) noexcept n
 
 
 cdef void _find_values(ShaderData *s, Context *c) noexcept nogil:
-    """Mark derefs that are used as values; variables that no deref names are dead."""
+    """Note first sources, and mark derefs that are used as values; variables that no deref names are dead."""
     cdef uint32_t i, k
     cdef ValueId instruction, value
     cdef VariableId variable
     cdef vector[uint8_t] named
     cdef bint is_address
     c.as_value.assign(s.instructions.table.count, 0)
+    c.pointers.assign(s.instructions.table.count, 0)
     named.assign(s.variables.table.count, 0)
     for i in range(s.order.table.count):
         instruction = s.order.instruction[i]
+        if s.instructions.source_count[instruction]:
+            c.pointers[instruction] = source_value(s, instruction, 0)
         if s.instructions.kind[instruction] == nir_deref and s.instructions.opcode[instruction] == deref_var:
             named[s.instructions.data[instruction]] = 1
         for k in range(s.instructions.source_count[instruction]):

@@ -1,0 +1,146 @@
+"""What shows that a dispatch's result is not defined, so that two implementations may differ: other orders, waves, contents of memory; and checks.
+
+Nothing here is inferred from what a shader looks like: each reason is a second run of ours that gives another result, or a report of the emulator.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from shader_differences import Tolerance, differences
+from shader_inputs import GeneratedInputs
+from shader_runs import Groups, Reordered, Written, descriptor_fault, run_interpreted, run_ours
+from spirv_reflection import reflect
+
+import pyaco
+
+GUARD_BYTES, EVIDENCE_SECONDS = 4096, 20.0
+OP_CONTROL_BARRIER = 224
+#: Capabilities of instructions that see other invocations of a subgroup: GroupNonUniform*, SubgroupBallotKHR, SubgroupVoteKHR, derivative groups.
+SUBGROUPS = {*range(61, 69), 4423, 4431, 5288, 5297, 5350, 6026}
+PEER_LANES = 8
+DECORATE_NON_UNIFORM = 5300
+
+
+@contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """Raise a TimeoutError in what takes longer; in a process's main thread."""
+
+    def stop(number: int, frame: object) -> None:
+        raise TimeoutError(f"longer than {seconds:g} seconds")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+class Judgement:
+    """One dispatch on one target that differs from lavapipe.
+
+    Parameters
+    ----------
+    module, entry, inputs, groups
+        The dispatch.
+    shader : pyaco.CompiledShader
+    ours, theirs : mapping
+        What it wrote on the emulator and on lavapipe.
+    """
+
+    def __init__(self, module: bytes, entry: str, inputs: GeneratedInputs, groups: Groups, shader: Any, ours: Written, theirs: Written) -> None:
+        self.module, self.entry, self.inputs, self.groups = module, entry, inputs, groups
+        self.shader, self.ours, self.theirs = shader, ours, theirs
+        self.has_subgroups = bool(SUBGROUPS & set(reflect(module).capabilities))
+        self.tolerance = Tolerance.of(module, inputs)
+
+    def reason(self) -> str:
+        """The first thing that shows that the result is not defined, or nothing."""
+        try:
+            with limited(EVIDENCE_SECONDS):
+                return next(self._reasons(), "")
+        except TimeoutError:
+            return ""
+
+    def _reasons(self) -> Iterator[str]:
+        reference = run_ours(self.shader, self.inputs, self.groups, "reference")
+        if self._differs(reference):
+            raise AssertionError("the reference engine and the fast one do not agree")
+        yield from self._checks()
+        for what, other in (("with other memory behind the buffers", self._guarded), ("in waves of another size", self._other_wave)):
+            try:
+                if self._differs(other()):
+                    yield f"another result {what}"
+            except (pyaco.emu.EmulationError, pyaco.UnsupportedError):
+                continue
+        try:
+            yield from self._interpreted()
+        except (pyaco.InputError, pyaco.UnsupportedError):
+            return
+
+    def _checks(self) -> Iterator[str]:
+        for name in ("memory", "races", "uninitialized"):
+            try:
+                run_ours(self.shader, self.inputs, self.groups, check=name)
+            except pyaco.emu.EmulationError as error:
+                yield f"the check {name}: {str(error).splitlines()[0][:160]}"
+            except (pyaco.InputError, pyaco.UnsupportedError):
+                continue
+
+    def _differs(self, other: Written) -> bool:
+        return any(not np.array_equal(self.ours[key], other[key]) for key in other)
+
+    def _guarded(self) -> Written:
+        return run_ours(self.shader, self.inputs, self.groups, guard=GUARD_BYTES)
+
+    def _other_wave(self) -> Written:
+        if self.shader.target == "gfx900":
+            return {}
+        return run_ours(pyaco.compile(self.module, target=self.shader.target, entry=self.entry, wave=96 - self.shader.wave), self.inputs, self.groups)
+
+    def _interpreted(self) -> Iterator[str]:
+        words = np.frombuffer(self.module[: len(self.module) // 4 * 4], np.uint32)
+        fault = descriptor_fault(self.module, self.entry, self.inputs, self.groups, self.shader.wave)
+        if fault and not ("differs" in fault and (words == DECORATE_NON_UNIFORM).any()):
+            yield fault
+        alone = bool(not (words & 0xFFFF == OP_CONTROL_BARRIER).any())
+        first = self._interpret(self.shader.wave)
+        others: list[tuple[str, Callable[[], Written]]] = [
+            ("with other contents of memory that nobody wrote", lambda: self._interpret(self.shader.wave, garbage=0xA5))]
+        if not self.has_subgroups:
+            others += [("with invocations in another order", lambda: self._interpret(self.shader.wave, kind=Reordered)),
+                       ("with one invocation after another", lambda: self._interpret(self.shader.wave, kind=Reordered, alone=alone))]
+        for what, other in others:
+            if any(not np.array_equal(first[key], found) for key, found in other().items()):
+                yield f"another result {what}"
+        if self.has_subgroups:
+            yield from self._subgroups(first)
+
+    def _subgroups(self, first: Written) -> Iterator[str]:
+        """Where the interpreter gives what each gives, with subgroups as large as each has."""
+        if self._is_near(self.ours, first) and self._is_near(self.theirs, self._interpret(PEER_LANES)):
+            yield f"the NIR interpreter gives ours with subgroups of {self.shader.wave}, and lavapipe's with {PEER_LANES}"
+
+    def _is_near(self, found: Written, interpreted: Written) -> bool:
+        if any(key[0] == "image" for key in interpreted):
+            return False
+        return differences(found, interpreted, self.inputs, self.tolerance)[0] != "differs"
+
+    def _interpret(self, wave: int, **more: Any) -> Written:
+        return run_interpreted(self.module, self.entry, self.inputs, self.groups, wave, **more)
+
+    def interpreter_sides_with(self) -> str:
+        """Whose result the NIR interpreter gives, in words."""
+        try:
+            with limited(EVIDENCE_SECONDS):
+                first = self._interpret(self.shader.wave)
+        except (pyaco.InputError, pyaco.UnsupportedError, TimeoutError) as error:
+            return f"the NIR interpreter does not run it ({str(error)[:60]})"
+        sides = [name for name, found in (("ours", self.ours), ("lavapipe's", self.theirs)) if self._is_near(found, first)]
+        return f"the NIR interpreter gives {' and '.join(sides) or 'neither'}"

@@ -1,0 +1,230 @@
+"""Run a module with generated inputs: on lavapipe, on a device of ours, on the NIR interpreter."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from judge import arrange
+from numpy.typing import NDArray
+from shader_inputs import GeneratedInputs
+from spirv_reflection import reflect
+from vulkan_peer import Lavapipe
+
+from pyaco import emu, spirv
+from pyaco.descriptors.sampler import Sampler
+from pyaco.emu.buffers import TexelBuffer
+from pyaco.emu.images import SampledImage
+from pyaco.errors import InputError, UnsupportedError
+from pyaco.nir import images as nir_images
+from pyaco.nir.interpreter import Interpreter
+
+PEER_SECONDS, EMULATOR_SECONDS, BUDGET = 10.0, 20.0, 1 << 24
+OUR_CLAMPS = {0: 0, 1: 1, 2: 2, 3: 6}
+Groups = tuple[int, int, int]
+Written = dict[Any, NDArray[np.uint8]]
+"""Bytes of buffers by their keys, and of the images that can be written, by "image" and their keys."""
+
+
+def our_sampler(asked: dict[str, Any]) -> Sampler:
+    """A sampler from the fields of VkSamplerCreateInfo."""
+    clamp = OUR_CLAMPS[asked.get("addressModeU", 0)]
+    return Sampler((clamp,) * 3, asked["magFilter"], asked["minFilter"], 1 + asked["mipmapMode"], truncate=not asked["magFilter"],
+                   compare=asked.get("compareOp", 0))
+
+
+def image_on(device: emu.Device, asked: dict[str, Any]) -> tuple[Any, Any]:
+    """An image, and what is bound of it."""
+    width, height, depth = asked["extent"]
+    name, layers = asked["type"], asked["layers"]
+    shape = {"depth": depth} if name == "3d" else {"cube": True} if name == "cube" else {"layers": layers}
+    image = device.image(format=asked["name"], width=width, height=height, mips=len(asked["levels"]), **shape)
+    for mip, raw in enumerate(asked["levels"]):
+        level = image.numpy(mip)
+        image.write(np.frombuffer(raw, level.dtype).reshape(level.shape), mip)
+    view = image.view("2d_array" if asked["storage"] and name.startswith("cube") else name, storage=asked["storage"])
+    return image, SampledImage(view, our_sampler(asked["sampler"])) if "sampler" in asked else view
+
+
+def run_ours(shader: Any, inputs: GeneratedInputs, groups: tuple[int, int, int], engine: str = "fast", check: str = "", guard: int = 0) -> Written:
+    """Run a compiled shader on a device of ours; `guard` random bytes behind each buffer can be reached."""
+    device = emu.Device(shader.target, check=check) if check else emu.Device(shader.target, engine, threads=1)
+    beyond = np.random.default_rng(guard).integers(1, 256, guard, np.uint8)
+    handles: dict[Any, Any] = {key: device.buffer(np.concatenate([data, beyond])) for key, data in inputs.buffers.items()}
+    push = bytearray(inputs.push)
+    for (place, offset), name in inputs.references.items():
+        address = int(handles[name].address).to_bytes(8, "little")
+        if place == "push":
+            push[offset : offset + 8] = address
+        else:
+            handles[place].write(address, offset)
+    bound, images, texels = dict(handles), {}, {}
+    for key, asked in inputs.images.items():
+        if asked["type"] == "sampler":
+            bound[key] = our_sampler(asked["sampler"])
+        elif asked["type"] == "buffer":
+            texels[key] = device.buffer(np.frombuffer(asked["levels"][0], np.uint8))
+            bound[key] = TexelBuffer(texels[key], asked["name"])
+        else:
+            images[key], bound[key] = image_on(device, asked)
+    device.dispatch(shader, groups=groups, buffers=arrange(bound), push=bytes(push), budget=BUDGET, time_budget=EMULATOR_SECONDS)
+    found = {key: handles[key].numpy()[: data.size].copy() for key, data in inputs.buffers.items()}
+    restore(found, inputs)
+    for key, asked in inputs.images.items():
+        if asked["storage"]:
+            raw = texels[key].numpy().tobytes() if key in texels else np.ascontiguousarray(images[key].numpy()).tobytes()
+            found["image", *key] = np.frombuffer(raw, np.uint8)
+    return found
+
+
+#: What a device must have for a capability: the bit of an operation of subgroups, or an extension.
+_OPERATIONS = {62: 2, 63: 4, 64: 8, 65: 16, 66: 32, 67: 64, 68: 128}
+_EXTENSIONS = {5288: "VK_NV_compute_shader_derivatives", 5350: "VK_NV_compute_shader_derivatives"}
+
+
+def peer_lacks(module: bytes) -> str:
+    """What lavapipe does not have of what a module's capabilities ask for: it takes the module, and computes anything."""
+    offers = _offers()
+    for capability in reflect(module).capabilities:
+        if capability in _OPERATIONS and not offers["subgroup_operations"] & _OPERATIONS[capability]:
+            return f"capability {capability}, an operation of subgroups that it does not have"
+        if capability in _EXTENSIONS and _EXTENSIONS[capability] not in offers["offered"]:
+            return f"capability {capability}, without {_EXTENSIONS[capability]}"
+    return ""
+
+
+@cache
+def _offers() -> dict[str, Any]:
+    return Lavapipe().worker.ask({"operation": "describe"})
+
+
+def restore(found: Written, inputs: GeneratedInputs) -> None:
+    """Put back what buffers held where addresses were written."""
+    for place, offset in inputs.references:
+        if place != "push":
+            found[place][offset : offset + 8] = inputs.buffers[place][offset : offset + 8]
+
+
+def run_peer(module: bytes, entry: str, inputs: GeneratedInputs, groups: tuple[int, int, int]) -> Written:
+    """Run the module on lavapipe."""
+    buffers, images = Lavapipe().run_with_images(
+        module, groups, inputs.layouts, inputs.buffers, inputs.images, PEER_SECONDS, push=inputs.push, entry=entry, references=inputs.references)
+    return {**buffers, **{("image", *key): np.frombuffer(levels[0], np.uint8) for key, levels in images.items()}}
+
+
+
+
+# ---------------------------------------------------------------------------------------------------------- the NIR interpreter
+class Reordered(Interpreter):
+    """The last workgroup first, and in a workgroup the last invocation first; `alone` runs one invocation after the other."""
+
+    alone = False
+
+    def run(self) -> None:
+        """Execute every workgroup."""
+        x, y, z = self.groups
+        for number in reversed(range(x * y * z)):
+            self._workgroup((number % x, number // x % y, number // (x * y)))
+
+    def _dealt_out_ids(self) -> Any:
+        found = super()._dealt_out_ids()
+        return np.concatenate([found[:, : self.lanes][:, ::-1], found[:, self.lanes :]], 1)
+
+    def _list(self, node: int, mask: Any) -> Any:
+        if not self.alone or node != self.nodes["first0"][1]:
+            return super()._list(node, mask)
+        self.alone = False
+        for lane in np.flatnonzero(mask):
+            super()._list(node, np.arange(self.padded) == lane)
+        self.alone = True
+        return mask
+
+
+class Watched(Interpreter):
+    """Says what descriptors a dispatch asks for that it must not."""
+
+    fault = ""
+
+    def _do_vulkan_resource_index(self, i: int, mask: Any, index: Any) -> Any:
+        key = self._index(i, "desc_set"), self._index(i, "binding")
+        for lanes, active in zip(index[0].reshape(-1, self.wave), mask.reshape(-1, self.wave), strict=True):
+            if active.any() and lanes[active].max() >= len(self.buffers.get(key, [0])):
+                self.fault = f"element {lanes[active].max()} of the descriptors of binding {key}"
+            elif active.any() and lanes[active].min() != lanes[active].max() and not self.fault:
+                self.fault = f"an index of descriptors that differs in a wave, of binding {key}"
+        return super()._do_vulkan_resource_index(i, mask, index)
+
+
+def descriptor_fault(module: bytes, entry: str, inputs: GeneratedInputs, groups: Groups, wave: int) -> str:
+    """What is wrong with the descriptors that a dispatch asks for: beyond an array, or by an index that is not uniform; or nothing."""
+    found: list[Watched] = []
+
+    def make(*arguments: Any) -> Watched:
+        found.append(Watched(*arguments))
+        return found[0]
+
+    with contextlib.suppress(LookupError, InputError):      # it stops at such an element
+        run_interpreted(module, entry, inputs, groups, wave, kind=make)
+    return found[0].fault if found else ""
+
+
+def run_interpreted(
+    module: bytes, entry: str, inputs: GeneratedInputs, groups: Groups, wave: int, *, kind: Callable[..., Interpreter] = Interpreter,
+    alone: bool = False, garbage: int = 0,
+) -> Written:
+    """Execute what the reader makes of a module, before any pass.
+
+    Parameters
+    ----------
+    wave : int
+        Lanes of a subgroup, also 8.
+    kind, alone
+        `Reordered` for another order.
+    garbage : int
+        What memory holds that nobody wrote.
+    """
+    shader = spirv.read(module, entry)
+    shader.set_info(gfx_level=110, wave_size=max(wave, 32), address32_hi=0xFFFF8000)
+    found = {key: data.copy() for key, data in inputs.buffers.items()}
+    levels: dict[Any, Any] = {}
+    bound: dict[Any, Any] = dict(found)
+    for key, asked in inputs.images.items():
+        bound[key] = our_sampler(asked["sampler"]) if asked["type"] == "sampler" else nir_images.Image(decoded(asked))
+        if asked["type"] != "sampler":
+            levels[key] = bound[key].levels
+            if "sampler" in asked:
+                bound[key] = nir_images.SampledImage(bound[key], our_sampler(asked["sampler"]))
+    machine = kind(shader, groups, arrange(bound), inputs.push, max(wave, 32))
+    machine.wave, machine.padded, machine.garbage = wave, -(-machine.lanes // wave) * wave, garbage
+    if isinstance(machine, Reordered):
+        machine.alone = alone
+    addresses = {name: 0x2_0000_0000 + 0x100_0000 * i for i, name in enumerate(key for key in found if isinstance(key, str))}
+    for name, address in addresses.items():
+        machine.memory.add(address, found[name])
+    for (place, offset), name in inputs.references.items():
+        target = machine.push if place == "push" else found[place]
+        target[offset : offset + 8] = np.frombuffer(addresses[name].to_bytes(8, "little"), np.uint8)
+    machine.run()
+    restore(found, inputs)
+    return {**found, **{("image", *key): np.ascontiguousarray(levels[key][0]).view(np.uint8).ravel()
+                        for key, asked in inputs.images.items() if asked["storage"]}}
+
+
+def decoded(asked: dict[str, Any]) -> list[NDArray[Any]]:
+    """Levels as the interpreter takes them: numbers, of shape (layers, depth, height, width, samples, components)."""
+    name, found = asked["name"], []
+    if asked["type"] == "buffer" or name.startswith(("R10", "R11", "R64")):
+        raise UnsupportedError(f"the NIR interpreter with {asked['type']} of the format {name}")
+    channels, kind = name.split("_")
+    size, count = int(channels[1:].split("G")[0]) // 8, sum(channels.count(letter) for letter in "RGBAZ")
+    width, height, depth = asked["extent"]
+    for level, raw in enumerate(asked["levels"]):
+        texels = np.frombuffer(raw, f"{'f' if kind == 'FLOAT' else 'i' if kind[0] == 'S' else 'u'}{size}")
+        if kind.endswith("NORM"):
+            texels = np.maximum(texels / np.iinfo(texels.dtype).max, -1)
+        texels = texels.astype({"float": np.float32, "int": np.int32, "uint": np.uint32}[asked["kind"]])
+        found.append(texels.reshape(asked["layers"], max(depth >> level, 1), max(height >> level, 1), max(width >> level, 1), 1, count))
+    return found
