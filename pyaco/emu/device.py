@@ -7,7 +7,8 @@ A dispatch comes either from a compiled shader, whose ``abi`` says how its argum
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -247,6 +248,20 @@ class Device:
         words = rows.astype(numpy.float32) if rows.dtype.kind == "f" else (rows.astype(numpy.int64) & 0xFFFFFFFF).astype(numpy.uint32)
         self._border_colors = self.buffer(words, name="border colours")
         self._engine.descriptors.border_colors = self._border_colors.address
+
+    @contextmanager
+    def border_colors_at(self, address: int) -> Iterator[None]:
+        """While the context lasts, take border colours from a table at a device address (16 bytes a row), as TA_CS_BC_BASE_ADDR says.
+
+        A table that reaches beyond mapped memory stops the dispatch that samples there.
+        """
+        descriptors = self._engine.descriptors
+        before = descriptors.border_colors
+        descriptors.border_colors = address
+        try:
+            yield
+        finally:
+            descriptors.border_colors = before
 
     @checked
     def allocate(self, size: int, *, name: str = "") -> Buffer:

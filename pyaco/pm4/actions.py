@@ -11,10 +11,11 @@ from __future__ import annotations
 import struct
 import time
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from typing import Any
 
 from pyaco.errors import InputError, UnsupportedError
-from pyaco.pm4.launch import launch_from_registers
+from pyaco.pm4.launch import border_colors_from_registers, launch_from_registers
 from pyaco.pm4.layouts import REGISTER_SPACES
 from pyaco.pm4.queue_state import QueueState
 from pyaco.pm4.stream import Packet
@@ -299,7 +300,9 @@ def _launch(processor: QueueState, packet: Packet, dimensions: tuple[int, int, i
         launch = launch_from_registers(processor.device.gfx_level, processor.registers, dimensions, packet["COMPUTE_DISPATCH_INITIATOR"])
         if launch is None:
             return
-        processor.reports.append(processor.device.launch(launch, budget=processor.budget, time_budget=processor.time_budget))
+        colors = border_colors_from_registers(processor.device.gfx_level, processor.registers)
+        with nullcontext() if colors is None else processor.device.border_colors_at(colors):
+            processor.reports.append(processor.device.launch(launch, budget=processor.budget, time_budget=processor.time_budget))
     except UnsupportedError as error:
         raise UnsupportedError(f"{packet.where}: {error}") from None
     except InputError as error:

@@ -14,7 +14,7 @@ from pyaco.pm4.memory import canonical
 from pyaco.registers import registers
 from pyaco.targets import features, lds_limits
 
-__all__ = ["launch_from_registers"]
+__all__ = ["border_colors_from_registers", "launch_from_registers"]
 
 _CODE_BYTES = 1 << 20
 
@@ -68,6 +68,15 @@ def launch_from_registers(level: int, written: Mapping[int, int], dimensions: Ex
         scratch_bytes=state.field("COMPUTE_TMPRING_SIZE", "WAVESIZE") * granule // wave if uses_scratch else 0,
         wgp_mode=features.has_wgp_mode(level) and bool(state.field("COMPUTE_PGM_RSRC1", "WGP_MODE")),
     )  # fmt: skip
+
+
+def border_colors_from_registers(level: int, written: Mapping[int, int]) -> int | None:
+    """Return the address of the table of border colours that TA_CS_BC_BASE_ADDR names, or None where nobody wrote it (or could)."""
+    known = registers(level)
+    if "TA_CS_BC_BASE_ADDR_HI" not in known or known["TA_CS_BC_BASE_ADDR"].offset not in written:
+        return None
+    low, high = known["TA_CS_BC_BASE_ADDR"], known["TA_CS_BC_BASE_ADDR_HI"]
+    return canonical(written[low.offset] << 8 | high.field("ADDRESS").get(written.get(high.offset, 0)) << 40)
 
 
 class _Registers:
