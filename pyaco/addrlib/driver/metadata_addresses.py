@@ -1,4 +1,4 @@
-"""Where the metadata of a driver's surface lies: the element of every texel, level by level, and FMASK as tiled memory.
+"""Where the metadata of a driver's surface lies: the element of every texel, level by level; FMASK, HiZ and HiS as tiled memory.
 
 Addresses count nibbles, because an element of CMASK is one, and start at the surface. CMASK of a single-sampled surface is a buffer of
 its own; its addresses start at that.
@@ -31,13 +31,16 @@ if TYPE_CHECKING:
     from pyaco.addrlib.metadata.records import MetadataInfo
     from pyaco.addrlib.tiling import TiledSurface
 
-__all__ = ["KINDS", "fmask_surface", "metadata_addresses", "metadata_levels", "metadata_part"]
+__all__ = ["HIERARCHICAL", "KINDS", "fmask_surface", "hierarchical_surface", "metadata_addresses", "metadata_levels", "metadata_part"]
 
 Addresses = NDArray[np.int64]
 _Nibbles = Callable[[ArrayLike, ArrayLike, ArrayLike, ArrayLike], NDArray[Any]]
 
 KINDS = {"dcc": 8, "display_dcc": 8, "htile": 32, "cmask": 4}
-"""Bits of an element, by kind of metadata; FMASK is a surface (`fmask_surface`)."""
+"""Bits of an element, by kind of metadata; FMASK is a surface (`fmask_surface`), and so are HiZ and HiS."""
+
+HIERARCHICAL = {"hiz": 32, "his": 16}
+"""Bits of an element of HiZ and HiS, which GFX12 has in place of HTILE."""
 
 
 def metadata_part(config: GpuConfig, surface: Surface, kind: str) -> tuple[int, int]:
@@ -50,7 +53,7 @@ def metadata_part(config: GpuConfig, surface: Surface, kind: str) -> tuple[int, 
     surface : Surface
         What `compute_surface` returned.
     kind : str
-        ``dcc``, ``display_dcc``, ``htile``, ``cmask`` or ``fmask``.
+        ``dcc``, ``display_dcc``, ``htile``, ``cmask`` or ``fmask``; of GFX12 ``hiz`` or ``his``.
 
     Returns
     -------
@@ -65,6 +68,8 @@ def metadata_part(config: GpuConfig, surface: Surface, kind: str) -> tuple[int, 
         A chip without such metadata.
     """
     check_generation(config, surface)
+    if kind in HIERARCHICAL:
+        return _hierarchical_part(config, surface, kind)
     if not has_metadata_surfaces(config.level):
         raise UnsupportedError(f"{kind.upper()} on {config.name}: GFX12 compresses memory without surfaces of metadata")
     is_depth = bool(surface.flags & DEPTH_OR_STENCIL)
@@ -127,6 +132,53 @@ def fmask_surface(config: GpuConfig, surface: Surface) -> TiledSurface:
     """
     metadata_part(config, surface, "fmask")
     return _fmask_later(config, surface) if has_swizzle_modes(config.level) else _fmask_early(config, surface)  # type: ignore[arg-type]
+
+
+# GFX12.
+
+
+def _hierarchical_part(config: GpuConfig, surface: Any, kind: str) -> tuple[int, int]:
+    title = {"hiz": "HiZ", "his": "HiS"}[kind]
+    if has_metadata_surfaces(config.level):
+        raise UnsupportedError(f"{title} on {config.name}: it is a surface of its own from GFX12 on, and part of HTILE before")
+    part = getattr(surface, kind)
+    if not part.size:
+        raise InputError(f"a surface without {title}")
+    return part.offset, part.size
+
+
+def hierarchical_surface(config: GpuConfig, surface: Surface, kind: str) -> TiledSurface:
+    """Return HiZ or HiS as tiled memory, whose texels are tiles of 8 x 8 pixels; it starts where `metadata_part` says.
+
+    It has as many samples as the surface: a tile of one pixel in eight samples has eight elements.
+
+    Parameters
+    ----------
+    config : GpuConfig
+        The chip that the surface is laid out for.
+    surface : Surface
+        What `compute_surface` returned.
+    kind : str
+        ``hiz`` or ``his``.
+
+    Raises
+    ------
+    InputError
+        A surface without it.
+    UnsupportedError
+        A chip before GFX12.
+    """
+    from pyaco.addrlib.enums import ResourceType, SurfaceFlags3
+    from pyaco.addrlib.tiling import TiledSurface
+
+    if kind not in HIERARCHICAL:
+        raise InputError(f"no kind of hierarchical depth is called {kind!r}")
+    metadata_part(config, surface, kind)
+    part, request = getattr(surface, kind), surface.request
+    return TiledSurface(
+        config, width=part.width_in_tiles, height=part.height_in_tiles, bpp=HIERARCHICAL[kind], swizzle_mode=part.swizzle_mode,
+        resource_type=ResourceType.TEX_2D, flags=int(SurfaceFlags3.HIZ_HIS), num_slices=request.layers, num_mip_levels=request.levels,
+        num_samples=request.samples)
 
 
 # GFX9 to GFX11.5.
