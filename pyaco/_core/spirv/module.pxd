@@ -194,6 +194,7 @@ cdef class Reader:
     cdef vector[Block] blocks
     cdef vector[EntryPoint] entries
     cdef vector[uint32_t] execution_modes   # words
+    cdef bint gathers_have_levels           # of detail, as samples have them (ImageGatherBiasLodAMD)
     cdef vector[uint32_t] names             # words of OpName and OpMemberName
     cdef vector[SpirvId] module_variables
     cdef vector[SpirvId] spec_constants
