@@ -184,11 +184,10 @@ def test_sets_in_a_descriptor_buffer(target: str) -> None:
     shader, copies = pyaco.compile(code, target, layout=layout), pyaco.compile(code, target)
     for engine in ENGINES:
         device = Device(target, engine)
-        buffers = {key: device.buffer(np.array(buffer.data)) for key, buffer in inputs.buffers.items()}
+        buffers: dict[Any, Buffer] = {key: device.buffer(np.array(buffer.data)) for key, buffer in inputs.buffers.items()}
         sets = {number: DescriptorSet(layout.sets[number]) for number in layout.sets}
-        for number, binding in buffers:
-            words = raw_buffer(buffers[number, binding].address, buffers[number, binding].size, device.gfx_level)
-            sets[number].write(binding, {"buffer": words})
+        for (number, binding), buffer in buffers.items():
+            sets[number].write(binding, {"buffer": raw_buffer(buffer.address, buffer.size, device.gfx_level)})
         second = np.frombuffer(bytes(sets[1].memory), np.uint32)
         assert len(second) == 8
         whole = device.buffer(np.array([8, 1, 1, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0], np.uint32))
