@@ -33,7 +33,7 @@ from pyaco._core.ir.shader cimport (
     Shader, ShaderData, ValueId, alu_is_vector, constant_bits, image_buffer, image_cube, image_format_r8i, image_format_r8ui,
     image_format_r16i, image_format_r16ui, image_format_rg8i, image_format_rg8ui, image_format_rg16i, image_format_rg16ui,
     image_format_rgb10_a2ui, image_format_rgba8i, image_format_rgba8ui, image_format_rgba16i, image_format_rgba16ui, image_ms,
-    image_subpass_ms, intrinsic_index, intrinsic_set_index, nir_alu, nir_intrinsic, nir_load_const, nir_tex, nir_undef, round_even16,
+    image_subpass_ms, intrinsic_has_index, intrinsic_index, intrinsic_set_index, nir_alu, nir_intrinsic, nir_load_const, nir_tex, nir_undef, round_even16,
     round_zero16, source_set, source_swizzle, source_value, swizzle_component, texture_is_sparse, type_float, type_int, type_uint,
 )
 from pyaco._core.nir.lowering cimport Lowering, lower_keep, lowering_run
@@ -57,6 +57,7 @@ for _format in (image_format_rgba16i, image_format_rgba8i, image_format_rg16i, i
 cdef struct Facts:
     vector[uint8_t] users         # by value
     bint has_halves               # some value has 16 bits
+    bint has_images               # there is something to fold into
 
 
 # --------------------------------------------------------------------------------------------------------------- results
@@ -65,10 +66,13 @@ cdef void _find_facts(const ShaderData *s, Facts *facts) noexcept nogil:
     cdef uint32_t use
     cdef ValueId i
     facts.has_halves = False
+    facts.has_images = False
     facts.users.assign(s.instructions.table.count, 0)
     for row in range(s.order.table.count):
         i = s.order.instruction[row]
         facts.has_halves = facts.has_halves or s.instructions.bit_size[i] == 16
+        facts.has_images = facts.has_images or s.instructions.kind[i] == nir_tex or (
+            s.instructions.kind[i] == nir_intrinsic and intrinsic_has_index(s, i, index_image_dim))
         use = read_whole
         if s.instructions.kind[i] == nir_alu and s.instructions.components[i] == 1:
             if s.instructions.opcode[i] == alu_f2f16:
@@ -297,7 +301,7 @@ cdef bint fold_16bit_tex_image_run(ShaderData *s) except -1 nogil:
     cdef Facts facts
     cdef bint progress
     _find_facts(s, &facts)
-    if not facts.has_halves:
+    if not facts.has_halves or not facts.has_images:
         return False
     progress = _fold_results(s, &facts)
     return lowering_run(s, _fold_sources, NULL) or progress
