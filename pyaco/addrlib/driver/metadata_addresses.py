@@ -4,8 +4,9 @@ Addresses count nibbles, because an element of CMASK is one, and start at the su
 its own; its addresses start at that.
 
 Sources: AMD addrlib (``CiLib::HwlComputeMetadataNibbleAddress`` for DCC and HTILE of GFX8, and the equations of later chips); Mesa's
-``ac_surface.c`` for offsets. The library has no addresses in levels. From GFX10 on each level but those in the tail is laid out as a
-surface of its own, at the offset that the library gives; the first level in the tail lies where its texels lie in the tail's block.
+``ac_surface.c`` for offsets. The library has no addresses in levels. On GFX9 all levels lie in one plane, and PAL of 2019 (``CpuProcessEq`` in
+``gfx9Image.cpp``) adds a level's start to the coordinates. From GFX10 on each level but those in the tail is laid out as a surface of its own,
+at the offset that the library gives; the first level in the tail lies where its texels lie in the tail's block.
 """
 
 from __future__ import annotations
@@ -106,8 +107,8 @@ def metadata_addresses(
     InputError
         A surface or level without such metadata.
     UnsupportedError
-        Metadata whose addresses no public source gives: of levels on GFX9, of DCC of multisampled surfaces from GFX10 on, of HTILE of
-        multisampled surfaces that texture units read on GFX8.
+        Metadata whose addresses no public source gives: of DCC of multisampled surfaces from GFX10 on, of HTILE of multisampled surfaces
+        that texture units read on GFX8.
     """
     offset, _ = metadata_part(config, surface, kind)
     if not 0 <= mip < metadata_levels(surface, kind):
@@ -162,14 +163,15 @@ def _level(config: GpuConfig, surface: Gfx9Surface, info: MetadataInfo, mip: int
     request = info.request
     if request.levels == 1:
         return info, (0, 0)
+    one = replace(request, levels=1, first_tail_level=None)
     if has_planar_mip_chains(config.level):
-        raise UnsupportedError(f"addresses in metadata of surfaces with mip levels on {config.name}")
+        level = info.levels[mip]
+        return replace(info, request=one), (level.x, level.y)
     shift, blocks = (0, 0), (1, 1)
     if info.levels[mip].in_tail:
         shift = tiled_surface(config, surface).place_in_tail(mip)
     else:
         blocks = _blocks(request.width, mip, info.block[0]), _blocks(request.height, mip, info.block[1])
-    one = replace(request, levels=1, first_tail_level=None)
     return replace(info, request=one, pitch=blocks[0] * info.block[0], height=blocks[1] * info.block[1]), shift
 
 
