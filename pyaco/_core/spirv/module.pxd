@@ -174,6 +174,7 @@ cdef class Reader:
     cdef uint32_t word_count
     cdef uint32_t bound
     cdef uint32_t version
+    cdef uint32_t memory_model
     # columns by id
     cdef uint32_t *offset         # word of the defining instruction, 0: undefined
     cdef uint8_t *kind

@@ -424,6 +424,7 @@ cdef int _module_instruction(Reader r, uint32_t word, uint32_t end) except -1 no
     elif opcode == OpMemoryModel:
         if r.words[word + 1] == AddressingModel_Physical32 or r.words[word + 1] == AddressingModel_Physical64:
             unsupported_enumerant(r, word, "the addressing model ", spirv_kind_AddressingModel, r.words[word + 1])
+        r.memory_model = r.words[word + 2]
     elif (opcode == OpNop or OpSourceContinued <= opcode <= OpSourceExtension or opcode == OpExtension
             or opcode == OpLine or opcode == OpNoLine or opcode == OpModuleProcessed):
         pass
