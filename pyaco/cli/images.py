@@ -92,6 +92,7 @@ def _choice(name: str, value: str, choices: dict[str, int]) -> int:
 
 
 def _number(name: str, value: str, kind: type[int] | type[float] = int) -> Any:
+    number: float | None
     try:
         number = kind(value)
     except ValueError:

@@ -341,7 +341,8 @@ def _summary(surface: Surface, memory: NDArray[Any], kind: str, mip: int) -> Til
     hierarchical_surface(surface.config, surface.layout, kind)
     samples = surface.request.samples
     if samples > 1:
-        raise UnsupportedError(f"{'HiZ' if kind == 'hiz' else 'HiS'} of {samples} samples: which elements of a tile are of which pixels is not public")
+        title = "HiZ" if kind == "hiz" else "HiS"
+        raise UnsupportedError(f"{title} of {samples} samples: which elements of a tile are of which pixels is not public")
     if kind == "his":
         values = raw_texels(surface, memory, mip, surface.format.has_depth)[..., 0].astype(np.int64)
         return Tiles(_each_tile(values, np.bitwise_and), _each_tile(values, np.bitwise_or))

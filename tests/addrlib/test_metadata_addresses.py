@@ -149,13 +149,15 @@ def test_levels_share_nothing(chip: str) -> None:
 def test_what_is_refused() -> None:
     config = gpu_config("navi21")
     color = compute_surface(config, SurfaceRequest(width=500, height=300, bpe=4))
-    for kind, words in (("htile", "without HTILE"), ("fmask", "without FMASK"), ("display_dcc", "without DISPLAY DCC"), ("hiz", "no kind")):
+    for kind, words in (("htile", "without HTILE"), ("fmask", "without FMASK"), ("display_dcc", "without DISPLAY DCC"), ("stencil", "no kind")):
         with pytest.raises(InputError, match=words):
             metadata_part(config, color, kind)
     with pytest.raises(InputError, match="level 1 has no DCC"):
         metadata_addresses(config, color, "dcc", 0, 0, mip=1)
     with pytest.raises(InputError, match="metadata coordinate"):
         metadata_addresses(config, color, "dcc", 1 << 20, 0)
+    with pytest.raises(UnsupportedError, match="HiZ on navi21"):
+        metadata_part(config, color, "hiz")
     late = gpu_config("gfx1201")
     with pytest.raises(UnsupportedError, match="GFX12"):
         metadata_part(late, compute_surface(late, SurfaceRequest(width=64, height=64, bpe=4)), "dcc")

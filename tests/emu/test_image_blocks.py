@@ -87,7 +87,7 @@ def test_volumes(target: str) -> None:
         for mip, texels in enumerate(levels):
             slices, height, width = texels.shape[:3]
             place = np.stack([random.integers(0, end + 1, 64) for end in (width, height, slices)], 1).astype(np.int32)
-            inside = (place < (width, height, slices)).all(1)
+            inside = np.asarray((place < (width, height, slices)).all(1))
             address = np.concatenate([place, np.full((64, 1), mip, np.int32)], 1)
             found = run_image(device, instruction, image.view("3d").words, address=address)[:, :4].view(np.float32)
             at = place % np.array([width, height, slices])

@@ -178,8 +178,10 @@ def test_what_is_refused() -> None:
     surface, memory, _ = made("gfx1201", "Z16_UNORM", layers=2)
     before = bytes_of(surface, memory).copy()
     cases: tuple[tuple[Any, str], ...] = (
-        (lambda: hierarchical.clear(surface, memory, stencil=1), "without HiS"), (lambda: hierarchical.clear(surface, memory, depth=2.0), "0 to 1"),
-        (lambda: hierarchical.clear(surface, memory, depth=1.0, layers=2), "layer 2"), (lambda: hierarchical.expand(surface, memory, mips=1), "level 1"),
+        (lambda: hierarchical.clear(surface, memory, stencil=1), "without HiS"),
+        (lambda: hierarchical.clear(surface, memory, depth=2.0), "0 to 1"),
+        (lambda: hierarchical.clear(surface, memory, depth=1.0, layers=2), "layer 2"),
+        (lambda: hierarchical.expand(surface, memory, mips=1), "level 1"),
         (lambda: hierarchical.read_tiles(surface, memory, "hit"), "no kind"), (lambda: hierarchical.read_tiles(surface, memory, mip=1), "level 1"),
         (lambda: hierarchical.write_tiles(surface, memory, hierarchical.Tiles(np.array(0), np.array(1 << 16))), "high of hiz"),
         (lambda: hierarchical.write_tiles(surface, memory, hierarchical.Tiles(np.zeros((2, 3), int), np.array(1))), "shape"),

@@ -52,7 +52,8 @@ def narrow(shader: Shader, value: int) -> int:
 @pytest.mark.parametrize("dim", ["1d", "2d", "3d"])
 def test_samples(dim: str, level: int) -> None:
     axes = DIMS[dim][0]
-    inputs = {"coord": halves((axes, LANES), 1), "lod": halves((1, LANES), 2), "ddx": halves((axes, LANES), 3) / 16, "ddy": halves((axes, LANES), 4) / 16}
+    inputs = {"coord": halves((axes, LANES), 1), "lod": halves((1, LANES), 2), "ddx": halves((axes, LANES), 3) / 16,
+              "ddy": halves((axes, LANES), 4) / 16}
     for opcode, names in (("txl", ("coord", "lod")), ("txd", ("coord", "ddx", "ddy")), ("tg4", ("coord",))):
         if opcode == "tg4" and dim != "2d":
             continue
@@ -60,7 +61,7 @@ def test_samples(dim: str, level: int) -> None:
         for lower in (False, True):
             shader = Shader(level, inputs, 4)
             handle = shader.variable("uniform", "sampled_image", dim)
-            given = {name: narrow(shader, shader.values[name]) for name in names}
+            given: dict[str, Any] = {name: narrow(shader, shader.values[name]) for name in names}
             shader.keep(narrow(shader, shader.b.tex(opcode, dim, "float", texture_deref=handle, sampler_deref=handle, **given)))
             found.append(run(shader, {(0, 2): SampledImage(image_of(dim, False), SAMPLERS["nearest"])}, lower))
         np.testing.assert_allclose(found[1][0].view(np.float32), found[0][0].view(np.float32), rtol=1e-3, atol=1e-6)
@@ -84,7 +85,8 @@ def test_loads_and_stores(dim: str, level: int) -> None:
             whole = b.vec(*(b.i2i32(b.i2i16(b.component(shader.values["coord"], k))) for k in range(4)))
             sources = [shader.variable("image", "image", dim), whole, b.imm(0)]
             if store:
-                b.intrinsic("image_deref_store", *sources, narrow(shader, shader.values["value"]), b.imm(0), src_type=BaseType.FLOAT << 8 | 32, **facts)
+                b.intrinsic("image_deref_store", *sources, narrow(shader, shader.values["value"]), b.imm(0),
+                            src_type=BaseType.FLOAT << 8 | 32, **facts)
                 shader.keep(b.imm(0))
             else:
                 loaded = b.intrinsic("image_deref_load", *sources, b.imm(0), components=4, bit_size=32, dest_type=BaseType.FLOAT << 8 | 32, **facts)

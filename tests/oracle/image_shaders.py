@@ -40,7 +40,7 @@ SOME_FORMATS = tuple(FORMATS)
 _GLSL_KINDS = {"UNORM": ("float", ""), "SNORM": ("float", "_snorm"), "UINT": ("uint", "ui"), "SINT": ("int", "i"), "FLOAT": ("float", "f")}
 for _name, _number in vulkan_numbers().items():
     _match = re.fullmatch(r"(R(?:8|16|32))(?:G\d+)?(B\d+A\d+)?_(UNORM|SNORM|UINT|SINT|FLOAT)", _name)
-    if _match and "R16G16_FLOAT" != _name:
+    if _match and _name != "R16G16_FLOAT":
         _count = _name.split("_")[0].count("G") + 1 + 2 * bool(_match[2])
         _kind, _suffix = _GLSL_KINDS[_match[3]]
         FORMATS.setdefault(_name, (_number, f"{'rgba'[:_count]}{_match[1][1:]}{_suffix}", _kind))

@@ -146,7 +146,7 @@ class Judgement:
         found = self.interpreted[key]
         if isinstance(found, Exception):
             raise found
-        return found  # type: ignore[no-any-return]
+        return found
 
     def interpreter_sides_with(self) -> str:
         """Whose result the NIR interpreter gives, in words."""

@@ -26,7 +26,8 @@ def votes() -> bytes:
     m.emit(m.body, "BranchConditional", is_active, taken, merge)
     m.emit(m.body, "Label", taken)
     odd = m.op("IEqual", boolean, m.op("BitwiseAnd", number, value, one), one)
-    bits = [m.op("Select", number, m.op(f"GroupNonUniformQuad{name}KHR", boolean, odd), m.constant(bit), zero) for name, bit in (("All", 1), ("Any", 2))]
+    bits = [m.op("Select", number, m.op(f"GroupNonUniformQuad{name}KHR", boolean, odd), m.constant(bit), zero)
+            for name, bit in (("All", 1), ("Any", 2))]
     m.store(m.access_chain("StorageBuffer", number, target, zero, index), m.op("BitwiseOr", number, *bits))
     m.emit(m.body, "Branch", merge)
     m.emit(m.body, "Label", merge)

@@ -33,8 +33,9 @@ from pyaco._core.ir.shader cimport (
     Shader, ShaderData, ValueId, alu_is_vector, constant_bits, image_buffer, image_cube, image_format_r8i, image_format_r8ui,
     image_format_r16i, image_format_r16ui, image_format_rg8i, image_format_rg8ui, image_format_rg16i, image_format_rg16ui,
     image_format_rgb10_a2ui, image_format_rgba8i, image_format_rgba8ui, image_format_rgba16i, image_format_rgba16ui, image_ms,
-    image_subpass_ms, intrinsic_has_index, intrinsic_index, intrinsic_set_index, nir_alu, nir_intrinsic, nir_load_const, nir_tex, nir_undef, round_even16,
-    round_zero16, source_set, source_swizzle, source_value, swizzle_component, texture_is_sparse, type_float, type_int, type_uint,
+    image_subpass_ms, intrinsic_has_index, intrinsic_index, intrinsic_set_index, nir_alu, nir_intrinsic, nir_load_const, nir_tex,
+    nir_undef, round_even16, round_zero16, source_set, source_swizzle, source_value, swizzle_component, texture_is_sparse,
+    type_float, type_int, type_uint,
 )
 from pyaco._core.nir.lowering cimport Lowering, lower_keep, lowering_run
 
