@@ -302,6 +302,8 @@ class Images(Memory):
         lod = self._base_lod(name, image, place, sources)
         if name == "lod" and not self._has_derivatives():
             return np.zeros((2, self.padded))
+        if name == "tg4" and "lod" not in sources and not self.texture_flags & TextureFlag.IMPLICIT_LOD:
+            return self._gathered(i, image, sampler, place, np.zeros(self.padded, np.int64))    # the base level, whatever the sampler's limits
         biased, lod = images.clamped_lod(sampler, lod, bias, least)
         if name == "lod":
             level = np.clip(lod, 0, len(image.levels) - 1)

@@ -1,8 +1,9 @@
 """Every image operation crossed with formats, dimensions, swizzle modes and samplers: what our compiler makes of each, beside lavapipe.
 
 The whole product has millions of cases, so every two values of different factors meet in at least one case (pairwise), as far as Vulkan and
-lavapipe have them. `python tests/oracle/image_matrix.py [--target gfx1030] [--part 2/5] [--engine reference]` runs all targets or some, and
-prints for each row of each factor how many cases were tried and failed. ``test_image_matrix.py`` runs a sample of the same cases.
+lavapipe have them. `python tests/oracle/image_matrix.py [--target gfx1030] [--part 2/5] [--engine reference] [--seed 7] [--rows]` runs all targets
+or some, and prints for each value of each factor how many cases were tried, and gave what lavapipe gives (equal), something else that Vulkan
+allows (within), that too where lavapipe is outside of it (alone), or what it does not allow (failed). ``test_image_matrix.py`` runs a sample.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from pyaco.targets import features
 
 TARGETS = ("gfx900", "gfx1030", "gfx1100", "gfx1200")
 FACTORS = ("operation", "dimension", "format", "state", "mode")
+VERDICTS = ("tried", "equal", "within", "alone", "failed")
 #: How many places of a surface's list of swizzle modes there are; of a shorter list they name the same ones again.
 MODES = 16
 SAMPLED, STORAGE, STORAGE_ATOMIC, FILTER_LINEAR = 1, 2, 4, 0x1000      # VkFormatFeatureFlagBits
@@ -113,13 +115,13 @@ def _has_dimension(name: str, dimension: str) -> bool:
     return not name.startswith("Z") or dimension not in ("3d", "1d", "1d_array")
 
 
-def crossings(found_features: dict[str, int]) -> list[Crossing]:
+def crossings(found_features: dict[str, int], seed: int = 1) -> list[Crossing]:
     """Cases in which every two values of two factors meet that can."""
     possible = [
         (operation, dimension, name, state) for operation, dimensions in OPERATIONS.items() for name, bits in found_features.items()
         if _fits(operation, name, bits) for state in _states_of(operation, name, bits) for dimension in dimensions if _has_dimension(name, dimension)
     ]  # fmt: skip
-    random = np.random.default_rng(1)
+    random = np.random.default_rng(seed)
     rows = [possible[k] for k in random.permutation(len(possible))]
     by_pair: dict[Any, list[int]] = defaultdict(list)
     wanted: dict[Any, None] = {}
@@ -179,17 +181,18 @@ def _image(device: Device, dimension: str, name: str, levels: int, options: dict
 
 @dataclass
 class Outcome:
-    """A case on a target: the swizzle mode's name, and what was wrong."""
+    """A case on a target: the swizzle mode's name, what `Prepared.verdict` says, and what was wrong."""
 
     crossing: Crossing
     target: str
     mode: str
+    verdict: str
     faults: list[str]
 
 
-def run(crossing: Crossing, targets: tuple[str, ...], lavapipe: Lavapipe, engine: str = "fast") -> list[Outcome]:
+def run(crossing: Crossing, targets: tuple[str, ...], lavapipe: Lavapipe, engine: str = "fast", seed: int = 0) -> list[Outcome]:
     """Run a case on targets."""
-    prepared = Prepared(crossing.image_case, ALL_STATES[crossing.state], lavapipe)
+    prepared = Prepared(crossing.image_case, ALL_STATES[crossing.state], lavapipe, seed=seed)
     found = []
     for target in targets:
         modes = modes_of(target, crossing.dimension, crossing.format, prepared.levels)
@@ -199,25 +202,64 @@ def run(crossing: Crossing, targets: tuple[str, ...], lavapipe: Lavapipe, engine
         try:
             image = prepared.image_on(device, **options)
             mode = str(image.surface.swizzle_mode)
-            faults = prepared.faults(image, prepared.run_compiled(device, image))
+            results = prepared.run_compiled(device, image)
+            faults, verdict = prepared.faults(image, results), prepared.verdict(image, results)
         except PyacoError as error:
-            faults = [f"{crossing}: {error}"]
-        found.append(Outcome(crossing, target, mode, [f"{target} {crossing.state} {fault}" for fault in faults]))
+            faults, verdict = [f"{crossing}: {error}"], "failed"
+        found.append(Outcome(crossing, target, mode, verdict, [f"{target} {crossing.state} {fault}" for fault in faults]))
     return found
 
 
-def table(outcomes: list[Outcome]) -> str:
-    """Of each value of each factor the cases that were tried and failed."""
+def format_class(name: str) -> str:
+    """Formats whose components become numbers in the same way."""
+    if name.startswith("Z"):
+        return "depth"
+    if name in ("B5G6R5_UNORM", "R10G10B10A2_UNORM", "R10G10B10A2_UINT", "R11G11B10_FLOAT", "R9G9B9E5_FLOAT"):
+        return "packed " + name.rpartition("_")[2].lower()
+    return name.rpartition("_")[2].lower().replace("sfloat", "float")
+
+
+def _rows(outcomes: list[Outcome], factor: str) -> dict[str, Counter[str]]:
+    found: dict[str, Counter[str]] = defaultdict(Counter)
+    for each in outcomes:
+        crossing = each.crossing
+        value = {"target": each.target, "swizzle mode": f"{each.target} {each.mode}",
+                 "row": f"{crossing.operation} | {format_class(crossing.format)} | {crossing.dimension}"}.get(factor) or str(getattr(crossing, factor))
+        found[value].update((each.verdict, "tried"))
+    return found
+
+
+def table(outcomes: list[Outcome], factors: tuple[str, ...] = ("target", "operation", "dimension", "format", "state", "swizzle mode")) -> str:
+    """Of each value of each factor the cases that were tried, and how many had which verdict."""
     lines = []
-    for factor in ("target", *FACTORS[:-1], "swizzle mode"):
-        tried: Counter[str] = Counter()
-        failed: Counter[str] = Counter()
-        for each in outcomes:
-            value = f"{each.target} {each.mode}" if factor == "swizzle mode" else each.target if factor == "target" else getattr(each.crossing, factor)
-            tried[value] += 1
-            failed[value] += bool(each.faults)
-        lines += [f"{factor:<32}tried  failed", *(f"    {value:<28}{count:5}{failed[value]:8}" for value, count in sorted(tried.items())), ""]
+    for factor in factors:
+        lines.append(f"{factor:<44}" + "".join(f"{verdict:>8}" for verdict in VERDICTS))
+        lines += [f"    {value:<40}" + "".join(f"{counts[verdict]:8}" for verdict in VERDICTS) for value, counts in sorted(_rows(outcomes, factor).items())]
+        lines.append("")
     return "\n".join(lines)
+
+
+def skipped(found_features: dict[str, int]) -> dict[str, list[str]]:
+    """Operations with formats that have no cases, by the reason."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for operation in OPERATIONS:
+        for name, bits in found_features.items():
+            if not _fits(operation, name, bits):
+                found[_why_not(operation, name, bits)].append(f"{operation} {name}")
+    return dict(found)
+
+
+def _why_not(operation: str, name: str, bits: int) -> str:
+    depth, storage = name.startswith("Z"), operation in ("load", "store", "image_size")
+    if operation.startswith("atomic"):
+        return "Vulkan has image atomics of R32_UINT and R32_SINT (others: test_image_atomics.py)"
+    if depth and not (storage or operation.startswith("compare")):
+        return "of depth formats the matrix has what reads depth: lod, fetch, gather and comparisons"
+    if operation.startswith("compare"):
+        return "only depth formats are compared"
+    if storage and not FORMATS[name][1]:
+        return "GLSL has no layout of this format for storage images"
+    return "lavapipe has no such images"
 
 
 def main() -> int:
@@ -226,16 +268,19 @@ def main() -> int:
     parser.add_argument("--target", action="append", choices=TARGETS)
     parser.add_argument("--part", default="1/1", help="which of how many parts of the cases")
     parser.add_argument("--engine", choices=("fast", "reference"), default="fast")
+    parser.add_argument("--seed", type=int, default=1, help="of the choice of cases, and of their texels and coordinates")
+    parser.add_argument("--rows", action="store_true", help="also a row for each operation, class of formats and dimension, and what is skipped")
     options = parser.parse_args()
     lavapipe, targets = Lavapipe(), tuple(options.target or TARGETS)
     part, parts = map(int, options.part.split("/"))
-    cases = crossings(formats_of(lavapipe))
+    found_features = formats_of(lavapipe)
+    cases = crossings(found_features, options.seed)
     mine = cases[part - 1 :: parts]
     outcomes: list[Outcome] = []
     refused: list[str] = []
     for number, crossing in enumerate(mine):
         try:
-            outcomes += run(crossing, targets, lavapipe, options.engine)
+            outcomes += run(crossing, targets, lavapipe, options.engine, options.seed)
         except PeerError as error:
             refused.append(f"{crossing}: {error}")
         if number % 100 == 99:
@@ -244,6 +289,9 @@ def main() -> int:
     bad = [each for each in outcomes if each.faults]
     print(*(fault for each in bad for fault in each.faults), *(f"lavapipe refused {one}" for one in refused), sep="\n")
     print(table(outcomes))
+    if options.rows:
+        print(table(outcomes, ("row",)))
+        print(*(f"skipped: {reason}: {', '.join(names)}" for reason, names in skipped(found_features).items()), sep="\n")
     print(f"{len(mine)} of {len(cases)} cases, {len(outcomes)} runs, {len(bad)} failed, {len(refused)} refused by lavapipe, {process_time():.0f} s")
     return 1 if bad else 0
 
