@@ -12,7 +12,7 @@ import argparse
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations
 from time import process_time
@@ -42,14 +42,16 @@ STATES: dict[str, dict[str, Any]] = SAMPLERS | {
     "nearest_black": NEAREST | {"address": 3, "borderColor": 2}, "nearest_transparent": NEAREST | {"address": 3, "borderColor": 0},
     "nearest_mixed": NEAREST | {"address": (2, 0, 1)}, "nearest_bias": NEAREST | {"address": 0, "mipLodBias": 1.0},
     "nearest_clamped": NEAREST | {"address": 0, "minLod": 0.75, "maxLod": 1.25},
-    "linear_repeat": LINEAR | {"address": 0}, "linear_mirror_edge": LINEAR | {"address": 4}, "linear_mixed": LINEAR | {"address": (3, 2, 0), "borderColor": 4},
+    "linear_repeat": LINEAR | {"address": 0}, "linear_mirror_edge": LINEAR | {"address": 4},
+    "linear_mixed": LINEAR | {"address": (3, 2, 0), "borderColor": 4},
     "linear_transparent": LINEAR | {"address": 3, "borderColor": 0}, "linear_one_level": LINEAR | {"mipmapMode": 0, "address": 0},
     "mag_linear": NEAREST | {"magFilter": 1, "address": 0}, "min_linear": NEAREST | {"minFilter": 1, "address": 2},
     "mips_linear": NEAREST | {"mipmapMode": 1, "address": 1}, "linear_bias": LINEAR | {"address": 0, "mipLodBias": -0.5},
     "linear_clamped": LINEAR | {"address": 2, "minLod": 0.75, "maxLod": 1.25}, "anisotropic": LINEAR | {"address": 0, "anisotropy": 16},
 }
 COMPARING = {f"compare_{number}": NEAREST | {"address": 0, "compare": number} for number in range(8)} | {
-    "compare_linear": LINEAR | {"address": 2, "compare": 3}, "compare_border": LINEAR | {"mipmapMode": 0, "address": 3, "borderColor": 4, "compare": 4},
+    "compare_linear": LINEAR | {"address": 2, "compare": 3},
+    "compare_border": LINEAR | {"mipmapMode": 0, "address": 3, "borderColor": 4, "compare": 4},
 }  # fmt: skip
 UNNORMALIZED = {"unnormalized_nearest": NEAREST | {"address": 2, "unnormalized": True},
                 "unnormalized_linear": LINEAR | {"mipmapMode": 0, "address": 3, "borderColor": 2, "unnormalized": True}}  # fmt: skip
@@ -118,7 +120,7 @@ def _has_dimension(name: str, dimension: str) -> bool:
 def crossings(found_features: dict[str, int], seed: int = 1) -> list[Crossing]:
     """Cases in which every two values of two factors meet that can."""
     possible = [
-        (operation, dimension, name, state) for operation, dimensions in OPERATIONS.items() for name, bits in found_features.items()
+        Crossing(operation, dimension, name, state, 0) for operation, dimensions in OPERATIONS.items() for name, bits in found_features.items()
         if _fits(operation, name, bits) for state in _states_of(operation, name, bits) for dimension in dimensions if _has_dimension(name, dimension)
     ]  # fmt: skip
     random = np.random.default_rng(seed)
@@ -126,7 +128,7 @@ def crossings(found_features: dict[str, int], seed: int = 1) -> list[Crossing]:
     by_pair: dict[Any, list[int]] = defaultdict(list)
     wanted: dict[Any, None] = {}
     for number, row in enumerate(rows):
-        for pair in Crossing(*row, 0).pairs():
+        for pair in row.pairs():
             if pair[2] != "mode":
                 by_pair[pair].append(number)
                 wanted[pair] = None
@@ -140,7 +142,7 @@ def crossings(found_features: dict[str, int], seed: int = 1) -> list[Crossing]:
             continue
         fixed = pair[3] if pair[2] == "mode" else None
         numbers = by_pair[pair[:2] if fixed is not None else pair]
-        tried = [Crossing(*rows[k], int(random.integers(MODES)) if fixed is None else fixed) for k in random.choice(numbers, 12)]
+        tried = [replace(rows[k], mode=int(random.integers(MODES)) if fixed is None else fixed) for k in random.choice(numbers, 12)]
         best = max(tried, key=lambda each: sum(one in open_pairs for one in each.pairs()))
         chosen.append(best)
         open_pairs.difference_update(best.pairs())
@@ -223,8 +225,9 @@ def _rows(outcomes: list[Outcome], factor: str) -> dict[str, Counter[str]]:
     found: dict[str, Counter[str]] = defaultdict(Counter)
     for each in outcomes:
         crossing = each.crossing
-        value = {"target": each.target, "swizzle mode": f"{each.target} {each.mode}",
-                 "row": f"{crossing.operation} | {format_class(crossing.format)} | {crossing.dimension}"}.get(factor) or str(getattr(crossing, factor))
+        own = {"target": each.target, "swizzle mode": f"{each.target} {each.mode}",
+               "row": f"{crossing.operation} | {format_class(crossing.format)} | {crossing.dimension}"}
+        value = own[factor] if factor in own else str(getattr(crossing, factor))
         found[value].update((each.verdict, "tried"))
     return found
 
@@ -234,7 +237,8 @@ def table(outcomes: list[Outcome], factors: tuple[str, ...] = ("target", "operat
     lines = []
     for factor in factors:
         lines.append(f"{factor:<44}" + "".join(f"{verdict:>8}" for verdict in VERDICTS))
-        lines += [f"    {value:<40}" + "".join(f"{counts[verdict]:8}" for verdict in VERDICTS) for value, counts in sorted(_rows(outcomes, factor).items())]
+        for value, counts in sorted(_rows(outcomes, factor).items()):
+            lines.append(f"    {value:<40}" + "".join(f"{counts[verdict]:8}" for verdict in VERDICTS))
         lines.append("")
     return "\n".join(lines)
 
@@ -286,14 +290,15 @@ def main() -> int:
         if number % 100 == 99:
             bad = sum(bool(each.faults) for each in outcomes)
             print(f"{number + 1} of {len(mine)} cases, {bad} of {len(outcomes)} failed, {process_time():.0f} s", file=sys.stderr, flush=True)
-    bad = [each for each in outcomes if each.faults]
-    print(*(fault for each in bad for fault in each.faults), *(f"lavapipe refused {one}" for one in refused), sep="\n")
+    failed = [each for each in outcomes if each.faults]
+    print(*(fault for each in failed for fault in each.faults), *(f"lavapipe refused {one}" for one in refused), sep="\n")
     print(table(outcomes))
     if options.rows:
         print(table(outcomes, ("row",)))
         print(*(f"skipped: {reason}: {', '.join(names)}" for reason, names in skipped(found_features).items()), sep="\n")
-    print(f"{len(mine)} of {len(cases)} cases, {len(outcomes)} runs, {len(bad)} failed, {len(refused)} refused by lavapipe, {process_time():.0f} s")
-    return 1 if bad else 0
+    print(f"{len(mine)} of {len(cases)} cases, {len(outcomes)} runs, {len(failed)} failed, {len(refused)} refused by lavapipe, "
+          f"{process_time():.0f} s")
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

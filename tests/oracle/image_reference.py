@@ -169,8 +169,7 @@ class Reference:
             self.place = at[:, : self.spatial] * self._size(0)
         self.layer = np.zeros(len(at), np.int64)
         if "array" in case.dimension:
-            number = np.clip(np.rint(at[:, 3 if self.cube else self.spatial]), 0, layers // (6 if self.cube else 1) - 1)
-            self.layer = number.astype(np.int64)
+            self.layer = np.clip(np.rint(at[:, 3 if self.cube else self.spatial]), 0, layers // (6 if self.cube else 1) - 1).astype(np.int64)
 
     def _size(self, level: int) -> Integers:
         depth, height, width, _ = self.images[level].shape
@@ -246,7 +245,8 @@ class Reference:
             exact = b[:, 0]
         exact = exact + self.state.get("mipLodBias", 0.0)
         low, high = exact - REACH, exact + REACH
-        found = [np.clip(each, self.state.get("minLod", 0.0), self.state.get("maxLod", 15.0)) for each in (low, np.clip(np.rint(exact), low, high), high)]
+        limits = self.state.get("minLod", 0.0), self.state.get("maxLod", 15.0)
+        found = [np.clip(each, *limits) for each in (low, np.clip(np.rint(exact), low, high), high)]
         if "anisotropy" in self.state:
             last = len(self.images) - 1
             kept = [np.clip(each, 0, last) for each in found]

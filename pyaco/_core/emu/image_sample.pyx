@@ -4,8 +4,8 @@ What is fixed: coordinates of texels and levels of detail have 8 fraction bits, 
 double precision and rounded once. Anisotropic samples are up to 16 samples along the longer derivative, evenly spaced, in the level of the
 shorter one (``EXT_texture_filter_anisotropic``); hardware's choice of places is not documented. Where PERF_MIP is set, the weight of the
 smaller level is 1.25 f - 0.125, as measured on RDNA. Gathers of level zero heed neither limits nor bias of the sampler, as Vulkan ("Texel
-Gathering": the base level), OpenGL and Direct3D demand of what drivers make of them. Texels beyond an edge of a cube are those of the neighbouring face, at corners the mean of the
-three that exist.
+Gathering": the base level), OpenGL and Direct3D demand of what drivers make of them. Texels beyond an edge of a cube are those of the
+neighbouring face, at corners the mean of the three that exist.
 
 Sources: the Vulkan specification, "Image Operations"; AMD "RDNA 2" ISA document 8.2.4 "Image Sampler"; WebGPU's conformance tests
 (texture_utils.ts) for measured weights; the limits that RADV reports for the number of fraction bits.
