@@ -4,18 +4,19 @@
 prints, for each subfolder, how many compile for every target, and then the causes of refusals by how many entry points they
 stop. Errors that are neither an ``InputError`` nor an ``UnsupportedError``, processes that die and compilations that take
 longer than ``--seconds`` are bugs: they come first, with their files, and make the exit status 1. ``--list CAUSE`` names the
-files of the causes that contain the text.
+files of the causes that contain the text, ``--json`` keeps each outcome as soon as it is known.
 """
 
 from __future__ import annotations
 
 import argparse
 import collections
+import json
 import multiprocessing
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -107,11 +108,15 @@ class Worker:
         return [Outcome(path, "", "bug", cause)]
 
 
-def sweep(folder: Path, targets: list[str], seconds: float) -> Iterator[Outcome]:
+def sweep(folder: Path, targets: list[str], seconds: float, keep: Path | None) -> Iterator[Outcome]:
     """Yield what becomes of each entry point below a folder."""
     worker = Worker(targets, seconds)
     for path in sorted(folder.rglob("*.spv")):
-        yield from worker.compile(path)
+        found = worker.compile(path)
+        if keep:
+            with keep.open("a") as file:
+                file.writelines(json.dumps(asdict(each), default=str) + "\n" for each in found)
+        yield from found
 
 
 def print_table(folder: Path, outcomes: list[Outcome]) -> None:
@@ -137,8 +142,9 @@ def main() -> int:
     parser.add_argument("--target", action="append", help="instead of " + ", ".join(TARGETS))
     parser.add_argument("--seconds", type=float, default=300.0, help="for all entry points and targets of a module")
     parser.add_argument("--list", metavar="CAUSE", action="append", default=[], help="name the files of causes with this text")
+    parser.add_argument("--json", type=Path, help="a file to which outcomes are added, one a line")
     arguments = parser.parse_args()
-    outcomes = list(sweep(arguments.folder, arguments.target or list(TARGETS), arguments.seconds))
+    outcomes = list(sweep(arguments.folder, arguments.target or list(TARGETS), arguments.seconds, arguments.json))
     print_table(arguments.folder, outcomes)
     bugs = [outcome for outcome in outcomes if outcome.kind == "bug"]
     for outcome in outcomes:

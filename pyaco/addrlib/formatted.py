@@ -76,6 +76,9 @@ def surface_request(
     if form.layout.startswith("planar"):
         raise UnsupportedError(f"{form.name}: each plane is a surface of its own; see pyaco.addrlib.plane_surfaces")
     use |= (SurfaceUse.ZBUFFER if form.has_depth else _NO_USE) | (SurfaceUse.SBUFFER if form.has_stencil else _NO_USE)
+    if depth > 0 and form.is_compressed and form.bits == 128:
+        # No chip renders to blocks, and GFX9 has no mode for such levels of what it renders to; Mesa's radv_image.c says so too.
+        use |= SurfaceUse.NO_RENDER_TARGET
     if swizzle_mode is not None:
         use |= SurfaceUse.FORCE_SWIZZLE_MODE
     return SurfaceRequest(

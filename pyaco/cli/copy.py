@@ -5,22 +5,17 @@ from __future__ import annotations
 import json
 
 from pyaco.cli.command_line import CommandLine, Options
-from pyaco.errors import InputError, UnsupportedError
+from pyaco.cli.textures import image_of_shape, read_texture, shape_of_image, texture_kind, tiling_options, write_texture
+from pyaco.errors import InputError
 from pyaco.formats import pixel_format
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from pyaco.emu import Device
     from pyaco.emu.images import Image
     from pyaco.texture_files import Texture, TextureShape
 
 __all__ = ["add_arguments", "run"]
-
-_FILES = (".png", ".dds", ".ktx2")
-_LINEAR_BITS = 96
-"""Elements of this size are never tiled."""
 
 
 def add_arguments(parser: CommandLine) -> None:
@@ -52,18 +47,17 @@ def run(options: Options) -> None:
     from pyaco.emu import Device
 
     device = Device(options.chip, threads=1)
-    kind = _kind(options.input)
-    texture = _read(options, kind) if kind else None
+    texture = _read(options) if texture_kind(options.input) else None
     shape = texture.shape if texture else _described(options)
     levels = max(shape.width, shape.height, shape.depth).bit_length() if options.mips else shape.level_count
     name = pixel_format(options.to_format or shape.format).name
-    target = _image(device, shape, name, levels, **_tiling(device, options.to_linear, options.to_swizzle_mode))
+    target = image_of_shape(device, shape, name, levels, **tiling_options(device, options.to_linear, options.to_swizzle_mode))
     moved = 1 if options.mips else levels
     if texture and name == shape.format:
         _load(device, texture, target, moved, options.queue)
     else:
         if texture:
-            source = _image(device, shape, shape.format, shape.level_count)
+            source = image_of_shape(device, shape, shape.format, shape.level_count)
             _load(device, texture, source, moved, options.queue)
         else:
             source = _raw(device, shape, options)
@@ -83,60 +77,14 @@ def run(options: Options) -> None:
             "size": target.surface.size, "queue": options.queue}))
 
 
-def _image(device: Device, shape: TextureShape, name: str, levels: int, **tiling: Any) -> Image:
-    """Return an image of a texture's shape."""
-    kind: dict[str, Any] = {"depth": shape.depth} if shape.depth else {"cube": True} if shape.cube and shape.layers == 6 else {"layers": shape.layers}
-    if pixel_format(name).bits == _LINEAR_BITS:
-        tiling = tiling | {"linear": True}
-    image = device.image(format=name, width=shape.width, height=shape.height, mips=levels, **kind, **tiling)
-    layout: Any = image.surface.layout
-    if tiling.get("swizzle_mode") not in (None, layout.texel_swizzle_mode):
-        raise UnsupportedError(f"swizzle mode {tiling['swizzle_mode']} of {image!r}: drivers lay it out as {image.surface.swizzle_mode}")
-    return image
-
-
-def _shape_of(image: Any) -> TextureShape:
-    from pyaco.texture_files import TextureShape
-
-    request = image.surface.request
-    return TextureShape(image.format.name, request.width, request.height, request.depth if request.is_3d else 0,
-                        1 if request.is_3d else request.array_size, bool(request.is_cube), request.levels)
-
-
-def _tiling(device: Device, linear: bool, mode: str | None) -> dict[str, Any]:
-    """Options of an image that ask for a tiling."""
-    from pyaco.cli.surface import swizzle_mode
-    from pyaco.targets import features
-
-    if not mode:
-        return {"linear": linear}
-    if not features.has_swizzle_mode_choice(device.gfx_level):
-        raise InputError("swizzle modes can be demanded from GFX10 on")
-    return {"linear": linear, "swizzle_mode": swizzle_mode(mode, device.gfx_level)}
-
-
-def _kind(path: str) -> str:
-    return next((kind for kind in _FILES if path.lower().endswith(kind)), "")
-
-
 # ------------------------------------------------------------------------------------------------------------------ input
-def _read(options: Options, kind: str) -> Texture:
+def _read(options: Options) -> Texture:
     """Return what a file holds."""
-    from pyaco.cli.shared import read_bytes
-    from pyaco.cli.texels import read_picture
-    from pyaco.texture_files import Texture, TextureShape, read_dds, read_ktx2
-
-    for name in ("size", "swizzle_mode", "cube", "linear", *(("format",) if kind != ".png" else ())):
+    picture = texture_kind(options.input) == ".png"
+    for name in ("size", "swizzle_mode", "cube", "linear", *(() if picture else ("format",))):
         if getattr(options, name):
             raise InputError(f"--{name.replace('_', '-')} describes raw memory; {options.input} says itself what it is")
-    if kind == ".png":
-        form = pixel_format(options.format or "rgba8")
-        pixels = read_picture(options.input, form)
-        return Texture(TextureShape(form.name, pixels.shape[1], pixels.shape[0]), (pixels.tobytes(),))
-    try:
-        return (read_dds if kind == ".dds" else read_ktx2)(read_bytes(options.input))
-    except InputError as error:
-        raise InputError(f"{options.input}: {error}") from None
+    return read_texture(options.input, options.format)
 
 
 def _load(device: Device, texture: Texture, image: Image, levels: int, queue: str) -> None:
@@ -168,7 +116,7 @@ def _raw(device: Device, shape: TextureShape, options: Options) -> Image:
 
     from pyaco.cli.shared import read_bytes
 
-    image = _image(device, shape, shape.format, shape.level_count, **_tiling(device, options.linear, options.swizzle_mode))
+    image = image_of_shape(device, shape, shape.format, shape.level_count, **tiling_options(device, options.linear, options.swizzle_mode))
     data = np.frombuffer(read_bytes(options.input), np.uint8)
     if len(data) < image.surface.size:
         raise InputError(f"{options.input}: {len(data)} bytes, the surface has {image.surface.size}")
@@ -179,31 +127,19 @@ def _raw(device: Device, shape: TextureShape, options: Options) -> Image:
 # ----------------------------------------------------------------------------------------------------------------- output
 def _save(device: Device, image: Image, options: Options) -> None:
     """Write the output."""
-    import numpy as np
-
     from pyaco.cli.shared import write_bytes
-    from pyaco.cli.texels import write_picture
-    from pyaco.texture_files import write_dds, write_ktx2
 
-    kind = _kind(options.output)
-    if not kind:
+    if texture_kind(options.output):
+        write_texture(options.output, _to_texture(device, image, options.queue))
+    else:
         write_bytes(options.output, image.memory[: image.surface.size].tobytes())
-        return
-    texture = _to_texture(device, image, options.queue)
-    if kind == ".png":
-        if texture.shape.slices(0) > 1:
-            raise InputError(f"{options.output}: a picture shows one slice or layer, not {texture.shape.slices(0)}")
-        pixels = np.frombuffer(texture.levels[0], np.uint8).reshape(texture.shape.height, texture.shape.width, -1)
-        write_picture(options.output, pixels, image.format)
-        return
-    write_bytes(options.output, (write_dds if kind == ".dds" else write_ktx2)(texture))
 
 
 def _to_texture(device: Device, image: Image, queue: str) -> Texture:
     from pyaco import meta
     from pyaco.texture_files import Texture
 
-    shape, levels = _shape_of(image), []
+    shape, levels = shape_of_image(image), []
     for level in range(shape.level_count):
         buffer = device.zeros(shape.level_bytes(level))
         layers = meta.SubresourceLayers(level, 0, shape.layers)

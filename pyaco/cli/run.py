@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from pyaco.abi import Abi
 from pyaco.cli.arrays import read_array, write_array
 from pyaco.cli.command_line import CommandLine, Options
+from pyaco.cli.images import Resources, add_image_arguments, split_binding
 from pyaco.cli.shared import add_cache_argument, add_compile_arguments, compile_cached, is_code_object, read_bytes, specializations, write_text
 from pyaco.compiler import compile
 from pyaco.emu.errors import EmulationError
@@ -31,9 +32,11 @@ def add_arguments(parser: CommandLine) -> None:
     parser.add_argument("--groups", default="1,1,1", metavar="X,Y,Z", help="workgroups in each dimension")
     parser.add_argument("--buffer", action="append", default=[], metavar="SET.BINDING=FILE|zeros:BYTES",
                         help="a buffer's contents: .npy, raw bytes, or zeros; repeat for descriptor arrays")
+    add_image_arguments(parser)
     parser.add_argument("--push", metavar="FILE", help="push constants: .npy or raw bytes")
     parser.add_argument("--save", action="append", default=[], metavar="SET.BINDING=FILE",
-                        help="where to write a buffer afterwards (.npy keeps the type of its input); of a code object: NUMBER=FILE")
+                        help="where to write a buffer afterwards (.npy keeps the type of its input), or an image (.png, .npy, .dds, .ktx2); of a "
+                        "code object: NUMBER=FILE")
     parser.add_argument("--kernel", help="code object: which kernel; the only one may be left out")
     parser.add_argument("--grid", metavar="X,Y,Z", help="code object: work-items in each dimension")
     parser.add_argument("--workgroup", default="64,1,1", metavar="X,Y,Z", help="code object: work-items of a workgroup")
@@ -92,14 +95,16 @@ def _run_shader(options: Options) -> None:
         raise InputError(f"--lds {options.lds}: {options.input} is no code object, and a shader says itself how much LDS it has")
     groups = _triple(options.groups)
     target = "gfx1100" if options.target is None else options.target
-    saves = [_binding(word, "--save") for word in options.save]
+    saves = [split_binding(word, "--save") for word in options.save]
     contents: dict[tuple[int, int], list[numpy.ndarray[Any, Any]]] = {}
     for word in options.buffer:
-        key, value = _binding(word, "--buffer")
+        key, value = split_binding(word, "--buffer")
         contents.setdefault(key, []).append(_contents(value))
+    more = {"--image": options.image, "--texel-buffer": options.texel_buffer}
+    named = {split_binding(word, option)[0] for option, words in more.items() for word in words}
     for key, path in saves:
-        if key not in contents:
-            raise InputError(f"--save {key[0]}.{key[1]}={path}: no --buffer has that binding")
+        if key not in contents and key not in named:
+            raise InputError(f"--save {key[0]}.{key[1]}={path}: no --buffer, --image or --texel-buffer has that binding")
     if options.cache and not options.validate:
         shader = compile_cached(options, target)
     else:
@@ -109,11 +114,17 @@ def _run_shader(options: Options) -> None:
         )
     device = _device(options, target)
     buffers = {key: [device.buffer(array) for array in arrays] for key, arrays in contents.items()}
-    bound = {key: value if len(value) > 1 else value[0] for key, value in buffers.items()}
+    abi = Abi.of(shader.abi)
+    resources = Resources.of(options, device, abi)
+    bound = {key: value if len(value) > 1 else value[0] for key, value in buffers.items()} | resources.bound(abi)
     push = _contents(options.push).tobytes() if options.push else b""
     report = device.dispatch(shader, groups=groups, buffers=bound, push=push, **_budgets(options))
     for key, path in saves:
-        _save(path, buffers[key][0].numpy(), contents[key][0])
+        if key in resources.images:
+            resources.images[key][0].save(path)
+            continue
+        buffer, like = resources.buffer_of(key) or (buffers[key][0], contents[key][0])
+        _save(path, buffer.numpy(), like)
     _warn(report)
     _print(options, target, report)
 
@@ -121,6 +132,9 @@ def _run_shader(options: Options) -> None:
 def _run_code_object(options: Options) -> None:
     from pyaco.binary import read_code_object
 
+    given = next((name for name in ("image", "sampler", "texel_buffer") if getattr(options, name)), None)
+    if given:
+        raise InputError(f"--{given.replace('_', '-')}: {options.input} is a code object, whose arguments are given by --arg")
     if options.grid is None:
         raise InputError(f"{options.input} is a code object: --grid says how many work-items run")
     code = read_code_object(read_bytes(options.input), options.target, options.kernel)
@@ -166,13 +180,6 @@ def _triple(text: str, option: str = "--groups") -> tuple[int, int, int]:
     if len(values) != 3 or min(values) < 0:
         raise InputError(f"{option} {text}: expected X,Y,Z, for example 64,1,1")
     return values[0], values[1], values[2]
-
-
-def _binding(word: str, option: str) -> tuple[tuple[int, int], str]:
-    match = re.fullmatch(r"(\d+)\.(\d+)=(.+)", word)
-    if match is None:
-        raise InputError(f"{option} {word}: expected SET.BINDING=FILE, for example 0.1=x.npy")
-    return (int(match[1]), int(match[2])), match[3]
 
 
 def _contents(value: str) -> numpy.ndarray[Any, Any]:

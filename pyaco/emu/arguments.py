@@ -15,7 +15,7 @@ from pyaco.abi import Abi, BindingLayout
 from pyaco.descriptors.layout import MAX_PUSH_BYTES, MAX_SETS
 from pyaco.descriptors.sets import DescriptorSet
 from pyaco.descriptors.types import PLANES, DescriptorType, contents
-from pyaco.emu.buffers import Buffers, Element, descriptor_parts, elements_of
+from pyaco.emu.buffers import Buffer, BufferPlace, Buffers, Element, descriptor_parts, elements_of
 from pyaco.emu.launch import Extent
 from pyaco.emu.origins import Origin
 from pyaco.errors import InputError, UnsupportedError
@@ -28,6 +28,8 @@ __all__ = ["Arguments", "LowMemory", "Shader", "padded_code"]
 _ADDRESS32_HI = 0xFFFF8000
 _MAX_BINDING = (1 << 32) - 1
 _DESCRIPTOR_BYTES = 16
+#: What a set is given: its contents, or where in memory it stands.
+Sets = Mapping[int, DescriptorSet | BufferPlace]
 # What messages call a dispatch's own memory.
 _CODE, _SET, _TABLE, _PUSH = map(Origin, ("shader's code and constant data", "descriptor set", "table of descriptor sets", "push constants"))
 
@@ -92,7 +94,7 @@ class Arguments:
 
     def __init__(
         self, space: AddressSpace, gfx_level: int, shader: Shader, groups: Extent, buffers: Buffers, push: bytes,
-        sets: Mapping[int, DescriptorSet], dynamic_offsets: Sequence[int],
+        sets: Sets, dynamic_offsets: Sequence[int],
     ) -> None:  # fmt: skip
         self.groups = groups
         self.code_bytes = len(shader.code)
@@ -115,7 +117,7 @@ class Arguments:
 class _Given:
     """What a dispatch is given, checked against the shader's ABI, and as bytes of memory."""
 
-    def __init__(self, abi: Abi, buffers: Buffers, push: bytes, sets: Mapping[int, DescriptorSet], dynamic_offsets: Sequence[int],
+    def __init__(self, abi: Abi, buffers: Buffers, push: bytes, sets: Sets, dynamic_offsets: Sequence[int],
                  gfx_level: int) -> None:  # fmt: skip
         if abi.address32_hi != _ADDRESS32_HI:
             raise UnsupportedError(f"32-bit addresses with high half {abi.address32_hi:#x}")
@@ -125,7 +127,10 @@ class _Given:
         self.sets = sets
         self.unused_bindings = tuple(key for key in buffers if self._is_unused(*key))
         for number, given in sets.items():
-            self._check_set(number, given)
+            if not 0 <= number < MAX_SETS:
+                raise InputError(f"descriptor set {number}: a pipeline has the sets 0 to {MAX_SETS - 1}")
+            if isinstance(given, DescriptorSet):
+                self._check_set(number, given)
         self.push = push[: abi.push_constant_bytes].ljust(abi.push_constant_bytes, b"\0")
         self.block = self._push_block(dynamic_offsets)
 
@@ -137,8 +142,6 @@ class _Given:
         return self.buffers[number, binding] is not None
 
     def _check_set(self, number: int, given: DescriptorSet) -> None:
-        if not 0 <= number < MAX_SETS:
-            raise InputError(f"descriptor set {number}: a pipeline has the sets 0 to {MAX_SETS - 1}")
         wanted = self.abi.descriptor_sets[number].bindings if number in self.abi.descriptor_sets else {}
         for binding, bound in wanted.items():
             placed = given.layout.bindings.get(binding)
@@ -178,10 +181,22 @@ class _Given:
                         self._put(block, at, bound, buffer, moves[first + element])
         return bytes(block)
 
-    def descriptor_set(self, number: int) -> bytes:
+    def descriptor_set(self, number: int, low: LowMemory) -> int:
+        """The low half of a set's address; it is put into `low` unless it stands in a descriptor buffer."""
+        given = self.sets.get(number)
+        if given is None or isinstance(given, DescriptorSet):
+            return low.allocate(self._set_bytes(number, given), 64, _SET) & 0xFFFFFFFF
+        buffer, offset = (given, 0) if isinstance(given, Buffer) else (given.buffer, given.offset)
+        if buffer.address >> 32 != _ADDRESS32_HI:
+            raise InputError(f"descriptor set {number}: the buffer is not one of Device.descriptor_buffer, whose addresses shaders can name")
+        if offset % 4 or not 0 <= offset < buffer.size:
+            raise InputError(f"descriptor set {number}: offset {offset} in a buffer of {buffer.size} bytes; sets begin at multiples of 4")
+        return buffer.address + offset & 0xFFFFFFFF
+
+    def _set_bytes(self, number: int, given: DescriptorSet | None) -> bytes:
         """One set as it stands in memory."""
-        if number in self.sets:
-            return bytes(self.sets[number].memory)
+        if given is not None:
+            return bytes(given.memory)
         layout = self.abi.descriptor_sets[number]
         block = bytearray(layout.size)
         for binding, bound in layout.bindings.items():
@@ -233,11 +248,11 @@ def _user_sgprs(given: _Given, low: LowMemory, groups: Extent) -> list[int]:
     for argument in given.abi.user_sgprs:
         kind, first = argument.kind, argument.first
         if kind == "descriptor_set" and argument.set is not None:
-            user[first] = low.allocate(given.descriptor_set(argument.set), 64, _SET) & 0xFFFFFFFF
+            user[first] = given.descriptor_set(argument.set, low)
         elif kind == "descriptor_set_table":
             table = numpy.zeros(max(given.abi.descriptor_sets) + 1, numpy.uint32)
             for number in given.abi.descriptor_sets:
-                table[number] = low.allocate(given.descriptor_set(number), 64, _SET) & 0xFFFFFFFF
+                table[number] = given.descriptor_set(number, low)
             user[first] = low.allocate(table.tobytes(), 64, _TABLE) & 0xFFFFFFFF
         elif kind == "push_constants":
             user[first] = low.allocate(given.block, 64, _PUSH) & 0xFFFFFFFF

@@ -18,7 +18,10 @@ from pyaco.errors import InputError
 if TYPE_CHECKING:
     from pyaco._core.emu.memory import AddressSpace
 
-__all__ = ["Bound", "Buffer", "BufferRange", "Buffers", "Described", "Element", "TexelBuffer", "bound_addresses", "descriptor_parts", "elements_of"]
+__all__ = [
+    "Bound", "Buffer", "BufferPlace", "BufferRange", "Buffers", "Described", "Element", "TexelBuffer", "bound_addresses", "descriptor_parts",
+    "elements_of",
+]
 
 
 class Buffer:
@@ -152,6 +155,8 @@ class TexelBuffer:
         return {"buffer": texel_buffer(self.buffer.address + self.offset, size, self.format, gfx_level)}
 
 
+#: A buffer, or what begins at an offset in one.
+BufferPlace: TypeAlias = Buffer | BufferRange
 #: What one element of a binding is given.
 Element: TypeAlias = Buffer | BufferRange | Described | Sampler
 #: What a binding is given: a buffer, a part of one, an image, a sampler; those of a descriptor array; the bytes of an inline uniform block; or

@@ -22,7 +22,7 @@ from pyaco._core.emu.reference import Engine
 from pyaco.arguments import checked
 from pyaco.descriptors.sets import DescriptorSet
 from pyaco.emu.arguments import Arguments, LowMemory, Shader, padded_code
-from pyaco.emu.buffers import Buffer, BufferRange, Buffers, bound_addresses
+from pyaco.emu.buffers import Buffer, BufferPlace, BufferRange, Buffers, bound_addresses
 from pyaco.emu.checks import chosen_checks
 from pyaco.emu.errors import EmulationError
 from pyaco.emu.image_views import DescriptorReader
@@ -178,6 +178,22 @@ class Device:
         return Buffer(self.space, numpy.zeros(size, numpy.uint8), name=name)
 
     @checked
+    def descriptor_buffer(self, data: NDArray[Any] | bytes, *, name: str = "") -> Buffer:
+        """Return a buffer for descriptor sets, which shaders may write to (VK_EXT_descriptor_buffer).
+
+        It has 32-bit addresses, as RADV gives them to buffers with that usage: pointers to sets are dwords.
+
+        Parameters
+        ----------
+        data : ndarray or bytes
+            What it holds: bytes of sets (``DescriptorSet.memory``), or zeros, which are null descriptors. It is copied.
+        name : str
+            As for `buffer`.
+        """
+        array = numpy.frombuffer(data, numpy.uint8) if isinstance(data, (bytes, bytearray)) else numpy.asarray(data)
+        return Buffer(self.space, numpy.array(array), low=True, name=name)
+
+    @checked
     def image(
         self, texels: ArrayLike | None = None, *, format: str = "R8G8B8A8_UNORM", width: int = 0, height: int = 0, name: str = "", **options: Any,
     ) -> Image:  # fmt: skip
@@ -284,7 +300,7 @@ class Device:
         push: bytes = b"",
         budget: int = DEFAULT_BUDGET,
         *,
-        sets: Mapping[int, DescriptorSet] | None = None,
+        sets: Mapping[int, DescriptorSet | BufferPlace] | None = None,
         dynamic_offsets: Sequence[int] = (),
         time_budget: float | None = None,
     ) -> Report:
@@ -305,7 +321,8 @@ class Device:
         budget : int
             Wave instructions that may be executed.
         sets : mapping
-            Whole descriptor sets by number, in place of their bindings in `buffers`; of the layout that the shader was compiled for.
+            Whole descriptor sets by number, in place of their bindings in `buffers`; of the layout that the shader was compiled for. A set may
+            be given by its place in memory: a `descriptor_buffer`, or a ``BufferRange`` of one that begins where the set does.
         dynamic_offsets : sequence of int
             Bytes that each dynamic buffer is moved by: by set, binding and element. Missing ones are 0.
         time_budget : float, optional
@@ -351,7 +368,7 @@ class Device:
         push: bytes = b"",
         budget: int = DEFAULT_BUDGET,
         *,
-        sets: Mapping[int, DescriptorSet] | None = None,
+        sets: Mapping[int, DescriptorSet | BufferPlace] | None = None,
         dynamic_offsets: Sequence[int] = (),
         seed: int | None = None,
     ) -> Session:
@@ -387,7 +404,7 @@ class Device:
         buffers: Buffers | None = None,
         push: bytes = b"",
         *,
-        sets: Mapping[int, DescriptorSet] | None = None,
+        sets: Mapping[int, DescriptorSet | BufferPlace] | None = None,
         dynamic_offsets: Sequence[int] = (),
     ) -> Arguments:
         """Put a shader's code, descriptors and push constants into device memory; see `dispatch` for the arguments.

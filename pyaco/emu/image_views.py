@@ -58,8 +58,9 @@ class TexelLayout:
     codec : str
         Of formats of blocks: what decodes them, a name in ``_core.texels``; `block` is their width and height, `srgb` says whether colours are
         encoded.
-    fmask : bool
-        FMASK, whose numbers are words that say which fragment each sample has.
+    fmask : (int, int, int), optional
+        Of FMASK, whose words say which fragment each sample has: samples and fragments of a pixel, and bits of memory for each sample.
+        Shaders read four bits for each.
     """
 
     bytes: int
@@ -70,7 +71,7 @@ class TexelLayout:
     codec: str = ""
     block: tuple[int, int] = (1, 1)
     srgb: bool = False
-    fmask: bool = False
+    fmask: tuple[int, int, int] | None = None
 
 
 @cache
@@ -82,10 +83,10 @@ def texel_layout(name: str) -> TexelLayout:
     UnsupportedError
         Formats of video, of parts of a byte, and ASTC, which no chip here has.
     """
-    if fmask := re.fullmatch(r"FMASK(8|16|32|64)_S\d+_F\d+", name):
-        bits = int(fmask[1])
-        words = [(32 * k, min(bits, 32), _UINT) for k in range(-(-bits // 32))]
-        return TexelLayout(bits // 8, (*words, *[_NO_CHANNEL] * (4 - len(words))), True, fmask=True)
+    if fmask := re.fullmatch(r"FMASK(8|16|32|64)_S(\d+)_F(\d+)", name):
+        samples, fragments = int(fmask[2]), int(fmask[3])
+        bits = (fragments if fragments < samples else fragments - 1).bit_length()
+        return TexelLayout(int(fmask[1]) // 8, (_NO_CHANNEL,) * 4, True, fmask=(samples, fragments, 4 if bits == 3 else bits))
     base, _, meaning = name.rpartition("_")
     codec = _OTHER_BLOCKS.get(name) or (_COLOR_BLOCKS.get(base, "") if meaning in ("UNORM", "SRGB") else "")
     if codec:
@@ -228,7 +229,7 @@ class DescriptorReader:
             raise InputError(f"layers from {first_layer} to {slices - 1} of an image ({_in_words(words)})")
         try:
             tiled, base = self._layouts.find(f, (words[0] | (f["BASE_ADDRESS_HI"] << 32)) << 8,
-                                             Elements(form.bytes, form.block, levels, slices, samples, form.fmask))
+                                             Elements(form.bytes, form.block, levels, slices, samples, form.fmask is not None))
         except PyacoError as error:
             raise type(error)(f"{error} ({_in_words(words)})") from error
         width, height = self._layouts.size(f)
@@ -250,8 +251,8 @@ class DescriptorReader:
         return data if data.startswith("FMASK") else f"{data}_{number}"
 
     def _data_format(self, number: int) -> str:
-        # the database has ETC2's numbers for GFX9 only
-        level = 90 if self.target in _ETC2_TARGETS else self.level
+        # Stoney, of level 8.0 else, has ETC2's numbers and those of FMASK, which GFX9 numbers otherwise
+        level = 81 if self.target == "gfx810" else self.level
         return registers(level)["SQ_IMG_RSRC_WORD1"].field("DATA_FORMAT").values.get(number, "?").removeprefix("IMG_DATA_FORMAT_")
 
     def _min_lod(self, f: dict[str, int]) -> int:

@@ -136,17 +136,15 @@ def cleared_nibbles(b: MetaBuilder, key: Key) -> None:
 def expand_fmask(b: MetaBuilder, key: Key) -> None:
     """Store every sample in the fragment of its own number. Push constants: extent, first place; binding 0 is FMASK, 1 the image.
 
-    All fragments are read before one is written, as images and not as textures, whose reads need no order.
+    All fragments are read before one is written, as images and not as textures, whose reads need no order. Of FMASK texture units give
+    four bits for each sample.
     """
-    from pyaco.metadata.fmask import index_bits
-
     extent, first = b.push(0, 3), b.push(3, 3)
     fmask, image = b.resource(0, "texture", "2d"), b.resource(1, "image", "ms")
-    bits = index_bits(key.samples, key.samples)
     with b.if_(b.inside(extent)):
         place = b.place(first)
         word = b.component(b.fetch(fmask, "2d", b.vec(*place)), 0)
-        fragments = [b.iand(b.ushr(word, b.imm(bits * number)), b.imm((1 << bits) - 1)) for number in range(key.samples)]
+        fragments = [b.iand(b.ushr(word, b.imm(4 * number)), b.imm(15)) for number in range(key.samples)]
         four, row = b.vec(*place, b.imm(0)), build.IMAGE_DIMS["ms"][0]
         texels = [b.intrinsic("image_deref_load", image, four, fragment, b.imm(0), components=4, image_dim=row, image_array=1, dest_type=2 << 8 | 32)
                   for fragment in fragments]

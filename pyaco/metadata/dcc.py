@@ -1,7 +1,7 @@
 """DCC in memory: a byte for each 256 bytes of texels. Fast clears, eliminated or decompressed into texels; displayable DCC.
 
-`pyaco.metadata.dcc_codes` says what the bytes mean that clears write. Where no public source gives the addresses of DCC (of levels on GFX9,
-of several samples from GFX10 on), blocks of a surface can still be told when all of DCC holds one code, as after a fast clear of all of it.
+`pyaco.metadata.dcc_codes` says what the bytes mean that clears write. Where no public source gives the addresses of DCC (of several samples
+from GFX10 on), blocks of a surface can still be told when all of DCC holds one code, as after a fast clear of all of it.
 """
 
 from __future__ import annotations

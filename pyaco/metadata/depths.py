@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pyaco.errors import InputError
 from pyaco.formats import PixelFormat
 
-__all__ = ["decode_depth", "encode_depth", "pack_depth"]
+__all__ = ["decode_depth", "depth_bounds", "encode_depth", "pack_depth"]
 
 
 def _place(form: PixelFormat) -> tuple[int, int, bool]:
@@ -33,6 +33,18 @@ def decode_depth(form: PixelFormat, texels: NDArray[np.uint8]) -> NDArray[np.flo
         return np.ascontiguousarray(texels).view(np.float32)[..., 0]
     words = np.ascontiguousarray(texels).view(f"<u{texels.shape[-1]}")[..., 0].astype(np.int64)
     return ((words >> first & ((1 << size) - 1)) / ((1 << size) - 1)).astype(np.float32)
+
+
+def depth_bounds(form: PixelFormat, texels: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the 16-bit fractions next to each depth: none above it, and none below it. Depths outside of 0 to 1 are those."""
+    first, size, is_float = _place(form)
+    if is_float:
+        # 24 bits times 16 are exact in double precision
+        scaled = np.clip(np.nan_to_num(np.ascontiguousarray(texels).view(np.float32)[..., 0].astype(np.float64), nan=0.0), 0, 1) * 0xFFFF
+        return np.floor(scaled).astype(np.int64), np.ceil(scaled).astype(np.int64)
+    most = (1 << size) - 1
+    scaled_words = (np.ascontiguousarray(texels).view(f"<u{texels.shape[-1]}")[..., 0].astype(np.int64) >> first & most) * 0xFFFF
+    return scaled_words // most, -(-scaled_words // most)
 
 
 def encode_depth(form: PixelFormat, depths: NDArray[Any]) -> NDArray[np.uint8]:

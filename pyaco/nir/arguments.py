@@ -14,7 +14,7 @@ from typing import Any
 from pyaco._core.ir.shader import Shader
 from pyaco._core.nir import declare_arguments
 from pyaco.descriptors.buffer import raw_buffer
-from pyaco.descriptors.layout import Binding, PipelineLayout, SetLayout
+from pyaco.descriptors.layout import MAX_SETS, Binding, PipelineLayout, SetLayout
 from pyaco.descriptors.types import DescriptorType, is_dynamic
 from pyaco.descriptors.user_data import assign_user_data
 from pyaco.errors import InputError, UnsupportedError
@@ -51,7 +51,9 @@ def _reflected_bindings(shader: Shader) -> Sets:
     found: dict[tuple[int, int], tuple[str, int]] = {}
     for number, binding, uniform, element in declare_arguments.resources(shader):
         kind, count = "ubo" if uniform else "ssbo", element + 1     # an array indexed at run time has no known end
-        earlier = found.get((number, binding), (kind, count))[1]
+        first, earlier = found.get((number, binding), sets.get(number, {}).get(binding, (kind, count)))
+        if first != kind:
+            kind = _shared_kind(number, binding, first, kind)
         found[number, binding] = (kind, max(earlier, count) if earlier and count else 0)
     for (number, binding), fact in found.items():
         sets.setdefault(number, {}).setdefault(binding, fact)
@@ -83,10 +85,12 @@ def own_layout(sets: Sets, push_bytes: int = 0) -> PipelineLayout:
     Raises
     ------
     UnsupportedError
-        A type that no buffer has, or a runtime-sized array elsewhere.
+        A type that no buffer has, a runtime-sized array that is not last, or more sets than there are.
     """
     layouts = {}
     for number, bindings in sets.items():
+        if number >= MAX_SETS:
+            raise UnsupportedError(f"descriptor set {number}: there are {MAX_SETS}")
         found = []
         for binding, (kind, count) in sorted(bindings.items()):
             if kind not in _TYPES:

@@ -221,17 +221,22 @@ def clamped_lod(sampler: Sampler, lod: Array, bias: Array | float, least: Array 
     return biased, np.minimum(np.maximum(biased, np.maximum(sampler.min_lod, least)), sampler.max_lod)
 
 
+def nearest_level(image: Image, sampler: Sampler, lod: Array) -> Array:
+    """The level that is nearest to a level of detail; 0 where the sampler looks at no other."""
+    if sampler.mip_filter == 0:
+        return np.zeros(len(lod), np.int64)
+    return np.asarray(np.ceil(np.clip(lod, 0, len(image.levels) - 1) - 0.5).astype(np.int64))
+
+
 def sample(image: Image, sampler: Sampler, lod: Array, place: Place) -> Array:
     """Texels by clamped level of detail, shape (4, lanes)."""
     if sampler.filter_mode or sampler.max_anisotropy:
         raise UnsupportedError("the NIR interpreter has neither anisotropy nor filters that give the least or greatest texel")
     last = len(image.levels) - 1
     linear = np.where(lod > 0, sampler.min_filter, sampler.mag_filter) & 1 != 0
-    if sampler.mip_filter == 0:
-        return sample_level(image, sampler, np.zeros(len(lod), np.int64), place, linear)
+    if sampler.mip_filter != 2:
+        return sample_level(image, sampler, nearest_level(image, sampler, lod), place, linear)
     lod = np.clip(lod, 0, last)
-    if sampler.mip_filter == 1:
-        return sample_level(image, sampler, np.ceil(lod - 0.5).astype(np.int64), place, linear)
     low = np.floor(lod).astype(np.int64)
     part = lod - low
     near = sample_level(image, sampler, low, place, linear)

@@ -290,7 +290,8 @@ class Images(Memory):
     def _base_lod(self, name: str, image: Image, place: Place, sources: dict[str, Array]) -> Array:
         if "lod" in sources:
             return np.asarray(numbers(sources["lod"])[0])
-        if name == "txd" or (name in ("tex", "txb", "lod") and self._has_derivatives()):
+        implicit = name in ("tex", "txb", "lod") or (name == "tg4" and self.texture_flags & TextureFlag.IMPLICIT_LOD)
+        if name == "txd" or (implicit and self._has_derivatives()):
             return images.lod_of(image, *self._gradients(place, sources))
         return np.zeros(self.padded)
 
@@ -301,19 +302,20 @@ class Images(Memory):
         lod = self._base_lod(name, image, place, sources)
         if name == "lod" and not self._has_derivatives():
             return np.zeros((2, self.padded))
+        if name == "tg4" and "lod" not in sources and not self.texture_flags & TextureFlag.IMPLICIT_LOD:
+            return self._gathered(i, image, sampler, place, np.zeros(self.padded, np.int64))    # the base level, whatever the sampler's limits
         biased, lod = images.clamped_lod(sampler, lod, bias, least)
         if name == "lod":
             level = np.clip(lod, 0, len(image.levels) - 1)
             return np.stack([level if sampler.mip_filter == 2 else np.ceil(level - 0.5), biased])
         if name == "tg4":
-            return self._gathered(i, image, sampler, place)
+            return self._gathered(i, image, sampler, place, images.nearest_level(image, sampler, lod))
         found = images.sample(image, sampler, lod, place)
         if place.reference is not None and not self.texture_flags & TextureFlag.SHADOW_SCALAR:
             raise UnsupportedError("the NIR interpreter has no comparisons with four components")
         return found
 
-    def _gathered(self, i: int, image: Image, sampler: Sampler, place: Place) -> Array:
-        level = np.zeros(self.padded, np.int64)
+    def _gathered(self, i: int, image: Image, sampler: Sampler, place: Place, level: Array) -> Array:
         component, packed = int(self.shader.textures.component[self.data[i]]), int(self.shader.textures.offsets[self.data[i]])
         component = 0 if place.reference is not None else component
         if not packed:

@@ -76,6 +76,8 @@ lower_alu = _pass("lower_alu", "ALU operations without a hardware form, by the r
 lower_doubles = _pass("lower_doubles", "division and roots of doubles", needs=("scalar", "hardware alu"), guarantees=("hardware doubles",))
 lower_bit_size = _pass("lower_bit_size", "8- and 16-bit integer operations are widened where the hardware has none",
                        needs=("scalar", "divergence"), guarantees=("hardware sizes",))  # fmt: skip
+fold_16bit_tex_image = _optimization("fold_16bit_tex_image", "conversions from and to 16 bits become part of texture and image instructions",
+                                      needs=("scalar",), since=90)  # fmt: skip
 lower_idiv = _pass("lower_idiv", "32-bit integer division, and division by constants", needs=("scalar", "hardware sizes"),
                    guarantees=("hardware division",))  # fmt: skip
 lower_int64 = _pass("lower_int64", "64-bit integer operations in 32-bit halves", needs=("scalar", "hardware division"),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyaco.abi import Abi
     from pyaco.descriptors.sets import DescriptorSet
     from pyaco.emu.arguments import Shader
-    from pyaco.emu.buffers import Buffers
+    from pyaco.emu.buffers import BufferPlace, Buffers
     from pyaco.emu.device import Device
 
 __all__ = ["PAD", "DispatchStream", "Stream", "packet", "register_packet"]
@@ -143,7 +143,7 @@ class DispatchStream:
     """
 
     def __init__(self, device: Device, shader: Shader, groups: Sequence[int] = (1, 1, 1),
-                 buffers: Buffers | None = None, push: bytes = b"", *, sets: Mapping[int, DescriptorSet] | None = None,
+                 buffers: Buffers | None = None, push: bytes = b"", *, sets: Mapping[int, DescriptorSet | BufferPlace] | None = None,
                  dynamic_offsets: Sequence[int] = ()) -> None:
         arguments = device.place(shader, groups, buffers, push, sets=sets, dynamic_offsets=dynamic_offsets)
         self._arguments = arguments

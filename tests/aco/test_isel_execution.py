@@ -104,3 +104,15 @@ def test_widths(uniform: bool, target: str, wave: int) -> None:
         b.output(b.pack_32_2x16(b.input(16, uniform, 2, 2)))
 
     judge(build, seed_data(), target, wave)
+
+
+@pytest.mark.parametrize(("target", "wave"), [("gfx900", 64), *TARGETS, ("gfx1200", 32)])
+def test_constant_offsets_before_a_buffer(target: str, wave: int) -> None:
+    """Offsets are modulo 2**32: of an index of -1, offset and size add up to nothing."""
+
+    def build(b: Kernel) -> None:
+        for offset in (-4, -8, -16, 0x80000000, 0x7FFFFFFC):
+            b.output(b.load_ssbo(b.source, b.imm(offset), components=1, bit_size=32, align_mul=4))
+        b.store_ssbo(b.imm(7), b.target, b.imm(-4), write_mask=1, align_mul=4)
+
+    judge(build, seed_data(), target, wave)

@@ -44,6 +44,11 @@ DEFINED = {
         "v_mfma_f32_4x4x1_16b_f32 v[40:43], v30, v1, 0\ns_nop 15\nstore v40"),
     "an AGPR": ("gfx942", "v_accvgpr_write_b32 a3, v1\nv_accvgpr_read_b32 v30, a3\nstore v30"),
     "a half of a register": ("gfx1100", "v_mov_b16 v30.l, 0\nstore v30"),
+    "the first of s_cselect": ("gfx1100", "s_cmp_eq_u32 s0, s0\ns_cselect_b32 s9, 4, s20\nv_mov_b32 v2, s9\nstore v2"),
+    "the second of s_cselect": ("gfx900", "s_cmp_lg_u32 s0, s0\ns_cselect_b32 s9, s20, s0\nv_mov_b32 v2, s9\nstore v2"),
+    "two dwords of s_cselect": ("gfx900", "s_cmp_eq_u32 s0, s0\ns_cselect_b64 s[8:9], s[0:1], s[20:21]\nv_mov_b32 v2, s9\nstore v2"),
+    "what s_cselect overwrites": ("gfx1100", "s_mov_b32 s9, s20\ns_cmp_eq_u32 s0, s0\ns_cselect_b32 s9, 4, 5\nv_mov_b32 v2, s9\nstore v2"),
+    "a branch by what s_cselect chose": ("gfx1100", "s_cmp_eq_u32 s0, s0\ns_cselect_b32 s9, 4, s20\ns_cmp_eq_u32 s9, 0\ns_cbranch_scc1 L\nL:"),
 }  # fmt: skip
 UNDEFINED = {
     "DPP moves lanes": (
@@ -66,6 +71,11 @@ UNDEFINED = {
     "the sum of a wave matrix": ("gfx1200", "".join(f"v_mov_b32 v{n}, 0\n" for n in range(2, 12))
                                  + "v_wmma_f32_16x16x16_f16 v[30:37], v[2:5], v[6:9], v[40:47]\nstore v36", 0),
     "an AGPR": ("gfx942", "v_accvgpr_read_b32 v30, a3\ns_nop 1\nstore v30", 0),
+    "the first of s_cselect": ("gfx1100", "s_cmp_eq_u32 s0, s0\ns_cselect_b32 s9, s20, 4\nv_mov_b32 v2, s9\nstore v2", 0),
+    "the second of s_cselect": ("gfx900", "s_cmp_lg_u32 s0, s0\ns_cselect_b32 s9, 4, s20\nv_mov_b32 v2, s9\nstore v2", 0),
+    "the upper dword of s_cselect": (
+        "gfx900", "s_mov_b32 s20, 0\ns_cmp_eq_u32 s0, s0\ns_cselect_b64 s[8:9], s[20:21], 0\nv_mov_b32 v2, s9\nstore v2", 0),
+    "an undefined choice of s_cselect": ("gfx1100", "s_cmp_eq_u32 s20, 0\ns_cselect_b32 s9, 4, 5\nv_mov_b32 v2, s9\nstore v2", 0),
 }  # fmt: skip
 
 
@@ -145,6 +155,12 @@ def test_atomics() -> None:
     for number in range(32):
         buffer.write(bytes(2), 4 * number)
     run("global_atomic_add_u32 v0, v1, s[2:3]", "gfx1100", device=device, user=user)
+
+
+def test_moves_leave_the_condition() -> None:
+    with pytest.raises(UninitializedError, match="decides a branch"):
+        run("s_cmp_eq_u32 s20, 0\ns_mov_b32 s8, 0\ns_cselect_b32 s9, 4, 5\ns_cbranch_scc1 L\nL:", "gfx1100")
+    run("s_cmp_eq_u32 s20, 0\ns_add_u32 s8, s0, 0\ns_cbranch_scc1 L\nL:", "gfx1100")
 
 
 def test_lds_says_where() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from image_kernels import TARGETS, image_instruction, run_image
 
-from pyaco.addrlib import gpu_config
+from pyaco.addrlib import SurfaceRequest, SurfaceUse, gpu_config
 from pyaco.addrlib.driver.queries import compute_surface
 from pyaco.addrlib.enums import SurfaceFlags
 from pyaco.addrlib.formatted import surface_request
@@ -17,10 +17,13 @@ from pyaco.addrlib.tiling import TiledSurface
 from pyaco.descriptors.image import ImageView, fmask_descriptor
 from pyaco.emu import Device
 from pyaco.errors import InputError, UnsupportedError
+from pyaco.metadata import fmask
 from pyaco.registers import registers
 from pyaco.targets.features import has_swizzle_modes
 
 SAMPLES = (2, 4, 8)
+# Samples and fragments of every format of FMASK.
+MASKS = ((2, 1), (2, 2), (4, 1), (4, 2), (4, 4), (8, 1), (8, 2), (8, 4), (8, 8), (16, 1), (16, 2), (16, 4), (16, 8))
 
 
 def surfaces(device: Device, layers: int, samples: int) -> Iterator[tuple[TiledSurface, int | None]]:
@@ -100,27 +103,52 @@ def test_loads_of_four_samples(target: str) -> None:
         np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.parametrize("target", ["gfx803", "gfx900", "gfx1010", "gfx1030"])
-def test_fmask_words(target: str) -> None:
-    """A view of FMASK reads the word that says which fragment each sample has."""
-    device, random, config = Device(target), np.random.default_rng(62), gpu_config(target)
-    for samples in SAMPLES:
-        surface: Any = compute_surface(config, surface_request("R8G8B8A8_UNORM", 37, 21, samples=samples))
+@pytest.mark.parametrize("engine", ["reference", "fast"])
+@pytest.mark.parametrize("target", ["gfx803", "gfx810", "gfx900", "gfx906", "gfx1010", "gfx1030"])
+def test_fmask_words(target: str, engine: str) -> None:
+    """A view of FMASK reads which fragment each sample has, four bits for each, however few memory has; 8: none."""
+    device, random, config = Device(target, engine=engine), np.random.default_rng(62), gpu_config(target)
+    for samples, fragments in MASKS:
+        request = SurfaceRequest(width=37, height=21, bpe=4, samples=samples, storage_samples=fragments, flags=SurfaceUse.DISABLE_DCC)
+        surface: Any = compute_surface(config, request)
         assert surface.fmask_size
         memory = device.zeros(surface.total_size + surface.fmask_size + (1 << 16))
         address = (memory.address + 0xFFFF) & ~0xFFFF
-        words = fmask_descriptor(config, surface, ImageView(address, "R8G8B8A8_UNORM", 37, 21, 1, 9, samples=samples, storage_samples=samples))
-        bits = {2: 8, 4: 8, 8: 32}[samples]
-        written = random.integers(0, 1 << bits, (21, 37), dtype=np.uint64)
-        place_fmask(config, surface, memory.numpy()[address - memory.address + surface.fmask_offset :], written, bits)
+        words = fmask_words(device, surface, address, samples, fragments)
+        owners = random.integers(fmask.UNKNOWN if fragments < samples else 0, fragments, (21, 37, samples))
+        place_fmask(config, surface, memory.numpy()[address - memory.address + surface.fmask_offset :], fmask.encode_words(owners, fragments))
         place = np.stack([random.integers(0, 37, 64), random.integers(0, 21, 64)], 1).astype(np.int32)
-        found = run_image(device, image_instruction("image_load", target, "2d", 2, 1, data=1), words, address=place)[:, 0]
-        np.testing.assert_array_equal(found, written[place[:, 1], place[:, 0]], err_msg=f"{samples} samples")
+        found = run_image(device, image_instruction("image_load", target, "2d", 2, 3, data=2), words, address=place)[:, :2]
+        nibbles = found[:, np.arange(samples) // 8] >> (4 * (np.arange(samples, dtype=np.uint32) % 8)) & 15
+        expected = owners[place[:, 1], place[:, 0]]
+        np.testing.assert_array_equal(nibbles, np.where(expected == fmask.UNKNOWN, 8, expected), err_msg=f"{samples} samples, {fragments} stored")
+        assert samples == 16 or not (found[:, 1].any() or (found[:, 0] >> (4 * samples - 1) >> 1).any())
+        memory.release()
 
 
-def place_fmask(config: Any, surface: Any, memory: np.ndarray, words: np.ndarray, bits: int) -> None:
+def test_fmask_is_not_stored_to() -> None:
+    """What a store through a descriptor of FMASK makes of four bits a sample, no public source says."""
+    device = Device("gfx1030")
+    surface: Any = compute_surface(gpu_config("gfx1030"), surface_request("R8G8B8A8_UNORM", 37, 21, samples=4))
+    memory = device.zeros(surface.total_size + (1 << 16))
+    words = fmask_words(device, surface, (memory.address + 0xFFFF) & ~0xFFFF, 4, 4)
+    place = np.zeros((64, 2), np.int32)
+    with pytest.raises(UnsupportedError):
+        run_image(device, image_instruction("image_store", "gfx1030", "2d", 2, 1, data=1), words, address=place, data=place[:, :1], stores=True)
+
+
+def fmask_words(device: Device, surface: Any, address: int, samples: int, fragments: int) -> list[int]:
+    """The descriptor that drivers make, but with all components: drivers ask for the first, which has 8 samples."""
+    config = gpu_config(device.target)
+    words = list(fmask_descriptor(config, surface, ImageView(address, "R8G8B8A8_UNORM", 37, 21, 1, 9, samples=samples, storage_samples=fragments)))
+    field = registers(config.level)["SQ_IMG_RSRC_WORD3"].field("DST_SEL_Y")
+    words[3] = words[3] & ~(7 << field.low) | 5 << field.low
+    return words
+
+
+def place_fmask(config: Any, surface: Any, memory: np.ndarray, words: np.ndarray) -> None:
     """Put FMASK's words where addrlib says."""
-    height, width = words.shape
+    (height, width), bits = words.shape, 8 * words.itemsize
     if config.level >= 90:
         tiled = TiledSurface(config, width=width, height=height, bpp=bits, swizzle_mode=surface.fmask_swizzle_mode, flags=int(SurfaceFlags.FMASK),
                              pipe_bank_xor=surface.fmask_tile_swizzle)
@@ -131,4 +159,4 @@ def place_fmask(config: Any, surface: Any, memory: np.ndarray, words: np.ndarray
         info = surface_info(config, tile_mode=4, tile_type=1, tile_index=surface.fmask_tile_index, bpp=bits, width=surface.fmask_pitch, height=height,
                             flags=1)
         tiled = TiledSurfaceGfx6.of_levels(config, bits // 8, [(0, (width, height, 1, 1), info)])
-    tiled.tile(words.astype(f"u{bits // 8}")[None], memory)
+    tiled.tile(words[None], memory)

@@ -409,3 +409,19 @@ def test_image_opcodes_are_executed() -> None:
     names = opcodes.names()
     missing = {name for number, name in enumerate(names) if name.startswith("image_") and number not in set(supported_opcodes())}
     assert all("bvh" in name or "_pck" in name or name.endswith("_flt") for name in missing), missing
+
+
+@pytest.mark.parametrize("engine", ["reference", "fast"])
+@pytest.mark.parametrize("target", TARGETS)
+def test_gathers_of_level_zero(target: str, engine: str) -> None:
+    """They read the base level, whatever limits and bias the sampler has; samples of level zero heed these."""
+    device = Device(target, engine=engine)
+    image = device.image(format="R32_UINT", width=8, height=8, mips=3)
+    for mip in range(3):
+        image.write(np.full_like(image.numpy(mip), 10 + mip), mip)
+    address = np.full((64, 2), 0.4, np.float32)
+    for state in (Sampler(mip_filter=1, min_lod=1.0), Sampler(mip_filter=1, lod_bias=1.0)):
+        words = sampler_descriptor(state, device.gfx_level)
+        for name, expected in (("image_gather4_lz", 10), ("image_sample_lz", 11)):
+            text = image_instruction(name, target, "2d", 2, 1, data=4 if "gather" in name else 1, sampler=True)
+            assert (run_image(device, text, image.view().words, words, address=address)[:, 0] == expected).all(), (name, state)

@@ -15,7 +15,7 @@ from pyaco.descriptors.layout import Binding, PipelineLayout, SetLayout
 from pyaco.descriptors.sets import DescriptorSet
 from pyaco.descriptors.types import DescriptorType
 from pyaco.emu import Buffer, Device
-from pyaco.emu.device import BufferRange
+from pyaco.emu.device import ENGINES, BufferRange
 from pyaco.errors import InputError
 from pyaco.nir.builder import Builder
 from pyaco.pm4.build import DispatchStream
@@ -171,3 +171,36 @@ def test_layouts_that_do_not_fit_the_shader() -> None:
         Device("gfx1100").dispatch(shader, sets={1: DescriptorSet(SetLayout([Binding(0, T.SAMPLER)]))})
     with pytest.raises(InputError, match="dynamic offsets"):
         Device("gfx1100").dispatch(shader, dynamic_offsets=[1])
+
+
+@pytest.mark.parametrize("target", ["gfx900", "gfx1030", "gfx1100", "gfx1200"])
+def test_sets_in_a_descriptor_buffer(target: str) -> None:
+    """Sets at offsets in one buffer; one of them was written by a shader."""
+    case = CASES["strided_copy"]
+    inputs, wanted = case.inputs(), run(case, target, None, "dispatch")[0, 1]
+    code = case.spirv.read_bytes()
+    layout = PipelineLayout({0: SetLayout([Binding(0, T.STORAGE_BUFFER), Binding(3, T.STORAGE_IMAGE), Binding(1, T.STORAGE_BUFFER)]),
+                             1: SetLayout([Binding(0, T.UNIFORM_BUFFER)])})
+    shader, copies = pyaco.compile(code, target, layout=layout), pyaco.compile(code, target)
+    for engine in ENGINES:
+        device = Device(target, engine)
+        buffers: dict[Any, Buffer] = {key: device.buffer(np.array(buffer.data)) for key, buffer in inputs.buffers.items()}
+        sets = {number: DescriptorSet(layout.sets[number]) for number in layout.sets}
+        for (number, binding), buffer in buffers.items():
+            sets[number].write(binding, {"buffer": raw_buffer(buffer.address, buffer.size, device.gfx_level)})
+        second = np.frombuffer(bytes(sets[1].memory), np.uint32)
+        assert len(second) == 8
+        whole = device.buffer(np.array([8, 1, 1, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0], np.uint32))
+        places = device.descriptor_buffer(bytes(sets[0].memory).ljust(512, b"\0"), name="sets")
+        device.dispatch(copies, (1, 1, 1), {(0, 0): device.buffer(second), (0, 1): BufferRange(places, 256, 32), (1, 0): whole})
+        device.dispatch(shader, case.groups, sets={0: places, 1: BufferRange(places, 256)})
+        np.testing.assert_array_equal(buffers[0, 1].numpy().reshape(-1).view(np.uint32), wanted.reshape(-1))
+        with pytest.raises(InputError, match="offset 257 in a buffer"):
+            device.dispatch(shader, case.groups, sets={0: BufferRange(places, 257)})
+        with pytest.raises(InputError, match="not one of Device"):
+            device.dispatch(shader, case.groups, sets={0: buffers[0, 0]})
+        address = places.address
+        places.release()
+        with pytest.raises(InputError, match="not one of Device"):
+            device.dispatch(shader, case.groups, sets={0: places})
+        assert address >> 32 == 0xFFFF8000

@@ -184,6 +184,7 @@ def test_the_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd
     for name in ("a", "b", "x"):
         numpy.save(name, numpy.ones((64, 64), numpy.float32))
     numpy.array([64, 64, 64], numpy.uint32).tofile("sizes.bin")
+    numpy.array([1, 0], numpy.uint32).tofile("right.bin")
     numpy.zeros(1 << 24, numpy.uint8).tofile("memory.bin")
     numpy.array(packet("DISPATCH_DIRECT", 1, 1, 1, 1, compute=True), numpy.uint32).tofile("stream.bin")
     Path("code.bin").write_bytes(pyaco.isa.assemble("s_endpgm", "gfx1100"))

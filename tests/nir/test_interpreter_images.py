@@ -332,6 +332,16 @@ def test_faces_of_cubes_meet() -> None:
         assert np.abs(np.diff(found)).max() < 0.12 < np.ptp(found)
 
 
+def test_gathers_read_the_base_level() -> None:
+    """Limits and bias of the sampler do not count."""
+    image = plane([[0, 1], [2, 3]], 9)
+    for state in (Sampler((2, 2, 2), mip_filter=1, min_lod=1.0), Sampler((2, 2, 2), mip_filter=1, lod_bias=1.0)):
+        shader = Shader(103, {"coord": np.full((2, LANES), 0.5, np.float32)}, 4)
+        texture, sampler = shader.variable("uniform", "texture", "2d"), shader.variable("uniform", "sampler", binding=3)
+        shader.keep(shader.b.tex("tg4", "2d", texture_deref=texture, sampler_deref=sampler, **shader.values))
+        assert shader.run({(0, 2): image, (0, 3): state}, False).view(np.float32)[:, 0].tolist() == [2, 3, 1, 0]
+
+
 def test_what_the_interpreter_does_not_sample() -> None:
     with pytest.raises(UnsupportedError, match="anisotropy"):
         one(Sampler(max_anisotropy=2), plane([[0, 1]]), [0.5, 0.5])

@@ -262,6 +262,17 @@ def test_runtime_sized_array_must_be_last() -> None:
     assert (placed.offset, placed.stride, placed.elements, placed.binding.variable) == (48, 16, 0, True)
 
 
+def test_valid_bindings_that_have_no_layout_of_their_own() -> None:
+    """A binding of two types, and a set beyond those there are, are no malformed input: a pipeline's layout might say what they are."""
+    with pytest.raises(UnsupportedError, match="descriptor set 100"):
+        arguments.own_layout({100: {0: ("ssbo", 1)}})
+    b = Builder()
+    kind = b.array(b.scalar(), 4, stride=4)
+    b.store(b.deref_array(block(b, kind, 3), b.imm(0)), b.load(b.deref_array(block(b, kind, 3, "ubo"), b.imm(0))))
+    with pytest.raises(UnsupportedError, match="binding 3 of descriptor set 0 is a ssbo and a ubo"):
+        passes.run(b.finish())
+
+
 def test_unknown_built_in_is_unsupported() -> None:
     b = Builder()
     b.load(b.deref_var(b.variable("system_value", b.scalar(), builtin=4242)))

@@ -5,6 +5,7 @@ Each invocation reads four vec4 from binding 1 and writes a uvec4 to binding 0; 
 
 from __future__ import annotations
 
+import re
 import subprocess
 import tempfile
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from vulkan_images import KINDS
+
+from pyaco.texture_files.numbers import vulkan_numbers
 
 INVOCATIONS = 256
 #: GLSL's name, components of a coordinate of texels, extent, layers.
@@ -32,6 +35,17 @@ FORMATS: dict[str, tuple[int, str, str]] = {
     "R32G32B32A32_FLOAT": (109, "rgba32f", "float"), "R32G32B32A32_UINT": (107, "rgba32ui", "uint"), "B5G6R5_UNORM": (4, "", "float"),
     "R10G10B10A2_UNORM": (64, "rgb10_a2", "float"), "R11G11B10_FLOAT": (122, "r11f_g11f_b10f", "float"), "R9G9B9E5_FLOAT": (123, "", "float"),
 }
+#: Those that `image_cases.cases` crosses with operations; the others are `image_matrix`'s.
+SOME_FORMATS = tuple(FORMATS)
+_GLSL_KINDS = {"UNORM": ("float", ""), "SNORM": ("float", "_snorm"), "UINT": ("uint", "ui"), "SINT": ("int", "i"), "FLOAT": ("float", "f")}
+for _name, _number in vulkan_numbers().items():
+    _match = re.fullmatch(r"(R(?:8|16|32))(?:G\d+)?(B\d+A\d+)?_(UNORM|SNORM|UINT|SINT|FLOAT)", _name)
+    if _match and _name != "R16G16_FLOAT":
+        _count = _name.split("_")[0].count("G") + 1 + 2 * bool(_match[2])
+        _kind, _suffix = _GLSL_KINDS[_match[3]]
+        FORMATS.setdefault(_name, (_number, f"{'rgba'[:_count]}{_match[1][1:]}{_suffix}", _kind))
+FORMATS |= {"B8G8R8A8_SRGB": (50, "", "float"), "R10G10B10A2_UINT": (68, "rgb10_a2ui", "uint"), "Z16_UNORM": (124, "", "float"),
+            "Z32_FLOAT": (126, "", "float")}  # fmt: skip
 _TO_BITS = {"float": "floatBitsToUint({})", "int": "uvec4({})", "uint": "{}"}
 _FROM_BITS = {"float": "uintBitsToFloat({})", "int": "ivec4({})", "uint": "{}"}
 _PREFIX = {"float": "", "int": "i", "uint": "u"}
@@ -42,6 +56,8 @@ SAMPLES = {
     "lod_offset": "textureLodOffset(image, {at}, b.x, {offset})", "gather": "textureGather(image, {at}, 1)",
     "grad_offset": "textureGradOffset(image, {at}, {dx}, {dy}, {offset})", "gather_offset": "textureGatherOffset(image, {at}, ivec2(3, -4), 2)",
     "gather_offsets": "textureGatherOffsets(image, {at}, ivec2[4](ivec2(1, 2), ivec2(-3, 0), ivec2(0), ivec2(7, -8)), 0)",
+    "compare_lod": "vec4(textureLod(image, {compared}, b.x))", "compare_grad": "vec4(textureGrad(image, {compared}, {dx}, {dy}))",
+    "compare_gather": "textureGather(image, {at}, b.z)", "unnormalized": "textureLod(image, {texels}, 0.0)",
     "projective": "textureProjLod(image, vec3(a.xy * 4, 4), b.x)", "projective_grad": "textureProjGrad(image, vec3(a.xy * 4, 4), p.xy, q.xy)",
 }
 
@@ -90,12 +106,15 @@ class ImageCase:
         integers = min(count, 3)                            # of a storage image faces count as layers
         whole = "int(a.x)" if count == 1 else f"ivec{integers}({_VECTOR[integers].format('a')})"
         names = {"at": _VECTOR[count].format("a"), "whole": whole, "dx": _VECTOR[spatial].format("p"), "dy": _VECTOR[spatial].format("q"),
+                 "compared": "vec3(a.x, 0, b.z)" if count == 1 else f"vec{count + 1}({_VECTOR[count].format('a')}, b.z)",
+                 "texels": "a.x * textureSize(image, 0)" if count == 1 else "a.xy * vec2(textureSize(image, 0))",
                  "offset": "1" if spatial == 1 else f"ivec{spatial}(1, -2{', 1' if spatial == 3 else ''})"}
         prefix, form = _PREFIX[self.kind], FORMATS[self.format][1]
         if self.storage:
             declared = f"layout(set=0, binding=2, {form}) uniform {prefix}image{name} image;"
         else:
-            declared = f"layout(set=0, binding=2) uniform {prefix}sampler{name} image;"
+            shadow = "Shadow" if self.operation.startswith("compare") else ""
+            declared = f"layout(set=0, binding=2) uniform {prefix}sampler{name}{shadow} image;"
         to_bits = "{}" if self.is_query else _TO_BITS[self.kind]
         body = f"result[i] = {to_bits.format(self._value(names))};"
         if self.operation == "store":
@@ -175,6 +194,8 @@ def inputs_of(case: ImageCase, random: np.random.Generator, levels: int) -> NDAr
             given[:, 1, 1] = random.integers(0, levels, INVOCATIONS)
         elif case.operation == "size":
             given[:, 1, 1] = np.arange(INVOCATIONS) // 64 % levels      # lavapipe asks for the level of a vector's first invocation
+    if case.operation.startswith("compare"):
+        given[:, 1, 2] = random.uniform(0, 1, INVOCATIONS)
     bits = random.integers(0, 1 << 30, (INVOCATIONS, 4), dtype=np.uint32)
     if case.operation == "store" and case.kind == "float":
         given[:, 1] = random.uniform(-1.25, 1.25, (INVOCATIONS, 4))
@@ -192,6 +213,8 @@ def texels_of(case: ImageCase, random: np.random.Generator, levels: int, element
         if case.format.endswith("FLOAT") and case.format[1:3] in ("16", "32"):
             kind = "f2" if case.format[1:3] == "16" else "f4"
             found.append(random.uniform(-2, 2, count * element // int(kind[1])).astype(kind).tobytes())
+        elif case.format == "Z32_FLOAT":
+            found.append(random.uniform(0, 1, count).astype("f4").tobytes())
         elif case.format == "R11G11B10_FLOAT":
             small = random.integers(0, 1 << 32, count, dtype=np.uint32)
             found.append((small & 0x1DFBBF7F).tobytes())    # no exponent of 31 or close to it

@@ -3,8 +3,8 @@
 ``python tests/oracle/run_shaders.py FOLDER`` drives each entry point for compute of each ``.spv`` file below the folder twice: with small values and
 with wide ones (``shader_inputs``). Integers must be equal, floats within what Vulkan's precision rules leave open. A dispatch that differs counts as
 undecidable only by evidence: other waves of ours, memory behind the buffers, or a check of the emulator show that its result is not defined; it is
-then tried again with a single workgroup. The table has the outcomes by subfolder; ``--json`` keeps all. Exit status 1: something differs, or
-is a bug.
+then tried again with a single workgroup. The table has the outcomes by subfolder; ``--json`` keeps all, and a second run with the same file goes on
+where the first ended. Exit status 1: something differs, or is a bug.
 
 Outcomes: ``equal`` bit for bit, ``close`` within the tolerance, ``unchanged`` (equal, and what was bound holds what it held before), ``no output``
 (nothing that can be written is bound), ``differs``, ``undecidable``, ``not driven`` (no inputs are generated for what it declares), ``peer refuses``,
@@ -24,6 +24,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parents[1]), str(HERE), str(HERE.parent / "shaders")]
@@ -70,15 +71,16 @@ def judge(module: bytes, entry: str, values: str, targets: list[str]) -> Iterato
             return
         expected = run_peer(module, entry, inputs, groups)
         tolerance = Tolerance.of(module, inputs)
+        interpreted: dict[Any, Any] = {}
         for target in list(left):
-            outcome, reason = judge_on(module, entry, target, inputs, groups, expected, tolerance)
+            outcome, reason = judge_on(module, entry, target, inputs, groups, expected, tolerance, interpreted)
             if outcome != "undecidable" or groups == sizes[-1]:
                 left.remove(target)
                 yield target, outcome, reason
 
 
 def judge_on(module: bytes, entry: str, target: str, inputs: GeneratedInputs, groups: Groups, expected: Written,
-             tolerance: Tolerance) -> tuple[str, str]:  # fmt: skip
+             tolerance: Tolerance, interpreted: dict[Any, Any]) -> tuple[str, str]:  # fmt: skip
     """Outcome and reason on one target."""
     try:
         shader = pyaco.compile(module, target=target, entry=entry)
@@ -87,7 +89,7 @@ def judge_on(module: bytes, entry: str, target: str, inputs: GeneratedInputs, gr
         if outcome == "equal" and is_unchanged(inputs, expected):
             return "unchanged", ""
         if outcome == "differs":
-            judgement = Judgement(module, entry, inputs, groups, shader, ours, expected)
+            judgement = Judgement(module, entry, inputs, groups, shader, ours, expected, interpreted)
             evidence = judgement.reason()
             return ("undecidable", evidence) if evidence else (outcome, f"{groups} {judgement.interpreter_sides_with()}: {reason}")
         return outcome, reason
@@ -192,7 +194,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=300.0, help="for all entry points, values and targets of a module")
     parser.add_argument("--sample", type=int, help="only so many modules, drawn with --seed")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--json", type=Path, help="where all outcomes are written, after each module")
+    parser.add_argument("--json", type=Path, help="where all outcomes are written, after each module; modules that it has are not run")
     arguments = parser.parse_args()
     paths = sorted(arguments.folder.rglob("*.spv")) if arguments.folder.is_dir() else [arguments.folder]
     paths = [path for path in paths if (arguments.only or "") in str(path)]
@@ -200,7 +202,10 @@ def main() -> int:
         paths = sorted(random.Random(arguments.seed).sample(paths, min(arguments.sample, len(paths))))
     worker = Worker(arguments.target or list(TARGETS), arguments.seconds)
     outcomes: list[Outcome] = []
-    for path in paths:
+    if arguments.json and arguments.json.exists():
+        outcomes = [Outcome(**json.loads(line)) for line in arguments.json.read_text().splitlines()]
+    known = {each.path for each in outcomes}
+    for path in [path for path in paths if str(path) not in known]:
         found = worker.judge(path)
         outcomes += found
         if arguments.json:

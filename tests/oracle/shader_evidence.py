@@ -28,18 +28,18 @@ DECORATE_NON_UNIFORM = 5300
 
 @contextmanager
 def limited(seconds: float) -> Iterator[None]:
-    """Raise a TimeoutError in what takes longer; in a process's main thread."""
+    """Raise a TimeoutError in what takes more of the processor's time; in a process's main thread."""
 
     def stop(number: int, frame: object) -> None:
         raise TimeoutError(f"longer than {seconds:g} seconds")
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 class Judgement:
@@ -52,9 +52,13 @@ class Judgement:
     shader : pyaco.CompiledShader
     ours, theirs : mapping
         What it wrote on the emulator and on lavapipe.
+    interpreted : dict
+        What the NIR interpreter made of the dispatch, by how it was asked: the same on every target.
     """
 
-    def __init__(self, module: bytes, entry: str, inputs: GeneratedInputs, groups: Groups, shader: Any, ours: Written, theirs: Written) -> None:
+    def __init__(self, module: bytes, entry: str, inputs: GeneratedInputs, groups: Groups, shader: Any, ours: Written, theirs: Written,
+                 interpreted: dict[Any, Any]) -> None:  # fmt: skip
+        self.interpreted = interpreted
         self.module, self.entry, self.inputs, self.groups = module, entry, inputs, groups
         self.shader, self.ours, self.theirs = shader, ours, theirs
         self.has_subgroups = bool(SUBGROUPS & set(reflect(module).capabilities))
@@ -133,7 +137,16 @@ class Judgement:
         return differences(found, interpreted, self.inputs, self.tolerance)[0] != "differs"
 
     def _interpret(self, wave: int, **more: Any) -> Written:
-        return run_interpreted(self.module, self.entry, self.inputs, self.groups, wave, **more)
+        key = (wave, *sorted(more.items(), key=str))
+        if key not in self.interpreted:
+            try:
+                self.interpreted[key] = run_interpreted(self.module, self.entry, self.inputs, self.groups, wave, **more)
+            except (pyaco.InputError, pyaco.UnsupportedError, TimeoutError) as error:
+                self.interpreted[key] = error
+        found = self.interpreted[key]
+        if isinstance(found, Exception):
+            raise found
+        return found
 
     def interpreter_sides_with(self) -> str:
         """Whose result the NIR interpreter gives, in words."""

@@ -221,6 +221,10 @@ class Device:
         """What buffers of each format can do, as bits."""
         return {"found": [vk.vkGetPhysicalDeviceFormatProperties(self.physical, number).bufferFeatures for number in request["formats"]]}
 
+    def image_features(self, request: dict[str, Any]) -> dict[str, Any]:
+        """What tiled images of each format can do, as bits."""
+        return {"found": [vk.vkGetPhysicalDeviceFormatProperties(self.physical, number).optimalTilingFeatures for number in request["formats"]]}
+
     def set_memory(self, request: dict[str, Any]) -> dict[str, Any]:
         """Make a set of a layout, write buffers, samplers and inline blocks into it, and return the bytes that the driver wrote.
 
@@ -567,6 +571,6 @@ if __name__ == "__main__":
     device = Device()
     serve(sys.stdin.buffer, protocol, {"run": device.run, "compile": device.compile, "time": device.time, "layout": device.layout,
                                        "set_memory": device.set_memory,
-                                       "buffer_features": device.buffer_features,
+                                       "buffer_features": device.buffer_features, "image_features": device.image_features,
                                        "blit": device.blit,
                                        "describe": device.describe})

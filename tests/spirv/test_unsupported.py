@@ -17,7 +17,7 @@ SHAPES = {row[1]: row[2] for row in (line.split() for line in (resources.files("
 SUPPORTED = {"SubgroupBallotKHR", "SubgroupFirstInvocationKHR", "SubgroupAllKHR", "SubgroupAnyKHR", "SubgroupAllEqualKHR",
              "SubgroupReadInvocationKHR", "SDot", "UDot", "SUDot", "SDotAccSat", "UDotAccSat", "SUDotAccSat", "AssumeTrueKHR", "ExpectKHR",
              "ReadClockKHR", "AtomicFMinEXT", "AtomicFMaxEXT", "AtomicFAddEXT", "ExtInstWithForwardRefsKHR", "FragmentMaskFetchAMD",
-             "FragmentFetchAMD"}
+             "FragmentFetchAMD", "GroupNonUniformQuadAllKHR", "GroupNonUniformQuadAnyKHR"}
 TERMINATORS = {"TerminateInvocation", "IgnoreIntersectionKHR", "TerminateRayKHR", "EmitMeshTasksEXT"}
 EXTENSIONS = [name for name, number in OPCODES.items() if number >= 4096]
 NUMBERS = {"L": 0, "E": 0, "S": 0, "M": 0, "D": 0}

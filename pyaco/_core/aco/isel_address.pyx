@@ -184,7 +184,7 @@ cdef int legalize_address(Isel *c, Access *a, uint32_t bytes) except -1 nogil:
             a.resource = as_uniform(c, 0, a.resource)
     if a.access_kind == by_scalar or a.access_kind == by_scalar_buffer:
         return 0
-    if a.constant + bytes > limit:
+    if <uint64_t>a.constant + bytes > limit:         # constants are modulo 2**32: -4 is far beyond the limit
         # Keep what the immediate of the last piece can hold.
         excess = a.constant & ~(limit >> 1) if a.constant < 0x80000000U else a.constant
         a.constant -= excess

@@ -9,7 +9,10 @@ Sources: AMD ISA documents (Vega, RDNA 2, RDNA 3, RDNA 4): order of addresses, D
 leaves out (zero, from GFX12 on the first one), limits of NSA; ACO's ``visit_image_*`` for operand order and workarounds: GFX9 has no 1D
 surfaces and takes 2D coordinates.
 """
+import re
+
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memset
 from libcpp.vector cimport vector
 
 from features cimport has_fmask, has_surfaces_1d
@@ -38,6 +41,7 @@ from pyaco._core.ir.shader cimport (
     source_swizzle, source_value, swizzle_component, value_is_constant,
 )
 
+from pyaco._core.ir.vocabulary import ImageFormat
 from pyaco.errors import InputError
 
 cdef enum:                        # DIM of image instructions
@@ -86,6 +90,14 @@ for _operation, _opcode in {
     atomic_cmpxchg: op_image_atomic_cmpswap,
 }.items():
     _image_atomics[_operation] = _opcode
+
+
+# Channels of the formats that shaders declare; 0: the format is the descriptor's.
+cdef uint8_t[64] _format_channels
+memset(_format_channels, 0, sizeof(_format_channels))
+for _number, _format_name in ImageFormat.names().items():
+    if _number:
+        _format_channels[_number] = len(re.findall("[rgba][0-9]+", _format_name))
 
 
 cdef inline const char *_name(Isel *c, ValueId i) noexcept nogil:
@@ -553,12 +565,16 @@ cdef int _store(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
     cdef TempId resource = image_handle(c, i, 0)
     cdef bint in_buffer = _read_dim(c, i) == image_buffer
     cdef bint base_level = _is_zero(c, source_value(c.s, i, 4))
+    cdef uint32_t components = c.s.instructions.components[value]
     cdef uint32_t mask = 1
+    cdef uint32_t channels
     cdef Operand data
-    if bits < 16 or c.s.instructions.components[value] > 4 or (bits == 64 and in_buffer):
+    if bits < 16 or components > 4 or (bits == 64 and in_buffer):
         unsupported(c, b"data of this size for", _name(c, i))
     if bits < 64:
-        mask = _store_mask(c, value, c.s.instructions.components[value], in_buffer)
+        # Channels that the format lacks need no data (Mesa: nir_opt_shrink_stores).
+        channels = _format_channels[intrinsic_index(c.s, i, index_format) & 63]
+        mask = _store_mask(c, value, min(channels, components) if channels else components, in_buffer)
     if in_buffer:
         while mask & (mask + 1):
             mask |= mask >> 1

@@ -17,3 +17,5 @@ cdef uint32_t min_waves(const ProgramData *p) noexcept nogil
 cdef uint32_t suitable_waves(const ProgramData *p, uint32_t waves) noexcept nogil
 # Waves per SIMD for a register demand; 0: the demand exceeds what one workgroup can have, spilling is needed.
 cdef uint32_t waves_of_demand(const ProgramData *p, uint32_t sgprs, uint32_t vgprs) noexcept nogil
+# What RADV's statistics say of the registers and LDS that were allocated, in waves of 32 lanes (before GFX10: of 64).
+cdef uint32_t waves_of_statistics(const ProgramData *p) noexcept nogil

@@ -107,3 +107,19 @@ cdef uint32_t waves_of_demand(const ProgramData *p, uint32_t sgprs, uint32_t vgp
     if p.device.max_waves_per_simd < waves:
         waves = p.device.max_waves_per_simd
     return suitable_waves(p, waves)
+
+
+cdef uint32_t waves_of_statistics(const ProgramData *p) noexcept nogil:
+    """Waves of 32 lanes (before GFX10: of 64) that fit on a SIMD, as RADV counts them for its statistic "Subgroups per SIMD".
+
+    Registers and LDS alone decide: it knows neither how workgroups divide among SIMDs nor that the hardware has no more slots for
+    narrow waves than for wide ones.
+    """
+    cdef uint32_t waves = p.device.max_waves_per_simd * (64 // p.wave_size)
+    cdef uint32_t lds = _align(p.config.lds_bytes, p.device.lds_allocation_granule) // _waves_per_workgroup(p)
+    if p.gfx_level < gfx10:
+        waves = min(waves, _div(p.device.physical_sgprs, p.config.num_sgprs))
+    waves = min(waves, _div(p.device.physical_vgprs, p.config.num_vgprs))
+    if lds:
+        waves = min(waves, _ceil_div(_div(p.device.lds_limit, p.device.simds_per_cu), lds))
+    return waves * p.wave_size // 32 if p.gfx_level >= gfx10 else waves

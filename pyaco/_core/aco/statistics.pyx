@@ -21,6 +21,7 @@ from wait_tables cimport waitcnt_expcnt, waitcnt_lgkmcnt, waitcnt_vmcnt
 from pyaco._core.aco.cycle_model cimport (
     MemoryCycles, cycles_of, is_dual_issue_capable, memory_cycles_of,
 )
+from pyaco._core.aco.occupancy cimport waves_of_statistics
 from pyaco._core.aco.queries cimport form_clause
 from pyaco._core.aco.registers cimport Range, definition_range, operand_range
 from pyaco._core.common.cycles cimport Cycles, resource_count
@@ -276,7 +277,7 @@ cdef int _count(const ProgramData *p, Counts *c) except -1 nogil:
             latency = opcode_latency[p.instructions.opcode[i]]
             c.branches += format == format_sopp and latency == latency_branch
             c.valu += format_is_valu(format) or format == format_vintrp
-            c.salu += format_is_salu(format) and latency != latency_waitcnt
+            c.salu += format_is_salu(format) and format != format_sopp and latency != latency_waitcnt
             c.vopd += format == format_vopd
             c.copies += _is_copy(p, i)
             _count_clause(p, &vmem, i, (format_is_vmem(format) or format == format_scratch or format == format_global)
@@ -336,4 +337,5 @@ def collect(Program program not None):
         "instructions": c.instructions, "copies": c.copies, "branches": c.branches, "latency": int(c.latency),
         "inverse_throughput": int(c.inverse_throughput), "vmem_clauses": c.vmem_clauses, "smem_clauses": c.smem_clauses,
         "valu": c.valu, "salu": c.salu, "vmem": c.vmem, "smem": c.smem, "vopd": c.vopd,
+        "max_waves": waves_of_statistics(&program.data),
     }

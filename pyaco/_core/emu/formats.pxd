@@ -27,6 +27,7 @@ cdef enum:
     layout_32_32_32 = 13
     layout_32_32_32_32 = 14
     kind_uint = 4
+    kind_sint = 5
     kind_float = 7
 
 # A run of consecutive format numbers: `count` kinds of one layout from `first` on. Runs of 7 are the six integer kinds and

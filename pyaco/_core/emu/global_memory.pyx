@@ -6,7 +6,7 @@ stores are dropped) is done, not reported.
 Sources: AMD "RDNA 2" ISA document 7 "Scalar Memory Operations", 8 "Vector Memory Operations", 9 "Flat Memory Instructions";
 "RDNA3" and "RDNA4" for OOB_SELECT, swizzle and format fields; "Vega" for GFX9's descriptors.
 """
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from features cimport (has_flat_scratch_sgprs, has_hidden_flat_scratch, has_oob_select, has_stride_above_thread_id,
@@ -14,7 +14,7 @@ from features cimport (has_flat_scratch_sgprs, has_hidden_flat_scratch, has_oob_
 from isa_opcodes cimport op_buffer_load_lds_format_x, op_count
 from modifiers cimport *
 from pyaco._core.emu.access cimport *
-from pyaco._core.emu.formats cimport format_of_descriptor, load_format, store_format, format_bytes
+from pyaco._core.emu.formats cimport format_of_descriptor, kind_sint, load_format, store_format, format_bytes
 from pyaco._core.emu.memory cimport canonical_address, memory_at
 from pyaco._core.emu.vector cimport read_scalar
 from pyaco._core.emu.wave cimport *
@@ -536,6 +536,9 @@ cdef inline uint32_t _narrow_component(uint32_t format_, uint32_t value) noexcep
 
 
 cdef inline uint32_t _widen_component(uint32_t format_, uint32_t value) noexcept nogil:
+    """A component of 16 bits that is stored."""
+    if (format_ >> 4) & 15 == kind_sint:
+        return <uint32_t><int16_t>value
     return value if _format_is_integer(format_) else float_bits(<float>half_to_double(value))
 
 

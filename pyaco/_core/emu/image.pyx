@@ -106,12 +106,12 @@ cdef int _store_lane(Machine *machine, Wave *wave, const Instruction *instructio
         return stop
     memset(texel, 0, sizeof(texel))
     if machine.gfx_level >= gfx12:
-        missing = get_data(wave, instruction, o, 0, view.format.integer, lane)
+        missing = get_data(wave, instruction, o, 0, &view.format, lane)
     for component in range(4):
         channel = view.select[component]
         if o.mask >> component & 1:
             if channel >= 4:
-                texel[channel - 4] = get_data(wave, instruction, o, position, view.format.integer, lane)
+                texel[channel - 4] = get_data(wave, instruction, o, position, &view.format, lane)
             position += 1
         elif channel >= 4:
             texel[channel - 4] = missing

@@ -3,7 +3,7 @@
 The order of the address: offset, bias, comparison value, gradients, coordinates, level (or its clamp). 16-bit coordinates lie in pairs,
 16-bit gradients in pairs for each direction. Sources: AMD "RDNA 2", "RDNA3" and "RDNA4" ISA documents, "Image Instructions".
 """
-from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from isa_tables cimport (image_flag_bias, image_flag_compare, image_flag_gradients, image_flag_half_gradients, image_flag_lod,
                          image_flag_offset, opcode_image)
@@ -11,6 +11,7 @@ from modifiers cimport modifier_a16, modifier_d16, modifier_da, modifier_dim, mo
 from pyaco._core.common.floats cimport bits_float, double_to_half, float_bits, half_to_double
 from pyaco._core.emu.image_view cimport (ImageView, image_1d, image_1d_array, image_2d, image_2d_array, image_2d_msaa, image_2d_msaa_array,
                                          image_3d, image_cube)
+from pyaco._core.emu.texels cimport TexelFormat, texel_sint
 from pyaco._core.emu.wave cimport Instruction, Wave, wave_vgpr
 
 cdef struct ImageOperands:
@@ -116,9 +117,9 @@ cdef inline void put_data(const Wave *wave, const Instruction *instruction, cons
     # a result of one component keeps the other half
     row[0] = (row[0] & 0xffff) | value << 16 if position & 1 else (row[0] & 0xffff0000U) | value
 
-cdef inline uint32_t get_data(const Wave *wave, const Instruction *instruction, const ImageOperands *o, uint32_t position, bint integer,
-                              uint32_t lane) noexcept nogil:
-    """The component that is the `position`th of what is stored."""
+cdef inline uint32_t get_data(const Wave *wave, const Instruction *instruction, const ImageOperands *o, uint32_t position,
+                              const TexelFormat *form, uint32_t lane) noexcept nogil:
+    """The component that is the `position`th of what is stored; from 16 bits it is widened as the format's kind says."""
     cdef uint16_t register_ = instruction.decoded.source[2]
     cdef uint32_t value
     if not o.halves:
@@ -127,7 +128,9 @@ cdef inline uint32_t get_data(const Wave *wave, const Instruction *instruction, 
     if o.packed and position & 1:
         value >>= 16
     value &= 0xffff
-    return value if integer else float_bits(<float>half_to_double(value))
+    if form.kind[0] == texel_sint:
+        return <uint32_t><int16_t>value
+    return value if form.integer else float_bits(<float>half_to_double(value))
 
 cdef inline void put_residency(const Wave *wave, const Instruction *instruction, uint32_t missing, uint32_t lane) noexcept nogil:
     """The register behind the data is 0 if all texels lie in pages that are mapped."""

@@ -62,6 +62,10 @@ cdef inline int64_t clamped_lod(const ImageView *view, const Sampler *sampler, i
     """Limits of the sampler, of the instruction, and of the view, which counts from the surface's first level."""
     lod = max(lod, max(<int64_t>sampler.min_lod, fixed_lod(least)))
     lod = min(lod, <int64_t>max(sampler.max_lod, sampler.min_lod))
+    return view_lod(view, lod)
+
+
+cdef inline int64_t view_lod(const ImageView *view, int64_t lod) noexcept nogil:
     return max(lod, <int64_t>view.min_lod - (<int64_t>view.first_level << fraction_bits))
 
 

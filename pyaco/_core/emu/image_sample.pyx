@@ -3,8 +3,9 @@
 What is fixed: coordinates of texels and levels of detail have 8 fraction bits, rounded to nearest; weights are those fractions. Sums are made in
 double precision and rounded once. Anisotropic samples are up to 16 samples along the longer derivative, evenly spaced, in the level of the
 shorter one (``EXT_texture_filter_anisotropic``); hardware's choice of places is not documented. Where PERF_MIP is set, the weight of the
-smaller level is 1.25 f - 0.125, as measured on RDNA. Texels beyond an edge of a cube are those of the neighbouring face, at corners the mean of the
-three that exist.
+smaller level is 1.25 f - 0.125, as measured on RDNA. Gathers of level zero heed neither limits nor bias of the sampler, as Vulkan ("Texel
+Gathering": the base level), OpenGL and Direct3D demand of what drivers make of them. Texels beyond an edge of a cube are those of the
+neighbouring face, at corners the mean of the three that exist.
 
 Sources: the Vulkan specification, "Image Operations"; AMD "RDNA 2" ISA document 8.2.4 "Image Sampler"; WebGPU's conformance tests
 (texture_utils.ts) for measured weights; the limits that RADV reports for the number of fraction bits.
@@ -412,6 +413,8 @@ cdef int64_t _find_lod(Sample *s, const Wave *wave, const Instruction *instructi
         lod = _lod_of_gradients(s, probes)
         if o.flags & image_flag_bias:
             lod += _bias(wave, instruction, o, s.lane)
+    if level == level_zero and o.flags & image_flag_gather:
+        return view_lod(s.view, 0)
     fixed = fixed_lod(lod) + s.sampler.bias
     unclamped[0] = fixed
     return clamped_lod(s.view, s.sampler, fixed, least)

@@ -24,9 +24,9 @@ cdef int reach_texel(Machine *machine, uint32_t lane, const ImageView *view, con
     host[0] = NULL
     if not _is_inside(view, p.level, p.x, p.y, p.z, p.sample):
         return stop_running
+    if access_kind != access_kind_load and (view.format.in_blocks or view.format.mask_samples):
+        return stop_unsupported
     if view.format.in_blocks:
-        if access_kind != access_kind_load:
-            return stop_unsupported
         address = texel_address(view, &view.level[p.level], p.x / view.format.block.width, p.y / view.format.block.height, p.z, p.sample)
     else:
         address = texel_address(view, &view.level[p.level], p.x, p.y, p.z, p.sample)

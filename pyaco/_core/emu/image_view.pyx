@@ -183,6 +183,8 @@ cdef object _fill_view(ImageView *view, image):
         view.format.in_blocks = block_format(&view.format.block, CODECS[image.format.codec], image.format.block[0], image.format.block[1], 1,
                                              interpolation_amd)
         view.format.srgb_blocks = image.format.srgb
+    if image.format.fmask:
+        view.format.mask_samples, view.format.mask_fragments, view.format.mask_bits = image.format.fmask
     for number, tables in image.tables.items():
         _fill_level(&view.level[<int>number], tables)
         view.level[<int>number].width = max(<uint32_t>image.width >> <uint32_t>number, <uint32_t>1)

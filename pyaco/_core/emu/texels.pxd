@@ -4,7 +4,12 @@ A format is a table of channels: where each lies, how many bits it has, and what
 Elements of formats of blocks are many texels; the decoders of ``_core.texels`` read them.
 Nothing here knows of the engine.
 
-Sources: the Khronos Data Format Specification (normalised numbers, sRGB, shared exponents); AMD's ISA documents, tables of image formats.
+FMASK has 1, 2 or 4 bits in memory for each sample: the number of its fragment, or, where there are fewer fragments than samples, the number of
+fragments, which says that none has the sample's colour. What a shader gets has four bits for each sample, and 8 for one that no fragment has.
+
+Sources: the Khronos Data Format Specification (normalised numbers, sRGB, shared exponents); AMD's ISA documents, tables of image formats;
+VK_AMD_shader_fragment_mask, Mesa's ``nir_lower_image.c`` and LLPC's ``ImageBuilder.cpp`` (FMASK as shaders get it); PAL's ``gfx9MaskRam.cpp``
+and ``rpmUtil.cpp`` (FMASK in memory).
 """
 from libc.math cimport exp2, floor, frexp, pow
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
@@ -32,6 +37,9 @@ cdef struct TexelFormat:
     uint8_t clamped                   # depth that is stored as floats and compared between 0 and 1
     uint8_t in_blocks                 # an element is a block of texels: `block` decodes it, there are no channels
     uint8_t srgb_blocks               # whose colours are encoded
+    uint8_t mask_samples              # FMASK: samples of a pixel, its fragments, and bits for each in memory; there are no channels
+    uint8_t mask_fragments
+    uint8_t mask_bits
     BlockFormat block
 
 cdef inline double srgb_to_linear(double value) noexcept nogil:
@@ -98,10 +106,27 @@ cdef inline void load_block_texel(const TexelFormat *format_, const uint8_t *hos
         else:
             texel[index] = float_bits(<float>(found[index] / 255.0))
 
+cdef enum:
+    mask_unknown = 8                  # what shaders get for a sample whose colour no fragment has
+
+cdef inline void load_fragment_mask(const TexelFormat *format_, const uint8_t *host, uint32_t *texel) noexcept nogil:
+    """Eight samples are in each component."""
+    cdef uint64_t word = 0
+    cdef uint32_t sample, fragment
+    memcpy(&word, host, format_.bytes)
+    texel[0] = texel[1] = texel[2] = 0
+    texel[3] = 1
+    for sample in range(format_.mask_samples):
+        fragment = <uint32_t>(word >> (sample * format_.mask_bits)) & ((<uint32_t>1 << format_.mask_bits) - 1)
+        texel[sample >> 3] |= (<uint32_t>mask_unknown if fragment == format_.mask_fragments else fragment) << (4 * (sample & 7))
+
 cdef inline void load_texel(const TexelFormat *format_, const uint8_t *host, uint32_t *texel) noexcept nogil:
     cdef uint32_t index
     if format_.shared_exponent:
         load_shared_exponent(host, texel)
+        return
+    if format_.mask_samples:
+        load_fragment_mask(format_, host, texel)
         return
     for index in range(4):
         if format_.bits[index]:
@@ -110,7 +135,7 @@ cdef inline void load_texel(const TexelFormat *format_, const uint8_t *host, uin
             texel[index] = 0 if index < 3 else (1 if format_.integer else 0x3f800000)
 
 cdef inline void store_texel(const TexelFormat *format_, uint8_t *host, const uint32_t *texel) noexcept nogil:
-    """Bits of no channel become 0. Formats of sRGB are not stored to."""
+    """Bits of no channel become 0. Formats of sRGB and FMASK are not stored to."""
     cdef uint32_t words[4]
     cdef uint32_t index, position
     if format_.shared_exponent:

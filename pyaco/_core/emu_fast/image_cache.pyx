@@ -88,7 +88,7 @@ cdef bint _find_decoder(ImageCache *cache, PreparedImage *image) noexcept nogil:
         plain += form.bits[i] == 32 and (form.kind[i] == texel_float or form.kind[i] == texel_uint or form.kind[i] == texel_sint)
         halves += form.bits[i] == 16 and form.kind[i] == texel_float
     if not channels and not form.shared_exponent:
-        return False                                        # blocks of texels
+        return False                                        # blocks of texels, FMASK
     if form.bytes not in (1, 2, 4, 8, 16):
         return False
     image.decode = decode_each

@@ -104,6 +104,8 @@ cdef inline void _open_detail(const ImageWork *work, ImageDetail *detail) noexce
     detail.bias = sampler.bias
     detail.least = sampler.min_lod
     detail.most = max(sampler.min_lod, sampler.max_lod)
+    if work.o.flags & image_flag_gather and memory_operation(work.instruction.decoded.opcode).level == level_zero:
+        detail.bias = detail.least = detail.most = 0
     detail.floor = <int32_t>view.min_lod - (<int32_t>view.first_level << fraction_bits)
     detail.first = view.first_level
     detail.last = view.first_level if sampler.mip_filter == mip_none else view.last_level

@@ -376,7 +376,7 @@ cdef void _store_row(const ImageWork *work, const ImageTexels *level) noexcept n
             for component in range(4):
                 texel[component] = 0
                 if source[component] >= 0:
-                    texel[component] = get_data(work.core.wave, work.instruction, &work.o, source[component], work.view.format.integer,
+                    texel[component] = get_data(work.core.wave, work.instruction, &work.o, source[component], &work.view.format,
                                                 lane + image_row * work.half)
             store_texel(&work.view.format, level.host + offset[lane], texel)
 

@@ -4,7 +4,7 @@ from libc.string cimport memset, strncmp
 from libcpp.vector cimport vector
 
 from isa_opcodes cimport *
-from isa_tables cimport image_flag_lod, opcode_name
+from isa_tables cimport image_flag_lod, implicit_scc, opcode_implicit_definitions, opcode_name
 from modifiers cimport modifier_sdwa_dst_sel, modifier_sdwa_dst_sext
 from pyaco._core.common.machine cimport *
 from pyaco._core.emu.access cimport *
@@ -298,6 +298,19 @@ cdef uint64_t _masked(Shadow *shadow, const Wave *wave, const Instruction *instr
     return bits & ~decided & all_bits
 
 
+cdef uint64_t _chosen(Shadow *shadow, const Wave *wave, const Instruction *instruction, uint32_t dword) noexcept nogil:
+    """Bits of s_cselect that are undefined: those of the source that SCC chooses, whatever the other one is; all, where nobody knows which."""
+    cdef uint16_t source = instruction.decoded.source[0 if wave.scc else 1]
+    cdef uint32_t number = (source >> 2) + dword
+    if shadow.scc:
+        return all_bits
+    if not _is_register(source) or number >= 128:
+        return 0
+    if shadow.undefined[number]:
+        shadow.seen = shadow.reading[number]
+    return shadow.undefined[number]
+
+
 cdef bint _compares(const Instruction *instruction) noexcept nogil:
     """Whether a scalar instruction has SCC as its only result."""
     return instruction.decoded.destination_count == 0
@@ -324,6 +337,8 @@ cdef void _scalar(Shadow *shadow, const Wave *wave, const Instruction *instructi
                 moved[dword] = shadow.undefined[(instruction.decoded.source[0] >> 2) + dword]
                 if moved[dword]:
                     shadow.seen = shadow.reading[(instruction.decoded.source[0] >> 2) + dword]
+        elif opcode == <uint32_t>op_s_cselect_b32 or opcode == <uint32_t>op_s_cselect_b64:
+            moved[dword] = _chosen(shadow, wave, instruction, dword)
         elif opcode == <uint32_t>op_s_and_b32 or opcode == <uint32_t>op_s_and_b64:
             moved[dword] = _masked(shadow, wave, instruction, dword, True)
         elif opcode == <uint32_t>op_s_or_b32 or opcode == <uint32_t>op_s_or_b64:
@@ -335,7 +350,8 @@ cdef void _scalar(Shadow *shadow, const Wave *wave, const Instruction *instructi
     if instruction.decoded.destination_bytes[0] > 4 or (instruction.decoded.destination_bytes[0] == 0 and wave.lanes == 64):
         shadow.undefined[number + 1] = moved[1]
         shadow.reading[number + 1] = shadow.seen
-    shadow.scc = False
+    if opcode_implicit_definitions[opcode] & implicit_scc:
+        shadow.scc = False
 
 
 cdef bint _computes(uint32_t opcode) noexcept nogil:

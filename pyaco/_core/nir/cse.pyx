@@ -1,21 +1,23 @@
 """Common subexpression elimination over the tree of control flow.
 
 An expression is replaced by an equal one that comes earlier in the same list or in a list around it: in structured control
-flow those are the values that dominate it. One walk with a scoped hash table; leaving a list undoes its entries.
+flow those are the values that dominate it. One walk with a scoped hash table; leaving a list undoes its entries. Loads of memory
+are expressions where they may be reordered (``opt_access``).
 Needs: nothing. Guarantees: valid NIR; replaced instructions are gone. Convergent operations stay.
 """
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from nir_opcodes cimport (
-    alu_input_sizes_flat, alu_max_inputs, intrinsic_flag_can_eliminate, intrinsic_flag_can_reorder, intrinsic_flag_convergent,
-    intrinsic_flags, intrinsic_index_count,
+    alu_input_sizes_flat, alu_max_inputs, index_access, intrinsic_bindless_image_load, intrinsic_bindless_image_sparse_load,
+    intrinsic_flag_can_eliminate, intrinsic_flag_can_reorder, intrinsic_flag_convergent, intrinsic_flags, intrinsic_image_deref_load,
+    intrinsic_image_deref_sparse_load, intrinsic_index_count, intrinsic_load_global, intrinsic_load_global_amd, intrinsic_load_ssbo,
 )
 
 from pyaco._core.ir.shader cimport (
-    NodeId, OrderRow, Shader, ShaderData, ShaderRewrite, SourceRow, ValueId, nir_alu, nir_deref, nir_exact, nir_intrinsic, nir_load_const,
-    nir_no_signed_wrap, nir_no_unsigned_wrap, nir_phi, node_block, node_if, shader_rewrite_begin, shader_rewrite_block,
-    shader_rewrite_emit, shader_rewrite_end, source_swizzle,
+    NodeId, OrderRow, Shader, ShaderData, ShaderRewrite, SourceRow, ValueId, access_can_reorder, intrinsic_index, nir_alu, nir_deref,
+    nir_exact, nir_intrinsic, nir_load_const, nir_no_signed_wrap, nir_no_unsigned_wrap, nir_phi, node_block, node_if,
+    shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit, shader_rewrite_end, source_swizzle,
 )
 
 cdef enum:
@@ -34,10 +36,19 @@ cdef inline uint64_t _mix(uint64_t hash, uint64_t word) noexcept nogil:
     return hash ^ (hash >> 29)
 
 
+cdef inline bint _loads_memory(int opcode) noexcept nogil:
+    """Loads whose memory may change while the shader runs, unless `opt_access` found that it does not."""
+    return opcode in (intrinsic_load_ssbo, intrinsic_load_global, intrinsic_load_global_amd, intrinsic_image_deref_load,
+                      intrinsic_image_deref_sparse_load, intrinsic_bindless_image_load, intrinsic_bindless_image_sparse_load)
+
+
 cdef bint _eligible(const ShaderData *s, ValueId instruction) noexcept nogil:
     cdef uint8_t kind = s.instructions.kind[instruction]
+    cdef int opcode = s.instructions.opcode[instruction]
+    if kind == nir_intrinsic and _loads_memory(opcode):
+        return intrinsic_index(s, instruction, index_access) & access_can_reorder != 0
     if kind == nir_intrinsic:
-        return intrinsic_flags[s.instructions.opcode[instruction]] & pure_mask == pure
+        return intrinsic_flags[opcode] & pure_mask == pure
     return kind == nir_alu or kind == nir_load_const or kind == nir_deref
 
 

@@ -26,7 +26,7 @@ from pyaco._core.ir.emitter cimport alu1, alu2, alu2_constant, alu3, component, 
 from pyaco._core.ir.program cimport gfx10
 from pyaco._core.ir.shader cimport (
     Shader, ShaderData, ValueId, derivatives_none, image_buffer, image_cube, image_is_array, nir_intrinsic, nir_tex, source_value,
-    stage_fragment, texture_cube_face, texture_is_sparse, type_uint,
+    stage_fragment, texture_cube_face, texture_implicit_lod, texture_is_sparse, type_uint,
 )
 from pyaco._core.nir.lowering cimport Lowering, constant_float, lower_keep, lowering_run
 from pyaco._core.nir.texture_edit cimport (
@@ -135,6 +135,10 @@ cdef int _project(Lowering *b, TextureEdit *t) except -1 nogil:
 cdef int _explicit_level(Lowering *b, TextureEdit *t) except -1 nogil:
     """Without derivatives the level of detail is 0, or the least that is asked for."""
     cdef ValueId least = texture_source(t, tex_source_min_lod)
+    if t.opcode == tex_tg4 and t.texture_flags & texture_implicit_lod and not _has_derivatives(b.s):
+        texture_remove_source(t, tex_source_bias)
+        t.texture_flags ^= texture_implicit_lod
+        return 1
     if t.opcode not in (tex_tex, tex_txb) or _has_derivatives(b.s):
         return 0
     texture_remove_source(t, tex_source_bias)

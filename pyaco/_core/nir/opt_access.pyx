@@ -1,77 +1,153 @@
 """Finds memory accesses that may be reordered.
 
 Guarantees: a load of a buffer, of global memory or of an image has ``access_can_reorder`` when no instruction of the shader
-can write what it reads: nothing is written through pointers of its kind, or its memory is declared both read-only and restrict.
-Texel buffers may be the same memory as buffers, other images are not. Such loads may be merged, moved, and made by the scalar unit.
-As Mesa's nir_opt_access.
+can write what it reads:
+
+- nothing is written through buffers, images or pointers, or
+- its memory is restrict (SPIR-V's storage buffers and images are, unless ``Aliased``) and read-only, declared so or found to be so: no store
+  and no atomic names its binding, and none goes to where nobody knows (a pointer chosen at run time, a physical address).
+
+Such loads may be merged, moved, and made by the scalar unit, whose cache knows nothing of stores. Volatile and coherent accesses
+stay in order: somebody else may write what they read while the shader runs, which all other accesses must not depend on (SPIR-V, "Memory Model").
+Memory is told apart by descriptor set and binding: variables of the same binding are the same memory, as in Vulkan, and so are all
+elements of an array of descriptors. Texel buffers may be the same memory as buffers; images as well, where nothing says restrict.
+
+Needs: addresses instead of derefs of buffers (``lower_explicit_io``), descriptors not lowered.
+The rules are those of Mesa's ``nir_opt_access``, which also takes coherent loads, and what is declared read-only although it may be aliased.
 """
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint32_t, uint64_t
+from libcpp.set cimport set as ordered_set
 
 from nir_opcodes cimport (
-    index_access, index_image_dim, intrinsic_bindless_image_atomic, intrinsic_bindless_image_atomic_swap, intrinsic_bindless_image_load,
-    intrinsic_bindless_image_sparse_load, intrinsic_bindless_image_store, intrinsic_global_atomic, intrinsic_global_atomic_amd,
-    intrinsic_global_atomic_swap, intrinsic_global_atomic_swap_amd, intrinsic_image_deref_atomic, intrinsic_image_deref_atomic_swap,
-    intrinsic_image_deref_load, intrinsic_image_deref_sparse_load, intrinsic_image_deref_store, intrinsic_load_global,
-    intrinsic_load_global_amd, intrinsic_load_ssbo, intrinsic_load_ubo, intrinsic_ssbo_atomic, intrinsic_ssbo_atomic_swap,
-    intrinsic_store_global, intrinsic_store_global_amd, intrinsic_store_ssbo,
+    alu_mov, alu_vec2, alu_vec3, alu_vec4, index_access, index_binding, index_desc_set, intrinsic_bindless_image_atomic,
+    intrinsic_bindless_image_atomic_swap, intrinsic_bindless_image_load, intrinsic_bindless_image_sparse_load,
+    intrinsic_bindless_image_store, intrinsic_global_atomic, intrinsic_global_atomic_amd, intrinsic_global_atomic_swap,
+    intrinsic_global_atomic_swap_amd, intrinsic_image_deref_atomic, intrinsic_image_deref_atomic_swap, intrinsic_image_deref_load,
+    intrinsic_image_deref_sparse_load, intrinsic_image_deref_store, intrinsic_load_global, intrinsic_load_global_amd, intrinsic_load_ssbo,
+    intrinsic_load_ubo, intrinsic_load_vulkan_descriptor, intrinsic_ssbo_atomic, intrinsic_ssbo_atomic_swap, intrinsic_store_global,
+    intrinsic_store_global_amd, intrinsic_store_ssbo, intrinsic_vulkan_resource_index,
 )
 from pyaco._core.ir.shader cimport (
-    Shader, ShaderData, ValueId, access_can_reorder, access_non_writeable, access_restrict, access_volatile, image_buffer, intrinsic_index,
-    intrinsic_set_index, nir_intrinsic,
+    Shader, ShaderData, ValueId, access_can_reorder, access_coherent, access_non_writeable, access_restrict, access_volatile, deref_var,
+    intrinsic_index, intrinsic_set_index, nir_alu, nir_deref, nir_intrinsic, source_value,
 )
 
+cdef enum:
+    binding_unknown = 0xffffffffffffffff    # a pointer that was chosen at run time, a physical address, a descriptor from elsewhere
 
-cdef bint _writes(int opcode) noexcept nogil:
-    return opcode in (intrinsic_store_ssbo, intrinsic_ssbo_atomic, intrinsic_ssbo_atomic_swap, intrinsic_store_global,
-                      intrinsic_store_global_amd, intrinsic_global_atomic, intrinsic_global_atomic_swap,
-                      intrinsic_global_atomic_amd, intrinsic_global_atomic_swap_amd)
-
-
-cdef bint _writes_image(int opcode) noexcept nogil:
-    return opcode in (intrinsic_image_deref_store, intrinsic_image_deref_atomic, intrinsic_image_deref_atomic_swap,
-                      intrinsic_bindless_image_store, intrinsic_bindless_image_atomic, intrinsic_bindless_image_atomic_swap)
+cdef struct Written:
+    ordered_set[uint64_t] bindings
+    bint anywhere                 # something is written, whose binding may be known
+    bint unknown                  # something is written whose binding is not known
 
 
-cdef bint _loads_image(int opcode) noexcept nogil:
-    return opcode in (intrinsic_image_deref_load, intrinsic_image_deref_sparse_load, intrinsic_bindless_image_load,
+# ------------------------------------------------------------------------------------------------------- what is accessed
+cdef inline bint _is_buffer_write(int opcode) noexcept nogil:
+    return opcode in (intrinsic_store_ssbo, intrinsic_ssbo_atomic, intrinsic_ssbo_atomic_swap)
+
+
+cdef inline bint _is_pointer_write(int opcode) noexcept nogil:
+    return opcode in (intrinsic_store_global, intrinsic_store_global_amd, intrinsic_global_atomic, intrinsic_global_atomic_swap,
+                      intrinsic_global_atomic_amd, intrinsic_global_atomic_swap_amd, intrinsic_bindless_image_store,
+                      intrinsic_bindless_image_atomic, intrinsic_bindless_image_atomic_swap)
+
+
+cdef inline bint _is_image_write(int opcode) noexcept nogil:
+    return opcode in (intrinsic_image_deref_store, intrinsic_image_deref_atomic, intrinsic_image_deref_atomic_swap)
+
+
+cdef inline bint _is_load(int opcode) noexcept nogil:
+    return opcode in (intrinsic_load_ssbo, intrinsic_load_ubo, intrinsic_load_global, intrinsic_load_global_amd,
+                      intrinsic_image_deref_load, intrinsic_image_deref_sparse_load, intrinsic_bindless_image_load,
                       intrinsic_bindless_image_sparse_load)
 
 
-cdef bint opt_access_run(ShaderData *s) noexcept nogil:
-    cdef uint32_t i, access
+cdef inline uint64_t _binding(uint32_t descriptor_set, uint32_t number) noexcept nogil:
+    return <uint64_t>descriptor_set << 32 | number
+
+
+cdef uint64_t _binding_of_buffer(const ShaderData *s, ValueId value) noexcept nogil:
+    """The binding that a descriptor comes from; vectors that are made of its words begin with the first of them."""
+    cdef int opcode
+    while True:
+        opcode = s.instructions.opcode[value]
+        if s.instructions.kind[value] == nir_intrinsic and opcode == intrinsic_vulkan_resource_index:
+            return _binding(<uint32_t>intrinsic_index(s, value, index_desc_set), <uint32_t>intrinsic_index(s, value, index_binding))
+        if not (s.instructions.kind[value] == nir_intrinsic and opcode == intrinsic_load_vulkan_descriptor
+                or s.instructions.kind[value] == nir_alu and opcode in (alu_mov, alu_vec2, alu_vec3, alu_vec4)):
+            return binding_unknown
+        value = source_value(s, value, 0)
+
+
+cdef uint64_t _binding_of_image(const ShaderData *s, ValueId deref) noexcept nogil:
+    while s.instructions.kind[deref] == nir_deref and s.instructions.opcode[deref] != deref_var:
+        deref = source_value(s, deref, 0)
+    if s.instructions.kind[deref] != nir_deref:
+        return binding_unknown
+    return _binding(s.variables.set[s.instructions.data[deref]], s.variables.binding[s.instructions.data[deref]])
+
+
+# ------------------------------------------------------------------------------------------------------------------ the pass
+cdef int _add_write(Written *written, uint64_t binding) except -1 nogil:
+    written.anywhere = True
+    if binding == binding_unknown:
+        written.unknown = True
+    else:
+        written.bindings.insert(binding)
+    return 0
+
+
+cdef int _gather_writes(const ShaderData *s, Written *written) except -1 nogil:
+    cdef uint32_t i
     cdef ValueId instruction
     cdef int opcode
-    cdef bint written = False
-    cdef bint image_written = False
-    cdef bint changes
+    for i in range(s.order.table.count):
+        instruction = s.order.instruction[i]
+        opcode = s.instructions.opcode[instruction]
+        if s.instructions.kind[instruction] != nir_intrinsic:
+            continue
+        if opcode == intrinsic_store_ssbo:
+            _add_write(written, _binding_of_buffer(s, source_value(s, instruction, 1)))
+        elif _is_buffer_write(opcode):
+            _add_write(written, _binding_of_buffer(s, source_value(s, instruction, 0)))
+        elif _is_image_write(opcode):
+            _add_write(written, _binding_of_image(s, source_value(s, instruction, 0)))
+        elif _is_pointer_write(opcode):
+            _add_write(written, binding_unknown)
+    return 0
+
+
+cdef bint _is_never_written(const ShaderData *s, const Written *written, ValueId load, uint32_t access) noexcept nogil:
+    cdef int opcode = s.instructions.opcode[load]
+    cdef uint64_t binding = binding_unknown
+    if opcode == intrinsic_load_ubo or not written.anywhere:
+        return True
+    if not access & access_restrict:
+        return False
+    if access & access_non_writeable:
+        return True
+    if opcode == intrinsic_load_ssbo:
+        binding = _binding_of_buffer(s, source_value(s, load, 0))
+    elif opcode == intrinsic_image_deref_load or opcode == intrinsic_image_deref_sparse_load:
+        binding = _binding_of_image(s, source_value(s, load, 0))
+    return binding != binding_unknown and not written.unknown and written.bindings.count(binding) == 0
+
+
+cdef bint opt_access_run(ShaderData *s) except -1 nogil:
+    cdef uint32_t i, access
+    cdef ValueId instruction
+    cdef Written written
     cdef bint progress = False
-    # Buffers and global pointers may lead to the same memory.
+    written.anywhere = written.unknown = False
+    _gather_writes(s, &written)
     for i in range(s.order.table.count):
         instruction = s.order.instruction[i]
-        opcode = s.instructions.opcode[instruction]
-        if s.instructions.kind[instruction] != nir_intrinsic:
-            continue
-        if _writes(opcode):
-            written = True
-        elif _writes_image(opcode) and intrinsic_index(s, instruction, index_image_dim) == image_buffer:
-            written = True
-        elif _writes_image(opcode):
-            image_written = True
-    for i in range(s.order.table.count):
-        instruction = s.order.instruction[i]
-        opcode = s.instructions.opcode[instruction]
-        if s.instructions.kind[instruction] != nir_intrinsic:
-            continue
-        if opcode not in (intrinsic_load_ssbo, intrinsic_load_ubo, intrinsic_load_global, intrinsic_load_global_amd) and \
-                not _loads_image(opcode):
+        if s.instructions.kind[instruction] != nir_intrinsic or not _is_load(s.instructions.opcode[instruction]):
             continue
         access = intrinsic_index(s, instruction, index_access)
-        if access & (access_volatile | access_can_reorder):
+        if access & (access_volatile | access_coherent | access_can_reorder):
             continue
-        changes = written
-        if _loads_image(opcode) and intrinsic_index(s, instruction, index_image_dim) != image_buffer:
-            changes = image_written
-        if opcode == intrinsic_load_ubo or not changes or (access & access_restrict and access & access_non_writeable):
+        if _is_never_written(s, &written, instruction, access):
             intrinsic_set_index(s, instruction, index_access, access | access_can_reorder)
             progress = True
     return progress

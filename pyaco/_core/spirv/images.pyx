@@ -494,11 +494,14 @@ cdef struct Gather:                # what the gathers of one instruction have in
     uint8_t channel
     bint compared
     bint sparse
+    bint implicit_level            # SPV_AMD_texture_gather_bias_lod: where no level is given
 
 
 cdef ValueId _one_gather(Reader r, const Gather *g, const TextureSources *sources) except 0 nogil:
     cdef ValueId row = _texture(r, tex_tg4, sources, 4, g.bits, g.base, g.sparse)
     r.s.textures.component[r.s.instructions.data[row]] = g.channel
+    if g.implicit_level:
+        r.s.textures.flags[r.s.instructions.data[row]] |= texture_implicit_lod
     if g.compared:
         _compare(r, row, sources.value[0], False)
     return row
@@ -534,7 +537,9 @@ cdef int _gather(Reader r, uint32_t word, uint32_t end, bint compared, bint spar
     if _dim(r, texture) not in (image_2d, image_cube, image_rect):
         fail(r, word, "a gather from an image that is neither two-dimensional nor a cube")
     _operands(r, word + 6, end, &o)
-    _allow(r, &o, offset_operands)
+    _allow(r, &o, offset_operands | (ImageOperands_Bias | ImageOperands_Lod if r.gathers_have_levels and not compared else 0))
+    if o.bias and o.lod:
+        fail(r, word, "a gather with both a bias and a level of detail")
     _begin(r, &sources, texture, sampler)
     _add(r, &sources, tex_source_coord,
          _coordinates(r, r.words[word + 4], image_coordinates[_dim(r, texture)] + _is_array(r, texture), False), 0)
@@ -546,6 +551,7 @@ cdef int _gather(Reader r, uint32_t word, uint32_t end, bint compared, bint spar
     if channel > 3 or r.s.types.bit_size[type] == 64:
         fail(r, word, "a gather of a component that texels do not have, or of 64 bits")
     g.bits, g.base, g.channel, g.compared, g.sparse = _moved_bits(r, type, sparse), _texel_base(r, type, &o), <uint8_t>channel, compared, sparse
+    g.implicit_level = r.gathers_have_levels and not compared and not o.lod
     if o.offsets:
         _check_offsets(r, o.offsets)
     if o.offsets and r.kind[o.offsets] != kind_constant:

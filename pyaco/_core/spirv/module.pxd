@@ -174,6 +174,7 @@ cdef class Reader:
     cdef uint32_t word_count
     cdef uint32_t bound
     cdef uint32_t version
+    cdef uint32_t memory_model
     # columns by id
     cdef uint32_t *offset         # word of the defining instruction, 0: undefined
     cdef uint8_t *kind
@@ -194,6 +195,7 @@ cdef class Reader:
     cdef vector[Block] blocks
     cdef vector[EntryPoint] entries
     cdef vector[uint32_t] execution_modes   # words
+    cdef bint gathers_have_levels           # of detail, as samples have them (ImageGatherBiasLodAMD)
     cdef vector[uint32_t] names             # words of OpName and OpMemberName
     cdef vector[SpirvId] module_variables
     cdef vector[SpirvId] spec_constants

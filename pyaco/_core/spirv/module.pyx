@@ -18,6 +18,7 @@ from pyaco.errors import InputError, UnsupportedError
 cdef enum:
     known_memory_operands = (MemoryAccess_Volatile | MemoryAccess_Aligned | MemoryAccess_Nontemporal | MemoryAccess_MakePointerAvailable
                              | MemoryAccess_MakePointerVisible | MemoryAccess_NonPrivatePointer)
+    capability_gather_levels = 5009   # ImageGatherBiasLodAMD
 
 
 cdef int fail(Reader r, uint32_t word, const char *text, uint32_t value=0) except -1 nogil:
@@ -416,11 +417,14 @@ cdef int _module_instruction(Reader r, uint32_t word, uint32_t end) except -1 no
     elif opcode == OpCapability:
         if _enumerant_name(spirv_kind_Capability, r.words[word + 1]) == NULL:
             fail(r, word, "unknown capability %u", r.words[word + 1])
+        if r.words[word + 1] == capability_gather_levels:
+            r.gathers_have_levels = True
     elif opcode == OpString:
         r.kind[r.words[word + 1]] = kind_string
     elif opcode == OpMemoryModel:
         if r.words[word + 1] == AddressingModel_Physical32 or r.words[word + 1] == AddressingModel_Physical64:
             unsupported_enumerant(r, word, "the addressing model ", spirv_kind_AddressingModel, r.words[word + 1])
+        r.memory_model = r.words[word + 2]
     elif (opcode == OpNop or OpSourceContinued <= opcode <= OpSourceExtension or opcode == OpExtension
             or opcode == OpLine or opcode == OpNoLine or opcode == OpModuleProcessed):
         pass

@@ -79,6 +79,9 @@ cdef int _vote(Reader r, uint32_t word, uint32_t opcode, SpirvId id) except -1 n
             all_equal = alu2(&r.nir, alu_iand, all_equal, part) if i else part
         return set_checked(r, word, all_equal)
     value = _scalar_bool(r, id)
+    if opcode == OpGroupNonUniformQuadAllKHR or opcode == OpGroupNonUniformQuadAnyKHR:
+        # not of swaps: invocations that are not active have no say
+        return set_checked(r, word, _each_component(r, intrinsic_reduce, value, 0, alu_iand if opcode == OpGroupNonUniformQuadAllKHR else alu_ior, 4))
     if opcode == OpGroupNonUniformAll or opcode == OpSubgroupAllKHR or opcode == OpGroupAll:
         return set_checked(r, word, intrinsic_n(&r.nir, intrinsic_vote_all, 1, 1, &value))
     return set_checked(r, word, intrinsic_n(&r.nir, intrinsic_vote_any, 1, 1, &value))
@@ -216,7 +219,7 @@ cdef int subgroup_instruction(Reader r, uint32_t word, uint32_t end, uint32_t op
         _derivative(r, word, opcode)
         return 1
     if opcode in (OpSubgroupBallotKHR, OpSubgroupFirstInvocationKHR, OpSubgroupAllKHR, OpSubgroupAnyKHR, OpSubgroupAllEqualKHR,
-                  OpSubgroupReadInvocationKHR):
+                  OpSubgroupReadInvocationKHR, OpGroupNonUniformQuadAllKHR, OpGroupNonUniformQuadAnyKHR):
         if opcode == OpSubgroupBallotKHR:
             _ballot(r, word, opcode)
         elif opcode == OpSubgroupFirstInvocationKHR or opcode == OpSubgroupReadInvocationKHR:

@@ -248,6 +248,19 @@ cdef uint32_t _variable_access(Reader r, SpirvId id) noexcept nogil:
     return access
 
 
+cdef uint32_t _resource_access(Reader r, SpirvId id, uint32_t mode) noexcept nogil:
+    """Access of a buffer or image: no other variable is the same memory, unless it says so (SPIR-V, "Aliasing").
+
+    Only OpenCL's memory model lets variables alias that say nothing.
+    """
+    cdef uint32_t access = _variable_access(r, id)
+    if decoration_of(r, id, no_member, Decoration_Aliased):
+        return access & ~<uint32_t>access_restrict
+    if mode & (mode_ssbo | mode_image) and r.memory_model != MemoryModel_OpenCL:
+        access |= access_restrict
+    return access
+
+
 cdef int _buffer_variable(Reader r, SpirvId id, TypeId type) except -1 nogil:
     """A uniform or storage buffer, or an array of them."""
     cdef BufferPointer row
@@ -255,7 +268,7 @@ cdef int _buffer_variable(Reader r, SpirvId id, TypeId type) except -1 nogil:
     cdef uint32_t binding_word = decoration_of(r, id, no_member, Decoration_Binding)
     cdef TypeId block = type
     cdef uint64_t count = 1
-    cdef uint32_t descriptor
+    cdef uint32_t mode
     while r.s.types.base[block] == type_array:
         count *= r.s.types.length[block]
         block = r.s.types.element[block]
@@ -268,14 +281,14 @@ cdef int _buffer_variable(Reader r, SpirvId id, TypeId type) except -1 nogil:
     row.variable = id
     row.type = type
     row.index = 0
-    row.access = _variable_access(r, id)
+    mode = _mode_of_class(r, r.words[r.offset[id] + 3], type)
+    row.access = _resource_access(r, id, mode)
     r.buffer_pointers.push_back(row)
     r.kind[id] = kind_buffer
     r.payload[id] = <uint32_t>(r.buffer_pointers.size() - 1)
-    descriptor = _mode_of_class(r, r.words[r.offset[id] + 3], type)
     with gil:
         key = (r.words[set_word] if set_word else 0, r.words[binding_word] if binding_word else 0)
-        r.bindings[key] = ("ssbo" if descriptor == mode_ssbo else "ubo", count)
+        r.bindings[key] = ("ssbo" if mode == mode_ssbo else "ubo", count)
     return 0
 
 
@@ -303,7 +316,7 @@ cdef int _handle_variable(Reader r, SpirvId id, TypeId type) except -1 nogil:
     variable = r.s.instructions.data[deref]
     r.s.variables.set[variable] = r.words[set_word] if set_word else 0
     r.s.variables.binding[variable] = r.words[binding_word] if binding_word else 0
-    r.s.variables.access[variable] = _variable_access(r, id)
+    r.s.variables.access[variable] = _resource_access(r, id, mode_image if base == type_image else mode_uniform)
     r.deref_access[deref] = <uint8_t>r.s.variables.access[variable]
     r.kind[id] = kind_ssa
     r.payload[id] = deref

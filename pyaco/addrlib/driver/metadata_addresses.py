@@ -1,11 +1,12 @@
-"""Where the metadata of a driver's surface lies: the element of every texel, level by level, and FMASK as tiled memory.
+"""Where the metadata of a driver's surface lies: the element of every texel, level by level; FMASK, HiZ and HiS as tiled memory.
 
 Addresses count nibbles, because an element of CMASK is one, and start at the surface. CMASK of a single-sampled surface is a buffer of
 its own; its addresses start at that.
 
 Sources: AMD addrlib (``CiLib::HwlComputeMetadataNibbleAddress`` for DCC and HTILE of GFX8, and the equations of later chips); Mesa's
-``ac_surface.c`` for offsets. The library has no addresses in levels. From GFX10 on each level but those in the tail is laid out as a
-surface of its own, at the offset that the library gives; the first level in the tail lies where its texels lie in the tail's block.
+``ac_surface.c`` for offsets. The library has no addresses in levels. On GFX9 all levels lie in one plane, and PAL of 2019 (``CpuProcessEq`` in
+``gfx9Image.cpp``) adds a level's start to the coordinates. From GFX10 on each level but those in the tail is laid out as a surface of its own,
+at the offset that the library gives; the first level in the tail lies where its texels lie in the tail's block.
 """
 
 from __future__ import annotations
@@ -30,13 +31,16 @@ if TYPE_CHECKING:
     from pyaco.addrlib.metadata.records import MetadataInfo
     from pyaco.addrlib.tiling import TiledSurface
 
-__all__ = ["KINDS", "fmask_surface", "metadata_addresses", "metadata_levels", "metadata_part"]
+__all__ = ["HIERARCHICAL", "KINDS", "fmask_surface", "hierarchical_surface", "metadata_addresses", "metadata_levels", "metadata_part"]
 
 Addresses = NDArray[np.int64]
 _Nibbles = Callable[[ArrayLike, ArrayLike, ArrayLike, ArrayLike], NDArray[Any]]
 
 KINDS = {"dcc": 8, "display_dcc": 8, "htile": 32, "cmask": 4}
-"""Bits of an element, by kind of metadata; FMASK is a surface (`fmask_surface`)."""
+"""Bits of an element, by kind of metadata; FMASK is a surface (`fmask_surface`), and so are HiZ and HiS."""
+
+HIERARCHICAL = {"hiz": 32, "his": 16}
+"""Bits of an element of HiZ and HiS, which GFX12 has in place of HTILE."""
 
 
 def metadata_part(config: GpuConfig, surface: Surface, kind: str) -> tuple[int, int]:
@@ -49,7 +53,7 @@ def metadata_part(config: GpuConfig, surface: Surface, kind: str) -> tuple[int, 
     surface : Surface
         What `compute_surface` returned.
     kind : str
-        ``dcc``, ``display_dcc``, ``htile``, ``cmask`` or ``fmask``.
+        ``dcc``, ``display_dcc``, ``htile``, ``cmask`` or ``fmask``; of GFX12 ``hiz`` or ``his``.
 
     Returns
     -------
@@ -64,6 +68,8 @@ def metadata_part(config: GpuConfig, surface: Surface, kind: str) -> tuple[int, 
         A chip without such metadata.
     """
     check_generation(config, surface)
+    if kind in HIERARCHICAL:
+        return _hierarchical_part(config, surface, kind)
     if not has_metadata_surfaces(config.level):
         raise UnsupportedError(f"{kind.upper()} on {config.name}: GFX12 compresses memory without surfaces of metadata")
     is_depth = bool(surface.flags & DEPTH_OR_STENCIL)
@@ -106,8 +112,8 @@ def metadata_addresses(
     InputError
         A surface or level without such metadata.
     UnsupportedError
-        Metadata whose addresses no public source gives: of levels on GFX9, of DCC of multisampled surfaces from GFX10 on, of HTILE of
-        multisampled surfaces that texture units read on GFX8.
+        Metadata whose addresses no public source gives: of DCC of multisampled surfaces from GFX10 on, of HTILE of multisampled surfaces
+        that texture units read on GFX8.
     """
     offset, _ = metadata_part(config, surface, kind)
     if not 0 <= mip < metadata_levels(surface, kind):
@@ -126,6 +132,53 @@ def fmask_surface(config: GpuConfig, surface: Surface) -> TiledSurface:
     """
     metadata_part(config, surface, "fmask")
     return _fmask_later(config, surface) if has_swizzle_modes(config.level) else _fmask_early(config, surface)  # type: ignore[arg-type]
+
+
+# GFX12.
+
+
+def _hierarchical_part(config: GpuConfig, surface: Any, kind: str) -> tuple[int, int]:
+    title = {"hiz": "HiZ", "his": "HiS"}[kind]
+    if has_metadata_surfaces(config.level):
+        raise UnsupportedError(f"{title} on {config.name}: it is a surface of its own from GFX12 on, and part of HTILE before")
+    part = getattr(surface, kind)
+    if not part.size:
+        raise InputError(f"a surface without {title}")
+    return part.offset, part.size
+
+
+def hierarchical_surface(config: GpuConfig, surface: Surface, kind: str) -> TiledSurface:
+    """Return HiZ or HiS as tiled memory, whose texels are tiles of 8 x 8 pixels; it starts where `metadata_part` says.
+
+    It has as many samples as the surface: a tile of one pixel in eight samples has eight elements.
+
+    Parameters
+    ----------
+    config : GpuConfig
+        The chip that the surface is laid out for.
+    surface : Surface
+        What `compute_surface` returned.
+    kind : str
+        ``hiz`` or ``his``.
+
+    Raises
+    ------
+    InputError
+        A surface without it.
+    UnsupportedError
+        A chip before GFX12.
+    """
+    from pyaco.addrlib.enums import ResourceType, SurfaceFlags3
+    from pyaco.addrlib.tiling import TiledSurface
+
+    if kind not in HIERARCHICAL:
+        raise InputError(f"no kind of hierarchical depth is called {kind!r}")
+    metadata_part(config, surface, kind)
+    part, request = getattr(surface, kind), surface.request
+    return TiledSurface(
+        config, width=part.width_in_tiles, height=part.height_in_tiles, bpp=HIERARCHICAL[kind], swizzle_mode=part.swizzle_mode,
+        resource_type=ResourceType.TEX_2D, flags=int(SurfaceFlags3.HIZ_HIS), num_slices=request.layers, num_mip_levels=request.levels,
+        num_samples=request.samples)
 
 
 # GFX9 to GFX11.5.
@@ -162,14 +215,15 @@ def _level(config: GpuConfig, surface: Gfx9Surface, info: MetadataInfo, mip: int
     request = info.request
     if request.levels == 1:
         return info, (0, 0)
+    one = replace(request, levels=1, first_tail_level=None)
     if has_planar_mip_chains(config.level):
-        raise UnsupportedError(f"addresses in metadata of surfaces with mip levels on {config.name}")
+        level = info.levels[mip]
+        return replace(info, request=one), (level.x, level.y)
     shift, blocks = (0, 0), (1, 1)
     if info.levels[mip].in_tail:
         shift = tiled_surface(config, surface).place_in_tail(mip)
     else:
         blocks = _blocks(request.width, mip, info.block[0]), _blocks(request.height, mip, info.block[1])
-    one = replace(request, levels=1, first_tail_level=None)
     return replace(info, request=one, pitch=blocks[0] * info.block[0], height=blocks[1] * info.block[1]), shift
 
 
