@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from shader_differences import Tolerance, differences, faults, moved_texels
 from shader_inputs import GeneratedInputs
-from shader_runs import Groups, Reordered, Rounded, Written, descriptor_fault, run_interpreted, run_ours
+from shader_runs import Groups, Reordered, Rounded, Undefined, Written, descriptor_fault, run_interpreted, run_ours
 from spirv_reflection import reflect
 
 import pyaco
@@ -116,7 +116,8 @@ class Judgement:
         alone = bool(not (words & 0xFFFF == OP_CONTROL_BARRIER).any())
         first = self._interpret(self.shader.wave)
         others: list[tuple[str, Callable[[], Written]]] = [
-            ("with other contents of memory that nobody wrote", lambda: self._interpret(self.shader.wave, garbage=0xA5))]
+            ("with other contents of memory that nobody wrote", lambda: self._interpret(self.shader.wave, garbage=0xA5)),
+            ("with other values of undefined quotients and conversions", lambda: self._interpret(self.shader.wave, kind=Undefined))]
         if not self.has_subgroups:
             others += [("with invocations in another order", lambda: self._interpret(self.shader.wave, kind=Reordered)),
                        ("with one invocation after another", lambda: self._interpret(self.shader.wave, kind=Reordered, alone=alone))]

@@ -173,6 +173,31 @@ class Rounded(Interpreter):
         return values.view(found.dtype)
 
 
+class Undefined(Interpreter):
+    """What SPIR-V leaves undefined is something else: quotients and remainders of zero, and integers of floats that they cannot hold."""
+
+    DIVISIONS: ClassVar = {"idiv", "udiv", "irem", "imod", "umod"}
+
+    def _alu(self, instruction: int) -> Any:
+        found = super()._alu(instruction)
+        name = ALU_NAMES[self.opcode[instruction]]
+        if name in self.DIVISIONS:
+            undefined = self._operand(instruction, 1) == 0
+        elif name.startswith(("f2i", "f2u")):
+            value = self._operand(instruction, 0)
+            with np.errstate(invalid="ignore"):
+                value = np.trunc(value.view(f"f{value.dtype.itemsize}").astype(np.float64))
+                bits, signed = 8 * found.dtype.itemsize, name.startswith("f2i")
+                undefined = ~((value >= (-(2.0 ** (bits - 1)) if signed else 0)) & (value < 2.0 ** (bits - signed)))
+        else:
+            return found
+        return np.where(undefined, ~found, found)
+
+    def _operand(self, instruction: int, operand: int) -> Any:
+        source, swizzle = (each(instruction)[operand] for each in (self._sources, self._swizzles))
+        return self.values[source][[swizzle >> (4 * i) & 15 for i in range(self.components[instruction])]]
+
+
 class Watched(Interpreter):
     """Says what descriptors a dispatch asks for that it must not."""
 
