@@ -23,7 +23,9 @@ SCALAR_KINDS = {"u32", "i32", "u64", "i64", "scc", "exec32", "exec64", "imm"}
 # Statements with the same results under the host's denormals-are-zero as on sources that were flushed before.
 ARITHMETIC = re.compile(r"(?:\b(?:[abcdef]|fmaf|flush32|if|else|or|and|not|float|uint32_t)\b|[\s=+*()<>!,.0-9-])*")
 # Statements without denormal intermediate results.
-CHOICE = re.compile(r"d = (?:<float>2\.0 \* )?(?:\b(?:[abcf]|float|(?:min|max|median|minimum|maximum|cube_\w+)_single|floorf|ceilf|truncf|rintf)\b|[\s()<>,])+")
+CHOICE = re.compile(
+    r"d = (?:<float>2\.0 \* )?(?:\b(?:[abcf]|float|(?:min|max|median|minimum|maximum|cube_\w+)_single|floorf|ceilf|truncf|rintf)\b|[\s()<>,])+"
+)
 # Statements on halves with the same results in single precision, rounded to half at the end: at most one operation rounds in single, which has
 # more than twice the bits (Figueroa 1995).
 HALF_ARITHMETIC = re.compile(
@@ -37,7 +39,8 @@ VARIABLES = (("w", "uint64_t"), ("s", "int64_t"), ("x", "double"), ("y", "double
 FASTER = (
     (r"\b(min|max|median)_number\b", r"\1_single"), (r"\b(minimum|maximum)\(", r"\1_single("),
     (r"\b(floor|ceil|trunc)_of\(a\)", r"\1f(a)"), (r"\bnearest_even\(a\)", "rintf(a)"),
-    (r"\bcube_(id|s|t|major)\b", r"cube_\1_single"), (r"\bto_i32\(a\)", "single_to_i32(a)"), (r"\bto_u32\(a\)", "single_to_u32(a)"), (r"<float>half_to_double\(", "half_to_single("),
+    (r"\bcube_(id|s|t|major)\b", r"cube_\1_single"),
+    (r"\bto_i32\(a\)", "single_to_i32(a)"), (r"\bto_u32\(a\)", "single_to_u32(a)"), (r"<float>half_to_double\(", "half_to_single("),
 )  # fmt: skip
 FASTER_DOUBLE = ((r"\b(min|max)_number\b", r"\1_double"),)
 FASTER_HALF = (

@@ -71,6 +71,9 @@ cdef struct PreparedImage:
     bint level_usable[view_levels]
     ImageTexels level[view_levels]
 
+cdef enum:
+    no_channel = 4
+
 # One instruction, with the descriptors that it met last.
 cdef struct ImageWork:
     const Instruction *instruction
@@ -84,6 +87,7 @@ cdef struct ImageWork:
     const ImageTexels *level          # where all executions have the same level: that one; else NULL
     uint32_t wanted                   # a bit for each channel that components need
     uint8_t position[4]               # by channel: the first component that it is
+    uint8_t channel_of_byte[4]        # of elements with 8-bit channels, or `no_channel`
     bint plain                        # 8-bit channels, each of them at most one component, and all components are such
     bint keeps_level                  # every level of detail samples the only level in the same way
     Core *core

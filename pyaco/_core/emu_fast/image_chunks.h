@@ -109,44 +109,142 @@ static inline uint32_t place_corners(const ImageTexels &level, unsigned slices, 
                        : place_corners_in<2>(level, both, row);
 }
 
-// An entry of texels by number: those outside, whose bits are added to `outside`, have that of the last.
-static inline __m256i look_up_inside(const ImageTexels &level, unsigned axis, __m256i texel, uint32_t &outside, int lane) {
-    const __m256i within = _mm256_min_epu32(texel, _mm256_set1_epi32((int)level.axis[axis].size - 1));
-    outside |= outside_lanes(_mm256_xor_si256(_mm256_cmpeq_epi32(within, texel), _mm256_set1_epi32(-1)), lane);
-    return look_up(entries_of(level, axis), within);
-}
-
-// Offsets of texels that are named by integers; `z` is NULL where there is one slice only. Returns the lanes whose texels are not in the level.
-static inline uint32_t place_texels(const ImageTexels &level, const uint32_t *x, const uint32_t *y, const uint32_t *z, uint32_t *offset) {
+// From coordinates to offsets at once, in images of two axes, of which `layer` (or NULL) names slices, where nothing is rounded. False: some lane's
+// place is not exact, or no number. `outside` gets the lanes that have a texel outside.
+template <int filter>
+static inline bool place_exactly_by(const ImageTexels &level, const float *const *coordinate, const int32_t *layer, ImageRow &row, uint32_t &outside) {
+    const ExactAxis x(level.axis[0]), y(level.axis[1]);
     const OffsetBits bits = offset_bits(level);
-    uint32_t outside = 0;
+    const uint32_t *slices = entries_of(level, 2);
+    __m256 all = _mm256_castsi256_ps(_mm256_set1_epi32(-1));
+    uint32_t found = 0;
 #pragma GCC unroll 1
     for (int lane = 0; lane < image_row; lane += image_chunk) {
-        const OffsetParts along = bits.of(look_up_inside(level, 0, chunk_of(x + lane), outside, lane));
-        OffsetParts yz = bits.of(look_up_inside(level, 1, chunk_of(y + lane), outside, lane));
-        if (z)
-            yz = join_parts(yz, bits.of(look_up_inside(level, 2, chunk_of(z + lane), outside, lane)));
-        put_offset(along, yz, offset + lane);
+        const __m256i along = find_places_exactly<filter>(x, _mm256_loadu_ps(coordinate[0] + lane), all);
+        const __m256i down = find_places_exactly<filter>(y, _mm256_loadu_ps(coordinate[1] + lane), all);
+        const __m256i column = x.limit(_mm256_srai_epi32(along, 9)), line = y.limit(_mm256_srai_epi32(down, 9));
+        const __m256i slice = layer ? look_up(slices, chunk_of(layer + lane)) : _mm256_setzero_si256();
+        if (filter != image_linear) {
+            const __m256i right = look_up(x.entry, column), lower = look_up(y.entry, line);
+            found |= outside_lanes(_mm256_or_si256(_mm256_or_si256(right, lower), slice), lane);
+            put_offset(bits.of(right), join_parts(bits.of(lower), bits.of(slice)), row.offset[0] + lane);
+            continue;
+        }
+        put_chunk(row.texel[0] + lane, column);
+        put_chunk(row.texel[1] + lane, line);
+        put_chunk(row.weight[0] + lane, weight_of_place(along));
+        put_chunk(row.weight[1] + lane, weight_of_place(down));
+        const Entries columns = look_up_pairs(x.entry, column), lines = look_up_pairs(y.entry, line);
+        found |= outside_lanes(_mm256_or_si256(_mm256_or_si256(_mm256_or_si256(columns.first, columns.second), slice),
+                                               _mm256_or_si256(lines.first, lines.second)), lane);
+        const OffsetParts left = bits.of(columns.first), right = bits.of(columns.second);
+        const OffsetParts above = join_parts(bits.of(lines.first), bits.of(slice)), below = join_parts(bits.of(lines.second), bits.of(slice));
+        put_offset(left, above, row.offset[0] + lane);
+        put_offset(right, above, row.offset[1] + lane);
+        put_offset(left, below, row.offset[2] + lane);
+        put_offset(right, below, row.offset[3] + lane);
     }
-    return outside;
+    outside = found;
+    return _mm256_movemask_ps(all) == 0xff;
+}
+
+static inline bool is_exact(const ImageAxis &axis) { return axis.exact && (axis.repeats || !axis.period); }
+
+static inline bool place_exactly(const ImageTexels &level, const float *const *coordinate, const int32_t *layer, int filter, ImageRow &row,
+                                 uint32_t &outside) {
+    if (!is_exact(level.axis[0]) || !is_exact(level.axis[1]))
+        return false;
+    return filter == image_linear    ? place_exactly_by<image_linear>(level, coordinate, layer, row, outside)
+         : filter == image_truncates ? place_exactly_by<image_truncates>(level, coordinate, layer, row, outside)
+                                     : place_exactly_by<image_nearest>(level, coordinate, layer, row, outside);
+}
+
+// An axis whose texels are named by number: those outside have the entry of the last.
+struct NumberedAxis {
+    const uint32_t *entry;            // by texel
+    __m256i last;
+
+    NumberedAxis(const ImageTexels &level, unsigned axis)
+        : entry(entries_of(level, axis)), last(_mm256_set1_epi32((int)level.axis[axis].size - 1)) {}
+
+    __m256i look_up_inside(__m256i texel, __m256i &inside) const {
+        const __m256i within = _mm256_min_epu32(texel, last);
+        inside = _mm256_and_si256(inside, _mm256_cmpeq_epi32(within, texel));
+        return look_up(entry, within);
+    }
+};
+
+// Offsets of eight lanes' texels after each other. Rows of a workgroup mostly have the same columns, whose part is then kept.
+struct NumberedTexels {
+    const OffsetBits bits;
+    const NumberedAxis columns, lines, slices;
+    const uint32_t *const x, *const y, *const z;
+    __m256i last_column;
+    OffsetParts along;
+    __m256i inside_columns;
+
+    // `z` is NULL where there is one slice only.
+    NumberedTexels(const ImageTexels &level, const uint32_t *x_row, const uint32_t *y_row, const uint32_t *z_row)
+        : bits(offset_bits(level)), columns(level, 0), lines(level, 1), slices(level, 2), x(x_row), y(y_row), z(z_row) {
+        find_columns(chunk_of(x));
+    }
+
+    __attribute__((always_inline)) void find_columns(__m256i column) {
+        last_column = column;
+        inside_columns = _mm256_set1_epi32(-1);
+        along = bits.of(columns.look_up_inside(column, inside_columns));
+    }
+
+    // Returns the lanes whose texels are in the level.
+    __attribute__((always_inline)) uint32_t place(int lane, uint32_t *offset) {
+        const __m256i column = chunk_of(x + lane);
+        if (!is_zero(_mm256_xor_si256(column, last_column)))
+            find_columns(column);
+        __m256i inside = inside_columns;
+        OffsetParts yz = bits.of(lines.look_up_inside(chunk_of(y + lane), inside));
+        if (z)
+            yz = join_parts(yz, bits.of(slices.look_up_inside(chunk_of(z + lane), inside)));
+        put_offset(along, yz, offset);
+        return (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(inside)) << lane;
+    }
+};
+
+// Offsets of texels that are named by integers. Returns the lanes whose texels are not in the level.
+static inline uint32_t place_texels(const ImageTexels &level, const uint32_t *x, const uint32_t *y, const uint32_t *z, uint32_t *offset) {
+    NumberedTexels texels(level, x, y, z);
+    uint32_t inside = 0;
+#pragma GCC unroll 1
+    for (int lane = 0; lane < image_row; lane += image_chunk)
+        inside |= texels.place(lane, offset + lane);
+    return ~inside;
 }
 
 // --------------------------------------------------------------------------------------------------------- 8-bit unorm
 // k / 255, correctly rounded for k from 0 to 255 (see `unorm8`).
-static inline __m256 unorm8_chunk(__m256i words, int shift) {
-    const __m256i bits = _mm256_and_si256(_mm256_srli_epi32(words, shift), _mm256_set1_epi32(255));
-    const __m256 value = _mm256_cvtepi32_ps(bits);
+static inline __m256 unorm8_chunk(__m256i byte) {
+    const __m256 value = _mm256_cvtepi32_ps(byte);
     return _mm256_fmadd_ps(value, _mm256_set1_ps(0x1.010102p-8f), _mm256_mul_ps(value, _mm256_set1_ps(-0x1.fdfdfep-33f)));
 }
 
+// A byte of every dword.
+static inline __m256i byte_of(__m256i words, int byte) {
+    if (byte == 0)
+        return _mm256_and_si256(words, _mm256_set1_epi32(255));
+    if (byte == 3)
+        return _mm256_srli_epi32(words, 24);
+    const int one = (int)0x80808000u + byte;
+    return _mm256_shuffle_epi8(words, _mm256_setr_epi32(one, one + 4, one + 8, one + 12, one, one + 4, one + 8, one + 12));
+}
+
 template <class Word> static inline void pass_bytes_of(const uint8_t *host, const uint32_t *offset, const RowsOf<float> &to) {
+    const RowsOf<float> rows = to;
 #pragma GCC unroll 1
     for (int lane = 0; lane < image_row; lane += image_chunk) {
         const __m256i words = chunk_at<Word>(host, offset + lane);
 #pragma GCC unroll 4
         for (int byte = 0; byte < (int)sizeof(Word); ++byte)
-            if (to.row[byte])
-                _mm256_storeu_ps(to.row[byte] + lane, unorm8_chunk(words, 8 * byte));
+            if (rows.row[byte])
+                _mm256_storeu_ps(rows.row[byte] + lane, unorm8_chunk(byte_of(words, byte)));
     }
 }
 
@@ -157,10 +255,10 @@ template <class Word> static inline void gather_bytes_of(const uint8_t *host, co
 #pragma GCC unroll 1
     for (int lane = image_row - image_chunk; lane >= 0; lane -= image_chunk) {
         load_corners_at<Word>(host, row.offset, lane, found);
-        _mm256_storeu_ps(to.row[0] + lane, unorm8_chunk(_mm256_srl_epi32(found.lower_left, shift), 0));
-        _mm256_storeu_ps(to.row[1] + lane, unorm8_chunk(_mm256_srl_epi32(found.lower_right, shift), 0));
-        _mm256_storeu_ps(to.row[2] + lane, unorm8_chunk(_mm256_srl_epi32(found.right, shift), 0));
-        _mm256_storeu_ps(to.row[3] + lane, unorm8_chunk(_mm256_srl_epi32(found.left, shift), 0));
+        _mm256_storeu_ps(to.row[0] + lane, unorm8_chunk(byte_of(_mm256_srl_epi32(found.lower_left, shift), 0)));
+        _mm256_storeu_ps(to.row[1] + lane, unorm8_chunk(byte_of(_mm256_srl_epi32(found.lower_right, shift), 0)));
+        _mm256_storeu_ps(to.row[2] + lane, unorm8_chunk(byte_of(_mm256_srl_epi32(found.right, shift), 0)));
+        _mm256_storeu_ps(to.row[3] + lane, unorm8_chunk(byte_of(_mm256_srl_epi32(found.left, shift), 0)));
     }
 }
 
@@ -359,6 +457,7 @@ static inline void filter_compared_in(const uint32_t *const *component, const Im
 // Only for the compiler: hosts without such vectors have no steps.
 static inline uint32_t place_nearest(const ImageTexels &, bool, ImageRow &) { return 0; }
 static inline uint32_t place_corners(const ImageTexels &, unsigned, unsigned, ImageRow &) { return 0; }
+static inline bool place_exactly(const ImageTexels &, const float *const *, const int32_t *, int, ImageRow &, uint32_t &) { return false; }
 static inline uint32_t place_texels(const ImageTexels &, const uint32_t *, const uint32_t *, const uint32_t *, uint32_t *) { return 0; }
 template <class Word> static inline void pass_bytes_of(const uint8_t *, const uint32_t *, const RowsOf<float> &) {}
 template <class Word> static inline void gather_bytes_of(const uint8_t *, const ImageRow &, unsigned, const RowsOf<float> &) {}

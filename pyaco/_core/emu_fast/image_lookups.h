@@ -46,6 +46,30 @@ template <class Word> static inline __m256i chunk_at(const uint8_t *host, const 
     return join_chunk(elements_at<Word>(host, offset), elements_at<Word>(host, offset + 4));
 }
 
+static inline __m128i pair_of_words(const uint8_t *host, uint32_t offset) { return _mm_loadl_epi64((const __m128i *)(host + offset)); }
+
+static inline __m256i four_pairs(const uint8_t *host, uint32_t first, uint32_t second, uint32_t third, uint32_t fourth) {
+    return join_chunk(_mm_unpacklo_epi64(pair_of_words(host, first), pair_of_words(host, second)),
+                      _mm_unpacklo_epi64(pair_of_words(host, third), pair_of_words(host, fourth)));
+}
+
+// Neighbours along x lie side by side in memory two by two: those of the lanes 0 and 1, or 1 and 2, and so on, are loaded together.
+template <> inline __m256i chunk_at<uint32_t>(const uint8_t *host, const uint32_t *offset) {
+    const __m256i offsets = chunk_of(offset), next_lane = _mm256_setr_epi32(1, 2, 3, 4, 5, 6, 7, 0);
+    const __m256i beside = _mm256_cmpeq_epi32(_mm256_add_epi32(offsets, _mm256_set1_epi32(4)), _mm256_permutevar8x32_epi32(offsets, next_lane));
+    const int lanes = _mm256_movemask_ps(_mm256_castsi256_ps(beside));
+    if ((lanes & 0x55) == 0x55)
+        return four_pairs(host, offset[0], offset[2], offset[4], offset[6]);
+    if ((lanes & 0x2a) == 0x2a) {
+        const __m128i first = element_at<uint32_t>(host, offset[0]), last = element_at<uint32_t>(host, offset[7]);
+        const __m256i others = join_chunk(_mm_unpacklo_epi64(pair_of_words(host, offset[1]), pair_of_words(host, offset[3])),
+                                          _mm_unpacklo_epi64(pair_of_words(host, offset[5]), last));
+        const __m256i moved = _mm256_permutevar8x32_epi32(others, _mm256_setr_epi32(0, 0, 1, 2, 3, 4, 5, 6));
+        return _mm256_blend_epi32(moved, _mm256_castsi128_si256(first), 1);
+    }
+    return join_chunk(elements_at<uint32_t>(host, offset), elements_at<uint32_t>(host, offset + 4));
+}
+
 // The entries that eight lanes name, and those that follow them.
 struct Entries {
     __m256i first, second;

@@ -78,45 +78,60 @@ static inline uint32_t find_texels(const ImageAxis &axis, const float *coordinat
 // The same in single precision where nothing is rounded: the level's extent is a power of two. False: some lane's fraction is not exact, or no number.
 // With the place in 512ths rounded down, adding what half a 256th is, or a texel less half of it, leaves only shifts.
 #if defined(__AVX2__)
-template <int filter, bool repeats> static inline bool find_texels_exactly(const ImageAxis &axis, const float *coordinate, int32_t *texel, int32_t *weight) {
-    const __m256 scale = _mm256_set1_ps(2.0f * (float)axis.scale), shift = _mm256_set1_ps((float)axis.shift);
+struct ExactAxis {
+    __m256 scale, shift;
+    __m256i first, last;
+    const uint32_t *entry;            // by texel
+    bool repeats;
+
+    explicit ExactAxis(const ImageAxis &axis)
+        : scale(_mm256_set1_ps(2.0f * (float)axis.scale)), shift(_mm256_set1_ps((float)axis.shift)), first(_mm256_set1_epi32(axis.first)),
+          last(_mm256_set1_epi32(axis.last)), entry(axis.entry - axis.first), repeats(axis.repeats) {}
+
+    // Texels as indices of the axis' table.
+    __m256i limit(__m256i texel) const { return repeats ? texel : _mm256_min_epi32(_mm256_max_epi32(texel, first), last); }
+};
+
+// The places of eight lanes in 512ths, moved by what the filter wants; `all` loses the lanes that are not exact.
+template <int filter> static inline __m256i find_places_exactly(const ExactAxis &axis, __m256 given, __m256 &all) {
     const __m256i further = _mm256_set1_epi32(filter == image_truncates ? 0 : filter == image_nearest ? 1 : 1 - 256);
     const __m256 sign = _mm256_set1_ps(-0.0f), limit = _mm256_set1_ps(0x1p23f);
+    __m256 place, exact;
+    if (axis.repeats) {               // never shifted: only faces of cubes are
+        const __m256 down = _mm256_floor_ps(given), rest = _mm256_sub_ps(given, down);
+        exact = _mm256_cmp_ps(_mm256_add_ps(rest, down), given, _CMP_EQ_OQ);
+        place = _mm256_mul_ps(rest, axis.scale);
+    } else {
+        const __m256 u = _mm256_sub_ps(given, axis.shift);
+        place = _mm256_floor_ps(_mm256_mul_ps(u, axis.scale));
+        exact = _mm256_and_ps(_mm256_cmp_ps(_mm256_andnot_ps(sign, place), limit, _CMP_LT_OQ),
+                              _mm256_cmp_ps(_mm256_add_ps(u, axis.shift), given, _CMP_EQ_OQ));
+    }
+    all = _mm256_and_ps(all, exact);
+    return _mm256_add_epi32(_mm256_cvttps_epi32(_mm256_and_ps(place, exact)), further);
+}
+
+static inline __m256i weight_of_place(__m256i place) { return _mm256_and_si256(_mm256_srli_epi32(place, 1), _mm256_set1_epi32(255)); }
+
+template <int filter> static inline bool find_texels_exactly(const ImageAxis &axis, const float *coordinate, int32_t *texel, int32_t *weight) {
+    const ExactAxis exact(axis);
     __m256 all = _mm256_castsi256_ps(_mm256_set1_epi32(-1));
 #pragma GCC unroll 1
     for (int lane = 0; lane < image_row; lane += image_chunk) {
-        const __m256 given = _mm256_loadu_ps(coordinate + lane);
-        __m256 place, exact;
-        if (repeats) {                // never shifted: only faces of cubes are
-            const __m256 down = _mm256_floor_ps(given), rest = _mm256_sub_ps(given, down);
-            exact = _mm256_cmp_ps(_mm256_add_ps(rest, down), given, _CMP_EQ_OQ);
-            place = _mm256_mul_ps(rest, scale);
-        } else {
-            const __m256 u = _mm256_sub_ps(given, shift);
-            place = _mm256_floor_ps(_mm256_mul_ps(u, scale));
-            exact = _mm256_and_ps(_mm256_cmp_ps(_mm256_andnot_ps(sign, place), limit, _CMP_LT_OQ),
-                                  _mm256_cmp_ps(_mm256_add_ps(u, shift), given, _CMP_EQ_OQ));
-        }
-        all = _mm256_and_ps(all, exact);
-        const __m256i moved = _mm256_add_epi32(_mm256_cvttps_epi32(_mm256_and_ps(place, exact)), further);
-        put_chunk(texel + lane, _mm256_srai_epi32(moved, 9));
-        put_chunk(weight + lane, filter == image_linear ? _mm256_and_si256(_mm256_srli_epi32(moved, 1), _mm256_set1_epi32(255)) : _mm256_setzero_si256());
+        const __m256i place = find_places_exactly<filter>(exact, _mm256_loadu_ps(coordinate + lane), all);
+        put_chunk(texel + lane, _mm256_srai_epi32(place, 9));
+        put_chunk(weight + lane, filter == image_linear ? weight_of_place(place) : _mm256_setzero_si256());
     }
     return _mm256_movemask_ps(all) == 0xff;
 }
 #else
-template <int filter, bool repeats> static inline bool find_texels_exactly(const ImageAxis &, const float *, int32_t *, int32_t *) { return false; }
+template <int filter> static inline bool find_texels_exactly(const ImageAxis &, const float *, int32_t *, int32_t *) { return false; }
 #endif
 
 template <int filter> static inline uint32_t find_texels_of(const ImageAxis &axis, const float *coordinate, int32_t *texel, int32_t *weight) {
-    if (axis.repeats) {
-        if (axis.exact && find_texels_exactly<filter, true>(axis, coordinate, texel, weight))
-            return 0;
-        return find_texels<filter, true>(axis, coordinate, texel, weight);
-    }
-    if (axis.exact && find_texels_exactly<filter, false>(axis, coordinate, texel, weight))
+    if (axis.exact && find_texels_exactly<filter>(axis, coordinate, texel, weight))
         return 0;
-    return find_texels<filter, false>(axis, coordinate, texel, weight);
+    return axis.repeats ? find_texels<filter, true>(axis, coordinate, texel, weight) : find_texels<filter, false>(axis, coordinate, texel, weight);
 }
 
 static inline uint32_t find_texels_by(const ImageAxis &axis, const float *coordinate, int filter, int32_t *texel, int32_t *weight) {

@@ -163,20 +163,38 @@ cdef void _find_levels(const ImageWork *work, SampleRow *row) noexcept nogil:
 
 
 # -------------------------------------------------------------------------------------------------------------- places
+cdef inline int _filter_of(const ImageWork *work, bint filters) noexcept nogil:
+    return image_linear if filters else (image_truncates if work.sampler.truncate else image_nearest)
+
+
 cdef uint32_t _place_row(const ImageWork *work, SampleRow *row, const ImageTexels *level, bint linear, ImageRow *places) noexcept nogil:
     """Find the texels of a row in a level; returns in how many slices lanes have four corners: 0 where each lane has the texel at `offset`."""
+    cdef const int32_t *layer = NULL
+    cdef uint32_t outside = 0
+    if work.o.layered:
+        layer = row.layer
+    if work.o.spatial != 2 or row.offset != NULL or not place_exactly(level[0], row.coordinate, layer, _filter_of(work, linear), places[0], outside):
+        return _place_axes(work, row, level, linear, places)
+    if layer != NULL:
+        copy_row(<uint32_t *>places.texel[2], <const uint32_t *>row.layer)
+    if outside and linear and level.beyond != NULL:
+        outside = cross_edges(level[0], outside, places[0])
+    row.strange |= outside
+    return 1 if linear else 0
+
+
+cdef uint32_t _place_axes(const ImageWork *work, SampleRow *row, const ImageTexels *level, bint linear, ImageRow *places) noexcept nogil:
+    """The same, an axis after the other."""
     cdef uint32_t both = 0                                  # axes that filter, as bits
     cdef uint32_t third = 0                                 # slices: 0 where there is one only
     cdef uint32_t axis, outside
-    cdef int kind
     cdef bint filters
     for axis in range(work.o.spatial):
         filters = linear
         if axis == 2 and work.sampler.z_filter and not work.o.flags & image_flag_gather:
             filters = work.sampler.z_filter == 2 and not work.view.format.integer
         both |= <uint32_t>filters << axis
-        kind = image_linear if filters else (image_truncates if work.sampler.truncate else image_nearest)
-        row.strange |= find_texels_by(level.axis[axis], row.coordinate[axis], kind, places.texel[axis], places.weight[axis])
+        row.strange |= find_texels_by(level.axis[axis], row.coordinate[axis], _filter_of(work, filters), places.texel[axis], places.weight[axis])
         if row.offset != NULL:
             add_offsets(row.offset, axis, places.texel[axis])
         limit_texels(level.axis[axis], places.texel[axis])

@@ -37,6 +37,7 @@ cdef extern from "image_chunks.h" nogil:
         double *row[4]
     uint32_t place_nearest(const ImageTexels &level, bint several, ImageRow &row)
     uint32_t place_corners(const ImageTexels &level, unsigned int slices, unsigned int both, ImageRow &row)
+    bint place_exactly(const ImageTexels &level, const float **coordinate, const int32_t *layer, int filter, ImageRow &row, uint32_t &outside)
     uint32_t place_texels(const ImageTexels &level, const uint32_t *x, const uint32_t *y, const uint32_t *z, uint32_t *offset)
     uint32_t cross_edges(const ImageTexels &level, uint32_t lanes, ImageRow &row)
     void pass_bytes(const uint8_t *host, const uint32_t *offset, unsigned int bytes, const FloatRows &to)
@@ -176,16 +177,19 @@ cdef inline void _open_plan(ImageWork *work) noexcept nogil:
         else:
             work.plain = False
         position += 1
+    for component in range(4):
+        work.channel_of_byte[component] = no_channel
+    for channel in range(4):
+        if work.view.format.bits[channel]:
+            work.channel_of_byte[(work.view.format.position[channel] >> 3) & 3] = <uint8_t>channel
 
 
 cdef inline void _open_bytes(const ImageWork *work, uint32_t wanted, uint32_t **value, FloatRows *rows) noexcept nogil:
     """The rows of the channels of 8-bit unorm that are wanted."""
-    cdef uint32_t channel
-    for channel in range(4):
-        rows.row[channel] = NULL
-    for channel in range(4):
-        if wanted >> channel & 1:
-            rows.row[work.view.format.position[channel] >> 3] = <float *>value[channel]
+    cdef uint32_t byte, channel
+    for byte in range(4):
+        channel = work.channel_of_byte[byte]
+        rows.row[byte] = <float *>value[channel] if wanted >> channel & 1 else NULL
 
 
 cdef inline const uint32_t *_decoded(const ImageWork *work, const Elements *elements, uint32_t channel, uint32_t *row) noexcept nogil:
@@ -264,7 +268,7 @@ cdef const ImageTexels *_level_of_all(const ImageWork *work) noexcept nogil:
     return prepared_level(<ImageCache *>work.core.images, work.core.machine, work.image, level + first)
 
 
-cdef uint32_t _find_offsets(const ImageWork *work, const ImageTexels *level, uint32_t *offset) noexcept nogil:
+cdef inline uint32_t _find_offsets(const ImageWork *work, const ImageTexels *level, uint32_t *offset) noexcept nogil:
     """Offsets of the texels that a row names by integers; returns the lanes whose texels are not in the level."""
     cdef uint32_t narrow[3][image_row]
     cdef const uint32_t *row[3]
