@@ -18,7 +18,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from image_shaders import DIMENSIONS, SAMPLES, ImageCase
+from image_shaders import ALL_DIMENSIONS, SAMPLES, SAMPLES_OF_TEXEL, ImageCase
 from numpy.typing import NDArray
 
 Numbers = NDArray[np.float64]
@@ -143,17 +143,21 @@ class Reference:
     """
 
     def __init__(self, case: ImageCase, state: dict[str, Any], levels: list[bytes], inputs: NDArray[np.float32]) -> None:
-        _, self.count, extent, layers = DIMENSIONS[case.dimension]
+        _, self.count, extent, layers = ALL_DIMENSIONS[case.dimension]
         self.case, self.state, self.inputs = case, state, inputs.astype(np.float64)
         self.cube, self.spatial = "cube" in case.dimension, 3 if case.dimension == "3d" else 1 if case.dimension.startswith("1d") else 2
         self.layers = layers
         self.images = []
         for number, raw in enumerate(levels):
             width, height, depth = (max(length >> number, 1) for length in extent)
+            if "ms" in case.dimension:                      # samples as if they were levels
+                samples = decoded(case.format, raw).reshape(layers, height, width, SAMPLES_OF_TEXEL, 4)
+                self.images += [samples[:, :, :, k] for k in range(SAMPLES_OF_TEXEL)]
+                continue
             self.images.append(decoded(case.format, raw).reshape(layers * depth, height, width, 4))
         address = state["address"]
         self.modes = address if isinstance(address, tuple) else (address,) * 3
-        self.operation = case.operation.removeprefix("half_")
+        self.operation = case.base
         self.compares = self.operation.startswith("compare")
         self.unnormalized = self.operation == "unnormalized"
         self.offset = np.array(_OFFSETS.get(self.operation, (0, 0, 0)) if self.spatial > 1 or self.operation not in _OFFSETS else (1, 0, 0))
@@ -184,8 +188,9 @@ class Reference:
         else:
             values = found.view(np.int32 if self.case.kind == "int" else np.uint32).astype(np.float64)
         candidates, filtered = self._possible
-        near = (np.abs(values - candidates) - ROUNDING * np.abs(candidates)).min(0)
-        margin = slack * max(1.0, self.largest) + ROUNDING * self.largest
+        rounding, least = (2.0**-10, 2.0**-24) if self.case.operation.startswith("half_") else (ROUNDING, 0.0)
+        near = (np.abs(values - candidates) - rounding * np.abs(candidates)).min(0) - least
+        margin = slack * max(1.0, self.largest) + ROUNDING * self.largest + (rounding * np.abs(candidates).max(0) + least)
         within = (values >= candidates.min(0) - margin) & (values <= candidates.max(0) + margin)
         return np.where(filtered[:, None], within, near <= slack * max(1.0, self.largest))
 
@@ -197,7 +202,7 @@ class Reference:
 
     def _candidates(self) -> Iterator[tuple[Numbers, NDArray[np.bool_]]]:
         """Results that are possible, and which of them filters made."""
-        if self.operation in ("fetch", "load"):
+        if self.operation in ("fetch", "fetch_sample", "load"):
             for opaque in (0, 1):
                 yield self._fetched(opaque), np.zeros(len(self.inputs), bool)
             return
@@ -213,7 +218,7 @@ class Reference:
     def _fetched(self, opaque: int) -> Numbers:
         """Texels by number; of places outside zeros, or black."""
         at = self.inputs[:, 0].astype(np.int64)
-        numbers = self.inputs[:, 1, 1].astype(np.int64) if self.operation == "fetch" else np.zeros(len(at), np.int64)
+        numbers = self.inputs[:, 1, 1].astype(np.int64) if self.operation != "load" else np.zeros(len(at), np.int64)
         found = np.tile(np.array([0.0, 0, 0, opaque]), (len(at), 1))
         for level, image in enumerate(self.images):
             slices, height, width, _ = image.shape
@@ -239,6 +244,10 @@ class Reference:
             size = self._size(0)
             lengths = [np.sqrt(((self.inputs[:, row, : self.spatial] * size) ** 2).sum(1)) for row in (2, 3)]
             exact = np.log2(np.maximum(np.maximum(*lengths), 1e-30))
+        elif self.operation == "bias":
+            quad = np.arange(len(b)) & ~3
+            lengths = [np.sqrt((((self.place[quad + step] - self.place[quad]) * self._size(0)) ** 2).sum(1)) for step in (1, 2)]
+            exact = np.log2(np.maximum(np.maximum(*lengths), 1e-30)) + b[:, 0]
         elif self.unnormalized:
             exact = np.zeros(len(b))
         else:
@@ -246,7 +255,10 @@ class Reference:
         exact = exact + self.state.get("mipLodBias", 0.0)
         low, high = exact - REACH, exact + REACH
         limits = self.state.get("minLod", 0.0), self.state.get("maxLod", 15.0)
-        found = [np.clip(each, *limits) for each in (low, np.clip(np.rint(exact), low, high), high)]
+        found = []
+        for code, each in ((-1, low), (0, np.clip(np.rint(exact), low, high)), (1, high)):
+            least = b[:, 3] + code * REACH if self.case.operation.startswith("clamped_") else 0.0
+            found.append(np.minimum(np.maximum(each, np.maximum(limits[0], least)), limits[1]))
         if "anisotropy" in self.state:
             last = len(self.images) - 1
             kept = [np.clip(each, 0, last) for each in found]
