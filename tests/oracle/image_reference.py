@@ -197,10 +197,10 @@ class Reference:
     @cached_property
     def _possible(self) -> tuple[Numbers, NDArray[np.bool_]]:
         """All candidates, and the invocations whose results are filtered."""
-        candidates, smooth = zip(*self._candidates(), strict=True)
+        candidates, smooth = zip(*self.candidates(), strict=True)
         return np.stack(candidates), np.any(smooth, axis=0)
 
-    def _candidates(self) -> Iterator[tuple[Numbers, NDArray[np.bool_]]]:
+    def candidates(self) -> Iterator[tuple[Numbers, NDArray[np.bool_]]]:
         """Results that are possible, and which of them filters made."""
         if self.operation in ("fetch", "fetch_sample", "load"):
             for opaque in (0, 1):
@@ -211,8 +211,13 @@ class Reference:
             for codes in places:
                 yield self._gathered(codes), np.zeros(len(self.inputs), bool)
             return
-        for level in self._levels_of_detail():
-            yield from self._sampled(level, places)
+        lengths = self._lengths_of_gradients()
+        probes = np.ones(len(self.inputs), np.int64)
+        if lengths is not None and "anisotropy" in self.state:
+            ratio = lengths.max(0) / np.maximum(lengths.min(0), 1e-30)
+            probes = np.ceil(np.clip(ratio, 1, self.state["anisotropy"])).astype(np.int64)
+        for level in self._levels_of_detail(lengths, probes):
+            yield from self._probed(level, places, lengths, probes) if probes.max() > 1 else self._sampled(level, places)
 
     # --------------------------------------------------------------------------------------------------- kinds of results
     def _fetched(self, opaque: int) -> Numbers:
@@ -237,21 +242,25 @@ class Reference:
             found.append(self._texels(0, first + np.array(step), rows)[:, component])
         return np.stack(found, 1)
 
-    def _levels_of_detail(self) -> list[Numbers]:
+    def _gradients(self) -> list[Numbers] | None:
+        """Derivatives of coordinates, in texels of the first level; None where the level is given."""
+        if self.operation == "bias":
+            quad = np.arange(len(self.inputs)) & ~3
+            return [(self.place[quad + step] - self.place[quad]) * self._size(0) for step in (1, 2)]
+        if "grad" in self.operation:
+            return [self.inputs[:, row, : self.spatial] * self._size(0) for row in (2, 3)]
+        return None
+
+    def _lengths_of_gradients(self) -> Numbers | None:
+        gradients = self._gradients()
+        return None if gradients is None else np.stack([np.sqrt((each**2).sum(1)) for each in gradients])
+
+    def _levels_of_detail(self, lengths: Numbers | None, probes: Integers) -> list[Numbers]:
         """Levels of detail within reach: the ends, and the whole level between them if there is one."""
         b = self.inputs[:, 1]
-        if "grad" in self.operation:
-            size = self._size(0)
-            lengths = [np.sqrt(((self.inputs[:, row, : self.spatial] * size) ** 2).sum(1)) for row in (2, 3)]
-            exact = np.log2(np.maximum(np.maximum(*lengths), 1e-30))
-        elif self.operation == "bias":
-            quad = np.arange(len(b)) & ~3
-            lengths = [np.sqrt((((self.place[quad + step] - self.place[quad]) * self._size(0)) ** 2).sum(1)) for step in (1, 2)]
-            exact = np.log2(np.maximum(np.maximum(*lengths), 1e-30)) + b[:, 0]
-        elif self.unnormalized:
-            exact = np.zeros(len(b))
-        else:
-            exact = b[:, 0]
+        exact = np.zeros(len(b)) if self.unnormalized else b[:, 0]
+        if lengths is not None:
+            exact = np.log2(np.maximum(lengths.max(0), 1e-30) / probes) + (b[:, 0] if self.operation == "bias" else 0.0)
         exact = exact + self.state.get("mipLodBias", 0.0)
         low, high = exact - REACH, exact + REACH
         limits = self.state.get("minLod", 0.0), self.state.get("maxLod", 15.0)
@@ -264,6 +273,21 @@ class Reference:
             kept = [np.clip(each, 0, last) for each in found]
             found += [np.floor(each) + np.clip(1.25 * (each - np.floor(each)) - 0.125, 0, 1) for each in kept]
         return found
+
+    def _probed(
+        self, lod: Numbers, places: list[tuple[int, ...]], lengths: Numbers | None, probes: Integers,
+    ) -> Iterator[tuple[Numbers, NDArray[np.bool_]]]:  # fmt: skip
+        """Means of samples along the longer derivative, evenly spaced (EXT_texture_filter_anisotropic)."""
+        gradients, middle = self._gradients(), self.place
+        assert gradients is not None and lengths is not None
+        along = np.where((lengths[0] >= lengths[1])[:, None], *gradients) / self._size(0)
+        ends = np.zeros((2, len(lod), 4))
+        for number in range(int(probes.max())):
+            self.place = middle + along * ((number + 0.5) / probes - 0.5)[:, None]
+            found = np.stack([each for each, _ in self._sampled(lod, places)])
+            ends += np.where((number < probes)[:, None], np.stack([found.min(0), found.max(0)]) / probes[:, None], 0)
+        self.place = middle
+        yield from ((each, np.ones(len(lod), bool)) for each in ends)
 
     def _sampled(self, lod: Numbers, places: list[tuple[int, ...]]) -> Iterator[tuple[Numbers, NDArray[np.bool_]]]:
         linear = np.where(lod <= 0, self.state["magFilter"], self.state["minFilter"]).astype(bool)
