@@ -92,8 +92,9 @@ class Prepared:
         _, _, extent, layers = ALL_DIMENSIONS[case.dimension]
         self.expected: NDArray[np.uint32] | None = None
         self.expected_texels = b""
+        # lavapipe has no derivatives in compute shaders, and no such extensions; samples cannot be copied to it
         if case.operation == "bias" or case.base == "fetch_sample" or case.operation.startswith(("sparse_", "clamped_")):
-            return                              # lavapipe has no derivatives in compute shaders, and no such extensions; samples cannot be copied to it
+            return
         asked: dict[str, Any] = {"type": case.dimension, "format": FORMATS[case.format][0], "extent": extent, "layers": layers,
                                  "levels": self.texels, "storage": case.storage}
         if case.format.startswith("Z"):

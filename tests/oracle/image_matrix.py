@@ -1,9 +1,10 @@
 """Every image operation crossed with formats, dimensions, swizzle modes and samplers: what our compiler makes of each, beside lavapipe.
 
-The whole product has millions of cases, so every two values of different factors meet in at least one case (pairwise), as far as Vulkan and
-lavapipe have them. `python tests/oracle/image_matrix.py [--target gfx1030] [--part 2/5] [--engine reference] [--seed 7] [--rows]` runs all targets
-or some, and prints for each value of each factor how many cases were tried, and gave what lavapipe gives (equal), something else that Vulkan
-allows (within), that too where lavapipe is outside of it (alone) or has no such operation (unpaired), or what it does not allow (failed). ``test_image_matrix.py`` runs a sample.
+The whole product has millions of cases, so every two values of different factors meet in at least one case (pairwise), as far as Vulkan has
+them. `python tests/oracle/image_matrix.py [--target gfx1030] [--part 2/5] [--engine reference] [--seed 7] [--rows]` runs all targets or some, and
+prints for each value of each factor how many cases were tried, and gave what lavapipe gives (equal), something else that Vulkan allows (within),
+that too where lavapipe is outside of it (alone) or has no such operation (unpaired), or what it does not allow (failed). ``test_image_matrix.py``
+runs a sample.
 """
 
 from __future__ import annotations

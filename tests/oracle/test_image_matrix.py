@@ -30,8 +30,9 @@ def test_pairs_meet(matrix: list[Crossing]) -> None:
 
 
 @pytest.mark.parametrize(("state", "other"), [
-    ("nearest_repeat", "nearest_mirror"), ("nearest_edge", "nearest_mirror_edge"), ("nearest_border", "nearest_black"), ("nearest_repeat", "nearest_bias"),
-    ("linear_repeat", "nearest_repeat"), ("linear_edge", "linear_mirror"), ("linear_repeat", "linear_bias"), ("linear_one_level", "linear_repeat"),
+    ("nearest_repeat", "nearest_mirror"), ("nearest_edge", "nearest_mirror_edge"), ("nearest_border", "nearest_black"),
+    ("nearest_repeat", "nearest_bias"), ("linear_repeat", "nearest_repeat"), ("linear_edge", "linear_mirror"), ("linear_repeat", "linear_bias"),
+    ("linear_one_level", "linear_repeat"),
 ])  # fmt: skip
 @pytest.mark.parametrize("operation", ["lod", "grad_offset", "half_lod"])
 def test_reference_tells_samplers_apart(state: str, other: str, operation: str) -> None:
