@@ -262,12 +262,12 @@ class Reference:
         if lengths is not None:
             exact = np.log2(np.maximum(lengths.max(0), 1e-30) / probes) + (b[:, 0] if self.operation == "bias" else 0.0)
         exact = exact + self.state.get("mipLodBias", 0.0)
-        low, high = exact - REACH, exact + REACH
-        limits = self.state.get("minLod", 0.0), self.state.get("maxLod", 15.0)
-        found = []
-        for code, each in ((-1, low), (0, np.clip(np.rint(exact), low, high)), (1, high)):
-            least = b[:, 3] + code * REACH if self.case.operation.startswith("clamped_") else 0.0
-            found.append(np.minimum(np.maximum(each, np.maximum(limits[0], least)), limits[1]))
+        ends = []
+        for reach in (-REACH, REACH):
+            least = b[:, 3] + reach if self.case.operation.startswith("clamped_") else 0.0
+            limited = np.maximum(exact + reach, np.maximum(self.state.get("minLod", 0.0), least))
+            ends.append(np.minimum(limited, self.state.get("maxLod", 15.0)))
+        found = [ends[0], np.clip(np.rint((ends[0] + ends[1]) / 2), *ends), ends[1]]
         if "anisotropy" in self.state:
             last = len(self.images) - 1
             kept = [np.clip(each, 0, last) for each in found]
