@@ -40,6 +40,7 @@ cdef enum:
     written_row = 9                   # the lanes that an instruction with DPP writes
     kept_row = 10                     # SGPRs that the block has broadcast, for later instructions
     kept_rows = 8
+    next_rows = 4                     # of these, what the other sources of an instruction may replace
     first_constant = kept_row + kept_rows
     kept_sgprs = 106                  # those above are written by more than what destinations say
     all_bits = 0xffffffffU
@@ -191,7 +192,8 @@ cdef void _bind_sgpr(Builder *builder, Step *step, uint32_t slot, uint32_t sgpr,
         _add_source_step(builder, step, slot, function, base_sgpr, sgpr, change, 0)
         return
     for i in range(<uint32_t>kept_rows):
-        if builder.kept_sgpr[i] == sgpr and not memcmp(&builder.kept_change[i], change, sizeof(Change)):
+        if (builder.kept_sgpr[i] == sgpr and not memcmp(&builder.kept_change[i], change, sizeof(Change))
+                and (i + <uint32_t>kept_rows - builder.next_kept) % <uint32_t>kept_rows >= <uint32_t>next_rows):
             break
     else:
         i = builder.next_kept
