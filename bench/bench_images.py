@@ -102,9 +102,9 @@ CASES = {
     "linear_cube": Case("samplerCube", "textureLod(image, vec3(at - 0.5, 0.6), 0.0)", dimension="cube", linear=True),
 }
 #: Operations a second that one core has to do, and how many times lavapipe's CPU time they may take.
-LEAST = {"bilinear": 80e6, "fetch": 120e6}
-SLOWER = {"point": 5.5, "load": 4.0, "fetch": 3.5, "fetch_scattered": 4.0}
-SLOWER_ELSE = 3.0
+LEAST = {"bilinear": 60e6, "fetch": 100e6}
+SLOWER = {"point": 5.0}
+SLOWER_ELSE = 3.5
 
 
 @cache
