@@ -9,7 +9,7 @@ Integers that are uniform stay scalar: the SALU has no packed instructions.
 Needs: scalar ALU operations, divergence. Guarantees: valid NIR; ALU operations on 16 bits may have two components.
 As Mesa's nir_opt_vectorize in effect, with the condition of RADV's callback.
 """
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from nir_opcodes cimport (
