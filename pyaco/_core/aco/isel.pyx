@@ -47,6 +47,7 @@ from pyaco._core.ir.shader cimport (
     stage_kernel, value_is_constant,
 )
 from pyaco._core.ir.source_lines cimport CurrentLine, LineHeirs, heirs_begin, heirs_of_block, line_begin, line_unknown
+from pyaco._core.nir.range_analysis cimport ranges_begin
 
 from pyaco.errors import InputError, UnsupportedError
 
@@ -653,6 +654,7 @@ cdef int _select(Isel *c) except -1 nogil:
     c.flow.exec_empty_depth = 0xffff
     c.fp_mode = _float_mode(c.s)
     choose_classes(c)
+    ranges_begin(&c.ranges, c.s)
     _find_ends(c, c.s.nodes.first0[1])
     c.label_block.push_back(no_block)       # label 0: none
     label = label_new(c)

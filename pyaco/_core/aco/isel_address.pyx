@@ -17,7 +17,11 @@ from pyaco._core.ir.program cimport (
     Operand, TempId, class_s1, class_s2, class_v1, class_v2, gfx10, gfx10_3, gfx11, gfx12, operand_register, operand_undefined,
     register_null, semantic_private, storage_scratch, storage_shared,
 )
-from pyaco._core.ir.shader cimport ValueId, constant_bits, intrinsic_has_index, intrinsic_index, source_value, value_is_constant
+from pyaco._core.ir.shader cimport (
+    ValueId, constant_bits, intrinsic_has_index, intrinsic_index, nir_alu, nir_no_unsigned_wrap, source_swizzle, source_value,
+    swizzle_component, value_is_constant,
+)
+from pyaco._core.nir.range_analysis cimport sum_does_not_wrap
 
 
 # ------------------------------------------------------------------------------------------ what an instruction accesses
@@ -40,11 +44,42 @@ cdef int read_alignment(Isel *c, ValueId i, Access *a, uint32_t element) except 
     return 0
 
 
+cdef bint _may_split(Isel *c, Access *a, ValueId sum, uint32_t side, uint32_t constant) noexcept nogil:
+    """Whether the hardware may add the constant of a sum. Addresses of LDS wrap as sums do; those of other memory have more bits, or a
+    bound that is looked at before they wrap."""
+    if a.access_kind == by_shared or c.s.instructions.flags[sum] & nir_no_unsigned_wrap:
+        return True
+    return sum_does_not_wrap(&c.ranges, source_value(c.s, sum, side), swizzle_component(source_swizzle(c.s, sum, side), 0), constant)
+
+
+cdef bint _split_sum(Isel *c, Access *a, ValueId value, uint32_t *side) noexcept nogil:
+    """Add the constant of a sum x + constant to the access; `side` is the operand that is x."""
+    cdef uint32_t k
+    cdef ValueId other
+    cdef uint32_t constant
+    if c.s.instructions.kind[value] != nir_alu or c.s.instructions.opcode[value] != alu_iadd or c.s.instructions.bit_size[value] != 32:
+        return False
+    for k in range(2):
+        other = source_value(c.s, value, k)
+        if not value_is_constant(c.s, other):
+            continue
+        constant = <uint32_t>constant_bits(c.s, other, swizzle_component(source_swizzle(c.s, value, k), 0))
+        if not _may_split(c, a, value, 1 - k, constant) or a.constant + constant < constant:
+            return False
+        a.constant += constant
+        side[0] = 1 - k
+        return True
+    return False
+
+
 cdef int read_offset(Isel *c, ValueId i, Access *a, uint32_t index) except -1 nogil:
-    """A byte offset from a source of the instruction: a constant or a temp."""
+    """A byte offset from a source of the instruction: a constant, a temp, or the sum of both."""
     cdef ValueId value = source_value(c.s, i, index)
+    cdef uint32_t side = 0
     if value_is_constant(c.s, value):
         a.constant += <uint32_t>constant_bits(c.s, value, 0)
+    elif _split_sum(c, a, value, &side):
+        a.offset = source(c, value, side)
     else:
         a.offset = value_temp(c, value)
     return 0

@@ -12,6 +12,7 @@ from pyaco._core.ir.program cimport (
 )
 from pyaco._core.ir.shader cimport ShaderData, ValueId, nir_divergent, source_value
 from pyaco._core.ir.source_lines cimport CurrentLine
+from pyaco._core.nir.range_analysis cimport Ranges
 
 # An instruction and its block; blocks are put together after selection, so that code can be added to any of them at any time.
 cdef struct SelectedInstruction:
@@ -64,6 +65,7 @@ cdef cppclass Isel:
     vector[uint8_t] value_class   # by NIR value; 0: no result
     vector[uint16_t] value_components     # by NIR value: bit per component that anything reads
     vector[uint8_t] value_used    # by NIR value: used_*
+    Ranges ranges                 # of NIR values
     vector[uint32_t] value_temp   # by NIR value; 0: none yet
     vector[uint32_t] part_first   # by temp: index of the first one in parts, 0: not split
     vector[uint8_t] part_count

@@ -17,7 +17,7 @@ from pyaco._core.aco.isel_address cimport *
 from pyaco._core.aco.isel_cache cimport access_semantics, load_cache, store_cache
 from pyaco._core.aco.isel_context cimport *
 from pyaco._core.ir.program cimport (
-    Definition, Operand, TempId, class_bytes, class_s1, class_s2, class_v2, class_v4, definition_of, definition_of_fixed, gfx12,
+    Definition, Operand, TempId, class_bytes, class_s1, class_s2, class_v2, class_v4, definition_of, definition_of_fixed, gfx12, gfx9,
     operand_undefined, register_scc, semantic_can_reorder, storage_buffer, storage_none, storage_shared,
 )
 from pyaco._core.ir.shader cimport (
@@ -189,17 +189,19 @@ cdef int _load_shifted(Isel *c, Access *a, vector[uint32_t] &pieces, uint32_t by
     return 0
 
 
-cdef int _scalar_offset(Isel *c, Access *a, uint32_t position, Operand *o) except -1 nogil:
-    """Offset operand of SMEM: an immediate or an SGPR."""
+cdef uint32_t _scalar_offset(Isel *c, Access *a, uint32_t position, Operand *o) except 0 nogil:
+    """Offset operands of SMEM, an immediate or an SGPR, or an SGPR that is added to an immediate; returns how many."""
     cdef uint32_t constant = a.constant + position
     cdef uint32_t limit = 0x7fffff if c.gfx >= gfx12 else 0xfffff
     if a.offset == 0:
         o[0] = K(constant) if constant <= limit else T(c, copy(c, 0, class_s1, K(constant)))
-    elif constant == 0:
-        o[0] = T(c, a.offset)
-    else:
-        o[0] = T(c, emit2(c, op_s_add_u32, 0, T(c, a.offset), K(constant)))
-    return 0
+        return 1
+    if constant and constant <= limit and c.gfx >= gfx9:
+        o[0] = K(constant)
+        o[1] = T(c, a.offset)
+        return 2
+    o[0] = T(c, emit2(c, op_s_add_u32, 0, T(c, a.offset), K(constant)) if constant else a.offset)
+    return 1
 
 
 # By kind of address (0 a buffer, 1 an address) and base-2 logarithm of the number of dwords.
@@ -213,10 +215,11 @@ for _access_kind, _names in enumerate([
 
 
 cdef int _scalar_load(Isel *c, Access *a, TempId dst, uint32_t opcode, uint32_t position) except -1 nogil:
-    cdef Operand[2] o
+    cdef Operand[3] o
+    cdef uint32_t count
     o[0] = T(c, a.resource)
-    _scalar_offset(c, a, position, &o[1])
-    emit_raw(c, opcode, dst, o, 2)
+    count = 1 + _scalar_offset(c, a, position, &o[1])
+    emit_raw(c, opcode, dst, o, count)
     modifiers_of_last(c)[0] = a.modifiers
     return 0
 
@@ -385,12 +388,12 @@ cdef int _buffer_load(Isel *c, ValueId i, uint64_t constant_memory) except -1 no
     cdef Access a
     cdef uint32_t access = intrinsic_index(c.s, i, index_access)
     cdef uint32_t element = c.s.instructions.bit_size[i] // 8
+    a.access_kind = by_buffer
     a.resource = source_whole(c, i, 0)
     a.offset = 0
     a.constant = 0
     read_offset(c, i, &a, 1)
     read_alignment(c, i, &a, element)
-    a.access_kind = by_buffer
     a.modifiers = memory_ordering(storage_buffer, access_semantics(access))
     if constant_memory:
         a.modifiers = memory_ordering(storage_none, 0)
@@ -505,6 +508,7 @@ cdef int _constant_load(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
     cdef Access a
     cdef uint32_t element = c.s.instructions.bit_size[i] // 8
     cdef uint32_t base = intrinsic_index(c.s, i, index_base)
+    a.access_kind = by_global
     a.resource = new_temp(c, class_s2)
     a.offset = 0
     a.constant = base
@@ -514,8 +518,6 @@ cdef int _constant_load(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
     emit_constant_address(c, a.resource)
     if not is_vgpr(c, value_temp(c, i)) and a.align_mul >= 4 and (a.offset == 0 or not is_vgpr(c, a.offset)):
         a.access_kind = by_scalar
-    else:
-        a.access_kind = by_global
     return _load(c, i, &a)
 
 
