@@ -14,7 +14,7 @@ from nir_opcodes cimport (
     intrinsic_mbcnt_amd, intrinsic_read_first_invocation,
 )
 from pyaco._core.ir.shader cimport (
-    ShaderData, ValueId, alu_is_vector, argument_local_ids, constant_bits, intrinsic_index, nir_alu, nir_intrinsic, nir_phi,
+    Shader, ShaderData, ValueId, alu_is_vector, argument_local_ids, constant_bits, intrinsic_index, nir_alu, nir_intrinsic, nir_phi,
     source_swizzle, source_value, swizzle_component, value_is_constant,
 )
 
@@ -213,3 +213,15 @@ cdef uint32_t unsigned_upper_bound(Ranges *ranges, ValueId value, uint32_t compo
 
 cdef bint sum_does_not_wrap(Ranges *ranges, ValueId value, uint32_t component, uint32_t constant) noexcept nogil:
     return <uint64_t>unsigned_upper_bound(ranges, value, component) + constant <= anything
+
+
+def bounds(Shader shader not None):
+    """The upper bound of every scalar of 1 to 32 bits, by value; of what is no such scalar the largest number of 32 bits."""
+    cdef Ranges ranges
+    cdef ValueId value
+    ranges_begin(&ranges, &shader.data)
+    result = [0xffffffff] * shader.data.instructions.table.count
+    for value in range(1, shader.data.instructions.table.count):
+        if shader.data.instructions.components[value] == 1 and shader.data.instructions.bit_size[value] <= 32:
+            result[value] = unsigned_upper_bound(&ranges, value, 0)
+    return result

@@ -1,0 +1,3 @@
+from pyaco._core.ir.shader import Shader
+
+def bounds(shader: Shader) -> list[int]: ...
