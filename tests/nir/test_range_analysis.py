@@ -9,7 +9,7 @@ import pytest
 from opcode_shaders import buffer
 
 from pyaco._core.ir.shader import Shader
-from pyaco._core.nir import range_analysis
+from pyaco._core.ir import range_analysis
 from pyaco.nir import interpreter
 from pyaco.nir.builder import Builder
 

@@ -47,7 +47,7 @@ from pyaco._core.ir.shader cimport (
     stage_kernel, value_is_constant,
 )
 from pyaco._core.ir.source_lines cimport CurrentLine, LineHeirs, heirs_begin, heirs_of_block, line_begin, line_unknown
-from pyaco._core.nir.range_analysis cimport ranges_begin
+from pyaco._core.ir.range_analysis cimport ranges_begin
 
 from pyaco.errors import InputError, UnsupportedError
 

@@ -21,7 +21,7 @@ from pyaco._core.ir.shader cimport (
     ValueId, constant_bits, intrinsic_has_index, intrinsic_index, nir_alu, nir_no_unsigned_wrap, source_swizzle, source_value,
     swizzle_component, value_is_constant,
 )
-from pyaco._core.nir.range_analysis cimport sum_does_not_wrap
+from pyaco._core.ir.range_analysis cimport sum_does_not_wrap
 
 
 # ------------------------------------------------------------------------------------------ what an instruction accesses

@@ -12,7 +12,7 @@ from pyaco._core.ir.program cimport (
 )
 from pyaco._core.ir.shader cimport ShaderData, ValueId, nir_divergent, source_value
 from pyaco._core.ir.source_lines cimport CurrentLine
-from pyaco._core.nir.range_analysis cimport Ranges
+from pyaco._core.ir.range_analysis cimport Ranges
 
 # An instruction and its block; blocks are put together after selection, so that code can be added to any of them at any time.
 cdef struct SelectedInstruction:
