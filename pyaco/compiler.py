@@ -212,6 +212,8 @@ def compile(
     _check_target(chip)
     if wave is not None:
         targets.wave_limits(chip, wave)  # complains about a wave size that the chip does not have
+    integers = int64_lowering(chip.level) | int64_lowering(chip.level, int64)
+    doubles = doubles_lowering(chip.level) | doubles_lowering(chip.level, fp64)
     steps = Run(validate=validate, dump_after=_names(dump_after), stop_after=stop_after, disabled=_names(disable))
     shader = program = None
     try:
@@ -223,7 +225,7 @@ def compile(
             shader.metadata["pipeline_layout"] = layout
         if wave is None:
             wave = _wave_size(chip, shader)
-        program = _lower(shader, chip, wave, _nir_pipeline(chip.level, int64, fp64), steps)
+        program = _lower(shader, chip, wave, integers, doubles, steps)
     except Stopped:
         pass
     else:
@@ -262,33 +264,33 @@ def read_nir(source: Source, entry: str | None = None, spec: Mapping[int, int | 
     return spirv.read(source.data, entry=entry, specialization=dict(spec or {}))
 
 
-def _nir_pipeline(level: int, int64: str | Int64Lowering, fp64: str | DoublesLowering) -> Pipeline:
-    """The NIR passes, with what else is to be lowered than the hardware lacks."""
+def _nir_pipeline(int64: Int64Lowering, fp64: DoublesLowering, level: int) -> Pipeline:
+    """The NIR passes, with what is to be lowered of 64-bit integers and doubles."""
     from pyaco.pipelines import compute
     from pyaco.pipelines.nir_passes import lower_doubles, lower_int64
 
     pipeline = compute.NIR
-    integers = int64_lowering(level) | int64_lowering(level, int64)
-    doubles = doubles_lowering(level) | doubles_lowering(level, fp64)
-    if integers != int64_lowering(level):
-        pipeline = pipeline.with_options(lower_int64, lower=spelled(integers))
-    if doubles != doubles_lowering(level):
-        pipeline = pipeline.with_options(lower_doubles, lower=spelled(doubles))
+    if int64 != int64_lowering(level):
+        pipeline = pipeline.with_options(lower_int64, lower=spelled(int64))
+    if fp64 != doubles_lowering(level):
+        pipeline = pipeline.with_options(lower_doubles, lower=spelled(fp64))
     return pipeline
 
 
-def _lower(shader: Any, chip: targets.Chip, wave: int, pipeline: Pipeline, steps: Run) -> Any:
+def _lower(shader: Any, chip: targets.Chip, wave: int, int64: Int64Lowering, fp64: DoublesLowering, steps: Run) -> Any:
     """Run the NIR passes, instruction selection, the backend and the assembler."""
     from pyaco._core.aco import isel
     from pyaco._core.ir.program import Program
     from pyaco.aco.passes import ACO
-    from pyaco.nir.passes import NIR, mark_lowered
+    from pyaco.nir.passes import NIR, check_lowered, mark_lowered
     from pyaco.pipelines import compute
 
     steps.check_disabled(compute.NIR, compute.ACO)
     mark_lowered(shader)
     shader.set_info(gfx_level=chip.level, wave_size=wave, address32_hi=0xFFFF8000)
-    steps.run(NIR, pipeline, shader, chip.level)
+    steps.run(NIR, _nir_pipeline(int64, fp64, chip.level), shader, chip.level)
+    if steps.validates:
+        check_lowered(shader, int64, fp64)
     x, y, z = shader.info["workgroup_size"]
     program = Program()
     program.configure(

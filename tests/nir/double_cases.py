@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
+import ctypes.util
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -126,3 +129,190 @@ def exact_fma(x: Bits, y: Bits, z: Bits) -> Bits:
         else:
             out[i] = np.float64(product[i] + z[i : i + 1].view(np.float64)[0]).view(np.uint64)
     return with_nans(out, x, y, z)
+
+
+# ------------------------------------------------------------------------------------------------------------- operations
+@dataclass(frozen=True)
+class Operation:
+    """An opcode on doubles: its operands (``d`` double, ``f`` single, ``h`` half, ``p`` power of two, ``b`` boolean, else bits of an integer), the bits of
+    its result, and what IEEE arithmetic makes of the bits of the operands."""
+
+    name: str
+    operands: tuple[str, ...]
+    result: int
+    expected: Callable[..., Any]
+
+    def inputs(self, count: int, random: np.random.Generator) -> list[NDArray[Any]]:
+        """Random operands."""
+        made: list[NDArray[Any]] = list(pairs(count, random)) if self.operands[:2] == ("d", "d") else []
+        made += [_operand(kind, count, random) for kind in self.operands[len(made) :]]
+        if self.name == "ffma":
+            # A third of the addends nearly cancel the product, or are tiny beside it.
+            with np.errstate(all="ignore"):
+                product = -made[0].view(np.float64) * made[1].view(np.float64)
+            near = product.view(np.uint64) ^ (np.uint64(1) << random.integers(0, 60, count).astype(np.uint64))
+            made[2] = np.where(random.random(count) < 0.33, near, made[2])
+        return made
+
+    def sizes(self) -> list[int]:
+        """Bits of the operands."""
+        return [{"d": 64, "f": 32, "h": 16, "p": 32, "b": 32}.get(kind) or int(kind) for kind in self.operands]
+
+
+def _operand(kind: str, count: int, random: np.random.Generator) -> NDArray[Any]:
+    if kind == "d":
+        return doubles(count, random)
+    if kind == "p":
+        return random.integers(-2300, 2300, count).astype(np.int32).view(np.uint32)
+    if kind == "b":
+        return random.integers(0, 2, count).astype(np.uint32)
+    bits = {"f": 32, "h": 16}.get(kind) or int(kind)
+    words = random.integers(0, 1 << 64, count, np.uint64, endpoint=False) >> np.uint64(64 - bits)
+    if kind not in "fh":
+        # Integers of any length, with runs of ones, which round up to the next power of two.
+        words >>= (random.integers(0, bits, count) * random.integers(0, 2, count)).astype(np.uint64)
+        ones = np.uint64((1 << bits) - 1)
+        words = np.where(random.random(count) < 0.2, ones ^ (ones & words), words)
+    return words.astype({8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}[bits])
+
+
+def _compared(function: Callable[[Any, Any, Any], Any]) -> Callable[..., Any]:
+    def run(x: Bits, y: Bits) -> Any:
+        with np.errstate(all="ignore"):
+            return function(x.view(np.float64), y.view(np.float64), is_nan(x) | is_nan(y)).astype(np.uint32)
+
+    return run
+
+
+def _sign(x: Bits) -> Bits:
+    one = np.uint64(0x3FF0000000000000)
+    return np.where(is_nan(x), np.uint64(0), np.where(x & ~SIGN == 0, x, (x & SIGN) | one))
+
+
+def _saturated(x: Bits) -> Bits:
+    one = np.uint64(0x3FF0000000000000)
+    return np.where((x & SIGN != 0) | is_nan(x), np.uint64(0), np.minimum(x, one))
+
+
+def _median(x: Bits, y: Bits, z: Bits) -> Bits:
+    low, high = number_of(x, y, True), number_of(x, y, False)
+    return number_of(low, number_of(high, z, True), False)
+
+
+def _to_integer(bits: int, is_signed: bool) -> Callable[[Bits], Any]:
+    def run(x: Bits) -> Any:
+        a = np.trunc(np.where(is_nan(x), 0, x.view(np.float64)))
+        low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if is_signed else (0, (1 << bits) - 1)
+        inside = (a >= float(low)) & (a < float(high + 1))
+        kind = np.int64 if is_signed else np.uint64
+        whole = np.where(inside, a, 0).astype(kind)
+        whole = np.where(inside, whole, np.where(a < 0, kind(low), kind(high)))
+        return whole.view(np.uint64).astype({8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}[bits])
+
+    return run
+
+
+def _to_half(x: Bits) -> Any:
+    with np.errstate(all="ignore"):
+        half = x.view(np.float64).astype(np.float16).view(np.uint16)
+    return np.where(is_nan(x), half | np.uint16(0x200), half)
+
+
+def _to_half_toward_zero(x: Bits) -> Any:
+    half = _to_half(x)
+    with np.errstate(all="ignore"):
+        farther = np.abs(half.view(np.float16).astype(np.float64)) > np.abs(x.view(np.float64))
+    return np.where(farther, half - np.uint16(1), half)
+
+
+def _to_single(x: Bits) -> Any:
+    with np.errstate(all="ignore"):
+        single = x.view(np.float64).astype(np.float32).view(np.uint32)
+    return np.where(is_nan(x), single | np.uint32(1 << 22), single)
+
+
+def _from_narrow(kind: type, quiet: bool = True) -> Callable[[NDArray[Any]], Any]:
+    def run(x: NDArray[Any]) -> Any:
+        with np.errstate(all="ignore"):
+            wide = x.view(kind).astype(np.float64).view(np.uint64)
+        return np.where(is_nan(wide), wide | QUIET, wide) if quiet else wide
+
+    return run
+
+
+def _fused(x: Bits, y: Bits, z: Bits) -> Bits:
+    from numba import njit
+
+    global _fma_of_arrays
+    if _fma_of_arrays is None:
+        library = ctypes.CDLL(ctypes.util.find_library("m"))
+        fma = library.fma
+        fma.restype, fma.argtypes = ctypes.c_double, [ctypes.c_double] * 3
+
+        @njit
+        def run(a: Any, b: Any, c: Any, out: Any) -> None:
+            for i in range(len(a)):
+                out[i] = fma(a[i], b[i], c[i])
+
+        _fma_of_arrays = run
+    out = np.empty(len(x))
+    _fma_of_arrays(x.view(np.float64), y.view(np.float64), z.view(np.float64), out)
+    return with_nans(out.view(np.uint64), x, y, z)
+
+
+_fma_of_arrays: Any = None
+
+
+def _frexp(part: int) -> Callable[[Bits], Any]:
+    def run(x: Bits) -> Any:
+        a = x.view(np.float64)
+        own = ~np.isfinite(a)
+        fraction, exponent = np.frexp(np.where(own, 0, a))
+        if part:
+            return np.where(own, 0, exponent).astype(np.int32).view(np.uint32)
+        return with_nans(np.where(own, x, np.ascontiguousarray(fraction).view(np.uint64)), x)
+
+    return run
+
+
+def _remainder(rounding: Callable[..., Any]) -> Callable[..., Bits]:
+    """x - y * round(x / y), each operation rounded; which NaN it is follows from each operation in turn."""
+    divide, multiply, subtract = ieee(lambda a, b: a / b), ieee(lambda a, b: a * b), ieee(lambda a, b: a - b)
+    return lambda x, y: subtract(x, multiply(y, ieee(rounding)(divide(x, y))))
+
+
+def operations() -> list[Operation]:
+    """Every operation on doubles that the compiler takes."""
+    one, two, three = ("d",), ("d", "d"), ("d", "d", "d")
+    reciprocal = ieee(lambda a: 1 / a)
+    found = [
+        Operation("fadd", two, 64, ieee(lambda a, b: a + b)), Operation("fsub", two, 64, ieee(lambda a, b: a - b)),
+        Operation("fmul", two, 64, ieee(lambda a, b: a * b)), Operation("fdiv", two, 64, ieee(lambda a, b: a / b)),
+        Operation("ffma", three, 64, _fused), Operation("fsqrt", one, 64, ieee(np.sqrt)), Operation("frcp", one, 64, reciprocal),
+        Operation("frsq", one, 64, lambda x: with_nans(reciprocal(ieee(np.sqrt)(x)), x)),
+        Operation("fmin", two, 64, lambda x, y: number_of(x, y, True)), Operation("fmax", two, 64, lambda x, y: number_of(x, y, False)),
+        Operation("fmin3", three, 64, lambda x, y, z: number_of(x, number_of(y, z, True), True)),
+        Operation("fmax3", three, 64, lambda x, y, z: number_of(x, number_of(y, z, False), False)),
+        Operation("fmed3", three, 64, _median), Operation("fneg", one, 64, lambda x: x ^ SIGN), Operation("fabs", one, 64, lambda x: x & ~SIGN),
+        Operation("fsign", one, 64, _sign), Operation("fsat", one, 64, _saturated), Operation("ftrunc", one, 64, ieee(np.trunc)),
+        Operation("ffloor", one, 64, ieee(np.floor)), Operation("fceil", one, 64, ieee(np.ceil)),
+        Operation("fround_even", one, 64, ieee(np.rint)), Operation("ffract", one, 64, ieee(lambda a: a - np.floor(a))),
+        Operation("fmod", two, 64, _remainder(np.floor)), Operation("frem", two, 64, _remainder(np.trunc)),
+        Operation("ldexp", ("d", "p"), 64, lambda x, n: with_nans(ieee(lambda a: np.ldexp(a, n.view(np.int32)))(x), x)),
+        Operation("frexp_sig", one, 64, _frexp(0)), Operation("frexp_exp", one, 32, _frexp(1)),
+        Operation("flt", two, 32, _compared(lambda a, b, u: a < b)), Operation("fge", two, 32, _compared(lambda a, b, u: a >= b)),
+        Operation("feq", two, 32, _compared(lambda a, b, u: a == b)), Operation("fneu", two, 32, _compared(lambda a, b, u: a != b)),
+        Operation("fltu", two, 32, _compared(lambda a, b, u: u | (a < b))), Operation("fgeu", two, 32, _compared(lambda a, b, u: u | (a >= b))),
+        Operation("fequ", two, 32, _compared(lambda a, b, u: u | (a == b))), Operation("fneo", two, 32, _compared(lambda a, b, u: ~u & (a != b))),
+        Operation("ford", two, 32, _compared(lambda a, b, u: ~u)), Operation("funord", two, 32, _compared(lambda a, b, u: u)),
+        Operation("f2f32", one, 32, _to_single), Operation("f2f16", one, 16, _to_half), Operation("f2f16_rtne", one, 16, _to_half),
+        Operation("f2f16_rtz", one, 16, _to_half_toward_zero), Operation("f2f64", ("f",), 64, _from_narrow(np.float32)),
+        Operation("f2f64", ("h",), 64, _from_narrow(np.float16)),
+        Operation("b2f64", ("b",), 64, lambda x: (x != 0).astype(np.float64).view(np.uint64)),
+    ]  # fmt: skip
+    for bits in (8, 16, 32, 64):
+        signed, unsigned = getattr(np, f"int{bits}"), getattr(np, f"uint{bits}")
+        found += [Operation(f"f2i{bits}", one, bits, _to_integer(bits, True)), Operation(f"f2u{bits}", one, bits, _to_integer(bits, False)),
+                  Operation("i2f64", (str(bits),), 64, _from_narrow(signed, False)),
+                  Operation("u2f64", (str(bits),), 64, _from_narrow(unsigned, False))]  # fmt: skip
+    return found
