@@ -215,7 +215,8 @@ def _to_integer(bits: int, is_signed: bool) -> Callable[[Bits], Any]:
 def _to_half(x: Bits) -> Any:
     with np.errstate(all="ignore"):
         half = x.view(np.float64).astype(np.float16).view(np.uint16)
-    return np.where(is_nan(x), half | np.uint16(0x200), half)
+    payload = (x >> np.uint64(48)) & np.uint64(0x8000) | np.uint64(0x7E00) | (x >> np.uint64(42)) & np.uint64(0x3FF)
+    return np.where(is_nan(x), payload.astype(np.uint16), half)
 
 
 def _to_half_toward_zero(x: Bits) -> Any:
@@ -277,8 +278,13 @@ def _frexp(part: int) -> Callable[[Bits], Any]:
 
 def _remainder(rounding: Callable[..., Any]) -> Callable[..., Bits]:
     """x - y * round(x / y), each operation rounded; which NaN it is follows from each operation in turn."""
-    divide, multiply, subtract = ieee(lambda a, b: a / b), ieee(lambda a, b: a * b), ieee(lambda a, b: a - b)
-    return lambda x, y: subtract(x, multiply(y, ieee(rounding)(divide(x, y))))
+    divide, multiply = ieee(lambda a, b: a / b), ieee(lambda a, b: a * b)
+    return lambda x, y: _difference(x, multiply(y, ieee(rounding)(divide(x, y))))
+
+
+def _difference(x: Bits, y: Bits) -> Bits:
+    """A sum of the negated operand: where that is a NaN, its sign is negated too."""
+    return ieee(lambda a, b: a + b)(x, y ^ SIGN)
 
 
 def operations() -> list[Operation]:
@@ -286,7 +292,7 @@ def operations() -> list[Operation]:
     one, two, three = ("d",), ("d", "d"), ("d", "d", "d")
     reciprocal = ieee(lambda a: 1 / a)
     found = [
-        Operation("fadd", two, 64, ieee(lambda a, b: a + b)), Operation("fsub", two, 64, ieee(lambda a, b: a - b)),
+        Operation("fadd", two, 64, ieee(lambda a, b: a + b)), Operation("fsub", two, 64, _difference),
         Operation("fmul", two, 64, ieee(lambda a, b: a * b)), Operation("fdiv", two, 64, ieee(lambda a, b: a / b)),
         Operation("ffma", three, 64, _fused), Operation("fsqrt", one, 64, ieee(np.sqrt)), Operation("frcp", one, 64, reciprocal),
         Operation("frsq", one, 64, lambda x: with_nans(reciprocal(ieee(np.sqrt)(x)), x)),

@@ -171,7 +171,8 @@ def test_options_of_quotients_and_roots(option: str, name: str) -> None:
     nan = np.isnan(expected.view(np.float64))
     np.testing.assert_array_equal(np.isnan(got.view(np.float64)), nan)
     apart = np.where(nan, 0, np.abs(got.view(np.int64) - expected.view(np.int64)))
-    assert apart.max() <= 1
+    # What is expected of frsq has itself been rounded twice.
+    assert apart.max() <= (2 if name == "frsq" else 1)
 
 
 def test_what_software_does_not_do_is_refused() -> None:

@@ -5,7 +5,8 @@ What holds of all results:
 - Rounding is to nearest, ties to even, once. Denormals are operands and results like other numbers. (``f2f16`` may round toward zero, as its opcode or
   the shader's float controls say.)
 - A NaN result is the first operand that is a NaN, with the quiet bit set; where no operand is one, 0x7ff8000000000000. This is how AMD's
-  instructions choose (``docs/emulator.md``), and IEEE 754 leaves it open. Signs of NaNs change in ``fneg`` and ``fabs`` alone.
+  instructions choose (``docs/emulator.md``), and IEEE 754 leaves it open. Signs of NaNs change in ``fneg``, ``fabs`` and in the second operand of
+  ``fsub``, which is a sum with it negated.
 - Minimum and maximum take the number where one operand is a NaN, and -0 is less than +0.
 - Conversions to integers truncate and saturate; a NaN becomes 0.
 - ``frsq`` and ``ffract`` are two operations, each of which rounds: 1 / sqrt(x) and x - floor(x).
@@ -660,8 +661,12 @@ cdef ValueId _fraction_and_exponent(Lowering *b, int opcode, ValueId x) except? 
     return _or_nan(b, _select(b, own, x, alu2(b, alu_ior, result, p.sign)), x)
 
 
+cdef ValueId _sum(Lowering *b, ValueId x, ValueId y) except? 0xffffffffU nogil:
+    return _or_nans(b, _add(b, x, y), x, y)
+
+
 cdef ValueId _subtract(Lowering *b, ValueId x, ValueId y) except? 0xffffffffU nogil:
-    return _or_nans(b, _add(b, x, alu2_constant(b, alu_ixor, y, sign_bit)), x, y)
+    return _sum(b, x, alu2_constant(b, alu_ixor, y, sign_bit))
 
 
 cdef ValueId _remainder(Lowering *b, ValueId x, ValueId y, int rounding) except? 0xffffffffU nogil:
@@ -697,7 +702,7 @@ cdef ValueId _unary(Lowering *b, int opcode, ValueId x) except? 0xffffffffU nogi
 
 cdef ValueId _binary(Lowering *b, int opcode, ValueId x, ValueId y) except? 0xffffffffU nogil:
     if opcode == alu_fadd:
-        return _or_nans(b, _add(b, x, y), x, y)
+        return _sum(b, x, y)
     if opcode == alu_fsub:
         return _subtract(b, x, y)
     if opcode == alu_fmul:
