@@ -30,10 +30,11 @@ def add_compile_arguments(parser: CommandLine, target: str | None = "gfx1100") -
     parser.add_argument("--wave", type=int, choices=(32, 64), help="lanes per wave (32 for workgroups of up to 32 invocations where there are "
                         "such waves, else 64)")
     parser.add_argument("--spec", nargs="+", action="extend", default=[], metavar="ID=VALUE", help="specialization constants; may be repeated")
-    parser.add_argument("--int64", default="hardware", metavar="OPTIONS", help="64-bit integers in 32-bit halves: hardware (what chips lack), all, or "
-                        "options such as iadd64+shift64")
-    parser.add_argument("--fp64", default="hardware", metavar="OPTIONS", help="doubles: hardware, lowered (all but sums, products, comparison), software "
-                        "(integer arithmetic), or options such as dfloor+dmod")
+    parser.add_argument("--int64", default="hardware", metavar="OPTIONS",
+                        help="64-bit integers in 32-bit halves: hardware (what chips lack), all, or options such as iadd64+shift64")
+    parser.add_argument("--fp64", default="hardware", metavar="OPTIONS",
+                        help="doubles: hardware (what chips lack is lowered), lowered (all but sums, products, comparison), software (integer "
+                        "arithmetic), or options such as dfloor+dmod")
     parser.add_argument("--validate", action="store_true", help="run the validators after every pass")
 
 

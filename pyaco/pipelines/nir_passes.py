@@ -75,8 +75,8 @@ lower_alu = _pass("lower_alu", "ALU operations without a hardware form, by the r
                   guarantees=("hardware alu",), breaks=(*FACTS, "scalar"))  # fmt: skip
 lower_doubles = _pass(
     "lower_doubles", "operations on doubles, by Mesa's options, up to all of them in software",
-    options=(Option("lower", "hardware", "hardware: what chips lack; lowered: all that is no sum, product or comparison; software: all; none; or names "
-                    "of options (drcp, ddiv, ...) joined by +"),),
+    options=(Option("lower", "hardware", "hardware: what chips lack; lowered: all that is no sum, product or comparison; software: all; none; or "
+                    "names of options (drcp, ddiv, ...) joined by +"),),
     needs=("scalar", "hardware alu"), guarantees=("hardware doubles",),
 )  # fmt: skip
 lower_bit_size = _pass("lower_bit_size", "8- and 16-bit integer operations are widened where the hardware has none",

@@ -134,8 +134,11 @@ def exact_fma(x: Bits, y: Bits, z: Bits) -> Bits:
 # ------------------------------------------------------------------------------------------------------------- operations
 @dataclass(frozen=True)
 class Operation:
-    """An opcode on doubles: its operands (``d`` double, ``f`` single, ``h`` half, ``p`` power of two, ``b`` boolean, else bits of an integer), the bits of
-    its result, and what IEEE arithmetic makes of the bits of the operands."""
+    """An opcode on doubles.
+
+    Its operands are ``d`` doubles, ``f`` singles, ``h`` halves, ``p`` powers of two, ``b`` booleans, or integers of so many bits; its result has so
+    many bits; `expected` is what IEEE arithmetic makes of the operands' bits.
+    """
 
     name: str
     operands: tuple[str, ...]

@@ -21,7 +21,7 @@ from nir_opcodes cimport (
     alu_i2i32, alu_i2i64, alu_i2i8, alu_iabs, alu_iadd, alu_iadd3, alu_iadd_sat, alu_iand, alu_ibitfield_extract, alu_idiv, alu_ieq,
     alu_ige, alu_ilt, alu_imax, alu_imax3, alu_imed3, alu_imin, alu_imin3, alu_imod, alu_imul, alu_imul_2x32_64, alu_imul_high,
     alu_ine, alu_ineg, alu_inot, alu_insert_u16, alu_insert_u8, alu_ior, alu_irem, alu_ishl, alu_ishr, alu_isign, alu_isub,
-    alu_isub_sat, alu_ixor, alu_ldexp, alu_mov, alu_names, alu_pack_64_2x32_split, alu_u2f16, alu_u2f32, alu_u2f64, alu_u2u1, alu_u2u16,
+    alu_isub_sat, alu_ixor, alu_ldexp, alu_names, alu_pack_64_2x32_split, alu_u2f16, alu_u2f32, alu_u2f64, alu_u2u1, alu_u2u16,
     alu_u2u32, alu_u2u64, alu_u2u8, alu_uadd_carry, alu_uadd_sat, alu_ubitfield_extract, alu_udiv, alu_ufind_msb, alu_ufind_msb_rev,
     alu_uge, alu_ult, alu_umax, alu_umax3, alu_umed3, alu_umin, alu_umin3, alu_umod, alu_umul_2x32_64, alu_umul_high,
     alu_unpack_64_2x32_split_x, alu_unpack_64_2x32_split_y, alu_urol, alu_uror, alu_ushr, alu_usub_borrow, alu_usub_sat, index_count,

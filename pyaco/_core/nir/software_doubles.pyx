@@ -2,8 +2,8 @@
 
 What holds of all results:
 
-- Rounding is to nearest, ties to even, once. Denormals are operands and results like other numbers. (``f2f16`` may round toward zero, as its opcode or
-  the shader's float controls say.)
+- Rounding is to nearest, ties to even, once. Denormals are operands and results like other numbers. (``f2f16`` may round toward zero, as its
+  opcode or the shader's float controls say.)
 - A NaN result is the first operand that is a NaN, with the quiet bit set; where no operand is one, 0x7ff8000000000000. This is how AMD's
   instructions choose (``docs/emulator.md``), and IEEE 754 leaves it open. Signs of NaNs change in ``fneg``, ``fabs`` and in the second operand of
   ``fsub``, which is a sum with it negated.
@@ -11,13 +11,13 @@ What holds of all results:
 - Conversions to integers truncate and saturate; a NaN becomes 0.
 - ``frsq`` and ``ffract`` are two operations, each of which rounds: 1 / sqrt(x) and x - floor(x).
 
-How: a finite result is built as sign, exponent and a significand of 64 bits whose lowest bit is sticky: set if anything was lost below. `_round`
-normalises, shifts denormals down (sticky again) and rounds by the bits below the format's last place; a carry runs from the significand into
-the exponent by itself, up to infinity. With ten bits and more below the last place, one sticky bit decides every case as infinitely many bits would,
-as long as normalising shifts left by one place at most where something was lost: sums lose only if the exponents differ by more than ten, and then no more
-than one leading bit can cancel. Products are exact in 128 bits, and so is the sum of ``ffma`` until the smaller term is shifted out. Quotients and roots are
-found bit by bit, in a loop of as many iterations as the result has bits, with the remainder as sticky bit. Special operands are selected at the end.
-All is branch-free but for these loops.
+How: a finite result is built as sign, exponent and a significand of 64 bits whose lowest bit is sticky: set if anything was lost below.
+`_round` normalises, shifts denormals down (sticky again) and rounds by the bits below the format's last place; a carry runs from the significand
+into the exponent by itself, up to infinity. With ten bits and more below the last place, one sticky bit decides every case as infinitely many
+bits would, as long as normalising shifts left by one place at most where something was lost: sums lose only if the exponents differ by more than
+ten, and then no more than one leading bit can cancel. Products are exact in 128 bits, and so is the sum of ``ffma`` until the smaller term is
+shifted out. Quotients and roots are found bit by bit, in a loop of as many iterations as the result has bits, with the remainder as sticky
+bit. Special operands are selected at the end. All is branch-free but for these loops.
 
 Only integer operations of 32 and 64 bits are made, which ``lower_int64`` takes further.
 
@@ -29,7 +29,7 @@ from libc.stdint cimport uint32_t, uint64_t
 from nir_opcodes cimport (
     alu_b2f64, alu_b2i64, alu_bcsel, alu_f2f16, alu_f2f16_rtne, alu_f2f16_rtz, alu_f2f32, alu_f2f64, alu_f2i1, alu_f2i16, alu_f2i32,
     alu_f2i64, alu_f2i8, alu_f2u1, alu_f2u16, alu_f2u32, alu_f2u64, alu_f2u8, alu_fabs, alu_fadd, alu_fcanonicalize, alu_fceil, alu_fdiv,
-    alu_feq, alu_fequ, alu_ffloor, alu_ffma, alu_ffract, alu_fge, alu_fgeu, alu_flt, alu_fltu, alu_fmax, alu_fmax3, alu_fmed3, alu_fmin,
+    alu_fequ, alu_ffloor, alu_ffma, alu_ffract, alu_fge, alu_fgeu, alu_flt, alu_fltu, alu_fmax, alu_fmax3, alu_fmed3, alu_fmin,
     alu_fmin3, alu_fmod, alu_fmul, alu_fneg, alu_fneo, alu_fneu, alu_ford, alu_frcp, alu_frem, alu_frexp_exp, alu_frexp_sig, alu_fround_even,
     alu_frsq, alu_fsat, alu_fsign, alu_fsqrt, alu_fsub, alu_ftrunc, alu_funord, alu_i2f64, alu_i2i32, alu_iadd, alu_iand,
     alu_ieq, alu_ige, alu_ilt, alu_imax, alu_imin, alu_imul, alu_ine, alu_ineg, alu_inot, alu_input_count, alu_input_types_flat, alu_ior,
