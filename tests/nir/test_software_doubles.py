@@ -183,3 +183,26 @@ def test_what_software_does_not_do_is_refused() -> None:
     shader.set_info(float_controls=0x4000)
     with pytest.raises(UnsupportedError, match="rounded toward zero"):
         pyaco.compile(shader, TARGET, fp64="software")
+
+
+# --------------------------------------------------------------------------------------------------------- a shader of GLSL
+def run_shader(target: str, **options: str) -> list[NDArray]:
+    """The buffers of tests/shaders/double_arithmetic after a dispatch."""
+    from cases import CASES
+
+    case = CASES["double_arithmetic"]
+    inputs = case.inputs()
+    shader = pyaco.compile(case.spirv, target, validate=True, **options)
+    device = Device(target)
+    buffers = {key: device.buffer(each.data.copy()) for key, each in inputs.buffers.items()}
+    device.dispatch(shader, case.groups, buffers=buffers, push=inputs.push)
+    return [each.numpy().copy() for each in buffers.values()]
+
+
+@pytest.mark.parametrize("target", ["gfx900", "gfx1030", "gfx1100", "gfx1200"])
+def test_a_shader_in_software(target: str) -> None:
+    """Quotients and roots of hardware may be wrong in the last place, and so what is made of them."""
+    hardware = run_shader(target)
+    for options in ({"fp64": "software"}, {"fp64": "software", "int64": "all"}, {"fp64": "lowered"}):
+        for expected, got in zip(hardware, run_shader(target, **options), strict=True):
+            np.testing.assert_allclose(got, expected, rtol=8 * 2.0**-52, atol=1e4 * 2.0**-50)
