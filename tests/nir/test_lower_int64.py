@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -118,7 +119,7 @@ def _cases() -> list[_Case]:
     add("conv64", "f2i64 f2u64", _floats)
     for bits in (8, 16, 32):
         add("mov64", f"i2i{bits} u2u{bits}", lambda: inputs(64), bits)
-        add("mov64", "i2i64 u2u64", lambda bits=bits: inputs(bits))
+        add("mov64", "i2i64 u2u64", partial(inputs, bits))
     cases.append(("mov64", "b2i64", lambda b, x, y: b.b2i64(b.ilt(x, y)), lambda: inputs(32, 32), 64))
     cases.append(("bcsel64", "bcsel", lambda b, x, y, z: b.bcsel(b.ilt(z, b.imm(0)), x, y), lambda: inputs(64, 64, 32), 64))
 
@@ -233,7 +234,7 @@ def test_a_chip_that_has_neither_gets_both_lowered() -> None:
 
 
 @pytest.mark.parametrize("options", [{"int64": "imul65"}, {"fp64": "soft"}, {"int64": ""}])
-def test_unknown_options(options: dict[str, str]) -> None:
+def test_unknown_options(options: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="has no option"):
         pyaco.compile(product_shader(), "gfx1030", **options)
 

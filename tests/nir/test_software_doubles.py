@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -55,7 +56,7 @@ def compiled(index: int, int64: str) -> CompiledShader:
     return pyaco.compile(shader, TARGET, int64=int64, fp64="software", validate=True)
 
 
-def dispatch(shader: CompiledShader, device: Device, inputs: Sequence[NDArray], result: int) -> NDArray:
+def dispatch(shader: CompiledShader, device: Device, inputs: Sequence[NDArray[Any]], result: int) -> NDArray[Any]:
     """What the machine code stores for these operands, whose number is a multiple of the workgroup's size."""
     buffers = [device.buffer(data) for data in [*inputs, np.zeros(len(inputs[0]), UINT[result])]]
     device.dispatch(shader, (len(inputs[0]) // WORKGROUP,), buffers={(0, i): buffer for i, buffer in enumerate(buffers)})
@@ -65,7 +66,7 @@ def dispatch(shader: CompiledShader, device: Device, inputs: Sequence[NDArray], 
     return out
 
 
-def assert_same(operation: Operation, inputs: Sequence[NDArray], got: NDArray) -> None:
+def assert_same(operation: Operation, inputs: Sequence[NDArray[Any]], got: NDArray[Any]) -> None:
     """All bits as expected, or a message with the first operands for which they are not."""
     expected = operation.expected(*inputs)
     bad = np.flatnonzero(got != expected)
@@ -73,7 +74,7 @@ def assert_same(operation: Operation, inputs: Sequence[NDArray], got: NDArray) -
     assert not len(bad), f"{operation.name}: {len(bad)} of {len(got)} differ (operands, expected, got): {cases}"
 
 
-def edges(operation: Operation) -> list[NDArray]:
+def edges(operation: Operation) -> list[NDArray[Any]]:
     """Every pair of edges with every sign; for operations of one or three operands the same in other places."""
     values = np.concatenate([EDGES, EDGES | SIGN])
     x, y = (np.ascontiguousarray(side.ravel()) for side in np.meshgrid(values, values))
@@ -186,7 +187,7 @@ def test_what_software_does_not_do_is_refused() -> None:
 
 
 # --------------------------------------------------------------------------------------------------------- a shader of GLSL
-def run_shader(target: str, **options: str) -> list[NDArray]:
+def run_shader(target: str, **options: Any) -> list[NDArray[Any]]:
     """The buffers of tests/shaders/double_arithmetic after a dispatch."""
     from cases import CASES
 
@@ -203,6 +204,7 @@ def run_shader(target: str, **options: str) -> list[NDArray]:
 def test_a_shader_in_software(target: str) -> None:
     """Quotients and roots of hardware may be wrong in the last place, and so what is made of them."""
     hardware = run_shader(target)
-    for options in ({"fp64": "software"}, {"fp64": "software", "int64": "all"}, {"fp64": "lowered"}):
+    choices: list[dict[str, Any]] = [{"fp64": "software"}, {"fp64": "software", "int64": "all"}, {"fp64": "lowered"}]
+    for options in choices:
         for expected, got in zip(hardware, run_shader(target, **options), strict=True):
             np.testing.assert_allclose(got, expected, rtol=8 * 2.0**-52, atol=1e4 * 2.0**-50)
