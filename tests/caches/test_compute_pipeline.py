@@ -77,7 +77,8 @@ def test_another_process_finds_it(tmp_path: Path) -> None:
 
 VARIATIONS: dict[str, dict[str, Any]] = {
     "nothing": {}, "target": {"target": "gfx1100"}, "wave": {"wave": 32}, "entry": {"entry": "main"}, "disable": {"disable": ["nir.loop_unroll"]},
-    "two left out": {"disable": ["nir.loop_unroll", "schedule_vopd"]}, "all halves": {"int64": "all"}, "software": {"fp64": "software"}, "spec 1": {"specialization": {0: 1}}, "spec 2": {"specialization": {0: 2}},
+    "all halves": {"int64": "all"}, "software": {"fp64": "software"}, "both": {"int64": "all", "fp64": "software"},
+    "two left out": {"disable": ["nir.loop_unroll", "schedule_vopd"]}, "spec 1": {"specialization": {0: 1}}, "spec 2": {"specialization": {0: 2}},
     "spec true": {"specialization": {0: True}}, "spec float": {"specialization": {0: 1.0}}, "other id": {"specialization": {1: 1}},
     "both ids": {"specialization": {0: 1, 1: 1}}, "layout": {"layout": layout(0, 1)}, "layout with more": {"layout": layout(0, 1, 2)},
     "push constants": {"layout": layout(0, 1, push_bytes=16)}, "another type": {"layout": layout(0, 1, kind=DescriptorType.UNIFORM_BUFFER)},

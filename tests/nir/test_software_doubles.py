@@ -180,6 +180,9 @@ def test_what_software_does_not_do_is_refused() -> None:
     shader = lanes_shader(lambda b, x: b.intrinsic("reduce", x, bit_size=64, reduction_op=build.ALU["fadd"]), [64], 64, 64)
     with pytest.raises(UnsupportedError, match="software fp64: reduce of doubles"):
         pyaco.compile(shader, TARGET, fp64="software")
+    shader = lanes_shader(lambda b, x: b.alu("ball_fequal2", b.vec(x, x), b.vec(x, x)), [64], 32, 64)
+    with pytest.raises(UnsupportedError, match="software fp64: ball_fequal2 of 64 bits"):
+        lower_doubles.run(shader, {"lower": "software"})
     shader = lanes_shader(opcode_body("fadd"), [64, 64], 64, 64)
     shader.set_info(float_controls=0x4000)
     with pytest.raises(UnsupportedError, match="rounded toward zero"):

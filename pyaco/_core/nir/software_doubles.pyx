@@ -29,7 +29,7 @@ from libc.stdint cimport uint32_t, uint64_t
 from nir_opcodes cimport (
     alu_b2f64, alu_b2i64, alu_bcsel, alu_f2f16, alu_f2f16_rtne, alu_f2f16_rtz, alu_f2f32, alu_f2f64, alu_f2i1, alu_f2i16, alu_f2i32,
     alu_f2i64, alu_f2i8, alu_f2u1, alu_f2u16, alu_f2u32, alu_f2u64, alu_f2u8, alu_fabs, alu_fadd, alu_fcanonicalize, alu_fceil, alu_fdiv,
-    alu_fequ, alu_ffloor, alu_ffma, alu_ffract, alu_fge, alu_fgeu, alu_flt, alu_fltu, alu_fmax, alu_fmax3, alu_fmed3, alu_fmin,
+    alu_feq, alu_fequ, alu_ffloor, alu_ffma, alu_ffract, alu_fge, alu_fgeu, alu_flt, alu_fltu, alu_fmax, alu_fmax3, alu_fmed3, alu_fmin,
     alu_fmin3, alu_fmod, alu_fmul, alu_fneg, alu_fneo, alu_fneu, alu_ford, alu_frcp, alu_frem, alu_frexp_exp, alu_frexp_sig, alu_fround_even,
     alu_frsq, alu_fsat, alu_fsign, alu_fsqrt, alu_fsub, alu_ftrunc, alu_funord, alu_i2f64, alu_i2i32, alu_iadd, alu_iand,
     alu_ieq, alu_ige, alu_ilt, alu_imax, alu_imin, alu_imul, alu_ine, alu_ineg, alu_inot, alu_input_count, alu_input_types_flat, alu_ior,
@@ -717,7 +717,7 @@ cdef ValueId _binary(Lowering *b, int opcode, ValueId x, ValueId y) except? 0xff
         return _remainder(b, x, y, alu_ffloor if opcode == alu_fmod else alu_ftrunc)
     if opcode == alu_ldexp:
         return _scaled(b, x, y)
-    if alu_output_type[opcode] >> 8 != base_float:
+    if opcode in (alu_flt, alu_fge, alu_feq, alu_fneu, alu_fltu, alu_fgeu, alu_fequ, alu_fneo, alu_ford, alu_funord):
         return _compare(b, opcode, x, y)
     return _no_software(b, opcode)
 
