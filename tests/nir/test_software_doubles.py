@@ -198,7 +198,7 @@ def run_shader(target: str, **options: Any) -> list[NDArray[Any]]:
     inputs = case.inputs()
     shader = pyaco.compile(case.spirv, target, validate=True, **options)
     device = Device(target)
-    buffers = {key: device.buffer(each.data.copy()) for key, each in inputs.buffers.items()}
+    buffers: dict[Any, Any] = {key: device.buffer(each.data.copy()) for key, each in inputs.buffers.items()}
     device.dispatch(shader, case.groups, buffers=buffers, push=inputs.push)
     return [each.numpy().copy() for each in buffers.values()]
 
