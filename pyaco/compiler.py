@@ -12,9 +12,10 @@ from pyaco import targets
 from pyaco.abi import Abi
 from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
-from pyaco.passes import PassRecord, Run, Stopped
+from pyaco.passes import PassRecord, Pipeline, Run, Stopped
 from pyaco.source import Source, load
 from pyaco.targets import features
+from pyaco.targets.lowering import DoublesLowering, Int64Lowering, doubles_lowering, int64_lowering, spelled
 
 if TYPE_CHECKING:
     from pyaco._core.ir.shader import Shader
@@ -154,6 +155,8 @@ def compile(
     dump_after: str | tuple[str, ...] | list[str] = (),
     stop_after: str | None = None,
     disable: str | tuple[str, ...] | list[str] = (),
+    int64: str | Int64Lowering = "hardware",
+    fp64: str | DoublesLowering = "hardware",
 ) -> CompiledShader:
     """Compile a shader to machine code.
 
@@ -183,6 +186,12 @@ def compile(
         Name of the pass after which to stop; the result has no code then.
     disable : str or list of str
         Names of optimisations to leave out, such as ``"nir.loop_unroll"`` or ``"schedule_vopd"``.
+    int64 : str or Int64Lowering
+        Which operations on 64-bit integers become operations on 32-bit halves, besides those that instruction selection does not have:
+        ``"hardware"`` (no more, as RADV), ``"all"`` (as ANV) or names of options, joined by ``+`` (``pyaco.targets.lowering``).
+    fp64 : str or DoublesLowering
+        The same for doubles: ``"hardware"``, ``"lowered"`` (all but sums, products, comparison and conversion) or ``"software"`` (every
+        operation, in integer arithmetic), or names of options.
 
     Returns
     -------
@@ -203,6 +212,8 @@ def compile(
     _check_target(chip)
     if wave is not None:
         targets.wave_limits(chip, wave)  # complains about a wave size that the chip does not have
+    integers = int64_lowering(chip.level) | int64_lowering(chip.level, int64)
+    doubles = doubles_lowering(chip.level) | doubles_lowering(chip.level, fp64)
     steps = Run(validate=validate, dump_after=_names(dump_after), stop_after=stop_after, disabled=_names(disable))
     shader = program = None
     try:
@@ -214,7 +225,7 @@ def compile(
             shader.metadata["pipeline_layout"] = layout
         if wave is None:
             wave = _wave_size(chip, shader)
-        program = _lower(shader, chip, wave, targets.wave_limits(chip, wave), steps)
+        program = _lower(shader, chip, wave, integers, doubles, steps)
     except Stopped:
         pass
     else:
@@ -253,22 +264,38 @@ def read_nir(source: Source, entry: str | None = None, spec: Mapping[int, int | 
     return spirv.read(source.data, entry=entry, specialization=dict(spec or {}))
 
 
-def _lower(shader: Any, chip: targets.Chip, wave: int, limits: targets.WaveLimits, steps: Run) -> Any:
+def _nir_pipeline(int64: Int64Lowering, fp64: DoublesLowering, level: int) -> Pipeline:
+    """The NIR passes, with what is to be lowered of 64-bit integers and doubles."""
+    from pyaco.pipelines import compute
+    from pyaco.pipelines.nir_passes import lower_doubles, lower_int64
+
+    pipeline = compute.NIR
+    if int64 != int64_lowering(level):
+        pipeline = pipeline.with_options(lower_int64, lower=spelled(int64))
+    if fp64 != doubles_lowering(level):
+        pipeline = pipeline.with_options(lower_doubles, lower=spelled(fp64))
+    return pipeline
+
+
+def _lower(shader: Any, chip: targets.Chip, wave: int, int64: Int64Lowering, fp64: DoublesLowering, steps: Run) -> Any:
     """Run the NIR passes, instruction selection, the backend and the assembler."""
     from pyaco._core.aco import isel
     from pyaco._core.ir.program import Program
     from pyaco.aco.passes import ACO
-    from pyaco.nir.passes import NIR, mark_lowered
+    from pyaco.nir.passes import NIR, check_lowered, mark_lowered
     from pyaco.pipelines import compute
 
     steps.check_disabled(compute.NIR, compute.ACO)
     mark_lowered(shader)
     shader.set_info(gfx_level=chip.level, wave_size=wave, address32_hi=0xFFFF8000)
-    steps.run(NIR, compute.NIR, shader, chip.level)
+    steps.run(NIR, _nir_pipeline(int64, fp64, chip.level), shader, chip.level)
+    if steps.validates:
+        check_lowered(shader, int64, fp64)
     x, y, z = shader.info["workgroup_size"]
     program = Program()
     program.configure(
-        gfx_level=chip.level, wave_size=wave, workgroup_size=x * y * z, limits=limits.as_dict(), wgp_mode=False
+        gfx_level=chip.level, wave_size=wave, workgroup_size=x * y * z, limits=targets.wave_limits(chip, wave).as_dict(),
+        wgp_mode=False,
     )
     isel.run(shader, program)
     steps.note(ACO, "aco", "instruction_selection", program)

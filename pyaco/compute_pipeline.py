@@ -28,6 +28,7 @@ from pyaco.compiler import CompiledShader, compile, read_nir
 from pyaco.disk_cache import DEFAULT_LIMIT, DiskCache
 from pyaco.errors import InputError, PyacoError, UnsupportedError
 from pyaco.source import load
+from pyaco.targets.lowering import doubles_lowering, int64_lowering
 
 if TYPE_CHECKING:
     from pyaco._core.ir.shader import Shader
@@ -169,6 +170,8 @@ class Pipeline:
         32 or 64 lanes; by default as ``pyaco.compile`` chooses.
     disable : tuple of str
         Optimisations to leave out.
+    int64, fp64 : str
+        What is lowered of 64-bit integers and doubles, as ``pyaco.compile`` takes it.
     cache : PipelineCache, optional
     capture : bool
         Keep the text of NIR, ACO IR and machine code; such a pipeline is compiled, and neither taken from a cache nor stored in one.
@@ -191,7 +194,8 @@ class Pipeline:
     def __init__(
         self, module: ShaderModule | str | Path | bytes, target: str = "gfx1100", *, stage: str = "compute", entry: str | None = None,
         specialization: Mapping[int, int | float | bool] | None = None, layout: PipelineLayout | None = None, wave: int | None = None,
-        disable: tuple[str, ...] | list[str] = (), cache: PipelineCache | None = None, capture: bool = False,
+        disable: tuple[str, ...] | list[str] = (), int64: str = "hardware", fp64: str = "hardware", cache: PipelineCache | None = None,
+        capture: bool = False,
     ) -> None:  # fmt: skip
         if stage != "compute":
             raise UnsupportedError(f"shader stage {stage!r} (only compute)")
@@ -201,7 +205,9 @@ class Pipeline:
         self._capture = capture
         cache = None if capture or _has_user_passes() else cache
         nir_key = _hash(self.module.digest, entry, _specialization(specialization))
-        facts = (stage, targets.chip(target).target, wave, sorted(disable), _plain(layout))
+        chip = targets.chip(target)
+        lowered = (int(int64_lowering(chip.level, int64)), int(doubles_lowering(chip.level, fp64)))
+        facts = (stage, chip.target, wave, sorted(disable), lowered, _plain(layout))
         identity = build_identity(cache.disk if cache is not None else None)
         self.key = None if _has_user_passes() else _hash(b"pipeline", _FORMAT, identity, nir_key, *facts)
         self._note("key")
@@ -209,7 +215,8 @@ class Pipeline:
         if found is None:
             shader = self._nir(cache, nir_key, entry, specialization)
             dumps = "all" if capture else ()
-            found = compile(shader, target, stage=stage, wave=wave, layout=layout, disable=disable, dump_after=dumps)
+            found = compile(shader, target, stage=stage, wave=wave, layout=layout, disable=disable, int64=int64, fp64=fp64,
+                            dump_after=dumps)  # fmt: skip
             self._note_passes(found)
             if cache is not None and self.key is not None:
                 cache.keep(self.key, entry_of_shader(found))

@@ -487,7 +487,7 @@ class Run:
         self, *, validate: bool = False, dump_after: Sequence[str] | frozenset[str] = (), stop_after: str | None = None,
         optimize: bool = True, disabled: Sequence[str] | frozenset[str] = (), on_pass: Callable[[str, Any, float], Any] | None = None,
     ) -> None:
-        self._validate = validate
+        self.validates = validate
         self._dump_after = frozenset(dump_after)
         self._stop_after = stop_after
         self._on_pass = on_pass
@@ -543,7 +543,7 @@ class Run:
 
     def _inspect(self, representation: IntermediateRepresentation, room: str, name: str, ir: Any, seconds: float) -> None:
         full = f"{room}.{name}"
-        if self._validate:
+        if self.validates:
             representation.validate(ir, name)
         if self._on_pass is not None:
             self._on_pass(name, ir, seconds)

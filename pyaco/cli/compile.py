@@ -42,7 +42,7 @@ def run(options: Options) -> None:
         shader = compile(
             options.input, options.target, stage=options.stage, entry=options.entry, wave=options.wave,
             spec=specializations(options.spec), validate=options.validate, dump_after=dumps, stop_after=options.stop_after,
-            disable=options.disable,
+            disable=options.disable, int64=options.int64, fp64=options.fp64,
         )
     if options.print_passes:
         write_text(options.output, "\n".join(f"{record.room}.{record.name}" for record in shader.passes))

@@ -30,6 +30,11 @@ def add_compile_arguments(parser: CommandLine, target: str | None = "gfx1100") -
     parser.add_argument("--wave", type=int, choices=(32, 64), help="lanes per wave (32 for workgroups of up to 32 invocations where there are "
                         "such waves, else 64)")
     parser.add_argument("--spec", nargs="+", action="extend", default=[], metavar="ID=VALUE", help="specialization constants; may be repeated")
+    parser.add_argument("--int64", default="hardware", metavar="OPTIONS",
+                        help="64-bit integers in 32-bit halves: hardware (what chips lack), all, or options such as iadd64+shift64")
+    parser.add_argument("--fp64", default="hardware", metavar="OPTIONS",
+                        help="doubles: hardware (what chips lack is lowered), lowered (all but sums, products, comparison), software (integer "
+                        "arithmetic), or options such as dfloor+dmod")
     parser.add_argument("--validate", action="store_true", help="run the validators after every pass")
 
 
@@ -45,7 +50,7 @@ def compile_cached(options: Options, target: str, **choices: Any) -> CompiledSha
 
     return Pipeline(
         options.input, target, stage=options.stage, entry=options.entry, wave=options.wave, specialization=specializations(options.spec),
-        cache=PipelineCache(options.cache), **choices,
+        int64=options.int64, fp64=options.fp64, cache=PipelineCache(options.cache), **choices,
     ).shader  # fmt: skip
 
 

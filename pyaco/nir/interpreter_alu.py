@@ -246,21 +246,20 @@ def _field(x: Array, offset: Array, width: Array, is_signed: bool) -> Array:
 
 
 def _extract(x: Array, offset: Array, width: Array, is_signed: bool) -> Array:
-    """GLSL's bitfieldExtract: a width of 32 is allowed."""
-    value = signed(x).astype(np.int64) if is_signed else x.astype(np.int64)
-    w = width.astype(np.int64)
-    value = value >> offset.astype(np.int64)
-    cut = value & ((np.int64(1) << w) - 1)
-    if is_signed:
-        sign = np.where(w > 0, np.int64(1) << np.maximum(w - 1, 0), 0)
-        cut = (cut ^ sign) - sign
-    return cut.astype(np.uint64).astype(np.uint32)
+    """GLSL's bitfieldExtract: the width may be all bits."""
+    wide = np.int64 if is_signed else np.uint64
+    value = (signed(x) if is_signed else x).astype(wide) >> offset.astype(wide)
+    rest = np.minimum(64 - width.astype(np.int64), 63).astype(wide)
+    field = np.where(width == 0, wide(0), (value << rest) >> rest)
+    return field.astype(np.uint64).astype(x.dtype)
 
 
 def _insert(base: Array, insert: Array, offset: Array, width: Array) -> Array:
-    mask = ((np.uint64(1) << width.astype(np.uint64)) - np.uint64(1)) << offset.astype(np.uint64)
+    w = width.astype(np.uint64)
+    field = np.where(w == 0, np.uint64(0), np.uint64(0xFFFFFFFFFFFFFFFF) >> (np.uint64(64) - np.maximum(w, np.uint64(1))))
+    mask = field << offset.astype(np.uint64)
     value = (insert.astype(np.uint64) << offset.astype(np.uint64)) & mask
-    return ((base.astype(np.uint64) & ~mask) | value).astype(np.uint32)
+    return ((base.astype(np.uint64) & ~mask) | value).astype(base.dtype)
 
 
 def _extract_part(bits: int, is_signed: bool) -> Callable[[Array, Array], Array]:
@@ -354,6 +353,10 @@ def _msad(x: Array, y: Array, z: Array) -> Array:
 def _median(view: Callable[[Array], Array]) -> Callable[..., Array]:
     return lambda x, y, z: raw(np.median(np.stack([view(x), view(y), view(z)]).astype(object), axis=0).astype(
         view(x).dtype))
+
+
+def _middle(view: Callable[[Array], Array]) -> Callable[..., Array]:
+    return lambda x, y, z: raw(np.sort(np.stack([view(x), view(y), view(z)]), axis=0)[1])
 
 
 def _frexp_sig(a: Array) -> Array:
@@ -522,8 +525,8 @@ OPERATIONS: dict[str, Callable[..., Array]] = {
     "imax3": lambda x, y, z: raw(np.maximum(np.maximum(signed(x), signed(y)), signed(z))),
     "umin3": lambda x, y, z: np.minimum(np.minimum(x, y), z),
     "umax3": lambda x, y, z: np.maximum(np.maximum(x, y), z),
-    "imed3": _median(signed),
-    "umed3": _median(_unchanged),
+    "imed3": _middle(signed),
+    "umed3": _middle(_unchanged),
     # Division by zero: 0, as constant folding has it. What lower_idiv and lower_int64 compute there is another value: undefined in SPIR-V.
     "udiv": lambda x, y: np.where(y == 0, x.dtype.type(0), x // np.maximum(y, x.dtype.type(1))).astype(x.dtype),
     "umod": lambda x, y: np.where(y == 0, x.dtype.type(0), x % np.maximum(y, x.dtype.type(1))).astype(x.dtype),

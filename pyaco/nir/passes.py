@@ -11,8 +11,9 @@ from pyaco.errors import InputError
 from pyaco.passes import IntermediateRepresentation, Run, Stopped, UserPasses
 from pyaco.pipelines import compute
 from pyaco.pipelines.nir_passes import vars_to_ssa
+from pyaco.targets.lowering import DoublesLowering, Int64Lowering
 
-__all__ = ["NIR", "mark_lowered", "pass_names", "register_pass", "registered", "run", "unregister_pass"]
+__all__ = ["NIR", "check_lowered", "mark_lowered", "pass_names", "register_pass", "registered", "run", "unregister_pass"]
 
 OPTIONS = ("optimize", "disabled", "stop_after", "validate")
 
@@ -39,6 +40,20 @@ pass_names = _users.pass_names
 
 #: What the pass manager has to know of NIR.
 NIR = IntermediateRepresentation("nir", _text, _validate, _users)
+
+
+def check_lowered(shader: Shader, int64: Int64Lowering, fp64: DoublesLowering) -> None:
+    """Complain about operations on 64-bit integers or doubles that should have been lowered; behind the last pass.
+
+    Raises
+    ------
+    ValidationError
+    """
+    from pyaco._core.nir import lower_doubles, lower_int64
+    from pyaco._core.nir.validate import ValidationError
+
+    if left := lower_int64.remaining(shader, int64) + lower_doubles.remaining(shader, fp64):
+        raise ValidationError(f"operations of 64 bits that are to be lowered: {', '.join(left)}")
 
 
 def mark_lowered(shader: Shader) -> None:

@@ -73,15 +73,23 @@ opt_load_store_vectorize = _optimization("opt_load_store_vectorize", "neighbouri
 # Arithmetic that the hardware has.
 lower_alu = _pass("lower_alu", "ALU operations without a hardware form, by the rules of nir/data/lower_alu.txt", needs=("scalar",),
                   guarantees=("hardware alu",), breaks=(*FACTS, "scalar"))  # fmt: skip
-lower_doubles = _pass("lower_doubles", "division and roots of doubles", needs=("scalar", "hardware alu"), guarantees=("hardware doubles",))
+lower_doubles = _pass(
+    "lower_doubles", "operations on doubles, by Mesa's options, up to all of them in software",
+    options=(Option("lower", "hardware", "hardware: what chips lack; lowered: all that is no sum, product or comparison; software: all; none; or "
+                    "names of options (drcp, ddiv, ...) joined by +"),),
+    needs=("scalar", "hardware alu"), guarantees=("hardware doubles",),
+)  # fmt: skip
 lower_bit_size = _pass("lower_bit_size", "8- and 16-bit integer operations are widened where the hardware has none",
                        needs=("scalar", "divergence"), guarantees=("hardware sizes",))  # fmt: skip
 fold_16bit_tex_image = _optimization("fold_16bit_tex_image", "conversions from and to 16 bits become part of texture and image instructions",
                                       needs=("scalar",), since=90)  # fmt: skip
 lower_idiv = _pass("lower_idiv", "32-bit integer division, and division by constants", needs=("scalar", "hardware sizes"),
                    guarantees=("hardware division",))  # fmt: skip
-lower_int64 = _pass("lower_int64", "64-bit integer operations in 32-bit halves", needs=("scalar", "hardware division"),
-                    guarantees=("hardware int64",))  # fmt: skip
+lower_int64 = _pass(
+    "lower_int64", "64-bit integer operations in 32-bit halves, by Mesa's options",
+    options=(Option("lower", "hardware", "hardware: what chips lack; all; none; or names of options (imul64, iadd64, ...) joined by +"),),
+    needs=("scalar", "hardware division"), guarantees=("hardware int64",),
+)  # fmt: skip
 
 opt_vectorize = _optimization("opt_vectorize", "pairs of 16-bit operations become operations on vectors of two", needs=("scalar", "divergence"),
                               breaks=(), since=90)  # fmt: skip

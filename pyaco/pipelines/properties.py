@@ -18,10 +18,10 @@ NIR_PROPERTIES = {
     "descriptors": "buffer accesses take descriptors, push constants are loads",
     "hardware values": "system values are arguments and arithmetic on them",
     "hardware alu": "no operation on the left of nir/data/lower_alu.txt",
-    "hardware doubles": "no division or root of 64-bit floats",
+    "hardware doubles": "no operation of the options of lower_doubles, by default division and roots",
     "hardware sizes": "8- and 16-bit integers only where the hardware has them",
     "hardware division": "no 32-bit integer division",
-    "hardware int64": "64-bit integers only added, shifted, compared, selected and in logic",
+    "hardware int64": "no operation of the options of lower_int64; by default sums, shifts, logic, comparison, selection and searches for bits stay",
 }
 
 ACO_PROPERTIES = {

@@ -77,6 +77,7 @@ def test_another_process_finds_it(tmp_path: Path) -> None:
 
 VARIATIONS: dict[str, dict[str, Any]] = {
     "nothing": {}, "target": {"target": "gfx1100"}, "wave": {"wave": 32}, "entry": {"entry": "main"}, "disable": {"disable": ["nir.loop_unroll"]},
+    "all halves": {"int64": "all"}, "software": {"fp64": "software"}, "both": {"int64": "all", "fp64": "software"},
     "two left out": {"disable": ["nir.loop_unroll", "schedule_vopd"]}, "spec 1": {"specialization": {0: 1}}, "spec 2": {"specialization": {0: 2}},
     "spec true": {"specialization": {0: True}}, "spec float": {"specialization": {0: 1.0}}, "other id": {"specialization": {1: 1}},
     "both ids": {"specialization": {0: 1, 1: 1}}, "layout": {"layout": layout(0, 1)}, "layout with more": {"layout": layout(0, 1, 2)},
@@ -118,6 +119,7 @@ def test_what_does_not_decide_is_not_in_the_key(keys: Callable[..., bytes]) -> N
     assert keys(target="gfx1100") == keys(target="navi31") == keys(target="RX 7900 XTX") != keys()
     assert keys(specialization={0: 1, 3: 2}) == keys(specialization={3: 2, 0: 1})
     assert keys(layout=layout(0, 1)) == keys(layout=layout(1, 0))
+    assert keys(int64="hardware", fp64="drcp+dsqrt+drsq+ddiv") == keys()
     assert keys(disable=["nir.dce", "schedule_vopd"]) == keys(disable=("schedule_vopd", "nir.dce"))
 
 

@@ -116,6 +116,8 @@ def test_disassembly_that_gives_the_same_bytes(tmp_path: Path, capsys: pytest.Ca
         (["compile", MATMUL, "--stage", "fragment"], 3, "fragment"),
         (["compile", MATMUL, "--spec", "oops"], 2, "ID=VALUE"),
         (["compile", MATMUL, "--entry", "nothing"], 2, "nothing"),
+        (["compile", MATMUL, "--int64", "iadd64+iadd65"], 2, "iadd65"),
+        (["compile", MATMUL, "--fp64", "quick"], 2, "quick"),
         (["run", MATMUL, "--groups", "x"], 2, "--groups"),
         (["run", MATMUL, "--buffer", "0=1"], 2, "SET.BINDING"),
         (["run", MATMUL, "--save", "0.7=x.npy"], 2, "0.7"),

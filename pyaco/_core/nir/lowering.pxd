@@ -68,3 +68,6 @@ cdef int lower_if_else(Lowering *b, NodeId node) except -1 nogil
 cdef int lower_if_end(Lowering *b, NodeId node) except -1 nogil
 cdef NodeId lower_loop_begin(Lowering *b) except? 0xffffffffU nogil
 cdef int lower_loop_end(Lowering *b, NodeId node) except -1 nogil
+# Phis at the head of a loop, whose second operand (of the back edge) is set later, and behind a loop that is left in one block.
+cdef ValueId lower_loop_phi(Lowering *b, ValueId initial, NodeId before) except? 0xffffffffU nogil
+cdef ValueId lower_exit_phi(Lowering *b, ValueId value, NodeId block) except? 0xffffffffU nogil

@@ -5,10 +5,10 @@ from nir_opcodes cimport (
     alu_bcsel, alu_iadd, alu_iand, alu_ilt, alu_ine, alu_ixor, alu_u2u64, alu_unpack_64_2x32_split_x, alu_unpack_64_2x32_split_y,
     intrinsic_mbcnt_amd,
 )
-from pyaco._core.ir.emitter cimport Emitter, alu1, alu2, alu2_constant, alu3, constant, intrinsic2, vector_of
+from pyaco._core.ir.emitter cimport Emitter, alu1, alu2, alu2_constant, alu3, constant, emit, intrinsic2, vector_of
 from pyaco._core.ir.shader cimport (
-    NodeId, ShaderData, SourceRow, ValueId, block_walk_next, constant_bits, nir_alu, nir_load_const, nir_phi, node_block,
-    node_first_block, node_if, node_insert_after, node_loop, node_new, node_walk_next, shader_rewrite_begin, shader_rewrite_block,
+    NodeId, ShaderData, SourceRow, ValueId, block_walk_next, constant_bits, nir_alu, nir_load_const, nir_phi, nir_phi_new, node_block,
+    node_first_block, node_if, node_insert_after, node_loop, node_new, node_walk_next, phi_set, shader_rewrite_begin, shader_rewrite_block,
     shader_rewrite_emit, shader_rewrite_end, source_swizzle, source_value, swizzle_component,
 )
 from pyaco._core.ir.source_lines cimport lines_inherit
@@ -191,3 +191,15 @@ cdef NodeId lower_loop_begin(Lowering *b) except? 0xffffffffU nogil:
 
 cdef int lower_loop_end(Lowering *b, NodeId node) except -1 nogil:
     return _open(b, b.s.nodes.next[node])
+
+
+cdef ValueId lower_loop_phi(Lowering *b, ValueId initial, NodeId before) except? 0xffffffffU nogil:
+    cdef ValueId row = nir_phi_new(b.s, 1, b.s.instructions.bit_size[initial], 2)
+    phi_set(b.s, row, 0, initial, before)
+    return emit(b, row)
+
+
+cdef ValueId lower_exit_phi(Lowering *b, ValueId value, NodeId block) except? 0xffffffffU nogil:
+    cdef ValueId row = nir_phi_new(b.s, 1, b.s.instructions.bit_size[value], 1)
+    phi_set(b.s, row, 0, value, block)
+    return emit(b, row)
