@@ -8,6 +8,7 @@ from spirv_tables cimport *
 from pyaco._core.common.bits cimport align_up
 from pyaco._core.ir.shader cimport *
 from pyaco._core.ir.source_lines cimport line_unknown
+from pyaco._core.spirv.constants cimport declare
 from pyaco._core.spirv.control_flow cimport read_entry
 from pyaco._core.spirv.emission cimport lists_begin
 from pyaco._core.spirv.lines cimport line_of_source, source_files
