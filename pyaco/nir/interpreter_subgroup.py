@@ -9,6 +9,7 @@ import numpy as np
 from pyaco._core.nir import build
 from pyaco.nir import interpreter_alu
 from pyaco.nir.interpreter_state import UINT, Array, InterpreterState
+from pyaco.nir.small_floats import matrix_bits, matrix_numbers
 
 ALU_NAMES = {number: name for name, number in build.ALU.items()}
 
@@ -207,6 +208,18 @@ class Subgroups(InterpreterState):
         and_mask, or_mask, xor_mask = (np.uint32(pattern >> (5 * k) & 31) for k in range(3))
         within = ((self.lane & np.uint32(31) & and_mask) | or_mask) ^ xor_mask
         return self._moved(value, (self.lane & ~np.uint32(31)) + within)
+
+    def _do_cmat_muladd_pyaco(self, i: int, mask: Array, a: Array, b: Array, c: Array) -> Array:
+        """A * B + C of tiles of 16 by 16, which the lanes of each 32 hold as ``ir/cooperative_matrix.pxd`` says."""
+        types, operands = self._index(i, "cmat_types"), self._index(i, "cmat_operands")
+        numbers = [matrix_numbers(value, types >> 4 * k & 15, bool(operands >> k & 1)) for k, value in enumerate((a, b, c))]
+        out = self._zero(i)
+        for start in range(0, self.padded, min(self.wave, 32)):
+            left, right, added = (value[:, start : start + 32].reshape(8, 2, 16).transpose(1, 0, 2).reshape(16, 16) for value in numbers)
+            total = left.T @ right + added
+            bits = matrix_bits(total, types >> 8 & 15, bool(operands & 8), bool(operands & 16))
+            out[:, start : start + 32] = bits.reshape(2, 8, 16).transpose(1, 0, 2).reshape(8, 32)
+        return out
 
     def _do_mbcnt_amd(self, i: int, mask: Array, value: Array, add: Array) -> Array:
         below = self._per_lane(i, lambda n: (self._mask_of(value, n) & ((1 << int(self.lane[n])) - 1)).bit_count())

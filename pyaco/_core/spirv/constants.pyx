@@ -12,7 +12,7 @@ from pyaco._core.ir.shader cimport *
 from pyaco._core.spirv.module cimport *
 from pyaco._core.spirv.types cimport *
 
-from pyaco.errors import InputError
+from pyaco.errors import InputError, UnsupportedError
 
 cdef enum:
     first_extension_opcode = 4096      # SPIR-V's registry gives lower numbers to the core alone
@@ -28,6 +28,8 @@ cdef uint64_t _specialized(Reader r, SpirvId id, TypeId type, uint64_t bits) exc
         number = r.words[word]
         if r.specialization is None or number not in r.specialization:
             return bits
+        if r.types[type].float_encoding:
+            raise UnsupportedError(f"values for the specialization constant {number}, a float of SPV_KHR_bfloat16 or SPV_EXT_float8")
         r.specialization_used.add(number)
         return _bits_of(r, number, r.specialization[number], type)
 
@@ -69,19 +71,26 @@ cdef ConstantId _literal(Reader r, uint32_t word, uint32_t end, TypeId type) exc
 
 
 cdef ConstantId _composite(Reader r, uint32_t word, uint32_t end, TypeId type) except 0xffffffffU nogil:
+    cdef uint32_t opcode = opcode_at(r, word)
+    cdef bint replicated = (opcode == OpConstantCompositeReplicateEXT or opcode == OpSpecConstantCompositeReplicateEXT
+                            or r.types[type].matrix_rows != 0)
+    cdef uint32_t given = end - word - 3
     cdef uint32_t count = element_count(r, type)
     cdef ConstantId row
     cdef ConstantId child
     cdef uint32_t first = <uint32_t>r.constant_children.size()
     cdef uint32_t i
-    if (not is_composite(r, type) and count == 0) or count != end - word - 3:
-        fail(r, word, "%u constituents do not match the type", end - word - 3)
+    cdef SpirvId id
+    if (not is_composite(r, type) and count == 0) or (count != given and not (replicated and given == 1)):
+        fail(r, word, "%u constituents do not match the type", given)
+    check_value_type(r, type)
     for i in range(count):
-        if r.kind[r.words[word + 3 + i]] != kind_constant:
-            fail(r, word, "constituent %u is not a constant", r.words[word + 3 + i])
-        child = r.payload[r.words[word + 3 + i]]
+        id = r.words[word + 3 + (0 if replicated else i)]
+        if r.kind[id] != kind_constant:
+            fail(r, word, "constituent %u is not a constant", id)
+        child = r.payload[id]
         if not same_shape(r, r.constants[child].type, element_type(r, type, i)):
-            fail(r, word, "constituent %u has the wrong type", r.words[word + 3 + i])
+            fail(r, word, "constituent %u has the wrong type", id)
         r.constant_children.push_back(child)
     row = add_constant(r, type, constant_composite, 0)
     r.constants[row].first = first
@@ -106,7 +115,7 @@ cdef int _constant(Reader r, uint32_t word, uint32_t end) except -1 nogil:
         row = add_constant(r, type, constant_scalar, bits)
     elif opcode == OpConstant or opcode == OpSpecConstant:
         row = _literal(r, word, end, type)
-    elif opcode == OpConstantComposite or opcode == OpSpecConstantComposite:
+    elif opcode in (OpConstantComposite, OpSpecConstantComposite, OpConstantCompositeReplicateEXT, OpSpecConstantCompositeReplicateEXT):
         row = _composite(r, word, end, type)
     elif opcode == OpConstantNull:
         row = add_constant(r, type, constant_null, 0)
@@ -366,6 +375,10 @@ cdef ConstantId _spec_constant_op(Reader r, uint32_t word, uint32_t end, TypeId 
         row = _insert(r, _operand_constant(r, first, end), row, first + 2, end)
     elif opcode == OpCopyLogical or opcode == OpCopyObject:
         row = _operand_constant(r, first, end)
+    elif opcode == OpCooperativeMatrixLengthKHR and end - first == 1:
+        if not r.types[type_of_id(r, r.words[first])].matrix_rows:
+            refuse_opaque(r, type_of_id(r, r.words[first]))
+        row = add_constant(r, type, constant_scalar, element_count(r, type_of_id(r, r.words[first])))
     elif _is_evaluated(opcode):
         row = _componentwise(r, opcode, first, end, type)
     else:
@@ -393,11 +406,12 @@ cdef int declare(Reader r, uint32_t word, uint32_t end) except -1 nogil:
     cdef uint32_t opcode = opcode_at(r, word)
     if OpTypeVoid <= opcode <= OpTypeForwardPointer or (spirv_shapes[opcode][0] == c'R'):
         return declare_type(r, word, end)
-    if (OpConstantTrue <= opcode <= OpSpecConstantOp) or opcode == OpUndef:
+    if (OpConstantTrue <= opcode <= OpSpecConstantOp) or opcode in (OpUndef, OpConstantCompositeReplicateEXT,
+                                                                    OpSpecConstantCompositeReplicateEXT):
         if opcode == OpConstantSampler:
             unsupported(r, word, "samplers")
         return _constant(r, word, end)
-    if opcode == OpVariable:
+    if opcode == OpVariable or opcode == OpUntypedVariableKHR:
         return _variable(r, word)
     if is_non_semantic(r, word):
         r.kind[r.words[word + 2]] = kind_void

@@ -15,6 +15,8 @@ cdef bint is_vector_or_scalar(Reader r, TypeId type) noexcept nogil
 cdef bint is_composite(Reader r, TypeId type) noexcept nogil
 # Images, samplers, and other types whose values are no numbers.
 cdef bint is_opaque(Reader r, TypeId type) noexcept nogil
+# The type of up to four 32-bit integers.
+cdef TypeId word_vector(Reader r, uint32_t components) except 0xffffffffU nogil
 # Whether two types hold the same values in the same order (layout aside).
 cdef bint same_shape(Reader r, TypeId a, TypeId b) noexcept nogil
 # Raises an error for types that no value may have: void, opaque types, runtime arrays, more than maximum_leaves.

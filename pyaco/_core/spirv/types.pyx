@@ -7,6 +7,7 @@ from libc.string cimport memset
 
 from spirv_tables cimport *
 from pyaco._core.common.table cimport table_append_many
+from pyaco._core.ir.cooperative_matrix cimport *
 from pyaco._core.ir.shader cimport *
 from pyaco._core.spirv.module cimport *
 
@@ -46,12 +47,55 @@ cdef TypeId _opaque(Reader r) except 0xffffffffU nogil:
     return row
 
 
+cdef TypeId _encoded_float(Reader r, uint32_t word, uint32_t width) except 0xffffffffU nogil:
+    """A float whose encoding is not IEEE 754's: in NIR an integer."""
+    cdef uint32_t encoding = r.words[word + 3]
+    cdef TypeId row = add_type(r, type_uint, width, 1)
+    if width != (16 if encoding == FPEncoding_BFloat16KHR else 8):
+        fail(r, word, "a scalar type of %u bits", width)
+    if encoding == FPEncoding_BFloat16KHR:
+        r.types[row].float_encoding = cmat_bf16 + 1
+    elif encoding == FPEncoding_Float8E4M3EXT:
+        r.types[row].float_encoding = cmat_e4m3 + 1
+    elif encoding == FPEncoding_Float8E5M2EXT:
+        r.types[row].float_encoding = cmat_e5m2 + 1
+    else:
+        unsupported_enumerant(r, word, "the float encoding ", spirv_kind_FPEncoding, encoding)
+    r.has_small_floats = True
+    return row
+
+
+cdef TypeId _cooperative_matrix(Reader r, uint32_t word) except 0xffffffffU nogil:
+    """OpTypeCooperativeMatrixKHR: an array of the elements that a lane has (ir/cooperative_matrix.pxd), tile by tile, in order of rows."""
+    cdef TypeId element = type_of_id(r, r.words[word + 2])
+    cdef uint64_t scope = integer_constant(r, r.words[word + 3])
+    cdef uint64_t rows = integer_constant(r, r.words[word + 4])
+    cdef uint64_t columns = integer_constant(r, r.words[word + 5])
+    cdef uint64_t use = integer_constant(r, r.words[word + 6])
+    cdef TypeId row
+    if not type_int <= r.s.types.base[element] <= type_float or r.s.types.components[element] != 1:
+        fail(r, word, "a cooperative matrix whose elements are not numbers")
+    if rows == 0 or columns == 0 or use > CooperativeMatrixUse_MatrixAccumulatorKHR:
+        fail(r, word, "a cooperative matrix without elements, or of unknown use")
+    if scope != Scope_Subgroup or rows % cmat_tile or columns % cmat_tile or rows * columns > 65536:
+        return _opaque(r)
+    row = _add_array_type(r, element, <uint32_t>(rows * columns // (cmat_tile * cmat_tile) * cmat_elements))
+    r.types[row].matrix_rows = <uint32_t>rows
+    r.types[row].matrix_columns = <uint32_t>columns
+    r.types[row].matrix_use = <uint32_t>use
+    r.has_matrices = True
+    return row
+
+
 cdef TypeId _scalar(Reader r, uint32_t word, uint32_t opcode) except 0xffffffffU nogil:
     cdef uint32_t width = r.words[word + 2] if opcode != OpTypeBool else 1
     if opcode == OpTypeBool:
         return add_type(r, type_bool, 1, 1)
     if width != 16 and width != 32 and width != 64 and not (width == 8 and opcode == OpTypeInt):
-        fail(r, word, "a scalar type of %u bits", width)
+        if not (width == 8 and opcode == OpTypeFloat and length_at(r, word) > 3):
+            fail(r, word, "a scalar type of %u bits", width)
+    if opcode == OpTypeFloat and length_at(r, word) > 3:
+        return _encoded_float(r, word, width)
     if opcode == OpTypeFloat:
         return add_type(r, type_float, width, 1)
     if r.words[word + 3] > 1:
@@ -69,6 +113,7 @@ cdef TypeId _vector(Reader r, uint32_t word) except 0xffffffffU nogil:
         fail(r, word, "a vector of %u components", count)
     row = add_type(r, r.s.types.base[scalar], r.s.types.bit_size[scalar], count)
     r.s.types.element[row] = scalar
+    r.types[row].float_encoding = r.types[scalar].float_encoding
     return row
 
 
@@ -233,6 +278,18 @@ cdef TypeId _pointer(Reader r, uint32_t word) except 0xffffffffU nogil:
     return row
 
 
+cdef TypeId _untyped_pointer(Reader r, uint32_t word) except 0xffffffffU nogil:
+    """OpTypeUntypedPointerKHR, as a pointer to bytes."""
+    cdef TypeId row
+    if r.byte_type == 0:
+        r.byte_type = add_type(r, type_uint, 8, 1)
+    row = add_type(r, type_pointer, 64, 1)
+    r.types[row].storage_class = r.words[word + 2]
+    r.types[row].untyped = 1
+    r.s.types.element[row] = r.byte_type
+    return row
+
+
 cdef int _image_dim(Reader r, uint32_t word) except -1 nogil:
     """The dimensions of an image type as NIR has them."""
     cdef uint32_t dim = r.words[word + 3]
@@ -314,6 +371,8 @@ cdef int declare_type(Reader r, uint32_t word, uint32_t end) except -1 nogil:
         row = _struct(r, word, end)
     elif opcode == OpTypePointer:
         row = _pointer(r, word)
+    elif opcode == OpTypeUntypedPointerKHR:
+        row = _untyped_pointer(r, word)
     elif opcode == OpTypeForwardPointer:
         if r.kind[id] != kind_none:
             fail(r, word, "id %u is declared already", id)
@@ -325,6 +384,8 @@ cdef int declare_type(Reader r, uint32_t word, uint32_t end) except -1 nogil:
         row = add_type(r, type_sampler, 0, 0)
     elif opcode == OpTypeSampledImage:
         row = _sampled_image(r, word)
+    elif opcode == OpTypeCooperativeMatrixKHR:
+        row = _cooperative_matrix(r, word)
     else:
         row = _opaque(r)
     r.kind[id] = kind_type
@@ -397,6 +458,17 @@ cdef bint same_shape(Reader r, TypeId a, TypeId b) noexcept nogil:
     return True
 
 
+cdef TypeId word_vector(Reader r, uint32_t components) except 0xffffffffU nogil:
+    cdef TypeId row
+    if components == 1:
+        return r.uint_type
+    if r.word_vectors[components] == 0:
+        row = add_type(r, type_uint, 32, components)
+        r.s.types.element[row] = r.uint_type
+        r.word_vectors[components] = row
+    return r.word_vectors[components]
+
+
 cdef uint64_t element_offset(Reader r, TypeId type, uint32_t index) noexcept nogil:
     cdef uint32_t member
     if r.s.types.base[type] == type_struct:
@@ -451,6 +523,8 @@ cdef int check_value_type(Reader r, TypeId type) except -1 nogil:
 
 cdef int refuse_opaque(Reader r, TypeId type) except -1 nogil:
     cdef uint32_t word = r.offset[r.types[type].id] if r.types[type].id else 0
+    if word and opcode_at(r, word) == OpTypeCooperativeMatrixKHR:
+        unsupported(r, r.word, "cooperative matrices other than of scope Subgroup and of multiples of 16 rows and columns")
     if word:
         unsupported(r, r.word, "values of type ", spirv_names[opcode_at(r, word)])
     return unsupported(r, r.word, "values of an opaque type")
