@@ -140,9 +140,11 @@ def contraction(default: int | None, decoration: int | None) -> str:
     single = m.type("Float", 32)
     blocks = [m.array_of(single, 4) for _ in range(2)]
     value = m.load(single, m.at(blocks[0], single))
-    total = m.op("FAdd", single, m.op("FMul", single, value, value), value)
+    product = m.op("FMul", single, value, value)
+    total = m.op("FAdd", single, product, value)
     if decoration is not None:
-        m.decorate(total, "FPFastMathMode", decoration)
+        for value in (product, total):
+            m.decorate(value, "FPFastMathMode", decoration)
     m.store(m.at(blocks[1], single), total)
     if default is not None:
         m.emit(m.annotations, "ExecutionModeId", m.main, enumerant("ExecutionMode", "FPFastMathDefault"), single, m.constant(default))
@@ -304,8 +306,11 @@ def test_variable_pointers_and_explicit_layouts(target: str, wave: int) -> None:
     blocks = [m.array_of(uint, 4) for _ in range(3)]
     is_low = m.op("ULessThan", m.type("Bool"), m.index, m.constant(20))
     chosen = m.op("Select", m.pointer("StorageBuffer", uint), is_low, m.at(blocks[0], uint), m.at(blocks[1], uint))
+    m.decorate(chosen, "NonUniform")
     words = m.variable("Workgroup", m.struct((m.array(uint, 4, LANES), 0)))
     halves = m.variable("Workgroup", m.struct((m.array(half, 2, 2 * LANES), 0)))
+    for variable in (words, halves):
+        m.decorate(variable, "Aliased")
     m.store(m.access_chain("Workgroup", uint, words, m.constant(0), m.index), m.load(uint, chosen))
     m.emit(m.body, "ControlBarrier", m.constant(2), m.constant(2), m.constant(0x108))
     other = m.op("IMul", uint, m.op("ISub", uint, m.constant(LANES - 1), m.index), m.constant(2))

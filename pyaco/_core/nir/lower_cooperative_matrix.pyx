@@ -155,8 +155,8 @@ cdef int _numbers(Lowering *b, int type, ValueId dword, ValueId *numbers) except
 
 
 cdef ValueId _integer_product(Lowering *b, const Tiles *t, ValueId a, ValueId right, ValueId sum) except 0 nogil:
-    cdef bint a_signed = t.operands & cmat_a_signed
-    cdef bint b_signed = t.operands & cmat_b_signed
+    cdef bint a_signed = (t.operands & cmat_a_signed) != 0
+    cdef bint b_signed = (t.operands & cmat_b_signed) != 0
     if a_signed == b_signed:
         return alu3(b, alu_sdot_4x8_iadd if a_signed else alu_udot_4x8_uadd, a, right, sum)
     return alu3(b, alu_sudot_4x8_iadd, a if a_signed else right, right if a_signed else a, sum)

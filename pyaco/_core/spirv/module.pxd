@@ -234,7 +234,7 @@ cdef class Reader:
     cdef TypeId uint3_type
     cdef TypeId bool_type
     cdef object specialization              # values that the user gives, by SpecId, or None
-    cdef bint has_matrices                  # the module declares cooperative matrix types,
+    cdef bint has_matrices                  # the module declares cooperative matrix types, be they supported or not,
     cdef bint has_small_floats              # or floats that NIR has no types for
     cdef int32_t[3] fast_math               # FPFastMathDefault of floats of 16, 32, 64 bits; -1 none
     cdef TypeId byte_type

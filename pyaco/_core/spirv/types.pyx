@@ -77,13 +77,13 @@ cdef TypeId _cooperative_matrix(Reader r, uint32_t word) except 0xffffffffU nogi
         fail(r, word, "a cooperative matrix whose elements are not numbers")
     if rows == 0 or columns == 0 or use > CooperativeMatrixUse_MatrixAccumulatorKHR:
         fail(r, word, "a cooperative matrix without elements, or of unknown use")
+    r.has_matrices = True
     if scope != Scope_Subgroup or rows % cmat_tile or columns % cmat_tile or rows * columns > 65536:
         return _opaque(r)
     row = _add_array_type(r, element, <uint32_t>(rows * columns // (cmat_tile * cmat_tile) * cmat_elements))
     r.types[row].matrix_rows = <uint32_t>rows
     r.types[row].matrix_columns = <uint32_t>columns
     r.types[row].matrix_use = <uint32_t>use
-    r.has_matrices = True
     return row
 
 

@@ -586,6 +586,8 @@ cdef ValueId pointer_of(Reader r, SpirvId id) except 0 nogil:
         return value
     stride = decoration_of(r, r.types[pointer].id, no_member, Decoration_ArrayStride)
     value = _deref_cast_of(r, value, mode, type, r.words[stride] if stride else 0)
+    if decoration_of(r, id, no_member, Decoration_NonUniform):
+        r.deref_access[value] |= access_non_uniform
     return emit(&r.nir, value)
 
 
