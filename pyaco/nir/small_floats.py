@@ -27,6 +27,13 @@ _E5M2[[0x7C, 0xFC]] = np.inf, -np.inf
 _E5M2[[0x7D, 0x7E, 0x7F, 0xFD, 0xFE, 0xFF]] = np.nan
 
 
+def matrix_elements(words: Any, kind: int) -> Any:
+    """Return the elements in 32-bit words, those of the lowest bits first."""
+    bits = {F32: 32, I32: 32, F16: 16, BF16: 16}.get(kind, 8)
+    parts = [words >> shift & ((1 << bits) - 1) for shift in range(0, 32, bits)]
+    return np.stack(parts, axis=1).reshape(-1, words.shape[1]).astype(f"u{bits // 8}")
+
+
 def matrix_numbers(bits: Any, kind: int, signed: bool) -> Any:
     """Return elements as doubles, or integers as Python's numbers of 64 bits."""
     if kind == F16:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ from module_words import OPCODES, Module, enumerant
 
 import pyaco
 from pyaco import UnsupportedError, emu, spirv
+from pyaco._core.nir import lower_cooperative_matrix
 from pyaco.nir import interpreter
 
 Array = np.ndarray[Any, Any]
@@ -222,6 +224,46 @@ def test_products_in_nir(name: str, wave: int) -> None:
     case = CASES[name]
     wanted = case.expected()
     np.testing.assert_array_equal(interpreted(case.words(), case.inputs(), wanted.nbytes, wave).view(wanted.dtype), wanted)
+
+
+@pytest.mark.parametrize(("level", "wave"), [(103, 32), (110, 32), (110, 64), (120, 32)])
+@pytest.mark.parametrize("name", CASES)
+def test_lowered_products_in_nir(name: str, level: int, wave: int) -> None:
+    """What the pass makes of a product gives the same, instructions included."""
+    case = CASES[name]
+    size = case.expected().nbytes
+    if name.startswith(("e4m3", "e5m2")) and level < 110:
+        pytest.skip("the same as on GFX11, which has no instruction for them either")
+    shader = spirv.read(case.words())
+    before = interpreted(case.words(), case.inputs(), size, wave)
+    shader.set_info(gfx_level=level, wave_size=wave)
+    assert lower_cooperative_matrix.run(shader)
+    buffers = {(0, i): value.view(np.uint8).copy() for i, value in enumerate(case.inputs())}
+    buffers[0, 3] = np.full(size, 0xAB, np.uint8)
+    interpreter.run(shader, (1, 1, 1), buffers, wave=wave)
+    np.testing.assert_array_equal(buffers[0, 3], before)
+
+
+def test_results_do_not_overlap_their_operands() -> None:
+    """But for a sum that stands where the result does: registers are read while others are written."""
+    for target in ("gfx1100", "gfx1200"):
+        for case in CASES.values():
+            for line in pyaco.compile(case.words(), target, wave=32).disassembly.splitlines():
+                if "v_wmma" in line:
+                    result, *operands = [set(range(int(first), int(last) + 1)) for first, last in re.findall(r"v\[(\d+):(\d+)\]", line)]
+                    assert not result & (operands[0] | operands[1]), line
+                    assert len(operands) == 2 or operands[2] == result, line
+
+
+@pytest.mark.parametrize("engine", ["fast", "reference"])
+def test_engines(engine: str) -> None:
+    case = CASES["f16 tiles"]
+    for target, wave in (("gfx900", 64), ("gfx1100", 32), ("gfx1200", 32)):
+        device = emu.Device(target, engine=engine)
+        buffers = {(0, i): device.buffer(value) for i, value in enumerate(case.inputs())}
+        buffers[0, 3] = device.buffer(np.zeros(case.expected().nbytes, np.uint8))
+        device.dispatch(pyaco.compile(case.words(), target, wave=wave), (1, 1, 1), buffers)
+        np.testing.assert_array_equal(buffers[0, 3].numpy().view(np.uint32), case.expected())
 
 
 def test_the_instruction_is_used() -> None:
