@@ -209,6 +209,12 @@ class Subgroups(InterpreterState):
         within = ((self.lane & np.uint32(31) & and_mask) | or_mask) ^ xor_mask
         return self._moved(value, (self.lane & ~np.uint32(31)) + within)
 
+    def _do_lane_permute_16_amd(self, i: int, mask: Array, value: Array, low: Array, high: Array) -> Array:
+        """Within 16 lanes: from the lane that four bits of two words name."""
+        words = low[0].astype(np.uint64) | high[0].astype(np.uint64) << np.uint64(32)
+        within = words >> (4 * (self.lane.astype(np.uint64) & np.uint64(15))) & np.uint64(15)
+        return self._moved(value, (self.lane & ~np.uint32(15)) + within.astype(np.uint32))
+
     def _do_cmat_muladd_pyaco(self, i: int, mask: Array, a: Array, b: Array, c: Array) -> Array:
         """A * B + C of tiles of 16 by 16, which the lanes of each 32 hold as ``ir/cooperative_matrix.pxd`` says."""
         types, operands = self._index(i, "cmat_types"), self._index(i, "cmat_operands")
