@@ -204,7 +204,7 @@ def test_float8(name: str, saturated: bool, target: str, wave: int) -> None:
                         -np.inf, np.nan, 1e-30, -0.0]]).astype(np.float32)  # fmt: skip
     count = -(-len(x) // LANES)
     x = np.resize(x, LANES * count)
-    inputs = [x, np.zeros(len(x), np.uint8), np.resize(patterns, len(x)), np.zeros(len(x), np.float32)]
+    inputs: list[Array] = [x, np.zeros(len(x), np.uint8), np.resize(patterns, len(x)), np.zeros(len(x), np.float32)]
     _, small, _, wide = run(conversions(encoding, count, saturated), inputs, target, wave)
     np.testing.assert_array_equal(wide[:256], numbers.astype(np.float32))
     for value, bits in zip(x.astype(float), small, strict=True):
