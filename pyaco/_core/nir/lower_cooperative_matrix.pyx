@@ -9,10 +9,10 @@ and the rows of A are dealt out so that the instruction's even rows are the firs
 Without the instructions each lane sums the products of its eight elements: its column of B from both halves, the rows of A by shuffles.
 Floats are summed in 32 bits and rounded once at the end.
 """
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint32_t
 
 from nir_opcodes cimport (
-    alu_bcsel, alu_f2f16, alu_f2f32, alu_ffma, alu_iadd, alu_iadd_sat, alu_iand, alu_ine, alu_ior, alu_pack_32_2x16_split,
+    alu_bcsel, alu_f2f16, alu_f2f32, alu_ffma, alu_iadd_sat, alu_iand, alu_ine, alu_ior, alu_pack_32_2x16_split,
     alu_pack_32_4x8, alu_sdot_4x8_iadd, alu_sudot_4x8_iadd, alu_u2u16, alu_u2u32, alu_uadd_sat, alu_udot_4x8_uadd,
     alu_unpack_32_2x16_split_x, alu_unpack_32_2x16_split_y, alu_unpack_32_4x8, alu_ushr, index_cmat_operands, index_cmat_types,
     index_fetch_inactive, index_swizzle_mask, intrinsic_cmat_muladd_amd, intrinsic_cmat_muladd_pyaco, intrinsic_lane_permute_16_amd,
