@@ -239,8 +239,13 @@ def _check_target(chip: targets.Chip) -> None:
 
 
 def _wave_size(chip: targets.Chip, shader: Any) -> int:
-    """Return the wave size that RADV picks for a compute shader without a required subgroup size (its ``radv_shader_info.c``)."""
+    """Return the wave size that RADV picks for a compute shader without a required subgroup size (its ``radv_shader_info.c``).
+
+    Cooperative matrices are multiplied by instructions in narrow waves.
+    """
     x, y, z = shader.info["workgroup_size"]
+    if shader.metadata.get("cooperative_matrices") and features.has_wave_matrices(chip.level):
+        return _NARROW
     return _NARROW if features.has_wave32(chip.level) and x * y * z <= _NARROW else _WIDE
 
 

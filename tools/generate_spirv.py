@@ -11,7 +11,8 @@ from pathlib import Path
 #: Words of ``alu.txt`` behind the NIR opcode, as bits.
 ALU_FLAGS = {"swap": 1, "not": 2, "exact": 4}
 #: Kinds of enumerants whose names are needed, for messages.
-NAMED = ("AddressingModel", "BuiltIn", "Capability", "Dim", "ExecutionModel", "ImageOperands", "MemoryAccess", "Scope", "StorageClass")
+NAMED = ("AddressingModel", "BuiltIn", "Capability", "Dim", "ExecutionModel", "ImageOperands", "MemoryAccess", "Scope", "StorageClass",
+         "GroupOperation", "FPEncoding", "CooperativeMatrixLayout")  # fmt: skip
 
 
 def lines(path: Path) -> list[list[str]]:

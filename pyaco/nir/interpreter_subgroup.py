@@ -9,6 +9,7 @@ import numpy as np
 from pyaco._core.nir import build
 from pyaco.nir import interpreter_alu
 from pyaco.nir.interpreter_state import UINT, Array, InterpreterState
+from pyaco.nir.small_floats import matrix_bits, matrix_elements, matrix_numbers
 
 ALU_NAMES = {number: name for name, number in build.ALU.items()}
 
@@ -207,6 +208,45 @@ class Subgroups(InterpreterState):
         and_mask, or_mask, xor_mask = (np.uint32(pattern >> (5 * k) & 31) for k in range(3))
         within = ((self.lane & np.uint32(31) & and_mask) | or_mask) ^ xor_mask
         return self._moved(value, (self.lane & ~np.uint32(31)) + within)
+
+    def _do_lane_permute_16_amd(self, i: int, mask: Array, value: Array, low: Array, high: Array) -> Array:
+        """Within 16 lanes: from the lane that four bits of two words name."""
+        words = low[0].astype(np.uint64) | high[0].astype(np.uint64) << np.uint64(32)
+        within = words >> (4 * (self.lane.astype(np.uint64) & np.uint64(15))) & np.uint64(15)
+        return self._moved(value, (self.lane & ~np.uint32(15)) + within.astype(np.uint32))
+
+    def _do_cmat_muladd_pyaco(self, i: int, mask: Array, a: Array, b: Array, c: Array) -> Array:
+        """A * B + C of tiles of 16 by 16, which the lanes of each 32 hold as ``ir/cooperative_matrix.pxd`` says."""
+        types, operands = self._index(i, "cmat_types"), self._index(i, "cmat_operands")
+        numbers = [matrix_numbers(value, types >> 4 * k & 15, bool(operands >> k & 1)) for k, value in enumerate((a, b, c))]
+        return self._tiles(numbers, types, operands).astype(c.dtype)
+
+    def _tiles(self, numbers: list[Array], types: int, operands: int) -> Array:
+        """The bits of A * B + C of the tiles in each 32 lanes."""
+        out = []
+        for start in range(0, self.padded, 32):
+            left, right, added = (value[:, start : start + 32].reshape(8, 2, 16).transpose(1, 0, 2).reshape(16, 16) for value in numbers)
+            bits = matrix_bits(left.T @ right + added, types >> 8 & 15, bool(operands & 8), bool(operands & 16))
+            out.append(bits.reshape(2, 8, 16).transpose(1, 0, 2).reshape(8, 32))
+        return np.concatenate(out, axis=1)
+
+    def _do_cmat_muladd_amd(self, i: int, mask: Array, a: Array, b: Array, c: Array) -> Array:
+        """WMMA in waves of 32 lanes: registers as the chip's instruction has them (``lower_cooperative_matrix``)."""
+        types, operands = self._index(i, "cmat_types"), self._index(i, "cmat_operands")
+        spread = self.shader.info["gfx_level"] >= 120
+        elements = [matrix_elements(value, types >> 4 * k & 15) for k, value in enumerate((a, b, c))]
+        lanes = np.arange(self.padded)
+        half, row = lanes >> 4 & 1, lanes & 15
+        if not spread:
+            # a row or column is in both halves; the result's rows are dealt out to them in turn
+            halves = [np.where(half == 0, value[:8], value[8:16]) for value in elements[:2]]
+            order = lanes - row + 2 * (row & 7) + (row >> 3)
+            elements = [halves[0][:, order], halves[1], elements[2][: 16 : len(elements[2]) // 8]]
+        numbers = [matrix_numbers(value, types >> 4 * k & 15, bool(operands >> k & 1)) for k, value in enumerate(elements)]
+        bits = self._tiles(numbers, types, operands)
+        if bits.dtype == np.uint32:
+            return bits
+        return bits[0::2].astype(np.uint32) | bits[1::2].astype(np.uint32) << 16 if spread else bits.astype(np.uint32)
 
     def _do_mbcnt_amd(self, i: int, mask: Array, value: Array, add: Array) -> Array:
         below = self._per_lane(i, lambda n: (self._mask_of(value, n) & ((1 << int(self.lane[n])) - 1)).bit_count())

@@ -34,6 +34,10 @@ vars_to_ssa = _pass(
 )  # fmt: skip
 lower_subgroups = _pass("lower_subgroups", "subgroup operations in terms of those that instruction selection has", guarantees=("subgroups",),
                         breaks=(*FACTS, "scalar"))  # fmt: skip
+lower_cooperative_matrix = _pass(
+    "lower_cooperative_matrix", "products of cooperative matrices become matrix instructions, or sums of products",
+    breaks=(*FACTS, "scalar"),
+)  # fmt: skip
 lower_ycbcr = _pass(
     "lower_ycbcr", "samples of images with a YCbCr conversion become samples of their planes", module="pyaco.nir.ycbcr",
     options=(Option("conversion", "", "without a pipeline layout: the conversion of all combined image samplers, words behind slashes"),),

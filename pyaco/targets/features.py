@@ -31,7 +31,8 @@ __all__ = [
     "has_spread_wave_matrices", "has_stencil_flush_always", "has_stencil_image_formats", "has_stencil_zplanes_hang", "has_store_counter",
     "has_stride_above_thread_id", "has_subsampled_elements", "has_surface_epitch", "has_surfaces_1d", "has_swizzle_mode_choice",
     "has_swizzle_modes", "has_tile_swizzle_from_bit_10", "has_tile_swizzle_of_mip_chains", "has_unaligned_scratch",
-    "has_unified_buffer_formats", "has_variable_blocks", "has_vgpr_index_mode", "has_wave32", "has_wgp_mode", "has_whole_mip_chain_targets",
+    "has_unified_buffer_formats", "has_variable_blocks", "has_vgpr_index_mode", "has_wave32", "has_wave_matrices",
+    "has_wgp_mode", "has_whole_mip_chain_targets",
     "has_wide_cache_lines", "has_wide_cycle_counter", "has_wide_depth_slices", "has_wide_image_depth", "has_wide_lds_loads",
     "has_wide_lod_bias", "has_workgroup_ids_in_ttmp", "has_xthick_3d_tiling", "has_zero_extended_pc",
 ]  # fmt: skip
@@ -67,6 +68,7 @@ def _feature(name: str) -> Callable[[int], bool]:
 has_packed_ids = _feature("packed_ids")
 has_workgroup_ids_in_ttmp = _feature("workgroup_ids_in_ttmp")
 has_wave32 = _feature("wave32")
+has_wave_matrices = _feature("wave_matrices")
 has_wgp_mode = _feature("wgp_mode")
 has_shared_vgprs = _feature("shared_vgprs")
 has_architected_flat_scratch = _feature("architected_flat_scratch")

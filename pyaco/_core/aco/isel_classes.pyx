@@ -51,7 +51,7 @@ for _opcode in (intrinsic_load_vector_arg_amd, intrinsic_load_local_invocation_i
                 intrinsic_lane_permute_16_amd, intrinsic_ssbo_atomic, intrinsic_ssbo_atomic_swap, intrinsic_global_atomic_amd,
                 intrinsic_global_atomic_swap_amd, intrinsic_shared_atomic, intrinsic_shared_atomic_swap,
                 intrinsic_load_scratch, intrinsic_dpp16_shift_amd, intrinsic_bindless_image_atomic,
-                intrinsic_bindless_image_atomic_swap):
+                intrinsic_bindless_image_atomic_swap, intrinsic_cmat_muladd_amd):
     _intrinsic_result_file[_opcode] = in_vgpr
 for _opcode in (intrinsic_load_ubo, intrinsic_load_ssbo, intrinsic_load_global_amd, intrinsic_load_shared,
                 intrinsic_load_shared2_amd, intrinsic_load_constant, intrinsic_shuffle, intrinsic_quad_broadcast,

@@ -11,6 +11,7 @@ from nir_opcodes cimport *
 from pyaco._core.aco.isel_atomics cimport fill_atomics
 from pyaco._core.aco.isel_context cimport *
 from pyaco._core.aco.isel_images cimport fill_images
+from pyaco._core.aco.isel_matrix cimport fill_matrix
 from pyaco._core.aco.isel_memory cimport fill_memory
 from pyaco._core.aco.isel_subgroup cimport fill_subgroup
 from pyaco._core.ir.program cimport (
@@ -113,6 +114,7 @@ cdef IntrinsicSelection[intrinsic_count] _selections
 fill_memory(_selections)
 fill_atomics(_selections)
 fill_images(_selections)
+fill_matrix(_selections)
 fill_subgroup(_selections)
 _selections[<int>intrinsic_load_scalar_arg_amd] = IntrinsicSelection(_argument, 0)
 _selections[<int>intrinsic_load_vector_arg_amd] = IntrinsicSelection(_argument, 0)

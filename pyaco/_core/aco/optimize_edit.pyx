@@ -5,7 +5,7 @@ Source of the limits (constant bus, literals, short forms): AMD ISA documents.
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
 
 from isa_opcodes cimport *
-from isa_tables cimport isa_opcode_number
+from isa_tables cimport isa_opcode_number, latency_wmma, opcode_latency
 from modifiers cimport modifier_abs, modifier_neg, modifier_set_abs, modifier_set_neg
 from pyaco._core.aco.optimize_edit cimport *
 from pyaco._core.aco.optimize_facts cimport commuted_opcode, has_one_scalar_source
@@ -94,7 +94,7 @@ cdef bint _short_form(uint16_t opcode, uint16_t format, const Operand *operands,
 
 cdef bint has_fixed_sources(uint16_t opcode) noexcept nogil:
     """Whether each source of an opcode must keep its position and kind; such instructions are left alone."""
-    return opcode in (
+    return opcode_latency[opcode] == latency_wmma or opcode in (
         op_v_readfirstlane_b32, op_v_readlane_b32, op_v_readlane_b32_e64, op_v_writelane_b32, op_v_writelane_b32_e64,
         op_v_permlane16_b32, op_v_permlanex16_b32, op_v_permlane64_b32, op_v_swap_b32, op_v_mac_f32, op_v_fmac_f32,
         op_v_mac_f16, op_v_fmac_f16, op_v_pk_fmac_f16, op_v_dot4c_i32_i8, op_v_dot2c_f32_f16, op_v_madak_f32, op_v_madmk_f32,

@@ -3,7 +3,7 @@ from libc.stdint cimport uint16_t, uint32_t, uint8_t
 
 from isa_opcodes cimport op_image_msaa_load, op_p_linear_phi, op_p_phi, op_s_endpgm, op_s_setpc_b64
 from isa_tables cimport (
-    image_flag_bvh, image_flag_sampler, opcode_flag_tied, opcode_flags, opcode_image, opcode_operand_count,
+    image_flag_bvh, image_flag_sampler, latency_wmma, opcode_flag_tied, opcode_flags, opcode_image, opcode_latency, opcode_operand_count,
 )
 from modifiers cimport modifier_storage
 from pyaco._core.ir.program cimport (
@@ -17,12 +17,15 @@ cdef inline bint opcode_is_phi(uint16_t opcode) noexcept nogil:
 
 # The operand that must sit in the register of the first definition (the accumulator of v_mac, the untouched lanes of
 # v_writelane, the destination that a buffer atomic also reads), or -1. The ISA table tells which opcodes have one: the last operand that is
-# not a fixed register, or one more than the table has, as the text of v_interp_p2_f32 does not show it.
+# not a fixed register, or one more than the table has, as the text of v_interp_p2_f32 does not show it. The sum of a matrix operation is tied to
+# its result, although the encoding names both: they may not overlap in part (RDNA 3 ISA, "Wave Matrix Multiply Accumulate").
 cdef inline int tied_operand(const ProgramData *p, InstructionId i) noexcept nogil:
     cdef uint16_t opcode = p.instructions.opcode[i]
     cdef uint16_t format = p.instructions.format[i]
     if opcode_flags[opcode] & opcode_flag_tied:
         return opcode_operand_count[opcode] - 1
+    if opcode_latency[opcode] == latency_wmma:        # the sum: the result must not share some of its registers
+        return 2
     if p.instructions.definition_count[i] != 1:
         return -1
     if format == format_vintrp and p.instructions.operand_count[i] == 3:

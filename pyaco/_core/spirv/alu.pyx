@@ -9,7 +9,10 @@ from nir_opcodes cimport *
 from spirv_tables cimport *
 from pyaco._core.ir.emitter cimport *
 from pyaco._core.ir.shader cimport *
+from pyaco._core.ir.cooperative_matrix cimport cmat_bf16
+from pyaco._core.ir.small_floats cimport single_from, single_to
 from pyaco._core.nir.lowering cimport constant_float
+from pyaco._core.spirv.conversions cimport converted
 from pyaco._core.spirv.emission cimport *
 from pyaco._core.spirv.module cimport *
 from pyaco._core.spirv.types cimport *
@@ -98,6 +101,13 @@ cdef ValueId replicate(Reader r, ValueId scalar, uint32_t count) except 0 nogil:
 
 
 # -------------------------------------------------------------------------------------- instructions of the table, comparisons
+cdef int _refuse_small_floats(Reader r, uint32_t word) except -1 nogil:
+    """Floats of SPV_KHR_bfloat16 and SPV_EXT_float8 are integers in NIR; only conversions and products know what they mean."""
+    if r.types[value_type(r, r.words[word + 3])].float_encoding:
+        unsupported(r, word, "arithmetic on bfloat16 and float8 numbers other than conversions, dot products and cooperative matrices")
+    return 0
+
+
 cdef int _table_instruction(Reader r, uint32_t word, uint32_t end, uint32_t opcode) except -1 nogil:
     cdef ValueId[2] values
     cdef uint32_t count = end - word - 3
@@ -108,6 +118,8 @@ cdef int _table_instruction(Reader r, uint32_t word, uint32_t end, uint32_t opco
     if count > 2:
         fail(r, word, "too many operands")
     values[0] = ssa(r, r.words[word + 3])
+    if r.has_small_floats:
+        _refuse_small_floats(r, word)
     if count == 2:
         if flags & spirv_alu_swap:
             values[1] = values[0]
@@ -183,51 +195,10 @@ cdef int _any_all(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:
 
 
 # ----------------------------------------------------------------------------------------------------------- conversions
-cdef int _by_size(int bit_size, int for8, int for16, int for32, int for64) noexcept nogil:
-    if bit_size == 8:
-        return for8
-    if bit_size == 16:
-        return for16
-    return for32 if bit_size == 32 else for64
-
-
-cdef ValueId _float_convert(Reader r, ValueId value, int bit_size, SpirvId id) except 0 nogil:
-    """OpFConvert, rounded as the decorations of the result say."""
-    cdef uint32_t mode = decoration_of(r, id, no_member, Decoration_FPRoundingMode)
-    if bits_of(r, value) == <uint32_t>bit_size:
-        return value
-    if bit_size == 16 and mode:
-        if r.words[mode] == FPRoundingMode_RTE:
-            return alu1(&r.nir, alu_f2f16_rtne, value)
-        if r.words[mode] == FPRoundingMode_RTZ:
-            return alu1(&r.nir, alu_f2f16_rtz, value)
-        unsupported(r, r.word, "rounding modes other than RTE and RTZ")
-    return alu1(&r.nir, _by_size(bit_size, 0, alu_f2f16, alu_f2f32, alu_f2f64), value)
-
-
 cdef int _conversion(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:
     cdef TypeId type = require_vector_type(r, r.words[word + 1])
-    cdef int bits = r.s.types.bit_size[type]
-    cdef ValueId value = ssa(r, r.words[word + 3])
-    cdef bint from_float = opcode == OpConvertFToU or opcode == OpConvertFToS or opcode == OpFConvert
-    cdef bint to_float = opcode == OpConvertSToF or opcode == OpConvertUToF or opcode == OpFConvert
-    if bits < 8 or bits_of(r, value) < 8 or ((from_float and bits_of(r, value) < 16) or (to_float and bits < 16)):
-        fail(r, word, "a conversion from or to booleans or 8-bit floats")
-    if to_float and r.s.types.base[type] != type_float:
-        fail(r, word, "a result that is not a float")
-    if opcode == OpConvertFToU:
-        value = alu1(&r.nir, _by_size(bits, alu_f2u8, alu_f2u16, alu_f2u32, alu_f2u64), value)
-    elif opcode == OpConvertFToS:
-        value = alu1(&r.nir, _by_size(bits, alu_f2i8, alu_f2i16, alu_f2i32, alu_f2i64), value)
-    elif opcode == OpConvertSToF:
-        value = alu1(&r.nir, _by_size(bits, 0, alu_i2f16, alu_i2f32, alu_i2f64), value)
-    elif opcode == OpConvertUToF:
-        value = alu1(&r.nir, _by_size(bits, 0, alu_u2f16, alu_u2f32, alu_u2f64), value)
-    elif opcode == OpFConvert:
-        value = _float_convert(r, value, bits, r.words[word + 2])
-    else:
-        value = resize_integer(r, value, bits, opcode == OpSConvert)
-    return set_checked(r, word, value)
+    cdef TypeId source = require_vector_type(r, result_type_of(r, r.words[word + 3]))
+    return set_checked(r, word, converted(r, opcode, ssa(r, r.words[word + 3]), source, type))
 
 
 cdef ValueId _pack_pair(Reader r, ValueId low, ValueId high) except 0 nogil:
@@ -372,6 +343,8 @@ cdef int _dot_instruction(Reader r, uint32_t word) except -1 nogil:
     _require_shape(r, b, components_of(r, a), bits_of(r, a))
     if bits_of(r, a) < 16:
         fail(r, word, "operands that are not floats")
+    if r.types[value_type(r, r.words[word + 3])].float_encoding == cmat_bf16 + 1:
+        return set_checked(r, word, single_to(&r.nir, dot(r, single_from(&r.nir, a, cmat_bf16), single_from(&r.nir, b, cmat_bf16)), cmat_bf16, False))
     return set_checked(r, word, dot(r, a, b))
 
 
@@ -721,6 +694,27 @@ cdef int _construct(Reader r, uint32_t word, uint32_t end) except -1 nogil:
     return set_value(r, r.words[word + 2], type, tree)
 
 
+cdef int _replicate(Reader r, uint32_t word) except -1 nogil:
+    """OpCompositeConstructReplicateEXT, and constructing a cooperative matrix: all elements are the same value."""
+    cdef TypeId type = type_of_id(r, r.words[word + 1])
+    cdef SpirvId id = r.words[word + 3]
+    cdef uint32_t count = element_count(r, type)
+    cdef AnyValue value = value_of(r, id)
+    cdef TreeId tree
+    cdef uint32_t i
+    check_value_type(r, type)
+    if not same_shape(r, value_type(r, id), element_type(r, type, 0)):
+        fail(r, word, "constituent %u has the wrong type", id)
+    if not is_composite(r, type):
+        return set_checked(r, word, replicate(r, value, count))
+    tree = tree_new(r, count)
+    for i in range(count):
+        if not same_shape(r, element_type(r, type, i), element_type(r, type, 0)):
+            fail(r, word, "a replicated constituent of members of different types")
+        r.trees[tree + i] = value
+    return set_value(r, r.words[word + 2], type, tree)
+
+
 cdef int _extract(Reader r, uint32_t word, uint32_t end) except -1 nogil:
     cdef SpirvId id = r.words[word + 3]
     cdef TypeId type = value_type(r, id)
@@ -842,6 +836,9 @@ cdef int composite(Reader r, uint32_t word, uint32_t end, uint32_t opcode) excep
     cdef TypeId type
     if opcode == OpCompositeExtract:
         _extract(r, word, end)
+    elif opcode == OpCompositeConstructReplicateEXT or (opcode == OpCompositeConstruct and end - word == 4 and r.has_matrices
+                                                        and r.types[type_of_id(r, r.words[word + 1])].matrix_rows):
+        _replicate(r, word)
     elif opcode == OpCompositeConstruct:
         _construct(r, word, end)
     elif opcode == OpCompositeInsert:

@@ -24,7 +24,9 @@ from pyaco._core.ir.emitter cimport *
 from pyaco._core.ir.shader cimport *
 from pyaco._core.ir.source_lines cimport CurrentLine, line_unknown
 from pyaco._core.spirv.alu cimport arithmetic, composite
+from pyaco._core.spirv.cooperative_matrix cimport matrix_instruction
 from pyaco._core.spirv.emission cimport *
+from pyaco._core.spirv.float_controls cimport is_exact
 from pyaco._core.spirv.glsl450 cimport glsl_instruction
 from pyaco._core.spirv.images cimport image_instruction
 from pyaco._core.spirv.lines cimport line_of_source, source_line
@@ -284,10 +286,9 @@ cdef int _instruction(Reader r, uint32_t word) except -1 nogil:
     cdef uint32_t end = word + length_at(r, word)
     if opcode == OpLoad or opcode == OpStore:              # the most frequent; NoContraction does not matter to them
         return memory_instruction(r, word, end, opcode) - 1
-    if opcode == OpAccessChain or opcode == OpInBoundsAccessChain:
-        return access_chain(r, word, end, False)
-    if opcode == OpPtrAccessChain or opcode == OpInBoundsPtrAccessChain:
-        return access_chain(r, word, end, True)
+    if opcode in (OpAccessChain, OpInBoundsAccessChain, OpPtrAccessChain, OpInBoundsPtrAccessChain, OpUntypedAccessChainKHR,
+                  OpUntypedInBoundsAccessChainKHR, OpUntypedPtrAccessChainKHR, OpUntypedInBoundsPtrAccessChainKHR):
+        return access_chain(r, word, end, opcode)
     if opcode == OpVariable:
         return function_variable(r, word, end)
     if opcode == OpPhi:
@@ -300,10 +301,9 @@ cdef int _instruction(Reader r, uint32_t word) except -1 nogil:
         return source_line(r, word)
     if opcode == OpNop or opcode == OpAssumeTrueKHR:
         return 0
-    r.nir.exact = False
-    if spirv_shapes[opcode][0] == c'T' and r.decorations[r.words[word + 2]]:
-        r.nir.exact = decoration_of(r, r.words[word + 2], no_member, Decoration_NoContraction) != 0
-    if arithmetic(r, word, end, opcode) or composite(r, word, end, opcode) or memory_instruction(r, word, end, opcode) or \
+    r.nir.exact = is_exact(r, word)
+    if (r.has_matrices and matrix_instruction(r, word, end, opcode)) or arithmetic(r, word, end, opcode) or \
+            composite(r, word, end, opcode) or memory_instruction(r, word, end, opcode) or \
             subgroup_instruction(r, word, end, opcode) or image_instruction(r, word, end, opcode):
         r.nir.exact = False
         return 0

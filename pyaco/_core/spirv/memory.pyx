@@ -40,7 +40,7 @@ cdef uint32_t _decorated_alignment(Reader r, SpirvId pointer) except? 0xffffffff
     return _power_of_two(r, integer_constant(r, r.words[word]))
 
 
-cdef uint32_t _memory_operands(Reader r, SpirvId pointer, uint32_t word, uint32_t end, MemoryOperands *operands) except 0 nogil:
+cdef uint32_t memory_operands(Reader r, SpirvId pointer, uint32_t word, uint32_t end, MemoryOperands *operands) except 0 nogil:
     """Read the memory operands at `word`, if there are any, of an access through `pointer`; returns the word after them.
 
     Coherent access gives all the availability and visibility that operands may ask for.
@@ -80,10 +80,10 @@ cdef int _load(Reader r, uint32_t word, uint32_t end) except -1 nogil:
     if type_sampler <= r.s.types.base[type] <= type_image:
         return load_handle(r, word, type, pointer)
     check_value_type(r, type)
-    if not same_shape(r, pointee_type(r, pointer), type) and r.s.types.base[type] != type_pointer:
+    if not is_untyped(r, pointer) and not same_shape(r, pointee_type(r, pointer), type) and r.s.types.base[type] != type_pointer:
         fail(r, word, "the result has a different type from what the pointer points to")
-    deref = pointer_of(r, pointer)
-    _memory_operands(r, pointer, word + 4, end, &operands)
+    deref = pointer_to(r, pointer, type)
+    memory_operands(r, pointer, word + 4, end, &operands)
     value = load_at(r, deref, r.s.instructions.type[deref], &operands, 0)
     if r.s.types.base[type] == type_pointer:
         _check_address(r, type, value)
@@ -108,21 +108,21 @@ cdef int _store(Reader r, uint32_t word, uint32_t end) except -1 nogil:
     cdef AnyValue value
     cdef MemoryOperands operands
     check_value_type(r, type)
-    if not same_shape(r, pointee_type(r, pointer), type):
+    if not is_untyped(r, pointer) and not same_shape(r, pointee_type(r, pointer), type):
         fail(r, word, "the object has a different type from what the pointer points to")
     value = value_of(r, object_id)
-    deref = pointer_of(r, pointer)
+    deref = pointer_to(r, pointer, type)
     if r.s.types.base[type] == type_pointer:
         _check_address(r, type, value)
     if not same_shape(r, r.s.instructions.type[deref], type) and r.s.types.base[type] != type_pointer:
         fail(r, word, "the object has a different type from what the pointer points to")
-    _memory_operands(r, pointer, word + 3, end, &operands)
+    memory_operands(r, pointer, word + 3, end, &operands)
     return store_at(r, deref, r.s.instructions.type[deref], value, &operands, 0)
 
 
 cdef int _copy_memory(Reader r, uint32_t word, uint32_t end) except -1 nogil:
     """OpCopyMemory: the first memory operands are the target's; without second ones they are the source's too."""
-    cdef TypeId type = pointee_type(r, r.words[word + 2])
+    cdef TypeId type = pointee_type(r, r.words[word + 1 if is_untyped(r, r.words[word + 2]) else word + 2])
     cdef ValueId source
     cdef ValueId target
     cdef AnyValue value
@@ -130,28 +130,59 @@ cdef int _copy_memory(Reader r, uint32_t word, uint32_t end) except -1 nogil:
     cdef MemoryOperands target_operands
     cdef MemoryOperands source_operands
     check_value_type(r, type)
-    if not same_shape(r, pointee_type(r, r.words[word + 1]), type):
+    if not is_untyped(r, r.words[word + 1]) and not same_shape(r, pointee_type(r, r.words[word + 1]), type):
         fail(r, word, "the two pointers point to different types")
-    source = pointer_of(r, r.words[word + 2])
-    target = pointer_of(r, r.words[word + 1])
+    source = pointer_to(r, r.words[word + 2], type)
+    target = pointer_to(r, r.words[word + 1], type)
     if not same_shape(r, r.s.instructions.type[source], r.s.instructions.type[target]):
         fail(r, word, "the two pointers point to different types")
-    second = _memory_operands(r, r.words[word + 1], word + 3, end, &target_operands)
-    _memory_operands(r, r.words[word + 2], second if second < end else word + 3, end, &source_operands)
+    second = memory_operands(r, r.words[word + 1], word + 3, end, &target_operands)
+    memory_operands(r, r.words[word + 2], second if second < end else word + 3, end, &source_operands)
     value = load_at(r, source, r.s.instructions.type[source], &source_operands, 0)
     return store_at(r, target, r.s.instructions.type[target], value, &target_operands, 0)
 
 
-cdef int _array_length(Reader r, uint32_t word) except -1 nogil:
-    cdef ValueId deref = pointer_of(r, r.words[word + 3])
+cdef int _copy_sized(Reader r, uint32_t word, uint32_t end) except -1 nogil:
+    """OpCopyMemorySized of untyped pointers: as words where both are aligned to them, else as bytes."""
+    cdef uint64_t size = integer_constant(r, r.words[word + 3])
+    cdef MemoryOperands[2] operands
+    cdef ValueId[2] derefs
+    cdef ValueId[2] at
+    cdef AnyValue value
+    cdef TypeId type = r.byte_type
+    cdef uint32_t second, unit = 1
+    cdef uint32_t i, k
+    second = memory_operands(r, r.words[word + 1], word + 4, end, &operands[0])
+    memory_operands(r, r.words[word + 2], second if second < end else word + 4, end, &operands[1])
+    if operands[0].align_mul % 4 == 0 and operands[1].align_mul % 4 == 0 and operands[0].align_mul and operands[1].align_mul \
+            and size % 4 == 0:
+        type = r.uint_type
+        unit = 4
+    if not is_untyped(r, r.words[word + 1]) or not is_untyped(r, r.words[word + 2]):
+        unsupported(r, word, "copies of a size through typed pointers")
+    if size // unit > maximum_leaves:
+        unsupported(r, word, "copies of more than 65536 elements")
+    for k in range(2):
+        derefs[k] = deref_cast_to(r, pointer_of(r, r.words[word + 1 + k]), type, unit)
+    for i in range(<uint32_t>size // unit):
+        for k in range(2):
+            at[k] = deref_step(r, derefs[k], integer(r, i, 32))
+        value = load_at(r, at[1], type, &operands[1], unit * i)
+        store_at(r, at[0], type, value, &operands[0], unit * i)
+    return 0
+
+
+cdef int _array_length(Reader r, uint32_t word, SpirvId pointer, uint32_t member, TypeId block) except -1 nogil:
+    """The length of the runtime array `member` of the struct `block` that a pointer points to."""
+    cdef ValueId deref = pointer_to(r, pointer, block)
     cdef TypeId type = r.s.instructions.type[deref]
     cdef TypeId result = type_of_id(r, r.words[word + 1])
     cdef ValueId value
-    if r.s.types.base[type] != type_struct or r.words[word + 4] + 1 != r.s.types.member_count[type]:
+    if r.s.types.base[type] != type_struct or member + 1 != r.s.types.member_count[type]:
         fail(r, word, "an array that is not the last member of a block")
     if r.s.instructions.mode[deref] != mode_ssbo:
         fail(r, word, "the length of an array that is not in a storage buffer")
-    deref = deref_element(r, deref, r.words[word + 4])
+    deref = deref_element(r, deref, member)
     type = r.s.instructions.type[deref]
     if r.s.types.base[type] != type_array or r.s.types.length[type] != 0:
         fail(r, word, "an array that is not a runtime array")
@@ -210,9 +241,8 @@ cdef int _barrier(Reader r, int execution, int memory, int semantics, int modes)
     return 0
 
 
-cdef int _barrier_instruction(Reader r, uint32_t word, bint control) except -1 nogil:
-    cdef int execution = scope_of(r, r.words[word + 1]) if control else nir_scope_none
-    cdef uint32_t cursor = word + 2 if control else word + 1
+cdef int _barrier_instruction(Reader r, uint32_t word, uint32_t cursor, int execution) except -1 nogil:
+    """A barrier of an execution scope; `cursor` is the word of its memory scope."""
     cdef int memory = scope_of(r, r.words[cursor])
     cdef uint64_t bits = integer_constant(r, r.words[cursor + 1])
     cdef int semantics = _nir_semantics(bits)
@@ -265,9 +295,15 @@ cdef int _check_operand(Reader r, TypeId type, ValueId value) except -1 nogil:
     return 0
 
 
-cdef ValueId _atomic_deref(Reader r, SpirvId pointer) except 0 nogil:
-    """The deref of the memory that an atomic accesses, which must be a scalar that can be written."""
-    cdef ValueId deref = pointer_of(r, pointer)
+cdef ValueId _atomic_deref(Reader r, uint32_t word, SpirvId pointer, uint32_t opcode) except 0 nogil:
+    """The deref of the memory that an atomic accesses, which must be a scalar that can be written.
+
+    What an untyped pointer points to is of the type of the result, or of what is stored.
+    """
+    cdef TypeId accessed = r.uint_type
+    if is_untyped(r, pointer) and opcode != OpAtomicFlagTestAndSet and opcode != OpAtomicFlagClear:
+        accessed = value_type(r, r.words[word + 4]) if opcode == OpAtomicStore else type_of_id(r, r.words[word + 1])
+    cdef ValueId deref = pointer_to(r, pointer, accessed)
     cdef TypeId type = r.s.instructions.type[deref]
     cdef uint32_t mode = r.s.instructions.mode[deref]
     if not is_vector_or_scalar(r, type) or r.s.types.components[type] != 1 or r.s.types.bit_size[type] < 16:
@@ -355,7 +391,7 @@ cdef int _atomic(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:
         if opcode == OpAtomicFlagTestAndSet or opcode == OpAtomicFlagClear:
             fail(r, word, "a flag in an image")
     else:
-        deref = _atomic_deref(r, r.words[cursor])
+        deref = _atomic_deref(r, word, r.words[cursor], opcode)
     if ordered and semantics & nir_semantic_release:
         _barrier(r, nir_scope_none, scope, nir_semantic_release, modes)
     if opcode == OpAtomicFlagTestAndSet or opcode == OpAtomicFlagClear:
@@ -393,14 +429,20 @@ cdef int memory_instruction(Reader r, uint32_t word, uint32_t end, uint32_t opco
     elif opcode == OpCopyMemory:
         _copy_memory(r, word, end)
     elif opcode == OpArrayLength:
-        _array_length(r, word)
+        _array_length(r, word, r.words[word + 3], r.words[word + 4], pointee_type(r, r.words[word + 3]))
+    elif opcode == OpUntypedArrayLengthKHR:
+        _array_length(r, word, r.words[word + 4], r.words[word + 5], type_of_id(r, r.words[word + 3]))
+    elif opcode == OpCopyMemorySized:
+        _copy_sized(r, word, end)
     elif (OpAtomicLoad <= opcode <= OpAtomicXor or opcode == OpAtomicFlagTestAndSet or opcode == OpAtomicFlagClear
             or opcode == OpAtomicFMinEXT or opcode == OpAtomicFMaxEXT or opcode == OpAtomicFAddEXT):
         _atomic(r, word, opcode)
-    elif opcode == OpControlBarrier:
-        _barrier_instruction(r, word, True)
+    elif opcode == OpControlBarrier or opcode == OpControlBarrierWaitINTEL:
+        _barrier_instruction(r, word, word + 2, scope_of(r, r.words[word + 1]))
     elif opcode == OpMemoryBarrier:
-        _barrier_instruction(r, word, False)
+        _barrier_instruction(r, word, word + 1, nir_scope_none)
+    elif opcode == OpControlBarrierArriveINTEL:            # all wait where the barrier ends: until then memory has to be ordered
+        _barrier_instruction(r, word, word + 2, nir_scope_none)
     elif opcode == OpReadClockKHR:
         _clock(r, word)
     else:

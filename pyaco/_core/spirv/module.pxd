@@ -79,6 +79,11 @@ cdef struct TypeFacts:            # parallel to the shader's Types
     uint32_t block_decoration     # structs: decorated_*, else 0
     uint64_t leaves               # scalars and vectors in it, at most unbounded_leaves
     uint32_t image_format         # storage images: image_format_*
+    uint32_t untyped              # pointers that do not say what they point to (their element is a byte)
+    uint32_t float_encoding       # floats that NIR has no types for, which are integers there: cmat_bf16 ... + 1
+    uint32_t matrix_rows          # cooperative matrices, which are arrays of the elements that a lane has: not 0
+    uint32_t matrix_columns
+    uint32_t matrix_use           # CooperativeMatrixUse_*
 
 cdef struct Constant:
     TypeId type
@@ -229,6 +234,11 @@ cdef class Reader:
     cdef TypeId uint3_type
     cdef TypeId bool_type
     cdef object specialization              # values that the user gives, by SpecId, or None
+    cdef bint has_matrices                  # the module declares cooperative matrix types, be they supported or not,
+    cdef bint has_small_floats              # or floats that NIR has no types for
+    cdef int32_t[3] fast_math               # FPFastMathDefault of floats of 16, 32, 64 bits; -1 none
+    cdef TypeId byte_type
+    cdef TypeId[5] word_vectors             # uint types by components, 0: not made yet
     cdef set specialization_used            # SpecIds of the module that it has
     cdef dict bindings                      # type and count by (set, binding)
     cdef CurrentLine line                   # of source, that the instruction being read comes from

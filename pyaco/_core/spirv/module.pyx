@@ -255,7 +255,7 @@ cdef int _check_decoration(Reader r, uint32_t word, uint32_t cursor, uint32_t en
     if (decoration == Decoration_SpecId or decoration == Decoration_ArrayStride or decoration == Decoration_Offset
             or decoration == Decoration_MatrixStride or decoration == Decoration_BuiltIn
             or decoration == Decoration_Binding or decoration == Decoration_DescriptorSet
-            or decoration == Decoration_FPRoundingMode or decoration == Decoration_Alignment
+            or decoration == Decoration_FPRoundingMode or decoration == Decoration_FPFastMathMode or decoration == Decoration_Alignment
             or decoration == Decoration_AlignmentId):
         if end - cursor < 2:
             fail(r, word, "a decoration without its operand")

@@ -8,8 +8,10 @@ from spirv_tables cimport *
 from pyaco._core.common.bits cimport align_up
 from pyaco._core.ir.shader cimport *
 from pyaco._core.ir.source_lines cimport line_unknown
+from pyaco._core.spirv.constants cimport declare
 from pyaco._core.spirv.control_flow cimport read_entry
 from pyaco._core.spirv.emission cimport lists_begin
+from pyaco._core.spirv.float_controls cimport float_control_mode
 from pyaco._core.spirv.lines cimport line_of_source, source_files
 from pyaco._core.spirv.module cimport *
 from pyaco._core.spirv.repair cimport finish
@@ -57,18 +59,6 @@ cdef uint32_t _id_constant(Reader r, uint32_t word, uint32_t cursor, uint32_t en
     return <uint32_t>integer_constant(r, r.words[cursor])
 
 
-cdef int _float_control(Reader r, uint32_t word, uint32_t end, uint32_t first) except -1:
-    """Set the bit of ShaderInfo.float_controls for a mode and the width that it names; `first` is the mode's bit for 16-bit floats."""
-    cdef uint32_t width
-    if end - word < 4:
-        fail(r, word, "too few operands")
-    width = r.words[word + 3]
-    if width != 16 and width != 32 and width != 64:
-        fail(r, word, "a float width of %u bits", width)
-    r.s.info.float_controls |= first * (1 if width == 16 else (2 if width == 32 else 4))
-    return 0
-
-
 cdef int _execution_mode(Reader r, uint32_t word) except -1:
     cdef uint32_t end = word + length_at(r, word)
     cdef uint32_t mode = r.words[word + 2]
@@ -81,16 +71,8 @@ cdef int _execution_mode(Reader r, uint32_t word) except -1:
     elif mode == ExecutionMode_LocalSizeId:
         for i in range(3):
             r.s.info.workgroup_size[i] = _id_constant(r, word, word + 3 + i, end)
-    elif mode == ExecutionMode_DenormPreserve:
-        _float_control(r, word, end, preserve_denorms16)
-    elif mode == ExecutionMode_DenormFlushToZero:
-        _float_control(r, word, end, flush_denorms16)
-    elif mode == ExecutionMode_SignedZeroInfNanPreserve:
-        _float_control(r, word, end, preserve_special16)
-    elif mode == ExecutionMode_RoundingModeRTE:
-        _float_control(r, word, end, round_even16)
-    elif mode == ExecutionMode_RoundingModeRTZ:
-        _float_control(r, word, end, round_zero16)
+    elif float_control_mode(r, word):
+        pass
     elif mode == ExecutionMode_DerivativeGroupQuadsNV:
         r.s.info.derivative_group = derivatives_quads
     elif mode == ExecutionMode_DerivativeGroupLinearNV:
@@ -223,6 +205,7 @@ cdef int _report(Reader r, str entry, str stage) except -1:
 cdef Reader _scan(bytes source, object specialization):
     cdef Reader r = Reader(source)
     lists_begin(&r.nir, r.s)
+    r.fast_math[:] = [-1, -1, -1]
     r.specialization = specialization
     r.uint_type = add_type(r, type_uint, 32, 1)
     r.uint3_type = add_type(r, type_uint, 32, 3)
@@ -254,6 +237,8 @@ def read(bytes source not None, entry, specialization, str stage):
     finish(r)
     _names(r)
     _report(r, name, stage)
+    if r.has_matrices:
+        r.shader.metadata["cooperative_matrices"] = True
     if r.s.lines.table.count:
         r.shader.metadata["source_files"] = source_files(r)
     return r.shader

@@ -170,6 +170,77 @@ cdef int _rotate(Reader r, uint32_t word, uint32_t end, ValueId value, ValueId d
     return set_checked(r, word, _each_component(r, intrinsic_rotate, value, delta, 0, cluster))
 
 
+# ----------------------------------------------------------------------------------------- SPV_NV_shader_subgroup_partitioned
+cdef NodeId _begin_loop(Reader r) except 0 nogil:
+    """A loop after the current block, whose body becomes the current one; returns the block after it."""
+    cdef NodeId node = node_new(r.s, node_loop)
+    cdef NodeId after = node_new(r.s, node_block)
+    node_insert_after(r.s, node, r.nir.block)
+    node_insert_after(r.s, after, node)
+    r.nir.block = r.s.nodes.first0[node]
+    return after
+
+
+cdef NodeId _begin_if(Reader r, ValueId condition) except 0 nogil:
+    """An if after the current block, whose first branch becomes the current one."""
+    cdef NodeId node = node_new(r.s, node_if)
+    node_insert_after(r.s, node, r.nir.block)
+    node_insert_after(r.s, node_new(r.s, node_block), node)
+    r.s.nodes.condition[node] = condition
+    r.nir.block = r.s.nodes.first0[node]
+    return node
+
+
+cdef ValueId _without_sign_of_zero(Reader r, ValueId value, TypeId type) except 0 nogil:
+    """A float whose zeros, which are equal, have the same bits."""
+    cdef bint exact = r.nir.exact
+    cdef ValueId zero
+    if r.s.types.base[type] != type_float:
+        return value
+    zero = constant(&r.nir, 0, bits_of(r, value))
+    r.nir.exact = True
+    value = alu3(&r.nir, alu_bcsel, alu2(&r.nir, alu_feq, value, zero), zero, value)
+    r.nir.exact = exact
+    return value
+
+
+cdef int _partition(Reader r, uint32_t word) except -1 nogil:
+    """OpGroupNonUniformPartitionNV: loop { first = read_first(value); same = ballot(value == first); if (value == first) break }."""
+    cdef ValueId value = _number_operand(r, r.words[word + 3])
+    cdef TypeId type = value_type(r, r.words[word + 3])
+    cdef ValueId[16] parts
+    cdef ValueId is_same = 0
+    cdef ValueId mask, part
+    cdef NodeId after
+    cdef uint32_t i
+    for i in range(components_of(r, value)):
+        parts[i] = component(&r.nir, value, i)
+        parts[i] = alu1(&r.nir, alu_b2i32, parts[i]) if bits_of(r, value) == 1 else _without_sign_of_zero(r, parts[i], type)
+    after = _begin_loop(r)
+    for i in range(components_of(r, value)):
+        part = intrinsic_n(&r.nir, intrinsic_read_first_invocation, 1, bits_of(r, parts[i]), &parts[i])
+        part = alu2(&r.nir, alu_ieq, parts[i], part)
+        is_same = alu2(&r.nir, alu_iand, is_same, part) if i else part
+    mask = intrinsic_n(&r.nir, intrinsic_ballot, 4, 32, &is_same)
+    _begin_if(r, is_same)
+    jump(&r.nir, jump_break)
+    r.nir.block = after
+    return set_checked(r, word, mask)
+
+
+cdef ValueId _partitioned(Reader r, int kind, ValueId value, int op, ValueId mask) except 0 nogil:
+    """A reduction or scan of each partition by itself: loop { if (the first lane's mask has this lane) { reduce; break } }."""
+    cdef ValueId first, is_in
+    cdef NodeId after = _begin_loop(r)
+    first = _each_component(r, intrinsic_read_first_invocation, mask, 0)
+    is_in = intrinsic_n(&r.nir, intrinsic_inverse_ballot, 1, 1, &first)
+    _begin_if(r, is_in)
+    value = _each_component(r, kind, value, 0, op)
+    jump(&r.nir, jump_break)
+    r.nir.block = after
+    return value
+
+
 cdef int _reduction(Reader r, uint32_t word, uint32_t end, int op) except -1 nogil:
     cdef uint32_t operation = r.words[word + 4]
     cdef ValueId value = _number_operand(r, r.words[word + 5])
@@ -188,8 +259,16 @@ cdef int _reduction(Reader r, uint32_t word, uint32_t end, int op) except -1 nog
         if end - word < 7:
             fail(r, word, "a clustered reduction without a cluster size")
         cluster = _cluster_size(r, r.words[word + 6])
+    elif GroupOperation_PartitionedReduceNV <= operation <= GroupOperation_PartitionedExclusiveScanNV:
+        if end - word < 7:
+            fail(r, word, "a partitioned operation without a ballot")
+        if operation == GroupOperation_PartitionedInclusiveScanNV:
+            kind = intrinsic_inclusive_scan
+        elif operation == GroupOperation_PartitionedExclusiveScanNV:
+            kind = intrinsic_exclusive_scan
+        return set_checked(r, word, _partitioned(r, kind, value, op, _mask_operand(r, r.words[word + 6])))
     elif operation != GroupOperation_Reduce:
-        unsupported(r, word, "partitioned group operations")
+        unsupported_enumerant(r, word, "the group operation ", spirv_kind_GroupOperation, operation)
     return set_checked(r, word, _each_component(r, kind, value, 0, op, cluster))
 
 
@@ -226,6 +305,9 @@ cdef int subgroup_instruction(Reader r, uint32_t word, uint32_t end, uint32_t op
             _exchange(r, word, end, opcode)
         else:
             _vote(r, word, opcode, r.words[word + 3])
+        return 1
+    if opcode == OpGroupNonUniformPartitionNV:
+        _partition(r, word)
         return 1
     op = spirv_group_alu[opcode]
     if op < 0 and not (OpGroupNonUniformElect <= opcode <= OpGroupNonUniformQuadSwap

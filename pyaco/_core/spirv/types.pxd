@@ -1,11 +1,11 @@
-"""Types and constants of a SPIR-V module."""
+"""Types of a SPIR-V module, and the rows of its constants."""
 from libc.stdint cimport uint32_t, uint64_t
 
 from pyaco._core.ir.shader cimport TypeId
 from pyaco._core.spirv.module cimport ConstantId, Reader, SpirvId
 
-# Reads a declaration of a type, a constant or a module-scope variable; for module.scan_words.
-cdef int declare(Reader r, uint32_t word, uint32_t end) except -1 nogil
+# Reads a declaration of a type.
+cdef int declare_type(Reader r, uint32_t word, uint32_t end) except -1 nogil
 # A new type, with the facts that the reader keeps beside it.
 cdef TypeId add_type(Reader r, int base, int bit_size, int components) except 0xffffffffU nogil
 # The type of an element of a composite or vector, and the number of elements.
@@ -15,10 +15,14 @@ cdef bint is_vector_or_scalar(Reader r, TypeId type) noexcept nogil
 cdef bint is_composite(Reader r, TypeId type) noexcept nogil
 # Images, samplers, and other types whose values are no numbers.
 cdef bint is_opaque(Reader r, TypeId type) noexcept nogil
+# The type of up to four 32-bit integers.
+cdef TypeId word_vector(Reader r, uint32_t components) except 0xffffffffU nogil
 # Whether two types hold the same values in the same order (layout aside).
 cdef bint same_shape(Reader r, TypeId a, TypeId b) noexcept nogil
 # Raises an error for types that no value may have: void, opaque types, runtime arrays, more than maximum_leaves.
 cdef int check_value_type(Reader r, TypeId type) except -1 nogil
+# Raises an UnsupportedError that has the name of an opaque type.
+cdef int refuse_opaque(Reader r, TypeId type) except -1 nogil
 # Bytes that a type with a memory layout takes; a runtime array at the end counts as 0.
 cdef uint64_t end_of_type(Reader r, TypeId type) noexcept nogil
 # Bytes from the start of a composite with a memory layout to one of its elements; 0 for members without an offset.

@@ -31,10 +31,17 @@ cdef TypeId stored_type(Reader r, TypeId type) except 0xffffffffU nogil
 cdef ValueId local_variable(Reader r, TypeId type) except 0 nogil   # its deref, in the prologue
 cdef ValueId deref_element(Reader r, ValueId deref, uint32_t index) except 0 nogil
 cdef ValueId deref_indexed(Reader r, ValueId deref, ValueId position) except 0 nogil
+# A deref of memory as another type, of which there is one every `stride` bytes; the one that is `index` strides further.
+cdef ValueId deref_cast_to(Reader r, ValueId deref, TypeId type, uint32_t stride) except 0 nogil
+cdef ValueId deref_step(Reader r, ValueId cast, ValueId index) except 0 nogil
 cdef int module_variable(Reader r, SpirvId id) except -1 nogil
 cdef ValueId pointer_of(Reader r, SpirvId id) except 0 nogil
+# Whether a pointer does not say what it points to (SPV_KHR_untyped_pointers).
+cdef bint is_untyped(Reader r, SpirvId id) noexcept nogil
+# The deref of a pointer as one to `type`, which typed pointers point to already.
+cdef ValueId pointer_to(Reader r, SpirvId id, TypeId type) except 0 nogil
 cdef TypeId pointee_type(Reader r, SpirvId id) except 0xffffffffU nogil
-cdef int access_chain(Reader r, uint32_t word, uint32_t end, bint pointer_chain) except -1 nogil
+cdef int access_chain(Reader r, uint32_t word, uint32_t end, uint32_t opcode) except -1 nogil
 cdef AnyValue load_value(Reader r, ValueId deref, TypeId type, uint32_t access) except? 0xffffffffU nogil
 cdef int store_value(Reader r, ValueId deref, TypeId type, AnyValue value, uint32_t access) except -1 nogil
 # The same with memory operands of an instruction, `position` bytes from the start of what its pointer points to.

@@ -345,6 +345,7 @@ cdef int _check_variable_type(Reader r, TypeId type) except -1 nogil:
 cdef int _plain_variable(Reader r, SpirvId id, uint32_t mode, TypeId type) except -1 nogil:
     """A Private, Workgroup or push-constant variable."""
     cdef uint32_t word = r.offset[id]
+    cdef uint32_t initializer = word + (5 if opcode_at(r, word) == OpUntypedVariableKHR else 4)
     cdef ValueId deref
     cdef VariableId variable
     cdef NodeId block = r.nir.block
@@ -357,22 +358,32 @@ cdef int _plain_variable(Reader r, SpirvId id, uint32_t mode, TypeId type) excep
     r.kind[id] = kind_ssa
     r.payload[id] = deref
     r.named_variables.push_back(NamedVariable(variable, id))
-    if length_at(r, word) > 4:
+    if initializer < word + length_at(r, word):
         if mode == mode_push_constant:
             fail(r, word, "a push constant with an initializer")
-        if not same_shape(r, value_type(r, r.words[word + 4]), type) and r.types[type].leaves <= maximum_leaves:
+        if not same_shape(r, value_type(r, r.words[initializer]), type) and r.types[type].leaves <= maximum_leaves:
             fail(r, word, "the initializer has the wrong type")
         if mode == mode_shared:
-            if r.kind[r.words[word + 4]] != kind_constant or \
-                    r.constants[r.payload[r.words[word + 4]]].kind != constant_null:
+            if r.kind[r.words[initializer]] != kind_constant or \
+                    r.constants[r.payload[r.words[initializer]]].kind != constant_null:
                 fail(r, word, "a Workgroup initializer other than null")
             r.zeroed_workgroup.push_back(id)
         else:
-            initial = value_of(r, r.words[word + 4])
+            initial = value_of(r, r.words[initializer])
             r.nir.block = 0                        # the prologue runs once, before everything
             store_value(r, deref, stored_type(r, type), initial, 0)
             r.nir.block = block
     return 0
+
+
+cdef TypeId _variable_type(Reader r, SpirvId id) except 0xffffffffU nogil:
+    """The type of what a module-scope variable holds."""
+    cdef uint32_t word = r.offset[id]
+    if opcode_at(r, word) != OpUntypedVariableKHR:
+        return r.s.types.element[type_of_id(r, r.words[word + 1])]
+    if length_at(r, word) < 5:
+        unsupported(r, word, "untyped variables without a data type")
+    return type_of_id(r, r.words[word + 4])
 
 
 cdef SpirvId _workgroup_block(Reader r) except 0xffffffffU nogil:
@@ -387,7 +398,7 @@ cdef SpirvId _workgroup_block(Reader r) except 0xffffffffU nogil:
         id = r.module_variables[i]
         if r.words[r.offset[id] + 3] != StorageClass_Workgroup:
             continue
-        type = r.s.types.element[type_of_id(r, r.words[r.offset[id] + 1])]
+        type = _variable_type(r, id)
         end = end_of_type(r, type)
         if r.types[type].block_decoration and (best == 0 or end > best_end):
             best = id
@@ -413,8 +424,7 @@ cdef int _aliased_block(Reader r, SpirvId id, TypeId type) except -1 nogil:
 cdef int module_variable(Reader r, SpirvId id) except -1 nogil:
     """Give a module-scope variable its deref, buffer pointer or built-in, at its first use."""
     cdef uint32_t word = r.offset[id]
-    cdef TypeId pointer = type_of_id(r, r.words[word + 1])
-    cdef TypeId type = r.s.types.element[pointer]
+    cdef TypeId type = _variable_type(r, id)
     cdef uint32_t storage = r.words[word + 3]
     cdef uint32_t builtin
     if storage == StorageClass_Uniform or storage == StorageClass_StorageBuffer:
@@ -571,11 +581,26 @@ cdef ValueId pointer_of(Reader r, SpirvId id) except 0 nogil:
     if mode == mode_ubo and r.s.instructions.kind[value] == nir_deref and r.s.instructions.mode[value] == mode_ssbo:
         mode = mode_ssbo                       # inside a BufferBlock, of storage class Uniform
     if r.s.instructions.kind[value] == nir_deref and r.s.instructions.mode[value] == mode and \
-            (r.s.instructions.type[value] == type or _is_stored_as(r, r.s.instructions.type[value], type)):
+            (r.types[pointer].untyped or r.s.instructions.type[value] == type
+             or _is_stored_as(r, r.s.instructions.type[value], type)):
         return value
     stride = decoration_of(r, r.types[pointer].id, no_member, Decoration_ArrayStride)
     value = _deref_cast_of(r, value, mode, type, r.words[stride] if stride else 0)
+    if decoration_of(r, id, no_member, Decoration_NonUniform):
+        r.deref_access[value] |= access_non_uniform
     return emit(&r.nir, value)
+
+
+cdef bint is_untyped(Reader r, SpirvId id) noexcept nogil:
+    cdef SpirvId type = result_type_of(r, id)
+    return type != 0 and r.kind[type] == kind_type and r.types[r.payload[type]].untyped
+
+
+cdef ValueId pointer_to(Reader r, SpirvId id, TypeId type) except 0 nogil:
+    cdef ValueId deref = pointer_of(r, id)
+    if not is_untyped(r, id) or r.s.instructions.type[deref] == type:
+        return deref
+    return deref_cast_to(r, deref, type, 0)
 
 
 cdef bint _is_stored_as(Reader r, TypeId stored, TypeId type) noexcept nogil:
@@ -624,6 +649,32 @@ cdef ValueId _chain_index(Reader r, ValueId deref, SpirvId id) except 0 nogil:
     return deref_indexed(r, deref, index_value(r, id))
 
 
+cdef ValueId deref_cast_to(Reader r, ValueId deref, TypeId type, uint32_t stride) except 0 nogil:
+    cdef ValueId row = _deref_cast_of(r, deref, r.s.instructions.mode[deref], type, stride)
+    r.deref_access[row] = r.deref_access[deref]
+    return emit(&r.nir, row)
+
+
+cdef ValueId deref_step(Reader r, ValueId cast, ValueId index) except 0 nogil:
+    cdef uint32_t mode = r.s.instructions.mode[cast]
+    cdef ValueId row = _deref(r, deref_ptr_as_array, mode, r.s.instructions.type[cast], 2)
+    source_set(r.s, row, 0, cast)
+    index = resize_integer(r, index, 64 if mode == mode_global else 32, True)
+    source_set(r.s, row, 1, index)
+    r.deref_access[row] = r.deref_access[cast]
+    return emit(&r.nir, row)
+
+
+cdef ValueId _untyped_step(Reader r, TypeId pointer, ValueId deref, SpirvId index_id) except 0 nogil:
+    """The element step of OpUntypedPtrAccessChainKHR: by the result's ArrayStride, else by the size of the base type."""
+    cdef uint32_t stride = decoration_of(r, r.types[pointer].id, no_member, Decoration_ArrayStride)
+    cdef TypeId type = r.s.instructions.type[deref]
+    cdef uint64_t bytes = r.words[stride] if stride else end_of_type(r, type)
+    if bytes == 0 or bytes > 0x7fffffff:
+        unsupported(r, r.word, "steps along elements of a type without a size")
+    return deref_step(r, deref_cast_to(r, deref, type, <uint32_t>bytes), index_value(r, index_id))
+
+
 cdef ValueId _pointer_step(Reader r, SpirvId base, ValueId deref, SpirvId index_id) except 0 nogil:
     """The element step of OpPtrAccessChain."""
     cdef TypeId pointer = value_type(r, base)
@@ -631,7 +682,6 @@ cdef ValueId _pointer_step(Reader r, SpirvId base, ValueId deref, SpirvId index_
     cdef uint32_t mode = r.s.instructions.mode[deref]
     cdef TypeId type = r.s.instructions.type[deref]
     cdef ValueId index = index_value(r, index_id)
-    cdef ValueId row
     cdef ValueId parent = deref
     if r.s.instructions.opcode[deref] == deref_array and stride == 0:
         # A pointer to an array element: step along that array.
@@ -643,22 +693,17 @@ cdef ValueId _pointer_step(Reader r, SpirvId base, ValueId deref, SpirvId index_
             unsupported(r, r.word, "pointer arithmetic without ArrayStride, other than on an array's elements")
         fail(r, r.word, "a pointer type without ArrayStride")
     if r.s.instructions.opcode[deref] != deref_cast or r.s.instructions.data[deref] != r.words[stride]:
-        parent = _deref_cast_of(r, deref, mode, type, r.words[stride])
-        r.deref_access[parent] = r.deref_access[deref]
-        emit(&r.nir, parent)
-    row = _deref(r, deref_ptr_as_array, mode, type, 2)
-    source_set(r.s, row, 0, parent)
-    index = resize_integer(r, index, 64 if mode == mode_global else 32, True)
-    source_set(r.s, row, 1, index)
-    r.deref_access[row] = r.deref_access[parent]
-    return emit(&r.nir, row)
+        parent = deref_cast_to(r, deref, type, r.words[stride])
+    return deref_step(r, parent, index)
 
 
-cdef int access_chain(Reader r, uint32_t word, uint32_t end, bint pointer_chain) except -1 nogil:
+cdef int access_chain(Reader r, uint32_t word, uint32_t end, uint32_t opcode) except -1 nogil:
+    cdef bint untyped = OpUntypedAccessChainKHR <= opcode <= OpUntypedInBoundsPtrAccessChainKHR
+    cdef bint pointer_chain = opcode in (OpPtrAccessChain, OpInBoundsPtrAccessChain, OpUntypedPtrAccessChainKHR, OpUntypedInBoundsPtrAccessChainKHR)
     cdef SpirvId id = r.words[word + 2]
-    cdef SpirvId base = r.words[word + 3]
+    cdef SpirvId base = r.words[word + 3 + untyped]
     cdef TypeId result_type = type_of_id(r, r.words[word + 1])
-    cdef uint32_t cursor = word + 4
+    cdef uint32_t cursor = word + 4 + untyped
     cdef ValueId deref
     cdef SpirvId index
     cdef uint32_t row
@@ -685,8 +730,10 @@ cdef int access_chain(Reader r, uint32_t word, uint32_t end, bint pointer_chain)
         deref = _buffer_deref(r, row)
     else:
         deref = pointer_of(r, base)
+    if untyped and cursor == word + 5 and r.s.instructions.type[deref] != type_of_id(r, r.words[word + 3]):
+        deref = deref_cast_to(r, deref, type_of_id(r, r.words[word + 3]), 0)
     if pointer_chain:
-        deref = _pointer_step(r, base, deref, r.words[cursor])
+        deref = _untyped_step(r, result_type, deref, r.words[cursor]) if untyped else _pointer_step(r, base, deref, r.words[cursor])
         cursor += 1
     if end - cursor > maximum_type_depth:
         fail(r, word, "more indices than the depth to which types may nest")
@@ -698,7 +745,7 @@ cdef int access_chain(Reader r, uint32_t word, uint32_t end, bint pointer_chain)
         cursor += 1
     if decoration_of(r, id, no_member, Decoration_NonUniform):
         r.deref_access[deref] |= access_non_uniform
-    if not _is_stored_as(r, r.s.instructions.type[deref], r.s.types.element[result_type]) and \
+    if not untyped and not _is_stored_as(r, r.s.instructions.type[deref], r.s.types.element[result_type]) and \
             r.types[r.s.instructions.type[deref]].leaves <= maximum_leaves:
         fail(r, word, "the result points to the wrong type")
     r.kind[id] = kind_ssa
