@@ -67,6 +67,12 @@ def chosen(options: argparse.Namespace) -> list[Path]:
         paths = [path for path in paths if path.relative_to(options.folder).parts[0] in options.project]
     if options.only:
         paths = [path for path in paths if options.only in str(path)]
+    if options.per_project:
+        groups: dict[str, list[Path]] = {}
+        for path in paths:
+            groups.setdefault(path.relative_to(options.folder).parts[0], []).append(path)
+        paths = [path for group in groups.values()
+                 for path in sorted(random.Random(options.seed).sample(group, min(options.per_project, len(group))))]  # fmt: skip
     if options.limit and options.limit < len(paths):
         paths = sorted(random.Random(options.seed).sample(paths, options.limit))
     return paths
@@ -99,6 +105,7 @@ def main() -> int:
     parser.add_argument("--project", action="append", help="only these subfolders")
     parser.add_argument("--only", metavar="TEXT", help="only modules whose path has this in it")
     parser.add_argument("--limit", type=int, help="only so many modules, drawn with --seed")
+    parser.add_argument("--per-project", type=int, help="only so many modules of each project, drawn with --seed")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--target", action="append", help="instead of gfx1030 and gfx1100")
     parser.add_argument("--wave", type=int, help="instead of what RADV chooses")

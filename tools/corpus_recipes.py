@@ -39,6 +39,8 @@ class Shader:
         Macros (``NAME=VALUE``) and folders.
     environment : str
         What the module is for, as ``--target-env`` takes it.
+    fallback : tuple of str
+        Flags to try where these are refused.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Shader:
     defines: tuple[str, ...] = ()
     includes: tuple[Path, ...] = ()
     environment: str = "vulkan1.3"
+    fallback: tuple[str, ...] = ()
 
 
 Recipe = Callable[[Path], Iterator[Shader]]
@@ -185,8 +188,8 @@ def _each_macro(text: str) -> list[str]:
 
 
 def piglit(folder: Path) -> Iterator[Shader]:
-    """The compute section of each ``.shader_test``."""
-    base = next(folder.rglob("piglit/tests"), folder)
+    """The compute section of each ``.shader_test``, generated ones too."""
+    base = next((found.parent for found in folder.rglob("generated_tests") if found.is_dir()), folder)
     for path in sorted(base.rglob("*.shader_test")):
         whole = path.read_text(errors="replace")
         found = re.search(r"^\[compute shader( spirv)?\]\n(.*?)(?=^\[\w)", whole + "\n[end]\n", re.MULTILINE | re.DOTALL)
@@ -206,7 +209,7 @@ def piglit(folder: Path) -> Iterator[Shader]:
 
 
 def glslang(folder: Path) -> Iterator[Shader]:
-    """GLSL and HLSL of glslang's own tests: for Vulkan, and as OpenGL's where that is refused (modules that are both are one)."""
+    """GLSL and HLSL of glslang's own tests: for Vulkan, or as OpenGL's where that is refused."""
     base = next(folder.rglob("Test"))
     for path in sorted(base.rglob("*")):
         name = path.name
@@ -217,8 +220,7 @@ def glslang(folder: Path) -> Iterator[Shader]:
             entry = re.search(r"void\s+(\w+)\s*\([^)]*SV_", text) or re.search(r"numthreads[^\n]*\]\s*\n?\s*\w+\s+(\w+)", text)
             yield Shader(name, "glsl", path, flags=("-D", "-e", entry[1] if entry else "main", *MAPPED), includes=(path.parent,))
         elif name.endswith(".comp") or (".comp." in name and "hlsl" not in name):
-            yield Shader(flat(path, base), "glsl", path, flags=MAPPED, includes=(path.parent,))
-            yield Shader("R_" + name, "glsl", path, flags=("-R", *MAPPED, "--glsl-version", "450"), includes=(path.parent,))
+            yield Shader(flat(path, base), "glsl", path, flags=MAPPED, includes=(path.parent,), fallback=("-R", *MAPPED, "--glsl-version", "450"))
 
 
 def spirv_cross(folder: Path) -> Iterator[Shader]:

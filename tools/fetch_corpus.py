@@ -21,7 +21,7 @@ import sys
 import tarfile
 import tempfile
 import urllib.request
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import corpus_recipes as recipes
@@ -159,6 +159,8 @@ def make(shader: Shader, folder: Path) -> tuple[bytes, str]:
     command = _assembler(shader, folder, output) if shader.kind == "spvasm" else _compiler(shader, folder, output)
     done = subprocess.run(command, capture_output=True, text=True, errors="replace")
     if done.returncode or not output.exists():
+        if shader.fallback:
+            return make(replace(shader, flags=shader.fallback, fallback=()), folder)
         said = [line for line in (done.stdout + done.stderr).splitlines() if "error" in line.lower()]
         return b"", said[0] if said else f"exit status {done.returncode}"
     return output.read_bytes(), ""
