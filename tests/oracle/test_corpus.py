@@ -6,23 +6,27 @@ import json
 import math
 import os
 import shutil
+import sys
 import time
 from pathlib import Path
 from typing import Any
 
-import corpus_measure
 import corpus_recipes
 import fetch_corpus
 import pytest
 from cases import CASES
-from corpus_counts import MEMORY, UNROLLED_BY_PEER, by_class, by_kind, code_counts, nir_counts, shares
-from corpus_growth import exponent
-from corpus_measure import Measuring, measure_entry, real_sizes
-from corpus_report import totals
 from restarted_worker import RestartedWorker, WorkerFailed
 from vulkan_peer import Radv
 
 import pyaco
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
+
+import corpus_measure  # noqa: E402
+from corpus_counts import MEMORY, UNROLLED_BY_PEER, by_class, by_kind, code_counts, nir_counts, shares  # noqa: E402
+from corpus_growth import exponent  # noqa: E402
+from corpus_measure import Measuring, measure_entry, real_sizes  # noqa: E402
+from corpus_report import totals  # noqa: E402
 
 OLD_NIR = """decl_function main (0 params)
 impl main {
