@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 
-import pyaco
 from big_shader import WORDS_PER_STATEMENT
 from big_shader import spirv as big_spirv
 from spirv_reflection import reflect
+
+import pyaco
 
 SIZES = (10_000, 100_000, 1_000_000)
 #: Passes that take less than this share of the largest shader's time are summed up.

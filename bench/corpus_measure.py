@@ -9,13 +9,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pyaco
 from corpus_counts import code_counts, nir_counts
 from peer_statistics import STATISTICS, least_milliseconds
-from pyaco import spirv
 from shader_inputs import RUNTIME_DESCRIPTORS, descriptor
 from spirv_reflection import reflect
 from vulkan_peer import PeerError, Radv
+
+import pyaco
+from pyaco import spirv
 
 PUSH_BYTES = 256
 

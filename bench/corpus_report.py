@@ -77,7 +77,8 @@ def _line(statistic: Statistic, values: Sequence[tuple[float, float]]) -> str:
     mean = ""
     if statistic.name in MEANS:
         mean = f"; geometric mean {geometric_mean(b / a for a, b in values if a > 0 and b > 0):.3f}"
-    return f"{statistic.name}: {before:.0f} -> {after:.0f} ({change}){split}; better {better}, worse {worse}, equal {len(values) - better - worse}{mean}"
+    equal = len(values) - better - worse
+    return f"{statistic.name}: {before:.0f} -> {after:.0f} ({change}){split}; better {better}, worse {worse}, equal {equal}{mean}"
 
 
 def project_of(row: Row, folder: Path) -> str:

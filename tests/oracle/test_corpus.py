@@ -22,11 +22,11 @@ import pyaco
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 
-import corpus_measure  # noqa: E402
-from corpus_counts import MEMORY, UNROLLED_BY_PEER, by_class, by_kind, code_counts, nir_counts, shares  # noqa: E402
-from corpus_growth import exponent  # noqa: E402
-from corpus_measure import Measuring, measure_entry, real_sizes  # noqa: E402
-from corpus_report import totals  # noqa: E402
+import corpus_measure
+from corpus_counts import MEMORY, UNROLLED_BY_PEER, by_class, by_kind, code_counts, nir_counts, shares
+from corpus_growth import exponent
+from corpus_measure import Measuring, measure_entry, real_sizes
+from corpus_report import totals
 
 OLD_NIR = """decl_function main (0 params)
 impl main {
@@ -166,7 +166,8 @@ def test_a_project_is_built_from_given_sources(tmp_path: Path) -> None:
         pytest.skip("glslangValidator is not installed")
     given = tmp_path / "given"
     (given / "dxvk").mkdir(parents=True)
-    body = '#version 450\n#include "part.h"\nlayout(local_size_x = 64) in;\nlayout(binding = 0) buffer B {{ uint b[]; }};\nvoid main() {{ b[0] = {}u; }}\n'
+    body = ('#version 450\n#include "part.h"\nlayout(local_size_x = 64) in;\n'
+            "layout(binding = 0) buffer B {{ uint b[]; }};\nvoid main() {{ b[0] = {}u; }}\n")  # fmt: skip
     (given / "dxvk/part.h").write_text("#define PART 1\n")
     for name, value in (("a", "PART"), ("b", "PART"), ("c", "2"), ("d", "no such thing ")):
         (given / f"dxvk/{name}.comp").write_text(body.format(value).replace("PARTu", "PART"))

@@ -1,12 +1,12 @@
 """The optimizer's third step: conditions that all lanes agree on stay in scc: see ``optimize.pyx``.
 
-A condition is a mask as everything else that has a bit for each lane. One that comes from a scalar compare is made of scc, all ones or all zeros, and
-turned into scc again (``mask & exec`` is not zero) where a branch or a select asks for it. If scc still holds what it was made of, or the result of a bitwise
-operation of such masks, whoever asks reads that, and the way there and back is dead code. Nothing moves: where anything between has written
-scc, the way stays, because keeping the bit would cost as much.
+A condition is a mask as everything else that has a bit for each lane. One that comes from a scalar compare is made of scc, all ones or all zeros,
+and turned into scc again (``mask & exec`` is not zero) where a branch or a select asks for it. If scc still holds what it was made of, or the
+result of a bitwise operation of such masks, whoever asks reads that, and the way there and back is dead code. Nothing moves: where anything between
+has written scc, the way stays, because keeping the bit would cost as much.
 
-Needs: exec is not zero where a uniform condition is read, as divergent branches ensure. Source of the idea: ACO (``aco_optimizer``, its label for uniform
-booleans).
+Needs: exec is not zero where a uniform condition is read, as divergent branches ensure. Source of the idea: ACO (``aco_optimizer``, its label for
+uniform booleans).
 """
 from libc.stdint cimport uint16_t, uint32_t
 
