@@ -11,10 +11,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +22,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests/oracle"), str(ROOT / "tests/shaders
 from big_shader import WORDS_PER_STATEMENT  # noqa: E402
 from big_shader import spirv as big_spirv  # noqa: E402
 from cases import CASES, Case  # noqa: E402
+from peer_statistics import STATISTICS, Statistic, geometric_mean, least_milliseconds  # noqa: E402
 from spirv_reflection import reflect  # noqa: E402
 from vulkan_peer import PeerError, Radv  # noqa: E402
 
@@ -33,29 +32,8 @@ TARGETS = ("gfx1030", "gfx1100")
 WAVES = (32, 64)
 CURVE = (100, 300, 1000, 3000, 10_000, 30_000, 100_000)
 
-#: Column, pyaco's statistic, RADV's.
-STATISTICS = (
-    ("instr", "instructions", "Instructions"),
-    ("bytes", "code_size", "Code size"),
-    ("vgprs", "vgprs", "VGPRs"),
-    ("latency", "latency", "Latency"),
-    ("inv.thr", "inverse_throughput", "Inverse Throughput"),
-    ("sp.sgpr", "spilled_sgprs", "Spilled SGPRs"),
-    ("sp.vgpr", "spilled_vgprs", "Spilled VGPRs"),
-)
-
-
-def least_milliseconds(function: Callable[[], Any], repetitions: int, seconds: float) -> float:
-    """The least processor time of a call, over so many calls or so many seconds."""
-    best = math.inf
-    limit = time.monotonic() + seconds
-    for done in range(repetitions):
-        if done and time.monotonic() > limit:
-            break
-        start = time.thread_time_ns()
-        function()
-        best = min(best, (time.thread_time_ns() - start) / 1e6)
-    return best
+#: Columns of the table.
+COLUMNS = ("Instrs", "CodeSize", "VGPRs", "Latency", "InvThroughput", "SpillSGPRs", "SpillVGPRs")
 
 
 def measure(spirv: bytes, target: str, wave: int, options: argparse.Namespace, case: Case | None = None) -> dict[str, Any]:
@@ -85,13 +63,13 @@ def measure(spirv: bytes, target: str, wave: int, options: argparse.Namespace, c
     return row
 
 
-def geometric_mean(values: Sequence[float]) -> float:
-    return math.exp(sum(math.log(value) for value in values) / len(values)) if values else math.nan
+def _columns() -> list[Statistic]:
+    return [each for each in STATISTICS if each.name in COLUMNS]
 
 
-def _pair(row: dict[str, Any], ours: str, theirs: str) -> str:
-    left = row.get("pyaco", {}).get(ours, "-")
-    right = row.get("radv", {}).get(theirs, "-")
+def _pair(row: dict[str, Any], statistic: Statistic) -> str:
+    left = row.get("pyaco", {}).get(statistic.ours, "-")
+    right = row.get("radv", {}).get(statistic.theirs, "-")
     return f"{left}/{right}"
 
 
@@ -101,11 +79,11 @@ def _time(row: dict[str, Any], who: str) -> str:
 
 def print_table(rows: Sequence[dict[str, Any]]) -> None:
     """One line per shader, target and wave, then the sums that the README quotes."""
-    names = "".join(f"{name:>15}" for name, _, _ in STATISTICS)
+    names = "".join(f"{each.name:>15}" for each in _columns())
     print(f"{'shader':22} {'target':8} w  {'pyaco ms':>9} {'RADV ms':>9} {'ratio':>6}{names}   (pyaco/RADV)")
     for row in rows:
         ratio = f"{row['ratio']:6.2f}" if "ratio" in row else f"{'-':>6}"
-        cells = "".join(f"{_pair(row, ours, theirs):>15}" for _, ours, theirs in STATISTICS)
+        cells = "".join(f"{_pair(row, each):>15}" for each in _columns())
         print(f"{row['shader']:22} {row['target']:8} {row['wave']} {_time(row, 'pyaco')} {_time(row, 'radv')} {ratio}{cells}")
         for who in ("pyaco_error", "radv_error"):
             if who in row:
@@ -116,11 +94,11 @@ def print_table(rows: Sequence[dict[str, Any]]) -> None:
     ratios = sorted(row["ratio"] for row in both)
     print(f"\ncompile time, pyaco over RADV, {len(both)} of {len(rows)}: geometric mean {geometric_mean(ratios):.2f}, "
           f"median {ratios[len(ratios) // 2]:.2f}, worst {ratios[-1]:.2f}")  # fmt: skip
-    for name, ours, theirs in STATISTICS[:5]:
-        quotients = [row["pyaco"][ours] / row["radv"][theirs] for row in both
-                     if row["pyaco"].get(ours) and row["radv"].get(theirs)]  # fmt: skip
+    for each in _columns():
+        quotients = [row["pyaco"][each.ours] / row["radv"][each.theirs] for row in both
+                     if row["pyaco"].get(each.ours) and row["radv"].get(each.theirs)]  # fmt: skip
         if quotients:
-            print(f"{name:8} pyaco over RADV: geometric mean {geometric_mean(quotients):.3f}, "
+            print(f"{each.name:13} pyaco over RADV: geometric mean {geometric_mean(quotients):.3f}, "
                   f"best {min(quotients):.2f}, worst {max(quotients):.2f}")  # fmt: skip
 
 

@@ -11,17 +11,18 @@ from __future__ import annotations
 
 import argparse
 import collections
+import functools
 import json
-import multiprocessing
 import re
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from multiprocessing.connection import Connection
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "tests/oracle")]
+
+from restarted_worker import RestartedWorker, WorkerFailed  # noqa: E402
 
 TARGETS = ("gfx900", "gfx1030", "gfx1100", "gfx1200")
 COMPUTE = "compute"
@@ -72,51 +73,19 @@ def compile_file(path: Path, targets: list[str]) -> list[Outcome]:
     return [compile_entry(path, name, targets) for name, stage in entries if stage == COMPUTE]
 
 
-def work(connection: Connection, targets: list[str]) -> None:
-    """Serve paths until there are no more: the loop of the process that compiles."""
-    while (path := connection.recv()) is not None:
-        connection.send(compile_file(path, targets))
-
-
-class Worker:
-    """A process that compiles, replaced where it dies or takes too long."""
-
-    def __init__(self, targets: list[str], seconds: float) -> None:
-        self.targets, self.seconds = targets, seconds
-        self.start()
-
-    def start(self) -> None:
-        """Start a new process."""
-        self.connection, other = multiprocessing.Pipe()
-        self.process = multiprocessing.Process(target=work, args=(other, self.targets), daemon=True)
-        self.process.start()
-        other.close()
-
-    def compile(self, path: Path) -> list[Outcome]:
-        """Return the outcomes of a module."""
-        self.connection.send(path)
-        try:
-            if self.connection.poll(self.seconds):
-                outcomes: list[Outcome] = self.connection.recv()
-                return outcomes
-            cause = f"takes longer than {self.seconds:g} seconds"
-        except (EOFError, ConnectionError):
-            self.process.join()
-            cause = f"the process died, exit status {self.process.exitcode}"
-        self.process.kill()
-        self.start()
-        return [Outcome(path, "", "bug", cause)]
-
-
 def sweep(folder: Path, targets: list[str], seconds: float, keep: Path | None) -> Iterator[Outcome]:
     """Yield what becomes of each entry point below a folder."""
-    worker = Worker(targets, seconds)
+    worker = RestartedWorker(functools.partial(compile_file, targets=targets), seconds)
     for path in sorted(folder.rglob("*.spv")):
-        found = worker.compile(path)
+        try:
+            found = worker.apply(path)
+        except WorkerFailed as error:
+            found = [Outcome(path, "", "bug", str(error))]
         if keep:
             with keep.open("a") as file:
                 file.writelines(json.dumps(asdict(each), default=str) + "\n" for each in found)
         yield from found
+    worker.close()
 
 
 def print_table(folder: Path, outcomes: list[Outcome]) -> None:

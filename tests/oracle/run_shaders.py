@@ -16,13 +16,12 @@ from __future__ import annotations
 
 import argparse
 import collections
+import functools
 import json
-import multiprocessing
 import random
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +29,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parents[1]), str(HERE), str(HERE.parent / "shaders")]
 
 import numpy as np  # noqa: E402
+from restarted_worker import RestartedWorker, WorkerFailed  # noqa: E402
 from shader_differences import Tolerance, differences, is_unchanged  # noqa: E402
 from shader_evidence import Judgement  # noqa: E402
 from shader_inputs import CannotDrive, GeneratedInputs, generate  # noqa: E402
@@ -129,45 +129,13 @@ def judge_file(path: Path, targets: list[str]) -> list[Outcome]:
 
 
 # ------------------------------------------------------------------------------------------------------------------ the sweep
-def work(connection: Connection, targets: list[str]) -> None:
-    """Serve paths until there are no more."""
-    while (path := connection.recv()) is not None:
-        connection.send(judge_file(path, targets))
-
-
-class Worker:
-    """A process that judges, replaced where it dies or takes too long."""
-
-    def __init__(self, targets: list[str], seconds: float) -> None:
-        self.targets, self.seconds = targets, seconds
-        self.start()
-
-    def start(self) -> None:
-        """Start a new process."""
-        self.connection, other = multiprocessing.Pipe()
-        self.process = multiprocessing.Process(target=work, args=(other, self.targets), daemon=True)
-        self.process.start()
-        other.close()
-
-    def judge(self, path: Path) -> list[Outcome]:
-        """Return the outcomes of a module."""
-        self.connection.send(path)
-        try:
-            if self.connection.poll(self.seconds):
-                outcomes: list[Outcome] = self.connection.recv()
-                return outcomes
-            cause = f"takes longer than {self.seconds:g} seconds"
-        except (EOFError, ConnectionError):
-            self.process.join()
-            cause = f"the process died, exit status {self.process.exitcode}"
-        self.process.kill()
-        self.start()
-        return [Outcome(str(path), "", values, target, "bug", cause) for values in KINDS for target in self.targets]
-
-    def close(self) -> None:
-        """End the process."""
-        self.connection.send(None)
-        self.process.join()
+def judge_with(worker: RestartedWorker, path: Path, targets: list[str]) -> list[Outcome]:
+    """All outcomes of a module, judged in another process."""
+    try:
+        outcomes: list[Outcome] = worker.apply(path)
+    except WorkerFailed as error:
+        return [Outcome(str(path), "", values, target, "bug", str(error)) for values in KINDS for target in targets]
+    return outcomes
 
 
 def print_table(folder: Path, outcomes: list[Outcome]) -> None:
@@ -200,13 +168,14 @@ def main() -> int:
     paths = [path for path in paths if (arguments.only or "") in str(path)]
     if arguments.sample:
         paths = sorted(random.Random(arguments.seed).sample(paths, min(arguments.sample, len(paths))))
-    worker = Worker(arguments.target or list(TARGETS), arguments.seconds)
+    targets = arguments.target or list(TARGETS)
+    worker = RestartedWorker(functools.partial(judge_file, targets=targets), arguments.seconds)
     outcomes: list[Outcome] = []
     if arguments.json and arguments.json.exists():
         outcomes = [Outcome(**json.loads(line)) for line in arguments.json.read_text().splitlines()]
     known = {each.path for each in outcomes}
     for path in [path for path in paths if str(path) not in known]:
-        found = worker.judge(path)
+        found = judge_with(worker, path, targets)
         outcomes += found
         if arguments.json:
             with arguments.json.open("a") as file:

@@ -33,6 +33,8 @@ FAMILIES = {
     "gfx803": "polaris10", "gfx900": "vega10", "gfx906": "vega20", "gfx1010": "navi10", "gfx1030": "navi21",
     "gfx1100": "gfx1100", "gfx1101": "gfx1101", "gfx1102": "gfx1102",
 }  # fmt: skip
+#: Where later versions have other names.
+LATER_FAMILIES = {"gfx1100": "navi31", "gfx1101": "navi32", "gfx1102": "navi33", "gfx1200": "gfx1200", "gfx1201": "gfx1201"}
 
 
 class PeerError(RuntimeError):
@@ -50,10 +52,10 @@ def find_icd(name: str) -> Path | None:
 class Worker:
     """A process with one device, restarted after it died."""
 
-    def __init__(self, icd: str, environment: Mapping[str, str], script: str = "vulkan_worker.py") -> None:
+    def __init__(self, icd: str | Path, environment: Mapping[str, str], script: str = "vulkan_worker.py") -> None:
         self.script = HERE / script
-        path = find_icd(icd)
-        if path is None:
+        path = icd if isinstance(icd, Path) else find_icd(icd)
+        if path is None or not path.exists():
             raise PeerError(f"no Vulkan driver '{icd}' is installed")
         # The window-system and device-selection layers only cost time here.
         self.environment = {
@@ -115,7 +117,7 @@ class Worker:
 
 
 @cache
-def _worker(icd: str, family: str = "", exact: bool = True) -> Worker:
+def _worker(icd: str | Path, family: str = "", exact: bool = True) -> Worker:
     # llvmpipe's shortcuts in sampling are off: its derivatives, levels and weights are the exact ones
     perf = {"GALLIVM_PERF": "no_brilinear,no_rho_approx,no_quad_lod,no_aos_sampling"} if exact else {}
     environment = {"RADV_FORCE_FAMILY": family, "RADV_DEBUG": "nocache"} if family else perf
@@ -234,11 +236,27 @@ def parse_code_words(assembly: str) -> list[int]:
 
 
 class Radv:
-    """RADV with ACO for one target, without a GPU."""
+    """RADV with ACO for one target, without a GPU.
 
-    def __init__(self, target: str) -> None:
+    Parameters
+    ----------
+    target : str
+    icd : Path, optional
+        Manifest of another RADV than the installed one, which may have other names for families.
+    """
+
+    def __init__(self, target: str, icd: Path | None = None) -> None:
         self.target = target
-        self.worker = _worker("radeon", FAMILIES.get(target, target))
+        self.worker = _worker(icd or "radeon", FAMILIES.get(target, target))
+        if icd is not None and target in LATER_FAMILIES:
+            try:
+                self.worker.ask({"operation": "describe"})
+            except PeerError:                   # RADV ends the process on a name that it does not know
+                self.worker = _worker(icd, LATER_FAMILIES[target])
+
+    def describe(self) -> dict[str, Any]:
+        """Name and version of the driver, and what it offers (see ``vulkan_worker``)."""
+        return self.worker.ask({"operation": "describe"})
 
     def compile(
         self,
@@ -285,8 +303,12 @@ class Radv:
         repetitions: int = 100,
         seconds: float = 5.0,
         timeout: float = 300.0,
+        layouts: list[list[dict[str, Any]]] | None = None,
+        push_bytes: int = 0,
     ) -> list[float]:
-        """Processor time of each creation of the pipeline, in milliseconds; ends early after ``seconds``."""
+        """Processor time of each creation of the pipeline, in milliseconds; ends early after ``seconds``; layouts as of `compile`."""
         request = _request("time", spirv, spec, entry)
         request.update(wave=wave, repetitions=repetitions, seconds=seconds)
+        if layouts is not None:
+            request |= {"layouts": layouts, "push_bytes": push_bytes}
         return [nanoseconds / 1e6 for nanoseconds in self.worker.ask(request, timeout)["times"]]

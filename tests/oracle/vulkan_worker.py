@@ -108,13 +108,17 @@ class Device:
         return features
 
     def describe(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Say what device this is, what it offers, and which operations subgroups have, as bits."""
+        """Say what device and driver this is, what it offers, and which operations subgroups have, as bits."""
+        driver = ffi.new("VkPhysicalDeviceDriverProperties*")
+        driver.sType = vk.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES
         properties = ffi.new("VkPhysicalDeviceVulkan11Properties*")
         properties.sType = vk.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES
+        properties.pNext = driver
         whole = ffi.new("VkPhysicalDeviceProperties2*")
         whole.sType, whole.pNext = vk.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, properties
         lib.vkGetPhysicalDeviceProperties2(self.physical, whole)
-        return {"name": self.name, "extensions": self.extensions, "offered": sorted(self.offered),
+        version = " ".join(ffi.string(text).decode() for text in (driver.driverName, driver.driverInfo))
+        return {"name": self.name, "driver": version, "extensions": self.extensions, "offered": sorted(self.offered),
                 "subgroup_operations": properties.subgroupSupportedOperations}
 
     # Pipelines
@@ -160,10 +164,15 @@ class Device:
         """VkDescriptorSetLayoutCreateInfo of bindings that are given by number, type, count, samplers, mutable types, variable."""
         count = len(layout)
         bindings = ffi.new("VkDescriptorSetLayoutBinding[]", count)
-        flags = ffi.new("uint32_t[]", [vk.VK_DESCRIPTOR_BINDING_VARIABLE_DESCRIPTOR_COUNT_BIT if each["variable"] else 0 for each in layout])
-        lists = ffi.new("VkMutableDescriptorTypeListEXT[]", count)
+        # RADV of Mesa 22.3 looks flags up by binding number, where Vulkan counts places: without gaps both are right, and where
+        # numbers have gaps, it finds zeros behind the flags.
+        places = max([count, *(each["number"] + 1 for each in layout)])
+        flags = ffi.new("uint32_t[]", places)
+        for place, each in enumerate(layout):
+            flags[place] = vk.VK_DESCRIPTOR_BINDING_VARIABLE_DESCRIPTOR_COUNT_BIT if each["variable"] else 0
+        lists = ffi.new("VkMutableDescriptorTypeListEXT[]", places)
         keep: list[Any] = [bindings, flags, lists]
-        for binding, types, each in zip(bindings, lists, layout, strict=True):
+        for binding, types, each in zip(bindings, lists, layout, strict=False):
             binding.binding, binding.descriptorType, binding.descriptorCount = each["number"], each["type"], each["count"]
             binding.stageFlags = vk.VK_SHADER_STAGE_COMPUTE_BIT
             if each["samplers"]:
@@ -181,7 +190,6 @@ class Device:
         info = ffi.new("VkDescriptorSetLayoutCreateInfo*")
         info.sType = vk.VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO
         info.bindingCount, info.pBindings, info.pNext = count, bindings, following
-        # RADV of Mesa 22.3 looks the flags up by binding number, where Vulkan counts places: layouts must have no gaps.
         return info, [*keep, mutable, following]
 
     def _set_layout(self, layout: list[dict[str, Any]]) -> Any:

@@ -311,11 +311,61 @@ cdef int _subgroup_invocation(Isel *c, ValueId i, uint64_t unused) except -1 nog
     return 0
 
 
+cdef uint32_t _pattern_lane(uint32_t pattern, uint32_t lane) noexcept nogil:
+    """The lane that a swizzle pattern (and, or, xor masks of 5 bits) reads."""
+    return ((lane & pattern & 0x1f) | (pattern >> 5 & 0x1f)) ^ (pattern >> 10 & 0x1f)
+
+
+cdef int _swizzled(Isel *c, ValueId i, uint32_t pattern) except -1 nogil:
+    """From lanes by a pattern: by DPP where there is a control for it, else by the LDS crossbar."""
+    cdef LaneExchange exchange
+    cdef uint32_t lane
+    cdef uint32_t quad = 0
+    cdef uint32_t[3] candidates
+    cdef uint32_t k
+    cdef bint in_quad = True
+    cdef bint[3] fits
+    if not value_divergent(c, source_value(c.s, i, 0)):
+        return _copy_source(c, i)
+    candidates[0] = dpp_row_mirror
+    candidates[1] = dpp_row_half_mirror
+    candidates[2] = dpp_row_ror + 8
+    for k in range(3):
+        fits[k] = True
+    for lane in range(32):
+        in_quad = in_quad and (_pattern_lane(pattern, lane) ^ lane) < 4 and _pattern_lane(pattern, lane & 3) == (
+            _pattern_lane(pattern, lane) & 3)
+        fits[0] = fits[0] and _pattern_lane(pattern, lane) == lane ^ 15
+        fits[1] = fits[1] and _pattern_lane(pattern, lane) == lane ^ 7
+        fits[2] = fits[2] and _pattern_lane(pattern, lane) == lane ^ 8
+    exchange.kind = exchange_dpp
+    if in_quad:
+        for lane in range(4):
+            quad |= _pattern_lane(pattern, lane) << 2 * lane
+        exchange.argument = quad
+        return _exchange_value(c, i, &exchange)
+    for k in range(3):
+        if fits[k]:
+            exchange.argument = candidates[k]
+            return _exchange_value(c, i, &exchange)
+    if c.gfx >= gfx11 and pattern & 0x3ff == 0x1f and pattern >> 10 < 16:
+        exchange.argument = dpp_row_xmask + (pattern >> 10)
+        return _exchange_value(c, i, &exchange)
+    exchange.kind = exchange_swizzle
+    exchange.argument = pattern & 0x7fff
+    return _exchange_value(c, i, &exchange)
+
+
 cdef int _shuffle_relative(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
     """shuffle_xor, shuffle_up, shuffle_down: by the lane's own number."""
     cdef uint32_t opcode = c.s.instructions.opcode[i]
-    cdef TempId lane = _lane_number(c)
-    cdef Operand delta = T(c, source_whole(c, i, 1))
+    cdef ValueId by = source_value(c.s, i, 1)
+    cdef TempId lane
+    cdef Operand delta
+    if opcode == intrinsic_shuffle_xor and value_is_constant(c.s, by) and constant_bits(c.s, by, 0) < 32 and source_bits(c, i, 0) != 1:
+        return _swizzled(c, i, <uint32_t>(constant_bits(c.s, by, 0) << 10 | 0x1f))
+    lane = _lane_number(c)
+    delta = T(c, source_whole(c, i, 1))
     if opcode == intrinsic_shuffle_xor:
         return _shuffle_to(c, i, emit2(c, op_v_xor_b32, 0, delta, T(c, lane)))
     if opcode == intrinsic_shuffle_up:
@@ -383,50 +433,8 @@ cdef int _quad_broadcast(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
     return _shuffle_to(c, i, lane)
 
 
-cdef uint32_t _pattern_lane(uint32_t pattern, uint32_t lane) noexcept nogil:
-    """The lane that a swizzle pattern (and, or, xor masks of 5 bits) reads."""
-    return ((lane & pattern & 0x1f) | (pattern >> 5 & 0x1f)) ^ (pattern >> 10 & 0x1f)
-
-
 cdef int _masked_swizzle(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
-    """By DPP where there is a control for the pattern, else by the LDS crossbar."""
-    cdef uint32_t pattern = intrinsic_index(c.s, i, index_swizzle_mask)
-    cdef LaneExchange exchange
-    cdef uint32_t lane
-    cdef uint32_t quad = 0
-    cdef uint32_t[3] candidates
-    cdef uint32_t k
-    cdef bint in_quad = True
-    cdef bint[3] fits
-    if not value_divergent(c, source_value(c.s, i, 0)):
-        return _copy_source(c, i)
-    candidates[0] = dpp_row_mirror
-    candidates[1] = dpp_row_half_mirror
-    candidates[2] = dpp_row_ror + 8
-    for k in range(3):
-        fits[k] = True
-    for lane in range(32):
-        in_quad = in_quad and (_pattern_lane(pattern, lane) ^ lane) < 4 and _pattern_lane(pattern, lane & 3) == (
-            _pattern_lane(pattern, lane) & 3)
-        fits[0] = fits[0] and _pattern_lane(pattern, lane) == lane ^ 15
-        fits[1] = fits[1] and _pattern_lane(pattern, lane) == lane ^ 7
-        fits[2] = fits[2] and _pattern_lane(pattern, lane) == lane ^ 8
-    exchange.kind = exchange_dpp
-    if in_quad:
-        for lane in range(4):
-            quad |= _pattern_lane(pattern, lane) << 2 * lane
-        exchange.argument = quad
-        return _exchange_value(c, i, &exchange)
-    for k in range(3):
-        if fits[k]:
-            exchange.argument = candidates[k]
-            return _exchange_value(c, i, &exchange)
-    if c.gfx >= gfx11 and pattern & 0x3ff == 0x1f and pattern >> 10 < 16:
-        exchange.argument = dpp_row_xmask + (pattern >> 10)
-        return _exchange_value(c, i, &exchange)
-    exchange.kind = exchange_swizzle
-    exchange.argument = pattern & 0x7fff
-    return _exchange_value(c, i, &exchange)
+    return _swizzled(c, i, intrinsic_index(c.s, i, index_swizzle_mask))
 
 
 cdef int _row_shift(Isel *c, ValueId i, uint64_t unused) except -1 nogil:

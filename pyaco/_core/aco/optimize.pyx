@@ -6,6 +6,7 @@ One forward sweep (in SSA every definition comes before its uses, except around 
    the encoding allows: constant bus, VOP2 or VOP3, one literal, inline constants by operand width.
 2. *combine*: an instruction and the producer of one of its operands, which nothing else uses, become one: three-operand adds and logic, shifts with
    adds, multiply-add, min3/max3, clamp and output modifiers, scalar and-not and shift-add.
+3. *conditions*: a uniform condition that scc still holds is read from there, not by way of a mask.
 
 Float rules: nothing is contracted into a fused operation that is marked precise; a multiplication by one may be left out only if
 denormals are kept by the mode, or if the instruction that produced or reads the value flushes them anyway.
@@ -20,6 +21,7 @@ from isa_opcodes cimport *
 from isa_tables cimport is_atomic
 from modifiers cimport modifier_semantics
 from pyaco._core.aco.optimize_combine cimport combine
+from pyaco._core.aco.optimize_conditions cimport note_conditions, use_conditions
 from pyaco._core.aco.optimize_edit cimport *
 from pyaco._core.aco.optimize_propagate cimport propagate
 from pyaco._core.aco.optimize_facts cimport float_bits
@@ -166,17 +168,22 @@ cdef int optimize_run(ProgramData *p) except -1 nogil:
     c.home.assign(p.temps.table.count, 0)
     c.uses.assign(p.temps.table.count, 0)
     c.canonical.assign(p.temps.table.count, 0)
+    c.condition.assign(p.temps.table.count, 0)
+    c.same_condition.assign(p.temps.table.count, 0)
     _count_uses(&c)
     for b in range(p.blocks.table.count):
         c.block = b
+        c.scc = 0
         for k in range(p.blocks.order_count[b]):
             i = p.order.instruction[p.blocks.order_first[b] + k]
+            use_conditions(&c, i)
             propagate(&c, i)
             tries = 0
             while tries < 3 and combine(&c, i):
                 tries += 1
             _use_literal_forms(&c, i)
             _label(&c, i)
+            note_conditions(&c, i)
     return _remove_dead(&c)
 
 

@@ -3,7 +3,7 @@ from libc.stdint cimport uint16_t, uint32_t, uint64_t, uint8_t
 from libcpp.vector cimport vector
 
 from pyaco._core.ir.program cimport (
-    BlockId, InstructionId, Operand, ProgramData, class_is_vgpr, format_dpp16, format_dpp8, format_sdwa, operand_at,
+    BlockId, InstructionId, Operand, ProgramData, TempId, class_is_vgpr, format_dpp16, format_dpp8, format_sdwa, operand_at,
     operand_constant, operand_constant_value, operand_fixed, operand_temp, operand_undef,
 )
 
@@ -19,6 +19,9 @@ cdef cppclass Context:
     vector[uint32_t] home            # by temp: its block
     vector[uint32_t] uses            # by temp
     vector[uint8_t] canonical        # by temp: bits of a float result that follows the denormal mode
+    TempId scc                       # what scc holds here, 0 unknown
+    vector[uint32_t] condition       # by temp that is all ones or all zeros: the scc that says which, 0 unknown
+    vector[uint32_t] same_condition  # by temp in scc: an earlier one that scc still holds, 0 none
 
 cdef inline uint32_t operand_row(const ProgramData *p, InstructionId i, uint32_t k) noexcept nogil:
     return p.instructions.operand_first[i] + k

@@ -35,6 +35,48 @@ cdef bint _copied(Context *c, Operand o, Operand *source) noexcept nogil:
     return is_plain_temp(source[0]) and not class_is_linear_vgpr(source.register_class)
 
 
+cdef bint _same_in_vgpr(Context *c, InstructionId i, uint32_t k, Operand *source) noexcept nogil:
+    """The VGPR that a uniform value was read from in this block: its active lanes agree, so vector instructions need no SGPR.
+
+    Lanes that run now ran then, which is only certain within a block.
+    """
+    cdef ProgramData *p = c.p
+    cdef Operand o = source_at(p, i, k)
+    cdef InstructionId q = producer_of(c, o)
+    cdef uint16_t opcode = p.instructions.opcode[i]
+    if q == 0 or p.instructions.opcode[q] != op_p_as_uniform or c.home[o.data] != c.block:
+        return False
+    source[0] = source_at(p, q, 0)
+    if not is_plain_temp(source[0]) or not class_is_vgpr(source.register_class) or class_is_linear_vgpr(source.register_class) \
+            or class_bytes(source.register_class) != class_bytes(o.register_class) or class_is_subdword(source.register_class):
+        return False
+    if not format_is_valu(p.instructions.format[i]):
+        return opcode in (op_p_create_vector, op_p_parallelcopy)
+    return k < opcode_max_operands and opcode_operand_classes[opcode * opcode_max_operands + k] != opcode_mask_class
+
+
+cdef int _fold_copied_vector(Context *c, InstructionId i) except -1 nogil:
+    """A vector of SGPRs that is copied to VGPRs, and used for nothing else, is made there."""
+    cdef ProgramData *p = c.p
+    cdef Operand o = source_at(p, i, 0)
+    cdef InstructionId q = producer_of(c, o)
+    cdef Operand[16] parts
+    cdef uint32_t k
+    cdef uint32_t count
+    if q == 0 or p.instructions.opcode[q] != op_p_create_vector or c.uses[o.data] != 1 or p.instructions.definition_count[i] != 1 \
+            or not class_is_vgpr(p.definitions.register_class[p.instructions.definition_first[i]]) or class_is_vgpr(o.register_class) \
+            or class_is_linear_vgpr(p.definitions.register_class[p.instructions.definition_first[i]]):
+        return 0
+    count = p.instructions.operand_count[q]
+    if count > 16:
+        return 0
+    for k in range(count):
+        parts[k] = source_at(p, q, k)
+        if parts[k].flags & operand_fixed or (parts[k].flags & operand_temp and operand_bytes(parts[k]) % 4):
+            return 0
+    return become(c, i, op_p_create_vector, format_pseudo, parts, count)
+
+
 cdef bint _constant_for(const ProgramData *p, uint16_t opcode, Operand source, uint32_t bytes_, Operand *result) noexcept nogil:
     """The constant in the width that the instruction reads; False: it cannot be an operand there."""
     cdef uint64_t value = operand_constant_value(source)
@@ -276,12 +318,14 @@ cdef int propagate(Context *c, InstructionId i) except -1 nogil:
     cdef uint32_t k
     cdef Operand o
     cdef Operand source
+    if p.instructions.opcode[i] == op_p_parallelcopy and p.instructions.operand_count[i] == 1:
+        _fold_copied_vector(c, i)
     for k in range(p.instructions.operand_count[i]):
         for _ in range(4):
             if k >= p.instructions.operand_count[i]:
                 break
             o = source_at(p, i, k)
-            if not _copied(c, o, &source):
+            if not _copied(c, o, &source) and not _same_in_vgpr(c, i, k, &source):
                 break
             if source.flags & operand_temp and source.register_class == o.register_class:
                 source.flags |= o.flags & <uint16_t>(operand_16bit | operand_24bit)

@@ -1,0 +1,61 @@
+"""How each pass grows: generated shaders of 10,000 SPIR-V instructions and ten, a hundred times that."""
+
+from __future__ import annotations
+
+import math
+import time
+
+from big_shader import WORDS_PER_STATEMENT
+from big_shader import spirv as big_spirv
+from spirv_reflection import reflect
+
+import pyaco
+from pyaco import passes
+
+SIZES = (10_000, 100_000, 1_000_000)
+#: Passes that take less than this share of the largest shader's time are summed up.
+LEAST_SHARE = 0.002
+
+
+def times_of(module: bytes, target: str, repetitions: int) -> dict[str, float]:
+    """Least milliseconds of processor time of each pass, and of all together, over some compilations."""
+    least: dict[str, float] = {}
+    for _ in range(repetitions):
+        times = pyaco.compile(module, target=target).times_ms
+        for name, milliseconds in {**times["passes"], "all": times["total"]}.items():
+            least[name] = min(least.get(name, math.inf), milliseconds)
+    return least
+
+
+def exponent(times: dict[str, float], larger: dict[str, float], name: str, factor: float) -> float:
+    """The power of the size that a pass's time grows with."""
+    return math.log(max(larger[name], 1e-6) / max(times.get(name, 1e-6), 1e-6)) / math.log(factor)
+
+
+def report(target: str, largest: int, repetitions: int) -> None:
+    """Print a table for each kind of generated shader."""
+    # Runners of passes read the clock on the wall; here what others on the machine do must not count.
+    vars(passes)["perf_counter"] = time.thread_time
+    for kind in sorted(WORDS_PER_STATEMENT):
+        counts, found = [], []
+        for size in (size for size in SIZES if size <= largest):
+            module = big_spirv(size, kind)
+            counts.append(reflect(module).instruction_count)
+            found.append(times_of(module, target, repetitions if size < SIZES[-1] else 1))
+        if found:
+            _print(kind, target, counts, found)
+
+
+def _print(kind: str, target: str, counts: list[int], found: list[dict[str, float]]) -> None:
+    heads = [f"{counts[0]:>10}"] + [f"{count:>10} {'exp.':>5}" for count in counts[1:]]
+    print(f"\n{kind} code, {target}: ms by SPIR-V instructions, and the exponent from one size to the next\n{'':36}{' '.join(heads)}")
+    last = found[-1]
+    shown = [name for name in sorted(last, key=lambda name: -last[name]) if last[name] >= LEAST_SHARE * last["all"]]
+    for name in shown:
+        cells = [f"{found[0].get(name, 0.0):10.2f}"]
+        for index in range(1, len(found)):
+            power = exponent(found[index - 1], found[index], name, counts[index] / counts[index - 1])
+            cells.append(f"{found[index][name]:10.2f} {power:5.2f}")
+        print(f"{name:36}{' '.join(cells)}")
+    rest = [math.fsum(times[name] for name in times if name not in shown) for times in found]
+    print(f"{'other passes':36}{rest[0]:10.2f} {' '.join(f'{value:10.2f}      ' for value in rest[1:])}".rstrip())

@@ -1,0 +1,56 @@
+"""What the benches beside RADV share: names of statistics on both sides, least times, means."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """A statistic: its name in reports of fossil-db, pyaco's, RADV's, and whether more is better."""
+
+    name: str
+    ours: str
+    theirs: str
+    more_is_better: bool = False
+
+
+STATISTICS = (
+    Statistic("Instrs", "instructions", "Instructions"),
+    Statistic("CodeSize", "code_size", "Code size"),
+    Statistic("VGPRs", "vgprs", "VGPRs"),
+    Statistic("SpillSGPRs", "spilled_sgprs", "Spilled SGPRs"),
+    Statistic("SpillVGPRs", "spilled_vgprs", "Spilled VGPRs"),
+    Statistic("LDS", "lds_bytes", "LDS size"),
+    Statistic("Scratch", "scratch_bytes", "Scratch size"),
+    Statistic("MaxWaves", "max_waves", "Subgroups per SIMD", more_is_better=True),
+    Statistic("Latency", "latency", "Latency"),
+    Statistic("InvThroughput", "inverse_throughput", "Inverse Throughput"),
+    Statistic("VClause", "vmem_clauses", "VMEM Clause"),
+    Statistic("SClause", "smem_clauses", "SMEM Clause"),
+    Statistic("Copies", "copies", "Copies"),
+    Statistic("Branches", "branches", "Branches"),
+)
+
+
+def least_milliseconds(function: Callable[[], Any], repetitions: int, seconds: float) -> float:
+    """The least processor time of a call, over so many calls or so many seconds."""
+    best = math.inf
+    limit = time.monotonic() + seconds
+    for done in range(repetitions):
+        if done and time.monotonic() > limit:
+            break
+        start = time.thread_time_ns()
+        function()
+        best = min(best, (time.thread_time_ns() - start) / 1e6)
+    return best
+
+
+def geometric_mean(values: Iterable[float]) -> float:
+    """The geometric mean of positive values; NaN of none."""
+    logarithms = [math.log(value) for value in values]
+    return math.exp(math.fsum(logarithms) / len(logarithms)) if logarithms else math.nan

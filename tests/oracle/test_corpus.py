@@ -1,0 +1,196 @@
+"""The corpus of public shaders: how its modules are made, how they are counted, and what the report says of them."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import corpus_recipes
+import fetch_corpus
+import pytest
+from cases import CASES
+from restarted_worker import RestartedWorker, WorkerFailed
+from vulkan_peer import Radv
+
+import pyaco
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
+
+import corpus_measure
+from corpus_counts import MEMORY, UNROLLED_BY_PEER, by_class, by_kind, code_counts, nir_counts, shares
+from corpus_growth import exponent
+from corpus_measure import Measuring, measure_entry, real_sizes
+from corpus_report import totals
+
+OLD_NIR = """decl_function main (0 params)
+impl main {
+\tblock block_0:
+\tvec1 32 con ssa_1 = intrinsic load_scalar_arg_amd () (base=1, arg_upper_bound_u32_amd=0)
+\tvec1 64 con ssa_3 = pack_64_2x32_split ssa_1, ssa_2
+\tvec4 32 con ssa_5 = intrinsic load_smem_amd (ssa_3, ssa_4) (align_mul=16, align_offset=0)
+\tvec1 32 div ssa_6 = iadd ssa_5.x, ssa_1
+\tvec4 32 div ssa_32 = (float32)txl ssa_28 (texture_handle), ssa_31 (coord)
+\tloop {
+\t\tvec1 32 div ssa_9 = phi block_0: ssa_6, block_1: ssa_10
+\t\tif ssa_11 {
+\t\t\tbreak
+\t\t}
+\t}
+\tintrinsic store_ssbo (ssa_6, ssa_5, ssa_4) (wrmask=x)
+}
+"""
+NEW_NIR = """decl_function main (0 params) (entrypoint)
+impl main {
+    block b0:    // preds:
+    con 32      %1 = @load_scalar_arg_amd (base=1, arg_upper_bound_u32_amd=0)
+    con 64      %3 = pack_64_2x32_split %1, %2 (0xffff8000)
+    con 32x4    %5 = @load_smem_amd (%3, %4 (0x0)) (align_mul=16, align_offset=0)
+    div 32      %6 = iadd %5.x, %1
+    div 32x4   %32 = (float32)txl %28 (texture_handle), %31 (coord)
+    loop {
+        div 32   %9 = phi b0: %6, b1: %10
+        if %11 {
+            break
+        }
+    }
+                     @store_ssbo (%6, %5, %4 (0x0)) (wrmask=x)
+}
+"""
+
+
+def test_both_forms_of_nir_are_counted_alike() -> None:
+    counts = nir_counts(NEW_NIR)
+    assert counts == nir_counts(OLD_NIR)
+    assert by_kind(counts) == {"free": 1, "memory": 2, "alu": 1, "texture": 1, "control": 3, "phi": 1}
+
+
+def test_machine_code_is_counted_as_the_statistics_count_it() -> None:
+    for case in list(CASES.values())[:6]:
+        for target in ("gfx1030", "gfx1100"):
+            shader = pyaco.compile(case.spirv, target=target, spec=case.spec, wave=64)
+            counts = code_counts(shader.code, target)
+            classes = by_class(counts)
+            assert sum(counts.values()) == shader.stats["instructions"], case.name
+            assert classes["VMEM"] == shader.stats["vmem"] and classes["SMEM"] == shader.stats["smem"], case.name
+            assert classes["branches"] <= shader.stats["branches"]
+
+
+def side(code: dict[str, int], nir: dict[str, int], **figures: float) -> dict[str, Any]:
+    return {"code": code, "nir": nir, "ms": 1.0, "Instrs": sum(code.values()), **figures}
+
+
+def test_shares_add_up_to_the_difference() -> None:
+    row = {"pyaco": side({"buffer_load_dword": 7, "v_add_u32": 9, "s_waitcnt": 4}, {"memory:load_ssbo": 7, "alu:iadd": 9}),
+           "radv": side({"buffer_load_dwordx4": 2, "v_add_u32": 9, "s_waitcnt": 2}, {"memory:load_ssbo": 2, "alu:iadd": 9})}  # fmt: skip
+    found = shares(row)
+    assert sum(found.values()) == 7 and found[MEMORY] == 5
+    row["pyaco"]["nir"]["control:loop"] = 1
+    assert shares(row) == {UNROLLED_BY_PEER: 7}
+
+
+def test_totals_have_the_form_of_fossil_db() -> None:
+    rows = [{"pyaco": side({"v_add_u32": 90}, {}, VGPRs=8, MaxWaves=16), "radv": side({"v_add_u32": 100}, {}, VGPRs=8, MaxWaves=8)},
+            {"pyaco": side({"v_add_u32": 120}, {}, VGPRs=8, MaxWaves=16), "radv": side({"v_add_u32": 100}, {}, VGPRs=8, MaxWaves=16)}]  # fmt: skip
+    lines = totals(rows, "radv")
+    assert lines[0] == "Totals from 2 (100.00% of 2) affected shaders:"
+    mean = math.sqrt(0.9 * 1.2)
+    assert lines[1] == f"Instrs: 200 -> 210 (+5.00%); split: -5.00%, +10.00%; better 1, worse 1, equal 0; geometric mean {mean:.3f}"
+    assert "MaxWaves: 24 -> 32 (+33.33%); better 1, worse 0, equal 1" in lines
+
+
+def test_exponents() -> None:
+    assert exponent({"a": 1.0}, {"a": 100.0}, "a", 10.0) == pytest.approx(2.0)
+
+
+def test_stand_ins_for_sizes_are_replaced() -> None:
+    constants = {0: {"name": "M", "default": 1}, 1: {"name": "", "default": 1}, 2: {"name": "M", "default": 64}, 3: {"name": "FLAG", "default": 1},
+                 4: {"name": "", "default": True}}  # fmt: skip
+    assert real_sizes({"spec_constants": constants}) == {0: corpus_measure.REAL_SIZES["M"], 1: corpus_measure.LOCAL_SIZE}
+
+
+# ------------------------------------------------------------------------------------------------------------------ workers
+def _act(argument: str) -> str:
+    if argument == "die":
+        os._exit(7)
+    if argument == "sleep":
+        time.sleep(60)
+    return argument.upper()
+
+
+def test_a_worker_is_replaced() -> None:
+    worker = RestartedWorker(_act, 2.0)
+    assert worker.apply("word") == "WORD"
+    with pytest.raises(WorkerFailed, match="exit status 7"):
+        worker.apply("die")
+    assert worker.apply("next") == "NEXT"
+    with pytest.raises(WorkerFailed, match="longer than 2 seconds"):
+        worker.apply("sleep")
+    assert worker.apply("last") == "LAST"
+    worker.close()
+
+
+# ------------------------------------------------------------------------------------------------------------------ recipes
+def test_variants_of_a_slangmosh_listing(tmp_path: Path) -> None:
+    listing = {"shaders": [{"name": "a", "path": "a.comp", "variants": [{"define": "X", "count": 2}, {"define": "Y", "count": 2}]},
+                           {"name": "b", "path": "b.frag"}]}  # fmt: skip
+    (tmp_path / "slangmosh.json").write_text(json.dumps(listing))
+    assert [shader.name for shader in corpus_recipes.slangmosh(tmp_path)] == ["a_X_0_Y_0", "a_X_0_Y_1", "a_X_1_Y_0", "a_X_1_Y_1"]
+
+
+def test_permutations_of_a_cmake_listing(tmp_path: Path) -> None:
+    (tmp_path / "CMakeLists.txt").write_text("""uvkc_glsl_shader_permutation(
+  NAME add
+  SRC "add.glsl"
+  PERMUTATION "TYPE=[float|vec4]" "{X,Y}=[{1,2}|{3,4}]"
+  GLSLC_ARGS "-DZ=5")""")
+    assert [shader.defines for shader in corpus_recipes.uvkcompute(tmp_path)] == [
+        ("TYPE=float", "X=1", "Y=2", "Z=5"), ("TYPE=float", "X=3", "Y=4", "Z=5"),
+        ("TYPE=vec4", "X=1", "Y=2", "Z=5"), ("TYPE=vec4", "X=3", "Y=4", "Z=5"),
+    ]  # fmt: skip
+
+
+def test_the_compute_section_of_a_piglit_test(tmp_path: Path) -> None:
+    (tmp_path / "one.shader_test").write_text("[require]\nGLSL >= 4.30\n\n[compute shader]\nvoid main() {}\n\n[test]\ncompute 1 1 1\n")
+    (found,) = corpus_recipes.piglit(tmp_path)
+    assert found.text == "#version 430\nvoid main() {}\n\n" and "-R" in found.flags
+
+
+def test_a_project_is_built_from_given_sources(tmp_path: Path) -> None:
+    if shutil.which("glslangValidator") is None:
+        pytest.skip("glslangValidator is not installed")
+    given = tmp_path / "given"
+    (given / "dxvk").mkdir(parents=True)
+    body = ('#version 450\n#include "part.h"\nlayout(local_size_x = 64) in;\n'
+            "layout(binding = 0) buffer B {{ uint b[]; }};\nvoid main() {{ b[0] = {}u; }}\n")  # fmt: skip
+    (given / "dxvk/part.h").write_text("#define PART 1\n")
+    for name, value in (("a", "PART"), ("b", "PART"), ("c", "2"), ("d", "no such thing ")):
+        (given / f"dxvk/{name}.comp").write_text(body.format(value).replace("PARTu", "PART"))
+    sources = fetch_corpus.sources_of("dxvk", given, tmp_path, offline=True)
+    assert sources is not None and fetch_corpus.sources_of("niagara", given, tmp_path, offline=True) is None
+    counts, complaints = fetch_corpus.build("dxvk", sources, tmp_path / "spv")
+    assert counts == {"kept": 2, "equal to another": 1, "refused": 1}
+    assert complaints[0].startswith("dxvk/d.comp: ERROR")
+    assert sorted(path.name for path in (tmp_path / "spv").iterdir()) == ["a.comp.spv", "c.comp.spv"]
+    assert all(fetch_corpus.has_compute_entry(path.read_bytes()) for path in (tmp_path / "spv").iterdir())
+
+
+# ------------------------------------------------------------------------------------------------------------------ measuring
+@pytest.mark.oracle
+def test_an_entry_point_is_measured_by_both(radv_gfx1030: Radv) -> None:
+    module = CASES["saxpy"].spirv.read_bytes()
+    row = measure_entry(module, "main", "gfx1030", Measuring(repetitions=2))
+    peer = radv_gfx1030.compile(module, row["wave"]).statistics
+    assert row["radv"]["Instrs"] == peer["Instructions"] == sum(row["radv"]["code"].values())
+    assert sum(shares(row).values()) == row["pyaco"]["Instrs"] - row["radv"]["Instrs"]
+    assert row["pyaco"]["ms"] > 0 and row["radv"]["ms"] > 0 and row["radv"]["nir"] and row["pyaco"]["nir"]
+
+
+def test_a_module_without_a_compiler_is_a_refusal() -> None:
+    row = measure_entry(b"\x03\x02\x23\x07" + bytes(16), "main", "gfx1030", Measuring())
+    assert "pyaco_error" in row and not row["pyaco_error"].startswith("bug")
