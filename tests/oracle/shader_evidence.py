@@ -11,14 +11,14 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from shader_differences import Tolerance, differences, faults, moved_texels
+from shader_differences import Tolerance, differences, faults, moved_texels, opcodes
 from shader_inputs import GeneratedInputs
-from shader_runs import Groups, Reordered, Rounded, Undefined, Written, descriptor_fault, run_interpreted, run_ours
+from shader_runs import Groups, Racing, Reordered, Rounded, Undefined, Written, access_fault, run_interpreted, run_ours
 from spirv_reflection import reflect
 
 import pyaco
 
-GUARD_BYTES, EVIDENCE_SECONDS, ROUNDINGS = 4096, 20.0, 12
+GUARD_BYTES, EVIDENCE_SECONDS, ROUNDINGS = 4096, 120.0, 12
 OP_CONTROL_BARRIER = 224
 #: Capabilities of instructions that see other invocations of a subgroup: GroupNonUniform*, SubgroupBallotKHR, SubgroupVoteKHR, derivative groups.
 SUBGROUPS = {*range(61, 69), 4423, 4431, 5288, 5297, 5350, 6026}
@@ -110,17 +110,20 @@ class Judgement:
 
     def _interpreted(self) -> Iterator[str]:
         words = np.frombuffer(self.module[: len(self.module) // 4 * 4], np.uint32)
-        fault = descriptor_fault(self.module, self.entry, self.inputs, self.groups, self.shader.wave)
+        fault = access_fault(self.module, self.entry, self.inputs, self.groups, self.shader.wave)
         if fault and not ("differs" in fault and (words == DECORATE_NON_UNIFORM).any()):
             yield fault
-        alone = bool(not (words & 0xFFFF == OP_CONTROL_BARRIER).any())
+        alone = int(OP_CONTROL_BARRIER not in opcodes(self.module))
         first = self._interpret(self.shader.wave)
         others: list[tuple[str, Callable[[], Written]]] = [
             ("with other contents of memory that nobody wrote", lambda: self._interpret(self.shader.wave, garbage=0xA5)),
-            ("with other values of undefined quotients and conversions", lambda: self._interpret(self.shader.wave, kind=Undefined))]
+            ("with other values of undefined quotients and conversions", lambda: self._interpret(self.shader.wave, kind=Undefined)),
+            ("where subgroups, or lanes that store to one place, take another turn", lambda: self._interpret(self.shader.wave, kind=Racing, alone=alone))]
         if not self.has_subgroups:
-            others += [("with invocations in another order", lambda: self._interpret(self.shader.wave, kind=Reordered)),
-                       ("with one invocation after another", lambda: self._interpret(self.shader.wave, kind=Reordered, alone=alone))]
+            others += [("in waves of another size", lambda: self._interpret(PEER_LANES)),
+                       ("with invocations in another order", lambda: self._interpret(self.shader.wave, kind=Reordered)),
+                       ("with one invocation after another", lambda: self._interpret(self.shader.wave, kind=Reordered, alone=alone)),
+                       ("with one invocation after another", lambda: self._interpret(self.shader.wave, kind=Reordered, alone=-alone))]
         for what, other in others:
             if any(not np.array_equal(first[key], found) for key, found in other().items()):
                 yield f"another result {what}"
