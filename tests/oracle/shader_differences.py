@@ -102,8 +102,8 @@ def _buffer_faults(floats: NDArray[np.uint8], wanted: NDArray[np.uint8], found: 
         steps = at[:, None] + np.arange(size)
         theirs, ours = (np.ascontiguousarray(data[steps]).view(f"f{size}").ravel().astype(np.float64) for data in (wanted, found))
         good = close(ours, theirs, tolerance, size)
-        differ[steps[good]] = False
-        differ[steps[~good, 1:]] = False
+        differ[steps] = False
+        differ[steps[~good, 0]] = True         # also where that byte is the same in both
     # shaders store bits of floats in integers: of these, words that are floats, or pairs of halves, by their values are compared as such
     for kind, least in (("f4", 1e-20), ("f2", 1e-4)):
         at = np.unique(np.flatnonzero(differ & (floats == 0)) // 4 * 4)

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
+from descriptor_lengths import with_lengths
 from judge import arrange
 from numpy.typing import NDArray
-from descriptor_lengths import with_lengths
 from shader_inputs import RUNTIME_DESCRIPTORS, GeneratedInputs
 from spirv_reflection import reflect
 from vulkan_peer import Lavapipe
 
 from pyaco import emu, spirv
+from pyaco._core.ir.vocabulary import NirFlag, NirKind
 from pyaco.descriptors.sampler import Sampler
 from pyaco.emu.buffers import TexelBuffer
 from pyaco.emu.images import SampledImage
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.nir import images as nir_images
 from pyaco.nir.interpreter import Interpreter
+from pyaco.nir.interpreter_alu import floating
 from pyaco.nir.interpreter_subgroup import ALU_NAMES
 
-PEER_SECONDS, EMULATOR_SECONDS, BUDGET = 10.0, 20.0, 1 << 24
+PEER_SECONDS, EMULATOR_SECONDS, BUDGET = 30.0, 20.0, 1 << 24
 #: subTexelPrecisionBits of lavapipe and of AMD's drivers; Vulkan asks for four.
 WEIGHT_BITS = 8
 #: maxTexelOffset of both, as of the limit for gathering; minTexelOffset is one more below zero.
@@ -117,7 +119,8 @@ def restore(found: Written, inputs: GeneratedInputs) -> None:
 def run_peer(module: bytes, entry: str, inputs: GeneratedInputs, groups: tuple[int, int, int]) -> Written:
     """Run the module on lavapipe, which has nothing behind arrays of descriptors without a length."""
     buffers, images = Lavapipe().run_with_images(
-        with_lengths(module, RUNTIME_DESCRIPTORS), groups, inputs.layouts, inputs.buffers, inputs.images, PEER_SECONDS, push=inputs.push, entry=entry, references=inputs.references)
+        with_lengths(module, RUNTIME_DESCRIPTORS), groups, inputs.layouts, inputs.buffers, inputs.images, PEER_SECONDS,
+        push=inputs.push, entry=entry, references=inputs.references)  # fmt: skip
     return {**buffers, **{("image", *key): np.frombuffer(levels[0], np.uint8) for key, levels in images.items()}}
 
 
@@ -125,7 +128,10 @@ def run_peer(module: bytes, entry: str, inputs: GeneratedInputs, groups: tuple[i
 
 # ---------------------------------------------------------------------------------------------------------- the NIR interpreter
 class Reordered(Interpreter):
-    """The last workgroup first, and in a workgroup the last invocation first; `alone` runs one after the other, from the last (1) or first (-1) on."""
+    """The last workgroup first, and in a workgroup the last invocation first.
+
+    `alone` runs one invocation after the other, from the last (1) or first (-1) on.
+    """
 
     alone = 0
 
@@ -181,9 +187,9 @@ class Racing(Interpreter):
 class Rounded(Interpreter):
     """Floats are rounded as another implementation of Vulkan may: each of `APPROXIMATE` is off at random by up to so many units in the last place.
 
-    Products are among them because their sum with a third number may be one instruction, sines and cosines by as much as 2**-11. Singles that are
-    too small to be normal are zero, before and after each operation. Linear filters have weights of eight bits. Source: the Vulkan specification, appendix "Precision and Operation of SPIR-V
-    Instructions".
+    Sines and cosines are off by as much as 2**-11. Singles that are too small to be normal are zero, before and after each operation. With odd seeds,
+    sums of products that are not NoContraction are one operation, which rounds once and cannot overflow in between. Linear filters have weights of
+    eight bits. Source: the Vulkan specification, appendix "Precision and Operation of SPIR-V Instructions".
     """
 
     APPROXIMATE: ClassVar = {"fmul": 1, "fdot2": 4, "fdot3": 4, "fdot4": 4, "flrp": 4, "fdiv": 2.5, "frcp": 2.5, "fsqrt": 3, "frsq": 2, "fexp2": 16,
@@ -191,9 +197,36 @@ class Rounded(Interpreter):
     seed = 0
     moves: int = 0                            # the instruction whose filter's place is moved
 
+    def _product(self, value: int, swizzle: Sequence[int]) -> Any:
+        """What a value is as a product that is not rounded, perhaps negated; None where it is none."""
+        negated = self.kind[value] == NirKind.ALU and ALU_NAMES[self.opcode[value]] == "fneg"
+        if negated:
+            inner, order = self._sources(value)[0], self._swizzles(value)[0]
+            value, swizzle = inner, [order >> (4 * i) & 15 for i in swizzle]
+        if self.kind[value] != NirKind.ALU or ALU_NAMES[self.opcode[value]] != "fmul" or self.flags[value] & NirFlag.EXACT:
+            return None
+        with np.errstate(all="ignore"):
+            factors = [floating(self.values[source][[order >> (4 * i) & 15 for i in swizzle]]).astype(np.float64)
+                       for source, order in zip(self._sources(value), self._swizzles(value), strict=True)]
+            return factors[0] * factors[1] * (-1 if negated else 1)
+
+    def _contracted(self, instruction: int, found: Any) -> Any:
+        """A sum with one of its operands as a product that is not rounded."""
+        swizzles = [[order >> (4 * i) & 15 for i in range(self.components[instruction])] for order in self._swizzles(instruction)]
+        sources, signs = self._sources(instruction), (1, -1 if ALU_NAMES[self.opcode[instruction]] == "fsub" else 1)
+        for fused in (self.seed >> 1 & 1, ~self.seed >> 1 & 1):
+            product = self._product(sources[fused], swizzles[fused])
+            if product is not None:
+                with np.errstate(all="ignore"):
+                    other = floating(self.values[sources[1 - fused]][swizzles[1 - fused]]).astype(np.float64)
+                    return np.ascontiguousarray(signs[fused] * product + signs[1 - fused] * other).astype(floating(found).dtype).view(found.dtype)
+        return found
+
     def _alu(self, instruction: int) -> Any:
         found = super()._alu(instruction)
         name, bits = ALU_NAMES[self.opcode[instruction]], 8 * found.dtype.itemsize
+        if name in ("fadd", "fsub") and self.seed & 1 and bits in (16, 32) and not self.flags[instruction] & NirFlag.EXACT:
+            found = self._contracted(instruction, found)
         if bits not in (16, 32) or not name.startswith(("f", "ldexp")) or name.startswith(("find", "f2i", "f2u", "frexp_exp")):
             return found
         values: NDArray[Any] = found.view(np.float32 if bits == 32 else np.float16).copy()
