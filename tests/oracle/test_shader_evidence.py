@@ -17,6 +17,7 @@ from vulkan_peer import find_icd
 
 import pyaco
 from pyaco import spirv
+from pyaco.nir.interpreter import Interpreter
 
 pytestmark = [pytest.mark.oracle, pytest.mark.skipif(shutil.which("glslangValidator") is None, reason="glslangValidator is not installed")]
 needs_lavapipe = pytest.mark.skipif(find_icd("lvp") is None, reason="the Vulkan driver 'lvp' of Mesa is not installed")
@@ -69,7 +70,7 @@ def test_weights_of_filters_have_eight_bits(tmp_path: Path) -> None:
     """Where a filter is used, another rounding moves what it gives by no more than a texel's difference / 256."""
     module, inputs = dispatch("whole[i] = floatBitsToUint(textureLod(t, vec2((i + 0.37) / 64, 0.4), 0).x);", tmp_path,
                               "layout(set = 0, binding = 2) uniform sampler2D t;")
-    plain, other = (run_interpreted(module, "main", inputs, (1, 1, 1), 64, **more)[0, 1].view(np.float32)[:64] for more in ({}, {"kind": Rounded}))
+    plain, other = (run_interpreted(module, "main", inputs, (1, 1, 1), 64, kind=kind)[0, 1].view(np.float32)[:64] for kind in (Interpreter, Rounded))
     assert 0 < np.abs(plain - other).max() < 0.4 / 256
 
 
@@ -96,8 +97,8 @@ def judged(module: bytes, inputs: GeneratedInputs, groups: Groups = (1, 1, 1)) -
 def test_two_views_of_a_buffer(tmp_path: Path) -> None:
     """Where invocations store to what others read by another view: each turn gives something else, also within a wave."""
     module, inputs = dispatch("number[i] = 0.25; wide[i] = vec2(i, i);", tmp_path, "layout(set = 0, binding = 0) buffer D { vec2 wide[]; };")
-    results = [run_interpreted(module, "main", inputs, (1, 1, 1), 64, kind=Reordered, alone=turn)[0, 0].view(np.float32)[:128] for turn in (1, -1)]
-    assert not np.array_equal(*results)
+    last, first = (run_interpreted(module, "main", inputs, (1, 1, 1), 64, kind=Reordered, alone=turn)[0, 0] for turn in (1, -1))
+    assert not np.array_equal(last, first)
     lockstep = run_interpreted(module, "main", inputs, (1, 1, 1), 64, kind=Racing)[0, 0].view(np.float32)[:128]
     np.testing.assert_array_equal(lockstep, np.repeat(np.arange(64, dtype=np.float32), 2))
 

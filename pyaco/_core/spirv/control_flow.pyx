@@ -1,9 +1,9 @@
 """Functions, blocks and structured control flow of SPIR-V as NIR's tree of ifs and loops.
 
 A *label* is a SPIR-V block at which an open construct continues: the merge block of a selection or loop, a continue target, a loop header
-(back edge), the next case of a switch, a join (joins.pyx), the end of a function. A *region* is read block by block until every path has reached a label; each
-path ends as an *exit*: the NIR block in which it ends and the label that it leads to. Invariant: every exit of a region falls through to the
-end of the list that the region is in, so nothing has to be emitted for an exit whose label comes next.
+(back edge), the next case of a switch, a join (joins.pyx), the end of a function. A *region* is read block by block until every path has reached a
+label; each path ends as an *exit*: the NIR block in which it ends and the label that it leads to. Invariant: every exit of a region falls through to
+the end of the list that the region is in, so nothing has to be emitted for an exit whose label comes next.
 
 When reading resumes at a label (`_resume`) while some exits lead to other labels:
 - those that lead to the end of the innermost NIR loop become breaks;
