@@ -12,10 +12,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from equivalent_modules import without_contraction
 from shader_differences import Tolerance, differences, faults, moved_texels, opcodes
 from shader_inputs import GeneratedInputs
-from shader_runs import Groups, Racing, Reordered, Rounded, Undefined, Written, access_fault, run_interpreted, run_ours
+from shader_runs import Groups, Racing, Reordered, Rounded, Undefined, Written, access_fault, run_interpreted, run_ours, run_peer
 from spirv_reflection import reflect
+from vulkan_peer import PeerError
 
 import pyaco
 
@@ -70,11 +72,12 @@ class Judgement:
         reference = run_ours(self.shader, self.inputs, self.groups, "reference")
         if self._differs(reference):
             raise AssertionError("the reference engine and the fast one do not agree")
-        for step in (self._checks, self._other_runs, self._fault, *self._interpretations(), self._subgroups, self._rounding, *self._turns()):
+        steps = [self._checks, self._other_runs, self._contraction, self._fault, *self._interpretations(), self._subgroups, self._rounding]
+        for step in (*steps, *self._turns()):
             try:
                 with limited(EVIDENCE_SECONDS):
                     found = next(iter(step()), "")
-            except (TimeoutError, pyaco.InputError, pyaco.UnsupportedError):
+            except (TimeoutError, PeerError, pyaco.InputError, pyaco.UnsupportedError):
                 continue
             if found:
                 return found
@@ -107,6 +110,16 @@ class Judgement:
         if self.shader.target == "gfx900":
             return {}
         return run_ours(pyaco.compile(self.module, target=self.shader.target, entry=self.entry, wave=96 - self.shader.wave), self.inputs, self.groups)
+
+    def _contraction(self) -> Iterator[str]:
+        """Whether each word that differs is another on lavapipe, or on ours, where no arithmetic may be fused or rearranged."""
+        exact = without_contraction(self.module)
+        theirs, again = (run_peer(each, self.entry, self.inputs, self.groups) for each in (exact, self.module))
+        ours = run_ours(pyaco.compile(exact, target=self.shader.target, entry=self.entry), self.inputs, self.groups)
+        moved = [faults(found, other, self.inputs, self.tolerance) for found, other in ((again, theirs), (self.ours, ours))]
+        wrong = faults(self.theirs, self.ours, self.inputs, self.tolerance)
+        if wrong and all(np.isin(bad, np.concatenate([each[key] for each in moved if key in each] or [bad[:0]])).all() for key, bad in wrong.items()):
+            yield "every word that differs is another with NoContraction on all arithmetic"
 
     def _fault(self) -> Iterator[str]:
         words = np.frombuffer(self.module[: len(self.module) // 4 * 4], np.uint32)

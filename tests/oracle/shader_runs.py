@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
-from descriptor_lengths import with_lengths
+from equivalent_modules import with_lengths
 from judge import arrange
 from numpy.typing import NDArray
 from shader_inputs import RUNTIME_DESCRIPTORS, GeneratedInputs

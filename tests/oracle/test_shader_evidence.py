@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from equivalent_modules import without_contraction
 from shader_differences import Tolerance, differences
 from shader_evidence import Judgement
 from shader_inputs import GeneratedInputs, generate
@@ -64,6 +65,16 @@ def test_sums_of_products_are_fused_with_odd_seeds(tmp_path: Path) -> None:
         module, inputs = dispatch(body.replace("{}", qualifier), tmp_path)
         found = run_interpreted(module, "main", inputs, (1, 1, 1), 64, kind=Rounded, seed=seed)
         assert np.isfinite(found[0, 1].view(np.float32)[0]) == is_finite, (qualifier, seed)
+
+
+@needs_lavapipe
+def test_arithmetic_that_may_be_rearranged(tmp_path: Path) -> None:
+    """A product that overflows unless its sum is one operation: NoContraction makes ours what lavapipe gives."""
+    module, inputs = dispatch("whole[i] = floatBitsToUint((number[0] + 1e38) * 4.0 - 3e38);", tmp_path)
+    exact = without_contraction(module)
+    fused, apart = (run_ours(pyaco.compile(each, target="gfx1100"), inputs, (1, 1, 1))[0, 1].view(np.float32)[:64] for each in (module, exact))
+    assert np.isfinite(fused).all() and np.isinf(apart).all()
+    np.testing.assert_array_equal(run_peer(exact, "main", inputs, (1, 1, 1))[0, 1].view(np.float32)[:64], apart)
 
 
 def test_weights_of_filters_have_eight_bits(tmp_path: Path) -> None:

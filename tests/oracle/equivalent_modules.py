@@ -1,4 +1,4 @@
-"""Arrays of descriptors without a length, declared with the length that is bound: what a module computes stays the same.
+"""Modules that mean the same: with lengths for arrays of descriptors, and with arithmetic that is not rearranged.
 
 Lavapipe of Mesa 22.3 counts an array's descriptors by its declared length, and so has no images behind one without a length: stores and atomics do
 nothing, sizes are zero, or the process dies. With the length declared, it gives what the other implementations give.
@@ -9,7 +9,9 @@ from __future__ import annotations
 import numpy as np
 import spirv_reflection as declared
 
-OP_CONSTANT, FIRST_TYPE, LAST_TYPE = 43, 19, 39
+OP_CONSTANT, OP_DECORATE, FIRST_TYPE, LAST_TYPE, NO_CONTRACTION = 43, 71, 19, 39, 42
+#: OpFNegate, OpFAdd, OpFSub, OpFMul, OpFDiv, OpFRem, OpFMod, OpVectorTimesScalar to OpDot.
+ARITHMETIC = {127, 129, 131, 133, 136, 140, 141, *range(142, 149)}
 
 
 def with_lengths(spirv: bytes, length: int) -> bytes:
@@ -37,3 +39,17 @@ def with_lengths(spirv: bytes, length: int) -> bytes:
             found = [4 << 16 | declared.OP_TYPE_ARRAY, found[1], found[2], constant]
         head += found
     return np.array(head, np.uint32).tobytes()
+
+
+def without_contraction(spirv: bytes) -> bytes:
+    """The module with NoContraction on all arithmetic of floats: what it may compute is part of what it might before."""
+    words = np.frombuffer(spirv[: len(spirv) // 4 * 4], np.uint32).tolist()
+    position, first, decorations = 5, 0, []
+    while position < len(words):
+        opcode = words[position] & 0xFFFF
+        if FIRST_TYPE <= opcode <= LAST_TYPE and not first:
+            first = position
+        if opcode in ARITHMETIC:
+            decorations += [3 << 16 | OP_DECORATE, words[position + 2], NO_CONTRACTION]
+        position += max(words[position] >> 16, 1)
+    return np.array(words[:first] + decorations + words[first:], np.uint32).tobytes()
