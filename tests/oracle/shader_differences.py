@@ -6,6 +6,7 @@ the last place, sines by 2**-11, exponentials and powers by more the larger they
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,16 +30,24 @@ class Tolerance:
         return Tolerance(2e-2, 2e-2) if filters else Tolerance(2e-3, 2e-3) if uses_functions(module) else Tolerance(1e-5, 1e-6)
 
 
-def uses_functions(module: bytes) -> bool:
-    """Whether there are functions of GLSL.std.450 that are computed by approximation: trigonometry to inverse square roots, and what uses them."""
+def instructions(module: bytes) -> Iterator[list[int]]:
+    """The words of each instruction of a module."""
     words = np.frombuffer(module[: len(module) // 4 * 4], np.uint32).tolist()
     position = 5
     while position < len(words):
-        length, opcode = words[position] >> 16, words[position] & 0xFFFF
-        if opcode == 12 and (11 <= words[position + 4] <= 34 or words[position + 4] in (49, 66, 67, 69, 70, 71, 72)):
-            return True
-        position += max(length, 1)
-    return False
+        length = max(words[position] >> 16, 1)
+        yield words[position : position + length]
+        position += length
+
+
+def opcodes(module: bytes) -> set[int]:
+    """The opcodes that a module has."""
+    return {words[0] & 0xFFFF for words in instructions(module)}
+
+
+def uses_functions(module: bytes) -> bool:
+    """Whether there are functions of GLSL.std.450 that are computed by approximation: trigonometry to inverse square roots, and what uses them."""
+    return any(words[0] & 0xFFFF == 12 and (11 <= words[4] <= 34 or words[4] in (49, 66, 67, 69, 70, 71, 72)) for words in instructions(module))
 
 
 def is_unchanged(inputs: GeneratedInputs, written: Written) -> bool:
@@ -93,8 +102,8 @@ def _buffer_faults(floats: NDArray[np.uint8], wanted: NDArray[np.uint8], found: 
         steps = at[:, None] + np.arange(size)
         theirs, ours = (np.ascontiguousarray(data[steps]).view(f"f{size}").ravel().astype(np.float64) for data in (wanted, found))
         good = close(ours, theirs, tolerance, size)
-        differ[steps[good]] = False
-        differ[steps[~good, 1:]] = False
+        differ[steps] = False
+        differ[steps[~good, 0]] = True         # also where that byte is the same in both
     # shaders store bits of floats in integers: of these, words that are floats, or pairs of halves, by their values are compared as such
     for kind, least in (("f4", 1e-20), ("f2", 1e-4)):
         at = np.unique(np.flatnonzero(differ & (floats == 0)) // 4 * 4)

@@ -8,17 +8,20 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
-from shader_differences import Tolerance, differences, faults, moved_texels
+from equivalent_modules import without_contraction
+from shader_differences import Tolerance, differences, faults, moved_texels, opcodes
 from shader_inputs import GeneratedInputs
-from shader_runs import Groups, Reordered, Rounded, Undefined, Written, descriptor_fault, run_interpreted, run_ours
+from shader_runs import Groups, Racing, Reordered, Rounded, Undefined, Written, access_fault, run_interpreted, run_ours, run_peer
 from spirv_reflection import reflect
+from vulkan_peer import PeerError
 
 import pyaco
 
-GUARD_BYTES, EVIDENCE_SECONDS, ROUNDINGS = 4096, 20.0, 12
+GUARD_BYTES, EVIDENCE_SECONDS, ROUNDINGS = 4096, 300.0, 12
 OP_CONTROL_BARRIER = 224
 #: Capabilities of instructions that see other invocations of a subgroup: GroupNonUniform*, SubgroupBallotKHR, SubgroupVoteKHR, derivative groups.
 SUBGROUPS = {*range(61, 69), 4423, 4431, 5288, 5297, 5350, 6026}
@@ -65,28 +68,28 @@ class Judgement:
         self.tolerance = Tolerance.of(module, inputs)
 
     def reason(self) -> str:
-        """The first thing that shows that the result is not defined, or nothing."""
-        try:
-            with limited(EVIDENCE_SECONDS):
-                return next(self._reasons(), "")
-        except TimeoutError:
-            return ""
-
-    def _reasons(self) -> Iterator[str]:
+        """The first thing that shows that the result is not defined, or nothing; what takes too long, or cannot be run, shows nothing."""
         reference = run_ours(self.shader, self.inputs, self.groups, "reference")
         if self._differs(reference):
             raise AssertionError("the reference engine and the fast one do not agree")
-        yield from self._checks()
+        steps = [self._checks, self._other_runs, self._contraction, self._fault, *self._interpretations(), self._subgroups, self._rounding]
+        for step in (*steps, *self._turns()):
+            try:
+                with limited(EVIDENCE_SECONDS):
+                    found = next(iter(step()), "")
+            except (TimeoutError, PeerError, pyaco.InputError, pyaco.UnsupportedError):
+                continue
+            if found:
+                return found
+        return ""
+
+    def _other_runs(self) -> Iterator[str]:
         for what, other in (("with other memory behind the buffers", self._guarded), ("in waves of another size", self._other_wave)):
             try:
                 if self._differs(other()):
                     yield f"another result {what}"
             except (pyaco.emu.EmulationError, pyaco.UnsupportedError):
                 continue
-        try:
-            yield from self._interpreted()
-        except (pyaco.InputError, pyaco.UnsupportedError):
-            return
 
     def _checks(self) -> Iterator[str]:
         for name in ("memory", "races", "uninitialized"):
@@ -108,25 +111,47 @@ class Judgement:
             return {}
         return run_ours(pyaco.compile(self.module, target=self.shader.target, entry=self.entry, wave=96 - self.shader.wave), self.inputs, self.groups)
 
-    def _interpreted(self) -> Iterator[str]:
+    def _contraction(self) -> Iterator[str]:
+        """Whether each word that differs is another on lavapipe, or on ours, where no arithmetic may be fused or rearranged."""
+        exact = without_contraction(self.module)
+        theirs, again = (run_peer(each, self.entry, self.inputs, self.groups) for each in (exact, self.module))
+        ours = run_ours(pyaco.compile(exact, target=self.shader.target, entry=self.entry), self.inputs, self.groups)
+        moved = [faults(found, other, self.inputs, self.tolerance) for found, other in ((again, theirs), (self.ours, ours))]
+        wrong = faults(self.theirs, self.ours, self.inputs, self.tolerance)
+        if wrong and all(np.isin(bad, np.concatenate([each[key] for each in moved if key in each] or [bad[:0]])).all() for key, bad in wrong.items()):
+            yield "every word that differs is another with NoContraction on all arithmetic"
+
+    def _fault(self) -> Iterator[str]:
         words = np.frombuffer(self.module[: len(self.module) // 4 * 4], np.uint32)
-        fault = descriptor_fault(self.module, self.entry, self.inputs, self.groups, self.shader.wave)
+        fault = access_fault(self.module, self.entry, self.inputs, self.groups, self.shader.wave)
         if fault and not ("differs" in fault and (words == DECORATE_NON_UNIFORM).any()):
             yield fault
-        alone = bool(not (words & 0xFFFF == OP_CONTROL_BARRIER).any())
-        first = self._interpret(self.shader.wave)
-        others: list[tuple[str, Callable[[], Written]]] = [
-            ("with other contents of memory that nobody wrote", lambda: self._interpret(self.shader.wave, garbage=0xA5)),
-            ("with other values of undefined quotients and conversions", lambda: self._interpret(self.shader.wave, kind=Undefined))]
+
+    def _interpretations(self) -> list[Callable[[], Iterator[str]]]:
+        """What the NIR interpreter does in other ways that SPIR-V leaves open, each compared with what it does first."""
+        wave, alone = self.shader.wave, int(OP_CONTROL_BARRIER not in opcodes(self.module))
+        others: list[tuple[str, int, dict[str, Any]]] = [
+            ("with other contents of memory that nobody wrote", wave, {"garbage": 0xA5}),
+            ("with other values of undefined quotients and conversions", wave, {"kind": Undefined}),
+            ("where subgroups, or lanes that store to one place, take another turn", wave, {"kind": Racing, "alone": alone})]
         if not self.has_subgroups:
-            others += [("with invocations in another order", lambda: self._interpret(self.shader.wave, kind=Reordered)),
-                       ("with one invocation after another", lambda: self._interpret(self.shader.wave, kind=Reordered, alone=alone))]
-        for what, other in others:
-            if any(not np.array_equal(first[key], found) for key, found in other().items()):
-                yield f"another result {what}"
-        if self.has_subgroups:
-            yield from self._subgroups(first)
-        if self._depends_on_rounding(first):
+            others += [("in waves of another size", PEER_LANES, {}), ("with invocations in another order", wave, {"kind": Reordered})]
+        return [partial(self._compared, *other) for other in others]
+
+    def _turns(self) -> list[Callable[[], Iterator[str]]]:
+        """One invocation after another, where nothing waits for another: what takes longest."""
+        if self.has_subgroups or OP_CONTROL_BARRIER in opcodes(self.module):
+            return []
+        what, wave = "with one invocation after another", self.shader.wave
+        return [partial(self._compared, what, wave, {"kind": Reordered, "alone": turn}) for turn in (1, -1)]
+
+    def _compared(self, what: str, lanes: int, more: dict[str, Any]) -> Iterator[str]:
+        first, other = self._interpret(self.shader.wave), self._interpret(lanes, **more)
+        if any(not np.array_equal(first[key], found) for key, found in other.items()):
+            yield f"another result {what}"
+
+    def _rounding(self) -> Iterator[str]:
+        if self._depends_on_rounding(self._interpret(self.shader.wave)):
             yield "every word that differs is another with floats rounded otherwise, as they may be"
 
     def _depends_on_rounding(self, first: Written) -> bool:
@@ -144,9 +169,10 @@ class Judgement:
                 return True
         return False
 
-    def _subgroups(self, first: Written) -> Iterator[str]:
+    def _subgroups(self) -> Iterator[str]:
         """Where the interpreter gives what each gives, with subgroups as large as each has."""
-        if self._is_near(self.ours, first) and self._is_near(self.theirs, self._interpret(PEER_LANES)):
+        first = self._interpret(self.shader.wave)
+        if self.has_subgroups and self._is_near(self.ours, first) and self._is_near(self.theirs, self._interpret(PEER_LANES)):
             yield f"the NIR interpreter gives ours with subgroups of {self.shader.wave}, and lavapipe's with {PEER_LANES}"
 
     def _is_near(self, found: Written, interpreted: Written) -> bool:

@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
+from equivalent_modules import with_lengths
 from judge import arrange
 from numpy.typing import NDArray
-from shader_inputs import GeneratedInputs
+from shader_inputs import RUNTIME_DESCRIPTORS, GeneratedInputs
 from spirv_reflection import reflect
 from vulkan_peer import Lavapipe
 
 from pyaco import emu, spirv
+from pyaco._core.ir.vocabulary import NirFlag, NirKind
 from pyaco.descriptors.sampler import Sampler
 from pyaco.emu.buffers import TexelBuffer
 from pyaco.emu.images import SampledImage
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.nir import images as nir_images
 from pyaco.nir.interpreter import Interpreter
+from pyaco.nir.interpreter_alu import floating
 from pyaco.nir.interpreter_subgroup import ALU_NAMES
 
-PEER_SECONDS, EMULATOR_SECONDS, BUDGET = 10.0, 20.0, 1 << 24
+PEER_SECONDS, EMULATOR_SECONDS, BUDGET = 30.0, 20.0, 1 << 24
+#: subTexelPrecisionBits of lavapipe and of AMD's drivers; Vulkan asks for four.
+WEIGHT_BITS = 8
+#: maxTexelOffset of both, as of the limit for gathering; minTexelOffset is one more below zero.
+MOST_OFFSET = 31
 OUR_CLAMPS = {0: 0, 1: 1, 2: 2, 3: 6}
 Groups = tuple[int, int, int]
 Written = dict[Any, NDArray[np.uint8]]
@@ -83,7 +90,7 @@ def run_ours(shader: Any, inputs: GeneratedInputs, groups: tuple[int, int, int],
 
 #: What a device must have for a capability: the bit of an operation of subgroups, or an extension.
 _OPERATIONS = {62: 2, 63: 4, 64: 8, 65: 16, 66: 32, 67: 64, 68: 128}
-_EXTENSIONS = {5288: "VK_NV_compute_shader_derivatives", 5350: "VK_NV_compute_shader_derivatives"}
+_EXTENSIONS = {18: "VK_AMD_shader_ballot", 5288: "VK_NV_compute_shader_derivatives", 5350: "VK_NV_compute_shader_derivatives"}
 
 
 def peer_lacks(module: bytes) -> str:
@@ -110,9 +117,10 @@ def restore(found: Written, inputs: GeneratedInputs) -> None:
 
 
 def run_peer(module: bytes, entry: str, inputs: GeneratedInputs, groups: tuple[int, int, int]) -> Written:
-    """Run the module on lavapipe."""
+    """Run the module on lavapipe, which has nothing behind arrays of descriptors without a length."""
     buffers, images = Lavapipe().run_with_images(
-        module, groups, inputs.layouts, inputs.buffers, inputs.images, PEER_SECONDS, push=inputs.push, entry=entry, references=inputs.references)
+        with_lengths(module, RUNTIME_DESCRIPTORS), groups, inputs.layouts, inputs.buffers, inputs.images, PEER_SECONDS,
+        push=inputs.push, entry=entry, references=inputs.references)  # fmt: skip
     return {**buffers, **{("image", *key): np.frombuffer(levels[0], np.uint8) for key, levels in images.items()}}
 
 
@@ -120,9 +128,12 @@ def run_peer(module: bytes, entry: str, inputs: GeneratedInputs, groups: tuple[i
 
 # ---------------------------------------------------------------------------------------------------------- the NIR interpreter
 class Reordered(Interpreter):
-    """The last workgroup first, and in a workgroup the last invocation first; `alone` runs one invocation after the other."""
+    """The last workgroup first, and in a workgroup the last invocation first.
 
-    alone = False
+    `alone` runs one invocation after the other, from the last (1) or first (-1) on.
+    """
+
+    alone = 0
 
     def run(self) -> None:
         """Execute every workgroup."""
@@ -137,28 +148,85 @@ class Reordered(Interpreter):
     def _list(self, node: int, mask: Any) -> Any:
         if not self.alone or node != self.nodes["first0"][1]:
             return super()._list(node, mask)
-        self.alone = False
-        for lane in np.flatnonzero(mask):
+        direction, self.alone = self.alone, 0
+        for lane in np.flatnonzero(mask)[::direction]:
             super()._list(node, np.arange(self.padded) == lane)
-        self.alone = True
+        self.alone = direction
         return mask
+
+
+class Racing(Interpreter):
+    """The same subgroups, but the last one first where `alone`, and of lanes that store to one place at once, the first has its way."""
+
+    alone = 0
+
+    def _list(self, node: int, mask: Any) -> Any:
+        if not self.alone or node != self.nodes["first0"][1]:
+            return super()._list(node, mask)
+        self.alone = 0
+        for first in reversed(range(0, self.padded, self.wave)):
+            super()._list(node, mask & (np.arange(self.padded) // self.wave == first // self.wave))
+        self.alone = 1
+        return mask
+
+    def _lanes_by_buffer(self, base: Any, mask: Any) -> Any:
+        return [(data, lanes[::-1]) for data, lanes in super()._lanes_by_buffer(base, mask)]
+
+    def _store_address(self, value: Any, address: Any, write_mask: int, mask: Any) -> None:
+        for lane in np.flatnonzero(mask)[::-1]:
+            super()._store_address(value, address, write_mask, np.arange(self.padded) == lane)
+
+    def _store_shared(self, value: Any, offset: Any, write_mask: int, mask: Any) -> None:
+        for lane in np.flatnonzero(mask)[::-1]:
+            super()._store_shared(value, offset, write_mask, np.arange(self.padded) == lane)
+
+    def _targets(self, *arguments: Any) -> Any:
+        return reversed(list(super()._targets(*arguments)))
 
 
 class Rounded(Interpreter):
     """Floats are rounded as another implementation of Vulkan may: each of `APPROXIMATE` is off at random by up to so many units in the last place.
 
-    Products are among them because their sum with a third number may be one instruction, sines and cosines by as much as 2**-11. Singles that are
-    too small to be normal are zero, before and after each operation. Source: the Vulkan specification, appendix "Precision and Operation of SPIR-V
-    Instructions".
+    Sines and cosines are off by as much as 2**-11. Singles that are too small to be normal are zero, before and after each operation. With odd seeds,
+    sums of products that are not NoContraction are one operation, which rounds once and cannot overflow in between. Linear filters have weights of
+    eight bits. Source: the Vulkan specification, appendix "Precision and Operation of SPIR-V Instructions".
     """
 
     APPROXIMATE: ClassVar = {"fmul": 1, "fdot2": 4, "fdot3": 4, "fdot4": 4, "flrp": 4, "fdiv": 2.5, "frcp": 2.5, "fsqrt": 3, "frsq": 2, "fexp2": 16,
                              "flog2": 16, "fpow": 64, "fmod": 4, "frem": 4}
     seed = 0
+    moves: int = 0                            # the instruction whose filter's place is moved
+
+    def _product(self, value: int, swizzle: Sequence[int]) -> Any:
+        """What a value is as a product that is not rounded, perhaps negated; None where it is none."""
+        negated = self.kind[value] == NirKind.ALU and ALU_NAMES[self.opcode[value]] == "fneg"
+        if negated:
+            inner, order = self._sources(value)[0], self._swizzles(value)[0]
+            value, swizzle = inner, [order >> (4 * i) & 15 for i in swizzle]
+        if self.kind[value] != NirKind.ALU or ALU_NAMES[self.opcode[value]] != "fmul" or self.flags[value] & NirFlag.EXACT:
+            return None
+        with np.errstate(all="ignore"):
+            factors = [floating(self.values[source][[order >> (4 * i) & 15 for i in swizzle]]).astype(np.float64)
+                       for source, order in zip(self._sources(value), self._swizzles(value), strict=True)]
+            return factors[0] * factors[1] * (-1 if negated else 1)
+
+    def _contracted(self, instruction: int, found: Any) -> Any:
+        """A sum with one of its operands as a product that is not rounded."""
+        swizzles = [[order >> (4 * i) & 15 for i in range(self.components[instruction])] for order in self._swizzles(instruction)]
+        sources, signs = self._sources(instruction), (1, -1 if ALU_NAMES[self.opcode[instruction]] == "fsub" else 1)
+        for fused in (self.seed >> 1 & 1, ~self.seed >> 1 & 1):
+            product = self._product(sources[fused], swizzles[fused])
+            if product is not None:
+                with np.errstate(all="ignore"):
+                    other = floating(self.values[sources[1 - fused]][swizzles[1 - fused]]).astype(np.float64)
+                    return np.ascontiguousarray(signs[fused] * product + signs[1 - fused] * other).astype(floating(found).dtype).view(found.dtype)
+        return found
 
     def _alu(self, instruction: int) -> Any:
         found = super()._alu(instruction)
         name, bits = ALU_NAMES[self.opcode[instruction]], 8 * found.dtype.itemsize
+        if name in ("fadd", "fsub") and self.seed & 1 and bits in (16, 32) and not self.flags[instruction] & NirFlag.EXACT:
+            found = self._contracted(instruction, found)
         if bits not in (16, 32) or not name.startswith(("f", "ldexp")) or name.startswith(("find", "f2i", "f2u", "frexp_exp")):
             return found
         values: NDArray[Any] = found.view(np.float32 if bits == 32 else np.float16).copy()
@@ -171,6 +239,17 @@ class Rounded(Interpreter):
             if bits == 32:
                 values[np.abs(values) < np.finfo(np.float32).tiny] = 0
         return values.view(found.dtype)
+
+    def _sampled(self, i: int, name: str, image: nir_images.Image, sampler: Sampler, sources: dict[str, Any]) -> Any:
+        self.moves = i if name != "tg4" and sampler.mag_filter & sampler.min_filter & 1 else 0
+        return super()._sampled(i, name, image, sampler, sources)
+
+    def _place(self, image: nir_images.Image, sources: dict[str, Any]) -> nir_images.Place:
+        place = super()._place(image, sources)
+        if self.moves:
+            size = image.size(np.zeros(place.at.shape[1], np.int64))[: len(place.at)]
+            place.at = place.at + np.random.default_rng((self.seed, self.moves)).uniform(-1, 1, place.at.shape) * 2.0**-WEIGHT_BITS / size
+        return place
 
 
 class Undefined(Interpreter):
@@ -199,9 +278,29 @@ class Undefined(Interpreter):
 
 
 class Watched(Interpreter):
-    """Says what descriptors a dispatch asks for that it must not."""
+    """Says what descriptors or offsets of texels a dispatch asks for that it must not."""
 
     fault = ""
+    active: Any = None                        # lanes of the texture instruction
+
+    def _texture(self, i: int, mask: Any) -> Any:
+        self.active = mask
+        return super()._texture(i, mask)
+
+    def _sampled(self, i: int, name: str, image: nir_images.Image, sampler: Sampler, sources: dict[str, Any]) -> Any:
+        self._watch_offset(sources)
+        return super()._sampled(i, name, image, sampler, sources)
+
+    def _fetch(self, image: nir_images.Image, sources: dict[str, Any]) -> Any:
+        self._watch_offset(sources)
+        return super()._fetch(image, sources)
+
+    def _watch_offset(self, sources: dict[str, Any]) -> None:
+        if "offset" in sources:
+            asked = sources["offset"].view(np.int32)[:, self.active]
+            beyond = asked[(asked < -MOST_OFFSET - 1) | (asked > MOST_OFFSET)]
+            if beyond.size:
+                self.fault = f"an offset of {beyond[0]} texels, beyond minTexelOffset and maxTexelOffset"
 
     def _do_vulkan_resource_index(self, i: int, mask: Any, index: Any) -> Any:
         key = self._index(i, "desc_set"), self._index(i, "binding")
@@ -212,9 +311,20 @@ class Watched(Interpreter):
                 self.fault = f"an index of descriptors that differs in a wave, of binding {key}"
         return super()._do_vulkan_resource_index(i, mask, index)
 
+    def _by_deref(self, deref: int, mask: Any) -> Any:
+        try:
+            found = super()._by_deref(deref, mask)
+        except InputError as error:
+            self.fault = str(error)
+            raise
+        waves = [wave for _, lanes in found for wave in np.unique(lanes // self.wave)]
+        if len(waves) > len(set(waves)) and not self.fault:
+            self.fault = f"an index of descriptors that differs in a wave, of binding {self._key(deref)}"
+        return found
 
-def descriptor_fault(module: bytes, entry: str, inputs: GeneratedInputs, groups: Groups, wave: int) -> str:
-    """What is wrong with the descriptors that a dispatch asks for: beyond an array, or by an index that is not uniform; or nothing."""
+
+def access_fault(module: bytes, entry: str, inputs: GeneratedInputs, groups: Groups, wave: int) -> str:
+    """What is wrong with what a dispatch asks for: descriptors beyond an array, or by an index that is not uniform, offsets of texels; or nothing."""
     found: list[Watched] = []
 
     def make(*arguments: Any) -> Watched:
@@ -228,7 +338,7 @@ def descriptor_fault(module: bytes, entry: str, inputs: GeneratedInputs, groups:
 
 def run_interpreted(
     module: bytes, entry: str, inputs: GeneratedInputs, groups: Groups, wave: int, *, kind: Callable[..., Interpreter] = Interpreter,
-    alone: bool = False, garbage: int = 0, seed: int = 0,
+    alone: int = 0, garbage: int = 0, seed: int = 0,
 ) -> Written:
     """Execute what the reader makes of a module, before any pass.
 
@@ -237,7 +347,7 @@ def run_interpreted(
     wave : int
         Lanes of a subgroup, also 8.
     kind, alone
-        `Reordered` for another order.
+        `Reordered` or `Racing` for another order.
     garbage : int
         What memory holds that nobody wrote.
     seed : int
@@ -256,7 +366,7 @@ def run_interpreted(
                 bound[key] = nir_images.SampledImage(bound[key], our_sampler(asked["sampler"]))
     machine = kind(shader, groups, arrange(bound), inputs.push, max(wave, 32))
     machine.wave, machine.padded, machine.garbage = wave, -(-machine.lanes // wave) * wave, garbage
-    if isinstance(machine, Reordered):
+    if isinstance(machine, Reordered | Racing):
         machine.alone = alone
     if isinstance(machine, Rounded):
         machine.seed = seed
@@ -275,15 +385,15 @@ def run_interpreted(
 def decoded(asked: dict[str, Any]) -> list[NDArray[Any]]:
     """Levels as the interpreter takes them: numbers, of shape (layers, depth, height, width, samples, components)."""
     name, found = asked["name"], []
-    if asked["type"] == "buffer" or name.startswith(("R10", "R11", "R64")):
+    if name.startswith(("R10", "R11", "R64")):
         raise UnsupportedError(f"the NIR interpreter with {asked['type']} of the format {name}")
     channels, kind = name.split("_")
     size, count = int(channels[1:].split("G")[0]) // 8, sum(channels.count(letter) for letter in "RGBAZ")
-    width, height, depth = asked["extent"]
+    width, height, depth = asked.get("extent", (len(asked["levels"][0]) // (size * count), 1, 1))
     for level, raw in enumerate(asked["levels"]):
         texels = np.frombuffer(raw, f"{'f' if kind == 'FLOAT' else 'i' if kind[0] == 'S' else 'u'}{size}")
         if kind.endswith("NORM"):
             texels = np.maximum(texels / np.iinfo(texels.dtype).max, -1)
         texels = texels.astype({"float": np.float32, "int": np.int32, "uint": np.uint32}[asked["kind"]])
-        found.append(texels.reshape(asked["layers"], max(depth >> level, 1), max(height >> level, 1), max(width >> level, 1), 1, count))
+        found.append(texels.reshape(asked.get("layers", 1), max(depth >> level, 1), max(height >> level, 1), max(width >> level, 1), 1, count))
     return found

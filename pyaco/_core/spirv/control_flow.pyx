@@ -1,9 +1,9 @@
 """Functions, blocks and structured control flow of SPIR-V as NIR's tree of ifs and loops.
 
 A *label* is a SPIR-V block at which an open construct continues: the merge block of a selection or loop, a continue target, a loop header
-(back edge), the next case of a switch, the end of a function. A *region* is read block by block until every path has reached a label; each
-path ends as an *exit*: the NIR block in which it ends and the label that it leads to. Invariant: every exit of a region falls through to the
-end of the list that the region is in, so nothing has to be emitted for an exit whose label comes next.
+(back edge), the next case of a switch, a join (joins.pyx), the end of a function. A *region* is read block by block until every path has reached a
+label; each path ends as an *exit*: the NIR block in which it ends and the label that it leads to. Invariant: every exit of a region falls through to
+the end of the list that the region is in, so nothing has to be emitted for an exit whose label comes next.
 
 When reading resumes at a label (`_resume`) while some exits lead to other labels:
 - those that lead to the end of the innermost NIR loop become breaks;
@@ -29,6 +29,7 @@ from pyaco._core.spirv.emission cimport *
 from pyaco._core.spirv.float_controls cimport is_exact
 from pyaco._core.spirv.glsl450 cimport glsl_instruction
 from pyaco._core.spirv.images cimport image_instruction
+from pyaco._core.spirv.joins cimport find_joins, successors_of
 from pyaco._core.spirv.lines cimport line_of_source, source_line
 from pyaco._core.spirv.memory cimport memory_instruction
 from pyaco._core.spirv.module cimport *
@@ -39,8 +40,6 @@ from pyaco._core.spirv.values cimport *
 cdef enum:
     function_end = 0xffffffffU
     no_value = 0xffffffffU
-    maximum_phi_steps = 20000000
-    maximum_scan_steps = 20000000
 
 
 # --------------------------------------------------------------------------------------------------------------- labels
@@ -402,22 +401,50 @@ cdef uint32_t _merge_of(Reader r, BlockId block, uint32_t word) except 0xfffffff
     return a + 1 if a == b else 0
 
 
+cdef int _open_joins(Reader r, BlockId block, vector[LabelId] &labels) except -1 nogil:
+    """Make the joins of a block labels, those last in the order of the graph outermost, unless an open construct continues there."""
+    cdef uint32_t row = r.blocks[block].first_join
+    while row:
+        if r.blocks[r.joins[row - 1].block].label == 0:
+            labels.push_back(_open_label(r, r.joins[row - 1].block, 0))
+        row = r.joins[row - 1].next
+    return 0
+
+
+cdef int _read_joins(Reader r, uint32_t first, NodeId start, vector[LabelId] &labels) except -1 nogil:
+    """Read from each join on, given the exits from row `first` on, which came from the list of `start`."""
+    cdef LabelId label
+    while labels.size():
+        label = labels.back()
+        labels.pop_back()
+        _close_label(r, label)
+        if _resume(r, first, label, _last_of_list(r, start)):
+            _region(r, r.labels[label].block, False)
+    return 0
+
+
 cdef uint32_t _selection(Reader r, BlockId block, uint32_t word) except 0xffffffffU nogil:
     """Read a conditional branch or switch up to its merge block; returns the block at which reading continues + 1, or 0."""
     cdef uint32_t first = <uint32_t>r.exits.size()
     cdef uint32_t merge = _merge_of(r, block, word)
     cdef LabelId label = 0
+    cdef NodeId start = r.nir.block
     cdef NodeId after
     cdef int found = 0
+    cdef vector[LabelId] joins
     _enter_nested(r)
     if merge and merge - 1 == block:
         fail(r, word, "a block that merges into itself")
     if merge:
         label = _open_label(r, merge - 1, 0)
+    _open_joins(r, block, joins)
     if opcode_at(r, word) == OpSwitch:
         after = _switch(r, block, word)
     else:
         after = _conditional(r, block, word)
+    if joins.size():
+        _read_joins(r, first, start, joins)
+        after = _last_of_list(r, start)
     if merge:
         _close_label(r, label)
         found = _resume(r, first, label, after)
@@ -622,8 +649,8 @@ cdef int _find_fallthrough(Reader r, vector[Case] &cases) except -1 nogil:
     cdef uint32_t case
     cdef BlockId block
     cdef uint32_t word
-    cdef uint32_t cursor
-    cdef uint32_t width
+    cdef vector[SpirvId] ids
+    cdef uint32_t i
     for case in range(<uint32_t>cases.size()):
         if r.blocks[cases[case].target].label:
             continue
@@ -637,18 +664,10 @@ cdef int _find_fallthrough(Reader r, vector[Case] &cases) except -1 nogil:
                 unsupported(r, word, "switches with too many blocks")
             if r.blocks[block].merge:          # also reaches what follows constructs whose paths all leave
                 _visit_successor(r, stack, cases, case, r.words[r.blocks[block].merge + 1], serial)
-            if opcode_at(r, word) == OpBranch:
-                _visit_successor(r, stack, cases, case, r.words[word + 1], serial)
-            elif opcode_at(r, word) == OpBranchConditional:
-                _visit_successor(r, stack, cases, case, r.words[word + 2], serial)
-                _visit_successor(r, stack, cases, case, r.words[word + 3], serial)
-            elif opcode_at(r, word) == OpSwitch:
-                width = 3 if r.s.types.bit_size[value_type(r, r.words[word + 1])] == 64 else 2
-                _visit_successor(r, stack, cases, case, r.words[word + 2], serial)
-                cursor = word + 2 + width
-                while cursor < word + length_at(r, word):
-                    _visit_successor(r, stack, cases, case, r.words[cursor], serial)
-                    cursor += width
+            ids.clear()
+            successors_of(r, block, ids)
+            for i in range(<uint32_t>ids.size()):
+                _visit_successor(r, stack, cases, case, ids[i], serial)
     return 0
 
 
@@ -765,6 +784,7 @@ cdef int _bind_parameters(Reader r, FunctionId function, uint32_t word, uint32_t
 
 
 cdef int _begin_call(Reader r, FunctionId function) except -1 nogil:
+    find_joins(r, function)
     r.functions[function].active = 1
     r.calls += 1
     r.call.serial = r.calls

@@ -65,6 +65,8 @@ cdef enum:
     unbounded_leaves = 0x7fffffff  # of a type that has a runtime array or a pointer to a buffer in it, or more than can be counted
     maximum_nesting = 400         # structured constructs and calls inside one another
     maximum_instructions = 4000000  # of a shader after inlining
+    maximum_phi_steps = 20000000
+    maximum_scan_steps = 20000000
 
 cdef struct Decoration:
     uint32_t word                 # of the decoration number
@@ -119,6 +121,7 @@ cdef struct Function:
     uint32_t parameter_count
     uint32_t return_values        # OpReturnValue instructions in it
     uint32_t active               # being inlined now
+    uint32_t has_joins            # Block.first_join of its blocks is known
 
 cdef struct Block:
     SpirvId id
@@ -129,6 +132,11 @@ cdef struct Block:
     LabelId label                 # of the innermost open construct that has this block as a label, 0 none
     uint32_t visited              # serial of the inlined call that read it
     uint32_t has_phi
+    uint32_t first_join           # row + 1 of Reader.joins, 0 none: blocks that this one dominates, where its paths meet; the last first
+
+cdef struct Join:                 # a block where paths meet that no merge instruction declares
+    BlockId block
+    uint32_t next                 # row + 1 of Reader.joins, 0 none
 
 cdef struct EntryPoint:
     uint32_t word
@@ -199,6 +207,7 @@ cdef class Reader:
     cdef vector[Function] functions
     cdef vector[SpirvId] parameters
     cdef vector[Block] blocks
+    cdef vector[Join] joins
     cdef vector[EntryPoint] entries
     cdef vector[uint32_t] execution_modes   # words
     cdef bint gathers_have_levels           # of detail, as samples have them (ImageGatherBiasLodAMD)
@@ -222,7 +231,7 @@ cdef class Reader:
     cdef uint32_t switch_serials
     cdef vector[uint32_t] case_serial       # by BlockId: the last switch that saw the block
     cdef vector[uint32_t] case_of_block     # by BlockId: case + 1 of that switch, 0: inside a case
-    cdef uint64_t phi_steps                 # work spent on phis and switches, which is limited
+    cdef uint64_t phi_steps                 # work spent on phis, and on switches and joins, which is limited
     cdef uint64_t scan_steps
     cdef SpirvId workgroup_constant         # decorated WorkgroupSize, 0 none
     cdef vector[BuiltinValue] builtin_values
