@@ -239,6 +239,9 @@ cdef inline uint32_t put_single(Core *core, const Step *step, uint32_t half, con
     if __builtin_expect(row_has_nan(values), False):
         return put_special(core, half, values)
     if core.flush_out32:
+        if core.full and not core.keep_in32:                # the usual case, without a row in between that would go through memory
+            flush_singles(values, <uint32_t *>(core.base[step.destination_base] + step.destination) + row_lanes * half)
+            return 0
         if core.keep_in32:
             flush_single_bits(values, flushed)
         else:
