@@ -41,6 +41,9 @@ cdef extern from "image_rows.h" nogil:
         const CubeTexel *beyond
         uint8_t *host
 
+cdef extern from "image_patches.h" nogil:
+    void find_pairs(ImageAxis &axis, uint32_t distance)
+
 cdef enum:                            # how elements become components
     decode_each = 0                   # lane by lane
     decode_bits = 1                   # dwords as they are
@@ -88,8 +91,12 @@ cdef struct ImageWork:
     uint32_t wanted                   # a bit for each channel that components need
     uint8_t position[4]               # by channel: the first component that it is
     uint8_t channel_of_byte[4]        # of elements with 8-bit channels, or `no_channel`
+    uint8_t position_of_byte[4]       # the component that it is, or `no_channel`
     bint plain                        # 8-bit channels, each of them at most one component, and all components are such
     bint keeps_level                  # every level of detail samples the only level in the same way
+    bint patches                      # lanes may lie as in a workgroup (image_patches.h)
+    bint at_once                      # a sample that `_sample_at_once` can do
+    uint8_t filter                    # its filter: image_*
     Core *core
     uint32_t half                     # the row that is worked on
     uint32_t active                   # its lanes

@@ -270,6 +270,9 @@ cdef bint _make_tables(ImageCache *cache, PreparedImage *image, uint32_t number)
                 return False
             entry[0] = _entry(image.view, level, axis, <uint32_t>bytes_[found]) if found >= 0 else image_outside
             entry += 1
+    if image.view.format.bytes == 4:
+        find_pairs(texels.axis[0], 4)
+        find_pairs(texels.axis[1], 8)
     image.reach[number] = _reach(image.view, level)
     return True
 

@@ -16,6 +16,7 @@ struct ImageAxis {
     const uint32_t *entry;            // by texel, from `first` to `last` + 1; beyond them lies what these have
     int32_t first, last;
     int32_t period;                   // texels after which it repeats; 0: it does not
+    int32_t paired_first, paired_end; // texels that lie in quads, both of them even (image_patches.h)
     uint32_t size;                    // texels
     double scale;                     // from a coordinate to 256ths of a texel
     double shift;                     // of the coordinate, before all
@@ -37,8 +38,16 @@ struct ImageTexels {
     uint8_t *host;                    // the level's origin
 };
 
+// Quads of 2 x 2 texels that hold those of a row's lanes (image_patches.h).
+struct ImagePatch {
+    bool used;                        // else the texels are found by their offsets
+    uint8_t odd_column, odd_line;     // whether the first texel is the second one of its quad
+    alignas(16) uint32_t offset[3][8];    // of five quads in three pairs of lines
+};
+
 // Where the lanes of a row sample one level.
 struct ImageRow {
+    ImagePatch patch;
     int32_t texel[3][image_row];      // the first neighbour along each axis; for levels of layers the last is the layer
     int32_t weight[3][image_row];     // of the second, in 1/256
     uint32_t offset[image_corners][image_row];
