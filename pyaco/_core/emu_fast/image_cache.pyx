@@ -167,6 +167,8 @@ cdef void _open_axis(const PreparedImage *image, ImageAxis *axis, uint32_t numbe
         margin = 1
     elif mode != clamp_last_texel and mode != clamp_border:
         least = -end
+    axis.exact_scale = <float>(2 * axis.scale)
+    axis.exact_shift = <float>axis.shift
     axis.exact = unnormalized or size & (size - 1) == 0
     axis.first = least - margin
     axis.last = end + margin - 2

@@ -258,16 +258,30 @@ static inline __m256i byte_of(__m256i words, int byte) {
     return _mm256_shuffle_epi8(words, _mm256_setr_epi32(one, one + 4, one + 8, one + 12, one, one + 4, one + 8, one + 12));
 }
 
-template <int bytes, class Elements> static inline void pass_bytes_of(const Elements &elements, const RowsOf<float> &to) {
+template <int bytes> __attribute__((always_inline)) static inline void put_bytes(__m256i words, const RowsOf<float> &rows, int lane) {
+#pragma GCC unroll 4
+    for (int byte = 0; byte < bytes; ++byte)
+        if (rows.row[byte])
+            _mm256_storeu_ps(rows.row[byte] + lane, unorm8_chunk(byte_of(words, byte)));
+}
+
+template <class Word> static inline void pass_bytes_of(const uint8_t *host, const uint32_t *offset, const RowsOf<float> &to) {
     const RowsOf<float> rows = to;
 #pragma GCC unroll 1
-    for (int lane = 0; lane < image_row; lane += image_chunk) {
-        const __m256i words = elements.at(lane);
+    for (int lane = 0; lane < image_row; lane += image_chunk)
+        put_bytes<sizeof(Word)>(chunk_at<Word>(host, offset + lane), rows, lane);
+}
+
+static inline void pass_patch(const uint8_t *host, const ImagePatch &patch, const RowsOf<float> &to) {
+    const RowsOf<float> rows = to;
+    if (rows.row[0] && rows.row[1] && rows.row[2] && rows.row[3])
+        for_patch(host, patch, [&](int lane, __m256i words) __attribute__((always_inline)) {
 #pragma GCC unroll 4
-        for (int byte = 0; byte < bytes; ++byte)
-            if (rows.row[byte])
+            for (int byte = 0; byte < 4; ++byte)
                 _mm256_storeu_ps(rows.row[byte] + lane, unorm8_chunk(byte_of(words, byte)));
-    }
+        });
+    else
+        for_patch(host, patch, [&](int lane, __m256i words) __attribute__((always_inline)) { put_bytes<4>(words, rows, lane); });
 }
 
 // A byte of the corners (0, 1), (1, 1), (1, 0), (0, 0), to a row each.
@@ -482,7 +496,8 @@ static inline uint32_t place_nearest(const ImageTexels &, bool, ImageRow &) { re
 static inline uint32_t place_corners(const ImageTexels &, unsigned, unsigned, ImageRow &) { return 0; }
 static inline bool place_exactly(const ImageTexels &, const float *const *, const int32_t *, int, ImageRow &, uint32_t &) { return false; }
 static inline uint32_t place_texels(const ImageTexels &, const uint32_t *, const uint32_t *, const uint32_t *, uint32_t *) { return 0; }
-template <int bytes, class Elements> static inline void pass_bytes_of(const Elements &, const RowsOf<float> &) {}
+template <class Word> static inline void pass_bytes_of(const uint8_t *, const uint32_t *, const RowsOf<float> &) {}
+static inline void pass_patch(const uint8_t *, const ImagePatch &, const RowsOf<float> &) {}
 template <class Source> static inline void gather_bytes_of(const Source &, unsigned, const RowsOf<float> &) {}
 template <int bytes, int slices, class Source, class Number>
 static inline void filter_bytes_in(const Source &, const Source &, const ImageRow &, const RowsOf<Number> &) {}
@@ -523,13 +538,13 @@ static inline void load_corners(const uint8_t *host, const ImageRow &row, unsign
 
 static inline void pass_bytes(const uint8_t *host, const ImageRow &row, unsigned bytes, const RowsOf<float> &to) {
     if (row.patch.used)
-        pass_bytes_of<4>(PatchElements(host, row.patch), to);
+        pass_patch(host, row.patch, to);
     else if (bytes == 1)
-        pass_bytes_of<1>(PlacedElements<uint8_t>{host, row.offset[0]}, to);
+        pass_bytes_of<uint8_t>(host, row.offset[0], to);
     else if (bytes == 2)
-        pass_bytes_of<2>(PlacedElements<uint16_t>{host, row.offset[0]}, to);
+        pass_bytes_of<uint16_t>(host, row.offset[0], to);
     else
-        pass_bytes_of<4>(PlacedElements<uint32_t>{host, row.offset[0]}, to);
+        pass_bytes_of<uint32_t>(host, row.offset[0], to);
 }
 
 static inline void gather_bytes(const uint8_t *host, const ImageRow &row, unsigned bytes, unsigned byte, const RowsOf<float> &to) {

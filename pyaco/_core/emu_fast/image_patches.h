@@ -126,6 +126,37 @@ struct PatchElements {
     __m256i at(int lane) const { return chunk_of(line[lane / image_chunk]); }
 };
 
+// What `put` makes of them, without a way through memory: it is called with a lane and the elements from it on.
+template <bool odd_column, bool odd_line, class Put> static inline void for_patch_by(const uint8_t *host, const ImagePatch &patch, const Put &put) {
+#pragma GCC unroll 3
+    for (int pair = 0; pair < (odd_line ? 3 : 2); ++pair) {
+        const uint32_t *offset = patch.offset[pair];
+        const __m256i even = join_chunk(quad_at(host, offset[0]), quad_at(host, offset[2]));
+        const __m256i others = join_chunk(quad_at(host, offset[1]), quad_at(host, offset[3]));
+        __m256i upper = _mm256_unpacklo_epi64(even, others), lower = _mm256_unpackhi_epi64(even, others);
+        if (odd_column) {
+            const __m256i beyond = _mm256_castsi128_si256(quad_at(host, offset[4])), next = _mm256_setr_epi32(1, 2, 3, 4, 5, 6, 7, 0);
+            upper = _mm256_permutevar8x32_epi32(_mm256_blend_epi32(upper, beyond, 0x01), next);
+            lower = _mm256_permutevar8x32_epi32(_mm256_blend_epi32(lower, _mm256_bsrli_epi128(beyond, 8), 0x01), next);
+        }
+        if (!odd_line || pair)
+            put(image_chunk * (2 * pair - odd_line), upper);
+        if (!odd_line || pair < 2)
+            put(image_chunk * (2 * pair - odd_line + 1), lower);
+    }
+}
+
+template <class Put> static inline void for_patch(const uint8_t *host, const ImagePatch &patch, const Put &put) {
+    if (patch.odd_column) {
+        if (patch.odd_line)
+            return for_patch_by<true, true>(host, patch, put);
+        return for_patch_by<true, false>(host, patch, put);
+    }
+    if (patch.odd_line)
+        return for_patch_by<false, true>(host, patch, put);
+    for_patch_by<false, false>(host, patch, put);
+}
+
 struct PatchCorners {
     PatchLines lines;
     const int first;

@@ -20,6 +20,7 @@ struct ImageAxis {
     uint32_t size;                    // texels
     double scale;                     // from a coordinate to 256ths of a texel
     double shift;                     // of the coordinate, before all
+    float exact_scale, exact_shift;   // from a coordinate to 512ths of a texel, where that is exact
     uint8_t repeats;                  // only the coordinate's fraction counts
     uint8_t exact;                    // `scale` is a power of two
 };
@@ -94,7 +95,7 @@ struct ExactAxis {
     bool repeats;
 
     explicit ExactAxis(const ImageAxis &axis)
-        : scale(_mm256_set1_ps(2.0f * (float)axis.scale)), shift(_mm256_set1_ps((float)axis.shift)), first(_mm256_set1_epi32(axis.first)),
+        : scale(_mm256_set1_ps(axis.exact_scale)), shift(_mm256_set1_ps(axis.exact_shift)), first(_mm256_set1_epi32(axis.first)),
           last(_mm256_set1_epi32(axis.last)), entry(axis.entry - axis.first), repeats(axis.repeats) {}
 
     // Texels as indices of the axis' table.

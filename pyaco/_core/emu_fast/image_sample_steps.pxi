@@ -429,8 +429,8 @@ cdef inline bint _sample_at_once(const ImageWork *work) noexcept nogil:
     cdef ImageRow places
     cdef FloatRows rows
     cdef uint32_t outside = 0
-    coordinate[0] = <const float *>_address(work, work.o.coordinates_at)
-    coordinate[1] = <const float *>_address(work, work.o.coordinates_at + 1)
+    coordinate[0] = <const float *>_coordinate(work, 0)
+    coordinate[1] = <const float *>_coordinate(work, 1)
     places.patch.used = work.patches and place_patch(work.level[0], coordinate, work.filter, places)
     if not places.patch.used and (not place_exactly(work.level[0], coordinate, NULL, work.filter, places, outside) or outside):
         return False
@@ -448,6 +448,8 @@ cdef int _sample_half(const ImageWork *work) noexcept nogil:
     cdef uint32_t constant[4][image_row]
     cdef uint32_t *found[4]
     cdef uint32_t component, selector
+    if work.at_once and work.core.full and _sample_at_once(work):
+        return stop_running
     _open_row(work, &row)
     _find_levels(work, &row)
     _choose_rows(work, &row, &channels)
@@ -542,8 +544,6 @@ cdef int step_image_sample(Core *core, const Step *step) noexcept nogil:
         set_host_control(control_default)
     for half in range(core.halves):
         _open_half(work, half)
-        if work.at_once and core.full and _sample_at_once(work):
-            continue
         if work.active and stop == stop_running:
             stop = _gather_half(work) if work.o.flags & image_flag_gather else _sample_half(work)
     if core.control != control_default:

@@ -211,15 +211,21 @@ cdef inline void _open_plan(ImageWork *work) noexcept nogil:
             work.channel_of_byte[(work.view.format.position[channel] >> 3) & 3] = <uint8_t>channel
     for component in range(4):
         channel = work.channel_of_byte[component]
-        work.position_of_byte[component] = work.position[channel] if work.wanted >> channel & 1 else <uint8_t>no_channel
+        work.result_at[component] = no_register
+        if work.wanted >> channel & 1:
+            work.result_at[component] = <uint32_t>(data_row(work.core.wave, work.instruction.decoded.destination[0], work.position[channel])
+                                                   - work.core.wave.vgpr)
+    for component in range(min(work.o.spatial, <uint32_t>2)):
+        work.coordinate_at[component] = <uint32_t>(address_row(work.core.wave, work.instruction, work.o.coordinates_at + component)
+                                                   - work.core.wave.vgpr)
 
 
 cdef inline void _open_results(const ImageWork *work, FloatRows *rows) noexcept nogil:
     """The registers of the components of 8-bit unorm, where `work.plain`."""
-    cdef float *results = <float *>_result_row(work, 0)
+    cdef float *registers = <float *>work.core.wave.vgpr + image_row * work.half
     cdef uint32_t byte
     for byte in range(4):
-        rows.row[byte] = results + work.position_of_byte[byte] * (row_bytes // 4) if work.position_of_byte[byte] != no_channel else NULL
+        rows.row[byte] = registers + work.result_at[byte] if work.result_at[byte] != no_register else NULL
 
 
 cdef inline void _open_bytes(const ImageWork *work, uint32_t wanted, uint32_t **value, FloatRows *rows) noexcept nogil:
@@ -306,9 +312,12 @@ cdef const ImageTexels *_level_of_all(const ImageWork *work) noexcept nogil:
     return prepared_level(<ImageCache *>work.core.images, work.core.machine, work.image, level + first)
 
 
+cdef inline const uint32_t *_coordinate(const ImageWork *work, uint32_t axis) noexcept nogil:
+    return work.core.wave.vgpr + work.coordinate_at[axis] + image_row * work.half
+
+
 cdef inline bint _find_texel_patch(const ImageWork *work, const ImageTexels *level, ImageRow *places) noexcept nogil:
-    places.patch.used = work.patches and place_texel_patch(level[0], _address(work, work.o.coordinates_at), _address(work, work.o.coordinates_at + 1),
-                                                           places.patch)
+    places.patch.used = work.patches and place_texel_patch(level[0], _coordinate(work, 0), _coordinate(work, 1), places.patch)
     return places.patch.used
 
 
