@@ -75,7 +75,7 @@ struct Entries {
     __m256i first, second;
 };
 
-static inline Entries entries_at(const uint32_t *entry, __m256i indices) {
+__attribute__((noinline)) static Entries entries_at(const uint32_t *entry, __m256i indices) {
     alignas(32) int32_t index[image_chunk];
     __m128i low[2], high[2];
     _mm256_store_si256((__m256i *)index, indices);
@@ -94,7 +94,7 @@ static inline __m256i least_end(__m256i index) {
     return _mm256_min_epi32(_mm256_broadcastd_epi32(_mm256_castsi256_si128(index)), _mm256_permutevar8x32_epi32(index, _mm256_set1_epi32(7)));
 }
 
-static inline Entries look_up_pairs(const uint32_t *entry, __m256i index) {
+__attribute__((always_inline)) static inline Entries look_up_pairs(const uint32_t *entry, __m256i index) {
     const __m256i least = least_end(index), place = _mm256_sub_epi32(index, least);
     if (!_mm256_testz_si256(place, _mm256_set1_epi32(~7)))
         return entries_at(entry, index);
@@ -102,7 +102,7 @@ static inline Entries look_up_pairs(const uint32_t *entry, __m256i index) {
     return {_mm256_permutevar8x32_epi32(chunk_of(from), place), _mm256_permutevar8x32_epi32(chunk_of(from + 1), place)};
 }
 
-static inline __m256i look_up(const uint32_t *entry, __m256i index) {
+__attribute__((always_inline)) static inline __m256i look_up(const uint32_t *entry, __m256i index) {
     const __m256i least = least_end(index), place = _mm256_sub_epi32(index, least);
     if (!_mm256_testz_si256(place, _mm256_set1_epi32(~7)))
         return entries_at(entry, index).first;

@@ -23,25 +23,28 @@ static inline void find_pairs(ImageAxis &axis, uint32_t distance) {
 }
 
 #if defined(__AVX2__)
-// Whether the values of 32 lanes are four lines of eight: of the same columns, and of one line each.
-static inline bool is_grid(const void *columns, const void *lines) {
-    const uint32_t *x = (const uint32_t *)columns, *y = (const uint32_t *)lines;
-    const __m256i first = chunk_of(x);
-    __m256i differs = _mm256_setzero_si256();
-#pragma GCC unroll 4
-    for (int lane = 0; lane < image_row; lane += image_chunk) {
-        if (lane)
-            differs = _mm256_or_si256(differs, _mm256_xor_si256(chunk_of(x + lane), first));
-        differs = _mm256_or_si256(differs, _mm256_xor_si256(chunk_of(y + lane), _mm256_set1_epi32((int)y[lane])));
-    }
-    return is_zero(differs);
-}
+static inline __m256i everywhere(const void *word) { return _mm256_castps_si256(_mm256_broadcast_ss((const float *)word)); }
 
-// The values of the lines of a grid, twice.
-static inline __m256i lines_of_grid(const void *lines) {
-    const int32_t *y = (const int32_t *)lines;
-    return _mm256_broadcastsi128_si256(_mm_setr_epi32(y[0], y[image_chunk], y[2 * image_chunk], y[3 * image_chunk]));
-}
+// The values of 32 lanes as four lines of eight, if they are that: of the same columns, and of one line each.
+struct Grid {
+    __m256i columns, lines;           // the values of the four lines, twice
+    bool found;
+
+    __attribute__((always_inline)) Grid(const void *across, const void *down) {
+        const uint32_t *x = (const uint32_t *)across, *y = (const uint32_t *)down;
+        __m256i line[patch_lines], differs = _mm256_setzero_si256();
+        columns = chunk_of(x);
+#pragma GCC unroll 4
+        for (int number = 0; number < patch_lines; ++number) {
+            const int lane = image_chunk * number;
+            line[number] = everywhere(y + lane);
+            differs = _mm256_or_si256(differs, _mm256_xor_si256(chunk_of(x + lane), columns));
+            differs = _mm256_or_si256(differs, _mm256_xor_si256(chunk_of(y + lane), line[number]));
+        }
+        lines = _mm256_blend_epi32(_mm256_blend_epi32(line[0], line[1], 0x22), _mm256_blend_epi32(line[2], line[3], 0x88), 0xcc);
+        found = is_zero(differs);
+    }
+};
 
 static inline int32_t first_lane(__m256i chunk) { return _mm_cvtsi128_si32(_mm256_castsi256_si128(chunk)); }
 
@@ -55,7 +58,7 @@ static inline bool is_patch(__m256i column, __m256i line) {
 }
 
 // Find the quads of a patch, or of one that has a column and a line more (`further` 1). False: some texels do not lie in quads.
-static inline bool open_patch(const ImageTexels &level, __m256i columns, __m256i lines, int further, ImagePatch &patch) {
+__attribute__((always_inline)) static inline bool open_patch(const ImageTexels &level, __m256i columns, __m256i lines, int further, ImagePatch &patch) {
     if (!is_patch(columns, lines))
         return false;
     const int32_t column = first_lane(columns), line = first_lane(lines);
@@ -171,12 +174,13 @@ struct PatchCorners {
 
 // --------------------------------------------------------------------------------------------------------------- places
 template <int filter> static inline bool place_patch_by(const ImageTexels &level, const float *const *coordinate, ImageRow &row) {
-    if (!is_grid(coordinate[0], coordinate[1]))
+    const Grid grid(coordinate[0], coordinate[1]);
+    if (!grid.found)
         return false;
     const ExactAxis x(level.axis[0]), y(level.axis[1]);
     __m256 all = _mm256_castsi256_ps(_mm256_set1_epi32(-1));
-    const __m256i across = find_places_exactly<filter>(x, _mm256_loadu_ps(coordinate[0]), all);
-    const __m256i down = find_places_exactly<filter>(y, _mm256_castsi256_ps(lines_of_grid(coordinate[1])), all);
+    const __m256i across = find_places_exactly<filter>(x, _mm256_castsi256_ps(grid.columns), all);
+    const __m256i down = find_places_exactly<filter>(y, _mm256_castsi256_ps(grid.lines), all);
     if (_mm256_movemask_ps(all) != 0xff ||
         !open_patch(level, _mm256_srai_epi32(across, 9), _mm256_srai_epi32(down, 9), filter == image_linear ? 1 : 0, row.patch))
         return false;
@@ -200,12 +204,12 @@ static inline bool place_patch(const ImageTexels &level, const float *const *coo
 
 // The same of texels that are named by integers, all of them inside.
 static inline bool place_texel_patch(const ImageTexels &level, const uint32_t *x, const uint32_t *y, ImagePatch &patch) {
-    if (!is_grid(x, y))
+    const Grid grid(x, y);
+    if (!grid.found)
         return false;
-    const __m256i columns = chunk_of(x), lines = lines_of_grid(y);
-    const uint32_t column = (uint32_t)first_lane(columns), line = (uint32_t)first_lane(lines), width = level.axis[0].size, height = level.axis[1].size;
+    const uint32_t column = (uint32_t)first_lane(grid.columns), line = (uint32_t)first_lane(grid.lines), width = level.axis[0].size, height = level.axis[1].size;
     return width >= patch_columns && column <= width - patch_columns && height >= patch_lines && line <= height - patch_lines &&
-           open_patch(level, columns, lines, 0, patch);
+           open_patch(level, grid.columns, grid.lines, 0, patch);
 }
 #else
 // Only for the compiler: hosts without such vectors have no steps.

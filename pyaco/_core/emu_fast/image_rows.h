@@ -103,7 +103,8 @@ struct ExactAxis {
 };
 
 // The places of eight lanes in 512ths, moved by what the filter wants; `all` loses the lanes that are not exact.
-template <int filter> static inline __m256i find_places_exactly(const ExactAxis &axis, __m256 given, __m256 &all) {
+template <int filter>
+__attribute__((always_inline)) static inline __m256i find_places_exactly(const ExactAxis &axis, __m256 given, __m256 &all) {
     const __m256i further = _mm256_set1_epi32(filter == image_truncates ? 0 : filter == image_nearest ? 1 : 1 - 256);
     const __m256 sign = _mm256_set1_ps(-0.0f), limit = _mm256_set1_ps(0x1p23f);
     __m256 place, exact;
