@@ -227,11 +227,6 @@ def vector_function(body: Body, name: str, usual: Sequence[str] = ()) -> list[st
         lines += ["    if core.round64:", "        return step_fallback(core, step)"]
     if body.guarded:
         lines += ["    if core.control != control_default:", "        set_host_control(control_default)"]
-    if usual:
-        return [*lines, "    while True:                                             # several of the kind mostly follow each other",
-                *(f"        {line}" for line in inner),
-                "        if specials:", "            return step_specials(core, step, specials)", "        step += 1",
-                f"        if step.function != {name}:", "            return step.function(core, step)", ""]  # fmt: skip
     lines += [f"    {line}" for line in inner]
     if "mask" in operation.results:
         lines.append("    put_mask(core, step)")
