@@ -225,7 +225,8 @@ def test_patches_of_both_engines(target: str, form: str) -> None:
         if "_c_" in name:
             at = np.concatenate([random.random((64, 1)).astype(np.float32), at], 1)
         clamp = [int(each) for each in random.choice([0, 0, 1, 2, 3, 6], 3)]
-        sampler = sampler_descriptor(Sampler((clamp[0], clamp[1], clamp[2]), *([int(random.integers(2))] * 2), truncate=bool(random.integers(2)),
+        linear = int(random.integers(2))
+        sampler = sampler_descriptor(Sampler((clamp[0], clamp[1], clamp[2]), linear, linear, truncate=bool(random.integers(2)),
                                              compare=int(random.integers(8))), pair.devices[0].gfx_level)
         data = 4 if "gather" in name else mask.bit_count()
         text = image_instruction(name, target, "2d", at.shape[1], mask, data=data, sampler=name != "image_load")
