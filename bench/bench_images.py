@@ -102,9 +102,9 @@ CASES = {
     "linear_cube": Case("samplerCube", "textureLod(image, vec3(at - 0.5, 0.6), 0.0)", dimension="cube", linear=True),
 }
 #: Operations a second that one core has to do, and how many times lavapipe's CPU time they may take.
-LEAST = {"bilinear": 60e6, "fetch": 100e6}
-SLOWER = {"point": 5.0}
-SLOWER_ELSE = 3.5
+LEAST = {"bilinear": 100e6, "fetch": 150e6}
+SLOWER = {"point": 3.5, "fetch_scattered": 3.5}
+SLOWER_ELSE = 2.75
 
 
 @cache

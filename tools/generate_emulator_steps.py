@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -169,9 +170,17 @@ def leaves_specials(operation: Semantics) -> bool:
     return bool(set(operation.results) & set(PUTS))
 
 
-def put(body: Body, kind: str) -> str:
+def has_usual_form(body: Body) -> bool:
+    """Whether a step has a form of its own for full waves whose denormals are flushed, which has the fewest instructions."""
+    operation = body.operation
+    return operation.results == ["f32"] and not (operation.packed or body.undecided or body.guarded or operation.prefers_number_over_nan)
+
+
+def put(body: Body, kind: str, usual: bool) -> str:
     """Return the beginning of what writes a row of results."""
     operation = body.operation
+    if usual:
+        return "specials |= put_usual_single"
     if kind not in PUTS:
         return "put_pairs" if operation.packed else "put_wide" if is_wide(kind) else "put_row"
     name = "put_float_pairs" if operation.packed else PUTS[kind]
@@ -195,11 +204,23 @@ def has_vector_step(operation: Semantics) -> bool:
 def vector_step(operation: Semantics) -> list[str]:
     """Return the lines of the step of a vector operation."""
     body = Body(operation)
-    lines = [f"cdef int _step_{operation.names[0]}(Core *core, const Step *step) noexcept nogil:", "    cdef uint32_t half, row_lane"]
+    name = f"_step_{operation.names[0]}"
+    if not has_usual_form(body):
+        return vector_function(body, name)
+    general = name.replace("_step_", "_general_")
+    usual = vector_function(body, name, ["    if not core.usual32:", f"        return {general}(core, step)"])
+    return vector_function(body, general) + usual
+
+
+def vector_function(body: Body, name: str, usual: Sequence[str] = ()) -> list[str]:
+    """Return the lines of a step's function; `usual` begins the one for full waves whose denormals are flushed."""
+    operation = body.operation
+    lines = [f"cdef int {name}(Core *core, const Step *step) noexcept nogil:", "    cdef uint32_t half, row_lane"]
     lines += body.declarations()
     if leaves_specials(operation):
         lines.append("    cdef uint32_t specials = 0")
-    inner = packed_rows(body, lines) if operation.packed else rows(body, lines)
+    inner = packed_rows(body, lines) if operation.packed else rows(body, lines, bool(usual))
+    lines += usual
     if re.search(r"\blane\b", body.text):
         lines.append("    cdef uint32_t lane")
     if body.rounds:
@@ -216,7 +237,7 @@ def vector_step(operation: Semantics) -> list[str]:
     return [*lines, "    return next_step(core, step)", ""]
 
 
-def rows(body: Body, lines: list[str]) -> list[str]:
+def rows(body: Body, lines: list[str], usual: bool) -> list[str]:
     """Return the loops of an operation on whole lanes; declarations go to `lines`."""
     operation = body.operation
     setup, loads, stores, puts, checks = [], [], [], [], []
@@ -239,7 +260,7 @@ def rows(body: Body, lines: list[str]) -> list[str]:
             row = f"bits{index}{several}"
         if several and kind in ("f32", "f16"):
             checks += [f"if row_has_nan{'16' if kind == 'f16' else ''}({row}):", *leave(body), "    return step_fallback(core, step)"]
-        puts.append(f"note_mask(core, half, {row})" if kind == "mask" else f"{put(body, kind)}(core, step, half, {row})")
+        puts.append(f"note_mask(core, half, {row})" if kind == "mask" else f"{put(body, kind, usual)}(core, step, half, {row})")
     loop = ["for half in range(core.halves):", *(f"    {line}" for line in setup), "    for row_lane in range(<uint32_t>row_lanes):"]
     loop += [f"        {line}" for line in (*loads, *body.statements, *stores)]
     loop += [f"    {line}" for line in checks]
@@ -272,7 +293,7 @@ def packed_rows(body: Body, lines: list[str]) -> list[str]:
     row = "bits" if convert else "result"
     if convert:
         loop.append(f"        {convert}(result[part], bits[part])")
-    return [*loop, f"    {put(body, body.operation.results[0])}(core, step, half, {row}[0], {row}[1])"]
+    return [*loop, f"    {put(body, body.operation.results[0], usual=False)}(core, step, half, {row}[0], {row}[1])"]
 
 
 def has_scalar_step(operation: Semantics) -> bool:

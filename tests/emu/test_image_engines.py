@@ -203,6 +203,37 @@ def test_neighbours_of_both_engines(target: str, replaces: bool) -> None:
                 np.testing.assert_array_equal(found, expected, err_msg=f"{form} {name} {text} {list(map(hex, sampler))}")
 
 
+#: First texels of a workgroup's lanes: odd and even, inside, across every edge, and as many lines and columns as are left.
+PATCHES = [(x, y) for x in (0, 5, 22, 23, 24, 25) for y in (0, 7, 10, 11, 12, 13)] + [(-1, 2), (-2, -1), (3, -1), (-9, 6), (31, 15), (40, 20)]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("form", ["R8G8B8A8_UNORM", "B8G8R8A8_UNORM", "R32_FLOAT", "R16G16_FLOAT", "Z32_FLOAT", "R8_UNORM"])
+def test_patches_of_both_engines(target: str, form: str) -> None:
+    """Four lines of eight columns, each lane a texel from the next: surfaces keep them in quads, or do not."""
+    random = np.random.default_rng(12)
+    pair = Pair(target, "2d", form, random, width=32, height=16)
+    views = [image.view("2d").words for image in pair.images]
+    names = ["image_load", "image_gather4_lz", "image_sample_lz", "image_sample_c_lz" if form[0] == "Z" else "image_sample_lz"]
+    for (x, y), name in itertools.product(PATCHES, names):
+        texel = np.stack([LANE % 8 + x, LANE // 8 % 4 + y], 1)
+        mask = 1 if "gather" in name else int(random.choice([1, 5, 15]))
+        at = texel.astype(np.int32).view(np.float32)
+        if name != "image_load":
+            # a share of a texel that keeps the texels of a line apart by one, and one that hardly does
+            at = ((texel + random.choice([0.0, 0.25, 0.5, 1 / 3, 255.6 / 256], 2)) / [32, 16]).astype(np.float32)
+        if "_c_" in name:
+            at = np.concatenate([random.random((64, 1)).astype(np.float32), at], 1)
+        clamp = [int(each) for each in random.choice([0, 0, 1, 2, 3, 6], 3)]
+        linear = int(random.integers(2))
+        sampler = sampler_descriptor(Sampler((clamp[0], clamp[1], clamp[2]), linear, linear, truncate=bool(random.integers(2)),
+                                             compare=int(random.integers(8))), pair.devices[0].gfx_level)
+        data = 4 if "gather" in name else mask.bit_count()
+        text = image_instruction(name, target, "2d", at.shape[1], mask, data=data, sampler=name != "image_load")
+        expected, found = pair.run(text, views, sampler, address=at)
+        np.testing.assert_array_equal(found, expected, err_msg=f"{x} {y} {text} {list(map(hex, sampler))}")
+
+
 @pytest.mark.parametrize("target", TARGETS)
 def test_cubes_whose_faces_are_no_squares(target: str) -> None:
     """Words may say so, though no surface is like that: where an edge is, both engines agree."""

@@ -98,6 +98,7 @@ cdef void _enter_block(Core *core, const Wave *wave, uint64_t active) noexcept n
             core.lane_mask[lane] = -(<uint32_t>(active >> lane) & 1)
     core.flush_out32 = (wave.mode & mode_keep_out32) == 0
     core.keep_in32 = 0xffffffffU if wave.mode & mode_keep_in32 else 0
+    core.usual32 = core.full and core.flush_out32 and not core.keep_in32
     core.flush_out64 = (wave.mode & mode_keep_out64) == 0
     core.keep_in64 = 0xffffffffU if wave.mode & mode_keep_in64 else 0
     core.round64 = wave.mode & (mode_round64 | mode_fp16_overflow)

@@ -27,6 +27,8 @@ cdef extern from "image_rows.h" nogil:
         uint32_t size
         double scale
         double shift
+        float exact_scale
+        float exact_shift
         uint8_t repeats
         uint8_t exact
 
@@ -40,6 +42,9 @@ cdef extern from "image_rows.h" nogil:
         uint32_t low
         const CubeTexel *beyond
         uint8_t *host
+
+cdef extern from "image_patches.h" nogil:
+    void find_pairs(ImageAxis &axis, uint32_t distance)
 
 cdef enum:                            # how elements become components
     decode_each = 0                   # lane by lane
@@ -73,6 +78,7 @@ cdef struct PreparedImage:
 
 cdef enum:
     no_channel = 4
+    no_register = 0xffffffff
 
 # One instruction, with the descriptors that it met last.
 cdef struct ImageWork:
@@ -88,8 +94,13 @@ cdef struct ImageWork:
     uint32_t wanted                   # a bit for each channel that components need
     uint8_t position[4]               # by channel: the first component that it is
     uint8_t channel_of_byte[4]        # of elements with 8-bit channels, or `no_channel`
+    uint32_t result_at[4]             # by byte, its component's register, as dwords of all registers; `no_register`
+    uint32_t coordinate_at[2]         # the registers of the first two coordinates, if they are not narrow
     bint plain                        # 8-bit channels, each of them at most one component, and all components are such
     bint keeps_level                  # every level of detail samples the only level in the same way
+    bint patches                      # lanes may lie as in a workgroup (image_patches.h)
+    bint at_once                      # a sample that `_sample_at_once` can do
+    uint8_t filter                    # its filter: image_*
     Core *core
     uint32_t half                     # the row that is worked on
     uint32_t active                   # its lanes

@@ -167,6 +167,8 @@ cdef void _open_axis(const PreparedImage *image, ImageAxis *axis, uint32_t numbe
         margin = 1
     elif mode != clamp_last_texel and mode != clamp_border:
         least = -end
+    axis.exact_scale = <float>(2 * axis.scale)
+    axis.exact_shift = <float>axis.shift
     axis.exact = unnormalized or size & (size - 1) == 0
     axis.first = least - margin
     axis.last = end + margin - 2
@@ -270,6 +272,9 @@ cdef bint _make_tables(ImageCache *cache, PreparedImage *image, uint32_t number)
                 return False
             entry[0] = _entry(image.view, level, axis, <uint32_t>bytes_[found]) if found >= 0 else image_outside
             entry += 1
+    if image.view.format.bytes == 4:
+        find_pairs(texels.axis[0], 4)
+        find_pairs(texels.axis[1], 8)
     image.reach[number] = _reach(image.view, level)
     return True
 

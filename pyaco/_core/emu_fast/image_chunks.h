@@ -4,7 +4,7 @@
 // order of the corners, of products that are exact, and are rounded once. Shares are integers (256 an axis): what they are too large by is a power of two,
 // which the sum is divided by.
 #pragma once
-#include "image_rows.h"
+#include "image_patches.h"
 
 // Rows by the byte, or half, of an element that they are for; NULL: nobody wants it.
 template <class Number> struct RowsOf {
@@ -109,6 +109,34 @@ static inline uint32_t place_corners(const ImageTexels &level, unsigned slices, 
                        : place_corners_in<2>(level, both, row);
 }
 
+// The places of eight lanes along an axis, and what they give to offsets.
+template <int filter> struct ExactPlaces {
+    __m256i given, texel, weight;
+    Entries entries;                  // the second ones only for the linear filter
+
+    ExactPlaces(const ExactAxis &axis, const float *coordinate, __m256 &all) { find_new(axis, chunk_of(coordinate), all); }
+
+    // Rows of a workgroup mostly have the same columns, whose places are then kept.
+    __attribute__((always_inline)) void find(const ExactAxis &axis, const float *coordinate, __m256 &all) {
+        const __m256i wanted = chunk_of(coordinate);
+        if (!is_zero(_mm256_xor_si256(wanted, given)))
+            find_new(axis, wanted, all);
+    }
+
+    __attribute__((always_inline)) void find_new(const ExactAxis &axis, __m256i wanted, __m256 &all) {
+        const __m256i place = find_places_exactly<filter>(axis, _mm256_castsi256_ps(wanted), all);
+        given = wanted;
+        texel = axis.limit(_mm256_srai_epi32(place, 9));
+        weight = weight_of_place(place);
+        if (filter == image_linear)
+            entries = look_up_pairs(axis.entry, texel);
+        else
+            entries = {look_up(axis.entry, texel), _mm256_setzero_si256()};
+    }
+
+    __m256i any() const { return _mm256_or_si256(entries.first, entries.second); }
+};
+
 // From coordinates to offsets at once, in images of two axes, of which `layer` (or NULL) names slices, where nothing is rounded. False: some lane's
 // place is not exact, or no number. `outside` gets the lanes that have a texel outside.
 template <int filter>
@@ -118,28 +146,22 @@ static inline bool place_exactly_by(const ImageTexels &level, const float *const
     const uint32_t *slices = entries_of(level, 2);
     __m256 all = _mm256_castsi256_ps(_mm256_set1_epi32(-1));
     uint32_t found = 0;
+    ExactPlaces<filter> across(x, coordinate[0], all);
 #pragma GCC unroll 1
     for (int lane = 0; lane < image_row; lane += image_chunk) {
-        const __m256i along = find_places_exactly<filter>(x, _mm256_loadu_ps(coordinate[0] + lane), all);
-        const __m256i down = find_places_exactly<filter>(y, _mm256_loadu_ps(coordinate[1] + lane), all);
-        const __m256i column = x.limit(_mm256_srai_epi32(along, 9)), line = y.limit(_mm256_srai_epi32(down, 9));
+        across.find(x, coordinate[0] + lane, all);
+        const ExactPlaces<filter> down(y, coordinate[1] + lane, all);
         const __m256i slice = layer ? look_up(slices, chunk_of(layer + lane)) : _mm256_setzero_si256();
-        if (filter != image_linear) {
-            const __m256i right = look_up(x.entry, column), lower = look_up(y.entry, line);
-            found |= outside_lanes(_mm256_or_si256(_mm256_or_si256(right, lower), slice), lane);
-            put_offset(bits.of(right), join_parts(bits.of(lower), bits.of(slice)), row.offset[0] + lane);
-            continue;
-        }
-        put_chunk(row.texel[0] + lane, column);
-        put_chunk(row.texel[1] + lane, line);
-        put_chunk(row.weight[0] + lane, weight_of_place(along));
-        put_chunk(row.weight[1] + lane, weight_of_place(down));
-        const Entries columns = look_up_pairs(x.entry, column), lines = look_up_pairs(y.entry, line);
-        found |= outside_lanes(_mm256_or_si256(_mm256_or_si256(_mm256_or_si256(columns.first, columns.second), slice),
-                                               _mm256_or_si256(lines.first, lines.second)), lane);
-        const OffsetParts left = bits.of(columns.first), right = bits.of(columns.second);
-        const OffsetParts above = join_parts(bits.of(lines.first), bits.of(slice)), below = join_parts(bits.of(lines.second), bits.of(slice));
+        found |= outside_lanes(_mm256_or_si256(_mm256_or_si256(across.any(), down.any()), slice), lane);
+        const OffsetParts left = bits.of(across.entries.first), above = join_parts(bits.of(down.entries.first), bits.of(slice));
         put_offset(left, above, row.offset[0] + lane);
+        if (filter != image_linear)
+            continue;
+        put_chunk(row.texel[0] + lane, across.texel);
+        put_chunk(row.texel[1] + lane, down.texel);
+        put_chunk(row.weight[0] + lane, across.weight);
+        put_chunk(row.weight[1] + lane, down.weight);
+        const OffsetParts right = bits.of(across.entries.second), below = join_parts(bits.of(down.entries.second), bits.of(slice));
         put_offset(right, above, row.offset[1] + lane);
         put_offset(left, below, row.offset[2] + lane);
         put_offset(right, below, row.offset[3] + lane);
@@ -236,25 +258,39 @@ static inline __m256i byte_of(__m256i words, int byte) {
     return _mm256_shuffle_epi8(words, _mm256_setr_epi32(one, one + 4, one + 8, one + 12, one, one + 4, one + 8, one + 12));
 }
 
+template <int bytes> __attribute__((always_inline)) static inline void put_bytes(__m256i words, const RowsOf<float> &rows, int lane) {
+#pragma GCC unroll 4
+    for (int byte = 0; byte < bytes; ++byte)
+        if (rows.row[byte])
+            _mm256_storeu_ps(rows.row[byte] + lane, unorm8_chunk(byte_of(words, byte)));
+}
+
 template <class Word> static inline void pass_bytes_of(const uint8_t *host, const uint32_t *offset, const RowsOf<float> &to) {
     const RowsOf<float> rows = to;
 #pragma GCC unroll 1
-    for (int lane = 0; lane < image_row; lane += image_chunk) {
-        const __m256i words = chunk_at<Word>(host, offset + lane);
+    for (int lane = 0; lane < image_row; lane += image_chunk)
+        put_bytes<sizeof(Word)>(chunk_at<Word>(host, offset + lane), rows, lane);
+}
+
+static inline void pass_patch(const uint8_t *host, const ImagePatch &patch, const RowsOf<float> &to) {
+    const RowsOf<float> rows = to;
+    if (rows.row[0] && rows.row[1] && rows.row[2] && rows.row[3])
+        for_patch(host, patch, [&](int lane, __m256i words) __attribute__((always_inline)) {
 #pragma GCC unroll 4
-        for (int byte = 0; byte < (int)sizeof(Word); ++byte)
-            if (rows.row[byte])
+            for (int byte = 0; byte < 4; ++byte)
                 _mm256_storeu_ps(rows.row[byte] + lane, unorm8_chunk(byte_of(words, byte)));
-    }
+        });
+    else
+        for_patch(host, patch, [&](int lane, __m256i words) __attribute__((always_inline)) { put_bytes<4>(words, rows, lane); });
 }
 
 // A byte of the corners (0, 1), (1, 1), (1, 0), (0, 0), to a row each.
-template <class Word> static inline void gather_bytes_of(const uint8_t *host, const ImageRow &row, unsigned byte, const RowsOf<float> &to) {
+template <class Source> static inline void gather_bytes_of(const Source &source, unsigned byte, const RowsOf<float> &to) {
     const __m128i shift = _mm_cvtsi32_si128(8 * (int)byte);
     Corners found = {};
 #pragma GCC unroll 1
     for (int lane = image_row - image_chunk; lane >= 0; lane -= image_chunk) {
-        load_corners_at<Word>(host, row.offset, lane, found);
+        source.load(lane, found);
         _mm256_storeu_ps(to.row[0] + lane, unorm8_chunk(byte_of(_mm256_srl_epi32(found.lower_left, shift), 0)));
         _mm256_storeu_ps(to.row[1] + lane, unorm8_chunk(byte_of(_mm256_srl_epi32(found.lower_right, shift), 0)));
         _mm256_storeu_ps(to.row[2] + lane, unorm8_chunk(byte_of(_mm256_srl_epi32(found.right, shift), 0)));
@@ -322,29 +358,30 @@ template <class Number> static inline void put_byte_sums(__m256i first, __m256i 
     put_doubles(_mm256_mul_pd(_mm256_add_pd(low_doubles(less), lacks), unit), _mm256_mul_pd(_mm256_add_pd(high_doubles(less), lacks), unit), to);
 }
 
-template <class Word, int slices, class Number>
-static inline void filter_bytes_in(const uint8_t *host, const ImageRow &row, const RowsOf<Number> &to) {
+// `second` are the corners in the second slice, if there are two.
+template <int bytes, int slices, class Source, class Number>
+static inline void filter_bytes_in(const Source &first, const Source &second, const ImageRow &row, const RowsOf<Number> &to) {
     Corners near = {}, far = {};
 #pragma GCC unroll 1
     for (int lane = image_row - image_chunk; lane >= 0; lane -= image_chunk) {
         const __m256i x = chunk_of(row.weight[0] + lane), y = chunk_of(row.weight[1] + lane);
         const __m256i rows = _mm256_or_si256(_mm256_sub_epi32(_mm256_set1_epi32(256), y), _mm256_slli_epi32(y, 16));
         ByteSums sums, more = {};
-        load_corners_at<Word>(host, row.offset, lane, near);
+        first.load(lane, near);
         sum_along_x(near, x, sums);
         if (slices == 2) {
-            load_corners_at<Word>(host, row.offset + 4, lane, far);
+            second.load(lane, far);
             sum_along_x(far, x, more);
         }
 #pragma GCC unroll 4
-        for (int byte = 0; byte < (int)sizeof(Word); ++byte) {
+        for (int byte = 0; byte < bytes; ++byte) {
             if (!to.row[byte])
                 continue;
-            const __m256i first = sum_of_byte(sums, byte, rows);
+            const __m256i sum = sum_of_byte(sums, byte, rows);
             if (slices == 1)
-                put_byte_sums(first, to.row[byte] + lane);
+                put_byte_sums(sum, to.row[byte] + lane);
             else
-                put_byte_sums(first, sum_of_byte(more, byte, rows), chunk_of(row.weight[2] + lane), to.row[byte] + lane);
+                put_byte_sums(sum, sum_of_byte(more, byte, rows), chunk_of(row.weight[2] + lane), to.row[byte] + lane);
         }
     }
 }
@@ -460,8 +497,10 @@ static inline uint32_t place_corners(const ImageTexels &, unsigned, unsigned, Im
 static inline bool place_exactly(const ImageTexels &, const float *const *, const int32_t *, int, ImageRow &, uint32_t &) { return false; }
 static inline uint32_t place_texels(const ImageTexels &, const uint32_t *, const uint32_t *, const uint32_t *, uint32_t *) { return 0; }
 template <class Word> static inline void pass_bytes_of(const uint8_t *, const uint32_t *, const RowsOf<float> &) {}
-template <class Word> static inline void gather_bytes_of(const uint8_t *, const ImageRow &, unsigned, const RowsOf<float> &) {}
-template <class Word, int slices, class Number> static inline void filter_bytes_in(const uint8_t *, const ImageRow &, const RowsOf<Number> &) {}
+static inline void pass_patch(const uint8_t *, const ImagePatch &, const RowsOf<float> &) {}
+template <class Source> static inline void gather_bytes_of(const Source &, unsigned, const RowsOf<float> &) {}
+template <int bytes, int slices, class Source, class Number>
+static inline void filter_bytes_in(const Source &, const Source &, const ImageRow &, const RowsOf<Number> &) {}
 template <int slices, class Number> static inline void filter_singles_in(const uint32_t *const *, const ImageRow &, Number *) {}
 template <int slices> static inline void filter_four_halves_in(const uint8_t *, const ImageRow &, const RowsOf<float> &) {}
 template <int slices>
@@ -469,36 +508,80 @@ static inline void filter_compared_in(const uint32_t *const *, const ImageRow &,
 #endif
 
 // ------------------------------------------------------------------------------------------ by size of elements and slices
-static inline void pass_bytes(const uint8_t *host, const uint32_t *offset, unsigned bytes, const RowsOf<float> &to) {
-    if (bytes == 1)
-        pass_bytes_of<uint8_t>(host, offset, to);
+// A dword of a row's elements of `bytes` bytes.
+static inline void load_words(const uint8_t *host, const ImageRow &row, unsigned bytes, unsigned dword, uint32_t *words) {
+    if (row.patch.used)
+        load_elements(PatchElements(host, row.patch), words);
+    else if (bytes == 1)
+        load_elements(PlacedElements<uint8_t>{host, row.offset[0]}, words);
     else if (bytes == 2)
-        pass_bytes_of<uint16_t>(host, offset, to);
+        load_elements(PlacedElements<uint16_t>{host, row.offset[0]}, words);
     else
-        pass_bytes_of<uint32_t>(host, offset, to);
+        load_elements(PlacedElements<uint32_t>{host + 4 * dword, row.offset[0]}, words);
+}
+
+// The same for the corners around each lane's place in one slice or two: bit 0 for x, bit 1 for y, bit 2 for z.
+static inline void load_corners(const uint8_t *host, const ImageRow &row, unsigned bytes, unsigned dword, unsigned slices, uint32_t *words,
+                                unsigned stride) {
+    if (row.patch.used)
+        return load_corner_elements(PatchCorners(host, row.patch), words, stride);
+    for (unsigned slice = 0; slice < slices; ++slice, words += 4 * stride) {
+        const uint32_t(*offset)[image_row] = row.offset + 4 * slice;
+        if (bytes == 1)
+            load_corner_elements(PlacedCorners<uint8_t>{host, offset}, words, stride);
+        else if (bytes == 2)
+            load_corner_elements(PlacedCorners<uint16_t>{host, offset}, words, stride);
+        else
+            load_corner_elements(PlacedCorners<uint32_t>{host + 4 * dword, offset}, words, stride);
+    }
+}
+
+static inline void pass_bytes(const uint8_t *host, const ImageRow &row, unsigned bytes, const RowsOf<float> &to) {
+    if (row.patch.used)
+        pass_patch(host, row.patch, to);
+    else if (bytes == 1)
+        pass_bytes_of<uint8_t>(host, row.offset[0], to);
+    else if (bytes == 2)
+        pass_bytes_of<uint16_t>(host, row.offset[0], to);
+    else
+        pass_bytes_of<uint32_t>(host, row.offset[0], to);
 }
 
 static inline void gather_bytes(const uint8_t *host, const ImageRow &row, unsigned bytes, unsigned byte, const RowsOf<float> &to) {
-    if (bytes == 1)
-        gather_bytes_of<uint8_t>(host, row, byte, to);
+    if (row.patch.used)
+        gather_bytes_of(PatchCorners(host, row.patch), byte, to);
+    else if (bytes == 1)
+        gather_bytes_of(PlacedCorners<uint8_t>{host, row.offset}, byte, to);
     else if (bytes == 2)
-        gather_bytes_of<uint16_t>(host, row, byte, to);
+        gather_bytes_of(PlacedCorners<uint16_t>{host, row.offset}, byte, to);
     else
-        gather_bytes_of<uint32_t>(host, row, byte, to);
+        gather_bytes_of(PlacedCorners<uint32_t>{host, row.offset}, byte, to);
+}
+
+template <class Word, int slices, class Number>
+static inline void filter_placed_bytes(const uint8_t *host, const ImageRow &row, const RowsOf<Number> &to) {
+    filter_bytes_in<sizeof(Word), slices>(PlacedCorners<Word>{host, row.offset}, PlacedCorners<Word>{host, row.offset + 4}, row, to);
 }
 
 template <int slices, class Number>
 static inline void filter_bytes_of(const uint8_t *host, const ImageRow &row, unsigned bytes, const RowsOf<Number> &to) {
     if (bytes == 1)
-        filter_bytes_in<uint8_t, slices>(host, row, to);
+        filter_placed_bytes<uint8_t, slices>(host, row, to);
     else if (bytes == 2)
-        filter_bytes_in<uint16_t, slices>(host, row, to);
+        filter_placed_bytes<uint16_t, slices>(host, row, to);
     else
-        filter_bytes_in<uint32_t, slices>(host, row, to);
+        filter_placed_bytes<uint32_t, slices>(host, row, to);
+}
+
+template <class Number> static inline void filter_patch(const uint8_t *host, const ImageRow &row, const RowsOf<Number> &to) {
+    const PatchCorners corners(host, row.patch);
+    filter_bytes_in<4, 1>(corners, corners, row, to);
 }
 
 template <class Number> static inline void filter_bytes(const uint8_t *host, const ImageRow &row, unsigned bytes, unsigned slices, const RowsOf<Number> &to) {
-    if (slices == 1)
+    if (row.patch.used)
+        filter_patch(host, row, to);
+    else if (slices == 1)
         filter_bytes_of<1>(host, row, bytes, to);
     else
         filter_bytes_of<2>(host, row, bytes, to);

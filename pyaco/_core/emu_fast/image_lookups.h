@@ -75,7 +75,7 @@ struct Entries {
     __m256i first, second;
 };
 
-static inline Entries entries_at(const uint32_t *entry, __m256i indices) {
+__attribute__((noinline)) static Entries entries_at(const uint32_t *entry, __m256i indices) {
     alignas(32) int32_t index[image_chunk];
     __m128i low[2], high[2];
     _mm256_store_si256((__m256i *)index, indices);
@@ -94,7 +94,7 @@ static inline __m256i least_end(__m256i index) {
     return _mm256_min_epi32(_mm256_broadcastd_epi32(_mm256_castsi256_si128(index)), _mm256_permutevar8x32_epi32(index, _mm256_set1_epi32(7)));
 }
 
-static inline Entries look_up_pairs(const uint32_t *entry, __m256i index) {
+__attribute__((always_inline)) static inline Entries look_up_pairs(const uint32_t *entry, __m256i index) {
     const __m256i least = least_end(index), place = _mm256_sub_epi32(index, least);
     if (!_mm256_testz_si256(place, _mm256_set1_epi32(~7)))
         return entries_at(entry, index);
@@ -102,7 +102,7 @@ static inline Entries look_up_pairs(const uint32_t *entry, __m256i index) {
     return {_mm256_permutevar8x32_epi32(chunk_of(from), place), _mm256_permutevar8x32_epi32(chunk_of(from + 1), place)};
 }
 
-static inline __m256i look_up(const uint32_t *entry, __m256i index) {
+__attribute__((always_inline)) static inline __m256i look_up(const uint32_t *entry, __m256i index) {
     const __m256i least = least_end(index), place = _mm256_sub_epi32(index, least);
     if (!_mm256_testz_si256(place, _mm256_set1_epi32(~7)))
         return entries_at(entry, index).first;
@@ -144,20 +144,34 @@ __attribute__((always_inline)) static inline void load_corners_at(const uint8_t 
     found.right = chunk_beside<Word>(host, offset[0] + lane, found.left, offset[1] + lane);
 }
 
-// Elements of a row, by offset.
-template <class Word> static inline void load_elements(const uint8_t *host, const uint32_t *offset, uint32_t *words) {
+// Elements by offset, eight lanes at a time.
+template <class Word> struct PlacedElements {
+    const uint8_t *host;
+    const uint32_t *offset;
+
+    __m256i at(int lane) const { return chunk_at<Word>(host, offset + lane); }
+};
+
+// Those of the corners of a slice; chunks are asked for from the last to the first.
+template <class Word> struct PlacedCorners {
+    const uint8_t *host;
+    const uint32_t (*offset)[image_row];
+
+    __attribute__((always_inline)) void load(int lane, Corners &found) const { load_corners_at<Word>(host, offset, lane, found); }
+};
+
+template <class Elements> static inline void load_elements(const Elements &elements, uint32_t *words) {
 #pragma GCC unroll 1
     for (int lane = 0; lane < image_row; lane += image_chunk)
-        put_chunk(words + lane, chunk_at<Word>(host, offset + lane));
+        put_chunk(words + lane, elements.at(lane));
 }
 
 // Elements of the corners of a slice, as rows `stride` dwords apart.
-template <class Word>
-static inline void load_corner_elements(const uint8_t *host, const uint32_t (*offset)[image_row], uint32_t *words, unsigned stride) {
+template <class Source> static inline void load_corner_elements(const Source &source, uint32_t *words, unsigned stride) {
     Corners found = {};
 #pragma GCC unroll 1
     for (int lane = image_row - image_chunk; lane >= 0; lane -= image_chunk) {
-        load_corners_at<Word>(host, offset, lane, found);
+        source.load(lane, found);
         put_chunk(words + lane, found.left);
         put_chunk(words + stride + lane, found.right);
         put_chunk(words + 2 * stride + lane, found.lower_left);
@@ -166,32 +180,18 @@ static inline void load_corner_elements(const uint8_t *host, const uint32_t (*of
 }
 #else
 // For the compiler, and for what only makes the tables: hosts without such vectors have no steps.
-template <class Word> static inline void load_elements(const uint8_t *, const uint32_t *, uint32_t *) {}
-template <class Word> static inline void load_corner_elements(const uint8_t *, const uint32_t (*)[image_row], uint32_t *, unsigned) {}
+struct Corners {};
+template <class Word> struct PlacedElements {
+    const uint8_t *host;
+    const uint32_t *offset;
+};
+template <class Word> struct PlacedCorners {
+    const uint8_t *host;
+    const uint32_t (*offset)[image_row];
+};
+template <class Elements> static inline void load_elements(const Elements &, uint32_t *) {}
+template <class Source> static inline void load_corner_elements(const Source &, uint32_t *, unsigned) {}
 #endif
-
-// A dword of elements of `bytes` bytes.
-static inline void load_words(const uint8_t *host, const uint32_t *offset, unsigned bytes, unsigned dword, uint32_t *words) {
-    if (bytes == 1)
-        load_elements<uint8_t>(host, offset, words);
-    else if (bytes == 2)
-        load_elements<uint16_t>(host, offset, words);
-    else
-        load_elements<uint32_t>(host + 4 * dword, offset, words);
-}
-
-// The same for the corners around each lane's place in one slice or two: bit 0 for x, bit 1 for y, bit 2 for z.
-static inline void load_corners(const uint8_t *host, const uint32_t (*offset)[image_row], unsigned bytes, unsigned dword, unsigned slices,
-                                uint32_t *words, unsigned stride) {
-    for (unsigned slice = 0; slice < slices; ++slice, offset += 4, words += 4 * stride) {
-        if (bytes == 1)
-            load_corner_elements<uint8_t>(host, offset, words, stride);
-        else if (bytes == 2)
-            load_corner_elements<uint16_t>(host, offset, words, stride);
-        else
-            load_corner_elements<uint32_t>(host + 4 * dword, offset, words, stride);
-    }
-}
 
 template <class Word> static inline void store_elements(uint8_t *host, const uint32_t *offset, uint32_t lanes, const uint32_t *words) {
     if (lanes == 0xffffffff) {

@@ -16,9 +16,11 @@ struct ImageAxis {
     const uint32_t *entry;            // by texel, from `first` to `last` + 1; beyond them lies what these have
     int32_t first, last;
     int32_t period;                   // texels after which it repeats; 0: it does not
+    int32_t paired_first, paired_end; // texels that lie in quads, both of them even (image_patches.h)
     uint32_t size;                    // texels
     double scale;                     // from a coordinate to 256ths of a texel
     double shift;                     // of the coordinate, before all
+    float exact_scale, exact_shift;   // from a coordinate to 512ths of a texel, where that is exact
     uint8_t repeats;                  // only the coordinate's fraction counts
     uint8_t exact;                    // `scale` is a power of two
 };
@@ -37,8 +39,16 @@ struct ImageTexels {
     uint8_t *host;                    // the level's origin
 };
 
+// Quads of 2 x 2 texels that hold those of a row's lanes (image_patches.h).
+struct ImagePatch {
+    bool used;                        // else the texels are found by their offsets
+    uint8_t odd_column, odd_line;     // whether the first texel is the second one of its quad
+    alignas(16) uint32_t offset[3][8];    // of five quads in three pairs of lines
+};
+
 // Where the lanes of a row sample one level.
 struct ImageRow {
+    ImagePatch patch;
     int32_t texel[3][image_row];      // the first neighbour along each axis; for levels of layers the last is the layer
     int32_t weight[3][image_row];     // of the second, in 1/256
     uint32_t offset[image_corners][image_row];
@@ -85,7 +95,7 @@ struct ExactAxis {
     bool repeats;
 
     explicit ExactAxis(const ImageAxis &axis)
-        : scale(_mm256_set1_ps(2.0f * (float)axis.scale)), shift(_mm256_set1_ps((float)axis.shift)), first(_mm256_set1_epi32(axis.first)),
+        : scale(_mm256_set1_ps(axis.exact_scale)), shift(_mm256_set1_ps(axis.exact_shift)), first(_mm256_set1_epi32(axis.first)),
           last(_mm256_set1_epi32(axis.last)), entry(axis.entry - axis.first), repeats(axis.repeats) {}
 
     // Texels as indices of the axis' table.
@@ -93,7 +103,8 @@ struct ExactAxis {
 };
 
 // The places of eight lanes in 512ths, moved by what the filter wants; `all` loses the lanes that are not exact.
-template <int filter> static inline __m256i find_places_exactly(const ExactAxis &axis, __m256 given, __m256 &all) {
+template <int filter>
+__attribute__((always_inline)) static inline __m256i find_places_exactly(const ExactAxis &axis, __m256 given, __m256 &all) {
     const __m256i further = _mm256_set1_epi32(filter == image_truncates ? 0 : filter == image_nearest ? 1 : 1 - 256);
     const __m256 sign = _mm256_set1_ps(-0.0f), limit = _mm256_set1_ps(0x1p23f);
     __m256 place, exact;

@@ -171,6 +171,9 @@ cdef uint32_t _place_row(const ImageWork *work, SampleRow *row, const ImageTexel
     """Find the texels of a row in a level; returns in how many slices lanes have four corners: 0 where each lane has the texel at `offset`."""
     cdef const int32_t *layer = NULL
     cdef uint32_t outside = 0
+    places.patch.used = work.patches and place_patch(level[0], row.coordinate, _filter_of(work, linear), places[0])
+    if places.patch.used:
+        return 1 if linear else 0
     if work.o.layered:
         layer = row.layer
     if work.o.spatial != 2 or row.offset != NULL or not place_exactly(level[0], row.coordinate, layer, _filter_of(work, linear), places[0], outside):
@@ -286,9 +289,9 @@ cdef void _pass_row(const ImageWork *work, SampleRow *row, const ImageTexels *le
     cdef bint bytes_ = work.image.decode == decode_bytes and row.reference == NULL
     if bytes_ and sums == NULL:
         _open_bytes(work, channels.wanted, channels.value, &rows)
-        pass_bytes(level.host, places.offset[0], work.view.format.bytes, rows)
+        pass_bytes(level.host, places[0], work.view.format.bytes, rows)
         return
-    _load_elements(work, level.host, places.offset[0], &elements)
+    _load_elements(work, level.host, places, &elements)
     for channel in range(4):
         if not channels.wanted >> channel & 1:
             continue
@@ -413,12 +416,40 @@ cdef int _put_samples(const ImageWork *work, SampleRow *row, uint32_t **found) n
     return stop
 
 
+cdef bint _is_at_once(const ImageWork *work) noexcept nogil:
+    """Whether samples are of the usual kind: of one level of two axes whose extents are powers of two, with 8-bit channels."""
+    return (work.plain and work.keeps_level and work.o.spatial == 2 and not work.o.layered and not work.o.narrow
+            and not work.o.flags & (image_flag_offset | image_flag_compare | image_flag_gather)
+            and is_exact(work.level.axis[0]) and is_exact(work.level.axis[1]))
+
+
+cdef inline bint _sample_at_once(const ImageWork *work) noexcept nogil:
+    """Sample a row of which all lanes are active, straight to the registers. False: some lane has to be looked at, and nothing was written."""
+    cdef const float *coordinate[2]
+    cdef ImageRow places
+    cdef FloatRows rows
+    cdef uint32_t outside = 0
+    coordinate[0] = <const float *>_coordinate(work, 0)
+    coordinate[1] = <const float *>_coordinate(work, 1)
+    places.patch.used = work.patches and place_patch(work.level[0], coordinate, work.filter, places)
+    if not places.patch.used and (not place_exactly(work.level[0], coordinate, NULL, work.filter, places, outside) or outside):
+        return False
+    _open_results(work, &rows)
+    if work.filter == image_linear:
+        filter_bytes(work.level.host, places, work.view.format.bytes, 1, rows)
+    else:
+        pass_bytes(work.level.host, places, work.view.format.bytes, rows)
+    return True
+
+
 cdef int _sample_half(const ImageWork *work) noexcept nogil:
     cdef SampleRow row
     cdef Channels channels
     cdef uint32_t constant[4][image_row]
     cdef uint32_t *found[4]
     cdef uint32_t component, selector
+    if work.at_once and work.core.full and _sample_at_once(work):
+        return stop_running
     _open_row(work, &row)
     _find_levels(work, &row)
     _choose_rows(work, &row, &channels)

@@ -4,7 +4,10 @@
 # engine does, one by one; whole instructions that they do not serve are left to it before anything is changed.
 
 cdef extern from "image_rows.h" nogil:
+    cdef struct ImagePatch:
+        bint used
     cdef struct ImageRow:
+        ImagePatch patch
         int32_t texel[3][image_row]
         int32_t weight[3][image_row]
         uint32_t offset[image_corners][image_row]
@@ -14,9 +17,6 @@ cdef extern from "image_rows.h" nogil:
     void fill_row(uint32_t *row, uint32_t value)
     void take_lanes(uint32_t mask, const uint32_t *source, uint32_t *row)
     void add_offsets(const uint32_t *packed, unsigned int axis, int32_t *texel)
-    void load_words(const uint8_t *host, const uint32_t *offset, unsigned int bytes, unsigned int dword, uint32_t *words)
-    void load_corners(const uint8_t *host, const uint32_t (*offset)[image_row], unsigned int bytes, unsigned int dword, unsigned int slices,
-                      uint32_t *words, unsigned int stride)
     void store_words(uint8_t *host, const uint32_t *offset, unsigned int bytes, uint32_t lanes, const uint32_t *words)
     void decode_unorm8(const uint32_t *words, unsigned int shift, uint32_t *component)
     void decode_by_table(const uint32_t *words, unsigned int shift, uint32_t mask, const uint32_t *meaning, uint32_t *component)
@@ -30,6 +30,10 @@ cdef extern from "image_rows.h" nogil:
     uint32_t nan_lanes(const float *values)
     void encode_unorm8(const uint32_t *component, unsigned int shift, uint32_t *words)
 
+cdef extern from "image_patches.h" nogil:
+    bint place_patch(const ImageTexels &level, const float **coordinate, int filter, ImageRow &row)
+    bint place_texel_patch(const ImageTexels &level, const uint32_t *x, const uint32_t *y, ImagePatch &patch)
+
 cdef extern from "image_chunks.h" nogil:
     cdef struct FloatRows:
         float *row[4]
@@ -37,10 +41,14 @@ cdef extern from "image_chunks.h" nogil:
         double *row[4]
     uint32_t place_nearest(const ImageTexels &level, bint several, ImageRow &row)
     uint32_t place_corners(const ImageTexels &level, unsigned int slices, unsigned int both, ImageRow &row)
+    bint is_exact(const ImageAxis &axis)
     bint place_exactly(const ImageTexels &level, const float **coordinate, const int32_t *layer, int filter, ImageRow &row, uint32_t &outside)
     uint32_t place_texels(const ImageTexels &level, const uint32_t *x, const uint32_t *y, const uint32_t *z, uint32_t *offset)
     uint32_t cross_edges(const ImageTexels &level, uint32_t lanes, ImageRow &row)
-    void pass_bytes(const uint8_t *host, const uint32_t *offset, unsigned int bytes, const FloatRows &to)
+    void load_words(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int dword, uint32_t *words)
+    void load_corners(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int dword, unsigned int slices, uint32_t *words,
+                      unsigned int stride)
+    void pass_bytes(const uint8_t *host, const ImageRow &row, unsigned int bytes, const FloatRows &to)
     void gather_bytes(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int byte, const FloatRows &to)
     void filter_bytes(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int slices, const FloatRows &to)
     void filter_bytes(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int slices, const DoubleRows &to)
@@ -95,6 +103,20 @@ cdef void _open_work(ImageWork *work, Core *core, const Instruction *instruction
     if work.keeps_level or not (samples or work.o.flags & image_flag_lod):
         work.level = prepared_level(cache, core.machine, work.image, work.view.first_level)
     _open_plan(work)
+    work.patches = _has_patches(work, samples)
+    if samples and work.level != NULL:
+        work.at_once = _is_at_once(work)
+        work.filter = <uint8_t>_filter_of(work, _is_linear(work.sampler.mag_filter))
+
+
+cdef inline bint _has_patches(const ImageWork *work, bint samples) noexcept nogil:
+    """Whether lanes that lie as in a workgroup are looked for."""
+    if work.image.decode == decode_each or work.view.format.bytes != 4 or work.o.spatial != 2 or work.o.layered or work.o.narrow:
+        return False
+    if not samples:
+        return True
+    return (work.keeps_level and work.level != NULL and not work.o.flags & image_flag_offset
+            and is_exact(work.level.axis[0]) and is_exact(work.level.axis[1]))
 
 
 cdef inline uint32_t _axes_of(uint8_t type_) noexcept nogil:
@@ -131,18 +153,23 @@ cdef inline const float *_number_row(const ImageWork *work, uint32_t position, u
 
 
 # ------------------------------------------------------------------------------------------------------------- elements
-cdef inline void _load_elements(const ImageWork *work, const uint8_t *host, const uint32_t *offset, Elements *elements) noexcept nogil:
-    cdef uint32_t bytes_ = work.view.format.bytes
-    cdef uint32_t dword, lane, i
+cdef void _load_each(const ImageWork *work, const uint8_t *host, const uint32_t *offset, Elements *elements) noexcept nogil:
+    cdef uint32_t lane, i
     cdef uint32_t texel[4]
+    for lane in range(<uint32_t>image_row):
+        load_texel(&work.view.format, host + offset[lane], texel)
+        for i in range(4):
+            elements.words[i][lane] = texel[i]
+
+
+cdef inline void _load_elements(const ImageWork *work, const uint8_t *host, const ImageRow *places, Elements *elements) noexcept nogil:
+    cdef uint32_t bytes_ = work.view.format.bytes
+    cdef uint32_t dword
     if work.image.decode == decode_each:
-        for lane in range(<uint32_t>image_row):
-            load_texel(&work.view.format, host + offset[lane], texel)
-            for i in range(4):
-                elements.words[i][lane] = texel[i]
+        _load_each(work, host, places.offset[0], elements)
         return
     for dword in range((bytes_ + 3) // 4):
-        load_words(host, offset, bytes_, dword, elements.words[dword])
+        load_words(host, places[0], bytes_, dword, elements.words[dword])
 
 
 cdef inline void _load_corners(const ImageWork *work, const uint8_t *host, const ImageRow *places, uint32_t slices,
@@ -151,10 +178,10 @@ cdef inline void _load_corners(const ImageWork *work, const uint8_t *host, const
     cdef uint32_t corner, dword
     if work.image.decode == decode_each:
         for corner in range(4 * slices):
-            _load_elements(work, host, places.offset[corner], &elements[corner])
+            _load_each(work, host, places.offset[corner], &elements[corner])
         return
     for dword in range((bytes_ + 3) // 4):
-        load_corners(host, places.offset, bytes_, dword, slices, elements[0].words[dword], sizeof(Elements) // sizeof(uint32_t))
+        load_corners(host, places[0], bytes_, dword, slices, elements[0].words[dword], sizeof(Elements) // sizeof(uint32_t))
 
 
 cdef inline void _open_plan(ImageWork *work) noexcept nogil:
@@ -182,6 +209,23 @@ cdef inline void _open_plan(ImageWork *work) noexcept nogil:
     for channel in range(4):
         if work.view.format.bits[channel]:
             work.channel_of_byte[(work.view.format.position[channel] >> 3) & 3] = <uint8_t>channel
+    for component in range(4):
+        channel = work.channel_of_byte[component]
+        work.result_at[component] = no_register
+        if work.wanted >> channel & 1:
+            work.result_at[component] = <uint32_t>(data_row(work.core.wave, work.instruction.decoded.destination[0], work.position[channel])
+                                                   - work.core.wave.vgpr)
+    for component in range(min(work.o.spatial, <uint32_t>2)):
+        work.coordinate_at[component] = <uint32_t>(address_row(work.core.wave, work.instruction, work.o.coordinates_at + component)
+                                                   - work.core.wave.vgpr)
+
+
+cdef inline void _open_results(const ImageWork *work, FloatRows *rows) noexcept nogil:
+    """The registers of the components of 8-bit unorm, where `work.plain`."""
+    cdef float *registers = <float *>work.core.wave.vgpr + image_row * work.half
+    cdef uint32_t byte
+    for byte in range(4):
+        rows.row[byte] = registers + work.result_at[byte] if work.result_at[byte] != no_register else NULL
 
 
 cdef inline void _open_bytes(const ImageWork *work, uint32_t wanted, uint32_t **value, FloatRows *rows) noexcept nogil:
@@ -268,6 +312,15 @@ cdef const ImageTexels *_level_of_all(const ImageWork *work) noexcept nogil:
     return prepared_level(<ImageCache *>work.core.images, work.core.machine, work.image, level + first)
 
 
+cdef inline const uint32_t *_coordinate(const ImageWork *work, uint32_t axis) noexcept nogil:
+    return work.core.wave.vgpr + work.coordinate_at[axis] + image_row * work.half
+
+
+cdef inline bint _find_texel_patch(const ImageWork *work, const ImageTexels *level, ImageRow *places) noexcept nogil:
+    places.patch.used = work.patches and place_texel_patch(level[0], _coordinate(work, 0), _coordinate(work, 1), places.patch)
+    return places.patch.used
+
+
 cdef inline uint32_t _find_offsets(const ImageWork *work, const ImageTexels *level, uint32_t *offset) noexcept nogil:
     """Offsets of the texels that a row names by integers; returns the lanes whose texels are not in the level."""
     cdef uint32_t narrow[3][image_row]
@@ -284,37 +337,34 @@ cdef inline uint32_t _find_offsets(const ImageWork *work, const ImageTexels *lev
     return place_texels(level[0], row[0], row[1], row[2], offset)
 
 
-cdef inline void _load_bytes(const ImageWork *work, const uint8_t *host, const uint32_t *offset, uint32_t outside) noexcept nogil:
+cdef inline void _load_bytes(const ImageWork *work, const uint8_t *host, const ImageRow *places, uint32_t outside) noexcept nogil:
     """Components that are 8-bit unorm, to the registers of the result."""
     cdef uint32_t zeros[image_row]
-    cdef uint32_t *value[4]
     cdef FloatRows rows
-    cdef uint32_t channel
-    for channel in range(4):
-        value[channel] = _result_row(work, work.position[channel])
-    _open_bytes(work, work.wanted, value, &rows)
-    pass_bytes(host, offset, work.view.format.bytes, rows)
+    cdef uint32_t byte
+    _open_results(work, &rows)
+    pass_bytes(host, places[0], work.view.format.bytes, rows)
     if outside:
         fill_row(zeros, 0)
-        for channel in range(4):
-            if work.wanted >> channel & 1:
-                take_lanes(outside, zeros, value[channel])
+        for byte in range(4):
+            if rows.row[byte] != NULL:
+                take_lanes(outside, zeros, <uint32_t *>rows.row[byte])
 
 
 cdef void _load_row(const ImageWork *work, const ImageTexels *level) noexcept nogil:
     cdef Elements elements
-    cdef uint32_t offset[image_row]
+    cdef ImageRow places
     cdef uint32_t others[image_row]
     cdef uint32_t zeros[image_row]
-    cdef uint32_t outside = _find_offsets(work, level, offset)
+    cdef uint32_t outside = 0 if _find_texel_patch(work, level, &places) else _find_offsets(work, level, places.offset[0])
     cdef bint direct = work.core.full and not work.o.halves           # the address has been read: components may replace it
     cdef uint32_t component, selector
     cdef uint32_t position = 0
     cdef uint32_t *found = others
     if direct and work.plain:
-        _load_bytes(work, level.host, offset, outside)
+        _load_bytes(work, level.host, &places, outside)
         return
-    _load_elements(work, level.host, offset, &elements)
+    _load_elements(work, level.host, &places, &elements)
     for component in range(4):
         if not work.o.mask >> component & 1:
             continue

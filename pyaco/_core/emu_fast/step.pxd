@@ -153,6 +153,7 @@ cdef struct Core:
     uint32_t halves                   # rows of a wave: 1 or 2
     uint32_t keep_in32                # all ones: denormal sources are kept; 0: flushed
     uint32_t flush_out32              # denormal results are flushed
+    uint32_t usual32                  # every lane is active, and denormals are flushed in sources and results
     uint32_t keep_in64                # the same for halves and doubles
     uint32_t flush_out64
     uint32_t round64                  # how halves and doubles are rounded
@@ -246,6 +247,13 @@ cdef inline uint32_t put_single(Core *core, const Step *step, uint32_t half, con
         put_row(core, step, half, flushed)
         return 0
     put_row(core, step, half, values)
+    return 0
+
+cdef inline uint32_t put_usual_single(Core *core, const Step *step, uint32_t half, const uint32_t *values) noexcept nogil:
+    """The same where `core.usual32`: nothing lies in memory in between."""
+    if __builtin_expect(row_has_nan(values), False):
+        return put_special(core, half, values)
+    flush_singles(values, <uint32_t *>(core.base[step.destination_base] + step.destination) + row_lanes * half)
     return 0
 
 cdef inline uint32_t put_guarded_single(Core *core, const Step *step, uint32_t half, const uint32_t *values) noexcept nogil:

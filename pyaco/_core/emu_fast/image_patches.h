@@ -1,0 +1,224 @@
+// Patches: the texels of lanes that lie in the level as in a workgroup, four lines of eight columns, each a texel from the next.
+//
+// Kernels that work on pictures mostly have such lanes. Their texels are named by the first of them alone, and where a surface keeps two lines of two
+// columns side by side, 16 bytes, as tiled ones of four bytes a texel do, they come from memory by such quads: those of eight columns make two lines.
+#pragma once
+#include "image_rows.h"
+
+enum { patch_columns = 8, patch_lines = 4, patch_quads = 5, patch_pairs = 3 };
+
+// Whether an entry of a column, or of a line, and the one that follows are those of a quad.
+static inline bool is_pair(const uint32_t *entry, uint32_t distance) {
+    return (entry[0] & (15 | image_outside)) == 0 && entry[1] == (entry[0] | distance);
+}
+
+// Find the entries of an axis, around its first texel, that belong to quads; `distance`: bytes between the two of a pair.
+static inline void find_pairs(ImageAxis &axis, uint32_t distance) {
+    const uint32_t *entry = axis.entry - axis.first;
+    axis.paired_first = axis.paired_end = 0;
+    while (axis.paired_first - 2 >= axis.first && is_pair(entry + axis.paired_first - 2, distance))
+        axis.paired_first -= 2;
+    while (axis.paired_end + 1 <= axis.last + 1 && is_pair(entry + axis.paired_end, distance))
+        axis.paired_end += 2;
+}
+
+#if defined(__AVX2__)
+static inline __m256i everywhere(const void *word) { return _mm256_castps_si256(_mm256_broadcast_ss((const float *)word)); }
+
+// The values of 32 lanes as four lines of eight, if they are that: of the same columns, and of one line each.
+struct Grid {
+    __m256i columns, lines;           // the values of the four lines, twice
+    bool found;
+
+    __attribute__((always_inline)) Grid(const void *across, const void *down) {
+        const uint32_t *x = (const uint32_t *)across, *y = (const uint32_t *)down;
+        __m256i line[patch_lines], differs = _mm256_setzero_si256();
+        columns = chunk_of(x);
+#pragma GCC unroll 4
+        for (int number = 0; number < patch_lines; ++number) {
+            const int lane = image_chunk * number;
+            line[number] = everywhere(y + lane);
+            differs = _mm256_or_si256(differs, _mm256_xor_si256(chunk_of(x + lane), columns));
+            differs = _mm256_or_si256(differs, _mm256_xor_si256(chunk_of(y + lane), line[number]));
+        }
+        lines = _mm256_blend_epi32(_mm256_blend_epi32(line[0], line[1], 0x22), _mm256_blend_epi32(line[2], line[3], 0x88), 0xcc);
+        found = is_zero(differs);
+    }
+};
+
+static inline int32_t first_lane(__m256i chunk) { return _mm_cvtsi128_si32(_mm256_castsi256_si128(chunk)); }
+
+// Whether texels follow each other: eight columns, or four lines.
+static inline bool is_patch(__m256i column, __m256i line) {
+    const __m256i columns = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), lines = _mm256_setr_epi32(0, 1, 2, 3, 0, 1, 2, 3);
+    const __m256i first_column = _mm256_broadcastd_epi32(_mm256_castsi256_si128(column));
+    const __m256i first_line = _mm256_broadcastd_epi32(_mm256_castsi256_si128(line));
+    return is_zero(_mm256_or_si256(_mm256_xor_si256(_mm256_sub_epi32(column, columns), first_column),
+                                   _mm256_xor_si256(_mm256_sub_epi32(line, lines), first_line)));
+}
+
+// Find the quads of a patch, or of one that has a column and a line more (`further` 1). False: some texels do not lie in quads.
+__attribute__((always_inline)) static inline bool open_patch(const ImageTexels &level, __m256i columns, __m256i lines, int further, ImagePatch &patch) {
+    if (!is_patch(columns, lines))
+        return false;
+    const int32_t column = first_lane(columns), line = first_lane(lines);
+    const ImageAxis &x = level.axis[0], &y = level.axis[1];
+    if (column < x.paired_first || column + patch_columns + further > x.paired_end || line < y.paired_first ||
+        line + patch_lines + further > y.paired_end)
+        return false;
+    patch.odd_column = (uint8_t)(column & 1);
+    patch.odd_line = (uint8_t)(line & 1);
+    const uint32_t *across = x.entry - x.first + (column & ~1), *down = y.entry - y.first + (line & ~1);
+    const int last = patch.odd_column | further ? patch_columns : 0, pairs = 2 + (patch.odd_line | further);
+    const __m128i low = _mm_set1_epi32((int)level.low);
+    const __m128i evens = _mm_castps_si128(_mm_shuffle_ps(_mm_loadu_ps((const float *)across), _mm_loadu_ps((const float *)across + 4), 0x88));
+    for (int pair = 0; pair < pairs; ++pair) {
+        const uint32_t entry = down[2 * pair];
+        const __m128i below = _mm_set1_epi32((int)entry);
+        const __m128i mixed = _mm_and_si128(_mm_xor_si128(evens, below), low);
+        const __m128i added = _mm_add_epi32(_mm_andnot_si128(low, evens), _mm_andnot_si128(low, below));
+        _mm_store_si128((__m128i *)patch.offset[pair], _mm_or_si128(mixed, added));
+        patch.offset[pair][4] = ((across[last] ^ entry) & level.low) | ((across[last] & ~level.low) + (entry & ~level.low));
+    }
+    return true;
+}
+
+// Lines of a patch: those of columns from the first on, and those from the next on.
+struct PatchLines {
+    alignas(32) uint32_t left[2 * patch_pairs][image_chunk], right[2 * patch_pairs][image_chunk];
+};
+
+static inline __m128i quad_at(const uint8_t *host, uint32_t offset) { return _mm_loadu_si128((const __m128i *)(host + offset)); }
+
+// `line` are eight columns from an even one on, `beyond` the two that follow.
+template <bool odd, bool both>
+__attribute__((always_inline)) static inline void put_line(__m256i line, __m256i beyond, uint32_t *left, uint32_t *right) {
+    const __m256i next = _mm256_permutevar8x32_epi32(_mm256_blend_epi32(line, beyond, 0x01), _mm256_setr_epi32(1, 2, 3, 4, 5, 6, 7, 0));
+    put_chunk(left, odd ? next : line);
+    if (both)
+        put_chunk(right, odd ? _mm256_permute4x64_epi64(_mm256_blend_epi32(line, beyond, 0x03), 0x39) : next);
+}
+
+template <bool odd, bool both> static inline void read_patch_by(const uint8_t *host, const ImagePatch &patch, PatchLines &lines) {
+    const int pairs = 2 + (patch.odd_line | (both ? 1 : 0));
+#pragma GCC unroll 1
+    for (int pair = 0; pair < pairs; ++pair) {
+        const uint32_t *offset = patch.offset[pair];
+        const __m256i even = join_chunk(quad_at(host, offset[0]), quad_at(host, offset[2]));
+        const __m256i others = join_chunk(quad_at(host, offset[1]), quad_at(host, offset[3]));
+        const __m256i beyond = odd || both ? _mm256_castsi128_si256(quad_at(host, offset[4])) : even;
+        put_line<odd, both>(_mm256_unpacklo_epi64(even, others), beyond, lines.left[2 * pair], lines.right[2 * pair]);
+        put_line<odd, both>(_mm256_unpackhi_epi64(even, others), _mm256_bsrli_epi128(beyond, 8), lines.left[2 * pair + 1], lines.right[2 * pair + 1]);
+    }
+}
+
+template <bool both> static inline void read_patch(const uint8_t *host, const ImagePatch &patch, PatchLines &lines) {
+    if (patch.odd_column)
+        read_patch_by<true, both>(host, patch, lines);
+    else
+        read_patch_by<false, both>(host, patch, lines);
+}
+
+// The elements of a patch, eight lanes at a time.
+struct PatchElements {
+    PatchLines lines;
+    const uint32_t (*line)[image_chunk];
+
+    PatchElements(const uint8_t *host, const ImagePatch &patch) : line(lines.left + patch.odd_line) { read_patch<false>(host, patch, lines); }
+
+    __m256i at(int lane) const { return chunk_of(line[lane / image_chunk]); }
+};
+
+// What `put` makes of them, without a way through memory: it is called with a lane and the elements from it on.
+template <bool odd_column, bool odd_line, class Put> static inline void for_patch_by(const uint8_t *host, const ImagePatch &patch, const Put &put) {
+#pragma GCC unroll 3
+    for (int pair = 0; pair < (odd_line ? 3 : 2); ++pair) {
+        const uint32_t *offset = patch.offset[pair];
+        const __m256i even = join_chunk(quad_at(host, offset[0]), quad_at(host, offset[2]));
+        const __m256i others = join_chunk(quad_at(host, offset[1]), quad_at(host, offset[3]));
+        __m256i upper = _mm256_unpacklo_epi64(even, others), lower = _mm256_unpackhi_epi64(even, others);
+        if (odd_column) {
+            const __m256i beyond = _mm256_castsi128_si256(quad_at(host, offset[4])), next = _mm256_setr_epi32(1, 2, 3, 4, 5, 6, 7, 0);
+            upper = _mm256_permutevar8x32_epi32(_mm256_blend_epi32(upper, beyond, 0x01), next);
+            lower = _mm256_permutevar8x32_epi32(_mm256_blend_epi32(lower, _mm256_bsrli_epi128(beyond, 8), 0x01), next);
+        }
+        if (!odd_line || pair)
+            put(image_chunk * (2 * pair - odd_line), upper);
+        if (!odd_line || pair < 2)
+            put(image_chunk * (2 * pair - odd_line + 1), lower);
+    }
+}
+
+template <class Put> static inline void for_patch(const uint8_t *host, const ImagePatch &patch, const Put &put) {
+    if (patch.odd_column) {
+        if (patch.odd_line)
+            return for_patch_by<true, true>(host, patch, put);
+        return for_patch_by<true, false>(host, patch, put);
+    }
+    if (patch.odd_line)
+        return for_patch_by<false, true>(host, patch, put);
+    for_patch_by<false, false>(host, patch, put);
+}
+
+struct PatchCorners {
+    PatchLines lines;
+    const int first;
+
+    PatchCorners(const uint8_t *host, const ImagePatch &patch) : first(patch.odd_line) { read_patch<true>(host, patch, lines); }
+
+    __attribute__((always_inline)) void load(int lane, Corners &found) const {
+        const int line = first + lane / image_chunk;
+        found = {chunk_of(lines.left[line]), chunk_of(lines.right[line]), chunk_of(lines.left[line + 1]), chunk_of(lines.right[line + 1])};
+    }
+};
+
+// --------------------------------------------------------------------------------------------------------------- places
+template <int filter> static inline bool place_patch_by(const ImageTexels &level, const float *const *coordinate, ImageRow &row) {
+    const Grid grid(coordinate[0], coordinate[1]);
+    if (!grid.found)
+        return false;
+    const ExactAxis x(level.axis[0]), y(level.axis[1]);
+    __m256 all = _mm256_castsi256_ps(_mm256_set1_epi32(-1));
+    const __m256i across = find_places_exactly<filter>(x, _mm256_castsi256_ps(grid.columns), all);
+    const __m256i down = find_places_exactly<filter>(y, _mm256_castsi256_ps(grid.lines), all);
+    if (_mm256_movemask_ps(all) != 0xff ||
+        !open_patch(level, _mm256_srai_epi32(across, 9), _mm256_srai_epi32(down, 9), filter == image_linear ? 1 : 0, row.patch))
+        return false;
+    if (filter == image_linear) {
+        const __m256i columns = weight_of_place(across), lines = weight_of_place(down);
+#pragma GCC unroll 4
+        for (int line = 0; line < patch_lines; ++line) {
+            put_chunk(row.weight[0] + image_chunk * line, columns);
+            put_chunk(row.weight[1] + image_chunk * line, _mm256_permutevar8x32_epi32(lines, _mm256_set1_epi32(line)));
+        }
+    }
+    return true;
+}
+
+// From coordinates to a patch of a level whose axes are exact. False: the lanes lie otherwise.
+static inline bool place_patch(const ImageTexels &level, const float *const *coordinate, int filter, ImageRow &row) {
+    return filter == image_linear    ? place_patch_by<image_linear>(level, coordinate, row)
+         : filter == image_truncates ? place_patch_by<image_truncates>(level, coordinate, row)
+                                     : place_patch_by<image_nearest>(level, coordinate, row);
+}
+
+// The same of texels that are named by integers, all of them inside.
+static inline bool place_texel_patch(const ImageTexels &level, const uint32_t *x, const uint32_t *y, ImagePatch &patch) {
+    const Grid grid(x, y);
+    if (!grid.found)
+        return false;
+    const uint32_t column = (uint32_t)first_lane(grid.columns), line = (uint32_t)first_lane(grid.lines), width = level.axis[0].size, height = level.axis[1].size;
+    return width >= patch_columns && column <= width - patch_columns && height >= patch_lines && line <= height - patch_lines &&
+           open_patch(level, grid.columns, grid.lines, 0, patch);
+}
+#else
+// Only for the compiler: hosts without such vectors have no steps.
+struct PatchElements {
+    PatchElements(const uint8_t *, const ImagePatch &) {}
+};
+struct PatchCorners {
+    PatchCorners(const uint8_t *, const ImagePatch &) {}
+};
+static inline bool place_patch(const ImageTexels &, const float *const *, int, ImageRow &) { return false; }
+static inline bool place_texel_patch(const ImageTexels &, const uint32_t *, const uint32_t *, ImagePatch &) { return false; }
+#endif
