@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyaco import targets
 from pyaco.abi import Abi
@@ -24,6 +24,31 @@ if TYPE_CHECKING:
 __all__ = ["CompiledShader", "PassRecord", "compile"]
 
 _NARROW, _WIDE = 32, 64
+
+
+class _Deferred(NamedTuple):
+    """A value that is made at the first look at it."""
+
+    make: Callable[..., Any]
+    arguments: tuple[Any, ...]
+
+
+class _DeferredField:
+    """A field of a dataclass whose value may be a `_Deferred`."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, shader: Any, owner: type) -> Any:
+        if shader is None:
+            raise AttributeError(self._name)       # the field has no default
+        value = vars(shader)[self._name]
+        if type(value) is _Deferred:
+            value = vars(shader)[self._name] = value.make(*value.arguments)
+        return value
+
+    def __set__(self, shader: Any, value: Any) -> None:
+        vars(shader)[self._name] = value
 
 
 @dataclass(repr=False)
@@ -45,9 +70,11 @@ class CompiledShader:
     abi : Abi or None
         How arguments reach registers; see ``pyaco.abi``. None when the compilation was stopped before that was decided.
     stats : dict
-        Statistics with the meaning that RADV gives them in ``VK_KHR_pipeline_executable_properties``.
+        Statistics with the meaning that RADV gives them in ``VK_KHR_pipeline_executable_properties``. They are counted at the first look at
+        them; until then the shader keeps its ACO IR.
     passes : list of PassRecord
-        Every pass, in order, with its time.
+        Every pass that ran, in order, with its time. A pass of a group that repeats does not run where nothing has changed since it
+        last found nothing to do.
     dumps : dict
         Text of the IR after each pass that was asked for.
     line_rows : list of tuple
@@ -61,11 +88,14 @@ class CompiledShader:
     wave: int
     code: bytes
     constant_data: bytes
-    abi: Abi | None
-    stats: dict[str, int]
-    passes: list[PassRecord] = field(default_factory=list)
+    abi: Abi | None = _DeferredField()  # type: ignore[assignment]
+    stats: dict[str, int] = _DeferredField()  # type: ignore[assignment]
+    passes: list[PassRecord] = _DeferredField()  # type: ignore[assignment]
     dumps: dict[str, str] = field(default_factory=dict)
     line_rows: list[tuple[int, int, str, int]] = field(default_factory=list)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in vars(self)}
 
     @cached_property
     def source_lines(self) -> SourceLines:
@@ -229,7 +259,7 @@ def _check_target(chip: targets.Chip) -> None:
 
 def _wave_size(chip: targets.Chip, shader: Any) -> int:
     """Return the wave size that RADV picks for a compute shader without a required subgroup size (its ``radv_shader_info.c``)."""
-    x, y, z = shader.info["workgroup_size"]
+    x, y, z = shader.workgroup_size
     return _NARROW if features.has_wave32(chip.level) and x * y * z <= _NARROW else _WIDE
 
 
@@ -263,9 +293,9 @@ def _lower(shader: Any, chip: targets.Chip, wave: int, limits: targets.WaveLimit
 
     steps.check_disabled(compute.NIR, compute.ACO)
     mark_lowered(shader)
-    shader.set_info(gfx_level=chip.level, wave_size=wave, address32_hi=0xFFFF8000)
+    shader.set_target(chip.level, wave, 0xFFFF8000)
     steps.run(NIR, compute.NIR, shader, chip.level)
-    x, y, z = shader.info["workgroup_size"]
+    x, y, z = shader.workgroup_size
     program = Program()
     program.configure(
         gfx_level=chip.level, wave_size=wave, workgroup_size=x * y * z, limits=limits.as_dict(), wgp_mode=False
@@ -279,24 +309,26 @@ def _lower(shader: Any, chip: targets.Chip, wave: int, limits: targets.WaveLimit
 
 def _result(shader: Any, program: Any, chip: targets.Chip, wave: int, steps: Run) -> CompiledShader:
     metadata = shader.metadata if shader is not None else {}
-    facts = dict(metadata.get("abi", {}))
-    stats: dict[str, int] = {}
+    abi: Any = _Deferred(_abi, (metadata["abi"], None if program is None else program.config)) if "abi" in metadata else None
+    stats: Any = {}
     code = constants = b""
     lines: list[tuple[int, int, str, int]] = []
     if program is not None:
         from pyaco.aco.statistics import statistics
 
-        config = program.config
-        for name in ("num_sgprs", "num_vgprs", "lds_bytes", "scratch_bytes_per_lane", "float_mode"):
-            facts[name] = config[name]
-        stats = statistics(program)
+        stats = _Deferred(statistics, (program,))
         code, constants = program.code, program.constant_data
         lines = _line_rows(program)
     return CompiledShader(
         target=chip.target, stage="compute", entry=metadata.get("entry", "main"), wave=wave, code=code,
-        constant_data=constants, abi=Abi.from_dict(facts) if facts else None, stats=stats, passes=steps.records, dumps=steps.dumps,
-        line_rows=lines,
+        constant_data=constants, abi=abi, stats=stats, passes=_Deferred(getattr, (steps, "records")), dumps=steps.dumps, line_rows=lines,
     )
+
+
+def _abi(facts: dict[str, Any], config: dict[str, Any] | None) -> Abi:
+    if config is not None:
+        facts = {**facts, **{name: config[name] for name in ("num_sgprs", "num_vgprs", "lds_bytes", "scratch_bytes_per_lane", "float_mode")}}
+    return Abi.from_dict(facts)
 
 
 def _line_rows(program: Any) -> list[tuple[int, int, str, int]]:

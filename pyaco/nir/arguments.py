@@ -9,6 +9,7 @@ count)}}``. ``assign_user_data`` decides which push constants are in registers, 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from pyaco._core.ir.shader import Shader
@@ -102,6 +103,16 @@ def own_layout(sets: Sets, push_bytes: int = 0) -> PipelineLayout:
     return PipelineLayout(layouts, push_bytes)
 
 
+#: Sets of bindings as a tuple: ((set, ((binding, (type, count)), ...)), ...).
+_SetsKey = tuple[tuple[int, tuple[tuple[int, tuple[str, int]], ...]], ...]
+
+
+@lru_cache(maxsize=256)
+def _kept_layout(sets: _SetsKey, push_bytes: int) -> PipelineLayout:
+    """What `own_layout` returns: most shaders have the bindings of another one."""
+    return own_layout({number: dict(bindings) for number, bindings in sets}, push_bytes)
+
+
 def _check_layout(shader: Shader, layout: PipelineLayout) -> None:
     """Raise InputError for descriptors that a pipeline's layout lacks, or has as descriptors of another type."""
     used = [(number, binding, "ubo" if uniform else "ssbo") for number, binding, uniform, _ in declare_arguments.resources(shader)]
@@ -129,6 +140,11 @@ def _described(layout: PipelineLayout, number: int) -> dict[str, Any]:
     return {"size": layout.sets[number].size, "bindings": bindings}
 
 
+@lru_cache(maxsize=64)
+def _inline_block_descriptor(address32_hi: int, gfx_level: int) -> tuple[int, int, int, int]:
+    return raw_buffer(address32_hi << 32, 0, gfx_level)
+
+
 def run(shader: Shader, options: Mapping[str, Any] | None = None) -> bool:
     """Declare the arguments.
 
@@ -141,14 +157,16 @@ def run(shader: Shader, options: Mapping[str, Any] | None = None) -> bool:
     """
     uses = declare_arguments.uses(shader)
     layout = shader.metadata.get("pipeline_layout")
-    if layout is None:
-        sets = shader.metadata.get("descriptor_layout") or _reflected_bindings(shader)
-        layout = own_layout(sets, int(shader.info["push_constant_bytes"]))
-    _check_layout(shader, layout)
+    if layout is None and not shader.metadata.get("descriptor_layout"):
+        sets = _reflected_bindings(shader)
+        layout = _kept_layout(tuple((number, tuple(bindings.items())) for number, bindings in sets.items()), uses["push_block_bytes"])
+    else:
+        layout = layout or own_layout(shader.metadata["descriptor_layout"], uses["push_block_bytes"])
+        _check_layout(shader, layout)
     dynamic = any(layout.sets[number].dynamic_count for number in uses["sets"])
     data = assign_user_data(uses["sets"], uses["push_dwords"], other_push_uses=uses["other_push_uses"], dynamic_buffers=dynamic,
                             others=uses["other_user_sgprs"])
-    abi = declare_arguments.declare(shader, uses["sets"], bool(data.table_of_sets), bool(data.push_pointer), list(data.inline_dwords))
+    abi = declare_arguments.declare(shader, uses["sets"], data.table_of_sets, data.push_pointer, data.inline_dwords)
     abi |= {
         "num_sgprs": 0,
         "num_vgprs": 0,
@@ -162,8 +180,8 @@ def run(shader: Shader, options: Mapping[str, Any] | None = None) -> bool:
                                          for binding, placed in each.bindings.items() if placed.samplers_known}
     # Of planes with less chroma: which bits of a sampler's dwords are other ones, and what they are.
     shader.metadata["chroma_sampler_bits"] = {
-        (number, binding): placed.binding.conversion.chroma_sampler_bits(int(shader.info["gfx_level"])) for number, each in layout.sets.items()
+        (number, binding): placed.binding.conversion.chroma_sampler_bits(shader.gfx_level) for number, each in layout.sets.items()
         for binding, placed in each.bindings.items() if placed.binding.conversion is not None}
     # The descriptor of an inline uniform block at the start of the 32-bit region; the block's address is added to it.
-    shader.metadata["inline_block_descriptor"] = raw_buffer(int(shader.info["address32_hi"]) << 32, 0, int(shader.info["gfx_level"]))
+    shader.metadata["inline_block_descriptor"] = _inline_block_descriptor(abi["address32_hi"], shader.gfx_level)
     return True
