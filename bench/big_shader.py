@@ -30,6 +30,8 @@ void main()
 """
 INTEGERS = [f"u{index}" for index in range(12)]
 FLOATS = [f"f{index}" for index in range(8)]
+#: Few, as are the uniform conditions: equal expressions are merged and stay in registers, and a longer shader must not need more of them.
+CONSTANTS = [random.Random(3 * index + 1).randrange(1, 1 << 16) for index in range(32)]
 
 #: SPIR-V instructions that one statement becomes, on average (measured), by kind.
 WORDS_PER_STATEMENT = {"straight": 8.2, "branching": 9.7, "loops": 10.4}
@@ -64,7 +66,7 @@ class Writer:
         pick = self.random.random()
         to, a, b = self.integer(), self.integer(), self.integer()
         x, y, z = self.floating(), self.floating(), self.floating()
-        constant = self.random.randrange(1, 1 << 16)
+        constant = self.random.choice(CONSTANTS)
         if pick < 0.30:
             operation = self.random.choice(["+", "-", "*", "^", "&", "|"])
             text = f"{to} = ({a} {operation} {b}) + {constant}u;"
@@ -73,7 +75,6 @@ class Writer:
         elif pick < 0.50:
             text = f"{to} += words[({a} + {constant}u) & 4095u];"
         elif pick < 0.55:
-            # Few different ones: they are loaded once, and stay in registers.
             text = f"{to} += words[{constant % 16}] + p * {constant % 16}u;"
         elif pick < 0.75:
             text = f"{x} = {y} * {z} + {constant / 65536:.5f};"
@@ -106,10 +107,10 @@ class Writer:
         if pick < 0.35:
             self.lines.append(f"{indent}if (({a} >> {bit} & 1u) != 0u) {{")
         elif pick < 0.55:
-            self.lines.append(f"{indent}if ((q >> {bit} & 1u) != 0u) {{")
+            self.lines.append(f"{indent}if ((q >> {bit % 8} & 1u) != 0u) {{")
         else:
             self.names += 1
-            bound = f"({a} & 3u)" if pick < 0.8 else f"(q >> {bit} & 3u)"
+            bound = f"({a} & 3u)" if pick < 0.8 else f"(q >> {bit % 8} & 3u)"
             name = f"n{self.names}"
             self.lines.append(f"{indent}for (uint {name} = 0u; {name} < {bound} + 1u; ++{name}) {{")
         self.body(count, depth + 1)
