@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyaco import targets
@@ -225,8 +226,6 @@ def compile(
     UnsupportedError
         Well-formed input that uses something pyaco does not have; the message names it.
     """
-    from pyaco.nir.passes import NIR
-
     if stage != "compute":
         raise UnsupportedError(f"shader stage {stage!r} (only compute)")
     chip = targets.chip(target)
@@ -239,7 +238,7 @@ def compile(
         found = load(source)
         shader = read_nir(found, entry, spec)
         if found.kind != "shader":
-            steps.note(NIR, "spirv", "read", shader)
+            steps.note(_rooms().NIR, "spirv", "read", shader)
         if layout is not None:
             shader.metadata["pipeline_layout"] = layout
         if wave is None:
@@ -278,45 +277,52 @@ def read_nir(source: Source, entry: str | None = None, spec: Mapping[int, int | 
         if shader.metadata["stage"] not in ("compute", "kernel"):
             raise UnsupportedError(f"shader stage {shader.metadata['stage']!r} (only compute)")
         return shader
-    from pyaco import spirv
+    return _rooms().spirv.read(source.data, entry=entry, specialization=dict(spec or {}))
 
-    return spirv.read(source.data, entry=entry, specialization=dict(spec or {}))
+
+@cache
+def _rooms() -> SimpleNamespace:
+    """What a compilation needs of other rooms: loaded by the first one, not by ``import pyaco``."""
+    from pyaco import spirv
+    from pyaco._core.aco import isel
+    from pyaco._core.ir.program import Program
+    from pyaco.aco.passes import ACO
+    from pyaco.aco.statistics import statistics
+    from pyaco.nir.passes import NIR, mark_lowered
+    from pyaco.pipelines import compute
+
+    return SimpleNamespace(spirv=spirv, isel=isel, Program=Program, ACO=ACO, NIR=NIR, mark_lowered=mark_lowered, compute=compute,
+                           statistics=statistics)  # fmt: skip
 
 
 def _lower(shader: Any, chip: targets.Chip, wave: int, limits: targets.WaveLimits, steps: Run) -> Any:
     """Run the NIR passes, instruction selection, the backend and the assembler."""
-    from pyaco._core.aco import isel
-    from pyaco._core.ir.program import Program
-    from pyaco.aco.passes import ACO
-    from pyaco.nir.passes import NIR, mark_lowered
-    from pyaco.pipelines import compute
-
+    rooms = _rooms()
+    compute = rooms.compute
     steps.check_disabled(compute.NIR, compute.ACO)
-    mark_lowered(shader)
+    rooms.mark_lowered(shader)
     shader.set_target(chip.level, wave, 0xFFFF8000)
-    steps.run(NIR, compute.NIR, shader, chip.level)
+    steps.run(rooms.NIR, compute.NIR, shader, chip.level)
     x, y, z = shader.workgroup_size
-    program = Program()
+    program = rooms.Program()
     program.configure(
         gfx_level=chip.level, wave_size=wave, workgroup_size=x * y * z, limits=limits.as_dict(), wgp_mode=False
     )
-    isel.run(shader, program)
-    steps.note(ACO, "aco", "instruction_selection", program)
-    steps.run(ACO, compute.ACO, program, chip.level)
-    steps.run(ACO, compute.ASSEMBLER, program, chip.level)
+    rooms.isel.run(shader, program)
+    steps.note(rooms.ACO, "aco", "instruction_selection", program)
+    steps.run(rooms.ACO, compute.ACO, program, chip.level)
+    steps.run(rooms.ACO, compute.ASSEMBLER, program, chip.level)
     return program
 
 
 def _result(shader: Any, program: Any, chip: targets.Chip, wave: int, steps: Run) -> CompiledShader:
     metadata = shader.metadata if shader is not None else {}
-    abi: Any = _Deferred(_abi, (metadata["abi"], None if program is None else program.config)) if "abi" in metadata else None
+    abi: Any = _Deferred(_abi, (metadata["abi"], program)) if "abi" in metadata else None
     stats: Any = {}
     code = constants = b""
     lines: list[tuple[int, int, str, int]] = []
     if program is not None:
-        from pyaco.aco.statistics import statistics
-
-        stats = _Deferred(statistics, (program,))
+        stats = _Deferred(_rooms().statistics, (program,))
         code, constants = program.code, program.constant_data
         lines = _line_rows(program)
     return CompiledShader(
@@ -325,8 +331,9 @@ def _result(shader: Any, program: Any, chip: targets.Chip, wave: int, steps: Run
     )
 
 
-def _abi(facts: dict[str, Any], config: dict[str, Any] | None) -> Abi:
-    if config is not None:
+def _abi(facts: dict[str, Any], program: Any) -> Abi:
+    if program is not None:
+        config = program.config
         facts = {**facts, **{name: config[name] for name in ("num_sgprs", "num_vgprs", "lds_bytes", "scratch_bytes_per_lane", "float_mode")}}
     return Abi.from_dict(facts)
 
