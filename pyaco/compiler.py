@@ -35,14 +35,19 @@ class _Deferred(NamedTuple):
 
 
 class _DeferredField:
-    """A field of a dataclass whose value may be a `_Deferred`."""
+    """A field of a dataclass whose value may be a `_Deferred`; so may its default be, where it has one."""
+
+    def __init__(self, default: _Deferred | None = None) -> None:
+        self._default = default
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
     def __get__(self, shader: Any, owner: type) -> Any:
         if shader is None:
-            raise AttributeError(self._name)       # the field has no default
+            if self._default is None:
+                raise AttributeError(self._name)
+            return self._default
         value = vars(shader)[self._name]
         if type(value) is _Deferred:
             value = vars(shader)[self._name] = value.make(*value.arguments)
@@ -91,7 +96,7 @@ class CompiledShader:
     constant_data: bytes
     abi: Abi | None = _DeferredField()  # type: ignore[assignment]
     stats: dict[str, int] = _DeferredField()  # type: ignore[assignment]
-    passes: list[PassRecord] = _DeferredField()  # type: ignore[assignment]
+    passes: list[PassRecord] = _DeferredField(_Deferred(list, ()))  # type: ignore[assignment]
     dumps: dict[str, str] = field(default_factory=dict)
     line_rows: list[tuple[int, int, str, int]] = field(default_factory=list)
 
