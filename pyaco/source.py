@@ -40,9 +40,10 @@ def load(source: str | Path | bytes | Any) -> Source:
     InputError
         When the file cannot be read or is of no known kind.
     """
-    if isinstance(source, (bytes, bytearray, memoryview)):  # noqa: UP038  a union is made anew by every call
+    # tuples: a union of types would be made anew by every call
+    if isinstance(source, (bytes, bytearray, memoryview)):
         return _from_bytes(bytes(source), "<bytes>")
-    if not isinstance(source, (str, Path)):  # noqa: UP038
+    if not isinstance(source, (str, Path)):
         return Source("shader", source, "<shader>")
     path = Path(source)
     try:
