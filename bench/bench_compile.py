@@ -3,7 +3,7 @@
 ``python bench/bench_compile.py`` compiles every shader of ``tests/shaders`` for both targets and both wave sizes
 with pyaco and with RADV (pipeline creation on the null winsys, all caches off), takes the least processor time of
 many repetitions of each, and prints a table: times, their ratio, and the statistics side by side (pyaco / RADV).
-``--curve`` prints instead cost over size for generated shaders of up to 100,000 SPIR-V instructions. ``--json
+``--curve`` prints instead cost over size for generated shaders of up to 100,000 SPIR-V instructions (``--largest 1000000``: a million). ``--json
 FILE`` keeps the figures.
 """
 
@@ -30,7 +30,7 @@ import pyaco  # noqa: E402
 
 TARGETS = ("gfx1030", "gfx1100")
 WAVES = (32, 64)
-CURVE = (100, 300, 1000, 3000, 10_000, 30_000, 100_000)
+CURVE = (100, 300, 1000, 3000, 10_000, 30_000, 100_000, 1_000_000)
 
 #: Columns of the table.
 COLUMNS = ("Instrs", "CodeSize", "VGPRs", "Latency", "InvThroughput", "SpillSGPRs", "SpillVGPRs")
@@ -129,7 +129,7 @@ def main() -> int:
     parser.add_argument("--repetitions", type=int, default=30)
     parser.add_argument("--seconds", type=float, default=1.0, help="most time for the repetitions of one measurement")
     parser.add_argument("--curve", action="store_true", help="cost over size of generated shaders")
-    parser.add_argument("--largest", type=int, default=CURVE[-1], help="largest size of the curve")
+    parser.add_argument("--largest", type=int, default=100_000, help="largest size of the curve")
     parser.add_argument("--json", type=Path, help="write all figures to this file")
     options = parser.parse_args()
     options.target = options.target or list(TARGETS)

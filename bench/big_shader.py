@@ -2,7 +2,8 @@
 
 A shader is a sequence of statements over a dozen integer and float variables, with loads from two buffers, branches and
 loops nested up to three deep, divergent and uniform ones mixed, as in generated kernels. ``kind="straight"`` leaves the
-control flow out, so that everything is one block. All shaders of one kind are prefixes of the same stream of statements.
+control flow out, so that everything is one block; ``kind="loops"`` has loops alone. All shaders of one kind are prefixes of the same stream of
+statements. Those of over 100,000 instructions are the body of such a shader several times in a row: ``glslangValidator`` would take minutes.
 """
 
 from __future__ import annotations
@@ -12,7 +13,10 @@ import random
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+
+import numpy
 
 HEAD = """#version 450
 layout(local_size_x = 64) in;
@@ -26,9 +30,20 @@ void main()
 """
 INTEGERS = [f"u{index}" for index in range(12)]
 FLOATS = [f"f{index}" for index in range(8)]
+#: Few, as are the uniform conditions: equal expressions are merged and stay in registers, and a longer shader must not need more of them.
+CONSTANTS = [random.Random(3 * index + 1).randrange(1, 1 << 16) for index in range(32)]
 
 #: SPIR-V instructions that one statement becomes, on average (measured), by kind.
-WORDS_PER_STATEMENT = {"straight": 8.2, "branching": 9.7}
+WORDS_PER_STATEMENT = {"straight": 8.2, "branching": 9.7, "loops": 10.4}
+
+#: The largest shader that ``glslangValidator`` compiles.
+LARGEST_OF_GLSL = 100_000
+
+#: Opcodes of SPIR-V.
+LABEL, RETURN, FUNCTION, FUNCTION_END, VARIABLE, BRANCH, STORE = 248, 253, 54, 56, 59, 249, 62
+#: The first word that is a literal, of those opcodes that bodies of these shaders have and that take some: OpExtInst (its number only),
+#: OpLoad, OpStore, OpCompositeExtract, OpLoopMerge, OpSelectionMerge, OpBranchConditional.
+LITERALS = {12: range(4, 5), 61: range(4, 9), 62: range(3, 9), 81: range(4, 9), 246: range(3, 9), 247: range(2, 9), 250: range(4, 9)}
 
 
 class Writer:
@@ -51,7 +66,7 @@ class Writer:
         pick = self.random.random()
         to, a, b = self.integer(), self.integer(), self.integer()
         x, y, z = self.floating(), self.floating(), self.floating()
-        constant = self.random.randrange(1, 1 << 16)
+        constant = self.random.choice(CONSTANTS)
         if pick < 0.30:
             operation = self.random.choice(["+", "-", "*", "^", "&", "|"])
             text = f"{to} = ({a} {operation} {b}) + {constant}u;"
@@ -60,7 +75,7 @@ class Writer:
         elif pick < 0.50:
             text = f"{to} += words[({a} + {constant}u) & 4095u];"
         elif pick < 0.55:
-            text = f"{to} += words[{constant % 4096}] + p * {constant}u;"
+            text = f"{to} += words[{constant % 16}] + p * {constant % 16}u;"
         elif pick < 0.75:
             text = f"{x} = {y} * {z} + {constant / 65536:.5f};"
         elif pick < 0.83:
@@ -80,22 +95,22 @@ class Writer:
         indent = "    " * (depth + 1)
         end = self.statements + count
         while self.statements < end:
-            if self.kind == "branching" and depth < 3 and self.random.random() < 0.08:
+            if self.kind != "straight" and depth < 3 and self.random.random() < 0.08:
                 self.construct(min(end - self.statements, self.random.randrange(4, 24)), depth, indent)
             else:
                 self.statement(indent)
 
     def construct(self, count: int, depth: int, indent: str) -> None:
-        pick = self.random.random()
+        pick = self.random.uniform(0.55 if self.kind == "loops" else 0.0, 1.0)
         a = self.integer()
         bit = self.random.randrange(32)
         if pick < 0.35:
             self.lines.append(f"{indent}if (({a} >> {bit} & 1u) != 0u) {{")
         elif pick < 0.55:
-            self.lines.append(f"{indent}if ((q >> {bit} & 1u) != 0u) {{")
+            self.lines.append(f"{indent}if ((q >> {bit % 8} & 1u) != 0u) {{")
         else:
             self.names += 1
-            bound = f"({a} & 3u)" if pick < 0.8 else f"(q >> {bit} & 3u)"
+            bound = f"({a} & 3u)" if pick < 0.8 else f"(q >> {bit % 8} & 3u)"
             name = f"n{self.names}"
             self.lines.append(f"{indent}for (uint {name} = 0u; {name} < {bound} + 1u; ++{name}) {{")
         self.body(count, depth + 1)
@@ -118,8 +133,55 @@ def glsl(statements: int, kind: str = "branching") -> str:
     return HEAD + "".join(start) + "\n".join(writer.lines) + "\n" + tail
 
 
+def repeated(module: bytes, times: int) -> bytes:
+    """A module whose one function runs the body of that of `module` so many times in a row, with the same variables and ids of its own.
+
+    The variables' first values are left out of all copies but the first: with them, all copies would compute the same.
+    """
+    words = numpy.frombuffer(module, "<u4").tolist()
+    bound = words[3]
+    instructions = []
+    at = 5
+    while at < len(words):
+        instructions.append(words[at : at + (words[at] >> 16)])
+        at += words[at] >> 16
+    opcodes = [instruction[0] & 0xFFFF for instruction in instructions]
+    start = opcodes.index(FUNCTION)
+    body = start + 2
+    while opcodes[body] == VARIABLE:
+        body += 1
+    last = opcodes.index(FUNCTION_END) - 1
+    assert opcodes[last] == RETURN and opcodes.count(FUNCTION) == 1
+    inner = instructions[body:last]
+    defined = set(spirv_results(inner))
+    again = [at for at, instruction in enumerate(inner) if instruction[0] & 0xFFFF == STORE][len(INTEGERS) + len(FLOATS)] + 1
+    made = [word for instruction in instructions[:body] for word in instruction]
+    for copy in range(times):
+        shift = copy * bound
+        if copy and LABEL in opcodes[body:last]:
+            made += [2 << 16 | BRANCH, times * bound + copy, 2 << 16 | LABEL, times * bound + copy]
+        for instruction in inner[again if copy else 0 :]:
+            literals = LITERALS.get(instruction[0] & 0xFFFF, range(0))
+            made += [instruction[0], *(word + shift if word in defined and place not in literals else word
+                                       for place, word in enumerate(instruction[1:], 1))]  # fmt: skip
+    made += [word for instruction in instructions[last:] for word in instruction]
+    words[3] = times * (bound + 1)
+    return numpy.array(words[:5] + made, "<u4").tobytes()
+
+
+def spirv_results(instructions: list[list[int]]) -> Iterator[int]:
+    """The ids that instructions of a body define: labels, and second words behind a type."""
+    without_result = {62, 246, 247, 249, 250}
+    for instruction in instructions:
+        opcode = instruction[0] & 0xFFFF
+        if opcode not in without_result:
+            yield instruction[1 if opcode == LABEL else 2]
+
+
 def spirv(instructions: int, kind: str = "branching") -> bytes:
     """SPIR-V of about so many instructions; needs ``glslangValidator`` on the path."""
+    if instructions > LARGEST_OF_GLSL:
+        return repeated(spirv(LARGEST_OF_GLSL, kind), round(instructions / LARGEST_OF_GLSL))
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder) / "big.comp", Path(folder) / "big.spv"
         source.write_text(glsl(max(1, int((instructions - 220) / WORDS_PER_STATEMENT[kind])), kind))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyaco import targets
 from pyaco.abi import Abi
@@ -25,6 +26,36 @@ if TYPE_CHECKING:
 __all__ = ["CompiledShader", "PassRecord", "compile"]
 
 _NARROW, _WIDE = 32, 64
+
+
+class _Deferred(NamedTuple):
+    """A value that is made at the first look at it."""
+
+    make: Callable[..., Any]
+    arguments: tuple[Any, ...]
+
+
+class _DeferredField:
+    """A field of a dataclass whose value may be a `_Deferred`; so may its default be, where it has one."""
+
+    def __init__(self, default: _Deferred | None = None) -> None:
+        self._default = default
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, shader: Any, owner: type) -> Any:
+        if shader is None:
+            if self._default is None:
+                raise AttributeError(self._name)
+            return self._default
+        value = vars(shader)[self._name]
+        if type(value) is _Deferred:
+            value = vars(shader)[self._name] = value.make(*value.arguments)
+        return value
+
+    def __set__(self, shader: Any, value: Any) -> None:
+        vars(shader)[self._name] = value
 
 
 @dataclass(repr=False)
@@ -46,9 +77,11 @@ class CompiledShader:
     abi : Abi or None
         How arguments reach registers; see ``pyaco.abi``. None when the compilation was stopped before that was decided.
     stats : dict
-        Statistics with the meaning that RADV gives them in ``VK_KHR_pipeline_executable_properties``.
+        Statistics with the meaning that RADV gives them in ``VK_KHR_pipeline_executable_properties``. They are counted at the first look at
+        them; until then the shader keeps its ACO IR.
     passes : list of PassRecord
-        Every pass, in order, with its time.
+        Every pass that ran, in order, with its time. A pass of a group that repeats does not run where nothing has changed since it
+        last found nothing to do.
     dumps : dict
         Text of the IR after each pass that was asked for.
     line_rows : list of tuple
@@ -62,11 +95,14 @@ class CompiledShader:
     wave: int
     code: bytes
     constant_data: bytes
-    abi: Abi | None
-    stats: dict[str, int]
-    passes: list[PassRecord] = field(default_factory=list)
+    abi: Abi | None = _DeferredField()  # type: ignore[assignment]
+    stats: dict[str, int] = _DeferredField()  # type: ignore[assignment]
+    passes: list[PassRecord] = _DeferredField(_Deferred(list, ()))  # type: ignore[assignment]
     dumps: dict[str, str] = field(default_factory=dict)
     line_rows: list[tuple[int, int, str, int]] = field(default_factory=list)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in vars(self)}
 
     @cached_property
     def source_lines(self) -> SourceLines:
@@ -204,8 +240,6 @@ def compile(
     UnsupportedError
         Well-formed input that uses something pyaco does not have; the message names it.
     """
-    from pyaco.nir.passes import NIR
-
     if stage != "compute":
         raise UnsupportedError(f"shader stage {stage!r} (only compute)")
     chip = targets.chip(target)
@@ -220,7 +254,7 @@ def compile(
         found = load(source)
         shader = read_nir(found, entry, spec)
         if found.kind != "shader":
-            steps.note(NIR, "spirv", "read", shader)
+            steps.note(_rooms().NIR, "spirv", "read", shader)
         if layout is not None:
             shader.metadata["pipeline_layout"] = layout
         if wave is None:
@@ -243,7 +277,7 @@ def _wave_size(chip: targets.Chip, shader: Any) -> int:
 
     Cooperative matrices are multiplied by instructions in narrow waves.
     """
-    x, y, z = shader.info["workgroup_size"]
+    x, y, z = shader.workgroup_size
     if shader.metadata.get("cooperative_matrices") and features.has_wave_matrices(chip.level):
         return _NARROW
     return _NARROW if features.has_wave32(chip.level) and x * y * z <= _NARROW else _WIDE
@@ -264,9 +298,22 @@ def read_nir(source: Source, entry: str | None = None, spec: Mapping[int, int | 
         if shader.metadata["stage"] not in ("compute", "kernel"):
             raise UnsupportedError(f"shader stage {shader.metadata['stage']!r} (only compute)")
         return shader
-    from pyaco import spirv
+    return _rooms().spirv.read(source.data, entry=entry, specialization=dict(spec or {}))
 
-    return spirv.read(source.data, entry=entry, specialization=dict(spec or {}))
+
+@cache
+def _rooms() -> SimpleNamespace:
+    """What a compilation needs of other rooms: loaded by the first one, not by ``import pyaco``."""
+    from pyaco import spirv
+    from pyaco._core.aco import isel
+    from pyaco._core.ir.program import Program
+    from pyaco.aco.passes import ACO
+    from pyaco.aco.statistics import statistics
+    from pyaco.nir.passes import NIR, mark_lowered
+    from pyaco.pipelines import compute
+
+    return SimpleNamespace(spirv=spirv, isel=isel, Program=Program, ACO=ACO, NIR=NIR, mark_lowered=mark_lowered, compute=compute,
+                           statistics=statistics)  # fmt: skip
 
 
 def _nir_pipeline(int64: Int64Lowering, fp64: DoublesLowering, level: int) -> Pipeline:
@@ -284,51 +331,48 @@ def _nir_pipeline(int64: Int64Lowering, fp64: DoublesLowering, level: int) -> Pi
 
 def _lower(shader: Any, chip: targets.Chip, wave: int, int64: Int64Lowering, fp64: DoublesLowering, steps: Run) -> Any:
     """Run the NIR passes, instruction selection, the backend and the assembler."""
-    from pyaco._core.aco import isel
-    from pyaco._core.ir.program import Program
-    from pyaco.aco.passes import ACO
-    from pyaco.nir.passes import NIR, check_lowered, mark_lowered
-    from pyaco.pipelines import compute
-
+    rooms = _rooms()
+    compute = rooms.compute
     steps.check_disabled(compute.NIR, compute.ACO)
-    mark_lowered(shader)
-    shader.set_info(gfx_level=chip.level, wave_size=wave, address32_hi=0xFFFF8000)
-    steps.run(NIR, _nir_pipeline(int64, fp64, chip.level), shader, chip.level)
+    rooms.mark_lowered(shader)
+    shader.set_target(chip.level, wave, 0xFFFF8000)
+    steps.run(rooms.NIR, _nir_pipeline(int64, fp64, chip.level), shader, chip.level)
     if steps.validates:
-        check_lowered(shader, int64, fp64)
-    x, y, z = shader.info["workgroup_size"]
-    program = Program()
+        rooms.check_lowered(shader, int64, fp64)
+    x, y, z = shader.workgroup_size
+    program = rooms.Program()
     program.configure(
         gfx_level=chip.level, wave_size=wave, workgroup_size=x * y * z, limits=targets.wave_limits(chip, wave).as_dict(),
         wgp_mode=False,
     )
-    isel.run(shader, program)
-    steps.note(ACO, "aco", "instruction_selection", program)
-    steps.run(ACO, compute.ACO, program, chip.level)
-    steps.run(ACO, compute.ASSEMBLER, program, chip.level)
+    rooms.isel.run(shader, program)
+    steps.note(rooms.ACO, "aco", "instruction_selection", program)
+    steps.run(rooms.ACO, compute.ACO, program, chip.level)
+    steps.run(rooms.ACO, compute.ASSEMBLER, program, chip.level)
     return program
 
 
 def _result(shader: Any, program: Any, chip: targets.Chip, wave: int, steps: Run) -> CompiledShader:
     metadata = shader.metadata if shader is not None else {}
-    facts = dict(metadata.get("abi", {}))
-    stats: dict[str, int] = {}
+    abi: Any = _Deferred(_abi, (metadata["abi"], program)) if "abi" in metadata else None
+    stats: Any = {}
     code = constants = b""
     lines: list[tuple[int, int, str, int]] = []
     if program is not None:
-        from pyaco.aco.statistics import statistics
-
-        config = program.config
-        for name in ("num_sgprs", "num_vgprs", "lds_bytes", "scratch_bytes_per_lane", "float_mode"):
-            facts[name] = config[name]
-        stats = statistics(program)
+        stats = _Deferred(_rooms().statistics, (program,))
         code, constants = program.code, program.constant_data
         lines = _line_rows(program)
     return CompiledShader(
         target=chip.target, stage="compute", entry=metadata.get("entry", "main"), wave=wave, code=code,
-        constant_data=constants, abi=Abi.from_dict(facts) if facts else None, stats=stats, passes=steps.records, dumps=steps.dumps,
-        line_rows=lines,
+        constant_data=constants, abi=abi, stats=stats, passes=_Deferred(getattr, (steps, "records")), dumps=steps.dumps, line_rows=lines,
     )
+
+
+def _abi(facts: dict[str, Any], program: Any) -> Abi:
+    if program is not None:
+        config = program.config
+        facts = {**facts, **{name: config[name] for name in ("num_sgprs", "num_vgprs", "lds_bytes", "scratch_bytes_per_lane", "float_mode")}}
+    return Abi.from_dict(facts)
 
 
 def _line_rows(program: Any) -> list[tuple[int, int, str, int]]:

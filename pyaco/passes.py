@@ -16,9 +16,9 @@ import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pyaco._core.ir.pass_runner import PassLog, PreparedStep, run_steps
 from pyaco.arguments import checked
 from pyaco.errors import InputError
 
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Group", "IntermediateRepresentation", "Option", "Pass", "PassRecord", "Pipeline", "Run", "Step", "Stopped", "UserPasses", "part",
            "repeat", "unmet_needs"]  # fmt: skip
-
-#: Rounds of a group that repeats; optimisations make each round smaller, this only ends what would not end.
-MAXIMUM_ROUNDS = 32
 
 Kernel = Callable[[Any, Mapping[str, Any]], Any]
 
@@ -194,7 +191,7 @@ class Pipeline:
     stage: str
     members: tuple[Pass | Step | Group, ...]
     given: tuple[str, ...] = ()
-    prepared: dict[Any, tuple[_Runnable, ...]] = field(default_factory=dict, repr=False)
+    prepared: dict[Any, tuple[PreparedStep, ...]] = field(default_factory=dict, repr=False)
 
     def steps(self) -> Iterator[Step]:
         """Every step once, in order, out of its groups."""
@@ -381,17 +378,13 @@ class UserPasses:
         """The names of the users' passes."""
         return [entry.name for entry in self._entries]
 
-    def behind(self, names: Sequence[str]) -> list[_Runnable]:
+    def behind(self, names: Sequence[str]) -> list[PreparedStep]:
         """What runs behind a step or group of one of these names."""
-        return [_Runnable(entry.name, _without_options(entry.function), {}) for entry in self._entries if entry.after in names]
+        return [PreparedStep((self._pipeline.ir, entry.name), entry.function, None, -1) for entry in self._entries if entry.after in names]
 
-    def before_all(self) -> list[_Runnable]:
+    def before_all(self) -> list[PreparedStep]:
         """What runs before the first pass."""
         return self.behind([self._first])
-
-
-def _without_options(function: Callable[[Any], Any]) -> Kernel:
-    return lambda ir, options: function(ir)
 
 
 # --------------------------------------------------------------------------------------------------------------------- running
@@ -407,15 +400,6 @@ class Stopped(Exception):
     """Ends a run behind the pass that it is to stop after."""
 
 
-class _Runnable(NamedTuple):
-    """A step made ready: its function found, its options complete. A group that repeats has members in place of a function."""
-
-    name: str
-    function: Kernel | None
-    options: dict[str, Any]
-    members: tuple[_Runnable, ...] = ()
-
-
 class IntermediateRepresentation(NamedTuple):
     """What a run has to know of an IR: its text, its validator (of the IR after the pass that is named), and its users' passes."""
 
@@ -425,8 +409,7 @@ class IntermediateRepresentation(NamedTuple):
     users: UserPasses
 
 
-@dataclass(frozen=True)
-class _Choice:
+class _Choice(NamedTuple):
     """Which passes run; what a pipeline has prepared is kept by it."""
 
     level: int
@@ -440,28 +423,30 @@ class _Choice:
         return entry.required or (self.optimize and self.disabled.isdisjoint((step.name, entry.name, f"{entry.ir}.{step.name}")))
 
 
-def _prepare(pipeline: Pipeline, choice: _Choice, users: UserPasses) -> tuple[_Runnable, ...]:
-    """The runnables of a pipeline, made once for each choice."""
+def _prepare(pipeline: Pipeline, choice: _Choice, users: UserPasses) -> tuple[PreparedStep, ...]:
+    """The steps of a pipeline, ready to run; made once for each choice."""
+    slots: dict[Any, int] = {}
+    # What an analysis writes is no change of the IR: a pass that reads it is never left out.
+    analyses = {fact for step in pipeline.steps() if step.entry.analysis for fact in step.entry.guarantees}
 
-    def ready(members: Sequence[Pass | Step | Group]) -> Iterator[_Runnable]:
+    def ready(members: Sequence[Pass | Step | Group]) -> Iterator[PreparedStep]:
         for member in members:
             if isinstance(member, Group):
                 inner = tuple(ready(member.members))
                 if member.repeats:
-                    yield _Runnable(member.name, None, {}, inner)
+                    yield PreparedStep((pipeline.ir, member.name), None, {}, -1, inner)
                 else:
                     yield from inner
                 yield from users.behind([member.name])
                 continue
             step = _step(member)
             if choice.wants(pipeline, step):
-                yield _Runnable(step.name, step.entry.kernel(), step.options)
+                same = slots.setdefault((step.entry, tuple(step.options.items())), len(slots))
+                slot = same if analyses.isdisjoint(step.entry.needs) else -1
+                yield PreparedStep((pipeline.ir, step.name), step.entry.kernel(), step.options, slot)
             yield from users.behind([step.name])
 
-    found = pipeline.prepared.get(choice)
-    if found is None:
-        found = pipeline.prepared[choice] = (*users.before_all(), *ready(pipeline.members))
-    return found
+    return (*users.before_all(), *ready(pipeline.members))
 
 
 class Run:
@@ -494,9 +479,13 @@ class Run:
         self._watched = bool(validate or self._dump_after or stop_after or on_pass)
         self._optimize = optimize
         self._disabled = frozenset(disabled)
-        self.records: list[PassRecord] = []
+        self._log = PassLog()
         self.dumps: dict[str, str] = {}
-        self._mark = perf_counter()
+
+    @property
+    def records(self) -> list[PassRecord]:
+        """What has run, in order."""
+        return [PassRecord(*row) for row in self._log.rows()]
 
     def run(self, representation: IntermediateRepresentation, pipeline: Pipeline, ir: Any, level: int) -> bool:
         """Run the passes of a pipeline that apply to a gfx level; False promises that nothing has changed.
@@ -506,40 +495,20 @@ class Run:
         Stopped
             The pass to stop after has run.
         """
-        steps = _prepare(pipeline, _Choice(level, self._optimize, self._disabled), representation.users)
-        self._mark = perf_counter()
-        return self._run(representation, steps, ir)
-
-    def _run(self, representation: IntermediateRepresentation, steps: tuple[_Runnable, ...], ir: Any) -> bool:
-        room, records, progress = representation.name, self.records, False
-        for name, function, options, members in steps:
-            if function is None:
-                progress |= self._repeat(representation, members, ir)
-                continue
-            if function(ir, options):
-                progress = True
-            now = perf_counter()
-            records.append(PassRecord(room, name, (now - self._mark) * 1e3))
-            if self._watched:
-                self._inspect(representation, room, name, ir, now - self._mark)
-                now = perf_counter()
-            self._mark = now
-        return progress
-
-    def _repeat(self, representation: IntermediateRepresentation, members: tuple[_Runnable, ...], ir: Any) -> bool:
-        for rounds in range(MAXIMUM_ROUNDS):
-            if not self._run(representation, members, ir):
-                return rounds > 0
-        return True
+        choice = _Choice(level, self._optimize, self._disabled)
+        steps = pipeline.prepared.get(choice)
+        if steps is None:
+            steps = pipeline.prepared[choice] = _prepare(pipeline, choice, representation.users)
+        if not self._watched:
+            return run_steps(steps, ir, self._log)
+        return run_steps(steps, ir, self._log, lambda room, name, ir, seconds: self._inspect(representation, room, name, ir, seconds))
 
     def note(self, representation: IntermediateRepresentation, room: str, name: str, ir: Any) -> None:
         """Record what is no pass over one IR, such as reading or instruction selection, just after it ran."""
-        now = perf_counter()
-        self.records.append(PassRecord(room, name, (now - self._mark) * 1e3))
+        seconds = self._log.note(room, name)
         if self._watched:
-            self._inspect(representation, room, name, ir, now - self._mark)
-            now = perf_counter()
-        self._mark = now
+            self._inspect(representation, room, name, ir, seconds)
+            self._log.start()
 
     def _inspect(self, representation: IntermediateRepresentation, room: str, name: str, ir: Any, seconds: float) -> None:
         full = f"{room}.{name}"

@@ -5,9 +5,8 @@ from __future__ import annotations
 import shutil
 import subprocess
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyaco.errors import InputError, UnsupportedError
 
@@ -17,8 +16,7 @@ SPIRV_MAGIC = b"\x03\x02\x23\x07"
 GLSL_SUFFIXES = {".comp", ".vert", ".frag", ".geom", ".tesc", ".tese", ".glsl"}
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(NamedTuple):
     """A shader as it came in: ``kind`` is ``spirv``, ``nir`` (text) or ``shader`` (a NIR shader already)."""
 
     kind: str
@@ -42,9 +40,10 @@ def load(source: str | Path | bytes | Any) -> Source:
     InputError
         When the file cannot be read or is of no known kind.
     """
-    if isinstance(source, bytes | bytearray | memoryview):
+    # tuples: a union of types would be made anew by every call
+    if isinstance(source, (bytes, bytearray, memoryview)):
         return _from_bytes(bytes(source), "<bytes>")
-    if not isinstance(source, str | Path):
+    if not isinstance(source, (str, Path)):
         return Source("shader", source, "<shader>")
     path = Path(source)
     try:

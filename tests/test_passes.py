@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import importlib
 import io
+import pickle
 import sys
 from pathlib import Path
 from typing import Any
 
 import numpy
 import pytest
+from cases import CASES, Case
 
 import pyaco
 from pyaco import emu, spirv
+from pyaco._core.ir.pass_runner import PassLog, PreparedStep, run_steps
 from pyaco._core.ir.shader import Shader
 from pyaco.aco import passes as aco_passes
 from pyaco.cli.main import main
@@ -245,3 +248,51 @@ def test_opt_lists_passes_and_pipelines(capsys: pytest.CaptureFixture[str]) -> N
     lines = capsys.readouterr().out.splitlines()
     lines = [line.strip() for line in lines]
     assert lines.index("optimize: until nothing changes") < lines.index("instruction_selection") < lines.index("register_allocation")
+
+
+# ------------------------------------------------------------------------------------------------------------- what is left out
+def test_a_step_that_found_nothing_to_do_runs_again_only_behind_a_change() -> None:
+    calls: list[str] = []
+    work = {"first": 1, "second": 0}
+
+    def step(name: str, slot: int) -> PreparedStep:
+        def run(ir: object, options: object) -> bool:
+            calls.append(name)
+            work[name] -= 1
+            return work[name] >= 0
+
+        return PreparedStep(("nir", name), run, {}, slot)
+
+    steps = (PreparedStep(("nir", "group"), None, {}, -1, (step("first", 0), step("second", 1))), step("second", 1))
+    log = PassLog()
+    assert run_steps(steps, object(), log)
+    # The second changed nothing after the first's only change: neither the group's last round nor the step behind it runs it again.
+    assert calls == ["first", "second", "first"]
+    assert [row[:2] for row in log.rows()] == [("nir", name) for name in calls]
+    calls.clear()
+    run_steps(steps, object(), PassLog(), lambda *seen: None)
+    assert calls == ["first", "second", "second"]
+
+
+def test_a_users_function_counts_as_a_change() -> None:
+    calls: list[str] = []
+    nothing = PreparedStep(("nir", "nothing"), lambda ir, options: calls.append("nothing"), {}, 0)
+    user = PreparedStep(("nir", "user"), lambda ir: calls.append("user"), None, -1)
+    assert not run_steps((nothing, nothing, user, nothing), object(), PassLog())
+    assert calls == ["nothing", "user", "nothing"]
+
+
+@pytest.mark.parametrize("target", ["gfx900", "gfx1100"])
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_leaving_steps_out_changes_no_code(case: Case, target: str) -> None:
+    choices: dict[str, Any] = {"target": target, "spec": dict(case.spec), "entry": case.entry}
+    fast, watched = pyaco.compile(case.spirv, **choices), pyaco.compile(case.spirv, dump_after="dominance", **choices)
+    assert (fast.code, fast.constant_data, fast.stats, fast.abi) == (watched.code, watched.constant_data, watched.stats, watched.abi)
+    assert len(fast.passes) < len(watched.passes)
+
+
+def test_what_is_made_late_is_made_once_and_travels() -> None:
+    shader = pyaco.compile(MATMUL, target="gfx1030")
+    assert shader.stats is shader.stats and shader.abi is shader.abi and shader.passes is shader.passes
+    copy = pickle.loads(pickle.dumps(pyaco.compile(MATMUL, target="gfx1030")))
+    assert (copy.code, copy.stats, copy.abi) == (shader.code, shader.stats, shader.abi)

@@ -9,6 +9,7 @@ count)}}``. ``assign_user_data`` decides which push constants are in registers, 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from pyaco._core.ir.shader import Shader
@@ -16,7 +17,7 @@ from pyaco._core.nir import declare_arguments
 from pyaco.descriptors.buffer import raw_buffer
 from pyaco.descriptors.layout import MAX_SETS, Binding, PipelineLayout, SetLayout
 from pyaco.descriptors.types import DescriptorType, is_dynamic
-from pyaco.descriptors.user_data import assign_user_data
+from pyaco.descriptors.user_data import UserData, assign_user_data
 from pyaco.errors import InputError, UnsupportedError
 
 __all__ = ["own_layout", "run"]
@@ -102,6 +103,17 @@ def own_layout(sets: Sets, push_bytes: int = 0) -> PipelineLayout:
     return PipelineLayout(layouts, push_bytes)
 
 
+#: Sets of bindings as a tuple: ((set, ((binding, (type, count)), ...)), ...).
+_SetsKey = tuple[tuple[int, tuple[tuple[int, tuple[str, int]], ...]], ...]
+
+
+@lru_cache(maxsize=256)
+def _kept_layout(sets: _SetsKey, push_bytes: int) -> tuple[PipelineLayout, dict[int, dict[str, Any]]]:
+    """What `own_layout` returns, and the ABI's sets: most shaders have the bindings of another one."""
+    layout = own_layout({number: dict(bindings) for number, bindings in sets}, push_bytes)
+    return layout, _described(layout)
+
+
 def _check_layout(shader: Shader, layout: PipelineLayout) -> None:
     """Raise InputError for descriptors that a pipeline's layout lacks, or has as descriptors of another type."""
     used = [(number, binding, "ubo" if uniform else "ssbo") for number, binding, uniform, _ in declare_arguments.resources(shader)]
@@ -115,8 +127,12 @@ def _check_layout(shader: Shader, layout: PipelineLayout) -> None:
             raise InputError(f"binding {binding} of descriptor set {number} is a {held.type.value}, and the shader reads a {kind}")
 
 
-def _described(layout: PipelineLayout, number: int) -> dict[str, Any]:
-    """One set of a pipeline's layout as the ABI has it."""
+def _described(layout: PipelineLayout) -> dict[int, dict[str, Any]]:
+    """The sets of a pipeline's layout as the ABI has them."""
+    return {number: _described_set(layout, number) for number in sorted(layout.sets)}
+
+
+def _described_set(layout: PipelineLayout, number: int) -> dict[str, Any]:
     bindings = {}
     for binding, placed in layout.sets[number].bindings.items():
         dynamic = is_dynamic(placed.binding.type)
@@ -127,6 +143,16 @@ def _described(layout: PipelineLayout, number: int) -> dict[str, Any]:
             "type": placed.binding.type.value,
         }
     return {"size": layout.sets[number].size, "bindings": bindings}
+
+
+@lru_cache(maxsize=1024)
+def _user_data(sets: tuple[int, ...], push_dwords: tuple[int, ...], other_push_uses: bool, dynamic: bool, others: int) -> UserData:
+    return assign_user_data(sets, push_dwords, other_push_uses=other_push_uses, dynamic_buffers=dynamic, others=others)
+
+
+@lru_cache(maxsize=64)
+def _inline_block_descriptor(address32_hi: int, gfx_level: int) -> tuple[int, int, int, int]:
+    return raw_buffer(address32_hi << 32, 0, gfx_level)
 
 
 def run(shader: Shader, options: Mapping[str, Any] | None = None) -> bool:
@@ -141,19 +167,23 @@ def run(shader: Shader, options: Mapping[str, Any] | None = None) -> bool:
     """
     uses = declare_arguments.uses(shader)
     layout = shader.metadata.get("pipeline_layout")
-    if layout is None:
-        sets = shader.metadata.get("descriptor_layout") or _reflected_bindings(shader)
-        layout = own_layout(sets, int(shader.info["push_constant_bytes"]))
-    _check_layout(shader, layout)
-    dynamic = any(layout.sets[number].dynamic_count for number in uses["sets"])
-    data = assign_user_data(uses["sets"], uses["push_dwords"], other_push_uses=uses["other_push_uses"], dynamic_buffers=dynamic,
-                            others=uses["other_user_sgprs"])
-    abi = declare_arguments.declare(shader, uses["sets"], bool(data.table_of_sets), bool(data.push_pointer), list(data.inline_dwords))
+    if layout is None and not shader.metadata.get("descriptor_layout"):
+        sets = _reflected_bindings(shader)
+        layout, kept = _kept_layout(tuple([(number, tuple(bindings.items())) for number, bindings in sets.items()]), uses["push_block_bytes"])
+        described = {number: {"size": facts["size"], "bindings": {binding: {**each} for binding, each in facts["bindings"].items()}}
+                     for number, facts in kept.items()}
+    else:
+        layout = layout or own_layout(shader.metadata["descriptor_layout"], uses["push_block_bytes"])
+        described = _described(layout)
+        _check_layout(shader, layout)
+    dynamic = any([layout.sets[number].dynamic_count for number in uses["sets"]])
+    data = _user_data(tuple(uses["sets"]), tuple(uses["push_dwords"]), uses["other_push_uses"], dynamic, uses["other_user_sgprs"])
+    abi = declare_arguments.declare(shader, uses["sets"], data.table_of_sets, data.push_pointer, data.inline_dwords)
     abi |= {
         "num_sgprs": 0,
         "num_vgprs": 0,
         "push_constant_bytes": uses["push_constant_bytes"],
-        "descriptor_sets": {number: _described(layout, number) for number in sorted(layout.sets)},
+        "descriptor_sets": described,
     }
     if dynamic:
         abi["dynamic_buffers"] = {"offset": layout.push_constant_size, "count": layout.dynamic_count}
@@ -162,8 +192,8 @@ def run(shader: Shader, options: Mapping[str, Any] | None = None) -> bool:
                                          for binding, placed in each.bindings.items() if placed.samplers_known}
     # Of planes with less chroma: which bits of a sampler's dwords are other ones, and what they are.
     shader.metadata["chroma_sampler_bits"] = {
-        (number, binding): placed.binding.conversion.chroma_sampler_bits(int(shader.info["gfx_level"])) for number, each in layout.sets.items()
+        (number, binding): placed.binding.conversion.chroma_sampler_bits(shader.gfx_level) for number, each in layout.sets.items()
         for binding, placed in each.bindings.items() if placed.binding.conversion is not None}
     # The descriptor of an inline uniform block at the start of the 32-bit region; the block's address is added to it.
-    shader.metadata["inline_block_descriptor"] = raw_buffer(int(shader.info["address32_hi"]) << 32, 0, int(shader.info["gfx_level"]))
+    shader.metadata["inline_block_descriptor"] = _inline_block_descriptor(abi["address32_hi"], shader.gfx_level)
     return True

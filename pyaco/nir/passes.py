@@ -99,7 +99,7 @@ def run(shader: Shader, options: Mapping[str, Any] | None = None, on_pass: OnPas
     steps = Run(**chosen, on_pass=on_pass)
     steps.check_disabled(pipeline)
     try:
-        steps.run(NIR, pipeline, shader, shader.info["gfx_level"])
+        steps.run(NIR, pipeline, shader, shader.gfx_level)
     except Stopped:
         return shader
     steps.check_names()

@@ -8,6 +8,7 @@ and the parenthesised values after operands that are constants, is comment.
 
 from __future__ import annotations
 
+import hashlib
 import struct
 from typing import Any
 
@@ -512,9 +513,13 @@ class _Printer:
     def header(self) -> None:
         info = self.shader.info
         self.lines.append(f"shader: MESA_SHADER_{Stage.names().get(info['stage'], 'none').upper()}")
-        for key in ("entry", "source_sha1"):
-            if key in self.shader.metadata:
-                self.lines.append(f"{key}: {self.shader.metadata[key]}")
+        metadata = self.shader.metadata
+        if "entry" in metadata:
+            self.lines.append(f"entry: {metadata['entry']}")
+        if "source" in metadata:
+            self.lines.append(f"source_sha1: {hashlib.sha1(metadata['source']).hexdigest()}")
+        elif "source_sha1" in metadata:
+            self.lines.append(f"source_sha1: {metadata['source_sha1']}")
         if info["stage"] in WITH_WORKGROUP:
             self.lines.append(f"workgroup_size: {', '.join(str(size) for size in info['workgroup_size'])}")
         self.lines += [f"{key}: {value}" for key, value in info.items() if key not in ("stage", "workgroup_size") and value]

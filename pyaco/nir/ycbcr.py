@@ -82,7 +82,7 @@ def run(shader: Shader, options: Mapping[str, Any] | None = None) -> bool:
     text = (options or {}).get("conversion", "")
     if layout is None and not text:
         return False
-    level = int(shader.info["gfx_level"])
+    level = shader.gfx_level
     conversions = {} if layout is None else {
         (number, binding): _numbers(each.binding.conversion, each.binding.conversion.explicit_reconstruction and _is_linear(each.binding, level))
         for number, held in layout.sets.items() for binding, each in held.bindings.items() if each.binding.conversion is not None}

@@ -40,7 +40,7 @@ def read(
     Returns
     -------
     Shader
-        ``shader.metadata`` holds what `reflect` returns.
+        ``shader.metadata`` holds what `reflect` returns, and ``source``, the module.
 
     Raises
     ------
@@ -77,7 +77,9 @@ def reflect(
         (set -> binding -> ``type`` "ssbo" or "ubo" and ``count``, 0 for a runtime array; only what the entry point
         uses), ``spec_constants`` (SpecId -> ``name``, ``type``, ``default``, ``value``).
     """
-    return dict(read(words, entry, specialization, stage).metadata)
+    found = dict(read(words, entry, specialization, stage).metadata)
+    del found["source"]
+    return found
 
 
 @checked

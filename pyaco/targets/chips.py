@@ -88,6 +88,7 @@ def _key(text: str) -> str:
     return re.sub(r"[^a-z0-9]|amd|radeon|instinct", "", text.lower())
 
 
+_BY_TARGET = {c.target: c for c in _CHIPS}
 _BY_NAME = {_key(word): c for c in _CHIPS for word in (c.name, c.target, *c.products)}
 
 
@@ -110,7 +111,7 @@ def chip(name: str) -> Chip:
     InputError
         When nothing is called so.
     """
-    found = _BY_NAME.get(_key(name))
+    found = _BY_TARGET.get(name) or _BY_NAME.get(_key(name))
     if found is None:
         known = ", ".join(c.target for c in _CHIPS)
         raise InputError(f"unknown target {name!r}; known targets: {known}, their chip names and product names")

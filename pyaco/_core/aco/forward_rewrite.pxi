@@ -1,66 +1,129 @@
 # The driver of passes that solve a forward data-flow problem over the CFG and then rewrite each block from its entry state.
 #
 # The including module defines ``State``, a ``Context`` with ``p``, ``vgprs`` (how many the program names), ``rewriting``, ``rewrite``,
-# ``entry`` (a State by block) and ``dirty`` (blocks whose entry state has changed since they were last visited), and
+# ``entry`` (pointer to a State by block, NULL: the empty one), ``states`` and ``spare`` (where these stand, and which are free) and ``dirty``
+# (blocks whose entry state has changed since they were last visited), and
 #   _clear(const Context *, State *)                                          the state at the start of the program
 #   _join(Context *, State *into, const State *, bint logical) -> bint      merge over a linear or a logical edge; True on change
 #   _block(Context *, uint32_t block, State *) -> int        run a block, emitting into ``rewrite`` while ``rewriting``
 #
-# The fixpoint. All blocks start dirty, with the empty state at their entry. Visiting a block runs it from a copy of its entry state and joins
-# the result into the entries of its successors; those that change become dirty. A join only ever adds to a state (it is monotone), and a
-# state has finitely many values, so that the loop ends, with entries that hold on every path. ``next_block`` picks the first dirty block
-# from the block at hand on, but goes back to the head of a loop as soon as its back edge has changed it, so that inner loops settle before
-# outer ones. Nothing is written meanwhile: the second sweep runs each block once more from its final entry state, with ``rewriting`` set.
+# Blocks are visited in order. Outside loops everything that leads to a block has been visited before it: its entry state is final, and the block is
+# rewritten as it is visited. The blocks of a loop are first brought to a fixpoint: all start dirty. Visiting a block runs it from a copy of its
+# entry state and joins the result into the entries of its successors; those that change become dirty. A join only ever adds to a state
+# (it is monotone), and a state has finitely many values, so that this ends, with entries that hold on every path. ``next_block`` picks the first
+# dirty block from the block at hand on, but goes back to the head of a loop as soon as its back edge has changed it, so that inner loops settle
+# before outer ones. Then each block runs once more from its final entry state, with ``rewriting`` set. A state is given back once its block
+# is written: few are needed at a time, however long the program is.
+from libc.string cimport memset
+
 from pyaco._core.aco.dataflow cimport next_block
 from pyaco._core.aco.registers cimport vgprs_named
 from pyaco._core.ir.program cimport rewrite_begin, rewrite_block, rewrite_end
 
 
-cdef void _hand_on(Context *c, uint32_t block, const State *s) noexcept nogil:
+cdef State *_entry_of(Context *c, uint32_t block) except NULL nogil:
+    """The entry state of a block; an empty one is made where there is none."""
+    if c.entry[block] == NULL:
+        if c.spare.empty():
+            c.states.resize(c.states.size() + 1)
+            c.spare.push_back(&c.states.back())
+        c.entry[block] = c.spare.back()
+        c.spare.pop_back()
+        _clear(c, c.entry[block])
+    return c.entry[block]
+
+
+cdef void _give_back(Context *c, uint32_t block) noexcept nogil:
+    c.spare.push_back(c.entry[block])
+    c.entry[block] = NULL
+
+
+cdef int _hand_on(Context *c, uint32_t block, const State *s) except -1 nogil:
     """Join the state at the end of a block into its successors."""
     cdef ProgramData *p = c.p
     cdef uint32_t k
     cdef uint32_t other
     for k in range(p.blocks.linear_succ_count[block]):
         other = p.edge_lists.block[p.blocks.linear_succ_first[block] + k]
-        if _join(c, &c.entry[other], s, False):
+        if _join(c, _entry_of(c, other), s, False):
             c.dirty[other] = 1
     for k in range(p.blocks.logical_succ_count[block]):
         other = p.edge_lists.block[p.blocks.logical_succ_first[block] + k]
-        if _join(c, &c.entry[other], s, True):
+        if _join(c, _entry_of(c, other), s, True):
             c.dirty[other] = 1
+    return 0
 
 
-cdef int _solve(Context *c) except -1 nogil:
-    cdef uint32_t blocks = c.p.blocks.table.count
-    cdef uint32_t b = 0
+cdef enum:
+    no_back_edge = 0xffffffffU
+
+
+cdef void _note_edge(vector[uint32_t] &sources, uint32_t block, uint32_t other) noexcept nogil:
+    if other <= block and (sources[other] == no_back_edge or sources[other] < block):
+        sources[other] = block
+
+
+cdef int _back_edges(const ProgramData *p, vector[uint32_t] &sources) except -1 nogil:
+    """By block the last one that jumps back to it."""
+    cdef uint32_t b, k
+    sources.assign(p.blocks.table.count, no_back_edge)
+    for b in range(p.blocks.table.count):
+        for k in range(p.blocks.linear_succ_count[b]):
+            _note_edge(sources, b, p.edge_lists.block[p.blocks.linear_succ_first[b] + k])
+        for k in range(p.blocks.logical_succ_count[b]):
+            _note_edge(sources, b, p.edge_lists.block[p.blocks.logical_succ_first[b] + k])
+    return 0
+
+
+cdef uint32_t _end_of_loop(const vector[uint32_t] &sources, uint32_t head) noexcept nogil:
+    """The last block of a loop, and of those that overlap with it."""
+    cdef uint32_t last = sources[head]
+    cdef uint32_t b = head
+    while b <= last:
+        if sources[b] != no_back_edge and sources[b] > last:
+            last = sources[b]
+        b += 1
+    return last
+
+
+cdef int _settle(Context *c, uint32_t first, uint32_t last) except -1 nogil:
+    """Bring the blocks of a loop to a fixpoint."""
+    cdef uint32_t b = first
     cdef State s
-    while b < blocks:
+    c.rewriting = False
+    memset(c.dirty.data() + first, 1, last + 1 - first)
+    while b <= last:
         if not c.dirty[b]:
             b += 1
             continue
         c.dirty[b] = 0
-        s = c.entry[b]
+        s = _entry_of(c, b)[0]
         _block(c, b, &s)
         _hand_on(c, b, &s)
         b = next_block(c.p, b, c.dirty.data())
+    c.rewriting = True
     return 0
 
 
 cdef int solve_and_rewrite(Context *c, ProgramData *p) except -1 nogil:
-    cdef State s
-    cdef uint32_t b
+    cdef vector[uint32_t] sources
+    cdef uint32_t b, last
+    cdef uint32_t settled = 0         # blocks before this one are of a loop at its fixpoint
     c.p = p
     c.vgprs = vgprs_named(p)
-    c.rewriting = False
-    _clear(c, &s)
-    c.entry.assign(p.blocks.table.count, s)
-    c.dirty.assign(p.blocks.table.count, 1)
-    _solve(c)
+    c.entry.assign(p.blocks.table.count, NULL)
+    c.dirty.assign(p.blocks.table.count, 0)
+    _back_edges(p, sources)
     c.rewriting = True
     rewrite_begin(&c.rewrite, p)
     for b in range(p.blocks.table.count):
+        if b >= settled and sources[b] != no_back_edge:
+            last = _end_of_loop(sources, b)
+            _settle(c, b, last)
+            settled = last + 1
         rewrite_block(&c.rewrite, b)
-        s = c.entry[b]
-        _block(c, b, &s)
+        _block(c, b, _entry_of(c, b))
+        if b >= settled:
+            _hand_on(c, b, c.entry[b])
+        _give_back(c, b)
     return rewrite_end(&c.rewrite)

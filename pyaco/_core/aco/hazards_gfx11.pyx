@@ -22,6 +22,7 @@ end settles that. Sources: AMD "RDNA 3" ISA document ("Manually inserted wait st
 """
 from libc.stdint cimport int32_t, uint16_t, uint32_t, uint8_t
 from libc.string cimport memset
+from libcpp.deque cimport deque
 from libcpp.vector cimport vector
 
 from isa_opcodes cimport (
@@ -88,7 +89,9 @@ cdef cppclass Context:
     bint previous_part
     bint rewriting
     Rewrite rewrite
-    vector[State] entry
+    vector[State *] entry            # by block
+    vector[State *] spare
+    deque[State] states
     vector[uint8_t] dirty
 
 

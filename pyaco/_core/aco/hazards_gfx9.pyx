@@ -7,6 +7,7 @@ Source: AMD "Vega" ISA document, "Manually inserted wait states"; ACO
 """
 from libc.stdint cimport int32_t, uint16_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memset
+from libcpp.deque cimport deque
 from libcpp.vector cimport vector
 
 from isa_opcodes cimport op_p_constaddr, op_s_nop, op_s_setpc_b64
@@ -45,7 +46,9 @@ cdef cppclass Context:
     uint32_t vgprs
     bint rewriting
     Rewrite rewrite
-    vector[State] entry
+    vector[State *] entry            # by block
+    vector[State *] spare
+    deque[State] states
     vector[uint8_t] dirty
 
 

@@ -18,6 +18,7 @@ memory model of barriers as in ACO (``aco_insert_waitcnt``), in workgroup-proces
 """
 from libc.stdint cimport uint16_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memset
+from libcpp.deque cimport deque
 from libcpp.vector cimport vector
 
 from isa_opcodes cimport (
@@ -92,7 +93,9 @@ cdef cppclass Context:
     bint ordered_section             # GFX11 and later: the wave waits for its turn to enter one
     bint rewriting
     Rewrite rewrite
-    vector[State] entry              # by block
+    vector[State *] entry            # by block
+    vector[State *] spare
+    deque[State] states
     vector[uint8_t] dirty
 
 

@@ -444,6 +444,20 @@ cdef class Shader:
         """Facts of the shader as a dict (fields of ``ShaderInfo``)."""
         return self.data.info
 
+    @property
+    def gfx_level(self):
+        return self.data.info.gfx_level
+
+    @property
+    def workgroup_size(self):
+        return (self.data.info.workgroup_size[0], self.data.info.workgroup_size[1], self.data.info.workgroup_size[2])
+
+    def set_target(self, int gfx_level, int wave_size, uint32_t address32_hi):
+        """Say what the shader is compiled for."""
+        self.data.info.gfx_level = gfx_level
+        self.data.info.wave_size = wave_size
+        self.data.info.address32_hi = address32_hi
+
     def set_info(self, **facts):
         """Set fields of ``ShaderInfo`` by name."""
         merged = dict(self.data.info)

@@ -12,12 +12,13 @@ from pyaco._core.ir.shader cimport (
 
 cdef int edit_begin(ControlFlowEdit *edit, ShaderData *shader) except -1 nogil:
     cdef NodeId node
-    cdef uint32_t row
+    cdef const ValueId *first
     edit.shader = shader
     edit.contents.resize(shader.nodes.table.count)
     for node in range(shader.nodes.table.count):
-        for row in range(shader.nodes.order_count[node]):
-            edit.contents[node].push_back(shader.order.instruction[shader.nodes.order_first[node] + row])
+        if shader.nodes.order_count[node]:
+            first = shader.order.instruction + shader.nodes.order_first[node]
+            edit.contents[node].assign(first, first + shader.nodes.order_count[node])
     return 0
 
 
@@ -36,8 +37,9 @@ cdef ValueId edit_jump_of(const ControlFlowEdit *edit, NodeId block) noexcept no
 
 
 cdef int edit_merge_forward(ControlFlowEdit *edit, NodeId block, NodeId following) except -1 nogil:
-    edit.contents[following].insert(edit.contents[following].begin(), edit.contents[block].begin(),
-                                    edit.contents[block].end())
+    # The earlier block is the one that grows where ifs behind each other go: its instructions stay where they are.
+    edit.contents[block].insert(edit.contents[block].end(), edit.contents[following].begin(), edit.contents[following].end())
+    edit.contents[block].swap(edit.contents[following])
     edit.contents[block].clear()
     node_remove(edit.shader, block)
     return 0

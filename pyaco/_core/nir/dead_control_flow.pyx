@@ -7,9 +7,11 @@
 
 Needs: nothing. Guarantees: valid NIR; phis have no sources from removed blocks.
 """
+from libc.stdint cimport uint32_t
 
 from pyaco._core.ir.shader cimport (
-    NodeId, Shader, ShaderData, ValueId, jump_break, nir_load_const, nir_phi, node_block, node_if, node_insert_after, node_loop,
+    NodeId, Shader, ShaderData, ValueId, jump_break, nir_jump, nir_load_const, nir_phi, node_block, node_if, node_insert_after, node_loop,
+    node_walk_next,
 )
 from pyaco._core.nir.control_flow_edit cimport (
     ControlFlowEdit, edit_begin, edit_cut_after, edit_end, edit_jump_of, edit_node_new, edit_resolve_phis, edit_splice,
@@ -125,9 +127,46 @@ cdef bint _simplify_list(ControlFlowEdit *edit, NodeId node) except -1 nogil:
     return progress
 
 
+cdef inline ValueId _last_jump(const ShaderData *s, NodeId block) noexcept nogil:
+    """The jump that ends a block of the shader before any edit; 0 when it falls through."""
+    cdef uint32_t count = s.nodes.order_count[block]
+    cdef ValueId last = s.order.instruction[s.nodes.order_first[block] + count - 1] if count else 0
+    return last if s.instructions.kind[last] == nir_jump else 0
+
+
+cdef bint _if_may_simplify(const ShaderData *s, NodeId node) noexcept nogil:
+    cdef NodeId then_block = s.nodes.first0[node]
+    cdef NodeId else_block = s.nodes.first1[node]
+    if s.instructions.kind[s.nodes.condition[node]] == nir_load_const:
+        return True
+    if not (s.nodes.next[then_block] or s.nodes.next[else_block] or s.nodes.order_count[then_block] or s.nodes.order_count[else_block]):
+        return True
+    return _last_jump(s, s.nodes.last0[node]) != 0 and _last_jump(s, s.nodes.last1[node]) != 0
+
+
+cdef bint _may_simplify(const ShaderData *s) noexcept nogil:
+    """Whether there may be work: a look at the shader as it is spares most runs a copy of it."""
+    cdef NodeId node = 1
+    cdef ValueId jump
+    while node:
+        if s.nodes.kind[node] == node_if:
+            if _if_may_simplify(s, node):
+                return True
+        elif s.nodes.kind[node] == node_loop:
+            jump = _last_jump(s, s.nodes.last0[node])
+            if jump and s.instructions.opcode[jump] == jump_break:
+                return True
+        elif s.nodes.kind[node] == node_block and s.nodes.next[node] and _last_jump(s, node):
+            return True
+        node = node_walk_next(s, node)
+    return False
+
+
 cdef bint dead_control_flow_run(ShaderData *s) except -1 nogil:
     cdef ControlFlowEdit edit
     cdef bint progress
+    if not _may_simplify(s):
+        return False
     edit_begin(&edit, s)
     progress = _simplify_list(&edit, s.nodes.first0[1])
     if progress:

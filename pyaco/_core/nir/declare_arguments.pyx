@@ -192,7 +192,7 @@ cdef bint _needs_scratch(const ShaderData *s) noexcept:
 
 def uses(Shader shader not None):
     """What the shader needs, as numbers: ``sets``, ``push_dwords`` read at constant offsets, ``other_push_uses``,
-    ``num_workgroups``, ``push_constant_bytes``, ``other_user_sgprs``."""
+    ``num_workgroups``, ``push_constant_bytes`` that it reads, ``push_block_bytes`` that it declares, ``other_user_sgprs``."""
     cdef ShaderData *s = &shader.data
     cdef Uses found
     if s.info.wave_size not in (32, 64):
@@ -204,6 +204,7 @@ def uses(Shader shader not None):
         "push_dwords": [i for i in range(push_constant_dwords) if found.push_dwords >> <uint32_t>i & 1],
         "other_push_uses": bool(found.other_push_uses),
         "push_constant_bytes": s.info.push_constant_bytes if found.push_constants else 0,
+        "push_block_bytes": s.info.push_constant_bytes,
         "num_workgroups": bool(found.num_workgroups),
         "other_user_sgprs": (2 if _needs_scratch(s) else 0) + (3 if found.num_workgroups else 0),
     }
@@ -277,7 +278,7 @@ def resources(Shader shader not None):
     return found
 
 
-def declare(Shader shader not None, list sets, bint through_table, bint push_pointer, list inline_dwords):
+def declare(Shader shader not None, list sets, bint through_table, bint push_pointer, inline_dwords):
     """Fill ``shader.arguments``; returns what a launch must know of registers and modes."""
     cdef ShaderData *s = &shader.data
     cdef Uses found

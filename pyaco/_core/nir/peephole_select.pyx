@@ -10,7 +10,8 @@ from nir_opcodes cimport alu_bcsel
 
 from pyaco._core.common.table cimport table_append_many
 from pyaco._core.ir.shader cimport (
-    NodeId, Shader, ShaderData, SourceRow, ValueId, identity_swizzle, nir_alu, nir_load_const, nir_phi, nir_undef, node_block, node_if,
+    NodeId, OrderRow, Shader, ShaderData, SourceRow, ValueId, identity_swizzle, nir_alu, nir_load_const, nir_phi, nir_undef, node_block,
+    node_if, node_walk_next,
 )
 from pyaco._core.nir.control_flow_edit cimport (
     ControlFlowEdit, edit_begin, edit_end, edit_splice,
@@ -35,6 +36,31 @@ cdef bint _can_flatten(const ControlFlowEdit *edit, NodeId block, uint32_t limit
         if edit.shader.instructions.kind[instruction] == nir_alu:
             cost += 1
     return cost <= limit
+
+
+cdef bint _is_small(const ShaderData *s, NodeId block, uint32_t limit) noexcept nogil:
+    """What `_can_flatten` says, of the shader before any edit."""
+    cdef uint32_t cost = 0
+    cdef OrderRow row
+    if s.nodes.next[block]:
+        return False
+    for row in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
+        if not _is_movable(s, s.order.instruction[row]):
+            return False
+        cost += s.instructions.kind[s.order.instruction[row]] == nir_alu
+        if cost > limit:
+            return False
+    return True
+
+
+cdef bint _finds_work(const ShaderData *s, uint32_t limit) noexcept nogil:
+    """Whether an if can be flattened; an outer one only can once those inside it are."""
+    cdef NodeId node = 1
+    while node:
+        if s.nodes.kind[node] == node_if and _is_small(s, s.nodes.first0[node], limit) and _is_small(s, s.nodes.first1[node], limit):
+            return True
+        node = node_walk_next(s, node)
+    return False
 
 
 cdef int _phis_to_selections(ControlFlowEdit *edit, NodeId node) except -1 nogil:
@@ -100,6 +126,8 @@ cdef bint _flatten_in_list(ControlFlowEdit *edit, NodeId node, uint32_t limit) e
 cdef bint peephole_select_run(ShaderData *s, uint32_t limit) except -1 nogil:
     cdef ControlFlowEdit edit
     cdef bint progress
+    if not _finds_work(s, limit):
+        return False
     edit_begin(&edit, s)
     progress = _flatten_in_list(&edit, s.nodes.first0[1], limit)
     if progress:

@@ -180,7 +180,6 @@ cdef int _names(Reader r) except -1:
 
 
 cdef int _report(Reader r, str entry, str stage) except -1:
-    import hashlib
     cdef VariableId row
     cdef uint64_t size = 0
     cdef uint64_t end
@@ -195,7 +194,7 @@ cdef int _report(Reader r, str entry, str stage) except -1:
         raise InputError(f"push constants of {size} bytes")
     r.s.info.push_constant_bytes = <uint32_t>align_up(size, 4)
     r.shader.metadata.update(
-        entry=entry, stage=stage, source_sha1=hashlib.sha1(r.owner).hexdigest(),
+        entry=entry, stage=stage, source=r.owner,
         workgroup_size=list(r.s.info.workgroup_size), descriptor_sets=sets,
         push_constant_bytes=r.s.info.push_constant_bytes, spec_constants=_spec_constants(r),
         spirv_version=f"{r.version >> 16}.{r.version >> 8 & 0xff}")
