@@ -9,6 +9,7 @@ dot-product instructions of each generation.
 """
 from libc.stdint cimport uint64_t
 
+from algebraic_tables cimport rules_define, rules_lower, rules_lower_dot_2x16, rules_lower_dot_4x8, rules_lower_sudot
 from nir_opcodes cimport (
     alu_extract_i16, alu_extract_i8, alu_extract_u16, alu_extract_u8, alu_f2i32, alu_f2u32, alu_fmax, alu_fmin,
     alu_fmul, alu_fround_even, alu_fsat, alu_i2f32, alu_iand, alu_imax, alu_imin, alu_ior, alu_ishl,
@@ -23,9 +24,7 @@ from nir_opcodes cimport (
 from pyaco._core.ir.program cimport gfx10_3, gfx11
 from pyaco._core.ir.emitter cimport alu1, alu2, alu2_constant, alu_source, vector_of
 from pyaco._core.ir.shader cimport Shader, ShaderData, ValueId, nir_alu
-from pyaco._core.nir.algebraic cimport (
-    algebraic_run, rules_lower, rules_lower_dot_2x16, rules_lower_dot_4x8, rules_lower_sudot,
-)
+from pyaco._core.nir.algebraic cimport algebraic_run
 from pyaco._core.nir.lowering cimport Lowering, constant_float, lower_keep, lowering_run
 
 cdef enum:
