@@ -14,7 +14,8 @@ from pathlib import Path
 CONDITIONS = ("", "power_of_two", "shifts_fit", "sum_is_32", "low_mask", "reciprocal_is_exact", "narrows", "varies")
 FILES = ("algebraic.txt", "lower_alu.txt")
 GROUPS = ("[main]", "[late]", "[define]", "[lower]", "[lower_dot_4x8]", "[lower_sudot]", "[lower_dot_2x16]")
-TOKEN = re.compile(r"\s*(~?[a-z_][a-z_0-9]*(?:@\d+)?\(|#?[a-z](?:\.\d+)?(?:@\d+)?(?![a-z_0-9(])|[a-z][a-z_0-9]+|0x[0-9a-f]+|-?\d+\.\d+(?:e-?\d+)?|-?\d+|[(),])")
+TOKEN = re.compile(r"\s*(~?[a-z_][a-z_0-9]*(?:@\d+)?\(|#?[a-z](?:\.\d+)?(?:@\d+)?(?![a-z_0-9(])|[a-z][a-z_0-9]+|"
+                   r"0x[0-9a-f]+|-?\d+\.\d+(?:e-?\d+)?|-?\d+|[(),])")
 #: The value of a variable's node: which letter, and from this bit on the component of its value.
 COMPONENT_SHIFT = 4
 

@@ -422,7 +422,7 @@ cdef int _not(Isel *c, ValueId instruction, TempId dst, uint64_t unused) except 
 
 
 cdef int _bool_to_number(Isel *c, ValueId instruction, TempId dst, uint64_t one) except -1 nogil:
-    """1 or 1.0 where the lane mask is set, else 0."""
+    """A number (1, 1.0 or all ones) where the lane mask is set, else 0."""
     cdef TempId mask = source(c, instruction, 0)
     cdef TempId high
     cdef TempId scc
@@ -529,7 +529,7 @@ cdef void _fill_moves(AluSelection *table) noexcept nogil:
     table[<int>alu_b2i16] = AluSelection(_bool_to_number, 1)
     table[<int>alu_b2i32] = AluSelection(_bool_to_number, 1)
     table[<int>alu_b2i64] = AluSelection(_bool_to_number, 1)
-    table[<int>alu_b2b32] = AluSelection(_bool_to_number, 1)
+    table[<int>alu_b2b32] = AluSelection(_bool_to_number, 0xffffffff)
     table[<int>alu_b2f16] = AluSelection(_bool_to_number, 0x3c00)
     table[<int>alu_b2f32] = AluSelection(_bool_to_number, 0x3f800000)
     table[<int>alu_b2f64] = AluSelection(_bool_to_number, 0x3ff0000000000000ULL)

@@ -91,6 +91,15 @@ cdef inline double _rounded(double value, int size) noexcept nogil:
     return float_from_bits(float_to_bits(value, size), size)
 
 
+cdef inline double _minimum(double a, double b) noexcept nogil:
+    """The lesser number; the C library's fmin keeps a signaling NaN."""
+    return b if isnan(a) else (a if isnan(b) else fmin(a, b))
+
+
+cdef inline double _maximum(double a, double b) noexcept nogil:
+    return b if isnan(a) else (a if isnan(b) else fmax(a, b))
+
+
 cdef bint _float_binary(int opcode, int bits, double a, double b, double *r) noexcept nogil:
     if opcode == alu_fadd:
         r[0] = a + b
@@ -109,16 +118,16 @@ cdef bint _float_binary(int opcode, int bits, double a, double b, double *r) noe
     elif opcode == alu_fpow:
         r[0] = pow(a, b)
     elif opcode == alu_fmin:
-        r[0] = fmin(a, b)
+        r[0] = _minimum(a, b)
     elif opcode == alu_fmax:
-        r[0] = fmax(a, b)
+        r[0] = _maximum(a, b)
     else:
         return False
     return True
 
 
 cdef double _median(double a, double b, double c) noexcept nogil:
-    return fmax(fmin(a, b), fmin(fmax(a, b), c))
+    return _maximum(_minimum(a, b), _minimum(_maximum(a, b), c))
 
 
 cdef bint _float_ternary(int opcode, int bits, double a, double b, double c, double *r) noexcept nogil:
@@ -130,9 +139,9 @@ cdef bint _float_ternary(int opcode, int bits, double a, double b, double c, dou
     elif opcode == alu_flrp:
         r[0] = _rounded(a * _rounded(1.0 - c, bits), bits) + _rounded(b * c, bits)
     elif opcode == alu_fmin3:
-        r[0] = fmin(a, fmin(b, c))
+        r[0] = _minimum(a, _minimum(b, c))
     elif opcode == alu_fmax3:
-        r[0] = fmax(a, fmax(b, c))
+        r[0] = _maximum(a, _maximum(b, c))
     elif opcode == alu_fmed3:
         r[0] = _median(a, b, c)
     else:
@@ -605,8 +614,12 @@ cdef bint _conversion(int opcode, int from_bits, int to_bits, uint64_t a, uint64
             r[0] = double_to_half(float_from_bits(a, from_bits), round_zero)
         else:
             r[0] = float_to_bits(float_from_bits(a, from_bits), to_bits)
+    elif from_base == base_float and to_bits == 1:
+        r[0] = trunc(float_from_bits(a, from_bits)) != 0
     elif from_base == base_float:
         r[0] = _float_to_integer(float_from_bits(a, from_bits), to_bits, to_base == base_int)
+    elif from_base == base_bool and to_base == base_float:
+        r[0] = float_to_bits(1.0 if a else 0.0, to_bits)
     elif to_base == base_float:
         r[0] = _integer_to_float(a, from_bits, from_base == base_int, to_bits)
     elif to_base == base_bool:
@@ -815,11 +828,13 @@ cdef bint _float_reduction(int opcode, int bits, const uint64_t *const *o, uint6
     cdef double total = 0
     cdef double term
     cdef int i
-    for i in range(last, -1, -1):                     # NIR adds from the last on
-        term = float_from_bits(o[0][i], bits)
+    for i in range(last + 1):
+        # NIR adds products from the last on.
         if alu_each[opcode] == alu_fmul:
-            term = _rounded(term * float_from_bits(o[1][i], bits), wide)
-        total = term if i == last else _rounded(term + total, wide)
+            term = _rounded(float_from_bits(o[0][last - i], bits) * float_from_bits(o[1][last - i], bits), wide)
+        else:
+            term = float_from_bits(o[0][i], bits)
+        total = _rounded(term + total, wide) if i else term
     r[0] = float_to_bits(total, bits)
     return True
 
