@@ -126,7 +126,7 @@ def _small_float_operations() -> dict[str, Operation]:
         "f2bf": lambda x: _bfloat(floating(x)),
         "bfmul": _bfloat_operation(lambda a, b: a * b),
         "bffma": _bfloat_operation(_fused),
-        "bfdot2_bfadd": _bfloat_operation(lambda a, b, c: _dot_from_the_last(a, b) + c),
+        "bfdot2_bfadd": _bfloat_operation(lambda a, b, c: _fused(a[1:2], b[1:2], _fused(a[:1], b[:1], c))),
         "e5m22f": _decoder(E5M2),
         "e4m3fn2f": _decoder(E4M3),
         "f2e5m2": _encoder(E5M2, 0x7B, 0x7C, 0x7E, 0x7C),
@@ -274,7 +274,7 @@ def _unsigned_floats(x: Array, y: Array) -> Array:
         least = np.maximum(np.floor(np.log2(np.maximum(np.abs(value), 2.0**-30))), -14)
         rounded = np.rint(value / 2.0 ** (least - fraction)) * 2.0 ** (least - fraction)
         limited = np.clip(np.where(np.isfinite(rounded), rounded, 0), 0, (2 - 2.0**-fraction) * 2.0**15)
-        bits = limited.astype(np.float16).view(np.uint16).astype(np.int64) >> (10 - fraction)
+        bits = np.abs(limited).astype(np.float16).view(np.uint16).astype(np.int64) >> (10 - fraction)
         infinity = 31 << fraction
         bits = np.where(np.isnan(value), infinity | 1, np.where(value == np.inf, infinity, bits))
         total |= bits << place

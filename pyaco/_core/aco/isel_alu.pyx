@@ -28,7 +28,7 @@ cdef enum:                        # Method: how an opcode is selected
 
 cdef enum:                        # RuleFlag: bits
     commutative = 1
-    reversed_operands = 2         # the VALU takes the shift count first
+    reversed_operands = 2         # the VALU takes the shift count first; the reference of a masked difference second
     sign_matters = 4              # narrow SGPR sources are sign-extended first
     zero_matters = 8              # ... zero-extended
 
@@ -82,7 +82,7 @@ _TABLE = {
     alu_imed3: (floating, 0, _NONE, _NONE, op_v_med3_i16, op_v_med3_i16, op_v_med3_i32, _NONE),
     alu_alignbyte_amd: (floating, 0, _NONE, _NONE, _NONE, _NONE, op_v_alignbyte_b32, _NONE),
     alu_byte_perm_amd: (floating, 0, _NONE, _NONE, _NONE, _NONE, op_v_perm_b32, _NONE),
-    alu_msad_4x8: (floating, 0, _NONE, _NONE, _NONE, _NONE, op_v_msad_u8, _NONE),
+    alu_msad_4x8: (floating, reversed_operands, _NONE, _NONE, _NONE, _NONE, op_v_msad_u8, _NONE),
     # --- floats
     alu_fadd: (floating, commutative, _NONE, _NONE, op_v_add_f16, op_v_add_f16, op_v_add_f32, op_v_add_f64),
     alu_fmul: (floating, commutative, _NONE, _NONE, op_v_mul_f16, op_v_mul_f16, op_v_mul_f32, op_v_mul_f64),
