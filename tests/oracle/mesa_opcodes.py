@@ -86,7 +86,8 @@ def _floats(bits: int) -> list[int]:
 
 def _integers(bits: int) -> list[int]:
     mask = (1 << bits) - 1
-    return [value & mask for value in (0, 1, 2, 3, 4, 7, 8, 15, 16, 31, 32, 63, 255, 256, 0x7FFF, 0x8000, 0xFFFFFF, -1, mask >> 1, (mask >> 1) + 1, -2)]
+    numbers = (0, 1, 2, 3, 4, 7, 8, 15, 16, 31, 32, 63, 255, 256, 0x7FFF, 0x8000, 0xFFFFFF, -1, -2, mask >> 1, (mask >> 1) + 1)
+    return [number & mask for number in numbers]
 
 
 SPECIAL = {("float", bits): _floats(bits) for bits in (16, 32, 64)} | {("int", bits): _integers(bits) for bits in (1, 8, 16, 32, 64)}

@@ -112,14 +112,15 @@ DEFINED: list[tuple[str, Callable[[int, Operands], bool], str]] = [
     ("ldexp", _scaled_is_normal, "Mesa makes zeros of results that are not normal numbers"),
     ("ldexp16_pan", lambda bits, o: _scaled_is_normal(16, o), "Mesa makes zeros of results that are not normal numbers"),
     ("f2f16(_rtne)?", lambda bits, o: bits < 64 or not 3e38 < abs(number(o[0][0], 64)) < math.inf, "Mesa has NaN for doubles beyond all floats"),
-    ("fmod|frem", lambda bits, o: bits == 32, "halves are rounded after each operation, as lowered code does; Mesa rounds quotients of doubles to float"),
+    ("fmod|frem", lambda bits, o: bits == 32, "each operation rounds halves, as lowered; Mesa rounds quotients of doubles to float"),
     ("f2e4m3fn.*", lambda bits, o: not 0x3C700000 <= o[0][0] & 0x7FFFFFFF < 0x3C800000, "Mesa loses the carry into the least normal number"),
     ("f2e5m2.*", lambda bits, o: not 0x38600000 <= o[0][0] & 0x7FFFFFFF < 0x38800000, "Mesa loses the carry into the least normal number"),
     ("pack_[su]norm_2x16", lambda bits, o: bits > 16, "Mesa rounds the product of halves to a half before it becomes an integer"),
     ("flrp|fdph|fdph_replicated", lambda bits, o: bits > 16, "halves are rounded after each operation, as lowered code does"),
     ("(fsin|fcos)(_amd|_mdg|_agx)?", _moderate(16.0), "Mesa rounds the angle to float first"),
     ("fpow|fexp2", _moderate(30.0), "Mesa computes doubles as floats, which overflow"),
-    ("flog2|frsq|frcp|fsqrt", lambda bits, o: bits < 64 or 1e-30 < abs(number(o[0][0], bits)) < 1e30, "Mesa computes doubles as floats, which overflow"),
+    ("flog2|frsq|frcp|fsqrt",
+     lambda bits, o: bits < 64 or 1e-30 < abs(number(o[0][0], bits)) < 1e30, "Mesa computes doubles as floats, which overflow"),
     ("pack_2x16_to_snorm_2x8_v3d", _positive_halves, "the sign of Mesa's low byte covers the high one; its NaNs are 0"),
 ]  # fmt: skip
 

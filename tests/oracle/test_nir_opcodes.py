@@ -6,10 +6,10 @@ import pytest
 
 pytest.importorskip("tinymesa", reason="needs the package tinymesa")
 
-import mesa_opcodes  # noqa: E402
-from opcode_rules import DEFINED, EQUAL, NOT_COMPARED  # noqa: E402
+import mesa_opcodes
+from opcode_rules import DEFINED, EQUAL, NOT_COMPARED
 
-from pyaco.nir.opcodes import ALU_INFOS  # noqa: E402
+from pyaco.nir.opcodes import ALU_INFOS
 
 MESA = mesa_opcodes.Mesa()
 COMMUTATIVE, ASSOCIATIVE, SELECTION = 1, 2, 4

@@ -19,6 +19,7 @@ from pyaco._core.common.floats cimport (
     double_to_half, float_bits, float_from_bits, float_to_bits, half_to_double, quantized_to_half, round_nearest, round_zero,
 )
 from pyaco._core.ir.shader cimport alu_is_vector
+from pyaco._core.nir.opcode_functions cimport byte_permute, interleaved, masked_difference, permute_nv, unsigned_float
 from pyaco._core.nir.rule_trees cimport defined_value, is_defined
 
 cdef extern from "<math.h>" nogil:
@@ -359,9 +360,9 @@ cdef bint _bitwise(int opcode, int bits, uint64_t a, uint64_t b, uint64_t *r) no
     elif opcode == alu_insert_u16:
         r[0] = (a & 0xffff) << (16 * b)
     elif opcode == alu_interleave_agx:
-        r[0] = _interleaved(a, b)
+        r[0] = interleaved(a, b)
     elif opcode == alu_pack_32_to_r11g11b10_v3d:
-        r[0] = _unsigned_float(a & 0xffff, 4) | _unsigned_float(a >> 16, 4) << 11 | _unsigned_float(b & 0xffff, 5) << 22
+        r[0] = unsigned_float(a & 0xffff, 4) | unsigned_float(a >> 16, 4) << 11 | unsigned_float(b & 0xffff, 5) << 22
     else:
         return False
     return True
@@ -440,73 +441,6 @@ cdef uint64_t _extract_field(uint64_t a, uint64_t offset, uint64_t width, bint i
     return <uint64_t>sign_extended(a, <int>width) if is_signed else a
 
 
-cdef uint64_t _byte_permute(uint64_t high, uint64_t low, uint64_t selector) noexcept nogil:
-    cdef uint64_t both = (high << 32) | low
-    cdef uint64_t r = 0
-    cdef uint64_t choice
-    cdef int i
-    for i in range(4):
-        choice = (selector >> (8 * i)) & 0xff
-        if choice < 8:
-            r |= ((both >> (8 * choice)) & 0xff) << (8 * i)
-        elif choice < 12:
-            r |= <uint64_t>(0xff if (both >> (16 * (choice - 8) + 15)) & 1 else 0) << (8 * i)
-        elif choice >= 13:
-            r |= <uint64_t>0xff << (8 * i)
-    return r
-
-
-cdef uint64_t _permute_nv(uint64_t selector, uint64_t low, uint64_t high) noexcept nogil:
-    """NVIDIA's PRMT: four bits choose a byte of eight, and whether its sign fills the byte."""
-    cdef uint64_t both = (high << 32) | low
-    cdef uint64_t r = 0
-    cdef uint64_t choice, byte
-    cdef int i
-    for i in range(4):
-        choice = selector >> (4 * i)
-        byte = (both >> (8 * (choice & 7))) & 0xff
-        if choice & 8:
-            byte = 0xff if byte & 0x80 else 0
-        r |= byte << (8 * i)
-    return r
-
-
-cdef uint64_t _interleaved(uint64_t a, uint64_t b) noexcept nogil:
-    """Bits of two 16-bit integers in turn."""
-    cdef uint64_t r = 0
-    cdef int i
-    for i in range(16):
-        r |= ((a >> i) & 1) << (2 * i) | ((b >> i) & 1) << (2 * i + 1)
-    return r
-
-
-cdef uint64_t _unsigned_float(uint64_t half, int dropped) noexcept nogil:
-    """A half as a float of 11 or 10 bits, without a sign: negative numbers are 0, what is too large is the largest."""
-    cdef uint64_t infinity = 0x7c00 >> dropped
-    cdef uint64_t rounded
-    if half & 0x7fff > 0x7c00:
-        return infinity | 1
-    if half & 0x8000:
-        return 0
-    if half == 0x7c00:
-        return infinity
-    rounded = (half + (<uint64_t>1 << (dropped - 1)) - 1 + ((half >> dropped) & 1)) >> dropped
-    return min(rounded, infinity - 1)
-
-
-cdef uint64_t _masked_difference(uint64_t reference, uint64_t source) noexcept nogil:
-    """The sum of absolute differences of four bytes, without those that are zero in the reference."""
-    cdef int64_t total = 0
-    cdef int64_t x, y
-    cdef int i
-    for i in range(4):
-        x = (reference >> (8 * i)) & 0xff
-        y = (source >> (8 * i)) & 0xff
-        if x:
-            total += x - y if x > y else y - x
-    return <uint64_t>total
-
-
 cdef bint _integer_ternary(int opcode, int bits, uint64_t a, uint64_t b, uint64_t c, uint64_t *r) noexcept nogil:
     cdef int64_t x = sign_extended(a, bits)
     cdef int64_t y = sign_extended(b, bits)
@@ -540,11 +474,11 @@ cdef bint _integer_ternary(int opcode, int bits, uint64_t a, uint64_t b, uint64_
     elif opcode == alu_alignbyte_amd:
         r[0] = ((a << 32) | b) >> (8 * (c & 3))
     elif opcode == alu_byte_perm_amd:
-        r[0] = _byte_permute(a, b, c)
+        r[0] = byte_permute(a, b, c)
     elif opcode == alu_prmt_nv:
-        r[0] = _permute_nv(a, b, c)
+        r[0] = permute_nv(a, b, c)
     elif opcode == alu_msad_4x8:
-        r[0] = c + _masked_difference(a, b)
+        r[0] = c + masked_difference(a, b)
     else:
         return False
     return True
@@ -678,7 +612,7 @@ cdef bint _pack(int opcode, const uint64_t *const *o, uint64_t *r) noexcept nogi
         r[0] = a[0] | (a[1] << 8) | (a[2] << 16) | (a[3] << 24)
     elif opcode == alu_mqsad_4x8:
         for i in range(4):
-            r[i] = (o[2][i] + _masked_difference(a[0], (o[1][0] | o[1][1] << 32) >> (8 * i))) & 0xffffffffU
+            r[i] = (o[2][i] + masked_difference(a[0], (o[1][0] | o[1][1] << 32) >> (8 * i))) & 0xffffffffU
     elif opcode == alu_pack_64_2x32:
         r[0] = a[0] | (a[1] << 32)
     elif opcode == alu_pack_64_4x16:

@@ -2,9 +2,8 @@
 from libc.stdint cimport uint32_t, uint64_t
 
 from nir_opcodes cimport (
-    alu_b2b16, alu_b2b32, alu_b2b8, alu_b2f16, alu_b2f32, alu_b2f64, alu_bcsel, alu_iadd, alu_iand, alu_ilt, alu_ine, alu_ixor, alu_output_type, alu_u2u64,
-    alu_unpack_64_2x32_split_x, alu_unpack_64_2x32_split_y,
-    intrinsic_mbcnt_amd,
+    alu_b2b16, alu_b2b32, alu_b2b8, alu_b2f16, alu_b2f32, alu_b2f64, alu_bcsel, alu_iadd, alu_iand, alu_ilt, alu_ine, alu_ixor,
+    alu_output_type, alu_u2u64, alu_unpack_64_2x32_split_x, alu_unpack_64_2x32_split_y, intrinsic_mbcnt_amd,
 )
 from pyaco._core.ir.emitter cimport Emitter, alu1, alu2, alu2_constant, alu3, constant, intrinsic2, vector_of
 from pyaco._core.ir.shader cimport (
