@@ -57,6 +57,7 @@ from pyaco.pipelines.nir_passes import (
     opt_hoist_arguments,
     opt_large_constants,
     opt_load_store_vectorize,
+    opt_vectorize,
     peephole_select,
     vars_to_ssa,
 )
@@ -131,6 +132,7 @@ NIR = Pipeline("nir", STAGE, (
         CLEAN,
         lcssa,
         divergence,
+        opt_vectorize,
     ),
 ))  # fmt: skip
 
