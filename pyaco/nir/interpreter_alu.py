@@ -58,7 +58,7 @@ def unsigned(x: Array, bits: int) -> Array:
 
 def all_ones(truth: Array, bits: int) -> Array:
     """Booleans as integers: 0 or all ones."""
-    return np.where(truth, UINT[bits]((1 << bits) - 1), UINT[bits](0))
+    return truth.astype(UINT[bits]) * UINT[bits]((1 << bits) - 1)
 
 
 def _count(x: Array, like: Array) -> Array:

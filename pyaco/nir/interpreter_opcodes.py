@@ -157,7 +157,10 @@ def _clamped(low: float, high: float) -> Operation:
 
 
 def _first_where(better: Callable[[Array, Array], Array]) -> Operation:
-    return lambda x, y: np.where(better(floating(x), floating(y)) | np.isnan(floating(y)), x, y)
+    def run(x: Array, y: Array) -> Array:
+        return np.where(better(floating(x), floating(y)) | np.isnan(floating(y)), x, y)
+
+    return run
 
 
 def _turns(function: Callable[[Array], Array], half_turn: float) -> Operation:
@@ -297,7 +300,7 @@ def _address(view: Callable[[Array], Array]) -> Operation:
 
 _shl, _shr = BASIC["ishl"], BASIC["ushr"]
 
-OPERATIONS: dict[str, Operation] = BASIC | _boolean_operations() | _small_float_operations() | {
+_others: dict[str, Operation] = {
     "amul": BASIC["imul"],
     "imad": lambda x, y, z: BASIC["iadd"](BASIC["imul"](x, y), z),
     "umul_low": lambda x, y: (x & np.uint32(0xFFFF)) * (y & np.uint32(0xFFFF)),
@@ -374,6 +377,8 @@ OPERATIONS: dict[str, Operation] = BASIC | _boolean_operations() | _small_float_
     "ussub_4x8_vc4": _by_byte(lambda a, b: np.maximum(a - b, 0)),
     "umul_unorm_4x8_vc4": _by_byte(lambda a, b: a * b // 255),
 }  # fmt: skip
+
+OPERATIONS = BASIC | _boolean_operations() | _small_float_operations() | _others
 
 
 def evaluate(name: str, operands: list[Array]) -> Array:

@@ -205,5 +205,5 @@ def test_every_opcode_is_printed_read_and_validated() -> None:
             shader = shader_of(info, bits, 64)
             validate.run(shader)
             text = print_shader(parse_shader(print_shader(shader)))
-            assert f"= {info.name} " in text
+            assert f"= {info.name}! " in text                     # an exact one
             assert print_shader(parse_shader(text)) == text

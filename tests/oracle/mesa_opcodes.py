@@ -64,7 +64,8 @@ class Mesa:
     def value(self, name: str, bits: int, components: int, operands: list[list[int]]) -> list[int]:
         """Sixteen components of the result; those that the opcode does not have are anything."""
         for store, operand in zip(self.storage, operands, strict=False):
-            store[: len(operand)] = operand
+            for i, component in enumerate(operand):
+                store[i] = component
         result = self.storage[16]
         self.function(self.infos[name].number, ctypes.addressof(result), components, bits, ctypes.addressof(self.pointers), 0)
         return list(result)
