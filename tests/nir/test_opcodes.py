@@ -58,7 +58,7 @@ def test_values_from_python() -> None:
         ((1, 1 << 32), 32, "does not fit in 32 bits"),
     ):
         with pytest.raises(InputError, match=message):
-            ALU_INFOS["fadd"].evaluate(*operands, bit_size=bits)  # type: ignore[arg-type]
+            ALU_INFOS["fadd"].evaluate(*operands, bit_size=bits)
 
 
 def test_command(capsys: pytest.CaptureFixture[str]) -> None:
