@@ -13,8 +13,11 @@ from pathlib import Path
 
 CONDITIONS = ("", "power_of_two", "shifts_fit", "sum_is_32", "low_mask", "reciprocal_is_exact", "narrows", "varies")
 FILES = ("algebraic.txt", "lower_alu.txt")
-GROUPS = ("[main]", "[late]", "[lower]", "[lower_dot_4x8]", "[lower_sudot]", "[lower_dot_2x16]")
-TOKEN = re.compile(r"\s*(~?[a-z_0-9]+(?:@\d+)?\(|#?[a-z](?:@\d+)?(?![a-z_0-9(])|-?\d+\.\d+|-?\d+|[(),])")
+GROUPS = ("[main]", "[late]", "[define]", "[lower]", "[lower_dot_4x8]", "[lower_sudot]", "[lower_dot_2x16]")
+TOKEN = re.compile(r"\s*(~?[a-z_][a-z_0-9]*(?:@\d+)?\(|#?[a-z](?:\.\d+)?(?:@\d+)?(?![a-z_0-9(])|[a-z][a-z_0-9]+|"
+                   r"0x[0-9a-f]+|-?\d+\.\d+(?:e-?\d+)?|-?\d+|[(),])")
+#: The value of a variable's node: which letter, and from this bit on the component of its value.
+COMPONENT_SHIFT = 4
 
 
 @dataclass
@@ -52,6 +55,7 @@ class Parser:
             self.tokens.append(match[1])
             position = match.end()
         self.tables = tables
+        self.component = 0
 
     def take(self) -> str:
         """Return the next token."""
@@ -60,6 +64,8 @@ class Parser:
     def expression(self) -> int:
         """Parse one expression and return its node."""
         token = self.take()
+        if token == "reduce(":
+            return self.reduction()
         if token.endswith("("):
             name, _, bits = token[:-1].lstrip("~").partition("@")
             node = self.tables.add(0, f"alu_{name}", 0, int(bits or 0), int(token.startswith("~")))
@@ -68,12 +74,30 @@ class Parser:
                 self.tables.children[node].append(child)
                 if self.take() == ")":
                     return node
-        if re.fullmatch(r"#?[a-z](@\d+)?", token):
-            name, _, bits = token.lstrip("#").partition("@")
-            return self.tables.add(1, "0", ord(name) - ord("a"), int(bits or 0), 2 * token.startswith("#"))
+        letter = re.fullmatch(r"(#?)([a-z])(?:\.(\d+))?(?:@(\d+))?", token)
+        if letter:
+            component = self.component if letter[3] is None else int(letter[3])
+            value = ord(letter[2]) - ord("a") | component << COMPONENT_SHIFT
+            return self.tables.add(1, "0", value, int(letter[4] or 0), 2 * bool(letter[1]))
         if "." in token:
             return self.tables.add(3, "0", struct.unpack("<Q", struct.pack("<d", float(token)))[0])
-        return self.tables.add(2, "0", int(token) & 0xFFFFFFFFFFFFFFFF)
+        return self.tables.add(2, "0", int(token, 0) & 0xFFFFFFFFFFFFFFFF)
+
+    def reduction(self) -> int:
+        """Parse the rest of ``reduce(4, fadd, fmul(a, b))``: the expression of each component, from the last on, joined by an opcode."""
+        count, _, join, _ = (self.take() for _ in range(4))
+        rest = list(self.tokens)
+        total = None
+        for self.component in reversed(range(int(count))):
+            self.tokens = list(rest)
+            term = self.expression()
+            if total is not None:
+                node = self.tables.add(0, f"alu_{join}")
+                self.tables.children[node] += [term, total]
+                term = node
+            total = term
+        assert total is not None and self.take() == ")"
+        return total
 
 
 def read_rules(source: Path, tables: Tables) -> list[tuple[int, str, int, int, str, str]]:
@@ -115,6 +139,8 @@ def generate(source: Path) -> dict[str, str]:
         "#pragma once",
         '#include "nir_opcodes.h"',
         "enum { " + ", ".join(f"condition_{c or 'none'} = {i}" for i, c in enumerate(CONDITIONS)) + " };",
+        "enum { " + ", ".join(f"rules_{group.strip('[]')} = {i}" for i, group in enumerate(GROUPS)) + " };",
+        f"enum {{ pattern_component_shift = {COMPONENT_SHIFT} }};",
         numbers("uint8_t", "pattern_kind", list(map(str, tables.kind))),
         numbers("uint16_t", "pattern_opcode", tables.opcode),
         numbers("uint64_t", "pattern_value", [f"{value}ull" for value in tables.value]),
@@ -142,9 +168,11 @@ def generate(source: Path) -> dict[str, str]:
         'cdef extern from "algebraic_tables.h" nogil:',
         "    enum:",
         *(f"        condition_{c or 'none'}" for c in CONDITIONS),
+        *(f"        rules_{group.strip('[]')}" for group in GROUPS),
+        "        pattern_component_shift",
         "    const uint8_t *pattern_kind         # 0 opcode, 1 variable, 2 integer, 3 float",
         "    const uint16_t *pattern_opcode",
-        "    const uint64_t *pattern_value       # variable number, or constant (floats as double bits)",
+        "    const uint64_t *pattern_value       # variable number | component << pattern_component_shift, or constant (floats as double bits)",
         "    const uint8_t *pattern_bits         # bit size asked for, 0 any",
         "    const uint8_t *pattern_flags        # 1 inexact, 2 constant variable",
         "    const uint16_t *pattern_children    # [node * 4 + child]",

@@ -23,6 +23,13 @@ TEXTURE_SHAPES = {"any": 0, "texel": 0x20, "size": 0x21, "descriptor": 0x22, "co
 #: Sources that every texture instruction may have, and those that need a sampler.
 TEXTURE_NAMES = ("texture_deref", "texture_offset", "texture_handle", "plane", "backend1", "backend2")
 SAMPLER_NAMES = ("sampler_deref", "sampler_offset", "sampler_handle")
+#: Opcodes that join what an opcode gives for each component, by the name without the number of components: (each, join).
+REDUCTIONS = {
+    "ball_fequal": ("feq", "iand"), "ball_iequal": ("ieq", "iand"), "bany_fnequal": ("fneu", "ior"), "bany_inequal": ("ine", "ior"),
+    "fdot": ("fmul", "fadd"), "fsum": ("mov", "fadd"),
+}
+#: Opcodes that give a boolean as 1.0 or 0.0, and those that have the boolean.
+FLOAT_BOOLEANS = {"seq": "feq", "sne": "fneu", "slt": "flt", "sge": "fge"}
 MAX_INPUTS = 16
 MAX_SOURCES = 5
 
@@ -61,6 +68,43 @@ def strings(values: list[str]) -> list[object]:
     return [f'"{value}"' for value in values]
 
 
+def one_bit_opcode(name: str, result: str) -> str | None:
+    """Return the opcode with 1-bit booleans for one with booleans of 8, 16 or 32 bits, or of floats; None for others."""
+    if name in FLOAT_BOOLEANS:
+        return FLOAT_BOOLEANS[name]
+    match = re.fullmatch(r"(fall_|fany_n)(equal\d+)", name)
+    if match:
+        return ("ball_f" if match[1] == "fall_" else "bany_fn") + match[2]
+    match = re.fullmatch(r"b(?:8|16|32)(all|any)(_\w+)", name)
+    if match:
+        return f"b{match[1]}{match[2]}"
+    if re.fullmatch(r"b(8|16|32)f?csel(_mdg)?", name):
+        return "bcsel"
+    match = re.fullmatch(r"(\w*[a-z])(8|16|32)", name)
+    return match[1] if match and result == f"bool{match[2]}" and match[1] != "b2b" else None
+
+
+def reduction(name: str) -> tuple[str, str]:
+    """Return the opcode for each component and the one that joins, ``mov`` and ``mov`` where an opcode is no reduction."""
+    match = re.fullmatch(r"(\w+?)\d+(?:_replicated)?", name)
+    return REDUCTIONS.get(match[1], ("mov", "mov")) if match else ("mov", "mov")
+
+
+def alu_relations(rows: list[list[str]]) -> list[str]:
+    """Return the arrays of what opcodes have to do with others."""
+    names = {row[0] for row in rows}
+    one_bit = [one_bit_opcode(row[0], row[2]) or row[0] for row in rows]
+    reductions = [reduction(row[0]) for row in rows]
+    for name in one_bit + [name for pair in reductions for name in pair]:
+        if name not in names:
+            raise ValueError(f"alu.txt has no opcode {name}")
+    return [
+        array("uint16_t", "alu_one_bit", [f"alu_{name}" for name in one_bit]),
+        array("uint16_t", "alu_each", [f"alu_{each}" for each, _ in reductions]),
+        array("uint16_t", "alu_join", [f"alu_{join}" for _, join in reductions]),
+    ]
+
+
 def alu_tables(rows: list[list[str]]) -> list[str]:
     """Return the arrays of the ALU opcodes, indexed by ``alu_<name>``."""
     operands = [[tuple(word.split(":")) for word in row[4:]] for row in rows]
@@ -78,6 +122,7 @@ def alu_tables(rows: list[list[str]]) -> list[str]:
         array("uint8_t", "alu_properties", [flags(row[3], bits(PROPERTIES)) for row in rows]),
         array("uint16_t", "alu_input_types_flat", types),
         array("uint8_t", "alu_input_sizes_flat", sizes),
+        *alu_relations(rows),
     ]
 
 
@@ -215,6 +260,9 @@ def generate(source: Path) -> dict[str, str]:
         "    const uint8_t *alu_properties         # alu_property_*, bits",
         "    const uint16_t *alu_input_types_flat  # [opcode * alu_max_inputs + operand]",
         "    const uint8_t *alu_input_sizes_flat",
+        "    const uint16_t *alu_one_bit           # the opcode with 1-bit booleans; itself where there is none",
+        "    const uint16_t *alu_each              # of a reduction: the opcode for each component",
+        "    const uint16_t *alu_join              # and the one that joins them; alu_mov where an opcode is no reduction",
         "    const char *const *intrinsic_names",
         "    const uint8_t *intrinsic_has_result",
         "    const uint8_t *intrinsic_components   # 0: variable",

@@ -28,6 +28,7 @@ VERBS = {
     "disasm": "disassemble machine code",
     "cache": "list, verify or clear a folder of compiled shaders",
     "targets": "list targets, or say what one is and may use",
+    "nir": "NIR's ALU opcodes: the table, or one opcode in full",
     "reg": "a register's fields, or a value's",
     "descriptor": "decode a descriptor",
     "pm4": "decode a command stream",

@@ -21,7 +21,7 @@ from pyaco._core.nir import build
 from pyaco._core.nir import types as nir_types
 from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
-from pyaco.nir import interpreter_alu
+from pyaco.nir import interpreter_opcodes
 from pyaco.nir.interpreter_images import Images
 from pyaco.nir.interpreter_state import INTRINSIC_NAMES, Array, Buffers
 from pyaco.nir.interpreter_subgroup import ALU_NAMES, Subgroups
@@ -218,7 +218,8 @@ class Interpreter(Images, Subgroups):
             operands.append(self.values[source][picked])
         if name.startswith(("fddx", "fddy")):
             return self._derivative(name, operands[0])
-        return interpreter_alu.evaluate(name, operands)
+        found = interpreter_opcodes.evaluate(name, operands)
+        return np.repeat(found, components, 0) if len(found) < components else found
 
     # ------------------------------------------------------------------------------------------ intrinsics: the rest
     def _do_barrier(self, i: int, mask: Array) -> None:

@@ -1,4 +1,4 @@
-"""NIR's ALU opcodes on NumPy arrays, for the interpreter.
+"""NIR's ALU opcodes on NumPy arrays, for the interpreter; ``interpreter_opcodes`` adds those of other hardware.
 
 Written from the descriptions of the opcodes (Mesa's docs/nir/alu.rst, SPIR-V and GLSL.std.450 for those that follow them),
 independently of constant folding, so that each can be tested against the other. Operands are arrays of shape (components, lanes) of
@@ -15,9 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyaco.errors import UnsupportedError
-
-__all__ = ["OPERATIONS", "evaluate"]
+__all__ = ["FLOAT", "OPERATIONS", "SINT", "UINT", "all_ones", "bits_of", "floating", "raw", "signed", "unsigned"]
 
 Array = NDArray[Any]
 
@@ -56,6 +54,11 @@ def raw(x: Array) -> Array:
 def unsigned(x: Array, bits: int) -> Array:
     """Integers cut to a width, as bits."""
     return x.astype(UINT[bits]) if bits > 1 else (x & 1).astype(bool)
+
+
+def all_ones(truth: Array, bits: int) -> Array:
+    """Booleans as integers: 0 or all ones."""
+    return truth.astype(UINT[bits]) * UINT[bits]((1 << bits) - 1)
 
 
 def _count(x: Array, like: Array) -> Array:
@@ -194,7 +197,7 @@ def _float_to_int(bits: int, is_signed: bool) -> Callable[[Array], Array]:
 
     def run(x: Array) -> Array:
         if bits == 1:
-            return np.asarray(floating(x) != 0)
+            return np.asarray(np.trunc(floating(x)) != 0)
         flat = [one(float(v)) for v in floating(x).flat]
         return np.array(flat, dtype=object).reshape(x.shape).astype(UINT[bits])
 
@@ -614,7 +617,7 @@ OPERATIONS: dict[str, Callable[..., Array]] = {
     "unpack_snorm_2x16": _denormalised(16, True),
     "unpack_snorm_4x8": _denormalised(8, True),
     "b2b1": lambda x: x != 0,
-    "b2b32": lambda x: np.where(x, np.uint32(0xFFFFFFFF), np.uint32(0)),
+    "b2i1": lambda x: x != 0,
     "f2f16": _half,
     "f2f16_rtne": _half,
     "f2f16_rtz": _toward_zero_half,
@@ -623,26 +626,28 @@ OPERATIONS: dict[str, Callable[..., Array]] = {
     "msad_4x8": _msad,
     "cube_amd": _cube,
 }
+for _bits in (8, 16, 32):
+    OPERATIONS[f"b2b{_bits}"] = lambda x, bits=_bits: all_ones(x != 0, bits)
 for _bits in (8, 16, 32, 64):
-    OPERATIONS[f"b2i{_bits}"] = lambda x, bits=_bits: x.astype(UINT[bits])
+    OPERATIONS[f"b2i{_bits}"] = lambda x, bits=_bits: (x != 0).astype(UINT[bits])
     OPERATIONS[f"u2u{_bits}"] = lambda x, bits=_bits: unsigned(x, bits)
     OPERATIONS[f"i2i{_bits}"] = lambda x, bits=_bits: unsigned(signed(x), bits)
     OPERATIONS[f"f2i{_bits}"] = _float_to_int(_bits, True)
     OPERATIONS[f"f2u{_bits}"] = _float_to_int(_bits, False)
 for _bits in (16, 32, 64):
-    OPERATIONS[f"b2f{_bits}"] = lambda x, bits=_bits: raw(x.astype(FLOAT[bits]))
+    OPERATIONS[f"b2f{_bits}"] = lambda x, bits=_bits: raw((x != 0).astype(FLOAT[bits]))
     OPERATIONS[f"i2f{_bits}"] = _to_float(_bits, signed)
     OPERATIONS[f"u2f{_bits}"] = _to_float(_bits, _unchanged)
 for _name in ("u2u1", "i2i1"):
     OPERATIONS[_name] = lambda x: unsigned(x, 1)
 for _name in ("f2i1", "f2u1"):
     OPERATIONS[_name] = _float_to_int(1, False)
-for _width in (2, 3, 4, 8, 16):
+for _width in (2, 3, 4, 5, 8, 16):
     OPERATIONS[f"ball_fequal{_width}"] = _horizontal(_feq, True)
     OPERATIONS[f"ball_iequal{_width}"] = _horizontal(_ieq, True)
     OPERATIONS[f"bany_fnequal{_width}"] = _horizontal(_fneu, False)
     OPERATIONS[f"bany_inequal{_width}"] = _horizontal(_ine, False)
-    OPERATIONS[f"fdot{_width}"] = _fdot
+    OPERATIONS[f"fdot{_width}"] = OPERATIONS[f"fdot{_width}_replicated"] = _fdot
 for _width in (2, 3, 4, 5, 8, 16):
     OPERATIONS[f"vec{_width}"] = lambda *parts: np.concatenate(parts)
 for _suffix, _saturates in (("", False), ("_sat", True)):
@@ -651,12 +656,3 @@ for _suffix, _saturates in (("", False), ("_sat", True)):
     OPERATIONS[f"sudot_4x8_iadd{_suffix}"] = _dot(8, True, False, _saturates)
     OPERATIONS[f"sdot_2x16_iadd{_suffix}"] = _dot(16, True, True, _saturates)
     OPERATIONS[f"udot_2x16_uadd{_suffix}"] = _dot(16, False, False, _saturates)
-
-
-def evaluate(name: str, operands: list[Array]) -> Array:
-    """Value of one ALU opcode; operands are swizzled already."""
-    operation = OPERATIONS.get(name)
-    if operation is None:
-        raise UnsupportedError(f"the NIR interpreter has no ALU opcode {name}")
-    with np.errstate(all="ignore"):
-        return operation(*operands)

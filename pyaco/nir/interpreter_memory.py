@@ -12,7 +12,7 @@ import numpy as np
 from pyaco._core.ir.vocabulary import AtomicOperation, BaseType, Deref, NirKind, VariableMode
 from pyaco._core.nir import types as nir_types
 from pyaco.errors import InputError, UnsupportedError
-from pyaco.nir import interpreter_alu
+from pyaco.nir import interpreter_alu, interpreter_opcodes
 from pyaco.nir.interpreter_inputs import Inputs
 from pyaco.nir.interpreter_state import BUFFER, LOCAL, UINT, Array
 
@@ -275,7 +275,7 @@ class Memory(Inputs):
         elif operation == "xchg":
             result = new
         else:
-            result = interpreter_alu.evaluate(operation, [old[None], new[None]])[0]
+            result = interpreter_opcodes.evaluate(operation, [old[None], new[None]])[0]
         memory[at : at + size] = np.ascontiguousarray(result).view(np.uint8)
         return int(old[0])
 

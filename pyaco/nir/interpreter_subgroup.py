@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pyaco._core.nir import build
-from pyaco.nir import interpreter_alu
+from pyaco.nir import interpreter_alu, interpreter_opcodes
 from pyaco.nir.interpreter_state import UINT, Array, InterpreterState
 from pyaco.nir.small_floats import matrix_bits, matrix_elements, matrix_numbers
 
@@ -142,7 +142,7 @@ class Subgroups(InterpreterState):
         name = ALU_NAMES[self._index(i, "reduction_op")]
         total = value[:, lanes[0] : lanes[0] + 1]
         for lane in lanes[1:]:
-            total = interpreter_alu.evaluate(name, [total, value[:, lane : lane + 1]])
+            total = interpreter_opcodes.evaluate(name, [total, value[:, lane : lane + 1]])
         return total
 
     def _do_reduce(self, i: int, mask: Array, value: Array) -> Array:

@@ -34,6 +34,7 @@ COMMANDS = {
     "disasm, code object": "disasm kernel.hsaco -o listing.s",
     "cache": "cache entries --verify",
     "targets": "targets gfx1100",
+    "nir": "nir ops fadd",
     "reg": "reg COMPUTE_PGM_RSRC1 0x60af0040 --target gfx1100",
     "descriptor": "descriptor buffer 0 0 100 31016fac --target gfx1030",
     "pm4": "pm4 stream.bin --target gfx1100 -o packets.txt",

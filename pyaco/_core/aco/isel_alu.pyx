@@ -29,7 +29,7 @@ cdef enum:                        # Method: how an opcode is selected
 
 cdef enum:                        # RuleFlag: bits
     commutative = 1
-    reversed_operands = 2         # the VALU takes the shift count first
+    reversed_operands = 2         # the VALU takes the shift count first; the reference of a masked difference second
     sign_matters = 4              # narrow SGPR sources are sign-extended first
     zero_matters = 8              # ... zero-extended
 
@@ -83,7 +83,7 @@ _TABLE = {
     alu_imed3: (floating, 0, _NONE, _NONE, op_v_med3_i16, op_v_med3_i16, op_v_med3_i32, _NONE),
     alu_alignbyte_amd: (floating, 0, _NONE, _NONE, _NONE, _NONE, op_v_alignbyte_b32, _NONE),
     alu_byte_perm_amd: (floating, 0, _NONE, _NONE, _NONE, _NONE, op_v_perm_b32, _NONE),
-    alu_msad_4x8: (floating, 0, _NONE, _NONE, _NONE, _NONE, op_v_msad_u8, _NONE),
+    alu_msad_4x8: (floating, reversed_operands, _NONE, _NONE, _NONE, _NONE, op_v_msad_u8, _NONE),
     # --- floats
     alu_fadd: (floating, commutative, _NONE, _NONE, op_v_add_f16, op_v_add_f16, op_v_add_f32, op_v_add_f64),
     alu_fmul: (floating, commutative, _NONE, _NONE, op_v_mul_f16, op_v_mul_f16, op_v_mul_f32, op_v_mul_f64),
@@ -423,7 +423,7 @@ cdef int _not(Isel *c, ValueId instruction, TempId dst, uint64_t unused) except 
 
 
 cdef int _bool_to_number(Isel *c, ValueId instruction, TempId dst, uint64_t one) except -1 nogil:
-    """1 or 1.0 where the lane mask is set, else 0."""
+    """A number (1, 1.0 or all ones) where the lane mask is set, else 0."""
     cdef TempId mask = source(c, instruction, 0)
     cdef TempId high
     cdef TempId scc
@@ -550,7 +550,7 @@ cdef void _fill_moves(AluSelection *table) noexcept nogil:
     table[<int>alu_b2i16] = AluSelection(_bool_to_number, 1)
     table[<int>alu_b2i32] = AluSelection(_bool_to_number, 1)
     table[<int>alu_b2i64] = AluSelection(_bool_to_number, 1)
-    table[<int>alu_b2b32] = AluSelection(_bool_to_number, 1)
+    table[<int>alu_b2b32] = AluSelection(_bool_to_number, 0xffffffff)
     table[<int>alu_b2f16] = AluSelection(_bool_to_number, 0x3c00)
     table[<int>alu_b2f32] = AluSelection(_bool_to_number, 0x3f800000)
     table[<int>alu_b2f64] = AluSelection(_bool_to_number, 0x3ff0000000000000ULL)

@@ -11,20 +11,20 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from algebraic_tables cimport (
     condition_low_mask, condition_narrows, condition_none, condition_power_of_two, condition_reciprocal_is_exact,
     condition_shifts_fit, condition_sum_is_32, condition_varies, pattern_bits, pattern_children, pattern_flags,
-    pattern_kind, pattern_opcode, pattern_value, rule_condition, rule_letters, rule_pattern, rule_replacement, rules_of,
+    pattern_component_shift, pattern_kind, pattern_opcode, pattern_value, rule_condition, rule_letters, rule_pattern, rule_replacement,
+    rules_late, rules_main, rules_of,
 )
 from nir_opcodes cimport (
     alu_input_count, alu_input_types_flat, alu_max_inputs, alu_mov, alu_output_type, alu_properties, alu_property_commutative,
 )
 
-from pyaco._core.common.bits cimport low_bits
-from pyaco._core.common.floats cimport bits_double, float_to_bits
 from pyaco._core.common.table cimport table_append_many
 from pyaco._core.ir.shader cimport (
-    NodeId, OrderRow, Shader, ShaderData, ShaderRewrite, SourceRow, ValueId, block_walk_next, nir_alu, nir_constant, nir_exact,
+    NodeId, OrderRow, Shader, ShaderData, ShaderRewrite, SourceRow, ValueId, block_walk_next, constant_bits, nir_alu, nir_constant, nir_exact,
     nir_instruction_new, nir_load_const, node_first_block, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit,
     shader_rewrite_end, source_set, source_swizzle, source_value, swizzle_component,
 )
+from pyaco._core.nir.rule_trees cimport letter_of, pattern_constant, unsized_bits
 
 cdef enum:
     node_opcode = 0
@@ -38,37 +38,34 @@ cdef enum:
 
 cdef struct Match:
     ValueId[8] value              # 0: unbound
-    uint8_t[8] component
+    uint8_t[8] bits
+    uint64_t[8] swizzle           # its component 0 is the one bound
     uint32_t swaps                # bit n: the n-th commutative node reached is matched with its operands exchanged
     uint32_t commutative          # commutative nodes reached so far
     bint exact                    # a matched instruction is exact
 
 
-cdef uint64_t _pattern_constant(uint32_t node, int bits) noexcept nogil:
-    if pattern_kind[node] == node_integer:
-        return low_bits(pattern_value[node], bits)
-    return float_to_bits(bits_double(pattern_value[node]), bits)
-
-
-cdef bint _match(const ShaderData *s, Match *m, uint32_t node, ValueId value, uint32_t component) noexcept nogil:
+cdef bint _match(const ShaderData *s, Match *m, uint32_t node, ValueId value, uint64_t swizzle) noexcept nogil:
     cdef uint32_t letter
+    cdef uint32_t component = swizzle_component(swizzle, 0)
     cdef bint is_constant = s.instructions.kind[value] == nir_load_const
     if pattern_bits[node] and s.instructions.bit_size[value] != pattern_bits[node]:
         return False
     if pattern_kind[node] == node_variable:
         if pattern_flags[node] & flag_constant and not is_constant:
             return False
-        letter = <uint32_t>pattern_value[node]
+        letter = letter_of(pattern_value[node])
         if m.value[letter]:
-            return m.value[letter] == value and m.component[letter] == component
+            return m.value[letter] == value and swizzle_component(m.swizzle[letter], 0) == component
         m.value[letter] = value
-        m.component[letter] = <uint8_t>component
+        m.bits[letter] = s.instructions.bit_size[value]
+        m.swizzle[letter] = swizzle
         return True
     if pattern_kind[node] != node_opcode:
         if not is_constant or (pattern_kind[node] == node_float and s.instructions.bit_size[value] < 16):
             return False
         return (s.constants.value[s.instructions.data[value] + component]
-                == _pattern_constant(node, s.instructions.bit_size[value]))
+                == pattern_constant(node, s.instructions.bit_size[value]))
     return _match_instruction(s, m, node, value)
 
 
@@ -90,14 +87,14 @@ cdef bint _match_instruction(const ShaderData *s, Match *m, uint32_t node, Value
     for i in range(alu_input_count[opcode]):
         source = 1 - i if swapped and i < 2 else i
         if not _match(s, m, pattern_children[node * 4 + i], source_value(s, value, source),
-                      swizzle_component(source_swizzle(s, value, source), 0)):
+                      source_swizzle(s, value, source)):
             return False
     return True
 
 
 cdef uint64_t _bound_constant(const ShaderData *s, const Match *m, int rule, int which) noexcept nogil:
     cdef uint32_t letter = rule_letters[rule * 2 + which]
-    return s.constants.value[s.instructions.data[m.value[letter]] + m.component[letter]]
+    return s.constants.value[s.instructions.data[m.value[letter]] + swizzle_component(m.swizzle[letter], 0)]
 
 
 cdef bint _reciprocal_is_exact(uint64_t bits, int size) noexcept nogil:
@@ -137,41 +134,25 @@ cdef bint _condition_holds(const ShaderData *s, const Match *m, int rule, ValueI
     return False
 
 
-cdef int _unsized_bits(const ShaderData *s, const Match *m, uint32_t node, int expected) noexcept nogil:
-    """Bit size of the unsized operands of a replacement node where its letters determine it; else that of its result."""
-    cdef int opcode = pattern_opcode[node]
-    cdef uint32_t child
-    cdef int bits
-    cdef int i
-    if pattern_kind[node] == node_variable:
-        return s.instructions.bit_size[m.value[pattern_value[node]]]
-    if pattern_kind[node] != node_opcode:
-        return 0
-    for i in range(alu_input_count[opcode]):
-        if alu_input_types_flat[opcode * alu_max_inputs + i] & 0xff:
-            continue
-        child = pattern_children[node * 4 + i]
-        if pattern_kind[child] == node_opcode and alu_output_type[pattern_opcode[child]] & 0xff:
-            bits = alu_output_type[pattern_opcode[child]] & 0xff
-        else:
-            bits = _unsized_bits(s, m, child, 0)
-        if bits:
-            return bits
-    return expected
-
-
 cdef uint64_t _build(ShaderData *s, ShaderRewrite *rewrite, const Match *m, uint32_t node, int expected) except 0 nogil:
     """Emit a replacement tree below the root; returns value | component << 32."""
     cdef ValueId value
-    cdef uint32_t letter
+    cdef uint32_t letter, component
     if pattern_kind[node] == node_variable:
-        letter = <uint32_t>pattern_value[node]
-        return m.value[letter] | (<uint64_t>m.component[letter] << 32)
+        letter = letter_of(pattern_value[node])
+        value = m.value[letter]
+        component = swizzle_component(m.swizzle[letter], <uint32_t>(pattern_value[node] >> pattern_component_shift))
+        if s.instructions.kind[value] != nir_load_const or s.instructions.components[value] == 1:
+            return value | (<uint64_t>component << 32)
+        # ALU operands are scalar constants, and only an operand that is a vector as a whole may be another one.
+        value = nir_constant(s, constant_bits(s, value, component), m.bits[letter])
+        shader_rewrite_emit(rewrite, value)
+        return value
     if pattern_kind[node] == node_opcode:
         value = nir_instruction_new(s, nir_alu, pattern_opcode[node], 1, 0, alu_input_count[pattern_opcode[node]])
         _fill(s, rewrite, m, node, value, expected)
     else:
-        value = nir_constant(s, _pattern_constant(node, expected), expected)
+        value = nir_constant(s, pattern_constant(node, expected), expected)
     shader_rewrite_emit(rewrite, value)
     return value
 
@@ -180,7 +161,7 @@ cdef int _fill(ShaderData *s, ShaderRewrite *rewrite, const Match *m, uint32_t n
                int expected) except -1 nogil:
     """Make `target` the instruction of a replacement's opcode node; its operands are emitted before it."""
     cdef int opcode = pattern_opcode[node]
-    cdef int unsized = _unsized_bits(s, m, node, expected)
+    cdef int unsized = unsized_bits(m.bits, node, expected)
     cdef int bits = alu_output_type[opcode] & 0xff
     cdef int size
     cdef uint32_t i
@@ -208,7 +189,7 @@ cdef int _replace(ShaderData *s, ShaderRewrite *rewrite, const Match *m, uint32_
     s.instructions.flags[root] &= <uint16_t>nir_exact
     if pattern_kind[node] == node_integer or pattern_kind[node] == node_float:
         first = table_append_many(&s.constants.table, 1)
-        s.constants.value[first] = _pattern_constant(node, bits)
+        s.constants.value[first] = pattern_constant(node, bits)
         s.instructions.kind[root] = nir_load_const
         s.instructions.opcode[root] = 0
         s.instructions.source_count[root] = 0
@@ -222,10 +203,10 @@ cdef int _replace(ShaderData *s, ShaderRewrite *rewrite, const Match *m, uint32_
     s.instructions.source_count[root] = <uint16_t>count
     if pattern_kind[node] == node_opcode:
         return _fill(s, rewrite, m, node, root, bits)
-    letter = <uint32_t>pattern_value[node]
+    letter = letter_of(pattern_value[node])
     s.instructions.opcode[root] = alu_mov
     source_set(s, root, 0, m.value[letter])
-    s.sources.swizzle[first] = m.component[letter]
+    s.sources.swizzle[first] = swizzle_component(m.swizzle[letter], 0)
     return 0
 
 

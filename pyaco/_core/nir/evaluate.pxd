@@ -3,6 +3,6 @@ from libc.stdint cimport uint64_t
 
 # Evaluate one ALU instruction. `operands[i]` points to the components of operand i as zero-extended bits (already swizzled),
 # `bit_size` is that of the unsized operands, `components` that of a per-component result. Writes zero-extended bits to `result`.
-# Returns False for opcodes whose value is not defined by their operands alone (derivatives) or not worth folding.
+# Returns False for a combination of opcode and sizes that the table does not have.
 cdef bint evaluate_alu(int opcode, int bit_size, int result_bits, int components, const uint64_t *const *operands,
                        uint64_t *result) noexcept nogil

@@ -4,7 +4,8 @@ Floats are computed in double and rounded once to the result's size, which is co
 on 16 and 32 bits; 32-bit fused multiply-add goes through fmaf. Opcodes that lower_alu.txt
 replaces by several operations are rounded after each of them. Integers wrap. Opcodes mean what Mesa's NIR documentation
 (docs/nir/alu.rst) and the constant expressions of its opcodes say; conversions of floats to integers saturate, as AMD's
-instructions do.
+instructions do. Opcodes that the group [define] of lower_alu.txt has are computed by its rules, those with booleans of more than one bit
+by the opcode with 1-bit booleans (``alu_one_bit``).
 """
 from libc.math cimport (
     INFINITY, ceil, copysign, cos, exp2, fabs, floor, fma, fmax, fmin, frexp, isnan, ldexp, log2, nearbyint, pow, sin,
@@ -18,6 +19,8 @@ from pyaco._core.common.floats cimport (
     double_to_half, float_bits, float_from_bits, float_to_bits, half_to_double, quantized_to_half, round_nearest, round_zero,
 )
 from pyaco._core.ir.shader cimport alu_is_vector
+from pyaco._core.nir.opcode_functions cimport byte_permute, interleaved, masked_difference, permute_nv, unsigned_float
+from pyaco._core.nir.rule_trees cimport defined_value, is_defined
 
 cdef extern from "<math.h>" nogil:
     float fmaf(float a, float b, float c)
@@ -77,6 +80,9 @@ cdef bint _float_unary(int opcode, double a, double *r) noexcept nogil:
         r[0] = a
     elif opcode == alu_frexp_sig:
         r[0] = frexp(a, &exponent)
+    elif opcode in (alu_fddx, alu_fddx_coarse, alu_fddx_fine, alu_fddx_must_abs_mali,
+                    alu_fddy, alu_fddy_coarse, alu_fddy_fine, alu_fddy_must_abs_mali):
+        r[0] = 0.0                # what is constant changes nowhere
     else:
         return False
     return True
@@ -84,6 +90,15 @@ cdef bint _float_unary(int opcode, double a, double *r) noexcept nogil:
 
 cdef inline double _rounded(double value, int size) noexcept nogil:
     return float_from_bits(float_to_bits(value, size), size)
+
+
+cdef inline double _minimum(double a, double b) noexcept nogil:
+    """The lesser number; the C library's fmin keeps a signaling NaN."""
+    return b if isnan(a) else (a if isnan(b) else fmin(a, b))
+
+
+cdef inline double _maximum(double a, double b) noexcept nogil:
+    return b if isnan(a) else (a if isnan(b) else fmax(a, b))
 
 
 cdef bint _float_binary(int opcode, int bits, double a, double b, double *r) noexcept nogil:
@@ -104,16 +119,16 @@ cdef bint _float_binary(int opcode, int bits, double a, double b, double *r) noe
     elif opcode == alu_fpow:
         r[0] = pow(a, b)
     elif opcode == alu_fmin:
-        r[0] = fmin(a, b)
+        r[0] = _minimum(a, b)
     elif opcode == alu_fmax:
-        r[0] = fmax(a, b)
+        r[0] = _maximum(a, b)
     else:
         return False
     return True
 
 
 cdef double _median(double a, double b, double c) noexcept nogil:
-    return fmax(fmin(a, b), fmin(fmax(a, b), c))
+    return _maximum(_minimum(a, b), _minimum(_maximum(a, b), c))
 
 
 cdef bint _float_ternary(int opcode, int bits, double a, double b, double c, double *r) noexcept nogil:
@@ -125,9 +140,9 @@ cdef bint _float_ternary(int opcode, int bits, double a, double b, double c, dou
     elif opcode == alu_flrp:
         r[0] = _rounded(a * _rounded(1.0 - c, bits), bits) + _rounded(b * c, bits)
     elif opcode == alu_fmin3:
-        r[0] = fmin(a, fmin(b, c))
+        r[0] = _minimum(a, _minimum(b, c))
     elif opcode == alu_fmax3:
-        r[0] = fmax(a, fmax(b, c))
+        r[0] = _maximum(a, _maximum(b, c))
     elif opcode == alu_fmed3:
         r[0] = _median(a, b, c)
     else:
@@ -344,6 +359,10 @@ cdef bint _bitwise(int opcode, int bits, uint64_t a, uint64_t b, uint64_t *r) no
         r[0] = (a & 0xff) << (8 * b)
     elif opcode == alu_insert_u16:
         r[0] = (a & 0xffff) << (16 * b)
+    elif opcode == alu_interleave_agx:
+        r[0] = interleaved(a, b)
+    elif opcode == alu_pack_32_to_r11g11b10_v3d:
+        r[0] = unsigned_float(a & 0xffff, 4) | unsigned_float(a >> 16, 4) << 11 | unsigned_float(b & 0xffff, 5) << 22
     else:
         return False
     return True
@@ -422,22 +441,6 @@ cdef uint64_t _extract_field(uint64_t a, uint64_t offset, uint64_t width, bint i
     return <uint64_t>sign_extended(a, <int>width) if is_signed else a
 
 
-cdef uint64_t _byte_permute(uint64_t high, uint64_t low, uint64_t selector) noexcept nogil:
-    cdef uint64_t both = (high << 32) | low
-    cdef uint64_t r = 0
-    cdef uint64_t choice
-    cdef int i
-    for i in range(4):
-        choice = (selector >> (8 * i)) & 0xff
-        if choice < 8:
-            r |= ((both >> (8 * choice)) & 0xff) << (8 * i)
-        elif choice < 12:
-            r |= <uint64_t>(0xff if (both >> (16 * (choice - 8) + 15)) & 1 else 0) << (8 * i)
-        elif choice >= 13:
-            r |= <uint64_t>0xff << (8 * i)
-    return r
-
-
 cdef bint _integer_ternary(int opcode, int bits, uint64_t a, uint64_t b, uint64_t c, uint64_t *r) noexcept nogil:
     cdef int64_t x = sign_extended(a, bits)
     cdef int64_t y = sign_extended(b, bits)
@@ -471,7 +474,11 @@ cdef bint _integer_ternary(int opcode, int bits, uint64_t a, uint64_t b, uint64_
     elif opcode == alu_alignbyte_amd:
         r[0] = ((a << 32) | b) >> (8 * (c & 3))
     elif opcode == alu_byte_perm_amd:
-        r[0] = _byte_permute(a, b, c)
+        r[0] = byte_permute(a, b, c)
+    elif opcode == alu_prmt_nv:
+        r[0] = permute_nv(a, b, c)
+    elif opcode == alu_msad_4x8:
+        r[0] = c + masked_difference(a, b)
     else:
         return False
     return True
@@ -541,8 +548,12 @@ cdef bint _conversion(int opcode, int from_bits, int to_bits, uint64_t a, uint64
             r[0] = double_to_half(float_from_bits(a, from_bits), round_zero)
         else:
             r[0] = float_to_bits(float_from_bits(a, from_bits), to_bits)
+    elif from_base == base_float and to_bits == 1:
+        r[0] = trunc(float_from_bits(a, from_bits)) != 0
     elif from_base == base_float:
         r[0] = _float_to_integer(float_from_bits(a, from_bits), to_bits, to_base == base_int)
+    elif from_base == base_bool and to_base == base_float:
+        r[0] = float_to_bits(1.0 if a else 0.0, to_bits)
     elif to_base == base_float:
         r[0] = _integer_to_float(a, from_bits, from_base == base_int, to_bits)
     elif to_base == base_bool:
@@ -599,6 +610,9 @@ cdef bint _pack(int opcode, const uint64_t *const *o, uint64_t *r) noexcept nogi
         r[0] = a[0] | (a[1] << 16)
     elif opcode == alu_pack_32_4x8:
         r[0] = a[0] | (a[1] << 8) | (a[2] << 16) | (a[3] << 24)
+    elif opcode == alu_mqsad_4x8:
+        for i in range(4):
+            r[i] = (o[2][i] + masked_difference(a[0], (o[1][0] | o[1][1] << 32) >> (8 * i))) & 0xffffffffU
     elif opcode == alu_pack_64_2x32:
         r[0] = a[0] | (a[1] << 32)
     elif opcode == alu_pack_64_4x16:
@@ -609,7 +623,7 @@ cdef bint _pack(int opcode, const uint64_t *const *o, uint64_t *r) noexcept nogi
     elif opcode == alu_unpack_32_4x8:
         for i in range(4):
             r[i] = (a[0] >> (8 * i)) & 0xff
-    elif opcode == alu_unpack_64_2x32:
+    elif opcode == alu_unpack_64_2x32 or opcode == alu_unpack_double_2x32_dxil:
         r[0] = a[0] & 0xffffffffU
         r[1] = a[0] >> 32
     elif opcode == alu_pack_uint_2x16:
@@ -629,6 +643,24 @@ cdef bint _pack_halves(int opcode, const uint64_t *const *o, uint64_t *r) noexce
     if opcode != alu_pack_half_2x16_split and opcode != alu_pack_half_2x16_rtz_split:
         return False
     r[0] = double_to_half(float_from_bits(o[0][0], 32), rounding) | double_to_half(float_from_bits(o[1][0], 32), rounding) << 16
+    return True
+
+
+cdef bint _cube(int opcode, const uint64_t *a, uint64_t *r) noexcept nogil:
+    """Coordinates tc and sc in the face of a cube, twice the coordinate along its axis, its number (RDNA2 ISA, V_CUBE*_F32)."""
+    cdef double x = float_from_bits(a[0], 32)
+    cdef double y = float_from_bits(a[1], 32)
+    cdef double z = float_from_bits(a[2], 32)
+    cdef bint is_z = fabs(z) >= fabs(x) and fabs(z) >= fabs(y)
+    cdef bint is_y = not is_z and fabs(y) >= fabs(x)
+    cdef double axis = z if is_z else (y if is_y else x)
+    cdef double sign = -1.0 if axis < 0 else 1.0
+    if opcode != alu_cube_amd:
+        return False
+    r[0] = float_to_bits(sign * z if is_y else -y, 32)
+    r[1] = float_to_bits(sign * x if is_z else (x if is_y else -sign * z), 32)
+    r[2] = float_to_bits(2 * axis, 32)
+    r[3] = float_to_bits((4 if is_z else (2 if is_y else 0)) + (1 if axis < 0 else 0), 32)
     return True
 
 
@@ -723,35 +755,56 @@ cdef bint _component(int opcode, int bits, int result_bits, const uint64_t *v, i
     return False
 
 
-cdef bint _horizontal(int opcode, int bits, const uint64_t *const *o, uint64_t *r) noexcept nogil:
-    """Dot products and vector comparisons."""
-    cdef int size = alu_input_sizes_flat[opcode * alu_max_inputs]
-    cdef bint is_float = alu_input_types_flat[opcode * alu_max_inputs] >> 8 == base_float
+cdef bint _float_reduction(int opcode, int bits, const uint64_t *const *o, uint64_t *r) noexcept nogil:
+    """Sums and dot products: halves are multiplied and added as 32-bit floats, and the sum alone is rounded to a half."""
+    cdef int last = alu_input_sizes_flat[opcode * alu_max_inputs] - 1
+    cdef int wide = max(bits, 32)
     cdef double total = 0
-    cdef double product
-    cdef bint equal = True
+    cdef double term
     cdef int i
-    if alu_output_size[opcode] != 1 or alu_input_count[opcode] != 2 or size < 2:
-        return False
-    if alu_output_type[opcode] >> 8 == base_float:
-        # Halves are multiplied and added as 32-bit floats, and the sum alone is rounded to a half. NIR adds from the last on.
-        for i in range(size - 1, -1, -1):
-            product = _rounded(float_from_bits(o[0][i], bits) * float_from_bits(o[1][i], bits), max(bits, 32))
-            total = product if i == size - 1 else _rounded(product + total, max(bits, 32))
-        r[0] = float_to_bits(total, bits)
-        return True
-    for i in range(size):
-        if is_float:
-            equal = equal and float_from_bits(o[0][i], bits) == float_from_bits(o[1][i], bits)
+    for i in range(last + 1):
+        # NIR adds products from the last on.
+        if alu_each[opcode] == alu_fmul:
+            term = _rounded(float_from_bits(o[0][last - i], bits) * float_from_bits(o[1][last - i], bits), wide)
         else:
-            equal = equal and o[0][i] == o[1][i]
-    if (opcode == alu_bany_inequal2 or opcode == alu_bany_inequal3 or opcode == alu_bany_inequal4
-            or opcode == alu_bany_inequal8 or opcode == alu_bany_inequal16 or opcode == alu_bany_fnequal2
-            or opcode == alu_bany_fnequal3 or opcode == alu_bany_fnequal4 or opcode == alu_bany_fnequal8
-            or opcode == alu_bany_fnequal16):
-        r[0] = not equal
-    else:
-        r[0] = equal
+            term = float_from_bits(o[0][i], bits)
+        total = _rounded(term + total, wide) if i else term
+    r[0] = float_to_bits(total, bits)
+    return True
+
+
+cdef bint _reduction(int opcode, int bits, const uint64_t *const *o, uint64_t *r) noexcept nogil:
+    """An opcode for each component and one that joins what it gives."""
+    cdef (const uint64_t *)[2] term_operands
+    cdef (const uint64_t *)[2] join_operands
+    cdef uint64_t term, total
+    cdef int i
+    if alu_output_type[opcode] >> 8 == base_float:
+        return _float_reduction(opcode, bits, o, r)
+    join_operands[0] = &total
+    join_operands[1] = &term
+    for i in range(alu_input_sizes_flat[opcode * alu_max_inputs]):
+        term_operands[0] = o[0] + i
+        term_operands[1] = o[1] + i
+        if not evaluate_alu(alu_each[opcode], bits, 1, 1, term_operands, &term if i else &total):
+            return False
+        if i and not evaluate_alu(alu_join[opcode], 1, 1, 1, join_operands, &total):
+            return False
+    r[0] = total
+    return True
+
+
+cdef bint _wide_boolean(int opcode, int bit_size, int result_bits, int components, const uint64_t *const *operands,
+                        uint64_t *result) noexcept nogil:
+    """An opcode whose booleans are wider than one bit, or 1.0 and 0.0, by the one with 1-bit booleans."""
+    cdef int base = alu_output_type[opcode] >> 8
+    cdef bint is_selection = alu_properties[opcode] & alu_property_selection
+    cdef uint64_t true_bits = float_to_bits(1.0, result_bits) if base == base_float else low_mask(result_bits)
+    cdef int i
+    if not evaluate_alu(alu_one_bit[opcode], bit_size, result_bits if is_selection else 1, components, operands, result):
+        return False
+    for i in range(0 if is_selection else (alu_output_size[opcode] or components)):
+        result[i] = true_bits if result[i] else 0
     return True
 
 
@@ -765,9 +818,22 @@ cdef bint evaluate_alu(int opcode, int bit_size, int result_bits, int components
         for i in range(count):
             result[i] = operands[i][0]
         return True
+    if alu_one_bit[opcode] != opcode:
+        return _wide_boolean(opcode, bit_size, result_bits, components, operands, result)
+    if alu_join[opcode] != alu_mov:
+        if not _reduction(opcode, bit_size, operands, result):
+            return False
+        for i in range(1, 1 if alu_output_size[opcode] else components):
+            result[i] = result[0]
+        return True
+    if is_defined(opcode):
+        for component in range(alu_output_size[opcode] or components):
+            if not defined_value(evaluate_alu, opcode, bit_size, result_bits, operands, component, &result[component]):
+                return False
+        return True
     if alu_output_size[opcode]:
         return (_pack(opcode, operands, result) or _normalized(opcode, bit_size, operands[0], result)
-                or _pack_halves(opcode, operands, result) or _horizontal(opcode, bit_size, operands, result))
+                or _pack_halves(opcode, operands, result) or _cube(opcode, operands[0], result))
     for component in range(components):
         for i in range(count):
             values[i] = operands[i][component]

@@ -1,32 +1,33 @@
 """Lowers ALU opcodes that instruction selection does not have to those that it has.
 
-Two parts: vector packing and unpacking, here, and the rules of ``pyaco/nir/data/lower_alu.txt``. Needs: scalar ALU
+Two parts: vector packing and unpacking, and booleans wider than one bit, here; and the rules of ``pyaco/nir/data/lower_alu.txt``. Needs: scalar ALU
 (``lower_alu_to_scalar``). Guarantees: none of the left-hand sides of the table and no pack or unpack of normalised or
 half-float vectors is left. Dot products of bytes and halves stay where the chip has them.
 
 Sources: GLSL specification, section 8.4 "Floating-Point Pack and Unpack Functions"; LLVM's AMDGPU feature list for the
 dot-product instructions of each generation.
 """
-from libc.stdint cimport uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 
+from algebraic_tables cimport rules_define, rules_lower, rules_lower_dot_2x16, rules_lower_dot_4x8, rules_lower_sudot
 from nir_opcodes cimport (
-    alu_extract_i16, alu_extract_i8, alu_extract_u16, alu_extract_u8, alu_f2i32, alu_f2u32, alu_fmax, alu_fmin,
-    alu_fmul, alu_fround_even, alu_fsat, alu_i2f32, alu_iand, alu_imax, alu_imin, alu_ior, alu_ishl,
+    alu_b2b1, alu_extract_i16, alu_extract_i8, alu_extract_u16, alu_extract_u8, alu_f2i32, alu_f2u32, alu_fmax, alu_fmin,
+    alu_fmul, alu_fround_even, alu_fsat, alu_i2f32, alu_iand, alu_imax, alu_imin, alu_input_count, alu_input_types_flat, alu_ior, alu_ishl,
+    alu_max_inputs, alu_mqsad_4x8, alu_msad_4x8, alu_one_bit,
     alu_pack_32_2x16, alu_pack_32_2x16_split, alu_pack_64_2x32, alu_pack_64_2x32_split, alu_pack_64_4x16,
     alu_pack_half_2x16, alu_pack_half_2x16_split, alu_pack_sint_2x16, alu_pack_snorm_2x16, alu_pack_snorm_4x8,
-    alu_pack_uint_2x16, alu_pack_unorm_2x16, alu_pack_unorm_4x8, alu_u2f32, alu_umin, alu_unpack_32_2x16,
+    alu_pack_uint_2x16, alu_pack_unorm_2x16, alu_pack_unorm_4x8, alu_properties, alu_property_selection, alu_shfr,
+    alu_u2f32, alu_umin, alu_unpack_32_2x16,
     alu_unpack_32_2x16_split_x, alu_unpack_32_2x16_split_y, alu_unpack_64_2x32, alu_unpack_64_2x32_split_x,
-    alu_unpack_64_2x32_split_y, alu_unpack_64_4x16, alu_unpack_half_2x16, alu_unpack_half_2x16_split_x,
+    alu_unpack_64_2x32_split_y, alu_unpack_64_4x16, alu_unpack_double_2x32_dxil, alu_unpack_half_2x16, alu_unpack_half_2x16_split_x,
     alu_unpack_half_2x16_split_y, alu_unpack_snorm_2x16, alu_unpack_snorm_4x8, alu_unpack_unorm_2x16,
     alu_unpack_unorm_4x8,
 )
 from pyaco._core.ir.program cimport gfx10_3, gfx11
-from pyaco._core.ir.emitter cimport alu1, alu2, alu2_constant, alu_source, vector_of
-from pyaco._core.ir.shader cimport Shader, ShaderData, ValueId, nir_alu
-from pyaco._core.nir.algebraic cimport (
-    algebraic_run, rules_lower, rules_lower_dot_2x16, rules_lower_dot_4x8, rules_lower_sudot,
-)
-from pyaco._core.nir.lowering cimport Lowering, constant_float, lower_keep, lowering_run
+from pyaco._core.ir.emitter cimport alu1, alu2, alu2_constant, alu3, alu_n, alu_source, constant, vector_of
+from pyaco._core.ir.shader cimport Shader, ShaderData, ValueId, nir_alu, nir_exact, source_value, type_bool
+from pyaco._core.nir.algebraic cimport algebraic_run
+from pyaco._core.nir.lowering cimport Lowering, constant_float, lower_keep, lowering_run, wide_boolean
 
 cdef enum:
     maximum_sweeps = 16
@@ -121,11 +122,56 @@ cdef ValueId _quarters(Lowering *b, ValueId instruction) except? 0xffffffffU nog
     return vector_of(b, parts, 4)
 
 
+cdef ValueId _sums_of_differences(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
+    """mqsad_4x8: msad_4x8 of the reference and the bytes from each of four places on."""
+    cdef ValueId reference = alu_source(b, instruction, 0, 0)
+    cdef ValueId low = alu_source(b, instruction, 1, 0)
+    cdef ValueId high = alu_source(b, instruction, 1, 1)
+    cdef ValueId[4] sums
+    cdef ValueId window
+    cdef int i
+    for i in range(4):
+        window = alu3(b, alu_shfr, high, low, constant(b, 8 * i, 32)) if i else low
+        sums[i] = alu3(b, alu_msad_4x8, reference, window, alu_source(b, instruction, 2, i))
+    return vector_of(b, sums, 4)
+
+
+cdef ValueId _with_one_bit(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
+    """An opcode whose booleans are integers or floats, by the one with 1-bit booleans."""
+    cdef ShaderData *s = b.s
+    cdef int opcode = s.instructions.opcode[instruction]
+    cdef bint is_selection = alu_properties[opcode] & alu_property_selection
+    cdef ValueId[16] values
+    cdef ValueId result
+    cdef uint32_t i
+    for i in range(alu_input_count[opcode]):
+        values[i] = alu_source(b, instruction, i, 0)
+    if is_selection:
+        values[0] = alu1(b, alu_b2b1, values[0])
+    b.exact = (s.instructions.flags[instruction] & nir_exact) != 0
+    result = alu_n(b, alu_one_bit[opcode], values, alu_input_count[opcode])
+    b.exact = False
+    return result if is_selection else wide_boolean(b, opcode, s.instructions.bit_size[instruction], result)
+
+
+cdef bint _converts_wide_boolean(const ShaderData *s, ValueId instruction) noexcept nogil:
+    """Whether the operand is a boolean of any size, and has more than one bit."""
+    cdef int opcode = s.instructions.opcode[instruction]
+    return (alu_input_types_flat[opcode * alu_max_inputs] == type_bool << 8 and opcode != alu_b2b1
+            and s.instructions.bit_size[source_value(s, instruction, 0)] > 1)
+
+
 cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
     cdef int opcode = b.s.instructions.opcode[instruction]
     cdef ValueId low, high
     if b.s.instructions.kind[instruction] != nir_alu:
         return lower_keep
+    if alu_one_bit[opcode] != opcode:
+        return _with_one_bit(b, instruction)
+    if _converts_wide_boolean(b.s, instruction):
+        return alu1(b, opcode, alu1(b, alu_b2b1, alu_source(b, instruction, 0, 0)))
+    if opcode == alu_mqsad_4x8:
+        return _sums_of_differences(b, instruction)
     if opcode == alu_pack_32_2x16:
         return _pair(b, instruction, alu_pack_32_2x16_split)
     if opcode == alu_pack_64_2x32:
@@ -138,7 +184,7 @@ cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
         return alu2(b, alu_pack_64_2x32_split, low, high)
     if opcode == alu_unpack_32_2x16:
         return _halves(b, instruction, alu_unpack_32_2x16_split_x, alu_unpack_32_2x16_split_y)
-    if opcode == alu_unpack_64_2x32:
+    if opcode == alu_unpack_64_2x32 or opcode == alu_unpack_double_2x32_dxil:
         return _halves(b, instruction, alu_unpack_64_2x32_split_x, alu_unpack_64_2x32_split_y)
     if opcode == alu_unpack_half_2x16:
         return _halves(b, instruction, alu_unpack_half_2x16_split_x, alu_unpack_half_2x16_split_y)
@@ -169,6 +215,7 @@ cdef bint _rules(ShaderData *s, int group) except -1 nogil:
 
 cdef bint lower_alu_run(ShaderData *s) except -1 nogil:
     cdef bint progress = lowering_run(s, _lower, NULL)
+    progress |= _rules(s, rules_define)
     progress |= _rules(s, rules_lower)
     if s.info.gfx_level < gfx10_3:
         progress |= _rules(s, rules_lower_dot_4x8)

@@ -1,7 +1,7 @@
 """Vector ALU operations, phis and constants become scalar ones.
 
 Guarantees: every ALU instruction but mov, vecN and the opcodes of fixed width has one component; phis have one
-component; an ALU source never names a vector constant. Horizontal operations (fdotN, ball_*, bany_*) become chains;
+component; an ALU source never names a vector constant. Horizontal operations (fdotN, fsumN, ball_*, bany_*) become chains;
 a dot product is a chain of fused multiply-adds unless it is exact.
 
 As Mesa's nir_lower_alu_width and nir_lower_phis_to_scalar in effect.
@@ -10,12 +10,7 @@ from libc.stdint cimport uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from nir_opcodes cimport (
-    alu_ball_fequal16, alu_ball_fequal2, alu_ball_fequal3, alu_ball_fequal4, alu_ball_fequal8, alu_ball_iequal16,
-    alu_ball_iequal2, alu_ball_iequal3, alu_ball_iequal4, alu_ball_iequal8, alu_bany_fnequal16, alu_bany_fnequal2,
-    alu_bany_fnequal3, alu_bany_fnequal4, alu_bany_fnequal8, alu_bany_inequal16, alu_bany_inequal2,
-    alu_bany_inequal3, alu_bany_inequal4, alu_bany_inequal8, alu_fadd, alu_fdot16, alu_fdot2, alu_fdot3, alu_fdot4,
-    alu_fdot8, alu_feq, alu_ffma, alu_fmul, alu_fneu, alu_iand, alu_ieq, alu_ine, alu_input_count,
-    alu_input_sizes_flat, alu_ior, alu_max_inputs, alu_mov, alu_output_size,
+    alu_each, alu_ffma, alu_fmul, alu_input_count, alu_input_sizes_flat, alu_join, alu_max_inputs, alu_mov, alu_one_bit, alu_output_size,
 )
 from pyaco._core.ir.emitter cimport alu2, alu3, alu_source, constant, emit, vector_of
 from pyaco._core.ir.shader cimport (
@@ -24,45 +19,36 @@ from pyaco._core.ir.shader cimport (
     shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit, shader_rewrite_end, source_set, source_swizzle, source_value,
     swizzle_component,
 )
-from pyaco._core.nir.lowering cimport Lowering, lower_keep, lowering_run
+from pyaco._core.nir.lowering cimport Lowering, lower_keep, lowering_run, wide_boolean
 
 
-cdef bint _horizontal(int opcode, int *each, int *join) noexcept nogil:
-    """The operation on each component, and the one that combines the results, of a horizontal opcode."""
-    if opcode in (alu_fdot2, alu_fdot3, alu_fdot4, alu_fdot8, alu_fdot16):
-        each[0], join[0] = alu_fmul, alu_fadd
-    elif opcode in (alu_ball_fequal2, alu_ball_fequal3, alu_ball_fequal4, alu_ball_fequal8, alu_ball_fequal16):
-        each[0], join[0] = alu_feq, alu_iand
-    elif opcode in (alu_ball_iequal2, alu_ball_iequal3, alu_ball_iequal4, alu_ball_iequal8, alu_ball_iequal16):
-        each[0], join[0] = alu_ieq, alu_iand
-    elif opcode in (alu_bany_fnequal2, alu_bany_fnequal3, alu_bany_fnequal4, alu_bany_fnequal8, alu_bany_fnequal16):
-        each[0], join[0] = alu_fneu, alu_ior
-    elif opcode in (alu_bany_inequal2, alu_bany_inequal3, alu_bany_inequal4, alu_bany_inequal8, alu_bany_inequal16):
-        each[0], join[0] = alu_ine, alu_ior
-    else:
-        return False
-    return True
-
-
-cdef ValueId _reduce(Lowering *b, ValueId instruction, int each, int join) except? 0xffffffffU nogil:
+cdef ValueId _reduce(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
+    """A chain of the operation on each component and the one that joins, and the result as the opcode gives it."""
     cdef ShaderData *s = b.s
     cdef int opcode = s.instructions.opcode[instruction]
+    cdef int base = alu_one_bit[opcode]
+    cdef int each = alu_each[base]
     cdef int width = alu_input_sizes_flat[opcode * alu_max_inputs]
-    cdef uint32_t flags = s.instructions.flags[instruction] & nir_exact
+    cdef uint32_t components = s.instructions.components[instruction]
+    cdef ValueId[16] copies
     cdef ValueId result = 0
     cdef ValueId left, right, term
     cdef int i
+    b.exact = (s.instructions.flags[instruction] & nir_exact) != 0
     for i in range(width):
         left = alu_source(b, instruction, 0, i)
-        right = alu_source(b, instruction, 1, i)
-        if each == alu_fmul and i and not flags:
+        right = alu_source(b, instruction, 1, i) if alu_input_count[opcode] == 2 else 0
+        if each == alu_fmul and i and not b.exact:
             result = alu3(b, alu_ffma, left, right, result)
             continue
-        term = alu2(b, each, left, right)
-        s.instructions.flags[term] |= flags
-        result = alu2(b, join, result, term) if i else term
-        s.instructions.flags[result] |= flags
-    return result
+        term = alu2(b, each, left, right) if right else left
+        result = alu2(b, alu_join[base], result, term) if i else term
+    b.exact = False
+    if base != opcode:
+        result = wide_boolean(b, opcode, s.instructions.bit_size[instruction], result)
+    for i in range(components):
+        copies[i] = result
+    return vector_of(b, copies, components)
 
 
 cdef ValueId _split(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
@@ -79,8 +65,9 @@ cdef ValueId _split(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
         s.instructions.flags[row] = s.instructions.flags[instruction]
         for k in range(sources):
             source_set(s, row, k, source_value(s, instruction, k))
-            s.sources.swizzle[s.instructions.source_first[row] + k] = swizzle_component(
-                source_swizzle(s, instruction, k), i)
+            # An operand of fixed size is used whole for each component.
+            s.sources.swizzle[s.instructions.source_first[row] + k] = source_swizzle(s, instruction, k) if alu_input_sizes_flat[
+                opcode * alu_max_inputs + k] else swizzle_component(source_swizzle(s, instruction, k), i)
         values[i] = emit(b, row)
     return vector_of(b, values, components)
 
@@ -111,13 +98,11 @@ cdef int _scalar_constants(Lowering *b, ValueId instruction) except -1 nogil:
 cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
     cdef ShaderData *s = b.s
     cdef int opcode = s.instructions.opcode[instruction]
-    cdef int each = 0
-    cdef int join = 0
     if s.instructions.kind[instruction] != nir_alu:
         return lower_keep
     _scalar_constants(b, instruction)
-    if _horizontal(opcode, &each, &join):
-        return _reduce(b, instruction, each, join)
+    if alu_join[<int>alu_one_bit[opcode]] != alu_mov:
+        return _reduce(b, instruction)
     if s.instructions.components[instruction] == 1 or alu_output_size[opcode] != 0 or opcode == alu_mov:
         return lower_keep
     return _split(b, instruction)

@@ -2,14 +2,15 @@
 from libc.stdint cimport uint32_t, uint64_t
 
 from nir_opcodes cimport (
-    alu_bcsel, alu_iadd, alu_iand, alu_ilt, alu_ine, alu_ixor, alu_u2u64, alu_unpack_64_2x32_split_x, alu_unpack_64_2x32_split_y,
-    intrinsic_mbcnt_amd,
+    alu_b2b16, alu_b2b32, alu_b2b8, alu_b2f16, alu_b2f32, alu_b2f64, alu_bcsel, alu_iadd, alu_iand, alu_ilt, alu_ine, alu_ixor,
+    alu_output_type, alu_u2u64, alu_unpack_64_2x32_split_x, alu_unpack_64_2x32_split_y, intrinsic_mbcnt_amd,
 )
 from pyaco._core.ir.emitter cimport Emitter, alu1, alu2, alu2_constant, alu3, constant, emit, intrinsic2, vector_of
 from pyaco._core.ir.shader cimport (
     NodeId, ShaderData, SourceRow, ValueId, block_walk_next, constant_bits, nir_alu, nir_load_const, nir_phi, nir_phi_new, node_block,
     node_first_block, node_if, node_insert_after, node_loop, node_new, node_walk_next, phi_set, shader_rewrite_begin, shader_rewrite_block,
     shader_rewrite_emit, shader_rewrite_end, source_swizzle, source_value, swizzle_component,
+    type_float,
 )
 from pyaco._core.ir.source_lines cimport lines_inherit
 
@@ -144,6 +145,12 @@ cdef ValueId modulo_of_remainder(Lowering *b, ValueId remainder, ValueId divisor
     cdef ValueId differ = alu2_constant(b, alu_ilt, alu2(b, alu_ixor, remainder, divisor), 0)
     cdef ValueId wanted = alu2(b, alu_iand, differ, alu2_constant(b, alu_ine, remainder, 0))
     return alu3(b, alu_bcsel, wanted, alu2(b, alu_iadd, remainder, divisor), remainder)
+
+
+cdef ValueId wide_boolean(Lowering *b, int opcode, int bits, ValueId truth) except? 0xffffffffU nogil:
+    if alu_output_type[opcode] >> 8 == type_float:
+        return alu1(b, alu_b2f16 if bits == 16 else (alu_b2f32 if bits == 32 else alu_b2f64), truth)
+    return alu1(b, alu_b2b8 if bits == 8 else (alu_b2b16 if bits == 16 else alu_b2b32), truth)
 
 
 # ------------------------------------------------------------------------------------------------------------- constants
