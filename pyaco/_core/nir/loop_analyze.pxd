@@ -1,0 +1,39 @@
+"""How often a loop runs, and what copying it would cost: for the passes that unroll loops."""
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libcpp.vector cimport vector
+
+from pyaco._core.ir.shader cimport NodeId, ShaderData, ValueId
+
+cdef enum:                        # what is known of an exit in one trip
+    exit_unknown = 0
+    exit_stays = 1
+    exit_leaves = 2
+
+cdef struct Terminator:           # an if directly in the loop's list one of whose lists ends with a break
+    NodeId node
+    bint leaves_in_then
+    bint unknown                  # in some trip nobody knows whether it leaves
+
+cdef struct LoopFacts:
+    NodeId loop
+    vector[Terminator] terminators
+    bint runs_once                # its last block ends with a break
+    bint has_loops
+    uint32_t trips                # whole trips before it is left for certain
+    uint32_t exit                 # the terminator that leaves then; their number: the break at the end
+    uint32_t unknown              # terminators whose decision is not always known
+    vector[uint8_t] decisions     # exit_*, by trip and terminator
+
+cdef struct LoopAnalysis:
+    ShaderData *s
+    vector[uint32_t] stamp        # by value: the trip that it was computed for
+    vector[uint8_t] known
+    vector[uint64_t] bits
+    vector[uint32_t] inside       # by value: serial of the innermost analysed loop that has it
+    vector[uint8_t] counts        # by value: a counter of the loop, or its update
+    uint32_t trip                 # serial
+    uint32_t serial               # of the loop
+
+cdef int analysis_begin(LoopAnalysis *a, ShaderData *s) except -1 nogil
+# Whether a loop should be unrolled; `facts` says how.
+cdef bint loop_should_unroll(LoopAnalysis *a, NodeId loop, LoopFacts *facts) except -1 nogil
