@@ -102,9 +102,9 @@ CASES = {
     "linear_cube": Case("samplerCube", "textureLod(image, vec3(at - 0.5, 0.6), 0.0)", dimension="cube", linear=True),
 }
 #: Operations a second that one core has to do, and how many times lavapipe's CPU time they may take.
-LEAST = {"bilinear": 50e6, "fetch": 80e6}
-SLOWER = {"point": 7.0, "load": 5.5, "linear_cube": 6.0}
-SLOWER_ELSE = 4.5
+LEAST = {"bilinear": 60e6, "fetch": 100e6}
+SLOWER = {"point": 5.0}
+SLOWER_ELSE = 3.5
 
 
 @cache

@@ -1,6 +1,6 @@
 """Two queues: a compute queue multiplies matrices and signals a fence, a DMA queue waits for it and copies the product.
 
-Run with ``python examples/command_stream.py [REPORT.html]``; the report shows the packets, the shader and its descriptors.
+Run with ``python examples/command_stream.py [REPORT.html [TARGET]]``; the report shows the packets, the shader and its descriptors.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ import numpy
 import pyaco
 from pyaco import pm4
 
-TARGET = "gfx1100"
 SIZE = 32
 TILE = 16
 
 
-def main(report: str | None = None) -> int:
+def main(report: str | None = None, target: str = "gfx1100") -> int:
     """Run the demonstration; the exit status says whether the copy was right."""
-    shader = pyaco.compile(Path(__file__).with_name("matmul.spv"), target=TARGET)
-    device = pyaco.emu.Device(TARGET)
+    shader = pyaco.compile(Path(__file__).with_name("matmul.spv"), target=target)
+    device = pyaco.emu.Device(target)
+    level = device.gfx_level
     rng = numpy.random.default_rng(1)
     a, b = rng.standard_normal((2, SIZE, SIZE), dtype=numpy.float32)
     product, copy, fence = device.zeros(a.nbytes), device.zeros(a.nbytes), device.zeros(4)
@@ -29,18 +29,18 @@ def main(report: str | None = None) -> int:
     push = numpy.array([SIZE] * 3, numpy.uint32).tobytes()
 
     with pm4.DispatchStream(device, shader, (SIZE // TILE, SIZE // TILE, 1), buffers, push) as dispatch:
-        signal = pm4.named_packet("RELEASE_MEM", 110, EVENT_TYPE="BOTTOM_OF_PIPE_TS", DATA_SEL=1, ADDRESS_LO=fence.address & 0xFFFFFFFF,
+        signal = pm4.named_packet("RELEASE_MEM", level, EVENT_TYPE="BOTTOM_OF_PIPE_TS", DATA_SEL=1, ADDRESS_LO=fence.address & 0xFFFFFFFF,
                                   ADDRESS_HI=fence.address >> 32, DATA_LO=1)
         stream = [*dispatch.words, *signal]
-        wait = pm4.sdma_packet("POLL_REGMEM", 110, ADDR=fence.address, FUNCTION="EQUAL", MEM_POLL=1, VALUE=1, MASK=0xFFFFFFFF)
-        move = pm4.sdma_packet("COPY_LINEAR", 110, SRC_ADDR=product.address, DST_ADDR=copy.address, COUNT=a.nbytes - 1)
+        wait = pm4.sdma_packet("POLL_REGMEM", level, ADDR=fence.address, FUNCTION="EQUAL", MEM_POLL=1, VALUE=1, MASK=0xFFFFFFFF)
+        move = pm4.sdma_packet("COPY_LINEAR", level, SRC_ADDR=product.address, DST_ADDR=copy.address, COUNT=a.nbytes - 1)
 
         compute, dma = pm4.Ring(device, queue="compute"), pm4.Ring(device, queue="sdma")
         memory = compute.processor.fetch
-        packets = pm4.parse(stream, 110, memory)
-        pm4.annotate(packets, TARGET, memory)
+        packets = pm4.parse(stream, level, memory)
+        pm4.annotate(packets, target, memory)
         print(pm4.format_packets(packets))
-        print(pm4.format_packets(pm4.parse_sdma([*wait, *move], 110)))
+        print(pm4.format_packets(pm4.parse_sdma([*wait, *move], level)))
         if report:
             Path(report).write_text(pm4.format_html(packets, "A matrix multiplication"))
 
@@ -54,4 +54,4 @@ def main(report: str | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:2]))
+    sys.exit(main(*sys.argv[1:3]))

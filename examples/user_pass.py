@@ -2,14 +2,14 @@
 
 The first counts what NIR computes before it is lowered for the hardware. The second works on ACO IR: every multiplication by a
 constant two becomes an addition, ``x * 2.0`` is ``x + x``. It is a numba kernel over the columns of the program; they are the
-compiler's own memory, not a copy. Run both with a SPIR-V file::
-
-    python examples/user_pass.py shader.spv
+compiler's own memory, not a copy. Run both with ``python examples/user_pass.py [SHADER [TARGET]]``; without a shader they see the
+matrix product of this folder.
 """
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import numba
 import numpy as np
@@ -67,12 +67,12 @@ def strength_reduction(program: Program) -> None:
     print(f"{changed} multiplications became additions")
 
 
-def main() -> None:
-    """Compile a file with the pass in place."""
+def main(path: str | None = None, target: str = "gfx1100") -> None:
+    """Compile a file with both passes in place."""
     with nir.registered("values", count_arithmetic), aco.registered("lower_phis", strength_reduction):
-        shader = pyaco.compile(sys.argv[1], target="gfx1100", validate=True)
+        shader = pyaco.compile(path or Path(__file__).with_name("matmul.spv"), target=target, validate=True)
     print(shader.disassembly)
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:3])

@@ -23,7 +23,9 @@ SCALAR_KINDS = {"u32", "i32", "u64", "i64", "scc", "exec32", "exec64", "imm"}
 # Statements with the same results under the host's denormals-are-zero as on sources that were flushed before.
 ARITHMETIC = re.compile(r"(?:\b(?:[abcdef]|fmaf|flush32|if|else|or|and|not|float|uint32_t)\b|[\s=+*()<>!,.0-9-])*")
 # Statements without denormal intermediate results.
-CHOICE = re.compile(r"d = (?:\b(?:[abcf]|float|(?:min|max|median|minimum|maximum)_single|floorf|ceilf|truncf|rintf)\b|[\s()<>,])+")
+CHOICE = re.compile(
+    r"d = (?:<float>2\.0 \* )?(?:\b(?:[abcf]|float|(?:min|max|median|minimum|maximum|cube_\w+)_single|floorf|ceilf|truncf|rintf)\b|[\s()<>,])+"
+)
 # Statements on halves with the same results in single precision, rounded to half at the end: at most one operation rounds in single, which has
 # more than twice the bits (Figueroa 1995).
 HALF_ARITHMETIC = re.compile(
@@ -37,6 +39,7 @@ VARIABLES = (("w", "uint64_t"), ("s", "int64_t"), ("x", "double"), ("y", "double
 FASTER = (
     (r"\b(min|max|median)_number\b", r"\1_single"), (r"\b(minimum|maximum)\(", r"\1_single("),
     (r"\b(floor|ceil|trunc)_of\(a\)", r"\1f(a)"), (r"\bnearest_even\(a\)", "rintf(a)"),
+    (r"\bcube_(id|s|t|major)\b", r"cube_\1_single"),
     (r"\bto_i32\(a\)", "single_to_i32(a)"), (r"\bto_u32\(a\)", "single_to_u32(a)"), (r"<float>half_to_double\(", "half_to_single("),
 )  # fmt: skip
 FASTER_DOUBLE = ((r"\b(min|max)_number\b", r"\1_double"),)
@@ -166,12 +169,17 @@ def leaves_specials(operation: Semantics) -> bool:
     return bool(set(operation.results) & set(PUTS))
 
 
-def put(operation: Semantics, kind: str) -> str:
+def put(body: Body, kind: str) -> str:
     """Return the beginning of what writes a row of results."""
+    operation = body.operation
     if kind not in PUTS:
         return "put_pairs" if operation.packed else "put_wide" if is_wide(kind) else "put_row"
     name = "put_float_pairs" if operation.packed else PUTS[kind]
-    return f"specials |= {name.replace('put_', 'put_selected_') if operation.prefers_number_over_nan else name}"
+    if operation.prefers_number_over_nan:
+        name = name.replace("put_", "put_selected_")
+    elif kind == "f32" and body.guarded:
+        name = "put_guarded_single"
+    return f"specials |= {name}"
 
 
 def has_vector_step(operation: Semantics) -> bool:
@@ -231,7 +239,7 @@ def rows(body: Body, lines: list[str]) -> list[str]:
             row = f"bits{index}{several}"
         if several and kind in ("f32", "f16"):
             checks += [f"if row_has_nan{'16' if kind == 'f16' else ''}({row}):", *leave(body), "    return step_fallback(core, step)"]
-        puts.append(f"note_mask(core, half, {row})" if kind == "mask" else f"{put(operation, kind)}(core, step, half, {row})")
+        puts.append(f"note_mask(core, half, {row})" if kind == "mask" else f"{put(body, kind)}(core, step, half, {row})")
     loop = ["for half in range(core.halves):", *(f"    {line}" for line in setup), "    for row_lane in range(<uint32_t>row_lanes):"]
     loop += [f"        {line}" for line in (*loads, *body.statements, *stores)]
     loop += [f"    {line}" for line in checks]
@@ -264,7 +272,7 @@ def packed_rows(body: Body, lines: list[str]) -> list[str]:
     row = "bits" if convert else "result"
     if convert:
         loop.append(f"        {convert}(result[part], bits[part])")
-    return [*loop, f"    {put(body.operation, body.operation.results[0])}(core, step, half, {row}[0], {row}[1])"]
+    return [*loop, f"    {put(body, body.operation.results[0])}(core, step, half, {row}[0], {row}[1])"]
 
 
 def has_scalar_step(operation: Semantics) -> bool:

@@ -75,7 +75,11 @@ def swizzle_mode(text: str, level: int) -> int:
     modes: dict[str, Any] = dict((SwizzleMode3 if features.has_gfx12_swizzle_modes(level) else SwizzleMode).__members__)
     name = text.upper()
     found = modes.get(name, modes.get(f"SW_{name}"))
-    return int(found) if found is not None else _number(text)
+    if found is not None:
+        return int(found)
+    if not re.fullmatch(r"\d+|0x[0-9A-F]+", name, re.IGNORECASE):
+        raise InputError(f"no swizzle mode {text!r}; of this generation are {', '.join(each.removeprefix('SW_') for each in modes)}")
+    return int(text, 0)
 
 
 def surface_options(options: Options, level: int) -> dict[str, Any]:

@@ -71,6 +71,8 @@ class Image:
         self.surface = Surface(target, format=format, width=width, height=height, use=use, **options)
         if _is_better_linear(self.surface):
             self.surface = Surface(target, format=format, width=width, height=height, use=use, **{**options, "linear": True})
+        if "swizzle_mode" in options:
+            self.surface.level_shape()          # a mode that lays out a surface may have no addresses for its elements: say so now, not at a dispatch
         self.memory = numpy.zeros(max(self.surface.total_size, 4), numpy.uint8)
         self._space, self.sparse = space, sparse
         self._origin, alignment = maker("image", name, self.surface.size), max(self.surface.base_align, 256)

@@ -39,8 +39,10 @@ def depth_bounds(form: PixelFormat, texels: NDArray[np.uint8]) -> tuple[NDArray[
     """Return the 16-bit fractions next to each depth: none above it, and none below it. Depths outside of 0 to 1 are those."""
     first, size, is_float = _place(form)
     if is_float:
-        # 24 bits times 16 are exact in double precision
-        scaled = np.clip(np.nan_to_num(np.ascontiguousarray(texels).view(np.float32)[..., 0].astype(np.float64), nan=0.0), 0, 1) * 0xFFFF
+        # 24 bits times 16 are exact in double precision; of bits that are no number NumPy warns
+        with np.errstate(invalid="ignore"):
+            depths = np.ascontiguousarray(texels).view(np.float32)[..., 0].astype(np.float64)
+        scaled = np.clip(np.nan_to_num(depths, nan=0.0), 0, 1) * 0xFFFF
         return np.floor(scaled).astype(np.int64), np.ceil(scaled).astype(np.int64)
     most = (1 << size) - 1
     scaled_words = (np.ascontiguousarray(texels).view(f"<u{texels.shape[-1]}")[..., 0].astype(np.int64) >> first & most) * 0xFFFF

@@ -420,7 +420,9 @@ def clear_plan(
     if tile_stencil and not form.has_stencil:
         mask = 0xFFFFFFFF
     levels = _levels(surface, mips)
-    places = None if mips is None and layers is None else [places_of(surface, mip, layers) for mip in levels]
+    # all that HTILE is of can be cleared without an address
+    whole = layers is None and set(levels) == set(range(metadata_levels(surface.layout, "htile")))
+    places = None if whole else [places_of(surface, mip, layers) for mip in levels]
     return ClearPlan(clear_word(depth or 0.0, stencil=tile_stencil), mask, places)
 
 

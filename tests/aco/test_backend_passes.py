@@ -102,7 +102,7 @@ def test_pass_list_and_user_passes() -> None:
         unregister_pass("mine")
 
 
-def test_example_of_users_passes_over_both_irs(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_example_of_users_passes_over_both_irs(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("numba")
     root = Path(__file__).resolve().parents[2]
     specification = importlib.util.spec_from_file_location("user_pass", root / "examples/user_pass.py")
@@ -113,8 +113,7 @@ def test_example_of_users_passes_over_both_irs(capsys: pytest.CaptureFixture[str
     module.strength_reduction(program)
     assert "v1: %2 = v_add_f32 %1, %1" in format_program(program)
     assert "1 multiplications" in capsys.readouterr().out
-    monkeypatch.setattr("sys.argv", ["user_pass.py", str(root / "examples/matmul.spv")])
-    module.main()
+    module.main(str(root / "examples/matmul.spv"))
     output = capsys.readouterr().out
     assert "ALU instructions in NIR" in output
     assert "s_endpgm" in output

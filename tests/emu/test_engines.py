@@ -115,6 +115,47 @@ def test_constants_of_halves_have_sixteen_bits(assemble: Assemble, engine: str) 
     assert results.numpy().tolist() == [0x12347FF5]
 
 
+@pytest.mark.parametrize("engine", ["reference", "fast"])
+def test_registers_that_a_block_has_broadcast(assemble: Assemble, engine: str) -> None:
+    """A register that was read eight registers ago is still what it was where the same instruction reads a ninth."""
+    device = Device("gfx1100", engine)
+    results = device.zeros(4 * 4 * 32)
+    lines = [f"s_movk_i32 s{register}, {100 * register}" for register in range(8, 17)]
+    lines += [f"v_add_nc_u32 v1, s{register}, v0" for register in range(8, 16)]
+    lines += ["v_sub_nc_u32 v2, s8, s16", "v_sub_nc_u32 v3, s16, s9", "s_movk_i32 s9, 5", "v_sub_nc_u32 v4, s16, s9",
+              "v_mad_u32_u24 v5, s10, s9, s10"]
+    lines += ["v_lshlrev_b32 v6, 4, v0", "global_store_b128 v6, v[2:5], s[0:1]", "s_endpgm", ""]
+    device.run(assemble("\n".join(lines), "gfx1100"), (1, 1, 1), user_sgprs=(results.address & 0xFFFFFFFF, results.address >> 32))
+    found = results.numpy().view(np.int32).reshape(-1, 4)
+    assert (found == [-800, 700, 1595, 6000]).all(), found[0]
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_blocks_that_read_many_registers(assemble: Assemble, seed: int) -> None:
+    """Instructions of two and three sources from 14 registers, some of them written in between: more than a block keeps broadcast."""
+    random = np.random.default_rng(seed)
+    registers = [f"s{number}" for number in range(8, 22)]
+    lines = [f"s_movk_i32 {register}, {random.integers(-30000, 30000)}" for register in registers]
+    lines += [f"v_mad_u32_u24 v{number}, v0, {number}, v0" for number in range(1, 8)]
+    for _ in range(120):
+        two, values = random.choice(registers, 2), [f"v{number}" for number in random.integers(0, 8, 3)]
+        sources = [str(each) for each in random.permutation([*two, values[0]])]
+        lines.append(str(random.choice([
+            f"v_add3_u32 {values[1]}, {', '.join(sources)}", f"v_sub_nc_u32 {values[1]}, {two[0]}, {two[1]}",
+            f"v_xor_b32 {values[1]}, {two[0]}, {values[2]}",
+            f"v_max_f32 {values[1]}, -{two[0]}, |{two[1]}|", f"v_bfe_u32 {values[1]}, {sources[0]}, {sources[1]}, {sources[2]}",
+            f"s_add_i32 {random.choice(registers)}, {two[0]}, {two[1]}"])))
+    lines += ["v_mbcnt_lo_u32_b32 v8, -1, 0", "v_lshlrev_b32 v8, 5, v8", "global_store_b128 v8, v[0:3], s[0:1]",
+              "global_store_b128 v8, v[4:7], s[0:1] offset:16", "s_endpgm", ""]
+    code, found = assemble("\n".join(lines), "gfx1100"), []
+    for engine in ("reference", "fast"):
+        device = Device("gfx1100", engine)
+        results = device.zeros(32 * 32)
+        device.run(code, (1, 1, 1), user_sgprs=(results.address & 0xFFFFFFFF, results.address >> 32))
+        found.append(results.numpy().copy())
+    np.testing.assert_array_equal(found[1], found[0])
+
+
 def test_unknown_engine() -> None:
     with pytest.raises(UnsupportedError, match="reference and fast"):
         Device("gfx1100", engine="warp")

@@ -425,3 +425,10 @@ def test_gathers_of_level_zero(target: str, engine: str) -> None:
         for name, expected in (("image_gather4_lz", 10), ("image_sample_lz", 11)):
             text = image_instruction(name, target, "2d", 2, 1, data=4 if "gather" in name else 1, sampler=True)
             assert (run_image(device, text, image.view().words, words, address=address)[:, 0] == expected).all(), (name, state)
+
+
+@pytest.mark.parametrize(("target", "mode", "format"), [("gfx1030", 26, "R32G32_UINT"), ("gfx1100", 26, "R32G32_UINT"), ("gfx1100", 30, "R8_UINT")])
+def test_modes_without_addresses(target: str, mode: int, format: str) -> None:
+    """A layout of which addrlib has no addresses (3D in 64KB_D_X and 256KB_D_X) is refused where the image is made."""
+    with pytest.raises(InputError, match="no such surface"):
+        Device(target).image(format=format, width=16, height=8, depth=8, swizzle_mode=mode)

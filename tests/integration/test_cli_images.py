@@ -92,6 +92,17 @@ def test_files_and_swizzle_modes(folder: Path) -> None:
     assert all((other == found[0]).all() for other in found)
 
 
+@pytest.mark.parametrize(("chip", "mode", "named"), [
+    ("gfx1030", "64KB_2D", "64KB_R_X"), ("gfx1200", "64KB_R_X", "64KB_2D"), ("gfx1100", "0x1g", "64KB_D"),
+])  # fmt: skip
+def test_swizzle_modes_of_other_generations(chip: str, mode: str, named: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The error names those that there are; numbers may be hexadecimal."""
+    assert main(["surface", chip, "64x64", "--swizzle-mode", mode]) == 2
+    said = capsys.readouterr().err
+    assert f"no swizzle mode {mode!r}" in said and f" {named}" in said
+    assert main(["surface", chip, "64x64", "--swizzle-mode", "0x3" if chip == "gfx1200" else "0x1b"]) == 0
+
+
 @pytest.mark.parametrize(("words", "row"), [
     ("filter=nearest", [2, 3, 0, 1, 2, 3, 0, 1]), ("filter=nearest,address=clamp", [0, 0, 0, 1, 2, 3, 3, 3]),
     ("filter=nearest,address=mirror/clamp/clamp", [1, 0, 0, 1, 2, 3, 3, 2]), ("filter=nearest,address=border,border=white", [9, 9, 0, 1, 2, 3, 9, 9]),

@@ -175,6 +175,9 @@ def test_what_is_refused() -> None:
                     Surface("gfx1201", format="Z32_FLOAT", width=64, height=64, use=SurfaceUse.NO_HTILE)):
         with pytest.raises(InputError, match="without HiZ"):
             hierarchical.initialize(surface, np.zeros(surface.total_size, np.uint8))
+    volume = Surface("gfx1201", format="Z32_FLOAT", width=64, height=64, depth=6, mips=3)
+    with pytest.raises(UnsupportedError, match="HiZ of a 3D surface"):
+        hierarchical.resummarize(volume, np.zeros(volume.total_size, np.uint8))
     surface, memory, _ = made("gfx1201", "Z16_UNORM", layers=2)
     before = bytes_of(surface, memory).copy()
     cases: tuple[tuple[Any, str], ...] = (

@@ -234,3 +234,16 @@ def test_what_is_refused() -> None:
             htile.encode_words(bad, stencil=True)
     with pytest.raises(InputError, match="no fields of stencil"):
         htile.encode_words(htile.Tiles(0, 0, 0, 3, 0, 0, 0), stencil=False)  # type: ignore[arg-type]
+
+
+def test_all_levels_of_htile_are_cleared_without_addresses() -> None:
+    """Of 512 x 512 and 4 levels Hawaii's HTILE is of level 0 alone, and smaller than its addresses need."""
+    surface = Surface("hawaii", format="Z32_FLOAT", width=512, height=512, mips=4)
+    assert metadata_levels(surface.layout, "htile") == 1
+    memory = np.zeros(surface.total_size, np.uint8)
+    htile.initialize(surface, memory)
+    with pytest.raises(UnsupportedError, match="addresses in HTILE"):
+        htile.read_words(surface, memory)
+    htile.fast_clear(surface, memory, depth=1.0, mips=0)
+    htile.expand(surface, memory, depth=1.0, mips=0)
+    assert (decode_depth(surface.format, raw_texels(surface, memory)) == 1).all()

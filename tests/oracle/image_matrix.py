@@ -1,9 +1,10 @@
 """Every image operation crossed with formats, dimensions, swizzle modes and samplers: what our compiler makes of each, beside lavapipe.
 
-The whole product has millions of cases, so every two values of different factors meet in at least one case (pairwise), as far as Vulkan and
-lavapipe have them. `python tests/oracle/image_matrix.py [--target gfx1030] [--part 2/5] [--engine reference] [--seed 7] [--rows]` runs all targets
-or some, and prints for each value of each factor how many cases were tried, and gave what lavapipe gives (equal), something else that Vulkan
-allows (within), that too where lavapipe is outside of it (alone), or what it does not allow (failed). ``test_image_matrix.py`` runs a sample.
+The whole product has millions of cases, so every two values of different factors meet in at least one case (pairwise), as far as Vulkan has
+them. `python tests/oracle/image_matrix.py [--target gfx1030] [--part 2/5] [--engine reference] [--seed 7] [--rows]` runs all targets or some, and
+prints for each value of each factor how many cases were tried, and gave what lavapipe gives (equal), something else that Vulkan allows (within),
+that too where lavapipe is outside of it (alone) or has no such operation (unpaired), or what it does not allow (failed). ``test_image_matrix.py``
+runs a sample.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from time import process_time
 from typing import Any
 
 import numpy as np
-from image_cases import SAMPLERS, Prepared
+from image_cases import SAMPLERS, Prepared, empty_image
 from image_shaders import DIMENSIONS, FORMATS, ImageCase
 from vulkan_peer import Lavapipe, PeerError
 
@@ -29,7 +30,7 @@ from pyaco.targets import features
 
 TARGETS = ("gfx900", "gfx1030", "gfx1100", "gfx1200")
 FACTORS = ("operation", "dimension", "format", "state", "mode")
-VERDICTS = ("tried", "equal", "within", "alone", "failed")
+VERDICTS = ("tried", "equal", "within", "alone", "unpaired", "failed")
 #: How many places of a surface's list of swizzle modes there are; of a shorter list they name the same ones again.
 MODES = 16
 SAMPLED, STORAGE, STORAGE_ATOMIC, FILTER_LINEAR = 1, 2, 4, 0x1000      # VkFormatFeatureFlagBits
@@ -63,8 +64,12 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
     "compare_lod": ("1d", "1d_array", "2d"), "compare_grad": ("1d", "1d_array", "2d", "2d_array"), "compare_gather": FLAT,
     "size": tuple(DIMENSIONS), "levels": tuple(DIMENSIONS), "image_size": tuple(DIMENSIONS), "load": tuple(DIMENSIONS), "store": tuple(DIMENSIONS),
 } | {f"atomic_{name}": tuple(DIMENSIONS) for name in ("add", "min", "max", "and", "or", "xor", "swap", "compare")}  # fmt: skip
-WITHOUT_SAMPLER = ("fetch", "size", "levels", "image_size", "load", "store")
-_OURS = {"R16G16_SFLOAT": "R16G16_FLOAT"}
+#: Results in 16 bits, least levels, texels that say whether they have memory, derivatives of quads, images with several samples.
+OPERATIONS |= {f"half_{name}": OPERATIONS[name] for name in ("lod", "grad", "fetch", "gather", "lod_offset")}
+OPERATIONS |= {"clamped_grad": PLAIN[1:], "clamped_grad_offset": PLAIN[1:], "bias": PLAIN, "fetch_sample": ("2d_ms", "2d_ms_array")}
+OPERATIONS |= {f"sparse_{name}": tuple(each for each in OPERATIONS[name] if "1d" not in each)
+               for name in ("lod", "grad", "fetch", "gather", "lod_offset", "grad_offset", "load")}  # fmt: skip
+WITHOUT_SAMPLER = ("fetch", "fetch_sample", "size", "levels", "image_size", "load", "store")
 
 
 @dataclass(frozen=True)
@@ -88,21 +93,26 @@ class Crossing:
         return ImageCase(self.operation, self.dimension, self.format)
 
 
+def _base(operation: str) -> str:
+    return ImageCase(operation, "2d", "R8_UNORM").base
+
+
 def _states_of(operation: str, name: str, bits: int) -> list[str]:
     """Samplers that an operation on a format can have."""
-    if operation in WITHOUT_SAMPLER or operation.startswith("atomic"):
+    if _base(operation) in WITHOUT_SAMPLER or operation.startswith("atomic"):
         return ["nearest_repeat"]
     if operation.startswith("compare"):
         return list(COMPARING)
     choices = UNNORMALIZED if operation == "unnormalized" else STATES
     filters = FORMATS[name][2] == "float" and bits & FILTER_LINEAR
-    found = [state for state, words in choices.items() if filters or not (words["magFilter"] or words["minFilter"] or words["mipmapMode"])]
-    # how many samples anisotropy takes along gradients is open, how long these are in llvmpipe too
-    return [state for state in found if state != "anisotropic" or "grad" not in operation]
+    return [state for state, words in choices.items() if filters or not (words["magFilter"] or words["minFilter"] or words["mipmapMode"])]
 
 
 def _fits(operation: str, name: str, bits: int) -> bool:
     depth = name.startswith("Z")
+    if operation.startswith("half_") and FORMATS[name][2] != "float":
+        return False
+    operation = _base(operation)
     if operation.startswith("atomic"):
         return name in ("R32_UINT", "R32_SINT") and bool(bits & STORAGE_ATOMIC)
     if operation in ("load", "store", "image_size"):
@@ -166,19 +176,12 @@ def modes_of(target: str, dimension: str, name: str, levels: int) -> tuple[Any, 
         choices.append({"linear": True})
     for options in choices:
         try:
-            image = _image(device, dimension, name, levels, options)
+            image = empty_image(device, dimension, name, levels, **options)
         except (InputError, UnsupportedError):
             continue
         if "linear" in options or image.surface.layout.texel_swizzle_mode == options["swizzle_mode"]:
             found.append(options)
     return tuple(found)
-
-
-def _image(device: Device, dimension: str, name: str, levels: int, options: dict[str, Any]) -> Any:
-    _, _, (width, height, depth), layers = DIMENSIONS[dimension]
-    cube = dimension.startswith("cube") and layers == 6
-    shape = {"depth": depth} if dimension == "3d" else {"cube": True} if cube else {"layers": layers}
-    return device.image(format=_OURS.get(name, name), width=width, height=height, mips=levels, **shape, **options)
 
 
 @dataclass
@@ -254,7 +257,9 @@ def skipped(found_features: dict[str, int]) -> dict[str, list[str]]:
 
 
 def _why_not(operation: str, name: str, bits: int) -> str:
-    depth, storage = name.startswith("Z"), operation in ("load", "store", "image_size")
+    if operation.startswith("half_") and FORMATS[name][2] != "float":
+        return "integers are not made halves"
+    depth, storage = name.startswith("Z"), _base(operation) in ("load", "store", "image_size")
     if operation.startswith("atomic"):
         return "Vulkan has image atomics of R32_UINT and R32_SINT (others: test_image_atomics.py)"
     if depth and not (storage or operation.startswith("compare")):
@@ -284,9 +289,12 @@ def main() -> int:
     refused: list[str] = []
     for number, crossing in enumerate(mine):
         try:
-            outcomes += run(crossing, targets, lavapipe, options.engine, options.seed)
+            found = run(crossing, targets, lavapipe, options.engine, options.seed)
         except PeerError as error:
             refused.append(f"{crossing}: {error}")
+            continue
+        outcomes += found
+        print(*(fault for each in found for fault in each.faults), sep="\n", end="\n" if any(each.faults for each in found) else "", flush=True)
         if number % 100 == 99:
             bad = sum(bool(each.faults) for each in outcomes)
             print(f"{number + 1} of {len(mine)} cases, {bad} of {len(outcomes)} failed, {process_time():.0f} s", file=sys.stderr, flush=True)

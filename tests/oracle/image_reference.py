@@ -18,7 +18,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from image_shaders import DIMENSIONS, SAMPLES, ImageCase
+from image_shaders import ALL_DIMENSIONS, SAMPLES, SAMPLES_OF_TEXEL, ImageCase
 from numpy.typing import NDArray
 
 Numbers = NDArray[np.float64]
@@ -143,17 +143,21 @@ class Reference:
     """
 
     def __init__(self, case: ImageCase, state: dict[str, Any], levels: list[bytes], inputs: NDArray[np.float32]) -> None:
-        _, self.count, extent, layers = DIMENSIONS[case.dimension]
+        _, self.count, extent, layers = ALL_DIMENSIONS[case.dimension]
         self.case, self.state, self.inputs = case, state, inputs.astype(np.float64)
         self.cube, self.spatial = "cube" in case.dimension, 3 if case.dimension == "3d" else 1 if case.dimension.startswith("1d") else 2
         self.layers = layers
         self.images = []
         for number, raw in enumerate(levels):
             width, height, depth = (max(length >> number, 1) for length in extent)
+            if "ms" in case.dimension:                      # samples as if they were levels
+                samples = decoded(case.format, raw).reshape(layers, height, width, SAMPLES_OF_TEXEL, 4)
+                self.images += [samples[:, :, :, k] for k in range(SAMPLES_OF_TEXEL)]
+                continue
             self.images.append(decoded(case.format, raw).reshape(layers * depth, height, width, 4))
         address = state["address"]
         self.modes = address if isinstance(address, tuple) else (address,) * 3
-        self.operation = case.operation.removeprefix("half_")
+        self.operation = case.base
         self.compares = self.operation.startswith("compare")
         self.unnormalized = self.operation == "unnormalized"
         self.offset = np.array(_OFFSETS.get(self.operation, (0, 0, 0)) if self.spatial > 1 or self.operation not in _OFFSETS else (1, 0, 0))
@@ -184,20 +188,21 @@ class Reference:
         else:
             values = found.view(np.int32 if self.case.kind == "int" else np.uint32).astype(np.float64)
         candidates, filtered = self._possible
-        near = (np.abs(values - candidates) - ROUNDING * np.abs(candidates)).min(0)
-        margin = slack * max(1.0, self.largest) + ROUNDING * self.largest
+        rounding, least = (2.0**-10, 2.0**-24) if self.case.operation.startswith("half_") else (ROUNDING, 0.0)
+        near = (np.abs(values - candidates) - rounding * np.abs(candidates)).min(0) - least
+        margin = slack * max(1.0, self.largest) + ROUNDING * self.largest + (rounding * np.abs(candidates).max(0) + least)
         within = (values >= candidates.min(0) - margin) & (values <= candidates.max(0) + margin)
         return np.where(filtered[:, None], within, near <= slack * max(1.0, self.largest))
 
     @cached_property
     def _possible(self) -> tuple[Numbers, NDArray[np.bool_]]:
         """All candidates, and the invocations whose results are filtered."""
-        candidates, smooth = zip(*self._candidates(), strict=True)
+        candidates, smooth = zip(*self.candidates(), strict=True)
         return np.stack(candidates), np.any(smooth, axis=0)
 
-    def _candidates(self) -> Iterator[tuple[Numbers, NDArray[np.bool_]]]:
+    def candidates(self) -> Iterator[tuple[Numbers, NDArray[np.bool_]]]:
         """Results that are possible, and which of them filters made."""
-        if self.operation in ("fetch", "load"):
+        if self.operation in ("fetch", "fetch_sample", "load"):
             for opaque in (0, 1):
                 yield self._fetched(opaque), np.zeros(len(self.inputs), bool)
             return
@@ -206,14 +211,19 @@ class Reference:
             for codes in places:
                 yield self._gathered(codes), np.zeros(len(self.inputs), bool)
             return
-        for level in self._levels_of_detail():
-            yield from self._sampled(level, places)
+        lengths = self._lengths_of_gradients()
+        probes = np.ones(len(self.inputs), np.int64)
+        if lengths is not None and "anisotropy" in self.state:
+            ratio = lengths.max(0) / np.maximum(lengths.min(0), 1e-30)
+            probes = np.ceil(np.clip(ratio, 1, self.state["anisotropy"])).astype(np.int64)
+        for level in self._levels_of_detail(lengths, probes):
+            yield from self._probed(level, places, lengths, probes) if probes.max() > 1 else self._sampled(level, places)
 
     # --------------------------------------------------------------------------------------------------- kinds of results
     def _fetched(self, opaque: int) -> Numbers:
         """Texels by number; of places outside zeros, or black."""
         at = self.inputs[:, 0].astype(np.int64)
-        numbers = self.inputs[:, 1, 1].astype(np.int64) if self.operation == "fetch" else np.zeros(len(at), np.int64)
+        numbers = self.inputs[:, 1, 1].astype(np.int64) if self.operation != "load" else np.zeros(len(at), np.int64)
         found = np.tile(np.array([0.0, 0, 0, opaque]), (len(at), 1))
         for level, image in enumerate(self.images):
             slices, height, width, _ = image.shape
@@ -232,26 +242,52 @@ class Reference:
             found.append(self._texels(0, first + np.array(step), rows)[:, component])
         return np.stack(found, 1)
 
-    def _levels_of_detail(self) -> list[Numbers]:
+    def _gradients(self) -> list[Numbers] | None:
+        """Derivatives of coordinates, in texels of the first level; None where the level is given."""
+        if self.operation == "bias":
+            quad = np.arange(len(self.inputs)) & ~3
+            return [(self.place[quad + step] - self.place[quad]) * self._size(0) for step in (1, 2)]
+        if "grad" in self.operation:
+            return [self.inputs[:, row, : self.spatial] * self._size(0) for row in (2, 3)]
+        return None
+
+    def _lengths_of_gradients(self) -> Numbers | None:
+        gradients = self._gradients()
+        return None if gradients is None else np.stack([np.sqrt((each**2).sum(1)) for each in gradients])
+
+    def _levels_of_detail(self, lengths: Numbers | None, probes: Integers) -> list[Numbers]:
         """Levels of detail within reach: the ends, and the whole level between them if there is one."""
         b = self.inputs[:, 1]
-        if "grad" in self.operation:
-            size = self._size(0)
-            lengths = [np.sqrt(((self.inputs[:, row, : self.spatial] * size) ** 2).sum(1)) for row in (2, 3)]
-            exact = np.log2(np.maximum(np.maximum(*lengths), 1e-30))
-        elif self.unnormalized:
-            exact = np.zeros(len(b))
-        else:
-            exact = b[:, 0]
+        exact = np.zeros(len(b)) if self.unnormalized else b[:, 0]
+        if lengths is not None:
+            exact = np.log2(np.maximum(lengths.max(0), 1e-30) / probes) + (b[:, 0] if self.operation == "bias" else 0.0)
         exact = exact + self.state.get("mipLodBias", 0.0)
-        low, high = exact - REACH, exact + REACH
-        limits = self.state.get("minLod", 0.0), self.state.get("maxLod", 15.0)
-        found = [np.clip(each, *limits) for each in (low, np.clip(np.rint(exact), low, high), high)]
+        ends = []
+        for reach in (-REACH, REACH):
+            least = b[:, 3] + reach if self.case.operation.startswith("clamped_") else 0.0
+            limited = np.maximum(exact + reach, np.maximum(self.state.get("minLod", 0.0), least))
+            ends.append(np.minimum(limited, self.state.get("maxLod", 15.0)))
+        found = [ends[0], np.clip(np.rint((ends[0] + ends[1]) / 2), *ends), ends[1]]
         if "anisotropy" in self.state:
             last = len(self.images) - 1
             kept = [np.clip(each, 0, last) for each in found]
             found += [np.floor(each) + np.clip(1.25 * (each - np.floor(each)) - 0.125, 0, 1) for each in kept]
         return found
+
+    def _probed(
+        self, lod: Numbers, places: list[tuple[int, ...]], lengths: Numbers | None, probes: Integers,
+    ) -> Iterator[tuple[Numbers, NDArray[np.bool_]]]:  # fmt: skip
+        """Means of samples along the longer derivative, evenly spaced (EXT_texture_filter_anisotropic)."""
+        gradients, middle = self._gradients(), self.place
+        assert gradients is not None and lengths is not None
+        along = np.where((lengths[0] >= lengths[1])[:, None], *gradients) / self._size(0)
+        ends = np.zeros((2, len(lod), 4))
+        for number in range(int(probes.max())):
+            self.place = middle + along * ((number + 0.5) / probes - 0.5)[:, None]
+            found = np.stack([each for each, _ in self._sampled(lod, places)])
+            ends += np.where((number < probes)[:, None], np.stack([found.min(0), found.max(0)]) / probes[:, None], 0)
+        self.place = middle
+        yield from ((each, np.ones(len(lod), bool)) for each in ends)
 
     def _sampled(self, lod: Numbers, places: list[tuple[int, ...]]) -> Iterator[tuple[Numbers, NDArray[np.bool_]]]:
         linear = np.where(lod <= 0, self.state["magFilter"], self.state["minFilter"]).astype(bool)

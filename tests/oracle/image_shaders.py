@@ -25,6 +25,9 @@ DIMENSIONS: dict[str, tuple[str, int, tuple[int, int, int], int]] = {
     "1d": ("1D", 1, (32, 1, 1), 1), "2d": ("2D", 2, (32, 16, 1), 1), "3d": ("3D", 3, (16, 8, 8), 1), "cube": ("Cube", 3, (16, 16, 1), 6),
     "1d_array": ("1DArray", 2, (32, 1, 1), 3), "2d_array": ("2DArray", 3, (32, 16, 1), 5), "cube_array": ("CubeArray", 4, (16, 16, 1), 12),
 }
+#: Images with several samples.
+SAMPLES_OF_TEXEL = 4
+ALL_DIMENSIONS = DIMENSIONS | {"2d_ms": ("2DMS", 2, (32, 16, 1), 1), "2d_ms_array": ("2DMSArray", 3, (16, 8, 1), 3)}
 #: By the name in this package: VkFormat, GLSL's layout, and the kind of its components.
 FORMATS: dict[str, tuple[int, str, str]] = {
     "R8G8B8A8_UNORM": (37, "rgba8", "float"), "R8G8B8A8_SNORM": (38, "rgba8_snorm", "float"), "R8G8B8A8_UINT": (41, "rgba8ui", "uint"),
@@ -60,6 +63,11 @@ SAMPLES = {
     "compare_gather": "textureGather(image, {at}, b.z)", "unnormalized": "textureLod(image, {texels}, 0.0)",
     "projective": "textureProjLod(image, vec3(a.xy * 4, 4), b.x)", "projective_grad": "textureProjGrad(image, vec3(a.xy * 4, 4), p.xy, q.xy)",
 }
+SAMPLES |= {"bias": "texture(image, {at}, b.x)", "fetch_sample": SAMPLES["fetch"]}
+#: What may stand before an operation: results in 16 bits, a least level of detail that the shader gives, and whether texels have memory.
+PREFIXES = ("half_", "clamped_", "sparse_")
+_EXTENSIONS = {"half_": "GL_EXT_shader_explicit_arithmetic_types", "clamped_": "GL_ARB_sparse_texture_clamp", "sparse_": "GL_ARB_sparse_texture2",
+               "bias": "GL_NV_compute_shader_derivatives"}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -78,9 +86,14 @@ class ImageCase:
     format: str
 
     @property
+    def base(self) -> str:
+        """The operation without what stands before it."""
+        return next((self.operation.removeprefix(prefix) for prefix in PREFIXES if self.operation.startswith(prefix)), self.operation)
+
+    @property
     def storage(self) -> bool:
         """Whether the image is a storage image."""
-        return self.operation in ("load", "store", "image_size") or self.operation.startswith("atomic")
+        return self.base in ("load", "store", "image_size") or self.operation.startswith("atomic")
 
     @property
     def is_query(self) -> bool:
@@ -101,7 +114,7 @@ class ImageCase:
     @property
     def source(self) -> str:
         """The shader in GLSL."""
-        name, count, _, _ = DIMENSIONS[self.dimension]
+        name, count, _, _ = ALL_DIMENSIONS[self.dimension]
         spatial = {"1d": 1, "1d_array": 1, "3d": 3, "cube": 3, "cube_array": 3}.get(self.dimension, 2)
         integers = min(count, 3)                            # of a storage image faces count as layers
         whole = "int(a.x)" if count == 1 else f"ivec{integers}({_VECTOR[integers].format('a')})"
@@ -119,8 +132,13 @@ class ImageCase:
         body = f"result[i] = {to_bits.format(self._value(names))};"
         if self.operation == "store":
             body = f"imageStore(image, {whole}, {_FROM_BITS[self.kind].format('floatBitsToUint(b)')});"
+        if self.operation.startswith("sparse_"):
+            body = f"{prefix}vec4 texel; int code = 0; {body}"
+        extensions = "".join(f"#extension {name} : require\n" for word, name in _EXTENSIONS.items() if self.operation.startswith(word))
+        group = "layout(derivative_group_linearNV) in;" if self.operation == "bias" else ""
         return f"""#version 450
-layout(local_size_x = 64) in;
+{extensions}layout(local_size_x = 64) in;
+{group}
 layout(set=0, binding=0) buffer Out {{ uvec4 result[]; }};
 layout(set=0, binding=1) buffer In {{ vec4 given[]; }};
 {declared}
@@ -132,6 +150,12 @@ void main() {{
 """
 
     def _value(self, names: dict[str, str]) -> str:
+        if self.operation.startswith("half_"):
+            return f"vec4(f16vec4({SAMPLES[self.base].format(**names)}))"
+        if self.operation.startswith("clamped_"):
+            return re.sub(r"texture(\w+)\((.*)\)", r"texture\1ClampARB(\2, b.w)", SAMPLES[self.base].format(**names))
+        if self.operation.startswith("sparse_"):
+            return self._sparse(names)
         if self.operation in SAMPLES:
             return SAMPLES[self.operation].format(**names)
         if self.operation == "levels":
@@ -149,6 +173,17 @@ void main() {{
             return f"{_PREFIX[self.kind]}vec4(imageAtomicCompSwap(image, {names['whole']}, {self.kind}(floatBitsToUint(b.w)), {value}))"
         return f"{_PREFIX[self.kind]}vec4(imageAtomic{call}(image, {names['whole']}, {value}))"
 
+    def _sparse(self, names: dict[str, str]) -> str:
+        """A texel where all of it has memory, by operations that say so; else what is no texel."""
+        call = f"imageLoad(image, {names['whole']})" if self.base == "load" else SAMPLES[self.base].format(**names)
+        name, arguments = call[: call.index("(")], call[call.index("(") + 1 : -1]
+        if self.base == "gather":
+            arguments = arguments.replace(", 1", ", texel, 1")
+        else:
+            arguments += ", texel"
+        sparse = f"sparse{name[0].upper()}{name[1:]}ARB({arguments})"
+        return f"(code = {sparse}, sparseTexelsResidentARB(code) ? texel : {_PREFIX[self.kind]}vec4(77))"
+
     @cache  # noqa: B019
     def spirv(self) -> bytes:
         """Return the shader as glslangValidator compiles it."""
@@ -164,11 +199,11 @@ void main() {{
 
 def inputs_of(case: ImageCase, random: np.random.Generator, levels: int) -> NDArray[np.float32]:
     """Coordinates and parameters of each invocation; places in texels keep away from the edges of texels."""
-    _, count, extent, layers = DIMENSIONS[case.dimension]
+    _, count, extent, layers = ALL_DIMENSIONS[case.dimension]
     cubes = "cube" in case.dimension
     given = np.zeros((INVOCATIONS, 4, 4), np.float32)
     size = [*extent[: 3 if case.dimension == "3d" else 1 if case.dimension.startswith("1d") else 2]]
-    if case.operation in SAMPLES and case.operation != "fetch":
+    if case.base in SAMPLES and not case.base.startswith("fetch"):
         for axis, length in enumerate(size):
             whole = random.integers(-length, 2 * length, INVOCATIONS)
             # nor near their centres, where gathers choose others
@@ -185,17 +220,24 @@ def inputs_of(case: ImageCase, random: np.random.Generator, levels: int) -> NDAr
         given[:, 2, 0], given[:, 3, 1] = random.standard_normal((2, INVOCATIONS)) / 8
     else:
         order = random.permutation(int(np.prod(size)) * layers)[:INVOCATIONS]
-        order = np.resize(order, INVOCATIONS) if not case.operation.startswith(("store", "atomic")) else np.concatenate(
+        order = np.resize(order, INVOCATIONS) if not case.base.startswith(("store", "atomic")) else np.concatenate(
             [order, np.full(INVOCATIONS - len(order), 1 << 20)])
         for axis, length in enumerate([*size, layers][:count]):
             given[:, 0, axis] = order % length if axis < count - 1 else order
             order = order // length
-        if case.operation == "fetch":
-            given[:, 1, 1] = random.integers(0, levels, INVOCATIONS)
+        if case.base in ("fetch", "fetch_sample"):
+            given[:, 1, 1] = random.integers(0, SAMPLES_OF_TEXEL if case.base == "fetch_sample" else levels, INVOCATIONS)
         elif case.operation == "size":
             given[:, 1, 1] = np.arange(INVOCATIONS) // 64 % levels      # lavapipe asks for the level of a vector's first invocation
     if case.operation.startswith("compare"):
         given[:, 1, 2] = random.uniform(0, 1, INVOCATIONS)
+    if case.operation.startswith("clamped_"):
+        given[:, 1, 3] = random.uniform(0, 2, INVOCATIONS)
+    if case.operation == "bias":
+        # the invocations of a quad stand where its derivatives lead
+        number, first = np.arange(INVOCATIONS), np.arange(INVOCATIONS) & ~3
+        steps = given[first, 2] * (number & 1)[:, None] + given[first, 3] * (number >> 1 & 1)[:, None]
+        given[:, 0, : len(size)] = given[first, 0, : len(size)] + steps[:, : len(size)]
     bits = random.integers(0, 1 << 30, (INVOCATIONS, 4), dtype=np.uint32)
     if case.operation == "store" and case.kind == "float":
         given[:, 1] = random.uniform(-1.25, 1.25, (INVOCATIONS, 4))
@@ -206,10 +248,10 @@ def inputs_of(case: ImageCase, random: np.random.Generator, levels: int) -> NDAr
 
 def texels_of(case: ImageCase, random: np.random.Generator, levels: int, element: int) -> list[bytes]:
     """Random elements of every level; floats between -2 and 2."""
-    _, _, extent, layers = DIMENSIONS[case.dimension]
+    _, _, extent, layers = ALL_DIMENSIONS[case.dimension]
     found = []
     for level in range(levels):
-        count = int(np.prod([max(length >> level, 1) for length in extent])) * layers
+        count = int(np.prod([max(length >> level, 1) for length in extent])) * layers * (SAMPLES_OF_TEXEL if "ms" in case.dimension else 1)
         if case.format.endswith("FLOAT") and case.format[1:3] in ("16", "32"):
             kind = "f2" if case.format[1:3] == "16" else "f4"
             found.append(random.uniform(-2, 2, count * element // int(kind[1])).astype(kind).tobytes())

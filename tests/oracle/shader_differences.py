@@ -47,25 +47,42 @@ def is_unchanged(inputs: GeneratedInputs, written: Written) -> bool:
                for key, data in written.items())
 
 
-def differences(expected: Written, found: Written, inputs: GeneratedInputs, tolerance: Tolerance) -> tuple[str, str]:
-    """Outcome and reason of a comparison."""
-    exact, wrong, words, told = True, 0, 0, ""
+def faults(expected: Written, found: Written, inputs: GeneratedInputs, tolerance: Tolerance) -> dict[Any, NDArray[np.int64]]:
+    """Bytes that differ by more than they may, by the keys of what was written."""
+    wrong = {}
     for key, wanted in expected.items():
         if np.array_equal(wanted, found[key]):
-            words += wanted.size // 4
             continue
-        exact = False
         bad = _image_faults(inputs.images[key[1:]], wanted, found[key], tolerance) if key[0] == "image" else \
             _buffer_faults(inputs.floats[key], wanted, found[key], tolerance)
-        words += wanted.size // 4
         if bad.size:
-            wrong += bad.size
-            first = int(bad[0]) // 4 * 4
-            ours, theirs = (data[first : first + 8].view(np.uint32) for data in (found[key], wanted))
-            told = told or f"{key} byte {first}: {[f'{word:#x}' for word in ours]} not {[f'{word:#x}' for word in theirs]}"
+            wrong[key] = bad
+    return wrong
+
+
+def differences(expected: Written, found: Written, inputs: GeneratedInputs, tolerance: Tolerance) -> tuple[str, str]:
+    """Outcome and reason of a comparison."""
+    wrong = faults(expected, found, inputs, tolerance)
     if wrong:
-        return "differs", f"{wrong} of {words} words, {told}"
-    return ("equal" if exact else "close"), ""
+        key, bad = next(iter(wrong.items()))
+        first = int(bad[0]) // 4 * 4
+        ours, theirs = (data[first : first + 8].view(np.uint32) for data in (found[key], expected[key]))
+        return "differs", (f"{sum(each.size for each in wrong.values())} of {sum(each.size // 4 for each in expected.values())} words, "
+                           f"{key} byte {first}: {[f'{word:#x}' for word in ours]} not {[f'{word:#x}' for word in theirs]}")
+    return ("equal" if all(np.array_equal(wanted, found[key]) for key, wanted in expected.items()) else "close"), ""
+
+
+def moved_texels(asked: dict[str, Any], first: NDArray[np.uint8], other: NDArray[np.uint8], tolerance: Tolerance) -> NDArray[np.int64]:
+    """Bytes of an image as it is encoded, of texels that differ between two runs of the NIR interpreter, which has decoded numbers."""
+    element = len(asked["levels"][0]) // max(first.size // (4 * _components(asked)), 1)
+    ours, theirs = (data.view(np.float32 if asked["kind"] == "float" else np.uint32).astype(np.float64) for data in (first, other))
+    least = Tolerance(tolerance.relative, max(tolerance.absolute, 1 / 255)) if asked["name"].endswith("NORM") else tolerance
+    texels = np.unique(np.flatnonzero(~close(ours, theirs, least)) // _components(asked))
+    return (texels[:, None] * element + np.arange(element)).ravel()
+
+
+def _components(asked: dict[str, Any]) -> int:
+    return sum(asked["name"].split("_")[0].count(letter) for letter in "RGBAZ")
 
 
 def _buffer_faults(floats: NDArray[np.uint8], wanted: NDArray[np.uint8], found: NDArray[np.uint8], tolerance: Tolerance) -> NDArray[np.int64]:

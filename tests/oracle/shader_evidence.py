@@ -11,14 +11,14 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from shader_differences import Tolerance, differences
+from shader_differences import Tolerance, differences, faults, moved_texels
 from shader_inputs import GeneratedInputs
-from shader_runs import Groups, Reordered, Written, descriptor_fault, run_interpreted, run_ours
+from shader_runs import Groups, Reordered, Rounded, Undefined, Written, descriptor_fault, run_interpreted, run_ours
 from spirv_reflection import reflect
 
 import pyaco
 
-GUARD_BYTES, EVIDENCE_SECONDS = 4096, 20.0
+GUARD_BYTES, EVIDENCE_SECONDS, ROUNDINGS = 4096, 20.0, 12
 OP_CONTROL_BARRIER = 224
 #: Capabilities of instructions that see other invocations of a subgroup: GroupNonUniform*, SubgroupBallotKHR, SubgroupVoteKHR, derivative groups.
 SUBGROUPS = {*range(61, 69), 4423, 4431, 5288, 5297, 5350, 6026}
@@ -116,7 +116,8 @@ class Judgement:
         alone = bool(not (words & 0xFFFF == OP_CONTROL_BARRIER).any())
         first = self._interpret(self.shader.wave)
         others: list[tuple[str, Callable[[], Written]]] = [
-            ("with other contents of memory that nobody wrote", lambda: self._interpret(self.shader.wave, garbage=0xA5))]
+            ("with other contents of memory that nobody wrote", lambda: self._interpret(self.shader.wave, garbage=0xA5)),
+            ("with other values of undefined quotients and conversions", lambda: self._interpret(self.shader.wave, kind=Undefined))]
         if not self.has_subgroups:
             others += [("with invocations in another order", lambda: self._interpret(self.shader.wave, kind=Reordered)),
                        ("with one invocation after another", lambda: self._interpret(self.shader.wave, kind=Reordered, alone=alone))]
@@ -125,6 +126,23 @@ class Judgement:
                 yield f"another result {what}"
         if self.has_subgroups:
             yield from self._subgroups(first)
+        if self._depends_on_rounding(first):
+            yield "every word that differs is another with floats rounded otherwise, as they may be"
+
+    def _depends_on_rounding(self, first: Written) -> bool:
+        """Whether all that differs is more than the tolerance apart when the NIR interpreter rounds otherwise."""
+        left = {key: np.unique(bad // 4) for key, bad in faults(self.theirs, self.ours, self.inputs, self.tolerance).items()}
+        for seed in range(ROUNDINGS):
+            other = self._interpret(self.shader.wave, kind=Rounded, seed=seed)
+            for key, words in left.items():
+                if key[0] == "image":
+                    moved = moved_texels(self.inputs.images[key[1:]], first[key], other[key], self.tolerance)
+                else:
+                    moved = faults({key: first[key]}, {key: other[key]}, self.inputs, self.tolerance).get(key, words[:0])
+                left[key] = words[~np.isin(words, moved // 4)]
+            if not any(words.size for words in left.values()):
+                return True
+        return False
 
     def _subgroups(self, first: Written) -> Iterator[str]:
         """Where the interpreter gives what each gives, with subgroups as large as each has."""

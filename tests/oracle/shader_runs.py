@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from judge import arrange
@@ -21,6 +21,7 @@ from pyaco.emu.images import SampledImage
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.nir import images as nir_images
 from pyaco.nir.interpreter import Interpreter
+from pyaco.nir.interpreter_subgroup import ALU_NAMES
 
 PEER_SECONDS, EMULATOR_SECONDS, BUDGET = 10.0, 20.0, 1 << 24
 OUR_CLAMPS = {0: 0, 1: 1, 2: 2, 3: 6}
@@ -143,6 +144,60 @@ class Reordered(Interpreter):
         return mask
 
 
+class Rounded(Interpreter):
+    """Floats are rounded as another implementation of Vulkan may: each of `APPROXIMATE` is off at random by up to so many units in the last place.
+
+    Products are among them because their sum with a third number may be one instruction, sines and cosines by as much as 2**-11. Singles that are
+    too small to be normal are zero, before and after each operation. Source: the Vulkan specification, appendix "Precision and Operation of SPIR-V
+    Instructions".
+    """
+
+    APPROXIMATE: ClassVar = {"fmul": 1, "fdot2": 4, "fdot3": 4, "fdot4": 4, "flrp": 4, "fdiv": 2.5, "frcp": 2.5, "fsqrt": 3, "frsq": 2, "fexp2": 16,
+                             "flog2": 16, "fpow": 64, "fmod": 4, "frem": 4}
+    seed = 0
+
+    def _alu(self, instruction: int) -> Any:
+        found = super()._alu(instruction)
+        name, bits = ALU_NAMES[self.opcode[instruction]], 8 * found.dtype.itemsize
+        if bits not in (16, 32) or not name.startswith(("f", "ldexp")) or name.startswith(("find", "f2i", "f2u", "frexp_exp")):
+            return found
+        values: NDArray[Any] = found.view(np.float32 if bits == 32 else np.float16).copy()
+        random = np.random.default_rng((self.seed, instruction)).uniform(-1, 1, values.shape)
+        with np.errstate(all="ignore"):
+            if name in ("fsin", "fcos"):
+                values += (random * 2**-11).astype(values.dtype)
+            elif name in self.APPROXIMATE:
+                values += (np.spacing(values) * np.rint(random * self.APPROXIMATE[name])).astype(values.dtype)
+            if bits == 32:
+                values[np.abs(values) < np.finfo(np.float32).tiny] = 0
+        return values.view(found.dtype)
+
+
+class Undefined(Interpreter):
+    """What SPIR-V leaves undefined is something else: quotients and remainders of zero, and integers of floats that they cannot hold."""
+
+    DIVISIONS: ClassVar = {"idiv", "udiv", "irem", "imod", "umod"}
+
+    def _alu(self, instruction: int) -> Any:
+        found = super()._alu(instruction)
+        name = ALU_NAMES[self.opcode[instruction]]
+        if name in self.DIVISIONS:
+            undefined = self._operand(instruction, 1) == 0
+        elif name.startswith(("f2i", "f2u")):
+            value = self._operand(instruction, 0)
+            with np.errstate(invalid="ignore"):
+                value = np.trunc(value.view(f"f{value.dtype.itemsize}").astype(np.float64))
+                bits, signed = 8 * found.dtype.itemsize, name.startswith("f2i")
+                undefined = ~((value >= (-(2.0 ** (bits - 1)) if signed else 0)) & (value < 2.0 ** (bits - signed)))
+        else:
+            return found
+        return np.where(undefined, ~found, found)
+
+    def _operand(self, instruction: int, operand: int) -> Any:
+        source, swizzle = (each(instruction)[operand] for each in (self._sources, self._swizzles))
+        return self.values[source][[swizzle >> (4 * i) & 15 for i in range(self.components[instruction])]]
+
+
 class Watched(Interpreter):
     """Says what descriptors a dispatch asks for that it must not."""
 
@@ -173,7 +228,7 @@ def descriptor_fault(module: bytes, entry: str, inputs: GeneratedInputs, groups:
 
 def run_interpreted(
     module: bytes, entry: str, inputs: GeneratedInputs, groups: Groups, wave: int, *, kind: Callable[..., Interpreter] = Interpreter,
-    alone: bool = False, garbage: int = 0,
+    alone: bool = False, garbage: int = 0, seed: int = 0,
 ) -> Written:
     """Execute what the reader makes of a module, before any pass.
 
@@ -185,6 +240,8 @@ def run_interpreted(
         `Reordered` for another order.
     garbage : int
         What memory holds that nobody wrote.
+    seed : int
+        Of `Rounded`.
     """
     shader = spirv.read(module, entry)
     shader.set_info(gfx_level=110, wave_size=max(wave, 32), address32_hi=0xFFFF8000)
@@ -201,6 +258,8 @@ def run_interpreted(
     machine.wave, machine.padded, machine.garbage = wave, -(-machine.lanes // wave) * wave, garbage
     if isinstance(machine, Reordered):
         machine.alone = alone
+    if isinstance(machine, Rounded):
+        machine.seed = seed
     addresses = {name: 0x2_0000_0000 + 0x100_0000 * i for i, name in enumerate(key for key in found if isinstance(key, str))}
     for name, address in addresses.items():
         machine.memory.add(address, found[name])

@@ -75,3 +75,12 @@ def test_bad_input_is_named() -> None:
         registers(50)
     with pytest.raises(InputError, match="no value of PRIM_TYPE"):
         registers(103)["VGT_PRIMITIVE_TYPE"].encode(PRIM_TYPE="DI_PT_NONSENSE")
+
+
+@pytest.mark.parametrize("level", [level for level in LEVELS if level != 94])        # CDNA 3 has no registers of geometry
+def test_events_have_names(level: Any) -> None:
+    """In registers and in packets; the number of the end of the pipe is the same everywhere."""
+    known = registers(level)
+    words = [known["VGT_EVENT_INITIATOR"], known.dword(0x490)]        # RELEASE_MEM, where that has fields of its own
+    found = [field.number("BOTTOM_OF_PIPE_TS") for word in words if word for field in word.fields if field.name == "EVENT_TYPE"]
+    assert found == [0x28] * (1 if known.dword(0x490) is None else 2)

@@ -83,6 +83,18 @@ def test_debug_information_with_forward_references() -> None:
     spirv.read(m.words())
 
 
+@pytest.mark.parametrize("name", ["DebugInfo", "OpenCL.DebugInfo.100"])
+def test_older_debug_information(name: str) -> None:
+    """The sets from before NonSemantic.* say nothing of results either; their lines, columns and flags are literals."""
+    m = Module((1, 1, 1))
+    debug = m.id()
+    m.emit(m.head, "ExtInstImport", debug, *text(name))
+    m.emit(m.globals, "ExtInst", m.type("Void"), m.id(), debug, 0)
+    m.emit(m.globals, "ExtInst", m.type("Void"), m.id(), debug, 20, m.id(), m.id(), m.id(), 1000, 0, m.id(), m.id(), 1 << 30, 1)   # DebugFunction
+    m.emit(m.body, "ExtInst", m.type("Void"), m.id(), debug, 24)                                                                 # DebugNoScope
+    spirv.read(m.words())
+
+
 def test_lengths_of_cooperative_matrices() -> None:
     """As an array's length, through a specialization constant operation."""
     m = Module((1, 1, 1))

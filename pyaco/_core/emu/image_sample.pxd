@@ -19,6 +19,9 @@ cdef int sample_lane(Machine *machine, Wave *wave, const Instruction *instructio
 cdef int64_t lod_of_lane(Machine *machine, Wave *wave, const Instruction *instruction, const ImageOperands *o, const ImageView *view,
                          const Sampler *sampler, uint32_t lane, uint32_t *probes) noexcept nogil
 
+# The texel of the neighbouring face that continues a cube's face beyond one edge.
+cdef void across_edge(uint32_t size, uint32_t *face, int64_t *x, int64_t *y) noexcept nogil
+
 
 cdef inline int64_t wrapped_texel(uint32_t mode, int64_t i, int64_t size) noexcept nogil:
     """The texel that an index stands for; -1: the border."""

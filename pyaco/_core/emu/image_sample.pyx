@@ -120,8 +120,7 @@ cdef uint32_t _cube_face(const double *d, double *s, double *t) noexcept nogil:
     return face
 
 
-cdef void _across_edge(uint32_t size, uint32_t *face, int64_t *x, int64_t *y) noexcept nogil:
-    """The texel of the neighbouring face that continues a face beyond one edge."""
+cdef void across_edge(uint32_t size, uint32_t *face, int64_t *x, int64_t *y) noexcept nogil:
     cdef double d[3]
     cdef double s, t
     _cube_direction(face[0], (2 * x[0] + 1) / <double>size - 1, (2 * y[0] + 1) / <double>size - 1, d)
@@ -209,7 +208,7 @@ cdef int _corner(const Sample *s, uint32_t level, uint32_t size, const int64_t *
         other[1] = place[1] if i == 2 else near[1]
         other[2] = 0
         if i:
-            _across_edge(size, &face, &other[0], &other[1])
+            across_edge(size, &face, &other[0], &other[1])
         stop = _texel(s, level, face, other, texel[i])
         if stop != stop_running:
             return stop
@@ -235,7 +234,7 @@ cdef int _neighbour(const Sample *s, uint32_t level, const Axis *axes, uint32_t 
         if outside == 2:
             return _corner(s, level, extent.width, place, found)
         if outside:
-            _across_edge(extent.width, &face, &place[0], &place[1])
+            across_edge(extent.width, &face, &place[0], &place[1])
         return _texel(s, level, face, place, found)
     for i in range(s.spatial):
         place[i] = wrapped_texel(s.sampler.clamp[i] if not s.cube else <uint32_t>clamp_last_texel, place[i], _size(s, extent, i))

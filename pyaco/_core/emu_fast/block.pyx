@@ -7,7 +7,7 @@ calls the reference engine's function, which is right by definition.
 """
 from libc.stdint cimport int16_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memset
+from libc.string cimport memcmp, memset
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
@@ -38,7 +38,11 @@ cdef enum:
     scratch_row = 0                   # of the pool: two rows for each source slot
     result_row = 8                    # a result for post-steps; that of the first half of VOPD where the second still reads the register
     written_row = 9                   # the lanes that an instruction with DPP writes
-    first_constant = 10
+    kept_row = 10                     # SGPRs that the block has broadcast, for later instructions
+    kept_rows = 8
+    next_rows = 4                     # of these, what the other sources of an instruction may replace
+    first_constant = kept_row + kept_rows
+    kept_sgprs = 106                  # those above are written by more than what destinations say
     all_bits = 0xffffffffU
     sign_bit = 0x80000000U
     lane_formats = format_dpp8 | format_dpp16 | format_sdwa
@@ -48,6 +52,9 @@ cdef struct Builder:
     Block *block
     vector[Step] *steps
     vector[const Instruction *] *instructions
+    uint32_t kept_sgpr[kept_rows]     # which SGPR each kept row holds, or register_none
+    Change kept_change[kept_rows]     # and what has been changed in it
+    uint32_t next_kept                # the row that is used next
 
 
 cdef bint open_blocks(Blocks *blocks, Kernels kernels, Code *code, Machine *machine) noexcept nogil:
@@ -177,6 +184,50 @@ cdef bint _bind_constant(Builder *builder, Step *step, uint32_t slot, uint64_t v
     return step.offset[slot] != 0
 
 
+cdef void _bind_sgpr(Builder *builder, Step *step, uint32_t slot, uint32_t sgpr, const Change *change) noexcept nogil:
+    """A broadcast SGPR: in a row that an earlier instruction of the block has filled, if none has written the SGPR since."""
+    cdef StepFunction function = builder.blocks.kernels.rows.broadcast
+    cdef uint32_t i
+    if sgpr >= kept_sgprs:
+        _add_source_step(builder, step, slot, function, base_sgpr, sgpr, change, 0)
+        return
+    for i in range(<uint32_t>kept_rows):
+        if (builder.kept_sgpr[i] == sgpr and not memcmp(&builder.kept_change[i], change, sizeof(Change))
+                and (i + <uint32_t>kept_rows - builder.next_kept) % <uint32_t>kept_rows >= <uint32_t>next_rows):
+            break
+    else:
+        i = builder.next_kept
+        builder.next_kept = (i + 1) % <uint32_t>kept_rows
+        builder.kept_sgpr[i] = sgpr
+        builder.kept_change[i] = change[0]
+        _add_source_step(builder, step, slot, function, base_sgpr, sgpr, change, 0).destination = (kept_row + i) * row_bytes
+    step.base[slot] = base_pool
+    step.offset[slot] = (kept_row + i) * row_bytes
+
+
+cdef void _forget_sgprs(Builder *builder, uint32_t first, uint32_t count) noexcept nogil:
+    """Kept rows of SGPRs that have been written do not hold them any more."""
+    cdef uint32_t i
+    for i in range(<uint32_t>kept_rows):
+        if first <= builder.kept_sgpr[i] < first + count:
+            builder.kept_sgpr[i] = register_none
+
+
+cdef void _forget_results(Builder *builder, const Instruction *instruction) noexcept nogil:
+    cdef uint32_t index, first
+    for index in range(instruction.decoded.destination_count):
+        first = instruction.decoded.destination[index] >> 2
+        if first < kept_sgprs:
+            _forget_sgprs(builder, first, _destination_dwords(instruction, index, builder.blocks.machine.wave_size))
+
+
+cdef inline uint32_t _destination_dwords(const Instruction *instruction, uint32_t index, uint32_t wave_size) noexcept nogil:
+    """How many SGPRs a result fills; a lane mask has no bytes of its own."""
+    if instruction.decoded.destination_bytes[index] == 0:
+        return wave_size // 32
+    return (<uint32_t>instruction.decoded.destination_bytes[index] + 3) // 4
+
+
 cdef bint _bind_row(Builder *builder, Step *step, uint32_t slot, const Source *source, const Change *change, StepFunction function) noexcept nogil:
     """A source of up to 32 bits; `function` makes a changed row of a row."""
     cdef const RowSteps *rows = builder.blocks.kernels.rows
@@ -187,10 +238,10 @@ cdef bint _bind_row(Builder *builder, Step *step, uint32_t slot, const Source *s
     elif source.kind != operand_sgpr:
         return False
     elif function == rows.change:
-        _add_source_step(builder, step, slot, rows.broadcast, base_sgpr, source.index, change, 0)
+        _bind_sgpr(builder, step, slot, source.index, change)
         return True
     else:
-        _add_source_step(builder, step, slot, rows.broadcast, base_sgpr, source.index, &none, 0)
+        _bind_sgpr(builder, step, slot, source.index, &none)
     if not _is_no_change(change):
         _add_source_step(builder, step, slot, function, step.base[slot], step.offset[slot], change, 0)
     return True
@@ -586,7 +637,7 @@ cdef bint _add_matrix(Builder *builder, const Instruction *instruction) noexcept
 # ---------------------------------------------------------------------------------------------------------------- blocks
 cdef bint _writes_exec(const Instruction *instruction, uint32_t wave_size) noexcept nogil:
     cdef const LaneOperation *operation = instruction.operation
-    cdef uint32_t index, first, dwords
+    cdef uint32_t index, first
     if operation != NULL:
         for index in range(operation.result_count):
             if operation.result_type[index] == type_exec32 or operation.result_type[index] == type_exec64:
@@ -595,10 +646,7 @@ cdef bint _writes_exec(const Instruction *instruction, uint32_t wave_size) noexc
             return True
     for index in range(instruction.decoded.destination_count):
         first = instruction.decoded.destination[index] >> 2
-        dwords = max(<uint32_t>1, (<uint32_t>instruction.decoded.destination_bytes[index] + 3) // 4)
-        if instruction.decoded.destination_bytes[index] == 0:
-            dwords = wave_size // 32
-        if first < 128 and first + dwords > sgpr_exec:
+        if first < 128 and first + _destination_dwords(instruction, index, wave_size) > sgpr_exec:
             return True
     return False
 
@@ -667,8 +715,10 @@ cdef bint _add_instruction(Builder *builder, const Instruction *instruction) noe
     elif instruction.operation == NULL:
         added = (_add_memory(builder, instruction) or _add_permutation(builder, instruction) or _add_transposed(builder, instruction)
                  or _add_matrix(builder, instruction) or _add_image(builder, instruction))
+    _forget_results(builder, instruction)
     if not added:
         builder.steps.resize(before)
+        _forget_sgprs(builder, 0, kept_sgprs)               # steps that have filled them may be gone, and it may write any SGPR
         ordered = _is_gds(instruction) or (memory_operation(instruction.decoded.opcode).access == access_atomic
                                            and instruction.handler != execute_lds)
         _add_step(builder, instruction, step_ordered if ordered else step_reference)
@@ -681,7 +731,11 @@ cdef bint _add_instruction(Builder *builder, const Instruction *instruction) noe
 cdef void _fill_block(Builder *builder, uint64_t pc) noexcept nogil:
     cdef const Instruction *instruction
     cdef bint ended = False
+    cdef uint32_t i
     builder.block.pc = pc
+    builder.next_kept = 0
+    for i in range(<uint32_t>kept_rows):
+        builder.kept_sgpr[i] = register_none
     while builder.instructions.size() < block_limit:
         instruction = fetch(builder.blocks.code, builder.blocks.machine, pc)
         if instruction == NULL or instruction.decoded.opcode == <int>op_invalid or instruction.handler == NULL:

@@ -84,8 +84,14 @@ static inline int chunk_kind(const uint32_t *offset) {
 }
 
 static inline bool row_has_nan(const uint32_t *values) {
-    __m512 low = _mm512_loadu_ps(values), high = _mm512_loadu_ps(values + 16);
-    return (_mm512_cmp_ps_mask(low, low, _CMP_UNORD_Q) | _mm512_cmp_ps_mask(high, high, _CMP_UNORD_Q)) != 0;
+    return _mm512_cmp_ps_mask(_mm512_loadu_ps(values), _mm512_loadu_ps(values + 16), _CMP_UNORD_Q) != 0;
+}
+
+static inline void flush_singles(const uint32_t *values, uint32_t *flushed) {
+    __m512 one = _mm512_set1_ps(1.0f);
+    __asm__("" : "+v"(one));
+    for (int lane = 0; lane < 32; lane += 16)
+        _mm512_storeu_ps(flushed + lane, _mm512_mul_ps(_mm512_loadu_ps(values + lane), one));
 }
 
 static inline uint32_t row_low_bits(const uint32_t *values) {
@@ -128,12 +134,18 @@ static inline int chunk_kind(const uint32_t *offset) {
 }
 
 static inline bool row_has_nan(const uint32_t *values) {
-    __m256 found = _mm256_setzero_ps();
-    for (int lane = 0; lane < 32; lane += 8) {
-        __m256 some = _mm256_loadu_ps((const float *)values + lane);
-        found = _mm256_or_ps(found, _mm256_cmp_ps(some, some, _CMP_UNORD_Q));
-    }
-    return _mm256_movemask_ps(found) != 0;
+    const float *singles = (const float *)values;          // a comparison finds the NaNs of two vectors
+    const __m256 low = _mm256_cmp_ps(_mm256_loadu_ps(singles), _mm256_loadu_ps(singles + 8), _CMP_UNORD_Q);
+    const __m256 high = _mm256_cmp_ps(_mm256_loadu_ps(singles + 16), _mm256_loadu_ps(singles + 24), _CMP_UNORD_Q);
+    return _mm256_movemask_ps(_mm256_or_ps(low, high)) != 0;
+}
+
+// Singles, denormals as zeros of their sign: only while the host takes them for zeros.
+static inline void flush_singles(const uint32_t *values, uint32_t *flushed) {
+    __m256 one = _mm256_set1_ps(1.0f);
+    __asm__("" : "+x"(one));          // or the compiler would take the product for its factor
+    for (int lane = 0; lane < 32; lane += 8)
+        _mm256_storeu_ps((float *)flushed + lane, _mm256_mul_ps(_mm256_loadu_ps((const float *)values + lane), one));
 }
 
 static inline uint32_t row_low_bits(const uint32_t *values) {
@@ -149,6 +161,7 @@ static inline uint32_t row_low_bits(const uint32_t *values) {
 static inline void halves_to_singles(const uint32_t *, uint32_t, float *) {}
 static inline void singles_to_halves(const float *, uint32_t *) {}
 static inline void gather_row(const uint32_t *, const uint32_t *, uint32_t *) {}
+static inline void flush_singles(const uint32_t *, uint32_t *) {}
 
 static inline int chunk_kind(const uint32_t *offset) {
     uint32_t differs = 0, moved = 0;

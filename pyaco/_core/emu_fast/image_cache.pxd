@@ -2,11 +2,11 @@
 
 What is prepared belongs to the words of the descriptors and stays from dispatch to dispatch; where the texels lie on the host is looked up once
 in each. Levels that are not in one allocation as a whole, and what the tables do not express (half-texel borders, 2 GiB and more), are left to
-the reference engine, as is every lane that meets a border, the edge of a cube's face, or a coordinate that is no number.
+the reference engine, as is every lane that meets a border, the corner of a cube's face, or a coordinate that is no number.
 
 Thread safety: a cache belongs to one thread.
 """
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from pyaco._core.emu.image_operands cimport ImageOperands
 from pyaco._core.emu.image_view cimport ImageView, Sampler, view_levels
@@ -30,10 +30,15 @@ cdef extern from "image_rows.h" nogil:
         uint8_t repeats
         uint8_t exact
 
+    cdef struct CubeTexel:
+        uint16_t x
+        uint16_t y
+        uint16_t face
+
     cdef struct ImageTexels:
         ImageAxis axis[3]
         uint32_t low
-        uint32_t base
+        const CubeTexel *beyond
         uint8_t *host
 
 cdef enum:                            # how elements become components
@@ -57,12 +62,17 @@ cdef struct PreparedImage:
     const Sampler *sampler            # NULL: texels are named by integers
     bint usable
     uint8_t decode                    # decode_*
+    bint four_halves                  # an element is four halves
     uint32_t *meaning[4]              # decode_table: by channel
     uint32_t *tables[view_levels]     # of all axes of a level; NULL: not made yet
+    CubeTexel *beyond[view_levels]    # the edges of a cube's faces, for samplers that cross them
     uint64_t reach[view_levels]       # an offset from the level's origin that no byte of its texels has
     uint64_t level_dispatch[view_levels]
     bint level_usable[view_levels]
     ImageTexels level[view_levels]
+
+cdef enum:
+    no_channel = 4
 
 # One instruction, with the descriptors that it met last.
 cdef struct ImageWork:
@@ -74,8 +84,10 @@ cdef struct ImageWork:
     const ImageView *view
     const Sampler *sampler
     ImageOperands o
-    uint32_t wanted                   # samples: a bit for each channel that components need
+    const ImageTexels *level          # where all executions have the same level: that one; else NULL
+    uint32_t wanted                   # a bit for each channel that components need
     uint8_t position[4]               # by channel: the first component that it is
+    uint8_t channel_of_byte[4]        # of elements with 8-bit channels, or `no_channel`
     bint plain                        # 8-bit channels, each of them at most one component, and all components are such
     bint keeps_level                  # every level of detail samples the only level in the same way
     Core *core

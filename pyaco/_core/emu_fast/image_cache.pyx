@@ -1,9 +1,9 @@
 """Makes the tables of images and samplers, and finds them by words. The contract is in ``image_cache.pxd``."""
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy, memset
 
-from pyaco._core.emu.image_sample cimport has_only_bytes, wrapped_texel
+from pyaco._core.emu.image_sample cimport across_edge, has_only_bytes, wrapped_texel
 from pyaco._core.emu.image_view cimport *
 from pyaco._core.emu.memory cimport Allocation, canonical_address, memory_find
 from pyaco._core.emu.texels cimport TexelFormat, load_channel, texel_float, texel_sint, texel_uint
@@ -15,6 +15,7 @@ cdef enum:
     repeat_margin = 40                # texels beyond an edge that repeats: offsets reach 32
     edge_margin = 2
     largest_level = 0x7fffffff
+    cube_edges = 24                   # of six faces
 
 
 cdef inline uint32_t _bucket(const uint32_t *words) noexcept nogil:
@@ -91,6 +92,7 @@ cdef bint _find_decoder(ImageCache *cache, PreparedImage *image) noexcept nogil:
     if form.bytes not in (1, 2, 4, 8, 16):
         return False
     image.decode = decode_each
+    image.four_halves = halves == 4 and form.bytes == 8
     if form.shared_exponent:
         return True
     if plain == channels:
@@ -192,6 +194,43 @@ cdef uint64_t _reach(const ImageView *view, const ImageLevel *level) noexcept no
     return sum_ + level.low + (1 if level.low and level.low & (level.low + 1) == 0 else view.format.bytes)
 
 
+cdef inline uint32_t _entry(const ImageView *view, const ImageLevel *level, uint32_t axis, uint32_t bytes_) noexcept nogil:
+    """What a texel adds to an offset; the second axis has what is the same for all texels of the level, of one slice at least."""
+    cdef uint32_t low = <uint32_t>level.low
+    cdef uint32_t slice_ = <uint32_t>_bytes_by(view, level, 2)[0]
+    if axis == 0:
+        return bytes_
+    if axis == 1:
+        return ((bytes_ & ~low) + (slice_ & ~low)) | ((bytes_ ^ slice_ ^ <uint32_t>view.base) & low)
+    return ((bytes_ & ~low) - (slice_ & ~low)) | ((bytes_ ^ slice_) & low)
+
+
+cdef bint _find_neighbours(ImageCache *cache, PreparedImage *image, uint32_t number) noexcept nogil:
+    """The texels beyond the edges of a cube's faces, as `ImageTexels` has them. False: out of memory, or a face has too many texels."""
+    cdef uint32_t size = image.view.level[number].width
+    cdef CubeTexel *beyond
+    cdef uint32_t face, edge, along, other
+    cdef int64_t x, y
+    if image.sampler == NULL or image.view.type != image_cube or not image.sampler.cube_wrap or image.beyond[number] != NULL:
+        return True
+    if size > 1 << 16:
+        return False
+    beyond = image.beyond[number] = <CubeTexel *>malloc(cube_edges * size * sizeof(CubeTexel))
+    if beyond == NULL:
+        return False
+    cache.bytes += cube_edges * size * sizeof(CubeTexel)
+    for face in range(6):
+        for edge in range(4):
+            for along in range(size):
+                other = face
+                x = along if edge >= 2 else (-1 if edge == 0 else <int64_t>size)
+                y = along if edge < 2 else (-1 if edge == 2 else <int64_t>size)
+                across_edge(size, &other, &x, &y)
+                beyond.x, beyond.y, beyond.face = <uint16_t>x, <uint16_t>y, <uint16_t>other
+                beyond += 1
+    return True
+
+
 cdef bint _make_tables(ImageCache *cache, PreparedImage *image, uint32_t number) noexcept nogil:
     """The tables of a level's axes. False: out of memory, or the level has no texels or too many."""
     cdef const ImageLevel *level = &image.view.level[number]
@@ -216,6 +255,8 @@ cdef bint _make_tables(ImageCache *cache, PreparedImage *image, uint32_t number)
         return False
     cache.bytes += count * sizeof(uint32_t)
     image.tables[number] = entry
+    if not _find_neighbours(cache, image, number):
+        return False
     for axis in range(3):
         mode = _mode(image, axis)
         size = texels.axis[axis].size
@@ -227,7 +268,7 @@ cdef bint _make_tables(ImageCache *cache, PreparedImage *image, uint32_t number)
                 free(image.tables[number])
                 image.tables[number] = NULL
                 return False
-            entry[0] = <uint32_t>bytes_[found] if found >= 0 else image_outside
+            entry[0] = _entry(image.view, level, axis, <uint32_t>bytes_[found]) if found >= 0 else image_outside
             entry += 1
     image.reach[number] = _reach(image.view, level)
     return True
@@ -245,7 +286,7 @@ cdef bint _place_level(Machine *machine, PreparedImage *image, uint32_t number) 
     if allocation == NULL:
         return False
     texels.low = <uint32_t>level.low
-    texels.base = <uint32_t>(image.view.base & level.low)
+    texels.beyond = image.beyond[number]
     texels.host = allocation.host + (address - allocation.address)
     return True
 
@@ -275,5 +316,6 @@ cdef void close_images(ImageCache *cache) noexcept nogil:
                 free(image.meaning[part])
             for part in range(<uint32_t>view_levels):
                 free(image.tables[part])
+                free(image.beyond[part])
             free(image)
     cache.bytes = 0

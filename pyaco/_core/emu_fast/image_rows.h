@@ -23,10 +23,17 @@ struct ImageAxis {
     uint8_t exact;                    // `scale` is a power of two
 };
 
-// The texels of a level: what the axes give is xored in the bits `low`, with those of the base, and added above.
+// A texel of a cube: what continues a face beyond an edge.
+struct CubeTexel {
+    uint16_t x, y, face;
+};
+
+// The texels of a level: what the axes give is xored in the bits `low` and added above. The second axis has the base's bits, and the first slice's entry,
+// which the third counts from.
 struct ImageTexels {
     ImageAxis axis[3];
-    uint32_t low, base;
+    uint32_t low;
+    const CubeTexel *beyond;          // by face, edge (x below 0, x beyond, y below 0, y beyond) and texel along the edge; NULL: faces end there
     uint8_t *host;                    // the level's origin
 };
 
@@ -34,10 +41,7 @@ struct ImageTexels {
 struct ImageRow {
     int32_t texel[3][image_row];      // the first neighbour along each axis; for levels of layers the last is the layer
     int32_t weight[3][image_row];     // of the second, in 1/256
-    uint32_t first[3][image_row];     // entries of the two neighbours
-    uint32_t second[3][image_row];
     uint32_t offset[image_corners][image_row];
-    double share[image_corners][image_row];
 };
 
 enum { image_truncates = 0, image_nearest = 1, image_linear = 2 };
@@ -73,40 +77,61 @@ static inline uint32_t find_texels(const ImageAxis &axis, const float *coordinat
 
 // The same in single precision where nothing is rounded: the level's extent is a power of two. False: some lane's fraction is not exact, or no number.
 // With the place in 512ths rounded down, adding what half a 256th is, or a texel less half of it, leaves only shifts.
-template <int filter, bool repeats> static inline bool find_texels_exactly(const ImageAxis &axis, const float *coordinate, int32_t *texel, int32_t *weight) {
-    const float scale = 2.0f * (float)axis.scale, shift = (float)axis.shift;
-    const int32_t further = filter == image_truncates ? 0 : filter == image_nearest ? 1 : 1 - 256;
-    uint32_t inexact = 0;
-    for (int lane = 0; lane < image_row; ++lane) {
-        float place;
-        bool exact;
-        if (repeats) {                // never shifted: only faces of cubes are
-            const float down = std::floor(coordinate[lane]), rest = coordinate[lane] - down;
-            exact = rest + down == coordinate[lane];
-            place = exact ? rest * scale : 0.0f;
-        } else {
-            const float u = coordinate[lane] - shift, below = std::floor(u * scale);
-            const uint32_t known = std::fabs(below) < 0x1p23f ? 1 : 0, same = u + shift == coordinate[lane] ? 1 : 0;
-            exact = known & same;
-            place = exact ? below : 0.0f;
-        }
-        inexact |= exact ? 0u : 1u;
-        const int32_t moved = (int32_t)place + further;
-        texel[lane] = moved >> 9;
-        weight[lane] = filter == image_linear ? moved >> 1 & 255 : 0;
+#if defined(__AVX2__)
+struct ExactAxis {
+    __m256 scale, shift;
+    __m256i first, last;
+    const uint32_t *entry;            // by texel
+    bool repeats;
+
+    explicit ExactAxis(const ImageAxis &axis)
+        : scale(_mm256_set1_ps(2.0f * (float)axis.scale)), shift(_mm256_set1_ps((float)axis.shift)), first(_mm256_set1_epi32(axis.first)),
+          last(_mm256_set1_epi32(axis.last)), entry(axis.entry - axis.first), repeats(axis.repeats) {}
+
+    // Texels as indices of the axis' table.
+    __m256i limit(__m256i texel) const { return repeats ? texel : _mm256_min_epi32(_mm256_max_epi32(texel, first), last); }
+};
+
+// The places of eight lanes in 512ths, moved by what the filter wants; `all` loses the lanes that are not exact.
+template <int filter> static inline __m256i find_places_exactly(const ExactAxis &axis, __m256 given, __m256 &all) {
+    const __m256i further = _mm256_set1_epi32(filter == image_truncates ? 0 : filter == image_nearest ? 1 : 1 - 256);
+    const __m256 sign = _mm256_set1_ps(-0.0f), limit = _mm256_set1_ps(0x1p23f);
+    __m256 place, exact;
+    if (axis.repeats) {               // never shifted: only faces of cubes are
+        const __m256 down = _mm256_floor_ps(given), rest = _mm256_sub_ps(given, down);
+        exact = _mm256_cmp_ps(_mm256_add_ps(rest, down), given, _CMP_EQ_OQ);
+        place = _mm256_mul_ps(rest, axis.scale);
+    } else {
+        const __m256 u = _mm256_sub_ps(given, axis.shift);
+        place = _mm256_floor_ps(_mm256_mul_ps(u, axis.scale));
+        exact = _mm256_and_ps(_mm256_cmp_ps(_mm256_andnot_ps(sign, place), limit, _CMP_LT_OQ),
+                              _mm256_cmp_ps(_mm256_add_ps(u, axis.shift), given, _CMP_EQ_OQ));
     }
-    return inexact == 0;
+    all = _mm256_and_ps(all, exact);
+    return _mm256_add_epi32(_mm256_cvttps_epi32(_mm256_and_ps(place, exact)), further);
 }
 
-template <int filter> static inline uint32_t find_texels_of(const ImageAxis &axis, const float *coordinate, int32_t *texel, int32_t *weight) {
-    if (axis.repeats) {
-        if (axis.exact && find_texels_exactly<filter, true>(axis, coordinate, texel, weight))
-            return 0;
-        return find_texels<filter, true>(axis, coordinate, texel, weight);
+static inline __m256i weight_of_place(__m256i place) { return _mm256_and_si256(_mm256_srli_epi32(place, 1), _mm256_set1_epi32(255)); }
+
+template <int filter> static inline bool find_texels_exactly(const ImageAxis &axis, const float *coordinate, int32_t *texel, int32_t *weight) {
+    const ExactAxis exact(axis);
+    __m256 all = _mm256_castsi256_ps(_mm256_set1_epi32(-1));
+#pragma GCC unroll 1
+    for (int lane = 0; lane < image_row; lane += image_chunk) {
+        const __m256i place = find_places_exactly<filter>(exact, _mm256_loadu_ps(coordinate + lane), all);
+        put_chunk(texel + lane, _mm256_srai_epi32(place, 9));
+        put_chunk(weight + lane, filter == image_linear ? weight_of_place(place) : _mm256_setzero_si256());
     }
-    if (axis.exact && find_texels_exactly<filter, false>(axis, coordinate, texel, weight))
+    return _mm256_movemask_ps(all) == 0xff;
+}
+#else
+template <int filter> static inline bool find_texels_exactly(const ImageAxis &, const float *, int32_t *, int32_t *) { return false; }
+#endif
+
+template <int filter> static inline uint32_t find_texels_of(const ImageAxis &axis, const float *coordinate, int32_t *texel, int32_t *weight) {
+    if (axis.exact && find_texels_exactly<filter>(axis, coordinate, texel, weight))
         return 0;
-    return find_texels<filter, false>(axis, coordinate, texel, weight);
+    return axis.repeats ? find_texels<filter, true>(axis, coordinate, texel, weight) : find_texels<filter, false>(axis, coordinate, texel, weight);
 }
 
 static inline uint32_t find_texels_by(const ImageAxis &axis, const float *coordinate, int filter, int32_t *texel, int32_t *weight) {
@@ -115,42 +140,24 @@ static inline uint32_t find_texels_by(const ImageAxis &axis, const float *coordi
                                    : find_texels_of<image_truncates>(axis, coordinate, texel, weight);
 }
 
-static inline void find_indices(const ImageAxis &axis, const int32_t *texel, int32_t *index) {
+// Texels as indices of the axis' table.
+static inline void limit_texels(const ImageAxis &axis, int32_t *texel) {
+    if (axis.repeats)                 // with its margin the table has every texel that there can be
+        return;
     if (axis.period) {
         const double period = axis.period;
         for (int lane = 0; lane < image_row; ++lane)
-            index[lane] = texel[lane] - axis.period * (int32_t)std::floor(texel[lane] / period) - axis.first;
+            texel[lane] -= axis.period * (int32_t)std::floor(texel[lane] / period);
         return;
     }
     const int32_t first = axis.first, last = axis.last;
     for (int lane = 0; lane < image_row; ++lane) {
         const int32_t least = texel[lane] < first ? first : texel[lane];
-        index[lane] = (least > last ? last : least) - first;
+        texel[lane] = least > last ? last : least;
     }
 }
 
-// Entries of texels and of those that follow them; without `both` the latter do not count. Returns the lanes that have one outside.
-static inline uint32_t find_entries(const ImageAxis &axis, const int32_t *texel, bool both, uint32_t *first, uint32_t *second) {
-    int32_t index[image_row], outside[image_row];
-    uint32_t any;
-    if (axis.repeats) {               // with its margin the table has every texel that there can be
-        any = look_up_pairs(axis.entry - axis.first, texel, first, second);
-    } else {
-        find_indices(axis, texel, index);
-        any = look_up_pairs(axis.entry, index, first, second);
-    }
-    if (!(any & image_outside))
-        return 0;
-    const uint32_t follows = both ? image_outside : 0;
-    for (int lane = 0; lane < image_row; ++lane) {
-        outside[lane] = (int32_t)((first[lane] & image_outside) | (second[lane] & follows));
-        first[lane] = first[lane] & image_outside ? 0 : first[lane];
-        second[lane] = second[lane] & image_outside ? 0 : second[lane];
-    }
-    return lanes_of(outside);
-}
-
-// Layers of an array, or layers and faces of cubes (8 * layer + face), and their entries; returns the lanes whose coordinates are no numbers.
+// Layers of an array, or layers and faces of cubes (8 * layer + face); returns the lanes whose coordinates are no numbers.
 static inline uint32_t find_layers(const float *coordinate, uint32_t layers, bool cube, int32_t *layer) {
     int32_t strange[image_row], any = 0;
     const int32_t last = (int32_t)(cube ? (layers < 12 ? 1 : layers / 6) : layers) - 1;
@@ -164,11 +171,6 @@ static inline uint32_t find_layers(const float *coordinate, uint32_t layers, boo
         layer[lane] = cube ? 6 * found + face : found;
     }
     return any ? lanes_of(strange) : 0;
-}
-
-static inline void look_up_layers(const ImageAxis &axis, const int32_t *layer, uint32_t *entry) {
-    for (int lane = 0; lane < image_row; ++lane)
-        entry[lane] = axis.entry[layer[lane] - axis.first];
 }
 
 static inline void fill_row(uint32_t *row, uint32_t value) {
@@ -185,78 +187,6 @@ static inline void take_lanes(uint32_t mask, const uint32_t *from, uint32_t *row
 static inline void add_offsets(const uint32_t *packed, unsigned axis, int32_t *texel) {
     for (int lane = 0; lane < image_row; ++lane)
         texel[lane] += (int32_t)(packed[lane] << (26 - 8 * axis)) >> 26;
-}
-
-// Entries of texels inside of the level; of those outside, of which bits are returned, any.
-static inline uint32_t look_up_inside(const ImageAxis &axis, const uint32_t *texel, uint32_t *first) {
-    int32_t outside[image_row], index[image_row];
-    int32_t any = 0;
-    for (int lane = 0; lane < image_row; ++lane) {
-        outside[lane] = texel[lane] >= axis.size ? 1 : 0;
-        any |= outside[lane];
-        index[lane] = (outside[lane] ? 0 : (int32_t)texel[lane]) - axis.first;
-    }
-    look_up(axis.entry, index, first);
-    return any ? lanes_of(outside) : 0;
-}
-
-// Offsets of texels, each from its entries along the axes.
-static inline void join_entries(const ImageTexels &level, const uint32_t *x, const uint32_t *y, const uint32_t *z, uint32_t *offset) {
-    const uint32_t low = level.low, base = level.base;
-    for (int lane = 0; lane < image_row; ++lane) {
-        const uint32_t high = (x[lane] & ~low) + (y[lane] & ~low) + (z[lane] & ~low);
-        offset[lane] = high | ((x[lane] ^ y[lane] ^ z[lane] ^ base) & low);
-    }
-}
-
-// Offsets of the four corners around each lane's place in a slice.
-static inline void join_corners(const ImageTexels &level, const ImageRow &row, const uint32_t *z, uint32_t (*offset)[image_row]) {
-    const uint32_t low = level.low, base = level.base;
-    for (int lane = 0; lane < image_row; ++lane) {
-        const uint32_t slice_low = (z[lane] ^ base) & low, slice = z[lane] & ~low;
-        const uint32_t left = row.first[0][lane], right = row.second[0][lane], upper = row.first[1][lane], lower = row.second[1][lane];
-        const uint32_t left_low = left & low, right_low = right & low, left_high = left & ~low, right_high = right & ~low;
-        const uint32_t upper_low = (upper & low) ^ slice_low, lower_low = (lower & low) ^ slice_low;
-        const uint32_t upper_high = (upper & ~low) + slice, lower_high = (lower & ~low) + slice;
-        offset[0][lane] = (left_high + upper_high) | (left_low ^ upper_low);
-        offset[1][lane] = (right_high + upper_high) | (right_low ^ upper_low);
-        offset[2][lane] = (left_high + lower_high) | (left_low ^ lower_low);
-        offset[3][lane] = (right_high + lower_high) | (right_low ^ lower_low);
-    }
-}
-
-// Offsets of all corners: a bit of the corner's number for each axis chooses the second neighbour. The last row of entries stands for a layer where the
-// level has fewer axes.
-static inline void find_corners(const ImageTexels &level, unsigned axes, ImageRow &row) {
-    if (axes == 1) {
-        join_entries(level, row.first[0], row.first[1], row.first[2], row.offset[0]);
-        join_entries(level, row.second[0], row.first[1], row.first[2], row.offset[1]);
-        return;
-    }
-    join_corners(level, row, row.first[2], row.offset);
-    if (axes == 3)
-        join_corners(level, row, row.second[2], row.offset + 4);
-}
-
-// The corners' shares in the result.
-template <int axes> static inline void find_shares(ImageRow &row) {
-    const double unit = 1.0 / (1 << 8 * axes);
-    for (int corner = 0; corner < 1 << axes; ++corner)
-        for (int lane = 0; lane < image_row; ++lane) {
-            int32_t share = 1;
-            for (int axis = 0; axis < axes; ++axis)
-                share *= corner >> axis & 1 ? row.weight[axis][lane] : 256 - row.weight[axis][lane];
-            row.share[corner][lane] = share * unit;
-        }
-}
-
-static inline void find_shares_of(unsigned axes, ImageRow &row) {
-    if (axes == 1)
-        find_shares<1>(row);
-    else if (axes == 2)
-        find_shares<2>(row);
-    else
-        find_shares<3>(row);
 }
 
 // ------------------------------------------------------------------------------------------------------------- elements
@@ -293,76 +223,9 @@ static inline void decode_halves(const uint32_t *words, unsigned shift, uint32_t
 }
 
 // -------------------------------------------------------------------------------------------------------------- filters
-// Sums of 8-bit unorm components are those of integers, which are exact: two components in each dword's halves along x, then each by itself.
-struct ByteSums {
-    uint32_t even[2][image_row], odd[2][image_row];
-};
-
-static inline void filter_bytes_along_x(const uint32_t (*words)[image_row], const int32_t *weight, unsigned rows, ByteSums &sums) {
-    const uint32_t bytes = 0x00ff00ff;
-    for (unsigned row = 0; row < rows; ++row) {
-        const uint32_t *first = words[2 * row], *second = words[2 * row + 1];
-        for (int lane = 0; lane < image_row; ++lane) {
-            const uint32_t right = (uint32_t)weight[lane], left = 256 - right;
-            sums.even[row][lane] = (first[lane] & bytes) * left + (second[lane] & bytes) * right;
-            sums.odd[row][lane] = (first[lane] >> 8 & bytes) * left + (second[lane] >> 8 & bytes) * right;
-        }
-    }
-}
-
-// The sum of a component with a weight of 65536 in all.
-static inline int32_t sum_of_bytes(const uint32_t (*rows)[image_row], unsigned shift, const int32_t *weight, int lane) {
-    const int32_t lower = weight[lane], upper = 256 - lower;
-    return (int32_t)(rows[0][lane] >> shift & 0xffff) * upper + (int32_t)(rows[1][lane] >> shift & 0xffff) * lower;
-}
-
-static inline void round_byte_sums(const ByteSums &sums, unsigned position, const int32_t *weight, float *component) {
-    const uint32_t(*rows)[image_row] = position & 8 ? sums.odd : sums.even;
-    const unsigned shift = position & 16;
-    for (int lane = 0; lane < image_row; ++lane) {
-        const float sum = (float)sum_of_bytes(rows, shift, weight, lane);
-        component[lane] = std::fma(sum, 0x1.010102p-24f, sum * -0x1.fdfdfep-49f);       // sum / (255 * 65536), correctly rounded
-    }
-}
-
-static inline void scale_byte_sums(const ByteSums &sums, unsigned position, const int32_t *weight, double *component) {
-    const uint32_t(*rows)[image_row] = position & 8 ? sums.odd : sums.even;
-    const unsigned shift = position & 16;
-    for (int lane = 0; lane < image_row; ++lane)
-        component[lane] = sum_of_bytes(rows, shift, weight, lane) * (1.0 / (255 * 65536));
-}
-
 static inline void widen_bytes(const uint32_t *words, unsigned position, double *component) {
     for (int lane = 0; lane < image_row; ++lane)
         component[lane] = (int32_t)(words[lane] >> position & 255) * (1.0 / 255);
-}
-
-static inline void mix_slices(double *component, const double *next, const int32_t *weight) {
-    for (int lane = 0; lane < image_row; ++lane)
-        component[lane] = (component[lane] * (256 - weight[lane]) + next[lane] * weight[lane]) * (1.0 / 256);
-}
-
-// A texel without a share does not count: what is not finite there makes a NaN, and its lane is done otherwise.
-template <int corners, class Number>
-static inline void filter_singles(const float (*component)[image_row], const double (*share)[image_row], Number *sums) {
-    for (int lane = 0; lane < image_row; ++lane) {
-        double sum = 0;
-#pragma GCC unroll 8
-        for (int corner = 0; corner < corners; ++corner)
-            sum = std::fma(share[corner][lane], (double)component[corner][lane], sum);
-        sums[lane] = (Number)sum;
-    }
-}
-
-template <class Number>
-static inline void filter_singles_of(const uint32_t (*component)[image_row], const double (*share)[image_row], unsigned axes, Number *sums) {
-    const float(*singles)[image_row] = (const float(*)[image_row])component;
-    if (axes == 1)
-        filter_singles<2, Number>(singles, share, sums);
-    else if (axes == 2)
-        filter_singles<4, Number>(singles, share, sums);
-    else
-        filter_singles<8, Number>(singles, share, sums);
 }
 
 // The level that follows, mixed in. Neither difference nor product is exact: the order is the reference engine's.
@@ -386,16 +249,21 @@ static inline void pass_singles(uint32_t *component) {
         values[lane] = values[lane] + 0.0f;
 }
 
+// References to compare depth with that lies between 0 and 1.
+static inline void limit_references(const float *reference, float *limited) {
+    for (int lane = 0; lane < image_row; ++lane) {
+        const float given = reference[lane] < 0.0f ? 0.0f : reference[lane];
+        limited[lane] = given > 1.0f ? 1.0f : given;
+    }
+}
+
 // One or zero, whether a reference is <, == or > a texel, by the bits of `function`; functions 0 and 7 are never and always.
-static inline void compare_row(unsigned function, bool clamped, const float *reference, uint32_t *component) {
+static inline void compare_row(unsigned function, const float *reference, uint32_t *component) {
     const uint32_t less = function & 1, equal = function >> 1 & 1, greater = function >> 2 & 1, always = function == 7;
     for (int lane = 0; lane < image_row; ++lane) {
-        float given = reference[lane], texel;
+        const float given = reference[lane];
+        float texel;
         std::memcpy(&texel, component + lane, 4);
-        if (clamped) {
-            given = given < 0.0f ? 0.0f : given;
-            given = given > 1.0f ? 1.0f : given;
-        }
         const uint32_t passes = (given < texel ? less : 0) | (given == texel ? equal : 0) | (given > texel ? greater : 0) | always;
         component[lane] = passes ? 0x3f800000 : 0;
     }

@@ -29,6 +29,7 @@ cdef struct SampleRow:
     const float *reference            # to compare with, or NULL
     int32_t layer[image_row]
     uint32_t narrow[3][image_row]     # what 16-bit coordinates are widened into
+    float limited[image_row]          # the reference between 0 and 1
     uint32_t strange                  # lanes that are left to the reference engine
     bint uniform                      # every lane has the first one's level
     bint mixes                        # some lane takes two levels
@@ -50,6 +51,9 @@ cdef void _open_row(const ImageWork *work, SampleRow *row) noexcept nogil:
         row.coordinate[i] = _number_row(work, i, row.narrow[i])
     row.offset = _address(work, work.o.offset_at) if work.o.flags & image_flag_offset else NULL
     row.reference = <const float *>_address(work, work.o.compare_at) if work.o.flags & image_flag_compare else NULL
+    if row.reference != NULL and (work.view.format.clamped or work.view.format.kind[0] == texel_unorm):
+        limit_references(row.reference, row.limited)
+        row.reference = row.limited
     if work.o.spatial == 3:
         return
     if work.o.layered:
@@ -61,29 +65,6 @@ cdef inline void _open_channels(Channels *channels) noexcept nogil:
     channels.direct = False
     for channel in range(4):
         channels.value[channel] = &channels.own[channel][0]
-
-
-cdef void _open_plan(ImageWork *work) noexcept nogil:
-    """Which channels the components of a sample need, and whether they can be put into the registers at once.
-
-    They can where no lane turns out to be one for the reference engine, which needs the address, after its texels have been found.
-    """
-    cdef bint compares = work.o.flags & image_flag_compare != 0
-    cdef uint32_t component, channel
-    cdef uint8_t position = 0
-    work.keeps_level = _ignores_detail(work)
-    work.plain = work.image.decode == decode_bytes and not work.o.halves and not compares
-    for component in range(4):
-        if not work.o.mask >> component & 1:
-            continue
-        if work.view.select[component] >= 4:
-            channel = 0 if compares else work.view.select[component] - 4
-            work.plain = work.plain and work.view.format.bits[channel] and not work.wanted >> channel & 1
-            work.position[channel] = position
-            work.wanted |= <uint32_t>1 << channel
-        else:
-            work.plain = False
-        position += 1
 
 
 cdef inline void _choose_rows(const ImageWork *work, const SampleRow *row, Channels *channels) noexcept nogil:
@@ -155,6 +136,10 @@ cdef void _find_details_of_gradients(const ImageWork *work, SampleRow *row) noex
             row.strange |= <uint32_t>1 << lane
 
 
+cdef inline const ImageTexels *_level_of(const ImageWork *work, uint32_t number) noexcept nogil:
+    return work.level if work.keeps_level else prepared_level(<ImageCache *>work.core.images, work.core.machine, work.image, number)
+
+
 cdef void _find_levels(const ImageWork *work, SampleRow *row) noexcept nogil:
     cdef uint8_t kind = memory_operation(work.instruction.decoded.opcode).level
     cdef uint32_t narrow[image_row]
@@ -178,142 +163,174 @@ cdef void _find_levels(const ImageWork *work, SampleRow *row) noexcept nogil:
 
 
 # -------------------------------------------------------------------------------------------------------------- places
+cdef inline int _filter_of(const ImageWork *work, bint filters) noexcept nogil:
+    return image_linear if filters else (image_truncates if work.sampler.truncate else image_nearest)
+
+
 cdef uint32_t _place_row(const ImageWork *work, SampleRow *row, const ImageTexels *level, bint linear, ImageRow *places) noexcept nogil:
-    """Find the texels of a row in a level; returns for how many axes there are shares: 0 where each lane has the one at `offset`."""
-    cdef bint filters[3]
-    cdef bint any_filters = False
-    cdef uint32_t axis
-    cdef int kind
+    """Find the texels of a row in a level; returns in how many slices lanes have four corners: 0 where each lane has the texel at `offset`."""
+    cdef const int32_t *layer = NULL
+    cdef uint32_t outside = 0
+    if work.o.layered:
+        layer = row.layer
+    if work.o.spatial != 2 or row.offset != NULL or not place_exactly(level[0], row.coordinate, layer, _filter_of(work, linear), places[0], outside):
+        return _place_axes(work, row, level, linear, places)
+    if layer != NULL:
+        copy_row(<uint32_t *>places.texel[2], <const uint32_t *>row.layer)
+    if outside and linear and level.beyond != NULL:
+        outside = cross_edges(level[0], outside, places[0])
+    row.strange |= outside
+    return 1 if linear else 0
+
+
+cdef uint32_t _place_axes(const ImageWork *work, SampleRow *row, const ImageTexels *level, bint linear, ImageRow *places) noexcept nogil:
+    """The same, an axis after the other."""
+    cdef uint32_t both = 0                                  # axes that filter, as bits
+    cdef uint32_t third = 0                                 # slices: 0 where there is one only
+    cdef uint32_t axis, outside
+    cdef bint filters
     for axis in range(work.o.spatial):
-        filters[axis] = linear
+        filters = linear
         if axis == 2 and work.sampler.z_filter and not work.o.flags & image_flag_gather:
-            filters[axis] = work.sampler.z_filter == 2 and not work.view.format.integer
-        any_filters |= filters[axis]
-        kind = image_linear if filters[axis] else (image_truncates if work.sampler.truncate else image_nearest)
-        row.strange |= find_texels_by(level.axis[axis], row.coordinate[axis], kind, places.texel[axis], places.weight[axis])
+            filters = work.sampler.z_filter == 2 and not work.view.format.integer
+        both |= <uint32_t>filters << axis
+        row.strange |= find_texels_by(level.axis[axis], row.coordinate[axis], _filter_of(work, filters), places.texel[axis], places.weight[axis])
         if row.offset != NULL:
             add_offsets(row.offset, axis, places.texel[axis])
-        row.strange |= find_entries(level.axis[axis], places.texel[axis], filters[axis], places.first[axis], places.second[axis])
+        limit_texels(level.axis[axis], places.texel[axis])
     if work.o.spatial == 1:
-        fill_row(places.first[1], level.axis[1].entry[-level.axis[1].first])
-    if work.o.spatial < 3 and not work.o.layered:
-        fill_row(places.first[2], level.axis[2].entry[-level.axis[2].first])
-    elif work.o.spatial < 3:
-        look_up_layers(level.axis[2], row.layer, places.first[2])
-    if any_filters:
-        find_corners(level[0], work.o.spatial, places[0])
-        return work.o.spatial
-    join_entries(level[0], places.first[0], places.first[1], places.first[2], places.offset[0])
-    return 0
+        memset(places.texel[1], 0, sizeof(places.texel[1]))
+        memset(places.weight[1], 0, sizeof(places.weight[1]))
+    if work.o.spatial == 3:
+        third = 2 if both else 1
+    elif work.o.layered:
+        third = 1
+        copy_row(<uint32_t *>places.texel[2], <const uint32_t *>row.layer)
+    if not both:
+        row.strange |= place_nearest(level[0], third != 0, places[0])
+        return 0
+    outside = place_corners(level[0], third, both, places[0])
+    if outside and level.beyond != NULL:
+        outside = cross_edges(level[0], outside, places[0])
+    row.strange |= outside
+    return 2 if third == 2 else 1
 
 
 # ------------------------------------------------------------------------------------------------------------- filters
 cdef inline void _compare(const ImageWork *work, const SampleRow *row, uint32_t *component) noexcept nogil:
     if row.reference != NULL:
-        compare_row(work.sampler.compare, work.view.format.clamped or work.view.format.kind[0] == texel_unorm, row.reference, component)
+        compare_row(work.sampler.compare, row.reference, component)
 
 
-cdef void _filter_bytes(const ImageWork *work, const ImageTexels *level, const ImageRow *places, uint32_t axes, Channels *channels,
+cdef inline void _widen(const float *values, double *sums) noexcept nogil:
+    cdef uint32_t lane
+    for lane in range(<uint32_t>image_row):
+        sums[lane] = values[lane]
+
+
+cdef void _filter_bytes(const ImageWork *work, const ImageTexels *level, const ImageRow *places, uint32_t slices, Channels *channels,
                         double (*sums)[image_row]) noexcept nogil:
     """Channels of 8-bit unorm, straight from the elements."""
-    cdef uint32_t words[image_corners][image_row]
-    cdef int32_t nothing[image_row]
-    cdef double slices[2][image_row]
-    cdef ByteSums rows[2]
-    cdef const int32_t *weight = places.weight[1]
-    cdef uint32_t channel, position
-    load_corners(level.host, places.offset, work.view.format.bytes, 0, axes, words[0], image_row)
-    if axes == 1:
-        memset(nothing, 0, sizeof(nothing))
-        weight = nothing
-        copy_row(words[2], words[0])
-        copy_row(words[3], words[1])
-    filter_bytes_along_x(words, places.weight[0], 2, rows[0])
-    if axes == 3:
-        filter_bytes_along_x(words + 4, places.weight[0], 2, rows[1])
+    cdef FloatRows rows
+    cdef DoubleRows wide
+    cdef uint32_t channel
+    if sums == NULL:
+        _open_bytes(work, channels.wanted, channels.value, &rows)
+        filter_bytes(level.host, places[0], work.view.format.bytes, slices, rows)
+        return
     for channel in range(4):
-        position = work.view.format.position[channel]
-        if not channels.wanted >> channel & 1:
-            continue
-        if axes < 3 and sums == NULL:
-            round_byte_sums(rows[0], position, weight, <float *>channels.value[channel])
-            continue
-        scale_byte_sums(rows[0], position, weight, slices[0])
-        if axes == 3:
-            scale_byte_sums(rows[1], position, weight, slices[1])
-            mix_slices(slices[0], slices[1], places.weight[2])
-        if sums == NULL:
-            round_sums(slices[0], <float *>channels.value[channel])
-        else:
-            memcpy(sums[channel], slices[0], sizeof(slices[0]))
+        wide.row[channel] = NULL
+    for channel in range(4):
+        if channels.wanted >> channel & 1:
+            wide.row[work.view.format.position[channel] >> 3] = &sums[channel][0]
+    filter_bytes(level.host, places[0], work.view.format.bytes, slices, wide)
 
 
-cdef void _filter_row(const ImageWork *work, SampleRow *row, const ImageTexels *level, ImageRow *places, uint32_t axes, Channels *channels,
+cdef void _filter_halves(const ImageWork *work, const ImageTexels *level, const ImageRow *places, uint32_t slices, Channels *channels) noexcept nogil:
+    """Channels of elements of four halves."""
+    cdef FloatRows rows
+    cdef uint32_t channel
+    for channel in range(4):
+        rows.row[work.view.format.position[channel] >> 4] = <float *>channels.value[channel] if channels.wanted >> channel & 1 else NULL
+    filter_four_halves(level.host, places[0], slices, rows)
+
+
+cdef void _filter_row(const ImageWork *work, SampleRow *row, const ImageTexels *level, ImageRow *places, uint32_t slices, Channels *channels,
                       double (*sums)[image_row]) noexcept nogil:
     cdef Elements elements[image_corners]
-    cdef uint32_t component[image_corners][image_row]
+    cdef uint32_t own[image_corners][image_row]
+    cdef const uint32_t *component[image_corners]
     cdef uint32_t corner, channel
-    find_shares_of(axes, places[0])
-    _load_corners(work, level.host, places, axes, elements)
+    _load_corners(work, level.host, places, slices, elements)
     for channel in range(4):
         if not channels.wanted >> channel & 1:
             continue
-        for corner in range(<uint32_t>1 << axes):
-            _decode(work, &elements[corner], channel, component[corner])
-            _compare(work, row, component[corner])
-        if sums == NULL:
-            filter_singles_of[float](component, places.share, axes, <float *>channels.value[channel])
+        for corner in range(4 * slices):
+            component[corner] = _decoded(work, &elements[corner], channel, own[corner])
+        if row.reference != NULL:
+            filter_compared(component, places[0], slices, work.sampler.compare, row.reference, <float *>channels.value[channel])
+            if sums != NULL:
+                _widen(<float *>channels.value[channel], sums[channel])
+        elif sums == NULL:
+            filter_singles(component, places[0], slices, <float *>channels.value[channel])
         else:
-            filter_singles_of[double](component, places.share, axes, sums[channel])
+            filter_singles(component, places[0], slices, <double *>sums[channel])
 
 
 cdef void _pass_row(const ImageWork *work, SampleRow *row, const ImageTexels *level, const ImageRow *places, Channels *channels,
                     double (*sums)[image_row]) noexcept nogil:
     """The nearest texels."""
     cdef Elements elements
-    cdef uint32_t channel, lane
+    cdef FloatRows rows
+    cdef uint32_t channel
+    cdef bint bytes_ = work.image.decode == decode_bytes and row.reference == NULL
+    if bytes_ and sums == NULL:
+        _open_bytes(work, channels.wanted, channels.value, &rows)
+        pass_bytes(level.host, places.offset[0], work.view.format.bytes, rows)
+        return
     _load_elements(work, level.host, places.offset[0], &elements)
     for channel in range(4):
         if not channels.wanted >> channel & 1:
+            continue
+        if bytes_:
+            widen_bytes(elements.words[0], work.view.format.position[channel], sums[channel])
             continue
         _decode(work, &elements, channel, channels.value[channel])
         if work.view.format.integer:
             continue
         _compare(work, row, channels.value[channel])
-        if work.image.decode != decode_bytes:
-            pass_singles(channels.value[channel])
-        if sums != NULL and work.image.decode == decode_bytes and row.reference == NULL:
-            widen_bytes(elements.words[0], work.view.format.position[channel], sums[channel])
-        elif sums != NULL:
-            for lane in range(<uint32_t>image_row):
-                sums[channel][lane] = (<const float *>channels.value[channel])[lane]
+        pass_singles(channels.value[channel])
+        if sums != NULL:
+            _widen(<float *>channels.value[channel], sums[channel])
 
 
 cdef void _sample_level(const ImageWork *work, SampleRow *row, uint32_t number, bint linear, Channels *channels,
                         double (*sums)[image_row]) noexcept nogil:
     """The channels that a row has in one level, as `sums` if that is not NULL."""
-    cdef const ImageTexels *level = prepared_level(<ImageCache *>work.core.images, work.core.machine, work.image, number)
+    cdef const ImageTexels *level = _level_of(work, number)
     cdef ImageRow places
-    cdef uint32_t axes
+    cdef uint32_t slices
     if level == NULL:
         row.strange = 0xffffffffU
         _open_channels(channels)
         return
-    axes = _place_row(work, row, level, linear and not work.view.format.integer, &places)
+    slices = _place_row(work, row, level, linear and not work.view.format.integer, &places)
     if channels.direct and row.strange:
         _open_channels(channels)
-    if axes == 0:
+    if slices == 0:
         _pass_row(work, row, level, &places, channels, sums)
     elif work.image.decode == decode_bytes and row.reference == NULL:
-        _filter_bytes(work, level, &places, axes, channels, sums)
+        _filter_bytes(work, level, &places, slices, channels, sums)
+    elif work.image.four_halves and row.reference == NULL and sums == NULL:
+        _filter_halves(work, level, &places, slices, channels)
     else:
-        _filter_row(work, row, level, &places, axes, channels, sums)
+        _filter_row(work, row, level, &places, slices, channels, sums)
 
 
 cdef void _find_nans(const ImageWork *work, SampleRow *row, const Channels *channels) noexcept nogil:
     """Which of several NaNs a sum has is the reference engine's to say."""
     cdef uint32_t channel
-    if work.view.format.integer or work.image.decode == decode_bytes:
+    if work.view.format.integer or work.image.decode == decode_bytes or row.reference != NULL:
         return
     for channel in range(4):
         if channels.wanted >> channel & 1:
@@ -432,21 +449,20 @@ cdef int _gather_half(const ImageWork *work) noexcept nogil:
     """One component of the four texels around each place: (0, 1), (1, 1), (1, 0), (0, 0)."""
     cdef SampleRow row
     cdef ImageRow places
-    cdef Elements elements[4]
+    cdef FloatRows rows
     cdef uint32_t value[4][image_row]
     cdef uint32_t *found[4]
-    cdef uint32_t i, selector
     cdef uint32_t component = 0
+    cdef uint32_t i, selector
     cdef bint direct
     cdef const ImageTexels *level
-    cdef uint32_t *corners = [2, 3, 1, 0]
     while not work.o.mask >> component & 1:
         component += 1
     for i in range(4):
         found[i] = &value[i][0]
     _open_row(work, &row)
     _find_levels(work, &row)
-    level = prepared_level(<ImageCache *>work.core.images, work.core.machine, work.image, row.levels.level[0])
+    level = _level_of(work, row.levels.level[0])
     if level == NULL or not row.uniform:
         row.strange = 0xffffffffU
         return _put_samples(work, &row, found)
@@ -456,15 +472,29 @@ cdef int _gather_half(const ImageWork *work) noexcept nogil:
         for i in range(4):
             found[i] = _result_row(work, i)
     selector = work.view.select[component]
+    if work.plain and selector >= 4:
+        for i in range(4):
+            rows.row[i] = <float *>found[i]
+        gather_bytes(level.host, places, work.view.format.bytes, work.view.format.position[selector - 4] >> 3, rows)
+    else:
+        _gather_row(work, &row, level, &places, selector, found)
+    return stop_running if direct else _put_samples(work, &row, found)
+
+
+cdef void _gather_row(const ImageWork *work, const SampleRow *row, const ImageTexels *level, const ImageRow *places, uint32_t selector,
+                      uint32_t **found) noexcept nogil:
+    """The texels of any format, or a constant."""
+    cdef Elements elements[4]
+    cdef uint32_t i
+    cdef uint32_t *corners = [2, 3, 1, 0]
     if selector >= 4:
-        _load_corners(work, level.host, &places, 2, elements)
+        _load_corners(work, level.host, places, 1, elements)
     for i in range(4):
         if selector < 4:
             fill_row(found[i], _constant(work, selector))
             continue
         _decode(work, &elements[corners[i]], 0 if row.reference != NULL else selector - 4, found[i])
-        _compare(work, &row, found[i])
-    return stop_running if direct else _put_samples(work, &row, found)
+        _compare(work, row, found[i])
 
 
 cdef inline bint _has_own_samples(const Core *core, const ImageWork *work) noexcept nogil:

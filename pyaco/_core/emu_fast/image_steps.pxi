@@ -7,42 +7,48 @@ cdef extern from "image_rows.h" nogil:
     cdef struct ImageRow:
         int32_t texel[3][image_row]
         int32_t weight[3][image_row]
-        uint32_t first[3][image_row]
-        uint32_t second[3][image_row]
         uint32_t offset[image_corners][image_row]
-        double share[image_corners][image_row]
     uint32_t find_texels_by(const ImageAxis &axis, const float *coordinate, int filter, int32_t *texel, int32_t *weight)
-    uint32_t find_entries(const ImageAxis &axis, const int32_t *texel, bint both, uint32_t *first, uint32_t *second)
+    void limit_texels(const ImageAxis &axis, int32_t *texel)
     uint32_t find_layers(const float *coordinate, uint32_t layers, bint cube, int32_t *layer)
-    void look_up_layers(const ImageAxis &axis, const int32_t *layer, uint32_t *entry)
-    uint32_t look_up_inside(const ImageAxis &axis, const uint32_t *texel, uint32_t *first)
     void fill_row(uint32_t *row, uint32_t value)
     void take_lanes(uint32_t mask, const uint32_t *source, uint32_t *row)
     void add_offsets(const uint32_t *packed, unsigned int axis, int32_t *texel)
-    void join_entries(const ImageTexels &level, const uint32_t *x, const uint32_t *y, const uint32_t *z, uint32_t *offset)
-    void find_corners(const ImageTexels &level, unsigned int axes, ImageRow &row)
-    void find_shares_of(unsigned int axes, ImageRow &row)
     void load_words(const uint8_t *host, const uint32_t *offset, unsigned int bytes, unsigned int dword, uint32_t *words)
-    void load_corners(const uint8_t *host, const uint32_t (*offset)[image_row], unsigned int bytes, unsigned int dword, unsigned int axes,
+    void load_corners(const uint8_t *host, const uint32_t (*offset)[image_row], unsigned int bytes, unsigned int dword, unsigned int slices,
                       uint32_t *words, unsigned int stride)
     void store_words(uint8_t *host, const uint32_t *offset, unsigned int bytes, uint32_t lanes, const uint32_t *words)
     void decode_unorm8(const uint32_t *words, unsigned int shift, uint32_t *component)
     void decode_by_table(const uint32_t *words, unsigned int shift, uint32_t mask, const uint32_t *meaning, uint32_t *component)
     void decode_halves(const uint32_t *words, unsigned int shift, uint32_t *component)
-    cdef struct ByteSums:
-        uint32_t even[2][image_row]
-    void filter_bytes_along_x(const uint32_t (*words)[image_row], const int32_t *weight, unsigned int rows, ByteSums &sums)
-    void round_byte_sums(const ByteSums &sums, unsigned int position, const int32_t *weight, float *component)
-    void scale_byte_sums(const ByteSums &sums, unsigned int position, const int32_t *weight, double *component)
     void widen_bytes(const uint32_t *words, unsigned int position, double *component)
-    void mix_slices(double *component, const double *following, const int32_t *weight)
-    void filter_singles_of[Number](const uint32_t (*component)[image_row], const double (*share)[image_row], unsigned int axes, Number *sums)
     void mix_levels(double *sums, const double *following, const double *share)
     void round_sums(const double *sums, float *component)
     void pass_singles(uint32_t *component)
-    void compare_row(unsigned int function, bint clamped, const float *reference, uint32_t *component)
+    void limit_references(const float *reference, float *limited)
+    void compare_row(unsigned int function, const float *reference, uint32_t *component)
     uint32_t nan_lanes(const float *values)
     void encode_unorm8(const uint32_t *component, unsigned int shift, uint32_t *words)
+
+cdef extern from "image_chunks.h" nogil:
+    cdef struct FloatRows:
+        float *row[4]
+    cdef struct DoubleRows:
+        double *row[4]
+    uint32_t place_nearest(const ImageTexels &level, bint several, ImageRow &row)
+    uint32_t place_corners(const ImageTexels &level, unsigned int slices, unsigned int both, ImageRow &row)
+    bint place_exactly(const ImageTexels &level, const float **coordinate, const int32_t *layer, int filter, ImageRow &row, uint32_t &outside)
+    uint32_t place_texels(const ImageTexels &level, const uint32_t *x, const uint32_t *y, const uint32_t *z, uint32_t *offset)
+    uint32_t cross_edges(const ImageTexels &level, uint32_t lanes, ImageRow &row)
+    void pass_bytes(const uint8_t *host, const uint32_t *offset, unsigned int bytes, const FloatRows &to)
+    void gather_bytes(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int byte, const FloatRows &to)
+    void filter_bytes(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int slices, const FloatRows &to)
+    void filter_bytes(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int slices, const DoubleRows &to)
+    void filter_singles(const uint32_t **component, const ImageRow &row, unsigned int slices, float *to)
+    void filter_singles(const uint32_t **component, const ImageRow &row, unsigned int slices, double *to)
+    void filter_four_halves(const uint8_t *host, const ImageRow &row, unsigned int slices, const FloatRows &to)
+    void filter_compared(const uint32_t **component, const ImageRow &row, unsigned int slices, unsigned int function, const float *reference,
+                         float *to)
 
 
 # The elements of a row: dwords, or components where each is decoded by itself.
@@ -85,8 +91,10 @@ cdef void _open_work(ImageWork *work, Core *core, const Instruction *instruction
     open_operands(&work.o, instruction, work.view, core.machine.gfx_level)
     # the shape that the instruction names is the descriptor's
     work.usable = not work.o.sampled and (work.o.spatial == 3) == (work.view.type == image_3d) and work.o.spatial <= _axes_of(work.view.type)
-    if samples:
-        _open_plan(work)
+    work.keeps_level = samples and _ignores_detail(work)
+    if work.keeps_level or not (samples or work.o.flags & image_flag_lod):
+        work.level = prepared_level(cache, core.machine, work.image, work.view.first_level)
+    _open_plan(work)
 
 
 cdef inline uint32_t _axes_of(uint8_t type_) noexcept nogil:
@@ -137,16 +145,61 @@ cdef inline void _load_elements(const ImageWork *work, const uint8_t *host, cons
         load_words(host, offset, bytes_, dword, elements.words[dword])
 
 
-cdef inline void _load_corners(const ImageWork *work, const uint8_t *host, const ImageRow *places, uint32_t axes,
+cdef inline void _load_corners(const ImageWork *work, const uint8_t *host, const ImageRow *places, uint32_t slices,
                                Elements *elements) noexcept nogil:
     cdef uint32_t bytes_ = work.view.format.bytes
     cdef uint32_t corner, dword
     if work.image.decode == decode_each:
-        for corner in range(<uint32_t>1 << axes):
+        for corner in range(4 * slices):
             _load_elements(work, host, places.offset[corner], &elements[corner])
         return
     for dword in range((bytes_ + 3) // 4):
-        load_corners(host, places.offset, bytes_, dword, axes, elements[0].words[dword], sizeof(Elements) // sizeof(uint32_t))
+        load_corners(host, places.offset, bytes_, dword, slices, elements[0].words[dword], sizeof(Elements) // sizeof(uint32_t))
+
+
+cdef inline void _open_plan(ImageWork *work) noexcept nogil:
+    """Which channels the components of a load or a sample need, and whether they can be put into the registers at once.
+
+    They can where no lane turns out to be one for the reference engine, which needs the address, after its texels have been found.
+    """
+    cdef bint compares = work.o.flags & image_flag_compare != 0
+    cdef uint32_t component, channel
+    cdef uint8_t position = 0
+    work.plain = work.image.decode == decode_bytes and not work.o.halves and not compares
+    for component in range(4):
+        if not work.o.mask >> component & 1:
+            continue
+        if work.view.select[component] >= 4:
+            channel = 0 if compares else work.view.select[component] - 4
+            work.plain = work.plain and work.view.format.bits[channel] and not work.wanted >> channel & 1
+            work.position[channel] = position
+            work.wanted |= <uint32_t>1 << channel
+        else:
+            work.plain = False
+        position += 1
+    for component in range(4):
+        work.channel_of_byte[component] = no_channel
+    for channel in range(4):
+        if work.view.format.bits[channel]:
+            work.channel_of_byte[(work.view.format.position[channel] >> 3) & 3] = <uint8_t>channel
+
+
+cdef inline void _open_bytes(const ImageWork *work, uint32_t wanted, uint32_t **value, FloatRows *rows) noexcept nogil:
+    """The rows of the channels of 8-bit unorm that are wanted."""
+    cdef uint32_t byte, channel
+    for byte in range(4):
+        channel = work.channel_of_byte[byte]
+        rows.row[byte] = <float *>value[channel] if wanted >> channel & 1 else NULL
+
+
+cdef inline const uint32_t *_decoded(const ImageWork *work, const Elements *elements, uint32_t channel, uint32_t *row) noexcept nogil:
+    """A channel of every element: where it lies already, or in `row`."""
+    if work.image.decode == decode_each:
+        return elements.words[channel]
+    if work.image.decode == decode_bits and work.view.format.bits[channel]:
+        return elements.words[work.view.format.position[channel] >> 5]
+    _decode(work, elements, channel, row)
+    return row
 
 
 cdef inline void _decode(const ImageWork *work, const Elements *elements, uint32_t channel, uint32_t *component) noexcept nogil:
@@ -199,37 +252,53 @@ cdef const ImageTexels *_level_of_all(const ImageWork *work) noexcept nogil:
     cdef uint32_t differs = 0
     cdef uint32_t at = work.o.coordinates
     cdef const uint32_t *row
-    if work.o.flags & image_flag_lod:
-        if work.core.active == 0:
-            return NULL
-        row = address_row(work.core.wave, work.instruction, work.o.coordinates_at + (at // 2 if work.o.narrow else at))
-        shift = 16 if work.o.narrow and at & 1 else 0
-        if work.o.narrow:
-            mask = 0xffff
-        first = (row[trailing_zeros64(work.core.active)] >> shift) & mask
-        for lane in range(image_row * work.core.halves):
-            differs |= (((row[lane] >> shift) & mask) ^ first) & work.core.lane_mask[lane]
-        if differs or first > <uint32_t>(work.view.last_level - work.view.first_level):
-            return NULL
-        level += first
-    return prepared_level(<ImageCache *>work.core.images, work.core.machine, work.image, level)
+    if not work.o.flags & image_flag_lod:
+        return work.level
+    if work.core.active == 0:
+        return NULL
+    row = address_row(work.core.wave, work.instruction, work.o.coordinates_at + (at // 2 if work.o.narrow else at))
+    shift = 16 if work.o.narrow and at & 1 else 0
+    if work.o.narrow:
+        mask = 0xffff
+    first = (row[trailing_zeros64(work.core.active)] >> shift) & mask
+    for lane in range(image_row * work.core.halves):
+        differs |= (((row[lane] >> shift) & mask) ^ first) & work.core.lane_mask[lane]
+    if differs or first > <uint32_t>(work.view.last_level - work.view.first_level):
+        return NULL
+    return prepared_level(<ImageCache *>work.core.images, work.core.machine, work.image, level + first)
 
 
-cdef uint32_t _find_offsets(const ImageWork *work, const ImageTexels *level, uint32_t *offset) noexcept nogil:
+cdef inline uint32_t _find_offsets(const ImageWork *work, const ImageTexels *level, uint32_t *offset) noexcept nogil:
     """Offsets of the texels that a row names by integers; returns the lanes whose texels are not in the level."""
-    cdef uint32_t entry[3][image_row]
-    cdef uint32_t narrow[image_row]
-    cdef uint32_t outside = look_up_inside(level.axis[0], _whole_row(work, 0, narrow), entry[0])
+    cdef uint32_t narrow[3][image_row]
+    cdef const uint32_t *row[3]
+    row[0] = _whole_row(work, 0, narrow[0])
+    row[1] = narrow[1]
+    row[2] = NULL
     if work.o.spatial > 1:
-        outside |= look_up_inside(level.axis[1], _whole_row(work, 1, narrow), entry[1])
+        row[1] = _whole_row(work, 1, narrow[1])
     else:
-        fill_row(entry[1], level.axis[1].entry[-level.axis[1].first])
+        fill_row(narrow[1], 0)
     if work.o.spatial > 2 or work.o.layered:
-        outside |= look_up_inside(level.axis[2], _whole_row(work, min(work.o.spatial, <uint32_t>2), narrow), entry[2])
-    else:
-        fill_row(entry[2], level.axis[2].entry[-level.axis[2].first])
-    join_entries(level[0], entry[0], entry[1], entry[2], offset)
-    return outside
+        row[2] = _whole_row(work, min(work.o.spatial, <uint32_t>2), narrow[2])
+    return place_texels(level[0], row[0], row[1], row[2], offset)
+
+
+cdef inline void _load_bytes(const ImageWork *work, const uint8_t *host, const uint32_t *offset, uint32_t outside) noexcept nogil:
+    """Components that are 8-bit unorm, to the registers of the result."""
+    cdef uint32_t zeros[image_row]
+    cdef uint32_t *value[4]
+    cdef FloatRows rows
+    cdef uint32_t channel
+    for channel in range(4):
+        value[channel] = _result_row(work, work.position[channel])
+    _open_bytes(work, work.wanted, value, &rows)
+    pass_bytes(host, offset, work.view.format.bytes, rows)
+    if outside:
+        fill_row(zeros, 0)
+        for channel in range(4):
+            if work.wanted >> channel & 1:
+                take_lanes(outside, zeros, value[channel])
 
 
 cdef void _load_row(const ImageWork *work, const ImageTexels *level) noexcept nogil:
@@ -242,6 +311,9 @@ cdef void _load_row(const ImageWork *work, const ImageTexels *level) noexcept no
     cdef uint32_t component, selector
     cdef uint32_t position = 0
     cdef uint32_t *found = others
+    if direct and work.plain:
+        _load_bytes(work, level.host, offset, outside)
+        return
     _load_elements(work, level.host, offset, &elements)
     for component in range(4):
         if not work.o.mask >> component & 1:

@@ -89,3 +89,35 @@ cdef inline uint32_t single_to_u32(float value) noexcept nogil:
     if not value > 0:
         return 0
     return 0xffffffffU if value >= <float>4294967296.0 else <uint32_t>value
+
+
+# Faces of a cube map: where z counts most, else y, else x. Both sides of every choice are there, so that the compiler blends.
+cdef inline float choose_by_axis(float x, float y, float z, float by_x, float by_y, float by_z) noexcept nogil:
+    cdef uint32_t z_bits = float_bits(z) & 0x7fffffff
+    cdef uint32_t y_bits = float_bits(y) & 0x7fffffff
+    cdef uint32_t x_bits = float_bits(x) & 0x7fffffff
+    cdef float rest = by_y if bits_float(y_bits) >= bits_float(x_bits) else by_x
+    cdef float without_x = by_z if bits_float(z_bits) >= bits_float(y_bits) else rest
+    return without_x if bits_float(z_bits) >= bits_float(x_bits) else rest
+
+
+cdef inline float cube_id_single(float x, float y, float z) noexcept nogil:
+    cdef float by_x = <float>1.0 if x < 0 else <float>0.0
+    cdef float by_y = <float>3.0 if y < 0 else <float>2.0
+    cdef float by_z = <float>5.0 if z < 0 else <float>4.0
+    return choose_by_axis(x, y, z, by_x, by_y, by_z)
+
+
+cdef inline float cube_s_single(float x, float y, float z) noexcept nogil:
+    cdef float by_x = z if x < 0 else -z
+    cdef float by_z = -x if z < 0 else x
+    return choose_by_axis(x, y, z, by_x, x, by_z)
+
+
+cdef inline float cube_t_single(float x, float y, float z) noexcept nogil:
+    cdef float by_y = -z if y < 0 else z
+    return choose_by_axis(x, y, z, -y, by_y, -y)
+
+
+cdef inline float cube_major_single(float x, float y, float z) noexcept nogil:
+    return choose_by_axis(x, y, z, x, y, z)

@@ -34,6 +34,7 @@ cdef extern from "host.h" nogil:
     int chunk_kind(const uint32_t *offset)                   # of 16 lanes: chunk_*
     int chunk_any, chunk_sequence, chunk_same
     bint row_has_nan(const uint32_t *values)                 # singles
+    void flush_singles(const uint32_t *values, uint32_t *flushed)
     bint row_has_nan16(const uint32_t *values)               # halves, in the low 16 bits
     bint row_has_nan64(const uint64_t *values)               # doubles
     void halves_to_singles(const uint32_t *row, uint32_t shift, float *singles)
@@ -233,18 +234,36 @@ cdef inline uint32_t put_two_special(Core *core, uint32_t half, const uint32_t *
     return 1 << half
 
 cdef inline uint32_t put_single(Core *core, const Step *step, uint32_t half, const uint32_t *values) noexcept nogil:
-    """Write a row of single-precision results."""
+    """Write a row of single-precision results, while MXCSR is `core.control`."""
     cdef uint32_t flushed[row_lanes]
-    cdef uint32_t lane
     if __builtin_expect(row_has_nan(values), False):
         return put_special(core, half, values)
     if core.flush_out32:
-        for lane in range(<uint32_t>row_lanes):
-            flushed[lane] = values[lane] if values[lane] & 0x7f800000 else values[lane] & 0x80000000U
+        if core.keep_in32:
+            flush_single_bits(values, flushed)
+        else:
+            flush_singles(values, flushed)
         put_row(core, step, half, flushed)
         return 0
     put_row(core, step, half, values)
     return 0
+
+cdef inline uint32_t put_guarded_single(Core *core, const Step *step, uint32_t half, const uint32_t *values) noexcept nogil:
+    """The same while MXCSR is `control_default`."""
+    cdef uint32_t flushed[row_lanes]
+    if __builtin_expect(row_has_nan(values), False):
+        return put_special(core, half, values)
+    if core.flush_out32:
+        flush_single_bits(values, flushed)
+        put_row(core, step, half, flushed)
+        return 0
+    put_row(core, step, half, values)
+    return 0
+
+cdef inline void flush_single_bits(const uint32_t *values, uint32_t *flushed) noexcept nogil:
+    cdef uint32_t lane
+    for lane in range(<uint32_t>row_lanes):
+        flushed[lane] = values[lane] if values[lane] & 0x7f800000 else values[lane] & 0x80000000U
 
 cdef inline uint32_t put_half(Core *core, const Step *step, uint32_t half, const uint32_t *values) noexcept nogil:
     """Write a row of half-precision results, zeros above them."""

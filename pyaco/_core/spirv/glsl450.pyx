@@ -476,7 +476,7 @@ cdef int glsl_instruction(Reader r, uint32_t word, uint32_t end) except -1 nogil
     cdef uint32_t opcode = r.words[word + 4]
     if r.kind[set_id] != kind_instruction_set:
         fail(r, word, "id %u is not an instruction set", set_id)
-    if r.payload[set_id] == instruction_set_ignored or r.payload[set_id] == instruction_set_debug:
+    if is_non_semantic(r, word):
         r.kind[r.words[word + 2]] = kind_void
         return debug_line(r, word, end) if r.payload[set_id] == instruction_set_debug else 0
     if r.payload[set_id] == instruction_set_trinary:

@@ -195,7 +195,10 @@ cdef int _check_shape(Reader r, uint32_t word, uint32_t end) except -1 nogil:
             if mark == c'?' or mark == c'*' or letter == c'A':
                 break
             fail(r, word, "too few operands")
-        if letter == c'T' or letter == c'I':
+        if mark == c'*' and opcode == OpExtInst and r.payload[r.words[word + 3]] == instruction_set_literals \
+                and r.kind[r.words[word + 3]] == kind_instruction_set:
+            cursor = end
+        elif letter == c'T' or letter == c'I':
             _check_id(r, word, cursor)
             cursor += 1
         elif letter == c'R':
@@ -303,6 +306,8 @@ cdef int _import(Reader r, uint32_t word) except -1 nogil:
         r.payload[id] = instruction_set_trinary
     elif strcmp(name, "SPV_AMD_gcn_shader") == 0:
         r.payload[id] = instruction_set_gcn
+    elif strcmp(name, "DebugInfo") == 0 or strcmp(name, "OpenCL.DebugInfo.100") == 0:
+        r.payload[id] = instruction_set_literals
     elif strncmp(name, "NonSemantic.", 12) == 0:
         r.payload[id] = instruction_set_ignored
     else:
@@ -314,7 +319,8 @@ cdef bint is_non_semantic(Reader r, uint32_t word) noexcept nogil:
     cdef uint32_t opcode = r.words[word] & 0xffff
     if opcode != OpExtInst and opcode != OpExtInstWithForwardRefsKHR:
         return False
-    return r.kind[r.words[word + 3]] == kind_instruction_set and r.payload[r.words[word + 3]] in (instruction_set_ignored, instruction_set_debug)
+    return r.kind[r.words[word + 3]] == kind_instruction_set and \
+        r.payload[r.words[word + 3]] in (instruction_set_ignored, instruction_set_debug, instruction_set_literals)
 
 
 # -------------------------------------------------------------------------------------------------------------- functions

@@ -144,6 +144,8 @@ def _hierarchical_part(config: GpuConfig, surface: Any, kind: str) -> tuple[int,
     part = getattr(surface, kind)
     if not part.size:
         raise InputError(f"a surface without {title}")
+    if surface.request.is_3d:
+        raise UnsupportedError(f"{title} of a 3D surface on {config.name}: nothing renders depth into volumes")
     return part.offset, part.size
 
 

@@ -1,0 +1,569 @@
+// Eight lanes of an image instruction at a time, in registers: from texels to offsets, from offsets to filtered components.
+//
+// Results are those of the reference engine bit for bit: sums of 8-bit components are integers and exact; others are sums in double precision, in the
+// order of the corners, of products that are exact, and are rounded once. Shares are integers (256 an axis): what they are too large by is a power of two,
+// which the sum is divided by.
+#pragma once
+#include "image_rows.h"
+
+// Rows by the byte, or half, of an element that they are for; NULL: nobody wants it.
+template <class Number> struct RowsOf {
+    Number *row[4];
+};
+
+struct FloatRows : RowsOf<float> {};
+struct DoubleRows : RowsOf<double> {};
+
+#if defined(__AVX2__)
+// -------------------------------------------------------------------------------------------------------------- offsets
+// What an axis or several give to an offset.
+struct OffsetParts {
+    __m256i low, high;
+};
+
+struct OffsetBits {
+    __m256i low, high;
+
+    OffsetParts of(__m256i entry) const { return {_mm256_and_si256(entry, low), _mm256_and_si256(entry, high)}; }
+};
+
+static inline OffsetBits offset_bits(const ImageTexels &level) {
+    return {_mm256_set1_epi32((int)level.low), _mm256_set1_epi32((int)(~level.low & ~image_outside))};
+}
+
+static inline OffsetParts join_parts(const OffsetParts &one, const OffsetParts &other) {
+    return {_mm256_xor_si256(one.low, other.low), _mm256_add_epi32(one.high, other.high)};
+}
+
+static inline void put_offset(const OffsetParts &one, const OffsetParts &other, uint32_t *offset) {
+    const OffsetParts both = join_parts(one, other);
+    put_chunk(offset, _mm256_or_si256(both.low, both.high));
+}
+
+// Lanes with an entry outside, as bits from `lane` on.
+static inline uint32_t outside_lanes(__m256i entries, int lane) { return (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(entries)) << lane; }
+
+static inline const uint32_t *entries_of(const ImageTexels &level, unsigned axis) { return level.axis[axis].entry - level.axis[axis].first; }
+
+// Offsets of the texels of a row, in several slices or in one; returns the lanes that have one outside.
+static inline uint32_t place_nearest(const ImageTexels &level, bool several, ImageRow &row) {
+    const OffsetBits bits = offset_bits(level);
+    uint32_t outside = 0;
+#pragma GCC unroll 1
+    for (int lane = 0; lane < image_row; lane += image_chunk) {
+        const __m256i x = look_up(entries_of(level, 0), chunk_of(row.texel[0] + lane));
+        const __m256i y = look_up(entries_of(level, 1), chunk_of(row.texel[1] + lane));
+        OffsetParts yz = bits.of(y);
+        __m256i any = _mm256_or_si256(x, y);
+        if (several) {
+            const __m256i z = look_up(entries_of(level, 2), chunk_of(row.texel[2] + lane));
+            any = _mm256_or_si256(any, z);
+            yz = join_parts(yz, bits.of(z));
+        }
+        outside |= outside_lanes(any, lane);
+        put_offset(bits.of(x), yz, row.offset[0] + lane);
+    }
+    return outside;
+}
+
+// Offsets of the corners around the places of a row. `both` has a bit for each axis whose second neighbours count; `slices`: 0 where there is one slice only,
+// 1 where each lane has one, 2 where it has two neighbours.
+template <int slices> static inline uint32_t place_corners_in(const ImageTexels &level, unsigned both, ImageRow &row) {
+    const OffsetBits bits = offset_bits(level);
+    __m256i counts[3];
+    uint32_t outside = 0;
+    for (int axis = 0; axis < 3; ++axis)
+        counts[axis] = _mm256_set1_epi32(both >> axis & 1 ? -1 : 0);
+#pragma GCC unroll 1
+    for (int lane = 0; lane < image_row; lane += image_chunk) {
+        const Entries x = look_up_pairs(entries_of(level, 0), chunk_of(row.texel[0] + lane));
+        const Entries y = look_up_pairs(entries_of(level, 1), chunk_of(row.texel[1] + lane));
+        __m256i any = _mm256_or_si256(x.first, y.first);
+        any = _mm256_or_si256(any, _mm256_or_si256(_mm256_and_si256(x.second, counts[0]), _mm256_and_si256(y.second, counts[1])));
+        OffsetParts z[2] = {};
+        if (slices) {
+            const Entries entries = look_up_pairs(entries_of(level, 2), chunk_of(row.texel[2] + lane));
+            any = _mm256_or_si256(any, entries.first);
+            z[0] = bits.of(entries.first);
+            if (slices == 2) {
+                any = _mm256_or_si256(any, _mm256_and_si256(entries.second, counts[2]));
+                z[1] = bits.of(entries.second);
+            }
+        }
+        outside |= outside_lanes(any, lane);
+        const OffsetParts left = bits.of(x.first), right = bits.of(x.second), upper = bits.of(y.first), lower = bits.of(y.second);
+        for (int slice = 0; slice < (slices == 2 ? 2 : 1); ++slice) {
+            const OffsetParts above = slices ? join_parts(upper, z[slice]) : upper, below = slices ? join_parts(lower, z[slice]) : lower;
+            put_offset(left, above, row.offset[4 * slice] + lane);
+            put_offset(right, above, row.offset[4 * slice + 1] + lane);
+            put_offset(left, below, row.offset[4 * slice + 2] + lane);
+            put_offset(right, below, row.offset[4 * slice + 3] + lane);
+        }
+    }
+    return outside;
+}
+
+static inline uint32_t place_corners(const ImageTexels &level, unsigned slices, unsigned both, ImageRow &row) {
+    return slices == 0 ? place_corners_in<0>(level, both, row)
+         : slices == 1 ? place_corners_in<1>(level, both, row)
+                       : place_corners_in<2>(level, both, row);
+}
+
+// From coordinates to offsets at once, in images of two axes, of which `layer` (or NULL) names slices, where nothing is rounded. False: some lane's
+// place is not exact, or no number. `outside` gets the lanes that have a texel outside.
+template <int filter>
+static inline bool place_exactly_by(const ImageTexels &level, const float *const *coordinate, const int32_t *layer, ImageRow &row, uint32_t &outside) {
+    const ExactAxis x(level.axis[0]), y(level.axis[1]);
+    const OffsetBits bits = offset_bits(level);
+    const uint32_t *slices = entries_of(level, 2);
+    __m256 all = _mm256_castsi256_ps(_mm256_set1_epi32(-1));
+    uint32_t found = 0;
+#pragma GCC unroll 1
+    for (int lane = 0; lane < image_row; lane += image_chunk) {
+        const __m256i along = find_places_exactly<filter>(x, _mm256_loadu_ps(coordinate[0] + lane), all);
+        const __m256i down = find_places_exactly<filter>(y, _mm256_loadu_ps(coordinate[1] + lane), all);
+        const __m256i column = x.limit(_mm256_srai_epi32(along, 9)), line = y.limit(_mm256_srai_epi32(down, 9));
+        const __m256i slice = layer ? look_up(slices, chunk_of(layer + lane)) : _mm256_setzero_si256();
+        if (filter != image_linear) {
+            const __m256i right = look_up(x.entry, column), lower = look_up(y.entry, line);
+            found |= outside_lanes(_mm256_or_si256(_mm256_or_si256(right, lower), slice), lane);
+            put_offset(bits.of(right), join_parts(bits.of(lower), bits.of(slice)), row.offset[0] + lane);
+            continue;
+        }
+        put_chunk(row.texel[0] + lane, column);
+        put_chunk(row.texel[1] + lane, line);
+        put_chunk(row.weight[0] + lane, weight_of_place(along));
+        put_chunk(row.weight[1] + lane, weight_of_place(down));
+        const Entries columns = look_up_pairs(x.entry, column), lines = look_up_pairs(y.entry, line);
+        found |= outside_lanes(_mm256_or_si256(_mm256_or_si256(_mm256_or_si256(columns.first, columns.second), slice),
+                                               _mm256_or_si256(lines.first, lines.second)), lane);
+        const OffsetParts left = bits.of(columns.first), right = bits.of(columns.second);
+        const OffsetParts above = join_parts(bits.of(lines.first), bits.of(slice)), below = join_parts(bits.of(lines.second), bits.of(slice));
+        put_offset(left, above, row.offset[0] + lane);
+        put_offset(right, above, row.offset[1] + lane);
+        put_offset(left, below, row.offset[2] + lane);
+        put_offset(right, below, row.offset[3] + lane);
+    }
+    outside = found;
+    return _mm256_movemask_ps(all) == 0xff;
+}
+
+static inline bool is_exact(const ImageAxis &axis) { return axis.exact && (axis.repeats || !axis.period); }
+
+static inline bool place_exactly(const ImageTexels &level, const float *const *coordinate, const int32_t *layer, int filter, ImageRow &row,
+                                 uint32_t &outside) {
+    if (!is_exact(level.axis[0]) || !is_exact(level.axis[1]))
+        return false;
+    return filter == image_linear    ? place_exactly_by<image_linear>(level, coordinate, layer, row, outside)
+         : filter == image_truncates ? place_exactly_by<image_truncates>(level, coordinate, layer, row, outside)
+                                     : place_exactly_by<image_nearest>(level, coordinate, layer, row, outside);
+}
+
+// An axis whose texels are named by number: those outside have the entry of the last.
+struct NumberedAxis {
+    const uint32_t *entry;            // by texel
+    __m256i last;
+
+    NumberedAxis(const ImageTexels &level, unsigned axis)
+        : entry(entries_of(level, axis)), last(_mm256_set1_epi32((int)level.axis[axis].size - 1)) {}
+
+    __m256i look_up_inside(__m256i texel, __m256i &inside) const {
+        const __m256i within = _mm256_min_epu32(texel, last);
+        inside = _mm256_and_si256(inside, _mm256_cmpeq_epi32(within, texel));
+        return look_up(entry, within);
+    }
+};
+
+// Offsets of eight lanes' texels after each other. Rows of a workgroup mostly have the same columns, whose part is then kept.
+struct NumberedTexels {
+    const OffsetBits bits;
+    const NumberedAxis columns, lines, slices;
+    const uint32_t *const x, *const y, *const z;
+    __m256i last_column;
+    OffsetParts along;
+    __m256i inside_columns;
+
+    // `z` is NULL where there is one slice only.
+    NumberedTexels(const ImageTexels &level, const uint32_t *x_row, const uint32_t *y_row, const uint32_t *z_row)
+        : bits(offset_bits(level)), columns(level, 0), lines(level, 1), slices(level, 2), x(x_row), y(y_row), z(z_row) {
+        find_columns(chunk_of(x));
+    }
+
+    __attribute__((always_inline)) void find_columns(__m256i column) {
+        last_column = column;
+        inside_columns = _mm256_set1_epi32(-1);
+        along = bits.of(columns.look_up_inside(column, inside_columns));
+    }
+
+    // Returns the lanes whose texels are in the level.
+    __attribute__((always_inline)) uint32_t place(int lane, uint32_t *offset) {
+        const __m256i column = chunk_of(x + lane);
+        if (!is_zero(_mm256_xor_si256(column, last_column)))
+            find_columns(column);
+        __m256i inside = inside_columns;
+        OffsetParts yz = bits.of(lines.look_up_inside(chunk_of(y + lane), inside));
+        if (z)
+            yz = join_parts(yz, bits.of(slices.look_up_inside(chunk_of(z + lane), inside)));
+        put_offset(along, yz, offset);
+        return (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(inside)) << lane;
+    }
+};
+
+// Offsets of texels that are named by integers. Returns the lanes whose texels are not in the level.
+static inline uint32_t place_texels(const ImageTexels &level, const uint32_t *x, const uint32_t *y, const uint32_t *z, uint32_t *offset) {
+    NumberedTexels texels(level, x, y, z);
+    uint32_t inside = 0;
+#pragma GCC unroll 1
+    for (int lane = 0; lane < image_row; lane += image_chunk)
+        inside |= texels.place(lane, offset + lane);
+    return ~inside;
+}
+
+// --------------------------------------------------------------------------------------------------------- 8-bit unorm
+// k / 255, correctly rounded for k from 0 to 255 (see `unorm8`).
+static inline __m256 unorm8_chunk(__m256i byte) {
+    const __m256 value = _mm256_cvtepi32_ps(byte);
+    return _mm256_fmadd_ps(value, _mm256_set1_ps(0x1.010102p-8f), _mm256_mul_ps(value, _mm256_set1_ps(-0x1.fdfdfep-33f)));
+}
+
+// A byte of every dword.
+static inline __m256i byte_of(__m256i words, int byte) {
+    if (byte == 0)
+        return _mm256_and_si256(words, _mm256_set1_epi32(255));
+    if (byte == 3)
+        return _mm256_srli_epi32(words, 24);
+    const int one = (int)0x80808000u + byte;
+    return _mm256_shuffle_epi8(words, _mm256_setr_epi32(one, one + 4, one + 8, one + 12, one, one + 4, one + 8, one + 12));
+}
+
+template <class Word> static inline void pass_bytes_of(const uint8_t *host, const uint32_t *offset, const RowsOf<float> &to) {
+    const RowsOf<float> rows = to;
+#pragma GCC unroll 1
+    for (int lane = 0; lane < image_row; lane += image_chunk) {
+        const __m256i words = chunk_at<Word>(host, offset + lane);
+#pragma GCC unroll 4
+        for (int byte = 0; byte < (int)sizeof(Word); ++byte)
+            if (rows.row[byte])
+                _mm256_storeu_ps(rows.row[byte] + lane, unorm8_chunk(byte_of(words, byte)));
+    }
+}
+
+// A byte of the corners (0, 1), (1, 1), (1, 0), (0, 0), to a row each.
+template <class Word> static inline void gather_bytes_of(const uint8_t *host, const ImageRow &row, unsigned byte, const RowsOf<float> &to) {
+    const __m128i shift = _mm_cvtsi32_si128(8 * (int)byte);
+    Corners found = {};
+#pragma GCC unroll 1
+    for (int lane = image_row - image_chunk; lane >= 0; lane -= image_chunk) {
+        load_corners_at<Word>(host, row.offset, lane, found);
+        _mm256_storeu_ps(to.row[0] + lane, unorm8_chunk(byte_of(_mm256_srl_epi32(found.lower_left, shift), 0)));
+        _mm256_storeu_ps(to.row[1] + lane, unorm8_chunk(byte_of(_mm256_srl_epi32(found.lower_right, shift), 0)));
+        _mm256_storeu_ps(to.row[2] + lane, unorm8_chunk(byte_of(_mm256_srl_epi32(found.right, shift), 0)));
+        _mm256_storeu_ps(to.row[3] + lane, unorm8_chunk(byte_of(_mm256_srl_epi32(found.left, shift), 0)));
+    }
+}
+
+// Sums of bytes in a slice, with weights of 256 along x, in the halves of dwords, less 2^15: those of even bytes and of odd ones, for two rows.
+struct ByteSums {
+    __m256i upper_even, upper_odd, lower_even, lower_odd;
+};
+
+// `right` and `left` are weights in both halves of a dword.
+__attribute__((always_inline)) static inline void sum_two_bytes(__m256i first, __m256i second, __m256i left, __m256i right, __m256i &even, __m256i &odd) {
+    const __m256i bytes = _mm256_set1_epi32(0x00ff00ff), bias = _mm256_set1_epi16(-0x8000);
+    even = _mm256_add_epi16(_mm256_mullo_epi16(_mm256_and_si256(first, bytes), left), _mm256_mullo_epi16(_mm256_and_si256(second, bytes), right));
+    odd = _mm256_add_epi16(_mm256_mullo_epi16(_mm256_srli_epi16(first, 8), left), _mm256_mullo_epi16(_mm256_srli_epi16(second, 8), right));
+    even = _mm256_xor_si256(even, bias);
+    odd = _mm256_xor_si256(odd, bias);
+}
+
+__attribute__((always_inline)) static inline void sum_along_x(const Corners &corners, __m256i weight, ByteSums &sums) {
+    const __m256i right = _mm256_or_si256(weight, _mm256_slli_epi32(weight, 16)), left = _mm256_sub_epi16(_mm256_set1_epi16(256), right);
+    sum_two_bytes(corners.left, corners.right, left, right, sums.upper_even, sums.upper_odd);
+    sum_two_bytes(corners.lower_left, corners.lower_right, left, right, sums.lower_even, sums.lower_odd);
+}
+
+// The sum of a byte, with weights of 65536 in all; `weight`: of the two rows, in the halves of dwords.
+__attribute__((always_inline)) static inline __m256i sum_of_byte(const ByteSums &sums, int byte, __m256i weight) {
+    const __m256i upper = byte & 1 ? sums.upper_odd : sums.upper_even, lower = byte & 1 ? sums.lower_odd : sums.lower_even;
+    const __m256i pairs = byte & 2 ? _mm256_blend_epi16(_mm256_srli_epi32(upper, 16), lower, 0xaa)
+                                   : _mm256_blend_epi16(upper, _mm256_slli_epi32(lower, 16), 0xaa);
+    return _mm256_add_epi32(_mm256_madd_epi16(pairs, weight), _mm256_set1_epi32(256 << 15));
+}
+
+static inline void put_doubles(__m256d low, __m256d high, double *to) {
+    _mm256_storeu_pd(to, low);
+    _mm256_storeu_pd(to + 4, high);
+}
+
+static inline void put_doubles(__m256d low, __m256d high, float *to) {
+    _mm256_storeu_ps(to, _mm256_set_m128(_mm256_cvtpd_ps(high), _mm256_cvtpd_ps(low)));
+}
+
+static inline __m256d low_doubles(__m256i integers) { return _mm256_cvtepi32_pd(_mm256_castsi256_si128(integers)); }
+static inline __m256d high_doubles(__m256i integers) { return _mm256_cvtepi32_pd(_mm256_extracti128_si256(integers, 1)); }
+
+// Sums as fractions: sum / (255 * 65536), correctly rounded.
+static inline void put_byte_sums(__m256i sums, float *to) {
+    const __m256 value = _mm256_cvtepi32_ps(sums);
+    _mm256_storeu_ps(to, _mm256_fmadd_ps(value, _mm256_set1_ps(0x1.010102p-24f), _mm256_mul_ps(value, _mm256_set1_ps(-0x1.fdfdfep-49f))));
+}
+
+static inline void put_byte_sums(__m256i sums, double *to) {
+    const __m256d unit = _mm256_set1_pd(1.0 / (255 * 65536));
+    put_doubles(_mm256_mul_pd(low_doubles(sums), unit), _mm256_mul_pd(high_doubles(sums), unit), to);
+}
+
+// Those of two slices, which fill 32 bits.
+template <class Number> static inline void put_byte_sums(__m256i first, __m256i second, __m256i weight, Number *to) {
+    const __m256i rest = _mm256_sub_epi32(_mm256_set1_epi32(256), weight);
+    const __m256i sum = _mm256_add_epi32(_mm256_mullo_epi32(first, rest), _mm256_mullo_epi32(second, weight));
+    const __m256i less = _mm256_xor_si256(sum, _mm256_set1_epi32((int)0x80000000u));
+    const __m256d unit = _mm256_set1_pd(1.0 / (255.0 * 65536 * 256)), lacks = _mm256_set1_pd(0x1p31);
+    put_doubles(_mm256_mul_pd(_mm256_add_pd(low_doubles(less), lacks), unit), _mm256_mul_pd(_mm256_add_pd(high_doubles(less), lacks), unit), to);
+}
+
+template <class Word, int slices, class Number>
+static inline void filter_bytes_in(const uint8_t *host, const ImageRow &row, const RowsOf<Number> &to) {
+    Corners near = {}, far = {};
+#pragma GCC unroll 1
+    for (int lane = image_row - image_chunk; lane >= 0; lane -= image_chunk) {
+        const __m256i x = chunk_of(row.weight[0] + lane), y = chunk_of(row.weight[1] + lane);
+        const __m256i rows = _mm256_or_si256(_mm256_sub_epi32(_mm256_set1_epi32(256), y), _mm256_slli_epi32(y, 16));
+        ByteSums sums, more = {};
+        load_corners_at<Word>(host, row.offset, lane, near);
+        sum_along_x(near, x, sums);
+        if (slices == 2) {
+            load_corners_at<Word>(host, row.offset + 4, lane, far);
+            sum_along_x(far, x, more);
+        }
+#pragma GCC unroll 4
+        for (int byte = 0; byte < (int)sizeof(Word); ++byte) {
+            if (!to.row[byte])
+                continue;
+            const __m256i first = sum_of_byte(sums, byte, rows);
+            if (slices == 1)
+                put_byte_sums(first, to.row[byte] + lane);
+            else
+                put_byte_sums(first, sum_of_byte(more, byte, rows), chunk_of(row.weight[2] + lane), to.row[byte] + lane);
+        }
+    }
+}
+
+// -------------------------------------------------------------------------------------------------------------- singles
+// The corners' shares in the sum, 256 an axis.
+template <int slices> struct Shares {
+    __m256i of[4 * slices];
+};
+
+template <int slices> static inline Shares<slices> shares_of(const ImageRow &row, int lane) {
+    const __m256i x = chunk_of(row.weight[0] + lane), y = chunk_of(row.weight[1] + lane);
+    const __m256i both = _mm256_mullo_epi16(x, y), right = _mm256_slli_epi32(x, 8), lower = _mm256_slli_epi32(y, 8);
+    const __m256i right_only = _mm256_sub_epi32(right, both), lower_only = _mm256_sub_epi32(lower, both);
+    const __m256i flat[4] = {_mm256_sub_epi32(_mm256_set1_epi32(1 << 16), _mm256_add_epi32(right, lower_only)), right_only, lower_only, both};
+    Shares<slices> shares;
+    for (int corner = 0; corner < 4; ++corner) {
+        shares.of[corner] = flat[corner];
+        if (slices == 2) {
+            const __m256i z = chunk_of(row.weight[2] + lane);
+            shares.of[corner] = _mm256_mullo_epi32(flat[corner], _mm256_sub_epi32(_mm256_set1_epi32(256), z));
+            shares.of[4 * (slices - 1) + corner] = _mm256_mullo_epi32(flat[corner], z);
+        }
+    }
+    return shares;
+}
+
+template <int slices> static inline __m256d unit_of_shares() { return _mm256_set1_pd(slices == 2 ? 0x1p-24 : 0x1p-16); }
+
+// A texel without a share does not count: what is not finite there makes a NaN, and its lane is done otherwise. `component` has a row for each corner.
+template <int slices, class Number>
+static inline void filter_singles_in(const uint32_t *const *component, const ImageRow &row, Number *to) {
+#pragma GCC unroll 1
+    for (int lane = 0; lane < image_row; lane += image_chunk) {
+        const Shares<slices> shares = shares_of<slices>(row, lane);
+        __m256d low = _mm256_setzero_pd(), high = _mm256_setzero_pd();
+#pragma GCC unroll 8
+        for (int corner = 0; corner < 4 * slices; ++corner) {
+            const float *values = (const float *)component[corner] + lane;
+            low = _mm256_fmadd_pd(low_doubles(shares.of[corner]), _mm256_cvtps_pd(_mm_loadu_ps(values)), low);
+            high = _mm256_fmadd_pd(high_doubles(shares.of[corner]), _mm256_cvtps_pd(_mm_loadu_ps(values + 4)), high);
+        }
+        const __m256d unit = unit_of_shares<slices>();
+        put_doubles(_mm256_mul_pd(low, unit), _mm256_mul_pd(high, unit), to + lane);
+    }
+}
+
+// Elements of four halves: a lane after the other, its four components side by side.
+template <int slices> static inline void filter_four_halves_in(const uint8_t *host, const ImageRow &row, const RowsOf<float> &to) {
+#pragma GCC unroll 1
+    for (int lane = 0; lane < image_row; lane += image_chunk) {
+        const Shares<slices> shares = shares_of<slices>(row, lane);
+        alignas(32) double share[4 * slices][image_chunk];
+        __m128 found[image_chunk];
+        for (int corner = 0; corner < 4 * slices; ++corner)
+            put_doubles(low_doubles(shares.of[corner]), high_doubles(shares.of[corner]), share[corner]);
+#pragma GCC unroll 8
+        for (int part = 0; part < image_chunk; ++part) {
+            __m256d sum = _mm256_setzero_pd();
+#pragma GCC unroll 8
+            for (int corner = 0; corner < 4 * slices; ++corner) {
+                const __m128i halves = _mm_loadl_epi64((const __m128i *)(host + row.offset[corner][lane + part]));
+                sum = _mm256_fmadd_pd(_mm256_broadcast_sd(&share[corner][part]), _mm256_cvtps_pd(_mm_cvtph_ps(halves)), sum);
+            }
+            found[part] = _mm256_cvtpd_ps(_mm256_mul_pd(sum, unit_of_shares<slices>()));
+        }
+        for (int part = 0; part < image_chunk; part += 4) {
+            _MM_TRANSPOSE4_PS(found[part], found[part + 1], found[part + 2], found[part + 3]);
+            for (int half = 0; half < 4; ++half)
+                if (to.row[half])
+                    _mm_storeu_ps(to.row[half] + lane + part, found[part + half]);
+        }
+    }
+}
+
+// The share of the texels that a reference is <, == or > than, by the bits of `function`; functions 0 and 7 are never and always.
+struct Comparison {
+    __m256i less, equal, greater, always;
+
+    explicit Comparison(unsigned function)
+        : less(_mm256_set1_epi32(-(int)(function & 1))), equal(_mm256_set1_epi32(-(int)(function >> 1 & 1))),
+          greater(_mm256_set1_epi32(-(int)(function >> 2 & 1))), always(_mm256_set1_epi32(function == 7 ? -1 : 0)) {}
+
+    __m256i passes(__m256 reference, __m256 texel) const {
+        const __m256i is_less = _mm256_castps_si256(_mm256_cmp_ps(reference, texel, _CMP_LT_OQ));
+        const __m256i is_equal = _mm256_castps_si256(_mm256_cmp_ps(reference, texel, _CMP_EQ_OQ));
+        const __m256i is_greater = _mm256_castps_si256(_mm256_cmp_ps(reference, texel, _CMP_GT_OQ));
+        return _mm256_or_si256(_mm256_or_si256(_mm256_and_si256(is_less, less), _mm256_and_si256(is_equal, equal)),
+                               _mm256_or_si256(_mm256_and_si256(is_greater, greater), always));
+    }
+};
+
+template <int slices>
+static inline void filter_compared_in(const uint32_t *const *component, const ImageRow &row, unsigned function, const float *reference, float *to) {
+    const Comparison comparison(function);
+#pragma GCC unroll 1
+    for (int lane = 0; lane < image_row; lane += image_chunk) {
+        const Shares<slices> shares = shares_of<slices>(row, lane);
+        const __m256 given = _mm256_loadu_ps(reference + lane);
+        __m256i sum = _mm256_setzero_si256();
+#pragma GCC unroll 8
+        for (int corner = 0; corner < 4 * slices; ++corner) {
+            const __m256 texel = _mm256_loadu_ps((const float *)component[corner] + lane);
+            sum = _mm256_add_epi32(sum, _mm256_and_si256(comparison.passes(given, texel), shares.of[corner]));
+        }
+        _mm256_storeu_ps(to + lane, _mm256_mul_ps(_mm256_cvtepi32_ps(sum), _mm256_set1_ps(slices == 2 ? 0x1p-24f : 0x1p-16f)));
+    }
+}
+#else
+// Only for the compiler: hosts without such vectors have no steps.
+static inline uint32_t place_nearest(const ImageTexels &, bool, ImageRow &) { return 0; }
+static inline uint32_t place_corners(const ImageTexels &, unsigned, unsigned, ImageRow &) { return 0; }
+static inline bool place_exactly(const ImageTexels &, const float *const *, const int32_t *, int, ImageRow &, uint32_t &) { return false; }
+static inline uint32_t place_texels(const ImageTexels &, const uint32_t *, const uint32_t *, const uint32_t *, uint32_t *) { return 0; }
+template <class Word> static inline void pass_bytes_of(const uint8_t *, const uint32_t *, const RowsOf<float> &) {}
+template <class Word> static inline void gather_bytes_of(const uint8_t *, const ImageRow &, unsigned, const RowsOf<float> &) {}
+template <class Word, int slices, class Number> static inline void filter_bytes_in(const uint8_t *, const ImageRow &, const RowsOf<Number> &) {}
+template <int slices, class Number> static inline void filter_singles_in(const uint32_t *const *, const ImageRow &, Number *) {}
+template <int slices> static inline void filter_four_halves_in(const uint8_t *, const ImageRow &, const RowsOf<float> &) {}
+template <int slices>
+static inline void filter_compared_in(const uint32_t *const *, const ImageRow &, unsigned, const float *, float *) {}
+#endif
+
+// ------------------------------------------------------------------------------------------ by size of elements and slices
+static inline void pass_bytes(const uint8_t *host, const uint32_t *offset, unsigned bytes, const RowsOf<float> &to) {
+    if (bytes == 1)
+        pass_bytes_of<uint8_t>(host, offset, to);
+    else if (bytes == 2)
+        pass_bytes_of<uint16_t>(host, offset, to);
+    else
+        pass_bytes_of<uint32_t>(host, offset, to);
+}
+
+static inline void gather_bytes(const uint8_t *host, const ImageRow &row, unsigned bytes, unsigned byte, const RowsOf<float> &to) {
+    if (bytes == 1)
+        gather_bytes_of<uint8_t>(host, row, byte, to);
+    else if (bytes == 2)
+        gather_bytes_of<uint16_t>(host, row, byte, to);
+    else
+        gather_bytes_of<uint32_t>(host, row, byte, to);
+}
+
+template <int slices, class Number>
+static inline void filter_bytes_of(const uint8_t *host, const ImageRow &row, unsigned bytes, const RowsOf<Number> &to) {
+    if (bytes == 1)
+        filter_bytes_in<uint8_t, slices>(host, row, to);
+    else if (bytes == 2)
+        filter_bytes_in<uint16_t, slices>(host, row, to);
+    else
+        filter_bytes_in<uint32_t, slices>(host, row, to);
+}
+
+template <class Number> static inline void filter_bytes(const uint8_t *host, const ImageRow &row, unsigned bytes, unsigned slices, const RowsOf<Number> &to) {
+    if (slices == 1)
+        filter_bytes_of<1>(host, row, bytes, to);
+    else
+        filter_bytes_of<2>(host, row, bytes, to);
+}
+
+template <class Number> static inline void filter_singles(const uint32_t *const *component, const ImageRow &row, unsigned slices, Number *to) {
+    if (slices == 1)
+        filter_singles_in<1>(component, row, to);
+    else
+        filter_singles_in<2>(component, row, to);
+}
+
+static inline void filter_four_halves(const uint8_t *host, const ImageRow &row, unsigned slices, const RowsOf<float> &to) {
+    if (slices == 1)
+        filter_four_halves_in<1>(host, row, to);
+    else
+        filter_four_halves_in<2>(host, row, to);
+}
+
+static inline void filter_compared(const uint32_t *const *component, const ImageRow &row, unsigned slices, unsigned function, const float *reference,
+                                   float *to) {
+    if (slices == 1)
+        filter_compared_in<1>(component, row, function, reference, to);
+    else
+        filter_compared_in<2>(component, row, function, reference, to);
+}
+
+// ---------------------------------------------------------------------------------------------------------- edges of cubes
+static inline uint32_t offset_of_texel(const ImageTexels &level, uint32_t x, uint32_t y, uint32_t layer) {
+    const ImageAxis *axis = level.axis;
+    const uint32_t along = axis[0].entry[(int32_t)x - axis[0].first], down = axis[1].entry[(int32_t)y - axis[1].first];
+    const uint32_t slice = axis[2].entry[(int32_t)layer - axis[2].first], low = level.low;
+    return ((along & ~low) + (down & ~low) + (slice & ~low)) | ((along ^ down ^ slice) & low);
+}
+
+// The edge of a face that a texel lies beyond, and how far along it; -1: it is on the face, -2: beyond two edges, or by more than a texel.
+static inline int32_t edge_beyond(int32_t x, int32_t y, int32_t size, int32_t &along) {
+    const bool x_inside = x >= 0 && x < size, y_inside = y >= 0 && y < size;
+    if (x_inside && y_inside)
+        return -1;
+    along = x_inside ? x : y;
+    if (x_inside == y_inside || x < -1 || x > size || y < -1 || y > size)
+        return -2;
+    return x_inside ? (y < 0 ? 2 : 3) : (x < 0 ? 0 : 1);
+}
+
+// Offsets of corners beyond one edge of a cube's face, for some lanes, whose layers are 6 * cube + face; returns the lanes that have others.
+static inline uint32_t cross_edges(const ImageTexels &level, uint32_t lanes, ImageRow &row) {
+    const int32_t size = (int32_t)level.axis[0].size;
+    uint32_t left = 0;
+    for (; lanes; lanes &= lanes - 1) {
+        const int lane = __builtin_ctz(lanes);
+        const int32_t layer = row.texel[2][lane], face = layer % 6;
+        for (int corner = 0; corner < 4; ++corner) {
+            int32_t along = 0;
+            const int32_t edge = edge_beyond(row.texel[0][lane] + (corner & 1), row.texel[1][lane] + (corner >> 1), size, along);
+            if (edge == -1)
+                continue;
+            if (edge == -2) {
+                left |= 1u << lane;
+                break;
+            }
+            const CubeTexel &there = level.beyond[(4 * face + edge) * size + along];
+            row.offset[corner][lane] = offset_of_texel(level, there.x, there.y, (uint32_t)(layer - face) + there.face);
+        }
+    }
+    return left;
+}
