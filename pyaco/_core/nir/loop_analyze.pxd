@@ -32,8 +32,11 @@ cdef struct LoopAnalysis:
     vector[uint32_t] inside       # by value: serial of the innermost analysed loop that has it
     vector[uint8_t] counts        # by value: a counter of the loop, or its update
     uint32_t trip                 # serial
+    uint32_t steps                # that may still be computed for this loop
     uint32_t serial               # of the loop
 
+# What a phi is by way of a predecessor; 0: that is none.
+cdef ValueId phi_value_from(const ShaderData *s, ValueId phi, NodeId predecessor) noexcept nogil
 cdef int analysis_begin(LoopAnalysis *a, ShaderData *s) except -1 nogil
 # Whether a loop should be unrolled; `facts` says how.
 cdef bint loop_should_unroll(LoopAnalysis *a, NodeId loop, LoopFacts *facts) except -1 nogil

@@ -37,6 +37,7 @@ cdef enum:
     most_asked_cost = 65536
     most_exits = 3                 # of a loop that runs once
     most_depth = 32                # of an expression
+    most_steps = 1 << 15           # computed for the exits of one loop
 
 
 cdef int analysis_begin(LoopAnalysis *a, ShaderData *s) except -1 nogil:
@@ -219,6 +220,9 @@ cdef bint _value(LoopAnalysis *a, ValueId value, uint32_t component, uint64_t *r
     if not _is_inside(a, value) or s.instructions.components[value] != 1 or depth > most_depth:
         return False
     if a.stamp[value] != a.trip:
+        if a.steps == 0:
+            return False
+        a.steps -= 1
         a.stamp[value] = a.trip
         a.known[value] = False                     # what depends on itself is not known
         if s.instructions.kind[value] == nir_alu:
@@ -234,7 +238,7 @@ cdef bint _source(LoopAnalysis *a, ValueId instruction, uint32_t source, uint64_
 
 
 # --------------------------------------------------------------------------------------------------------- running the loop
-cdef ValueId _phi_source(const ShaderData *s, ValueId phi, NodeId predecessor) noexcept nogil:
+cdef ValueId phi_value_from(const ShaderData *s, ValueId phi, NodeId predecessor) noexcept nogil:
     cdef SourceRow first = s.instructions.source_first[phi]
     cdef uint32_t i
     for i in range(s.instructions.source_count[phi]):
@@ -259,7 +263,7 @@ cdef int _next_trip(LoopAnalysis *a, const LoopFacts *facts, bint first) except 
     cdef uint32_t i
     while count < s.nodes.order_count[header] and s.instructions.kind[s.order.instruction[begin + count]] == nir_phi:
         phi = s.order.instruction[begin + count]
-        value = _phi_source(s, phi, from_block)
+        value = phi_value_from(s, phi, from_block)
         number = 0
         carries = value != 0 and s.instructions.components[phi] == 1 and (first or a.known[phi]) and _value(a, value, 0, &number, 0)
         known.push_back(carries)
@@ -287,6 +291,7 @@ cdef bint _run(LoopAnalysis *a, LoopFacts *facts, uint32_t limit) except -1 nogi
     cdef uint8_t decision
     facts.decisions.clear()
     facts.unknown = 0
+    a.steps = most_steps
     _next_trip(a, facts, True)
     for trip in range(limit + 1):
         for k in range(<uint32_t>facts.terminators.size()):
@@ -306,7 +311,7 @@ cdef bint _run(LoopAnalysis *a, LoopFacts *facts, uint32_t limit) except -1 nogi
             facts.trips = trip
             facts.exit = <uint32_t>facts.terminators.size()
             return True
-        if trip == 0 and not _any_known(a, facts):
+        if trip == 0 and not _any_known(a, facts) or a.steps == 0:
             return False
         _next_trip(a, facts, False)
     return False

@@ -22,7 +22,7 @@ from nir_opcodes cimport intrinsic_index_count
 
 from pyaco._core.common.table cimport table_append, table_append_many
 from pyaco._core.ir.shader cimport (
-    NodeId, Shader, ShaderData, SourceRow, ValueId, block_walk_next, nir_intrinsic, nir_jump, nir_phi, node_block, node_first_block, node_if,
+    NodeId, OrderRow, Shader, ShaderData, SourceRow, ValueId, block_walk_next, nir_intrinsic, nir_phi, node_block, node_first_block, node_if,
     node_insert_after, node_loop, node_remove, phi_set,
 )
 from pyaco._core.ir.source_lines cimport lines_inherit
@@ -30,7 +30,7 @@ from pyaco._core.nir.control_flow_edit cimport (
     ControlFlowEdit, edit_begin, edit_end, edit_merge_forward, edit_node_new, edit_resolve_phis,
 )
 from pyaco._core.nir.loop_analyze cimport (
-    LoopAnalysis, LoopFacts, Terminator, analysis_begin, exit_leaves, exit_stays, loop_should_unroll,
+    LoopAnalysis, LoopFacts, Terminator, analysis_begin, exit_leaves, exit_stays, loop_should_unroll, phi_value_from,
 )
 
 cdef struct Join:                 # where the paths of a copied if meet again, after all later trips
@@ -38,8 +38,20 @@ cdef struct Join:                 # where the paths of a copied if meet again, a
     NodeId left                   # the block that comes from the list that leaves
     vector[ValueId] values        # of the phis after the loop, by way of that list
 
+cdef struct Use:                  # outside of the loop that defines the value
+    NodeId place                  # the block where the value is needed
+    NodeId user                   # the if whose condition it is, or 0
+    SourceRow row                 # or a source
+    uint32_t next                 # of the same value, 0 none
+
+cdef struct Uses:
+    vector[NodeId] loop           # by value: the innermost loop that it is in, 0 none
+    vector[uint32_t] first        # by value: in `list`, 0 none
+    vector[Use] list
+
 cdef struct Unroller:
     ControlFlowEdit edit
+    Uses uses
     vector[ValueId] value         # by instruction: its copy of this trip, 0 none
     vector[NodeId] block          # by node: its copy of this trip, 0 none
     vector[ValueId] copied_phis   # of this trip: their sources still name the originals
@@ -84,8 +96,8 @@ cdef inline ValueId _renamed(const Unroller *u, ValueId value) noexcept nogil:
     return u.value[value] if value < u.value.size() and u.value[value] else value
 
 
-cdef int _copy_block(Unroller *u, NodeId original, NodeId target, NodeId resolved=0) except -1 nogil:
-    """Append copies of a block's instructions; its phis become what they are by way of the block `resolved`, where that is given."""
+cdef int _copy_block(Unroller *u, NodeId original, NodeId target, bint with_phis=True) except -1 nogil:
+    """Append copies of a block's instructions; without its phis, those have values already."""
     cdef ShaderData *s = u.edit.shader
     cdef ValueId instruction, duplicate
     cdef SourceRow row
@@ -93,8 +105,7 @@ cdef int _copy_block(Unroller *u, NodeId original, NodeId target, NodeId resolve
     u.block[original] = target
     for i in range(<uint32_t>u.edit.contents[original].size()):
         instruction = u.edit.contents[original][i]
-        if s.instructions.kind[instruction] == nir_phi and resolved:
-            u.value[instruction] = _renamed(u, _phi_source(s, instruction, resolved))
+        if s.instructions.kind[instruction] == nir_phi and not with_phis:
             continue
         duplicate = _copy_instruction(s, instruction)
         u.value[instruction] = duplicate
@@ -154,16 +165,23 @@ cdef int _finish_phis(Unroller *u) noexcept nogil:
     return 0
 
 
-cdef ValueId _phi_source(const ShaderData *s, ValueId phi, NodeId predecessor) noexcept nogil:
-    cdef SourceRow first = s.instructions.source_first[phi]
+cdef int _take_phis(Unroller *u, NodeId block, NodeId predecessor, bint renamed=True) except -1 nogil:
+    """Let the phis of a block be what they are by way of one predecessor: of this trip, or without `renamed` of before the loop."""
+    cdef ShaderData *s = u.edit.shader
+    cdef vector[ValueId] values        # all are read before one is written: the phis of a header may name one another
     cdef uint32_t i
-    for i in range(s.instructions.source_count[phi]):
-        if s.sources.swizzle[first + i] == predecessor:
-            return s.sources.value[first + i]
+    cdef ValueId value
+    for i in range(<uint32_t>u.edit.contents[block].size()):
+        if s.instructions.kind[u.edit.contents[block][i]] != nir_phi:
+            break
+        value = phi_value_from(s, u.edit.contents[block][i], predecessor)
+        values.push_back(_renamed(u, value) if renamed else value)
+    for i in range(<uint32_t>values.size()):
+        u.value[u.edit.contents[block][i]] = values[i]
     return 0
 
 
-# --------------------------------------------------------------------------------------------------------- what is used after
+# ------------------------------------------------------------------------------------------------------- what is used outside
 cdef NodeId _first_leaving(const ShaderData *s, const Terminator *exit) noexcept nogil:
     return s.nodes.first0[exit.node] if exit.leaves_in_then else s.nodes.first1[exit.node]
 
@@ -198,17 +216,17 @@ cdef ValueId _closed(Unroller *u, const LoopFacts *facts, ValueId value) except 
     return phi
 
 
-cdef int _mark(const Unroller *u, vector[unsigned char] &inside, NodeId node) noexcept nogil:
-    cdef ShaderData *s = u.edit.shader
-    cdef uint32_t i
+cdef int _note_definitions(Uses *uses, const ShaderData *s, NodeId node, NodeId loop) noexcept nogil:
+    """Note for each value of the list from `node` on the innermost loop that it is in."""
+    cdef OrderRow row
     while node:
         if s.nodes.kind[node] == node_block:
-            for i in range(<uint32_t>u.edit.contents[node].size()):
-                inside[u.edit.contents[node][i]] = True
+            for row in range(s.nodes.order_first[node], s.nodes.order_first[node] + s.nodes.order_count[node]):
+                uses.loop[s.order.instruction[row]] = loop
         else:
-            _mark(u, inside, s.nodes.first0[node])
+            _note_definitions(uses, s, s.nodes.first0[node], node if s.nodes.kind[node] == node_loop else loop)
             if s.nodes.kind[node] == node_if:
-                _mark(u, inside, s.nodes.first1[node])
+                _note_definitions(uses, s, s.nodes.first1[node], loop)
         node = s.nodes.next[node]
     return 0
 
@@ -219,46 +237,73 @@ cdef bint _is_in(const ShaderData *s, NodeId node, NodeId loop) noexcept nogil:
     return node == loop
 
 
-cdef ValueId _use_after(Unroller *u, const LoopFacts *facts, const vector[unsigned char] &inside, vector[ValueId] &closed, ValueId value) \
-        except? 0xffffffffU nogil:
-    """What a use outside of the loop has in place of `value`."""
-    if value >= inside.size() or not inside[value]:
-        return value
-    if not closed[value]:
-        closed[value] = _closed(u, facts, value)
-    return closed[value]
+cdef int _note_use(Uses *uses, const ShaderData *s, ValueId value, NodeId user, NodeId place, SourceRow row) except -1 nogil:
+    """Note a use of a value in `place`, if that is outside of its loop: a source of an instruction, or the condition of the node `user`."""
+    cdef Use use
+    if uses.loop[value] and not _is_in(s, place, uses.loop[value]):
+        use.place = place
+        use.user = user
+        use.row = row
+        use.next = uses.first[value]
+        uses.first[value] = <uint32_t>uses.list.size()
+        uses.list.push_back(use)
+    return 0
 
 
-cdef int _close_loop(Unroller *u, const LoopFacts *facts) except -1 nogil:
-    """Let values of the loop that are used outside of it go through phis of the block after it."""
-    cdef ShaderData *s = u.edit.shader
-    cdef NodeId after = s.nodes.next[facts.loop]
+cdef int _find_uses(Uses *uses, const ShaderData *s) except -1 nogil:
+    """Find all uses outside of the loop of what they use. Phis use what they name at the end of the predecessor."""
     cdef NodeId block = node_first_block(s)
-    cdef vector[unsigned char] inside
-    cdef vector[ValueId] closed
-    cdef vector[ValueId] users
-    cdef uint32_t count = s.instructions.table.count
-    cdef uint32_t i
-    cdef ValueId instruction, value
+    cdef OrderRow order
     cdef SourceRow row
-    inside.resize(count)
-    closed.resize(count)
-    _mark(u, inside, s.nodes.first0[facts.loop])
+    cdef ValueId i
+    uses.loop.assign(s.instructions.table.count, 0)
+    uses.first.assign(s.instructions.table.count, 0)
+    uses.list.resize(1)
+    _note_definitions(uses, s, s.nodes.first0[1], 0)
     while block:
-        if not _is_in(s, block, facts.loop):
-            users = u.edit.contents[block]              # phis are put before them
-            for i in range(<uint32_t>users.size()):
-                instruction = users[i]
-                if instruction >= count or block == after and s.instructions.kind[instruction] == nir_phi:
-                    continue
-                for row in range(s.instructions.source_first[instruction], s.instructions.source_first[instruction]
-                                 + s.instructions.source_count[instruction]):
-                    value = _use_after(u, facts, inside, closed, s.sources.value[row])
-                    s.sources.value[row] = value
-            if s.nodes.next[block] and s.nodes.kind[s.nodes.next[block]] == node_if:
-                value = _use_after(u, facts, inside, closed, s.nodes.condition[s.nodes.next[block]])
-                s.nodes.condition[s.nodes.next[block]] = value
+        for order in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
+            i = s.order.instruction[order]
+            for row in range(s.instructions.source_first[i], s.instructions.source_first[i] + s.instructions.source_count[i]):
+                _note_use(uses, s, s.sources.value[row], 0,
+                          <NodeId>s.sources.swizzle[row] if s.instructions.kind[i] == nir_phi else block, row)
+        if s.nodes.next[block] and s.nodes.kind[s.nodes.next[block]] == node_if:
+            _note_use(uses, s, s.nodes.condition[s.nodes.next[block]], s.nodes.next[block], block, 0)
         block = block_walk_next(s, block)
+    return 0
+
+
+cdef int _close_value(Unroller *u, const LoopFacts *facts, ValueId value) except -1 nogil:
+    cdef ShaderData *s = u.edit.shader
+    cdef ValueId closed = 0
+    cdef uint32_t i = u.uses.first[value]
+    cdef Use use
+    while i:
+        use = u.uses.list[i]
+        i = use.next
+        if _is_in(s, use.place, facts.loop):           # after a loop in this one
+            continue
+        if not closed:
+            closed = _closed(u, facts, value)
+        if use.user:
+            s.nodes.condition[use.user] = closed
+        else:
+            s.sources.value[use.row] = closed
+    return 0
+
+
+cdef int _close_list(Unroller *u, const LoopFacts *facts, NodeId node) except -1 nogil:
+    """Let what is defined in the list from `node` on, and used outside of the loop, go there through phis of the block after it."""
+    cdef ShaderData *s = u.edit.shader
+    cdef uint32_t i
+    while node:
+        if s.nodes.kind[node] == node_block:
+            for i in range(<uint32_t>u.edit.contents[node].size()):
+                _close_value(u, facts, u.edit.contents[node][i])
+        else:
+            _close_list(u, facts, s.nodes.first0[node])
+            if s.nodes.kind[node] == node_if:
+                _close_list(u, facts, s.nodes.first1[node])
+        node = s.nodes.next[node]
     return 0
 
 
@@ -272,39 +317,7 @@ cdef int _values_at_exit(Unroller *u, const LoopFacts *facts, uint32_t exit, vec
     for i in range(<uint32_t>u.edit.contents[after].size()):
         if s.instructions.kind[u.edit.contents[after][i]] != nir_phi:
             break
-        values.push_back(_renamed(u, _phi_source(s, u.edit.contents[after][i], _leaving_block(s, facts, exit))))
-    return 0
-
-
-cdef int _start_trip(Unroller *u, const LoopFacts *facts, NodeId entry, bint first) except -1 nogil:
-    """Give the phis of the header their initial values, or what the previous trip computed."""
-    cdef ShaderData *s = u.edit.shader
-    cdef NodeId header = s.nodes.first0[facts.loop]
-    cdef vector[ValueId] carried
-    cdef uint32_t i
-    cdef ValueId value
-    for i in range(<uint32_t>u.edit.contents[header].size()):
-        if s.instructions.kind[u.edit.contents[header][i]] != nir_phi:
-            break
-        value = _phi_source(s, u.edit.contents[header][i], entry if first else s.nodes.last0[facts.loop])
-        carried.push_back(value if first else _renamed(u, value))
-    for i in range(<uint32_t>carried.size()):
-        u.value[u.edit.contents[header][i]] = carried[i]
-    u.block[header] = u.tail
-    return 0
-
-
-cdef int _copy_rest(Unroller *u, NodeId header) except -1 nogil:
-    """Append the header without its phis, which have values already."""
-    cdef ShaderData *s = u.edit.shader
-    cdef vector[ValueId] phis
-    cdef uint32_t i = 0
-    while i < u.edit.contents[header].size() and s.instructions.kind[u.edit.contents[header][i]] == nir_phi:
-        phis.push_back(u.edit.contents[header][i])
-        i += 1
-    u.edit.contents[header].erase(u.edit.contents[header].begin(), u.edit.contents[header].begin() + i)
-    _copy_block(u, header, u.tail)
-    u.edit.contents[header].insert(u.edit.contents[header].begin(), phis.begin(), phis.end())
+        values.push_back(_renamed(u, phi_value_from(s, u.edit.contents[after][i], _leaving_block(s, facts, exit))))
     return 0
 
 
@@ -336,7 +349,7 @@ cdef bint _copy_trip(Unroller *u, const LoopFacts *facts, uint32_t trip) except 
     cdef uint32_t exits = <uint32_t>facts.terminators.size()
     cdef uint32_t k = 0
     cdef unsigned char decision
-    _copy_rest(u, s.nodes.first0[facts.loop])
+    _copy_block(u, s.nodes.first0[facts.loop], u.tail, False)
     while node:
         if k < exits and node == facts.terminators[k].node:
             terminator = &facts.terminators[k]
@@ -349,7 +362,8 @@ cdef bint _copy_trip(Unroller *u, const LoopFacts *facts, uint32_t trip) except 
                 _split(u, facts, k)
             u.tail = _copy_list(u, s.nodes.first1[node] if terminator.leaves_in_then else s.nodes.first0[node], u.tail)
             node = s.nodes.next[node]
-            _copy_block(u, node, u.tail, s.nodes.last1[terminator.node] if terminator.leaves_in_then else s.nodes.last0[terminator.node])
+            _take_phis(u, node, s.nodes.last1[terminator.node] if terminator.leaves_in_then else s.nodes.last0[terminator.node])
+            _copy_block(u, node, u.tail, False)
             k += 1
         else:
             duplicate = _copy_node(u, node)
@@ -397,13 +411,13 @@ cdef int _unroll(Unroller *u, const LoopFacts *facts) except -1 nogil:
     cdef SourceRow row
     cdef uint32_t trip, i
     cdef bint left = False
-    _close_loop(u, facts)
-    u.value.assign(s.instructions.table.count, 0)
-    u.block.assign(s.nodes.table.count, 0)
+    _close_list(u, facts, s.nodes.first0[facts.loop])
+    u.value.resize(s.instructions.table.count)     # no loop names what is in another that is unrolled in this run
+    u.block.resize(s.nodes.table.count)
     u.tail = entry
     trip = 0
     while not left:
-        _start_trip(u, facts, entry, trip == 0)
+        _take_phis(u, s.nodes.first0[facts.loop], s.nodes.last0[facts.loop] if trip else entry, trip != 0)
         left = _copy_trip(u, facts, trip)
         _finish_phis(u)
         trip += 1
@@ -441,6 +455,7 @@ cdef bint _unroll_in_list(Search *search, ShaderData *s, NodeId node) except -1 
             if s.nodes.kind[node] == node_loop and not inner and loop_should_unroll(&search.analysis, node, &search.facts):
                 if not search.editing:
                     edit_begin(&search.unroller.edit, s)
+                    _find_uses(&search.unroller.uses, s)
                     search.editing = True
                 _unroll(&search.unroller, &search.facts)
                 progress = True
