@@ -24,16 +24,26 @@ cdef struct LoopFacts:
     uint32_t unknown              # terminators whose decision is not always known
     vector[uint8_t] decisions     # exit_*, by trip and terminator
 
+cdef struct Member:               # a value of a loop that was analysed
+    uint32_t loop                 # serial of the last one of those
+    uint32_t trip                 # serial of the one that it was computed for
+    bint known
+    bint counts                   # a counter of the loop, or its update
+    uint64_t bits
+
+cdef struct Carried:              # into the next trip, by a phi
+    bint known
+    uint64_t bits
+
 cdef struct LoopAnalysis:
     ShaderData *s
-    vector[uint32_t] stamp        # by value: the trip that it was computed for
-    vector[uint8_t] known
-    vector[uint64_t] bits
-    vector[uint32_t] inside       # by value: serial of the innermost analysed loop that has it
-    vector[uint8_t] counts        # by value: a counter of the loop, or its update
+    vector[uint32_t] row          # by value: in `members`, 0 none
+    vector[Member] members
+    vector[Carried] carried
     uint32_t trip                 # serial
-    uint32_t steps                # that may still be computed for this loop
     uint32_t serial               # of the loop
+    uint32_t steps                # that may still be computed for this loop
+    bint may_change               # something that is not known may be in a later trip, as it has a part that is
 
 # What a phi is by way of a predecessor; 0: that is none.
 cdef ValueId phi_value_from(const ShaderData *s, ValueId phi, NodeId predecessor) noexcept nogil

@@ -41,14 +41,10 @@ cdef enum:
 
 
 cdef int analysis_begin(LoopAnalysis *a, ShaderData *s) except -1 nogil:
-    cdef uint32_t count = s.instructions.table.count
     a.s = s
     a.trip = a.serial = 0
-    a.stamp.assign(count, 0)
-    a.known.assign(count, 0)
-    a.bits.assign(count, 0)
-    a.inside.assign(count, 0)
-    a.counts.assign(count, 0)
+    a.row.assign(s.instructions.table.count, 0)
+    a.members.assign(1, Member(loop=0, trip=0, known=False, counts=False, bits=0))
     return 0
 
 
@@ -107,7 +103,11 @@ cdef bint _find_exits(const ShaderData *s, LoopFacts *facts) except -1 nogil:
 # ---------------------------------------------------------------------------------------------------- computing with counters
 cdef inline bint _is_inside(const LoopAnalysis *a, ValueId value) noexcept nogil:
     """Whether a value is the loop's; values that the pass has made are not."""
-    return value < a.inside.size() and a.inside[value] == a.serial
+    return value < a.row.size() and a.members[a.row[value]].loop == a.serial
+
+
+cdef inline bint _is_counter(const LoopAnalysis *a, ValueId value) noexcept nogil:
+    return _is_inside(a, value) and a.members[a.row[value]].counts
 
 
 cdef int _operand_bits(const ShaderData *s, ValueId instruction) noexcept nogil:
@@ -165,6 +165,7 @@ cdef bint _combine(LoopAnalysis *a, ValueId instruction, const uint8_t *known, u
     cdef int side = 0 if known[0] else 1
     if not known[0] and not known[1]:
         return False
+    a.may_change = True
     if a.s.instructions.bit_size[instruction] == 1 and (opcode == alu_iand or opcode == alu_ior):
         result[0] = values[side]
         return values[side] == (opcode == alu_ior)
@@ -190,6 +191,7 @@ cdef bint _compute(LoopAnalysis *a, ValueId instruction, uint64_t *result, int d
         all_known = all_known and known[i]
         operands[i] = &values[i]
     if opcode == alu_bcsel and known[0]:
+        a.may_change = True
         i = 1 if values[0] else 2
         result[0] = values[i]
         return known[i]
@@ -214,23 +216,25 @@ cdef bint _merge(LoopAnalysis *a, ValueId phi, uint64_t *result, int depth) noex
 cdef bint _value(LoopAnalysis *a, ValueId value, uint32_t component, uint64_t *result, int depth) noexcept nogil:
     """The value in this trip; False if it is not known."""
     cdef ShaderData *s = a.s
+    cdef Member *member
     if s.instructions.kind[value] == nir_load_const:
         result[0] = s.constants.value[s.instructions.data[value] + component]
         return True
     if not _is_inside(a, value) or s.instructions.components[value] != 1 or depth > most_depth:
         return False
-    if a.stamp[value] != a.trip:
+    member = &a.members[a.row[value]]
+    if member.trip != a.trip:
         if a.steps == 0:
             return False
         a.steps -= 1
-        a.stamp[value] = a.trip
-        a.known[value] = False                     # what depends on itself is not known
+        member.trip = a.trip
+        member.known = False                       # what depends on itself is not known
         if s.instructions.kind[value] == nir_alu:
-            a.known[value] = _compute(a, value, &a.bits[value], depth + 1)
+            member.known = _compute(a, value, &member.bits, depth + 1)
         elif s.instructions.kind[value] == nir_phi:
-            a.known[value] = _merge(a, value, &a.bits[value], depth + 1)
-    result[0] = a.bits[value]
-    return a.known[value]
+            member.known = _merge(a, value, &member.bits, depth + 1)
+    result[0] = member.bits
+    return member.known
 
 
 cdef bint _source(LoopAnalysis *a, ValueId instruction, uint32_t source, uint64_t *result, int depth) noexcept nogil:
@@ -252,34 +256,34 @@ cdef int _next_trip(LoopAnalysis *a, const LoopFacts *facts, bint first) except 
     cdef ShaderData *s = a.s
     cdef NodeId header = s.nodes.first0[facts.loop]
     cdef NodeId from_block = s.nodes.previous[facts.loop] if first else s.nodes.last0[facts.loop]
-    cdef vector[uint64_t] bits
-    cdef vector[uint8_t] known
     cdef OrderRow begin = s.nodes.order_first[header]
     cdef OrderRow row
     cdef ValueId phi, value
     cdef uint64_t number
     cdef bint carries
+    cdef Member *member
     cdef uint32_t count = 0
     cdef uint32_t i
+    a.carried.clear()              # all are read before one is written: phis may name one another
     while count < s.nodes.order_count[header] and s.instructions.kind[s.order.instruction[begin + count]] == nir_phi:
         phi = s.order.instruction[begin + count]
         value = phi_value_from(s, phi, from_block)
         number = 0
-        carries = value != 0 and s.instructions.components[phi] == 1 and (first or a.known[phi]) and _value(a, value, 0, &number, 0)
-        known.push_back(carries)
-        bits.push_back(number)
+        carries = value != 0 and s.instructions.components[phi] == 1 and (first or a.members[a.row[phi]].known) and _value(a, value, 0, &number, 0)
+        a.carried.push_back(Carried(known=carries, bits=number))
         if carries and not first:
-            a.counts[phi] = True
+            a.members[a.row[phi]].counts = True
             if _is_inside(a, value):
-                a.counts[value] = True
+                a.members[a.row[value]].counts = True
         count += 1
     a.trip += 1
     for i in range(count):
         row = begin + i
         phi = s.order.instruction[row]
-        a.stamp[phi] = a.trip
-        a.known[phi] = known[i]
-        a.bits[phi] = bits[i]
+        member = &a.members[a.row[phi]]
+        member.trip = a.trip
+        member.known = a.carried[i].known
+        member.bits = a.carried[i].bits
     return 0
 
 
@@ -292,6 +296,7 @@ cdef bint _run(LoopAnalysis *a, LoopFacts *facts, uint32_t limit) except -1 nogi
     facts.decisions.clear()
     facts.unknown = 0
     a.steps = most_steps
+    a.may_change = False
     _next_trip(a, facts, True)
     for trip in range(limit + 1):
         for k in range(<uint32_t>facts.terminators.size()):
@@ -311,7 +316,9 @@ cdef bint _run(LoopAnalysis *a, LoopFacts *facts, uint32_t limit) except -1 nogi
             facts.trips = trip
             facts.exit = <uint32_t>facts.terminators.size()
             return True
-        if trip == 0 and not _any_known(a, facts) or a.steps == 0:
+        if trip == 0 and (not _any_known(a, facts) or facts.unknown == facts.terminators.size() and not a.may_change):
+            return False
+        if facts.unknown and trip == most_trips or a.steps == 0:
             return False
         _next_trip(a, facts, False)
     return False
@@ -325,7 +332,7 @@ cdef bint _any_known(const LoopAnalysis *a, const LoopFacts *facts) noexcept nog
     for row in range(s.nodes.order_first[header], s.nodes.order_first[header] + s.nodes.order_count[header]):
         if s.instructions.kind[s.order.instruction[row]] != nir_phi:
             return False
-        if a.known[s.order.instruction[row]]:
+        if a.members[a.row[s.order.instruction[row]]].known:
             return True
     return False
 
@@ -343,8 +350,8 @@ cdef bint _becomes_constant(const LoopAnalysis *a, ValueId comparison) noexcept 
         return False
     left = source_value(s, comparison, 0)
     right = source_value(s, comparison, 1)
-    return (value_is_constant(s, left) and _is_inside(a, right) and a.counts[right]
-            or value_is_constant(s, right) and _is_inside(a, left) and a.counts[left])
+    return (value_is_constant(s, left) and _is_counter(a, right)
+            or value_is_constant(s, right) and _is_counter(a, left))
 
 
 cdef uint32_t _cost(const LoopAnalysis *a, ValueId i) noexcept nogil:
@@ -377,7 +384,7 @@ cdef bint _indexes_whole_array(const LoopAnalysis *a, ValueId i, uint32_t trips)
     while s.instructions.kind[deref] == nir_deref and s.instructions.source_count[deref]:
         if s.instructions.opcode[deref] == deref_array:
             index = source_value(s, deref, 1)
-            if _is_inside(a, index) and a.counts[index] and s.types.length[s.instructions.type[source_value(s, deref, 0)]] == trips:
+            if _is_counter(a, index) and s.types.length[s.instructions.type[source_value(s, deref, 0)]] == trips:
                 return True
         deref = source_value(s, deref, 0)
     return False
@@ -411,7 +418,6 @@ cdef bint _is_indirect_load(const ShaderData *s, ValueId i) noexcept nogil:
 cdef struct Body:
     uint32_t cost
     bint indexes_array
-    bint loads                    # something that can overlap
 
 
 cdef int _measure(const LoopAnalysis *a, const LoopFacts *facts, NodeId node, Body *body) noexcept nogil:
@@ -424,7 +430,6 @@ cdef int _measure(const LoopAnalysis *a, const LoopFacts *facts, NodeId node, Bo
                 i = s.order.instruction[row]
                 body.cost += _cost(a, i)
                 body.indexes_array = body.indexes_array or _indexes_whole_array(a, i, facts.trips)
-                body.loads = body.loads or _is_indirect_load(s, i)
         else:
             _measure(a, facts, s.nodes.first0[node], body)
             if s.nodes.kind[node] == node_if:
@@ -433,27 +438,39 @@ cdef int _measure(const LoopAnalysis *a, const LoopFacts *facts, NodeId node, Bo
     return 0
 
 
-cdef bint _is_straight(const ShaderData *s, const LoopFacts *facts) noexcept nogil:
-    """Nothing but blocks and one exit."""
+cdef bint _can_overlap_loads(const ShaderData *s, const LoopFacts *facts) noexcept nogil:
+    """Nothing but blocks and one exit, and accesses of memory that can be scheduled together once there are copies."""
     cdef NodeId node = s.nodes.first0[facts.loop]
+    cdef OrderRow row
+    cdef bint loads = False
+    if facts.terminators.size() != 1:
+        return False
     while node:
-        if s.nodes.kind[node] != node_block and node != facts.terminators[0].node:
+        if s.nodes.kind[node] == node_block:
+            for row in range(s.nodes.order_first[node], s.nodes.order_first[node] + s.nodes.order_count[node]):
+                loads = loads or _is_indirect_load(s, s.order.instruction[row])
+        elif node != facts.terminators[0].node:
             return False
         node = s.nodes.next[node]
-    return facts.terminators.size() == 1 and facts.unknown == 0
+    return loads
 
 
 # -------------------------------------------------------------------------------------------------------------- the decision
-cdef bint _enter(LoopAnalysis *a, NodeId node) noexcept nogil:
+cdef bint _enter(LoopAnalysis *a, NodeId node) except -1 nogil:
     """Note what is in the list from `node` on as inside of this loop; True if there are loops."""
     cdef ShaderData *s = a.s
     cdef OrderRow row
+    cdef ValueId value
     cdef bint loops = False
     while node:
         if s.nodes.kind[node] == node_block:
             for row in range(s.nodes.order_first[node], s.nodes.order_first[node] + s.nodes.order_count[node]):
-                a.inside[s.order.instruction[row]] = a.serial
-                a.counts[s.order.instruction[row]] = False
+                value = s.order.instruction[row]
+                if not a.row[value]:
+                    a.row[value] = <uint32_t>a.members.size()
+                    a.members.push_back(Member(loop=0, trip=0, known=False, counts=False, bits=0))
+                a.members[a.row[value]].loop = a.serial
+                a.members[a.row[value]].counts = False
         else:
             loops = loops or s.nodes.kind[node] == node_loop
             loops = _enter(a, s.nodes.first0[node]) or loops
@@ -467,7 +484,7 @@ cdef bint loop_should_unroll(LoopAnalysis *a, NodeId loop, LoopFacts *facts) exc
     cdef ShaderData *s = a.s
     cdef bint asked = s.nodes.control[loop] == loop_control_unroll
     cdef Body body
-    cdef uint32_t most = most_trips
+    cdef uint32_t most
     facts.loop = loop
     if s.nodes.control[loop] == loop_control_dont_unroll or not _find_exits(s, facts):
         return False
@@ -475,19 +492,16 @@ cdef bint loop_should_unroll(LoopAnalysis *a, NodeId loop, LoopFacts *facts) exc
         return False
     a.serial += 1
     facts.has_loops = _enter(a, s.nodes.first0[loop])
-    if not _run(a, facts, most_asked_trips if asked else most_overlapping_trips):
+    most = most_overlapping_trips if _can_overlap_loads(s, facts) else most_trips
+    if not _run(a, facts, most_asked_trips if asked else most):
         return False
     if facts.runs_once:
         return True
     if facts.unknown and facts.terminators.size() > 2 or facts.unknown > 1 or facts.has_loops and facts.trips > 1:
         return False
     body.cost = 0
-    body.indexes_array = body.loads = False
+    body.indexes_array = False
     _measure(a, facts, s.nodes.first0[loop], &body)
     if asked:
-        return body.cost * <uint64_t>facts.trips <= most_asked_cost and (not facts.unknown or facts.trips <= most_overlapping_trips)
-    if body.loads and _is_straight(s, facts):
-        most = most_overlapping_trips
-    if facts.trips > most:
-        return False
+        return body.cost * <uint64_t>facts.trips <= most_asked_cost
     return body.indexes_array or body.cost * facts.trips <= most * most_cost_per_trip
