@@ -62,7 +62,7 @@ def test_the_trips_found_are_the_trips_run(loop: Loop) -> None:
     assume(trips is not None)
     shader = unrolled(LoopWriter().write(loop))
     if remaining(shader):
-        assert loop.control == LoopControl.DONT_UNROLL or trips > UNROLLED or loop.second and loop.unknown
+        assert loop.control == LoopControl.DONT_UNROLL or trips > UNROLLED or (loop.second and loop.unknown)
         return
     assert loop.control != LoopControl.DONT_UNROLL
     copies = stores(shader) - 2

@@ -12,12 +12,11 @@ sequences costs more; up to 128 trips where loads of straight code can then over
 A loop that holds loops is only unrolled if it runs once. The author may ask for it (``[[unroll]]``), or forbid it.
 """
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from libcpp.vector cimport vector
 
 from nir_opcodes cimport (
     alu_bcsel, alu_fdiv, alu_feq, alu_fge, alu_flt, alu_fneu, alu_frcp, alu_frsq, alu_fsqrt, alu_iand, alu_idiv, alu_ieq, alu_ige, alu_ilt,
     alu_imax, alu_imin, alu_imod, alu_imul, alu_imul_high, alu_ine, alu_input_count, alu_input_sizes_flat, alu_input_types_flat,
-    alu_ior, alu_irem, alu_ishr, alu_max_inputs, alu_mov, alu_output_size, alu_udiv, alu_uge, alu_ult, alu_umax, alu_umin, alu_umod,
+    alu_ior, alu_irem, alu_max_inputs, alu_mov, alu_output_size, alu_udiv, alu_uge, alu_ult, alu_umax, alu_umin, alu_umod,
     alu_umul_high, intrinsic_load_deref, intrinsic_load_global, intrinsic_load_global_amd, intrinsic_load_ssbo, intrinsic_load_ubo,
     intrinsic_store_deref,
 )
