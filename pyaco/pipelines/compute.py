@@ -59,6 +59,7 @@ from pyaco.pipelines.nir_passes import (
     opt_large_constants,
     opt_load_store_vectorize,
     opt_undef,
+    opt_vectorize,
     peephole_select,
     vars_to_ssa,
 )
@@ -133,6 +134,7 @@ NIR = Pipeline("nir", STAGE, (
         CLEAN,
         lcssa,
         divergence,
+        opt_vectorize,
     ),
 ))  # fmt: skip
 

@@ -85,6 +85,9 @@ lower_idiv = _pass("lower_idiv", "32-bit integer division, and division by const
 lower_int64 = _pass("lower_int64", "64-bit integer operations in 32-bit halves", needs=("scalar", "hardware division"),
                     guarantees=("hardware int64",))  # fmt: skip
 
+opt_vectorize = _optimization("opt_vectorize", "pairs of 16-bit operations become operations on vectors of two", needs=("scalar", "divergence"),
+                              breaks=(), since=90)  # fmt: skip
+
 # The shape of loops, and facts.
 lcssa = _pass("lcssa", "what a loop defines leaves it through phis", module="pyaco._core.nir.convert_to_lcssa", guarantees=("lcssa",),
               breaks=("divergence",))  # fmt: skip

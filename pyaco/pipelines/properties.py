@@ -10,7 +10,7 @@ NIR_PROPERTIES = {
     "split copies": "no copy_deref; initial values of local variables are stores",
     "values": "local variables that are reached by constant indices are SSA values",
     "subgroups": "only the subgroup operations that instruction selection has",
-    "scalar": "ALU operations, phis and the constants that ALU reads are scalar",
+    "scalar": "ALU operations, phis and the constants that ALU reads are scalar, but for the pairs that opt_vectorize makes",
     "explicit addresses": "no derefs of memory: accesses have addresses",
     "arguments": "shader.arguments and the ABI are declared",
     "lcssa": "loop-closed SSA: what a loop defines leaves it through phis",

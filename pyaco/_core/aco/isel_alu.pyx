@@ -15,6 +15,7 @@ from pyaco._core.aco.build cimport by_wave
 from pyaco._core.aco.isel_alu_float cimport fill_float
 from pyaco._core.aco.isel_alu_integer cimport add_sub_64, fill_integer
 from pyaco._core.aco.isel_context cimport *
+from pyaco._core.aco.isel_packed cimport is_packed, select_packed
 from pyaco._core.ir.program cimport Operand, TempId, class_bytes, class_is_vgpr, class_s2, gfx10, gfx12, operand_c64
 from pyaco._core.ir.shader cimport ValueId, nir_exact, nir_no_unsigned_wrap, source_value, source_swizzle, swizzle_component
 
@@ -490,12 +491,32 @@ cdef int _pack(Isel *c, ValueId instruction, TempId dst, uint64_t of_vector) exc
     return _vector(c, dst, temps, count, bits)
 
 
+cdef bint _of_pairs(Isel *c, ValueId instruction) noexcept nogil:
+    """Whether a vector of halves consists of whole vectors of two."""
+    cdef uint32_t count = c.s.instructions.source_count[instruction]
+    cdef uint32_t i
+    cdef ValueId value
+    if c.s.instructions.bit_size[instruction] != 16 or count % 2:
+        return False
+    for i in range(count):
+        value = source_value(c.s, instruction, i)
+        if (value != source_value(c.s, instruction, i & ~1) or c.s.instructions.components[value] != 2
+                or swizzle_component(source_swizzle(c.s, instruction, i), 0) != i % 2):
+            return False
+    return True
+
+
 cdef int _vector_of_sources(Isel *c, ValueId instruction, TempId dst, uint64_t unused) except -1 nogil:
     cdef uint32_t[16] temps
+    cdef uint32_t count = c.s.instructions.source_count[instruction]
     cdef uint32_t i
-    for i in range(c.s.instructions.source_count[instruction]):
+    if count > 2 and _of_pairs(c, instruction):
+        for i in range(0, count, 2):
+            temps[i // 2] = value_temp(c, source_value(c.s, instruction, i))
+        return _vector(c, dst, temps, count // 2, 32)
+    for i in range(count):
         temps[i] = source(c, instruction, i)
-    return _vector(c, dst, temps, c.s.instructions.source_count[instruction], c.s.instructions.bit_size[instruction])
+    return _vector(c, dst, temps, count, c.s.instructions.bit_size[instruction])
 
 
 # ------------------------------------------------------------------------------------------------------------- selection
@@ -559,13 +580,17 @@ cdef int select_alu(Isel *c, ValueId instruction) except -1 nogil:
     cdef uint32_t dst = value_temp(c, instruction)
     cdef uint32_t opcode = c.s.instructions.opcode[instruction]
     cdef AluSelection *selection = &_selections[opcode]
-    if c.s.instructions.components[instruction] > 1 and _rules[opcode].method != no_rule:
+    cdef bint packed = is_packed(c, instruction)
+    if not packed and c.s.instructions.components[instruction] > 1 and _rules[opcode].method != no_rule:
         return unsupported(c, b"vector ALU opcode", alu_names[opcode])
     if selection.select == NULL:
         return unsupported_alu(c, instruction)
     c.precise = (c.s.instructions.flags[instruction] & nir_exact) != 0
     c.no_unsigned_wrap = (c.s.instructions.flags[instruction] & nir_no_unsigned_wrap) != 0
-    selection.select(c, instruction, dst, selection.argument)
+    if packed:
+        select_packed(c, instruction, dst)
+    else:
+        selection.select(c, instruction, dst, selection.argument)
     c.precise = False
     c.no_unsigned_wrap = False
     return 0

@@ -9,7 +9,10 @@ Source of the policy: ACO's ``init_context`` (``aco_instruction_selection_setup.
 from libc.stdint cimport uint8_t, uint32_t
 
 from nir_opcodes cimport *
-from pyaco._core.aco.isel_context cimport Isel, sgpr_class, value_divergent, vgpr_class
+from pyaco._core.aco.isel_context cimport (
+    Isel, sgpr_class, used_alu, used_otherwise, used_packed, value_divergent, vgpr_class,
+)
+from pyaco._core.aco.isel_packed cimport is_packed
 from pyaco._core.ir.program cimport class_is_vgpr
 from pyaco._core.ir.shader cimport (
     NodeId, ShaderData, ValueId, block_walk_next, nir_alu, nir_intrinsic, nir_load_const, nir_phi, nir_tex, nir_undef, node_first_block,
@@ -97,6 +100,12 @@ cdef uint32_t _components_read(const ShaderData *s, ValueId i, uint32_t source) 
     return mask
 
 
+cdef uint8_t _reader(Isel *c, ValueId i) noexcept nogil:
+    if c.s.instructions.kind[i] != nir_alu:
+        return used_otherwise
+    return used_alu | used_packed if is_packed(c, i) else used_alu
+
+
 cdef void _find_used(Isel *c) noexcept nogil:
     cdef ShaderData *s = c.s
     cdef NodeId block = node_first_block(s)
@@ -110,11 +119,11 @@ cdef void _find_used(Isel *c) noexcept nogil:
         for position in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
             i = s.order.instruction[position]
             for source in range(s.instructions.source_count[i]):
-                c.value_used[source_value(s, i, source)] |= 2 if s.instructions.kind[i] == nir_alu else 1
+                c.value_used[source_value(s, i, source)] |= _reader(c, i)
                 c.value_components[source_value(s, i, source)] |= <uint16_t>_components_read(s, i, source)
         block = block_walk_next(s, block)
     for node in range(s.nodes.table.count):
-        c.value_used[s.nodes.condition[node]] = 1
+        c.value_used[s.nodes.condition[node]] = used_otherwise
 
 
 cdef int choose_classes(Isel *c) except -1 nogil:

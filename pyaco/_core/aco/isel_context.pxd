@@ -43,6 +43,11 @@ cdef struct FlowState:
     uint16_t uniform_if_depth
     uint16_t divergent_if_depth
 
+cdef enum:                        # what reads a NIR value: bits
+    used_otherwise = 1            # anything but an ALU instruction
+    used_alu = 2
+    used_packed = 4               # an ALU instruction on two halves
+
 cdef cppclass Isel:
     ProgramData *p
     ShaderData *s
@@ -58,7 +63,7 @@ cdef cppclass Isel:
     uint16_t fp_mode
     vector[uint8_t] value_class   # by NIR value; 0: no result
     vector[uint16_t] value_components     # by NIR value: bit per component that anything reads
-    vector[uint8_t] value_used    # by NIR value: bit 1 an ALU instruction, bit 0 anything else reads it
+    vector[uint8_t] value_used    # by NIR value: used_*
     vector[uint32_t] value_temp   # by NIR value; 0: none yet
     vector[uint32_t] part_first   # by temp: index of the first one in parts, 0: not split
     vector[uint8_t] part_count

@@ -308,7 +308,7 @@ cdef int _load(Isel *c, ValueId i, Access *a) except -1 nogil:
     if c.s.instructions.bit_size[i] == 1:
         return unsupported(c, b"load of booleans by", intrinsic_names[c.s.instructions.opcode[i]])
     if a.access_kind == by_scalar or a.access_kind == by_scalar_buffer:
-        return _load_scalar(c, a, dst, bytes, element, (c.value_used[i] & 2) != 0)
+        return _load_scalar(c, a, dst, bytes, element, (c.value_used[i] & used_alu) != 0)
     return _load_vector(c, a, dst, bytes, element)
 
 

@@ -4,8 +4,8 @@ from libc.stdint cimport uint16_t, uint32_t, uint64_t
 from isa_opcodes cimport *
 from isa_tables cimport can_use_output_modifiers, isa_opcode_number, opcode_format
 from modifiers cimport (
-    modifier_abs, modifier_clamp, modifier_neg, modifier_omod, modifier_opsel, modifier_set_abs, modifier_set_clamp,
-    modifier_set_neg, modifier_set_omod, modifier_set_opsel,
+    modifier_abs, modifier_clamp, modifier_neg, modifier_neg_hi, modifier_omod, modifier_opsel, modifier_opsel_hi, modifier_set_abs,
+    modifier_set_clamp, modifier_set_neg, modifier_set_neg_hi, modifier_set_omod, modifier_set_opsel, modifier_set_opsel_hi,
 )
 from pyaco._core.aco.optimize_edit cimport *
 from pyaco._core.aco.optimize_facts cimport Fusion, float_bits, fusion_x, fusion_y, fusion_z, fusions_of
@@ -167,6 +167,46 @@ cdef bint _combine_multiply_add(Context *c, InstructionId i, uint32_t bits, uint
         result = modifier_set_opsel(result, (modifier_opsel(product) & 3) | (modifier_opsel(word) >> (1 - k) & 1) << 2)
         become(c, i, opcode, format_vop3, operands, 3)
         p.instructions.modifiers[i] = result
+        return True
+    return False
+
+
+cdef bint _combine_packed_multiply_add(Context *c, InstructionId i) except -1 nogil:
+    """A packed addition that reads a packed product, which has no other uses, half by half."""
+    cdef ProgramData *p = c.p
+    cdef uint64_t word = p.instructions.modifiers[i]
+    cdef uint64_t product
+    cdef uint32_t k
+    cdef uint32_t other
+    cdef uint32_t low
+    cdef uint32_t high
+    cdef InstructionId q
+    cdef Operand[3] operands
+    cdef Operand o
+    for k in range(2):
+        other = 1 - k
+        o = source_at(p, i, k)
+        q = producer_of(c, o)
+        if q == 0 or p.instructions.opcode[q] != op_v_pk_mul_f16 or c.uses[o.data] != 1:
+            continue
+        product = p.instructions.modifiers[q]
+        if modifier_clamp(product) or modifier_opsel(word) >> k & 1 or not modifier_opsel_hi(word) >> k & 1:
+            continue
+        if (p.definitions.flags[p.instructions.definition_first[q]]
+                | p.definitions.flags[p.instructions.definition_first[i]]) & definition_precise:
+            continue
+        operands[0] = source_at(p, q, 0)
+        operands[1] = source_at(p, q, 1)
+        operands[2] = source_at(p, i, other)
+        if not bus_allows(p, op_v_pk_fma_f16, format_vop3p, operands, 3):
+            continue
+        low = (modifier_neg(product) & 3) ^ (modifier_neg(word) >> k & 1) | (modifier_neg(word) >> other & 1) << 2
+        high = (modifier_neg_hi(product) & 3) ^ (modifier_neg_hi(word) >> k & 1) | (modifier_neg_hi(word) >> other & 1) << 2
+        product = modifier_set_neg_hi(modifier_set_neg(product, low), high)
+        product = modifier_set_opsel(product, (modifier_opsel(product) & 3) | (modifier_opsel(word) >> other & 1) << 2)
+        product = modifier_set_opsel_hi(product, (modifier_opsel_hi(product) & 3) | (modifier_opsel_hi(word) >> other & 1) << 2)
+        become(c, i, op_v_pk_fma_f16, format_vop3p, operands, 3)
+        p.instructions.modifiers[i] = modifier_set_clamp(product, modifier_clamp(word))
         return True
     return False
 
@@ -338,6 +378,8 @@ cdef bint _combine_valu(Context *c, InstructionId i, uint16_t opcode) except -1 
         return _combine_add_scalar_shift(c, i)
     if opcode in (op_v_add_f32, op_v_add_f16, op_v_add_f64):
         return _combine_multiply_add(c, i, float_bits(opcode), False, False)
+    if opcode == op_v_pk_add_f16:
+        return _combine_packed_multiply_add(c, i)
     if opcode in (op_v_sub_f32, op_v_sub_f16):
         return _combine_multiply_add(c, i, float_bits(opcode), False, True)
     if opcode in (op_v_subrev_f32, op_v_subrev_f16):
