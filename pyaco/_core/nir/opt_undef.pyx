@@ -2,7 +2,7 @@
 
 - a store of an undefined value, or of a vector of such, is removed, unless it is volatile;
 - a `bcsel` between a value and an undefined one is the value;
-- a phi whose sources are one value and undefined ones, or that value alone, is the value, where that is defined on all ways to the phi.
+- a phi whose sources are one value, undefined ones and itself is the value, where that is defined on all ways to the phi.
 
 Needs: nothing. Guarantees: valid NIR; what chose becomes a `mov` (``copy_propagation``). Two walks over the shader at most. Mesa does this in
 ``nir_opt_undef`` and ``nir_opt_remove_phis``.
@@ -75,7 +75,7 @@ cdef bint _reaches(const ShaderData *s, ValueId value, NodeId block) noexcept no
     cdef NodeId list_of = s.nodes.parent[s.instructions.block[value]]
     cdef NodeId node = block
     if s.nodes.kind[s.nodes.parent[block]] == node_loop and s.nodes.first0[s.nodes.parent[block]] == block:
-        return False                               # of a header, the other predecessor comes later
+        node = s.nodes.parent[block]               # of a header: what stands in its list may come later
     while node:
         node = s.nodes.parent[node]
         if node == list_of:
@@ -84,7 +84,7 @@ cdef bint _reaches(const ShaderData *s, ValueId value, NodeId block) noexcept no
 
 
 cdef bint _merge(ShaderData *s, ValueId phi) noexcept nogil:
-    """A phi of one value, but for undefined ones, is that value."""
+    """A phi of one value, but for undefined ones and itself, is that value."""
     cdef SourceRow first = s.instructions.source_first[phi]
     cdef ValueId value = 0
     cdef SourceRow row
