@@ -8,7 +8,6 @@ its source at the end of the predecessor, with what is known there.
 Needs: nothing. Guarantees: valid NIR; only sources change, to constants. One walk over the shader. Mesa does this in ``nir_opt_if``
 (``opt_if_evaluate_condition_use`` and ``opt_if_rewrite_uniform_uses``) by the uses of each condition.
 """
-from libc.stdint cimport uint32_t
 from libcpp.vector cimport vector
 
 from nir_opcodes cimport alu_iand, alu_ieq, alu_ine, alu_inot, alu_ior
