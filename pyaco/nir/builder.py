@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from pyaco._core.ir.shader import Shader
-from pyaco._core.ir.vocabulary import BaseType, Deref, ImageFlag, Jump, NirKind, TextureFlag, VariableMode
+from pyaco._core.ir.vocabulary import BaseType, Deref, ImageFlag, Jump, LoopControl, NirKind, TextureFlag, VariableMode
 from pyaco._core.nir import build
 from pyaco.arguments import checked
 
@@ -256,8 +256,8 @@ class Builder:
         self.block = block
         self.lists.setdefault(block, [])
 
-    def _node(self, kind: str, condition: int = 0) -> tuple[int, int]:
-        node = build.node(self.shader, kind, self.block, condition)
+    def _node(self, kind: str, condition: int = 0, control: int = 0) -> tuple[int, int]:
+        node = build.node(self.shader, kind, self.block, condition, control)
         after = build.node(self.shader, "block", node)
         return node, after
 
@@ -282,9 +282,9 @@ class Builder:
         self._open(int(self.shader.nodes.next[node]))
 
     @contextmanager
-    def loop(self) -> Iterator[int]:
-        """Write the body of a new loop; yields its node."""
-        node, after = self._node("loop")
+    def loop(self, control: int = LoopControl.NONE) -> Iterator[int]:
+        """Write the body of a new loop; yields its node. `control` is what its author asks for."""
+        node, after = self._node("loop", control=control)
         self._open(int(self.shader.nodes.first0[node]))
         yield node
         self._open(after)

@@ -20,6 +20,7 @@ from pyaco._core.ir.vocabulary import (
     DescriptorKind,
     Interpolation,
     Jump,
+    LoopControl,
     NirFlag,
     NirKind,
     NirScope,
@@ -280,11 +281,18 @@ class _Parser:
         frame.last = self.blocks[number] = node
         self.block_order.append(node)
 
-    def open_node(self, kind: str, condition: int) -> None:
+    def loop_control(self, name: str) -> int:
+        """What the author of a loop asks for, by its name."""
+        for value, text in LoopControl.names().items():
+            if text == name:
+                return value
+        raise self.fail(f"a loop cannot ask for {name}")
+
+    def open_node(self, kind: str, condition: int, control: int = 0) -> None:
         frame = self.frames[-1]
         if frame.last == 0:
             raise self.fail(f"{kind} before the first block of its list")
-        node = build.node(self.shader, kind, frame.last, condition)
+        node = build.node(self.shader, kind, frame.last, condition, control)
         frame.last = node
         self.frames.append(_Frame(node, 0))
 
@@ -302,8 +310,8 @@ class _Parser:
         elif match := re.match(r"if %(\d+)(?: \([^()]*\))? \{$", line):
             self.open_node("if", int(match[1]))
             self.conditions[self.frames[-1].node] = self.at
-        elif line == "loop {":
-            self.open_node("loop", 0)
+        elif match := re.match(r"loop (?:(\w+) )?\{$", line):
+            self.open_node("loop", 0, self.loop_control(match[1] or "none"))
         elif line == "} else {":
             if len(self.frames) < 2:
                 raise self.fail("else without if")

@@ -22,6 +22,7 @@ from pyaco._core.ir.vocabulary import (
     DescriptorKind,
     Interpolation,
     Jump,
+    LoopControl,
     NirFlag,
     NirKind,
     NirScope,
@@ -76,7 +77,8 @@ class _Columns:
             "sources": ("value", "swizzle"),
             "constants": ("value",),
             "indices": ("value",),
-            "nodes": ("kind", "parent", "next", "first0", "first1", "last0", "condition", "order_first", "order_count"),
+            "nodes": ("kind", "parent", "next", "first0", "first1", "last0", "condition", "control", "order_first",
+                      "order_count"),
             "order": ("instruction",),
             "types": ("base", "bit_size", "components", "row_major", "element", "length", "stride", "member_first",
                       "member_count", "image_dim", "image_flags"),
@@ -506,9 +508,14 @@ class _Printer:
                 stack.append(("text", 0, f"{indent}}} else {{"))
                 stack.append(("list", c.nodes_first0[node], indent + "    "))
             else:
-                self.lines.append(f"{indent}loop {{")
+                self.lines.append(f"{indent}{self.loop_text(node)} {{")
                 stack.append(("text", 0, f"{indent}}}"))
                 stack.append(("list", c.nodes_first0[node], indent + "    "))
+
+    def loop_text(self, node: int) -> str:
+        """``loop``, and what its author asks for."""
+        control = self.c.nodes_control[node]
+        return f"loop {LoopControl.names()[control]}" if control else "loop"
 
     def header(self) -> None:
         info = self.shader.info

@@ -56,8 +56,10 @@ from pyaco.pipelines.nir_passes import (
     lower_ycbcr,
     opt_access,
     opt_hoist_arguments,
+    opt_if,
     opt_large_constants,
     opt_load_store_vectorize,
+    opt_undef,
     opt_vectorize,
     peephole_select,
     vars_to_ssa,
@@ -73,7 +75,7 @@ CLEAN = part("clean", copy_propagation, constant_folding, algebraic, cse, dce)
 # Scalar NIR, to a fixed point.
 OPTIMIZE = repeat(
     "optimize",
-    copy_propagation, constant_folding, algebraic, cse, dce, dead_control_flow, peephole_select, loop_unroll,
+    copy_propagation, opt_undef, constant_folding, algebraic, cse, dce, dead_control_flow, opt_if, peephole_select, loop_unroll,
 )  # fmt: skip
 
 NIR = Pipeline("nir", STAGE, (

@@ -24,6 +24,8 @@ from pyaco._core.nir import (
     dead_control_flow,
     loop_unroll,
     lower_alu_to_scalar,
+    opt_if,
+    opt_undef,
     peephole_select,
     vars_to_ssa,
 )
@@ -33,7 +35,7 @@ from pyaco.nir.builder import Builder
 OPERATIONS = ("iadd", "isub", "imul", "iand", "ior", "ixor", "imin", "umax", "ishl", "ushr", "ishr")
 COMPARISONS = ("ilt", "ige", "ult", "uge", "ieq", "ine")
 PASSES = (
-    copy_propagation, constant_folding, algebraic, cse, dce, dead_control_flow, peephole_select, loop_unroll,
+    copy_propagation, opt_undef, constant_folding, algebraic, cse, dce, dead_control_flow, opt_if, peephole_select, loop_unroll,
 )
 LANES = 32
 

@@ -168,6 +168,11 @@ cdef enum:                        # NodeKind: of control-flow nodes; node 0 is n
     node_if = 3                   # list 0: then, list 1: else; condition: a value of bit size 1
     node_loop = 4                 # list 0: body
 
+cdef enum:                        # LoopControl: what the author of a loop asks for
+    loop_control_none = 0
+    loop_control_unroll = 1
+    loop_control_dont_unroll = 2
+
 cdef enum:                        # BaseType: what a type is
     type_void = 0
     type_int = 1                  # same numbers as in nir_opcodes.pxd
@@ -308,6 +313,7 @@ cdef struct Nodes:
     BlockNumber *index            # block: set by nodes_index
     int32_t *immediate_dominator  # block: node, set by dominance
     uint8_t *divergent            # if, loop: set by divergence analysis (loop: some lanes may leave earlier)
+    uint8_t *control              # loop: loop_control_*
 
 cdef struct Types:
     Table table

@@ -27,7 +27,7 @@ _COLUMNS = {
     "nodes": [("kind", "u1"), ("parent", "u4"), ("previous", "u4"), ("next", "u4"), ("first0", "u4"), ("last0", "u4"),
               ("first1", "u4"), ("last1", "u4"), ("condition", "u4"), ("order_first", "u4"), ("order_count", "u4"),
               ("next_order_first", "u4"), ("next_order_count", "u4"), ("index", "u4"), ("immediate_dominator", "i4"),
-              ("divergent", "u1")],
+              ("divergent", "u1"), ("control", "u1")],
     "order": [("instruction", "u4")],
     "types": [("base", "u1"), ("bit_size", "u1"), ("components", "u1"), ("row_major", "u1"), ("element", "u4"),
               ("length", "u4"), ("stride", "u4"), ("member_first", "u4"), ("member_count", "u4"), ("image_dim", "u1"),
@@ -44,12 +44,14 @@ _COLUMNS = {
 
 cdef enum:
     table_count = 12              # of _COLUMNS
+    most_columns = 24             # of one of them
 
-cdef uint8_t[table_count][16] _sizes
+cdef uint8_t[table_count][most_columns] _sizes
 cdef int _table_index = 0
 _TABLE_ROWS = {}
 for _name, _columns in _COLUMNS.items():
     _TABLE_ROWS[_name] = _table_index
+    assert len(_columns) <= most_columns
     for _i, (_, _type) in enumerate(_columns):
         _sizes[_table_index][_i] = int(_type[1])
     _table_index += 1

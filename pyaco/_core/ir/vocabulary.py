@@ -332,6 +332,14 @@ class NodeKind(Words):
     LOOP = Word(4, "loop")  # list 0: body
 
 
+class LoopControl(Words):
+    """LoopControl: what the author of a loop asks for."""
+
+    NONE = Word(0, "none")
+    UNROLL = Word(1, "unroll")
+    DONT_UNROLL = Word(2, "dont_unroll")
+
+
 class BaseType(Words):
     """BaseType: what a type is."""
 

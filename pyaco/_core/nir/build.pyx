@@ -153,11 +153,12 @@ def jump(Shader shader not None, int kind):
     return nir_instruction_new(&shader.data, nir_jump, kind, 0, 0, 0)
 
 
-def node(Shader shader not None, str kind, NodeId after, ValueId condition=0):
-    """A new if, loop or block after the node `after`."""
+def node(Shader shader not None, str kind, NodeId after, ValueId condition=0, int control=0):
+    """A new if, loop or block after the node `after`; `control` of a loop is a LoopControl."""
     cdef NodeId row = node_new(&shader.data, {"if": node_if, "loop": node_loop, "block": node_block}[kind])
     node_insert_after(&shader.data, row, after)
     shader.data.nodes.condition[row] = condition
+    shader.data.nodes.control[row] = <unsigned char>control
     return row
 
 

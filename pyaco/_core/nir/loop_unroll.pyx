@@ -1,206 +1,67 @@
-"""Loop unrolling of known trip counts.
+"""Loop unrolling.
 
-A loop is unrolled completely when its only exit is a break in an if directly in the loop's list, whose condition
-compares an induction variable (a header phi that starts at a constant and grows by a constant) with a constant, and when
-the copies stay small. The trip count is found by running the counter, so every comparison and wrap-around is exact.
+A loop that is left for certain after so many trips becomes its copies, where ``loop_analyze`` says that it should. In each trip an
+exit stays (what follows it is appended), leaves (the copies end there), or is not known: then the copy of its if stays, and all that
+follows goes into the list that does not leave.
 
-Needs: constants folded. Guarantees: valid NIR; values of the loop that are used after it are those of the last trip.
-The limits are those of Mesa's ``nir_opt_loop_unroll`` as RADV sets them: 32 trips, 26 instructions per trip on average.
+    loop {                          a0
+        a                           if c0 { x0 } else {
+        if c { x; break }     ->        b0; a1
+        b                               if c1 { x1 } else { b1; ... }
+    }                               }
+
+One exit at most is not known, of two, as in Mesa's ``nir_opt_loop_unroll``; of a loop that runs once, three. One run of the pass
+unrolls loops that do not hold one another; run it again after folding.
+
+Needs: constants folded. Guarantees: valid NIR; values of the loop that are used after it reach there through phis, or are those of the last trip.
 """
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint32_t
 from libcpp.vector cimport vector
 
-from nir_opcodes cimport (
-    alu_iadd, alu_ieq, alu_ige, alu_ilt, alu_ine, alu_inot, alu_uge, alu_ult, intrinsic_index_count,
-)
+from nir_opcodes cimport intrinsic_index_count
 
 from pyaco._core.common.table cimport table_append, table_append_many
 from pyaco._core.ir.shader cimport (
-    NodeId, Shader, ShaderData, SourceRow, ValueId, jump_break, nir_alu, nir_intrinsic, nir_load_const, nir_phi, node_block, node_if,
-    node_insert_after, node_loop, node_remove, source_swizzle, source_value, swizzle_component,
+    NodeId, OrderRow, Shader, ShaderData, SourceRow, ValueId, block_walk_next, nir_intrinsic, nir_phi, node_block, node_first_block, node_if,
+    node_insert_after, node_loop, node_remove, phi_set,
 )
 from pyaco._core.ir.source_lines cimport lines_inherit
 from pyaco._core.nir.control_flow_edit cimport (
-    ControlFlowEdit, edit_begin, edit_end, edit_jump_of, edit_merge_forward, edit_node_new, edit_resolve_phis,
+    ControlFlowEdit, edit_begin, edit_end, edit_merge_forward, edit_node_new, edit_resolve_phis,
 )
-from pyaco._core.nir.evaluate cimport evaluate_alu
+from pyaco._core.nir.loop_analyze cimport (
+    LoopAnalysis, LoopFacts, Terminator, analysis_begin, exit_leaves, exit_stays, loop_should_unroll, phi_value_from,
+)
 
-cdef enum:
-    max_trips = 32
-    max_cost = 832                # max_trips * 26
+cdef struct Join:                 # where the paths of a copied if meet again, after all later trips
+    NodeId block
+    NodeId left                   # the block that comes from the list that leaves
+    vector[ValueId] values        # of the phis after the loop, by way of that list
 
-cdef struct Exit:
-    NodeId node                   # the if that holds the break
-    bint break_in_then
-    uint32_t trips                # how often the body before the if runs without leaving
+cdef struct Use:                  # outside of the loop that defines the value
+    NodeId place                  # the block where the value is needed
+    NodeId user                   # the if whose condition it is, or 0
+    SourceRow row                 # or a source
+    uint32_t next                 # of the same value, 0 none
 
-cdef struct Copy:
-    ControlFlowEdit *edit
+cdef struct Uses:
+    vector[NodeId] loop           # by value: the innermost loop that it is in, 0 none
+    vector[uint32_t] first        # by value: in `list`, 0 none
+    vector[Use] list
+
+cdef struct Unroller:
+    ControlFlowEdit edit
+    Uses uses
     vector[ValueId] value         # by instruction: its copy of this trip, 0 none
     vector[NodeId] block          # by node: its copy of this trip, 0 none
-
-
-# ----------------------------------------------------------------------------------------------------------------- analysis
-cdef uint32_t _count_breaks_and_cost(const ControlFlowEdit *edit, NodeId node, uint32_t *cost, bint *inner_continue,
-                                     bint nested) noexcept nogil:
-    """Breaks of this loop in the list from `node` on; the cost of all instructions; whether it has a continue."""
-    cdef ShaderData *s = edit.shader
-    cdef uint32_t breaks = 0
-    cdef uint32_t i
-    cdef ValueId jump
-    while node:
-        if s.nodes.kind[node] == node_block:
-            jump = edit_jump_of(edit, node)
-            if jump and not nested:
-                if s.instructions.opcode[jump] == jump_break:
-                    breaks += 1
-                else:
-                    inner_continue[0] = True
-            for i in range(<uint32_t>edit.contents[node].size()):
-                if s.instructions.kind[edit.contents[node][i]] in (nir_alu, nir_intrinsic):
-                    cost[0] += 1
-        else:
-            breaks += _count_breaks_and_cost(edit, s.nodes.first0[node], cost, inner_continue,
-                                             nested or s.nodes.kind[node] == node_loop)
-            if s.nodes.kind[node] == node_if:
-                breaks += _count_breaks_and_cost(edit, s.nodes.first1[node], cost, inner_continue, nested)
-        node = s.nodes.next[node]
-    return breaks
-
-
-cdef bint _is_lone_break(const ControlFlowEdit *edit, NodeId first) noexcept nogil:
-    cdef ValueId jump = edit_jump_of(edit, first)
-    return (jump and edit.shader.nodes.next[first] == 0
-            and edit.shader.instructions.opcode[jump] == jump_break)
-
-
-cdef bint _constant_of(const ShaderData *s, ValueId value, uint64_t swizzle, uint64_t *bits) noexcept nogil:
-    if s.instructions.kind[value] != nir_load_const:
-        return False
-    bits[0] = s.constants.value[s.instructions.data[value] + swizzle_component(swizzle, 0)]
-    return True
-
-
-cdef struct Counter:
-    ValueId phi
-    ValueId update                # the iadd that feeds it back
-    uint64_t start
-    uint64_t step
-    int bits
-
-
-cdef bint _counter(const ControlFlowEdit *edit, NodeId loop, ValueId value, Counter *counter) noexcept nogil:
-    """Whether `value` is an induction variable or its update."""
-    cdef ShaderData *s = edit.shader
-    cdef NodeId before = s.nodes.previous[loop]
-    cdef ValueId phi = value
-    cdef SourceRow first
-    cdef uint32_t i
-    if (s.instructions.kind[value] == nir_alu and s.instructions.opcode[value] == alu_iadd
-            and s.instructions.components[value] == 1):
-        phi = source_value(s, value, 0)
-        if s.instructions.kind[phi] != nir_phi:
-            phi = source_value(s, value, 1)
-    if s.instructions.kind[phi] != nir_phi or s.instructions.components[phi] != 1:
-        return False
-    if s.instructions.source_count[phi] != 2:
-        return False
-    for i in range(<uint32_t>edit.contents[s.nodes.first0[loop]].size()):
-        if edit.contents[s.nodes.first0[loop]][i] == phi:
-            break
-    else:
-        return False
-    first = s.instructions.source_first[phi]
-    i = 0 if s.sources.swizzle[first] == before else 1
-    counter.phi = phi
-    counter.update = s.sources.value[first + 1 - i]
-    counter.bits = s.instructions.bit_size[phi]
-    if not _constant_of(s, s.sources.value[first + i], 0, &counter.start):
-        return False
-    if (s.instructions.kind[counter.update] != nir_alu or s.instructions.opcode[counter.update] != alu_iadd
-            or s.instructions.components[counter.update] != 1):
-        return False
-    for i in range(2):
-        if (source_value(s, counter.update, i) == phi
-                and _constant_of(s, source_value(s, counter.update, 1 - i), source_swizzle(s, counter.update, 1 - i),
-                                 &counter.step)):
-            return value == phi or value == counter.update
-    return False
-
-
-cdef int _trips(const ControlFlowEdit *edit, NodeId loop, ValueId condition, bint leaves_when) noexcept nogil:
-    """Run the counter until the condition equals `leaves_when`; -1 when it is not countable or runs too long."""
-    cdef ShaderData *s = edit.shader
-    cdef Counter counter
-    cdef uint64_t limit
-    cdef uint64_t current
-    cdef uint64_t[2] values
-    cdef (const uint64_t *)[2] operands
-    cdef uint64_t truth
-    cdef uint64_t mask
-    cdef int side
-    cdef int trips
-    cdef int opcode
-    while s.instructions.kind[condition] == nir_alu and s.instructions.opcode[condition] == alu_inot:
-        condition = source_value(s, condition, 0)
-        leaves_when = not leaves_when
-    if s.instructions.kind[condition] != nir_alu or s.instructions.components[condition] != 1:
-        return -1
-    opcode = s.instructions.opcode[condition]
-    if opcode not in (alu_ilt, alu_ige, alu_ult, alu_uge, alu_ieq, alu_ine):
-        return -1
-    for side in range(2):
-        if (_counter(edit, loop, source_value(s, condition, side), &counter)
-                and _constant_of(s, source_value(s, condition, 1 - side), source_swizzle(s, condition, 1 - side),
-                                 &limit)):
-            break
-    else:
-        return -1
-    mask = 0xffffffffffffffffULL if counter.bits == 64 else (<uint64_t>1 << counter.bits) - 1
-    current = counter.start
-    if source_value(s, condition, side) == counter.update:
-        current = (current + counter.step) & mask
-    operands[0] = &values[0]
-    operands[1] = &values[1]
-    for trips in range(max_trips + 1):
-        values[side] = current
-        values[1 - side] = limit
-        evaluate_alu(opcode, counter.bits, 1, 1, operands, &truth)
-        if <bint>truth == leaves_when:
-            return trips
-        current = (current + counter.step) & mask
-    return -1
-
-
-cdef bint _find_exit(const ControlFlowEdit *edit, NodeId loop, Exit *found) noexcept nogil:
-    cdef ShaderData *s = edit.shader
-    cdef uint32_t cost = 0
-    cdef bint has_continue = False
-    cdef NodeId node = s.nodes.first0[loop]
-    cdef int trips
-    found.node = 0
-    found.trips = 0
-    found.break_in_then = False
-    if _count_breaks_and_cost(edit, node, &cost, &has_continue, False) != 1 or has_continue:
-        return False
-    if edit_jump_of(edit, s.nodes.last0[loop]):
-        return False
-    while node:
-        if s.nodes.kind[node] == node_if:
-            found.break_in_then = _is_lone_break(edit, s.nodes.first0[node])
-            if found.break_in_then or _is_lone_break(edit, s.nodes.first1[node]):
-                trips = _trips(edit, loop, s.nodes.condition[node], found.break_in_then)
-                found.node = node
-                found.trips = <uint32_t>trips
-                return trips >= 0 and cost * (<uint32_t>trips + 1) <= max_cost
-        node = s.nodes.next[node]
-    return False
+    vector[ValueId] copied_phis   # of this trip: their sources still name the originals
+    vector[Join] joins
+    NodeId tail                   # the block that code is appended to
 
 
 # ------------------------------------------------------------------------------------------------------------------ copying
-cdef ValueId _copy_instruction(Copy *copy, ValueId instruction) except 0 nogil:
+cdef ValueId _copy_instruction(ShaderData *s, ValueId instruction) except 0 nogil:
     """A copy whose sources still name the original values."""
-    cdef ShaderData *s = copy.edit.shader
     cdef uint32_t count = s.instructions.source_count[instruction]
     cdef ValueId row = table_append(&s.instructions.table)
     cdef SourceRow sources = table_append_many(&s.sources.table, count)
@@ -231,242 +92,399 @@ cdef ValueId _copy_instruction(Copy *copy, ValueId instruction) except 0 nogil:
     return row
 
 
-cdef int _copy_block(Copy *copy, NodeId original, NodeId target) except -1 nogil:
+cdef inline ValueId _renamed(const Unroller *u, ValueId value) noexcept nogil:
+    return u.value[value] if value < u.value.size() and u.value[value] else value
+
+
+cdef int _copy_block(Unroller *u, NodeId original, NodeId target, bint with_phis=True) except -1 nogil:
+    """Append copies of a block's instructions; without its phis, those have values already."""
+    cdef ShaderData *s = u.edit.shader
+    cdef ValueId instruction, duplicate
+    cdef SourceRow row
     cdef uint32_t i
-    cdef ValueId instruction
-    cdef ValueId duplicate
-    copy.block[original] = target
-    for i in range(<uint32_t>copy.edit.contents[original].size()):
-        instruction = copy.edit.contents[original][i]
-        duplicate = _copy_instruction(copy, instruction)
-        copy.value[instruction] = duplicate
-        copy.edit.contents[target].push_back(duplicate)
+    u.block[original] = target
+    for i in range(<uint32_t>u.edit.contents[original].size()):
+        instruction = u.edit.contents[original][i]
+        if s.instructions.kind[instruction] == nir_phi and not with_phis:
+            continue
+        duplicate = _copy_instruction(s, instruction)
+        u.value[instruction] = duplicate
+        u.edit.contents[target].push_back(duplicate)
+        if s.instructions.kind[instruction] == nir_phi:
+            u.copied_phis.push_back(duplicate)         # what comes back from later blocks has no copy yet
+            continue
+        for row in range(s.instructions.source_first[duplicate], s.instructions.source_first[duplicate]
+                         + s.instructions.source_count[duplicate]):
+            s.sources.value[row] = _renamed(u, s.sources.value[row])
     return 0
 
 
-cdef NodeId _copy_node(Copy *copy, NodeId original) except 0 nogil:
+cdef NodeId _copy_node(Unroller *u, NodeId original) except 0 nogil:
     """A copy of a node with all that is in it, unlinked."""
-    cdef ShaderData *s = copy.edit.shader
-    cdef NodeId target = edit_node_new(copy.edit, s.nodes.kind[original])
+    cdef ShaderData *s = u.edit.shader
+    cdef NodeId target = edit_node_new(&u.edit, s.nodes.kind[original])
     if s.nodes.kind[original] == node_block:
-        _copy_block(copy, original, target)
+        _copy_block(u, original, target)
         return target
-    _copy_list(copy, s.nodes.first0[original], s.nodes.first0[target])
+    s.nodes.control[target] = s.nodes.control[original]
     if s.nodes.kind[original] == node_if:
-        s.nodes.condition[target] = s.nodes.condition[original]
-        _copy_list(copy, s.nodes.first1[original], s.nodes.first1[target])
+        s.nodes.condition[target] = _renamed(u, s.nodes.condition[original])
+        _copy_list(u, s.nodes.first1[original], s.nodes.first1[target])
+    _copy_list(u, s.nodes.first0[original], s.nodes.first0[target])
     return target
 
 
-cdef NodeId _copy_list(Copy *copy, NodeId original, NodeId block) except 0 nogil:
+cdef NodeId _copy_list(Unroller *u, NodeId original, NodeId block) except 0 nogil:
     """Copy the siblings from a block on: the first is appended to an existing block, the others follow it. Returns the last one's copy."""
-    cdef ShaderData *s = copy.edit.shader
-    cdef NodeId tail = block
+    cdef ShaderData *s = u.edit.shader
     cdef NodeId node
-    _copy_block(copy, original, block)
+    _copy_block(u, original, block)
     original = s.nodes.next[original]
     while original:
-        node = _copy_node(copy, original)
-        node_insert_after(s, node, tail)
-        tail = node
+        node = _copy_node(u, original)
+        node_insert_after(s, node, block)
+        block = node
         original = s.nodes.next[original]
-    return tail
+    return block
 
 
-cdef inline ValueId _renamed(const Copy *copy, ValueId value) noexcept nogil:
-    return copy.value[value] if value < copy.value.size() and copy.value[value] else value
-
-
-cdef int _rename_list(Copy *copy, NodeId node) noexcept nogil:
-    """Point the sources in copied siblings to the copies of this trip."""
-    cdef ShaderData *s = copy.edit.shader
-    cdef uint32_t i
+cdef int _finish_phis(Unroller *u) noexcept nogil:
+    """Point the sources of this trip's phis to the copies of this trip."""
+    cdef ShaderData *s = u.edit.shader
+    cdef NodeId predecessor
     cdef SourceRow row
-    cdef ValueId instruction
+    cdef uint32_t i
+    for i in range(<uint32_t>u.copied_phis.size()):
+        for row in range(s.instructions.source_first[u.copied_phis[i]], s.instructions.source_first[u.copied_phis[i]]
+                         + s.instructions.source_count[u.copied_phis[i]]):
+            predecessor = <NodeId>s.sources.swizzle[row]
+            s.sources.value[row] = _renamed(u, s.sources.value[row])
+            if predecessor < u.block.size() and u.block[predecessor]:
+                s.sources.swizzle[row] = u.block[predecessor]
+    u.copied_phis.clear()
+    return 0
+
+
+cdef int _take_phis(Unroller *u, NodeId block, NodeId predecessor, bint renamed=True) except -1 nogil:
+    """Let the phis of a block be what they are by way of one predecessor: of this trip, or without `renamed` of before the loop."""
+    cdef ShaderData *s = u.edit.shader
+    cdef vector[ValueId] values        # all are read before one is written: the phis of a header may name one another
+    cdef uint32_t i
+    cdef ValueId value
+    for i in range(<uint32_t>u.edit.contents[block].size()):
+        if s.instructions.kind[u.edit.contents[block][i]] != nir_phi:
+            break
+        value = phi_value_from(s, u.edit.contents[block][i], predecessor)
+        values.push_back(_renamed(u, value) if renamed else value)
+    for i in range(<uint32_t>values.size()):
+        u.value[u.edit.contents[block][i]] = values[i]
+    return 0
+
+
+# ------------------------------------------------------------------------------------------------------- what is used outside
+cdef NodeId _first_leaving(const ShaderData *s, const Terminator *exit) noexcept nogil:
+    return s.nodes.first0[exit.node] if exit.leaves_in_then else s.nodes.first1[exit.node]
+
+
+cdef NodeId _last_leaving(const ShaderData *s, const Terminator *exit) noexcept nogil:
+    return s.nodes.last0[exit.node] if exit.leaves_in_then else s.nodes.last1[exit.node]
+
+
+cdef NodeId _leaving_block(const ShaderData *s, const LoopFacts *facts, uint32_t exit) noexcept nogil:
+    """The block whose break leaves the loop."""
+    if exit == facts.terminators.size():
+        return s.nodes.last0[facts.loop]
+    return _last_leaving(s, &facts.terminators[exit])
+
+
+cdef ValueId _closed(Unroller *u, const LoopFacts *facts, ValueId value) except 0 nogil:
+    """A phi after the loop for a value of the loop, the same for all exits."""
+    cdef ShaderData *s = u.edit.shader
+    cdef NodeId after = s.nodes.next[facts.loop]
+    cdef uint32_t count = <uint32_t>facts.terminators.size() + facts.runs_once
+    cdef uint32_t i
+    cdef ValueId phi = table_append(&s.instructions.table)
+    s.instructions.kind[phi] = nir_phi
+    s.instructions.components[phi] = s.instructions.components[value]
+    s.instructions.bit_size[phi] = s.instructions.bit_size[value]
+    s.instructions.source_first[phi] = table_append_many(&s.sources.table, count)
+    s.instructions.source_count[phi] = <unsigned short>count
+    for i in range(count):
+        phi_set(s, phi, i, value, _leaving_block(s, facts, i))
+    lines_inherit(&s.lines, phi, phi + 1, value)
+    u.edit.contents[after].insert(u.edit.contents[after].begin(), phi)
+    return phi
+
+
+cdef int _note_definitions(Uses *uses, const ShaderData *s, NodeId node, NodeId loop) noexcept nogil:
+    """Note for each value of the list from `node` on the innermost loop that it is in."""
+    cdef OrderRow row
     while node:
         if s.nodes.kind[node] == node_block:
-            for i in range(<uint32_t>copy.edit.contents[node].size()):
-                instruction = copy.edit.contents[node][i]
-                for row in range(s.instructions.source_first[instruction],
-                                 s.instructions.source_first[instruction] + s.instructions.source_count[instruction]):
-                    s.sources.value[row] = _renamed(copy, s.sources.value[row])
-                    if s.instructions.kind[instruction] == nir_phi and s.sources.swizzle[row] < copy.block.size():
-                        if copy.block[<uint32_t>s.sources.swizzle[row]]:
-                            s.sources.swizzle[row] = copy.block[<uint32_t>s.sources.swizzle[row]]
+            for row in range(s.nodes.order_first[node], s.nodes.order_first[node] + s.nodes.order_count[node]):
+                uses.loop[s.order.instruction[row]] = loop
         else:
+            _note_definitions(uses, s, s.nodes.first0[node], node if s.nodes.kind[node] == node_loop else loop)
             if s.nodes.kind[node] == node_if:
-                s.nodes.condition[node] = _renamed(copy, s.nodes.condition[node])
-                _rename_list(copy, s.nodes.first1[node])
-            _rename_list(copy, s.nodes.first0[node])
+                _note_definitions(uses, s, s.nodes.first1[node], loop)
+        node = s.nodes.next[node]
+    return 0
+
+
+cdef bint _is_in(const ShaderData *s, NodeId node, NodeId loop) noexcept nogil:
+    while node and node != loop:
+        node = s.nodes.parent[node]
+    return node == loop
+
+
+cdef int _note_use(Uses *uses, const ShaderData *s, ValueId value, NodeId user, NodeId place, SourceRow row) except -1 nogil:
+    """Note a use of a value in `place`, if that is outside of its loop: a source of an instruction, or the condition of the node `user`."""
+    cdef Use use
+    if uses.loop[value] and not _is_in(s, place, uses.loop[value]):
+        use.place = place
+        use.user = user
+        use.row = row
+        use.next = uses.first[value]
+        uses.first[value] = <uint32_t>uses.list.size()
+        uses.list.push_back(use)
+    return 0
+
+
+cdef int _find_uses(Uses *uses, const ShaderData *s) except -1 nogil:
+    """Find all uses outside of the loop of what they use. Phis use what they name at the end of the predecessor."""
+    cdef NodeId block = node_first_block(s)
+    cdef OrderRow order
+    cdef SourceRow row
+    cdef ValueId i
+    uses.loop.assign(s.instructions.table.count, 0)
+    uses.first.assign(s.instructions.table.count, 0)
+    uses.list.resize(1)
+    _note_definitions(uses, s, s.nodes.first0[1], 0)
+    while block:
+        for order in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
+            i = s.order.instruction[order]
+            for row in range(s.instructions.source_first[i], s.instructions.source_first[i] + s.instructions.source_count[i]):
+                _note_use(uses, s, s.sources.value[row], 0,
+                          <NodeId>s.sources.swizzle[row] if s.instructions.kind[i] == nir_phi else block, row)
+        if s.nodes.next[block] and s.nodes.kind[s.nodes.next[block]] == node_if:
+            _note_use(uses, s, s.nodes.condition[s.nodes.next[block]], s.nodes.next[block], block, 0)
+        block = block_walk_next(s, block)
+    return 0
+
+
+cdef int _close_value(Unroller *u, const LoopFacts *facts, ValueId value) except -1 nogil:
+    cdef ShaderData *s = u.edit.shader
+    cdef ValueId closed = 0
+    cdef uint32_t i = u.uses.first[value]
+    cdef Use use
+    while i:
+        use = u.uses.list[i]
+        i = use.next
+        if _is_in(s, use.place, facts.loop):           # after a loop in this one
+            continue
+        if not closed:
+            closed = _closed(u, facts, value)
+        if use.user:
+            s.nodes.condition[use.user] = closed
+        else:
+            s.sources.value[use.row] = closed
+    return 0
+
+
+cdef int _close_list(Unroller *u, const LoopFacts *facts, NodeId node) except -1 nogil:
+    """Let what is defined in the list from `node` on, and used outside of the loop, go there through phis of the block after it."""
+    cdef ShaderData *s = u.edit.shader
+    cdef uint32_t i
+    while node:
+        if s.nodes.kind[node] == node_block:
+            for i in range(<uint32_t>u.edit.contents[node].size()):
+                _close_value(u, facts, u.edit.contents[node][i])
+        else:
+            _close_list(u, facts, s.nodes.first0[node])
+            if s.nodes.kind[node] == node_if:
+                _close_list(u, facts, s.nodes.first1[node])
         node = s.nodes.next[node]
     return 0
 
 
 # ---------------------------------------------------------------------------------------------------------------- unrolling
-cdef int _unroll(ControlFlowEdit *edit, NodeId loop, const Exit *found) except -1 nogil:
-    """Insert `trips` copies of the body, and one of its part before the exit, before the loop; remove the loop."""
-    cdef ShaderData *s = edit.shader
-    cdef Copy copy
-    cdef vector[ValueId] phis
-    cdef NodeId header = s.nodes.first0[loop]
-    cdef NodeId latch = s.nodes.last0[loop]
-    cdef NodeId entry = s.nodes.previous[loop]
-    cdef NodeId after = s.nodes.next[loop]
-    cdef NodeId breaking = s.nodes.first0[found.node] if found.break_in_then else s.nodes.first1[found.node]
-    cdef uint32_t trip
+cdef int _values_at_exit(Unroller *u, const LoopFacts *facts, uint32_t exit, vector[ValueId] &values) except -1 nogil:
+    """What the phis after the loop are in this trip by way of an exit."""
+    cdef ShaderData *s = u.edit.shader
+    cdef NodeId after = s.nodes.next[facts.loop]
     cdef uint32_t i
-    cdef NodeId tail = entry
-    copy.edit = edit
-    for i in range(<uint32_t>edit.contents[header].size()):
-        if s.instructions.kind[edit.contents[header][i]] != nir_phi:
+    values.clear()
+    for i in range(<uint32_t>u.edit.contents[after].size()):
+        if s.instructions.kind[u.edit.contents[after][i]] != nir_phi:
             break
-        phis.push_back(edit.contents[header][i])
-    for trip in range(found.trips + 1):
-        tail = _unroll_trip(edit, loop, found, &copy, phis, header, latch, entry, trip)
-    # Uses after the loop take the values of the last, partial trip.
-    edit_resolve_phis(edit, after, breaking)
-    _rename_outside(edit, &copy)
-    node_remove(s, loop)
-    # The last copy's tail and the block after the loop are neighbours now.
-    edit_merge_forward(edit, tail, after)
+        values.push_back(_renamed(u, phi_value_from(s, u.edit.contents[after][i], _leaving_block(s, facts, exit))))
     return 0
 
 
-cdef ValueId _phi_source(const ShaderData *s, ValueId phi, uint64_t predecessor) noexcept nogil:
-    cdef SourceRow first = s.instructions.source_first[phi]
-    cdef uint32_t i
-    for i in range(s.instructions.source_count[phi]):
-        if s.sources.swizzle[first + i] == predecessor:
-            return s.sources.value[first + i]
+cdef int _split(Unroller *u, const LoopFacts *facts, uint32_t exit) except -1 nogil:
+    """Copy an if of which nobody knows whether it leaves; what follows is appended to its list that does not leave."""
+    cdef ShaderData *s = u.edit.shader
+    cdef const Terminator *terminator = &facts.terminators[exit]
+    cdef NodeId branch = edit_node_new(&u.edit, node_if)
+    cdef Join join
+    join.block = edit_node_new(&u.edit, node_block)
+    node_insert_after(s, branch, u.tail)
+    node_insert_after(s, join.block, branch)
+    s.nodes.condition[branch] = _renamed(u, s.nodes.condition[terminator.node])
+    join.left = _copy_list(u, _first_leaving(s, terminator),
+                           s.nodes.first0[branch] if terminator.leaves_in_then else s.nodes.first1[branch])
+    u.edit.contents[join.left].pop_back()
+    _values_at_exit(u, facts, exit, join.values)
+    u.joins.push_back(join)
+    u.tail = s.nodes.first1[branch] if terminator.leaves_in_then else s.nodes.first0[branch]
     return 0
 
 
-cdef NodeId _unroll_trip(ControlFlowEdit *edit, NodeId loop, const Exit *found, Copy *copy,
-                         const vector[ValueId] &phis, NodeId header, NodeId latch, NodeId entry,
-                         uint32_t trip) except 0 nogil:
-    """Insert one copy before the loop; returns its last block, the one right before the loop."""
-    cdef ShaderData *s = edit.shader
-    cdef vector[ValueId] carried
-    cdef NodeId tail = s.nodes.previous[loop]
-    cdef NodeId start = tail
-    cdef NodeId node
-    cdef NodeId node_copy
-    cdef ValueId duplicate
-    cdef uint32_t i
-    cdef size_t mark = edit.contents[tail].size()
-    # Header phis are the loop's initial values first, then what the previous trip computed.
-    for i in range(<uint32_t>phis.size()):
-        if trip == 0:
-            carried.push_back(_phi_source(s, phis[i], entry))
-        else:
-            carried.push_back(_renamed(copy, _phi_source(s, phis[i], latch)))
-    copy.value.assign(s.instructions.table.count, 0)
-    copy.block.assign(s.nodes.table.count, 0)
-    for i in range(<uint32_t>phis.size()):
-        copy.value[phis[i]] = carried[i]
-    # The body's first block is appended to the block before the loop.
-    copy.block[header] = tail
-    for i in range(<uint32_t>phis.size(), <uint32_t>edit.contents[header].size()):
-        duplicate = _copy_instruction(copy, edit.contents[header][i])
-        copy.value[edit.contents[header][i]] = duplicate
-        edit.contents[tail].push_back(duplicate)
-    node = s.nodes.next[header]
+cdef bint _copy_trip(Unroller *u, const LoopFacts *facts, uint32_t trip) except -1 nogil:
+    """Append one trip; True when the loop is left in it."""
+    cdef ShaderData *s = u.edit.shader
+    cdef NodeId node = s.nodes.next[s.nodes.first0[facts.loop]]
+    cdef NodeId duplicate
+    cdef const Terminator *terminator
+    cdef uint32_t exits = <uint32_t>facts.terminators.size()
+    cdef uint32_t k = 0
+    cdef unsigned char decision
+    _copy_block(u, s.nodes.first0[facts.loop], u.tail, False)
     while node:
-        if node == found.node:
-            if trip == found.trips:
-                # The partial trip ends here, with what comes before the break.
-                _copy_block(copy, s.nodes.first0[node] if found.break_in_then else s.nodes.first1[node], tail)
-                edit.contents[tail].pop_back()
-                break
-            # The exit is not taken: its other list is appended to the tail.
-            tail = _copy_list(copy, s.nodes.first1[node] if found.break_in_then else s.nodes.first0[node], tail)
+        if k < exits and node == facts.terminators[k].node:
+            terminator = &facts.terminators[k]
+            decision = facts.decisions[trip * exits + k]
+            if decision == exit_leaves:
+                u.tail = _copy_list(u, _first_leaving(s, terminator), u.tail)
+                u.edit.contents[u.tail].pop_back()
+                return True
+            if decision != exit_stays:
+                _split(u, facts, k)
+            u.tail = _copy_list(u, s.nodes.first1[node] if terminator.leaves_in_then else s.nodes.first0[node], u.tail)
             node = s.nodes.next[node]
-            # Phis of the block after the if have the other list's value.
-            tail = _copy_after_exit(copy, node, found, tail)
+            _take_phis(u, node, s.nodes.last1[terminator.node] if terminator.leaves_in_then else s.nodes.last0[terminator.node])
+            _copy_block(u, node, u.tail, False)
+            k += 1
         else:
-            node_copy = _copy_node(copy, node)
-            node_insert_after(s, node_copy, tail)
-            tail = node_copy
+            duplicate = _copy_node(u, node)
+            node_insert_after(s, duplicate, u.tail)
+            u.tail = duplicate
         node = s.nodes.next[node]
-    _rename_from(copy, start, mark, loop)
-    return tail
+    if facts.runs_once:
+        u.edit.contents[u.tail].pop_back()
+    return facts.runs_once
 
 
-cdef NodeId _copy_after_exit(Copy *copy, NodeId block, const Exit *found, NodeId tail) except 0 nogil:
-    """Append the block after the exit's if; its phis become the value from the list that does not leave."""
-    cdef ShaderData *s = copy.edit.shader
-    cdef NodeId stays = s.nodes.last1[found.node] if found.break_in_then else s.nodes.last0[found.node]
+cdef int _join_paths(Unroller *u, vector[ValueId] &values, NodeId after) except -1 nogil:
+    """Let the paths meet after the ifs that were copied, innermost first; `values` are those of the phis after the loop."""
+    cdef ShaderData *s = u.edit.shader
+    cdef ValueId phi, like
+    cdef Join *join
     cdef uint32_t i
-    cdef ValueId instruction
-    cdef ValueId duplicate
-    copy.block[block] = tail
-    for i in range(<uint32_t>copy.edit.contents[block].size()):
-        instruction = copy.edit.contents[block][i]
-        if s.instructions.kind[instruction] == nir_phi:
-            copy.value[instruction] = _renamed(copy, _phi_source(s, instruction, stays))
-            continue
-        duplicate = _copy_instruction(copy, instruction)
-        copy.value[instruction] = duplicate
-        copy.edit.contents[tail].push_back(duplicate)
-    return tail
+    while not u.joins.empty():
+        join = &u.joins.back()
+        for i in range(<uint32_t>values.size()):
+            like = u.edit.contents[after][i]
+            phi = table_append(&s.instructions.table)
+            s.instructions.kind[phi] = nir_phi
+            s.instructions.components[phi] = s.instructions.components[like]
+            s.instructions.bit_size[phi] = s.instructions.bit_size[like]
+            s.instructions.source_first[phi] = table_append_many(&s.sources.table, 2)
+            s.instructions.source_count[phi] = 2
+            phi_set(s, phi, 0, join.values[i], join.left)
+            phi_set(s, phi, 1, values[i], u.tail)
+            lines_inherit(&s.lines, phi, phi + 1, like)
+            u.edit.contents[join.block].push_back(phi)
+            values[i] = phi
+        u.tail = join.block
+        u.joins.pop_back()
+    return 0
 
 
-cdef int _rename_from(Copy *copy, NodeId start, size_t mark, NodeId loop) noexcept nogil:
-    """Rename the sources of what this trip inserted: from position `mark` of block `start` up to the loop."""
-    cdef ShaderData *s = copy.edit.shader
-    cdef NodeId following = s.nodes.next[start]
-    cdef NodeId before_loop = s.nodes.previous[loop]
+cdef int _unroll(Unroller *u, const LoopFacts *facts) except -1 nogil:
+    """Insert the trips before the loop, and remove it."""
+    cdef ShaderData *s = u.edit.shader
+    cdef NodeId entry = s.nodes.previous[facts.loop]
+    cdef NodeId after = s.nodes.next[facts.loop]
+    cdef NodeId leaving = _leaving_block(s, facts, facts.exit)
+    cdef vector[ValueId] values
     cdef SourceRow row
-    cdef ValueId instruction
-    cdef size_t i = mark
-    while i < copy.edit.contents[start].size():
-        instruction = copy.edit.contents[start][i]
-        for row in range(s.instructions.source_first[instruction],
-                         s.instructions.source_first[instruction] + s.instructions.source_count[instruction]):
-            s.sources.value[row] = _renamed(copy, s.sources.value[row])
-        i += 1
-    if following != loop:
-        s.nodes.next[before_loop] = 0
-        _rename_list(copy, following)
-        s.nodes.next[before_loop] = loop
-    return 0
+    cdef uint32_t trip, i
+    cdef bint left = False
+    _close_list(u, facts, s.nodes.first0[facts.loop])
+    u.value.resize(s.instructions.table.count)     # no loop names what is in another that is unrolled in this run
+    u.block.resize(s.nodes.table.count)
+    u.tail = entry
+    trip = 0
+    while not left:
+        _take_phis(u, s.nodes.first0[facts.loop], s.nodes.last0[facts.loop] if trip else entry, trip != 0)
+        left = _copy_trip(u, facts, trip)
+        _finish_phis(u)
+        trip += 1
+    _values_at_exit(u, facts, facts.exit, values)
+    _join_paths(u, values, after)
+    for i in range(<uint32_t>values.size()):
+        for row in range(s.instructions.source_first[u.edit.contents[after][i]], s.instructions.source_first[u.edit.contents[after][i]]
+                         + s.instructions.source_count[u.edit.contents[after][i]]):
+            s.sources.value[row] = values[i]
+    edit_resolve_phis(&u.edit, after, leaving)
+    node_remove(s, facts.loop)
+    # The last copy's tail and the block after the loop are neighbours now.
+    return edit_merge_forward(&u.edit, u.tail, after)
 
 
-cdef int _rename_outside(ControlFlowEdit *edit, Copy *copy) noexcept nogil:
-    """Make every use of a value of the loop after it refer to the last trip's copy."""
-    # Uses inside the loop are removed with it, and there are none before it: so all uses in the shader are renamed.
-    _rename_list(copy, edit.shader.nodes.first0[1])
-    return 0
+cdef struct Search:
+    LoopAnalysis analysis
+    LoopFacts facts
+    Unroller unroller
+    bint editing
 
 
-cdef bint _unroll_in_list(ControlFlowEdit *edit, NodeId node) except -1 nogil:
-    cdef ShaderData *s = edit.shader
-    cdef Exit found
+cdef bint _unroll_in_list(Search *search, ShaderData *s, NodeId node) except -1 nogil:
+    """Unroll what can be, innermost loops first; a loop around one that was unrolled is looked at in the next run."""
+    cdef bint progress = False
+    cdef bint inner
+    cdef NodeId following
     while node:
+        following = s.nodes.next[node]
         if s.nodes.kind[node] != node_block:
-            if _unroll_in_list(edit, s.nodes.first0[node]):
-                return True
-            if s.nodes.kind[node] == node_if and _unroll_in_list(edit, s.nodes.first1[node]):
-                return True
-            if s.nodes.kind[node] == node_loop and _find_exit(edit, node, &found):
-                _unroll(edit, node, &found)
-                return True
-        node = s.nodes.next[node]
+            inner = _unroll_in_list(search, s, s.nodes.first0[node])
+            if s.nodes.kind[node] == node_if and _unroll_in_list(search, s, s.nodes.first1[node]):
+                inner = True
+            progress = progress or inner
+            if s.nodes.kind[node] == node_loop and not inner and loop_should_unroll(&search.analysis, node, &search.facts):
+                if not search.editing:
+                    edit_begin(&search.unroller.edit, s)
+                    _find_uses(&search.unroller.uses, s)
+                    search.editing = True
+                _unroll(&search.unroller, &search.facts)
+                progress = True
+        node = following
+    return progress
+
+
+cdef bint _has_loop(const ShaderData *s) noexcept nogil:
+    cdef NodeId node
+    for node in range(1, s.nodes.table.count):
+        if s.nodes.kind[node] == node_loop and s.nodes.parent[node]:
+            return True
     return False
 
 
 cdef bint loop_unroll_run(ShaderData *s) except -1 nogil:
-    cdef ControlFlowEdit edit
-    cdef bint progress
-    edit_begin(&edit, s)
-    progress = _unroll_in_list(&edit, s.nodes.first0[1])
-    if progress:
-        edit_end(&edit)
-    return progress
+    cdef Search search
+    if not _has_loop(s):
+        return False
+    search.editing = False
+    analysis_begin(&search.analysis, s)
+    _unroll_in_list(&search, s, s.nodes.first0[1])
+    if search.editing:
+        edit_end(&search.unroller.edit)
+    return search.editing
 
 
 def run(Shader shader not None, options=None):
-    """Unroll one innermost loop of known, small trip count; True when one was unrolled (run again after folding)."""
+    """Unroll loops of known, small trip count that hold no such loops; True when one was unrolled (run again after folding)."""
     cdef bint progress
     with nogil:
         progress = loop_unroll_run(&shader.data)

@@ -40,6 +40,8 @@ from pyaco._core.spirv.values cimport *
 cdef enum:
     function_end = 0xffffffffU
     no_value = 0xffffffffU
+    loop_control_mask_unroll = 1          # SPIR-V's Loop Control
+    loop_control_mask_dont_unroll = 2
 
 
 # --------------------------------------------------------------------------------------------------------------- labels
@@ -516,6 +518,12 @@ cdef uint32_t _drop_exits_to(Reader r, uint32_t first, LabelId label) noexcept n
     return dropped
 
 
+cdef uint8_t _loop_control(uint32_t mask) noexcept nogil:
+    if mask & loop_control_mask_dont_unroll:
+        return loop_control_dont_unroll
+    return loop_control_unroll if mask & loop_control_mask_unroll else loop_control_none
+
+
 cdef uint32_t _loop(Reader r, BlockId header) except 0xffffffffU nogil:
     """Read a loop; returns its merge block + 1 when control reaches that, else 0."""
     cdef uint32_t merge_word = r.blocks[header].merge
@@ -534,6 +542,7 @@ cdef uint32_t _loop(Reader r, BlockId header) except 0xffffffffU nogil:
     r.word = merge_word
     if merge == header or merge == target:
         fail(r, merge_word, "a loop whose merge block is its header or continue target")
+    r.s.nodes.control[node] = _loop_control(r.words[merge_word + 3])
     node_insert_after(r.s, node, r.nir.block)
     node_insert_after(r.s, after, node)
     merge_label = _open_label(r, merge, node)

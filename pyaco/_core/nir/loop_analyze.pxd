@@ -1,0 +1,52 @@
+"""How often a loop runs, and what copying it would cost: for the passes that unroll loops."""
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libcpp.vector cimport vector
+
+from pyaco._core.ir.shader cimport NodeId, ShaderData, ValueId
+
+cdef enum:                        # what is known of an exit in one trip
+    exit_unknown = 0
+    exit_stays = 1
+    exit_leaves = 2
+
+cdef struct Terminator:           # an if directly in the loop's list one of whose lists ends with a break
+    NodeId node
+    bint leaves_in_then
+    bint unknown                  # in some trip nobody knows whether it leaves
+
+cdef struct LoopFacts:
+    NodeId loop
+    vector[Terminator] terminators
+    bint runs_once                # its last block ends with a break
+    bint has_loops
+    uint32_t trips                # whole trips before it is left for certain
+    uint32_t exit                 # the terminator that leaves then; their number: the break at the end
+    uint32_t unknown              # terminators whose decision is not always known
+    vector[uint8_t] decisions     # exit_*, by trip and terminator
+
+cdef struct Member:               # a value of a loop that was analysed
+    uint32_t loop                 # serial of the last one of those
+    uint32_t trip                 # serial of the one that it was computed for
+    bint known
+    bint counts                   # a counter of the loop, or its update
+    uint64_t bits
+
+cdef struct Carried:              # into the next trip, by a phi
+    bint known
+    uint64_t bits
+
+cdef struct LoopAnalysis:
+    ShaderData *s
+    vector[uint32_t] row          # by value: in `members`, 0 none
+    vector[Member] members
+    vector[Carried] carried
+    uint32_t trip                 # serial
+    uint32_t serial               # of the loop
+    uint32_t steps                # that may still be computed for this loop
+    bint may_change               # something that is not known may be in a later trip, as it has a part that is
+
+# What a phi is by way of a predecessor; 0: that is none.
+cdef ValueId phi_value_from(const ShaderData *s, ValueId phi, NodeId predecessor) noexcept nogil
+cdef int analysis_begin(LoopAnalysis *a, ShaderData *s) except -1 nogil
+# Whether a loop should be unrolled; `facts` says how.
+cdef bint loop_should_unroll(LoopAnalysis *a, NodeId loop, LoopFacts *facts) except -1 nogil

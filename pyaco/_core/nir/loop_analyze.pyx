@@ -1,0 +1,506 @@
+"""Analysis of loops: exits, trip counts, cost.
+
+Exits are terminators, ifs directly in the loop's list one of whose lists ends with a break, and a break at the end of the loop. A
+loop with any other jump is not analysed. The trip count is found by running the loop: all that follows from constants and from phis of
+its header that start at constants is computed trip by trip, so additions, multiplications, shifts, bitwise operations and floats
+all count, and wrap-around is exact. A condition of which only a part is known may still be decided: the other side of `ior` or `iand`,
+or of a minimum or maximum, may not matter (``i < min(n, 4)`` is false from the fourth trip on).
+
+Whether copies are worth it is decided as Mesa's ``nir_opt_loop_unroll`` and ``nir_loop_analyze`` do with RADV's limits: up to 32 trips of
+26 instructions on average, where comparisons and selections that unrolling makes constant cost nothing and what is lowered to long
+sequences costs more; up to 128 trips where loads of straight code can then overlap; always where a counter indexes a whole local array.
+A loop that holds loops is only unrolled if it runs once. The author may ask for it (``[[unroll]]``), or forbid it.
+"""
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+
+from nir_opcodes cimport (
+    alu_bcsel, alu_fdiv, alu_feq, alu_fge, alu_flt, alu_fneu, alu_frcp, alu_frsq, alu_fsqrt, alu_iand, alu_idiv, alu_ieq, alu_ige, alu_ilt,
+    alu_imax, alu_imin, alu_imod, alu_imul, alu_imul_high, alu_ine, alu_input_count, alu_input_sizes_flat, alu_input_types_flat,
+    alu_ior, alu_irem, alu_max_inputs, alu_mov, alu_output_size, alu_udiv, alu_uge, alu_ult, alu_umax, alu_umin, alu_umod,
+    alu_umul_high, intrinsic_load_deref, intrinsic_load_global, intrinsic_load_global_amd, intrinsic_load_ssbo, intrinsic_load_ubo,
+    intrinsic_store_deref,
+)
+from pyaco._core.ir.shader cimport (
+    NodeId, OrderRow, ShaderData, SourceRow, ValueId, alu_is_vector, deref_array, jump_break, loop_control_dont_unroll,
+    loop_control_unroll, mode_function_temp, mode_global, mode_shader_temp, mode_ssbo, mode_ubo, nir_alu, nir_deref, nir_intrinsic,
+    nir_jump, nir_load_const, nir_phi, nir_tex, node_block, node_if, node_loop, source_swizzle, source_value, swizzle_component,
+    value_is_constant,
+)
+from pyaco._core.nir.evaluate cimport evaluate_alu
+
+cdef enum:
+    most_trips = 32
+    most_overlapping_trips = 128   # of loads
+    most_cost_per_trip = 26
+    most_asked_trips = 1024        # where the author asks for it; Mesa has no such limits
+    most_asked_cost = 65536
+    most_exits = 3                 # of a loop that runs once
+    most_depth = 32                # of an expression
+    most_steps = 1 << 15           # computed for the exits of one loop
+
+
+cdef int analysis_begin(LoopAnalysis *a, ShaderData *s) except -1 nogil:
+    a.s = s
+    a.trip = a.serial = 0
+    a.row.assign(s.instructions.table.count, 0)
+    a.members.assign(1, Member(loop=0, trip=0, known=False, counts=False, bits=0))
+    return 0
+
+
+# --------------------------------------------------------------------------------------------------------------- the exits
+cdef ValueId _jump_of(const ShaderData *s, NodeId block) noexcept nogil:
+    cdef ValueId last
+    if s.nodes.order_count[block] == 0:
+        return 0
+    last = s.order.instruction[s.nodes.order_first[block] + s.nodes.order_count[block] - 1]
+    return last if s.instructions.kind[last] == nir_jump else 0
+
+
+cdef uint32_t _jumps_in(const ShaderData *s, NodeId node) noexcept nogil:
+    """Jumps out of the list from `node` on; breaks of loops in it stay inside."""
+    cdef uint32_t count = 0
+    while node:
+        if s.nodes.kind[node] == node_block:
+            count += _jump_of(s, node) != 0
+        elif s.nodes.kind[node] == node_if:
+            count += _jumps_in(s, s.nodes.first0[node]) + _jumps_in(s, s.nodes.first1[node])
+        node = s.nodes.next[node]
+    return count
+
+
+cdef bint _is_break(const ShaderData *s, ValueId jump) noexcept nogil:
+    return jump != 0 and s.instructions.opcode[jump] == jump_break
+
+
+cdef bint _find_exits(const ShaderData *s, LoopFacts *facts) except -1 nogil:
+    """List the terminators; False if other jumps leave the loop, or lead back to its begin."""
+    cdef NodeId node = s.nodes.first0[facts.loop]
+    cdef Terminator found
+    cdef uint32_t jumps
+    facts.terminators.clear()
+    facts.runs_once = _is_break(s, _jump_of(s, s.nodes.last0[facts.loop]))
+    if _jump_of(s, s.nodes.last0[facts.loop]) and not facts.runs_once:
+        return False
+    while node:
+        if s.nodes.kind[node] == node_if:
+            jumps = _jumps_in(s, s.nodes.first0[node]) + _jumps_in(s, s.nodes.first1[node])
+            found.node = node
+            found.unknown = False
+            found.leaves_in_then = _is_break(s, _jump_of(s, s.nodes.last0[node]))
+            if jumps > 1:
+                return False
+            if found.leaves_in_then or _is_break(s, _jump_of(s, s.nodes.last1[node])):
+                facts.terminators.push_back(found)
+            elif jumps:
+                return False
+        elif s.nodes.kind[node] == node_block and _jump_of(s, node) and node != s.nodes.last0[facts.loop]:
+            return False
+        node = s.nodes.next[node]
+    return facts.runs_once or not facts.terminators.empty()
+
+
+# ---------------------------------------------------------------------------------------------------- computing with counters
+cdef inline bint _is_inside(const LoopAnalysis *a, ValueId value) noexcept nogil:
+    """Whether a value is the loop's; values that the pass has made are not."""
+    return value < a.row.size() and a.members[a.row[value]].loop == a.serial
+
+
+cdef inline bint _is_counter(const LoopAnalysis *a, ValueId value) noexcept nogil:
+    return _is_inside(a, value) and a.members[a.row[value]].counts
+
+
+cdef int _operand_bits(const ShaderData *s, ValueId instruction) noexcept nogil:
+    """Size of the operands whose size is free; without any, that of the first."""
+    cdef int opcode = s.instructions.opcode[instruction]
+    cdef int i
+    for i in range(alu_input_count[opcode]):
+        if alu_input_types_flat[opcode * alu_max_inputs + i] & 0xff == 0:
+            return s.instructions.bit_size[source_value(s, instruction, i)]
+    return s.instructions.bit_size[source_value(s, instruction, 0)]
+
+
+cdef bint _is_limit(int opcode, int comparison, bint *maximum) noexcept nogil:
+    """Whether `opcode` bounds its result by each operand, in the order that the comparison has."""
+    maximum[0] = opcode == alu_imax or opcode == alu_umax
+    if comparison == alu_ilt or comparison == alu_ige:
+        return opcode == alu_imin or opcode == alu_imax
+    if comparison == alu_ult or comparison == alu_uge:
+        return opcode == alu_umin or opcode == alu_umax or opcode == alu_iand
+    return False
+
+
+cdef bint _decide_limited(LoopAnalysis *a, ValueId comparison, int unknown, uint64_t *values, uint64_t *result,
+                          int depth) noexcept nogil:
+    """A comparison with a minimum or maximum of which one operand is known: it may be decided by that one alone."""
+    cdef ShaderData *s = a.s
+    cdef int opcode = s.instructions.opcode[comparison]
+    cdef ValueId limit = source_value(s, comparison, unknown)
+    cdef bint maximum
+    cdef bint decisive
+    cdef int side
+    cdef (const uint64_t *)[2] operands
+    if s.instructions.kind[limit] != nir_alu or s.instructions.components[limit] != 1 or \
+            not _is_limit(s.instructions.opcode[limit], opcode, &maximum):
+        return False
+    # a < min(b, c) is false where a < c is, max(b, c) < a likewise; a < max(b, c) is true where a < c is. Of >= it is the contrary.
+    decisive = (unknown == 1) == maximum
+    if opcode == alu_ige or opcode == alu_uge:
+        decisive = not decisive
+    operands[0] = &values[0]
+    operands[1] = &values[1]
+    for side in range(2):
+        if not _source(a, limit, side, &values[unknown], depth):
+            continue
+        evaluate_alu(opcode, s.instructions.bit_size[limit], 1, 1, operands, result)
+        if <bint>result[0] == decisive:
+            return True
+    return False
+
+
+cdef bint _combine(LoopAnalysis *a, ValueId instruction, const uint8_t *known, uint64_t *values, uint64_t *result,
+                   int depth) noexcept nogil:
+    """The value of an operation of two operands of which one is not known, if it does not depend on that."""
+    cdef int opcode = a.s.instructions.opcode[instruction]
+    cdef int side = 0 if known[0] else 1
+    if not known[0] and not known[1]:
+        return False
+    a.may_change = True
+    if a.s.instructions.bit_size[instruction] == 1 and (opcode == alu_iand or opcode == alu_ior):
+        result[0] = values[side]
+        return values[side] == (opcode == alu_ior)
+    return _decide_limited(a, instruction, 1 - side, values, result, depth)
+
+
+cdef bint _compute(LoopAnalysis *a, ValueId instruction, uint64_t *result, int depth) noexcept nogil:
+    cdef ShaderData *s = a.s
+    cdef int opcode = s.instructions.opcode[instruction]
+    cdef int count = alu_input_count[opcode]
+    cdef uint64_t[4] values
+    cdef (const uint64_t *)[4] operands
+    cdef uint8_t[4] known
+    cdef bint all_known = True
+    cdef int i
+    if count > 4 or s.instructions.components[instruction] != 1 or alu_output_size[opcode] > 1:
+        return False
+    for i in range(count):
+        if alu_input_sizes_flat[opcode * alu_max_inputs + i] > 1:
+            return False
+        values[i] = 0
+        known[i] = _source(a, instruction, i, &values[i], depth)
+        all_known = all_known and known[i]
+        operands[i] = &values[i]
+    if opcode == alu_bcsel and known[0]:
+        a.may_change = True
+        i = 1 if values[0] else 2
+        result[0] = values[i]
+        return known[i]
+    if not all_known:
+        return count == 2 and _combine(a, instruction, known, values, result, depth)
+    return evaluate_alu(opcode, _operand_bits(s, instruction), s.instructions.bit_size[instruction], 1, operands, result)
+
+
+cdef bint _merge(LoopAnalysis *a, ValueId phi, uint64_t *result, int depth) noexcept nogil:
+    """The value of a phi all of whose sources are known and equal."""
+    cdef ShaderData *s = a.s
+    cdef SourceRow first = s.instructions.source_first[phi]
+    cdef uint64_t value
+    cdef uint32_t i
+    for i in range(s.instructions.source_count[phi]):
+        if not _value(a, s.sources.value[first + i], 0, &value, depth) or (i and value != result[0]):
+            return False
+        result[0] = value
+    return s.instructions.source_count[phi] != 0
+
+
+cdef bint _value(LoopAnalysis *a, ValueId value, uint32_t component, uint64_t *result, int depth) noexcept nogil:
+    """The value in this trip; False if it is not known."""
+    cdef ShaderData *s = a.s
+    cdef Member *member
+    if s.instructions.kind[value] == nir_load_const:
+        result[0] = s.constants.value[s.instructions.data[value] + component]
+        return True
+    if not _is_inside(a, value) or s.instructions.components[value] != 1 or depth > most_depth:
+        return False
+    member = &a.members[a.row[value]]
+    if member.trip != a.trip:
+        if a.steps == 0:
+            return False
+        a.steps -= 1
+        member.trip = a.trip
+        member.known = False                       # what depends on itself is not known
+        if s.instructions.kind[value] == nir_alu:
+            member.known = _compute(a, value, &member.bits, depth + 1)
+        elif s.instructions.kind[value] == nir_phi:
+            member.known = _merge(a, value, &member.bits, depth + 1)
+    result[0] = member.bits
+    return member.known
+
+
+cdef bint _source(LoopAnalysis *a, ValueId instruction, uint32_t source, uint64_t *result, int depth) noexcept nogil:
+    return _value(a, source_value(a.s, instruction, source), swizzle_component(source_swizzle(a.s, instruction, source), 0), result, depth)
+
+
+# --------------------------------------------------------------------------------------------------------- running the loop
+cdef ValueId phi_value_from(const ShaderData *s, ValueId phi, NodeId predecessor) noexcept nogil:
+    cdef SourceRow first = s.instructions.source_first[phi]
+    cdef uint32_t i
+    for i in range(s.instructions.source_count[phi]):
+        if s.sources.swizzle[first + i] == predecessor:
+            return s.sources.value[first + i]
+    return 0
+
+
+cdef int _next_trip(LoopAnalysis *a, const LoopFacts *facts, bint first) except -1 nogil:
+    """Give the phis of the header their values of the first trip, or of the trip after the one that was computed."""
+    cdef ShaderData *s = a.s
+    cdef NodeId header = s.nodes.first0[facts.loop]
+    cdef NodeId from_block = s.nodes.previous[facts.loop] if first else s.nodes.last0[facts.loop]
+    cdef OrderRow begin = s.nodes.order_first[header]
+    cdef OrderRow row
+    cdef ValueId phi, value
+    cdef uint64_t number
+    cdef bint carries
+    cdef Member *member
+    cdef uint32_t count = 0
+    cdef uint32_t i
+    a.carried.clear()              # all are read before one is written: phis may name one another
+    while count < s.nodes.order_count[header] and s.instructions.kind[s.order.instruction[begin + count]] == nir_phi:
+        phi = s.order.instruction[begin + count]
+        value = phi_value_from(s, phi, from_block)
+        number = 0
+        carries = value != 0 and s.instructions.components[phi] == 1 and (first or a.members[a.row[phi]].known) and _value(a, value, 0, &number, 0)
+        a.carried.push_back(Carried(known=carries, bits=number))
+        if carries and not first:
+            a.members[a.row[phi]].counts = True
+            if _is_inside(a, value):
+                a.members[a.row[value]].counts = True
+        count += 1
+    a.trip += 1
+    for i in range(count):
+        row = begin + i
+        phi = s.order.instruction[row]
+        member = &a.members[a.row[phi]]
+        member.trip = a.trip
+        member.known = a.carried[i].known
+        member.bits = a.carried[i].bits
+    return 0
+
+
+cdef bint _run(LoopAnalysis *a, LoopFacts *facts, uint32_t limit) except -1 nogil:
+    """Run the loop until it is certainly left; False if that takes more than `limit` whole trips."""
+    cdef ShaderData *s = a.s
+    cdef uint32_t trip, k
+    cdef uint64_t condition
+    cdef uint8_t decision
+    facts.decisions.clear()
+    facts.unknown = 0
+    a.steps = most_steps
+    a.may_change = False
+    _next_trip(a, facts, True)
+    for trip in range(limit + 1):
+        for k in range(<uint32_t>facts.terminators.size()):
+            condition = 0
+            decision = exit_unknown
+            if _value(a, s.nodes.condition[facts.terminators[k].node], 0, &condition, 0):
+                decision = exit_leaves if <bint>condition == facts.terminators[k].leaves_in_then else exit_stays
+            elif not facts.terminators[k].unknown:
+                facts.terminators[k].unknown = True
+                facts.unknown += 1
+            facts.decisions.push_back(decision)
+            if decision == exit_leaves:
+                facts.trips = trip
+                facts.exit = k
+                return True
+        if facts.runs_once:
+            facts.trips = trip
+            facts.exit = <uint32_t>facts.terminators.size()
+            return True
+        if trip == 0 and (not _any_known(a, facts) or facts.unknown == facts.terminators.size() and not a.may_change):
+            return False
+        if facts.unknown and trip == most_trips or a.steps == 0:
+            return False
+        _next_trip(a, facts, False)
+    return False
+
+
+cdef bint _any_known(const LoopAnalysis *a, const LoopFacts *facts) noexcept nogil:
+    """Whether some phi of the header has a value that is known: else no condition can change."""
+    cdef const ShaderData *s = a.s
+    cdef NodeId header = s.nodes.first0[facts.loop]
+    cdef OrderRow row
+    for row in range(s.nodes.order_first[header], s.nodes.order_first[header] + s.nodes.order_count[header]):
+        if s.instructions.kind[s.order.instruction[row]] != nir_phi:
+            return False
+        if a.members[a.row[s.order.instruction[row]]].known:
+            return True
+    return False
+
+
+# ------------------------------------------------------------------------------------------------------------------ the cost
+cdef bint _is_comparison(int opcode) noexcept nogil:
+    return opcode in (alu_ilt, alu_ige, alu_ult, alu_uge, alu_ieq, alu_ine, alu_flt, alu_fge, alu_feq, alu_fneu)
+
+
+cdef bint _becomes_constant(const LoopAnalysis *a, ValueId comparison) noexcept nogil:
+    """A comparison of a counter with a constant."""
+    cdef const ShaderData *s = a.s
+    cdef ValueId left, right
+    if s.instructions.kind[comparison] != nir_alu or not _is_comparison(s.instructions.opcode[comparison]):
+        return False
+    left = source_value(s, comparison, 0)
+    right = source_value(s, comparison, 1)
+    return (value_is_constant(s, left) and _is_counter(a, right)
+            or value_is_constant(s, right) and _is_counter(a, left))
+
+
+cdef uint32_t _cost(const LoopAnalysis *a, ValueId i) noexcept nogil:
+    cdef const ShaderData *s = a.s
+    cdef int opcode = s.instructions.opcode[i]
+    if s.instructions.kind[i] == nir_intrinsic or s.instructions.kind[i] == nir_tex:
+        return 1
+    if s.instructions.kind[i] != nir_alu or opcode == alu_mov or alu_is_vector(opcode):
+        return 0
+    if _becomes_constant(a, i) or opcode == alu_bcsel and _becomes_constant(a, source_value(s, i, 0)):
+        return 0
+    if s.instructions.bit_size[i] < 64 and s.instructions.bit_size[source_value(s, i, 0)] < 64:
+        return 1
+    if opcode in (alu_idiv, alu_udiv, alu_imod, alu_umod, alu_irem):
+        return 100
+    if opcode in (alu_frcp, alu_fsqrt, alu_frsq, alu_fdiv):
+        return 20
+    return 5 if opcode in (alu_imul, alu_imul_high, alu_umul_high, alu_imin, alu_imax, alu_umin, alu_umax) else 1
+
+
+cdef bint _indexes_whole_array(const LoopAnalysis *a, ValueId i, uint32_t trips) noexcept nogil:
+    """A load or store of a local array of `trips` elements at a counter: unrolled, the array can be values."""
+    cdef const ShaderData *s = a.s
+    cdef ValueId deref, index
+    if s.instructions.kind[i] != nir_intrinsic or s.instructions.opcode[i] not in (intrinsic_load_deref, intrinsic_store_deref):
+        return False
+    deref = source_value(s, i, 0)
+    if not s.instructions.mode[deref] & (mode_function_temp | mode_shader_temp):
+        return False
+    while s.instructions.kind[deref] == nir_deref and s.instructions.source_count[deref]:
+        if s.instructions.opcode[deref] == deref_array:
+            index = source_value(s, deref, 1)
+            if _is_counter(a, index) and s.types.length[s.instructions.type[source_value(s, deref, 0)]] == trips:
+                return True
+        deref = source_value(s, deref, 0)
+    return False
+
+
+cdef bint _is_indirect_load(const ShaderData *s, ValueId i) noexcept nogil:
+    """An access of memory or a texture whose address is computed, so that it takes long and can overlap with others."""
+    cdef int opcode = s.instructions.opcode[i]
+    cdef ValueId deref
+    cdef uint32_t k
+    if s.instructions.kind[i] == nir_tex:
+        for k in range(s.instructions.source_count[i]):
+            if not value_is_constant(s, source_value(s, i, k)):
+                return True
+    if s.instructions.kind[i] != nir_intrinsic:
+        return False
+    if opcode == intrinsic_load_ubo or opcode == intrinsic_load_ssbo:
+        return not value_is_constant(s, source_value(s, i, 1))
+    if opcode == intrinsic_load_deref or opcode == intrinsic_store_deref:
+        deref = source_value(s, i, 0)
+        if not s.instructions.mode[deref] & (mode_ssbo | mode_ubo | mode_global):
+            return False
+        while s.instructions.kind[deref] == nir_deref and s.instructions.source_count[deref]:
+            if s.instructions.source_count[deref] == 2 and not value_is_constant(s, source_value(s, deref, 1)):
+                return True
+            deref = source_value(s, deref, 0)
+        return False
+    return opcode == intrinsic_load_global or opcode == intrinsic_load_global_amd
+
+
+cdef struct Body:
+    uint32_t cost
+    bint indexes_array
+
+
+cdef int _measure(const LoopAnalysis *a, const LoopFacts *facts, NodeId node, Body *body) noexcept nogil:
+    cdef const ShaderData *s = a.s
+    cdef OrderRow row
+    cdef ValueId i
+    while node:
+        if s.nodes.kind[node] == node_block:
+            for row in range(s.nodes.order_first[node], s.nodes.order_first[node] + s.nodes.order_count[node]):
+                i = s.order.instruction[row]
+                body.cost += _cost(a, i)
+                body.indexes_array = body.indexes_array or _indexes_whole_array(a, i, facts.trips)
+        else:
+            _measure(a, facts, s.nodes.first0[node], body)
+            if s.nodes.kind[node] == node_if:
+                _measure(a, facts, s.nodes.first1[node], body)
+        node = s.nodes.next[node]
+    return 0
+
+
+cdef bint _can_overlap_loads(const ShaderData *s, const LoopFacts *facts) noexcept nogil:
+    """Nothing but blocks and one exit, and accesses of memory that can be scheduled together once there are copies."""
+    cdef NodeId node = s.nodes.first0[facts.loop]
+    cdef OrderRow row
+    cdef bint loads = False
+    if facts.terminators.size() != 1:
+        return False
+    while node:
+        if s.nodes.kind[node] == node_block:
+            for row in range(s.nodes.order_first[node], s.nodes.order_first[node] + s.nodes.order_count[node]):
+                loads = loads or _is_indirect_load(s, s.order.instruction[row])
+        elif node != facts.terminators[0].node:
+            return False
+        node = s.nodes.next[node]
+    return loads
+
+
+# -------------------------------------------------------------------------------------------------------------- the decision
+cdef bint _enter(LoopAnalysis *a, NodeId node) except -1 nogil:
+    """Note what is in the list from `node` on as inside of this loop; True if there are loops."""
+    cdef ShaderData *s = a.s
+    cdef OrderRow row
+    cdef ValueId value
+    cdef bint loops = False
+    while node:
+        if s.nodes.kind[node] == node_block:
+            for row in range(s.nodes.order_first[node], s.nodes.order_first[node] + s.nodes.order_count[node]):
+                value = s.order.instruction[row]
+                if not a.row[value]:
+                    a.row[value] = <uint32_t>a.members.size()
+                    a.members.push_back(Member(loop=0, trip=0, known=False, counts=False, bits=0))
+                a.members[a.row[value]].loop = a.serial
+                a.members[a.row[value]].counts = False
+        else:
+            loops = loops or s.nodes.kind[node] == node_loop
+            loops = _enter(a, s.nodes.first0[node]) or loops
+            if s.nodes.kind[node] == node_if:
+                loops = _enter(a, s.nodes.first1[node]) or loops
+        node = s.nodes.next[node]
+    return loops
+
+
+cdef bint loop_should_unroll(LoopAnalysis *a, NodeId loop, LoopFacts *facts) except -1 nogil:
+    cdef ShaderData *s = a.s
+    cdef bint asked = s.nodes.control[loop] == loop_control_unroll
+    cdef Body body
+    cdef uint32_t most
+    facts.loop = loop
+    if s.nodes.control[loop] == loop_control_dont_unroll or not _find_exits(s, facts):
+        return False
+    if facts.runs_once and facts.terminators.size() > most_exits:
+        return False
+    a.serial += 1
+    facts.has_loops = _enter(a, s.nodes.first0[loop])
+    most = most_overlapping_trips if _can_overlap_loads(s, facts) else most_trips
+    if not _run(a, facts, most_asked_trips if asked else most):
+        return False
+    if facts.runs_once:
+        return True
+    if facts.unknown and facts.terminators.size() > 2 or facts.unknown > 1 or facts.has_loops and facts.trips > 1:
+        return False
+    body.cost = 0
+    body.indexes_array = False
+    _measure(a, facts, s.nodes.first0[loop], &body)
+    if asked:
+        return body.cost * <uint64_t>facts.trips <= most_asked_cost
+    return body.indexes_array or body.cost * facts.trips <= most * most_cost_per_trip

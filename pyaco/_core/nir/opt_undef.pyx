@@ -1,0 +1,148 @@
+"""What is undefined need not be stored, nor chosen: it may be whatever is cheapest.
+
+- a store of an undefined value, or of a vector of such, is removed, unless it is volatile;
+- a `bcsel` between a value and an undefined one is the value;
+- a phi whose sources are one value, undefined ones and itself is the value, where that is defined on all ways to the phi.
+
+Needs: nothing. Guarantees: valid NIR; what chose becomes a `mov` (``copy_propagation``). Two walks over the shader at most. Mesa does this in
+``nir_opt_undef`` and ``nir_opt_remove_phis``.
+"""
+from libc.stdint cimport uint32_t
+
+from nir_opcodes cimport (
+    alu_bcsel, alu_mov, index_access, intrinsic_store_deref, intrinsic_store_global, intrinsic_store_global_amd, intrinsic_store_scratch,
+    intrinsic_store_shared, intrinsic_store_ssbo,
+)
+
+from pyaco._core.ir.shader cimport (
+    NodeId, OrderRow, Shader, ShaderData, ShaderRewrite, SourceRow, ValueId, access_volatile, alu_is_vector, block_walk_next,
+    identity_swizzle, intrinsic_has_index, intrinsic_index, nir_alu, nir_intrinsic, nir_phi, nir_undef, node_first_block,
+    node_loop, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit, shader_rewrite_end, source_swizzle, source_value,
+)
+
+
+cdef bint _is_undefined(const ShaderData *s, ValueId value) noexcept nogil:
+    cdef uint32_t i
+    if s.instructions.kind[value] == nir_undef:
+        return True
+    if s.instructions.kind[value] != nir_alu or not alu_is_vector(s.instructions.opcode[value]):
+        return False
+    for i in range(s.instructions.source_count[value]):
+        if s.instructions.kind[source_value(s, value, i)] != nir_undef:
+            return False
+    return True
+
+
+cdef bint _stores_undefined(const ShaderData *s, ValueId i) noexcept nogil:
+    cdef int opcode = s.instructions.opcode[i]
+    if s.instructions.kind[i] != nir_intrinsic:
+        return False
+    if opcode not in (intrinsic_store_deref, intrinsic_store_ssbo, intrinsic_store_shared, intrinsic_store_global, intrinsic_store_global_amd,
+                      intrinsic_store_scratch):
+        return False
+    if intrinsic_has_index(s, i, index_access) and intrinsic_index(s, i, index_access) & access_volatile:
+        return False
+    return _is_undefined(s, source_value(s, i, 1 if opcode == intrinsic_store_deref else 0))
+
+
+cdef int _become(ShaderData *s, ValueId i, ValueId value, unsigned long long swizzle) noexcept nogil:
+    """Make an instruction with sources a `mov`."""
+    s.instructions.kind[i] = nir_alu
+    s.instructions.opcode[i] = alu_mov
+    s.instructions.source_count[i] = 1
+    s.sources.value[s.instructions.source_first[i]] = value
+    s.sources.swizzle[s.instructions.source_first[i]] = swizzle
+    return 0
+
+
+cdef bint _choose(ShaderData *s, ValueId i) noexcept nogil:
+    """A choice between a value and an undefined one is the value."""
+    cdef uint32_t side
+    if s.instructions.kind[i] != nir_alu or s.instructions.opcode[i] != alu_bcsel:
+        return False
+    for side in range(1, 3):
+        if s.instructions.kind[source_value(s, i, side)] == nir_undef:
+            _become(s, i, source_value(s, i, 3 - side), source_swizzle(s, i, 3 - side))
+            return True
+    return False
+
+
+cdef bint _reaches(const ShaderData *s, ValueId value, NodeId block) noexcept nogil:
+    """Whether a value that is defined at the end of a predecessor is so in each: its block stands in a list around the phi's.
+
+    What stands there, in the same loops, runs before all that the list goes on to.
+    """
+    cdef NodeId list_of = s.nodes.parent[s.instructions.block[value]]
+    cdef NodeId node = block
+    if s.nodes.kind[s.nodes.parent[block]] == node_loop and s.nodes.first0[s.nodes.parent[block]] == block:
+        node = s.nodes.parent[block]               # of a header: what stands in its list may come later
+    while node:
+        node = s.nodes.parent[node]
+        if node == list_of:
+            return True
+    return False
+
+
+cdef bint _merge(ShaderData *s, ValueId phi) noexcept nogil:
+    """A phi of one value, but for undefined ones and itself, is that value."""
+    cdef SourceRow first = s.instructions.source_first[phi]
+    cdef ValueId value = 0
+    cdef SourceRow row
+    for row in range(first, first + s.instructions.source_count[phi]):
+        if s.instructions.kind[s.sources.value[row]] == nir_undef or s.sources.value[row] == phi:
+            continue
+        if value and s.sources.value[row] != value:
+            return False
+        value = s.sources.value[row]
+    if not value or not _reaches(s, value, s.instructions.block[phi]):
+        return False
+    _become(s, phi, value, identity_swizzle)
+    return True
+
+
+cdef int _rewrite(ShaderData *s) except -1 nogil:
+    """Leave out stores, and put phis that became movs behind the others."""
+    cdef ShaderRewrite rewrite
+    cdef NodeId block = node_first_block(s)
+    cdef OrderRow row
+    cdef ValueId i
+    cdef int sweep
+    shader_rewrite_begin(&rewrite, s)
+    while block:
+        shader_rewrite_block(&rewrite, block)
+        for sweep in range(2):
+            for row in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
+                i = s.order.instruction[row]
+                if (s.instructions.kind[i] == nir_phi) == (sweep == 0) and not _stores_undefined(s, i):
+                    shader_rewrite_emit(&rewrite, i)
+        block = block_walk_next(s, block)
+    shader_rewrite_end(&rewrite)
+    return 0
+
+
+cdef bint opt_undef_run(ShaderData *s) except -1 nogil:
+    cdef NodeId block = node_first_block(s)
+    cdef OrderRow row
+    cdef ValueId i
+    cdef bint chosen = False
+    cdef bint moved = False
+    while block:
+        for row in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
+            i = s.order.instruction[row]
+            if s.instructions.kind[i] == nir_phi:
+                moved |= _merge(s, i)
+            else:
+                chosen |= _choose(s, i)
+                moved |= _stores_undefined(s, i)
+        block = block_walk_next(s, block)
+    if moved:
+        _rewrite(s)
+    return chosen or moved
+
+
+def run(Shader shader not None, options=None):
+    """Take away stores and choices of undefined values; True when there were any."""
+    cdef bint progress
+    with nogil:
+        progress = opt_undef_run(&shader.data)
+    return progress
