@@ -309,11 +309,11 @@ def _rooms() -> SimpleNamespace:
     from pyaco._core.ir.program import Program
     from pyaco.aco.passes import ACO
     from pyaco.aco.statistics import statistics
-    from pyaco.nir.passes import NIR, mark_lowered
+    from pyaco.nir.passes import NIR, check_lowered, mark_lowered
     from pyaco.pipelines import compute
 
-    return SimpleNamespace(spirv=spirv, isel=isel, Program=Program, ACO=ACO, NIR=NIR, mark_lowered=mark_lowered, compute=compute,
-                           statistics=statistics)  # fmt: skip
+    return SimpleNamespace(spirv=spirv, isel=isel, Program=Program, ACO=ACO, NIR=NIR, check_lowered=check_lowered, mark_lowered=mark_lowered,
+                           compute=compute, statistics=statistics)  # fmt: skip
 
 
 def _nir_pipeline(int64: Int64Lowering, fp64: DoublesLowering, level: int) -> Pipeline:
@@ -356,6 +356,7 @@ def _result(shader: Any, program: Any, chip: targets.Chip, wave: int, steps: Run
     metadata = shader.metadata if shader is not None else {}
     abi: Any = _Deferred(_abi, (metadata["abi"], program)) if "abi" in metadata else None
     stats: Any = {}
+    passes: Any = _Deferred(getattr, (steps, "records"))
     code = constants = b""
     lines: list[tuple[int, int, str, int]] = []
     if program is not None:
@@ -364,7 +365,7 @@ def _result(shader: Any, program: Any, chip: targets.Chip, wave: int, steps: Run
         lines = _line_rows(program)
     return CompiledShader(
         target=chip.target, stage="compute", entry=metadata.get("entry", "main"), wave=wave, code=code,
-        constant_data=constants, abi=abi, stats=stats, passes=_Deferred(getattr, (steps, "records")), dumps=steps.dumps, line_rows=lines,
+        constant_data=constants, abi=abi, stats=stats, passes=passes, dumps=steps.dumps, line_rows=lines,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -28,7 +29,7 @@ OPERATIONS = {
     "umin": lambda counter, step, bits: min(counter, step),
 }
 SHIFTS = ("ishl", "ushr", "ishr")
-COMPARISONS = {
+COMPARISONS: dict[str, Callable[[int, int, int], bool]] = {
     "ilt": lambda left, right, bits: signed(left, bits) < signed(right, bits),
     "ige": lambda left, right, bits: signed(left, bits) >= signed(right, bits),
     "ult": lambda left, right, bits: left < right,

@@ -60,6 +60,7 @@ def test_generated_loops_keep_their_meaning(loop: Loop) -> None:
 def test_the_trips_found_are_the_trips_run(loop: Loop) -> None:
     trips = loop.trips(LONGEST)
     assume(trips is not None)
+    assert trips is not None
     shader = unrolled(LoopWriter().write(loop))
     if remaining(shader):
         assert loop.control == LoopControl.DONT_UNROLL or trips > UNROLLED or (loop.second and loop.unknown)

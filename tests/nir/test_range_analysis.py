@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from opcode_shaders import buffer
 
-from pyaco._core.ir.shader import Shader
 from pyaco._core.ir import range_analysis
+from pyaco._core.ir.shader import Shader
 from pyaco.nir import interpreter
 from pyaco.nir.builder import Builder
 

@@ -9,7 +9,7 @@ bind (value, component) pairs.
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
 from algebraic_tables cimport (
-    condition_low_mask, condition_narrows, condition_none, condition_power_of_two, condition_reciprocal_is_exact,
+    condition_both_vary, condition_low_mask, condition_narrows, condition_none, condition_power_of_two, condition_reciprocal_is_exact,
     condition_shifts_fit, condition_sum_is_32, condition_varies, pattern_bits, pattern_children, pattern_flags,
     pattern_component_shift, pattern_kind, pattern_opcode, pattern_value, rule_condition, rule_letters, rule_pattern, rule_replacement,
     rules_late, rules_main, rules_of,
@@ -22,7 +22,7 @@ from pyaco._core.common.table cimport table_append_many
 from pyaco._core.ir.shader cimport (
     NodeId, OrderRow, Shader, ShaderData, ShaderRewrite, SourceRow, ValueId, block_walk_next, constant_bits, nir_alu, nir_constant, nir_exact,
     nir_instruction_new, nir_load_const, node_first_block, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit,
-    shader_rewrite_end, source_set, source_swizzle, source_value, swizzle_component,
+    shader_rewrite_end, source_set, source_swizzle, source_value, swizzle_component, value_is_constant,
 )
 from pyaco._core.nir.rule_trees cimport letter_of, pattern_constant, unsized_bits
 
@@ -118,6 +118,8 @@ cdef bint _condition_holds(const ShaderData *s, const Match *m, int rule, ValueI
         return True
     if condition == condition_narrows:
         return s.instructions.bit_size[m.value[letter]] > s.instructions.bit_size[root]
+    if condition == condition_both_vary:
+        return not (value_is_constant(s, m.value[letter]) or value_is_constant(s, m.value[rule_letters[rule * 2 + 1]]))
     if condition == condition_varies:
         return s.instructions.kind[m.value[letter]] != nir_load_const
     a = _bound_constant(s, m, rule, 0)
