@@ -29,7 +29,7 @@ cdef ValueId _reduce(Lowering *b, ValueId instruction) except? 0xffffffffU nogil
     cdef int base = alu_one_bit[opcode]
     cdef int each = alu_each[base]
     cdef int width = alu_input_sizes_flat[opcode * alu_max_inputs]
-    cdef uint32_t components = s.instructions.components[instruction]
+    cdef int components = s.instructions.components[instruction]
     cdef ValueId[16] copies
     cdef ValueId result = 0
     cdef ValueId left, right, term
