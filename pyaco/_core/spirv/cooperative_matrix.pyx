@@ -170,7 +170,7 @@ cdef int _access(Reader r, MatrixMemory *m, TreeId tree, bint store) except -1 n
                     _load_run(r, m, deref, first)
                 continue
             m.operands.align_mul = r.s.types.bit_size[m.shape.element] // 8
-            for i in range(cmat_elements):
+            for i in range(<uint32_t>cmat_elements):
                 deref = _apart_deref(r, m, row, column, i)
                 if store:
                     store_at(r, deref, m.shape.element, r.trees[first + i], &m.operands, 0)
@@ -220,7 +220,7 @@ cdef bint _are_multiplied(int a, int b, int c) noexcept nogil:
 cdef ValueId _tile(Reader r, TreeId tree, const Shape *shape, uint32_t row, uint32_t column) except 0 nogil:
     cdef ValueId[8] parts
     cdef uint32_t i
-    for i in range(cmat_elements):
+    for i in range(<uint32_t>cmat_elements):
         parts[i] = r.trees[tree + cmat_elements * (row * shape.columns + column) + i]
     return vector_of(&r.nir, parts, cmat_elements)
 
@@ -257,7 +257,7 @@ cdef int _multiply(Reader r, uint32_t word, uint32_t end) except -1 nogil:
                                  _tile(r, trees[1], &shapes[1], k, j), sum)
                 intrinsic_set_index(r.s, sum, index_cmat_types, types[0] | types[1] << 4 | types[2] << 8)
                 intrinsic_set_index(r.s, sum, index_cmat_operands, operands)
-            for k in range(cmat_elements):
+            for k in range(<uint32_t>cmat_elements):
                 part = component(&r.nir, sum, k)
                 r.trees[trees[3] + cmat_elements * (i * shapes[3].columns + j) + k] = part
     return set_value(r, r.words[word + 2], shapes[3].type, trees[3])
@@ -343,19 +343,19 @@ cdef int _transpose_tile(Reader r, TreeId source, TreeId target) except -1 nogil
     cdef ValueId[8] parts
     cdef ValueId value, given, taken
     cdef uint32_t step, i
-    for i in range(cmat_elements):
+    for i in range(<uint32_t>cmat_elements):
         parts[i] = r.trees[source + i]
     value = vector_of(&r.nir, parts, cmat_elements)
-    for i in range(cmat_elements):
+    for i in range(<uint32_t>cmat_elements):
         parts[i] = 0
-    for step in range(cmat_elements):
+    for step in range(<uint32_t>cmat_elements):
         given = alu2_constant(&r.nir, alu_iand, alu2_constant(&r.nir, alu_isub, lane, step), 7)
         given = vector_extract_dynamic(r, value, given)
         given = intrinsic2(&r.nir, intrinsic_shuffle, 1, bits_of(r, given), given, _lane_of_column(r, step))
         taken = alu2_constant(&r.nir, alu_iand, alu2_constant(&r.nir, alu_iadd, lane, step), 7)
-        for i in range(cmat_elements):
+        for i in range(<uint32_t>cmat_elements):
             parts[i] = given if step == 0 else alu3(&r.nir, alu_bcsel, alu2_constant(&r.nir, alu_ieq, taken, i), given, parts[i])
-    for i in range(cmat_elements):
+    for i in range(<uint32_t>cmat_elements):
         r.trees[target + i] = parts[i]
     return 0
 
@@ -376,7 +376,7 @@ cdef AnyValue _with_use(Reader r, TreeId tree, const Shape *source, const Shape 
             if moves:
                 _transpose_tile(r, first, to)
                 continue
-            for i in range(cmat_elements):
+            for i in range(<uint32_t>cmat_elements):
                 r.trees[to + i] = r.trees[first + i]
     return result
 
