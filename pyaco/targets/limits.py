@@ -145,12 +145,11 @@ def wave_limits(target: str | Chip, wave: int = 64) -> WaveLimits:
         For a wave size other than 32 or 64.
     """
     chip_ = chip(target) if isinstance(target, str) else target
-    return _wave_limits(chip_.target, wave)
+    return _wave_limits(chip_, wave)
 
 
 @cache
-def _wave_limits(target: str, wave: int) -> WaveLimits:
-    chip_ = chip(target)
+def _wave_limits(chip_: Chip, wave: int) -> WaveLimits:
     if wave not in (32, 64):
         raise InputError(f"a wave has 32 or 64 lanes, not {wave}")
     rdna = chip_.level >= 100
