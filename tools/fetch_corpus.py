@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import urllib.error
 import urllib.request
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,7 +30,6 @@ import numpy as np
 from corpus_recipes import Recipe, Shader
 
 ROOT = Path(__file__).resolve().parents[1]
-POOL = "https://deb.debian.org/debian/pool/main/"
 #: Projects whose headers another one includes.
 NEEDS = {"parallel-gs": "Granite"}
 OP_ENTRY_POINT, OP_FUNCTION, GL_COMPUTE = 15, 54, 5
@@ -97,12 +97,31 @@ def clone(repository: Repository, folder: Path) -> None:
     git("checkout", "--quiet", "FETCH_HEAD")
 
 
+def mirrors() -> list[str]:
+    """The Debian archives that the machine's apt knows."""
+    if shutil.which("apt-get") is None:
+        raise SystemExit("apt-get is needed for what comes from Debian's archive; or give the sources by --from")
+    command = ["apt-get", "indextargets", "--format", "$(SITE)", "Created-By: Packages"]
+    return sorted(set(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()))
+
+
+def download(path: str, target: Path) -> None:
+    """Copy a file of Debian's archive from the first mirror that has it."""
+    for mirror in mirrors():
+        try:
+            with urllib.request.urlopen(f"{mirror}/pool/main/{path.replace('+', '%2B')}") as source, target.open("wb") as file:
+                shutil.copyfileobj(source, file)
+        except urllib.error.URLError:
+            continue
+        return
+    raise SystemExit(f"{path}: no archive in the sources of apt has it")
+
+
 def unpack(archive: Archive, folder: Path) -> None:
     """Download a file of Debian's archive, check it, and unpack it."""
     with tempfile.TemporaryDirectory() as temporary:
         packed = Path(temporary) / Path(archive.path).name
-        with urllib.request.urlopen(POOL + archive.path.replace("+", "%2B")) as source, packed.open("wb") as target:
-            shutil.copyfileobj(source, target)
+        download(archive.path, packed)
         with packed.open("rb") as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()
         if found != archive.sha256:

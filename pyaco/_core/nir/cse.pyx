@@ -14,6 +14,7 @@ from nir_opcodes cimport (
     intrinsic_image_deref_sparse_load, intrinsic_index_count, intrinsic_load_global, intrinsic_load_global_amd, intrinsic_load_ssbo,
 )
 
+from pyaco._core.common.hashing cimport hash_mix
 from pyaco._core.ir.shader cimport (
     NodeId, OrderRow, Shader, ShaderData, ShaderRewrite, SourceRow, ValueId, access_can_reorder, intrinsic_index, nir_alu, nir_deref,
     nir_exact, nir_intrinsic, nir_load_const, nir_no_signed_wrap, nir_no_unsigned_wrap, nir_phi, node_block, node_if,
@@ -29,11 +30,6 @@ cdef struct Scope:
     vector[ValueId] slots         # hash table of instruction ids, linear probing
     vector[uint32_t] log          # filled slots, in order
     uint32_t mask
-
-
-cdef inline uint64_t _mix(uint64_t hash, uint64_t word) noexcept nogil:
-    hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL
-    return hash ^ (hash >> 29)
 
 
 cdef inline bint _loads_memory(int opcode) noexcept nogil:
@@ -72,19 +68,19 @@ cdef uint64_t _swizzle_bits(const ShaderData *s, ValueId instruction, uint32_t s
 cdef uint64_t _hash(const ShaderData *s, ValueId instruction) noexcept nogil:
     cdef uint64_t hash = s.instructions.kind[instruction]
     cdef uint32_t i
-    hash = _mix(hash, s.instructions.opcode[instruction] | (<uint64_t>s.instructions.components[instruction] << 16)
-                | (<uint64_t>s.instructions.bit_size[instruction] << 24))
+    hash = hash_mix(hash, s.instructions.opcode[instruction] | (<uint64_t>s.instructions.components[instruction] << 16)
+                    | (<uint64_t>s.instructions.bit_size[instruction] << 24))
     for i in range(s.instructions.source_count[instruction]):
-        hash = _mix(hash, s.sources.value[s.instructions.source_first[instruction] + i])
-        hash = _mix(hash, _swizzle_bits(s, instruction, i))
+        hash = hash_mix(hash, s.sources.value[s.instructions.source_first[instruction] + i])
+        hash = hash_mix(hash, _swizzle_bits(s, instruction, i))
     if s.instructions.kind[instruction] == nir_load_const:
         for i in range(s.instructions.components[instruction]):
-            hash = _mix(hash, s.constants.value[s.instructions.data[instruction] + i])
+            hash = hash_mix(hash, s.constants.value[s.instructions.data[instruction] + i])
     elif s.instructions.kind[instruction] == nir_intrinsic:
         for i in range(intrinsic_index_count[s.instructions.opcode[instruction]]):
-            hash = _mix(hash, <uint64_t>s.indices.value[s.instructions.data[instruction] + i])
+            hash = hash_mix(hash, <uint64_t>s.indices.value[s.instructions.data[instruction] + i])
     elif s.instructions.kind[instruction] == nir_deref:
-        hash = _mix(hash, s.instructions.data[instruction])
+        hash = hash_mix(hash, s.instructions.data[instruction])
     return hash
 
 

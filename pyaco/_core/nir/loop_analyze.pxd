@@ -45,6 +45,8 @@ cdef struct LoopAnalysis:
     uint32_t steps                # that may still be computed for this loop
     bint may_change               # something that is not known may be in a later trip, as it has a part that is
 
+# The jump at the end of a block; 0: there is none.
+cdef ValueId jump_of(const ShaderData *s, NodeId block) noexcept nogil
 # What a phi is by way of a predecessor; 0: that is none.
 cdef ValueId phi_value_from(const ShaderData *s, ValueId phi, NodeId predecessor) noexcept nogil
 cdef int analysis_begin(LoopAnalysis *a, ShaderData *s) except -1 nogil

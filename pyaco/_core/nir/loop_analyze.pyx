@@ -48,7 +48,7 @@ cdef int analysis_begin(LoopAnalysis *a, ShaderData *s) except -1 nogil:
 
 
 # --------------------------------------------------------------------------------------------------------------- the exits
-cdef ValueId _jump_of(const ShaderData *s, NodeId block) noexcept nogil:
+cdef ValueId jump_of(const ShaderData *s, NodeId block) noexcept nogil:
     cdef ValueId last
     if s.nodes.order_count[block] == 0:
         return 0
@@ -61,7 +61,7 @@ cdef uint32_t _jumps_in(const ShaderData *s, NodeId node) noexcept nogil:
     cdef uint32_t count = 0
     while node:
         if s.nodes.kind[node] == node_block:
-            count += _jump_of(s, node) != 0
+            count += jump_of(s, node) != 0
         elif s.nodes.kind[node] == node_if:
             count += _jumps_in(s, s.nodes.first0[node]) + _jumps_in(s, s.nodes.first1[node])
         node = s.nodes.next[node]
@@ -78,22 +78,22 @@ cdef bint _find_exits(const ShaderData *s, LoopFacts *facts) except -1 nogil:
     cdef Terminator found
     cdef uint32_t jumps
     facts.terminators.clear()
-    facts.runs_once = _is_break(s, _jump_of(s, s.nodes.last0[facts.loop]))
-    if _jump_of(s, s.nodes.last0[facts.loop]) and not facts.runs_once:
+    facts.runs_once = _is_break(s, jump_of(s, s.nodes.last0[facts.loop]))
+    if jump_of(s, s.nodes.last0[facts.loop]) and not facts.runs_once:
         return False
     while node:
         if s.nodes.kind[node] == node_if:
             jumps = _jumps_in(s, s.nodes.first0[node]) + _jumps_in(s, s.nodes.first1[node])
             found.node = node
             found.unknown = False
-            found.leaves_in_then = _is_break(s, _jump_of(s, s.nodes.last0[node]))
+            found.leaves_in_then = _is_break(s, jump_of(s, s.nodes.last0[node]))
             if jumps > 1:
                 return False
-            if found.leaves_in_then or _is_break(s, _jump_of(s, s.nodes.last1[node])):
+            if found.leaves_in_then or _is_break(s, jump_of(s, s.nodes.last1[node])):
                 facts.terminators.push_back(found)
             elif jumps:
                 return False
-        elif s.nodes.kind[node] == node_block and _jump_of(s, node) and node != s.nodes.last0[facts.loop]:
+        elif s.nodes.kind[node] == node_block and jump_of(s, node) and node != s.nodes.last0[facts.loop]:
             return False
         node = s.nodes.next[node]
     return facts.runs_once or not facts.terminators.empty()

@@ -17,6 +17,7 @@ from pyaco._core.ir.shader cimport (
     nir_phi, node_block, node_first_block, node_if, node_loop, source_value, value_is_constant,
 )
 from pyaco._core.nir.control_flow_edit cimport ControlFlowEdit, edit_begin, edit_end
+from pyaco._core.nir.loop_analyze cimport jump_of
 
 cdef enum:
     most_depth = 8                # of a condition's parts
@@ -90,17 +91,9 @@ cdef inline int _read(Walk *w, ValueId *source) noexcept nogil:
     return 0
 
 
-cdef ValueId _jump_of(const ShaderData *s, NodeId block) noexcept nogil:
-    cdef ValueId last
-    if s.nodes.order_count[block] == 0:
-        return 0
-    last = s.order.instruction[s.nodes.order_first[block] + s.nodes.order_count[block] - 1]
-    return last if s.instructions.kind[last] == nir_jump else 0
-
-
 cdef NodeId _successor(const ShaderData *s, NodeId block, NodeId loop) noexcept nogil:
     """The block with phis that control goes on to; 0: none. A block before an if has two successors, which have no phis."""
-    cdef ValueId jump = _jump_of(s, block)
+    cdef ValueId jump = jump_of(s, block)
     cdef NodeId parent = s.nodes.parent[block]
     cdef NodeId following = s.nodes.next[block]
     if jump:
@@ -168,9 +161,9 @@ cdef int _walk_list(Walk *w, NodeId node, NodeId loop) except -1 nogil:
             _forget(w, here)
             _learn(w, condition, False)
             _walk_list(w, s.nodes.first1[node], loop)
-            if not _jump_of(s, s.nodes.last0[node]):
+            if not jump_of(s, s.nodes.last0[node]):
                 _forget(w, here)
-                if _jump_of(s, s.nodes.last1[node]):
+                if jump_of(s, s.nodes.last1[node]):
                     _learn(w, condition, True)
         node = s.nodes.next[node]
     return _forget(w, before)

@@ -18,6 +18,7 @@ from nir_opcodes cimport (
     alu_vec2,
 )
 
+from pyaco._core.common.hashing cimport hash_mix
 from pyaco._core.ir.shader cimport (
     NodeId, OrderRow, Shader, ShaderData, ShaderRewrite, SourceRow, ValueId, block_walk_next, constant_bits, nir_alu, nir_component,
     nir_constant_vector, nir_divergent, nir_instruction_new, nir_jump, nir_load_const, nir_phi, node_first_block,
@@ -94,11 +95,6 @@ cdef bint _sources_pair(const ShaderData *s, ValueId a, ValueId b) noexcept nogi
 
 
 # ------------------------------------------------------------------------------------------------------- pairs of a block
-cdef inline uint64_t _mix(uint64_t hash, uint64_t word) noexcept nogil:
-    hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL
-    return hash ^ (hash >> 29)
-
-
 cdef uint32_t _hash(const ShaderData *s, ValueId i) noexcept nogil:
     cdef uint64_t hash = s.instructions.opcode[i] | <uint64_t>s.instructions.flags[i] << 16
     cdef uint32_t k
@@ -106,9 +102,9 @@ cdef uint32_t _hash(const ShaderData *s, ValueId i) noexcept nogil:
     for k in range(s.instructions.source_count[i]):
         value = source_value(s, i, k)
         if _constant(s, value):
-            hash = _mix(hash, 0)
+            hash = hash_mix(hash, 0)
         else:
-            hash = _mix(hash, <uint64_t>value << 4 | swizzle_component(source_swizzle(s, i, k), 0) // 2)
+            hash = hash_mix(hash, <uint64_t>value << 4 | swizzle_component(source_swizzle(s, i, k), 0) // 2)
     return <uint32_t>(hash >> 16)
 
 
