@@ -13,7 +13,7 @@ from libcpp.vector cimport vector
 from nir_opcodes cimport alu_iand, alu_ieq, alu_ine, alu_inot, alu_ior
 
 from pyaco._core.ir.shader cimport (
-    NodeId, OrderRow, Shader, ShaderData, SourceRow, ValueId, jump_break, jump_continue, nir_alu, nir_constant, nir_jump,
+    NodeId, OrderRow, Shader, ShaderData, SourceRow, ValueId, jump_break, jump_continue, nir_alu, nir_constant,
     nir_phi, node_block, node_first_block, node_if, node_loop, source_value, value_is_constant,
 )
 from pyaco._core.nir.control_flow_edit cimport ControlFlowEdit, edit_begin, edit_end
