@@ -82,8 +82,13 @@ def test_values_that_mesa_has() -> None:
     for line in SAMPLE:
         name, bits, *words = line.split()
         *operands, _, result = [[int(part, 16) for part in word.split(",")] if word != "=" else [] for word in words]
-        found = ALU_INFOS[name].evaluate(*operands, bit_size=int(bits))
-        assert (found if isinstance(found, list) else [found]) == result, line
+        info = ALU_INFOS[name]
+        found = info.evaluate(*operands, bit_size=int(bits))
+        found = found if isinstance(found, list) else [found]
+        # Which of two NaNs a sum passes on is the compiler's choice of operands: such results agree without equal bits.
+        assert found == result or all(
+            agree(name, info.output_bits(int(bits)), info.output_type.startswith("float"), *pair) for pair in zip(found, result, strict=True)
+        ), line
 
 
 def arrays(info: AluInfo, bits: int, operands: list[list[list[int]]]) -> list[np.ndarray]:
