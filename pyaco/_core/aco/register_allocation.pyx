@@ -818,12 +818,8 @@ cdef int _allocate(Allocator *a, ProgramData *p) except -1 nogil:
 
 
 cdef int register_allocation_run(ProgramData *p) except -1 nogil:
-    cdef Allocator *a = new Allocator()
-    try:
-        _allocate(a, p)
-    finally:
-        del a
-    return 0
+    cdef Allocator a
+    return _allocate(&a, p)
 
 
 def run(Program program not None, options=None):
