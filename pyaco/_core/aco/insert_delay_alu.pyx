@@ -19,6 +19,7 @@ from pyaco._core.aco.cycle_model cimport cycles_of
 from pyaco._core.aco.registers cimport Range, definition_range, operand_range
 from pyaco._core.common.cycles cimport Cycles
 from pyaco._core.common.table cimport RowRange
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport (
     BlockId, DefinitionRow, InstructionId, OperandRow, Program, ProgramData, Rewrite, definitions_of, format_ds, format_exp,
     format_is_flat_like, format_is_salu, format_is_valu, format_is_vmem, gfx11, operands_of, rewrite_begin, rewrite_block,
@@ -206,10 +207,19 @@ cdef int insert_delay_alu_run(ProgramData *p) except -1 nogil:
     return rewrite_end(&rewrite)
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    if (<ProgramData *>ir).gfx_level < gfx11:
+        return 0
+    insert_delay_alu_run(<ProgramData *>ir)
+    return 1
+
+
+kernel = native_kernel(_kernel)
+
+
 def run(Program program not None, options=None):
     """Insert hints about ALU dependencies."""
-    if program.data.gfx_level < gfx11:
-        return False
+    cdef bint progress
     with nogil:
-        insert_delay_alu_run(&program.data)
-    return True
+        progress = _kernel(&program.data, 0)
+    return progress

@@ -35,6 +35,7 @@ from pyaco._core.aco.queries cimport form_clause, format_has_sync, memory_bvh, m
 from pyaco._core.aco.registers cimport Range, definition_range, operand_range, range_of
 from pyaco._core.common.table cimport RowRange
 from pyaco._core.common.waitcnt cimport waitcnt_get, waitcnt_limit, waitcnt_none, waitcnt_set
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport (
     BlockId, DefinitionRow, InstructionId, Operand, OperandRow, Program, ProgramData, Rewrite, block_end_with_regs, class_s1,
     definitions_of, format_ds, format_exp, format_flat, format_is_flat_like, format_is_vmem, format_ldsdir, format_pseudo_barrier,
@@ -704,6 +705,14 @@ cdef int insert_waitcnt_run(ProgramData *p, bint force) except -1 nogil:
     return solve_and_rewrite(&c, p)
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    insert_waitcnt_run(<ProgramData *>ir, option)
+    return 1
+
+
+kernel = native_kernel(_kernel, lambda options, level: options["force"])
+
+
 def run(Program program not None, options=None):
     """Insert waits for memory operations.
 
@@ -721,5 +730,5 @@ def run(Program program not None, options=None):
     """
     cdef bint force = (options or {}).get("force", False)
     with nogil:
-        insert_waitcnt_run(&program.data, force)
+        _kernel(&program.data, force)
     return True

@@ -15,6 +15,7 @@ from nir_opcodes cimport (
 )
 
 from pyaco._core.common.hashing cimport hash_mix
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     NodeId, OrderRow, Shader, ShaderData, ShaderRewrite, SourceRow, ValueId, access_can_reorder, intrinsic_index, nir_alu, nir_deref,
     nir_exact, nir_intrinsic, nir_load_const, nir_no_signed_wrap, nir_no_unsigned_wrap, nir_phi, node_block, node_if,
@@ -202,9 +203,16 @@ cdef bint cse_run(ShaderData *s) except -1 nogil:
     return progress
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    return cse_run(<ShaderData *>ir)
+
+
+kernel = native_kernel(_kernel)
+
+
 def run(Shader shader not None, options=None):
     """Merge equal expressions; True when one was removed."""
     cdef bint progress
     with nogil:
-        progress = cse_run(&shader.data)
+        progress = _kernel(&shader.data, 0)
     return progress

@@ -8,6 +8,7 @@ from libcpp.vector cimport vector
 
 from nir_opcodes cimport intrinsic_flag_can_eliminate, intrinsic_flag_convergent, intrinsic_flag_uniform, intrinsic_flags
 
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     NodeId, Shader, ShaderData, ShaderRewrite, ValueId, access_volatile, intrinsic_index, nir_intrinsic, nir_jump, node_block, node_if,
     node_walk_next, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit, shader_rewrite_end,
@@ -77,9 +78,16 @@ cdef bint dce_run(ShaderData *s) except -1 nogil:
     return True
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    return dce_run(<ShaderData *>ir)
+
+
+kernel = native_kernel(_kernel)
+
+
 def run(Shader shader not None, options=None):
     """Remove dead instructions; True when one was removed."""
     cdef bint progress
     with nogil:
-        progress = dce_run(&shader.data)
+        progress = _kernel(&shader.data, 0)
     return progress
