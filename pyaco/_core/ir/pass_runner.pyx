@@ -1,7 +1,9 @@
 """The loop of the pass manager (``pyaco.passes``): it runs prepared passes over one IR.
 
-Between two kernels stand a call, a look at the clock and a row in an array: kernels that are native (``pass_runner.pxd``) run one after another
-without the interpreter, whose calls and lock would take longer than a pass over a small shader. A step that changed nothing is not run again before another step has
+Between two kernels stand a call, a look at the clock and a row in an array. Kernels that are native (``pass_runner.pxd``) run one after another
+without the interpreter, whose calls and lock would take longer than a pass over a small shader.
+
+A step that changed nothing is not run again before another step has
 changed something, in whatever group it stands next: kernels are functions of the IR and of their options, and promise by False that
 nothing has changed. So the last round of a group that repeats only runs what the last change may have given work. Passes of users may change the
 IR without saying so: they always run, and count as a change. While somebody observes the IR after each pass, every step runs, so that there is
