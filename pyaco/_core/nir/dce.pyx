@@ -18,7 +18,7 @@ cdef enum:                        # intrinsics whose only effect is their result
     no_effect = intrinsic_flag_can_eliminate | intrinsic_flag_uniform | intrinsic_flag_convergent
 
 
-cdef inline bint _has_effect(const ShaderData *s, ValueId instruction) noexcept nogil:
+cdef bint has_effect(const ShaderData *s, ValueId instruction) noexcept nogil:
     if s.instructions.kind[instruction] == nir_jump:
         return True
     if s.instructions.kind[instruction] != nir_intrinsic:
@@ -52,7 +52,7 @@ cdef bint dce_run(ShaderData *s) except -1 nogil:
             _mark(live, work, s.nodes.condition[node])
         for row in range(s.nodes.order_first[node], s.nodes.order_first[node] + s.nodes.order_count[node]):
             total += 1
-            if _has_effect(s, s.order.instruction[row]):
+            if has_effect(s, s.order.instruction[row]):
                 _mark(live, work, s.order.instruction[row])
         node = node_walk_next(s, node)
     while work.size():
