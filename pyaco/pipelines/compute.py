@@ -30,10 +30,12 @@ from pyaco.pipelines.aco_passes import (
 from pyaco.pipelines.nir_passes import (
     algebraic,
     constant_folding,
+    copy_prop_vars,
     copy_propagation,
     cse,
     dce,
     dead_control_flow,
+    dead_write_vars,
     declare_arguments,
     divergence,
     fold_16bit_tex_image,
@@ -90,6 +92,8 @@ NIR = Pipeline("nir", STAGE, (
         lower_subgroups,
         lower_alu_to_scalar,
         OPTIMIZE,
+        copy_prop_vars,
+        dead_write_vars,
     ),
     # Tables become constant data; indices that unrolling made constant free more variables; small arrays become selections.
     part(
@@ -98,6 +102,8 @@ NIR = Pipeline("nir", STAGE, (
         vars_to_ssa(indirect_limit=16),
         lower_alu_to_scalar,
         OPTIMIZE,
+        copy_prop_vars,
+        dead_write_vars,
     ),
     part(
         "memory",

@@ -170,7 +170,8 @@ def test_large_local_arrays_live_in_scratch() -> None:
     def make(b: Builder) -> None:
         array = b.variable("function_temp", b.array(b.vector(2), 100))
         lane = b.load_local_invocation_index()
-        b.store(b.deref_array(b.deref_var(array), lane), b.vec(lane, b.iadd(lane, b.imm(5))))
+        for index in (lane, b.umod(b.imul(lane, b.imm(7)), b.imm(100))):    # which may be the same
+            b.store(b.deref_array(b.deref_var(array), index), b.vec(index, b.iadd(index, b.imm(5))))
         value = b.load(b.deref_array(b.deref_var(array), lane))
         b.store(b.deref_array(buffer(b, 0, 32), lane), b.imul(b.component(value, 0), b.component(value, 1)))
 

@@ -24,7 +24,7 @@ cdef enum:                        # of an instruction
     passed = 2                    # by the walk, not live then
 
 
-cdef inline bint _has_effect(const ShaderData *s, ValueId instruction) noexcept nogil:
+cdef bint has_effect(const ShaderData *s, ValueId instruction) noexcept nogil:
     if s.instructions.kind[instruction] == nir_jump:
         return True
     if s.instructions.kind[instruction] != nir_intrinsic:
@@ -72,7 +72,7 @@ cdef bint dce_run(ShaderData *s) except -1 nogil:
         node = blocks[b - 1]
         for row in range(s.nodes.order_first[node] + s.nodes.order_count[node], s.nodes.order_first[node], -1):
             instruction = s.order.instruction[row - 1]
-            if state[instruction] == live or _has_effect(s, instruction):
+            if state[instruction] == live or has_effect(s, instruction):
                 state[instruction] = live
                 _mark_sources(s, state.data(), late, instruction)
             else:

@@ -3,20 +3,23 @@
 - an if with a constant condition becomes the list that it takes;
 - what follows a jump in its list is cut; of an if whose lists both end with jumps, the else list moves to after the if;
 - an if whose lists are empty, before a block without phis, is removed;
-- a loop that never runs again (its body ends with a break and holds no other jump of its own) becomes its body.
+- a loop that never runs again (its body ends with a break and holds no other jump of its own) becomes its body;
+- a loop that has no effect, and of which nothing is used outside, is removed (``dead_loops``).
 
 Needs: nothing. Guarantees: valid NIR; phis have no sources from removed blocks.
 """
 from libc.stdint cimport uint32_t
+from libcpp.vector cimport vector
 
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
-    NodeId, Shader, ShaderData, ValueId, jump_break, nir_jump, nir_load_const, nir_phi, node_block, node_if, node_insert_after, node_loop,
-    node_walk_next,
+    NodeId, Shader, ShaderData, ValueId, jump_break, nir_jump, nir_load_const, nir_phi, node_block, node_function, node_if, node_insert_after,
+    node_loop, node_remove, node_walk_next,
 )
 from pyaco._core.nir.control_flow_edit cimport (
-    ControlFlowEdit, edit_begin, edit_cut_after, edit_end, edit_jump_of, edit_node_new, edit_resolve_phis, edit_splice,
+    ControlFlowEdit, edit_begin, edit_cut_after, edit_end, edit_jump_of, edit_merge_forward, edit_node_new, edit_resolve_phis, edit_splice,
 )
+from pyaco._core.nir.dead_loops cimport dead_loops_find
 
 
 cdef bint _list_is_empty(const ControlFlowEdit *edit, NodeId first) noexcept nogil:
@@ -163,13 +166,35 @@ cdef bint _may_simplify(const ShaderData *s) noexcept nogil:
     return False
 
 
+cdef int _remove_loops(ControlFlowEdit *edit, vector[NodeId] &dead) except -1 nogil:
+    """Remove dead loops, outer ones first: what is in them goes with them."""
+    cdef ShaderData *s = edit.shader
+    cdef NodeId loop, before, after, around
+    while not dead.empty():
+        loop = around = dead.back()
+        dead.pop_back()
+        while s.nodes.parent[around]:
+            around = s.nodes.parent[around]
+        if s.nodes.kind[around] != node_function:
+            continue
+        before = s.nodes.previous[loop]
+        after = s.nodes.next[loop]
+        node_remove(s, loop)
+        edit_merge_forward(edit, before, after)
+    return 0
+
+
 cdef bint dead_control_flow_run(ShaderData *s) except -1 nogil:
     cdef ControlFlowEdit edit
+    cdef vector[NodeId] dead
     cdef bint progress
-    if not _may_simplify(s):
+    dead_loops_find(s, dead)
+    progress = not dead.empty()
+    if not progress and not _may_simplify(s):
         return False
     edit_begin(&edit, s)
-    progress = _simplify_list(&edit, s.nodes.first0[1])
+    _remove_loops(&edit, dead)
+    progress |= _simplify_list(&edit, s.nodes.first0[1])
     if progress:
         edit_end(&edit)
     return progress

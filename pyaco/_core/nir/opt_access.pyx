@@ -33,9 +33,6 @@ from pyaco._core.ir.shader cimport (
     intrinsic_index, intrinsic_set_index, nir_alu, nir_deref, nir_intrinsic, source_value,
 )
 
-cdef enum:
-    binding_unknown = 0xffffffffffffffff    # a pointer that was chosen at run time, a physical address, a descriptor from elsewhere
-
 cdef struct Written:
     ordered_set[uint64_t] bindings
     bint anywhere                 # something is written, whose binding may be known
@@ -67,8 +64,7 @@ cdef inline uint64_t _binding(uint32_t descriptor_set, uint32_t number) noexcept
     return <uint64_t>descriptor_set << 32 | number
 
 
-cdef uint64_t _binding_of_buffer(const ShaderData *s, ValueId value) noexcept nogil:
-    """The binding that a descriptor comes from; vectors that are made of its words begin with the first of them."""
+cdef uint64_t binding_of_buffer(const ShaderData *s, ValueId value) noexcept nogil:
     cdef int opcode
     while True:
         opcode = s.instructions.opcode[value]
@@ -108,9 +104,9 @@ cdef int _gather_writes(const ShaderData *s, Written *written) except -1 nogil:
         if s.instructions.kind[instruction] != nir_intrinsic:
             continue
         if opcode == intrinsic_store_ssbo:
-            _add_write(written, _binding_of_buffer(s, source_value(s, instruction, 1)))
+            _add_write(written, binding_of_buffer(s, source_value(s, instruction, 1)))
         elif _is_buffer_write(opcode):
-            _add_write(written, _binding_of_buffer(s, source_value(s, instruction, 0)))
+            _add_write(written, binding_of_buffer(s, source_value(s, instruction, 0)))
         elif _is_image_write(opcode):
             _add_write(written, _binding_of_image(s, source_value(s, instruction, 0)))
         elif _is_pointer_write(opcode):
@@ -128,7 +124,7 @@ cdef bint _is_never_written(const ShaderData *s, const Written *written, ValueId
     if access & access_non_writeable:
         return True
     if opcode == intrinsic_load_ssbo:
-        binding = _binding_of_buffer(s, source_value(s, load, 0))
+        binding = binding_of_buffer(s, source_value(s, load, 0))
     elif opcode == intrinsic_image_deref_load or opcode == intrinsic_image_deref_sparse_load:
         binding = _binding_of_image(s, source_value(s, load, 0))
     return binding != binding_unknown and not written.unknown and written.bindings.count(binding) == 0

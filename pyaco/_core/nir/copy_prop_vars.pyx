@@ -1,0 +1,394 @@
+"""Loads of what is known to be in memory go, and stores of what is there already.
+
+One walk in program order keeps a table of places (``memory_places``) whose components are known to hold values: those that were stored there, or
+loaded from there. A store that may overlap a place makes it unknown, as atomics, barriers and writes of unknown extent do. Where an
+if ends, what both lists know alike is known, or all that one knows where the other ends with a jump. A loop forgets at its start what is written
+in it, and after it what was known at its start and is still known. A load all of whose components are known becomes these.
+
+Private and workgroup variables, storage buffers and physical storage are followed; accesses that are volatile or coherent are not.
+Barriers concern the modes that they name, private variables none. The table has a limit, so that the cost is linear in the size of the
+shader; what was noted first goes first.
+
+Needs: copies split. Guarantees: valid NIR. Mesa does this in ``nir_opt_copy_prop_vars``, whose rules about barriers and volatile accesses
+these are; the places that are compared by number, and the meeting of what two lists know, are ours.
+"""
+from libc.stdint cimport uint8_t, uint32_t
+from libcpp.vector cimport vector
+
+from nir_opcodes cimport (
+    alu_mov, index_access, index_memory_modes, index_write_mask, intrinsic_barrier, intrinsic_deref_atomic, intrinsic_deref_atomic_swap,
+    intrinsic_flag_can_eliminate, intrinsic_flag_convergent, intrinsic_flags, intrinsic_load_deref, intrinsic_store_deref,
+)
+from pyaco._core.ir.emitter cimport component, vector_of
+from pyaco._core.ir.shader cimport (
+    NodeId, OrderRow, Shader, ShaderData, ValueId, access_coherent, access_restrict, access_volatile, alu_is_vector,
+    intrinsic_index, nir_alu, nir_deref, nir_intrinsic, node_block, node_if, source_swizzle, source_value, swizzle_component,
+)
+from pyaco._core.nir.loop_analyze cimport jump_of
+from pyaco._core.nir.lowering cimport Lowering, lower_keep, lower_remove, lowered, lowering_run
+from pyaco._core.nir.memory_places cimport (
+    PlaceId, Places, Spot, mode_followed, mode_pointed, place_mode, place_of, places_are_accessed, places_begin, places_may_overlap,
+    places_note, reaches_image,
+)
+
+cdef enum:
+    most_components = 16
+    most_known = 128              # places
+    most_copies = 8               # of vectors and movs that a component is looked for through
+    removed_store = 1             # in Walk.replaced
+
+cdef struct Part:                 # one component
+    ValueId value
+    uint32_t component
+
+cdef struct Known:
+    PlaceId place
+    uint8_t bit_size
+    bint restricted
+    uint32_t components           # mask of those that are known
+    Part[most_components] parts
+
+cdef struct Replacement:          # of a load
+    Part[most_components] parts
+
+cdef struct Write:                # in program order
+    PlaceId place                 # 0: all that `modes` say
+    uint32_t modes
+    bint restricted
+
+cdef struct Walk:
+    ShaderData *s
+    Places places
+    vector[Known] known
+    uint32_t oldest               # row of `known` that goes next where there is no room
+    vector[uint32_t] replaced     # by value: loads, row + 2 in `replacements`; stores, removed_store; else 0
+    vector[Replacement] replacements
+    vector[Write] writes
+    vector[uint32_t] first_write  # by loop node
+    vector[uint32_t] end_write
+    bint progress
+
+
+# ------------------------------------------------------------------------------------------------------------------- writes
+cdef inline bint _restricted(const ShaderData *s, ValueId access) noexcept nogil:
+    return intrinsic_index(s, access, index_access) & access_restrict != 0
+
+
+cdef bint _write_of(Walk *w, ValueId i, Write *write) noexcept nogil:
+    """Whether an instruction may change what is in memory, and where."""
+    cdef ShaderData *s = w.s
+    cdef int opcode = s.instructions.opcode[i]
+    write.place = 0
+    write.modes = mode_followed
+    write.restricted = False
+    if s.instructions.kind[i] != nir_intrinsic or opcode == intrinsic_load_deref:
+        return False
+    if opcode in (intrinsic_store_deref, intrinsic_deref_atomic, intrinsic_deref_atomic_swap):
+        write.place = place_of(&w.places, source_value(s, i, 0)).place
+        write.restricted = _restricted(s, i)
+        return write.place != 0
+    if opcode == intrinsic_barrier:
+        write.modes = intrinsic_index(s, i, index_memory_modes)
+        return write.modes != 0
+    if reaches_image(opcode):      # it may be the memory of a buffer, unless that one's access is restrict
+        write.modes = mode_pointed
+        write.restricted = True
+    return intrinsic_flags[opcode] & (intrinsic_flag_can_eliminate | intrinsic_flag_convergent) == 0
+
+
+cdef bint _changes(const Walk *w, const Write *write, const Known *known) noexcept nogil:
+    if write.place:
+        return places_may_overlap(&w.places, write.place, known.place, write.restricted and known.restricted)
+    return write.modes & place_mode(&w.places, known.place) != 0 and not (write.restricted and known.restricted)
+
+
+cdef int _forget(Walk *w, uint32_t row) noexcept nogil:
+    w.known[row] = w.known.back()
+    w.known.pop_back()
+    return 0
+
+
+cdef int _apply_write(Walk *w, const Write *write, PlaceId but) noexcept nogil:
+    """Forget what a write may change, save the place `but`."""
+    cdef uint32_t row = 0
+    while row < w.known.size():
+        if w.known[row].place != but and _changes(w, write, &w.known[row]):
+            _forget(w, row)
+        else:
+            row += 1
+    return 0
+
+
+cdef int _gather(Walk *w, NodeId node) except -1 nogil:
+    """Note all places and writes from `node` on in program order, and which of them are in which loop."""
+    cdef ShaderData *s = w.s
+    cdef OrderRow row
+    cdef Write write
+    cdef ValueId i
+    while node:
+        if s.nodes.kind[node] == node_block:
+            for row in range(s.nodes.order_first[node], s.nodes.order_first[node] + s.nodes.order_count[node]):
+                i = s.order.instruction[row]
+                if s.instructions.kind[i] == nir_deref:
+                    places_note(&w.places, i)
+                elif _write_of(w, i, &write):
+                    w.writes.push_back(write)
+        else:
+            w.first_write[node] = <uint32_t>w.writes.size()
+            _gather(w, s.nodes.first0[node])
+            if s.nodes.kind[node] == node_if:
+                _gather(w, s.nodes.first1[node])
+            w.end_write[node] = <uint32_t>w.writes.size()
+        node = s.nodes.next[node]
+    return 0
+
+
+# ------------------------------------------------------------------------------------------------------------ what is known
+cdef Known *_known_at(Walk *w, PlaceId place) noexcept nogil:
+    cdef uint32_t row
+    for row in range(<uint32_t>w.known.size()):
+        if w.known[row].place == place:
+            return &w.known[row]
+    return NULL
+
+
+cdef Known *_note_place(Walk *w, PlaceId place, uint8_t bit_size) except NULL nogil:
+    """The row of a place, which is made if there is none."""
+    cdef Known *known = _known_at(w, place)
+    if known == NULL:
+        if w.known.size() == most_known:
+            w.oldest = (w.oldest + 1) % most_known
+            known = &w.known[w.oldest]
+        else:
+            w.known.resize(w.known.size() + 1)
+            known = &w.known.back()
+        known.bit_size = 0
+        known.restricted = True
+    if known.bit_size != bit_size:
+        known.components = 0
+    known.place = place
+    known.bit_size = bit_size
+    return known
+
+
+cdef Part _part(const Walk *w, ValueId value, uint32_t index) noexcept nogil:
+    """A component, looked for through loads that are replaced, vectors and movs."""
+    cdef const ShaderData *s = w.s
+    cdef Part part
+    cdef uint32_t _step
+    part.value = value
+    part.component = index
+    for _step in range(<uint32_t>most_copies):
+        value = part.value
+        if w.replaced[value] > removed_store:
+            part = w.replacements[w.replaced[value] - 2].parts[part.component]
+        elif s.instructions.kind[value] != nir_alu:
+            break
+        elif alu_is_vector(s.instructions.opcode[value]):
+            part.value = source_value(s, value, part.component)
+            part.component = swizzle_component(source_swizzle(s, value, part.component), 0)
+        elif s.instructions.opcode[value] == alu_mov:
+            part.value = source_value(s, value, 0)
+            part.component = swizzle_component(source_swizzle(s, value, 0), part.component)
+        else:
+            break
+    return part
+
+
+cdef inline bint _same(const Part *a, const Part *b) noexcept nogil:
+    return a.value == b.value and a.component == b.component
+
+
+# ---------------------------------------------------------------------------------------------------------------- accesses
+cdef inline bint _is_ordered(const ShaderData *s, ValueId access) noexcept nogil:
+    return intrinsic_index(s, access, index_access) & (access_volatile | access_coherent) != 0
+
+
+cdef int _load(Walk *w, ValueId load) except -1 nogil:
+    cdef ShaderData *s = w.s
+    cdef Spot spot = place_of(&w.places, source_value(s, load, 0))
+    cdef uint32_t count = s.instructions.components[load]
+    cdef uint32_t mask = ((1 << count) - 1) << spot.component
+    cdef Known *known
+    cdef Replacement replacement
+    cdef uint32_t k
+    if not spot.place or _is_ordered(s, load) or spot.component + count > most_components:
+        return 0
+    known = _note_place(w, spot.place, s.instructions.bit_size[load])
+    if known.components & mask == mask:
+        for k in range(count):
+            replacement.parts[k] = known.parts[spot.component + k]
+        w.replacements.push_back(replacement)
+        w.replaced[load] = <uint32_t>w.replacements.size() + 1
+        w.progress = True
+        return 0
+    for k in range(count):
+        if not known.components >> (spot.component + k) & 1:
+            known.parts[spot.component + k].value = load
+            known.parts[spot.component + k].component = k
+    known.components |= mask
+    known.restricted = known.restricted and _restricted(s, load)
+    return 0
+
+
+cdef int _store(Walk *w, ValueId store, const Write *write) except -1 nogil:
+    cdef ShaderData *s = w.s
+    cdef Spot spot = place_of(&w.places, source_value(s, store, 0))
+    cdef ValueId value = source_value(s, store, 1)
+    cdef uint32_t mask = intrinsic_index(s, store, index_write_mask)
+    cdef uint32_t count = s.instructions.components[value]
+    cdef uint8_t bit_size = s.instructions.bit_size[value]
+    cdef Known *known
+    cdef Part part
+    cdef uint32_t k
+    cdef bint same = True
+    if _is_ordered(s, store) or spot.component + count > most_components:
+        return _apply_write(w, write, 0)
+    known = _known_at(w, spot.place)
+    same = known != NULL and known.bit_size == bit_size and known.components >> spot.component & mask == mask
+    for k in range(count):
+        if same and mask >> k & 1:
+            part = _part(w, value, k)
+            same = _same(&part, &known.parts[spot.component + k])
+    if same:
+        w.replaced[store] = removed_store
+        w.progress = True
+        return 0
+    _apply_write(w, write, spot.place)
+    known = _note_place(w, spot.place, bit_size)
+    for k in range(count):
+        if mask >> k & 1:
+            known.parts[spot.component + k] = _part(w, value, k)
+    known.components |= mask << spot.component
+    known.restricted = known.restricted and write.restricted
+    return 0
+
+
+cdef int _walk_block(Walk *w, NodeId block) except -1 nogil:
+    cdef ShaderData *s = w.s
+    cdef OrderRow row
+    cdef Write write
+    cdef ValueId i
+    for row in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
+        i = s.order.instruction[row]
+        if s.instructions.kind[i] != nir_intrinsic:
+            continue
+        if s.instructions.opcode[i] == intrinsic_load_deref:
+            _load(w, i)
+        elif _write_of(w, i, &write):
+            if s.instructions.opcode[i] == intrinsic_store_deref:
+                _store(w, i, &write)
+            else:
+                _apply_write(w, &write, 0)
+    return 0
+
+
+# ----------------------------------------------------------------------------------------------------------- control flow
+cdef int _meet(Walk *w, const vector[Known] &other) noexcept nogil:
+    """Know what is known here and there alike."""
+    cdef uint32_t row = 0
+    cdef uint32_t there = 0
+    cdef uint32_t k
+    cdef Known *known
+    while row < w.known.size():
+        known = &w.known[row]
+        if there >= other.size() or other[there].place != known.place:     # most rows stand in the same order
+            there = 0
+            while there < other.size() and other[there].place != known.place:
+                there += 1
+        if there == other.size() or other[there].bit_size != known.bit_size:
+            _forget(w, row)
+            continue
+        for k in range(<uint32_t>most_components):
+            if not other[there].components >> k & 1 or not _same(&known.parts[k], &other[there].parts[k]):
+                known.components &= ~(<uint32_t>1 << k)
+        known.restricted = known.restricted and other[there].restricted
+        if known.components:
+            row += 1
+            there += 1
+        else:
+            _forget(w, row)
+    return 0
+
+
+cdef int _walk_if(Walk *w, NodeId node) except -1 nogil:
+    cdef ShaderData *s = w.s
+    cdef vector[Known] before = w.known
+    cdef vector[Known] at_then
+    _walk_list(w, s.nodes.first0[node])
+    at_then = w.known
+    w.known = before
+    _walk_list(w, s.nodes.first1[node])
+    if jump_of(s, s.nodes.last1[node]):
+        w.known = at_then
+    elif not jump_of(s, s.nodes.last0[node]):
+        _meet(w, at_then)
+    return 0
+
+
+cdef int _walk_loop(Walk *w, NodeId node) except -1 nogil:
+    cdef vector[Known] before
+    cdef uint32_t i
+    for i in range(w.first_write[node], w.end_write[node]):
+        if w.known.empty():
+            break
+        _apply_write(w, &w.writes[i], 0)
+    before = w.known
+    _walk_list(w, w.s.nodes.first0[node])
+    w.known = before
+    return 0
+
+
+cdef int _walk_list(Walk *w, NodeId node) except -1 nogil:
+    cdef ShaderData *s = w.s
+    while node:
+        if s.nodes.kind[node] == node_block:
+            _walk_block(w, node)
+        elif s.nodes.kind[node] == node_if:
+            _walk_if(w, node)
+        else:
+            _walk_loop(w, node)
+        node = s.nodes.next[node]
+    return 0
+
+
+# ----------------------------------------------------------------------------------------------------------------- rewriting
+cdef ValueId _replace(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
+    cdef Walk *w = <Walk *>b.context
+    cdef ValueId[most_components] values
+    cdef Replacement *replacement
+    cdef uint32_t k
+    if instruction >= w.replaced.size() or not w.replaced[instruction]:
+        return lower_keep
+    if w.replaced[instruction] == removed_store:
+        return <uint32_t>lower_remove
+    replacement = &w.replacements[w.replaced[instruction] - 2]
+    for k in range(b.s.instructions.components[instruction]):
+        values[k] = component(b, lowered(b, replacement.parts[k].value), replacement.parts[k].component)
+    return vector_of(b, values, b.s.instructions.components[instruction])
+
+
+cdef bint copy_prop_vars_run(ShaderData *s) except -1 nogil:
+    cdef Walk w
+    if not places_are_accessed(s):
+        return False
+    w.s = s
+    w.oldest = 0
+    w.progress = False
+    places_begin(&w.places, s)
+    w.replaced.assign(s.instructions.table.count, 0)
+    w.first_write.assign(s.nodes.table.count, 0)
+    w.end_write.assign(s.nodes.table.count, 0)
+    _gather(&w, s.nodes.first0[1])
+    _walk_list(&w, s.nodes.first0[1])
+    if w.progress:
+        lowering_run(s, _replace, &w)
+    return w.progress
+
+
+def run(Shader shader not None, options=None):
+    """Let loads be what is known to be in memory; True when a load or a store went."""
+    cdef bint progress
+    with nogil:
+        progress = copy_prop_vars_run(&shader.data)
+    return progress

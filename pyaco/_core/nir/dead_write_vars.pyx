@@ -1,0 +1,340 @@
+"""Stores that nothing reads before they are overwritten, or before the end of the shader, go.
+
+One walk backward keeps a table of places (``memory_places``) whose components are overwritten on every path from here on before anything reads
+them. A store adds to it what it writes, and is not needed for what is there already: it goes, or loses the components in question. A load
+takes away what it may overlap, and so do atomics, barriers and reads of unknown extent. At the end of the shader nothing reads private
+variables any more. Before an if both lists must overwrite a place. The end of a loop's body leads to its start, or behind it: there
+a place is overwritten if it is behind the loop and nothing in the loop may read it; a break leads behind it only.
+
+Needs: copies split. Guarantees: valid NIR. Mesa's ``nir_opt_dead_write_vars`` does this within each block, and has the rules about barriers.
+"""
+from libc.stdint cimport uint8_t, uint32_t
+from libcpp.vector cimport vector
+
+from nir_opcodes cimport (
+    index_access, index_memory_modes, index_write_mask, intrinsic_barrier, intrinsic_deref_atomic, intrinsic_deref_atomic_swap,
+    intrinsic_deref_buffer_array_length, intrinsic_flag_can_reorder, intrinsic_flag_convergent, intrinsic_flags, intrinsic_load_deref,
+    intrinsic_store_deref,
+)
+from pyaco._core.ir.shader cimport (
+    NodeId, OrderRow, Shader, ShaderData, ShaderRewrite, ValueId, access_coherent, access_restrict, access_volatile,
+    block_walk_next, deref_var, intrinsic_index, intrinsic_set_index, jump_break, jump_continue, nir_deref, nir_intrinsic, nir_jump,
+    node_block, node_first_block, node_if, node_loop, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit,
+    shader_rewrite_end, source_value,
+)
+from pyaco._core.nir.memory_places cimport (
+    PlaceId, Places, Spot, mode_followed, mode_pointed, mode_private, place_mode, place_of, places_are_accessed, places_begin,
+    places_may_overlap, places_note, reaches_image, step_run_time,
+)
+
+cdef enum:
+    most_components = 16
+    most_dead = 128               # places beside the variables
+    every_component = 0xffff
+
+cdef struct Dead:
+    PlaceId place
+    bint restricted
+    uint32_t components           # mask of those that are overwritten
+    bint whole                    # all that is in the place, of whatever type it is
+
+cdef struct Read:                 # in program order
+    PlaceId place                 # 0: all that `modes` say
+    uint32_t modes
+    bint restricted
+
+cdef struct Around:               # of a loop
+    vector[Dead] behind
+    vector[Dead] at_end           # of its body
+
+cdef struct Walk:
+    ShaderData *s
+    Places places
+    vector[Dead] dead
+    vector[Dead] at_return        # what is dead where the shader ends
+    vector[Around] loops          # those around, innermost last
+    vector[uint8_t] removed       # by value
+    vector[Read] reads
+    vector[uint32_t] first_read   # by loop node
+    vector[uint32_t] end_read
+    bint progress
+    bint removes
+
+
+# -------------------------------------------------------------------------------------------------------------------- reads
+cdef inline bint _restricted(const ShaderData *s, ValueId access) noexcept nogil:
+    return intrinsic_index(s, access, index_access) & access_restrict != 0
+
+
+cdef inline bint _is_ordered(const ShaderData *s, ValueId access) noexcept nogil:
+    return intrinsic_index(s, access, index_access) & (access_volatile | access_coherent) != 0
+
+
+cdef bint _read_of(Walk *w, ValueId i, Read *read) noexcept nogil:
+    """Whether an instruction may read memory, or let others read it, and where."""
+    cdef ShaderData *s = w.s
+    cdef int opcode = s.instructions.opcode[i]
+    read.place = 0
+    read.modes = mode_followed
+    read.restricted = False
+    if s.instructions.kind[i] != nir_intrinsic or opcode == intrinsic_deref_buffer_array_length or opcode == intrinsic_store_deref:
+        return False
+    if opcode in (intrinsic_load_deref, intrinsic_deref_atomic, intrinsic_deref_atomic_swap):
+        read.place = place_of(&w.places, source_value(s, i, 0)).place
+        read.restricted = _restricted(s, i)
+        return read.place != 0
+    if opcode == intrinsic_barrier:
+        read.modes = intrinsic_index(s, i, index_memory_modes)
+        return read.modes != 0
+    if reaches_image(opcode):      # it may be the memory of a buffer, unless that one's access is restrict
+        read.modes = mode_pointed
+        read.restricted = True
+        return True
+    return intrinsic_flags[opcode] & (intrinsic_flag_can_reorder | intrinsic_flag_convergent) == 0
+
+
+cdef bint _observes(const Walk *w, const Read *read, const Dead *dead) noexcept nogil:
+    if read.place:
+        return places_may_overlap(&w.places, read.place, dead.place, read.restricted and dead.restricted)
+    return read.modes & place_mode(&w.places, dead.place) != 0 and not (read.restricted and dead.restricted)
+
+
+cdef int _apply_read(Walk *w, const Read *read, vector[Dead] &dead) noexcept nogil:
+    """Take away what is not dead before this read."""
+    cdef uint32_t row = 0
+    while row < dead.size():
+        if _observes(w, read, &dead[row]):
+            dead[row] = dead.back()
+            dead.pop_back()
+        else:
+            row += 1
+    return 0
+
+
+cdef int _gather(Walk *w, NodeId node) except -1 nogil:
+    """Note all places and reads from `node` on in program order, and which of them are in which loop."""
+    cdef ShaderData *s = w.s
+    cdef OrderRow row
+    cdef Read read
+    cdef ValueId i
+    while node:
+        if s.nodes.kind[node] == node_block:
+            for row in range(s.nodes.order_first[node], s.nodes.order_first[node] + s.nodes.order_count[node]):
+                i = s.order.instruction[row]
+                if s.instructions.kind[i] == nir_deref:
+                    places_note(&w.places, i)
+                    _note_variable(w, i)
+                elif _read_of(w, i, &read):
+                    w.reads.push_back(read)
+        else:
+            w.first_read[node] = <uint32_t>w.reads.size()
+            _gather(w, s.nodes.first0[node])
+            if s.nodes.kind[node] == node_if:
+                _gather(w, s.nodes.first1[node])
+            w.end_read[node] = <uint32_t>w.reads.size()
+        node = s.nodes.next[node]
+    return 0
+
+
+cdef int _note_variable(Walk *w, ValueId deref) except -1 nogil:
+    """A private variable is dead at the end of the shader."""
+    cdef PlaceId place = w.places.of_deref[deref]
+    cdef uint32_t row
+    if w.s.instructions.opcode[deref] != deref_var or not place or not w.s.instructions.mode[deref] & mode_private:
+        return 0
+    for row in range(<uint32_t>w.at_return.size()):
+        if w.at_return[row].place == place:
+            return 0
+    if w.at_return.size() < most_dead:
+        w.at_return.push_back(Dead(place=place, restricted=False, components=every_component, whole=True))
+    return 0
+
+
+# ------------------------------------------------------------------------------------------------------------------- stores
+cdef uint32_t _dead_components(const Walk *w, PlaceId place) noexcept nogil:
+    """Which components of a place are overwritten, by themselves or with all that they are in."""
+    cdef PlaceId around
+    cdef uint32_t row
+    cdef uint32_t components = 0
+    for row in range(<uint32_t>w.dead.size()):
+        if w.dead[row].place == place:
+            components |= w.dead[row].components
+        elif w.dead[row].whole:
+            around = place
+            while w.places.rows[around].depth > w.places.rows[w.dead[row].place].depth:
+                around = w.places.rows[around].parent
+            if around == w.dead[row].place:
+                return every_component
+    return components
+
+
+cdef int _store(Walk *w, ValueId store) except -1 nogil:
+    cdef ShaderData *s = w.s
+    cdef Spot spot = place_of(&w.places, source_value(s, store, 0))
+    cdef uint32_t mask = intrinsic_index(s, store, index_write_mask)
+    cdef uint32_t dead, row
+    if not spot.place or _is_ordered(s, store):
+        return 0
+    dead = _dead_components(w, spot.place) >> spot.component
+    if mask & dead:
+        w.progress = True
+        if mask & ~dead == 0:
+            w.removed[store] = 1
+            w.removes = True
+            return 0
+        intrinsic_set_index(s, store, index_write_mask, <int>(mask & ~dead))
+    for row in range(<uint32_t>w.dead.size()):
+        if w.dead[row].place == spot.place:
+            w.dead[row].components |= mask << spot.component & <uint32_t>every_component
+            w.dead[row].restricted = w.dead[row].restricted and _restricted(s, store)
+            return 0
+    if w.dead.size() < 2 * most_dead:
+        w.dead.push_back(Dead(place=spot.place, restricted=_restricted(s, store),
+                              components=mask << spot.component & <uint32_t>every_component, whole=False))
+    return 0
+
+
+cdef int _jump(Walk *w, ValueId jump) except -1 nogil:
+    cdef int opcode = w.s.instructions.opcode[jump]
+    if opcode == jump_break:
+        w.dead = w.loops.back().behind
+    elif opcode == jump_continue:
+        w.dead = w.loops.back().at_end
+    else:
+        w.dead = w.at_return
+    return 0
+
+
+cdef int _walk_block(Walk *w, NodeId block) except -1 nogil:
+    cdef ShaderData *s = w.s
+    cdef OrderRow row = s.nodes.order_first[block] + s.nodes.order_count[block]
+    cdef Read read
+    cdef ValueId i
+    while row > s.nodes.order_first[block]:
+        row -= 1
+        i = s.order.instruction[row]
+        if s.instructions.kind[i] == nir_jump:
+            _jump(w, i)
+        elif s.instructions.kind[i] != nir_intrinsic:
+            continue
+        elif s.instructions.opcode[i] == intrinsic_store_deref:
+            _store(w, i)
+        elif _read_of(w, i, &read):
+            _apply_read(w, &read, w.dead)
+    return 0
+
+
+# ------------------------------------------------------------------------------------------------------------- control flow
+cdef int _meet(Walk *w, const vector[Dead] &other) noexcept nogil:
+    """What is dead here and there."""
+    cdef uint32_t row = 0
+    cdef uint32_t there = 0
+    while row < w.dead.size():
+        if there >= other.size() or other[there].place != w.dead[row].place:    # most rows stand in the same order
+            there = 0
+            while there < other.size() and other[there].place != w.dead[row].place:
+                there += 1
+        if there < other.size() and w.dead[row].components & other[there].components:
+            w.dead[row].components &= other[there].components
+            w.dead[row].restricted = w.dead[row].restricted and other[there].restricted
+            w.dead[row].whole = w.dead[row].whole and other[there].whole
+            row += 1
+            there += 1
+        else:
+            w.dead[row] = w.dead.back()
+            w.dead.pop_back()
+    return 0
+
+
+cdef bint _is_fixed(const Walk *w, PlaceId place) noexcept nogil:
+    """Whether a place is the same in every trip of a loop: no index that is known at run time."""
+    while w.places.rows[place].depth:
+        if w.places.rows[place].step == step_run_time:
+            return False
+        place = w.places.rows[place].parent
+    return True
+
+
+cdef int _walk_loop(Walk *w, NodeId node) except -1 nogil:
+    cdef uint32_t row = 0
+    cdef uint32_t i
+    w.loops.resize(w.loops.size() + 1)
+    w.loops.back().behind = w.dead
+    while row < w.dead.size():
+        if _is_fixed(w, w.dead[row].place):
+            row += 1
+        else:
+            w.dead[row] = w.dead.back()
+            w.dead.pop_back()
+    for i in range(w.first_read[node], w.end_read[node]):
+        if w.dead.empty():
+            break
+        _apply_read(w, &w.reads[i], w.dead)
+    w.loops.back().at_end = w.dead
+    _walk_list(w, w.s.nodes.last0[node])
+    w.loops.pop_back()
+    return 0
+
+
+cdef int _walk_if(Walk *w, NodeId node) except -1 nogil:
+    cdef vector[Dead] behind = w.dead
+    cdef vector[Dead] at_then
+    _walk_list(w, w.s.nodes.last0[node])
+    at_then = w.dead
+    w.dead = behind
+    _walk_list(w, w.s.nodes.last1[node])
+    return _meet(w, at_then)
+
+
+cdef int _walk_list(Walk *w, NodeId node) except -1 nogil:
+    cdef ShaderData *s = w.s
+    while node:
+        if s.nodes.kind[node] == node_block:
+            _walk_block(w, node)
+        elif s.nodes.kind[node] == node_if:
+            _walk_if(w, node)
+        elif s.nodes.kind[node] == node_loop:
+            _walk_loop(w, node)
+        node = s.nodes.previous[node]
+    return 0
+
+
+cdef int _remove(Walk *w) except -1 nogil:
+    cdef ShaderData *s = w.s
+    cdef ShaderRewrite rewrite
+    cdef NodeId block = node_first_block(s)
+    cdef OrderRow row
+    shader_rewrite_begin(&rewrite, s)
+    while block:
+        shader_rewrite_block(&rewrite, block)
+        for row in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
+            if not w.removed[s.order.instruction[row]]:
+                shader_rewrite_emit(&rewrite, s.order.instruction[row])
+        block = block_walk_next(s, block)
+    return shader_rewrite_end(&rewrite)
+
+
+cdef bint dead_write_vars_run(ShaderData *s) except -1 nogil:
+    cdef Walk w
+    if not places_are_accessed(s):
+        return False
+    w.s = s
+    w.progress = w.removes = False
+    places_begin(&w.places, s)
+    w.removed.assign(s.instructions.table.count, 0)
+    w.first_read.assign(s.nodes.table.count, 0)
+    w.end_read.assign(s.nodes.table.count, 0)
+    _gather(&w, s.nodes.first0[1])
+    w.dead = w.at_return
+    _walk_list(&w, s.nodes.last0[1])
+    if w.removes:
+        _remove(&w)
+    return w.progress
+
+
+def run(Shader shader not None, options=None):
+    """Remove stores that nothing reads; True when a store went, or wrote less."""
+    cdef bint progress
+    with nogil:
+        progress = dead_write_vars_run(&shader.data)
+    return progress

@@ -1,0 +1,63 @@
+"""Which memory a deref names, and whether two may be the same: shared by the passes that follow what is in memory.
+
+A *place* is a chain of derefs by what it means: two derefs that name the same element by the same index value are one place, wherever they
+stand. Its root is a variable, a pointer that came from elsewhere (a cast), or an element behind a pointer (``deref_ptr_as_array``). Roots of
+one variable, of one binding, or of pointers that nobody knows are *kin*: they may overlap in any way.
+
+A component of a vector that a constant picks is the place of the vector with the number of the component.
+"""
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libcpp.unordered_map cimport unordered_map
+from libcpp.vector cimport vector
+
+from pyaco._core.ir.shader cimport ShaderData, ValueId, mode_function_temp, mode_global, mode_shader_temp, mode_shared, mode_ssbo
+
+ctypedef uint32_t PlaceId         # row in Places.rows; 0 is none: not known, or not followed
+
+cdef enum:
+    mode_private = mode_function_temp | mode_shader_temp
+    mode_pointed = mode_ssbo | mode_global    # a physical address may point into a storage buffer
+    mode_followed = mode_private | mode_shared | mode_pointed
+
+cdef enum:                        # Place.step: how it is reached from its parent
+    step_root = 0
+    step_member = 1               # key: the member
+    step_element = 2              # key: the index
+    step_run_time = 3             # key: value << 4 | component of the index, plus `addend`
+
+cdef struct Place:
+    PlaceId parent
+    PlaceId root
+    uint8_t step
+    uint32_t depth                # 0: a root
+    uint64_t key
+    uint64_t addend
+    uint64_t kin                  # roots: what they are of
+    uint32_t mode
+
+cdef struct Spot:                 # what an access reaches
+    PlaceId place
+    uint32_t component            # the first one, of the place
+
+cdef struct Places:
+    const ShaderData *s
+    vector[Place] rows
+    vector[PlaceId] of_deref      # by value
+    vector[uint8_t] component     # by value
+    unordered_map[uint64_t, PlaceId] found    # by hash; a row that has another's hash is a place of its own that is never found again
+
+cdef int places_begin(Places *p, const ShaderData *s) except -1 nogil
+# Whether the shader has loads or stores of what is followed: else there is nothing to find.
+cdef bint places_are_accessed(const ShaderData *s) noexcept nogil
+# Note what a deref names; its parent has been noted. Derefs of modes that are not followed have the place 0.
+cdef int places_note(Places *p, ValueId deref) except -1 nogil
+# Whether two places may overlap. `restricted`: of neither one's access may other bindings be the memory.
+cdef bint places_may_overlap(const Places *p, PlaceId a, PlaceId b, bint restricted) noexcept nogil
+# Whether an intrinsic accesses the memory of an image.
+cdef bint reaches_image(int opcode) noexcept nogil
+# What a deref names; it has been noted.
+cdef inline Spot place_of(const Places *p, ValueId deref) noexcept nogil:
+    return Spot(p.of_deref[deref], p.component[deref])
+
+cdef inline uint32_t place_mode(const Places *p, PlaceId place) noexcept nogil:
+    return p.rows[p.rows[place].root].mode

@@ -1,0 +1,194 @@
+"""Which memory derefs name. The contract is in ``memory_places.pxd``.
+
+Two places of one root are compared step by step, as their types agree at each depth: where two members, two constants, or one run-time index
+with two addends stand at the same depth, they are apart. Mesa's ``nir_compare_derefs`` (``nir_deref.c``) answers the same question
+by walking two paths of derefs.
+"""
+from libc.stdint cimport uint32_t, uint64_t
+
+from nir_opcodes cimport (
+    alu_iadd, alu_mov, intrinsic_bindless_image_atomic, intrinsic_bindless_image_atomic_swap, intrinsic_bindless_image_load,
+    intrinsic_bindless_image_sparse_load, intrinsic_bindless_image_store, intrinsic_image_deref_atomic, intrinsic_image_deref_atomic_swap,
+    intrinsic_image_deref_load, intrinsic_image_deref_sparse_load, intrinsic_image_deref_store, intrinsic_load_deref,
+    intrinsic_store_deref,
+)
+
+from pyaco._core.common.hashing cimport hash_mix
+from pyaco._core.ir.shader cimport (
+    ShaderData, TypeId, ValueId, constant_bits, deref_array, deref_cast, deref_struct, deref_var, nir_alu, nir_deref, nir_intrinsic,
+    source_swizzle, source_value, swizzle_component, type_array, type_matrix, value_is_constant,
+)
+from pyaco._core.nir.opt_access cimport binding_of_buffer, binding_unknown
+
+cdef enum:
+    most_components = 16
+    kin_variable = 0x4000000000000000        # the kin of a variable, which no binding is
+
+
+cdef int places_begin(Places *p, const ShaderData *s) except -1 nogil:
+    p.s = s
+    p.rows.assign(1, Place(parent=0, root=0, step=step_root, depth=0, key=0, addend=0, kin=binding_unknown, mode=0))
+    p.of_deref.assign(s.instructions.table.count, 0)
+    p.component.assign(s.instructions.table.count, 0)
+    p.found.clear()
+    return 0
+
+
+cdef bint places_are_accessed(const ShaderData *s) noexcept nogil:
+    cdef uint32_t i
+    cdef ValueId instruction
+    for i in range(s.order.table.count):
+        instruction = s.order.instruction[i]
+        if s.instructions.kind[instruction] == nir_intrinsic and s.instructions.opcode[instruction] in (
+                intrinsic_load_deref, intrinsic_store_deref) and s.instructions.mode[source_value(s, instruction, 0)] & mode_followed:
+            return True
+    return False
+
+
+cdef bint reaches_image(int opcode) noexcept nogil:
+    return opcode in (
+        intrinsic_image_deref_load, intrinsic_image_deref_sparse_load, intrinsic_image_deref_store, intrinsic_image_deref_atomic,
+        intrinsic_image_deref_atomic_swap, intrinsic_bindless_image_load, intrinsic_bindless_image_sparse_load,
+        intrinsic_bindless_image_store, intrinsic_bindless_image_atomic, intrinsic_bindless_image_atomic_swap,
+    )
+
+
+cdef bint _equal(const Place *a, const Place *b) noexcept nogil:
+    return (a.parent == b.parent and a.step == b.step and a.key == b.key and a.addend == b.addend and a.kin == b.kin
+            and (a.step != step_root or a.mode == b.mode))
+
+
+cdef PlaceId _find(Places *p, Place *place) except 0 nogil:
+    """The row of a place, which is made if there is none."""
+    cdef uint64_t hash = hash_mix(hash_mix(hash_mix(hash_mix(place.parent, place.step), place.key), place.addend), place.kin)
+    cdef PlaceId row = p.found[hash]
+    if row and _equal(&p.rows[row], place):
+        return row
+    row = <PlaceId>p.rows.size()
+    if place.step == step_root:
+        place.root = row
+    p.rows.push_back(place[0])
+    p.found[hash] = row
+    return row
+
+
+cdef PlaceId _root(Places *p, ValueId deref) except 0 nogil:
+    """The place of a deref that is no step inside of a variable, or of what a pointer points to."""
+    cdef const ShaderData *s = p.s
+    cdef Place place
+    cdef ValueId source
+    place.parent = place.root = place.addend = 0
+    place.step = step_root
+    place.depth = 0
+    place.mode = s.instructions.mode[deref]
+    place.kin = binding_unknown
+    if s.instructions.opcode[deref] == deref_var:
+        place.key = s.instructions.data[deref]
+        place.kin = <uint64_t>kin_variable | place.key
+        return _find(p, &place)
+    place.key = deref              # equal casts are one after cse
+    source = source_value(s, deref, 0)
+    if s.instructions.kind[source] == nir_deref:
+        place.kin = p.rows[p.rows[p.of_deref[source]].root].kin
+    elif place.mode & mode_ssbo and s.instructions.opcode[deref] == deref_cast:
+        place.kin = binding_of_buffer(s, source)
+    return _find(p, &place)
+
+
+cdef int _index(const ShaderData *s, ValueId index, Place *place) noexcept nogil:
+    """Fill in the step of an index: a constant, or a value and what is added to it."""
+    cdef uint32_t side
+    cdef uint32_t component = 0
+    cdef uint64_t swizzle
+    cdef ValueId other
+    cdef int bits = s.instructions.bit_size[index]
+    place.step = step_element if value_is_constant(s, index) else step_run_time
+    place.addend = 0
+    if place.step == step_element:
+        place.key = constant_bits(s, index, 0)
+        return 0
+    if s.instructions.kind[index] == nir_alu and s.instructions.opcode[index] == alu_iadd:
+        for side in range(2):
+            other = source_value(s, index, side)
+            if value_is_constant(s, other):
+                swizzle = source_swizzle(s, index, 1 - side)
+                place.addend = constant_bits(s, other, swizzle_component(source_swizzle(s, index, side), 0))
+                index = source_value(s, index, 1 - side)
+                component = swizzle_component(swizzle, 0)
+                break
+    elif s.instructions.kind[index] == nir_alu and s.instructions.opcode[index] == alu_mov:
+        component = swizzle_component(source_swizzle(s, index, 0), 0)
+        index = source_value(s, index, 0)
+    if bits < 64:
+        place.addend &= (<uint64_t>1 << bits) - 1
+    place.key = <uint64_t>index << 4 | component
+    return 0
+
+
+cdef int _step(Places *p, ValueId deref, PlaceId parent) except -1 nogil:
+    """Note a member or an element of a place."""
+    cdef const ShaderData *s = p.s
+    cdef TypeId type = s.instructions.type[source_value(s, deref, 0)]
+    cdef Place place
+    place.parent = parent
+    place.root = p.rows[parent].root
+    place.depth = p.rows[parent].depth + 1
+    place.kin = place.addend = 0
+    place.mode = 0
+    if s.instructions.opcode[deref] == deref_struct:
+        place.step = step_member
+        place.key = s.instructions.data[deref]
+    else:
+        _index(s, source_value(s, deref, 1), &place)
+        if s.types.base[type] != type_array and s.types.base[type] != type_matrix and place.step == step_element \
+                and place.key < most_components:
+            p.of_deref[deref] = parent
+            p.component[deref] = <unsigned char>place.key
+            return 0
+    p.of_deref[deref] = _find(p, &place)
+    return 0
+
+
+cdef int places_note(Places *p, ValueId deref) except -1 nogil:
+    cdef const ShaderData *s = p.s
+    cdef int opcode = s.instructions.opcode[deref]
+    cdef ValueId parent
+    if not s.instructions.mode[deref] & mode_followed or deref >= p.of_deref.size():
+        return 0
+    if opcode == deref_struct or opcode == deref_array:
+        parent = source_value(s, deref, 0)
+        if p.of_deref[parent]:
+            return _step(p, deref, p.of_deref[parent])
+    p.of_deref[deref] = _root(p, deref)
+    return 0
+
+
+# ------------------------------------------------------------------------------------------------------------- comparison
+cdef bint _roots_may_overlap(const Place *a, const Place *b, bint restricted) noexcept nogil:
+    if not a.mode & b.mode and not (a.mode & mode_pointed and b.mode & mode_pointed):
+        return False
+    if a.kin == b.kin or a.kin == binding_unknown or b.kin == binding_unknown:
+        return True
+    return not a.kin & kin_variable and not b.kin & kin_variable and not restricted
+
+
+cdef bint _are_apart(const Place *a, const Place *b) noexcept nogil:
+    """Whether two steps at the same depth lead to different members or elements."""
+    if a.step != b.step:
+        return False
+    return a.key != b.key if a.step != step_run_time else a.key == b.key and a.addend != b.addend
+
+
+cdef bint places_may_overlap(const Places *p, PlaceId a, PlaceId b, bint restricted) noexcept nogil:
+    if p.rows[a].root != p.rows[b].root:
+        return _roots_may_overlap(&p.rows[p.rows[a].root], &p.rows[p.rows[b].root], restricted)
+    while p.rows[a].depth > p.rows[b].depth:
+        a = p.rows[a].parent
+    while p.rows[b].depth > p.rows[a].depth:
+        b = p.rows[b].parent
+    while a != b:
+        if _are_apart(&p.rows[a], &p.rows[b]):
+            return False
+        a = p.rows[a].parent
+        b = p.rows[b].parent
+    return True
