@@ -1,9 +1,9 @@
 """Values are computed where they are needed: in the block that all their uses are below, and there before the first of them.
 
 What moves: constants and undefined values; copies and vectors; comparisons, so that the condition code or mask need not be kept; arithmetic
-with one source that varies, and loads of memory that does not change, to other blocks alone: into the list of an if that alone uses them,
-where they may not run at all. Arithmetic with several sources would lengthen the lives of these. Nothing moves into a loop, and nothing but
-constants out of one. Loads go to the start of their new block, for their latency.
+with one source that varies to other blocks alone: into the list of an if that alone uses it, where it may not run at all. Arithmetic with
+several sources would lengthen the lives of these. Loads stay, unlike RADV's: no later pass moves them away from their uses again, and they
+were measured to cost more latency in the ifs than they save. Nothing moves into a loop, and nothing but constants out of one.
 
 Blocks are walked last to first, so that what uses a value has found its place before the value does. Needs: nothing. Guarantees: valid NIR;
 divergence analysis must run again where values have moved out of loops. Source of the idea: NIR's documentation of nir_opt_sink and
@@ -13,15 +13,11 @@ from libc.stdint cimport uint8_t, uint32_t
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
-from nir_opcodes cimport (
-    alu_mov, index_access, intrinsic_load_constant, intrinsic_load_global, intrinsic_load_global_amd, intrinsic_load_global_constant,
-    intrinsic_load_ssbo, intrinsic_load_ubo,
-)
+from nir_opcodes cimport alu_mov
 from pyaco._core.ir.shader cimport (
-    NodeId, OrderRow, RowRange, Shader, ShaderData, ShaderRewrite, ValueId, access_can_reorder, alu_is_vector, block_walk_next,
-    intrinsic_index, nir_alu, nir_intrinsic, nir_jump, nir_load_const, nir_phi, nir_undef, node_block, node_first_block, node_if,
-    node_walk_next, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit, shader_rewrite_end, source_value, sources_of,
-    value_is_constant,
+    NodeId, OrderRow, RowRange, Shader, ShaderData, ShaderRewrite, ValueId, alu_is_vector, nir_alu, nir_jump, nir_load_const, nir_phi,
+    nir_undef, node_block, node_if, node_walk_next, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit, shader_rewrite_end,
+    source_value, sources_of, value_is_constant,
 )
 from pyaco._core.nir.dominance cimport node_loop_around
 
@@ -160,14 +156,8 @@ cdef uint32_t _freedom(const ShaderData *s, ValueId i) noexcept nogil:
         return to_other_blocks | within_block
     if kind == nir_alu and s.instructions.bit_size[i] == 1 and s.instructions.bit_size[source_value(s, i, 0)] != 1:
         return within_block | (to_other_blocks if _has_one_variable_source(s, i) else 0)
-    if kind == nir_alu:
-        return to_other_blocks if _has_one_variable_source(s, i) else stays
-    if kind != nir_intrinsic:
-        return stays
-    if opcode == intrinsic_load_ubo or opcode == intrinsic_load_constant or opcode == intrinsic_load_global_constant:
+    if kind == nir_alu and _has_one_variable_source(s, i):
         return to_other_blocks
-    if opcode == intrinsic_load_ssbo or opcode == intrinsic_load_global or opcode == intrinsic_load_global_amd:
-        return to_other_blocks if intrinsic_index(s, i, index_access) & access_can_reorder else stays
     return stays
 
 
@@ -190,8 +180,6 @@ cdef NodeId _target(const Context *c, ValueId i, NodeId block, uint32_t freedom,
         return block
     if not freedom & out_of_loops and node_loop_around(s, target) != node_loop_around(s, block):
         return block
-    if s.instructions.kind[i] == nir_intrinsic:
-        place[0] = 0
     return target
 
 
