@@ -141,7 +141,7 @@ def test_indices_of_each_lane_under_random_masks(moving: dict[str, bytes], move:
             found = b.numpy().view(np.uint32).ravel()
             judged = np.zeros(128, np.uint32)
             _interpret(moving[move], wave, given, judged)
-            received = RECEIVED.get(move, lambda v: v)(values).astype(np.uint32)
+            received = (RECEIVED[move](values) if move in RECEIVED else values).astype(np.uint32)
             defined = active & active[source]
             assert np.array_equal(found[:64][defined], received[source][defined])
             assert np.array_equal(found[:64][defined], judged[:64][defined])
