@@ -162,12 +162,12 @@ cdef uint32_t _freedom(const ShaderData *s, ValueId i) noexcept nogil:
 
 
 cdef NodeId _target(const Context *c, ValueId i, NodeId block, uint32_t freedom, uint32_t *place) noexcept nogil:
-    """The block where a value is to be computed, and before which of its instructions."""
+    """The block where a value is to be computed, and before which of its instructions; 0: it stays."""
     cdef const ShaderData *s = c.s
     cdef NodeId target = c.meeting[i]
     cdef NodeId loop
     if target == 0:
-        return block
+        return 0
     place[0] = c.first_use[i]
     loop = node_loop_around(s, target)
     while loop and not _is_around(s, loop, block):
@@ -175,11 +175,11 @@ cdef NodeId _target(const Context *c, ValueId i, NodeId block, uint32_t freedom,
         place[0] = at_end
         loop = node_loop_around(s, target)
     if target == block:
-        return block
+        return block if freedom & within_block else 0
     if not freedom & to_other_blocks or not _is_below(c, target, block):
-        return block
+        return 0
     if not freedom & out_of_loops and node_loop_around(s, target) != node_loop_around(s, block):
-        return block
+        return 0
     return target
 
 
@@ -190,15 +190,15 @@ cdef void _place(Context *c, ValueId i, NodeId block, uint32_t number) noexcept 
     cdef uint32_t freedom = _freedom(s, i)
     cdef uint32_t place = at_end
     cdef uint32_t k
-    cdef NodeId target = _target(c, i, block, freedom, &place) if freedom else block
+    cdef NodeId target = _target(c, i, block, freedom, &place) if freedom else 0
     cdef Moved move
     cdef RowRange sources = sources_of(s, i)
-    if target != block or (freedom & within_block and c.meeting[i]):
+    if target:
         move = Moved(target, place, <uint32_t>c.moved.size(), i)
         c.moved.push_back(move)
         c.has_moved[i] = True
     else:
-        place = number
+        target, place = block, number
     for k in range(sources.first, sources.first + sources.count):
         _use(c, s.sources.value[k], target, place)
 
