@@ -379,10 +379,14 @@ def _result(shader: Any, program: Any, chip: targets.Chip, wave: int, steps: Run
     )
 
 
+# What the ABI has of the program's configuration.
+_CONFIG_OF_ABI = ("num_sgprs", "num_vgprs", "num_shared_vgprs", "lds_bytes", "scratch_bytes_per_lane", "float_mode")
+
+
 def _abi(facts: dict[str, Any], program: Any) -> Abi:
     if program is not None:
         config = program.config
-        facts = {**facts, **{name: config[name] for name in ("num_sgprs", "num_vgprs", "lds_bytes", "scratch_bytes_per_lane", "float_mode")}}
+        facts = {**facts, **{name: config[name] for name in _CONFIG_OF_ABI}}
     return Abi.from_dict(facts)
 
 

@@ -95,5 +95,7 @@ def shader_occupancy(abi: Abi, target: str) -> Occupancy:
     # VCC and, on GFX9, what follows it are allocated beside the registers that the compiler counts.
     limit = wave_limits(of, abi.wave_size).sgpr_limit
     sgprs = min(abi.num_sgprs + 6, limit) if of.level < 100 and abi.num_sgprs else 0
-    return occupancy_limits(of, wave=abi.wave_size, vgprs=abi.num_vgprs, sgprs=sgprs, lds_bytes=abi.lds_bytes,
+    # What both halves of a wave share takes half the place.
+    vgprs = abi.num_vgprs + abi.num_shared_vgprs // 2
+    return occupancy_limits(of, wave=abi.wave_size, vgprs=vgprs, sgprs=sgprs, lds_bytes=abi.lds_bytes,
                             workgroup_size=max(prod(abi.workgroup_size), 1), wgp_mode=False)  # fmt: skip

@@ -25,8 +25,11 @@ from pyaco._core.nir import (
     loop_unroll,
     lower_alu_to_scalar,
     opt_if,
+    opt_licm,
+    opt_sink,
     opt_undef,
     peephole_select,
+    validate,
     vars_to_ssa,
 )
 from pyaco.nir import interpreter
@@ -35,7 +38,7 @@ from pyaco.nir.builder import Builder
 OPERATIONS = ("iadd", "isub", "imul", "iand", "ior", "ixor", "imin", "umax", "ishl", "ushr", "ishr")
 COMPARISONS = ("ilt", "ige", "ult", "uge", "ieq", "ine")
 PASSES = (
-    copy_propagation, opt_undef, constant_folding, algebraic, cse, dce, dead_control_flow, opt_if, peephole_select, loop_unroll,
+    copy_propagation, opt_undef, constant_folding, algebraic, cse, dce, dead_control_flow, opt_if, peephole_select, loop_unroll, opt_licm, opt_sink,
 )
 LANES = 32
 
@@ -146,6 +149,7 @@ def test_random_programs_keep_their_meaning(seed: int) -> None:
     for _ in range(24):
         step = order.choice(PASSES)
         step.run(shader)
+        validate.run(shader)
         assert run(shader) == expected, step.__name__
 
 

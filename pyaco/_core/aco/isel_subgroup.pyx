@@ -17,6 +17,7 @@ from modifiers cimport (
 from nir_opcodes cimport *
 from pyaco._core.aco.build cimport by_wave, exec_operand, make, mask_constant
 from pyaco._core.aco.isel_context cimport *
+from pyaco._core.aco.occupancy cimport shared_vgpr_allocation
 from pyaco._core.ir.program cimport (
     Definition, Operand, TempId, class_bytes, class_dwords, class_s1, class_s2, class_v1, class_v1_linear, definition_of,
     definition_of_fixed, format_dpp16, gfx10, gfx11, operand_late_kill, operand_of_fixed, operand_undefined, register_m0,
@@ -36,7 +37,7 @@ cdef enum:                        # DPP controls
 cdef enum:                        # what moves a dword across lanes
     exchange_dpp = 0              # argument: control
     exchange_swizzle = 1          # argument: pattern of ds_swizzle_b32
-    exchange_permute = 2          # temp: lane index, divergent
+    exchange_permute = 2          # temp: lane index, divergent; argument: it is in the own half of the wave
     exchange_lane = 3             # temp: lane index, uniform
     exchange_first = 4            # the first active lane
 
@@ -62,7 +63,7 @@ cdef Operand _late_kill(Operand o) noexcept nogil:
     return o
 
 
-cdef TempId _permute(Isel *c, TempId temp, TempId index) except 0 nogil:
+cdef TempId _permute(Isel *c, TempId temp, TempId index, bint in_half) except 0 nogil:
     """Each lane gets the value of the lane that its index names."""
     cdef TempId dst = new_temp(c, class_v1)
     cdef Operand[4] o
@@ -72,15 +73,7 @@ cdef TempId _permute(Isel *c, TempId temp, TempId index) except 0 nogil:
     index = as_vgpr(c, index)
     temp = as_vgpr(c, temp)
     d[0] = definition_of(c.p, dst)
-    if c.gfx >= gfx10 and c.gfx < gfx11 and c.wave64:
-        # No instruction reaches the other half of the wave.
-        d[1] = definition_of(c.p, new_temp(c, c.mask))
-        d[2] = definition_of_fixed(c.p, new_temp(c, c.mask), register_vcc)
-        o[0] = _late_kill(T(c, index))
-        o[1] = _late_kill(T(c, temp))
-        append_instruction(c, make(c.p, op_p_bpermute_readlane, d, 3, o, 2))
-        return dst
-    if not (c.gfx >= gfx11 and c.wave64):
+    if c.gfx < gfx10 or not c.wave64 or in_half:
         index = emit2(c, op_v_lshlrev_b32, 0, K(2), T(c, index))
         return emit2(c, op_ds_bpermute_b32, dst, T(c, index), T(c, temp))
     # Lanes whose source is in their own half: the lower ones that name a low lane, the upper ones that name a high one.
@@ -92,7 +85,11 @@ cdef TempId _permute(Isel *c, TempId temp, TempId index) except 0 nogil:
     o[2] = _late_kill(T(c, temp))
     d[1] = definition_of(c.p, new_temp(c, class_s2))
     d[2] = definition_of_fixed(c.p, new_temp(c, class_s1), register_scc)
-    append_instruction(c, make(c.p, op_p_bpermute_permlane, d, 3, o, 4))
+    if c.gfx >= gfx11:
+        append_instruction(c, make(c.p, op_p_bpermute_permlane, d, 3, o, 4))
+        return dst
+    c.p.config.num_shared_vgprs = shared_vgpr_allocation(c.p, 2)
+    append_instruction(c, make(c.p, op_p_bpermute_shared_vgpr, d, 3, &o[1], 3))
     return dst
 
 
@@ -102,7 +99,7 @@ cdef TempId _exchange_dword(Isel *c, LaneExchange *exchange, TempId temp) except
     if exchange.kind == exchange_dpp:
         return _dpp(c, temp, exchange.argument, True)
     if exchange.kind == exchange_permute:
-        return _permute(c, temp, exchange.temp)
+        return _permute(c, temp, exchange.temp, exchange.argument != 0)
     temp = as_vgpr(c, temp)
     o = T(c, temp)
     if exchange.kind == exchange_swizzle:
@@ -275,7 +272,8 @@ cdef int _read_invocation(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
     return _read_lane(c, i, source_whole(c, i, 1))
 
 
-cdef int _shuffle_to(Isel *c, ValueId i, TempId index) except -1 nogil:
+cdef int _shuffle_to(Isel *c, ValueId i, TempId index, bint in_half=False) except -1 nogil:
+    """From the lane that `index` names; `in_half`: one of the same 32 lanes."""
     cdef LaneExchange exchange
     cdef TempId mask
     if not value_divergent(c, source_value(c.s, i, 0)):
@@ -291,6 +289,7 @@ cdef int _shuffle_to(Isel *c, ValueId i, TempId index) except -1 nogil:
         emit2(c, op_v_cmp_lg_u32, value_temp(c, i), K(0), T(c, mask))
         return 0
     exchange.kind = exchange_permute
+    exchange.argument = in_half
     exchange.temp = index
     return _exchange_value(c, i, &exchange)
 
@@ -381,7 +380,7 @@ cdef int _rotate(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
     if cluster == 0 or cluster > c.p.wave_size:
         cluster = c.p.wave_size
     index = emit3(c, op_v_bfi_b32, 0, K(cluster - 1), T(c, index), T(c, lane))
-    return _shuffle_to(c, i, index)
+    return _shuffle_to(c, i, index, cluster <= 32)
 
 
 cdef int _write_lane(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
@@ -430,7 +429,7 @@ cdef int _quad_broadcast(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
     if value_is_constant(c.s, index):
         return _quad(c, i, 0x55 * (<uint32_t>constant_bits(c.s, index, 0) & 3))
     lane = emit3(c, op_v_bfi_b32, 0, K(3), T(c, value_temp(c, index)), T(c, _lane_number(c)))
-    return _shuffle_to(c, i, lane)
+    return _shuffle_to(c, i, lane, True)
 
 
 cdef int _masked_swizzle(Isel *c, ValueId i, uint64_t unused) except -1 nogil:

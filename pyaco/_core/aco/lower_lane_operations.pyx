@@ -547,7 +547,6 @@ cdef int _bpermute_halves(Rewrite *out, InstructionId i) except -1 nogil:
     cdef Operand same_half = operand_at(p, row + 3)
     cdef Definition[3] e
     cdef Operand[2] o
-    cdef InstructionId k
     if p.gfx_level < gfx11:
         with gil:
             raise UnsupportedError("p_bpermute_permlane before GFX11: v_permlane64_b32 does not exist")
@@ -561,10 +560,78 @@ cdef int _bpermute_halves(Rewrite *out, InstructionId i) except -1 nogil:
     emit_1(out, op_v_permlane64_b32, vgpr_definition(temporary), data)
     emit_2(out, op_ds_bpermute_b32, vgpr_definition(temporary), index, vgpr_operand(temporary))
     emit_1(out, op_s_mov_b64, definition_register(register_exec, class_s2), operand_register(saved, class_s2))
-    k = emit_3(out, op_v_cndmask_b32, d, vgpr_operand(temporary), vgpr_operand(d.reg), same_half)
-    p.instructions.format[k] |= format_vop3
+    _pull(out, d, temporary, same_half)
     if shift:
         emit_2(out, op_v_lshrrev_b32, d, operand_c32(shift), vgpr_operand(d.reg))
+    return 0
+
+
+cdef int _enable_half(Rewrite *out, uint16_t mask, bint high) except -1 nogil:
+    """exec = the mask's low or high half, nothing in the other; SCC survives. No mask: all of that half."""
+    cdef uint16_t half = register_exec_hi if high else register_exec
+    cdef uint16_t other = register_exec if high else register_exec_hi
+    emit_1(out, op_s_mov_b32, sgpr_definition(other), operand_c32(0))
+    if mask == register_none:
+        emit_1(out, op_s_mov_b32, sgpr_definition(half), operand_c32(0xffffffffU))
+    else:
+        emit_1(out, op_s_mov_b32, sgpr_definition(half), sgpr_operand(<uint16_t>(mask + 4 if high else mask)))
+    return 0
+
+
+cdef uint16_t _shared_vgpr(const ProgramData *p, InstructionId i) except 0 nogil:
+    """The first of two VGPRs that both halves of the wave share: they follow all others, whose number is rounded up to 4."""
+    cdef uint32_t first = (p.config.num_vgprs + 3) & 0xfffffffcU
+    if p.gfx_level < gfx10 or p.gfx_level >= gfx11 or p.wave_size != 64:
+        with gil:
+            raise UnsupportedError("p_bpermute_shared_vgpr: only waves of 64 lanes on GFX10 and GFX10.3 have shared VGPRs")
+    if p.config.num_shared_vgprs < 2 or first == 0 or first + p.config.num_shared_vgprs > 256:
+        with gil:
+            raise InputError(f"instruction {i}: p_bpermute_shared_vgpr needs two shared VGPRs (num_shared_vgprs) after those that are allocated; "
+                             f"there are {p.config.num_shared_vgprs} after {first}")
+    return <uint16_t>(register_vgpr0 + 4 * first)
+
+
+cdef int _bpermute_shared(Rewrite *out, InstructionId i) except -1 nogil:
+    """ds_bpermute reaches half a wave: what a lane wants of the other half comes through VGPRs that both halves share (GFX10).
+
+    Each half writes its data to one and pulls from the other's, all lanes enabled. Operands: index * 4, data, mask of the lanes whose index is
+    in their own half.
+    """
+    cdef ProgramData *p = out.program
+    cdef OperandRow row = p.instructions.operand_first[i]
+    cdef DefinitionRow first = p.instructions.definition_first[i]
+    cdef Definition d = definition_at(p, first)
+    cdef uint16_t saved = p.definitions.reg[first + 1]
+    cdef Operand index = operand_at(p, row)
+    cdef Operand data = vgpr_operand(p.operands.reg[row + 1] & 0xfffc)
+    cdef uint32_t shift = 8 * (p.operands.reg[row + 1] & 3)
+    cdef Operand same_half = operand_at(p, row + 2)
+    cdef Definition exec_mask = definition_register(register_exec, class_s2)
+    cdef uint16_t of_low = _shared_vgpr(p, i)
+    cdef uint16_t of_high = of_low + 4
+    emit_2(out, op_ds_bpermute_b32, d, index, data)
+    emit_1(out, op_s_mov_b64, definition_register(saved, class_s2), operand_register(register_exec, class_s2))
+    _enable_half(out, register_none, False)
+    emit_1(out, op_v_mov_b32, vgpr_definition(of_low), data)
+    _enable_half(out, register_none, True)
+    emit_1(out, op_v_mov_b32, vgpr_definition(of_high), data)
+    emit_2(out, op_ds_bpermute_b32, vgpr_definition(of_low), index, vgpr_operand(of_low))
+    _enable_half(out, register_none, False)
+    emit_2(out, op_ds_bpermute_b32, vgpr_definition(of_high), index, vgpr_operand(of_high))
+    _enable_half(out, saved, False)
+    _pull(out, d, of_high, same_half)
+    _enable_half(out, saved, True)
+    _pull(out, d, of_low, same_half)
+    emit_1(out, op_s_mov_b64, exec_mask, operand_register(saved, class_s2))
+    if shift:
+        emit_2(out, op_v_lshrrev_b32, d, operand_c32(shift), vgpr_operand(d.reg))
+    return 0
+
+
+cdef int _pull(Rewrite *out, Definition d, uint16_t shared, Operand same_half) except -1 nogil:
+    """The lanes that asked for a lane of the other half take it."""
+    cdef InstructionId k = emit_3(out, op_v_cndmask_b32, d, vgpr_operand(shared), vgpr_operand(d.reg), same_half)
+    out.program.instructions.format[k] |= format_vop3
     return 0
 
 
@@ -572,7 +639,4 @@ cdef int lower_bpermute(Rewrite *out, InstructionId i) except -1 nogil:
     cdef uint16_t opcode = out.program.instructions.opcode[i]
     if opcode == op_p_bpermute_readlane:
         return _bpermute_loop(out, i)
-    if opcode == op_p_bpermute_permlane:
-        return _bpermute_halves(out, i)
-    with gil:
-        raise UnsupportedError("p_bpermute_shared_vgpr: shared VGPRs are not supported; p_bpermute_readlane does the same")
+    return _bpermute_halves(out, i) if opcode == op_p_bpermute_permlane else _bpermute_shared(out, i)

@@ -8,6 +8,8 @@ cdef uint32_t extra_sgprs(const ProgramData *p) noexcept nogil
 # Registers allocated when `addressable` are used.
 cdef uint32_t sgpr_allocation(const ProgramData *p, uint32_t addressable) noexcept nogil
 cdef uint32_t vgpr_allocation(const ProgramData *p, uint32_t addressable) noexcept nogil
+# VGPRs that both halves of a wave share (GFX10), allocated when `used` are used.
+cdef uint32_t shared_vgpr_allocation(const ProgramData *p, uint32_t used) noexcept nogil
 # Registers that can be used while `waves` waves fit on a SIMD.
 cdef uint32_t addressable_sgprs(const ProgramData *p, uint32_t waves) noexcept nogil
 cdef uint32_t addressable_vgprs(const ProgramData *p, uint32_t waves) noexcept nogil

@@ -45,6 +45,16 @@ cdef uint32_t vgpr_allocation(const ProgramData *p, uint32_t addressable) noexce
     return _align(addressable if addressable > granule else granule, granule)
 
 
+cdef uint32_t shared_vgpr_allocation(const ProgramData *p, uint32_t used) noexcept nogil:
+    """VGPRs that the halves of a wave64 share: each takes half the place of another, so the granule is twice as large."""
+    return _align(used, 2 * p.device.vgpr_allocation_granule)
+
+
+cdef uint32_t _allocated_vgprs(const ProgramData *p, uint32_t addressable) noexcept nogil:
+    """What a wave takes of the register file."""
+    return vgpr_allocation(p, addressable) + p.config.num_shared_vgprs // 2
+
+
 cdef uint32_t addressable_sgprs(const ProgramData *p, uint32_t waves) noexcept nogil:
     cdef uint32_t granule = p.device.sgpr_allocation_granule
     cdef uint32_t registers = _div(p.device.physical_sgprs, waves)
@@ -57,7 +67,9 @@ cdef uint32_t addressable_sgprs(const ProgramData *p, uint32_t waves) noexcept n
 cdef uint32_t addressable_vgprs(const ProgramData *p, uint32_t waves) noexcept nogil:
     cdef uint32_t granule = p.device.vgpr_allocation_granule
     cdef uint32_t registers = _div(_div(p.device.physical_vgprs, waves), granule) * (granule if granule else 1)
-    return registers if registers < p.device.vgpr_limit else p.device.vgpr_limit
+    cdef uint32_t shared = p.config.num_shared_vgprs
+    # Shared ones have the numbers after the others.
+    return min(max(registers, shared // 2) - shared // 2, max(p.device.vgpr_limit, shared) - shared)
 
 
 cdef uint32_t _waves_per_workgroup(const ProgramData *p) noexcept nogil:
@@ -101,7 +113,7 @@ cdef uint32_t waves_of_demand(const ProgramData *p, uint32_t sgprs, uint32_t vgp
     if sgprs > addressable_sgprs(p, least) or vgprs > addressable_vgprs(p, least):
         return 0
     waves = _div(p.device.physical_sgprs, sgpr_allocation(p, sgprs))
-    by_vgprs = _div(p.device.physical_vgprs, vgpr_allocation(p, vgprs))
+    by_vgprs = _div(p.device.physical_vgprs, _allocated_vgprs(p, vgprs))
     if by_vgprs < waves:
         waves = by_vgprs
     if p.device.max_waves_per_simd < waves:
@@ -119,7 +131,7 @@ cdef uint32_t waves_of_statistics(const ProgramData *p) noexcept nogil:
     cdef uint32_t lds = _align(p.config.lds_bytes, p.device.lds_allocation_granule) // _waves_per_workgroup(p)
     if p.gfx_level < gfx10:
         waves = min(waves, _div(p.device.physical_sgprs, p.config.num_sgprs))
-    waves = min(waves, _div(p.device.physical_vgprs, p.config.num_vgprs))
+    waves = min(waves, _div(p.device.physical_vgprs, p.config.num_vgprs + p.config.num_shared_vgprs // 2))
     if lds:
         waves = min(waves, _ceil_div(_div(p.device.lds_limit, p.device.simds_per_cu), lds))
     return waves * p.wave_size // 32 if p.gfx_level >= gfx10 else waves

@@ -47,6 +47,7 @@ cdef void _label(Context *c, InstructionId i) noexcept nogil:
         if p.definitions.flags[row] & definition_temp:
             c.parent[temp] = i
             c.home[temp] = c.block
+            c.place[temp] = c.position
             c.canonical[temp] = <uint8_t>bits
 
 
@@ -167,6 +168,7 @@ cdef int optimize_run(ProgramData *p) except -1 nogil:
     c.p = p
     c.parent.assign(p.temps.table.count, 0)
     c.home.assign(p.temps.table.count, 0)
+    c.place.assign(p.temps.table.count, 0)
     c.uses.assign(p.temps.table.count, 0)
     c.canonical.assign(p.temps.table.count, 0)
     c.condition.assign(p.temps.table.count, 0)
@@ -177,6 +179,7 @@ cdef int optimize_run(ProgramData *p) except -1 nogil:
         c.scc = 0
         for k in range(p.blocks.order_count[b]):
             i = p.order.instruction[p.blocks.order_first[b] + k]
+            c.position = k
             use_conditions(&c, i)
             propagate(&c, i)
             tries = 0

@@ -17,6 +17,8 @@ cdef cppclass Context:
     BlockId block
     vector[uint32_t] parent          # by temp: defining instruction, 0 unknown
     vector[uint32_t] home            # by temp: its block
+    vector[uint32_t] place           # by temp: of its instruction in the block, as order stood
+    uint32_t position                # of the instruction at hand
     vector[uint32_t] uses            # by temp
     vector[uint8_t] canonical        # by temp: bits of a float result that follows the denormal mode
     TempId scc                       # what scc holds here, 0 unknown

@@ -13,6 +13,9 @@ from pyaco._core.aco.optimize_facts cimport float_bits
 from pyaco._core.aco.queries cimport opcode_is_phi
 from pyaco._core.ir.program cimport *
 
+cdef enum:
+    near = 64                        # instructions between a value that is read as uniform and its use
+
 
 # --------------------------------------------------------------------------------------------------------------- propagate
 cdef bint _copied(Context *c, Operand o, Operand *source) noexcept nogil:
@@ -38,13 +41,15 @@ cdef bint _copied(Context *c, Operand o, Operand *source) noexcept nogil:
 cdef bint _same_in_vgpr(Context *c, InstructionId i, uint32_t k, Operand *source) noexcept nogil:
     """The VGPR that a uniform value was read from in this block: its active lanes agree, so vector instructions need no SGPR.
 
-    Lanes that run now ran then, which is only certain within a block.
+    Lanes that run now ran then, which is only certain within a block. Far behind, a VGPR would be kept for it: that costs registers of which
+    there are fewer.
     """
     cdef ProgramData *p = c.p
     cdef Operand o = source_at(p, i, k)
     cdef InstructionId q = producer_of(c, o)
     cdef uint16_t opcode = p.instructions.opcode[i]
-    if q == 0 or p.instructions.opcode[q] != op_p_as_uniform or c.home[o.data] != c.block:
+    if q == 0 or p.instructions.opcode[q] != op_p_as_uniform or c.home[o.data] != c.block \
+            or c.position - c.place[o.data] > near:
         return False
     source[0] = source_at(p, q, 0)
     if not is_plain_temp(source[0]) or not class_is_vgpr(source.register_class) or class_is_linear_vgpr(source.register_class) \

@@ -8,7 +8,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from pyaco._core.emu.code cimport Code
 from pyaco._core.emu.image_view cimport Descriptors
 from pyaco._core.emu.memory cimport AddressSpace
-from pyaco._core.emu.wave cimport Machine, Wave, stop_barrier, stop_sync
+from pyaco._core.emu.wave cimport Instruction, Machine, Wave, stop_barrier, stop_sync
 
 cdef enum:                            # what comes next in a dispatch
     next_none = 0
@@ -83,6 +83,8 @@ cdef void start_workgroup(Workspace *space, const Launch *launch) noexcept nogil
 # Run a wave for at most `turns` instructions; returns why it stopped (stop_running: the turns).
 cdef int run_wave(Code *code, Machine *machine, Wave *wave, uint32_t turns) noexcept nogil
 # Whether the dispatch's time is over; looks at the clock once in `slice_instructions`.
+# What an instruction wrote to shared VGPRs with these lanes active becomes what both halves of the wave see.
+cdef void share_halves(const Machine *machine, Wave *wave, const Instruction *instruction, uint64_t active) noexcept nogil
 cdef bint is_out_of_time(Machine *machine) noexcept nogil
 # Records the next instruction of a wave as the one where the dispatch stopped; returns `why`.
 cdef int stop_before(Code *code, Machine *machine, const Wave *wave, int why) noexcept nogil

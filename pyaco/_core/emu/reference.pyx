@@ -50,7 +50,7 @@ cdef void forget_code(Workspace *space) noexcept nogil:
 
 
 # ------------------------------------------------------------------------------------------------------------------ waves
-cdef void _share_halves(const Machine *machine, Wave *wave, const Instruction *instruction, uint64_t active) noexcept nogil:
+cdef void share_halves(const Machine *machine, Wave *wave, const Instruction *instruction, uint64_t active) noexcept nogil:
     """Both halves of the wave see what was written to a shared VGPR; the high half executes last."""
     cdef uint32_t i, lane, number
     cdef uint32_t *values
@@ -104,7 +104,7 @@ cdef int run_wave(Code *code, Machine *machine, Wave *wave, uint32_t turns) noex
         else:
             stop = instruction.handler(machine, wave, instruction)
         if machine.shared_vgpr:
-            _share_halves(machine, wave, instruction, active)
+            share_halves(machine, wave, instruction, active)
         if stop != stop_running:
             return stop
     return stop_running

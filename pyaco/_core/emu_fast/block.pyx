@@ -696,6 +696,17 @@ cdef bint _add_image(Builder *builder, const Instruction *instruction) noexcept 
     return True
 
 
+cdef bint _writes_shared(const Machine *machine, const Instruction *instruction) noexcept nogil:
+    """Whether a result is a VGPR that both halves of the wave share."""
+    cdef uint32_t i
+    if machine.shared_vgpr == 0:
+        return False
+    for i in range(instruction.decoded.destination_count):
+        if instruction.decoded.destination[i] != register_none and instruction.decoded.destination[i] >> 2 >= 256 + machine.shared_vgpr:
+            return True
+    return False
+
+
 cdef bint _add_instruction(Builder *builder, const Instruction *instruction) noexcept nogil:
     """Add the steps of an instruction; returns whether the block ends with it."""
     cdef size_t before = builder.steps.size()
@@ -706,6 +717,10 @@ cdef bint _add_instruction(Builder *builder, const Instruction *instruction) noe
     if waits_for_dispatch(instruction.decoded.opcode):
         _add_step(builder, instruction, step_leave_ordered)
         return True
+    if _writes_shared(builder.blocks.machine, instruction):
+        _forget_results(builder, instruction)
+        _add_step(builder, instruction, step_shared)
+        return False
     if instruction.handler == execute_vector:
         added = _add_vector(builder, instruction)
     elif instruction.handler == execute_dual:
@@ -791,7 +806,7 @@ cdef bint has_own_steps(const Block *block, const Instruction *instruction) noex
     cdef StepFunction function
     for index in range(block.step_count):
         function = block.steps[index].function
-        if block.steps[index].instruction == instruction and (function == step_reference or function == step_ordered
+        if block.steps[index].instruction == instruction and (function == step_reference or function == step_ordered or function == step_shared
                                                               or function == step_leave or function == step_leave_ordered):
             return False
     return True

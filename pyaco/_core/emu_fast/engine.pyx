@@ -123,7 +123,7 @@ cdef int _run_steps(Worker *worker, Wave *wave, uint64_t until) noexcept nogil:
     while machine.executed < core.slice_end and machine.executed < until:
         if block == NULL:
             block = block_at(&worker.blocks, wave.pc)
-        if (block == NULL or block.count == 0 or wave.mode & changing_modes or machine.shared_vgpr
+        if (block == NULL or block.count == 0 or wave.mode & changing_modes
                 or machine.executed + block.count > min(core.slice_end, machine.budget)):
             set_host_control(control_default)
             stop = run_wave(&worker.space.code, machine, wave, 1)
@@ -551,6 +551,7 @@ cdef class FastEngine(Engine):
     cdef Team team
     cdef uint64_t kept_entry          # of the code that is kept
     cdef uint32_t kept_wave_size
+    cdef uint32_t kept_shared_vgpr
 
     def __dealloc__(self):
         self.drop()
@@ -638,13 +639,15 @@ cdef class FastEngine(Engine):
             _close_worker(&self.team.workers[i])
 
     cdef int prepare_code(self, const Launch *launch) except -1:
-        cdef bint same = launch.entry == self.kept_entry and launch.wave_size == self.kept_wave_size
+        cdef bint same = (launch.entry == self.kept_entry and launch.wave_size == self.kept_wave_size
+                          and self.work.machine.shared_vgpr == self.kept_shared_vgpr)
         if same and self.work.code.count and is_unchanged(&self.work.code, &self.space.memory, launch.entry, launch.entry_bytes):
             return 0
         forget_code(&self.work)
         self.team.workgroup_instructions = 0
         self.kept_entry = launch.entry
         self.kept_wave_size = launch.wave_size
+        self.kept_shared_vgpr = self.work.machine.shared_vgpr
         return Engine.prepare_code(self, launch)
 
     cdef int execute(self, const Launch *launch) except -1:

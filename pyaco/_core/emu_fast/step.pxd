@@ -171,6 +171,7 @@ cdef struct Core:
 
 # Steps that are the same on every host.
 cdef int step_reference(Core *core, const Step *step) noexcept nogil          # the reference engine's function
+cdef int step_shared(Core *core, const Step *step) noexcept nogil             # the same, for what both halves of the wave share
 cdef int step_fallback(Core *core, const Step *step) noexcept nogil           # the same, and skips the steps that would process its result
 cdef int step_ordered(Core *core, const Step *step) noexcept nogil            # the same, after all earlier workgroups
 cdef int step_leave(Core *core, const Step *step) noexcept nogil              # the same, at the end of a block: pc and EXEC may change

@@ -2,6 +2,7 @@
 from libc.stdint cimport int16_t, int64_t, uint32_t, uint64_t
 
 from isa_opcodes cimport *
+from pyaco._core.emu.reference cimport share_halves
 from pyaco._core.emu.vector cimport finish
 from pyaco._core.emu.wave cimport *
 
@@ -107,6 +108,15 @@ cdef inline int _reference(Core *core, const Step *step) noexcept nogil:
 
 cdef int step_reference(Core *core, const Step *step) noexcept nogil:
     cdef int stop = _reference(core, step)
+    if stop != stop_running:
+        return stop
+    return next_step(core, step)
+
+
+cdef int step_shared(Core *core, const Step *step) noexcept nogil:
+    cdef uint64_t active = wave_exec(core.wave)
+    cdef int stop = _reference(core, step)
+    share_halves(core.machine, core.wave, step.instruction, active)
     if stop != stop_running:
         return stop
     return next_step(core, step)

@@ -255,6 +255,7 @@ cdef struct ProgramConfig:            # what the packet that launches the progra
     uint32_t local_id_components      # 1 to 3 VGPRs, or packed in one on GFX11+
     uint32_t uses_vcc
     uint32_t uses_scratch
+    uint32_t num_shared_vgprs         # wave64 on GFX10: both halves share them; they follow the others
 
 # A program's stage is the API stages it runs, and the hardware stage that runs them. Where a generation has fewer hardware stages than the API
 # has stages, two are merged: vertex or evaluation shaders run at the start of the wave of the stage behind them. Source: aco_ir.h (``SWStage``),
