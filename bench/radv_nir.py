@@ -16,7 +16,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from spirv_reflection import OP_TYPE_IMAGE, Module
+
 from pyaco import targets
+from pyaco._core.ir.vocabulary import ImageDim
 from pyaco.abi import Abi, UserSgprs
 from pyaco.errors import UnsupportedError
 from pyaco.nir.parse import parse_shader
@@ -96,17 +99,37 @@ def arguments(ours: Abi, level: int, ir: str) -> Arguments:
     return Arguments(tuple(rows), abi, bool(extra))
 
 
-def adapted(text: str, level: int, wave: int, rows: tuple[Argument, ...]) -> str:
+def texture_shape(module: bytes) -> str:
+    """Dimensions of a module's sampled images, as our text has them, where all have the same; else nothing.
+
+    Mesa's text does not say what a texture instruction with a descriptor samples.
+    """
+    shapes = {operands[1:4:2] + operands[4:5] for opcode, operands in Module(module).types.values() if opcode == OP_TYPE_IMAGE and operands[5] == 1}
+    if len(shapes) != 1:
+        return ""
+    dim, arrayed, multisampled = shapes.pop()
+    names = ImageDim.names()
+    name = names[ImageDim.MS] if multisampled else names[dim]
+    return name + (" array" if arrayed else "")
+
+
+def adapted(text: str, level: int, wave: int, rows: tuple[Argument, ...], shape: str) -> str:
     """RADV's text with the header that our reader needs; declarations of variables go: none is left, and their types are not printed.
 
     Raises
     ------
     UnsupportedError
-        Constant data, which is not printed.
+        What is not printed: constant data; dimensions of textures, where the module has several (no `shape`).
     """
     if re.search(r"@load_constant\b", text):
         raise UnsupportedError("load_constant: Mesa's text has no constant data")
-    return "\n".join(_adapted_lines(text, level, wave, rows)) + "\n"
+    lines = list(_adapted_lines(text, level, wave, rows))
+    for number, line in enumerate(lines):
+        if re.search(r" = \(\w+\)\w+ .*\(texture\)", line):
+            if not shape:
+                raise UnsupportedError("textures of several kinds: Mesa's text does not tell which one an instruction reads")
+            lines[number] = f"{line}, {shape}{' shadow' if '(comparator)' in line else ''} (dim)"
+    return "\n".join(lines) + "\n"
 
 
 def _adapted_lines(text: str, level: int, wave: int, rows: tuple[Argument, ...]) -> Iterator[str]:

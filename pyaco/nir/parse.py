@@ -18,6 +18,7 @@ from pyaco._core.ir.vocabulary import (
     BaseType,
     Deref,
     DescriptorKind,
+    ImageDim,
     Interpolation,
     Jump,
     LoopControl,
@@ -49,6 +50,10 @@ INDEX_WORDS = {
     "execution_scope": NirScope.numbers(), "memory_scope": NirScope.numbers(),
     **{name: {word: number for number, word in words.items()} for name, words in IMAGE_INDICES.items()},
 }
+# Mesa writes dimensions with capital letters.
+INDEX_WORDS["image_dim"] |= {name.upper(): number for name, number in INDEX_WORDS["image_dim"].items()} | {
+    "Cube": ImageDim.CUBE, "Rect": ImageDim.RECT, "Buf": ImageDim.BUFFER, "2D-MSAA": ImageDim.MS, "Subpass": ImageDim.SUBPASS,
+    "Subpass-MSAA": ImageDim.SUBPASS_MS}  # fmt: skip
 # The same, several of them with bars between.
 # Mesa's AVAILABLE and VISIBLE say what acquire and release mean for accesses that are not coherent; here these are.
 INDEX_FLAGS = {"memory_semantics": NirSemantic.numbers() | {"NONE": 0, "AVAILABLE": 0, "VISIBLE": 0}, "memory_modes": MODE_NUMBERS | {"none": 0}}
@@ -513,6 +518,8 @@ class _Parser:
             given[INDEX_NAMES.get(key, key)] = value
         names = build.INTRINSIC_INDICES[name]
         indices = [self.index(key, given.pop(key, "0"), entry) for key in names]
+        if unknown := given.keys() - {"access"}:        # Mesa's load_constant has one, of memory that is never written
+            raise UnsupportedError(f"{self.name}:{entry.number + 1}: {min(unknown)} of the NIR intrinsic {name}")
         return build.raw(self.shader, NirKind.INTRINSIC, build.INTRINSICS[name], entry.components, entry.bits,
                          [self.value(source, entry) for source in sources], indices=indices, flags=entry.flags)
 

@@ -89,6 +89,7 @@ def test_read_as_our_own_text() -> None:
     [
         ("@load_subgroup_invocation", "@load_lava_pressure_amd", "load_lava_pressure_amd"),
         ("access=none", "access=is-swizzled-amd", "is-swizzled-amd"),
+        ("fetch_inactive=1)", "fetch_inactive=1, neg_hi_amd=2)", "neg_hi_amd of the NIR intrinsic quad_swizzle_amd"),
         ("fadd!", "ffancy!", "ffancy"),
         ("    } else {\n        div block b2:  // preds: b0, succs: b3\n", "    } continue {\n        div block b2:  // preds: b0, succs: b3\n", "continue"),
     ],
