@@ -1,15 +1,15 @@
 """RADV's last NIR through this package's backend, beside the whole way and RADV itself: which losses are of NIR passes, which of the backend.
 
-``python bench/bench_radv_nir.py FOLDER --icd FILE`` takes every entry point for compute of each ``.spv`` below the folder, lets a RADV on its null winsys
-compile it (25.2 is the version whose text is read; build it, and give its manifest), and
+``python bench/bench_radv_nir.py FOLDER --icd FILE`` takes every entry point for compute of each ``.spv`` below the folder, lets a RADV on its
+null winsys compile it (25.2 is the version whose text is read; build it, and give its manifest), and
 
-- parses the NIR that RADV's backend reads, selects instructions of it without passes of ours in between, and runs the code on the emulator beside that of
-  the whole way, with the same inputs (``tests/oracle/shader_inputs``);
+- parses the NIR that RADV's backend reads, selects instructions of it without passes of ours in between, and runs the code on the emulator
+  beside that of the whole way, with the same inputs (``tests/oracle/shader_inputs``);
 - counts both last NIRs by kind and by opcode, and the machine code of all three ways.
 
-Outcomes: ``equal`` bit for bit, ``close`` within Vulkan's precision rules, ``differs``, ``not driven`` (no inputs are generated for what it declares),
-``stops`` (on the emulator), ``refused`` (RADV's NIR has what is not supported; the reason names it), ``bug``; ``radv`` and ``whole way`` are refusals
-of these. ``--json FILE`` keeps rows as they come and goes on where it ended; ``--report`` only prints what it has.
+Outcomes: ``equal`` bit for bit, ``close`` within Vulkan's precision rules, ``differs``, ``not driven`` (no inputs are generated for what it
+declares), ``stops`` (on the emulator), ``refused`` (RADV's NIR has what is not supported; the reason names it), ``bug``; ``radv`` and
+``whole way`` are refusals of these. ``--json FILE`` keeps rows as they come and goes on where it ended; ``--report`` only prints what it has.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ the same rules; the registers that ``p_startpgm`` of RADV's ACO IR defines must 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
