@@ -8,8 +8,8 @@ null winsys compile it (25.2 is the version whose text is read; build it, and gi
 - counts both last NIRs by kind and by opcode, and the machine code of all three ways.
 
 Outcomes: ``equal`` bit for bit, ``close`` within Vulkan's precision rules, ``differs``, ``not driven`` (no inputs are generated for what it
-declares), ``stops`` (on the emulator), ``refused`` (RADV's NIR has what is not supported; the reason names it), ``bug``; ``radv`` and
-``whole way`` are refusals of these. ``--json FILE`` keeps rows as they come and goes on where it ended; ``--report`` only prints what it has.
+declares, or the whole way stops with them), ``compiled`` (not run), ``stops`` (on the emulator), ``refused`` (RADV's NIR has what is not
+supported; the reason names it), ``bug``; ``radv`` and ``whole way`` are refusals of these. ``--json FILE`` keeps rows as they come and goes on where it ended; ``--report`` only prints what it has.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +60,7 @@ def workgroup_info(wanted: bool) -> Iterator[None]:
     plain = emu.Device._launch_of
 
     def launch_of(self: emu.Device, placed: Any) -> Any:
-        return replace(plain(self, placed), workgroup_info=wanted)
+        return plain(self, placed)._replace(workgroup_info=wanted)
 
     emu.Device._launch_of = launch_of  # type: ignore[method-assign]
     try:
@@ -70,18 +69,21 @@ def workgroup_info(wanted: bool) -> Iterator[None]:
         emu.Device._launch_of = plain  # type: ignore[method-assign]
 
 
-def measure_module(path: Path, target: str, icd: Path, keep: Path | None) -> list[Row]:
+def measure_module(path: Path, target: str, icd: Path, keep: Path | None, images: bool = True) -> list[Row]:
     """A row for each entry point."""
     module = path.read_bytes()
     try:
         entries = [name for name, stage in spirv.entry_points(module) if stage == "compute"]
     except (pyaco.InputError, pyaco.UnsupportedError) as error:
         return [{"path": str(path), "entry": "", "outcome": "whole way", "reason": _first_line(error)}]
-    return [{"path": str(path), "entry": entry, **measure(module, entry, target, icd, keep / f"{path.stem}.{entry}.nir" if keep else None)}
-            for entry in entries]  # fmt: skip
+    rows = []
+    for entry in entries:
+        row = measure(module, entry, target, icd, images, keep / f"{path.stem}.{entry}.nir" if keep else None)
+        rows.append({"path": str(path), "entry": entry, **row})
+    return rows
 
 
-def measure(module: bytes, entry: str, target: str, icd: Path, keep: Path | None = None) -> Row:
+def measure(module: bytes, entry: str, target: str, icd: Path, images: bool = True, keep: Path | None = None) -> Row:
     """What is found of one entry point."""
     row: Row = {}
     try:
@@ -113,18 +115,23 @@ def measure(module: bytes, entry: str, target: str, icd: Path, keep: Path | None
     except Exception as error:
         return {**row, "outcome": "bug", "reason": f"{type(error).__name__}: {_first_line(error)}"}
     row["backend"] = {name: shader.stats[name] for name in FIGURES}
-    row["outcome"], row["reason"] = compare(module, entry, whole, shader, found.workgroup_info)
+    row["outcome"], row["reason"] = compare(module, entry, whole, shader, found.workgroup_info, images)
     return row
 
 
-def compare(module: bytes, entry: str, whole: Any, shader: Any, info: bool) -> tuple[str, str]:
+def compare(module: bytes, entry: str, whole: Any, shader: Any, info: bool, images: bool) -> tuple[str, str]:
     """Run both programs with small and with wide values; outcome and reason."""
     facts = spirv.reflect(module, entry)
     outcomes = []
     try:
         for wide in (False, True):
             inputs = generate(module, facts["descriptor_sets"], int(np.prod(facts["workgroup_size"]) * np.prod(GROUPS)), 1, wide)
-            expected = run_ours(whole, inputs, GROUPS)
+            if inputs.images and not images:
+                return "compiled", "with images"
+            try:
+                expected = run_ours(whole, inputs, GROUPS)
+            except emu.EmulationError as error:
+                return "not driven", f"the whole way stops: {_first_line(error)}"
             with workgroup_info(info):
                 found = run_ours(shader, inputs, GROUPS)
             outcomes.append(differences(expected, found, inputs, Tolerance.of(module, inputs)))
@@ -227,6 +234,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=60.0, help="of all; what is left is left out")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where RADV's texts go")
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--without-images", action="store_true", help="shaders with images are compiled, not run (their layout takes long)")
     parser.add_argument("--report", action="store_true", help="only print what --json has")
     options = parser.parse_args()
     rows: list[Row] = []
@@ -237,7 +245,8 @@ def main() -> int:
             parser.error("--icd says which RADV")
         known = {row["path"] for row in rows}
         end = time.monotonic() + 60 * options.minutes
-        worker = RestartedWorker(functools.partial(measure_module, target=options.target, icd=options.icd, keep=options.keep), options.seconds)
+        how = functools.partial(measure_module, target=options.target, icd=options.icd, keep=options.keep, images=not options.without_images)
+        worker = RestartedWorker(how, options.seconds)
         for path in chosen_paths(options.folder, options.per_project, options.seed):
             if str(path) in known or time.monotonic() > end:
                 continue
