@@ -7,9 +7,11 @@ null winsys compile it (25.2 is the version whose text is read; build it, and gi
   beside that of the whole way, with the same inputs (``tests/oracle/shader_inputs``);
 - counts both last NIRs by kind and by opcode, and the machine code of all three ways.
 
-Outcomes: ``equal`` bit for bit, ``close`` within Vulkan's precision rules, ``differs``, ``not driven`` (no inputs are generated for what it
+Outcomes: ``equal`` bit for bit, ``close`` within Vulkan's precision rules, ``differs``,
+``undecidable`` (differs, and the dispatch's result is not defined, by evidence), ``not driven`` (no inputs are generated for what it
 declares, or the whole way stops with them), ``compiled`` (not run), ``stops`` (on the emulator), ``refused`` (RADV's NIR has what is not
-supported; the reason names it), ``bug``; ``radv`` and ``whole way`` are refusals of these. ``--json FILE`` keeps rows as they come and goes on where it ended; ``--report`` only prints what it has.
+supported; the reason names it), ``bug``; ``radv`` and ``whole way`` are refusals of these. ``--json FILE`` keeps rows as they come and goes on
+where it ended; ``--report`` only prints what it has.
 """
 
 from __future__ import annotations
@@ -38,6 +40,7 @@ from corpus_counts import by_kind, excess, nir_counts  # noqa: E402
 from corpus_measure import PUSH_BYTES, peer, pipeline_layout  # noqa: E402
 from restarted_worker import RestartedWorker, WorkerFailed  # noqa: E402
 from shader_differences import Tolerance, differences  # noqa: E402
+from shader_evidence import Judgement  # noqa: E402
 from shader_inputs import CannotDrive, generate  # noqa: E402
 from shader_runs import run_ours  # noqa: E402
 from vulkan_peer import PeerError  # noqa: E402
@@ -131,12 +134,15 @@ def compare(module: bytes, entry: str, whole: Any, shader: Any, info: bool, imag
             try:
                 expected = run_ours(whole, inputs, GROUPS)
             except emu.EmulationError as error:
+                if outcomes:
+                    break
                 return "not driven", f"the whole way stops: {_first_line(error)}"
             with workgroup_info(info):
                 found = run_ours(shader, inputs, GROUPS)
             outcomes.append(differences(expected, found, inputs, Tolerance.of(module, inputs)))
             if outcomes[-1][0] == "differs":
-                return outcomes[-1]
+                evidence = Judgement(module, entry, inputs, GROUPS, whole, expected, found, {}).reason()
+                return ("undecidable", evidence) if evidence else outcomes[-1]
     except CannotDrive as error:
         return "not driven", str(error)
     except emu.EmulationError as error:
@@ -185,6 +191,8 @@ def nir_report(rows: list[Row]) -> Iterator[str]:
             pairs = [tuple(sum(by_kind(row[way])[part] for part in parts) for way in ("our_nir", "radv_nir")) for row in chosen]
             if sum(theirs for _, theirs in pairs):
                 yield f"  {kind:14} {_ratios(pairs)}"
+        pairs = [(_plain(row["our_nir"]), _plain(row["radv_nir"])) for row in chosen]
+        yield f"  {'plain':14} {_ratios(pairs)}"
         yield from opcode_report(chosen)
 
 
@@ -199,6 +207,12 @@ def opcode_report(rows: list[Row]) -> Iterator[str]:
     for name, count in more[:20] + [pair for pair in more[-12:] if pair[1] < 0]:
         where = sum(row["our_nir"].get(name, 0) > row["radv_nir"].get(name, 0) for row in rows)
         yield f"    {name:36} {sums['our_nir'][name]:8} {sums['radv_nir'][name]:8} {count:+8} in {where}"
+
+
+def _plain(counts: dict[str, int]) -> int:
+    """ALU and memory operations, but a ffma is a product and a sum (RADV's backend fuses them, here NIR does), and signs are free modifiers."""
+    kinds = by_kind(counts)
+    return kinds["alu"] + kinds["memory"] + counts.get("alu:ffma", 0) - counts.get("alu:fneg", 0) - counts.get("alu:fabs", 0)
 
 
 def _loops(row: Row, way: str) -> int:
