@@ -96,6 +96,7 @@ def measure(module: bytes, entry: str, target: str, icd: Path, images: bool = Tr
         shown = pyaco.compile(module, target=target, entry=entry, wave=whole.wave, dump_after=f"nir.{last}")
     except (pyaco.InputError, pyaco.UnsupportedError) as error:
         return {"outcome": "whole way", "reason": _first_line(error)}
+    assert whole.abi is not None
     row["whole"] = {name: whole.stats[name] for name in FIGURES}
     row["our_nir"] = nir_counts(list(shown.dumps.values())[-1])
     push = min(-(-facts["push_constant_bytes"] // 4) * 4, PUSH_BYTES)
@@ -125,7 +126,7 @@ def measure(module: bytes, entry: str, target: str, icd: Path, images: bool = Tr
 def compare(module: bytes, entry: str, whole: Any, shader: Any, info: bool, images: bool) -> tuple[str, str]:
     """Run both programs with small and with wide values; outcome and reason."""
     facts = spirv.reflect(module, entry)
-    outcomes = []
+    outcomes: list[tuple[str, str]] = []
     try:
         for wide in (False, True):
             inputs = generate(module, facts["descriptor_sets"], int(np.prod(facts["workgroup_size"]) * np.prod(GROUPS)), 1, wide)
