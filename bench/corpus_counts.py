@@ -31,7 +31,8 @@ def nir_counts(text: str) -> dict[str, int]:
     """Count the instructions of NIR text by ``kind:name``: control, alu, memory, texture, intrinsic, phi."""
     found: collections.Counter[str] = collections.Counter()
     for line in text[text.find("impl ") :].splitlines():
-        stripped = line.strip()
+        # Mesa says of loops whether lanes leave them at different times
+        stripped = re.sub(r"^(?:con |div )(?=loop )", "", line.strip())
         if stripped in _CONTROL or stripped.startswith("if "):
             found["control:" + _CONTROL.get(stripped, "if")] += 1
             continue

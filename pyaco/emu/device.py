@@ -469,7 +469,8 @@ class Device:
         workgroup_ids : sequence of bool
             Which workgroup ids follow them (GFX12 has them in ttmp7 and ttmp9 in any case).
         workgroup_info : bool
-            Then an SGPR with the number of waves in bits 0-5, this wave's index in bits 6-11, and bit 31 in the first.
+            Then an SGPR with the number of waves in bits 0-5, this wave's index in bits 6-11, from GFX10.3 on in bits 20-24 too, and bit 31 in
+            the first.
         scratch_offset : bool
             Then an SGPR with the wave's scratch offset: its index times its bytes of scratch.
         local_id_components : int

@@ -68,7 +68,8 @@ class Launch(NamedTuple):
     ids_in_ttmp : bool
         Workgroup ids stand in TTMP7 and TTMP9 instead.
     workgroup_info : bool
-        An SGPR behind the ids has the number of waves (bits 0-5), this wave's index (6-11), and bit 31 in the first wave.
+        An SGPR behind the ids has the number of waves (bits 0-5), this wave's index (6-11, from GFX10.3 on 20-24 too), and bit 31 in the first
+        wave.
     scratch_offset : bool
         The next SGPR has the wave's scratch offset.
     packed_ids : bool

@@ -18,6 +18,7 @@ from pyaco._core.ir.vocabulary import (
     BaseType,
     Deref,
     DescriptorKind,
+    ImageDim,
     Interpolation,
     Jump,
     LoopControl,
@@ -49,8 +50,13 @@ INDEX_WORDS = {
     "execution_scope": NirScope.numbers(), "memory_scope": NirScope.numbers(),
     **{name: {word: number for number, word in words.items()} for name, words in IMAGE_INDICES.items()},
 }
+# Mesa writes dimensions with capital letters.
+INDEX_WORDS["image_dim"] |= {name.upper(): number for name, number in INDEX_WORDS["image_dim"].items()} | {
+    "Cube": ImageDim.CUBE, "Rect": ImageDim.RECT, "Buf": ImageDim.BUFFER, "2D-MSAA": ImageDim.MS, "Subpass": ImageDim.SUBPASS,
+    "Subpass-MSAA": ImageDim.SUBPASS_MS}  # fmt: skip
 # The same, several of them with bars between.
-INDEX_FLAGS = {"memory_semantics": NirSemantic.numbers() | {"NONE": 0}, "memory_modes": MODE_NUMBERS | {"none": 0}}
+# Mesa's AVAILABLE and VISIBLE say what acquire and release mean for accesses that are not coherent; here these are.
+INDEX_FLAGS = {"memory_semantics": NirSemantic.numbers() | {"NONE": 0, "AVAILABLE": 0, "VISIBLE": 0}, "memory_modes": MODE_NUMBERS | {"none": 0}}
 VARIABLE = re.compile(rf"decl_var ((?:(?:{'|'.join(form.QUALIFIERS.values())}) )*)(\w+) (INTERP_MODE_\w+) (.*?) ([\w@]+)"
                       r"(?: \(((?:\w+=\d+(?:, )?)+)\))?$")
 VARIABLE_FACTS = ("set", "binding", "location", "builtin", "component", "driver_location")
@@ -58,7 +64,23 @@ LITERAL = r"(?:-?(?:0x[0-9a-f]+|\d+(?:\.\d+)?(?:e[+-]?\d+)?|inf|nan)|true|false)
 COMMENT = re.compile(rf"(%\d+(?:\.[a-pw-z]+)?) \({LITERAL}(?:, {LITERAL})*\)")
 INSTRUCTION = re.compile(r"(?:(?:con|div) )?\s*(?:(\d+)(?:x(\d+))?\s+(?:con |div )?\s*%(\d+) = )?\s*(.*)")
 MATRIX = re.compile(r"mat(\d+)x([a-z0-9]+?vec)(\d)(?:\(stride=(\d+)(, row_major)?\))?$")
+# Mesa says of blocks and loops, too, whether lanes diverge in them, and of ifs what the author wants of them.
+BLOCK = re.compile(r"(?:con |div )?block b(\d+):")
+IF = re.compile(r"if %(\d+)(?: \([^()]*\))?(?:\s+// [\w' ]+?)? \{$")
+LOOP = re.compile(r"(?:con |div )?loop (?:(\w+) )?\{$")
+# What Mesa says of accesses beyond `Access`: leave to speculate, to stay in bounds or to choose scalar loads, which nothing here depends on.
+HINTS = frozenset(("speculatable", "in-bounds", "keep-scalar", "smem-amd", "include-helpers"))
+NOT_OURS = frozenset(("is-swizzled-amd", "uses-format-amd", "fmask-lowered-amd", "cp-ge-coherent-amd"))
 MATRIX_FLOAT = re.compile(r"mat(\d+)x(vec)(\d)(?:\(stride=(\d+)(, row_major)?\))?$")
+
+
+# What Mesa writes for the mask of masked_swizzle_amd.
+MASKS = re.compile(r"\(\(id & (\d+)\) \| (\d+)\) \^ (\d+)")
+
+
+def _mask_number(match: re.Match[str]) -> str:
+    """The mask of masked_swizzle_amd as a number."""
+    return str(int(match[1]) | int(match[2]) << 5 | int(match[3]) << 10)
 
 
 @dataclass
@@ -100,6 +122,8 @@ class _Parser:
         self.conditions: dict[int, int] = {}
         self.frames: list[_Frame] = []
         self.pointers: list[tuple[int, str, int]] = []
+        # Mesa counts values from 0, which is no value here: all ids are one more then.
+        self.first_id = int(re.search(r"^[^/]*%0 = ", source, re.MULTILINE) is not None)
 
     def fail(self, reason: str, line: int | None = None) -> InputError:
         return InputError(f"{self.name}:{(self.at if line is None else line) + 1}: {reason}")
@@ -156,7 +180,9 @@ class _Parser:
     def access(self, text: str) -> int:
         total = 0
         for word in re.split(r"[| ]+", text.strip()):
-            if word != "none":
+            if word != "none" and word not in HINTS:
+                if word in NOT_OURS:
+                    raise UnsupportedError(f"{self.name}:{self.at + 1}: NIR accesses that are {word}")
                 if word not in ACCESS_NUMBERS:
                     raise self.fail(f"unknown access {word!r}")
                 total |= ACCESS_NUMBERS[word]
@@ -281,6 +307,11 @@ class _Parser:
         frame.last = self.blocks[number] = node
         self.block_order.append(node)
 
+    def is_end_block(self) -> bool:
+        """Whether a block is the one that Mesa prints behind the function's last: it has nothing, and no predecessors are listed."""
+        following = next((line.strip() for line in self.lines[self.at + 1 :] if line.strip()), "")
+        return len(self.frames) == 1 and self.frames[0].last in self.blocks.values() and following == "}"
+
     def loop_control(self, name: str) -> int:
         """What the author of a loop asks for, by its name."""
         for value, text in LoopControl.names().items():
@@ -305,13 +336,17 @@ class _Parser:
 
     def statement(self, line: str) -> bool:
         """Read a line of the function's body; True at its end."""
-        if match := re.match(r"block b(\d+):", line):
+        if match := BLOCK.match(line):
+            if self.is_end_block():
+                return False
             self.open_block(int(match[1]))
-        elif match := re.match(r"if %(\d+)(?: \([^()]*\))? \{$", line):
-            self.open_node("if", int(match[1]))
+        elif match := IF.match(line):
+            self.open_node("if", int(match[1]) + self.first_id)
             self.conditions[self.frames[-1].node] = self.at
-        elif match := re.match(r"loop (?:(\w+) )?\{$", line):
+        elif match := LOOP.match(line):
             self.open_node("loop", 0, self.loop_control(match[1] or "none"))
+        elif line == "} continue {":
+            raise UnsupportedError(f"{self.name}:{self.at + 1}: continue constructs of NIR loops")
         elif line == "} else {":
             if len(self.frames) < 2:
                 raise self.fail("else without if")
@@ -333,7 +368,7 @@ class _Parser:
             raise self.fail("an instruction outside a block")
         entry = _Line(self.at, self.frames[-1].last, COMMENT.sub(r"\1", match[4]))
         if match[3]:
-            entry.bits, entry.components, entry.id = int(match[1]), int(match[2] or 1), int(match[3])
+            entry.bits, entry.components, entry.id = int(match[1]), int(match[2] or 1), int(match[3]) + self.first_id
             if entry.id == 0 or entry.id > 4_000_000:
                 raise self.fail(f"%{entry.id} is out of range: ids are 1 to 4000000")
         entry.flags = NirFlag.DIVERGENT if line.startswith("div ") else 0
@@ -372,9 +407,10 @@ class _Parser:
         match = re.fullmatch(r"%(\d+)", text.strip())
         if match is None:
             raise self.fail(f"cannot read the operand {text!r}", entry.number)
-        if int(match[1]) not in self.defined:
+        value = int(match[1]) + self.first_id
+        if value not in self.defined:
             raise self.fail(f"%{match[1]} is never defined", entry.number)
-        return int(match[1])
+        return value
 
     def make(self, entry: _Line) -> int:
         body = entry.body
@@ -406,7 +442,7 @@ class _Parser:
         return build.raw(self.shader, NirKind.PHI, 0, entry.components, entry.bits, values, blocks, flags=entry.flags)
 
     def make_constant(self, entry: _Line) -> int:
-        match = re.fullmatch(r"load_const \((.*)\)", entry.body)
+        match = re.fullmatch(r"load_const \(([^()]*)\).*", entry.body)
         values = []
         for part in match[1].split(",") if match else []:
             text = part.split("=")[0].strip()
@@ -464,7 +500,7 @@ class _Parser:
         return self.members[struct].index(name)
 
     def make_intrinsic(self, entry: _Line) -> int:
-        match = re.fullmatch(r"@(\w+)((?: \([^()]*\))*)", entry.body)
+        match = re.fullmatch(r"@(\w+)((?: \([^()]*\))*)", MASKS.sub(_mask_number, entry.body))
         if match is None:
             raise self.fail(f"cannot read the intrinsic {entry.body!r}", entry.number)
         name = match[1]
@@ -482,6 +518,8 @@ class _Parser:
             given[INDEX_NAMES.get(key, key)] = value
         names = build.INTRINSIC_INDICES[name]
         indices = [self.index(key, given.pop(key, "0"), entry) for key in names]
+        if unknown := given.keys() - {"access"}:        # Mesa's load_constant has one, of memory that is never written
+            raise UnsupportedError(f"{self.name}:{entry.number + 1}: {min(unknown)} of the NIR intrinsic {name}")
         return build.raw(self.shader, NirKind.INTRINSIC, build.INTRINSICS[name], entry.components, entry.bits,
                          [self.value(source, entry) for source in sources], indices=indices, flags=entry.flags)
 
@@ -506,6 +544,8 @@ class _Parser:
             if name == "write_mask":
                 letters = form.LETTERS if set(text) <= set(form.LETTERS) else form.WIDE_LETTERS
                 return sum(1 << letters.index(letter) for letter in text) if not text.isdigit() else int(text)
+            if name == "swizzle_mask" and re.fullmatch(r"[0-3]{4}", text):      # Mesa's quad_swizzle_amd: a lane for each of four
+                return sum(int(lane) << 2 * position for position, lane in enumerate(text))
             if re.fullmatch(r"-?\d+", text):
                 return int(text)
             if name in ("access", "dst_access", "src_access"):
@@ -556,7 +596,9 @@ class _Parser:
         self.header()
         finished = False
         while self.at < len(self.lines) and not finished:
-            line = self.lines[self.at].split("//")[0].strip()
+            line = self.lines[self.at].strip()
+            if not IF.match(line):
+                line = line.split("//")[0].strip()
             if not line:
                 pass
             elif self.frames:

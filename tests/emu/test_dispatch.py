@@ -9,7 +9,7 @@ import numpy
 import pytest
 from machine_code import Assemble
 
-from pyaco import emu
+from pyaco import emu, isa
 from pyaco.emu.device import ENGINES
 from pyaco.errors import InputError, UnsupportedError
 
@@ -191,3 +191,20 @@ def test_more_than_the_shader_uses(assemble: Assemble, engine: str) -> None:
     assert report.to_dict()["unused_bindings"] == [[0, 7], [2, 0], [31, 0xFFFFFFFF]]
     plain = device.dispatch(program, buffers={(0, 0): x, (0, 1): y}, push=push)
     assert plain.unused_bindings == () and "unused_bindings" not in plain.to_dict()
+
+
+@pytest.mark.parametrize("engine", ["reference", "fast"])
+@pytest.mark.parametrize(("target", "shift", "others"), [("gfx1010", 6, 0), ("gfx1030", 20, 6), ("gfx1100", 20, 6)])
+def test_word_of_the_workgroup_has_the_number_of_each_wave(target: str, shift: int, others: int, engine: str) -> None:
+    # From RDNA2 on, drivers take the wave's number from bits 20 to 24 (Mesa: ac_nir_lower_intrinsics_to_args.c); before, from 6 to 11.
+    device = emu.Device(target, engine)
+    out = device.buffer(numpy.zeros(96, numpy.uint32))
+    packed = "v_and_b32 v0, 0x3ff, v0\n" if target == "gfx1100" else ""
+    store = "global_store_b32" if target == "gfx1100" else "global_store_dword"
+    code = isa.assemble(f"{packed}v_lshlrev_b32 v1, 2, v0\nv_mov_b32 v2, s2\n{store} v1, v2, s[0:1]\ns_endpgm\n", target)
+    address = int(out.address)
+    device.run(code, workgroup_size=(96, 1, 1), user_sgprs=[address & 0xFFFFFFFF, address >> 32], wave_size=32, workgroup_info=True)
+    words = out.numpy().view(numpy.uint32)[::32]
+    assert [int(word) >> shift & 31 for word in words] == [0, 1, 2]
+    assert [int(word) & 63 for word in words] == [3, 3, 3] and [int(word) >> 31 for word in words] == [1, 0, 0]
+    assert not others or [int(word) >> others & 31 for word in words] == [0, 1, 2]

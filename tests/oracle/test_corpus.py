@@ -53,7 +53,7 @@ impl main {
     con 32x4    %5 = @load_smem_amd (%3, %4 (0x0)) (align_mul=16, align_offset=0)
     div 32      %6 = iadd %5.x, %1
     div 32x4   %32 = (float32)txl %28 (texture_handle), %31 (coord)
-    loop {
+    div loop {
         div 32   %9 = phi b0: %6, b1: %10
         if %11 {
             break

@@ -191,6 +191,9 @@ cdef void start_wave(const Machine *machine, const Launch *launch, Wave *wave, u
         wave.sgpr[sgpr_ttmp0 + 8] = index << 25
     if launch.workgroup_info:
         wave.sgpr[next_sgpr] = _waves_of(size, launch.wave_size) | (index << 6) | ((<uint32_t>1 << 31) if index == 0 else 0)
+        # RDNA2 and later have the wave's number itself; before, the count of ordered appends serves as such
+        if machine.gfx_level >= 103:
+            wave.sgpr[next_sgpr] |= (index & 31) << 20
         next_sgpr += 1
     if launch.scratch_offset:
         wave.sgpr[next_sgpr] = (machine.scratch_slot * launch.waves + index) * launch.wave_size * machine.scratch_bytes

@@ -1,0 +1,186 @@
+"""RADV's last NIR through this package's backend: what separates the losses of NIR passes from those of the backend.
+
+RADV prints the NIR that its backend reads. `nir.parse` reads that text; what it leaves out (the gfx level, the wave size, where arguments stand)
+is put before it here, so that instruction selection can have it as it is: no pass of ours improves it.
+
+Arguments are named by number in RADV's text. Their order is RADV's: two registers for scratch, one for each descriptor set that is used, one that
+points to push constants, push constants in registers, the number of workgroups, workgroup ids, what the hardware says of the workgroup, the wave's
+scratch offset up to GFX10.3; then local ids (``radv_shader_args.c`` of Mesa 25.2). Which of them a shader has, our own compilation decides by
+the same rules; the registers that ``p_startpgm`` of RADV's ACO IR defines must be as many, else the shader is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from spirv_reflection import OP_TYPE_IMAGE, Module
+
+from pyaco import targets
+from pyaco._core.ir.vocabulary import ImageDim
+from pyaco.abi import Abi, UserSgprs
+from pyaco.errors import UnsupportedError
+from pyaco.nir.parse import parse_shader
+from pyaco.targets import features
+
+ADDRESS32_HI = 0xFFFF8000
+_SCRATCH = UserSgprs("scratch_address", 0, 2)
+#: Bits of Mesa's float_controls_execution_mode, and of ours.
+_FLOAT_CONTROLS = {**{1 << bit: 1 << bit for bit in range(6)}, **{1 << bit: 1 << 6 + (bit - 6) % 3 for bit in range(6, 15)},
+                   **{1 << bit: 1 << bit - 6 for bit in range(15, 21)}}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument of RADV's: ``decl_argument`` of NIR text."""
+
+    kind: str
+    first: int
+    count: int = 1
+    detail: int = 0
+    vector: bool = False
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """A shader's arguments in RADV's order, the ABI that says so, and whether a register has the hardware's word about the workgroup."""
+
+    rows: tuple[Argument, ...]
+    abi: Abi
+    workgroup_info: bool
+
+
+def scalar_registers(ir: str) -> int:
+    """How many SGPRs RADV's ACO IR defines at the start, trap temporaries aside."""
+    match = re.search(r"^.*= p_startpgm\b.*$", ir, re.MULTILINE)
+    if match is None:
+        raise UnsupportedError("RADV's ACO IR has no p_startpgm")
+    last = [int(end or first) for first, end in re.findall(r":s\[(\d+)(?:-(\d+))?\]", match[0])]
+    return max(last, default=-1) + 1
+
+
+def arguments(ours: Abi, level: int, ir: str) -> Arguments:
+    """RADV's arguments of a shader that our compilation gives `ours`.
+
+    Raises
+    ------
+    UnsupportedError
+        RADV has other arguments.
+    """
+    given = [argument for argument in ours.user_sgprs if argument.kind != _SCRATCH.kind]
+    user, first = [_SCRATCH], 2
+    for each in given:
+        user.append(replace(each, first=first))
+        first += each.count
+    rows = [Argument(each.kind, each.first, each.count, each.set or 0) for each in user]
+    position = first
+    if not features.has_workgroup_ids_in_ttmp(level):
+        for dimension in range(3):
+            if ours.workgroup_id_mask >> dimension & 1:
+                rows.append(Argument("workgroup_id", position, detail=dimension))
+                position += 1
+    scratch_offset = not features.has_architected_flat_scratch(level)
+    extra = scalar_registers(ir) - position - scratch_offset
+    if extra not in (0, 1):
+        raise UnsupportedError(f"RADV has {scalar_registers(ir)} SGPRs of arguments, where ours has {position + scratch_offset}")
+    if extra:
+        # Text has no word for it; like a fourth id, it is one register behind the others.
+        rows.append(Argument("workgroup_id", position, detail=3))
+        position += 1
+    if scratch_offset:
+        rows.append(Argument("scratch_wave_offset", position))
+    if features.has_packed_ids(level):
+        rows.append(Argument("local_ids", 0, detail=1, vector=True))
+    else:
+        rows += [Argument("local_ids", dimension, vector=True) for dimension in range(3)]
+    abi = replace(ours, user_sgprs=tuple(user), user_sgpr_count=first, scratch_wave_offset=scratch_offset, local_id_components=3)
+    return Arguments(tuple(rows), abi, bool(extra))
+
+
+def texture_shape(module: bytes) -> str:
+    """Dimensions of a module's sampled images, as our text has them, where all have the same; else nothing.
+
+    Mesa's text does not say what a texture instruction with a descriptor samples.
+    """
+    shapes = {operands[1:4:2] + operands[4:5] for opcode, operands in Module(module).types.values() if opcode == OP_TYPE_IMAGE and operands[5] == 1}
+    if len(shapes) != 1:
+        return ""
+    dim, arrayed, multisampled = shapes.pop()
+    names = ImageDim.names()
+    name = names[ImageDim.MS] if multisampled else names[dim]
+    return name + (" array" if arrayed else "")
+
+
+def adapted(text: str, level: int, wave: int, rows: tuple[Argument, ...], shape: str) -> str:
+    """RADV's text with the header that our reader needs; declarations of variables go: none is left, and their types are not printed.
+
+    Raises
+    ------
+    UnsupportedError
+        What is not printed: constant data; dimensions of textures, where the module has several (no `shape`).
+    """
+    if re.search(r"@load_constant\b", text):
+        raise UnsupportedError("load_constant: Mesa's text has no constant data")
+    lines = list(_adapted_lines(text, level, wave, rows))
+    for number, line in enumerate(lines):
+        if re.search(r" = \(\w+\)\w+ .*\(texture\)", line):
+            if not shape:
+                raise UnsupportedError("textures of several kinds: Mesa's text does not tell which one an instruction reads")
+            lines[number] = f"{line}, {shape}{' shadow' if '(comparator)' in line else ''} (dim)"
+    return "\n".join(lines) + "\n"
+
+
+def _adapted_lines(text: str, level: int, wave: int, rows: tuple[Argument, ...]) -> Iterator[str]:
+    yield from (f"gfx_level: {level}", f"wave_size: {wave}", f"address32_hi: {ADDRESS32_HI}")
+    for line in text.splitlines():
+        word = line.split(" ")[0]
+        if match := re.match(r"float_controls_execution_mode: (0x[0-9a-f]+)", line):
+            asked = int(match[1], 16)
+            bits = 0
+            for theirs, our in _FLOAT_CONTROLS.items():
+                bits |= our if asked & theirs else 0
+            yield f"float_controls: {bits}"
+        elif match := re.match(r"shared_size: (\d+)", line):
+            yield f"shared_bytes: {match[1]}"
+        elif match := re.match(r"scratch: (\d+)", line):
+            yield f"scratch_bytes: {match[1]}"
+        elif word == "decl_function":
+            for number, row in enumerate(rows):
+                file = "vgpr" if row.vector else "sgpr"
+                yield f"decl_argument {number} {row.kind} {file} (detail={row.detail}, first={row.first}, count={row.count})"
+            yield line
+        elif not line.lstrip().startswith("decl_var "):
+            yield line
+
+
+def compile_text(text: str, target: str, found: Arguments, run: Any) -> Any:
+    """Compile adapted text: what instruction selection needs of passes (no more), selection, the backend.
+
+    `run` is a ``pyaco.passes.Run``. Returns a ``CompiledShader``.
+    """
+    from pyaco import compiler
+    from pyaco._core.aco import isel
+    from pyaco._core.ir.program import Program
+    from pyaco.aco.passes import ACO
+    from pyaco.nir.passes import NIR
+    from pyaco.passes import Pipeline
+    from pyaco.pipelines import compute
+    from pyaco.pipelines.nir_passes import copy_propagation, dce, divergence, lcssa, lower_alu, lower_system_values
+    from pyaco.pipelines.properties import NIR_PROPERTIES
+
+    chip = targets.chip(target)
+    shader = parse_shader(text, "radv.nir")
+    shader.metadata["abi"] = found.abi.as_dict()
+    # What reads workgroup ids becomes a read of arguments, which RADV leaves to its backend.
+    needed = Pipeline("nir", compute.STAGE, (lower_system_values, lower_alu, copy_propagation, dce, lcssa, divergence), given=tuple(NIR_PROPERTIES))
+    run.run(NIR, needed, shader, chip.level)
+    x, y, z = shader.workgroup_size
+    program = Program()
+    program.configure(gfx_level=chip.level, wave_size=found.abi.wave_size, workgroup_size=x * y * z,
+                      limits=targets.wave_limits(chip, found.abi.wave_size).as_dict(), wgp_mode=False)  # fmt: skip
+    isel.run(shader, program)
+    run.run(ACO, compute.ACO, program, chip.level)
+    run.run(ACO, compute.ASSEMBLER, program, chip.level)
+    return compiler._result(shader, program, chip, found.abi.wave_size, run)
