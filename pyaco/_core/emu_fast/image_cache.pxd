@@ -99,7 +99,7 @@ cdef struct ImageWork:
     bint plain                        # 8-bit channels, each of them at most one component, and all components are such
     bint keeps_level                  # every level of detail samples the only level in the same way
     bint patches                      # lanes may lie as in a workgroup (image_patches.h)
-    bint at_once                      # a sample that `_sample_at_once` can do
+    bint at_once                      # a sample that `_sample_at_once` can do, or a load that `_load_at_once` can
     uint8_t filter                    # its filter: image_*
     Core *core
     uint32_t half                     # the row that is worked on

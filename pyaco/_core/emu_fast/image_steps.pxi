@@ -58,6 +58,9 @@ cdef extern from "image_chunks.h" nogil:
     void filter_compared(const uint32_t **component, const ImageRow &row, unsigned int slices, unsigned int function, const float *reference,
                          float *to)
 
+cdef extern from "image_grids.h" nogil:
+    bint load_bytes_by_grid(const ImageTexels &level, unsigned int rows, const uint32_t *x, const uint32_t *y, const FloatRows &to)
+
 
 # The elements of a row: dwords, or components where each is decoded by itself.
 cdef struct Elements:
@@ -107,6 +110,8 @@ cdef void _open_work(ImageWork *work, Core *core, const Instruction *instruction
     if samples and work.level != NULL:
         work.at_once = _is_at_once(work)
         work.filter = <uint8_t>_filter_of(work, _is_linear(work.sampler.mag_filter))
+    elif not samples:
+        work.at_once = _is_load_at_once(work)
 
 
 cdef inline bint _has_patches(const ImageWork *work, bint samples) noexcept nogil:
@@ -383,6 +388,23 @@ cdef void _load_row(const ImageWork *work, const ImageTexels *level) noexcept no
         position += 1
 
 
+cdef bint _is_load_at_once(const ImageWork *work) noexcept nogil:
+    """Whether loads are of the usual kind: of all four 8-bit channels, from two axes of one level."""
+    cdef uint32_t byte
+    for byte in range(4):
+        if work.result_at[byte] == no_register:
+            return False
+    return work.plain and work.level != NULL and work.patches
+
+
+cdef inline bint _load_at_once(ImageWork *work) noexcept nogil:
+    """Load for a wave of which all lanes are active, straight to the registers. False: texels lie otherwise, and nothing was written."""
+    cdef FloatRows rows
+    _open_half(work, 0)
+    _open_results(work, &rows)
+    return load_bytes_by_grid(work.level[0], work.core.halves, _coordinate(work, 0), _coordinate(work, 1), rows)
+
+
 cdef int step_image_load(Core *core, const Step *step) noexcept nogil:
     cdef ImageWork *work = _work_of(core, step, False)
     cdef const ImageTexels *level = NULL
@@ -393,10 +415,11 @@ cdef int step_image_load(Core *core, const Step *step) noexcept nogil:
         return step_reference(core, step)
     if core.control != control_default:
         set_host_control(control_default)
-    for half in range(core.halves):
-        _open_half(work, half)
-        if work.active:
-            _load_row(work, level)
+    if not (work.at_once and core.full and _load_at_once(work)):
+        for half in range(core.halves):
+            _open_half(work, half)
+            if work.active:
+                _load_row(work, level)
     if core.control != control_default:
         set_host_control(core.control)
     return next_step(core, step)
