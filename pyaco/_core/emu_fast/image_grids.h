@@ -41,7 +41,8 @@ struct TexelGrid {
     }
 
     // Components of 8-bit unorm of elements of four bytes.
-    __attribute__((always_inline)) void load_bytes(const uint8_t *host, const RowsOf<float> &rows) const {
+    __attribute__((always_inline)) void load_bytes(const uint8_t *host, const RowsOf<float> &to) const {
+        const RowsOf<float> rows = to;
         if (patch.used)
             return pass_patch(host, patch, rows);
 #pragma GCC unroll 1

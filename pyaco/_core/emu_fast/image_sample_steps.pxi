@@ -417,8 +417,8 @@ cdef int _put_samples(const ImageWork *work, SampleRow *row, uint32_t **found) n
 
 
 cdef bint _is_at_once(const ImageWork *work) noexcept nogil:
-    """Whether samples are of the usual kind: of one level of two axes whose extents are powers of two, with 8-bit channels."""
-    return (work.plain and work.keeps_level and work.o.spatial == 2 and not work.o.layered and not work.o.narrow
+    """Whether samples are of the usual kind: of one level of two axes whose extents are powers of two, with 8-bit channels or filtered halves."""
+    return ((work.plain or (work.plain_halves and work.filter == image_linear and _wants_all(work))) and work.keeps_level and work.o.spatial == 2 and not work.o.layered and not work.o.narrow
             and not work.o.flags & (image_flag_offset | image_flag_compare | image_flag_gather)
             and is_exact(work.level.axis[0]) and is_exact(work.level.axis[1]))
 
@@ -431,6 +431,9 @@ cdef inline bint _sample_at_once(const ImageWork *work) noexcept nogil:
     cdef uint32_t outside = 0
     coordinate[0] = <const float *>_coordinate(work, 0)
     coordinate[1] = <const float *>_coordinate(work, 1)
+    if work.plain_halves:
+        _open_results(work, &rows)
+        return filter_halves_patch(work.level[0], coordinate, rows)
     places.patch.used = work.patches and place_patch(work.level[0], coordinate, work.filter, places)
     if not places.patch.used and (not place_exactly(work.level[0], coordinate, NULL, work.filter, places, outside) or outside):
         return False

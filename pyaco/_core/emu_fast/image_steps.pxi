@@ -61,6 +61,10 @@ cdef extern from "image_chunks.h" nogil:
 cdef extern from "image_grids.h" nogil:
     bint load_bytes_by_grid(const ImageTexels &level, unsigned int rows, const uint32_t *x, const uint32_t *y, const FloatRows &to)
 
+cdef extern from "image_halves.h" nogil:
+    bint load_halves_by_grid(const ImageTexels &level, unsigned int rows, const uint32_t *x, const uint32_t *y, const FloatRows &to)
+    bint filter_halves_patch(const ImageTexels &level, const float **coordinate, const FloatRows &to)
+
 
 # The elements of a row: dwords, or components where each is decoded by itself.
 cdef struct Elements:
@@ -108,15 +112,17 @@ cdef void _open_work(ImageWork *work, Core *core, const Instruction *instruction
     _open_plan(work)
     work.patches = _has_patches(work, samples)
     if samples and work.level != NULL:
-        work.at_once = _is_at_once(work)
         work.filter = <uint8_t>_filter_of(work, _is_linear(work.sampler.mag_filter))
+        work.at_once = _is_at_once(work)
     elif not samples:
         work.at_once = _is_load_at_once(work)
 
 
 cdef inline bint _has_patches(const ImageWork *work, bint samples) noexcept nogil:
     """Whether lanes that lie as in a workgroup are looked for."""
-    if work.image.decode == decode_each or work.view.format.bytes != 4 or work.o.spatial != 2 or work.o.layered or work.o.narrow:
+    if work.image.decode == decode_each or work.o.spatial != 2 or work.o.layered or work.o.narrow:
+        return False
+    if work.view.format.bytes != 4 and not work.plain_halves:
         return False
     if not samples:
         return True
@@ -195,25 +201,28 @@ cdef inline void _open_plan(ImageWork *work) noexcept nogil:
     They can where no lane turns out to be one for the reference engine, which needs the address, after its texels have been found.
     """
     cdef bint compares = work.o.flags & image_flag_compare != 0
+    cdef bint plain = (work.image.decode == decode_bytes or work.image.four_halves) and not work.o.halves and not compares
+    cdef uint32_t bits = 16 if work.image.four_halves else 8
     cdef uint32_t component, channel
     cdef uint8_t position = 0
-    work.plain = work.image.decode == decode_bytes and not work.o.halves and not compares
     for component in range(4):
         if not work.o.mask >> component & 1:
             continue
         if work.view.select[component] >= 4:
             channel = 0 if compares else work.view.select[component] - 4
-            work.plain = work.plain and work.view.format.bits[channel] and not work.wanted >> channel & 1
+            plain = plain and work.view.format.bits[channel] and not work.wanted >> channel & 1
             work.position[channel] = position
             work.wanted |= <uint32_t>1 << channel
         else:
-            work.plain = False
+            plain = False
         position += 1
+    work.plain = plain and work.image.decode == decode_bytes
+    work.plain_halves = plain and work.image.four_halves
     for component in range(4):
         work.channel_of_byte[component] = no_channel
     for channel in range(4):
         if work.view.format.bits[channel]:
-            work.channel_of_byte[(work.view.format.position[channel] >> 3) & 3] = <uint8_t>channel
+            work.channel_of_byte[(work.view.format.position[channel] // bits) & 3] = <uint8_t>channel
     for component in range(4):
         channel = work.channel_of_byte[component]
         work.result_at[component] = no_register
@@ -226,7 +235,7 @@ cdef inline void _open_plan(ImageWork *work) noexcept nogil:
 
 
 cdef inline void _open_results(const ImageWork *work, FloatRows *rows) noexcept nogil:
-    """The registers of the components of 8-bit unorm, where `work.plain`."""
+    """The registers of the components, where `work.plain` or `work.plain_halves`."""
     cdef float *registers = <float *>work.core.wave.vgpr + image_row * work.half
     cdef uint32_t byte
     for byte in range(4):
@@ -388,13 +397,18 @@ cdef void _load_row(const ImageWork *work, const ImageTexels *level) noexcept no
         position += 1
 
 
-cdef bint _is_load_at_once(const ImageWork *work) noexcept nogil:
-    """Whether loads are of the usual kind: of all four 8-bit channels, from two axes of one level."""
-    cdef uint32_t byte
-    for byte in range(4):
-        if work.result_at[byte] == no_register:
+cdef inline bint _wants_all(const ImageWork *work) noexcept nogil:
+    """Whether the components are all four channels, which are 8-bit unorm or halves."""
+    cdef uint32_t part
+    for part in range(4):
+        if work.result_at[part] == no_register:
             return False
-    return work.plain and work.level != NULL and work.patches
+    return work.plain or work.plain_halves
+
+
+cdef inline bint _is_load_at_once(const ImageWork *work) noexcept nogil:
+    """Whether loads are of the usual kind: of all four channels, from two axes of one level."""
+    return _wants_all(work) and work.level != NULL and work.patches
 
 
 cdef inline bint _load_at_once(ImageWork *work) noexcept nogil:
@@ -402,6 +416,8 @@ cdef inline bint _load_at_once(ImageWork *work) noexcept nogil:
     cdef FloatRows rows
     _open_half(work, 0)
     _open_results(work, &rows)
+    if work.plain_halves:
+        return load_halves_by_grid(work.level[0], work.core.halves, _coordinate(work, 0), _coordinate(work, 1), rows)
     return load_bytes_by_grid(work.level[0], work.core.halves, _coordinate(work, 0), _coordinate(work, 1), rows)
 
 
