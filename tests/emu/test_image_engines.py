@@ -167,7 +167,7 @@ NEIGHBOUR_FORMATS = (
     "R8_UNORM", "R8G8_UNORM", "R8G8B8A8_UNORM", "R8G8B8A8_SRGB", "R16_FLOAT", "R16G16B16A16_FLOAT", "R32_FLOAT", "R32G32B32A32_FLOAT",
 )  # fmt: skip
 NEIGHBOUR_SIZES: tuple[tuple[str, dict[str, int]], ...] = (
-    ("2d", {"width": 64, "height": 32}), ("2d", {}), ("2d_array", {}), ("3d", {"width": 32, "height": 16}),
+    ("2d", {"width": 64, "height": 32}), ("2d", {}), ("2d_array", {}), ("2d_array", {"width": 32, "height": 16}), ("3d", {"width": 32, "height": 16}),
 )  # fmt: skip
 
 

@@ -25,7 +25,7 @@ struct TexelGrid {
         const __m256i beyond = _mm256_or_si256(columns, _mm256_xor_si256(_mm256_min_epu32(grid.lines, last_line), grid.lines));
         if (!grid.found || !is_zero(beyond))
             return false;
-        patch.used = open_patch(level, grid.columns, grid.lines, 0, patch);
+        patch.used = open_patch(level, grid.columns, grid.lines, 0, 0, patch);
         if (!patch.used)
             place(level, x, y);
         return true;

@@ -171,7 +171,7 @@ cdef uint32_t _place_row(const ImageWork *work, SampleRow *row, const ImageTexel
     """Find the texels of a row in a level; returns in how many slices lanes have four corners: 0 where each lane has the texel at `offset`."""
     cdef const int32_t *layer = NULL
     cdef uint32_t outside = 0
-    places.patch.used = work.patches and place_patch(level[0], row.coordinate, _filter_of(work, linear), places[0])
+    places.patch.used = work.patches and place_patch(level[0], row.coordinate, NULL, _filter_of(work, linear), places[0])
     if places.patch.used:
         return 1 if linear else 0
     if work.o.layered:
@@ -432,13 +432,13 @@ cdef inline bint _place_at_once(const ImageWork *work, ImageRow *places) noexcep
     cdef uint32_t outside = 0
     coordinate[0] = <const float *>_coordinate(work, 0)
     coordinate[1] = <const float *>_coordinate(work, 1)
-    places.patch.used = work.patches and place_patch(work.level[0], coordinate, work.filter, places[0])
-    if places.patch.used:
-        return True
     if work.o.layered:
         layer = &layers[0]
         if find_layers(<const float *>_address(work, work.o.coordinates_at + 2), work.view.layers, work.view.type == image_cube, layers):
             return False
+    places.patch.used = work.view.format.bytes == 4 and place_patch(work.level[0], coordinate, layer, work.filter, places[0])
+    if places.patch.used:
+        return True
     return place_exactly(work.level[0], coordinate, layer, work.filter, places[0], outside) and not outside
 
 

@@ -31,7 +31,7 @@ cdef extern from "image_rows.h" nogil:
     void encode_unorm8(const uint32_t *component, unsigned int shift, uint32_t *words)
 
 cdef extern from "image_patches.h" nogil:
-    bint place_patch(const ImageTexels &level, const float **coordinate, int filter, ImageRow &row)
+    bint place_patch(const ImageTexels &level, const float **coordinate, const int32_t *layer, int filter, ImageRow &row)
     bint place_texel_patch(const ImageTexels &level, const uint32_t *x, const uint32_t *y, ImagePatch &patch)
 
 cdef extern from "image_chunks.h" nogil:
