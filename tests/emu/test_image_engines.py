@@ -167,7 +167,7 @@ NEIGHBOUR_FORMATS = (
     "R8_UNORM", "R8G8_UNORM", "R8G8B8A8_UNORM", "R8G8B8A8_SRGB", "R16_FLOAT", "R16G16B16A16_FLOAT", "R32_FLOAT", "R32G32B32A32_FLOAT",
 )  # fmt: skip
 NEIGHBOUR_SIZES: tuple[tuple[str, dict[str, int]], ...] = (
-    ("2d", {"width": 64, "height": 32}), ("2d", {}), ("2d_array", {}), ("3d", {"width": 32, "height": 16}),
+    ("2d", {"width": 64, "height": 32}), ("2d", {}), ("2d_array", {}), ("2d_array", {"width": 32, "height": 16}), ("3d", {"width": 32, "height": 16}),
 )  # fmt: skip
 
 
@@ -232,6 +232,55 @@ def test_patches_of_both_engines(target: str, form: str) -> None:
         text = image_instruction(name, target, "2d", at.shape[1], mask, data=data, sampler=name != "image_load")
         expected, found = pair.run(text, views, sampler, address=at)
         np.testing.assert_array_equal(found, expected, err_msg=f"{x} {y} {text} {list(map(hex, sampler))}")
+
+
+def halves(random: np.random.Generator, shape: tuple[int, ...], largest: float) -> NDArray[np.float16]:
+    """Halves of every magnitude up to the largest, of both signs, zeros and denormals among them."""
+    values = largest * 2.0 ** -random.integers(0, 40, shape) * random.choice([-1, 1, 1], shape)
+    return np.where(random.random(shape) < 0.1, -0.0, values).astype(np.float16)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("largest", [8188.0, 8192.0, 65504.0, np.inf])
+def test_patches_of_halves(target: str, largest: float) -> None:
+    """Sums of halves are exact in any order up to a magnitude; beyond it, and with numbers that are not finite, the order counts."""
+    random = np.random.default_rng(13)
+    pair = Pair(target, "2d", "R16G16B16A16_FLOAT", random, width=32, height=16)
+    texels = halves(random, (16, 32, 4), largest)
+    for image in pair.images:
+        image.write(texels.view(image.numpy(0).dtype).reshape(image.numpy(0).shape), 0)
+    for turn, (x, y) in enumerate(PATCHES):
+        texel = np.stack([LANE % 8 + x, LANE // 8 + y], 1)
+        at = ((texel + random.choice([0.25, 0.5, 1 / 3, 0.7], 2)) / [32, 16]).astype(np.float32)
+        order = tuple(int(k) for k in random.permutation(4) + 2) if turn % 2 else (2, 3, 4, 5)
+        views = [image.view("2d", levels=(0, 1), swizzle=order).words for image in pair.images]
+        clamp = int(random.choice([0, 0, 1, 2]))
+        sampler = sampler_descriptor(Sampler((clamp, clamp, clamp), 1, 1), pair.devices[0].gfx_level)
+        text = image_instruction("image_sample_lz", target, "2d", 2, 15, data=4, sampler=True)
+        expected, found = pair.run(text, views, sampler, address=at)
+        np.testing.assert_array_equal(found, expected, err_msg=f"{x} {y} {clamp} {order}")
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("form", ["R8G8B8A8_UNORM", "R16G16B16A16_FLOAT"])
+def test_grids_of_both_engines(target: str, form: str) -> None:
+    """Lines of eight lanes with the same columns, and a line of the level each, that are no neighbours; some outside, some no grid."""
+    random = np.random.default_rng(14)
+    pair = Pair(target, "2d", form, random, width=48, height=40)
+    views = [image.view("2d", levels=(0, 1)).words for image in pair.images]
+    for turn in range(24):
+        columns, lines = random.integers(0, 48, 8), random.integers(0, 40, 8)
+        texel = np.stack([columns[LANE % 8], lines[LANE // 8]], 1)
+        if turn % 4 == 1:
+            texel[random.integers(64)] += 1
+        elif turn % 4 == 2:
+            columns[random.integers(8)] = random.choice([-1, 48, 1 << 30])
+            texel[:, 0] = columns[LANE % 8]
+        elif turn % 4 == 3:
+            texel[random.integers(8) == LANE // 8, 1] = random.choice([-5, 40])
+        text = image_instruction("image_load", target, "2d", 2, 15, data=4)
+        expected, found = pair.run(text, views, (0, 0, 0, 0), address=texel.astype(np.int32).view(np.float32))
+        np.testing.assert_array_equal(found, expected, err_msg=f"{columns} {lines}")
 
 
 @pytest.mark.parametrize("target", TARGETS)

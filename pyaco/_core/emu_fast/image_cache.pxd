@@ -93,13 +93,14 @@ cdef struct ImageWork:
     const ImageTexels *level          # where all executions have the same level: that one; else NULL
     uint32_t wanted                   # a bit for each channel that components need
     uint8_t position[4]               # by channel: the first component that it is
-    uint8_t channel_of_byte[4]        # of elements with 8-bit channels, or `no_channel`
-    uint32_t result_at[4]             # by byte, its component's register, as dwords of all registers; `no_register`
+    uint8_t channel_of_byte[4]        # or by half, where elements are four halves; or `no_channel`
+    uint32_t result_at[4]             # by byte or half, its component's register, as dwords of all registers; `no_register`
     uint32_t coordinate_at[2]         # the registers of the first two coordinates, if they are not narrow
     bint plain                        # 8-bit channels, each of them at most one component, and all components are such
+    bint plain_halves                 # the same of elements of four halves
     bint keeps_level                  # every level of detail samples the only level in the same way
     bint patches                      # lanes may lie as in a workgroup (image_patches.h)
-    bint at_once                      # a sample that `_sample_at_once` can do
+    bint at_once                      # a sample that `_sample_at_once` can do, or a load that `_load_at_once` can
     uint8_t filter                    # its filter: image_*
     Core *core
     uint32_t half                     # the row that is worked on

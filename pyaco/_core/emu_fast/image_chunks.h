@@ -265,6 +265,12 @@ template <int bytes> __attribute__((always_inline)) static inline void put_bytes
             _mm256_storeu_ps(rows.row[byte] + lane, unorm8_chunk(byte_of(words, byte)));
 }
 
+__attribute__((always_inline)) static inline void put_four_bytes(__m256i words, const RowsOf<float> &rows, int lane) {
+#pragma GCC unroll 4
+    for (int byte = 0; byte < 4; ++byte)
+        _mm256_storeu_ps(rows.row[byte] + lane, unorm8_chunk(byte_of(words, byte)));
+}
+
 template <class Word> static inline void pass_bytes_of(const uint8_t *host, const uint32_t *offset, const RowsOf<float> &to) {
     const RowsOf<float> rows = to;
 #pragma GCC unroll 1
@@ -275,11 +281,7 @@ template <class Word> static inline void pass_bytes_of(const uint8_t *host, cons
 static inline void pass_patch(const uint8_t *host, const ImagePatch &patch, const RowsOf<float> &to) {
     const RowsOf<float> rows = to;
     if (rows.row[0] && rows.row[1] && rows.row[2] && rows.row[3])
-        for_patch(host, patch, [&](int lane, __m256i words) __attribute__((always_inline)) {
-#pragma GCC unroll 4
-            for (int byte = 0; byte < 4; ++byte)
-                _mm256_storeu_ps(rows.row[byte] + lane, unorm8_chunk(byte_of(words, byte)));
-        });
+        for_patch(host, patch, [&](int lane, __m256i words) __attribute__((always_inline)) { put_four_bytes(words, rows, lane); });
     else
         for_patch(host, patch, [&](int lane, __m256i words) __attribute__((always_inline)) { put_bytes<4>(words, rows, lane); });
 }

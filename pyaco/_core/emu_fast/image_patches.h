@@ -2,6 +2,7 @@
 //
 // Kernels that work on pictures mostly have such lanes. Their texels are named by the first of them alone, and where a surface keeps two lines of two
 // columns side by side, 16 bytes, as tiled ones of four bytes a texel do, they come from memory by such quads: those of eight columns make two lines.
+// A filter's lanes may also be *spread*: their first texels are those of a patch, in any order of its columns and lines.
 #pragma once
 #include "image_rows.h"
 
@@ -57,11 +58,9 @@ static inline bool is_patch(__m256i column, __m256i line) {
                                    _mm256_xor_si256(_mm256_sub_epi32(line, lines), first_line)));
 }
 
-// Find the quads of a patch, or of one that has a column and a line more (`further` 1). False: some texels do not lie in quads.
-__attribute__((always_inline)) static inline bool open_patch(const ImageTexels &level, __m256i columns, __m256i lines, int further, ImagePatch &patch) {
-    if (!is_patch(columns, lines))
-        return false;
-    const int32_t column = first_lane(columns), line = first_lane(lines);
+// Find the quads of a patch, or of one that has a column and a line more (`further` 1), in a slice. False: some texels do not lie in quads.
+__attribute__((always_inline)) static inline bool open_quads(const ImageTexels &level, int32_t column, int32_t line, uint32_t slice, int further,
+                                                             ImagePatch &patch) {
     const ImageAxis &x = level.axis[0], &y = level.axis[1];
     if (column < x.paired_first || column + patch_columns + further > x.paired_end || line < y.paired_first ||
         line + patch_lines + further > y.paired_end)
@@ -73,13 +72,33 @@ __attribute__((always_inline)) static inline bool open_patch(const ImageTexels &
     const __m128i low = _mm_set1_epi32((int)level.low);
     const __m128i evens = _mm_castps_si128(_mm_shuffle_ps(_mm_loadu_ps((const float *)across), _mm_loadu_ps((const float *)across + 4), 0x88));
     for (int pair = 0; pair < pairs; ++pair) {
-        const uint32_t entry = down[2 * pair];
+        const uint32_t entry = ((down[2 * pair] ^ slice) & level.low) | ((down[2 * pair] & ~level.low) + (slice & ~level.low));
         const __m128i below = _mm_set1_epi32((int)entry);
         const __m128i mixed = _mm_and_si128(_mm_xor_si128(evens, below), low);
         const __m128i added = _mm_add_epi32(_mm_andnot_si128(low, evens), _mm_andnot_si128(low, below));
         _mm_store_si128((__m128i *)patch.offset[pair], _mm_or_si128(mixed, added));
         patch.offset[pair][4] = ((across[last] ^ entry) & level.low) | ((across[last] & ~level.low) + (entry & ~level.low));
     }
+    return true;
+}
+
+// The same, if the texels of lanes are a patch.
+__attribute__((always_inline)) static inline bool open_patch(const ImageTexels &level, __m256i columns, __m256i lines, uint32_t slice, int further,
+                                                             ImagePatch &patch) {
+    return is_patch(columns, lines) && open_quads(level, first_lane(columns), first_lane(lines), slice, further, patch);
+}
+
+// The same for lanes whose texels are of a patch in any order, as those of a magnified image are.
+__attribute__((always_inline)) static inline bool open_spread(const ImageTexels &level, __m256i columns, __m256i lines, uint32_t slice, ImagePatch &patch) {
+    const __m256i column = least_end(columns), line = least_end(lines);
+    const __m256i across = _mm256_sub_epi32(columns, column), down = _mm256_sub_epi32(lines, line);
+    const __m256i beyond = _mm256_or_si256(_mm256_andnot_si256(_mm256_set1_epi32(patch_columns - 1), across),
+                                           _mm256_andnot_si256(_mm256_set1_epi32(patch_lines - 1), down));
+    if (!is_zero(beyond) || !open_quads(level, first_lane(column), first_lane(line), slice, 1, patch))
+        return false;
+    patch.spread = true;
+    put_chunk(patch.column, across);
+    _mm_store_si128((__m128i *)patch.line, _mm256_castsi256_si128(down));
     return true;
 }
 
@@ -162,18 +181,24 @@ template <class Put> static inline void for_patch(const uint8_t *host, const Ima
 
 struct PatchCorners {
     PatchLines lines;
-    const int first;
+    const ImagePatch &patch;
 
-    PatchCorners(const uint8_t *host, const ImagePatch &patch) : first(patch.odd_line) { read_patch<true>(host, patch, lines); }
+    PatchCorners(const uint8_t *host, const ImagePatch &given) : patch(given) { read_patch<true>(host, patch, lines); }
 
     __attribute__((always_inline)) void load(int lane, Corners &found) const {
-        const int line = first + lane / image_chunk;
+        const int line = patch.odd_line + (patch.spread ? patch.line[lane / image_chunk] : lane / image_chunk);
         found = {chunk_of(lines.left[line]), chunk_of(lines.right[line]), chunk_of(lines.left[line + 1]), chunk_of(lines.right[line + 1])};
+        if (!patch.spread)
+            return;
+        const __m256i column = chunk_of(patch.column);
+        found = {_mm256_permutevar8x32_epi32(found.left, column), _mm256_permutevar8x32_epi32(found.right, column),
+                 _mm256_permutevar8x32_epi32(found.lower_left, column), _mm256_permutevar8x32_epi32(found.lower_right, column)};
     }
 };
 
 // --------------------------------------------------------------------------------------------------------------- places
-template <int filter> static inline bool place_patch_by(const ImageTexels &level, const float *const *coordinate, ImageRow &row) {
+template <int filter>
+static inline bool place_patch_by(const ImageTexels &level, const float *const *coordinate, uint32_t slice, ImageRow &row) {
     const Grid grid(coordinate[0], coordinate[1]);
     if (!grid.found)
         return false;
@@ -181,8 +206,12 @@ template <int filter> static inline bool place_patch_by(const ImageTexels &level
     __m256 all = _mm256_castsi256_ps(_mm256_set1_epi32(-1));
     const __m256i across = find_places_exactly<filter>(x, _mm256_castsi256_ps(grid.columns), all);
     const __m256i down = find_places_exactly<filter>(y, _mm256_castsi256_ps(grid.lines), all);
-    if (_mm256_movemask_ps(all) != 0xff ||
-        !open_patch(level, _mm256_srai_epi32(across, 9), _mm256_srai_epi32(down, 9), filter == image_linear ? 1 : 0, row.patch))
+    if (_mm256_movemask_ps(all) != 0xff)
+        return false;
+    const __m256i column = _mm256_srai_epi32(across, 9), line = _mm256_srai_epi32(down, 9);
+    row.patch.spread = false;
+    if (!open_patch(level, column, line, slice, filter == image_linear ? 1 : 0, row.patch) &&
+        !(filter == image_linear && open_spread(level, column, line, slice, row.patch)))
         return false;
     if (filter == image_linear) {
         const __m256i columns = weight_of_place(across), lines = weight_of_place(down);
@@ -195,11 +224,20 @@ template <int filter> static inline bool place_patch_by(const ImageTexels &level
     return true;
 }
 
-// From coordinates to a patch of a level whose axes are exact. False: the lanes lie otherwise.
-static inline bool place_patch(const ImageTexels &level, const float *const *coordinate, int filter, ImageRow &row) {
-    return filter == image_linear    ? place_patch_by<image_linear>(level, coordinate, row)
-         : filter == image_truncates ? place_patch_by<image_truncates>(level, coordinate, row)
-                                     : place_patch_by<image_nearest>(level, coordinate, row);
+// From coordinates to a patch of a level whose axes are exact; `layer`: of each lane, or NULL. False: the lanes lie otherwise.
+static inline bool place_patch(const ImageTexels &level, const float *const *coordinate, const int32_t *layer, int filter, ImageRow &row) {
+    uint32_t slice = 0;
+    if (layer) {
+        __m256i differs = _mm256_setzero_si256();
+        for (int lane = 0; lane < image_row; lane += image_chunk)
+            differs = _mm256_or_si256(differs, _mm256_xor_si256(chunk_of(layer + lane), everywhere(layer)));
+        slice = level.axis[2].entry[layer[0] - level.axis[2].first];
+        if (!is_zero(differs) || slice & 15)
+            return false;
+    }
+    return filter == image_linear    ? place_patch_by<image_linear>(level, coordinate, slice, row)
+         : filter == image_truncates ? place_patch_by<image_truncates>(level, coordinate, slice, row)
+                                     : place_patch_by<image_nearest>(level, coordinate, slice, row);
 }
 
 // The same of texels that are named by integers, all of them inside.
@@ -209,7 +247,7 @@ static inline bool place_texel_patch(const ImageTexels &level, const uint32_t *x
         return false;
     const uint32_t column = (uint32_t)first_lane(grid.columns), line = (uint32_t)first_lane(grid.lines), width = level.axis[0].size, height = level.axis[1].size;
     return width >= patch_columns && column <= width - patch_columns && height >= patch_lines && line <= height - patch_lines &&
-           open_patch(level, grid.columns, grid.lines, 0, patch);
+           open_patch(level, grid.columns, grid.lines, 0, 0, patch);
 }
 #else
 // Only for the compiler: hosts without such vectors have no steps.
@@ -219,6 +257,6 @@ struct PatchElements {
 struct PatchCorners {
     PatchCorners(const uint8_t *, const ImagePatch &) {}
 };
-static inline bool place_patch(const ImageTexels &, const float *const *, int, ImageRow &) { return false; }
+static inline bool place_patch(const ImageTexels &, const float *const *, const int32_t *, int, ImageRow &) { return false; }
 static inline bool place_texel_patch(const ImageTexels &, const uint32_t *, const uint32_t *, ImagePatch &) { return false; }
 #endif

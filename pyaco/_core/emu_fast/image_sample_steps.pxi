@@ -171,7 +171,7 @@ cdef uint32_t _place_row(const ImageWork *work, SampleRow *row, const ImageTexel
     """Find the texels of a row in a level; returns in how many slices lanes have four corners: 0 where each lane has the texel at `offset`."""
     cdef const int32_t *layer = NULL
     cdef uint32_t outside = 0
-    places.patch.used = work.patches and place_patch(level[0], row.coordinate, _filter_of(work, linear), places[0])
+    places.patch.used = work.patches and place_patch(level[0], row.coordinate, NULL, _filter_of(work, linear), places[0])
     if places.patch.used:
         return 1 if linear else 0
     if work.o.layered:
@@ -417,28 +417,70 @@ cdef int _put_samples(const ImageWork *work, SampleRow *row, uint32_t **found) n
 
 
 cdef bint _is_at_once(const ImageWork *work) noexcept nogil:
-    """Whether samples are of the usual kind: of one level of two axes whose extents are powers of two, with 8-bit channels."""
-    return (work.plain and work.keeps_level and work.o.spatial == 2 and not work.o.layered and not work.o.narrow
+    """Whether samples are of the usual kind: of one level of two axes whose extents are powers of two, with 8-bit channels or filtered halves."""
+    cdef bint halves = work.plain_halves and work.filter == image_linear and not work.o.layered and _wants_all(work)
+    return ((work.plain or halves) and work.keeps_level and work.o.spatial == 2 and not work.o.narrow
             and not work.o.flags & (image_flag_offset | image_flag_compare | image_flag_gather)
             and is_exact(work.level.axis[0]) and is_exact(work.level.axis[1]))
 
 
-cdef inline bint _sample_at_once(const ImageWork *work) noexcept nogil:
-    """Sample a row of which all lanes are active, straight to the registers. False: some lane has to be looked at, and nothing was written."""
+cdef inline bint _place_at_once(const ImageWork *work, ImageRow *places) noexcept nogil:
+    """Find the texels of a row of which all lanes are active. False: some lane has to be looked at."""
     cdef const float *coordinate[2]
-    cdef ImageRow places
-    cdef FloatRows rows
+    cdef const int32_t *layer = NULL
+    cdef int32_t layers[image_row]
     cdef uint32_t outside = 0
     coordinate[0] = <const float *>_coordinate(work, 0)
     coordinate[1] = <const float *>_coordinate(work, 1)
-    places.patch.used = work.patches and place_patch(work.level[0], coordinate, work.filter, places)
-    if not places.patch.used and (not place_exactly(work.level[0], coordinate, NULL, work.filter, places, outside) or outside):
-        return False
+    if work.o.layered:
+        layer = &layers[0]
+        if find_layers(<const float *>_address(work, work.o.coordinates_at + 2), work.view.layers, work.view.type == image_cube, layers):
+            return False
+    places.patch.used = work.view.format.bytes == 4 and place_patch(work.level[0], coordinate, layer, work.filter, places[0])
+    if places.patch.used:
+        return True
+    return place_exactly(work.level[0], coordinate, layer, work.filter, places[0], outside) and not outside
+
+
+cdef inline void _put_at_once(const ImageWork *work, const ImageRow *places) noexcept nogil:
+    """What a row has there, straight to the registers."""
+    cdef FloatRows rows
     _open_results(work, &rows)
     if work.filter == image_linear:
-        filter_bytes(work.level.host, places, work.view.format.bytes, 1, rows)
+        filter_bytes(work.level.host, places[0], work.view.format.bytes, 1, rows)
     else:
-        pass_bytes(work.level.host, places, work.view.format.bytes, rows)
+        pass_bytes(work.level.host, places[0], work.view.format.bytes, rows)
+
+
+cdef inline bint _sample_at_once(const ImageWork *work) noexcept nogil:
+    """Sample a row. False: some lane has to be looked at, and nothing was written."""
+    cdef const float *coordinate[2]
+    cdef ImageRow places
+    cdef FloatRows rows
+    if work.plain_halves:
+        coordinate[0] = <const float *>_coordinate(work, 0)
+        coordinate[1] = <const float *>_coordinate(work, 1)
+        _open_results(work, &rows)
+        return filter_halves_patch(work.level[0], coordinate, rows)
+    if not _place_at_once(work, &places):
+        return False
+    _put_at_once(work, &places)
+    return True
+
+
+cdef bint _sample_wave(ImageWork *work) noexcept nogil:
+    """The same for the two rows of a wave: both are placed before texels are read, which then do not wait for their offsets."""
+    cdef ImageRow places[2]
+    cdef uint32_t half
+    if not work.plain or work.core.halves != 2:
+        return False
+    for half in range(2):
+        _open_half(work, half)
+        if not _place_at_once(work, &places[half]):
+            return False
+    for half in range(2):
+        _open_half(work, half)
+        _put_at_once(work, &places[half])
     return True
 
 
@@ -542,10 +584,11 @@ cdef int step_image_sample(Core *core, const Step *step) noexcept nogil:
         return step_reference(core, step)
     if core.control != control_default:
         set_host_control(control_default)
-    for half in range(core.halves):
-        _open_half(work, half)
-        if work.active and stop == stop_running:
-            stop = _gather_half(work) if work.o.flags & image_flag_gather else _sample_half(work)
+    if not (work.at_once and core.full and _sample_wave(work)):
+        for half in range(core.halves):
+            _open_half(work, half)
+            if work.active and stop == stop_running:
+                stop = _gather_half(work) if work.o.flags & image_flag_gather else _sample_half(work)
     if core.control != control_default:
         set_host_control(core.control)
     if stop != stop_running:

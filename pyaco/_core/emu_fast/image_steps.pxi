@@ -31,7 +31,7 @@ cdef extern from "image_rows.h" nogil:
     void encode_unorm8(const uint32_t *component, unsigned int shift, uint32_t *words)
 
 cdef extern from "image_patches.h" nogil:
-    bint place_patch(const ImageTexels &level, const float **coordinate, int filter, ImageRow &row)
+    bint place_patch(const ImageTexels &level, const float **coordinate, const int32_t *layer, int filter, ImageRow &row)
     bint place_texel_patch(const ImageTexels &level, const uint32_t *x, const uint32_t *y, ImagePatch &patch)
 
 cdef extern from "image_chunks.h" nogil:
@@ -57,6 +57,13 @@ cdef extern from "image_chunks.h" nogil:
     void filter_four_halves(const uint8_t *host, const ImageRow &row, unsigned int slices, const FloatRows &to)
     void filter_compared(const uint32_t **component, const ImageRow &row, unsigned int slices, unsigned int function, const float *reference,
                          float *to)
+
+cdef extern from "image_grids.h" nogil:
+    bint load_bytes_by_grid(const ImageTexels &level, unsigned int rows, const uint32_t *x, const uint32_t *y, const FloatRows &to)
+
+cdef extern from "image_halves.h" nogil:
+    bint load_halves_by_grid(const ImageTexels &level, unsigned int rows, const uint32_t *x, const uint32_t *y, const FloatRows &to)
+    bint filter_halves_patch(const ImageTexels &level, const float **coordinate, const FloatRows &to)
 
 
 # The elements of a row: dwords, or components where each is decoded by itself.
@@ -105,13 +112,17 @@ cdef void _open_work(ImageWork *work, Core *core, const Instruction *instruction
     _open_plan(work)
     work.patches = _has_patches(work, samples)
     if samples and work.level != NULL:
-        work.at_once = _is_at_once(work)
         work.filter = <uint8_t>_filter_of(work, _is_linear(work.sampler.mag_filter))
+        work.at_once = _is_at_once(work)
+    elif not samples:
+        work.at_once = _is_load_at_once(work)
 
 
 cdef inline bint _has_patches(const ImageWork *work, bint samples) noexcept nogil:
     """Whether lanes that lie as in a workgroup are looked for."""
-    if work.image.decode == decode_each or work.view.format.bytes != 4 or work.o.spatial != 2 or work.o.layered or work.o.narrow:
+    if work.image.decode == decode_each or work.o.spatial != 2 or work.o.layered or work.o.narrow:
+        return False
+    if work.view.format.bytes != 4 and not work.plain_halves:
         return False
     if not samples:
         return True
@@ -190,25 +201,28 @@ cdef inline void _open_plan(ImageWork *work) noexcept nogil:
     They can where no lane turns out to be one for the reference engine, which needs the address, after its texels have been found.
     """
     cdef bint compares = work.o.flags & image_flag_compare != 0
+    cdef bint plain = (work.image.decode == decode_bytes or work.image.four_halves) and not work.o.halves and not compares
+    cdef uint32_t bits = 16 if work.image.four_halves else 8
     cdef uint32_t component, channel
     cdef uint8_t position = 0
-    work.plain = work.image.decode == decode_bytes and not work.o.halves and not compares
     for component in range(4):
         if not work.o.mask >> component & 1:
             continue
         if work.view.select[component] >= 4:
             channel = 0 if compares else work.view.select[component] - 4
-            work.plain = work.plain and work.view.format.bits[channel] and not work.wanted >> channel & 1
+            plain = plain and work.view.format.bits[channel] and not work.wanted >> channel & 1
             work.position[channel] = position
             work.wanted |= <uint32_t>1 << channel
         else:
-            work.plain = False
+            plain = False
         position += 1
+    work.plain = plain and work.image.decode == decode_bytes
+    work.plain_halves = plain and work.image.four_halves
     for component in range(4):
         work.channel_of_byte[component] = no_channel
     for channel in range(4):
         if work.view.format.bits[channel]:
-            work.channel_of_byte[(work.view.format.position[channel] >> 3) & 3] = <uint8_t>channel
+            work.channel_of_byte[(work.view.format.position[channel] // bits) & 3] = <uint8_t>channel
     for component in range(4):
         channel = work.channel_of_byte[component]
         work.result_at[component] = no_register
@@ -221,7 +235,7 @@ cdef inline void _open_plan(ImageWork *work) noexcept nogil:
 
 
 cdef inline void _open_results(const ImageWork *work, FloatRows *rows) noexcept nogil:
-    """The registers of the components of 8-bit unorm, where `work.plain`."""
+    """The registers of the components, where `work.plain` or `work.plain_halves`."""
     cdef float *registers = <float *>work.core.wave.vgpr + image_row * work.half
     cdef uint32_t byte
     for byte in range(4):
@@ -383,6 +397,30 @@ cdef void _load_row(const ImageWork *work, const ImageTexels *level) noexcept no
         position += 1
 
 
+cdef inline bint _wants_all(const ImageWork *work) noexcept nogil:
+    """Whether the components are all four channels, which are 8-bit unorm or halves."""
+    cdef uint32_t part
+    for part in range(4):
+        if work.result_at[part] == no_register:
+            return False
+    return work.plain or work.plain_halves
+
+
+cdef inline bint _is_load_at_once(const ImageWork *work) noexcept nogil:
+    """Whether loads are of the usual kind: of all four channels, from two axes of one level."""
+    return _wants_all(work) and work.level != NULL and work.patches
+
+
+cdef inline bint _load_at_once(ImageWork *work) noexcept nogil:
+    """Load for a wave of which all lanes are active, straight to the registers. False: texels lie otherwise, and nothing was written."""
+    cdef FloatRows rows
+    _open_half(work, 0)
+    _open_results(work, &rows)
+    if work.plain_halves:
+        return load_halves_by_grid(work.level[0], work.core.halves, _coordinate(work, 0), _coordinate(work, 1), rows)
+    return load_bytes_by_grid(work.level[0], work.core.halves, _coordinate(work, 0), _coordinate(work, 1), rows)
+
+
 cdef int step_image_load(Core *core, const Step *step) noexcept nogil:
     cdef ImageWork *work = _work_of(core, step, False)
     cdef const ImageTexels *level = NULL
@@ -393,10 +431,11 @@ cdef int step_image_load(Core *core, const Step *step) noexcept nogil:
         return step_reference(core, step)
     if core.control != control_default:
         set_host_control(control_default)
-    for half in range(core.halves):
-        _open_half(work, half)
-        if work.active:
-            _load_row(work, level)
+    if not (work.at_once and core.full and _load_at_once(work)):
+        for half in range(core.halves):
+            _open_half(work, half)
+            if work.active:
+                _load_row(work, level)
     if core.control != control_default:
         set_host_control(core.control)
     return next_step(core, step)
