@@ -13,10 +13,11 @@ from pathlib import Path
 
 from algebraic_automaton import ANY, CONSTANT, Automaton, Term
 
-CONDITIONS = ("", "power_of_two", "shifts_fit", "sum_is_32", "low_mask", "reciprocal_is_exact", "narrows", "varies", "both_vary")
+CONDITIONS = ("", "power_of_two", "shifts_fit", "sum_is_32", "low_mask", "reciprocal_is_exact", "narrows", "varies", "both_vary",
+              "not_negative", "complement", "mask_covers", "in_order")
 FILES = ("algebraic.txt", "lower_alu.txt")
 GROUPS = ("[main]", "[late]", "[define]", "[lower]", "[lower_dot_4x8]", "[lower_sudot]", "[lower_dot_2x16]")
-TOKEN = re.compile(r"\s*(~?[a-z_][a-z_0-9]*(?:@\d+)?\(|#?[a-z](?:\.\d+)?(?:@\d+)?(?![a-z_0-9(])|[a-z][a-z_0-9]+|"
+TOKEN = re.compile(r"\s*([!~]*[a-z_][a-z_0-9]*(?:@\d+)?\(|#?[a-z](?:\.\d+)?(?:@\d+)?(?![a-z_0-9(])|[a-z][a-z_0-9]+|"
                    r"0x[0-9a-f]+|-?\d+\.\d+(?:e-?\d+)?|-?\d+|[(),])")
 #: The value of a variable's node: which letter, and from this bit on the component of its value.
 COMPONENT_SHIFT = 4
@@ -69,8 +70,9 @@ class Parser:
         if token == "reduce(":
             return self.reduction()
         if token.endswith("("):
-            name, _, bits = token[:-1].lstrip("~").partition("@")
-            node = self.tables.add(0, f"alu_{name}", 0, int(bits or 0), int(token.startswith("~")))
+            name, _, bits = token[:-1].lstrip("!~").partition("@")
+            marks = token[:2]
+            node = self.tables.add(0, f"alu_{name}", 0, int(bits or 0), 1 * ("~" in marks) | 4 * ("!" in marks))
             while True:
                 child = self.expression()
                 self.tables.children[node].append(child)
@@ -243,7 +245,7 @@ def generate(source: Path) -> dict[str, str]:
         "    const uint16_t *pattern_opcode",
         "    const uint64_t *pattern_value       # variable number | component << pattern_component_shift, or constant (floats as double bits)",
         "    const uint8_t *pattern_bits         # bit size asked for, 0 any",
-        "    const uint8_t *pattern_flags        # 1 inexact, 2 constant variable",
+        "    const uint8_t *pattern_flags        # 1 inexact, 2 constant variable, 4 without another use",
         "    const uint16_t *pattern_children    # [node * 4 + child]",
         "    const uint16_t *rule_pattern",
         "    const uint16_t *rule_replacement",

@@ -9,25 +9,29 @@ bind (value, component) pairs. A replacement gets its states as it is built, so 
 written before the first rule applies.
 """
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport free, malloc, realloc
+from libc.string cimport memset
 
 from algebraic_tables cimport (
     automaton_accepted, automaton_any_constant, automaton_class, automaton_classes, automaton_column, automaton_constant, automaton_first,
-    automaton_next, automaton_opcode, automaton_rules, automaton_states,
-    condition_both_vary, condition_low_mask, condition_narrows, condition_none, condition_power_of_two, condition_reciprocal_is_exact,
-    condition_shifts_fit, condition_sum_is_32, condition_varies, pattern_bits, pattern_children, pattern_flags,
-    pattern_component_shift, pattern_kind, pattern_opcode, pattern_value, rule_condition, rule_letters, rule_pattern, rule_replacement,
-    rules_late, rules_main,
+    automaton_next, automaton_opcode, automaton_rules, automaton_states, condition_both_vary, condition_complement, condition_in_order,
+    condition_low_mask, condition_mask_covers, condition_narrows, condition_none, condition_not_negative, condition_power_of_two,
+    condition_reciprocal_is_exact, condition_shifts_fit, condition_sum_is_32, condition_varies, pattern_bits, pattern_children,
+    pattern_component_shift, pattern_flags, pattern_kind, pattern_opcode, pattern_value, rule_condition, rule_letters, rule_pattern,
+    rule_replacement, rules_late, rules_main,
 )
 from nir_opcodes cimport (
     alu_input_count, alu_input_types_flat, alu_max_inputs, alu_mov, alu_output_type, alu_properties, alu_property_commutative,
 )
 
-from pyaco._core.common.table cimport table_append_many
+from pyaco._core.common.bits cimport low_bits
+from pyaco._core.common.floats cimport float_from_bits
+from pyaco._core.common.table cimport RowRange, table_append_many
 from pyaco._core.ir.shader cimport (
     NodeId, OrderRow, Shader, ShaderData, ShaderRewrite, ValueId, block_walk_next, constant_bits, nir_alu, nir_constant, nir_exact,
     nir_instruction_new, nir_load_const, node_first_block, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit,
-    shader_rewrite_end, source_set, source_swizzle, source_value, swizzle_component, value_is_constant,
+    shader_rewrite_end, source_set, source_swizzle, source_value, sources_of, swizzle_component,
+    value_is_constant,
 )
 from pyaco._core.nir.rule_trees cimport letter_of, pattern_constant, unsized_bits
 
@@ -38,6 +42,7 @@ cdef enum:
     node_float = 3
     flag_inexact = 1              # of a pattern node: no exact instruction matches
     flag_constant = 2             # only a constant matches
+    flag_single_use = 4           # only an instruction that nothing else reads matches
     max_letters = 8               # rules name their letters from a on
     no_rule = 0xffff              # ends a list of rules
     max_rewrites = 16             # of one root in one visit; rules that feed each other end here
@@ -56,6 +61,8 @@ cdef struct Walk:
     const uint16_t *accepted      # the group's row of automaton_accepted
     uint16_t *states              # by value; written when the walk comes to it, which is before anything but a phi reads it
     uint32_t capacity
+    ValueId first_new             # instructions from here on are new
+    uint8_t *uses                 # by value: none, one, more; NULL until a rule asks
     NodeId block                  # where the walk is
     OrderRow row
 
@@ -68,6 +75,13 @@ cdef int _reserve(const ShaderData *s, Walk *w) except -1 nogil:
         with gil:
             raise MemoryError()
     w.states = <uint16_t *>grown
+    if w.uses != NULL:
+        grown = realloc(w.uses, capacity)
+        if grown == NULL:
+            with gil:
+                raise MemoryError()
+        w.uses = <uint8_t *>grown
+        memset(w.uses + w.capacity, 0, capacity - w.capacity)
     w.capacity = capacity
     return 0
 
@@ -97,9 +111,50 @@ cdef int _set_state(const ShaderData *s, Walk *w, ValueId value) except -1 nogil
     return 0
 
 
+cdef inline void _count(Walk *w, ValueId value) noexcept nogil:
+    w.uses[value] += w.uses[value] < 2
+
+
+cdef void _count_sources(const ShaderData *s, Walk *w, ValueId reader) noexcept nogil:
+    cdef RowRange sources = sources_of(s, reader)
+    cdef uint32_t row
+    for row in range(sources.first, sources.first + sources.count):
+        _count(w, s.sources.value[row])
+
+
+cdef int _count_uses(ShaderData *s, Walk *w) except -1 nogil:
+    """Count the uses of every value. What is replaced from here on adds its uses and keeps those it had: a count is at least the true one."""
+    cdef NodeId node
+    cdef OrderRow row
+    cdef ValueId value
+    # Only what stands in the order is touched: of a large table with few instructions alive, most of the memory is never there.
+    w.uses = <uint8_t *>malloc(w.capacity)
+    if w.uses == NULL:
+        with gil:
+            raise MemoryError()
+    memset(w.uses + w.first_new, 0, w.capacity - w.first_new)
+    for row in range(s.order.table.count):
+        w.uses[s.order.instruction[row]] = 0
+    for row in range(s.order.table.count):
+        _count_sources(s, w, s.order.instruction[row])
+    for value in range(w.first_new, s.instructions.table.count):
+        _count_sources(s, w, value)
+    for node in range(1, s.nodes.table.count):
+        _count(w, s.nodes.condition[node])
+    return 0
+
+
+cdef bint _has_single_use(ShaderData *s, Walk *w, ValueId value) except -1 nogil:
+    if w.uses == NULL:
+        _count_uses(s, w)
+    return w.uses[value] == 1
+
+
 cdef int _emit(ShaderData *s, Walk *w, ValueId value) except -1 nogil:
     """Write a new instruction."""
     _set_state(s, w, value)
+    if w.uses != NULL:
+        _count_sources(s, w, value)
     shader_rewrite_emit(&w.rewrite, value)
     return 0
 
@@ -122,7 +177,7 @@ cdef int _begin_writing(ShaderData *s, Walk *w) except -1 nogil:
         block = block_walk_next(s, block)
 
 
-cdef bint _match(const ShaderData *s, Match *m, uint32_t node, ValueId value, uint64_t swizzle) noexcept nogil:
+cdef bint _match(ShaderData *s, Walk *w, Match *m, uint32_t node, ValueId value, uint64_t swizzle) except -1 nogil:
     cdef uint32_t letter
     cdef uint32_t component = swizzle_component(swizzle, 0)
     cdef bint is_constant = s.instructions.kind[value] == nir_load_const
@@ -143,10 +198,10 @@ cdef bint _match(const ShaderData *s, Match *m, uint32_t node, ValueId value, ui
             return False
         return (s.constants.value[s.instructions.data[value] + component]
                 == pattern_constant(node, s.instructions.bit_size[value]))
-    return _match_instruction(s, m, node, value)
+    return _match_instruction(s, w, m, node, value)
 
 
-cdef bint _match_instruction(const ShaderData *s, Match *m, uint32_t node, ValueId value) noexcept nogil:
+cdef bint _match_instruction(ShaderData *s, Walk *w, Match *m, uint32_t node, ValueId value) except -1 nogil:
     cdef int opcode = pattern_opcode[node]
     cdef uint32_t i
     cdef uint32_t source
@@ -158,12 +213,14 @@ cdef bint _match_instruction(const ShaderData *s, Match *m, uint32_t node, Value
         if pattern_flags[node] & flag_inexact:
             return False
         m.exact = True
+    if pattern_flags[node] & flag_single_use and not _has_single_use(s, w, value):
+        return False
     if alu_properties[opcode] & alu_property_commutative:
         swapped = (m.swaps >> m.commutative) & 1
         m.commutative += 1
     for i in range(alu_input_count[opcode]):
         source = 1 - i if swapped and i < 2 else i
-        if not _match(s, m, pattern_children[node * 4 + i], source_value(s, value, source),
+        if not _match(s, w, m, pattern_children[node * 4 + i], source_value(s, value, source),
                       source_swizzle(s, value, source)):
             return False
     return True
@@ -210,6 +267,19 @@ cdef bint _condition_holds(const ShaderData *s, const Match *m, int rule, ValueI
         return a + _bound_constant(s, m, rule, 1) == 32 and a != 0 and a != 32
     if condition == condition_shifts_fit:
         return a + _bound_constant(s, m, rule, 1) < s.instructions.bit_size[root]
+    if condition == condition_not_negative:
+        return not (a >> (m.bits[letter] - 1)) & 1
+    return _fit_together(condition, a, _bound_constant(s, m, rule, 1), m.bits[letter])
+
+
+cdef bint _fit_together(int condition, uint64_t a, uint64_t b, int bits) noexcept nogil:
+    """Conditions on two constants as masks or numbers of their own size."""
+    if condition == condition_complement:
+        return a ^ b == low_bits(~<uint64_t>0, bits)
+    if condition == condition_mask_covers:
+        return low_bits(~<uint64_t>0, bits) >> (b & (<uint64_t>bits - 1)) & ~a == 0
+    if condition == condition_in_order:
+        return float_from_bits(a, bits) <= float_from_bits(b, bits)
     return False
 
 
@@ -300,7 +370,7 @@ cdef bint _try_rule(ShaderData *s, Walk *w, int rule, ValueId root) except -1 no
         m.swaps = swaps
         m.commutative = 0
         m.exact = False
-        if _match_instruction(s, &m, rule_pattern[rule], root) and _condition_holds(s, &m, rule, root):
+        if _match_instruction(s, w, &m, rule_pattern[rule], root) and _condition_holds(s, &m, rule, root):
             if pattern_bits[rule_pattern[rule]] in (0, s.instructions.bit_size[root]):
                 _begin_writing(s, w)
                 _replace(s, w, &m, rule_replacement[rule], root)
@@ -323,6 +393,8 @@ cdef bint _simplify(ShaderData *s, Walk *w, ValueId root) except -1 nogil:
         while automaton_rules[place] != no_rule:
             if _try_rule(s, w, automaton_rules[place], root):
                 _set_state(s, w, root)
+                if w.uses != NULL:
+                    _count_sources(s, w, root)
                 again = True
                 rewrites += 1
                 break
@@ -362,6 +434,8 @@ cdef bint _walk_blocks(ShaderData *s, Walk *w) except -1 nogil:
 cdef bint algebraic_run(ShaderData *s, int group) except -1 nogil:
     cdef Walk w
     w.states = NULL
+    w.uses = NULL
+    w.first_new = s.instructions.table.count
     w.accepted = automaton_accepted + group * <int>automaton_states
     w.writing = False
     w.block = node_first_block(s)
@@ -369,6 +443,7 @@ cdef bint algebraic_run(ShaderData *s, int group) except -1 nogil:
         return _walk_blocks(s, &w)
     finally:
         free(w.states)
+        free(w.uses)
 
 
 def run(Shader shader not None, options=None):
