@@ -220,6 +220,8 @@ class _Given:
                 raise InputError(f"a descriptor of kind {kind} for a binding of type {bound.type}, which holds {' and '.join(places)}")
             if kind.startswith("plane") and places[kind] + 4 * len(words) > bound.stride:
                 raise InputError("an image of more planes than the pipeline layout has room for")
+            if bound.type == DescriptorType.MUTABLE and places[kind] + 4 * len(words) > bound.stride:
+                raise InputError(f"a descriptor of kind {kind} for a mutable one that has no room for it")
             first = at + places[kind]
             # of a combined image sampler whose sampler is immutable, nothing but the image is there
             if kind != "sampler" or places[kind] + 16 <= bound.stride:
@@ -238,6 +240,8 @@ def descriptor_places(kind: str) -> dict[str, int]:
     """Return where each hardware descriptor of a type stands."""
     if kind.endswith("_dynamic"):
         return {"buffer": 0}
+    if kind == DescriptorType.MUTABLE:     # each of the types that it may have begins where the descriptor does
+        return {"buffer": 0, "sampler": 0, **descriptor_places(DescriptorType.SAMPLED_IMAGE.value)}
     planes = PLANES if kind == DescriptorType.COMBINED_IMAGE_SAMPLER else ()
     return {part.kind: part.offset for part in (*contents(DescriptorType(kind)).parts, *planes)}
 

@@ -19,6 +19,7 @@ from pyaco.descriptors.layout import MAX_SETS, Binding, PipelineLayout, SetLayou
 from pyaco.descriptors.types import DescriptorType, is_dynamic
 from pyaco.descriptors.user_data import UserData, assign_user_data
 from pyaco.errors import InputError, UnsupportedError
+from pyaco.targets.limits import lds_limits
 
 __all__ = ["own_layout", "run"]
 
@@ -53,24 +54,30 @@ def _reflected_bindings(shader: Shader) -> Sets:
     for number, binding, uniform, element in declare_arguments.resources(shader):
         kind, count = "ubo" if uniform else "ssbo", element + 1     # an array indexed at run time has no known end
         first, earlier = found.get((number, binding), sets.get(number, {}).get(binding, (kind, count)))
-        if first != kind:
-            kind = _shared_kind(number, binding, first, kind)
+        kind = _shared_kind(number, binding, first, kind)
         found[number, binding] = (kind, max(earlier, count) if earlier and count else 0)
-    for (number, binding), fact in found.items():
-        sets.setdefault(number, {}).setdefault(binding, fact)
+    for (number, binding), (kind, count) in found.items():
+        bindings = sets.setdefault(number, {})
+        bindings[binding] = (kind, bindings[binding][1] if binding in bindings else count)     # a declared count stands
     for number, binding, kind, count in declare_arguments.handles(shader):
         known = sets.setdefault(number, {}).get(binding)
-        if known is not None and known[0] != kind:
+        if known is not None:
             kind = _shared_kind(number, binding, known[0], kind)
         sets[number][binding] = (kind, max(known[1], count) if known and known[1] and count else count)
     return sets
 
 
 def _shared_kind(number: int, binding: int, first: str, second: str) -> str:
-    """Return the type of a binding that the shader has as two: texture and sampler may be one descriptor."""
-    if {first, second} <= {DescriptorType.SAMPLER, DescriptorType.SAMPLED_IMAGE, DescriptorType.COMBINED_IMAGE_SAMPLER}:
+    """Return the type of a binding that the shader has as two: a combined image sampler, or a mutable descriptor of all of them."""
+    kinds = {*first.split("|"), second}
+    if len(kinds) == 1:
+        return first
+    if kinds <= {DescriptorType.SAMPLER, DescriptorType.SAMPLED_IMAGE, DescriptorType.COMBINED_IMAGE_SAMPLER}:
         return DescriptorType.COMBINED_IMAGE_SAMPLER.value
-    raise UnsupportedError(f"binding {binding} of descriptor set {number} is a {first} and a {second} without a pipeline layout that says what it is")
+    if DescriptorType.COMBINED_IMAGE_SAMPLER in kinds:
+        raise UnsupportedError(f"binding {binding} of descriptor set {number} is a {' and a '.join(sorted(kinds))}: "
+                               "mutable descriptors are no combined image samplers")
+    return "|".join(sorted(kinds))
 
 
 def own_layout(sets: Sets, push_bytes: int = 0) -> PipelineLayout:
@@ -79,7 +86,8 @@ def own_layout(sets: Sets, push_bytes: int = 0) -> PipelineLayout:
     Parameters
     ----------
     sets
-        ``{set: {binding: (type, count)}}``; a count of 0 is a runtime-sized array, which must be the last binding of its set.
+        ``{set: {binding: (type, count)}}``; a count of 0 is a runtime-sized array, which must be the last binding of its set. Several types,
+        with ``|`` between them, are a mutable descriptor that may have each (VK_EXT_mutable_descriptor_type).
     push_bytes
         Bytes of push constants.
 
@@ -94,11 +102,14 @@ def own_layout(sets: Sets, push_bytes: int = 0) -> PipelineLayout:
             raise UnsupportedError(f"descriptor set {number}: there are {MAX_SETS}")
         found = []
         for binding, (kind, count) in sorted(bindings.items()):
-            if kind not in _TYPES:
-                raise UnsupportedError(f"descriptors of type {kind}")
+            types = kind.split("|")
+            for each in types:
+                if each not in _TYPES:
+                    raise UnsupportedError(f"descriptors of type {each}")
+            mutable = tuple(_TYPES[each] for each in types) if len(types) > 1 else ()
             if count == 0 and binding != max(bindings):
                 raise UnsupportedError(f"binding {binding} is a runtime-sized descriptor array and not the last of its set")
-            found.append(Binding(binding, _TYPES[kind], count, variable=count == 0))
+            found.append(Binding(binding, DescriptorType.MUTABLE if mutable else _TYPES[kind], count, mutable=mutable, variable=count == 0))
         layouts[number] = SetLayout(found)
     return PipelineLayout(layouts, push_bytes)
 
@@ -155,6 +166,12 @@ def _inline_block_descriptor(address32_hi: int, gfx_level: int) -> tuple[int, in
     return raw_buffer(address32_hi << 32, 0, gfx_level)
 
 
+def _check_workgroup_memory(shader: Shader) -> None:
+    used, limit = shader.info["shared_bytes"], lds_limits(shader.gfx_level).limit
+    if used > limit:
+        raise UnsupportedError(f"workgroup memory of {used} bytes (at most {limit} on this gfx level)")
+
+
 def run(shader: Shader, options: Mapping[str, Any] | None = None) -> bool:
     """Declare the arguments.
 
@@ -163,8 +180,9 @@ def run(shader: Shader, options: Mapping[str, Any] | None = None) -> bool:
     InputError
         A wave size that is not 32 or 64, or a pipeline layout that lacks what the shader uses.
     UnsupportedError
-        Bindings that no layout can hold.
+        Bindings that no layout can hold, or more workgroup memory than the chip has.
     """
+    _check_workgroup_memory(shader)
     uses = declare_arguments.uses(shader)
     layout = shader.metadata.get("pipeline_layout")
     if layout is None and not shader.metadata.get("descriptor_layout"):

@@ -262,14 +262,25 @@ def test_runtime_sized_array_must_be_last() -> None:
     assert (placed.offset, placed.stride, placed.elements, placed.binding.variable) == (48, 16, 0, True)
 
 
-def test_valid_bindings_that_have_no_layout_of_their_own() -> None:
-    """A binding of two types, and a set beyond those there are, are no malformed input: a pipeline's layout might say what they are."""
+def test_a_set_beyond_those_there_are() -> None:
     with pytest.raises(UnsupportedError, match="descriptor set 100"):
         arguments.own_layout({100: {0: ("ssbo", 1)}})
+
+
+def test_binding_of_two_types_is_mutable() -> None:
     b = Builder()
     kind = b.array(b.scalar(), 4, stride=4)
     b.store(b.deref_array(block(b, kind, 3), b.imm(0)), b.load(b.deref_array(block(b, kind, 3, "ubo"), b.imm(0))))
-    with pytest.raises(UnsupportedError, match="binding 3 of descriptor set 0 is a ssbo and a ubo"):
+    shader = b.finish()
+    passes.run(shader)
+    assert shader.metadata["abi"]["descriptor_sets"][0]["bindings"][3]["type"] == "mutable"
+
+
+def test_more_workgroup_memory_than_there_is() -> None:
+    b = Builder()
+    words = b.deref_var(b.variable("shared", b.array(b.scalar(), 16385)))
+    b.store(b.deref_array(block(b, b.array(b.scalar(), 4, stride=4), 0), b.imm(0)), b.load(b.deref_array(words, b.imm(0))))
+    with pytest.raises(UnsupportedError, match="workgroup memory of 65540 bytes \\(at most 65536"):
         passes.run(b.finish())
 
 
