@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -246,8 +246,7 @@ def compile(
     _check_target(chip)
     if wave is not None:
         targets.wave_limits(chip, wave)  # complains about a wave size that the chip does not have
-    integers = int64_lowering(chip.level) | int64_lowering(chip.level, int64)
-    doubles = doubles_lowering(chip.level) | doubles_lowering(chip.level, fp64)
+    lowering = _lowering(chip.level, int64, fp64)
     steps = Run(validate=validate, dump_after=_names(dump_after), stop_after=stop_after, disabled=_names(disable))
     shader = program = None
     try:
@@ -259,7 +258,7 @@ def compile(
             shader.metadata["pipeline_layout"] = layout
         if wave is None:
             wave = _wave_size(chip, shader)
-        program = _lower(shader, chip, wave, integers, doubles, steps)
+        program = _lower(shader, chip, wave, lowering, steps)
     except Stopped:
         pass
     else:
@@ -316,29 +315,40 @@ def _rooms() -> SimpleNamespace:
                            compute=compute, statistics=statistics)  # fmt: skip
 
 
-def _nir_pipeline(int64: Int64Lowering, fp64: DoublesLowering, level: int) -> Pipeline:
-    """The NIR passes, with what is to be lowered of 64-bit integers and doubles."""
+class _Lowering(NamedTuple):
+    """What is lowered of 64-bit integers and doubles, and the NIR passes with these options."""
+
+    int64: Int64Lowering
+    fp64: DoublesLowering
+    pipeline: Pipeline
+
+
+@lru_cache(maxsize=256)
+def _lowering(level: int, int64: str | Int64Lowering, fp64: str | DoublesLowering) -> _Lowering:
+    """Kept, because flags of Python's and a pipeline of its own would take longer than all passes of a small shader."""
     from pyaco.pipelines import compute
     from pyaco.pipelines.nir_passes import lower_doubles, lower_int64
 
+    integers = int64_lowering(level) | int64_lowering(level, int64)
+    doubles = doubles_lowering(level) | doubles_lowering(level, fp64)
     pipeline = compute.NIR
-    if int64 != int64_lowering(level):
-        pipeline = pipeline.with_options(lower_int64, lower=spelled(int64))
-    if fp64 != doubles_lowering(level):
-        pipeline = pipeline.with_options(lower_doubles, lower=spelled(fp64))
-    return pipeline
+    if integers != int64_lowering(level):
+        pipeline = pipeline.with_options(lower_int64, lower=spelled(integers))
+    if doubles != doubles_lowering(level):
+        pipeline = pipeline.with_options(lower_doubles, lower=spelled(doubles))
+    return _Lowering(integers, doubles, pipeline)
 
 
-def _lower(shader: Any, chip: targets.Chip, wave: int, int64: Int64Lowering, fp64: DoublesLowering, steps: Run) -> Any:
+def _lower(shader: Any, chip: targets.Chip, wave: int, lowering: _Lowering, steps: Run) -> Any:
     """Run the NIR passes, instruction selection, the backend and the assembler."""
     rooms = _rooms()
     compute = rooms.compute
     steps.check_disabled(compute.NIR, compute.ACO)
     rooms.mark_lowered(shader)
     shader.set_target(chip.level, wave, 0xFFFF8000)
-    steps.run(rooms.NIR, _nir_pipeline(int64, fp64, chip.level), shader, chip.level)
+    steps.run(rooms.NIR, lowering.pipeline, shader, chip.level)
     if steps.validates:
-        rooms.check_lowered(shader, int64, fp64)
+        rooms.check_lowered(shader, lowering.int64, lowering.fp64)
     x, y, z = shader.workgroup_size
     program = rooms.Program()
     program.configure(

@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pyaco._core.ir.pass_runner import PassLog, PreparedStep, run_steps
+from pyaco._core.ir.pass_runner import NativeKernel, PassLog, PreparedStep, run_steps
 from pyaco.arguments import checked
 from pyaco.errors import InputError
 
@@ -128,6 +128,11 @@ class Pass:
         """The function that does the work."""
         function: Kernel = importlib.import_module(self.module).run
         return function
+
+    def native_kernel(self, options: Mapping[str, Any], level: int) -> NativeKernel | None:
+        """The same with these options, without the interpreter; None where it needs that."""
+        kernel: NativeKernel | None = getattr(importlib.import_module(self.module), "kernel", None)
+        return None if kernel is None else kernel.bound(options, level)
 
     @checked
     def run(self, ir: Shader | Program, options: Mapping[str, object] | None = None) -> bool:
@@ -443,7 +448,8 @@ def _prepare(pipeline: Pipeline, choice: _Choice, users: UserPasses) -> tuple[Pr
             if choice.wants(pipeline, step):
                 same = slots.setdefault((step.entry, tuple(step.options.items())), len(slots))
                 slot = same if analyses.isdisjoint(step.entry.needs) else -1
-                yield PreparedStep((pipeline.ir, step.name), step.entry.kernel(), step.options, slot)
+                yield PreparedStep((pipeline.ir, step.name), step.entry.kernel(), step.options, slot,
+                                   native=step.entry.native_kernel(step.options, choice.level))
             yield from users.behind([step.name])
 
     return (*users.before_all(), *ready(pipeline.members))

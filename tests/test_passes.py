@@ -19,9 +19,9 @@ from pyaco._core.ir.pass_runner import PassLog, PreparedStep, run_steps
 from pyaco._core.ir.shader import Shader
 from pyaco.aco import passes as aco_passes
 from pyaco.cli.main import main
-from pyaco.errors import InputError
+from pyaco.errors import InputError, PyacoError
 from pyaco.nir import passes as nir_passes
-from pyaco.passes import Pass, Pipeline, unmet_needs
+from pyaco.passes import Pass, Pipeline, Run, unmet_needs
 from pyaco.pipelines import compute, properties
 from pyaco.pipelines.aco_passes import ACO_PASSES
 from pyaco.pipelines.nir_passes import NIR_PASSES, vars_to_ssa
@@ -29,6 +29,7 @@ from pyaco.pipelines.nir_passes import NIR_PASSES, vars_to_ssa
 ROOT = Path(__file__).resolve().parents[1]
 MATMUL = ROOT / "examples/matmul.spv"
 PASSES = [*NIR_PASSES.values(), compute.SELECTION, *ACO_PASSES.values()]
+NATIVE = [entry for entry in PASSES if hasattr(importlib.import_module(entry.module), "kernel")]
 OPTIONAL = [step for pipeline in (compute.NIR, compute.ACO) for step in pipeline.passes() if not step.required]
 PROGRAM = """BB0
 /* logical preds: / linear preds: / kind: uniform, top-level, */
@@ -272,6 +273,30 @@ def test_a_step_that_found_nothing_to_do_runs_again_only_behind_a_change() -> No
     calls.clear()
     run_steps(steps, object(), PassLog(), lambda *seen: None)
     assert calls == ["first", "second", "second"]
+
+
+def test_passes_without_the_interpreter_are_noted_as_those_with_it() -> None:
+    # While somebody watches, every pass is called from Python, also those that a step left out would have spared.
+    fast, watched = pyaco.compile(MATMUL, target="gfx1100"), pyaco.compile(MATMUL, target="gfx1100", dump_after="dominance")
+    ran, seen = ([(record.room, record.name) for record in shader.passes] for shader in (fast, watched))
+    assert list(dict.fromkeys(ran)) == list(dict.fromkeys(seen))
+    assert len(ran) < len(seen)
+    assert all(record.milliseconds >= 0 for record in fast.passes)
+
+
+@pytest.mark.parametrize("entry", NATIVE, ids=lambda entry: entry.name)
+def test_a_native_kernel_takes_the_options_of_its_pass(entry: Pass) -> None:
+    assert entry.native_kernel(entry.values({}), 110) is not None
+
+
+def test_a_native_pass_that_fails_ends_the_run() -> None:
+    program = pyaco.aco.parse_program(PROGRAM, 103)
+    pipeline = Pipeline("aco", "compute", (ACO_PASSES["dominance"], ACO_PASSES["register_allocation"], ACO_PASSES["ssa_elimination"]))
+    steps = Run()
+    # Nobody has counted how many registers are live.
+    with pytest.raises(PyacoError, match="must be spilled first"):
+        steps.run(aco_passes.ACO, pipeline, program, 103)
+    assert [record.name for record in steps.records] == ["dominance"]
 
 
 def test_a_users_function_counts_as_a_change() -> None:

@@ -8,6 +8,7 @@ chip has neither 64-bit integers nor doubles, is in Mesa's ``radv_physical_devic
 from __future__ import annotations
 
 from enum import IntFlag, auto
+from functools import lru_cache
 from typing import TypeVar
 
 from pyaco.arguments import checked
@@ -125,6 +126,11 @@ def int64_lowering(level: int, choice: str | Int64Lowering = "hardware") -> Int6
     """
     if isinstance(choice, Int64Lowering):
         return choice
+    return _int64_named(level, choice)
+
+
+@lru_cache(maxsize=1024)
+def _int64_named(level: int, choice: str) -> Int64Lowering:
     everything = _all(Int64Lowering)
     return _named(Int64Lowering, choice, {"hardware": AMD_INT64 if features.has_int64(level) else everything,
                                          "all": everything, "none": Int64Lowering(0)})  # fmt: skip
@@ -153,6 +159,11 @@ def doubles_lowering(level: int, choice: str | DoublesLowering = "hardware") -> 
     """
     if isinstance(choice, DoublesLowering):
         return choice
+    return _doubles_named(level, choice)
+
+
+@lru_cache(maxsize=1024)
+def _doubles_named(level: int, choice: str) -> DoublesLowering:
     everything = _all(DoublesLowering)
     return _named(DoublesLowering, choice, {"hardware": AMD_DOUBLES if features.has_fp64(level) else everything,
                                             "lowered": everything ^ DoublesLowering.FP64_FULL_SOFTWARE, "software": everything,

@@ -5,6 +5,7 @@ that leaves a value elsewhere is a mismatch; ``write_out`` makes a phi of the va
 say where each predecessor has it. Back edges are compared when their block is left, with the places that the loop header began with.
 """
 from libc.stdint cimport uint16_t, uint32_t
+from libc.string cimport memset
 from libcpp.algorithm cimport stable_sort
 
 from isa_opcodes cimport op_p_branch, op_p_linear_phi, op_p_phi
@@ -222,25 +223,30 @@ cdef int _branch_register(Allocator *a, BlockId block) except -1 nogil:
     return 0
 
 
-cdef int enter_block(Allocator *a, BlockId block, uint32_t phis) except -1 nogil:
-    cdef ProgramData *p = a.p
-    cdef uint32_t w
-    cdef Place place
+cdef void _forget_block(Allocator *a) noexcept nogil:
+    """Empty the register file."""
+    cdef uint32_t r, b
     cdef int view
-    cdef int r
-    cdef uint32_t b
-    # Forget the previous block.
-    for r in range(file_size):
+    r = bits_next(a.file.busy[view_before], 0, file_size)
+    while r < file_size:
         if a.file.owner[view_before][r] == <uint32_t>owner_partial:
             for b in range(4):
                 a.values[a.file.bytes[view_before][r][b]].presence = 0
-        elif a.file.owner[view_before][r] and a.file.owner[view_before][r] != <uint32_t>owner_blocked:
+        elif a.file.owner[view_before][r] != <uint32_t>owner_blocked:
             a.values[a.file.owner[view_before][r]].presence = 0
+        r = bits_next(a.file.busy[view_before], r + 1, file_size)
     for view in range(2):
-        for w in range(8):
-            a.file.busy[view][w] = 0
-        for r in range(file_size):
+        r = bits_next(a.file.busy[view], 0, file_size)
+        while r < file_size:
             a.file.owner[view][r] = 0
+            r = bits_next(a.file.busy[view], r + 1, file_size)
+        memset(a.file.busy[view], 0, sizeof(a.file.busy[view]))
+
+
+cdef int enter_block(Allocator *a, BlockId block, uint32_t phis) except -1 nogil:
+    cdef ProgramData *p = a.p
+    cdef Place place
+    _forget_block(a)
     live_set_clear(&a.live_in)
     live_add_row(&a.live_in, p, block)
     a.linear_live = 0

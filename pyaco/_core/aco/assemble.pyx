@@ -22,6 +22,7 @@ from isa_tables cimport opcode_name
 from pyaco._core.aco.encode cimport encode_instruction
 from pyaco._core.common.bits cimport align_up
 from pyaco._core.common.table cimport table_append_many
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport *
 from pyaco._core.ir.source_lines cimport line_none
 from pyaco._core.isa.decode cimport Decoded
@@ -373,6 +374,14 @@ cdef int assemble_run(ProgramData *program, bint stray_bits) except -1 nogil:
     return finish(&a)
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    assemble_run(<ProgramData *>ir, not option)
+    return 1
+
+
+kernel = native_kernel(_kernel, lambda options, level: options["zero_unused"])
+
+
 def run(Program program not None, options=None):
     """Assemble `program`; its ``code`` holds the machine code afterwards.
 
@@ -389,7 +398,7 @@ def run(Program program not None, options=None):
     RuntimeError
         An instruction has no encoding for the program's gfx level: a defect of an earlier pass.
     """
-    cdef bint stray_bits = not (options or {}).get("zero_unused", False)
+    cdef bint zero_unused = (options or {}).get("zero_unused", False)
     with nogil:
-        assemble_run(&program.data, stray_bits)
+        _kernel(&program.data, zero_unused)
     return True

@@ -9,6 +9,7 @@ Source: Cooper, Harvey, Kennedy, "A Simple, Fast Dominance Algorithm" (2001), wi
 from libc.stdint cimport int32_t, uint32_t
 from libcpp.vector cimport vector
 
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport BlockId, Program, ProgramData
 
 
@@ -115,8 +116,16 @@ cdef int dominance_run(ProgramData *p) except -1 nogil:
     return _number(p, g.idom, p.blocks.linear_pre, p.blocks.linear_post)
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    dominance_run(<ProgramData *>ir)
+    return 0
+
+
+kernel = native_kernel(_kernel)
+
+
 def run(Program program not None, options=None):
     """Compute the dominator trees of both CFGs."""
     with nogil:
-        dominance_run(&program.data)
+        _kernel(&program.data, 0)
     return False

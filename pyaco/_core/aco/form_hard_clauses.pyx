@@ -11,6 +11,7 @@ from isa_opcodes cimport op_image_bvh64_intersect_ray, op_image_bvh_intersect_ra
 from isa_tables cimport is_atomic
 from pyaco._core.aco.build cimport emit_0
 from pyaco._core.aco.queries cimport form_clause
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport (
     BlockId, InstructionId, OperandRow, Program, ProgramData, Rewrite, class_bytes, class_s4, format_flat, format_global,
     format_is_flat_like, format_is_vmem, format_mimg, format_scratch, format_smem, gfx10, gfx11, operand_undef, rewrite_begin,
@@ -131,10 +132,19 @@ cdef int form_hard_clauses_run(ProgramData *p) except -1 nogil:
     return rewrite_end(&rewrite)
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    if (<ProgramData *>ir).gfx_level < gfx10:
+        return 0
+    form_hard_clauses_run(<ProgramData *>ir)
+    return 1
+
+
+kernel = native_kernel(_kernel)
+
+
 def run(Program program not None, options=None):
     """Form clauses of memory operations."""
-    if program.data.gfx_level < gfx10:
-        return False
+    cdef bint progress
     with nogil:
-        form_hard_clauses_run(&program.data)
-    return True
+        progress = _kernel(&program.data, 0)
+    return progress

@@ -25,8 +25,7 @@ cdef State *_entry_of(Context *c, uint32_t block) except NULL nogil:
     """The entry state of a block; an empty one is made where there is none."""
     if c.entry[block] == NULL:
         if c.spare.empty():
-            c.states.resize(c.states.size() + 1)
-            c.spare.push_back(&c.states.back())
+            c.spare.push_back(c.states.add())
         c.entry[block] = c.spare.back()
         c.spare.pop_back()
         _clear(c, c.entry[block])

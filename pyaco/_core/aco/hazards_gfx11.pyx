@@ -22,7 +22,6 @@ end settles that. Sources: AMD "RDNA 3" ISA document ("Manually inserted wait st
 """
 from libc.stdint cimport int32_t, uint16_t, uint32_t, uint8_t
 from libc.string cimport memset
-from libcpp.deque cimport deque
 from libcpp.vector cimport vector
 
 from isa_opcodes cimport (
@@ -33,6 +32,7 @@ from isa_tables cimport hazard_lane_mask_read, hazard_permlane, hazard_transcend
 from modifiers cimport modifier_set_wait_vdst, modifier_set_wait_vsrc, modifier_wait_vdst
 from wait_tables cimport depctr_sa_sdst, depctr_va_sdst, depctr_va_vcc, depctr_va_vdst, depctr_vm_vsrc, waitcnt_lgkmcnt, waitcnt_vmcnt
 from pyaco._core.aco.build cimport emit_0
+from pyaco._core.aco.dataflow cimport ForwardStates
 from pyaco._core.aco.queries cimport ends_without_leaving, memory_bvh, memory_sampler, memory_type
 from pyaco._core.aco.registers cimport Range, definition_range, operand_range
 from pyaco._core.common.table cimport RowRange
@@ -91,21 +91,30 @@ cdef cppclass Context:
     Rewrite rewrite
     vector[State *] entry            # by block
     vector[State *] spare
-    deque[State] states
+    ForwardStates[State] states
     vector[uint8_t] dirty
 
 
 # --------------------------------------------------------------------------------------------------------------- the state
 cdef void _clear(const Context *c, State *s) noexcept nogil:
     cdef uint32_t k
-    memset(s, 0, sizeof(State))
     s.vgprs = c.vgprs
+    s.valu = s.salu = s.trans = 0
     s.last_trans = s.last_use = long_ago
-    for k in range(256):
+    # No instruction names the VGPRs from c.vgprs on: theirs is never read.
+    for k in range(c.vgprs):
         s.touched[k] = s.written[k] = s.trans_written[k] = s.trans_order[k] = long_ago
+    memset(s.epoch_low, 0, c.vgprs)
+    memset(s.epoch_high, 0, c.vgprs)
+    memset(s.merged, 0, c.vgprs)
+    memset(s.memory, 0, c.vgprs)
+    memset(s.mask, 0, sizeof(s.mask))
+    memset(s.read_by_valu, c.previous_part, sizeof(s.read_by_valu))
+    memset(s.then_written_by_valu, 0, sizeof(s.then_written_by_valu))
     for k in range(128):
         s.then_written_by_salu[k] = long_ago
-    memset(s.read_by_valu, c.previous_part, sizeof(s.read_by_valu))
+    s.vcmpx = s.wmma = False
+    s.wmma_first = s.wmma_end = 0
 
 
 cdef inline bint _later(int32_t *into, int32_t time) noexcept nogil:

@@ -7,7 +7,6 @@ Source: AMD "Vega" ISA document, "Manually inserted wait states"; ACO
 """
 from libc.stdint cimport int32_t, uint16_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memset
-from libcpp.deque cimport deque
 from libcpp.vector cimport vector
 
 from isa_opcodes cimport op_p_constaddr, op_s_nop, op_s_setpc_b64
@@ -16,6 +15,7 @@ from isa_tables cimport (
 )
 from modifiers cimport modifier_gds
 from pyaco._core.aco.build cimport emit_0
+from pyaco._core.aco.dataflow cimport ForwardStates
 from pyaco._core.aco.queries cimport ends_without_leaving
 from pyaco._core.aco.registers cimport Range, definition_range, operand_range
 from pyaco._core.common.table cimport RowRange
@@ -48,7 +48,7 @@ cdef cppclass Context:
     Rewrite rewrite
     vector[State *] entry            # by block
     vector[State *] spare
-    deque[State] states
+    ForwardStates[State] states
     vector[uint8_t] dirty
 
 

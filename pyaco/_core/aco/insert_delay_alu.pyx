@@ -8,6 +8,7 @@ are put into one instruction, the second with the number of instructions to skip
 Needs: the final order and registers. Sources: AMD "RDNA 3" ISA document, S_DELAY_ALU; latencies of ``cycle_model``.
 """
 from libc.stdint cimport int32_t, uint16_t, uint32_t, uint8_t
+from libc.string cimport memset
 
 from isa_opcodes cimport op_s_delay_alu
 from isa_tables cimport (
@@ -18,6 +19,7 @@ from pyaco._core.aco.cycle_model cimport cycles_of
 from pyaco._core.aco.registers cimport Range, definition_range, operand_range
 from pyaco._core.common.cycles cimport Cycles
 from pyaco._core.common.table cimport RowRange
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport (
     BlockId, DefinitionRow, InstructionId, OperandRow, Program, ProgramData, Rewrite, definitions_of, format_ds, format_exp,
     format_is_flat_like, format_is_salu, format_is_valu, format_is_vmem, gfx11, operands_of, rewrite_begin, rewrite_block,
@@ -45,6 +47,8 @@ cdef struct Delay:
 cdef cppclass Context:
     ProgramData *p
     Writer[512] writer
+    uint32_t[512] named               # the first `named_count`: registers that have a writer
+    uint32_t named_count
     int32_t now
     int32_t valu
     int32_t trans
@@ -52,8 +56,9 @@ cdef cppclass Context:
 
 cdef void _forget(Context *c) noexcept nogil:
     cdef uint32_t k
-    for k in range(512):
-        c.writer[k].unit = unit_none
+    for k in range(c.named_count):
+        c.writer[c.named[k]].unit = unit_none
+    c.named_count = 0
 
 
 cdef Unit _unit(const ProgramData *p, InstructionId i) noexcept nogil:
@@ -119,6 +124,9 @@ cdef void _issue(Context *c, InstructionId i, Unit unit) noexcept nogil:
     for row in range(definitions.first, definitions.first + definitions.count):
         r = definition_range(p, row)
         for k in range(r.first, r.end):
+            if c.writer[k].unit == unit_none:
+                c.named[c.named_count] = k
+                c.named_count += 1
             c.writer[k].unit = unit
             c.writer[k].number = c.valu if unit == unit_valu else c.trans
             c.writer[k].ready = c.now + cycles.latency
@@ -131,9 +139,10 @@ cdef void _issue(Context *c, InstructionId i, Unit unit) noexcept nogil:
 
 cdef void _settle(Context *c, Delay d) noexcept nogil:
     """What the hint waits for is ready after it."""
-    cdef uint32_t k
+    cdef uint32_t n, k
     cdef int32_t ready = c.now
-    for k in range(512):
+    for n in range(c.named_count):
+        k = c.named[n]
         if c.writer[k].unit == unit_valu and d.valu and c.valu - c.writer[k].number >= <int32_t>d.valu:
             ready = max(ready, c.writer[k].ready)
         elif c.writer[k].unit == unit_trans and d.trans and c.trans - c.writer[k].number >= <int32_t>d.trans:
@@ -185,6 +194,8 @@ cdef int insert_delay_alu_run(ProgramData *p) except -1 nogil:
     cdef Context c
     cdef Rewrite rewrite
     cdef BlockId b
+    memset(c.writer, 0, sizeof(c.writer))
+    c.named_count = 0
     c.p = p
     c.now = 0
     c.valu = 0
@@ -196,10 +207,19 @@ cdef int insert_delay_alu_run(ProgramData *p) except -1 nogil:
     return rewrite_end(&rewrite)
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    if (<ProgramData *>ir).gfx_level < gfx11:
+        return 0
+    insert_delay_alu_run(<ProgramData *>ir)
+    return 1
+
+
+kernel = native_kernel(_kernel)
+
+
 def run(Program program not None, options=None):
     """Insert hints about ALU dependencies."""
-    if program.data.gfx_level < gfx11:
-        return False
+    cdef bint progress
     with nogil:
-        insert_delay_alu_run(&program.data)
-    return True
+        progress = _kernel(&program.data, 0)
+    return progress

@@ -25,6 +25,7 @@ from pyaco._core.aco.build cimport (
     make, make_1, make_scc_2, by_wave, exec_definition, exec_operand, mask_constant, new_mask, phi_resize,
 )
 from pyaco._core.aco.queries cimport opcode_is_phi, operand_equal
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport (
     BlockId, Definition, InstructionId, Operand, OperandRow, OrderRow, Program, ProgramData, Rewrite, TempId, block_branch,
     block_break, block_continue, block_continue_or_break, block_invert, block_loop_exit, block_loop_header, block_loop_preheader,
@@ -448,8 +449,16 @@ cdef int insert_exec_mask_run(ProgramData *p) except -1 nogil:
     return 0
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    insert_exec_mask_run(<ProgramData *>ir)
+    return 1
+
+
+kernel = native_kernel(_kernel)
+
+
 def run(Program program not None, options=None):
     """Make the execution mask explicit."""
     with nogil:
-        insert_exec_mask_run(&program.data)
+        _kernel(&program.data, 0)
     return True

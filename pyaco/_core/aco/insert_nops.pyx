@@ -7,6 +7,7 @@ Needs: the result of ``insert_waitcnt``.
 from pyaco._core.aco.export_priority cimport export_priority_run
 from pyaco._core.aco.hazards_gfx9 cimport hazards_gfx9_run
 from pyaco._core.aco.hazards_gfx11 cimport hazards_gfx11_run
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport (
     Program, ProgramData, gfx10_3, gfx11, gfx11_5, gfx9, hardware_stage_next_gen_geometry, hardware_stage_pixel,
 )
@@ -29,6 +30,14 @@ cdef int insert_nops_run(ProgramData *p, bint previous_part) except -1 nogil:
         raise UnsupportedError(f"hazards of gfx level {p.gfx_level}: no target of this package has it")
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    insert_nops_run(<ProgramData *>ir, option)
+    return 1
+
+
+kernel = native_kernel(_kernel, lambda options, level: options["previous_part"])
+
+
 def run(Program program not None, options=None):
     """Resolve hazards.
 
@@ -46,5 +55,5 @@ def run(Program program not None, options=None):
     """
     cdef bint previous_part = (options or {}).get("previous_part", False)
     with nogil:
-        insert_nops_run(&program.data, previous_part)
+        _kernel(&program.data, previous_part)
     return True

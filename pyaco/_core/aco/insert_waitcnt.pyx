@@ -18,7 +18,6 @@ memory model of barriers as in ACO (``aco_insert_waitcnt``), in workgroup-proces
 """
 from libc.stdint cimport uint16_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memset
-from libcpp.deque cimport deque
 from libcpp.vector cimport vector
 
 from isa_opcodes cimport (
@@ -31,10 +30,12 @@ from modifiers cimport (
 )
 from wait_tables cimport waitcnt_expcnt, waitcnt_lgkmcnt, waitcnt_vmcnt
 from pyaco._core.aco.build cimport emit_0, emit_any
+from pyaco._core.aco.dataflow cimport ForwardStates
 from pyaco._core.aco.queries cimport form_clause, format_has_sync, memory_bvh, memory_sampler, memory_type
 from pyaco._core.aco.registers cimport Range, definition_range, operand_range, range_of
 from pyaco._core.common.table cimport RowRange
 from pyaco._core.common.waitcnt cimport waitcnt_get, waitcnt_limit, waitcnt_none, waitcnt_set
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport (
     BlockId, DefinitionRow, InstructionId, Operand, OperandRow, Program, ProgramData, Rewrite, block_end_with_regs, class_s1,
     definitions_of, format_ds, format_exp, format_flat, format_is_flat_like, format_is_vmem, format_ldsdir, format_pseudo_barrier,
@@ -64,6 +65,7 @@ cdef enum:
     event_ldsdir = 0x100
     event_scalar_store = 0x200       # in addition to event_smem
     tracked_count = 520              # 512 registers, 8 storage classes
+    scalar_end = 128                 # no operation writes or reads late a register from here to the first VGPR
     storage_register = 512
     gds_register = 513
     none = 0xff
@@ -95,7 +97,7 @@ cdef cppclass Context:
     Rewrite rewrite
     vector[State *] entry            # by block
     vector[State *] spare
-    deque[State] states
+    ForwardStates[State] states
     vector[uint8_t] dirty
 
 
@@ -124,31 +126,42 @@ cdef void _clear(const Context *c, State *s) noexcept nogil:
     memset(s.pending, 0, sizeof(s.pending))
 
 
-cdef void _apply(State *s, const Wait *w) noexcept nogil:
+cdef inline uint32_t _next_tracked(const Context *c, uint32_t k) noexcept nogil:
+    """The register after `k` that anything may be outstanding at."""
+    k += 1
+    if k == scalar_end:
+        k = 256
+    return <uint32_t>storage_register if k == 256 + c.vgprs else k
+
+
+cdef void _apply(const Context *c, State *s, const Wait *w) noexcept nogil:
     """What is known after a wait."""
-    cdef int c
-    cdef int k
-    for c in range(counter_count):
-        if w.count[c] == none or not s.pending[c]:
+    cdef int n
+    cdef uint32_t k
+    for n in range(counter_count):
+        if w.count[n] == none or not s.pending[n]:
             continue
-        if w.count[c] == 0:
-            s.pending[c] = 0
-        for k in range(tracked_count):
-            if s.age[c][k] != none and s.age[c][k] >= w.count[c]:
-                s.age[c][k] = none
-                s.events[c][k] = 0
+        if w.count[n] == 0:
+            s.pending[n] = 0
+        k = 0
+        while k < tracked_count:
+            if s.age[n][k] != none and s.age[n][k] >= w.count[n]:
+                s.age[n][k] = none
+                s.events[n][k] = 0
+            k = _next_tracked(c, k)
 
 
 cdef void _issue(Context *c, State *s, uint32_t counter, uint16_t event) noexcept nogil:
     """Everything of the same kind gets older; results of other kinds may arrive in any order."""
-    cdef int k
+    cdef uint32_t k = 0
     cdef uint8_t limit = c.limit[counter]
     s.pending[counter] |= event
     if event & (event_smem | event_flat):
         return
-    for k in range(tracked_count):
+    while k < tracked_count:
         if s.events[counter][k] == event and s.age[counter][k] < limit:
             s.age[counter][k] += 1
+        k = _next_tracked(c, k)
 
 
 cdef void _enter(State *s, uint32_t counter, uint16_t event, uint16_t reg, uint8_t register_class, uint8_t types) noexcept nogil:
@@ -192,7 +205,7 @@ cdef bint _join(Context *c, State *into, const State *other, bint logical) noexc
     cdef bint changed
     if logical:
         return not vgprs_linear and _join_registers(into, other, 256, 256 + c.vgprs)
-    changed = _join_registers(into, other, 0, 256)
+    changed = _join_registers(into, other, 0, scalar_end)
     changed |= _join_registers(into, other, storage_register, tracked_count)
     if vgprs_linear:
         changed |= _join_registers(into, other, 256, 256 + c.vgprs)
@@ -609,7 +622,7 @@ cdef int _flush(Context *c, State *s, Wait *queued) except -1 nogil:
         return 0
     if c.rewriting:
         _emit_wait(c, queued[0])
-    _apply(s, queued)
+    _apply(c, s, queued)
     _no_wait(queued)
     return 0
 
@@ -627,7 +640,7 @@ cdef void _wait_in_field(Context *c, State *s, InstructionId i, Wait *queued) no
     _no_wait(&wait)
     if count != full_wait_exp:
         wait.count[counter_exp] = <uint8_t>count
-        _apply(s, &wait)
+        _apply(c, s, &wait)
 
 
 cdef int _block(Context *c, BlockId block, State *s) except -1 nogil:
@@ -648,7 +661,7 @@ cdef int _block(Context *c, BlockId block, State *s) except -1 nogil:
         if k >= clause_end:
             clause_end = _check_clause(c, s, block, k, &queued)
         if p.instructions.format[i] == format_pseudo_barrier:
-            _apply(s, &queued)
+            _apply(c, s, &queued)
             # The wait itself is written before the next instruction that exists.
             continue
         if p.instructions.format[i] == format_vinterp_inreg:
@@ -692,6 +705,14 @@ cdef int insert_waitcnt_run(ProgramData *p, bint force) except -1 nogil:
     return solve_and_rewrite(&c, p)
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    insert_waitcnt_run(<ProgramData *>ir, option)
+    return 1
+
+
+kernel = native_kernel(_kernel, lambda options, level: options["force"])
+
+
 def run(Program program not None, options=None):
     """Insert waits for memory operations.
 
@@ -709,5 +730,5 @@ def run(Program program not None, options=None):
     """
     cdef bint force = (options or {}).get("force", False)
     with nogil:
-        insert_waitcnt_run(&program.data, force)
+        _kernel(&program.data, force)
     return True

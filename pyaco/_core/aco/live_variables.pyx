@@ -28,6 +28,7 @@ from pyaco._core.aco.live_set cimport (
 from pyaco._core.aco.occupancy cimport suitable_waves, waves_of_demand
 from pyaco._core.common.table cimport table_append_many, table_clear
 from pyaco._core.aco.queries cimport opcode_is_phi, tied_operand
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport (
     BlockId, DefinitionRow, InstructionId, OperandRow, OrderRow, Program, ProgramData, TempId, class_dwords, class_is_linear,
     class_is_vgpr, definition_fixed, definition_kill, definition_temp, format_vop2, format_vop3, format_vopc, operand_first_kill,
@@ -389,10 +390,18 @@ cdef int live_variables_run(ProgramData *p) except -1 nogil:
     return _summarize(p)
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    live_variables_run(<ProgramData *>ir)
+    return 0
+
+
+kernel = native_kernel(_kernel)
+
+
 def run(Program program not None, options=None):
     """Compute live variables, kill flags and register demand."""
     with nogil:
-        live_variables_run(&program.data)
+        _kernel(&program.data, 0)
     return False
 
 

@@ -27,6 +27,7 @@ from pyaco._core.aco.build cimport (
     make, make_1, make_2, make_scc_2, by_wave, exec_operand, mask_constant, new_mask, phi_resize,
 )
 from pyaco._core.aco.queries cimport opcode_is_phi, operand_equal
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport (
     BlockId, Definition, InstructionId, Operand, OperandRow, Program, ProgramData, Rewrite, TempId, block_invert, block_loop_exit,
     block_loop_header, block_merge, block_uniform, class_bytes, class_is_subdword, class_is_vgpr, class_of_bytes, definition_of,
@@ -494,8 +495,16 @@ cdef int lower_phis_run(ProgramData *p) except -1 nogil:
     return _write(&c)
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    lower_phis_run(<ProgramData *>ir)
+    return 1
+
+
+kernel = native_kernel(_kernel)
+
+
 def run(Program program not None, options=None):
     """Lower phis of lane masks and scalars."""
     with nogil:
-        lower_phis_run(&program.data)
+        _kernel(&program.data, 0)
     return True

@@ -15,6 +15,7 @@ from pyaco._core.aco.build cimport *
 from pyaco._core.aco.lower_lane_operations cimport lower_bpermute, lower_reduction
 from pyaco._core.aco.occupancy cimport addressable_vgprs, suitable_waves
 from pyaco._core.aco.parallel_copy cimport CopySolver, solver_add, solver_init, solver_run
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport *
 
 from pyaco.errors import InputError, UnsupportedError
@@ -620,8 +621,16 @@ cdef int lower_to_hw_instr_run(ProgramData *p) except -1 nogil:
     return 0
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    lower_to_hw_instr_run(<ProgramData *>ir)
+    return 1
+
+
+kernel = native_kernel(_kernel)
+
+
 def run(Program program not None, options=None):
     """Lower pseudo instructions. Returns True."""
     with nogil:
-        lower_to_hw_instr_run(&program.data)
+        _kernel(&program.data, 0)
     return True

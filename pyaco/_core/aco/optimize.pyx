@@ -27,6 +27,7 @@ from pyaco._core.aco.optimize_propagate cimport propagate
 from pyaco._core.aco.optimize_facts cimport float_bits
 from pyaco._core.aco.queries cimport opcode_is_phi
 from pyaco._core.common.table cimport RowRange
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport *
 
 
@@ -187,8 +188,16 @@ cdef int optimize_run(ProgramData *p) except -1 nogil:
     return _remove_dead(&c)
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    optimize_run(<ProgramData *>ir)
+    return 1
+
+
+kernel = native_kernel(_kernel)
+
+
 def run(Program program not None, options=None):
     """Propagate copies, constants and modifiers, combine instructions, remove dead code."""
     with nogil:
-        optimize_run(&program.data)
+        _kernel(&program.data, 0)
     return True

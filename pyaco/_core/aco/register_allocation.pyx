@@ -39,6 +39,7 @@ from pyaco._core.aco.register_constraints cimport (
     select_subdword_definition, select_subdword_operand,
 )
 from pyaco._core.aco.register_file cimport *
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport *
 
 from pyaco.errors import InputError, PyacoError
@@ -818,16 +819,20 @@ cdef int _allocate(Allocator *a, ProgramData *p) except -1 nogil:
 
 
 cdef int register_allocation_run(ProgramData *p) except -1 nogil:
-    cdef Allocator *a = new Allocator()
-    try:
-        _allocate(a, p)
-    finally:
-        del a
-    return 0
+    cdef Allocator a
+    return _allocate(&a, p)
+
+
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    register_allocation_run(<ProgramData *>ir)
+    return 1
+
+
+kernel = native_kernel(_kernel)
 
 
 def run(Program program not None, options=None):
     """Assign registers; liveness must be current. Returns True."""
     with nogil:
-        register_allocation_run(&program.data)
+        _kernel(&program.data, 0)
     return True

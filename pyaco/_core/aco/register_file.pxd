@@ -27,7 +27,9 @@ cdef struct RegisterFile:
     uint64_t busy[2][8]
 
 cdef inline void file_clear_all(RegisterFile *f) noexcept nogil:
-    memset(f, 0, sizeof(RegisterFile))
+    # `bytes` of a register are cleared when it gets its first owner of less than a dword.
+    memset(f.owner, 0, sizeof(f.owner))
+    memset(f.busy, 0, sizeof(f.busy))
 
 cdef inline void file_put_view(RegisterFile *f, int view, uint32_t address, uint32_t size, uint32_t id) noexcept nogil:
     """Give `size` bytes from byte address `address` to `id`; 0 frees them."""

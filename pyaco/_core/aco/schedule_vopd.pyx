@@ -15,6 +15,7 @@ from libcpp.vector cimport vector
 
 from isa_opcodes cimport *
 from modifiers cimport modifier_set_vopd_opcode_y
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport *
 
 
@@ -383,8 +384,16 @@ cdef int schedule_vopd_run(ProgramData *p) except -1 nogil:
     return _schedule(p, &order, &taken)
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    schedule_vopd_run(<ProgramData *>ir)
+    return 1
+
+
+kernel = native_kernel(_kernel)
+
+
 def run(Program program not None, options=None):
     """Pair instructions for dual issue. Returns True."""
     with nogil:
-        schedule_vopd_run(&program.data)
+        _kernel(&program.data, 0)
     return True

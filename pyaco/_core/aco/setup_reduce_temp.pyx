@@ -17,6 +17,7 @@ from isa_opcodes cimport (
 from pyaco._core.aco.build cimport make
 from pyaco._core.aco.lower_lane_operations cimport reduction_needs_second
 from pyaco._core.aco.queries cimport opcode_is_phi
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport (
     BlockId, Definition, InstructionId, Operand, OrderRow, Program, ProgramData, Rewrite, TempId, block_top_level, class_dwords,
     class_v1_linear, definition_of, format_pseudo_reduction, operand_late_kill, operand_of, operand_put, rewrite_begin,
@@ -170,8 +171,16 @@ cdef int setup_reduce_temp_run(ProgramData *p) except -1 nogil:
     return _write(&c)
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    setup_reduce_temp_run(<ProgramData *>ir)
+    return 1
+
+
+kernel = native_kernel(_kernel)
+
+
 def run(Program program not None, options=None):
     """Give reductions and shuffles their linear VGPRs."""
     with nogil:
-        setup_reduce_temp_run(&program.data)
+        _kernel(&program.data, 0)
     return True

@@ -32,6 +32,7 @@ from pyaco._core.aco.queries cimport opcode_is_phi
 from pyaco._core.aco.spill_choice cimport *
 from pyaco._core.aco.spill_slots cimport assign_positions, assign_slots
 from pyaco._core.aco.spiller cimport *
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport *
 
 from pyaco.errors import UnsupportedError
@@ -618,8 +619,16 @@ cdef int spill_run(ProgramData *p) except -1 nogil:
     return 0
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    spill_run(<ProgramData *>ir)
+    return 1
+
+
+kernel = native_kernel(_kernel)
+
+
 def run(Program program not None, options=None):
     """Spill where the register demand exceeds the limit. Liveness must be current, and is afterwards. Returns True."""
     with nogil:
-        spill_run(&program.data)
+        _kernel(&program.data, 0)
     return True

@@ -17,6 +17,7 @@ from modifiers cimport (
 )
 from pyaco._core.aco.jump_threading cimport jump_threading_run, remove_exec_writes_run
 from pyaco._core.aco.queries cimport opcode_is_phi
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport *
 
 from pyaco.errors import InputError
@@ -168,8 +169,16 @@ cdef int ssa_elimination_run(ProgramData *p) except -1 nogil:
     return remove_exec_writes_run(p)
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    ssa_elimination_run(<ProgramData *>ir)
+    return 1
+
+
+kernel = native_kernel(_kernel)
+
+
 def run(Program program not None, options=None):
     """Replace phis by parallel copies. Returns True."""
     with nogil:
-        ssa_elimination_run(&program.data)
+        _kernel(&program.data, 0)
     return True

@@ -17,6 +17,7 @@ from modifiers cimport modifier_semantics, modifier_storage
 from pyaco._core.aco.dominance cimport dominates_linear, dominates_logical
 from pyaco._core.aco.queries cimport opcode_is_phi
 from pyaco._core.common.table cimport RowRange
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport (
     BlockId, DefinitionRow, InstructionId, OperandRow, OrderRow, Program, ProgramData, Rewrite, block_loop_exit,
     block_loop_header, block_top_level, block_uniform, class_is_linear_vgpr, class_is_vgpr, definition_fixed, definition_no_cse,
@@ -363,8 +364,16 @@ cdef int value_numbering_run(ProgramData *p) except -1 nogil:
     return 0
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    value_numbering_run(<ProgramData *>ir)
+    return 1
+
+
+kernel = native_kernel(_kernel)
+
+
 def run(Program program not None, options=None):
     """Merge equal computations."""
     with nogil:
-        value_numbering_run(&program.data)
+        _kernel(&program.data, 0)
     return True

@@ -1,6 +1,9 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+class NativeKernel:
+    def bound(self, options: Mapping[str, Any], level: int) -> NativeKernel: ...
+
 class PreparedStep:
     @property
     def record(self) -> tuple[str, str]: ...
@@ -12,9 +15,11 @@ class PreparedStep:
     def slot(self) -> int: ...
     @property
     def members(self) -> tuple[PreparedStep, ...]: ...
+    @property
+    def native(self) -> NativeKernel | None: ...
     def __init__(
         self, record: tuple[str, str], function: Callable[..., Any] | None, options: Mapping[str, Any] | None, slot: int,
-        members: tuple[PreparedStep, ...] = (),
+        members: tuple[PreparedStep, ...] = (), native: NativeKernel | None = None,
     ) -> None: ...
 
 class PassLog:

@@ -1,6 +1,9 @@
 """The loop of the pass manager (``pyaco.passes``): it runs prepared passes over one IR.
 
-Between two kernels stand a call, a look at the clock and a row in an array. A step that changed nothing is not run again before another step has
+Between two kernels stand a call, a look at the clock and a row in an array. Kernels that are native (``pass_runner.pxd``) run one after another
+without the interpreter, whose calls and lock would take longer than a pass over a small shader.
+
+A step that changed nothing is not run again before another step has
 changed something, in whatever group it stands next: kernels are functions of the IR and of their options, and promise by False that
 nothing has changed. So the last round of a group that repeats only runs what the last change may have given work. Passes of users may change the
 IR without saying so: they always run, and count as a change. While somebody observes the IR after each pass, every step runs, so that there is
@@ -8,6 +11,9 @@ something to see.
 """
 from libc.stdint cimport int64_t, uint32_t
 from libcpp.vector cimport vector
+
+from pyaco._core.ir.program cimport Program
+from pyaco._core.ir.shader cimport Shader
 
 # Rounds of a group that repeats; optimisations make each round smaller, this only ends what would not end.
 cdef enum:
@@ -21,6 +27,24 @@ cdef extern from *:
     }
     """
     int64_t steady_nanoseconds() noexcept nogil
+
+
+cdef class NativeKernel:
+    """A kernel that is called without the interpreter."""
+
+    def bound(self, dict options, int level):
+        """The kernel with the options of a step at a gfx level."""
+        cdef NativeKernel made = NativeKernel()
+        made.function = self.function
+        made.option = 0 if self.option_of is None else self.option_of(options, level)
+        return made
+
+
+cdef NativeKernel native_kernel(kernel_function function, option_of=None):
+    cdef NativeKernel made = NativeKernel()
+    made.function = function
+    made.option_of = option_of
+    return made
 
 
 cdef class PreparedStep:
@@ -38,19 +62,23 @@ cdef class PreparedStep:
         Steps that do the same have one number, from 0 on; -1: a step that is never left out.
     members : tuple of PreparedStep
         Of a group.
+    native : NativeKernel, optional
+        What `function` does with these options, where it can do without the interpreter.
     """
     cdef readonly tuple record
     cdef readonly object function
     cdef readonly object options
     cdef readonly int slot
     cdef readonly tuple members
+    cdef readonly NativeKernel native
 
-    def __init__(self, tuple record, function, options, int slot, tuple members=()):
+    def __init__(self, tuple record, function, options, int slot, tuple members=(), NativeKernel native=None):
         self.record = record
         self.function = function
         self.options = options
         self.slot = slot
         self.members = members
+        self.native = native
 
 
 cdef class PassLog:
@@ -67,17 +95,17 @@ cdef class PassLog:
         """What is noted next begins now."""
         self.mark = steady_nanoseconds()
 
-    cdef int64_t add(self, tuple record) except -1:
-        cdef int64_t now = steady_nanoseconds()
-        cdef int64_t taken = now - self.mark
-        self.mark = now
+    cdef int64_t add(self, tuple record, int64_t end) except -1:
+        """Note what ended at a time, and return how long it took."""
+        cdef int64_t taken = end - self.mark
+        self.mark = end
         self.names.append(record)
         self.nanoseconds.push_back(taken)
         return taken
 
     def note(self, str room, str name):
         """Note what ended now, and return the seconds that it took."""
-        return self.add((room, name)) * 1e-9
+        return self.add((room, name), steady_nanoseconds()) * 1e-9
 
     def rows(self):
         """Room, name and milliseconds of each pass that ran, in order."""
@@ -85,11 +113,21 @@ cdef class PassLog:
         return [(*self.names[k], self.nanoseconds[k] * 1e-6) for k in range(self.nanoseconds.size())]
 
 
+cdef struct NativeStep:
+    kernel_function function
+    int option
+    int slot
+
+
 cdef class _Runner:
     cdef object ir
+    cdef void *data                   # of the IR: what native kernels take
     cdef PassLog log
     cdef object observe
     cdef uint32_t version             # of the IR: counts changes
+    cdef vector[NativeStep] batch
+    cdef vector[uint32_t] ran         # of the batch: those that were not left out ...
+    cdef vector[int64_t] ends         # ... and when they ended
     cdef vector[uint32_t] unchanged   # by slot: the version that the step was seen to leave as it is, plus one; 0 none
 
     cdef bint steps(self, tuple steps) except -1:
@@ -97,15 +135,18 @@ cdef class _Runner:
         cdef bint changed
         cdef bint progress = False
         cdef int64_t taken
-        for step in steps:
+        cdef Py_ssize_t k = 0
+        while k < len(steps):
+            step = steps[k]
+            if step.native is not None and self.data != NULL:
+                progress |= self.native_steps(steps, &k)
+                continue
+            k += 1
             if step.function is None:
                 progress |= self.rounds(step.members)
                 continue
-            if step.slot >= 0:
-                if <size_t>step.slot >= self.unchanged.size():
-                    self.unchanged.resize(step.slot + 1, 0)
-                if self.observe is None and self.unchanged[step.slot] == self.version + 1:
-                    continue
+            if step.slot >= 0 and self.observe is None and self.is_idle(step.slot):
+                continue
             if step.options is None:
                 changed = step.function(self.ir)
                 self.version += 1
@@ -113,12 +154,66 @@ cdef class _Runner:
                 changed = step.function(self.ir, step.options)
                 self.version += changed
             if step.slot >= 0 and not changed:
-                self.unchanged[step.slot] = self.version + 1
+                self.note_idle(step.slot)
             progress |= changed
-            taken = self.log.add(step.record)
+            taken = self.log.add(step.record, steady_nanoseconds())
             if self.observe is not None:
                 self.observe(step.record[0], step.record[1], self.ir, taken * 1e-9)
                 self.log.start()
+        return progress
+
+    cdef inline bint is_idle(self, int slot) noexcept nogil:
+        """Whether a step is known to leave the IR as it is."""
+        return <size_t>slot < self.unchanged.size() and self.unchanged[slot] == self.version + 1
+
+    cdef int note_idle(self, int slot) except -1 nogil:
+        if <size_t>slot >= self.unchanged.size():
+            self.unchanged.resize(slot + 1, 0)
+        self.unchanged[slot] = self.version + 1
+        return 0
+
+    cdef bint native_steps(self, tuple steps, Py_ssize_t *at) except -1:
+        """Run the native steps from `at[0]` on, which becomes the first that is none."""
+        cdef Py_ssize_t first = at[0]
+        cdef PreparedStep step
+        cdef NativeStep one
+        cdef uint32_t k
+        cdef bint progress = False
+        self.batch.clear()
+        self.ran.clear()
+        self.ends.clear()
+        while at[0] < len(steps):
+            step = steps[at[0]]
+            if step.native is None:
+                break
+            one.function, one.option, one.slot = step.native.function, step.native.option, step.slot
+            self.batch.push_back(one)
+            at[0] += 1
+        try:
+            with nogil:
+                progress = self.run_batch()
+        finally:
+            for k in range(<uint32_t>self.ends.size()):
+                step = steps[first + self.ran[k]]
+                self.log.add(step.record, self.ends[k])
+        return progress
+
+    cdef bint run_batch(self) except -1 nogil:
+        cdef bint progress = False
+        cdef bint changed
+        cdef uint32_t k
+        cdef NativeStep one
+        for k in range(<uint32_t>self.batch.size()):
+            one = self.batch[k]
+            if one.slot >= 0 and self.is_idle(one.slot):
+                continue
+            changed = one.function(self.data, one.option)
+            self.version += changed
+            if one.slot >= 0 and not changed:
+                self.note_idle(one.slot)
+            progress |= changed
+            self.ran.push_back(k)
+            self.ends.push_back(steady_nanoseconds())
         return progress
 
     cdef bint rounds(self, tuple members) except -1:
@@ -127,6 +222,12 @@ cdef class _Runner:
             if not self.steps(members):
                 return k > 0
         return True
+
+
+cdef void *_data_of(ir) noexcept:
+    if type(ir) is Shader:
+        return &(<Shader>ir).data
+    return &(<Program>ir).data if type(ir) is Program else NULL
 
 
 def run_steps(tuple steps, ir, PassLog log not None, observe=None):
@@ -145,5 +246,6 @@ def run_steps(tuple steps, ir, PassLog log not None, observe=None):
     runner.ir = ir
     runner.log = log
     runner.observe = observe
+    runner.data = _data_of(ir) if observe is None else NULL
     log.start()
     return runner.steps(steps)

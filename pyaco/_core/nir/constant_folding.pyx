@@ -9,6 +9,7 @@ from libc.stdint cimport uint32_t, uint64_t
 from nir_opcodes cimport alu_input_count, alu_input_sizes_flat, alu_input_types_flat, alu_max_inputs
 
 from pyaco._core.common.table cimport table_append_many
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     NodeId, OrderRow, Shader, ShaderData, ValueId, block_walk_next, nir_alu, nir_load_const, node_first_block, source_swizzle,
     source_value, swizzle_component,
@@ -75,9 +76,16 @@ cdef bint constant_folding_run(ShaderData *s) except -1 nogil:
     return progress
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    return constant_folding_run(<ShaderData *>ir)
+
+
+kernel = native_kernel(_kernel)
+
+
 def run(Shader shader not None, options=None):
     """Fold constants; True when an instruction changed."""
     cdef bint progress
     with nogil:
-        progress = constant_folding_run(&shader.data)
+        progress = _kernel(&shader.data, 0)
     return progress

@@ -8,6 +8,7 @@ from libc.stdint cimport uint32_t, uint64_t
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     BlockNumber, NodeId, Shader, ShaderData, ShaderRewrite, SourceRow, ValueId, nir_instruction_new, nir_load_const, nir_phi, nir_phi_new,
     nir_undef, node_if, node_walk_next, phi_set, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit, shader_rewrite_end,
@@ -135,9 +136,16 @@ cdef bint convert_to_lcssa_run(ShaderData *s) except -1 nogil:
     return True
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    return convert_to_lcssa_run(<ShaderData *>ir)
+
+
+kernel = native_kernel(_kernel)
+
+
 def run(Shader shader not None, options=None):
     """Convert to loop-closed SSA; True when a phi or copy was inserted."""
     cdef bint progress
     with nogil:
-        progress = convert_to_lcssa_run(&shader.data)
+        progress = _kernel(&shader.data, 0)
     return progress

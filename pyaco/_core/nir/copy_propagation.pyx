@@ -7,6 +7,7 @@ from libc.stdint cimport uint32_t, uint64_t
 
 from nir_opcodes cimport alu_input_sizes_flat, alu_max_inputs, alu_mov
 
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     NodeId, OrderRow, Shader, ShaderData, SourceRow, ValueId, alu_is_vector, nir_alu, node_if, node_walk_next, source_swizzle, source_value,
     swizzle_component,
@@ -109,9 +110,16 @@ cdef bint copy_propagation_run(ShaderData *s) noexcept nogil:
     return progress
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    return copy_propagation_run(<ShaderData *>ir)
+
+
+kernel = native_kernel(_kernel)
+
+
 def run(Shader shader not None, options=None):
     """Propagate copies; True when a source changed."""
     cdef bint progress
     with nogil:
-        progress = copy_propagation_run(&shader.data)
+        progress = _kernel(&shader.data, 0)
     return progress

@@ -15,6 +15,7 @@ from nir_opcodes cimport (
 )
 
 from pyaco._core.common.hashing cimport hash_mix
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     NodeId, OrderRow, Shader, ShaderData, ShaderRewrite, SourceRow, ValueId, access_can_reorder, intrinsic_index, nir_alu, nir_deref,
     nir_exact, nir_intrinsic, nir_load_const, nir_no_signed_wrap, nir_no_unsigned_wrap, nir_phi, node_block, node_if,
@@ -26,8 +27,12 @@ cdef enum:
     pure = intrinsic_flag_can_eliminate | intrinsic_flag_can_reorder    # an intrinsic with both has the same value anywhere ...
     pure_mask = pure | intrinsic_flag_convergent                        # ... unless other lanes take part
 
+cdef struct Slot:
+    ValueId instruction           # 0: free
+    uint32_t hash                 # of it: most comparisons end here, without a look at the instruction
+
 cdef struct Scope:
-    vector[ValueId] slots         # hash table of instruction ids, linear probing
+    vector[Slot] slots            # hash table, linear probing
     vector[uint32_t] log          # filled slots, in order
     uint32_t mask
 
@@ -111,12 +116,16 @@ cdef bint _equal(const ShaderData *s, ValueId a, ValueId b) noexcept nogil:
 
 cdef ValueId _find_or_insert(const ShaderData *s, Scope *scope, ValueId instruction) noexcept nogil:
     """An equal instruction in scope, or else `instruction` itself, which is added to the table."""
-    cdef uint32_t slot = <uint32_t>_hash(s, instruction) & scope.mask
-    while scope.slots[slot]:
-        if _equal(s, scope.slots[slot], instruction):
-            return scope.slots[slot]
+    cdef Slot one
+    cdef uint32_t slot
+    one.instruction = instruction
+    one.hash = <uint32_t>_hash(s, instruction)
+    slot = one.hash & scope.mask
+    while scope.slots[slot].instruction:
+        if scope.slots[slot].hash == one.hash and _equal(s, scope.slots[slot].instruction, instruction):
+            return scope.slots[slot].instruction
         slot = (slot + 1) & scope.mask
-    scope.slots[slot] = instruction
+    scope.slots[slot] = one
     scope.log.push_back(slot)
     return instruction
 
@@ -156,6 +165,7 @@ cdef bint _list(ShaderData *s, Scope *scope, ShaderRewrite *rewrite, vector[Valu
                 NodeId node) except -1 nogil:
     """Process the siblings from `node` on, in a scope of their own."""
     cdef size_t mark = scope.log.size()
+    cdef bint whole = node == s.nodes.first0[1]
     cdef bint progress = False
     while node:
         if s.nodes.kind[node] == node_block:
@@ -167,8 +177,10 @@ cdef bint _list(ShaderData *s, Scope *scope, ShaderRewrite *rewrite, vector[Valu
                 progress |= _list(s, scope, rewrite, replaced, s.nodes.first1[node])
             progress |= _list(s, scope, rewrite, replaced, s.nodes.first0[node])
         node = s.nodes.next[node]
+    if whole:
+        return progress               # the table ends with it
     while scope.log.size() > mark:
-        scope.slots[scope.log.back()] = 0
+        scope.slots[scope.log.back()].instruction = 0
         scope.log.pop_back()
     return progress
 
@@ -202,9 +214,16 @@ cdef bint cse_run(ShaderData *s) except -1 nogil:
     return progress
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    return cse_run(<ShaderData *>ir)
+
+
+kernel = native_kernel(_kernel)
+
+
 def run(Shader shader not None, options=None):
     """Merge equal expressions; True when one was removed."""
     cdef bint progress
     with nogil:
-        progress = cse_run(&shader.data)
+        progress = _kernel(&shader.data, 0)
     return progress

@@ -8,6 +8,7 @@ from libcpp.vector cimport vector
 
 from nir_opcodes cimport intrinsic_flag_can_eliminate, intrinsic_flag_convergent, intrinsic_flag_uniform, intrinsic_flags
 
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     NodeId, Shader, ShaderData, ShaderRewrite, ValueId, access_volatile, intrinsic_index, nir_intrinsic, nir_jump, node_block, node_if,
     node_walk_next, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit, shader_rewrite_end,
@@ -16,6 +17,11 @@ from nir_opcodes cimport index_access
 
 cdef enum:                        # intrinsics whose only effect is their result; a convergent one matters only to its readers
     no_effect = intrinsic_flag_can_eliminate | intrinsic_flag_uniform | intrinsic_flag_convergent
+
+
+cdef enum:                        # of an instruction
+    live = 1
+    passed = 2                    # by the walk, not live then
 
 
 cdef inline bint _has_effect(const ShaderData *s, ValueId instruction) noexcept nogil:
@@ -31,55 +37,75 @@ cdef inline bint _has_effect(const ShaderData *s, ValueId instruction) noexcept 
     return True
 
 
-cdef void _mark(vector[uint8_t] &live, vector[ValueId] &work, ValueId value) noexcept nogil:
-    if not live[value]:
-        live[value] = 1
-        work.push_back(value)
+cdef int _mark_sources(const ShaderData *s, uint8_t *state, vector[ValueId] &late, ValueId instruction) except -1 nogil:
+    """Mark what a live instruction reads; `late` takes what the walk from the end has passed already, such as phis of loops read."""
+    cdef uint32_t row
+    cdef ValueId value
+    for row in range(s.instructions.source_first[instruction],
+                     s.instructions.source_first[instruction] + s.instructions.source_count[instruction]):
+        value = s.sources.value[row]
+        if state[value] == passed:
+            late.push_back(value)
+        state[value] = live
+    return 0
 
 
 cdef bint dce_run(ShaderData *s) except -1 nogil:
-    cdef vector[uint8_t] live
-    cdef vector[ValueId] work
+    cdef vector[uint8_t] state
+    cdef vector[ValueId] late
+    cdef vector[NodeId] blocks
     cdef ShaderRewrite rewrite
     cdef NodeId node = 1
+    cdef size_t b
     cdef uint32_t row
     cdef ValueId instruction
-    cdef uint32_t kept = 0
-    cdef uint32_t total = 0
-    live.resize(s.instructions.table.count)
+    cdef bint progress = False
+    state.resize(s.instructions.table.count)
     while node:
         if s.nodes.kind[node] == node_if:
-            _mark(live, work, s.nodes.condition[node])
-        for row in range(s.nodes.order_first[node], s.nodes.order_first[node] + s.nodes.order_count[node]):
-            total += 1
-            if _has_effect(s, s.order.instruction[row]):
-                _mark(live, work, s.order.instruction[row])
+            state[s.nodes.condition[node]] = live
+        elif s.nodes.kind[node] == node_block:
+            blocks.push_back(node)
         node = node_walk_next(s, node)
-    while work.size():
-        instruction = work.back()
-        work.pop_back()
-        kept += 1
-        for row in range(s.instructions.source_first[instruction],
-                         s.instructions.source_first[instruction] + s.instructions.source_count[instruction]):
-            _mark(live, work, s.sources.value[row])
-    if kept == total:
+    # From the end, where memory is read in order: but for phis, who reads a value stands behind it.
+    for b in range(blocks.size(), 0, -1):
+        node = blocks[b - 1]
+        for row in range(s.nodes.order_first[node] + s.nodes.order_count[node], s.nodes.order_first[node], -1):
+            instruction = s.order.instruction[row - 1]
+            if state[instruction] == live or _has_effect(s, instruction):
+                state[instruction] = live
+                _mark_sources(s, state.data(), late, instruction)
+            else:
+                state[instruction] = passed
+    while late.size():
+        instruction = late.back()
+        late.pop_back()
+        _mark_sources(s, state.data(), late, instruction)
+    for b in range(blocks.size()):
+        for row in range(s.nodes.order_first[blocks[b]], s.nodes.order_first[blocks[b]] + s.nodes.order_count[blocks[b]]):
+            progress |= state[s.order.instruction[row]] != live
+    if not progress:
         return False
     shader_rewrite_begin(&rewrite, s)
-    node = 1
-    while node:
-        if s.nodes.kind[node] == node_block:
-            shader_rewrite_block(&rewrite, node)
-            for row in range(s.nodes.order_first[node], s.nodes.order_first[node] + s.nodes.order_count[node]):
-                if live[s.order.instruction[row]]:
-                    shader_rewrite_emit(&rewrite, s.order.instruction[row])
-        node = node_walk_next(s, node)
+    for b in range(blocks.size()):
+        shader_rewrite_block(&rewrite, blocks[b])
+        for row in range(s.nodes.order_first[blocks[b]], s.nodes.order_first[blocks[b]] + s.nodes.order_count[blocks[b]]):
+            if state[s.order.instruction[row]] == live:
+                shader_rewrite_emit(&rewrite, s.order.instruction[row])
     shader_rewrite_end(&rewrite)
     return True
+
+
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    return dce_run(<ShaderData *>ir)
+
+
+kernel = native_kernel(_kernel)
 
 
 def run(Shader shader not None, options=None):
     """Remove dead instructions; True when one was removed."""
     cdef bint progress
     with nogil:
-        progress = dce_run(&shader.data)
+        progress = _kernel(&shader.data, 0)
     return progress

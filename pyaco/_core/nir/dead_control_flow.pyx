@@ -9,6 +9,7 @@ Needs: nothing. Guarantees: valid NIR; phis have no sources from removed blocks.
 """
 from libc.stdint cimport uint32_t
 
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     NodeId, Shader, ShaderData, ValueId, jump_break, nir_jump, nir_load_const, nir_phi, node_block, node_if, node_insert_after, node_loop,
     node_walk_next,
@@ -174,10 +175,19 @@ cdef bint dead_control_flow_run(ShaderData *s) except -1 nogil:
     return progress
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    cdef bint progress = False
+    while dead_control_flow_run(<ShaderData *>ir):
+        progress = True
+    return progress
+
+
+kernel = native_kernel(_kernel)
+
+
 def run(Shader shader not None, options=None):
     """Remove dead control flow until none is found; True when something changed."""
     cdef bint progress = False
     with nogil:
-        while dead_control_flow_run(&shader.data):
-            progress = True
+        progress = _kernel(&shader.data, 0)
     return progress

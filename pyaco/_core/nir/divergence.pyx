@@ -22,6 +22,7 @@ from nir_opcodes cimport (
     intrinsic_load_scratch, intrinsic_reduce, intrinsic_shared_atomic, intrinsic_shared_atomic_swap, intrinsic_ssbo_atomic,
     intrinsic_ssbo_atomic_swap,
 )
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     NodeId, Shader, ShaderData, ValueId, intrinsic_index, jump_break, jump_continue, mode_function_temp, mode_shader_temp, nir_divergent,
     nir_intrinsic, nir_jump, nir_phi, nir_undef, node_block, node_if, node_loop, source_swizzle, source_value,
@@ -232,8 +233,16 @@ cdef int divergence_run(ShaderData *s) except -1 nogil:
     return 0
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    divergence_run(<ShaderData *>ir)
+    return 0
+
+
+kernel = native_kernel(_kernel)
+
+
 def run(Shader shader not None, options=None):
     """Compute divergence."""
     with nogil:
-        divergence_run(&shader.data)
+        _kernel(&shader.data, 0)
     return False

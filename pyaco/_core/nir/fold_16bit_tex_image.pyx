@@ -28,6 +28,7 @@ from nir_opcodes cimport (
 )
 from pyaco._core.common.floats cimport bits_float, double_to_half, half_to_double
 from pyaco._core.ir.emitter cimport alu_source, constant, undefined, vector_of
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport gfx10
 from pyaco._core.ir.shader cimport (
     Shader, ShaderData, ValueId, alu_is_vector, constant_bits, image_buffer, image_cube, image_format_r8i, image_format_r8ui,
@@ -308,9 +309,16 @@ cdef bint fold_16bit_tex_image_run(ShaderData *s) except -1 nogil:
     return lowering_run(s, _fold_sources, NULL) or progress
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    return fold_16bit_tex_image_run(<ShaderData *>ir)
+
+
+kernel = native_kernel(_kernel)
+
+
 def run(Shader shader not None, options=None):
     """Fold conversions into texture and image instructions."""
     cdef bint progress
     with nogil:
-        progress = fold_16bit_tex_image_run(&shader.data)
+        progress = _kernel(&shader.data, 0)
     return progress

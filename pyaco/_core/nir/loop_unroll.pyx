@@ -21,6 +21,7 @@ from libcpp.vector cimport vector
 from nir_opcodes cimport intrinsic_index_count
 
 from pyaco._core.common.table cimport table_append, table_append_many
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     NodeId, OrderRow, Shader, ShaderData, SourceRow, ValueId, block_walk_next, nir_intrinsic, nir_phi, node_block, node_first_block, node_if,
     node_insert_after, node_loop, node_remove, phi_set,
@@ -483,9 +484,16 @@ cdef bint loop_unroll_run(ShaderData *s) except -1 nogil:
     return search.editing
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    return loop_unroll_run(<ShaderData *>ir)
+
+
+kernel = native_kernel(_kernel)
+
+
 def run(Shader shader not None, options=None):
     """Unroll loops of known, small trip count that hold no such loops; True when one was unrolled (run again after folding)."""
     cdef bint progress
     with nogil:
-        progress = loop_unroll_run(&shader.data)
+        progress = _kernel(&shader.data, 0)
     return progress

@@ -23,6 +23,7 @@ from nir_opcodes cimport (
     alu_unpack_half_2x16_split_y, alu_unpack_snorm_2x16, alu_unpack_snorm_4x8, alu_unpack_unorm_2x16,
     alu_unpack_unorm_4x8,
 )
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport gfx10_3, gfx11
 from pyaco._core.ir.emitter cimport alu1, alu2, alu2_constant, alu3, alu_n, alu_source, constant, vector_of
 from pyaco._core.ir.shader cimport Shader, ShaderData, ValueId, nir_alu, nir_exact, source_value, type_bool
@@ -226,9 +227,16 @@ cdef bint lower_alu_run(ShaderData *s) except -1 nogil:
     return progress
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    return lower_alu_run(<ShaderData *>ir)
+
+
+kernel = native_kernel(_kernel)
+
+
 def run(Shader shader not None, options=None):
     """Lower ALU opcodes."""
     cdef bint progress
     with nogil:
-        progress = lower_alu_run(&shader.data)
+        progress = _kernel(&shader.data, 0)
     return progress

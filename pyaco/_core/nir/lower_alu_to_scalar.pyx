@@ -13,6 +13,7 @@ from nir_opcodes cimport (
     alu_each, alu_ffma, alu_fmul, alu_input_count, alu_input_sizes_flat, alu_join, alu_max_inputs, alu_mov, alu_one_bit, alu_output_size,
 )
 from pyaco._core.ir.emitter cimport alu2, alu3, alu_source, constant, emit, vector_of
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     NodeId, OrderRow, Shader, ShaderData, ShaderRewrite, ValueId, alu_is_vector, block_walk_next, constant_bits, nir_alu, nir_component, nir_constant,
     nir_exact, nir_instruction_new, nir_jump, nir_load_const, nir_phi, nir_phi_new, nir_vector, node_first_block, phi_set,
@@ -223,10 +224,19 @@ cdef bint _phis_to_scalar(ShaderData *s) except -1 nogil:
     return True
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    cdef ShaderData *s = <ShaderData *>ir
+    cdef bint progress = _phis_to_scalar(s)
+    progress |= lowering_run(s, _lower, NULL)
+    return progress
+
+
+kernel = native_kernel(_kernel)
+
+
 def run(Shader shader not None, options=None):
     """Make ALU operations and phis scalar."""
     cdef bint progress
     with nogil:
-        progress = _phis_to_scalar(&shader.data)
-        progress |= lowering_run(&shader.data, _lower, NULL)
+        progress = _kernel(&shader.data, 0)
     return progress

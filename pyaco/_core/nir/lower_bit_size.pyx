@@ -19,6 +19,7 @@ from nir_opcodes cimport (
     alu_urhadd, alu_urol, alu_uror, alu_ushr, alu_usub_borrow, alu_usub_sat, alu_ior,
 )
 from pyaco._core.ir.emitter cimport alu1, alu2, alu2_constant, alu3, alu_source, constant
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport Shader, ShaderData, ValueId, nir_alu, nir_divergent, source_value
 from pyaco._core.nir.lowering cimport Lowering, constant_source, lower_keep, lowering_run
 
@@ -143,9 +144,16 @@ cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
     return alu2(b, opcode, x, _extended(b, instruction, 1, rule))
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    return lowering_run(<ShaderData *>ir, _lower, NULL)
+
+
+kernel = native_kernel(_kernel)
+
+
 def run(Shader shader not None, options=None):
     """Widen small integer operations."""
     cdef bint progress
     with nogil:
-        progress = lowering_run(&shader.data, _lower, NULL)
+        progress = _kernel(&shader.data, 0)
     return progress

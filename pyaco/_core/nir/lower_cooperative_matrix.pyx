@@ -22,6 +22,7 @@ from pyaco._core.ir.cooperative_matrix cimport *
 from pyaco._core.ir.emitter cimport (
     alu1, alu2, alu2_constant, alu3, component, constant, intrinsic1, intrinsic2, intrinsic3, vector_of,
 )
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport gfx11, gfx12
 from pyaco._core.ir.shader cimport Shader, ShaderData, ValueId, intrinsic_index, intrinsic_set_index, nir_intrinsic, source_value
 from pyaco._core.ir.small_floats cimport single_from, single_to
@@ -241,9 +242,16 @@ cdef bint lower_cooperative_matrix_run(ShaderData *s) except -1 nogil:
     return lowering_run(s, _lower, NULL)
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    return lower_cooperative_matrix_run(<ShaderData *>ir)
+
+
+kernel = native_kernel(_kernel)
+
+
 def run(Shader shader not None, options=None):
     """Lower multiplications of cooperative matrices."""
     cdef bint progress
     with nogil:
-        progress = lower_cooperative_matrix_run(&shader.data)
+        progress = _kernel(&shader.data, 0)
     return progress

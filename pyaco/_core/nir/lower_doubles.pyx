@@ -21,6 +21,7 @@ from nir_opcodes cimport (
     intrinsic_exclusive_scan, intrinsic_inclusive_scan, intrinsic_names, intrinsic_reduce, intrinsic_vote_feq,
 )
 from pyaco._core.ir.emitter cimport alu1, alu2, alu2_constant, alu3, alu_source, constant
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     NodeId, Shader, ShaderData, ValueId, atomic_fadd, atomic_fmax, atomic_fmin, block_walk_next, flush_denorms64, intrinsic_has_index,
     intrinsic_index, nir_alu, nir_intrinsic, node_first_block, round_zero64, source_value,
@@ -240,16 +241,26 @@ cdef int _refuse(const ShaderData *s) except -1 nogil:
     return 0
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    cdef uint32_t mask = <uint32_t>option
+    cdef bint progress = False
+    if mask & _software:
+        _refuse(<ShaderData *>ir)
+    # What one sweep makes is lowered by the next.
+    while lowering_run(<ShaderData *>ir, _lower, &mask):
+        progress = True
+    return progress
+
+
+kernel = native_kernel(_kernel, lambda options, level: int(doubles_lowering(level, options["lower"])))
+
+
 def run(Shader shader not None, options=None):
     """Lower doubles."""
     cdef uint32_t mask = <uint32_t>int(doubles_lowering(shader.data.info.gfx_level, (options or {}).get("lower", "hardware")))
     cdef bint progress = False
     with nogil:
-        if mask & _software:
-            _refuse(&shader.data)
-        # What one sweep makes is lowered by the next.
-        while lowering_run(&shader.data, _lower, &mask):
-            progress = True
+        progress = _kernel(&shader.data, <int>mask)
     return progress
 
 

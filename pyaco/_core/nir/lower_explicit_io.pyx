@@ -37,6 +37,7 @@ from pyaco._core.common.bits cimport align_up, lowest_bit, sign_extended
 from pyaco._core.ir.emitter cimport (
     alu1, alu2, alu2_constant, component, constant, intrinsic0, intrinsic1, intrinsic2, intrinsic3, intrinsic4, vector_of,
 )
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     NodeId, Shader, ShaderData, TypeId, ValueId, VariableId, constant_bits, deref_array, deref_cast, deref_ptr_as_array, deref_struct,
     deref_var, descriptor_ssbo, descriptor_ubo, intrinsic_index, intrinsic_set_index, mode_constant, mode_function_temp, mode_global,
@@ -658,9 +659,16 @@ cdef bint lower_explicit_io_run(ShaderData *s) except -1 nogil:
     return progress
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    return lower_explicit_io_run(<ShaderData *>ir)
+
+
+kernel = native_kernel(_kernel)
+
+
 def run(Shader shader not None, options=None):
     """Lower derefs of memory to explicit addresses."""
     cdef bint progress
     with nogil:
-        progress = lower_explicit_io_run(&shader.data)
+        progress = _kernel(&shader.data, 0)
     return progress

@@ -17,6 +17,7 @@ from nir_opcodes cimport (
 )
 from pyaco._core.common.bits cimport sign_extended
 from pyaco._core.ir.emitter cimport alu1, alu2, alu2_constant, alu3, alu_source, constant
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport Shader, ShaderData, ValueId, nir_alu
 from pyaco._core.nir.lowering cimport Lowering, constant_source, lower_keep, lowering_run, modulo_of_remainder
 
@@ -180,9 +181,16 @@ cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
     return _general(b, opcode, alu_source(b, instruction, 0, 0), alu_source(b, instruction, 1, 0))
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    return lowering_run(<ShaderData *>ir, _lower, NULL)
+
+
+kernel = native_kernel(_kernel)
+
+
 def run(Shader shader not None, options=None):
     """Lower integer division."""
     cdef bint progress
     with nogil:
-        progress = lowering_run(&shader.data, _lower, NULL)
+        progress = _kernel(&shader.data, 0)
     return progress

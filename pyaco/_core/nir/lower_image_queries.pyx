@@ -17,6 +17,7 @@ from nir_opcodes cimport (
     index_image_dim, tex_query_levels, tex_source_lod, tex_source_texture_handle, tex_texture_samples, tex_txs,
 )
 from pyaco._core.ir.emitter cimport alu2, alu2_constant, alu3, component, constant, vector_of
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport gfx10, gfx12
 from pyaco._core.ir.shader cimport (
     Shader, ShaderData, ValueId, image_buffer, image_cube, image_external, image_is_array, image_ms, image_rect, image_subpass,
@@ -184,10 +185,16 @@ cdef bint _may_have_queries(const ShaderData *s) noexcept nogil:
     return False
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    return _may_have_queries(<ShaderData *>ir) and lowering_run(<ShaderData *>ir, _lower, NULL)
+
+
+kernel = native_kernel(_kernel)
+
+
 def run(Shader shader not None, options=None):
     """Replace queries."""
     cdef bint progress = False
     with nogil:
-        if _may_have_queries(&shader.data):
-            progress = lowering_run(&shader.data, _lower, NULL)
+        progress = _kernel(&shader.data, 0)
     return progress

@@ -32,6 +32,7 @@ from nir_opcodes cimport (
     intrinsic_shuffle_xor, intrinsic_source_count, intrinsic_vote_ieq, intrinsic_write_invocation_amd,
 )
 from pyaco._core.ir.emitter cimport alu1, alu2, alu2_constant, alu3, alu_source, constant, intrinsic_n, jump
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     NodeId, Shader, ShaderData, ValueId, block_walk_next, intrinsic_has_index, intrinsic_index, intrinsic_set_index, jump_break, nir_alu,
     nir_intrinsic, node_first_block, phi_set, source_value,
@@ -693,14 +694,24 @@ cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
     return lower(b, instruction) if lower != NULL else <ValueId>lower_keep
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    cdef uint32_t mask = <uint32_t>option
+    cdef bint progress = False
+    # What one sweep makes is lowered by the next.
+    while lowering_run(<ShaderData *>ir, _lower, &mask):
+        progress = True
+    return progress
+
+
+kernel = native_kernel(_kernel, lambda options, level: int(int64_lowering(level, options["lower"])))
+
+
 def run(Shader shader not None, options=None):
     """Lower 64-bit integers."""
     cdef uint32_t mask = <uint32_t>int(int64_lowering(shader.data.info.gfx_level, (options or {}).get("lower", "hardware")))
     cdef bint progress = False
     with nogil:
-        # What one sweep makes is lowered by the next.
-        while lowering_run(&shader.data, _lower, &mask):
-            progress = True
+        progress = _kernel(&shader.data, <int>mask)
     return progress
 
 

@@ -24,6 +24,7 @@ from nir_opcodes cimport (
     intrinsic_vote_ieq,
 )
 from pyaco._core.ir.emitter cimport alu1, alu2, alu2_constant, alu3, component, constant, intrinsic1, intrinsic2, vector_of
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     Shader, ShaderData, ValueId, intrinsic_index, intrinsic_set_index, nir_alu, nir_intrinsic, source_swizzle, source_value,
     swizzle_component, value_is_constant,
@@ -262,9 +263,16 @@ cdef bint lower_subgroups_run(ShaderData *s) except -1 nogil:
     return progress
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    return lower_subgroups_run(<ShaderData *>ir)
+
+
+kernel = native_kernel(_kernel)
+
+
 def run(Shader shader not None, options=None):
     """Lower subgroup operations."""
     cdef bint progress
     with nogil:
-        progress = lower_subgroups_run(&shader.data)
+        progress = _kernel(&shader.data, 0)
     return progress

@@ -25,6 +25,7 @@ from nir_opcodes cimport (
     intrinsic_load_subgroup_lt_mask, intrinsic_load_subgroup_size, intrinsic_load_vector_arg_amd, intrinsic_load_workgroup_id,
     intrinsic_load_workgroup_size, intrinsic_read_first_invocation,
 )
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport gfx12
 from pyaco._core.ir.emitter cimport (
     alu1, alu2, alu2_constant, alu3, component, constant, intrinsic0, intrinsic1, vector_of,
@@ -313,16 +314,23 @@ cdef void _find_uses(const ShaderData *s, Context *c) noexcept nogil:
             c.wants_index = True
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    cdef ShaderData *s = <ShaderData *>ir
+    cdef Context c
+    if option:
+        return lowering_run(s, _lower_input, NULL)
+    c.wants_id = c.wants_index = False
+    _find_uses(s, &c)
+    return lowering_run_from(s, _local_ids, _lower_argument, &c)
+
+
+kernel = native_kernel(_kernel, lambda options, level: options["stage"] == "inputs")
+
+
 def run(Shader shader not None, options=None):
     """Lower system values; option ``stage``: "inputs" or "arguments" (default)."""
-    cdef Context c
     cdef bint progress
     cdef bint inputs = (options or {}).get("stage") == "inputs"
     with nogil:
-        if inputs:
-            progress = lowering_run(&shader.data, _lower_input, NULL)
-        else:
-            c.wants_id = c.wants_index = False
-            _find_uses(&shader.data, &c)
-            progress = lowering_run_from(&shader.data, _local_ids, _lower_argument, &c)
+        progress = _kernel(&shader.data, inputs)
     return progress

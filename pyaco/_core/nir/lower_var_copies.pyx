@@ -10,6 +10,7 @@ from nir_opcodes cimport (
     intrinsic_store_deref,
 )
 from pyaco._core.ir.emitter cimport constant, constant_vector, emit, intrinsic1, intrinsic2
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     Shader, ShaderData, TypeId, ValueId, VariableId, deref_array, deref_struct, deref_var, intrinsic_index, intrinsic_set_index,
     mode_function_temp, mode_shader_temp, nir_deref_new, nir_intrinsic, source_set, source_value, type_array, type_matrix, type_pointer,
@@ -135,9 +136,16 @@ cdef int _initialise_variables(Lowering *b) except -1 nogil:
     return 0
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    return lowering_run_from(<ShaderData *>ir, _initialise_variables, _lower_copy, NULL)
+
+
+kernel = native_kernel(_kernel)
+
+
 def run(Shader shader not None, options=None):
     """Lower copies and initial values."""
     cdef bint progress
     with nogil:
-        progress = lowering_run_from(&shader.data, _initialise_variables, _lower_copy, NULL)
+        progress = _kernel(&shader.data, 0)
     return progress

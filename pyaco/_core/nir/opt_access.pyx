@@ -27,6 +27,7 @@ from nir_opcodes cimport (
     intrinsic_load_ubo, intrinsic_load_vulkan_descriptor, intrinsic_ssbo_atomic, intrinsic_ssbo_atomic_swap, intrinsic_store_global,
     intrinsic_store_global_amd, intrinsic_store_ssbo, intrinsic_vulkan_resource_index,
 )
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     Shader, ShaderData, ValueId, access_can_reorder, access_coherent, access_non_writeable, access_restrict, access_volatile, deref_var,
     intrinsic_index, intrinsic_set_index, nir_alu, nir_deref, nir_intrinsic, source_value,
@@ -153,9 +154,16 @@ cdef bint opt_access_run(ShaderData *s) except -1 nogil:
     return progress
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    return opt_access_run(<ShaderData *>ir)
+
+
+kernel = native_kernel(_kernel)
+
+
 def run(Shader shader not None, options=None):
     """Mark loads that may be reordered."""
     cdef bint progress
     with nogil:
-        progress = opt_access_run(&shader.data)
+        progress = _kernel(&shader.data, 0)
     return progress

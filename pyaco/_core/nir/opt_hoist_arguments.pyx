@@ -15,6 +15,7 @@ from nir_opcodes cimport (
     intrinsic_load_smem_amd,
 )
 from pyaco._core.ir.emitter cimport alu2, constant, intrinsic0, intrinsic2
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     NodeId, Shader, ShaderData, ValueId, argument_push_constants, block_walk_next, constant_bits, intrinsic_index, intrinsic_set_index,
     nir_alu, nir_intrinsic, node_first_block, source_value, value_is_constant,
@@ -141,9 +142,16 @@ cdef bint opt_hoist_arguments_run(ShaderData *s) except -1 nogil:
     return lowering_run_from(s, _load_all, _lower, &c)
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    return opt_hoist_arguments_run(<ShaderData *>ir)
+
+
+kernel = native_kernel(_kernel)
+
+
 def run(Shader shader not None, options=None):
     """Hoist loads of push constants and descriptors."""
     cdef bint progress
     with nogil:
-        progress = opt_hoist_arguments_run(&shader.data)
+        progress = _kernel(&shader.data, 0)
     return progress

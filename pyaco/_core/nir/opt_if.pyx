@@ -12,6 +12,7 @@ from libcpp.vector cimport vector
 
 from nir_opcodes cimport alu_iand, alu_ieq, alu_ine, alu_inot, alu_ior
 
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     NodeId, OrderRow, Shader, ShaderData, SourceRow, ValueId, jump_break, jump_continue, nir_alu, nir_constant,
     nir_phi, node_block, node_first_block, node_if, node_loop, source_value, value_is_constant,
@@ -193,9 +194,16 @@ cdef bint opt_if_run(ShaderData *s) except -1 nogil:
     return w.progress
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    return opt_if_run(<ShaderData *>ir)
+
+
+kernel = native_kernel(_kernel)
+
+
 def run(Shader shader not None, options=None):
     """Let what an if decides be known in its lists; True when a source changed."""
     cdef bint progress
     with nogil:
-        progress = opt_if_run(&shader.data)
+        progress = _kernel(&shader.data, 0)
     return progress

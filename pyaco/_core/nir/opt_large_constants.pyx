@@ -13,6 +13,7 @@ from libcpp.vector cimport vector
 from nir_opcodes cimport index_write_mask, intrinsic_load_deref, intrinsic_store_deref
 from pyaco._core.common.bits cimport align_up
 from pyaco._core.common.table cimport table_append_many
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     BlockNumber, NodeId, Shader, ShaderData, TypeId, ValueId, VariableId, constant_bits, deref_array, deref_struct, deref_var,
     intrinsic_index, mode_constant, mode_function_temp, mode_shader_temp, nir_deref, nir_intrinsic, source_value, type_array, type_matrix,
@@ -239,9 +240,16 @@ cdef bint opt_large_constants_run(ShaderData *s) except -1 nogil:
     return progress
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    return opt_large_constants_run(<ShaderData *>ir)
+
+
+kernel = native_kernel(_kernel)
+
+
 def run(Shader shader not None, options=None):
     """Move constant tables to the constant data."""
     cdef bint progress
     with nogil:
-        progress = opt_large_constants_run(&shader.data)
+        progress = _kernel(&shader.data, 0)
     return progress

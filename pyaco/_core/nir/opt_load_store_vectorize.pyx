@@ -19,6 +19,7 @@ from nir_opcodes cimport (
 )
 from pyaco._core.common.bits cimport lowest_bit
 from pyaco._core.ir.emitter cimport alu2_constant, component, constant, intrinsic1, intrinsic2, intrinsic3, swizzled, vector_of
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     NodeId, Shader, ShaderData, ValueId, access_can_reorder, access_volatile, block_walk_next, constant_bits, intrinsic_index,
     intrinsic_set_index, nir_alu, nir_intrinsic, node_first_block, source_swizzle, source_value, swizzle_component, value_is_constant,
@@ -378,9 +379,16 @@ cdef bint opt_load_store_vectorize_run(ShaderData *s) except -1 nogil:
     return lowering_run(s, _lower, &c)
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    return opt_load_store_vectorize_run(<ShaderData *>ir)
+
+
+kernel = native_kernel(_kernel)
+
+
 def run(Shader shader not None, options=None):
     """Join neighbouring accesses."""
     cdef bint progress
     with nogil:
-        progress = opt_load_store_vectorize_run(&shader.data)
+        progress = _kernel(&shader.data, 0)
     return progress

@@ -14,6 +14,7 @@ from nir_opcodes cimport (
     intrinsic_store_shared, intrinsic_store_ssbo,
 )
 
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     NodeId, OrderRow, Shader, ShaderData, ShaderRewrite, SourceRow, ValueId, access_volatile, alu_is_vector, block_walk_next,
     identity_swizzle, intrinsic_has_index, intrinsic_index, nir_alu, nir_intrinsic, nir_phi, nir_undef, node_first_block,
@@ -140,9 +141,16 @@ cdef bint opt_undef_run(ShaderData *s) except -1 nogil:
     return chosen or moved
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    return opt_undef_run(<ShaderData *>ir)
+
+
+kernel = native_kernel(_kernel)
+
+
 def run(Shader shader not None, options=None):
     """Take away stores and choices of undefined values; True when there were any."""
     cdef bint progress
     with nogil:
-        progress = opt_undef_run(&shader.data)
+        progress = _kernel(&shader.data, 0)
     return progress

@@ -19,6 +19,7 @@ from nir_opcodes cimport (
 )
 
 from pyaco._core.common.hashing cimport hash_mix
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     NodeId, OrderRow, Shader, ShaderData, ShaderRewrite, SourceRow, ValueId, block_walk_next, constant_bits, nir_alu, nir_component,
     nir_constant_vector, nir_divergent, nir_instruction_new, nir_jump, nir_load_const, nir_phi, node_first_block,
@@ -463,9 +464,16 @@ cdef bint opt_vectorize_run(ShaderData *s) except -1 nogil:
     return True
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    return opt_vectorize_run(<ShaderData *>ir)
+
+
+kernel = native_kernel(_kernel)
+
+
 def run(Shader shader not None, options=None):
     """Make pairs of 16-bit operations vectors of two; True when there was one."""
     cdef bint progress
     with nogil:
-        progress = opt_vectorize_run(&shader.data)
+        progress = _kernel(&shader.data, 0)
     return progress

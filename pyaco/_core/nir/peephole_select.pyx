@@ -9,6 +9,7 @@ from libc.stdint cimport uint32_t
 from nir_opcodes cimport alu_bcsel
 
 from pyaco._core.common.table cimport table_append_many
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     NodeId, OrderRow, Shader, ShaderData, SourceRow, ValueId, identity_swizzle, nir_alu, nir_load_const, nir_phi, nir_undef, node_block,
     node_if, node_walk_next,
@@ -135,10 +136,17 @@ cdef bint peephole_select_run(ShaderData *s, uint32_t limit) except -1 nogil:
     return progress
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    return peephole_select_run(<ShaderData *>ir, option)
+
+
+kernel = native_kernel(_kernel, lambda options, level: options["limit"])
+
+
 def run(Shader shader not None, options=None):
     """Flatten small ifs of at most ``limit`` (option, 8) ALU instructions a side; True when one was flattened."""
     cdef unsigned int limit = (options or {}).get("limit", 8)
     cdef bint progress
     with nogil:
-        progress = peephole_select_run(&shader.data, limit)
+        progress = _kernel(&shader.data, limit)
     return progress

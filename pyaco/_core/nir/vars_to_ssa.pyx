@@ -18,6 +18,7 @@ from nir_opcodes cimport (
     alu_bcsel, alu_iand, alu_ieq, alu_ult, index_write_mask, intrinsic_load_deref, intrinsic_store_deref,
 )
 from pyaco._core.ir.emitter cimport alu2, alu2_constant, alu3, component, vector_of
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     BlockNumber, NodeId, Shader, ShaderData, ShaderRewrite, TypeId, ValueId, VariableId, constant_bits, deref_array, deref_struct,
     deref_var, intrinsic_index, mode_function_temp, mode_shader_temp, nir_deref, nir_intrinsic, nir_phi_new, nir_undefined,
@@ -506,10 +507,17 @@ cdef bint vars_to_ssa_run(ShaderData *s, uint32_t indirect_limit) except -1 nogi
     return progress
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    return vars_to_ssa_run(<ShaderData *>ir, option)
+
+
+kernel = native_kernel(_kernel, lambda options, level: options["indirect_limit"])
+
+
 def run(Shader shader not None, options=None):
     """Promote local variables; option ``indirect_limit``: elements of an array that may be selected from (0)."""
     cdef uint32_t limit = (options or {}).get("indirect_limit", 0)
     cdef bint progress
     with nogil:
-        progress = vars_to_ssa_run(&shader.data, limit)
+        progress = _kernel(&shader.data, limit)
     return progress

@@ -1,0 +1,15 @@
+"""Passes that the runner calls without the interpreter.
+
+The module of such a pass has, besides its ``run``, a ``kernel = native_kernel(function)`` of the same work. Of its options, if it has any, the
+function gets one number, which ``option_of(options, level)`` makes when a pipeline is prepared for a gfx level.
+"""
+
+# Of a ShaderData or ProgramData: 1 where it may have changed something, 0 where it has not.
+ctypedef int (*kernel_function)(void *ir, int option) except -1 nogil
+
+cdef class NativeKernel:
+    cdef kernel_function function
+    cdef int option
+    cdef object option_of
+
+cdef NativeKernel native_kernel(kernel_function function, option_of=*)
