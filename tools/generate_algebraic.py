@@ -1,7 +1,7 @@
 """Tables of the algebraic rules, from ``pyaco/nir/data/algebraic.txt`` and ``lower_alu.txt``.
 
 Every pattern and replacement is a tree in one array of nodes; ``algebraic.pyx`` walks them. Kinds of nodes: 0 opcode,
-1 variable, 2 integer constant, 3 float constant.
+1 variable, 2 integer constant, 3 float constant. Which rules are tried at an instruction, the automaton of ``algebraic_automaton.py`` says.
 """
 
 from __future__ import annotations
@@ -11,10 +11,13 @@ import struct
 from dataclasses import dataclass, field
 from pathlib import Path
 
-CONDITIONS = ("", "power_of_two", "shifts_fit", "sum_is_32", "low_mask", "reciprocal_is_exact", "narrows", "varies", "both_vary")
+from algebraic_automaton import ANY, CONSTANT, Automaton, Term
+
+CONDITIONS = ("", "power_of_two", "shifts_fit", "sum_is_32", "low_mask", "reciprocal_is_exact", "narrows", "varies", "both_vary",
+              "not_negative", "complement", "mask_covers", "in_order")
 FILES = ("algebraic.txt", "lower_alu.txt")
 GROUPS = ("[main]", "[late]", "[define]", "[lower]", "[lower_dot_4x8]", "[lower_sudot]", "[lower_dot_2x16]")
-TOKEN = re.compile(r"\s*(~?[a-z_][a-z_0-9]*(?:@\d+)?\(|#?[a-z](?:\.\d+)?(?:@\d+)?(?![a-z_0-9(])|[a-z][a-z_0-9]+|"
+TOKEN = re.compile(r"\s*([!~]*[a-z_][a-z_0-9]*(?:@\d+)?\(|#?[a-z](?:\.\d+)?(?:@\d+)?(?![a-z_0-9(])|[a-z][a-z_0-9]+|"
                    r"0x[0-9a-f]+|-?\d+\.\d+(?:e-?\d+)?|-?\d+|[(),])")
 #: The value of a variable's node: which letter, and from this bit on the component of its value.
 COMPONENT_SHIFT = 4
@@ -67,8 +70,9 @@ class Parser:
         if token == "reduce(":
             return self.reduction()
         if token.endswith("("):
-            name, _, bits = token[:-1].lstrip("~").partition("@")
-            node = self.tables.add(0, f"alu_{name}", 0, int(bits or 0), int(token.startswith("~")))
+            name, _, bits = token[:-1].lstrip("!~").partition("@")
+            marks = token[:2]
+            node = self.tables.add(0, f"alu_{name}", 0, int(bits or 0), 1 * ("~" in marks) | 4 * ("!" in marks))
             while True:
                 child = self.expression()
                 self.tables.children[node].append(child)
@@ -124,6 +128,69 @@ def numbers(kind: str, name: str, values: list[str]) -> str:
     return f"static const {kind} {name}[] = {{{', '.join(values)}}};"
 
 
+def term(tables: Tables, node: int) -> Term:
+    """A pattern without its letters, bit sizes and flags."""
+    if tables.kind[node] == 0:
+        return ("opcode", tables.opcode[node], tuple(term(tables, child) for child in tables.children[node]))
+    if tables.kind[node] == 1:
+        return CONSTANT if tables.flags[node] & 2 else ANY
+    return ("integer" if tables.kind[node] == 2 else "float", tables.value[node])
+
+
+def alu_opcodes(source: Path) -> dict[str, bool]:
+    """All ALU opcodes in the order of their numbers, and whether their first two operands may be exchanged."""
+    rows = [line.split("#")[0].split() for line in (source / "pyaco/nir/data/alu.txt").read_text().splitlines()]
+    return {f"alu_{row[0]}": "c" in row[3] for row in rows if row}
+
+
+def flat_lists(lists: list[list[int]], end: int) -> tuple[list[int], list[int]]:
+    """All lists in one array, equal ones once, each followed by `end`; and where each begins."""
+    places: dict[tuple[int, ...], int] = {}
+    array: list[int] = []
+    for each in lists:
+        if tuple(each) not in places:
+            places[tuple(each)] = len(array)
+            array += [*each, end]
+    return array, [places[tuple(each)] for each in lists]
+
+
+def automaton_tables(automaton: Automaton, patterns: list[Term], groups: list[int], alu: list[str]) -> list[str]:
+    """The automaton in C, for rules with such patterns and of such groups; `alu` has all opcodes in order."""
+    states, names = list(automaton.numbers), list(automaton.opcodes)
+    columns = {(name, i): automaton.column(name, i) for name in names for i in range(len(automaton.opcodes[name].wanted))}
+    distinct = [list(column) for column in sorted({tuple(column) for column in columns.values() if column is not None})]
+    # Column 0 is that of operands of which every pattern takes anything.
+    place = {key: (distinct.index(column) + 1 if column is not None else 0) for key, column in columns.items()}
+    transitions, firsts = flat_lists([automaton.table(name) for name in names], 0)
+    accepted = [[rule for rule, pattern in enumerate(patterns) if groups[rule] == group and pattern in state]
+                for group in range(len(GROUPS)) for state in states]  # fmt: skip
+    rules, rule_firsts = flat_lists(accepted, 0xFFFF)
+    counts = [[len(each) for each in automaton.opcodes[name].classes] for name in names]
+    constants: dict[int, list[str]] = {}
+    for (size, value), state in automaton.constant_states.items():
+        constants.setdefault(size, []).append(f"case {value}ull: return {state};")
+    # Row 0 is for opcodes of no pattern: one class for every operand, and state 0.
+    names.insert(0, "")
+    return [
+        f"enum {{ automaton_states = {len(states)}, automaton_any_constant = {automaton.any_constant} }};",
+        numbers("uint16_t", "automaton_first", list(map(str, [len(transitions), *firsts]))),
+        numbers("uint16_t", "automaton_next", list(map(str, [*transitions, 0]))),
+        numbers("uint8_t", "automaton_column", [str(place.get((name, i), 0)) for name in names for i in range(4)]),
+        numbers("uint8_t", "automaton_classes", [str(([*row, 1, 1, 1, 1])[i]) for row in [[], *counts] for i in range(4)]),
+        numbers("uint8_t", "automaton_class", [str(x) for column in [[0] * len(states), *distinct] for x in column]),
+        numbers("uint16_t", "automaton_accepted", list(map(str, rule_firsts))),
+        numbers("uint16_t", "automaton_rules", list(map(str, rules))),
+        numbers("uint8_t", "automaton_opcode", [str(names.index(name) if name in names else 0) for name in alu]),
+        f"static_assert({alu[-1]} == {len(alu) - 1}, \"opcodes are numbered in the order of their table\");",
+        "static inline uint16_t automaton_constant(int bit_size, uint64_t value) {",
+        "    switch (bit_size) {",
+        *(f"    case {size}: switch (value) {{ {' '.join(cases)} }} break;" for size, cases in constants.items()),
+        "    }",
+        f"    return {automaton.other_constant};",
+        "}",
+    ]
+
+
 def generate(source: Path) -> dict[str, str]:
     """Return the generated files."""
     tables = Tables()
@@ -135,6 +202,9 @@ def generate(source: Path) -> dict[str, str]:
     counts = {key: sum(rule[:2] == key for rule in ordered) for key in keys}
     letters = [[str(ord(x) - ord("a")) for x in rule[5].split(",") if x and x.isalpha()] for rule in ordered]
     flat = [str(([*children, 0, 0, 0, 0])[i]) for children in tables.children for i in range(4)]
+    patterns = [term(tables, rule[2]) for rule in ordered]
+    alu = alu_opcodes(source)
+    automaton = Automaton(patterns, {name for name, commutes in alu.items() if commutes})
     header = [
         "#pragma once",
         '#include "nir_opcodes.h"',
@@ -161,6 +231,7 @@ def generate(source: Path) -> dict[str, str]:
         ),
         "    }",
         "}",
+        *automaton_tables(automaton, patterns, [rule[0] for rule in ordered], list(alu)),
     ]
     declarations = [
         "from libc.stdint cimport uint8_t, uint16_t, uint64_t",
@@ -174,12 +245,24 @@ def generate(source: Path) -> dict[str, str]:
         "    const uint16_t *pattern_opcode",
         "    const uint64_t *pattern_value       # variable number | component << pattern_component_shift, or constant (floats as double bits)",
         "    const uint8_t *pattern_bits         # bit size asked for, 0 any",
-        "    const uint8_t *pattern_flags        # 1 inexact, 2 constant variable",
+        "    const uint8_t *pattern_flags        # 1 inexact, 2 constant variable, 4 without another use",
         "    const uint16_t *pattern_children    # [node * 4 + child]",
         "    const uint16_t *rule_pattern",
         "    const uint16_t *rule_replacement",
         "    const uint8_t *rule_condition",
         "    const uint8_t *rule_letters         # [rule * 2 + i]: variables of the condition",
         "    void rules_of(int group, int opcode, int *first, int *count)",
+        "    enum:",
+        "        automaton_states",
+        "        automaton_any_constant           # the state of a constant whose value is not known",
+        "    const uint8_t *automaton_opcode      # [opcode]: its row in what follows; 0: no pattern has it, its state is 0",
+        "    const uint16_t *automaton_first      # [row]: its transitions in automaton_next",
+        "    const uint16_t *automaton_next       # [first + classes of the operands, the last running fastest]: state",
+        "    const uint8_t *automaton_column      # [row * 4 + operand]: its column in automaton_class; 0: one class for all",
+        "    const uint8_t *automaton_classes     # [row * 4 + operand]: how many classes",
+        "    const uint8_t *automaton_class       # [column * automaton_states + state]",
+        "    const uint16_t *automaton_accepted   # [group * automaton_states + state]: the first of its rules in automaton_rules",
+        "    const uint16_t *automaton_rules      # lists of rules; 0xffff ends one",
+        "    uint16_t automaton_constant(int bit_size, uint64_t value)    # the state of a constant",
     ]
     return {"algebraic_tables.h": "\n".join(header) + "\n", "algebraic_tables.pxd": "\n".join(declarations) + "\n"}

@@ -28,7 +28,7 @@ LOGIC = ("iand", "ior", "ixor", "inot", "ieq", "ine", "bcsel")
 LANES = 64
 SIZES = (1, 8, 16, 32, 64)
 FLOATS = {16: np.float16, 32: np.float32, 64: np.float64}
-TOKEN = re.compile(r"\s*(~?[a-z_0-9]+(?:@\d+)?\(|#?[a-z](?:@\d+)?(?![a-z_0-9(])|-?\d+\.\d+|-?\d+|[(),])")
+TOKEN = re.compile(r"\s*([!~]*[a-z_0-9]+(?:@\d+)?\(|#?[a-z](?:@\d+)?(?![a-z_0-9(])|-?\d+\.\d+|-?\d+|[(),])")
 
 
 @dataclass
@@ -44,8 +44,8 @@ class Node:
 
 def parse(tokens: list[str]) -> Node:
     token = tokens.pop(0)
-    name, _, bits = token.strip("~#(").partition("@")
-    node = Node(name, int(bits or 0), token.startswith("#"), token.startswith("~"))
+    name, _, bits = token.strip("!~#(").partition("@")
+    node = Node(name, int(bits or 0), token.startswith("#"), "~" in token)
     if token.endswith("("):
         while True:
             node.operands.append(parse(tokens))
@@ -145,7 +145,8 @@ class Case:
         elif node.name.isalpha():
             if self.sizes.setdefault(node.name, bits) != bits:
                 raise ValueError(f"{node.name} would have two sizes")
-            self.kinds[node.name] = base
+            if self.kinds.get(node.name) != "float":
+                self.kinds[node.name] = base
             if node.constant:
                 self.constants[node.name] = 0
         elif "." in node.name and bits not in FLOATS:
@@ -168,12 +169,23 @@ class Case:
             self.constants[first] = int(self.random.integers(total))
             self.constants[others[0]] = total - self.constants[first]
         elif rule.condition == "reciprocal_is_exact":
-            self.constants[first] = self.float_bits(2.0 ** int(self.random.integers(-6, 7)))
+            self.constants[first] = self.float_bits(2.0 ** int(self.random.integers(-6, 7)), size)
+        elif rule.condition == "not_negative":
+            self.constants[first] &= (1 << self.sizes[first] - 1) - 1
+        elif rule.condition == "complement":
+            self.constants[others[0]] = self.constants[first] ^ ((1 << self.sizes[first]) - 1)
+        elif rule.condition == "mask_covers":
+            bits = self.sizes[first]
+            self.constants[others[0]] = int(self.random.integers(bits))
+            self.constants[first] |= ((1 << bits) - 1) >> self.constants[others[0]]
+        elif rule.condition == "in_order":
+            low, high = sorted(self.random.integers(-8, 9, 2))
+            self.constants[first], self.constants[others[0]] = (self.float_bits(x / 4, self.sizes[first]) for x in (low, high))
         elif rule.condition == "narrows" and self.sizes[first] <= self.root()[1]:
             raise ValueError("does not narrow")
 
-    def float_bits(self, number: float) -> int:
-        bits = self.size
+    @staticmethod
+    def float_bits(number: float, bits: int) -> int:
         return int(np.array(number, FLOATS[bits]).view(UINT[bits]))
 
     def values(self, name: str, count: int = LANES) -> np.ndarray:

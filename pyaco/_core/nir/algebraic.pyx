@@ -3,26 +3,35 @@
 Needs: scalar ALU (vector instructions are left alone). Guarantees: valid NIR; the root keeps its id, new instructions come
 before it. Run to a fixed point with constant folding, copy propagation and dead code elimination between.
 
-A rule is matched top down against the expression tree of an instruction, trying both orders of commutative operands; letters
-bind (value, component) pairs.
+One walk over the instructions gives each value a state of the rules' tree automaton (``tools/algebraic_automaton.py``), which says which rules
+have the shape of the tree that ends there. Only these are matched, top down, trying both orders of commutative operands; letters
+bind (value, component) pairs. A replacement gets its states as it is built, so what reads it sees it in the same walk. The order is not
+written before the first rule applies.
 """
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc, realloc
+from libc.string cimport memset
 
 from algebraic_tables cimport (
-    condition_both_vary, condition_low_mask, condition_narrows, condition_none, condition_power_of_two, condition_reciprocal_is_exact,
-    condition_shifts_fit, condition_sum_is_32, condition_varies, pattern_bits, pattern_children, pattern_flags,
-    pattern_component_shift, pattern_kind, pattern_opcode, pattern_value, rule_condition, rule_letters, rule_pattern, rule_replacement,
-    rules_late, rules_main, rules_of,
+    automaton_accepted, automaton_any_constant, automaton_class, automaton_classes, automaton_column, automaton_constant, automaton_first,
+    automaton_next, automaton_opcode, automaton_rules, automaton_states, condition_both_vary, condition_complement, condition_in_order,
+    condition_low_mask, condition_mask_covers, condition_narrows, condition_none, condition_not_negative, condition_power_of_two,
+    condition_reciprocal_is_exact, condition_shifts_fit, condition_sum_is_32, condition_varies, pattern_bits, pattern_children,
+    pattern_component_shift, pattern_flags, pattern_kind, pattern_opcode, pattern_value, rule_condition, rule_letters, rule_pattern,
+    rule_replacement, rules_late, rules_main,
 )
 from nir_opcodes cimport (
     alu_input_count, alu_input_types_flat, alu_max_inputs, alu_mov, alu_output_type, alu_properties, alu_property_commutative,
 )
 
-from pyaco._core.common.table cimport table_append_many
+from pyaco._core.common.bits cimport low_bits
+from pyaco._core.common.floats cimport float_from_bits
+from pyaco._core.common.table cimport RowRange, table_append_many
 from pyaco._core.ir.shader cimport (
-    NodeId, OrderRow, Shader, ShaderData, ShaderRewrite, SourceRow, ValueId, block_walk_next, constant_bits, nir_alu, nir_constant, nir_exact,
+    NodeId, OrderRow, Shader, ShaderData, ShaderRewrite, ValueId, block_walk_next, constant_bits, nir_alu, nir_constant, nir_exact,
     nir_instruction_new, nir_load_const, node_first_block, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit,
-    shader_rewrite_end, source_set, source_swizzle, source_value, swizzle_component, value_is_constant,
+    shader_rewrite_end, source_set, source_swizzle, source_value, sources_of, swizzle_component,
+    value_is_constant,
 )
 from pyaco._core.nir.rule_trees cimport letter_of, pattern_constant, unsized_bits
 
@@ -33,7 +42,9 @@ cdef enum:
     node_float = 3
     flag_inexact = 1              # of a pattern node: no exact instruction matches
     flag_constant = 2             # only a constant matches
+    flag_single_use = 4           # only an instruction that nothing else reads matches
     max_letters = 8               # rules name their letters from a on
+    no_rule = 0xffff              # ends a list of rules
     max_rewrites = 16             # of one root in one visit; rules that feed each other end here
 
 cdef struct Match:
@@ -44,8 +55,129 @@ cdef struct Match:
     uint32_t commutative          # commutative nodes reached so far
     bint exact                    # a matched instruction is exact
 
+cdef struct Walk:
+    ShaderRewrite rewrite
+    bint writing                  # a rule applied: the order is written anew
+    const uint16_t *accepted      # the group's row of automaton_accepted
+    uint16_t *states              # by value; written when the walk comes to it, which is before anything but a phi reads it
+    uint32_t capacity
+    ValueId first_new             # instructions from here on are new
+    uint8_t *uses                 # by value: none, one, more; NULL until a rule asks
+    NodeId block                  # where the walk is
+    OrderRow row
 
-cdef bint _match(const ShaderData *s, Match *m, uint32_t node, ValueId value, uint64_t swizzle) noexcept nogil:
+
+cdef int _reserve(const ShaderData *s, Walk *w) except -1 nogil:
+    """Room for the states of all instructions that there are, and some more."""
+    cdef uint32_t capacity = s.instructions.table.count + s.instructions.table.count // 4 + 64
+    cdef void *grown = realloc(w.states, <size_t>capacity * sizeof(uint16_t))
+    if grown == NULL:
+        with gil:
+            raise MemoryError()
+    w.states = <uint16_t *>grown
+    if w.uses != NULL:
+        grown = realloc(w.uses, capacity)
+        if grown == NULL:
+            with gil:
+                raise MemoryError()
+        w.uses = <uint8_t *>grown
+        memset(w.uses + w.capacity, 0, capacity - w.capacity)
+    w.capacity = capacity
+    return 0
+
+
+cdef int _set_state(const ShaderData *s, Walk *w, ValueId value) except -1 nogil:
+    """Give an instruction the state that follows from its opcode and its operands."""
+    cdef uint32_t state = 0
+    cdef const ValueId *operands
+    cdef int opcode, row, i
+    if value >= w.capacity:
+        _reserve(s, w)
+    if s.instructions.kind[value] == nir_alu and s.instructions.components[value] == 1:
+        opcode = s.instructions.opcode[value]
+        row = automaton_opcode[opcode]
+        if row:
+            operands = s.sources.value + s.instructions.source_first[value]
+            for i in range(alu_input_count[opcode]):
+                if automaton_column[row * 4 + i]:
+                    state = (state * automaton_classes[row * 4 + i]
+                             + automaton_class[<uint32_t>automaton_column[row * 4 + i] * <uint32_t>automaton_states + w.states[operands[i]]])
+            state = automaton_next[automaton_first[row] + state]
+    elif s.instructions.kind[value] == nir_load_const:
+        state = <uint32_t>automaton_any_constant
+        if s.instructions.components[value] == 1:
+            state = automaton_constant(s.instructions.bit_size[value], constant_bits(s, value, 0))
+    w.states[value] = <uint16_t>state
+    return 0
+
+
+cdef inline void _count(Walk *w, ValueId value) noexcept nogil:
+    w.uses[value] += w.uses[value] < 2
+
+
+cdef void _count_sources(const ShaderData *s, Walk *w, ValueId reader) noexcept nogil:
+    cdef RowRange sources = sources_of(s, reader)
+    cdef uint32_t row
+    for row in range(sources.first, sources.first + sources.count):
+        _count(w, s.sources.value[row])
+
+
+cdef int _count_uses(ShaderData *s, Walk *w) except -1 nogil:
+    """Count the uses of every value. What is replaced from here on adds its uses and keeps those it had: a count is at least the true one."""
+    cdef NodeId node
+    cdef OrderRow row
+    cdef ValueId value
+    # Only what stands in the order is touched: of a large table with few instructions alive, most of the memory is never there.
+    w.uses = <uint8_t *>malloc(w.capacity)
+    if w.uses == NULL:
+        with gil:
+            raise MemoryError()
+    memset(w.uses + w.first_new, 0, w.capacity - w.first_new)
+    for row in range(s.order.table.count):
+        w.uses[s.order.instruction[row]] = 0
+    for row in range(s.order.table.count):
+        _count_sources(s, w, s.order.instruction[row])
+    for value in range(w.first_new, s.instructions.table.count):
+        _count_sources(s, w, value)
+    for node in range(1, s.nodes.table.count):
+        _count(w, s.nodes.condition[node])
+    return 0
+
+
+cdef bint _has_single_use(ShaderData *s, Walk *w, ValueId value) except -1 nogil:
+    if w.uses == NULL:
+        _count_uses(s, w)
+    return w.uses[value] == 1
+
+
+cdef int _emit(ShaderData *s, Walk *w, ValueId value) except -1 nogil:
+    """Write a new instruction."""
+    _set_state(s, w, value)
+    if w.uses != NULL:
+        _count_sources(s, w, value)
+    shader_rewrite_emit(&w.rewrite, value)
+    return 0
+
+
+cdef int _begin_writing(ShaderData *s, Walk *w) except -1 nogil:
+    """Write what the walk has passed."""
+    cdef NodeId block = node_first_block(s)
+    cdef OrderRow row, end
+    if w.writing:
+        return 0
+    w.writing = True
+    shader_rewrite_begin(&w.rewrite, s)
+    while True:
+        shader_rewrite_block(&w.rewrite, block)
+        end = w.row if block == w.block else s.nodes.order_first[block] + s.nodes.order_count[block]
+        for row in range(s.nodes.order_first[block], end):
+            shader_rewrite_emit(&w.rewrite, s.order.instruction[row])
+        if block == w.block:
+            return 0
+        block = block_walk_next(s, block)
+
+
+cdef bint _match(ShaderData *s, Walk *w, Match *m, uint32_t node, ValueId value, uint64_t swizzle) except -1 nogil:
     cdef uint32_t letter
     cdef uint32_t component = swizzle_component(swizzle, 0)
     cdef bint is_constant = s.instructions.kind[value] == nir_load_const
@@ -66,10 +198,10 @@ cdef bint _match(const ShaderData *s, Match *m, uint32_t node, ValueId value, ui
             return False
         return (s.constants.value[s.instructions.data[value] + component]
                 == pattern_constant(node, s.instructions.bit_size[value]))
-    return _match_instruction(s, m, node, value)
+    return _match_instruction(s, w, m, node, value)
 
 
-cdef bint _match_instruction(const ShaderData *s, Match *m, uint32_t node, ValueId value) noexcept nogil:
+cdef bint _match_instruction(ShaderData *s, Walk *w, Match *m, uint32_t node, ValueId value) except -1 nogil:
     cdef int opcode = pattern_opcode[node]
     cdef uint32_t i
     cdef uint32_t source
@@ -81,12 +213,14 @@ cdef bint _match_instruction(const ShaderData *s, Match *m, uint32_t node, Value
         if pattern_flags[node] & flag_inexact:
             return False
         m.exact = True
+    if pattern_flags[node] & flag_single_use and not _has_single_use(s, w, value):
+        return False
     if alu_properties[opcode] & alu_property_commutative:
         swapped = (m.swaps >> m.commutative) & 1
         m.commutative += 1
     for i in range(alu_input_count[opcode]):
         source = 1 - i if swapped and i < 2 else i
-        if not _match(s, m, pattern_children[node * 4 + i], source_value(s, value, source),
+        if not _match(s, w, m, pattern_children[node * 4 + i], source_value(s, value, source),
                       source_swizzle(s, value, source)):
             return False
     return True
@@ -133,10 +267,23 @@ cdef bint _condition_holds(const ShaderData *s, const Match *m, int rule, ValueI
         return a + _bound_constant(s, m, rule, 1) == 32 and a != 0 and a != 32
     if condition == condition_shifts_fit:
         return a + _bound_constant(s, m, rule, 1) < s.instructions.bit_size[root]
+    if condition == condition_not_negative:
+        return not (a >> (m.bits[letter] - 1)) & 1
+    return _fit_together(condition, a, _bound_constant(s, m, rule, 1), m.bits[letter])
+
+
+cdef bint _fit_together(int condition, uint64_t a, uint64_t b, int bits) noexcept nogil:
+    """Conditions on two constants as masks or numbers of their own size."""
+    if condition == condition_complement:
+        return a ^ b == low_bits(~<uint64_t>0, bits)
+    if condition == condition_mask_covers:
+        return low_bits(~<uint64_t>0, bits) >> (b & (<uint64_t>bits - 1)) & ~a == 0
+    if condition == condition_in_order:
+        return float_from_bits(a, bits) <= float_from_bits(b, bits)
     return False
 
 
-cdef uint64_t _build(ShaderData *s, ShaderRewrite *rewrite, const Match *m, uint32_t node, int expected) except 0 nogil:
+cdef uint64_t _build(ShaderData *s, Walk *w, const Match *m, uint32_t node, int expected) except 0 nogil:
     """Emit a replacement tree below the root; returns value | component << 32."""
     cdef ValueId value
     cdef uint32_t letter, component
@@ -148,18 +295,18 @@ cdef uint64_t _build(ShaderData *s, ShaderRewrite *rewrite, const Match *m, uint
             return value | (<uint64_t>component << 32)
         # ALU operands are scalar constants, and only an operand that is a vector as a whole may be another one.
         value = nir_constant(s, constant_bits(s, value, component), m.bits[letter])
-        shader_rewrite_emit(rewrite, value)
+        _emit(s, w, value)
         return value
     if pattern_kind[node] == node_opcode:
         value = nir_instruction_new(s, nir_alu, pattern_opcode[node], 1, 0, alu_input_count[pattern_opcode[node]])
-        _fill(s, rewrite, m, node, value, expected)
+        _fill(s, w, m, node, value, expected)
     else:
         value = nir_constant(s, pattern_constant(node, expected), expected)
-    shader_rewrite_emit(rewrite, value)
+    _emit(s, w, value)
     return value
 
 
-cdef int _fill(ShaderData *s, ShaderRewrite *rewrite, const Match *m, uint32_t node, ValueId target,
+cdef int _fill(ShaderData *s, Walk *w, const Match *m, uint32_t node, ValueId target,
                int expected) except -1 nogil:
     """Make `target` the instruction of a replacement's opcode node; its operands are emitted before it."""
     cdef int opcode = pattern_opcode[node]
@@ -175,13 +322,13 @@ cdef int _fill(ShaderData *s, ShaderRewrite *rewrite, const Match *m, uint32_t n
         s.instructions.flags[target] |= nir_exact
     for i in range(alu_input_count[opcode]):
         size = alu_input_types_flat[opcode * alu_max_inputs + i] & 0xff
-        operand = _build(s, rewrite, m, pattern_children[node * 4 + i], size if size else unsized)
+        operand = _build(s, w, m, pattern_children[node * 4 + i], size if size else unsized)
         source_set(s, target, i, <uint32_t>operand)
         s.sources.swizzle[s.instructions.source_first[target] + i] = operand >> 32
     return 0
 
 
-cdef int _replace(ShaderData *s, ShaderRewrite *rewrite, const Match *m, uint32_t node, ValueId root) except -1 nogil:
+cdef int _replace(ShaderData *s, Walk *w, const Match *m, uint32_t node, ValueId root) except -1 nogil:
     """Turn the root into the replacement, in place."""
     cdef uint32_t count = 1
     cdef uint32_t first
@@ -204,7 +351,7 @@ cdef int _replace(ShaderData *s, ShaderRewrite *rewrite, const Match *m, uint32_
     s.instructions.source_first[root] = first
     s.instructions.source_count[root] = <uint16_t>count
     if pattern_kind[node] == node_opcode:
-        return _fill(s, rewrite, m, node, root, bits)
+        return _fill(s, w, m, node, root, bits)
     letter = letter_of(pattern_value[node])
     s.instructions.opcode[root] = alu_mov
     source_set(s, root, 0, m.value[letter])
@@ -212,32 +359,7 @@ cdef int _replace(ShaderData *s, ShaderRewrite *rewrite, const Match *m, uint32_
     return 0
 
 
-cdef inline bint _operand_may_match(const ShaderData *s, uint32_t child, ValueId value) noexcept nogil:
-    """Whether the root of an operand's pattern fits: a quick test that rejects most rules before anything is bound."""
-    if pattern_kind[child] == node_opcode:
-        return s.instructions.kind[value] == nir_alu and s.instructions.opcode[value] == pattern_opcode[child]
-    if pattern_kind[child] == node_variable and not pattern_flags[child] & flag_constant:
-        return True
-    return s.instructions.kind[value] == nir_load_const
-
-
-cdef bint _may_match(const ShaderData *s, int rule, ValueId root) noexcept nogil:
-    cdef uint32_t node = rule_pattern[rule]
-    cdef int opcode = pattern_opcode[node]
-    cdef SourceRow first = s.instructions.source_first[root]
-    cdef const ValueId *values = &s.sources.value[first]
-    cdef bint commutes = alu_properties[opcode] & alu_property_commutative
-    cdef uint32_t child
-    cdef uint32_t i
-    for i in range(alu_input_count[opcode]):
-        child = pattern_children[node * 4 + i]
-        if not _operand_may_match(s, child, values[i]) and not (
-                commutes and i < 2 and _operand_may_match(s, child, values[1 - i])):
-            return False
-    return True
-
-
-cdef bint _try_rule(ShaderData *s, ShaderRewrite *rewrite, int rule, ValueId root) except -1 nogil:
+cdef bint _try_rule(ShaderData *s, Walk *w, int rule, ValueId root) except -1 nogil:
     cdef Match m
     cdef uint32_t swaps = 0
     cdef uint32_t most_commutative = 0         # nodes that an attempt reached; all their orders are tried
@@ -248,9 +370,10 @@ cdef bint _try_rule(ShaderData *s, ShaderRewrite *rewrite, int rule, ValueId roo
         m.swaps = swaps
         m.commutative = 0
         m.exact = False
-        if _match_instruction(s, &m, rule_pattern[rule], root) and _condition_holds(s, &m, rule, root):
+        if _match_instruction(s, w, &m, rule_pattern[rule], root) and _condition_holds(s, &m, rule, root):
             if pattern_bits[rule_pattern[rule]] in (0, s.instructions.bit_size[root]):
-                _replace(s, rewrite, &m, rule_replacement[rule], root)
+                _begin_writing(s, w)
+                _replace(s, w, &m, rule_replacement[rule], root)
                 return True
         if m.commutative > most_commutative:
             most_commutative = m.commutative
@@ -259,41 +382,68 @@ cdef bint _try_rule(ShaderData *s, ShaderRewrite *rewrite, int rule, ValueId roo
             return False
 
 
-cdef bint _simplify(ShaderData *s, ShaderRewrite *rewrite, int group, ValueId root) except -1 nogil:
-    cdef bint progress = False
-    cdef bint again = True
+cdef bint _simplify(ShaderData *s, Walk *w, ValueId root) except -1 nogil:
+    """Apply the rules of the root's state, and of the state that each makes of it; True when one applied."""
     cdef int rewrites = 0
-    cdef int first
-    cdef int count
-    cdef int rule
+    cdef uint32_t place
+    cdef bint again = True
     while again and rewrites < max_rewrites and s.instructions.kind[root] == nir_alu:
         again = False
-        rules_of(group, s.instructions.opcode[root], &first, &count)
-        for rule in range(first, first + count):
-            if _may_match(s, rule, root) and _try_rule(s, rewrite, rule, root):
-                again = progress = True
+        place = w.accepted[w.states[root]]
+        while automaton_rules[place] != no_rule:
+            if _try_rule(s, w, automaton_rules[place], root):
+                _set_state(s, w, root)
+                if w.uses != NULL:
+                    _count_sources(s, w, root)
+                again = True
                 rewrites += 1
                 break
+            place += 1
+    return rewrites != 0
+
+
+cdef bint _walk_block(ShaderData *s, Walk *w) except -1 nogil:
+    cdef OrderRow end = s.nodes.order_first[w.block] + s.nodes.order_count[w.block]
+    cdef bint progress = False
+    cdef ValueId instruction
+    if w.writing:
+        shader_rewrite_block(&w.rewrite, w.block)
+    w.row = s.nodes.order_first[w.block]
+    while w.row < end:
+        instruction = s.order.instruction[w.row]
+        _set_state(s, w, instruction)
+        if w.states[instruction]:
+            progress |= _simplify(s, w, instruction)
+        if w.writing:
+            shader_rewrite_emit(&w.rewrite, instruction)
+        w.row += 1
+    return progress
+
+
+cdef bint _walk_blocks(ShaderData *s, Walk *w) except -1 nogil:
+    cdef bint progress = False
+    _reserve(s, w)
+    while w.block:
+        progress |= _walk_block(s, w)
+        w.block = block_walk_next(s, w.block)
+    if w.writing:
+        shader_rewrite_end(&w.rewrite)
     return progress
 
 
 cdef bint algebraic_run(ShaderData *s, int group) except -1 nogil:
-    cdef ShaderRewrite rewrite
-    cdef bint progress = False
-    cdef NodeId block = node_first_block(s)
-    cdef OrderRow row
-    cdef ValueId instruction
-    shader_rewrite_begin(&rewrite, s)
-    while block:
-        shader_rewrite_block(&rewrite, block)
-        for row in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
-            instruction = s.order.instruction[row]
-            if s.instructions.kind[instruction] == nir_alu and s.instructions.components[instruction] == 1:
-                progress |= _simplify(s, &rewrite, group, instruction)
-            shader_rewrite_emit(&rewrite, instruction)
-        block = block_walk_next(s, block)
-    shader_rewrite_end(&rewrite)
-    return progress
+    cdef Walk w
+    w.states = NULL
+    w.uses = NULL
+    w.first_new = s.instructions.table.count
+    w.accepted = automaton_accepted + group * <int>automaton_states
+    w.writing = False
+    w.block = node_first_block(s)
+    try:
+        return _walk_blocks(s, &w)
+    finally:
+        free(w.states)
+        free(w.uses)
 
 
 def run(Shader shader not None, options=None):
