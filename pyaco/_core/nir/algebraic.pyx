@@ -27,6 +27,7 @@ from nir_opcodes cimport (
 from pyaco._core.common.bits cimport low_bits
 from pyaco._core.common.floats cimport float_from_bits
 from pyaco._core.common.table cimport RowRange, table_append_many
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     NodeId, OrderRow, Shader, ShaderData, ShaderRewrite, ValueId, block_walk_next, constant_bits, nir_alu, nir_constant, nir_exact,
     nir_instruction_new, nir_load_const, node_first_block, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit,
@@ -446,10 +447,17 @@ cdef bint algebraic_run(ShaderData *s, int group) except -1 nogil:
         free(w.uses)
 
 
+cdef int _kernel(void *ir, int group) except -1 nogil:
+    return algebraic_run(<ShaderData *>ir, group)
+
+
+kernel = native_kernel(_kernel, lambda options, level: rules_late if options["late"] else rules_main)
+
+
 def run(Shader shader not None, options=None):
     """Apply the rules of the main group, or of the late one (option ``late``); True when an instruction changed."""
     cdef bint late = (options or {}).get("late", False)
     cdef bint progress
     with nogil:
-        progress = algebraic_run(&shader.data, rules_late if late else rules_main)
+        progress = _kernel(&shader.data, rules_late if late else rules_main)
     return progress

@@ -20,6 +20,7 @@ from nir_opcodes cimport (
     intrinsic_flag_can_eliminate, intrinsic_flag_convergent, intrinsic_flags, intrinsic_load_deref, intrinsic_store_deref,
 )
 from pyaco._core.ir.emitter cimport component, vector_of
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     NodeId, OrderRow, Shader, ShaderData, ValueId, access_coherent, access_restrict, access_volatile, alu_is_vector,
     intrinsic_index, nir_alu, nir_deref, nir_intrinsic, node_block, node_if, source_swizzle, source_value, swizzle_component,
@@ -386,9 +387,16 @@ cdef bint copy_prop_vars_run(ShaderData *s) except -1 nogil:
     return w.progress
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    return copy_prop_vars_run(<ShaderData *>ir)
+
+
+kernel = native_kernel(_kernel)
+
+
 def run(Shader shader not None, options=None):
     """Let loads be what is known to be in memory; True when a load or a store went."""
     cdef bint progress
     with nogil:
-        progress = copy_prop_vars_run(&shader.data)
+        progress = _kernel(&shader.data, 0)
     return progress

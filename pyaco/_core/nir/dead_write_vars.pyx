@@ -16,6 +16,7 @@ from nir_opcodes cimport (
     intrinsic_deref_buffer_array_length, intrinsic_flag_can_reorder, intrinsic_flag_convergent, intrinsic_flags, intrinsic_load_deref,
     intrinsic_store_deref,
 )
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     NodeId, OrderRow, Shader, ShaderData, ShaderRewrite, ValueId, access_coherent, access_restrict, access_volatile,
     block_walk_next, deref_var, intrinsic_index, intrinsic_set_index, jump_break, jump_continue, nir_deref, nir_intrinsic, nir_jump,
@@ -332,9 +333,16 @@ cdef bint dead_write_vars_run(ShaderData *s) except -1 nogil:
     return w.progress
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    return dead_write_vars_run(<ShaderData *>ir)
+
+
+kernel = native_kernel(_kernel)
+
+
 def run(Shader shader not None, options=None):
     """Remove stores that nothing reads; True when a store went, or wrote less."""
     cdef bint progress
     with nogil:
-        progress = dead_write_vars_run(&shader.data)
+        progress = _kernel(&shader.data, 0)
     return progress

@@ -14,6 +14,7 @@ from nir_opcodes cimport (
     index_access, intrinsic_flag_can_eliminate, intrinsic_flag_can_reorder, intrinsic_flag_convergent, intrinsic_flags, intrinsic_load_global,
     intrinsic_load_global_amd, intrinsic_load_ssbo,
 )
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     NodeId, OrderRow, RowRange, Shader, ShaderData, ShaderRewrite, ValueId, access_can_reorder, block_walk_next, intrinsic_index,
     jump_break, nir_alu, nir_intrinsic, nir_jump, node_block, node_first_block, node_if, node_loop, shader_rewrite_begin,
@@ -192,9 +193,16 @@ cdef bint opt_licm_run(ShaderData *s) except -1 nogil:
     return True
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    return opt_licm_run(<ShaderData *>ir)
+
+
+kernel = native_kernel(_kernel)
+
+
 def run(Shader shader not None, options=None):
     """Move what loops do not change before them; True when something has moved."""
     cdef bint progress
     with nogil:
-        progress = opt_licm_run(&shader.data)
+        progress = _kernel(&shader.data, 0)
     return progress

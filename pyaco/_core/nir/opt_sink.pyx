@@ -14,6 +14,7 @@ from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
 from nir_opcodes cimport alu_mov
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     NodeId, OrderRow, RowRange, Shader, ShaderData, ShaderRewrite, ValueId, alu_is_vector, nir_alu, nir_jump, nir_load_const, nir_phi,
     nir_undef, node_block, node_if, node_walk_next, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit, shader_rewrite_end,
@@ -272,9 +273,16 @@ cdef bint opt_sink_run(ShaderData *s) except -1 nogil:
     return _write(&c)
 
 
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    return opt_sink_run(<ShaderData *>ir)
+
+
+kernel = native_kernel(_kernel)
+
+
 def run(Shader shader not None, options=None):
     """Move values to where they are needed; True when one has moved."""
     cdef bint progress
     with nogil:
-        progress = opt_sink_run(&shader.data)
+        progress = _kernel(&shader.data, 0)
     return progress
