@@ -284,6 +284,26 @@ def test_grids_of_both_engines(target: str, form: str) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("shape", ["2d_array", "cube"])
+@pytest.mark.parametrize("form", ["R8G8B8A8_UNORM", "R32_FLOAT", "R16G16B16A16_FLOAT"])
+def test_patches_of_layers_and_faces(target: str, shape: str, form: str) -> None:
+    """Lanes a share of a texel, one or several texels apart, of one layer or of several; on cubes also over the edges of faces."""
+    random = np.random.default_rng(15)
+    pair = Pair(target, shape, form, random, width=16, height=16)
+    views = [image.view(shape).words for image in pair.images]
+    layers = 6 if shape == "cube" else SHAPES[shape]["layers"]
+    for apart, (x, y) in itertools.product((0.0, 0.3, 0.9, 1.0, 1.7, 3.0), ((0.5, 0.5), (2.25, 5.0), (9.0, 12.75))):
+        place = (np.stack([LANE % 8 * apart + x, LANE // 8 * apart + y], 1)) / 16
+        layer = random.integers(layers, size=8)[LANE // 8] if random.integers(2) else np.full(64, random.integers(layers))
+        at = np.concatenate([np.clip(place, 0, 1) + 1 if shape == "cube" else place, layer[:, None]], 1).astype(np.float32)
+        linear, clamp = int(random.integers(4) != 0), int(random.choice([0, 2]))
+        sampler = sampler_descriptor(Sampler((clamp, clamp, clamp), linear, linear, cube_wrap=bool(random.integers(2))), pair.devices[0].gfx_level)
+        text = image_instruction("image_sample_lz", target, shape, 3, 15, data=4, sampler=True)
+        expected, found = pair.run(text, views, sampler, address=at)
+        np.testing.assert_array_equal(found, expected, err_msg=f"{apart} {x} {y} {layer[::8]} {linear}")
+
+
+@pytest.mark.parametrize("target", TARGETS)
 def test_cubes_whose_faces_are_no_squares(target: str) -> None:
     """Words may say so, though no surface is like that: where an edge is, both engines agree."""
     random = np.random.default_rng(3)
