@@ -97,7 +97,7 @@ def compile_nir(shader: Any, target: str, wave: int, optimize: bool) -> Compiled
     run_passes(program, Options(optimize=optimize))
     assemble.run(program)
     facts = dict(shader.metadata["abi"])
-    for name in ("num_sgprs", "num_vgprs", "lds_bytes", "scratch_bytes_per_lane", "float_mode"):
+    for name in ("num_sgprs", "num_vgprs", "num_shared_vgprs", "lds_bytes", "scratch_bytes_per_lane", "float_mode"):
         facts[name] = program.config[name]
     return CompiledShader(target=chip.target, stage="compute", entry="main", wave=wave, code=program.code,
                           constant_data=program.constant_data, abi=Abi.from_dict(facts), stats={})
