@@ -12,6 +12,7 @@ import pytest
 
 import pyaco
 from pyaco.nir import interpreter
+from pyaco.pm4.build import DispatchStream
 
 MASKS = (1, 2, 3, 4, 5, 7, 8, 12, 15, 16, 21, 31)
 BODY = """#version 450
@@ -150,3 +151,18 @@ def test_indices_of_each_lane_under_random_masks(moving: dict[str, bytes], move:
 
 def _interpret(module: bytes, wave: int, given: np.ndarray, results: np.ndarray) -> None:
     interpreter.run(pyaco.spirv.read(module), (1, 1, 1), {(0, 0): given, (0, 1): results}, push=np.uint32(37).tobytes(), wave=wave)
+
+
+@pytest.mark.parametrize(("target", "wave"), EVERYWHERE)
+def test_shuffles_in_a_command_stream(moving: dict[str, bytes], target: str, wave: int) -> None:
+    """The registers of the stream say how many VGPRs both halves of a wave share."""
+    shader = pyaco.compile(moving["shuffle"], target=target, wave=wave)
+    assert shader.abi is not None
+    assert (shader.abi.num_shared_vgprs > 0) == (target == "gfx1030" and wave == 64)
+    random = np.random.default_rng(11)
+    values, lanes = random.integers(0, 1 << 32, 64, np.uint32), random.integers(0, 64, 64, np.uint32)
+    device = pyaco.emu.Device(target)
+    a, b = device.buffer(np.concatenate([values, lanes, np.ones(64, np.uint32)])), device.buffer(np.zeros(128, np.uint32))
+    with DispatchStream(device, shader, (1, 1, 1), buffers={(0, 0): a, (0, 1): b}, push=bytes(4)) as stream:
+        device.submit(stream.words)
+    assert np.array_equal(b.numpy().view(np.uint32).ravel()[:64], values[MOVES["shuffle"][1](lanes.astype(np.int64), wave)])
