@@ -9,16 +9,18 @@ import pyaco
 
 
 def copy(aliased: bool = False, coherent: bool = False, volatile: bool = False, bindings: tuple[int, int] = (0, 1), model: str = "GLSL450") -> bytes:
-    """A shader that copies the first word of one buffer to the first of another, twice."""
+    """A shader that copies the first word of one buffer to two places in another, which may be the first if they are one buffer."""
     m = Module((1, 1, 1))
     block = m.struct((m.array(m.uint(), 4), 0))
     source, target = (m.variable("StorageBuffer", block, binding) for binding in bindings)
     for name, wanted in (("Aliased", aliased), ("Coherent", coherent), ("Volatile", volatile)):
         if wanted:
             m.decorate(source, name)
+    place = m.builtin("WorkgroupId")
     for _ in range(2):
         value = m.load(m.uint(), m.access_chain("StorageBuffer", m.uint(), source, m.constant(0), m.constant(0)))
-        m.store(m.access_chain("StorageBuffer", m.uint(), target, m.constant(0), m.constant(0)), value)
+        m.store(m.access_chain("StorageBuffer", m.uint(), target, m.constant(0), place), value)
+        place = m.op("IAdd", m.uint(), place, m.constant(1))
     m.memory_model[1] = enumerant("MemoryModel", model)
     return m.words()
 
