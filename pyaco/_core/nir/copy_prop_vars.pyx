@@ -16,20 +16,20 @@ from libc.stdint cimport uint8_t, uint32_t
 from libcpp.vector cimport vector
 
 from nir_opcodes cimport (
-    alu_mov, index_access, index_memory_modes, index_write_mask, intrinsic_barrier, intrinsic_deref_atomic, intrinsic_deref_atomic_swap,
-    intrinsic_flag_can_eliminate, intrinsic_flag_convergent, intrinsic_flags, intrinsic_load_deref, intrinsic_store_deref,
+    alu_mov, index_write_mask, intrinsic_barrier, intrinsic_flag_can_eliminate, intrinsic_flag_convergent, intrinsic_flags,
+    intrinsic_load_deref, intrinsic_store_deref,
 )
 from pyaco._core.ir.emitter cimport component, vector_of
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
-    NodeId, OrderRow, Shader, ShaderData, ValueId, access_coherent, access_restrict, access_volatile, alu_is_vector,
-    intrinsic_index, nir_alu, nir_deref, nir_intrinsic, node_block, node_if, source_swizzle, source_value, swizzle_component,
+    NodeId, OrderRow, Shader, ShaderData, ValueId, alu_is_vector, intrinsic_index, nir_alu, nir_intrinsic, node_block, node_if,
+    source_swizzle, source_value, swizzle_component,
 )
 from pyaco._core.nir.loop_analyze cimport jump_of
 from pyaco._core.nir.lowering cimport Lowering, lower_keep, lower_remove, lowered, lowering_run
 from pyaco._core.nir.memory_places cimport (
-    PlaceId, Places, Spot, mode_followed, mode_pointed, place_mode, place_of, places_are_accessed, places_begin, places_may_overlap,
-    places_note, reaches_image,
+    Effect, Effects, PlaceId, Places, Spot, access_is_ordered, access_is_restricted, effect_concerns, effect_of, effects_gather, place_of,
+    places_are_accessed, places_begin,
 )
 
 cdef enum:
@@ -52,11 +52,6 @@ cdef struct Known:
 cdef struct Replacement:          # of a load
     Part[most_components] parts
 
-cdef struct Write:                # in program order
-    PlaceId place                 # 0: all that `modes` say
-    uint32_t modes
-    bint restricted
-
 cdef struct Walk:
     ShaderData *s
     Places places
@@ -64,43 +59,19 @@ cdef struct Walk:
     uint32_t oldest               # row of `known` that goes next where there is no room
     vector[uint32_t] replaced     # by value: loads, row + 2 in `replacements`; stores, removed_store; else 0
     vector[Replacement] replacements
-    vector[Write] writes
-    vector[uint32_t] first_write  # by loop node
-    vector[uint32_t] end_write
+    Effects writes
     bint progress
 
 
 # ------------------------------------------------------------------------------------------------------------------- writes
-cdef inline bint _restricted(const ShaderData *s, ValueId access) noexcept nogil:
-    return intrinsic_index(s, access, index_access) & access_restrict != 0
-
-
-cdef bint _write_of(Walk *w, ValueId i, Write *write) noexcept nogil:
-    """Whether an instruction may change what is in memory, and where."""
-    cdef ShaderData *s = w.s
-    cdef int opcode = s.instructions.opcode[i]
-    write.place = 0
-    write.modes = mode_followed
-    write.restricted = False
-    if s.instructions.kind[i] != nir_intrinsic or opcode == intrinsic_load_deref:
+cdef bint _is_write(const Places *p, ValueId i, Effect *write) noexcept nogil:
+    """Whether an intrinsic may change what is in memory, and where."""
+    cdef int opcode = p.s.instructions.opcode[i]
+    if opcode == intrinsic_load_deref:
         return False
-    if opcode in (intrinsic_store_deref, intrinsic_deref_atomic, intrinsic_deref_atomic_swap):
-        write.place = place_of(&w.places, source_value(s, i, 0)).place
-        write.restricted = _restricted(s, i)
-        return write.place != 0
-    if opcode == intrinsic_barrier:
-        write.modes = intrinsic_index(s, i, index_memory_modes)
-        return write.modes != 0
-    if reaches_image(opcode):      # it may be the memory of a buffer, unless that one's access is restrict
-        write.modes = mode_pointed
-        write.restricted = True
-    return intrinsic_flags[opcode] & (intrinsic_flag_can_eliminate | intrinsic_flag_convergent) == 0
-
-
-cdef bint _changes(const Walk *w, const Write *write, const Known *known) noexcept nogil:
-    if write.place:
-        return places_may_overlap(&w.places, write.place, known.place, write.restricted and known.restricted)
-    return write.modes & place_mode(&w.places, known.place) != 0 and not (write.restricted and known.restricted)
+    effect_of(p, i, write)
+    return write.modes != 0 and (write.place != 0 or opcode == intrinsic_barrier
+                                 or intrinsic_flags[opcode] & (intrinsic_flag_can_eliminate | intrinsic_flag_convergent) == 0)
 
 
 cdef int _forget(Walk *w, uint32_t row) noexcept nogil:
@@ -109,38 +80,14 @@ cdef int _forget(Walk *w, uint32_t row) noexcept nogil:
     return 0
 
 
-cdef int _apply_write(Walk *w, const Write *write, PlaceId but) noexcept nogil:
+cdef int _apply_write(Walk *w, const Effect *write, PlaceId but) noexcept nogil:
     """Forget what a write may change, save the place `but`."""
     cdef uint32_t row = 0
     while row < w.known.size():
-        if w.known[row].place != but and _changes(w, write, &w.known[row]):
+        if w.known[row].place != but and effect_concerns(&w.places, write, w.known[row].place, w.known[row].restricted):
             _forget(w, row)
         else:
             row += 1
-    return 0
-
-
-cdef int _gather(Walk *w, NodeId node) except -1 nogil:
-    """Note all places and writes from `node` on in program order, and which of them are in which loop."""
-    cdef ShaderData *s = w.s
-    cdef OrderRow row
-    cdef Write write
-    cdef ValueId i
-    while node:
-        if s.nodes.kind[node] == node_block:
-            for row in range(s.nodes.order_first[node], s.nodes.order_first[node] + s.nodes.order_count[node]):
-                i = s.order.instruction[row]
-                if s.instructions.kind[i] == nir_deref:
-                    places_note(&w.places, i)
-                elif _write_of(w, i, &write):
-                    w.writes.push_back(write)
-        else:
-            w.first_write[node] = <uint32_t>w.writes.size()
-            _gather(w, s.nodes.first0[node])
-            if s.nodes.kind[node] == node_if:
-                _gather(w, s.nodes.first1[node])
-            w.end_write[node] = <uint32_t>w.writes.size()
-        node = s.nodes.next[node]
     return 0
 
 
@@ -201,10 +148,6 @@ cdef inline bint _same(const Part *a, const Part *b) noexcept nogil:
 
 
 # ---------------------------------------------------------------------------------------------------------------- accesses
-cdef inline bint _is_ordered(const ShaderData *s, ValueId access) noexcept nogil:
-    return intrinsic_index(s, access, index_access) & (access_volatile | access_coherent) != 0
-
-
 cdef int _load(Walk *w, ValueId load) except -1 nogil:
     cdef ShaderData *s = w.s
     cdef Spot spot = place_of(&w.places, source_value(s, load, 0))
@@ -213,7 +156,7 @@ cdef int _load(Walk *w, ValueId load) except -1 nogil:
     cdef Known *known
     cdef Replacement replacement
     cdef uint32_t k
-    if not spot.place or _is_ordered(s, load) or spot.component + count > most_components:
+    if not spot.place or access_is_ordered(s, load) or spot.component + count > most_components:
         return 0
     known = _note_place(w, spot.place, s.instructions.bit_size[load])
     if known.components & mask == mask:
@@ -228,11 +171,11 @@ cdef int _load(Walk *w, ValueId load) except -1 nogil:
             known.parts[spot.component + k].value = load
             known.parts[spot.component + k].component = k
     known.components |= mask
-    known.restricted = known.restricted and _restricted(s, load)
+    known.restricted = known.restricted and access_is_restricted(s, load)
     return 0
 
 
-cdef int _store(Walk *w, ValueId store, const Write *write) except -1 nogil:
+cdef int _store(Walk *w, ValueId store, const Effect *write) except -1 nogil:
     cdef ShaderData *s = w.s
     cdef Spot spot = place_of(&w.places, source_value(s, store, 0))
     cdef ValueId value = source_value(s, store, 1)
@@ -243,7 +186,7 @@ cdef int _store(Walk *w, ValueId store, const Write *write) except -1 nogil:
     cdef Part part
     cdef uint32_t k
     cdef bint same = True
-    if _is_ordered(s, store) or spot.component + count > most_components:
+    if access_is_ordered(s, store) or spot.component + count > most_components:
         return _apply_write(w, write, 0)
     known = _known_at(w, spot.place)
     same = known != NULL and known.bit_size == bit_size and known.components >> spot.component & mask == mask
@@ -268,7 +211,7 @@ cdef int _store(Walk *w, ValueId store, const Write *write) except -1 nogil:
 cdef int _walk_block(Walk *w, NodeId block) except -1 nogil:
     cdef ShaderData *s = w.s
     cdef OrderRow row
-    cdef Write write
+    cdef Effect write
     cdef ValueId i
     for row in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
         i = s.order.instruction[row]
@@ -276,7 +219,7 @@ cdef int _walk_block(Walk *w, NodeId block) except -1 nogil:
             continue
         if s.instructions.opcode[i] == intrinsic_load_deref:
             _load(w, i)
-        elif _write_of(w, i, &write):
+        elif _is_write(&w.places, i, &write):
             if s.instructions.opcode[i] == intrinsic_store_deref:
                 _store(w, i, &write)
             else:
@@ -330,10 +273,10 @@ cdef int _walk_if(Walk *w, NodeId node) except -1 nogil:
 cdef int _walk_loop(Walk *w, NodeId node) except -1 nogil:
     cdef vector[Known] before
     cdef uint32_t i
-    for i in range(w.first_write[node], w.end_write[node]):
+    for i in range(w.writes.first[node], w.writes.end[node]):
         if w.known.empty():
             break
-        _apply_write(w, &w.writes[i], 0)
+        _apply_write(w, &w.writes.rows[i], 0)
     before = w.known
     _walk_list(w, w.s.nodes.first0[node])
     w.known = before
@@ -378,9 +321,7 @@ cdef bint copy_prop_vars_run(ShaderData *s) except -1 nogil:
     w.progress = False
     places_begin(&w.places, s)
     w.replaced.assign(s.instructions.table.count, 0)
-    w.first_write.assign(s.nodes.table.count, 0)
-    w.end_write.assign(s.nodes.table.count, 0)
-    _gather(&w, s.nodes.first0[1])
+    effects_gather(&w.writes, &w.places, _is_write, s.nodes.first0[1])
     _walk_list(&w, s.nodes.first0[1])
     if w.progress:
         lowering_run(s, _replace, &w)

@@ -12,20 +12,18 @@ from libc.stdint cimport uint8_t, uint32_t
 from libcpp.vector cimport vector
 
 from nir_opcodes cimport (
-    index_access, index_memory_modes, index_write_mask, intrinsic_barrier, intrinsic_deref_atomic, intrinsic_deref_atomic_swap,
-    intrinsic_deref_buffer_array_length, intrinsic_flag_can_reorder, intrinsic_flag_convergent, intrinsic_flags, intrinsic_load_deref,
-    intrinsic_store_deref,
+    index_write_mask, intrinsic_barrier, intrinsic_deref_buffer_array_length, intrinsic_flag_can_reorder, intrinsic_flag_convergent,
+    intrinsic_flags, intrinsic_store_deref,
 )
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
-    NodeId, OrderRow, Shader, ShaderData, ShaderRewrite, ValueId, access_coherent, access_restrict, access_volatile,
-    block_walk_next, deref_var, intrinsic_index, intrinsic_set_index, jump_break, jump_continue, nir_deref, nir_intrinsic, nir_jump,
-    node_block, node_first_block, node_if, node_loop, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit,
-    shader_rewrite_end, source_value,
+    NodeId, OrderRow, Shader, ShaderData, ShaderRewrite, ValueId, block_walk_next, intrinsic_index, intrinsic_set_index, jump_break,
+    jump_continue, nir_intrinsic, nir_jump, node_block, node_first_block, node_if, node_loop, shader_rewrite_begin, shader_rewrite_block,
+    shader_rewrite_emit, shader_rewrite_end, source_value,
 )
 from pyaco._core.nir.memory_places cimport (
-    PlaceId, Places, Spot, mode_followed, mode_pointed, mode_private, place_mode, place_of, places_are_accessed, places_begin,
-    places_may_overlap, places_note, reaches_image, step_run_time,
+    Effect, Effects, PlaceId, Places, Spot, access_is_ordered, access_is_restricted, effect_concerns, effect_of, effects_gather,
+    mode_private, place_of, places_are_accessed, places_begin, step_root, step_run_time,
 )
 
 cdef enum:
@@ -39,11 +37,6 @@ cdef struct Dead:
     uint32_t components           # mask of those that are overwritten
     bint whole                    # all that is in the place, of whatever type it is
 
-cdef struct Read:                 # in program order
-    PlaceId place                 # 0: all that `modes` say
-    uint32_t modes
-    bint restricted
-
 cdef struct Around:               # of a loop
     vector[Dead] behind
     vector[Dead] at_end           # of its body
@@ -55,56 +48,27 @@ cdef struct Walk:
     vector[Dead] at_return        # what is dead where the shader ends
     vector[Around] loops          # those around, innermost last
     vector[uint8_t] removed       # by value
-    vector[Read] reads
-    vector[uint32_t] first_read   # by loop node
-    vector[uint32_t] end_read
+    Effects reads
     bint progress
     bint removes
 
 
 # -------------------------------------------------------------------------------------------------------------------- reads
-cdef inline bint _restricted(const ShaderData *s, ValueId access) noexcept nogil:
-    return intrinsic_index(s, access, index_access) & access_restrict != 0
-
-
-cdef inline bint _is_ordered(const ShaderData *s, ValueId access) noexcept nogil:
-    return intrinsic_index(s, access, index_access) & (access_volatile | access_coherent) != 0
-
-
-cdef bint _read_of(Walk *w, ValueId i, Read *read) noexcept nogil:
-    """Whether an instruction may read memory, or let others read it, and where."""
-    cdef ShaderData *s = w.s
-    cdef int opcode = s.instructions.opcode[i]
-    read.place = 0
-    read.modes = mode_followed
-    read.restricted = False
-    if s.instructions.kind[i] != nir_intrinsic or opcode == intrinsic_deref_buffer_array_length or opcode == intrinsic_store_deref:
+cdef bint _is_read(const Places *p, ValueId i, Effect *read) noexcept nogil:
+    """Whether an intrinsic may read memory, or let others read it, and where."""
+    cdef int opcode = p.s.instructions.opcode[i]
+    if opcode == intrinsic_deref_buffer_array_length or opcode == intrinsic_store_deref:
         return False
-    if opcode in (intrinsic_load_deref, intrinsic_deref_atomic, intrinsic_deref_atomic_swap):
-        read.place = place_of(&w.places, source_value(s, i, 0)).place
-        read.restricted = _restricted(s, i)
-        return read.place != 0
-    if opcode == intrinsic_barrier:
-        read.modes = intrinsic_index(s, i, index_memory_modes)
-        return read.modes != 0
-    if reaches_image(opcode):      # it may be the memory of a buffer, unless that one's access is restrict
-        read.modes = mode_pointed
-        read.restricted = True
-        return True
-    return intrinsic_flags[opcode] & (intrinsic_flag_can_reorder | intrinsic_flag_convergent) == 0
+    effect_of(p, i, read)
+    return read.modes != 0 and (read.place != 0 or opcode == intrinsic_barrier
+                                or intrinsic_flags[opcode] & (intrinsic_flag_can_reorder | intrinsic_flag_convergent) == 0)
 
 
-cdef bint _observes(const Walk *w, const Read *read, const Dead *dead) noexcept nogil:
-    if read.place:
-        return places_may_overlap(&w.places, read.place, dead.place, read.restricted and dead.restricted)
-    return read.modes & place_mode(&w.places, dead.place) != 0 and not (read.restricted and dead.restricted)
-
-
-cdef int _apply_read(Walk *w, const Read *read, vector[Dead] &dead) noexcept nogil:
+cdef int _apply_read(Walk *w, const Effect *read, vector[Dead] &dead) noexcept nogil:
     """Take away what is not dead before this read."""
     cdef uint32_t row = 0
     while row < dead.size():
-        if _observes(w, read, &dead[row]):
+        if effect_concerns(&w.places, read, dead[row].place, dead[row].restricted):
             dead[row] = dead.back()
             dead.pop_back()
         else:
@@ -112,42 +76,12 @@ cdef int _apply_read(Walk *w, const Read *read, vector[Dead] &dead) noexcept nog
     return 0
 
 
-cdef int _gather(Walk *w, NodeId node) except -1 nogil:
-    """Note all places and reads from `node` on in program order, and which of them are in which loop."""
-    cdef ShaderData *s = w.s
-    cdef OrderRow row
-    cdef Read read
-    cdef ValueId i
-    while node:
-        if s.nodes.kind[node] == node_block:
-            for row in range(s.nodes.order_first[node], s.nodes.order_first[node] + s.nodes.order_count[node]):
-                i = s.order.instruction[row]
-                if s.instructions.kind[i] == nir_deref:
-                    places_note(&w.places, i)
-                    _note_variable(w, i)
-                elif _read_of(w, i, &read):
-                    w.reads.push_back(read)
-        else:
-            w.first_read[node] = <uint32_t>w.reads.size()
-            _gather(w, s.nodes.first0[node])
-            if s.nodes.kind[node] == node_if:
-                _gather(w, s.nodes.first1[node])
-            w.end_read[node] = <uint32_t>w.reads.size()
-        node = s.nodes.next[node]
-    return 0
-
-
-cdef int _note_variable(Walk *w, ValueId deref) except -1 nogil:
-    """A private variable is dead at the end of the shader."""
-    cdef PlaceId place = w.places.of_deref[deref]
-    cdef uint32_t row
-    if w.s.instructions.opcode[deref] != deref_var or not place or not w.s.instructions.mode[deref] & mode_private:
-        return 0
-    for row in range(<uint32_t>w.at_return.size()):
-        if w.at_return[row].place == place:
-            return 0
-    if w.at_return.size() < most_dead:
-        w.at_return.push_back(Dead(place=place, restricted=False, components=every_component, whole=True))
+cdef int _note_variables(Walk *w) except -1 nogil:
+    """Private memory is dead at the end of the shader."""
+    cdef PlaceId place
+    for place in range(1, <PlaceId>w.places.rows.size()):
+        if w.places.rows[place].step == step_root and w.places.rows[place].mode & ~<uint32_t>mode_private == 0 and w.at_return.size() < most_dead:
+            w.at_return.push_back(Dead(place=place, restricted=False, components=every_component, whole=True))
     return 0
 
 
@@ -174,7 +108,7 @@ cdef int _store(Walk *w, ValueId store) except -1 nogil:
     cdef Spot spot = place_of(&w.places, source_value(s, store, 0))
     cdef uint32_t mask = intrinsic_index(s, store, index_write_mask)
     cdef uint32_t dead, row
-    if not spot.place or _is_ordered(s, store):
+    if not spot.place or access_is_ordered(s, store):
         return 0
     dead = _dead_components(w, spot.place) >> spot.component
     if mask & dead:
@@ -187,10 +121,10 @@ cdef int _store(Walk *w, ValueId store) except -1 nogil:
     for row in range(<uint32_t>w.dead.size()):
         if w.dead[row].place == spot.place:
             w.dead[row].components |= mask << spot.component & <uint32_t>every_component
-            w.dead[row].restricted = w.dead[row].restricted and _restricted(s, store)
+            w.dead[row].restricted = w.dead[row].restricted and access_is_restricted(s, store)
             return 0
     if w.dead.size() < 2 * most_dead:
-        w.dead.push_back(Dead(place=spot.place, restricted=_restricted(s, store),
+        w.dead.push_back(Dead(place=spot.place, restricted=access_is_restricted(s, store),
                               components=mask << spot.component & <uint32_t>every_component, whole=False))
     return 0
 
@@ -209,7 +143,7 @@ cdef int _jump(Walk *w, ValueId jump) except -1 nogil:
 cdef int _walk_block(Walk *w, NodeId block) except -1 nogil:
     cdef ShaderData *s = w.s
     cdef OrderRow row = s.nodes.order_first[block] + s.nodes.order_count[block]
-    cdef Read read
+    cdef Effect read
     cdef ValueId i
     while row > s.nodes.order_first[block]:
         row -= 1
@@ -220,7 +154,7 @@ cdef int _walk_block(Walk *w, NodeId block) except -1 nogil:
             continue
         elif s.instructions.opcode[i] == intrinsic_store_deref:
             _store(w, i)
-        elif _read_of(w, i, &read):
+        elif _is_read(&w.places, i, &read):
             _apply_read(w, &read, w.dead)
     return 0
 
@@ -267,10 +201,10 @@ cdef int _walk_loop(Walk *w, NodeId node) except -1 nogil:
         else:
             w.dead[row] = w.dead.back()
             w.dead.pop_back()
-    for i in range(w.first_read[node], w.end_read[node]):
+    for i in range(w.reads.first[node], w.reads.end[node]):
         if w.dead.empty():
             break
-        _apply_read(w, &w.reads[i], w.dead)
+        _apply_read(w, &w.reads.rows[i], w.dead)
     w.loops.back().at_end = w.dead
     _walk_list(w, w.s.nodes.last0[node])
     w.loops.pop_back()
@@ -323,9 +257,8 @@ cdef bint dead_write_vars_run(ShaderData *s) except -1 nogil:
     w.progress = w.removes = False
     places_begin(&w.places, s)
     w.removed.assign(s.instructions.table.count, 0)
-    w.first_read.assign(s.nodes.table.count, 0)
-    w.end_read.assign(s.nodes.table.count, 0)
-    _gather(&w, s.nodes.first0[1])
+    effects_gather(&w.reads, &w.places, _is_read, s.nodes.first0[1])
+    _note_variables(&w)
     w.dead = w.at_return
     _walk_list(&w, s.nodes.last0[1])
     if w.removes:

@@ -10,7 +10,12 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
-from pyaco._core.ir.shader cimport ShaderData, ValueId, mode_function_temp, mode_global, mode_shader_temp, mode_shared, mode_ssbo
+from nir_opcodes cimport index_access
+
+from pyaco._core.ir.shader cimport (
+    NodeId, ShaderData, ValueId, access_coherent, access_restrict, access_volatile, intrinsic_index, mode_function_temp, mode_global,
+    mode_shader_temp, mode_shared, mode_ssbo,
+)
 
 ctypedef uint32_t PlaceId         # row in Places.rows; 0 is none: not known, or not followed
 
@@ -46,6 +51,19 @@ cdef struct Places:
     vector[uint8_t] component     # by value
     unordered_map[uint64_t, PlaceId] found    # by hash; a row that has another's hash is a place of its own that is never found again
 
+cdef struct Effect:               # what an instruction reads or writes
+    PlaceId place                 # 0: all that `modes` say
+    uint32_t modes                # 0: nothing that is followed
+    bint restricted
+
+cdef struct Effects:
+    vector[Effect] rows           # in program order
+    vector[uint32_t] first        # by node of an if or a loop: its first row
+    vector[uint32_t] end
+
+# Whether an intrinsic has the effect that a pass looks for.
+ctypedef bint (*IsEffect)(const Places *p, ValueId intrinsic, Effect *effect) noexcept nogil
+
 cdef int places_begin(Places *p, const ShaderData *s) except -1 nogil
 # Whether the shader has loads or stores of what is followed: else there is nothing to find.
 cdef bint places_are_accessed(const ShaderData *s) noexcept nogil
@@ -53,11 +71,20 @@ cdef bint places_are_accessed(const ShaderData *s) noexcept nogil
 cdef int places_note(Places *p, ValueId deref) except -1 nogil
 # Whether two places may overlap. `restricted`: of neither one's access may other bindings be the memory.
 cdef bint places_may_overlap(const Places *p, PlaceId a, PlaceId b, bint restricted) noexcept nogil
-# Whether an intrinsic accesses the memory of an image.
-cdef bint reaches_image(int opcode) noexcept nogil
+# What memory an intrinsic may reach: that of its deref, what a barrier names, that of images, or all.
+cdef void effect_of(const Places *p, ValueId intrinsic, Effect *effect) noexcept nogil
+# Note all places and the effects that a pass looks for, from `node` on.
+cdef int effects_gather(Effects *effects, Places *p, IsEffect is_effect, NodeId node) except -1 nogil
+# Whether an effect may concern a place.
+cdef bint effect_concerns(const Places *p, const Effect *effect, PlaceId place, bint restricted) noexcept nogil
 # What a deref names; it has been noted.
 cdef inline Spot place_of(const Places *p, ValueId deref) noexcept nogil:
     return Spot(p.of_deref[deref], p.component[deref])
 
-cdef inline uint32_t place_mode(const Places *p, PlaceId place) noexcept nogil:
-    return p.rows[p.rows[place].root].mode
+# Whether no other binding may be the memory of an access.
+cdef inline bint access_is_restricted(const ShaderData *s, ValueId access) noexcept nogil:
+    return intrinsic_index(s, access, index_access) & access_restrict != 0
+
+# Whether an access must stay as it is.
+cdef inline bint access_is_ordered(const ShaderData *s, ValueId access) noexcept nogil:
+    return intrinsic_index(s, access, index_access) & (access_volatile | access_coherent) != 0

@@ -7,16 +7,16 @@ by walking two paths of derefs.
 from libc.stdint cimport uint32_t, uint64_t
 
 from nir_opcodes cimport (
-    alu_iadd, alu_mov, intrinsic_bindless_image_atomic, intrinsic_bindless_image_atomic_swap, intrinsic_bindless_image_load,
-    intrinsic_bindless_image_sparse_load, intrinsic_bindless_image_store, intrinsic_image_deref_atomic, intrinsic_image_deref_atomic_swap,
+    alu_iadd, alu_mov, index_memory_modes, intrinsic_barrier, intrinsic_bindless_image_atomic, intrinsic_bindless_image_atomic_swap, intrinsic_bindless_image_load,
+    intrinsic_bindless_image_sparse_load, intrinsic_bindless_image_store, intrinsic_deref_atomic, intrinsic_deref_atomic_swap, intrinsic_image_deref_atomic, intrinsic_image_deref_atomic_swap,
     intrinsic_image_deref_load, intrinsic_image_deref_sparse_load, intrinsic_image_deref_store, intrinsic_load_deref,
     intrinsic_store_deref,
 )
 
 from pyaco._core.common.hashing cimport hash_mix
 from pyaco._core.ir.shader cimport (
-    ShaderData, TypeId, ValueId, constant_bits, deref_array, deref_cast, deref_struct, deref_var, nir_alu, nir_deref, nir_intrinsic,
-    source_swizzle, source_value, swizzle_component, type_array, type_matrix, value_is_constant,
+    NodeId, OrderRow, ShaderData, TypeId, ValueId, constant_bits, deref_array, deref_cast, deref_struct, deref_var, intrinsic_index,
+    nir_alu, nir_deref, nir_intrinsic, node_block, node_if, source_swizzle, source_value, swizzle_component, type_array, type_matrix, value_is_constant,
 )
 from pyaco._core.nir.opt_access cimport binding_of_buffer, binding_unknown
 
@@ -45,7 +45,7 @@ cdef bint places_are_accessed(const ShaderData *s) noexcept nogil:
     return False
 
 
-cdef bint reaches_image(int opcode) noexcept nogil:
+cdef bint _reaches_image(int opcode) noexcept nogil:
     return opcode in (
         intrinsic_image_deref_load, intrinsic_image_deref_sparse_load, intrinsic_image_deref_store, intrinsic_image_deref_atomic,
         intrinsic_image_deref_atomic_swap, intrinsic_bindless_image_load, intrinsic_bindless_image_sparse_load,
@@ -192,3 +192,52 @@ cdef bint places_may_overlap(const Places *p, PlaceId a, PlaceId b, bint restric
         a = p.rows[a].parent
         b = p.rows[b].parent
     return True
+
+
+# ---------------------------------------------------------------------------------------------------------------- effects
+cdef void effect_of(const Places *p, ValueId intrinsic, Effect *effect) noexcept nogil:
+    cdef const ShaderData *s = p.s
+    cdef int opcode = s.instructions.opcode[intrinsic]
+    effect.place = 0
+    effect.modes = mode_followed
+    effect.restricted = False
+    if opcode in (intrinsic_load_deref, intrinsic_store_deref, intrinsic_deref_atomic, intrinsic_deref_atomic_swap):
+        effect.place = place_of(p, source_value(s, intrinsic, 0)).place
+        effect.restricted = access_is_restricted(s, intrinsic)
+        effect.modes = p.rows[p.rows[effect.place].root].mode
+    elif opcode == intrinsic_barrier:
+        effect.modes = intrinsic_index(s, intrinsic, index_memory_modes)
+    elif _reaches_image(opcode):   # it may be the memory of a buffer, unless that one's access is restrict
+        effect.modes = mode_pointed
+        effect.restricted = True
+
+
+cdef int effects_gather(Effects *effects, Places *p, IsEffect is_effect, NodeId node) except -1 nogil:
+    cdef const ShaderData *s = p.s
+    cdef OrderRow row
+    cdef Effect effect
+    cdef ValueId i
+    effects.first.resize(s.nodes.table.count)
+    effects.end.resize(s.nodes.table.count)
+    while node:
+        if s.nodes.kind[node] == node_block:
+            for row in range(s.nodes.order_first[node], s.nodes.order_first[node] + s.nodes.order_count[node]):
+                i = s.order.instruction[row]
+                if s.instructions.kind[i] == nir_deref:
+                    places_note(p, i)
+                elif s.instructions.kind[i] == nir_intrinsic and is_effect(p, i, &effect):
+                    effects.rows.push_back(effect)
+        else:
+            effects.first[node] = <uint32_t>effects.rows.size()
+            effects_gather(effects, p, is_effect, s.nodes.first0[node])
+            if s.nodes.kind[node] == node_if:
+                effects_gather(effects, p, is_effect, s.nodes.first1[node])
+            effects.end[node] = <uint32_t>effects.rows.size()
+        node = s.nodes.next[node]
+    return 0
+
+
+cdef bint effect_concerns(const Places *p, const Effect *effect, PlaceId place, bint restricted) noexcept nogil:
+    if effect.place:
+        return places_may_overlap(p, effect.place, place, effect.restricted and restricted)
+    return effect.modes & p.rows[p.rows[place].root].mode != 0 and not (effect.restricted and restricted)
