@@ -2,14 +2,15 @@
 
 An expression is replaced by an equal one that comes earlier in the same list or in a list around it: in structured control
 flow those are the values that dominate it. One walk with a scoped hash table; leaving a list undoes its entries. Loads of memory
-are expressions where they may be reordered (``opt_access``).
-Needs: nothing. Guarantees: valid NIR; replaced instructions are gone. Convergent operations stay.
+are expressions where they may be reordered (``opt_access``). Operands of commutative opcodes count in either order.
+Operations between lanes (reads of other lanes, votes, scans) are expressions within their block, where the same lanes take part.
+Needs: nothing. Guarantees: valid NIR; replaced instructions are gone.
 """
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from nir_opcodes cimport (
-    alu_input_sizes_flat, alu_max_inputs, index_access, intrinsic_bindless_image_load, intrinsic_bindless_image_sparse_load,
+    alu_input_sizes_flat, alu_max_inputs, alu_properties, alu_property_commutative, index_access, intrinsic_bindless_image_load, intrinsic_bindless_image_sparse_load,
     intrinsic_flag_can_eliminate, intrinsic_flag_can_reorder, intrinsic_flag_convergent, intrinsic_flags, intrinsic_image_deref_load,
     intrinsic_image_deref_sparse_load, intrinsic_index_count, intrinsic_load_global, intrinsic_load_global_amd, intrinsic_load_ssbo,
 )
@@ -25,11 +26,11 @@ from pyaco._core.ir.shader cimport (
 cdef enum:
     wrap_flags = nir_no_signed_wrap | nir_no_unsigned_wrap
     pure = intrinsic_flag_can_eliminate | intrinsic_flag_can_reorder    # an intrinsic with both has the same value anywhere ...
-    pure_mask = pure | intrinsic_flag_convergent                        # ... unless other lanes take part
 
 cdef struct Slot:
     ValueId instruction           # 0: free
     uint32_t hash                 # of it: most comparisons end here, without a look at the instruction
+    NodeId block                  # where its value is that of equal ones; 0 everywhere below
 
 cdef struct Scope:
     vector[Slot] slots            # hash table, linear probing
@@ -43,13 +44,19 @@ cdef inline bint _loads_memory(int opcode) noexcept nogil:
                       intrinsic_image_deref_sparse_load, intrinsic_bindless_image_load, intrinsic_bindless_image_sparse_load)
 
 
+cdef inline bint _is_between_lanes(const ShaderData *s, ValueId instruction) noexcept nogil:
+    """Operations whose value depends on which lanes take part: those of one block have the same."""
+    return s.instructions.kind[instruction] == nir_intrinsic and s.instructions.components[instruction] != 0 and \
+        intrinsic_flags[<int>s.instructions.opcode[instruction]] & intrinsic_flag_convergent != 0
+
+
 cdef bint _eligible(const ShaderData *s, ValueId instruction) noexcept nogil:
     cdef uint8_t kind = s.instructions.kind[instruction]
     cdef int opcode = s.instructions.opcode[instruction]
     if kind == nir_intrinsic and _loads_memory(opcode):
         return intrinsic_index(s, instruction, index_access) & access_can_reorder != 0
     if kind == nir_intrinsic:
-        return intrinsic_flags[opcode] & pure_mask == pure
+        return _is_between_lanes(s, instruction) or intrinsic_flags[opcode] & pure == pure
     return kind == nir_alu or kind == nir_load_const or kind == nir_deref
 
 
@@ -70,12 +77,25 @@ cdef uint64_t _swizzle_bits(const ShaderData *s, ValueId instruction, uint32_t s
     return swizzle if size >= 16 else swizzle & ((<uint64_t>1 << (4 * size)) - 1)
 
 
+cdef inline bint _is_commutative(const ShaderData *s, ValueId instruction) noexcept nogil:
+    """Whether the first two operands may change places."""
+    return s.instructions.kind[instruction] == nir_alu and \
+        alu_properties[<int>s.instructions.opcode[instruction]] & alu_property_commutative != 0
+
+
+cdef uint64_t _source_hash(const ShaderData *s, ValueId instruction, uint32_t source) noexcept nogil:
+    return hash_mix(s.sources.value[s.instructions.source_first[instruction] + source], _swizzle_bits(s, instruction, source))
+
+
 cdef uint64_t _hash(const ShaderData *s, ValueId instruction) noexcept nogil:
     cdef uint64_t hash = s.instructions.kind[instruction]
     cdef uint32_t i
+    cdef uint32_t first = 2 if _is_commutative(s, instruction) else 0
     hash = hash_mix(hash, s.instructions.opcode[instruction] | (<uint64_t>s.instructions.components[instruction] << 16)
                     | (<uint64_t>s.instructions.bit_size[instruction] << 24))
-    for i in range(s.instructions.source_count[instruction]):
+    if first:
+        hash = hash_mix(hash, _source_hash(s, instruction, 0) + _source_hash(s, instruction, 1))
+    for i in range(first, s.instructions.source_count[instruction]):
         hash = hash_mix(hash, s.sources.value[s.instructions.source_first[instruction] + i])
         hash = hash_mix(hash, _swizzle_bits(s, instruction, i))
     if s.instructions.kind[instruction] == nir_load_const:
@@ -89,16 +109,23 @@ cdef uint64_t _hash(const ShaderData *s, ValueId instruction) noexcept nogil:
     return hash
 
 
+cdef inline bint _same_source(const ShaderData *s, ValueId a, uint32_t of_a, ValueId b, uint32_t of_b) noexcept nogil:
+    return (s.sources.value[s.instructions.source_first[a] + of_a] == s.sources.value[s.instructions.source_first[b] + of_b]
+            and _swizzle_bits(s, a, of_a) == _swizzle_bits(s, b, of_b))
+
+
 cdef bint _equal(const ShaderData *s, ValueId a, ValueId b) noexcept nogil:
     cdef uint32_t i
+    cdef uint32_t first = 0
     if (s.instructions.kind[a] != s.instructions.kind[b] or s.instructions.opcode[a] != s.instructions.opcode[b]
             or s.instructions.components[a] != s.instructions.components[b]
             or s.instructions.bit_size[a] != s.instructions.bit_size[b]
             or s.instructions.source_count[a] != s.instructions.source_count[b]):
         return False
-    for i in range(s.instructions.source_count[a]):
-        if (s.sources.value[s.instructions.source_first[a] + i] != s.sources.value[s.instructions.source_first[b] + i]
-                or _swizzle_bits(s, a, i) != _swizzle_bits(s, b, i)):
+    if _is_commutative(s, a) and _same_source(s, a, 0, b, 1) and _same_source(s, a, 1, b, 0):
+        first = 2
+    for i in range(first, s.instructions.source_count[a]):
+        if not _same_source(s, a, i, b, i):
             return False
     if s.instructions.kind[a] == nir_load_const:
         for i in range(s.instructions.components[a]):
@@ -114,15 +141,16 @@ cdef bint _equal(const ShaderData *s, ValueId a, ValueId b) noexcept nogil:
     return True
 
 
-cdef ValueId _find_or_insert(const ShaderData *s, Scope *scope, ValueId instruction) noexcept nogil:
+cdef ValueId _find_or_insert(const ShaderData *s, Scope *scope, ValueId instruction, NodeId block) noexcept nogil:
     """An equal instruction in scope, or else `instruction` itself, which is added to the table."""
     cdef Slot one
     cdef uint32_t slot
     one.instruction = instruction
-    one.hash = <uint32_t>_hash(s, instruction)
+    one.block = block if _is_between_lanes(s, instruction) else 0
+    one.hash = <uint32_t>hash_mix(_hash(s, instruction), one.block)
     slot = one.hash & scope.mask
     while scope.slots[slot].instruction:
-        if scope.slots[slot].hash == one.hash and _equal(s, scope.slots[slot].instruction, instruction):
+        if scope.slots[slot].hash == one.hash and scope.slots[slot].block == one.block and _equal(s, scope.slots[slot].instruction, instruction):
             return scope.slots[slot].instruction
         slot = (slot + 1) & scope.mask
     scope.slots[slot] = one
@@ -149,7 +177,7 @@ cdef bint _block(ShaderData *s, Scope *scope, ShaderRewrite *rewrite, vector[Val
         instruction = s.order.instruction[row]
         _rename_sources(s, replaced, instruction)
         if _eligible(s, instruction):
-            earlier = _find_or_insert(s, scope, instruction)
+            earlier = _find_or_insert(s, scope, instruction, block)
             if earlier != instruction:
                 replaced[instruction] = earlier
                 s.instructions.flags[earlier] |= s.instructions.flags[instruction] & nir_exact
