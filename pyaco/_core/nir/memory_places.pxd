@@ -21,6 +21,7 @@ ctypedef uint32_t PlaceId         # row in Places.rows; 0 is none: not known, or
 
 cdef enum:
     mode_private = mode_function_temp | mode_shader_temp
+    element_unknown = 0xffffffffffffffff
     mode_pointed = mode_ssbo | mode_global    # a physical address may point into a storage buffer
     mode_followed = mode_private | mode_shared | mode_pointed
 
@@ -38,6 +39,7 @@ cdef struct Place:
     uint64_t key
     uint64_t addend
     uint64_t kin                  # roots: what they are of
+    uint64_t element              # roots that are buffers: which one of an array of bindings; element_unknown
     uint32_t mode
 
 cdef struct Spot:                 # what an access reaches

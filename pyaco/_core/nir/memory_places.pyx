@@ -1,7 +1,8 @@
 """Which memory derefs name. The contract is in ``memory_places.pxd``.
 
 Two places of one root are compared step by step, as their types agree at each depth: where two members, two constants, or one run-time index
-with two addends stand at the same depth, they are apart. Mesa's ``nir_compare_derefs`` (``nir_deref.c``) answers the same question
+with two addends stand at the same depth, they are apart. Elements of an array of buffers at different constants are different buffers, which
+overlap where they are not restrict only, as Mesa has it. Mesa's ``nir_compare_derefs`` (``nir_deref.c``) answers the same question
 by walking two paths of derefs.
 """
 from libc.stdint cimport uint32_t, uint64_t
@@ -18,7 +19,7 @@ from pyaco._core.ir.shader cimport (
     NodeId, OrderRow, ShaderData, TypeId, ValueId, constant_bits, deref_array, deref_cast, deref_struct, deref_var, intrinsic_index,
     nir_alu, nir_deref, nir_intrinsic, node_block, node_if, source_swizzle, source_value, swizzle_component, type_array, type_matrix, value_is_constant,
 )
-from pyaco._core.nir.opt_access cimport binding_of_buffer, binding_unknown
+from pyaco._core.nir.opt_access cimport binding_of_buffer, binding_unknown, resource_index_of_buffer
 
 cdef enum:
     most_components = 16
@@ -27,7 +28,7 @@ cdef enum:
 
 cdef int places_begin(Places *p, const ShaderData *s) except -1 nogil:
     p.s = s
-    p.rows.assign(1, Place(parent=0, root=0, step=step_root, depth=0, key=0, addend=0, kin=binding_unknown, mode=0))
+    p.rows.assign(1, Place(parent=0, root=0, step=step_root, depth=0, key=0, addend=0, kin=binding_unknown, element=element_unknown, mode=0))
     p.of_deref.assign(s.instructions.table.count, 0)
     p.component.assign(s.instructions.table.count, 0)
     p.found.clear()
@@ -54,7 +55,7 @@ cdef bint _reaches_image(int opcode) noexcept nogil:
 
 
 cdef bint _equal(const Place *a, const Place *b) noexcept nogil:
-    return (a.parent == b.parent and a.step == b.step and a.key == b.key and a.addend == b.addend and a.kin == b.kin
+    return (a.parent == b.parent and a.step == b.step and a.key == b.key and a.addend == b.addend and a.kin == b.kin and a.element == b.element
             and (a.step != step_root or a.mode == b.mode))
 
 
@@ -82,6 +83,7 @@ cdef PlaceId _root(Places *p, ValueId deref) except 0 nogil:
     place.depth = 0
     place.mode = s.instructions.mode[deref]
     place.kin = binding_unknown
+    place.element = element_unknown
     if s.instructions.opcode[deref] == deref_var:
         place.key = s.instructions.data[deref]
         place.kin = <uint64_t>kin_variable | place.key
@@ -90,8 +92,12 @@ cdef PlaceId _root(Places *p, ValueId deref) except 0 nogil:
     source = source_value(s, deref, 0)
     if s.instructions.kind[source] == nir_deref:
         place.kin = p.rows[p.rows[p.of_deref[source]].root].kin
+        place.element = p.rows[p.rows[p.of_deref[source]].root].element
     elif place.mode & mode_ssbo and s.instructions.opcode[deref] == deref_cast:
         place.kin = binding_of_buffer(s, source)
+        source = resource_index_of_buffer(s, source)
+        if source and value_is_constant(s, source_value(s, source, 0)):
+            place.element = constant_bits(s, source_value(s, source, 0), 0)
     return _find(p, &place)
 
 
@@ -134,6 +140,7 @@ cdef int _step(Places *p, ValueId deref, PlaceId parent) except -1 nogil:
     place.root = p.rows[parent].root
     place.depth = p.rows[parent].depth + 1
     place.kin = place.addend = 0
+    place.element = element_unknown
     place.mode = 0
     if s.instructions.opcode[deref] == deref_struct:
         place.step = step_member
@@ -167,8 +174,10 @@ cdef int places_note(Places *p, ValueId deref) except -1 nogil:
 cdef bint _roots_may_overlap(const Place *a, const Place *b, bint restricted) noexcept nogil:
     if not a.mode & b.mode and not (a.mode & mode_pointed and b.mode & mode_pointed):
         return False
-    if a.kin == b.kin or a.kin == binding_unknown or b.kin == binding_unknown:
+    if a.kin == binding_unknown or b.kin == binding_unknown:
         return True
+    if a.kin == b.kin:             # elements of an array of buffers are restrict by themselves
+        return a.element == b.element or a.element == element_unknown or b.element == element_unknown or not restricted
     return not a.kin & kin_variable and not b.kin & kin_variable and not restricted
 
 

@@ -8,3 +8,6 @@ cdef enum:
 
 # The descriptor set << 32 | binding that a descriptor comes from; vectors that are made of its words begin with the first of them.
 cdef uint64_t binding_of_buffer(const ShaderData *s, ValueId value) noexcept nogil
+
+# The `vulkan_resource_index` that a descriptor comes from; 0 if that is not known.
+cdef ValueId resource_index_of_buffer(const ShaderData *s, ValueId value) noexcept nogil

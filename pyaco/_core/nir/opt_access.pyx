@@ -64,16 +64,23 @@ cdef inline uint64_t _binding(uint32_t descriptor_set, uint32_t number) noexcept
     return <uint64_t>descriptor_set << 32 | number
 
 
-cdef uint64_t binding_of_buffer(const ShaderData *s, ValueId value) noexcept nogil:
+cdef ValueId resource_index_of_buffer(const ShaderData *s, ValueId value) noexcept nogil:
     cdef int opcode
     while True:
         opcode = s.instructions.opcode[value]
         if s.instructions.kind[value] == nir_intrinsic and opcode == intrinsic_vulkan_resource_index:
-            return _binding(<uint32_t>intrinsic_index(s, value, index_desc_set), <uint32_t>intrinsic_index(s, value, index_binding))
+            return value
         if not (s.instructions.kind[value] == nir_intrinsic and opcode == intrinsic_load_vulkan_descriptor
                 or s.instructions.kind[value] == nir_alu and opcode in (alu_mov, alu_vec2, alu_vec3, alu_vec4)):
-            return binding_unknown
+            return 0
         value = source_value(s, value, 0)
+
+
+cdef uint64_t binding_of_buffer(const ShaderData *s, ValueId value) noexcept nogil:
+    value = resource_index_of_buffer(s, value)
+    if not value:
+        return binding_unknown
+    return _binding(<uint32_t>intrinsic_index(s, value, index_desc_set), <uint32_t>intrinsic_index(s, value, index_binding))
 
 
 cdef uint64_t _binding_of_image(const ShaderData *s, ValueId deref) noexcept nogil:

@@ -1,8 +1,9 @@
 """Local arrays that only ever hold constants move to the constant data after the code.
 
-Needs: ``vars_to_ssa`` (what is left is indexed at run time), constants folded. Guarantees: a variable whose every store
-writes a constant at a constant offset, all stores in one block that comes before all loads, has mode ``constant``, its
-offset in ``shader.constant_data`` as location, and no stores. Equal tables share their bytes.
+Needs: constants folded. Guarantees: a variable whose every store writes a constant at a constant offset, all stores in one block that
+comes before all loads, and that some load indexes at run time, has mode ``constant``, its offset in ``shader.constant_data`` as
+location, and no stores. Equal tables share their bytes. Without an index that is known at run time alone (unrolling may have made all of them
+constant) the variable is left to ``vars_to_ssa``.
 
 As Mesa's nir_opt_large_constants with RADV's threshold of 16 bytes.
 """
@@ -37,6 +38,7 @@ cdef struct Candidate:             # by variable
     bint possible
     BlockNumber block              # number of the block of the stores; 0xffffffff none yet
     bint loaded
+    bint indexed                   # at run time
     vector[uint8_t] data
     vector[uint8_t] written
 
@@ -128,6 +130,7 @@ cdef void _note_load(Context *c, ValueId load, BlockNumber number) noexcept nogi
         return
     candidate = &c.candidates[variable]
     candidate.loaded = True
+    candidate.indexed = candidate.indexed or c.paths[source_value(c.s, load, 0)].dynamic
     if candidate.block == 0xffffffffU or not cfg_dominates(&c.cfg, candidate.block, number):
         candidate.possible = False
 
@@ -140,7 +143,7 @@ cdef void _find_candidates(Context *c) noexcept nogil:
     c.moved.assign(s.variables.table.count, 0)
     for variable in range(s.variables.table.count):
         c.candidates[variable].possible = False
-        c.candidates[variable].loaded = False
+        c.candidates[variable].loaded = c.candidates[variable].indexed = False
         c.candidates[variable].block = 0xffffffffU
         if not s.variables.flags[variable] & variable_alive or s.variables.initializer[variable]:
             continue
@@ -230,7 +233,7 @@ cdef bint opt_large_constants_run(ShaderData *s) except -1 nogil:
     _find_candidates(&c)
     _collect_uses(&c)
     for variable in range(s.variables.table.count):
-        if c.candidates[variable].possible and c.candidates[variable].loaded:
+        if c.candidates[variable].possible and c.candidates[variable].indexed:
             s.variables.location[variable] = _find_or_append(s, &c.candidates[variable].data)
             s.variables.mode[variable] = mode_constant
             c.moved[variable] = 1
