@@ -123,7 +123,6 @@ NIR = Pipeline("nir", STAGE, (
         CLEAN,
         opt_hoist_arguments,
         OPTIMIZE,
-        opt_load_store_vectorize,
     ),
     part(
         "arithmetic",
@@ -132,6 +131,7 @@ NIR = Pipeline("nir", STAGE, (
         lower_doubles(lower="hardware"),
         lcssa,
         divergence,
+        opt_load_store_vectorize,
         lower_bit_size,
         fold_16bit_tex_image,
         lower_idiv,

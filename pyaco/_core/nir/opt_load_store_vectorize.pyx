@@ -1,44 +1,67 @@
 """Neighbouring loads, and neighbouring stores, of one block become one wider access.
 
-Accesses join when they have the same opcode, resource, run-time offset, element size and access flags, and their constant
+Accesses join when they have the same opcode, resource, run-time offset and access flags, stores the same element size too, and their constant
 offsets follow one another without a gap. A joined load replaces the first of its parts, a joined store the last of them;
-nothing that could observe the difference (a write or barrier for loads, any memory access or barrier for stores) is in between.
-Widths: four components, eight for ``load_smem_amd``; shared memory only where the alignment is known to allow one instruction.
+nothing that could observe the difference (a write or barrier for loads, any memory access or barrier for stores) is in between. Stores of one
+group do not overlap. Loads of buffers that have elements of several sizes, or too many small ones, become dwords, of which the parts are taken.
+Widths: four components, eight for ``load_smem_amd``, and also 8 and 16 dwords where the scalar unit loads from a buffer (which reads whole
+dwords in any case, so the last may be used in part); shared memory only where the alignment is known to allow one instruction.
 
-As Mesa's nir_opt_load_store_vectorize in effect. Needs: offsets folded to ``iadd(value, constant)`` by the algebraic rules.
+As Mesa's nir_opt_load_store_vectorize in effect. Needs: offsets folded to ``iadd(value, constant)`` by the algebraic rules; divergence.
 """
+from cython.operator cimport dereference, predecrement as decrement
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp.algorithm cimport sort
+from libcpp.map cimport map as ordered_map
 from libcpp.vector cimport vector
 
 from nir_opcodes cimport (
-    alu_iadd, index_access, index_align_mul, index_align_offset, index_base, index_write_mask, intrinsic_barrier,
+    alu_iadd, alu_u2u8, alu_unpack_32_2x16_split_x, alu_unpack_32_2x16_split_y, alu_ushr, index_access, index_align_mul,
+    index_align_offset, index_base, index_write_mask, intrinsic_barrier,
     intrinsic_flag_can_eliminate, intrinsic_flag_can_reorder, intrinsic_flag_convergent, intrinsic_flags, intrinsic_index_count,
     intrinsic_load_constant, intrinsic_load_shared, intrinsic_load_smem_amd, intrinsic_load_ssbo, intrinsic_load_ubo,
     intrinsic_store_shared, intrinsic_store_ssbo,
 )
 from pyaco._core.common.bits cimport lowest_bit
-from pyaco._core.ir.emitter cimport alu2_constant, component, constant, intrinsic1, intrinsic2, intrinsic3, swizzled, vector_of
+from pyaco._core.ir.emitter cimport alu1, alu2_constant, component, constant, intrinsic1, intrinsic2, intrinsic3, swizzled, vector_of
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     NodeId, Shader, ShaderData, ValueId, access_can_reorder, access_volatile, block_walk_next, constant_bits, intrinsic_index,
-    intrinsic_set_index, nir_alu, nir_intrinsic, node_first_block, source_swizzle, source_value, swizzle_component, value_is_constant,
+    intrinsic_set_index, nir_alu, nir_divergent, nir_intrinsic, node_first_block, source_swizzle, source_value, swizzle_component, value_is_constant,
 )
 from pyaco._core.nir.lowering cimport Lowering, lower_keep, lower_remove, lowered, lowering_run
 
 cdef struct Access:
-    uint64_t key_opcode            # opcode << 32 | element bits << 24 | access flags
+    uint64_t key_opcode            # opcode << 32 | element bits of stores << 24 | access flags
     uint64_t key_address           # resource << 32 | run-time offset
     uint32_t epoch                 # accesses of different epochs must not join
     int64_t offset                 # constant part
     ValueId instruction
     uint32_t position              # in the block
     uint32_t components
+    uint32_t bits                  # of an element
 
 cdef struct Group:
     uint32_t first                 # rows in Context.members
     uint32_t count
+    uint32_t components            # of the joined access
+    uint32_t bits
     ValueId anchor                 # the part that the joined access replaces; the others are removed
+
+cdef struct Shape:                 # of an access
+    uint32_t components
+    uint32_t bits
+
+cdef struct Run:                   # of adjacent accesses
+    const Access *first
+    uint32_t components
+    int64_t bytes
+    uint32_t most_bits
+    bint same_bits                 # all have elements of one size
+    bint straight                  # no element lies across those of its size
+
+cdef enum:
+    most_bytes = 64                # of an access
 
 cdef struct Context:
     ShaderData *s
@@ -46,6 +69,7 @@ cdef struct Context:
     vector[Access] members
     vector[Group] groups
     vector[uint32_t] group_of      # by instruction: row + 1
+    ordered_map[int64_t, int64_t] stored    # of the last epoch: end by start; none overlap
 
 
 cdef bint _comes_before(const Access &a, const Access &b) noexcept nogil:
@@ -129,7 +153,10 @@ cdef void _add_access(Context *c, ValueId instruction, uint32_t position, uint32
         return
     a.offset = intrinsic_index(s, instruction, index_base)
     _split_offset(s, source_value(s, instruction, _offset_source(opcode)), &a.offset)
-    a.key_opcode = <uint64_t>opcode << 32 | <uint64_t>s.instructions.bit_size[value] << 24 | access
+    a.bits = s.instructions.bit_size[value]
+    a.key_opcode = <uint64_t>opcode << 32 | access
+    if not _is_load(opcode):
+        a.key_opcode |= <uint64_t>a.bits << 24
     a.key_address = _address_key(s, instruction)
     a.epoch = epoch if _is_ordered(s, instruction) else 0
     a.instruction = instruction
@@ -138,13 +165,34 @@ cdef void _add_access(Context *c, ValueId instruction, uint32_t position, uint32
     c.accesses.push_back(a)
 
 
-cdef void _collect(Context *c, NodeId block) noexcept nogil:
+cdef inline int64_t _bytes(const Access *a) noexcept nogil:
+    return a.components * a.bits // 8
+
+
+cdef bint _overlaps(Context *c, const Access *a, uint32_t *epoch) except -1 nogil:
+    """Whether a store overlaps one before it in its epoch, all of which go to the same run-time address; it is noted where not."""
+    cdef int64_t end = a.offset + <int64_t>_bytes(a)
+    cdef ordered_map[int64_t, int64_t].iterator next_one
+    if epoch[0] != a.epoch:
+        epoch[0] = a.epoch
+        c.stored.clear()
+    next_one = c.stored.lower_bound(end)
+    if next_one != c.stored.begin():
+        decrement(next_one)
+        if dereference(next_one).second > a.offset:
+            return True
+    c.stored[a.offset] = end
+    return False
+
+
+cdef int _collect(Context *c, NodeId block) except -1 nogil:
     """Collect accesses. Writes and barriers begin a new epoch for loads, any ordered access or barrier for stores."""
     cdef ShaderData *s = c.s
     cdef uint32_t i
     cdef ValueId instruction
     cdef uint32_t write_epoch = 1
     cdef uint32_t any_epoch = 1
+    cdef uint32_t stored_epoch = 0
     cdef int opcode, flags
     c.accesses.clear()
     for i in range(s.nodes.order_count[block]):
@@ -165,8 +213,12 @@ cdef void _collect(Context *c, NodeId block) noexcept nogil:
                 any_epoch += 1
             if _full_mask(s, instruction):
                 _add_access(c, instruction, i, any_epoch)
-            else:
+            if not c.accesses.size() or c.accesses.back().instruction != instruction:
+                any_epoch += 1     # it takes no part
+            elif _overlaps(c, &c.accesses.back(), &stored_epoch):
                 any_epoch += 1
+                c.accesses.back().epoch = any_epoch
+                _overlaps(c, &c.accesses.back(), &stored_epoch)
         elif not flags & intrinsic_flag_can_reorder and (
                 not flags & intrinsic_flag_can_eliminate or flags & intrinsic_flag_convergent or opcode == intrinsic_barrier):
             # Writes, atomics and barriers; also operations across lanes, for simplicity.
@@ -174,6 +226,7 @@ cdef void _collect(Context *c, NodeId block) noexcept nogil:
             any_epoch += 1
         elif not flags & intrinsic_flag_can_reorder:
             any_epoch += 1
+    return 0
 
 
 cdef uint32_t _known_alignment(const ShaderData *s, ValueId instruction) noexcept nogil:
@@ -200,13 +253,80 @@ cdef bint _fits(const ShaderData *s, ValueId first, uint32_t components, uint32_
     return alignment >= 4 or alignment >= bytes
 
 
-cdef void _join(Context *c, uint32_t first, uint32_t end) noexcept nogil:
+cdef bint _same_keys(const Access *a, const Access *b) noexcept nogil:
+    return a.key_opcode == b.key_opcode and a.key_address == b.key_address and a.epoch == b.epoch
+
+
+cdef bint _is_uniform(const ShaderData *s, ValueId load) noexcept nogil:
+    """Whether the scalar unit makes the load: it reads whole dwords, and more of them."""
+    return (s.instructions.opcode[load] in (intrinsic_load_ssbo, intrinsic_load_ubo) and not _is_ordered(s, load)
+            and not s.instructions.flags[load] & nir_divergent)
+
+
+cdef Shape _shape_of(const ShaderData *s, const Run *run) noexcept nogil:
+    """What one access for a run would have; no components where there is none."""
+    cdef Shape shape
+    cdef ValueId first = run.first.instruction
+    cdef int opcode = s.instructions.opcode[first]
+    cdef bint uniform = _is_uniform(s, first)
+    shape.bits = run.first.bits
+    shape.components = run.components
+    if run.same_bits and _fits(s, first, shape.components, shape.bits):
+        return shape
+    # Dwords, of which the parts are taken.
+    shape.bits = 32
+    shape.components = <uint32_t>(run.bytes + 3) // 4
+    if (opcode != intrinsic_load_ssbo and opcode != intrinsic_load_ubo or run.most_bits > 32 or not run.straight
+            or _known_alignment(s, first) < 4 or run.bytes % 4 and not uniform
+            or shape.components > 4 and not (uniform and shape.components in (8, 16))):
+        shape.components = 0
+    return shape
+
+
+cdef void _extend(Run *run, const Access *a) noexcept nogil:
+    """Add the access that follows."""
+    run.same_bits = run.same_bits and a.bits == run.first.bits
+    run.straight = run.straight and run.bytes % (a.bits // 8) == 0
+    run.most_bits = max(run.most_bits, a.bits)
+    run.components += a.components
+    run.bytes += _bytes(a)
+
+
+cdef void _find_groups(Context *c) noexcept nogil:
+    """Split every run of adjacent accesses into the widest groups that fit, from its start."""
+    cdef uint32_t count = <uint32_t>c.accesses.size()
+    cdef uint32_t i = 0
+    cdef uint32_t end, best
+    cdef Run run
+    cdef Shape shape
+    cdef Shape best_shape = Shape(components=0, bits=0)
+    while i < count:
+        run = Run(first=&c.accesses[i], components=0, bytes=0, most_bits=0, same_bits=True, straight=True)
+        _extend(&run, &c.accesses[i])
+        best = end = i + 1
+        while end < count and run.bytes < most_bytes:
+            if not _same_keys(&c.accesses[end], run.first) or c.accesses[end].offset != run.first.offset + run.bytes:
+                break
+            _extend(&run, &c.accesses[end])
+            end += 1
+            shape = _shape_of(c.s, &run)
+            if shape.components:
+                best = end
+                best_shape = shape
+        if best > i + 1:
+            _join(c, i, best, best_shape)
+        i = best
+
+
+cdef void _join(Context *c, uint32_t first, uint32_t end, Shape shape) noexcept nogil:
     """Make a group of the sorted accesses first .. end - 1."""
     cdef Group group
     cdef uint32_t i
     cdef bint store = _is_store(c.s.instructions.opcode[c.accesses[first].instruction])
     group.first = <uint32_t>c.members.size()
     group.count = end - first
+    group.components = shape.components
+    group.bits = shape.bits
     group.anchor = first
     for i in range(first, end):
         c.members.push_back(c.accesses[i])
@@ -216,53 +336,6 @@ cdef void _join(Context *c, uint32_t first, uint32_t end) noexcept nogil:
     c.groups.push_back(group)
     for i in range(first, end):
         c.group_of[c.accesses[i].instruction] = <uint32_t>c.groups.size()
-
-
-cdef bint _same_keys(const Access *a, const Access *b) noexcept nogil:
-    return a.key_opcode == b.key_opcode and a.key_address == b.key_address and a.epoch == b.epoch
-
-
-cdef uint32_t _after_overlap(Context *c, uint32_t first) noexcept nogil:
-    """Stores with the same keys that overlap must keep their order: the row after all of them; `first` if none overlap."""
-    cdef uint32_t i = first + 1
-    cdef uint32_t bits = (c.accesses[first].key_opcode >> 24) & 0xff
-    cdef bint overlap = False
-    while i < c.accesses.size() and _same_keys(&c.accesses[first], &c.accesses[i]):
-        if c.accesses[i].offset < c.accesses[i - 1].offset + c.accesses[i - 1].components * bits // 8:
-            overlap = True
-        i += 1
-    return i if overlap else first
-
-
-cdef void _find_groups(Context *c) noexcept nogil:
-    """Split every run of adjacent accesses into the widest groups that fit, from its start."""
-    cdef ShaderData *s = c.s
-    cdef uint32_t count = <uint32_t>c.accesses.size()
-    cdef uint32_t i = 0
-    cdef uint32_t end, best, components, bits
-    cdef int64_t next_offset
-    while i < count:
-        if _is_store(s.instructions.opcode[c.accesses[i].instruction]) and \
-                (i == 0 or not _same_keys(&c.accesses[i - 1], &c.accesses[i])):
-            end = _after_overlap(c, i)
-            if end != i:
-                i = end
-                continue
-        bits = (c.accesses[i].key_opcode >> 24) & 0xff
-        components = c.accesses[i].components
-        next_offset = c.accesses[i].offset + components * bits // 8
-        best = end = i + 1
-        while end < count and components < 8:
-            if not _same_keys(&c.accesses[end], &c.accesses[i]) or c.accesses[end].offset != next_offset:
-                break
-            components += c.accesses[end].components
-            next_offset += c.accesses[end].components * bits // 8
-            end += 1
-            if _fits(s, c.accesses[i].instruction, components, bits):
-                best = end
-        if best > i + 1:
-            _join(c, i, best)
-        i = best
 
 
 # --------------------------------------------------------------------------------------------------------------- rewrite
@@ -275,10 +348,9 @@ cdef ValueId _offset_of(Lowering *b, const Access *a) except? 0xffffffffU nogil:
     return alu2_constant(b, alu_iadd, run_time, <uint64_t>fixed) if fixed else run_time
 
 
-cdef ValueId _joined_load(Lowering *b, const Access *a, uint32_t components) except? 0xffffffffU nogil:
+cdef ValueId _joined_load(Lowering *b, const Access *a, uint32_t components, int bits) except? 0xffffffffU nogil:
     cdef ShaderData *s = b.s
     cdef int opcode = s.instructions.opcode[a.instruction]
-    cdef int bits = s.instructions.bit_size[a.instruction]
     cdef ValueId offset = _offset_of(b, a)
     cdef ValueId row
     if _resource_source(opcode) >= 0:
@@ -286,6 +358,7 @@ cdef ValueId _joined_load(Lowering *b, const Access *a, uint32_t components) exc
     else:
         row = intrinsic1(b, opcode, components, bits, offset)
     _copy_indices(s, row, a.instruction)
+    s.instructions.flags[row] |= s.instructions.flags[a.instruction] & nir_divergent
     return row
 
 
@@ -304,23 +377,43 @@ cdef ValueId _slice(Lowering *b, ValueId value, uint32_t first, uint32_t count) 
     return swizzled(b, value, swizzle, count)
 
 
+cdef ValueId _of_dwords(Lowering *b, ValueId dwords, int64_t position, const Access *a) except? 0xffffffffU nogil:
+    """What an access reads, from dwords that begin `position` bytes before."""
+    cdef ValueId[4] values
+    cdef ValueId word
+    cdef uint32_t k
+    for k in range(a.components):
+        word = component(b, dwords, <uint32_t>position // 4)
+        if a.bits == 32:
+            values[k] = word
+        elif a.bits == 16:
+            values[k] = alu1(b, alu_unpack_32_2x16_split_y if position & 2 else alu_unpack_32_2x16_split_x, word)
+        else:
+            if position & 3:
+                word = alu2_constant(b, alu_ushr, word, 8 * (<uint32_t>position & 3))
+            values[k] = alu1(b, alu_u2u8, word)
+        position += a.bits // 8
+    return vector_of(b, values, a.components)
+
+
 cdef ValueId _lower_load(Lowering *b, Context *c, ValueId instruction, const Group *group) except? 0xffffffffU nogil:
     """At the earliest part: load all, and slices for all parts."""
-    cdef uint32_t components = 0
     cdef ValueId result = 0
-    cdef ValueId value, part
+    cdef ValueId part
     cdef uint32_t i
+    cdef const Access *lowest = &c.members[group.first]
+    cdef const Access *member
+    cdef ValueId value = _joined_load(b, lowest, group.components, group.bits)
     for i in range(group.count):
-        components += c.members[group.first + i].components
-    value = _joined_load(b, &c.members[group.first], components)
-    components = 0
-    for i in range(group.count):
-        part = _slice(b, value, components, c.members[group.first + i].components)
-        components += c.members[group.first + i].components
-        if c.members[group.first + i].instruction == instruction:
+        member = &c.members[group.first + i]
+        if member.bits == group.bits:
+            part = _slice(b, value, <uint32_t>((member.offset - lowest.offset) * 8 // group.bits), member.components)
+        else:
+            part = _of_dwords(b, value, member.offset - lowest.offset, member)
+        if member.instruction == instruction:
             result = part
         else:
-            b.replacement[c.members[group.first + i].instruction] = part
+            b.replacement[member.instruction] = part
     return result
 
 
