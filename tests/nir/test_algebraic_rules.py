@@ -178,6 +178,14 @@ class Case:
             bits = self.sizes[first]
             self.constants[others[0]] = int(self.random.integers(bits))
             self.constants[first] |= ((1 << bits) - 1) >> self.constants[others[0]]
+        elif rule.condition == "mask_covers_above":
+            bits = self.sizes[first]
+            self.constants[others[0]] = int(self.random.integers(bits))
+            self.constants[first] |= ((1 << bits) - 1) << self.constants[others[0]] & ((1 << bits) - 1)
+        elif rule.condition == "aligned_by":
+            bits = self.sizes[first]
+            self.constants[others[0]] = ((1 << bits) - 1) << int(self.random.integers(bits)) & ((1 << bits) - 1)
+            self.constants[first] &= self.constants[others[0]]
         elif rule.condition == "in_order":
             low, high = sorted(self.random.integers(-8, 9, 2))
             self.constants[first], self.constants[others[0]] = (self.float_bits(x / 4, self.sizes[first]) for x in (low, high))

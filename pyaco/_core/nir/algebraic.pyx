@@ -14,9 +14,10 @@ from libc.string cimport memset
 
 from algebraic_tables cimport (
     automaton_accepted, automaton_any_constant, automaton_class, automaton_classes, automaton_column, automaton_constant, automaton_first,
-    automaton_next, automaton_opcode, automaton_rules, automaton_states, condition_both_vary, condition_complement, condition_in_order,
-    condition_low_mask, condition_mask_covers, condition_narrows, condition_none, condition_not_negative, condition_power_of_two,
-    condition_reciprocal_is_exact, condition_shifts_fit, condition_sum_is_32, condition_varies, pattern_bits, pattern_children,
+    automaton_next, automaton_opcode, automaton_rules, automaton_states, condition_aligned_by, condition_both_vary, condition_complement,
+    condition_in_order, condition_low_mask, condition_mask_covers, condition_mask_covers_above, condition_narrows, condition_none,
+    condition_not_negative, condition_power_of_two, condition_reciprocal_is_exact, condition_shifts_fit, condition_sum_is_32,
+    condition_varies, pattern_bits, pattern_children,
     pattern_component_shift, pattern_flags, pattern_kind, pattern_opcode, pattern_value, rule_condition, rule_letters, rule_pattern,
     rule_replacement, rules_late, rules_main,
 )
@@ -279,6 +280,10 @@ cdef bint _fit_together(int condition, uint64_t a, uint64_t b, int bits) noexcep
         return a ^ b == low_bits(~<uint64_t>0, bits)
     if condition == condition_mask_covers:
         return low_bits(~<uint64_t>0, bits) >> (b & (<uint64_t>bits - 1)) & ~a == 0
+    if condition == condition_mask_covers_above:     # all that is left of a shift to the left
+        return low_bits(~<uint64_t>0, bits) << (b & (<uint64_t>bits - 1)) & low_bits(~a, bits) == 0
+    if condition == condition_aligned_by:            # the mask clears low bits alone, which the number has not
+        return low_bits(~b, bits) & (low_bits(~b, bits) + 1) == 0 and a & low_bits(~b, bits) == 0
     if condition == condition_in_order:
         return float_from_bits(a, bits) <= float_from_bits(b, bits)
     return False
