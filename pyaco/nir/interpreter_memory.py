@@ -434,6 +434,20 @@ class Memory(Inputs):
         at = self._with_base(i, offset) & 0xFFFFFFFF
         self._store_shared(value, at, self._index(i, "write_mask"), mask)
 
+    def _pair(self, i: int, offset: Array, bits: int) -> tuple[Array, Array]:
+        """Where the two elements of an access of shared memory are."""
+        unit = bits // 8 * (64 if self._index(i, "st64") else 1)
+        first, second = (offset[0].astype(np.int64) + self._index(i, name) * unit for name in ("offset0", "offset1"))
+        return first, second
+
+    def _do_load_shared2_amd(self, i: int, mask: Array, offset: Array) -> Array:
+        bits = self.bit_size[i]
+        return np.concatenate([self._read(self.shared, at, 1, bits, mask) for at in self._pair(i, offset, bits)])
+
+    def _do_store_shared2_amd(self, i: int, mask: Array, value: Array, offset: Array) -> None:
+        for at, element in zip(self._pair(i, offset, value.dtype.itemsize * 8), value, strict=True):
+            self._store_shared(element[None], at, 1, mask)
+
     def _do_shared_atomic(self, i: int, mask: Array, offset: Array, value: Array,
                           second: Array | None = None) -> Array:
         return self._shared_atomic(i, mask, self._with_base(i, offset) & 0xFFFFFFFF, value, second)

@@ -5,7 +5,8 @@ offsets follow one another without a gap. A joined load replaces the first of it
 nothing that could observe the difference (a write or barrier for loads, any memory access or barrier for stores) is in between. Stores of one
 group do not overlap. Loads of buffers that have elements of several sizes, or too many small ones, become dwords, of which the parts are taken.
 Widths: four components, eight for ``load_smem_amd``, and also 8 and 16 dwords where the scalar unit loads from a buffer (which reads whole
-dwords in any case, so the last may be used in part); shared memory only where the alignment is known to allow one instruction.
+dwords in any case, so the last may be used in part); shared memory only where the alignment is known to allow one instruction. Two elements
+of shared memory that are apart, but not far, are one ``load_shared2_amd`` or ``store_shared2_amd``.
 
 As Mesa's nir_opt_load_store_vectorize in effect. Needs: offsets folded to ``iadd(value, constant)`` by the algebraic rules; divergence.
 """
@@ -17,10 +18,10 @@ from libcpp.vector cimport vector
 
 from nir_opcodes cimport (
     alu_iadd, alu_u2u8, alu_unpack_32_2x16_split_x, alu_unpack_32_2x16_split_y, alu_ushr, index_access, index_align_mul,
-    index_align_offset, index_base, index_write_mask, intrinsic_barrier,
+    index_align_offset, index_base, index_offset0, index_offset1, index_st64, index_write_mask, intrinsic_barrier,
     intrinsic_flag_can_eliminate, intrinsic_flag_can_reorder, intrinsic_flag_convergent, intrinsic_flags, intrinsic_index_count,
-    intrinsic_load_constant, intrinsic_load_shared, intrinsic_load_smem_amd, intrinsic_load_ssbo, intrinsic_load_ubo,
-    intrinsic_store_shared, intrinsic_store_ssbo,
+    intrinsic_load_constant, intrinsic_load_shared, intrinsic_load_shared2_amd, intrinsic_load_smem_amd, intrinsic_load_ssbo, intrinsic_load_ubo,
+    intrinsic_store_shared, intrinsic_store_shared2_amd, intrinsic_store_ssbo,
 )
 from pyaco._core.common.bits cimport lowest_bit
 from pyaco._core.ir.emitter cimport alu1, alu2_constant, component, constant, intrinsic1, intrinsic2, intrinsic3, swizzled, vector_of
@@ -46,6 +47,7 @@ cdef struct Group:
     uint32_t count
     uint32_t components            # of the joined access
     uint32_t bits
+    uint32_t unit                  # of a pair of elements apart from each other: bytes that its offsets count; else 0
     ValueId anchor                 # the part that the joined access replaces; the others are removed
 
 cdef struct Shape:                 # of an access
@@ -62,6 +64,8 @@ cdef struct Run:                   # of adjacent accesses
 
 cdef enum:
     most_bytes = 64                # of an access
+    most_pair_offset = 255         # in units
+    most_looked_at = 8             # accesses that might be the second of a pair
 
 cdef struct Context:
     ShaderData *s
@@ -314,28 +318,69 @@ cdef void _find_groups(Context *c) noexcept nogil:
                 best = end
                 best_shape = shape
         if best > i + 1:
-            _join(c, i, best, best_shape)
+            _join(c, i, best, 1, best_shape, 0)
         i = best
 
 
-cdef void _join(Context *c, uint32_t first, uint32_t end, Shape shape) noexcept nogil:
-    """Make a group of the sorted accesses first .. end - 1."""
+cdef void _join(Context *c, uint32_t first, uint32_t end, uint32_t step, Shape shape, uint32_t unit) noexcept nogil:
+    """Make a group of every `step`-th of the sorted accesses first .. end - 1."""
     cdef Group group
-    cdef uint32_t i
+    cdef uint32_t i = first
+    cdef uint32_t anchor = first
     cdef bint store = _is_store(c.s.instructions.opcode[c.accesses[first].instruction])
     group.first = <uint32_t>c.members.size()
-    group.count = end - first
     group.components = shape.components
     group.bits = shape.bits
-    group.anchor = first
-    for i in range(first, end):
+    group.unit = unit
+    while i < end:
         c.members.push_back(c.accesses[i])
-        if (c.accesses[i].position > c.accesses[group.anchor].position) == store:
-            group.anchor = i
-    group.anchor = c.accesses[group.anchor].instruction
+        if (c.accesses[i].position > c.accesses[anchor].position) == store:
+            anchor = i
+        c.group_of[c.accesses[i].instruction] = <uint32_t>c.groups.size() + 1
+        i += step
+    group.count = <uint32_t>c.members.size() - group.first
+    group.anchor = c.accesses[anchor].instruction
     c.groups.push_back(group)
-    for i in range(first, end):
-        c.group_of[c.accesses[i].instruction] = <uint32_t>c.groups.size()
+
+
+cdef inline int64_t _immediate(const ShaderData *s, const Access *a) noexcept nogil:
+    """What of the offset of an access to shared memory can be an offset of a pair."""
+    return intrinsic_index(s, a.instruction, index_base) if a.key_address & 0xffffffffU else a.offset
+
+
+cdef uint32_t _pair_unit(Context *c, uint32_t low, uint32_t high) noexcept nogil:
+    """The unit of the offsets of an instruction that reaches two elements of shared memory; 0: there is none."""
+    cdef const Access *a = &c.accesses[low]
+    cdef const Access *b = &c.accesses[high]
+    cdef int64_t first = _immediate(c.s, a)
+    cdef int64_t second = first + b.offset - a.offset
+    cdef uint32_t size = a.bits // 8
+    if (b.components != 1 or a.bits != b.bits or _known_alignment(c.s, a.instruction) < size
+            or _known_alignment(c.s, b.instruction) < size or c.group_of[b.instruction]):
+        return 0
+    if first % size == 0 and second % size == 0 and 0 <= first < second <= most_pair_offset * <int64_t>size:
+        return size
+    size *= 64
+    return size if first % size == 0 and second % size == 0 and 0 <= first < second <= most_pair_offset * <int64_t>size else 0
+
+
+cdef void _find_pairs(Context *c) noexcept nogil:
+    """Elements of shared memory that are apart, but not far: one instruction for each two."""
+    cdef uint32_t i, k, unit
+    cdef Shape shape
+    shape.components = 2
+    for i in range(<uint32_t>c.accesses.size()):
+        shape.bits = c.accesses[i].bits
+        if (c.group_of[c.accesses[i].instruction] or c.accesses[i].components != 1 or shape.bits not in (32, 64)
+                or c.s.instructions.opcode[c.accesses[i].instruction] not in (intrinsic_load_shared, intrinsic_store_shared)):
+            continue
+        for k in range(i + 1, min(i + 1 + most_looked_at, <uint32_t>c.accesses.size())):
+            if not _same_keys(&c.accesses[i], &c.accesses[k]):
+                break
+            unit = _pair_unit(c, i, k)
+            if unit:
+                _join(c, i, k + 1, k - i, shape, unit)
+                break
 
 
 # --------------------------------------------------------------------------------------------------------------- rewrite
@@ -346,6 +391,26 @@ cdef ValueId _offset_of(Lowering *b, const Access *a) except? 0xffffffffU nogil:
     if not run_time:
         return constant(b, <uint64_t>fixed, 32)
     return alu2_constant(b, alu_iadd, run_time, <uint64_t>fixed) if fixed else run_time
+
+
+cdef ValueId _pair_address(Lowering *b, const Access *low) except? 0xffffffffU nogil:
+    """The address that both offsets of a pair count from."""
+    return _offset_of(b, low) if low.key_address & 0xffffffffU else constant(b, 0, 32)
+
+
+cdef int _set_pair(ShaderData *s, ValueId row, const Access *low, const Group *group) noexcept nogil:
+    cdef int64_t first = _immediate(s, low)
+    intrinsic_set_index(s, row, index_offset0, <int>(first // group.unit))
+    intrinsic_set_index(s, row, index_offset1, <int>((first + low[1].offset - low.offset) // group.unit))
+    intrinsic_set_index(s, row, index_st64, group.unit > group.bits // 8)
+    return 0
+
+
+cdef ValueId _pair_load(Lowering *b, const Access *low, const Group *group) except? 0xffffffffU nogil:
+    cdef ValueId row = intrinsic1(b, intrinsic_load_shared2_amd, 2, <int>group.bits, _pair_address(b, low))
+    _set_pair(b.s, row, low, group)
+    b.s.instructions.flags[row] |= b.s.instructions.flags[low.instruction] & nir_divergent
+    return row
 
 
 cdef ValueId _joined_load(Lowering *b, const Access *a, uint32_t components, int bits) except? 0xffffffffU nogil:
@@ -403,10 +468,12 @@ cdef ValueId _lower_load(Lowering *b, Context *c, ValueId instruction, const Gro
     cdef uint32_t i
     cdef const Access *lowest = &c.members[group.first]
     cdef const Access *member
-    cdef ValueId value = _joined_load(b, lowest, group.components, group.bits)
+    cdef ValueId value = _pair_load(b, lowest, group) if group.unit else _joined_load(b, lowest, group.components, <int>group.bits)
     for i in range(group.count):
         member = &c.members[group.first + i]
-        if member.bits == group.bits:
+        if group.unit:
+            part = component(b, value, i)
+        elif member.bits == group.bits:
             part = _slice(b, value, <uint32_t>((member.offset - lowest.offset) * 8 // group.bits), member.components)
         else:
             part = _of_dwords(b, value, member.offset - lowest.offset, member)
@@ -432,6 +499,9 @@ cdef int _lower_store(Lowering *b, Context *c, const Group *group) except -1 nog
             values[count] = component(b, value, k)
             count += 1
     value = vector_of(b, values, count)
+    if group.unit:
+        _set_pair(s, intrinsic2(b, intrinsic_store_shared2_amd, 0, 0, value, _pair_address(b, lowest)), lowest, group)
+        return 0
     offset = source_value(s, lowest.instruction, _offset_source(opcode))
     if opcode == intrinsic_store_ssbo:
         row = intrinsic3(b, opcode, 0, 0, value, source_value(s, lowest.instruction, 1), offset)
@@ -466,6 +536,7 @@ cdef bint opt_load_store_vectorize_run(ShaderData *s) except -1 nogil:
         _collect(&c, block)
         sort(c.accesses.begin(), c.accesses.end(), &_comes_before)
         _find_groups(&c)
+        _find_pairs(&c)
         block = block_walk_next(s, block)
     if c.groups.empty():
         return False
