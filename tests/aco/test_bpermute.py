@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pyaco import emu
-from pyaco._core.aco import assemble, insert_waitcnt, lower_to_hw_instr
+from pyaco._core.aco import assemble, lower_to_hw_instr
 from pyaco.aco import parse_program
 
 CASES = [("gfx900", 90, 64), ("gfx1030", 103, 32), ("gfx1030", 103, 64), ("gfx1100", 110, 32), ("gfx1100", 110, 64), ("gfx1200", 120, 32)]
@@ -33,8 +33,7 @@ def shuffled(target: str, level: int, wave: int, data: str) -> np.ndarray:
     ]  # fmt: skip
     head = "After RA:\nBB0\n/* logical preds: / linear preds: / kind: uniform, top-level, */\n"
     program = parse_program(head + "".join(f"\t{line}\n" for line in lines), level, wave)
-    for kernel in (lower_to_hw_instr, insert_waitcnt):
-        kernel.run(program, None)
+    lower_to_hw_instr.run(program, None)
     assemble.run(program)
     device = emu.Device(target)
     results = device.buffer(np.zeros(wave, np.uint32))
