@@ -339,6 +339,14 @@ def _lowering(level: int, int64: str | Int64Lowering, fp64: str | DoublesLowerin
     return _Lowering(integers, doubles, pipeline)
 
 
+@lru_cache(maxsize=256)
+def _device(target: str, wave: int) -> Any:
+    """The limits of a chip's waves as programs hold them: text is hashed once, the fields of a chip by every look."""
+    from pyaco._core.ir.program import DeviceLimits
+
+    return DeviceLimits(targets.wave_limits(target, wave).as_dict())
+
+
 def _lower(shader: Any, chip: targets.Chip, wave: int, lowering: _Lowering, steps: Run) -> Any:
     """Run the NIR passes, instruction selection, the backend and the assembler."""
     rooms = _rooms()
@@ -352,8 +360,7 @@ def _lower(shader: Any, chip: targets.Chip, wave: int, lowering: _Lowering, step
     x, y, z = shader.workgroup_size
     program = rooms.Program()
     program.configure(
-        gfx_level=chip.level, wave_size=wave, workgroup_size=x * y * z, limits=targets.wave_limits(chip, wave).as_dict(),
-        wgp_mode=False,
+        gfx_level=chip.level, wave_size=wave, workgroup_size=x * y * z, limits=_device(chip.target, wave), wgp_mode=False,
     )
     rooms.isel.run(shader, program)
     steps.note(rooms.ACO, "aco", "instruction_selection", program)
@@ -373,10 +380,13 @@ def _result(shader: Any, program: Any, chip: targets.Chip, wave: int, steps: Run
         stats = _Deferred(_rooms().statistics, (program,))
         code, constants = program.code, program.constant_data
         lines = _line_rows(program)
-    return CompiledShader(
+    made = CompiledShader.__new__(CompiledShader)
+    # what __init__ does, without a call of a descriptor for each field that is deferred
+    vars(made).update(
         target=chip.target, stage="compute", entry=metadata.get("entry", "main"), wave=wave, code=code,
         constant_data=constants, abi=abi, stats=stats, passes=passes, dumps=steps.dumps, line_rows=lines,
     )
+    return made
 
 
 # What the ABI has of the program's configuration.

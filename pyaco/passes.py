@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyaco._core.ir.pass_runner import NativeKernel, PassLog, PreparedStep, run_steps
+from pyaco._core.ir.shader_facts import mask_of
 from pyaco.arguments import checked
 from pyaco.errors import InputError
 
@@ -81,6 +82,9 @@ class Pass:
         First gfx level that it applies to.
     required : bool
         False: an optimisation, which may be left out.
+    only_with : tuple of str
+        Things that a shader may have (``FACTS`` of ``_core/ir/shader_facts.pyx``): without any of these the pass changes nothing, and is not run;
+        empty: it always runs.
     analysis : bool
         It only finds out facts and changes nothing; ``pyaco opt`` runs it by itself where another pass needs it.
     """
@@ -96,6 +100,7 @@ class Pass:
     stages: tuple[str, ...] = ()
     since: int = 0
     required: bool = True
+    only_with: tuple[str, ...] = ()
     analysis: bool = False
 
     def __call__(self, **options: bool | int | str) -> Step:
@@ -449,7 +454,7 @@ def _prepare(pipeline: Pipeline, choice: _Choice, users: UserPasses) -> tuple[Pr
                 same = slots.setdefault((step.entry, tuple(step.options.items())), len(slots))
                 slot = same if analyses.isdisjoint(step.entry.needs) else -1
                 yield PreparedStep((pipeline.ir, step.name), step.entry.kernel(), step.options, slot,
-                                   native=step.entry.native_kernel(step.options, choice.level))
+                                   native=step.entry.native_kernel(step.options, choice.level), only_with=mask_of(step.entry.only_with))
             yield from users.behind([step.name])
 
     return (*users.before_all(), *ready(pipeline.members))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyaco._core.ir.shader import Shader
 from pyaco._core.nir import declare_arguments
@@ -20,6 +20,9 @@ from pyaco.descriptors.types import DescriptorType, is_dynamic
 from pyaco.descriptors.user_data import UserData, assign_user_data
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.targets.limits import lds_limits
+
+if TYPE_CHECKING:
+    from pyaco.descriptors.ycbcr import YcbcrConversion
 
 __all__ = ["own_layout", "run"]
 
@@ -39,19 +42,36 @@ _ALLOWED = {
 }
 
 
-def _reflected_bindings(shader: Shader) -> Sets:
-    """What the reader reflected, and buffer variables and descriptors of instructions (NIR text has no reflection)."""
-    sets: dict[int, dict[int, tuple[str, int]]] = {
-        number: {binding: (facts["type"], facts["count"]) for binding, facts in bindings.items()}
-        for number, bindings in shader.metadata.get("descriptor_sets", {}).items()
-    }
-    for number, binding, uniform, count in declare_arguments.buffer_variables(shader):
+#: What the reader reflected: ((set, ((binding, (type, count)), ...)), ...).
+_Reflected = tuple[tuple[int, tuple[tuple[int, tuple[str, int]], ...]], ...]
+
+
+class _Bindings(NamedTuple):
+    """What tells the bindings of a shader: what the reader reflected (NIR text has no reflection), and variables and instructions."""
+
+    reflected: _Reflected
+    variables: tuple[tuple[int, int, bool, int], ...]
+    resources: tuple[tuple[int, int, bool, int], ...]
+    handles: tuple[tuple[int, int, str, int], ...]
+
+
+def _bindings(shader: Shader) -> _Bindings:
+    reflected = tuple([(number, tuple([(binding, (facts["type"], facts["count"])) for binding, facts in bindings.items()]))
+                       for number, bindings in shader.metadata.get("descriptor_sets", {}).items()])
+    return _Bindings(reflected, declare_arguments.buffer_variables(shader), declare_arguments.resources(shader),
+                     declare_arguments.handles(shader))
+
+
+def _sets_of(known_bindings: _Bindings) -> Sets:
+    """The bindings of each set."""
+    sets: dict[int, dict[int, tuple[str, int]]] = {number: dict(bindings) for number, bindings in known_bindings.reflected}
+    for number, binding, uniform, count in known_bindings.variables:
         bindings = sets.setdefault(number, {})
         known = bindings.get(binding)
         if known is None or (known[1] and known[1] < count):
             bindings[binding] = ("ubo" if uniform else "ssbo", count)
     found: dict[tuple[int, int], tuple[str, int]] = {}
-    for number, binding, uniform, element in declare_arguments.resources(shader):
+    for number, binding, uniform, element in known_bindings.resources:
         kind, count = "ubo" if uniform else "ssbo", element + 1     # an array indexed at run time has no known end
         first, earlier = found.get((number, binding), sets.get(number, {}).get(binding, (kind, count)))
         kind = _shared_kind(number, binding, first, kind)
@@ -59,7 +79,7 @@ def _reflected_bindings(shader: Shader) -> Sets:
     for (number, binding), (kind, count) in found.items():
         bindings = sets.setdefault(number, {})
         bindings[binding] = (kind, bindings[binding][1] if binding in bindings else count)     # a declared count stands
-    for number, binding, kind, count in declare_arguments.handles(shader):
+    for number, binding, kind, count in known_bindings.handles:
         known = sets.setdefault(number, {}).get(binding)
         if known is not None:
             kind = _shared_kind(number, binding, known[0], kind)
@@ -114,15 +134,28 @@ def own_layout(sets: Sets, push_bytes: int = 0) -> PipelineLayout:
     return PipelineLayout(layouts, push_bytes)
 
 
-#: Sets of bindings as a tuple: ((set, ((binding, (type, count)), ...)), ...).
-_SetsKey = tuple[tuple[int, tuple[tuple[int, tuple[str, int]], ...]], ...]
+class _Layout(NamedTuple):
+    """A pipeline's layout, the sets as the ABI has them, samplers that are fixed by set and binding, and YCbCr conversions."""
+
+    layout: PipelineLayout
+    sets: dict[int, dict[str, Any]]
+    known_samplers: dict[tuple[int, int], tuple[int, ...]]
+    conversions: tuple[tuple[int, int, YcbcrConversion], ...]
+
+
+def _laid_out(layout: PipelineLayout) -> _Layout:
+    placed = [(number, binding, each) for number, members in layout.sets.items() for binding, each in members.bindings.items()]
+    return _Layout(
+        layout, {number: _described_set(layout, number) for number in sorted(layout.sets)},
+        {(number, binding): each.binding.samplers[0] for number, binding, each in placed if each.samplers_known},
+        tuple((number, binding, each.binding.conversion) for number, binding, each in placed if each.binding.conversion is not None),
+    )  # fmt: skip
 
 
 @lru_cache(maxsize=256)
-def _kept_layout(sets: _SetsKey, push_bytes: int) -> tuple[PipelineLayout, dict[int, dict[str, Any]]]:
-    """What `own_layout` returns, and the ABI's sets: most shaders have the bindings of another one."""
-    layout = own_layout({number: dict(bindings) for number, bindings in sets}, push_bytes)
-    return layout, _described(layout)
+def _kept_layout(bindings: _Bindings, push_bytes: int) -> _Layout:
+    """The layout of a shader's own bindings: most shaders have those of another one."""
+    return _laid_out(own_layout(_sets_of(bindings), push_bytes))
 
 
 def _check_layout(shader: Shader, layout: PipelineLayout) -> None:
@@ -136,11 +169,6 @@ def _check_layout(shader: Shader, layout: PipelineLayout) -> None:
         mutable = held.type == DescriptorType.MUTABLE
         if not set(held.mutable if mutable else (held.type,)) & set(_ALLOWED[kind]):
             raise InputError(f"binding {binding} of descriptor set {number} is a {held.type.value}, and the shader reads a {kind}")
-
-
-def _described(layout: PipelineLayout) -> dict[int, dict[str, Any]]:
-    """The sets of a pipeline's layout as the ABI has them."""
-    return {number: _described_set(layout, number) for number in sorted(layout.sets)}
 
 
 def _described_set(layout: PipelineLayout, number: int) -> dict[str, Any]:
@@ -166,9 +194,8 @@ def _inline_block_descriptor(address32_hi: int, gfx_level: int) -> tuple[int, in
     return raw_buffer(address32_hi << 32, 0, gfx_level)
 
 
-def _check_workgroup_memory(shader: Shader) -> None:
-    used, level = shader.info["shared_bytes"], shader.gfx_level       # 0: passes run for no chip
-    if level and used > lds_limits(level).limit:
+def _check_workgroup_memory(used: int, level: int) -> None:
+    if used and level and used > lds_limits(level).limit:       # level 0: passes run for no chip
         raise UnsupportedError(f"workgroup memory of {used} bytes (at most {lds_limits(level).limit} on this gfx level)")
 
 
@@ -182,36 +209,31 @@ def run(shader: Shader, options: Mapping[str, Any] | None = None) -> bool:
     UnsupportedError
         Bindings that no layout can hold, or more workgroup memory than the chip has.
     """
-    _check_workgroup_memory(shader)
+    metadata, level = shader.metadata, shader.gfx_level
     uses = declare_arguments.uses(shader)
-    layout = shader.metadata.get("pipeline_layout")
-    if layout is None and not shader.metadata.get("descriptor_layout"):
-        sets = _reflected_bindings(shader)
-        layout, kept = _kept_layout(tuple([(number, tuple(bindings.items())) for number, bindings in sets.items()]), uses["push_block_bytes"])
+    _check_workgroup_memory(uses["shared_bytes"], level)
+    layout = metadata.get("pipeline_layout")
+    if layout is None and not metadata.get("descriptor_layout"):
+        layout, described, known_samplers, conversions = _kept_layout(_bindings(shader), uses["push_block_bytes"])
+        # what is kept is nobody's to change
         described = {number: {"size": facts["size"], "bindings": {binding: {**each} for binding, each in facts["bindings"].items()}}
-                     for number, facts in kept.items()}
+                     for number, facts in described.items()}
     else:
-        layout = layout or own_layout(shader.metadata["descriptor_layout"], uses["push_block_bytes"])
-        described = _described(layout)
+        layout, described, known_samplers, conversions = _laid_out(layout or own_layout(metadata["descriptor_layout"], uses["push_block_bytes"]))
         _check_layout(shader, layout)
-    dynamic = any([layout.sets[number].dynamic_count for number in uses["sets"]])
-    data = _user_data(tuple(uses["sets"]), tuple(uses["push_dwords"]), uses["other_push_uses"], dynamic, uses["other_user_sgprs"])
-    abi = declare_arguments.declare(shader, uses["sets"], data.table_of_sets, data.push_pointer, data.inline_dwords)
-    abi |= {
-        "num_sgprs": 0,
-        "num_vgprs": 0,
-        "push_constant_bytes": uses["push_constant_bytes"],
-        "descriptor_sets": described,
-    }
+    sets = uses["sets"]
+    dynamic = any([layout.sets[number].dynamic_count for number in sets])
+    data = _user_data(sets, uses["push_dwords"], uses["other_push_uses"], dynamic, uses["other_user_sgprs"])
+    abi = declare_arguments.declare(shader, sets, data.table_of_sets, data.push_pointer, data.inline_dwords)
+    abi["num_sgprs"] = abi["num_vgprs"] = 0
+    abi["push_constant_bytes"] = uses["push_constant_bytes"]
+    abi["descriptor_sets"] = described
     if dynamic:
         abi["dynamic_buffers"] = {"offset": layout.push_constant_size, "count": layout.dynamic_count}
-    shader.metadata["abi"] = abi
-    shader.metadata["known_samplers"] = {(number, binding): placed.binding.samplers[0] for number, each in layout.sets.items()
-                                         for binding, placed in each.bindings.items() if placed.samplers_known}
+    metadata["abi"] = abi
+    metadata["known_samplers"] = {**known_samplers}
     # Of planes with less chroma: which bits of a sampler's dwords are other ones, and what they are.
-    shader.metadata["chroma_sampler_bits"] = {
-        (number, binding): placed.binding.conversion.chroma_sampler_bits(shader.gfx_level) for number, each in layout.sets.items()
-        for binding, placed in each.bindings.items() if placed.binding.conversion is not None}
+    metadata["chroma_sampler_bits"] = {(number, binding): conversion.chroma_sampler_bits(level) for number, binding, conversion in conversions}
     # The descriptor of an inline uniform block at the start of the 32-bit region; the block's address is added to it.
-    shader.metadata["inline_block_descriptor"] = _inline_block_descriptor(abi["address32_hi"], shader.gfx_level)
+    metadata["inline_block_descriptor"] = _inline_block_descriptor(abi["address32_hi"], level)
     return True

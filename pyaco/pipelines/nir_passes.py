@@ -26,25 +26,28 @@ lower_system_values = _pass(
     options=(Option("stage", "arguments", "inputs: variables to load_* intrinsics; arguments: these to arguments, behind declare_arguments"),),
     guarantees=("inputs",), breaks=(*FACTS, "scalar"), stages=("compute",),
 )  # fmt: skip
-lower_var_copies = _pass("lower_var_copies", "copies of whole variables become loads and stores, initial values stores", guarantees=("split copies",))
+lower_var_copies = _pass("lower_var_copies", "copies of whole variables become loads and stores, initial values stores",
+                         only_with=("copies",), guarantees=("split copies",))
 vars_to_ssa = _pass(
-    "vars_to_ssa", "local variables become SSA values",
+    "vars_to_ssa", "local variables become SSA values", only_with=("local variables",),
     options=(Option("indirect_limit", 0, "elements of an array that stays in registers although it is indexed at run time"),),
     needs=("split copies",), guarantees=("values",), breaks=(*FACTS, "scalar"),
 )  # fmt: skip
-lower_subgroups = _pass("lower_subgroups", "subgroup operations in terms of those that instruction selection has", guarantees=("subgroups",),
+lower_subgroups = _pass("lower_subgroups", "subgroup operations in terms of those that instruction selection has",
+                        only_with=("lanes",), guarantees=("subgroups",),
                         breaks=(*FACTS, "scalar"))  # fmt: skip
 lower_cooperative_matrix = _pass(
-    "lower_cooperative_matrix", "products of cooperative matrices become matrix instructions, or sums of products",
+    "lower_cooperative_matrix", "products of cooperative matrices become matrix instructions, or sums of products", only_with=("matrices",),
     breaks=(*FACTS, "scalar"),
 )  # fmt: skip
 lower_ycbcr = _pass(
-    "lower_ycbcr", "samples of images with a YCbCr conversion become samples of their planes", module="pyaco.nir.ycbcr",
+    "lower_ycbcr", "samples of images with a YCbCr conversion become samples of their planes", only_with=("textures",), module="pyaco.nir.ycbcr",
     options=(Option("conversion", "", "without a pipeline layout: the conversion of all combined image samplers, words behind slashes"),),
     breaks=(*FACTS, "scalar"),
 )  # fmt: skip
-lower_tex = _pass("lower_tex", "texture instructions in terms of those that the hardware has", breaks=(*FACTS, "scalar"))
-lower_alu_to_scalar = _pass("lower_alu_to_scalar", "vector ALU operations, phis and constants become scalar", guarantees=("scalar",))
+lower_tex = _pass("lower_tex", "texture instructions in terms of those that the hardware has", only_with=("textures",), breaks=(*FACTS, "scalar"))
+lower_alu_to_scalar = _pass("lower_alu_to_scalar", "vector ALU operations, phis and constants become scalar",
+                            only_with=("vectors",), guarantees=("scalar",))
 
 # Optimisations of scalar NIR.
 copy_propagation = _pass("copy_propagation", "users of a mov or vecN read its operands")
@@ -53,15 +56,16 @@ algebraic = _pass("algebraic", "expressions become simpler ones by the rules of 
                   options=(Option("late", False, "the rules of the group [late]"),), required=False)  # fmt: skip
 cse = _optimization("cse", "an expression that was computed before is not computed again")
 dce = _pass("dce", "instructions that nothing needs go")
-dead_control_flow = _optimization("dead_control_flow", "branches that can never run, or decide nothing, go")
-opt_if = _optimization("opt_if", "what an if decides is known in its lists")
-opt_undef = _optimization("opt_undef", "stores and choices of undefined values go")
-opt_licm = _optimization("opt_licm", "what is the same in every iteration is computed before the loop")
+dead_control_flow = _optimization("dead_control_flow", "branches that can never run, or decide nothing, go", only_with=("ifs", "loops"))
+opt_if = _optimization("opt_if", "what an if decides is known in its lists", only_with=("ifs",))
+opt_undef = _optimization("opt_undef", "stores and choices of undefined values go", only_with=("undefined values", "phis"))
+opt_licm = _optimization("opt_licm", "what is the same in every iteration is computed before the loop", only_with=("loops",))
 opt_sink = _optimization("opt_sink", "values are computed in the block that needs them, before their first use there")
-peephole_select = _optimization("peephole_select", "small ifs that only compute become selections",
+peephole_select = _optimization("peephole_select", "small ifs that only compute become selections", only_with=("ifs",),
                                 options=(Option("limit", 8, "instructions on each side"),))  # fmt: skip
-loop_unroll = _optimization("loop_unroll", "a loop of known, small trip count becomes its copies")
-opt_large_constants = _optimization("opt_large_constants", "local arrays of constants become constant data", needs=("values",))
+loop_unroll = _optimization("loop_unroll", "a loop of known, small trip count becomes its copies", only_with=("loops",))
+opt_large_constants = _optimization("opt_large_constants", "local arrays of constants become constant data",
+                                    only_with=("local variables",), needs=("values",))
 copy_prop_vars = _optimization("copy_prop_vars", "loads of what was stored or loaded before, and stores of what is there, go",
                                needs=("split copies",), breaks=(*FACTS, "scalar"))  # fmt: skip
 dead_write_vars = _optimization("dead_write_vars", "stores that are overwritten before anything reads them go", needs=("split copies",),
@@ -77,7 +81,8 @@ declare_arguments = _pass("declare_arguments", "the ABI: which arguments stand i
 lower_descriptors = _pass("lower_descriptors", "resources and push constants become loads from memory",
                           needs=("arguments", "explicit addresses", "divergence"), guarantees=("descriptors",),
                           breaks=(*FACTS, "scalar"))  # fmt: skip
-lower_image_queries = _pass("lower_image_queries", "sizes, levels and samples of images are read from their descriptors", needs=("descriptors",),
+lower_image_queries = _pass("lower_image_queries", "sizes, levels and samples of images are read from their descriptors",
+                            only_with=("images",), needs=("descriptors",),
                             breaks=(*FACTS, "scalar"))  # fmt: skip
 opt_hoist_arguments = _optimization("opt_hoist_arguments", "loads of push constants and descriptors move to the start", needs=("descriptors",))
 opt_load_store_vectorize = _optimization("opt_load_store_vectorize", "neighbouring loads, and stores, become one access", needs=("descriptors", "divergence"))
@@ -86,28 +91,32 @@ opt_load_store_vectorize = _optimization("opt_load_store_vectorize", "neighbouri
 lower_alu = _pass("lower_alu", "ALU operations without a hardware form, by the rules of nir/data/lower_alu.txt", needs=("scalar",),
                   guarantees=("hardware alu",), breaks=(*FACTS, "scalar"))  # fmt: skip
 lower_doubles = _pass(
-    "lower_doubles", "operations on doubles, by Mesa's options, up to all of them in software",
+    "lower_doubles", "operations on doubles, by Mesa's options, up to all of them in software", only_with=("64 bits",),
     options=(Option("lower", "hardware", "hardware: what chips lack; lowered: all that is no sum, product or comparison; software: all; none; or "
                     "names of options (drcp, ddiv, ...) joined by +"),),
     needs=("scalar", "hardware alu"), guarantees=("hardware doubles",),
 )  # fmt: skip
-lower_bit_size = _pass("lower_bit_size", "8- and 16-bit integer operations are widened where the hardware has none",
+lower_bit_size = _pass("lower_bit_size", "8- and 16-bit integer operations are widened where the hardware has none", only_with=("small values",),
                        needs=("scalar", "divergence"), guarantees=("hardware sizes",))  # fmt: skip
 fold_16bit_tex_image = _optimization("fold_16bit_tex_image", "conversions from and to 16 bits become part of texture and image instructions",
+                                     only_with=("images",),
                                       needs=("scalar",), since=90)  # fmt: skip
-lower_idiv = _pass("lower_idiv", "32-bit integer division, and division by constants", needs=("scalar", "hardware sizes"),
+lower_idiv = _pass("lower_idiv", "32-bit integer division, and division by constants",
+                   only_with=("divisions",), needs=("scalar", "hardware sizes"),
                    guarantees=("hardware division",))  # fmt: skip
 lower_int64 = _pass(
-    "lower_int64", "64-bit integer operations in 32-bit halves, by Mesa's options",
+    "lower_int64", "64-bit integer operations in 32-bit halves, by Mesa's options", only_with=("64 bits",),
     options=(Option("lower", "hardware", "hardware: what chips lack; all; none; or names of options (imul64, iadd64, ...) joined by +"),),
     needs=("scalar", "hardware division"), guarantees=("hardware int64",),
 )  # fmt: skip
 
-opt_vectorize = _optimization("opt_vectorize", "pairs of 16-bit operations become operations on vectors of two", needs=("scalar", "divergence"),
+opt_vectorize = _optimization("opt_vectorize", "pairs of 16-bit operations become operations on vectors of two",
+                              only_with=("small values",), needs=("scalar", "divergence"),
                               breaks=(), since=90)  # fmt: skip
 
 # The shape of loops, and facts.
-lcssa = _pass("lcssa", "what a loop defines leaves it through phis", module="pyaco._core.nir.convert_to_lcssa", guarantees=("lcssa",),
+lcssa = _pass("lcssa", "what a loop defines leaves it through phis",
+              only_with=("loops",), module="pyaco._core.nir.convert_to_lcssa", guarantees=("lcssa",),
               breaks=("divergence",))  # fmt: skip
 divergence = _pass("divergence", "finds which values and branches may differ between lanes", needs=("lcssa",), guarantees=("divergence",),
                    breaks=(), analysis=True)  # fmt: skip

@@ -228,14 +228,16 @@ cdef int from_ir(const ProgramData *program, uint32_t instruction, uint32_t gfx_
     return sources_from_ir(p, i, out)
 
 
+cdef int _refuse(uint16_t opcode, uint32_t gfx_level, int code) except -1 with gil:
+    """Apart from its only caller: a function with objects of Python's among its variables takes the lock at every call."""
+    name = opcode_name[opcode].decode() if opcode < op_count else str(opcode)
+    raise RuntimeError(f"{name} (gfx level {gfx_level}) has no encoding: {encode_error(code).decode()}")
+
+
 cdef int encode_instruction(const ProgramData *program, uint32_t instruction, uint32_t gfx_level,
                             uint32_t *out, bint stray_bits=False) except -1 nogil:
     cdef Decoded d
     cdef int length = from_ir(program, instruction, gfx_level, &d)
     if length == 0:
         length = encode_in_context(&d, gfx_level, out, stray_bits)
-    if length < 0:
-        with gil:
-            name = opcode_name[d.opcode].decode() if d.opcode < op_count else str(d.opcode)
-            raise RuntimeError(f"{name} (gfx level {gfx_level}) has no encoding: {encode_error(length).decode()}")
-    return length
+    return length if length >= 0 else _refuse(d.opcode, gfx_level, length)

@@ -34,6 +34,8 @@ from pyaco._core.ir.program cimport (
     operand_undefined, register_scc, rewrite_begin, rewrite_block, rewrite_emit, rewrite_end, temp_new,
 )
 
+from pyaco.errors import UnsupportedError
+
 cdef struct Mask:
     Operand value                    # undefined: the mask is in exec only
     bint loop                        # the lanes still in a loop
@@ -392,7 +394,6 @@ cdef int _instruction(Context *c, uint32_t block, InstructionId i) except -1 nog
         return _elect(c, block, i)
     if opcode in (op_p_discard_if, op_p_demote_to_helper, op_p_is_helper, op_p_end_wqm):
         with gil:
-            from pyaco.errors import UnsupportedError
             raise UnsupportedError("helper lanes and discard: only compute shaders are compiled")
     return rewrite_emit(&c.rewrite, i)
 

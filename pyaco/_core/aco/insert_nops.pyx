@@ -12,6 +12,8 @@ from pyaco._core.ir.program cimport (
     Program, ProgramData, gfx10_3, gfx11, gfx11_5, gfx9, hardware_stage_next_gen_geometry, hardware_stage_pixel,
 )
 
+from pyaco.errors import UnsupportedError
+
 
 cdef bint _needs_export_priority(const ProgramData *p) noexcept nogil:
     return p.gfx_level == gfx11_5 and (p.hardware_stage == hardware_stage_next_gen_geometry or p.hardware_stage == hardware_stage_pixel)
@@ -26,7 +28,6 @@ cdef int insert_nops_run(ProgramData *p, bint previous_part) except -1 nogil:
     if p.gfx_level == gfx9:
         return hazards_gfx9_run(p)
     with gil:
-        from pyaco.errors import UnsupportedError
         raise UnsupportedError(f"hazards of gfx level {p.gfx_level}: no target of this package has it")
 
 

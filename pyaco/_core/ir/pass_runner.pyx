@@ -6,14 +6,16 @@ without the interpreter, whose calls and lock would take longer than a pass over
 A step that changed nothing is not run again before another step has
 changed something, in whatever group it stands next: kernels are functions of the IR and of their options, and promise by False that
 nothing has changed. So the last round of a group that repeats only runs what the last change may have given work. Passes of users may change the
-IR without saying so: they always run, and count as a change. While somebody observes the IR after each pass, every step runs, so that there is
+IR without saying so: they always run, and count as a change. A step is also left out where the shader has none of the things that the pass is
+about (``shader_facts.pxd``); facts are found again when a change has been followed by a step that asks for them. While somebody observes the IR after each pass, every step runs, so that there is
 something to see.
 """
 from libc.stdint cimport int64_t, uint32_t
 from libcpp.vector cimport vector
 
 from pyaco._core.ir.program cimport Program
-from pyaco._core.ir.shader cimport Shader
+from pyaco._core.ir.shader cimport Shader, ShaderData
+from pyaco._core.ir.shader_facts cimport shader_facts
 
 # Rounds of a group that repeats; optimisations make each round smaller, this only ends what would not end.
 cdef enum:
@@ -64,6 +66,8 @@ cdef class PreparedStep:
         Of a group.
     native : NativeKernel, optional
         What `function` does with these options, where it can do without the interpreter.
+    only_with : int
+        Facts of a shader (``shader_facts.pxd``) without any of which it changes nothing; 0: it always runs.
     """
     cdef readonly tuple record
     cdef readonly object function
@@ -71,14 +75,16 @@ cdef class PreparedStep:
     cdef readonly int slot
     cdef readonly tuple members
     cdef readonly NativeKernel native
+    cdef readonly uint32_t only_with
 
-    def __init__(self, tuple record, function, options, int slot, tuple members=(), NativeKernel native=None):
+    def __init__(self, tuple record, function, options, int slot, tuple members=(), NativeKernel native=None, uint32_t only_with=0):
         self.record = record
         self.function = function
         self.options = options
         self.slot = slot
         self.members = members
         self.native = native
+        self.only_with = only_with
 
 
 cdef class PassLog:
@@ -117,11 +123,15 @@ cdef struct NativeStep:
     kernel_function function
     int option
     int slot
+    uint32_t only_with
 
 
 cdef class _Runner:
     cdef object ir
     cdef void *data                   # of the IR: what native kernels take
+    cdef const ShaderData *shader     # the same where it is NIR
+    cdef uint32_t facts               # of the shader ...
+    cdef uint32_t facts_version       # ... as it was at this version, plus one; 0 none
     cdef PassLog log
     cdef object observe
     cdef uint32_t version             # of the IR: counts changes
@@ -145,7 +155,7 @@ cdef class _Runner:
             if step.function is None:
                 progress |= self.rounds(step.members)
                 continue
-            if step.slot >= 0 and self.observe is None and self.is_idle(step.slot):
+            if self.observe is None and self.has_no_work(step.slot, step.only_with):
                 continue
             if step.options is None:
                 changed = step.function(self.ir)
@@ -162,9 +172,16 @@ cdef class _Runner:
                 self.log.start()
         return progress
 
-    cdef inline bint is_idle(self, int slot) noexcept nogil:
+    cdef inline bint has_no_work(self, int slot, uint32_t only_with) noexcept nogil:
         """Whether a step is known to leave the IR as it is."""
-        return <size_t>slot < self.unchanged.size() and self.unchanged[slot] == self.version + 1
+        if slot >= 0 and <size_t>slot < self.unchanged.size() and self.unchanged[slot] == self.version + 1:
+            return True
+        if only_with == 0 or self.shader == NULL:
+            return False
+        if self.facts_version != self.version + 1:
+            self.facts = shader_facts(self.shader)
+            self.facts_version = self.version + 1
+        return self.facts & only_with == 0
 
     cdef int note_idle(self, int slot) except -1 nogil:
         if <size_t>slot >= self.unchanged.size():
@@ -186,7 +203,7 @@ cdef class _Runner:
             step = steps[at[0]]
             if step.native is None:
                 break
-            one.function, one.option, one.slot = step.native.function, step.native.option, step.slot
+            one.function, one.option, one.slot, one.only_with = step.native.function, step.native.option, step.slot, step.only_with
             self.batch.push_back(one)
             at[0] += 1
         try:
@@ -205,7 +222,7 @@ cdef class _Runner:
         cdef NativeStep one
         for k in range(<uint32_t>self.batch.size()):
             one = self.batch[k]
-            if one.slot >= 0 and self.is_idle(one.slot):
+            if self.has_no_work(one.slot, one.only_with):
                 continue
             changed = one.function(self.data, one.option)
             self.version += changed
@@ -247,5 +264,6 @@ def run_steps(tuple steps, ir, PassLog log not None, observe=None):
     runner.log = log
     runner.observe = observe
     runner.data = _data_of(ir) if observe is None else NULL
+    runner.shader = &(<Shader>ir).data if type(ir) is Shader else NULL
     log.start()
     return runner.steps(steps)

@@ -13,7 +13,7 @@ Thread safety: a program belongs to one thread at a time; different programs are
 from libc.stdint cimport int16_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from pyaco._core.common.machine cimport *
-from pyaco._core.common.table cimport RowRange, Table
+from pyaco._core.common.table cimport RowRange, Table, table_reserve
 from pyaco._core.ir.source_lines cimport SourceLines
 
 # ---------------------------------------------------------------------------------------------------------- index spaces
@@ -409,8 +409,14 @@ cdef struct Rewrite:
 
 cdef int rewrite_begin(Rewrite *rewrite, ProgramData *program) except -1 nogil
 cdef int rewrite_block(Rewrite *rewrite, BlockId block) except -1 nogil
-cdef int rewrite_emit(Rewrite *rewrite, InstructionId instruction) except -1 nogil
 cdef int rewrite_end(Rewrite *rewrite) except -1 nogil
+
+cdef inline int rewrite_emit(Rewrite *rewrite, InstructionId instruction) except -1 nogil:
+    cdef Order *order = &rewrite.program.next_order
+    table_reserve(&order.table, 1)
+    order.instruction[order.table.count] = instruction
+    order.table.count += 1
+    return 0
 
 cdef class Program:
     """Owner of a ``ProgramData``; Python sees its columns as NumPy arrays."""

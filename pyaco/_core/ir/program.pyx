@@ -320,14 +320,6 @@ cdef int rewrite_block(Rewrite *rewrite, BlockId block) except -1 nogil:
     return 0
 
 
-cdef int rewrite_emit(Rewrite *rewrite, InstructionId instruction) except -1 nogil:
-    cdef Order *order = &rewrite.program.next_order
-    table_reserve(&order.table, 1)
-    order.instruction[order.table.count] = instruction
-    order.table.count += 1
-    return 0
-
-
 cdef int _bequeath_lines(ProgramData *p) except -1 nogil:
     cdef LineHeirs heirs
     cdef BlockId block
@@ -357,6 +349,14 @@ cdef int rewrite_end(Rewrite *rewrite) except -1 nogil:
 
 
 # --------------------------------------------------------------------------------------------------------------- Python
+cdef class DeviceLimits:
+    """Limits of waves as programs hold them, for `Program.configure`; made of ``pyaco.targets.wave_limits(...).as_dict()``."""
+    cdef DeviceInfo data
+
+    def __init__(self, dict limits not None):
+        self.data = limits
+
+
 cdef class Program:
     def __cinit__(self):
         cdef ProgramData *p = &self.data
@@ -439,15 +439,15 @@ cdef class Program:
     def code_lines(self):
         return table_view(self, &self.editable, &self.data.code_lines.table, _CODE_LINE_COLUMNS)
 
-    def configure(self, *, int gfx_level, int wave_size, int workgroup_size, dict limits, bint wgp_mode=False):
-        """Say what the program is for; `limits` is ``pyaco.targets.wave_limits(...).as_dict()``."""
+    def configure(self, *, int gfx_level, int wave_size, int workgroup_size, limits, bint wgp_mode=False):
+        """Say what the program is for; `limits` is ``pyaco.targets.wave_limits(...).as_dict()``, or a `DeviceLimits` of that."""
         self.data.gfx_level = gfx_level
         self.data.wave_size = wave_size
         self.data.workgroup_size = workgroup_size
         self.data.wgp_mode = wgp_mode
         self.data.address32_hi = 0xffff8000U
         self.data.lane_mask = class_s1 if wave_size == 32 else class_s2
-        self.data.device = limits
+        self.data.device = (<DeviceLimits>limits).data if isinstance(limits, DeviceLimits) else (<DeviceLimits>DeviceLimits(limits)).data
 
     @property
     def gfx_level(self):

@@ -17,7 +17,7 @@ that begins with a quoted word says how NIR text writes it; without one, text ha
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from nir_opcodes cimport alu_vec2, alu_vec3, alu_vec4, alu_vec5, alu_vec8, alu_vec16
-from pyaco._core.common.table cimport RowRange, Table
+from pyaco._core.common.table cimport RowRange, Table, table_reserve
 from pyaco._core.ir.program cimport Bytes, Order, OrderRow
 from pyaco._core.ir.source_lines cimport SourceLines
 
@@ -524,8 +524,15 @@ cdef struct ShaderRewrite:
 # rewrite (node_new) may be written too. Blocks that are not written end up empty.
 cdef int shader_rewrite_begin(ShaderRewrite *rewrite, ShaderData *shader) except -1 nogil
 cdef int shader_rewrite_block(ShaderRewrite *rewrite, NodeId block) except -1 nogil
-cdef int shader_rewrite_emit(ShaderRewrite *rewrite, ValueId instruction) except -1 nogil
 cdef int shader_rewrite_end(ShaderRewrite *rewrite) except -1 nogil
+
+cdef inline int shader_rewrite_emit(ShaderRewrite *rewrite, ValueId instruction) except -1 nogil:
+    cdef ShaderData *s = rewrite.shader
+    table_reserve(&s.next_order.table, 1)
+    s.next_order.instruction[s.next_order.table.count] = instruction
+    s.next_order.table.count += 1
+    s.instructions.block[instruction] = rewrite.block
+    return 0
 
 # Types are hashed by the caller if wanted; two equal types may have two ids.
 cdef TypeId type_new(ShaderData *s, int base, int bit_size, int components) except? 0xffffffffU nogil

@@ -328,15 +328,6 @@ cdef int shader_rewrite_block(ShaderRewrite *rewrite, NodeId block) except -1 no
     return 0
 
 
-cdef int shader_rewrite_emit(ShaderRewrite *rewrite, ValueId instruction) except -1 nogil:
-    cdef ShaderData *s = rewrite.shader
-    table_reserve(&s.next_order.table, 1)
-    s.next_order.instruction[s.next_order.table.count] = instruction
-    s.next_order.table.count += 1
-    s.instructions.block[instruction] = rewrite.block
-    return 0
-
-
 cdef int _bequeath_lines(ShaderData *s) except -1 nogil:
     cdef LineHeirs heirs
     cdef NodeId node

@@ -61,6 +61,7 @@ cdef bint dce_run(ShaderData *s) except -1 nogil:
     cdef ValueId instruction
     cdef bint progress = False
     state.resize(s.instructions.table.count)
+    blocks.reserve(s.nodes.table.count)
     while node:
         if s.nodes.kind[node] == node_if:
             state[s.nodes.condition[node]] = live

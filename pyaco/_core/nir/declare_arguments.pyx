@@ -147,10 +147,15 @@ cdef class _ScalarRegisters:
     cdef uint32_t next
     cdef list taken
 
-    def user(self, kind, argument, count, detail=0, **facts):
+    cdef int user(self, str kind, uint32_t argument, uint32_t count, uint32_t detail=0, str called=None) except -1:
+        """The next user SGPRs; `called` is what the ABI calls the detail, if it has it."""
         _declare(self.s, argument, detail, self.next, count, False)
-        self.taken.append({"kind": kind, "first": self.next, "count": count, **facts})
+        taken = {"kind": kind, "first": self.next, "count": count}
+        if called is not None:
+            taken[called] = detail
+        self.taken.append(taken)
         self.next += count
+        return 0
 
 
 cdef int _workgroup_ids(_ScalarRegisters registers, uint32_t mask) except -1:
@@ -192,7 +197,7 @@ cdef bint _needs_scratch(const ShaderData *s) noexcept:
 
 def uses(Shader shader not None):
     """What the shader needs, as numbers: ``sets``, ``push_dwords`` read at constant offsets, ``other_push_uses``,
-    ``num_workgroups``, ``push_constant_bytes`` that it reads, ``push_block_bytes`` that it declares, ``other_user_sgprs``."""
+    ``num_workgroups``, ``push_constant_bytes`` that it reads, ``push_block_bytes`` that it declares, ``other_user_sgprs``, ``shared_bytes``."""
     cdef ShaderData *s = &shader.data
     cdef Uses found
     if s.info.wave_size not in (32, 64):
@@ -200,13 +205,14 @@ def uses(Shader shader not None):
     _collect(s, &found)
     s.info.push_constant_bytes = _push_constant_bytes(s)
     return {
-        "sets": sorted(set(found.sets)),
-        "push_dwords": [i for i in range(push_constant_dwords) if found.push_dwords >> <uint32_t>i & 1],
+        "sets": tuple(sorted(set(found.sets))),
+        "push_dwords": tuple([i for i in range(push_constant_dwords) if found.push_dwords >> <uint32_t>i & 1]) if found.push_dwords else (),
         "other_push_uses": bool(found.other_push_uses),
         "push_constant_bytes": s.info.push_constant_bytes if found.push_constants else 0,
         "push_block_bytes": s.info.push_constant_bytes,
         "num_workgroups": bool(found.num_workgroups),
         "other_user_sgprs": (2 if _needs_scratch(s) else 0) + (3 if found.num_workgroups else 0),
+        "shared_bytes": s.info.shared_bytes,
     }
 
 
@@ -226,7 +232,7 @@ def buffer_variables(Shader shader not None):
             count *= s.types.length[type]
             type = s.types.element[type]
         found.append((s.variables.set[variable], s.variables.binding[variable], s.variables.mode[variable] == mode_ubo, count))
-    return found
+    return tuple(found)
 
 
 cdef dict _HANDLES = {type_sampler: "sampler", type_texture: "sampled_image", type_sampled_image: "combined_image_sampler",
@@ -256,7 +262,7 @@ def handles(Shader shader not None):
         if s.types.image_dim[type] == image_buffer:
             kind = _TEXEL_BUFFERS.get(kind, kind)
         found.append((s.variables.set[variable], s.variables.binding[variable], kind, count))
-    return found
+    return tuple(found)
 
 
 def resources(Shader shader not None):
@@ -275,10 +281,10 @@ def resources(Shader shader not None):
                       <uint32_t>intrinsic_index(s, instruction, index_binding),
                       intrinsic_index(s, instruction, index_desc_type) == descriptor_ubo,
                       <int64_t><uint32_t>constant_bits(s, index, 0) if value_is_constant(s, index) else -1))
-    return found
+    return tuple(found)
 
 
-def declare(Shader shader not None, list sets, bint through_table, bint push_pointer, inline_dwords):
+def declare(Shader shader not None, tuple sets, bint through_table, bint push_pointer, inline_dwords):
     """Fill ``shader.arguments``; returns what a launch must know of registers and modes."""
     cdef ShaderData *s = &shader.data
     cdef Uses found
@@ -296,11 +302,11 @@ def declare(Shader shader not None, list sets, bint through_table, bint push_poi
         registers.user("descriptor_set_table", argument_descriptor_set, 1, table_of_sets)
     else:
         for number in sets:
-            registers.user("descriptor_set", argument_descriptor_set, 1, number, set=number)
+            registers.user("descriptor_set", argument_descriptor_set, 1, number, "set")
     if push_pointer:
         registers.user("push_constants", argument_push_constants, 1)
     for dword in inline_dwords:
-        registers.user("inline_push_constant", argument_inline_push_constant, 1, dword, dword=dword)
+        registers.user("inline_push_constant", argument_inline_push_constant, 1, dword, "dword")
     if found.num_workgroups:
         registers.user("num_workgroups", argument_num_workgroups, 3)
     user_count = registers.next

@@ -563,18 +563,20 @@ def run(Shader shader not None, options=None):
     if "abi" not in shader.metadata:
         raise InputError("lower_descriptors needs the ABI that declare_arguments makes")
     c.block_words = shader.metadata["inline_block_descriptor"]
+    samplers, chroma_bits = shader.metadata.get("known_samplers"), shader.metadata.get("chroma_sampler_bits")
     for set_number, layout in shader.metadata["abi"]["descriptor_sets"].items():
         for number, facts in layout["bindings"].items():
             binding.offset = facts["offset"]
             binding.stride = facts["stride"]
             binding.location = in_set
             binding.sampler_offset = facts["stride"] - 16 if facts["type"] == "combined_image_sampler" else 0
-            known = shader.metadata.get("known_samplers", {}).get((set_number, number))
+            known = samplers.get((set_number, number)) if samplers else None
+            chroma = chroma_bits.get((set_number, number)) if chroma_bits else None
             binding.known_sampler = known is not None
-            clear, chroma = shader.metadata.get("chroma_sampler_bits", {}).get((set_number, number), ((0,) * 4, (0,) * 4))
             for i in range(4):
                 binding.sampler[i] = known[i] if known else 0
-                binding.chroma_clear[i], binding.chroma_set[i] = clear[i], chroma[i]
+                binding.chroma_clear[i] = chroma[0][i] if chroma else 0
+                binding.chroma_set[i] = chroma[1][i] if chroma else 0
             if facts["type"] == "inline_uniform_block":
                 binding.location = inline_block
             elif facts["type"].endswith("_dynamic"):

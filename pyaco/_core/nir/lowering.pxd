@@ -25,6 +25,12 @@ cdef cppclass Lowering(Emitter):
     vector[NodeId] tail            # by block node: the last block that it was split into, 0 not split
     NodeId block                   # block being written
     bint progress
+    # Nothing is written before something is emitted or replaced: most walks find nothing to do.
+    bint begun
+    vector[NodeId] blocks          # of the walk
+    uint32_t reached               # which of them it is at ...
+    uint32_t position              # ... and which of its instructions
+    uint32_t first_new             # the first value that the pass made
     void *context                  # of the pass
 
 ctypedef ValueId (*lower_function)(Lowering *b, ValueId instruction) except? 0xffffffffU nogil
@@ -36,11 +42,6 @@ cdef int lowering_run(ShaderData *s, lower_function lower, void *context) except
 # The same; `prologue` emits at the start of the function first.
 cdef int lowering_run_from(ShaderData *s, prologue_function prologue, lower_function lower,
                            void *context) except -1 nogil
-
-# The same in parts, for passes that walk by themselves.
-cdef int lowering_begin(Lowering *b, ShaderData *s) except -1 nogil
-cdef int lowering_end(Lowering *b) except -1 nogil
-cdef int lowering_rename_sources(Lowering *b, ValueId instruction) noexcept nogil
 
 cdef inline ValueId lowered(const Lowering *b, ValueId value) noexcept nogil:
     if value < b.replacement.size() and b.replacement[value] != 0:

@@ -17,28 +17,37 @@ from pyaco._core.ir.source_lines cimport lines_inherit
 
 # ----------------------------------------------------------------------------------------------------------------- walk
 cdef int _place(Emitter *e, ValueId instruction, bint early) except -1 nogil:
-    return shader_rewrite_emit(&(<Lowering *>e).rewrite, instruction)
+    cdef Lowering *b = <Lowering *>e
+    if not b.begun:
+        _begin(b)
+    return shader_rewrite_emit(&b.rewrite, instruction)
 
 
-cdef int lowering_begin(Lowering *b, ShaderData *s) except -1 nogil:
-    b.s = s
-    b.place = _place
-    b.exact = False
-    b.progress = False
-    b.block = 0
-    b.replacement.assign(s.instructions.table.count, 0)
+cdef int _begin(Lowering *b) except -1 nogil:
+    """Begin to write: what the walk has passed stays as it is."""
+    cdef ShaderData *s = b.s
+    cdef uint32_t n, i, count
+    cdef NodeId block
+    b.begun = True
+    b.replacement.assign(b.first_new, 0)
     b.tail.assign(s.nodes.table.count, 0)
-    return shader_rewrite_begin(&b.rewrite, s)
+    shader_rewrite_begin(&b.rewrite, s)
+    for n in range(b.reached + 1):
+        block = b.blocks[n]
+        shader_rewrite_block(&b.rewrite, block)
+        count = b.position if n == b.reached else s.nodes.order_count[block]
+        for i in range(count):
+            shader_rewrite_emit(&b.rewrite, s.order.instruction[s.nodes.order_first[block] + i])
+    return 0
 
 
-cdef int lowering_rename_sources(Lowering *b, ValueId instruction) noexcept nogil:
+cdef inline void _rename_sources(Lowering *b, ValueId instruction) noexcept nogil:
     cdef ShaderData *s = b.s
     cdef SourceRow row = s.instructions.source_first[instruction]
     cdef SourceRow end = row + s.instructions.source_count[instruction]
     while row < end:
         s.sources.value[row] = lowered(b, s.sources.value[row])
         row += 1
-    return 0
 
 
 cdef void _rename_phis(Lowering *b, NodeId block) noexcept nogil:
@@ -62,7 +71,7 @@ cdef void _rename_phis(Lowering *b, NodeId block) noexcept nogil:
             row += 1
 
 
-cdef int lowering_end(Lowering *b) except -1 nogil:
+cdef int _end(Lowering *b) except -1 nogil:
     cdef ShaderData *s = b.s
     cdef NodeId node = 1
     shader_rewrite_end(&b.rewrite)
@@ -79,42 +88,58 @@ cdef int lowering_run(ShaderData *s, lower_function lower, void *context) except
     return lowering_run_from(s, NULL, lower, context)
 
 
-cdef int lowering_run_from(ShaderData *s, prologue_function prologue, lower_function lower,
-                           void *context) except -1 nogil:
-    cdef Lowering b
-    cdef vector[NodeId] blocks
-    cdef NodeId block = node_first_block(s)
-    cdef uint32_t i, made
-    cdef ValueId result
-    cdef ValueId instruction
-    cdef size_t n
-    while block:
-        blocks.push_back(block)
-        block = block_walk_next(s, block)
-    lowering_begin(&b, s)
-    b.context = context
-    for n in range(blocks.size()):
-        block = blocks[n]
-        b.block = block
-        shader_rewrite_block(&b.rewrite, block)
-        if n == 0 and prologue != NULL:
-            prologue(&b)
-        for i in range(s.nodes.order_count[block]):
-            instruction = s.order.instruction[s.nodes.order_first[block] + i]
-            if s.instructions.kind[instruction] != nir_phi:
-                lowering_rename_sources(&b, instruction)
-            made = s.instructions.table.count
-            result = lower(&b, instruction)
-            lines_inherit(&s.lines, made, s.instructions.table.count, instruction)
-            if result == lower_keep:
+cdef int _lower_block(Lowering *b, lower_function lower) except -1 nogil:
+    """Lower the instructions of the block that the walk has reached."""
+    cdef ShaderData *s = b.s
+    cdef NodeId block = b.block
+    cdef uint32_t made
+    cdef ValueId instruction, result
+    while b.position < s.nodes.order_count[block]:
+        instruction = s.order.instruction[s.nodes.order_first[block] + b.position]
+        if b.begun and s.instructions.kind[instruction] != nir_phi:
+            _rename_sources(b, instruction)
+        made = s.instructions.table.count
+        result = lower(b, instruction)
+        lines_inherit(&s.lines, made, s.instructions.table.count, instruction)
+        if result == lower_keep:
+            if b.begun:
                 shader_rewrite_emit(&b.rewrite, instruction)
-                continue
+        else:
+            if not b.begun:
+                _begin(b)
             b.progress = True
             if result != <uint32_t>lower_remove:
                 b.replacement[instruction] = result
-        if b.block != block:
-            b.tail[block] = b.block
-    lowering_end(&b)
+        b.position += 1
+    if b.block != block:
+        b.tail[block] = b.block
+    return 0
+
+
+cdef int lowering_run_from(ShaderData *s, prologue_function prologue, lower_function lower,
+                           void *context) except -1 nogil:
+    cdef Lowering b
+    cdef NodeId block = node_first_block(s)
+    while block:
+        b.blocks.push_back(block)
+        block = block_walk_next(s, block)
+    b.s = s
+    b.place = _place
+    b.exact = False
+    b.progress = False
+    b.begun = False
+    b.context = context
+    b.first_new = s.instructions.table.count
+    for b.reached in range(<uint32_t>b.blocks.size()):
+        b.position = 0
+        b.block = b.blocks[b.reached]
+        if b.begun:
+            shader_rewrite_block(&b.rewrite, b.block)
+        if b.reached == 0 and prologue != NULL:
+            prologue(&b)
+        _lower_block(&b, lower)
+    if b.begun:
+        _end(&b)
     return b.progress
 
 
@@ -165,6 +190,8 @@ cdef bint constant_source(const ShaderData *s, ValueId instruction, int source, 
 
 # --------------------------------------------------------------------------------------------------------- control flow
 cdef int _open(Lowering *b, NodeId block) except -1 nogil:
+    if not b.begun:
+        _begin(b)
     b.block = block
     return shader_rewrite_block(&b.rewrite, block)
 

@@ -1,0 +1,126 @@
+"""Passes that are left out by facts of a shader (`Pass.only_with`): run all the same, they change nothing."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from shader_cases import CASES, read
+
+from pyaco import compile
+from pyaco._core.ir.shader import Shader
+from pyaco._core.ir.shader_facts import FACTS, facts_of, mask_of
+from pyaco.nir import parse, passes
+from pyaco.passes import Group, Pass, Pipeline, Step
+from pyaco.pipelines import compute
+from pyaco.pipelines.nir_passes import NIR_PASSES
+
+ROUNDS = 3                       # of groups that repeat: what later rounds meet is what the last one left
+
+
+def in_order(members: Any) -> Iterator[Step]:
+    """The steps of a pipeline as they run, groups that repeat a few times."""
+    for member in members:
+        if isinstance(member, Group):
+            for _ in range(ROUNDS if member.repeats else 1):
+                yield from in_order(member.members)
+        else:
+            yield member if isinstance(member, Step) else member()
+
+
+def contents(shader: Shader) -> tuple[bytes, ...]:
+    """What a pass may change: instructions that stand in blocks, with all they have, their sources, and control flow."""
+    rows = shader.order.instruction.copy()
+    columns = shader.instructions
+    fields = ("kind", "opcode", "components", "bit_size", "flags", "source_first", "source_count", "data", "type", "mode")
+    return (rows.tobytes(), *[getattr(columns, field)[rows].tobytes() for field in fields],
+            shader.sources.value.tobytes(), shader.sources.swizzle.tobytes(), shader.nodes.next.tobytes(), shader.nodes.condition.tobytes())
+
+
+def check(shader: Shader, pipeline: Pipeline, level: int) -> tuple[set[str], set[str]]:
+    """Run every step; returns the passes that facts would have left out somewhere, and those that they would not have."""
+    left_out, kept = set(), set()
+    for step in in_order(pipeline.members):
+        entry = step.entry
+        if not entry.applies(level, pipeline.stage):
+            continue
+        if not entry.only_with or not facts_of(shader).isdisjoint(entry.only_with):
+            kept.add(entry.name)
+            entry.kernel()(shader, step.options)
+            continue
+        left_out.add(entry.name)
+        before = contents(shader)
+        changed = entry.kernel()(shader, step.options)
+        after = contents(shader)
+        assert not changed, step
+        # sources may have got rows that nothing reads
+        assert all(new.startswith(old) for old, new in zip(before, after, strict=True)), step
+    return left_out, kept
+
+
+@pytest.mark.parametrize(("level", "wave"), [(90, 64), (103, 64), (110, 32)])
+@pytest.mark.parametrize("name", CASES)
+def test_a_pass_that_facts_leave_out_changes_nothing(name: str, level: int, wave: int) -> None:
+    check(read(CASES[name], level, wave), compute.NIR, level)
+
+
+@pytest.mark.parametrize("name", ["saxpy", "strided_copy"])
+def test_small_shaders_need_few_lowerings(name: str) -> None:
+    left_out, _ = check(read(CASES[name], 103, 64), compute.NIR, 103)
+    assert {"loop_unroll", "lcssa", "opt_licm", "lower_tex", "lower_subgroups", "lower_idiv", "lower_bit_size"} <= left_out
+
+
+SHADER = """shader: MESA_SHADER_COMPUTE
+entry: main
+workgroup_size: 1, 1, 1
+decl_function main (0 params) (entrypoint)
+
+impl main {{
+    block b0:    // preds:
+    {line}
+               // succs:
+}}
+"""
+
+
+def test_a_shader_without_facts_needs_none_of_these_passes_and_other_shaders_need_them() -> None:
+    """A misspelt opcode in the table of facts would leave a pass out for good."""
+    named = {entry.name for entry in NIR_PASSES.values() if entry.only_with}
+    bare = parse.parse_shader(SHADER.format(line="32    %1 = load_const (0x00000001)"))
+    bare.set_target(103, 64, 0xFFFF8000)
+    assert check(bare, compute.NIR, 103)[0] == named
+    kept: set[str] = set()
+    for name in ("saxpy", "subgroup_shuffle", "int64_arithmetic", "double_arithmetic", "small_types", "nested_loops", "function_calls",
+                 "private_arrays", "matrix_types", "divergent_switch"):
+        kept |= check(read(CASES[name], 103, 64), compute.NIR, 103)[1]
+    # no case has images or cooperative matrices
+    assert named - kept <= {"lower_ycbcr", "lower_tex", "lower_image_queries", "lower_cooperative_matrix", "fold_16bit_tex_image"}
+
+
+def test_the_runner_leaves_out_what_facts_say() -> None:
+    shader = read(CASES["saxpy"], 103, 64)
+    names: list[str] = []
+    passes.run(shader, on_pass=lambda name, shader, seconds: names.append(name))
+    assert "lower_subgroups" in names                 # observed, every step runs
+    ran = {record.name for record in compile(CASES["saxpy"].spirv, target="gfx1030").passes}
+    assert not ran & {"lower_subgroups", "loop_unroll", "lower_idiv"}
+    assert {"cse", "lower_explicit_io"} <= ran
+
+
+@pytest.mark.parametrize(("line", "facts"), [
+    ("32    %1 = undefined", {"undefined values"}),
+    ("64    %1 = load_const (0x0000000000000001)", {"64 bits"}),
+    ("16    %1 = load_const (0x0001)", {"small values"}),
+    ("32x2  %1 = load_const (0x00000001, 0x00000002)", {"vectors"}),
+    ("1     %1 = @elect", {"lanes"}),
+    ("32    %1 = load_const (0x00000001)", set()),
+])  # fmt: skip
+def test_facts_of_one_instruction(line: str, facts: set[str]) -> None:
+    assert facts_of(parse.parse_shader(SHADER.format(line=line))) == facts
+
+
+def test_names() -> None:
+    bits = list(FACTS.values())
+    assert len(set(bits)) == len(bits)
+    assert mask_of(FACTS) == sum(bits)
+    entries: list[Pass] = list(NIR_PASSES.values())
+    assert {name for entry in entries for name in entry.only_with} == set(FACTS)
