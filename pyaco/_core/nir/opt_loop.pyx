@@ -8,10 +8,11 @@
                                     }
 
 That is done where `c` is known to be false in the first trip (``for (i = 0; i < 8; i++)``), so that no test is needed before the loop. It saves a
-jump in each trip, leaves one trip less to unroll, and what is in `b` comes by in every trip (``opt_licm``). What `a` computes and `b` uses is carried
-into the next trip by phis.
+jump in each trip, leaves one trip less to unroll, and what is in `b` comes by in every trip (``opt_licm``). What `a` computes and `b` uses is
+carried into the next trip by phis.
 
-Needs: nothing. Guarantees: valid NIR; new phis are scalar. Mesa does this in ``nir_opt_loop`` (peeling of the initial break), under the same condition.
+Needs: nothing. Guarantees: valid NIR; new phis are scalar. Mesa does this in ``nir_opt_loop`` (peeling of the initial break), under the same
+condition.
 """
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.vector cimport vector
