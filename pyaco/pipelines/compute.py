@@ -62,6 +62,7 @@ from pyaco.pipelines.nir_passes import (
     opt_large_constants,
     opt_licm,
     opt_load_store_vectorize,
+    opt_loop,
     opt_sink,
     opt_undef,
     opt_vectorize,
@@ -79,7 +80,8 @@ CLEAN = part("clean", copy_propagation, constant_folding, algebraic, cse, dce)
 # Scalar NIR, to a fixed point.
 OPTIMIZE = repeat(
     "optimize",
-    copy_propagation, opt_undef, constant_folding, algebraic, cse, dce, dead_control_flow, opt_if, peephole_select, loop_unroll,
+    copy_propagation, opt_undef, constant_folding, algebraic, cse, dce, dead_control_flow, opt_if, opt_loop, peephole_select,
+    loop_unroll,
 )  # fmt: skip
 
 NIR = Pipeline("nir", STAGE, (
@@ -88,6 +90,11 @@ NIR = Pipeline("nir", STAGE, (
         lower_system_values(stage="inputs"),
         lower_var_copies,
         vars_to_ssa,
+        # Calls are inlined: of a function that constants steer, most is never run. Nothing else should walk over that.
+        copy_propagation,
+        constant_folding,
+        dead_control_flow,
+        dce,
         lower_ycbcr,
         lower_tex,
         lower_cooperative_matrix,

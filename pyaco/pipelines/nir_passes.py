@@ -58,6 +58,7 @@ cse = _optimization("cse", "an expression that was computed before is not comput
 dce = _pass("dce", "instructions that nothing needs go")
 dead_control_flow = _optimization("dead_control_flow", "branches that can never run, or decide nothing, go", only_with=("ifs", "loops"))
 opt_if = _optimization("opt_if", "what an if decides is known in its lists", only_with=("ifs",))
+opt_loop = _optimization("opt_loop", "loops that are tested where they begin are tested where they end", only_with=("loops",))
 opt_undef = _optimization("opt_undef", "stores and choices of undefined values go", only_with=("undefined values", "phis"))
 opt_licm = _optimization("opt_licm", "what is the same in every iteration is computed before the loop", only_with=("loops",))
 opt_sink = _optimization("opt_sink", "values are computed in the block that needs them, before their first use there")

@@ -26,6 +26,7 @@ from pyaco._core.nir import (
     lower_alu_to_scalar,
     opt_if,
     opt_licm,
+    opt_loop,
     opt_sink,
     opt_undef,
     peephole_select,
@@ -38,7 +39,8 @@ from pyaco.nir.builder import Builder
 OPERATIONS = ("iadd", "isub", "imul", "iand", "ior", "ixor", "imin", "umax", "ishl", "ushr", "ishr")
 COMPARISONS = ("ilt", "ige", "ult", "uge", "ieq", "ine")
 PASSES = (
-    copy_propagation, opt_undef, constant_folding, algebraic, cse, dce, dead_control_flow, opt_if, peephole_select, loop_unroll, opt_licm, opt_sink,
+    copy_propagation, opt_undef, constant_folding, algebraic, cse, dce, dead_control_flow, opt_if, opt_loop, peephole_select, loop_unroll, opt_licm,
+    opt_sink,
 )
 LANES = 32
 

@@ -27,3 +27,7 @@ cdef int edit_resolve_phis(ControlFlowEdit *edit, NodeId block, NodeId predecess
 cdef ValueId edit_jump_of(const ControlFlowEdit *edit, NodeId block) noexcept nogil
 # Remove what follows a node in its list; the list's last block must end with a jump already.
 cdef void edit_cut_after(ControlFlowEdit *edit, NodeId node) noexcept nogil
+# A copy of an instruction, in no block yet, whose sources name the same values.
+cdef ValueId edit_copy_instruction(ShaderData *s, ValueId instruction) except 0 nogil
+# Turn an instruction that has a row for a source into a mov.
+cdef void edit_become_mov(ShaderData *s, ValueId instruction, ValueId value) noexcept nogil

@@ -2,12 +2,15 @@
 from libc.stdint cimport uint8_t, uint32_t
 from libcpp.vector cimport vector
 
-from nir_opcodes cimport alu_mov
+from nir_opcodes cimport alu_mov, intrinsic_index_count
 
+from pyaco._core.common.table cimport table_append, table_append_many
 from pyaco._core.ir.shader cimport (
-    NodeId, ShaderData, ShaderRewrite, SourceRow, ValueId, block_walk_next, identity_swizzle, nir_alu, nir_jump, nir_phi, nir_undef,
-    node_first_block, node_new, node_remove, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit, shader_rewrite_end,
+    NodeId, ShaderData, ShaderRewrite, SourceRow, ValueId, block_walk_next, identity_swizzle, nir_alu, nir_intrinsic, nir_jump,
+    nir_phi, nir_undef, node_first_block, node_new, node_remove, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit,
+    shader_rewrite_end,
 )
+from pyaco._core.ir.source_lines cimport lines_inherit
 
 
 cdef int edit_begin(ControlFlowEdit *edit, ShaderData *shader) except -1 nogil:
@@ -63,14 +66,14 @@ cdef int edit_resolve_phis(ControlFlowEdit *edit, NodeId block, NodeId predecess
         first = s.instructions.source_first[phi]
         for source in range(s.instructions.source_count[phi]):
             if s.sources.swizzle[first + source] == predecessor:
-                _become_mov(s, phi, s.sources.value[first + source])
+                edit_become_mov(s, phi, s.sources.value[first + source])
                 break
         else:
             _become_undefined(s, phi)
     return 0
 
 
-cdef void _become_mov(ShaderData *s, ValueId phi, ValueId value) noexcept nogil:
+cdef void edit_become_mov(ShaderData *s, ValueId phi, ValueId value) noexcept nogil:
     cdef SourceRow first = s.instructions.source_first[phi]
     s.instructions.kind[phi] = nir_alu
     s.instructions.opcode[phi] = alu_mov
@@ -143,7 +146,7 @@ cdef int _repair_phi(ShaderData *s, ValueId phi, const vector[uint8_t] &reachabl
     if kept == 0:
         _become_undefined(s, phi)
     elif kept == 1:
-        _become_mov(s, phi, s.sources.value[first])
+        edit_become_mov(s, phi, s.sources.value[first])
     return 0
 
 
@@ -175,3 +178,34 @@ cdef int edit_end(ControlFlowEdit *edit) except -1 nogil:
     shader_rewrite_end(&rewrite)
     edit.contents.clear()
     return 0
+
+
+cdef ValueId edit_copy_instruction(ShaderData *s, ValueId instruction) except 0 nogil:
+    cdef uint32_t count = s.instructions.source_count[instruction]
+    cdef ValueId row = table_append(&s.instructions.table)
+    cdef SourceRow sources = table_append_many(&s.sources.table, count)
+    cdef uint32_t indices
+    cdef uint32_t i
+    s.instructions.kind[row] = s.instructions.kind[instruction]
+    s.instructions.components[row] = s.instructions.components[instruction]
+    s.instructions.bit_size[row] = s.instructions.bit_size[instruction]
+    s.instructions.opcode[row] = s.instructions.opcode[instruction]
+    s.instructions.flags[row] = s.instructions.flags[instruction]
+    s.instructions.data[row] = s.instructions.data[instruction]
+    s.instructions.type[row] = s.instructions.type[instruction]
+    s.instructions.mode[row] = s.instructions.mode[instruction]
+    s.instructions.source_first[row] = sources
+    s.instructions.source_count[row] = <unsigned short>count
+    for i in range(count):
+        s.sources.value[sources + i] = s.sources.value[s.instructions.source_first[instruction] + i]
+        s.sources.swizzle[sources + i] = s.sources.swizzle[s.instructions.source_first[instruction] + i]
+    if s.instructions.kind[instruction] == nir_intrinsic:
+        # Indices may be edited in place later: each copy owns its own.
+        i = intrinsic_index_count[s.instructions.opcode[instruction]]
+        indices = table_append_many(&s.indices.table, i)
+        s.instructions.data[row] = indices
+        while i:
+            i -= 1
+            s.indices.value[indices + i] = s.indices.value[s.instructions.data[instruction] + i]
+    lines_inherit(&s.lines, row, row + 1, instruction)
+    return row

@@ -372,9 +372,11 @@ cdef uint32_t _cost(const LoopAnalysis *a, ValueId i) noexcept nogil:
 
 
 cdef bint _indexes_whole_array(const LoopAnalysis *a, ValueId i, uint32_t trips) noexcept nogil:
-    """A load or store of a local array of `trips` elements at a counter: unrolled, the array can be values."""
+    """A load or store at a counter of a local array that has an element for each trip: unrolled, the array can be values. What stands before the
+    exit runs once more than there are whole trips."""
     cdef const ShaderData *s = a.s
     cdef ValueId deref, index
+    cdef uint32_t length
     if s.instructions.kind[i] != nir_intrinsic or s.instructions.opcode[i] not in (intrinsic_load_deref, intrinsic_store_deref):
         return False
     deref = source_value(s, i, 0)
@@ -383,7 +385,8 @@ cdef bint _indexes_whole_array(const LoopAnalysis *a, ValueId i, uint32_t trips)
     while s.instructions.kind[deref] == nir_deref and s.instructions.source_count[deref]:
         if s.instructions.opcode[deref] == deref_array:
             index = source_value(s, deref, 1)
-            if _is_counter(a, index) and s.types.length[s.instructions.type[source_value(s, deref, 0)]] == trips:
+            length = s.types.length[s.instructions.type[source_value(s, deref, 0)]]
+            if _is_counter(a, index) and (length == trips or length == trips + 1):
                 return True
         deref = source_value(s, deref, 0)
     return False
@@ -477,6 +480,16 @@ cdef bint _enter(LoopAnalysis *a, NodeId node) except -1 nogil:
                 loops = _enter(a, s.nodes.first1[node]) or loops
         node = s.nodes.next[node]
     return loops
+
+
+cdef bint known_at_first(LoopAnalysis *a, NodeId loop, ValueId condition, uint64_t *bits) except -1 nogil:
+    cdef LoopFacts facts
+    facts.loop = loop
+    a.serial += 1
+    a.steps = most_steps
+    _enter(a, a.s.nodes.first0[loop])
+    _next_trip(a, &facts, True)
+    return _value(a, condition, 0, bits, 0)
 
 
 cdef bint loop_should_unroll(LoopAnalysis *a, NodeId loop, LoopFacts *facts) except -1 nogil:

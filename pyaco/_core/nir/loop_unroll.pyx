@@ -18,37 +18,24 @@ Needs: constants folded. Guarantees: valid NIR; values of the loop that are used
 from libc.stdint cimport uint32_t
 from libcpp.vector cimport vector
 
-from nir_opcodes cimport intrinsic_index_count
-
 from pyaco._core.common.table cimport table_append, table_append_many
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
-    NodeId, OrderRow, Shader, ShaderData, SourceRow, ValueId, block_walk_next, nir_intrinsic, nir_phi, node_block, node_first_block, node_if,
-    node_insert_after, node_loop, node_remove, phi_set,
+    NodeId, Shader, ShaderData, SourceRow, ValueId, nir_phi, node_block, node_if, node_insert_after, node_loop, node_remove, phi_set,
 )
 from pyaco._core.ir.source_lines cimport lines_inherit
 from pyaco._core.nir.control_flow_edit cimport (
-    ControlFlowEdit, edit_begin, edit_end, edit_merge_forward, edit_node_new, edit_resolve_phis,
+    ControlFlowEdit, edit_begin, edit_copy_instruction, edit_end, edit_merge_forward, edit_node_new, edit_resolve_phis,
 )
 from pyaco._core.nir.loop_analyze cimport (
     LoopAnalysis, LoopFacts, Terminator, analysis_begin, exit_leaves, exit_stays, loop_should_unroll, phi_value_from,
 )
+from pyaco._core.nir.loop_closing cimport Uses, close_value, uses_find
 
 cdef struct Join:                 # where the paths of a copied if meet again, after all later trips
     NodeId block
     NodeId left                   # the block that comes from the list that leaves
     vector[ValueId] values        # of the phis after the loop, by way of that list
-
-cdef struct Use:                  # outside of the loop that defines the value
-    NodeId place                  # the block where the value is needed
-    NodeId user                   # the if whose condition it is, or 0
-    SourceRow row                 # or a source
-    uint32_t next                 # of the same value, 0 none
-
-cdef struct Uses:
-    vector[NodeId] loop           # by value: the innermost loop that it is in, 0 none
-    vector[uint32_t] first        # by value: in `list`, 0 none
-    vector[Use] list
 
 cdef struct Unroller:
     ControlFlowEdit edit
@@ -61,38 +48,6 @@ cdef struct Unroller:
 
 
 # ------------------------------------------------------------------------------------------------------------------ copying
-cdef ValueId _copy_instruction(ShaderData *s, ValueId instruction) except 0 nogil:
-    """A copy whose sources still name the original values."""
-    cdef uint32_t count = s.instructions.source_count[instruction]
-    cdef ValueId row = table_append(&s.instructions.table)
-    cdef SourceRow sources = table_append_many(&s.sources.table, count)
-    cdef uint32_t indices
-    cdef uint32_t i
-    s.instructions.kind[row] = s.instructions.kind[instruction]
-    s.instructions.components[row] = s.instructions.components[instruction]
-    s.instructions.bit_size[row] = s.instructions.bit_size[instruction]
-    s.instructions.opcode[row] = s.instructions.opcode[instruction]
-    s.instructions.flags[row] = s.instructions.flags[instruction]
-    s.instructions.data[row] = s.instructions.data[instruction]
-    s.instructions.type[row] = s.instructions.type[instruction]
-    s.instructions.mode[row] = s.instructions.mode[instruction]
-    s.instructions.source_first[row] = sources
-    s.instructions.source_count[row] = <unsigned short>count
-    for i in range(count):
-        s.sources.value[sources + i] = s.sources.value[s.instructions.source_first[instruction] + i]
-        s.sources.swizzle[sources + i] = s.sources.swizzle[s.instructions.source_first[instruction] + i]
-    if s.instructions.kind[instruction] == nir_intrinsic:
-        # Indices may be edited in place later: each copy owns its own.
-        i = intrinsic_index_count[s.instructions.opcode[instruction]]
-        indices = table_append_many(&s.indices.table, i)
-        s.instructions.data[row] = indices
-        while i:
-            i -= 1
-            s.indices.value[indices + i] = s.indices.value[s.instructions.data[instruction] + i]
-    lines_inherit(&s.lines, row, row + 1, instruction)
-    return row
-
-
 cdef inline ValueId _renamed(const Unroller *u, ValueId value) noexcept nogil:
     return u.value[value] if value < u.value.size() and u.value[value] else value
 
@@ -108,7 +63,7 @@ cdef int _copy_block(Unroller *u, NodeId original, NodeId target, bint with_phis
         instruction = u.edit.contents[original][i]
         if s.instructions.kind[instruction] == nir_phi and not with_phis:
             continue
-        duplicate = _copy_instruction(s, instruction)
+        duplicate = edit_copy_instruction(s, instruction)
         u.value[instruction] = duplicate
         u.edit.contents[target].push_back(duplicate)
         if s.instructions.kind[instruction] == nir_phi:
@@ -198,112 +153,18 @@ cdef NodeId _leaving_block(const ShaderData *s, const LoopFacts *facts, uint32_t
     return _last_leaving(s, &facts.terminators[exit])
 
 
-cdef ValueId _closed(Unroller *u, const LoopFacts *facts, ValueId value) except 0 nogil:
-    """A phi after the loop for a value of the loop, the same for all exits."""
-    cdef ShaderData *s = u.edit.shader
-    cdef NodeId after = s.nodes.next[facts.loop]
-    cdef uint32_t count = <uint32_t>facts.terminators.size() + facts.runs_once
-    cdef uint32_t i
-    cdef ValueId phi = table_append(&s.instructions.table)
-    s.instructions.kind[phi] = nir_phi
-    s.instructions.components[phi] = s.instructions.components[value]
-    s.instructions.bit_size[phi] = s.instructions.bit_size[value]
-    s.instructions.source_first[phi] = table_append_many(&s.sources.table, count)
-    s.instructions.source_count[phi] = <unsigned short>count
-    for i in range(count):
-        phi_set(s, phi, i, value, _leaving_block(s, facts, i))
-    lines_inherit(&s.lines, phi, phi + 1, value)
-    u.edit.contents[after].insert(u.edit.contents[after].begin(), phi)
-    return phi
-
-
-cdef int _note_definitions(Uses *uses, const ShaderData *s, NodeId node, NodeId loop) noexcept nogil:
-    """Note for each value of the list from `node` on the innermost loop that it is in."""
-    cdef OrderRow row
-    while node:
-        if s.nodes.kind[node] == node_block:
-            for row in range(s.nodes.order_first[node], s.nodes.order_first[node] + s.nodes.order_count[node]):
-                uses.loop[s.order.instruction[row]] = loop
-        else:
-            _note_definitions(uses, s, s.nodes.first0[node], node if s.nodes.kind[node] == node_loop else loop)
-            if s.nodes.kind[node] == node_if:
-                _note_definitions(uses, s, s.nodes.first1[node], loop)
-        node = s.nodes.next[node]
-    return 0
-
-
-cdef bint _is_in(const ShaderData *s, NodeId node, NodeId loop) noexcept nogil:
-    while node and node != loop:
-        node = s.nodes.parent[node]
-    return node == loop
-
-
-cdef int _note_use(Uses *uses, const ShaderData *s, ValueId value, NodeId user, NodeId place, SourceRow row) except -1 nogil:
-    """Note a use of a value in `place`, if that is outside of its loop: a source of an instruction, or the condition of the node `user`."""
-    cdef Use use
-    if uses.loop[value] and not _is_in(s, place, uses.loop[value]):
-        use.place = place
-        use.user = user
-        use.row = row
-        use.next = uses.first[value]
-        uses.first[value] = <uint32_t>uses.list.size()
-        uses.list.push_back(use)
-    return 0
-
-
-cdef int _find_uses(Uses *uses, const ShaderData *s) except -1 nogil:
-    """Find all uses outside of the loop of what they use. Phis use what they name at the end of the predecessor."""
-    cdef NodeId block = node_first_block(s)
-    cdef OrderRow order
-    cdef SourceRow row
-    cdef ValueId i
-    uses.loop.assign(s.instructions.table.count, 0)
-    uses.first.assign(s.instructions.table.count, 0)
-    uses.list.resize(1)
-    _note_definitions(uses, s, s.nodes.first0[1], 0)
-    while block:
-        for order in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
-            i = s.order.instruction[order]
-            for row in range(s.instructions.source_first[i], s.instructions.source_first[i] + s.instructions.source_count[i]):
-                _note_use(uses, s, s.sources.value[row], 0,
-                          <NodeId>s.sources.swizzle[row] if s.instructions.kind[i] == nir_phi else block, row)
-        if s.nodes.next[block] and s.nodes.kind[s.nodes.next[block]] == node_if:
-            _note_use(uses, s, s.nodes.condition[s.nodes.next[block]], s.nodes.next[block], block, 0)
-        block = block_walk_next(s, block)
-    return 0
-
-
-cdef int _close_value(Unroller *u, const LoopFacts *facts, ValueId value) except -1 nogil:
-    cdef ShaderData *s = u.edit.shader
-    cdef ValueId closed = 0
-    cdef uint32_t i = u.uses.first[value]
-    cdef Use use
-    while i:
-        use = u.uses.list[i]
-        i = use.next
-        if _is_in(s, use.place, facts.loop):           # after a loop in this one
-            continue
-        if not closed:
-            closed = _closed(u, facts, value)
-        if use.user:
-            s.nodes.condition[use.user] = closed
-        else:
-            s.sources.value[use.row] = closed
-    return 0
-
-
-cdef int _close_list(Unroller *u, const LoopFacts *facts, NodeId node) except -1 nogil:
+cdef int _close_list(Unroller *u, NodeId loop, const vector[NodeId] &leaving, NodeId node) except -1 nogil:
     """Let what is defined in the list from `node` on, and used outside of the loop, go there through phis of the block after it."""
     cdef ShaderData *s = u.edit.shader
     cdef uint32_t i
     while node:
         if s.nodes.kind[node] == node_block:
             for i in range(<uint32_t>u.edit.contents[node].size()):
-                _close_value(u, facts, u.edit.contents[node][i])
+                close_value(&u.edit, &u.uses, loop, leaving, u.edit.contents[node][i])
         else:
-            _close_list(u, facts, s.nodes.first0[node])
+            _close_list(u, loop, leaving, s.nodes.first0[node])
             if s.nodes.kind[node] == node_if:
-                _close_list(u, facts, s.nodes.first1[node])
+                _close_list(u, loop, leaving, s.nodes.first1[node])
         node = s.nodes.next[node]
     return 0
 
@@ -408,11 +269,14 @@ cdef int _unroll(Unroller *u, const LoopFacts *facts) except -1 nogil:
     cdef NodeId entry = s.nodes.previous[facts.loop]
     cdef NodeId after = s.nodes.next[facts.loop]
     cdef NodeId leaving = _leaving_block(s, facts, facts.exit)
+    cdef vector[NodeId] leaving_blocks
     cdef vector[ValueId] values
     cdef SourceRow row
     cdef uint32_t trip, i
     cdef bint left = False
-    _close_list(u, facts, s.nodes.first0[facts.loop])
+    for i in range(<uint32_t>facts.terminators.size() + facts.runs_once):
+        leaving_blocks.push_back(_leaving_block(s, facts, i))
+    _close_list(u, facts.loop, leaving_blocks, s.nodes.first0[facts.loop])
     u.value.resize(s.instructions.table.count)     # no loop names what is in another that is unrolled in this run
     u.block.resize(s.nodes.table.count)
     u.tail = entry
@@ -456,7 +320,7 @@ cdef bint _unroll_in_list(Search *search, ShaderData *s, NodeId node) except -1 
             if s.nodes.kind[node] == node_loop and not inner and loop_should_unroll(&search.analysis, node, &search.facts):
                 if not search.editing:
                     edit_begin(&search.unroller.edit, s)
-                    _find_uses(&search.unroller.uses, s)
+                    uses_find(&search.unroller.uses, s)
                     search.editing = True
                 _unroll(&search.unroller, &search.facts)
                 progress = True
