@@ -70,7 +70,7 @@ def faulty(data: bytes, target: str) -> str:
     if kind == 2:
         raise KeyError(target)
     if kind == 3:
-        bytearray(mutated_modules.MEMORY + 1)
+        bytearray(2 * mutated_modules.MEMORY)
     return "input"
 
 

@@ -1,8 +1,9 @@
 """Common subexpression elimination over the tree of control flow.
 
 An expression is replaced by an equal one that comes earlier in the same list or in a list around it: in structured control
-flow those are the values that dominate it. One walk with a scoped hash table; leaving a list undoes its entries. Loads of memory
-are expressions where they may be reordered (``opt_access``).
+flow those are the values that dominate it. One walk with a scoped hash table; leaving a list undoes its entries. An entry stands near the
+place that its newest source has by number, as long as there is room: code that is walked in order then finds its part of the table in the
+cache, where hashes alone would reach all over it. Loads of memory are expressions where they may be reordered (``opt_access``).
 Needs: nothing. Guarantees: valid NIR; replaced instructions are gone. Convergent operations stay.
 """
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
@@ -26,13 +27,15 @@ cdef enum:
     wrap_flags = nir_no_signed_wrap | nir_no_unsigned_wrap
     pure = intrinsic_flag_can_eliminate | intrinsic_flag_can_reorder    # an intrinsic with both has the same value anywhere ...
     pure_mask = pure | intrinsic_flag_convergent                        # ... unless other lanes take part
+    line_slots = 8                # slots that a cache line has
+    values_per_line = 4           # as many as leave half of the slots free, where each value is the newest source of one other
 
 cdef struct Slot:
     ValueId instruction           # 0: free
     uint32_t hash                 # of it: most comparisons end here, without a look at the instruction
 
 cdef struct Scope:
-    vector[Slot] slots            # hash table, linear probing
+    vector[Slot] slots            # hash table: the line of the newest source, then linear probing from the hash
     vector[uint32_t] log          # filled slots, in order
     uint32_t mask
 
@@ -114,18 +117,37 @@ cdef bint _equal(const ShaderData *s, ValueId a, ValueId b) noexcept nogil:
     return True
 
 
+cdef inline ValueId _newest_source(const ShaderData *s, ValueId instruction) noexcept nogil:
+    cdef ValueId newest = 0
+    cdef SourceRow row
+    for row in range(s.instructions.source_first[instruction],
+                     s.instructions.source_first[instruction] + s.instructions.source_count[instruction]):
+        newest = max(newest, s.sources.value[row])
+    return newest
+
+
 cdef ValueId _find_or_insert(const ShaderData *s, Scope *scope, ValueId instruction) noexcept nogil:
     """An equal instruction in scope, or else `instruction` itself, which is added to the table."""
     cdef Slot one
-    cdef uint32_t slot
+    cdef Slot *slots = scope.slots.data()
+    cdef ValueId newest = _newest_source(s, instruction)
+    cdef uint32_t slot, line, probe
     one.instruction = instruction
     one.hash = <uint32_t>_hash(s, instruction)
-    slot = one.hash & scope.mask
-    while scope.slots[slot].instruction:
-        if scope.slots[slot].hash == one.hash and _equal(s, scope.slots[slot].instruction, instruction):
-            return scope.slots[slot].instruction
-        slot = (slot + 1) & scope.mask
-    scope.slots[slot] = one
+    line = newest // values_per_line * line_slots & scope.mask if newest else one.hash & scope.mask & ~<uint32_t>(line_slots - 1)
+    for probe in range(<uint32_t>line_slots):
+        slot = line | (one.hash + probe & <uint32_t>(line_slots - 1))
+        if slots[slot].instruction == 0:
+            break
+        if slots[slot].hash == one.hash and _equal(s, slots[slot].instruction, instruction):
+            return slots[slot].instruction
+    else:
+        slot = one.hash & scope.mask
+        while slots[slot].instruction:
+            if slots[slot].hash == one.hash and _equal(s, slots[slot].instruction, instruction):
+                return slots[slot].instruction
+            slot = (slot + 1) & scope.mask
+    slots[slot] = one
     scope.log.push_back(slot)
     return instruction
 
