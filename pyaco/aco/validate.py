@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 __all__ = ["ValidationError", "is_seen_to_lack", "validate_program", "validate_structure"]
 
 # Passes between which the program is in SSA form with dominators known.
-_SSA = {"dominance", "lower_phis", "value_numbering", "optimize", "setup_reduce_temp", "insert_exec_mask", "live_variables",
-        "spill"}  # fmt: skip
+_SSA = {"dominance", "lower_phis", "value_numbering", "optimize", "setup_reduce_temp", "insert_exec_mask",
+        "rematerialize_constants", "live_variables", "spill"}  # fmt: skip
 
 _BRANCHES = _SSA | {"instruction_selection", "register_allocation"}
 

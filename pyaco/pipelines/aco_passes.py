@@ -32,6 +32,10 @@ setup_reduce_temp = _pass("setup_reduce_temp", "reductions and shuffles get line
 insert_exec_mask = _pass("insert_exec_mask", "the execution mask becomes explicit", needs=("ssa", "linear phis", "reduce temps"),
                          guarantees=("exec",), stages=("compute",))  # fmt: skip
 
+rematerialize_constants = _pass("rematerialize_constants", "constants are made again in front of uses that are far from the one before",
+                                options=(Option("far", 1000, "instructions that an SGPR is kept for a constant that nothing reads meanwhile"),),
+                                needs=("ssa", "dominance", "exec"), required=False)  # fmt: skip
+
 # Registers.
 live_variables = _pass("live_variables", "finds live values and register demand", needs=("dominance",), guarantees=("liveness",), breaks=(),
                        analysis=True)  # fmt: skip

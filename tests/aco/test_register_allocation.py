@@ -151,6 +151,16 @@ def test_phis_that_rotate_through_memory() -> None:
     assert check_spilled(source, 110, vgpr_limit=12)
 
 
+def test_lanes_are_counted_by_what_is_spilled_at_once() -> None:
+    """Many SGPRs are spilled in turn, few at a time: the VGPRs whose lanes they take are few."""
+    lines = ["p_startpgm", "v1: %1 = p_unit_test"]
+    for section in range(250):
+        names = [f"%{2 + 24 * section + k}" for k in range(24)]
+        lines += [f"s1: {name} = p_unit_test" for name in names]
+        lines += [f"p_unit_test {', '.join(names[k : k + 8])}" for k in range(0, 24, 8)]
+    assert check_spilled(straight(*lines, "p_unit_test %1", "s_endpgm"), 110, vgpr_limit=24, sgpr_limit=20)
+
+
 TIED = [name for name in opcodes.names() if "tied" in opcodes.row(name).flags and opcodes.row(name).format != "sopk"]
 
 

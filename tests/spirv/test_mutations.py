@@ -2,66 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import random
-import struct
+import signal
+import zlib
 from pathlib import Path
 
+import mutated_modules
 import pytest
+from mutated_modules import SHADERS, mutate
 
 from pyaco import InputError, UnsupportedError, spirv
 from pyaco._core.nir import validate
-
-SHADERS = sorted((Path(__file__).parents[1] / "shaders").glob("*.spv"))
-HEADER_WORDS = 5
-
-
-def instruction_starts(words: list[int]) -> list[int]:
-    """Word offsets of the instructions of a sound module."""
-    starts, at = [], HEADER_WORDS
-    while at < len(words):
-        starts.append(at)
-        at += max(1, words[at] >> 16)
-    return starts
-
-
-def mutate(data: bytes, random_source: random.Random) -> bytes:
-    """One to three random changes."""
-    words = list(struct.unpack(f"<{len(data) // 4}I", data))
-    for _ in range(random_source.choice((1, 1, 1, 2, 3))):
-        starts = instruction_starts(words)
-        if not starts:
-            break
-        kind = random_source.randrange(9)
-        at = random_source.randrange(HEADER_WORDS, len(words))
-        other = random_source.randrange(HEADER_WORDS, len(words))
-        start = random_source.choice(starts)
-        length = max(1, words[start] >> 16)
-        if kind == 0:
-            words[at] ^= 1 << random_source.randrange(32)
-        elif kind == 1:
-            words[at], words[other] = words[other], words[at]
-        elif kind == 2:
-            del words[start : start + length]
-        elif kind == 3:
-            words = words[:at]
-        elif kind == 4:                        # another id of the module as an operand
-            if length > 1:
-                words[min(len(words) - 1, start + random_source.randrange(1, length))] = random_source.randrange(1, words[3] + 1)
-        elif kind == 5:                        # another opcode of the same length
-            words[start] = words[start] & 0xFFFF0000 | random_source.randrange(0, 420)
-        elif kind == 6:                        # an instruction twice, somewhere
-            words[other:other] = words[start : start + length]
-        elif kind == 7:                        # two instructions in the other order
-            second = random_source.choice(starts)
-            if start + length <= second:
-                size = max(1, words[second] >> 16)
-                words = (
-                    words[:start] + words[second : second + size] + words[start + length : second]
-                    + words[start : start + length] + words[second + size :]
-                )
-        else:
-            words[at] = random_source.choice((0, 1, 0xFFFFFFFF, 0x7FFFFFFF, 0x10000, words[at] + 1 & 0xFFFFFFFF))
-    return struct.pack(f"<{len(words)}I", *words)
 
 
 def check(data: bytes) -> str:
@@ -97,6 +49,43 @@ def test_mutated_modules() -> None:
 @pytest.mark.slow
 def test_many_mutated_modules() -> None:
     run(100_000, 50_000)
+
+
+@pytest.mark.slow
+def test_mutated_modules_compile_or_are_refused(tmp_path: Path) -> None:
+    """A part of what ``mutated_modules.py`` does at length: to machine code, in workers with limits of time and memory."""
+    report = mutated_modules.run(range(20_000), mutated_modules.projects(None), tmp_path, workers=2)
+    assert report.count == 20_000
+    assert report.findings == []
+    assert report.outcomes["shader"] > 4_000
+
+
+def faulty(data: bytes, target: str) -> str:
+    """A compiler that fails in every way, by what the module is."""
+    kind = zlib.crc32(data) % 12
+    if kind == 0:
+        os.kill(os.getpid(), signal.SIGSEGV)
+    while kind == 1:
+        pass
+    if kind == 2:
+        raise KeyError(target)
+    if kind == 3:
+        bytearray(2 * mutated_modules.MEMORY)
+    return "input"
+
+
+def test_the_runner_sees_crashes_hangs_and_other_exceptions(tmp_path: Path) -> None:
+    modules = mutated_modules.projects(None)
+    report = mutated_modules.run(range(40), modules, tmp_path, judge=faulty, seconds=0.5)
+    texts = {0: "worker ended: SIGSEGV", 1: "worker ended: SIGPROF", 2: "KeyError: ", 3: "MemoryError"}
+    expected = {seed: texts[kind] for seed in range(40) if (kind := zlib.crc32(mutated_modules.module_of(seed, modules)[0]) % 12) in texts}
+    assert set(texts.values()) == set(expected.values())
+    assert report.count == 40
+    found = dict(report.findings)
+    assert found.keys() == expected.keys()
+    assert {seed: found[seed][: len(text)] for seed, text in expected.items()} == expected
+    assert report.outcomes["finding"] == len(expected)
+    assert len(list(tmp_path.glob("*.spv"))) == len(expected)
 
 
 @pytest.mark.parametrize("path", SHADERS[::7], ids=lambda path: path.stem)

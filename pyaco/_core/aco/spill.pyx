@@ -564,6 +564,8 @@ cdef int _choose_values(Spiller *s, int32_t slack) except -1 nogil:
         for t in range(1, temps):
             if s.spilled[t] and not s.constant[t]:
                 lanes += size_of_value(s, t)
+        # Not all of them are live at once. Where slots need more lanes than this, the next attempt leaves more room.
+        lanes = min(lanes, 2 * p.max_demand_sgpr)
         lanes = (lanes + <int32_t>p.wave_size - 1) // <int32_t>p.wave_size + 1
     elif vgprs:
         s.limit[file_sgpr] -= 1

@@ -1,9 +1,11 @@
 """Common subexpression elimination over the tree of control flow.
 
 An expression is replaced by an equal one that comes earlier in the same list or in a list around it: in structured control
-flow those are the values that dominate it. One walk with a scoped hash table; leaving a list undoes its entries. Loads of memory
-are expressions where they may be reordered (``opt_access``). Operands of commutative opcodes count in either order.
-Operations between lanes (reads of other lanes, votes, scans) are expressions within their block, where the same lanes take part.
+flow those are the values that dominate it. One walk with a scoped hash table; leaving a list undoes its entries. An entry stands near the
+place that its newest source has by number, as long as there is room: code that is walked in order then finds its part of the table in the
+cache, where hashes alone would reach all over it. Loads of memory are expressions where they may be reordered (``opt_access``). Operands of
+commutative opcodes count in either order. Operations between lanes (reads of other lanes, votes, scans) are expressions within their block,
+where the same lanes take part.
 Needs: nothing. Guarantees: valid NIR; replaced instructions are gone.
 """
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
@@ -26,6 +28,8 @@ from pyaco._core.ir.shader cimport (
 cdef enum:
     wrap_flags = nir_no_signed_wrap | nir_no_unsigned_wrap
     pure = intrinsic_flag_can_eliminate | intrinsic_flag_can_reorder    # an intrinsic with both has the same value anywhere ...
+    near_slots = 8                # that are tried first
+    values_near = 4               # as many as leave half of them free, where each value is the newest source of one other
 
 cdef struct Slot:
     ValueId instruction           # 0: free
@@ -33,7 +37,7 @@ cdef struct Slot:
     NodeId block                  # where its value is that of equal ones; 0 everywhere below
 
 cdef struct Scope:
-    vector[Slot] slots            # hash table, linear probing
+    vector[Slot] slots            # hash table: near the newest source's, then linear probing from the hash
     vector[uint32_t] log          # filled slots, in order
     uint32_t mask
 
@@ -141,19 +145,42 @@ cdef bint _equal(const ShaderData *s, ValueId a, ValueId b) noexcept nogil:
     return True
 
 
+cdef inline ValueId _newest_source(const ShaderData *s, ValueId instruction) noexcept nogil:
+    cdef ValueId newest = 0
+    cdef SourceRow row
+    for row in range(s.instructions.source_first[instruction],
+                     s.instructions.source_first[instruction] + s.instructions.source_count[instruction]):
+        newest = max(newest, s.sources.value[row])
+    return newest
+
+
+cdef inline bint _is_same(const ShaderData *s, const Slot &found, const Slot &one) noexcept nogil:
+    return found.hash == one.hash and found.block == one.block and _equal(s, found.instruction, one.instruction)
+
+
 cdef ValueId _find_or_insert(const ShaderData *s, Scope *scope, ValueId instruction, NodeId block) noexcept nogil:
     """An equal instruction in scope, or else `instruction` itself, which is added to the table."""
     cdef Slot one
-    cdef uint32_t slot
+    cdef Slot *slots = scope.slots.data()
+    cdef ValueId newest = _newest_source(s, instruction)
+    cdef uint32_t slot, near, probe
     one.instruction = instruction
     one.block = block if _is_between_lanes(s, instruction) else 0
     one.hash = <uint32_t>hash_mix(_hash(s, instruction), one.block)
-    slot = one.hash & scope.mask
-    while scope.slots[slot].instruction:
-        if scope.slots[slot].hash == one.hash and scope.slots[slot].block == one.block and _equal(s, scope.slots[slot].instruction, instruction):
-            return scope.slots[slot].instruction
-        slot = (slot + 1) & scope.mask
-    scope.slots[slot] = one
+    near = newest // values_near * near_slots & scope.mask if newest else one.hash & scope.mask & ~<uint32_t>(near_slots - 1)
+    for probe in range(<uint32_t>near_slots):
+        slot = near | (one.hash + probe & <uint32_t>(near_slots - 1))
+        if slots[slot].instruction == 0:
+            break
+        if _is_same(s, slots[slot], one):
+            return slots[slot].instruction
+    else:
+        slot = one.hash & scope.mask
+        while slots[slot].instruction:
+            if _is_same(s, slots[slot], one):
+                return slots[slot].instruction
+            slot = (slot + 1) & scope.mask
+    slots[slot] = one
     scope.log.push_back(slot)
     return instruction
 

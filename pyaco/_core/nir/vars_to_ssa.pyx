@@ -17,6 +17,7 @@ from libcpp.vector cimport vector
 from nir_opcodes cimport (
     alu_bcsel, alu_iand, alu_ieq, alu_ult, index_write_mask, intrinsic_load_deref, intrinsic_store_deref,
 )
+from pyaco._core.common.hashing cimport hash_mix
 from pyaco._core.ir.emitter cimport alu2, alu2_constant, alu3, component, vector_of
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
@@ -33,6 +34,7 @@ cdef enum:
     no_variable = 0xffffffff
     phi_allowed = 0xffffffff
     variable_slot_limit = 1 << 16
+    neighbours = 16                # blocks whose values of a slot stand together
 
 cdef struct Dimension:
     ValueId index
@@ -46,6 +48,14 @@ cdef struct Path:                  # of a deref
     uint32_t dimension_count
     bint out_of_bounds             # a constant index past the end
 
+cdef struct Definition:
+    uint64_t key                   # slot << 32 | block, + 1; 0: free
+    ValueId value
+
+cdef struct Definitions:           # hash table, linear probing; a slot's values of neighbouring blocks are neighbours in it
+    vector[Definition] rows
+    uint32_t count
+
 cdef struct Context:
     ShaderData *s
     Cfg *cfg
@@ -56,12 +66,46 @@ cdef struct Context:
     vector[uint8_t] whole                         # by variable: every slot is promoted
     vector[Path] paths                            # by instruction
     vector[Dimension] dimensions
-    unordered_map[uint64_t, ValueId] definitions  # slot << 32 | block number -> value at its end (or phi_allowed)
+    Definitions definitions                       # by slot and block: value at its end (or phi_allowed)
     vector[ValueId] phis
     vector[uint32_t] phi_slots
     vector[BlockNumber] phi_blocks
     vector[ValueId] undefs
     unordered_map[uint32_t, ValueId] undef_of_slot
+
+
+# ---------------------------------------------------------------------------------------------------------- definitions
+cdef inline size_t _row(const Definitions *d, uint64_t key) noexcept nogil:
+    """Where a key stands, or would stand."""
+    cdef size_t mask = d.rows.size() - 1
+    cdef size_t row = hash_mix(hash_mix(0, key >> 32), <uint32_t>key // neighbours) * neighbours + <uint32_t>key % neighbours & mask
+    while d.rows[row].key and d.rows[row].key != key + 1:
+        row = row + 1 & mask
+    return row
+
+
+cdef inline ValueId _definition(const Definitions *d, uint64_t key) noexcept nogil:
+    """The value of a slot in a block (slot << 32 | block), 0 where there is none."""
+    return d.rows[_row(d, key)].value
+
+
+cdef void _define(Definitions *d, uint64_t key, ValueId value) noexcept nogil:
+    cdef vector[Definition] old
+    cdef Definition one
+    cdef size_t row = _row(d, key)
+    cdef size_t k
+    if d.rows[row].key == 0:
+        if 2 * (d.count + 1) > d.rows.size():
+            old.swap(d.rows)
+            d.rows.resize(2 * old.size())
+            for k in range(old.size()):
+                if old[k].key:
+                    d.rows[_row(d, old[k].key - 1)] = old[k]
+            row = _row(d, key)
+        d.count += 1
+    one.key = key + 1
+    one.value = value
+    d.rows[row] = one
 
 
 # ------------------------------------------------------------------------------------------------------------- analysis
@@ -253,7 +297,7 @@ cdef void _allow_phis(Context *c, vector[vector[BlockNumber]] &stores) noexcept 
                 if stamp[target] == slot + 1:
                     continue
                 stamp[target] = slot + 1
-                c.definitions[<uint64_t>slot << 32 | target] = <uint32_t>phi_allowed
+                _define(&c.definitions, <uint64_t>slot << 32 | target, <uint32_t>phi_allowed)
                 work.push_back(target)
 
 
@@ -299,8 +343,8 @@ cdef ValueId _read(Context *c, uint32_t slot, BlockNumber block, int bit_size) e
     cdef BlockNumber number = block
     cdef uint32_t count
     while True:
-        if c.definitions.count(high | number):
-            value = c.definitions[high | number]
+        value = _definition(&c.definitions, high | number)
+        if value:
             break
         if c.cfg.immediate_dominator[number] < 0:
             value = _undef(c, slot, bit_size)
@@ -312,10 +356,10 @@ cdef ValueId _read(Context *c, uint32_t slot, BlockNumber block, int bit_size) e
         c.phis.push_back(value)
         c.phi_slots.push_back(slot)
         c.phi_blocks.push_back(number)
-        c.definitions[high | number] = value
+        _define(&c.definitions, high | number, value)
     # Every block on the way has the same value at its end: caching it makes all walks together near-linear.
     while block != number:
-        c.definitions[high | block] = value
+        _define(&c.definitions, high | block, value)
         if c.cfg.immediate_dominator[block] < 0:
             break
         block = <uint32_t>c.cfg.immediate_dominator[block]
@@ -428,7 +472,7 @@ cdef int _store(Lowering *b, Context *c, ValueId store) except -1 nogil:
             if condition:
                 old = _read(c, slot + i, block, bit_size)
                 new = alu3(b, alu_bcsel, condition, new, old)
-            c.definitions[<uint64_t>(slot + i) << 32 | block] = new
+            _define(&c.definitions, <uint64_t>(slot + i) << 32 | block, new)
     return 0
 
 
@@ -491,6 +535,8 @@ cdef bint vars_to_ssa_run(ShaderData *s, uint32_t indirect_limit) except -1 nogi
     c.s = s
     c.cfg = &cfg
     c.indirect_limit = indirect_limit
+    c.definitions.rows.resize(64)
+    c.definitions.count = 0
     _analyse(&c)
     if c.slot_count == 0:
         return False

@@ -1,0 +1,152 @@
+"""Constants in SGPRs are made again where their next use is far: a move costs less than a register for so long.
+
+Instruction selection and value numbering make each constant once, before its first use. In a long program hundreds of them would be
+live from its beginning to its end: more than there are SGPRs, and every live set would grow with the program, so that liveness, spilling and
+register allocation were not linear in its size. Here a use that is more than `far` instructions behind the one before it, in program order, gets a
+copy of its own, which serves the uses behind it that it dominates.
+
+Needs: SSA, dominators, an explicit execution mask (nothing is inserted into programs afterwards that would have to know of the copies).
+Guarantees: what was true stays true; scc is not written. Operands of phis keep their constant. Source: P. Briggs, K. Cooper, L. Torczon,
+"Rematerialization" (1992), for values that are cheaper made than kept.
+"""
+from libc.stdint cimport uint8_t, uint32_t
+from libcpp.vector cimport vector
+
+from isa_opcodes cimport op_p_parallelcopy
+from pyaco._core.aco.build cimport emit_1
+from pyaco._core.aco.dominance cimport dominates_linear
+from pyaco._core.aco.queries cimport opcode_is_phi
+from pyaco._core.ir.pass_runner cimport native_kernel
+from pyaco._core.ir.program cimport (
+    BlockId, DefinitionRow, InstructionId, OperandRow, OrderRow, Program, ProgramData, Rewrite, TempId, class_is_vgpr,
+    definition_fixed, definition_of, definition_temp, operand_at, operand_constant, operand_temp, rewrite_begin, rewrite_block, rewrite_emit,
+    rewrite_end, temp_new,
+)
+
+cdef struct Constant:
+    InstructionId maker             # 0: the temp is not a constant
+    TempId name                     # the temp that has it now
+    BlockId block                   # of that temp
+    uint32_t made                   # its place in program order
+    uint32_t place                  # of the last use
+    uint8_t needed                  # a phi, or a use near by, reads the original
+
+
+cdef bint _is_constant(const ProgramData *p, InstructionId i) noexcept nogil:
+    """A constant is put into one SGPR, or a pair, any one."""
+    cdef DefinitionRow d = p.instructions.definition_first[i]
+    if p.instructions.opcode[i] != op_p_parallelcopy or p.instructions.definition_count[i] != 1 or p.instructions.operand_count[i] != 1:
+        return False
+    if p.definitions.flags[d] & (definition_temp | definition_fixed) != definition_temp or class_is_vgpr(p.definitions.register_class[d]):
+        return False
+    return p.operands.flags[p.instructions.operand_first[i]] & operand_constant != 0
+
+
+cdef bint _find(const ProgramData *p, vector[Constant] &constants, uint32_t far) except -1 nogil:
+    """Find the constants, and which of them something reads where they are made; False: every use is near."""
+    cdef BlockId b
+    cdef OrderRow k
+    cdef uint32_t j, place = 0
+    cdef InstructionId i
+    cdef OperandRow row
+    cdef Constant *c
+    cdef bint any_far = False
+    for b in range(p.blocks.table.count):
+        for k in range(p.blocks.order_first[b], p.blocks.order_first[b] + p.blocks.order_count[b]):
+            i = p.order.instruction[k]
+            place += 1
+            for j in range(p.instructions.operand_count[i]):
+                row = p.instructions.operand_first[i] + j
+                if not p.operands.flags[row] & operand_temp or constants[p.operands.data[row]].maker == 0:
+                    continue
+                c = &constants[p.operands.data[row]]
+                if opcode_is_phi(p.instructions.opcode[i]):
+                    c.needed = True
+                    continue
+                if place - c.place > far:
+                    any_far = True
+                elif c.place == c.made:          # the first use
+                    c.needed = True
+                c.place = place
+            if _is_constant(p, i):
+                c = &constants[p.definitions.temp[p.instructions.definition_first[i]]]
+                c.maker = i
+                c.place = c.made = place
+    return any_far
+
+
+cdef int _operands(ProgramData *p, vector[Constant] &constants, Rewrite *out, uint32_t far, BlockId block, InstructionId i,
+                   uint32_t place) except -1 nogil:
+    """Give an instruction the names that its constants have now, and make those again whose last use is far."""
+    cdef uint32_t j
+    cdef OperandRow row
+    cdef TempId name
+    cdef Constant *c
+    for j in range(p.instructions.operand_count[i]):
+        row = p.instructions.operand_first[i] + j
+        if not p.operands.flags[row] & operand_temp or p.operands.data[row] >= constants.size():
+            continue
+        c = &constants[p.operands.data[row]]
+        if c.maker == 0:
+            continue
+        if place - c.place > far or not dominates_linear(p, c.block, block):
+            name = temp_new(p, p.temps.register_class[c.name])
+            emit_1(out, op_p_parallelcopy, definition_of(p, name), operand_at(p, p.instructions.operand_first[c.maker]))
+            c.name = name
+            c.block = block
+        c.place = place
+        p.operands.data[p.instructions.operand_first[i] + j] = c.name
+    return 0
+
+
+cdef int _rewrite(ProgramData *p, vector[Constant] &constants, uint32_t far) except -1 nogil:
+    cdef Rewrite out
+    cdef BlockId b
+    cdef OrderRow k
+    cdef uint32_t place = 0
+    cdef InstructionId i
+    cdef TempId temp
+    rewrite_begin(&out, p)
+    for b in range(p.blocks.table.count):
+        rewrite_block(&out, b)
+        for k in range(p.blocks.order_first[b], p.blocks.order_first[b] + p.blocks.order_count[b]):
+            i = p.order.instruction[k]
+            place += 1
+            if not opcode_is_phi(p.instructions.opcode[i]):
+                _operands(p, constants, &out, far, b, i, place)
+            if _is_constant(p, i):
+                temp = p.definitions.temp[p.instructions.definition_first[i]]
+                constants[temp].name = temp
+                constants[temp].block = b
+                constants[temp].place = place
+                if not constants[temp].needed:
+                    continue
+            rewrite_emit(&out, i)
+    return rewrite_end(&out)
+
+
+cdef bint rematerialize_constants_run(ProgramData *p, uint32_t far) except -1 nogil:
+    cdef vector[Constant] constants
+    if p.order.table.count <= far:
+        return False
+    constants.resize(p.temps.table.count)
+    if not _find(p, constants, far):
+        return False
+    _rewrite(p, constants, far)
+    return True
+
+
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    return rematerialize_constants_run(<ProgramData *>ir, <uint32_t>max(option, 0))
+
+
+kernel = native_kernel(_kernel, lambda options, level: options["far"])
+
+
+def run(Program program not None, options=None):
+    """Make constants again in front of uses that are far behind the one before; option ``far``: more instructions than this (1000)."""
+    cdef int far = (options or {}).get("far", 1000)
+    cdef bint progress
+    with nogil:
+        progress = _kernel(&program.data, far)
+    return progress
