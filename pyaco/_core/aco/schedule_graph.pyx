@@ -7,7 +7,8 @@ An edge goes from an instruction to one that must stay behind it:
   registers that are overwritten without being read later (an addition whose carry nobody wants) keep out of such a value's way, but not out of
   each other's. Vector instructions read exec;
 - between memory operations that may touch the same bytes: a storage class in common and, where both name the same address registers,
-  constant offsets that overlap. Read-only loads (``semantic_can_reorder``) depend on nothing; volatile and atomic operations, and those
+  constant offsets that overlap. Read-only loads (``semantic_can_reorder``, and scalar loads
+  without a storage class: descriptors) depend on nothing; volatile and atomic operations, and those
   that acquire or release, keep their order with all others of their storage classes; barriers with all;
 - between instructions that name linear VGPRs, in which they may compute.
 
@@ -202,7 +203,7 @@ cdef int _registers(GraphBuilder *g, const ProgramData *p, Graph *graph, Registe
             dead |= bit
         else:
             written |= bit
-    for k in range(tracked_count):
+    for k in range(<uint32_t>tracked_count):
         bit = 1 << k
         r = &registers[k]
         if written & bit or (dead & bit and r.readers.size() > most_readers):
@@ -235,6 +236,9 @@ cdef Access _access(const ProgramData *p, InstructionId i) noexcept nogil:
     a.orders = a.writes or not semantics & semantic_can_reorder
     if modifier_storage(p.instructions.modifiers[i]):
         a.storage = modifier_storage(p.instructions.modifiers[i])
+    elif format == format_smem:
+        # Descriptors, constants: memory that shaders do not write.
+        a.orders = a.writes
     return a
 
 
@@ -326,7 +330,7 @@ cdef int graph_build(GraphBuilder *g, const ProgramData *p, Graph *graph) except
     cdef uint32_t row
     cdef InstructionId i
     cdef int k
-    for k in range(tracked_count):
+    for k in range(<int>tracked_count):
         registers[k].value = 0
     memory.floor = 0
     graph.waits_for.assign(count, 0)
