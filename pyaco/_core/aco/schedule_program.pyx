@@ -13,8 +13,8 @@ up only where none of those that it passes, nor itself, comes to need more than 
 and the scheduler never has to go back. The limit is what as many waves can have as fit with the demand before, less a few registers, so that the
 allocator finds room for vectors.
 
-Time is that of the cycle model: one wave, results of memory in order, all of the scalar memory at once. A run whose estimated time does not fall keeps
-its order.
+Time is that of the cycle model: one wave, results of memory in order, all of the scalar memory at once. A run keeps its order unless what outlives it is ready
+earlier.
 
 Sources: list scheduling (Gibbons and Muchnick, "Efficient instruction scheduling for a pipelined architecture"); loads up and their uses
 down within the demand that the occupancy allows, after the notes on ACO's scheduler.
@@ -60,6 +60,9 @@ cdef struct Clock:
     int64_t scalar_ready              # when all scalar memory that was asked for is there
     uint32_t scalar_waited            # of the scalar loads counted, how many are known to have come back
     uint32_t scalar_loads
+    # Of the run at hand, the results that outlive it: when the last of them is there, and the sum of those times.
+    int64_t finish
+    int64_t finish_sum
 
 cdef cppclass Scheduler:
     ProgramData *p
@@ -70,6 +73,7 @@ cdef cppclass Scheduler:
     Clock clock
     InstructionId last_memory
     uint32_t ready_loads              # memory operations that wait for no predecessor
+    uint32_t leading                  # remaining instructions that lead to memory operations
     # by temp
     vector[int64_t] ready_at
     vector[uint32_t] scalar_load      # its number, 0: not loaded by one
@@ -78,6 +82,8 @@ cdef cppclass Scheduler:
     # by place in the run
     vector[Demand] demand
     vector[uint8_t] rank
+    vector[int64_t] operands_ready    # of those that wait for no predecessor: the cycle, scalar loads left out
+    vector[uint32_t] last_scalar      # the latest scalar load among their operands
     vector[uint32_t] following        # of those that remain
     vector[uint32_t] preceding
     vector[uint32_t] result           # places in the new order
@@ -92,22 +98,29 @@ cdef inline void _add(Demand *d, uint8_t register_class, int32_t sign) noexcept 
 
 
 # ------------------------------------------------------------------------------------------------------------------- time
-cdef int64_t _start(const Scheduler *s, InstructionId i) noexcept nogil:
-    """The cycle in which an instruction can be issued."""
+cdef int64_t _operands_ready(const Scheduler *s, InstructionId i, uint32_t *last_scalar) noexcept nogil:
+    """When the operands are there, those from scalar loads left out: of them, the latest load."""
     cdef const ProgramData *p = s.p
-    cdef int64_t start = s.clock.now
+    cdef int64_t ready = 0
     cdef OperandRow row
     cdef TempId temp
+    last_scalar[0] = 0
     for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
         if not p.operands.flags[row] & operand_temp:
             continue
         temp = p.operands.data[row]
-        if s.ready_at[temp] > start:
-            start = s.ready_at[temp]
-        # Scalar loads come back in any order: a wait is for all of them.
-        if s.scalar_load[temp] > s.clock.scalar_waited and s.clock.scalar_ready > start:
-            start = s.clock.scalar_ready
-    return start
+        if s.scalar_load[temp]:
+            last_scalar[0] = max(last_scalar[0], s.scalar_load[temp])
+        else:
+            ready = max(ready, s.ready_at[temp])
+    return ready
+
+
+cdef inline int64_t _start(const Clock *clock, int64_t operands_ready, uint32_t last_scalar) noexcept nogil:
+    """The cycle in which an instruction can be issued."""
+    cdef int64_t start = max(clock.now, operands_ready)
+    # Scalar loads come back in any order: a wait is for all of them.
+    return max(start, clock.scalar_ready) if last_scalar > clock.scalar_waited else start
 
 
 cdef void _advance(Scheduler *s, InstructionId i) noexcept nogil:
@@ -116,12 +129,13 @@ cdef void _advance(Scheduler *s, InstructionId i) noexcept nogil:
     cdef uint16_t format = p.instructions.format[i]
     cdef MemoryCycles memory = memory_cycles_of(p, i)
     cdef int32_t latency = cycles_of(p, i).latency
-    cdef int64_t start = _start(s, i)
+    cdef uint32_t last_scalar = 0
+    cdef int64_t start = _operands_ready(s, i, &last_scalar)
     cdef uint32_t row
     cdef TempId temp
-    for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
-        if p.operands.flags[row] & operand_temp and s.scalar_load[p.operands.data[row]] > s.clock.scalar_waited:
-            s.clock.scalar_waited = s.clock.scalar_loads
+    start = _start(&s.clock, start, last_scalar)
+    if last_scalar > s.clock.scalar_waited:
+        s.clock.scalar_waited = s.clock.scalar_loads
     s.clock.now = start + 1
     if p.gfx_level < gfx10:
         # GCN begins nothing before this is finished.
@@ -131,6 +145,8 @@ cdef void _advance(Scheduler *s, InstructionId i) noexcept nogil:
         s.clock.now = start + 2
         start += 1
     latency = max(latency, max(memory.vm, memory.lgkm))
+    # The program ends when its stores are done.
+    s.clock.finish = max(s.clock.finish, max(s.clock.now, start + memory.vs))
     if format == format_smem:
         s.clock.scalar_loads += 1
         s.clock.scalar_ready = max(s.clock.scalar_ready, start + latency)
@@ -138,6 +154,9 @@ cdef void _advance(Scheduler *s, InstructionId i) noexcept nogil:
         temp = p.definitions.temp[row]
         s.ready_at[temp] = start + latency
         s.scalar_load[temp] = s.clock.scalar_loads if format == format_smem else 0
+        if s.killer[temp] == 0 and not p.definitions.flags[row] & definition_kill:
+            s.clock.finish = max(s.clock.finish, start + latency)
+            s.clock.finish_sum += start + latency
     s.ready_at[0] = 0
     s.scalar_load[0] = 0
 
@@ -212,6 +231,13 @@ cdef void _change_demand(Scheduler *s, uint32_t before, uint8_t register_class, 
         k = s.following[k]
 
 
+cdef void _becomes_ready(Scheduler *s, uint32_t place) noexcept nogil:
+    """All that an instruction depends on has been issued."""
+    s.operands_ready[place] = _operands_ready(s, s.graph.instruction[place], &s.last_scalar[place])
+    if s.rank[place] == rank_memory:
+        s.ready_loads += 1
+
+
 cdef int _issue(Scheduler *s, uint32_t place) except -1 nogil:
     cdef ProgramData *p = s.p
     cdef InstructionId i = s.graph.instruction[place]
@@ -236,13 +262,15 @@ cdef int _issue(Scheduler *s, uint32_t place) except -1 nogil:
     if s.rank[place] == rank_memory:
         s.last_memory = i
         s.ready_loads -= 1
+    elif s.rank[place] == rank_leads_to_memory:
+        s.leading -= 1
     _advance(s, i)
     edge = s.graph.edge_first[place]
     while edge != no_edge:
         k = s.graph.edge_to[edge]
         s.graph.waits_for[k] -= 1
-        if s.graph.waits_for[k] == 0 and s.rank[k] == rank_memory:
-            s.ready_loads += 1
+        if s.graph.waits_for[k] == 0:
+            _becomes_ready(s, k)
         edge = s.graph.edge_next[edge]
     s.result.push_back(place)
     return 0
@@ -260,6 +288,9 @@ cdef uint32_t _choose(const Scheduler *s, bint far) noexcept nogil:
     cdef int64_t best_start = 0
     cdef uint8_t rank
     cdef uint8_t best_rank = rank_any
+    # Of what remains; nothing better than this will be found.
+    cdef uint8_t highest_rank = (rank_clause if s.last_memory else rank_memory) if s.ready_loads \
+        else rank_leads_to_memory if s.leading else rank_any
     cdef Demand highest
     highest.sgpr = highest.vgpr = 0
     while k != end and looked_at < <uint32_t>far_window:
@@ -268,7 +299,7 @@ cdef uint32_t _choose(const Scheduler *s, bint far) noexcept nogil:
         place = k - 1
         rank = s.rank[place]
         if s.graph.waits_for[place] == 0 and (looked_at < <uint32_t>near_window or rank == rank_memory):
-            start = _start(s, s.graph.instruction[place])
+            start = _start(&s.clock, s.operands_ready[place], s.last_scalar[place])
             if rank == rank_memory and s.last_memory and form_clause(s.p, s.last_memory, s.graph.instruction[place]):
                 rank = rank_clause
             if looked_at == 0:
@@ -279,7 +310,7 @@ cdef uint32_t _choose(const Scheduler *s, bint far) noexcept nogil:
                 best = place
                 best_start = start
                 best_rank = rank
-            if best_rank == rank_clause and best_start == s.clock.now:
+            if best_start == s.clock.now and best_rank >= highest_rank:
                 break
         highest.sgpr = max(highest.sgpr, s.demand[place].sgpr)
         highest.vgpr = max(highest.vgpr, s.demand[place].vgpr)
@@ -294,20 +325,20 @@ cdef void _rank(Scheduler *s) noexcept nogil:
     cdef uint32_t edge
     cdef MemoryCycles memory
     s.ready_loads = 0
+    s.leading = 0
     while place > 0:
         place -= 1
         memory = memory_cycles_of(s.p, s.graph.instruction[place])
         s.rank[place] = rank_any
         if (memory.vm or memory.lgkm) and s.p.instructions.definition_count[s.graph.instruction[place]]:
             s.rank[place] = rank_memory
-            if s.graph.waits_for[place] == 0:
-                s.ready_loads += 1
             continue
         edge = s.graph.edge_first[place]
         while edge != no_edge:
             if s.rank[s.graph.edge_to[edge]] != rank_any:
                 s.rank[place] = rank_leads_to_memory
             edge = s.graph.edge_next[edge]
+        s.leading += s.rank[place] == rank_leads_to_memory
 
 
 cdef void _count_uses(Scheduler *s, bint forget) noexcept nogil:
@@ -339,6 +370,8 @@ cdef int _prepare(Scheduler *s) except -1 nogil:
     graph_build(&s.builder, s.p, &s.graph)
     s.demand.resize(count)
     s.rank.resize(count)
+    s.operands_ready.resize(count)
+    s.last_scalar.resize(count)
     s.following.resize(count + 2)
     s.preceding.resize(count + 2)
     s.result.clear()
@@ -358,18 +391,23 @@ cdef int _run(Scheduler *s, BlockId block, OrderRow first) except -1 nogil:
     cdef uint32_t count = <uint32_t>s.graph.instruction.size()
     cdef uint32_t pause = 0
     cdef uint32_t place
-    cdef Clock start = s.clock
+    cdef Clock start
     cdef Clock old
+    s.clock.finish = s.clock.finish_sum = 0
+    start = s.clock
     if count < 2:
         if count:
             _advance(s, s.graph.instruction[0])
         return 0
+    s.last_memory = 0
+    _prepare(s)
     for place in range(count):
         _advance(s, s.graph.instruction[place])
     old = s.clock
     s.clock = start
-    s.last_memory = 0
-    _prepare(s)
+    for place in range(count):
+        if s.graph.waits_for[place] == 0:
+            _becomes_ready(s, place)
     while s.result.size() < count:
         place = _choose(s, s.ready_loads != 0 and pause == 0)
         if pause:
@@ -378,7 +416,7 @@ cdef int _run(Scheduler *s, BlockId block, OrderRow first) except -1 nogil:
             pause = far_pause
         _issue(s, place)
     _count_uses(s, True)
-    if s.clock.now >= old.now:
+    if s.clock.finish > old.finish or (s.clock.finish == old.finish and s.clock.finish_sum >= old.finish_sum):
         s.clock = old
         return 0
     for place in range(count):
@@ -440,6 +478,7 @@ cdef bint schedule_program_run(ProgramData *p) except -1 nogil:
     s.limit.sgpr = <int32_t>addressable_sgprs(p, p.num_waves) - spare_sgprs
     s.limit.vgpr = <int32_t>addressable_vgprs(p, p.num_waves) - spare_vgprs
     s.clock.now = 1
+    s.clock.finish = s.clock.finish_sum = 0
     s.clock.scalar_ready = 0
     s.clock.scalar_waited = s.clock.scalar_loads = 0
     s.ready_at.assign(p.temps.table.count, 0)
