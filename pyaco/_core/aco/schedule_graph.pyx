@@ -172,7 +172,7 @@ cdef uint32_t _read_registers(const GraphBuilder *g, const ProgramData *p, Instr
     cdef uint32_t own
     cdef uint32_t fixed
     cdef OperandRow row
-    cdef bint vector = format_is_valu(format) or format in (format_ds, format_mtbuf, format_mubuf, format_mimg) or format_is_flat_like(format)
+    cdef bint by_lane = format_is_valu(format) or format in (format_ds, format_mtbuf, format_mubuf, format_mimg) or format_is_flat_like(format)
     for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
         own = g.register_of[p.operands.data[row]] if p.operands.flags[row] & operand_temp else 0
         fixed = _tracked(p.operands.reg[row]) if p.operands.flags[row] & operand_fixed else 0
@@ -180,12 +180,12 @@ cdef uint32_t _read_registers(const GraphBuilder *g, const ProgramData *p, Instr
         if p.operands.flags[row] & operand_temp and fixed & ~own:
             written[0] |= fixed
         if p.operands.flags[row] & operand_temp and class_is_vgpr(p.operands.register_class[row]):
-            vector = True
+            by_lane = True
             if class_is_linear_vgpr(p.operands.register_class[row]):
                 written[0] |= tracked_linear
     for row in range(p.instructions.definition_first[i], p.instructions.definition_first[i] + p.instructions.definition_count[i]):
-        vector = vector or class_is_vgpr(p.definitions.register_class[row])
-    return reads | (tracked_exec if vector else 0)
+        by_lane = by_lane or class_is_vgpr(p.definitions.register_class[row])
+    return reads | (tracked_exec if by_lane else 0)
 
 
 cdef int _registers(GraphBuilder *g, const ProgramData *p, Graph *graph, Register *registers, uint32_t place) except -1 nogil:

@@ -4,17 +4,17 @@ Needs: current live variables, SSA, explicit exec, a demand that fits. Keeps all
 kill flags and demand are computed again for the blocks that changed.
 
 Each run of instructions that nothing passes (``schedule_graph.pyx``) is ordered by a list scheduler that goes along the order it finds: at each step
-either the first instruction that remains is issued or one of those behind it is moved up, where all that it depends on has been issued. The
-choice: what need not wait for operands, or waits least; of several, memory operations before instructions that lead to one, before all
-others; an operation that forms a clause with the last one first; then the first by the old order.
+either the first instruction that remains is issued or one of those behind it is moved up, where all that it depends on has been
+issued. The choice: what need not wait for operands, or waits least; of several, memory operations before instructions that lead to one,
+before all others; an operation that forms a clause with the last one first; then the first by the old order.
 
-Registers limit it exactly: for each remaining instruction, its demand if all that remains stayed in the old order is kept up to date. An instruction moves
-up only where none of those that it passes, nor itself, comes to need more than the limit. So the old order of the rest is always a way to finish within it,
-and the scheduler never has to go back. The limit is what as many waves can have as fit with the demand before, less a few registers, so that the
-allocator finds room for vectors.
+Registers limit it exactly: for each remaining instruction, its demand if all that remains stayed in the old order is kept up to date. An
+instruction moves up only where none of those that it passes, nor itself, comes to need more than the limit. So the old order of the rest is always
+a way to finish within it, and the scheduler never has to go back. The limit is what as many waves can have as fit with the demand before,
+less a few registers, so that the allocator finds room for vectors.
 
-Time is that of the cycle model: one wave, results of memory in order, all of the scalar memory at once. A run keeps its order unless what outlives it is ready
-earlier.
+Time is that of the cycle model: one wave, results of memory in order, all of the scalar memory at once. A run keeps its order unless
+what outlives it is ready earlier.
 
 Sources: list scheduling (Gibbons and Muchnick, "Efficient instruction scheduling for a pipelined architecture"); loads up and their uses
 down within the demand that the occupancy allows, after the notes on ACO's scheduler.
