@@ -19,8 +19,8 @@ from pyaco.aco.text_words import get
 from pyaco.targets.limits import wave_limits
 
 SHADERS = Path(__file__).parents[1] / "shaders"
-VALU, DS, MUBUF, SMEM, BARRIER, FLAT = 0xF80, 10, 13, 9, 2, (16, 17, 18)
-MEMORY = (SMEM, DS, 12, MUBUF, 14, *FLAT)
+VALU, DS, MUBUF, MIMG, SMEM, BARRIER, FLAT = 0xF80, 10, 13, 14, 9, 2, (16, 17, 18)
+MEMORY = (SMEM, DS, 12, MUBUF, MIMG, *FLAT)
 ACQUIRE_RELEASE_VOLATILE_ATOMIC, REORDER = 0x67, 0x10
 FIXED, DEAD = 8, 4
 
@@ -60,7 +60,7 @@ class Block:
         operands = [self.read(o) for o in self.c.operands[i]]
         vector = any(o[2] & 0x20 for o in (*self.c.operands[i], *self.c.definitions[i]))
         what: Any = (self.c.opcode[i], self.c.modifiers[i], self.c.immediate[i], *operands)
-        if vector or kind & VALU or kind in (DS, MUBUF, 12, 14, *FLAT):
+        if vector or kind & VALU or kind in (DS, MUBUF, 12, MIMG, *FLAT):
             what = (*what, self.registers.get(EXEC, "entry"))
         if kind in MEMORY or kind == BARRIER:
             what = (*what, self.memory(i, operands))
@@ -85,7 +85,7 @@ class Block:
         writes = ordered or not self.c.definitions[i]
         if not writes and (semantics & REORDER or (kind == SMEM and not get(word, "storage"))):
             return None
-        storage = 0xFF if barrier else get(word, "storage") or 0xFF
+        storage = 0x1FF if barrier else get(word, "storage") or (0x100 if kind == MIMG and not writes else 0x1FF)
         count = {MUBUF: 3, DS: 1}.get(kind, 2)
         data = self.c.definitions[i][0][2] if self.c.definitions[i] else self.c.operands[i][count][2] if len(self.c.operands[i]) > count else 0
         address = (kind, *map(str, operands[:count]))

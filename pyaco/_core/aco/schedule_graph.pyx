@@ -9,7 +9,7 @@ An edge goes from an instruction to one that must stay behind it:
 - between memory operations that may touch the same bytes: a storage class in common and, where both name the same address registers,
   constant offsets that overlap. Read-only loads (``semantic_can_reorder``, and scalar loads
   without a storage class: descriptors) depend on nothing; volatile and atomic operations, and those
-  that acquire or release, keep their order with all others of their storage classes; barriers with all;
+  that acquire or release, keep their order with all others of their storage classes; barriers with all, samples of textures among them;
 - between instructions that name linear VGPRs, in which they may compute.
 
 Nothing passes an instruction that is not known to be harmless: branches, the ends of the logical part of a block, writes to MODE, messages,
@@ -45,6 +45,8 @@ cdef enum:                            # what is tracked besides temps: bits
     most_readers = 8
     # Memory operations that each next one is compared with; then one is kept behind all of them and stands for them.
     most_accesses = 32
+    every_storage = 0x1ff
+    sampled = 0x100                   # beside the storage classes: images that are read through a texture descriptor
 
 cdef struct Access:                   # of an instruction to memory
     bint orders                       # whether it must be compared with others at all
@@ -60,6 +62,7 @@ cdef cppclass Register:               # accesses to one tracked register so far
 cdef cppclass Memory:
     uint32_t floor                    # place + 1 of one that all later ones stay behind
     vector[uint32_t] places
+    vector[Access] accesses
 
 
 cdef inline uint8_t _tracked(uint16_t reg) noexcept nogil:
@@ -222,7 +225,7 @@ cdef Access _access(const ProgramData *p, InstructionId i) noexcept nogil:
     cdef uint16_t opcode = p.instructions.opcode[i]
     cdef uint32_t semantics
     a.orders = a.writes = a.all_addresses = False
-    a.storage = 0xff
+    a.storage = every_storage
     if format == format_pseudo_barrier:
         a.orders = a.writes = a.all_addresses = True
         return a
@@ -239,6 +242,9 @@ cdef Access _access(const ProgramData *p, InstructionId i) noexcept nogil:
     elif format == format_smem:
         # Descriptors, constants: memory that shaders do not write.
         a.orders = a.writes
+    elif format == format_mimg and not a.writes:
+        # Only after a barrier may texels be those that a store of the shader wrote.
+        a.storage = sampled
     return a
 
 
@@ -283,30 +289,31 @@ cdef bint _disjoint(const ProgramData *p, InstructionId a, InstructionId b) noex
     return from_a + _bytes_accessed(p, a, data) <= from_b or from_b + _bytes_accessed(p, b, data) <= from_a
 
 
-cdef bint _conflict(const ProgramData *p, InstructionId a, InstructionId b) noexcept nogil:
-    cdef Access x = _access(p, a)
-    cdef Access y = _access(p, b)
+cdef inline bint _conflict(const ProgramData *p, const Access *x, InstructionId a, const Access *y, InstructionId b) noexcept nogil:
     if not x.storage & y.storage or not (x.writes or y.writes):
         return False
     return x.all_addresses or y.all_addresses or not _disjoint(p, a, b)
 
 
 cdef int _memory(const ProgramData *p, Graph *graph, Memory *memory, uint32_t place) except -1 nogil:
-    cdef Access a = _access(p, graph.instruction[place])
+    cdef InstructionId i = graph.instruction[place]
+    cdef Access access = _access(p, i)
     cdef uint32_t k
     cdef bint full = memory.places.size() >= most_accesses
-    if not a.orders:
+    if not access.orders:
         return 0
     if memory.floor:
         _edge(graph, memory.floor - 1, place)
     for k in range(<uint32_t>memory.places.size()):
-        if full or _conflict(p, graph.instruction[memory.places[k]], graph.instruction[place]):
+        if full or _conflict(p, &memory.accesses[k], graph.instruction[memory.places[k]], &access, i):
             _edge(graph, memory.places[k], place)
-    if full or is_barrier(p, graph.instruction[place]):
+    if full or is_barrier(p, i):
         memory.places.clear()
+        memory.accesses.clear()
         memory.floor = place + 1
     else:
         memory.places.push_back(place)
+        memory.accesses.push_back(access)
     return 0
 
 
