@@ -22,7 +22,7 @@ SHADERS = Path(__file__).parents[1] / "shaders"
 VALU, DS, MUBUF, MIMG, SMEM, BARRIER, FLAT = 0xF80, 10, 13, 14, 9, 2, (16, 17, 18)
 MEMORY = (SMEM, DS, 12, MUBUF, MIMG, *FLAT)
 ACQUIRE_RELEASE_VOLATILE_ATOMIC, REORDER = 0x67, 0x10
-FIXED, DEAD = 8, 4
+FIXED, DEFINITION_FIXED = 8, 2
 
 
 class Block:
@@ -71,7 +71,7 @@ class Block:
                 self.values[temp] = hash((what, k))
             if temp in self.homes:
                 self.registers[self.homes[temp]] = temp
-            elif flags & FIXED and reg in (SCC, VCC, M0, EXEC):
+            elif flags & DEFINITION_FIXED and reg in (SCC, VCC, M0, EXEC):
                 self.registers[reg] = ("overwritten", i)
 
     def memory(self, i: int, operands: list[Any]) -> Any:
@@ -105,7 +105,7 @@ class Block:
 
 def homes_of(columns: Columns) -> dict[int, int]:
     return {temp: reg for definitions in columns.definitions for temp, reg, _, flags in definitions
-            if flags & FIXED and temp and reg in (SCC, VCC, M0, EXEC)}  # fmt: skip
+            if flags & DEFINITION_FIXED and temp and reg in (SCC, VCC, M0, EXEC)}  # fmt: skip
 
 
 def summary(program: Program) -> list[Any]:
