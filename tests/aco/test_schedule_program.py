@@ -169,8 +169,17 @@ class Code:
 
     def step(self) -> None:
         v, s, offset = lambda: self.some("v1"), lambda: self.some("s1"), 4 * self.random.randrange(4)
-        buffer, where = self.random.choice(self.live["s4"][:3]), self.live["v1"][self.random.randrange(3)]
-        storage = self.random.choice(("storage:buffer", "storage:buffer semantics:volatile", "storage:buffer semantics:reorder", "storage:image"))
+        buffer, where = self.random.choice(self.live["s4"][:2]), self.live["v1"][self.random.randrange(2)]
+        storage = self.random.choice(
+            (
+                "storage:buffer",
+                "storage:buffer",
+                "storage:buffer",
+                "storage:buffer semantics:volatile",
+                "storage:buffer semantics:reorder",
+                "storage:image",
+            )
+        )
         kind = self.random.randrange(16)
         add = self.lines.append
         if kind < 4:
