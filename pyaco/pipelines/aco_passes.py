@@ -41,6 +41,8 @@ live_variables = _pass("live_variables", "finds live values and register demand"
                        analysis=True)  # fmt: skip
 spill = _pass("spill", "where more is live than there are registers, some lives in memory", needs=("exec", "liveness"),
               guarantees=("demand fits", "liveness"))  # fmt: skip
+schedule_program = _pass("schedule_program", "instructions of a block in an order that hides latencies",
+                         needs=("ssa", "exec", "liveness", "demand fits"), breaks=(), required=False)  # fmt: skip
 register_allocation = _pass("register_allocation", "every value gets registers", needs=("exec", "liveness", "demand fits"),
                             guarantees=("registers",), breaks=("liveness", "ssa"))  # fmt: skip
 

@@ -1,12 +1,16 @@
 """Live variables and register demand: see ``live_variables.pyx``."""
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from pyaco._core.aco.live_set cimport LiveSet
-from pyaco._core.ir.program cimport BlockId, ProgramData
+from pyaco._core.ir.program cimport BlockId, InstructionId, ProgramData
 
 # Fills ProgramData.live_in, the kill flags, the demand columns, max_demand_*, num_waves and max_waves.
 cdef int live_variables_run(ProgramData *p) except -1 nogil
+# The same where only the order within the blocks has changed that `reordered` names, by block: live_in stays what it is.
+cdef int live_variables_reordered(ProgramData *p, const uint8_t *reordered) except -1 nogil
+# Whether an encoding can name VCC only: VOPC and the carries of VOP2.
+cdef bint needs_vcc(const ProgramData *p, InstructionId i) noexcept nogil
 # Sets `linear` to the bits of the temps that live through linear edges.
 cdef int linear_temps(const ProgramData *p, vector[uint64_t] *linear) except -1 nogil
 # Sets `live` to what is alive at the end of `block`, of the temps that `live` was made for.

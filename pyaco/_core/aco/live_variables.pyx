@@ -132,7 +132,7 @@ cdef Demand _demand_of(const ProgramData *p, const LiveSet *live) noexcept nogil
     return d
 
 
-cdef bint _needs_vcc(const ProgramData *p, InstructionId i) noexcept nogil:
+cdef bint needs_vcc(const ProgramData *p, InstructionId i) noexcept nogil:
     """Encodings that can name VCC only: VOPC and the carries of VOP2."""
     cdef uint16_t format = p.instructions.format[i]
     cdef OperandRow operand
@@ -211,7 +211,7 @@ cdef void _instruction(Context *c, InstructionId i, Demand *live) noexcept nogil
     cdef Demand during
     cdef Demand before
     cdef int tied
-    if _needs_vcc(p, i):
+    if needs_vcc(p, i):
         p.config.uses_vcc = 1
     _definitions(c, i, live, &during)
     _operands(c, i, live, &during)
@@ -387,6 +387,20 @@ cdef int live_variables_run(ProgramData *p) except -1 nogil:
     while c.worklist > 0:
         c.worklist -= 1
         _block(&c, <uint32_t>c.worklist)
+    return _summarize(p)
+
+
+cdef int live_variables_reordered(ProgramData *p, const uint8_t *reordered) except -1 nogil:
+    cdef Context c
+    cdef BlockId b
+    c.p = p
+    c.worklist = 0
+    c.room.assign(p.blocks.live_in_count, p.blocks.live_in_count + p.blocks.table.count)
+    linear_temps(p, &c.linear)
+    live_set_init(&c.live, p.temps.table.count)
+    for b in range(p.blocks.table.count):
+        if reordered[b]:
+            _block(&c, b)
     return _summarize(p)
 
 

@@ -1,0 +1,510 @@
+"""Order of instructions within blocks that hides latencies, before register allocation.
+
+Needs: current live variables, SSA, explicit exec, a demand that fits. Keeps all of them current: nothing leaves its block, so live-in sets stay, and
+kill flags and demand are computed again for the blocks that changed.
+
+Each run of instructions that nothing passes (``schedule_graph.pyx``) is ordered by a list scheduler that goes along the order it finds: at each step
+either the first instruction that remains is issued or one of those behind it is moved up, where all that it depends on has been
+issued. The choice: what need not wait for operands, or waits least; of several, memory operations before instructions that lead to one,
+before all others; an operation that forms a clause with the last one first; then the first by the old order.
+
+Registers limit it exactly: for each remaining instruction, its demand if all that remains stayed in the old order is kept up to date. An
+instruction moves up only where none of those that it passes, nor itself, comes to need more than the limit. So the old order of the rest is always
+a way to finish within it, and the scheduler never has to go back. The limit is what as many waves can have as fit with the demand before,
+less a few registers, so that the allocator finds room for vectors.
+
+Time is that of the cycle model: one wave, results of memory in order, all of the scalar memory at once. A run keeps its order unless
+what outlives it is ready earlier.
+
+Sources: list scheduling (Gibbons and Muchnick, "Efficient instruction scheduling for a pipelined architecture"); loads up and their uses
+down within the demand that the occupancy allows, after the notes on ACO's scheduler.
+"""
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
+from libcpp.vector cimport vector
+
+from pyaco._core.aco.cycle_model cimport MemoryCycles, cycles_of, is_dual_issue_capable, memory_cycles_of
+from pyaco._core.aco.live_variables cimport live_variables_reordered
+from pyaco._core.aco.occupancy cimport addressable_sgprs, addressable_vgprs
+from pyaco._core.aco.queries cimport form_clause, opcode_is_phi, tied_operand
+from pyaco._core.aco.schedule_graph cimport Graph, GraphBuilder, graph_build, graph_builder_init, is_barrier, is_boundary, no_edge
+from pyaco._core.ir.pass_runner cimport native_kernel
+from pyaco._core.ir.program cimport (
+    BlockId, InstructionId, OperandRow, OrderRow, Program, ProgramData, TempId, class_dwords, class_is_vgpr, definition_kill, definition_temp,
+    format_is_flat_like, format_is_valu, format_is_vmem, format_smem, gfx10, operand_first_kill, operand_late_kill, operand_temp,
+)
+
+cdef enum:
+    # Remaining instructions that are looked at for one that need not wait. Each step costs so much at most, which keeps the pass linear;
+    # arithmetic has latencies below 30 cycles, which fewer instructions fill.
+    near_window = 48
+    # The same for loads: vector memory takes about as many cycles.
+    far_window = 256
+    # Steps without a far look after one that found nothing.
+    far_pause = 8
+    # Registers left for the allocator, which needs neighbours for vectors.
+    spare_vgprs = 2
+    spare_sgprs = 4
+
+cdef enum Rank:                       # of equally early instructions, which is issued first
+    rank_any = 0
+    rank_leads_to_memory = 1
+    rank_memory = 2
+    rank_clause = 3                   # goes together with the memory operation before it
+
+cdef struct Demand:
+    int32_t sgpr
+    int32_t vgpr
+
+cdef struct Clock:
+    int64_t now
+    int64_t scalar_ready              # when all scalar memory that was asked for is there
+    uint32_t scalar_waited            # of the scalar loads counted, how many are known to have come back
+    uint32_t scalar_loads
+    # Of the run at hand, the results that outlive it: when the last of them is there, and the sum of those times.
+    int64_t finish
+    int64_t finish_sum
+
+cdef cppclass Scheduler:
+    ProgramData *p
+    GraphBuilder builder
+    Graph graph
+    Demand limit
+    Demand live                       # before the next instruction
+    Clock clock
+    InstructionId last_memory
+    uint32_t ready_loads              # memory operations that wait for no predecessor
+    uint32_t leading                  # remaining instructions that lead to memory operations
+    # by temp
+    vector[int64_t] ready_at
+    vector[uint32_t] scalar_load      # its number, 0: not loaded by one
+    vector[uint32_t] uses             # in the run, by instructions not yet issued
+    vector[uint32_t] killer           # place + 1 of the instruction of the run that ended its life in the old order
+    # by place in the run
+    vector[Demand] demand
+    vector[uint8_t] rank
+    vector[int64_t] operands_ready    # of those that wait for no predecessor: the cycle, scalar loads left out
+    vector[uint32_t] last_scalar      # the latest scalar load among their operands
+    vector[uint32_t] following        # of those that remain
+    vector[uint32_t] preceding
+    vector[uint32_t] result           # places in the new order
+    vector[uint8_t] reordered         # by block
+
+
+cdef inline void _add(Demand *d, uint8_t register_class, int32_t sign) noexcept nogil:
+    if class_is_vgpr(register_class):
+        d.vgpr += sign * <int32_t>class_dwords(register_class)
+    else:
+        d.sgpr += sign * <int32_t>class_dwords(register_class)
+
+
+# ------------------------------------------------------------------------------------------------------------------- time
+cdef int64_t _operands_ready(const Scheduler *s, InstructionId i, uint32_t *last_scalar) noexcept nogil:
+    """When the operands are there, those from scalar loads left out: of them, the latest load."""
+    cdef const ProgramData *p = s.p
+    cdef int64_t ready = 0
+    cdef OperandRow row
+    cdef TempId temp
+    last_scalar[0] = 0
+    for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
+        if not p.operands.flags[row] & operand_temp:
+            continue
+        temp = p.operands.data[row]
+        if s.scalar_load[temp]:
+            last_scalar[0] = max(last_scalar[0], s.scalar_load[temp])
+        else:
+            ready = max(ready, s.ready_at[temp])
+    return ready
+
+
+cdef inline int64_t _start(const Clock *clock, int64_t operands_ready, uint32_t last_scalar) noexcept nogil:
+    """The cycle in which an instruction can be issued."""
+    cdef int64_t start = max(clock.now, operands_ready)
+    # Scalar loads come back in any order: a wait is for all of them.
+    return max(start, clock.scalar_ready) if last_scalar > clock.scalar_waited else start
+
+
+cdef void _advance(Scheduler *s, InstructionId i) noexcept nogil:
+    """Issue an instruction."""
+    cdef const ProgramData *p = s.p
+    cdef uint16_t format = p.instructions.format[i]
+    cdef MemoryCycles memory = memory_cycles_of(p, i)
+    cdef int32_t latency = cycles_of(p, i).latency
+    cdef uint32_t last_scalar = 0
+    cdef int64_t start = _operands_ready(s, i, &last_scalar)
+    cdef uint32_t row
+    cdef TempId temp
+    start = _start(&s.clock, start, last_scalar)
+    if last_scalar > s.clock.scalar_waited:
+        s.clock.scalar_waited = s.clock.scalar_loads
+    s.clock.now = start + 1
+    if p.gfx_level < gfx10:
+        # GCN begins nothing before this is finished.
+        s.clock.now = start + latency
+    elif p.wave_size == 64 and (format_is_valu(format) or format_is_vmem(format) or format_is_flat_like(format)) \
+            and not is_dual_issue_capable(p, i):
+        s.clock.now = start + 2
+        start += 1
+    latency = max(latency, max(memory.vm, memory.lgkm))
+    # The program ends when its stores are done.
+    s.clock.finish = max(s.clock.finish, max(s.clock.now, start + memory.vs))
+    if format == format_smem:
+        s.clock.scalar_loads += 1
+        s.clock.scalar_ready = max(s.clock.scalar_ready, start + latency)
+    for row in range(p.instructions.definition_first[i], p.instructions.definition_first[i] + p.instructions.definition_count[i]):
+        temp = p.definitions.temp[row]
+        s.ready_at[temp] = start + latency
+        s.scalar_load[temp] = s.clock.scalar_loads if format == format_smem else 0
+        if s.killer[temp] == 0 and not p.definitions.flags[row] & definition_kill:
+            s.clock.finish = max(s.clock.finish, start + latency)
+            s.clock.finish_sum += start + latency
+    s.ready_at[0] = 0
+    s.scalar_load[0] = 0
+
+
+# ------------------------------------------------------------------------------------------------------------- registers
+cdef inline bint _first_naming(const ProgramData *p, InstructionId i, OperandRow row) noexcept nogil:
+    """Whether no earlier operand of the instruction is the same temp."""
+    cdef OperandRow k
+    for k in range(p.instructions.operand_first[i], row):
+        if p.operands.flags[k] & operand_temp and p.operands.data[k] == p.operands.data[row]:
+            return False
+    return True
+
+
+cdef inline bint _dies(const Scheduler *s, TempId temp) noexcept nogil:
+    """Whether a temp dies at an instruction that reads it and is issued now."""
+    return s.killer[temp] != 0 and s.uses[temp] == 1
+
+
+cdef void _needs(const Scheduler *s, uint32_t place, Demand *passed, Demand *during) noexcept nogil:
+    """What issuing an instruction now adds to the demand of those that it passes, and the demand during it."""
+    cdef const ProgramData *p = s.p
+    cdef InstructionId i = s.graph.instruction[place]
+    cdef uint32_t row
+    cdef TempId temp
+    cdef Demand before = s.live
+    cdef Demand after = s.live
+    cdef int tied = tied_operand(p, i)
+    passed.sgpr = passed.vgpr = 0
+    during.sgpr = during.vgpr = 0
+    for row in range(p.instructions.definition_first[i], p.instructions.definition_first[i] + p.instructions.definition_count[i]):
+        if not p.definitions.flags[row] & definition_temp:
+            continue
+        if p.definitions.flags[row] & definition_kill:
+            _add(during, p.definitions.register_class[row], 1)
+            continue
+        _add(passed, p.definitions.register_class[row], 1)
+        _add(&after, p.definitions.register_class[row], 1)
+    for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
+        temp = p.operands.data[row]
+        if not p.operands.flags[row] & operand_temp or not _dies(s, temp):
+            continue
+        # Any operand naming the temp may be the one that keeps it until the end.
+        if p.operands.flags[row] & operand_late_kill:
+            _add(during, p.operands.register_class[row], 1)
+        if not _first_naming(p, i, row):
+            continue
+        _add(&after, p.operands.register_class[row], -1)
+        if s.killer[temp] > place:
+            _add(passed, p.operands.register_class[row], -1)
+    if tied >= 0 and not _dies(s, p.operands.data[p.instructions.operand_first[i] + tied]):
+        _add(&before, p.definitions.register_class[p.instructions.definition_first[i]], 1)
+    during.sgpr = max(before.sgpr, after.sgpr + during.sgpr)
+    during.vgpr = max(before.vgpr, after.vgpr + during.vgpr)
+
+
+cdef bint _fits(const Scheduler *s, uint32_t place, Demand highest) noexcept nogil:
+    """Whether an instruction may be moved up past others of which the highest demand is known."""
+    cdef Demand passed
+    cdef Demand during
+    _needs(s, place, &passed, &during)
+    return (during.sgpr <= s.limit.sgpr and during.vgpr <= s.limit.vgpr
+            and (passed.sgpr <= 0 or highest.sgpr + passed.sgpr <= s.limit.sgpr)
+            and (passed.vgpr <= 0 or highest.vgpr + passed.vgpr <= s.limit.vgpr))
+
+
+cdef void _change_demand(Scheduler *s, uint32_t before, uint8_t register_class, int32_t sign) noexcept nogil:
+    """Of the remaining instructions that stand before a place in the old order."""
+    cdef uint32_t k = s.following[0]
+    while k < before:
+        _add(&s.demand[k - 1], register_class, sign)
+        k = s.following[k]
+
+
+cdef void _becomes_ready(Scheduler *s, uint32_t place) noexcept nogil:
+    """All that an instruction depends on has been issued."""
+    s.operands_ready[place] = _operands_ready(s, s.graph.instruction[place], &s.last_scalar[place])
+    if s.rank[place] == rank_memory:
+        s.ready_loads += 1
+
+
+cdef int _issue(Scheduler *s, uint32_t place) except -1 nogil:
+    cdef ProgramData *p = s.p
+    cdef InstructionId i = s.graph.instruction[place]
+    cdef uint32_t row
+    cdef uint32_t edge
+    cdef uint32_t k
+    cdef TempId temp
+    s.following[s.preceding[place + 1]] = s.following[place + 1]
+    s.preceding[s.following[place + 1]] = s.preceding[place + 1]
+    for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
+        temp = p.operands.data[row]
+        if not p.operands.flags[row] & operand_temp or not _first_naming(p, i, row):
+            continue
+        if _dies(s, temp):
+            _add(&s.live, p.operands.register_class[row], -1)
+            _change_demand(s, s.killer[temp], p.operands.register_class[row], -1)
+        s.uses[temp] -= 1
+    for row in range(p.instructions.definition_first[i], p.instructions.definition_first[i] + p.instructions.definition_count[i]):
+        if p.definitions.flags[row] & definition_temp and not p.definitions.flags[row] & definition_kill:
+            _add(&s.live, p.definitions.register_class[row], 1)
+            _change_demand(s, place + 1, p.definitions.register_class[row], 1)
+    if s.rank[place] == rank_memory:
+        s.last_memory = i
+        s.ready_loads -= 1
+    elif s.rank[place] == rank_leads_to_memory:
+        s.leading -= 1
+    _advance(s, i)
+    edge = s.graph.edge_first[place]
+    while edge != no_edge:
+        k = s.graph.edge_to[edge]
+        s.graph.waits_for[k] -= 1
+        if s.graph.waits_for[k] == 0:
+            _becomes_ready(s, k)
+        edge = s.graph.edge_next[edge]
+    s.result.push_back(place)
+    return 0
+
+
+# ---------------------------------------------------------------------------------------------------------------- choice
+cdef uint32_t _choose(const Scheduler *s, bint far) noexcept nogil:
+    """The place of the instruction to issue next."""
+    cdef uint32_t end = <uint32_t>s.graph.instruction.size() + 1
+    cdef uint32_t k = s.following[0]
+    cdef uint32_t looked_at = 0
+    cdef uint32_t best = k - 1
+    cdef uint32_t place
+    cdef int64_t start
+    cdef int64_t best_start = 0
+    cdef uint8_t rank
+    cdef uint8_t best_rank = rank_any
+    # Of what remains; nothing better than this will be found.
+    cdef uint8_t highest_rank = (rank_clause if s.last_memory else rank_memory) if s.ready_loads \
+        else rank_leads_to_memory if s.leading else rank_any
+    cdef Demand highest
+    highest.sgpr = highest.vgpr = 0
+    while k != end and looked_at < <uint32_t>far_window:
+        if looked_at >= <uint32_t>near_window and (not far or best_rank >= rank_memory):
+            break
+        place = k - 1
+        rank = s.rank[place]
+        if s.graph.waits_for[place] == 0 and (looked_at < <uint32_t>near_window or rank == rank_memory):
+            start = _start(&s.clock, s.operands_ready[place], s.last_scalar[place])
+            if rank == rank_memory and s.last_memory and form_clause(s.p, s.last_memory, s.graph.instruction[place]):
+                rank = rank_clause
+            if looked_at == 0:
+                best_start = start
+                best_rank = rank
+            elif (start < best_start or (start == best_start and rank > best_rank)) \
+                    and not is_barrier(s.p, s.graph.instruction[place]) and _fits(s, place, highest):
+                best = place
+                best_start = start
+                best_rank = rank
+            if best_start == s.clock.now and best_rank >= highest_rank:
+                break
+        highest.sgpr = max(highest.sgpr, s.demand[place].sgpr)
+        highest.vgpr = max(highest.vgpr, s.demand[place].vgpr)
+        looked_at += 1
+        k = s.following[k]
+    return best
+
+
+cdef void _rank(Scheduler *s) noexcept nogil:
+    """Which instructions are memory operations, and which of the others lead to one."""
+    cdef uint32_t place = <uint32_t>s.graph.instruction.size()
+    cdef uint32_t edge
+    cdef MemoryCycles memory
+    s.ready_loads = 0
+    s.leading = 0
+    while place > 0:
+        place -= 1
+        memory = memory_cycles_of(s.p, s.graph.instruction[place])
+        s.rank[place] = rank_any
+        if (memory.vm or memory.lgkm) and s.p.instructions.definition_count[s.graph.instruction[place]]:
+            s.rank[place] = rank_memory
+            continue
+        edge = s.graph.edge_first[place]
+        while edge != no_edge:
+            if s.rank[s.graph.edge_to[edge]] != rank_any:
+                s.rank[place] = rank_leads_to_memory
+            edge = s.graph.edge_next[edge]
+        s.leading += s.rank[place] == rank_leads_to_memory
+
+
+cdef void _count_uses(Scheduler *s, bint forget) noexcept nogil:
+    """Uses of each temp in the run, and where it dies; or leave nothing behind."""
+    cdef const ProgramData *p = s.p
+    cdef uint32_t place
+    cdef InstructionId i
+    cdef OperandRow row
+    cdef TempId temp
+    for place in range(<uint32_t>s.graph.instruction.size()):
+        i = s.graph.instruction[place]
+        for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
+            if not p.operands.flags[row] & operand_temp:
+                continue
+            temp = p.operands.data[row]
+            if forget:
+                s.uses[temp] = 0
+                s.killer[temp] = 0
+                continue
+            if _first_naming(p, i, row):
+                s.uses[temp] += 1
+            if p.operands.flags[row] & operand_first_kill:
+                s.killer[temp] = place + 1
+
+
+cdef int _prepare(Scheduler *s) except -1 nogil:
+    cdef uint32_t count = <uint32_t>s.graph.instruction.size()
+    cdef uint32_t place
+    graph_build(&s.builder, s.p, &s.graph)
+    s.demand.resize(count)
+    s.rank.resize(count)
+    s.operands_ready.resize(count)
+    s.last_scalar.resize(count)
+    s.following.resize(count + 2)
+    s.preceding.resize(count + 2)
+    s.result.clear()
+    for place in range(count):
+        s.demand[place].sgpr = s.p.instructions.demand_sgpr[s.graph.instruction[place]]
+        s.demand[place].vgpr = s.p.instructions.demand_vgpr[s.graph.instruction[place]]
+    for place in range(count + 1):
+        s.following[place] = place + 1
+        s.preceding[place + 1] = place
+    _rank(s)
+    _count_uses(s, False)
+    return 0
+
+
+cdef int _run(Scheduler *s, BlockId block, OrderRow first) except -1 nogil:
+    """Order the collected run, which begins at a row of the order."""
+    cdef uint32_t count = <uint32_t>s.graph.instruction.size()
+    cdef uint32_t pause = 0
+    cdef uint32_t place
+    cdef Clock start
+    cdef Clock old
+    s.clock.finish = s.clock.finish_sum = 0
+    start = s.clock
+    if count < 2:
+        if count:
+            _advance(s, s.graph.instruction[0])
+        return 0
+    s.last_memory = 0
+    _prepare(s)
+    for place in range(count):
+        _advance(s, s.graph.instruction[place])
+    old = s.clock
+    s.clock = start
+    for place in range(count):
+        if s.graph.waits_for[place] == 0:
+            _becomes_ready(s, place)
+    while s.result.size() < count:
+        place = _choose(s, s.ready_loads != 0 and pause == 0)
+        if pause:
+            pause -= 1
+        elif s.ready_loads and s.rank[place] != rank_memory:
+            pause = far_pause
+        _issue(s, place)
+    _count_uses(s, True)
+    if s.clock.finish > old.finish or (s.clock.finish == old.finish and s.clock.finish_sum >= old.finish_sum):
+        s.clock = old
+        return 0
+    for place in range(count):
+        if s.result[place] != place:
+            s.reordered[block] = True
+        s.p.order.instruction[first + place] = s.graph.instruction[s.result[place]]
+    return 0
+
+
+cdef void _pass(Scheduler *s, InstructionId i) noexcept nogil:
+    """Live registers behind an instruction of the old order."""
+    cdef const ProgramData *p = s.p
+    cdef uint32_t row
+    for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
+        if p.operands.flags[row] & operand_temp and p.operands.flags[row] & operand_first_kill:
+            _add(&s.live, p.operands.register_class[row], -1)
+    for row in range(p.instructions.definition_first[i], p.instructions.definition_first[i] + p.instructions.definition_count[i]):
+        if p.definitions.flags[row] & definition_temp and not p.definitions.flags[row] & definition_kill:
+            _add(&s.live, p.definitions.register_class[row], 1)
+
+
+cdef int _block(Scheduler *s, BlockId block) except -1 nogil:
+    cdef ProgramData *p = s.p
+    cdef OrderRow row = p.blocks.order_first[block]
+    cdef OrderRow end = row + p.blocks.order_count[block]
+    cdef Demand before
+    cdef uint32_t k
+    s.live.sgpr = p.blocks.live_in_demand_sgpr[block]
+    s.live.vgpr = p.blocks.live_in_demand_vgpr[block]
+    while row < end and opcode_is_phi(p.instructions.opcode[p.order.instruction[row]]):
+        row += 1
+    while row < end:
+        s.graph.instruction.clear()
+        while row < end and not is_boundary(p, p.order.instruction[row]):
+            s.graph.instruction.push_back(p.order.instruction[row])
+            row += 1
+        before = s.live
+        _run(s, block, row - <uint32_t>s.graph.instruction.size())
+        # The same behind any order.
+        s.live = before
+        for k in range(<uint32_t>s.graph.instruction.size()):
+            _pass(s, s.graph.instruction[k])
+        if row < end:
+            _pass(s, p.order.instruction[row])
+            _advance(s, p.order.instruction[row])
+            row += 1
+    return 0
+
+
+cdef bint schedule_program_run(ProgramData *p) except -1 nogil:
+    """Whether anything moved."""
+    cdef Scheduler s
+    cdef BlockId b
+    cdef bint moved = False
+    # A program read from text may come without a device; without waves it needs spilling.
+    if p.num_waves == 0:
+        return False
+    s.p = p
+    s.limit.sgpr = <int32_t>addressable_sgprs(p, p.num_waves) - spare_sgprs
+    s.limit.vgpr = <int32_t>addressable_vgprs(p, p.num_waves) - spare_vgprs
+    s.clock.now = 1
+    s.clock.finish = s.clock.finish_sum = 0
+    s.clock.scalar_ready = 0
+    s.clock.scalar_waited = s.clock.scalar_loads = 0
+    s.ready_at.assign(p.temps.table.count, 0)
+    s.scalar_load.assign(p.temps.table.count, 0)
+    s.uses.assign(p.temps.table.count, 0)
+    s.killer.assign(p.temps.table.count, 0)
+    s.reordered.assign(p.blocks.table.count, 0)
+    graph_builder_init(&s.builder, p)
+    for b in range(p.blocks.table.count):
+        _block(&s, b)
+        moved = moved or s.reordered[b]
+    if moved:
+        live_variables_reordered(p, s.reordered.data())
+    return moved
+
+
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    return schedule_program_run(<ProgramData *>ir)
+
+
+kernel = native_kernel(_kernel)
+
+
+def run(Program program not None, options=None):
+    """Order instructions so that latencies are hidden. Returns whether anything moved."""
+    cdef bint moved
+    with nogil:
+        moved = _kernel(&program.data, 0)
+    return moved
