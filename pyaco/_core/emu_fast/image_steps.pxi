@@ -29,6 +29,7 @@ cdef extern from "image_rows.h" nogil:
     void compare_row(unsigned int function, const float *reference, uint32_t *component)
     uint32_t nan_lanes(const float *values)
     void encode_unorm8(const uint32_t *component, unsigned int shift, uint32_t *words)
+    void __builtin_prefetch(const void *place)
 
 cdef extern from "image_patches.h" nogil:
     bint place_patch(const ImageTexels &level, const float **coordinate, const int32_t *layer, int filter, ImageRow &row)
@@ -74,19 +75,20 @@ cdef struct Elements:
 cdef inline ImageWork *_work_of(Core *core, const Step *step, bint samples) noexcept nogil:
     """The instruction with the descriptors that its registers hold; NULL: the reference engine has to execute it."""
     cdef ImageCache *cache = <ImageCache *>core.images
-    cdef const Instruction *instruction = step.instruction
-    cdef ImageWork *work = &cache.work[((<uint64_t>instruction * 0x9e3779b97f4a7c15ULL) >> 40) % <uint32_t>cached_works]
-    cdef const uint32_t *words = &core.wave.sgpr[instruction.decoded.source[0] >> 2]
+    cdef ImageWork *work = &cache.work[step.allocation]
+    cdef const uint32_t *words = &core.wave.sgpr[step.sgpr]
     cdef uint32_t differs = 0
     cdef uint32_t i
+    for i in range(3):                                      # the next one's, as far as the usual kinds read it
+        __builtin_prefetch(<const uint8_t *>(work + 1) + 64 * i)
     for i in range(<uint32_t>image_words):
         differs |= work.words[i] ^ words[i]
     if samples:
-        words = &core.wave.sgpr[instruction.decoded.source[1] >> 2]
+        words = &core.wave.sgpr[step.mask_source]
         for i in range(<uint32_t>sampler_words):
             differs |= work.words[<uint32_t>image_words + i] ^ words[i]
-    if __builtin_expect(differs != 0 or work.instruction != instruction or work.dispatch != cache.dispatch, False):
-        _open_work(work, core, instruction, samples)
+    if __builtin_expect(differs != 0 or work.instruction != step.instruction or work.dispatch != cache.dispatch, False):
+        _open_work(work, core, step.instruction, samples)
     return work if work.usable else NULL
 
 
@@ -106,8 +108,9 @@ cdef void _open_work(ImageWork *work, Core *core, const Instruction *instruction
     open_operands(&work.o, instruction, work.view, core.machine.gfx_level)
     # the shape that the instruction names is the descriptor's
     work.usable = not work.o.sampled and (work.o.spatial == 3) == (work.view.type == image_3d) and work.o.spatial <= _axes_of(work.view.type)
+    work.names_level = work.o.flags & image_flag_lod != 0
     work.keeps_level = samples and _ignores_detail(work)
-    if work.keeps_level or not (samples or work.o.flags & image_flag_lod):
+    if work.keeps_level or not (samples or work.names_level):
         work.level = prepared_level(cache, core.machine, work.image, work.view.first_level)
     _open_plan(work)
     work.patches = _has_patches(work, samples)
@@ -310,7 +313,7 @@ cdef const ImageTexels *_level_of_all(const ImageWork *work) noexcept nogil:
     cdef uint32_t differs = 0
     cdef uint32_t at = work.o.coordinates
     cdef const uint32_t *row
-    if not work.o.flags & image_flag_lod:
+    if not work.names_level:
         return work.level
     if work.core.active == 0:
         return NULL
