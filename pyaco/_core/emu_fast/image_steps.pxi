@@ -49,6 +49,7 @@ cdef extern from "image_chunks.h" nogil:
     void load_words(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int dword, uint32_t *words)
     void load_corners(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int dword, unsigned int slices, uint32_t *words,
                       unsigned int stride)
+    void load_bytes_of_lanes(const ImageTexels &level, uint32_t active, const uint32_t *x, const uint32_t *y, const FloatRows &to)
     void pass_bytes(const uint8_t *host, const ImageRow &row, unsigned int bytes, const FloatRows &to)
     void gather_bytes(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int byte, const FloatRows &to)
     void filter_bytes(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int slices, const FloatRows &to)
@@ -424,6 +425,13 @@ cdef inline bint _load_at_once(ImageWork *work) noexcept nogil:
     return load_bytes_by_grid(work.level[0], work.core.halves, _coordinate(work, 0), _coordinate(work, 1), rows)
 
 
+cdef inline void _load_some(const ImageWork *work) noexcept nogil:
+    """The same for a row of which some lanes are active."""
+    cdef FloatRows rows
+    _open_results(work, &rows)
+    load_bytes_of_lanes(work.level[0], work.active, _coordinate(work, 0), _coordinate(work, 1), rows)
+
+
 cdef int step_image_load(Core *core, const Step *step) noexcept nogil:
     cdef ImageWork *work = _work_of(core, step, False)
     cdef const ImageTexels *level = NULL
@@ -437,7 +445,9 @@ cdef int step_image_load(Core *core, const Step *step) noexcept nogil:
     if not (work.at_once and core.full and _load_at_once(work)):
         for half in range(core.halves):
             _open_half(work, half)
-            if work.active:
+            if work.active and work.at_once and work.plain and not core.full:
+                _load_some(work)
+            elif work.active:
                 _load_row(work, level)
     if core.control != control_default:
         set_host_control(core.control)
