@@ -20,13 +20,15 @@ from spirv_reflection import OP_TYPE_IMAGE, Module
 
 from pyaco import targets
 from pyaco._core.ir.vocabulary import ImageDim
-from pyaco.abi import Abi, UserSgprs
+from pyaco.abi import Abi, DescriptorSetLayout, UserSgprs
+from pyaco.descriptors.types import DescriptorType, contents, is_dynamic
 from pyaco.errors import UnsupportedError
 from pyaco.nir.parse import parse_shader
 from pyaco.targets import features
 
 ADDRESS32_HI = 0xFFFF8000
 _SCRATCH = UserSgprs("scratch_address", 0, 2)
+_IMAGES_TO_SAMPLE = (DescriptorType.SAMPLED_IMAGE, DescriptorType.INPUT_ATTACHMENT)
 #: Bits of Mesa's float_controls_execution_mode, and of ours.
 _FLOAT_CONTROLS = {**{1 << bit: 1 << bit for bit in range(6)}, **{1 << bit: 1 << 6 + (bit - 6) % 3 for bit in range(6, 15)},
                    **{1 << bit: 1 << bit - 6 for bit in range(15, 21)}}  # fmt: skip
@@ -95,8 +97,28 @@ def arguments(ours: Abi, level: int, ir: str) -> Arguments:
         rows.append(Argument("local_ids", 0, detail=1, vector=True))
     else:
         rows += [Argument("local_ids", dimension, vector=True) for dimension in range(3)]
-    abi = replace(ours, user_sgprs=tuple(user), user_sgpr_count=first, scratch_wave_offset=scratch_offset, local_id_components=3)
+    sets = ours.descriptor_sets if features.has_fmask(level) else {number: _without_fmask(each) for number, each in ours.descriptor_sets.items()}
+    abi = replace(ours, user_sgprs=tuple(user), user_sgpr_count=first, scratch_wave_offset=scratch_offset, local_id_components=3,
+                  descriptor_sets=sets)  # fmt: skip
     return Arguments(tuple(rows), abi, bool(extra))
+
+
+def _without_fmask(layout: DescriptorSetLayout) -> DescriptorSetLayout:
+    """A set as RADV lays it out from GFX11 on (``radv_get_sampled_image_desc_size``): an image to sample has no place for FMASK's descriptor."""
+    end = 0
+    placed = {}
+    for number, bound in sorted(layout.bindings.items(), key=lambda pair: pair[1].offset):
+        kind = DescriptorType(bound.type)
+        if is_dynamic(kind):
+            placed[number] = bound
+            continue
+        if kind == DescriptorType.MUTABLE:
+            raise UnsupportedError("mutable descriptors: the ABI does not say of which types")
+        stride = 32 if kind in _IMAGES_TO_SAMPLE else bound.stride
+        alignment = contents(kind).alignment
+        placed[number] = replace(bound, offset=-(-end // alignment) * alignment, stride=stride)
+        end = placed[number].offset + stride * bound.count
+    return replace(layout, size=end, bindings={number: placed[number] for number in layout.bindings})
 
 
 def texture_shape(module: bytes) -> str:
@@ -123,12 +145,15 @@ def adapted(text: str, level: int, wave: int, rows: tuple[Argument, ...], shape:
     """
     if re.search(r"@load_constant\b", text):
         raise UnsupportedError("load_constant: Mesa's text has no constant data")
-    lines = list(_adapted_lines(text, level, wave, rows))
+    # What the relaxed one gives for lanes that do not run is left open; here these are zeros.
+    lines = list(_adapted_lines(text.replace("@ballot_relaxed ", "@ballot "), level, wave, rows))
     for number, line in enumerate(lines):
         if re.search(r" = \(\w+\)\w+ .*\(texture\)", line):
             if not shape:
                 raise UnsupportedError("textures of several kinds: Mesa's text does not tell which one an instruction reads")
-            lines[number] = f"{line}, {shape}{' shadow' if '(comparator)' in line else ''} (dim)"
+            compared = "(comparator)" in line
+            scalar = compared and re.match(r"\s*(?:con|div)?\s*\d+ +%", line)
+            lines[number] = f"{line}, {shape}{' shadow' if compared else ''}{' scalar' if scalar else ''} (dim)"
     return "\n".join(lines) + "\n"
 
 

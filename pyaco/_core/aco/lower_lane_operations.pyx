@@ -498,7 +498,10 @@ cdef int lower_reduction(Rewrite *out, InstructionId i) except -1 nogil:
 
 # ---------------------------------------------------------------------------------------------------------------- shuffles
 cdef int _bpermute_loop(Rewrite *out, InstructionId i) except -1 nogil:
-    """One lane index after the other: lanes that ask for it get its value through an SGPR. Operands: index, data."""
+    """One lane index after the other: lanes that ask for it get its value through an SGPR. Operands: index, data.
+
+    For GFX6 and GFX7, which have no ds_bpermute. Instruction selection does not select it yet: programs in text have it.
+    """
     cdef ProgramData *p = out.program
     cdef OperandRow row = p.instructions.operand_first[i]
     cdef DefinitionRow first = p.instructions.definition_first[i]
