@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from pyaco.arguments import checked
 from pyaco.errors import InputError
@@ -84,6 +85,15 @@ def sampler_descriptor(sampler: Sampler, gfx_level: int) -> tuple[int, int, int,
     InputError
         A number that does not fit its field.
     """
+    try:
+        return _words(sampler, gfx_level)
+    except TypeError:                      # of what has no hash, such as a list for `clamp`
+        return _words.__wrapped__(sampler, gfx_level)
+
+
+@lru_cache(maxsize=1024)
+def _words(sampler: Sampler, gfx_level: int) -> tuple[int, int, int, int]:
+    """Every dispatch asks for those of its samplers, which are few."""
     known = registers(gfx_level)
     performance = sampler.max_anisotropy + 6 if sampler.max_anisotropy else 0
     last_lod = 17 if has_split_perf_mip(gfx_level) else 15

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -298,6 +299,11 @@ class ImageView:
         """
         if not self.image.address:
             raise InputError("an image that has been released is bound")
+        return self._words
+
+    @cached_property
+    def _words(self) -> tuple[int, ...]:
+        """Worked out once: a dispatch takes less time than its descriptors would, and neither surface nor part changes."""
         return image_descriptor(self.image.surface.config, self.image.surface.layout, self.part)
 
     @property

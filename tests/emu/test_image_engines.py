@@ -283,6 +283,57 @@ def test_grids_of_both_engines(target: str, form: str) -> None:
         np.testing.assert_array_equal(found, expected, err_msg=f"{columns} {lines}")
 
 
+#: EXEC of waves whose workgroup does not fill them, and of some that have branched.
+PARTIAL = (0x0000FFFF, 0x00000001, 0x80000000, 0x00FF0010, 0x7FFFFFFF, 0xA5A5C3C3, 0xFF0000FF)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("form", ["R8G8B8A8_UNORM", "B8G8R8A8_UNORM", "R8_UNORM", "R16G16B16A16_FLOAT"])
+def test_partial_waves_of_both_engines(target: str, form: str) -> None:
+    """Lanes that are not active keep what they have, and their coordinates, which are anything, do not matter."""
+    random = np.random.default_rng(15)
+    pair = Pair(target, "2d", form, random, width=32, height=16)
+    views = [image.view("2d", levels=(0, 1)).words for image in pair.images]
+    replaced = [f"v_mov_b32 v{16 + k}, v{24 + k}" for k in range(2)]
+    for turn, (mask, name) in enumerate(itertools.product(PARTIAL, ("image_load", "image_sample_lz"))):
+        line = (LANE % 16 if turn % 4 < 2 else LANE % 8) + random.integers(0, 20)
+        texel = np.stack([line, LANE // 16 + random.integers(-1, 15)], 1)
+        texel[random.integers(0, 2, 64) == (turn % 3 == 0), 0] += random.choice([0, 0, 9, 1 << 20])
+        at = texel.astype(np.int32).view(np.float32) if name == "image_load" else ((texel + 0.3) / [32, 16]).astype(np.float32)
+        idle = (mask >> (LANE % 32) & 1) == 0
+        at[idle, 1] = random.choice(UNUSUAL, int(idle.sum()))
+        dmask = int(random.choice([1, 6, 15, 15]))
+        text = image_instruction(name, target, "2d", 2, dmask, data=dmask.bit_count(), sampler=name != "image_load")
+        if turn % 2:                      # the results lie where the address did
+            text = "\n".join([*replaced, re.sub(r"\b(v?)(2[4-7])\b", lambda found: f"{found[1]}{int(found[2]) - 8}", text)])
+        high = [f"s_mov_b32 exec_hi, {mask ^ 0x10:#x}"] if target == "gfx900" else []
+        back = ["s_mov_b32 exec_lo, -1", *(["s_mov_b32 exec_hi, -1"] if target == "gfx900" else [])]
+        text = "\n".join([f"s_mov_b32 exec_lo, {mask:#x}", *high, text, *back])
+        linear = int(random.integers(2))
+        sampler = sampler_descriptor(Sampler((2, 2, 2) if turn % 5 else (0, 1, 2), linear, linear), pair.devices[0].gfx_level)
+        data = random.integers(0, 1 << 32, (64, 8), dtype=np.uint32)
+        expected, found = pair.run(text, views, sampler, address=at, data=data)
+        np.testing.assert_array_equal(found, expected, err_msg=f"{text} {list(map(hex, sampler))}")
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_many_instructions(target: str) -> None:
+    """More image instructions than the engine keeps prepared work for, in a loop."""
+    random = np.random.default_rng(16)
+    pair = Pair(target, "2d", "R8G8B8A8_UNORM", random, width=32, height=16)
+    views = [image.view("2d", levels=(0, 1)).words for image in pair.images]
+    wait = "s_wait_loadcnt 0x0" if target == "gfx1200" else "s_waitcnt vmcnt(0)"
+    loads = []
+    for k in range(150):
+        text = image_instruction("image_load", target, "2d", 2, 1 << k % 4, data=1)
+        loads += [text, wait, "v_lshlrev_b32 v18, 1, v17", f"v_xor_b32 v17, v16, v{17 + k % 2}", f"v_xor_b32 v24, {k % 32}, v24"]
+    text = "\n".join(["s_mov_b32 s16, 2", "again:", *loads, "s_sub_u32 s16, s16, 1", "s_cmp_lg_u32 s16, 0", "s_cbranch_scc1 again"])
+    texel = np.stack([LANE % 8, LANE // 8], 1).astype(np.int32).view(np.float32)
+    expected, found = pair.run(text, views, (0, 0, 0, 0), address=texel)
+    np.testing.assert_array_equal(found, expected)
+    assert len(np.unique(expected[:, 1])) > 32
+
+
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("shape", ["2d_array", "cube"])
 @pytest.mark.parametrize("form", ["R8G8B8A8_UNORM", "R32_FLOAT", "R16G16B16A16_FLOAT"])

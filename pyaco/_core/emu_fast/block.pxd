@@ -29,6 +29,7 @@ cdef struct Blocks:
     Block *recent[recent_blocks]      # by pc modulo its size: a cache
     unordered_map[uint64_t, Block *] *by_pc
     unordered_map[uint64_t, uint32_t] *constants      # low and high half of a value to its row; narrow ones have equal halves
+    uint32_t image_steps              # modulo `cached_works`: the next one's number
     vector[MatrixPlan *] *plans       # of matrix instructions
     unordered_map[uint64_t, uint32_t] *selections     # modifiers of DPP to the first of two rows
 

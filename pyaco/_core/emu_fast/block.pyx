@@ -63,6 +63,7 @@ cdef bint open_blocks(Blocks *blocks, Kernels kernels, Code *code, Machine *mach
     blocks.machine = machine
     blocks.pool = <uint8_t *>aligned_bytes(pool_rows * row_bytes)
     blocks.pool_count = first_constant
+    blocks.image_steps = 0
     memset(blocks.recent, 0, sizeof(blocks.recent))
     blocks.by_pc = new unordered_map[uint64_t, Block *]()
     blocks.constants = new unordered_map[uint64_t, uint32_t]()
@@ -693,6 +694,10 @@ cdef bint _add_image(Builder *builder, const Instruction *instruction) noexcept 
     if (instruction.decoded.source[0] >> 2) + image_words > 128 or (samples and (instruction.decoded.source[1] >> 2) + sampler_words > 128):
         return False
     _add_step(builder, instruction, steps.sample if samples else (steps.store if flags & image_flag_store else steps.load))
+    builder.steps.back().sgpr = <uint16_t>(instruction.decoded.source[0] >> 2)
+    builder.steps.back().mask_source = <uint8_t>(instruction.decoded.source[1] >> 2) if samples else 0
+    builder.steps.back().allocation = builder.blocks.image_steps
+    builder.blocks.image_steps = (builder.blocks.image_steps + 1) % <uint32_t>cached_works
     return True
 
 

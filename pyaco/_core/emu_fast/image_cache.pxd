@@ -11,7 +11,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from pyaco._core.emu.image_operands cimport ImageOperands
 from pyaco._core.emu.image_view cimport ImageView, Sampler, view_levels
 from pyaco._core.emu.wave cimport Instruction, Machine
-from pyaco._core.emu_fast.step cimport Core
+from pyaco._core.emu_fast.step cimport Core, cached_works
 
 cdef extern from "image_rows.h" nogil:
     enum:
@@ -56,7 +56,6 @@ cdef enum:                            # how elements become components
 cdef enum:
     key_words = 12                    # of image and sampler
     cache_buckets = 64
-    cached_works = 128
     table_bits = 11                   # most that a channel with a table has
 
 cdef struct PreparedImage:
@@ -80,35 +79,37 @@ cdef enum:
     no_channel = 4
     no_register = 0xffffffff
 
-# One instruction, with the descriptors that it met last.
+# One instruction, with the descriptors that it met last. What loads and samples of the usual kind read comes first: a program of many instructions
+# that touch images has more of these than the first cache holds.
 cdef struct ImageWork:
     const Instruction *instruction
     uint64_t dispatch
     uint32_t words[key_words]
-    bint usable                       # False: the reference engine has to execute it
-    const PreparedImage *image
-    const ImageView *view
-    const Sampler *sampler
-    ImageOperands o
     const ImageTexels *level          # where all executions have the same level: that one; else NULL
+    Core *core
+    uint32_t result_at[4]             # by byte or half, its component's register, as dwords of all registers; `no_register`
+    uint32_t coordinate_at[2]         # the registers of the first two coordinates, if they are not narrow
+    uint32_t half                     # the row that is worked on
+    uint32_t active                   # its lanes
+    uint8_t usable                    # False: the reference engine has to execute it
+    uint8_t at_once                   # a sample that `_sample_at_once` can do, or a load that `_load_at_once` can
+    uint8_t plain                     # 8-bit channels, each of them at most one component, and all components are such
+    uint8_t plain_halves              # the same of elements of four halves
+    uint8_t keeps_level               # every level of detail samples the only level in the same way
+    uint8_t names_level               # lanes name a level
+    uint8_t patches                   # lanes may lie as in a workgroup (image_patches.h)
+    uint8_t filter                    # its filter: image_*
+    const ImageView *view
+    ImageOperands o
+    const Sampler *sampler
+    const PreparedImage *image
     uint32_t wanted                   # a bit for each channel that components need
     uint8_t position[4]               # by channel: the first component that it is
     uint8_t channel_of_byte[4]        # or by half, where elements are four halves; or `no_channel`
-    uint32_t result_at[4]             # by byte or half, its component's register, as dwords of all registers; `no_register`
-    uint32_t coordinate_at[2]         # the registers of the first two coordinates, if they are not narrow
-    bint plain                        # 8-bit channels, each of them at most one component, and all components are such
-    bint plain_halves                 # the same of elements of four halves
-    bint keeps_level                  # every level of detail samples the only level in the same way
-    bint patches                      # lanes may lie as in a workgroup (image_patches.h)
-    bint at_once                      # a sample that `_sample_at_once` can do, or a load that `_load_at_once` can
-    uint8_t filter                    # its filter: image_*
-    Core *core
-    uint32_t half                     # the row that is worked on
-    uint32_t active                   # its lanes
 
 cdef struct ImageCache:
     PreparedImage *image[cache_buckets]
-    ImageWork work[cached_works]      # by instruction
+    ImageWork work[cached_works]      # by step: those of a program follow each other, in a ring
     uint64_t dispatch                 # number of the dispatch that runs; another one where images have been forgotten in between
     uint64_t bytes
 

@@ -446,10 +446,14 @@ cdef inline void _put_at_once(const ImageWork *work, const ImageRow *places) noe
     """What a row has there, straight to the registers."""
     cdef FloatRows rows
     _open_results(work, &rows)
+    _fill_at_once(work, places, &rows)
+
+
+cdef inline void _fill_at_once(const ImageWork *work, const ImageRow *places, const FloatRows *rows) noexcept nogil:
     if work.filter == image_linear:
-        filter_bytes(work.level.host, places[0], work.view.format.bytes, 1, rows)
+        filter_bytes(work.level.host, places[0], work.view.format.bytes, 1, rows[0])
     else:
-        pass_bytes(work.level.host, places[0], work.view.format.bytes, rows)
+        pass_bytes(work.level.host, places[0], work.view.format.bytes, rows[0])
 
 
 cdef inline bint _sample_at_once(const ImageWork *work) noexcept nogil:
@@ -465,6 +469,35 @@ cdef inline bint _sample_at_once(const ImageWork *work) noexcept nogil:
     if not _place_at_once(work, &places):
         return False
     _put_at_once(work, &places)
+    return True
+
+
+cdef bint _sample_some(const ImageWork *work) noexcept nogil:
+    """The same for a row of which some lanes are active: the others sample where the first of these does, and keep what they have."""
+    cdef uint32_t places_of[2][image_row]
+    cdef uint32_t found[4][image_row]
+    cdef const float *coordinate[2]
+    cdef const uint32_t *given
+    cdef ImageRow places
+    cdef FloatRows rows
+    cdef uint32_t outside = 0
+    cdef uint32_t axis, byte
+    if not work.plain or work.o.layered:
+        return False
+    for axis in range(2):
+        given = _coordinate(work, axis)
+        fill_row(places_of[axis], given[trailing_zeros64(work.active)])
+        take_lanes(work.active, given, places_of[axis])
+        coordinate[axis] = <const float *>&places_of[axis][0]
+    places.patch.used = False
+    if not place_exactly(work.level[0], coordinate, NULL, work.filter, places, outside) or outside:
+        return False
+    for byte in range(4):
+        rows.row[byte] = <float *>&found[byte][0] if work.result_at[byte] != no_register else NULL
+    _fill_at_once(work, &places, &rows)
+    for byte in range(4):
+        if rows.row[byte] != NULL:
+            put_row_at(work.core, work.core.wave.vgpr + work.result_at[byte] + image_row * work.half, work.half, found[byte])
     return True
 
 
@@ -490,7 +523,7 @@ cdef int _sample_half(const ImageWork *work) noexcept nogil:
     cdef uint32_t constant[4][image_row]
     cdef uint32_t *found[4]
     cdef uint32_t component, selector
-    if work.at_once and work.core.full and _sample_at_once(work):
+    if work.at_once and (_sample_at_once(work) if work.core.full else _sample_some(work)):
         return stop_running
     _open_row(work, &row)
     _find_levels(work, &row)

@@ -29,6 +29,7 @@ cdef extern from "image_rows.h" nogil:
     void compare_row(unsigned int function, const float *reference, uint32_t *component)
     uint32_t nan_lanes(const float *values)
     void encode_unorm8(const uint32_t *component, unsigned int shift, uint32_t *words)
+    void __builtin_prefetch(const void *place)
 
 cdef extern from "image_patches.h" nogil:
     bint place_patch(const ImageTexels &level, const float **coordinate, const int32_t *layer, int filter, ImageRow &row)
@@ -48,6 +49,7 @@ cdef extern from "image_chunks.h" nogil:
     void load_words(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int dword, uint32_t *words)
     void load_corners(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int dword, unsigned int slices, uint32_t *words,
                       unsigned int stride)
+    void load_bytes_of_lanes(const ImageTexels &level, uint32_t active, const uint32_t *x, const uint32_t *y, const FloatRows &to)
     void pass_bytes(const uint8_t *host, const ImageRow &row, unsigned int bytes, const FloatRows &to)
     void gather_bytes(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int byte, const FloatRows &to)
     void filter_bytes(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int slices, const FloatRows &to)
@@ -74,19 +76,20 @@ cdef struct Elements:
 cdef inline ImageWork *_work_of(Core *core, const Step *step, bint samples) noexcept nogil:
     """The instruction with the descriptors that its registers hold; NULL: the reference engine has to execute it."""
     cdef ImageCache *cache = <ImageCache *>core.images
-    cdef const Instruction *instruction = step.instruction
-    cdef ImageWork *work = &cache.work[((<uint64_t>instruction * 0x9e3779b97f4a7c15ULL) >> 40) % <uint32_t>cached_works]
-    cdef const uint32_t *words = &core.wave.sgpr[instruction.decoded.source[0] >> 2]
+    cdef ImageWork *work = &cache.work[step.allocation]
+    cdef const uint32_t *words = &core.wave.sgpr[step.sgpr]
     cdef uint32_t differs = 0
     cdef uint32_t i
+    for i in range(3):                                      # the next one's, as far as the usual kinds read it
+        __builtin_prefetch(<const uint8_t *>(work + 1) + 64 * i)
     for i in range(<uint32_t>image_words):
         differs |= work.words[i] ^ words[i]
     if samples:
-        words = &core.wave.sgpr[instruction.decoded.source[1] >> 2]
+        words = &core.wave.sgpr[step.mask_source]
         for i in range(<uint32_t>sampler_words):
             differs |= work.words[<uint32_t>image_words + i] ^ words[i]
-    if __builtin_expect(differs != 0 or work.instruction != instruction or work.dispatch != cache.dispatch, False):
-        _open_work(work, core, instruction, samples)
+    if __builtin_expect(differs != 0 or work.instruction != step.instruction or work.dispatch != cache.dispatch, False):
+        _open_work(work, core, step.instruction, samples)
     return work if work.usable else NULL
 
 
@@ -106,8 +109,9 @@ cdef void _open_work(ImageWork *work, Core *core, const Instruction *instruction
     open_operands(&work.o, instruction, work.view, core.machine.gfx_level)
     # the shape that the instruction names is the descriptor's
     work.usable = not work.o.sampled and (work.o.spatial == 3) == (work.view.type == image_3d) and work.o.spatial <= _axes_of(work.view.type)
+    work.names_level = work.o.flags & image_flag_lod != 0
     work.keeps_level = samples and _ignores_detail(work)
-    if work.keeps_level or not (samples or work.o.flags & image_flag_lod):
+    if work.keeps_level or not (samples or work.names_level):
         work.level = prepared_level(cache, core.machine, work.image, work.view.first_level)
     _open_plan(work)
     work.patches = _has_patches(work, samples)
@@ -310,7 +314,7 @@ cdef const ImageTexels *_level_of_all(const ImageWork *work) noexcept nogil:
     cdef uint32_t differs = 0
     cdef uint32_t at = work.o.coordinates
     cdef const uint32_t *row
-    if not work.o.flags & image_flag_lod:
+    if not work.names_level:
         return work.level
     if work.core.active == 0:
         return NULL
@@ -421,6 +425,13 @@ cdef inline bint _load_at_once(ImageWork *work) noexcept nogil:
     return load_bytes_by_grid(work.level[0], work.core.halves, _coordinate(work, 0), _coordinate(work, 1), rows)
 
 
+cdef inline void _load_some(const ImageWork *work) noexcept nogil:
+    """The same for a row of which some lanes are active."""
+    cdef FloatRows rows
+    _open_results(work, &rows)
+    load_bytes_of_lanes(work.level[0], work.active, _coordinate(work, 0), _coordinate(work, 1), rows)
+
+
 cdef int step_image_load(Core *core, const Step *step) noexcept nogil:
     cdef ImageWork *work = _work_of(core, step, False)
     cdef const ImageTexels *level = NULL
@@ -434,7 +445,9 @@ cdef int step_image_load(Core *core, const Step *step) noexcept nogil:
     if not (work.at_once and core.full and _load_at_once(work)):
         for half in range(core.halves):
             _open_half(work, half)
-            if work.active:
+            if work.active and work.at_once and work.plain and not core.full:
+                _load_some(work)
+            elif work.active:
                 _load_row(work, level)
     if core.control != control_default:
         set_host_control(core.control)

@@ -87,8 +87,8 @@ cdef struct Step:
     uint8_t omod
     uint8_t lane_group_mask                # permutations: lanes that can read each other, less one
     uint8_t reads_inactive            # ... whether they read inactive lanes
-    uint16_t sgpr                     # memory: first SGPR of the base or the descriptor, register_none
-    uint32_t allocation               # memory: the allocation that it accessed last
+    uint16_t sgpr                     # memory: first SGPR of the base or the descriptor, register_none; a sampler's is `mask_source`
+    uint32_t allocation               # memory: the allocation that it accessed last; images: the ImageWork
     const MemoryOperation *memory
     const MatrixPlan *matrix
     Block *block
@@ -113,6 +113,9 @@ cdef struct MemorySteps:
     StepFunction buffer_to_lds
     StepFunction permute              # DS_BPERMUTE
     StepFunction scalar_load
+
+cdef enum:
+    cached_works = 128                # of image instructions (image_cache.pxd): each step has one of them, in turn
 
 cdef struct ImageSteps:
     StepFunction load
