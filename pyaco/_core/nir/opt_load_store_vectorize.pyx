@@ -20,15 +20,16 @@ from nir_opcodes cimport (
     alu_iadd, alu_u2u8, alu_unpack_32_2x16_split_x, alu_unpack_32_2x16_split_y, alu_ushr, index_access, index_align_mul,
     index_align_offset, index_base, index_offset0, index_offset1, index_st64, index_write_mask, intrinsic_barrier,
     intrinsic_flag_can_eliminate, intrinsic_flag_can_reorder, intrinsic_flag_convergent, intrinsic_flags, intrinsic_index_count,
-    intrinsic_load_constant, intrinsic_load_shared, intrinsic_load_shared2_amd, intrinsic_load_smem_amd, intrinsic_load_ssbo, intrinsic_load_ubo,
-    intrinsic_store_shared, intrinsic_store_shared2_amd, intrinsic_store_ssbo,
+    intrinsic_load_constant, intrinsic_load_shared, intrinsic_load_shared2_amd, intrinsic_load_smem_amd, intrinsic_load_ssbo,
+    intrinsic_load_ubo, intrinsic_store_shared, intrinsic_store_shared2_amd, intrinsic_store_ssbo,
 )
 from pyaco._core.common.bits cimport lowest_bit
 from pyaco._core.ir.emitter cimport alu1, alu2_constant, component, constant, intrinsic1, intrinsic2, intrinsic3, swizzled, vector_of
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     NodeId, Shader, ShaderData, ValueId, access_can_reorder, access_volatile, block_walk_next, constant_bits, intrinsic_index,
-    intrinsic_set_index, nir_alu, nir_divergent, nir_intrinsic, node_first_block, source_swizzle, source_value, swizzle_component, value_is_constant,
+    intrinsic_set_index, nir_alu, nir_divergent, nir_intrinsic, node_first_block, source_swizzle, source_value, swizzle_component,
+    value_is_constant,
 )
 from pyaco._core.nir.lowering cimport Lowering, lower_keep, lower_remove, lowered, lowering_run
 
