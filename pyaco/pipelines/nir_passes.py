@@ -86,7 +86,8 @@ lower_image_queries = _pass("lower_image_queries", "sizes, levels and samples of
                             only_with=("images",), needs=("descriptors",),
                             breaks=(*FACTS, "scalar"))  # fmt: skip
 opt_hoist_arguments = _optimization("opt_hoist_arguments", "loads of push constants and descriptors move to the start", needs=("descriptors",))
-opt_load_store_vectorize = _optimization("opt_load_store_vectorize", "neighbouring loads, and stores, become one access", needs=("descriptors", "divergence"))
+opt_load_store_vectorize = _optimization("opt_load_store_vectorize", "neighbouring loads, and stores, become one access",
+                                         needs=("descriptors", "divergence"), breaks=())  # fmt: skip
 
 # Arithmetic that the hardware has.
 lower_alu = _pass("lower_alu", "ALU operations without a hardware form, by the rules of nir/data/lower_alu.txt", needs=("scalar",),

@@ -12,9 +12,10 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from nir_opcodes cimport (
-    alu_input_sizes_flat, alu_max_inputs, alu_properties, alu_property_commutative, index_access, intrinsic_bindless_image_load, intrinsic_bindless_image_sparse_load,
-    intrinsic_flag_can_eliminate, intrinsic_flag_can_reorder, intrinsic_flag_convergent, intrinsic_flags, intrinsic_image_deref_load,
-    intrinsic_image_deref_sparse_load, intrinsic_index_count, intrinsic_load_global, intrinsic_load_global_amd, intrinsic_load_ssbo,
+    alu_input_sizes_flat, alu_max_inputs, alu_properties, alu_property_commutative, index_access, intrinsic_bindless_image_load,
+    intrinsic_bindless_image_sparse_load, intrinsic_flag_can_eliminate, intrinsic_flag_can_reorder, intrinsic_flag_convergent,
+    intrinsic_flags, intrinsic_image_deref_load, intrinsic_image_deref_sparse_load, intrinsic_index_count, intrinsic_load_global,
+    intrinsic_load_global_amd, intrinsic_load_ssbo,
 )
 
 from pyaco._core.common.hashing cimport hash_mix

@@ -8,16 +8,17 @@ by walking two paths of derefs.
 from libc.stdint cimport uint32_t, uint64_t
 
 from nir_opcodes cimport (
-    alu_iadd, alu_mov, index_memory_modes, intrinsic_barrier, intrinsic_bindless_image_atomic, intrinsic_bindless_image_atomic_swap, intrinsic_bindless_image_load,
-    intrinsic_bindless_image_sparse_load, intrinsic_bindless_image_store, intrinsic_deref_atomic, intrinsic_deref_atomic_swap, intrinsic_image_deref_atomic, intrinsic_image_deref_atomic_swap,
-    intrinsic_image_deref_load, intrinsic_image_deref_sparse_load, intrinsic_image_deref_store, intrinsic_load_deref,
-    intrinsic_store_deref,
+    alu_iadd, alu_mov, index_memory_modes, intrinsic_barrier, intrinsic_bindless_image_atomic, intrinsic_bindless_image_atomic_swap,
+    intrinsic_bindless_image_load, intrinsic_bindless_image_sparse_load, intrinsic_bindless_image_store, intrinsic_deref_atomic,
+    intrinsic_deref_atomic_swap, intrinsic_image_deref_atomic, intrinsic_image_deref_atomic_swap, intrinsic_image_deref_load,
+    intrinsic_image_deref_sparse_load, intrinsic_image_deref_store, intrinsic_load_deref, intrinsic_store_deref,
 )
 
 from pyaco._core.common.hashing cimport hash_mix
 from pyaco._core.ir.shader cimport (
     NodeId, OrderRow, ShaderData, TypeId, ValueId, constant_bits, deref_array, deref_cast, deref_struct, deref_var, intrinsic_index,
-    nir_alu, nir_deref, nir_intrinsic, node_block, node_if, source_swizzle, source_value, swizzle_component, type_array, type_matrix, value_is_constant,
+    nir_alu, nir_deref, nir_intrinsic, node_block, node_if, source_swizzle, source_value, swizzle_component, type_array, type_matrix,
+    value_is_constant,
 )
 from pyaco._core.nir.opt_access cimport binding_of_buffer, binding_unknown, resource_index_of_buffer
 

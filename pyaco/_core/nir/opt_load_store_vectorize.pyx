@@ -8,10 +8,11 @@ Widths: four components, eight for ``load_smem_amd``, and also 8 and 16 dwords w
 dwords in any case, so the last may be used in part); shared memory only where the alignment is known to allow one instruction. Two elements
 of shared memory that are apart, but not far, are one ``load_shared2_amd`` or ``store_shared2_amd``.
 
-As Mesa's nir_opt_load_store_vectorize in effect. Needs: offsets folded to ``iadd(value, constant)`` by the algebraic rules; divergence.
+As Mesa's nir_opt_load_store_vectorize in effect. Needs: offsets folded to ``iadd(value, constant)`` by the algebraic rules; divergence, which holds
+for the values made here too.
 """
 from cython.operator cimport dereference, predecrement as decrement
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
 from libcpp.algorithm cimport sort
 from libcpp.map cimport map as ordered_map
 from libcpp.vector cimport vector
@@ -20,15 +21,16 @@ from nir_opcodes cimport (
     alu_iadd, alu_u2u8, alu_unpack_32_2x16_split_x, alu_unpack_32_2x16_split_y, alu_ushr, index_access, index_align_mul,
     index_align_offset, index_base, index_offset0, index_offset1, index_st64, index_write_mask, intrinsic_barrier,
     intrinsic_flag_can_eliminate, intrinsic_flag_can_reorder, intrinsic_flag_convergent, intrinsic_flags, intrinsic_index_count,
-    intrinsic_load_constant, intrinsic_load_shared, intrinsic_load_shared2_amd, intrinsic_load_smem_amd, intrinsic_load_ssbo, intrinsic_load_ubo,
-    intrinsic_store_shared, intrinsic_store_shared2_amd, intrinsic_store_ssbo,
+    intrinsic_load_constant, intrinsic_load_shared, intrinsic_load_shared2_amd, intrinsic_load_smem_amd, intrinsic_load_ssbo,
+    intrinsic_load_ubo, intrinsic_store_shared, intrinsic_store_shared2_amd, intrinsic_store_ssbo,
 )
 from pyaco._core.common.bits cimport lowest_bit
 from pyaco._core.ir.emitter cimport alu1, alu2_constant, component, constant, intrinsic1, intrinsic2, intrinsic3, swizzled, vector_of
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     NodeId, Shader, ShaderData, ValueId, access_can_reorder, access_volatile, block_walk_next, constant_bits, intrinsic_index,
-    intrinsic_set_index, nir_alu, nir_divergent, nir_intrinsic, node_first_block, source_swizzle, source_value, swizzle_component, value_is_constant,
+    intrinsic_set_index, nir_alu, nir_divergent, nir_intrinsic, nir_load_const, node_first_block, source_swizzle, source_value, swizzle_component,
+    value_is_constant,
 )
 from pyaco._core.nir.lowering cimport Lowering, lower_keep, lower_remove, lowered, lowering_run
 
@@ -409,7 +411,6 @@ cdef int _set_pair(ShaderData *s, ValueId row, const Access *low, const Group *g
 cdef ValueId _pair_load(Lowering *b, const Access *low, const Group *group) except? 0xffffffffU nogil:
     cdef ValueId row = intrinsic1(b, intrinsic_load_shared2_amd, 2, <int>group.bits, _pair_address(b, low))
     _set_pair(b.s, row, low, group)
-    b.s.instructions.flags[row] |= b.s.instructions.flags[low.instruction] & nir_divergent
     return row
 
 
@@ -423,7 +424,6 @@ cdef ValueId _joined_load(Lowering *b, const Access *a, uint32_t components, int
     else:
         row = intrinsic1(b, opcode, components, bits, offset)
     _copy_indices(s, row, a.instruction)
-    s.instructions.flags[row] |= s.instructions.flags[a.instruction] & nir_divergent
     return row
 
 
@@ -514,17 +514,25 @@ cdef int _lower_store(Lowering *b, Context *c, const Group *group) except -1 nog
 
 cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
     cdef Context *c = <Context *>b.context
+    cdef ShaderData *s = b.s
+    cdef ValueId result = <uint32_t>lower_remove
+    cdef ValueId made = s.instructions.table.count
+    cdef uint16_t flags = nir_divergent
     cdef Group group
     if instruction >= c.group_of.size() or c.group_of[instruction] == 0:
         return lower_keep
     group = c.groups[c.group_of[instruction] - 1]
-    if _is_load(b.s.instructions.opcode[instruction]):
-        if instruction == group.anchor:
-            return _lower_load(b, c, instruction, &group)
-        return <uint32_t>lower_remove
-    if instruction == group.anchor:
+    if instruction != group.anchor:
+        return result
+    if _is_load(s.instructions.opcode[instruction]):
+        flags = s.instructions.flags[instruction] & <uint16_t>nir_divergent
+        result = _lower_load(b, c, instruction, &group)
+    else:
         _lower_store(b, c, &group)
-    return <uint32_t>lower_remove
+    for made in range(made, s.instructions.table.count):     # what is made for a store may differ between lanes; nothing else reads it
+        if s.instructions.kind[made] != nir_load_const:
+            s.instructions.flags[made] |= flags
+    return result
 
 
 cdef bint opt_load_store_vectorize_run(ShaderData *s) except -1 nogil:
