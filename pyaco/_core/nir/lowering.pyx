@@ -91,7 +91,7 @@ cdef int lowering_run(ShaderData *s, lower_function lower, void *context) except
 cdef int _lower_block(Lowering *b, lower_function lower) except -1 nogil:
     """Lower the instructions of the block that the walk has reached."""
     cdef ShaderData *s = b.s
-    cdef NodeId block = b.block
+    cdef NodeId block = b.blocks[b.reached]         # whose contents stand there, also where the prologue has split it
     cdef uint32_t made
     cdef ValueId instruction, result
     while b.position < s.nodes.order_count[block]:
