@@ -169,6 +169,11 @@ def clean(shader: Shader) -> Shader:
     return shader
 
 
+def loops_in(shader: Shader) -> int:
+    nodes = shader.nodes
+    return sum(int(nodes.kind[node] == 4 and nodes.parent[node] != 0) for node in range(1, len(nodes)))
+
+
 def counted_loop(trips: int) -> Shader:
     b = Builder(wave_size=32, workgroup_size=(LANES, 1, 1))
     total, counter = (b.variable("function_temp", b.scalar()) for _ in range(2))
@@ -185,14 +190,33 @@ def counted_loop(trips: int) -> Shader:
     return shader
 
 
-@pytest.mark.parametrize(("trips", "loops"), [(0, 0), (1, 0), (7, 0), (32, 0), (33, 1), (1000, 1)])
+@pytest.mark.parametrize(("trips", "loops"), [(0, 0), (1, 0), (7, 0), (33, 0), (34, 1), (1000, 1)])
 def test_loops_of_known_trip_count_unroll(trips: int, loops: int) -> None:
     shader = clean(counted_loop(trips))
-    node, found = 1, 0
-    for node in range(1, len(shader.nodes)):
-        reachable = shader.nodes.parent[node] != 0
-        found += int(shader.nodes.kind[node] == 4 and reachable)
-    assert found == loops
+    assert loops_in(shader) == loops
     if not loops:
         # x * 3 ** trips, folded into one multiplication.
         assert opcodes(shader) == ({"imul": 1} if trips else {})
+
+
+@pytest.mark.parametrize(("length", "loops"), [(32, 0), (40, 1)])
+def test_loops_tested_at_their_end_unroll_for_arrays_that_they_fill(length: int, loops: int) -> None:
+    b = Builder(wave_size=32, workgroup_size=(LANES, 1, 1))
+    table = b.variable("function_temp", b.array(b.scalar(), length, 4))
+    counter = b.variable("function_temp", b.scalar())
+    b.store(b.deref_var(counter), b.imm(0))
+    with b.loop():
+        with b.if_(b.uge(b.load(b.deref_var(counter)), b.imm(32))):
+            b.jump("break")
+        value = b.load_local_invocation_index()
+        for factor in range(40):
+            value = b.iadd(b.imul(value, b.load(b.deref_var(counter))), b.imm(factor))
+        b.store(b.deref_array(b.deref_var(table), b.load(b.deref_var(counter))), value)
+        b.store(b.deref_var(counter), b.iadd(b.load(b.deref_var(counter)), b.imm(1)))
+    shader = b.finish()
+    vars_to_ssa.run(shader)
+    assert opt_loop.run(shader)
+    validate.run(shader)
+    loop_unroll.run(shader)
+    validate.run(shader)
+    assert loops_in(shader) == loops
