@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -168,7 +169,7 @@ class Code:
         return values[-1 - min(int(self.random.expovariate(0.2)), len(values) - 1)]
 
     def step(self) -> None:
-        v, s, offset = lambda: self.some("v1"), lambda: self.some("s1"), 4 * self.random.randrange(4)
+        v, s, offset = partial(self.some, "v1"), partial(self.some, "s1"), 4 * self.random.randrange(4)
         buffer, where = self.random.choice(self.live["s4"][:2]), self.live["v1"][self.random.randrange(2)]
         storage = self.random.choice(
             (
