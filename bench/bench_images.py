@@ -4,7 +4,8 @@ Each invocation does 16 operations on a tiled image of 256 x 256 texels and adds
 except where the case is called scattered.
 Times are CPU time of one thread, warm, the least of several runs. lavapipe takes its usual shortcuts in sampling.
 
-``python bench/bench_images.py`` prints the comparison; pytest runs the same measurements.
+``python bench/bench_images.py`` prints the comparison, with ``--shapes`` how much longer other workgroups take than those of 8 x 8; pytest runs the
+same measurements.
 """
 
 from __future__ import annotations
@@ -59,13 +60,12 @@ class Case(NamedTuple):
         """Width, height and depth."""
         return (32, 32, 32) if self.dimension == "3d" else (EDGE // 2, EDGE // 2, 1) if self.dimension == "cube" else (EDGE, EDGE, 1)
 
-    @property
-    def source(self) -> str:
-        """The shader in GLSL."""
+    def source(self, shape: tuple[int, int]) -> str:
+        """The shader in GLSL, for workgroups of a shape."""
         layout = f"set = 0, binding = 1{', ' + self.format if self.storage else ''}"
         body = self.expression if self.expression.startswith("imageStore") else f"sum += {self.expression}"
         return f"""#version 450
-layout(local_size_x = 8, local_size_y = 8) in;
+layout(local_size_x = {shape[0]}, local_size_y = {shape[1]}) in;
 layout(set = 0, binding = 0) buffer Out {{ vec4 result[]; }};
 layout({layout}) uniform {self.image} image;
 void main() {{
@@ -103,16 +103,20 @@ CASES = {
 }
 #: Operations a second that one core has to do, and how many times lavapipe's CPU time they may take.
 LEAST = {"bilinear": 100e6, "fetch": 150e6}
-SLOWER = {"point": 3.5, "fetch_scattered": 3.5}
-SLOWER_ELSE = 2.75
+SLOWER = {"fetch_rgba16f": 1.25, "bilinear": 1.75, "bilinear_rgba16f": 1.75, "fetch_r32f": 2.0, "store": 2.0, "trilinear": 2.0, "gather": 2.0,
+          "shadow": 2.0}
+SLOWER_ELSE = 2.5
+#: Workgroups; a wave of the second kind is half idle. And how much longer than in the first kind an operation may take.
+SQUARE = (8, 8)
+SHAPES = {(16, 1): 5.0, (32, 1): 2.5, (64, 1): 2.5, (16, 4): 2.5, (16, 16): 2.5}
 
 
 @cache
-def spirv_of(name: str) -> bytes:
+def spirv_of(name: str, shape: tuple[int, int] = SQUARE) -> bytes:
     """Return the shader as glslangValidator compiles it."""
     return subprocess.run(
         ["glslangValidator", "--stdin", "-S", "comp", "-V", "--target-env", "vulkan1.2", "-o", "/dev/stdout", "--quiet"],
-        input=CASES[name].source.encode(), capture_output=True, check=True,
+        input=CASES[name].source(shape).encode(), capture_output=True, check=True,
     ).stdout  # fmt: skip
 
 
@@ -134,12 +138,12 @@ def texels_of(name: str) -> tuple[bytes, ...]:
 class Prepared:
     """A case with its image on a device."""
 
-    def __init__(self, name: str, engine: str = "fast") -> None:
+    def __init__(self, name: str, engine: str = "fast", shape: tuple[int, int] = SQUARE) -> None:
         case = CASES[name]
         width, height, depth = case.extent
         self.device = Device(TARGET, engine, 1)
-        shape: dict[str, Any] = {"depth": depth} if case.dimension == "3d" else {"cube": True} if case.dimension == "cube" else {}
-        self.image = self.device.image(format=FORMATS[case.format][1], width=width, height=height, mips=case.levels, **shape)
+        extra: dict[str, Any] = {"depth": depth} if case.dimension == "3d" else {"cube": True} if case.dimension == "cube" else {}
+        self.image = self.device.image(format=FORMATS[case.format][1], width=width, height=height, mips=case.levels, **extra)
         for mip, raw in enumerate(texels_of(name)):
             level = self.image.numpy(mip)
             self.image.write(np.frombuffer(raw, level.dtype).reshape(level.shape), mip)
@@ -148,11 +152,12 @@ class Prepared:
         sampler = Sampler((0, 0, 0), int(case.linear), int(case.linear), 2 if case.levels > 1 else 1, truncate=not case.linear,
                           compare=case.compare)
         self.buffers = {(0, 0): self.result, (0, 1): view if case.storage else SampledImage(view, sampler)}
-        self.shader = compile(spirv_of(name), target=TARGET)
+        self.shader = compile(spirv_of(name, shape), target=TARGET)
+        self.groups = (SIDE // shape[0], SIDE // shape[1], 1)
 
     def run(self) -> None:
         """Dispatch once."""
-        self.device.dispatch(self.shader, groups=(SIDE // 8, SIDE // 8, 1), buffers=self.buffers)
+        self.device.dispatch(self.shader, groups=self.groups, buffers=self.buffers)
 
 
 def best(run: Callable[[], object], repetitions: int = 25) -> float:
@@ -214,9 +219,27 @@ def test_images_against_lavapipe(name: str) -> None:
     assert ratio <= SLOWER.get(name, SLOWER_ELSE)
 
 
+@pytest.mark.parametrize("shape", list(SHAPES), ids="{0[0]}x{0[1]}".format)
+@pytest.mark.parametrize("name", ["fetch", "bilinear", "bilinear_scattered"])
+def test_shapes(name: str, shape: tuple[int, int]) -> None:
+    """Lanes that lie otherwise than in squares do not take many times longer."""
+    assert best(Prepared(name, shape=shape).run) <= SHAPES[shape] * best(Prepared(name).run)
+
+
+def print_shapes(names: list[str]) -> None:
+    """Print how many times as long an operation takes in other workgroups than in those of 8 x 8."""
+    print(f"{'':18}" + "".join(f"{f'{width}x{height}':>8}" for width, height in SHAPES))
+    for name in names:
+        square = best(Prepared(name).run)
+        print(f"{name:18}" + "".join(f"{best(Prepared(name, shape=shape).run) / square:8.2f}" for shape in SHAPES), flush=True)
+
+
 def main() -> None:
     """Print millions of operations a second, and the ratio to lavapipe's CPU time."""
-    names = sys.argv[1:] or list(CASES)
+    names = [word for word in sys.argv[1:] if word != "--shapes"] or list(CASES)
+    if "--shapes" in sys.argv:
+        print_shapes(names)
+        return
     print(f"{'':18}{'M/s':>10}{'lavapipe':>10}{'ratio':>8}")
     for name in names:
         theirs, ours = lavapipe_time(name), best(Prepared(name).run)

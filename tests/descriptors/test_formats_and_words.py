@@ -108,6 +108,17 @@ def test_descriptors_decode_to_what_was_asked(level: Any) -> None:
     assert decode("sampler", sampler_descriptor(Sampler(mag_filter=1), level), level)[2].fields["XY_MAG_FILTER"] in (1, "SQ_TEX_XY_FILTER_BILINEAR")
 
 
+@pytest.mark.parametrize("level", LEVELS)
+def test_samplers_that_have_no_hash(level: int) -> None:
+    """Words are kept by sampler; a list makes one that cannot be a key, and one of another level is another."""
+    listed: Any = [1, 2, 3]
+    assert sampler_descriptor(Sampler(listed), level) == sampler_descriptor(Sampler((1, 2, 3)), level)
+    known = registers(level)["SQ_IMG_SAMP_WORD0"]
+    assert [known.field(f"CLAMP_{axis}").get(sampler_descriptor(Sampler((1, 2, 3)), level)[0]) for axis in "XYZ"] == listed
+    with pytest.raises(InputError, match="MAX_ANISO_RATIO"):
+        sampler_descriptor(Sampler(listed, max_anisotropy=9), level)
+
+
 def test_malformed_descriptors_are_refused() -> None:
     with pytest.raises(InputError, match="has 8 dwords, not 4"):
         decode("image", (0, 0, 0, 0), 103)
