@@ -97,6 +97,8 @@ NIR = Pipeline("nir", STAGE, (
         constant_folding,
         dead_control_flow,
         dce,
+        # Tables that no loop is unrolled for: where they are filled in a loop, they would be filled by each of its copies.
+        opt_large_constants(threshold=1023),
         lower_ycbcr,
         lower_tex,
         lower_cooperative_matrix,

@@ -66,7 +66,8 @@ peephole_select = _optimization("peephole_select", "small ifs that only compute 
                                 options=(Option("limit", 8, "instructions on each side"),))  # fmt: skip
 loop_unroll = _optimization("loop_unroll", "a loop of known, small trip count becomes its copies", only_with=("loops",))
 opt_large_constants = _optimization("opt_large_constants", "local arrays of constants become constant data",
-                                    only_with=("local variables",), needs=("values",))
+                                    options=(Option("threshold", 16, "bytes of a table that are not worth a load"),),
+                                    only_with=("local variables",), needs=("values",))  # fmt: skip
 copy_prop_vars = _optimization("copy_prop_vars", "loads of what was stored or loaded before, and stores of what is there, go",
                                needs=("split copies",), breaks=(*FACTS, "scalar"))  # fmt: skip
 dead_write_vars = _optimization("dead_write_vars", "stores that are overwritten before anything reads them go", needs=("split copies",),

@@ -7,8 +7,8 @@ A step that changed nothing is not run again before another step has
 changed something, in whatever group it stands next: kernels are functions of the IR and of their options, and promise by False that
 nothing has changed. So the last round of a group that repeats only runs what the last change may have given work. Passes of users may change the
 IR without saying so: they always run, and count as a change. A step is also left out where the shader has none of the things that the pass is
-about (``shader_facts.pxd``); facts are found again when a change has been followed by a step that asks for them. While somebody observes the IR after each pass, every step runs, so that there is
-something to see.
+about (``shader_facts.pxd``); facts are found again when a change has been followed by a step that asks for them. While somebody observes the IR
+after each pass, every step runs, so that there is something to see.
 """
 from libc.stdint cimport int64_t, uint32_t
 from libcpp.vector cimport vector

@@ -5,7 +5,7 @@ comes before all loads, and that some load indexes at run time, has mode ``const
 location, and no stores. Equal tables share their bytes. Without an index that is known at run time alone (unrolling may have made all of them
 constant) the variable is left to ``vars_to_ssa``.
 
-As Mesa's nir_opt_large_constants with RADV's threshold of 16 bytes.
+As Mesa's nir_opt_large_constants. Tables of up to `threshold` bytes are not worth a load: 16 are RADV's.
 """
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy
@@ -26,7 +26,6 @@ from pyaco._core.nir.types cimport component_bytes, member_offset, type_bytes, t
 
 cdef enum:
     no_variable = 0xffffffff
-    threshold = 16                 # bytes that are not worth a load
     limit = 1 << 16                # bytes of one table
 
 cdef struct Path:                  # of a deref
@@ -48,6 +47,7 @@ cdef struct Context:
     vector[Path] paths             # by instruction
     vector[Candidate] candidates
     vector[uint8_t] moved          # by variable
+    uint32_t threshold             # bytes that are not worth a load
 
 
 cdef void _find_path(Context *c, ValueId deref) noexcept nogil:
@@ -150,7 +150,7 @@ cdef void _find_candidates(Context *c) noexcept nogil:
         if not s.variables.mode[variable] & (mode_function_temp | mode_shader_temp):
             continue
         size = type_bytes(s, s.variables.type[variable])
-        if threshold < size <= limit:
+        if c.threshold < size <= limit:
             c.candidates[variable].possible = True
             c.candidates[variable].data.assign(size, 0)
             c.candidates[variable].written.assign(size, 0)
@@ -223,11 +223,12 @@ cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
     return lower_keep
 
 
-cdef bint opt_large_constants_run(ShaderData *s) except -1 nogil:
+cdef bint opt_large_constants_run(ShaderData *s, uint32_t threshold) except -1 nogil:
     cdef Context c
     cdef VariableId variable
     cdef bint progress = False
     c.s = s
+    c.threshold = threshold
     cfg_build(&c.cfg, s)
     cfg_dominance(&c.cfg, s)
     _find_candidates(&c)
@@ -244,15 +245,16 @@ cdef bint opt_large_constants_run(ShaderData *s) except -1 nogil:
 
 
 cdef int _kernel(void *ir, int option) except -1 nogil:
-    return opt_large_constants_run(<ShaderData *>ir)
+    return opt_large_constants_run(<ShaderData *>ir, option)
 
 
-kernel = native_kernel(_kernel)
+kernel = native_kernel(_kernel, lambda options, level: options["threshold"])
 
 
 def run(Shader shader not None, options=None):
-    """Move constant tables to the constant data."""
+    """Move constant tables to the constant data; option ``threshold``: bytes that are not worth a load (16)."""
+    cdef uint32_t threshold = (options or {}).get("threshold", 16)
     cdef bint progress
     with nogil:
-        progress = _kernel(&shader.data, 0)
+        progress = _kernel(&shader.data, threshold)
     return progress
