@@ -280,8 +280,8 @@ def test_the_compiler_expects_the_same_of_straight_code(name: str, target: str, 
     shader = pyaco.compile(ROOT / f"tests/shaders/{name}.spv", target=target, wave=wave)
     assert not shader.stats["branches"] and "s_barrier" not in shader.disassembly
     profile = profile_of(emu.Device(target, profile=True).dispatch(shader, push=bytes(64)))
-    # GFX9 issues every four cycles
-    more = sum(int(row["lines"] - row["requests"]) for row in profile.rows) * (4 if wave == 64 and target == "gfx900" else 1)
+    # Each holds up its own result and the next access; GFX9 issues every four cycles.
+    more = sum(int(row["lines"] - row["requests"]) for row in profile.rows) * (8 if wave == 64 and target == "gfx900" else 2)
     assert shader.stats["latency"] <= profile.longest_wave <= shader.stats["latency"] + more
 
 

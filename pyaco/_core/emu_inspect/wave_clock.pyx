@@ -17,7 +17,7 @@ from pyaco._core.common.machine cimport (
 from pyaco._core.emu.access cimport access_nothing
 from pyaco._core.emu.cycles cimport instruction_cycles, issue_passes
 from pyaco._core.emu.global_memory cimport memory_operation
-from pyaco._core.emu.wave cimport Instruction, Wave, sgpr_exec, sgpr_m0, sgpr_vcc
+from pyaco._core.emu.wave cimport Instruction, LaneOperation, Wave, sgpr_exec, sgpr_m0, sgpr_vcc, type_mask, type_old
 from pyaco._core.emu_inspect.waits cimport (
     WaitCounts, counter_exp, counter_km, counter_lgkm, counter_limit, counter_sample, counter_vm, counter_vs, is_counted_as_sample, wait_counts,
 )
@@ -106,6 +106,7 @@ cdef inline uint32_t _implied(uint32_t implied, uint32_t lanes, uint32_t place) 
 
 cdef uint64_t _registers_ready(const WaveClock *clock, const Wave *wave, const Instruction *instruction, uint64_t time) noexcept nogil:
     cdef uint32_t i, number, first
+    cdef const LaneOperation *operation
     cdef uint32_t implied = opcode_implicit_operands[instruction.decoded.opcode]
     for i in range(instruction.decoded.source_count):
         first = instruction.decoded.source[i] >> 2
@@ -113,10 +114,13 @@ cdef uint64_t _registers_ready(const WaveClock *clock, const Wave *wave, const I
             continue
         for number in range(first, _end_of(first, instruction.decoded.source_bytes[i], wave.lanes)):
             time = max(time, clock.ready[number])
-    if instruction.operation_y != NULL:                     # a third source of a half of VOPD is its destination, or VCC
+    if instruction.operation_y != NULL:                     # a third source of a half of VOPD is its destination, VCC or a literal
         for i in range(2):
-            if (instruction.operation_y if i else instruction.operation).source_count > 2:
-                time = max(time, max(clock.ready[instruction.decoded.destination[i] >> 2], clock.ready[<int>sgpr_vcc]))
+            operation = instruction.operation_y if i else instruction.operation
+            if operation.source_count > 2 and operation.source_type[2] & type_old:
+                time = max(time, clock.ready[instruction.decoded.destination[i] >> 2])
+            elif operation.source_count > 2 and operation.source_type[2] == <int>type_mask:
+                time = max(time, clock.ready[<int>sgpr_vcc])
     if implied:
         for i in range(6):
             time = max(time, clock.ready[_implied(implied, wave.lanes, i)] if _implied(implied, wave.lanes, i) else 0)
