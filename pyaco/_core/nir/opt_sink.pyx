@@ -2,7 +2,7 @@
 
 What moves: constants and undefined values; copies and vectors; comparisons, so that the condition code or mask need not be kept; arithmetic
 with one source that varies to other blocks alone: into the list of an if that alone uses it, where it may not run at all. Arithmetic with
-several sources would lengthen the lives of these. Loads stay, unlike RADV's: no later pass moves them away from their uses again, and they
+several sources would lengthen the lives of these. Loads stay, unlike RADV's: no later pass moves them out of a block again, and they
 were measured to cost more latency in the ifs than they save. Nothing moves into a loop, and nothing but constants out of one.
 
 Blocks are walked last to first, so that what uses a value has found its place before the value does. Needs: nothing. Guarantees: valid NIR;
