@@ -21,6 +21,7 @@ from pyaco._core.ir.shader cimport (
     shader_rewrite_block, shader_rewrite_emit, shader_rewrite_end, sources_of, value_is_constant,
 )
 from pyaco._core.nir.dominance cimport node_loop_around
+from pyaco._core.nir.loop_closing cimport is_in_loop
 
 cdef cppclass Context:
     ShaderData *s
@@ -28,12 +29,6 @@ cdef cppclass Context:
     vector[bint] always_runs       # by node: every iteration of the loop around comes by
     vector[vector[ValueId]] moved  # by number of a block that precedes a loop: what has moved there
     vector[uint32_t] number        # by node: row + 1 in moved
-
-
-cdef bint _is_around(const ShaderData *s, NodeId loop, NodeId node) noexcept nogil:
-    while node and node != loop:
-        node = s.nodes.parent[node]
-    return node == loop
 
 
 # ------------------------------------------------------------------------------------------------------------- ways out of a loop
@@ -89,7 +84,7 @@ cdef bint _sources_are_outside(const Context *c, ValueId i, NodeId loop) noexcep
     cdef RowRange sources = sources_of(s, i)
     cdef uint32_t row
     for row in range(sources.first, sources.first + sources.count):
-        if not value_is_constant(s, s.sources.value[row]) and _is_around(s, loop, c.home[s.sources.value[row]]):
+        if not value_is_constant(s, s.sources.value[row]) and is_in_loop(s, c.home[s.sources.value[row]], loop):
             return False
     return True
 
@@ -104,7 +99,7 @@ cdef int _take_constants(Context *c, ValueId i, NodeId target) except -1 nogil:
     for row in range(sources.first, sources.first + sources.count):
         value = s.sources.value[row]
         around = s.nodes.next[target]
-        if value_is_constant(s, value) and _is_around(s, around, c.home[value]):
+        if value_is_constant(s, value) and is_in_loop(s, c.home[value], around):
             c.home[value] = target
             _append(c, value, target)
     return 0

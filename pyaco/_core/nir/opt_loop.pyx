@@ -23,7 +23,7 @@ from pyaco._core.common.table cimport table_append_many
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     NodeId, OrderRow, Shader, ShaderData, SourceRow, ValueId, jump_break, jump_continue, nir_component, nir_deref, nir_intrinsic, nir_load_const,
-    nir_phi, nir_phi_new, nir_undef, nir_vector, node_block, node_if, node_insert_after, node_loop, node_remove, phi_set,
+    nir_phi, nir_phi_new, nir_undef, nir_vector, node_block, node_if, node_insert_after, node_remove, phi_set,
 )
 from pyaco._core.ir.source_lines cimport lines_inherit
 from pyaco._core.nir.control_flow_edit cimport (
@@ -362,18 +362,8 @@ cdef bint opt_loop_run(ShaderData *s) except -1 nogil:
     return progress
 
 
-cdef bint _has_loop(const ShaderData *s) noexcept nogil:
-    cdef NodeId node
-    for node in range(1, s.nodes.table.count):
-        if s.nodes.kind[node] == node_loop and s.nodes.parent[node]:
-            return True
-    return False
-
-
 cdef int _kernel(void *ir, int option) except -1 nogil:
     cdef bint progress = False
-    if not _has_loop(<ShaderData *>ir):
-        return False
     while opt_loop_run(<ShaderData *>ir):
         progress = True
     return progress

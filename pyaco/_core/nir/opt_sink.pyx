@@ -21,6 +21,7 @@ from pyaco._core.ir.shader cimport (
     source_value, sources_of, value_is_constant,
 )
 from pyaco._core.nir.dominance cimport node_loop_around
+from pyaco._core.nir.loop_closing cimport is_in_loop
 
 cdef enum:
     at_end = 0xffffffffU           # the place of a value that nothing in its block uses
@@ -95,12 +96,6 @@ cdef bint _is_below(const Context *c, NodeId block, NodeId above) noexcept nogil
     return block != 0 and c.position[block] >= c.position[above]
 
 
-cdef bint _is_around(const ShaderData *s, NodeId loop, NodeId node) noexcept nogil:
-    while node and node != loop:
-        node = s.nodes.parent[node]
-    return node == loop
-
-
 # ---------------------------------------------------------------------------------------------------------------------- uses
 cdef void _use(Context *c, ValueId value, NodeId block, uint32_t place) noexcept nogil:
     cdef NodeId meeting = _meet(c, c.meeting[value], block)
@@ -171,7 +166,7 @@ cdef NodeId _target(const Context *c, ValueId i, NodeId block, uint32_t freedom,
         return 0
     place[0] = c.first_use[i]
     loop = node_loop_around(s, target)
-    while loop and not _is_around(s, loop, block):
+    while loop and not is_in_loop(s, block, loop):
         target = s.nodes.previous[loop]
         place[0] = at_end
         loop = node_loop_around(s, target)
