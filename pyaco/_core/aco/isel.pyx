@@ -654,6 +654,7 @@ cdef int _select(Isel *c) except -1 nogil:
     c.flow.exec_empty_depth = 0xffff
     c.fp_mode = _float_mode(c.s)
     choose_classes(c)
+    c.halved = 0
     ranges_begin(&c.ranges, c.s)
     _find_ends(c, c.s.nodes.first0[1])
     c.label_block.push_back(no_block)       # label 0: none

@@ -17,6 +17,7 @@ from pyaco._core.aco.isel_alu_integer cimport add_sub_64, fill_integer
 from pyaco._core.aco.isel_context cimport *
 from pyaco._core.aco.isel_packed cimport is_packed, select_packed
 from pyaco._core.ir.program cimport Operand, TempId, class_bytes, class_is_vgpr, class_s2, gfx10, gfx12, operand_c64
+from pyaco._core.ir.range_analysis cimport unsigned_upper_bound
 from pyaco._core.ir.shader cimport ValueId, nir_exact, nir_no_unsigned_wrap, source_value, source_swizzle, swizzle_component
 
 cdef enum:                        # Method: how an opcode is selected
@@ -202,6 +203,11 @@ cdef int _wide(Isel *c, ValueId instruction, TempId dst) except -1 nogil:
     return unsupported_alu(c, instruction)
 
 
+cdef bint _fits_24_bits(Isel *c, ValueId instruction, uint32_t index) noexcept nogil:
+    return unsigned_upper_bound(&c.ranges, source_value(c.s, instruction, index),
+                                swizzle_component(source_swizzle(c.s, instruction, index), 0)) < 1U << 24
+
+
 cdef int _integer(Isel *c, ValueId instruction, TempId dst, uint64_t nir_opcode) except -1 nogil:
     cdef Rule *rule = &_rules[nir_opcode]
     cdef uint32_t bits = source_bits(c, instruction, 0)
@@ -212,6 +218,9 @@ cdef int _integer(Isel *c, ValueId instruction, TempId dst, uint64_t nir_opcode)
         opcode = _vector_opcode(c, rule, bits)
         if opcode == op_invalid:
             return _wide(c, instruction, dst)
+        # A full product takes four times as long.
+        if opcode == op_v_mul_lo_u32 and _fits_24_bits(c, instruction, 0) and _fits_24_bits(c, instruction, 1):
+            opcode = op_v_mul_u32_u24
         return _valu(c, instruction, dst, opcode, rule.flags)
     opcode = rule.scalar64 if bits == 64 else rule.scalar32
     if opcode == op_invalid:

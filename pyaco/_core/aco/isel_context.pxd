@@ -70,6 +70,9 @@ cdef cppclass Isel:
     vector[uint32_t] part_first   # by temp: index of the first one in parts, 0: not split
     vector[uint8_t] part_count
     vector[uint32_t] parts        # temps
+    TempId halved                 # the temp of 64 bits that was split last, for one use, in block halved_in
+    BlockId halved_in
+    TempId[2] halves
     vector[SelectedInstruction] selected
     vector[SelectedInstruction] selected_front
     vector[PendingPhi] phis

@@ -319,6 +319,21 @@ cdef int split(Isel *c, TempId vector, uint32_t bytes) except -1 nogil:
     return remember_parts(c, vector, temps, count)
 
 
+cdef TempId _half(Isel *c, TempId vector, uint32_t index) except 0 nogil:
+    """A dword of a temp of 64 bits. Who needs one mostly needs the other, and a split leaves both where they are, which two extractions do not."""
+    cdef Definition[2] d
+    cdef Operand a = T(c, vector)
+    cdef uint32_t i
+    if c.halved != vector or c.halved_in != c.block:
+        for i in range(2):
+            c.halves[i] = new_temp(c, class_of_bytes(is_vgpr(c, vector), 4))
+            d[i] = definition_of(c.p, c.halves[i])
+        append_instruction(c, make(c.p, op_p_split_vector, d, 2, &a, 1))
+        c.halved = vector
+        c.halved_in = c.block
+    return c.halves[index]
+
+
 cdef TempId part(Isel *c, TempId vector, uint32_t index, uint32_t bytes) except 0 nogil:
     cdef Operand[2] o
     cdef TempId temp
@@ -329,6 +344,8 @@ cdef TempId part(Isel *c, TempId vector, uint32_t index, uint32_t bytes) except 
         temp = c.parts[c.part_first[vector] + index]
         if class_of(c, temp) == class_of_bytes(vgpr, bytes):
             return temp
+    if bytes == 4 and class_bytes(class_of(c, vector)) == 8 and index < 2:
+        return _half(c, vector, index)
     temp = new_temp(c, class_of_bytes(vgpr, bytes))
     o[0] = T(c, vector)
     o[1] = K(index)

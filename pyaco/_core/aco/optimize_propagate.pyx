@@ -61,14 +61,14 @@ cdef bint _same_in_vgpr(Context *c, InstructionId i, uint32_t k, Operand *source
 
 
 cdef int _fold_copied_vector(Context *c, InstructionId i) except -1 nogil:
-    """A vector of SGPRs that is copied to VGPRs, and used for nothing else, is made there."""
+    """A vector of SGPRs that is copied to VGPRs is made there, if it is used for nothing else or if it costs nothing to make twice."""
     cdef ProgramData *p = c.p
     cdef Operand o = source_at(p, i, 0)
     cdef InstructionId q = producer_of(c, o)
     cdef Operand[16] parts
     cdef uint32_t k
     cdef uint32_t count
-    if q == 0 or p.instructions.opcode[q] != op_p_create_vector or c.uses[o.data] != 1 or p.instructions.definition_count[i] != 1 \
+    if q == 0 or p.instructions.opcode[q] != op_p_create_vector or p.instructions.definition_count[i] != 1 \
             or not class_is_vgpr(p.definitions.register_class[p.instructions.definition_first[i]]) or class_is_vgpr(o.register_class) \
             or class_is_linear_vgpr(p.definitions.register_class[p.instructions.definition_first[i]]):
         return 0
@@ -77,7 +77,9 @@ cdef int _fold_copied_vector(Context *c, InstructionId i) except -1 nogil:
         return 0
     for k in range(count):
         parts[k] = source_at(p, q, k)
-        if parts[k].flags & operand_fixed or (parts[k].flags & operand_temp and operand_bytes(parts[k]) % 4):
+        if parts[k].flags & operand_temp and (parts[k].flags & operand_fixed or operand_bytes(parts[k]) % 4):
+            return 0
+        if c.uses[o.data] != 1 and (not parts[k].flags & operand_constant or operand_is_literal(parts[k])):
             return 0
     return become(c, i, op_p_create_vector, format_pseudo, parts, count)
 
@@ -317,6 +319,33 @@ cdef int _fold_split(Context *c, InstructionId i) except -1 nogil:
     return 0
 
 
+cdef int _narrow_split(Context *c, InstructionId i) except -1 nogil:
+    """A split of which one part is used is the extraction of that part."""
+    cdef ProgramData *p = c.p
+    cdef uint32_t count = p.instructions.definition_count[i]
+    cdef DefinitionRow first = p.instructions.definition_first[i]
+    cdef Operand[2] o
+    cdef uint32_t used = count
+    cdef uint32_t k
+    if p.instructions.opcode[i] != op_p_split_vector:
+        return 0
+    for k in range(count):
+        if p.definitions.register_class[first + k] != p.definitions.register_class[first] or p.definitions.flags[first + k] & definition_fixed:
+            return 0
+        if c.uses[p.definitions.temp[first + k]]:
+            if used != count:
+                return 0
+            used = k
+    if used == count:
+        return 0
+    o[0] = source_at(p, i, 0)
+    o[1] = operand_c32(used)
+    p.definitions.temp[first] = p.definitions.temp[first + used]
+    p.instructions.definition_count[i] = 1
+    become(c, i, op_p_extract_vector, format_pseudo, o, 2)
+    return _fold_extract(c, i)
+
+
 cdef int propagate(Context *c, InstructionId i) except -1 nogil:
     cdef ProgramData *p = c.p
     cdef uint16_t format = p.instructions.format[i]
@@ -354,4 +383,5 @@ cdef int propagate(Context *c, InstructionId i) except -1 nogil:
         _fold_extract(c, i)
     elif p.instructions.opcode[i] == op_p_split_vector:
         _fold_split(c, i)
+        _narrow_split(c, i)
     return 0
