@@ -5,16 +5,28 @@ them turn out to be empty. An empty block with one predecessor and one successor
 successors have become the same block needs no inversion, since the merge block after it sets exec anew; a merge block in
 front of another merge block need not restore exec.
 
-Then, backwards over the blocks: a write to exec is dropped if nothing before the next write depends on exec and nothing else is written.
+A divergent break of a loop whose block does nothing else needs no block: the lanes that break leave exec, and where none is left, the wave leaves
+the loop.
 
-Source of the rules: ACO (``aco_ssa_elimination.cpp``); data-flow is plain backward liveness of one register.
+    s0, exec = s_and_saveexec condition, exec       exec = s_andn2 exec, condition
+    branch to stay if exec is zero                  branch to exit if exec is zero
+    break: s0 = s_andn2 s0, exec                    stay: ...
+    branch to exit if that is zero
+    stay: exec = copy s0
+
+Last, writes to exec are looked at (``exec_writes``). Source of the first three rules: ACO (``aco_ssa_elimination.cpp``).
 """
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
 from libcpp.vector cimport vector
 
 from isa_opcodes cimport *
 from modifiers cimport modifier_branch_target1, modifier_set_branch_target1
+from pyaco._core.aco.exec_writes cimport exec_writes_run
+from pyaco._core.aco.scalar_liveness cimport ScalarSet, scalar_any, scalar_live_out, scalar_liveness, scalar_step_back
 from pyaco._core.ir.program cimport *
+
+cdef enum:
+    no_block = 0xffffffffU
 
 
 cdef cppclass Threading:
@@ -23,6 +35,7 @@ cdef cppclass Threading:
     vector[vector[uint32_t]] succs
     vector[uint8_t] removed           # the block has no instructions any more
     vector[uint8_t] only_branch       # everything but the branch is dropped
+    vector[ScalarSet] live_in         # by block; empty until a break asks for it
 
 
 cdef inline uint32_t _last(const ProgramData *p, BlockId block) noexcept nogil:
@@ -175,6 +188,157 @@ cdef bint _falls_through_without(Threading *t, uint32_t block, uint32_t target, 
     return True
 
 
+# ------------------------------------------------------------------------------------------------- breaks without a block
+cdef InstructionId _alone(const ProgramData *p, BlockId block) noexcept nogil:
+    """The only instruction of a block that does something, but for its branch; 0: there is none, or more."""
+    cdef uint32_t k
+    cdef InstructionId i
+    cdef InstructionId found = 0
+    for k in range(p.blocks.order_count[block]):
+        i = p.order.instruction[p.blocks.order_first[block] + k]
+        if not _does_nothing(p, i, False):
+            if found:
+                return 0
+            found = i
+    return found
+
+
+cdef bint _takes_exec_from(const ProgramData *p, InstructionId i, uint16_t result, uint16_t mask) noexcept nogil:
+    """Whether an instruction is ``result = s_andn2 mask, exec``."""
+    cdef OperandRow row = p.instructions.operand_first[i]
+    return (p.instructions.opcode[i] == op_s_andn2_b64 or p.instructions.opcode[i] == op_s_andn2_b32) \
+        and p.definitions.reg[p.instructions.definition_first[i]] == result and p.operands.register_class[row] == p.lane_mask \
+        and not p.operands.flags[row] & operand_constant and p.operands.reg[row] == mask and p.operands.reg[row + 1] == register_exec
+
+
+cdef InstructionId _saveexec(const ProgramData *p, BlockId block, uint16_t saved) noexcept nogil:
+    """The ``saved, exec = s_and_saveexec mask, exec`` in front of a block's branch, 0: none."""
+    cdef InstructionId i
+    if p.blocks.order_count[block] < 2:
+        return 0
+    i = p.order.instruction[p.blocks.order_first[block] + p.blocks.order_count[block] - 2]
+    if p.instructions.opcode[i] != op_s_and_saveexec_b64 and p.instructions.opcode[i] != op_s_and_saveexec_b32:
+        return 0
+    return i if p.definitions.reg[p.instructions.definition_first[i]] == saved else 0
+
+
+cdef InstructionId _restoring(Threading *t, BlockId block, uint16_t mask, bint *still_read) except? 0 nogil:
+    """The copy of a mask to exec that a block begins with, 0: none; and whether the mask is read after it."""
+    cdef ProgramData *p = t.p
+    cdef uint32_t count = p.blocks.order_count[block]
+    cdef OrderRow first = p.blocks.order_first[block]
+    cdef OrderRow position = first
+    cdef OrderRow k = first + count
+    cdef InstructionId i
+    cdef ScalarSet live
+    while position < first + count and p.instructions.opcode[p.order.instruction[position]] == op_p_logical_start:
+        position += 1
+    if position == first + count:
+        return 0
+    i = p.order.instruction[position]
+    if p.instructions.opcode[i] != op_p_parallelcopy or p.instructions.definition_count[i] != 1 \
+            or p.definitions.reg[p.instructions.definition_first[i]] != register_exec \
+            or p.operands.flags[p.instructions.operand_first[i]] & (operand_constant | operand_undef) \
+            or p.operands.reg[p.instructions.operand_first[i]] != mask:
+        return 0
+    live = scalar_live_out(p, &t.live_in, block)
+    while k > position + 1:
+        k -= 1
+        scalar_step_back(p, p.order.instruction[k], &live)
+    still_read[0] = scalar_any(&live, mask, class_bytes(p.lane_mask))
+    return i
+
+
+cdef bint _are(const vector[uint32_t] *list, uint32_t a, uint32_t b) noexcept nogil:
+    return list.size() == 2 and (list[0][0] == a and list[0][1] == b or list[0][0] == b and list[0][1] == a)
+
+
+cdef void _narrow(ProgramData *p, InstructionId saveexec, bint takes_out) noexcept nogil:
+    """Make ``exec, scc = s_andn2 exec, mask`` or ``exec, scc = s_and mask, exec`` of ``saved, scc, exec = s_and_saveexec mask, exec``."""
+    cdef DefinitionRow d = p.instructions.definition_first[saveexec]
+    cdef OperandRow row = p.instructions.operand_first[saveexec]
+    cdef Operand mask = operand_at(p, row)
+    cdef bint wide = p.instructions.opcode[saveexec] == op_s_and_saveexec_b64
+    definition_put(p, d, definition_at(p, d + 2))
+    p.instructions.definition_count[saveexec] = 2
+    p.instructions.format[saveexec] = format_sop2
+    if takes_out:
+        p.instructions.opcode[saveexec] = op_s_andn2_b64 if wide else op_s_andn2_b32
+        operand_put(p, row, operand_at(p, row + 1))
+        operand_put(p, row + 1, mask)
+    else:
+        p.instructions.opcode[saveexec] = op_s_and_b64 if wide else op_s_and_b32
+
+
+cdef void _keep_or_drop(ProgramData *p, InstructionId copy, bint still_read) noexcept nogil:
+    """Exec has the lanes that stay: the mask is a copy of it, where it is read."""
+    cdef OperandRow row = p.instructions.operand_first[copy]
+    cdef DefinitionRow d = p.instructions.definition_first[copy]
+    cdef uint16_t mask = p.operands.reg[row]
+    if not still_read:
+        p.instructions.operand_count[copy] = p.instructions.definition_count[copy] = 0
+        return
+    operand_put(p, row, operand_register(register_exec, p.lane_mask))
+    definition_put(p, d, definition_register(mask, p.lane_mask))
+
+
+cdef int _try_break_block(Threading *t, BlockId block) except -1 nogil:
+    """Lanes break without a block of their own."""
+    cdef ProgramData *p = t.p
+    cdef InstructionId leave = _alone(p, block)
+    cdef InstructionId branch = _last(p, block)
+    cdef InstructionId saveexec
+    cdef InstructionId copy
+    cdef InstructionId test
+    cdef InstructionId inverting
+    cdef BlockId stay, leaving, test_block
+    cdef BlockId inverted = no_block
+    cdef uint16_t mask
+    cdef bint still_read = False
+    if not leave or not branch or t.preds[block].size() != 1 or p.instructions.opcode[branch] != op_p_cbranch_nz \
+            or p.operands.reg[p.instructions.operand_first[branch]] != register_scc:
+        return 0
+    mask = p.definitions.reg[p.instructions.definition_first[leave]]
+    stay = p.instructions.immediate[branch]
+    leaving = modifier_branch_target1(p.instructions.modifiers[branch])
+    test_block = t.preds[block][0]
+    test = _last(p, test_block)
+    if not _takes_exec_from(p, leave, mask, mask) or not test or p.instructions.opcode[test] != op_p_cbranch_z or stay == leaving \
+            or p.operands.reg[p.instructions.operand_first[test]] != register_exec or p.instructions.immediate[test] != stay \
+            or modifier_branch_target1(p.instructions.modifiers[test]) != block or not _are(&t.preds[stay], test_block, block):
+        return 0
+    inverting = _alone(p, test_block) if p.blocks.kind[test_block] & block_invert else 0
+    if inverting and _takes_exec_from(p, inverting, register_exec, mask) and t.preds[test_block].size() == 1:
+        inverted = test_block
+        test_block = t.preds[inverted][0]
+        if t.succs[test_block].size() != 1 or not _last(p, test_block):
+            return 0
+    saveexec = _saveexec(p, test_block, mask)
+    if not saveexec:
+        return 0
+    if t.live_in.empty():
+        scalar_liveness(p, &t.live_in)
+    copy = _restoring(t, stay, mask, &still_read)
+    if not copy or scalar_any(&t.live_in[leaving], mask, class_bytes(p.lane_mask)) or scalar_any(&t.live_in[leaving], register_exec, 8):
+        return 0
+    _narrow(p, saveexec, inverted == no_block)
+    _keep_or_drop(p, copy, still_read)
+    p.instructions.immediate[test] = leaving
+    p.instructions.modifiers[test] = modifier_set_branch_target1(p.instructions.modifiers[test], stay)
+    p.order.instruction[p.blocks.order_first[test_block] + p.blocks.order_count[test_block] - 1] = test
+    _replace(&t.preds[leaving], block, test_block)
+    _remove(t, block)
+    if inverted != no_block:
+        _remove(t, inverted)
+    t.preds[stay].assign(1, test_block)
+    t.succs[test_block].clear()
+    t.succs[test_block].push_back(stay)
+    t.succs[test_block].push_back(leaving)
+    if t.succs[stay].size() == 1:
+        _try_simple_block(t, stay)
+    return 0
+
+
 cdef int _write_back(Threading *t) except -1 nogil:
     """New linear edges, and orders without what was dropped."""
     cdef ProgramData *p = t.p
@@ -184,6 +348,7 @@ cdef int _write_back(Threading *t) except -1 nogil:
     cdef BlockId b
     cdef uint32_t k
     cdef OrderRow first
+    cdef InstructionId i
     cdef size_t e
     for row in range(p.edges.table.count):
         if p.edges.kind[row] == edge_logical:
@@ -203,8 +368,11 @@ cdef int _write_back(Threading *t) except -1 nogil:
             continue
         first = p.blocks.order_first[b]
         for k in range(p.blocks.order_count[b]):
+            i = p.order.instruction[first + k]
+            if p.instructions.opcode[i] == op_p_parallelcopy and p.instructions.definition_count[i] == 0:
+                continue              # a copy of a mask that a break without a block does not need
             if not t.only_branch[b] or k + 1 == p.blocks.order_count[b]:
-                rewrite_emit(&rewrite, p.order.instruction[first + k])
+                rewrite_emit(&rewrite, i)
     rewrite_end(&rewrite)
     return 0
 
@@ -233,6 +401,9 @@ cdef int _thread(Threading *t, ProgramData *p) except -1 nogil:
                 _try_merge_block(t, b)
             if t.preds[b].size() == 1:
                 _try_simple_block(t, b)
+    for b in range(blocks):
+        if p.blocks.kind[b] & block_break and not p.blocks.kind[b] & block_uniform and not t.removed[b]:
+            _try_break_block(t, b)
     return _write_back(t)
 
 
@@ -242,132 +413,11 @@ cdef int jump_threading_run(ProgramData *p) except -1 nogil:
         _thread(t, p)
     finally:
         del t
-    return 0
-
-
-# ------------------------------------------------------------------------------------------------------ useless exec writes
-cdef bint _writes_exec(const ProgramData *p, InstructionId i) noexcept nogil:
-    cdef uint32_t k
-    cdef uint16_t reg
-    for k in range(p.instructions.definition_count[i]):
-        reg = p.definitions.reg[p.instructions.definition_first[i] + k]
-        if reg == register_exec or reg == register_exec_hi:
-            return True
-    return False
-
-
-cdef bint _writes_all_of_exec(const ProgramData *p, InstructionId i) noexcept nogil:
-    cdef uint32_t k
-    cdef DefinitionRow d
-    for k in range(p.instructions.definition_count[i]):
-        d = p.instructions.definition_first[i] + k
-        if p.definitions.reg[d] == register_exec and p.definitions.register_class[d] == p.lane_mask:
-            return True
-    return False
-
-
-cdef bint _reads_exec(const ProgramData *p, InstructionId i) noexcept nogil:
-    cdef uint32_t k
-    cdef OperandRow row
-    for k in range(p.instructions.operand_count[i]):
-        row = p.instructions.operand_first[i] + k
-        if not p.operands.flags[row] & (operand_constant | operand_undef) \
-                and (p.operands.reg[row] == register_exec or p.operands.reg[row] == register_exec_hi):
-            return True
-    return False
-
-
-cdef bint _depends_on_exec(const ProgramData *p, InstructionId i) noexcept nogil:
-    """Whether the effect of the instruction depends on exec."""
-    cdef uint16_t format = p.instructions.format[i]
-    cdef uint16_t opcode = p.instructions.opcode[i]
-    cdef uint32_t k
-    if _reads_exec(p, i):
-        return True
-    if format_is_salu(format) or format == format_smem or format == format_sopp or format == format_pseudo_barrier \
-            or format == format_pseudo_branch:
-        return False
-    if opcode == op_v_readlane_b32 or opcode == op_v_readlane_b32_e64 or opcode == op_v_writelane_b32 \
-            or opcode == op_v_writelane_b32_e64:
-        return False
-    if format == format_pseudo:
-        if opcode == op_p_spill or opcode == op_p_reload or opcode == op_p_startpgm or opcode == op_p_logical_start \
-                or opcode == op_p_logical_end or opcode == op_p_end_linear_vgpr or opcode == op_p_init_scratch \
-                or opcode == op_p_constaddr or opcode == op_p_shader_cycles_hi_lo_hi:
-            return False
-        if opcode == op_p_parallelcopy or opcode == op_p_create_vector or opcode == op_p_split_vector \
-                or opcode == op_p_extract_vector or opcode == op_p_extract or opcode == op_p_insert:
-            for k in range(p.instructions.definition_count[i]):
-                if class_is_vgpr(p.definitions.register_class[p.instructions.definition_first[i] + k]):
-                    return True
-            return False
-    return True
-
-
-cdef bint _only_exec(const ProgramData *p, InstructionId i) noexcept nogil:
-    """Whether only exec, and an SCC that is not read, are written."""
-    cdef uint32_t k
-    cdef DefinitionRow d
-    for k in range(p.instructions.definition_count[i]):
-        d = p.instructions.definition_first[i] + k
-        if p.definitions.reg[d] == register_exec or p.definitions.reg[d] == register_exec_hi:
-            continue
-        if p.definitions.reg[d] != register_scc or not (p.definitions.flags[d] & definition_kill
-                                                        or not p.definitions.flags[d] & definition_temp):
-            return False
-    return format_is_salu(p.instructions.format[i]) or p.instructions.opcode[i] == op_p_parallelcopy
-
-
-cdef int remove_exec_writes_run(ProgramData *p) except -1 nogil:
-    cdef vector[uint8_t] needed       # by block: exec as it comes in matters
-    cdef vector[uint8_t] useless      # by position in the order
-    cdef Rewrite rewrite
-    cdef BlockId b = p.blocks.table.count
-    cdef uint32_t k
-    cdef InstructionId i
-    cdef BlockId s
-    cdef OrderRow position
-    cdef bint used
-    cdef bint changed = False
-    needed.assign(p.blocks.table.count, 1)     # back edges: assume so
-    useless.assign(p.order.table.count + 1, 0)
-    while b > 0:
-        b -= 1
-        used = False
-        for k in range(p.blocks.linear_succ_count[b]):
-            s = p.edge_lists.block[p.blocks.linear_succ_first[b] + k]
-            used |= needed[s] != 0
-        k = p.blocks.order_count[b]
-        while k > 0:
-            k -= 1
-            position = p.blocks.order_first[b] + k
-            i = p.order.instruction[position]
-            if _writes_exec(p, i):
-                if not used and _only_exec(p, i):
-                    useless[position] = 1
-                    changed = True
-                    continue
-                if _writes_all_of_exec(p, i):
-                    used = False
-            if _depends_on_exec(p, i):
-                used = True
-        needed[b] = used
-    if not changed:
-        return 0
-    rewrite_begin(&rewrite, p)
-    for b in range(p.blocks.table.count):
-        rewrite_block(&rewrite, b)
-        for k in range(p.blocks.order_count[b]):
-            position = p.blocks.order_first[b] + k
-            if not useless[position]:
-                rewrite_emit(&rewrite, p.order.instruction[position])
-    rewrite_end(&rewrite)
-    return 0
+    return exec_writes_run(p)
 
 
 def run(Program program not None, options=None):
-    """Jump past empty blocks, and drop exec writes that nothing reads. Returns True."""
+    """Jump past empty blocks, and make exec in fewer instructions. Returns True."""
     with nogil:
         jump_threading_run(&program.data)
-        remove_exec_writes_run(&program.data)
     return True

@@ -448,8 +448,11 @@ cdef bint _falls_through(Lowering *c, uint32_t target) noexcept nogil:
     return True
 
 
-cdef int32_t _cost(const ProgramData *p, InstructionId i) noexcept nogil:
-    """Estimated cycles of an instruction that runs with exec = 0, or a large number where it must be jumped over."""
+cdef int32_t _cost(const ProgramData *p, InstructionId i, BlockId block) noexcept nogil:
+    """Estimated cycles of an instruction that runs with exec = 0, or a large number where it must be jumped over.
+
+    Jumping back is such: the branch that is looked at may be the only way out of a loop.
+    """
     cdef uint16_t format = p.instructions.format[i]
     cdef uint16_t opcode = p.instructions.opcode[i]
     cdef uint32_t k
@@ -461,9 +464,16 @@ cdef int32_t _cost(const ProgramData *p, InstructionId i) noexcept nogil:
             if not class_is_vgpr(p.definitions.register_class[p.instructions.definition_first[i] + k]):
                 return unit + 2
         return unit
+    if format == format_sopp and p.instructions.immediate[i] <= block and _is_jump(opcode):
+        return 1000
     if format_is_salu(format):
         return 2 if p.gfx_level >= gfx10 else 4
     return 1000
+
+
+cdef bint _is_jump(uint16_t opcode) noexcept nogil:
+    return opcode == op_s_branch or opcode == op_s_cbranch_execz or opcode == op_s_cbranch_execnz or opcode == op_s_cbranch_vccz \
+        or opcode == op_s_cbranch_vccnz or opcode == op_s_cbranch_scc0 or opcode == op_s_cbranch_scc1
 
 
 cdef bint _cheaper_to_run(Lowering *c, uint32_t target) noexcept nogil:
@@ -476,7 +486,7 @@ cdef bint _cheaper_to_run(Lowering *c, uint32_t target) noexcept nogil:
         return False
     for b in range(c.block + 1, target):
         for k in range(p.blocks.next_count[b]):
-            cost += _cost(p, p.next_order.instruction[p.blocks.next_first[b] + k])
+            cost += _cost(p, p.next_order.instruction[p.blocks.next_first[b] + k], b)
             if cost > 16:
                 return False
     return True

@@ -18,6 +18,8 @@ cdef enum:
 cdef uint16_t commuted_opcode(uint16_t opcode) noexcept nogil
 # The compare that is true where this one is false, 0xffff none.
 cdef uint16_t inverse_compare(uint16_t opcode) noexcept nogil
+# The compare that writes exec, 0xffff none.
+cdef uint16_t exec_compare(uint16_t opcode) noexcept nogil
 # 16, 32 or 64 for float arithmetic that flushes denormal sources and results as the mode says, else 0.
 cdef uint32_t float_bits(uint16_t opcode) noexcept nogil
 # What an instruction may be fused with, in the order to try.

@@ -11,6 +11,7 @@ from pyaco.isa import opcodes
 
 cdef uint16_t[4096] _commuted
 cdef uint16_t[4096] _inverse
+cdef uint16_t[4096] _exec_compare
 cdef Fusion[32] _fusions
 cdef uint8_t[4096] _first_fusion
 cdef uint8_t[4096] _fusion_count
@@ -27,6 +28,10 @@ cdef uint16_t commuted_opcode(uint16_t opcode) noexcept nogil:
 
 cdef uint16_t inverse_compare(uint16_t opcode) noexcept nogil:
     return _inverse[opcode]
+
+
+cdef uint16_t exec_compare(uint16_t opcode) noexcept nogil:
+    return _exec_compare[opcode]
 
 
 cdef uint32_t float_bits(uint16_t opcode) noexcept nogil:
@@ -121,6 +126,8 @@ def _fill():
                 for x, y in ((a, b), (b, a)):
                     link(1, f"v_cmp_{x}_{kind}{size}", f"v_cmp_{y}_{kind}{size}")
     for name, number in numbers.items():
+        if name.startswith("v_cmp_") and "_e64" not in name and name.replace("v_cmp_", "v_cmpx_") in numbers:
+            _exec_compare[number] = numbers[name.replace("v_cmp_", "v_cmpx_")]
         if name.startswith("v_") and "_" in name:
             for size in (16, 32, 64):
                 if name.removeprefix("v_").removesuffix("_e64").removesuffix(f"_f{size}") in _CANONICAL \
@@ -132,4 +139,5 @@ def _fill():
 
 memset(_commuted, 0xff, sizeof(_commuted))
 memset(_inverse, 0xff, sizeof(_inverse))
+memset(_exec_compare, 0xff, sizeof(_exec_compare))
 _fill()

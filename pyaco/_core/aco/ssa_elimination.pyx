@@ -5,7 +5,7 @@ Needs: registers on every operand and definition. Guarantees: no phi is left. Co
 
 Data structure: one list of (predecessor, definition, operand) built in one sweep over the phis and put in order of predecessors by
 counting. There are no critical edges, so a block that needs copies has one successor in that CFG.
-Afterwards empty blocks and useless exec writes are removed (``jump_threading``).
+Afterwards blocks that do nothing go, and exec is made in fewer instructions (``jump_threading``).
 """
 from libc.stdint cimport uint16_t, uint32_t
 from libcpp.vector cimport vector
@@ -15,7 +15,7 @@ from modifiers cimport (
     modifier_branch_scc_live, modifier_branch_scratch, modifier_set_needs_scratch, modifier_set_scc_live,
     modifier_set_scratch_register,
 )
-from pyaco._core.aco.jump_threading cimport jump_threading_run, remove_exec_writes_run
+from pyaco._core.aco.jump_threading cimport jump_threading_run
 from pyaco._core.aco.queries cimport opcode_is_phi
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport *
@@ -165,8 +165,7 @@ cdef int ssa_elimination_run(ProgramData *p) except -1 nogil:
     finally:
         del logical
         del linear
-    jump_threading_run(p)
-    return remove_exec_writes_run(p)
+    return jump_threading_run(p)
 
 
 cdef int _kernel(void *ir, int option) except -1 nogil:
