@@ -16,7 +16,7 @@ import pyaco
 
 pytestmark = pytest.mark.oracle
 
-TARGETS = ("gfx1030", "gfx1100")
+TARGETS = ("gfx1030", "gfx1100", "gfx1010", "gfx1150")
 WAVES = (32, 64)
 
 each_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())

@@ -7,7 +7,7 @@ from isa_tables cimport (
 )
 from modifiers cimport modifier_storage
 from pyaco._core.ir.program cimport (
-    BlockId, InstructionId, Operand, OperandRow, OrderRow, ProgramData, class_s2, format_exp, format_flat, format_is_flat_like,
+    BlockId, InstructionId, Operand, OperandRow, OrderRow, ProgramData, class_bytes, class_s2, format_exp, format_flat, format_is_flat_like,
     format_is_vmem, format_mimg, format_mubuf, format_pseudo_barrier, format_scratch, format_smem, format_vintrp, gfx12,
     operand_constant, operand_fixed, operand_size_mask, operand_temp, operand_undef,
 )
@@ -109,4 +109,13 @@ cdef inline uint32_t storage_of(const ProgramData *p, InstructionId i) noexcept 
     cdef uint16_t format = p.instructions.format[i]
     if format == format_pseudo_barrier or format_has_sync(format):
         return modifier_storage(p.instructions.modifiers[i])
+    return 0
+
+# Dwords of register numbers behind an image instruction of GFX10: none where the registers of the address follow each other.
+cdef inline uint32_t separate_address_dwords(const ProgramData *p, InstructionId i) noexcept nogil:
+    cdef OperandRow row
+    cdef uint32_t count = p.instructions.operand_count[i]
+    for row in range(p.instructions.operand_first[i] + 4, p.instructions.operand_first[i] + count):
+        if p.operands.reg[row] != p.operands.reg[row - 1] + class_bytes(p.operands.register_class[row - 1]):
+            return (count - 4 + 3) // 4
     return 0
