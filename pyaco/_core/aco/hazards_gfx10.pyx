@@ -96,7 +96,7 @@ cdef bint _join(Context *c, State *into, const State *other, bint logical) noexc
     cdef uint32_t k
     if logical:
         return False                 # the hardware runs along the linear CFG
-    for k in range(sgprs):
+    for k in range(<uint32_t>sgprs):
         changed |= (other.memory_reads[k] & ~into.memory_reads[k]) != 0
         into.memory_reads[k] |= other.memory_reads[k]
     for k in range(2):
@@ -244,7 +244,7 @@ cdef int _wait_for_stores(Context *c, State *s) except -1 nogil:
 
 cdef void _forget_memory_reads(State *s, uint8_t kinds) noexcept nogil:
     cdef uint32_t k
-    for k in range(sgprs):
+    for k in range(<uint32_t>sgprs):
         s.memory_reads[k] &= ~kinds
 
 
@@ -306,7 +306,7 @@ cdef int _resolve_all(Context *c, State *s) except -1 nogil:
     if s.vcmpx:
         _vector_move(c, s, 256 * 4)
         between = True
-    for k in range(sgprs):
+    for k in range(<uint32_t>sgprs):
         if s.memory_reads[k]:
             wait = depctr_set(wait, depctr_vm_vsrc, 0)
     if s.exec_read:
