@@ -36,7 +36,7 @@ from pyaco._core.common.table cimport RowRange
 from pyaco._core.common.waitcnt cimport depctr_get, depctr_set, waitcnt_get
 from pyaco._core.ir.program cimport (
     BlockId, DefinitionRow, InstructionId, Operand, OperandRow, OrderRow, ProgramData, Rewrite, class_s1, definitions_of, format_ds, format_exp,
-    format_flat, format_is_flat_like, format_is_salu, format_is_valu, format_is_vmem, format_mimg, format_mtbuf, format_mubuf, format_smem,
+    format_flat, format_is_flat_like, format_is_valu, format_is_vmem, format_mimg, format_mtbuf, format_mubuf, format_smem,
     format_sopp, format_vopc, gfx10, operand_c32, operand_register, operands_of, register_exec, register_exec_hi, register_null, rewrite_emit,
 )
 
