@@ -79,6 +79,7 @@ _CHIPS = (
     Chip("phoenix", "gfx1103", 110, "RDNA 3", ("Radeon 780M", "Radeon 760M")),
     Chip("strix", "gfx1150", 115, "RDNA 3.5", ("Radeon 890M", "Radeon 880M")),
     Chip("strix_halo", "gfx1151", 115, "RDNA 3.5", ("Radeon 8060S", "Radeon 8050S")),
+    Chip("krackan", "gfx1152", 115, "RDNA 3.5", ("Radeon 860M", "Radeon 840M")),
     Chip("navi44", "gfx1200", 120, "RDNA 4", ("RX 9060 XT",)),
     Chip("navi48", "gfx1201", 120, "RDNA 4", ("RX 9070", "RX 9070 XT")),
 )

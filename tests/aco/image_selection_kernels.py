@@ -19,7 +19,7 @@ from pyaco.passes import Group, Pass, Pipeline, Run, Step
 from pyaco.pipelines import compute
 from pyaco.pipelines.nir_passes import lower_tex
 
-TARGETS = {"gfx900": 90, "gfx1030": 103, "gfx1100": 110, "gfx1200": 120}
+TARGETS = {"gfx900": 90, "gfx1010": 100, "gfx1030": 103, "gfx1100": 110, "gfx1150": 115, "gfx1200": 120}
 COORDINATES = {"1d": 1, "2d": 2, "3d": 3, "cube": 3, "rect": 2, "ms": 2}
 
 

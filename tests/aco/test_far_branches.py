@@ -12,7 +12,7 @@ from pyaco._core.aco import assemble
 from pyaco._core.ir.program import Program
 from pyaco.aco import parse_program
 
-TARGETS = ("gfx900", "gfx1030", "gfx1100", "gfx1150", "gfx1200")
+TARGETS = ("gfx900", "gfx1010", "gfx1030", "gfx1100", "gfx1150", "gfx1200")
 # A program counter there has its highest bit set, bit 47: as an address it has ones above.
 HIGH = 0xFFFF_8000_0012_3400
 CONDITIONS = ("s_branch", "s_cbranch_scc0", "s_cbranch_scc1", "s_cbranch_vccz", "s_cbranch_vccnz", "s_cbranch_execz", "s_cbranch_execnz")

@@ -134,7 +134,7 @@ def image_facts(case: Image, level: int) -> tuple[str, int, str, set[str]]:
     flags |= {"tfe"} if case.operation == "sparse_load" else set()
     if case.access & 5:
         flags |= {"scope:SCOPE_DEV"} if level >= 120 else set() if store and level >= 110 else {"glc"}
-        flags |= {"dlc"} if level == 103 and not store else set()
+        flags |= {"dlc"} if 100 <= level < 110 and not store else set()
     if case.access & 0x80:
         flags |= {"slc"} if level < 120 else {"th:TH_STORE_NT_RT" if store else "th:TH_LOAD_NT_RT"}
     if not in_buffer:

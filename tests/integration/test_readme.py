@@ -114,7 +114,7 @@ def copies(target: str) -> bool:
     return numpy.allclose(found, texels.reshape(8, 2, 8, 2).mean((1, 3)), rtol=1e-6)
 
 
-CONFIGS = {"gfx900": "vega10", "gfx1030": "navi21", "gfx1100": "navi31", "gfx1200": "gfx1200"}
+CONFIGS = {"gfx900": "vega10", "gfx1010": "navi10", "gfx1030": "navi21", "gfx1100": "navi31", "gfx1150": "gfx1150", "gfx1200": "gfx1200"}
 CHECKS = {
     "assemble, disassemble": round_trip,
     "compile compute shaders, wave64": lambda target: product(target, 64),
@@ -137,7 +137,7 @@ def test_table(feature: str, target: str, answer: str) -> None:
             CHECKS[feature](target)
 
 
-@pytest.mark.parametrize("target", ["", "gfx900", "gfx1030", "gfx1100", "gfx1200"])
+@pytest.mark.parametrize("target", ["", *CONFIGS])
 def test_the_python_example_runs(target: str) -> None:
     """As it is written, and for each chip of the table."""
     code = re.findall(r"```python\n(.*?)```", README, re.DOTALL)[0]
@@ -182,7 +182,7 @@ def commands() -> list[list[str]]:
 
 
 #: A swizzle mode of 2D images for the chips of the table; GFX9's driver lets nobody choose.
-SWIZZLE_MODES = {"gfx900": "", "gfx1030": "64KB_R_X", "gfx1100": "64KB_R_X", "gfx1200": "64KB_2D"}
+SWIZZLE_MODES = {"gfx900": "", "gfx1010": "64KB_R_X", "gfx1030": "64KB_R_X", "gfx1100": "64KB_R_X", "gfx1150": "64KB_R_X", "gfx1200": "64KB_2D"}
 
 
 def for_target(arguments: list[str], target: str) -> list[str]:

@@ -135,7 +135,7 @@ def instructions(lines: list[str], level: int) -> list[tuple[object, ...]]:
 
 @pytest.mark.skipif(find_icd("radeon") is None or shutil.which("glslangValidator") is None, reason="RADV or glslangValidator is missing")
 @pytest.mark.parametrize("step", [9, pytest.param(1, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("target", ["gfx900", "gfx1030", "gfx1100"])
+@pytest.mark.parametrize("target", ["gfx900", "gfx1010", "gfx1030", "gfx1100"])
 def test_radv_chooses_the_same(target: str, step: int, tmp_path: Path) -> None:
     """The same image instructions as RADV, for every case that GLSL can say in a compute shader (or one of so many)."""
     radv = Radv(target)

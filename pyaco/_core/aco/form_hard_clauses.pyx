@@ -10,10 +10,10 @@ from libcpp.vector cimport vector
 from isa_opcodes cimport op_image_bvh64_intersect_ray, op_image_bvh_intersect_ray, op_s_clause
 from isa_tables cimport is_atomic
 from pyaco._core.aco.build cimport emit_0
-from pyaco._core.aco.queries cimport form_clause
+from pyaco._core.aco.queries cimport form_clause, separate_address_dwords
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport (
-    BlockId, InstructionId, OperandRow, Program, ProgramData, Rewrite, class_bytes, class_s4, format_flat, format_global,
+    BlockId, InstructionId, OperandRow, Program, ProgramData, Rewrite, class_s4, format_flat, format_global,
     format_is_flat_like, format_is_vmem, format_mimg, format_scratch, format_smem, gfx10, gfx11, operand_undef, rewrite_begin,
     rewrite_block, rewrite_emit, rewrite_end,
 )
@@ -50,15 +50,6 @@ cdef ClauseType _image_type(const ProgramData *p, InstructionId i) noexcept nogi
     return type_image_load
 
 
-cdef bint _scattered_address(const ProgramData *p, InstructionId i) noexcept nogil:
-    """Whether the address of an image operation is in registers that do not follow each other."""
-    cdef OperandRow row
-    for row in range(p.instructions.operand_first[i] + 4, p.instructions.operand_first[i] + p.instructions.operand_count[i]):
-        if p.operands.reg[row] != p.operands.reg[row - 1] + class_bytes(p.operands.register_class[row - 1]):
-            return True
-    return False
-
-
 cdef ClauseType _type(const ProgramData *p, InstructionId i) noexcept nogil:
     cdef uint16_t format = p.instructions.format[i]
     cdef bint store = p.instructions.definition_count[i] == 0
@@ -67,7 +58,7 @@ cdef ClauseType _type(const ProgramData *p, InstructionId i) noexcept nogil:
     if p.gfx_level < gfx11:
         if format_is_vmem(format) and p.instructions.operand_count[i]:
             # Image addresses in separate registers break clauses on the first RDNA.
-            if p.gfx_level == gfx10 and format == format_mimg and _scattered_address(p, i):
+            if p.gfx_level == gfx10 and format == format_mimg and separate_address_dwords(p, i):
                 return type_other
             return type_vmem
         if format == format_scratch or format == format_global:

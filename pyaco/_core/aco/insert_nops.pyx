@@ -1,15 +1,16 @@
 """Resolve hazards: dependencies that the hardware of a generation does not check itself.
 
-One file per group of generations: ``hazards_gfx9`` (wait states) and ``hazards_gfx11`` (GFX11 to GFX12: dependency
-counters). GFX10.3 needs nothing. GFX11.5 also wants waves that export to have a raised priority: ``export_priority``.
+One file per group of generations: ``hazards_gfx9`` (wait states), ``hazards_gfx10`` and ``hazards_gfx11`` (GFX11 to GFX12: dependency
+counters). GFX11.5 also wants waves that export to have a raised priority: ``export_priority``.
 Needs: the result of ``insert_waitcnt``.
 """
 from pyaco._core.aco.export_priority cimport export_priority_run
 from pyaco._core.aco.hazards_gfx9 cimport hazards_gfx9_run
+from pyaco._core.aco.hazards_gfx10 cimport hazards_gfx10_run
 from pyaco._core.aco.hazards_gfx11 cimport hazards_gfx11_run
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport (
-    Program, ProgramData, gfx10_3, gfx11, gfx11_5, gfx9, hardware_stage_next_gen_geometry, hardware_stage_pixel,
+    Program, ProgramData, gfx10, gfx11, gfx11_5, gfx9, hardware_stage_next_gen_geometry, hardware_stage_pixel,
 )
 
 from pyaco.errors import UnsupportedError
@@ -23,8 +24,8 @@ cdef int insert_nops_run(ProgramData *p, bint previous_part) except -1 nogil:
     if p.gfx_level >= gfx11:
         hazards_gfx11_run(p, previous_part)
         return export_priority_run(p, previous_part) if _needs_export_priority(p) else 0
-    if p.gfx_level >= gfx10_3:
-        return 0
+    if p.gfx_level >= gfx10:
+        return hazards_gfx10_run(p)
     if p.gfx_level == gfx9:
         return hazards_gfx9_run(p)
     with gil:

@@ -272,7 +272,8 @@ cdef bint _in_order(const ProgramData *p, uint16_t outstanding, uint8_t outstand
     if event & (event_lds | event_gds):
         return outstanding == event
     # On GFX12 loads count down in order, but may write their registers in another (LLVM pull request 105549).
-    return type != 0 and outstanding == event_vmem and p.gfx_level < gfx12 and outstanding_types == type
+    # A sample that may be of two types is in order with nothing.
+    return type != 0 and not type & (type - 1) and outstanding == event_vmem and p.gfx_level < gfx12 and outstanding_types == type
 
 
 cdef void _check_definitions(const ProgramData *p, const State *s, InstructionId i, Wait *w) noexcept nogil:

@@ -102,8 +102,9 @@ cdef bint _combine_add_scalar_shift(Context *c, InstructionId i) except -1 nogil
 cdef uint16_t _multiply_add(const ProgramData *p, BlockId block, uint32_t bits, bint precise) noexcept nogil:
     """The opcode for a * b + c; op_invalid where fusing would change a result that must stay exact."""
     cdef uint32_t denormals = p.blocks.fp_mode[block] >> (4 if bits == 32 else 6) & 3
-    if bits == 32 and p.gfx_level <= gfx9 and denormals == 0:
-        return op_v_mad_f32                # rounds twice, as the two instructions do
+    # It rounds twice, as the two instructions do. GFX10.1 is the last level that has it; there, fusing is as fast.
+    if bits == 32 and p.gfx_level <= (gfx10 if precise else <uint32_t>gfx9) and denormals == 0:
+        return op_v_mad_f32
     if bits == 16 and p.gfx_level == gfx9 and denormals == 0:
         return op_v_mad_f16
     if precise:

@@ -1,14 +1,16 @@
 """Questions that many backend passes ask about one instruction."""
 from libc.stdint cimport uint16_t, uint32_t, uint8_t
 
-from isa_opcodes cimport op_image_msaa_load, op_p_linear_phi, op_p_phi, op_s_endpgm, op_s_setpc_b64
+from isa_opcodes cimport (
+    op_image_msaa_load, op_image_sample, op_image_sample_l, op_image_sample_lz, op_p_linear_phi, op_p_phi, op_s_endpgm, op_s_setpc_b64,
+)
 from isa_tables cimport (
     image_flag_bvh, image_flag_sampler, latency_wmma, opcode_flag_tied, opcode_flags, opcode_image, opcode_latency, opcode_operand_count,
 )
 from modifiers cimport modifier_storage
 from pyaco._core.ir.program cimport (
-    BlockId, InstructionId, Operand, OperandRow, OrderRow, ProgramData, class_s2, format_exp, format_flat, format_is_flat_like,
-    format_is_vmem, format_mimg, format_mubuf, format_pseudo_barrier, format_scratch, format_smem, format_vintrp, gfx12,
+    BlockId, InstructionId, Operand, OperandRow, OrderRow, ProgramData, class_bytes, class_s2, format_exp, format_flat, format_is_flat_like,
+    format_is_vmem, format_mimg, format_mubuf, format_pseudo_barrier, format_scratch, format_smem, format_vintrp, gfx11_5, gfx12,
     operand_constant, operand_fixed, operand_size_mask, operand_temp, operand_undef,
 )
 
@@ -68,13 +70,16 @@ cdef enum:                       # in which order results of vector memory come 
     memory_bvh = 4
 
 # The type of a vector memory operation, 0 for FLAT, which may also be LDS, and for all other instructions. image_msaa_load goes the way of
-# the sampler on GFX12, though it has none (LLVM, getVmemType; ACO, get_vmem_type).
+# the sampler on GFX12, though it has none. GFX11.5 may let a sample of one texel go the way of loads: of which type it is, only the hardware knows
+# (LLVM, getVmemType and "point sample acceleration"; ACO, get_vmem_type).
 cdef inline uint8_t memory_type(const ProgramData *p, InstructionId i) noexcept nogil:
     cdef uint16_t opcode = p.instructions.opcode[i]
     cdef uint16_t format = p.instructions.format[i]
     if format == format_mimg:
         if opcode_image[opcode] & image_flag_bvh:
             return memory_bvh
+        if p.gfx_level == gfx11_5 and (opcode == op_image_sample or opcode == op_image_sample_l or opcode == op_image_sample_lz):
+            return memory_sampler | memory_plain
         if opcode_image[opcode] & image_flag_sampler or (opcode == op_image_msaa_load and p.gfx_level >= gfx12):
             return memory_sampler
     if format_is_vmem(format) or (format_is_flat_like(format) and format != format_flat):
@@ -109,4 +114,13 @@ cdef inline uint32_t storage_of(const ProgramData *p, InstructionId i) noexcept 
     cdef uint16_t format = p.instructions.format[i]
     if format == format_pseudo_barrier or format_has_sync(format):
         return modifier_storage(p.instructions.modifiers[i])
+    return 0
+
+# Dwords of register numbers behind an image instruction of GFX10: none where the registers of the address follow each other.
+cdef inline uint32_t separate_address_dwords(const ProgramData *p, InstructionId i) noexcept nogil:
+    cdef OperandRow row
+    cdef uint32_t count = p.instructions.operand_count[i]
+    for row in range(p.instructions.operand_first[i] + 4, p.instructions.operand_first[i] + count):
+        if p.operands.reg[row] != p.operands.reg[row - 1] + class_bytes(p.operands.register_class[row - 1]):
+            return (count - 4 + 3) // 4
     return 0
