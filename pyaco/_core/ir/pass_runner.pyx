@@ -244,23 +244,20 @@ cdef class _Runner:
         return progress
 
     cdef bint step(self, uint32_t row, const PlanRow *one) except -1 nogil:
+        """Run one step. What is Python's stands elsewhere: a function with objects of its own takes the interpreter's lock when it ends."""
         cdef bint changed
         cdef int64_t taken
         if one.function != NULL and self.data != NULL:
             changed = one.function(self.data, one.option)
             self.note_change(one, changed)
         else:
-            with gil:
-                changed = self.call(row, one)
+            changed = self.call(row, one)
         taken = self.log.add(self.plan_number, row)
         if self.observed:
-            with gil:
-                room, name = (<PreparedStep>self.plan.steps[row]).record
-                self.observe(room, name, self.ir, taken * 1e-9)
-                self.log.start()
+            self.show(row, taken)
         return changed
 
-    cdef bint call(self, uint32_t row, const PlanRow *one) except -1:
+    cdef bint call(self, uint32_t row, const PlanRow *one) except -1 with gil:
         cdef PreparedStep step = self.plan.steps[row]
         cdef bint changed
         if step.options is None:
@@ -270,6 +267,12 @@ cdef class _Runner:
             changed = step.function(self.ir, step.options)
             self.note_change(one, changed)
         return changed
+
+    cdef int show(self, uint32_t row, int64_t taken) except -1 with gil:
+        room, name = (<PreparedStep>self.plan.steps[row]).record
+        self.observe(room, name, self.ir, taken * 1e-9)
+        self.log.start()
+        return 0
 
     cdef inline void note_change(self, const PlanRow *one, bint changed) noexcept nogil:
         if changed:
