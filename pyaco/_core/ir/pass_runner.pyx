@@ -24,8 +24,8 @@ from pyaco._core.ir.shader_facts cimport shader_facts
 EFFECTS = {"dead code": 0, "equal values": 1, "any": 2}
 
 cdef enum:
+    effect_any = 2                # the last
     effect_kinds = 3
-    effect_any = 2
 
 # Rounds of a group that repeats; optimisations make each round smaller, this only ends what would not end.
 cdef enum:
@@ -116,7 +116,7 @@ cdef struct PlanRow:
     int slot                      # -1: it is never left out
     uint32_t only_with
     uint32_t group_end            # of a group that repeats: the row behind its last step; 0: a step
-    bint cares[effect_kinds]      # which changes may give it work
+    uint8_t cares                 # a bit for each kind of change that may give it work
     uint8_t effect
     bint settles
 
@@ -140,7 +140,6 @@ cdef class Plan:
         cdef PreparedStep step
         cdef PlanRow row
         cdef size_t at
-        cdef uint32_t kind
         for step in steps:
             row.function = NULL
             row.option = 0
@@ -148,10 +147,9 @@ cdef class Plan:
                 row.function, row.option = step.native.function, step.native.option
             row.slot, row.only_with, row.group_end, row.settles = step.slot, step.only_with, 0, step.settles
             row.effect = EFFECTS[step.effect]
-            for kind in range(<uint32_t>effect_kinds):
-                row.cares[kind] = True
+            row.cares = (1 << effect_kinds) - 1
             for name in step.indifferent_to:
-                row.cares[<uint32_t>EFFECTS[name]] = False
+                row.cares &= ~(1 << <int>EFFECTS[name])
             if step.slot >= 0 and <uint32_t>step.slot >= self.slots:
                 self.slots = step.slot + 1
             at = self.rows.size()
@@ -161,6 +159,11 @@ cdef class Plan:
                 self._add(step.members)
                 self.rows[at].group_end = <uint32_t>self.rows.size()
         return 0
+
+
+cdef struct Idle:                     # a step without work
+    uint32_t version                  # that the IR was seen to have, plus one; 0: it may have work
+    uint8_t cares                     # as PlanRow.cares
 
 
 cdef enum:
@@ -226,7 +229,7 @@ cdef class _Runner:
     cdef bint observed
     cdef uint32_t version             # of the IR: counts changes
     cdef uint32_t[effect_kinds] latest    # versions that the last changes of each kind made
-    cdef vector[uint32_t] idle        # by slot: the version that the step was seen to have no work with, plus one; 0 none
+    cdef vector[Idle] idle            # by slot
 
     cdef bint steps(self, uint32_t row, uint32_t end) except -1 nogil:
         """Run the rows of the plan from `row` on, up to `end`."""
@@ -246,10 +249,12 @@ cdef class _Runner:
     cdef bint step(self, uint32_t row, const PlanRow *one) except -1 nogil:
         """Run one step. What is Python's stands elsewhere: a function with objects of its own takes the interpreter's lock when it ends."""
         cdef bint changed
+        cdef int result
         cdef int64_t taken
         if one.function != NULL and self.data != NULL:
-            changed = one.function(self.data, one.option)
-            self.note_change(one, changed)
+            result = one.function(self.data, one.option)
+            changed = result & kernel_changed
+            self.note(one, changed, result & kernel_steady)
         else:
             changed = self.call(row, one)
         taken = self.log.add(self.plan_number, row)
@@ -262,10 +267,10 @@ cdef class _Runner:
         cdef bint changed
         if step.options is None:
             changed = step.function(self.ir)
-            self.note_change(one, True)
+            self.note(one, True, False)
         else:
             changed = step.function(self.ir, step.options)
-            self.note_change(one, changed)
+            self.note(one, changed, False)
         return changed
 
     cdef int show(self, uint32_t row, int64_t taken) except -1 with gil:
@@ -274,19 +279,22 @@ cdef class _Runner:
         self.log.start()
         return 0
 
-    cdef inline void note_change(self, const PlanRow *one, bint changed) noexcept nogil:
+    cdef inline void note(self, const PlanRow *one, bint changed, bint steady) noexcept nogil:
         if changed:
             self.version += 1
             self.latest[one.effect] = self.version
         if one.slot >= 0 and (one.settles or not changed):
-            self.idle[one.slot] = self.version + 1
+            self.idle[one.slot].version = self.version + 1
+            self.idle[one.slot].cares = 1 << effect_any if steady and not changed else one.cares
 
     cdef inline bint has_no_work(self, const PlanRow *one) noexcept nogil:
         """Whether a step is known to leave the IR as it is."""
         cdef uint32_t kind
-        if one.slot >= 0 and self.idle[one.slot]:
+        cdef Idle idle
+        if one.slot >= 0 and self.idle[one.slot].version:
+            idle = self.idle[one.slot]
             for kind in range(<uint32_t>effect_kinds):
-                if one.cares[kind] and self.latest[kind] >= self.idle[one.slot]:
+                if idle.cares >> kind & 1 and self.latest[kind] >= idle.version:
                     break
             else:
                 return True
