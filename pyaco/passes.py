@@ -87,7 +87,8 @@ class Pass:
         empty: it always runs.
     effect : str
         What its changes are (``EFFECTS`` of ``_core/ir/pass_runner.pyx``): ``"dead code"``: instructions that nothing needs go; ``"equal values"``:
-        reads of a value become reads of an equal one that was there before, and the value goes; ``"any"``.
+        reads of a value become reads of an equal one that was there before, and the value goes; ``"moved"``: instructions move, or are made
+        again where they are read from then on; ``"any"``.
     indifferent_to : tuple of str
         Changes of other passes, of these kinds, that give it no work.
     settles : bool

@@ -20,12 +20,12 @@ from pyaco._core.ir.shader cimport Shader, ShaderData
 from pyaco._core.ir.shader_facts cimport shader_facts
 
 #: Kinds of changes by name: instructions that nothing needs go; reads of a value become reads of an equal one that was there before, and the
-#: value goes; any other.
-EFFECTS = {"dead code": 0, "equal values": 1, "any": 2}
+#: value goes; instructions move, or are made again where they are read from then on, of the same operations; any other.
+EFFECTS = {"dead code": 0, "equal values": 1, "moved": 2, "any": 3}
 
 cdef enum:
-    effect_any = 2                # the last
-    effect_kinds = 3
+    effect_any = 3                # the last
+    effect_kinds = 4
 
 # Rounds of a group that repeats; optimisations make each round smaller, this only ends what would not end.
 cdef enum:

@@ -197,7 +197,8 @@ cdef bint _needs_scratch(const ShaderData *s) noexcept:
 
 def uses(Shader shader not None):
     """What the shader needs, as numbers: ``sets``, ``push_dwords`` read at constant offsets, ``other_push_uses``,
-    ``num_workgroups``, ``push_constant_bytes`` that it reads, ``push_block_bytes`` that it declares, ``other_user_sgprs``, ``shared_bytes``."""
+    ``num_workgroups``, ``push_constant_bytes`` that it reads, ``push_block_bytes`` that it declares, ``other_user_sgprs``, ``shared_bytes``;
+    and ``others``, which are all that `declare` goes by besides its arguments and these."""
     cdef ShaderData *s = &shader.data
     cdef Uses found
     if s.info.wave_size not in (32, 64):
@@ -205,7 +206,7 @@ def uses(Shader shader not None):
     _collect(s, &found)
     s.info.push_constant_bytes = _push_constant_bytes(s)
     return {
-        "sets": tuple(sorted(set(found.sets))),
+        "sets": tuple(sorted(set(found.sets))) if found.sets.size() else (),
         "push_dwords": tuple([i for i in range(push_constant_dwords) if found.push_dwords >> <uint32_t>i & 1]) if found.push_dwords else (),
         "other_push_uses": bool(found.other_push_uses),
         "push_constant_bytes": s.info.push_constant_bytes if found.push_constants else 0,
@@ -213,6 +214,8 @@ def uses(Shader shader not None):
         "num_workgroups": bool(found.num_workgroups),
         "other_user_sgprs": (2 if _needs_scratch(s) else 0) + (3 if found.num_workgroups else 0),
         "shared_bytes": s.info.shared_bytes,
+        "others": (found.workgroup_id, found.local_id, s.info.gfx_level, s.info.wave_size, s.info.workgroup_size[0], s.info.workgroup_size[1],
+                   s.info.workgroup_size[2], s.info.derivative_group, s.info.float_controls, s.info.scratch_bytes, s.info.address32_hi),
     }
 
 
@@ -327,3 +330,19 @@ def declare(Shader shader not None, tuple sets, bint through_table, bint push_po
         "scratch_bytes_per_lane": s.info.scratch_bytes,
         "address32_hi": s.info.address32_hi,
     }
+
+
+def declared(Shader shader not None):
+    """The rows of ``shader.arguments``, for `declare_again`."""
+    cdef ShaderData *s = &shader.data
+    cdef uint32_t row
+    return [(s.arguments.kind[row], s.arguments.detail[row], s.arguments.first[row], s.arguments.count[row], bool(s.arguments.is_vgpr[row]))
+            for row in range(s.arguments.table.count)]
+
+
+def declare_again(Shader shader not None, list rows not None):
+    """Give a shader the arguments of another one."""
+    cdef ShaderData *s = &shader.data
+    s.arguments.table.count = 0
+    for kind, detail, first, count, is_vgpr in rows:
+        _declare(s, kind, detail, first, count, is_vgpr)

@@ -144,8 +144,10 @@ cdef dict _spec_constants(Reader r):
     cdef uint32_t word
     cdef SpirvId id
     cdef ConstantId row
-    kinds = {type_int: "int", type_uint: "uint", type_float: "float"}
     result = {}
+    if r.spec_constants.size() == 0:
+        return result
+    kinds = {type_int: "int", type_uint: "uint", type_float: "float"}
     for i in range(r.spec_constants.size()):
         id = r.spec_constants[i]
         word = decoration_of(r, id, no_member, Decoration_SpecId)
