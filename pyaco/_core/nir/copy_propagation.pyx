@@ -88,6 +88,8 @@ cdef bint _block(ShaderData *s, bint *hinges, NodeId block) noexcept nogil:
         instruction = s.order.instruction[row]
         first = s.instructions.source_first[instruction]
         for source in range(s.instructions.source_count[instruction]):
+            if not _is_copy(s, s.sources.value[first + source]):
+                continue
             if s.instructions.kind[instruction] == nir_alu:
                 progress |= _propagate_to_alu(s, hinges, instruction, source)
             else:
