@@ -212,6 +212,9 @@ cdef Reader _scan(bytes source, object specialization):
     r.uint3_type = add_type(r, type_uint, 32, 3)
     r.s.types.element[r.uint3_type] = r.uint_type
     r.bool_type = add_type(r, type_bool, 1, 1)
+    # of most modules; a vector that grows from nothing is allocated five times before
+    r.names.reserve(32)
+    r.decoration_rows.reserve(32)
     with nogil:
         scan_words(r, declare)
     return r
