@@ -65,21 +65,15 @@ cdef bint _eligible(const ShaderData *s, ValueId instruction) noexcept nogil:
     return kind == nir_alu or kind == nir_load_const or kind == nir_deref
 
 
-cdef uint32_t _swizzle_size(const ShaderData *s, ValueId instruction, uint32_t source) noexcept nogil:
+cdef inline uint64_t _swizzle_bits(const ShaderData *s, ValueId instruction, uint32_t source) noexcept nogil:
+    """The components that an ALU instruction reads of an operand; 0 for other instructions."""
     cdef uint32_t size
     if s.instructions.kind[instruction] != nir_alu:
         return 0
     size = alu_input_sizes_flat[<int>s.instructions.opcode[instruction] * alu_max_inputs + source]
-    return size if size else s.instructions.components[instruction]
-
-
-cdef uint64_t _swizzle_bits(const ShaderData *s, ValueId instruction, uint32_t source) noexcept nogil:
-    cdef uint32_t size = _swizzle_size(s, instruction, source)
-    cdef uint64_t swizzle
     if size == 0:
-        return 0
-    swizzle = source_swizzle(s, instruction, source)
-    return swizzle if size >= 16 else swizzle & ((<uint64_t>1 << (4 * size)) - 1)
+        size = s.instructions.components[instruction]
+    return source_swizzle(s, instruction, source) & ~<uint64_t>0 >> (64 - 4 * size)
 
 
 cdef inline bint _is_commutative(const ShaderData *s, ValueId instruction) noexcept nogil:
