@@ -62,10 +62,8 @@ cdef uint32_t _components_read(const ShaderData *s, ValueId user, uint32_t sourc
     return mask
 
 
-cdef void _note_use(const ShaderData *s, Uses *uses, ValueId value, uint32_t mask) noexcept nogil:
-    cdef int opcode = s.instructions.opcode[value]
-    if s.instructions.kind[value] != nir_intrinsic:
-        return
+cdef void _note_use(Uses *uses, int opcode, uint32_t mask) noexcept nogil:
+    """Note which components of the result of an intrinsic are read."""
     if opcode == intrinsic_load_workgroup_id or opcode == intrinsic_load_global_invocation_id:
         uses.workgroup_id |= mask
     if opcode == intrinsic_load_local_invocation_id or opcode == intrinsic_load_global_invocation_id:
@@ -101,7 +99,8 @@ cdef void _collect(const ShaderData *s, Uses *uses) noexcept nogil:
     for i in range(s.order.table.count):
         instruction = s.order.instruction[i]
         for k in range(s.instructions.source_count[instruction]):
-            _note_use(s, uses, source_value(s, instruction, k), _components_read(s, instruction, k))
+            if s.instructions.kind[source_value(s, instruction, k)] == nir_intrinsic:
+                _note_use(uses, s.instructions.opcode[source_value(s, instruction, k)], _components_read(s, instruction, k))
         if _is_handle_variable(s, instruction):
             uses.sets.push_back(s.variables.set[s.instructions.data[instruction]])
         if s.instructions.kind[instruction] != nir_intrinsic:
@@ -244,7 +243,7 @@ cdef dict _TEXEL_BUFFERS = {"sampled_image": "uniform_texel_buffer", "storage_im
 
 
 def handles(Shader shader not None):
-    """Set, binding, type of descriptor, and elements (0: run time) of every image, texture and sampler that an instruction uses."""
+    """Set, binding, type of descriptor, and elements (0: run time) of every image, texture and sampler that instructions use, each once."""
     cdef ShaderData *s = &shader.data
     cdef uint32_t i
     cdef VariableId variable
@@ -265,11 +264,12 @@ def handles(Shader shader not None):
         if s.types.image_dim[type] == image_buffer:
             kind = _TEXEL_BUFFERS.get(kind, kind)
         found.append((s.variables.set[variable], s.variables.binding[variable], kind, count))
-    return tuple(found)
+    return tuple(dict.fromkeys(found))
 
 
 def resources(Shader shader not None):
-    """Set, binding, whether it is a uniform buffer, and array element of every descriptor that an instruction uses; -1: known at run time."""
+    """Set, binding, whether it is a uniform buffer, and array element of every descriptor that instructions use, each once; -1: known at run
+    time."""
     cdef ShaderData *s = &shader.data
     cdef uint32_t i
     cdef ValueId instruction, index
@@ -284,7 +284,7 @@ def resources(Shader shader not None):
                       <uint32_t>intrinsic_index(s, instruction, index_binding),
                       intrinsic_index(s, instruction, index_desc_type) == descriptor_ubo,
                       <int64_t><uint32_t>constant_bits(s, index, 0) if value_is_constant(s, index) else -1))
-    return tuple(found)
+    return tuple(dict.fromkeys(found))
 
 
 def declare(Shader shader not None, tuple sets, bint through_table, bint push_pointer, inline_dwords):
