@@ -275,6 +275,31 @@ def test_a_step_that_found_nothing_to_do_runs_again_only_behind_a_change() -> No
     assert calls == ["first", "second", "second"]
 
 
+@pytest.mark.parametrize(("effect", "indifferent_to", "settles", "expected"), [
+    ("any", (), False, ["other", "pass", "other", "pass", "other"]),
+    ("any", ("any",), False, ["other", "pass", "other", "pass"]),
+    ("dead code", ("dead code",), False, ["other", "pass", "pass"]),
+    ("dead code", ("dead code",), True, ["other", "pass"]),
+    ("dead code", (), True, ["other", "pass", "other"]),
+])  # fmt: skip
+def test_promises_leave_steps_out(effect: str, indifferent_to: tuple[str, ...], settles: bool, expected: list[str]) -> None:
+    """Two passes of which only the second changes something, once: promised are its effect, what the first does not mind, that the second settles."""
+    calls: list[str] = []
+
+    def other(ir: object, options: object) -> bool:
+        calls.append("other")
+        return False
+
+    def changing(ir: object, options: object) -> bool:
+        calls.append("pass")
+        return calls.count("pass") == 1
+
+    group = (PreparedStep(("nir", "other"), other, {}, 0, indifferent_to=indifferent_to),
+             PreparedStep(("nir", "pass"), changing, {}, 1, effect=effect, settles=settles))  # fmt: skip
+    run_steps(Plan((PreparedStep(("nir", "group"), None, {}, -1, group),)), object(), PassLog())
+    assert calls == expected
+
+
 def test_passes_without_the_interpreter_are_noted_as_those_with_it() -> None:
     # While somebody watches, every pass is called from Python, also those that a step left out would have spared.
     fast, watched = pyaco.compile(MATMUL, target="gfx1100"), pyaco.compile(MATMUL, target="gfx1100", dump_after="dominance")

@@ -89,7 +89,8 @@ lower_descriptors = _pass("lower_descriptors", "resources and push constants bec
 lower_image_queries = _pass("lower_image_queries", "sizes, levels and samples of images are read from their descriptors",
                             only_with=("images",), needs=("descriptors",),
                             breaks=(*FACTS, "scalar"))  # fmt: skip
-opt_hoist_arguments = _optimization("opt_hoist_arguments", "loads of push constants and descriptors move to the start", effect="moved", needs=("descriptors",))
+opt_hoist_arguments = _optimization("opt_hoist_arguments", "loads of push constants and descriptors move to the start", effect="moved",
+                                    needs=("descriptors",))  # fmt: skip
 opt_load_store_vectorize = _optimization("opt_load_store_vectorize", "neighbouring loads, and stores, become one access",
                                          needs=("descriptors", "divergence"), breaks=())  # fmt: skip
 
