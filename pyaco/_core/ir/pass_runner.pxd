@@ -6,7 +6,7 @@ function gets one number, which ``option_of(options, level)`` makes when a pipel
 
 cdef enum:                        # bits of what a kernel returns
     kernel_changed = 1            # it may have changed something
-    kernel_steady = 2             # (unchanged) nor would it where dead code goes, or reads of a value become reads of an equal one
+    kernel_steady = 2             # it has changed nothing, nor would it behind changes whose kind (``Pass.effect``) is not "any"
 
 # Of a ShaderData or ProgramData.
 ctypedef int (*kernel_function)(void *ir, int option) except -1 nogil
