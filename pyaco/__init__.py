@@ -55,7 +55,8 @@ def __getattr__(name: str) -> Any:
     if name in ("compile", "CompiledShader"):
         from pyaco import compiler
 
-        return getattr(compiler, name)
+        found = globals()[name] = getattr(compiler, name)  # this function is not asked again
+        return found
     if name in ("Pipeline", "PipelineCache", "ShaderModule"):
         from pyaco import compute_pipeline
 

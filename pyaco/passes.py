@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pyaco._core.ir.pass_runner import NativeKernel, PassLog, PreparedStep, run_steps
+from pyaco._core.ir.pass_runner import NativeKernel, PassLog, Plan, PreparedStep, run_steps
 from pyaco._core.ir.shader_facts import mask_of
 from pyaco.arguments import checked
 from pyaco.errors import InputError
@@ -85,6 +85,14 @@ class Pass:
     only_with : tuple of str
         Things that a shader may have (``FACTS`` of ``_core/ir/shader_facts.pyx``): without any of these the pass changes nothing, and is not run;
         empty: it always runs.
+    effect : str
+        What its changes are (``EFFECTS`` of ``_core/ir/pass_runner.pyx``): ``"dead code"``: instructions that nothing needs go; ``"equal values"``:
+        reads of a value become reads of an equal one that was there before, and the value goes; ``"moved"``: instructions move, or are made
+        again where they are read from then on; ``"any"``.
+    indifferent_to : tuple of str
+        Changes of other passes, of these kinds, that give it no work.
+    settles : bool
+        A second run right behind the first would change nothing.
     analysis : bool
         It only finds out facts and changes nothing; ``pyaco opt`` runs it by itself where another pass needs it.
     """
@@ -101,6 +109,9 @@ class Pass:
     since: int = 0
     required: bool = True
     only_with: tuple[str, ...] = ()
+    effect: str = "any"
+    indifferent_to: tuple[str, ...] = ()
+    settles: bool = False
     analysis: bool = False
 
     def __call__(self, **options: bool | int | str) -> Step:
@@ -201,7 +212,7 @@ class Pipeline:
     stage: str
     members: tuple[Pass | Step | Group, ...]
     given: tuple[str, ...] = ()
-    prepared: dict[Any, tuple[PreparedStep, ...]] = field(default_factory=dict, repr=False)
+    prepared: dict[Any, Plan] = field(default_factory=dict, repr=False)
 
     def steps(self) -> Iterator[Step]:
         """Every step once, in order, out of its groups."""
@@ -433,7 +444,7 @@ class _Choice(NamedTuple):
         return entry.required or (self.optimize and self.disabled.isdisjoint((step.name, entry.name, f"{entry.ir}.{step.name}")))
 
 
-def _prepare(pipeline: Pipeline, choice: _Choice, users: UserPasses) -> tuple[PreparedStep, ...]:
+def _prepare(pipeline: Pipeline, choice: _Choice, users: UserPasses) -> Plan:
     """The steps of a pipeline, ready to run; made once for each choice."""
     slots: dict[Any, int] = {}
     # What an analysis writes is no change of the IR: a pass that reads it is never left out.
@@ -454,10 +465,11 @@ def _prepare(pipeline: Pipeline, choice: _Choice, users: UserPasses) -> tuple[Pr
                 same = slots.setdefault((step.entry, tuple(step.options.items())), len(slots))
                 slot = same if analyses.isdisjoint(step.entry.needs) else -1
                 yield PreparedStep((pipeline.ir, step.name), step.entry.kernel(), step.options, slot,
-                                   native=step.entry.native_kernel(step.options, choice.level), only_with=mask_of(step.entry.only_with))
+                                   native=step.entry.native_kernel(step.options, choice.level), only_with=mask_of(step.entry.only_with),
+                                   effect=step.entry.effect, indifferent_to=step.entry.indifferent_to, settles=step.entry.settles)
             yield from users.behind([step.name])
 
-    return (*users.before_all(), *ready(pipeline.members))
+    return Plan((*users.before_all(), *ready(pipeline.members)))
 
 
 class Run:
@@ -507,12 +519,12 @@ class Run:
             The pass to stop after has run.
         """
         choice = _Choice(level, self._optimize, self._disabled)
-        steps = pipeline.prepared.get(choice)
-        if steps is None:
-            steps = pipeline.prepared[choice] = _prepare(pipeline, choice, representation.users)
+        plan = pipeline.prepared.get(choice)
+        if plan is None:
+            plan = pipeline.prepared[choice] = _prepare(pipeline, choice, representation.users)
         if not self._watched:
-            return run_steps(steps, ir, self._log)
-        return run_steps(steps, ir, self._log, lambda room, name, ir, seconds: self._inspect(representation, room, name, ir, seconds))
+            return run_steps(plan, ir, self._log)
+        return run_steps(plan, ir, self._log, lambda room, name, ir, seconds: self._inspect(representation, room, name, ir, seconds))
 
     def note(self, representation: IntermediateRepresentation, room: str, name: str, ir: Any) -> None:
         """Record what is no pass over one IR, such as reading or instruction selection, just after it ran."""

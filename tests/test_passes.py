@@ -15,7 +15,7 @@ from cases import CASES, Case
 
 import pyaco
 from pyaco import emu, spirv
-from pyaco._core.ir.pass_runner import PassLog, PreparedStep, run_steps
+from pyaco._core.ir.pass_runner import PassLog, Plan, PreparedStep, run_steps
 from pyaco._core.ir.shader import Shader
 from pyaco.aco import passes as aco_passes
 from pyaco.cli.main import main
@@ -266,13 +266,38 @@ def test_a_step_that_found_nothing_to_do_runs_again_only_behind_a_change() -> No
 
     steps = (PreparedStep(("nir", "group"), None, {}, -1, (step("first", 0), step("second", 1))), step("second", 1))
     log = PassLog()
-    assert run_steps(steps, object(), log)
+    assert run_steps(Plan(steps), object(), log)
     # The second changed nothing after the first's only change: neither the group's last round nor the step behind it runs it again.
     assert calls == ["first", "second", "first"]
     assert [row[:2] for row in log.rows()] == [("nir", name) for name in calls]
     calls.clear()
-    run_steps(steps, object(), PassLog(), lambda *seen: None)
+    run_steps(Plan(steps), object(), PassLog(), lambda *seen: None)
     assert calls == ["first", "second", "second"]
+
+
+@pytest.mark.parametrize(("effect", "indifferent_to", "settles", "expected"), [
+    ("any", (), False, ["other", "pass", "other", "pass"]),
+    ("any", ("any",), False, ["other", "pass", "pass"]),
+    ("dead code", ("dead code",), False, ["other", "pass", "pass"]),
+    ("dead code", ("dead code",), True, ["other", "pass"]),
+    ("dead code", (), True, ["other", "pass", "other"]),
+])  # fmt: skip
+def test_promises_leave_steps_out(effect: str, indifferent_to: tuple[str, ...], settles: bool, expected: list[str]) -> None:
+    """Two passes of which only the second changes something, once: promised are its effect, what the first does not mind, that the second settles."""
+    calls: list[str] = []
+
+    def other(ir: object, options: object) -> bool:
+        calls.append("other")
+        return False
+
+    def changing(ir: object, options: object) -> bool:
+        calls.append("pass")
+        return calls.count("pass") == 1
+
+    group = (PreparedStep(("nir", "other"), other, {}, 0, indifferent_to=indifferent_to),
+             PreparedStep(("nir", "pass"), changing, {}, 1, effect=effect, settles=settles))  # fmt: skip
+    run_steps(Plan((PreparedStep(("nir", "group"), None, {}, -1, group),)), object(), PassLog())
+    assert calls == expected
 
 
 def test_passes_without_the_interpreter_are_noted_as_those_with_it() -> None:
@@ -304,7 +329,7 @@ def test_a_users_function_counts_as_a_change() -> None:
     calls: list[str] = []
     nothing = PreparedStep(("nir", "nothing"), lambda ir, options: calls.append("nothing"), {}, 0)
     user = PreparedStep(("nir", "user"), lambda ir: calls.append("user"), None, -1)
-    assert not run_steps((nothing, nothing, user, nothing), object(), PassLog())
+    assert not run_steps(Plan((nothing, nothing, user, nothing)), object(), PassLog())
     assert calls == ["nothing", "user", "nothing"]
 
 

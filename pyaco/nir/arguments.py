@@ -199,6 +199,17 @@ def _check_workgroup_memory(used: int, level: int) -> None:
         raise UnsupportedError(f"workgroup memory of {used} bytes (at most {lds_limits(level).limit} on this gfx level)")
 
 
+class _Declared(NamedTuple):
+    """What the pass makes of a shader, kept for others that are alike: on small shaders it takes longer than most passes."""
+
+    rows: list[tuple[int, int, int, int, bool]]
+    metadata: dict[str, Any]
+
+
+_DECLARED: dict[Any, _Declared] = {}
+_MOST_DECLARED = 1024
+
+
 def run(shader: Shader, options: Mapping[str, Any] | None = None) -> bool:
     """Declare the arguments.
 
@@ -209,19 +220,41 @@ def run(shader: Shader, options: Mapping[str, Any] | None = None) -> bool:
     UnsupportedError
         Bindings that no layout can hold, or more workgroup memory than the chip has.
     """
-    metadata, level = shader.metadata, shader.gfx_level
+    metadata = shader.metadata
     uses = declare_arguments.uses(shader)
-    _check_workgroup_memory(uses["shared_bytes"], level)
-    layout = metadata.get("pipeline_layout")
-    if layout is None and not metadata.get("descriptor_layout"):
-        layout, described, known_samplers, conversions = _kept_layout(_bindings(shader), uses["push_block_bytes"])
-        # what is kept is nobody's to change
-        described = {number: {"size": facts["size"], "bindings": {binding: {**each} for binding, each in facts["bindings"].items()}}
-                     for number, facts in described.items()}
+    if metadata.get("pipeline_layout") is not None or metadata.get("descriptor_layout"):
+        layout = _laid_out(metadata.get("pipeline_layout") or own_layout(metadata["descriptor_layout"], uses["push_block_bytes"]))
+        _check_layout(shader, layout.layout)
+        metadata.update(_declare(shader, uses, layout))
+        return True
+    bindings = _bindings(shader)
+    alike = (bindings, *uses.values())
+    known = _DECLARED.get(alike)
+    if known is None:
+        made = _declare(shader, uses, _kept_layout(bindings, uses["push_block_bytes"]))
+        if len(_DECLARED) >= _MOST_DECLARED:
+            _DECLARED.clear()
+        known = _DECLARED[alike] = _Declared(declare_arguments.declared(shader), made)
     else:
-        layout, described, known_samplers, conversions = _laid_out(layout or own_layout(metadata["descriptor_layout"], uses["push_block_bytes"]))
-        _check_layout(shader, layout)
-    sets = uses["sets"]
+        declare_arguments.declare_again(shader, known.rows)
+    metadata.update(known.metadata, abi=_copied(known.metadata["abi"]))
+    return True
+
+
+def _copied(abi: Mapping[str, Any]) -> dict[str, Any]:
+    """An ABI of one's own: what is kept is nobody's to change."""
+    return {
+        **abi, "user_sgprs": [{**each} for each in abi["user_sgprs"]], "workgroup_size": [*abi["workgroup_size"]],
+        "descriptor_sets": {number: {"size": facts["size"], "bindings": {binding: {**each} for binding, each in facts["bindings"].items()}}
+                            for number, facts in abi["descriptor_sets"].items()},
+    }  # fmt: skip
+
+
+def _declare(shader: Shader, uses: Mapping[str, Any], laid_out: _Layout) -> dict[str, Any]:
+    """Fill ``shader.arguments``; returns what its metadata get."""
+    layout, described, known_samplers, conversions = laid_out
+    level, sets = shader.gfx_level, uses["sets"]
+    _check_workgroup_memory(uses["shared_bytes"], level)
     dynamic = any([layout.sets[number].dynamic_count for number in sets])
     data = _user_data(sets, uses["push_dwords"], uses["other_push_uses"], dynamic, uses["other_user_sgprs"])
     abi = declare_arguments.declare(shader, sets, data.table_of_sets, data.push_pointer, data.inline_dwords)
@@ -230,10 +263,10 @@ def run(shader: Shader, options: Mapping[str, Any] | None = None) -> bool:
     abi["descriptor_sets"] = described
     if dynamic:
         abi["dynamic_buffers"] = {"offset": layout.push_constant_size, "count": layout.dynamic_count}
-    metadata["abi"] = abi
-    metadata["known_samplers"] = {**known_samplers}
-    # Of planes with less chroma: which bits of a sampler's dwords are other ones, and what they are.
-    metadata["chroma_sampler_bits"] = {(number, binding): conversion.chroma_sampler_bits(level) for number, binding, conversion in conversions}
-    # The descriptor of an inline uniform block at the start of the 32-bit region; the block's address is added to it.
-    metadata["inline_block_descriptor"] = _inline_block_descriptor(abi["address32_hi"], level)
-    return True
+    return {
+        "abi": abi, "known_samplers": {**known_samplers},
+        # Of planes with less chroma: which bits of a sampler's dwords are other ones, and what they are.
+        "chroma_sampler_bits": {(number, binding): conversion.chroma_sampler_bits(level) for number, binding, conversion in conversions},
+        # The descriptor of an inline uniform block at the start of the 32-bit region; the block's address is added to it.
+        "inline_block_descriptor": _inline_block_descriptor(abi["address32_hi"], level),
+    }

@@ -47,19 +47,22 @@ lower_ycbcr = _pass(
 )  # fmt: skip
 lower_tex = _pass("lower_tex", "texture instructions in terms of those that the hardware has", only_with=("textures",), breaks=(*FACTS, "scalar"))
 lower_alu_to_scalar = _pass("lower_alu_to_scalar", "vector ALU operations, phis and constants become scalar",
-                            only_with=("vectors",), guarantees=("scalar",))
+                            only_with=("vectors",), indifferent_to=("dead code", "equal values", "moved"), guarantees=("scalar",))
 
 # Optimisations of scalar NIR.
-copy_propagation = _pass("copy_propagation", "users of a mov or vecN read its operands")
-constant_folding = _pass("constant_folding", "operations on constants become constants")
+copy_propagation = _pass("copy_propagation", "users of a mov or vecN read its operands", indifferent_to=("dead code", "moved"))
+constant_folding = _pass("constant_folding", "operations on constants become constants", indifferent_to=("dead code", "equal values", "moved"),
+                         settles=True)  # fmt: skip
 algebraic = _pass("algebraic", "expressions become simpler ones by the rules of nir/data/algebraic.txt", needs=("scalar",),
                   options=(Option("late", False, "the rules of the group [late]"),), required=False)  # fmt: skip
-cse = _optimization("cse", "an expression that was computed before is not computed again")
-dce = _pass("dce", "instructions that nothing needs go")
+cse = _optimization("cse", "an expression that was computed before is not computed again", effect="equal values", indifferent_to=("dead code",),
+                    settles=True)  # fmt: skip
+dce = _pass("dce", "instructions that nothing needs go", effect="dead code", settles=True)
 dead_control_flow = _optimization("dead_control_flow", "branches that can never run, or decide nothing, go", only_with=("ifs", "loops"))
 opt_if = _optimization("opt_if", "what an if decides is known in its lists", only_with=("ifs",))
 opt_loop = _optimization("opt_loop", "loops that are tested where they begin are tested where they end", only_with=("loops",))
-opt_undef = _optimization("opt_undef", "stores and choices of undefined values go", only_with=("undefined values", "phis"))
+opt_undef = _optimization("opt_undef", "stores and choices of undefined values go", only_with=("undefined values", "phis"),
+                          indifferent_to=("dead code", "moved"))  # fmt: skip
 opt_licm = _optimization("opt_licm", "what is the same in every iteration is computed before the loop", only_with=("loops",))
 opt_sink = _optimization("opt_sink", "values are computed in the block that needs them, before their first use there")
 peephole_select = _optimization("peephole_select", "small ifs that only compute become selections", only_with=("ifs",),
@@ -86,7 +89,8 @@ lower_descriptors = _pass("lower_descriptors", "resources and push constants bec
 lower_image_queries = _pass("lower_image_queries", "sizes, levels and samples of images are read from their descriptors",
                             only_with=("images",), needs=("descriptors",),
                             breaks=(*FACTS, "scalar"))  # fmt: skip
-opt_hoist_arguments = _optimization("opt_hoist_arguments", "loads of push constants and descriptors move to the start", needs=("descriptors",))
+opt_hoist_arguments = _optimization("opt_hoist_arguments", "loads of push constants and descriptors move to the start", effect="moved",
+                                    needs=("descriptors",))  # fmt: skip
 opt_load_store_vectorize = _optimization("opt_load_store_vectorize", "neighbouring loads, and stores, become one access",
                                          needs=("descriptors", "divergence"), breaks=())  # fmt: skip
 

@@ -1,5 +1,6 @@
-"""Passes that are left out by facts of a shader (`Pass.only_with`): run all the same, they change nothing."""
+"""Passes that are left out, by facts of a shader (`Pass.only_with`) or by what they promise: run all the same, they change nothing."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 from shader_cases import CASES, read
 
 from pyaco import compile
+from pyaco._core.ir.pass_runner import EFFECTS
 from pyaco._core.ir.shader import Shader
 from pyaco._core.ir.shader_facts import FACTS, facts_of, mask_of
 from pyaco.nir import parse, passes
@@ -61,6 +63,53 @@ def check(shader: Shader, pipeline: Pipeline, level: int) -> tuple[set[str], set
 @pytest.mark.parametrize("name", CASES)
 def test_a_pass_that_facts_leave_out_changes_nothing(name: str, level: int, wave: int) -> None:
     check(read(CASES[name], level, wave), compute.NIR, level)
+
+
+def spared(shader: Shader, pipeline: Pipeline, level: int) -> set[str]:
+    """Run every step, and those that settle twice; returns the passes that their promises would have left out somewhere behind a change."""
+    version, found = 0, set()
+    latest = dict.fromkeys(EFFECTS, 0)
+    idle: dict[object, int] = {}
+    for step in in_order(pipeline.members):
+        entry = step.entry
+        if not entry.applies(level, pipeline.stage) or entry.analysis:
+            continue
+        key = (entry, tuple(step.options.items()))
+        promised = key in idle and all(latest[kind] <= idle[key] for kind in EFFECTS if kind not in entry.indifferent_to)
+        changed = entry.kernel()(shader, step.options)
+        assert not (promised and changed), step
+        if promised and idle[key] < version:
+            found.add(entry.name)
+        version += changed
+        if changed:
+            latest[entry.effect] = version
+        if entry.settles:
+            assert not entry.kernel()(shader, step.options), step
+        if entry.settles or not changed:
+            idle[key] = version
+    return found
+
+
+@pytest.mark.parametrize(("level", "wave"), [(90, 64), (110, 32)])
+@pytest.mark.parametrize("name", CASES)
+def test_passes_keep_what_their_records_promise(name: str, level: int, wave: int) -> None:
+    assert {"constant_folding", "cse"} & spared(read(CASES[name], level, wave), compute.NIR, level)
+
+
+def renumbered(text: str) -> str:
+    """The text with values numbered as they come: steps that change nothing may use up numbers."""
+    numbers: dict[str, str] = {}
+    return re.sub(r" *%\d+", lambda found: numbers.setdefault(found[0].strip(), f" %{len(numbers)}"), text)
+
+
+@pytest.mark.parametrize(("level", "wave"), [(103, 64), (120, 32)])
+@pytest.mark.parametrize("name", CASES)
+def test_steps_that_are_left_out_make_no_difference(name: str, level: int, wave: int) -> None:
+    """Also by what kernels say of a run (``kernel_steady``): while somebody observes, every step runs."""
+    fast, observed = read(CASES[name], level, wave), read(CASES[name], level, wave)
+    passes.run(fast)
+    passes.run(observed, on_pass=lambda name, shader, seconds: None)
+    assert renumbered(passes.NIR.text(fast)) == renumbered(passes.NIR.text(observed))
 
 
 @pytest.mark.parametrize("name", ["saxpy", "strided_copy"])

@@ -369,6 +369,7 @@ cdef int assemble_run(ProgramData *program, bint stray_bits) except -1 nogil:
     a.addresses = &addresses
     a.lines = &lines
     a.stray_bits = stray_bits
+    code.reserve(2 * program.order.table.count)
     emit_blocks(&a)
     place_branches(&a)
     return finish(&a)

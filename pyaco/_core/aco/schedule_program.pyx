@@ -41,6 +41,8 @@ cdef enum:
     far_window = 256
     # Steps without a far look after one that found nothing.
     far_pause = 8
+    # Room that scratch data begin with: most runs are shorter.
+    first_places = 64
     # Registers left for the allocator, which needs neighbours for vectors.
     spare_vgprs = 2
     spare_sgprs = 4
@@ -487,6 +489,10 @@ cdef bint schedule_program_run(ProgramData *p) except -1 nogil:
     s.killer.assign(p.temps.table.count, 0)
     s.reordered.assign(p.blocks.table.count, 0)
     graph_builder_init(&s.builder, p)
+    s.graph.instruction.reserve(first_places)
+    s.graph.edge_to.reserve(first_places)
+    s.graph.edge_next.reserve(first_places)
+    s.result.reserve(first_places)
     for b in range(p.blocks.table.count):
         _block(&s, b)
         moved = moved or s.reordered[b]

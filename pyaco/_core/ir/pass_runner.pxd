@@ -4,7 +4,11 @@ The module of such a pass has, besides its ``run``, a ``kernel = native_kernel(f
 function gets one number, which ``option_of(options, level)`` makes when a pipeline is prepared for a gfx level.
 """
 
-# Of a ShaderData or ProgramData: 1 where it may have changed something, 0 where it has not.
+cdef enum:                        # bits of what a kernel returns
+    kernel_changed = 1            # it may have changed something
+    kernel_steady = 2             # it has changed nothing, nor would it behind changes whose kind (``Pass.effect``) is not "any"
+
+# Of a ShaderData or ProgramData.
 ctypedef int (*kernel_function)(void *ir, int option) except -1 nogil
 
 cdef class NativeKernel:

@@ -1,6 +1,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+EFFECTS: dict[str, int]
+
 class NativeKernel:
     def bound(self, options: Mapping[str, Any], level: int) -> NativeKernel: ...
 
@@ -19,11 +21,20 @@ class PreparedStep:
     def native(self) -> NativeKernel | None: ...
     @property
     def only_with(self) -> int: ...
+    @property
+    def effect(self) -> str: ...
+    @property
+    def indifferent_to(self) -> tuple[str, ...]: ...
+    @property
+    def settles(self) -> bool: ...
     def __init__(
         self, record: tuple[str, str], function: Callable[..., Any] | None, options: Mapping[str, Any] | None, slot: int,
         members: tuple[PreparedStep, ...] = (), native: NativeKernel | None = None,
-        only_with: int = 0,
+        only_with: int = 0, effect: str = "any", indifferent_to: tuple[str, ...] = (), settles: bool = False,
     ) -> None: ...
+
+class Plan:
+    def __init__(self, steps: tuple[PreparedStep, ...]) -> None: ...
 
 class PassLog:
     def start(self) -> None: ...
@@ -31,5 +42,5 @@ class PassLog:
     def rows(self) -> list[tuple[str, str, float]]: ...
 
 def run_steps(
-    steps: tuple[PreparedStep, ...], ir: Any, log: PassLog, observe: Callable[[str, str, Any, float], None] | None = None
+    plan: Plan, ir: Any, log: PassLog, observe: Callable[[str, str, Any, float], None] | None = None
 ) -> bool: ...

@@ -1,21 +1,31 @@
 """The loop of the pass manager (``pyaco.passes``): it runs prepared passes over one IR.
 
-Between two kernels stand a call, a look at the clock and a row in an array. Kernels that are native (``pass_runner.pxd``) run one after another
-without the interpreter, whose calls and lock would take longer than a pass over a small shader.
+A pipeline is laid out once, as a row of steps in an array (`Plan`): between two kernels stand a call and a look at the clock. Kernels that are
+native (``pass_runner.pxd``) run without the interpreter, whose calls and lock would take longer than a pass over a small shader.
 
 A step that changed nothing is not run again before another step has
 changed something, in whatever group it stands next: kernels are functions of the IR and of their options, and promise by False that
-nothing has changed. So the last round of a group that repeats only runs what the last change may have given work. Passes of users may change the
+nothing has changed. Records of passes promise more: that a pass `settles`, so that a second run right behind the first would change nothing,
+and which kinds of changes (`EFFECTS`) give it no work. So the last round of a group that repeats only runs what the last change may have given
+work. Passes of users may change the
 IR without saying so: they always run, and count as a change. A step is also left out where the shader has none of the things that the pass is
 about (``shader_facts.pxd``); facts are found again when a change has been followed by a step that asks for them. While somebody observes the IR
 after each pass, every step runs, so that there is something to see.
 """
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libcpp.vector cimport vector
 
 from pyaco._core.ir.program cimport Program
 from pyaco._core.ir.shader cimport Shader, ShaderData
 from pyaco._core.ir.shader_facts cimport shader_facts
+
+#: Kinds of changes by name: instructions that nothing needs go; reads of a value become reads of an equal one that was there before, and the
+#: value goes; instructions move, or are made again where they are read from then on, of the same operations; any other.
+EFFECTS = {"dead code": 0, "equal values": 1, "moved": 2, "any": 3}
+
+cdef enum:
+    effect_any = 3                # the last
+    effect_kinds = 4
 
 # Rounds of a group that repeats; optimisations make each round smaller, this only ends what would not end.
 cdef enum:
@@ -68,6 +78,12 @@ cdef class PreparedStep:
         What `function` does with these options, where it can do without the interpreter.
     only_with : int
         Facts of a shader (``shader_facts.pxd``) without any of which it changes nothing; 0: it always runs.
+    effect : str
+        The kind of its changes (`EFFECTS`).
+    indifferent_to : tuple of str
+        Kinds of changes that give it no work.
+    settles : bool
+        A second run right behind the first would change nothing.
     """
     cdef readonly tuple record
     cdef readonly object function
@@ -76,8 +92,12 @@ cdef class PreparedStep:
     cdef readonly tuple members
     cdef readonly NativeKernel native
     cdef readonly uint32_t only_with
+    cdef readonly str effect
+    cdef readonly tuple indifferent_to
+    cdef readonly bint settles
 
-    def __init__(self, tuple record, function, options, int slot, tuple members=(), NativeKernel native=None, uint32_t only_with=0):
+    def __init__(self, tuple record, function, options, int slot, tuple members=(), NativeKernel native=None, uint32_t only_with=0,
+                 str effect="any", tuple indifferent_to=(), bint settles=False):
         self.record = record
         self.function = function
         self.options = options
@@ -85,15 +105,85 @@ cdef class PreparedStep:
         self.members = members
         self.native = native
         self.only_with = only_with
+        self.effect = effect
+        self.indifferent_to = indifferent_to
+        self.settles = settles
+
+
+cdef struct PlanRow:
+    kernel_function function      # NULL: Python runs it
+    int option
+    int slot                      # -1: it is never left out
+    uint32_t only_with
+    uint32_t group_end            # of a group that repeats: the row behind its last step; 0: a step
+    uint8_t cares                 # a bit for each kind of change that may give it work
+    uint8_t effect
+    bint settles
+
+
+cdef class Plan:
+    """The steps of a pipeline, laid out to be run.
+
+    Parameters
+    ----------
+    steps : tuple of PreparedStep
+    """
+    cdef vector[PlanRow] rows
+    cdef list steps                   # by row
+    cdef uint32_t slots
+
+    def __init__(self, tuple steps not None):
+        self.steps = []
+        self._add(steps)
+
+    cdef int _add(self, tuple steps) except -1:
+        cdef PreparedStep step
+        cdef PlanRow row
+        cdef size_t at
+        for step in steps:
+            row.function = NULL
+            row.option = 0
+            if step.native is not None:
+                row.function, row.option = step.native.function, step.native.option
+            row.slot, row.only_with, row.group_end, row.settles = step.slot, step.only_with, 0, step.settles
+            row.effect = EFFECTS[step.effect]
+            row.cares = (1 << effect_kinds) - 1
+            for name in step.indifferent_to:
+                row.cares &= ~(1 << <int>EFFECTS[name])
+            if step.slot >= 0 and <uint32_t>step.slot >= self.slots:
+                self.slots = step.slot + 1
+            at = self.rows.size()
+            self.rows.push_back(row)
+            self.steps.append(step)
+            if step.function is None:
+                self._add(step.members)
+                self.rows[at].group_end = <uint32_t>self.rows.size()
+        return 0
+
+
+cdef struct Idle:                     # a step without work
+    uint32_t version                  # that the IR was seen to have, plus one; 0: it may have work
+    uint8_t cares                     # as PlanRow.cares
+
+
+cdef enum:
+    no_plan = 0xffffffff
+
+cdef struct LogRow:
+    uint32_t plan                     # no_plan: what was noted by name
+    uint32_t row                      # of the plan, or of the names
+    int64_t nanoseconds
 
 
 cdef class PassLog:
     """Which passes ran, and how long each took."""
+    cdef list plans
     cdef list names
-    cdef vector[int64_t] nanoseconds
+    cdef vector[LogRow] log
     cdef int64_t mark
 
     def __cinit__(self):
+        self.plans = []
         self.names = []
         self.mark = steady_nanoseconds()
 
@@ -101,142 +191,124 @@ cdef class PassLog:
         """What is noted next begins now."""
         self.mark = steady_nanoseconds()
 
-    cdef int64_t add(self, tuple record, int64_t end) except -1:
-        """Note what ended at a time, and return how long it took."""
-        cdef int64_t taken = end - self.mark
+    cdef int64_t add(self, uint32_t plan, uint32_t row) except -1 nogil:
+        """Note what ends now, and return how long it took."""
+        cdef LogRow one
+        cdef int64_t end = steady_nanoseconds()
+        one.plan, one.row, one.nanoseconds = plan, row, end - self.mark
         self.mark = end
-        self.names.append(record)
-        self.nanoseconds.push_back(taken)
-        return taken
+        self.log.push_back(one)
+        return one.nanoseconds
 
     def note(self, str room, str name):
         """Note what ended now, and return the seconds that it took."""
-        return self.add((room, name), steady_nanoseconds()) * 1e-9
+        self.names.append((room, name))
+        return self.add(no_plan, len(self.names) - 1) * 1e-9
+
+    cdef tuple _record(self, LogRow one):
+        if one.plan == no_plan:
+            return self.names[one.row]
+        return (<PreparedStep>(<Plan>self.plans[one.plan]).steps[one.row]).record
 
     def rows(self):
         """Room, name and milliseconds of each pass that ran, in order."""
         cdef size_t k
-        return [(*self.names[k], self.nanoseconds[k] * 1e-6) for k in range(self.nanoseconds.size())]
-
-
-cdef struct NativeStep:
-    kernel_function function
-    int option
-    int slot
-    uint32_t only_with
+        return [(*self._record(self.log[k]), self.log[k].nanoseconds * 1e-6) for k in range(self.log.size())]
 
 
 cdef class _Runner:
     cdef object ir
-    cdef void *data                   # of the IR: what native kernels take
+    cdef void *data                   # of the IR: what native kernels take; NULL where Python has to call them
     cdef const ShaderData *shader     # the same where it is NIR
     cdef uint32_t facts               # of the shader ...
     cdef uint32_t facts_version       # ... as it was at this version, plus one; 0 none
+    cdef Plan plan
+    cdef uint32_t plan_number         # in the log
     cdef PassLog log
     cdef object observe
+    cdef bint observed
     cdef uint32_t version             # of the IR: counts changes
-    cdef vector[NativeStep] batch
-    cdef vector[uint32_t] ran         # of the batch: those that were not left out ...
-    cdef vector[int64_t] ends         # ... and when they ended
-    cdef vector[uint32_t] unchanged   # by slot: the version that the step was seen to leave as it is, plus one; 0 none
+    cdef uint32_t[effect_kinds] latest    # versions that the last changes of each kind made
+    cdef vector[Idle] idle            # by slot
 
-    cdef bint steps(self, tuple steps) except -1:
-        cdef PreparedStep step
-        cdef bint changed
+    cdef bint steps(self, uint32_t row, uint32_t end) except -1 nogil:
+        """Run the rows of the plan from `row` on, up to `end`."""
         cdef bint progress = False
-        cdef int64_t taken
-        cdef Py_ssize_t k = 0
-        while k < len(steps):
-            step = steps[k]
-            if step.native is not None and self.data != NULL:
-                progress |= self.native_steps(steps, &k)
+        cdef const PlanRow *one
+        while row < end:
+            one = &self.plan.rows[row]
+            if one.group_end:
+                progress |= self.rounds(row + 1, one.group_end)
+                row = one.group_end
                 continue
-            k += 1
-            if step.function is None:
-                progress |= self.rounds(step.members)
-                continue
-            if self.observe is None and self.has_no_work(step.slot, step.only_with):
-                continue
-            if step.options is None:
-                changed = step.function(self.ir)
-                self.version += 1
-            else:
-                changed = step.function(self.ir, step.options)
-                self.version += changed
-            if step.slot >= 0 and not changed:
-                self.note_idle(step.slot)
-            progress |= changed
-            taken = self.log.add(step.record, steady_nanoseconds())
-            if self.observe is not None:
-                self.observe(step.record[0], step.record[1], self.ir, taken * 1e-9)
-                self.log.start()
+            if self.observed or not self.has_no_work(one):
+                progress |= self.step(row, one)
+            row += 1
         return progress
 
-    cdef inline bint has_no_work(self, int slot, uint32_t only_with) noexcept nogil:
+    cdef bint step(self, uint32_t row, const PlanRow *one) except -1 nogil:
+        """Run one step. What is Python's stands elsewhere: a function with objects of its own takes the interpreter's lock when it ends."""
+        cdef bint changed
+        cdef int result
+        cdef int64_t taken
+        if one.function != NULL and self.data != NULL:
+            result = one.function(self.data, one.option)
+            changed = result & kernel_changed
+            self.note(one, changed, result & kernel_steady)
+        else:
+            changed = self.call(row, one)
+        taken = self.log.add(self.plan_number, row)
+        if self.observed:
+            self.show(row, taken)
+        return changed
+
+    cdef bint call(self, uint32_t row, const PlanRow *one) except -1 with gil:
+        cdef PreparedStep step = self.plan.steps[row]
+        cdef bint changed
+        if step.options is None:
+            changed = step.function(self.ir)
+            self.note(one, True, False)
+        else:
+            changed = step.function(self.ir, step.options)
+            self.note(one, changed, False)
+        return changed
+
+    cdef int show(self, uint32_t row, int64_t taken) except -1 with gil:
+        room, name = (<PreparedStep>self.plan.steps[row]).record
+        self.observe(room, name, self.ir, taken * 1e-9)
+        self.log.start()
+        return 0
+
+    cdef inline void note(self, const PlanRow *one, bint changed, bint steady) noexcept nogil:
+        if changed:
+            self.version += 1
+            self.latest[one.effect] = self.version
+        if one.slot >= 0 and (one.settles or not changed):
+            self.idle[one.slot].version = self.version + 1
+            self.idle[one.slot].cares = 1 << effect_any if steady and not changed else one.cares
+
+    cdef inline bint has_no_work(self, const PlanRow *one) noexcept nogil:
         """Whether a step is known to leave the IR as it is."""
-        if slot >= 0 and <size_t>slot < self.unchanged.size() and self.unchanged[slot] == self.version + 1:
-            return True
-        if only_with == 0 or self.shader == NULL:
+        cdef uint32_t kind
+        cdef Idle idle
+        if one.slot >= 0 and self.idle[one.slot].version:
+            idle = self.idle[one.slot]
+            for kind in range(<uint32_t>effect_kinds):
+                if idle.cares >> kind & 1 and self.latest[kind] >= idle.version:
+                    break
+            else:
+                return True
+        if one.only_with == 0 or self.shader == NULL:
             return False
         if self.facts_version != self.version + 1:
             self.facts = shader_facts(self.shader)
             self.facts_version = self.version + 1
-        return self.facts & only_with == 0
+        return self.facts & one.only_with == 0
 
-    cdef int note_idle(self, int slot) except -1 nogil:
-        if <size_t>slot >= self.unchanged.size():
-            self.unchanged.resize(slot + 1, 0)
-        self.unchanged[slot] = self.version + 1
-        return 0
-
-    cdef bint native_steps(self, tuple steps, Py_ssize_t *at) except -1:
-        """Run the native steps from `at[0]` on, which becomes the first that is none."""
-        cdef Py_ssize_t first = at[0]
-        cdef PreparedStep step
-        cdef NativeStep one
-        cdef uint32_t k
-        cdef bint progress = False
-        self.batch.clear()
-        self.ran.clear()
-        self.ends.clear()
-        while at[0] < len(steps):
-            step = steps[at[0]]
-            if step.native is None:
-                break
-            one.function, one.option, one.slot, one.only_with = step.native.function, step.native.option, step.slot, step.only_with
-            self.batch.push_back(one)
-            at[0] += 1
-        try:
-            with nogil:
-                progress = self.run_batch()
-        finally:
-            for k in range(<uint32_t>self.ends.size()):
-                step = steps[first + self.ran[k]]
-                self.log.add(step.record, self.ends[k])
-        return progress
-
-    cdef bint run_batch(self) except -1 nogil:
-        cdef bint progress = False
-        cdef bint changed
-        cdef uint32_t k
-        cdef NativeStep one
-        for k in range(<uint32_t>self.batch.size()):
-            one = self.batch[k]
-            if self.has_no_work(one.slot, one.only_with):
-                continue
-            changed = one.function(self.data, one.option)
-            self.version += changed
-            if one.slot >= 0 and not changed:
-                self.note_idle(one.slot)
-            progress |= changed
-            self.ran.push_back(k)
-            self.ends.push_back(steady_nanoseconds())
-        return progress
-
-    cdef bint rounds(self, tuple members) except -1:
+    cdef bint rounds(self, uint32_t first, uint32_t end) except -1 nogil:
         cdef int k
         for k in range(maximum_rounds):
-            if not self.steps(members):
+            if not self.steps(first, end):
                 return k > 0
         return True
 
@@ -247,12 +319,12 @@ cdef void *_data_of(ir) noexcept:
     return &(<Program>ir).data if type(ir) is Program else NULL
 
 
-def run_steps(tuple steps, ir, PassLog log not None, observe=None):
-    """Run prepared steps; False promises that nothing has changed.
+def run_steps(Plan plan not None, ir, PassLog log not None, observe=None):
+    """Run the steps of a plan; False promises that nothing has changed.
 
     Parameters
     ----------
-    steps : tuple of PreparedStep
+    plan : Plan
     ir : Shader or Program
     log : PassLog
         Takes down what ran.
@@ -260,10 +332,18 @@ def run_steps(tuple steps, ir, PassLog log not None, observe=None):
         Called with room, name, IR and seconds after each step.
     """
     cdef _Runner runner = _Runner()
+    cdef bint changed
     runner.ir = ir
+    runner.plan = plan
+    runner.plan_number = len(log.plans)
+    log.plans.append(plan)
     runner.log = log
     runner.observe = observe
+    runner.observed = observe is not None
     runner.data = _data_of(ir) if observe is None else NULL
     runner.shader = &(<Shader>ir).data if type(ir) is Shader else NULL
+    runner.idle.resize(plan.slots)
     log.start()
-    return runner.steps(steps)
+    with nogil:
+        changed = runner.steps(0, <uint32_t>plan.rows.size())
+    return changed

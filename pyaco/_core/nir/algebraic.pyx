@@ -28,7 +28,7 @@ from nir_opcodes cimport (
 from pyaco._core.common.bits cimport low_bits
 from pyaco._core.common.floats cimport float_from_bits
 from pyaco._core.common.table cimport RowRange, table_append_many
-from pyaco._core.ir.pass_runner cimport native_kernel
+from pyaco._core.ir.pass_runner cimport kernel_changed, kernel_steady, native_kernel
 from pyaco._core.ir.shader cimport (
     NodeId, OrderRow, Shader, ShaderData, ShaderRewrite, ValueId, block_walk_next, constant_bits, nir_alu, nir_constant, nir_exact,
     nir_instruction_new, nir_load_const, node_first_block, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit,
@@ -60,6 +60,7 @@ cdef struct Match:
 cdef struct Walk:
     ShaderRewrite rewrite
     bint writing                  # a rule applied: the order is written anew
+    bint hinges                   # a rule failed that may apply when dead code goes, or when two values become one
     const uint16_t *accepted      # the group's row of automaton_accepted
     uint16_t *states              # by value; written when the walk comes to it, which is before anything but a phi reads it
     uint32_t capacity
@@ -149,7 +150,10 @@ cdef int _count_uses(ShaderData *s, Walk *w) except -1 nogil:
 cdef bint _has_single_use(ShaderData *s, Walk *w, ValueId value) except -1 nogil:
     if w.uses == NULL:
         _count_uses(s, w)
-    return w.uses[value] == 1
+    if w.uses[value] == 1:
+        return True
+    w.hinges = True
+    return False
 
 
 cdef int _emit(ShaderData *s, Walk *w, ValueId value) except -1 nogil:
@@ -190,7 +194,10 @@ cdef bint _match(ShaderData *s, Walk *w, Match *m, uint32_t node, ValueId value,
             return False
         letter = letter_of(pattern_value[node])
         if m.value[letter]:
-            return m.value[letter] == value and swizzle_component(m.swizzle[letter], 0) == component
+            if m.value[letter] == value and swizzle_component(m.swizzle[letter], 0) == component:
+                return True
+            w.hinges = True
+            return False
         m.value[letter] = value
         m.bits[letter] = s.instructions.bit_size[value]
         m.swizzle[letter] = swizzle
@@ -437,16 +444,19 @@ cdef bint _walk_blocks(ShaderData *s, Walk *w) except -1 nogil:
     return progress
 
 
-cdef bint algebraic_run(ShaderData *s, int group) except -1 nogil:
+cdef int algebraic_run(ShaderData *s, int group) except -1 nogil:
+    """Returns as kernels do."""
     cdef Walk w
     w.states = NULL
     w.uses = NULL
     w.first_new = s.instructions.table.count
     w.accepted = automaton_accepted + group * <int>automaton_states
-    w.writing = False
+    w.writing = w.hinges = False
     w.block = node_first_block(s)
     try:
-        return _walk_blocks(s, &w)
+        if _walk_blocks(s, &w):
+            return kernel_changed
+        return 0 if w.hinges else kernel_steady
     finally:
         free(w.states)
         free(w.uses)
@@ -464,5 +474,5 @@ def run(Shader shader not None, options=None):
     cdef bint late = (options or {}).get("late", False)
     cdef bint progress
     with nogil:
-        progress = _kernel(&shader.data, rules_late if late else rules_main)
+        progress = _kernel(&shader.data, rules_late if late else rules_main) & kernel_changed
     return progress

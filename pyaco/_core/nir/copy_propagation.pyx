@@ -7,7 +7,7 @@ from libc.stdint cimport uint32_t, uint64_t
 
 from nir_opcodes cimport alu_input_sizes_flat, alu_max_inputs, alu_mov
 
-from pyaco._core.ir.pass_runner cimport native_kernel
+from pyaco._core.ir.pass_runner cimport kernel_changed, kernel_steady, native_kernel
 from pyaco._core.ir.shader cimport (
     NodeId, OrderRow, Shader, ShaderData, SourceRow, ValueId, alu_is_vector, nir_alu, node_if, node_walk_next, source_swizzle, source_value,
     swizzle_component,
@@ -19,8 +19,8 @@ cdef inline bint _is_copy(const ShaderData *s, ValueId value) noexcept nogil:
         s.instructions.opcode[value] == alu_mov or alu_is_vector(s.instructions.opcode[value]))
 
 
-cdef ValueId _copied_value(const ShaderData *s, ValueId value) noexcept nogil:
-    """The value that `value` is an unchanged copy of; `value` itself if it is no copy."""
+cdef ValueId _copied_value(const ShaderData *s, bint *hinges, ValueId value) noexcept nogil:
+    """The value that `value` is an unchanged copy of; `value` itself if it is no copy. Sets `hinges` where two values would have to be equal."""
     cdef ValueId origin
     cdef uint32_t component
     cdef uint32_t components
@@ -33,14 +33,16 @@ cdef ValueId _copied_value(const ShaderData *s, ValueId value) noexcept nogil:
             if s.instructions.opcode[value] == alu_mov:
                 if swizzle_component(source_swizzle(s, value, 0), component) != component:
                     return value
-            elif (source_value(s, value, component) != origin
-                  or swizzle_component(source_swizzle(s, value, component), 0) != component):
+            elif source_value(s, value, component) != origin:
+                hinges[0] = True
+                return value
+            elif swizzle_component(source_swizzle(s, value, component), 0) != component:
                 return value
         value = origin
     return value
 
 
-cdef bint _propagate_to_alu(ShaderData *s, ValueId instruction, uint32_t source) noexcept nogil:
+cdef bint _propagate_to_alu(ShaderData *s, bint *hinges, ValueId instruction, uint32_t source) noexcept nogil:
     """Make one ALU operand read what its copies were made from; False when nothing changed."""
     cdef SourceRow row = s.instructions.source_first[instruction] + source
     cdef uint32_t size = alu_input_sizes_flat[<int>s.instructions.opcode[instruction] * alu_max_inputs + source]
@@ -67,6 +69,7 @@ cdef bint _propagate_to_alu(ShaderData *s, ValueId instruction, uint32_t source)
             for component in range(size):
                 picked = swizzle_component(s.sources.swizzle[row], component)
                 if source_value(s, value, picked) != origin:
+                    hinges[0] = True
                     return progress
                 swizzle |= <uint64_t>swizzle_component(source_swizzle(s, value, picked), 0) << (4 * component)
         s.sources.value[row] = origin
@@ -74,7 +77,7 @@ cdef bint _propagate_to_alu(ShaderData *s, ValueId instruction, uint32_t source)
         progress = True
 
 
-cdef bint _block(ShaderData *s, NodeId block) noexcept nogil:
+cdef bint _block(ShaderData *s, bint *hinges, NodeId block) noexcept nogil:
     cdef bint progress = False
     cdef OrderRow row
     cdef ValueId instruction
@@ -85,29 +88,35 @@ cdef bint _block(ShaderData *s, NodeId block) noexcept nogil:
         instruction = s.order.instruction[row]
         first = s.instructions.source_first[instruction]
         for source in range(s.instructions.source_count[instruction]):
+            if not _is_copy(s, s.sources.value[first + source]):
+                continue
             if s.instructions.kind[instruction] == nir_alu:
-                progress |= _propagate_to_alu(s, instruction, source)
+                progress |= _propagate_to_alu(s, hinges, instruction, source)
             else:
-                value = _copied_value(s, s.sources.value[first + source])
+                value = _copied_value(s, hinges, s.sources.value[first + source])
                 if value != s.sources.value[first + source]:
                     s.sources.value[first + source] = value
                     progress = True
     return progress
 
 
-cdef bint copy_propagation_run(ShaderData *s) noexcept nogil:
+cdef int copy_propagation_run(ShaderData *s) noexcept nogil:
+    """Returns as kernels do."""
     cdef bint progress = False
+    cdef bint hinges = False
     cdef NodeId node = 1
     cdef ValueId value
     while node:
         if s.nodes.kind[node] == node_if:
-            value = _copied_value(s, s.nodes.condition[node])
+            value = _copied_value(s, &hinges, s.nodes.condition[node])
             progress |= value != s.nodes.condition[node]
             s.nodes.condition[node] = value
         elif s.nodes.order_count[node]:
-            progress |= _block(s, node)
+            progress |= _block(s, &hinges, node)
         node = node_walk_next(s, node)
-    return progress
+    if progress:
+        return kernel_changed
+    return 0 if hinges else kernel_steady
 
 
 cdef int _kernel(void *ir, int option) except -1 nogil:
@@ -121,5 +130,5 @@ def run(Shader shader not None, options=None):
     """Propagate copies; True when a source changed."""
     cdef bint progress
     with nogil:
-        progress = _kernel(&shader.data, 0)
+        progress = _kernel(&shader.data, 0) & kernel_changed
     return progress

@@ -21,9 +21,9 @@ from nir_opcodes cimport (
 from pyaco._core.common.hashing cimport hash_mix
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
-    NodeId, OrderRow, Shader, ShaderData, ShaderRewrite, SourceRow, ValueId, access_can_reorder, intrinsic_index, nir_alu, nir_deref,
-    nir_exact, nir_intrinsic, nir_load_const, nir_no_signed_wrap, nir_no_unsigned_wrap, nir_phi, node_block, node_if,
-    shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit, shader_rewrite_end, source_swizzle,
+    NodeId, OrderRow, Shader, ShaderData, ShaderRewrite, SourceRow, ValueId, access_can_reorder, block_walk_next, intrinsic_index, nir_alu,
+    nir_deref, nir_exact, nir_intrinsic, nir_load_const, nir_no_signed_wrap, nir_no_unsigned_wrap, nir_phi, node_block, node_first_block,
+    node_if, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit, shader_rewrite_end, source_swizzle,
 )
 
 cdef enum:
@@ -65,21 +65,15 @@ cdef bint _eligible(const ShaderData *s, ValueId instruction) noexcept nogil:
     return kind == nir_alu or kind == nir_load_const or kind == nir_deref
 
 
-cdef uint32_t _swizzle_size(const ShaderData *s, ValueId instruction, uint32_t source) noexcept nogil:
+cdef inline uint64_t _swizzle_bits(const ShaderData *s, ValueId instruction, uint32_t source) noexcept nogil:
+    """The components that an ALU instruction reads of an operand; 0 for other instructions."""
     cdef uint32_t size
     if s.instructions.kind[instruction] != nir_alu:
         return 0
     size = alu_input_sizes_flat[<int>s.instructions.opcode[instruction] * alu_max_inputs + source]
-    return size if size else s.instructions.components[instruction]
-
-
-cdef uint64_t _swizzle_bits(const ShaderData *s, ValueId instruction, uint32_t source) noexcept nogil:
-    cdef uint32_t size = _swizzle_size(s, instruction, source)
-    cdef uint64_t swizzle
     if size == 0:
-        return 0
-    swizzle = source_swizzle(s, instruction, source)
-    return swizzle if size >= 16 else swizzle & ((<uint64_t>1 << (4 * size)) - 1)
+        size = s.instructions.components[instruction]
+    return source_swizzle(s, instruction, source) & ~<uint64_t>0 >> (64 - 4 * size)
 
 
 cdef inline bint _is_commutative(const ShaderData *s, ValueId instruction) noexcept nogil:
@@ -88,21 +82,29 @@ cdef inline bint _is_commutative(const ShaderData *s, ValueId instruction) noexc
         alu_properties[<int>s.instructions.opcode[instruction]] & alu_property_commutative != 0
 
 
-cdef uint64_t _source_hash(const ShaderData *s, ValueId instruction, uint32_t source) noexcept nogil:
-    return hash_mix(s.sources.value[s.instructions.source_first[instruction] + source], _swizzle_bits(s, instruction, source))
-
-
-cdef uint64_t _hash(const ShaderData *s, ValueId instruction) noexcept nogil:
-    cdef uint64_t hash = s.instructions.kind[instruction]
+cdef uint64_t _hash_of_sources(const ShaderData *s, ValueId instruction, ValueId *newest) noexcept nogil:
+    """A hash of the operands, and the newest of them."""
+    cdef const ValueId *values = s.sources.value + s.instructions.source_first[instruction]
+    cdef uint64_t hash = 0
     cdef uint32_t i
-    cdef uint32_t first = 2 if _is_commutative(s, instruction) else 0
-    hash = hash_mix(hash, s.instructions.opcode[instruction] | (<uint64_t>s.instructions.components[instruction] << 16)
-                    | (<uint64_t>s.instructions.bit_size[instruction] << 24))
-    if first:
-        hash = hash_mix(hash, _source_hash(s, instruction, 0) + _source_hash(s, instruction, 1))
+    cdef uint32_t first = 0
+    newest[0] = 0
+    if _is_commutative(s, instruction):
+        first = 2
+        newest[0] = max(values[0], values[1])
+        hash = (hash_mix(values[0], _swizzle_bits(s, instruction, 0)) + hash_mix(values[1], _swizzle_bits(s, instruction, 1)))
     for i in range(first, s.instructions.source_count[instruction]):
-        hash = hash_mix(hash, s.sources.value[s.instructions.source_first[instruction] + i])
-        hash = hash_mix(hash, _swizzle_bits(s, instruction, i))
+        newest[0] = max(newest[0], values[i])
+        hash = hash_mix(hash, values[i] | _swizzle_bits(s, instruction, i) << 32)
+    return hash
+
+
+cdef uint64_t _hash(const ShaderData *s, ValueId instruction, ValueId *newest) noexcept nogil:
+    cdef uint64_t hash = hash_mix(
+        _hash_of_sources(s, instruction, newest),
+        s.instructions.opcode[instruction] | <uint64_t>s.instructions.components[instruction] << 16
+        | <uint64_t>s.instructions.bit_size[instruction] << 24 | <uint64_t>s.instructions.kind[instruction] << 32)
+    cdef uint32_t i
     if s.instructions.kind[instruction] == nir_load_const:
         for i in range(s.instructions.components[instruction]):
             hash = hash_mix(hash, s.constants.value[s.instructions.data[instruction] + i])
@@ -146,15 +148,6 @@ cdef bint _equal(const ShaderData *s, ValueId a, ValueId b) noexcept nogil:
     return True
 
 
-cdef inline ValueId _newest_source(const ShaderData *s, ValueId instruction) noexcept nogil:
-    cdef ValueId newest = 0
-    cdef SourceRow row
-    for row in range(s.instructions.source_first[instruction],
-                     s.instructions.source_first[instruction] + s.instructions.source_count[instruction]):
-        newest = max(newest, s.sources.value[row])
-    return newest
-
-
 cdef inline bint _is_same(const ShaderData *s, const Slot &found, const Slot &one) noexcept nogil:
     return found.hash == one.hash and found.block == one.block and _equal(s, found.instruction, one.instruction)
 
@@ -163,11 +156,11 @@ cdef ValueId _find_or_insert(const ShaderData *s, Scope *scope, ValueId instruct
     """An equal instruction in scope, or else `instruction` itself, which is added to the table."""
     cdef Slot one
     cdef Slot *slots = scope.slots.data()
-    cdef ValueId newest = _newest_source(s, instruction)
+    cdef ValueId newest
     cdef uint32_t slot, near, probe
     one.instruction = instruction
     one.block = block if _is_between_lanes(s, instruction) else 0
-    one.hash = <uint32_t>hash_mix(_hash(s, instruction), one.block)
+    one.hash = <uint32_t>hash_mix(_hash(s, instruction, &newest), one.block)
     near = newest // values_near * near_slots & scope.mask if newest else one.hash & scope.mask & ~<uint32_t>(near_slots - 1)
     for probe in range(<uint32_t>near_slots):
         slot = near | (one.hash + probe & <uint32_t>(near_slots - 1))
@@ -194,44 +187,40 @@ cdef void _rename_sources(ShaderData *s, const vector[ValueId] &replaced, ValueI
             s.sources.value[row] = replaced[s.sources.value[row]]
 
 
-cdef bint _block(ShaderData *s, Scope *scope, ShaderRewrite *rewrite, vector[ValueId] &replaced,
-                 NodeId block) except -1 nogil:
-    cdef bint progress = False
+cdef bint _block(ShaderData *s, Scope *scope, vector[ValueId] &replaced, NodeId block, bint progress) except -1 nogil:
+    """`progress` says whether a value has been replaced so far, and so does what is returned."""
     cdef OrderRow row
     cdef ValueId instruction
     cdef ValueId earlier
-    shader_rewrite_block(rewrite, block)
     for row in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
         instruction = s.order.instruction[row]
-        _rename_sources(s, replaced, instruction)
-        if _eligible(s, instruction):
-            earlier = _find_or_insert(s, scope, instruction, block)
-            if earlier != instruction:
-                replaced[instruction] = earlier
-                s.instructions.flags[earlier] |= s.instructions.flags[instruction] & nir_exact
-                # The merged value has a no-wrap flag only if both instructions had it.
-                s.instructions.flags[earlier] &= s.instructions.flags[instruction] | <unsigned short>(~wrap_flags & 0xffff)
-                progress = True
-                continue
-        shader_rewrite_emit(rewrite, instruction)
+        if progress:
+            _rename_sources(s, replaced, instruction)
+        if not _eligible(s, instruction):
+            continue
+        earlier = _find_or_insert(s, scope, instruction, block)
+        if earlier != instruction:
+            replaced[instruction] = earlier
+            s.instructions.flags[earlier] |= s.instructions.flags[instruction] & nir_exact
+            # The merged value has a no-wrap flag only if both instructions had it.
+            s.instructions.flags[earlier] &= s.instructions.flags[instruction] | <unsigned short>(~wrap_flags & 0xffff)
+            progress = True
     return progress
 
 
-cdef bint _list(ShaderData *s, Scope *scope, ShaderRewrite *rewrite, vector[ValueId] &replaced,
-                NodeId node) except -1 nogil:
-    """Process the siblings from `node` on, in a scope of their own."""
+cdef bint _list(ShaderData *s, Scope *scope, vector[ValueId] &replaced, NodeId node, bint progress) except -1 nogil:
+    """Process the siblings from `node` on, in a scope of their own; `progress` as in `_block`."""
     cdef size_t mark = scope.log.size()
     cdef bint whole = node == s.nodes.first0[1]
-    cdef bint progress = False
     while node:
         if s.nodes.kind[node] == node_block:
-            progress |= _block(s, scope, rewrite, replaced, node)
+            progress = _block(s, scope, replaced, node, progress)
         else:
             if s.nodes.kind[node] == node_if:
                 if replaced[s.nodes.condition[node]]:
                     s.nodes.condition[node] = replaced[s.nodes.condition[node]]
-                progress |= _list(s, scope, rewrite, replaced, s.nodes.first1[node])
-            progress |= _list(s, scope, rewrite, replaced, s.nodes.first0[node])
+                progress = _list(s, scope, replaced, s.nodes.first1[node], progress)
+            progress = _list(s, scope, replaced, s.nodes.first0[node], progress)
         node = s.nodes.next[node]
     if whole:
         return progress               # the table ends with it
@@ -241,32 +230,40 @@ cdef bint _list(ShaderData *s, Scope *scope, ShaderRewrite *rewrite, vector[Valu
     return progress
 
 
-cdef void _rename_phis(ShaderData *s, const vector[ValueId] &replaced) noexcept nogil:
-    """Loop-header phis are visited before the values of their back edges."""
+cdef int _remove(ShaderData *s, const vector[ValueId] &replaced) except -1 nogil:
+    """Take out what was replaced. Phis at the head of loops were visited before the values of their back edges."""
+    cdef ShaderRewrite rewrite
+    cdef NodeId block = node_first_block(s)
     cdef OrderRow row
     cdef ValueId instruction
-    for row in range(s.order.table.count):
-        instruction = s.order.instruction[row]
-        if s.instructions.kind[instruction] == nir_phi:
-            _rename_sources(s, replaced, instruction)
+    shader_rewrite_begin(&rewrite, s)
+    while block:
+        shader_rewrite_block(&rewrite, block)
+        for row in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
+            instruction = s.order.instruction[row]
+            if replaced[instruction]:
+                continue
+            if s.instructions.kind[instruction] == nir_phi:
+                _rename_sources(s, replaced, instruction)
+            shader_rewrite_emit(&rewrite, instruction)
+        block = block_walk_next(s, block)
+    return shader_rewrite_end(&rewrite)
 
 
 cdef bint cse_run(ShaderData *s) except -1 nogil:
     cdef Scope scope
     cdef vector[ValueId] replaced
-    cdef ShaderRewrite rewrite
     cdef uint32_t size = 64
     cdef bint progress
     while size < 2 * s.order.table.count:
         size *= 2
     scope.slots.resize(size)
     scope.mask = size - 1
+    scope.log.reserve(s.order.table.count)
     replaced.resize(s.instructions.table.count)
-    shader_rewrite_begin(&rewrite, s)
-    progress = _list(s, &scope, &rewrite, replaced, s.nodes.first0[1])
-    shader_rewrite_end(&rewrite)
+    progress = _list(s, &scope, replaced, s.nodes.first0[1], False)
     if progress:
-        _rename_phis(s, replaced)
+        _remove(s, replaced)
     return progress
 
 

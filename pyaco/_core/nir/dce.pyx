@@ -37,29 +37,44 @@ cdef bint has_effect(const ShaderData *s, ValueId instruction) noexcept nogil:
     return True
 
 
-cdef int _mark_sources(const ShaderData *s, uint8_t *state, vector[ValueId] &late, ValueId instruction) except -1 nogil:
-    """Mark what a live instruction reads; `late` takes what the walk from the end has passed already, such as phis of loops read."""
+cdef uint32_t _mark_sources(const ShaderData *s, uint8_t *state, vector[ValueId] &late, ValueId instruction) except? 0xffffffffU nogil:
+    """Mark what a live instruction reads; `late` takes what the walk from the end has passed already, such as phis of loops read. Returns how
+    many of those there were."""
     cdef uint32_t row
+    cdef uint32_t found = 0
     cdef ValueId value
     for row in range(s.instructions.source_first[instruction],
                      s.instructions.source_first[instruction] + s.instructions.source_count[instruction]):
         value = s.sources.value[row]
         if state[value] == passed:
             late.push_back(value)
+            found += 1
         state[value] = live
-    return 0
+    return found
+
+
+cdef int _remove(ShaderData *s, const uint8_t *state, const vector[NodeId] &blocks) except -1 nogil:
+    cdef ShaderRewrite rewrite
+    cdef size_t b
+    cdef uint32_t row
+    shader_rewrite_begin(&rewrite, s)
+    for b in range(blocks.size()):
+        shader_rewrite_block(&rewrite, blocks[b])
+        for row in range(s.nodes.order_first[blocks[b]], s.nodes.order_first[blocks[b]] + s.nodes.order_count[blocks[b]]):
+            if state[s.order.instruction[row]] == live:
+                shader_rewrite_emit(&rewrite, s.order.instruction[row])
+    return shader_rewrite_end(&rewrite)
 
 
 cdef bint dce_run(ShaderData *s) except -1 nogil:
     cdef vector[uint8_t] state
     cdef vector[ValueId] late
     cdef vector[NodeId] blocks
-    cdef ShaderRewrite rewrite
     cdef NodeId node = 1
     cdef size_t b
     cdef uint32_t row
+    cdef uint32_t dead = 0            # instructions that are passed and not live
     cdef ValueId instruction
-    cdef bint progress = False
     state.resize(s.instructions.table.count)
     blocks.reserve(s.nodes.table.count)
     while node:
@@ -68,33 +83,23 @@ cdef bint dce_run(ShaderData *s) except -1 nogil:
         elif s.nodes.kind[node] == node_block:
             blocks.push_back(node)
         node = node_walk_next(s, node)
-    # From the end, where memory is read in order: but for phis, who reads a value stands behind it.
     for b in range(blocks.size(), 0, -1):
         node = blocks[b - 1]
         for row in range(s.nodes.order_first[node] + s.nodes.order_count[node], s.nodes.order_first[node], -1):
             instruction = s.order.instruction[row - 1]
             if state[instruction] == live or has_effect(s, instruction):
                 state[instruction] = live
-                _mark_sources(s, state.data(), late, instruction)
+                dead -= _mark_sources(s, state.data(), late, instruction)
             else:
                 state[instruction] = passed
+                dead += 1
     while late.size():
         instruction = late.back()
         late.pop_back()
-        _mark_sources(s, state.data(), late, instruction)
-    for b in range(blocks.size()):
-        for row in range(s.nodes.order_first[blocks[b]], s.nodes.order_first[blocks[b]] + s.nodes.order_count[blocks[b]]):
-            progress |= state[s.order.instruction[row]] != live
-    if not progress:
-        return False
-    shader_rewrite_begin(&rewrite, s)
-    for b in range(blocks.size()):
-        shader_rewrite_block(&rewrite, blocks[b])
-        for row in range(s.nodes.order_first[blocks[b]], s.nodes.order_first[blocks[b]] + s.nodes.order_count[blocks[b]]):
-            if state[s.order.instruction[row]] == live:
-                shader_rewrite_emit(&rewrite, s.order.instruction[row])
-    shader_rewrite_end(&rewrite)
-    return True
+        dead -= _mark_sources(s, state.data(), late, instruction)
+    if dead:
+        _remove(s, state.data(), blocks)
+    return dead != 0
 
 
 cdef int _kernel(void *ir, int option) except -1 nogil:

@@ -62,10 +62,8 @@ cdef uint32_t _components_read(const ShaderData *s, ValueId user, uint32_t sourc
     return mask
 
 
-cdef void _note_use(const ShaderData *s, Uses *uses, ValueId value, uint32_t mask) noexcept nogil:
-    cdef int opcode = s.instructions.opcode[value]
-    if s.instructions.kind[value] != nir_intrinsic:
-        return
+cdef void _note_use(Uses *uses, int opcode, uint32_t mask) noexcept nogil:
+    """Note which components of the result of an intrinsic are read."""
     if opcode == intrinsic_load_workgroup_id or opcode == intrinsic_load_global_invocation_id:
         uses.workgroup_id |= mask
     if opcode == intrinsic_load_local_invocation_id or opcode == intrinsic_load_global_invocation_id:
@@ -101,7 +99,8 @@ cdef void _collect(const ShaderData *s, Uses *uses) noexcept nogil:
     for i in range(s.order.table.count):
         instruction = s.order.instruction[i]
         for k in range(s.instructions.source_count[instruction]):
-            _note_use(s, uses, source_value(s, instruction, k), _components_read(s, instruction, k))
+            if s.instructions.kind[source_value(s, instruction, k)] == nir_intrinsic:
+                _note_use(uses, s.instructions.opcode[source_value(s, instruction, k)], _components_read(s, instruction, k))
         if _is_handle_variable(s, instruction):
             uses.sets.push_back(s.variables.set[s.instructions.data[instruction]])
         if s.instructions.kind[instruction] != nir_intrinsic:
@@ -197,7 +196,8 @@ cdef bint _needs_scratch(const ShaderData *s) noexcept:
 
 def uses(Shader shader not None):
     """What the shader needs, as numbers: ``sets``, ``push_dwords`` read at constant offsets, ``other_push_uses``,
-    ``num_workgroups``, ``push_constant_bytes`` that it reads, ``push_block_bytes`` that it declares, ``other_user_sgprs``, ``shared_bytes``."""
+    ``num_workgroups``, ``push_constant_bytes`` that it reads, ``push_block_bytes`` that it declares, ``other_user_sgprs``, ``shared_bytes``;
+    and ``others``, which are all that `declare` goes by besides its arguments and these."""
     cdef ShaderData *s = &shader.data
     cdef Uses found
     if s.info.wave_size not in (32, 64):
@@ -205,7 +205,7 @@ def uses(Shader shader not None):
     _collect(s, &found)
     s.info.push_constant_bytes = _push_constant_bytes(s)
     return {
-        "sets": tuple(sorted(set(found.sets))),
+        "sets": tuple(sorted(set(found.sets))) if found.sets.size() else (),
         "push_dwords": tuple([i for i in range(push_constant_dwords) if found.push_dwords >> <uint32_t>i & 1]) if found.push_dwords else (),
         "other_push_uses": bool(found.other_push_uses),
         "push_constant_bytes": s.info.push_constant_bytes if found.push_constants else 0,
@@ -213,6 +213,8 @@ def uses(Shader shader not None):
         "num_workgroups": bool(found.num_workgroups),
         "other_user_sgprs": (2 if _needs_scratch(s) else 0) + (3 if found.num_workgroups else 0),
         "shared_bytes": s.info.shared_bytes,
+        "others": (found.workgroup_id, found.local_id, s.info.gfx_level, s.info.wave_size, s.info.workgroup_size[0], s.info.workgroup_size[1],
+                   s.info.workgroup_size[2], s.info.derivative_group, s.info.float_controls, s.info.scratch_bytes, s.info.address32_hi),
     }
 
 
@@ -241,7 +243,7 @@ cdef dict _TEXEL_BUFFERS = {"sampled_image": "uniform_texel_buffer", "storage_im
 
 
 def handles(Shader shader not None):
-    """Set, binding, type of descriptor, and elements (0: run time) of every image, texture and sampler that an instruction uses."""
+    """Set, binding, type of descriptor, and elements (0: run time) of every image, texture and sampler that instructions use, each once."""
     cdef ShaderData *s = &shader.data
     cdef uint32_t i
     cdef VariableId variable
@@ -262,11 +264,12 @@ def handles(Shader shader not None):
         if s.types.image_dim[type] == image_buffer:
             kind = _TEXEL_BUFFERS.get(kind, kind)
         found.append((s.variables.set[variable], s.variables.binding[variable], kind, count))
-    return tuple(found)
+    return tuple(dict.fromkeys(found))
 
 
 def resources(Shader shader not None):
-    """Set, binding, whether it is a uniform buffer, and array element of every descriptor that an instruction uses; -1: known at run time."""
+    """Set, binding, whether it is a uniform buffer, and array element of every descriptor that instructions use, each once; -1: known at run
+    time."""
     cdef ShaderData *s = &shader.data
     cdef uint32_t i
     cdef ValueId instruction, index
@@ -281,7 +284,7 @@ def resources(Shader shader not None):
                       <uint32_t>intrinsic_index(s, instruction, index_binding),
                       intrinsic_index(s, instruction, index_desc_type) == descriptor_ubo,
                       <int64_t><uint32_t>constant_bits(s, index, 0) if value_is_constant(s, index) else -1))
-    return tuple(found)
+    return tuple(dict.fromkeys(found))
 
 
 def declare(Shader shader not None, tuple sets, bint through_table, bint push_pointer, inline_dwords):
@@ -327,3 +330,19 @@ def declare(Shader shader not None, tuple sets, bint through_table, bint push_po
         "scratch_bytes_per_lane": s.info.scratch_bytes,
         "address32_hi": s.info.address32_hi,
     }
+
+
+def declared(Shader shader not None):
+    """The rows of ``shader.arguments``, for `declare_again`."""
+    cdef ShaderData *s = &shader.data
+    cdef uint32_t row
+    return [(s.arguments.kind[row], s.arguments.detail[row], s.arguments.first[row], s.arguments.count[row], bool(s.arguments.is_vgpr[row]))
+            for row in range(s.arguments.table.count)]
+
+
+def declare_again(Shader shader not None, list rows not None):
+    """Give a shader the arguments of another one."""
+    cdef ShaderData *s = &shader.data
+    s.arguments.table.count = 0
+    for kind, detail, first, count, is_vgpr in rows:
+        _declare(s, kind, detail, first, count, is_vgpr)

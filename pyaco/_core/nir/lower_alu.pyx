@@ -23,7 +23,7 @@ from nir_opcodes cimport (
     alu_unpack_half_2x16_split_y, alu_unpack_snorm_2x16, alu_unpack_snorm_4x8, alu_unpack_unorm_2x16,
     alu_unpack_unorm_4x8,
 )
-from pyaco._core.ir.pass_runner cimport native_kernel
+from pyaco._core.ir.pass_runner cimport kernel_changed, native_kernel
 from pyaco._core.ir.program cimport gfx10_3, gfx11
 from pyaco._core.ir.emitter cimport alu1, alu2, alu2_constant, alu3, alu_n, alu_source, constant, vector_of
 from pyaco._core.ir.shader cimport Shader, ShaderData, ValueId, nir_alu, nir_exact, source_value, type_bool
@@ -208,7 +208,7 @@ cdef bint _rules(ShaderData *s, int group) except -1 nogil:
     """Apply a group of rules until none matches: a rule may match the replacement of another."""
     cdef bint progress = False
     for _ in range(maximum_sweeps):
-        if not algebraic_run(s, group):
+        if not algebraic_run(s, group) & kernel_changed:
             break
         progress = True
     return progress

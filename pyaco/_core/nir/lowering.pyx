@@ -100,6 +100,9 @@ cdef int _lower_block(Lowering *b, lower_function lower) except -1 nogil:
             _rename_sources(b, instruction)
         made = s.instructions.table.count
         result = lower(b, instruction)
+        if result == lower_keep and not b.begun and made == s.instructions.table.count:
+            b.position += 1           # most instructions are nothing to most passes
+            continue
         lines_inherit(&s.lines, made, s.instructions.table.count, instruction)
         if result == lower_keep:
             if b.begun:
@@ -120,6 +123,7 @@ cdef int lowering_run_from(ShaderData *s, prologue_function prologue, lower_func
                            void *context) except -1 nogil:
     cdef Lowering b
     cdef NodeId block = node_first_block(s)
+    b.blocks.reserve(s.nodes.table.count)
     while block:
         b.blocks.push_back(block)
         block = block_walk_next(s, block)

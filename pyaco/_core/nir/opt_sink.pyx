@@ -58,6 +58,7 @@ cdef int _number_nodes(Context *c) except -1 nogil:
     c.list_of.assign(s.nodes.table.count, 0)
     c.position.assign(s.nodes.table.count, 0)
     c.depth.assign(s.nodes.table.count, 0)
+    c.blocks.reserve(s.nodes.table.count)
     while node:
         before = s.nodes.previous[node]
         if before:
@@ -221,6 +222,7 @@ cdef bint _write(Context *c) except -1 nogil:
     for k in range(c.moved.size()):
         if first[c.moved[k].block] > k:
             first[c.moved[k].block] = <uint32_t>k
+    order.reserve(s.order.table.count)
     shader_rewrite_begin(&rewrite, s)
     for block in c.blocks:
         order.clear()

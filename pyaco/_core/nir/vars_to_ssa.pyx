@@ -404,6 +404,8 @@ cdef ValueId _load_slot(Lowering *b, Context *c, const Path *path, uint32_t offs
     cdef vector[ValueId] values
     cdef uint32_t n, d, length, kept
     cdef BlockNumber block = c.s.nodes.index[b.block]
+    if path.dimension_count == 0:
+        return _read(c, path.slot + offset, block, bit_size)
     for n in range(_combinations(c, path)):
         values.push_back(_read(c, _combination_slot(c, path, n) + offset, block, bit_size))
     for d in range(path.dimension_count):
@@ -540,8 +542,9 @@ cdef bint vars_to_ssa_run(ShaderData *s, uint32_t indirect_limit) except -1 nogi
     _analyse(&c)
     if c.slot_count == 0:
         return False
-    _collect_stores(&c, stores)
-    _allow_phis(&c, stores)
+    if cfg.frontier.size():
+        _collect_stores(&c, stores)
+        _allow_phis(&c, stores)
     progress = lowering_run(s, _lower, &c)
     _fill_phis(&c)
     if not c.phis.empty() or not c.undefs.empty():

@@ -144,8 +144,10 @@ cdef dict _spec_constants(Reader r):
     cdef uint32_t word
     cdef SpirvId id
     cdef ConstantId row
-    kinds = {type_int: "int", type_uint: "uint", type_float: "float"}
     result = {}
+    if r.spec_constants.size() == 0:
+        return result
+    kinds = {type_int: "int", type_uint: "uint", type_float: "float"}
     for i in range(r.spec_constants.size()):
         id = r.spec_constants[i]
         word = decoration_of(r, id, no_member, Decoration_SpecId)
@@ -210,6 +212,9 @@ cdef Reader _scan(bytes source, object specialization):
     r.uint3_type = add_type(r, type_uint, 32, 3)
     r.s.types.element[r.uint3_type] = r.uint_type
     r.bool_type = add_type(r, type_bool, 1, 1)
+    # of most modules; a vector that grows from nothing is allocated five times before
+    r.names.reserve(32)
+    r.decoration_rows.reserve(32)
     with nogil:
         scan_words(r, declare)
     return r
