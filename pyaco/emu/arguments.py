@@ -32,6 +32,9 @@ _DESCRIPTOR_BYTES = 16
 Sets = Mapping[int, DescriptorSet | BufferPlace]
 # What messages call a dispatch's own memory.
 _CODE, _SET, _TABLE, _PUSH = map(Origin, ("shader's code and constant data", "descriptor set", "table of descriptor sets", "push constants"))
+_SCRATCH = Origin("scratch memory")
+# Word 1 of a buffer descriptor, GFX6 to GFX9.
+_SWIZZLE_ENABLE = 1 << 31
 
 
 class Shader(Protocol):
@@ -108,6 +111,14 @@ class Arguments:
         except BaseException:
             self._memory.release()
             raise
+
+    def place_scratch(self, size: int) -> tuple[int, int]:
+        """Give scratch as many bytes of memory, on levels where it is a buffer: its address, which goes to the user SGPRs, and size."""
+        address = self._memory.allocate(bytes(size), 256, _SCRATCH)
+        for argument in self.abi.user_sgprs:
+            if argument.kind == "scratch_address":
+                self.user_sgprs[argument.first : argument.first + 2] = [address & 0xFFFFFFFF, (address >> 32 & 0xFFFF) | _SWIZZLE_ENABLE]
+        return address, size
 
     def release(self) -> None:
         """Free the memory."""

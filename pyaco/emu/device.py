@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -356,8 +357,14 @@ class Device:
         return replace(report, unused_bindings=placed.unused_bindings) if placed.unused_bindings else report
 
     def _launch_of(self, placed: Arguments) -> Launch:
-        return Launch.from_abi(placed.abi, self.gfx_level, entry=placed.entry, code_bytes=placed.code_bytes, groups=placed.groups,
-                               user_sgprs=placed.user_sgprs)  # fmt: skip
+        launch = Launch.from_abi(placed.abi, self.gfx_level, entry=placed.entry, code_bytes=placed.code_bytes, groups=placed.groups,
+                                 user_sgprs=placed.user_sgprs)  # fmt: skip
+        if not launch.scratch_bytes or features.has_scratch_instructions(self.gfx_level):
+            return launch
+        waves = -(-prod(launch.size) // launch.wave_size)
+        slots = self.concurrent_workgroups(placed.entry, prod(launch.groups), waves, False)
+        address, size = placed.place_scratch(launch.scratch_bytes * launch.wave_size * waves * slots)
+        return launch._replace(user_sgprs=placed.user_sgprs, scratch_slots=slots, private=(address, size))
 
     @checked
     def debug(

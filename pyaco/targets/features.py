@@ -25,7 +25,7 @@ __all__ = [
     "has_independent_dcc_128b", "has_int64", "has_iterate_256", "has_large_gds", "has_macro_tile_table", "has_max_mip_in_word1", "has_memory_scopes",
     "has_metadata_surfaces", "has_negated_double_matrices", "has_non_block_compressed_views", "has_oob_select", "has_packed_ids",
     "has_packers", "has_planar_mip_chains", "has_records_in_bytes", "has_resource_level_bit", "has_sampler_anisotropy_override",
-    "has_sampler_compat_mode", "has_sampler_lsb_ceil", "has_sampler_mask_in_descriptor", "has_scratch_granule_256", "has_sdma_compression",
+    "has_sampler_compat_mode", "has_sampler_lsb_ceil", "has_sampler_mask_in_descriptor", "has_scratch_granule_256", "has_scratch_instructions", "has_sdma_compression",
     "has_sdma_counts_less_one", "has_sdma_low_operation", "has_separate_shading_rates", "has_shared_e5_targets", "has_shared_vgprs",
     "has_short_buffer_format", "has_split_barriers", "has_split_min_lod", "has_split_perf_mip", "has_split_wait_counters",
     "has_spread_wave_matrices", "has_stencil_flush_always", "has_stencil_image_formats", "has_stencil_zplanes_hang", "has_store_counter",
@@ -164,6 +164,7 @@ has_split_wait_counters = _feature("split_wait_counters")
 has_memory_scopes = _feature("memory_scopes")
 has_wide_cache_lines = _feature("wide_cache_lines")
 has_oob_select = _feature("oob_select")
+has_scratch_instructions = _feature("scratch_instructions")
 has_flat_scratch_sgprs = _feature("flat_scratch_sgprs")
 has_hidden_flat_scratch = _feature("hidden_flat_scratch")
 has_unaligned_scratch = _feature("unaligned_scratch")

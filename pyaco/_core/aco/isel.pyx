@@ -716,6 +716,7 @@ def run(Shader shader not None, Program program=None):
     c.wave64 = s.info.wave_size == 64
     c.block = c.last = c.scc = c.second = 0
     c.precise = c.no_unsigned_wrap = False
+    c.slow_fma = c.gfx < gfx9 and p.device.physical_vgprs and not p.device.has_fast_fma32
     c.emit_older = emit_older
     c.scratch = 0
     memset(&c.line, 0, sizeof(CurrentLine))

@@ -57,6 +57,7 @@ cdef cppclass Isel:
     ShaderData *s
     uint32_t gfx
     bint wave64
+    bint slow_fma                 # fma of 32 bits takes four times as long as multiply-add, which there is
     uint8_t mask                  # class of a lane mask
     BlockId block                 # ACO block being written
     InstructionId last            # the instruction emitted last
