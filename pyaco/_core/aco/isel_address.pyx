@@ -266,9 +266,6 @@ cdef uint32_t _vector_operands(Isel *c, Access *a, Operand *o) except 0 nogil:
                 o[2] = T(c, a.offset)
         return 3
     if a.access_kind == by_global:
-        if c.gfx < gfx9:
-            o[0] = T(c, resource)
-            return 1
         if is_vgpr(c, resource):
             o[0] = T(c, resource)
             o[1] = operand_undefined(class_s1)
