@@ -21,7 +21,7 @@ __all__ = [
     "has_depth_epitch", "has_depth_size_xy", "has_display_dcc", "has_display_dcc_128b",
     "has_display_dcc_of_small_images", "has_drm_modifiers", "has_ds_cmpstore", "has_dx10_clamp_mode", "has_emulator", "has_fdcc_control",
     "has_fdcc_fragment_limit", "has_flat_scratch_sgprs", "has_fmask", "has_fmask_pitch", "has_fnuz_floats", "has_forced_swizzle_mode", "has_fp64",
-    "has_gfx12_swizzle_modes", "has_half_wave_permutes", "has_hidden_flat_scratch", "has_htile_rb_aligned", "has_ieee_mode",
+    "has_gfx12_swizzle_modes", "has_half_coordinates", "has_half_wave_permutes", "has_hidden_flat_scratch", "has_htile_rb_aligned", "has_ieee_mode",
     "has_independent_dcc_128b", "has_int64", "has_iterate_256", "has_large_gds", "has_macro_tile_table", "has_max_mip_in_word1", "has_memory_scopes",
     "has_metadata_surfaces", "has_negated_double_matrices", "has_non_block_compressed_views", "has_oob_select", "has_packed_ids",
     "has_packers", "has_planar_mip_chains", "has_records_in_bytes", "has_resource_level_bit", "has_sampler_anisotropy_override",
@@ -129,6 +129,7 @@ has_wide_image_depth = _feature("wide_image_depth")
 has_stencil_image_formats = _feature("stencil_image_formats")
 has_forced_swizzle_mode = _feature("forced_swizzle_mode")
 has_non_block_compressed_views = _feature("non_block_compressed_views")
+has_half_coordinates = _feature("half_coordinates")
 has_surfaces_1d = _feature("surfaces_1d")
 has_dcc_image_stores = _feature("dcc_image_stores")
 has_dcc_image_stores_64b = _feature("dcc_image_stores_64b")
