@@ -18,6 +18,8 @@ pytestmark = pytest.mark.oracle
 
 TARGETS = ("gfx1030", "gfx1100")
 WAVES = (32, 64)
+#: Each generation that is older or between: every so many cases, from one that differs, so that most cases run on some of them.
+SAMPLED = {"gfx803": (3, 0)}
 
 each_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 
@@ -31,6 +33,13 @@ def test_machine_code(case: Case, target: str, wave: int, lavapipe: Lavapipe, ll
     inputs = case.inputs()
     wanted = expected(case, wave, lavapipe)
     assert not differences(inputs, wanted, run_emulator(shader, case, inputs))
+
+
+@pytest.mark.parametrize(("target", "name"), [
+    (target, name) for target, (step, first) in SAMPLED.items() for name in list(CASES)[first::step]
+])  # fmt: skip
+def test_machine_code_of_other_generations(target: str, name: str, lavapipe: Lavapipe, llvm_objdump: str) -> None:
+    test_machine_code(CASES[name], target, 64, lavapipe, llvm_objdump)
 
 
 @pytest.mark.parametrize("after", ["read", "all"])

@@ -1,6 +1,6 @@
 """Resolve hazards: dependencies that the hardware of a generation does not check itself.
 
-One file per group of generations: ``hazards_gfx9`` (wait states) and ``hazards_gfx11`` (GFX11 to GFX12: dependency
+One file per group of generations: ``hazards_gfx9`` (GFX8, GFX9: wait states) and ``hazards_gfx11`` (GFX11 to GFX12: dependency
 counters). GFX10.3 needs nothing. GFX11.5 also wants waves that export to have a raised priority: ``export_priority``.
 Needs: the result of ``insert_waitcnt``.
 """
