@@ -39,7 +39,8 @@ class UserSgprs:
     Attributes
     ----------
     kind : str
-        ``scratch_address`` (on GFX8 the first half of a buffer descriptor, swizzled), ``descriptor_set``, ``descriptor_set_table``, ``push_constants``, ``inline_push_constant`` or ``num_workgroups``.
+        ``scratch_address`` (on GFX8 the first half of a buffer descriptor, swizzled), ``descriptor_set``,
+        ``descriptor_set_table``, ``push_constants``, ``inline_push_constant`` or ``num_workgroups``.
     first, count : int
         The SGPRs that hold it.
     set : int or None
