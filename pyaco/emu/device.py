@@ -359,12 +359,7 @@ class Device:
     def _launch_of(self, placed: Arguments) -> Launch:
         launch = Launch.from_abi(placed.abi, self.gfx_level, entry=placed.entry, code_bytes=placed.code_bytes, groups=placed.groups,
                                  user_sgprs=placed.user_sgprs)  # fmt: skip
-        if not launch.scratch_bytes or features.has_scratch_instructions(self.gfx_level):
-            return launch
-        waves = -(-prod(launch.size) // launch.wave_size)
-        slots = self.concurrent_workgroups(placed.entry, prod(launch.groups), waves, False)
-        address, size = placed.place_scratch(launch.scratch_bytes * launch.wave_size * waves * slots)
-        return launch._replace(user_sgprs=placed.user_sgprs, scratch_slots=slots, private=(address, size))
+        return launch._replace(scratch_slots=placed.scratch_slots, private=placed.scratch) if placed.scratch_slots else launch
 
     @checked
     def debug(
@@ -421,7 +416,11 @@ class Device:
         InputError
             Arguments that do not fit the shader.
         """
-        return Arguments(self.space, self.gfx_level, shader, extent(groups, "groups"), buffers or {}, push, sets or {}, dynamic_offsets)
+        placed = Arguments(self.space, self.gfx_level, shader, extent(groups, "groups"), buffers or {}, push, sets or {}, dynamic_offsets)
+        if placed.abi.scratch_bytes_per_lane and not features.has_scratch_instructions(self.gfx_level):
+            waves = -(-prod(placed.abi.workgroup_size) // placed.abi.wave_size)
+            placed.place_scratch(waves, self.concurrent_workgroups(placed.entry, prod(placed.groups), waves, False))
+        return placed
 
     @checked
     def submit(self, words: Sequence[int], budget: int = DEFAULT_BUDGET, *, time_budget: float | None = None) -> list[Report]:
