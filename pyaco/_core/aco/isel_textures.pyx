@@ -27,7 +27,7 @@ from pyaco._core.aco.isel_images cimport *
 from pyaco._core.ir.program cimport Operand, TempId, class_v4, gfx10, gfx9, operand_undefined
 from pyaco._core.ir.shader cimport (
     ValueId, constant_bits, image_1d, image_buffer, image_cube, image_is_array, image_is_shadow, image_ms, image_rect, image_subpass_ms,
-    source_value, texture_implicit_lod, texture_is_sparse, type_int, type_uint, value_is_constant,
+    source_value, texture_implicit_lod, texture_is_sparse, type_float, type_int, type_uint, value_is_constant,
 )
 from pyaco.isa import opcodes as _opcodes
 
@@ -236,6 +236,7 @@ cdef int _start_result(Isel *c, const Texture *t, ImageResult *result) except -1
     result.components = c.s.instructions.components[t.instruction] - t.is_sparse
     result.mask = components_read(c, t.instruction, result.components)
     result.bytes = bits // 8
+    result.is_float = c.s.textures.base[c.s.instructions.data[t.instruction]] == type_float
     result.sparse = t.is_sparse
     return 0
 
@@ -243,7 +244,7 @@ cdef int _start_result(Isel *c, const Texture *t, ImageResult *result) except -1
 cdef uint64_t _modifiers(Isel *c, const Texture *t, const ImageResult *result, uint32_t dmask) except? 0xffffffffffffffffULL nogil:
     cdef uint64_t word = image_shape(c, 0, t.resource, <uint8_t>t.dim, t.is_array, False)
     word = modifier_set_image_tfe(modifier_set_dmask(word, dmask), t.is_sparse)
-    return modifier_set_d16(modifier_set_a16(word, t.bits == 16), result.bytes == 2)
+    return modifier_set_d16(modifier_set_a16(word, t.bits == 16), narrow_data(c, 8 * result.bytes))
 
 
 cdef TempId _scalar_field(Isel *c, TempId word, uint32_t first, uint32_t bits) except 0 nogil:
