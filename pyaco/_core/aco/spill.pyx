@@ -90,6 +90,12 @@ cdef int _access_dword(Spiller *s, uint16_t opcode, uint32_t position, const Def
     return 0
 
 
+cdef inline uint32_t _dword_bytes(uint32_t bytes_, uint32_t k) noexcept nogil:
+    """Bytes of a value that lie in its dword k."""
+    cdef uint32_t left = bytes_ - 4 * k
+    return left if left < 4 else 4
+
+
 cdef int _store_dwords(Spiller *s, TempId name, uint32_t position) except -1 nogil:
     cdef ProgramData *p = s.p
     cdef uint32_t bytes = class_bytes(class_of_value(s, name))
@@ -100,7 +106,7 @@ cdef int _store_dwords(Spiller *s, TempId name, uint32_t position) except -1 nog
     if count == 1:
         return _access_dword(s, op_buffer_store_dword, position, NULL, name)
     for k in range(count):
-        parts[k] = definition_of(p, _fresh(s, class_of_bytes(True, min(4U, bytes - 4 * k))))
+        parts[k] = definition_of(p, _fresh(s, class_of_bytes(True, _dword_bytes(bytes, k))))
     emit_any(&s.out, op_p_split_vector, parts, count, &whole, 1)
     for k in range(count):
         _access_dword(s, op_buffer_store_dword, position + 4 * k, NULL, parts[k].temp)
@@ -117,7 +123,7 @@ cdef int _load_dwords(Spiller *s, Definition *d, uint32_t position) except -1 no
     if count == 1:
         return _access_dword(s, op_buffer_load_dword, position, d, 0)
     for k in range(count):
-        one = definition_of(p, _fresh(s, class_of_bytes(True, min(4U, bytes - 4 * k))))
+        one = definition_of(p, _fresh(s, class_of_bytes(True, _dword_bytes(bytes, k))))
         _access_dword(s, op_buffer_load_dword, position + 4 * k, &one, 0)
         parts[k] = operand_of(p, one.temp)
     emit_any(&s.out, op_p_create_vector, d, 1, parts, count)
