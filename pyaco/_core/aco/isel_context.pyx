@@ -20,7 +20,8 @@ from pyaco._core.aco.build cimport by_wave, exec_operand, make, mask_constant
 from pyaco._core.ir.program cimport (
     Definition, InstructionId, Operand, TempId, class_bytes, class_dwords, class_is_vgpr, class_of_bytes, class_s1, class_v1,
     definition_nuw, definition_of, definition_of_fixed, definition_precise, format_is_pseudo, format_is_salu, format_is_valu,
-    format_vop1, format_vop2, format_vop3, format_vopc, gfx10, gfx9, instruction_make, operand_constant, operand_fixed, operand_is_literal, operand_temp, operand_undef, register_scc,
+    format_vop1, format_vop2, format_vop3, format_vopc, gfx10, gfx9, instruction_make, operand_constant, operand_fixed, operand_is_literal,
+    operand_temp, operand_undef, register_scc,
     temp_new,
 )
 from pyaco._core.ir.shader cimport ValueId, source_swizzle, source_value, swizzle_component

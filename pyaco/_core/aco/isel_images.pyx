@@ -398,8 +398,8 @@ cdef int texel_load(Isel *c, ImageResult *result, TempId resource, TempId index,
     result.mask = (1 << count) - 1
     dst = begin_result(c, result, &data)
     modifiers = modifier_set_tfe(modifiers, result.sparse)
-    _texel_instruction(c, _texel_loads[narrow_data(c, 8 * result.bytes)][(count * result.bytes // 4 if result.bytes == 8 else count) - 1], dst, resource,
-                       index, &data if result.sparse else NULL, modifiers)
+    _texel_instruction(c, _texel_loads[narrow_data(c, 8 * result.bytes)][(count * result.bytes // 4 if result.bytes == 8 else count) - 1], dst,
+                       resource, index, &data if result.sparse else NULL, modifiers)
     return finish_result(c, result)
 
 
