@@ -32,7 +32,7 @@ def test_array_in_scratch(engine: str, run: Callable[[Device, object, object], N
     found = {}
     for target in ("gfx803", "gfx1030"):
         shader = pyaco.compile(SHADER, target=target, wave=64)
-        assert shader.abi.scratch_bytes_per_lane
+        assert shader.abi is not None and shader.abi.scratch_bytes_per_lane
         device = Device(target, engine)
         buffers = {key: device.buffer(np.arange(4096, dtype=np.uint32) * 2654435761) for key in ((0, 0), (0, 1))}
         run(device, shader, buffers)
