@@ -168,7 +168,7 @@ def formats_of(lavapipe: Lavapipe) -> dict[str, int]:
 # --------------------------------------------------------------------------------------------------------------- running
 @cache
 def modes_of(target: str, dimension: str, name: str, levels: int) -> tuple[Any, ...]:
-    """The tilings that an image can have: options of `Device.image`. GFX9 has the driver's choice, and rows."""
+    """The tilings that an image can have: options of `Device.image`. GFX8 and GFX9 have the driver's choice, and rows."""
     device = Device(target)
     found: list[dict[str, Any]] = [{}]
     choices = [{"swizzle_mode": mode} for mode in range(1, 32)] if features.has_swizzle_mode_choice(device.gfx_level) else []
