@@ -103,13 +103,13 @@ cdef ValueId _layers(Lowering *b, const Image *image) except? 0xffffffffU nogil:
 
 
 cdef ValueId _buffer_elements(Lowering *b, ValueId descriptor) except? 0xffffffffU nogil:
-    """GFX8 counts bytes where the others count elements."""
+    """GFX8 counts bytes where the others count elements; of a null descriptor both are zero."""
     cdef ValueId records = component(b, descriptor, buffer_elements_dword)
     cdef ValueId stride
     if not has_records_in_bytes(b.s.info.gfx_level):
         return records
     stride = alu2_constant(b, alu_ushr, component(b, descriptor, buffer_stride_dword), 16)
-    return alu2(b, alu_udiv, records, alu2_constant(b, alu_iand, stride, 0x3fff))
+    return alu2(b, alu_udiv, records, alu2_constant(b, alu_umax, alu2_constant(b, alu_iand, stride, 0x3fff), 1))
 
 
 cdef ValueId _size(Lowering *b, const Image *image) except? 0xffffffffU nogil:
