@@ -32,6 +32,11 @@ _DESCRIPTOR_BYTES = 16
 Sets = Mapping[int, DescriptorSet | BufferPlace]
 # What messages call a dispatch's own memory.
 _CODE, _SET, _TABLE, _PUSH = map(Origin, ("shader's code and constant data", "descriptor set", "table of descriptor sets", "push constants"))
+_SCRATCH = Origin("scratch memory")
+# Command streams count scratch of a wave in 1024 bytes: of a lane in 16.
+_SCRATCH_GRANULE = 16
+# Word 1 of a buffer descriptor, GFX6 to GFX9.
+_SWIZZLE_ENABLE = 1 << 31
 
 
 class Shader(Protocol):
@@ -90,6 +95,10 @@ class Arguments:
         What s0, s1 ... hold.
     unused_bindings : tuple of (int, int)
         Set and binding of what was given and the shader does not have.
+    scratch : tuple of int
+        Address and bytes of device memory for scratch; zeros where it needs none.
+    scratch_slots : int
+        Workgroups that may run at once in it.
     """
 
     def __init__(
@@ -98,6 +107,7 @@ class Arguments:
     ) -> None:  # fmt: skip
         self.groups = groups
         self.code_bytes = len(shader.code)
+        self.scratch, self.scratch_slots = (0, 0), 0
         self._memory = LowMemory(space)
         try:
             self.entry = self._memory.allocate(padded_code(shader.code, shader.constant_data), 256, _CODE)
@@ -108,6 +118,16 @@ class Arguments:
         except BaseException:
             self._memory.release()
             raise
+
+    def place_scratch(self, waves: int, slots: int) -> None:
+        """Make memory for the scratch of so many workgroups at once, of so many waves, on levels where it is a buffer."""
+        lane_bytes = -(-self.abi.scratch_bytes_per_lane // _SCRATCH_GRANULE) * _SCRATCH_GRANULE
+        size = lane_bytes * self.abi.wave_size * waves * slots
+        address = self._memory.allocate(bytes(size), 256, _SCRATCH)
+        self.scratch, self.scratch_slots = (address, size), slots
+        for argument in self.abi.user_sgprs:
+            if argument.kind == "scratch_address":
+                self.user_sgprs[argument.first : argument.first + 2] = [address & 0xFFFFFFFF, (address >> 32 & 0xFFFF) | _SWIZZLE_ENABLE]
 
     def release(self) -> None:
         """Free the memory."""

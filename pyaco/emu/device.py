@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -356,8 +357,9 @@ class Device:
         return replace(report, unused_bindings=placed.unused_bindings) if placed.unused_bindings else report
 
     def _launch_of(self, placed: Arguments) -> Launch:
-        return Launch.from_abi(placed.abi, self.gfx_level, entry=placed.entry, code_bytes=placed.code_bytes, groups=placed.groups,
-                               user_sgprs=placed.user_sgprs)  # fmt: skip
+        launch = Launch.from_abi(placed.abi, self.gfx_level, entry=placed.entry, code_bytes=placed.code_bytes, groups=placed.groups,
+                                 user_sgprs=placed.user_sgprs)  # fmt: skip
+        return launch._replace(scratch_slots=placed.scratch_slots, private=placed.scratch) if placed.scratch_slots else launch
 
     @checked
     def debug(
@@ -414,7 +416,11 @@ class Device:
         InputError
             Arguments that do not fit the shader.
         """
-        return Arguments(self.space, self.gfx_level, shader, extent(groups, "groups"), buffers or {}, push, sets or {}, dynamic_offsets)
+        placed = Arguments(self.space, self.gfx_level, shader, extent(groups, "groups"), buffers or {}, push, sets or {}, dynamic_offsets)
+        if placed.abi.scratch_bytes_per_lane and not features.has_scratch_instructions(self.gfx_level):
+            waves = -(-prod(placed.abi.workgroup_size) // placed.abi.wave_size)
+            placed.place_scratch(waves, self.concurrent_workgroups(placed.entry, prod(placed.groups), waves, False))
+        return placed
 
     @checked
     def submit(self, words: Sequence[int], budget: int = DEFAULT_BUDGET, *, time_budget: float | None = None) -> list[Report]:

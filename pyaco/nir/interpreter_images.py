@@ -20,6 +20,7 @@ from pyaco.nir import images, interpreter_alu
 from pyaco.nir.images import Image, Place, SampledImage
 from pyaco.nir.interpreter_memory import Memory
 from pyaco.nir.interpreter_state import UINT, Array
+from pyaco.targets.features import has_records_in_bytes
 
 TEX_NAMES = {number: name for name, number in build.TEX.items()}
 TEX_SOURCES = {number: name for name, number in build.TEX_SOURCES.items()}
@@ -36,11 +37,11 @@ def image_words(image: Image | None, number: int, gfx_level: int, texel_buffer: 
         return [0] * (4 if texel_buffer else 8)
     layers, depth, height, width, samples, _ = image.levels[0].shape
     if texel_buffer:
-        return [number, 0, width, 1]
+        return [number, int(has_records_in_bytes(gfx_level)) << 16, width, 1]         # elements, or bytes of elements of one
     last = samples.bit_length() - 1 if samples > 1 else len(image.levels) - 1
-    fields = FIELDS[0 if gfx_level < 100 else 1 if gfx_level < 120 else 2]
+    fields = FIELDS[(gfx_level >= 90) + (gfx_level >= 100) + (gfx_level >= 120)]
     low_bits = fields[0][2] if fields[1][2] else 32
-    values = ((width - 1) & (1 << low_bits) - 1, width - 1 >> low_bits, height - 1, max(depth, layers) - 1, 0, 0, last)
+    values = ((width - 1) & (1 << low_bits) - 1, width - 1 >> low_bits, height - 1, max(depth, layers) - 1, 0, 0, last, max(depth, layers) - 1)
     words = [number, 0, 0, 8 << 28, 0, 0, 0, 0]
     for (word, first, bits), value in zip(fields, values, strict=True):
         words[word] |= value << first if bits else 0

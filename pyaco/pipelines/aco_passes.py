@@ -53,6 +53,7 @@ jump_threading = _pass("jump_threading", "empty blocks and useless writes to exe
                        needs=("registers", "no phis"), breaks=("dominance",), required=False)  # fmt: skip
 lower_to_hw_instr = _pass("lower_to_hw_instr", "pseudo instructions become machine instructions", needs=("registers", "no phis"),
                           guarantees=("hardware",))  # fmt: skip
+init_m0 = _pass("init_m0", "m0 = -1 where LDS is used, before GFX9", needs=("hardware",), guarantees=("lds bound",))
 schedule_vopd = _pass("schedule_vopd", "pairs of vector instructions for dual issue", needs=("hardware",), since=110, required=False)
 insert_waitcnt = _pass(
     "insert_waitcnt", "waits for memory operations",

@@ -35,6 +35,7 @@ ACO_PROPERTIES = {
     "registers": "operands and definitions have registers",
     "no phis": "copies have taken the place of phis",
     "hardware": "only instructions of the hardware, p_barrier and the address of constant data",
+    "lds bound": "m0 is -1 where LDS instructions of GFX6 to GFX8 look at it",
     "waits": "every use of loaded data is preceded by a wait",
     "hazards": "hazards that the hardware does not resolve are resolved",
 }

@@ -26,7 +26,7 @@ class Chip:
     target : str
         LLVM's processor name, such as ``gfx1100``.
     level : int
-        Hardware level times ten, as kernels compare it: 90 (GFX9), 103 (GFX10.3), 110, 115, 120. CDNA descends from GFX9
+        Hardware level times ten, as kernels compare it: 80 (GFX8), 90 (GFX9), 103 (GFX10.3), 110, 115, 120. CDNA descends from GFX9
         and is between: 91 (gfx908), 92 (gfx90a), 94 (gfx942), 95 (gfx950).
     architecture : str
         Family of the instruction set.
@@ -55,6 +55,14 @@ class Chip:
 
 
 _CHIPS = (
+    Chip("carrizo", "gfx801", 80, "GCN 3", ("FX-9800P",)),
+    Chip("tonga", "gfx802", 80, "GCN 3", ("R9 285", "R9 380", "R9 380X")),
+    Chip("iceland", "gfx802", 80, "GCN 3", ("R5 M330",)),
+    Chip("polaris10", "gfx803", 80, "GCN 4", ("RX 480", "RX 580", "RX 470", "RX 570")),
+    Chip("polaris11", "gfx803", 80, "GCN 4", ("RX 460", "RX 560")),
+    Chip("polaris12", "gfx803", 80, "GCN 4", ("RX 550",)),
+    Chip("fiji", "gfx803", 80, "GCN 3", ("R9 Fury", "R9 Fury X", "R9 Nano")),
+    Chip("stoney", "gfx810", 80, "GCN 3", ("A9-9410",)),
     Chip("vega10", "gfx900", 90, "GCN 5", ("RX Vega 56", "RX Vega 64", "Radeon Vega Frontier Edition")),
     Chip("raven", "gfx902", 90, "GCN 5", ("Ryzen 5 2400G", "Ryzen 3 2200G")),
     Chip("vega20", "gfx906", 90, "GCN 5.1", ("Radeon VII", "Radeon Pro VII")),
@@ -89,7 +97,8 @@ def _key(text: str) -> str:
     return re.sub(r"[^a-z0-9]|amd|radeon|instinct", "", text.lower())
 
 
-_BY_TARGET = {c.target: c for c in _CHIPS}
+# Several chips may have one gfx name: the first stands for all of them.
+_BY_TARGET = {c.target: c for c in reversed(_CHIPS)}
 _BY_NAME = {_key(word): c for c in _CHIPS for word in (c.name, c.target, *c.products)}
 
 

@@ -191,7 +191,8 @@ class Die:
         UnsupportedError
             Before GCN.
         """
-        named = next((known for known in chips() if known.target == self.target), None)
+        named = next((known for known in chips() if known.name == self.name), None) or \
+            next((known for known in chips() if known.target == self.target), None)
         if named is not None:
             return named
         digits = re.fullmatch(r"gfx(\d+)(\d)([0-9a-f])", self.target)

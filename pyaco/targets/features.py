@@ -21,11 +21,12 @@ __all__ = [
     "has_depth_epitch", "has_depth_size_xy", "has_display_dcc", "has_display_dcc_128b",
     "has_display_dcc_of_small_images", "has_drm_modifiers", "has_ds_cmpstore", "has_dx10_clamp_mode", "has_emulator", "has_fdcc_control",
     "has_fdcc_fragment_limit", "has_flat_scratch_sgprs", "has_fmask", "has_fmask_pitch", "has_fnuz_floats", "has_forced_swizzle_mode", "has_fp64",
-    "has_gfx12_swizzle_modes", "has_half_wave_permutes", "has_hidden_flat_scratch", "has_htile_rb_aligned", "has_ieee_mode",
+    "has_gfx12_swizzle_modes", "has_half_coordinates", "has_half_wave_permutes", "has_hidden_flat_scratch", "has_htile_rb_aligned", "has_ieee_mode",
     "has_independent_dcc_128b", "has_int64", "has_iterate_256", "has_large_gds", "has_macro_tile_table", "has_max_mip_in_word1", "has_memory_scopes",
     "has_metadata_surfaces", "has_negated_double_matrices", "has_non_block_compressed_views", "has_oob_select", "has_packed_ids",
     "has_packers", "has_planar_mip_chains", "has_records_in_bytes", "has_resource_level_bit", "has_sampler_anisotropy_override",
-    "has_sampler_compat_mode", "has_sampler_lsb_ceil", "has_sampler_mask_in_descriptor", "has_scratch_granule_256", "has_sdma_compression",
+    "has_sampler_compat_mode", "has_sampler_lsb_ceil", "has_sampler_mask_in_descriptor", "has_scratch_granule_256",
+    "has_scratch_instructions", "has_sdma_compression",
     "has_sdma_counts_less_one", "has_sdma_low_operation", "has_separate_shading_rates", "has_shared_e5_targets", "has_shared_vgprs",
     "has_short_buffer_format", "has_split_barriers", "has_split_min_lod", "has_split_perf_mip", "has_split_wait_counters",
     "has_spread_wave_matrices", "has_stencil_flush_always", "has_stencil_image_formats", "has_stencil_zplanes_hang", "has_store_counter",
@@ -129,6 +130,7 @@ has_wide_image_depth = _feature("wide_image_depth")
 has_stencil_image_formats = _feature("stencil_image_formats")
 has_forced_swizzle_mode = _feature("forced_swizzle_mode")
 has_non_block_compressed_views = _feature("non_block_compressed_views")
+has_half_coordinates = _feature("half_coordinates")
 has_surfaces_1d = _feature("surfaces_1d")
 has_dcc_image_stores = _feature("dcc_image_stores")
 has_dcc_image_stores_64b = _feature("dcc_image_stores_64b")
@@ -164,6 +166,7 @@ has_split_wait_counters = _feature("split_wait_counters")
 has_memory_scopes = _feature("memory_scopes")
 has_wide_cache_lines = _feature("wide_cache_lines")
 has_oob_select = _feature("oob_select")
+has_scratch_instructions = _feature("scratch_instructions")
 has_flat_scratch_sgprs = _feature("flat_scratch_sgprs")
 has_hidden_flat_scratch = _feature("hidden_flat_scratch")
 has_unaligned_scratch = _feature("unaligned_scratch")

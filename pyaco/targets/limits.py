@@ -166,9 +166,10 @@ def _wave_limits(chip_: Chip, wave: int) -> WaveLimits:
         physical_sgprs=5120 if rdna else 800 if chip_.level >= 80 else 512,
         physical_vgprs=vgprs,
         # VCC follows at 106 on RDNA, but no vector of registers may reach into it: LLVM takes such an encoding for data.
-        sgpr_limit=106 if rdna else 102 if chip_.level >= 80 else 104,
+        # A bug of Tonga and Iceland wants 96 SGPRs for each wave, VCC, XNACK mask and FLAT_SCRATCH among them.
+        sgpr_limit=106 if rdna else 90 if chip_.target == "gfx802" else 102 if chip_.level >= 80 else 104,
         vgpr_limit=512 if vgprs == 512 and chip_.is_cdna else 256,
-        sgpr_allocation_granule=128 if rdna else 16 if chip_.level >= 80 else 8,
+        sgpr_allocation_granule=128 if rdna else 96 if chip_.target == "gfx802" else 16 if chip_.level >= 80 else 8,
         vgpr_allocation_granule=vgpr_granule,
         max_waves_per_simd=_waves_of_simd(chip_),
         simds_per_cu=2 if rdna else 4,

@@ -23,7 +23,7 @@ from pyaco.nir.interpreter import Interpreter
 
 Array = NDArray[Any]
 LANES = 64
-LEVELS = (90, 103, 110, 120)
+LEVELS = (80, 90, 103, 110, 120)
 #: Axes of coordinates, and width, height, depth and layers of the first level.
 DIMS: dict[str, tuple[int, tuple[int, int, int, int]]] = {
     "1d": (1, (16, 1, 1, 3)), "2d": (2, (16, 8, 1, 3)), "3d": (3, (8, 8, 4, 1)), "cube": (3, (8, 8, 1, 12)), "ms": (2, (8, 8, 1, 3)),

@@ -28,7 +28,7 @@ from pyaco.emu import Device
 from pyaco.errors import InputError, PyacoError, UnsupportedError
 from pyaco.targets import features
 
-TARGETS = ("gfx900", "gfx1010", "gfx1030", "gfx1100", "gfx1150", "gfx1200")
+TARGETS = ("gfx803", "gfx900", "gfx1010", "gfx1030", "gfx1100", "gfx1150", "gfx1200")
 FACTORS = ("operation", "dimension", "format", "state", "mode")
 VERDICTS = ("tried", "equal", "within", "alone", "unpaired", "failed")
 #: How many places of a surface's list of swizzle modes there are; of a shorter list they name the same ones again.
@@ -168,7 +168,7 @@ def formats_of(lavapipe: Lavapipe) -> dict[str, int]:
 # --------------------------------------------------------------------------------------------------------------- running
 @cache
 def modes_of(target: str, dimension: str, name: str, levels: int) -> tuple[Any, ...]:
-    """The tilings that an image can have: options of `Device.image`. GFX9 has the driver's choice, and rows."""
+    """The tilings that an image can have: options of `Device.image`. GFX8 and GFX9 have the driver's choice, and rows."""
     device = Device(target)
     found: list[dict[str, Any]] = [{}]
     choices = [{"swizzle_mode": mode} for mode in range(1, 32)] if features.has_swizzle_mode_choice(device.gfx_level) else []

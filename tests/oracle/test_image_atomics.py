@@ -34,7 +34,7 @@ class Access:
     declared: str
     format: str
     kind: str
-    targets: tuple[str, ...] = ("gfx900", "gfx1030", "gfx1100", "gfx1200")
+    targets: tuple[str, ...] = ("gfx803", "gfx900", "gfx1030", "gfx1100", "gfx1200")
 
     def spirv(self, folder: Path) -> bytes:
         """The module, as glslangValidator compiles it."""

@@ -53,7 +53,8 @@ def test_structure_of_gcn(name: str, value: int) -> None:
 
 
 @pytest.mark.parametrize(("die", "kernel", "waves"), [
-    ("tahiti", {"sgprs": 50}, 9), ("tonga", {"sgprs": 100}, 7), ("polaris10", {"vgprs": 24}, 8), ("hawaii", {"vgprs": 24}, 10),
+    ("tahiti", {"sgprs": 50}, 9), ("fiji", {"sgprs": 100}, 7), ("tonga", {"sgprs": 80}, 8), ("polaris10", {"vgprs": 24}, 8),
+    ("hawaii", {"vgprs": 24}, 10),
     ("tahiti", {"lds_bytes": 32768, "workgroup_size": 256}, 2), ("tahiti", {"lds_bytes": 32769}, 0), ("navi10", {"vgprs": 28}, 18),
 ])  # fmt: skip
 def test_occupancy_by_chip(die: str, kernel: Any, waves: int) -> None:

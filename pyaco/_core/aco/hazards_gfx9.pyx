@@ -1,8 +1,8 @@
-"""Hazards of GFX9 that the program must resolve with wait states (``s_nop``).
+"""Hazards of GFX8 and GFX9 that the program must resolve with wait states (``s_nop``).
 
 For every register the time of the last write of the kind that matters is kept; an instruction that comes too early is
 preceded by as many wait states as are missing. At the end of a part of a program that another part follows, everything is resolved.
-Source: AMD "Vega" ISA document, "Manually inserted wait states"; ACO
+Source: AMD "Volcanic Islands" and "Vega" ISA documents, "Manually inserted wait states"; ACO
 (``aco_insert_NOPs``) for what the document leaves out (SMEM clauses with XNACK).
 """
 from libc.stdint cimport int32_t, uint16_t, uint32_t, uint64_t, uint8_t

@@ -30,12 +30,13 @@ from pyaco._core.aco.isel_classes cimport choose_classes
 from pyaco._core.aco.isel_context cimport *
 from pyaco._core.aco.isel_control_flow cimport *
 from pyaco._core.aco.isel_intrinsics cimport select_intrinsic
+from pyaco._core.aco.isel_older cimport emit_older
 from pyaco._core.aco.isel_textures cimport select_texture
 from pyaco._core.common.table cimport table_append_many
 from pyaco._core.ir.program cimport (
     BlockId, Blocks, Definition, InstructionId, Operand, OrderRow, Program, ProgramData, TempId, block_loop_exit, block_loop_header,
-    block_loop_preheader, block_merge, block_top_level, block_uniform, class_bytes, class_is_linear, class_s1, class_s2,
-    definition_of, definition_of_fixed, edge_add, edges_finish, format_pseudo_branch, gfx10_3, gfx9, operand_put,
+    block_loop_preheader, block_merge, block_top_level, block_uniform, class_bytes, class_is_linear, class_s1, class_s2, class_s4,
+    definition_of, definition_of_fixed, edge_add, edges_finish, format_pseudo_branch, gfx10_3, gfx8, gfx9, operand_put,
     operand_undefined, progress_after_isel, register_scc, register_vgpr0, fp_care_about_round16_64, fp_care_about_round32,
     fp_must_flush_denorms16_64, fp_must_flush_denorms32, fp_preserve_signed_zero_inf_nan16_64, fp_preserve_signed_zero_inf_nan32,
 )
@@ -523,7 +524,9 @@ cdef int _start(Isel *c) except -1 nogil:
     if address and offset and c.gfx <= gfx10_3:
         o[0] = T(c, address)
         o[1] = T(c, offset)
-        d[0] = definition_of(c.p, new_temp(c, class_s2))
+        if c.gfx < gfx9:
+            c.scratch = new_temp(c, class_s4)
+        d[0] = definition_of(c.p, c.scratch if c.scratch else new_temp(c, class_s2))
         d[1] = definition_of_fixed(c.p, new_temp(c, class_s1), register_scc)
         append_instruction(c, make(c.p, op_p_init_scratch, d, 2, o, 2))
     return 0
@@ -694,8 +697,8 @@ def run(Shader shader not None, Program program=None):
     if s.info.stage != stage_compute and s.info.stage != stage_kernel:
         from pyaco._core.ir.vocabulary import Stage
         raise UnsupportedError(f"instruction selection: shader stage {Stage.names().get(s.info.stage, s.info.stage)!r} (only compute)")
-    if s.info.gfx_level < gfx9:
-        raise UnsupportedError(f"instruction selection: gfx level {s.info.gfx_level // 10} (GFX9 and later are supported)")
+    if s.info.gfx_level < gfx8:
+        raise UnsupportedError(f"instruction selection: gfx level {s.info.gfx_level // 10} (GFX8 and later are supported)")
     if s.info.wave_size != 64 and (s.info.wave_size != 32 or s.info.gfx_level < 100):
         raise UnsupportedError(f"instruction selection: wave size {s.info.wave_size} on gfx level {s.info.gfx_level // 10}")
     p.gfx_level = s.info.gfx_level
@@ -713,6 +716,9 @@ def run(Shader shader not None, Program program=None):
     c.wave64 = s.info.wave_size == 64
     c.block = c.last = c.scc = c.second = 0
     c.precise = c.no_unsigned_wrap = False
+    c.slow_fma = c.gfx < gfx9 and p.device.physical_vgprs and not p.device.has_fast_fma32
+    c.emit_older = emit_older
+    c.scratch = 0
     memset(&c.line, 0, sizeof(CurrentLine))
     memset(&c.flow, 0, sizeof(FlowState))
     with nogil:

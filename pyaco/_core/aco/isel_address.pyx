@@ -13,8 +13,9 @@ from modifiers cimport modifier_set_offen, modifier_set_semantics, modifier_set_
 from nir_opcodes cimport *
 
 from pyaco._core.aco.isel_context cimport *
+from pyaco._core.aco.older_memory cimport older_form
 from pyaco._core.ir.program cimport (
-    Operand, TempId, class_s1, class_s2, class_v1, class_v2, gfx10, gfx10_3, gfx11, gfx12, operand_register, operand_undefined,
+    Operand, TempId, class_s1, class_s2, class_v1, class_v2, gfx10, gfx10_3, gfx11, gfx12, gfx9, operand_register, operand_undefined,
     register_null, semantic_private, storage_scratch, storage_shared,
 )
 from pyaco._core.ir.shader cimport (
@@ -223,6 +224,12 @@ cdef int legalize_address(Isel *c, Access *a, uint32_t bytes) except -1 nogil:
         # Keep what the immediate of the last piece can hold.
         excess = a.constant & ~(limit >> 1) if a.constant < 0x80000000U else a.constant
         a.constant -= excess
+    if a.access_kind == by_global and c.gfx < gfx9:
+        # FLAT has an address and nothing else; what the pieces add is added to it.
+        a.resource = as_vgpr(c, _add_64(c, a.resource, a.offset, 0))
+        a.offset = 0
+        a.constant += excess
+        return 0
     if a.access_kind == by_global:
         if excess:
             a.resource = _add_64(c, a.resource, 0, excess)
@@ -236,6 +243,10 @@ cdef int legalize_address(Isel *c, Access *a, uint32_t bytes) except -1 nogil:
         a.offset = _add_to_offset(c, a.offset, excess)
     if a.access_kind == by_shared:
         a.offset = as_vgpr(c, a.offset) if a.offset else copy(c, 0, class_v1, K(0))
+    elif a.access_kind == by_scratch and c.gfx < gfx9:
+        a.resource = c.scratch
+        if a.offset:
+            a.offset = as_vgpr(c, a.offset)          # an SGPR would count bytes of memory, not of the lane
     elif a.access_kind == by_scratch and a.offset == 0 and c.gfx < gfx10_3:
         a.offset = copy(c, 0, class_s1, K(0))
     return 0
@@ -244,7 +255,7 @@ cdef int legalize_address(Isel *c, Access *a, uint32_t bytes) except -1 nogil:
 cdef uint32_t _vector_operands(Isel *c, Access *a, Operand *o) except 0 nogil:
     """The address operands; returns how many."""
     cdef TempId resource = a.resource
-    if a.access_kind == by_buffer:
+    if a.access_kind == by_buffer or (a.access_kind == by_scratch and c.gfx < gfx9):
         o[0] = T(c, a.resource)
         o[1] = operand_undefined(class_v1)
         o[2] = operand_register(register_null, class_s1) if c.gfx >= gfx12 else K(0)
@@ -277,13 +288,20 @@ cdef uint32_t _vector_operands(Isel *c, Access *a, Operand *o) except 0 nogil:
 cdef int memory_instruction(Isel *c, Access *a, uint32_t opcode, TempId dst, const Operand *data, uint32_t data_count,
                             uint32_t immediate) except -1 nogil:
     cdef Operand[6] o
-    cdef uint32_t count = _vector_operands(c, a, o)
+    cdef uint32_t count
     cdef uint32_t i
+    cdef TempId address = a.resource
+    if a.access_kind == by_global and c.gfx < gfx9:
+        a.resource = _add_64(c, address, 0, immediate)
+        immediate = 0
+    count = _vector_operands(c, a, o)
+    a.resource = address
+    opcode = older_form(c.gfx, opcode)
     cdef uint64_t word = a.modifiers
     for i in range(data_count):
         o[count + i] = data[i]
     emit_raw(c, opcode, dst, o, count + data_count)
-    if a.access_kind == by_buffer and a.offset and is_vgpr(c, a.offset):
+    if (a.access_kind == by_buffer or (a.access_kind == by_scratch and c.gfx < gfx9)) and a.offset and is_vgpr(c, a.offset):
         word = modifier_set_offen(word, 1)
     modifiers_of_last(c)[0] = word
     c.p.instructions.immediate[c.last] = immediate

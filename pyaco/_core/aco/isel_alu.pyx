@@ -16,7 +16,7 @@ from pyaco._core.aco.isel_alu_float cimport fill_float
 from pyaco._core.aco.isel_alu_integer cimport add_sub_64, fill_integer
 from pyaco._core.aco.isel_context cimport *
 from pyaco._core.aco.isel_packed cimport is_packed, select_packed
-from pyaco._core.ir.program cimport Operand, TempId, class_bytes, class_is_vgpr, class_s2, gfx10, gfx12, operand_c64
+from pyaco._core.ir.program cimport Operand, TempId, class_bytes, class_is_vgpr, class_s2, fp_denorm32_shift, gfx10, gfx12, operand_c64
 from pyaco._core.ir.range_analysis cimport unsigned_upper_bound
 from pyaco._core.ir.shader cimport ValueId, nir_exact, nir_no_unsigned_wrap, source_value, source_swizzle, swizzle_component
 
@@ -181,7 +181,10 @@ cdef int _valu(Isel *c, ValueId instruction, TempId dst, uint32_t opcode, uint32
 
 cdef int _floating(Isel *c, ValueId instruction, TempId dst, uint64_t nir_opcode) except -1 nogil:
     cdef Rule *rule = &_rules[nir_opcode]
-    return _valu(c, instruction, dst, _vector_opcode(c, rule, c.s.instructions.bit_size[instruction]), rule.flags)
+    cdef uint32_t opcode = _vector_opcode(c, rule, c.s.instructions.bit_size[instruction])
+    if opcode == op_v_fma_f32 and c.slow_fma and not c.precise and (c.fp_mode >> fp_denorm32_shift) & 3 == 0:
+        opcode = op_v_mad_f32         # rounds twice, which all but exact products and sums may
+    return _valu(c, instruction, dst, opcode, rule.flags)
 
 
 cdef TempId _extended(Isel *c, TempId temp, uint32_t bits, uint32_t flags) except 0 nogil:

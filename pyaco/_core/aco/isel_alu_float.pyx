@@ -10,7 +10,7 @@ from modifiers cimport modifier_set_abs, modifier_set_clamp, modifier_set_neg
 from nir_opcodes cimport *
 from pyaco._core.aco.isel_context cimport *
 from pyaco._core.ir.program cimport (
-    Operand, TempId, class_v1, class_v2b, fp_denorm32_shift, fp_round16_64_shift, gfx10, operand_c16, operand_c64,
+    Operand, TempId, class_v1, class_v2b, fp_denorm32_shift, fp_round16_64_shift, gfx10, gfx9, operand_c16, operand_c64,
 )
 from pyaco._core.ir.shader cimport ValueId
 
@@ -86,6 +86,9 @@ cdef int _saturate(Isel *c, ValueId instruction, TempId dst, uint64_t unused) ex
     cdef TempId a = source(c, instruction, 0)
     if bits == 64:
         emit2(c, op_v_add_f64, dst, T(c, a), operand_c64(0))
+        _modify_last(c, 0, 0, True)
+    elif bits == 16 and c.gfx < gfx9:
+        emit2(c, op_v_mul_f16, dst, operand_c16(0x3c00), T(c, as_vgpr(c, a)))
         _modify_last(c, 0, 0, True)
     elif bits == 16:
         emit3(c, op_v_med3_f16, dst, operand_c16(0), operand_c16(0x3c00), T(c, a))

@@ -12,7 +12,7 @@ from pyaco._core.aco.build cimport make
 from pyaco._core.aco.isel_context cimport *
 from pyaco._core.ir.program cimport (
     Definition, Operand, TempId, class_bytes, class_s1, class_s2, class_v1, class_v2, definition_of, definition_of_fixed, gfx10,
-    gfx11, gfx12, operand_c16, operand_c64, register_scc,
+    gfx11, gfx12, gfx9, operand_c16, operand_c64, register_scc,
 )
 from pyaco._core.ir.shader cimport ValueId, constant_bits, source_swizzle, source_value, swizzle_component, value_is_constant
 
@@ -49,7 +49,19 @@ cdef void _clamp_last(Isel *c) noexcept nogil:
 
 
 cdef TempId _add_saturating(Isel *c, Operand a, Operand b) except 0 nogil:
-    cdef TempId result = emit2(c, op_v_add_u32, 0, a, b)
+    return _saturated(c, 0, a, b, False)
+
+
+cdef TempId _saturated(Isel *c, TempId dst, Operand a, Operand b, bint subtract) except 0 nogil:
+    """Unsigned saturating addition or subtraction of 32 bits in VGPRs; before GFX9 the carry chooses the bound."""
+    cdef TempId result
+    if c.gfx < gfx9:
+        if subtract:
+            result = vsub32(c, 0, a, b, True, 0)
+        else:
+            result = vadd32(c, 0, a, b, True, 0)
+        return emit3(c, op_v_cndmask_b32, dst, T(c, result), K(0 if subtract else 0xffffffffU), T(c, c.second))
+    result = emit2(c, op_v_sub_u32 if subtract else op_v_add_u32, dst, a, b)
     _clamp_last(c)
     return result
 
@@ -136,8 +148,7 @@ cdef int _unsigned_saturating(Isel *c, ValueId instruction, TempId dst, uint64_t
             emit2(c, op_v_add_u16_e64 if c.gfx >= gfx10 else op_v_add_u16, dst, T(c, a), T(c, b))
         _clamp_last(c)
     elif bits == 32 and is_vgpr(c, dst):
-        emit2(c, op_v_sub_u32 if subtract else op_v_add_u32, dst, T(c, a), T(c, b))
-        _clamp_last(c)
+        _saturated(c, dst, T(c, a), T(c, b), subtract)
     elif bits == 32:
         sum = emit2(c, op_s_sub_u32 if subtract else op_s_add_u32, 0, T(c, a), T(c, b))
         emit3(c, op_s_cselect_b32, dst, K(bound), T(c, sum), scc_operand(c, c.scc))
@@ -160,12 +171,36 @@ cdef int _unsigned_saturating(Isel *c, ValueId instruction, TempId dst, uint64_t
     return 0
 
 
+cdef int _signed_saturating_older(Isel *c, TempId dst, TempId a, TempId b, uint32_t bits, bint subtract) except -1 nogil:
+    """Before GFX9 nothing clamps signed sums: narrow ones are clamped in 32 bits; of 32 bits, signs tell whether they wrapped."""
+    cdef TempId sum
+    cdef TempId bound
+    cdef TempId wrapped
+    if bits < 32:
+        a = as_vgpr(c, extract_bits(c, 0, a, 0, bits, True))
+        b = as_vgpr(c, extract_bits(c, 0, b, 0, bits, True))
+        sum = vsub32(c, 0, T(c, a), T(c, b), False, 0) if subtract else vadd32(c, 0, T(c, a), T(c, b), False, 0)
+        sum = emit3(c, op_v_med3_i32, 0, K(<uint32_t>-(1 << (bits - 1))), T(c, sum), K((1 << (bits - 1)) - 1))
+        convert_integer(c, dst, sum, 32, bits, True)
+        return 0
+    sum = vsub32(c, 0, T(c, a), T(c, b), False, 0) if subtract else vadd32(c, 0, T(c, a), T(c, b), False, 0)
+    bound = emit2(c, op_v_xor_b32, 0, K(0x7fffffff), T(c, as_vgpr(c, emit2(c, op_v_ashrrev_i32, 0, K(31), T(c, a)))))
+    # A sum has wrapped where its sign is that of neither operand, a difference where the operands' signs differ and its own is not the first's.
+    wrapped = emit2(c, op_v_xor_b32, 0, T(c, b), T(c, as_vgpr(c, a if subtract else sum)))
+    wrapped = emit2(c, op_v_and_b32, 0, T(c, emit2(c, op_v_xor_b32, 0, T(c, a), T(c, sum))), T(c, wrapped))
+    wrapped = emit2(c, op_v_cmp_gt_i32, 0, K(0), T(c, wrapped))
+    emit3(c, op_v_cndmask_b32, dst, T(c, sum), T(c, bound), T(c, wrapped))
+    return 0
+
+
 cdef int _signed_saturating(Isel *c, ValueId instruction, TempId dst, uint64_t subtract) except -1 nogil:
     cdef TempId a = source(c, instruction, 0)
     cdef TempId b = source(c, instruction, 1)
     cdef uint32_t bits = c.s.instructions.bit_size[instruction]
     cdef TempId bound
     cdef TempId sum
+    if c.gfx < gfx9 and bits <= 32 and is_vgpr(c, dst):
+        return _signed_saturating_older(c, dst, a, b, bits, subtract)
     if bits == 16 and is_vgpr(c, dst):
         emit2(c, op_v_sub_i16 if subtract else op_v_add_i16, dst, T(c, a), T(c, b))
         _clamp_last(c)

@@ -12,6 +12,7 @@ from nir_opcodes cimport *
 from pyaco._core.aco.isel_address cimport *
 from pyaco._core.aco.isel_cache cimport atomic_cache
 from pyaco._core.aco.isel_context cimport *
+from pyaco._core.aco.older_memory cimport older_form
 from pyaco._core.ir.program cimport (
     Operand, TempId, class_v2, class_v4, gfx11, semantic_atomicrmw, storage_buffer, storage_shared,
 )
@@ -78,7 +79,7 @@ cdef int _atomic(Isel *c, ValueId i, Access *a, uint32_t first_data, bint swap) 
     if bits < 32 or operation > atomic_cmpxchg or (not swap and operation == atomic_cmpxchg):
         return unsupported(c, b"this size or operation of", intrinsic_names[c.s.instructions.opcode[i]])
     opcode = _atomics[operation][(4 + 2 * returns if a.access_kind == by_shared else 2 * a.access_kind) + wide]
-    if opcode == op_invalid or not _available(c, opcode):
+    if opcode == op_invalid or not _available(c, older_form(c.gfx, opcode)):
         return unsupported(c, b"on this gfx level, the float operation of", intrinsic_names[c.s.instructions.opcode[i]])
     if swap:
         new_value = as_vgpr(c, source_whole(c, i, first_data + 1))

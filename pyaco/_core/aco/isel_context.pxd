@@ -49,11 +49,15 @@ cdef enum:                        # what reads a NIR value: bits
     used_alu = 2
     used_packed = 4               # an ALU instruction on two halves
 
+# Emits what takes the place of an opcode that a level does not have: see ``isel_older``.
+ctypedef TempId (*OlderFunction)(Isel *c, uint32_t opcode, TempId dst, const Operand *given, uint32_t count) except 0 nogil
+
 cdef cppclass Isel:
     ProgramData *p
     ShaderData *s
     uint32_t gfx
     bint wave64
+    bint slow_fma                 # fma of 32 bits takes four times as long as multiply-add, which there is
     uint8_t mask                  # class of a lane mask
     BlockId block                 # ACO block being written
     InstructionId last            # the instruction emitted last
@@ -82,6 +86,8 @@ cdef cppclass Isel:
     vector[uint8_t] node_ends     # by NIR node: control does not fall out of it
     vector[uint8_t] node_copies   # by NIR block node: its phis have one predecessor left and are copies
     vector[uint32_t] argument_temp
+    OlderFunction emit_older      # GFX6 to GFX8
+    TempId scratch                # GFX6 to GFX8: the descriptor of scratch, 0: none
     FlowState flow
     CurrentLine line              # of source, that the NIR instruction being selected comes from
 

@@ -12,15 +12,16 @@ from isa_opcodes cimport (
     op_v_sub_co_u32_e64, op_v_sub_u32, op_v_subb_co_u32,
 )
 from isa_tables cimport (
-    implicit_scc, opcode_definition_classes, opcode_definition_count, opcode_format, opcode_implicit_definitions,
+    implicit_scc, isa_opcode_number, opcode_definition_classes, opcode_definition_count, opcode_format, opcode_implicit_definitions,
     opcode_mask_class, opcode_max_definitions, opcode_max_operands, opcode_operand_classes, opcode_operand_count,
 )
 from nir_opcodes cimport alu_names
 from pyaco._core.aco.build cimport by_wave, exec_operand, make, mask_constant
 from pyaco._core.ir.program cimport (
     Definition, InstructionId, Operand, TempId, class_bytes, class_dwords, class_is_vgpr, class_of_bytes, class_s1, class_v1,
-    definition_nuw, definition_of, definition_of_fixed, definition_precise, format_is_salu, format_is_valu, format_vop1, format_vop2, format_vop3,
-    format_vopc, gfx10, instruction_make, operand_constant, operand_fixed, operand_is_literal, operand_temp, operand_undef, register_scc,
+    definition_nuw, definition_of, definition_of_fixed, definition_precise, format_is_pseudo, format_is_salu, format_is_valu,
+    format_vop1, format_vop2, format_vop3, format_vopc, gfx10, gfx9, instruction_make, operand_constant, operand_fixed, operand_is_literal,
+    operand_temp, operand_undef, register_scc,
     temp_new,
 )
 from pyaco._core.ir.shader cimport ValueId, source_swizzle, source_value, swizzle_component
@@ -186,6 +187,8 @@ cdef TempId emit(Isel *c, uint32_t opcode, TempId dst, const Operand *given, uin
     cdef TempId uniform = 0
     cdef uint16_t format = opcode_format[opcode]
     cdef uint8_t register_class
+    if c.gfx < gfx9 and isa_opcode_number(c.gfx, opcode, format) < 0 and not format_is_pseudo(format):
+        return c.emit_older(c, opcode, dst, given, count)
     for i in range(count):
         o[i] = given[i]
     if format_is_valu(format):

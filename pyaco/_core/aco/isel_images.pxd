@@ -3,7 +3,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from pyaco._core.aco.isel_context cimport IntrinsicSelection, Isel
-from pyaco._core.ir.program cimport InstructionId, Operand, TempId
+from pyaco._core.ir.program cimport InstructionId, Operand, TempId, gfx9
 from pyaco._core.ir.shader cimport ValueId
 
 # Some neighbouring components of a NIR value that are part of an image address, or zero components of a constant.
@@ -20,6 +20,7 @@ cdef struct ImageResult:
     uint32_t components           # of texels, in the NIR value
     uint32_t mask                 # components that are loaded
     uint32_t bytes                # of a component
+    bint is_float
     bint sparse
     TempId temp                   # what the instruction defines
 
@@ -37,6 +38,9 @@ cdef int pack_address(Isel *c, const AddressPart *parts, uint32_t count, uint32_
 cdef uint64_t image_shape(Isel *c, uint64_t word, TempId resource, uint8_t dim, bint is_array, bint storage) except? 0xffffffffffffffffULL nogil
 # The registers that an instruction defines for a result; with `data` also what they hold before, where texels may be absent.
 cdef TempId begin_result(Isel *c, ImageResult *result, Operand *data) except 0 nogil
+# Components of 16 bits are loaded as such (D16): from GFX9 on. Before, they have 32 bits in registers.
+cdef inline bint narrow_data(const Isel *c, uint32_t bits) noexcept nogil:
+    return bits == 16 and c.gfx >= gfx9
 # Hand the result to its NIR value.
 cdef int finish_result(Isel *c, ImageResult *result) except -1 nogil
 # Emit an image instruction; `sampler` 0: none, `dst` 0: no result.

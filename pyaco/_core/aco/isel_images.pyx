@@ -31,13 +31,14 @@ from pyaco._core.aco.isel_cache cimport access_semantics, atomic_cache, load_cac
 from pyaco._core.aco.isel_context cimport *
 from pyaco._core.ir.program cimport (
     Definition, InstructionId, Operand, TempId, class_bytes, class_dwords, class_s1, class_s4, class_v1, class_v2b, definition_no_cse,
-    definition_of, gfx10, gfx10_3, gfx11, gfx12, operand_c16, operand_register, operand_undefined, register_null, semantic_atomicrmw,
+    definition_of, gfx10, gfx10_3, gfx11, gfx12, gfx9, operand_c16, operand_register, operand_undefined, register_null, semantic_atomicrmw,
     storage_image,
 )
 from pyaco._core.ir.shader cimport (
     ValueId, alu_is_vector, atomic_cmpxchg, atomic_fadd, atomic_fmax, atomic_fmin, atomic_iadd, atomic_iand, atomic_imax, atomic_imin,
     atomic_ior, atomic_ixor, atomic_umax, atomic_umin, atomic_xchg, constant_bits, image_1d, image_2d, image_3d, image_buffer,
     image_cube, image_external, image_ms, image_rect, image_subpass, image_subpass_ms, intrinsic_index, nir_alu, nir_tex, nir_undef,
+    type_float, type_int,
     source_swizzle, source_value, swizzle_component, value_is_constant,
 )
 
@@ -262,9 +263,22 @@ cdef uint32_t _bits_set(uint32_t mask) noexcept nogil:
     return count
 
 
+cdef inline uint32_t _loaded_bytes(const Isel *c, const ImageResult *result) noexcept nogil:
+    return 4 if result.bytes == 2 and c.gfx < gfx9 else result.bytes
+
+
+cdef TempId _loaded(Isel *c, const ImageResult *result, uint32_t position) except 0 nogil:
+    """A component that was loaded, in its size."""
+    cdef TempId dword
+    if _loaded_bytes(c, result) == result.bytes:
+        return part(c, result.temp, position, result.bytes)
+    dword = part(c, result.temp, position, 4)
+    return emit1(c, op_v_cvt_f16_f32, 0, T(c, dword)) if result.is_float else part(c, dword, 0, 2)
+
+
 cdef TempId begin_result(Isel *c, ImageResult *result, Operand *data) except 0 nogil:
     cdef TempId dst = value_temp(c, result.value)
-    cdef uint32_t bytes = (_bits_set(result.mask) * result.bytes + 3) // 4 * 4 + 4 * result.sparse
+    cdef uint32_t bytes = (_bits_set(result.mask) * _loaded_bytes(c, result) + 3) // 4 * 4 + 4 * result.sparse
     cdef vector[Operand] zeros
     cdef Definition d
     cdef TempId before
@@ -299,15 +313,15 @@ cdef int finish_result(Isel *c, ImageResult *result) except -1 nogil:
     cdef bint single_words = not is_vgpr(c, dst) and result.bytes >= 4
     if result.temp == dst:
         return split(c, dst, result.bytes)
-    if total == 1 and class_bytes(class_of(c, result.temp)) == class_bytes(class_of(c, dst)):
+    if total == 1 and class_bytes(class_of(c, result.temp)) == class_bytes(class_of(c, dst)) and _loaded_bytes(c, result) == result.bytes:
         return _copy_result(c, dst, result.temp)
-    split(c, result.temp, min(result.bytes, 4))
+    split(c, result.temp, min(_loaded_bytes(c, result), 4U))
     for k in range(total):
         temps[k] = 0
         if k == result.components:
             temps[k] = _residency(c, result)
         elif result.mask >> k & 1:
-            temps[k] = part(c, result.temp, position, result.bytes)
+            temps[k] = _loaded(c, result, position)
             position += 1
         elif result.bytes == 8:
             temps[k] = pair(c, 0, vgpr_class(8), K(0), K(0))
@@ -384,8 +398,8 @@ cdef int texel_load(Isel *c, ImageResult *result, TempId resource, TempId index,
     result.mask = (1 << count) - 1
     dst = begin_result(c, result, &data)
     modifiers = modifier_set_tfe(modifiers, result.sparse)
-    _texel_instruction(c, _texel_loads[result.bytes == 2][(count * result.bytes // 4 if result.bytes == 8 else count) - 1], dst, resource,
-                       index, &data if result.sparse else NULL, modifiers)
+    _texel_instruction(c, _texel_loads[narrow_data(c, 8 * result.bytes)][(count * result.bytes // 4 if result.bytes == 8 else count) - 1], dst,
+                       resource, index, &data if result.sparse else NULL, modifiers)
     return finish_result(c, result)
 
 
@@ -463,6 +477,7 @@ cdef int _load(Isel *c, ValueId i, uint64_t sparse) except -1 nogil:
     result.components = c.s.instructions.components[i] - <uint32_t>sparse
     result.mask = components_read(c, i, result.components)
     result.bytes = bits // 8
+    result.is_float = intrinsic_index(c.s, i, index_dest_type) >> 8 == type_float
     result.sparse = sparse
     dmask = result.mask
     if bits == 64:
@@ -475,7 +490,7 @@ cdef int _load(Isel *c, ValueId i, uint64_t sparse) except -1 nogil:
         return texel_load(c, &result, resource, _element(c, i), word)
     _coordinates(c, i, 3, address)
     dst = begin_result(c, &result, &data)
-    word = modifier_set_image_tfe(modifier_set_d16(_modifiers(c, i, resource, word, dmask), bits == 16), result.sparse)
+    word = modifier_set_image_tfe(modifier_set_d16(_modifiers(c, i, resource, word, dmask), narrow_data(c, bits)), result.sparse)
     image_instruction(c, op_image_load if base_level else op_image_load_mip, dst, resource, 0, data, address, word)
     return finish_result(c, &result)
 
@@ -535,12 +550,27 @@ cdef uint32_t _store_mask(Isel *c, ValueId value, uint32_t components, bint from
     return mask if mask else 1
 
 
-cdef TempId _stored(Isel *c, ValueId value, uint32_t mask, uint32_t bytes) except 0 nogil:
+cdef TempId _widened(Isel *c, ValueId store, TempId half) except 0 nogil:
+    """A component of 16 bits that is stored as one of 32."""
+    cdef uint32_t base = intrinsic_index(c.s, store, index_src_type) >> 8
+    if base == type_float:
+        return emit1(c, op_v_cvt_f32_f16, 0, T(c, half))
+    return as_vgpr(c, convert_integer(c, 0, half, 16, 32, base == type_int))
+
+
+cdef TempId _stored(Isel *c, ValueId store, ValueId value, uint32_t mask, uint32_t bytes) except 0 nogil:
     """The components of `mask`, one after the other in VGPRs."""
     cdef vector[Operand] o
     cdef TempId temp = value_temp(c, value)
     cdef uint32_t size = _bits_set(mask) * bytes
     cdef uint32_t k = 0
+    if bytes == 2 and c.gfx < gfx9:
+        temp = as_vgpr(c, temp)
+        while mask >> k:
+            if mask >> k & 1:
+                o.push_back(T(c, _widened(c, store, part(c, temp, k, 2))))
+            k += 1
+        return o[0].data if o.size() == 1 else create_vector(c, 0, vgpr_class(4 * <uint32_t>o.size()), o.data(), <uint32_t>o.size())
     if bytes == 2 or mask == (1U << c.s.instructions.components[value]) - 1:
         temp = as_vgpr(c, temp)
         if class_bytes(class_of(c, temp)) == size and size % 4 == 0:
@@ -578,13 +608,13 @@ cdef int _store(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
     if in_buffer:
         while mask & (mask + 1):
             mask |= mask >> 1
-        data = T(c, _stored(c, value, mask, bits // 8))
-        return _texel_instruction(c, _texel_stores[bits == 16][_bits_set(mask) - 1], 0, resource, _element(c, i), &data,
+        data = T(c, _stored(c, i, value, mask, bits // 8))
+        return _texel_instruction(c, _texel_stores[narrow_data(c, bits)][_bits_set(mask) - 1], 0, resource, _element(c, i), &data,
                                   modifier_set_disable_wqm(word, 1))
     _coordinates(c, i, 4, address)
-    data = T(c, _stored(c, value, mask, bits // 8))
+    data = T(c, _stored(c, i, value, mask, bits // 8))
     word = _modifiers(c, i, resource, word, 3 if bits == 64 else mask)
-    word = modifier_set_image_disable_wqm(modifier_set_d16(word, bits == 16), 1)
+    word = modifier_set_image_disable_wqm(modifier_set_d16(word, narrow_data(c, bits)), 1)
     image_instruction(c, op_image_store if base_level else op_image_store_mip, 0, resource, 0, data, address, word)
     return 0
 

@@ -59,7 +59,7 @@ cdef inline uint32_t _size_index(uint32_t bytes) noexcept nogil:
     return bytes - 1
 
 
-cdef uint32_t _piece_bytes(Access *a, uint32_t position, uint32_t left, bint *two) noexcept nogil:
+cdef uint32_t _piece_bytes(Isel *c, Access *a, uint32_t position, uint32_t left, bint *two) noexcept nogil:
     """The size of the next piece, with `left` bytes to go; `two`: it takes an LDS instruction with two addresses."""
     cdef uint32_t alignment = known_alignment(a, position)
     two[0] = False
@@ -67,6 +67,8 @@ cdef uint32_t _piece_bytes(Access *a, uint32_t position, uint32_t left, bint *tw
         return 1
     if alignment == 2 or left < 4:
         return 2
+    if a.access_kind == by_scratch and c.gfx < gfx9:
+        return 4                      # swizzled by dwords
     if a.access_kind == by_shared:
         if left >= 16 and alignment >= 16:
             return 16
@@ -130,7 +132,7 @@ cdef int _load_pieces(Isel *c, Access *a, vector[uint32_t] &pieces, uint32_t byt
     cdef bint two
     legalize_address(c, a, bytes)
     while position < bytes:
-        size = _piece_bytes(a, position, bytes - position, &two)
+        size = _piece_bytes(c, a, position, bytes - position, &two)
         opcode = _loads[a.access_kind][_size_index(size)]
         if two:
             opcode = op_ds_read2_b64 if size == 16 else op_ds_read2_b32
@@ -365,7 +367,7 @@ cdef int _store(Isel *c, Access *a, ValueId value, uint32_t mask) except -1 nogi
             last += 1
         position = first * element
         while position < (last + 1) * element:
-            size = _piece_bytes(a, position, (last + 1) * element - position, &two)
+            size = _piece_bytes(c, a, position, (last + 1) * element - position, &two)
             _store_piece(c, a, data, position, size, element, two)
             position += size
         first = last + 1

@@ -20,7 +20,7 @@ from pyaco._core.aco.isel_context cimport *
 from pyaco._core.aco.occupancy cimport shared_vgpr_allocation
 from pyaco._core.ir.program cimport (
     Definition, Operand, TempId, class_bytes, class_dwords, class_s1, class_s2, class_v1, class_v1_linear, definition_of,
-    definition_of_fixed, format_dpp16, gfx10, gfx11, operand_late_kill, operand_of_fixed, operand_undefined, register_m0,
+    definition_of_fixed, format_dpp16, gfx10, gfx11, gfx9, operand_late_kill, operand_of_fixed, operand_undefined, register_m0,
     register_scc, register_vcc,
 )
 
@@ -504,7 +504,7 @@ cdef TempId _emit_reduction(Isel *c, uint32_t opcode, uint32_t operation, uint32
         count += 1
     d[count] = definition_of_fixed(c.p, new_temp(c, class_s1), register_scc)
     count += 1
-    if dwords == 2:
+    if dwords == 2 or c.gfx < gfx9:         # there, all integer additions have a carry
         d[count] = definition_of_fixed(c.p, new_temp(c, c.mask), register_vcc)
         count += 1
     o[0] = T(c, temp)

@@ -24,10 +24,10 @@ from nir_opcodes cimport *
 
 from pyaco._core.aco.isel_context cimport *
 from pyaco._core.aco.isel_images cimport *
-from pyaco._core.ir.program cimport Operand, TempId, class_v4, gfx10, operand_undefined
+from pyaco._core.ir.program cimport Operand, TempId, class_v4, gfx10, gfx9, operand_undefined
 from pyaco._core.ir.shader cimport (
     ValueId, constant_bits, image_1d, image_buffer, image_cube, image_is_array, image_is_shadow, image_ms, image_rect, image_subpass_ms,
-    source_value, texture_implicit_lod, texture_is_sparse, value_is_constant,
+    source_value, texture_implicit_lod, texture_is_sparse, type_float, type_int, type_uint, value_is_constant,
 )
 from pyaco.isa import opcodes as _opcodes
 
@@ -61,6 +61,7 @@ cdef enum:                        # sources that are lowered before
                        | 1 << <int>tex_source_backend1 | 1 << <int>tex_source_backend2)
     middle_of_texel32 = 0x3f000000
     middle_of_texel16 = 0x3800
+    minus_half = 0xbf000000
 
 cdef uint8_t[3] _after_coordinates
 _after_coordinates = [tex_source_ms_index, tex_source_lod, tex_source_min_lod]
@@ -235,6 +236,7 @@ cdef int _start_result(Isel *c, const Texture *t, ImageResult *result) except -1
     result.components = c.s.instructions.components[t.instruction] - t.is_sparse
     result.mask = components_read(c, t.instruction, result.components)
     result.bytes = bits // 8
+    result.is_float = c.s.textures.base[c.s.instructions.data[t.instruction]] == type_float
     result.sparse = t.is_sparse
     return 0
 
@@ -242,7 +244,34 @@ cdef int _start_result(Isel *c, const Texture *t, ImageResult *result) except -1
 cdef uint64_t _modifiers(Isel *c, const Texture *t, const ImageResult *result, uint32_t dmask) except? 0xffffffffffffffffULL nogil:
     cdef uint64_t word = image_shape(c, 0, t.resource, <uint8_t>t.dim, t.is_array, False)
     word = modifier_set_image_tfe(modifier_set_dmask(word, dmask), t.is_sparse)
-    return modifier_set_d16(modifier_set_a16(word, t.bits == 16), result.bytes == 2)
+    return modifier_set_d16(modifier_set_a16(word, t.bits == 16), narrow_data(c, 8 * result.bytes))
+
+
+cdef TempId _scalar_field(Isel *c, TempId word, uint32_t first, uint32_t bits) except 0 nogil:
+    return emit2(c, op_s_bfe_u32, 0, T(c, word), K(first | bits << 16))
+
+
+cdef int _shift_gather(Isel *c, const Texture *t, TempId sampler, vector[Operand] &address, uint32_t first) except -1 nogil:
+    """Up to GFX8 the hardware does not filter integers, so that a gather begins half a texel further than filters do: subtract that from the
+    two coordinates at `first`, in texels or in parts of the size."""
+    cdef TempId size_word = part(c, t.resource, 2, 4)
+    cdef TempId level = _scalar_field(c, part(c, t.resource, 3, 4), 12, 4)
+    cdef TempId in_texels = 0
+    cdef TempId half
+    cdef TempId size
+    cdef uint32_t k
+    if t.dim != image_rect:
+        in_texels = scc_to_mask(c, 0, emit2(c, op_s_bitcmp1_b32, 0, T(c, part(c, sampler, 0, 4)), K(15)))
+    for k in range(2):
+        half = 0
+        if t.dim != image_rect:
+            size = emit2(c, op_s_add_u32, 0, T(c, _scalar_field(c, size_word, 14 * k, 14)), K(1))
+            size = emit2(c, op_s_max_u32, 0, T(c, emit2(c, op_s_lshr_b32, 0, T(c, size), T(c, level))), K(1))
+            half = emit1(c, op_v_rcp_iflag_f32, 0, T(c, emit1(c, op_v_cvt_f32_u32, 0, T(c, size))))
+            half = emit2(c, op_v_mul_f32, 0, K(minus_half), T(c, half))
+            half = emit3(c, op_v_cndmask_b32, 0, T(c, half), K(minus_half), T(c, in_texels))
+        address[first + k] = T(c, emit2(c, op_v_add_f32, 0, T(c, half) if half else K(minus_half), address[first + k]))
+    return 0
 
 
 cdef int _sample(Isel *c, Texture *t, ImageResult *result) except -1 nogil:
@@ -268,7 +297,10 @@ cdef int _sample(Isel *c, Texture *t, ImageResult *result) except -1 nogil:
     if t.properties & level_mask == level_gradients:
         _gradient(c, t, t.source[<int>tex_source_ddx], address)
         _gradient(c, t, t.source[<int>tex_source_ddy], address)
+    k = address.size()
     _coordinates(c, t, t.properties & level_mask == level_given, address)
+    if t.opcode == tex_tg4 and c.gfx < gfx9 and c.s.textures.base[c.s.instructions.data[t.instruction]] in (type_int, type_uint):
+        _shift_gather(c, t, sampler, address, k)
     if t.opcode == tex_tg4:
         result.mask = 15
         dmask = 1 if t.properties & compares else 1U << c.s.textures.component[c.s.instructions.data[t.instruction]]

@@ -183,6 +183,13 @@ cdef int _need_scalar(Reduction *r) except -1 nogil:
     return 0
 
 
+cdef InstructionId _emit_pair(Reduction *r, uint16_t opcode, Definition d, Operand a, Operand b) except 0 nogil:
+    """One instruction on two operands; integer additions before GFX9 write a carry, to VCC."""
+    if opcode == op_v_add_u32 and r.p.gfx_level < gfx9:
+        return emit_2d2(r.out, op_v_add_co_u32, d, definition_register(register_vcc, r.p.lane_mask), a, b)
+    return emit_2(r.out, opcode, d, a, b)
+
+
 cdef int _combine_64(Reduction *r, uint16_t to, uint16_t other) except -1 nogil:
     """to = to op other for 64-bit operations and multiplications; `other`, if a VGPR, is clobbered."""
     cdef Operand o = _register(other, r.dwords)
@@ -212,9 +219,9 @@ cdef int _combine_64(Reduction *r, uint16_t to, uint16_t other) except -1 nogil:
     elif r.kind == multiply_integer:
         emit_2(r.out, op_v_mul_lo_u32, vgpr_definition(other_high), vgpr_operand(other_high), vgpr_operand(low))
         emit_2(r.out, op_v_mul_lo_u32, vgpr_definition(high), vgpr_operand(other), vgpr_operand(high))
-        emit_2(r.out, op_v_add_u32, vgpr_definition(other_high), vgpr_operand(other_high), vgpr_operand(high))
+        _emit_pair(r, op_v_add_u32, vgpr_definition(other_high), vgpr_operand(other_high), vgpr_operand(high))
         emit_2(r.out, op_v_mul_hi_u32, vgpr_definition(high), vgpr_operand(other), vgpr_operand(low))
-        emit_2(r.out, op_v_add_u32, vgpr_definition(high), vgpr_operand(high), vgpr_operand(other_high))
+        _emit_pair(r, op_v_add_u32, vgpr_definition(high), vgpr_operand(high), vgpr_operand(other_high))
         emit_2(r.out, op_v_mul_lo_u32, vgpr_definition(low), vgpr_operand(other), vgpr_operand(low))
     else:
         compare = op_v_cmp_gt_u64
@@ -246,7 +253,7 @@ cdef int _combine(Reduction *r, uint16_t to, uint16_t other) except -1 nogil:
             other = r.shifted
         return _combine_64(r, to, other)
     for k in range(r.dwords):
-        emit_2(r.out, opcode, vgpr_definition(_part(to, k)), _register(_part(other, k), 1), vgpr_operand(_part(to, k)))
+        _emit_pair(r, opcode, vgpr_definition(_part(to, k)), _register(_part(other, k), 1), vgpr_operand(_part(to, k)))
     return 0
 
 
@@ -262,8 +269,7 @@ cdef int _step(Reduction *r, uint32_t control, uint32_t row_mask) except -1 nogi
         _move_dpp(r, r.shifted, r.value, control, row_mask, False)
         return _combine_64(r, r.value, r.shifted)
     for k in range(r.dwords):
-        i = emit_2(r.out, opcode, vgpr_definition(_part(r.value, k)), vgpr_operand(_part(r.value, k)),
-                   vgpr_operand(_part(r.value, k)))
+        i = _emit_pair(r, opcode, vgpr_definition(_part(r.value, k)), vgpr_operand(_part(r.value, k)), vgpr_operand(_part(r.value, k)))
         _make_dpp(r, i, control, row_mask, False)
     return 0
 

@@ -14,6 +14,7 @@ from modifiers cimport *
 from pyaco._core.aco.build cimport *
 from pyaco._core.aco.lower_lane_operations cimport lower_bpermute, lower_reduction
 from pyaco._core.aco.occupancy cimport addressable_vgprs, suitable_waves
+from pyaco._core.aco.older_memory cimport scratch_word3, scratch_word3_format
 from pyaco._core.aco.parallel_copy cimport CopySolver, solver_add, solver_init, solver_run
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport *
@@ -350,7 +351,8 @@ cdef int _cvt_f16_f32_rtne(Lowering *c, InstructionId i, uint16_t opcode) except
 
 # ---------------------------------------------------------------------------------------------------------- wave and memory
 cdef int _init_scratch(Lowering *c, InstructionId i) except -1 nogil:
-    """FLAT_SCRATCH = address of the dispatch's scratch + offset of the wave (GFX9, GFX10)."""
+    """FLAT_SCRATCH = address of the dispatch's scratch + offset of the wave (GFX9, GFX10). Before, the result is the descriptor of scratch,
+    and the address comes with the bit that swizzles it."""
     cdef ProgramData *p = c.p
     cdef OperandRow row = p.instructions.operand_first[i]
     cdef Operand address = operand_at(p, row)
@@ -360,12 +362,16 @@ cdef int _init_scratch(Lowering *c, InstructionId i) except -1 nogil:
     cdef InstructionId j
     if p.gfx_level >= gfx11 or not (p.config.uses_scratch or p.config.scratch_bytes_per_lane):
         return 0
-    if p.gfx_level < gfx10:
+    if gfx9 <= p.gfx_level < gfx10:
         low = 102 * 4                 # FLAT_SCRATCH lies after the other SGPRs
     emit_2d2(&c.out, op_s_add_u32, sgpr_definition(low), scc_definition(), sgpr_operand(address.reg),
              operand_at(p, row + 1))
     emit_3d2(&c.out, op_s_addc_u32, sgpr_definition(<uint16_t>(low + 4)), scc_definition(),
              sgpr_operand(<uint16_t>(address.reg + 4)), operand_c32(0), scc_operand())
+    if p.gfx_level < gfx9:
+        emit_1(&c.out, op_s_mov_b32, sgpr_definition(<uint16_t>(low + 8)), operand_c32(0xffffffffU))
+        emit_1(&c.out, op_s_mov_b32, sgpr_definition(<uint16_t>(low + 12)),
+               operand_c32(scratch_word3 | (scratch_word3_format if p.gfx_level < gfx8 else 0)))
     if p.gfx_level >= gfx10:
         for k in range(2):
             o = sgpr_operand(<uint16_t>(low + 4 * k))

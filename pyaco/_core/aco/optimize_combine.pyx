@@ -64,10 +64,17 @@ cdef bint _try_fusion(Context *c, InstructionId i, uint32_t k, const Fusion *fus
     return _fuse(c, i, fusion.fused, operands, fusion.source_count)
 
 
+cdef inline bint _sum_without_carry(const Context *c, InstructionId i) noexcept nogil:
+    """A sum before GFX9, where every one writes a carry, and nothing reads it."""
+    return c.p.instructions.opcode[i] == op_v_add_co_u32 and c.p.gfx_level < gfx9 \
+        and c.uses[c.p.definitions.temp[c.p.instructions.definition_first[i] + 1]] == 0
+
+
 cdef bint _combine_fusions(Context *c, InstructionId i) except -1 nogil:
     """Two integer or logic instructions, or minima or maxima, as one of three operands."""
     cdef uint32_t count = 0
-    cdef const Fusion *fusions = fusions_of(c.p.instructions.opcode[i], &count)
+    cdef bint drops_carry = _sum_without_carry(c, i)
+    cdef const Fusion *fusions = fusions_of(op_v_add_u32 if drops_carry else c.p.instructions.opcode[i], &count)
     cdef uint32_t j
     cdef uint32_t k
     if count == 0 or not _unmodified(c.p, i):
@@ -75,6 +82,8 @@ cdef bint _combine_fusions(Context *c, InstructionId i) except -1 nogil:
     for k in range(2):
         for j in range(count):
             if _try_fusion(c, i, k, &fusions[j]):
+                if drops_carry:
+                    c.p.instructions.definition_count[i] = 1
                 return True
     return False
 

@@ -24,7 +24,7 @@ from modifiers cimport modifier_set_opsel, modifier_set_sdwa_dst_sel, modifier_s
 from pyaco._core.aco.build cimport *
 from pyaco._core.ir.program cimport *
 
-from pyaco.errors import PyacoError
+from pyaco.errors import PyacoError, UnsupportedError
 
 
 cdef enum:
@@ -448,6 +448,30 @@ cdef uint32_t _piece(const Target *t, uint32_t b, uint32_t mask) noexcept nogil:
     return 1
 
 
+cdef int _turn(CopySolver *s, uint32_t reg, uint32_t bytes) except -1 nogil:
+    return _emit_alignbyte(s, reg, reg, reg, bytes) if bytes & 3 else 0
+
+
+cdef int _rotate_in(CopySolver *s, uint32_t reg, uint32_t b, uint32_t size, uint32_t source, uint32_t offset) except -1 nogil:
+    """A half or a byte of an SGPR into part of a VGPR on GFX8, whose SDWA names VGPRs only: it is shifted in at one end of the register,
+    which is turned before and after so that the part that it replaces goes out at the other."""
+    if offset + size < 4 and offset:
+        # A product leaves SCC alone.
+        if s.scratch == register_none:
+            with gil:
+                raise UnsupportedError("copy of a byte of an SGPR into a part of a VGPR on GFX8: no SGPR is free")
+        emit_2(s.out, op_s_mul_i32, sgpr_definition(s.scratch), _dword_operand(source), operand_c32(1U << (8 * (3 - offset))))
+        source = s.scratch >> 2
+        offset = 3
+    if offset == 0:
+        _turn(s, reg, b)
+        _emit_alignbyte(s, reg, source, reg, size)
+        return _turn(s, reg, 4 - size - b)
+    _turn(s, reg, b + size)
+    _emit_alignbyte(s, reg, reg, source, offset)
+    return _turn(s, reg, 4 - b)
+
+
 cdef int _move_piece(CopySolver *s, const Target *t, uint32_t b, uint32_t size) except -1 nogil:
     """Copy a half or a byte into part of a register, whose other bytes stay."""
     cdef InstructionId i
@@ -466,6 +490,8 @@ cdef int _move_piece(CopySolver *s, const Target *t, uint32_t b, uint32_t size) 
         emit_3(s.out, op_v_perm_b32, vgpr_definition(t.reg * 4), _dword_operand(t.reg), _dword_operand(source),
                operand_c32(selector))
         return 0
+    if s.p.gfx_level < gfx9 and not _is_vgpr(source):
+        return _rotate_in(s, t.reg, b, size, source, offset)
     i = emit_1(s.out, op_v_mov_b32, definition_register(<uint16_t>(t.reg * 4 + b), class_v2b if size == 2 else class_v1b),
                operand_register(t.source[b], class_v2b if size == 2 else class_v1b) if _is_vgpr(source)
                else _dword_operand(source))

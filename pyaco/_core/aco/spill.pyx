@@ -68,6 +68,68 @@ cdef uint32_t _scratch_address(Spiller *s, uint32_t position, Operand *o, uint32
     return 0
 
 
+# Before GFX9 scratch is a buffer, reached dword by dword.
+cdef int _access_dword(Spiller *s, uint16_t opcode, uint32_t position, const Definition *d, TempId data) except -1 nogil:
+    """A load (`d`) or store (`data`) of a dword at a byte offset of the lane; an SGPR offset counts bytes of memory, of all lanes."""
+    cdef ProgramData *p = s.p
+    cdef Operand[4] o
+    cdef Definition offset
+    cdef InstructionId i
+    o[0] = operand_of(p, s.scratch_resource)
+    o[1] = operand_undefined(class_v1)
+    o[2] = operand_c32(0)
+    if position > 4095:
+        offset = definition_of(p, _fresh(s, class_s1))
+        emit_1(&s.out, op_p_parallelcopy, offset, operand_c32(position // 4096 * 4096 * p.wave_size))
+        o[2] = operand_of(p, offset.temp)
+    if data:
+        o[3] = operand_of(p, data)
+    i = emit_any(&s.out, opcode, d, 0 if data else 1, o, 4 if data else 3)
+    p.instructions.immediate[i] = position % 4096
+    p.instructions.modifiers[i] = modifier_set_semantics(modifier_set_storage(0, storage_vgpr_spill), semantic_private)
+    return 0
+
+
+cdef inline uint32_t _dword_bytes(uint32_t bytes_, uint32_t k) noexcept nogil:
+    """Bytes of a value that lie in its dword k."""
+    cdef uint32_t left = bytes_ - 4 * k
+    return left if left < 4 else 4
+
+
+cdef int _store_dwords(Spiller *s, TempId name, uint32_t position) except -1 nogil:
+    cdef ProgramData *p = s.p
+    cdef uint32_t bytes = class_bytes(class_of_value(s, name))
+    cdef uint32_t count = (bytes + 3) // 4
+    cdef Definition[16] parts
+    cdef Operand whole = operand_of(p, name)
+    cdef uint32_t k
+    if count == 1:
+        return _access_dword(s, op_buffer_store_dword, position, NULL, name)
+    for k in range(count):
+        parts[k] = definition_of(p, _fresh(s, class_of_bytes(True, _dword_bytes(bytes, k))))
+    emit_any(&s.out, op_p_split_vector, parts, count, &whole, 1)
+    for k in range(count):
+        _access_dword(s, op_buffer_store_dword, position + 4 * k, NULL, parts[k].temp)
+    return 0
+
+
+cdef int _load_dwords(Spiller *s, Definition *d, uint32_t position) except -1 nogil:
+    cdef ProgramData *p = s.p
+    cdef uint32_t bytes = class_bytes(d.register_class)
+    cdef uint32_t count = (bytes + 3) // 4
+    cdef Operand[16] parts
+    cdef Definition one
+    cdef uint32_t k
+    if count == 1:
+        return _access_dword(s, op_buffer_load_dword, position, d, 0)
+    for k in range(count):
+        one = definition_of(p, _fresh(s, class_of_bytes(True, _dword_bytes(bytes, k))))
+        _access_dword(s, op_buffer_load_dword, position + 4 * k, &one, 0)
+        parts[k] = operand_of(p, one.temp)
+    emit_any(&s.out, op_p_create_vector, d, 1, parts, count)
+    return 0
+
+
 cdef int _store(Spiller *s, TempId name, uint32_t slot) except -1 nogil:
     """Write a value that is in a register into a slot."""
     cdef ProgramData *p = s.p
@@ -87,6 +149,8 @@ cdef int _store(Spiller *s, TempId name, uint32_t slot) except -1 nogil:
         s.late_stores.push_back(name)
         s.late_stores.push_back(slot)
         return 0
+    if s.scratch_resource:
+        return _store_dwords(s, name, position)
     _scratch_address(s, position, o, &immediate)
     o[2] = operand_of(p, name)
     opcode = op_scratch_store_dword
@@ -124,6 +188,9 @@ cdef TempId _load(Spiller *s, TempId temp) except 0 nogil:
         o[0] = operand_of(p, s.lanes[position // p.wave_size])
         o[1] = operand_c32(position % p.wave_size)
         emit_any(&s.out, op_p_reload, &d, 1, o, 2)
+        return name
+    if s.scratch_resource:
+        _load_dwords(s, &d, position)
         return name
     _scratch_address(s, position, o, &immediate)
     opcode = op_scratch_load_dword
@@ -514,12 +581,13 @@ cdef int _stores_of(Spiller *s, InstructionId i) except -1 nogil:
 
 
 # ------------------------------------------------------------------------------------------------------------------- driver
-cdef bint _has_scratch_setup(const ProgramData *p) noexcept nogil:
+cdef InstructionId _scratch_setup(const ProgramData *p) noexcept nogil:
+    """The instruction that sets scratch up, 0: none."""
     cdef uint32_t k
     for k in range(p.blocks.order_count[0]):
         if p.instructions.opcode[p.order.instruction[p.blocks.order_first[0] + k]] == op_p_init_scratch:
-            return True
-    return False
+            return p.order.instruction[p.blocks.order_first[0] + k]
+    return 0
 
 
 cdef int _prepare(Spiller *s, ProgramData *p) except -1 nogil:
@@ -541,6 +609,9 @@ cdef int _prepare(Spiller *s, ProgramData *p) except -1 nogil:
     live_set_init(&s.live, temps)
     linear_temps(p, &s.linear)
     s.stamp = 0
+    s.scratch_resource = 0
+    if p.gfx_level < gfx9 and _scratch_setup(p):
+        s.scratch_resource = p.definitions.temp[p.instructions.definition_first[_scratch_setup(p)]]
     return 0
 
 
@@ -550,16 +621,19 @@ cdef int _choose_values(Spiller *s, int32_t slack) except -1 nogil:
     cdef TempId t
     cdef int32_t lanes = 0
     cdef bint vgprs
-    # scratch_* of older generations need an SGPR; a move between slots needs a register of each
+    # scratch_* of older generations need an SGPR, before GFX9 a descriptor too; a move between slots needs a register of each
+    cdef int32_t address = 5 if s.scratch_resource else 1
     s.limit[file_vgpr] = <int32_t>addressable_vgprs(p, min_waves(p))
     vgprs = p.max_demand_vgpr > s.limit[file_vgpr] - 8
     if p.max_demand_vgpr > s.limit[file_vgpr]:
         p.config.uses_scratch = 1
     s.limit[file_sgpr] = <int32_t>addressable_sgprs(p, min_waves(p))
     estimate_costs(s)
+    if s.scratch_resource:
+        s.spillable[s.scratch_resource] = False
     join_webs(s)
     if p.max_demand_sgpr > s.limit[file_sgpr]:
-        s.limit[file_sgpr] -= 4 + slack + (1 if vgprs else 0)
+        s.limit[file_sgpr] -= 4 + slack + (address if vgprs else 0)
         choose_spilled(s, file_sgpr)
         for t in range(1, temps):
             if s.spilled[t] and not s.constant[t]:
@@ -568,7 +642,7 @@ cdef int _choose_values(Spiller *s, int32_t slack) except -1 nogil:
         lanes = min(lanes, 2 * p.max_demand_sgpr)
         lanes = (lanes + <int32_t>p.wave_size - 1) // <int32_t>p.wave_size + 1
     elif vgprs:
-        s.limit[file_sgpr] -= 1
+        s.limit[file_sgpr] -= address
         if p.max_demand_sgpr > s.limit[file_sgpr]:
             choose_spilled(s, file_sgpr)
             lanes = 1
@@ -587,7 +661,7 @@ cdef int _attempt(Spiller *s, ProgramData *p, int32_t slack) except -1 nogil:
     assign_slots(s)
     assign_positions(s)
     s.mark.assign(p.temps.table.count + 1, 0)
-    s.scratch_ready = p.gfx_level >= gfx11 or not _has_scratch_setup(p)
+    s.scratch_ready = p.gfx_level >= gfx11 or not _scratch_setup(p)
     if p.config.uses_scratch and s.scratch_ready and p.gfx_level < gfx11:
         with gil:
             raise UnsupportedError("spilling of VGPRs: the program has no scratch set up (p_init_scratch)")

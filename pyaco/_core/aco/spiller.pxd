@@ -61,6 +61,7 @@ cdef cppclass Spiller:
     vector[uint32_t] late_stores      # VGPRs defined before scratch is initialised
     bint scratch_ready
     uint32_t scratch_base
+    TempId scratch_resource           # GFX6 to GFX8: the descriptor of scratch, 0: none
 
 
 cdef inline int file_of(uint8_t register_class) noexcept nogil:

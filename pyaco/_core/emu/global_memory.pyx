@@ -9,7 +9,7 @@ Sources: AMD "RDNA 2" ISA document 7 "Scalar Memory Operations", 8 "Vector Memor
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from features cimport (has_flat_scratch_sgprs, has_hidden_flat_scratch, has_oob_select, has_stride_above_thread_id,
+from features cimport (has_flat_scratch_sgprs, has_hidden_flat_scratch, has_oob_select, has_records_in_bytes, has_stride_above_thread_id,
                        has_unaligned_scratch, has_wide_lds_loads)
 from isa_opcodes cimport op_buffer_load_lds_format_x, op_count
 from modifiers cimport *
@@ -415,6 +415,8 @@ cdef bint _out_of_range(const Resource *r, uint32_t gfx_level, bint structured, 
                         uint32_t soffset, uint32_t bytes) noexcept nogil:
     """The range check of one element."""
     if not has_oob_select(gfx_level):
+        if r.stride != 0 and not r.swizzle and has_records_in_bytes(gfx_level):
+            return index * r.stride + offset + soffset + bytes > r.records
         if r.stride != 0 and structured:
             return index >= r.records or (r.swizzle != 0 and offset >= r.stride)
         return offset + soffset + bytes > r.records

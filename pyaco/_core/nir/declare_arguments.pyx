@@ -190,7 +190,7 @@ cdef uint32_t _local_ids(ShaderData *s, uint32_t mask) except? 0xffffffffU:
 
 
 cdef bint _needs_scratch(const ShaderData *s) noexcept:
-    """GFX9 and GFX10: register allocation may still need scratch for spilling."""
+    """Until GFX10: register allocation may still need scratch for spilling."""
     return s.info.gfx_level < gfx11
 
 

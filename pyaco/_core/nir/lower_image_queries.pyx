@@ -11,14 +11,16 @@ Multiplication", 1994.
 """
 from libc.stdint cimport uint32_t
 
+from features cimport has_records_in_bytes
+
 from nir_opcodes cimport (
-    alu_bcsel, alu_iadd, alu_iand, alu_imul, alu_ine, alu_ishl, alu_isub, alu_umax, alu_ushr, image_sizes,
+    alu_bcsel, alu_iadd, alu_iand, alu_imul, alu_ine, alu_ishl, alu_isub, alu_udiv, alu_umax, alu_ushr, image_sizes,
     intrinsic_bindless_image_levels, intrinsic_bindless_image_samples, intrinsic_bindless_image_size, index_image_array,
     index_image_dim, tex_query_levels, tex_source_lod, tex_source_texture_handle, tex_texture_samples, tex_txs,
 )
 from pyaco._core.ir.emitter cimport alu2, alu2_constant, alu3, component, constant, vector_of
 from pyaco._core.ir.pass_runner cimport native_kernel
-from pyaco._core.ir.program cimport gfx10, gfx12
+from pyaco._core.ir.program cimport gfx10, gfx12, gfx9
 from pyaco._core.ir.shader cimport (
     Shader, ShaderData, ValueId, image_buffer, image_cube, image_external, image_is_array, image_ms, image_rect, image_subpass,
     image_subpass_ms, intrinsic_index, nir_intrinsic, nir_load_const, nir_tex, source_value,
@@ -28,6 +30,8 @@ from pyaco._core.nir.texture_edit cimport TextureEdit, texture_read, texture_sou
 
 cdef enum:
     field_width, field_width_high, field_height, field_depth, field_first_layer, field_first_level, field_last_level
+    field_last_layer
+    buffer_stride_dword = 1
     buffer_elements_dword = 2
     type_dword = 3
 
@@ -37,22 +41,25 @@ cdef struct Image:
     bint layered
     ValueId level                     # 0: it has one level, or the first is meant
 
-# Where fields stand: dword, first bit, bits (0: there is no such field), in the order of the enum, for GFX9, GFX10 to GFX11.5, GFX12.
+# Where fields stand: dword, first bit, bits (0: there is no such field), in the order of the enum, for GFX6 to GFX8, GFX9, GFX10 to
+# GFX11.5, GFX12.
 # What `field_width_high` has stands above the bits of `field_width`.
+# Depth is that of the surface up to GFX8, where the view's last layer stands beside the first; later it is that last layer.
 FIELDS = (
-    ((2, 0, 14), (0, 0, 0), (2, 14, 14), (4, 0, 13), (5, 0, 13), (3, 12, 4), (3, 16, 4)),
-    ((1, 30, 2), (2, 0, 12), (2, 14, 14), (4, 0, 13), (4, 16, 13), (3, 12, 4), (3, 16, 4)),
-    ((1, 30, 2), (2, 0, 14), (2, 14, 16), (4, 0, 14), (4, 16, 14), (1, 25, 5), (3, 15, 5)),
+    ((2, 0, 14), (0, 0, 0), (2, 14, 14), (4, 0, 13), (5, 0, 13), (3, 12, 4), (3, 16, 4), (5, 13, 13)),
+    ((2, 0, 14), (0, 0, 0), (2, 14, 14), (4, 0, 13), (5, 0, 13), (3, 12, 4), (3, 16, 4), (4, 0, 13)),
+    ((1, 30, 2), (2, 0, 12), (2, 14, 14), (4, 0, 13), (4, 16, 13), (3, 12, 4), (3, 16, 4), (4, 0, 13)),
+    ((1, 30, 2), (2, 0, 14), (2, 14, 16), (4, 0, 14), (4, 16, 14), (1, 25, 5), (3, 15, 5), (4, 0, 14)),
 )
-cdef uint32_t[3][7][3] places
-for _generation in range(3):
-    for _field in range(7):
+cdef uint32_t[4][8][3] places
+for _generation in range(4):
+    for _field in range(8):
         for _part in range(3):
             places[_generation][_field][_part] = FIELDS[_generation][_field][_part]
 
 
 cdef ValueId _field_of(Lowering *b, ValueId descriptor, uint32_t field) except? 0xffffffffU nogil:
-    cdef uint32_t generation = 0 if b.s.info.gfx_level < gfx10 else 1 if b.s.info.gfx_level < gfx12 else 2
+    cdef uint32_t generation = (b.s.info.gfx_level >= gfx9) + (b.s.info.gfx_level >= gfx10) + (b.s.info.gfx_level >= gfx12)
     cdef uint32_t first = places[generation][field][1]
     cdef uint32_t bits = places[generation][field][2]
     cdef ValueId value = component(b, descriptor, places[generation][field][0])
@@ -88,18 +95,28 @@ cdef ValueId _size_of_level(Lowering *b, const Image *image, ValueId less_one) e
 
 cdef ValueId _layers(Lowering *b, const Image *image) except? 0xffffffffU nogil:
     cdef ValueId first = _field_of(b, image.descriptor, field_first_layer)
-    cdef ValueId count = alu2_constant(b, alu_iadd, alu2(b, alu_isub, _field_of(b, image.descriptor, field_depth), first), 1)
+    cdef ValueId count = alu2_constant(b, alu_iadd, alu2(b, alu_isub, _field_of(b, image.descriptor, field_last_layer), first), 1)
     if image.dim != image_cube:
         return count
     # Division by six; exact for the 15 bits that there are.
     return alu2_constant(b, alu_ushr, alu2_constant(b, alu_imul, count, 43691), 18)
 
 
+cdef ValueId _buffer_elements(Lowering *b, ValueId descriptor) except? 0xffffffffU nogil:
+    """GFX8 counts bytes where the others count elements; of a null descriptor both are zero."""
+    cdef ValueId records = component(b, descriptor, buffer_elements_dword)
+    cdef ValueId stride
+    if not has_records_in_bytes(b.s.info.gfx_level):
+        return records
+    stride = alu2_constant(b, alu_ushr, component(b, descriptor, buffer_stride_dword), 16)
+    return alu2(b, alu_udiv, records, alu2_constant(b, alu_umax, alu2_constant(b, alu_iand, stride, 0x3fff), 1))
+
+
 cdef ValueId _size(Lowering *b, const Image *image) except? 0xffffffffU nogil:
     cdef ValueId[4] parts
     cdef uint32_t count = image_sizes[image.dim]
     if image.dim == image_buffer:
-        return component(b, image.descriptor, buffer_elements_dword)
+        return _buffer_elements(b, image.descriptor)
     parts[0] = _size_of_level(b, image, _width(b, image.descriptor))
     if count > 1:
         parts[1] = _size_of_level(b, image, _field_of(b, image.descriptor, field_height))

@@ -14,6 +14,8 @@ is asked of NIR; SPV_AMD_shader_fragment_mask (the bits of a mask). Derivatives 
 """
 from libc.stdint cimport uint32_t, uint64_t
 
+from features cimport has_half_coordinates
+
 from nir_opcodes cimport (
     alu_bcsel, alu_cube_amd, alu_f2f32, alu_fabs, alu_fdiv, alu_ffma, alu_fge, alu_flt, alu_fmul, alu_fneg, alu_frcp,
     alu_fround_even, alu_iadd, alu_ieq, alu_ior, alu_ishl, alu_u2u16, alu_u2u32, alu_ubfe, image_coordinates,
@@ -81,6 +83,8 @@ cdef bint _stands_in_address(const Lowering *b, int kind) noexcept nogil:
 cdef bint _stay_narrow(const Lowering *b, const TextureEdit *t) noexcept nogil:
     """Whether the address may have 16 bits: what is computed here has 32, and what stands together has one size."""
     cdef uint32_t i
+    if not has_half_coordinates(b.s.info.gfx_level):
+        return False
     if t.dim == image_cube or t.dim == image_buffer or texture_source(t, tex_source_projector):
         return False
     for i in range(t.count):
