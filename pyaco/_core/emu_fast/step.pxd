@@ -197,8 +197,11 @@ cdef inline const uint32_t *source_row(const Core *core, const Step *step, uint3
 cdef inline uint32_t source_mask(const Core *core, const Step *step, uint32_t half) noexcept nogil:
     return core.wave.sgpr[step.mask_source + half]
 
+cdef inline uint32_t *destination_row(const Core *core, const Step *step) noexcept nogil:
+    return <uint32_t *>(core.base[step.destination_base] + step.destination)
+
 cdef inline void put_row(Core *core, const Step *step, uint32_t half, const uint32_t *values) noexcept nogil:
-    put_row_at(core, <uint32_t *>(core.base[step.destination_base] + step.destination) + row_lanes * half, half, values)
+    put_row_at(core, destination_row(core, step) + row_lanes * half, half, values)
 
 cdef inline void put_row_at(Core *core, uint32_t *row, uint32_t half, const uint32_t *values) noexcept nogil:
     """Write the active lanes."""
@@ -253,11 +256,11 @@ cdef inline uint32_t put_single(Core *core, const Step *step, uint32_t half, con
     put_row(core, step, half, values)
     return 0
 
-cdef inline uint32_t put_usual_single(Core *core, const Step *step, uint32_t half, const uint32_t *values) noexcept nogil:
-    """The same where `core.usual32`: nothing lies in memory in between."""
+cdef inline uint32_t put_usual_single(Core *core, uint32_t *row, uint32_t half, const uint32_t *values) noexcept nogil:
+    """The same where `core.usual32`, to a half of the register at `row`: nothing lies in memory in between."""
     if __builtin_expect(row_has_nan(values), False):
         return put_special(core, half, values)
-    flush_singles(values, <uint32_t *>(core.base[step.destination_base] + step.destination) + row_lanes * half)
+    flush_singles(values, row + row_lanes * half)
     return 0
 
 cdef inline uint32_t put_guarded_single(Core *core, const Step *step, uint32_t half, const uint32_t *values) noexcept nogil:
