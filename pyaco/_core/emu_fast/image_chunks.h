@@ -271,6 +271,35 @@ __attribute__((always_inline)) static inline void put_four_bytes(__m256i words, 
         _mm256_storeu_ps(rows.row[byte] + lane, unorm8_chunk(byte_of(words, byte)));
 }
 
+#if defined(__AVX512F__)
+static inline __m512 unorm8_chunk(__m512i byte) {
+    const __m512 value = _mm512_cvtepi32_ps(byte);
+    return _mm512_fmadd_ps(value, _mm512_set1_ps(0x1.010102p-8f), _mm512_mul_ps(value, _mm512_set1_ps(-0x1.fdfdfep-33f)));
+}
+
+static inline __m512i byte_of(__m512i words, int byte) {
+    if (byte == 0)
+        return _mm512_and_si512(words, _mm512_set1_epi32(255));
+    if (byte == 3)
+        return _mm512_srli_epi32(words, 24);
+    const int one = (int)0x80808000u + byte;
+    return _mm512_shuffle_epi8(words, _mm512_broadcast_i32x4(_mm_setr_epi32(one, one + 4, one + 8, one + 12)));
+}
+
+template <int bytes> __attribute__((always_inline)) static inline void put_bytes(__m512i words, const RowsOf<float> &rows, int lane) {
+#pragma GCC unroll 4
+    for (int byte = 0; byte < bytes; ++byte)
+        if (rows.row[byte])
+            _mm512_storeu_ps(rows.row[byte] + lane, unorm8_chunk(byte_of(words, byte)));
+}
+
+__attribute__((always_inline)) static inline void put_four_bytes(__m512i words, const RowsOf<float> &rows, int lane) {
+#pragma GCC unroll 4
+    for (int byte = 0; byte < 4; ++byte)
+        _mm512_storeu_ps(rows.row[byte] + lane, unorm8_chunk(byte_of(words, byte)));
+}
+#endif
+
 template <class Word> static inline void pass_bytes_of(const uint8_t *host, const uint32_t *offset, const RowsOf<float> &to) {
     const RowsOf<float> rows = to;
 #pragma GCC unroll 1
@@ -307,12 +336,12 @@ static inline void load_bytes_of_lanes(const ImageTexels &level, uint32_t active
     }
 }
 
-static inline void pass_patch(const uint8_t *host, const ImagePatch &patch, const RowsOf<float> &to) {
+template <int count> static inline void pass_patch_of(const uint8_t *host, const ImagePatch &patch, const RowsOf<float> &to) {
     const RowsOf<float> rows = to;
     if (rows.row[0] && rows.row[1] && rows.row[2] && rows.row[3])
-        for_patch(host, patch, [&](int lane, __m256i words) __attribute__((always_inline)) { put_four_bytes(words, rows, lane); });
+        for_patch<count>(host, patch, [rows](int lane, auto words) __attribute__((always_inline)) { put_four_bytes(words, rows, lane); });
     else
-        for_patch(host, patch, [&](int lane, __m256i words) __attribute__((always_inline)) { put_bytes<4>(words, rows, lane); });
+        for_patch<count>(host, patch, [rows](int lane, auto words) __attribute__((always_inline)) { put_bytes<4>(words, rows, lane); });
 }
 
 // A byte of the corners (0, 1), (1, 1), (1, 0), (0, 0), to a row each.
@@ -415,6 +444,50 @@ static inline void filter_bytes_in(const Source &first, const Source &second, co
                 put_byte_sums(sum, sum_of_byte(more, byte, rows), chunk_of(row.weight[2] + lane), to.row[byte] + lane);
         }
     }
+}
+
+// The same of a wave's patch: each line is mixed along x once, for the lanes above it and those below.
+static inline void filter_wave_patch(const uint8_t *host, const WavePatch &wave, const RowsOf<float> &to) {
+    const RowsOf<float> rows = to;
+    PatchLines<wave_lines> lines;
+    read_patch<true>(host, wave.patch, lines);
+    const __m256i right = _mm256_or_si256(wave.across, _mm256_slli_epi32(wave.across, 16)), left = _mm256_sub_epi16(_mm256_set1_epi16(256), right);
+    alignas(32) int32_t weight[wave_lines];
+    put_chunk(weight, _mm256_or_si256(_mm256_sub_epi32(_mm256_set1_epi32(256), wave.down), _mm256_slli_epi32(wave.down, 16)));
+    const int first = wave.patch.odd_line;
+    ByteSums sums;
+    sum_two_bytes(chunk_of(lines.left[first]), chunk_of(lines.right[first]), left, right, sums.upper_even, sums.upper_odd);
+#pragma GCC unroll 1
+    for (int line = 0; line < wave_lines; ++line) {
+        const int below = first + line + 1;
+        sum_two_bytes(chunk_of(lines.left[below]), chunk_of(lines.right[below]), left, right, sums.lower_even, sums.lower_odd);
+        const __m256i of_lines = everywhere(weight + line);
+#pragma GCC unroll 4
+        for (int byte = 0; byte < 4; ++byte)
+            if (rows.row[byte])
+                put_byte_sums(sum_of_byte(sums, byte, of_lines), rows.row[byte] + image_chunk * line);
+        sums.upper_even = sums.lower_even;
+        sums.upper_odd = sums.lower_odd;
+    }
+}
+
+template <int filter> static inline bool sample_wave_patch_by(const ImageTexels &level, const float *const *coordinate, const RowsOf<float> &to) {
+    WavePatch wave;
+    if (!wave.find<filter>(level, coordinate))
+        return false;
+    if (filter == image_linear)
+        filter_wave_patch(level.host, wave, to);
+    else
+        pass_patch_of<wave_lines>(level.host, wave.patch, to);
+    return true;
+}
+
+// Sample elements of four 8-bit channels for both rows of a wave, from a level of two axes that are exact. False: the lanes are no patch, and nothing
+// was written.
+static inline bool sample_wave_patch(const ImageTexels &level, const float *const *coordinate, int filter, const RowsOf<float> &to) {
+    return filter == image_linear    ? sample_wave_patch_by<image_linear>(level, coordinate, to)
+         : filter == image_truncates ? sample_wave_patch_by<image_truncates>(level, coordinate, to)
+                                     : sample_wave_patch_by<image_nearest>(level, coordinate, to);
 }
 
 // -------------------------------------------------------------------------------------------------------------- singles
@@ -529,7 +602,8 @@ static inline bool place_exactly(const ImageTexels &, const float *const *, cons
 static inline uint32_t place_texels(const ImageTexels &, const uint32_t *, const uint32_t *, const uint32_t *, uint32_t *) { return 0; }
 template <class Word> static inline void pass_bytes_of(const uint8_t *, const uint32_t *, const RowsOf<float> &) {}
 static inline void load_bytes_of_lanes(const ImageTexels &, uint32_t, const uint32_t *, const uint32_t *, const RowsOf<float> &) {}
-static inline void pass_patch(const uint8_t *, const ImagePatch &, const RowsOf<float> &) {}
+template <int count> static inline void pass_patch_of(const uint8_t *, const ImagePatch &, const RowsOf<float> &) {}
+static inline bool sample_wave_patch(const ImageTexels &, const float *const *, int, const RowsOf<float> &) { return false; }
 template <class Source> static inline void gather_bytes_of(const Source &, unsigned, const RowsOf<float> &) {}
 template <int bytes, int slices, class Source, class Number>
 static inline void filter_bytes_in(const Source &, const Source &, const ImageRow &, const RowsOf<Number> &) {}
@@ -570,7 +644,7 @@ static inline void load_corners(const uint8_t *host, const ImageRow &row, unsign
 
 static inline void pass_bytes(const uint8_t *host, const ImageRow &row, unsigned bytes, const RowsOf<float> &to) {
     if (row.patch.used)
-        pass_patch(host, row.patch, to);
+        pass_patch_of<patch_lines>(host, row.patch, to);
     else if (bytes == 1)
         pass_bytes_of<uint8_t>(host, row.offset[0], to);
     else if (bytes == 2)

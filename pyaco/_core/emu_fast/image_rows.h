@@ -44,7 +44,7 @@ struct ImagePatch {
     bool used;                        // else the texels are found by their offsets
     uint8_t odd_column, odd_line;     // whether the first texel is the second one of its quad
     bool spread;                      // of a filter: lanes have these columns and lines after the first ones
-    alignas(16) uint32_t offset[3][8];    // of five quads in three pairs of lines
+    alignas(32) uint32_t offset[5][8];    // of five quads in three pairs of lines, or in five where a patch is that of two rows
     alignas(32) int32_t column[8], line[8];
 };
 

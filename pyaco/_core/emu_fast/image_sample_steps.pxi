@@ -502,11 +502,23 @@ cdef bint _sample_some(const ImageWork *work) noexcept nogil:
 
 
 cdef bint _sample_wave(ImageWork *work) noexcept nogil:
-    """The same for the two rows of a wave: both are placed before texels are read, which then do not wait for their offsets."""
+    """The same for the two rows of a wave: both are placed before texels are read, which then do not wait for their offsets.
+
+    Where all lanes are one patch, they are placed and read at once.
+    """
+    cdef const float *coordinate[2]
+    cdef FloatRows rows
     cdef ImageRow places[2]
     cdef uint32_t half
     if not work.plain or work.core.halves != 2:
         return False
+    if work.patches and not work.o.layered:
+        _open_half(work, 0)
+        coordinate[0] = <const float *>_coordinate(work, 0)
+        coordinate[1] = <const float *>_coordinate(work, 1)
+        _open_results(work, &rows)
+        if sample_wave_patch(work.level[0], coordinate, work.filter, rows):
+            return True
     for half in range(2):
         _open_half(work, half)
         if not _place_at_once(work, &places[half]):
