@@ -34,6 +34,7 @@ HALF_ARITHMETIC = re.compile(
 )
 # A NaN that such a statement makes of NaNs in other types depends on how the compiler orders its operands: the reference engine decides.
 OTHER_FLOATS = re.compile(r"half_to_(?:double|single)|bits_b?float|fp8|bf8|fmaf\(a, b, c\)")
+MODIFIERS = {"clamp": "clamp", "neg": "rest.neg", "opsel": "rest.opsel"}  # fields of a step
 VARIABLES = (("w", "uint64_t"), ("s", "int64_t"), ("x", "double"), ("y", "double"), ("i", "uint32_t"))
 # Forms for singles of what the table has for doubles: the compiler vectorises these.
 FASTER = (
@@ -119,7 +120,7 @@ class Body:
             if re.search(rf"\b{variable}\b", self.text):
                 named.setdefault(ctype, []).append(variable)
         lines = [f"    cdef {ctype} {', '.join(names)}" for ctype, names in named.items()]
-        lines += [f"    cdef uint32_t {name} = step.{name}" for name in ("clamp", "neg", "opsel") if re.search(rf"\b{name}\b", self.text)]
+        lines += [f"    cdef uint32_t {name} = step.{field}" for name, field in MODIFIERS.items() if re.search(rf"\b{name}\b", self.text)]
         if re.search(r"\brounding\b", self.text) or ("f16" in self.operation.results and not self.single):
             lines.append("    cdef uint32_t rounding = round_nearest")
         return lines

@@ -50,6 +50,7 @@ cdef extern from "image_chunks.h" nogil:
     void load_corners(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int dword, unsigned int slices, uint32_t *words,
                       unsigned int stride)
     bint sample_wave_patch(const ImageTexels &level, const float **coordinate, int filter, const FloatRows &to)
+    bint gather_wave_patch(const ImageTexels &level, const float **coordinate, unsigned int byte, const FloatRows &to)
     void load_bytes_of_lanes(const ImageTexels &level, uint32_t active, const uint32_t *x, const uint32_t *y, const FloatRows &to)
     void pass_bytes(const uint8_t *host, const ImageRow &row, unsigned int bytes, const FloatRows &to)
     void gather_bytes(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int byte, const FloatRows &to)
