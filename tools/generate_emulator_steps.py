@@ -252,7 +252,8 @@ def whole_function(body: Body, name: str, general: str, condition: str) -> list[
     lines += body.declarations()
     lines += [f"    cdef const uint32_t *source{index}" for index in pointers]
     lines += ["    cdef uint32_t mask"] * has_mask + ["    cdef uint32_t specials = 0"] * single
-    lines += ["    cdef uint32_t *row", "    cdef uint32_t result0[row_lanes]", f"    if not core.{condition}:", f"        return {general}(core, step)"]
+    lines += ["    cdef uint32_t *row", "    cdef uint32_t result0[row_lanes]"]
+    lines += [f"    if not core.{condition}:", f"        return {general}(core, step)"]
     lines += [f"    source{index} = source_row(core, step, {index}, 0)" for index in pointers]
     lines.append("    row = destination_row(core, step)")
     loads = [body.source(index)[2] for index in range(len(body.kinds))]

@@ -129,7 +129,8 @@ cdef bint _add_permutation(Builder *builder, const Instruction *instruction) noe
     step.hot.function = builder.blocks.kernels.memory.permute
     step.hot.instruction = instruction
     step.hot.immediate = instruction.decoded.immediate
-    step.rest.lane_group_mask = min(<uint32_t>32 if has_half_wave_permutes(builder.blocks.machine.gfx_level) else 64, builder.blocks.machine.wave_size) - 1
+    step.rest.lane_group_mask = min(<uint32_t>32 if has_half_wave_permutes(builder.blocks.machine.gfx_level) else 64,
+                                    builder.blocks.machine.wave_size) - 1
     step.rest.reads_inactive = everywhere
     step.hot.destination_base = base_vgpr
     step.hot.destination = ((instruction.decoded.destination[0] >> 2) - 256) * row_bytes

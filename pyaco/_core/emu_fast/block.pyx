@@ -159,7 +159,7 @@ cdef bint _is_no_change(const Change *change) noexcept nogil:
 
 
 cdef Draft *_add_source_step(Builder *builder, Draft *step, uint32_t slot, StepFunction function, uint8_t base, uint32_t offset, const Change *change,
-                            uint32_t dword) noexcept nogil:
+                             uint32_t dword) noexcept nogil:
     """A step that makes a source in the slot's scratch row."""
     cdef Draft made
     memset(&made, 0, sizeof(Draft))
