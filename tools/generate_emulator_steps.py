@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -35,6 +34,7 @@ HALF_ARITHMETIC = re.compile(
 )
 # A NaN that such a statement makes of NaNs in other types depends on how the compiler orders its operands: the reference engine decides.
 OTHER_FLOATS = re.compile(r"half_to_(?:double|single)|bits_b?float|fp8|bf8|fmaf\(a, b, c\)")
+MODIFIERS = {"clamp": "clamp", "neg": "rest.neg", "opsel": "rest.opsel"}  # fields of a step
 VARIABLES = (("w", "uint64_t"), ("s", "int64_t"), ("x", "double"), ("y", "double"), ("i", "uint32_t"))
 # Forms for singles of what the table has for doubles: the compiler vectorises these.
 FASTER = (
@@ -120,7 +120,7 @@ class Body:
             if re.search(rf"\b{variable}\b", self.text):
                 named.setdefault(ctype, []).append(variable)
         lines = [f"    cdef {ctype} {', '.join(names)}" for ctype, names in named.items()]
-        lines += [f"    cdef uint32_t {name} = step.{name}" for name in ("clamp", "neg", "opsel") if re.search(rf"\b{name}\b", self.text)]
+        lines += [f"    cdef uint32_t {name} = step.{field}" for name, field in MODIFIERS.items() if re.search(rf"\b{name}\b", self.text)]
         if re.search(r"\brounding\b", self.text) or ("f16" in self.operation.results and not self.single):
             lines.append("    cdef uint32_t rounding = round_nearest")
         return lines
@@ -170,17 +170,23 @@ def leaves_specials(operation: Semantics) -> bool:
     return bool(set(operation.results) & set(PUTS))
 
 
-def has_usual_form(body: Body) -> bool:
-    """Whether a step has a form of its own for full waves whose denormals are flushed, which has the fewest instructions."""
+def whole_condition(body: Body) -> str:
+    """Return the field of a core that says when a step's form for whole waves, which has the fewest instructions, may run; empty: it has none.
+
+    Such a form has one result and sources of a register each, and no more to do than its statements and, for singles, the flush of denormals.
+    """
     operation = body.operation
-    return operation.results == ["f32"] and not (operation.packed or body.undecided or body.guarded or operation.prefers_number_over_nan)
+    plain_sources = all(kind == "mask" or not (is_wide(kind) or kind in ("f16", "mix")) for kind in body.kinds)
+    if operation.packed or len(operation.results) > 1 or not plain_sources or body.undecided or body.guarded or re.search(r"\blane\b", body.text):
+        return ""
+    if operation.results == ["f32"]:
+        return "" if operation.prefers_number_over_nan else "usual32"
+    return "" if operation.results[0] in PUTS or operation.results == ["mask"] or is_wide(operation.results[0]) or "f32" in body.kinds else "full"
 
 
-def put(body: Body, kind: str, usual: bool) -> str:
+def put(body: Body, kind: str) -> str:
     """Return the beginning of what writes a row of results."""
     operation = body.operation
-    if usual:
-        return "specials |= put_usual_single"
     if kind not in PUTS:
         return "put_pairs" if operation.packed else "put_wide" if is_wide(kind) else "put_row"
     name = "put_float_pairs" if operation.packed else PUTS[kind]
@@ -205,22 +211,21 @@ def vector_step(operation: Semantics) -> list[str]:
     """Return the lines of the step of a vector operation."""
     body = Body(operation)
     name = f"_step_{operation.names[0]}"
-    if not has_usual_form(body):
+    condition = whole_condition(body)
+    if not condition:
         return vector_function(body, name)
     general = name.replace("_step_", "_general_")
-    usual = vector_function(body, name, ["    if not core.usual32:", f"        return {general}(core, step)"])
-    return vector_function(body, general) + usual
+    return vector_function(body, general) + whole_function(body, name, general, condition)
 
 
-def vector_function(body: Body, name: str, usual: Sequence[str] = ()) -> list[str]:
-    """Return the lines of a step's function; `usual` begins the one for full waves whose denormals are flushed."""
+def vector_function(body: Body, name: str) -> list[str]:
+    """Return the lines of a step's function."""
     operation = body.operation
     lines = [f"cdef int {name}(Core *core, const Step *step) noexcept nogil:", "    cdef uint32_t half, row_lane"]
     lines += body.declarations()
     if leaves_specials(operation):
         lines.append("    cdef uint32_t specials = 0")
-    inner = packed_rows(body, lines) if operation.packed else rows(body, lines, bool(usual))
-    lines += usual
+    inner = packed_rows(body, lines) if operation.packed else rows(body, lines)
     if re.search(r"\blane\b", body.text):
         lines.append("    cdef uint32_t lane")
     if body.rounds:
@@ -237,7 +242,34 @@ def vector_function(body: Body, name: str, usual: Sequence[str] = ()) -> list[st
     return [*lines, "    return next_step(core, step)", ""]
 
 
-def rows(body: Body, lines: list[str], usual: bool) -> list[str]:
+def whole_function(body: Body, name: str, general: str, condition: str) -> list[str]:
+    """Return the lines of a step's form for whole waves: where the rows are is worked out once for both, which are written one after the other."""
+    operation = body.operation
+    single = operation.results == ["f32"]
+    pointers = [index for index, kind in enumerate(body.kinds) if kind != "mask"]
+    has_mask = "mask" in body.kinds
+    lines = [f"cdef int {name}(Core *core, const Step *step) noexcept nogil:", "    cdef uint32_t row_lane"]
+    lines += body.declarations()
+    lines += [f"    cdef const uint32_t *source{index}" for index in pointers]
+    lines += ["    cdef uint32_t mask"] * has_mask + ["    cdef uint32_t specials = 0"] * single
+    lines += ["    cdef uint32_t *row", "    cdef uint32_t result0[row_lanes]"]
+    lines += [f"    if not core.{condition}:", f"        return {general}(core, step)"]
+    lines += [f"    source{index} = source_row(core, step, {index}, 0)" for index in pointers]
+    lines.append("    row = destination_row(core, step)")
+    loads = [body.source(index)[2] for index in range(len(body.kinds))]
+    store = body.result(0, "result0")[1]
+    for half in range(2):
+        part = [f"mask = source_mask(core, step, {half})"] * has_mask + ["for row_lane in range(<uint32_t>row_lanes):"]
+        part += [f"    {line}" for line in (*loads, *body.statements, store)]
+        part.append(f"specials |= put_usual_single(core, row, {half}, result0)" if single else f"copy_row(row{' + row_lanes' * half}, result0)")
+        lines += [f"{'        ' if half else '    '}{line}" for line in part]
+        if half == 0:
+            lines += ["    if core.halves == 2:", *(f"        source{index} += row_lanes" for index in pointers)]
+    lines += ["    if specials:", "        return step_specials(core, step, specials)"] * single
+    return [*lines, "    return next_step(core, step)", ""]
+
+
+def rows(body: Body, lines: list[str]) -> list[str]:
     """Return the loops of an operation on whole lanes; declarations go to `lines`."""
     operation = body.operation
     setup, loads, stores, puts, checks = [], [], [], [], []
@@ -260,7 +292,7 @@ def rows(body: Body, lines: list[str], usual: bool) -> list[str]:
             row = f"bits{index}{several}"
         if several and kind in ("f32", "f16"):
             checks += [f"if row_has_nan{'16' if kind == 'f16' else ''}({row}):", *leave(body), "    return step_fallback(core, step)"]
-        puts.append(f"note_mask(core, half, {row})" if kind == "mask" else f"{put(body, kind, usual)}(core, step, half, {row})")
+        puts.append(f"note_mask(core, half, {row})" if kind == "mask" else f"{put(body, kind)}(core, step, half, {row})")
     loop = ["for half in range(core.halves):", *(f"    {line}" for line in setup), "    for row_lane in range(<uint32_t>row_lanes):"]
     loop += [f"        {line}" for line in (*loads, *body.statements, *stores)]
     loop += [f"    {line}" for line in checks]
@@ -293,7 +325,7 @@ def packed_rows(body: Body, lines: list[str]) -> list[str]:
     row = "bits" if convert else "result"
     if convert:
         loop.append(f"        {convert}(result[part], bits[part])")
-    return [*loop, f"    {put(body, body.operation.results[0], usual=False)}(core, step, half, {row}[0], {row}[1])"]
+    return [*loop, f"    {put(body, body.operation.results[0])}(core, step, half, {row}[0], {row}[1])"]
 
 
 def has_scalar_step(operation: Semantics) -> bool:

@@ -47,7 +47,7 @@ def image_instruction(
     return f"{name} {values}, {address}, {resources} {' '.join([*words, *flags])}"
 
 
-def kernel(target: str, instruction: str, *, stores: bool = False) -> bytes:
+def kernel(target: str, instruction: str, *, stores: bool = False, wave: int = 0) -> bytes:
     """Return code that reads 16 dwords a lane (s[12:13]): address from the first on, data from the eighth; and writes 8 dwords (s[14:15])."""
     if target.startswith("gfx8"):
         return _flat_kernel(target, instruction, stores)
@@ -61,7 +61,7 @@ def kernel(target: str, instruction: str, *, stores: bool = False) -> bytes:
     lines += [wait, instruction, wait]
     if not stores:
         lines += [f"{store} v2, v[{_DATA + 4 * k}:{_DATA + 4 * k + 3}], s[14:15]" + (f" offset:{16 * k}" if k else "") for k in range(2)]
-    return assemble("\n".join([*lines, "s_endpgm"]) + "\n", target, wave_size=wave_lanes(target))
+    return assemble("\n".join([*lines, "s_endpgm"]) + "\n", target, wave_size=wave or wave_lanes(target))
 
 
 def _flat_kernel(target: str, instruction: str, stores: bool) -> bytes:
@@ -88,9 +88,12 @@ def wave_lanes(target: str) -> int:
 
 def run_image(
     device: Device, instruction: str, image: Sequence[int], sampler: Sequence[int] = (0, 0, 0, 0), *, address: NDArray[Any],
-    data: NDArray[Any] | None = None, stores: bool = False,
+    data: NDArray[Any] | None = None, stores: bool = False, wave: int = 0,
 ) -> NDArray[np.uint32]:
-    """Run an instruction on rows of address dwords (and of data); return eight dwords a row: what stands in the data's registers after it."""
+    """Run an instruction on rows of address dwords (and of data); return eight dwords a row: what stands in the data's registers after it.
+
+    Waves have as many lanes as `wave` says; 0: as is usual on the target.
+    """
     rows = len(address)
     given = np.zeros((-(-rows // 64) * 64, 16), np.uint32)
     given[:rows, : address.shape[1]] = np.ascontiguousarray(address).view(np.uint32).reshape(rows, -1)
@@ -98,8 +101,8 @@ def run_image(
         given[:rows, 8 : 8 + data.shape[1]] = np.ascontiguousarray(data).view(np.uint32)
     # lanes of no row repeat the last one, so that they do nothing else
     given[rows:] = given[rows - 1]
-    code = kernel(device.target, instruction, stores=stores)
-    wave = wave_lanes(device.target)
+    wave = wave or wave_lanes(device.target)
+    code = kernel(device.target, instruction, stores=stores, wave=wave)
     results = []
     for first in range(0, len(given), wave):
         source, target = device.buffer(given[first : first + wave]), device.zeros(wave * 32)

@@ -7,6 +7,8 @@ import pytest
 from machine_code import Assemble
 from test_vector_alu import ALU, LANES, inputs, kernel
 
+from pyaco._core.emu.reference import Engine
+from pyaco._core.emu_fast.engine import FastEngine
 from pyaco.emu import Device
 from pyaco.emu.device import ENGINES
 from pyaco.errors import PyacoError, UnsupportedError
@@ -217,3 +219,15 @@ def test_special_values(assemble: Assemble, mode: int, ieee: int) -> None:
         found.append(results.numpy())
     assert found[0].any(axis=(0, 2)).mean() > 0.9
     assert [FLOATS[place] for place in np.flatnonzero((found[0] != found[1]).any(axis=(0, 2)))] == []
+
+
+def test_constructors_that_fail() -> None:
+    """Engines without what they need are refused; nothing is freed that was never there."""
+    device = Device("gfx1100")
+    for engine in (Engine, FastEngine):
+        with pytest.raises(TypeError):
+            engine()  # type: ignore[call-arg]
+    with pytest.raises(ValueError, match="no threads"):
+        FastEngine(device.space, device.gfx_level, threads=0)
+    with pytest.raises(ValueError, match="vectors of 64 bits"):
+        FastEngine(device.space, device.gfx_level, 1, bits=64)

@@ -11,7 +11,7 @@ import pytest
 from image_kernels import image_instruction, kernel, run_image
 from numpy.typing import NDArray
 
-from pyaco._core.emu_fast.engine import FastEngine
+from pyaco._core.emu_fast.engine import FastEngine, vector_bits
 from pyaco.descriptors.sampler import Sampler, sampler_descriptor
 from pyaco.emu import Device
 
@@ -203,6 +203,8 @@ def test_neighbours_of_both_engines(target: str, replaces: bool) -> None:
                 np.testing.assert_array_equal(found, expected, err_msg=f"{form} {name} {text} {list(map(hex, sampler))}")
 
 
+#: Bits of the vectors that this host has steps for.
+VECTOR_BITS = [bits for bits in (256, 512) if bits <= vector_bits()]
 #: First texels of a workgroup's lanes: odd and even, inside, across every edge, and as many lines and columns as are left.
 PATCHES = [(x, y) for x in (0, 5, 22, 23, 24, 25) for y in (0, 7, 10, 11, 12, 13)] + [(-1, 2), (-2, -1), (3, -1), (-9, 6), (31, 15), (40, 20)]
 
@@ -211,12 +213,29 @@ PATCHES = [(x, y) for x in (0, 5, 22, 23, 24, 25) for y in (0, 7, 10, 11, 12, 13
 @pytest.mark.parametrize("form", ["R8G8B8A8_UNORM", "B8G8R8A8_UNORM", "R32_FLOAT", "R16G16_FLOAT", "Z32_FLOAT", "R8_UNORM"])
 def test_patches_of_both_engines(target: str, form: str) -> None:
     """Four lines of eight columns, each lane a texel from the next: surfaces keep them in quads, or do not."""
+    check_patches(Pair(target, "2d", form, np.random.default_rng(12), width=32, height=16), form, 4)
+
+
+@pytest.mark.parametrize("bits", VECTOR_BITS)
+@pytest.mark.parametrize("target", ["gfx1030", "gfx1100"])
+@pytest.mark.parametrize("form", ["R8G8B8A8_UNORM", "B8G8R8A8_UNORM", "R32_FLOAT"])
+def test_patches_of_waves(form: str, target: str, bits: int) -> None:
+    """Eight lines of eight columns in a wave of 64 lanes, with the vectors of every host; surfaces of gfx1100 keep quads."""
+    pair = Pair(target, "2d", form, np.random.default_rng(17), width=32, height=16)
+    device = pair.devices[1]
+    device._engine = FastEngine(device.space, device.gfx_level, 1, bits)
+    device._engine.descriptors.describe = device._descriptor_reader
+    check_patches(pair, form, 8)
+
+
+def check_patches(pair: Pair, form: str, lines: int) -> None:
+    """Compare the engines on loads, samples and gathers of patches of so many lines at every place."""
     random = np.random.default_rng(12)
-    pair = Pair(target, "2d", form, random, width=32, height=16)
-    views = [image.view("2d").words for image in pair.images]
+    target = pair.target
+    whole, one_level = ([image.view("2d", **levels).words for image in pair.images] for levels in ({}, {"levels": (0, 1)}))
     names = ["image_load", "image_gather4_lz", "image_sample_lz", "image_sample_c_lz" if form[0] == "Z" else "image_sample_lz"]
     for (x, y), name in itertools.product(PATCHES, names):
-        texel = np.stack([LANE % 8 + x, LANE // 8 % 4 + y], 1)
+        texel = np.stack([LANE % 8 + x, LANE // 8 % lines + y], 1)
         mask = 1 if "gather" in name else int(random.choice([1, 5, 15]))
         at = texel.astype(np.int32).view(np.float32)
         if name != "image_load":
@@ -230,7 +249,8 @@ def test_patches_of_both_engines(target: str, form: str) -> None:
                                              compare=int(random.integers(8))), pair.devices[0].gfx_level)
         data = 4 if "gather" in name else mask.bit_count()
         text = image_instruction(name, target, "2d", at.shape[1], mask, data=data, sampler=name != "image_load")
-        expected, found = pair.run(text, views, sampler, address=at)
+        view = one_level if random.random() < 0.8 else whole
+        expected, found = pair.run(text, view, sampler, address=at, wave=64 if lines == 8 else 0)
         np.testing.assert_array_equal(found, expected, err_msg=f"{x} {y} {text} {list(map(hex, sampler))}")
 
 

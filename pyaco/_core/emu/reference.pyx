@@ -537,7 +537,7 @@ cdef class Engine:
         the wave; returns whether the dispatch goes on, and does not raise.
     """
 
-    def __cinit__(self, AddressSpace space not None, uint32_t gfx_level, *arguments):
+    def __cinit__(self, AddressSpace space not None, uint32_t gfx_level, *arguments, **keywords):
         memset(&self.work, 0, sizeof(Workspace))
         self.space = space
         self.work.machine.memory = &space.memory

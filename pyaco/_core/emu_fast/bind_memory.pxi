@@ -5,13 +5,13 @@ from pyaco._core.emu.access cimport access_atomic, access_load, access_store, ac
 from pyaco._core.emu.global_memory cimport execute_buffer, execute_flat, execute_smem, memory_operation
 from pyaco._core.emu.lds cimport execute_lds
 
-cdef bint _bind_register(Step *step, uint32_t slot, uint16_t register_) noexcept nogil:
-    step.base[slot] = base_vgpr
-    step.offset[slot] = ((register_ >> 2) - 256) * row_bytes
+cdef bint _bind_register(Draft *step, uint32_t slot, uint16_t register_) noexcept nogil:
+    step.hot.base[slot] = base_vgpr
+    step.hot.offset[slot] = ((register_ >> 2) - 256) * row_bytes
     return register_ >= 1024 and register_ != register_none
 
 
-cdef bint _bind_scalar_offset(Builder *builder, Step *step, const Instruction *instruction, uint32_t slot) noexcept nogil:
+cdef bint _bind_scalar_offset(Builder *builder, Draft *step, const Instruction *instruction, uint32_t slot) noexcept nogil:
     """The scalar offset of a buffer or scalar access, in source 2 of the step."""
     cdef Source none
     if slot >= instruction.decoded.source_count or instruction.decoded.source[slot] == register_none:
@@ -21,53 +21,53 @@ cdef bint _bind_scalar_offset(Builder *builder, Step *step, const Instruction *i
     return _bind_scalar_source(builder, step, 2, &instruction.source[slot], False)
 
 
-cdef bint _bind_data(Step *step, const Instruction *instruction, uint16_t data) noexcept nogil:
+cdef bint _bind_data(Draft *step, const Instruction *instruction, uint16_t data) noexcept nogil:
     """The registers that are loaded or stored."""
-    if step.memory.access == access_store:
+    if step.rest.memory.access == access_store:
         return _bind_register(step, 1, data)
-    step.destination = ((instruction.decoded.destination[0] >> 2) - 256) * row_bytes
+    step.hot.destination = ((instruction.decoded.destination[0] >> 2) - 256) * row_bytes
     return instruction.decoded.destination_count > 0 and instruction.decoded.destination[0] >= 1024
 
 
-cdef const Transfers *_transfers_of(const Builder *builder, const Step *step) noexcept nogil:
+cdef const Transfers *_transfers_of(const Builder *builder, const Draft *step) noexcept nogil:
     cdef const MemorySteps *memory = builder.blocks.kernels.memory
-    return &memory.dword if step.memory.bytes == 4 and step.memory.dwords == 1 and not step.memory.pair else &memory.general
+    return &memory.dword if step.rest.memory.bytes == 4 and step.rest.memory.dwords == 1 and not step.rest.memory.pair else &memory.general
 
 
-cdef bint _bind_flat(Builder *builder, Step *step, const Instruction *instruction) noexcept nogil:
+cdef bint _bind_flat(Builder *builder, Draft *step, const Instruction *instruction) noexcept nogil:
     cdef uint16_t saddr = instruction.decoded.source[1] if instruction.decoded.source_count > 1 else <uint16_t>register_none
     cdef uint16_t family = instruction.decoded.format & 0x7f
     cdef const Transfers *transfers = _transfers_of(builder, step)
-    if family == format_scratch or step.memory.add_lane:
+    if family == format_scratch or step.rest.memory.add_lane:
         return False
     if family == format_flat:                                               # may access LDS or scratch
         transfers = &builder.blocks.kernels.memory.general
-    step.function = transfers.global_load if step.memory.access == access_load else transfers.global_store
-    if step.memory.access == access_to_lds:
-        step.function = builder.blocks.kernels.memory.global_to_lds
-    step.wide_address = saddr == register_none or saddr >> 2 == sgpr_null or family == format_flat
-    if not step.wide_address:
-        step.sgpr = saddr >> 2
-        if step.sgpr >= sgpr_m0 - 1:
+    step.hot.function = transfers.global_load if step.rest.memory.access == access_load else transfers.global_store
+    if step.rest.memory.access == access_to_lds:
+        step.hot.function = builder.blocks.kernels.memory.global_to_lds
+    step.hot.wide_address = saddr == register_none or saddr >> 2 == sgpr_null or family == format_flat
+    if not step.hot.wide_address:
+        step.hot.sgpr = saddr >> 2
+        if step.hot.sgpr >= sgpr_m0 - 1:
             return False
-    if step.memory.access == access_to_lds:
-        return step.memory.bytes == 4 and family != format_flat and _bind_register(step, 0, instruction.decoded.source[0])
+    if step.rest.memory.access == access_to_lds:
+        return step.rest.memory.bytes == 4 and family != format_flat and _bind_register(step, 0, instruction.decoded.source[0])
     return _bind_register(step, 0, instruction.decoded.source[0]) and _bind_data(step, instruction, instruction.decoded.source[2])
 
 
-cdef bint _bind_buffer(Builder *builder, Step *step, const Instruction *instruction) noexcept nogil:
+cdef bint _bind_buffer(Builder *builder, Draft *step, const Instruction *instruction) noexcept nogil:
     cdef uint64_t modifiers = instruction.decoded.modifiers
     cdef const Transfers *transfers = _transfers_of(builder, step)
-    cdef bint to_lds = modifier_lds(modifiers) or step.memory.access == access_to_lds
+    cdef bint to_lds = modifier_lds(modifiers) or step.rest.memory.access == access_to_lds
     if instruction.decoded.format & 0x7f != format_mubuf or modifier_idxen(modifiers) or modifier_tfe(modifiers) or modifier_addr64(modifiers):
         return False
-    if to_lds and (step.memory.access == access_store or step.memory.bytes != 4
+    if to_lds and (step.rest.memory.access == access_store or step.rest.memory.bytes != 4
                    or instruction.decoded.opcode == <int>op_buffer_load_lds_format_x
-                   or (step.memory.dwords != 1 and not has_wide_lds_loads(builder.blocks.machine.gfx_level))):
+                   or (step.rest.memory.dwords != 1 and not has_wide_lds_loads(builder.blocks.machine.gfx_level))):
         return False
-    step.function = transfers.buffer_load if step.memory.access == access_load else transfers.buffer_store
-    step.sgpr = instruction.decoded.source[0] >> 2
-    if step.sgpr >= sgpr_m0 - 3 or not _bind_scalar_offset(builder, step, instruction, 2):
+    step.hot.function = transfers.buffer_load if step.rest.memory.access == access_load else transfers.buffer_store
+    step.hot.sgpr = instruction.decoded.source[0] >> 2
+    if step.hot.sgpr >= sgpr_m0 - 3 or not _bind_scalar_offset(builder, step, instruction, 2):
         return False
     if not modifier_offen(modifiers):
         if not _bind_constant(builder, step, 0, 0, False):
@@ -75,27 +75,27 @@ cdef bint _bind_buffer(Builder *builder, Step *step, const Instruction *instruct
     elif not _bind_register(step, 0, instruction.decoded.source[1]):
         return False
     if to_lds:
-        step.function = builder.blocks.kernels.memory.buffer_to_lds
+        step.hot.function = builder.blocks.kernels.memory.buffer_to_lds
         return True
     return _bind_data(step, instruction, instruction.decoded.source[3])
 
 
-cdef bint _bind_lds(Builder *builder, Step *step, const Instruction *instruction) noexcept nogil:
+cdef bint _bind_lds(Builder *builder, Draft *step, const Instruction *instruction) noexcept nogil:
     cdef const MemorySteps *memory = builder.blocks.kernels.memory
     cdef uint16_t first = instruction.decoded.source[1]
     cdef uint16_t second = instruction.decoded.source[2] if instruction.decoded.source_count > 2 else first
-    cdef bint compares = step.memory.atomic == atomic_cmpswap or step.memory.atomic == atomic_fcmpswap
-    if step.memory.add_lane or step.memory.second or not _bind_register(step, 0, instruction.decoded.source[0]):
+    cdef bint compares = step.rest.memory.atomic == atomic_cmpswap or step.rest.memory.atomic == atomic_fcmpswap
+    if step.rest.memory.add_lane or step.rest.memory.second or not _bind_register(step, 0, instruction.decoded.source[0]):
         return False
-    if step.memory.access == access_load:
-        step.function = _transfers_of(builder, step).lds_load
+    if step.rest.memory.access == access_load:
+        step.hot.function = _transfers_of(builder, step).lds_load
         return _bind_data(step, instruction, first)
-    if step.memory.access == access_store:
-        step.function = memory.lds_store_pair if step.memory.pair else _transfers_of(builder, step).lds_store
-        return _bind_register(step, 1, first) and (not step.memory.pair or _bind_register(step, 3, second))
-    if step.memory.pair or (step.memory.returns and not _bind_data(step, instruction, first)):
+    if step.rest.memory.access == access_store:
+        step.hot.function = memory.lds_store_pair if step.rest.memory.pair else _transfers_of(builder, step).lds_store
+        return _bind_register(step, 1, first) and (not step.rest.memory.pair or _bind_register(step, 3, second))
+    if step.rest.memory.pair or (step.rest.memory.returns and not _bind_data(step, instruction, first)):
         return False
-    step.function = memory.lds_atomic
+    step.hot.function = memory.lds_atomic
     if compares and not has_ds_cmpstore(builder.blocks.machine.gfx_level):  # data registers in the opposite order
         first, second = second, first
     return _bind_register(step, 1, first) and _bind_register(step, 3, second)
@@ -105,14 +105,14 @@ cdef bint _add_transposed(Builder *builder, const Instruction *instruction) noex
     """DS_READ_B64_TR of 16 and 8 bits."""
     cdef const MemorySteps *memory = builder.blocks.kernels.memory
     cdef bint wide = instruction.decoded.opcode == <int>op_ds_read_b64_tr_b16
-    cdef Step step
+    cdef Draft step
     if memory == NULL or not (wide or instruction.decoded.opcode == <int>op_ds_read_b64_tr_b8) or _is_gds(instruction):
         return False
-    memset(&step, 0, sizeof(Step))
-    step.function = memory.lds_transpose16 if wide else memory.lds_transpose8
-    step.instruction = instruction
-    step.immediate = instruction.decoded.immediate
-    step.memory = memory_operation(instruction.decoded.opcode)
+    memset(&step, 0, sizeof(Draft))
+    step.hot.function = memory.lds_transpose16 if wide else memory.lds_transpose8
+    step.hot.instruction = instruction
+    step.hot.immediate = instruction.decoded.immediate
+    step.rest.memory = memory_operation(instruction.decoded.opcode)
     if not _bind_register(&step, 0, instruction.decoded.source[0]) or not _bind_data(&step, instruction, instruction.decoded.destination[0]):
         return False
     builder.steps.push_back(step)
@@ -122,17 +122,18 @@ cdef bint _add_transposed(Builder *builder, const Instruction *instruction) noex
 cdef bint _add_permutation(Builder *builder, const Instruction *instruction) noexcept nogil:
     """DS_BPERMUTE."""
     cdef bint everywhere = instruction.decoded.opcode == <int>op_ds_bpermute_fi_b32
-    cdef Step step
+    cdef Draft step
     if builder.blocks.kernels.memory == NULL or not (everywhere or instruction.decoded.opcode == <int>op_ds_bpermute_b32):
         return False
-    memset(&step, 0, sizeof(Step))
-    step.function = builder.blocks.kernels.memory.permute
-    step.instruction = instruction
-    step.immediate = instruction.decoded.immediate
-    step.lane_group_mask = min(<uint32_t>32 if has_half_wave_permutes(builder.blocks.machine.gfx_level) else 64, builder.blocks.machine.wave_size) - 1
-    step.reads_inactive = everywhere
-    step.destination_base = base_vgpr
-    step.destination = ((instruction.decoded.destination[0] >> 2) - 256) * row_bytes
+    memset(&step, 0, sizeof(Draft))
+    step.hot.function = builder.blocks.kernels.memory.permute
+    step.hot.instruction = instruction
+    step.hot.immediate = instruction.decoded.immediate
+    step.rest.lane_group_mask = min(<uint32_t>32 if has_half_wave_permutes(builder.blocks.machine.gfx_level) else 64,
+                                    builder.blocks.machine.wave_size) - 1
+    step.rest.reads_inactive = everywhere
+    step.hot.destination_base = base_vgpr
+    step.hot.destination = ((instruction.decoded.destination[0] >> 2) - 256) * row_bytes
     if (not _bind_register(&step, 0, instruction.decoded.source[0]) or not _bind_register(&step, 1, instruction.decoded.source[1])
             or instruction.decoded.destination_count == 0 or instruction.decoded.destination[0] < 1024):
         return False
@@ -140,12 +141,12 @@ cdef bint _add_permutation(Builder *builder, const Instruction *instruction) noe
     return True
 
 
-cdef bint _bind_scalar_memory(Builder *builder, Step *step, const Instruction *instruction) noexcept nogil:
-    step.function = builder.blocks.kernels.memory.scalar_load
-    step.sgpr = instruction.decoded.source[0] >> 2
-    step.destination = instruction.decoded.destination[0] >> 2
-    return (step.memory.access == access_load and step.memory.bytes == 4
-            and step.sgpr < sgpr_m0 - (3 if step.memory.buffered else 1) and step.destination + step.memory.dwords <= sgpr_m0
+cdef bint _bind_scalar_memory(Builder *builder, Draft *step, const Instruction *instruction) noexcept nogil:
+    step.hot.function = builder.blocks.kernels.memory.scalar_load
+    step.hot.sgpr = instruction.decoded.source[0] >> 2
+    step.hot.destination = instruction.decoded.destination[0] >> 2
+    return (step.rest.memory.access == access_load and step.rest.memory.bytes == 4
+            and step.hot.sgpr < sgpr_m0 - (3 if step.rest.memory.buffered else 1) and step.hot.destination + step.rest.memory.dwords <= sgpr_m0
             and _bind_scalar_offset(builder, step, instruction, 1))
 
 
@@ -155,18 +156,18 @@ cdef inline bint _is_gds(const Instruction *instruction) noexcept nogil:
 
 
 cdef bint _add_memory(Builder *builder, const Instruction *instruction) noexcept nogil:
-    cdef Step step
+    cdef Draft step
     cdef bint bound = False
-    memset(&step, 0, sizeof(Step))
-    step.instruction = instruction
-    step.memory = memory_operation(instruction.decoded.opcode)
-    step.immediate = instruction.decoded.immediate
-    if step.memory.masked or step.memory.scaled or _is_gds(instruction):
+    memset(&step, 0, sizeof(Draft))
+    step.hot.instruction = instruction
+    step.rest.memory = memory_operation(instruction.decoded.opcode)
+    step.hot.immediate = instruction.decoded.immediate
+    if step.rest.memory.masked or step.rest.memory.scaled or _is_gds(instruction):
         return False
-    if builder.blocks.kernels.memory == NULL or step.memory.half != half_none or step.memory.access not in (
+    if builder.blocks.kernels.memory == NULL or step.rest.memory.half != half_none or step.rest.memory.access not in (
             access_load, access_store, access_atomic, access_to_lds):
         return False
-    if step.memory.access == access_atomic and instruction.handler != execute_lds:
+    if step.rest.memory.access == access_atomic and instruction.handler != execute_lds:
         return False
     if instruction.handler == execute_flat:
         bound = _bind_flat(builder, &step, instruction)

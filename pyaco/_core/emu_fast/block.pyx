@@ -47,10 +47,15 @@ cdef enum:
     sign_bit = 0x80000000U
     lane_formats = format_dpp8 | format_dpp16 | format_sdwa
 
+# A step while its block is made.
+cdef struct Draft:
+    Step hot
+    StepRest rest
+
 cdef struct Builder:
     Blocks *blocks
     Block *block
-    vector[Step] *steps
+    vector[Draft] *steps
     vector[const Instruction *] *instructions
     uint32_t kept_sgpr[kept_rows]     # which SGPR each kept row holds, or register_none
     Change kept_change[kept_rows]     # and what has been changed in it
@@ -79,6 +84,7 @@ cdef void close_blocks(Blocks *blocks) noexcept nogil:
     if blocks.by_pc != NULL:
         for pair in blocks.by_pc[0]:
             free(pair.second.steps)
+            free(pair.second.rests)
             free(pair.second.instructions)
             free(pair.second)
     if blocks.plans != NULL:
@@ -152,21 +158,21 @@ cdef bint _is_no_change(const Change *change) noexcept nogil:
     return change.shift == 0 and change.mask == all_bits and change.sign == 0 and change.keep == all_bits and change.flip == 0
 
 
-cdef Step *_add_source_step(Builder *builder, Step *step, uint32_t slot, StepFunction function, uint8_t base, uint32_t offset, const Change *change,
-                            uint32_t dword) noexcept nogil:
+cdef Draft *_add_source_step(Builder *builder, Draft *step, uint32_t slot, StepFunction function, uint8_t base, uint32_t offset, const Change *change,
+                             uint32_t dword) noexcept nogil:
     """A step that makes a source in the slot's scratch row."""
-    cdef Step made
-    memset(&made, 0, sizeof(Step))
-    made.function = function
-    made.instruction = step.instruction
-    made.operation = step.operation
-    made.base[0] = base
-    made.offset[0] = offset
-    made.change = change[0]
-    made.destination = (scratch_row + 2 * slot + dword) * row_bytes
+    cdef Draft made
+    memset(&made, 0, sizeof(Draft))
+    made.hot.function = function
+    made.hot.instruction = step.hot.instruction
+    made.rest.operation = step.rest.operation
+    made.hot.base[0] = base
+    made.hot.offset[0] = offset
+    made.rest.change = change[0]
+    made.hot.destination = (scratch_row + 2 * slot + dword) * row_bytes
     builder.steps.push_back(made)
-    step.base[slot] = base_pool
-    step.offset[slot] = (scratch_row + 2 * slot) * row_bytes
+    step.hot.base[slot] = base_pool
+    step.hot.offset[slot] = (scratch_row + 2 * slot) * row_bytes
     return &builder.steps.back()
 
 
@@ -179,13 +185,13 @@ cdef bint _is_float(uint8_t kind) noexcept nogil:
     return kind in (type_f16, type_r16, type_f32, type_r32, type_f64, type_r64)
 
 
-cdef bint _bind_constant(Builder *builder, Step *step, uint32_t slot, uint64_t value, bint wide) noexcept nogil:
-    step.base[slot] = base_pool
-    step.offset[slot] = _constant_row(builder.blocks, value, wide)
-    return step.offset[slot] != 0
+cdef bint _bind_constant(Builder *builder, Draft *step, uint32_t slot, uint64_t value, bint wide) noexcept nogil:
+    step.hot.base[slot] = base_pool
+    step.hot.offset[slot] = _constant_row(builder.blocks, value, wide)
+    return step.hot.offset[slot] != 0
 
 
-cdef void _bind_sgpr(Builder *builder, Step *step, uint32_t slot, uint32_t sgpr, const Change *change) noexcept nogil:
+cdef void _bind_sgpr(Builder *builder, Draft *step, uint32_t slot, uint32_t sgpr, const Change *change) noexcept nogil:
     """A broadcast SGPR: in a row that an earlier instruction of the block has filled, if none has written the SGPR since."""
     cdef StepFunction function = builder.blocks.kernels.rows.broadcast
     cdef uint32_t i
@@ -201,9 +207,9 @@ cdef void _bind_sgpr(Builder *builder, Step *step, uint32_t slot, uint32_t sgpr,
         builder.next_kept = (i + 1) % <uint32_t>kept_rows
         builder.kept_sgpr[i] = sgpr
         builder.kept_change[i] = change[0]
-        _add_source_step(builder, step, slot, function, base_sgpr, sgpr, change, 0).destination = (kept_row + i) * row_bytes
-    step.base[slot] = base_pool
-    step.offset[slot] = (kept_row + i) * row_bytes
+        _add_source_step(builder, step, slot, function, base_sgpr, sgpr, change, 0).hot.destination = (kept_row + i) * row_bytes
+    step.hot.base[slot] = base_pool
+    step.hot.offset[slot] = (kept_row + i) * row_bytes
 
 
 cdef void _forget_sgprs(Builder *builder, uint32_t first, uint32_t count) noexcept nogil:
@@ -229,13 +235,13 @@ cdef inline uint32_t _destination_dwords(const Instruction *instruction, uint32_
     return (<uint32_t>instruction.decoded.destination_bytes[index] + 3) // 4
 
 
-cdef bint _bind_row(Builder *builder, Step *step, uint32_t slot, const Source *source, const Change *change, StepFunction function) noexcept nogil:
+cdef bint _bind_row(Builder *builder, Draft *step, uint32_t slot, const Source *source, const Change *change, StepFunction function) noexcept nogil:
     """A source of up to 32 bits; `function` makes a changed row of a row."""
     cdef const RowSteps *rows = builder.blocks.kernels.rows
     cdef Change none = _no_change()
     if source.kind == operand_vgpr:
-        step.base[slot] = base_vgpr
-        step.offset[slot] = source.index * row_bytes
+        step.hot.base[slot] = base_vgpr
+        step.hot.offset[slot] = source.index * row_bytes
     elif source.kind != operand_sgpr:
         return False
     elif function == rows.change:
@@ -244,11 +250,11 @@ cdef bint _bind_row(Builder *builder, Step *step, uint32_t slot, const Source *s
     else:
         _bind_sgpr(builder, step, slot, source.index, &none)
     if not _is_no_change(change):
-        _add_source_step(builder, step, slot, function, step.base[slot], step.offset[slot], change, 0)
+        _add_source_step(builder, step, slot, function, step.hot.base[slot], step.hot.offset[slot], change, 0)
     return True
 
 
-cdef bint _bind_wide(Builder *builder, Step *step, uint32_t slot, const Source *source, const Change *change) noexcept nogil:
+cdef bint _bind_wide(Builder *builder, Draft *step, uint32_t slot, const Source *source, const Change *change) noexcept nogil:
     """A source of 64 bits; the change is that of its high half."""
     cdef const RowSteps *rows = builder.blocks.kernels.rows
     cdef Change none = _no_change()
@@ -257,8 +263,8 @@ cdef bint _bind_wide(Builder *builder, Step *step, uint32_t slot, const Source *
         return _bind_constant(builder, step, slot, (source.value & all_bits) | (<uint64_t>changed(<uint32_t>(source.value >> 32), change) << 32),
                               True)
     if source.kind == operand_vgpr:
-        step.base[slot] = base_vgpr
-        step.offset[slot] = source.index * row_bytes
+        step.hot.base[slot] = base_vgpr
+        step.hot.offset[slot] = source.index * row_bytes
         if not same:
             _add_source_step(builder, step, slot, rows.change, base_vgpr, source.index * row_bytes, &none, 0)
             _add_source_step(builder, step, slot, rows.change, base_vgpr, (source.index + 1) * row_bytes, change, 1)
@@ -293,10 +299,10 @@ cdef void _choose_part(Change *change, uint8_t kind, uint32_t selection) noexcep
         change.keep &= 0xffff
 
 
-cdef bint _bind_source(Builder *builder, Step *step, uint32_t slot, uint8_t kind, const Source *source, const Change *change) noexcept nogil:
+cdef bint _bind_source(Builder *builder, Draft *step, uint32_t slot, uint8_t kind, const Source *source, const Change *change) noexcept nogil:
     """Resolve a source of a vector step; False where steps cannot read it."""
     if kind & ~type_old == type_mask:
-        step.mask_source = <uint8_t>source.index
+        step.hot.mask_source = <uint8_t>source.index
         return source.kind == operand_sgpr and source.index + 1 < 128
     if is_wide(kind):
         return _bind_wide(builder, step, slot, source, change)
@@ -305,55 +311,55 @@ cdef bint _bind_source(Builder *builder, Step *step, uint32_t slot, uint8_t kind
     return _bind_row(builder, step, slot, source, change, builder.blocks.kernels.rows.change)
 
 
-cdef bint _bind_scalar_source(Builder *builder, Step *step, uint32_t slot, const Source *source, bint wide) noexcept nogil:
+cdef bint _bind_scalar_source(Builder *builder, Draft *step, uint32_t slot, const Source *source, bint wide) noexcept nogil:
     if source.kind == operand_value:
         return _bind_constant(builder, step, slot, source.value, wide)
     if source.kind != operand_sgpr or source.half:
         return False
     if wide and not source.index < sgpr_m0 - 1 and source.index != sgpr_exec:
         return False
-    step.base[slot] = base_sgpr
-    step.offset[slot] = 4 * source.index
+    step.hot.base[slot] = base_sgpr
+    step.hot.offset[slot] = 4 * source.index
     return True
 
 
 # ---------------------------------------------------------------------------------------------------------------- vector
-cdef bint _bind_results(Step *step, const LaneOperation *operation, const uint16_t *destination) noexcept nogil:
+cdef bint _bind_results(Draft *step, const LaneOperation *operation, const uint16_t *destination) noexcept nogil:
     cdef uint32_t index
     for index in range(operation.result_count):
         if operation.result_type[index] == type_mask:
-            step.mask_destination = <uint8_t>(destination[index] >> 2)
+            step.hot.mask_destination = <uint8_t>(destination[index] >> 2)
         elif destination[index] < 1024:
             return False
         else:
-            step.destination_base = base_vgpr
-            step.destination = ((destination[index] >> 2) - 256) * row_bytes
+            step.hot.destination_base = base_vgpr
+            step.hot.destination = ((destination[index] >> 2) - 256) * row_bytes
     return True
 
 
-cdef bint _bind_selected(Builder *builder, Step *step, uint8_t kind, const Instruction *instruction, const Change *change) noexcept nogil:
+cdef bint _bind_selected(Builder *builder, Draft *step, uint8_t kind, const Instruction *instruction, const Change *change) noexcept nogil:
     """The first source, by DPP."""
     cdef const RowSteps *rows = builder.blocks.kernels.rows
     cdef uint64_t modifiers = instruction.decoded.modifiers
     cdef bint eight = (instruction.decoded.format & format_dpp8) != 0
     cdef uint32_t table = _selection_row(builder.blocks, &instruction.decoded)
     cdef Change none = _no_change()
-    cdef Step *made
+    cdef Draft *made
     if table == 0 or is_wide(kind) or kind == type_mask or instruction.source[0].kind != operand_vgpr:
         return False
     made = _add_source_step(builder, step, 0, rows.select, base_vgpr, instruction.source[0].index * row_bytes, &none, 0)
-    made.base[1] = made.base[2] = base_pool
-    made.offset[1] = table
-    made.offset[2] = table + row_bytes
-    made.immediate = written_row * row_bytes
-    made.change.keep = all_bits if (modifier_dpp8_fetch_inactive(modifiers) if eight else modifier_dpp_fetch_inactive(modifiers)) else 0
-    made.change.flip = all_bits if eight or modifier_dpp_bound_ctrl(modifiers) else 0
+    made.hot.base[1] = made.hot.base[2] = base_pool
+    made.hot.offset[1] = table
+    made.hot.offset[2] = table + row_bytes
+    made.hot.immediate = written_row * row_bytes
+    made.rest.change.keep = all_bits if (modifier_dpp8_fetch_inactive(modifiers) if eight else modifier_dpp_fetch_inactive(modifiers)) else 0
+    made.rest.change.flip = all_bits if eight or modifier_dpp_bound_ctrl(modifiers) else 0
     if not _is_no_change(change):
-        _add_source_step(builder, step, 0, rows.change, base_pool, step.offset[0], change, 0)
+        _add_source_step(builder, step, 0, rows.change, base_pool, step.hot.offset[0], change, 0)
     return True
 
 
-cdef bint _bind_mixed(Builder *builder, Step *step, uint32_t slot, const Instruction *instruction) noexcept nogil:
+cdef bint _bind_mixed(Builder *builder, Draft *step, uint32_t slot, const Instruction *instruction) noexcept nogil:
     """A source of V_FMA_MIX: a single, or a half of the register that becomes one; neg_hi is abs."""
     cdef const RowSteps *rows = builder.blocks.kernels.rows
     cdef uint64_t modifiers = instruction.decoded.modifiers
@@ -369,7 +375,7 @@ cdef bint _bind_mixed(Builder *builder, Step *step, uint32_t slot, const Instruc
     return _bind_row(builder, step, slot, source, &change, rows.widen)
 
 
-cdef bint _bind_pair(Builder *builder, Step *step, uint32_t slot, uint8_t kind, const Instruction *instruction) noexcept nogil:
+cdef bint _bind_pair(Builder *builder, Draft *step, uint32_t slot, uint8_t kind, const Instruction *instruction) noexcept nogil:
     """Two halves, which opsel and opsel_hi choose; in the encodings that have no such fields, those of the register."""
     cdef uint64_t modifiers = instruction.decoded.modifiers
     cdef const Source *source = &instruction.source[slot]
@@ -394,13 +400,13 @@ cdef bint _bind_pair(Builder *builder, Step *step, uint32_t slot, uint8_t kind, 
     return _bind_row(builder, step, slot, source, &change, builder.blocks.kernels.rows.arrange)
 
 
-cdef bint _bind_vector_source(Builder *builder, Step *step, uint32_t slot, const Instruction *instruction) noexcept nogil:
+cdef bint _bind_vector_source(Builder *builder, Draft *step, uint32_t slot, const Instruction *instruction) noexcept nogil:
     cdef uint64_t modifiers = instruction.decoded.modifiers
     cdef uint32_t format = instruction.decoded.format
-    cdef uint8_t kind = step.operation.source_type[slot] & ~type_old
+    cdef uint8_t kind = step.rest.operation.source_type[slot] & ~type_old
     cdef const Source *source = &instruction.source[slot]
     cdef Change change
-    if step.operation.packed or kind == type_packed or kind == type_packed_f:
+    if step.rest.operation.packed or kind == type_packed or kind == type_packed_f:
         return not format & lane_formats and _bind_pair(builder, step, slot, kind, instruction)
     if kind == type_mix:
         return not format & lane_formats and _bind_mixed(builder, step, slot, instruction)
@@ -438,78 +444,78 @@ cdef bint _merge_of(const Instruction *instruction, uint8_t kind, Change *change
 
 cdef void _add_post_step(Builder *builder, size_t position, StepFunction function, uint8_t destination_base, uint32_t destination) noexcept nogil:
     """Add a post-step for the result of the step at `position`."""
-    cdef Step made
-    cdef Step *step = &builder.steps[0][position]
-    memset(&made, 0, sizeof(Step))
-    made.function = function
-    made.instruction = step.instruction
-    made.operation = step.operation
-    made.clamp = step.clamp
-    made.omod = step.omod
-    made.base[0] = base_pool
-    made.offset[0] = result_row * row_bytes
-    made.destination_base = destination_base
-    made.destination = destination
-    step.post_steps += 1
+    cdef Draft made
+    cdef Draft *step = &builder.steps[0][position]
+    memset(&made, 0, sizeof(Draft))
+    made.hot.function = function
+    made.hot.instruction = step.hot.instruction
+    made.rest.operation = step.rest.operation
+    made.hot.clamp = step.hot.clamp
+    made.rest.omod = step.rest.omod
+    made.hot.base[0] = base_pool
+    made.hot.offset[0] = result_row * row_bytes
+    made.hot.destination_base = destination_base
+    made.hot.destination = destination
+    step.hot.post_steps += 1
     builder.steps.push_back(made)
 
 
-cdef bint _add_results(Builder *builder, Step *step, const Instruction *instruction) noexcept nogil:
+cdef bint _add_results(Builder *builder, Draft *step, const Instruction *instruction) noexcept nogil:
     """Add the operation's step and its post-steps."""
-    cdef const LaneOperation *operation = step.operation
+    cdef const LaneOperation *operation = step.rest.operation
     cdef const RowSteps *rows = builder.blocks.kernels.rows
     cdef uint8_t kind = operation.result_type[0]
     cdef bint selected = (instruction.decoded.format & (format_dpp8 | format_dpp16)) != 0
-    cdef bint scaled = kind == type_f32 and (step.clamp or step.omod)
+    cdef bint scaled = kind == type_f32 and (step.hot.clamp or step.rest.omod)
     cdef bint merged = False
     cdef uint32_t index
-    cdef uint32_t destination = step.destination
+    cdef uint32_t destination = step.hot.destination
     cdef size_t position = builder.steps.size()
     cdef Change change
     for index in range(operation.result_count):
         if selected and (operation.result_type[index] == type_mask or is_wide(operation.result_type[index])):
             return False
-    if kind in (type_f16, type_f64, type_f16x2, type_bf16x2, type_f32x2) and (step.clamp or step.omod):
+    if kind in (type_f16, type_f64, type_f16x2, type_bf16x2, type_f32x2) and (step.hot.clamp or step.rest.omod):
         return False
     if kind != type_mask and not is_wide(kind) and not operation.packed:
         merged = _merge_of(instruction, kind, &change) or selected
     if scaled or merged:
-        step.destination_base = base_pool
-        step.destination = result_row * row_bytes
+        step.hot.destination_base = base_pool
+        step.hot.destination = result_row * row_bytes
     builder.steps.push_back(step[0])
     if scaled:
         _add_post_step(builder, position, rows.scale, base_pool if merged else base_vgpr, result_row * row_bytes if merged else destination)
     if merged:
         _add_post_step(builder, position, rows.merge, base_vgpr, destination)
-        builder.steps.back().change = change
-        builder.steps.back().base[1] = base_pool if selected else base_active
-        builder.steps.back().offset[1] = written_row * row_bytes if selected else 0
+        builder.steps.back().rest.change = change
+        builder.steps.back().hot.base[1] = base_pool if selected else base_active
+        builder.steps.back().hot.offset[1] = written_row * row_bytes if selected else 0
     if operation.writes_exec and not has_cmpx_without_vcc(builder.blocks.machine.gfx_level):
         _add_post_step(builder, position, step_copy_mask, base_vgpr, 0)
-        builder.steps.back().mask_destination = step.mask_destination
-        builder.steps[0][position].mask_destination = sgpr_exec
+        builder.steps.back().hot.mask_destination = step.hot.mask_destination
+        builder.steps[0][position].hot.mask_destination = sgpr_exec
     elif operation.writes_exec:
-        builder.steps[0][position].mask_destination = sgpr_exec
+        builder.steps[0][position].hot.mask_destination = sgpr_exec
     return True
 
 
 cdef bint _add_vector(Builder *builder, const Instruction *instruction) noexcept nogil:
     cdef const LaneOperation *operation = instruction.operation
     cdef uint64_t modifiers = instruction.decoded.modifiers
-    cdef Step step
+    cdef Draft step
     cdef uint32_t slot
-    memset(&step, 0, sizeof(Step))
+    memset(&step, 0, sizeof(Draft))
     if builder.blocks.kernels.vector == NULL:
         return False
-    step.function = builder.blocks.kernels.vector[instruction.decoded.opcode]
-    if step.function == NULL:
+    step.hot.function = builder.blocks.kernels.vector[instruction.decoded.opcode]
+    if step.hot.function == NULL:
         return False
-    step.instruction = instruction
-    step.operation = operation
-    step.clamp = modifier_clamp(modifiers)
-    step.omod = modifier_omod(modifiers)
-    step.neg = modifier_neg(modifiers)
-    step.opsel = modifier_opsel(modifiers)
+    step.hot.instruction = instruction
+    step.rest.operation = operation
+    step.hot.clamp = modifier_clamp(modifiers)
+    step.rest.omod = modifier_omod(modifiers)
+    step.rest.neg = modifier_neg(modifiers)
+    step.rest.opsel = modifier_opsel(modifiers)
     for slot in range(operation.source_count):
         if not _bind_vector_source(builder, &step, slot, instruction):
             return False
@@ -523,13 +529,13 @@ cdef bint _add_half_of_dual(Builder *builder, const Instruction *instruction, ui
     cdef uint16_t destination = instruction.decoded.destination[number]
     cdef Source source
     cdef Change change
-    cdef Step step
+    cdef Draft step
     cdef uint32_t slot
-    memset(&step, 0, sizeof(Step))
-    step.function = builder.blocks.kernels.vector[opcode]
-    step.instruction = instruction
-    step.operation = operation
-    if step.function == NULL or (operation.result_type[0] == type_f32 and not _is_float(operation.source_type[0])):
+    memset(&step, 0, sizeof(Draft))
+    step.hot.function = builder.blocks.kernels.vector[opcode]
+    step.hot.instruction = instruction
+    step.rest.operation = operation
+    if step.hot.function == NULL or (operation.result_type[0] == type_f32 and not _is_float(operation.source_type[0])):
         return False                                        # dot products may fall back on the reference engine, which would execute both halves
     for slot in range(operation.source_count):
         memset(&source, 0, sizeof(Source))
@@ -550,8 +556,8 @@ cdef bint _add_half_of_dual(Builder *builder, const Instruction *instruction, ui
     if not _bind_results(&step, operation, &destination):
         return False
     if deferred:
-        step.destination_base = base_pool
-        step.destination = result_row * row_bytes
+        step.hot.destination_base = base_pool
+        step.hot.destination = result_row * row_bytes
     builder.steps.push_back(step)
     return True
 
@@ -560,7 +566,7 @@ cdef bint _add_dual(Builder *builder, const Instruction *instruction) noexcept n
     """VOPD: both halves read their sources before either writes."""
     cdef uint32_t slot
     cdef bint deferred = False
-    cdef Step copy
+    cdef Draft copy
     if builder.blocks.kernels.vector == NULL:
         return False
     for slot in range(2):
@@ -570,13 +576,13 @@ cdef bint _add_dual(Builder *builder, const Instruction *instruction) noexcept n
             or not _add_half_of_dual(builder, instruction, 1, False)):
         return False
     if deferred:
-        memset(&copy, 0, sizeof(Step))
-        copy.function = builder.blocks.kernels.rows.copy
-        copy.instruction = instruction
-        copy.base[0] = base_pool
-        copy.offset[0] = result_row * row_bytes
-        copy.destination_base = base_vgpr
-        copy.destination = ((instruction.decoded.destination[0] >> 2) - 256) * row_bytes
+        memset(&copy, 0, sizeof(Draft))
+        copy.hot.function = builder.blocks.kernels.rows.copy
+        copy.hot.instruction = instruction
+        copy.hot.base[0] = base_pool
+        copy.hot.offset[0] = result_row * row_bytes
+        copy.hot.destination_base = base_vgpr
+        copy.hot.destination = ((instruction.decoded.destination[0] >> 2) - 256) * row_bytes
         builder.steps.push_back(copy)
     return True
 
@@ -584,18 +590,18 @@ cdef bint _add_dual(Builder *builder, const Instruction *instruction) noexcept n
 # ---------------------------------------------------------------------------------------------------------------- scalar
 cdef bint _add_scalar(Builder *builder, const Instruction *instruction) noexcept nogil:
     cdef const LaneOperation *operation = instruction.operation
-    cdef Step step
+    cdef Draft step
     cdef uint32_t index
     cdef uint32_t slot = 0
     cdef uint32_t next_destination = 0
     cdef uint8_t kind
-    memset(&step, 0, sizeof(Step))
-    step.function = scalar_step_of(instruction.decoded.opcode)
-    if step.function == NULL:
+    memset(&step, 0, sizeof(Draft))
+    step.hot.function = scalar_step_of(instruction.decoded.opcode)
+    if step.hot.function == NULL:
         return False
-    step.instruction = instruction
-    step.operation = operation
-    step.immediate = <uint32_t><int32_t><int16_t>instruction.decoded.immediate
+    step.hot.instruction = instruction
+    step.rest.operation = operation
+    step.hot.immediate = <uint32_t><int32_t><int16_t>instruction.decoded.immediate
     for index in range(operation.source_count):
         kind = operation.source_type[index] & ~type_old
         if type_scc <= kind <= type_imm:
@@ -607,11 +613,11 @@ cdef bint _add_scalar(Builder *builder, const Instruction *instruction) noexcept
         kind = operation.result_type[index]
         if type_scc <= kind <= type_imm:
             continue
-        step.destination = instruction.decoded.destination[next_destination] >> 2
+        step.hot.destination = instruction.decoded.destination[next_destination] >> 2
         next_destination += 1
-        if step.destination >= 128 or step.destination == sgpr_null:
+        if step.hot.destination >= 128 or step.hot.destination == sgpr_null:
             return False
-        if is_wide(kind) and not step.destination < sgpr_m0 - 1 and step.destination != sgpr_exec:
+        if is_wide(kind) and not step.hot.destination < sgpr_m0 - 1 and step.hot.destination != sgpr_exec:
             return False
     builder.steps.push_back(step)
     return True
@@ -623,14 +629,14 @@ include "pyaco/_core/emu_fast/bind_memory.pxi"
 # -------------------------------------------------------------------------------------------------------------- matrices
 cdef bint _add_matrix(Builder *builder, const Instruction *instruction) noexcept nogil:
     cdef Blocks *blocks = builder.blocks
-    cdef Step step
-    memset(&step, 0, sizeof(Step))
-    step.function = blocks.kernels.matrix
-    step.instruction = instruction
-    step.matrix = new_matrix_plan(instruction, blocks.machine.gfx_level, blocks.machine.wave_size) if step.function != NULL else NULL
-    if step.matrix == NULL:
+    cdef Draft step
+    memset(&step, 0, sizeof(Draft))
+    step.hot.function = blocks.kernels.matrix
+    step.hot.instruction = instruction
+    step.rest.matrix = new_matrix_plan(instruction, blocks.machine.gfx_level, blocks.machine.wave_size) if step.hot.function != NULL else NULL
+    if step.rest.matrix == NULL:
         return False
-    blocks.plans.push_back(<MatrixPlan *>step.matrix)
+    blocks.plans.push_back(<MatrixPlan *>step.rest.matrix)
     builder.steps.push_back(step)
     return True
 
@@ -658,12 +664,12 @@ cdef bint _reads_a_clock(uint32_t opcode) noexcept nogil:
 
 
 cdef void _add_step(Builder *builder, const Instruction *instruction, StepFunction function) noexcept nogil:
-    cdef Step step
-    memset(&step, 0, sizeof(Step))
-    step.function = function
-    step.instruction = instruction
-    step.operation = instruction.operation
-    step.immediate = instruction.decoded.immediate
+    cdef Draft step
+    memset(&step, 0, sizeof(Draft))
+    step.hot.function = function
+    step.hot.instruction = instruction
+    step.rest.operation = instruction.operation
+    step.hot.immediate = instruction.decoded.immediate
     builder.steps.push_back(step)
 
 
@@ -694,9 +700,9 @@ cdef bint _add_image(Builder *builder, const Instruction *instruction) noexcept 
     if (instruction.decoded.source[0] >> 2) + image_words > 128 or (samples and (instruction.decoded.source[1] >> 2) + sampler_words > 128):
         return False
     _add_step(builder, instruction, steps.sample if samples else (steps.store if flags & image_flag_store else steps.load))
-    builder.steps.back().sgpr = <uint16_t>(instruction.decoded.source[0] >> 2)
-    builder.steps.back().mask_source = <uint8_t>(instruction.decoded.source[1] >> 2) if samples else 0
-    builder.steps.back().allocation = builder.blocks.image_steps
+    builder.steps.back().hot.sgpr = <uint16_t>(instruction.decoded.source[0] >> 2)
+    builder.steps.back().hot.mask_source = <uint8_t>(instruction.decoded.source[1] >> 2) if samples else 0
+    builder.steps.back().hot.allocation = builder.blocks.image_steps
     builder.blocks.image_steps = (builder.blocks.image_steps + 1) % <uint32_t>cached_works
     return True
 
@@ -774,7 +780,7 @@ cdef void _fill_block(Builder *builder, uint64_t pc) noexcept nogil:
 
 cdef Block *_make_block(Blocks *blocks, uint64_t pc) noexcept nogil:
     cdef Builder builder
-    cdef vector[Step] steps
+    cdef vector[Draft] steps
     cdef vector[const Instruction *] instructions
     cdef Block *block = <Block *>aligned_zeros(sizeof(Block))
     cdef size_t index
@@ -785,14 +791,17 @@ cdef Block *_make_block(Blocks *blocks, uint64_t pc) noexcept nogil:
     builder.steps = &steps
     builder.instructions = &instructions
     _fill_block(&builder, pc)
-    block.steps = <Step *>malloc((steps.size() + 1) * sizeof(Step))
+    block.steps = <Step *>aligned_bytes((steps.size() + 1) * sizeof(Step))
+    block.rests = <StepRest *>malloc((steps.size() + 1) * sizeof(StepRest))
     block.instructions = <const Instruction **>malloc((instructions.size() + 1) * sizeof(void *))
-    if block.steps != NULL and block.instructions != NULL:
+    if block.steps != NULL and block.rests != NULL and block.instructions != NULL:
         block.count = <uint32_t>instructions.size()
         block.step_count = <uint32_t>steps.size()
         for index in range(steps.size()):
-            block.steps[index] = steps[index]
-            block.steps[index].block = block
+            block.rests[index] = steps[index].rest
+            block.rests[index].block = block
+            block.steps[index] = steps[index].hot
+            block.steps[index].rest = &block.rests[index]
         for index in range(instructions.size()):
             block.instructions[index] = instructions[index]
     blocks.by_pc[0][pc] = block

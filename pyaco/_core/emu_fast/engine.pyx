@@ -554,8 +554,9 @@ cdef class FastEngine(Engine):
     cdef uint32_t kept_shared_vgpr
 
     def __dealloc__(self):
-        self.drop()
-        free(self.team.workers)
+        if self.team.workers != NULL:                       # else the constructor has failed, maybe before there were methods
+            self.drop()
+            free(self.team.workers)
 
     def __init__(self, AddressSpace space not None, uint32_t gfx_level, uint32_t threads=1, bits=None):
         if threads == 0:

@@ -271,6 +271,35 @@ __attribute__((always_inline)) static inline void put_four_bytes(__m256i words, 
         _mm256_storeu_ps(rows.row[byte] + lane, unorm8_chunk(byte_of(words, byte)));
 }
 
+#if defined(__AVX512F__)
+static inline __m512 unorm8_chunk(__m512i byte) {
+    const __m512 value = _mm512_cvtepi32_ps(byte);
+    return _mm512_fmadd_ps(value, _mm512_set1_ps(0x1.010102p-8f), _mm512_mul_ps(value, _mm512_set1_ps(-0x1.fdfdfep-33f)));
+}
+
+static inline __m512i byte_of(__m512i words, int byte) {
+    if (byte == 0)
+        return _mm512_and_si512(words, _mm512_set1_epi32(255));
+    if (byte == 3)
+        return _mm512_srli_epi32(words, 24);
+    const int one = (int)0x80808000u + byte;
+    return _mm512_shuffle_epi8(words, _mm512_broadcast_i32x4(_mm_setr_epi32(one, one + 4, one + 8, one + 12)));
+}
+
+template <int bytes> __attribute__((always_inline)) static inline void put_bytes(__m512i words, const RowsOf<float> &rows, int lane) {
+#pragma GCC unroll 4
+    for (int byte = 0; byte < bytes; ++byte)
+        if (rows.row[byte])
+            _mm512_storeu_ps(rows.row[byte] + lane, unorm8_chunk(byte_of(words, byte)));
+}
+
+__attribute__((always_inline)) static inline void put_four_bytes(__m512i words, const RowsOf<float> &rows, int lane) {
+#pragma GCC unroll 4
+    for (int byte = 0; byte < 4; ++byte)
+        _mm512_storeu_ps(rows.row[byte] + lane, unorm8_chunk(byte_of(words, byte)));
+}
+#endif
+
 template <class Word> static inline void pass_bytes_of(const uint8_t *host, const uint32_t *offset, const RowsOf<float> &to) {
     const RowsOf<float> rows = to;
 #pragma GCC unroll 1
@@ -307,12 +336,12 @@ static inline void load_bytes_of_lanes(const ImageTexels &level, uint32_t active
     }
 }
 
-static inline void pass_patch(const uint8_t *host, const ImagePatch &patch, const RowsOf<float> &to) {
+template <int count> static inline void pass_patch_of(const uint8_t *host, const ImagePatch &patch, const RowsOf<float> &to) {
     const RowsOf<float> rows = to;
     if (rows.row[0] && rows.row[1] && rows.row[2] && rows.row[3])
-        for_patch(host, patch, [&](int lane, __m256i words) __attribute__((always_inline)) { put_four_bytes(words, rows, lane); });
+        for_patch<count>(host, patch, [rows](int lane, auto words) __attribute__((always_inline)) { put_four_bytes(words, rows, lane); });
     else
-        for_patch(host, patch, [&](int lane, __m256i words) __attribute__((always_inline)) { put_bytes<4>(words, rows, lane); });
+        for_patch<count>(host, patch, [rows](int lane, auto words) __attribute__((always_inline)) { put_bytes<4>(words, rows, lane); });
 }
 
 // A byte of the corners (0, 1), (1, 1), (1, 0), (0, 0), to a row each.
@@ -366,6 +395,11 @@ static inline void put_doubles(__m256d low, __m256d high, float *to) {
     _mm256_storeu_ps(to, _mm256_set_m128(_mm256_cvtpd_ps(high), _mm256_cvtpd_ps(low)));
 }
 
+#if defined(__AVX512F__)
+static inline void put_doubles(__m512d doubles, double *to) { _mm512_storeu_pd(to, doubles); }
+static inline void put_doubles(__m512d doubles, float *to) { _mm256_storeu_ps(to, _mm512_cvtpd_ps(doubles)); }
+#endif
+
 static inline __m256d low_doubles(__m256i integers) { return _mm256_cvtepi32_pd(_mm256_castsi256_si128(integers)); }
 static inline __m256d high_doubles(__m256i integers) { return _mm256_cvtepi32_pd(_mm256_extracti128_si256(integers, 1)); }
 
@@ -384,9 +418,13 @@ static inline void put_byte_sums(__m256i sums, double *to) {
 template <class Number> static inline void put_byte_sums(__m256i first, __m256i second, __m256i weight, Number *to) {
     const __m256i rest = _mm256_sub_epi32(_mm256_set1_epi32(256), weight);
     const __m256i sum = _mm256_add_epi32(_mm256_mullo_epi32(first, rest), _mm256_mullo_epi32(second, weight));
+#if defined(__AVX512F__)
+    put_doubles(_mm512_mul_pd(_mm512_cvtepu32_pd(sum), _mm512_set1_pd(1.0 / (255.0 * 65536 * 256))), to);
+#else
     const __m256i less = _mm256_xor_si256(sum, _mm256_set1_epi32((int)0x80000000u));
     const __m256d unit = _mm256_set1_pd(1.0 / (255.0 * 65536 * 256)), lacks = _mm256_set1_pd(0x1p31);
     put_doubles(_mm256_mul_pd(_mm256_add_pd(low_doubles(less), lacks), unit), _mm256_mul_pd(_mm256_add_pd(high_doubles(less), lacks), unit), to);
+#endif
 }
 
 // `second` are the corners in the second slice, if there are two.
@@ -415,6 +453,76 @@ static inline void filter_bytes_in(const Source &first, const Source &second, co
                 put_byte_sums(sum, sum_of_byte(more, byte, rows), chunk_of(row.weight[2] + lane), to.row[byte] + lane);
         }
     }
+}
+
+// The same of a wave's patch: each line is mixed along x once, for the lanes above it and those below.
+static inline void filter_wave_patch(const uint8_t *host, const WavePatch &wave, const RowsOf<float> &to) {
+    const RowsOf<float> rows = to;
+    PatchLines<wave_lines> lines;
+    read_patch<true>(host, wave.patch, lines);
+    const __m256i right = _mm256_or_si256(wave.across, _mm256_slli_epi32(wave.across, 16)), left = _mm256_sub_epi16(_mm256_set1_epi16(256), right);
+    alignas(32) int32_t weight[wave_lines];
+    put_chunk(weight, _mm256_or_si256(_mm256_sub_epi32(_mm256_set1_epi32(256), wave.down), _mm256_slli_epi32(wave.down, 16)));
+    const int first = wave.patch.odd_line;
+    ByteSums sums;
+    sum_two_bytes(chunk_of(lines.left[first]), chunk_of(lines.right[first]), left, right, sums.upper_even, sums.upper_odd);
+#pragma GCC unroll 1
+    for (int line = 0; line < wave_lines; ++line) {
+        const int below = first + line + 1;
+        sum_two_bytes(chunk_of(lines.left[below]), chunk_of(lines.right[below]), left, right, sums.lower_even, sums.lower_odd);
+        const __m256i of_lines = everywhere(weight + line);
+#pragma GCC unroll 4
+        for (int byte = 0; byte < 4; ++byte)
+            if (rows.row[byte])
+                put_byte_sums(sum_of_byte(sums, byte, of_lines), rows.row[byte] + image_chunk * line);
+        sums.upper_even = sums.lower_even;
+        sums.upper_odd = sums.lower_odd;
+    }
+}
+
+// A byte of the corners (0, 1), (1, 1), (1, 0), (0, 0) of a wave's places, to a row each. False: the lanes are no patch, and nothing was written.
+static inline bool gather_wave_patch(const ImageTexels &level, const float *const *coordinate, unsigned byte, const RowsOf<float> &to) {
+    const RowsOf<float> rows = to;
+    WavePatch wave;
+    if (!wave.find<image_linear>(level, coordinate))
+        return false;
+    PatchLines<wave_lines> lines;
+    read_patch<true>(level.host, wave.patch, lines);
+    const __m128i shift = _mm_cvtsi32_si128(8 * (int)byte);
+#pragma GCC unroll 1
+    for (int number = 0; number <= wave_lines; ++number) {        // a line is above some lanes, and below others
+        const int line = number + wave.patch.odd_line, lane = image_chunk * number;
+        const __m256 left = unorm8_chunk(byte_of(_mm256_srl_epi32(chunk_of(lines.left[line]), shift), 0));
+        const __m256 right = unorm8_chunk(byte_of(_mm256_srl_epi32(chunk_of(lines.right[line]), shift), 0));
+        if (number > 0) {
+            _mm256_storeu_ps(rows.row[0] + lane - image_chunk, left);
+            _mm256_storeu_ps(rows.row[1] + lane - image_chunk, right);
+        }
+        if (number < wave_lines) {
+            _mm256_storeu_ps(rows.row[2] + lane, right);
+            _mm256_storeu_ps(rows.row[3] + lane, left);
+        }
+    }
+    return true;
+}
+
+template <int filter> static inline bool sample_wave_patch_by(const ImageTexels &level, const float *const *coordinate, const RowsOf<float> &to) {
+    WavePatch wave;
+    if (!wave.find<filter>(level, coordinate))
+        return false;
+    if (filter == image_linear)
+        filter_wave_patch(level.host, wave, to);
+    else
+        pass_patch_of<wave_lines>(level.host, wave.patch, to);
+    return true;
+}
+
+// Sample elements of four 8-bit channels for both rows of a wave, from a level of two axes that are exact. False: the lanes are no patch, and nothing
+// was written.
+static inline bool sample_wave_patch(const ImageTexels &level, const float *const *coordinate, int filter, const RowsOf<float> &to) {
+    return filter == image_linear    ? sample_wave_patch_by<image_linear>(level, coordinate, to)
+         : filter == image_truncates ? sample_wave_patch_by<image_truncates>(level, coordinate, to)
+                                     : sample_wave_patch_by<image_nearest>(level, coordinate, to);
 }
 
 // -------------------------------------------------------------------------------------------------------------- singles
@@ -448,6 +556,13 @@ static inline void filter_singles_in(const uint32_t *const *component, const Ima
 #pragma GCC unroll 1
     for (int lane = 0; lane < image_row; lane += image_chunk) {
         const Shares<slices> shares = shares_of<slices>(row, lane);
+#if defined(__AVX512F__)
+        __m512d sum = _mm512_setzero_pd();
+#pragma GCC unroll 8
+        for (int corner = 0; corner < 4 * slices; ++corner)
+            sum = _mm512_fmadd_pd(_mm512_cvtepi32_pd(shares.of[corner]), _mm512_cvtps_pd(_mm256_loadu_ps((const float *)component[corner] + lane)), sum);
+        put_doubles(_mm512_mul_pd(sum, _mm512_set1_pd(slices == 2 ? 0x1p-24 : 0x1p-16)), to + lane);
+#else
         __m256d low = _mm256_setzero_pd(), high = _mm256_setzero_pd();
 #pragma GCC unroll 8
         for (int corner = 0; corner < 4 * slices; ++corner) {
@@ -457,6 +572,7 @@ static inline void filter_singles_in(const uint32_t *const *component, const Ima
         }
         const __m256d unit = unit_of_shares<slices>();
         put_doubles(_mm256_mul_pd(low, unit), _mm256_mul_pd(high, unit), to + lane);
+#endif
     }
 }
 
@@ -488,26 +604,9 @@ template <int slices> static inline void filter_four_halves_in(const uint8_t *ho
     }
 }
 
-// The share of the texels that a reference is <, == or > than, by the bits of `function`; functions 0 and 7 are never and always.
-struct Comparison {
-    __m256i less, equal, greater, always;
-
-    explicit Comparison(unsigned function)
-        : less(_mm256_set1_epi32(-(int)(function & 1))), equal(_mm256_set1_epi32(-(int)(function >> 1 & 1))),
-          greater(_mm256_set1_epi32(-(int)(function >> 2 & 1))), always(_mm256_set1_epi32(function == 7 ? -1 : 0)) {}
-
-    __m256i passes(__m256 reference, __m256 texel) const {
-        const __m256i is_less = _mm256_castps_si256(_mm256_cmp_ps(reference, texel, _CMP_LT_OQ));
-        const __m256i is_equal = _mm256_castps_si256(_mm256_cmp_ps(reference, texel, _CMP_EQ_OQ));
-        const __m256i is_greater = _mm256_castps_si256(_mm256_cmp_ps(reference, texel, _CMP_GT_OQ));
-        return _mm256_or_si256(_mm256_or_si256(_mm256_and_si256(is_less, less), _mm256_and_si256(is_equal, equal)),
-                               _mm256_or_si256(_mm256_and_si256(is_greater, greater), always));
-    }
-};
-
-template <int slices>
-static inline void filter_compared_in(const uint32_t *const *component, const ImageRow &row, unsigned function, const float *reference, float *to) {
-    const Comparison comparison(function);
+// The share of the texels that a reference passes the comparison with.
+template <int slices, int predicate>
+static inline void filter_compared_by(const uint32_t *const *component, const ImageRow &row, const float *reference, float *to) {
 #pragma GCC unroll 1
     for (int lane = 0; lane < image_row; lane += image_chunk) {
         const Shares<slices> shares = shares_of<slices>(row, lane);
@@ -515,11 +614,23 @@ static inline void filter_compared_in(const uint32_t *const *component, const Im
         __m256i sum = _mm256_setzero_si256();
 #pragma GCC unroll 8
         for (int corner = 0; corner < 4 * slices; ++corner) {
-            const __m256 texel = _mm256_loadu_ps((const float *)component[corner] + lane);
-            sum = _mm256_add_epi32(sum, _mm256_and_si256(comparison.passes(given, texel), shares.of[corner]));
+            const __m256 passes = _mm256_cmp_ps(given, _mm256_loadu_ps((const float *)component[corner] + lane), predicate);
+            sum = _mm256_add_epi32(sum, _mm256_and_si256(_mm256_castps_si256(passes), shares.of[corner]));
         }
         _mm256_storeu_ps(to + lane, _mm256_mul_ps(_mm256_cvtepi32_ps(sum), _mm256_set1_ps(slices == 2 ? 0x1p-24f : 0x1p-16f)));
     }
+}
+
+// `function` has bits for <, == and >; 0 and 7 are never and always.
+template <int slices>
+static inline void filter_compared_in(const uint32_t *const *component, const ImageRow &row, unsigned function, const float *reference, float *to) {
+    typedef void (*Filter)(const uint32_t *const *, const ImageRow &, const float *, float *);
+    static const Filter by_function[8] = {
+        filter_compared_by<slices, _CMP_FALSE_OQ>, filter_compared_by<slices, _CMP_LT_OQ>, filter_compared_by<slices, _CMP_EQ_OQ>,
+        filter_compared_by<slices, _CMP_LE_OQ>, filter_compared_by<slices, _CMP_GT_OQ>, filter_compared_by<slices, _CMP_NEQ_OQ>,
+        filter_compared_by<slices, _CMP_GE_OQ>, filter_compared_by<slices, _CMP_TRUE_UQ>,
+    };
+    by_function[function & 7](component, row, reference, to);
 }
 #else
 // Only for the compiler: hosts without such vectors have no steps.
@@ -529,7 +640,9 @@ static inline bool place_exactly(const ImageTexels &, const float *const *, cons
 static inline uint32_t place_texels(const ImageTexels &, const uint32_t *, const uint32_t *, const uint32_t *, uint32_t *) { return 0; }
 template <class Word> static inline void pass_bytes_of(const uint8_t *, const uint32_t *, const RowsOf<float> &) {}
 static inline void load_bytes_of_lanes(const ImageTexels &, uint32_t, const uint32_t *, const uint32_t *, const RowsOf<float> &) {}
-static inline void pass_patch(const uint8_t *, const ImagePatch &, const RowsOf<float> &) {}
+template <int count> static inline void pass_patch_of(const uint8_t *, const ImagePatch &, const RowsOf<float> &) {}
+static inline bool sample_wave_patch(const ImageTexels &, const float *const *, int, const RowsOf<float> &) { return false; }
+static inline bool gather_wave_patch(const ImageTexels &, const float *const *, unsigned, const RowsOf<float> &) { return false; }
 template <class Source> static inline void gather_bytes_of(const Source &, unsigned, const RowsOf<float> &) {}
 template <int bytes, int slices, class Source, class Number>
 static inline void filter_bytes_in(const Source &, const Source &, const ImageRow &, const RowsOf<Number> &) {}
@@ -570,7 +683,7 @@ static inline void load_corners(const uint8_t *host, const ImageRow &row, unsign
 
 static inline void pass_bytes(const uint8_t *host, const ImageRow &row, unsigned bytes, const RowsOf<float> &to) {
     if (row.patch.used)
-        pass_patch(host, row.patch, to);
+        pass_patch_of<patch_lines>(host, row.patch, to);
     else if (bytes == 1)
         pass_bytes_of<uint8_t>(host, row.offset[0], to);
     else if (bytes == 2)

@@ -27,7 +27,7 @@ __attribute__((always_inline)) static inline void put_halves(const uint8_t *host
 // As `load_bytes_by_grid`.
 static inline bool load_halves_by_grid(const ImageTexels &level, unsigned count, const uint32_t *x, const uint32_t *y, const RowsOf<float> &to) {
     const RowsOf<float> rows = to;
-    TexelGrid grid[2];
+    TexelGrid<patch_lines> grid[2];
     for (unsigned row = 0; row < count; ++row)
         if (!grid[row].find(level, x + image_row * row, y + image_row * row))
             return false;

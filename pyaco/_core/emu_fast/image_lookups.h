@@ -24,7 +24,18 @@ static inline void put_chunk(void *words, __m256i chunk) { _mm256_storeu_si256((
 static inline __m256i join_chunk(__m128i low, __m128i high) { return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1); }
 static inline bool is_zero(__m256i chunk) { return _mm256_testz_si256(chunk, chunk); }
 
-static inline __m128i pair_at(const uint32_t *words) { return _mm_loadl_epi64((const __m128i *)words); }
+static inline __m256i everywhere(const void *word) { return _mm256_castps_si256(_mm256_broadcast_ss((const float *)word)); }
+
+// Eight words, at index times `stride` bytes: loads that fill a vector, and blends, which any of the host's vector units does, unlike shuffles.
+__attribute__((always_inline)) static inline __m256i words_at(const uint8_t *host, const uint32_t *index, uint64_t stride = 1) {
+    __m256i word[image_chunk];
+#pragma GCC unroll 8
+    for (int lane = 0; lane < image_chunk; ++lane)
+        word[lane] = everywhere(host + index[lane] * stride);
+    const __m256i first = _mm256_blend_epi32(_mm256_blend_epi32(word[0], word[1], 0xaa), _mm256_blend_epi32(word[2], word[3], 0xaa), 0xcc);
+    const __m256i second = _mm256_blend_epi32(_mm256_blend_epi32(word[4], word[5], 0xaa), _mm256_blend_epi32(word[6], word[7], 0xaa), 0xcc);
+    return _mm256_blend_epi32(first, second, 0xf0);
+}
 
 // An element, zeros above it.
 template <class Word> static inline __m128i element_at(const uint8_t *host, uint32_t offset) {
@@ -48,9 +59,15 @@ template <class Word> static inline __m256i chunk_at(const uint8_t *host, const 
 
 static inline __m128i pair_of_words(const uint8_t *host, uint32_t offset) { return _mm_loadl_epi64((const __m128i *)(host + offset)); }
 
+static inline __m256i pair_everywhere(const void *words) { return _mm256_castpd_si256(_mm256_broadcast_sd((const double *)words)); }
+
+static inline __m256i join_pairs(const void *first, const void *second, const void *third, const void *fourth) {
+    return _mm256_blend_epi32(_mm256_blend_epi32(pair_everywhere(first), pair_everywhere(second), 0xcc),
+                              _mm256_blend_epi32(pair_everywhere(third), pair_everywhere(fourth), 0xcc), 0xf0);
+}
+
 static inline __m256i four_pairs(const uint8_t *host, uint32_t first, uint32_t second, uint32_t third, uint32_t fourth) {
-    return join_chunk(_mm_unpacklo_epi64(pair_of_words(host, first), pair_of_words(host, second)),
-                      _mm_unpacklo_epi64(pair_of_words(host, third), pair_of_words(host, fourth)));
+    return join_pairs(host + first, host + second, host + third, host + fourth);
 }
 
 // Neighbours along x lie side by side in memory two by two: those of the lanes 0 and 1, or 1 and 2, and so on, are loaded together.
@@ -67,7 +84,7 @@ template <> inline __m256i chunk_at<uint32_t>(const uint8_t *host, const uint32_
         const __m256i moved = _mm256_permutevar8x32_epi32(others, _mm256_setr_epi32(0, 0, 1, 2, 3, 4, 5, 6));
         return _mm256_blend_epi32(moved, _mm256_castsi128_si256(first), 1);
     }
-    return join_chunk(elements_at<uint32_t>(host, offset), elements_at<uint32_t>(host, offset + 4));
+    return words_at(host, offset);
 }
 
 // The entries that eight lanes name, and those that follow them.
@@ -77,16 +94,11 @@ struct Entries {
 
 __attribute__((noinline)) static Entries entries_at(const uint32_t *entry, __m256i indices) {
     alignas(32) int32_t index[image_chunk];
-    __m128i low[2], high[2];
     _mm256_store_si256((__m256i *)index, indices);
-    for (int half = 0; half < 2; ++half) {
-        const int32_t *four = index + 4 * half;
-        const __m128i left = _mm_unpacklo_epi32(pair_at(entry + four[0]), pair_at(entry + four[1]));
-        const __m128i right = _mm_unpacklo_epi32(pair_at(entry + four[2]), pair_at(entry + four[3]));
-        low[half] = _mm_unpacklo_epi64(left, right);
-        high[half] = _mm_unpackhi_epi64(left, right);
-    }
-    return {join_chunk(low[0], low[1]), join_chunk(high[0], high[1])};
+    const __m256i outer = join_pairs(entry + index[0], entry + index[1], entry + index[4], entry + index[5]);
+    const __m256i inner = join_pairs(entry + index[2], entry + index[3], entry + index[6], entry + index[7]);
+    const __m256 first = _mm256_shuffle_ps(_mm256_castsi256_ps(outer), _mm256_castsi256_ps(inner), 0x88);
+    return {_mm256_castps_si256(first), _mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(outer), _mm256_castsi256_ps(inner), 0xdd))};
 }
 
 // The smaller of the first and the last lane, in all of them.

@@ -44,7 +44,7 @@ struct ImagePatch {
     bool used;                        // else the texels are found by their offsets
     uint8_t odd_column, odd_line;     // whether the first texel is the second one of its quad
     bool spread;                      // of a filter: lanes have these columns and lines after the first ones
-    alignas(16) uint32_t offset[3][8];    // of five quads in three pairs of lines
+    alignas(32) uint32_t offset[5][8];    // of five quads in three pairs of lines, or in five where a patch is that of two rows
     alignas(32) int32_t column[8], line[8];
 };
 
@@ -283,12 +283,16 @@ static inline void compare_row(unsigned function, const float *reference, uint32
 }
 
 static inline uint32_t nan_lanes(const float *values) {
-    int32_t found[image_row], any = 0;
-    for (int lane = 0; lane < image_row; ++lane) {
-        found[lane] = values[lane] != values[lane] ? 1 : 0;
-        any |= found[lane];
+    uint32_t found = 0;
+#if defined(__AVX2__)
+    for (int lane = 0; lane < image_row; lane += image_chunk) {
+        const __m256 value = _mm256_loadu_ps(values + lane);
+        found |= (uint32_t)_mm256_movemask_ps(_mm256_cmp_ps(value, value, _CMP_UNORD_Q)) << lane;
     }
-    return any ? lanes_of(found) : 0;
+#else
+    (void)values;                     // only for the compiler: such hosts have no steps
+#endif
+    return found;
 }
 
 // --------------------------------------------------------------------------------------------------------------- stores

@@ -502,11 +502,23 @@ cdef bint _sample_some(const ImageWork *work) noexcept nogil:
 
 
 cdef bint _sample_wave(ImageWork *work) noexcept nogil:
-    """The same for the two rows of a wave: both are placed before texels are read, which then do not wait for their offsets."""
+    """The same for the two rows of a wave: both are placed before texels are read, which then do not wait for their offsets.
+
+    Where all lanes are one patch, they are placed and read at once.
+    """
+    cdef const float *coordinate[2]
+    cdef FloatRows rows
     cdef ImageRow places[2]
     cdef uint32_t half
     if not work.plain or work.core.halves != 2:
         return False
+    if work.patches and not work.o.layered:
+        _open_half(work, 0)
+        coordinate[0] = <const float *>_coordinate(work, 0)
+        coordinate[1] = <const float *>_coordinate(work, 1)
+        _open_results(work, &rows)
+        if sample_wave_patch(work.level[0], coordinate, work.filter, rows):
+            return True
     for half in range(2):
         _open_half(work, half)
         if not _place_at_once(work, &places[half]):
@@ -549,6 +561,22 @@ cdef inline void _widen_wanted(const ImageWork *work, Channels *channels) noexce
         if channels.wanted >> channel & 1 and work.view.format.bits[channel] == 0:
             channels.wanted &= ~(<uint32_t>1 << channel)
             fill_row(channels.value[channel], 0 if channel < 3 else (1 if work.view.format.integer else 0x3f800000))
+
+
+cdef bint _gather_wave(ImageWork *work) noexcept nogil:
+    """A gather of 8-bit unorm for both rows of a wave, whose lanes are all active. False: the lanes are no patch, and nothing was written."""
+    cdef const float *coordinate[2]
+    cdef FloatRows rows
+    cdef uint32_t component = trailing_zeros64(work.o.mask)
+    cdef uint32_t i
+    if not (work.patches and work.plain and work.core.halves == 2 and work.view.select[component] >= 4):
+        return False
+    _open_half(work, 0)
+    coordinate[0] = <const float *>_coordinate(work, 0)
+    coordinate[1] = <const float *>_coordinate(work, 1)
+    for i in range(4):
+        rows.row[i] = <float *>_result_row(work, i)
+    return gather_wave_patch(work.level[0], coordinate, work.view.format.position[work.view.select[component] - 4] >> 3, rows)
 
 
 cdef int _gather_half(const ImageWork *work) noexcept nogil:
@@ -609,6 +637,13 @@ cdef inline bint _has_own_samples(const Core *core, const ImageWork *work) noexc
     return not work.o.flags & image_flag_gather or (work.o.spatial == 2 and not (core.machine.gfx_level < gfx9 and work.view.format.integer))
 
 
+cdef inline bint _sample_whole(ImageWork *work) noexcept nogil:
+    """Execute the instruction for a wave of which all lanes are active. False: its rows are to be looked at one by one, and nothing was written."""
+    if work.o.flags & image_flag_gather:
+        return _gather_wave(work)
+    return work.at_once and _sample_wave(work)
+
+
 cdef int step_image_sample(Core *core, const Step *step) noexcept nogil:
     cdef ImageWork *work = _work_of(core, step, True)
     cdef uint32_t half
@@ -617,7 +652,7 @@ cdef int step_image_sample(Core *core, const Step *step) noexcept nogil:
         return step_reference(core, step)
     if core.control != control_default:
         set_host_control(control_default)
-    if not (work.at_once and core.full and _sample_wave(work)):
+    if not (core.full and _sample_whole(work)):
         for half in range(core.halves):
             _open_half(work, half)
             if work.active and stop == stop_running:

@@ -49,6 +49,8 @@ cdef extern from "image_chunks.h" nogil:
     void load_words(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int dword, uint32_t *words)
     void load_corners(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int dword, unsigned int slices, uint32_t *words,
                       unsigned int stride)
+    bint sample_wave_patch(const ImageTexels &level, const float **coordinate, int filter, const FloatRows &to)
+    bint gather_wave_patch(const ImageTexels &level, const float **coordinate, unsigned int byte, const FloatRows &to)
     void load_bytes_of_lanes(const ImageTexels &level, uint32_t active, const uint32_t *x, const uint32_t *y, const FloatRows &to)
     void pass_bytes(const uint8_t *host, const ImageRow &row, unsigned int bytes, const FloatRows &to)
     void gather_bytes(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int byte, const FloatRows &to)
@@ -416,7 +418,10 @@ cdef inline bint _is_load_at_once(const ImageWork *work) noexcept nogil:
 
 
 cdef inline bint _load_at_once(ImageWork *work) noexcept nogil:
-    """Load for a wave of which all lanes are active, straight to the registers. False: texels lie otherwise, and nothing was written."""
+    """Load for a wave of which all lanes are active, straight to the registers. False: texels lie otherwise, and nothing was written.
+
+    MXCSR does not count: there is no denormal in it but halves, which the host converts whatever MXCSR says.
+    """
     cdef FloatRows rows
     _open_half(work, 0)
     _open_results(work, &rows)
@@ -437,18 +442,19 @@ cdef int step_image_load(Core *core, const Step *step) noexcept nogil:
     cdef const ImageTexels *level = NULL
     cdef uint32_t half
     if work != NULL:
+        if work.at_once and core.full and _load_at_once(work):
+            return next_step(core, step)
         level = _level_of_all(work)
     if level == NULL:
         return step_reference(core, step)
     if core.control != control_default:
         set_host_control(control_default)
-    if not (work.at_once and core.full and _load_at_once(work)):
-        for half in range(core.halves):
-            _open_half(work, half)
-            if work.active and work.at_once and work.plain and not core.full:
-                _load_some(work)
-            elif work.active:
-                _load_row(work, level)
+    for half in range(core.halves):
+        _open_half(work, half)
+        if work.active and work.at_once and work.plain and not core.full:
+            _load_some(work)
+        elif work.active:
+            _load_row(work, level)
     if core.control != control_default:
         set_host_control(core.control)
     return next_step(core, step)

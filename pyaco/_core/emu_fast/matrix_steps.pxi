@@ -388,7 +388,7 @@ cdef int _step_matrix(Core *core, const Step *step) noexcept nogil:
     cdef bint done
     if core.control != control_default:
         set_host_control(control_default)
-    done = _multiply(core.wave, step.matrix)
+    done = _multiply(core.wave, step.rest.matrix)
     if core.control != control_default:
         set_host_control(core.control)
     return next_step(core, step) if done else step_reference(core, step)

@@ -161,17 +161,17 @@ cdef inline void _load_rows(Core *core, const Step *step, const uint8_t *host, c
     """Every element into its registers."""
     cdef uint32_t values[row_lanes]
     cdef uint32_t half, dword, lane, number
-    if core.full and step.memory.dwords == 4:
+    if core.full and step.rest.memory.dwords == 4:
         for number in range(chunks * core.halves):
             load_quads(host, &span.offset[chunk * number], row + chunk * number)
         return
     for half in range(core.halves):
-        if step.memory.bytes != 4:
+        if step.rest.memory.bytes != 4:
             for lane in range(<uint32_t>row_lanes):
-                values[lane] = load_element(host + span.offset[row_lanes * half + lane], step.memory)
+                values[lane] = load_element(host + span.offset[row_lanes * half + lane], step.rest.memory)
             put_row_at(core, row + row_lanes * half, half, values)
             continue
-        for dword in range(step.memory.dwords):
+        for dword in range(step.rest.memory.dwords):
             for number in range(<uint32_t>chunks):
                 _load_chunk(host + 4 * dword, span, chunks * half + number, &values[chunk * number])
             put_row_at(core, row + dword * (row_bytes // 4) + row_lanes * half, half, values)
@@ -180,8 +180,8 @@ cdef inline void _load_rows(Core *core, const Step *step, const uint8_t *host, c
 cdef inline void _store_rows(const Core *core, const Step *step, uint8_t *host, const Span *span, const uint32_t *row) noexcept nogil:
     """Lane after lane, because the last one wins where addresses overlap."""
     cdef uint32_t lane, dword, number
-    cdef uint32_t bytes = step.memory.bytes
-    cdef uint32_t dwords = step.memory.dwords
+    cdef uint32_t bytes = step.rest.memory.bytes
+    cdef uint32_t dwords = step.rest.memory.dwords
     if core.full and dwords == 4:
         for number in range(chunks * core.halves):
             store_quads(host, &span.offset[chunk * number], row + chunk * number)
@@ -198,7 +198,7 @@ cdef inline void _store_rows(const Core *core, const Step *step, uint8_t *host, 
 
 cdef inline uint32_t _span_bytes(const Step *step) noexcept nogil:
     """Bytes that one lane accesses."""
-    return 4 * step.memory.dwords if step.memory.bytes == 4 else step.memory.bytes
+    return 4 * step.rest.memory.dwords if step.rest.memory.bytes == 4 else step.rest.memory.bytes
 
 
 # --------------------------------------------------------------------------------------------------------- flat, global
@@ -369,17 +369,17 @@ cdef int _step_buffer_store(Core *core, const Step *step) noexcept nogil:
 # ------------------------------------------------------------------------------------------------------------------- LDS
 cdef inline uint32_t _lds_offset(const Step *step, uint32_t number) noexcept nogil:
     """The constant part of the first or second address."""
-    cdef uint32_t scale = step.memory.bytes * step.memory.dwords
-    if not step.memory.pair:
+    cdef uint32_t scale = step.rest.memory.bytes * step.rest.memory.dwords
+    if not step.rest.memory.pair:
         return step.immediate & 0xffff
-    if step.memory.pair == 2:
+    if step.rest.memory.pair == 2:
         scale *= 64
     return ((step.immediate >> (16 * number)) & (0xff if number else 0xffff)) * scale
 
 
 cdef inline bint _fill_lds_span(const Core *core, const Step *step, Span *span) noexcept nogil:
     cdef uint64_t last = _lds_offset(step, 0)
-    if step.memory.pair:
+    if step.rest.memory.pair:
         last = max(last, <uint64_t>_lds_offset(step, 1))
     _fill_span(core, source_row(core, step, 0, 0), span)
     return span.highest + last + _span_bytes(step) <= core.machine.lds_bytes
@@ -406,9 +406,9 @@ cdef int _step_lds_load(Core *core, const Step *step) noexcept nogil:
     if core.active:
         if not _fill_lds_span(core, step, &span):
             return step_reference(core, step)
-        for number in range(2 if step.memory.pair else 1):
+        for number in range(2 if step.rest.memory.pair else 1):
             _load_rows(core, step, core.machine.lds + _lds_offset(step, number), &span,
-                       _destination_row(core, step) + number * step.memory.dwords * (row_bytes // 4))
+                       _destination_row(core, step) + number * step.rest.memory.dwords * (row_bytes // 4))
     return next_step(core, step)
 
 
@@ -451,7 +451,7 @@ cdef int _step_lds_store_pair(Core *core, const Step *step) noexcept nogil:
     if core.active:
         if not _fill_lds_span(core, step, &span):
             return step_reference(core, step)
-        if step.memory.dwords == 1:
+        if step.rest.memory.dwords == 1:
             _store_pairs(core, step, &span, 1)
         else:
             _store_pairs(core, step, &span, 2)
@@ -512,7 +512,7 @@ cdef int _step_lds_transpose8(Core *core, const Step *step) noexcept nogil:
 cdef inline bint _move_to_lds(const Core *core, const Step *step, const uint8_t *host, const Span *span) noexcept nogil:
     """False, with nothing moved, where LDS ends before."""
     cdef uint64_t position = lds_base(core.machine, core.wave) + <uint64_t><int64_t><int32_t>step.immediate
-    cdef uint32_t bytes = 4 * step.memory.dwords
+    cdef uint32_t bytes = 4 * step.rest.memory.dwords
     cdef uint32_t lanes = row_lanes * core.halves
     cdef uint64_t size = core.machine.lds_bytes
     cdef uint8_t *lds = core.machine.lds + position
@@ -550,16 +550,16 @@ cdef int _step_buffer_to_lds(Core *core, const Step *step) noexcept nogil:
 
 
 cdef inline uint64_t _data_of(const Step *step, const uint32_t *row, uint32_t lane) noexcept nogil:
-    return row[lane] | (<uint64_t>row[lane + row_bytes // 4] << 32) if step.memory.bytes == 8 else row[lane]
+    return row[lane] | (<uint64_t>row[lane + row_bytes // 4] << 32) if step.rest.memory.bytes == 8 else row[lane]
 
 
 cdef void _modify_lds_dwords(const Core *core, const Step *step, const Span *span, uint8_t *host) noexcept nogil:
     """Lane after lane: each one reads what those before it wrote."""
     cdef const uint32_t *first = source_row(core, step, 1, 0)
     cdef const uint32_t *second = source_row(core, step, 3, 0)
-    cdef uint8_t operation = step.memory.atomic
+    cdef uint8_t operation = step.rest.memory.atomic
     cdef uint32_t unused[max_lanes]
-    cdef uint32_t *returned = _destination_row(core, step) if step.memory.returns else unused
+    cdef uint32_t *returned = _destination_row(core, step) if step.rest.memory.returns else unused
     cdef uint32_t lane, old, fresh
     cdef uint32_t lanes = row_lanes * core.halves
     if operation == atomic_add:                             # by far the most frequent
@@ -582,14 +582,14 @@ cdef void _modify_lds_pairs(const Core *core, const Step *step, const Span *span
     """The same for pairs of dwords."""
     cdef const uint32_t *first = source_row(core, step, 1, 0)
     cdef const uint32_t *second = source_row(core, step, 3, 0)
-    cdef uint32_t *returned = _destination_row(core, step) if step.memory.returns else NULL
+    cdef uint32_t *returned = _destination_row(core, step) if step.rest.memory.returns else NULL
     cdef uint32_t lane
     cdef uint64_t old, fresh
     for lane in range(row_lanes * core.halves):
         if not core.lane_mask[lane]:
             continue
         memcpy(&old, host + span.offset[lane], 8)
-        fresh = atomic64(step.memory.atomic, old, _data_of(step, first, lane), _data_of(step, second, lane))
+        fresh = atomic64(step.rest.memory.atomic, old, _data_of(step, first, lane), _data_of(step, second, lane))
         memcpy(host + span.offset[lane], &fresh, 8)
         if returned != NULL:
             returned[lane] = <uint32_t>old
@@ -603,7 +603,7 @@ cdef int _step_lds_atomic(Core *core, const Step *step) noexcept nogil:
             return step_reference(core, step)
         if core.control != control_default:
             set_host_control(control_default)
-        if step.memory.bytes == 4:
+        if step.rest.memory.bytes == 4:
             _modify_lds_dwords(core, step, &span, core.machine.lds + _lds_offset(step, 0))
         else:
             _modify_lds_pairs(core, step, &span, core.machine.lds + _lds_offset(step, 0))
@@ -620,8 +620,8 @@ cdef int _step_permute(Core *core, const Step *step) noexcept nogil:
     cdef uint32_t valid[row_lanes]
     cdef uint32_t *indices
     cdef uint32_t *found
-    cdef uint32_t group = step.lane_group_mask
-    cdef uint32_t keep = 0xffffffffU if step.reads_inactive else 0
+    cdef uint32_t group = step.rest.lane_group_mask
+    cdef uint32_t keep = 0xffffffffU if step.rest.reads_inactive else 0
     cdef uint32_t half, lane
     for half in range(core.halves):
         address = source_row(core, step, 0, half)
@@ -644,11 +644,11 @@ cdef int _step_scalar_load(Core *core, const Step *step) noexcept nogil:
     cdef const uint32_t *words = &core.wave.sgpr[step.sgpr]
     cdef uint64_t base = words[0] | (<uint64_t>words[1] << 32)
     cdef uint64_t offset = <uint64_t><int64_t><int32_t>step.immediate + (<const uint32_t *>(core.base[step.base[2]] + step.offset[2]))[0]
-    cdef uint64_t bytes = 4 * step.memory.dwords
+    cdef uint64_t bytes = 4 * step.rest.memory.dwords
     cdef uint64_t limit
     cdef uint64_t stride
     cdef const uint8_t *host
-    if step.memory.buffered:
+    if step.rest.memory.buffered:
         stride = (base >> 48) & 0x3fff
         base &= 0xffffffffffffULL
         limit = words[2]

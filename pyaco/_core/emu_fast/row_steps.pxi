@@ -6,7 +6,7 @@ cdef inline uint32_t *_pool_row(const Core *core, const Step *step, uint32_t hal
 
 cdef int _step_broadcast(Core *core, const Step *step) noexcept nogil:
     cdef uint32_t *row
-    cdef uint32_t value = changed(core.wave.sgpr[step.offset[0]], &step.change)
+    cdef uint32_t value = changed(core.wave.sgpr[step.offset[0]], &step.rest.change)
     cdef uint32_t half, lane
     for half in range(core.halves):
         row = _pool_row(core, step, half)
@@ -18,7 +18,7 @@ cdef int _step_broadcast(Core *core, const Step *step) noexcept nogil:
 cdef int _step_change(Core *core, const Step *step) noexcept nogil:
     cdef uint32_t *row
     cdef const uint32_t *source
-    cdef Change change = step.change
+    cdef Change change = step.rest.change
     cdef uint32_t half, lane
     for half in range(core.halves):
         row = _pool_row(core, step, half)
@@ -31,7 +31,7 @@ cdef int _step_change(Core *core, const Step *step) noexcept nogil:
 cdef int _step_arrange(Core *core, const Step *step) noexcept nogil:
     cdef uint32_t *row
     cdef const uint32_t *source
-    cdef Change change = step.change
+    cdef Change change = step.rest.change
     cdef uint32_t half, lane
     for half in range(core.halves):
         row = _pool_row(core, step, half)
@@ -44,7 +44,7 @@ cdef int _step_arrange(Core *core, const Step *step) noexcept nogil:
 cdef int _step_widen(Core *core, const Step *step) noexcept nogil:
     cdef uint32_t *row
     cdef float singles[row_lanes]
-    cdef Change change = step.change
+    cdef Change change = step.rest.change
     cdef uint32_t half, lane
     for half in range(core.halves):
         row = _pool_row(core, step, half)
@@ -75,9 +75,9 @@ cdef int _step_select(Core *core, const Step *step) noexcept nogil:
         gather_row(core.lane_mask, index, valid)
         gather_row(source, index, found)
         for lane in range(<uint32_t>row_lanes):
-            valid[lane] = (valid[lane] | step.change.keep) & (0 if index[lane] == 0xffffffffU else 0xffffffffU)
+            valid[lane] = (valid[lane] | step.rest.change.keep) & (0 if index[lane] == 0xffffffffU else 0xffffffffU)
             found[lane] &= valid[lane]
-            written[lane] = allowed[lane] & (valid[lane] | step.change.flip) & active[lane]
+            written[lane] = allowed[lane] & (valid[lane] | step.rest.change.flip) & active[lane]
     for half in range(core.halves):
         copy_row(row + row_lanes * half, &values[row_lanes * half])
     return next_step(core, step)
@@ -104,8 +104,8 @@ cdef int _step_scale(Core *core, const Step *step) noexcept nogil:
     cdef uint32_t half, lane
     cdef uint32_t kept = 0 if core.clamps_nan else 0xffffffffU
     cdef float scale = 1.0
-    if step.omod and core.flush_out32 and not core.ieee:
-        scale = 2.0 if step.omod == 1 else (4.0 if step.omod == 2 else <float>0.5)
+    if step.rest.omod and core.flush_out32 and not core.ieee:
+        scale = 2.0 if step.rest.omod == 1 else (4.0 if step.rest.omod == 2 else <float>0.5)
     for half in range(core.halves):
         source = source_row(core, step, 0, half)
         copy_row(values, source)
@@ -125,7 +125,7 @@ cdef int _step_merge(Core *core, const Step *step) noexcept nogil:
     cdef const uint32_t *source
     cdef const uint32_t *written
     cdef uint32_t values[row_lanes]
-    cdef Change change = step.change
+    cdef Change change = step.rest.change
     cdef uint32_t half, lane, value
     for half in range(core.halves):
         row = <uint32_t *>(core.base[base_vgpr] + step.destination) + row_lanes * half

@@ -67,31 +67,36 @@ cdef struct Change:
     uint32_t keep
     uint32_t flip
 
+# A step fills a line of the host's cache: blocks are long, and a wave goes through them once.
 cdef struct Step:
     StepFunction function
     const Instruction *instruction
-    const LaneOperation *operation
+    const StepRest *rest
     uint32_t offset[4]                # of the sources: bytes from Core.base[base]
-    uint8_t base[4]                  # base_*
-    uint32_t destination              # bytes from base[base_vgpr], or number of an SGPR
+    uint8_t base[4]                   # base_*
+    uint32_t destination              # bytes from base[destination_base], or number of an SGPR
+    uint32_t immediate                # memory: offset; scalar: the 16 bits, extended
+    uint32_t allocation               # memory: the allocation that it accessed last; images: the ImageWork
+    uint16_t sgpr                     # memory: first SGPR of the base or the descriptor, register_none; a sampler's is `mask_source`
     uint8_t destination_base
     uint8_t mask_source               # SGPR of a source that is a lane mask
     uint8_t mask_destination
     uint8_t wide_address              # memory: the address is a pair of registers
-    uint32_t immediate                # memory: offset; scalar: the 16 bits, extended
-    Change change                     # steps that make a row
     uint8_t post_steps                # how many of the following steps process its result
-    uint8_t clamp                     # modifiers that the operation itself reads
-    uint8_t neg
-    uint8_t opsel
-    uint8_t omod
-    uint8_t lane_group_mask                # permutations: lanes that can read each other, less one
-    uint8_t reads_inactive            # ... whether they read inactive lanes
-    uint16_t sgpr                     # memory: first SGPR of the base or the descriptor, register_none; a sampler's is `mask_source`
-    uint32_t allocation               # memory: the allocation that it accessed last; images: the ImageWork
+    uint8_t clamp                     # modifiers that the operation itself reads; more of them in `rest`
+
+# What only some kinds of steps read.
+cdef struct StepRest:
+    const LaneOperation *operation
     const MemoryOperation *memory
     const MatrixPlan *matrix
     Block *block
+    Change change                     # steps that make a row
+    uint8_t neg
+    uint8_t opsel
+    uint8_t omod
+    uint8_t lane_group_mask           # permutations: lanes that can read each other, less one
+    uint8_t reads_inactive            # ... whether they read inactive lanes
 
 # Loads and stores by the memory they access.
 cdef struct Transfers:
@@ -135,6 +140,7 @@ cdef struct RowSteps:
 
 cdef struct Block:
     Step *steps
+    StepRest *rests
     const Instruction **instructions
     uint32_t count                    # instructions
     uint32_t step_count
@@ -197,8 +203,11 @@ cdef inline const uint32_t *source_row(const Core *core, const Step *step, uint3
 cdef inline uint32_t source_mask(const Core *core, const Step *step, uint32_t half) noexcept nogil:
     return core.wave.sgpr[step.mask_source + half]
 
+cdef inline uint32_t *destination_row(const Core *core, const Step *step) noexcept nogil:
+    return <uint32_t *>(core.base[step.destination_base] + step.destination)
+
 cdef inline void put_row(Core *core, const Step *step, uint32_t half, const uint32_t *values) noexcept nogil:
-    put_row_at(core, <uint32_t *>(core.base[step.destination_base] + step.destination) + row_lanes * half, half, values)
+    put_row_at(core, destination_row(core, step) + row_lanes * half, half, values)
 
 cdef inline void put_row_at(Core *core, uint32_t *row, uint32_t half, const uint32_t *values) noexcept nogil:
     """Write the active lanes."""
@@ -253,11 +262,11 @@ cdef inline uint32_t put_single(Core *core, const Step *step, uint32_t half, con
     put_row(core, step, half, values)
     return 0
 
-cdef inline uint32_t put_usual_single(Core *core, const Step *step, uint32_t half, const uint32_t *values) noexcept nogil:
-    """The same where `core.usual32`: nothing lies in memory in between."""
+cdef inline uint32_t put_usual_single(Core *core, uint32_t *row, uint32_t half, const uint32_t *values) noexcept nogil:
+    """The same where `core.usual32`, to a half of the register at `row`: nothing lies in memory in between."""
     if __builtin_expect(row_has_nan(values), False):
         return put_special(core, half, values)
-    flush_singles(values, <uint32_t *>(core.base[step.destination_base] + step.destination) + row_lanes * half)
+    flush_singles(values, row + row_lanes * half)
     return 0
 
 cdef inline uint32_t put_guarded_single(Core *core, const Step *step, uint32_t half, const uint32_t *values) noexcept nogil:
@@ -321,7 +330,7 @@ cdef inline bint finds_signalling(const Core *core, const Step *step, uint32_t h
     cdef uint32_t found = 0
     if not core.ieee:
         return False
-    for slot in range(step.operation.source_count):
+    for slot in range(step.rest.operation.source_count):
         row = source_row(core, step, slot, half)
         for lane in range(<uint32_t>row_lanes):
             found |= is_signalling(kind, row[lane] | (<uint64_t>row[lane + row_bytes // 4] << 32) if kind == type_f64 else row[lane])

@@ -25,8 +25,8 @@ cdef void _finish_rows(const Core *core, const Step *step, uint32_t half, uint32
     cdef uint64_t value
     cdef uint8_t kind
     _open_lanes(lanes)
-    for slot in range(step.operation.source_count):
-        kind = step.operation.source_type[slot] & ~type_old
+    for slot in range(step.rest.operation.source_count):
+        kind = step.rest.operation.source_type[slot] & ~type_old
         row = source_row(core, step, slot, half)
         lanes.narrow[slot] = narrow[slot]
         lanes.wide[slot] = wide[slot]
@@ -39,7 +39,7 @@ cdef void _finish_rows(const Core *core, const Step *step, uint32_t half, uint32
             elif type_u64 <= kind <= type_r64:
                 value = row[lane] | (<uint64_t>row[lane + row_bytes // 4] << 32)
                 wide[slot][lane] = flushed_wide(value, core.keep_in64) if kind == type_f64 else value
-    finish(core.wave, step.operation, lanes, 0)
+    finish(core.wave, step.rest.operation, lanes, 0)
 
 
 cdef void _put_special_packed(Core *core, const Step *step, uint32_t half) noexcept nogil:
@@ -63,10 +63,10 @@ cdef void _put_special_row(Core *core, const Step *step, uint32_t half) noexcept
     lanes.result[0] = row
     lanes.wide_result[0] = <uint64_t *>row
     _finish_rows(core, step, half, 0, &lanes)
-    if step.operation.result_type[0] == type_f64:
+    if step.rest.operation.result_type[0] == type_f64:
         put_wide(core, step, half, <uint64_t *>row)
         return
-    if step.operation.result_type[0] == type_f16:
+    if step.rest.operation.result_type[0] == type_f16:
         for lane in range(<uint32_t>row_lanes):
             row[lane] &= 0xffff                             # the bits above a NaN source are not its own
     put_row(core, step, half, row)
@@ -76,7 +76,7 @@ cdef int step_specials(Core *core, const Step *step, uint32_t halves) noexcept n
     cdef uint32_t half
     for half in range(core.halves):
         if halves >> half & 1:
-            if step.operation.packed:
+            if step.rest.operation.packed:
                 _put_special_packed(core, step, half)
             else:
                 _put_special_row(core, step, half)
@@ -137,7 +137,7 @@ cdef int step_ordered(Core *core, const Step *step) noexcept nogil:
 
 
 cdef int step_leave(Core *core, const Step *step) noexcept nogil:
-    core.wave.pc = step.block.end
+    core.wave.pc = step.rest.block.end
     return _reference(core, step)
 
 
@@ -149,8 +149,8 @@ cdef int step_leave_ordered(Core *core, const Step *step) noexcept nogil:
 
 
 cdef int step_end(Core *core, const Step *step) noexcept nogil:
-    core.wave.pc = step.block.end
-    core.next_block = &step.block.successor[0]
+    core.wave.pc = step.rest.block.end
+    core.next_block = &step.rest.block.successor[0]
     return stop_running
 
 
@@ -161,10 +161,10 @@ cdef int step_copy_mask(Core *core, const Step *step) noexcept nogil:
 
 # -------------------------------------------------------------------------------------------------------------- branches
 cdef inline int _leave_by(Core *core, const Step *step, bint taken) noexcept nogil:
-    core.wave.pc = step.block.end
+    core.wave.pc = step.rest.block.end
     if taken:
         core.wave.pc += <uint64_t>(<int64_t><int16_t>step.immediate * 4)
-    core.next_block = &step.block.successor[taken]
+    core.next_block = &step.rest.block.successor[taken]
     return stop_running
 
 
