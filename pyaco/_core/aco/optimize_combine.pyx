@@ -381,11 +381,56 @@ cdef bint _combine_scalar_shift_add(Context *c, InstructionId i) except -1 nogil
     return False
 
 
+cdef int _byte_of(const ProgramData *p, InstructionId q, Operand *whole) noexcept nogil:
+    """Which byte of a VGPR an instruction takes out, -1: none."""
+    cdef uint16_t opcode = p.instructions.opcode[q]
+    cdef uint32_t k
+    cdef Operand offset
+    if opcode == op_p_extract:
+        offset = source_at(p, q, 1)
+        whole[0] = source_at(p, q, 0)
+        return <int>offset.data if is_constant(source_at(p, q, 2), 8) and is_constant(source_at(p, q, 3), 0) else -1
+    if not format_is_valu(p.instructions.format[q]) or not _unmodified(p, q):
+        return -1
+    if opcode == op_v_bfe_u32:
+        offset = source_at(p, q, 1)
+        whole[0] = source_at(p, q, 0)
+        if is_constant(source_at(p, q, 2), 8) and offset.flags & operand_constant and offset.data in (0, 8, 16, 24):
+            return offset.data >> 3
+    elif opcode == op_v_lshrrev_b32:
+        whole[0] = source_at(p, q, 1)
+        return 3 if is_constant(source_at(p, q, 0), 24) else -1
+    elif opcode == op_v_and_b32:
+        for k in range(2):
+            whole[0] = source_at(p, q, 1 - k)
+            if is_constant(source_at(p, q, k), 255):
+                return 0
+    return -1
+
+
+cdef bint _combine_byte_to_float(Context *c, InstructionId i) except -1 nogil:
+    """An unsigned number in a byte becomes a float where it stands: v_cvt_f32_ubyte0 to 3."""
+    cdef ProgramData *p = c.p
+    cdef InstructionId q = producer_of(c, source_at(p, i, 0))
+    cdef Operand whole
+    cdef int byte
+    if q == 0 or not _unmodified(p, i):
+        return False
+    byte = _byte_of(p, q, &whole)
+    if byte < 0 or not is_plain_temp(whole) or whole.register_class != class_v1:
+        return False
+    become(c, i, op_v_cvt_f32_ubyte0 if byte == 0 else op_v_cvt_f32_ubyte1 if byte == 1 else op_v_cvt_f32_ubyte2 if byte == 2
+           else op_v_cvt_f32_ubyte3, format_vop1, &whole, 1)
+    return True
+
+
 cdef bint _combine_valu(Context *c, InstructionId i, uint16_t opcode) except -1 nogil:
     if _combine_fusions(c, i):
         return True
     if opcode == op_v_add_u32:
         return _combine_add_scalar_shift(c, i)
+    if opcode == op_v_cvt_f32_u32:
+        return _combine_byte_to_float(c, i)
     if opcode in (op_v_add_f32, op_v_add_f16, op_v_add_f64):
         return _combine_multiply_add(c, i, float_bits(opcode), False, False)
     if opcode == op_v_pk_add_f16:
