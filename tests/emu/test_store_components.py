@@ -9,6 +9,7 @@ from image_kernels import TARGETS, image_instruction, run_image
 from pyaco.descriptors.buffer import buffer_descriptor
 from pyaco.emu import Device
 from pyaco.emu.device import ENGINES
+from pyaco.targets import features
 
 PLACES = np.array([[3, 2], [0, 1]], np.int32)
 GIVEN = np.array([[11, 12], [21, 22]], np.uint32)
@@ -34,7 +35,9 @@ def test_buffer_stores(target: str, engine: str) -> None:
     device = Device(target, engine)
     for name, count in (("x", 1), ("xy", 2), ("xyz", 3)):
         buffer = device.buffer(np.full((8, 4), 99, np.uint32))
-        places, words = np.array([[5], [2]], np.int32), buffer_descriptor(buffer.address, 8, "R32G32B32A32_UINT", device.gfx_level, stride=16)
+        records = 8 * 16 if features.has_records_in_bytes(device.gfx_level) else 8
+        words = buffer_descriptor(buffer.address, records, "R32G32B32A32_UINT", device.gfx_level, stride=16)
+        places = np.array([[5], [2]], np.int32)
         data = f"v[16:{15 + count}]" if count > 1 else "v16"
         offset = "null" if device.gfx_level >= 120 else "0"
         given = np.array([[7, 8, 9], [17, 18, 19]], np.uint32)[:, :count]
