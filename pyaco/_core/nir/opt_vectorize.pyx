@@ -1,21 +1,22 @@
 """Pairs of scalar 16-bit operations become operations on vectors of two, which the hardware's packed instructions compute at once.
 
 Two operations of a block become one where they have the same opcode and, source by source, read constants, the same scalar, or
-components of one dword of the same vector: nothing has to be packed for them. Pairs grow from loaded vectors to what is computed of
-them, since users of a pair read components of one vector in turn. Two phis become one where the operations that reach them would
-pair, or reach them as constants. The vector takes the place and the id of the first of the two.
+components of one dword of the same vector: nothing has to be packed for them. The halves that are taken out of one dword by two operations
+become such a vector. Pairs grow from loaded vectors to what is computed of them, since users of a pair read components of one vector in turn.
+Two phis become one where the operations that reach them would pair, or reach them as constants. The vector takes the place and the id of the first
+of the two.
 
 Integers that are uniform stay scalar: the SALU has no packed instructions.
 Needs: scalar ALU operations, divergence. Guarantees: valid NIR; ALU operations on 16 bits may have two components.
 As Mesa's nir_opt_vectorize in effect, with the condition of RADV's callback.
 """
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from nir_opcodes cimport (
     alu_fadd, alu_ffma, alu_fmax, alu_fmin, alu_fmul, alu_fneg, alu_fsat, alu_fsub, alu_iadd, alu_iand, alu_imax, alu_imin, alu_imul,
     alu_inot, alu_ior, alu_ishl, alu_ishr, alu_isub, alu_ixor, alu_mov, alu_umax, alu_umin, alu_ushr,
-    alu_vec2,
+    alu_unpack_32_2x16, alu_unpack_32_2x16_split_x, alu_unpack_32_2x16_split_y, alu_vec2,
 )
 
 from pyaco._core.common.hashing cimport hash_mix
@@ -30,7 +31,7 @@ cdef enum:
     search_budget = 48            # operations that are looked at to decide whether two phis pair
 
 cdef struct Home:
-    ValueId pair                  # the vector that a scalar is a component of now; 0 none
+    ValueId pair                  # the vector that a scalar is a component of now: itself or another scalar; 0 none
     uint32_t component
 
 cdef struct Vectorize:
@@ -93,6 +94,61 @@ cdef bint _sources_pair(const ShaderData *s, ValueId a, ValueId b) noexcept nogi
                                      swizzle_component(source_swizzle(s, b, k), 0)):
             return False
     return True
+
+
+# ------------------------------------------------------------------------------------------------------- halves of a dword
+cdef void _mark_sources(const ShaderData *s, vector[uint8_t] &wanted) noexcept nogil:
+    """Mark what the operations read that could be in pairs."""
+    cdef OrderRow row
+    cdef ValueId i
+    cdef uint32_t k
+    for row in range(s.order.table.count):
+        i = s.order.instruction[row]
+        if _packable(s, i):
+            for k in range(s.instructions.source_count[i]):
+                wanted[source_value(s, i, k)] = 1
+
+
+cdef void _forget(Vectorize *v) noexcept nogil:
+    while v.log.size():
+        v.slots[v.log.back()] = 0
+        v.log.pop_back()
+
+
+cdef void _join_halves(Vectorize *v, ShaderData *s, ValueId first, ValueId other) noexcept nogil:
+    """Make `first` both halves of its dword."""
+    cdef uint32_t component = s.instructions.opcode[first] == alu_unpack_32_2x16_split_y
+    s.instructions.opcode[first] = alu_unpack_32_2x16
+    s.instructions.components[first] = 2
+    v.home[first] = Home(first, component)
+    v.home[other] = Home(first, 1 - component)
+    v.progress = True
+
+
+cdef void _pair_halves(Vectorize *v, ShaderData *s, NodeId block, const vector[uint8_t] &wanted) noexcept nogil:
+    """The halves of a dword that a block takes out of it one by one are the components of a vector, in the place of the first."""
+    cdef OrderRow row
+    cdef ValueId i
+    cdef ValueId other
+    cdef uint32_t slot
+    for row in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
+        i = s.order.instruction[row]
+        if s.instructions.kind[i] != nir_alu or not wanted[i] or (s.instructions.opcode[i] != alu_unpack_32_2x16_split_x
+                                                                  and s.instructions.opcode[i] != alu_unpack_32_2x16_split_y):
+            continue
+        slot = <uint32_t>(hash_mix(0, <uint64_t>source_value(s, i, 0) << 4 | swizzle_component(source_swizzle(s, i, 0), 0)) >> 16) & v.mask
+        while v.slots[slot]:
+            other = v.slots[slot]
+            if source_value(s, other, 0) == source_value(s, i, 0) \
+                    and swizzle_component(source_swizzle(s, other, 0), 0) == swizzle_component(source_swizzle(s, i, 0), 0):
+                if s.instructions.opcode[other] != alu_unpack_32_2x16 and s.instructions.opcode[other] != s.instructions.opcode[i]:
+                    _join_halves(v, s, other, i)
+                break
+            slot = (slot + 1) & v.mask
+        if v.slots[slot] == 0:
+            v.slots[slot] = i
+            v.log.push_back(slot)
+    _forget(v)
 
 
 # ------------------------------------------------------------------------------------------------------- pairs of a block
@@ -180,10 +236,10 @@ cdef void _read_pairs(Vectorize *v, ShaderData *s, ValueId i) noexcept nogil:
     cdef Home home
     for row in range(s.instructions.source_first[i], s.instructions.source_first[i] + s.instructions.source_count[i]):
         home = v.home[s.sources.value[row]]
-        if home.pair and home.component:
+        if home.pair and (home.component or home.pair != s.sources.value[row]):
             # Whatever reads a scalar reads its component 0 alone.
             s.sources.value[row] = home.pair
-            s.sources.swizzle[row] = 0x1111111111111111ULL
+            s.sources.swizzle[row] = home.component * 0x1111111111111111ULL
         elif _whole_pair(s, s.sources.value[row]):
             s.sources.value[row] = source_value(s, s.sources.value[row], 0)
 
@@ -201,9 +257,7 @@ cdef int _pair_block(Vectorize *v, ShaderData *s, NodeId block) except -1 nogil:
             other = _partner(v, s, i)
             if other:
                 _join(v, s, other, i)
-    while v.log.size():
-        v.slots[v.log.back()] = 0
-        v.log.pop_back()
+    _forget(v)
     return 0
 
 
@@ -395,7 +449,7 @@ cdef int _write_block(Vectorize *v, ShaderRewrite *rewrite, vector[ValueId] &sec
         i = s.order.instruction[row]
         if s.instructions.kind[i] == nir_jump:
             break
-        if v.home[i].component or _whole_pair(s, i):
+        if (v.home[i].pair and v.home[i].pair != i) or _whole_pair(s, i):
             continue                  # nothing reads it any more
         for k in range(v.before[i].size()):
             shader_rewrite_emit(rewrite, v.before[i][k])
@@ -422,6 +476,7 @@ cdef bint opt_vectorize_run(ShaderData *s) except -1 nogil:
     cdef Vectorize v
     cdef ShaderRewrite rewrite
     cdef vector[ValueId] second
+    cdef vector[uint8_t] wanted
     cdef NodeId block
     cdef ValueId i
     cdef uint32_t values = s.instructions.table.count
@@ -436,6 +491,12 @@ cdef bint opt_vectorize_run(ShaderData *s) except -1 nogil:
     while v.mask < 2 * s.order.table.count:
         v.mask = 2 * v.mask + 1
     v.slots.assign(v.mask + 1, 0)
+    wanted.assign(values, 0)
+    _mark_sources(s, wanted)
+    block = node_first_block(s)
+    while block:
+        _pair_halves(&v, s, block, wanted)
+        block = block_walk_next(s, block)
     block = node_first_block(s)
     while block:
         _pair_phis(&v, s, block)
@@ -453,7 +514,7 @@ cdef bint opt_vectorize_run(ShaderData *s) except -1 nogil:
         block = block_walk_next(s, block)
     second.assign(values, 0)
     for i in range(values):
-        if v.home[i].component:
+        if v.home[i].pair and v.home[i].pair != i:
             second[v.home[i].pair] = i
     shader_rewrite_begin(&rewrite, s)
     block = node_first_block(s)
