@@ -172,6 +172,8 @@ cdef TempId copy(Isel *c, TempId dst, uint8_t register_class, Operand a) except 
 cdef TempId as_vgpr(Isel *c, TempId temp) except 0 nogil
 # The value of a uniform VGPR in an SGPR.
 cdef TempId as_uniform(Isel *c, TempId dst, TempId temp) except 0 nogil
+# The same of a vector of dwords, dword by dword.
+cdef TempId uniform_dwords(Isel *c, TempId dst, TempId vector) except 0 nogil
 # 8, 16 or 32 bits of a scalar in a VGPR class of just that size.
 cdef TempId as_vgpr_bytes(Isel *c, TempId temp, uint32_t bytes) except 0 nogil
 

@@ -322,6 +322,19 @@ cdef int split(Isel *c, TempId vector, uint32_t bytes) except -1 nogil:
     return remember_parts(c, vector, temps, count)
 
 
+cdef TempId uniform_dwords(Isel *c, TempId dst, TempId vector) except 0 nogil:
+    """Vector instructions read the dwords where they were loaded, as long as each has an SGPR of its own (``_same_in_vgpr`` of the optimizer)."""
+    cdef Operand[16] o
+    cdef uint32_t count = class_dwords(class_of(c, vector))
+    cdef uint32_t k
+    if count < 2 or count > 16 or not is_vgpr(c, vector):
+        return as_uniform(c, dst, vector)
+    split(c, vector, 4)
+    for k in range(count):
+        o[k] = T(c, as_uniform(c, 0, part(c, vector, k, 4)))
+    return create_vector(c, dst, 0, o, count)
+
+
 cdef TempId _half(Isel *c, TempId vector, uint32_t index) except 0 nogil:
     """A dword of a temp of 64 bits. Who needs one mostly needs the other, and a split leaves both where they are, which two extractions do not."""
     cdef Definition[2] d

@@ -359,7 +359,7 @@ cdef int _copy_result(Isel *c, TempId dst, TempId loaded) except -1 nogil:
     if is_vgpr(c, dst):
         copy(c, dst, 0, T(c, loaded))
     else:
-        as_uniform(c, dst, loaded)
+        uniform_dwords(c, dst, loaded)
     return 0
 
 

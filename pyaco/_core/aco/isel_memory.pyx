@@ -108,8 +108,7 @@ cdef int _assemble_value(Isel *c, TempId dst, vector[uint32_t] &pieces, uint32_t
         if bytes & 3:
             o.push_back(operand_undefined(vgpr_class(4 - (bytes & 3))))
         if o.size() == 1:
-            as_uniform(c, dst, pieces[0])
-            split(c, dst, element)
+            _make_uniform(c, dst, pieces[0], element)
             return 0
         vector_temp = new_temp(c, vgpr_class((bytes + 3) & ~3))
     if pieces.size() * element == bytes:
@@ -118,9 +117,16 @@ cdef int _assemble_value(Isel *c, TempId dst, vector[uint32_t] &pieces, uint32_t
         emit_raw(c, op_p_create_vector, vector_temp, o.data(), o.size())
         split(c, vector_temp, element)
     if vector_temp != dst:
-        as_uniform(c, dst, vector_temp)
-        split(c, dst, element)
+        _make_uniform(c, dst, vector_temp, element)
     return 0
+
+
+cdef int _make_uniform(Isel *c, TempId dst, TempId loaded, uint32_t element) except -1 nogil:
+    if element == 4:
+        uniform_dwords(c, dst, loaded)
+        return 0
+    as_uniform(c, dst, loaded)
+    return split(c, dst, element)
 
 
 cdef int _load_pieces(Isel *c, Access *a, vector[uint32_t] &pieces, uint32_t bytes, TempId dst) except -1 nogil:
@@ -501,7 +507,7 @@ cdef int _shared_two(Isel *c, ValueId i, uint64_t is_store) except -1 nogil:
         opcode = op_ds_read2st64_b32 if stride else op_ds_read2_b32
     memory_instruction(c, &a, opcode, data, NULL, 0, immediate)
     if data != dst:
-        as_uniform(c, dst, data)
+        return _make_uniform(c, dst, data, 8 if wide else 4)
     return split(c, dst, 8 if wide else 4)
 
 
