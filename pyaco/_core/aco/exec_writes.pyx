@@ -21,6 +21,7 @@ from libc.stdint cimport uint16_t, uint32_t
 from libcpp.vector cimport vector
 
 from isa_opcodes cimport *
+from isa_tables cimport opcode_constant_bits
 from pyaco._core.aco.build cimport exec_definition, exec_operand, make_1
 from pyaco._core.aco.optimize_facts cimport exec_compare, inverse_compare
 from pyaco._core.aco.scalar_liveness cimport (
@@ -195,9 +196,9 @@ cdef uint16_t _narrowing(ExecWrites *c, uint32_t producer, OrderRow position, bi
 
 
 cdef uint16_t _shortest_format(const ProgramData *p, InstructionId i) noexcept nogil:
-    """Whether the compare needs VOP3 still, now that no SGPR is written."""
+    """Whether the compare needs VOP3 still, now that no SGPR is written. Of 16 bits, the short encoding of GFX11 names half of the VGPRs."""
     cdef OperandRow row = p.instructions.operand_first[i]
-    if p.instructions.modifiers[i] or not class_is_vgpr(p.operands.register_class[row + 1]) \
+    if p.instructions.modifiers[i] or opcode_constant_bits[p.instructions.opcode[i]] == 16 or not class_is_vgpr(p.operands.register_class[row + 1]) \
             or p.operands.flags[row + 1] & (operand_constant | operand_undef) \
             or class_is_subdword(p.operands.register_class[row]) or class_is_subdword(p.operands.register_class[row + 1]):
         return p.instructions.format[i]
@@ -241,10 +242,7 @@ cdef int _put(ExecWrites *c, OrderRow position, ExecWrite *write, const ScalarSe
     c.order[position] = narrowing
     c.prefix[position] = first
     if write.saved != register_none and scalar_any(live, write.saved, _mask_bytes(p)):
-        if first:
-            c.prefix2[position] = make_1(p, op_p_parallelcopy, definition_register(write.saved, p.lane_mask), exec_operand(p))
-        else:
-            c.prefix[position] = make_1(p, op_p_parallelcopy, definition_register(write.saved, p.lane_mask), exec_operand(p))
+        c.prefix2[position] = make_1(p, op_p_parallelcopy, definition_register(write.saved, p.lane_mask), exec_operand(p))
     c.changed = True
     return 0
 
