@@ -18,7 +18,7 @@ NSAClause is ``form_hard_clauses``'s, Offset3F the assembler's: only there is kn
 Sources: AMD "RDNA" ISA document; LLVM (``GCNHazardRecognizer``); ACO's README ("hardware bugs and hazards") and ``aco_insert_NOPs``, which alone
 knows of the one without a name.
 """
-from libc.stdint cimport int32_t, uint16_t, uint32_t, uint64_t, uint8_t
+from libc.stdint cimport int32_t, uint16_t, uint32_t, uint8_t
 from libc.string cimport memset
 from libcpp.vector cimport vector
 
@@ -47,17 +47,17 @@ cdef enum:
     null = register_null >> 2
     sgprs = 128                      # with VCC, M0 and EXEC
     settled = 3                      # wait states after which an atomic of floats does not matter
-    # kinds of memory operations, each with a wait of its own
+    # what has read an SGPR: memory operations, each kind with a wait of its own, and SMEM
     by_load = 1
     by_store = 2
     by_lds = 4
-    by_any = 7
+    by_memory = 7
+    by_smem = 8
     space_lds = 0
     space_memory = 1
 
 cdef struct State:
-    uint8_t[128] memory_reads        # by SGPR: by_*, of operations that have read it
-    uint64_t[2] scalar_reads         # SGPRs that SMEM has read
+    uint8_t[128] readers             # by SGPR: by_*
     bint vcmpx                       # a v_cmpx was the last vector instruction
     bint exec_read                   # by anything but VALU
     bint[2] used                     # space_*: the last accesses, which no branch followed
@@ -97,11 +97,9 @@ cdef bint _join(Context *c, State *into, const State *other, bint logical) noexc
     if logical:
         return False                 # the hardware runs along the linear CFG
     for k in range(<uint32_t>sgprs):
-        changed |= (other.memory_reads[k] & ~into.memory_reads[k]) != 0
-        into.memory_reads[k] |= other.memory_reads[k]
+        changed |= (other.readers[k] & ~into.readers[k]) != 0
+        into.readers[k] |= other.readers[k]
     for k in range(2):
-        changed |= (other.scalar_reads[k] & ~into.scalar_reads[k]) != 0
-        into.scalar_reads[k] |= other.scalar_reads[k]
         changed |= _unite(&into.used[k], other.used[k])
         changed |= _unite(&into.used_before_branch[k], other.used_before_branch[k])
     changed |= _unite(&into.vcmpx, other.vcmpx)
@@ -154,7 +152,7 @@ cdef bint _reads_exec(const ProgramData *p, InstructionId i) noexcept nogil:
     return False
 
 
-cdef bint _writes_what_memory_reads(const ProgramData *p, const State *s, InstructionId i) noexcept nogil:
+cdef bint _writes_what_was_read(const ProgramData *p, const State *s, InstructionId i, uint8_t by) noexcept nogil:
     cdef RowRange definitions = definitions_of(p, i)
     cdef DefinitionRow row
     cdef uint32_t k
@@ -162,20 +160,7 @@ cdef bint _writes_what_memory_reads(const ProgramData *p, const State *s, Instru
     for row in range(definitions.first, definitions.first + definitions.count):
         r = definition_range(p, row)
         for k in range(r.first, min(r.end, <uint32_t>sgprs)):
-            if s.memory_reads[k] and k != <uint32_t>null:
-                return True
-    return False
-
-
-cdef bint _writes_what_smem_reads(const ProgramData *p, const State *s, InstructionId i) noexcept nogil:
-    cdef RowRange definitions = definitions_of(p, i)
-    cdef DefinitionRow row
-    cdef uint32_t k
-    cdef Range r
-    for row in range(definitions.first, definitions.first + definitions.count):
-        r = definition_range(p, row)
-        for k in range(r.first, min(r.end, <uint32_t>sgprs)):
-            if s.scalar_reads[k >> 6] >> (k & 63) & 1 and k != <uint32_t>null:
+            if s.readers[k] & by and k != <uint32_t>null:
                 return True
     return False
 
@@ -219,7 +204,7 @@ cdef int _nop(Context *c, int32_t states) except -1 nogil:
 cdef int _scalar_move(Context *c, State *s) except -1 nogil:
     if c.rewriting:
         emit_1(&c.rewrite, op_s_mov_b32, sgpr_definition(register_null), operand_c32(0))
-    memset(s.scalar_reads, 0, sizeof(s.scalar_reads))
+    _forget_reads(s, by_smem)
     return 0
 
 
@@ -227,7 +212,7 @@ cdef int _vector_move(Context *c, State *s, uint16_t reg) except -1 nogil:
     """A VGPR to itself, which is all that a vector instruction settles."""
     if c.rewriting:
         emit_1(&c.rewrite, op_v_mov_b32, vgpr_definition(reg), vgpr_operand(reg))
-    memset(s.memory_reads, 0, sizeof(s.memory_reads))
+    _forget_reads(s, by_memory)
     s.vcmpx = False
     return 0
 
@@ -238,14 +223,14 @@ cdef int _wait_for_stores(Context *c, State *s) except -1 nogil:
         emit_any(&c.rewrite, op_s_waitcnt_vscnt, NULL, 0, &counted, 1)
     memset(s.used, 0, sizeof(s.used))
     memset(s.used_before_branch, 0, sizeof(s.used_before_branch))
-    _forget_memory_reads(s, by_store)
+    _forget_reads(s, by_store)
     return 0
 
 
-cdef void _forget_memory_reads(State *s, uint8_t kinds) noexcept nogil:
+cdef void _forget_reads(State *s, uint8_t kinds) noexcept nogil:
     cdef uint32_t k
     for k in range(<uint32_t>sgprs):
-        s.memory_reads[k] &= ~kinds
+        s.readers[k] &= ~kinds
 
 
 # ---------------------------------------------------------------------------------------------------------------------- checks
@@ -266,7 +251,7 @@ cdef int _check_vector(Context *c, State *s, InstructionId i) except -1 nogil:
     cdef ProgramData *p = c.p
     if s.vcmpx and isa_hazards(p.gfx_level, p.instructions.opcode[i]) & hazard_permlane:
         _vector_move(c, s, p.operands.reg[p.instructions.operand_first[i]])
-    if _writes_what_smem_reads(p, s, i):
+    if _writes_what_was_read(p, s, i, by_smem):
         _scalar_move(c, s)
     if s.exec_read and _writes_exec(p, i):
         _wait_dependency(c, depctr_set(all_counters, depctr_sa_sdst, 0))
@@ -290,9 +275,9 @@ cdef int _check(Context *c, State *s, InstructionId i) except -1 nogil:
         return _check_vector(c, s, i)
     if _is_memory(format) or format == format_ds:
         return _check_memory(c, s, i)
-    if _writes_what_memory_reads(p, s, i):
+    if _writes_what_was_read(p, s, i, by_memory):
         _wait_dependency(c, depctr_set(all_counters, depctr_vm_vsrc, 0))
-        _forget_memory_reads(s, by_any)
+        _forget_reads(s, by_memory)
     return 0
 
 
@@ -300,6 +285,7 @@ cdef int _resolve_all(Context *c, State *s) except -1 nogil:
     """Nothing is known of what follows."""
     cdef uint32_t wait = all_counters
     cdef bint between = s.since_atomic < settled
+    cdef uint8_t readers = 0
     cdef uint32_t k
     if between:
         _nop(c, settled - s.since_atomic)
@@ -307,13 +293,14 @@ cdef int _resolve_all(Context *c, State *s) except -1 nogil:
         _vector_move(c, s, 256 * 4)
         between = True
     for k in range(<uint32_t>sgprs):
-        if s.memory_reads[k]:
-            wait = depctr_set(wait, depctr_vm_vsrc, 0)
+        readers |= s.readers[k]
+    if readers & by_memory:
+        wait = depctr_set(wait, depctr_vm_vsrc, 0)
     if s.exec_read:
         wait = depctr_set(wait, depctr_sa_sdst, 0)
     _wait_dependency(c, wait)
     between |= wait != all_counters
-    if s.scalar_reads[0] or s.scalar_reads[1]:
+    if readers & by_smem:
         _scalar_move(c, s)
         between = True
     for k in range(2):
@@ -327,33 +314,27 @@ cdef int _resolve_all(Context *c, State *s) except -1 nogil:
 
 
 # ------------------------------------------------------------------------------------------------------------------- accounting
-cdef void _note_reads(const ProgramData *p, State *s, InstructionId i) noexcept nogil:
-    """SGPRs that an operation on memory reads."""
+cdef void _note_reads(const ProgramData *p, State *s, InstructionId i, uint8_t by) noexcept nogil:
+    cdef RowRange operands = operands_of(p, i)
+    cdef OperandRow row
+    cdef uint32_t k
+    cdef Range r
+    for row in range(operands.first, operands.first + operands.count):
+        r = operand_range(p, row)
+        for k in range(r.first, min(r.end, <uint32_t>sgprs)):
+            s.readers[k] |= by
+
+
+cdef void _note_memory(const ProgramData *p, State *s, InstructionId i) noexcept nogil:
     cdef uint16_t format = p.instructions.format[i]
-    cdef RowRange operands = operands_of(p, i)
-    cdef OperandRow row
-    cdef uint8_t kinds = by_lds if format == format_ds or format == format_flat else 0
-    cdef uint32_t k
-    cdef Range r
+    cdef uint8_t by = by_lds if format == format_ds or format == format_flat else 0
     if format != format_ds:
-        kinds |= by_load if p.instructions.definition_count[i] else by_store
-    for row in range(operands.first, operands.first + operands.count):
-        r = operand_range(p, row)
-        for k in range(r.first, min(r.end, <uint32_t>sgprs)):
-            s.memory_reads[k] |= kinds
-    s.memory_reads[exec_low] |= kinds
-    s.memory_reads[exec_high] |= kinds
-
-
-cdef void _note_smem(const ProgramData *p, State *s, InstructionId i) noexcept nogil:
-    cdef RowRange operands = operands_of(p, i)
-    cdef OperandRow row
-    cdef uint32_t k
-    cdef Range r
-    for row in range(operands.first, operands.first + operands.count):
-        r = operand_range(p, row)
-        for k in range(r.first, min(r.end, <uint32_t>sgprs)):
-            s.scalar_reads[k >> 6] |= <uint64_t>1 << (k & 63)
+        by |= by_load if p.instructions.definition_count[i] else by_store
+    _note_reads(p, s, i, by)
+    s.readers[exec_low] |= by
+    s.readers[exec_high] |= by
+    if format != format_flat:
+        _note_space(s, space_lds if format == format_ds else <uint32_t>space_memory)
 
 
 cdef void _note_space(State *s, uint32_t space) noexcept nogil:
@@ -370,7 +351,7 @@ cdef void _note_branch(State *s) noexcept nogil:
 
 
 cdef void _note_vector(const ProgramData *p, State *s, InstructionId i) noexcept nogil:
-    memset(s.memory_reads, 0, sizeof(s.memory_reads))
+    _forget_reads(s, by_memory)
     if p.instructions.format[i] & format_vopc and _writes_exec(p, i):
         s.vcmpx = True
     elif p.instructions.opcode[i] != op_v_nop:
@@ -383,15 +364,15 @@ cdef void _note_scalar(const ProgramData *p, State *s, InstructionId i) noexcept
     cdef uint16_t opcode = p.instructions.opcode[i]
     cdef uint8_t waited = _waited_for(p, i)
     if waited:
-        _forget_memory_reads(s, waited)
+        _forget_reads(s, waited)
     if waited & by_lds or (p.instructions.format[i] != format_sopp and p.instructions.definition_count[i]):
-        memset(s.scalar_reads, 0, sizeof(s.scalar_reads))
+        _forget_reads(s, by_smem)
     if opcode == op_s_waitcnt_vscnt and waited:
         memset(s.used, 0, sizeof(s.used))
         memset(s.used_before_branch, 0, sizeof(s.used_before_branch))
     elif opcode == op_s_waitcnt_depctr:
         if depctr_get(p.instructions.immediate[i], depctr_vm_vsrc) == 0:
-            _forget_memory_reads(s, by_any)
+            _forget_reads(s, by_memory)
         if depctr_get(p.instructions.immediate[i], depctr_sa_sdst) == 0:
             s.exec_read = False
 
@@ -425,11 +406,9 @@ cdef void _note(const ProgramData *p, State *s, InstructionId i) noexcept nogil:
     if valu:
         return
     if _is_memory(format) or format == format_ds:
-        _note_reads(p, s, i)
-        if format != format_flat:
-            _note_space(s, space_lds if format == format_ds else <uint32_t>space_memory)
+        _note_memory(p, s, i)
     elif format == format_smem:
-        _note_smem(p, s, i)
+        _note_reads(p, s, i, by_smem)
     elif isa_hazards(p.gfx_level, opcode) & hazard_branch:
         _note_branch(s)
     else:
