@@ -198,7 +198,8 @@ cdef uint16_t _narrowing(ExecWrites *c, uint32_t producer, OrderRow position, bi
 cdef uint16_t _shortest_format(const ProgramData *p, InstructionId i) noexcept nogil:
     """Whether the compare needs VOP3 still, now that no SGPR is written. Of 16 bits, the short encoding of GFX11 names half of the VGPRs."""
     cdef OperandRow row = p.instructions.operand_first[i]
-    if p.instructions.modifiers[i] or opcode_constant_bits[p.instructions.opcode[i]] == 16 or not class_is_vgpr(p.operands.register_class[row + 1]) \
+    if p.instructions.modifiers[i] or (p.gfx_level >= gfx11 and opcode_constant_bits[p.instructions.opcode[i]] == 16) \
+            or not class_is_vgpr(p.operands.register_class[row + 1]) \
             or p.operands.flags[row + 1] & (operand_constant | operand_undef) \
             or class_is_subdword(p.operands.register_class[row]) or class_is_subdword(p.operands.register_class[row + 1]):
         return p.instructions.format[i]
