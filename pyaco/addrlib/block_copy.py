@@ -41,25 +41,36 @@ def _address(context: Any, builder: Any, array_type: Any, array: Any, offset: An
 
 
 @_intrinsic
+def _offsets(typing_context: Any, order: Any, index: Any, piece: Any, vector: Any) -> Any:
+    """Return the offsets of the pieces of a vector: `order[index * pieces + i]`."""
+    pieces = vector.instance_type.bitwidth // piece.instance_type.bitwidth
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        offsets = context.make_array(signature.args[0])(context, builder, values[0]).data
+        first = builder.mul(values[1], _WORD(pieces))
+        loaded = [builder.load(builder.gep(offsets, [builder.add(first, _WORD(i))])) for i in range(pieces)]
+        return context.make_tuple(builder, signature.return_type, loaded)
+
+    return types.UniTuple(types.uint64, pieces)(order, types.uint64, piece, vector), generate
+
+
+@_intrinsic
 def _gather(
-    typing_context: Any, target: Any, to: Any, source: Any, start: Any, order: Any, index: Any, piece: Any, vector: Any,
+    typing_context: Any, target: Any, to: Any, source: Any, start: Any, offsets: Any, piece: Any, vector: Any,
 ) -> Any:
-    """Store the vector at byte `to` of `target`: piece i of it is at byte `start + order[index * pieces + i]` of `source`."""
+    """Store the vector at byte `to` of `target`: piece i of it is at byte `start + offsets[i]` of `source`."""
     piece_bits, bits = piece.instance_type.bitwidth, vector.instance_type.bitwidth
     pieces = bits // piece_bits
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         target_address = _address(context, builder, signature.args[0], values[0], values[1])
         source_address = _address(context, builder, signature.args[2], values[2], values[3])
-        offsets = context.make_array(signature.args[4])(context, builder, values[4]).data
         # 16-byte pieces move as two words: no vector of one element.
         lane = ir.IntType(min(piece_bits, 64))
         moved = ir.VectorType(lane, bits // lane.width)
-        first = builder.mul(values[5], _WORD(pieces))
         result = ir.Constant(moved, ir.Undefined)
         for i in range(pieces):
-            offset = builder.load(builder.gep(offsets, [builder.add(first, _WORD(i))]))
-            place = builder.add(source_address, offset)
+            place = builder.add(source_address, builder.extract_value(values[4], i))
             if pieces == 1:
                 result = builder.load(builder.inttoptr(place, moved.as_pointer()), align=1)
             else:
@@ -68,7 +79,7 @@ def _gather(
         builder.store(result, builder.inttoptr(target_address, moved.as_pointer()), align=1)
         return context.get_dummy_value()
 
-    return types.void(target, types.uint64, source, types.uint64, order, types.uint64, piece, vector), generate
+    return types.void(target, types.uint64, source, types.uint64, offsets, piece, vector), generate
 
 
 @_intrinsic
@@ -99,6 +110,7 @@ def detile_blocks(
     """
     wide, vectors = len(columns), np.uint64(width // vector_bytes)
     at_once = max(4, ROW_BYTES // width)
+    blocks = np.empty(at_once, np.uint64)
     for i in range(len(rows)):
         flip = (base ^ rows[i]) & low
         start = (base & ~low) + (rows[i] & ~low)
@@ -107,15 +119,16 @@ def detile_blocks(
             for k in range(first + AHEAD, min(last + AHEAD, wide)):
                 for line in range(0, size, 64):
                     _ask_for(memory, np.uint64(start + (columns[k] ^ flip) + line))
+            for k in range(first, last):
+                blocks[k - first] = start + (columns[k] ^ flip)
+            # Unsigned indices: numba would test signed ones for being negative.
             for j in range(height):
-                to = np.uint64(place + (i * height + j) * pitch + first * width)
-                row = np.uint64(j) * vectors
-                # Unsigned indices: numba would test signed ones for being negative.
-                for k in range(np.uint64(first), np.uint64(last)):
-                    block = np.uint64(start + (columns[k] ^ flip))
-                    for v in range(vectors):
-                        _gather(texels, to, memory, block, order, row + v, piece, vector)
-                        to += np.uint64(vector_bytes)
+                for v in range(vectors):
+                    to = np.uint64(place + (i * height + j) * pitch + first * width) + v * np.uint64(vector_bytes)
+                    offsets = _offsets(order, np.uint64(j) * vectors + v, piece, vector)
+                    for k in range(np.uint64(last - first)):
+                        _gather(texels, to, memory, blocks[k], offsets, piece, vector)
+                        to += np.uint64(width)
 
 
 @kernel
@@ -135,5 +148,5 @@ def tile_blocks(
             to = np.uint64(start + (columns[k] ^ flip))
             source = np.uint64(place + i * height * pitch + k * width)
             for v in range(vectors):
-                _gather(memory, to, texels, source, order, v, piece, vector)
+                _gather(memory, to, texels, source, _offsets(order, v, piece, vector), piece, vector)
                 to += np.uint64(vector_bytes)
