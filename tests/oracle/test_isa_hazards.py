@@ -213,6 +213,7 @@ def same_hardware_register(peer: Peer) -> Iterator[tuple[Row, list[Machine], int
 
 
 M0_WRITTEN = behind("s_mov_b32 m0, s4", 1, (), {"m0_read": 1})
+VCC_WRITTEN = behind("v_cmp_eq_u32_e32 vcc, v200, v201", 0, ("implicit-def $vcc", "implicit $exec"), {"div_fmas": 4})
 #: Chip, wave size and how instructions are put together; the chips of SHORT have their turn in every run.
 PROBES: dict[str, tuple[str, int, Probe]] = {
     "results on GFX9": ("gfx900", 64, read_result),
@@ -220,13 +221,17 @@ PROBES: dict[str, tuple[str, int, Probe]] = {
     "results on CDNA 3": ("gfx942", 64, read_result),
     "results on GFX11": ("gfx1100", 64, read_result),
     "stores on GFX7": ("gfx700", 64, write_store_data),
+    "stores on GFX8": ("gfx803", 64, write_store_data),
     "stores on GFX9": ("gfx900", 64, write_store_data),
     "stores on CDNA 3": ("gfx942", 64, write_store_data),
     "m0 on GFX8": ("gfx803", 64, M0_WRITTEN),
     "m0 on GFX9": ("gfx900", 64, M0_WRITTEN),
     "m0 on CDNA 3": ("gfx942", 64, M0_WRITTEN),
-    "vcc on GFX9": ("gfx900", 64, behind("v_cmp_eq_u32_e32 vcc, v200, v201", 0, ("implicit-def $vcc", "implicit $exec"), {"div_fmas": 4})),
+    "vcc on GFX8": ("gfx803", 64, VCC_WRITTEN),
+    "vcc on GFX9": ("gfx900", 64, VCC_WRITTEN),
+    "lanes on GFX8": ("gfx803", 64, lane_written),
     "lanes on GFX9": ("gfx900", 64, lane_written),
+    "hardware registers on GFX8": ("gfx803", 64, same_hardware_register),
     "hardware registers on GFX9": ("gfx900", 64, same_hardware_register),
     "permlane on GFX11": ("gfx1100", 64, behind("v_cmpx_eq_u32_e32 v200, v201", 0, ("implicit-def $exec", "implicit $exec"), {"permlane": 1})),
     "float atomics on GFX10.3": ("gfx1030", 32, denormal_mode),
