@@ -1,8 +1,8 @@
 """What a shader consists of, counted: instructions of NIR text and of machine code, by name and by kind.
 
 Both compilers are read by the same eyes: NIR as Mesa printed it in 2022 and prints it since (``pyaco`` prints the latter), machine code through
-`pyaco.isa.decode`, or as ACO printed its last IR. What differs says in which room the difference came about: if loops, accesses to memory or arithmetic of the last NIR differ,
-a NIR pass made it; if they agree and the machine code differs, instruction selection or a later pass.
+`pyaco.isa.decode`, or as ACO printed its last IR. What differs says in which room the difference came about: if loops, accesses to memory or
+arithmetic of the last NIR differ, a NIR pass made it; if they agree and the machine code differs, instruction selection or a later pass.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """The optimizer's second step: an instruction and the producer of one of its operands become one: see ``optimize.pyx``."""
-from libc.stdint cimport uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 
 from isa_opcodes cimport *
 from isa_tables cimport can_use_output_modifiers, isa_opcode_number, opcode_format
@@ -276,6 +276,35 @@ cdef bint _combine_clamp(Context *c, InstructionId i, uint32_t bits) except -1 n
     return True
 
 
+cdef inline int64_t _integer(Operand o, bint signed) noexcept nogil:
+    cdef uint32_t value = <uint32_t>operand_constant_value(o)
+    return <int64_t><int32_t>value if signed else <int64_t>value
+
+
+cdef bint _combine_integer_clamp(Context *c, InstructionId i, uint16_t producer, uint16_t median, bint signed) except -1 nogil:
+    """min(max(x, low), high), or max(min(x, high), low), of constants in order: the median."""
+    cdef ProgramData *p = c.p
+    cdef bint is_minimum = p.instructions.opcode[i] in (op_v_min_i32, op_v_min_u32)
+    cdef Operand[3] operands
+    cdef Operand outer
+    cdef uint32_t k
+    cdef uint32_t j
+    cdef InstructionId q = 0
+    if not _unmodified(p, i):
+        return False
+    for k in range(2):
+        outer = source_at(p, i, 1 - k)
+        if not outer.flags & operand_constant or not _single(c, source_at(p, i, k), producer, &q):
+            continue
+        for j in range(2):
+            operands[0] = source_at(p, q, j)
+            operands[1] = source_at(p, q, 1 - j) if is_minimum else outer
+            operands[2] = outer if is_minimum else source_at(p, q, 1 - j)
+            if source_at(p, q, 1 - j).flags & operand_constant and _integer(operands[1], signed) <= _integer(operands[2], signed):
+                return _fuse(c, i, median, operands, 3)
+    return False
+
+
 cdef bint _combine_output_scale(Context *c, InstructionId i, uint32_t bits) except -1 nogil:
     """A product with 2, 4 or 0.5: the producer scales. The hardware can do so only where denormals are flushed."""
     cdef ProgramData *p = c.p
@@ -439,6 +468,10 @@ cdef bint _combine_valu(Context *c, InstructionId i, uint16_t opcode) except -1 
         return _combine_multiply_add(c, i, float_bits(opcode), False, True)
     if opcode in (op_v_subrev_f32, op_v_subrev_f16):
         return _combine_multiply_add(c, i, float_bits(opcode), True, False)
+    if opcode == op_v_min_i32 or opcode == op_v_max_i32:
+        return _combine_integer_clamp(c, i, op_v_max_i32 if opcode == op_v_min_i32 else op_v_min_i32, op_v_med3_i32, True)
+    if opcode == op_v_min_u32 or opcode == op_v_max_u32:
+        return _combine_integer_clamp(c, i, op_v_max_u32 if opcode == op_v_min_u32 else op_v_min_u32, op_v_med3_u32, False)
     if opcode in (op_v_med3_f32, op_v_med3_f16):
         return _combine_clamp(c, i, float_bits(opcode))
     if opcode in (op_v_mul_f32, op_v_mul_f16):

@@ -46,6 +46,7 @@ cdef enum:
     flag_constant = 2             # only a constant matches
     flag_single_use = 4           # only an instruction that nothing else reads matches
     max_letters = 8               # rules name their letters from a on
+    most_uses = 255               # so many or more
     no_rule = 0xffff              # ends a list of rules
     max_rewrites = 16             # of one root in one visit; rules that feed each other end here
 
@@ -65,7 +66,7 @@ cdef struct Walk:
     uint16_t *states              # by value; written when the walk comes to it, which is before anything but a phi reads it
     uint32_t capacity
     ValueId first_new             # instructions from here on are new
-    uint8_t *uses                 # by value: none, one, more; NULL until a rule asks
+    uint8_t *uses                 # by value, up to most_uses; NULL until a rule asks
     NodeId block                  # where the walk is
     OrderRow row
 
@@ -115,7 +116,7 @@ cdef int _set_state(const ShaderData *s, Walk *w, ValueId value) except -1 nogil
 
 
 cdef inline void _count(Walk *w, ValueId value) noexcept nogil:
-    w.uses[value] += w.uses[value] < 2
+    w.uses[value] += w.uses[value] < most_uses
 
 
 cdef void _count_sources(const ShaderData *s, Walk *w, ValueId reader) noexcept nogil:
@@ -126,7 +127,7 @@ cdef void _count_sources(const ShaderData *s, Walk *w, ValueId reader) noexcept 
 
 
 cdef int _count_uses(ShaderData *s, Walk *w) except -1 nogil:
-    """Count the uses of every value. What is replaced from here on adds its uses and keeps those it had: a count is at least the true one."""
+    """Count the uses of every value, those by dead code too: a count is at least the true one."""
     cdef NodeId node
     cdef OrderRow row
     cdef ValueId value
@@ -145,6 +146,19 @@ cdef int _count_uses(ShaderData *s, Walk *w) except -1 nogil:
     for node in range(1, s.nodes.table.count):
         _count(w, s.nodes.condition[node])
     return 0
+
+
+cdef void _release_sources(const ShaderData *s, Walk *w, RowRange sources) noexcept nogil:
+    """These are no longer read by a root that was replaced, nor is what only they read."""
+    cdef uint32_t row
+    cdef ValueId value
+    for row in range(sources.first, sources.first + sources.count):
+        value = s.sources.value[row]
+        if w.uses[value] == 0 or w.uses[value] == most_uses:
+            continue
+        w.uses[value] -= 1
+        if w.uses[value] == 0 and s.instructions.kind[value] == nir_alu:
+            _release_sources(s, w, sources_of(s, value))
 
 
 cdef bint _has_single_use(ShaderData *s, Walk *w, ValueId value) except -1 nogil:
@@ -400,14 +414,17 @@ cdef bint _simplify(ShaderData *s, Walk *w, ValueId root) except -1 nogil:
     cdef int rewrites = 0
     cdef uint32_t place
     cdef bint again = True
+    cdef RowRange before
     while again and rewrites < max_rewrites and s.instructions.kind[root] == nir_alu:
         again = False
         place = w.accepted[w.states[root]]
+        before = sources_of(s, root)
         while automaton_rules[place] != no_rule:
             if _try_rule(s, w, automaton_rules[place], root):
                 _set_state(s, w, root)
                 if w.uses != NULL:
                     _count_sources(s, w, root)
+                    _release_sources(s, w, before)
                 again = True
                 rewrites += 1
                 break
