@@ -14,7 +14,8 @@ from libc.string cimport memset
 
 from algebraic_tables cimport (
     automaton_accepted, automaton_any_constant, automaton_class, automaton_classes, automaton_column, automaton_constant, automaton_first,
-    automaton_next, automaton_opcode, automaton_rules, automaton_states, condition_aligned_by, condition_both_vary, condition_complement,
+    automaton_next, automaton_opcode, automaton_rules, automaton_states, condition_aligned_by, condition_both_read_often, condition_both_vary,
+    condition_complement,
     condition_in_order, condition_low_mask, condition_mask_covers, condition_mask_covers_above, condition_narrows, condition_none,
     condition_not_negative, condition_power_of_two, condition_reciprocal_is_exact, condition_shifts_fit, condition_sum_is_32,
     condition_varies, pattern_bits, pattern_children,
@@ -267,7 +268,15 @@ cdef bint _reciprocal_is_exact(uint64_t bits, int size) noexcept nogil:
     return bits & 0xfffffffffffffULL == 0 and 0 < exponent < 2045
 
 
-cdef bint _condition_holds(const ShaderData *s, const Match *m, int rule, ValueId root) noexcept nogil:
+cdef bint _is_read_often(const ShaderData *s, Walk *w, ValueId value) noexcept nogil:
+    """Whether a value has more than two readers for each component; rules that ask name an instruction with a single use, so that uses are counted."""
+    if w.uses != NULL and w.uses[value] > 2 * s.instructions.components[value]:
+        return True
+    w.hinges = True
+    return False
+
+
+cdef bint _condition_holds(const ShaderData *s, Walk *w, const Match *m, int rule, ValueId root) noexcept nogil:
     cdef int condition = rule_condition[rule]
     cdef uint32_t letter = rule_letters[rule * 2]
     cdef uint64_t a
@@ -277,6 +286,8 @@ cdef bint _condition_holds(const ShaderData *s, const Match *m, int rule, ValueI
         return s.instructions.bit_size[m.value[letter]] > s.instructions.bit_size[root]
     if condition == condition_both_vary:
         return not (value_is_constant(s, m.value[letter]) or value_is_constant(s, m.value[rule_letters[rule * 2 + 1]]))
+    if condition == condition_both_read_often:
+        return _is_read_often(s, w, m.value[letter]) and _is_read_often(s, w, m.value[rule_letters[rule * 2 + 1]])
     if condition == condition_varies:
         return s.instructions.kind[m.value[letter]] != nir_load_const
     a = _bound_constant(s, m, rule, 0)
@@ -397,7 +408,7 @@ cdef bint _try_rule(ShaderData *s, Walk *w, int rule, ValueId root) except -1 no
         m.swaps = swaps
         m.commutative = 0
         m.exact = False
-        if _match_instruction(s, w, &m, rule_pattern[rule], root) and _condition_holds(s, &m, rule, root):
+        if _match_instruction(s, w, &m, rule_pattern[rule], root) and _condition_holds(s, w, &m, rule, root):
             if pattern_bits[rule_pattern[rule]] in (0, s.instructions.bit_size[root]):
                 _begin_writing(s, w)
                 _replace(s, w, &m, rule_replacement[rule], root)
