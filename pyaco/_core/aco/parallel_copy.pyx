@@ -11,8 +11,8 @@ only cycles are left. A swap puts one piece into place; its readers now find it 
 Near-linear: each byte is written once, each write looks at one target.
 
 Instructions: s_mov, v_mov; v_lshrrev_b64 for two VGPRs (GFX10); v_perm_b32 with a literal selector (GFX10+), v_mov_b16 (GFX11+), SDWA (GFX9,
-GFX10), v_alignbyte, shifts. Swaps: v_swap_b32; SGPRs by a scratch register, else by three exclusive-ors that cost SCC; halves by SDWA exclusive-ors, from
-GFX11 on by adding and subtracting; linear VGPRs once under exec and once under its complement.
+GFX10), v_alignbyte, shifts. Swaps: v_swap_b32; SGPRs by a scratch register, else by three exclusive-ors that cost SCC; halves by SDWA
+exclusive-ors, from GFX11 on by adding and subtracting; linear VGPRs once under exec and once under its complement.
 
 Sources: the "Vega", "RDNA 1" to "RDNA 4" ISA documents; the worklist follows Boissinot et al., "Revisiting Out-of-SSA Translation".
 """

@@ -269,7 +269,7 @@ cdef bint _reciprocal_is_exact(uint64_t bits, int size) noexcept nogil:
 
 
 cdef bint _is_read_often(const ShaderData *s, Walk *w, ValueId value) noexcept nogil:
-    """Whether a value has more than two readers for each component; rules that ask name an instruction with a single use, so that uses are counted."""
+    """Whether a value has more than two readers for each component. Rules that ask name an instruction with a single use: uses are counted."""
     if w.uses != NULL and w.uses[value] > 2 * s.instructions.components[value]:
         return True
     w.hinges = True
