@@ -145,6 +145,7 @@ NIR = Pipeline("nir", STAGE, (
         lower_doubles(lower="hardware"),
         lcssa,
         divergence,
+        opt_uniform_subgroup,
         opt_load_store_vectorize,
         lower_bit_size,
         fold_16bit_tex_image,
