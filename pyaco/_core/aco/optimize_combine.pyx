@@ -276,31 +276,37 @@ cdef bint _combine_clamp(Context *c, InstructionId i, uint32_t bits) except -1 n
     return True
 
 
-cdef inline int64_t _integer(Operand o, bint signed) noexcept nogil:
-    cdef uint32_t value = <uint32_t>operand_constant_value(o)
-    return <int64_t><int32_t>value if signed else <int64_t>value
+cdef bint _is_integer(const Context *c, Operand o, bint signed, int64_t *value) noexcept nogil:
+    """Whether an operand is a known number: a constant, or a register for a constant that many instructions read."""
+    cdef InstructionId q = 0 if o.flags & operand_constant else producer_of(c, o)
+    if q and c.p.instructions.opcode[q] in (op_p_parallelcopy, op_s_mov_b32) and c.p.instructions.operand_count[q] == 1:
+        o = source_at(c.p, q, 0)
+    if not o.flags & operand_constant:
+        return False
+    value[0] = <int64_t><int32_t>operand_constant_value(o) if signed else <int64_t><uint32_t>operand_constant_value(o)
+    return True
 
 
 cdef bint _combine_integer_clamp(Context *c, InstructionId i, uint16_t producer, uint16_t median, bint signed) except -1 nogil:
-    """min(max(x, low), high), or max(min(x, high), low), of constants in order: the median."""
+    """min(max(x, low), high), or max(min(x, high), low), of numbers in order: the median."""
     cdef ProgramData *p = c.p
     cdef bint is_minimum = p.instructions.opcode[i] in (op_v_min_i32, op_v_min_u32)
     cdef Operand[3] operands
-    cdef Operand outer
+    cdef int64_t outer = 0
+    cdef int64_t inner = 0
     cdef uint32_t k
     cdef uint32_t j
     cdef InstructionId q = 0
     if not _unmodified(p, i):
         return False
     for k in range(2):
-        outer = source_at(p, i, 1 - k)
-        if not outer.flags & operand_constant or not _single(c, source_at(p, i, k), producer, &q):
+        if not _is_integer(c, source_at(p, i, 1 - k), signed, &outer) or not _single(c, source_at(p, i, k), producer, &q):
             continue
         for j in range(2):
-            operands[0] = source_at(p, q, j)
-            operands[1] = source_at(p, q, 1 - j) if is_minimum else outer
-            operands[2] = outer if is_minimum else source_at(p, q, 1 - j)
-            if source_at(p, q, 1 - j).flags & operand_constant and _integer(operands[1], signed) <= _integer(operands[2], signed):
+            if _is_integer(c, source_at(p, q, 1 - j), signed, &inner) and (inner <= outer if is_minimum else outer <= inner):
+                operands[0] = source_at(p, q, j)
+                operands[1] = source_at(p, q, 1 - j) if is_minimum else source_at(p, i, 1 - k)
+                operands[2] = source_at(p, i, 1 - k) if is_minimum else source_at(p, q, 1 - j)
                 return _fuse(c, i, median, operands, 3)
     return False
 

@@ -12,7 +12,7 @@ Operations", "Derivative Operations".
 from libc.stdint cimport uint32_t, uint64_t
 
 from nir_opcodes cimport (
-    alu_b2i32, alu_bcsel, alu_bit_count, alu_fddx, alu_fddx_coarse, alu_fddx_fine, alu_fddy, alu_fddy_coarse, alu_fddy_fine, alu_feq,
+    alu_b2i32, alu_bit_count, alu_fddx, alu_fddx_coarse, alu_fddx_fine, alu_fddy, alu_fddy_coarse, alu_fddy_fine, alu_feq,
     alu_find_lsb, alu_fsub, alu_iadd, alu_iand, alu_ieq, alu_ine, alu_ior, alu_isub, alu_ixor,
     alu_pack_64_2x32_split, alu_u2u32, alu_u2u64, alu_ufind_msb, alu_unpack_64_2x32_split_x, alu_ushr, index_cluster_size,
     index_reduction_op, intrinsic_ballot, intrinsic_ballot_bit_count_exclusive, intrinsic_ballot_bit_count_inclusive,
@@ -24,7 +24,7 @@ from nir_opcodes cimport (
     intrinsic_shuffle_down, intrinsic_shuffle_up, intrinsic_shuffle_xor, intrinsic_source_count, intrinsic_vote_all, intrinsic_vote_feq,
     intrinsic_vote_ieq,
 )
-from pyaco._core.ir.emitter cimport alu1, alu2, alu2_constant, alu3, component, constant, intrinsic1, intrinsic2, vector_of
+from pyaco._core.ir.emitter cimport alu1, alu2, alu2_constant, component, constant, intrinsic1, intrinsic2, vector_of
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     Shader, ShaderData, ValueId, intrinsic_index, intrinsic_set_index, nir_alu, nir_intrinsic, source_swizzle, source_value,

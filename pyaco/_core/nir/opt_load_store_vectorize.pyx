@@ -5,9 +5,9 @@ offsets follow one another without a gap; scalar loads may have gaps of a dword 
 and a dword for each. A joined load replaces the first of its parts, a joined store the last of them;
 nothing that could observe the difference (a write or barrier for loads, any memory access or barrier for stores) is in between. Stores of one
 group do not overlap. Loads of buffers that have elements of several sizes, or too many small ones, become dwords, of which the parts are taken.
-Widths: four components, 16 for ``load_smem_amd``, and also 8 and 16 dwords where the scalar unit loads from a buffer (which reads whole
-dwords in any case, so the last may be used in part, and checks the range of each); shared memory only where the alignment is known to allow one instruction. Two elements
-of shared memory that are apart, but not far, are one ``load_shared2_amd`` or ``store_shared2_amd``.
+Widths: four components, 16 for ``load_smem_amd``, and also 8 and 16 dwords where the scalar unit loads from a buffer (which reads whole dwords in
+any case, so the last may be used in part, and checks the range of each); shared memory only where the alignment is known to allow one
+instruction. Two elements of shared memory that are apart, but not far, are one ``load_shared2_amd`` or ``store_shared2_amd``.
 
 As Mesa's nir_opt_load_store_vectorize in effect. Needs: offsets folded to ``iadd(value, constant)`` by the algebraic rules; divergence, which holds
 for the values made here too.
