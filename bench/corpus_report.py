@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import corpus_reasons
 from corpus_counts import DELAYS, by_class, by_kind, excess, shares
 from peer_statistics import STATISTICS, Statistic, geometric_mean
 
@@ -34,6 +35,7 @@ def report(rows: Sequence[Row], folder: Path, peer: str, worst_by: str, worst: i
         projects(both, folder, peer)
         compile_times(both, peer)
         worst_of(both, folder, peer, worst_by, worst)
+        corpus_reasons.report(both, folder, peer)
         causes(both, peer)
         names(both, peer)
 

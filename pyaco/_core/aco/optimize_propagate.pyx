@@ -291,8 +291,12 @@ cdef int _fold_extract(Context *c, InstructionId i) except -1 nogil:
     for k in range(p.instructions.operand_count[q]):
         part = source_at(p, q, k)
         if offset == wanted and operand_bytes(part) == size:
-            if part.flags & operand_temp and (part.flags & operand_fixed
-                                              or part.register_class != p.definitions.register_class[d]):
+            if part.flags & operand_temp and part.flags & operand_fixed:
+                return 0
+            # an SGPR is copied to a VGPR in any case, if every reader of the vector takes one part
+            if part.flags & operand_temp and part.register_class != p.definitions.register_class[d] and not (
+                    part.register_class == class_s1 and p.definitions.register_class[d] == class_v1
+                    and c.uses[o.data] <= p.instructions.operand_count[q]):
                 return 0
             if part.flags & operand_constant and size < 4:
                 return 0
