@@ -78,14 +78,18 @@ def idle(found: Iterable[Excess], rows: Iterable[Row], folder: Path, reasons: Se
             and any(reason.explains(name, entry, statistic) for name, entry in names for statistic in reason.statistics)]  # fmt: skip
 
 
-def report(rows: Sequence[Row], folder: Path, peer: str, path: Path = REASONS) -> None:
+def report(rows: Sequence[Row], folder: Path, peer: str, reasons: Sequence[Reason]) -> list[Excess]:
     """Print what is above the limit, with its reason."""
-    reasons = read_reasons(path)
     found = excesses(rows, folder, peer, reasons)
-    without = [each for each in found if each.reason is None]
+    without = sum(each.reason is None for each in found)
     print(f"\nAbove {LIMIT:.2f} of {peer}'s: {len(found)} figures of {len({(each.name, each.entry) for each in found})} entry points; "
-          f"{len(without)} without a reason in {path.name}")  # fmt: skip
+          f"{without} without a reason in {REASONS.name}")  # fmt: skip
     for each in found:
         print(f"{each.quotient:6.2f} {each.statistic:14} {each.name} {each.entry}: {each.reason.text if each.reason else '*** no reason'}")
+    return found
+
+
+def report_idle(found: Sequence[Excess], rows: Sequence[Row], folder: Path, reasons: Sequence[Reason]) -> None:
+    """Print the reasons that explain nothing on any target."""
     for reason in idle(found, rows, folder, reasons):
-        print(f"       {path.name} has a reason that explains nothing here: {reason.pattern} ({' '.join(sorted(reason.statistics))})")
+        print(f"{REASONS.name} has a reason that explains nothing: {reason.pattern} ({' '.join(sorted(reason.statistics))})")
