@@ -1,8 +1,8 @@
 """What a shader consists of, counted: instructions of NIR text and of machine code, by name and by kind.
 
 Both compilers are read by the same eyes: NIR as Mesa printed it in 2022 and prints it since (``pyaco`` prints the latter), machine code through
-`pyaco.isa.decode`. What differs says in which room the difference came about: if loops, accesses to memory or arithmetic of the last NIR differ,
-a NIR pass made it; if they agree and the machine code differs, instruction selection or a later pass.
+`pyaco.isa.decode`, or as ACO printed its last IR. What differs says in which room the difference came about: if loops, accesses to memory or
+arithmetic of the last NIR differ, a NIR pass made it; if they agree and the machine code differs, instruction selection or a later pass.
 """
 
 from __future__ import annotations
@@ -79,6 +79,17 @@ def code_counts(code: bytes, target: str) -> dict[str, int]:
     found = collections.Counter(names[number] for number in isa.decode(code, target)["opcode"].tolist())
     found.pop("s_code_end", None)
     return dict(found)
+
+
+#: An instruction of ACO IR as RADV prints it: what it defines, if anything, then its name.
+_PRINTED = re.compile(r"^\t(?:.* = )?\s*([a-z]\w+)")
+
+
+def printed_counts(text: str) -> dict[str, int]:
+    """Count machine instructions of the last ACO IR by name: what a RADV without LLVM shows instead of a disassembly."""
+    body = text[text.find("After lowering to hw instructions:") :]
+    found = collections.Counter(match[1] for match in map(_PRINTED.match, body.splitlines()) if match)
+    return {name: count for name, count in found.items() if not name.startswith("p_")}
 
 
 def by_kind(counts: Mapping[str, int]) -> collections.Counter[str]:

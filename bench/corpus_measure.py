@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from corpus_counts import code_counts, nir_counts
+from corpus_counts import code_counts, nir_counts, printed_counts
 from peer_statistics import STATISTICS, least_milliseconds
 from shader_inputs import RUNTIME_DESCRIPTORS, descriptor
 from spirv_reflection import reflect
@@ -114,7 +114,7 @@ def _theirs(module: bytes, entry: str, radv: Radv, wave: int, spec: Mapping[int,
     layouts, push = pipeline_layout(facts), min(-(-facts["push_constant_bytes"] // 4) * 4, PUSH_BYTES)
     found = radv.compile(module, wave, spec, entry, layouts=layouts, push_bytes=push)
     times = radv.time(module, wave, spec, entry, how.repetitions, how.seconds, layouts=layouts, push_bytes=push)
-    code = code_counts(found.code, radv.target) if found.assembly and found.code else {}
+    code = code_counts(found.code, radv.target) if found.code else printed_counts(found.assembly)
     return {
         "ms": min(times), **{each.name: found.statistics[each.theirs] for each in STATISTICS if each.theirs in found.statistics},
         "nir": nir_counts(found.nir), "code": code,

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import corpus_reasons
 from corpus_counts import DELAYS, by_class, by_kind, excess, shares
 from peer_statistics import STATISTICS, Statistic, geometric_mean
 
@@ -22,6 +23,9 @@ MEANS = ("Instrs", "CodeSize", "VGPRs", "Latency", "InvThroughput")
 
 def report(rows: Sequence[Row], folder: Path, peer: str, worst_by: str, worst: int) -> None:
     """Print everything, a part for each target."""
+    reasons = corpus_reasons.read_reasons()
+    found: list[corpus_reasons.Excess] = []
+    compared: list[Row] = []
     for target in sorted({row["target"] for row in rows}):
         of_target = [row for row in rows if row["target"] == target]
         both = [row for row in of_target if "pyaco" in row and peer in row]
@@ -34,8 +38,11 @@ def report(rows: Sequence[Row], folder: Path, peer: str, worst_by: str, worst: i
         projects(both, folder, peer)
         compile_times(both, peer)
         worst_of(both, folder, peer, worst_by, worst)
+        found += corpus_reasons.report(both, folder, peer, reasons)
+        compared += both
         causes(both, peer)
         names(both, peer)
+    corpus_reasons.report_idle(found, compared, folder, reasons)
 
 
 # ------------------------------------------------------------------------------------------------------------------ fossil-db

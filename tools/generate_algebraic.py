@@ -14,7 +14,7 @@ from pathlib import Path
 from algebraic_automaton import ANY, CONSTANT, Automaton, Term
 
 CONDITIONS = ("", "power_of_two", "shifts_fit", "sum_is_32", "low_mask", "reciprocal_is_exact", "narrows", "varies", "both_vary",
-              "not_negative", "complement", "mask_covers", "mask_covers_above", "aligned_by", "in_order")
+              "not_negative", "complement", "mask_covers", "mask_covers_above", "aligned_by", "in_order", "both_read_often")
 FILES = ("algebraic.txt", "lower_alu.txt")
 GROUPS = ("[main]", "[late]", "[define]", "[lower]", "[lower_dot_4x8]", "[lower_sudot]", "[lower_dot_2x16]")
 TOKEN = re.compile(r"\s*([!~]*[a-z_][a-z_0-9]*(?:@\d+)?\(|#?[a-z](?:\.\d+)?(?:@\d+)?(?![a-z_0-9(])|[a-z][a-z_0-9]+|"

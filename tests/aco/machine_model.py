@@ -170,7 +170,7 @@ class Machine:
         self.write(self.c.definitions[i][0], bytes(self.scratch[self.scratch_address(i) + k] for k in range(size)))
 
     def vector(self, i: int, value: int) -> None:
-        """A 32-bit vector result under exec; SDWA and 16-bit destinations keep the rest of the register."""
+        """A vector result under exec, of 32 bits mostly; SDWA and 16-bit destinations keep the rest of the register."""
         reg, register_class = self.c.definitions[i][0][1:3]
         if not self.active:
             return
@@ -181,6 +181,8 @@ class Machine:
             assert select & 0x10 or size == 4, "a partial SDWA write keeps the rest here"
         elif register_class & 0x40 and self.c.opcode[i] in ("v_mov_b16", "v_add_u16_e64", "v_sub_u16_e64"):
             size = 2
+        elif self.c.opcode[i] == "v_lshrrev_b64":
+            size = 8
         else:
             reg &= ~3
         for k in range(size):
@@ -253,7 +255,7 @@ class Machine:
             self.vector(i, (v[0] << 32 | v[1]) >> 8 * (v[2] & 3) & MASK)
         elif name == "v_lshlrev_b32":
             self.vector(i, v[1] << v[0] & MASK)
-        elif name == "v_lshrrev_b32":
+        elif name in ("v_lshrrev_b32", "v_lshrrev_b64"):
             self.vector(i, v[1] >> v[0])
         elif name == "v_bfe_u32":
             self.vector(i, v[0] >> v[1] & ((1 << v[2]) - 1))

@@ -226,7 +226,11 @@ class Case:
         if b.bit_size(value) == 1:
             value = b.b2i32(value)
         self.result_bits = b.bit_size(value)
-        b.store(b.deref_array(buffer(b, len(self.sizes), self.result_bits), lane), value)
+        result = b.deref_array(buffer(b, len(self.sizes), self.result_bits), lane)
+        if self.rule.condition == "both_read_often":
+            for name in 3 * re.findall("[a-z]", self.rule.letters):
+                b.store(result, letters[name])
+        b.store(result, value)
         return b.finish()
 
     def build(self, b: Builder, letters: dict[str, int], node: Node, bits: int) -> int:

@@ -23,7 +23,8 @@ import pyaco
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 
 import corpus_measure
-from corpus_counts import MEMORY, UNROLLED_BY_PEER, by_class, by_kind, code_counts, nir_counts, shares
+import corpus_reasons
+from corpus_counts import MEMORY, UNROLLED_BY_PEER, by_class, by_kind, code_counts, nir_counts, printed_counts, shares
 from corpus_growth import exponent
 from corpus_measure import Measuring, measure_entry, real_sizes
 from corpus_report import totals
@@ -102,6 +103,47 @@ def test_totals_have_the_form_of_fossil_db() -> None:
     mean = math.sqrt(0.9 * 1.2)
     assert lines[1] == f"Instrs: 200 -> 210 (+5.00%); split: -5.00%, +10.00%; better 1, worse 1, equal 0; geometric mean {mean:.3f}"
     assert "MaxWaves: 24 -> 32 (+33.33%); better 1, worse 0, equal 1" in lines
+
+
+def test_what_is_a_tenth_worse_has_a_reason_or_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "reasons.txt"
+    path.write_text("# why\na/*.spv | Instrs Latency | unrolled\nb/two.spv main | Instrs | stale\nc/*.spv | Instrs | of other modules\n")
+    reasons = corpus_reasons.read_reasons(path)
+    same = {"Instrs": 100, "Latency": 100, "InvThroughput": 100}
+    rows = [{"path": str(tmp_path / name), "entry": "main", "pyaco": {**same, **ours}, "radv": same}
+            for name, ours in (("a/one.spv", {"Instrs": 120, "InvThroughput": 150}), ("b/two.spv", {"Instrs": 110}))]  # fmt: skip
+    found = corpus_reasons.excesses(rows, tmp_path, "radv", reasons)
+    assert [(each.name, each.statistic, each.reason and each.reason.text) for each in found] \
+        == [("a/one.spv", "InvThroughput", None), ("a/one.spv", "Instrs", "unrolled")]  # fmt: skip
+    assert [each.text for each in corpus_reasons.idle(found, rows, tmp_path, reasons)] == ["stale"]
+
+
+def test_the_file_of_reasons_is_read() -> None:
+    assert len(corpus_reasons.read_reasons()) > 10
+
+
+@pytest.mark.parametrize("line", ["a | Instrs", "a | Instructions | why", "| Instrs | why"])
+def test_wrong_lines_of_reasons_are_named(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "reasons.txt"
+    path.write_text(f"# why\n{line}\n")
+    with pytest.raises(ValueError, match=r"reasons\.txt:2"):
+        corpus_reasons.read_reasons(path)
+
+
+PRINTED = """After lowering to hw instructions:
+ACO shader stage: SW (CS), HW (COMPUTE_SHADER)
+BB0
+/* logical preds: / linear preds: / kind: uniform, top-level, */
+\t s1: %1:s[1],  s1: %2:scc = s_lshl_b32 %3:s[0], 6
+\t v4: %4:v[0-3] = image_load %5:s[24-31],  s4: undef,  v1: undef, %6:v[2] 2d unrm
+\ts_waitcnt lgkmcnt(0)
+\tp_barrier
+\ts_endpgm
+"""
+
+
+def test_printed_code_is_counted() -> None:
+    assert printed_counts(PRINTED) == {"s_lshl_b32": 1, "image_load": 1, "s_waitcnt": 1, "s_endpgm": 1}
 
 
 def test_exponents() -> None:

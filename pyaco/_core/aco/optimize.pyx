@@ -102,6 +102,29 @@ cdef bint _is_dead(const Context *c, InstructionId i) noexcept nogil:
     return True
 
 
+cdef void _narrow_copy(Context *c, InstructionId i) noexcept nogil:
+    """A copy of several values keeps those that something reads."""
+    cdef ProgramData *p = c.p
+    cdef DefinitionRow definition = p.instructions.definition_first[i]
+    cdef OperandRow operand = p.instructions.operand_first[i]
+    cdef uint32_t count = p.instructions.definition_count[i]
+    cdef uint32_t kept = 0
+    cdef uint32_t k
+    if p.instructions.opcode[i] != op_p_parallelcopy or count != p.instructions.operand_count[i]:
+        return
+    for k in range(count):
+        if c.uses[p.definitions.temp[definition + k]] == 0 and not p.definitions.flags[definition + k] & definition_fixed:
+            if p.operands.flags[operand + k] & operand_temp:
+                c.uses[p.operands.data[operand + k]] -= 1
+            continue
+        if kept != k:
+            definition_put(p, definition + kept, definition_at(p, definition + k))
+            operand_put(p, operand + kept, operand_at(p, operand + k))
+        kept += 1
+    p.instructions.definition_count[i] = <uint16_t>kept
+    p.instructions.operand_count[i] = <uint16_t>kept
+
+
 cdef int _remove_dead(Context *c) except -1 nogil:
     """Remove dead code, uses before definitions; phis of loops that only feed themselves stay."""
     cdef RowRange operands
@@ -125,7 +148,11 @@ cdef int _remove_dead(Context *c) except -1 nogil:
             while k > 0:
                 k -= 1
                 i = p.order.instruction[p.blocks.order_first[b] + k]
-                if dead[i] or not _is_dead(c, i):
+                if dead[i]:
+                    continue
+                if not _is_dead(c, i):
+                    if p.instructions.definition_count[i] > 1:
+                        _narrow_copy(c, i)
                     continue
                 dead[i] = 1
                 again |= opcode_is_phi(p.instructions.opcode[i])

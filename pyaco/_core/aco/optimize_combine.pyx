@@ -1,5 +1,5 @@
 """The optimizer's second step: an instruction and the producer of one of its operands become one: see ``optimize.pyx``."""
-from libc.stdint cimport uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 
 from isa_opcodes cimport *
 from isa_tables cimport can_use_output_modifiers, isa_opcode_number, opcode_format
@@ -276,6 +276,41 @@ cdef bint _combine_clamp(Context *c, InstructionId i, uint32_t bits) except -1 n
     return True
 
 
+cdef bint _is_integer(const Context *c, Operand o, bint signed, int64_t *value) noexcept nogil:
+    """Whether an operand is a known number: a constant, or a register for a constant that many instructions read."""
+    cdef InstructionId q = 0 if o.flags & operand_constant else producer_of(c, o)
+    if q and c.p.instructions.opcode[q] in (op_p_parallelcopy, op_s_mov_b32) and c.p.instructions.operand_count[q] == 1:
+        o = source_at(c.p, q, 0)
+    if not o.flags & operand_constant:
+        return False
+    value[0] = <int64_t><int32_t>operand_constant_value(o) if signed else <int64_t><uint32_t>operand_constant_value(o)
+    return True
+
+
+cdef bint _combine_integer_clamp(Context *c, InstructionId i, uint16_t producer, uint16_t median, bint signed) except -1 nogil:
+    """min(max(x, low), high), or max(min(x, high), low), of numbers in order: the median."""
+    cdef ProgramData *p = c.p
+    cdef bint is_minimum = p.instructions.opcode[i] in (op_v_min_i32, op_v_min_u32)
+    cdef Operand[3] operands
+    cdef int64_t outer = 0
+    cdef int64_t inner = 0
+    cdef uint32_t k
+    cdef uint32_t j
+    cdef InstructionId q = 0
+    if not _unmodified(p, i):
+        return False
+    for k in range(2):
+        if not _is_integer(c, source_at(p, i, 1 - k), signed, &outer) or not _single(c, source_at(p, i, k), producer, &q):
+            continue
+        for j in range(2):
+            if _is_integer(c, source_at(p, q, 1 - j), signed, &inner) and (inner <= outer if is_minimum else outer <= inner):
+                operands[0] = source_at(p, q, j)
+                operands[1] = source_at(p, q, 1 - j) if is_minimum else source_at(p, i, 1 - k)
+                operands[2] = source_at(p, i, 1 - k) if is_minimum else source_at(p, q, 1 - j)
+                return _fuse(c, i, median, operands, 3)
+    return False
+
+
 cdef bint _combine_output_scale(Context *c, InstructionId i, uint32_t bits) except -1 nogil:
     """A product with 2, 4 or 0.5: the producer scales. The hardware can do so only where denormals are flushed."""
     cdef ProgramData *p = c.p
@@ -439,6 +474,10 @@ cdef bint _combine_valu(Context *c, InstructionId i, uint16_t opcode) except -1 
         return _combine_multiply_add(c, i, float_bits(opcode), False, True)
     if opcode in (op_v_subrev_f32, op_v_subrev_f16):
         return _combine_multiply_add(c, i, float_bits(opcode), True, False)
+    if opcode == op_v_min_i32 or opcode == op_v_max_i32:
+        return _combine_integer_clamp(c, i, op_v_max_i32 if opcode == op_v_min_i32 else op_v_min_i32, op_v_med3_i32, True)
+    if opcode == op_v_min_u32 or opcode == op_v_max_u32:
+        return _combine_integer_clamp(c, i, op_v_max_u32 if opcode == op_v_min_u32 else op_v_min_u32, op_v_med3_u32, False)
     if opcode in (op_v_med3_f32, op_v_med3_f16):
         return _combine_clamp(c, i, float_bits(opcode))
     if opcode in (op_v_mul_f32, op_v_mul_f16):

@@ -23,16 +23,19 @@ cdef bint _copied(Context *c, Operand o, Operand *source) noexcept nogil:
     cdef ProgramData *p = c.p
     cdef InstructionId q = producer_of(c, o)
     cdef uint16_t opcode
-    if q == 0 or p.instructions.definition_count[q] != 1 or p.instructions.operand_count[q] != 1:
+    cdef uint32_t k = 0
+    if q == 0 or p.instructions.definition_count[q] != p.instructions.operand_count[q]:
         return False
     opcode = p.instructions.opcode[q]
     if opcode not in (op_p_parallelcopy, op_s_mov_b32, op_s_mov_b64, op_v_mov_b32):
         return False
     if opcode == op_v_mov_b32 and (p.instructions.format[q] & modified_encodings or p.instructions.modifiers[q]):
         return False
-    if p.definitions.flags[p.instructions.definition_first[q]] & definition_fixed:
+    while p.definitions.temp[p.instructions.definition_first[q] + k] != o.data:
+        k += 1
+    if p.definitions.flags[p.instructions.definition_first[q] + k] & definition_fixed:
         return False
-    source[0] = source_at(p, q, 0)
+    source[0] = source_at(p, q, k)
     if source.flags & operand_constant:
         return True
     return is_plain_temp(source[0]) and not class_is_linear_vgpr(source.register_class)
@@ -288,8 +291,12 @@ cdef int _fold_extract(Context *c, InstructionId i) except -1 nogil:
     for k in range(p.instructions.operand_count[q]):
         part = source_at(p, q, k)
         if offset == wanted and operand_bytes(part) == size:
-            if part.flags & operand_temp and (part.flags & operand_fixed
-                                              or part.register_class != p.definitions.register_class[d]):
+            if part.flags & operand_temp and part.flags & operand_fixed:
+                return 0
+            # an SGPR is copied to a VGPR in any case, if every reader of the vector takes one part
+            if part.flags & operand_temp and part.register_class != p.definitions.register_class[d] and not (
+                    part.register_class == class_s1 and p.definitions.register_class[d] == class_v1
+                    and c.uses[o.data] <= p.instructions.operand_count[q]):
                 return 0
             if part.flags & operand_constant and size < 4:
                 return 0
@@ -308,12 +315,18 @@ cdef int _fold_split(Context *c, InstructionId i) except -1 nogil:
     cdef uint32_t k
     cdef Operand[16] parts
     cdef Operand part
+    cdef uint8_t part_class
+    cdef bint alone
     if q == 0 or p.instructions.opcode[q] != op_p_create_vector or p.instructions.operand_count[q] != count or count > 16:
         return 0
+    alone = c.uses[source_at(p, i, 0).data] == 1          # nothing else needs the vector, so constants and SGPRs are copied once in any case
     for k in range(count):
         part = source_at(p, q, k)
         parts[k] = part
-        if not is_plain_temp(part) or part.register_class != p.definitions.register_class[p.instructions.definition_first[i] + k]:
+        part_class = p.definitions.register_class[p.instructions.definition_first[i] + k]
+        if is_plain_temp(part) and part.register_class == part_class:
+            continue
+        if not alone or part_class != class_v1 or not (part.flags & operand_constant or is_plain_temp(part) and part.register_class == class_s1):
             return 0
     become(c, i, op_p_parallelcopy, format_pseudo, parts, count)
     return 0

@@ -10,9 +10,9 @@ only cycles are left. A swap puts one piece into place; its readers now find it 
 
 Near-linear: each byte is written once, each write looks at one target.
 
-Instructions: s_mov, v_mov; v_perm_b32 with a literal selector (GFX10+), v_mov_b16 (GFX11+), SDWA (GFX9, GFX10), v_alignbyte,
-shifts. Swaps: v_swap_b32; SGPRs by a scratch register, else by three exclusive-ors that cost SCC; halves by SDWA exclusive-ors, from
-GFX11 on by adding and subtracting; linear VGPRs once under exec and once under its complement.
+Instructions: s_mov, v_mov; v_lshrrev_b64 for two VGPRs (GFX10); v_perm_b32 with a literal selector (GFX10+), v_mov_b16 (GFX11+), SDWA (GFX9,
+GFX10), v_alignbyte, shifts. Swaps: v_swap_b32; SGPRs by a scratch register, else by three exclusive-ors that cost SCC; halves by SDWA
+exclusive-ors, from GFX11 on by adding and subtracting; linear VGPRs once under exec and once under its complement.
 
 Sources: the "Vega", "RDNA 1" to "RDNA 4" ISA documents; the worklist follows Boissinot et al., "Revisiting Out-of-SSA Translation".
 """
@@ -262,8 +262,56 @@ cdef bint _pairs(CopySolver *s, Target *low, Target **high) noexcept nogil:
     return s.targets[other].source[0] == low.source[0] + 4 and not _is_vgpr(low.source[0] >> 2)
 
 
+cdef bint _vgprs_pair(CopySolver *s, uint32_t reg) noexcept nogil:
+    """Whether a VGPR and the next one can be written by one shift of 64 bits by none, from VGPRs, an even SGPR pair or an inline constant."""
+    cdef Target *low
+    cdef Target *high
+    if s.target_of[reg] < 0 or reg >= 511 or s.target_of[reg + 1] < 0:
+        return False
+    low = &s.targets[s.target_of[reg]]
+    high = &s.targets[s.target_of[reg + 1]]
+    if low.pending != 15 or high.pending != 15 or low.partial or high.partial or low.linear or high.linear or low.constant != high.constant:
+        return False
+    if _external_uses(s, low) or _external_uses(s, high):
+        return False
+    if low.constant:
+        return operand_c64_fits(<uint64_t>_constant_of(high) << 32 | _constant_of(low)) \
+            and not operand_is_literal(operand_c64(<uint64_t>_constant_of(high) << 32 | _constant_of(low)))
+    if high.source[0] != low.source[0] + 4 or _is_vgpr(low.source[0] >> 2) != _is_vgpr(high.source[0] >> 2):
+        return False
+    # neither half of the result is a source of the other one
+    return not low.source[0] & 7 if not _is_vgpr(low.source[0] >> 2) else low.source[0] >> 2 not in (reg - 1, reg + 1)
+
+
+cdef bint _write_vgpr_pair(CopySolver *s, Target *t) except -1 nogil:
+    """A VGPR with the one beside it. GFX10 takes as long for a shift of 64 bits as for two moves; earlier it is slow, later moves issue in pairs."""
+    cdef uint32_t reg = t.reg
+    cdef uint32_t before = 0                  # neighbours below that pair with the next one each: pairs are counted from the lowest
+    cdef Target *low
+    cdef Target *high
+    cdef Operand o
+    if not gfx10 <= s.p.gfx_level < gfx11 or t.linear:
+        return False
+    while before < reg - 256 and _vgprs_pair(s, reg - before - 1):
+        before += 1
+    if before & 1:
+        reg -= 1
+    elif not _vgprs_pair(s, reg):
+        return False
+    low = &s.targets[s.target_of[reg]]
+    high = &s.targets[s.target_of[reg + 1]]
+    if low.constant:
+        o = operand_c64(<uint64_t>_constant_of(high) << 32 | _constant_of(low))
+    else:
+        o = operand_register(low.source[0], class_v2 if _is_vgpr(low.source[0] >> 2) else class_s2)
+    emit_2(s.out, op_v_lshrrev_b64, definition_register(<uint16_t>(reg * 4), class_v2), operand_c32(0), o)
+    _done(s, low, 15)
+    _done(s, high, 15)
+    return True
+
+
 cdef int _write_plain(CopySolver *s, Target *t) except -1 nogil:
-    """A whole register from one source; SGPR pairs where possible. Returns after marking what is done."""
+    """A whole register from one source; pairs where possible. Returns after marking what is done."""
     cdef Target *low = t
     cdef Target *high = NULL
     cdef Definition d
@@ -273,6 +321,8 @@ cdef int _write_plain(CopySolver *s, Target *t) except -1 nogil:
         _done(s, t, 15)
         return 0
     if _is_vgpr(t.reg):
+        if _write_vgpr_pair(s, t):
+            return 0
         if t.constant:
             emit_constant(s.out, t.reg, _constant_of(t))
         else:

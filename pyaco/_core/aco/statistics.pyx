@@ -14,7 +14,7 @@ from libcpp.vector cimport vector
 from isa_opcodes cimport (
     op_s_endpgm, op_s_mov_b32, op_s_mov_b64, op_s_wait_dscnt, op_s_wait_expcnt, op_s_wait_kmcnt, op_s_wait_loadcnt,
     op_s_wait_loadcnt_dscnt, op_s_wait_storecnt, op_s_wait_storecnt_dscnt, op_s_waitcnt, op_s_waitcnt_vscnt,
-    op_v_mov_b16, op_v_mov_b32, op_v_swap_b32,
+    op_v_lshrrev_b64, op_v_mov_b16, op_v_mov_b32, op_v_swap_b32,
 )
 from isa_tables cimport latency_branch, latency_waitcnt, opcode_latency
 from wait_tables cimport waitcnt_expcnt, waitcnt_lgkmcnt, waitcnt_vmcnt
@@ -27,7 +27,7 @@ from pyaco._core.aco.registers cimport Range, definition_range, operand_range
 from pyaco._core.common.cycles cimport Cycles, resource_count
 from pyaco._core.common.waitcnt cimport waitcnt_get, waitcnt_limit
 from pyaco._core.ir.program cimport (
-    BlockId, InstructionId, Program, ProgramData, block_branch, block_invert, format_ds, format_exp, format_global,
+    BlockId, InstructionId, OperandRow, Program, ProgramData, block_branch, block_invert, format_ds, format_exp, format_global,
     format_is_salu, format_is_valu, format_is_vmem, format_scratch, format_smem, format_sopp, format_vintrp, format_vopd, gfx10,
     gfx12, operand_constant,
 )
@@ -234,11 +234,14 @@ cdef double _weight(const ProgramData *p, BlockId block) noexcept nogil:
 cdef bint _is_copy(const ProgramData *p, InstructionId i) noexcept nogil:
     """Moves between registers; constants do not count."""
     cdef uint16_t opcode = p.instructions.opcode[i]
+    cdef OperandRow source = p.instructions.operand_first[i]
     if opcode == op_v_swap_b32:
         return True
-    if opcode not in (op_s_mov_b32, op_s_mov_b64, op_v_mov_b32, op_v_mov_b16):
+    if opcode == op_v_lshrrev_b64 and p.operands.flags[source] & operand_constant and p.operands.data[source] == 0:
+        source += 1                                 # a shift by none moves two registers
+    elif opcode not in (op_s_mov_b32, op_s_mov_b64, op_v_mov_b32, op_v_mov_b16):
         return False
-    return not p.operands.flags[p.instructions.operand_first[i]] & operand_constant
+    return not p.operands.flags[source] & operand_constant
 
 
 cdef int _count_clause(const ProgramData *p, vector[uint32_t] *clause, InstructionId i, bint member, uint32_t *count,

@@ -14,7 +14,8 @@ from libc.string cimport memset
 
 from algebraic_tables cimport (
     automaton_accepted, automaton_any_constant, automaton_class, automaton_classes, automaton_column, automaton_constant, automaton_first,
-    automaton_next, automaton_opcode, automaton_rules, automaton_states, condition_aligned_by, condition_both_vary, condition_complement,
+    automaton_next, automaton_opcode, automaton_rules, automaton_states, condition_aligned_by, condition_both_read_often, condition_both_vary,
+    condition_complement,
     condition_in_order, condition_low_mask, condition_mask_covers, condition_mask_covers_above, condition_narrows, condition_none,
     condition_not_negative, condition_power_of_two, condition_reciprocal_is_exact, condition_shifts_fit, condition_sum_is_32,
     condition_varies, pattern_bits, pattern_children,
@@ -46,6 +47,7 @@ cdef enum:
     flag_constant = 2             # only a constant matches
     flag_single_use = 4           # only an instruction that nothing else reads matches
     max_letters = 8               # rules name their letters from a on
+    most_uses = 255               # so many or more
     no_rule = 0xffff              # ends a list of rules
     max_rewrites = 16             # of one root in one visit; rules that feed each other end here
 
@@ -65,7 +67,7 @@ cdef struct Walk:
     uint16_t *states              # by value; written when the walk comes to it, which is before anything but a phi reads it
     uint32_t capacity
     ValueId first_new             # instructions from here on are new
-    uint8_t *uses                 # by value: none, one, more; NULL until a rule asks
+    uint8_t *uses                 # by value, up to most_uses; NULL until a rule asks
     NodeId block                  # where the walk is
     OrderRow row
 
@@ -115,7 +117,7 @@ cdef int _set_state(const ShaderData *s, Walk *w, ValueId value) except -1 nogil
 
 
 cdef inline void _count(Walk *w, ValueId value) noexcept nogil:
-    w.uses[value] += w.uses[value] < 2
+    w.uses[value] += w.uses[value] < most_uses
 
 
 cdef void _count_sources(const ShaderData *s, Walk *w, ValueId reader) noexcept nogil:
@@ -126,7 +128,7 @@ cdef void _count_sources(const ShaderData *s, Walk *w, ValueId reader) noexcept 
 
 
 cdef int _count_uses(ShaderData *s, Walk *w) except -1 nogil:
-    """Count the uses of every value. What is replaced from here on adds its uses and keeps those it had: a count is at least the true one."""
+    """Count the uses of every value, those by dead code too: a count is at least the true one."""
     cdef NodeId node
     cdef OrderRow row
     cdef ValueId value
@@ -145,6 +147,19 @@ cdef int _count_uses(ShaderData *s, Walk *w) except -1 nogil:
     for node in range(1, s.nodes.table.count):
         _count(w, s.nodes.condition[node])
     return 0
+
+
+cdef void _release_sources(const ShaderData *s, Walk *w, RowRange sources) noexcept nogil:
+    """These are no longer read by a root that was replaced, nor is what only they read."""
+    cdef uint32_t row
+    cdef ValueId value
+    for row in range(sources.first, sources.first + sources.count):
+        value = s.sources.value[row]
+        if w.uses[value] == 0 or w.uses[value] == most_uses:
+            continue
+        w.uses[value] -= 1
+        if w.uses[value] == 0 and s.instructions.kind[value] == nir_alu:
+            _release_sources(s, w, sources_of(s, value))
 
 
 cdef bint _has_single_use(ShaderData *s, Walk *w, ValueId value) except -1 nogil:
@@ -253,7 +268,15 @@ cdef bint _reciprocal_is_exact(uint64_t bits, int size) noexcept nogil:
     return bits & 0xfffffffffffffULL == 0 and 0 < exponent < 2045
 
 
-cdef bint _condition_holds(const ShaderData *s, const Match *m, int rule, ValueId root) noexcept nogil:
+cdef bint _is_read_often(const ShaderData *s, Walk *w, ValueId value) noexcept nogil:
+    """Whether a value has more than two readers for each component. Rules that ask name an instruction with a single use: uses are counted."""
+    if w.uses != NULL and w.uses[value] > 2 * s.instructions.components[value]:
+        return True
+    w.hinges = True
+    return False
+
+
+cdef bint _condition_holds(const ShaderData *s, Walk *w, const Match *m, int rule, ValueId root) noexcept nogil:
     cdef int condition = rule_condition[rule]
     cdef uint32_t letter = rule_letters[rule * 2]
     cdef uint64_t a
@@ -263,6 +286,8 @@ cdef bint _condition_holds(const ShaderData *s, const Match *m, int rule, ValueI
         return s.instructions.bit_size[m.value[letter]] > s.instructions.bit_size[root]
     if condition == condition_both_vary:
         return not (value_is_constant(s, m.value[letter]) or value_is_constant(s, m.value[rule_letters[rule * 2 + 1]]))
+    if condition == condition_both_read_often:
+        return _is_read_often(s, w, m.value[letter]) and _is_read_often(s, w, m.value[rule_letters[rule * 2 + 1]])
     if condition == condition_varies:
         return s.instructions.kind[m.value[letter]] != nir_load_const
     a = _bound_constant(s, m, rule, 0)
@@ -383,7 +408,7 @@ cdef bint _try_rule(ShaderData *s, Walk *w, int rule, ValueId root) except -1 no
         m.swaps = swaps
         m.commutative = 0
         m.exact = False
-        if _match_instruction(s, w, &m, rule_pattern[rule], root) and _condition_holds(s, &m, rule, root):
+        if _match_instruction(s, w, &m, rule_pattern[rule], root) and _condition_holds(s, w, &m, rule, root):
             if pattern_bits[rule_pattern[rule]] in (0, s.instructions.bit_size[root]):
                 _begin_writing(s, w)
                 _replace(s, w, &m, rule_replacement[rule], root)
@@ -400,14 +425,17 @@ cdef bint _simplify(ShaderData *s, Walk *w, ValueId root) except -1 nogil:
     cdef int rewrites = 0
     cdef uint32_t place
     cdef bint again = True
+    cdef RowRange before
     while again and rewrites < max_rewrites and s.instructions.kind[root] == nir_alu:
         again = False
         place = w.accepted[w.states[root]]
+        before = sources_of(s, root)
         while automaton_rules[place] != no_rule:
             if _try_rule(s, w, automaton_rules[place], root):
                 _set_state(s, w, root)
                 if w.uses != NULL:
                     _count_sources(s, w, root)
+                    _release_sources(s, w, before)
                 again = True
                 rewrites += 1
                 break

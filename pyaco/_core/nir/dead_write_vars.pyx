@@ -23,7 +23,7 @@ from pyaco._core.ir.shader cimport (
 )
 from pyaco._core.nir.memory_places cimport (
     Effect, Effects, PlaceId, Places, Spot, access_is_ordered, access_is_restricted, effect_concerns, effect_of, effects_gather,
-    mode_private, place_of, places_are_accessed, places_begin, step_root, step_run_time,
+    mode_private, mode_shared, place_of, places_are_accessed, places_begin, step_root, step_run_time,
 )
 
 cdef enum:
@@ -48,6 +48,7 @@ cdef struct Walk:
     vector[Dead] at_return        # what is dead where the shader ends
     vector[Around] loops          # those around, innermost last
     vector[uint8_t] removed       # by value
+    vector[uint8_t] is_read       # by root, of variables of the workgroup: whether any instruction may read of it
     Effects reads
     bint progress
     bint removes
@@ -85,6 +86,36 @@ cdef int _note_variables(Walk *w) except -1 nogil:
     return 0
 
 
+cdef int _note_reads(Walk *w) except -1 nogil:
+    """Which variables of the workgroup have a reader: one that names them, or one of unknown extent. Barriers read nothing themselves."""
+    cdef ShaderData *s = w.s
+    cdef Effect read
+    cdef PlaceId root
+    cdef ValueId i
+    cdef NodeId block = node_first_block(s)
+    cdef OrderRow row
+    cdef vector[PlaceId] shared
+    w.is_read.assign(w.places.rows.size(), 0)
+    for root in range(1, <PlaceId>w.places.rows.size()):
+        if w.places.rows[root].step == step_root and w.places.rows[root].mode == mode_shared:
+            shared.push_back(root)
+    while block and not shared.empty():
+        for row in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
+            i = s.order.instruction[row]
+            if s.instructions.kind[i] != nir_intrinsic or s.instructions.opcode[i] == intrinsic_barrier or not _is_read(&w.places, i, &read):
+                continue
+            for root in shared:
+                if effect_concerns(&w.places, &read, root, False):
+                    w.is_read[root] = 1
+        block = block_walk_next(s, block)
+    return 0
+
+
+cdef bint _is_never_read(const Walk *w, PlaceId place) noexcept nogil:
+    cdef PlaceId root = w.places.rows[place].root
+    return w.places.rows[root].mode == mode_shared and not w.is_read[root]
+
+
 # ------------------------------------------------------------------------------------------------------------------- stores
 cdef uint32_t _dead_components(const Walk *w, PlaceId place) noexcept nogil:
     """Which components of a place are overwritten, by themselves or with all that they are in."""
@@ -110,7 +141,7 @@ cdef int _store(Walk *w, ValueId store) except -1 nogil:
     cdef uint32_t dead, row
     if not spot.place or access_is_ordered(s, store):
         return 0
-    dead = _dead_components(w, spot.place) >> spot.component
+    dead = every_component if _is_never_read(w, spot.place) else _dead_components(w, spot.place) >> spot.component
     if mask & dead:
         w.progress = True
         if mask & ~dead == 0:
@@ -259,6 +290,7 @@ cdef bint dead_write_vars_run(ShaderData *s) except -1 nogil:
     w.removed.assign(s.instructions.table.count, 0)
     effects_gather(&w.reads, &w.places, _is_read, s.nodes.first0[1])
     _note_variables(&w)
+    _note_reads(&w)
     w.dead = w.at_return
     _walk_list(&w, s.nodes.last0[1])
     if w.removes:

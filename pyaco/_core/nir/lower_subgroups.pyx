@@ -12,18 +12,19 @@ Operations", "Derivative Operations".
 from libc.stdint cimport uint32_t, uint64_t
 
 from nir_opcodes cimport (
-    alu_b2i32, alu_bcsel, alu_bit_count, alu_fddx, alu_fddx_coarse, alu_fddx_fine, alu_fddy, alu_fddy_coarse, alu_fddy_fine, alu_feq,
+    alu_b2i32, alu_bit_count, alu_fddx, alu_fddx_coarse, alu_fddx_fine, alu_fddy, alu_fddy_coarse, alu_fddy_fine, alu_feq,
     alu_find_lsb, alu_fsub, alu_iadd, alu_iand, alu_ieq, alu_ine, alu_ior, alu_isub, alu_ixor,
     alu_pack_64_2x32_split, alu_u2u32, alu_u2u64, alu_ufind_msb, alu_unpack_64_2x32_split_x, alu_ushr, index_cluster_size,
     index_reduction_op, intrinsic_ballot, intrinsic_ballot_bit_count_exclusive, intrinsic_ballot_bit_count_inclusive,
     intrinsic_ballot_bit_count_reduce, intrinsic_ballot_bitfield_extract, intrinsic_ballot_find_lsb, intrinsic_ballot_find_msb,
     intrinsic_exclusive_scan, intrinsic_inclusive_scan, intrinsic_inverse_ballot, intrinsic_masked_swizzle_amd, intrinsic_mbcnt_amd,
     intrinsic_quad_broadcast, intrinsic_quad_swap_diagonal, intrinsic_quad_swap_horizontal, intrinsic_quad_swap_vertical,
+    intrinsic_quad_swizzle_amd, index_swizzle_mask,
     intrinsic_read_first_invocation, intrinsic_read_invocation, intrinsic_reduce, intrinsic_rotate, intrinsic_shuffle,
     intrinsic_shuffle_down, intrinsic_shuffle_up, intrinsic_shuffle_xor, intrinsic_source_count, intrinsic_vote_all, intrinsic_vote_feq,
     intrinsic_vote_ieq,
 )
-from pyaco._core.ir.emitter cimport alu1, alu2, alu2_constant, alu3, component, constant, intrinsic1, intrinsic2, vector_of
+from pyaco._core.ir.emitter cimport alu1, alu2, alu2_constant, component, constant, intrinsic1, intrinsic2, vector_of
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     Shader, ShaderData, ValueId, intrinsic_index, intrinsic_set_index, nir_alu, nir_intrinsic, source_swizzle, source_value,
@@ -194,18 +195,31 @@ cdef ValueId _reduction(Lowering *b, ValueId instruction, int opcode) except? 0x
 
 
 # ----------------------------------------------------------------------------------------------------------- derivatives
-cdef ValueId _fine(Lowering *b, ValueId value, int swap, uint32_t bit) except? 0xffffffffU nogil:
-    """The difference between a lane and the one that `swap` gives it, of which that with `bit` in its number is the further one."""
-    cdef uint32_t bits = b.s.instructions.bit_size[value]
-    cdef ValueId other = intrinsic1(b, swap, 1, bits, value)
-    cdef ValueId far = alu2_constant(b, alu_ine, alu2_constant(b, alu_iand, subgroup_invocation(b), bit), 0)
-    return alu2(b, alu_fsub, alu3(b, alu_bcsel, far, value, other), alu3(b, alu_bcsel, far, other, value))
+cdef enum:                        # a lane of the quad for each of its four, two bits each
+    left_of_row = 0xa0
+    right_of_row = 0xf5
+    top_of_column = 0x44
+    bottom_of_column = 0xee
 
 
-cdef ValueId _coarse(Lowering *b, ValueId value, uint32_t lane) except? 0xffffffffU nogil:
+cdef ValueId _of_quad(Lowering *b, ValueId value, int lanes) except? 0xffffffffU nogil:
+    """What each lane of a quad gets from the lane that is given for it."""
+    cdef ValueId row = intrinsic1(b, intrinsic_quad_swizzle_amd, 1, b.s.instructions.bit_size[value], value)
+    intrinsic_set_index(b.s, row, index_swizzle_mask, lanes)
+    return row
+
+
+cdef ValueId _fine(Lowering *b, ValueId value, bint in_y) except? 0xffffffffU nogil:
+    """The difference within the lane's own row or column."""
+    cdef ValueId far = _of_quad(b, value, bottom_of_column if in_y else right_of_row)
+    return alu2(b, alu_fsub, far, _of_quad(b, value, top_of_column if in_y else left_of_row))
+
+
+cdef ValueId _coarse(Lowering *b, ValueId value, bint in_y) except? 0xffffffffU nogil:
+    """The difference between a neighbour of the first lane and that one: of the differences from the first lane, which both directions share."""
     cdef uint32_t bits = b.s.instructions.bit_size[value]
-    cdef ValueId far = intrinsic2(b, intrinsic_quad_broadcast, 1, bits, value, constant(b, lane, 32))
-    return alu2(b, alu_fsub, far, intrinsic2(b, intrinsic_quad_broadcast, 1, bits, value, constant(b, 0, 32)))
+    cdef ValueId difference = alu2(b, alu_fsub, value, intrinsic2(b, intrinsic_quad_broadcast, 1, bits, value, constant(b, 0, 32)))
+    return intrinsic2(b, intrinsic_quad_broadcast, 1, bits, difference, constant(b, 2 if in_y else 1, 32))
 
 
 cdef ValueId _derivative(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
@@ -221,9 +235,9 @@ cdef ValueId _derivative(Lowering *b, ValueId instruction) except? 0xffffffffU n
     for i in range(s.instructions.components[instruction]):
         value = component(b, source_value(s, instruction, 0), swizzle_component(swizzle, i))
         if opcode == alu_fddx_fine or opcode == alu_fddy_fine:
-            parts[i] = _fine(b, value, intrinsic_quad_swap_vertical if in_y else intrinsic_quad_swap_horizontal, 2 if in_y else 1)
+            parts[i] = _fine(b, value, in_y)
         else:
-            parts[i] = _coarse(b, value, 2 if in_y else 1)
+            parts[i] = _coarse(b, value, in_y)
     return vector_of(b, parts, s.instructions.components[instruction])
 
 

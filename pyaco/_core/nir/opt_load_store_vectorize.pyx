@@ -1,12 +1,13 @@
 """Neighbouring loads, and neighbouring stores, of one block become one wider access.
 
 Accesses join when they have the same opcode, resource, run-time offset and access flags, stores the same element size too, and their constant
-offsets follow one another without a gap. A joined load replaces the first of its parts, a joined store the last of them;
+offsets follow one another without a gap; scalar loads may have gaps of a dword where that takes no more of them than they load by themselves
+and a dword for each. A joined load replaces the first of its parts, a joined store the last of them;
 nothing that could observe the difference (a write or barrier for loads, any memory access or barrier for stores) is in between. Stores of one
 group do not overlap. Loads of buffers that have elements of several sizes, or too many small ones, become dwords, of which the parts are taken.
-Widths: four components, eight for ``load_smem_amd``, and also 8 and 16 dwords where the scalar unit loads from a buffer (which reads whole
-dwords in any case, so the last may be used in part); shared memory only where the alignment is known to allow one instruction. Two elements
-of shared memory that are apart, but not far, are one ``load_shared2_amd`` or ``store_shared2_amd``.
+Widths: four components, 16 for ``load_smem_amd``, and also 8 and 16 dwords where the scalar unit loads from a buffer (which reads whole dwords in
+any case, so the last may be used in part, and checks the range of each); shared memory only where the alignment is known to allow one
+instruction. Two elements of shared memory that are apart, but not far, are one ``load_shared2_amd`` or ``store_shared2_amd``.
 
 As Mesa's nir_opt_load_store_vectorize in effect. Needs: offsets folded to ``iadd(value, constant)`` by the algebraic rules; divergence, which holds
 for the values made here too.
@@ -63,6 +64,7 @@ cdef struct Run:                   # of adjacent accesses
     uint32_t most_bits
     bint same_bits                 # all have elements of one size
     bint straight                  # no element lies across those of its size
+    int64_t whole_bytes            # of the scalar loads that the accesses are by themselves, and a dword for each but the first
 
 cdef enum:
     most_bytes = 64                # of an access
@@ -155,7 +157,8 @@ cdef void _add_access(Context *c, ValueId instruction, uint32_t position, uint32
     cdef uint32_t access = intrinsic_index(s, instruction, index_access)
     cdef ValueId value = instruction if _is_load(opcode) else source_value(s, instruction, 0)
     cdef Access a
-    if access & access_volatile or s.instructions.bit_size[value] < 8 or s.instructions.components[value] > 4:
+    if access & access_volatile or s.instructions.bit_size[value] < 8 \
+            or s.instructions.components[value] > (8 if opcode == intrinsic_load_smem_amd else 4):
         return
     a.offset = intrinsic_index(s, instruction, index_base)
     _split_offset(s, source_value(s, instruction, _offset_source(opcode)), &a.offset)
@@ -251,7 +254,7 @@ cdef bint _fits(const ShaderData *s, ValueId first, uint32_t components, uint32_
     if bytes > 16 and opcode != intrinsic_load_smem_amd:
         return False
     if opcode == intrinsic_load_smem_amd:
-        return bits == 32 and components in (2, 4, 8)
+        return bits == 32 and components in (2, 4, 8, 16)
     if components > 4:
         return False
     if opcode == intrinsic_load_shared or opcode == intrinsic_store_shared:
@@ -269,6 +272,22 @@ cdef bint _is_uniform(const ShaderData *s, ValueId load) noexcept nogil:
             and not s.instructions.flags[load] & nir_divergent)
 
 
+cdef inline uint32_t _power_of_two(uint32_t dwords) noexcept nogil:
+    """The dwords that the scalar unit loads for so many."""
+    cdef uint32_t whole = 1
+    while whole < dwords:
+        whole *= 2
+    return whole
+
+
+cdef int64_t _hole(const ShaderData *s, const Run *run, const Access *a) noexcept nogil:
+    """The bytes between a run and the access that follows; -1 where it does not follow. The scalar unit may load one dword that nobody asked for."""
+    cdef int64_t hole = a.offset - run.first.offset - run.bytes
+    if not _same_keys(a, run.first):
+        return -1
+    return 0 if hole == 0 else hole if hole == 4 and run.most_bits == 32 and a.bits == 32 and _is_uniform(s, a.instruction) else -1
+
+
 cdef Shape _shape_of(const ShaderData *s, const Run *run) noexcept nogil:
     """What one access for a run would have; no components where there is none."""
     cdef Shape shape
@@ -282,6 +301,8 @@ cdef Shape _shape_of(const ShaderData *s, const Run *run) noexcept nogil:
     # Dwords, of which the parts are taken.
     shape.bits = 32
     shape.components = <uint32_t>(run.bytes + 3) // 4
+    if uniform and shape.components > 2 and _power_of_two(shape.components) * 4 <= run.whole_bytes:
+        shape.components = _power_of_two(shape.components)
     if (opcode != intrinsic_load_ssbo and opcode != intrinsic_load_ubo or run.most_bits > 32 or not run.straight
             or _known_alignment(s, first) < 4 or run.bytes % 4 and not uniform
             or shape.components > 4 and not (uniform and shape.components in (8, 16))):
@@ -289,9 +310,11 @@ cdef Shape _shape_of(const ShaderData *s, const Run *run) noexcept nogil:
     return shape
 
 
-cdef void _extend(Run *run, const Access *a) noexcept nogil:
+cdef void _extend(Run *run, const Access *a, int64_t hole) noexcept nogil:
     """Add the access that follows."""
-    run.same_bits = run.same_bits and a.bits == run.first.bits
+    run.bytes += hole
+    run.whole_bytes += 4 * _power_of_two(<uint32_t>(_bytes(a) + 3) // 4) + (4 if run.components else 0)
+    run.same_bits = run.same_bits and a.bits == run.first.bits and hole == 0
     run.straight = run.straight and run.bytes % (a.bits // 8) == 0
     run.most_bits = max(run.most_bits, a.bits)
     run.components += a.components
@@ -303,17 +326,19 @@ cdef void _find_groups(Context *c) noexcept nogil:
     cdef uint32_t count = <uint32_t>c.accesses.size()
     cdef uint32_t i = 0
     cdef uint32_t end, best
+    cdef int64_t hole
     cdef Run run
     cdef Shape shape
     cdef Shape best_shape = Shape(components=0, bits=0)
     while i < count:
-        run = Run(first=&c.accesses[i], components=0, bytes=0, most_bits=0, same_bits=True, straight=True)
-        _extend(&run, &c.accesses[i])
+        run = Run(first=&c.accesses[i], components=0, bytes=0, most_bits=0, same_bits=True, straight=True, whole_bytes=0)
+        _extend(&run, &c.accesses[i], 0)
         best = end = i + 1
         while end < count and run.bytes < most_bytes:
-            if not _same_keys(&c.accesses[end], run.first) or c.accesses[end].offset != run.first.offset + run.bytes:
+            hole = _hole(c.s, &run, &c.accesses[end])
+            if hole < 0:
                 break
-            _extend(&run, &c.accesses[end])
+            _extend(&run, &c.accesses[end], hole)
             end += 1
             shape = _shape_of(c.s, &run)
             if shape.components:
