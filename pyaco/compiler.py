@@ -255,7 +255,7 @@ def compile(
         if found.kind != "shader":
             steps.note(_rooms().NIR, "spirv", "read", shader)
         if layout is not None:
-            shader.metadata["pipeline_layout"] = layout
+            shader.facts.known["pipeline_layout"] = layout
         if wave is None:
             wave = _wave_size(chip, shader)
         program = _lower(shader, chip, wave, lowering, steps)
@@ -277,7 +277,7 @@ def _wave_size(chip: targets.Chip, shader: Any) -> int:
     Cooperative matrices are multiplied by instructions in narrow waves.
     """
     x, y, z = shader.workgroup_size
-    if shader.metadata.get("cooperative_matrices") and features.has_wave_matrices(chip.level):
+    if shader.facts.known.get("cooperative_matrices") and features.has_wave_matrices(chip.level):
         return _NARROW
     return _NARROW if features.has_wave32(chip.level) and x * y * z <= _NARROW else _WIDE
 
@@ -370,8 +370,8 @@ def _lower(shader: Any, chip: targets.Chip, wave: int, lowering: _Lowering, step
 
 
 def _result(shader: Any, program: Any, chip: targets.Chip, wave: int, steps: Run) -> CompiledShader:
-    metadata = shader.metadata if shader is not None else {}
-    abi: Any = _Deferred(_abi, (metadata["abi"], program)) if "abi" in metadata else None
+    entry = shader.facts.known.get("entry", "main") if shader is not None else "main"
+    abi: Any = _Deferred(_abi, (program,)) if program is not None else _abi_of_shader(shader)
     stats: Any = {}
     passes: Any = _Deferred(getattr, (steps, "records"))
     code = constants = b""
@@ -383,7 +383,7 @@ def _result(shader: Any, program: Any, chip: targets.Chip, wave: int, steps: Run
     made = CompiledShader.__new__(CompiledShader)
     # what __init__ does, without a call of a descriptor for each field that is deferred
     vars(made).update(
-        target=chip.target, stage="compute", entry=metadata.get("entry", "main"), wave=wave, code=code,
+        target=chip.target, stage="compute", entry=entry, wave=wave, code=code,
         constant_data=constants, abi=abi, stats=stats, passes=passes, dumps=steps.dumps, line_rows=lines,
     )
     return made
@@ -393,15 +393,19 @@ def _result(shader: Any, program: Any, chip: targets.Chip, wave: int, steps: Run
 _CONFIG_OF_ABI = ("num_sgprs", "num_vgprs", "num_shared_vgprs", "lds_bytes", "scratch_bytes_per_lane", "float_mode")
 
 
-def _abi(facts: dict[str, Any], program: Any) -> Abi:
-    if program is not None:
-        config = program.config
-        facts = {**facts, **{name: config[name] for name in _CONFIG_OF_ABI}}
-    return Abi.from_dict(facts)
+def _abi(program: Any) -> Abi:
+    config = program.config
+    return Abi.from_dict({**program.metadata["abi"], **{name: config[name] for name in _CONFIG_OF_ABI}})
+
+
+def _abi_of_shader(shader: Any) -> Abi | None:
+    """The ABI of a shader whose compilation was stopped before there was a program."""
+    facts = shader.metadata.get("abi") if shader is not None else None
+    return None if facts is None else Abi.from_dict(facts)
 
 
 def _line_rows(program: Any) -> list[tuple[int, int, str, int]]:
-    names = program.metadata.get("source_files")
+    names = program.source_files
     if not names:
         return []
     table = program.code_lines

@@ -8,7 +8,7 @@ from nir_opcodes cimport (
     intrinsic_index_position_flat, intrinsic_source_count,
 )
 from pyaco._core.common.table cimport (
-    Table, table_append, table_append_many, table_columns, table_free, table_init, table_reserve,
+    Table, table_append, table_append_many, table_columns, table_free, table_init, table_reserve, table_truncate,
 )
 from pyaco._core.common.view cimport edit_of, table_view
 from pyaco._core.ir.source_lines cimport LineHeirs, heirs_begin, heirs_of_block, lines_init
@@ -308,7 +308,7 @@ cdef int shader_rewrite_begin(ShaderRewrite *rewrite, ShaderData *shader) except
     cdef uint64_t bytes = <uint64_t>shader.nodes.table.count * 4
     rewrite.shader = shader
     rewrite.block = 0
-    shader.next_order.table.count = 0
+    table_truncate(&shader.next_order.table, 0)
     table_reserve(&shader.next_order.table, shader.order.table.count)
     memset(shader.nodes.next_order_first, 0, bytes)
     memset(shader.nodes.next_order_count, 0, bytes)
@@ -406,10 +406,10 @@ cdef class Shader:
         cdef int index
         memset(s, 0, sizeof(ShaderData))
         s.info.stage = stage_compute
-        self.metadata = {}
-        self.variable_names = {}
-        self.member_names = {}
-        self.type_names = {}
+        self.facts = Metadata()
+        self._variable_names = {}
+        self._member_names = {}
+        self._type_names = {}
         for index, columns in enumerate(_COLUMNS.values()):
             table_init(_table(s, index), _sizes[index], len(columns), 64)
         table_init(&s.next_order.table, _sizes[5], 1, 64)
@@ -436,6 +436,33 @@ cdef class Shader:
     def info(self):
         """Facts of the shader as a dict (fields of ``ShaderInfo``)."""
         return self.data.info
+
+    @property
+    def metadata(self):
+        """What is known of the shader as a whole, as a dict; ``facts.known`` has less of it, without the time to make it."""
+        return self.facts.whole()
+
+    cdef int make_names(self) except -1:
+        cdef ModuleFacts unnamed = self.unnamed
+        self.unnamed = None
+        if unnamed is not None:
+            unnamed.names(self._variable_names, self._member_names, self._type_names)
+        return 0
+
+    @property
+    def variable_names(self):
+        self.make_names()
+        return self._variable_names
+
+    @property
+    def member_names(self):
+        self.make_names()
+        return self._member_names
+
+    @property
+    def type_names(self):
+        self.make_names()
+        return self._type_names
 
     @property
     def gfx_level(self):
@@ -468,10 +495,10 @@ cdef class Shader:
         for index in range(table_count):
             _assign(_table(&made.data, index), _table(&self.data, index))
         _assign(&made.data.lines.table, &self.data.lines.table)
-        made.metadata.update(deepcopy(self.metadata))
-        made.variable_names.update(self.variable_names)
-        made.member_names.update(self.member_names)
-        made.type_names.update(self.type_names)
+        made.facts.known.update(deepcopy(self.facts.whole()))
+        made._variable_names.update(self.variable_names)
+        made._member_names.update(self.member_names)
+        made._type_names.update(self.type_names)
         return made
 
     def edit(self):

@@ -316,7 +316,7 @@ cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
 
 def run(Shader shader not None, options=None):
     """Lower texture instructions."""
-    layout = shader.metadata.get("pipeline_layout")
+    layout = shader.facts.known.get("pipeline_layout")
     cdef bint has_masks = layout is not None and layout.fragment_masks and has_fmask(shader.data.info.gfx_level)
     cdef bint progress
     with nogil:

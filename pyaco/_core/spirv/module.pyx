@@ -67,7 +67,6 @@ cdef class Reader:
         self.shader = Shader()
         self.s = &self.shader.data
         self.specialization_used = set()
-        self.bindings = {}
         if PyBytes_GET_SIZE(source) < 20 or PyBytes_GET_SIZE(source) % 4:
             raise InputError(f"not a SPIR-V module: {PyBytes_GET_SIZE(source)} bytes (whole words, at least five)")
         if PyBytes_GET_SIZE(source) >= 1 << 30:
@@ -137,8 +136,12 @@ cdef uint32_t decoration_of(Reader r, SpirvId id, uint32_t member, uint32_t deco
 
 
 cdef str string_at(Reader r, uint32_t word):
-    cdef const char *text = <const char *>&r.words[word]
-    cdef const void *end = memchr(text, 0, <size_t>(r.word_count - word) * 4)
+    return string_in(r.owner, word)
+
+
+cdef str string_in(bytes words, uint32_t word):
+    cdef const char *text = PyBytes_AS_STRING(words) + <size_t>word * 4
+    cdef const void *end = memchr(text, 0, PyBytes_GET_SIZE(words) - <size_t>word * 4)
     if end == NULL:
         raise InputError(f"SPIR-V word {word}: a literal string without an end")
     return text[:<const char *>end - text].decode("utf-8", "replace")
