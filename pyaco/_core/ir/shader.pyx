@@ -47,11 +47,13 @@ cdef enum:
     most_columns = 24             # of one of them
 
 cdef uint8_t[table_count][most_columns] _sizes
+cdef uint32_t[table_count] _column_counts
 cdef int _table_index = 0
 _TABLE_ROWS = {}
 for _name, _columns in _COLUMNS.items():
     _TABLE_ROWS[_name] = _table_index
     assert len(_columns) <= most_columns
+    _column_counts[_table_index] = len(_columns)
     for _i, (_, _type) in enumerate(_columns):
         _sizes[_table_index][_i] = int(_type[1])
     _table_index += 1
@@ -410,8 +412,8 @@ cdef class Shader:
         self._variable_names = {}
         self._member_names = {}
         self._type_names = {}
-        for index, columns in enumerate(_COLUMNS.values()):
-            table_init(_table(s, index), _sizes[index], len(columns), 64)
+        for index in range(table_count):
+            table_init(_table(s, index), _sizes[index], _column_counts[index], 64)
         table_init(&s.next_order.table, _sizes[5], 1, 64)
         lines_init(&s.lines)
         # Row 0 of instructions and nodes means "none"; node 1 is the function, type 0 void.

@@ -443,15 +443,14 @@ cdef bytes _key(Shader shader):
     cdef vector[uint32_t] key
     cdef ModuleFacts module = shader.facts.module
     key.reserve(96)
-    with nogil:
-        _collect(s, &found)
-        s.info.push_constant_bytes = _push_constant_bytes(s)
-        _key_of_uses(s, &found, key)
-        key.push_back(<uint32_t>key.size())
-        _key_of_variables(s, key)
-        key.push_back(<uint32_t>key.size())
-        _key_of_instructions(s, key)
-        key.push_back(<uint32_t>key.size())
+    _collect(s, &found)
+    s.info.push_constant_bytes = _push_constant_bytes(s)
+    _key_of_uses(s, &found, key)
+    key.push_back(<uint32_t>key.size())
+    _key_of_variables(s, key)
+    key.push_back(<uint32_t>key.size())
+    _key_of_instructions(s, key)
+    key.push_back(<uint32_t>key.size())
     reflected = module.bindings if module is not None else repr(shader.facts.known.get("descriptor_sets")).encode()
     return PyBytes_FromStringAndSize(<const char *>key.data(), key.size() * 4) + reflected
 

@@ -87,23 +87,18 @@ cdef class Reader:
             raise InputError(f"SPIR-V word 3: an id bound of {self.bound} (1 to {maximum_bound})")
         if self.words[4] != 0:
             raise InputError(f"SPIR-V word 4: schema {self.words[4]} (0 expected)")
-        self.offset = <uint32_t *>calloc(self.bound, 4)
-        self.kind = <uint8_t *>calloc(self.bound, 1)
-        self.payload = <uint32_t *>calloc(self.bound, 4)
-        self.decorations = <uint32_t *>calloc(self.bound, 4)
-        self.name = <uint32_t *>calloc(self.bound, 4)
-        self.deref_of = <ValueId *>calloc(self.bound, 4)
-        if (self.offset == NULL or self.kind == NULL or self.payload == NULL or self.decorations == NULL
-                or self.name == NULL or self.deref_of == NULL):
+        # one allocation: five columns of words, one of bytes
+        self.offset = <uint32_t *>calloc(self.bound, 5 * 4 + 1)
+        if self.offset == NULL:
             raise MemoryError(f"columns for {self.bound} SPIR-V ids")
+        self.payload = self.offset + self.bound
+        self.decorations = self.payload + self.bound
+        self.name = self.decorations + self.bound
+        self.deref_of = self.name + self.bound
+        self.kind = <uint8_t *>(self.deref_of + self.bound)
 
     def __dealloc__(self):
         free(self.offset)
-        free(self.kind)
-        free(self.payload)
-        free(self.decorations)
-        free(self.name)
-        free(self.deref_of)
 
 
 cdef SpirvId result_type_of(Reader r, SpirvId id) noexcept nogil:

@@ -276,8 +276,7 @@ cdef int _report(Reader r, str entry, str stage) except -1:
     module.push_constant_bytes = r.s.info.push_constant_bytes
     module.workgroup_size = r.s.info.workgroup_size
     module.bindings = _bindings(r)
-    with nogil:
-        _find_names(r, module.rows)
+    _find_names(r, module.rows)
     known["entry"] = entry
     known["stage"] = stage
     known["source"] = r.owner
