@@ -52,7 +52,7 @@ cdef extern from *:
     #else
     enum { KEEPS_MEMORY = 1 };
     #endif
-    enum { KEPT_CLASSES = 8, KEPT_OF_CLASS = 16, KEPT_SMALLEST = 512 };
+    enum { KEPT_CLASSES = 10, KEPT_OF_CLASS = 16, KEPT_SMALLEST = 512, KEPT_LARGE = 8, KEPT_OF_LARGE = 4 };    // large: from this class on
     struct KeptMemory {
         void *blocks[KEPT_CLASSES][KEPT_OF_CLASS];
         uint32_t counts[KEPT_CLASSES];
@@ -70,10 +70,12 @@ cdef extern from *:
         KEEPS_MEMORY
         KEPT_CLASSES                # of an allocation that is too large to be kept
         KEPT_OF_CLASS
+        KEPT_LARGE
+        KEPT_OF_LARGE
         KEPT_SMALLEST
     cdef struct KeptMemory:
-        void **blocks[8]
-        uint32_t counts[8]
+        void **blocks[10]
+        uint32_t counts[10]
         bint closed
     KeptMemory kept_memory
 
@@ -96,7 +98,8 @@ cdef inline void *_zeroed(uint64_t bytes, uint32_t size_class) noexcept nogil:
 
 cdef inline bint _is_kept(uint32_t size_class) noexcept nogil:
     """Whether an allocation of a size class is to be kept when it is freed."""
-    return size_class != KEPT_CLASSES and kept_memory.counts[size_class] < KEPT_OF_CLASS and not kept_memory.closed
+    return size_class != KEPT_CLASSES and not kept_memory.closed and \
+        kept_memory.counts[size_class] < <uint32_t>(KEPT_OF_CLASS if size_class < KEPT_LARGE else KEPT_OF_LARGE)
 
 
 cdef inline void _keep(void *memory, uint32_t size_class) noexcept nogil:

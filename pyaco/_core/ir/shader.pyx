@@ -50,10 +50,14 @@ cdef uint8_t[table_count][most_columns] _sizes
 cdef uint32_t[table_count] _column_counts
 cdef int _table_index = 0
 _TABLE_ROWS = {}
+# Rows that tables begin with: as many as most small shaders need, because a table that grows is copied.
+cdef dict _FIRST_ROWS = {"instructions": 256, "sources": 512, "constants": 128, "indices": 256, "order": 128, "arguments": 16, "textures": 16}
+cdef uint32_t[table_count] _first_rows
 for _name, _columns in _COLUMNS.items():
     _TABLE_ROWS[_name] = _table_index
     assert len(_columns) <= most_columns
     _column_counts[_table_index] = len(_columns)
+    _first_rows[_table_index] = _FIRST_ROWS.get(_name, 64)
     for _i, (_, _type) in enumerate(_columns):
         _sizes[_table_index][_i] = int(_type[1])
     _table_index += 1
@@ -413,8 +417,8 @@ cdef class Shader:
         self._member_names = {}
         self._type_names = {}
         for index in range(table_count):
-            table_init(_table(s, index), _sizes[index], _column_counts[index], 64)
-        table_init(&s.next_order.table, _sizes[5], 1, 64)
+            table_init(_table(s, index), _sizes[index], _column_counts[index], _first_rows[index])
+        table_init(&s.next_order.table, _sizes[5], 1, 128)
         lines_init(&s.lines)
         # Row 0 of instructions and nodes means "none"; node 1 is the function, type 0 void.
         table_append(&s.instructions.table)
