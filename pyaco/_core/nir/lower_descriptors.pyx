@@ -37,8 +37,8 @@ from pyaco._core.ir.shader cimport (
     source_value, texture_non_uniform, texture_sampler_non_uniform, value_is_constant,
 )
 from pyaco._core.nir.lowering cimport (
-    Lowering, lower_if_begin, lower_if_else, lower_if_end, lower_keep, lower_loop_begin, lower_loop_end, lower_remove,
-    lowering_run,
+    Lowering, lower_if_begin, lower_if_else, lower_if_end, lower_intrinsics, lower_keep, lower_loop_begin, lower_loop_end, lower_remove,
+    lower_textures, lowering_run,
 )
 from pyaco._core.nir.texture_edit cimport (
     TextureEdit, texture_emit, texture_read, texture_remove_source, texture_set_source, texture_source,
@@ -610,5 +610,5 @@ def run(Shader shader not None, options=None):
     c.bindings = &descriptors.bindings
     c.block_words = descriptors.block_words
     with nogil:
-        progress = lowering_run(&shader.data, _lower, &c)
+        progress = lowering_run(&shader.data, lower_textures | lower_intrinsics, _lower, &c)
     return progress

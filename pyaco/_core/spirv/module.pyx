@@ -11,7 +11,7 @@ from libc.string cimport memchr, memset, strcmp, strncmp
 
 from spirv_tables cimport *
 from pyaco._core.common.bits cimport lowest_bit
-from pyaco._core.ir.shader cimport Shader, TypeId, ValueId
+from pyaco._core.ir.shader cimport Shader, TypeId
 
 from pyaco.errors import InputError, UnsupportedError
 
