@@ -162,5 +162,7 @@ def test_what_was_changed_in_the_metadata_of_a_module_counts() -> None:
         bindings[7] = {"type": "ubo", "count": 1}
     changed = pyaco.compile(shader, "gfx1030")
     number = next(iter(shader.metadata["descriptor_sets"]))
+    assert changed.abi is not None
+    assert plain.abi is not None
     assert 7 in changed.abi.descriptor_sets[number].bindings
     assert 7 not in plain.abi.descriptor_sets[number].bindings
