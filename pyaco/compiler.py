@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property, lru_cache, partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,7 +14,7 @@ from pyaco.abi import Abi
 from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.passes import PassRecord, Pipeline, Run, Stopped
-from pyaco.source import Source, load
+from pyaco.source import SPIRV_MAGICS, Source, load
 from pyaco.targets import features
 from pyaco.targets.lowering import DoublesLowering, Int64Lowering, doubles_lowering, int64_lowering, spelled
 
@@ -33,6 +33,10 @@ class _Deferred(NamedTuple):
 
     make: Callable[..., Any]
     arguments: tuple[Any, ...]
+
+
+#: Makes a `_Deferred` of its two fields in a tuple, without a call of Python.
+_deferred: Callable[[tuple[Callable[..., Any], tuple[Any, ...]]], _Deferred] = partial(tuple.__new__, _Deferred)
 
 
 class _DeferredField:
@@ -97,7 +101,7 @@ class CompiledShader:
     constant_data: bytes
     abi: Abi | None = _DeferredField()  # type: ignore[assignment]
     stats: dict[str, int] = _DeferredField()  # type: ignore[assignment]
-    passes: list[PassRecord] = _DeferredField(_Deferred(list, ()))  # type: ignore[assignment]
+    passes: list[PassRecord] = _DeferredField(_deferred((list, ())))  # type: ignore[assignment]
     dumps: dict[str, str] = field(default_factory=dict)
     line_rows: list[tuple[int, int, str, int]] = field(default_factory=list)
 
@@ -242,20 +246,27 @@ def compile(
     """
     if stage != "compute":
         raise UnsupportedError(f"shader stage {stage!r} (only compute)")
-    chip = targets.chip(target)
-    _check_target(chip)
+    chip = _chip(target)
     if wave is not None:
         targets.wave_limits(chip, wave)  # complains about a wave size that the chip does not have
     lowering = _lowering(chip.level, int64, fp64)
-    steps = Run(validate=validate, dump_after=_names(dump_after), stop_after=stop_after, disabled=_names(disable))
+    if validate or dump_after or stop_after or disable:
+        steps = Run(validate=validate, dump_after=_names(dump_after), stop_after=stop_after, disabled=_names(disable))
+    else:
+        steps = Run()
+    rooms = _rooms()
     shader = program = None
     try:
-        found = load(source)
-        shader = read_nir(found, entry, spec)
-        if found.kind != "shader":
-            steps.note(_rooms().NIR, "spirv", "read", shader)
+        if type(source) is bytes and source.startswith(SPIRV_MAGICS):
+            shader = rooms.read_spirv(source, entry, dict(spec) if spec else None, "compute")
+            steps.note(rooms.NIR, "spirv", "read", shader)
+        else:
+            found = load(source)
+            shader = read_nir(found, entry, spec)
+            if found.kind != "shader":
+                steps.note(rooms.NIR, "spirv", "read", shader)
         if layout is not None:
-            shader.metadata["pipeline_layout"] = layout
+            shader.facts.known["pipeline_layout"] = layout
         if wave is None:
             wave = _wave_size(chip, shader)
         program = _lower(shader, chip, wave, lowering, steps)
@@ -266,9 +277,13 @@ def compile(
     return _result(shader, program, chip, wave or _WIDE, steps)
 
 
-def _check_target(chip: targets.Chip) -> None:
+@lru_cache(maxsize=256)
+def _chip(target: str) -> targets.Chip:
+    """The chip that is compiled for."""
+    chip = targets.chip(target)
     if not features.has_compiler(chip.level):
         raise UnsupportedError(f"compilation for {chip.target}: {chip.level_name} is assembled and emulated, but has no compiler here")
+    return chip
 
 
 def _wave_size(chip: targets.Chip, shader: Any) -> int:
@@ -277,7 +292,7 @@ def _wave_size(chip: targets.Chip, shader: Any) -> int:
     Cooperative matrices are multiplied by instructions in narrow waves.
     """
     x, y, z = shader.workgroup_size
-    if shader.metadata.get("cooperative_matrices") and features.has_wave_matrices(chip.level):
+    if shader.facts.known.get("cooperative_matrices") and features.has_wave_matrices(chip.level):
         return _NARROW
     return _NARROW if features.has_wave32(chip.level) and x * y * z <= _NARROW else _WIDE
 
@@ -306,13 +321,15 @@ def _rooms() -> SimpleNamespace:
     from pyaco import spirv
     from pyaco._core.aco import isel
     from pyaco._core.ir.program import Program
+    from pyaco._core.spirv.reader import read as read_spirv
     from pyaco.aco.passes import ACO
     from pyaco.aco.statistics import statistics
     from pyaco.nir.passes import NIR, check_lowered, mark_lowered
     from pyaco.pipelines import compute
 
-    return SimpleNamespace(spirv=spirv, isel=isel, Program=Program, ACO=ACO, NIR=NIR, check_lowered=check_lowered, mark_lowered=mark_lowered,
-                           compute=compute, statistics=statistics)  # fmt: skip
+    return SimpleNamespace(spirv=spirv, read_spirv=read_spirv, isel=isel, Program=Program, ACO=ACO, NIR=NIR, check_lowered=check_lowered,
+                           mark_lowered=mark_lowered, compute=compute, statistics=statistics)  # fmt: skip
+
 
 
 class _Lowering(NamedTuple):
@@ -370,20 +387,20 @@ def _lower(shader: Any, chip: targets.Chip, wave: int, lowering: _Lowering, step
 
 
 def _result(shader: Any, program: Any, chip: targets.Chip, wave: int, steps: Run) -> CompiledShader:
-    metadata = shader.metadata if shader is not None else {}
-    abi: Any = _Deferred(_abi, (metadata["abi"], program)) if "abi" in metadata else None
+    entry = shader.facts.known.get("entry", "main") if shader is not None else "main"
+    abi: Any = _deferred((_abi, (program,))) if program is not None else _abi_of_shader(shader)
     stats: Any = {}
-    passes: Any = _Deferred(getattr, (steps, "records"))
+    passes: Any = _deferred((getattr, (steps, "records")))
     code = constants = b""
     lines: list[tuple[int, int, str, int]] = []
     if program is not None:
-        stats = _Deferred(_rooms().statistics, (program,))
+        stats = _deferred((_rooms().statistics, (program,)))
         code, constants = program.code, program.constant_data
         lines = _line_rows(program)
     made = CompiledShader.__new__(CompiledShader)
     # what __init__ does, without a call of a descriptor for each field that is deferred
     vars(made).update(
-        target=chip.target, stage="compute", entry=metadata.get("entry", "main"), wave=wave, code=code,
+        target=chip.target, stage="compute", entry=entry, wave=wave, code=code,
         constant_data=constants, abi=abi, stats=stats, passes=passes, dumps=steps.dumps, line_rows=lines,
     )
     return made
@@ -393,15 +410,19 @@ def _result(shader: Any, program: Any, chip: targets.Chip, wave: int, steps: Run
 _CONFIG_OF_ABI = ("num_sgprs", "num_vgprs", "num_shared_vgprs", "lds_bytes", "scratch_bytes_per_lane", "float_mode")
 
 
-def _abi(facts: dict[str, Any], program: Any) -> Abi:
-    if program is not None:
-        config = program.config
-        facts = {**facts, **{name: config[name] for name in _CONFIG_OF_ABI}}
-    return Abi.from_dict(facts)
+def _abi(program: Any) -> Abi:
+    config = program.config
+    return Abi.from_dict({**program.metadata["abi"], **{name: config[name] for name in _CONFIG_OF_ABI}})
+
+
+def _abi_of_shader(shader: Any) -> Abi | None:
+    """The ABI of a shader whose compilation was stopped before there was a program."""
+    facts = shader.metadata.get("abi") if shader is not None else None
+    return None if facts is None else Abi.from_dict(facts)
 
 
 def _line_rows(program: Any) -> list[tuple[int, int, str, int]]:
-    names = program.metadata.get("source_files")
+    names = program.source_files
     if not names:
         return []
     table = program.code_lines

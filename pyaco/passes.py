@@ -491,6 +491,8 @@ class Run:
         Called with the name of each pass, the IR after it ran, and the seconds it took.
     """
 
+    __slots__ = ("_disabled", "_dump_after", "_log", "_on_pass", "_optimize", "_stop_after", "_watched", "dumps", "validates")
+
     def __init__(
         self, *, validate: bool = False, dump_after: Sequence[str] | frozenset[str] = (), stop_after: str | None = None,
         optimize: bool = True, disabled: Sequence[str] | frozenset[str] = (), on_pass: Callable[[str, Any, float], Any] | None = None,
@@ -518,9 +520,9 @@ class Run:
         Stopped
             The pass to stop after has run.
         """
-        choice = _Choice(level, self._optimize, self._disabled)
-        plan = pipeline.prepared.get(choice)
+        plan = pipeline.prepared.get((level, self._optimize, self._disabled))      # equal to a _Choice, and made without a call
         if plan is None:
+            choice = _Choice(level, self._optimize, self._disabled)
             plan = pipeline.prepared[choice] = _prepare(pipeline, choice, representation.users)
         if not self._watched:
             return run_steps(plan, ir, self._log)

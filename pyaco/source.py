@@ -13,6 +13,7 @@ from pyaco.errors import InputError, UnsupportedError
 __all__ = ["Source", "load"]
 
 SPIRV_MAGIC = b"\x03\x02\x23\x07"
+SPIRV_MAGICS = (SPIRV_MAGIC, SPIRV_MAGIC[::-1])
 GLSL_SUFFIXES = {".comp", ".vert", ".frag", ".geom", ".tesc", ".tese", ".glsl"}
 
 
@@ -56,7 +57,7 @@ def load(source: str | Path | bytes | Any) -> Source:
 
 
 def _from_bytes(data: bytes, name: str) -> Source:
-    if data[:4] in (SPIRV_MAGIC, SPIRV_MAGIC[::-1]):
+    if data.startswith(SPIRV_MAGICS):
         return Source("spirv", data, name)
     if name.endswith(".spv"):
         raise InputError(f"{name}: not SPIR-V: the first word is not 0x07230203")

@@ -8,12 +8,17 @@ import sys
 
 import numpy
 import pytest
+from cases import CASES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import pyaco
+from pyaco import spirv
 from pyaco._core.aco import build
+from pyaco._core.common import table
 from pyaco._core.ir.program import Program
 from pyaco._core.ir.shader import Shader
+from pyaco.nir.passes import run
 
 
 def program_with(instructions: int) -> Program:
@@ -96,3 +101,68 @@ for module in pkgutil.walk_packages(pyaco._core.__path__, "pyaco._core."):
 """
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
+
+
+def test_memory_of_freed_tables_is_kept_zeroed() -> None:
+    for _ in range(2):
+        for case in list(CASES.values())[:12]:
+            pyaco.compile(case.spirv)
+    gc.collect()
+    zero, total = table.kept_memory_is_zero()
+    assert zero
+    assert (0 < total < 4 << 20) if table.keeps_memory else total == 0
+
+
+def test_rows_that_were_truncated_are_cleared_too() -> None:
+    program = build.new_program(103, 64)
+    build.set_constant_data(program, b"\xff" * 400)
+    build.set_constant_data(program, b"")
+    del program
+    zero, _ = table.kept_memory_is_zero()
+    assert zero
+
+
+def test_metadata_and_names_are_made_once_and_are_ones_own() -> None:
+    case = CASES["saxpy"]
+    first, second = spirv.read(case.spirv.read_bytes()), spirv.read(case.spirv.read_bytes())
+    metadata = first.metadata
+    assert metadata is first.metadata
+    assert metadata["descriptor_sets"]
+    metadata["descriptor_sets"].clear()
+    first.variable_names[1000] = "mine"
+    assert first.variable_names[1000] == "mine"
+    assert 1000 not in second.variable_names
+    assert second.copy().variable_names == second.variable_names
+    assert second.metadata["descriptor_sets"]
+
+
+def test_abis_of_shaders_that_are_alike_are_ones_own() -> None:
+    case = CASES["saxpy"]
+    shaders = []
+    for _ in range(3):
+        shader = spirv.read(case.spirv.read_bytes())
+        shader.set_target(103, 64, 0xFFFF8000)
+        run(shader)
+        shaders.append(shader)
+    first, second, third = (shader.metadata["abi"] for shader in shaders)
+    assert first == second == third
+    first["user_sgprs"].clear()
+    next(iter(second["descriptor_sets"].values()))["bindings"].clear()
+    again = shaders[2].copy().metadata["abi"]
+    assert again == third
+    assert again["user_sgprs"]
+    assert next(iter(again["descriptor_sets"].values()))["bindings"]
+
+
+def test_what_was_changed_in_the_metadata_of_a_module_counts() -> None:
+    case = CASES["saxpy"]
+    plain = pyaco.compile(case.spirv, "gfx1030")
+    shader = spirv.read(case.spirv.read_bytes())
+    for bindings in shader.metadata["descriptor_sets"].values():
+        bindings[7] = {"type": "ubo", "count": 1}
+    changed = pyaco.compile(shader, "gfx1030")
+    number = next(iter(shader.metadata["descriptor_sets"]))
+    assert changed.abi is not None
+    assert plain.abi is not None
+    assert 7 in changed.abi.descriptor_sets[number].bindings
+    assert 7 not in plain.abi.descriptor_sets[number].bindings

@@ -199,17 +199,6 @@ def _check_workgroup_memory(used: int, level: int) -> None:
         raise UnsupportedError(f"workgroup memory of {used} bytes (at most {lds_limits(level).limit} on this gfx level)")
 
 
-class _Declared(NamedTuple):
-    """What the pass makes of a shader, kept for others that are alike: on small shaders it takes longer than most passes."""
-
-    rows: list[tuple[int, int, int, int, bool]]
-    metadata: dict[str, Any]
-
-
-_DECLARED: dict[Any, _Declared] = {}
-_MOST_DECLARED = 1024
-
-
 def run(shader: Shader, options: Mapping[str, Any] | None = None) -> bool:
     """Declare the arguments.
 
@@ -220,34 +209,19 @@ def run(shader: Shader, options: Mapping[str, Any] | None = None) -> bool:
     UnsupportedError
         Bindings that no layout can hold, or more workgroup memory than the chip has.
     """
-    metadata = shader.metadata
-    uses = declare_arguments.uses(shader)
-    if metadata.get("pipeline_layout") is not None or metadata.get("descriptor_layout"):
-        layout = _laid_out(metadata.get("pipeline_layout") or own_layout(metadata["descriptor_layout"], uses["push_block_bytes"]))
-        _check_layout(shader, layout.layout)
-        metadata.update(_declare(shader, uses, layout))
+    known = shader.facts.known
+    layout = known.get("pipeline_layout")
+    if layout is not None or known.get("descriptor_layout"):
+        uses = declare_arguments.uses(shader)
+        laid_out = _laid_out(layout or own_layout(known["descriptor_layout"], uses["push_block_bytes"]))
+        _check_layout(shader, laid_out.layout)
+        known.update(_declare(shader, uses, laid_out))
         return True
-    bindings = _bindings(shader)
-    alike = (bindings, *uses.values())
-    known = _DECLARED.get(alike)
-    if known is None:
-        made = _declare(shader, uses, _kept_layout(bindings, uses["push_block_bytes"]))
-        if len(_DECLARED) >= _MOST_DECLARED:
-            _DECLARED.clear()
-        known = _DECLARED[alike] = _Declared(declare_arguments.declared(shader), made)
-    else:
-        declare_arguments.declare_again(shader, known.rows)
-    metadata.update(known.metadata, abi=_copied(known.metadata["abi"]))
+    key = declare_arguments.declare_alike(shader)
+    if key is not None:
+        uses = declare_arguments.uses(shader)
+        declare_arguments.keep(shader, key, _declare(shader, uses, _kept_layout(_bindings(shader), uses["push_block_bytes"])))
     return True
-
-
-def _copied(abi: Mapping[str, Any]) -> dict[str, Any]:
-    """An ABI of one's own: what is kept is nobody's to change."""
-    return {
-        **abi, "user_sgprs": [{**each} for each in abi["user_sgprs"]], "workgroup_size": [*abi["workgroup_size"]],
-        "descriptor_sets": {number: {"size": facts["size"], "bindings": {binding: {**each} for binding, each in facts["bindings"].items()}}
-                            for number, facts in abi["descriptor_sets"].items()},
-    }  # fmt: skip
 
 
 def _declare(shader: Shader, uses: Mapping[str, Any], laid_out: _Layout) -> dict[str, Any]:

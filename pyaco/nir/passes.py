@@ -58,9 +58,10 @@ def check_lowered(shader: Shader, int64: Int64Lowering, fp64: DoublesLowering) -
 
 def mark_lowered(shader: Shader) -> None:
     """Note that the passes run on this shader, and refuse to do so twice."""
-    if shader.metadata.get("lowered"):
+    known = shader.facts.known
+    if known.get("lowered"):
         raise InputError("the passes have run on this shader: it is lowered in place, and must be read again for another compilation")
-    shader.metadata["lowered"] = True
+    known["lowered"] = True
 
 
 @checked

@@ -78,7 +78,7 @@ def run(shader: Shader, options: Mapping[str, Any] | None = None) -> bool:
     UnsupportedError
         Samples that such images do not take; explicit reconstruction with a sampler that has two filters.
     """
-    layout: PipelineLayout | None = shader.metadata.get("pipeline_layout")
+    layout: PipelineLayout | None = shader.facts.known.get("pipeline_layout")
     text = (options or {}).get("conversion", "")
     if layout is None and not text:
         return False

@@ -21,7 +21,7 @@ from isa_opcodes cimport *
 from isa_tables cimport opcode_name
 from pyaco._core.aco.encode cimport encode_instruction
 from pyaco._core.common.bits cimport align_up
-from pyaco._core.common.table cimport table_append_many
+from pyaco._core.common.table cimport table_append_many, table_truncate
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport *
 from pyaco._core.ir.source_lines cimport line_none
@@ -345,13 +345,13 @@ cdef int finish(Assembler *a) except -1 nogil:
         if a.addresses[0][k].literal:
             a.code[0][a.addresses[0][k].literal] += constants - a.addresses[0][k].base * 4
     rows = <uint32_t>a.code.size() * 4
-    p.code_lines.table.count = 0
+    table_truncate(&p.code_lines.table, 0)
     table_append_many(&p.code_lines.table, <uint32_t>a.lines.size())
     for k in range(a.lines.size()):
         p.code_lines.offset[k] = a.lines[0][k].position * 4
         p.code_lines.file[k] = a.lines[0][k].file
         p.code_lines.line[k] = a.lines[0][k].line
-    p.code.table.count = 0
+    table_truncate(&p.code.table, 0)
     table_append_many(&p.code.table, rows)
     memcpy(p.code.byte, a.code.data(), rows)
     return 0

@@ -5,7 +5,7 @@ the data sheet. Instructions must be added block after block.
 """
 from libc.stdint cimport uint16_t, uint32_t, uint64_t, uint8_t
 
-from pyaco._core.common.table cimport table_append, table_reserve
+from pyaco._core.common.table cimport table_append, table_reserve, table_truncate
 from pyaco._core.ir.program cimport (
     Definition, Operand, Program, ProgramData, block_new, class_s1, class_s2, definition_put, edge_add, edge_linear,
     edge_logical, edges_finish, instruction_new, operand_c16, operand_c32, operand_c64, operand_c8, operand_literal32,
@@ -154,7 +154,7 @@ def set_constant_data(Program program not None, bytes data):
     """Replace the constant data."""
     cdef uint8_t value
     cdef uint32_t position
-    program.data.constant_data.table.count = 0
+    table_truncate(&program.data.constant_data.table, 0)
     for value in data:
         position = table_append(&program.data.constant_data.table)
         program.data.constant_data.byte[position] = value

@@ -32,7 +32,7 @@ from pyaco._core.aco.isel_control_flow cimport *
 from pyaco._core.aco.isel_intrinsics cimport select_intrinsic
 from pyaco._core.aco.isel_older cimport emit_older
 from pyaco._core.aco.isel_textures cimport select_texture
-from pyaco._core.common.table cimport table_append_many
+from pyaco._core.common.table cimport table_append_many, table_truncate
 from pyaco._core.ir.program cimport (
     BlockId, Blocks, Definition, InstructionId, Operand, OrderRow, Program, ProgramData, TempId, block_loop_exit, block_loop_header,
     block_loop_preheader, block_merge, block_top_level, block_uniform, class_bytes, class_is_linear, class_s1, class_s2, class_s4,
@@ -573,7 +573,7 @@ cdef int _finish_order(Isel *c) except -1 nogil:
         next[c.selected[i].block] += 1
     for i in range(c.selected_front.size()):
         next[c.selected_front[i].block] += 1
-    p.order.table.count = 0
+    table_truncate(&p.order.table, 0)
     table_append_many(&p.order.table, total)
     for block in range(p.blocks.table.count):
         p.blocks.order_first[block] = row
@@ -724,5 +724,5 @@ def run(Shader shader not None, Program program=None):
     with nogil:
         _select(&c)
     p.config.float_mode = c.fp_mode & 0xff
-    program.metadata.update(shader.metadata)
+    program.facts = shader.facts.copy()
     return program

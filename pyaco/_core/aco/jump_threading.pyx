@@ -23,6 +23,7 @@ from isa_opcodes cimport *
 from modifiers cimport modifier_branch_target1, modifier_set_branch_target1
 from pyaco._core.aco.exec_writes cimport exec_writes_run
 from pyaco._core.aco.scalar_liveness cimport ScalarSet, scalar_any, scalar_live_out, scalar_liveness, scalar_step_back
+from pyaco._core.common.table cimport table_truncate
 from pyaco._core.ir.program cimport *
 
 cdef enum:
@@ -356,7 +357,7 @@ cdef int _write_back(Threading *t) except -1 nogil:
             p.edges.predecessor[kept] = p.edges.predecessor[row]
             p.edges.successor[kept] = p.edges.successor[row]
             kept += 1
-    p.edges.table.count = kept
+    table_truncate(&p.edges.table, kept)
     for b in range(p.blocks.table.count):
         for e in range(t.succs[b].size()):
             edge_add(p, edge_linear, b, t.succs[b][e])

@@ -7,6 +7,9 @@ them. Not thread-safe: a table belongs to one compile, and one compile runs on o
 
 The CMake option ``PYACO_MOVING_TABLES`` gives tables no room to spare: every append moves all columns, and where they were is filled with
 0xa5, so that tests find whoever keeps a column's pointer across an append.
+
+Most tables are small: a compilation of a small shader makes some thirty. So each thread keeps allocations of small tables that are freed for
+those to come. What is kept is zeroed, and only rows that were used are cleared for that.
 """
 from libc.stdint cimport uint8_t, uint32_t
 
@@ -22,6 +25,8 @@ cdef struct Table:
     uint32_t column_count
     const uint8_t *element_sizes   # bytes per element, one per column
     void *memory                   # the one allocation behind all columns
+    uint32_t size_class            # of the allocation (table.pyx)
+    uint32_t touched               # rows that have held something since then, where those are more than `count`
 
 cdef int table_init(Table *table, const uint8_t *element_sizes, uint32_t column_count, uint32_t capacity) except -1 nogil
 cdef void table_free(Table *table) noexcept nogil
@@ -34,7 +39,7 @@ cdef inline int table_reserve(Table *table, uint32_t extra) except -1 nogil:
     return 0
 
 # The index of the first of `rows` new rows, whose columns hold zero: rows past `count` always do (fresh memory is zeroed,
-# table_clear zeroes what was used; whoever lowers `count` by hand must overwrite every column of the rows to come).
+# table_clear zeroes what was used), but for those that table_truncate left.
 cdef inline uint32_t table_append_many(Table *table, uint32_t rows) except? 0xffffffffU nogil:
     cdef uint32_t first = table.count
     table_reserve(table, rows)
@@ -43,6 +48,12 @@ cdef inline uint32_t table_append_many(Table *table, uint32_t rows) except? 0xff
 
 cdef inline uint32_t table_append(Table *table) except? 0xffffffffU nogil:
     return table_append_many(table, 1)
+
+# Forget the rows from `count` on, which keep what they hold: whoever appends again must overwrite every column.
+cdef inline void table_truncate(Table *table, uint32_t count) noexcept nogil:
+    if table.count > table.touched:
+        table.touched = table.count
+    table.count = count
 
 # Forget all rows; the memory stays.
 cdef void table_clear(Table *table) noexcept nogil

@@ -4,7 +4,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
-from pyaco._core.common.bits cimport align_up
+from pyaco._core.common.bits cimport align_up, leading_zeros32
 
 cdef uint64_t _column_bytes(uint64_t capacity, uint64_t element_size) noexcept nogil:
     return align_up(capacity * element_size, 64)
@@ -33,25 +33,112 @@ cdef extern from *:
     uint32_t left_count
 
 
-cdef void _leave(Table *table) noexcept nogil:
-    """Free the allocation that the columns have moved out of."""
-    if not PYACO_MOVING_TABLES or table.memory == NULL:
-        free(table.memory)
-        return
+cdef void _leave(void *memory, uint64_t bytes) noexcept nogil:
+    """Free an allocation that the columns of a moving table have left."""
     global left_count
     cdef uint32_t oldest = left_count % 64
-    memset(table.memory, 0xa5, _allocation_bytes(table, table.capacity))
+    memset(memory, 0xa5, bytes)
     free(left_allocations[oldest])
-    left_allocations[oldest] = table.memory
+    left_allocations[oldest] = memory
     left_count += 1
+
+
+# Zeroed allocations that a thread keeps; those of size class k have KEPT_SMALLEST << k bytes. AddressSanitizer is to see every use of memory
+# that a table has left.
+cdef extern from *:
+    """
+    #if PYACO_MOVING_TABLES || defined(__SANITIZE_ADDRESS__)
+    enum { KEEPS_MEMORY = 0 };
+    #else
+    enum { KEEPS_MEMORY = 1 };
+    #endif
+    enum { KEPT_CLASSES = 10, KEPT_OF_CLASS = 16, KEPT_SMALLEST = 512, KEPT_LARGE = 8, KEPT_OF_LARGE = 4 };    // large: from this class on
+    struct KeptMemory {
+        void *blocks[KEPT_CLASSES][KEPT_OF_CLASS];
+        uint32_t counts[KEPT_CLASSES];
+        bool closed;                    // the thread ends; tables may still be freed
+        ~KeptMemory() {
+            closed = true;
+            for (uint32_t k = 0; k < KEPT_CLASSES; k++)
+                while (counts[k])
+                    free(blocks[k][--counts[k]]);
+        }
+    };
+    static thread_local KeptMemory kept_memory;
+    """
+    cdef enum:
+        KEEPS_MEMORY
+        KEPT_CLASSES                # of an allocation that is too large to be kept
+        KEPT_OF_CLASS
+        KEPT_LARGE
+        KEPT_OF_LARGE
+        KEPT_SMALLEST
+    cdef struct KeptMemory:
+        void **blocks[10]
+        uint32_t counts[10]
+        bint closed
+    KeptMemory kept_memory
+
+
+cdef inline uint32_t _size_class(uint64_t bytes) noexcept nogil:
+    if not KEEPS_MEMORY or bytes > <uint64_t>KEPT_SMALLEST << (KEPT_CLASSES - 1):
+        return KEPT_CLASSES
+    return 32 - leading_zeros32(<uint32_t>(bytes - 1) // KEPT_SMALLEST) if bytes > KEPT_SMALLEST else 0
+
+
+cdef inline void *_zeroed(uint64_t bytes, uint32_t size_class) noexcept nogil:
+    cdef KeptMemory *kept = &kept_memory
+    if size_class == KEPT_CLASSES:
+        return calloc(bytes, 1)
+    if kept.counts[size_class] == 0:
+        return calloc(<size_t>KEPT_SMALLEST << size_class, 1)
+    kept.counts[size_class] -= 1
+    return kept.blocks[size_class][kept.counts[size_class]]
+
+
+cdef inline bint _is_kept(uint32_t size_class) noexcept nogil:
+    """Whether an allocation of a size class is to be kept when it is freed."""
+    return size_class != KEPT_CLASSES and not kept_memory.closed and \
+        kept_memory.counts[size_class] < <uint32_t>(KEPT_OF_CLASS if size_class < KEPT_LARGE else KEPT_OF_LARGE)
+
+
+cdef inline void _keep(void *memory, uint32_t size_class) noexcept nogil:
+    cdef KeptMemory *kept = &kept_memory
+    kept.blocks[size_class][kept.counts[size_class]] = memory
+    kept.counts[size_class] += 1
+
+
+#: Whether threads keep memory in this build.
+keeps_memory = bool(KEEPS_MEMORY)
+
+
+def kept_memory_is_zero():
+    """Whether all that this thread keeps of freed tables is zero, and how many bytes it is: for tests."""
+    cdef uint32_t size_class, k, i, size
+    cdef uint32_t total = 0
+    cdef bint zero = True
+    for size_class in range(<uint32_t>KEPT_CLASSES):
+        size = <uint32_t>KEPT_SMALLEST << size_class
+        for k in range(kept_memory.counts[size_class]):
+            total += size
+            for i in range(size):
+                zero = zero and (<const uint8_t *>kept_memory.blocks[size_class][k])[i] == 0
+    return zero, total
+
+
+cdef inline uint64_t _used_rows(const Table *table) noexcept nogil:
+    return table.touched if table.touched > table.count else table.count
 
 
 cdef int _allocate(Table *table, uint32_t capacity) except -1 nogil:
     """Move every column to a new allocation of `capacity` rows, or leave the table as it was."""
     cdef uint64_t total = _allocation_bytes(table, capacity)
+    cdef uint32_t size_class = _size_class(total)
     cdef uint32_t column
     cdef void **columns = table_columns(table)
-    cdef void *memory = calloc(total, 1)
+    cdef void *memory = _zeroed(total, size_class)
+    cdef void *old = table.memory
+    cdef bint kept = old != NULL and _is_kept(table.size_class)
     if memory == NULL:
         with gil:
             raise MemoryError(f"a table of {capacity} rows needs {total} bytes")
@@ -59,10 +146,19 @@ cdef int _allocate(Table *table, uint32_t capacity) except -1 nogil:
     for column in range(table.column_count):
         if table.count:
             memcpy(cursor, columns[column], <uint64_t>table.count * table.element_sizes[column])
+        if kept:
+            memset(columns[column], 0, _used_rows(table) * table.element_sizes[column])
         columns[column] = cursor
         cursor += _column_bytes(capacity, table.element_sizes[column])
-    _leave(table)
+    if kept:
+        _keep(old, table.size_class)
+    elif PYACO_MOVING_TABLES and old != NULL:
+        _leave(old, _allocation_bytes(table, table.capacity))
+    else:
+        free(old)
     table.memory = memory
+    table.size_class = size_class
+    table.touched = 0
     table.capacity = capacity
     return 0
 
@@ -74,13 +170,20 @@ cdef int table_init(Table *table, const uint8_t *element_sizes, uint32_t column_
     table.column_count = column_count
     table.element_sizes = element_sizes
     table.memory = NULL
+    table.touched = 0
     if PYACO_MOVING_TABLES:
         return _allocate(table, 0)
     return _allocate(table, capacity if capacity > 8 else 8)
 
 
 cdef void table_free(Table *table) noexcept nogil:
-    free(table.memory)
+    cdef uint32_t column
+    if table.memory != NULL and _is_kept(table.size_class):
+        for column in range(table.column_count):
+            memset(table_columns(table)[column], 0, _used_rows(table) * table.element_sizes[column])
+        _keep(table.memory, table.size_class)
+    else:
+        free(table.memory)
     table.memory = NULL
     table.count = table.capacity = 0
 

@@ -14,6 +14,7 @@ from libc.stdint cimport int16_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from pyaco._core.common.machine cimport *
 from pyaco._core.common.table cimport RowRange, Table, table_reserve
+from pyaco._core.ir.metadata cimport Metadata
 from pyaco._core.ir.source_lines cimport SourceLines
 
 # ---------------------------------------------------------------------------------------------------------- index spaces
@@ -421,5 +422,5 @@ cdef inline int rewrite_emit(Rewrite *rewrite, InstructionId instruction) except
 cdef class Program:
     """Owner of a ``ProgramData``; Python sees its columns as NumPy arrays."""
     cdef ProgramData data
-    cdef readonly dict metadata       # entry name, stage, descriptor and argument layout (abi)
+    cdef Metadata facts               # entry name, stage, descriptor and argument layout (abi)
     cdef bint editable

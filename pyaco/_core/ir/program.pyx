@@ -2,7 +2,7 @@
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
-from pyaco._core.common.table cimport table_append, table_append_many, table_free, table_init, table_reserve
+from pyaco._core.common.table cimport table_append, table_append_many, table_free, table_init, table_reserve, table_truncate
 from pyaco._core.common.view cimport edit_of, table_view
 from pyaco._core.ir.source_lines cimport LineHeirs, heirs_begin, heirs_of_block, lines_init
 
@@ -127,7 +127,7 @@ cdef int edges_finish(ProgramData *program) except -1 nogil:
     cdef BlockId a
     cdef BlockId b
     _count_edges(program)
-    program.edge_lists.table.count = 0
+    table_truncate(&program.edge_lists.table, 0)
     table_append_many(&program.edge_lists.table, 2 * edges.table.count)
     row = _place_lists(blocks.logical_pred_first, blocks.logical_pred_count, n, 0)
     row = _place_lists(blocks.logical_succ_first, blocks.logical_succ_count, n, row)
@@ -299,7 +299,7 @@ cdef int rewrite_begin(Rewrite *rewrite, ProgramData *program) except -1 nogil:
     cdef uint32_t block
     rewrite.program = program
     rewrite.block = 0xffffffffU
-    program.next_order.table.count = 0
+    table_truncate(&program.next_order.table, 0)
     table_reserve(&program.next_order.table, program.order.table.count)
     for block in range(program.blocks.table.count):
         program.blocks.next_first[block] = 0
@@ -361,21 +361,21 @@ cdef class Program:
     def __cinit__(self):
         cdef ProgramData *p = &self.data
         memset(p, 0, sizeof(ProgramData))
-        self.metadata = {}
+        self.facts = Metadata()
         p.software_stage = software_stage_cs
         p.hardware_stage = hardware_stage_compute
-        table_init(&p.instructions.table, _instruction_sizes, 11, 64)
-        table_init(&p.operands.table, _operand_sizes, 4, 128)
-        table_init(&p.definitions.table, _operand_sizes, 4, 64)
-        table_init(&p.temps.table, _temp_sizes, 1, 64)
-        table_init(&p.order.table, _word_sizes, 1, 64)
-        table_init(&p.next_order.table, _word_sizes, 1, 64)
+        table_init(&p.instructions.table, _instruction_sizes, 11, 128)
+        table_init(&p.operands.table, _operand_sizes, 4, 256)
+        table_init(&p.definitions.table, _operand_sizes, 4, 128)
+        table_init(&p.temps.table, _temp_sizes, 1, 256)
+        table_init(&p.order.table, _word_sizes, 1, 128)
+        table_init(&p.next_order.table, _word_sizes, 1, 128)
         table_init(&p.blocks.table, _block_sizes, 30, 8)
         table_init(&p.edges.table, _edge_sizes, 3, 8)
         table_init(&p.edge_lists.table, _word_sizes, 1, 16)
         table_init(&p.live_in.table, _live_in_sizes, 2, 64)
         table_init(&p.constant_data.table, _temp_sizes, 1, 64)
-        table_init(&p.code.table, _temp_sizes, 1, 64)
+        table_init(&p.code.table, _temp_sizes, 1, 384)
         table_init(&p.code_lines.table, _code_line_sizes, 3, 8)
         lines_init(&p.lines)
         # Row 0 of instructions and temps means "none".
@@ -448,6 +448,16 @@ cdef class Program:
         self.data.address32_hi = 0xffff8000U
         self.data.lane_mask = class_s1 if wave_size == 32 else class_s2
         self.data.device = (<DeviceLimits>limits).data if isinstance(limits, DeviceLimits) else (<DeviceLimits>DeviceLimits(limits)).data
+
+    @property
+    def metadata(self):
+        """What shaders bring along, as a dict."""
+        return self.facts.whole()
+
+    @property
+    def source_files(self):
+        """Names of the files of lines, None without lines."""
+        return self.facts.known.get("source_files")
 
     @property
     def gfx_level(self):

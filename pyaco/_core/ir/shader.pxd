@@ -18,6 +18,7 @@ from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from nir_opcodes cimport alu_vec2, alu_vec3, alu_vec4, alu_vec5, alu_vec8, alu_vec16
 from pyaco._core.common.table cimport RowRange, Table, table_reserve
+from pyaco._core.ir.metadata cimport Metadata, ModuleFacts
 from pyaco._core.ir.program cimport Bytes, Order, OrderRow
 from pyaco._core.ir.source_lines cimport SourceLines
 
@@ -541,8 +542,10 @@ cdef VariableId variable_new(ShaderData *s, int mode, TypeId type) except? 0xfff
 cdef class Shader:
     """Owner of a ``ShaderData``; Python sees its columns as NumPy arrays."""
     cdef ShaderData data
-    cdef readonly dict metadata           # entry, stage, source_sha1; abi once arguments are declared
-    cdef readonly dict variable_names     # variable -> name
-    cdef readonly dict member_names       # (type, member) -> name
-    cdef readonly dict type_names         # struct type -> name
+    cdef readonly Metadata facts          # entry, stage, source_sha1; abi once arguments are declared
+    cdef ModuleFacts unnamed              # what is to make the names; None: made
+    cdef dict _variable_names             # variable -> name
+    cdef dict _member_names               # (type, member) -> name
+    cdef dict _type_names                 # struct type -> name
+    cdef int make_names(self) except -1
     cdef bint editable

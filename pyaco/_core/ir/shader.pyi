@@ -2,13 +2,20 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from pyaco._core.common.view import TableView
+from pyaco._core.ir.metadata import Metadata
 
 class Shader:
     """NIR of one shader; the data sheet is ``shader.pxd``."""
 
-    metadata: dict[str, Any]
-    variable_names: dict[int, str]
-    member_names: dict[tuple[int, int], str]
+    facts: Metadata
+    @property
+    def metadata(self) -> dict[str, Any]: ...
+    @property
+    def variable_names(self) -> dict[int, str]: ...
+    @property
+    def member_names(self) -> dict[tuple[int, int], str]: ...
+    @property
+    def type_names(self) -> dict[int, str]: ...
     instructions: TableView
     sources: TableView
     constants: TableView

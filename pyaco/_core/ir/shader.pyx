@@ -8,7 +8,7 @@ from nir_opcodes cimport (
     intrinsic_index_position_flat, intrinsic_source_count,
 )
 from pyaco._core.common.table cimport (
-    Table, table_append, table_append_many, table_columns, table_free, table_init, table_reserve,
+    Table, table_append, table_append_many, table_columns, table_free, table_init, table_reserve, table_truncate,
 )
 from pyaco._core.common.view cimport edit_of, table_view
 from pyaco._core.ir.source_lines cimport LineHeirs, heirs_begin, heirs_of_block, lines_init
@@ -47,11 +47,17 @@ cdef enum:
     most_columns = 24             # of one of them
 
 cdef uint8_t[table_count][most_columns] _sizes
+cdef uint32_t[table_count] _column_counts
 cdef int _table_index = 0
 _TABLE_ROWS = {}
+# Rows that tables begin with: as many as most small shaders need, because a table that grows is copied.
+cdef dict _FIRST_ROWS = {"instructions": 256, "sources": 512, "constants": 128, "indices": 256, "order": 128, "arguments": 16, "textures": 16}
+cdef uint32_t[table_count] _first_rows
 for _name, _columns in _COLUMNS.items():
     _TABLE_ROWS[_name] = _table_index
     assert len(_columns) <= most_columns
+    _column_counts[_table_index] = len(_columns)
+    _first_rows[_table_index] = _FIRST_ROWS.get(_name, 64)
     for _i, (_, _type) in enumerate(_columns):
         _sizes[_table_index][_i] = int(_type[1])
     _table_index += 1
@@ -308,7 +314,7 @@ cdef int shader_rewrite_begin(ShaderRewrite *rewrite, ShaderData *shader) except
     cdef uint64_t bytes = <uint64_t>shader.nodes.table.count * 4
     rewrite.shader = shader
     rewrite.block = 0
-    shader.next_order.table.count = 0
+    table_truncate(&shader.next_order.table, 0)
     table_reserve(&shader.next_order.table, shader.order.table.count)
     memset(shader.nodes.next_order_first, 0, bytes)
     memset(shader.nodes.next_order_count, 0, bytes)
@@ -406,13 +412,13 @@ cdef class Shader:
         cdef int index
         memset(s, 0, sizeof(ShaderData))
         s.info.stage = stage_compute
-        self.metadata = {}
-        self.variable_names = {}
-        self.member_names = {}
-        self.type_names = {}
-        for index, columns in enumerate(_COLUMNS.values()):
-            table_init(_table(s, index), _sizes[index], len(columns), 64)
-        table_init(&s.next_order.table, _sizes[5], 1, 64)
+        self.facts = Metadata()
+        self._variable_names = {}
+        self._member_names = {}
+        self._type_names = {}
+        for index in range(table_count):
+            table_init(_table(s, index), _sizes[index], _column_counts[index], _first_rows[index])
+        table_init(&s.next_order.table, _sizes[5], 1, 128)
         lines_init(&s.lines)
         # Row 0 of instructions and nodes means "none"; node 1 is the function, type 0 void.
         table_append(&s.instructions.table)
@@ -436,6 +442,33 @@ cdef class Shader:
     def info(self):
         """Facts of the shader as a dict (fields of ``ShaderInfo``)."""
         return self.data.info
+
+    @property
+    def metadata(self):
+        """What is known of the shader as a whole, as a dict; ``facts.known`` has less of it, without the time to make it."""
+        return self.facts.whole()
+
+    cdef int make_names(self) except -1:
+        cdef ModuleFacts unnamed = self.unnamed
+        self.unnamed = None
+        if unnamed is not None:
+            unnamed.names(self._variable_names, self._member_names, self._type_names)
+        return 0
+
+    @property
+    def variable_names(self):
+        self.make_names()
+        return self._variable_names
+
+    @property
+    def member_names(self):
+        self.make_names()
+        return self._member_names
+
+    @property
+    def type_names(self):
+        self.make_names()
+        return self._type_names
 
     @property
     def gfx_level(self):
@@ -468,10 +501,10 @@ cdef class Shader:
         for index in range(table_count):
             _assign(_table(&made.data, index), _table(&self.data, index))
         _assign(&made.data.lines.table, &self.data.lines.table)
-        made.metadata.update(deepcopy(self.metadata))
-        made.variable_names.update(self.variable_names)
-        made.member_names.update(self.member_names)
-        made.type_names.update(self.type_names)
+        made.facts.known.update(deepcopy(self.facts.whole()))
+        made._variable_names.update(self.variable_names)
+        made._member_names.update(self.member_names)
+        made._type_names.update(self.type_names)
         return made
 
     def edit(self):

@@ -26,7 +26,7 @@ from pyaco._core.ir.shader cimport (
     source_swizzle, source_value, swizzle_component,
 )
 from pyaco._core.nir.loop_analyze cimport jump_of
-from pyaco._core.nir.lowering cimport Lowering, lower_keep, lower_remove, lowered, lowering_run
+from pyaco._core.nir.lowering cimport Lowering, lower_intrinsics, lower_keep, lower_remove, lowered, lowering_run
 from pyaco._core.nir.memory_places cimport (
     Effect, Effects, PlaceId, Places, Spot, access_is_ordered, access_is_restricted, effect_concerns, effect_of, effects_gather, place_of,
     places_are_accessed, places_begin,
@@ -324,7 +324,7 @@ cdef bint copy_prop_vars_run(ShaderData *s) except -1 nogil:
     effects_gather(&w.writes, &w.places, _is_write, s.nodes.first0[1])
     _walk_list(&w, s.nodes.first0[1])
     if w.progress:
-        lowering_run(s, _replace, &w)
+        lowering_run(s, lower_intrinsics, _replace, &w)
     return w.progress
 
 

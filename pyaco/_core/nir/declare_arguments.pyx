@@ -7,7 +7,9 @@ by ``pyaco/nir/arguments.py``, which calls these functions.
 Sources: AMD RDNA2 ISA, section 3.12 and LLVM's AMDGPU usage, "Initial kernel execution state" (order of user SGPRs,
 workgroup ids, packed local ids on GFX11, ttmp registers on GFX12).
 """
+from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.string cimport memcmp
 from libcpp.vector cimport vector
 
 from nir_opcodes cimport (
@@ -15,7 +17,8 @@ from nir_opcodes cimport (
     intrinsic_load_local_invocation_index, intrinsic_load_num_workgroups, intrinsic_load_push_constant,
     intrinsic_load_subgroup_id, intrinsic_load_workgroup_id, intrinsic_vulkan_resource_index,
 )
-from pyaco._core.common.table cimport table_append
+from pyaco._core.common.table cimport table_append, table_truncate
+from pyaco._core.ir.metadata cimport DeclaredArguments, ModuleFacts
 from pyaco._core.ir.program cimport gfx11, gfx12
 from pyaco._core.ir.shader cimport (
     Shader, ShaderData, TypeId, ValueId, VariableId, argument_descriptor_set, argument_inline_push_constant, argument_local_ids,
@@ -129,7 +132,7 @@ cdef uint32_t _declare(ShaderData *s, uint32_t kind, uint32_t detail, uint32_t f
     return row
 
 
-cdef uint32_t _push_constant_bytes(const ShaderData *s) noexcept:
+cdef uint32_t _push_constant_bytes(const ShaderData *s) noexcept nogil:
     cdef VariableId variable
     cdef uint32_t size
     cdef uint32_t best = s.info.push_constant_bytes
@@ -196,8 +199,7 @@ cdef bint _needs_scratch(const ShaderData *s) noexcept:
 
 def uses(Shader shader not None):
     """What the shader needs, as numbers: ``sets``, ``push_dwords`` read at constant offsets, ``other_push_uses``,
-    ``num_workgroups``, ``push_constant_bytes`` that it reads, ``push_block_bytes`` that it declares, ``other_user_sgprs``, ``shared_bytes``;
-    and ``others``, which are all that `declare` goes by besides its arguments and these."""
+    ``num_workgroups``, ``push_constant_bytes`` that it reads, ``push_block_bytes`` that it declares, ``other_user_sgprs``, ``shared_bytes``."""
     cdef ShaderData *s = &shader.data
     cdef Uses found
     if s.info.wave_size not in (32, 64):
@@ -213,8 +215,6 @@ def uses(Shader shader not None):
         "num_workgroups": bool(found.num_workgroups),
         "other_user_sgprs": (2 if _needs_scratch(s) else 0) + (3 if found.num_workgroups else 0),
         "shared_bytes": s.info.shared_bytes,
-        "others": (found.workgroup_id, found.local_id, s.info.gfx_level, s.info.wave_size, s.info.workgroup_size[0], s.info.workgroup_size[1],
-                   s.info.workgroup_size[2], s.info.derivative_group, s.info.float_controls, s.info.scratch_bytes, s.info.address32_hi),
     }
 
 
@@ -296,7 +296,7 @@ def declare(Shader shader not None, tuple sets, bint through_table, bint push_po
     cdef uint32_t dimensions
     cdef bint scratch = _needs_scratch(s)
     _collect(s, &found)
-    s.arguments.table.count = 0
+    table_truncate(&s.arguments.table, 0)
     registers.s = s
     registers.taken = []
     if scratch:
@@ -332,17 +332,154 @@ def declare(Shader shader not None, tuple sets, bint through_table, bint push_po
     }
 
 
-def declared(Shader shader not None):
-    """The rows of ``shader.arguments``, for `declare_again`."""
+# ------------------------------------------------------------------------------------------------------- shaders that are alike
+cdef struct ArgumentRow:
+    uint32_t kind
+    uint32_t detail
+    uint32_t first
+    uint32_t count
+    bint is_vgpr
+
+cdef class _Declared(DeclaredArguments):
+    cdef vector[ArgumentRow] rows
+
+cdef enum:
+    most_declared = 1024
+
+# By all that `pyaco/nir/arguments.py` goes by. On small shaders it takes longer than most passes, and most shaders are like another one.
+cdef dict _declared = {}
+
+
+cdef void _add_once(vector[uint32_t] &key, size_t first, const uint32_t *words, size_t count) noexcept nogil:
+    """Add some words to a key that has such groups of words from `first` on; not again what is among the last of them."""
+    cdef size_t at = key.size()
+    cdef size_t tries = 16
+    while at > first and tries:
+        at -= count
+        tries -= 1
+        if memcmp(&key[at], words, count * 4) == 0:
+            return
+    key.insert(key.end(), words, words + count)
+
+
+cdef void _key_of_variables(const ShaderData *s, vector[uint32_t] &key) noexcept nogil:
+    cdef VariableId variable
+    cdef uint32_t[4] words
+    cdef TypeId type
+    for variable in range(s.variables.table.count):
+        if not s.variables.mode[variable] & (mode_ubo | mode_ssbo):
+            continue
+        words[0], words[1], words[2] = s.variables.set[variable], s.variables.binding[variable], s.variables.mode[variable]
+        words[3] = 1
+        type = s.variables.type[variable]
+        while s.types.base[type] == type_array:
+            words[3] *= s.types.length[type]
+            type = s.types.element[type]
+        key.insert(key.end(), words, words + 4)
+
+
+cdef void _key_of_handle(const ShaderData *s, ValueId instruction, uint32_t *words) noexcept nogil:
+    cdef VariableId variable = s.instructions.data[instruction]
+    cdef TypeId type = s.variables.type[variable]
+    cdef uint64_t count = 1
+    while s.types.base[type] == type_array:
+        count *= s.types.length[type]
+        type = s.types.element[type]
+    words[0], words[1] = s.variables.set[variable], s.variables.binding[variable]
+    words[2] = s.types.base[type] | <uint32_t>s.types.image_dim[type] << 8
+    words[3], words[4] = <uint32_t>count, <uint32_t>(count >> 32)
+
+
+cdef void _key_of_resource(const ShaderData *s, ValueId instruction, uint32_t *words) noexcept nogil:
+    cdef ValueId index = source_value(s, instruction, 0)
+    words[0] = <uint32_t>intrinsic_index(s, instruction, index_desc_set)
+    words[1] = <uint32_t>intrinsic_index(s, instruction, index_binding)
+    words[2] = <uint32_t>intrinsic_index(s, instruction, index_desc_type)
+    words[3] = value_is_constant(s, index)
+    words[4] = <uint32_t>constant_bits(s, index, 0) if words[3] else 0
+
+
+cdef void _key_of_instructions(const ShaderData *s, vector[uint32_t] &key) noexcept nogil:
+    cdef size_t first = key.size()
+    cdef uint32_t i
+    cdef ValueId instruction
+    cdef uint32_t[6] words
+    for i in range(s.order.table.count):
+        instruction = s.order.instruction[i]
+        words[5] = s.instructions.kind[instruction]
+        if _is_handle_variable(s, instruction):
+            _key_of_handle(s, instruction, words)
+        elif words[5] == nir_intrinsic and s.instructions.opcode[instruction] == intrinsic_vulkan_resource_index:
+            _key_of_resource(s, instruction, words)
+        else:
+            continue
+        _add_once(key, first, words, 6)
+
+
+cdef void _key_of_uses(const ShaderData *s, const Uses *found, vector[uint32_t] &key) noexcept nogil:
+    cdef uint32_t[18] words
+    cdef size_t first, i
+    words[0] = found.workgroup_id
+    words[1] = found.local_id
+    words[2] = found.num_workgroups | found.push_constants << 1 | found.other_push_uses << 2
+    words[3], words[4] = <uint32_t>found.push_dwords, <uint32_t>(found.push_dwords >> 32)
+    words[5], words[6] = s.info.gfx_level, s.info.wave_size
+    words[7], words[8], words[9] = s.info.workgroup_size[0], s.info.workgroup_size[1], s.info.workgroup_size[2]
+    words[10], words[11] = s.info.derivative_group, s.info.float_controls
+    words[12], words[13] = s.info.scratch_bytes, s.info.shared_bytes
+    words[14], words[15] = s.info.address32_hi, s.info.push_constant_bytes
+    words[16] = <uint32_t>found.sets.size()
+    words[17] = s.variables.table.count
+    key.insert(key.end(), words, words + 18)
+    first = key.size()
+    for i in range(found.sets.size()):
+        _add_once(key, first, &found.sets[i], 1)
+
+
+cdef bytes _key(Shader shader):
+    """All that tells what the pass makes of a shader without a layout of its user's."""
     cdef ShaderData *s = &shader.data
+    cdef Uses found
+    cdef vector[uint32_t] key
+    cdef ModuleFacts module = shader.facts.module
+    key.reserve(96)
+    _collect(s, &found)
+    s.info.push_constant_bytes = _push_constant_bytes(s)
+    _key_of_uses(s, &found, key)
+    key.push_back(<uint32_t>key.size())
+    _key_of_variables(s, key)
+    key.push_back(<uint32_t>key.size())
+    _key_of_instructions(s, key)
+    key.push_back(<uint32_t>key.size())
+    reflected = module.bindings if module is not None else repr(shader.facts.known.get("descriptor_sets")).encode()
+    return PyBytes_FromStringAndSize(<const char *>key.data(), key.size() * 4) + reflected
+
+
+def declare_alike(Shader shader not None):
+    """Give a shader the arguments and metadata that `keep` has kept of one like it; None where there was one, else its key for `keep`."""
+    cdef ShaderData *s = &shader.data
+    cdef bytes key = _key(shader)
+    cdef _Declared known = _declared.get(key)
+    cdef size_t i
+    if known is None:
+        return key
+    table_truncate(&s.arguments.table, 0)
+    for i in range(known.rows.size()):
+        _declare(s, known.rows[i].kind, known.rows[i].detail, known.rows[i].first, known.rows[i].count, known.rows[i].is_vgpr)
+    shader.facts.declared = known
+    return None
+
+
+def keep(Shader shader not None, bytes key not None, dict metadata not None):
+    """Keep the arguments of a shader for those that are alike, and its metadata, which it gets."""
+    cdef ShaderData *s = &shader.data
+    cdef _Declared made = _Declared()
     cdef uint32_t row
-    return [(s.arguments.kind[row], s.arguments.detail[row], s.arguments.first[row], s.arguments.count[row], bool(s.arguments.is_vgpr[row]))
-            for row in range(s.arguments.table.count)]
-
-
-def declare_again(Shader shader not None, list rows not None):
-    """Give a shader the arguments of another one."""
-    cdef ShaderData *s = &shader.data
-    s.arguments.table.count = 0
-    for kind, detail, first, count, is_vgpr in rows:
-        _declare(s, kind, detail, first, count, is_vgpr)
+    made.kept = metadata
+    for row in range(s.arguments.table.count):
+        made.rows.push_back(ArgumentRow(s.arguments.kind[row], s.arguments.detail[row], s.arguments.first[row], s.arguments.count[row],
+                                        s.arguments.is_vgpr[row]))
+    if len(_declared) >= most_declared:
+        _declared.clear()
+    _declared[key] = made
+    shader.facts.declared = made

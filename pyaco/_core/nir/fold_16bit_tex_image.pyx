@@ -38,7 +38,7 @@ from pyaco._core.ir.shader cimport (
     nir_undef, round_even16, round_zero16, source_set, source_swizzle, source_value, swizzle_component, texture_is_sparse,
     type_float, type_int, type_uint,
 )
-from pyaco._core.nir.lowering cimport Lowering, lower_keep, lowering_run
+from pyaco._core.nir.lowering cimport Lowering, lower_intrinsics, lower_keep, lower_textures, lowering_run
 
 cdef enum:                        # what the users of a value do with it
     narrowed_float = 1
@@ -306,7 +306,7 @@ cdef bint fold_16bit_tex_image_run(ShaderData *s) except -1 nogil:
     if not facts.has_halves or not facts.has_images:
         return False
     progress = _fold_results(s, &facts)
-    return lowering_run(s, _fold_sources, NULL) or progress
+    return lowering_run(s, lower_textures | lower_intrinsics, _fold_sources, NULL) or progress
 
 
 cdef int _kernel(void *ir, int option) except -1 nogil:

@@ -28,7 +28,7 @@ from pyaco._core.ir.program cimport gfx10_3, gfx11
 from pyaco._core.ir.emitter cimport alu1, alu2, alu2_constant, alu3, alu_n, alu_source, constant, vector_of
 from pyaco._core.ir.shader cimport Shader, ShaderData, ValueId, nir_alu, nir_exact, source_value, type_bool
 from pyaco._core.nir.algebraic cimport algebraic_run
-from pyaco._core.nir.lowering cimport Lowering, constant_float, lower_keep, lowering_run, wide_boolean
+from pyaco._core.nir.lowering cimport Lowering, constant_float, lower_alu, lower_keep, lowering_run, wide_boolean
 
 cdef enum:
     maximum_sweeps = 16
@@ -215,7 +215,7 @@ cdef bint _rules(ShaderData *s, int group) except -1 nogil:
 
 
 cdef bint lower_alu_run(ShaderData *s) except -1 nogil:
-    cdef bint progress = lowering_run(s, _lower, NULL)
+    cdef bint progress = lowering_run(s, lower_alu, _lower, NULL)
     progress |= _rules(s, rules_define)
     progress |= _rules(s, rules_lower)
     if s.info.gfx_level < gfx10_3:

@@ -20,7 +20,7 @@ from pyaco._core.ir.shader cimport (
     shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit, shader_rewrite_end, source_set, source_swizzle, source_value,
     swizzle_component,
 )
-from pyaco._core.nir.lowering cimport Lowering, lower_keep, lowering_run, wide_boolean
+from pyaco._core.nir.lowering cimport Lowering, lower_alu, lower_keep, lowering_run, wide_boolean
 
 
 cdef ValueId _reduce(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
@@ -227,7 +227,7 @@ cdef bint _phis_to_scalar(ShaderData *s) except -1 nogil:
 cdef int _kernel(void *ir, int option) except -1 nogil:
     cdef ShaderData *s = <ShaderData *>ir
     cdef bint progress = _phis_to_scalar(s)
-    progress |= lowering_run(s, _lower, NULL)
+    progress |= lowering_run(s, lower_alu, _lower, NULL)
     return progress
 
 

@@ -21,7 +21,7 @@ from nir_opcodes cimport (
 from pyaco._core.ir.emitter cimport alu1, alu2, alu2_constant, alu3, alu_source, constant
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport Shader, ShaderData, ValueId, nir_alu, nir_divergent, source_value
-from pyaco._core.nir.lowering cimport Lowering, constant_source, lower_keep, lowering_run
+from pyaco._core.nir.lowering cimport Lowering, constant_source, lower_alu, lower_keep, lowering_run
 
 
 cdef enum:
@@ -145,7 +145,7 @@ cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
 
 
 cdef int _kernel(void *ir, int option) except -1 nogil:
-    return lowering_run(<ShaderData *>ir, _lower, NULL)
+    return lowering_run(<ShaderData *>ir, lower_alu, _lower, NULL)
 
 
 kernel = native_kernel(_kernel)

@@ -26,7 +26,7 @@ from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport gfx11, gfx12
 from pyaco._core.ir.shader cimport Shader, ShaderData, ValueId, intrinsic_index, intrinsic_set_index, nir_intrinsic, source_value
 from pyaco._core.ir.small_floats cimport single_from, single_to
-from pyaco._core.nir.lowering cimport Lowering, lower_keep, lowering_run, subgroup_invocation
+from pyaco._core.nir.lowering cimport Lowering, lower_intrinsics, lower_keep, lowering_run, subgroup_invocation
 
 cdef enum:
     swap_halves = 0x1f | 16 << 10             # pattern of masked_swizzle_amd: lane ^ 16
@@ -239,7 +239,7 @@ cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
 
 
 cdef bint lower_cooperative_matrix_run(ShaderData *s) except -1 nogil:
-    return lowering_run(s, _lower, NULL)
+    return lowering_run(s, lower_intrinsics, _lower, NULL)
 
 
 cdef int _kernel(void *ir, int option) except -1 nogil:

@@ -13,6 +13,7 @@ Sources: AMD RDNA2 ISA, "Buffer resource descriptor" (word 2 is the number of re
 Vulkan specification, "Descriptor indexing" (NonUniform).
 """
 from libc.stdint cimport int64_t, uint32_t, uint64_t
+from cython.operator cimport dereference
 from libcpp.unordered_map cimport unordered_map
 
 from nir_opcodes cimport (
@@ -28,6 +29,7 @@ from nir_opcodes cimport (
 from pyaco._core.ir.emitter cimport (
     alu1, alu2, alu2_constant, component, constant, constant_vector, emit, intrinsic0, intrinsic1, intrinsic2, jump, vector_of,
 )
+from pyaco._core.ir.metadata cimport DeclaredArguments, Metadata
 from pyaco._core.ir.shader cimport (
     NodeId, Shader, ShaderData, ValueId, access_can_reorder, access_non_uniform, argument_descriptor_set, argument_inline_push_constant,
     VariableId, argument_push_constants, constant_bits, deref_array, deref_var, image_buffer, intrinsic_index, intrinsic_set_index,
@@ -35,8 +37,8 @@ from pyaco._core.ir.shader cimport (
     source_value, texture_non_uniform, texture_sampler_non_uniform, value_is_constant,
 )
 from pyaco._core.nir.lowering cimport (
-    Lowering, lower_if_begin, lower_if_else, lower_if_end, lower_keep, lower_loop_begin, lower_loop_end, lower_remove,
-    lowering_run,
+    Lowering, lower_if_begin, lower_if_else, lower_if_end, lower_intrinsics, lower_keep, lower_loop_begin, lower_loop_end, lower_remove,
+    lower_textures, lowering_run,
 )
 from pyaco._core.nir.texture_edit cimport (
     TextureEdit, texture_emit, texture_read, texture_remove_source, texture_set_source, texture_source,
@@ -59,10 +61,12 @@ cdef struct Binding:
     uint64_t chroma_clear[4]       # bits of the sampler's dwords that are other ones for planes with less chroma,
     uint64_t chroma_set[4]         # and what they are
 
+ctypedef unordered_map[uint64_t, Binding] Bindings    # by set << 32 | binding
+
 cdef struct Context:
-    unordered_map[uint64_t, Binding] bindings     # set << 32 | binding
+    Bindings *bindings
+    const uint32_t *block_words                   # descriptor of an inline uniform block at the start of the 32-bit region
     unordered_map[ValueId, uint32_t] blocks       # by pointer into an inline uniform block: bytes of the block
-    uint32_t block_words[4]                       # descriptor of a block at the start of the 32-bit region
 
 
 cdef int64_t _argument_row(const ShaderData *s, uint32_t kind, uint32_t detail) noexcept nogil:
@@ -114,19 +118,22 @@ cdef ValueId _set_address(Lowering *b, uint32_t number) except? 0xffffffffU nogi
     return value
 
 
+cdef const Binding *_binding(const Context *c, uint32_t set_number, uint32_t number) except NULL nogil:
+    cdef unordered_map[uint64_t, Binding].iterator found = c.bindings.find(<uint64_t>set_number << 32 | number)
+    if found == c.bindings.end():
+        with gil:
+            raise InputError(f"descriptor set {set_number} has no binding {number}")
+    return &dereference(found).second
+
+
 cdef ValueId _resource_index(Lowering *b, Context *c, ValueId instruction) except? 0xffffffffU nogil:
     cdef ShaderData *s = b.s
     cdef uint32_t set_number = intrinsic_index(s, instruction, index_desc_set)
     cdef uint32_t number = intrinsic_index(s, instruction, index_binding)
     cdef ValueId index = source_value(s, instruction, 0)
-    cdef uint64_t key = <uint64_t>set_number << 32 | number
-    cdef Binding binding
+    cdef const Binding *binding = _binding(c, set_number, number)
     cdef ValueId result
     cdef ValueId[3] words
-    if not c.bindings.count(key):
-        with gil:
-            raise InputError(f"descriptor set {set_number} has no binding {number}")
-    binding = c.bindings[key]
     if binding.location == after_push_constants:
         words[0] = _argument(b, argument_push_constants, 0)
     else:
@@ -296,24 +303,21 @@ cdef int _handle(Lowering *b, Context *c, ValueId deref, bint sampler, bint non_
     cdef ValueId index = _element(b, deref, &variable)
     cdef uint32_t set_number = s.variables.set[variable]
     cdef uint32_t number = s.variables.binding[variable]
-    cdef uint64_t key = <uint64_t>set_number << 32 | number
+    cdef const Binding *binding = _binding(c, set_number, number)
     cdef uint32_t first
-    if not c.bindings.count(key):
-        with gil:
-            raise InputError(f"descriptor set {set_number} has no binding {number}")
     handle.words = words
     handle.differs = False
     handle.set_address = 0
-    _sampler_bits(&c.bindings[key], plane if sampler else 0, handle)
-    if sampler and c.bindings[key].known_sampler:
+    _sampler_bits(binding, plane if sampler else 0, handle)
+    if sampler and binding.known_sampler:
         return 0
     handle.plane = 0 if sampler else plane
-    first = c.bindings[key].offset + <uint32_t>(c.bindings[key].sampler_offset if sampler else plane_bytes * plane)
+    first = binding.offset + <uint32_t>(binding.sampler_offset if sampler else plane_bytes * plane)
     handle.set_address = _set_address(b, set_number)
     if index == 0 or value_is_constant(s, index):
-        handle.offset = constant(b, first + (constant_bits(s, index, 0) if index else 0) * c.bindings[key].stride, 32)
+        handle.offset = constant(b, first + (constant_bits(s, index, 0) if index else 0) * binding.stride, 32)
         return 0
-    handle.offset = alu2_constant(b, alu_iadd, alu2_constant(b, alu_imul, index, c.bindings[key].stride), first)
+    handle.offset = alu2_constant(b, alu_iadd, alu2_constant(b, alu_imul, index, binding.stride), first)
     handle.differs = non_uniform
     return 0
 
@@ -554,17 +558,21 @@ cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
     return _buffer_access(b, c, instruction, source)
 
 
-def run(Shader shader not None, options=None):
-    """Lower descriptors and push constants."""
-    cdef Context c
+cdef class _Descriptors:
+    """What the ABI says of descriptors. Shaders that are alike share it."""
+    cdef Bindings bindings
+    cdef uint32_t[4] block_words
+
+
+cdef _Descriptors _described(dict metadata):
+    cdef _Descriptors made = _Descriptors()
     cdef Binding binding
-    cdef bint progress
     cdef int i
-    if "abi" not in shader.metadata:
+    if "abi" not in metadata:
         raise InputError("lower_descriptors needs the ABI that declare_arguments makes")
-    c.block_words = shader.metadata["inline_block_descriptor"]
-    samplers, chroma_bits = shader.metadata.get("known_samplers"), shader.metadata.get("chroma_sampler_bits")
-    for set_number, layout in shader.metadata["abi"]["descriptor_sets"].items():
+    made.block_words = metadata["inline_block_descriptor"]
+    samplers, chroma_bits = metadata.get("known_samplers"), metadata.get("chroma_sampler_bits")
+    for set_number, layout in metadata["abi"]["descriptor_sets"].items():
         for number, facts in layout["bindings"].items():
             binding.offset = facts["offset"]
             binding.stride = facts["stride"]
@@ -581,7 +589,26 @@ def run(Shader shader not None, options=None):
                 binding.location = inline_block
             elif facts["type"].endswith("_dynamic"):
                 binding.location = after_push_constants
-            c.bindings[<uint64_t><uint32_t>set_number << 32 | <uint32_t>number] = binding
+            made.bindings[<uint64_t><uint32_t>set_number << 32 | <uint32_t>number] = binding
+    return made
+
+
+cdef _Descriptors _descriptors(Metadata facts):
+    cdef DeclaredArguments declared = facts.declared
+    if declared is None:              # metadata may have been changed since
+        return _described(facts.known)
+    if declared.descriptors is None:
+        declared.descriptors = _described(declared.kept)
+    return declared.descriptors
+
+
+def run(Shader shader not None, options=None):
+    """Lower descriptors and push constants."""
+    cdef Context c
+    cdef bint progress
+    cdef _Descriptors descriptors = _descriptors(shader.facts)
+    c.bindings = &descriptors.bindings
+    c.block_words = descriptors.block_words
     with nogil:
-        progress = lowering_run(&shader.data, _lower, &c)
+        progress = lowering_run(&shader.data, lower_textures | lower_intrinsics, _lower, &c)
     return progress

@@ -26,7 +26,7 @@ from pyaco._core.ir.shader cimport (
     NodeId, Shader, ShaderData, ValueId, atomic_fadd, atomic_fmax, atomic_fmin, block_walk_next, flush_denorms64, intrinsic_has_index,
     intrinsic_index, nir_alu, nir_intrinsic, node_first_block, round_zero64, source_value,
 )
-from pyaco._core.nir.lowering cimport Lowering, constant_float, lower_keep, lowering_run
+from pyaco._core.nir.lowering cimport Lowering, constant_float, lower_alu, lower_keep, lowering_run
 from pyaco._core.nir.software_doubles cimport (
     double_integral, double_maximum, double_minimum, double_saturated, double_sign, is_double_operation, software_double,
 )
@@ -247,7 +247,7 @@ cdef int _kernel(void *ir, int option) except -1 nogil:
     if mask & _software:
         _refuse(<ShaderData *>ir)
     # What one sweep makes is lowered by the next.
-    while lowering_run(<ShaderData *>ir, _lower, &mask):
+    while lowering_run(<ShaderData *>ir, lower_alu, _lower, &mask):
         progress = True
     return progress
 

@@ -46,7 +46,7 @@ from pyaco._core.ir.shader cimport (
     value_is_constant, variable_alive,
 )
 from pyaco._core.nir.lowering cimport (
-    Lowering, lower_if_begin, lower_if_else, lower_if_end, lower_keep, lower_remove, lowering_run_from,
+    Lowering, lower_derefs, lower_if_begin, lower_if_else, lower_if_end, lower_intrinsics, lower_keep, lower_remove, lowering_run_from,
 )
 from pyaco._core.nir.types cimport component_bytes, member_offset, type_align, type_bytes, type_slots, type_stride
 
@@ -654,7 +654,7 @@ cdef bint lower_explicit_io_run(ShaderData *s) except -1 nogil:
     c.addresses.assign(s.instructions.table.count, none)
     s.info.shared_bytes = _lay_out(s, mode_shared, s.info.shared_bytes)
     s.info.scratch_bytes = _lay_out(s, mode_scratch, s.info.scratch_bytes)
-    progress = lowering_run_from(s, _zero_shared, _lower, &c)
+    progress = lowering_run_from(s, _zero_shared, lower_derefs | lower_intrinsics, _lower, &c)
     _mark_dead(s, mode_memory)
     return progress
 

@@ -19,7 +19,7 @@ from pyaco._core.common.bits cimport sign_extended
 from pyaco._core.ir.emitter cimport alu1, alu2, alu2_constant, alu3, alu_source, constant
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport Shader, ShaderData, ValueId, nir_alu
-from pyaco._core.nir.lowering cimport Lowering, constant_source, lower_keep, lowering_run, modulo_of_remainder
+from pyaco._core.nir.lowering cimport Lowering, constant_source, lower_alu, lower_keep, lowering_run, modulo_of_remainder
 
 cdef extern from *:
     """
@@ -182,7 +182,7 @@ cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
 
 
 cdef int _kernel(void *ir, int option) except -1 nogil:
-    return lowering_run(<ShaderData *>ir, _lower, NULL)
+    return lowering_run(<ShaderData *>ir, lower_alu, _lower, NULL)
 
 
 kernel = native_kernel(_kernel)

@@ -25,7 +25,7 @@ from pyaco._core.ir.shader cimport (
     Shader, ShaderData, ValueId, image_buffer, image_cube, image_external, image_is_array, image_ms, image_rect, image_subpass,
     image_subpass_ms, intrinsic_index, nir_intrinsic, nir_load_const, nir_tex, source_value,
 )
-from pyaco._core.nir.lowering cimport Lowering, lower_keep, lowering_run
+from pyaco._core.nir.lowering cimport Lowering, lower_intrinsics, lower_keep, lower_textures, lowering_run
 from pyaco._core.nir.texture_edit cimport TextureEdit, texture_read, texture_source
 
 cdef enum:
@@ -203,7 +203,7 @@ cdef bint _may_have_queries(const ShaderData *s) noexcept nogil:
 
 
 cdef int _kernel(void *ir, int option) except -1 nogil:
-    return _may_have_queries(<ShaderData *>ir) and lowering_run(<ShaderData *>ir, _lower, NULL)
+    return _may_have_queries(<ShaderData *>ir) and lowering_run(<ShaderData *>ir, lower_textures | lower_intrinsics, _lower, NULL)
 
 
 kernel = native_kernel(_kernel)

@@ -38,8 +38,8 @@ from pyaco._core.ir.shader cimport (
     nir_intrinsic, node_first_block, phi_set, source_value,
 )
 from pyaco._core.nir.lowering cimport (
-    Lowering, constant_float, lower_exit_phi, lower_if_begin, lower_if_else, lower_if_end, lower_keep, lower_loop_begin, lower_loop_end,
-    lower_loop_phi, lowering_run, modulo_of_remainder,
+    Lowering, constant_float, lower_alu, lower_exit_phi, lower_if_begin, lower_if_else, lower_if_end, lower_intrinsics, lower_keep,
+    lower_loop_begin, lower_loop_end, lower_loop_phi, lowering_run, modulo_of_remainder,
 )
 from pyaco.targets.lowering import Int64Lowering, int64_lowering
 
@@ -698,7 +698,7 @@ cdef int _kernel(void *ir, int option) except -1 nogil:
     cdef uint32_t mask = <uint32_t>option
     cdef bint progress = False
     # What one sweep makes is lowered by the next.
-    while lowering_run(<ShaderData *>ir, _lower, &mask):
+    while lowering_run(<ShaderData *>ir, lower_alu | lower_intrinsics, _lower, &mask):
         progress = True
     return progress
 

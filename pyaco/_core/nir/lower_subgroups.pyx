@@ -30,7 +30,7 @@ from pyaco._core.ir.shader cimport (
     Shader, ShaderData, ValueId, intrinsic_index, intrinsic_set_index, nir_alu, nir_intrinsic, source_swizzle, source_value,
     swizzle_component, value_is_constant,
 )
-from pyaco._core.nir.lowering cimport Lowering, lane_mask_words, lower_keep, lowering_run, subgroup_invocation
+from pyaco._core.nir.lowering cimport Lowering, lane_mask_words, lower_alu, lower_intrinsics, lower_keep, lowering_run, subgroup_invocation
 
 
 cdef ValueId _mask(Lowering *b, ValueId value) except? 0xffffffffU nogil:
@@ -272,7 +272,7 @@ cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
 cdef bint lower_subgroups_run(ShaderData *s) except -1 nogil:
     cdef bint progress = False
     # What one sweep makes is lowered by the next: vectors become scalars, then booleans integers, then moves shuffles.
-    while lowering_run(s, _lower, NULL):
+    while lowering_run(s, lower_alu | lower_intrinsics, _lower, NULL):
         progress = True
     return progress
 

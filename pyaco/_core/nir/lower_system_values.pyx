@@ -34,7 +34,9 @@ from pyaco._core.ir.shader cimport (
     Shader, ShaderData, ValueId, argument_local_ids, argument_num_workgroups, argument_workgroup_id, deref_array, deref_var, derivatives_quads,
     intrinsic_set_index, mode_system_value, nir_deref, nir_intrinsic, source_value,
 )
-from pyaco._core.nir.lowering cimport Lowering, lane_mask_words, lower_keep, lowering_run, lowering_run_from, subgroup_invocation
+from pyaco._core.nir.lowering cimport (
+    Lowering, lane_mask_words, lower_intrinsics, lower_keep, lowering_run, lowering_run_from, subgroup_invocation,
+)
 
 from pyaco.errors import UnsupportedError
 
@@ -318,10 +320,10 @@ cdef int _kernel(void *ir, int option) except -1 nogil:
     cdef ShaderData *s = <ShaderData *>ir
     cdef Context c
     if option:
-        return lowering_run(s, _lower_input, NULL)
+        return lowering_run(s, lower_intrinsics, _lower_input, NULL)
     c.wants_id = c.wants_index = False
     _find_uses(s, &c)
-    return lowering_run_from(s, _local_ids, _lower_argument, &c)
+    return lowering_run_from(s, _local_ids, lower_intrinsics, _lower_argument, &c)
 
 
 kernel = native_kernel(_kernel, lambda options, level: options["stage"] == "inputs")

@@ -30,7 +30,7 @@ from pyaco._core.ir.shader cimport (
     Shader, ShaderData, ValueId, derivatives_none, image_buffer, image_cube, image_is_array, nir_intrinsic, nir_tex, source_value,
     stage_fragment, texture_cube_face, texture_implicit_lod, texture_is_sparse, type_uint,
 )
-from pyaco._core.nir.lowering cimport Lowering, constant_float, lower_keep, lowering_run
+from pyaco._core.nir.lowering cimport Lowering, constant_float, lower_intrinsics, lower_keep, lower_textures, lowering_run
 from pyaco._core.nir.texture_edit cimport (
     TextureEdit, texture_emit, texture_read, texture_remove_source, texture_set_source, texture_source,
 )
@@ -316,9 +316,9 @@ cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
 
 def run(Shader shader not None, options=None):
     """Lower texture instructions."""
-    layout = shader.metadata.get("pipeline_layout")
+    layout = shader.facts.known.get("pipeline_layout")
     cdef bint has_masks = layout is not None and layout.fragment_masks and has_fmask(shader.data.info.gfx_level)
     cdef bint progress
     with nogil:
-        progress = lowering_run(&shader.data, _lower, &has_masks)
+        progress = lowering_run(&shader.data, lower_textures | lower_intrinsics, _lower, &has_masks)
     return progress

@@ -16,7 +16,7 @@ from pyaco._core.ir.shader cimport (
     mode_function_temp, mode_shader_temp, nir_deref_new, nir_intrinsic, source_set, source_value, type_array, type_matrix, type_pointer,
     type_struct, variable_alive,
 )
-from pyaco._core.nir.lowering cimport Lowering, lower_keep, lower_remove, lowering_run_from
+from pyaco._core.nir.lowering cimport Lowering, lower_intrinsics, lower_keep, lower_remove, lowering_run_from
 from pyaco._core.nir.types cimport type_slots
 
 from pyaco.errors import UnsupportedError
@@ -137,7 +137,7 @@ cdef int _initialise_variables(Lowering *b) except -1 nogil:
 
 
 cdef int _kernel(void *ir, int option) except -1 nogil:
-    return lowering_run_from(<ShaderData *>ir, _initialise_variables, _lower_copy, NULL)
+    return lowering_run_from(<ShaderData *>ir, _initialise_variables, lower_intrinsics, _lower_copy, NULL)
 
 
 kernel = native_kernel(_kernel)

@@ -23,7 +23,7 @@ from pyaco._core.ir.shader cimport (
     Shader, ShaderData, ValueId, deref_array, deref_var, image_2d, image_is_shadow, nir_deref, nir_tex, source_value, texture_is_sparse,
     type_float, type_int,
 )
-from pyaco._core.nir.lowering cimport Lowering, constant_float, lower_keep, lowering_run
+from pyaco._core.nir.lowering cimport Lowering, constant_float, lower_keep, lower_textures, lowering_run
 from pyaco._core.nir.texture_edit cimport (
     TextureEdit, texture_emit, texture_read, texture_remove_source, texture_set_source, texture_source,
 )
@@ -306,5 +306,5 @@ def run(Shader shader not None, conversions, other=None):
     if other is not None:
         _read_conversion(other, &c.other)
     with nogil:
-        progress = lowering_run(&shader.data, _lower, &c)
+        progress = lowering_run(&shader.data, lower_textures, _lower, &c)
     return progress

@@ -1,6 +1,6 @@
 """What lowering passes share: one walk over the blocks that replaces instructions by others.
 
-A pass gives a function that is called for every instruction, whose sources are renamed already. It emits new instructions
+A pass gives a function that is called for every instruction of the kinds that it names, whose sources are renamed already. It emits new instructions
 before it, with the functions of ``ir/emitter.pxd``, and returns ``lower_keep`` (0: the instruction stays), ``lower_remove``,
 or the value that replaces the result of the instruction. It may also split the block: ``lower_if_begin`` ... ``lower_if_end``,
 ``lower_loop_begin`` ... ``lower_loop_end``; phis of later blocks are re-pointed to the new tail of a split block.
@@ -12,7 +12,7 @@ from libcpp.vector cimport vector
 
 from pyaco._core.common.floats cimport float_to_bits
 from pyaco._core.ir.emitter cimport Emitter, constant
-from pyaco._core.ir.shader cimport NodeId, ShaderData, ShaderRewrite, ValueId
+from pyaco._core.ir.shader cimport NodeId, ShaderData, ShaderRewrite, ValueId, nir_alu, nir_deref, nir_intrinsic, nir_tex
 
 cdef enum:
     lower_keep = 0
@@ -37,11 +37,18 @@ ctypedef ValueId (*lower_function)(Lowering *b, ValueId instruction) except? 0xf
 
 ctypedef int (*prologue_function)(Lowering *b) except -1 nogil
 
-# Run `lower` over all instructions; returns whether anything was replaced or removed.
-cdef int lowering_run(ShaderData *s, lower_function lower, void *context) except -1 nogil
+# A bit for each kind of instruction.
+cdef enum:
+    lower_alu = 1 << nir_alu
+    lower_derefs = 1 << nir_deref
+    lower_intrinsics = 1 << nir_intrinsic
+    lower_textures = 1 << nir_tex
+    lower_all_kinds = 0xffffffff
+
+# Run `lower` over all instructions of some kinds; returns whether anything was replaced or removed.
+cdef int lowering_run(ShaderData *s, uint32_t kinds, lower_function lower, void *context) except -1 nogil
 # The same; `prologue` emits at the start of the function first.
-cdef int lowering_run_from(ShaderData *s, prologue_function prologue, lower_function lower,
-                           void *context) except -1 nogil
+cdef int lowering_run_from(ShaderData *s, prologue_function prologue, uint32_t kinds, lower_function lower, void *context) except -1 nogil
 
 cdef inline ValueId lowered(const Lowering *b, ValueId value) noexcept nogil:
     if value < b.replacement.size() and b.replacement[value] != 0:

@@ -43,11 +43,14 @@ cdef int _begin(Lowering *b) except -1 nogil:
 
 cdef inline void _rename_sources(Lowering *b, ValueId instruction) noexcept nogil:
     cdef ShaderData *s = b.s
-    cdef SourceRow row = s.instructions.source_first[instruction]
-    cdef SourceRow end = row + s.instructions.source_count[instruction]
-    while row < end:
-        s.sources.value[row] = lowered(b, s.sources.value[row])
-        row += 1
+    cdef const ValueId *replacement = b.replacement.data()
+    cdef ValueId first_new = b.first_new
+    cdef ValueId *value = s.sources.value + s.instructions.source_first[instruction]
+    cdef ValueId *end = value + s.instructions.source_count[instruction]
+    while value < end:
+        if value[0] < first_new and replacement[value[0]]:
+            value[0] = replacement[value[0]]
+        value += 1
 
 
 cdef void _rename_phis(Lowering *b, NodeId block) noexcept nogil:
@@ -84,22 +87,37 @@ cdef int _end(Lowering *b) except -1 nogil:
     return 0
 
 
-cdef int lowering_run(ShaderData *s, lower_function lower, void *context) except -1 nogil:
-    return lowering_run_from(s, NULL, lower, context)
+cdef int lowering_run(ShaderData *s, uint32_t kinds, lower_function lower, void *context) except -1 nogil:
+    return lowering_run_from(s, NULL, kinds, lower, context)
 
 
-cdef int _lower_block(Lowering *b, lower_function lower) except -1 nogil:
+cdef inline void _pass_over(Lowering *b, uint32_t kinds) noexcept nogil:
+    """Go on to the next instruction of some kinds, or to the end of the block, as long as nothing is written."""
+    cdef const ShaderData *s = b.s
+    cdef const ValueId *order = s.order.instruction + s.nodes.order_first[b.blocks[b.reached]]
+    cdef uint32_t count = s.nodes.order_count[b.blocks[b.reached]]
+    cdef uint32_t position = b.position
+    while position < count and not kinds >> s.instructions.kind[order[position]] & 1:
+        position += 1
+    b.position = position
+
+
+cdef int _lower_block(Lowering *b, uint32_t kinds, lower_function lower) except -1 nogil:
     """Lower the instructions of the block that the walk has reached."""
     cdef ShaderData *s = b.s
     cdef NodeId block = b.blocks[b.reached]         # whose contents stand there, also where the prologue has split it
     cdef uint32_t made
     cdef ValueId instruction, result
-    while b.position < s.nodes.order_count[block]:
+    while True:
+        if not b.begun:
+            _pass_over(b, kinds)
+        if b.position >= s.nodes.order_count[block]:
+            break
         instruction = s.order.instruction[s.nodes.order_first[block] + b.position]
         if b.begun and s.instructions.kind[instruction] != nir_phi:
             _rename_sources(b, instruction)
         made = s.instructions.table.count
-        result = lower(b, instruction)
+        result = lower(b, instruction) if kinds >> s.instructions.kind[instruction] & 1 else <ValueId>lower_keep
         if result == lower_keep and not b.begun and made == s.instructions.table.count:
             b.position += 1           # most instructions are nothing to most passes
             continue
@@ -119,8 +137,7 @@ cdef int _lower_block(Lowering *b, lower_function lower) except -1 nogil:
     return 0
 
 
-cdef int lowering_run_from(ShaderData *s, prologue_function prologue, lower_function lower,
-                           void *context) except -1 nogil:
+cdef int lowering_run_from(ShaderData *s, prologue_function prologue, uint32_t kinds, lower_function lower, void *context) except -1 nogil:
     cdef Lowering b
     cdef NodeId block = node_first_block(s)
     b.blocks.reserve(s.nodes.table.count)
@@ -141,7 +158,7 @@ cdef int lowering_run_from(ShaderData *s, prologue_function prologue, lower_func
             shader_rewrite_block(&b.rewrite, b.block)
         if b.reached == 0 and prologue != NULL:
             prologue(&b)
-        _lower_block(&b, lower)
+        _lower_block(&b, kinds, lower)
     if b.begun:
         _end(&b)
     return b.progress

@@ -21,7 +21,7 @@ from pyaco._core.ir.shader cimport (
     nir_alu, nir_intrinsic, node_first_block, source_value, value_is_constant,
 )
 from pyaco._core.nir.dominance cimport node_loop_around
-from pyaco._core.nir.lowering cimport Lowering, lower_keep, lowering_run_from
+from pyaco._core.nir.lowering cimport Lowering, lower_intrinsics, lower_keep, lowering_run_from
 
 cdef enum:
     register_budget = 48
@@ -139,7 +139,7 @@ cdef bint opt_hoist_arguments_run(ShaderData *s) except -1 nogil:
     _choose_loads(&c)
     if c.loads.empty():
         return False
-    return lowering_run_from(s, _load_all, _lower, &c)
+    return lowering_run_from(s, _load_all, lower_intrinsics, _lower, &c)
 
 
 cdef int _kernel(void *ir, int option) except -1 nogil:

@@ -21,7 +21,7 @@ from pyaco._core.ir.shader cimport (
     value_is_constant, variable_alive,
 )
 from pyaco._core.nir.dominance cimport Cfg, cfg_build, cfg_dominance, cfg_dominates
-from pyaco._core.nir.lowering cimport Lowering, lower_keep, lower_remove, lowering_run
+from pyaco._core.nir.lowering cimport Lowering, lower_derefs, lower_intrinsics, lower_keep, lower_remove, lowering_run
 from pyaco._core.nir.types cimport component_bytes, member_offset, type_bytes, type_stride
 
 cdef enum:
@@ -240,7 +240,7 @@ cdef bint opt_large_constants_run(ShaderData *s, uint32_t threshold) except -1 n
             c.moved[variable] = 1
             progress = True
     if progress:
-        lowering_run(s, _lower, &c)
+        lowering_run(s, lower_derefs | lower_intrinsics, _lower, &c)
     return progress
 
 

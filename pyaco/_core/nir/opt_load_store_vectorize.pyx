@@ -33,7 +33,7 @@ from pyaco._core.ir.shader cimport (
     intrinsic_set_index, nir_alu, nir_divergent, nir_intrinsic, nir_load_const, node_first_block, source_swizzle, source_value, swizzle_component,
     value_is_constant,
 )
-from pyaco._core.nir.lowering cimport Lowering, lower_keep, lower_remove, lowered, lowering_run
+from pyaco._core.nir.lowering cimport Lowering, lower_intrinsics, lower_keep, lower_remove, lowered, lowering_run
 
 cdef struct Access:
     uint64_t key_opcode            # opcode << 32 | element bits of stores << 24 | access flags
@@ -573,7 +573,7 @@ cdef bint opt_load_store_vectorize_run(ShaderData *s) except -1 nogil:
         block = block_walk_next(s, block)
     if c.groups.empty():
         return False
-    return lowering_run(s, _lower, &c)
+    return lowering_run(s, lower_intrinsics, _lower, &c)
 
 
 cdef int _kernel(void *ir, int option) except -1 nogil:

@@ -27,7 +27,7 @@ from pyaco._core.ir.shader cimport (
     value_is_constant, variable_alive,
 )
 from pyaco._core.nir.dominance cimport Cfg, cfg_build, cfg_dominance, cfg_frontiers
-from pyaco._core.nir.lowering cimport Lowering, lower_keep, lower_remove, lowered, lowering_run
+from pyaco._core.nir.lowering cimport Lowering, lower_derefs, lower_intrinsics, lower_keep, lower_remove, lowered, lowering_run
 from pyaco._core.nir.types cimport member_slots, type_slots
 
 cdef enum:
@@ -545,7 +545,7 @@ cdef bint vars_to_ssa_run(ShaderData *s, uint32_t indirect_limit) except -1 nogi
     if cfg.frontier.size():
         _collect_stores(&c, stores)
         _allow_phis(&c, stores)
-    progress = lowering_run(s, _lower, &c)
+    progress = lowering_run(s, lower_derefs | lower_intrinsics, _lower, &c)
     _fill_phis(&c)
     if not c.phis.empty() or not c.undefs.empty():
         _insert_heads(&c)

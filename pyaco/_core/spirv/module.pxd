@@ -172,6 +172,22 @@ cdef struct NamedVariable:        # a variable of NIR and where its name is foun
     VariableId variable
     SpirvId id
 
+cdef enum:                        # DescriptorKind
+    descriptor_kind_ubo
+    descriptor_kind_ssbo
+    descriptor_kind_sampler
+    descriptor_kind_texture
+    descriptor_kind_sampled_image
+    descriptor_kind_image
+    descriptor_kind_texture_buffer
+    descriptor_kind_image_buffer
+
+cdef struct ReflectedBinding:     # what a variable says of a binding
+    uint32_t set
+    uint32_t binding
+    uint32_t kind                 # descriptor_kind_*
+    uint32_t count                # descriptors; 0 as many as there are
+
 # The NIR that is being written. A block's order is a linked list until all is read, because instructions may be added before others
 # later on; ``repair`` writes it to the shader.
 cdef cppclass BlockLists(Emitter):
@@ -183,7 +199,7 @@ cdef cppclass BlockLists(Emitter):
 cdef class Reader:
     cdef Shader shader
     cdef ShaderData *s
-    cdef object owner             # keeps the words alive
+    cdef bytes owner              # keeps the words alive
     cdef const uint32_t *words
     cdef uint32_t word_count
     cdef uint32_t bound
@@ -249,7 +265,7 @@ cdef class Reader:
     cdef TypeId byte_type
     cdef TypeId[5] word_vectors             # uint types by components, 0: not made yet
     cdef set specialization_used            # SpecIds of the module that it has
-    cdef dict bindings                      # type and count by (set, binding)
+    cdef vector[ReflectedBinding] bindings  # of a binding that several variables have, the last one counts
     cdef CurrentLine line                   # of source, that the instruction being read comes from
 
 # Raises InputError with the word; `text` may have one %u, for `value`.
@@ -271,6 +287,8 @@ cdef TypeId type_of_id(Reader r, SpirvId id) except 0xffffffffU nogil
 # operands it is the word after it.
 cdef uint32_t decoration_of(Reader r, SpirvId id, uint32_t member, uint32_t decoration) noexcept nogil
 cdef str string_at(Reader r, uint32_t word)
+# The same in the words of a module.
+cdef str string_in(bytes words, uint32_t word)
 # Whether an instruction is an OpExtInst of a set that may be ignored.
 cdef bint is_non_semantic(Reader r, uint32_t word) noexcept nogil
 # Called for every module-scope type, constant and variable, in order.

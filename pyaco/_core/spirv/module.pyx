@@ -11,7 +11,7 @@ from libc.string cimport memchr, memset, strcmp, strncmp
 
 from spirv_tables cimport *
 from pyaco._core.common.bits cimport lowest_bit
-from pyaco._core.ir.shader cimport Shader, TypeId, ValueId
+from pyaco._core.ir.shader cimport Shader, TypeId
 
 from pyaco.errors import InputError, UnsupportedError
 
@@ -67,7 +67,6 @@ cdef class Reader:
         self.shader = Shader()
         self.s = &self.shader.data
         self.specialization_used = set()
-        self.bindings = {}
         if PyBytes_GET_SIZE(source) < 20 or PyBytes_GET_SIZE(source) % 4:
             raise InputError(f"not a SPIR-V module: {PyBytes_GET_SIZE(source)} bytes (whole words, at least five)")
         if PyBytes_GET_SIZE(source) >= 1 << 30:
@@ -88,23 +87,18 @@ cdef class Reader:
             raise InputError(f"SPIR-V word 3: an id bound of {self.bound} (1 to {maximum_bound})")
         if self.words[4] != 0:
             raise InputError(f"SPIR-V word 4: schema {self.words[4]} (0 expected)")
-        self.offset = <uint32_t *>calloc(self.bound, 4)
-        self.kind = <uint8_t *>calloc(self.bound, 1)
-        self.payload = <uint32_t *>calloc(self.bound, 4)
-        self.decorations = <uint32_t *>calloc(self.bound, 4)
-        self.name = <uint32_t *>calloc(self.bound, 4)
-        self.deref_of = <ValueId *>calloc(self.bound, 4)
-        if (self.offset == NULL or self.kind == NULL or self.payload == NULL or self.decorations == NULL
-                or self.name == NULL or self.deref_of == NULL):
+        # one allocation: five columns of words, one of bytes
+        self.offset = <uint32_t *>calloc(self.bound, 5 * 4 + 1)
+        if self.offset == NULL:
             raise MemoryError(f"columns for {self.bound} SPIR-V ids")
+        self.payload = self.offset + self.bound
+        self.decorations = self.payload + self.bound
+        self.name = self.decorations + self.bound
+        self.deref_of = self.name + self.bound
+        self.kind = <uint8_t *>(self.deref_of + self.bound)
 
     def __dealloc__(self):
         free(self.offset)
-        free(self.kind)
-        free(self.payload)
-        free(self.decorations)
-        free(self.name)
-        free(self.deref_of)
 
 
 cdef SpirvId result_type_of(Reader r, SpirvId id) noexcept nogil:
@@ -137,8 +131,12 @@ cdef uint32_t decoration_of(Reader r, SpirvId id, uint32_t member, uint32_t deco
 
 
 cdef str string_at(Reader r, uint32_t word):
-    cdef const char *text = <const char *>&r.words[word]
-    cdef const void *end = memchr(text, 0, <size_t>(r.word_count - word) * 4)
+    return string_in(r.owner, word)
+
+
+cdef str string_in(bytes words, uint32_t word):
+    cdef const char *text = PyBytes_AS_STRING(words) + <size_t>word * 4
+    cdef const void *end = memchr(text, 0, PyBytes_GET_SIZE(words) - <size_t>word * 4)
     if end == NULL:
         raise InputError(f"SPIR-V word {word}: a literal string without an end")
     return text[:<const char *>end - text].decode("utf-8", "replace")

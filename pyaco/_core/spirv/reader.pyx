@@ -2,10 +2,14 @@
 
 The result is a Shader that the NIR validator accepts, with derefs and variables still in it (``docs/nir.md``).
 """
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libcpp.algorithm cimport stable_sort
+from libcpp.vector cimport vector
 
 from spirv_tables cimport *
 from pyaco._core.common.bits cimport align_up
+from pyaco._core.ir.metadata cimport ModuleFacts
 from pyaco._core.ir.shader cimport *
 from pyaco._core.ir.source_lines cimport line_unknown
 from pyaco._core.spirv.constants cimport declare
@@ -24,17 +28,23 @@ cdef dict _MODEL_NAMES = {0: "vertex", 1: "tess_control", 2: "tess_eval", 3: "ge
                           6: "kernel", 5267: "task", 5268: "mesh", 5364: "task", 5365: "mesh"}
 
 
+cdef list _entry_points(Reader r):
+    cdef size_t i
+    return [(string_at(r, r.entries[i].name), _MODEL_NAMES.get(r.entries[i].model, f"model {r.entries[i].model}"))
+            for i in range(r.entries.size())]
+
+
 cdef object _entry(Reader r, object entry, str stage):
     """The row and name of the entry point of a name and stage, or of the only one of the stage."""
     cdef size_t i
     found = []
-    names = []
     for i in range(r.entries.size()):
         name = string_at(r, r.entries[i].name)
-        model = _MODEL_NAMES.get(r.entries[i].model, f"model {r.entries[i].model}")
-        names.append(f"{name} ({model})")
-        if model == stage and (entry is None or entry == name):
+        if _MODEL_NAMES.get(r.entries[i].model) == stage and (entry is None or entry == name):
             found.append((i, name))
+    if len(found) == 1:
+        return found[0]
+    names = [f"{name} ({model})" for name, model in _entry_points(r)]
     if len(found) > 1 and entry is None:
         found = [pair for pair in found if pair[1] == "main"] or found
     if not found:
@@ -145,8 +155,6 @@ cdef dict _spec_constants(Reader r):
     cdef SpirvId id
     cdef ConstantId row
     result = {}
-    if r.spec_constants.size() == 0:
-        return result
     kinds = {type_int: "int", type_uint: "uint", type_float: "float"}
     for i in range(r.spec_constants.size()):
         id = r.spec_constants[i]
@@ -163,43 +171,119 @@ cdef dict _spec_constants(Reader r):
     return result
 
 
-cdef int _names(Reader r) except -1:
+cdef enum:                        # what a name is of
+    name_of_variable, name_of_member, name_of_type
+
+cdef struct NameRow:
+    uint32_t what                 # name_of_*
+    uint32_t row                  # VariableId or TypeId
+    uint32_t member
+    uint32_t word                 # of the name
+
+cdef tuple _DESCRIPTOR_TYPES = ("ubo", "ssbo", "sampler", "sampled_image", "combined_image_sampler", "storage_image", "uniform_texel_buffer",
+                                "storage_texel_buffer")    # by descriptor_kind_*
+
+
+cdef class _Module(ModuleFacts):
+    """What the module says of itself, and its names."""
+    cdef bytes words
+    cdef vector[NameRow] rows
+    cdef uint32_t version
+    cdef uint32_t push_constant_bytes
+    cdef uint32_t[3] workgroup_size
+
+    cdef dict metadata(self):
+        cdef const ReflectedBinding *rows = <const ReflectedBinding *>PyBytes_AS_STRING(self.bindings)
+        cdef size_t i
+        sets = {}
+        for i in range(PyBytes_GET_SIZE(self.bindings) // sizeof(ReflectedBinding)):
+            sets.setdefault(rows[i].set, {})[rows[i].binding] = {"type": _DESCRIPTOR_TYPES[rows[i].kind], "count": rows[i].count}
+        return {
+            "workgroup_size": list(self.workgroup_size), "descriptor_sets": sets, "push_constant_bytes": self.push_constant_bytes,
+            "spec_constants": {}, "spirv_version": f"{self.version >> 16}.{self.version >> 8 & 0xff}",
+        }
+
+    cdef int names(self, dict variables, dict members, dict types) except -1:
+        cdef size_t i
+        for i in range(self.rows.size()):
+            name = string_in(self.words, self.rows[i].word)
+            if self.rows[i].what == name_of_variable:
+                variables[self.rows[i].row] = name
+            elif self.rows[i].what == name_of_member:
+                members[(self.rows[i].row, self.rows[i].member)] = name
+            else:
+                types[self.rows[i].row] = name
+        return 0
+
+
+cdef int _find_names(Reader r, vector[NameRow] &rows) except -1 nogil:
+    """The names of types, members and variables of the shader."""
     cdef size_t i
     cdef uint32_t word
     cdef SpirvId id
+    rows.reserve(r.names.size() + r.named_variables.size())
     for i in range(r.names.size()):
         word = r.names[i]
         id = r.words[word + 1]
-        if opcode_at(r, word) == OpMemberName and id < r.bound and r.kind[id] == kind_type:
-            r.shader.member_names[(r.payload[id], r.words[word + 2])] = string_at(r, word + 3)
-        elif opcode_at(r, word) == OpName and id < r.bound and r.kind[id] == kind_type:
-            r.shader.type_names[r.payload[id]] = string_at(r, word + 2)
+        if id >= r.bound or r.kind[id] != kind_type:
+            continue
+        if opcode_at(r, word) == OpMemberName:
+            rows.push_back(NameRow(name_of_member, r.payload[id], r.words[word + 2], word + 3))
+        else:
+            rows.push_back(NameRow(name_of_type, r.payload[id], 0, word + 2))
     for i in range(r.named_variables.size()):
         word = r.name[r.named_variables[i].id]
         if word:
-            r.shader.variable_names[r.named_variables[i].variable] = string_at(r, word)
+            rows.push_back(NameRow(name_of_variable, r.named_variables[i].variable, 0, word))
     return 0
 
 
-cdef int _report(Reader r, str entry, str stage) except -1:
+cdef bint _comes_before(const ReflectedBinding &a, const ReflectedBinding &b) noexcept nogil:
+    return a.set < b.set or (a.set == b.set and a.binding < b.binding)
+
+
+cdef bytes _bindings(Reader r):
+    """The bindings in order, each once."""
+    cdef size_t count = r.bindings.size()
+    cdef size_t kept = 0
+    cdef size_t i
+    stable_sort(r.bindings.begin(), r.bindings.end(), &_comes_before)
+    for i in range(count):
+        if i + 1 == count or _comes_before(r.bindings[i], r.bindings[i + 1]):
+            r.bindings[kept] = r.bindings[i]
+            kept += 1
+    return PyBytes_FromStringAndSize(<const char *>r.bindings.data(), kept * sizeof(ReflectedBinding))
+
+
+cdef uint32_t _push_constant_bytes(Reader r) except? 0xffffffffU:
     cdef VariableId row
     cdef uint64_t size = 0
-    cdef uint64_t end
-    sets = {}
-    for (descriptor_set, binding), (kind, count) in sorted(r.bindings.items()):
-        sets.setdefault(descriptor_set, {})[binding] = {"type": kind, "count": count}
     for row in range(r.s.variables.table.count):
         if r.s.variables.mode[row] == mode_push_constant:
-            end = end_of_type(r, r.s.variables.type[row])
-            size = end if end > size else size
+            size = max(size, end_of_type(r, r.s.variables.type[row]))
     if size > 0x10000:
         raise InputError(f"push constants of {size} bytes")
-    r.s.info.push_constant_bytes = <uint32_t>align_up(size, 4)
-    r.shader.metadata.update(
-        entry=entry, stage=stage, source=r.owner,
-        workgroup_size=list(r.s.info.workgroup_size), descriptor_sets=sets,
-        push_constant_bytes=r.s.info.push_constant_bytes, spec_constants=_spec_constants(r),
-        spirv_version=f"{r.version >> 16}.{r.version >> 8 & 0xff}")
+    return <uint32_t>align_up(size, 4)
+
+
+cdef int _report(Reader r, str entry, str stage) except -1:
+    """Give the shader what its metadata and names are made of."""
+    cdef _Module module = _Module()
+    cdef dict known = r.shader.facts.known
+    r.s.info.push_constant_bytes = _push_constant_bytes(r)
+    module.words = r.owner
+    module.version = r.version
+    module.push_constant_bytes = r.s.info.push_constant_bytes
+    module.workgroup_size = r.s.info.workgroup_size
+    module.bindings = _bindings(r)
+    _find_names(r, module.rows)
+    known["entry"] = entry
+    known["stage"] = stage
+    known["source"] = r.owner
+    if r.spec_constants.size():
+        known["spec_constants"] = _spec_constants(r)
+    r.shader.facts.module = module
+    r.shader.unnamed = module
     return 0
 
 
@@ -239,18 +323,14 @@ def read(bytes source not None, entry, specialization, str stage):
         read_entry(r, r.payload[function])
         line_of_source(r, 0, line_unknown)
     finish(r)
-    _names(r)
     _report(r, name, stage)
     if r.has_matrices:
-        r.shader.metadata["cooperative_matrices"] = True
+        r.shader.facts.known["cooperative_matrices"] = True
     if r.s.lines.table.count:
-        r.shader.metadata["source_files"] = source_files(r)
+        r.shader.facts.known["source_files"] = source_files(r)
     return r.shader
 
 
 def entry_points(bytes source not None):
     """Name and stage of every entry point of a module."""
-    cdef Reader r = _scan(source, None)
-    cdef size_t i
-    return [(string_at(r, r.entries[i].name), _MODEL_NAMES.get(r.entries[i].model, f"model {r.entries[i].model}"))
-            for i in range(r.entries.size())]
+    return _entry_points(_scan(source, None))

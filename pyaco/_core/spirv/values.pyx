@@ -286,10 +286,21 @@ cdef int _buffer_variable(Reader r, SpirvId id, TypeId type) except -1 nogil:
     r.buffer_pointers.push_back(row)
     r.kind[id] = kind_buffer
     r.payload[id] = <uint32_t>(r.buffer_pointers.size() - 1)
-    with gil:
-        key = (r.words[set_word] if set_word else 0, r.words[binding_word] if binding_word else 0)
-        r.bindings[key] = ("ssbo" if mode == mode_ssbo else "ubo", count)
+    r.bindings.push_back(ReflectedBinding(
+        r.words[set_word] if set_word else 0, r.words[binding_word] if binding_word else 0,
+        descriptor_kind_ssbo if mode == mode_ssbo else descriptor_kind_ubo, <uint32_t>count))
     return 0
+
+
+cdef uint32_t _descriptor_kind(int base, int dim) noexcept nogil:
+    """What an image, texture or sampler takes of a descriptor set."""
+    if base == type_sampler:
+        return descriptor_kind_sampler
+    if dim == image_buffer:
+        return descriptor_kind_texture_buffer if base == type_texture else descriptor_kind_image_buffer
+    if base == type_texture:
+        return descriptor_kind_texture
+    return descriptor_kind_sampled_image if base == type_sampled_image else descriptor_kind_image
 
 
 cdef int _handle_variable(Reader r, SpirvId id, TypeId type) except -1 nogil:
@@ -321,13 +332,7 @@ cdef int _handle_variable(Reader r, SpirvId id, TypeId type) except -1 nogil:
     r.kind[id] = kind_ssa
     r.payload[id] = deref
     r.named_variables.push_back(NamedVariable(variable, id))
-    with gil:
-        kinds = {type_sampler: "sampler", type_texture: "sampled_image", type_sampled_image: "combined_image_sampler",
-                 type_image: "storage_image"}
-        kind = kinds[base]
-        if dim == image_buffer:
-            kind = "uniform_texel_buffer" if base == type_texture else "storage_texel_buffer"
-        r.bindings[(int(r.s.variables.set[variable]), int(r.s.variables.binding[variable]))] = (kind, count)
+    r.bindings.push_back(ReflectedBinding(r.s.variables.set[variable], r.s.variables.binding[variable], _descriptor_kind(base, dim), <uint32_t>count))
     return 0
 
 

@@ -1,0 +1,3 @@
+keeps_memory: bool
+
+def kept_memory_is_zero() -> tuple[bool, int]: ...
