@@ -20,7 +20,8 @@ __all__ = ["build_identity"]
 #: What the compiler consists of: folders and files of the package; folders whole, but for files that are not listed in _SUFFIXES.
 _PARTS = (
     "_core/common", "_core/ir", "_core/spirv", "_core/nir", "_core/aco", "_core/isa", "spirv", "nir", "aco", "isa", "pipelines", "targets",
-    "descriptors", "registers", "abi.py", "compiler.py", "passes.py", "source.py", "formats.py", "compute_pipeline.py",
+    "descriptors", "registers", "abi.py", "compiler.py", "debug_switches.py", "passes.py", "source.py", "formats.py",
+    "compute_pipeline.py",
 )  # fmt: skip
 _SUFFIXES = (".py", ".so", ".txt", ".json", ".dylib")
 

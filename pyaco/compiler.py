@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache, partial
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pyaco import targets
 from pyaco.abi import Abi
 from pyaco.arguments import checked
+from pyaco.debug_switches import DebugSwitches, Observer, switches
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.passes import PassRecord, Pipeline, Run, Stopped
 from pyaco.source import SPIRV_MAGICS, Source, load
@@ -20,6 +22,7 @@ from pyaco.targets.lowering import DoublesLowering, Int64Lowering, doubles_lower
 
 if TYPE_CHECKING:
     from pyaco._core.ir.shader import Shader
+    from pyaco.aco.pressure import Pressure
     from pyaco.binary.source_lines import SourceLines
     from pyaco.descriptors.layout import PipelineLayout
 
@@ -87,7 +90,10 @@ class CompiledShader:
         Every pass that ran, in order, with its time. A pass of a group that repeats does not run where nothing has changed since it
         last found nothing to do.
     dumps : dict
-        Text of the IR after each pass that was asked for.
+        Text of the IR after each pass that was asked for; ``perfinfo`` and ``liveinfo`` where `debug` names them.
+    pressure : tuple of Pressure
+        Where most registers are needed, and what holds them (``explain_pressure``): before spilling, where the program has to spill, and of the
+        program that registers are allocated for.
     line_rows : list of tuple
         First offset in the code, end, file and line of each run of instructions that comes from one line of source; empty where the
         SPIR-V has no lines (``glslangValidator -g`` or ``-gVS`` writes them). ``source_lines`` finds one.
@@ -103,6 +109,7 @@ class CompiledShader:
     stats: dict[str, int] = _DeferredField()  # type: ignore[assignment]
     passes: list[PassRecord] = _DeferredField(_deferred((list, ())))  # type: ignore[assignment]
     dumps: dict[str, str] = field(default_factory=dict)
+    pressure: tuple[Pressure, ...] = ()
     line_rows: list[tuple[int, int, str, int]] = field(default_factory=list)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -197,6 +204,8 @@ def compile(
     disable: str | tuple[str, ...] | list[str] = (),
     int64: str | Int64Lowering = "hardware",
     fp64: str | DoublesLowering = "hardware",
+    debug: str | tuple[str, ...] | list[str] = (),
+    explain_pressure: bool = False,
 ) -> CompiledShader:
     """Compile a shader to machine code.
 
@@ -232,6 +241,11 @@ def compile(
     fp64 : str or DoublesLowering
         The same for doubles: ``"hardware"``, ``"lowered"`` (all but sums, products, comparison and conversion) or ``"software"`` (every
         operation, in integer arithmetic), or names of options.
+    debug : str or list of str
+        Switches by the names of ``ACO_DEBUG``, such as ``"validateir,force-waitcnt"`` (``pyaco.debug_switches.SWITCHES``), besides those of the
+        environment variable ``PYACO_DEBUG``.
+    explain_pressure : bool
+        Find out where most registers are needed, and what holds them.
 
     Returns
     -------
@@ -250,8 +264,11 @@ def compile(
     if wave is not None:
         targets.wave_limits(chip, wave)  # complains about a wave size that the chip does not have
     lowering = _lowering(chip.level, int64, fp64)
-    if validate or dump_after or stop_after or disable:
-        steps = Run(validate=validate, dump_after=_names(dump_after), stop_after=stop_after, disabled=_names(disable))
+    on = switches(debug)
+    observer = Observer(on, explain_pressure) if on.observes or explain_pressure else None
+    if observer or validate or dump_after or stop_after or disable or on.disabled:
+        steps = Run(validate=validate, dump_after=_names(dump_after), stop_after=stop_after, disabled=_names(disable) | on.disabled,
+                    on_pass=observer)  # fmt: skip
     else:
         steps = Run()
     rooms = _rooms()
@@ -269,12 +286,23 @@ def compile(
             shader.facts.known["pipeline_layout"] = layout
         if wave is None:
             wave = _wave_size(chip, shader)
-        program = _lower(shader, chip, wave, lowering, steps)
+        program = _lower(shader, chip, wave, lowering, steps, on, observer)
     except Stopped:
         pass
     else:
         steps.check_names()
-    return _result(shader, program, chip, wave or _WIDE, steps)
+    made = _result(shader, program, chip, wave or _WIDE, steps)
+    if observer is not None:
+        made.dumps.update(observer.texts)
+        made.pressure = tuple(observer.pressure)
+        _print_unasked(made, on)
+    return made
+
+
+def _print_unasked(shader: CompiledShader, on: DebugSwitches) -> None:
+    """What only the environment wants to see, of which the caller knows nothing."""
+    for name in sorted(on.prints & shader.dumps.keys()):
+        print(f"; {name} of {shader.entry} for {shader.target}\n{shader.dumps[name]}", file=sys.stderr)
 
 
 @lru_cache(maxsize=256)
@@ -364,7 +392,9 @@ def _device(target: str, wave: int) -> Any:
     return DeviceLimits(targets.wave_limits(target, wave).as_dict())
 
 
-def _lower(shader: Any, chip: targets.Chip, wave: int, lowering: _Lowering, steps: Run) -> Any:
+def _lower(
+    shader: Any, chip: targets.Chip, wave: int, lowering: _Lowering, steps: Run, on: DebugSwitches, observer: Observer | None
+) -> Any:
     """Run the NIR passes, instruction selection, the backend and the assembler."""
     rooms = _rooms()
     compute = rooms.compute
@@ -381,7 +411,9 @@ def _lower(shader: Any, chip: targets.Chip, wave: int, lowering: _Lowering, step
     )
     rooms.isel.run(shader, program)
     steps.note(rooms.ACO, "aco", "instruction_selection", program)
-    steps.run(rooms.ACO, compute.ACO, program, chip.level)
+    steps.run(rooms.ACO, on.backend, program, chip.level)
+    if observer is not None:
+        observer.finish(program)
     steps.run(rooms.ACO, compute.ASSEMBLER, program, chip.level)
     return program
 
@@ -401,7 +433,7 @@ def _result(shader: Any, program: Any, chip: targets.Chip, wave: int, steps: Run
     # what __init__ does, without a call of a descriptor for each field that is deferred
     vars(made).update(
         target=chip.target, stage="compute", entry=entry, wave=wave, code=code,
-        constant_data=constants, abi=abi, stats=stats, passes=passes, dumps=steps.dumps, line_rows=lines,
+        constant_data=constants, abi=abi, stats=stats, passes=passes, dumps=steps.dumps, pressure=(), line_rows=lines,
     )
     return made
 

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakSet
 
 from pyaco._core.ir.pass_runner import NativeKernel, PassLog, Plan, PreparedStep, run_steps
 from pyaco._core.ir.shader_facts import mask_of
@@ -213,6 +214,7 @@ class Pipeline:
     members: tuple[Pass | Step | Group, ...]
     given: tuple[str, ...] = ()
     prepared: dict[Any, Plan] = field(default_factory=dict, repr=False)
+    derived: WeakSet[Pipeline] = field(default_factory=WeakSet, repr=False)     # the same with other options
 
     def steps(self) -> Iterator[Step]:
         """Every step once, in order, out of its groups."""
@@ -237,7 +239,15 @@ class Pipeline:
                 return member
             return Step(entry, entry.values({**member.given, **options}), {**member.given, **options}, member.label)
 
-        return Pipeline(self.ir, self.stage, tuple(changed(member) for member in self.members), self.given)
+        made = Pipeline(self.ir, self.stage, tuple(changed(member) for member in self.members), self.given)
+        self.derived.add(made)
+        return made
+
+    def forget_plans(self) -> None:
+        """Users' passes have changed: what is prepared, here and with other options, is out of date."""
+        self.prepared.clear()
+        for pipeline in list(self.derived):
+            pipeline.forget_plans()
 
     def describe(self, indent: str = "") -> str:
         """The list as text: a line a step, groups indented."""
@@ -353,7 +363,7 @@ class UserPasses:
         if chosen in known or any(entry.name == chosen for entry in self._entries):
             raise InputError(f"a pass named {chosen!r} exists already")
         self._entries.append(_UserPass(chosen, after, function))
-        self._pipeline.prepared.clear()
+        self._pipeline.forget_plans()
         return chosen
 
     def unregister_pass(self, name: str) -> None:
@@ -367,7 +377,7 @@ class UserPasses:
         for entry in self._entries:
             if entry.name == name:
                 self._entries.remove(entry)
-                self._pipeline.prepared.clear()
+                self._pipeline.forget_plans()
                 return
         raise InputError(f"no user's pass is named {name!r}")
 

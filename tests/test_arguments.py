@@ -111,11 +111,11 @@ def isa_calls(t: Things) -> Iterator[Call]:
 
 def compiler_calls(t: Things) -> Iterator[Call]:
     yield call(pyaco.compile, MATMUL, "gfx1100", stage="compute", entry="main", wave=32, spec={}, layout=None, validate=False, dump_after="",
-               stop_after="spirv.read", disable="")  # fmt: skip
+               stop_after="spirv.read", disable="", debug="", explain_pressure=False)  # fmt: skip
     yield call(t.shader.ir, "all")
     yield call(pyaco.ShaderModule, MATMUL)
     yield call(pyaco.Pipeline, pyaco.ShaderModule(MATMUL), "gfx1100", stage="compute", entry="main", specialization={}, layout=None, wave=32,
-               disable=(), cache=None, capture=False)  # fmt: skip
+               disable=(), debug=(), cache=None, capture=False)  # fmt: skip
     yield call(pyaco.PipelineCache, None, 1 << 20)
     yield call(spirv.read, MATMUL.read_bytes(), entry="main", specialization={}, stage="compute")
     yield call(spirv.reflect, MATMUL.read_bytes(), entry="main", specialization={}, stage="compute")

@@ -112,6 +112,19 @@ def test_users_passes_run_between_those_over_nir() -> None:
     assert "count" not in [record.name for record in pyaco.compile(MATMUL, target="gfx1030").passes]
 
 
+def test_users_passes_run_in_pipelines_with_other_options() -> None:
+    """Such pipelines have prepared their steps when the pass is registered."""
+    choices: tuple[dict[str, Any], ...] = ({}, {"int64": "all"}, {"debug": "force-waitcnt"})
+
+    def seen(name: str) -> list[int]:
+        return [sum(record.name == name for record in pyaco.compile(MATMUL, target="gfx1030", **each).passes) for each in choices]
+
+    assert seen("look") == [0, 0, 0]
+    with nir_passes.registered("lower_int64", lambda shader: None, "look"), aco_passes.registered("spill", lambda program: None, "look too"):
+        assert seen("look") == seen("look too") == [1, 1, 1]
+    assert seen("look") == seen("look too") == [0, 0, 0]
+
+
 def test_a_users_pass_behind_a_group_runs_once_and_behind_a_repeated_pass_as_often() -> None:
     with nir_passes.registered("values", lambda shader: None, "once"), nir_passes.registered("dce", lambda shader: False, "often"):
         names = [record.name for record in pyaco.compile(MATMUL, target="gfx1030").passes]

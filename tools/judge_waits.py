@@ -252,7 +252,8 @@ def hazards_without(records: Mapping[int, Any], names: Sequence[str], level: int
             if not vector:                                  # a later write is one of its own: what was read before may be resolved by now
                 by_scalar = {number: time for number, time in by_scalar.items() if number not in results}
                 by_scalar.update({number: scalars for number in results & read})
-            by_vector |= results & read if vector else set()
+            else:
+                by_vector = by_vector - results | results & read
             if vector and level >= 120:
                 read |= {number ^ half for number in sources for half in (0, 1)}
             elif vector and name.startswith(_MASK_READERS):

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyaco import targets
 from pyaco._core.aco import build
@@ -50,7 +50,7 @@ from pyaco.isa import opcodes
 if TYPE_CHECKING:
     from pyaco._core.ir.program import Program
 
-__all__ = ["format_block", "format_instruction", "format_program", "parse_program"]
+__all__ = ["Notes", "annotated_text", "format_block", "format_instruction", "format_program", "instruction_texts", "parse_program"]
 
 # Flags that stand in parentheses before a temp. ACO's own text has had both spellings of the late kill.
 _OPERAND_FLAGS = {flag.text: int(flag) for flag in (OperandFlag.LATE_KILL, OperandFlag.OPERAND_16BIT, OperandFlag.OPERAND_24BIT, OperandFlag.KILL)}
@@ -203,12 +203,25 @@ def format_instruction(program: Program, row: int, kills: bool = False) -> str:
     return _Columns(program).text(row, kills)
 
 
+def instruction_texts(program: Program) -> Callable[[int], str]:
+    """Return a function from instructions to their texts: for many of one program."""
+    columns = _Columns(program)
+    return lambda row: columns.text(row, False).strip()
+
+
 def format_block(program: Program, block: int, kills: bool = False) -> str:
     """Return the text of one block."""
     return "\n".join(_block_lines(program, block, _Columns(program), kills, 0xC0)) + "\n"
 
 
-def _block_lines(program: Program, block: int, columns: _Columns, kills: bool, mode: int) -> list[str]:
+class Notes(NamedTuple):
+    """What stands beside the text of a program: lines at the head of a block, and in front of the instruction in a row of the order."""
+
+    block: Callable[[int], list[str]]
+    instruction: Callable[[int], str]
+
+
+def _block_lines(program: Program, block: int, columns: _Columns, kills: bool, mode: int, notes: Notes | None = None) -> list[str]:
     blocks, lists = program.blocks, program.edge_lists.block
     edges = []
     for kind in ("logical", "linear"):
@@ -220,8 +233,11 @@ def _block_lines(program: Program, block: int, columns: _Columns, kills: bool, m
     extra += f"/ depth: {blocks.loop_depth[block]} " if blocks.loop_depth[block] else ""
     lines = [f"BB{block}", f"/* logical preds: {edges[0]}/ linear preds: {edges[1]}/ kind: {kinds}{extra}*/"]
     first, count = int(blocks.order_first[block]), int(blocks.order_count[block])
-    lines += ["\t" + columns.text(row, kills) for row in program.order.instruction[first : first + count].tolist()]
-    return lines
+    rows = program.order.instruction[first : first + count].tolist()
+    if notes is None:
+        return lines + ["\t" + columns.text(row, kills) for row in rows]
+    lines += ["\t" + line for line in notes.block(block)]
+    return lines + [f"\t{notes.instruction(first + k)}{columns.text(row, kills)}" for k, row in enumerate(rows)]
 
 
 @checked
@@ -235,13 +251,16 @@ def format_program(program: Program, kills: bool | None = None) -> str:
     kills : bool, optional
         Mark killed operands and unused definitions; by default after spilling, as ACO does.
     """
+    return annotated_text(program, build.progress(program) == Progress.SPILLING if kills is None else kills, None)
+
+
+def annotated_text(program: Program, kills: bool, notes: Notes | None) -> str:
+    """Return a program as text, with notes beside it, which no reader takes."""
     progress = build.progress(program)
-    if kills is None:
-        kills = progress == Progress.SPILLING
     lines = [HEADERS[min(progress, Progress.RA)], _stage_text(*build.stage(program))]
     columns = _Columns(program)
     for block in range(len(program.blocks)):
-        lines += _block_lines(program, block, columns, kills, 0xC0)
+        lines += _block_lines(program, block, columns, kills, 0xC0, notes)
     if data := program.constant_data:
         lines += ["", "/* constant data */"]
         for start in range(0, len(data), 32):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from pyaco._core.aco import dominance, validate_ir
 from pyaco.errors import PyacoError
@@ -10,7 +11,8 @@ from pyaco.errors import PyacoError
 if TYPE_CHECKING:
     from pyaco._core.ir.program import Program
 
-__all__ = ["ValidationError", "is_seen_to_lack", "validate_program", "validate_structure"]
+__all__ = ["ValidationError", "is_seen_to_lack", "validate_liveness", "validate_program", "validate_registers", "validate_stage",
+           "validate_structure"]  # fmt: skip
 
 # Passes between which the program is in SSA form with dominators known.
 _SSA = {"dominance", "lower_phis", "value_numbering", "optimize", "setup_reduce_temp", "insert_exec_mask",
@@ -61,11 +63,67 @@ def validate_structure(program: Program, after: str = "reading", ssa: bool = Fal
 
 def validate_program(program: Program, after: str) -> None:
     """Check what must hold after the pass named `after`."""
-    validate_structure(program, after, ssa=after in _SSA, branches=after in _BRANCHES)
+    validate_stage(program, after)
     if after == "register_allocation":
-        from pyaco._core.aco import validate_ra
+        validate_registers(program, after)
 
-        _report(program, after, validate_ra.check(program))
+
+def validate_stage(program: Program, after: str) -> None:
+    """Check the structure, as it must be after the pass named `after`."""
+    validate_structure(program, after, ssa=after in _SSA, branches=after in _BRANCHES)
+
+
+def validate_registers(program: Program, after: str) -> None:
+    """Check the result of register allocation: every operand finds its own value."""
+    from pyaco._core.aco import validate_ra
+
+    _report(program, after, validate_ra.check(program))
+
+
+def validate_liveness(program: Program, after: str) -> None:
+    """Compare live variables as a pass left them with those found anew, which is what the program has from then on.
+
+    Raises
+    ------
+    ValidationError
+        Naming what differs first.
+    """
+    from pyaco._core.aco import live_variables
+
+    kept = _liveness(program)
+    live_variables.run(program)
+    for name, old, new in zip(kept._fields, kept, _liveness(program), strict=True):
+        if old != new:
+            raise ValidationError(f"after {after}: {name} {_difference(old, new)}")
+
+
+class _Liveness(NamedTuple):
+    demand: list[tuple[int, int]]          # by row of the order
+    operand_flags: list[int]
+    definition_flags: list[int]
+    live_in: list[list[int]]               # by block
+    highest: tuple[int, int]
+
+
+def _liveness(program: Program) -> _Liveness:
+    from pyaco._core.aco import build, live_variables
+
+    rows, order = program.instructions, program.order.instruction
+    operands = [k for first, count in zip(rows.operand_first[order].tolist(), rows.operand_count[order].tolist(), strict=True)
+                for k in range(first, first + count)]  # fmt: skip
+    definitions = [k for first, count in zip(rows.definition_first[order].tolist(), rows.definition_count[order].tolist(), strict=True)
+                   for k in range(first, first + count)]  # fmt: skip
+    facts = build.summary(program)
+    return _Liveness(
+        list(zip(rows.demand_sgpr[order].tolist(), rows.demand_vgpr[order].tolist(), strict=True)), program.operands.flags[operands].tolist(),
+        program.definitions.flags[definitions].tolist(), [live_variables.live_in(program, block) for block in range(len(program.blocks))],
+        (facts["max_demand_sgpr"], facts["max_demand_vgpr"]),
+    )  # fmt: skip
+
+
+def _difference(old: Sequence[object], new: Sequence[object]) -> str:
+    at = next(k for k in range(len(old)) if old[k] != new[k])
+    return f"at {at} is {old[at]}, and should be {new[at]}"
 
 
 def is_seen_to_lack(program: Program, property_name: str) -> bool:

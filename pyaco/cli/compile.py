@@ -8,6 +8,7 @@ import sys
 from pyaco.cli.command_line import CommandLine, Options
 from pyaco.cli.shared import add_cache_argument, add_compile_arguments, compile_cached, specializations, write_bytes, write_text
 from pyaco.compiler import CompiledShader, compile
+from pyaco.debug_switches import SWITCHES, VARIABLE, switches
 
 __all__ = ["add_arguments", "run"]
 
@@ -26,6 +27,9 @@ def add_arguments(parser: CommandLine) -> None:
     parser.add_argument("--disable", action="append", default=[], metavar="PASS", help="leave an optimisation out, such as nir.loop_unroll")
     parser.add_argument("--print-passes", action="store_true", help="list the passes in the order in which they ran")
     parser.add_argument("--time-passes", action="store_true", help="print how long each pass took")
+    parser.add_argument("--debug", default="", metavar="WORDS", help=f"switches as those of ACO_DEBUG, besides those of {VARIABLE}: "
+                        f"{', '.join(SWITCHES)}")
+    parser.add_argument("--explain-pressure", action="store_true", help="say where most registers are needed and what holds them, instead of code")
 
 
 def run(options: Options) -> None:
@@ -35,24 +39,29 @@ def run(options: Options) -> None:
     if emit in ("nir", "aco"):
         dumps.append("all")
     # a shader of the cache has been through its passes already: who wants to see them compiles
-    watched = dumps or options.stop_after or options.validate or options.print_passes or options.time_passes
+    watched = dumps or options.stop_after or options.validate or options.print_passes or options.time_passes or options.explain_pressure
     if options.cache and not watched:
-        shader = compile_cached(options, options.target, disable=options.disable)
+        shader = compile_cached(options, options.target, disable=options.disable, debug=options.debug)
     else:
         shader = compile(
             options.input, options.target, stage=options.stage, entry=options.entry, wave=options.wave,
             spec=specializations(options.spec), validate=options.validate, dump_after=dumps, stop_after=options.stop_after,
-            disable=options.disable, int64=options.int64, fp64=options.fp64,
+            disable=options.disable, int64=options.int64, fp64=options.fp64, debug=options.debug, explain_pressure=options.explain_pressure,
         )
     if options.print_passes:
         write_text(options.output, "\n".join(f"{record.room}.{record.name}" for record in shader.passes))
         return
+    kept = switches(options.debug).keeps
     for name, text in shader.dumps.items():
-        if name in options.dump_after or name.split(".")[-1] in options.dump_after or "all" in options.dump_after:
+        if name in kept:
+            print(f"; {name}\n{text}", file=sys.stderr)
+        elif name in options.dump_after or name.split(".")[-1] in options.dump_after or "all" in options.dump_after:
             print(f"; after {name}\n{text}", file=sys.stderr)
     if options.time_passes:
         _print_times(shader)
-    if options.stop_after:
+    if options.explain_pressure:
+        write_text(options.output, "\n".join(map(str, shader.pressure)))
+    elif options.stop_after:
         write_text(options.output, list(shader.dumps.values())[-1])
     else:
         _emit(shader, emit, options.output)

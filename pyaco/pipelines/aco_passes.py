@@ -62,7 +62,8 @@ insert_waitcnt = _pass(
 )  # fmt: skip
 insert_nops = _pass(
     "insert_nops", "resolves hazards of the generation",
-    options=(Option("previous_part", False, "another part of the shader runs before this one: a prolog, say"),),
+    options=(Option("previous_part", False, "another part of the shader runs before this one: a prolog, say"),
+             Option("force", False, "every instruction waits for all dependency counters (GFX10 and later), to find waits that are missing")),
     needs=("hardware", "waits"), guarantees=("hazards",),
 )  # fmt: skip
 form_hard_clauses = _pass("form_hard_clauses", "neighbouring memory operations form clauses", needs=("hardware", "hazards"), since=100,

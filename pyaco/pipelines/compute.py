@@ -184,8 +184,8 @@ ACO = Pipeline("aco", STAGE, (
     lower_to_hw_instr,
     init_m0,
     schedule_vopd,
-    insert_waitcnt,
-    insert_nops,
+    insert_waitcnt(force=False),
+    insert_nops(force=False),
     form_hard_clauses,
     insert_delay_alu,
 ), given=("ssa",))  # fmt: skip

@@ -120,6 +120,37 @@ def test_operations_on_specialization_constants(operation: str) -> None:
         spirv.read(m.words())
 
 
+#: What each operation on specialization constants is given that it does not take: result, operands, and what is wrong with them.
+WRONG_KINDS = [
+    ("SRem", "bool", ("five", "two"), "a result that is not an integer"),       # of one bit, in which 2 is 0
+    ("SDiv", "bool", ("five", "two"), "a result that is not an integer"),
+    ("SMod", "uint", ("half", "half"), "operands that are not integers"),
+    ("SDiv", "uint", ("five", "wide"), "operands of different widths"),         # 1 << 32
+    ("IAdd", "uint", ("yes", "yes"), "operands that are not integers"),
+    ("BitwiseAnd", "bool", ("yes", "yes"), "operands that are not integers"),
+    ("ShiftLeftLogical", "bool", ("five", "two"), "a result that is not an integer"),
+    ("ULessThan", "uint", ("five", "two"), "a comparison whose result is not boolean"),
+    ("ULessThan", "bool", ("five", "wide"), "operands of different widths"),
+    ("IEqual", "bool", ("half", "half"), "operands that are not integers"),
+    ("LogicalAnd", "uint", ("five", "two"), "operands or a result that are not boolean"),
+    ("LogicalEqual", "bool", ("five", "two"), "operands or a result that are not boolean"),
+    ("UConvert", "bool", ("five",), "a result that is not an integer"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("operation", "result", "operands", "message"), WRONG_KINDS, ids=lambda value: value if isinstance(value, str) else "")
+def test_operations_on_specialization_constants_take_their_kinds_alone(operation: str, result: str, operands: tuple[str, ...], message: str) -> None:
+    m = Module((1, 1, 1), "Int64")
+    types = {"uint": m.uint(), "bool": m.type("Bool")}
+    single, yes, half = m.type("Float", 32), m.id(), m.id()
+    m.emit(m.globals, "SpecConstantTrue", types["bool"], yes)
+    m.emit(m.globals, "SpecConstant", single, half, 0x3F000000)
+    constants = {"five": m.constant(5), "two": m.constant(2), "wide": m.constant(1 << 32, 64), "yes": yes, "half": half}
+    m.emit(m.globals, "SpecConstantOp", types[result], m.id(), OPCODES[operation], *(constants[name] for name in operands))
+    with pytest.raises(InputError, match=message):
+        spirv.read(m.words())
+
+
 def test_storage_classes_built_ins_and_memory_operands_are_named() -> None:
     classes = {value: name.split()[1] for name, value in reversed(ENUMERANTS.items()) if name.startswith("StorageClass ")}
     known = {"UniformConstant", "Image", "Input", "Uniform", "Workgroup", "Private", "Function", "PushConstant", "StorageBuffer",

@@ -5,6 +5,8 @@ the data sheet. Instructions must be added block after block.
 """
 from libc.stdint cimport uint16_t, uint32_t, uint64_t, uint8_t
 
+from pyaco._core.aco.occupancy cimport addressable_sgprs, addressable_vgprs, min_waves, waves_of_demand
+from pyaco._core.aco.queries cimport tied_operand
 from pyaco._core.common.table cimport table_append, table_reserve, table_truncate
 from pyaco._core.ir.program cimport (
     Definition, Operand, Program, ProgramData, block_new, class_s1, class_s2, definition_put, edge_add, edge_linear,
@@ -69,6 +71,24 @@ def summary(Program program not None):
         "max_demand_vgpr": program.data.max_demand_vgpr, "num_waves": program.data.num_waves,
         "max_waves": program.data.max_waves, "progress": program.data.progress, "device": program.data.device,
     }
+
+
+def waves(Program program not None, uint32_t sgprs, uint32_t vgprs):
+    """Return how many waves fit on a SIMD at a register demand; 0 where registers would have to be spilled."""
+    return waves_of_demand(&program.data, sgprs, vgprs)
+
+
+def register_limits(Program program not None, uint32_t waves=0):
+    """Return how many SGPRs and VGPRs a program may name where so many waves are to fit; 0: as few as a workgroup needs."""
+    waves = max(waves, min_waves(&program.data))
+    return addressable_sgprs(&program.data, waves), addressable_vgprs(&program.data, waves)
+
+
+def tied(Program program not None, uint32_t instruction):
+    """Return which operand of an instruction must be in the register of its definition, or -1."""
+    if instruction >= program.data.instructions.table.count:
+        raise IndexError(f"no instruction {instruction}")
+    return tied_operand(&program.data, instruction)
 
 
 def add_temps(Program program not None, classes):

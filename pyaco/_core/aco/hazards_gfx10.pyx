@@ -70,6 +70,7 @@ cdef struct State:
 cdef cppclass Context:
     ProgramData *p
     uint32_t vgprs
+    bint force                       # every instruction waits for all dependency counters
     bint rewriting
     Rewrite rewrite
     vector[State *] entry            # by block
@@ -192,6 +193,16 @@ cdef inline bint _is_wait(uint16_t opcode) noexcept nogil:
 cdef int _wait_dependency(Context *c, uint32_t immediate) except -1 nogil:
     if c.rewriting and immediate != all_counters:
         emit_0(&c.rewrite, op_s_waitcnt_depctr, immediate)
+    return 0
+
+
+cdef int _wait_for_dependencies(Context *c, State *s) except -1 nogil:
+    """All of them, as the option `force` wants it."""
+    _wait_dependency(c, 0)
+    _forget_memory_reads(s, by_any)
+    s.exec_read = False
+    s.since_atomic = min(<int32_t>settled, s.since_atomic + 1)
+    s.wide_image = s.writelane = False
     return 0
 
 
@@ -423,6 +434,8 @@ cdef int _block(Context *c, BlockId block, State *s) except -1 nogil:
     cdef InstructionId i
     for k in range(p.blocks.order_count[block]):
         i = p.order.instruction[first + k]
+        if c.force:
+            _wait_for_dependencies(c, s)
         if p.instructions.opcode[i] == op_s_setpc_b64:
             _resolve_all(c, s)
         else:
@@ -446,8 +459,9 @@ cdef bint _has_float_atomic(const ProgramData *p) noexcept nogil:
     return False
 
 
-cdef int hazards_gfx10_run(ProgramData *p) except -1 nogil:
+cdef int hazards_gfx10_run(ProgramData *p, bint force) except -1 nogil:
     cdef Context c
-    if p.gfx_level != gfx10 and not _has_float_atomic(p):
+    c.force = force
+    if not force and p.gfx_level != gfx10 and not _has_float_atomic(p):
         return 0
     return solve_and_rewrite(&c, p)

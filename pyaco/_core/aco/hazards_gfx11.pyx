@@ -87,6 +87,7 @@ cdef cppclass Context:
     ProgramData *p
     uint32_t vgprs
     bint previous_part
+    bint force                       # every instruction waits for all dependency counters
     bint rewriting
     Rewrite rewrite
     vector[State *] entry            # by block
@@ -646,6 +647,8 @@ cdef int _block(Context *c, BlockId block, State *s) except -1 nogil:
     cdef InstructionId i
     for k in range(p.blocks.order_count[block]):
         i = p.order.instruction[first + k]
+        if c.force:
+            _wait(c, s, 0)
         _check(c, s, i)
         if c.rewriting:
             rewrite_emit(&c.rewrite, i)
@@ -658,7 +661,8 @@ cdef int _block(Context *c, BlockId block, State *s) except -1 nogil:
 include "forward_rewrite.pxi"
 
 
-cdef int hazards_gfx11_run(ProgramData *p, bint previous_part) except -1 nogil:
+cdef int hazards_gfx11_run(ProgramData *p, bint previous_part, bint force) except -1 nogil:
     cdef Context c
+    c.force = force
     c.previous_part = previous_part
     return solve_and_rewrite(&c, p)

@@ -20,12 +20,17 @@ cdef bint _needs_export_priority(const ProgramData *p) noexcept nogil:
     return p.gfx_level == gfx11_5 and (p.hardware_stage == hardware_stage_next_gen_geometry or p.hardware_stage == hardware_stage_pixel)
 
 
-cdef int insert_nops_run(ProgramData *p, bint previous_part) except -1 nogil:
+cdef enum:                        # options, as bits
+    option_previous_part = 1
+    option_force = 2
+
+
+cdef int insert_nops_run(ProgramData *p, bint previous_part, bint force) except -1 nogil:
     if p.gfx_level >= gfx11:
-        hazards_gfx11_run(p, previous_part)
+        hazards_gfx11_run(p, previous_part, force)
         return export_priority_run(p, previous_part) if _needs_export_priority(p) else 0
     if p.gfx_level >= gfx10:
-        return hazards_gfx10_run(p)
+        return hazards_gfx10_run(p, force)
     if gfx8 <= p.gfx_level <= gfx9:
         return hazards_gfx9_run(p)
     with gil:
@@ -33,11 +38,16 @@ cdef int insert_nops_run(ProgramData *p, bint previous_part) except -1 nogil:
 
 
 cdef int _kernel(void *ir, int option) except -1 nogil:
-    insert_nops_run(<ProgramData *>ir, option)
+    insert_nops_run(<ProgramData *>ir, option & option_previous_part, (option & option_force) != 0)
     return 1
 
 
-kernel = native_kernel(_kernel, lambda options, level: options["previous_part"])
+def _bits(options):
+    """The options as the number that native kernels take."""
+    return (option_previous_part if options.get("previous_part") else 0) | (option_force if options.get("force") else 0)
+
+
+kernel = native_kernel(_kernel, lambda options, level: _bits(options))
 
 
 def run(Program program not None, options=None):
@@ -48,14 +58,15 @@ def run(Program program not None, options=None):
     program : Program
         Hardware instructions and waits for memory.
     options : mapping, optional
-        ``previous_part``: whether another part of the shader runs before this one (False).
+        ``previous_part``: whether another part of the shader runs before this one (False). ``force``: from GFX10 on, every instruction
+        waits for all dependency counters, to find waits that are missing (False).
 
     Returns
     -------
     bool
         Whether anything may have changed.
     """
-    cdef bint previous_part = (options or {}).get("previous_part", False)
+    cdef int bits = _bits(options or {})
     with nogil:
-        _kernel(&program.data, previous_part)
+        _kernel(&program.data, bits)
     return True

@@ -1,4 +1,4 @@
-"""Sets of temps as bits, with a summary of the words in use: clearing and walking a set cost what is in it, not the program's size.
+"""Sets of temps as bits, with two summaries of the words that are not zero: clearing and walking a set cost what is in it, not the program's size.
 
 Per block a set is kept as a list of words that are not zero, in ascending order: rows ``blocks.live_in_first`` and on of the table
 ``live_in``.
@@ -14,7 +14,8 @@ cdef enum:
 
 cdef cppclass LiveSet:
     vector[uint64_t] bits            # by temp id
-    vector[uint64_t] used            # by word of `bits`: it may differ from zero
+    vector[uint64_t] used            # by word of `bits`: it is not zero
+    vector[uint64_t] top             # by word of `used`: it is not zero. Of a million temps it has four words
 
 cdef inline bint bit_test(const uint64_t *row, uint32_t index) noexcept nogil:
     return (row[index >> 6] >> (index & 63)) & 1
@@ -29,48 +30,66 @@ cdef inline int live_set_init(LiveSet *s, uint32_t temps) except -1 nogil:
     """An empty set for ids below `temps`."""
     s.bits.assign((temps + 63) >> 6, 0)
     s.used.assign((s.bits.size() + 63) >> 6, 0)
+    s.top.assign((s.used.size() + 63) >> 6, 0)
     return 0
 
 cdef inline void live_set_clear(LiveSet *s) noexcept nogil:
-    cdef uint32_t u
-    cdef uint64_t words
-    for u in range(<uint32_t>s.used.size()):
-        words = s.used[u]
-        while words:
-            s.bits[u * 64 + trailing_zeros64(words)] = 0
-            words &= words - 1
-        s.used[u] = 0
+    cdef uint32_t t, u
+    cdef uint64_t parts, words
+    for t in range(<uint32_t>s.top.size()):
+        parts = s.top[t]
+        while parts:
+            u = t * 64 + trailing_zeros64(parts)
+            words = s.used[u]
+            while words:
+                s.bits[u * 64 + trailing_zeros64(words)] = 0
+                words &= words - 1
+            s.used[u] = 0
+            parts &= parts - 1
+        s.top[t] = 0
 
 cdef inline bint live_test(const LiveSet *s, uint32_t temp) noexcept nogil:
     return bit_test(s.bits.data(), temp)
 
 cdef inline void live_add_word(LiveSet *s, uint32_t word, uint64_t bits) noexcept nogil:
+    """Add the temps of a word; `bits` is not zero."""
     s.bits[word] |= bits
     s.used[word >> 6] |= <uint64_t>1 << (word & 63)
+    s.top[word >> 12] |= <uint64_t>1 << (word >> 6 & 63)
 
 cdef inline void live_insert(LiveSet *s, uint32_t temp) noexcept nogil:
     live_add_word(s, temp >> 6, <uint64_t>1 << (temp & 63))
 
 cdef inline void live_erase(LiveSet *s, uint32_t temp) noexcept nogil:
+    cdef uint32_t word = temp >> 6
     bit_erase(s.bits.data(), temp)
+    if s.bits[word] == 0:
+        bit_erase(s.used.data(), word)
+        if s.used[word >> 6] == 0:
+            bit_erase(s.top.data(), word >> 6)
 
 cdef inline uint32_t live_next_word(const LiveSet *s, uint32_t word) noexcept nogil:
     """The first word from `word` on that is not zero, or no_temp."""
     cdef uint32_t u = word >> 6
+    cdef uint32_t t
     cdef uint64_t words
     if u >= s.used.size():
         return no_temp
     words = s.used[u] >> (word & 63) << (word & 63)
-    while True:
-        while words:
-            word = u * 64 + trailing_zeros64(words)
-            if s.bits[word]:
-                return word
-            words &= words - 1
-        u += 1
-        if u >= s.used.size():
+    if words:
+        return u * 64 + trailing_zeros64(words)
+    u += 1
+    t = u >> 6
+    if t >= s.top.size():
+        return no_temp
+    words = s.top[t] >> (u & 63) << (u & 63)
+    while not words:
+        t += 1
+        if t >= s.top.size():
             return no_temp
-        words = s.used[u]
+        words = s.top[t]
+    u = t * 64 + trailing_zeros64(words)
+    return u * 64 + trailing_zeros64(s.used[u])
 
 cdef inline uint32_t live_next(const LiveSet *s, uint32_t temp) noexcept nogil:
     """The first temp from `temp` on that is in the set, or no_temp."""

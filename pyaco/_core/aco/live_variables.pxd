@@ -1,9 +1,13 @@
 """Live variables and register demand: see ``live_variables.pyx``."""
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from pyaco._core.aco.live_set cimport LiveSet
 from pyaco._core.ir.program cimport BlockId, InstructionId, ProgramData
+
+cdef struct Demand:
+    int32_t sgpr
+    int32_t vgpr
 
 # Fills ProgramData.live_in, the kill flags, the demand columns, max_demand_*, num_waves and max_waves.
 cdef int live_variables_run(ProgramData *p) except -1 nogil
@@ -15,3 +19,8 @@ cdef bint needs_vcc(const ProgramData *p, InstructionId i) noexcept nogil
 cdef int linear_temps(const ProgramData *p, vector[uint64_t] *linear) except -1 nogil
 # Sets `live` to what is alive at the end of `block`, of the temps that `live` was made for.
 cdef void live_out_of(const ProgramData *p, const uint64_t *linear, BlockId block, LiveSet *live) noexcept nogil
+# The same, and returns the registers of these. `of_lists`, unless NULL, has those of each block's list in `live_in`, as `demand_of_lists` finds
+# them: then only what the lists of several successors differ in is counted.
+cdef Demand live_at_end(const ProgramData *p, const uint64_t *linear, BlockId block, LiveSet *live,
+                        const vector[Demand] *of_lists) noexcept nogil
+cdef int demand_of_lists(const ProgramData *p, vector[Demand] *of_lists) except -1 nogil

@@ -14,7 +14,7 @@ result of register allocation (temps are kept there). Guarantees:
   its live-in demand, which counts phi definitions. ``max_demand_*``: the highest of all blocks.
 - ``num_waves``: occupancy of that demand, 0 when registers must be spilled; ``max_waves``: without register limits.
 
-Source: backward data-flow over bit vectors, loops by re-visiting from the furthest changed predecessor; demand model after
+Source: backward data-flow over bit vectors, loops by re-visiting, from the furthest one on, the blocks whose successors changed; demand model after
 ACO's (S. Hack, "Register allocation for programs in SSA form": the demand is the allocation).
 """
 from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t, uint32_t, uint64_t, uint8_t
@@ -22,10 +22,11 @@ from libcpp.vector cimport vector
 
 from isa_opcodes cimport op_p_phi
 from pyaco._core.aco.live_set cimport (
-    LiveSet, bit_insert, live_add_row, live_add_word, live_erase, live_insert, live_next, live_next_word, live_set_clear,
-    live_set_init, live_test, no_temp,
+    LiveSet, bit_insert, live_add_row, live_add_word, live_erase, live_insert, live_next_word, live_set_clear, live_set_init, live_test,
+    no_temp,
 )
 from pyaco._core.aco.occupancy cimport suitable_waves, waves_of_demand
+from pyaco._core.common.bits cimport trailing_zeros64
 from pyaco._core.common.table cimport table_append_many, table_clear
 from pyaco._core.aco.queries cimport opcode_is_phi, tied_operand
 from pyaco._core.ir.pass_runner cimport native_kernel
@@ -35,17 +36,14 @@ from pyaco._core.ir.program cimport (
     operand_fixed, operand_kill, operand_late_kill, operand_temp, register_vcc,
 )
 
-cdef struct Demand:
-    int32_t sgpr
-    int32_t vgpr
-
-
 cdef cppclass Context:
     ProgramData *p
     vector[uint64_t] linear       # bits of the temps that live through linear edges
     LiveSet live                  # the working set
     vector[uint32_t] room         # by block: capacity of its list in LiveIn, in rows
-    int64_t worklist              # next block to visit is worklist - 1
+    vector[Demand] live_in        # by block: of its list, phi definitions left out
+    vector[uint8_t] dirty         # by block: it has not been visited, or what flows into its end has changed since
+    int64_t worklist              # no block from here on is dirty
 
 
 cdef inline void _add(Demand *d, uint8_t register_class, int sign) noexcept nogil:
@@ -62,8 +60,19 @@ cdef inline void _raise_to(Demand *d, Demand other) noexcept nogil:
         d.vgpr = other.vgpr
 
 
+cdef void _add_counted(const ProgramData *p, LiveSet *live, uint32_t word, uint64_t bits, Demand *demand) noexcept nogil:
+    """Add the temps of a word, and their registers to the demand unless they were there."""
+    cdef uint64_t fresh = bits & ~live.bits[word]
+    if not fresh:
+        return
+    live_add_word(live, word, bits)
+    while fresh:
+        _add(demand, p.temps.register_class[word * 64 + trailing_zeros64(fresh)], 1)
+        fresh &= fresh - 1
+
+
 cdef void _insert_phi_operands(const ProgramData *p, uint32_t block, BlockId successor, bint logical,
-                               LiveSet *live) noexcept nogil:
+                               LiveSet *live, Demand *demand) noexcept nogil:
     """The operands that phis of `successor` read at the end of `block`."""
     cdef uint32_t first = p.blocks.logical_pred_first[successor] if logical else p.blocks.linear_pred_first[successor]
     cdef uint32_t count = p.blocks.logical_pred_count[successor] if logical else p.blocks.linear_pred_count[successor]
@@ -71,6 +80,7 @@ cdef void _insert_phi_operands(const ProgramData *p, uint32_t block, BlockId suc
     cdef uint32_t k
     cdef InstructionId i
     cdef OperandRow operand
+    cdef TempId temp
     while position < count and p.edge_lists.block[first + position] != block:
         position += 1
     for k in range(p.blocks.order_count[successor]):
@@ -82,11 +92,13 @@ cdef void _insert_phi_operands(const ProgramData *p, uint32_t block, BlockId suc
         if p.definitions.flags[p.instructions.definition_first[i]] & definition_kill:
             continue
         operand = p.instructions.operand_first[i] + position
-        if p.operands.flags[operand] & operand_temp and p.operands.data[operand] < live.bits.size() * 64:
-            live_insert(live, p.operands.data[operand])
+        temp = p.operands.data[operand]
+        if p.operands.flags[operand] & operand_temp and temp < live.bits.size() * 64:
+            _add_counted(p, live, temp >> 6, <uint64_t>1 << (temp & 63), demand)
 
 
-cdef void _add_masked(const ProgramData *p, BlockId block, const uint64_t *linear, bint logical, LiveSet *live) noexcept nogil:
+cdef void _add_masked(const ProgramData *p, BlockId block, const uint64_t *linear, bint logical, LiveSet *live,
+                      Demand *demand) noexcept nogil:
     """Add what is alive at the start of `block` and flows over the edges of one CFG."""
     cdef uint32_t k
     cdef uint32_t w
@@ -95,21 +107,62 @@ cdef void _add_masked(const ProgramData *p, BlockId block, const uint64_t *linea
         w = p.live_in.word[k]
         bits = p.live_in.bits[k] & (~linear[w] if logical else linear[w])
         if bits:
-            live_add_word(live, w, bits)
+            _add_counted(p, live, w, bits, demand)
 
 
-cdef void live_out_of(const ProgramData *p, const uint64_t *linear, BlockId block, LiveSet *live) noexcept nogil:
+cdef void _add_all(const ProgramData *p, BlockId block, LiveSet *live, Demand *demand) noexcept nogil:
+    """Add what is alive at the start of `block`, where it follows in both CFGs."""
+    cdef uint32_t k
+    for k in range(p.blocks.live_in_first[block], p.blocks.live_in_first[block] + p.blocks.live_in_count[block]):
+        _add_counted(p, live, p.live_in.word[k], p.live_in.bits[k], demand)
+
+
+cdef bint _is_logical_successor(const ProgramData *p, BlockId block, BlockId successor) noexcept nogil:
+    cdef uint32_t k
+    for k in range(p.blocks.logical_succ_count[block]):
+        if p.edge_lists.block[p.blocks.logical_succ_first[block] + k] == successor:
+            return True
+    return False
+
+
+cdef bint _is_linear_successor(const ProgramData *p, BlockId block, BlockId successor) noexcept nogil:
+    cdef uint32_t k
+    for k in range(p.blocks.linear_succ_count[block]):
+        if p.edge_lists.block[p.blocks.linear_succ_first[block] + k] == successor:
+            return True
+    return False
+
+
+cdef Demand live_at_end(const ProgramData *p, const uint64_t *linear, BlockId block, LiveSet *live,
+                        const vector[Demand] *of_lists) noexcept nogil:
     cdef uint32_t k
     cdef BlockId s
+    cdef Demand demand
+    cdef bint first = True
+    demand.sgpr = demand.vgpr = 0
     live_set_clear(live)
     for k in range(p.blocks.linear_succ_count[block]):
         s = p.edge_lists.block[p.blocks.linear_succ_first[block] + k]
-        _add_masked(p, s, linear, False, live)
-        _insert_phi_operands(p, block, s, False, live)
+        if not _is_logical_successor(p, block, s):
+            _add_masked(p, s, linear, False, live, &demand)
+        elif first and of_lists != NULL:
+            live_add_row(live, p, s)
+            demand = of_lists[0][s]
+        else:
+            _add_all(p, s, live, &demand)
+        first = False
     for k in range(p.blocks.logical_succ_count[block]):
         s = p.edge_lists.block[p.blocks.logical_succ_first[block] + k]
-        _add_masked(p, s, linear, True, live)
-        _insert_phi_operands(p, block, s, True, live)
+        if not _is_linear_successor(p, block, s):
+            _add_masked(p, s, linear, True, live, &demand)
+        _insert_phi_operands(p, block, s, True, live, &demand)
+    for k in range(p.blocks.linear_succ_count[block]):
+        _insert_phi_operands(p, block, p.edge_lists.block[p.blocks.linear_succ_first[block] + k], False, live, &demand)
+    return demand
+
+
+cdef void live_out_of(const ProgramData *p, const uint64_t *linear, BlockId block, LiveSet *live) noexcept nogil:
+    live_at_end(p, linear, block, live, NULL)
 
 
 cdef int linear_temps(const ProgramData *p, vector[uint64_t] *linear) except -1 nogil:
@@ -121,15 +174,36 @@ cdef int linear_temps(const ProgramData *p, vector[uint64_t] *linear) except -1 
     return 0
 
 
-cdef Demand _demand_of(const ProgramData *p, const LiveSet *live) noexcept nogil:
-    cdef Demand d
-    cdef TempId temp = live_next(live, 0)
-    d.sgpr = 0
-    d.vgpr = 0
-    while temp != no_temp:
-        _add(&d, p.temps.register_class[temp], 1)
-        temp = live_next(live, temp + 1)
-    return d
+cdef int _begin(Context *c, ProgramData *p) except -1 nogil:
+    """A context of which nothing is known yet of any block."""
+    cdef Demand none
+    none.sgpr = none.vgpr = 0
+    c.p = p
+    c.live_in.assign(p.blocks.table.count, none)
+    c.dirty.assign(p.blocks.table.count, True)
+    linear_temps(p, &c.linear)
+    return live_set_init(&c.live, p.temps.table.count)
+
+
+cdef int demand_of_lists(const ProgramData *p, vector[Demand] *of_lists) except -1 nogil:
+    cdef BlockId b
+    cdef uint32_t k
+    cdef InstructionId i
+    cdef DefinitionRow row
+    cdef Demand demand
+    of_lists.resize(p.blocks.table.count)
+    for b in range(p.blocks.table.count):
+        demand.sgpr = p.blocks.live_in_demand_sgpr[b]
+        demand.vgpr = p.blocks.live_in_demand_vgpr[b]
+        for k in range(p.blocks.order_count[b]):
+            i = p.order.instruction[p.blocks.order_first[b] + k]
+            if not opcode_is_phi(p.instructions.opcode[i]):
+                break
+            row = p.instructions.definition_first[i]
+            if p.definitions.flags[row] & definition_temp and not p.definitions.flags[row] & definition_kill:
+                _add(&demand, p.temps.register_class[p.definitions.temp[row]], -1)
+        of_lists[0][b] = demand
+    return 0
 
 
 cdef bint needs_vcc(const ProgramData *p, InstructionId i) noexcept nogil:
@@ -231,15 +305,19 @@ cdef inline void _revisit(Context *c, BlockId block) noexcept nogil:
     cdef BlockId b
     for k in range(p.blocks.linear_pred_count[block]):
         b = p.edge_lists.block[p.blocks.linear_pred_first[block] + k]
+        c.dirty[b] = True
         if <int64_t>b + 1 > c.worklist:
             c.worklist = b + 1
     for k in range(p.blocks.logical_pred_count[block]):
         b = p.edge_lists.block[p.blocks.logical_pred_first[block] + k]
+        c.dirty[b] = True
         if <int64_t>b + 1 > c.worklist:
             c.worklist = b + 1
 
 
-cdef void _phis(Context *c, BlockId block, uint32_t count, Demand live) noexcept nogil:
+cdef Demand _phis(Context *c, BlockId block, uint32_t count, Demand live) noexcept nogil:
+    """The phis of a block, of whose values `live` registers are alive behind them; returns those alive in front, which leaves out their
+    definitions."""
     cdef ProgramData *p = c.p
     cdef uint32_t k
     cdef uint32_t j
@@ -247,6 +325,7 @@ cdef void _phis(Context *c, BlockId block, uint32_t count, Demand live) noexcept
     cdef uint32_t row
     cdef TempId temp
     cdef bint dead
+    cdef Demand before = live
     for k in range(count):
         i = p.order.instruction[p.blocks.order_first[block] + k]
         p.instructions.demand_sgpr[i] = <int16_t>live.sgpr
@@ -263,7 +342,9 @@ cdef void _phis(Context *c, BlockId block, uint32_t count, Demand live) noexcept
             p.definitions.flags[row] &= ~<uint16_t>definition_kill
         elif dead:
             p.definitions.flags[row] |= definition_kill
-        live_erase(&c.live, temp)
+        if not dead:
+            live_erase(&c.live, temp)
+            _add(&before, p.temps.register_class[temp], -1)
     for k in range(count):
         i = p.order.instruction[p.blocks.order_first[block] + k]
         for j in range(p.instructions.operand_count[i]):
@@ -274,20 +355,26 @@ cdef void _phis(Context *c, BlockId block, uint32_t count, Demand live) noexcept
             temp = p.operands.data[row]
             if not live_test(&c.live, temp):
                 p.operands.flags[row] |= operand_kill
+    return before
 
 
-cdef bint _keep(Context *c, BlockId block) except -1 nogil:
-    """Add the working set to the list of the block, and say whether the list grew. A list that needs more room moves to the end."""
+cdef bint _keep(Context *c, BlockId block, Demand demand) except -1 nogil:
+    """Add the working set, of these registers, to the list of the block, and say whether the list grew. A list that needs more room moves to
+    the end."""
     cdef ProgramData *p = c.p
     cdef uint32_t k = p.blocks.live_in_first[block]
+    cdef uint32_t end = k + p.blocks.live_in_count[block]
     cdef uint32_t word
     cdef uint32_t count = 0
     cdef bint same = True
-    live_add_row(&c.live, p, block)
+    while k < end:
+        _add_counted(p, &c.live, p.live_in.word[k], p.live_in.bits[k], &demand)
+        k += 1
+    c.live_in[block] = demand
+    k = p.blocks.live_in_first[block]
     word = live_next_word(&c.live, 0)
     while word != no_temp:
-        same = same and count < p.blocks.live_in_count[block] and p.live_in.word[k + count] == word \
-            and p.live_in.bits[k + count] == c.live.bits[word]
+        same = same and k + count < end and p.live_in.word[k + count] == word and p.live_in.bits[k + count] == c.live.bits[word]
         count += 1
         word = live_next_word(&c.live, word + 1)
     if same:
@@ -312,9 +399,10 @@ cdef int _block(Context *c, BlockId block) except -1 nogil:
     cdef uint32_t k = p.blocks.order_count[block]
     cdef InstructionId i
     cdef Demand live
+    cdef Demand before
     cdef Demand highest
-    live_out_of(p, c.linear.data(), block, &c.live)
-    live = _demand_of(p, &c.live)
+    c.dirty[block] = False
+    live = live_at_end(p, c.linear.data(), block, &c.live, &c.live_in)
     highest = live
     while k > 0:
         i = p.order.instruction[first + k - 1]
@@ -330,12 +418,12 @@ cdef int _block(Context *c, BlockId block) except -1 nogil:
     if highest.sgpr > 32767 or highest.vgpr > 32767:
         with gil:
             raise OverflowError(f"block {block}: more than 32767 registers are live at once")
-    _phis(c, block, k, live)
+    before = _phis(c, block, k, live)
     p.blocks.demand_sgpr[block] = <int16_t>highest.sgpr
     p.blocks.demand_vgpr[block] = <int16_t>highest.vgpr
     p.blocks.live_in_demand_sgpr[block] = <int16_t>live.sgpr
     p.blocks.live_in_demand_vgpr[block] = <int16_t>live.vgpr
-    if _keep(c, block):
+    if _keep(c, block, before):
         _revisit(c, block)
     return 0
 
@@ -374,11 +462,9 @@ cdef int _summarize(ProgramData *p) except -1 nogil:
 cdef int live_variables_run(ProgramData *p) except -1 nogil:
     cdef Context c
     cdef BlockId b
-    c.p = p
+    _begin(&c, p)
     c.worklist = p.blocks.table.count
     c.room.assign(p.blocks.table.count, 0)
-    linear_temps(p, &c.linear)
-    live_set_init(&c.live, p.temps.table.count)
     table_clear(&p.live_in.table)
     for b in range(p.blocks.table.count):
         p.blocks.live_in_first[b] = p.blocks.live_in_count[b] = 0
@@ -386,18 +472,18 @@ cdef int live_variables_run(ProgramData *p) except -1 nogil:
     _assume_phis_dead(p)
     while c.worklist > 0:
         c.worklist -= 1
-        _block(&c, <uint32_t>c.worklist)
+        if c.dirty[<size_t>c.worklist]:
+            _block(&c, <uint32_t>c.worklist)
     return _summarize(p)
 
 
 cdef int live_variables_reordered(ProgramData *p, const uint8_t *reordered) except -1 nogil:
     cdef Context c
     cdef BlockId b
-    c.p = p
+    _begin(&c, p)
     c.worklist = 0
     c.room.assign(p.blocks.live_in_count, p.blocks.live_in_count + p.blocks.table.count)
-    linear_temps(p, &c.linear)
-    live_set_init(&c.live, p.temps.table.count)
+    demand_of_lists(p, &c.live_in)
     for b in range(p.blocks.table.count):
         if reordered[b]:
             _block(&c, b)

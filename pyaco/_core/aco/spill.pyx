@@ -8,12 +8,12 @@ A spilled value is stored once, after its definition, and reloaded in front of u
 itself) serves later uses as long as registers are free. A phi may be spilled as a whole: then its predecessors write its slot, and
 nothing has to be done for an operand that has the same slot. Constants are not stored but made again.
 
-Data structures (``spiller.pxd``). Columns by temp id: cost, spilled, slot. Slots are numbered per file and size; two values share one if they are
-never live together (a bit row per spilled value). Phis and their operands ask for the same slot.
+Data structures (``spiller.pxd``). Columns by temp id: cost, spilled, slot. A slot is of one file and size; two values share one if they are
+never live together. Phis and their operands ask for the same slot.
 
 Phases, for each file, SGPRs first: (1) ``spill_choice.pyx``: walk each block backwards with its live set; where the demand exceeds the
 limit, spill the values with the lowest cost (stores and reloads weighted by loop depth, per register) that live through. (2)
-``spill_slots.pyx``: interference of spilled values, slots. (3) Rewrite: stores, reloads, and at the ends of blocks the moves between slots
+``spill_slots.pyx``: slots. (3) Rewrite: stores, reloads, and at the ends of blocks the moves between slots
 that phis ask for; those form a parallel copy, so a slot is written after it has been read, and cycles go through a register.
 
 Sources: G. Chaitin, "Register allocation and spilling via graph coloring", for costs; M. Braun and S. Hack, "Register Spilling and
@@ -26,7 +26,7 @@ from isa_opcodes cimport *
 from modifiers cimport modifier_set_semantics, modifier_set_storage
 from pyaco._core.aco.build cimport emit_1, emit_any
 from pyaco._core.aco.live_set cimport live_set_init
-from pyaco._core.aco.live_variables cimport linear_temps, live_variables_run
+from pyaco._core.aco.live_variables cimport demand_of_lists, linear_temps, live_variables_run
 from pyaco._core.aco.occupancy cimport addressable_sgprs, addressable_vgprs, min_waves
 from pyaco._core.aco.queries cimport opcode_is_phi
 from pyaco._core.aco.spill_choice cimport *
@@ -282,8 +282,7 @@ cdef int _prepare_block(Spiller *s, BlockId block) except -1 nogil:
     s.after_instruction[0].assign(count + 1, 0)
     s.after_instruction[1].assign(count + 1, 0)
     # temps made while rewriting are in no live set
-    load_live_out(s, block)
-    count_live(s, after)
+    load_live_out(s, block, after)
     s.base[0][count] = after[0]
     s.base[1][count] = after[1]
     while k > 0:
@@ -512,6 +511,64 @@ cdef int _store_late(Spiller *s) except -1 nogil:
     return 0
 
 
+cdef bint _names_spilled(Spiller *s, InstructionId i) noexcept nogil:
+    """Whether an operand or a definition of an instruction is spilled."""
+    cdef ProgramData *p = s.p
+    cdef uint32_t row
+    for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
+        if p.operands.flags[row] & operand_temp and s.spilled[p.operands.data[row]]:
+            return True
+    for row in range(p.instructions.definition_first[i], p.instructions.definition_first[i] + p.instructions.definition_count[i]):
+        if p.definitions.flags[row] & definition_temp and s.spilled[p.definitions.temp[row]]:
+            return True
+    return False
+
+
+cdef bint _phis_name_spilled(Spiller *s, BlockId block) noexcept nogil:
+    cdef ProgramData *p = s.p
+    cdef uint32_t k
+    cdef InstructionId i
+    for k in range(p.blocks.order_count[block]):
+        i = p.order.instruction[p.blocks.order_first[block] + k]
+        if not opcode_is_phi(p.instructions.opcode[i]):
+            return False
+        if _names_spilled(s, i):
+            return True
+    return False
+
+
+cdef bint _has_work(Spiller *s, BlockId block) noexcept nogil:
+    """Whether a block, or a phi behind it, names a spilled value, or lanes and scratch begin or end there."""
+    cdef ProgramData *p = s.p
+    cdef uint32_t k
+    cdef InstructionId i
+    if block == 0:
+        return True
+    for k in range(p.blocks.order_count[block]):
+        i = p.order.instruction[p.blocks.order_first[block] + k]
+        if p.instructions.opcode[i] == op_s_endpgm or p.instructions.opcode[i] == op_p_init_scratch or _names_spilled(s, i):
+            return True
+    for k in range(p.blocks.linear_succ_count[block]):
+        if _phis_name_spilled(s, p.edge_lists.block[p.blocks.linear_succ_first[block] + k]):
+            return True
+    for k in range(p.blocks.logical_succ_count[block]):
+        if _phis_name_spilled(s, p.edge_lists.block[p.blocks.logical_succ_first[block] + k]):
+            return True
+    return False
+
+
+cdef int _copy_block(Spiller *s, BlockId block) except -1 nogil:
+    """A block that stays as it is, but for dead phis."""
+    cdef ProgramData *p = s.p
+    cdef uint32_t k
+    cdef InstructionId i
+    for k in range(p.blocks.order_count[block]):
+        i = p.order.instruction[p.blocks.order_first[block] + k]
+        if not opcode_is_phi(p.instructions.opcode[i]) or _phi_stays(s, i):
+            rewrite_emit(&s.out, i)
+    return 0
+
+
 cdef int _rewrite_block(Spiller *s, BlockId block) except -1 nogil:
     cdef ProgramData *p = s.p
     cdef uint32_t k
@@ -597,9 +654,10 @@ cdef int _prepare(Spiller *s, ProgramData *p) except -1 nogil:
     s.cost.assign(temps, 0)
     s.spillable.assign(temps, 0)
     s.spilled.assign(temps, 0)
+    s.spilled_bits.assign((temps + 63) // 64, 0)
+    demand_of_lists(p, &s.of_lists)
     s.constant.assign(temps, 0)
     s.slot.assign(temps, <uint32_t>no_slot)
-    s.row_of.assign(temps, 0)
     s.web.resize(temps)
     for t in range(temps):
         s.web[t] = t
@@ -668,7 +726,10 @@ cdef int _attempt(Spiller *s, ProgramData *p, int32_t slack) except -1 nogil:
     rewrite_begin(&s.out, p)
     for b in range(p.blocks.table.count):
         rewrite_block(&s.out, b)
-        _rewrite_block(s, b)
+        if _has_work(s, b):
+            _rewrite_block(s, b)
+        else:
+            _copy_block(s, b)
     rewrite_end(&s.out)
     return 0
 

@@ -10,9 +10,8 @@ cdef void estimate_costs(Spiller *s) noexcept nogil
 cdef void join_webs(Spiller *s) noexcept nogil
 # Blocks of deeper loops choose first, so that what they keep is not reloaded there.
 cdef int choose_spilled(Spiller *s, int which) except -1 nogil
-cdef void load_live_out(Spiller *s, BlockId block) noexcept nogil
-# Registers of the live values that are not spilled.
-cdef void count_live(Spiller *s, int32_t *demand) noexcept nogil
+# Sets `live` to what is alive at the end of a block, and `demand` to the registers of what is not spilled of that.
+cdef void load_live_out(Spiller *s, BlockId block, int32_t *demand) noexcept nogil
 cdef uint32_t edge_of(const ProgramData *p, BlockId block, uint32_t predecessor, bint logical) noexcept nogil
 # From the live set after an instruction to the one in front of it: `after` becomes the demand there, `during` what the instruction needs;
 # all of values that are not spilled, and of spilled ones that it names.

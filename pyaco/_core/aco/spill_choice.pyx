@@ -3,13 +3,14 @@
 Each block is walked backwards with its live set. Where the demand exceeds the limit, the values with the lowest cost (stores and reloads
 weighted by loop depth, per register) that live through are spilled. Phis and their operands form webs, which are spilled together.
 """
-from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from isa_opcodes cimport op_p_parallelcopy, op_p_phi, op_s_mov_b32, op_s_mov_b64, op_v_mov_b32
-from pyaco._core.aco.live_set cimport live_erase, live_insert, live_next, live_test, no_temp
-from pyaco._core.aco.live_variables cimport live_out_of
+from pyaco._core.aco.live_set cimport bit_insert, live_erase, live_insert, live_next, live_next_word, live_test, no_temp
+from pyaco._core.aco.live_variables cimport Demand, live_at_end
 from pyaco._core.aco.queries cimport opcode_is_phi, tied_operand
 from pyaco._core.aco.spiller cimport *
+from pyaco._core.common.bits cimport trailing_zeros64
 from pyaco._core.common.table cimport RowRange
 from pyaco._core.ir.program cimport *
 
@@ -140,13 +141,26 @@ cdef int _spill_down(Spiller *s, int which, int32_t *demand, uint32_t block) exc
                 raise UnsupportedError(f"spilling: block {block} needs {demand[0]} {'VGPRs' if which else 'SGPRs'} at one "
                                        f"instruction, {s.limit[which]} can be had")
         s.spilled[best] = 1
+        bit_insert(s.spilled_bits.data(), best)
         s.web_spilled[_web(s, best)] = 1
         demand[0] -= size_of_value(s, best)
     return 0
 
 
-cdef void load_live_out(Spiller *s, BlockId block) noexcept nogil:
-    live_out_of(s.p, s.linear.data(), block, &s.live)
+cdef void load_live_out(Spiller *s, BlockId block, int32_t *demand) noexcept nogil:
+    cdef Demand whole = live_at_end(s.p, s.linear.data(), block, &s.live, &s.of_lists)
+    cdef uint32_t word = live_next_word(&s.live, 0)
+    cdef uint64_t bits
+    cdef TempId t
+    demand[file_sgpr] = whole.sgpr
+    demand[file_vgpr] = whole.vgpr
+    while word != no_temp:
+        bits = s.live.bits[word] & s.spilled_bits[word]
+        while bits:
+            t = word * 64 + trailing_zeros64(bits)
+            demand[file_of(class_of_value(s, t))] -= size_of_value(s, t)
+            bits &= bits - 1
+        word = live_next_word(&s.live, word + 1)
 
 
 cdef void count_live(Spiller *s, int32_t *demand) noexcept nogil:
@@ -292,8 +306,7 @@ cdef int _choose_in_block(Spiller *s, int which, BlockId block) except -1 nogil:
     _phi_operands_at_end(s, block, during)
     if during[which] <= s.limit[which]:
         return 0
-    load_live_out(s, block)
-    count_live(s, after)
+    load_live_out(s, block, after)
     during[0] = after[0]
     during[1] = after[1]
     _phi_operands_at_end(s, block, during)

@@ -1,166 +1,218 @@
-"""Slots of spilled values: numbered per file and size, shared by values that are never live together.
+"""Slots of spilled values: numbered, of one file and size each, shared by values that are never live together.
 
-Interference is a bit row per spilled value. Phis and their operands ask for the same slot, so that nothing has to be moved at the edge.
+Blocks are walked in their order, in which definitions come before all that they dominate: then every value that is live where another one is
+defined has its slot already, and the lowest one that none of them has will do, as for the intervals of chordal graphs (S. Hack, "Register
+Allocation for Programs in SSA Form"). Phis and their operands ask for the same slot, so that nothing has to be moved at the edge.
+Needs: liveness, kill flags included.
 """
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
-from pyaco._core.aco.live_set cimport bit_erase, bit_insert, live_test
+from pyaco._core.aco.live_set cimport bit_erase, bit_insert, bit_test
 from pyaco._core.aco.queries cimport opcode_is_phi
-from pyaco._core.aco.spill_choice cimport load_live_out
 from pyaco._core.aco.spiller cimport *
 from pyaco._core.common.bits cimport align_up, trailing_zeros64
 from pyaco._core.ir.program cimport *
 
+cdef enum:
+    sizes = 17                        # dwords of a value, and 0
+    kinds = 2 * sizes                 # of slots: by file and size
 
-# ------------------------------------------------------------------------------------------------------------------ slots
-cdef inline uint64_t *_row(Spiller *s, uint32_t temp) noexcept nogil:
-    return &s.interference[<size_t>(s.row_of[temp] - 1) * s.row_words]
+
+cdef cppclass Slots:
+    vector[vector[uint32_t]] of_kind      # by kind: its slots, in the order of their numbers
+    vector[vector[uint64_t]] busy         # by kind: bits of those that live values have
+    vector[vector[uint64_t]] wanted   # by kind: bits of those that a later operand of a phi is to have
+    vector[uint32_t] place            # by slot: where it stands among those of its kind
+    vector[uint32_t] wishes           # by slot: how many such operands there are
+    vector[uint32_t] pending          # by phi: its operands that have no slot yet
+    vector[uint32_t] read_by          # by temp: the spilled phi that reads it, 0: none
+    vector[uint32_t] hint             # by phi: the slot that its first operand got
 
 
-cdef void _interfere(Spiller *s, uint32_t temp, const uint64_t *live_rows) noexcept nogil:
-    """A spilled value interferes with all spilled values that are live at its definition."""
-    cdef uint64_t *row = _row(s, temp)
-    cdef uint32_t self = s.row_of[temp] - 1
+cdef inline bint _has_slot(Spiller *s, TempId temp) noexcept nogil:
+    """Constants are made again instead; temps made since have no columns."""
+    return temp < s.spilled.size() and s.spilled[temp] != 0 and s.constant[temp] == 0
+
+
+cdef inline uint32_t _kind(Spiller *s, TempId temp) noexcept nogil:
+    return file_of(class_of_value(s, temp)) * sizes + <uint32_t>size_of_value(s, temp)
+
+
+cdef inline uint32_t _kind_of_slot(Spiller *s, uint32_t slot) noexcept nogil:
+    return s.slot_file[slot] * sizes + s.slot_size[slot]
+
+
+cdef inline void _occupy(Spiller *s, Slots *l, uint32_t slot) noexcept nogil:
+    bit_insert(l.busy[_kind_of_slot(s, slot)].data(), l.place[slot])
+
+
+cdef inline void _vacate(Spiller *s, Slots *l, uint32_t slot) noexcept nogil:
+    bit_erase(l.busy[_kind_of_slot(s, slot)].data(), l.place[slot])
+
+
+cdef inline bint _is_free(Spiller *s, Slots *l, uint32_t slot, uint32_t kind) noexcept nogil:
+    return slot != <uint32_t>no_slot and _kind_of_slot(s, slot) == kind and not bit_test(l.busy[kind].data(), l.place[slot])
+
+
+cdef uint32_t _new_slot(Spiller *s, Slots *l, uint32_t kind) except? 0xffffffffU nogil:
+    cdef uint32_t slot = <uint32_t>s.slot_size.size()
+    s.slot_size.push_back(kind % sizes)
+    s.slot_file.push_back(<uint8_t>(kind // sizes))
+    l.place.push_back(<uint32_t>l.of_kind[kind].size())
+    l.wishes.push_back(0)
+    l.of_kind[kind].push_back(slot)
+    if l.busy[kind].size() * 64 < l.of_kind[kind].size():
+        l.busy[kind].push_back(0)
+        l.wanted[kind].push_back(0)
+    return slot
+
+
+cdef uint32_t _lowest_free(Spiller *s, Slots *l, uint32_t kind, bint returns) except? 0xffffffffU nogil:
+    """The lowest slot that no live value has, nor another one that returns to the head of a loop is to have; but a value that does not return may
+    take such a slot of SGPRs, since more of those would take VGPRs."""
     cdef uint32_t w
-    cdef uint32_t other
-    cdef uint64_t bits
-    for w in range(s.row_words):
-        bits = live_rows[w]
-        row[w] |= bits
-        while bits:
-            other = w * 64 + trailing_zeros64(bits)
-            bits &= bits - 1
-            s.interference[<size_t>other * s.row_words + (self >> 6)] |= <uint64_t>1 << (self & 63)
-    row[self >> 6] &= ~(<uint64_t>1 << (self & 63))
+    cdef uint32_t place
+    cdef uint64_t free
+    for w in range(<uint32_t>l.busy[kind].size()):
+        free = ~l.busy[kind][w]
+        if returns or kind >= sizes:
+            free &= ~l.wanted[kind][w]
+        if free:
+            place = w * 64 + trailing_zeros64(free)
+            if place < l.of_kind[kind].size():
+                return l.of_kind[kind][place]
+    return _new_slot(s, l, kind)
 
 
-cdef void _interference_of_block(Spiller *s, BlockId block, vector[uint64_t] *rows) noexcept nogil:
+cdef void _wish(Spiller *s, Slots *l, uint32_t slot, uint32_t more, uint32_t fewer) noexcept nogil:
+    """Change how many operands of phis are to have a slot."""
+    cdef uint32_t kind = _kind_of_slot(s, slot)
+    l.wishes[slot] += more - fewer
+    if l.wishes[slot]:
+        bit_insert(l.wanted[kind].data(), l.place[slot])
+    else:
+        bit_erase(l.wanted[kind].data(), l.place[slot])
+
+
+cdef int _assign(Spiller *s, Slots *l, TempId temp) except -1 nogil:
+    """Give a value a slot that none has that is live: that of the phi that reads it, of its operands if it is one, or the lowest."""
+    cdef uint32_t kind = _kind(s, temp)
+    cdef uint32_t phi = l.read_by[temp]
+    cdef uint32_t slot = l.hint[temp]
+    if not _is_free(s, l, slot, kind):
+        slot = <uint32_t>no_slot
+    if slot == <uint32_t>no_slot and phi:
+        slot = s.slot[phi] if s.slot[phi] != <uint32_t>no_slot else l.hint[phi]
+        if not _is_free(s, l, slot, kind):
+            slot = <uint32_t>no_slot
+    if slot == <uint32_t>no_slot:
+        slot = _lowest_free(s, l, kind, phi != 0 and s.slot[phi] != <uint32_t>no_slot)
+    s.slot[temp] = slot
+    _occupy(s, l, slot)
+    if l.pending[temp]:
+        _wish(s, l, slot, l.pending[temp], 0)
+    if phi:
+        l.pending[phi] -= 1
+        if l.hint[phi] == <uint32_t>no_slot:
+            l.hint[phi] = slot
+        if s.slot[phi] != <uint32_t>no_slot:
+            _wish(s, l, s.slot[phi], 0, 1)
+    return 0
+
+
+cdef int _enter(Spiller *s, Slots *l, BlockId block) except -1 nogil:
+    """What is live at the start of a block has its slots, and its phis get theirs: first those that an operand has a slot for."""
     cdef ProgramData *p = s.p
-    cdef OrderRow first = p.blocks.order_first[block]
-    cdef uint32_t k = p.blocks.order_count[block]
-    cdef InstructionId i
-    cdef uint32_t j
-    cdef uint32_t row
+    cdef uint32_t k
+    cdef uint32_t round
+    cdef uint64_t bits
     cdef TempId t
-    cdef uint32_t phis = 0
-    load_live_out(s, block)
-    for j in range(s.row_words):
-        rows[0][j] = 0
-    for j in range(<uint32_t>s.members.size()):
-        if live_test(&s.live, s.members[j]):
-            bit_insert(rows.data(), j)
-    while k > 0:
-        i = p.order.instruction[first + k - 1]
-        if opcode_is_phi(p.instructions.opcode[i]):
-            break
-        k -= 1
-        for j in range(p.instructions.definition_count[i]):
-            row = p.instructions.definition_first[i] + j
-            t = p.definitions.temp[row]
-            if p.definitions.flags[row] & definition_temp and s.row_of[t]:
-                bit_erase(rows.data(), s.row_of[t] - 1)
-                _interfere(s, t, rows.data())
-        # definitions of one instruction are stored one after the other
-        for j in range(1, p.instructions.definition_count[i]):
-            row = p.instructions.definition_first[i]
-            if p.definitions.flags[row + j] & definition_temp and s.row_of[p.definitions.temp[row + j]]:
-                for phis in range(j):
-                    if p.definitions.flags[row + phis] & definition_temp and s.row_of[p.definitions.temp[row + phis]]:
-                        _add_edge(s, p.definitions.temp[row + j], p.definitions.temp[row + phis])
-        for j in range(p.instructions.operand_count[i]):
-            row = p.instructions.operand_first[i] + j
-            if p.operands.flags[row] & operand_temp and s.row_of[p.operands.data[row]]:
-                bit_insert(rows.data(), s.row_of[p.operands.data[row]] - 1)
-    # phis are defined together, with the live-in values
-    for j in range(k):
-        row = p.instructions.definition_first[p.order.instruction[first + j]]
-        if p.definitions.flags[row] & definition_temp and s.row_of[p.definitions.temp[row]]:
-            bit_insert(rows.data(), s.row_of[p.definitions.temp[row]] - 1)
-    for j in range(k):
-        row = p.instructions.definition_first[p.order.instruction[first + j]]
-        if p.definitions.flags[row] & definition_temp and s.row_of[p.definitions.temp[row]]:
-            _interfere(s, p.definitions.temp[row], rows.data())
-
-
-cdef void _add_edge(Spiller *s, uint32_t x, uint32_t y) noexcept nogil:
-    bit_insert(_row(s, x), s.row_of[y] - 1)
-    bit_insert(_row(s, y), s.row_of[x] - 1)
-
-
-cdef bint _slot_free(Spiller *s, TempId temp, uint32_t slot) noexcept nogil:
-    """No value that interferes has the slot, and it fits."""
-    cdef uint32_t w
-    cdef uint64_t bits
-    cdef uint64_t *row = _row(s, temp)
-    if s.slot_size[slot] != class_dwords(class_of_value(s, temp)) or s.slot_file[slot] != file_of(class_of_value(s, temp)):
-        return False
-    for w in range(s.row_words):
-        bits = row[w]
+    cdef InstructionId i
+    cdef DefinitionRow row
+    for k in range(<uint32_t>kinds):
+        l.busy[k].assign(l.busy[k].size(), 0)
+    for k in range(p.blocks.live_in_first[block], p.blocks.live_in_first[block] + p.blocks.live_in_count[block]):
+        bits = p.live_in.bits[k] & s.spilled_bits[p.live_in.word[k]]
         while bits:
-            if s.slot[s.members[w * 64 + trailing_zeros64(bits)]] == slot:
-                return False
+            t = p.live_in.word[k] * 64 + trailing_zeros64(bits)
+            if _has_slot(s, t):
+                _occupy(s, l, s.slot[t])
             bits &= bits - 1
-    return True
+    for round in range(2):
+        for k in range(p.blocks.order_count[block]):
+            i = p.order.instruction[p.blocks.order_first[block] + k]
+            if not opcode_is_phi(p.instructions.opcode[i]):
+                break
+            row = p.instructions.definition_first[i]
+            t = p.definitions.temp[row]
+            if p.definitions.flags[row] & definition_temp and _has_slot(s, t) and s.slot[t] == <uint32_t>no_slot \
+                    and (round == 1 or _is_free(s, l, l.hint[t], _kind(s, t))):
+                _assign(s, l, t)
+    return 0
 
 
-cdef void _assign_slot(Spiller *s, TempId temp, uint32_t preferred) noexcept nogil:
-    cdef uint32_t slot
-    if s.slot[temp] != <uint32_t>no_slot:
-        return
-    if preferred != <uint32_t>no_slot and _slot_free(s, temp, preferred):
-        s.slot[temp] = preferred
-        return
-    for slot in range(<uint32_t>s.slot_size.size()):
-        if _slot_free(s, temp, slot):
-            s.slot[temp] = slot
-            return
-    s.slot[temp] = <uint32_t>s.slot_size.size()
-    s.slot_size.push_back(class_dwords(class_of_value(s, temp)))
-    s.slot_file.push_back(<uint8_t>file_of(class_of_value(s, temp)))
-
-
-cdef void assign_slots(Spiller *s) noexcept nogil:
-    """Interference, then slots: phis with their operands first."""
+cdef int _instruction(Spiller *s, Slots *l, InstructionId i) except -1 nogil:
+    """Values that die here leave their slots; those made here are stored one after the other, so that they need one each."""
     cdef ProgramData *p = s.p
-    cdef vector[uint64_t] rows
-    cdef uint32_t t
+    cdef uint32_t row
+    for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
+        if p.operands.flags[row] & operand_temp and p.operands.flags[row] & operand_first_kill and _has_slot(s, p.operands.data[row]):
+            _vacate(s, l, s.slot[p.operands.data[row]])
+    for row in range(p.instructions.definition_first[i], p.instructions.definition_first[i] + p.instructions.definition_count[i]):
+        if p.definitions.flags[row] & definition_temp and _has_slot(s, p.definitions.temp[row]):
+            _assign(s, l, p.definitions.temp[row])
+    for row in range(p.instructions.definition_first[i], p.instructions.definition_first[i] + p.instructions.definition_count[i]):
+        if p.definitions.flags[row] & definition_temp and p.definitions.flags[row] & definition_kill \
+                and _has_slot(s, p.definitions.temp[row]):
+            _vacate(s, l, s.slot[p.definitions.temp[row]])
+    return 0
+
+
+cdef int _prepare_slots(Spiller *s, Slots *l) except -1 nogil:
+    """Which spilled phi reads a value, and how many values a phi reads that will have slots."""
+    cdef ProgramData *p = s.p
     cdef BlockId b
     cdef uint32_t k
+    cdef uint32_t row
+    cdef TempId t
     cdef InstructionId i
-    cdef uint32_t j
-    cdef OperandRow row
-    cdef TempId d
-    for t in range(1, p.temps.table.count):
-        if s.spilled[t] and not s.constant[t] and t < s.row_of.size():
-            s.members.push_back(t)
-            s.row_of[t] = <uint32_t>s.members.size()
-    s.row_words = (<uint32_t>s.members.size() + 63) // 64
-    s.interference.assign(<size_t>s.row_words * s.members.size(), 0)
-    rows.assign(s.row_words + 1, 0)
-    for b in range(p.blocks.table.count):
-        _interference_of_block(s, b, &rows)
+    l.read_by.assign(p.temps.table.count, 0)
+    l.hint.assign(p.temps.table.count, <uint32_t>no_slot)
+    l.pending.assign(p.temps.table.count, 0)
     for b in range(p.blocks.table.count):
         for k in range(p.blocks.order_count[b]):
             i = p.order.instruction[p.blocks.order_first[b] + k]
             if not opcode_is_phi(p.instructions.opcode[i]):
                 break
-            d = p.definitions.temp[p.instructions.definition_first[i]]
-            if not phi_is_spilled(s, i) or not s.row_of[d]:
+            if not phi_is_spilled(s, i):
                 continue
-            for j in range(p.instructions.operand_count[i]):
-                row = p.instructions.operand_first[i] + j
-                if p.operands.flags[row] & operand_temp and s.row_of[p.operands.data[row]] \
-                        and s.slot[p.operands.data[row]] != <uint32_t>no_slot:
-                    _assign_slot(s, d, s.slot[p.operands.data[row]])
-            _assign_slot(s, d, <uint32_t>no_slot)
-            for j in range(p.instructions.operand_count[i]):
-                row = p.instructions.operand_first[i] + j
-                if p.operands.flags[row] & operand_temp and s.row_of[p.operands.data[row]] \
-                        and s.slot[p.operands.data[row]] == <uint32_t>no_slot and _slot_free(s, p.operands.data[row], s.slot[d]):
-                    s.slot[p.operands.data[row]] = s.slot[d]
-    for k in range(<uint32_t>s.members.size()):
-        _assign_slot(s, s.members[k], <uint32_t>no_slot)
+            for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
+                if p.operands.flags[row] & operand_temp:
+                    l.read_by[p.operands.data[row]] = p.definitions.temp[p.instructions.definition_first[i]]
+    for t in range(p.temps.table.count):
+        if l.read_by[t] and _has_slot(s, t):
+            l.pending[l.read_by[t]] += 1
+    return 0
+
+
+cdef int assign_slots(Spiller *s) except -1 nogil:
+    cdef ProgramData *p = s.p
+    cdef Slots l
+    cdef BlockId b
+    cdef uint32_t k
+    cdef InstructionId i
+    l.of_kind.resize(kinds)
+    l.busy.resize(kinds)
+    l.wanted.resize(kinds)
+    _prepare_slots(s, &l)
+    for b in range(p.blocks.table.count):
+        _enter(s, &l, b)
+        for k in range(p.blocks.order_count[b]):
+            i = p.order.instruction[p.blocks.order_first[b] + k]
+            if not opcode_is_phi(p.instructions.opcode[i]):
+                _instruction(s, &l, i)
+    return 0
 
 
 cdef int assign_positions(Spiller *s) except -1 nogil:

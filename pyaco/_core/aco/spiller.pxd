@@ -3,6 +3,7 @@ from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from pyaco._core.aco.live_set cimport LiveSet
+from pyaco._core.aco.live_variables cimport Demand
 from pyaco._core.ir.program cimport (
     DefinitionRow, InstructionId, Operand, ProgramData, Rewrite, TempId, class_dwords, class_is_vgpr, definition_temp,
 )
@@ -32,18 +33,15 @@ cdef cppclass Spiller:
     ProgramData *p
     Rewrite out
     int32_t limit[2]
-    int32_t reserve[2]                # registers kept free for moves between slots
     vector[float] cost
     vector[uint32_t] web              # phis and their operands
     vector[uint8_t] web_spilled
     vector[uint8_t] spillable
     vector[uint8_t] spilled
+    vector[uint64_t] spilled_bits     # the same by bits, of the temps that live sets have
+    vector[Demand] of_lists           # by block: registers of what is live at its start (``live_variables.pxd``)
     vector[uint32_t] constant         # the instruction that makes a constant, 0: none
     vector[uint32_t] slot
-    vector[uint32_t] row_of           # row in the interference rows + 1
-    vector[uint32_t] members          # temps by row
-    vector[uint64_t] interference
-    uint32_t row_words
     LiveSet live
     vector[uint64_t] linear           # temps that live through linear edges
     vector[uint32_t] mark             # stamps: operands and definitions of the instruction at hand
@@ -86,6 +84,5 @@ cdef inline int extend_columns(Spiller *s) except -1 nogil:
         s.spilled.push_back(0)
         s.remaining.push_back(0)
         s.slot.push_back(<uint32_t>no_slot)
-        s.row_of.push_back(0)
         s.constant.push_back(0)
     return 0

@@ -1,3 +1,6 @@
+from typing import Any
+
 from pyaco._core.ir.program import Program
 
 def collect(program: Program) -> dict[str, int]: ...
+def timeline(program: Program) -> tuple[list[tuple[int, int, int]], dict[str, Any]]: ...

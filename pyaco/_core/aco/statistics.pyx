@@ -65,6 +65,19 @@ cdef struct Counts:
     double inverse_throughput
 
 
+cdef struct Issue:                   # of one instruction, in cycles
+    int32_t waited                   # for operands, counters and units
+    int32_t taken                    # until the next one may be issued, waiting included
+    int32_t latency                  # from its issue until what it makes can be read
+
+
+cdef struct Bounds:                  # what the estimate of throughput was made of
+    double[8] usage                  # cycles that each unit is busy, blocks weighted
+    double parallelism               # waves that make progress side by side
+    double utilization               # share of the lanes that the workgroup fills
+    double wave64_per_cycle
+
+
 cdef struct Limits:
     uint32_t[4] count                # operations that may stay outstanding
 
@@ -139,12 +152,13 @@ cdef bint _is_vector(const ProgramData *p, InstructionId i) noexcept nogil:
             or format == format_global or format == format_scratch)
 
 
-cdef int _add(const ProgramData *p, Estimator *e, InstructionId i) except -1 nogil:
+cdef int _add(const ProgramData *p, Estimator *e, InstructionId i, Issue *issue) except -1 nogil:
     """Issue one instruction."""
     cdef Cycles cycles = cycles_of(p, i)
     cdef MemoryCycles m = memory_cycles_of(p, i)
     cdef Limits limits = _limits(p, i)
     cdef int32_t[4] memory
+    cdef int32_t begin = e.now
     cdef int32_t start = 0
     cdef int32_t wait
     cdef int32_t result
@@ -153,6 +167,7 @@ cdef int _add(const ProgramData *p, Estimator *e, InstructionId i) except -1 nog
     cdef uint32_t j
     cdef Range r
     e.now += _dependency_cost(p, e, i, &limits)
+    issue.waited = e.now - begin
     # Wave64 goes through the 32-lane SIMD of RDNA in two passes.
     if p.gfx_level >= gfx10 and p.wave_size == 64 and _is_vector(p, i) and not is_dual_issue_capable(p, i) \
             and p.workgroup_size > 32:
@@ -164,6 +179,7 @@ cdef int _add(const ProgramData *p, Estimator *e, InstructionId i) except -1 nog
         if cycles.resource1 != resource_count:
             wait = max(wait, e.free_at[cycles.resource1] - e.now)
         e.now += wait
+        issue.waited += wait
         start = e.now
         if cycles.resource0 != resource_count:
             e.free_at[cycles.resource0] = e.now + cycles.cost0
@@ -182,7 +198,9 @@ cdef int _add(const ProgramData *p, Estimator *e, InstructionId i) except -1 nog
             e.outstanding[k].pop_front()
         if memory[k]:
             e.outstanding[k].push_back(e.now + memory[k])
-    result = start + max(cycles.latency, max(m.export_, max(m.lgkm, m.vm)))
+    issue.taken = e.now - begin
+    issue.latency = max(cycles.latency, max(m.export_, max(m.lgkm, m.vm)))
+    result = start + issue.latency
     for k in range(p.instructions.definition_count[i]):
         r = definition_range(p, p.instructions.definition_first[i] + k)
         for j in range(r.first, r.end):
@@ -290,9 +308,10 @@ cdef int _count(const ProgramData *p, Counts *c) except -1 nogil:
     return 0
 
 
-cdef int _estimate(const ProgramData *p, Counts *c) except -1 nogil:
+cdef int _estimate(const ProgramData *p, Counts *c, Bounds *bounds, vector[Issue] *issues) except -1 nogil:
+    """Latency and inverse throughput, what they were made of, and, unless NULL, how each instruction of the order is issued."""
     cdef vector[Estimator] blocks
-    cdef double[8] usage
+    cdef Issue issue
     cdef double weight
     cdef double parallelism = p.num_waves if p.num_waves else 1
     cdef double throughput
@@ -300,7 +319,8 @@ cdef int _estimate(const ProgramData *p, Counts *c) except -1 nogil:
     cdef BlockId b
     cdef uint32_t k
     blocks.resize(p.blocks.table.count)
-    memset(usage, 0, sizeof(usage))
+    memset(bounds, 0, sizeof(bounds[0]))
+    bounds.utilization = 1.0
     for b in range(p.blocks.table.count):
         blocks[b].now = 0
         memset(blocks[b].free_at, 0, sizeof(blocks[b].free_at))
@@ -310,20 +330,25 @@ cdef int _estimate(const ProgramData *p, Counts *c) except -1 nogil:
             if p.edge_lists.block[p.blocks.linear_pred_first[b] + k] < b:
                 _join(&blocks[b], &blocks[p.edge_lists.block[p.blocks.linear_pred_first[b] + k]])
         for k in range(p.blocks.order_count[b]):
-            _add(p, &blocks[b], p.order.instruction[p.blocks.order_first[b] + k])
+            _add(p, &blocks[b], p.order.instruction[p.blocks.order_first[b] + k], &issue)
+            if issues != NULL:
+                issues[0][p.blocks.order_first[b] + k] = issue
         weight = _weight(p, b)
         c.latency += blocks[b].now * weight
         for k in range(<uint32_t>resource_count):
-            usage[k] += blocks[b].usage[k] * weight
+            bounds.usage[k] += blocks[b].usage[k] * weight
     if c.latency <= 0.0:
         return 0
     for k in range(<uint32_t>resource_count):
-        if usage[k] > 0.0 and c.latency / usage[k] < parallelism:
-            parallelism = c.latency / usage[k]
+        if bounds.usage[k] > 0.0 and c.latency / bounds.usage[k] < parallelism:
+            parallelism = c.latency / bounds.usage[k]
     throughput = parallelism / c.latency * (p.wave_size / 64.0)
     if p.workgroup_size != 0xffffffffU and p.workgroup_size:
         aligned = (p.workgroup_size + p.wave_size - 1) // p.wave_size * p.wave_size
-        throughput *= <double>p.workgroup_size / aligned
+        bounds.utilization = <double>p.workgroup_size / aligned
+    throughput *= bounds.utilization
+    bounds.parallelism = parallelism
+    bounds.wave64_per_cycle = throughput
     c.inverse_throughput = round(1.0 / throughput)
     c.latency = round(c.latency)
     return 0
@@ -332,13 +357,42 @@ cdef int _estimate(const ProgramData *p, Counts *c) except -1 nogil:
 def collect(Program program not None):
     """Return counts and estimates of a program that is ready for the assembler."""
     cdef Counts c
+    cdef Bounds bounds
     memset(&c, 0, sizeof(c))
     with nogil:
         _count(&program.data, &c)
-        _estimate(&program.data, &c)
+        _estimate(&program.data, &c, &bounds, NULL)
     return {
         "instructions": c.instructions, "copies": c.copies, "branches": c.branches, "latency": int(c.latency),
         "inverse_throughput": int(c.inverse_throughput), "vmem_clauses": c.vmem_clauses, "smem_clauses": c.smem_clauses,
         "valu": c.valu, "salu": c.salu, "vmem": c.vmem, "smem": c.smem, "vopd": c.vopd,
         "max_waves": waves_of_statistics(&program.data),
     }
+
+
+#: Units in the order of ``common/cycles.pxd``.
+UNITS = ("scalar", "branch", "valu", "valu_complex", "lds", "export", "vmem", "matrix")
+
+
+def timeline(Program program not None):
+    """Return how each instruction of the order is issued, and what the estimates are made of.
+
+    Returns
+    -------
+    tuple of (list of tuple, dict)
+        For each row of the order: cycles that it waited, took (waiting included), and until its result can be read. Then figures by name:
+        ``busy`` (cycles of each unit, blocks weighted by how often they run), ``latency``, ``parallelism`` (waves that make progress side by
+        side), ``utilization`` (share of the lanes that a workgroup fills) and ``wave64_per_cycle``.
+    """
+    cdef Counts c
+    cdef Bounds bounds
+    cdef vector[Issue] issues
+    cdef uint32_t k
+    memset(&c, 0, sizeof(c))
+    with nogil:
+        issues.resize(program.data.order.table.count)
+        _estimate(&program.data, &c, &bounds, &issues)
+    busy = {UNITS[k]: bounds.usage[k] for k in range(<uint32_t>resource_count)}
+    figures = {"busy": busy, "latency": c.latency, "parallelism": bounds.parallelism, "utilization": bounds.utilization,
+               "wave64_per_cycle": bounds.wave64_per_cycle}
+    return [(issues[k].waited, issues[k].taken, issues[k].latency) for k in range(<uint32_t>issues.size())], figures

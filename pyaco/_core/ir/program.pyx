@@ -35,6 +35,7 @@ _EDGE_COLUMNS = [("kind", "u1"), ("predecessor", "u4"), ("successor", "u4")]
 _EDGE_LIST_COLUMNS = [("block", "u4")]
 _LIVE_IN_COLUMNS = [("bits", "u8"), ("word", "u4")]
 _BYTE_COLUMNS = [("byte", "u1")]
+_LINE_COLUMNS = [("file", "u4"), ("line", "u4")]
 _CODE_LINE_COLUMNS = [("offset", "u4"), ("file", "u4"), ("line", "u4")]
 
 for _i, (_name, _type) in enumerate(_BLOCK_COLUMNS):
@@ -438,6 +439,10 @@ cdef class Program:
     @property
     def code_lines(self):
         return table_view(self, &self.editable, &self.data.code_lines.table, _CODE_LINE_COLUMNS)
+
+    @property
+    def lines(self):
+        return table_view(self, &self.editable, &self.data.lines.table, _LINE_COLUMNS)
 
     def configure(self, *, int gfx_level, int wave_size, int workgroup_size, limits, bint wgp_mode=False):
         """Say what the program is for; `limits` is ``pyaco.targets.wave_limits(...).as_dict()``, or a `DeviceLimits` of that."""

@@ -245,6 +245,30 @@ cdef ConstantId _from_components(Reader r, TypeId type, const uint64_t *bits) ex
     return row
 
 
+cdef inline bint _is_integer(Reader r, TypeId type) noexcept nogil:
+    return r.s.types.base[type] == type_int or r.s.types.base[type] == type_uint
+
+
+cdef int _check_kinds(Reader r, uint32_t opcode, TypeId type, TypeId a, TypeId b) except -1 nogil:
+    """Operations on integers, their comparisons, and operations on booleans take and give nothing else."""
+    cdef bint compares = OpIEqual <= opcode <= OpSLessThanEqual
+    cdef bint shifts = opcode in (OpShiftRightLogical, OpShiftRightArithmetic, OpShiftLeftLogical)
+    cdef bint counts = opcode in (OpSNegate, OpNot, OpIAdd, OpISub, OpIMul, OpUDiv, OpUMod, OpSDiv, OpSRem, OpSMod, OpBitwiseOr, OpBitwiseXor,
+                                  OpBitwiseAnd)
+    if opcode in (OpLogicalNot, OpLogicalOr, OpLogicalAnd, OpLogicalEqual, OpLogicalNotEqual):
+        if r.s.types.base[type] != type_bool or r.s.types.base[a] != type_bool or r.s.types.base[b] != type_bool:
+            fail(r, r.word, "operands or a result that are not boolean")
+    if compares and r.s.types.base[type] != type_bool:
+        fail(r, r.word, "a comparison whose result is not boolean")
+    if (compares or shifts or counts) and not (_is_integer(r, a) and _is_integer(r, b)):
+        fail(r, r.word, "operands that are not integers")
+    if (shifts or counts or opcode == OpSConvert or opcode == OpUConvert) and not _is_integer(r, type):
+        fail(r, r.word, "a result that is not an integer")
+    if (compares or counts) and r.s.types.bit_size[a] != r.s.types.bit_size[b]:
+        fail(r, r.word, "operands of different widths")
+    return 0
+
+
 cdef ConstantId _componentwise(Reader r, uint32_t opcode, uint32_t cursor, uint32_t end, TypeId type) except \
         0xffffffffU nogil:
     cdef ConstantId a = _operand_constant(r, cursor, end)
@@ -260,6 +284,7 @@ cdef ConstantId _componentwise(Reader r, uint32_t opcode, uint32_t cursor, uint3
             or r.s.types.components[r.constants[a].type] != count
             or r.s.types.components[r.constants[b].type] != count):
         fail(r, r.word, "operands whose shapes differ from the result's")
+    _check_kinds(r, opcode, type, r.constants[a].type, r.constants[b].type)
     if opcode == OpFConvert or opcode == OpQuantizeToF16:
         if r.s.types.base[type] != type_float or r.s.types.base[r.constants[a].type] != type_float:
             fail(r, r.word, "operands that are not floats")
