@@ -218,7 +218,7 @@ def test_patches_of_both_engines(target: str, form: str) -> None:
 
 @pytest.mark.parametrize("bits", VECTOR_BITS)
 @pytest.mark.parametrize("target", ["gfx1030", "gfx1100"])
-@pytest.mark.parametrize("form", ["R8G8B8A8_UNORM", "B8G8R8A8_UNORM", "R32_FLOAT"])
+@pytest.mark.parametrize("form", ["R8G8B8A8_UNORM", "B8G8R8A8_UNORM", "R32_FLOAT", "Z32_FLOAT"])
 def test_patches_of_waves(form: str, target: str, bits: int) -> None:
     """Eight lines of eight columns in a wave of 64 lanes, with the vectors of every host; surfaces of gfx1100 keep quads."""
     pair = Pair(target, "2d", form, np.random.default_rng(17), width=32, height=16)

@@ -403,6 +403,37 @@ static inline void put_doubles(__m512d doubles, float *to) { _mm256_storeu_ps(to
 static inline __m256d low_doubles(__m256i integers) { return _mm256_cvtepi32_pd(_mm256_castsi256_si128(integers)); }
 static inline __m256d high_doubles(__m256i integers) { return _mm256_cvtepi32_pd(_mm256_extracti128_si256(integers, 1)); }
 
+// Eight lanes in double precision.
+#if defined(__AVX512F__)
+struct EightDoubles {
+    __m512d all;
+
+    static EightDoubles of(__m256i integers) { return {_mm512_cvtepi32_pd(integers)}; }
+    static EightDoubles of(const float *singles) { return {_mm512_cvtps_pd(_mm256_loadu_ps(singles))}; }
+    static EightDoubles everywhere(double value) { return {_mm512_set1_pd(value)}; }
+    EightDoubles plus(const EightDoubles &other) const { return {_mm512_add_pd(all, other.all)}; }
+    EightDoubles times(const EightDoubles &other) const { return {_mm512_mul_pd(all, other.all)}; }
+    EightDoubles times_plus(const EightDoubles &factor, const EightDoubles &term) const { return {_mm512_fmadd_pd(all, factor.all, term.all)}; }
+    __m256 rounded() const { return _mm512_cvtpd_ps(all); }
+    template <class Number> void put(Number *to) const { put_doubles(all, to); }
+};
+#else
+struct EightDoubles {
+    __m256d low, high;
+
+    static EightDoubles of(__m256i integers) { return {low_doubles(integers), high_doubles(integers)}; }
+    static EightDoubles of(const float *singles) { return {_mm256_cvtps_pd(_mm_loadu_ps(singles)), _mm256_cvtps_pd(_mm_loadu_ps(singles + 4))}; }
+    static EightDoubles everywhere(double value) { return {_mm256_set1_pd(value), _mm256_set1_pd(value)}; }
+    EightDoubles plus(const EightDoubles &other) const { return {_mm256_add_pd(low, other.low), _mm256_add_pd(high, other.high)}; }
+    EightDoubles times(const EightDoubles &other) const { return {_mm256_mul_pd(low, other.low), _mm256_mul_pd(high, other.high)}; }
+    EightDoubles times_plus(const EightDoubles &factor, const EightDoubles &term) const {
+        return {_mm256_fmadd_pd(low, factor.low, term.low), _mm256_fmadd_pd(high, factor.high, term.high)};
+    }
+    __m256 rounded() const { return _mm256_set_m128(_mm256_cvtpd_ps(high), _mm256_cvtpd_ps(low)); }
+    template <class Number> void put(Number *to) const { put_doubles(low, high, to); }
+};
+#endif
+
 // Sums as fractions: sum / (255 * 65536), correctly rounded.
 static inline void put_byte_sums(__m256i sums, float *to) {
     const __m256 value = _mm256_cvtepi32_ps(sums);
@@ -556,23 +587,11 @@ static inline void filter_singles_in(const uint32_t *const *component, const Ima
 #pragma GCC unroll 1
     for (int lane = 0; lane < image_row; lane += image_chunk) {
         const Shares<slices> shares = shares_of<slices>(row, lane);
-#if defined(__AVX512F__)
-        __m512d sum = _mm512_setzero_pd();
+        EightDoubles sum = EightDoubles::everywhere(0.0);
 #pragma GCC unroll 8
         for (int corner = 0; corner < 4 * slices; ++corner)
-            sum = _mm512_fmadd_pd(_mm512_cvtepi32_pd(shares.of[corner]), _mm512_cvtps_pd(_mm256_loadu_ps((const float *)component[corner] + lane)), sum);
-        put_doubles(_mm512_mul_pd(sum, _mm512_set1_pd(slices == 2 ? 0x1p-24 : 0x1p-16)), to + lane);
-#else
-        __m256d low = _mm256_setzero_pd(), high = _mm256_setzero_pd();
-#pragma GCC unroll 8
-        for (int corner = 0; corner < 4 * slices; ++corner) {
-            const float *values = (const float *)component[corner] + lane;
-            low = _mm256_fmadd_pd(low_doubles(shares.of[corner]), _mm256_cvtps_pd(_mm_loadu_ps(values)), low);
-            high = _mm256_fmadd_pd(high_doubles(shares.of[corner]), _mm256_cvtps_pd(_mm_loadu_ps(values + 4)), high);
-        }
-        const __m256d unit = unit_of_shares<slices>();
-        put_doubles(_mm256_mul_pd(low, unit), _mm256_mul_pd(high, unit), to + lane);
-#endif
+            sum = EightDoubles::of((const float *)component[corner] + lane).times_plus(EightDoubles::of(shares.of[corner]), sum);
+        sum.times(EightDoubles::everywhere(slices == 2 ? 0x1p-24 : 0x1p-16)).put(to + lane);
     }
 }
 

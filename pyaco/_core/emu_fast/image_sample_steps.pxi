@@ -529,6 +529,54 @@ cdef bint _sample_wave(ImageWork *work) noexcept nogil:
     return True
 
 
+cdef bint _is_one_float(const ImageWork *work) noexcept nogil:
+    """Whether samples filter, or compare, elements of one float in a level of two axes."""
+    return (work.patches and work.image.decode == decode_bits and work.view.format.bits[0] == 32 and work.view.format.kind[0] == texel_float
+            and work.filter == image_linear and not work.o.halves and not work.o.flags & image_flag_gather)
+
+
+cdef bint _sample_singles(ImageWork *work) noexcept nogil:
+    """The same where an element is one float."""
+    cdef const float *coordinate[2]
+    cdef const float *reference
+    cdef float limited[2 * image_row]
+    cdef float found[2 * image_row]
+    cdef uint32_t half
+    _open_half(work, 0)
+    coordinate[0] = <const float *>_coordinate(work, 0)
+    coordinate[1] = <const float *>_coordinate(work, 1)
+    if work.o.flags & image_flag_compare:
+        reference = <const float *>_address(work, work.o.compare_at)
+        if work.view.format.clamped:
+            for half in range(2):
+                limit_references(reference + image_row * half, limited + image_row * half)
+            reference = limited
+        if not compare_single_patch(work.level[0], coordinate, work.sampler.compare, reference, found):
+            return False
+    elif not filter_single_patch(work.level[0], coordinate, found):
+        return False
+    _put_singles(work, <const uint32_t *>found)
+    return True
+
+
+cdef inline void _put_singles(const ImageWork *work, const uint32_t *found) noexcept nogil:
+    """Write the components of a wave: the first channel, and constants for those that the format lacks."""
+    cdef uint32_t position = 0
+    cdef uint32_t component, half, selector
+    cdef uint32_t *row
+    for component in range(4):
+        if not work.o.mask >> component & 1:
+            continue
+        selector = work.view.select[component]
+        row = _result_row(work, position)
+        for half in range(2):
+            if selector == 4 or (selector > 4 and work.o.flags & image_flag_compare):
+                copy_row(row + image_row * half, found + image_row * half)
+            else:
+                fill_row(row + image_row * half, _constant(work, selector) if selector < 4 else (0x3f800000 if selector == 7 else 0))
+        position += 1
+
+
 cdef int _sample_half(const ImageWork *work) noexcept nogil:
     cdef SampleRow row
     cdef Channels channels
@@ -641,6 +689,8 @@ cdef inline bint _sample_whole(ImageWork *work) noexcept nogil:
     """Execute the instruction for a wave of which all lanes are active. False: its rows are to be looked at one by one, and nothing was written."""
     if work.o.flags & image_flag_gather:
         return _gather_wave(work)
+    if work.one_float:
+        return work.core.halves == 2 and _sample_singles(work)
     return work.at_once and _sample_wave(work)
 
 

@@ -70,6 +70,11 @@ cdef extern from "image_halves.h" nogil:
     bint filter_halves_patch(const ImageTexels &level, const float **coordinate, const FloatRows &to)
 
 
+cdef extern from "image_singles.h" nogil:
+    bint filter_single_patch(const ImageTexels &level, const float **coordinate, float *to)
+    bint compare_single_patch(const ImageTexels &level, const float **coordinate, unsigned int function, const float *reference, float *to)
+
+
 # The elements of a row: dwords, or components where each is decoded by itself.
 cdef struct Elements:
     uint32_t words[4][image_row]
@@ -120,6 +125,7 @@ cdef void _open_work(ImageWork *work, Core *core, const Instruction *instruction
     if samples and work.level != NULL:
         work.filter = <uint8_t>_filter_of(work, _is_linear(work.sampler.mag_filter))
         work.at_once = _is_at_once(work)
+        work.one_float = _is_one_float(work)
     elif not samples:
         work.at_once = _is_load_at_once(work)
 
