@@ -181,6 +181,38 @@ static inline bool place_exactly(const ImageTexels &level, const float *const *c
                                      : place_exactly_by<image_nearest>(level, coordinate, layer, row, outside);
 }
 
+// The same for the two neighbours along each of three axes.
+static inline bool place_volume(const ImageTexels &level, const float *const *coordinate, ImageRow &row, uint32_t &outside) {
+    const ExactAxis x(level.axis[0]), y(level.axis[1]), z(level.axis[2]);
+    const OffsetBits bits = offset_bits(level);
+    __m256 all = _mm256_castsi256_ps(_mm256_set1_epi32(-1));
+    uint32_t found = 0;
+    ExactPlaces<image_linear> across(x, coordinate[0], all), down(y, coordinate[1], all), deep(z, coordinate[2], all);
+#pragma GCC unroll 1
+    for (int lane = 0; lane < image_row; lane += image_chunk) {
+        across.find(x, coordinate[0] + lane, all);
+        down.find(y, coordinate[1] + lane, all);
+        deep.find(z, coordinate[2] + lane, all);
+        found |= outside_lanes(_mm256_or_si256(_mm256_or_si256(across.any(), down.any()), deep.any()), lane);
+        put_chunk(row.weight[0] + lane, across.weight);
+        put_chunk(row.weight[1] + lane, down.weight);
+        put_chunk(row.weight[2] + lane, deep.weight);
+        const OffsetParts left = bits.of(across.entries.first), right = bits.of(across.entries.second);
+        const OffsetParts upper = bits.of(down.entries.first), lower = bits.of(down.entries.second);
+        const OffsetParts slices[2] = {bits.of(deep.entries.first), bits.of(deep.entries.second)};
+#pragma GCC unroll 2
+        for (int slice = 0; slice < 2; ++slice) {
+            const OffsetParts above = join_parts(upper, slices[slice]), below = join_parts(lower, slices[slice]);
+            put_offset(left, above, row.offset[4 * slice] + lane);
+            put_offset(right, above, row.offset[4 * slice + 1] + lane);
+            put_offset(left, below, row.offset[4 * slice + 2] + lane);
+            put_offset(right, below, row.offset[4 * slice + 3] + lane);
+        }
+    }
+    outside = found;
+    return _mm256_movemask_ps(all) == 0xff;
+}
+
 // An axis whose texels are named by number: those outside have the entry of the last.
 struct NumberedAxis {
     const uint32_t *entry;            // by texel
@@ -458,20 +490,34 @@ template <class Number> static inline void put_byte_sums(__m256i first, __m256i 
 #endif
 }
 
+// Whether eight lanes of two slices sample the same texels as the next eight, with the same weights along x, as those of a magnified image do: a lane's
+// first and last corner name all of them.
+static inline bool is_as_next(const ImageRow &row, int lane) {
+    if (lane + image_chunk == image_row)
+        return false;
+    const auto differs = [lane](const void *of_row) __attribute__((always_inline)) {
+        const uint32_t *words = (const uint32_t *)of_row + lane;
+        return _mm256_xor_si256(chunk_of(words), chunk_of(words + image_chunk));
+    };
+    return is_zero(_mm256_or_si256(_mm256_or_si256(differs(row.offset[0]), differs(row.offset[image_corners - 1])), differs(row.weight[0])));
+}
+
 // `second` are the corners in the second slice, if there are two.
 template <int bytes, int slices, class Source, class Number>
 static inline void filter_bytes_in(const Source &first, const Source &second, const ImageRow &row, const RowsOf<Number> &to) {
     Corners near = {}, far = {};
+    ByteSums sums = {}, more = {};
 #pragma GCC unroll 1
     for (int lane = image_row - image_chunk; lane >= 0; lane -= image_chunk) {
         const __m256i x = chunk_of(row.weight[0] + lane), y = chunk_of(row.weight[1] + lane);
         const __m256i rows = _mm256_or_si256(_mm256_sub_epi32(_mm256_set1_epi32(256), y), _mm256_slli_epi32(y, 16));
-        ByteSums sums, more = {};
-        first.load(lane, near);
-        sum_along_x(near, x, sums);
-        if (slices == 2) {
-            second.load(lane, far);
-            sum_along_x(far, x, more);
+        if (slices == 1 || !is_as_next(row, lane)) {
+            first.load(lane, near);
+            sum_along_x(near, x, sums);
+            if (slices == 2) {
+                second.load(lane, far);
+                sum_along_x(far, x, more);
+            }
         }
 #pragma GCC unroll 4
         for (int byte = 0; byte < bytes; ++byte) {
@@ -656,6 +702,7 @@ static inline void filter_compared_in(const uint32_t *const *component, const Im
 static inline uint32_t place_nearest(const ImageTexels &, bool, ImageRow &) { return 0; }
 static inline uint32_t place_corners(const ImageTexels &, unsigned, unsigned, ImageRow &) { return 0; }
 static inline bool place_exactly(const ImageTexels &, const float *const *, const int32_t *, int, ImageRow &, uint32_t &) { return false; }
+static inline bool place_volume(const ImageTexels &, const float *const *, ImageRow &, uint32_t &) { return false; }
 static inline uint32_t place_texels(const ImageTexels &, const uint32_t *, const uint32_t *, const uint32_t *, uint32_t *) { return 0; }
 template <class Word> static inline void pass_bytes_of(const uint8_t *, const uint32_t *, const RowsOf<float> &) {}
 static inline void load_bytes_of_lanes(const ImageTexels &, uint32_t, const uint32_t *, const uint32_t *, const RowsOf<float> &) {}

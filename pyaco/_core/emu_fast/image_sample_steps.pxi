@@ -174,6 +174,10 @@ cdef uint32_t _place_row(const ImageWork *work, SampleRow *row, const ImageTexel
     places.patch.used = work.patches and place_patch(level[0], row.coordinate, NULL, _filter_of(work, linear), places[0])
     if places.patch.used:
         return 1 if linear else 0
+    if linear and _filters_volume(work, row, level) and place_volume(level[0], row.coordinate, places[0], outside):
+        row.strange |= outside
+        return 2
+    outside = 0
     if work.o.layered:
         layer = row.layer
     if work.o.spatial != 2 or row.offset != NULL or not place_exactly(level[0], row.coordinate, layer, _filter_of(work, linear), places[0], outside):
@@ -184,6 +188,12 @@ cdef uint32_t _place_row(const ImageWork *work, SampleRow *row, const ImageTexel
         outside = cross_edges(level[0], outside, places[0])
     row.strange |= outside
     return 1 if linear else 0
+
+
+cdef inline bint _filters_volume(const ImageWork *work, const SampleRow *row, const ImageTexels *level) noexcept nogil:
+    """Whether all three axes of a level are exact, and filtered."""
+    return (work.o.spatial == 3 and row.offset == NULL and (work.sampler.z_filter == 0 or work.sampler.z_filter == 2)
+            and is_exact(level.axis[0]) and is_exact(level.axis[1]) and is_exact(level.axis[2]))
 
 
 cdef uint32_t _place_axes(const ImageWork *work, SampleRow *row, const ImageTexels *level, bint linear, ImageRow *places) noexcept nogil:

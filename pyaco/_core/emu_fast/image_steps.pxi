@@ -44,6 +44,7 @@ cdef extern from "image_chunks.h" nogil:
     uint32_t place_corners(const ImageTexels &level, unsigned int slices, unsigned int both, ImageRow &row)
     bint is_exact(const ImageAxis &axis)
     bint place_exactly(const ImageTexels &level, const float **coordinate, const int32_t *layer, int filter, ImageRow &row, uint32_t &outside)
+    bint place_volume(const ImageTexels &level, const float **coordinate, ImageRow &row, uint32_t &outside)
     uint32_t place_texels(const ImageTexels &level, const uint32_t *x, const uint32_t *y, const uint32_t *z, uint32_t *offset)
     uint32_t cross_edges(const ImageTexels &level, uint32_t lanes, ImageRow &row)
     void load_words(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int dword, uint32_t *words)
