@@ -304,31 +304,25 @@ __attribute__((always_inline)) static inline void put_four_bytes(__m256i words, 
 }
 
 #if defined(__AVX512F__)
-static inline __m512 unorm8_chunk(__m512i byte) {
-    const __m512 value = _mm512_cvtepi32_ps(byte);
-    return _mm512_fmadd_ps(value, _mm512_set1_ps(0x1.010102p-8f), _mm512_mul_ps(value, _mm512_set1_ps(-0x1.fdfdfep-33f)));
-}
-
-static inline __m512i byte_of(__m512i words, int byte) {
-    if (byte == 0)
-        return _mm512_and_si512(words, _mm512_set1_epi32(255));
-    if (byte == 3)
-        return _mm512_srli_epi32(words, 24);
-    const int one = (int)0x80808000u + byte;
-    return _mm512_shuffle_epi8(words, _mm512_broadcast_i32x4(_mm_setr_epi32(one, one + 4, one + 8, one + 12)));
+// A byte of every dword as k / 255. In base 256 that is 0.kkkk..., of which 32 bits are converted: what is cut off, and what does not fit 24 bits, is never
+// zero unless k is, and never more than one in the last place that is kept, so that rounding up gives the nearest single.
+__attribute__((always_inline)) static inline __m512 unorm8_of(__m512i words, int byte) {
+    const int four = 0x01010101 * byte, next = 0x04040404;
+    const __m512i repeated = _mm512_shuffle_epi8(words, _mm512_broadcast_i32x4(_mm_setr_epi32(four, four + next, four + 2 * next, four + 3 * next)));
+    return _mm512_mul_ps(_mm512_cvt_roundepu32_ps(repeated, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC), _mm512_set1_ps(0x1p-32f));
 }
 
 template <int bytes> __attribute__((always_inline)) static inline void put_bytes(__m512i words, const RowsOf<float> &rows, int lane) {
 #pragma GCC unroll 4
     for (int byte = 0; byte < bytes; ++byte)
         if (rows.row[byte])
-            _mm512_storeu_ps(rows.row[byte] + lane, unorm8_chunk(byte_of(words, byte)));
+            _mm512_storeu_ps(rows.row[byte] + lane, unorm8_of(words, byte));
 }
 
 __attribute__((always_inline)) static inline void put_four_bytes(__m512i words, const RowsOf<float> &rows, int lane) {
 #pragma GCC unroll 4
     for (int byte = 0; byte < 4; ++byte)
-        _mm512_storeu_ps(rows.row[byte] + lane, unorm8_chunk(byte_of(words, byte)));
+        _mm512_storeu_ps(rows.row[byte] + lane, unorm8_of(words, byte));
 }
 #endif
 

@@ -434,6 +434,19 @@ cdef bint _is_at_once(const ImageWork *work) noexcept nogil:
             and is_exact(work.level.axis[0]) and is_exact(work.level.axis[1]))
 
 
+cdef bint _has_any_control(const ImageWork *work) noexcept nogil:
+    """Whether `_sample_whole` finds the same with any MXCSR that steps have.
+
+    8-bit channels and what is made of them are no denormals, and coordinates that are count as zeros: the texel below zero, which a negative one
+    names, is not the first one's neighbour, or the first itself, only where a border lies beyond.
+    """
+    cdef uint32_t axis
+    for axis in range(2):
+        if work.level.axis[axis].entry[-1 - work.level.axis[axis].first] == image_outside:
+            return False
+    return work.plain and (work.at_once or work.o.flags & image_flag_gather != 0)
+
+
 cdef inline bint _place_at_once(const ImageWork *work, ImageRow *places) noexcept nogil:
     """Find the texels of a row of which all lanes are active. False: some lane has to be looked at."""
     cdef const float *coordinate[2]
@@ -710,9 +723,11 @@ cdef int step_image_sample(Core *core, const Step *step) noexcept nogil:
     cdef int stop = stop_running
     if work == NULL or not _has_own_samples(core, work):
         return step_reference(core, step)
+    if core.full and work.any_control and _sample_whole(work):
+        return next_step(core, step)
     if core.control != control_default:
         set_host_control(control_default)
-    if not (core.full and _sample_whole(work)):
+    if not (core.full and not work.any_control and _sample_whole(work)):
         for half in range(core.halves):
             _open_half(work, half)
             if work.active and stop == stop_running:

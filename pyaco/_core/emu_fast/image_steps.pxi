@@ -127,6 +127,7 @@ cdef void _open_work(ImageWork *work, Core *core, const Instruction *instruction
         work.filter = <uint8_t>_filter_of(work, _is_linear(work.sampler.mag_filter))
         work.at_once = _is_at_once(work)
         work.one_float = _is_one_float(work)
+        work.any_control = _has_any_control(work)
     elif not samples:
         work.at_once = _is_load_at_once(work)
 
