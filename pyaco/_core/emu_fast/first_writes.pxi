@@ -1,8 +1,8 @@
 # Which VGPRs the code from a block on writes, in all lanes of a full wave, before anything reads them; part of block.pyx.
 #
-# What a wave starts with in these is never seen, so that they need not be filled for each wave that begins with the block. The search ends at the first
-# instruction whose registers are not all named by its operands (lane moves, LDS, memory but that of scalars, images before GFX10): those behind it are
-# filled, as is what an instruction writes in part (halves, DPP, SDWA).
+# What a wave starts with in these is never seen, so that they need not be filled for each wave that begins with the block. The search ends at
+# the first instruction whose registers are not all named by its operands (lane moves, LDS, memory but that of scalars, images before GFX10): those
+# behind it are filled, as is what an instruction writes in part (halves, DPP, SDWA).
 
 cdef enum:
     first_write_limit = 512           # instructions that are looked at
