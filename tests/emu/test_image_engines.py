@@ -290,6 +290,27 @@ def test_denormal_coordinates(clamp: int, bits: int) -> None:
             np.testing.assert_array_equal(found, expected, err_msg=f"{name} {linear} {x} {y} {keeps}")
 
 
+@pytest.mark.parametrize("bits", VECTOR_BITS)
+def test_patches_that_come_and_go(bits: int) -> None:
+    """Lanes of an instruction in a loop that are scattered at first, then neighbours, scattered again and so on."""
+    pair = Pair("gfx1100", "2d", "R8G8B8A8_UNORM", np.random.default_rng(20), width=32, height=16)
+    use_vectors(pair, bits)
+    views = [image.view("2d", levels=(0, 1)).words for image in pair.images]
+    at = (np.stack([LANE % 8 + 0.4, LANE // 8 + 0.3], 1) / [32, 16]).astype(np.float32)
+    sums = [f"v_lshl_add_u32 v{20 + k}, v{20 + k}, 1, v{16 + k}" for k in range(4)]
+    for linear in (0, 1):
+        sample = image_instruction("image_sample_lz", "gfx1100", "2d", 2, 15, data=4, sampler=True)
+        text = "\n".join(["s_mov_b32 s16, 48", "again:", sample, "s_waitcnt vmcnt(0)", *sums, "s_and_b32 s17, s16, 20", "s_cmp_eq_u32 s17, 20",
+                           "s_cselect_b32 s18, 0x40400000, 1.0", "v_mul_f32 v24, s18, v24", "v_fract_f32 v24, v24", "s_cmp_eq_u32 s17, 0",
+                           "s_cbranch_scc0 kept", f"v_mov_b32 v24, v{24 + 8}", "kept:", "s_sub_u32 s16, s16, 1", "s_cmp_lg_u32 s16, 0",
+                           "s_cbranch_scc1 again"])
+        text = "v_mov_b32 v32, v24\n" + "\n".join(f"v_mov_b32 v{20 + k}, 0" for k in range(4)) + "\n" + text
+        sampler = sampler_descriptor(Sampler((0, 0, 0), linear, linear), pair.devices[0].gfx_level)
+        expected, found = pair.run(text, views, sampler, address=at, wave=64)
+        np.testing.assert_array_equal(found, expected)
+        assert len(np.unique(expected[:, 4])) > 32
+
+
 def use_vectors(pair: Pair, bits: int) -> None:
     """Let the fast engine have the steps of hosts with vectors of so many bits."""
     device = pair.devices[1]
