@@ -218,13 +218,11 @@ def test_patches_of_both_engines(target: str, form: str) -> None:
 
 @pytest.mark.parametrize("bits", VECTOR_BITS)
 @pytest.mark.parametrize("target", ["gfx1030", "gfx1100"])
-@pytest.mark.parametrize("form", ["R8G8B8A8_UNORM", "B8G8R8A8_UNORM", "R32_FLOAT"])
+@pytest.mark.parametrize("form", ["R8G8B8A8_UNORM", "B8G8R8A8_UNORM", "R32_FLOAT", "Z32_FLOAT"])
 def test_patches_of_waves(form: str, target: str, bits: int) -> None:
     """Eight lines of eight columns in a wave of 64 lanes, with the vectors of every host; surfaces of gfx1100 keep quads."""
     pair = Pair(target, "2d", form, np.random.default_rng(17), width=32, height=16)
-    device = pair.devices[1]
-    device._engine = FastEngine(device.space, device.gfx_level, 1, bits)
-    device._engine.descriptors.describe = device._descriptor_reader
+    use_vectors(pair, bits)
     check_patches(pair, form, 8)
 
 
@@ -252,6 +250,72 @@ def check_patches(pair: Pair, form: str, lines: int) -> None:
         view = one_level if random.random() < 0.8 else whole
         expected, found = pair.run(text, view, sampler, address=at, wave=64 if lines == 8 else 0)
         np.testing.assert_array_equal(found, expected, err_msg=f"{x} {y} {text} {list(map(hex, sampler))}")
+
+
+@pytest.mark.parametrize("bits", VECTOR_BITS)
+def test_volumes_of_both_engines(bits: int) -> None:
+    """Volumes whose extents are powers of two: places a share of a texel apart, lines that have the same texels, scattered ones, borders."""
+    random = np.random.default_rng(18)
+    pair = Pair("gfx1030", "3d", "R8G8B8A8_UNORM", random, width=16, height=8, depth=32)
+    use_vectors(pair, bits)
+    views = [image.view("3d", levels=(0, 1)).words for image in pair.images]
+    for apart, turn in itertools.product((0.1, 0.4, 1.0, 3.0, 11.0), range(6)):
+        place = np.stack([LANE % 8 * apart, LANE // 8 * apart * 0.3, LANE % 8 * apart * 0.7], 1) + random.random(3) * [16, 8, 32]
+        if turn % 3 == 2:
+            place = random.random((64, 3)) * apart * [16, 8, 32]
+        clamp = [int(each) for each in random.choice([0, 0, 1, 2, 6], 3)]
+        sampler = sampler_descriptor(Sampler((clamp[0], clamp[1], clamp[2]), 1, 1), pair.devices[0].gfx_level)
+        mask = int(random.choice([2, 7, 15]))
+        text = image_instruction("image_sample_lz", "gfx1030", "3d", 3, mask, data=mask.bit_count(), sampler=True)
+        expected, found = pair.run(text, views, sampler, address=(place / [16, 8, 32]).astype(np.float32), wave=64 if turn % 2 else 32)
+        np.testing.assert_array_equal(found, expected, err_msg=f"{apart} {turn} {clamp}")
+
+
+@pytest.mark.parametrize("bits", VECTOR_BITS)
+@pytest.mark.parametrize("clamp", [0, 1, 2, 3, 6])
+def test_denormal_coordinates(clamp: int, bits: int) -> None:
+    """Places just above and just below zero in waves of lines and columns, while MODE flushes denormals and while it does not."""
+    pair = Pair("gfx1100", "2d", "R8G8B8A8_UNORM", np.random.default_rng(19), width=32, height=16)
+    use_vectors(pair, bits)
+    views = [image.view("2d", levels=(0, 1)).words for image in pair.images]
+    tiny = np.array([1e-40, -1e-40, 0.0, -0.0], np.float32)
+    for turn, (name, linear) in enumerate(itertools.product(("image_sample_lz", "image_gather4_lz"), (0, 1))):
+        for x, y, keeps in itertools.product(tiny, tiny, (False, True)):
+            at = np.stack([LANE % 8 / 32, LANE // 8 / 16], 1).astype(np.float32)
+            at[LANE % 8 == 0, 0], at[LANE // 8 == 0, 1] = x, y
+            sampler = sampler_descriptor(Sampler((clamp, clamp, clamp), linear, linear, truncate=turn % 2 == 0), pair.devices[0].gfx_level)
+            text = image_instruction(name, "gfx1100", "2d", 2, 1 if "gather" in name else 15, data=4, sampler=True)
+            text = f"s_denorm_mode {15 if keeps else 0}\n{text}"
+            expected, found = pair.run(text, views, sampler, address=at, wave=64)
+            np.testing.assert_array_equal(found, expected, err_msg=f"{name} {linear} {x} {y} {keeps}")
+
+
+@pytest.mark.parametrize("bits", VECTOR_BITS)
+def test_patches_that_come_and_go(bits: int) -> None:
+    """Lanes of an instruction in a loop that are scattered at first, then neighbours, scattered again and so on."""
+    pair = Pair("gfx1100", "2d", "R8G8B8A8_UNORM", np.random.default_rng(20), width=32, height=16)
+    use_vectors(pair, bits)
+    views = [image.view("2d", levels=(0, 1)).words for image in pair.images]
+    at = (np.stack([LANE % 8 + 0.4, LANE // 8 + 0.3], 1) / [32, 16]).astype(np.float32)
+    sums = [f"v_lshl_add_u32 v{20 + k}, v{20 + k}, 1, v{16 + k}" for k in range(4)]
+    for linear in (0, 1):
+        sample = image_instruction("image_sample_lz", "gfx1100", "2d", 2, 15, data=4, sampler=True)
+        text = "\n".join(["s_mov_b32 s16, 48", "again:", sample, "s_waitcnt vmcnt(0)", *sums, "s_and_b32 s17, s16, 20", "s_cmp_eq_u32 s17, 20",
+                           "s_cselect_b32 s18, 0x40400000, 1.0", "v_mul_f32 v24, s18, v24", "v_fract_f32 v24, v24", "s_cmp_eq_u32 s17, 0",
+                           "s_cbranch_scc0 kept", f"v_mov_b32 v24, v{24 + 8}", "kept:", "s_sub_u32 s16, s16, 1", "s_cmp_lg_u32 s16, 0",
+                           "s_cbranch_scc1 again"])
+        text = "v_mov_b32 v32, v24\n" + "\n".join(f"v_mov_b32 v{20 + k}, 0" for k in range(4)) + "\n" + text
+        sampler = sampler_descriptor(Sampler((0, 0, 0), linear, linear), pair.devices[0].gfx_level)
+        expected, found = pair.run(text, views, sampler, address=at, wave=64)
+        np.testing.assert_array_equal(found, expected)
+        assert len(np.unique(expected[:, 4])) > 32
+
+
+def use_vectors(pair: Pair, bits: int) -> None:
+    """Let the fast engine have the steps of hosts with vectors of so many bits."""
+    device = pair.devices[1]
+    device._engine = FastEngine(device.space, device.gfx_level, 1, bits)
+    device._engine.descriptors.describe = device._descriptor_reader
 
 
 def halves(random: np.random.Generator, shape: tuple[int, ...], largest: float) -> NDArray[np.float16]:

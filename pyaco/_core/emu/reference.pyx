@@ -140,7 +140,7 @@ cdef uint32_t put_workgroup_ids(const Launch *launch, uint32_t *sgpr, const uint
 
 cdef void fill_words(uint32_t *words, uint64_t count, uint32_t value) noexcept nogil:
     """Copies what has been filled already, twice as much each time."""
-    cdef uint64_t filled = min(count, <uint64_t>max_lanes)
+    cdef uint64_t filled = min(count, <uint64_t>16)
     cdef uint64_t i, more
     for i in range(filled):
         words[i] = value

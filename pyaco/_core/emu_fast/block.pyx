@@ -624,6 +624,7 @@ cdef bint _add_scalar(Builder *builder, const Instruction *instruction) noexcept
 
 
 include "pyaco/_core/emu_fast/bind_memory.pxi"
+include "pyaco/_core/emu_fast/first_writes.pxi"
 
 
 # -------------------------------------------------------------------------------------------------------------- matrices

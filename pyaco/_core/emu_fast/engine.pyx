@@ -16,7 +16,7 @@ from libc.string cimport memcpy, memset
 
 from isa_opcodes cimport op_count
 from pyaco._core.emu.memory cimport AddressSpace, Memory
-from pyaco._core.common.bits cimport popcount
+from pyaco._core.common.bits cimport popcount, trailing_zeros64
 from pyaco._core.emu.code cimport *
 from pyaco._core.emu.reference cimport *
 from pyaco._core.emu.wave cimport *
@@ -193,8 +193,32 @@ cdef void _start_waves(Worker *worker) noexcept nogil:
         put_workgroup_ids(worker.launch, wave.sgpr, space.group)
         for row in range(<uint32_t>start_rows):
             memcpy(registers + row * max_lanes, worker.first[i].vgpr + row * max_lanes, 4 * row_lanes * worker.core.halves)
-        if space.machine.touched_vgprs > start_rows:
-            fill_words(registers + start_rows * max_lanes, (space.machine.touched_vgprs - start_rows) * max_lanes, worker.launch.fill)
+        _fill_rows(worker, wave)
+
+
+cdef void _fill_rows(Worker *worker, const Wave *wave) noexcept nogil:
+    """The VGPRs beyond those with local ids, but those that the wave writes before it reads them."""
+    cdef Block *block = NULL
+    cdef uint32_t row = start_rows
+    cdef uint32_t touched
+    cdef uint32_t count
+    cdef uint64_t left
+    if wave_exec(wave) == (0xffffffffU if worker.core.halves == 1 else ~(<uint64_t>0)):
+        block = block_at(&worker.blocks, wave.pc)
+    if block != NULL and not block.searched:
+        find_first_writes(&worker.blocks, block)
+    touched = worker.space.machine.touched_vgprs
+    while row < touched:
+        count = 64 - (row & 63)                             # those of a word
+        left = ~(block.written_first[row >> 6] >> (row & 63)) if block != NULL and row < 64 * <uint32_t>first_write_words else ~(<uint64_t>0)
+        if not left & 1:
+            row += min(trailing_zeros64(left), count) if left else count
+            continue
+        if ~left:
+            count = min(count, trailing_zeros64(~left))
+        count = min(count, touched - row)
+        fill_words(wave.vgpr + row * max_lanes, count * max_lanes, worker.launch.fill)
+        row += count
 
 
 cdef int _run_waves(Worker *worker) noexcept nogil:

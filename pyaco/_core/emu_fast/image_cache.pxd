@@ -54,6 +54,7 @@ cdef enum:                            # how elements become components
     decode_table = 4                  # channels of few bits, by a table
 
 cdef enum:
+    patch_pause = 15                  # executions
     key_words = 12                    # of image and sampler
     cache_buckets = 64
     table_bits = 11                   # most that a channel with a table has
@@ -95,10 +96,13 @@ cdef struct ImageWork:
     uint8_t at_once                   # a sample that `_sample_at_once` can do, or a load that `_load_at_once` can
     uint8_t plain                     # 8-bit channels, each of them at most one component, and all components are such
     uint8_t plain_halves              # the same of elements of four halves
+    uint8_t one_float                 # a sample of one float between texels, which `_sample_singles` can do
+    uint8_t any_control               # `_sample_whole` does not depend on MXCSR
     uint8_t keeps_level               # every level of detail samples the only level in the same way
     uint8_t names_level               # lanes name a level
     uint8_t patches                   # lanes may lie as in a workgroup (image_patches.h)
     uint8_t filter                    # its filter: image_*
+    uint8_t pause                     # executions that do not look for patches, because the last that did found none
     const ImageView *view
     ImageOperands o
     const Sampler *sampler

@@ -181,6 +181,38 @@ static inline bool place_exactly(const ImageTexels &level, const float *const *c
                                      : place_exactly_by<image_nearest>(level, coordinate, layer, row, outside);
 }
 
+// The same for the two neighbours along each of three axes.
+static inline bool place_volume(const ImageTexels &level, const float *const *coordinate, ImageRow &row, uint32_t &outside) {
+    const ExactAxis x(level.axis[0]), y(level.axis[1]), z(level.axis[2]);
+    const OffsetBits bits = offset_bits(level);
+    __m256 all = _mm256_castsi256_ps(_mm256_set1_epi32(-1));
+    uint32_t found = 0;
+    ExactPlaces<image_linear> across(x, coordinate[0], all), down(y, coordinate[1], all), deep(z, coordinate[2], all);
+#pragma GCC unroll 1
+    for (int lane = 0; lane < image_row; lane += image_chunk) {
+        across.find(x, coordinate[0] + lane, all);
+        down.find(y, coordinate[1] + lane, all);
+        deep.find(z, coordinate[2] + lane, all);
+        found |= outside_lanes(_mm256_or_si256(_mm256_or_si256(across.any(), down.any()), deep.any()), lane);
+        put_chunk(row.weight[0] + lane, across.weight);
+        put_chunk(row.weight[1] + lane, down.weight);
+        put_chunk(row.weight[2] + lane, deep.weight);
+        const OffsetParts left = bits.of(across.entries.first), right = bits.of(across.entries.second);
+        const OffsetParts upper = bits.of(down.entries.first), lower = bits.of(down.entries.second);
+        const OffsetParts slices[2] = {bits.of(deep.entries.first), bits.of(deep.entries.second)};
+#pragma GCC unroll 2
+        for (int slice = 0; slice < 2; ++slice) {
+            const OffsetParts above = join_parts(upper, slices[slice]), below = join_parts(lower, slices[slice]);
+            put_offset(left, above, row.offset[4 * slice] + lane);
+            put_offset(right, above, row.offset[4 * slice + 1] + lane);
+            put_offset(left, below, row.offset[4 * slice + 2] + lane);
+            put_offset(right, below, row.offset[4 * slice + 3] + lane);
+        }
+    }
+    outside = found;
+    return _mm256_movemask_ps(all) == 0xff;
+}
+
 // An axis whose texels are named by number: those outside have the entry of the last.
 struct NumberedAxis {
     const uint32_t *entry;            // by texel
@@ -272,31 +304,25 @@ __attribute__((always_inline)) static inline void put_four_bytes(__m256i words, 
 }
 
 #if defined(__AVX512F__)
-static inline __m512 unorm8_chunk(__m512i byte) {
-    const __m512 value = _mm512_cvtepi32_ps(byte);
-    return _mm512_fmadd_ps(value, _mm512_set1_ps(0x1.010102p-8f), _mm512_mul_ps(value, _mm512_set1_ps(-0x1.fdfdfep-33f)));
-}
-
-static inline __m512i byte_of(__m512i words, int byte) {
-    if (byte == 0)
-        return _mm512_and_si512(words, _mm512_set1_epi32(255));
-    if (byte == 3)
-        return _mm512_srli_epi32(words, 24);
-    const int one = (int)0x80808000u + byte;
-    return _mm512_shuffle_epi8(words, _mm512_broadcast_i32x4(_mm_setr_epi32(one, one + 4, one + 8, one + 12)));
+// A byte of every dword as k / 255. In base 256 that is 0.kkkk..., of which 32 bits are converted: what is cut off, and what does not fit 24 bits, is never
+// zero unless k is, and never more than one in the last place that is kept, so that rounding up gives the nearest single.
+__attribute__((always_inline)) static inline __m512 unorm8_of(__m512i words, int byte) {
+    const int four = 0x01010101 * byte, next = 0x04040404;
+    const __m512i repeated = _mm512_shuffle_epi8(words, _mm512_broadcast_i32x4(_mm_setr_epi32(four, four + next, four + 2 * next, four + 3 * next)));
+    return _mm512_mul_ps(_mm512_cvt_roundepu32_ps(repeated, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC), _mm512_set1_ps(0x1p-32f));
 }
 
 template <int bytes> __attribute__((always_inline)) static inline void put_bytes(__m512i words, const RowsOf<float> &rows, int lane) {
 #pragma GCC unroll 4
     for (int byte = 0; byte < bytes; ++byte)
         if (rows.row[byte])
-            _mm512_storeu_ps(rows.row[byte] + lane, unorm8_chunk(byte_of(words, byte)));
+            _mm512_storeu_ps(rows.row[byte] + lane, unorm8_of(words, byte));
 }
 
 __attribute__((always_inline)) static inline void put_four_bytes(__m512i words, const RowsOf<float> &rows, int lane) {
 #pragma GCC unroll 4
     for (int byte = 0; byte < 4; ++byte)
-        _mm512_storeu_ps(rows.row[byte] + lane, unorm8_chunk(byte_of(words, byte)));
+        _mm512_storeu_ps(rows.row[byte] + lane, unorm8_of(words, byte));
 }
 #endif
 
@@ -403,6 +429,37 @@ static inline void put_doubles(__m512d doubles, float *to) { _mm256_storeu_ps(to
 static inline __m256d low_doubles(__m256i integers) { return _mm256_cvtepi32_pd(_mm256_castsi256_si128(integers)); }
 static inline __m256d high_doubles(__m256i integers) { return _mm256_cvtepi32_pd(_mm256_extracti128_si256(integers, 1)); }
 
+// Eight lanes in double precision.
+#if defined(__AVX512F__)
+struct EightDoubles {
+    __m512d all;
+
+    static EightDoubles of(__m256i integers) { return {_mm512_cvtepi32_pd(integers)}; }
+    static EightDoubles of(const float *singles) { return {_mm512_cvtps_pd(_mm256_loadu_ps(singles))}; }
+    static EightDoubles everywhere(double value) { return {_mm512_set1_pd(value)}; }
+    EightDoubles plus(const EightDoubles &other) const { return {_mm512_add_pd(all, other.all)}; }
+    EightDoubles times(const EightDoubles &other) const { return {_mm512_mul_pd(all, other.all)}; }
+    EightDoubles times_plus(const EightDoubles &factor, const EightDoubles &term) const { return {_mm512_fmadd_pd(all, factor.all, term.all)}; }
+    __m256 rounded() const { return _mm512_cvtpd_ps(all); }
+    template <class Number> void put(Number *to) const { put_doubles(all, to); }
+};
+#else
+struct EightDoubles {
+    __m256d low, high;
+
+    static EightDoubles of(__m256i integers) { return {low_doubles(integers), high_doubles(integers)}; }
+    static EightDoubles of(const float *singles) { return {_mm256_cvtps_pd(_mm_loadu_ps(singles)), _mm256_cvtps_pd(_mm_loadu_ps(singles + 4))}; }
+    static EightDoubles everywhere(double value) { return {_mm256_set1_pd(value), _mm256_set1_pd(value)}; }
+    EightDoubles plus(const EightDoubles &other) const { return {_mm256_add_pd(low, other.low), _mm256_add_pd(high, other.high)}; }
+    EightDoubles times(const EightDoubles &other) const { return {_mm256_mul_pd(low, other.low), _mm256_mul_pd(high, other.high)}; }
+    EightDoubles times_plus(const EightDoubles &factor, const EightDoubles &term) const {
+        return {_mm256_fmadd_pd(low, factor.low, term.low), _mm256_fmadd_pd(high, factor.high, term.high)};
+    }
+    __m256 rounded() const { return _mm256_set_m128(_mm256_cvtpd_ps(high), _mm256_cvtpd_ps(low)); }
+    template <class Number> void put(Number *to) const { put_doubles(low, high, to); }
+};
+#endif
+
 // Sums as fractions: sum / (255 * 65536), correctly rounded.
 static inline void put_byte_sums(__m256i sums, float *to) {
     const __m256 value = _mm256_cvtepi32_ps(sums);
@@ -427,20 +484,34 @@ template <class Number> static inline void put_byte_sums(__m256i first, __m256i 
 #endif
 }
 
+// Whether eight lanes of two slices sample the same texels as the next eight, with the same weights along x, as those of a magnified image do: a lane's
+// first and last corner name all of them.
+static inline bool is_as_next(const ImageRow &row, int lane) {
+    if (lane + image_chunk == image_row)
+        return false;
+    const auto differs = [lane](const void *of_row) __attribute__((always_inline)) {
+        const uint32_t *words = (const uint32_t *)of_row + lane;
+        return _mm256_xor_si256(chunk_of(words), chunk_of(words + image_chunk));
+    };
+    return is_zero(_mm256_or_si256(_mm256_or_si256(differs(row.offset[0]), differs(row.offset[image_corners - 1])), differs(row.weight[0])));
+}
+
 // `second` are the corners in the second slice, if there are two.
 template <int bytes, int slices, class Source, class Number>
 static inline void filter_bytes_in(const Source &first, const Source &second, const ImageRow &row, const RowsOf<Number> &to) {
     Corners near = {}, far = {};
+    ByteSums sums = {}, more = {};
 #pragma GCC unroll 1
     for (int lane = image_row - image_chunk; lane >= 0; lane -= image_chunk) {
         const __m256i x = chunk_of(row.weight[0] + lane), y = chunk_of(row.weight[1] + lane);
         const __m256i rows = _mm256_or_si256(_mm256_sub_epi32(_mm256_set1_epi32(256), y), _mm256_slli_epi32(y, 16));
-        ByteSums sums, more = {};
-        first.load(lane, near);
-        sum_along_x(near, x, sums);
-        if (slices == 2) {
-            second.load(lane, far);
-            sum_along_x(far, x, more);
+        if (slices == 1 || !is_as_next(row, lane)) {
+            first.load(lane, near);
+            sum_along_x(near, x, sums);
+            if (slices == 2) {
+                second.load(lane, far);
+                sum_along_x(far, x, more);
+            }
         }
 #pragma GCC unroll 4
         for (int byte = 0; byte < bytes; ++byte) {
@@ -556,23 +627,11 @@ static inline void filter_singles_in(const uint32_t *const *component, const Ima
 #pragma GCC unroll 1
     for (int lane = 0; lane < image_row; lane += image_chunk) {
         const Shares<slices> shares = shares_of<slices>(row, lane);
-#if defined(__AVX512F__)
-        __m512d sum = _mm512_setzero_pd();
+        EightDoubles sum = EightDoubles::everywhere(0.0);
 #pragma GCC unroll 8
         for (int corner = 0; corner < 4 * slices; ++corner)
-            sum = _mm512_fmadd_pd(_mm512_cvtepi32_pd(shares.of[corner]), _mm512_cvtps_pd(_mm256_loadu_ps((const float *)component[corner] + lane)), sum);
-        put_doubles(_mm512_mul_pd(sum, _mm512_set1_pd(slices == 2 ? 0x1p-24 : 0x1p-16)), to + lane);
-#else
-        __m256d low = _mm256_setzero_pd(), high = _mm256_setzero_pd();
-#pragma GCC unroll 8
-        for (int corner = 0; corner < 4 * slices; ++corner) {
-            const float *values = (const float *)component[corner] + lane;
-            low = _mm256_fmadd_pd(low_doubles(shares.of[corner]), _mm256_cvtps_pd(_mm_loadu_ps(values)), low);
-            high = _mm256_fmadd_pd(high_doubles(shares.of[corner]), _mm256_cvtps_pd(_mm_loadu_ps(values + 4)), high);
-        }
-        const __m256d unit = unit_of_shares<slices>();
-        put_doubles(_mm256_mul_pd(low, unit), _mm256_mul_pd(high, unit), to + lane);
-#endif
+            sum = EightDoubles::of((const float *)component[corner] + lane).times_plus(EightDoubles::of(shares.of[corner]), sum);
+        sum.times(EightDoubles::everywhere(slices == 2 ? 0x1p-24 : 0x1p-16)).put(to + lane);
     }
 }
 
@@ -637,6 +696,7 @@ static inline void filter_compared_in(const uint32_t *const *component, const Im
 static inline uint32_t place_nearest(const ImageTexels &, bool, ImageRow &) { return 0; }
 static inline uint32_t place_corners(const ImageTexels &, unsigned, unsigned, ImageRow &) { return 0; }
 static inline bool place_exactly(const ImageTexels &, const float *const *, const int32_t *, int, ImageRow &, uint32_t &) { return false; }
+static inline bool place_volume(const ImageTexels &, const float *const *, ImageRow &, uint32_t &) { return false; }
 static inline uint32_t place_texels(const ImageTexels &, const uint32_t *, const uint32_t *, const uint32_t *, uint32_t *) { return 0; }
 template <class Word> static inline void pass_bytes_of(const uint8_t *, const uint32_t *, const RowsOf<float> &) {}
 static inline void load_bytes_of_lanes(const ImageTexels &, uint32_t, const uint32_t *, const uint32_t *, const RowsOf<float> &) {}

@@ -174,6 +174,10 @@ cdef uint32_t _place_row(const ImageWork *work, SampleRow *row, const ImageTexel
     places.patch.used = work.patches and place_patch(level[0], row.coordinate, NULL, _filter_of(work, linear), places[0])
     if places.patch.used:
         return 1 if linear else 0
+    if linear and _filters_volume(work, row, level) and place_volume(level[0], row.coordinate, places[0], outside):
+        row.strange |= outside
+        return 2
+    outside = 0
     if work.o.layered:
         layer = row.layer
     if work.o.spatial != 2 or row.offset != NULL or not place_exactly(level[0], row.coordinate, layer, _filter_of(work, linear), places[0], outside):
@@ -184,6 +188,12 @@ cdef uint32_t _place_row(const ImageWork *work, SampleRow *row, const ImageTexel
         outside = cross_edges(level[0], outside, places[0])
     row.strange |= outside
     return 1 if linear else 0
+
+
+cdef inline bint _filters_volume(const ImageWork *work, const SampleRow *row, const ImageTexels *level) noexcept nogil:
+    """Whether all three axes of a level are exact, and filtered."""
+    return (work.o.spatial == 3 and row.offset == NULL and (work.sampler.z_filter == 0 or work.sampler.z_filter == 2)
+            and is_exact(level.axis[0]) and is_exact(level.axis[1]) and is_exact(level.axis[2]))
 
 
 cdef uint32_t _place_axes(const ImageWork *work, SampleRow *row, const ImageTexels *level, bint linear, ImageRow *places) noexcept nogil:
@@ -424,8 +434,21 @@ cdef bint _is_at_once(const ImageWork *work) noexcept nogil:
             and is_exact(work.level.axis[0]) and is_exact(work.level.axis[1]))
 
 
-cdef inline bint _place_at_once(const ImageWork *work, ImageRow *places) noexcept nogil:
-    """Find the texels of a row of which all lanes are active. False: some lane has to be looked at."""
+cdef bint _has_any_control(const ImageWork *work) noexcept nogil:
+    """Whether `_sample_whole` finds the same with any MXCSR that steps have.
+
+    8-bit channels and what is made of them are no denormals, and coordinates that are count as zeros: the texel below zero, which a negative one
+    names, is not the first one's neighbour, or the first itself, only where a border lies beyond.
+    """
+    cdef uint32_t axis
+    for axis in range(2):
+        if work.level.axis[axis].entry[-1 - work.level.axis[axis].first] == image_outside:
+            return False
+    return work.plain and (work.at_once or work.o.flags & image_flag_gather != 0)
+
+
+cdef inline bint _place_at_once(const ImageWork *work, ImageRow *places, bint looks) noexcept nogil:
+    """Find the texels of a row of which all lanes are active, which may be a patch if `looks`. False: some lane has to be looked at."""
     cdef const float *coordinate[2]
     cdef const int32_t *layer = NULL
     cdef int32_t layers[image_row]
@@ -436,7 +459,7 @@ cdef inline bint _place_at_once(const ImageWork *work, ImageRow *places) noexcep
         layer = &layers[0]
         if find_layers(<const float *>_address(work, work.o.coordinates_at + 2), work.view.layers, work.view.type == image_cube, layers):
             return False
-    places.patch.used = work.view.format.bytes == 4 and place_patch(work.level[0], coordinate, layer, work.filter, places[0])
+    places.patch.used = looks and work.view.format.bytes == 4 and place_patch(work.level[0], coordinate, layer, work.filter, places[0])
     if places.patch.used:
         return True
     return place_exactly(work.level[0], coordinate, layer, work.filter, places[0], outside) and not outside
@@ -466,7 +489,7 @@ cdef inline bint _sample_at_once(const ImageWork *work) noexcept nogil:
         coordinate[1] = <const float *>_coordinate(work, 1)
         _open_results(work, &rows)
         return filter_halves_patch(work.level[0], coordinate, rows)
-    if not _place_at_once(work, &places):
+    if not _place_at_once(work, &places, True):
         return False
     _put_at_once(work, &places)
     return True
@@ -504,15 +527,16 @@ cdef bint _sample_some(const ImageWork *work) noexcept nogil:
 cdef bint _sample_wave(ImageWork *work) noexcept nogil:
     """The same for the two rows of a wave: both are placed before texels are read, which then do not wait for their offsets.
 
-    Where all lanes are one patch, they are placed and read at once.
+    Where all lanes are one patch, they are placed and read at once. Where they are none, the next executions do not look for one.
     """
     cdef const float *coordinate[2]
     cdef FloatRows rows
     cdef ImageRow places[2]
     cdef uint32_t half
+    cdef bint looks = work.pause == 0
     if not work.plain or work.core.halves != 2:
         return False
-    if work.patches and not work.o.layered:
+    if looks and work.patches and not work.o.layered:
         _open_half(work, 0)
         coordinate[0] = <const float *>_coordinate(work, 0)
         coordinate[1] = <const float *>_coordinate(work, 1)
@@ -521,12 +545,64 @@ cdef bint _sample_wave(ImageWork *work) noexcept nogil:
             return True
     for half in range(2):
         _open_half(work, half)
-        if not _place_at_once(work, &places[half]):
+        if not _place_at_once(work, &places[half], looks):
             return False
+    if not looks:
+        work.pause -= 1
+    elif not (places[0].patch.used or places[1].patch.used):
+        work.pause = patch_pause
     for half in range(2):
         _open_half(work, half)
         _put_at_once(work, &places[half])
     return True
+
+
+cdef bint _is_one_float(const ImageWork *work) noexcept nogil:
+    """Whether samples filter, or compare, elements of one float in a level of two axes."""
+    return (work.patches and work.image.decode == decode_bits and work.view.format.bits[0] == 32 and work.view.format.kind[0] == texel_float
+            and work.filter == image_linear and not work.o.halves and not work.o.flags & image_flag_gather)
+
+
+cdef bint _sample_singles(ImageWork *work) noexcept nogil:
+    """The same where an element is one float."""
+    cdef const float *coordinate[2]
+    cdef const float *reference
+    cdef float limited[2 * image_row]
+    cdef float found[2 * image_row]
+    cdef uint32_t half
+    _open_half(work, 0)
+    coordinate[0] = <const float *>_coordinate(work, 0)
+    coordinate[1] = <const float *>_coordinate(work, 1)
+    if work.o.flags & image_flag_compare:
+        reference = <const float *>_address(work, work.o.compare_at)
+        if work.view.format.clamped:
+            for half in range(2):
+                limit_references(reference + image_row * half, limited + image_row * half)
+            reference = limited
+        if not compare_single_patch(work.level[0], coordinate, work.sampler.compare, reference, found):
+            return False
+    elif not filter_single_patch(work.level[0], coordinate, found):
+        return False
+    _put_singles(work, <const uint32_t *>found)
+    return True
+
+
+cdef inline void _put_singles(const ImageWork *work, const uint32_t *found) noexcept nogil:
+    """Write the components of a wave: the first channel, and constants for those that the format lacks."""
+    cdef uint32_t position = 0
+    cdef uint32_t component, half, selector
+    cdef uint32_t *row
+    for component in range(4):
+        if not work.o.mask >> component & 1:
+            continue
+        selector = work.view.select[component]
+        row = _result_row(work, position)
+        for half in range(2):
+            if selector == 4 or (selector > 4 and work.o.flags & image_flag_compare):
+                copy_row(row + image_row * half, found + image_row * half)
+            else:
+                fill_row(row + image_row * half, _constant(work, selector) if selector < 4 else (0x3f800000 if selector == 7 else 0))
+        position += 1
 
 
 cdef int _sample_half(const ImageWork *work) noexcept nogil:
@@ -641,6 +717,8 @@ cdef inline bint _sample_whole(ImageWork *work) noexcept nogil:
     """Execute the instruction for a wave of which all lanes are active. False: its rows are to be looked at one by one, and nothing was written."""
     if work.o.flags & image_flag_gather:
         return _gather_wave(work)
+    if work.one_float:
+        return work.core.halves == 2 and _sample_singles(work)
     return work.at_once and _sample_wave(work)
 
 
@@ -650,9 +728,11 @@ cdef int step_image_sample(Core *core, const Step *step) noexcept nogil:
     cdef int stop = stop_running
     if work == NULL or not _has_own_samples(core, work):
         return step_reference(core, step)
+    if core.full and work.any_control and _sample_whole(work):
+        return next_step(core, step)
     if core.control != control_default:
         set_host_control(control_default)
-    if not (core.full and _sample_whole(work)):
+    if not (core.full and not work.any_control and _sample_whole(work)):
         for half in range(core.halves):
             _open_half(work, half)
             if work.active and stop == stop_running:

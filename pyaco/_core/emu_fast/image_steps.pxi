@@ -44,6 +44,7 @@ cdef extern from "image_chunks.h" nogil:
     uint32_t place_corners(const ImageTexels &level, unsigned int slices, unsigned int both, ImageRow &row)
     bint is_exact(const ImageAxis &axis)
     bint place_exactly(const ImageTexels &level, const float **coordinate, const int32_t *layer, int filter, ImageRow &row, uint32_t &outside)
+    bint place_volume(const ImageTexels &level, const float **coordinate, ImageRow &row, uint32_t &outside)
     uint32_t place_texels(const ImageTexels &level, const uint32_t *x, const uint32_t *y, const uint32_t *z, uint32_t *offset)
     uint32_t cross_edges(const ImageTexels &level, uint32_t lanes, ImageRow &row)
     void load_words(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int dword, uint32_t *words)
@@ -68,6 +69,11 @@ cdef extern from "image_grids.h" nogil:
 cdef extern from "image_halves.h" nogil:
     bint load_halves_by_grid(const ImageTexels &level, unsigned int rows, const uint32_t *x, const uint32_t *y, const FloatRows &to)
     bint filter_halves_patch(const ImageTexels &level, const float **coordinate, const FloatRows &to)
+
+
+cdef extern from "image_singles.h" nogil:
+    bint filter_single_patch(const ImageTexels &level, const float **coordinate, float *to)
+    bint compare_single_patch(const ImageTexels &level, const float **coordinate, unsigned int function, const float *reference, float *to)
 
 
 # The elements of a row: dwords, or components where each is decoded by itself.
@@ -120,6 +126,8 @@ cdef void _open_work(ImageWork *work, Core *core, const Instruction *instruction
     if samples and work.level != NULL:
         work.filter = <uint8_t>_filter_of(work, _is_linear(work.sampler.mag_filter))
         work.at_once = _is_at_once(work)
+        work.one_float = _is_one_float(work)
+        work.any_control = _has_any_control(work)
     elif not samples:
         work.at_once = _is_load_at_once(work)
 

@@ -138,6 +138,9 @@ cdef struct RowSteps:
     StepFunction scale                # omod and clamp of singles
     StepFunction merge                # part of a register, in the lanes of a mask
 
+cdef enum:
+    first_write_words = 4             # a bit for each VGPR
+
 cdef struct Block:
     Step *steps
     StepRest *rests
@@ -149,6 +152,8 @@ cdef struct Block:
     uint64_t executions
     uint64_t lane_executions          # active lanes, summed over the executions
     Block *successor[2]               # not taken, taken; NULL: not known yet
+    bint searched                     # by `find_first_writes`
+    uint64_t written_first[first_write_words]    # VGPRs that a full wave which begins here writes before it reads them, as bits
 
 cdef struct Core:
     uint32_t lane_mask[64]            # all ones in active lanes
