@@ -162,6 +162,8 @@ class Body:
         return ("uint64_t" if is_wide(kind) else "uint32_t"), f"{row}[row_lane] = {stored}", ""
 
 
+# Halves of a wave without an active lane are skipped.
+EACH_HALF = "for half in range(core.first_half, core.end_half):"
 PUTS = {"f16": "put_half", "f32": "put_single", "f64": "put_double"}
 
 
@@ -214,8 +216,10 @@ def vector_step(operation: Semantics) -> list[str]:
     condition = whole_condition(body)
     if not condition:
         return vector_function(body, name)
-    general = name.replace("_step_", "_general_")
-    return vector_function(body, general) + whole_function(body, name, general, condition)
+    general, partial = name.replace("_step_", "_general_"), name.replace("_step_", "_partial_")
+    if operation.results != ["f32"]:
+        return partial_function(body, partial, "") + whole_function(body, name, partial, condition)
+    return vector_function(body, general) + partial_function(body, partial, general) + whole_function(body, name, partial, condition)
 
 
 def vector_function(body: Body, name: str) -> list[str]:
@@ -228,6 +232,8 @@ def vector_function(body: Body, name: str) -> list[str]:
     inner = packed_rows(body, lines) if operation.packed else rows(body, lines)
     if re.search(r"\blane\b", body.text):
         lines.append("    cdef uint32_t lane")
+    if "mask" in operation.results:
+        lines.append("    core.mask_result[0] = core.mask_result[1] = 0")
     if body.rounds:
         lines += ["    if core.round64:", "        return step_fallback(core, step)"]
     if body.guarded:
@@ -239,6 +245,40 @@ def vector_function(body: Body, name: str) -> list[str]:
         lines += ["    if core.control != control_default:", "        set_host_control(core.control)"]
     if leaves_specials(operation):
         lines += ["    if specials:", "        return step_specials(core, step, specials)"]
+    return [*lines, "    return next_step(core, step)", ""]
+
+
+def partial_function(body: Body, name: str, general: str) -> list[str]:
+    """Return the lines of a step's form for waves with idle lanes, which leaves out sixteens without an active one.
+
+    Of singles nothing is written before all is known: where one is a NaN, or MODE keeps denormals, it is left to the `general` form.
+    """
+    single = body.operation.results == ["f32"]
+    pointers = [index for index, kind in enumerate(body.kinds) if kind != "mask"]
+    has_mask = "mask" in body.kinds
+    lines = [f"cdef int {name}(Core *core, const Step *step) noexcept nogil:", "    cdef uint32_t row_lane, number, first", *body.declarations()]
+    lines += [f"    cdef const uint32_t *source{index}" for index in pointers]
+    lines += ["    cdef uint32_t mask"] * has_mask + ["    cdef uint32_t nans = 0"] * single
+    lines += ["    cdef uint32_t *row = destination_row(core, step)", f"    cdef uint32_t result0[{'max_lanes' if single else 'chunk_lanes'}]"]
+    if single:
+        lines += ["    cdef uint32_t *values", "    if not core.flushes32:", f"        return {general}(core, step)"]
+    else:
+        lines += ["    cdef uint32_t *values = result0"]
+    lines += ["    for number in range(core.chunk_count):", "        first = core.chunk_first[number]"]
+    part = [f"source{index} = source_row(core, step, {index}, 0) + first" for index in pointers]
+    part += ["mask = source_mask(core, step, first // row_lanes) >> (first % row_lanes)"] * has_mask
+    part += ["values = result0 + first"] * single + ["for row_lane in range(<uint32_t>chunk_lanes):"]
+    loads = [body.source(index)[2] for index in range(len(body.kinds))]
+    part += [f"    {line}" for line in (*loads, *body.statements, body.result(0, "values")[1])]
+    if single:
+        part.append("nans |= chunk_nans(values) & <uint32_t>(core.active >> first)")
+        part.append("flush_chunk(values, values)")
+    else:
+        part.append("put_chunk(core, row, first, values)")
+    lines += [f"        {line}" for line in part]
+    if single:
+        lines += ["    if __builtin_expect(nans != 0, False):", f"        return {general}(core, step)", "    for number in range(core.chunk_count):",
+                  "        put_chunk(core, row, core.chunk_first[number], result0 + core.chunk_first[number])"]  # fmt: skip
     return [*lines, "    return next_step(core, step)", ""]
 
 
@@ -293,11 +333,11 @@ def rows(body: Body, lines: list[str]) -> list[str]:
         if several and kind in ("f32", "f16"):
             checks += [f"if row_has_nan{'16' if kind == 'f16' else ''}({row}):", *leave(body), "    return step_fallback(core, step)"]
         puts.append(f"note_mask(core, half, {row})" if kind == "mask" else f"{put(body, kind)}(core, step, half, {row})")
-    loop = ["for half in range(core.halves):", *(f"    {line}" for line in setup), "    for row_lane in range(<uint32_t>row_lanes):"]
+    loop = [EACH_HALF, *(f"    {line}" for line in setup), "    for row_lane in range(<uint32_t>row_lanes):"]
     loop += [f"        {line}" for line in (*loads, *body.statements, *stores)]
     loop += [f"    {line}" for line in checks]
     if several:
-        loop.append("for half in range(core.halves):")
+        loop.append(EACH_HALF)
     return loop + [f"    {line}" for line in puts]
 
 
@@ -319,7 +359,7 @@ def packed_rows(body: Body, lines: list[str]) -> list[str]:
         lines += declared
         setup += before
         loads.append(load)
-    loop = ["for half in range(core.halves):", "    for part in range(2):", *(f"        {line}" for line in setup),
+    loop = [EACH_HALF, "    for part in range(2):", *(f"        {line}" for line in setup),
             "        for row_lane in range(<uint32_t>row_lanes):"]  # fmt: skip
     loop += [f"            {line}" for line in (*loads, *body.statements, body.result(0, "result[part]")[1])]
     row = "bits" if convert else "result"

@@ -685,6 +685,19 @@ cdef bint _add_control(Builder *builder, const Instruction *instruction) noexcep
     return True
 
 
+cdef bint _add_swap(Builder *builder, const Instruction *instruction) noexcept nogil:
+    """V_SWAP_B32."""
+    cdef const RowSteps *rows = builder.blocks.kernels.rows
+    cdef uint16_t destination = instruction.decoded.destination[0]
+    if (instruction.decoded.opcode != <int>op_v_swap_b32 or rows == NULL or instruction.decoded.format & lane_formats
+            or instruction.source[0].kind != operand_vgpr or instruction.source[0].half or destination < 1024 or destination & 3):
+        return False
+    _add_step(builder, instruction, rows.swap)
+    builder.steps.back().hot.offset[0] = instruction.source[0].index * row_bytes
+    builder.steps.back().hot.destination = ((destination >> 2) - 256) * row_bytes
+    return True
+
+
 cdef bint _add_image(Builder *builder, const Instruction *instruction) noexcept nogil:
     """Loads, stores, samples and gathers of images, whose descriptors are in SGPRs."""
     cdef const ImageSteps *steps = builder.blocks.kernels.image
@@ -740,7 +753,7 @@ cdef bint _add_instruction(Builder *builder, const Instruction *instruction) noe
         added = _add_scalar(builder, instruction)
     elif instruction.operation == NULL:
         added = (_add_memory(builder, instruction) or _add_permutation(builder, instruction) or _add_transposed(builder, instruction)
-                 or _add_matrix(builder, instruction) or _add_image(builder, instruction))
+                 or _add_matrix(builder, instruction) or _add_image(builder, instruction) or _add_swap(builder, instruction))
     _forget_results(builder, instruction)
     if not added:
         builder.steps.resize(before)

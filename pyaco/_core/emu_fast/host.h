@@ -94,6 +94,28 @@ static inline void flush_singles(const uint32_t *values, uint32_t *flushed) {
         _mm512_storeu_ps(flushed + lane, _mm512_mul_ps(_mm512_loadu_ps(values + lane), one));
 }
 
+static inline uint32_t chunk_nans(const uint32_t *values) {
+    __m512 all = _mm512_loadu_ps(values);
+    return _mm512_cmp_ps_mask(all, all, _CMP_UNORD_Q);
+}
+
+static inline uint32_t row_nans(const uint32_t *values) { return chunk_nans(values) | chunk_nans(values + 16) << 16; }
+
+static inline void flush_chunk(const uint32_t *values, uint32_t *flushed) {
+    __m512 one = _mm512_set1_ps(1.0f);
+    __asm__("" : "+v"(one));
+    _mm512_storeu_ps(flushed, _mm512_mul_ps(_mm512_loadu_ps(values), one));
+}
+
+static inline void put_lanes(uint32_t *row, const uint32_t *values, uint32_t bits, const uint32_t *) {
+    _mm512_mask_storeu_epi32(row, (__mmask16)bits, _mm512_loadu_si512(values));
+}
+
+static inline void spread_bits(uint64_t bits, uint32_t *lanes) {
+    for (int lane = 0; lane < 64; lane += 16)
+        _mm512_storeu_si512(lanes + lane, _mm512_maskz_set1_epi32((__mmask16)(bits >> lane), -1));
+}
+
 static inline uint32_t row_low_bits(const uint32_t *values) {
     __m512i one = _mm512_set1_epi32(1);
     return _mm512_test_epi32_mask(_mm512_loadu_si512(values), one)
@@ -148,6 +170,37 @@ static inline void flush_singles(const uint32_t *values, uint32_t *flushed) {
         _mm256_storeu_ps((float *)flushed + lane, _mm256_mul_ps(_mm256_loadu_ps((const float *)values + lane), one));
 }
 
+static inline uint32_t chunk_nans(const uint32_t *values) {
+    const float *singles = (const float *)values;
+    const __m256 low = _mm256_loadu_ps(singles), high = _mm256_loadu_ps(singles + 8);
+    return (uint32_t)_mm256_movemask_ps(_mm256_cmp_ps(low, low, _CMP_UNORD_Q))
+         | (uint32_t)_mm256_movemask_ps(_mm256_cmp_ps(high, high, _CMP_UNORD_Q)) << 8;
+}
+
+static inline uint32_t row_nans(const uint32_t *values) { return chunk_nans(values) | chunk_nans(values + 16) << 16; }
+
+static inline void flush_chunk(const uint32_t *values, uint32_t *flushed) {
+    __m256 one = _mm256_set1_ps(1.0f);
+    __asm__("" : "+x"(one));
+    for (int lane = 0; lane < 16; lane += 8)
+        _mm256_storeu_ps((float *)flushed + lane, _mm256_mul_ps(_mm256_loadu_ps((const float *)values + lane), one));
+}
+
+static inline void put_lanes(uint32_t *row, const uint32_t *values, uint32_t, const uint32_t *mask) {
+    for (int lane = 0; lane < 16; lane += 8) {
+        __m256i written = _mm256_loadu_si256((const __m256i *)(mask + lane));
+        _mm256_maskstore_epi32((int *)row + lane, written, _mm256_loadu_si256((const __m256i *)(values + lane)));
+    }
+}
+
+static inline void spread_bits(uint64_t bits, uint32_t *lanes) {
+    const __m256i own = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    for (int lane = 0; lane < 64; lane += 8) {
+        __m256i some = _mm256_and_si256(_mm256_set1_epi32((int)(bits >> lane)), own);
+        _mm256_storeu_si256((__m256i *)(lanes + lane), _mm256_cmpeq_epi32(some, own));
+    }
+}
+
 static inline uint32_t row_low_bits(const uint32_t *values) {
     uint32_t mask = 0;
     for (int lane = 0; lane < 32; lane += 8) {
@@ -162,6 +215,11 @@ static inline void halves_to_singles(const uint32_t *, uint32_t, float *) {}
 static inline void singles_to_halves(const float *, uint32_t *) {}
 static inline void gather_row(const uint32_t *, const uint32_t *, uint32_t *) {}
 static inline void flush_singles(const uint32_t *, uint32_t *) {}
+static inline void spread_bits(uint64_t, uint32_t *) {}
+static inline uint32_t chunk_nans(const uint32_t *) { return 0; }
+static inline uint32_t row_nans(const uint32_t *) { return 0; }
+static inline void flush_chunk(const uint32_t *, uint32_t *) {}
+static inline void put_lanes(uint32_t *, const uint32_t *, uint32_t, const uint32_t *) {}
 
 static inline int chunk_kind(const uint32_t *offset) {
     uint32_t differs = 0, moved = 0;
