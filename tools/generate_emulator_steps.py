@@ -21,7 +21,7 @@ VECTOR_KINDS = {
 VECTOR_SOURCES = VECTOR_KINDS | {"mix", "packed", "packed_f"}
 SCALAR_KINDS = {"u32", "i32", "u64", "i64", "scc", "exec32", "exec64", "imm"}
 # Statements with the same results under the host's denormals-are-zero as on sources that were flushed before.
-ARITHMETIC = re.compile(r"(?:\b(?:[abcdef]|fmaf|flush32|if|else|or|and|not|float|uint32_t)\b|[\s=+*()<>!,.0-9-])*")
+ARITHMETIC = re.compile(r"(?:\b(?:[abcdef]|fmaf|flush32|sqrtf|rsq_single|if|else|or|and|not|float|uint32_t)\b|[\s=+*/()<>!,.0-9-])*")
 # Statements without denormal intermediate results.
 CHOICE = re.compile(
     r"d = (?:<float>2\.0 \* )?(?:\b(?:[abcf]|float|(?:min|max|median|minimum|maximum|cube_\w+)_single|floorf|ceilf|truncf|rintf)\b|[\s()<>,])+"
@@ -41,6 +41,9 @@ FASTER = (
     (r"\b(min|max|median)_number\b", r"\1_single"), (r"\b(minimum|maximum)\(", r"\1_single("),
     (r"\b(floor|ceil|trunc)_of\(a\)", r"\1f(a)"), (r"\bnearest_even\(a\)", "rintf(a)"),
     (r"\bcube_(id|s|t|major)\b", r"cube_\1_single"),
+    # a double has more than twice the bits: rounding it to a single is the same as rounding once (Figueroa 1995)
+    (r"<float>\(1\.0 / <double>flush32\(a\)\)", "<float>1.0 / flush32(a)"), (r"<float>sqrt\(<double>flush32\(a\)\)", "sqrtf(flush32(a))"),
+    (r"<float>\(1\.0 / sqrt\(<double>flush32\(a\)\)\)", "rsq_single(flush32(a))"),
     (r"\bto_i32\(a\)", "single_to_i32(a)"), (r"\bto_u32\(a\)", "single_to_u32(a)"), (r"<float>half_to_double\(", "half_to_single("),
 )  # fmt: skip
 FASTER_DOUBLE = ((r"\b(min|max)_number\b", r"\1_double"),)
@@ -182,7 +185,7 @@ def whole_condition(body: Body) -> str:
     if operation.packed or len(operation.results) > 1 or not plain_sources or body.undecided or body.guarded or re.search(r"\blane\b", body.text):
         return ""
     if operation.results == ["f32"]:
-        return "" if operation.prefers_number_over_nan else "usual32"
+        return "usual_choice32" if operation.prefers_number_over_nan else "usual32"
     return "" if operation.results[0] in PUTS or operation.results == ["mask"] or is_wide(operation.results[0]) or "f32" in body.kinds else "full"
 
 
@@ -218,8 +221,10 @@ def vector_step(operation: Semantics) -> list[str]:
         return vector_function(body, name)
     general, partial = name.replace("_step_", "_general_"), name.replace("_step_", "_partial_")
     if operation.results != ["f32"]:
-        return partial_function(body, partial, "") + whole_function(body, name, partial, condition)
-    return vector_function(body, general) + partial_function(body, partial, general) + whole_function(body, name, partial, condition)
+        return partial_function(body, partial, "", condition) + whole_function(body, name, partial, condition)
+    general_form = vector_function(body, general)
+    body.exact = True                     # where denormals are flushed, the host takes them for zeros: their bits are flushed with the result's
+    return general_form + partial_function(body, partial, general, condition) + whole_function(body, name, partial, condition)
 
 
 def vector_function(body: Body, name: str) -> list[str]:
@@ -248,63 +253,40 @@ def vector_function(body: Body, name: str) -> list[str]:
     return [*lines, "    return next_step(core, step)", ""]
 
 
-def partial_function(body: Body, name: str, general: str) -> list[str]:
-    """Return the lines of a step's form for waves with idle lanes, which leaves out sixteens without an active one.
-
-    Of singles nothing is written before all is known: where one is a NaN, or MODE keeps denormals, it is left to the `general` form.
-    """
-    single = body.operation.results == ["f32"]
-    pointers = [index for index, kind in enumerate(body.kinds) if kind != "mask"]
-    has_mask = "mask" in body.kinds
-    lines = [f"cdef int {name}(Core *core, const Step *step) noexcept nogil:", "    cdef uint32_t row_lane, number, first", *body.declarations()]
-    lines += [f"    cdef const uint32_t *source{index}" for index in pointers]
-    lines += ["    cdef uint32_t mask"] * has_mask + ["    cdef uint32_t nans = 0"] * single
-    lines += ["    cdef uint32_t *row = destination_row(core, step)", f"    cdef uint32_t result0[{'max_lanes' if single else 'chunk_lanes'}]"]
-    if single:
-        lines += ["    cdef uint32_t *values", "    if not core.flushes32:", f"        return {general}(core, step)"]
-    else:
-        lines += ["    cdef uint32_t *values = result0"]
-    lines += ["    for number in range(core.chunk_count):", "        first = core.chunk_first[number]"]
-    part = [f"source{index} = source_row(core, step, {index}, 0) + first" for index in pointers]
-    part += ["mask = source_mask(core, step, first // row_lanes) >> (first % row_lanes)"] * has_mask
-    part += ["values = result0 + first"] * single + ["for row_lane in range(<uint32_t>chunk_lanes):"]
-    loads = [body.source(index)[2] for index in range(len(body.kinds))]
-    part += [f"    {line}" for line in (*loads, *body.statements, body.result(0, "values")[1])]
-    if single:
-        part.append("nans |= chunk_nans(values) & <uint32_t>(core.active >> first)")
-        part.append("flush_chunk(values, values)")
-    else:
-        part.append("put_chunk(core, row, first, values)")
-    lines += [f"        {line}" for line in part]
-    if single:
-        lines += ["    if __builtin_expect(nans != 0, False):", f"        return {general}(core, step)", "    for number in range(core.chunk_count):",
-                  "        put_chunk(core, row, core.chunk_first[number], result0 + core.chunk_first[number])"]  # fmt: skip
-    return [*lines, "    return next_step(core, step)", ""]
-
-
-def whole_function(body: Body, name: str, general: str, condition: str) -> list[str]:
+def whole_function(body: Body, name: str, other: str, condition: str) -> list[str]:
     """Return the lines of a step's form for whole waves: where the rows are is worked out once for both, which are written one after the other."""
-    operation = body.operation
-    single = operation.results == ["f32"]
+    put = "specials |= put_usual_single(core, row, {half}, result0)" if condition.startswith("usual") else "copy_row(row + row_lanes * {half}, result0)"
+    return both_halves(body, name, (f"if not core.{condition}:", f"    return {other}(core, step)"), put, ("", "if core.halves == 2:"))
+
+
+def partial_function(body: Body, name: str, general: str, condition: str) -> list[str]:
+    """Return the lines of the same for waves with idle lanes; a half without an active one is left out."""
+    if not condition.startswith("usual"):
+        return both_halves(body, name, (), "put_part(core, row, {half}, result0)", ("if core.first_half == 0:", "if core.end_half == 2:"))
+    unless = (f"if not core.{condition.replace('usual', 'flushes')}:", f"    return {general}(core, step)")
+    return both_halves(body, name, unless, "specials |= put_partial_single(core, row, {half}, result0)", ("if core.first_half == 0:", "if core.end_half == 2:"))
+
+
+def both_halves(body: Body, name: str, unless: tuple[str, ...], put: str, conditions: tuple[str, str]) -> list[str]:
+    """Return the lines of a step whose loop is there for each half of a wave."""
+    single = body.operation.results == ["f32"]
     pointers = [index for index, kind in enumerate(body.kinds) if kind != "mask"]
     has_mask = "mask" in body.kinds
     lines = [f"cdef int {name}(Core *core, const Step *step) noexcept nogil:", "    cdef uint32_t row_lane"]
     lines += body.declarations()
     lines += [f"    cdef const uint32_t *source{index}" for index in pointers]
     lines += ["    cdef uint32_t mask"] * has_mask + ["    cdef uint32_t specials = 0"] * single
-    lines += ["    cdef uint32_t *row", "    cdef uint32_t result0[row_lanes]"]
-    lines += [f"    if not core.{condition}:", f"        return {general}(core, step)"]
+    lines += ["    cdef uint32_t *row", "    cdef uint32_t result0[row_lanes]", *(f"    {line}" for line in unless)]
     lines += [f"    source{index} = source_row(core, step, {index}, 0)" for index in pointers]
     lines.append("    row = destination_row(core, step)")
     loads = [body.source(index)[2] for index in range(len(body.kinds))]
     store = body.result(0, "result0")[1]
-    for half in range(2):
-        part = [f"mask = source_mask(core, step, {half})"] * has_mask + ["for row_lane in range(<uint32_t>row_lanes):"]
+    for half, condition in enumerate(conditions):
+        part = [f"source{index} += row_lanes" for index in pointers] * half
+        part += [f"mask = source_mask(core, step, {half})"] * has_mask + ["for row_lane in range(<uint32_t>row_lanes):"]
         part += [f"    {line}" for line in (*loads, *body.statements, store)]
-        part.append(f"specials |= put_usual_single(core, row, {half}, result0)" if single else f"copy_row(row{' + row_lanes' * half}, result0)")
-        lines += [f"{'        ' if half else '    '}{line}" for line in part]
-        if half == 0:
-            lines += ["    if core.halves == 2:", *(f"        source{index} += row_lanes" for index in pointers)]
+        part.append(put.format(half=half))
+        lines += [f"    {condition}"] * bool(condition) + [f"{'        ' if condition else '    '}{line}" for line in part]
     lines += ["    if specials:", "        return step_specials(core, step, specials)"] * single
     return [*lines, "    return next_step(core, step)", ""]
 

@@ -105,6 +105,7 @@ cdef void _set_mode(Core *core, uint32_t mode) noexcept nogil:
     core.keep_in64 = 0xffffffffU if mode & mode_keep_in64 else 0
     core.round64 = mode & (mode_round64 | mode_fp16_overflow)
     core.ieee = (mode & mode_ieee) != 0
+    core.flushes_choice32 = core.flushes32 and not core.ieee
     core.clamps_nan = (mode & mode_dx10_clamp) != 0
     control = control_default if core.keep_in32 else control_default | control_zeros
     if core.control != control:

@@ -44,8 +44,6 @@ cdef extern from "host.h" nogil:
     void gather_row(const uint32_t *row, const uint32_t *index, uint32_t *values)
     uint32_t row_low_bits(const uint32_t *values)            # the lowest bit of every lane
     uint32_t row_nans(const uint32_t *values)                # a bit for each lane with a single that is a NaN
-    uint32_t chunk_nans(const uint32_t *values)              # the same of 16 lanes
-    void flush_chunk(const uint32_t *values, uint32_t *flushed)
     void put_lanes(uint32_t *row, const uint32_t *values, uint32_t bits, const uint32_t *mask)      # those of 16 lanes that have a bit; the mask says the same
     void spread_bits(uint64_t bits, uint32_t *lanes)         # all ones where a bit is set, of 64
     void load_quads(const uint8_t *host, const uint32_t *offset, uint32_t *row)         # four dwords of each of 16 lanes
@@ -54,7 +52,6 @@ cdef extern from "host.h" nogil:
 
 cdef enum:
     row_lanes = 32                    # a step works on rows of 32 lanes; a wave64 has two of them
-    chunk_lanes = 16                  # what is skipped where none of them is active
     row_bytes = 256                   # from one register to the next, and from one row of the pool to the next
     control_default = 0x1f80          # MXCSR: nothing trapped, round to nearest even
     control_zeros = 0x40              # MXCSR: denormal sources are zeros
@@ -174,10 +171,10 @@ cdef struct Core:
     uint32_t flush_out32              # denormal results are flushed
     uint32_t usual32                  # every lane is active, and denormals are flushed in sources and results
     uint32_t flushes32                # denormals are flushed so, whatever lanes are active
+    uint32_t usual_choice32           # as these two, and min, max and median take signalling NaNs as others
+    uint32_t flushes_choice32
     uint32_t first_half               # the rows that have active lanes: none in a wave that has none
     uint32_t end_half
-    uint32_t chunk_count              # sixteens of lanes of which one is active
-    uint32_t chunk_first[5]           # their first lanes
     uint32_t keep_in64                # the same for halves and doubles
     uint32_t flush_out64
     uint32_t round64                  # how halves and doubles are rounded
@@ -218,17 +215,13 @@ cdef inline int next_step(Core *core, const Step *step) noexcept nogil:
 
 cdef inline void note_active(Core *core, uint64_t active) noexcept nogil:
     """Set what steps read instead of EXEC, but for `lane_mask`."""
-    cdef uint32_t part
     core.active = active
     core.active_count = popcount(active)
     core.full = core.active_count == row_lanes * core.halves
-    core.usual32 = core.full and core.flush_out32 and not core.keep_in32
+    core.usual32 = core.full and core.flushes32
+    core.usual_choice32 = core.full and core.flushes_choice32
     core.first_half = 0 if <uint32_t>active else 1
     core.end_half = 2 if active >> row_lanes else 1
-    core.chunk_count = 0
-    for part in range(4):
-        core.chunk_first[core.chunk_count] = chunk_lanes * part
-        core.chunk_count += (active >> (chunk_lanes * part)) & 0xffff != 0
 
 cdef inline int follow(Core *core, const Step *step, uint32_t taken) noexcept nogil:
     """Go on with the block that follows, as the engine's loop would, which does it where something is to be looked at before.
@@ -305,9 +298,20 @@ cdef inline bint finds_nan(const Core *core, uint32_t half, const uint32_t *valu
     """Whether an active lane has one: what others have is not written."""
     return row_has_nan(values) and (core.full or row_nans(values) & <uint32_t>(core.active >> (row_lanes * half)))
 
-cdef inline void put_chunk(const Core *core, uint32_t *row, uint32_t first, const uint32_t *values) noexcept nogil:
-    """Write the active ones of 16 lanes of the register at `row`."""
-    put_lanes(row + first, values, <uint32_t>(core.active >> first) & 0xffff, core.lane_mask + first)
+cdef inline void put_part(const Core *core, uint32_t *row, uint32_t half, const uint32_t *values) noexcept nogil:
+    """Write the active lanes of half of the register at `row`, some of which are idle."""
+    cdef uint32_t bits = <uint32_t>(core.active >> (row_lanes * half))
+    put_lanes(row + row_lanes * half, values, bits & 0xffff, core.lane_mask + row_lanes * half)
+    put_lanes(row + row_lanes * half + 16, values + 16, bits >> 16, core.lane_mask + row_lanes * half + 16)
+
+cdef inline uint32_t put_partial_single(Core *core, uint32_t *row, uint32_t half, const uint32_t *values) noexcept nogil:
+    """The same of singles where `core.flushes32`."""
+    cdef uint32_t flushed[row_lanes]
+    if __builtin_expect(row_has_nan(values), False) and row_nans(values) & <uint32_t>(core.active >> (row_lanes * half)):
+        return put_special(core, half, values)
+    flush_singles(values, flushed)
+    put_part(core, row, half, flushed)
+    return 0
 
 cdef inline uint32_t put_single(Core *core, const Step *step, uint32_t half, const uint32_t *values) noexcept nogil:
     """Write a row of single-precision results, while MXCSR is `core.control`."""
