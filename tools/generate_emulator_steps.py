@@ -44,6 +44,7 @@ FASTER = (
     # a double has more than twice the bits: rounding it to a single is the same as rounding once (Figueroa 1995)
     (r"<float>\(1\.0 / <double>flush32\(a\)\)", "<float>1.0 / flush32(a)"), (r"<float>sqrt\(<double>flush32\(a\)\)", "sqrtf(flush32(a))"),
     (r"<float>\(1\.0 / sqrt\(<double>flush32\(a\)\)\)", "rsq_single(flush32(a))"),
+    (r"scalbnf\(a, b\)", "ldexp_single(a, b)"),
     (r"\bto_i32\(a\)", "single_to_i32(a)"), (r"\bto_u32\(a\)", "single_to_u32(a)"), (r"<float>half_to_double\(", "half_to_single("),
 )  # fmt: skip
 FASTER_DOUBLE = ((r"\b(min|max)_number\b", r"\1_double"),)
@@ -184,9 +185,11 @@ def whole_condition(body: Body) -> str:
     plain_sources = all(kind == "mask" or not (is_wide(kind) or kind in ("f16", "mix")) for kind in body.kinds)
     if operation.packed or len(operation.results) > 1 or not plain_sources or body.undecided or body.guarded or re.search(r"\blane\b", body.text):
         return ""
+    if operation.results == ["mask"]:
+        return "always" if body.exact else ""
     if operation.results == ["f32"]:
         return "usual_choice32" if operation.prefers_number_over_nan else "usual32"
-    return "" if operation.results[0] in PUTS or operation.results == ["mask"] or is_wide(operation.results[0]) or "f32" in body.kinds else "full"
+    return "" if operation.results[0] in PUTS or is_wide(operation.results[0]) or "f32" in body.kinds else "full"
 
 
 def put(body: Body, kind: str) -> str:
@@ -219,6 +222,8 @@ def vector_step(operation: Semantics) -> list[str]:
     condition = whole_condition(body)
     if not condition:
         return vector_function(body, name)
+    if condition == "always":
+        return mask_function(body, name)
     general, partial = name.replace("_step_", "_general_"), name.replace("_step_", "_partial_")
     if operation.results != ["f32"]:
         return partial_function(body, partial, "", condition) + whole_function(body, name, partial, condition)
@@ -267,6 +272,13 @@ def partial_function(body: Body, name: str, general: str, condition: str) -> lis
     return both_halves(body, name, unless, "specials |= put_partial_single(core, row, {half}, result0)", ("if core.first_half == 0:", "if core.end_half == 2:"))
 
 
+def mask_function(body: Body, name: str) -> list[str]:
+    """Return the lines of the step of a comparison; a half without an active lane is left out."""
+    unless = ("core.mask_result[0] = core.mask_result[1] = 0",)
+    lines = both_halves(body, name, unless, "note_mask(core, {half}, result0)", ("if core.first_half == 0:", "if core.end_half == 2:"))
+    return [*lines[:-2], "    put_mask(core, step)", *lines[-2:]]
+
+
 def both_halves(body: Body, name: str, unless: tuple[str, ...], put: str, conditions: tuple[str, str]) -> list[str]:
     """Return the lines of a step whose loop is there for each half of a wave."""
     single = body.operation.results == ["f32"]
@@ -276,9 +288,12 @@ def both_halves(body: Body, name: str, unless: tuple[str, ...], put: str, condit
     lines += body.declarations()
     lines += [f"    cdef const uint32_t *source{index}" for index in pointers]
     lines += ["    cdef uint32_t mask"] * has_mask + ["    cdef uint32_t specials = 0"] * single
-    lines += ["    cdef uint32_t *row", "    cdef uint32_t result0[row_lanes]", *(f"    {line}" for line in unless)]
+    lines += ["    cdef uint32_t result0[row_lanes]"]
+    lines += ["    cdef uint32_t *row"] * (body.operation.results != ["mask"])
+    lines += [f"    {line}" for line in unless]
     lines += [f"    source{index} = source_row(core, step, {index}, 0)" for index in pointers]
-    lines.append("    row = destination_row(core, step)")
+    if body.operation.results != ["mask"]:
+        lines.append("    row = destination_row(core, step)")
     loads = [body.source(index)[2] for index in range(len(body.kinds))]
     store = body.result(0, "result0")[1]
     for half, condition in enumerate(conditions):

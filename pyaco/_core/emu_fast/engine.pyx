@@ -195,7 +195,7 @@ cdef void _start_waves(Worker *worker) noexcept nogil:
     space.machine.wave_count = space.count
     memset(space.machine.lds, 0xcd, space.machine.lds_bytes)
     memset(space.machine.named, 0, sizeof(space.machine.named))
-    memset(space.scratch, 0xcd, <uint64_t>space.count * space.machine.wave_size * space.machine.scratch_bytes)
+    memset(space.scratch, 0xcd, space.count * scratch_of_wave(&space.machine, space.machine.wave_size))
     for i in range(space.count):
         wave = &space.waves[i]
         registers = wave.vgpr

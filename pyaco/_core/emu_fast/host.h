@@ -2,11 +2,11 @@
 #pragma once
 #include <cstdint>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-
 // Steps are compiled without other inlining: a form for rare cases must not make the usual one save the registers that it needs.
 #define ALWAYS_INLINE inline __attribute__((always_inline))
+
+#if defined(__x86_64__)
+#include <immintrin.h>
 
 static ALWAYS_INLINE unsigned host_control(void) { return _mm_getcsr(); }
 static ALWAYS_INLINE void set_host_control(unsigned value) { _mm_setcsr(value); }

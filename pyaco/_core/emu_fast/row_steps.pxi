@@ -19,10 +19,15 @@ cdef int _step_change(Core *core, const Step *step) noexcept nogil:
     cdef uint32_t *row
     cdef const uint32_t *source
     cdef Change change = step.rest.change
+    cdef bint whole = change.shift == 0 and change.mask == 0xffffffffU and change.sign == 0           # abs and neg alone
     cdef uint32_t half, lane
     for half in range(core.first_half, core.end_half):
         row = _pool_row(core, step, half)
         source = source_row(core, step, 0, half)
+        if whole:
+            for lane in range(<uint32_t>row_lanes):
+                row[lane] = (source[lane] & change.keep) ^ change.flip
+            continue
         for lane in range(<uint32_t>row_lanes):
             row[lane] = changed(source[lane], &change)
     return next_step(core, step)
@@ -154,6 +159,34 @@ cdef int _step_swap(Core *core, const Step *step) noexcept nogil:
     return next_step(core, step)
 
 
+cdef int _step_permute16(Core *core, const Step *step) noexcept nogil:
+    """Lanes of a row of sixteen, or of its neighbour (`shift` is 16), that sources 1 and 2 name by four bits each."""
+    cdef uint32_t low = (<const uint32_t *>(core.base[step.base[1]] + step.offset[1]))[0]
+    cdef uint32_t high = (<const uint32_t *>(core.base[step.base[2]] + step.offset[2]))[0]
+    cdef Change change = step.rest.change
+    cdef uint32_t index[row_lanes]
+    cdef uint32_t values[row_lanes]
+    cdef uint32_t valid[row_lanes]
+    cdef const uint32_t *source = source_row(core, step, 0, 0)
+    cdef uint32_t *row
+    cdef uint32_t half, lane
+    for half in range(core.first_half, core.end_half):
+        row = destination_row(core, step) + row_lanes * half
+        for lane in range(8):
+            index[lane] = (((low >> (4 * lane)) & 15) ^ change.shift) + row_lanes * half
+        for lane in range(8):
+            index[8 + lane] = (((high >> (4 * lane)) & 15) ^ change.shift) + row_lanes * half
+        for lane in range(16):
+            index[16 + lane] = index[lane] ^ 16
+        gather_row(core.lane_mask, index, valid)
+        gather_row(source, index, values)
+        for lane in range(<uint32_t>row_lanes):
+            valid[lane] |= change.keep
+            values[lane] = (values[lane] & valid[lane]) | (row[lane] & ~valid[lane] & change.flip)
+        put_row_at(core, row, half, values)
+    return next_step(core, step)
+
+
 cdef void _set_active(Core *core, uint64_t active) noexcept nogil:
     note_active(core, active)
     spread_bits(active, core.lane_mask)
@@ -169,4 +202,5 @@ cdef void fill_row_steps(RowSteps *table) noexcept nogil:
     table.scale = _step_scale
     table.merge = _step_merge
     table.swap = _step_swap
+    table.permute16 = _step_permute16
     table.set_active = _set_active

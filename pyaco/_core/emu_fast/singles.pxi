@@ -23,17 +23,23 @@ cdef inline float max_single(float a, float b) noexcept nogil:
     return bits_float(((float_bits(larger) & ~nan) | (float_bits(a) & nan)) & (float_bits(a) | differs))
 
 
+cdef inline float ldexp_single(float value, int32_t exponent) noexcept nogil:
+    """value * 2 ** exponent: exact in double precision, whose exponents reach beyond a single's, and rounded once."""
+    cdef int32_t above = exponent if exponent > -400 else -400
+    cdef int32_t limited = above if above < 400 else 400
+    return <float>(<double>value * bits_double(<uint64_t>(limited + 1023) << 52))
+
+
 cdef inline float rsq_single(float value) noexcept nogil:
     """1 / sqrt(value) as a double has it, rounded: the same bits for every single that is no denormal (tests/emu/test_transcendental.py).
 
     A single that is 22 bits right, by Newton's steps from what the bits of a float say of its logarithm, then a step of third order in doubles.
     """
     cdef float guess = bits_float(0x5f375a86U - (float_bits(value) >> 1))
-    cdef float part = <float>0.5 * value
     cdef double exact, error, root
-    guess = guess * (<float>1.5 - part * guess * guess)
-    guess = guess * (<float>1.5 - part * guess * guess)
-    guess = guess * (<float>1.5 - part * guess * guess)
+    guess = guess * (<float>1.5 - (<float>0.5 * guess) * (guess * value))      # no factor is a denormal
+    guess = guess * (<float>1.5 - (<float>0.5 * guess) * (guess * value))
+    guess = guess * (<float>1.5 - (<float>0.5 * guess) * (guess * value))
     exact = guess
     error = 1 - exact * exact * value
     root = exact + exact * (error * (0.5 + 0.375 * error))

@@ -102,6 +102,7 @@ cdef struct StepRest:
     uint8_t omod
     uint8_t lane_group_mask           # permutations: lanes that can read each other, less one
     uint8_t reads_inactive            # ... whether they read inactive lanes
+    uint8_t returns                   # atomics: the old value
 
 # Loads and stores by the memory they access.
 cdef struct Transfers:
@@ -122,6 +123,10 @@ cdef struct MemorySteps:
     StepFunction global_to_lds
     StepFunction buffer_to_lds
     StepFunction permute              # DS_BPERMUTE
+    StepFunction global_atomic
+    StepFunction buffer_atomic
+    StepFunction scratch_load
+    StepFunction scratch_store
     StepFunction scalar_load
 
 cdef enum:
@@ -144,6 +149,7 @@ cdef struct RowSteps:
     StepFunction merge                # part of a register, in the lanes of a mask
     void (*set_active)(Core *core, uint64_t active) noexcept nogil
     StepFunction swap                 # two VGPRs
+    StepFunction permute16            # V_PERMLANE16, V_PERMLANEX16
 
 cdef struct Block:
     Step *steps
