@@ -40,10 +40,15 @@ def plain(symbol: str) -> str:
 
 
 def profile(name: str) -> list[tuple[float, str]]:
-    """Return the functions that take most of the time, with their share in percent."""
+    """Return the functions that take most of a kernel's time, with their share in percent."""
+    return profile_of([sys.executable, __file__, "--run", name])
+
+
+def profile_of(run: list[str]) -> list[tuple[float, str]]:
+    """The same of a command that runs again and again after it has printed a line."""
     with tempfile.TemporaryDirectory() as folder:
         data = str(Path(folder) / "perf.data")
-        with subprocess.Popen([sys.executable, __file__, "--run", name], stdout=subprocess.PIPE) as worker:
+        with subprocess.Popen(run, stdout=subprocess.PIPE) as worker:
             assert worker.stdout is not None
             worker.stdout.readline()
             command = ["perf", "record", "--quiet", "-e", "cpu-clock", "-F", "5000", "-o", data, "-p", str(worker.pid), "--", "sleep", str(SECONDS)]

@@ -21,7 +21,7 @@ VECTOR_KINDS = {
 VECTOR_SOURCES = VECTOR_KINDS | {"mix", "packed", "packed_f"}
 SCALAR_KINDS = {"u32", "i32", "u64", "i64", "scc", "exec32", "exec64", "imm"}
 # Statements with the same results under the host's denormals-are-zero as on sources that were flushed before.
-ARITHMETIC = re.compile(r"(?:\b(?:[abcdef]|fmaf|flush32|if|else|or|and|not|float|uint32_t)\b|[\s=+*()<>!,.0-9-])*")
+ARITHMETIC = re.compile(r"(?:\b(?:[abcdef]|fmaf|flush32|sqrtf|rsq_single|if|else|or|and|not|float|uint32_t)\b|[\s=+*/()<>!,.0-9-])*")
 # Statements without denormal intermediate results.
 CHOICE = re.compile(
     r"d = (?:<float>2\.0 \* )?(?:\b(?:[abcf]|float|(?:min|max|median|minimum|maximum|cube_\w+)_single|floorf|ceilf|truncf|rintf)\b|[\s()<>,])+"
@@ -41,6 +41,10 @@ FASTER = (
     (r"\b(min|max|median)_number\b", r"\1_single"), (r"\b(minimum|maximum)\(", r"\1_single("),
     (r"\b(floor|ceil|trunc)_of\(a\)", r"\1f(a)"), (r"\bnearest_even\(a\)", "rintf(a)"),
     (r"\bcube_(id|s|t|major)\b", r"cube_\1_single"),
+    # a double has more than twice the bits: rounding it to a single is the same as rounding once (Figueroa 1995)
+    (r"<float>\(1\.0 / <double>flush32\(a\)\)", "<float>1.0 / flush32(a)"), (r"<float>sqrt\(<double>flush32\(a\)\)", "sqrtf(flush32(a))"),
+    (r"<float>\(1\.0 / sqrt\(<double>flush32\(a\)\)\)", "rsq_single(flush32(a))"),
+    (r"scalbnf\(a, b\)", "ldexp_single(a, b)"),
     (r"\bto_i32\(a\)", "single_to_i32(a)"), (r"\bto_u32\(a\)", "single_to_u32(a)"), (r"<float>half_to_double\(", "half_to_single("),
 )  # fmt: skip
 FASTER_DOUBLE = ((r"\b(min|max)_number\b", r"\1_double"),)
@@ -162,6 +166,8 @@ class Body:
         return ("uint64_t" if is_wide(kind) else "uint32_t"), f"{row}[row_lane] = {stored}", ""
 
 
+# Halves of a wave without an active lane are skipped.
+EACH_HALF = "for half in range(core.first_half, core.end_half):"
 PUTS = {"f16": "put_half", "f32": "put_single", "f64": "put_double"}
 
 
@@ -179,9 +185,11 @@ def whole_condition(body: Body) -> str:
     plain_sources = all(kind == "mask" or not (is_wide(kind) or kind in ("f16", "mix")) for kind in body.kinds)
     if operation.packed or len(operation.results) > 1 or not plain_sources or body.undecided or body.guarded or re.search(r"\blane\b", body.text):
         return ""
+    if operation.results == ["mask"]:
+        return "always" if body.exact else ""
     if operation.results == ["f32"]:
-        return "" if operation.prefers_number_over_nan else "usual32"
-    return "" if operation.results[0] in PUTS or operation.results == ["mask"] or is_wide(operation.results[0]) or "f32" in body.kinds else "full"
+        return "usual_choice32" if operation.prefers_number_over_nan else "usual32"
+    return "" if operation.results[0] in PUTS or is_wide(operation.results[0]) or "f32" in body.kinds else "full"
 
 
 def put(body: Body, kind: str) -> str:
@@ -214,8 +222,14 @@ def vector_step(operation: Semantics) -> list[str]:
     condition = whole_condition(body)
     if not condition:
         return vector_function(body, name)
-    general = name.replace("_step_", "_general_")
-    return vector_function(body, general) + whole_function(body, name, general, condition)
+    if condition == "always":
+        return mask_function(body, name)
+    general, partial = name.replace("_step_", "_general_"), name.replace("_step_", "_partial_")
+    if operation.results != ["f32"]:
+        return partial_function(body, partial, "", condition) + whole_function(body, name, partial, condition)
+    general_form = vector_function(body, general)
+    body.exact = True                     # where denormals are flushed, the host takes them for zeros: their bits are flushed with the result's
+    return general_form + partial_function(body, partial, general, condition) + whole_function(body, name, partial, condition)
 
 
 def vector_function(body: Body, name: str) -> list[str]:
@@ -228,6 +242,8 @@ def vector_function(body: Body, name: str) -> list[str]:
     inner = packed_rows(body, lines) if operation.packed else rows(body, lines)
     if re.search(r"\blane\b", body.text):
         lines.append("    cdef uint32_t lane")
+    if "mask" in operation.results:
+        lines.append("    core.mask_result[0] = core.mask_result[1] = 0")
     if body.rounds:
         lines += ["    if core.round64:", "        return step_fallback(core, step)"]
     if body.guarded:
@@ -242,29 +258,50 @@ def vector_function(body: Body, name: str) -> list[str]:
     return [*lines, "    return next_step(core, step)", ""]
 
 
-def whole_function(body: Body, name: str, general: str, condition: str) -> list[str]:
+def whole_function(body: Body, name: str, other: str, condition: str) -> list[str]:
     """Return the lines of a step's form for whole waves: where the rows are is worked out once for both, which are written one after the other."""
-    operation = body.operation
-    single = operation.results == ["f32"]
+    put = "specials |= put_usual_single(core, row, {half}, result0)" if condition.startswith("usual") else "copy_row(row + row_lanes * {half}, result0)"
+    return both_halves(body, name, (f"if not core.{condition}:", f"    return {other}(core, step)"), put, ("", "if core.halves == 2:"))
+
+
+def partial_function(body: Body, name: str, general: str, condition: str) -> list[str]:
+    """Return the lines of the same for waves with idle lanes; a half without an active one is left out."""
+    if not condition.startswith("usual"):
+        return both_halves(body, name, (), "put_part(core, row, {half}, result0)", ("if core.first_half == 0:", "if core.end_half == 2:"))
+    unless = (f"if not core.{condition.replace('usual', 'flushes')}:", f"    return {general}(core, step)")
+    return both_halves(body, name, unless, "specials |= put_partial_single(core, row, {half}, result0)", ("if core.first_half == 0:", "if core.end_half == 2:"))
+
+
+def mask_function(body: Body, name: str) -> list[str]:
+    """Return the lines of the step of a comparison; a half without an active lane is left out."""
+    unless = ("core.mask_result[0] = core.mask_result[1] = 0",)
+    lines = both_halves(body, name, unless, "note_mask(core, {half}, result0)", ("if core.first_half == 0:", "if core.end_half == 2:"))
+    return [*lines[:-2], "    put_mask(core, step)", *lines[-2:]]
+
+
+def both_halves(body: Body, name: str, unless: tuple[str, ...], put: str, conditions: tuple[str, str]) -> list[str]:
+    """Return the lines of a step whose loop is there for each half of a wave."""
+    single = body.operation.results == ["f32"]
     pointers = [index for index, kind in enumerate(body.kinds) if kind != "mask"]
     has_mask = "mask" in body.kinds
     lines = [f"cdef int {name}(Core *core, const Step *step) noexcept nogil:", "    cdef uint32_t row_lane"]
     lines += body.declarations()
     lines += [f"    cdef const uint32_t *source{index}" for index in pointers]
     lines += ["    cdef uint32_t mask"] * has_mask + ["    cdef uint32_t specials = 0"] * single
-    lines += ["    cdef uint32_t *row", "    cdef uint32_t result0[row_lanes]"]
-    lines += [f"    if not core.{condition}:", f"        return {general}(core, step)"]
+    lines += ["    cdef uint32_t result0[row_lanes]"]
+    lines += ["    cdef uint32_t *row"] * (body.operation.results != ["mask"])
+    lines += [f"    {line}" for line in unless]
     lines += [f"    source{index} = source_row(core, step, {index}, 0)" for index in pointers]
-    lines.append("    row = destination_row(core, step)")
+    if body.operation.results != ["mask"]:
+        lines.append("    row = destination_row(core, step)")
     loads = [body.source(index)[2] for index in range(len(body.kinds))]
     store = body.result(0, "result0")[1]
-    for half in range(2):
-        part = [f"mask = source_mask(core, step, {half})"] * has_mask + ["for row_lane in range(<uint32_t>row_lanes):"]
+    for half, condition in enumerate(conditions):
+        part = [f"source{index} += row_lanes" for index in pointers] * half
+        part += [f"mask = source_mask(core, step, {half})"] * has_mask + ["for row_lane in range(<uint32_t>row_lanes):"]
         part += [f"    {line}" for line in (*loads, *body.statements, store)]
-        part.append(f"specials |= put_usual_single(core, row, {half}, result0)" if single else f"copy_row(row{' + row_lanes' * half}, result0)")
-        lines += [f"{'        ' if half else '    '}{line}" for line in part]
-        if half == 0:
-            lines += ["    if core.halves == 2:", *(f"        source{index} += row_lanes" for index in pointers)]
+        part.append(put.format(half=half))
+        lines += [f"    {condition}"] * bool(condition) + [f"{'        ' if condition else '    '}{line}" for line in part]
     lines += ["    if specials:", "        return step_specials(core, step, specials)"] * single
     return [*lines, "    return next_step(core, step)", ""]
 
@@ -293,11 +330,11 @@ def rows(body: Body, lines: list[str]) -> list[str]:
         if several and kind in ("f32", "f16"):
             checks += [f"if row_has_nan{'16' if kind == 'f16' else ''}({row}):", *leave(body), "    return step_fallback(core, step)"]
         puts.append(f"note_mask(core, half, {row})" if kind == "mask" else f"{put(body, kind)}(core, step, half, {row})")
-    loop = ["for half in range(core.halves):", *(f"    {line}" for line in setup), "    for row_lane in range(<uint32_t>row_lanes):"]
+    loop = [EACH_HALF, *(f"    {line}" for line in setup), "    for row_lane in range(<uint32_t>row_lanes):"]
     loop += [f"        {line}" for line in (*loads, *body.statements, *stores)]
     loop += [f"    {line}" for line in checks]
     if several:
-        loop.append("for half in range(core.halves):")
+        loop.append(EACH_HALF)
     return loop + [f"    {line}" for line in puts]
 
 
@@ -319,7 +356,7 @@ def packed_rows(body: Body, lines: list[str]) -> list[str]:
         lines += declared
         setup += before
         loads.append(load)
-    loop = ["for half in range(core.halves):", "    for part in range(2):", *(f"        {line}" for line in setup),
+    loop = [EACH_HALF, "    for part in range(2):", *(f"        {line}" for line in setup),
             "        for row_lane in range(<uint32_t>row_lanes):"]  # fmt: skip
     loop += [f"            {line}" for line in (*loads, *body.statements, body.result(0, "result[part]")[1])]
     row = "bits" if convert else "result"

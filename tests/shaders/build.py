@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-FOLDERS = (HERE, HERE.parents[1] / "examples")
+FOLDERS = (HERE, HERE.parents[1] / "examples", HERE.parents[1] / "bench" / "shaders")
 
 
 def sources() -> list[Path]:

@@ -9,8 +9,7 @@ Sources: AMD "RDNA 2" ISA document 7 "Scalar Memory Operations", 8 "Vector Memor
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from features cimport (has_flat_scratch_sgprs, has_hidden_flat_scratch, has_oob_select, has_records_in_bytes, has_stride_above_thread_id,
-                       has_unaligned_scratch, has_wide_lds_loads)
+from features cimport has_oob_select, has_records_in_bytes, has_stride_above_thread_id, has_unaligned_scratch, has_wide_lds_loads
 from isa_opcodes cimport op_buffer_load_lds_format_x, op_count
 from modifiers cimport *
 from pyaco._core.emu.access cimport *
@@ -137,23 +136,18 @@ cdef int _atomic_scalar(Machine *machine, Wave *wave, const Instruction *instruc
 
 
 # ------------------------------------------------------------------------------------------------ flat, global, scratch
-cdef inline uint64_t _flat_scratch(const Machine *machine, const Wave *wave) noexcept nogil:
-    """FLAT_SCRATCH where programs set an address: GFX9, CDNA 1 and 2 in SGPRs, GFX10 hidden. GFX8 has an offset and a size there."""
-    if has_flat_scratch_sgprs(machine.gfx_level):
-        return wave.sgpr[sgpr_flat_scratch] | (<uint64_t>wave.sgpr[sgpr_flat_scratch + 1] << 32)
-    return wave.flat_scratch if has_hidden_flat_scratch(machine.gfx_level) else 0
-
-
 cdef uint8_t *_lane_scratch(Machine *machine, Wave *wave, uint32_t lane, int64_t offset, uint32_t bytes) noexcept nogil:
-    """Scratch of a lane: the emulator's own, or, where FLAT_SCRATCH points into device memory, there: interleaved by dwords of lanes."""
-    cdef uint64_t base = _flat_scratch(machine, wave)
+    """Scratch of a lane: the emulator's own, or, where FLAT_SCRATCH points into device memory, there. Both are interleaved by dwords of lanes;
+    NULL also for bytes of two dwords, which are not neighbours."""
+    cdef uint64_t base = flat_scratch(machine, wave)
+    cdef uint64_t place = (<uint64_t>offset >> 2) * 4 * wave.lanes + 4 * lane + (offset & 3)
+    if (offset & 3) + bytes > 4:
+        return NULL
     if base >> 32 and offset >= 0:
-        if (offset & 3) + bytes > 4:
-            return NULL
-        return memory_at(machine.memory, base + (<uint64_t>offset >> 2) * 4 * wave.lanes + 4 * lane + (offset & 3), bytes)
+        return memory_at(machine.memory, base + place, bytes)
     if offset < 0 or offset + bytes > machine.scratch_bytes:
         return NULL
-    return wave.scratch + <uint64_t>lane * machine.scratch_bytes + offset
+    return wave.scratch + place
 
 
 cdef uint8_t *_flat_host(Machine *machine, Wave *wave, uint16_t family, uint32_t lane, uint64_t address,
@@ -171,11 +165,11 @@ cdef uint8_t *_flat_host(Machine *machine, Wave *wave, uint16_t family, uint32_t
 
 cdef bint _move_bytes(Machine *machine, Wave *wave, uint16_t family, uint32_t lane, uint64_t address, uint32_t bytes, uint8_t *data,
                       bint store) noexcept nogil:
-    """An access across two dwords of scratch that are not neighbours in device memory: from GFX10 on scratch need not be aligned (LLVM,
-    FeatureUnalignedScratchAccess). False: it is outside memory."""
-    cdef uint8_t *hosts[4]
+    """An access across two dwords of scratch, which are not neighbours: from GFX10 on scratch need not be aligned (LLVM,
+    FeatureUnalignedScratchAccess), and the emulator's own never. False: it is outside memory."""
+    cdef uint8_t *hosts[8]
     cdef uint32_t i
-    if not has_unaligned_scratch(machine.gfx_level) or bytes > 4 or _space_of(family, address) != space_scratch:
+    if bytes > 8 or _space_of(family, address) != space_scratch or (flat_scratch(machine, wave) >> 32 and not has_unaligned_scratch(machine.gfx_level)):
         return False
     for i in range(bytes):
         hosts[i] = _flat_host(machine, wave, family, lane, address + i, 1)
@@ -304,7 +298,9 @@ cdef int _load_to_lds(Machine *machine, Wave *wave, const Instruction *instructi
         for dword in range(operation.dwords):
             host = _flat_host(machine, wave, family, lane, addresses[lane] + 4 * dword, operation.bytes)
             if host == NULL:
-                return stray(machine, lane, addresses[lane] + 4 * dword, operation.bytes, False)
+                host = <uint8_t *>&value
+                if not _move_bytes(machine, wave, family, lane, addresses[lane] + 4 * dword, operation.bytes, host, False):
+                    return stray(machine, lane, addresses[lane] + 4 * dword, operation.bytes, False)
             _note_flat(machine, family, access_kind_load, lane, addresses[lane] + 4 * dword, operation.bytes)
             note(machine.log, space_lds, access_kind_store, lane, position + 4 * (lane * operation.dwords + dword), 4)
             value = load_element(host, operation)
@@ -322,6 +318,7 @@ cdef int execute_flat(Machine *machine, Wave *wave, const Instruction *instructi
     cdef uint32_t lane, dword, value
     cdef uint16_t data = instruction.decoded.source[2]
     cdef uint8_t *host
+    cdef uint8_t apart[8]
     if operation.access == access_nothing:
         return stop_running
     for lane in range(wave.lanes):                          # a load may overwrite its own address
@@ -339,10 +336,12 @@ cdef int execute_flat(Machine *machine, Wave *wave, const Instruction *instructi
         address = addresses[lane]
         if operation.access == access_atomic:
             host = _flat_host(machine, wave, family, lane, address, operation.bytes)
-            if host == NULL:
+            if host == NULL and not _move_bytes(machine, wave, family, lane, address, operation.bytes, apart, False):
                 return stray(machine, lane, address, operation.bytes, True)
             _note_flat(machine, family, access_kind_atomic, lane, address, operation.bytes)
-            _atomic_lane(machine, wave, operation, host, lane, data, returned(instruction))
+            _atomic_lane(machine, wave, operation, host if host != NULL else apart, lane, data, returned(instruction))
+            if host == NULL:
+                _move_bytes(machine, wave, family, lane, address, operation.bytes, apart, True)
             continue
         for dword in range(operation.dwords):
             if operation.masked and not (wave.sgpr[sgpr_m0] >> dword) & 1:

@@ -578,22 +578,27 @@ cdef inline uint32_t permute_bytes(uint32_t high, uint32_t low, uint32_t selecto
     return (permute_byte(bytes, selectors & 0xff) | (permute_byte(bytes, (selectors >> 8) & 0xff) << 8)
             | (permute_byte(bytes, (selectors >> 16) & 0xff) << 16) | (permute_byte(bytes, selectors >> 24) << 24))
 
+# Sums of products of bytes fit 32 bits; the addend may not: additions find that without wider numbers, for the compiler's vectors.
+cdef inline uint32_t byte_number(uint32_t word, uint32_t position, uint32_t sign) noexcept nogil:
+    """A byte, extended by its sign where `sign` is that bit, and not where it is 0."""
+    return (((word >> (8 * position)) & 0xff) ^ sign) - sign
+
 cdef inline uint32_t dot4(uint32_t a, uint32_t b, int32_t c, bint a_signed, bint b_signed, bint clamp) noexcept nogil:
-    cdef int64_t total = c
-    cdef uint32_t i
-    cdef int32_t x, y
-    for i in range(4):
-        x = (a >> (8 * i)) & 0xff
-        y = (b >> (8 * i)) & 0xff
-        total += (<int8_t>x if a_signed else x) * (<int8_t>y if b_signed else y)
-    return <uint32_t>(saturate_i32(total) if clamp else total)
+    cdef uint32_t first = 0x80 if a_signed else 0
+    cdef uint32_t second = 0x80 if b_signed else 0
+    cdef uint32_t products = (byte_number(a, 0, first) * byte_number(b, 0, second) + byte_number(a, 1, first) * byte_number(b, 1, second)
+                              + byte_number(a, 2, first) * byte_number(b, 2, second) + byte_number(a, 3, first) * byte_number(b, 3, second))
+    cdef uint32_t total = products + <uint32_t>c
+    cdef uint32_t overflow = (total ^ products) & (total ^ <uint32_t>c) & (0xffffffffU if clamp else 0)
+    cdef uint32_t limit = 0x7fffffff + (<uint32_t>c >> 31)
+    return limit if overflow >> 31 else total
 
 cdef inline uint32_t dot4_unsigned(uint32_t a, uint32_t b, uint32_t c, bint clamp) noexcept nogil:
-    cdef uint64_t total = c
-    cdef uint32_t i
-    for i in range(4):
-        total += ((a >> (8 * i)) & 0xff) * ((b >> (8 * i)) & 0xff)
-    return 0xffffffffU if clamp and total >> 32 else <uint32_t>total
+    cdef uint32_t products = (byte_number(a, 0, 0) * byte_number(b, 0, 0) + byte_number(a, 1, 0) * byte_number(b, 1, 0)
+                              + byte_number(a, 2, 0) * byte_number(b, 2, 0) + byte_number(a, 3, 0) * byte_number(b, 3, 0))
+    cdef uint32_t total = products + c
+    cdef uint32_t limit = 0xffffffffU if clamp else total
+    return limit if total < c else total
 
 cdef inline uint32_t dot8(uint32_t a, uint32_t b, int32_t c, bint a_signed, bint b_signed, bint clamp) noexcept nogil:
     cdef int64_t total = c

@@ -80,6 +80,10 @@ cdef void forget_code(Workspace *space) noexcept nogil
 cdef bint size_of(const Launch *launch, const uint32_t *group, uint32_t *size) noexcept nogil
 # Count of waves, LDS, scratch and registers as the workgroup `space.group` finds them.
 cdef void start_workgroup(Workspace *space, const Launch *launch) noexcept nogil
+# Bytes of a wave's scratch: whole dwords of each lane.
+cdef inline uint64_t scratch_of_wave(const Machine *machine, uint32_t wave_size) noexcept nogil:
+    return <uint64_t>wave_size * ((machine.scratch_bytes + 3) & ~<uint32_t>3)
+
 # Run a wave for at most `turns` instructions; returns why it stopped (stop_running: the turns).
 cdef int run_wave(Code *code, Machine *machine, Wave *wave, uint32_t turns) noexcept nogil
 # Whether the dispatch's time is over; looks at the clock once in `slice_instructions`.

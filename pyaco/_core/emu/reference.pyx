@@ -421,7 +421,7 @@ cdef void start_workgroup(Workspace *space, const Launch *launch) noexcept nogil
     space.machine.wave_count = space.count
     memset(space.machine.lds, 0xcd, space.machine.lds_bytes)
     memset(space.machine.named, 0, sizeof(space.machine.named))
-    memset(space.scratch, 0xcd, <uint64_t>space.count * space.machine.wave_size * space.machine.scratch_bytes)
+    memset(space.scratch, 0xcd, space.count * scratch_of_wave(&space.machine, space.machine.wave_size))
     for i in range(space.count):
         fill_words(space.waves[i].vgpr, _rows_to_fill(&space.machine) * max_lanes, launch.fill)
         start_wave(&space.machine, launch, &space.waves[i], i, size, space.group)
@@ -441,7 +441,7 @@ cdef void *aligned_zeros(uint64_t bytes) noexcept nogil:
 
 cdef bint open_workspace(Workspace *space, const Launch *launch) noexcept nogil:
     cdef uint32_t i
-    cdef uint64_t scratch = <uint64_t>launch.wave_size * space.machine.scratch_bytes
+    cdef uint64_t scratch = scratch_of_wave(&space.machine, launch.wave_size)
     if (launch.waves > space.wave_capacity or launch.waves * scratch > space.scratch_capacity
             or space.machine.lds_bytes > space.lds_capacity or launch.fill != space.fill):
         _close_waves(space)

@@ -117,7 +117,7 @@ cdef struct Wave:
     uint32_t waits_named              # it waits at that barrier, not at the workgroup's
     uint64_t waits_at                 # address of the instruction that it waits at
     Wave *next_waiting                # at the same resource, in the order of arrival
-    uint8_t *scratch                  # bytes_per_lane bytes per lane
+    uint8_t *scratch                  # dword 0 of every lane, then dword 1, and so on
     uint32_t *vgpr                    # [vgpr_rows][max_lanes]
 
 cdef enum:                            # bits of MODE until GFX11.5; on GFX12 NaNs are clamped and there is no IEEE mode

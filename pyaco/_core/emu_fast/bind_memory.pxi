@@ -29,16 +29,49 @@ cdef bint _bind_data(Draft *step, const Instruction *instruction, uint16_t data)
     return instruction.decoded.destination_count > 0 and instruction.decoded.destination[0] >= 1024
 
 
+cdef bint _bind_atomic_data(Draft *step, const Instruction *instruction, uint16_t data) noexcept nogil:
+    """The operand, what it is compared with, and where the old value goes, if anywhere."""
+    cdef bint compares = step.rest.memory.atomic == atomic_cmpswap or step.rest.memory.atomic == atomic_fcmpswap
+    step.rest.returns = instruction.decoded.destination_count > 0 and instruction.decoded.destination[0] != register_none
+    if step.rest.returns:
+        if instruction.decoded.destination[0] < 1024:
+            return False
+        step.hot.destination = ((instruction.decoded.destination[0] >> 2) - 256) * row_bytes
+    return _bind_register(step, 1, data) and _bind_register(step, 3, data + (step.rest.memory.bytes if compares else 0))
+
+
 cdef const Transfers *_transfers_of(const Builder *builder, const Draft *step) noexcept nogil:
     cdef const MemorySteps *memory = builder.blocks.kernels.memory
     return &memory.dword if step.rest.memory.bytes == 4 and step.rest.memory.dwords == 1 and not step.rest.memory.pair else &memory.general
+
+
+cdef bint _bind_scratch(Builder *builder, Draft *step, const Instruction *instruction) noexcept nogil:
+    """Addresses are in VGPRs, an SGPR, both, or there is only the offset of the instruction."""
+    cdef const MemorySteps *memory = builder.blocks.kernels.memory
+    cdef uint16_t saddr = instruction.decoded.source[1] if instruction.decoded.source_count > 1 else <uint16_t>register_none
+    if step.rest.memory.add_lane or (step.rest.memory.access != access_load and step.rest.memory.access != access_store):
+        return False
+    step.hot.function = memory.scratch_load if step.rest.memory.access == access_load else memory.scratch_store
+    step.hot.sgpr = <uint16_t>register_none
+    if saddr != register_none and saddr >> 2 != sgpr_null:
+        step.hot.sgpr = saddr >> 2
+        if step.hot.sgpr > sgpr_m0:
+            return False
+    if instruction.decoded.source[0] == register_none:
+        if not _bind_constant(builder, step, 0, 0, False):
+            return False
+    elif not _bind_register(step, 0, instruction.decoded.source[0]):
+        return False
+    return _bind_data(step, instruction, instruction.decoded.source[2])
 
 
 cdef bint _bind_flat(Builder *builder, Draft *step, const Instruction *instruction) noexcept nogil:
     cdef uint16_t saddr = instruction.decoded.source[1] if instruction.decoded.source_count > 1 else <uint16_t>register_none
     cdef uint16_t family = instruction.decoded.format & 0x7f
     cdef const Transfers *transfers = _transfers_of(builder, step)
-    if family == format_scratch or step.rest.memory.add_lane:
+    if family == format_scratch:
+        return _bind_scratch(builder, step, instruction)
+    if step.rest.memory.add_lane:
         return False
     if family == format_flat:                                               # may access LDS or scratch
         transfers = &builder.blocks.kernels.memory.general
@@ -50,6 +83,9 @@ cdef bint _bind_flat(Builder *builder, Draft *step, const Instruction *instructi
         step.hot.sgpr = saddr >> 2
         if step.hot.sgpr >= sgpr_m0 - 1:
             return False
+    if step.rest.memory.access == access_atomic:
+        step.hot.function = builder.blocks.kernels.memory.global_atomic
+        return _bind_register(step, 0, instruction.decoded.source[0]) and _bind_atomic_data(step, instruction, instruction.decoded.source[2])
     if step.rest.memory.access == access_to_lds:
         return step.rest.memory.bytes == 4 and family != format_flat and _bind_register(step, 0, instruction.decoded.source[0])
     return _bind_register(step, 0, instruction.decoded.source[0]) and _bind_data(step, instruction, instruction.decoded.source[2])
@@ -77,6 +113,9 @@ cdef bint _bind_buffer(Builder *builder, Draft *step, const Instruction *instruc
     if to_lds:
         step.hot.function = builder.blocks.kernels.memory.buffer_to_lds
         return True
+    if step.rest.memory.access == access_atomic:
+        step.hot.function = builder.blocks.kernels.memory.buffer_atomic
+        return _bind_atomic_data(step, instruction, instruction.decoded.source[3])
     return _bind_data(step, instruction, instruction.decoded.source[3])
 
 
@@ -95,6 +134,7 @@ cdef bint _bind_lds(Builder *builder, Draft *step, const Instruction *instructio
         return _bind_register(step, 1, first) and (not step.rest.memory.pair or _bind_register(step, 3, second))
     if step.rest.memory.pair or (step.rest.memory.returns and not _bind_data(step, instruction, first)):
         return False
+    step.rest.returns = step.rest.memory.returns
     step.hot.function = memory.lds_atomic
     if compares and not has_ds_cmpstore(builder.blocks.machine.gfx_level):  # data registers in the opposite order
         first, second = second, first
@@ -167,7 +207,7 @@ cdef bint _add_memory(Builder *builder, const Instruction *instruction) noexcept
     if builder.blocks.kernels.memory == NULL or step.rest.memory.half != half_none or step.rest.memory.access not in (
             access_load, access_store, access_atomic, access_to_lds):
         return False
-    if step.rest.memory.access == access_atomic and instruction.handler != execute_lds:
+    if step.rest.memory.access == access_atomic and instruction.handler == execute_smem:
         return False
     if instruction.handler == execute_flat:
         bound = _bind_flat(builder, &step, instruction)

@@ -686,6 +686,46 @@ cdef bint _add_control(Builder *builder, const Instruction *instruction) noexcep
     return True
 
 
+cdef bint _add_swap(Builder *builder, const Instruction *instruction) noexcept nogil:
+    """V_SWAP_B32."""
+    cdef const RowSteps *rows = builder.blocks.kernels.rows
+    cdef uint16_t destination = instruction.decoded.destination[0]
+    if (instruction.decoded.opcode != <int>op_v_swap_b32 or rows == NULL or instruction.decoded.format & lane_formats
+            or instruction.source[0].kind != operand_vgpr or instruction.source[0].half or destination < 1024 or destination & 3):
+        return False
+    _add_step(builder, instruction, rows.swap)
+    builder.steps.back().hot.offset[0] = instruction.source[0].index * row_bytes
+    builder.steps.back().hot.destination = ((destination >> 2) - 256) * row_bytes
+    return True
+
+
+cdef bint _add_permute16(Builder *builder, const Instruction *instruction) noexcept nogil:
+    """V_PERMLANE16, V_PERMLANEX16."""
+    cdef const RowSteps *rows = builder.blocks.kernels.rows
+    cdef bint crosses = instruction.decoded.opcode == <int>op_v_permlanex16_b32
+    cdef uint64_t modifiers = instruction.decoded.modifiers
+    cdef uint16_t destination = instruction.decoded.destination[0]
+    cdef Draft step
+    if (rows == NULL or not (crosses or instruction.decoded.opcode == <int>op_v_permlane16_b32) or destination < 1024 or destination & 3
+            or instruction.source[0].kind != operand_vgpr or instruction.source[0].half):
+        return False
+    memset(&step, 0, sizeof(Draft))
+    step.hot.function = rows.permute16
+    step.hot.instruction = instruction
+    step.hot.base[0] = base_vgpr
+    step.hot.offset[0] = instruction.source[0].index * row_bytes
+    step.hot.destination_base = base_vgpr
+    step.hot.destination = ((destination >> 2) - 256) * row_bytes
+    step.rest.change.shift = 16 if crosses else 0
+    step.rest.change.keep = all_bits if modifier_opsel(modifiers) & 1 else 0                 # reads inactive lanes
+    step.rest.change.flip = 0 if (modifier_opsel(modifiers) >> 1) & 1 else all_bits          # what is not read keeps its value
+    if (not _bind_scalar_source(builder, &step, 1, &instruction.source[1], False)
+            or not _bind_scalar_source(builder, &step, 2, &instruction.source[2], False)):
+        return False
+    builder.steps.push_back(step)
+    return True
+
+
 cdef bint _add_image(Builder *builder, const Instruction *instruction) noexcept nogil:
     """Loads, stores, samples and gathers of images, whose descriptors are in SGPRs."""
     cdef const ImageSteps *steps = builder.blocks.kernels.image
@@ -741,7 +781,8 @@ cdef bint _add_instruction(Builder *builder, const Instruction *instruction) noe
         added = _add_scalar(builder, instruction)
     elif instruction.operation == NULL:
         added = (_add_memory(builder, instruction) or _add_permutation(builder, instruction) or _add_transposed(builder, instruction)
-                 or _add_matrix(builder, instruction) or _add_image(builder, instruction))
+                 or _add_matrix(builder, instruction) or _add_image(builder, instruction) or _add_swap(builder, instruction)
+                 or _add_permute16(builder, instruction))
     _forget_results(builder, instruction)
     if not added:
         builder.steps.resize(before)

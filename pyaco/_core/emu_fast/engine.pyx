@@ -16,7 +16,7 @@ from libc.string cimport memcpy, memset
 
 from isa_opcodes cimport op_count
 from pyaco._core.emu.memory cimport AddressSpace, Memory
-from pyaco._core.common.bits cimport popcount, trailing_zeros64
+from pyaco._core.common.bits cimport trailing_zeros64
 from pyaco._core.emu.code cimport *
 from pyaco._core.emu.reference cimport *
 from pyaco._core.emu.wave cimport *
@@ -87,27 +87,40 @@ cdef struct Team:
 
 
 # ----------------------------------------------------------------------------------------------------------------- waves
-cdef void _enter_block(Core *core, const Wave *wave, uint64_t active) noexcept nogil:
-    """Set what steps read instead of EXEC and MODE."""
-    cdef uint32_t lane, control
-    if active != core.active:
-        core.active = active
-        core.full = active == (0xffffffffU if core.halves == 1 else ~(<uint64_t>0))
-        core.active_count = popcount(active)
-        for lane in range(<uint32_t>max_lanes):
-            core.lane_mask[lane] = -(<uint32_t>(active >> lane) & 1)
-    core.flush_out32 = (wave.mode & mode_keep_out32) == 0
-    core.keep_in32 = 0xffffffffU if wave.mode & mode_keep_in32 else 0
-    core.usual32 = core.full and core.flush_out32 and not core.keep_in32
-    core.flush_out64 = (wave.mode & mode_keep_out64) == 0
-    core.keep_in64 = 0xffffffffU if wave.mode & mode_keep_in64 else 0
-    core.round64 = wave.mode & (mode_round64 | mode_fp16_overflow)
-    core.ieee = (wave.mode & mode_ieee) != 0
-    core.clamps_nan = (wave.mode & mode_dx10_clamp) != 0
+cdef void _set_active(Core *core, uint64_t active) noexcept nogil:
+    """For hosts without vectors."""
+    cdef uint32_t lane
+    note_active(core, active)
+    for lane in range(<uint32_t>max_lanes):
+        core.lane_mask[lane] = -(<uint32_t>(active >> lane) & 1)
+
+
+cdef void _set_mode(Core *core, uint32_t mode) noexcept nogil:
+    """Set what steps read instead of MODE."""
+    cdef uint32_t control
+    core.mode = mode
+    core.flush_out32 = (mode & mode_keep_out32) == 0
+    core.keep_in32 = 0xffffffffU if mode & mode_keep_in32 else 0
+    core.flushes32 = core.flush_out32 and not core.keep_in32
+    core.flush_out64 = (mode & mode_keep_out64) == 0
+    core.keep_in64 = 0xffffffffU if mode & mode_keep_in64 else 0
+    core.round64 = mode & (mode_round64 | mode_fp16_overflow)
+    core.ieee = (mode & mode_ieee) != 0
+    core.flushes_choice32 = core.flushes32 and not core.ieee
+    core.clamps_nan = (mode & mode_dx10_clamp) != 0
     control = control_default if core.keep_in32 else control_default | control_zeros
     if core.control != control:
         core.control = control
         set_host_control(control)
+
+
+cdef inline void _enter_block(Core *core, const Wave *wave) noexcept nogil:
+    cdef uint64_t active = wave_exec(wave)
+    if wave.mode != core.mode:
+        _set_mode(core, wave.mode)
+        core.set_active(core, active)
+    elif active != core.active:
+        core.set_active(core, active)
 
 
 cdef int _run_steps(Worker *worker, Wave *wave, uint64_t until) noexcept nogil:
@@ -115,7 +128,6 @@ cdef int _run_steps(Worker *worker, Wave *wave, uint64_t until) noexcept nogil:
     cdef Core *core = worker.core
     cdef Machine *machine = core.machine
     cdef Block *block = NULL
-    cdef uint64_t active
     cdef int stop
     core.wave = wave
     core.base[base_vgpr] = <uint8_t *>wave.vgpr
@@ -123,8 +135,8 @@ cdef int _run_steps(Worker *worker, Wave *wave, uint64_t until) noexcept nogil:
     while machine.executed < core.slice_end and machine.executed < until:
         if block == NULL:
             block = block_at(&worker.blocks, wave.pc)
-        if (block == NULL or block.count == 0 or wave.mode & changing_modes
-                or machine.executed + block.count > min(core.slice_end, machine.budget)):
+        core.chain_end = min(core.slice_end, machine.budget)
+        if (block == NULL or block.count == 0 or wave.mode & changing_modes or machine.executed + block.count > core.chain_end):
             set_host_control(control_default)
             stop = run_wave(&worker.space.code, machine, wave, 1)
             set_host_control(core.control)
@@ -132,18 +144,20 @@ cdef int _run_steps(Worker *worker, Wave *wave, uint64_t until) noexcept nogil:
                 return stop
             block = NULL
             continue
-        active = wave_exec(wave)
-        _enter_block(core, wave, active)
+        core.chain_end = min(core.chain_end, until)
+        _enter_block(core, wave)
         machine.executed += block.count
         block.executions += 1
         block.lane_executions += core.active_count
         core.next_block = NULL
+        core.block = block
         stop = block.steps.function(core, block.steps)
         if stop != stop_running:
+            block = core.block
             machine.fault_pc = core.stopped.instruction.pc
             machine.fault_opcode = core.stopped.instruction.decoded.opcode
             if core.stopped.instruction != block.instructions[block.count - 1]:
-                count_part(&worker.blocks, block, core.stopped, active)
+                count_part(&worker.blocks, block, core.stopped, core.active)
             return stop
         if core.next_block == NULL:
             block = NULL
@@ -182,7 +196,7 @@ cdef void _start_waves(Worker *worker) noexcept nogil:
     space.machine.wave_count = space.count
     memset(space.machine.lds, 0xcd, space.machine.lds_bytes)
     memset(space.machine.named, 0, sizeof(space.machine.named))
-    memset(space.scratch, 0xcd, <uint64_t>space.count * space.machine.wave_size * space.machine.scratch_bytes)
+    memset(space.scratch, 0xcd, space.count * scratch_of_wave(&space.machine, space.machine.wave_size))
     for i in range(space.count):
         wave = &space.waves[i]
         registers = wave.vgpr
@@ -352,6 +366,8 @@ cdef bint _open_worker(Worker *worker) noexcept nogil:
     worker.core.base[base_pool] = worker.blocks.pool
     worker.core.base[base_active] = <uint8_t *>worker.core.lane_mask
     worker.core.control = control_default
+    worker.core.mode = 0xffffffffU                          # none: it is looked at before the first block
+    worker.core.set_active = worker.blocks.kernels.rows.set_active if worker.blocks.kernels.rows != NULL else _set_active
     worker.core.images = &worker.images
     open_images(&worker.images)
     worker.first_slot = space.machine.scratch_slot

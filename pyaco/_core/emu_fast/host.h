@@ -2,14 +2,17 @@
 #pragma once
 #include <cstdint>
 
+// Steps are compiled without other inlining: a form for rare cases must not make the usual one save the registers that it needs.
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-static inline unsigned host_control(void) { return _mm_getcsr(); }
-static inline void set_host_control(unsigned value) { _mm_setcsr(value); }
+static ALWAYS_INLINE unsigned host_control(void) { return _mm_getcsr(); }
+static ALWAYS_INLINE void set_host_control(unsigned value) { _mm_setcsr(value); }
 #else
-static inline unsigned host_control(void) { return 0; }
-static inline void set_host_control(unsigned value) { (void)value; }
+static ALWAYS_INLINE unsigned host_control(void) { return 0; }
+static ALWAYS_INLINE void set_host_control(unsigned value) { (void)value; }
 #endif
 
 // A row of 32 lanes, copied in parts that the compiler keeps in registers: memcpy of a row that has just been computed would go through memory.
@@ -19,7 +22,7 @@ typedef uint32_t row_part __attribute__((vector_size(64), aligned(4), may_alias)
 typedef uint32_t row_part __attribute__((vector_size(32), aligned(4), may_alias));
 #endif
 
-static inline void copy_row(uint32_t *to, const uint32_t *from) {
+static ALWAYS_INLINE void copy_row(uint32_t *to, const uint32_t *from) {
     for (unsigned part = 0; part < 128 / sizeof(row_part); ++part)
         reinterpret_cast<row_part *>(to)[part] = reinterpret_cast<const row_part *>(from)[part];
 }
@@ -27,16 +30,16 @@ static inline void copy_row(uint32_t *to, const uint32_t *from) {
 // The pattern of the addresses of 16 lanes: consecutive dwords, all the same, or any other. Those that wrap at 2^32 are not consecutive.
 enum { chunk_any = 0, chunk_sequence = 1, chunk_same = 2 };
 
-static inline int sequence_from(uint32_t first) { return first <= 0xffffffffu - 60 ? chunk_sequence : chunk_any; }
+static ALWAYS_INLINE int sequence_from(uint32_t first) { return first <= 0xffffffffu - 60 ? chunk_sequence : chunk_any; }
 
-static inline bool row_has_nan16(const uint32_t *values) {
+static ALWAYS_INLINE bool row_has_nan16(const uint32_t *values) {
     uint32_t found = 0;
     for (int lane = 0; lane < 32; ++lane)
         found |= (values[lane] & 0x7fff) > 0x7c00 ? 1 : 0;
     return found != 0;
 }
 
-static inline bool row_has_nan64(const uint64_t *values) {
+static ALWAYS_INLINE bool row_has_nan64(const uint64_t *values) {
     uint64_t found = 0;
     for (int lane = 0; lane < 32; ++lane)
         found |= (values[lane] & 0x7fffffffffffffff) > 0x7ff0000000000000 ? 1 : 0;
@@ -45,21 +48,21 @@ static inline bool row_has_nan64(const uint64_t *values) {
 
 // halves_to_singles: 16 bits of every lane, from bit `shift` on. gather_row: `row` by index; an index of all ones reads any lane.
 #if defined(__AVX512F__)
-static inline void halves_to_singles(const uint32_t *row, uint32_t shift, float *singles) {
+static ALWAYS_INLINE void halves_to_singles(const uint32_t *row, uint32_t shift, float *singles) {
     for (int lane = 0; lane < 32; lane += 16) {
         __m512i words = _mm512_srl_epi32(_mm512_loadu_si512(row + lane), _mm_cvtsi32_si128((int)shift));
         _mm512_storeu_ps(singles + lane, _mm512_cvtph_ps(_mm512_cvtepi32_epi16(words)));
     }
 }
 
-static inline void singles_to_halves(const float *singles, uint32_t *row) {
+static ALWAYS_INLINE void singles_to_halves(const float *singles, uint32_t *row) {
     for (int lane = 0; lane < 32; lane += 16) {
         __m256i halves = _mm512_cvtps_ph(_mm512_loadu_ps(singles + lane), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
         _mm512_storeu_si512(row + lane, _mm512_cvtepu16_epi32(halves));
     }
 }
 
-static inline void gather_row(const uint32_t *row, const uint32_t *index, uint32_t *values) {
+static ALWAYS_INLINE void gather_row(const uint32_t *row, const uint32_t *index, uint32_t *values) {
     // permutations, because gathers are slow on hosts that are guarded against data sampling
     __m512i first = _mm512_loadu_si512(row), second = _mm512_loadu_si512(row + 16);
     __m512i third = _mm512_loadu_si512(row + 32), fourth = _mm512_loadu_si512(row + 48);
@@ -75,7 +78,7 @@ static inline void gather_row(const uint32_t *row, const uint32_t *index, uint32
         _mm512_storeu_si512(values + 16 * part, _mm512_mask_blend_epi32(upper[part], low[part], high[part]));
 }
 
-static inline int chunk_kind(const uint32_t *offset) {
+static ALWAYS_INLINE int chunk_kind(const uint32_t *offset) {
     __m512i first = _mm512_set1_epi32((int)offset[0]), all = _mm512_loadu_si512(offset);
     __m512i indices = _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60);
     if (_mm512_cmpneq_epi32_mask(all, _mm512_add_epi32(first, indices)) == 0)
@@ -83,24 +86,40 @@ static inline int chunk_kind(const uint32_t *offset) {
     return _mm512_cmpneq_epi32_mask(all, first) == 0 ? chunk_same : chunk_any;
 }
 
-static inline bool row_has_nan(const uint32_t *values) {
+static ALWAYS_INLINE bool row_has_nan(const uint32_t *values) {
     return _mm512_cmp_ps_mask(_mm512_loadu_ps(values), _mm512_loadu_ps(values + 16), _CMP_UNORD_Q) != 0;
 }
 
-static inline void flush_singles(const uint32_t *values, uint32_t *flushed) {
+static ALWAYS_INLINE void flush_singles(const uint32_t *values, uint32_t *flushed) {
     __m512 one = _mm512_set1_ps(1.0f);
     __asm__("" : "+v"(one));
     for (int lane = 0; lane < 32; lane += 16)
         _mm512_storeu_ps(flushed + lane, _mm512_mul_ps(_mm512_loadu_ps(values + lane), one));
 }
 
-static inline uint32_t row_low_bits(const uint32_t *values) {
+static ALWAYS_INLINE uint32_t chunk_nans(const uint32_t *values) {
+    __m512 all = _mm512_loadu_ps(values);
+    return _mm512_cmp_ps_mask(all, all, _CMP_UNORD_Q);
+}
+
+static ALWAYS_INLINE uint32_t row_nans(const uint32_t *values) { return chunk_nans(values) | chunk_nans(values + 16) << 16; }
+
+static ALWAYS_INLINE void put_lanes(uint32_t *row, const uint32_t *values, uint32_t bits, const uint32_t *) {
+    _mm512_mask_storeu_epi32(row, (__mmask16)bits, _mm512_loadu_si512(values));
+}
+
+static ALWAYS_INLINE void spread_bits(uint64_t bits, uint32_t *lanes) {
+    for (int lane = 0; lane < 64; lane += 16)
+        _mm512_storeu_si512(lanes + lane, _mm512_maskz_set1_epi32((__mmask16)(bits >> lane), -1));
+}
+
+static ALWAYS_INLINE uint32_t row_low_bits(const uint32_t *values) {
     __m512i one = _mm512_set1_epi32(1);
     return _mm512_test_epi32_mask(_mm512_loadu_si512(values), one)
          | (uint32_t)_mm512_test_epi32_mask(_mm512_loadu_si512(values + 16), one) << 16;
 }
 #elif defined(__AVX2__)
-static inline void halves_to_singles(const uint32_t *row, uint32_t shift, float *singles) {
+static ALWAYS_INLINE void halves_to_singles(const uint32_t *row, uint32_t shift, float *singles) {
     for (int lane = 0; lane < 32; lane += 8) {
         __m256i words = _mm256_srl_epi32(_mm256_loadu_si256((const __m256i *)(row + lane)), _mm_cvtsi32_si128((int)shift));
         words = _mm256_and_si256(words, _mm256_set1_epi32(0xffff));
@@ -109,19 +128,19 @@ static inline void halves_to_singles(const uint32_t *row, uint32_t shift, float 
     }
 }
 
-static inline void singles_to_halves(const float *singles, uint32_t *row) {
+static ALWAYS_INLINE void singles_to_halves(const float *singles, uint32_t *row) {
     for (int lane = 0; lane < 32; lane += 8) {
         __m128i halves = _mm256_cvtps_ph(_mm256_loadu_ps(singles + lane), _MM_FROUND_TO_NEAREST_INT);
         _mm256_storeu_si256((__m256i *)(row + lane), _mm256_cvtepu16_epi32(halves));
     }
 }
 
-static inline void gather_row(const uint32_t *row, const uint32_t *index, uint32_t *values) {
+static ALWAYS_INLINE void gather_row(const uint32_t *row, const uint32_t *index, uint32_t *values) {
     for (int lane = 0; lane < 32; ++lane)
         values[lane] = row[index[lane] & 63];
 }
 
-static inline int chunk_kind(const uint32_t *offset) {
+static ALWAYS_INLINE int chunk_kind(const uint32_t *offset) {
     __m256i first = _mm256_set1_epi32((int)offset[0]);
     __m256i low = _mm256_loadu_si256((const __m256i *)offset), high = _mm256_loadu_si256((const __m256i *)(offset + 8));
     __m256i low_indices = _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28), high_indices = _mm256_setr_epi32(32, 36, 40, 44, 48, 52, 56, 60);
@@ -133,7 +152,7 @@ static inline int chunk_kind(const uint32_t *offset) {
     return _mm256_testz_si256(differs, differs) ? chunk_same : chunk_any;
 }
 
-static inline bool row_has_nan(const uint32_t *values) {
+static ALWAYS_INLINE bool row_has_nan(const uint32_t *values) {
     const float *singles = (const float *)values;          // a comparison finds the NaNs of two vectors
     const __m256 low = _mm256_cmp_ps(_mm256_loadu_ps(singles), _mm256_loadu_ps(singles + 8), _CMP_UNORD_Q);
     const __m256 high = _mm256_cmp_ps(_mm256_loadu_ps(singles + 16), _mm256_loadu_ps(singles + 24), _CMP_UNORD_Q);
@@ -141,14 +160,38 @@ static inline bool row_has_nan(const uint32_t *values) {
 }
 
 // Singles, denormals as zeros of their sign: only while the host takes them for zeros.
-static inline void flush_singles(const uint32_t *values, uint32_t *flushed) {
+static ALWAYS_INLINE void flush_singles(const uint32_t *values, uint32_t *flushed) {
     __m256 one = _mm256_set1_ps(1.0f);
     __asm__("" : "+x"(one));          // or the compiler would take the product for its factor
     for (int lane = 0; lane < 32; lane += 8)
         _mm256_storeu_ps((float *)flushed + lane, _mm256_mul_ps(_mm256_loadu_ps((const float *)values + lane), one));
 }
 
-static inline uint32_t row_low_bits(const uint32_t *values) {
+static ALWAYS_INLINE uint32_t chunk_nans(const uint32_t *values) {
+    const float *singles = (const float *)values;
+    const __m256 low = _mm256_loadu_ps(singles), high = _mm256_loadu_ps(singles + 8);
+    return (uint32_t)_mm256_movemask_ps(_mm256_cmp_ps(low, low, _CMP_UNORD_Q))
+         | (uint32_t)_mm256_movemask_ps(_mm256_cmp_ps(high, high, _CMP_UNORD_Q)) << 8;
+}
+
+static ALWAYS_INLINE uint32_t row_nans(const uint32_t *values) { return chunk_nans(values) | chunk_nans(values + 16) << 16; }
+
+static ALWAYS_INLINE void put_lanes(uint32_t *row, const uint32_t *values, uint32_t, const uint32_t *mask) {
+    for (int lane = 0; lane < 16; lane += 8) {
+        __m256i written = _mm256_loadu_si256((const __m256i *)(mask + lane));
+        _mm256_maskstore_epi32((int *)row + lane, written, _mm256_loadu_si256((const __m256i *)(values + lane)));
+    }
+}
+
+static ALWAYS_INLINE void spread_bits(uint64_t bits, uint32_t *lanes) {
+    const __m256i own = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    for (int lane = 0; lane < 64; lane += 8) {
+        __m256i some = _mm256_and_si256(_mm256_set1_epi32((int)(bits >> lane)), own);
+        _mm256_storeu_si256((__m256i *)(lanes + lane), _mm256_cmpeq_epi32(some, own));
+    }
+}
+
+static ALWAYS_INLINE uint32_t row_low_bits(const uint32_t *values) {
     uint32_t mask = 0;
     for (int lane = 0; lane < 32; lane += 8) {
         __m256i some = _mm256_loadu_si256((const __m256i *)(values + lane));
@@ -158,12 +201,15 @@ static inline uint32_t row_low_bits(const uint32_t *values) {
 }
 #else
 // Only for the compiler: on hosts without such vectors the reference engine executes every instruction.
-static inline void halves_to_singles(const uint32_t *, uint32_t, float *) {}
-static inline void singles_to_halves(const float *, uint32_t *) {}
-static inline void gather_row(const uint32_t *, const uint32_t *, uint32_t *) {}
-static inline void flush_singles(const uint32_t *, uint32_t *) {}
+static ALWAYS_INLINE void halves_to_singles(const uint32_t *, uint32_t, float *) {}
+static ALWAYS_INLINE void singles_to_halves(const float *, uint32_t *) {}
+static ALWAYS_INLINE void gather_row(const uint32_t *, const uint32_t *, uint32_t *) {}
+static ALWAYS_INLINE void flush_singles(const uint32_t *, uint32_t *) {}
+static ALWAYS_INLINE void spread_bits(uint64_t, uint32_t *) {}
+static ALWAYS_INLINE uint32_t row_nans(const uint32_t *) { return 0; }
+static ALWAYS_INLINE void put_lanes(uint32_t *, const uint32_t *, uint32_t, const uint32_t *) {}
 
-static inline int chunk_kind(const uint32_t *offset) {
+static ALWAYS_INLINE int chunk_kind(const uint32_t *offset) {
     uint32_t differs = 0, moved = 0;
     for (uint32_t lane = 0; lane < 16; ++lane) {
         differs |= offset[lane] ^ (offset[0] + 4 * lane);
@@ -172,14 +218,14 @@ static inline int chunk_kind(const uint32_t *offset) {
     return differs == 0 ? sequence_from(offset[0]) : moved == 0 ? chunk_same : chunk_any;
 }
 
-static inline bool row_has_nan(const uint32_t *values) {
+static ALWAYS_INLINE bool row_has_nan(const uint32_t *values) {
     bool found = false;
     for (int lane = 0; lane < 32; ++lane)
         found |= (values[lane] & 0x7fffffff) > 0x7f800000;
     return found;
 }
 
-static inline uint32_t row_low_bits(const uint32_t *values) {
+static ALWAYS_INLINE uint32_t row_low_bits(const uint32_t *values) {
     uint32_t mask = 0;
     for (int lane = 0; lane < 32; ++lane)
         mask |= (values[lane] & 1) << lane;
@@ -189,7 +235,7 @@ static inline uint32_t row_low_bits(const uint32_t *values) {
 
 // Four dwords of each of 16 lanes, into rows of 64.
 #if defined(__AVX2__)
-static inline void load_quads(const uint8_t *host, const uint32_t *offset, uint32_t *row) {
+static ALWAYS_INLINE void load_quads(const uint8_t *host, const uint32_t *offset, uint32_t *row) {
     for (int lane = 0; lane < 16; lane += 4) {
         __m128 a = _mm_loadu_ps((const float *)(host + offset[lane])), b = _mm_loadu_ps((const float *)(host + offset[lane + 1]));
         __m128 c = _mm_loadu_ps((const float *)(host + offset[lane + 2])), d = _mm_loadu_ps((const float *)(host + offset[lane + 3]));
@@ -201,7 +247,7 @@ static inline void load_quads(const uint8_t *host, const uint32_t *offset, uint3
     }
 }
 
-static inline void store_quads(uint8_t *host, const uint32_t *offset, const uint32_t *row) {
+static ALWAYS_INLINE void store_quads(uint8_t *host, const uint32_t *offset, const uint32_t *row) {
     for (int lane = 0; lane < 16; lane += 4) {
         __m128 a = _mm_loadu_ps((const float *)row + lane), b = _mm_loadu_ps((const float *)row + 64 + lane);
         __m128 c = _mm_loadu_ps((const float *)row + 128 + lane), d = _mm_loadu_ps((const float *)row + 192 + lane);
@@ -213,6 +259,6 @@ static inline void store_quads(uint8_t *host, const uint32_t *offset, const uint
     }
 }
 #else
-static inline void load_quads(const uint8_t *, const uint32_t *, uint32_t *) {}
-static inline void store_quads(uint8_t *, const uint32_t *, const uint32_t *) {}
+static ALWAYS_INLINE void load_quads(const uint8_t *, const uint32_t *, uint32_t *) {}
+static ALWAYS_INLINE void store_quads(uint8_t *, const uint32_t *, const uint32_t *) {}
 #endif

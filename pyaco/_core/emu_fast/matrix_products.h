@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "host.h"
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -21,34 +23,34 @@ struct Strips {
 #if defined(__AVX512F__)
 typedef __m512d Doubles;
 enum { doubles_count = 8, rows_at_once = 4 };
-static inline Doubles doubles_at(const double *from) { return _mm512_loadu_pd(from); }
-static inline Doubles doubles_at(const float *from) { return _mm512_cvtps_pd(_mm256_loadu_ps(from)); }
-static inline void put_doubles(double *to, Doubles values) { _mm512_storeu_pd(to, values); }
-static inline void put_doubles(float *to, Doubles values) { _mm256_storeu_ps(to, _mm512_cvtpd_ps(values)); }
-static inline Doubles same_doubles(double value) { return _mm512_set1_pd(value); }
-static inline Doubles fused(Doubles a, Doubles b, Doubles c) { return _mm512_fmadd_pd(a, b, c); }
+static ALWAYS_INLINE Doubles doubles_at(const double *from) { return _mm512_loadu_pd(from); }
+static ALWAYS_INLINE Doubles doubles_at(const float *from) { return _mm512_cvtps_pd(_mm256_loadu_ps(from)); }
+static ALWAYS_INLINE void put_doubles(double *to, Doubles values) { _mm512_storeu_pd(to, values); }
+static ALWAYS_INLINE void put_doubles(float *to, Doubles values) { _mm256_storeu_ps(to, _mm512_cvtpd_ps(values)); }
+static ALWAYS_INLINE Doubles same_doubles(double value) { return _mm512_set1_pd(value); }
+static ALWAYS_INLINE Doubles fused(Doubles a, Doubles b, Doubles c) { return _mm512_fmadd_pd(a, b, c); }
 #elif defined(__AVX2__) && defined(__FMA__)
 typedef __m256d Doubles;
 enum { doubles_count = 4, rows_at_once = 2 };
-static inline Doubles doubles_at(const double *from) { return _mm256_loadu_pd(from); }
-static inline Doubles doubles_at(const float *from) { return _mm256_cvtps_pd(_mm_loadu_ps(from)); }
-static inline void put_doubles(double *to, Doubles values) { _mm256_storeu_pd(to, values); }
-static inline void put_doubles(float *to, Doubles values) { _mm_storeu_ps(to, _mm256_cvtpd_ps(values)); }
-static inline Doubles same_doubles(double value) { return _mm256_set1_pd(value); }
-static inline Doubles fused(Doubles a, Doubles b, Doubles c) { return _mm256_fmadd_pd(a, b, c); }
+static ALWAYS_INLINE Doubles doubles_at(const double *from) { return _mm256_loadu_pd(from); }
+static ALWAYS_INLINE Doubles doubles_at(const float *from) { return _mm256_cvtps_pd(_mm_loadu_ps(from)); }
+static ALWAYS_INLINE void put_doubles(double *to, Doubles values) { _mm256_storeu_pd(to, values); }
+static ALWAYS_INLINE void put_doubles(float *to, Doubles values) { _mm_storeu_ps(to, _mm256_cvtpd_ps(values)); }
+static ALWAYS_INLINE Doubles same_doubles(double value) { return _mm256_set1_pd(value); }
+static ALWAYS_INLINE Doubles fused(Doubles a, Doubles b, Doubles c) { return _mm256_fmadd_pd(a, b, c); }
 #else
 typedef double Doubles;                // only for the compiler: on hosts without such vectors the reference engine executes every instruction
 enum { doubles_count = 1, rows_at_once = 1 };
-template <class Number> static inline Doubles doubles_at(const Number *from) { return *from; }
-template <class Number> static inline void put_doubles(Number *to, Doubles value) { *to = (Number)value; }
-static inline Doubles same_doubles(double value) { return value; }
-static inline Doubles fused(Doubles a, Doubles b, Doubles c) { return std::fma(a, b, c); }
+template <class Number> static ALWAYS_INLINE Doubles doubles_at(const Number *from) { return *from; }
+template <class Number> static ALWAYS_INLINE void put_doubles(Number *to, Doubles value) { *to = (Number)value; }
+static ALWAYS_INLINE Doubles same_doubles(double value) { return value; }
+static ALWAYS_INLINE Doubles fused(Doubles a, Doubles b, Doubles c) { return std::fma(a, b, c); }
 #endif
 
 // Sums of 16 columns of some rows, added in the order of k and rounded once. Products of anything but doubles are exact in double precision, so that
 // a fused addition is the plain one; those of doubles are meant to be fused.
 template <class Number>
-static inline void add_columns(Number *sums, const Number *addends, const uint16_t *at, unsigned rows, unsigned first, const Strips *strips) {
+static ALWAYS_INLINE void add_columns(Number *sums, const Number *addends, const uint16_t *at, unsigned rows, unsigned first, const Strips *strips) {
     enum { vectors = 16 / doubles_count };
     for (unsigned row = 0; row < rows; row += rows_at_once) {
         Doubles sum[rows_at_once][vectors];
@@ -74,7 +76,7 @@ static inline void add_columns(Number *sums, const Number *addends, const uint16
 
 // A block of 4 x 4.
 template <class Number>
-static inline void add_four_columns(Number *sums, const Number *addends, const uint16_t *at, const Strips *strips) {
+static ALWAYS_INLINE void add_four_columns(Number *sums, const Number *addends, const uint16_t *at, const Strips *strips) {
     double sum[4][4];
     for (int row = 0; row < 4; ++row)
         for (int column = 0; column < 4; ++column)
@@ -92,7 +94,7 @@ static inline void add_four_columns(Number *sums, const Number *addends, const u
 
 // A block of `size` rows and columns: sums = addends + left right, the rows of sums and addends beginning where `at` says.
 template <class Number>
-static inline void add_block(Number *sums, const Number *addends, const uint16_t *at, unsigned size, const Strips *strips) {
+static ALWAYS_INLINE void add_block(Number *sums, const Number *addends, const uint16_t *at, unsigned size, const Strips *strips) {
     if (size == 4)
         return add_four_columns(sums, addends, at, strips);
     for (unsigned first = 0; first < size; first += 16)
@@ -101,13 +103,13 @@ static inline void add_block(Number *sums, const Number *addends, const uint16_t
 
 // The low and the high halves of 16 lanes as doubles, their bits changed by `flip`.
 #if defined(__AVX2__) && defined(__F16C__)
-static inline void eight_halves_to_doubles(__m128i halves, double *values) {
+static ALWAYS_INLINE void eight_halves_to_doubles(__m128i halves, double *values) {
     __m256 singles = _mm256_cvtph_ps(halves);
     _mm256_storeu_pd(values, _mm256_cvtps_pd(_mm256_castps256_ps128(singles)));
     _mm256_storeu_pd(values + 4, _mm256_cvtps_pd(_mm256_extractf128_ps(singles, 1)));
 }
 
-static inline void halves_to_doubles(const uint32_t *row, uint32_t flip, double *low, double *high) {
+static ALWAYS_INLINE void halves_to_doubles(const uint32_t *row, uint32_t flip, double *low, double *high) {
     const __m256i order = _mm256_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15, 0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15);
     for (int lane = 0; lane < 16; lane += 8) {
         __m256i words = _mm256_xor_si256(_mm256_loadu_si256((const __m256i *)(row + lane)), _mm256_set1_epi32((int)flip));
@@ -117,5 +119,5 @@ static inline void halves_to_doubles(const uint32_t *row, uint32_t flip, double 
     }
 }
 #else
-static inline void halves_to_doubles(const uint32_t *, uint32_t, double *, double *) {}
+static ALWAYS_INLINE void halves_to_doubles(const uint32_t *, uint32_t, double *, double *) {}
 #endif

@@ -3,7 +3,7 @@
 # not fit is left to the reference engine, before anything is changed.
 from features cimport has_oob_select
 from pyaco._core.common.bits cimport trailing_zeros64
-from pyaco._core.emu.global_memory cimport lds_base
+from pyaco._core.emu.global_memory cimport flat_scratch, lds_base
 from pyaco._core.emu.memory cimport Allocation, Memory, canonical_address, memory_at
 from pyaco._core.common.machine cimport format_flat, register_none
 
@@ -182,13 +182,21 @@ cdef inline void _store_rows(const Core *core, const Step *step, uint8_t *host, 
     cdef uint32_t lane, dword, number
     cdef uint32_t bytes = step.rest.memory.bytes
     cdef uint32_t dwords = step.rest.memory.dwords
+    cdef uint64_t active
     if core.full and dwords == 4:
         for number in range(chunks * core.halves):
             store_quads(host, &span.offset[chunk * number], row + chunk * number)
         return
-    for lane in range(row_lanes * core.halves):
-        if not core.lane_mask[lane]:
-            continue
+    active = core.active
+    if bytes == 4 and dwords == 1:
+        while active:
+            lane = trailing_zeros64(active)
+            active &= active - 1
+            memcpy(host + span.offset[lane], row + lane, 4)
+        return
+    while active:
+        lane = trailing_zeros64(active)
+        active &= active - 1
         if bytes != 4:
             memcpy(host + span.offset[lane], row + lane, bytes)
             continue
@@ -553,36 +561,47 @@ cdef inline uint64_t _data_of(const Step *step, const uint32_t *row, uint32_t la
     return row[lane] | (<uint64_t>row[lane + row_bytes // 4] << 32) if step.rest.memory.bytes == 8 else row[lane]
 
 
-cdef void _modify_lds_dwords(const Core *core, const Step *step, const Span *span, uint8_t *host) noexcept nogil:
+cdef void _modify_dwords(const Core *core, const Step *step, const Span *span, uint8_t *host) noexcept nogil:
     """Lane after lane: each one reads what those before it wrote."""
     cdef const uint32_t *first = source_row(core, step, 1, 0)
     cdef const uint32_t *second = source_row(core, step, 3, 0)
     cdef uint8_t operation = step.rest.memory.atomic
     cdef uint32_t unused[max_lanes]
-    cdef uint32_t *returned = _destination_row(core, step) if step.rest.memory.returns else unused
+    cdef uint32_t *returned = _destination_row(core, step) if step.rest.returns else unused
     cdef uint32_t lane, old, fresh
-    cdef uint32_t lanes = row_lanes * core.halves
-    if operation == atomic_add:                             # by far the most frequent
-        for lane in range(lanes):
-            if core.lane_mask[lane]:
-                memcpy(&old, host + span.offset[lane], 4)
-                fresh = old + first[lane]
-                memcpy(host + span.offset[lane], &fresh, 4)
-                returned[lane] = old
+    cdef uint64_t active = core.active
+    if operation == atomic_add and span.lowest == span.highest:             # a counter
+        memcpy(&fresh, host + span.lowest, 4)
+        while active:
+            lane = trailing_zeros64(active)
+            active &= active - 1
+            returned[lane] = fresh
+            fresh += first[lane]
+        memcpy(host + span.lowest, &fresh, 4)
         return
-    for lane in range(lanes):
-        if core.lane_mask[lane]:
+    if operation == atomic_add:                             # by far the most frequent
+        while active:
+            lane = trailing_zeros64(active)
+            active &= active - 1
             memcpy(&old, host + span.offset[lane], 4)
-            fresh = atomic32(operation, old, first[lane], second[lane])
+            fresh = old + first[lane]
             memcpy(host + span.offset[lane], &fresh, 4)
             returned[lane] = old
+        return
+    while active:
+        lane = trailing_zeros64(active)
+        active &= active - 1
+        memcpy(&old, host + span.offset[lane], 4)
+        fresh = atomic32(operation, old, first[lane], second[lane])
+        memcpy(host + span.offset[lane], &fresh, 4)
+        returned[lane] = old
 
 
-cdef void _modify_lds_pairs(const Core *core, const Step *step, const Span *span, uint8_t *host) noexcept nogil:
+cdef void _modify_pairs(const Core *core, const Step *step, const Span *span, uint8_t *host) noexcept nogil:
     """The same for pairs of dwords."""
     cdef const uint32_t *first = source_row(core, step, 1, 0)
     cdef const uint32_t *second = source_row(core, step, 3, 0)
-    cdef uint32_t *returned = _destination_row(core, step) if step.rest.memory.returns else NULL
+    cdef uint32_t *returned = _destination_row(core, step) if step.rest.returns else NULL
     cdef uint32_t lane
     cdef uint64_t old, fresh
     for lane in range(row_lanes * core.halves):
@@ -596,19 +615,53 @@ cdef void _modify_lds_pairs(const Core *core, const Step *step, const Span *span
             returned[lane + row_bytes // 4] = <uint32_t>(old >> 32)
 
 
+cdef void _modify(const Core *core, const Step *step, const Span *span, uint8_t *host) noexcept nogil:
+    """Floats are added as the reference engine does: while the host keeps denormals."""
+    if core.control != control_default:
+        set_host_control(control_default)
+    if step.rest.memory.bytes == 4:
+        _modify_dwords(core, step, span, host)
+    else:
+        _modify_pairs(core, step, span, host)
+    if core.control != control_default:
+        set_host_control(core.control)
+
+
 cdef int _step_lds_atomic(Core *core, const Step *step) noexcept nogil:
     cdef Span span
     if core.active:
         if not _fill_lds_span(core, step, &span):
             return step_reference(core, step)
-        if core.control != control_default:
-            set_host_control(control_default)
-        if step.rest.memory.bytes == 4:
-            _modify_lds_dwords(core, step, &span, core.machine.lds + _lds_offset(step, 0))
-        else:
-            _modify_lds_pairs(core, step, &span, core.machine.lds + _lds_offset(step, 0))
-        if core.control != control_default:
-            set_host_control(core.control)
+        _modify(core, step, &span, core.machine.lds + _lds_offset(step, 0))
+    return next_step(core, step)
+
+
+# Atomics in memory come after those of all earlier workgroups.
+cdef int _step_global_atomic(Core *core, const Step *step) noexcept nogil:
+    cdef Span span
+    cdef uint8_t *host
+    if core.order != NULL and not wait_for_turn(core):
+        core.stopped = step
+        return stop_deadlock
+    if core.active:
+        host = _global_host(core, step, &span)
+        if host == NULL:
+            return step_reference(core, step)
+        _modify(core, step, &span, host)
+    return next_step(core, step)
+
+
+cdef int _step_buffer_atomic(Core *core, const Step *step) noexcept nogil:
+    cdef Span span
+    cdef uint8_t *host
+    if core.order != NULL and not wait_for_turn(core):
+        core.stopped = step
+        return stop_deadlock
+    if core.active:
+        host = _buffer_host(core, step, &span)
+        if host == NULL:
+            return step_reference(core, step)
+        _modify(core, step, &span, host)
     return next_step(core, step)
 
 
@@ -636,6 +689,131 @@ cdef int _step_permute(Core *core, const Step *step) noexcept nogil:
             found[lane] &= valid[lane] | keep
     for half in range(core.halves):
         put_row(core, step, half, &values[row_lanes * half])
+    return next_step(core, step)
+
+
+# --------------------------------------------------------------------------------------------------------------- scratch
+# A dword of all lanes lies side by side. An index that all lanes share, as those of loops are, moves rows.
+cdef inline int64_t _scratch_base(const Core *core, const Step *step) noexcept nogil:
+    """What is added to the lanes' addresses."""
+    cdef int64_t base = <int32_t>step.immediate
+    return base + <int32_t>core.wave.sgpr[step.sgpr] if step.sgpr != register_none else base
+
+
+cdef inline bint _is_same_for_all(const Core *core, const uint32_t *row) noexcept nogil:
+    """Whether the active lanes have the same address."""
+    cdef uint32_t first = row[trailing_zeros64(core.active)]
+    cdef uint32_t differs = 0
+    cdef uint32_t lane
+    for lane in range(<uint32_t>max_lanes):                 # the lanes that a wave lacks are idle
+        differs |= (row[lane] ^ first) & core.lane_mask[lane]
+    return differs == 0
+
+
+cdef inline uint8_t *_scratch_host(const Core *core, const Step *step, int64_t offset) noexcept nogil:
+    """The dword of lane 0 that an offset is in; NULL: outside scratch, or across two dwords."""
+    cdef uint64_t base = flat_scratch(core.machine, core.wave)
+    cdef uint64_t place = (<uint64_t>offset >> 2) * 4 * row_lanes * core.halves
+    cdef uint32_t bytes = _span_bytes(step)
+    if offset < 0 or (offset & 3) + step.rest.memory.bytes > 4:
+        return NULL
+    if base >> 32 and base & 3:
+        return NULL
+    if base >> 32:
+        return _host_of(core, step, base + place, 4 * step.rest.memory.dwords * row_lanes * core.halves)
+    if offset + bytes > core.machine.scratch_bytes:
+        return NULL
+    return core.wave.scratch + place
+
+
+cdef inline bint _place_lanes(const Core *core, const Step *step, const uint32_t *row, uint32_t *places) noexcept nogil:
+    """Where in scratch each lane's address lies; False where not all of it is there."""
+    cdef int64_t base = _scratch_base(core, step)
+    cdef uint32_t lanes = row_lanes * core.halves
+    cdef uint32_t lane
+    cdef int64_t offset
+    if flat_scratch(core.machine, core.wave) >> 32:
+        return False
+    for lane in range(lanes):
+        places[lane] = 0
+        if core.lane_mask[lane]:
+            offset = base + <int32_t>row[lane]
+            if offset < 0 or (offset & 3) + step.rest.memory.bytes > 4 or offset + _span_bytes(step) > core.machine.scratch_bytes:
+                return False
+            places[lane] = <uint32_t>(offset >> 2) * 4 * lanes + 4 * lane + <uint32_t>(offset & 3)
+    return True
+
+
+cdef int _step_scratch_load(Core *core, const Step *step) noexcept nogil:
+    cdef const uint32_t *addresses = source_row(core, step, 0, 0)
+    cdef uint32_t *row = _destination_row(core, step)
+    cdef uint32_t bytes = step.rest.memory.bytes
+    cdef uint32_t places[max_lanes]
+    cdef uint32_t values[row_lanes]
+    cdef uint32_t half, dword, lane
+    cdef int64_t offset
+    cdef bint same
+    cdef const uint8_t *host
+    if not core.active:
+        return next_step(core, step)
+    same = _is_same_for_all(core, addresses)
+    if same:
+        offset = _scratch_base(core, step) + <int32_t>addresses[trailing_zeros64(core.active)]
+        host = _scratch_host(core, step, offset)
+        if host == NULL:
+            return step_reference(core, step)
+        for lane in range(row_lanes * core.halves):
+            places[lane] = 4 * lane + <uint32_t>(offset & 3)
+    else:
+        host = core.wave.scratch
+        if not _place_lanes(core, step, addresses, places):
+            return step_reference(core, step)
+    for dword in range(step.rest.memory.dwords):
+        for half in range(core.first_half, core.end_half):
+            if same and bytes == 4:
+                put_row_at(core, row + row_lanes * half, half, <const uint32_t *>host + row_lanes * half)
+                continue
+            for lane in range(<uint32_t>row_lanes):
+                values[lane] = load_element(host + places[row_lanes * half + lane], step.rest.memory)
+            put_row_at(core, row + row_lanes * half, half, values)
+        row += row_bytes // 4
+        host += 4 * row_lanes * core.halves
+    return next_step(core, step)
+
+
+cdef int _step_scratch_store(Core *core, const Step *step) noexcept nogil:
+    cdef const uint32_t *addresses = source_row(core, step, 0, 0)
+    cdef const uint32_t *row = source_row(core, step, 1, 0)
+    cdef uint32_t bytes = step.rest.memory.bytes
+    cdef uint32_t places[max_lanes]
+    cdef uint32_t half, dword, lane
+    cdef int64_t offset
+    cdef bint same
+    cdef uint8_t *host
+    if not core.active:
+        return next_step(core, step)
+    same = _is_same_for_all(core, addresses)
+    if same:
+        offset = _scratch_base(core, step) + <int32_t>addresses[trailing_zeros64(core.active)]
+        host = _scratch_host(core, step, offset)
+        if host == NULL:
+            return step_reference(core, step)
+        for lane in range(row_lanes * core.halves):
+            places[lane] = 4 * lane + <uint32_t>(offset & 3)
+    else:
+        host = core.wave.scratch
+        if not _place_lanes(core, step, addresses, places):
+            return step_reference(core, step)
+    for dword in range(step.rest.memory.dwords):
+        for half in range(core.first_half, core.end_half):
+            if same and bytes == 4:
+                put_row_at(core, <uint32_t *>host + row_lanes * half, half, row + row_lanes * half)
+                continue
+            for lane in range(row_lanes * half, row_lanes * half + row_lanes):
+                if core.lane_mask[lane]:
+                    store_element(host + places[lane], row[lane], bytes)
+        row += row_bytes // 4
+        host += 4 * row_lanes * core.halves
     return next_step(core, step)
 
 
@@ -680,4 +858,8 @@ cdef void fill_memory_steps(MemorySteps *table) noexcept nogil:
     table.global_to_lds = _step_global_to_lds
     table.buffer_to_lds = _step_buffer_to_lds
     table.permute = _step_permute
+    table.global_atomic = _step_global_atomic
+    table.buffer_atomic = _step_buffer_atomic
+    table.scratch_load = _step_scratch_load
+    table.scratch_store = _step_scratch_store
     table.scalar_load = _step_scalar_load

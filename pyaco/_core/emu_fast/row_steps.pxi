@@ -8,7 +8,7 @@ cdef int _step_broadcast(Core *core, const Step *step) noexcept nogil:
     cdef uint32_t *row
     cdef uint32_t value = changed(core.wave.sgpr[step.offset[0]], &step.rest.change)
     cdef uint32_t half, lane
-    for half in range(core.halves):
+    for half in range(core.first_half, core.end_half):
         row = _pool_row(core, step, half)
         for lane in range(<uint32_t>row_lanes):
             row[lane] = value
@@ -19,10 +19,15 @@ cdef int _step_change(Core *core, const Step *step) noexcept nogil:
     cdef uint32_t *row
     cdef const uint32_t *source
     cdef Change change = step.rest.change
+    cdef bint whole = change.shift == 0 and change.mask == 0xffffffffU and change.sign == 0           # abs and neg alone
     cdef uint32_t half, lane
-    for half in range(core.halves):
+    for half in range(core.first_half, core.end_half):
         row = _pool_row(core, step, half)
         source = source_row(core, step, 0, half)
+        if whole:
+            for lane in range(<uint32_t>row_lanes):
+                row[lane] = (source[lane] & change.keep) ^ change.flip
+            continue
         for lane in range(<uint32_t>row_lanes):
             row[lane] = changed(source[lane], &change)
     return next_step(core, step)
@@ -33,7 +38,7 @@ cdef int _step_arrange(Core *core, const Step *step) noexcept nogil:
     cdef const uint32_t *source
     cdef Change change = step.rest.change
     cdef uint32_t half, lane
-    for half in range(core.halves):
+    for half in range(core.first_half, core.end_half):
         row = _pool_row(core, step, half)
         source = source_row(core, step, 0, half)
         for lane in range(<uint32_t>row_lanes):
@@ -46,7 +51,7 @@ cdef int _step_widen(Core *core, const Step *step) noexcept nogil:
     cdef float singles[row_lanes]
     cdef Change change = step.rest.change
     cdef uint32_t half, lane
-    for half in range(core.halves):
+    for half in range(core.first_half, core.end_half):
         row = _pool_row(core, step, half)
         halves_to_singles(source_row(core, step, 0, half), change.shift, singles)
         for lane in range(<uint32_t>row_lanes):
@@ -85,7 +90,7 @@ cdef int _step_select(Core *core, const Step *step) noexcept nogil:
 
 cdef int _step_copy(Core *core, const Step *step) noexcept nogil:
     cdef uint32_t half
-    for half in range(core.halves):
+    for half in range(core.first_half, core.end_half):
         put_row(core, step, half, source_row(core, step, 0, half))
     return next_step(core, step)
 
@@ -106,7 +111,7 @@ cdef int _step_scale(Core *core, const Step *step) noexcept nogil:
     cdef float scale = 1.0
     if step.rest.omod and core.flush_out32 and not core.ieee:
         scale = 2.0 if step.rest.omod == 1 else (4.0 if step.rest.omod == 2 else <float>0.5)
-    for half in range(core.halves):
+    for half in range(core.first_half, core.end_half):
         source = source_row(core, step, 0, half)
         copy_row(values, source)
         if scale != 1:
@@ -127,7 +132,7 @@ cdef int _step_merge(Core *core, const Step *step) noexcept nogil:
     cdef uint32_t values[row_lanes]
     cdef Change change = step.rest.change
     cdef uint32_t half, lane, value
-    for half in range(core.halves):
+    for half in range(core.first_half, core.end_half):
         row = <uint32_t *>(core.base[base_vgpr] + step.destination) + row_lanes * half
         source = source_row(core, step, 0, half)
         written = source_row(core, step, 1, half)
@@ -139,6 +144,54 @@ cdef int _step_merge(Core *core, const Step *step) noexcept nogil:
     return next_step(core, step)
 
 
+cdef int _step_swap(Core *core, const Step *step) noexcept nogil:
+    """V_SWAP_B32, of the active lanes."""
+    cdef uint32_t *first
+    cdef uint32_t *second
+    cdef uint32_t values[row_lanes]
+    cdef uint32_t half
+    for half in range(core.first_half, core.end_half):
+        first = <uint32_t *>(core.base[base_vgpr] + step.destination) + row_lanes * half
+        second = <uint32_t *>(core.base[base_vgpr] + step.offset[0]) + row_lanes * half
+        copy_row(values, first)
+        put_row_at(core, first, half, second)
+        put_row_at(core, second, half, values)
+    return next_step(core, step)
+
+
+cdef int _step_permute16(Core *core, const Step *step) noexcept nogil:
+    """Lanes of a row of sixteen, or of its neighbour (`shift` is 16), that sources 1 and 2 name by four bits each."""
+    cdef uint32_t low = (<const uint32_t *>(core.base[step.base[1]] + step.offset[1]))[0]
+    cdef uint32_t high = (<const uint32_t *>(core.base[step.base[2]] + step.offset[2]))[0]
+    cdef Change change = step.rest.change
+    cdef uint32_t index[row_lanes]
+    cdef uint32_t values[row_lanes]
+    cdef uint32_t valid[row_lanes]
+    cdef const uint32_t *source = source_row(core, step, 0, 0)
+    cdef uint32_t *row
+    cdef uint32_t half, lane
+    for half in range(core.first_half, core.end_half):
+        row = destination_row(core, step) + row_lanes * half
+        for lane in range(8):
+            index[lane] = (((low >> (4 * lane)) & 15) ^ change.shift) + row_lanes * half
+        for lane in range(8):
+            index[8 + lane] = (((high >> (4 * lane)) & 15) ^ change.shift) + row_lanes * half
+        for lane in range(16):
+            index[16 + lane] = index[lane] ^ 16
+        gather_row(core.lane_mask, index, valid)
+        gather_row(source, index, values)
+        for lane in range(<uint32_t>row_lanes):
+            valid[lane] |= change.keep
+            values[lane] = (values[lane] & valid[lane]) | (row[lane] & ~valid[lane] & change.flip)
+        put_row_at(core, row, half, values)
+    return next_step(core, step)
+
+
+cdef void _set_active(Core *core, uint64_t active) noexcept nogil:
+    note_active(core, active)
+    spread_bits(active, core.lane_mask)
+
+
 cdef void fill_row_steps(RowSteps *table) noexcept nogil:
     table.broadcast = _step_broadcast
     table.change = _step_change
@@ -148,3 +201,6 @@ cdef void fill_row_steps(RowSteps *table) noexcept nogil:
     table.copy = _step_copy
     table.scale = _step_scale
     table.merge = _step_merge
+    table.swap = _step_swap
+    table.permute16 = _step_permute16
+    table.set_active = _set_active

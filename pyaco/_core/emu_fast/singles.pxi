@@ -7,15 +7,48 @@ cdef extern from "<math.h>" nogil:
     float sqrtf(float)
 
 
+# Masks, because the compiler makes branches of two choices by the same operands, and no vectors of those.
 cdef inline float min_single(float a, float b) noexcept nogil:
     """The smaller; a NaN loses against a number, and -0 < +0."""
-    cdef float smaller = a if a < b or b != b else b
-    return bits_float(float_bits(a) | float_bits(b)) if a == b else smaller
+    cdef float smaller = a if a < b else b                  # an instruction of the host; b where one is a NaN
+    cdef uint32_t nan = -<uint32_t>(b != b)
+    cdef uint32_t same = -<uint32_t>(a == b)
+    return bits_float((float_bits(smaller) & ~nan) | (float_bits(a) & (nan | same)))
 
 
 cdef inline float max_single(float a, float b) noexcept nogil:
-    cdef float larger = a if a > b or b != b else b
-    return bits_float(float_bits(a) & float_bits(b)) if a == b else larger
+    cdef float larger = a if a > b else b
+    cdef uint32_t nan = -<uint32_t>(b != b)
+    cdef uint32_t differs = -<uint32_t>(a != b)
+    return bits_float(((float_bits(larger) & ~nan) | (float_bits(a) & nan)) & (float_bits(a) | differs))
+
+
+cdef inline float ldexp_single(float value, int32_t exponent) noexcept nogil:
+    """value * 2 ** exponent: exact in double precision, whose exponents reach beyond a single's, and rounded once."""
+    cdef int32_t above = exponent if exponent > -400 else -400
+    cdef int32_t limited = above if above < 400 else 400
+    return <float>(<double>value * bits_double(<uint64_t>(limited + 1023) << 52))
+
+
+cdef inline float rsq_single(float value) noexcept nogil:
+    """1 / sqrt(value) as a double has it, rounded: the same bits for every single that is no denormal (tests/emu/test_transcendental.py).
+
+    A single that is 22 bits right, by Newton's steps from what the bits of a float say of its logarithm, then a step of third order in doubles.
+    """
+    cdef float guess = bits_float(0x5f375a86U - (float_bits(value) >> 1))
+    cdef double exact, error, root
+    guess = guess * (<float>1.5 - (<float>0.5 * guess) * (guess * value))      # no factor is a denormal
+    guess = guess * (<float>1.5 - (<float>0.5 * guess) * (guess * value))
+    guess = guess * (<float>1.5 - (<float>0.5 * guess) * (guess * value))
+    exact = guess
+    error = 1 - exact * exact * value
+    root = exact + exact * (error * (0.5 + 0.375 * error))
+    cdef uint32_t bits = float_bits(value)
+    cdef uint32_t sign = bits & 0x80000000U
+    cdef uint32_t positive = float_bits(<float>root) if bits < 0x7f800000 else 0
+    cdef uint32_t signed = 0xffc00000U if sign else positive
+    cdef uint32_t number = sign | 0x7f800000 if bits << 1 == 0 else signed
+    return bits_float(number if bits << 1 <= 0xff000000U else bits | 0x400000)
 
 
 cdef inline double min_double(double a, double b) noexcept nogil:

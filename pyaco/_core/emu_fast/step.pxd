@@ -14,7 +14,9 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from pyaco._core.emu.access cimport MemoryOperation
 from pyaco._core.emu_fast.matrix_plan cimport MatrixPlan
-from pyaco._core.emu.wave cimport Instruction, LaneOperation, Machine, Wave, is_signalling, sgpr_null, type_f16, type_f32, type_f64
+from pyaco._core.common.bits cimport popcount
+from pyaco._core.emu.wave cimport (Instruction, LaneOperation, Machine, Wave, is_signalling, sgpr_null, stop_running, type_f16, type_f32, type_f64,
+                                   wave_exec)
 
 cdef extern from "order.h" nogil:
     cdef cppclass Order:
@@ -41,6 +43,9 @@ cdef extern from "host.h" nogil:
     void singles_to_halves(const float *singles, uint32_t *row)
     void gather_row(const uint32_t *row, const uint32_t *index, uint32_t *values)
     uint32_t row_low_bits(const uint32_t *values)            # the lowest bit of every lane
+    uint32_t row_nans(const uint32_t *values)                # a bit for each lane with a single that is a NaN
+    void put_lanes(uint32_t *row, const uint32_t *values, uint32_t bits, const uint32_t *mask)      # those of 16 lanes that have a bit; the mask says the same
+    void spread_bits(uint64_t bits, uint32_t *lanes)         # all ones where a bit is set, of 64
     void load_quads(const uint8_t *host, const uint32_t *offset, uint32_t *row)         # four dwords of each of 16 lanes
     void store_quads(uint8_t *host, const uint32_t *offset, const uint32_t *row)
     bint __builtin_expect(bint condition, bint expected)
@@ -97,6 +102,7 @@ cdef struct StepRest:
     uint8_t omod
     uint8_t lane_group_mask           # permutations: lanes that can read each other, less one
     uint8_t reads_inactive            # ... whether they read inactive lanes
+    uint8_t returns                   # atomics: the old value
 
 # Loads and stores by the memory they access.
 cdef struct Transfers:
@@ -117,6 +123,10 @@ cdef struct MemorySteps:
     StepFunction global_to_lds
     StepFunction buffer_to_lds
     StepFunction permute              # DS_BPERMUTE
+    StepFunction global_atomic
+    StepFunction buffer_atomic
+    StepFunction scratch_load
+    StepFunction scratch_store
     StepFunction scalar_load
 
 cdef enum:
@@ -137,6 +147,9 @@ cdef struct RowSteps:
     StepFunction copy                 # a row of the pool to a VGPR
     StepFunction scale                # omod and clamp of singles
     StepFunction merge                # part of a register, in the lanes of a mask
+    void (*set_active)(Core *core, uint64_t active) noexcept nogil
+    StepFunction swap                 # two VGPRs
+    StepFunction permute16            # V_PERMLANE16, V_PERMLANEX16
 
 cdef enum:
     first_write_words = 4             # a bit for each VGPR
@@ -168,6 +181,11 @@ cdef struct Core:
     uint32_t keep_in32                # all ones: denormal sources are kept; 0: flushed
     uint32_t flush_out32              # denormal results are flushed
     uint32_t usual32                  # every lane is active, and denormals are flushed in sources and results
+    uint32_t flushes32                # denormals are flushed so, whatever lanes are active
+    uint32_t usual_choice32           # as these two, and min, max and median take signalling NaNs as others
+    uint32_t flushes_choice32
+    uint32_t first_half               # the rows that have active lanes: none in a wave that has none
+    uint32_t end_half
     uint32_t keep_in64                # the same for halves and doubles
     uint32_t flush_out64
     uint32_t round64                  # how halves and doubles are rounded
@@ -175,10 +193,14 @@ cdef struct Core:
     uint32_t clamps_nan
     uint32_t control                  # MXCSR of the steps
     uint32_t mask_result[2]
+    uint32_t mode                     # MODE when it was looked at last
     uint64_t slice_end                # `machine.executed` where the wave's turn is over
+    uint64_t chain_end                # the same, or the budget, or where the engine looks around: until there a block may go on with the next
     uint64_t first_executed           # and where its workgroup began
     uint64_t group                    # number of the workgroup
+    Block *block                      # the one that runs
     Block **next_block                # where to remember the following block, or NULL
+    void (*set_active)(Core *core, uint64_t active) noexcept nogil      # sets what depends on EXEC
     const Step *stopped               # the step that stopped the wave
     Order *order                      # makes workgroups wait for earlier ones; NULL: one thread
     void *images                      # the ImageCache of the thread
@@ -201,6 +223,37 @@ cdef int step_specials(Core *core, const Step *step, uint32_t halves) noexcept n
 
 cdef inline int next_step(Core *core, const Step *step) noexcept nogil:
     return step[1].function(core, step + 1)
+
+cdef inline void note_active(Core *core, uint64_t active) noexcept nogil:
+    """Set what steps read instead of EXEC, but for `lane_mask`."""
+    core.active = active
+    core.active_count = popcount(active)
+    core.full = core.active_count == row_lanes * core.halves
+    core.usual32 = core.full and core.flushes32
+    core.usual_choice32 = core.full and core.flushes_choice32
+    core.first_half = 0 if <uint32_t>active else 1
+    core.end_half = 2 if active >> row_lanes else 1
+
+cdef inline int follow(Core *core, const Step *step, uint32_t taken) noexcept nogil:
+    """Go on with the block that follows, as the engine's loop would, which does it where something is to be looked at before.
+
+    pc is that of the following block.
+    """
+    cdef Block **successor = &step.rest.block.successor[taken]
+    cdef Block *block = successor[0]
+    cdef uint64_t active
+    core.next_block = successor
+    if block == NULL or core.wave.mode != core.mode or block.count == 0 or core.machine.executed + block.count > core.chain_end:
+        return stop_running
+    active = wave_exec(core.wave)
+    if active != core.active:
+        core.set_active(core, active)
+    core.machine.executed += block.count
+    block.executions += 1
+    block.lane_executions += core.active_count
+    core.block = block
+    core.next_block = NULL
+    return block.steps.function(core, block.steps)
 
 cdef inline const uint32_t *source_row(const Core *core, const Step *step, uint32_t slot, uint32_t half) noexcept nogil:
     return <const uint32_t *>(core.base[step.base[slot]] + step.offset[slot]) + row_lanes * half
@@ -252,10 +305,29 @@ cdef inline uint32_t put_two_special(Core *core, uint32_t half, const uint32_t *
     copy_row(special_row(core, half) + row_lanes, second)
     return 1 << half
 
+cdef inline bint finds_nan(const Core *core, uint32_t half, const uint32_t *values) noexcept nogil:
+    """Whether an active lane has one: what others have is not written."""
+    return row_has_nan(values) and (core.full or row_nans(values) & <uint32_t>(core.active >> (row_lanes * half)))
+
+cdef inline void put_part(const Core *core, uint32_t *row, uint32_t half, const uint32_t *values) noexcept nogil:
+    """Write the active lanes of half of the register at `row`, some of which are idle."""
+    cdef uint32_t bits = <uint32_t>(core.active >> (row_lanes * half))
+    put_lanes(row + row_lanes * half, values, bits & 0xffff, core.lane_mask + row_lanes * half)
+    put_lanes(row + row_lanes * half + 16, values + 16, bits >> 16, core.lane_mask + row_lanes * half + 16)
+
+cdef inline uint32_t put_partial_single(Core *core, uint32_t *row, uint32_t half, const uint32_t *values) noexcept nogil:
+    """The same of singles where `core.flushes32`."""
+    cdef uint32_t flushed[row_lanes]
+    if __builtin_expect(row_has_nan(values), False) and row_nans(values) & <uint32_t>(core.active >> (row_lanes * half)):
+        return put_special(core, half, values)
+    flush_singles(values, flushed)
+    put_part(core, row, half, flushed)
+    return 0
+
 cdef inline uint32_t put_single(Core *core, const Step *step, uint32_t half, const uint32_t *values) noexcept nogil:
     """Write a row of single-precision results, while MXCSR is `core.control`."""
     cdef uint32_t flushed[row_lanes]
-    if __builtin_expect(row_has_nan(values), False):
+    if __builtin_expect(finds_nan(core, half, values), False):
         return put_special(core, half, values)
     if core.flush_out32:
         if core.keep_in32:
@@ -277,7 +349,7 @@ cdef inline uint32_t put_usual_single(Core *core, uint32_t *row, uint32_t half, 
 cdef inline uint32_t put_guarded_single(Core *core, const Step *step, uint32_t half, const uint32_t *values) noexcept nogil:
     """The same while MXCSR is `control_default`."""
     cdef uint32_t flushed[row_lanes]
-    if __builtin_expect(row_has_nan(values), False):
+    if __builtin_expect(finds_nan(core, half, values), False):
         return put_special(core, half, values)
     if core.flush_out32:
         flush_single_bits(values, flushed)

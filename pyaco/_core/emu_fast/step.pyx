@@ -90,6 +90,7 @@ cdef bint wait_for_turn(Core *core) noexcept nogil:
     core.machine.executed += before - core.first_executed
     core.slice_end += before - core.first_executed
     core.first_executed = before
+    core.chain_end = 0                                      # the engine's loop sets it again
     return True
 
 
@@ -150,8 +151,7 @@ cdef int step_leave_ordered(Core *core, const Step *step) noexcept nogil:
 
 cdef int step_end(Core *core, const Step *step) noexcept nogil:
     core.wave.pc = step.rest.block.end
-    core.next_block = &step.rest.block.successor[0]
-    return stop_running
+    return follow(core, step, 0)
 
 
 cdef int step_copy_mask(Core *core, const Step *step) noexcept nogil:
@@ -164,8 +164,7 @@ cdef inline int _leave_by(Core *core, const Step *step, bint taken) noexcept nog
     core.wave.pc = step.rest.block.end
     if taken:
         core.wave.pc += <uint64_t>(<int64_t><int16_t>step.immediate * 4)
-    core.next_block = &step.rest.block.successor[taken]
-    return stop_running
+    return follow(core, step, taken)
 
 
 cdef int _step_branch(Core *core, const Step *step) noexcept nogil:
