@@ -20,7 +20,7 @@ __all__ = [
     "has_dcc_of_first_tail_level", "has_dcc_register_clears", "has_dcc_single_clears", "has_dcc_typed_clears", "has_depth_epitch",
     "has_depth_size_xy", "has_display_dcc", "has_display_dcc_128b", "has_display_dcc_of_small_images", "has_drm_modifiers", "has_ds_cmpstore",
     "has_dx10_clamp_mode", "has_emulator", "has_fdcc_control", "has_fdcc_fragment_limit", "has_flat_scratch_sgprs", "has_fmask",
-    "has_fmask_pitch", "has_fnuz_floats", "has_forced_swizzle_mode", "has_fp64", "has_gfx12_swizzle_modes", "has_half_coordinates",
+    "has_fmask_pitch", "has_fnuz_floats", "has_forced_swizzle_mode", "has_fp64", "has_fp64_rounding", "has_gfx12_swizzle_modes", "has_half_coordinates",
     "has_half_wave_permutes", "has_hidden_flat_scratch", "has_htile_rb_aligned", "has_ieee_mode", "has_independent_dcc_128b", "has_int64",
     "has_iterate_256", "has_large_gds", "has_lds_bound", "has_lds_offsets_wrap", "has_macro_tile_table", "has_max_mip_in_word1",
     "has_memory_scopes", "has_metadata_surfaces", "has_negated_double_matrices", "has_non_block_compressed_views", "has_offset_flat_scratch",
@@ -79,6 +79,7 @@ has_unified_buffer_formats = _feature("unified_buffer_formats")
 has_gfx12_swizzle_modes = _feature("gfx12_swizzle_modes")
 has_int64 = _feature("int64")
 has_fp64 = _feature("fp64")
+has_fp64_rounding = _feature("fp64_rounding")
 has_swizzle_mode_choice = _feature("swizzle_mode_choice")
 has_sdma_low_operation = _feature("sdma_low_operation")
 has_sdma_counts_less_one = _feature("sdma_counts_less_one")
