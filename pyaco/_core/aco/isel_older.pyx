@@ -17,14 +17,18 @@ cdef struct Replacement:
     uint16_t opcode
     uint16_t older                # takes the same operands; a second result is a carry that nothing reads
 
-cdef Replacement[7] _replacements
+cdef Replacement[5] _replacements
 _replacements[0] = Replacement(op_v_add_u32, op_v_add_co_u32)
 _replacements[1] = Replacement(op_v_sub_u32, op_v_sub_co_u32)
 _replacements[2] = Replacement(op_v_fma_f16, op_v_fma_legacy_f16)
 _replacements[3] = Replacement(op_s_mul_hi_u32, op_v_mul_hi_u32)
 _replacements[4] = Replacement(op_s_mul_hi_i32, op_v_mul_hi_i32)
-_replacements[5] = Replacement(op_v_readlane_b32_e64, op_v_readlane_b32)
-_replacements[6] = Replacement(op_v_writelane_b32_e64, op_v_writelane_b32)
+
+# Opcodes that have VOP3 only since GFX8, by those that have a shorter form before: v_readlane_b32 for v_readlane_b32_e64.
+cdef uint16_t[op_count] _short_forms
+_by_name = {opcode_name[_opcode].decode(): _opcode for _opcode in range(op_count)}
+for _name, _opcode in _by_name.items():
+    _short_forms[_opcode] = _by_name.get(_name.removesuffix("_e64"), _opcode)
 
 # Before GFX8 shifts of 64 bits have the value first.
 cdef uint16_t[3][2] _wide_shifts
@@ -78,7 +82,9 @@ cdef TempId emit_older(Isel *c, uint32_t opcode, TempId dst, const Operand *give
     for k in range(3):
         if _wide_shifts[k][0] == opcode:
             return emit2(c, _wide_shifts[k][1], dst, given[1], given[0])
-    for k in range(7):
+    if _short_forms[opcode] != opcode:
+        return emit(c, _short_forms[opcode], dst, given, count)
+    for k in range(5):
         if _replacements[k].opcode == opcode:
             if dst == 0 and (opcode == op_s_mul_hi_u32 or opcode == op_s_mul_hi_i32):
                 dst = new_temp(c, class_s1)

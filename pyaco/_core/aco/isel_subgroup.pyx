@@ -683,6 +683,9 @@ cdef int _reduce_or_scan(Isel *c, ValueId i, uint64_t opcode) except -1 nogil:
         # Narrow integers are computed in 32 bits.
         temp = convert_integer(c, 0, part(c, temp, 0, bits // 8), bits, 32, alu == alu_imin or alu == alu_imax)
         width = 32
+    elif bits == 16 and c.gfx < gfx8:
+        temp = emit1(c, op_v_cvt_f32_f16, 0, T(c, part(c, temp, 0, 2)))
+        width = 32
     elif bits == 16:
         temp = convert_integer(c, 0, part(c, temp, 0, 2), 16, 32, False)
     if not operation.known:
@@ -690,6 +693,9 @@ cdef int _reduce_or_scan(Isel *c, ValueId i, uint64_t opcode) except -1 nogil:
     number = operation.first + _size_number(width)
     if bits >= 32:
         _emit_reduction(c, <uint32_t>opcode, number, cluster, dst, temp)
+        return 0
+    if c.gfx < gfx8 and operation.properties & is_float:
+        emit1(c, op_v_cvt_f16_f32, dst, T(c, as_vgpr(c, _emit_reduction(c, <uint32_t>opcode, number, cluster, 0, temp))))
         return 0
     result = _emit_reduction(c, <uint32_t>opcode, number, cluster, 0 if is_vgpr(c, dst) else dst, temp)
     if result != dst:

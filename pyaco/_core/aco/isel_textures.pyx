@@ -15,7 +15,7 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 from libcpp.vector cimport vector
 
-from features cimport has_fmask, has_sampler_mask_in_descriptor, has_surfaces_1d
+from features cimport has_fmask, has_surfaces_1d
 from isa_opcodes cimport *
 from modifiers cimport (
     modifier_set_a16, modifier_set_d16, modifier_set_dim, modifier_set_dmask, modifier_set_image_tfe, modifier_set_unrm,
@@ -24,7 +24,7 @@ from nir_opcodes cimport *
 
 from pyaco._core.aco.isel_context cimport *
 from pyaco._core.aco.isel_images cimport *
-from pyaco._core.ir.program cimport Operand, TempId, class_bytes, class_s4, class_v4, gfx10, gfx9, operand_undefined
+from pyaco._core.ir.program cimport Operand, TempId, class_v4, gfx10, gfx9, operand_undefined
 from pyaco._core.ir.shader cimport (
     ValueId, constant_bits, image_1d, image_buffer, image_cube, image_is_array, image_is_shadow, image_ms, image_rect, image_subpass_ms,
     source_value, texture_implicit_lod, texture_is_sparse, type_float, type_int, type_uint, value_is_constant,
@@ -274,20 +274,6 @@ cdef int _shift_gather(Isel *c, const Texture *t, TempId sampler, vector[Operand
     return 0
 
 
-cdef TempId _masked_sampler(Isel *c, const Texture *t, TempId sampler) except 0 nogil:
-    """GFX6 and GFX7: the last word of an image's descriptor says which bits of a sampler hold for it (no anisotropy of one level)."""
-    cdef Operand[4] o
-    cdef uint32_t k
-    if not has_sampler_mask_in_descriptor(c.gfx) or t.dim == image_rect or class_bytes(class_of(c, t.resource)) != 32:
-        return sampler
-    split(c, sampler, 4)
-    split(c, t.resource, 4)
-    for k in range(4):
-        o[k] = T(c, part(c, sampler, k, 4))
-    o[0] = T(c, emit2(c, op_s_and_b32, 0, o[0], T(c, part(c, t.resource, 7, 4))))
-    return create_vector(c, 0, class_s4, o, 4)
-
-
 cdef int _sample(Isel *c, Texture *t, ImageResult *result) except -1 nogil:
     cdef vector[Operand] address
     cdef Operand data
@@ -303,7 +289,6 @@ cdef int _sample(Isel *c, Texture *t, ImageResult *result) except -1 nogil:
     opcode = op_image_get_lod if t.opcode == tex_lod else _samples[t.properties]
     if sampler == 0 or opcode == op_invalid:
         unsupported(c, b"a sample that has no opcode or no sampler,", _texture_name(t))
-    sampler = _masked_sampler(c, t, sampler)
     if t.properties & has_offset:
         address.push_back(T(c, _offsets(c, t.source[<int>tex_source_offset])))
     _append(c, t, t.source[<int>tex_source_bias], t.bits, address)

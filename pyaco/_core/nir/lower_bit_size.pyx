@@ -9,7 +9,7 @@ with singles too (whose sums, products, quotients and roots, rounded once more, 
 Sources: AMD RDNA2 ISA document (VOP2 and VOP3 have *_U16 and *_I16, SOP2 has none); the choice follows RADV's callback for
 nir_lower_bit_size.
 """
-from libc.stdint cimport uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 
 from nir_opcodes cimport (
     alu_bit_count, alu_bitfield_reverse, alu_bitfield_select, alu_bitnz, alu_bitz, alu_f2f16, alu_f2f16_rtne, alu_f2f16_rtz, alu_f2f32,
