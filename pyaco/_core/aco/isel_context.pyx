@@ -17,19 +17,17 @@ from isa_tables cimport (
 )
 from nir_opcodes cimport alu_names
 from pyaco._core.aco.build cimport by_wave, exec_operand, make, mask_constant
+from pyaco._core.aco.inline_constants cimport is_missing_constant
 from pyaco._core.ir.program cimport (
     Definition, InstructionId, Operand, TempId, class_bytes, class_dwords, class_is_vgpr, class_of_bytes, class_s1, class_s2, class_v1,
     definition_nuw, definition_of, definition_of_fixed, definition_precise, format_is_pseudo, format_is_salu, format_is_valu,
-    format_vop1, format_vop2, format_vop3, format_vopc, gfx10, gfx8, gfx9, instruction_make, operand_bytes, operand_constant,
+    format_vop1, format_vop2, format_vop3, format_vopc, gfx10, gfx9, instruction_make, operand_bytes, operand_constant,
     operand_constant_value, operand_fixed, operand_is_literal, operand_literal32, operand_temp, operand_undef, register_scc,
     temp_new,
 )
 from pyaco._core.ir.shader cimport ValueId, source_swizzle, source_value, swizzle_component
 
 from pyaco.errors import UnsupportedError
-
-cdef enum:
-    inverse_two_pi = 248 * 4      # its place among the sources
 
 
 cdef int unsupported(Isel *c, const char *what, const char *name) except -1 nogil:
@@ -206,7 +204,7 @@ cdef TempId emit(Isel *c, uint32_t opcode, TempId dst, const Operand *given, uin
         return c.emit_older(c, opcode, dst, given, count)
     for i in range(count):
         o[i] = given[i]
-        if c.gfx < gfx8 and o[i].flags & operand_constant and o[i].reg == inverse_two_pi:
+        if is_missing_constant(c.gfx, o[i]):
             _spell_out(c, &o[i])
     if format_is_valu(format):
         format = _legalize_valu(c, opcode, o, count, format)

@@ -22,6 +22,7 @@ from libc.string cimport memset
 from isa_opcodes cimport *
 from modifiers cimport modifier_set_opsel, modifier_set_sdwa_dst_sel, modifier_set_sdwa_sel0, modifier_set_sdwa_sel1
 from pyaco._core.aco.build cimport *
+from pyaco._core.aco.inline_constants cimport is_missing_constant
 from pyaco._core.ir.program cimport *
 
 from pyaco.errors import PyacoError, UnsupportedError
@@ -153,6 +154,8 @@ cdef int emit_constant(Rewrite *out, uint16_t reg, uint32_t value) except -1 nog
     cdef InstructionId i
     cdef uint32_t start = 0
     cdef uint32_t size
+    if is_missing_constant(out.program.gfx_level, o):
+        o = operand_literal32(value)
     if not operand_is_literal(o):
         emit_1(out, op_s_mov_b32 if scalar else op_v_mov_b32, d, o)
         return 0
