@@ -39,7 +39,7 @@ class UserSgprs:
     Attributes
     ----------
     kind : str
-        ``scratch_address`` (on GFX8 the first half of a buffer descriptor, swizzled), ``descriptor_set``,
+        ``scratch_address`` (up to GFX8 the first half of a buffer descriptor, swizzled), ``descriptor_set``,
         ``descriptor_set_table``, ``push_constants``, ``inline_push_constant`` or ``num_workgroups``.
     first, count : int
         The SGPRs that hold it.
@@ -107,7 +107,7 @@ class Abi:
     workgroup_id_mask : int
         A bit for each dimension whose workgroup id the shader reads.
     scratch_wave_offset : bool
-        An SGPR behind the workgroup ids has the wave's scratch offset (GFX8 to GFX10).
+        An SGPR behind the workgroup ids has the wave's scratch offset (GFX6 to GFX10).
     local_id_components : int
         1 to 3: components of the local invocation id in VGPRs, where these are not packed into one.
     wave_size : int

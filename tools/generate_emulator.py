@@ -64,6 +64,12 @@ class Semantics(NamedTuple):
     statements: list[str]
     packed: int = 0                   # 1: halves of a register, 2: registers of a pair
     scalar: bool = False
+    until: int = 0                    # the last gfx level that computes so, 0 where all do that have no line of their own
+
+    @property
+    def function(self) -> str:
+        """What its loop is called."""
+        return f"_lanes_{self.names[0]}{f'_until_{self.until}' if self.until else ''}"
 
     @property
     def prefers_number_over_nan(self) -> bool:
@@ -93,14 +99,22 @@ class Semantics(NamedTuple):
 
 
 def read_semantics(source: Path) -> list[Semantics]:
-    """Return every line of the table, comparisons included."""
+    """Return what each opcode computes, comparisons included; of those that earlier generations compute otherwise, what later ones do."""
+    return [operation for operation in read_lines(source) if not operation.until] + comparisons()
+
+
+def read_lines(source: Path) -> list[Semantics]:
+    """Return every line of the table."""
     operations = []
-    scalar = False
+    scalar, until = False, 0
     for line in (source / "pyaco/emu/data/semantics.txt").read_text().splitlines():
         if not line.strip() or line.startswith("#"):
             continue
         if line.startswith("["):
-            scalar = line.strip() == "[scalar]"
+            section = re.fullmatch(r"\[(scalar|vector)(?: until (\d+))?\]", line.strip())
+            if section is None:
+                raise ValueError(f"semantics.txt: no such section: {line}")
+            scalar, until = section[1] == "scalar", int(section[2] or 0)
             continue
         head, _, body = line.partition("|")
         left, _, right = head.partition("=")
@@ -114,12 +128,19 @@ def read_semantics(source: Path) -> list[Semantics]:
                 [statement.strip() for statement in body.split(";")],
                 packed,
                 scalar,
+                until,
             )
         )
+    return operations
+
+
+def comparisons() -> list[Semantics]:
+    """Return the comparisons of every type; those of GFX6 and GFX7 that signal NaNs give the same results."""
+    operations = []
     for kind in ("f16", "f32", "f64", "i16", "u16", "i32", "u32", "i64", "u64"):
         relations = FLOAT_RELATIONS if kind.startswith("f") else INTEGER_RELATIONS
         for relation, expression in relations.items():
-            names = [f"v_cmp_{relation}_{kind}", f"v_cmpx_{relation}_{kind}"]
+            names = [f"v_{name}_{relation}_{kind}" for name in ("cmp", "cmpx", "cmps", "cmpsx")]
             operations.append(Semantics(names, ["mask"], [kind, kind], [f"d = {expression}"]))
             if kind in ("f16", "f32"):
                 names = [f"s_cmp_{relation}_{kind}"]
@@ -140,7 +161,6 @@ def opcode_names(source: Path) -> set[str]:
 
 def lane_function(operation: Semantics) -> list[str]:
     """Return the lines of the loop of one operation."""
-    name = operation.names[0]
     body = "; ".join(operation.statements)
     declarations: dict[str, list[str]] = {}
     loads, stores, pointers = [], [], ["cdef uint32_t count = lanes.count"]
@@ -159,10 +179,10 @@ def lane_function(operation: Semantics) -> list[str]:
     for variable, ctype in (("w", "uint64_t"), ("s", "int64_t"), ("x", "double"), ("y", "double"), ("i", "uint32_t")):
         if re.search(rf"\b{variable}\b", body):
             declarations.setdefault(ctype, []).append(variable)
-    lines = [f"cdef void _lanes_{name}(Lanes *lanes) noexcept nogil:", "    cdef uint32_t lane"]
+    lines = [f"cdef void {operation.function}(Lanes *lanes) noexcept nogil:", "    cdef uint32_t lane"]
     lines += [f"    cdef {ctype} {', '.join(names)}" for ctype, names in declarations.items()]
     lines += [f"    {pointer}" for pointer in pointers]
-    if "f16" in operation.results or operation.rounds_single:
+    if "f16" in operation.results or re.search(r"\brounding\b", body):
         lines.append("    cdef uint32_t rounding = lanes.rounding")
     for variable in ("clamp", "neg", "opsel", "small"):
         if re.search(rf"\b{variable}\b", body):
@@ -345,6 +365,42 @@ def memory_table(known: set[str]) -> str:
     return "\n".join(head + fill) + "\n"
 
 
+def entry_of(operation: Semantics, name: str) -> list[str]:
+    """Return the lines that fill the record ``entry`` of an opcode."""
+    lines = [f"    entry.function = {operation.function}"]
+    if operation.packed:
+        lines.append(f"    entry.packed = {operation.packed}")
+    if name.startswith(("v_cmpx_", "v_cmpsx_")):
+        lines.append("    entry.writes_exec = 1")
+    if operation.prefers_number_over_nan:
+        lines.append("    entry.prefers_number_over_nan = 1")
+    if operation.final_bits:
+        lines.append("    entry.final_bits = 1")
+    if operation.rounds_single:
+        lines.append("    entry.rounds_single = 1")
+    lines.append(f"    entry.source_count = {len(operation.sources)}")
+    lines.append(f"    entry.result_count = {len(operation.results)}")
+    lines += [f"    entry.source_type[{index}] = {type_code(kind)}" for index, kind in enumerate(operation.sources)]
+    return lines + [f"    entry.result_type[{index}] = {type_code(kind)}" for index, kind in enumerate(operation.results)]
+
+
+def earlier_table(source: Path) -> str:
+    """Return the text of ``emulator_earlier.pxi``: operations that earlier generations compute otherwise."""
+    operations = sorted((line for line in read_lines(source) if line.until), key=lambda line: line.until)
+    names = sorted({name for operation in operations for name in operation.names})
+    lines = ["from isa_opcodes cimport (", *(f"    op_{name}," for name in names), ")", ""]
+    for operation in operations:
+        lines += lane_function(operation)
+    lines += ["cdef uint32_t fill_earlier(EarlierOperation *table) noexcept nogil:", "    cdef LaneOperation *entry"]
+    count = 0
+    for operation in operations:
+        for name in operation.names:
+            lines += [f"    table[{count}].opcode = op_{name}", f"    table[{count}].until = {operation.until}",
+                      f"    entry = &table[{count}].operation", *entry_of(operation, name)]
+            count += 1
+    return "\n".join([*lines, f"    return {count}"]) + "\n"
+
+
 def generate(source: Path) -> dict[str, str]:
     """Return the generated files."""
     known = opcode_names(source)
@@ -359,27 +415,11 @@ def generate(source: Path) -> dict[str, str]:
             lines += lane_function(operation)
             for name in names:
                 imports.append(f"op_{name}")
-                entries.append(f"    entry = &table[<int>op_{name}]")
-                entries.append(f"    entry.function = _lanes_{operation.names[0]}")
-                if operation.packed:
-                    entries.append(f"    entry.packed = {operation.packed}")
-                if name.startswith("v_cmpx_"):
-                    entries.append("    entry.writes_exec = 1")
-                if operation.prefers_number_over_nan:
-                    entries.append("    entry.prefers_number_over_nan = 1")
-                if operation.final_bits:
-                    entries.append("    entry.final_bits = 1")
-                if operation.rounds_single:
-                    entries.append("    entry.rounds_single = 1")
-                entries.append(f"    entry.source_count = {len(operation.sources)}")
-                entries.append(f"    entry.result_count = {len(operation.results)}")
-                for index, kind in enumerate(operation.sources):
-                    entries.append(f"    entry.source_type[{index}] = {type_code(kind)}")
-                for index, kind in enumerate(operation.results):
-                    entries.append(f"    entry.result_type[{index}] = {type_code(kind)}")
+                entries += [f"    entry = &table[<int>op_{name}]", *entry_of(operation, name)]
         head = ["from isa_opcodes cimport (", *(f"    {name}," for name in imports), ")", ""]
         fill = [f"cdef void fill_{group}(LaneOperation *table) noexcept nogil:", "    cdef LaneOperation *entry", *entries]
         files[f"emulator_{group}.pxi"] = "\n".join(head + lines + fill) + "\n"
+    files["emulator_earlier.pxi"] = earlier_table(source)
     files["emulator_memory.pxi"] = memory_table(known)
     files["emulator_matrix.pxi"] = matrix_table(source)
     files["emulator_scaled.pxi"] = scaled_table(known)

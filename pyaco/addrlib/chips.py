@@ -185,9 +185,11 @@ def gpu_config(name: str) -> GpuConfig:
 
 def _chips_called(name: str) -> list[str]:
     """Return the chips with a gfx name, or the chip of a name or product."""
+    from pyaco.targets.chips import chips
     from pyaco.targets.database import dies, find_product
 
     found = [die.name for die in dies() if name.lower() in (die.name, die.target)]
+    found = found or [known.name for known in chips() if name.lower() == known.target]
     if found:
         return found
     try:

@@ -217,10 +217,11 @@ class PacketMemory:
             entry = packet.kernel_object + descriptor.entry_offset
             self.slots = device.concurrent_workgroups(entry, prod(packet.workgroups()), waves, packet.cooperative)
             self.size = self.bytes_per_lane * descriptor.wave_size * waves * self.slots
-        self.address = self._allocate(bytes(self.size)) if self.size else 0
+        # FLAT_SCRATCH has 32 bits of an offset on GFX7 and GFX8
+        self.address = self._allocate(bytes(self.size), features.has_offset_flat_scratch(device.gfx_level)) if self.size else 0
 
-    def _allocate(self, data: bytes) -> int:
-        address: int = self.device.space.map(numpy.frombuffer(data, numpy.uint8).copy())
+    def _allocate(self, data: bytes, low: bool = False) -> int:
+        address: int = self.device.space.map(numpy.frombuffer(data, numpy.uint8).copy(), low)
         self._addresses.append(address)
         return address
 
@@ -240,6 +241,8 @@ class PacketMemory:
             address = self._allocate(queue_bytes())
         elif name == "kernarg_segment_ptr":
             address = packet.kernarg_address
+        elif name == "flat_scratch_init" and features.has_offset_flat_scratch(self.device.gfx_level):
+            return [self.address, self.bytes_per_lane]
         elif name == "flat_scratch_init":
             address = self.address
         elif name == "private_segment_size":

@@ -17,7 +17,7 @@ from pyaco.descriptors.image import ImageView as ViewedPart
 from pyaco.descriptors.image import image_descriptor
 from pyaco.descriptors.sampler import Sampler, sampler_descriptor
 from pyaco.emu.origins import maker
-from pyaco.errors import InputError
+from pyaco.errors import InputError, UnsupportedError
 from pyaco.formats import PixelFormat, pixel_format
 from pyaco.targets.features import has_surfaces_1d, has_swizzle_modes
 
@@ -74,6 +74,8 @@ class Image:
             self.surface = Surface(target, format=format, width=width, height=height, use=use, **{**options, "linear": True})
         if "swizzle_mode" in options:
             self.surface.level_shape()          # a mode that lays out a surface may have no addresses for its elements: say so now, not at a dispatch
+        if sparse and getattr(self.surface.layout.levels[0], "tile_index", 0) < 0:
+            raise UnsupportedError(f"sparse images on {target} in the emulator: the chip's table has no tile mode for them")
         self.memory = numpy.zeros(max(self.surface.total_size, 4), numpy.uint8)
         self._space, self.sparse = space, sparse
         self._origin, alignment = maker("image", name, self.surface.size), max(self.surface.base_align, 256)

@@ -151,6 +151,8 @@ NIR = Pipeline("nir", STAGE, (
         fold_16bit_tex_image,
         lower_idiv,
         lower_int64(lower="hardware"),
+        # GFX6 cannot round the doubles that conversions of 64-bit integers are made with.
+        lower_doubles(lower="hardware"),
         OPTIMIZE,
     ),
     part(

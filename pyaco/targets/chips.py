@@ -26,8 +26,8 @@ class Chip:
     target : str
         LLVM's processor name, such as ``gfx1100``.
     level : int
-        Hardware level times ten, as kernels compare it: 80 (GFX8), 90 (GFX9), 103 (GFX10.3), 110, 115, 120. CDNA descends from GFX9
-        and is between: 91 (gfx908), 92 (gfx90a), 94 (gfx942), 95 (gfx950).
+        Hardware level times ten, as kernels compare it: 60 (GFX6), 70 (GFX7), 80 (GFX8), 90 (GFX9), 103 (GFX10.3), 110, 115,
+        120. CDNA descends from GFX9 and is between: 91 (gfx908), 92 (gfx90a), 94 (gfx942), 95 (gfx950).
     architecture : str
         Family of the instruction set.
     products : tuple of str
@@ -55,6 +55,18 @@ class Chip:
 
 
 _CHIPS = (
+    Chip("tahiti", "gfx600", 60, "GCN 1", ("HD 7970", "R9 280X")),
+    Chip("pitcairn", "gfx601", 60, "GCN 1", ("HD 7870", "R9 270X")),
+    Chip("verde", "gfx601", 60, "GCN 1", ("HD 7770",)),
+    Chip("oland", "gfx602", 60, "GCN 1", ("R7 240",)),
+    Chip("hainan", "gfx602", 60, "GCN 1", ("R5 M230",)),
+    Chip("kaveri", "gfx700", 70, "GCN 2", ("A10-7850K",)),
+    Chip("hawaii", "gfx701", 70, "GCN 2", ("FirePro W9100",)),
+    Chip("hawaii", "gfx702", 70, "GCN 2", ("R9 290X", "R9 390X")),
+    Chip("kabini", "gfx703", 70, "GCN 2", ("A4-5000",)),
+    Chip("mullins", "gfx703", 70, "GCN 2", ("A10 Micro-6700T",)),
+    Chip("bonaire", "gfx704", 70, "GCN 2", ("HD 7790", "R7 260X")),
+    Chip("gfx705", "gfx705", 70, "GCN 2", ()),
     Chip("carrizo", "gfx801", 80, "GCN 3", ("FX-9800P",)),
     Chip("tonga", "gfx802", 80, "GCN 3", ("R9 285", "R9 380", "R9 380X")),
     Chip("iceland", "gfx802", 80, "GCN 3", ("R5 M330",)),
@@ -99,7 +111,7 @@ def _key(text: str) -> str:
 
 # Several chips may have one gfx name: the first stands for all of them.
 _BY_TARGET = {c.target: c for c in reversed(_CHIPS)}
-_BY_NAME = {_key(word): c for c in _CHIPS for word in (c.name, c.target, *c.products)}
+_BY_NAME = {_key(word): c for c in reversed(_CHIPS) for word in (c.name, c.target, *c.products)}
 
 
 def chips() -> tuple[Chip, ...]:

@@ -81,6 +81,8 @@ _I, _D = Int64Lowering, DoublesLowering
 AMD_INT64 = (_I.IMUL64 | _I.IMUL_HIGH64 | _I.IMUL_2X32_64 | _I.DIVMOD64 | _I.MINMAX64 | _I.IABS64 | _I.IADD_SAT64 | _I.CONV64
              | _I.BITFIELD_REVERSE64 | _I.BITFIELD_EXTRACT64)  # fmt: skip
 AMD_DOUBLES = _D.DRCP | _D.DSQRT | _D.DRSQ | _D.DDIV
+#: And on GFX6, whose V_FRACT_F64 is not exact enough to make the others of.
+GFX6_DOUBLES = AMD_DOUBLES | _D.DTRUNC | _D.DFLOOR | _D.DCEIL | _D.DFRACT | _D.DROUND_EVEN
 
 _Flag = TypeVar("_Flag", Int64Lowering, DoublesLowering)
 
@@ -165,7 +167,8 @@ def doubles_lowering(level: int, choice: str | DoublesLowering = "hardware") -> 
 @lru_cache(maxsize=1024)
 def _doubles_named(level: int, choice: str) -> DoublesLowering:
     everything = _all(DoublesLowering)
-    return _named(DoublesLowering, choice, {"hardware": AMD_DOUBLES if features.has_fp64(level) else everything,
+    hardware = AMD_DOUBLES if features.has_fp64_rounding(level) else GFX6_DOUBLES if features.has_fp64(level) else everything
+    return _named(DoublesLowering, choice, {"hardware": hardware,
                                             "lowered": everything ^ DoublesLowering.FP64_FULL_SOFTWARE, "software": everything,
                                             "none": DoublesLowering(0)})  # fmt: skip
 

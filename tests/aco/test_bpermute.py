@@ -9,7 +9,8 @@ from pyaco import emu
 from pyaco._core.aco import assemble, lower_to_hw_instr
 from pyaco.aco import parse_program
 
-CASES = [("gfx900", 90, 64), ("gfx1030", 103, 32), ("gfx1030", 103, 64), ("gfx1100", 110, 32), ("gfx1100", 110, 64), ("gfx1200", 120, 32)]
+CASES = [("gfx600", 60, 64), ("gfx700", 70, 64), ("gfx900", 90, 64),
+         ("gfx1030", 103, 32), ("gfx1030", 103, 64), ("gfx1100", 110, 32), ("gfx1100", 110, 64), ("gfx1200", 120, 32)]  # fmt: skip
 
 
 def shuffled(target: str, level: int, wave: int, data: str) -> np.ndarray:

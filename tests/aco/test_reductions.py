@@ -46,7 +46,7 @@ def uses_second(gfx: int, wave: int, instruction: str, operation: str, cluster: 
     return re.search(r"v\[20", format_program(program)) is not None
 
 
-@pytest.mark.parametrize(("gfx", "wave"), [(90, 64), (103, 32), (103, 64), (110, 32), (110, 64), (120, 32), (120, 64)])
+@pytest.mark.parametrize(("gfx", "wave"), [(70, 64), (90, 64), (103, 32), (103, 64), (110, 32), (110, 64), (120, 32), (120, 64)])
 @pytest.mark.parametrize("operation", REDUCTIONS)
 def test_a_second_vgpr_is_there_where_it_is_used(gfx: int, wave: int, operation: str) -> None:
     for instruction, cluster in INSTRUCTIONS:

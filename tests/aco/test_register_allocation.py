@@ -12,7 +12,7 @@ from pyaco.aco import text
 from pyaco.isa import opcodes
 from pyaco.targets.limits import wave_limits
 
-TARGETS = {90: ("gfx900", 64), 103: ("gfx1030", 32), 110: ("gfx1100", 64), 120: ("gfx1200", 32)}
+TARGETS = {70: ("gfx700", 64), 90: ("gfx900", 64), 103: ("gfx1030", 32), 110: ("gfx1100", 64), 120: ("gfx1200", 32)}
 
 
 def parse(source: str, gfx: int, **device: int) -> Program:

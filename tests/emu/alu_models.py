@@ -22,6 +22,9 @@ mode = 0xF0
 clamps = False
 #: Whether 8-bit floats are CDNA 3's: one NaN (0x80), no infinity, no -0, biases one more.
 fnuz = False
+#: Whether fractions may round to 1 (GFX6).
+whole_fractions = False
+MAX32, MAX64 = 3.4028234663852886e38, 1.7976931348623157e308
 M16, M32, M64 = 0xFFFF, 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
 
 
@@ -48,7 +51,7 @@ def signed(value: int, bits: int = 32) -> int:
     return value - (1 << bits) if value >> bits - 1 else value
 
 
-def clamp(value: int, low: int, high: int) -> int:
+def clamp(value: Any, low: Any, high: Any) -> Any:
     return max(low, min(high, value))
 
 
@@ -97,7 +100,8 @@ def fraction_part(precision: int) -> Callable[[float], Any]:
             return math.nan
         if a == math.floor(a):
             return 0.0
-        return min(Fraction(a) - math.floor(a), 1 - Fraction(1, 1 << precision))
+        fraction = Fraction(a) - math.floor(a)
+        return fraction if whole_fractions else min(fraction, 1 - Fraction(1, 1 << precision))
     return fract
 
 
@@ -188,6 +192,18 @@ def inverse_root(a: float) -> float:
     return math.copysign(math.inf, a) if a == 0 else 0.0 if a == math.inf else 1 / math.sqrt(a)
 
 
+def finite(function: Callable[[float], float], largest: float) -> Callable[[float], float]:
+    return lambda a: clamp(function(a), -largest, largest) if not math.isnan(function(a)) else math.nan
+
+
+def finite_logarithm(a: float) -> float:
+    return -MAX32 if a == 0 else logarithm(a)
+
+
+def without_infinities(function: Callable[[float], float]) -> Callable[[float], float]:
+    return lambda a: math.copysign(0.0, a) if math.isinf(function(a)) else function(a)
+
+
 def sine(a: float) -> float:
     return math.nan if not math.isfinite(a) else math.sin(2 * math.pi * math.fmod(a, 1.0))
 
@@ -268,6 +284,15 @@ define("v_fmac_legacy_f32", "f32 f32 old_f32", "f32",
 define("v_mad_legacy_f32", "f32 f32 f32", "f32",
        lambda a, b, c, r: rounded_product("f32")(0.0 if a == 0 or b == 0 else a, 0.0 if a == 0 or b == 0 else b, c, r),
        uses_rounding=True)
+define("v_log_clamp_f32", "f32", "f32", no_exception(flushing(finite_logarithm)), ulp=1.0)
+define("v_rcp_clamp_f32", "f32", "f32", flushing(finite(reciprocal, MAX32)), ulp=1.0)
+define("v_rcp_legacy_f32", "f32", "f32", flushing(without_infinities(reciprocal)), ulp=1.0)
+define("v_rsq_clamp_f32", "f32", "f32", flushing(finite(no_exception(inverse_root), MAX32)), ulp=1.0)
+define("v_rsq_legacy_f32", "f32", "f32", flushing(without_infinities(no_exception(inverse_root))), ulp=1.0)
+define("v_rcp_clamp_f64", "f64", "f64", finite(no_exception(reciprocal), MAX64), ulp=2.0)
+define("v_rsq_clamp_f64", "f64", "f64", finite(no_exception(inverse_root), MAX64), ulp=2.0)
+define("v_min_legacy_f32", "f32 f32", "f32", lambda a, b: a if a < b else b)
+define("v_max_legacy_f32", "f32 f32", "f32", lambda a, b: a if a >= b else b)
 define("v_mac_legacy_f32", "f32 f32 old_f32", "f32",
        lambda a, b, c, r: rounded_product("f32")(0.0 if a == 0 or b == 0 else a, 0.0 if a == 0 or b == 0 else b, c, r),
        uses_rounding=True)
@@ -546,6 +571,12 @@ for bits in (16, 32):
         define(f"v_minmax_{kind}", f"{kind} {kind} {kind}", result, lambda a, b, c: max(min(a, b), c))
         define(f"v_maxmin_{kind}", f"{kind} {kind} {kind}", result, lambda a, b, c: min(max(a, b), c))
 define("v_lshrrev_b32", "u32 u32", "u32", lambda a, b: b >> (a & 31))
+define("v_lshl_b32", "u32 u32", "u32", lambda a, b: a << (b & 31))
+define("v_lshr_b32", "u32 u32", "u32", lambda a, b: a >> (b & 31))
+define("v_ashr_i32", "i32 u32", "u32", lambda a, b: a >> (b & 31))
+define("v_lshl_b64", "u64 u32", "u64", lambda a, b: a << (b & 63))
+define("v_lshr_b64", "u64 u32", "u64", lambda a, b: a >> (b & 63))
+define("v_ashr_i64", "i64 u32", "u64", lambda a, b: a >> (b & 63))
 define("v_ashrrev_i32", "u32 i32", "u32", lambda a, b: b >> (a & 31))
 define("v_lshlrev_b32 v_dual_lshlrev_b32", "u32 u32", "u32", lambda a, b: b << (a & 31))
 define("v_lshlrev_b64", "u32 u64", "u64", lambda a, b: b << (a & 63))
@@ -725,6 +756,6 @@ RELATIONS = {
 }  # fmt: skip
 for kind in ("f16", "f32", "f64", "i16", "u16", "i32", "u32", "i64", "u64"):
     for relation, compare in RELATIONS.items():
-        define(f"v_cmp_{relation}_{kind} v_cmpx_{relation}_{kind}", f"{kind} {kind}", "mask", compare)
+        define(" ".join(f"v_{name}_{relation}_{kind}" for name in ("cmp", "cmpx", "cmps", "cmpsx")), f"{kind} {kind}", "mask", compare)
         if kind in ("f16", "f32") or kind in ("i32", "u32", "u64"):
             define(f"s_cmp_{relation}_{kind}", f"{kind} {kind}", "scc", compare)

@@ -13,7 +13,9 @@ from pyaco.isa import assemble
 
 LANES = 32
 #: One chip of each generation of image instructions.
-TARGETS = ("gfx803", "gfx900", "gfx1010", "gfx1030", "gfx1100", "gfx1200")
+TARGETS = ("gfx600", "gfx700", "gfx803", "gfx900", "gfx1010", "gfx1030", "gfx1100", "gfx1200")
+#: Those whose surfaces have tile modes.
+TILED = ("gfx600", "gfx700", "gfx803")
 _DIMENSIONS = {"1d": "1D", "2d": "2D", "3d": "3D", "cube": "CUBE", "1d_array": "1D_ARRAY", "2d_array": "2D_ARRAY", "cube_array": "CUBE",
                "2d_msaa": "2D_MSAA", "2d_msaa_array": "2D_MSAA_ARRAY"}
 _DATA, _ADDRESS = 16, 24              # first VGPRs
@@ -49,7 +51,9 @@ def image_instruction(
 
 def kernel(target: str, instruction: str, *, stores: bool = False, wave: int = 0) -> bytes:
     """Return code that reads 16 dwords a lane (s[12:13]): address from the first on, data from the eighth; and writes 8 dwords (s[14:15])."""
-    if target.startswith("gfx8"):
+    if target.startswith("gfx6"):
+        return _far_kernel(target, instruction, stores)
+    if target.startswith(("gfx7", "gfx8")):
         return _flat_kernel(target, instruction, stores)
     late = target.startswith(("gfx11", "gfx12"))
     new = target.startswith("gfx12")
@@ -65,11 +69,12 @@ def kernel(target: str, instruction: str, *, stores: bool = False, wave: int = 0
 
 
 def _flat_kernel(target: str, instruction: str, stores: bool) -> bytes:
-    """The same for GFX8, whose loads have neither bases nor offsets."""
+    """The same for GFX7 and GFX8, whose loads have neither bases nor offsets."""
+    add = "v_add_u32" if target.startswith("gfx8") else "v_add_i32"
 
     def moved(name: str, register: int, base: int, offset: int, at: int) -> list[str]:
-        return [f"v_add_u32 v3, vcc, s{base}, v{at}", f"v_mov_b32 v4, s{base + 1}", "v_addc_u32 v4, vcc, 0, v4, vcc",
-                f"v_add_u32 v3, vcc, {offset}, v3", "v_addc_u32 v4, vcc, 0, v4, vcc",
+        return [f"{add} v3, vcc, s{base}, v{at}", f"v_mov_b32 v4, s{base + 1}", "v_addc_u32 v4, vcc, 0, v4, vcc",
+                f"{add} v3, vcc, {offset}, v3", "v_addc_u32 v4, vcc, 0, v4, vcc",
                 f"{name} v[{register}:{register + 3}], v[3:4]" if name == "flat_load_dwordx4" else f"{name} v[3:4], v[{register}:{register + 3}]"]
 
     lines = ["v_and_b32 v0, 0x3ff, v0", "v_lshlrev_b32 v1, 6, v0", "v_lshlrev_b32 v2, 5, v0"]
@@ -81,9 +86,22 @@ def _flat_kernel(target: str, instruction: str, stores: bool) -> bytes:
     return assemble("\n".join([*lines, "s_endpgm"]) + "\n", target, wave_size=64)
 
 
+def _far_kernel(target: str, instruction: str, stores: bool) -> bytes:
+    """The same for GFX6, which reaches memory through buffers alone: addresses of 64 bits to descriptors in s[16:19] and s[20:23]."""
+    lines = ["v_and_b32 v0, 0x3ff, v0", "v_lshlrev_b32 v1, 6, v0", "v_lshlrev_b32 v3, 5, v0", "v_mov_b32 v2, 0", "v_mov_b32 v4, 0"]
+    for base, first in ((16, 12), (20, 14)):
+        lines += [f"s_mov_b64 s[{base}:{base + 1}], s[{first}:{first + 1}]", f"s_mov_b32 s{base + 2}, 0", f"s_mov_b32 s{base + 3}, 0xf000"]
+    for k, register in enumerate((_ADDRESS, _ADDRESS + 4, _DATA, _DATA + 4)):
+        lines.append(f"buffer_load_dwordx4 v[{register}:{register + 3}], v[1:2], s[16:19], 0 addr64 offset:{16 * k}")
+    lines += ["s_waitcnt vmcnt(0)", instruction, "s_waitcnt vmcnt(0)"]
+    for k in range(0 if stores else 2):
+        lines.append(f"buffer_store_dwordx4 v[{_DATA + 4 * k}:{_DATA + 4 * k + 3}], v[3:4], s[20:23], 0 addr64 offset:{16 * k}")
+    return assemble("\n".join([*lines, "s_endpgm"]) + "\n", target, wave_size=64)
+
+
 def wave_lanes(target: str) -> int:
     """Lanes of the waves that the kernels here have."""
-    return 64 if target.startswith(("gfx8", "gfx9")) else 32
+    return 64 if target.startswith(("gfx6", "gfx7", "gfx8", "gfx9")) else 32
 
 
 def run_image(

@@ -1,4 +1,4 @@
-"""Images of GFX8: every entry of a chip's table of tile modes, as descriptors name them, against the addresses of `pyaco.addrlib`."""
+"""Images of GFX6 to GFX8: every entry of a chip's table of tile modes, as descriptors name them, against the addresses of `pyaco.addrlib`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pyaco.emu import Device
 from pyaco.errors import InputError, PyacoError, UnsupportedError
 from pyaco.registers import registers
 
-CHIPS = ("gfx802", "gfx803", "gfx810")
+CHIPS = ("gfx600", "gfx602", "gfx700", "gfx701", "gfx704", "gfx802", "gfx803", "gfx810")
 FORMATS = {8: "8", 16: "16", 32: "32", 64: "32_32", 128: "32_32_32_32"}
 TYPES = {"2d": 9, "3d": 10, "2d_array": 13, "2d_msaa": 14}
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from image_kernels import TARGETS, image_instruction, run_image
+from image_kernels import TARGETS, TILED, image_instruction, run_image
 from numpy.typing import NDArray
 
 from pyaco._core.emu.code import supported_opcodes
@@ -46,7 +46,7 @@ def filled(device: Device, shape: str, random: np.random.Generator, format: str 
 
 def modes_of(target: str) -> list[int | None]:
     """Swizzle modes that a driver can be asked for on a chip; None: what it chooses."""
-    if target in ("gfx803", "gfx900"):
+    if target in (*TILED, "gfx900"):
         return [None]
     return [None, *(int(mode) for mode in (SwizzleMode3 if target == "gfx1200" else SwizzleMode) if 0 < mode < 32)]
 
@@ -87,7 +87,7 @@ def test_loads_of_every_swizzle_mode(target: str, shape: str) -> None:
             found = run_image(device, instruction, view.words, address=address)[:, 0]
             np.testing.assert_array_equal(found, texels_at(levels, mip, place), err_msg=f"{image.surface} level {mip}")
         image.release()
-    assert tried >= (1 if target in ("gfx803", "gfx900") else 3)
+    assert tried >= (1 if target in (*TILED, "gfx900") else 3)
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -309,7 +309,7 @@ def test_gathers(target: str) -> None:
     image, levels = filled(device, "2d", random, "R8G8B8A8_UINT")
     texels = levels[0][0]
     place = np.stack([random.integers(1, 44, 64), random.integers(1, 32, 64)], 1)
-    uv = ((place - (0.5 if target == "gfx803" else 0.0)) / np.array([45, 33])).astype(np.float32)
+    uv = ((place - (0.5 if target in TILED else 0.0)) / np.array([45, 33])).astype(np.float32)
     sampler = sampler_descriptor(Sampler((2, 2, 2)), device.gfx_level)
     for component in range(4):
         text = image_instruction("image_gather4_lz", target, "2d", 2, 1 << component, sampler=True)

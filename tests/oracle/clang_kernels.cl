@@ -301,6 +301,7 @@ KERNEL(64, 1) compare_and_swap(global const float *in, global uint *least, globa
     __scoped_atomic_fetch_max((global uint *)(sum + 1), mine.u, RELAXED, DEVICE);
 }
 
+#if !defined(__GFX6__) && !defined(__GFX7__)
 KERNEL(64, 1) lanes(global const uint *in, global uint *out)
 {
     uint v = in[ITEM];
@@ -309,6 +310,7 @@ KERNEL(64, 1) lanes(global const uint *in, global uint *out)
     out[3 * ITEM + 1] = __builtin_amdgcn_update_dpp(77u, v, 0x111, 0xf, 0xf, 0);
     out[3 * ITEM + 2] = __builtin_amdgcn_readfirstlane(v) + __builtin_amdgcn_ds_swizzle(v, 0x041f);
 }
+#endif
 
 KERNEL(64, 1) sparse(global const uint *starts, global const uint *columns, global const float *values, global const float *x, global float *out)
 {
@@ -346,6 +348,7 @@ KERNEL(64, 1) exponentials(global const float *in, global float *out)
     out[4 * ITEM + 3] = 1.0f / v;
 }
 
+#ifndef __GFX6__
 KERNEL(64, 1) flat(global const uint *in, global uint *out)
 {
     local uint shared_words[64];
@@ -360,6 +363,7 @@ KERNEL(64, 1) flat(global const uint *in, global uint *out)
     const uint *where = LX % 3 == 0 ? (const uint *)&own[in[ITEM] & 3] : LX % 3 == 1 ? (const uint *)&shared_words[in[ITEM] & 63] : (const uint *)&in[LX];
     out[ITEM] = *where;
 }
+#endif
 
 #if defined(__gfx942__) || defined(__gfx90a__)
 typedef float f32x4 __attribute__((ext_vector_type(4)));

@@ -18,11 +18,11 @@ pytestmark = pytest.mark.oracle
 
 #: Of these levels every case in one wave size; of the others in both.
 ALTERNATING = ("gfx1010", "gfx1150")
-#: Of the oldest level one case in three.
+#: Of the older levels one case in three.
 RUNS = [
     *((name, target, wave) for name in CASES for target in ("gfx1030", "gfx1100") for wave in (32, 64)),
     *((name, target, (32, 64)[(i + k) % 2]) for i, name in enumerate(CASES) for k, target in enumerate(ALTERNATING)),
-    *((name, "gfx803", 64) for name in list(CASES)[::3]),
+    *((name, target, 64) for k, target in enumerate(("gfx803", "gfx700", "gfx600")) for name in list(CASES)[k::3]),
 ]  # fmt: skip
 
 each_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())

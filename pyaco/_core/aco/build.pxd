@@ -6,11 +6,12 @@ number in a name counts operands; ``d2`` says that there is a second definition.
 """
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
 
+from isa_opcodes cimport op_v_readlane_b32, op_v_readlane_b32_e64, op_v_writelane_b32, op_v_writelane_b32_e64
 from isa_tables cimport opcode_format
 from pyaco._core.common.table cimport table_append_many
 from pyaco._core.ir.program cimport (
     Definition, InstructionId, Operand, ProgramData, Rewrite, TempId, class_s1, class_v1, definition_of_fixed,
-    definition_register, instruction_make, operand_c32, operand_c64, operand_put, operand_register, operand_undefined,
+    definition_register, gfx8, instruction_make, operand_c32, operand_c64, operand_put, operand_register, operand_undefined,
     register_exec, register_scc, rewrite_emit, temp_new,
 )
 
@@ -155,3 +156,11 @@ cdef inline InstructionId emit_2d2(Rewrite *out, uint16_t opcode, Definition d, 
 cdef inline InstructionId emit_3d2(Rewrite *out, uint16_t opcode, Definition d, Definition e, Operand a, Operand b,
                                    Operand c) except 0 nogil:
     return emit_made(out, make_3d2(out.program, opcode, d, e, a, b, c))
+
+# ------------------------------------------------------------------------------------------------------------------- lanes
+# Reading and writing one lane: another encoding before GFX8.
+cdef inline uint16_t readlane_opcode(uint32_t gfx_level) noexcept nogil:
+    return op_v_readlane_b32 if gfx_level < gfx8 else op_v_readlane_b32_e64
+
+cdef inline uint16_t writelane_opcode(uint32_t gfx_level) noexcept nogil:
+    return op_v_writelane_b32 if gfx_level < gfx8 else op_v_writelane_b32_e64

@@ -1,15 +1,16 @@
-"""Hazards of GFX8 and GFX9 that the program must resolve with wait states (``s_nop``).
+"""Hazards of GFX6 to GFX9 that the program must resolve with wait states (``s_nop``).
 
 For every register the time of the last write of the kind that matters is kept; an instruction that comes too early is
 preceded by as many wait states as are missing. At the end of a part of a program that another part follows, everything is resolved.
-Source: AMD "Volcanic Islands" and "Vega" ISA documents, "Manually inserted wait states"; ACO
-(``aco_insert_NOPs``) for what the document leaves out (SMEM clauses with XNACK).
+Source: AMD "Southern Islands", "Sea Islands", "Volcanic Islands" and "Vega" ISA documents, "Manually inserted wait states"; ACO
+(``aco_insert_NOPs``) for what the documents leave out (SMEM clauses with XNACK; on GFX6, scalar loads by a descriptor that the scalar ALU
+has just written, and lanes read of a VGPR that interpolation has just written).
 """
 from libc.stdint cimport int32_t, uint16_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memset
 from libcpp.vector cimport vector
 
-from isa_opcodes cimport op_p_constaddr, op_s_nop, op_s_setpc_b64
+from isa_opcodes cimport op_p_constaddr, op_s_nop, op_s_setpc_b64, op_v_readfirstlane_b32, op_v_readlane_b32
 from isa_tables cimport (
     hazard_div_fmas, hazard_getreg, hazard_lane_select, hazard_m0_read, hazard_setreg, hazard_wide_store, is_atomic, isa_hazards,
 )
@@ -22,7 +23,7 @@ from pyaco._core.common.table cimport RowRange
 from pyaco._core.ir.program cimport (
     BlockId, DefinitionRow, InstructionId, OperandRow, OrderRow, ProgramData, Rewrite, class_dwords, definitions_of, format_dpp16,
     format_dpp8, format_ds, format_is_flat_like, format_is_salu, format_is_valu, format_is_vmem, format_mimg, format_mtbuf,
-    format_mubuf, format_smem, format_vintrp, operand_constant, register_exec, register_m0, register_vcc, rewrite_emit,
+    format_mubuf, format_smem, format_vintrp, gfx7, operand_constant, register_exec, register_m0, register_vcc, rewrite_emit,
 )
 
 cdef enum:
@@ -32,6 +33,8 @@ cdef struct State:
     int32_t now                      # wait states since the start of the block
     int32_t[512] valu_write          # time of the last write by the vector ALU
     int32_t[256] store_data          # VGPR: time of the last large store that reads it
+    int32_t[128] salu_write          # GFX6: time of the last write by the scalar ALU
+    int32_t[256] interpolated        # GFX6: time of the last write by an interpolation
     int32_t m0_write                 # by the scalar ALU
     int32_t setreg
     int32_t setreg_vskip
@@ -58,7 +61,9 @@ cdef void _clear(const Context *c, State *s) noexcept nogil:
     for k in range(512):
         s.valu_write[k] = long_ago
     for k in range(256):
-        s.store_data[k] = long_ago
+        s.store_data[k] = s.interpolated[k] = long_ago
+    for k in range(128):
+        s.salu_write[k] = long_ago
     s.m0_write = s.setreg = s.setreg_vskip = long_ago
 
 
@@ -81,6 +86,9 @@ cdef bint _join(Context *c, State *into, const State *other, bint logical) noexc
         changed |= _later(&into.valu_write[k], other.valu_write[k] - other.now)
     for k in range(c.vgprs):
         changed |= _later(&into.store_data[k], other.store_data[k] - other.now)
+        changed |= _later(&into.interpolated[k], other.interpolated[k] - other.now)
+    for k in range(128):
+        changed |= _later(&into.salu_write[k], other.salu_write[k] - other.now)
     changed |= _later(&into.m0_write, other.m0_write - other.now)
     changed |= _later(&into.setreg, other.setreg - other.now)
     changed |= _later(&into.setreg_vskip, other.setreg_vskip - other.now)
@@ -125,6 +133,15 @@ cdef void _add(uint64_t *registers, Range r) noexcept nogil:
 cdef void _check_smem(const ProgramData *p, const State *s, InstructionId i, int32_t *missing) noexcept nogil:
     """Members of a clause of scalar loads may be replayed: none may overwrite what another reads, and stores stand alone."""
     cdef uint32_t k
+    cdef uint32_t reg
+    cdef Range r
+    if p.gfx_level < gfx7:
+        for k in range(p.instructions.operand_count[i]):
+            r = operand_range(p, p.instructions.operand_first[i] + k)
+            _require_range(s, r, 4, missing)
+            if k == 0 and r.end - r.first > 2:
+                for reg in range(r.first, r.end if r.end < 128 else 128):
+                    _require(s, s.salu_write[reg], 4, missing)
     if missing[0] > 0 or not (s.smem_clause or s.smem_write):
         return
     if s.smem_write or p.instructions.definition_count[i] == 0 or is_atomic(p.instructions.opcode[i]):
@@ -154,6 +171,10 @@ cdef void _check_valu(const ProgramData *p, const State *s, InstructionId i, uin
                 _require(s, s.store_data[v - 256], 1, missing)
     if hazards & hazard_lane_select:
         _require_range(s, operand_range(p, p.instructions.operand_first[i] + 1), 4, missing)
+    if p.gfx_level < gfx7 and p.instructions.opcode[i] in (op_v_readlane_b32, op_v_readfirstlane_b32):
+        r = operand_range(p, p.instructions.operand_first[i])
+        if r.first >= 256:
+            _require(s, s.interpolated[r.first - 256], 1, missing)
     if hazards & hazard_div_fmas:
         _require(s, s.valu_write[register_vcc >> 2], 4, missing)
         _require(s, s.valu_write[(register_vcc >> 2) + 1], 4, missing)
@@ -216,6 +237,15 @@ cdef void _note_smem(const ProgramData *p, State *s, InstructionId i) noexcept n
 cdef void _note_salu(const ProgramData *p, State *s, InstructionId i) noexcept nogil:
     cdef uint32_t immediate = p.instructions.immediate[i]
     cdef uint32_t offset = immediate >> 6 & 31
+    cdef RowRange definitions = definitions_of(p, i)
+    cdef DefinitionRow row
+    cdef uint32_t k
+    cdef Range r
+    if p.gfx_level < gfx7:
+        for row in range(definitions.first, definitions.first + definitions.count):
+            r = definition_range(p, row)
+            for k in range(r.first, r.end if r.end < 128 else 128):
+                s.salu_write[k] = s.now
     if p.instructions.definition_count[i] and p.definitions.reg[p.instructions.definition_first[i]] == register_m0:
         s.m0_write = s.now
     if isa_hazards(p.gfx_level, p.instructions.opcode[i]) & hazard_setreg:
@@ -271,6 +301,8 @@ cdef void _note(const ProgramData *p, State *s, InstructionId i, int32_t nops) n
             r = definition_range(p, row)
             for k in range(r.first, r.end):
                 s.valu_write[k] = s.now
+                if format == format_vintrp and k >= 256:
+                    s.interpolated[k - 256] = s.now
     elif format_is_salu(format):
         _note_salu(p, s, i)
     elif format_is_vmem(format) or format_is_flat_like(format):
@@ -286,6 +318,9 @@ cdef int32_t _missing_for_all(const State *s, bint jump) noexcept nogil:
     for k in range(256):
         _require(s, s.valu_write[256 + k], 2, &missing)
         _require(s, s.store_data[k], 1, &missing)
+        _require(s, s.interpolated[k], 1, &missing)
+    for k in range(128):
+        _require(s, s.salu_write[k], 4, &missing)
     _require(s, s.m0_write, 1, &missing)
     _require(s, s.setreg, 2, &missing)
     _require(s, s.setreg_vskip, 2, &missing)

@@ -1,6 +1,6 @@
 """Resolve hazards: dependencies that the hardware of a generation does not check itself.
 
-One file per group of generations: ``hazards_gfx9`` (GFX8, GFX9: wait states), ``hazards_gfx10`` and ``hazards_gfx11`` (GFX11 to GFX12: dependency
+One file per group of generations: ``hazards_gfx9`` (GFX6 to GFX9: wait states), ``hazards_gfx10`` and ``hazards_gfx11`` (GFX11 to GFX12: dependency
 counters). GFX11.5 also wants waves that export to have a raised priority: ``export_priority``.
 Needs: the result of ``insert_waitcnt``.
 """
@@ -10,7 +10,7 @@ from pyaco._core.aco.hazards_gfx10 cimport hazards_gfx10_run
 from pyaco._core.aco.hazards_gfx11 cimport hazards_gfx11_run
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport (
-    Program, ProgramData, gfx10, gfx11, gfx11_5, gfx8, gfx9, hardware_stage_next_gen_geometry, hardware_stage_pixel,
+    Program, ProgramData, gfx10, gfx11, gfx11_5, gfx6, gfx9, hardware_stage_next_gen_geometry, hardware_stage_pixel,
 )
 
 from pyaco.errors import UnsupportedError
@@ -31,7 +31,7 @@ cdef int insert_nops_run(ProgramData *p, bint previous_part, bint force) except 
         return export_priority_run(p, previous_part) if _needs_export_priority(p) else 0
     if p.gfx_level >= gfx10:
         return hazards_gfx10_run(p, force)
-    if gfx8 <= p.gfx_level <= gfx9:
+    if gfx6 <= p.gfx_level <= gfx9:
         return hazards_gfx9_run(p)
     with gil:
         raise UnsupportedError(f"hazards of gfx level {p.gfx_level}: no target of this package has it")

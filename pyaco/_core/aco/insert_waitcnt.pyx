@@ -38,8 +38,8 @@ from pyaco._core.common.waitcnt cimport waitcnt_get, waitcnt_limit, waitcnt_none
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport (
     BlockId, DefinitionRow, InstructionId, Operand, OperandRow, Program, ProgramData, Rewrite, block_end_with_regs, class_s1,
-    definitions_of, format_ds, format_exp, format_flat, format_is_flat_like, format_is_vmem, format_ldsdir, format_pseudo_barrier,
-    format_smem, format_vinterp_inreg, gfx10, gfx11, gfx12, operand_constant, operand_register, operand_undef, operands_of, register_none,
+    definitions_of, format_ds, format_exp, format_flat, format_is_flat_like, format_is_vmem, format_ldsdir, format_mimg, format_pseudo_barrier,
+    format_smem, format_vinterp_inreg, gfx10, gfx11, gfx12, gfx7, operand_constant, operand_register, operand_undef, operands_of, register_none,
     register_null, rewrite_emit, scope_subgroup, scope_workgroup, semantic_acqrel, semantic_acquire, semantic_can_reorder,
     semantic_private, semantic_release,
 )
@@ -447,6 +447,17 @@ cdef void _account(Context *c, State *s, InstructionId i, uint32_t counter, uint
                 _enter(s, counter, event_export, p.operands.reg[row], p.operands.register_class[row], 0)
 
 
+cdef void _lock_data(Context *c, State *s, InstructionId i) noexcept nogil:
+    """GFX6 reads what buffer and image instructions store, or operate with, late: expcnt says when."""
+    cdef ProgramData *p = c.p
+    cdef uint32_t place = 2 if p.instructions.format[i] == format_mimg else 3
+    cdef OperandRow row = p.instructions.operand_first[i] + place
+    if p.instructions.operand_count[i] <= place or p.operands.flags[row] & (operand_constant | operand_undef):
+        return
+    _issue(c, s, counter_exp, event_export)
+    _enter(s, counter_exp, event_export, p.operands.reg[row], p.operands.register_class[row], 0)
+
+
 cdef void _generate(Context *c, State *s, InstructionId i) noexcept nogil:
     """What an instruction leaves outstanding."""
     cdef ProgramData *p = c.p
@@ -457,6 +468,8 @@ cdef void _generate(Context *c, State *s, InstructionId i) noexcept nogil:
     _account(c, s, i, _counter(p, event, type), event, type)
     if event == event_smem and p.instructions.definition_count[i] == 0:
         s.pending[_counter(p, event, type)] |= event_scalar_store
+    if event == event_vmem and p.gfx_level < gfx7:
+        _lock_data(c, s, i)
     if event == event_flat:
         _account(c, s, i, counter_lgkm, event, type)
         if p.instructions.definition_count[i] == 0 and p.gfx_level >= gfx10:

@@ -36,7 +36,7 @@ from pyaco._core.common.table cimport table_append_many, table_truncate
 from pyaco._core.ir.program cimport (
     BlockId, Blocks, Definition, InstructionId, Operand, OrderRow, Program, ProgramData, TempId, block_loop_exit, block_loop_header,
     block_loop_preheader, block_merge, block_top_level, block_uniform, class_bytes, class_is_linear, class_s1, class_s2, class_s4,
-    definition_of, definition_of_fixed, edge_add, edges_finish, format_pseudo_branch, gfx10_3, gfx8, gfx9, operand_put,
+    definition_of, definition_of_fixed, edge_add, edges_finish, format_pseudo_branch, gfx10_3, gfx6, gfx9, operand_put,
     operand_undefined, progress_after_isel, register_scc, register_vgpr0, fp_care_about_round16_64, fp_care_about_round32,
     fp_must_flush_denorms16_64, fp_must_flush_denorms32, fp_preserve_signed_zero_inf_nan16_64, fp_preserve_signed_zero_inf_nan32,
 )
@@ -697,8 +697,8 @@ def run(Shader shader not None, Program program=None):
     if s.info.stage != stage_compute and s.info.stage != stage_kernel:
         from pyaco._core.ir.vocabulary import Stage
         raise UnsupportedError(f"instruction selection: shader stage {Stage.names().get(s.info.stage, s.info.stage)!r} (only compute)")
-    if s.info.gfx_level < gfx8:
-        raise UnsupportedError(f"instruction selection: gfx level {s.info.gfx_level // 10} (GFX8 and later are supported)")
+    if s.info.gfx_level < gfx6:
+        raise UnsupportedError(f"instruction selection: gfx level {s.info.gfx_level // 10} (GFX6 and later are supported)")
     if s.info.wave_size != 64 and (s.info.wave_size != 32 or s.info.gfx_level < 100):
         raise UnsupportedError(f"instruction selection: wave size {s.info.wave_size} on gfx level {s.info.gfx_level // 10}")
     p.gfx_level = s.info.gfx_level

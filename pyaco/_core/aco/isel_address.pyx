@@ -9,13 +9,14 @@ Sources: AMD ISA documents (Vega, RDNA 2, RDNA 3, RDNA 4): offset ranges of MUBU
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 
 from isa_opcodes cimport *
-from modifiers cimport modifier_set_offen, modifier_set_semantics, modifier_set_storage
+from modifiers cimport modifier_set_addr64, modifier_set_offen, modifier_set_semantics, modifier_set_storage
 from nir_opcodes cimport *
 
 from pyaco._core.aco.isel_context cimport *
 from pyaco._core.aco.older_memory cimport older_form
 from pyaco._core.ir.program cimport (
-    Operand, TempId, class_s1, class_s2, class_v1, class_v2, gfx10, gfx10_3, gfx11, gfx12, gfx9, operand_register, operand_undefined,
+    Operand, TempId, class_s1, class_s2, class_s4, class_v1, class_v2, gfx10, gfx10_3, gfx11, gfx12, gfx7, gfx8,
+    gfx9, operand_register, operand_undefined,
     register_null, semantic_private, storage_scratch, storage_shared,
 )
 from pyaco._core.ir.shader cimport (
@@ -48,7 +49,7 @@ cdef int read_alignment(Isel *c, ValueId i, Access *a, uint32_t element) except 
 cdef bint _may_split(Isel *c, Access *a, ValueId sum, uint32_t side, uint32_t constant) noexcept nogil:
     """Whether the hardware may add the constant of a sum. Addresses of LDS wrap as sums do; those of other memory have more bits, or a
     bound that is looked at before they wrap."""
-    if a.access_kind == by_shared or c.s.instructions.flags[sum] & nir_no_unsigned_wrap:
+    if (a.access_kind == by_shared and c.gfx >= gfx7) or c.s.instructions.flags[sum] & nir_no_unsigned_wrap:
         return True
     return sum_does_not_wrap(&c.ranges, source_value(c.s, sum, side), swizzle_component(source_swizzle(c.s, sum, side), 0), constant)
 
@@ -200,6 +201,15 @@ cdef int last_dword(Isel *c, const Access *a, const DwordStart *start, uint32_t 
 
 
 # -------------------------------------------------------------------------------------------------------------- operands
+cdef enum:
+    global_word3 = 0x27000            # of a descriptor on GFX6: elements of one float
+
+
+cdef bint is_buffer(Isel *c, const Access *a) noexcept nogil:
+    """Whether buffer instructions reach it, with a descriptor."""
+    return a.access_kind == by_buffer or (a.access_kind == by_scratch and c.gfx < gfx9) or (a.access_kind == by_global and c.gfx < gfx7)
+
+
 cdef int32_t _offset_limit(Isel *c, uint8_t access_kind) noexcept nogil:
     """Largest immediate offset."""
     if access_kind == by_buffer:
@@ -224,6 +234,8 @@ cdef int legalize_address(Isel *c, Access *a, uint32_t bytes) except -1 nogil:
         # Keep what the immediate of the last piece can hold.
         excess = a.constant & ~(limit >> 1) if a.constant < 0x80000000U else a.constant
         a.constant -= excess
+    if a.access_kind == by_global and c.gfx < gfx7:
+        return _global_buffer(c, a, excess)
     if a.access_kind == by_global and c.gfx < gfx9:
         # FLAT has an address and nothing else; what the pieces add is added to it.
         a.resource = as_vgpr(c, _add_64(c, a.resource, a.offset, 0))
@@ -243,6 +255,8 @@ cdef int legalize_address(Isel *c, Access *a, uint32_t bytes) except -1 nogil:
         a.offset = _add_to_offset(c, a.offset, excess)
     if a.access_kind == by_shared:
         a.offset = as_vgpr(c, a.offset) if a.offset else copy(c, 0, class_v1, K(0))
+    elif a.access_kind == by_buffer and c.gfx < gfx8 and a.offset:
+        a.offset = as_vgpr(c, a.offset)              # what an SGPR adds is in no range check
     elif a.access_kind == by_scratch and c.gfx < gfx9:
         a.resource = c.scratch
         if a.offset:
@@ -252,10 +266,30 @@ cdef int legalize_address(Isel *c, Access *a, uint32_t bytes) except -1 nogil:
     return 0
 
 
+cdef int _global_buffer(Isel *c, Access *a, uint32_t excess) except -1 nogil:
+    """GFX6: memory at an address is a buffer without bounds; the offset has 64 bits (ADDR64), the base that of an address in SGPRs."""
+    cdef TempId base = a.resource
+    cdef Operand[4] o
+    if excess:
+        base = _add_64(c, base, 0, excess)
+    o[0] = o[1] = K(0)
+    if is_vgpr(c, base):
+        a.offset = _add_64(c, base, a.offset, 0)
+    else:
+        o[0] = T(c, part(c, base, 0, 4))
+        # The base has 48 bits, and above them are fields of the descriptor.
+        o[1] = T(c, emit2(c, op_s_and_b32, 0, T(c, part(c, base, 1, 4)), K(0xffff)))
+        a.offset = pair(c, 0, class_v2, T(c, as_vgpr(c, a.offset)), T(c, copy(c, 0, class_v1, K(0)))) if a.offset else 0
+    o[2] = K(0xffffffffU)
+    o[3] = K(global_word3)
+    a.resource = create_vector(c, 0, class_s4, o, 4)
+    return 0
+
+
 cdef uint32_t _vector_operands(Isel *c, Access *a, Operand *o) except 0 nogil:
     """The address operands; returns how many."""
     cdef TempId resource = a.resource
-    if a.access_kind == by_buffer or (a.access_kind == by_scratch and c.gfx < gfx9):
+    if is_buffer(c, a):
         o[0] = T(c, a.resource)
         o[1] = operand_undefined(class_v1)
         o[2] = operand_register(register_null, class_s1) if c.gfx >= gfx12 else K(0)
@@ -291,7 +325,7 @@ cdef int memory_instruction(Isel *c, Access *a, uint32_t opcode, TempId dst, con
     cdef uint32_t count
     cdef uint32_t i
     cdef TempId address = a.resource
-    if a.access_kind == by_global and c.gfx < gfx9:
+    if a.access_kind == by_global and c.gfx < gfx9 and c.gfx >= gfx7:
         a.resource = _add_64(c, address, 0, immediate)
         immediate = 0
     count = _vector_operands(c, a, o)
@@ -301,8 +335,8 @@ cdef int memory_instruction(Isel *c, Access *a, uint32_t opcode, TempId dst, con
     for i in range(data_count):
         o[count + i] = data[i]
     emit_raw(c, opcode, dst, o, count + data_count)
-    if (a.access_kind == by_buffer or (a.access_kind == by_scratch and c.gfx < gfx9)) and a.offset and is_vgpr(c, a.offset):
-        word = modifier_set_offen(word, 1)
+    if is_buffer(c, a) and a.offset and is_vgpr(c, a.offset):
+        word = modifier_set_addr64(word, 1) if a.access_kind == by_global else modifier_set_offen(word, 1)
     modifiers_of_last(c)[0] = word
     c.p.instructions.immediate[c.last] = immediate
     return 0

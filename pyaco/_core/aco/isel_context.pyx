@@ -8,8 +8,8 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from isa_opcodes cimport (
     op_p_as_uniform, op_p_create_vector, op_p_extract, op_p_extract_vector, op_p_parallelcopy, op_p_split_vector, op_s_and_b32,
     op_s_and_b64, op_s_ashr_i32, op_s_cselect_b32, op_s_cselect_b64, op_v_add_co_u32, op_v_add_co_u32_e64, op_v_add_u32,
-    op_v_addc_co_u32, op_v_ashrrev_i32, op_v_mbcnt_hi_u32_b32_e64, op_v_mbcnt_lo_u32_b32, op_v_sub_co_u32,
-    op_v_sub_co_u32_e64, op_v_sub_u32, op_v_subb_co_u32,
+    op_v_addc_co_u32, op_v_ashrrev_i32, op_v_mbcnt_hi_u32_b32_e64, op_v_mbcnt_lo_u32_b32, op_v_readlane_b32,
+    op_v_sub_co_u32, op_v_sub_co_u32_e64, op_v_sub_u32, op_v_subb_co_u32, op_v_writelane_b32,
 )
 from isa_tables cimport (
     implicit_scc, isa_opcode_number, opcode_definition_classes, opcode_definition_count, opcode_format, opcode_implicit_definitions,
@@ -17,11 +17,12 @@ from isa_tables cimport (
 )
 from nir_opcodes cimport alu_names
 from pyaco._core.aco.build cimport by_wave, exec_operand, make, mask_constant
+from pyaco._core.aco.inline_constants cimport is_missing_constant
 from pyaco._core.ir.program cimport (
-    Definition, InstructionId, Operand, TempId, class_bytes, class_dwords, class_is_vgpr, class_of_bytes, class_s1, class_v1,
+    Definition, InstructionId, Operand, TempId, class_bytes, class_dwords, class_is_vgpr, class_of_bytes, class_s1, class_s2, class_v1,
     definition_nuw, definition_of, definition_of_fixed, definition_precise, format_is_pseudo, format_is_salu, format_is_valu,
-    format_vop1, format_vop2, format_vop3, format_vopc, gfx10, gfx9, instruction_make, operand_constant, operand_fixed, operand_is_literal,
-    operand_temp, operand_undef, register_scc,
+    format_vop1, format_vop2, format_vop3, format_vopc, gfx10, gfx9, instruction_make, operand_bytes, operand_constant,
+    operand_constant_value, operand_fixed, operand_is_literal, operand_literal32, operand_temp, operand_undef, register_scc,
     temp_new,
 )
 from pyaco._core.ir.shader cimport ValueId, source_swizzle, source_value, swizzle_component
@@ -161,6 +162,8 @@ cdef uint16_t _legalize_valu(Isel *c, uint32_t opcode, Operand *o, uint32_t coun
                 used += 1
             else:
                 _to_vgpr(c, &o[i])
+    if opcode == op_v_readlane_b32 or opcode == op_v_writelane_b32:
+        return format                 # they select a lane by a scalar, which has no other encoding
     if format & (format_vop2 | format_vopc) and count > 1 and not (o[1].flags & operand_temp and class_is_vgpr(o[1].register_class)):
         if c.gfx < gfx10 and operand_is_literal(o[0]):
             _to_vgpr(c, &o[1])
@@ -178,6 +181,16 @@ cdef int _legalize_salu(Isel *c, Operand *o, uint32_t count) except -1 nogil:
     return 0
 
 
+cdef int _spell_out(Isel *c, Operand *o) except -1 nogil:
+    """1/(2 pi) is an inline constant from GFX8 on."""
+    cdef uint64_t value = operand_constant_value(o[0])
+    if operand_bytes(o[0]) == 8:
+        o[0] = T(c, pair(c, 0, class_s2, K(<uint32_t>value), K(<uint32_t>(value >> 32))))
+    else:
+        o[0] = operand_literal32(<uint32_t>value)
+    return 0
+
+
 cdef TempId emit(Isel *c, uint32_t opcode, TempId dst, const Operand *given, uint32_t count) except 0 nogil:
     cdef Operand[8] o
     cdef Definition[3] d
@@ -191,6 +204,8 @@ cdef TempId emit(Isel *c, uint32_t opcode, TempId dst, const Operand *given, uin
         return c.emit_older(c, opcode, dst, given, count)
     for i in range(count):
         o[i] = given[i]
+        if is_missing_constant(c.gfx, o[i]):
+            _spell_out(c, &o[i])
     if format_is_valu(format):
         format = _legalize_valu(c, opcode, o, count, format)
     elif format_is_salu(format):

@@ -17,7 +17,7 @@ from pyaco._core.aco.isel_address cimport *
 from pyaco._core.aco.isel_cache cimport access_semantics, load_cache, store_cache
 from pyaco._core.aco.isel_context cimport *
 from pyaco._core.ir.program cimport (
-    Definition, Operand, TempId, class_bytes, class_s1, class_s2, class_v2, class_v4, definition_of, definition_of_fixed, gfx12, gfx9,
+    Definition, Operand, TempId, class_bytes, class_s1, class_s2, class_v2, class_v4, definition_of, definition_of_fixed, gfx12, gfx7, gfx8, gfx9,
     operand_undefined, register_scc, semantic_can_reorder, storage_buffer, storage_none, storage_shared,
 )
 from pyaco._core.ir.shader cimport (
@@ -69,6 +69,9 @@ cdef uint32_t _piece_bytes(Isel *c, Access *a, uint32_t position, uint32_t left,
         return 2
     if a.access_kind == by_scratch and c.gfx < gfx9:
         return 4                      # swizzled by dwords
+    if a.access_kind == by_shared and c.gfx < gfx7:
+        # No more than 64 bits, and two addresses are out of range where the register is negative.
+        return 8 if left >= 8 and alignment >= 8 else 4
     if a.access_kind == by_shared:
         if left >= 16 and alignment >= 16:
             return 16
@@ -83,6 +86,8 @@ cdef uint32_t _piece_bytes(Isel *c, Access *a, uint32_t position, uint32_t left,
             two[0] = True
             return 8
         return 4
+    if c.gfx < gfx7 and 12 <= left < 16:
+        return 8                      # no three dwords
     return 16 if left >= 16 else left & ~3
 
 
@@ -200,7 +205,7 @@ cdef int _load_shifted(Isel *c, Access *a, vector[uint32_t] &pieces, uint32_t by
 cdef uint32_t _scalar_offset(Isel *c, Access *a, uint32_t position, Operand *o) except 0 nogil:
     """Offset operands of SMEM, an immediate or an SGPR, or an SGPR that is added to an immediate; returns how many."""
     cdef uint32_t constant = a.constant + position
-    cdef uint32_t limit = 0x7fffff if c.gfx >= gfx12 else 0xfffff
+    cdef uint32_t limit = 0x7fffff if c.gfx >= gfx12 else 0xfffff if c.gfx >= gfx8 else 0xffffffffU if c.gfx >= gfx7 else 255 * 4
     if a.offset == 0:
         o[0] = K(constant) if constant <= limit else T(c, copy(c, 0, class_s1, K(constant)))
         return 1

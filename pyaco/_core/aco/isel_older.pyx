@@ -24,6 +24,17 @@ _replacements[2] = Replacement(op_v_fma_f16, op_v_fma_legacy_f16)
 _replacements[3] = Replacement(op_s_mul_hi_u32, op_v_mul_hi_u32)
 _replacements[4] = Replacement(op_s_mul_hi_i32, op_v_mul_hi_i32)
 
+# Opcodes that have VOP3 only since GFX8, by those that have a shorter form before: v_readlane_b32 for v_readlane_b32_e64.
+cdef uint16_t[op_count] _short_forms
+_by_name = {opcode_name[_opcode].decode(): _opcode for _opcode in range(op_count)}
+for _name, _opcode in _by_name.items():
+    _short_forms[_opcode] = _by_name.get(_name.removesuffix("_e64"), _opcode)
+
+# Before GFX8 shifts of 64 bits have the value first.
+cdef uint16_t[3][2] _wide_shifts
+for _k, (_later, _earlier) in enumerate([(op_v_lshlrev_b64, op_v_lshl_b64), (op_v_lshrrev_b64, op_v_lshr_b64), (op_v_ashrrev_i64, op_v_ashr_i64)]):
+    _wide_shifts[_k][0], _wide_shifts[_k][1] = _later, _earlier
+
 # Of three values the smallest, the largest, or the one between: as operations on two.
 cdef struct OfThree:
     uint16_t opcode
@@ -55,9 +66,24 @@ cdef TempId _three(Isel *c, const OfThree *rule, TempId dst, const Operand *o) e
     return emit2(c, rule.first, dst, T(c, low), T(c, pair_))
 
 
+cdef TempId _compare_64(Isel *c, bint equal, TempId dst, const Operand *o) except 0 nogil:
+    """scc by the exclusive-or of both, which says whether they differ."""
+    cdef TempId differ
+    emit2(c, op_s_xor_b64, 0, o[0], o[1])
+    if not equal and dst == 0:
+        return c.scc
+    differ = c.scc
+    return emit2(c, op_s_cmp_eq_u32 if equal else op_s_cmp_lg_u32, dst, scc_operand(c, differ), K(0))
+
+
 cdef TempId emit_older(Isel *c, uint32_t opcode, TempId dst, const Operand *given, uint32_t count) except 0 nogil:
     cdef uint32_t k
     cdef TempId low
+    for k in range(3):
+        if _wide_shifts[k][0] == opcode:
+            return emit2(c, _wide_shifts[k][1], dst, given[1], given[0])
+    if _short_forms[opcode] != opcode:
+        return emit(c, _short_forms[opcode], dst, given, count)
     for k in range(5):
         if _replacements[k].opcode == opcode:
             if dst == 0 and (opcode == op_s_mul_hi_u32 or opcode == op_s_mul_hi_i32):
@@ -71,5 +97,7 @@ cdef TempId emit_older(Isel *c, uint32_t opcode, TempId dst, const Operand *give
     if opcode == op_s_pack_ll_b32_b16:
         low = emit2(c, op_s_and_b32, 0, given[0], K(0xffff))
         return emit2(c, op_s_or_b32, dst, T(c, low), T(c, emit2(c, op_s_lshl_b32, 0, given[1], K(16))))
+    if opcode == op_s_cmp_eq_u64 or opcode == op_s_cmp_lg_u64:
+        return _compare_64(c, opcode == op_s_cmp_eq_u64, dst, given)
     unsupported(c, b"this gfx level has no", opcode_name[opcode])
     return 0

@@ -20,7 +20,7 @@ from pyaco._core.aco.isel_context cimport *
 from pyaco._core.aco.occupancy cimport shared_vgpr_allocation
 from pyaco._core.ir.program cimport (
     Definition, Operand, TempId, class_bytes, class_dwords, class_s1, class_s2, class_v1, class_v1_linear, definition_of,
-    definition_of_fixed, format_dpp16, gfx10, gfx11, gfx9, operand_late_kill, operand_of_fixed, operand_undefined, register_m0,
+    definition_of_fixed, format_dpp16, gfx10, gfx11, gfx8, gfx9, operand_late_kill, operand_of_fixed, operand_undefined, register_m0,
     register_scc, register_vcc,
 )
 
@@ -33,6 +33,7 @@ cdef enum:                        # DPP controls
     dpp_row_mirror = 0x140
     dpp_row_half_mirror = 0x141
     dpp_row_xmask = 0x160
+    swizzle_quads = 0x8000        # of a pattern of ds_swizzle_b32: the lanes of a quad, as DPP controls name them
 
 cdef enum:                        # what moves a dword across lanes
     exchange_dpp = 0              # argument: control
@@ -73,6 +74,13 @@ cdef TempId _permute(Isel *c, TempId temp, TempId index, bint in_half) except 0 
     index = as_vgpr(c, index)
     temp = as_vgpr(c, temp)
     d[0] = definition_of(c.p, dst)
+    if c.gfx < gfx8:
+        d[1] = definition_of(c.p, new_temp(c, class_s2))
+        d[2] = definition_of_fixed(c.p, new_temp(c, class_s2), register_vcc)
+        o[0] = _late_kill(T(c, index))
+        o[1] = _late_kill(T(c, temp))
+        append_instruction(c, make(c.p, op_p_bpermute_readlane, d, 3, o, 2))
+        return dst
     if c.gfx < gfx10 or not c.wave64 or in_half:
         index = emit2(c, op_v_lshlrev_b32, 0, K(2), T(c, index))
         return emit2(c, op_ds_bpermute_b32, dst, T(c, index), T(c, temp))
@@ -96,16 +104,17 @@ cdef TempId _permute(Isel *c, TempId temp, TempId index, bint in_half) except 0 
 cdef TempId _exchange_dword(Isel *c, LaneExchange *exchange, TempId temp) except 0 nogil:
     cdef TempId result
     cdef Operand o
-    if exchange.kind == exchange_dpp:
+    if exchange.kind == exchange_dpp and c.gfx >= gfx8:
         return _dpp(c, temp, exchange.argument, True)
     if exchange.kind == exchange_permute:
         return _permute(c, temp, exchange.temp, exchange.argument != 0)
     temp = as_vgpr(c, temp)
     o = T(c, temp)
-    if exchange.kind == exchange_swizzle:
+    if exchange.kind == exchange_swizzle or exchange.kind == exchange_dpp:
         result = new_temp(c, class_v1)
         emit_raw(c, op_ds_swizzle_b32, result, &o, 1)
-        c.p.instructions.immediate[c.last] = exchange.argument
+        # Before GFX8, quads are swizzled that way too.
+        c.p.instructions.immediate[c.last] = exchange.argument if exchange.kind == exchange_swizzle else swizzle_quads | exchange.argument
         return result
     if exchange.kind == exchange_first:
         return emit1(c, op_v_readfirstlane_b32, 0, o)
@@ -344,7 +353,7 @@ cdef int _swizzled(Isel *c, ValueId i, uint32_t pattern) except -1 nogil:
         exchange.argument = quad
         return _exchange_value(c, i, &exchange)
     for k in range(3):
-        if fits[k]:
+        if fits[k] and c.gfx >= gfx8:
             exchange.argument = candidates[k]
             return _exchange_value(c, i, &exchange)
     if c.gfx >= gfx11 and pattern & 0x3ff == 0x1f and pattern >> 10 < 16:
@@ -443,6 +452,8 @@ cdef int _row_shift(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
     exchange.argument = dpp_row_shr + delta if delta > 0 else dpp_row_shl - delta
     if delta == 0 or delta > 15 or delta < -15:
         return _copy_source(c, i)
+    if c.gfx < gfx8:
+        return unsupported(c, b"before GFX8,", b"dpp16_shift_amd")
     return _exchange_value(c, i, &exchange)
 
 
@@ -672,6 +683,9 @@ cdef int _reduce_or_scan(Isel *c, ValueId i, uint64_t opcode) except -1 nogil:
         # Narrow integers are computed in 32 bits.
         temp = convert_integer(c, 0, part(c, temp, 0, bits // 8), bits, 32, alu == alu_imin or alu == alu_imax)
         width = 32
+    elif bits == 16 and c.gfx < gfx8:
+        temp = emit1(c, op_v_cvt_f32_f16, 0, T(c, part(c, temp, 0, 2)))
+        width = 32
     elif bits == 16:
         temp = convert_integer(c, 0, part(c, temp, 0, 2), 16, 32, False)
     if not operation.known:
@@ -679,6 +693,9 @@ cdef int _reduce_or_scan(Isel *c, ValueId i, uint64_t opcode) except -1 nogil:
     number = operation.first + _size_number(width)
     if bits >= 32:
         _emit_reduction(c, <uint32_t>opcode, number, cluster, dst, temp)
+        return 0
+    if c.gfx < gfx8 and operation.properties & is_float:
+        emit1(c, op_v_cvt_f16_f32, dst, T(c, as_vgpr(c, _emit_reduction(c, <uint32_t>opcode, number, cluster, 0, temp))))
         return 0
     result = _emit_reduction(c, <uint32_t>opcode, number, cluster, 0 if is_vgpr(c, dst) else dst, temp)
     if result != dst:

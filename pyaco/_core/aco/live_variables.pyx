@@ -20,7 +20,7 @@ ACO's (S. Hack, "Register allocation for programs in SSA form": the demand is th
 from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t, uint32_t, uint64_t, uint8_t
 from libcpp.vector cimport vector
 
-from isa_opcodes cimport op_p_phi
+from isa_opcodes cimport op_p_create_vector, op_p_phi
 from pyaco._core.aco.live_set cimport (
     LiveSet, bit_insert, live_add_row, live_add_word, live_erase, live_insert, live_next_word, live_set_clear, live_set_init, live_test,
     no_temp,
@@ -31,9 +31,9 @@ from pyaco._core.common.table cimport table_append_many, table_clear
 from pyaco._core.aco.queries cimport opcode_is_phi, tied_operand
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport (
-    BlockId, DefinitionRow, InstructionId, OperandRow, OrderRow, Program, ProgramData, TempId, class_dwords, class_is_linear,
-    class_is_vgpr, definition_fixed, definition_kill, definition_temp, format_vop2, format_vop3, format_vopc, operand_first_kill,
-    operand_fixed, operand_kill, operand_late_kill, operand_temp, register_vcc,
+    BlockId, DefinitionRow, InstructionId, OperandRow, OrderRow, Program, ProgramData, TempId, class_bytes, class_dwords,
+    class_is_linear, class_is_vgpr, definition_fixed, definition_kill, definition_temp, format_vop2, format_vop3, format_vopc, gfx8,
+    operand_first_kill, operand_fixed, operand_kill, operand_late_kill, operand_temp, operand_undef, register_vcc,
 )
 
 cdef cppclass Context:
@@ -280,6 +280,21 @@ cdef void _operands(Context *c, InstructionId i, Demand *live, Demand *during) n
             _add(during, p.operands.register_class[first + k], 1)
 
 
+cdef void _keep_parts_apart(ProgramData *p, InstructionId i) noexcept nogil:
+    """Before GFX8 bytes cannot move within a register: a vector of parts stands in none of those that it is made of."""
+    cdef OperandRow first = p.instructions.operand_first[i]
+    cdef uint32_t count = p.instructions.operand_count[i]
+    cdef bint parts = False
+    cdef uint32_t k
+    if p.gfx_level >= gfx8 or p.instructions.opcode[i] != op_p_create_vector:
+        return
+    for k in range(count):
+        parts |= class_bytes(p.operands.register_class[first + k]) % 4 != 0 and not p.operands.flags[first + k] & operand_undef
+    for k in range(count):
+        if parts and p.operands.flags[first + k] & operand_temp and class_is_vgpr(p.operands.register_class[first + k]):
+            p.operands.flags[first + k] |= operand_late_kill
+
+
 cdef void _instruction(Context *c, InstructionId i, Demand *live) noexcept nogil:
     cdef ProgramData *p = c.p
     cdef Demand during
@@ -287,6 +302,7 @@ cdef void _instruction(Context *c, InstructionId i, Demand *live) noexcept nogil
     cdef int tied
     if needs_vcc(p, i):
         p.config.uses_vcc = 1
+    _keep_parts_apart(p, i)
     _definitions(c, i, live, &during)
     _operands(c, i, live, &during)
     before = live[0]

@@ -4,7 +4,8 @@ A reduction reads its source (operand 0) into a linear VGPR (operand 1) with eve
 lanes, then combines lanes in steps of doubling distance; a second linear VGPR (operand 2) holds shifted copies where an operation
 cannot shift its own source. Definitions: the result, the saved exec, then in any order an SGPR temporary (scans), SCC, VCC.
 
-Steps within a row of 16 lanes are DPP controls. Between rows: row_bcast15/31 on GFX9; v_permlanex16 and v_readlane from GFX10 on.
+Steps within a row of 16 lanes are DPP controls. Between rows: row_bcast15/31 on GFX8 and GFX9; v_permlanex16 and v_readlane from GFX10 on.
+GFX6 and GFX7 have no DPP: lanes swap by ds_swizzle within 32 lanes, always through the second register, and v_readlane reaches the others.
 8-bit and 16-bit integers are computed with 32-bit instructions (minima and maxima after extension).
 
 Sources: "Vega", "RDNA 1" to "RDNA 4" ISA documents (DPP, V_PERMLANEX16_B32, V_PERMLANE64_B32, DS_SWIZZLE_B32, DS_BPERMUTE_B32);
@@ -42,6 +43,11 @@ cdef enum:
     dpp_row_bcast_31 = 0x143
     quad_swap_neighbours = 0xb1       # 1, 0, 3, 2
     quad_swap_pairs = 0x4e            # 2, 3, 0, 1
+    # patterns of ds_swizzle_b32: lane = ((lane & and) | or) ^ xor, 5 bits each; or the four lanes of a quad
+    swizzle_all_lanes = 0x1f
+    swizzle_or_shift = 5
+    swizzle_xor_shift = 10
+    swizzle_quads = 0x8000
 
 
 cdef struct Reduction:
@@ -288,12 +294,12 @@ cdef int _other_row(Reduction *r, uint16_t to, uint32_t select) except -1 nogil:
 cdef int _read_lane(Reduction *r, uint16_t to, uint16_t source, uint32_t lane) except -1 nogil:
     cdef uint32_t k
     for k in range(r.dwords):
-        emit_2(r.out, op_v_readlane_b32_e64, sgpr_definition(_part(to, k)), vgpr_operand(_part(source, k)), operand_c32(lane))
+        emit_2(r.out, readlane_opcode(r.p.gfx_level), sgpr_definition(_part(to, k)), vgpr_operand(_part(source, k)), operand_c32(lane))
     return 0
 
 
 cdef int _write_lane(Reduction *r, uint16_t to, Operand value, uint32_t lane) except -1 nogil:
-    emit_3(r.out, op_v_writelane_b32_e64, vgpr_definition(to), value, operand_c32(lane), vgpr_operand(to))
+    emit_3(r.out, writelane_opcode(r.p.gfx_level), vgpr_definition(to), value, operand_c32(lane), vgpr_operand(to))
     return 0
 
 
@@ -309,7 +315,7 @@ cdef bint reduction_needs_second(const ProgramData *p, InstructionId i) noexcept
     cdef int kind = 0
     cdef uint32_t bits = 0
     _decode(modifier_reduce_operation(p.instructions.modifiers[i]), &kind, &bits)
-    if (bits == 64 and kind < bit_and) or COMBINATION[kind][bits == 16] == op_invalid:
+    if p.gfx_level < gfx8 or (bits == 64 and kind < bit_and) or COMBINATION[kind][bits == 16] == op_invalid:
         return True
     if p.instructions.opcode[i] != op_p_reduce:
         return p.gfx_level >= gfx10
@@ -354,18 +360,83 @@ cdef int _extend(Reduction *r) except -1 nogil:
     return 0
 
 
-cdef int _swizzle_16(Reduction *r, uint16_t to) except -1 nogil:
-    """Swap lanes at distance 16, within halves of 32 (GFX9)."""
+cdef int _swizzle(Reduction *r, uint16_t to, uint16_t source, uint32_t pattern) except -1 nogil:
+    """Each lane reads one of the same 32 lanes, which must not be switched off (up to GFX9)."""
     cdef uint32_t k
     cdef InstructionId i
     for k in range(r.dwords):
-        i = emit_1(r.out, op_ds_swizzle_b32, vgpr_definition(_part(to, k)), vgpr_operand(_part(r.value, k)))
-        r.p.instructions.immediate[i] = 0x10 << 10 | 0x1f
+        i = emit_1(r.out, op_ds_swizzle_b32, vgpr_definition(_part(to, k)), vgpr_operand(_part(source, k)))
+        r.p.instructions.immediate[i] = pattern
+    return 0
+
+
+cdef int _reduce_by_swizzles(Reduction *r, uint32_t cluster, uint16_t result) except -1 nogil:
+    """GFX6 and GFX7: partners at doubling distance; of the whole wave the upper half has the result."""
+    cdef uint32_t distance = 1
+    _need_shifted(r)
+    while distance < cluster and distance < 32:
+        _swizzle(r, r.shifted, r.value, swizzle_all_lanes | distance << swizzle_xor_shift)
+        _combine(r, r.value, r.shifted)
+        distance *= 2
+    if cluster == 64:
+        _read_lane(r, result, r.value, 0)
+        _combine(r, r.value, result)
+    return 0
+
+
+cdef int _inclusive_by_swizzles(Reduction *r) except -1 nogil:
+    """GFX6 and GFX7: the upper half of each block of lanes adds what the last lane of the lower half has."""
+    cdef uint32_t distance = 1
+    cdef uint32_t uppers
+    cdef uint32_t lane
+    _need_shifted(r)
+    while distance < 32:
+        uppers = 0
+        for lane in range(32):
+            uppers |= <uint32_t>((lane & distance) != 0) << lane
+        _swizzle(r, r.shifted, r.value, (swizzle_all_lanes & ~(2 * distance - 1)) | (distance - 1) << swizzle_or_shift)
+        _set_exec(r, uppers, uppers)
+        _combine(r, r.value, r.shifted)
+        _set_exec(r, 0xffffffffU, 0xffffffffU)
+        distance *= 2
+    _need_scalar(r)
+    _read_lane(r, r.scalar, r.value, 31)
+    _set_exec(r, 0, 0xffffffffU)
+    return _combine(r, r.value, r.scalar)
+
+
+cdef int _take_where(Reduction *r, uint32_t lanes) except -1 nogil:
+    """shifted = value in some lanes of each half."""
+    cdef uint32_t k
+    _set_exec(r, lanes, lanes)
+    for k in range(r.dwords):
+        emit_1(r.out, op_v_mov_b32, vgpr_definition(_part(r.shifted, k)), vgpr_operand(_part(r.value, k)))
+    return _set_exec(r, 0xffffffffU, 0xffffffffU)
+
+
+cdef int _shift_by_swizzles(Reduction *r) except -1 nogil:
+    """GFX6 and GFX7: `shifted` gets what the lane before has. Within quads that is one pattern; the first lane of a block of 4, 8 or 16 finds it
+    at the mirror image of its place in the block of twice the size, so the value is mirrored in ever larger blocks."""
+    cdef uint32_t k
+    _need_shifted(r)
+    _need_scalar(r)
+    _read_lane(r, r.scalar, r.value, 31)
+    _swizzle(r, r.shifted, r.value, swizzle_quads | 0x90)          # 0, 0, 1, 2
+    _swizzle(r, r.value, r.value, swizzle_all_lanes | 7 << swizzle_xor_shift)
+    _take_where(r, 0x10101010)
+    _swizzle(r, r.value, r.value, swizzle_all_lanes | 8 << swizzle_xor_shift)
+    _take_where(r, 0x01000100)
+    _swizzle(r, r.value, r.value, swizzle_all_lanes | 16 << swizzle_xor_shift)
+    _take_where(r, 0x00010000)
+    for k in range(r.dwords):
+        _write_lane(r, _part(r.shifted, k), sgpr_operand(_part(r.scalar, k)), 32)
     return 0
 
 
 cdef int _reduce(Reduction *r, uint32_t cluster, uint16_t result) except -1 nogil:
     """Every lane of a cluster gets the result; of the whole wave at least its last lane."""
+    if r.p.gfx_level < gfx8:
+        return _reduce_by_swizzles(r, cluster, result)
     if cluster >= 2:
         _step(r, quad_swap_neighbours, 0xf)
     if cluster >= 4:
@@ -381,7 +452,7 @@ cdef int _reduce(Reduction *r, uint32_t cluster, uint16_t result) except -1 nogi
         return _step(r, dpp_row_bcast_31, 0xc)
     _need_shifted(r)
     if r.p.gfx_level < gfx10:
-        _swizzle_16(r, r.shifted)
+        _swizzle(r, r.shifted, r.value, swizzle_all_lanes | 16 << swizzle_xor_shift)
     else:
         _other_row(r, r.shifted, 0)
     _combine(r, r.value, r.shifted)
@@ -394,6 +465,8 @@ cdef int _reduce(Reduction *r, uint32_t cluster, uint16_t result) except -1 nogi
 
 cdef int _inclusive(Reduction *r) except -1 nogil:
     cdef uint32_t distance = 1
+    if r.p.gfx_level < gfx8:
+        return _inclusive_by_swizzles(r)
     while distance <= 8:
         _step(r, dpp_row_shr + distance, 0xf)
         distance *= 2
@@ -417,7 +490,9 @@ cdef int _shift_by_one(Reduction *r) except -1 nogil:
     cdef uint32_t k
     cdef uint16_t swap
     cdef Operand o
-    if r.p.gfx_level < gfx10:
+    if r.p.gfx_level < gfx8:
+        _shift_by_swizzles(r)
+    elif r.p.gfx_level < gfx10:
         _move_dpp(r, r.value, r.value, dpp_wave_shr_1, 0xf, True)
     else:
         _need_shifted(r)
@@ -430,11 +505,12 @@ cdef int _shift_by_one(Reduction *r) except -1 nogil:
             _read_lane(r, r.scalar, r.value, 31)
             for k in range(r.dwords):
                 _write_lane(r, _part(r.shifted, k), sgpr_operand(_part(r.scalar, k)), 32)
+    if r.p.gfx_level < gfx8 or r.p.gfx_level >= gfx10:
         swap = r.value
         r.value = r.shifted
         r.shifted = swap
     for k in range(r.dwords):
-        if r.identity[k] == 0:
+        if r.identity[k] == 0 and r.p.gfx_level >= gfx8:
             continue                  # lanes without a source got zero
         o = operand_c32(r.identity[k])
         if operand_is_literal(o) and r.p.gfx_level < gfx10:
@@ -506,7 +582,7 @@ cdef int lower_reduction(Rewrite *out, InstructionId i) except -1 nogil:
 cdef int _bpermute_loop(Rewrite *out, InstructionId i) except -1 nogil:
     """One lane index after the other: lanes that ask for it get its value through an SGPR. Operands: index, data.
 
-    For GFX6 and GFX7, which have no ds_bpermute. Instruction selection does not select it yet: programs in text have it.
+    For GFX6 and GFX7, which have no ds_bpermute.
     """
     cdef ProgramData *p = out.program
     cdef OperandRow row = p.instructions.operand_first[i]
@@ -531,7 +607,7 @@ cdef int _bpermute_loop(Rewrite *out, InstructionId i) except -1 nogil:
             emit_any(out, op_v_cmpx_eq_u32, &compare[1], 1, o, 2)
         else:
             emit_any(out, op_v_cmpx_eq_u32, compare, 2, o, 2)
-        emit_2(out, op_v_readlane_b32_e64, sgpr_definition(register_vcc), data, operand_c32(lane))
+        emit_2(out, readlane_opcode(p.gfx_level), sgpr_definition(register_vcc), data, operand_c32(lane))
         emit_1(out, op_v_mov_b32, d, sgpr_operand(register_vcc))
         emit_1(out, move, definition_register(register_exec, lane_mask), operand_register(saved, lane_mask))
     if shift:

@@ -120,7 +120,7 @@ cdef int _spill(Lowering *c, InstructionId i) except -1 nogil:
     cdef Operand value = operand_at(p, row + 2)
     cdef uint32_t k
     for k in range(class_dwords(value.register_class)):
-        emit_3(&c.out, op_v_writelane_b32_e64, definition_register(vector, class_v1_linear),
+        emit_3(&c.out, writelane_opcode(p.gfx_level), definition_register(vector, class_v1_linear),
                sgpr_operand(<uint16_t>(value.reg + 4 * k)), operand_c32(lane + k), operand_register(vector, class_v1_linear))
     return 0
 
@@ -133,7 +133,7 @@ cdef int _reload(Lowering *c, InstructionId i) except -1 nogil:
     cdef uint32_t lane = p.operands.data[row + 1]
     cdef uint32_t k
     for k in range(class_dwords(p.definitions.register_class[d])):
-        emit_2(&c.out, op_v_readlane_b32_e64, sgpr_definition(<uint16_t>(p.definitions.reg[d] + 4 * k)),
+        emit_2(&c.out, readlane_opcode(p.gfx_level), sgpr_definition(<uint16_t>(p.definitions.reg[d] + 4 * k)),
                operand_register(vector, class_v1_linear), operand_c32(lane + k))
     return 0
 
@@ -200,6 +200,8 @@ cdef int _extract(Lowering *c, InstructionId i) except -1 nogil:
     cdef InstructionId j
     if not class_is_vgpr(d.register_class):
         return _scalar_extract(c, d, o, offset, bits, signed)
+    if p.gfx_level < gfx8:
+        d.register_class = class_v1   # a small value has its register to itself
     if d.register_class == class_v1 and not o.reg & 3:
         if offset + bits == 32 and class_is_vgpr(o.register_class):
             emit_2(&c.out, op_v_ashrrev_i32 if signed else op_v_lshrrev_b32, d, operand_c32(offset), o)
@@ -253,6 +255,8 @@ cdef int _insert(Lowering *c, InstructionId i) except -1 nogil:
         if offset:
             emit_2d2(&c.out, op_s_lshl_b32, d, scc_definition(), sgpr_operand(d.reg), operand_c32(offset))
         return 0
+    if p.gfx_level < gfx8:
+        d.register_class = class_v1
     if d.register_class == class_v1:
         if offset + bits == 32 and part == 0:
             j = emit_2(&c.out, op_v_lshlrev_b32, d, operand_c32(offset), o)
@@ -260,6 +264,9 @@ cdef int _insert(Lowering *c, InstructionId i) except -1 nogil:
                 p.instructions.format[j] |= format_vop3
         elif offset == 0:
             emit_3(&c.out, op_v_bfe_u32, d, whole, operand_c32(8 * part), operand_c32(bits))
+        elif p.gfx_level < gfx8:
+            emit_3(&c.out, op_v_bfe_u32, d, whole, operand_c32(0), operand_c32(bits))
+            emit_2(&c.out, op_v_lshlrev_b32, d, operand_c32(offset), vgpr_operand(d.reg))
         elif p.gfx_level < gfx11:
             j = emit_1(&c.out, op_v_mov_b32, d, o)
             p.instructions.format[j] |= format_sdwa

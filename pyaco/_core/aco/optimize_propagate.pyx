@@ -9,6 +9,7 @@ from modifiers cimport (
     modifier_abs, modifier_clamp, modifier_neg, modifier_omod, modifier_opsel, modifier_set_abs, modifier_set_neg,
 )
 from pyaco._core.aco.optimize_edit cimport *
+from pyaco._core.aco.inline_constants cimport is_missing_constant
 from pyaco._core.aco.optimize_facts cimport float_bits
 from pyaco._core.aco.queries cimport opcode_is_phi
 from pyaco._core.ir.program cimport *
@@ -96,14 +97,15 @@ cdef bint _constant_for(const ProgramData *p, uint16_t opcode, Operand source, u
         return not operand_is_literal(result[0])
     if bytes_ == 8:
         result[0] = operand_c64(value)
+        if is_missing_constant(p.gfx_level, result[0]):
+            return False
         return not operand_is_literal(result[0]) and operand_constant_value(result[0]) == value
-    if bits == 64 and bytes_ == 4:
-        result[0] = operand_c32(<uint32_t>value)
-        return True
-    if bytes_ == 4:
-        result[0] = operand_c32(<uint32_t>value)
-        return True
-    return False
+    if bytes_ != 4:
+        return False
+    result[0] = operand_c32(<uint32_t>value)
+    if is_missing_constant(p.gfx_level, result[0]):
+        result[0] = operand_literal32(<uint32_t>value)
+    return True
 
 
 cdef int _propagate_valu(Context *c, InstructionId i, uint32_t k, Operand source) except -1 nogil:

@@ -2,7 +2,8 @@
 
 A 16-bit or 8-bit value can sit in any part of a VGPR that the instruction can name: SDWA selects bytes and words (GFX8 to
 GFX10.3), opsel the high half (VOP3 from GFX9 on for 16-bit operands; VOP1, VOP2 and VOPC too from GFX11 on, "true16"), memory
-instructions have ``d16_hi`` forms. Everything else reads and writes from bit 0, and 32-bit results overwrite all.
+instructions have ``d16_hi`` forms. Everything else reads and writes from bit 0, and 32-bit results overwrite all. GFX6 and GFX7 have
+nothing of that: small values stand at bit 0 of registers of their own.
 
 Sources: AMD "Vega", "RDNA 1", "RDNA 2" and "RDNA 3" ISA documents (SDWA, OPSEL, D16); the signatures of the opcode tables.
 """
@@ -29,7 +30,7 @@ cdef inline Placement _placement(uint8_t register_class) noexcept nogil:
 
 cdef Placement pseudo_placement(const ProgramData *p, uint8_t register_class) noexcept nogil:
     cdef Placement need = _placement(register_class)
-    if need.bytewise:
+    if need.bytewise and p.gfx_level >= gfx8:
         need.stride = 1 if class_bytes(register_class) & 1 else 2
     return need
 
@@ -154,6 +155,9 @@ cdef Placement definition_placement(const ProgramData *p, InstructionId i, uint3
     cdef uint32_t size = class_bytes(need.register_class)
     if not need.bytewise:
         return need
+    if p.gfx_level < gfx8:            # nothing keeps the rest of a register: each value has its own
+        need.written = 4 * need.dwords
+        return need
     if format == format_pseudo:
         need.stride = 1 if size & 1 else 2
         return need
@@ -183,6 +187,8 @@ cdef uint32_t _operand_stride(const ProgramData *p, InstructionId i, uint32_t k)
     cdef uint16_t opcode = p.instructions.opcode[i]
     cdef uint32_t size = class_bytes(p.operands.register_class[p.instructions.operand_first[i] + k])
     cdef uint32_t any_part = 1 if size & 1 else 2
+    if p.gfx_level < gfx8:
+        return 4
     if format == format_pseudo:
         return 4 if opcode == op_p_as_uniform or _reads_whole_register(opcode) else any_part
     if format_is_valu(format):

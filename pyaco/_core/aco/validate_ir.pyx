@@ -15,6 +15,7 @@ from isa_opcodes cimport (
 from isa_tables cimport image_flag_bvh, opcode_format, opcode_image
 from modifiers cimport modifier_abs, modifier_clamp, modifier_neg, modifier_omod
 from pyaco._core.aco.dominance cimport dominates_linear, dominates_logical
+from pyaco._core.aco.inline_constants cimport is_missing_constant
 from pyaco._core.aco.queries cimport opcode_is_phi
 from pyaco._core.common.table cimport RowRange
 from pyaco._core.ir.program cimport (
@@ -148,6 +149,7 @@ cdef int _check_constant_bus(Context *c, InstructionId i) except -1 nogil:
     if opcode in (op_v_readlane_b32, op_v_readlane_b32_e64, op_v_writelane_b32, op_v_writelane_b32_e64):
         return 0
     for row in range(first, first + p.instructions.operand_count[i]):
+        _expect(c, not is_missing_constant(p.gfx_level, operand_at(p, row)), b"1/(2 pi) is an inline constant from GFX8 on")
         if operand_is_literal(operand_at(p, row)):
             _expect(c, not format & format_vop3 and not format & format_vop3p or p.gfx_level >= gfx10,
                     b"literals in VOP3 need GFX10")

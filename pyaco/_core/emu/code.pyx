@@ -12,6 +12,7 @@ from pyaco._core.emu.control cimport fill_control
 from pyaco._core.emu.global_memory cimport execute_buffer, execute_flat, execute_smem, memory_operation
 from pyaco._core.emu.image cimport execute_image
 from pyaco._core.emu.lanes_compare cimport fill_compare
+from pyaco._core.emu.lanes_earlier cimport earlier_operation
 from pyaco._core.emu.lanes_float cimport fill_float
 from pyaco._core.emu.lanes_integer cimport fill_integer
 from pyaco._core.emu.lanes_scalar cimport fill_scalar
@@ -195,7 +196,9 @@ cdef void _prepare(Instruction *instruction, uint32_t gfx_level) noexcept nogil:
     instruction.writes_high_zero = 0
     if instruction.handler == NULL:
         if lane_operations[opcode].function != NULL:
-            instruction.operation = &lane_operations[opcode]
+            instruction.operation = earlier_operation(opcode, gfx_level)
+            if instruction.operation == NULL:
+                instruction.operation = &lane_operations[opcode]
             instruction.handler = execute_scalar if format_is_salu(decoded.format) else execute_vector
             if not format_is_valu(decoded.format) and not format_is_salu(decoded.format):
                 instruction.handler = NULL

@@ -9,7 +9,8 @@ Sources: AMD "RDNA 2" ISA document 7 "Scalar Memory Operations", 8 "Vector Memor
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from features cimport has_oob_select, has_records_in_bytes, has_stride_above_thread_id, has_unaligned_scratch, has_wide_lds_loads
+from features cimport (has_oob_select, has_records_in_bytes, has_stride_above_thread_id, has_strict_structures, has_unaligned_scratch,
+                       has_wide_lds_loads)
 from isa_opcodes cimport op_buffer_load_lds_format_x, op_count
 from modifiers cimport *
 from pyaco._core.emu.access cimport *
@@ -380,6 +381,7 @@ cdef struct Resource:
 cdef struct BufferAccess:             # of the lanes of an instruction, through a descriptor
     Resource resource
     bint structured                   # the lanes give indices
+    bint far                          # the lanes give 64 bits, which nothing bounds (GFX6, GFX7)
     uint32_t soffset
     uint32_t format                   # of the elements; 0: untyped
     uint64_t index[max_lanes]
@@ -410,9 +412,18 @@ cdef Resource _read_resource(const Wave *wave, uint16_t register_, uint32_t gfx_
     return r
 
 
+cdef bint _out_of_range_early(const Resource *r, bint structured, uint64_t index, uint64_t offset, uint32_t bytes) noexcept nogil:
+    """The range check of GFX6 and GFX7 (Mesa: ac_descriptors.c for the units, aco_select_vs_prolog.cpp and visit_load_ssbo for the rest)."""
+    if r.stride != 0 and structured:
+        return index >= r.records or offset >= r.stride
+    return offset + bytes > r.records
+
+
 cdef bint _out_of_range(const Resource *r, uint32_t gfx_level, bint structured, uint64_t index, uint64_t offset,
                         uint32_t soffset, uint32_t bytes) noexcept nogil:
     """The range check of one element."""
+    if has_strict_structures(gfx_level):
+        return _out_of_range_early(r, structured, index, offset, bytes)
     if not has_oob_select(gfx_level):
         if r.stride != 0 and not r.swizzle and has_records_in_bytes(gfx_level):
             return index * r.stride + offset + soffset + bytes > r.records
@@ -444,7 +455,7 @@ cdef int _reach(Machine *machine, const BufferAccess *b, uint32_t lane, uint32_t
     cdef uint64_t offset = b.offset[lane] + skip
     cdef uint64_t address
     host[0] = NULL
-    if _out_of_range(&b.resource, machine.gfx_level, b.structured, b.index[lane], offset, b.soffset, bytes):
+    if not b.far and _out_of_range(&b.resource, machine.gfx_level, b.structured, b.index[lane], offset, b.soffset, bytes):
         return stop_running
     address = _buffer_address(&b.resource, b.index[lane], offset, b.soffset)
     host[0] = memory_at(machine.memory, address, bytes)
@@ -595,7 +606,8 @@ cdef bint _open_buffer(const Machine *machine, const Wave *wave, const Instructi
     cdef bint index_enabled = modifier_idxen(modifiers)
     cdef uint32_t lane
     b.resource = _read_resource(wave, instruction.decoded.source[0], machine.gfx_level)
-    b.structured = index_enabled or b.resource.add_lane
+    b.far = modifier_addr64(modifiers)
+    b.structured = (index_enabled or b.resource.add_lane) and not b.far
     b.soffset = _scalar_offset(wave, instruction, 2)
     b.format = 0
     if not b.structured:
@@ -610,11 +622,13 @@ cdef bint _open_buffer(const Machine *machine, const Wave *wave, const Instructi
             return False
     for lane in range(wave.lanes):
         if (exec_mask >> lane) & 1:
-            b.index[lane] = _data_row(wave, vaddr, 0)[lane] if index_enabled else 0
-            if b.resource.add_lane:
+            b.index[lane] = _data_row(wave, vaddr, 0)[lane] if index_enabled and b.structured else 0
+            if b.resource.add_lane and b.structured:
                 b.index[lane] += lane
             b.offset[lane] = <uint64_t>instruction.decoded.immediate
-            if modifier_offen(modifiers):
+            if b.far:
+                b.offset[lane] += _data_row(wave, vaddr, 0)[lane] | (<uint64_t>_data_row(wave, vaddr, 1)[lane] << 32)
+            elif modifier_offen(modifiers):
                 b.offset[lane] += _data_row(wave, vaddr, 1 if index_enabled else 0)[lane]
     return True
 
@@ -673,7 +687,7 @@ cdef int execute_buffer(Machine *machine, Wave *wave, const Instruction *instruc
     cdef int stop = stop_running
     if operation.access == access_nothing:
         return stop_running
-    if modifier_addr64(modifiers) or not _open_buffer(machine, wave, instruction, operation, &b):
+    if not _open_buffer(machine, wave, instruction, operation, &b):
         return stop_unsupported
     if _moves_lds(operation, modifiers):
         return _buffer_and_lds(machine, wave, instruction, operation, &b) if _may_move_lds(machine, operation, &b) else stop_unsupported

@@ -3,12 +3,12 @@
 Out of range, loads give zero and stores drop the bytes that lie outside. GDS is a memory of the same kind for the whole dispatch.
 
 Sources: AMD "RDNA 2" and "RDNA3" ISA documents, "Local Data Share Operations" and "DS instructions"; Mesa's README-ISA (m0
-does not clamp on GFX9+).
+does not clamp on GFX9+); LLVM's GCNSubtarget.h, hasUsableDSOffset (GFX6 does not wrap).
 """
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from features cimport has_ds_cmpstore, has_half_wave_permutes
+from features cimport has_ds_cmpstore, has_half_wave_permutes, has_lds_offsets_wrap
 from isa_opcodes cimport *
 from modifiers cimport modifier_gds
 from pyaco._core.emu.access cimport *
@@ -34,7 +34,7 @@ cdef Window _window_of(const Machine *machine, const Wave *wave, const Instructi
     cdef Window window
     cdef uint32_t base = wave.sgpr[sgpr_m0] >> 16
     if not modifier_gds(instruction.decoded.modifiers):
-        return Window(machine.lds, machine.lds_bytes, machine.log, space_lds, 0)
+        return Window(machine.lds, lds_reach(machine, wave), machine.log, space_lds, 0)
     window.log = machine.log
     window.space = space_gds
     window.first = min(base, machine.gds_bytes)
@@ -146,8 +146,8 @@ cdef int _execute_second(Machine *machine, Wave *wave, const Instruction *instru
         value = 0
         other = <uint32_t>(<int32_t>address + 4 * _distance_of_second(instruction.decoded.immediate, address))
         if window.space == space_lds:
-            note_lds_bounds(machine, instruction, <uint64_t>address + operation.bytes)
-            note_lds_bounds(machine, instruction, <uint64_t>other + operation.bytes)
+            note_beyond(machine, instruction, <uint64_t>address + operation.bytes, window.bytes)
+            note_beyond(machine, instruction, <uint64_t>other + operation.bytes, window.bytes)
         load_lds(window.host, window.bytes, other, operation.bytes, <uint8_t *>&value)
         _note_lds(&window, access_kind_atomic, lane, address, operation.bytes)
         _modify(&window, operation, address, value, 0)
@@ -168,7 +168,7 @@ cdef int _execute_exchange(Machine *machine, Wave *wave, const Instruction *inst
             value = _row_of(wave, instruction.decoded.source[1], dword)[lane]
             _note_lds(&window, access_kind_atomic, lane, address + 4 * dword, 4)
             if window.space == space_lds:
-                note_lds_bounds(machine, instruction, address + 4 * dword + 4)
+                note_beyond(machine, instruction, address + 4 * dword + 4, window.bytes)
             load_lds(window.host, window.bytes, address + 4 * dword, 4, <uint8_t *>&old)
             if value >> 31:
                 value &= 0x7fffffff
@@ -184,7 +184,8 @@ cdef int execute_lds(Machine *machine, Wave *wave, const Instruction *instructio
     cdef uint32_t lane, scale, half, reached
     cdef uint32_t offsets[2]
     cdef uint32_t addresses[max_lanes]
-    cdef uint32_t address
+    cdef uint64_t address
+    cdef uint64_t wrap = 0xffffffffU if has_lds_offsets_wrap(machine.gfx_level) else ~(<uint64_t>0)
     cdef uint16_t data, address_register
     cdef uint32_t data_dwords = operation.dwords if operation.access != access_atomic else operation.bytes // 4
     if operation.second:
@@ -210,9 +211,9 @@ cdef int execute_lds(Machine *machine, Wave *wave, const Instruction *instructio
         if not (exec_mask >> lane) & 1:
             continue
         for half in range(2 if operation.pair else 1):
-            address = addresses[lane] + offsets[half] * scale               # wraps at 32 bits
+            address = (<uint64_t>addresses[lane] + offsets[half] * scale) & wrap
             if window.space == space_lds:
-                note_lds_bounds(machine, instruction, <uint64_t>address + reached)
+                note_beyond(machine, instruction, address + reached, window.bytes)
             if operation.pair:
                 data = instruction.decoded.source[1 + half]
             if operation.access == access_atomic:

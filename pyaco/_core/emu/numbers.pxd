@@ -274,6 +274,17 @@ cdef inline double median_number(double a, double b, double c) noexcept nogil:
         return max_number(a, c)
     return max_number(a, b)
 
+cdef inline float finite32(float value) noexcept nogil:
+    """The largest number of its sign for an infinity."""
+    return copysign(bits_float(0x7f7fffff), value) if isinf(value) else value
+
+cdef inline double finite64(double value) noexcept nogil:
+    return copysign(bits_double(0x7fefffffffffffffULL), value) if isinf(value) else value
+
+cdef inline float zero_of_infinity(float value) noexcept nogil:
+    """Zero of its sign for an infinity."""
+    return copysign(0.0, value) if isinf(value) else value
+
 cdef inline float fract32(float value) noexcept nogil:
     """value - floor(value), kept below one; an integer gives +0 in every rounding mode."""
     cdef float result = value - <float>floor_of(value)

@@ -182,8 +182,8 @@ cdef void start_wave(const Machine *machine, const Launch *launch, Wave *wave, u
         wave.sgpr[i] = launch.fill
     fill_words(vgpr, start_rows * max_lanes, launch.fill)
     wave.sgpr[sgpr_null] = 0
-    if machine.gfx_level < 100:
-        wave_put64(wave, sgpr_flat_scratch, 0)
+    if 70 <= machine.gfx_level < 100:
+        wave_put64(wave, sgpr_flat_scratch if machine.gfx_level >= 80 else sgpr_flat_scratch_gfx7, 0)
     for i in range(launch.user_count):
         wave.sgpr[i] = launch.user[i]
     next_sgpr = put_workgroup_ids(launch, wave.sgpr, group)

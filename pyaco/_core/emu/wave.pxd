@@ -4,7 +4,7 @@ Nothing here allocates. A ``Machine`` runs one dispatch at a time on one thread.
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-from features cimport has_dx10_clamp_mode
+from features cimport has_dx10_clamp_mode, has_lds_bound
 from pyaco._core.common.machine cimport register_exec, register_m0, register_null, register_vcc
 from pyaco._core.emu.image_view cimport DescriptorTable
 from pyaco._core.emu.memory cimport Memory
@@ -16,7 +16,8 @@ cdef enum:
     sgpr_words = 160
 
 cdef enum:                            # indices into Wave.sgpr
-    sgpr_flat_scratch = 102           # GFX9; from GFX10 on it is hidden, see Wave.flat_scratch
+    sgpr_flat_scratch_gfx7 = 104
+    sgpr_flat_scratch = 102           # GFX8, GFX9; from GFX10 on it is hidden, see Wave.flat_scratch
     sgpr_vcc = register_vcc >> 2
     sgpr_ttmp0 = sgpr_vcc + 2
     sgpr_m0 = register_m0 >> 2
@@ -253,11 +254,19 @@ cdef struct Machine:
 
 # An access of a lane to LDS that ends at `end`: beyond the allocation, loads give zero and stores are dropped, which is seldom meant.
 cdef inline void note_lds_bounds(Machine *machine, const Instruction *instruction, uint64_t end) noexcept nogil:
-    if end <= machine.lds_bytes:
+    note_beyond(machine, instruction, end, machine.lds_bytes)
+
+# The same where only the first `reach` bytes can be reached.
+cdef inline void note_beyond(Machine *machine, const Instruction *instruction, uint64_t end, uint64_t reach) noexcept nogil:
+    if end <= reach:
         return
     if machine.lds_out_of_bounds == 0 or instruction.pc < machine.lds_out_of_bounds_pc:
         machine.lds_out_of_bounds_pc = instruction.pc
     machine.lds_out_of_bounds += 1
+
+cdef inline uint64_t lds_reach(const Machine *machine, const Wave *wave) noexcept nogil:
+    """Bytes of LDS that the addresses of a wave's LDS instructions reach."""
+    return min(<uint64_t>machine.lds_bytes, <uint64_t>wave.sgpr[sgpr_m0]) if has_lds_bound(machine.gfx_level) else machine.lds_bytes
 
 cdef inline uint64_t wave_exec(const Wave *wave) noexcept nogil:
     if wave.lanes == 32:

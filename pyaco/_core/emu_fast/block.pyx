@@ -29,6 +29,7 @@ from pyaco._core.emu.vector cimport execute_dual, execute_scalar, execute_vector
 from pyaco._core.emu.wave cimport *
 from pyaco._core.emu.wave_sync cimport waits_for_dispatch
 from pyaco._core.emu_fast.matrix_plan cimport MatrixPlan, new_matrix_plan
+from pyaco._core.emu.lanes_earlier cimport earlier_operation
 from pyaco._core.emu_fast.scalar cimport scalar_step_of
 from pyaco._core.emu_fast.step cimport *
 from pyaco._core.isa.decode cimport Decoded
@@ -505,7 +506,7 @@ cdef bint _add_vector(Builder *builder, const Instruction *instruction) noexcept
     cdef Draft step
     cdef uint32_t slot
     memset(&step, 0, sizeof(Draft))
-    if builder.blocks.kernels.vector == NULL:
+    if builder.blocks.kernels.vector == NULL or earlier_operation(instruction.decoded.opcode, builder.blocks.machine.gfx_level) != NULL:
         return False
     step.hot.function = builder.blocks.kernels.vector[instruction.decoded.opcode]
     if step.hot.function == NULL:

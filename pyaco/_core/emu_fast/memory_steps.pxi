@@ -390,13 +390,13 @@ cdef inline bint _fill_lds_span(const Core *core, const Step *step, Span *span) 
     if step.rest.memory.pair:
         last = max(last, <uint64_t>_lds_offset(step, 1))
     _fill_span(core, source_row(core, step, 0, 0), span)
-    return span.highest + last + _span_bytes(step) <= core.machine.lds_bytes
+    return span.highest + last + _span_bytes(step) <= lds_reach(core.machine, core.wave)
 
 
 cdef inline uint32_t _regular_lds(const Core *core, const Step *step, uint8_t **host) noexcept nogil:
     cdef uint32_t first = step.immediate & 0xffff
     host[0] = core.machine.lds + first
-    return _regular_lanes(core, source_row(core, step, 0, 0), first, core.machine.lds_bytes)
+    return _regular_lanes(core, source_row(core, step, 0, 0), first, lds_reach(core.machine, core.wave))
 
 
 cdef int _step_lds_load_dword(Core *core, const Step *step) noexcept nogil:

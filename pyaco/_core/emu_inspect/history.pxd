@@ -6,6 +6,7 @@ from pyaco._core.emu_inspect.waits cimport Finding, register_limit
 
 cdef enum:
     hardware_registers = 64
+    scalar_registers = 128
     long_ago = -1000                  # the time of an event that has not happened
 
 cdef struct Event:
@@ -33,6 +34,7 @@ cdef struct History:                  # of one wave
     Event moved                                 # the last v_accvgpr_read or _write of CDNA 1
     Event late_read[register_limit]             # VGPRs: data of a store of more than two dwords
     Event m0_write                              # by the scalar ALU
+    Event scalar_write[scalar_registers]        # SGPRs, by the scalar ALU (GFX6)
     Event setreg[hardware_registers]
     Event skip_mode                             # S_SETREG of MODE.vskip
 

@@ -10,6 +10,8 @@ cdef void history_clear(History *history) noexcept nogil:
     history.now = 0
     for i in range(<uint32_t>register_limit):
         history.vector_write[i].time = history.late_read[i].time = history.matrix_write[i].time = history.matrix_sum[i].time = long_ago
+    for i in range(<uint32_t>scalar_registers):
+        history.scalar_write[i].time = long_ago
     for i in range(<uint32_t>hardware_registers):
         history.setreg[i].time = long_ago
     history.m0_write.time = history.skip_mode.time = history.double_product.time = history.moved.time = long_ago

@@ -3,7 +3,7 @@ from libc.stdint cimport int32_t, uint16_t, uint32_t
 
 from isa_opcodes cimport *
 from isa_tables cimport hazard_div_fmas, hazard_getreg, hazard_lane_select, hazard_m0_read, hazard_matrix_double, \
-    hazard_matrix_single, hazard_matrix_xdl, hazard_setreg, isa_hazards
+    hazard_matrix_single, hazard_matrix_xdl, hazard_scalar_memory, hazard_setreg, hazard_vector_memory, isa_hazards
 from modifiers cimport modifier_gds, modifier_lds, modifier_opsel, modifier_sdwa_dst_sel
 from pyaco._core.emu.access cimport access_atomic, access_format_store, access_store
 from pyaco._core.emu.global_memory cimport memory_operation
@@ -86,11 +86,26 @@ cdef bint _memory_early(const History *history, const Wave *wave, const Instruct
     return False
 
 
+cdef bint _scalar_memory_early(const History *history, const Wave *wave, const Instruction *instruction, Finding *finding) noexcept nogil:
+    """GFX6: an SGPR that the vector ALU has written, or a part of a buffer's descriptor that the scalar ALU has."""
+    cdef uint32_t first, i
+    for i in range(instruction.decoded.source_count):
+        if instruction.decoded.source[i] < 512 and _reads_early(history, wave, instruction, i, 4, finding):
+            return True
+    if instruction.decoded.source_count == 0 or instruction.decoded.source_bytes[0] <= 8:
+        return False
+    first = instruction.decoded.source[0] >> 2
+    for i in range(4):
+        if first + i < <uint32_t>scalar_registers and too_early(history, &history.scalar_write[first + i], 4, first + i, False, finding):
+            return True
+    return False
+
+
 cdef bint _takes_m0_early(const Instruction *instruction, uint32_t gfx_level) noexcept nogil:
     """Instructions that read M0 without waiting for the scalar ALU: messages, and from GFX9 on relative moves, lane numbers, loads to LDS."""
     cdef uint16_t base = instruction.decoded.format & 0x7f
     if isa_hazards(gfx_level, instruction.decoded.opcode) & hazard_m0_read or (
-            base == format_ds and modifier_gds(instruction.decoded.modifiers)):
+            gfx_level >= 80 and base == format_ds and modifier_gds(instruction.decoded.modifiers)):
         return True
     return gfx_level >= 90 and (base == format_mubuf or base == format_mtbuf) and modifier_lds(instruction.decoded.modifiers)
 
@@ -100,7 +115,7 @@ cdef bint history_check(const History *history, const Wave *wave, const Instruct
     cdef uint32_t classes = isa_hazards(gfx_level, instruction.decoded.opcode)
     cdef uint32_t number = instruction.decoded.immediate & 63
     if classes & (hazard_setreg | hazard_getreg):
-        return too_early(history, &history.setreg[number], 2, register_limit + 1 + number, classes & hazard_setreg != 0, finding)
+        return too_early(history, &history.setreg[number], 1 if gfx_level < 80 and classes & hazard_setreg else 2, register_limit + 1 + number, classes & hazard_setreg != 0, finding)
     if _takes_m0_early(instruction, gfx_level) and too_early(history, &history.m0_write, 1, sgpr_m0, False, finding):
         return True
     if instruction.unit == unit_valu or instruction.unit == unit_lds or _is_memory(instruction):
@@ -108,7 +123,9 @@ cdef bint history_check(const History *history, const Wave *wave, const Instruct
             return True
     if instruction.unit == unit_valu and _vector_early(history, wave, instruction, gfx_level, finding):
         return True
-    if _is_memory(instruction) and _memory_early(history, wave, instruction, finding):
+    if gfx_level < 70 and classes & hazard_scalar_memory and _scalar_memory_early(history, wave, instruction, finding):
+        return True
+    if classes & hazard_vector_memory and _memory_early(history, wave, instruction, finding):
         return True
     return gfx_level > 90 and matrix_early(history, wave, instruction, gfx_level, finding)
 
@@ -158,6 +175,15 @@ cdef void _note_scalar(History *history, const Instruction *instruction, const E
             history.skip_mode = event[0]
 
 
+cdef void _note_scalar_write(History *history, const Wave *wave, const Instruction *instruction, const Event *event) noexcept nogil:
+    cdef uint32_t slot, first, i
+    for slot in range(instruction.decoded.destination_count):
+        first = instruction.decoded.destination[slot] >> 2
+        for i in range(register_count(wave, instruction.decoded.destination[slot], instruction.decoded.destination_bytes[slot])):
+            if first + i < <uint32_t>scalar_registers:
+                history.scalar_write[first + i] = event[0]
+
+
 cdef bint _writes_part(const Instruction *instruction) noexcept nogil:
     """Whether a vector instruction puts its result elsewhere than into the low bits."""
     cdef uint32_t opcode = instruction.decoded.opcode
@@ -181,9 +207,11 @@ cdef void history_account(History *history, const Wave *wave, const Instruction 
     event.passes = event.unit = event.first = event.count = 0
     event.partial = instruction.unit == unit_valu and _writes_part(instruction)
     _note_registers(history, wave, instruction, gfx_level, &event)
-    if _is_memory(instruction):
+    if _is_memory(instruction) and gfx_level >= 70:
         _note_stored(history, wave, instruction, &event)
     elif gfx_level > 90 and instruction.unit == unit_valu:
         matrix_account(history, wave, instruction, gfx_level, &event)
     elif format_is_salu(instruction.decoded.format):
         _note_scalar(history, instruction, &event)
+        if gfx_level < 70:
+            _note_scalar_write(history, wave, instruction, &event)

@@ -35,7 +35,10 @@ cdef enum:
     kind_gds = 3
     kind_direct = 4
     kind_sample = 5
-    kind_count = 6
+    kind_data = 6                     # GFX6: a store reads its data
+    kind_count = 7
+    locked = 1                        # until all its counters have fallen
+    locked_or = 2                     # until one of them has
     kind_any = 255                    # finishes in any order
     register_limit = 768              # SGPRs, VGPRs, AGPRs
     not_waited = 0xffff
@@ -46,7 +49,7 @@ cdef cppclass Operation:              # in flight
     uint32_t serial[6]                # by counter: how many of its kind were issued up to it
     uint8_t kind[6]
     uint8_t needs                     # a bit for each counter that has to fall
-    uint8_t locks                     # it reads its registers late: they must not be written
+    uint8_t locks                     # locked, locked_or: it reads its registers late, and they must not be written
     uint16_t opcode
     uint16_t first[4]                 # registers (SGPR n is n, VGPR n 256 + n, AGPR n 512 + n)
     uint16_t count[4]
@@ -54,7 +57,7 @@ cdef cppclass Operation:              # in flight
 
 cdef cppclass Flight:                 # of one wave
     vector[Operation] operations
-    uint32_t issued[6]
+    uint32_t issued[7]                # by kind
     uint64_t busy[12]                 # registers of operations in flight
 
 cdef struct Finding:

@@ -2,8 +2,9 @@
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
-from features cimport has_split_wait_counters, has_store_counter
+from features cimport has_lds_bound, has_split_wait_counters, has_store_counter
 from isa_opcodes cimport *
+from isa_tables cimport image_flag_atomic, image_flag_store, opcode_image
 from modifiers cimport modifier_dpp8_fetch_inactive, modifier_dpp_fetch_inactive, modifier_gds, modifier_lds
 from wait_tables cimport waitcnt_expcnt, waitcnt_lgkmcnt, waitcnt_vmcnt
 from pyaco._core.common.waitcnt cimport waitcnt_get, waitcnt_limit
@@ -50,7 +51,7 @@ cdef void _wait_for(Flight *flight, uint32_t counter, uint32_t count) noexcept n
                 count == 0 or (operation.kind[counter] != kind_any
                                and count <= flight.issued[operation.kind[counter]] - operation.serial[counter])):
             operation.needs &= ~(1 << counter)
-            if operation.needs == 0:
+            if operation.needs == 0 or operation.locks == locked_or:
                 changed = True
                 continue
         if kept != i:
@@ -219,17 +220,38 @@ cdef bint _issue_operation(Flight *flight, Operation *operation, const Instructi
     return True
 
 
-cdef void _lock_sources(Flight *flight, const Operation *gds, const Instruction *instruction) noexcept nogil:
-    """GDS reads its data registers late: until the export counter falls they must not be written."""
+cdef Operation _lock_of(const Operation *whole, uint8_t locks) noexcept nogil:
+    """What keeps registers of an operation from being written."""
     cdef Operation operation
-    cdef uint32_t i
     memset(operation.first, 0, sizeof(operation.first))
     memset(operation.count, 0, sizeof(operation.count))
-    operation.pc = gds.pc
-    operation.opcode = gds.opcode
-    operation.lanes = gds.lanes
-    operation.locks = 1
+    operation.pc = whole.pc
+    operation.opcode = whole.opcode
+    operation.lanes = whole.lanes
+    operation.locks = locks
     operation.needs = 0
+    return operation
+
+
+cdef void _lock_data(Flight *flight, const Operation *store, const Instruction *instruction) noexcept nogil:
+    """GFX6: stores and atomics read their data late, until the export counter falls or they are done (LLVM, vmemWriteNeedsExpWaitcnt; Mesa,
+    event_vmem_gpr_lock)."""
+    cdef uint32_t slot = 2 if instruction.decoded.format & 0x7f == format_mimg else 3
+    cdef Operation operation = _lock_of(store, locked_or)
+    if instruction.decoded.source_count <= slot or instruction.decoded.source[slot] == register_none:
+        return
+    _issue(flight, &operation, counter_exp, kind_data)
+    operation.kind[counter_vm] = store.kind[counter_vm]
+    operation.serial[counter_vm] = store.serial[counter_vm]
+    operation.needs |= 1 << counter_vm
+    _add_registers(&operation, 0, instruction.decoded.source[slot], instruction.decoded.source_bytes[slot])
+    flight.operations.push_back(operation)
+
+
+cdef void _lock_sources(Flight *flight, const Operation *gds, const Instruction *instruction) noexcept nogil:
+    """GDS reads its data registers late: until the export counter falls they must not be written."""
+    cdef Operation operation = _lock_of(gds, locked)
+    cdef uint32_t i
     _issue(flight, &operation, counter_exp, kind_gds)
     for i in range(min(<uint32_t>instruction.decoded.source_count, <uint32_t>4)):
         _add_registers(&operation, i, instruction.decoded.source[i], instruction.decoded.source_bytes[i])
@@ -260,6 +282,9 @@ cdef void flight_account(Flight *flight, const Wave *wave, const Instruction *in
     flight.operations.push_back(operation)
     if instruction.decoded.format & 0x7f == format_ds and modifier_gds(instruction.decoded.modifiers):
         _lock_sources(flight, &operation, instruction)
+    elif gfx_level < 70 and instruction.unit == unit_vmem and not (
+            instruction.decoded.format & 0x7f == format_mimg and not opcode_image[instruction.decoded.opcode] & (image_flag_store | image_flag_atomic)):
+        _lock_data(flight, &operation, instruction)
     for counter in range(<uint32_t>counter_count):
         _wait_for(flight, counter, counter_limit(counter, gfx_level))
     _mark_busy(flight)
@@ -377,7 +402,7 @@ cdef bint _uses_implied(const Flight *flight, const Wave *wave, const Instructio
     cdef uint32_t opcode = instruction.decoded.opcode
     cdef bint m0 = (opcode == <uint32_t>op_s_sendmsg or opcode == <uint32_t>op_ds_append or opcode == <uint32_t>op_ds_consume
                     or opcode == <uint32_t>op_lds_direct_load or _moved_by(wave, instruction, False) != 0
-                    or memory_operation(opcode).add_lane or modifier_gds(instruction.decoded.modifiers)
+                    or memory_operation(opcode).add_lane or (modifier_gds(instruction.decoded.modifiers) or has_lds_bound(gfx_level))
                     and instruction.decoded.format & 0x7f == format_ds)
     if opcode == <uint32_t>op_s_cbranch_vccz or opcode == <uint32_t>op_s_cbranch_vccnz:
         return _uses(flight, sgpr_vcc * 4, wave.lanes // 8, 0, 0, NULL, gfx_level, finding)

@@ -1,25 +1,29 @@
-"""Widens 8- and 16-bit integer operations that the hardware does not have to 32 bits.
+"""Widens 8- and 16-bit operations that the hardware does not have to 32 bits.
 
 Needs: scalar ALU, divergence (the vector unit has 16-bit arithmetic, the scalar unit has none). Guarantees: no 8-bit
 arithmetic, comparison or shift is left (logic, selection, conversion and packing stay); 16-bit minimum, maximum,
 absolute value, sign, shifts, saturation and comparison are left only where they are divergent; no 8- or 16-bit division,
-high product, bit count, search or reversal is left.
+high product, bit count, search or reversal is left. GFX6 and GFX7 have no 16-bit arithmetic at all: there, operations on half floats are done
+with singles too (whose sums, products, quotients and roots, rounded once more, are those of halves), and only conversions are left.
 
 Sources: AMD RDNA2 ISA document (VOP2 and VOP3 have *_U16 and *_I16, SOP2 has none); the choice follows RADV's callback for
 nir_lower_bit_size.
 """
-from libc.stdint cimport uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 
 from nir_opcodes cimport (
-    alu_bit_count, alu_bitfield_reverse, alu_bitfield_select, alu_bitnz, alu_bitz, alu_find_lsb, alu_i2i32, alu_iabs,
+    alu_bit_count, alu_bitfield_reverse, alu_bitfield_select, alu_bitnz, alu_bitz, alu_f2f16, alu_f2f16_rtne, alu_f2f16_rtz, alu_f2f32,
+    alu_f2f64, alu_fabs, alu_find_lsb, alu_fneg, alu_i2f16, alu_i2f32, alu_i2i32, alu_iabs,
     alu_iadd, alu_iadd_sat, alu_iand, alu_idiv, alu_ieq, alu_ige, alu_ihadd, alu_ilt, alu_imax, alu_imin,
     alu_imod, alu_imul, alu_imul_high, alu_ine, alu_ineg, alu_irem, alu_irhadd, alu_ishl, alu_ishr, alu_isign,
     alu_isub, alu_isub_sat, alu_u2u16, alu_u2u32, alu_u2u8, alu_uabs_isub, alu_uabs_usub, alu_uadd_carry,
-    alu_uadd_sat, alu_udiv, alu_ufind_msb, alu_uge, alu_uhadd, alu_ult, alu_umax, alu_umin, alu_umod, alu_umul_high,
-    alu_urhadd, alu_urol, alu_uror, alu_ushr, alu_usub_borrow, alu_usub_sat, alu_ior,
+    alu_uadd_sat, alu_u2f16, alu_u2f32, alu_udiv, alu_ufind_msb, alu_uge, alu_uhadd, alu_ult, alu_umax, alu_umin, alu_umod, alu_umul_high,
+    alu_urhadd, alu_urol, alu_uror, alu_ushr, alu_usub_borrow, alu_usub_sat, alu_ior, alu_input_types_flat, alu_ixor, alu_max_inputs,
+    alu_output_type,
 )
-from pyaco._core.ir.emitter cimport alu1, alu2, alu2_constant, alu3, alu_source, constant
+from pyaco._core.ir.emitter cimport alu1, alu2, alu2_constant, alu3, alu_n, alu_source, constant
 from pyaco._core.ir.pass_runner cimport native_kernel
+from pyaco._core.ir.program cimport gfx8
 from pyaco._core.ir.shader cimport Shader, ShaderData, ValueId, nir_alu, nir_divergent, source_value
 from pyaco._core.nir.lowering cimport Lowering, constant_source, lower_alu, lower_keep, lowering_run
 
@@ -28,9 +32,10 @@ cdef enum:
     keep = 0
     sign_extend = 1
     zero_extend = 2
+    base_float = 3                    # of the type of an ALU operand
 
 
-cdef int _result_rule(int opcode, int bits, bint divergent) noexcept nogil:
+cdef int _result_rule(int opcode, int bits, bint divergent, bint small_sums) noexcept nogil:
     """How operands are extended when an operation with a small result is widened."""
     if opcode in (alu_udiv, alu_umod, alu_umul_high, alu_uadd_carry, alu_usub_borrow, alu_bitfield_reverse,
                   alu_bitfield_select, alu_uhadd, alu_urhadd, alu_uabs_usub, alu_urol, alu_uror):
@@ -45,7 +50,7 @@ cdef int _result_rule(int opcode, int bits, bint divergent) noexcept nogil:
         return sign_extend
     if opcode == alu_ishl:
         return zero_extend
-    if bits == 8 and opcode in (alu_iadd, alu_isub, alu_imul, alu_ineg):
+    if small_sums and opcode in (alu_iadd, alu_isub, alu_imul, alu_ineg):
         return zero_extend
     return keep
 
@@ -115,17 +120,57 @@ cdef ValueId _widened(Lowering *b, ValueId instruction, int opcode, int bits, in
     return alu2(b, opcode, x, y)
 
 
+cdef bint _is_float(uint32_t type) noexcept nogil:
+    return type >> 8 == base_float
+
+
+cdef ValueId _half_in_single(Lowering *b, ValueId instruction, int opcode, int bits) except? 0xffffffffU nogil:
+    """An operation on halves as one on singles; `lower_keep` for all others."""
+    cdef ShaderData *s = b.s
+    cdef ValueId[4] sources
+    cdef ValueId x
+    cdef uint32_t count = s.instructions.source_count[instruction]
+    cdef uint32_t k
+    cdef bint halves = False
+    if opcode in (alu_f2f16, alu_f2f16_rtne, alu_f2f16_rtz, alu_f2f32, alu_f2f64) or count > 4:
+        return lower_keep
+    if bits == 16 and (opcode == alu_i2f16 or opcode == alu_u2f16):
+        if s.instructions.bit_size[source_value(s, instruction, 0)] > 16:
+            return lower_keep
+        return alu1(b, alu_f2f16, alu1(b, alu_i2f32 if opcode == alu_i2f16 else alu_u2f32, alu_source(b, instruction, 0, 0)))
+    if opcode == alu_fneg and bits == 16:
+        return alu2_constant(b, alu_ixor, alu_source(b, instruction, 0, 0), 0x8000)
+    if opcode == alu_fabs and bits == 16:
+        return alu2_constant(b, alu_iand, alu_source(b, instruction, 0, 0), 0x7fff)
+    for k in range(count):
+        halves |= _is_float(alu_input_types_flat[opcode * alu_max_inputs + k]) \
+            and s.instructions.bit_size[source_value(s, instruction, k)] == 16
+    if not halves:
+        return lower_keep
+    for k in range(count):
+        sources[k] = alu_source(b, instruction, k, 0)
+        if _is_float(alu_input_types_flat[opcode * alu_max_inputs + k]) and s.instructions.bit_size[source_value(s, instruction, k)] == 16:
+            sources[k] = alu1(b, alu_f2f32, sources[k])
+    x = alu_n(b, opcode, sources, count)
+    return alu1(b, alu_f2f16, x) if bits == 16 and _is_float(alu_output_type[opcode]) else x
+
+
 cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
     cdef ShaderData *s = b.s
     cdef int opcode = s.instructions.opcode[instruction]
     cdef int bits = s.instructions.bit_size[instruction]
     cdef bint divergent = (s.instructions.flags[instruction] & nir_divergent) != 0
+    cdef bint older = s.info.gfx_level < gfx8
     cdef int rule
     cdef ValueId x
     if s.instructions.kind[instruction] != nir_alu or s.instructions.components[instruction] != 1:
         return lower_keep
+    if older:
+        x = _half_in_single(b, instruction, opcode, bits)
+        if x != lower_keep:
+            return x
     if bits == 8 or bits == 16:
-        rule = _result_rule(opcode, bits, divergent)
+        rule = _result_rule(opcode, bits, divergent and not older, bits == 8 or (divergent and older))
         if rule == keep:
             return lower_keep
         x = _widened(b, instruction, opcode, bits, rule)
@@ -133,7 +178,7 @@ cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
     bits = s.instructions.bit_size[source_value(s, instruction, 0)]
     if bits != 8 and bits != 16:
         return lower_keep
-    rule = _operand_rule(opcode, bits, divergent)
+    rule = _operand_rule(opcode, bits, divergent and not older)
     if rule == keep:
         return lower_keep
     x = _extended(b, instruction, 0, rule)
