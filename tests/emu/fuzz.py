@@ -38,7 +38,7 @@ LDS_BYTES = 512
 BATCH = 500
 SLOT = 8  # dwords that a drawn instruction gets where it is decoded
 TARGETS = (
-    ("gfx900", 64), ("gfx942", 64), ("gfx950", 64),
+    ("gfx600", 64), ("gfx700", 64), ("gfx900", 64), ("gfx942", 64), ("gfx950", 64),
     ("gfx1010", 32), ("gfx1010", 64), ("gfx1030", 32), ("gfx1030", 64), ("gfx1100", 32), ("gfx1100", 64), ("gfx1150", 32),
     ("gfx1150", 64), ("gfx1200", 32), ("gfx1200", 64),
 )  # fmt: skip

@@ -20,10 +20,12 @@ from pyaco.isa import opcodes
 from pyaco.isa.table import Row
 
 TARGETS = {
-    "gfx600": "6", "gfx700": "7", "gfx900": "9", "gfx942": "cdna3", "gfx950": "cdna4", "gfx1010": "10", "gfx1030": "10.3", "gfx1100": "11", "gfx1150": "11.5", "gfx1200": "12",
+    "gfx600": "6", "gfx700": "7",
+    "gfx900": "9", "gfx942": "cdna3", "gfx950": "cdna4", "gfx1010": "10", "gfx1030": "10.3", "gfx1100": "11", "gfx1150": "11.5", "gfx1200": "12",
 }  # fmt: skip
 GFX9 = ("gfx900", "gfx942", "gfx950")
 GCN = (*EARLY, *GFX9)
+QUICK = ("gfx600", "gfx700", "gfx900", "gfx942", "gfx1100", "gfx1200")
 ROWS = {row.name: row for row in opcodes.rows()}
 LANES = 64
 ROW = 16                              # bytes that a lane stores for each instruction
@@ -302,8 +304,7 @@ def coverage(target: str) -> set[str]:
     return {mnemonic for mnemonic, _, _ in programs(target)[0]}
 
 
-@pytest.mark.parametrize("target", [target if target in ("gfx600", "gfx700", "gfx900", "gfx942", "gfx1100", "gfx1200") else pytest.param(target, marks=pytest.mark.slow)
-                                    for target in TARGETS])  # fmt: skip
+@pytest.mark.parametrize("target", [target if target in QUICK else pytest.param(target, marks=pytest.mark.slow) for target in TARGETS])
 def test_values(target: str) -> None:
     # chips of a generation lack some instructions: that LLVM says so is the only excuse
     refused = {mnemonic: text for mnemonic, text in programs(target)[2].items() if "not supported on this GPU" not in text}

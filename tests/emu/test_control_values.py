@@ -144,7 +144,7 @@ NOTHING = [
     "s_wait_loadcnt_dscnt 0", "s_wait_storecnt_dscnt 0", "s_waitcnt_vscnt null, 0", "s_waitcnt_vmcnt null, 0", "s_waitcnt_expcnt null, 0",
     "s_waitcnt_lgkmcnt null, 0", "v_nop", "v_pipeflush", "v_clrexcp", "ds_nop", "s_inst_prefetch 1", "s_set_inst_prefetch_distance 1",
     "s_wakeup", "s_setkill 0", "s_sethalt 0", "s_sendmsg sendmsg(MSG_INTERRUPT)", "s_sleep_var s8", "buffer_gl0_inv", "buffer_gl1_inv",
-    "buffer_wbinvl1", "buffer_wbinvl1_vol", "s_gl1_inv", "s_dcache_inv", "s_dcache_wb", "s_dcache_inv_vol", "s_dcache_wb_vol", "global_inv",
+    "buffer_wbinvl1", "buffer_wbinvl1_vol", "buffer_wbinvl1_sc", "s_gl1_inv", "s_dcache_inv", "s_dcache_wb", "s_dcache_inv_vol", "s_dcache_wb_vol", "global_inv",
     "global_wb", "global_wbinv", "s_dcache_discard s[4:5], 0", "s_dcache_discard_x2 s[4:5], 0", "s_atc_probe 1, s[4:5], 0",
     "s_atc_probe_buffer 1, s[4:7], 0", "s_prefetch_data s[4:5], 0, s8, 0", "s_prefetch_data_pc_rel 0, s8, 0", "s_prefetch_inst s[4:5], 0, s8, 0",
     "s_prefetch_inst_pc_rel 0, s8, 0", "s_buffer_prefetch_data s[4:7], 0, s8, 0", "s_version 1",
