@@ -274,7 +274,8 @@ CASES: dict[str, Case] = {
                    lambda a, b, out: {2: a @ b}, targets=("gfx942",)),
 }  # fmt: skip
 #: Target, wave size and optimisation; unoptimised code keeps every variable on the stack.
-BUILDS = [(target, wave, level) for target, waves in (("gfx600", (64,)), ("gfx700", (64,)), ("gfx803", (64,)), ("gfx900", (64,)), ("gfx942", (64,)), ("gfx1030", (32, 64)), ("gfx1100", (32, 64)),
+BUILDS = [(target, wave, level) for target, waves in (
+          ("gfx600", (64,)), ("gfx700", (64,)), ("gfx803", (64,)), ("gfx900", (64,)), ("gfx942", (64,)), ("gfx1030", (32, 64)), ("gfx1100", (32, 64)),
           ("gfx1200", (32, 64))) for wave in waves for level in ("-O0", "-O2")]  # fmt: skip
 QUICK = [("gfx600", 64, "-O2"), ("gfx700", 64, "-O0"), ("gfx900", 64, "-O0"), ("gfx942", 64, "-O2"), ("gfx1100", 32, "-O2")]
 
