@@ -9,8 +9,8 @@ Sources: AMD "RDNA 2" ISA document 7 "Scalar Memory Operations", 8 "Vector Memor
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from features cimport (has_flat_scratch_sgprs, has_hidden_flat_scratch, has_offset_flat_scratch, has_oob_select, has_records_in_bytes, has_stride_above_thread_id,
-                       has_strict_structures, has_unaligned_scratch, has_wide_lds_loads)
+from features cimport (has_flat_scratch_sgprs, has_hidden_flat_scratch, has_offset_flat_scratch, has_oob_select, has_records_in_bytes,
+                       has_stride_above_thread_id, has_strict_structures, has_unaligned_scratch, has_wide_lds_loads)
 from isa_opcodes cimport op_buffer_load_lds_format_x, op_count
 from modifiers cimport *
 from pyaco._core.emu.access cimport *
