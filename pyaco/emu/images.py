@@ -74,7 +74,7 @@ class Image:
             self.surface = Surface(target, format=format, width=width, height=height, use=use, **{**options, "linear": True})
         if "swizzle_mode" in options:
             self.surface.level_shape()          # a mode that lays out a surface may have no addresses for its elements: say so now, not at a dispatch
-        if sparse and getattr(self.surface.layout.levels[0], "tile_index", 0) < 0:
+        if sparse and any(getattr(level, "tile_index", 0) < 0 for level in getattr(self.surface.layout, "levels", ())):
             raise UnsupportedError(f"sparse images on {target} in the emulator: the chip's table has no tile mode for them")
         self.memory = numpy.zeros(max(self.surface.total_size, 4), numpy.uint8)
         self._space, self.sparse = space, sparse

@@ -636,7 +636,7 @@ define("v_xor3_b32", "u32 u32 u32", "u32", lambda a, b, c: a ^ b ^ c)
 define("v_bcnt_u32_b32", "u32 u32", "u32", lambda a, b: a.bit_count() + b)
 define("v_pack_b32_f16", "u16 u16", "u32", lambda a, b: a | b << 16)
 define("v_mbcnt_lo_u32_b32", "u32 u32 lane", "u32", lambda a, b, lane: (a & (1 << min(lane, 32)) - 1).bit_count() + b)
-define("v_mbcnt_hi_u32_b32_e64", "u32 u32 lane", "u32", lambda a, b, lane: (a & (1 << max(lane - 32, 0)) - 1).bit_count() + b)
+define("v_mbcnt_hi_u32_b32_e64 v_mbcnt_hi_u32_b32", "u32 u32 lane", "u32", lambda a, b, lane: (a & (1 << max(lane - 32, 0)) - 1).bit_count() + b)
 
 
 # ------------------------------------------------------------------------------------------------------- packed and dot

@@ -38,18 +38,20 @@ LDS_BYTES = 512
 BATCH = 500
 SLOT = 8  # dwords that a drawn instruction gets where it is decoded
 TARGETS = (
-    ("gfx900", 64), ("gfx942", 64), ("gfx950", 64),
+    ("gfx600", 64), ("gfx700", 64), ("gfx900", 64), ("gfx942", 64), ("gfx950", 64),
     ("gfx1010", 32), ("gfx1010", 64), ("gfx1030", 32), ("gfx1030", 64), ("gfx1100", 32), ("gfx1100", 64), ("gfx1150", 32),
     ("gfx1150", 64), ("gfx1200", 32), ("gfx1200", 64),
 )  # fmt: skip
 MODES = (0x1C0, 0x1F0, 0x100, 0x3C0, 0x1F5, 0x2F0)
 
-# (mask of bits that are fixed, their value, dwords): the encodings of GFX9, GFX10, GFX11 and later
+# (mask of bits that are fixed, their value, dwords): the encodings of GFX7, GFX9, GFX10, GFX11 and later
 _COMMON = [
     (0x80000000, 0x00000000, 1), (0xFE000000, 0x7C000000, 1), (0xFE000000, 0x7E000000, 1),  # VOP2, VOPC, VOP1
     (0xC0000000, 0x80000000, 1), (0xFF800000, 0xBE800000, 1), (0xFF800000, 0xBF000000, 1), (0xF0000000, 0xB0000000, 1),
 ]  # fmt: skip
 ENCODINGS = {
+    70: [*_COMMON, (0xF8000000, 0xC0000000, 1), (0xFC000000, 0xD0000000, 2), (0xFC000000, 0xD8000000, 2), (0xFC000000, 0xDC000000, 2),
+         (0xFC000000, 0xE0000000, 2), (0xFC000000, 0xE8000000, 2)],
     90: [*_COMMON, (0xFC000000, 0xD0000000, 2), (0xFC000000, 0xC0000000, 2), (0xFC000000, 0xD8000000, 2),
          (0xFC000000, 0xDC000000, 2), (0xFC000000, 0xE0000000, 2), (0xFC000000, 0xE8000000, 2), (0xFF800000, 0xD3800000, 2)],
     103: [*_COMMON, (0xFC000000, 0xD4000000, 2), (0xFC000000, 0xF4000000, 2), (0xFC000000, 0xD8000000, 2),
@@ -62,14 +64,14 @@ ENCODINGS = {
 }  # fmt: skip
 
 
-ENCODINGS |= {94: ENCODINGS[90], 95: ENCODINGS[90], 100: ENCODINGS[103], 115: ENCODINGS[110]}
+ENCODINGS |= {60: ENCODINGS[70], 94: ENCODINGS[90], 95: ENCODINGS[90], 100: ENCODINGS[103], 115: ENCODINGS[110]}
 _VOP3 = (0xD0000000, 0xD4000000, 0xCC000000, 0xC8000000)
 
 
 # encodings of one dword: what is left of their fields, the whole opcode and small register numbers; and bits to set
 _SMALL = {
     0x00000000: (0xFE0E0E0F, 0x100), 0x7C000000: (0xFFFE0E0F, 0x100), 0x7E000000: (0xFE0FFE0F, 0x100), 0x80000000: (0xFF8F0F0F, 0),
-    0xBE800000: (0xFF8FFF0F, 0), 0xBF000000: (0xFFFF0F0F, 0), 0xB0000000: (0xFF8F0F0F, 0),
+    0xBE800000: (0xFF8FFF0F, 0), 0xBF000000: (0xFFFF0F0F, 0), 0xB0000000: (0xFF8F0F0F, 0), 0xC0000000: (0x07C79F0F, 0),
 }  # fmt: skip
 
 

@@ -27,7 +27,7 @@ from pyaco.emu.launch import Launch, initial_mode
 from pyaco.errors import PyacoError, UnsupportedError
 from pyaco.targets import features
 
-TARGETS = ("gfx802", "gfx803", "gfx810", "gfx900", "gfx906", "gfx1010", "gfx1030", "gfx1100", "gfx1150", "gfx1200")
+TARGETS = ("gfx700", "gfx802", "gfx803", "gfx810", "gfx900", "gfx906", "gfx1010", "gfx1030", "gfx1100", "gfx1150", "gfx1200")
 IMAGES: tuple[dict[str, Any], ...] = (
     {"format": "R8G8B8A8_UNORM", "width": 37, "height": 20, "layers": 5, "mips": 3}, {"format": "R32_UINT", "width": 64, "height": 64},
     {"format": "R32G32B32A32_FLOAT", "width": 16, "height": 16, "cube": True, "mips": 2},

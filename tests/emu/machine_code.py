@@ -20,6 +20,37 @@ class Assemble(Protocol):
 MC = next((path for path in map(shutil.which, ("llvm-mc-22", "llvm-mc")) if path), None)
 
 
+#: Processors that reach memory by addresses of 64 bits in buffer instructions, which `early` makes of those that GFX9 has.
+EARLY = ("gfx600", "gfx700")
+_RENAMED = {"v_add_co_u32": "v_add_i32", "v_sub_co_u32": "v_sub_i32", "v_addc_co_u32": "v_addc_u32"}
+
+
+def early(text: str, target: str) -> str:
+    """Return what tests write around their instructions, in GFX9's terms, in those of GFX6 and GFX7; v[62:63] and s[59:63] are overwritten.
+
+    Global loads and stores become buffer instructions, scalar offsets count dwords, additions have a carry, and M0 does not bound LDS.
+    """
+    if target not in EARLY:
+        return text
+    lines = [re.fullmatch(r"((?:[A-Z]: *)?)(.*)", line) for line in text.split("\n")]
+    return "\n".join(line[1] + _early_line(line[2]) for line in lines if line)
+
+
+def _early_line(line: str) -> str:
+    if match := re.fullmatch(r"(global_(load|store)_\w+) (\S+), (\S+), s\[(\d+:\d+)\](.*)", line):
+        name, kind, first, second, base, rest = match.groups()
+        data, place = (first, second) if kind == "load" else (second, first)
+        return (f"s_mov_b64 s[60:61], s[{base}]\ns_mov_b32 s62, 0\ns_mov_b32 s63, 0xf000\nv_mov_b32 v62, {place}\nv_mov_b32 v63, 0\n"
+                f"{name.replace('global', 'buffer')} {data}, v[62:63], s[60:63], 0 addr64{rest}")
+    if re.match(r"ds_(read|write)2?(st64)?_[biu]\d+ ", line) and "gds" not in line:
+        return f"s_mov_b32 s59, m0\ns_mov_b32 m0, -1\n{line}\ns_mov_b32 m0, s59"
+    if match := re.fullmatch(r"(s_(?:buffer_)?load_\w+ .*, )(0x[0-9a-f]+|\d+)", line):
+        return f"{match[1]}{int(match[2], 0) // 4:#x}"
+    if match := re.fullmatch(r"v_add_u32 (v\d+), (.*)", line):
+        return f"v_add_i32 {match[1]}, vcc, {match[2]}"
+    return re.sub(r"^v_(?:add|sub|addc)_co_u32\b", lambda found: _RENAMED[found[0]], line)
+
+
 @cache
 def assemble_text(text: str, target: str, wave: int = 32) -> bytes:
     """Return the machine code of `text`; skips the test when LLVM's assembler is missing."""
@@ -28,7 +59,7 @@ def assemble_text(text: str, target: str, wave: int = 32) -> bytes:
     command = [MC, "--arch=amdgcn", f"--mcpu={target}", "--show-encoding"]
     if not target.startswith("gfx9"):
         command.append("--mattr=+wavefrontsize64,-wavefrontsize32" if wave == 64 else "--mattr=+wavefrontsize32")
-    result = subprocess.run(command, input=text, capture_output=True, text=True)
+    result = subprocess.run(command, input=early(text, target), capture_output=True, text=True)
     if result.returncode:
         raise AssertionError(f"{target}: {result.stderr}\n{text}")
     words = re.findall(r"encoding: \[([0-9a-fx,]+)\]", result.stdout)
@@ -45,7 +76,7 @@ def assemble_object(text: str, target: str, wave: int = 32) -> bytes:
     command = [MC, "--arch=amdgcn", f"--mcpu={target}", "--filetype=obj", "-o", "-"]
     if not target.startswith("gfx9"):
         command.append("--mattr=+wavefrontsize64,-wavefrontsize32" if wave == 64 else "--mattr=+wavefrontsize32")
-    result = subprocess.run(command, input=text.encode(), capture_output=True)
+    result = subprocess.run(command, input=early(text, target).encode(), capture_output=True)
     if result.returncode:
         raise AssertionError(f"{target}: {result.stderr.decode()}\n{text}")
     elf = result.stdout
@@ -69,7 +100,7 @@ def assemble_each(texts: list[str], target: str, wave: int = 32, features: str =
     owners: list[int] = []
     lines: list[str] = []
     for number, text in enumerate(texts):
-        for line in [f"L{number}:", *text.split("\n")]:
+        for line in [f"L{number}:", *early(text, target).split("\n")]:
             lines.append(line)
             owners.append(number)
     result = subprocess.run(command, input="\n".join(lines) + "\n", capture_output=True, text=True)

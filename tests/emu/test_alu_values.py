@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from alu_models import MODELS, Model, signed
 from exact_floats import FORMATS, SIZES, Number, decode, encode, is_nan
-from machine_code import assemble_each
+from machine_code import EARLY, assemble_each
 from modifiers import PLAIN, Variant, after_operands, bits_of, decorated, encoded_slots, mnemonic_of, narrow_slots, source_bits, source_lane
 
 from pyaco.emu import Device
@@ -20,11 +20,12 @@ from pyaco.isa import opcodes
 from pyaco.isa.table import Row
 
 TARGETS = {
-    "gfx600": "6", "gfx700": "7", "gfx900": "9", "gfx942": "cdna3", "gfx950": "cdna4", "gfx1010": "10", "gfx1030": "10.3", "gfx1100": "11", "gfx1150": "11.5", "gfx1200": "12",
+    "gfx600": "6", "gfx700": "7",
+    "gfx900": "9", "gfx942": "cdna3", "gfx950": "cdna4", "gfx1010": "10", "gfx1030": "10.3", "gfx1100": "11", "gfx1150": "11.5", "gfx1200": "12",
 }  # fmt: skip
 GFX9 = ("gfx900", "gfx942", "gfx950")
-EARLY = ("gfx600", "gfx700")          # memory is reached through buffers by addresses of 64 bits
 GCN = (*EARLY, *GFX9)
+QUICK = ("gfx600", "gfx700", "gfx900", "gfx942", "gfx1100", "gfx1200")
 ROWS = {row.name: row for row in opcodes.rows()}
 LANES = 64
 ROW = 16                              # bytes that a lane stores for each instruction
@@ -146,18 +147,12 @@ def run(target: str, mode: int, output: str = "", engine: str = "reference") -> 
     return rows, execute(target, codes, mode, engine)
 
 
-def far_descriptors() -> list[str]:
-    """Descriptors in s[8:11] and s[12:15] for addresses of 64 bits from those in s[0:1] and s[2:3] on."""
-    return [line for base, first in ((8, 0), (12, 2)) for line in
-            (f"s_mov_b64 s[{base}:{base + 1}], s[{first}:{first + 1}]", f"s_mov_b32 s{base + 2}, 0", f"s_mov_b32 s{base + 3}, 0xf000")]
-
-
 def execute(target: str, codes: list[bytes], mode: int, engine: str) -> np.ndarray:
     """Results [code][lane][4]; one workgroup for all waves of lanes. Bits 8 and 9 of `mode` are set by the program."""
     wave = wave_of(target)
     late = target not in (*GCN, "gfx1010", "gfx1030")
     load, store = ("global_load_b64", "global_store_b128") if late else ("global_load_dwordx2", "global_store_dwordx4")
-    add = "v_add_u32" if target in GFX9 else "v_add_nc_u32"
+    add = "v_add_u32" if target in GCN else "v_add_nc_u32"
     low = "s_mov_b64 {}, vcc" if wave == 64 else "s_mov_b32 {}, vcc_lo"
     head = [f"s_setreg_imm32_b32 hwreg(HW_REG_MODE, 8, 2), {mode >> 8}"]
     head += ["v_and_b32 v0, 0x3ff, v0", "v_lshlrev_b32 v1, 4, v0", "v_lshlrev_b32 v0, 3, v0"]
@@ -165,12 +160,6 @@ def execute(target: str, codes: list[bytes], mode: int, engine: str) -> np.ndarr
     head += ["s_wait_loadcnt 0x0" if target == "gfx1200" else "s_waitcnt vmcnt(0)", "v_and_b32 v24, 1, v6",
              f"v_cmp_eq_u32 {'vcc' if wave == 64 else 'vcc_lo'}, 1, v24", low.format("s[40:41]" if wave == 64 else "s40")]  # fmt: skip
     tail = [f"{store} v1, v[20:23], s[2:3]", f"{add} v1, {LANES * ROW}, v1"]
-    if target in EARLY:
-        head[4:8] = [*far_descriptors(), "v_mov_b32 v26, v0", "v_mov_b32 v27, 0", "v_mov_b32 v28, v1", "v_mov_b32 v29, 0",
-                     *(f"buffer_load_dwordx2 v[{2 + 2 * index}:{3 + 2 * index}], v[26:27], s[8:11], 0 addr64 offset:{index * LANES * 8}"
-                       for index in range(4))]  # fmt: skip
-        tail = ["buffer_store_dwordx4 v[20:23], v[28:29], s[12:15], 0 addr64", f"v_add_i32 v28, vcc, {LANES * ROW}, v28",
-                "s_waitcnt expcnt(0)"]  # fmt: skip
     (prologue, between, end), errors = assemble_each(["\n".join(head), "\n".join(tail), "s_endpgm"], target, wave)
     assert not errors, errors
     device = Device(target, engine, 1)
@@ -315,8 +304,7 @@ def coverage(target: str) -> set[str]:
     return {mnemonic for mnemonic, _, _ in programs(target)[0]}
 
 
-@pytest.mark.parametrize("target", [target if target in ("gfx600", "gfx700", "gfx900", "gfx942", "gfx1100", "gfx1200") else pytest.param(target, marks=pytest.mark.slow)
-                                    for target in TARGETS])  # fmt: skip
+@pytest.mark.parametrize("target", [target if target in QUICK else pytest.param(target, marks=pytest.mark.slow) for target in TARGETS])
 def test_values(target: str) -> None:
     # chips of a generation lack some instructions: that LLVM says so is the only excuse
     refused = {mnemonic: text for mnemonic, text in programs(target)[2].items() if "not supported on this GPU" not in text}

@@ -1,4 +1,4 @@
-"""Wait states that GFX9 and CDNA leave to the program: too few are an error that names the place, enough make none."""
+"""Wait states that GFX6 to GFX9 and CDNA leave to the program: too few are an error that names the place, enough make none."""
 
 from __future__ import annotations
 
@@ -44,6 +44,25 @@ HARMLESS = {
     "another hardware register": ("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 0", "s_getreg_b32 s4, hwreg(HW_REG_STATUS)"),
     "old value under DPP": ("v_mov_b32 v2, v9", "v_mov_b32 v2, v9 quad_perm:[1,1,1,1] row_mask:0xf bank_mask:0xf"),
 }
+#: On GFX6 and GFX7: the chips, what comes first, what comes too soon, wait states, the register.
+EARLY = {
+    "address of a scalar load": ("gfx600", "v_readfirstlane_b32 s10, v9", "s_load_dword s4, s[8:9], s10", 4, "s10"),
+    "descriptor of a scalar load": ("gfx600", "s_mov_b32 s14, 0x100", "s_buffer_load_dword s4, s[12:15], 0x0", 4, "s14"),
+    "setreg, setreg": ("gfx600 gfx700", "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 0", "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 4, 4), 0", 1,
+                       r"hwreg\(1\)"),
+    "setreg, getreg": ("gfx600 gfx700", "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 0", "s_getreg_b32 s4, hwreg(HW_REG_MODE)", 2, r"hwreg\(1\)"),
+    "lane of v_readlane": ("gfx600 gfx700", "v_readfirstlane_b32 s4, v9", "v_readlane_b32 s5, v9, s4", 4, "s4"),
+    "vcc of v_div_fmas": ("gfx600 gfx700", "v_cmp_gt_u32 vcc, v9, v9", "v_div_fmas_f32 v1, v9, v9, v9", 4, "vcc_lo"),
+    "wide store": ("gfx700", "buffer_store_dwordx4 v[2:5], v9, s[12:15], 0 offen", "v_mov_b32 v4, 0", 1, "v4"),
+}
+#: What later generations need and these do not.
+EARLY_HARMLESS = {
+    "SGPR to offset": ("gfx600 gfx700", "v_cmp_gt_u32 s[4:5], v9, v9\ns_mov_b32 s5, 0", "buffer_load_dword v1, v9, s[12:15], s10 offen"),
+    "scalar load": ("gfx700", "v_readfirstlane_b32 s10, v9", "s_load_dword s4, s[8:9], s10"),
+    "descriptor": ("gfx700", "s_mov_b32 s14, 0x100", "s_buffer_load_dword s4, s[12:15], 0x0"),
+    "wide store": ("gfx600", "buffer_store_dwordx4 v[2:5], v9, s[12:15], 0 offen\ns_waitcnt expcnt(0)", "v_mov_b32 v4, 0"),
+    "m0 of a message": ("gfx600 gfx700", "s_mov_b32 m0, 0", "s_sendmsg sendmsg(MSG_INTERRUPT)"),
+}
 HEAD = """
     s_mov_b32 s8, s0
     s_mov_b32 s9, s1
@@ -84,6 +103,38 @@ def test_wait_states(name: str, target: str) -> None:
         place = caught.value.place
         assert place["wait_states"] == states - between and place["counters"] == []
         assert place["earlier"]["opcode"].removesuffix("_e64") == first.splitlines()[-1].split()[0] and place["earlier"]["pc"] < place["pc"]
+
+
+@pytest.mark.parametrize("name", EARLY)
+def test_early_levels(name: str) -> None:
+    targets, first, second, states, register = EARLY[name]
+    for target in targets.split():
+        run(target, first + "\n" + "s_mov_b32 s30, 0\n" * states + second)
+        for between in range(states):
+            with pytest.raises(MissingWaitError, match=rf"{register} too soon after .* s_nop {states - between - 1} is missing") as caught:
+                run(target, first + "\n" + "s_mov_b32 s30, 0\n" * between + second)
+            assert caught.value.place["wait_states"] == states - between
+
+
+@pytest.mark.parametrize("name", EARLY_HARMLESS)
+def test_what_early_levels_do_not_need(name: str) -> None:
+    targets, first, second = EARLY_HARMLESS[name]
+    for target in targets.split():
+        run(target, f"{first}\n{second}")
+
+
+def test_data_of_stores_on_gfx6() -> None:
+    """They are read until the export counter falls, or the store is done."""
+    store, write = "buffer_store_dword v2, v9, s[12:15], 0 offen", "v_mov_b32 v2, 1"
+    for wait in ("s_waitcnt expcnt(0)", "s_waitcnt vmcnt(0)"):
+        run("gfx600", f"{store}\n{wait}\n{write}")
+    run("gfx700", f"{store}\n{write}")
+    run("gfx600", f"{store}\nv_mov_b32 v3, v2")
+    with pytest.raises(MissingWaitError, match="v2"):
+        run("gfx600", f"{store}\n{write}")
+    run("gfx600", f"{store}\nbuffer_store_dword v3, v9, s[12:15], 0 offen\ns_waitcnt expcnt(1)\n{write}")
+    with pytest.raises(MissingWaitError, match="v3"):
+        run("gfx600", f"{store}\nbuffer_store_dword v3, v9, s[12:15], 0 offen\ns_waitcnt expcnt(1)\nv_mov_b32 v3, 1")
 
 
 #: Matrix operations: chip, what comes first, what comes too soon, wait states, register.

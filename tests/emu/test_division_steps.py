@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from exact_floats import decode, encode
 from machine_code import assemble_object
-from test_alu_values import GFX9, TARGETS
+from test_alu_values import GCN, TARGETS
 
 from pyaco.emu import Device
 
@@ -78,8 +78,8 @@ def prepared(bits: int, segment: int) -> int:
 
 def run(target: str, text: str, operands: np.ndarray, engine: str) -> np.ndarray:
     """v[2:3], v[4:5], v[6:7] are the operands of a lane; v[20:21] and v22 are stored."""
-    wave = 64 if target in GFX9 else 32
-    late = target not in (*GFX9, "gfx1010", "gfx1030")
+    wave = 64 if target in GCN else 32
+    late = target not in (*GCN, "gfx1010", "gfx1030")
     load, store = ("global_load_b64", "global_store_b128") if late else ("global_load_dwordx2", "global_store_dwordx4")
     lines = ["v_and_b32 v0, 0x3ff, v0", "v_lshlrev_b32 v1, 4, v0", "v_lshlrev_b32 v0, 3, v0", "v_mov_b32 v21, 0", "v_mov_b32 v22, 0"]
     lines += [f"{load} v[{2 + 2 * i}:{3 + 2 * i}], v0, s[0:1] offset:{512 * i}" for i in range(3)]
@@ -108,7 +108,7 @@ def pairs(kind: str) -> np.ndarray:
 
 @pytest.mark.parametrize(("target", "engine"), EACH)
 def test_scale_of_a_division(target: str, engine: str) -> None:
-    flag = "s[40:41]" if target in GFX9 else "s40"
+    flag = "s[40:41]" if target in GCN else "s40"
     for kind in FORMATS:
         operands = pairs(kind)
 

@@ -16,7 +16,7 @@ from pyaco.descriptors.sampler import Sampler, sampler_descriptor
 from pyaco.emu import Device
 
 #: One chip of wave64, one of wave32 with 16-bit halves of registers of its own, one that names each register.
-TARGETS = ("gfx900", "gfx1030", "gfx1200")
+TARGETS = (pytest.param("gfx700", marks=pytest.mark.slow), "gfx900", "gfx1030", "gfx1200")
 FORMATS = (
     "R8_UNORM", "R8G8_UNORM", "R8G8B8A8_UNORM", "B8G8R8A8_UNORM", "R8G8B8A8_SNORM", "R8G8B8A8_SRGB", "R8G8B8A8_UINT", "R8_SINT",
     "R16_UNORM", "R16_SNORM", "R16_FLOAT", "R16G16_FLOAT", "R16G16B16A16_FLOAT", "R16G16B16A16_UINT", "R32_FLOAT", "R32G32_FLOAT",
@@ -99,7 +99,7 @@ def sample_text(random: np.random.Generator, target: str, shape: str) -> tuple[s
     behind = int(kind == "l")
     mask = 1 << int(random.integers(4)) if name == "image_gather4" else int(random.integers(1, 16))
     data = 4 if name == "image_gather4" else mask.bit_count()
-    flags = ["d16"] if data != 4 and random.integers(6) == 0 and target != "gfx900" else []
+    flags = ["d16"] if data != 4 and random.integers(6) == 0 and target not in ("gfx700", "gfx900") else []
     count = before + COORDINATES[shape] + behind
     if flags:
         data = (data + 1) // 2
@@ -390,8 +390,8 @@ def test_partial_waves_of_both_engines(target: str, form: str) -> None:
         text = image_instruction(name, target, "2d", 2, dmask, data=dmask.bit_count(), sampler=name != "image_load")
         if turn % 2:                      # the results lie where the address did
             text = "\n".join([*replaced, re.sub(r"\b(v?)(2[4-7])\b", lambda found: f"{found[1]}{int(found[2]) - 8}", text)])
-        high = [f"s_mov_b32 exec_hi, {mask ^ 0x10:#x}"] if target == "gfx900" else []
-        back = ["s_mov_b32 exec_lo, -1", *(["s_mov_b32 exec_hi, -1"] if target == "gfx900" else [])]
+        high = [f"s_mov_b32 exec_hi, {mask ^ 0x10:#x}"] if target in ("gfx700", "gfx900") else []
+        back = ["s_mov_b32 exec_lo, -1", *(["s_mov_b32 exec_hi, -1"] if target in ("gfx700", "gfx900") else [])]
         text = "\n".join([f"s_mov_b32 exec_lo, {mask:#x}", *high, text, *back])
         linear = int(random.integers(2))
         sampler = sampler_descriptor(Sampler((2, 2, 2) if turn % 5 else (0, 1, 2), linear, linear), pair.devices[0].gfx_level)

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from alu_models import least, most, signed
 from exact_floats import decode, encode, total
-from machine_code import assemble_each
-from test_alu_values import GFX9, TARGETS
+from machine_code import EARLY, assemble_each
+from test_alu_values import GCN, TARGETS
 
 from pyaco.emu import Device
 from pyaco.isa import opcodes
@@ -157,7 +157,7 @@ def tbuffer_format(access: Access, target: str) -> str:
     """Whole dwords, or halves where the registers hold halves."""
     size = "16" if access.half else "32"
     parts = "_".join([size] * (4 if access.count == 3 and size == "16" else access.count))
-    if target in GFX9:
+    if target in GCN:
         return f"format:[BUF_DATA_FORMAT_{parts},BUF_NUM_FORMAT_{'FLOAT' if access.half else 'UINT'}]"
     return f"format:[BUF_FMT_{parts}_{'FLOAT' if access.half else 'UINT'}]"
 
@@ -196,25 +196,25 @@ def format_bits(text: str, target: str) -> int:
     (code,), errors = assemble_each([f"tbuffer_load_format_x v0, off, s[0:3], {offset} {text}"], target)
     assert not errors, errors
     words = struct.unpack_from("<2I", code)
-    if target in GFX9:
+    if target in GCN:
         return (words[0] >> 23 & 7) << 12 | (words[0] >> 19 & 15) << 15
     return (words[1] >> 23 & 127 if target == "gfx1200" else words[0] >> 19 & 127) << 12
 
 
 def descriptor(address: int, size: int, target: str, access: Access) -> list[int]:
     """A raw buffer of bytes, with a format for the instructions that take it from there."""
-    word3 = 4 | 5 << 3 | 6 << 6 | 7 << 9 | (0 if target in GFX9 else 3 << 28)
+    word3 = 4 | 5 << 3 | 6 << 6 | 7 << 9 | (0 if target in GCN else 3 << 28)
     word3 |= format_bits(tbuffer_format(access if access.format else Access("buffer_load_format_x"), target), target)
     return [address & M32, address >> 32 & 0xFFFF, size, word3]
 
 
 def frame(target: str, family: str) -> tuple[str, str]:
     """Loads of the data and the old contents; stores of v20 to v27, and of the memory that is not device memory."""
-    late, twelve = target not in (*GFX9, "gfx1010", "gfx1030"), target == "gfx1200"
+    late, twelve = target not in (*GCN, "gfx1010", "gfx1030"), target == "gfx1200"
     load, store = ("global_load_b128", "global_store_b128") if late else ("global_load_dwordx4", "global_store_dwordx4")
     wait = "s_wait_idle" if twelve else "s_waitcnt vmcnt(0) lgkmcnt(0)"
-    carry = "vcc" if target in GFX9 else "vcc_lo"
-    add, with_carry = ("v_add_co_u32", "v_addc_co_u32") if target in GFX9 else ("v_add_co_u32", "v_add_co_ci_u32")
+    carry = "vcc" if target in GCN else "vcc_lo"
+    add, with_carry = ("v_add_co_u32", "v_addc_co_u32") if target in GCN else ("v_add_co_u32", "v_add_co_ci_u32")
     head = ["v_and_b32 v0, 0x3ff, v0", "v_lshlrev_b32 v1, 6, v0", "v_mov_b32 v31, 16",
             f"{add} v2, {carry}, s4, v1", "v_mov_b32 v3, s5", f"{with_carry} v3, {carry}, 0, v3, {carry}"]  # fmt: skip
     head += [f"{load} v[{8 + 4 * i}:{11 + 4 * i}], v1, s[6:7] offset:{16 * i}" for i in range(2)]
@@ -276,7 +276,7 @@ def expected_of(access: Access, family: str, memory: bytearray, base: int, data:
             value = sum(word << 32 * i for i, word in enumerate(words))
             follow = 4 if family == "ds" else dwords
             other = sum(word << 32 * i for i, word in enumerate(held[follow : follow + dwords]))
-            if family == "ds" and "cmpswap" in access.operation and target in (*GFX9, "gfx1010", "gfx1030"):
+            if family == "ds" and "cmpswap" in access.operation and target in (*GCN, "gfx1010", "gfx1030"):
                 value, other = other, value
             if access.second:
                 value = int.from_bytes(memory[base + 8 : base + 8 + access.width], "little")
@@ -343,7 +343,7 @@ def same_words(left: list[int], right: list[int], halves: bool) -> bool:
 def test_values(target: str) -> None:
     rows = rows_of(target)
     codes, refused = assemble_each([text_of(mnemonic, name, access, target) for mnemonic, name, access in rows], target)
-    families = ("ds", "scratch", "global")
+    families = ("ds", "scratch", "global") if target not in EARLY else ("ds", "global", "global")
     frames, errors = assemble_each([text for family in families for text in frame(target, family)], target)
     assert not errors, errors
     device = Device(target, "reference")
@@ -360,7 +360,7 @@ def test_values(target: str) -> None:
         for first, buffer in ((4, contents_), (6, values), (12, results)):
             user[first], user[first + 1] = buffer.address & M32, buffer.address >> 32
         user[8:12] = descriptor(contents_.address, contents_.size, target, access)
-        size = 64 if target in GFX9 else 32
+        size = 64 if target in GCN else 32
         device.run(frames[2 * place] + codes[number] + frames[2 * place + 1], (1, 1, 1), (LANES, 1, 1), user_sgprs=user, wave_size=size,
                    lds_bytes=LANES * SLOT, scratch_bytes_per_lane=SLOT, float_mode=0xF0)
         image = bytearray(memory.tobytes())
@@ -376,4 +376,5 @@ def test_values(target: str) -> None:
                 break
     print(f"{target}: {len(rows) - len(refused)} memory mnemonics")
     assert not wrong, f"{len(wrong)} of {len(rows)}\n" + "\n".join(wrong[:30])
-    assert not refused, {rows[number][0]: text for number, text in refused.items()}
+    # LLVM has no subtraction with its operands exchanged, which GFX6 has
+    assert not {rows[number][0]: text for number, text in refused.items() if "_rsub" not in rows[number][0]}

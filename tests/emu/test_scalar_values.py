@@ -13,7 +13,7 @@ import pytest
 from alu_models import M32, MODELS, Model, signed
 from exact_floats import FORMATS, encode, is_nan
 from machine_code import assemble_each
-from test_alu_values import GFX9, TARGETS, value
+from test_alu_values import GCN, TARGETS, value
 
 from pyaco.emu import Device
 from pyaco.isa import opcodes
@@ -185,10 +185,10 @@ def run(target: str, mode: int) -> tuple[list[tuple[str, str]], np.ndarray, dict
     rows = rows_of(target)
     codes, refused = assemble_each([text_of(mnemonic, name) for mnemonic, name in rows], target, 64)
     kept = [index for index in range(len(rows)) if index not in refused]
-    late = target not in (*GFX9, "gfx1010", "gfx1030")
+    late = target not in (*GCN, "gfx1010", "gfx1030")
     load, store, one = (("s_load_b64", "global_store_b128", "global_store_b32") if late
                         else ("s_load_dwordx2", "global_store_dwordx4", "global_store_dword"))
-    add = "v_add_u32" if target in GFX9 else "v_add_nc_u32"
+    add = "v_add_u32" if target in GCN else "v_add_nc_u32"
     group = "ttmp9" if target == "gfx1200" else "s4"
     size = len(kept) * 32
     head = [f"s_mul_i32 s5, {group}, 24", "s_add_u32 s0, s0, s5", "s_addc_u32 s1, s1, 0", f"s_mul_i32 s5, {group}, {size}", "v_mov_b32 v0, s5"]

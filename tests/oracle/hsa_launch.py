@@ -28,6 +28,11 @@ def compile_kernels(source: Path, target: str, wave: int, level: str, folder: Pa
     path = folder / f"{source.stem}-{target}-{wave}{level}.o"
     command = [CLANG, "-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", f"-mcpu={target}", "-nogpulib", level, *more, "-w",
                "-ffp-contract=off", "-cl-fp32-correctly-rounded-divide-sqrt", "-c", str(source), "-o", str(path)]  # fmt: skip
+    if target.startswith(("gfx6", "gfx7", "gfx8")):
+        # unoptimised functions do not get version 5's pointer to where the apertures stand
+        command[1:1] = ["-mcode-object-version=4", "-Xclang", "-fdenormal-fp-math-f32=ieee"]
+    if target.startswith("gfx6"):
+        command[command.index("-cl-std=CL2.0")] = "-cl-std=CL1.2"          # without flat memory there are no generic pointers
     if target not in GFX9:
         command.insert(1, "-mwavefrontsize64" if wave == 64 else "-mno-wavefrontsize64")
     subprocess.run(command, check=True)

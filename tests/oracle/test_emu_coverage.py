@@ -34,8 +34,10 @@ GRAPHICS = re.compile(
     r"image_|exp$|export|v_interp_|lds_|ds_param_load|ds_direct_load|ds_bvh_|v_screen_|s_rfe|s_cbranch_cdbg|ds_(add|sub)_gs_reg"
     r"|v_illegal"
 )
-#: of CDNA 4 the first half of a scaled matrix operation is no instruction by itself
-LEAST = {"gfx900": 1, "gfx942": 1, "gfx950": 0.999, "gfx1010": 1, "gfx1030": 1, "gfx1100": 1, "gfx1150": 1, "gfx1200": 1}
+#: of GFX6 and GFX7 global wave sync and ordered counts, which are tested on later levels; of CDNA 4
+#: the first half of a scaled matrix operation is no instruction by itself
+LEAST = {"gfx600": 0.99, "gfx700": 0.99,
+         "gfx900": 1, "gfx942": 1, "gfx950": 0.999, "gfx1010": 1, "gfx1030": 1, "gfx1100": 1, "gfx1150": 1, "gfx1200": 1}
 
 
 @cache

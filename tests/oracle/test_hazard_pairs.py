@@ -21,6 +21,7 @@ HEAD = """
     s_and_b32 s13, s1, 0xffff
     s_mov_b32 s14, 4096
     s_mov_b32 s15, 0x27fac
+    s_mov_b32 s4, 0
     v_mov_b32 v9, 0
     s_nop 7
 """
@@ -184,3 +185,36 @@ def test_wait_states_of_cdna(target: str) -> None:
         counts["needs wait states" if weaker else "needs none"] += 1
     print(target, dict(counts))
     assert counts["needs wait states"] > 300
+
+
+#: On GFX6 and GFX7: who leaves something behind, and who may come too early.
+EARLY_WRITERS = {
+    "s4": f"$sgpr4 = V_READFIRSTLANE_B32 $vgpr9, {EXEC}",
+    "s14": f"$sgpr14 = V_READFIRSTLANE_B32 $vgpr9, {EXEC}",
+    "s14 by the scalar ALU": "$sgpr14 = S_MOV_B32 4096",
+    "vcc": WRITERS["vcc"],
+    "MODE": "S_SETREG_IMM32_B32 0, 6145, implicit-def $mode, implicit $mode",
+    "wide store": f"BUFFER_STORE_DWORDX4_OFFEN $vgpr32_vgpr33_vgpr34_vgpr35, $vgpr9, $sgpr12_sgpr13_sgpr14_sgpr15, 0, 0, 0, 0, {EXEC}",
+}
+EARLY_READERS = {
+    "scalar load at s4": "$sgpr20 = S_LOAD_DWORD_SGPR $sgpr0_sgpr1, $sgpr4, 0",
+    "scalar load by descriptor": "$sgpr20 = S_BUFFER_LOAD_DWORD_IMM $sgpr12_sgpr13_sgpr14_sgpr15, 0, 0",
+    "div_fmas": READERS["div_fmas"], "readlane": READERS["readlane"], "to v32": READERS["to v32"],
+    "getreg": "$sgpr6 = S_GETREG_B32 6145, implicit $mode",
+    "setreg": "S_SETREG_IMM32_B32 0, 6145, implicit-def $mode, implicit $mode",
+    "load": f"$vgpr1 = BUFFER_LOAD_DWORD_OFFEN $vgpr9, $sgpr12_sgpr13_sgpr14_sgpr15, $sgpr4, 0, 0, 0, {EXEC}",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("target", "least"), [("gfx600", 7), ("gfx700", 5)])
+def test_wait_states_of_early_levels(target: str, least: int) -> None:
+    pairs = [(f"{writer} -> {reader}", f"{first}\n{second}") for writer, first in EARLY_WRITERS.items() for reader, second in EARLY_READERS.items()
+             if target == "gfx700" or (writer, reader) != ("wide store", "to v32")]  # where it waits for the export counter instead
+    runner, counts = Runner(target), Counter[str]()
+    for (name, _), lines in zip(pairs, functions(target, [body for _, body in pairs]), strict=True):
+        assert runner.missing(lines) == 0, (name, lines)
+        weaker = weakened(lines)
+        assert weaker is None or runner.missing(weaker) == 1, (name, lines)
+        counts["needs wait states" if weaker else "needs none"] += 1
+    print(target, dict(counts))
+    assert counts["needs wait states"] >= least

@@ -1,7 +1,6 @@
-"""Lane loops of what earlier generations compute otherwise, generated from ``pyaco/emu/data/semantics.txt``. The contract is in ``lanes_earlier.pxd``."""
+"""Lane loops of what earlier generations compute otherwise, from ``pyaco/emu/data/semantics.txt``. The contract is in ``lanes_earlier.pxd``."""
 from libc.string cimport memset
 
-from pyaco._core.common.floats cimport double_to_half
 from pyaco._core.emu.numbers cimport *
 from pyaco._core.emu.wave cimport *
 

@@ -317,7 +317,7 @@ cdef int _execute_permute(Machine *machine, Wave *wave, const Instruction *instr
 
 
 cdef int _execute_append(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
-    """DS_APPEND and DS_CONSUME: one counter for the wave, moved by the number of active lanes."""
+    """DS_APPEND and DS_CONSUME: one counter for the wave, moved by the number of active lanes. In LDS, M0 has its address and bounds nothing."""
     cdef uint64_t exec_mask = wave_exec(wave)
     cdef uint32_t old = 0
     cdef uint32_t fresh, lane
@@ -325,6 +325,7 @@ cdef int _execute_append(Machine *machine, Wave *wave, const Instruction *instru
     cdef Window window = _window_of(machine, wave, instruction)
     if not modifier_gds(instruction.decoded.modifiers):
         address += wave.sgpr[sgpr_m0] & 0xffff
+        window.bytes = machine.lds_bytes
     _note_lds(&window, access_kind_atomic, 0, address, 4)
     load_lds(window.host, window.bytes, address, 4, <uint8_t *>&old)
     if instruction.decoded.opcode == <int>op_ds_append:

@@ -21,7 +21,7 @@ from pyaco._core.emu.memory cimport AddressSpace, canonical_address, memory_at
 from pyaco._core.common.bits cimport popcount
 from pyaco._core.emu.wave cimport *
 from pyaco._core.emu.wave_sync cimport clear_waiting
-from pyaco._core.common.machine cimport register_none
+from pyaco._core.common.machine cimport gfx10, register_none
 
 from pyaco.errors import InputError
 
@@ -67,10 +67,10 @@ cdef void share_halves(const Machine *machine, Wave *wave, const Instruction *in
 
 
 cdef int _run_in_mode(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
-    """GFX8, GFX9: an instruction while vector instructions are skipped or have relative register numbers."""
+    """Until GFX9: an instruction while vector instructions are skipped or, from GFX8 on, have relative register numbers."""
     if wave.mode & mode_skip_vector and unit_valu <= instruction.unit <= unit_lds and instruction.unit != unit_smem:
         return stop_running
-    if wave.mode & mode_index_registers and instruction.unit == unit_valu:
+    if wave.mode & mode_index_registers and instruction.unit == unit_valu and has_vgpr_index_mode(machine.gfx_level):
         return execute_indexed(machine, wave, instruction)
     return instruction.handler(machine, wave, instruction)
 
@@ -99,7 +99,7 @@ cdef int run_wave(Code *code, Machine *machine, Wave *wave, uint32_t turns) noex
         active = wave_exec(wave)
         machine.lane_counter[instruction.unit] += popcount(active)
         wave.pc += 4 * <uint64_t>instruction.decoded.dwords
-        if wave.mode & (mode_index_registers | mode_skip_vector) and has_vgpr_index_mode(machine.gfx_level):
+        if wave.mode & (mode_index_registers | mode_skip_vector) and machine.gfx_level < gfx10:
             stop = _run_in_mode(machine, wave, instruction)
         else:
             stop = instruction.handler(machine, wave, instruction)

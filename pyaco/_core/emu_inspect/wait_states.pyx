@@ -115,7 +115,8 @@ cdef bint history_check(const History *history, const Wave *wave, const Instruct
     cdef uint32_t classes = isa_hazards(gfx_level, instruction.decoded.opcode)
     cdef uint32_t number = instruction.decoded.immediate & 63
     if classes & (hazard_setreg | hazard_getreg):
-        return too_early(history, &history.setreg[number], 1 if gfx_level < 80 and classes & hazard_setreg else 2, register_limit + 1 + number, classes & hazard_setreg != 0, finding)
+        return too_early(history, &history.setreg[number],
+                         1 if gfx_level < 80 and classes & hazard_setreg else 2, register_limit + 1 + number, classes & hazard_setreg != 0, finding)
     if _takes_m0_early(instruction, gfx_level) and too_early(history, &history.m0_write, 1, sgpr_m0, False, finding):
         return True
     if instruction.unit == unit_valu or instruction.unit == unit_lds or _is_memory(instruction):

@@ -283,7 +283,8 @@ cdef void flight_account(Flight *flight, const Wave *wave, const Instruction *in
     if instruction.decoded.format & 0x7f == format_ds and modifier_gds(instruction.decoded.modifiers):
         _lock_sources(flight, &operation, instruction)
     elif gfx_level < 70 and instruction.unit == unit_vmem and not (
-            instruction.decoded.format & 0x7f == format_mimg and not opcode_image[instruction.decoded.opcode] & (image_flag_store | image_flag_atomic)):
+            instruction.decoded.format & 0x7f == format_mimg
+            and not opcode_image[instruction.decoded.opcode] & (image_flag_store | image_flag_atomic)):
         _lock_data(flight, &operation, instruction)
     for counter in range(<uint32_t>counter_count):
         _wait_for(flight, counter, counter_limit(counter, gfx_level))
