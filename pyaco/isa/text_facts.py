@@ -127,7 +127,7 @@ def mnemonics(level: int, chip: str) -> dict[str, int]:
     here = [
         (number, row)
         for number, row in enumerate(opcodes.rows())
-        if (generation in row.numbers and not _is_absent(row, generation, chip)) or (row.second_half >= 0 and level >= 110)
+        if (generation in row.numbers and not _is_absent(row, generation, chip)) or row.is_dual_half(generation)
     ]
     for number, row in here:
         if not opcodes.is_encode_only(row, generation):

@@ -6,15 +6,16 @@ AMD "Vega", "RDNA 2", "RDNA 3" and "RDNA 4" ISA documents, chapter "Microcode fo
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint64_t
 
 from isa_opcodes cimport *
-from isa_tables cimport (image_flag_atomic, image_flag_bvh, image_flag_gather, image_flag_packed, image_flag_sampler, implicit_exec,
+from isa_tables cimport (image_flag_atomic, image_flag_bvh, image_flag_gather, image_flag_packed, image_flag_sampler, image_flag_tensor, implicit_exec,
                          isa_opcode_number, isa_variant, opcode_definition_count, opcode_flag_atomic, opcode_flag_interpolation, opcode_flag_literal,
                          opcode_flag_matrix, opcode_flag_no_address, opcode_flag_tied, opcode_flag_two_offsets, opcode_image, opcode_latency,
                          opcode_constant_bits, opcode_mask_class, latency_wmma, image_flag_lod, variant_dpp16, variant_dpp8, variant_e64,
                          variant_e64_dpp16, variant_e64_dpp8, variant_sdwa, opcode_flags, opcode_format, opcode_implicit_definitions,
-                         opcode_number_y, opcode_operand_count)
+                         opcode_number_wide, opcode_number_y, opcode_operand_count)
 from modifiers cimport *
 from pyaco._core.common.machine cimport *
-from pyaco._core.isa.decode cimport exchanged_code, image_address_dwords, no_address_code, synchronises_globally
+from pyaco._core.isa.decode cimport (adds_to_result, exchanged_code, image_address_dwords, literal_code, no_address_code, synchronises_globally,
+                                     wide_literal_code)
 
 cdef enum:
     valu_one_dword = format_vop1 | format_vop2 | format_vopc
@@ -173,16 +174,28 @@ include "encode_memory.pxi"
 cdef void _put_literal(Writer *w) noexcept nogil:
     cdef const Decoded *d = w.d
     cdef uint32_t i
-    cdef bint named = False
+    cdef bint named = False, wide = False
     for i in range(d.source_count):
-        named = named or d.source[i] == 255 * 4
+        named = named or d.source[i] == literal_code * 4
+        wide = wide or (d.source[i] == wide_literal_code * 4 and w.level >= gfx12_5)
     if d.format == format_vopd and not named:
         named = _vopd_needs_literal(d)
+    if wide:
+        _put_wide_literal(w, named)
+        return
     if not named:
         return
     if d.format & (format_dpp16 | format_dpp8 | format_sdwa) or (d.format & (format_vop3 | format_vop3p) and w.level < gfx10):
         fail(w, encode_bad_literal)
     put(w, d.literal)
+
+
+cdef void _put_wide_literal(Writer *w, bint beside_another) noexcept nogil:
+    """Two dwords (GFX12.5), which no other literal and no long form goes with."""
+    if beside_another or w.d.format & (format_vop3 | format_vop3p | format_dpp16 | format_dpp8):
+        fail(w, encode_bad_literal)
+    put(w, w.d.literal)
+    put(w, w.d.literal_high)
 
 
 cdef bint _vopd_needs_literal(const Decoded *d) noexcept nogil:
@@ -212,9 +225,14 @@ cdef int encode_in_context(const Decoded *instruction, uint32_t gfx_level, uint3
     if instruction.opcode >= op_count:
         return encode_no_opcode
     number = isa_opcode_number(gfx_level, instruction.opcode, format)
-    if number < 0:
+    if number < 0 and format != (format_vopd | format_vop3):
         return encode_no_opcode
-    if format & (format_vop3 | valu_one_dword):
+    if base == format_vopd:
+        if format == (format_vopd | format_vop3):
+            encode_vopd3(&w)
+        else:
+            encode_vopd(&w, <uint32_t>number)
+    elif format & (format_vop3 | valu_one_dword):
         # the format's native bits must be those of the opcode, or of its second encoding in this generation
         if format & format_vop3 and (base == format_vintrp or opcode_flags[instruction.opcode] & opcode_flag_interpolation):
             encode_vop3_interpolation(&w, <uint32_t>number)
@@ -238,8 +256,6 @@ cdef int encode_in_context(const Decoded *instruction, uint32_t gfx_level, uint3
         encode_buffer(&w, base == format_mtbuf, <uint32_t>number)
     elif format_is_flat_like(<uint16_t>base):
         encode_flat(&w, base, <uint32_t>number)
-    elif base == format_vopd:
-        encode_vopd(&w, <uint32_t>number)
     elif base == format_mimg:
         encode_mimg(&w, <uint32_t>number)
     elif base == format_exp:
