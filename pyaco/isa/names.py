@@ -233,6 +233,12 @@ _DIMENSIONS = ("1D", "2D", "3D", "CUBE", "1D_ARRAY", "2D_ARRAY", "2D_MSAA", "2D_
 SELECTIONS = {f"BYTE_{i}": i << 2 for i in range(4)} | {f"WORD_{i}": 1 | i << 3 for i in range(2)} | {"DWORD": 2}
 
 
+#: Element types of matrices, types of their scales, and which half of the lanes has these (GFX12.5).
+MATRIX_FORMATS = {f"MATRIX_FMT_{text}": number for number, text in enumerate(("FP8", "BF8", "FP6", "BF6", "FP4"))}
+SCALE_FORMATS = {f"MATRIX_SCALE_FMT_{text}": number for number, text in enumerate(("E8", "E5M3", "E4M3"))}
+SCALE_ROWS = {f"MATRIX_SCALE_ROW{number}": number for number in range(2)}
+
+
 def dimensions() -> dict[str, int]:
     """Image dimensions of ``dim:``, with and without their prefix."""
     return {f"{prefix}{name}": number for number, name in enumerate(_DIMENSIONS) for prefix in ("SQ_RSRC_IMG_", "")}

@@ -10,7 +10,7 @@ from typing import Any
 
 from pyaco._core.common.vocabulary import Format
 from pyaco._core.isa.assemble_text import DIRECTIVES, FACTS
-from pyaco._core.isa.statement import FUNCTIONS, MODIFIERS
+from pyaco._core.isa.statement import FUNCTIONS, MODIFIERS, MODIFIERS_12_5
 from pyaco.isa import names, opcodes, waits
 from pyaco.isa.table import CDNA
 
@@ -168,7 +168,9 @@ def _modifiers(level: int) -> dict[str, int]:
     """Modifiers by name; those that are single words also with ``no`` before them."""
     last_flag = MODIFIERS["high"]
     only = {"scc": level == 92, "sc0": 94 <= level < 100, "sc1": 94 <= level < 100, "nt": 94 <= level < 100}
-    known = {name: number for name, number in MODIFIERS.items() if only.get(name, True)}
+    replaced = set(MODIFIERS_12_5.values()) if level >= 125 else set()
+    known = {name: number for name, number in MODIFIERS.items() if only.get(name, True) and number not in replaced}
+    known |= MODIFIERS_12_5 if level >= 125 else {}
     return known | {f"no{name}": number | 0x100 for name, number in known.items() if number <= last_flag}
 
 
@@ -205,9 +207,9 @@ def _domains(level: int, chip: str) -> list[dict[str, int] | dict[int, str]]:
         {f"BUF_DATA_FORMAT_{text}": number for number, text in enumerate(names.DATA_FORMATS)},
         {f"BUF_NUM_FORMAT_{text}": number for number, text in enumerate(names.NUMBER_FORMATS if level >= 80 else names.NUMBER_FORMATS_6)},
         names.export_targets(level),
-        names.dimensions(),
-        names.SELECTIONS,
-        {"UNUSED_PAD": 0, "UNUSED_SEXT": 1, "UNUSED_PRESERVE": 2},
+        names.dimensions() if level < 125 else names.SCALE_FORMATS,
+        names.SELECTIONS if level < 125 else names.MATRIX_FORMATS,
+        {"UNUSED_PAD": 0, "UNUSED_SEXT": 1, "UNUSED_PRESERVE": 2} if level < 125 else names.SCALE_ROWS,
         {name: number for number, name in enumerate(waits.counters("waitcnt", level))},
         _dependencies(level),
         {"p10": 0, "p20": 1, "p0": 2},

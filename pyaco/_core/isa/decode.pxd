@@ -31,7 +31,7 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
 from isa_opcodes cimport *
 from modifiers cimport modifier_opsel, modifier_opsel_hi
-from pyaco._core.common.machine cimport gfx11, register_m0, register_null
+from pyaco._core.common.machine cimport gfx10, gfx11, gfx12_5, gfx90a, register_m0, register_null
 
 cdef inline uint32_t exchanged_code(uint32_t level, uint32_t code) noexcept nogil:
     """The operand code in the words of a level for the number of a register, or back: GFX11 exchanged the codes of m0 and null."""
@@ -92,3 +92,13 @@ cdef inline uint8_t wave_matrix_bytes(const Decoded *d, uint32_t position, uint8
     if type_code == 2 or type_code == 3:
         return 48
     return 32 if type_code == 4 else widest
+
+
+cdef inline bint aligns_vectors(uint32_t level) noexcept nogil:
+    """Whether tuples of vector registers start at an even number."""
+    return gfx90a <= level < gfx10 or level >= gfx12_5
+
+
+cdef inline bint unaligned_result(uint32_t opcode) noexcept nogil:
+    """Transposing loads of three dwords, whose result alone starts anywhere."""
+    return opcode == op_ds_read_b96_tr_b6 or opcode == op_ds_load_tr6_b96 or opcode == op_global_load_tr6_b96

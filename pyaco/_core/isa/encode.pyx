@@ -278,7 +278,7 @@ cdef bint scalar_reads_fit(const Decoded *instruction, uint32_t gfx_level) noexc
     cdef uint32_t count = 0
     cdef uint32_t i, k
     cdef bint seen, special
-    if not format_is_valu(d.format) or d.format == format_vopd:
+    if not format_is_valu(d.format) or d.format & format_base_mask == format_vopd:
         return True
     if d.opcode == op_v_lshlrev_b64 or d.opcode == op_v_lshrrev_b64 or d.opcode == op_v_ashrrev_i64:
         limit = 1
@@ -659,6 +659,44 @@ cdef const char *_dual_error(const Decoded *d, uint32_t gfx_level) noexcept nogi
     return _error_unless(scalars + d.has_literal <= 2, b"a dual instruction reads two scalars at most, the literal being one")
 
 
+cdef inline bint _same_bank_but_not_register(uint16_t first, uint32_t first_dwords, uint16_t second, uint32_t second_dwords) noexcept nogil:
+    """Whether two operands lie in one of four banks in part, and are not the same registers."""
+    cdef uint32_t i, k
+    if first < register_vgpr0 or second < register_vgpr0 or first == register_none or second == register_none:
+        return False
+    if first == second and first_dwords == second_dwords:
+        return False
+    for i in range(first_dwords):
+        for k in range(second_dwords):
+            if (((first >> 2) + i) ^ ((second >> 2) + k)) & 3 == 0:
+                return True
+    return False
+
+
+cdef const char *_wide_dual_error(const Decoded *d) noexcept nogil:
+    """VGPR banks, results and scalar reads of the halves of VOPD3 (LLVM's VOPD3_VGPR_BANK_MASKS)."""
+    cdef uint32_t second = modifier_vopd_opcode_y(d.modifiers)
+    cdef uint32_t width = 2 if _is_double(d.opcode) else 1
+    cdef uint32_t seen = 0, i, k
+    cdef uint16_t first_addend = d.destination[0] if adds_to_result(d.opcode) else d.source[2]
+    cdef uint16_t second_addend = d.destination[1] if adds_to_result(second) else d.source[5]
+    if d.destination[0] == d.destination[1] or (width == 2 and d.destination[1] == d.destination[0] + 4):
+        return b"the halves of a dual instruction have different results"
+    if _same_bank_but_not_register(d.source[0], width, d.source[3], 1) or _same_bank_but_not_register(d.source[1], width, d.source[4], 1) \
+            or _same_bank_but_not_register(first_addend, width, second_addend, 1):
+        return b"the sources of both halves must lie in different VGPR banks (number modulo 4)"
+    for i in range(6):
+        k = d.source[i] >> 2
+        if d.source[i] == register_none or k >= 256 or 128 <= k <= 208 or 240 <= k <= 248 or k == register_null >> 2:
+            continue
+        seen += 1
+        for k in range(i):
+            if d.source[k] == d.source[i]:
+                seen -= 1
+                break
+    return _error_unless(seen <= 2, b"a dual instruction reads two scalars at most")
+
+
 cdef bint _is_double(uint32_t opcode) noexcept nogil:
     """Whether an operand of a vector instruction has 64 bits."""
     cdef uint32_t i
@@ -675,6 +713,8 @@ cdef const char *form_error(const Decoded *instruction, uint32_t gfx_level, bint
     if format_is_valu(format) or format & format_base_mask == format_vinterp_inreg or format & format_base_mask == format_vintrp:
         if format == format_vopd:
             return _dual_error(instruction, gfx_level)
+        if format == (format_vopd | format_vop3):
+            return _wide_dual_error(instruction)
         if (gfx90a <= gfx_level < gfx10 and format & format_dpp16 and _is_double(instruction.opcode)
                 and modifier_dpp_ctrl(instruction.modifiers) & 0x1f0 != 0x150):
             return b"64-bit operations take row_newbcast and no other lane control"

@@ -163,9 +163,9 @@ cdef void _register_text(Printer *t, uint16_t address, uint32_t size) noexcept n
     if code < 256:
         _scalar_register(t, code, dwords)
         return
-    if address == register_none or (code & 0xff) + dwords > 256:
+    if address == register_none or ((code & 0xff) + dwords > 256 and t.level < gfx12_5):
         t.has_no_syntax = True
-    elif dwords > 1 and code & 1 and gfx90a <= t.level < gfx10 and not t.any_register:
+    elif dwords > 1 and code & 1 and aligns_vectors(t.level) and not t.any_register:
         # these generations align tuples of vector registers
         t.has_no_syntax = True
     elif code >= 512:
@@ -190,6 +190,8 @@ cdef void operand_text(Printer *t, const Decoded *d, uint32_t position) noexcept
     cdef uint32_t size = d.source_bytes[position]
     if code == 255:
         _put_literal(t, d)
+    elif code == wide_literal_code and t.level >= gfx12_5:
+        _put_wide_literal(t, d)
     elif code >= 256:
         _register_text(t, d.source[position], size)
     elif 128 <= code <= 208 or 240 <= code <= 248:
@@ -251,8 +253,24 @@ cdef void _put_literal(Printer *t, const Decoded *d) noexcept nogil:
     put(t, c')')
 
 
+cdef void _put_wide_literal(Printer *t, const Decoded *d) noexcept nogil:
+    """A literal of two dwords, marked as one where assemblers would take a shorter form for its value."""
+    cdef int64_t value = <int64_t>(d.literal | <uint64_t>d.literal_high << 32)
+    cdef bint plain = opcode_flags[d.opcode] & opcode_flag_literal or not shorter_literal(value, t.facts[d.opcode] & fact_floating != 0)
+    put_text(t, b"0x" if plain else b"lit64(0x")
+    if d.literal_high:
+        put_hex_digits(t, d.literal_high)
+        put_digits(t, d.literal, 28)
+    else:
+        put_hex_digits(t, d.literal)
+    if not plain:
+        put(t, c')')
+
+
 cdef inline void put_destination(Printer *t, const Decoded *d, uint32_t position) noexcept nogil:
+    t.any_register = unaligned_result(d.opcode)
     put_register(t, &d.destination[position], d.destination_bytes[position])
+    t.any_register = False
 
 
 cdef void put_modified(Printer *t, const Decoded *d, uint32_t position, uint32_t neg, uint32_t magnitude) noexcept nogil:

@@ -272,6 +272,9 @@ cdef void vop3p(Printer *t, const Decoded *d) noexcept nogil:
     if opcode_flags[d.opcode] & opcode_flag_matrix:
         _matrix(t, d)
         return
+    if t.facts[d.opcode] & fact_wave_matrix and t.level >= gfx12_5:
+        _wave_matrix(t, d, count)
+        return
     if (d.opcode == op_v_accvgpr_read_b32 or d.opcode == op_v_accvgpr_write_b32) \
             and (modifier_opsel(m) or opsel_hi != 7 or neg or high or modifier_clamp(m)):
         t.has_no_syntax = True
@@ -299,6 +302,49 @@ cdef void vop3p(Printer *t, const Decoded *d) noexcept nogil:
     if modifier_clamp(m):
         put_text(t, b" clamp")
     _lanes(t, d)
+
+
+cdef void _put_choice(Printer *t, const char *name, uint32_t domain, uint32_t value) noexcept nogil:
+    """`` name:VALUE`` unless it is the first one."""
+    if value:
+        put_text(t, name)
+        put_name(t, domain, value)
+
+
+cdef void _wave_matrix(Printer *t, const Decoded *d, uint32_t count) noexcept nogil:
+    """Modifiers of wave matrix operations of GFX12.5, which lie where op_sel and op_sel_hi are elsewhere."""
+    cdef uint64_t m = d.modifiers
+    cdef uint32_t low = modifier_opsel(m), high = modifier_opsel_hi(m)
+    cdef bint typed = chooses_element_type(d.opcode), scaled = count == 5 or count == 2
+    cdef bint sparse = (opcode_flags[d.opcode] & opcode_flag_tied) != 0
+    cdef uint32_t reuse = modifier_matrix_scale_reuse(m) if scaled else low >> 2 | (high >> 2) << 1
+    if sparse and low & 3:
+        put_text(t, b" index_key:")
+        put_number(t, low & 3)
+        t.has_no_syntax = t.has_no_syntax or low & 3 > index_limit(d.opcode, 1)
+    if typed:
+        _put_choice(t, b" matrix_a_fmt:", domain_selection, low)
+        _put_choice(t, b" matrix_b_fmt:", domain_selection, high)
+        reuse = reuse if scaled else 0
+    elif not scaled and ((low & 3 and not sparse) or high & 3 != 3):
+        t.has_no_syntax = True
+    elif count == 5 and (low or high != 7):
+        t.has_no_syntax = True
+    if scaled:
+        _put_choice(t, b" matrix_a_scale:", domain_unused, modifier_matrix_scales(m) & 1)
+        _put_choice(t, b" matrix_b_scale:", domain_unused, modifier_matrix_scales(m) >> 1)
+        _put_choice(t, b" matrix_a_scale_fmt:", domain_dimension, modifier_matrix_scale_a(m))
+        _put_choice(t, b" matrix_b_scale_fmt:", domain_dimension, modifier_matrix_scale_b(m))
+    if reuse & 1:
+        put_text(t, b" matrix_a_reuse")
+    if reuse & 2:
+        put_text(t, b" matrix_b_reuse")
+    if modifier_neg(m):
+        put_bits(t, b" neg_lo:", modifier_neg(m), 3 if not sparse else 2)
+    if modifier_neg_hi(m):
+        put_bits(t, b" neg_hi:", modifier_neg_hi(m), 3 if not sparse else 2)
+    if modifier_clamp(m):
+        put_text(t, b" clamp")
 
 
 cdef void _matrix(Printer *t, const Decoded *d) noexcept nogil:
@@ -362,3 +408,29 @@ cdef void _multiplier(Printer *t, const Decoded *d) noexcept nogil:
     begin = t.p
     put_hex(t, d.literal)
     note_operand(t, value_plain_literal, begin, NULL, 4)
+
+
+cdef void vopd3(Printer *t, const Decoded *d) noexcept nogil:
+    cdef uint32_t second = modifier_vopd_opcode_y(d.modifiers)
+    _wide_half(t, d, d.opcode, 0, modifier_neg(d.modifiers))
+    put_text(t, b" :: ")
+    _wide_half(t, d, second, 1, modifier_neg_hi(d.modifiers))
+
+
+cdef void _wide_half(Printer *t, const Decoded *d, uint32_t opcode, uint32_t half, uint32_t neg) noexcept nogil:
+    """Half of a dual instruction of three dwords; `neg` has a bit for each of its sources."""
+    cdef uint32_t i
+    if neg and not can_use_input_modifiers(opcode):
+        t.has_no_syntax = True
+    put_opcode(t, opcode)
+    put(t, c' ')
+    put_destination(t, d, half)
+    for i in range(3):
+        if d.source[3 * half + i] != register_none:
+            put_comma(t)
+            put_modified(t, d, 3 * half + i, neg << (3 * half), 0)
+        elif neg >> i & 1:
+            t.has_no_syntax = True
+    if opcode == op_v_dual_bitop2_b32 and d.immediate:
+        put_text(t, b" bitop3:")
+        put_hex(t, d.immediate)

@@ -1,5 +1,5 @@
 """What text needs to know of opcodes, suffixes, directives and counters beyond the opcode table."""
-from libc.stdint cimport uint32_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from isa_opcodes cimport *
 
@@ -90,6 +90,21 @@ cdef inline uint32_t index_limit(uint32_t opcode, uint32_t wave) noexcept nogil:
     if opcode == op_v_swmmac_i32_16x16x64_iu4:
         return wave - 1
     return 1 if wave == 1 or opcode == op_v_swmmac_i32_16x16x32_iu4 else 3
+
+
+cdef inline bint is_wide_inline(uint64_t value) noexcept nogil:
+    """Whether a constant of 64 bits has an inline code."""
+    cdef uint64_t magnitude = value & 0x7fffffffffffffffULL
+    if value <= 64 or value >= <uint64_t>-16 or value == 0x3fc45f306dc9c882ULL:
+        return True
+    return magnitude & 0xfffffffffffffULL == 0 and 0x3fe <= (magnitude >> 52) <= 0x401
+
+
+cdef inline bint shorter_literal(int64_t value, bint floating) noexcept nogil:
+    """Whether a value of 64 bits has an inline code, or a literal of one dword: the high half of a floating-point number, else zero-extended."""
+    if is_wide_inline(<uint64_t>value):
+        return True
+    return value & 0xffffffffLL == 0 if floating else -0x80000000LL <= value <= 0xffffffffLL
 
 
 cdef inline uint32_t transposed_dwords(uint32_t opcode, uint32_t wave, uint32_t dwords) noexcept nogil:

@@ -52,6 +52,21 @@ cdef void refuse_literal(Cursor *c, uint32_t bits, const char *begin, const char
     fail(c, begin, b"% does not fit 16 bits" if bits == 16 else b"% does not fit 32 bits", begin, end)
 
 
+cdef uint16_t _put_wide(Job *j, const Operand *o, uint64_t value) noexcept nogil:
+    """A literal of two dwords (GFX12.5)."""
+    if j.d.has_literal and (j.d.literal | <uint64_t>j.d.literal_high << 32) != value:
+        fail_plain(&j.c, o.begin, b"two different literals")
+    j.d.has_literal = 1
+    j.d.literal = <uint32_t>value
+    j.d.literal_high = <uint32_t>(value >> 32)
+    return wide_literal_code * 4
+
+
+cdef inline bint takes_wide_literal(const Job *j) noexcept nogil:
+    """Whether the instruction's encoding has room for a literal of two dwords."""
+    return j.c.level >= gfx12_5 and not j.d.format & (format_vop3 | format_vop3p | format_dpp16 | format_dpp8)
+
+
 cdef uint16_t _put_later(Job *j, const Operand *o, uint32_t bits) noexcept nogil:
     """A literal whose value is known at the end of the source."""
     if j.d.has_literal:
@@ -120,6 +135,8 @@ cdef uint16_t constant(Job *j, const Operand *o, uint32_t bits, bint floating) n
         if bits == 16 and not floating:
             # 16-bit integers take the literal for one of 32 bits
             pattern = _float_pattern(j, o, 32)
+        if bits == 64 and takes_wide_literal(j) and (o.wide_literal or not shorter_literal(<int64_t>pattern, floating)):
+            return _put_wide(j, o, pattern)
         if bits == 64 and not floating:
             fail(&j.c, o.begin, b"% is no 64-bit integer, and no inline constant", o.begin, o.end)
         return _put_literal(j, o, <uint32_t>(pattern >> 32) if bits == 64 else <uint32_t>pattern)
@@ -137,6 +154,8 @@ cdef uint16_t constant(Job *j, const Operand *o, uint32_t bits, bint floating) n
                 return <uint16_t>(code * 4)
     if whole == 16 and -0x8000 <= value < 0:
         value &= 0xffff
+    if bits == 64 and takes_wide_literal(j) and (o.wide_literal or not shorter_literal(value, floating)):
+        return _put_wide(j, o, <uint64_t>value)
     if not fits_literal(value, 32):
         if bits == 64 and floating and value & 0xffffffffLL == 0:
             return _put_literal(j, o, <uint32_t>(<uint64_t>value >> 32))
@@ -149,6 +168,8 @@ cdef uint16_t constant(Job *j, const Operand *o, uint32_t bits, bint floating) n
 
 cdef uint16_t literal_operand(Job *j, const Operand *o, uint32_t bits) noexcept nogil:
     """A constant that is always a literal."""
+    if bits == 64:
+        return _put_wide(j, o, _float_pattern(j, o, 64) if o.kind == operand_float else <uint64_t>o.integer)
     if o.kind == operand_symbol:
         return _put_later(j, o, bits)
     if o.kind == operand_float:

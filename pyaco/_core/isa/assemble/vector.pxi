@@ -34,6 +34,7 @@ cdef void clear_instruction(Job *j, uint16_t opcode, uint32_t format) noexcept n
     j.d.destination_count = 0
     j.d.has_literal = 0
     j.d.literal = 0
+    j.d.literal_high = 0
     j.d.immediate = 0
     j.d.modifiers = 0
     j.literal_expression = NULL
@@ -350,6 +351,9 @@ cdef void vop3p(Job *j) noexcept nogil:
     cdef uint32_t definitions = opcode_definition_count[op]
     if opcode_flags[op] & opcode_flag_matrix:
         matrix(j)
+        return
+    if j.facts[op] & fact_wave_matrix and j.c.level >= gfx12_5:
+        wave_matrix(j)
         return
     if not expect_count(j, definitions + operands):
         return
