@@ -20,15 +20,16 @@ CDNA = ("cdna1", "cdna2", "cdna3", "cdna4")
 
 #: Generations that descend from another one, whose opcodes they have except for what ``data/opcodes_<name>_changes.txt`` says; what they alone have
 #: is in ``data/opcodes_<name>.txt``.
-DESCENDANTS = {"12.5": "12"}
+DESCENDANTS = {"12.5": "12", "12.51": "12.5"}
 
 #: Generations with dual instructions.
-DUAL = ("11", "11.5", "12", "12.5")
+DUAL = ("11", "11.5", "12", "12.5", "12.51")
 
 #: Gfx level (``gfx*`` of ``_core/common/machine.pxd``) by generation.
 LEVELS = {
     "6": 60, "7": 70, "8": 80, "9": 90, "cdna1": 91, "cdna2": 92, "cdna3": 94, "cdna4": 95, "10": 100, "10.3": 103,
     "11": 110, "11.5": 115, "12": 120, "12.5": 125,
+    "12.51": 126,
 }  # fmt: skip
 
 #: Every generation, in the order of the levels.

@@ -197,6 +197,9 @@ class Formats:
             yield from self.matrix(row)
             return
         word = (0xCC000000 if self.level >= 100 else 0xD3800000) | row.numbers[self.generation] << 16
+        if "scale" in row.name and self.level >= 125:
+            yield from self.scaled(row, word)
+            return
         head = "vdst 0 8 vdst,neg_hi 8 3 set3,op_sel 11 3 set3,op_sel_hi2 14 1 on,clamp 15 1 bit,neg_lo 61 3 set3"
         if "mix" in row.name:
             head = head.replace("14 1 on", "14 1 bit") + ",op_sel_hi 59 2 bits2"
@@ -219,6 +222,21 @@ class Formats:
         scales = layout("op_sel 11 2 bits2,scale0 32 9 src,scale1 41 9 src,op_sel_hi 59 2 bits2")
         moved = {name: Field(field.first + 64, field.width, field.kind) for name, field in layout(fields.replace("abid 11 4", "abid 12 3")).items()}
         yield "vop3p_scaled", 0xD3AC0000 | word << 64 | 1 << 75, {**scales, **moved}
+
+    def scaled(self, row: opcodes.Row, word: int) -> Iterator[tuple[str, int, Layout]]:
+        """Scales of wave matrix operations (GFX12.5), alone or in front of an operation."""
+        scales = "scale_fmt_b 8 2 bits2,scale_a 11 1 bit,reuse 13 2 bits2,src0 32 9 src,src1 41 9 src,scale_b 59 1 bit,scale_fmt_a 61 2 bits2"
+        if not row.definitions:
+            yield "vop3p", word | 0x100 << 50, layout(scales)
+            return
+        front = 0xCC000000 | (0x3A if "scale16" in row.name else 0x35) << 16 | 0x100 << 50
+        kinds = "abs2 10 1 bit,neg2 63 1 bit"
+        if "f8f6f4" in row.name:
+            kinds += ",type_a 11 3 bits3,type_b 59 2 bits2,type_b2 14 1 bit"
+        else:
+            word |= 1 << 14 | 3 << 59
+        moved = {name: Field(field.first + 64, field.width, field.kind) for name, field in layout(f"vdst 0 8 vdst,{SOURCES3},{kinds}").items()}
+        yield "vop3p_scaled", front | word << 64, {**{f"front_{name}": field for name, field in layout(scales).items()}, **moved}
 
     def vintrp(self, row: opcodes.Row) -> Iterator[tuple[str, int, Layout]]:
         word = (0xC8000000 if self.compact else 0xD4000000) | row.numbers[self.generation] << 16
@@ -526,8 +544,8 @@ LENGTHS = {
 
 def plain_values(row: opcodes.Row, level: int, fields: Layout) -> dict[str, int]:
     """The plain value of every field; comparisons that write exec name it from GFX10 on."""
-    # CDNA 2 and later align tuples of VGPRs
-    odd = 92 <= level < 100
+    # CDNA 2 and later, and GFX12.5, align tuples of VGPRs
+    odd = 92 <= level < 100 or level >= 125
     plain = {name: VALUES[field.kind][0] + (odd and field.kind == "vgpr2") for name, field in fields.items()}
     sources = [token for token in row.operands if token not in (*opcodes.IMPLICIT, "imm")]
     first = 1 if "attribute" in fields else 0
@@ -565,7 +583,7 @@ def all_words(
     lengths = 3 if level >= 120 else 2
     for row in opcodes.rows() if rows is None else rows:
         here = generation in row.numbers or generation in row.second
-        if not here or row.name.startswith("p_") or (opcodes.is_encode_only(row, generation) and "matrix" not in row.flags):
+        if not here or row.name.startswith("p_") or (opcodes.is_encode_only(row, generation) and "matrix" not in row.flags and "wmma_scale" not in row.name):
             continue
         for form, words in row_forms(row, level, generator, combinations):
             if form in ("mubuf", "mtbuf", "flat", "global", "scratch") and lengths == 3:

@@ -475,7 +475,7 @@ cdef inline bint _reads_vector_only(const Decoded *d, uint32_t position) noexcep
         return position == 2
     if op == op_v_cvt_scalef32_sr_pk_fp4_f32:
         return position == 0
-    return opcode_latency[op] == latency_wmma and position != 2
+    return opcode_latency[op] == latency_wmma and position < 2 and d.destination_count != 0
 
 
 cdef bint _packed_lanes_read_scalar(uint32_t op, uint32_t position, uint32_t gfx_level) noexcept nogil:
@@ -550,6 +550,8 @@ cdef bint _sources_fit(const Decoded *d, uint32_t gfx_level) noexcept nogil:
             continue
         if address == 248 * 4 and _no_inverse_pi(d, i, gfx_level):
             return False
+        if address == wide_literal_code * 4 and gfx_level >= gfx12_5:
+            continue
         if address == 254 * 4:
             if not _reads_lds_directly(d, i, gfx_level):
                 return False
@@ -559,7 +561,7 @@ cdef bint _sources_fit(const Decoded *d, uint32_t gfx_level) noexcept nogil:
             return False
         if class_is_vgpr(kind) and kind != opcode_mask_class and _reads_vector_only(d, i):
             return False
-        if opcode_latency[d.opcode] == latency_wmma and (
+        if opcode_latency[d.opcode] == latency_wmma and not (i > 2 or d.destination_count == 0) and (
                 address == 255 * 4 or (address < 128 * 4 and address != register_null) or 235 * 4 <= address < 240 * 4
                 or address > 248 * 4 or operand_class(d.opcode, i) == class_v1):
             return False
@@ -583,7 +585,7 @@ cdef bint _scalar_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
     cdef uint32_t i
     cdef uint16_t address = d.source[0] if d.source_count else <uint16_t>0
     for i in range(d.source_count):
-        if d.source[i] == 254 * 4:
+        if d.source[i] == 254 * 4 and gfx_level < gfx11:
             # LDS directly is for vector instructions
             return False
     if op == op_s_movrels_b64:
@@ -718,6 +720,9 @@ cdef const char *form_error(const Decoded *instruction, uint32_t gfx_level, bint
         if (gfx90a <= gfx_level < gfx10 and format & format_dpp16 and _is_double(instruction.opcode)
                 and modifier_dpp_ctrl(instruction.modifiers) & 0x1f0 != 0x150):
             return b"64-bit operations take row_newbcast and no other lane control"
+        if gfx_level == gfx12_51 and format & format_dpp16 and modifier_dpp_ctrl(instruction.modifiers) & 0x1f0 != 0x150 \
+                and isa_variant(gfx12_5, instruction.opcode, _variant_form(format)) == 0:
+            return b"operations that gfx1250 has without lane control take row_share alone"
         if not _sources_fit(instruction, gfx_level):
             return b"a source is of a kind that this instruction does not take there"
         return _variant_error(_variant_misfit(instruction, gfx_level, halves))
@@ -801,6 +806,9 @@ cdef uint32_t _variant_misfit(const Decoded *instruction, uint32_t gfx_level, bi
             if gfx_level >= gfx12:
                 # op_sel beside names of halves is GFX11's
                 allowed |= isa_variant(gfx11, instruction.opcode, _variant_form(format)) & 0x3c0
+        if opcode_latency[instruction.opcode] == latency_wmma and gfx_level >= gfx12_5:
+            # other modifiers lie where op_sel and op_sel_hi are elsewhere
+            given &= 0xa03fU
         if opcode_latency[instruction.opcode] == latency_wmma and opcode_flags[instruction.opcode] & opcode_flag_tied:
             # the index of a sparse matrix, whose limit depends on the wave size
             given &= ~0xc0U
