@@ -28,7 +28,8 @@ SYSTEM_OPERATIONS_6 = {**SYSTEM_OPERATIONS, 3: "SYSMSG_OP_HOST_TRAP_ACK"}
 def messages(level: int) -> dict[int, str]:
     """Names of messages by number."""
     if level >= 120:
-        return {k: v for k, v in _MESSAGES_11.items() if k not in (5, 6)} | {135: "MSG_RTN_GET_SE_AID_ID"}
+        later = {10: "MSG_SAVEWAVE_HAS_TDM", 136: "MSG_RTN_GET_CLUSTER_BARRIER_STATE"} if level >= 125 else {}
+        return {k: v for k, v in _MESSAGES_11.items() if k not in (5, 6)} | {135: "MSG_RTN_GET_SE_AID_ID"} | later
     if level >= 110:
         return _MESSAGES_11
     if level >= 100:
@@ -69,6 +70,8 @@ _REGISTERS_12 = {
 @cache
 def hardware_registers(level: int) -> dict[int, str]:
     """Names of hardware registers by number."""
+    if level >= 125:
+        return _REGISTERS_12 | {28: "HW_REG_IB_STS2", 33: "HW_REG_XNACK_STATE_PRIV", 34: "HW_REG_XNACK_MASK"}
     if level >= 120:
         return _REGISTERS_12
     without_id = {number: name for number, name in _REGISTERS_9.items() if number != 4}
@@ -195,6 +198,8 @@ def registers(level: int) -> dict[str, int]:
     if level >= 110:
         known |= {name: (code, 0) for name, (code, _) in known.items() if code in (239, 251, 252, 254)}
     known["null"] = (125, 1 if level >= 100 else 0)
+    if level >= 125:
+        known |= _pair("src_flat_scratch_base", 230)
     if level >= 110 or 92 <= level < 100:
         known["src_lds_direct"] = known["lds_direct"] = (254, 0)
     if level < 100:

@@ -332,9 +332,12 @@ def _read_aliases(rows: list[Row], by_name: dict[str, Row], lines: list[list[str
         if not row.name.startswith("p_"):
             row.aliases = dict.fromkeys(DUAL, (row.name,))
     for alias, name, *generations in lines:
+        row = by_name[name]
         for generation in generations:
-            row = by_name[name]
             row.aliases[generation] = () if alias == "!" else (*row.aliases.get(generation, ()), alias)
+        for generation, ancestor in DESCENDANTS.items():
+            if ancestor in generations and generation not in generations:
+                row.aliases[generation] = row.aliases[ancestor]
 
 
 def _read_variants(by_name: dict[str, Row], path: Path) -> None:

@@ -22,9 +22,9 @@ BRANCHES = frozenset(
      "s_call_b64", "s_subvector_loop_begin", "s_subvector_loop_end", "s_cbranch_i_fork")
 )  # fmt: skip
 #: D = src0 * K + src1.
-MULTIPLY_CONSTANT = frozenset(["v_madmk_f32", "v_madmk_f16", "v_fmamk_f32", "v_fmamk_f16", "s_fmamk_f32"])
+MULTIPLY_CONSTANT = frozenset(["v_fmamk_f64", "v_madmk_f32", "v_madmk_f16", "v_fmamk_f32", "v_fmamk_f16", "s_fmamk_f32"])
 SWAPS = frozenset(["v_swap_b32", "v_swap_b16", "v_swaprel_b32", "v_permlane16_swap_b32", "v_permlane32_swap_b32"])
-MIXES = frozenset(["v_fma_mix_f32", "v_fma_mixlo_f16", "v_fma_mixhi_f16", "v_mad_mix_f32", "v_mad_mixlo_f16", "v_mad_mixhi_f16"])
+MIXES = frozenset(["v_fma_mix_f32_bf16", "v_fma_mixlo_bf16", "v_fma_mixhi_bf16", "v_fma_mix_f32", "v_fma_mixlo_f16", "v_fma_mixhi_f16", "v_mad_mix_f32", "v_mad_mixlo_f16", "v_mad_mixhi_f16"])
 WAITS_WITH_REGISTER = frozenset(["s_waitcnt_vscnt", "s_waitcnt_vmcnt", "s_waitcnt_expcnt", "s_waitcnt_lgkmcnt"])
 #: ACO does not use source modifiers here, but the hardware has them.
 SIGNED = frozenset(
@@ -36,7 +36,7 @@ SIGNED = frozenset(
 OPSEL_LANES = frozenset(["v_permlane16_b32", "v_permlanex16_b32", "v_permlane16_var_b32", "v_permlanex16_var_b32"])
 OPSEL_OTHER = frozenset(
     ("v_cvt_pk_fp8_f32", "v_cvt_pk_bf8_f32", "v_cvt_sr_fp8_f32", "v_cvt_sr_bf8_f32", "v_cvt_f32_fp8", "v_cvt_f32_bf8",
-     "v_cvt_pk_f32_fp8", "v_cvt_pk_f32_bf8")
+     "v_cvt_pk_f32_fp8", "v_cvt_pk_f32_bf8", "v_cvt_f16_fp8", "v_cvt_f16_bf8", "v_cvt_sr_fp8_f16", "v_cvt_sr_bf8_f16")
 )  # fmt: skip
 WITHOUT_OPSEL_12 = frozenset(
     ("v_max_i16_e64", "v_max_u16_e64", "v_min_i16_e64", "v_min_u16_e64", "v_lshlrev_b16_e64", "v_lshrrev_b16_e64",
@@ -61,6 +61,12 @@ def field_bits() -> dict[str, tuple[int, int]]:
     text = (resources.files("pyaco.isa") / "data/modifiers.txt").read_text()
     lines = (line.split("#")[0].split() for line in text.splitlines())
     return {words[0]: (int(words[1]), int(words[2])) for words in lines if words}
+
+
+def _has_bfloat_sources(name: str) -> bool:
+    """Whether constants of an operation that is GFX12.5's alone are bfloat16."""
+    one = name in ("v_cvt_f32_bf16_true16", "v_wmma_bf16_16x16x32_bf16")
+    return one or (name.endswith("_bf16") and name.startswith(("v_pk_", "v_tanh_", "v_rcp_", "v_sqrt_", "v_rsq_", "v_log_", "v_exp_", "v_sin_", "v_cos_")))
 
 
 @cache
@@ -96,7 +102,7 @@ def _facts_of(row: opcodes.Row) -> int:
         "optional": name in OPTIONAL,
         "prefetch": form == "smem" and "prefetch" in name,
         "compare_swap": "cmpswap" in name,
-        "loads": bool(explicit(row.definitions)) if form != "mimg" else "store" not in name,
+        "loads": bool(explicit(row.definitions)) or "_prefetch_b8" in name if form != "mimg" else "store" not in name,
         "waits_with_register": name in WAITS_WITH_REGISTER,
         "signed": name in SIGNED,
         "opsel_lanes": name in OPSEL_LANES,
@@ -105,7 +111,7 @@ def _facts_of(row: opcodes.Row) -> int:
         "plain_dot": name in PLAIN_DOTS,
         "double_matrix": "matrix" in row.flags and "f64" in name,
         "bfloat": name in ("v_dot2_bf16_bf16", "v_dot2_f32_bf16", "v_dot2c_f32_bf16", "v_dual_dot2acc_f32_bf16", "v_cvt_f32_bf16",
-                           "v_wmma_bf16_16x16x16_bf16_gfx12"),
+                           "v_wmma_bf16_16x16x16_bf16_gfx12") or ("12.5" in row.numbers and "12" not in row.numbers and _has_bfloat_sources(name)),
         "wave_matrix": name.startswith(("v_wmma", "v_swmmac")),
         "scope_alone": name in ("global_inv", "global_wb", "global_wbinv"),
         "writes_byte": name in ("v_cvt_sr_fp8_f32", "v_cvt_sr_bf8_f32", "v_cvt_scalef32_pk_fp4_f16", "v_cvt_scalef32_pk_fp4_bf16"),

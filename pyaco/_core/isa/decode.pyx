@@ -109,7 +109,11 @@ cdef int invalid(Reader *r) noexcept nogil:
 
 cdef bint _take_wide_literal(Reader *r, uint32_t position) noexcept nogil:
     """Read the two literal dwords that follow; sources of 64 bits have them, which the long forms of vector instructions cannot name."""
-    if r.out.source_bytes[position] != 8 or r.out.format & (format_vop3 | format_vop3p) or r.length + 2 > r.available or r.out.has_literal:
+    if r.out.source_bytes[position] != 8 or r.out.format & (format_vop3 | format_vop3p):
+        return False
+    if r.out.has_literal:
+        return True
+    if r.length + 2 > r.available:
         return False
     r.out.literal = r.words[r.length]
     r.out.literal_high = r.words[r.length + 1]

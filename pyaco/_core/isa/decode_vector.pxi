@@ -151,7 +151,7 @@ cdef void _complete_vop2(Reader *r, uint32_t flags, uint16_t mask_in, uint16_t m
     if flags & opcode_flag_tied:
         add_source(r, r.out.destination[0], r.out.destination_bytes[0])
     elif flags & opcode_flag_literal:
-        add_source(r, 255 * 4, operand_size(r, 2))
+        add_source(r, wide_literal_code * 4 if operand_size(r, 2) == 8 else literal_code * 4, operand_size(r, 2))
     elif opcode_operand_count[r.out.opcode] > 2:
         add_source(r, mask_in, operand_size(r, 2))
     if opcode_definition_count[r.out.opcode] > 1:

@@ -708,6 +708,17 @@ cdef bint _is_double(uint32_t opcode) noexcept nogil:
     return opcode_definition_count[opcode] != 0 and definition_class(opcode, 0) == class_v2
 
 
+cdef bint _packed_singles_fit(const Decoded *d) noexcept nogil:
+    """Packed operations of 32 bits: scalar registers are read once, for both halves (GFX12.5)."""
+    cdef uint32_t i
+    if d.opcode != op_v_pk_fma_f32 and d.opcode != op_v_pk_mul_f32 and d.opcode != op_v_pk_add_f32:
+        return True
+    for i in range(min(<uint32_t>d.source_count, 3)):
+        if (d.source[i] < 128 * 4 or 235 * 4 <= d.source[i] < 240 * 4) and (modifier_opsel(d.modifiers) | modifier_opsel_hi(d.modifiers)) >> i & 1:
+            return False
+    return True
+
+
 cdef const char *form_error(const Decoded *instruction, uint32_t gfx_level, bint halves) noexcept nogil:
     cdef uint32_t format = instruction.format
     if not _registers_exist(instruction, gfx_level):
@@ -723,6 +734,8 @@ cdef const char *form_error(const Decoded *instruction, uint32_t gfx_level, bint
         if gfx_level == gfx12_51 and format & format_dpp16 and modifier_dpp_ctrl(instruction.modifiers) & 0x1f0 != 0x150 \
                 and isa_variant(gfx12_5, instruction.opcode, _variant_form(format)) == 0:
             return b"operations that gfx1250 has without lane control take row_share alone"
+        if gfx_level >= gfx12_5 and not _packed_singles_fit(instruction):
+            return b"of a pair of scalar registers both halves read the first one, which op_sel and op_sel_hi have to say"
         if not _sources_fit(instruction, gfx_level):
             return b"a source is of a kind that this instruction does not take there"
         return _variant_error(_variant_misfit(instruction, gfx_level, halves))
@@ -794,7 +807,8 @@ cdef uint32_t _variant_misfit(const Decoded *instruction, uint32_t gfx_level, bi
     if format & (format_vop3 | format_vop3p) or (format & format_sdwa and not format & format_vopc):
         given |= <uint32_t>modifier_clamp(m) << 13
     if format & format_vop3p:
-        mixes = instruction.opcode == op_v_fma_mix_f32 or instruction.opcode == op_v_fma_mixlo_f16 or instruction.opcode == op_v_fma_mixhi_f16
+        mixes = instruction.opcode == op_v_fma_mix_f32_bf16 or instruction.opcode == op_v_fma_mixlo_bf16 or instruction.opcode == op_v_fma_mixhi_bf16
+        mixes = mixes or instruction.opcode == op_v_fma_mix_f32 or instruction.opcode == op_v_fma_mixlo_f16 or instruction.opcode == op_v_fma_mixhi_f16
         for i in range(min(<uint32_t>instruction.source_count, 3)):
             given |= ((<uint32_t>modifier_opsel_hi(m) >> i & 1) ^ (not mixes)) << (10 + i)
     elif format & (format_vop3 | format_sdwa):

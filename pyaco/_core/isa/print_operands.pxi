@@ -117,6 +117,8 @@ cdef void _scalar_register(Printer *t, uint32_t code, uint32_t dwords) noexcept 
         if not _is_aligned(code, dwords):
             t.has_no_syntax = True
         _put_range(t, b"s", code, dwords)
+    elif code == 230 and dwords == 2 and t.level >= gfx12_5:
+        put_text(t, b"src_flat_scratch_base")
     elif code >= 128:
         _special(t, code)
     elif code == register_exec >> 2 and dwords == 2:
@@ -150,7 +152,7 @@ cdef void _trap_register(Printer *t, uint32_t code, uint32_t dwords) noexcept no
 
 cdef void _special(Printer *t, uint32_t code) noexcept nogil:
     """Source codes that are neither SGPRs nor constants."""
-    if (235 <= code <= 238 and t.level >= gfx9) or (code == 239 and gfx9 <= t.level < gfx11) \
+    if (235 <= code <= 238 and t.level >= gfx9) or ((code == 230 or code == 231) and t.level >= gfx12_5) or (code == 239 and gfx9 <= t.level < gfx11) \
             or ((code == 251 or code == 252) and t.level < gfx11) or code == register_scc >> 2:
         put_name(t, domain_register_text, code)
     else:
@@ -256,7 +258,7 @@ cdef void _put_literal(Printer *t, const Decoded *d) noexcept nogil:
 cdef void _put_wide_literal(Printer *t, const Decoded *d) noexcept nogil:
     """A literal of two dwords, marked as one where assemblers would take a shorter form for its value."""
     cdef int64_t value = <int64_t>(d.literal | <uint64_t>d.literal_high << 32)
-    cdef bint plain = opcode_flags[d.opcode] & opcode_flag_literal or not shorter_literal(value, t.facts[d.opcode] & fact_floating != 0)
+    cdef bint plain = d.literal_high != 0 if opcode_flags[d.opcode] & opcode_flag_literal else not shorter_literal(value, t.facts[d.opcode] & fact_floating != 0)
     put_text(t, b"0x" if plain else b"lit64(0x")
     if d.literal_high:
         put_hex_digits(t, d.literal_high)

@@ -103,7 +103,7 @@ cdef void vop(Printer *t, const Decoded *d) noexcept nogil:
 
 
 cdef inline bint _is_bitop3(uint32_t opcode) noexcept nogil:
-    return opcode == op_v_bitop3_b32 or opcode == op_v_bitop3_b16
+    return opcode == op_v_bitop3_b32 or opcode == op_v_bitop3_b16 or opcode == op_v_bitop3_b16_true16
 
 
 cdef void _truth_table(Printer *t, uint64_t m) noexcept nogil:
@@ -129,6 +129,19 @@ cdef inline bint _selects_byte(uint32_t opcode) noexcept nogil:
     return (opcode == op_v_cvt_f32_fp8 or opcode == op_v_cvt_f32_bf8 or opcode == op_v_cvt_sr_fp8_f32 or opcode == op_v_cvt_sr_bf8_f32)
 
 
+cdef void _byte_and_half(Printer *t, const Decoded *d, uint32_t opsel, uint32_t count) noexcept nogil:
+    """A byte of one operand of a conversion, and a half of the other, which its name says where halves have names."""
+    cdef uint32_t byte = opsel >> 2 if count > 1 else opsel >> 1 & 1 | (opsel & 1) << 1
+    cdef bint high = (opsel & 1 if count > 1 else opsel >> 3) != 0
+    if opsel & (2 if count > 1 else 4):
+        t.has_no_syntax = True
+    if high and not t.true16:
+        put_text(t, b" op_sel:[1]" if count > 1 else b" op_sel:[0,1]")
+    if byte:
+        put_text(t, b" byte_sel:")
+        put_number(t, byte)
+
+
 # op_sel of VOP3. GFX11's syntax says the half in the register's name instead.
 cdef void _half_selection(Printer *t, const Decoded *d, uint32_t count) noexcept nogil:
     cdef uint32_t opsel = modifier_opsel(d.modifiers)
@@ -136,6 +149,13 @@ cdef void _half_selection(Printer *t, const Decoded *d, uint32_t count) noexcept
     cdef uint32_t i
     cdef bint halves = d.destination_count != 0 and d.destination_bytes[0] == 2
     if opsel == 0:
+        return
+    if t.level >= gfx12_5 and selects_byte_and_half(d.opcode):
+        _byte_and_half(t, d, opsel, count)
+        return
+    if t.level >= gfx12_5 and selects_scale(d.opcode):
+        put_text(t, b" scale_sel:")
+        put_number(t, opsel)
         return
     if t.level >= gfx12 and _selects_byte(d.opcode):
         put_text(t, b" byte_sel:")
@@ -326,6 +346,10 @@ cdef void _wave_matrix(Printer *t, const Decoded *d, uint32_t count) noexcept no
         _put_choice(t, b" matrix_a_fmt:", domain_selection, low)
         _put_choice(t, b" matrix_b_fmt:", domain_selection, high)
         reuse = reuse if scaled else 0
+    elif d.opcode == op_v_wmma_f32_32x16x128_f4:
+        # it has no operand that is read again
+        t.has_no_syntax = t.has_no_syntax or low != 0 or high != 7
+        reuse = 0
     elif not scaled and ((low & 3 and not sparse) or high & 3 != 3):
         t.has_no_syntax = True
     elif count == 5 and (low or high != 7):

@@ -92,6 +92,16 @@ cdef inline uint32_t index_limit(uint32_t opcode, uint32_t wave) noexcept nogil:
     return 1 if wave == 1 or opcode == op_v_swmmac_i32_16x16x32_iu4 else 3
 
 
+cdef inline bint selects_byte_and_half(uint32_t opcode) noexcept nogil:
+    """Conversions between 8 and 16 bits of GFX12.5: op_sel has a byte of one operand and a half of another."""
+    return opcode == op_v_cvt_f16_fp8 or opcode == op_v_cvt_f16_bf8 or opcode == op_v_cvt_sr_fp8_f16 or opcode == op_v_cvt_sr_bf8_f16
+
+
+cdef inline bint selects_scale(uint32_t opcode) noexcept nogil:
+    """Scaled conversions of GFX12.5 to wider types: op_sel is the number of a scale."""
+    return op_v_cvt_scale_pk8_f16_fp4 <= opcode <= op_v_cvt_scale_pk8_f32_bf8 or op_v_cvt_scale_pk16_f16_fp6 <= opcode <= op_v_cvt_scale_pk16_f32_bf6
+
+
 cdef inline bint is_wide_inline(uint64_t value) noexcept nogil:
     """Whether a constant of 64 bits has an inline code."""
     cdef uint64_t magnitude = value & 0x7fffffffffffffffULL
@@ -104,7 +114,7 @@ cdef inline bint shorter_literal(int64_t value, bint floating) noexcept nogil:
     """Whether a value of 64 bits has an inline code, or a literal of one dword: the high half of a floating-point number, else zero-extended."""
     if is_wide_inline(<uint64_t>value):
         return True
-    return value & 0xffffffffLL == 0 if floating else -0x80000000LL <= value <= 0xffffffffLL
+    return -0x80000000LL <= value <= 0xffffffffLL or (floating and value & 0xffffffffLL == 0)
 
 
 cdef inline uint32_t transposed_dwords(uint32_t opcode, uint32_t wave, uint32_t dwords) noexcept nogil:

@@ -168,8 +168,13 @@ cdef uint16_t constant(Job *j, const Operand *o, uint32_t bits, bint floating) n
 
 cdef uint16_t literal_operand(Job *j, const Operand *o, uint32_t bits) noexcept nogil:
     """A constant that is always a literal."""
+    cdef uint64_t pattern
     if bits == 64:
-        return _put_wide(j, o, _float_pattern(j, o, 64) if o.kind == operand_float else <uint64_t>o.integer)
+        if o.kind != operand_float and o.kind != operand_integer:
+            fail(&j.c, o.begin, b"% is not a constant", o.begin, o.end)
+        # an integer of 32 bits is the high half of the number, unless it is marked as a literal of 64
+        pattern = _float_pattern(j, o, 64) if o.kind == operand_float else <uint64_t>o.integer
+        return _put_wide(j, o, pattern << 32 if o.kind == operand_integer and not o.wide_literal and fits_literal(o.integer, 32) else pattern)
     if o.kind == operand_symbol:
         return _put_later(j, o, bits)
     if o.kind == operand_float:

@@ -333,6 +333,10 @@ cdef void flat(Job *j) noexcept nogil:
     if j.c.level >= gfx12_5:
         j.d.modifiers = modifier_set_cache_scale_offset(j.d.modifiers, flag(j, given_scale_offset))
     result = (loads and not lds) or (is_atomic(op) and returns(j) and not loads)
+    if j.d.format == format_flat and j.c.level >= gfx12_5 and result and not loads and j.s.count == <uint32_t>(addressed + stores + 1) \
+            and j.s.operands[j.s.count - 1].address < 128 * 4 and j.s.operands[j.s.count - 1].kind == operand_register:
+        # an atomic with a base: the hint that asks for a result does not give it one
+        result = False
     if j.d.format == format_flat and j.c.level >= gfx12_5 and j.s.count == <uint32_t>(result + addressed + stores + 1):
         # flat accesses name a base only where they have one
         based = True
