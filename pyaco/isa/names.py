@@ -199,7 +199,7 @@ def registers(level: int) -> dict[str, int]:
         known |= {name: (code, 0) for name, (code, _) in known.items() if code in (239, 251, 252, 254)}
     known["null"] = (125, 1 if level >= 100 else 0)
     if level >= 125:
-        known |= _pair("src_flat_scratch_base", 230)
+        known |= {"src_flat_scratch_base_lo": (230, 1), "src_flat_scratch_base_hi": (231, 1)}
     if level >= 110 or 92 <= level < 100:
         known["src_lds_direct"] = known["lds_direct"] = (254, 0)
     if level < 100:

@@ -43,7 +43,7 @@ WITHOUT_OPSEL_12 = frozenset(
      "v_ashrrev_i16_e64", "v_mul_lo_u16_e64")
 )  # fmt: skip
 #: Pairs of binary16 in other formats than VOP3P, and the first two sources of dot products.
-HALF_PAIRS = frozenset(["v_pk_fmac_f16", "v_dot2c_f32_f16", "v_dot2_f16_f16", "v_dot2_f32_f16", "v_dual_dot2acc_f32_f16"])
+HALF_PAIRS = frozenset(["v_cvt_pk_fp8_f16", "v_cvt_pk_bf8_f16", "v_pk_fmac_f16", "v_dot2c_f32_f16", "v_dot2_f16_f16", "v_dot2_f32_f16", "v_dual_dot2acc_f32_f16"])
 PLAIN_DOTS = frozenset(["v_dot4_f32_fp8_bf8", "v_dot4_f32_bf8_fp8", "v_dot4_f32_fp8_fp8", "v_dot4_f32_bf8_bf8"])
 #: Names of signed dot products where one opcode does both: its neg_lo says which operands are signed ("RDNA 3 ISA", V_DOT4_I32_IU8).
 SIGNED_DOTS = frozenset(["v_dot4_i32_i8", "v_dot8_i32_i4"])

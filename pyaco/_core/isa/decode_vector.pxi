@@ -299,6 +299,14 @@ cdef inline bint _swaps(uint32_t opcode) noexcept nogil:
             or opcode == op_v_permlane16_swap_b32 or opcode == op_v_permlane32_swap_b32)
 
 
+cdef uint64_t _scale_modifiers(const Reader *r) noexcept nogil:
+    """What the two dwords of the scales say."""
+    cdef uint64_t m = modifier_set_matrix_scales(0, bits(r.words[0], 11, 1) | bits(r.words[1], 27, 1) << 1)
+    m = modifier_set_matrix_scale_a(m, bits(r.words[1], 29, 2))
+    m = modifier_set_matrix_scale_b(m, bits(r.words[0], 8, 2))
+    return modifier_set_matrix_scale_reuse(m, bits(r.words[0], 13, 2))
+
+
 cdef int decode_vop3p_words(Reader *r) noexcept nogil:
     cdef uint32_t word = r.words[0]
     cdef uint32_t high, i, code, count
@@ -319,6 +327,8 @@ cdef int decode_vop3p_words(Reader *r) noexcept nogil:
     m = modifier_set_opsel_hi(m, bits(high, 27, 2) | bits(word, 14, 1) << 2)
     m = modifier_set_clamp(m, bits(word, 15, 1))
     m = modifier_set_neg(m, bits(high, 29, 3))
+    if r.out.opcode == op_v_wmma_ld_scale_paired_b32 or r.out.opcode == op_v_wmma_ld_scale16_paired_b64:
+        m = _scale_modifiers(r)
     r.out.modifiers = m
     if opcode_definition_count[r.out.opcode]:
         add_destination(r, vector_register(bits(word, 0, 8), r.out.opcode == op_v_accvgpr_write_b32), definition_size(r, 0))
@@ -420,14 +430,6 @@ cdef uint16_t _scaled_wave_opcode(const Reader *r) noexcept nogil:
     if top == 0xcc88:
         return op_v_wmma_scale16_f32_32x16x128_f4 if wide else op_v_wmma_scale_f32_32x16x128_f4
     return op_invalid
-
-
-cdef uint64_t _scale_modifiers(const Reader *r) noexcept nogil:
-    """What the two dwords of the scales say."""
-    cdef uint64_t m = modifier_set_matrix_scales(0, bits(r.words[0], 11, 1) | bits(r.words[1], 27, 1) << 1)
-    m = modifier_set_matrix_scale_a(m, bits(r.words[1], 29, 2))
-    m = modifier_set_matrix_scale_b(m, bits(r.words[0], 8, 2))
-    return modifier_set_matrix_scale_reuse(m, bits(r.words[0], 13, 2))
 
 
 cdef int _decode_scaled_wave_matrix(Reader *r) noexcept nogil:

@@ -646,9 +646,10 @@ cdef const char *_dual_error(const Decoded *d, uint32_t gfx_level) noexcept nogi
     cdef uint16_t y = d.source[3] if second != op_v_dual_fmamk_f32 else <uint16_t>register_none
     cdef uint32_t scalars = 0
     cdef uint32_t i, code
-    if _same_bank(d.source[0], d.source[2], 4) and not moves:
+    cdef bint again = gfx_level >= gfx12_5        # the same register may be read by both halves
+    if _same_bank(d.source[0], d.source[2], 4) and not moves and not (again and d.source[0] == d.source[2]):
         return b"the first sources of both halves must lie in different VGPR banks (number modulo 4)"
-    if _same_bank(x, y, 4):
+    if _same_bank(x, y, 4) and not (again and x == y):
         return b"the second sources of both halves must lie in different VGPR banks (number modulo 4)"
     if _same_bank(_dual_addend(d, d.opcode, 0), _dual_addend(d, second, 1), 2):
         return b"the addends of both halves must lie in different VGPR banks (number modulo 2)"
@@ -680,11 +681,13 @@ cdef const char *_wide_dual_error(const Decoded *d) noexcept nogil:
     cdef uint32_t second = modifier_vopd_opcode_y(d.modifiers)
     cdef uint32_t width = 2 if _is_double(d.opcode) else 1
     cdef uint32_t seen = 0, i, k
+    # two moves read what they like
+    cdef bint moves = d.opcode == op_v_dual_mov_b32 and second == op_v_dual_mov_b32
     cdef uint16_t first_addend = d.destination[0] if adds_to_result(d.opcode) else d.source[2]
     cdef uint16_t second_addend = d.destination[1] if adds_to_result(second) else d.source[5]
     if d.destination[0] == d.destination[1] or (width == 2 and d.destination[1] == d.destination[0] + 4):
         return b"the halves of a dual instruction have different results"
-    if _same_bank_but_not_register(d.source[0], width, d.source[3], 1) or _same_bank_but_not_register(d.source[1], width, d.source[4], 1) \
+    if (not moves and _same_bank_but_not_register(d.source[0], width, d.source[3], 1)) or _same_bank_but_not_register(d.source[1], width, d.source[4], 1) \
             or _same_bank_but_not_register(first_addend, width, second_addend, 1):
         return b"the sources of both halves must lie in different VGPR banks (number modulo 4)"
     for i in range(6):

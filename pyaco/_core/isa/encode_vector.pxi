@@ -260,13 +260,12 @@ cdef inline bint _scales_waves(uint32_t opcode) noexcept nogil:
             or opcode == op_v_wmma_scale_f32_32x16x128_f4 or opcode == op_v_wmma_scale16_f32_32x16x128_f4)
 
 
-cdef void _put_wave_scales(Writer *w) noexcept nogil:
-    cdef const Decoded *d = w.d
-    cdef uint64_t m = d.modifiers
-    cdef uint32_t number = 0x35 if d.opcode == op_v_wmma_scale_f32_16x16x128_f8f6f4 or d.opcode == op_v_wmma_scale_f32_32x16x128_f4 else 0x3a
+cdef void _put_wave_scales(Writer *w, uint32_t number, uint32_t first) noexcept nogil:
+    """The two dwords of an opcode that loads scales, the sources from `first` on."""
+    cdef uint64_t m = w.d.modifiers
     put(w, 0xcc000000U | number << 16 | modifier_matrix_scale_b(m) << 8 | (modifier_matrix_scales(m) & 1) << 11 | modifier_matrix_scale_reuse(m) << 13)
     # the third source is VGPR 0
-    put(w, code_of(w, source(w, 3), 9) | code_of(w, source(w, 4), 9) << 9 | 0x100 << 18 | (modifier_matrix_scales(m) >> 1) << 27
+    put(w, code_of(w, source(w, first), 9) | code_of(w, source(w, first + 1), 9) << 9 | 0x100 << 18 | (modifier_matrix_scales(m) >> 1) << 27
         | modifier_matrix_scale_a(m) << 29)
 
 
@@ -278,8 +277,11 @@ cdef void encode_vop3p(Writer *w, uint32_t number) noexcept nogil:
     if opcode_flags[d.opcode] & opcode_flag_matrix:
         _encode_matrix(w, number)
         return
+    if d.opcode == op_v_wmma_ld_scale_paired_b32 or d.opcode == op_v_wmma_ld_scale16_paired_b64:
+        _put_wave_scales(w, number, 0)
+        return
     if _scales_waves(d.opcode):
-        _put_wave_scales(w)
+        _put_wave_scales(w, 0x35 if d.opcode == op_v_wmma_scale_f32_16x16x128_f8f6f4 or d.opcode == op_v_wmma_scale_f32_32x16x128_f4 else 0x3a, 3)
         count = 3
     if opcode_flags[d.opcode] & opcode_flag_tied:
         count -= 1

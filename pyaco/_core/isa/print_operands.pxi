@@ -118,7 +118,7 @@ cdef void _scalar_register(Printer *t, uint32_t code, uint32_t dwords) noexcept 
             t.has_no_syntax = True
         _put_range(t, b"s", code, dwords)
     elif code == 230 and dwords == 2 and t.level >= gfx12_5:
-        put_text(t, b"src_flat_scratch_base")
+        put_text(t, b"src_flat_scratch_base_lo")
     elif code >= 128:
         _special(t, code)
     elif code == register_exec >> 2 and dwords == 2:
