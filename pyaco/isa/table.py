@@ -88,7 +88,7 @@ HAZARDS = {
     "matrix_16_passes": "MFMA of 16 passes",
 }  # fmt: skip
 
-FILES = ("pseudo", "scalar", "vector", "vector3", "memory", "graphics", "dual", "cdna", "matrix", *DESCENDANTS)
+FILES = ("pseudo", "scalar", "vector", "vector3", "memory", "graphics", "dual", "cdna", "matrix", *DESCENDANTS, "12.5_dual")
 
 
 @dataclass(frozen=True)
@@ -263,7 +263,7 @@ def _read_row(kind: str, words: list[str]) -> Row:
     if kind == "pseudo":
         row.latency, row.flags = words[2], _tokens(words[3])
         return row
-    if kind == "dual":
+    if kind.endswith("dual"):
         first, row.second_half, row.wide_number = (-1 if word == "-" else int(word, 16) for word in words[2:5])
         row.numbers = {generation: max(first, -1) for generation in DUAL if first >= 0}
         rest = words[5:]

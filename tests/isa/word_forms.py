@@ -201,7 +201,9 @@ class Formats:
             yield from self.scaled(row, word)
             return
         head = "vdst 0 8 vdst,neg_hi 8 3 set3,op_sel 11 3 set3,op_sel_hi2 14 1 on,clamp 15 1 bit,neg_lo 61 3 set3"
-        if "mix" in row.name:
+        if "f8f6f4" in row.name:
+            head = head.replace("14 1 on", "14 1 bit") + ",op_sel_hi 59 2 bits2"
+        elif "mix" in row.name:
             head = head.replace("14 1 on", "14 1 bit") + ",op_sel_hi 59 2 bits2"
         else:
             head += ",op_sel_hi 59 2 all3"

@@ -24,7 +24,7 @@ A 16-bit operand in the high half of its register has bit 1 of its address set, 
 say the same. In VOP3P the opsel modifiers choose halves for the two lanes of packed operations and addresses stay whole.
 
 ``immediate``: SOPK and SOPP simm16 (zero-extended), memory offsets in bytes (sign-extended to 32 bits; on GFX7 a long
-scalar one is also the literal, in dwords), DS offset0 in bits
+scalar one is also the literal, in dwords), the high half of a literal of 64 bits, DS offset0 in bits
 0-15 and offset1 in bits 16-23.
 """
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
@@ -56,8 +56,7 @@ cdef struct Decoded:
     uint8_t source_bytes[decoded_source_limit]  # 0: a lane mask, as wide as the wave
     uint16_t destination[3]
     uint8_t destination_bytes[3]      # 0: a lane mask
-    uint32_t literal                  # value of source 255 * 4, or the low half of that of source 254 * 4
-    uint32_t literal_high             # the high half of a literal of 64 bits (GFX12.5)
+    uint32_t literal                  # value of source 255 * 4, or the low half of that of source 254 * 4 (the immediate is the high one)
     uint32_t immediate
     uint64_t modifiers                # modifier_* of modifiers.pxd
 

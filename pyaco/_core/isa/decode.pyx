@@ -103,7 +103,6 @@ cdef int invalid(Reader *r) noexcept nogil:
     r.out.modifiers = 0
     r.out.immediate = 0
     r.out.literal = 0
-    r.out.literal_high = 0
     return 1
 
 
@@ -116,7 +115,7 @@ cdef bint _take_wide_literal(Reader *r, uint32_t position) noexcept nogil:
     if r.length + 2 > r.available:
         return False
     r.out.literal = r.words[r.length]
-    r.out.literal_high = r.words[r.length + 1]
+    r.out.immediate = r.words[r.length + 1]
     r.out.has_literal = 1
     r.length += 2
     return True
@@ -280,7 +279,6 @@ cdef int decode(const uint32_t *words, uint32_t available, uint32_t gfx_level, D
     out.destination_count = 0
     out.has_literal = 0
     out.literal = 0
-    out.literal_high = 0
     out.immediate = 0
     out.modifiers = 0
     if head < 0x20:

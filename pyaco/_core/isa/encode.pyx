@@ -195,7 +195,7 @@ cdef void _put_wide_literal(Writer *w, bint beside_another) noexcept nogil:
     if beside_another or w.d.format & (format_vop3 | format_vop3p | format_dpp16 | format_dpp8):
         fail(w, encode_bad_literal)
     put(w, w.d.literal)
-    put(w, w.d.literal_high)
+    put(w, w.d.immediate)
 
 
 cdef bint _vopd_needs_literal(const Decoded *d) noexcept nogil:

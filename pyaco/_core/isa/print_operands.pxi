@@ -257,11 +257,11 @@ cdef void _put_literal(Printer *t, const Decoded *d) noexcept nogil:
 
 cdef void _put_wide_literal(Printer *t, const Decoded *d) noexcept nogil:
     """A literal of two dwords, marked as one where assemblers would take a shorter form for its value."""
-    cdef int64_t value = <int64_t>(d.literal | <uint64_t>d.literal_high << 32)
-    cdef bint plain = d.literal_high != 0 if opcode_flags[d.opcode] & opcode_flag_literal else not shorter_literal(value, t.facts[d.opcode] & fact_floating != 0)
+    cdef int64_t value = <int64_t>(d.literal | <uint64_t>d.immediate << 32)
+    cdef bint plain = d.immediate != 0 if opcode_flags[d.opcode] & opcode_flag_literal else not shorter_literal(value, t.facts[d.opcode] & fact_floating != 0)
     put_text(t, b"0x" if plain else b"lit64(0x")
-    if d.literal_high:
-        put_hex_digits(t, d.literal_high)
+    if d.immediate:
+        put_hex_digits(t, d.immediate)
         put_digits(t, d.literal, 28)
     else:
         put_hex_digits(t, d.literal)

@@ -10,9 +10,9 @@ from pyaco._core.isa.encode cimport *
 #: Layout of the records of ``decode_records``: where the instruction is, then the fields of ``Decoded``.
 RECORD = {
     "names": ["offset", "opcode", "format", "dwords", "source_count", "destination_count", "has_literal", "sources",
-              "source_bytes", "destinations", "destination_bytes", "literal", "literal_high", "immediate", "modifiers"],
+              "source_bytes", "destinations", "destination_bytes", "literal", "immediate", "modifiers"],
     "formats": ["u4", "u2", "u2", "u1", "u1", "u1", "u1", f"({decoded_source_limit},)u2", f"({decoded_source_limit},)u1",
-                "(3,)u2", "(3,)u1", "u4", "u4", "u4", "u8"],
+                "(3,)u2", "(3,)u1", "u4", "u4", "u8"],
 }
 
 
@@ -21,16 +21,16 @@ def decode_records(const uint32_t[::1] words, uint32_t gfx_level, unsigned char[
 
     `out` has room for a record a word, laid out as ``RECORD`` says.
     """
-    cdef Py_ssize_t at[15]                      # of each field in a record
+    cdef Py_ssize_t at[14]                      # of each field in a record
     cdef uint32_t position = 0
     cdef uint32_t count = <uint32_t>words.shape[0]
     cdef Py_ssize_t record = 0
     cdef unsigned char *base
     cdef Decoded d
     cdef int i
-    if out.shape[0] < size * words.shape[0] or len(offsets) != 15:
+    if out.shape[0] < size * words.shape[0] or len(offsets) != 14:
         raise ValueError("the records have no room")
-    for i in range(15):
+    for i in range(14):
         at[i] = offsets[i]
     with nogil:
         while position < count:
@@ -52,9 +52,8 @@ def decode_records(const uint32_t[::1] words, uint32_t gfx_level, unsigned char[
             memcpy(base + at[9], d.destination, sizeof(d.destination))
             memcpy(base + at[10], d.destination_bytes, sizeof(d.destination_bytes))
             (<uint32_t *>(base + at[11]))[0] = d.literal
-            (<uint32_t *>(base + at[12]))[0] = d.literal_high
-            (<uint32_t *>(base + at[13]))[0] = d.immediate
-            (<uint64_t *>(base + at[14]))[0] = d.modifiers
+            (<uint32_t *>(base + at[12]))[0] = d.immediate
+            (<uint64_t *>(base + at[13]))[0] = d.modifiers
             record += 1
             position += d.dwords
     return record
@@ -87,7 +86,7 @@ def decode_words(const uint32_t[::1] words, uint32_t gfx_level, uint32_t positio
         "source_bytes": [d.source_bytes[i] for i in range(d.source_count)],
         "destinations": [d.destination[i] for i in range(d.destination_count)],
         "destination_bytes": [d.destination_bytes[i] for i in range(d.destination_count)],
-        "literal": d.literal | <uint64_t>d.literal_high << 32 if d.has_literal else None, "immediate": d.immediate, "modifiers": d.modifiers,
+        "literal": d.literal if d.has_literal else None, "immediate": d.immediate, "modifiers": d.modifiers,
     }
 
 
@@ -115,8 +114,7 @@ def encode_fields(fields, uint32_t gfx_level):
     for position, value in enumerate(fields["destinations"]):
         d.destination[position] = value
     d.has_literal = fields["literal"] is not None
-    d.literal = (fields["literal"] or 0) & 0xffffffff
-    d.literal_high = (fields["literal"] or 0) >> 32
+    d.literal = fields["literal"] or 0
     d.immediate = fields["immediate"]
     d.modifiers = fields["modifiers"]
     length = encode(&d, gfx_level, words)
@@ -130,15 +128,15 @@ def encode_records(const unsigned char[::1] records, uint32_t gfx_level, offsets
 
     `out` has room for ``encode_limit`` words a record.
     """
-    cdef Py_ssize_t at[15]                      # of each field in a record
+    cdef Py_ssize_t at[14]                      # of each field in a record
     cdef Py_ssize_t record, length = 0
     cdef Py_ssize_t count = records.shape[0] // size
     cdef const unsigned char *base
     cdef Decoded d
     cdef int result, i
-    if out.shape[0] < encode_limit * count or len(offsets) != 15:
+    if out.shape[0] < encode_limit * count or len(offsets) != 14:
         raise ValueError("the words have no room")
-    for i in range(15):
+    for i in range(14):
         at[i] = offsets[i]
     memset(&d, 0, sizeof(d))
     with nogil:
@@ -154,9 +152,8 @@ def encode_records(const unsigned char[::1] records, uint32_t gfx_level, offsets
             memcpy(d.destination, base + at[9], sizeof(d.destination))
             memcpy(d.destination_bytes, base + at[10], sizeof(d.destination_bytes))
             d.literal = (<const uint32_t *>(base + at[11]))[0]
-            d.literal_high = (<const uint32_t *>(base + at[12]))[0]
-            d.immediate = (<const uint32_t *>(base + at[13]))[0]
-            d.modifiers = (<const uint64_t *>(base + at[14]))[0]
+            d.immediate = (<const uint32_t *>(base + at[12]))[0]
+            d.modifiers = (<const uint64_t *>(base + at[13]))[0]
             if d.opcode == op_invalid:
                 out[length] = d.literal
                 length += 1

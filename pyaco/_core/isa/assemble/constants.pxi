@@ -54,11 +54,11 @@ cdef void refuse_literal(Cursor *c, uint32_t bits, const char *begin, const char
 
 cdef uint16_t _put_wide(Job *j, const Operand *o, uint64_t value) noexcept nogil:
     """A literal of two dwords (GFX12.5)."""
-    if j.d.has_literal and (j.d.literal | <uint64_t>j.d.literal_high << 32) != value:
+    if j.d.has_literal and (j.d.literal | <uint64_t>j.d.immediate << 32) != value:
         fail_plain(&j.c, o.begin, b"two different literals")
     j.d.has_literal = 1
     j.d.literal = <uint32_t>value
-    j.d.literal_high = <uint32_t>(value >> 32)
+    j.d.immediate = <uint32_t>(value >> 32)
     return wide_literal_code * 4
 
 

@@ -79,7 +79,8 @@ cdef void wave_matrix(Job *j) noexcept nogil:
     if typed:
         low = <uint32_t>ranged(j, given_matrix_a_fmt, 0, 4, 0)
         high = <uint32_t>ranged(j, given_matrix_b_fmt, 0, 4, 0)
-    elif operands == 5:
+    elif operands == 5 or op == op_v_wmma_f32_32x16x128_f4:
+        # these bits are set where nothing is read again
         high = 7
     if scaled:
         m = _wave_scales(j)

@@ -34,7 +34,6 @@ cdef void clear_instruction(Job *j, uint16_t opcode, uint32_t format) noexcept n
     j.d.destination_count = 0
     j.d.has_literal = 0
     j.d.literal = 0
-    j.d.literal_high = 0
     j.d.immediate = 0
     j.d.modifiers = 0
     j.literal_expression = NULL
