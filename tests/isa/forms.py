@@ -81,7 +81,10 @@ class Maker:
         if self.row.name.startswith("v_writelane") and self.level < 100:
             form["sources"][1] = 133 * 4
         if "literal" in self.row.flags:
-            form["sources"][-1], form["literal"] = LITERAL, 0x1234 if self.row.name.endswith("f16") else 0x12345678
+            wide = self.row.operands[-1] == "v2"  # a literal of two dwords
+            form["sources"][-1] = 254 * 4 if wide else LITERAL
+            form["literal"] = 0x1234 if self.row.name.endswith("f16") else 0x12345678
+            form["immediate"] = 0x3FF40000 if wide else 0
         return form
 
     # ---------------------------------------------------------------------------------------------------- scalar ALU

@@ -21,7 +21,7 @@ from pyaco.isa.processors import processor
 LLVM_MC = shutil.which("llvm-mc-22")
 pytestmark = [pytest.mark.oracle, pytest.mark.skipif(LLVM_MC is None, reason="llvm-mc-22 is not installed")]
 TARGETS: tuple[str, ...] = (
-    "gfx602", "gfx700", "gfx802", "gfx803", "gfx810", "gfx900", "gfx908", "gfx90a", "gfx942", "gfx1010", "gfx1030", "gfx1100", "gfx1201",
+    "gfx602", "gfx700", "gfx802", "gfx803", "gfx810", "gfx900", "gfx908", "gfx90a", "gfx942", "gfx1010", "gfx1030", "gfx1100", "gfx1201", "gfx1250",
 )
 if os.environ.get("PYACO_EXHAUSTIVE"):
     TARGETS = tuple(sorted(MACHINES))

@@ -183,6 +183,9 @@ cdef void _put_literal(Writer *w) noexcept nogil:
     if wide:
         _put_wide_literal(w, named)
         return
+    if named and w.level >= gfx12_5 and opcode_flags[d.opcode] & opcode_flag_literal and operand_class(d.opcode, 2) == class_v2:
+        # these have two dwords always
+        fail(w, encode_bad_literal)
     if not named:
         return
     if d.format & (format_dpp16 | format_dpp8 | format_sdwa) or (d.format & (format_vop3 | format_vop3p) and w.level < gfx10):

@@ -192,6 +192,9 @@ cdef void operand_text(Printer *t, const Decoded *d, uint32_t position) noexcept
     cdef uint32_t size = d.source_bytes[position]
     if code == 255:
         _put_literal(t, d)
+        if t.level >= gfx12_5 and size == 8 and d.literal >> 31 and not t.facts[d.opcode] & fact_floating and not d.format & (format_vop3 | format_vop3p):
+            # assemblers take two dwords for such a number
+            t.has_no_syntax = True
     elif code == wide_literal_code and t.level >= gfx12_5:
         _put_wide_literal(t, d)
     elif code >= 256:
@@ -233,7 +236,7 @@ cdef inline bint _has_half_literals(const Printer *t, const Decoded *d, uint32_t
 
 
 cdef uint32_t _literal_kind(const Printer *t, const Decoded *d, uint32_t position) noexcept nogil:
-    if _has_half_literals(t, d, position):
+    if _has_half_literals(t, d, position) or (t.level >= gfx12_5 and d.source_bytes[position] == 8 and not t.facts[d.opcode] & fact_floating):
         return value_half_literal
     # there is nothing to tell it from where a literal has to be, or no constant can be
     return value_plain_literal if opcode_flags[d.opcode] & opcode_flag_literal or d.format == format_sopk else value_literal
