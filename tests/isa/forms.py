@@ -291,7 +291,7 @@ class Maker:
                 return
             count = len(self.operands())
             mixes = "mix" in self.row.name
-            word = modifier(0, "opsel_hi", 0 if mixes else 7)
+            word = modifier(0, "opsel_hi", 0 if mixes or "ld_scale" in self.row.name else 7)
             if variant == 1 and self.free_source() and "wmma" not in self.row.name and "swmmac" not in self.row.name:
                 form["sources"][1] = self.random.choice((128, 131, 193)) * 4
             if variant == 2 and (self.row.name.startswith("v_pk") or mixes):

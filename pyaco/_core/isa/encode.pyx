@@ -478,6 +478,9 @@ cdef inline bint _reads_vector_only(const Decoded *d, uint32_t position) noexcep
         return position == 2
     if op == op_v_cvt_scalef32_sr_pk_fp4_f32:
         return position == 0
+    if op_v_cvt_scalef32_sr_pk8_fp4_f32 <= op <= op_v_cvt_scalef32_sr_pk16_bf6_bf16:
+        # scaled conversions of GFX12.5, which lie side by side in the table
+        return position == 0
     return opcode_latency[op] == latency_wmma and position < 2 and d.destination_count != 0
 
 
@@ -551,6 +554,9 @@ cdef bint _sources_fit(const Decoded *d, uint32_t gfx_level) noexcept nogil:
             return False
         if address >= register_vgpr0:
             continue
+        if (d.opcode == op_v_cvt_pk_fp8_f16 or d.opcode == op_v_cvt_pk_bf8_f16) and (128 * 4 <= address <= 208 * 4 or 240 * 4 <= address <= 248 * 4):
+            # assemblers write constants as literals here
+            return False
         if address == 248 * 4 and _no_inverse_pi(d, i, gfx_level):
             return False
         if address == wide_literal_code * 4 and gfx_level >= gfx12_5:

@@ -18,7 +18,7 @@ from pyaco._core.common.machine cimport *
 from pyaco._core.common.waitcnt cimport depctr_get, depctr_mask, waitcnt_get, waitcnt_limit, waitcnt_set
 from pyaco._core.isa.decode cimport (Decoded, adds_to_result, aligns_vectors, chooses_element_type, exchanged_code, unaligned_result,
                                      wide_literal_code)
-from pyaco._core.isa.encode cimport form_error, scalar_reads_fit
+from pyaco._core.isa.encode cimport encode, form_error, scalar_reads_fit
 from pyaco._core.isa.text_facts cimport *
 from pyaco._core.isa.text_tables cimport *
 

@@ -402,8 +402,8 @@ cdef void _matrix(Printer *t, const Decoded *d) noexcept nogil:
 # ------------------------------------------------------------------------------------------------------------------- VOPD
 cdef void vopd(Printer *t, const Decoded *d) noexcept nogil:
     cdef uint32_t second = modifier_vopd_opcode_y(d.modifiers)
-    if t.mask_dwords != 1:
-        # dual instructions are those of wave32
+    if t.mask_dwords != 1 or (t.level >= gfx12_5 and d.opcode == op_v_dual_dot2acc_f32_bf16):
+        # dual instructions are those of wave32; for this one assemblers take three dwords
         t.has_no_syntax = True
     _vopd_half(t, d, d.opcode, 0, 0)
     put_text(t, b" :: ")
@@ -434,8 +434,25 @@ cdef void _multiplier(Printer *t, const Decoded *d) noexcept nogil:
     note_operand(t, value_plain_literal, begin, NULL, 4)
 
 
+cdef bint _fits_two_dwords(const Decoded *d, uint32_t level) noexcept nogil:
+    """Whether assemblers would take two dwords for what these three say."""
+    cdef Decoded e = d[0]
+    cdef uint32_t second = modifier_vopd_opcode_y(d.modifiers)
+    cdef uint32_t words[8]
+    if modifier_neg(d.modifiers) or modifier_neg_hi(d.modifiers) or d.source[2] != register_none or d.source[5] != register_none \
+            or d.opcode == op_v_dual_dot2acc_f32_bf16:
+        return False
+    e.format = format_vopd
+    e.modifiers = modifier_set_vopd_opcode_y(0, second)
+    e.source[2], e.source[3] = e.source[3], e.source[4]
+    e.source_count = 4
+    return encode(&e, level, words) > 0 and form_error(&e, level, False) == NULL
+
+
 cdef void vopd3(Printer *t, const Decoded *d) noexcept nogil:
     cdef uint32_t second = modifier_vopd_opcode_y(d.modifiers)
+    if _fits_two_dwords(d, t.level):
+        t.has_no_syntax = True
     _wide_half(t, d, d.opcode, 0, modifier_neg(d.modifiers))
     put_text(t, b" :: ")
     _wide_half(t, d, second, 1, modifier_neg_hi(d.modifiers))
