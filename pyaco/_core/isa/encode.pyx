@@ -607,7 +607,7 @@ cdef bint _scalar_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
     if op == op_s_cbranch_g_fork:
         return not d.has_literal
     if op == op_s_barrier_signal or op == op_s_barrier_signal_isfirst or op == op_s_get_barrier_state or op == op_s_barrier_init \
-            or op == op_s_barrier_join:
+            or op == op_s_barrier_join or op == op_s_wakeup_barrier:
         return address == register_m0 or 128 * 4 <= address <= 208 * 4 or 240 * 4 <= address <= 248 * 4
     return True
 

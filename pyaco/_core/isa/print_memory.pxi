@@ -154,7 +154,7 @@ cdef void flat(Printer *t, const Decoded *d) noexcept nogil:
     if d.format != format_flat or (d.source[1] != register_none and t.level >= gfx12_5):
         separate(t, position)
         if d.source[1] == register_none:
-            put_text(t, b"off")
+            put_text(t, b"null" if d.opcode == op_tensor_save else b"off")
         else:
             if (register_exec <= d.source[1] < 128 * 4 and gfx9 < t.level < gfx10 and d.format == format_global
                     and (d.destination_count or d.source_count > 2)):

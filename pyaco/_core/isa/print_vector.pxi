@@ -346,9 +346,8 @@ cdef void _wave_matrix(Printer *t, const Decoded *d, uint32_t count) noexcept no
         _put_choice(t, b" matrix_a_fmt:", domain_selection, low)
         _put_choice(t, b" matrix_b_fmt:", domain_selection, high)
         reuse = reuse if scaled else 0
-    elif d.opcode == op_v_wmma_f32_32x16x128_f4:
-        # it has no operand that is read again
-        t.has_no_syntax = t.has_no_syntax or low != 0 or high != 7
+    elif not scaled and not reads_again(d.opcode):
+        t.has_no_syntax = t.has_no_syntax or low & (4 if sparse else 7) != 0 or high != 7
         reuse = 0
     elif not scaled and ((low & 3 and not sparse) or high & 3 != 3):
         t.has_no_syntax = True

@@ -97,6 +97,11 @@ cdef inline bint selects_byte_and_half(uint32_t opcode) noexcept nogil:
     return opcode == op_v_cvt_f16_fp8 or opcode == op_v_cvt_f16_bf8 or opcode == op_v_cvt_sr_fp8_f16 or opcode == op_v_cvt_sr_bf8_f16
 
 
+cdef inline bint reads_again(uint32_t opcode) noexcept nogil:
+    """Whether a wave matrix operation of GFX12.5 can keep its operands for the next one: all but those of GFX12 and one of 4 bits."""
+    return opcode != op_v_wmma_f32_32x16x128_f4 and not op_v_wmma_f32_16x16x16_f16_gfx12 <= opcode <= op_v_swmmac_f32_16x16x32_bf8_bf8
+
+
 cdef inline bint selects_scale(uint32_t opcode) noexcept nogil:
     """Scaled conversions of GFX12.5 to wider types: op_sel is the number of a scale."""
     return op_v_cvt_scale_pk8_f16_fp4 <= opcode <= op_v_cvt_scale_pk8_f32_bf8 or op_v_cvt_scale_pk16_f16_fp6 <= opcode <= op_v_cvt_scale_pk16_f32_bf6

@@ -79,15 +79,16 @@ cdef void wave_matrix(Job *j) noexcept nogil:
     if typed:
         low = <uint32_t>ranged(j, given_matrix_a_fmt, 0, 4, 0)
         high = <uint32_t>ranged(j, given_matrix_b_fmt, 0, 4, 0)
-    elif operands == 5 or op == op_v_wmma_f32_32x16x128_f4:
+    elif operands == 5 or not reads_again(op):
         # these bits are set where nothing is read again
         high = 7
     if scaled:
         m = _wave_scales(j)
     elif not typed:
         low = <uint32_t>ranged(j, given_index_key, 0, index_limit(op, 1), 0) if sparse else 0
-        low |= <uint32_t>flag(j, given_matrix_a_reuse) << 2
-        high |= <uint32_t>flag(j, given_matrix_b_reuse) << 2
+        if reads_again(op):
+            low |= <uint32_t>flag(j, given_matrix_a_reuse) << 2
+            high |= <uint32_t>flag(j, given_matrix_b_reuse) << 2
     m = modifier_set_opsel_hi(modifier_set_opsel(m, low), high)
     j.d.modifiers = m
     for i in range(operands):
