@@ -40,8 +40,8 @@ FLAGS = {"input_modifiers": 1, "output_modifiers": 2, "atomic": 4, "encode_only"
 # Encodings the decoder looks numbers up in, and how many numbers their opcode fields can hold.
 ENCODINGS = {
     "sop1": 256, "sop2": 128, "sopk": 32, "sopp": 128, "sopc": 128, "smem": 256, "vop1": 256, "vop2": 64, "vopc": 256,
-    "vop3": 1024, "vop3p": 128, "vintrp": 4, "vinterp_inreg": 32, "ds": 256, "ldsdir": 4, "mubuf": 256, "mtbuf": 16,
-    "mimg": 256, "exp": 1, "flat": 256, "global": 256, "scratch": 256, "vopd": 16, "vopd_y": 32,
+    "vop3": 1024, "vop3p": 256, "vintrp": 4, "vinterp_inreg": 32, "ds": 256, "ldsdir": 4, "mubuf": 256, "mtbuf": 16,
+    "mimg": 256, "exp": 1, "flat": 256, "global": 256, "scratch": 256, "vopd": 16, "vopd_y": 32, "vopd3": 64, "vopd3_y": 64,
 }  # fmt: skip
 
 
@@ -102,7 +102,7 @@ def implicit_bits(tokens: Iterable[str], implicit: Sequence[str]) -> int:
 
 def instruction_flags(module: ModuleType, row: Row) -> int:
     """Bit set of the flags that are not about images alone (an image atomic is an atomic too)."""
-    return sum(FLAGS[flag] for flag in row.flags if flag in FLAGS or flag not in module.IMAGE_FLAGS)
+    return sum(FLAGS[flag] for flag in row.flags if flag in FLAGS or flag not in (*module.IMAGE_FLAGS, *module.DUAL_FLAGS))
 
 
 def variant_bits(text: str) -> int:
@@ -183,6 +183,7 @@ def table_files(
         numbers = (row.numbers.get(generation, -1) for row in rows)
         header += array("int16_t", f"opcode_number_{generation.replace('.', '_')}", numbers)
     header += array("int8_t", "opcode_number_y", (row.second_half for row in rows))
+    header += array("int8_t", "opcode_number_wide", (row.wide_number for row in rows))
     second = [
         (number, generations.index(generation), formats[form], value)
         for number, row in enumerate(rows)
@@ -220,6 +221,7 @@ const uint8_t opcode_operand_classes[]    # [opcode * opcode_max_operands + i]
 const uint8_t opcode_implicit_definitions[]
 const uint8_t opcode_implicit_operands[]
 const int8_t opcode_number_y[]            # as the second half of VOPD, -1 none
+const int8_t opcode_number_wide[]         # in VOPD3, -1 none
 const char *const opcode_name[]
 # What assemblers take of a form (variant_*) of a vector opcode: 0 where it does not exist, else bit 15 and the modifiers: neg bits 0-2, abs 3-5,
 # op_sel 6-9, sext or op_sel_hi 10-12, clamp 13, omod 14
@@ -279,8 +281,11 @@ def decode_files(module: ModuleType, rows: Sequence[Row]) -> dict[str, str]:
                 if spaces[form].setdefault((position, value), number) != number:
                     other = rows[spaces[form][position, value]].name
                     raise ValueError(f"{row.name} and {other} share {form} {value:#x}")
-            if row.second_half >= 0 and generation in ("11", "11.5", "12"):
+            if row.is_second_half(generation):
                 spaces["vopd_y"][position, row.second_half] = number
+            if row.wide_number >= 0 and row.is_dual_half(generation):
+                for half, other in (("vopd3", "wide_second"), ("vopd3_y", "wide_first")):
+                    spaces[half] |= {} if other in row.flags else {(position, row.wide_number): number}
     header = ["#pragma once", "#include <stdint.h>"]
     declarations = ["from libc.stdint cimport uint16_t", "", 'cdef extern from "isa_decode_tables.h" nogil:']
     for encoding, space in spaces.items():

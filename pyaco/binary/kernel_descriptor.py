@@ -18,6 +18,7 @@ __all__ = ["KernelDescriptor", "kernel_descriptor"]
 
 _LAYOUT = struct.Struct("<IIIIq20xIIIHHI")
 _GFX90A_FAMILY = (92, 94, 95)
+_GFX12_5 = (125, 126)
 _NEWEST = 1000
 _FIXED_SGPRS = 96
 
@@ -63,8 +64,8 @@ _FIELDS = {
     "user_sgpr_flat_scratch_init": _Field("properties", 5, 1, sgprs=2, scratch=False),
     "user_sgpr_private_segment_size": _Field("properties", 6, 1, sgprs=1),
     # its value is the number of SGPRs
-    "user_sgpr_kernarg_preload_length": _Field("preload", 0, 7, family=_GFX90A_FAMILY),
-    "user_sgpr_kernarg_preload_offset": _Field("preload", 7, 9, family=_GFX90A_FAMILY),
+    "user_sgpr_kernarg_preload_length": _Field("preload", 0, 7, family=(*_GFX90A_FAMILY, *_GFX12_5)),
+    "user_sgpr_kernarg_preload_offset": _Field("preload", 7, 9, family=(*_GFX90A_FAMILY, *_GFX12_5)),
     "wavefront_size32": _Field("properties", 10, 1, (100, _NEWEST)),
     "uses_dynamic_stack": _Field("properties", 11, 1),
     "system_sgpr_private_segment_wavefront_offset": _Field("rsrc2", 0, 1, scratch=False),
@@ -89,11 +90,12 @@ _FIELDS = {
     "round_robin_scheduling": _Field("rsrc1", 21, 1, (120, _NEWEST)),
     "ieee_mode": _Field("rsrc1", 23, 1, (0, 119), default=1),
     "fp16_overflow": _Field("rsrc1", 26, 1, (90, _NEWEST)),
-    "workgroup_processor_mode": _Field("rsrc1", 29, 1, (100, _NEWEST), default=1),
+    "workgroup_processor_mode": _Field("rsrc1", 29, 1, (100, 120), default=1),
     "memory_ordered": _Field("rsrc1", 30, 1, (100, _NEWEST), default=1),
     "forward_progress": _Field("rsrc1", 31, 1, (100, _NEWEST), default=1),
     "tg_split": _Field("rsrc3", 16, 1, family=_GFX90A_FAMILY),
     "shared_vgpr_count": _Field("rsrc3", 0, 4, (100, 119)),
+    "named_barrier_count": _Field("rsrc3", 14, 3, family=_GFX12_5),
     "inst_pref_size": _Field("rsrc3", 4, 6, (110, 119)),
 }
 # GFX12's field of the same name is wider.
@@ -163,7 +165,7 @@ class KernelDescriptor:
 
     @property
     def user_sgpr_count(self) -> int:
-        """SGPRs that the packet processor fills, counted from s0."""
+        """SGPRs that the packet processor fills, counted from s0; ``directives`` counts a sixth bit on GFX12.5, which is elsewhere."""
         return self.rsrc2 >> 1 & 31
 
     @property
@@ -226,12 +228,19 @@ class KernelDescriptor:
             values["next_free_sgpr"] = max(0, min(count, sgpr_limit(name, level, extra)))
         if level in _GFX90A_FAMILY:
             values["accum_offset"] = ((self.rsrc3 & 63) + 1) * 4
-        values["user_sgpr_count"] = self.user_sgpr_count
+        values["user_sgpr_count"] = self.rsrc2 >> 1 & most_user_sgprs(level)
         return values
+
+
+def most_user_sgprs(level: int) -> int:
+    """The largest number of user SGPRs that the descriptor can hold."""
+    return 63 if level in _GFX12_5 else 31
 
 
 def vgpr_granule(level: int, wave_size: int) -> int:
     """VGPRs of a block, as the descriptor counts them."""
+    if level in _GFX12_5:
+        return 16 if wave_size == 32 else 8
     return 8 if level in _GFX90A_FAMILY or wave_size == 32 else 4
 
 
@@ -291,11 +300,11 @@ def kernel_descriptor(directives: Mapping[str, int], target: str, *, wave_size: 
         words[field.word] |= values[directive] << field.shift
     vgpr_blocks = _vgpr_blocks(values, level)
     words["rsrc1"] |= vgpr_blocks | _sgpr_blocks(values, name, level) << 6
-    words["rsrc2"] |= _user_sgpr_count(values, fields) << 1
+    words["rsrc2"] |= _user_sgpr_count(values, fields, most_user_sgprs(level)) << 1
     if level in _GFX90A_FAMILY:
         words["rsrc3"] |= _accum_offset(values) // 4 - 1
     _check_shared_vgprs(directives, vgpr_blocks)
-    _check_preload(values)
+    _check_preload(values, 32 if level in _GFX12_5 else 16)
     return KernelDescriptor(**words)
 
 
@@ -336,14 +345,14 @@ def _sgpr_blocks(values: Mapping[str, int], target: str, level: int) -> int:
     return -(-max(_FIXED_SGPRS if has_fixed_sgprs(target) else count + extra, 1) // 8) - 1
 
 
-def _user_sgpr_count(values: Mapping[str, int], fields: Mapping[str, _Field]) -> int:
+def _user_sgpr_count(values: Mapping[str, int], fields: Mapping[str, _Field], limit: int) -> int:
     implied = sum(field.sgprs * values[directive] for directive, field in fields.items() if field.sgprs)
     implied += values.get("user_sgpr_kernarg_preload_length", 0)
     count = values.get("user_sgpr_count", implied)
     if count < implied:
         raise InputError(f".amdhsa_user_sgpr_count: {count}, but {implied} user SGPRs are enabled")
-    if count > 31:
-        raise InputError(f".amdhsa_user_sgpr_count: {count} user SGPRs, beyond 31")
+    if count > limit:
+        raise InputError(f".amdhsa_user_sgpr_count: {count} user SGPRs, beyond {limit}")
     return count
 
 
@@ -365,9 +374,9 @@ def _check_shared_vgprs(directives: Mapping[str, int], vgpr_blocks: int) -> None
         raise InputError(f".amdhsa_shared_vgpr_count: {shared} with {vgpr_blocks + 1} blocks of VGPRs is beyond the register file")
 
 
-def _check_preload(values: Mapping[str, int]) -> None:
+def _check_preload(values: Mapping[str, int], limit: int) -> None:
     length, offset = values.get("user_sgpr_kernarg_preload_length", 0), values.get("user_sgpr_kernarg_preload_offset", 0)
-    if length > 16:
-        raise InputError(f".amdhsa_user_sgpr_kernarg_preload_length: {length} is beyond the 16 user SGPRs")
+    if length > limit:
+        raise InputError(f".amdhsa_user_sgpr_kernarg_preload_length: {length} is beyond the {limit} user SGPRs")
     if length and values["kernarg_size"] and 4 * (length + offset) > values["kernarg_size"]:
         raise InputError(f".amdhsa_user_sgpr_kernarg_preload_length: {length} dwords from {offset} are beyond .amdhsa_kernarg_size")

@@ -28,7 +28,8 @@ SYSTEM_OPERATIONS_6 = {**SYSTEM_OPERATIONS, 3: "SYSMSG_OP_HOST_TRAP_ACK"}
 def messages(level: int) -> dict[int, str]:
     """Names of messages by number."""
     if level >= 120:
-        return {k: v for k, v in _MESSAGES_11.items() if k not in (5, 6)} | {135: "MSG_RTN_GET_SE_AID_ID"}
+        later = {10: "MSG_SAVEWAVE_HAS_TDM", 136: "MSG_RTN_GET_CLUSTER_BARRIER_STATE"} if level >= 125 else {}
+        return {k: v for k, v in _MESSAGES_11.items() if k not in (5, 6)} | {135: "MSG_RTN_GET_SE_AID_ID"} | later
     if level >= 110:
         return _MESSAGES_11
     if level >= 100:
@@ -69,6 +70,8 @@ _REGISTERS_12 = {
 @cache
 def hardware_registers(level: int) -> dict[int, str]:
     """Names of hardware registers by number."""
+    if level >= 125:
+        return _REGISTERS_12 | {28: "HW_REG_IB_STS2", 33: "HW_REG_XNACK_STATE_PRIV", 34: "HW_REG_XNACK_MASK"}
     if level >= 120:
         return _REGISTERS_12
     without_id = {number: name for number, name in _REGISTERS_9.items() if number != 4}
@@ -195,6 +198,8 @@ def registers(level: int) -> dict[str, int]:
     if level >= 110:
         known |= {name: (code, 0) for name, (code, _) in known.items() if code in (239, 251, 252, 254)}
     known["null"] = (125, 1 if level >= 100 else 0)
+    if level >= 125:
+        known |= {"src_flat_scratch_base_lo": (230, 1), "src_flat_scratch_base_hi": (231, 1)}
     if level >= 110 or 92 <= level < 100:
         known["src_lds_direct"] = known["lds_direct"] = (254, 0)
     if level < 100:
@@ -231,6 +236,12 @@ def register_texts(level: int) -> dict[int, str]:
 _DIMENSIONS = ("1D", "2D", "3D", "CUBE", "1D_ARRAY", "2D_ARRAY", "2D_MSAA", "2D_MSAA_ARRAY")
 #: SDWA selectors: size in bits 0-1, byte offset in bits 2-3.
 SELECTIONS = {f"BYTE_{i}": i << 2 for i in range(4)} | {f"WORD_{i}": 1 | i << 3 for i in range(2)} | {"DWORD": 2}
+
+
+#: Element types of matrices, types of their scales, and which half of the lanes has these (GFX12.5).
+MATRIX_FORMATS = {f"MATRIX_FMT_{text}": number for number, text in enumerate(("FP8", "BF8", "FP6", "BF6", "FP4"))}
+SCALE_FORMATS = {f"MATRIX_SCALE_FMT_{text}": number for number, text in enumerate(("E8", "E5M3", "E4M3"))}
+SCALE_ROWS = {f"MATRIX_SCALE_ROW{number}": number for number in range(2)}
 
 
 def dimensions() -> dict[str, int]:

@@ -18,10 +18,18 @@ COLUMNS = ("6", "7", "8", "9", "10", "10.3", "11", "11.5", "12")
 #: Generations of CDNA, descendants of GFX9: gfx908, gfx90a, gfx942, gfx950.
 CDNA = ("cdna1", "cdna2", "cdna3", "cdna4")
 
+#: Generations that descend from another one, whose opcodes they have except for what ``data/opcodes_<name>_changes.txt`` says; what they alone have
+#: is in ``data/opcodes_<name>.txt``.
+DESCENDANTS = {"12.5": "12", "12.51": "12.5"}
+
+#: Generations with dual instructions.
+DUAL = ("11", "11.5", "12", "12.5", "12.51")
+
 #: Gfx level (``gfx*`` of ``_core/common/machine.pxd``) by generation.
 LEVELS = {
     "6": 60, "7": 70, "8": 80, "9": 90, "cdna1": 91, "cdna2": 92, "cdna3": 94, "cdna4": 95, "10": 100, "10.3": 103,
-    "11": 110, "11.5": 115, "12": 120,
+    "11": 110, "11.5": 115, "12": 120, "12.5": 125,
+    "12.51": 126,
 }  # fmt: skip
 
 #: Every generation, in the order of the levels.
@@ -35,7 +43,10 @@ VARIANT_FORMS = ("e64", "dpp16", "dpp8", "sdwa", "e64_dpp16", "e64_dpp8")
 
 #: What an image opcode does and which addresses it takes before the coordinates and after them.
 IMAGE_FLAGS = ("load", "store", "atomic", "sample", "gather", "bvh", "sampler", "offset", "bias", "compare", "gradients", "lod",
-               "half_gradients", "packed")  # fmt: skip
+               "half_gradients", "packed", "tensor")  # fmt: skip
+
+#: What the flags of dual instructions say of their halves.
+DUAL_FLAGS = ("until_12", "since_12.5", "wide_first", "wide_second")
 
 #: Classes of hazards, in the order of the kernels' bits (``data/hazards.txt`` says which opcodes of a generation are in them). In
 #: brackets the rule's name in LLVM's ``GCNHazardRecognizer``; wait states are those of the ISA documents, from GFX8 on unless stated.
@@ -77,7 +88,7 @@ HAZARDS = {
     "matrix_16_passes": "MFMA of 16 passes",
 }  # fmt: skip
 
-FILES = ("pseudo", "scalar", "vector", "vector3", "memory", "graphics", "dual", "cdna", "matrix")
+FILES = ("pseudo", "scalar", "vector", "vector3", "memory", "graphics", "dual", "cdna", "matrix", *DESCENDANTS, "12.5_dual")
 
 
 @dataclass(frozen=True)
@@ -138,6 +149,8 @@ class Row:
         Format and number in a generation that encodes the opcode in another format too.
     second_half
         VOPD only: number as the second (Y) half.
+    wide_number
+        VOPD only: number in dual instructions of three dwords (VOPD3), -1 where it has none; flag ``wide_first`` or ``wide_second``: in that half alone.
     matrix
         Matrix operations of CDNA only.
     """
@@ -155,6 +168,7 @@ class Row:
     variants: dict[str, dict[str, str]] = field(default_factory=dict)
     second: dict[str, tuple[str, int]] = field(default_factory=dict)
     second_half: int = -1
+    wide_number: int = -1
     matrix: Matrix | None = None
 
     def spelling(self, generation: str, chip: str = "") -> str:
@@ -180,8 +194,18 @@ class Row:
 
     def in_generation(self, generation: str) -> bool:
         """Whether some chip of `generation` has the opcode."""
-        later = self.second_half >= 0 and LEVELS[generation] >= LEVELS["11"]
-        return later or generation in self.numbers or generation in self.second
+        return generation in self.numbers or generation in self.second or self.is_dual_half(generation)
+
+    def is_dual_half(self, generation: str) -> bool:
+        """Whether some dual instruction of `generation` has the opcode as a half that is not the first of VOPD."""
+        if generation not in DUAL:
+            return False
+        return self.is_second_half(generation) or (self.wide_number >= 0 and LEVELS[generation] >= LEVELS["12.5"])
+
+    def is_second_half(self, generation: str) -> bool:
+        """Whether the second half of VOPD can be this opcode."""
+        missing = "until_12" if LEVELS.get(generation, 0) >= LEVELS["12.5"] else "since_12.5"
+        return self.second_half >= 0 and generation in DUAL and missing not in self.flags
 
     def on_chip(self, generation: str, chip: str) -> bool:
         """Whether `chip`, of `generation`, has the opcode."""
@@ -239,12 +263,12 @@ def _read_row(kind: str, words: list[str]) -> Row:
     if kind == "pseudo":
         row.latency, row.flags = words[2], _tokens(words[3])
         return row
-    if kind == "dual":
-        first, row.second_half = (-1 if word == "-" else int(word, 16) for word in words[2:4])
-        row.numbers = {generation: max(first, -1) for generation in ("11", "11.5", "12") if first >= 0}
-        rest = words[4:]
+    if kind.endswith("dual"):
+        first, row.second_half, row.wide_number = (-1 if word == "-" else int(word, 16) for word in words[2:5])
+        row.numbers = {generation: max(first, -1) for generation in DUAL if first >= 0}
+        rest = words[5:]
     else:
-        generations = CDNA if kind == "cdna" else COLUMNS
+        generations = CDNA if kind == "cdna" else (kind,) if kind in DESCENDANTS else COLUMNS
         row.numbers = _numbers(generations, words[2:])
         rest = words[2 + len(generations) :]
     row.definitions, row.operands = _tokens(rest[0]), _tokens(rest[1])
@@ -266,6 +290,21 @@ def _derive_cdna(rows: list[Row], by_name: dict[str, Row], changes: list[list[st
         row.numbers = {key: value for key, value in row.numbers.items() if key not in CDNA} | _numbers(CDNA, words)
 
 
+def _derive(rows: list[Row], by_name: dict[str, Row], generation: str, changes: list[list[str]]) -> None:
+    """A descendant has what its ancestor has, except for the changes."""
+    ancestor = DESCENDANTS[generation]
+    for row in rows:
+        if ancestor in row.numbers and row.format != "vopd":
+            row.numbers[generation] = row.numbers[ancestor]
+        if ancestor in row.second:
+            row.second[generation] = row.second[ancestor]
+    for name, number, *spelling in changes:
+        row = by_name[name]
+        row.numbers.pop(generation, None)
+        row.numbers |= _numbers((generation,), [number])
+        row.spellings |= _pairs(spelling)
+
+
 def read_table(folder: Path) -> list[Row]:
     """Read every row below `folder`; a row's position is the opcode's number in the kernels."""
     rows = [_read_row(kind, words) for kind in FILES for words in _lines(folder / f"opcodes_{kind}.txt")]
@@ -276,6 +315,8 @@ def read_table(folder: Path) -> list[Row]:
     for name, form, *numbers in _lines(folder / "opcodes_second.txt"):
         for generation, number in _pairs(numbers).items():
             by_name[name].second[generation] = (form, int(number, 16))
+    for generation in DESCENDANTS:
+        _derive(rows, by_name, generation, _lines(folder / f"opcodes_{generation}_changes.txt"))
     _read_aliases(rows, by_name, _lines(folder / "opcodes_aliases.txt"))
     for name, *lists in _lines(folder / "opcodes_chips.txt"):
         by_name[name].chips = {generation: _tokens(chips) for generation, chips in _pairs(lists).items()}
@@ -289,11 +330,14 @@ def _read_aliases(rows: list[Row], by_name: dict[str, Row], lines: list[list[str
     """Assemblers of GFX11 and later take the names of GFX9 and GFX10 too, except those that the file removes."""
     for row in rows:
         if not row.name.startswith("p_"):
-            row.aliases = dict.fromkeys(("11", "11.5", "12"), (row.name,))
+            row.aliases = dict.fromkeys(DUAL, (row.name,))
     for alias, name, *generations in lines:
+        row = by_name[name]
         for generation in generations:
-            row = by_name[name]
             row.aliases[generation] = () if alias == "!" else (*row.aliases.get(generation, ()), alias)
+        for generation, ancestor in DESCENDANTS.items():
+            if ancestor in generations and generation not in generations:
+                row.aliases[generation] = row.aliases[ancestor]
 
 
 def _read_variants(by_name: dict[str, Row], path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from pyaco._core.common.vocabulary import Format
 from pyaco._core.isa.assemble_text import DIRECTIVES, FACTS
-from pyaco._core.isa.statement import FUNCTIONS, MODIFIERS
+from pyaco._core.isa.statement import FUNCTIONS, MODIFIERS, MODIFIERS_12_5
 from pyaco.isa import names, opcodes, waits
 from pyaco.isa.table import CDNA
 
@@ -22,9 +22,9 @@ BRANCHES = frozenset(
      "s_call_b64", "s_subvector_loop_begin", "s_subvector_loop_end", "s_cbranch_i_fork")
 )  # fmt: skip
 #: D = src0 * K + src1.
-MULTIPLY_CONSTANT = frozenset(["v_madmk_f32", "v_madmk_f16", "v_fmamk_f32", "v_fmamk_f16", "s_fmamk_f32"])
+MULTIPLY_CONSTANT = frozenset(["v_fmamk_f64", "v_madmk_f32", "v_madmk_f16", "v_fmamk_f32", "v_fmamk_f16", "s_fmamk_f32"])
 SWAPS = frozenset(["v_swap_b32", "v_swap_b16", "v_swaprel_b32", "v_permlane16_swap_b32", "v_permlane32_swap_b32"])
-MIXES = frozenset(["v_fma_mix_f32", "v_fma_mixlo_f16", "v_fma_mixhi_f16", "v_mad_mix_f32", "v_mad_mixlo_f16", "v_mad_mixhi_f16"])
+MIXES = frozenset(["v_fma_mix_f32_bf16", "v_fma_mixlo_bf16", "v_fma_mixhi_bf16", "v_fma_mix_f32", "v_fma_mixlo_f16", "v_fma_mixhi_f16", "v_mad_mix_f32", "v_mad_mixlo_f16", "v_mad_mixhi_f16"])
 WAITS_WITH_REGISTER = frozenset(["s_waitcnt_vscnt", "s_waitcnt_vmcnt", "s_waitcnt_expcnt", "s_waitcnt_lgkmcnt"])
 #: ACO does not use source modifiers here, but the hardware has them.
 SIGNED = frozenset(
@@ -36,14 +36,14 @@ SIGNED = frozenset(
 OPSEL_LANES = frozenset(["v_permlane16_b32", "v_permlanex16_b32", "v_permlane16_var_b32", "v_permlanex16_var_b32"])
 OPSEL_OTHER = frozenset(
     ("v_cvt_pk_fp8_f32", "v_cvt_pk_bf8_f32", "v_cvt_sr_fp8_f32", "v_cvt_sr_bf8_f32", "v_cvt_f32_fp8", "v_cvt_f32_bf8",
-     "v_cvt_pk_f32_fp8", "v_cvt_pk_f32_bf8")
+     "v_cvt_pk_f32_fp8", "v_cvt_pk_f32_bf8", "v_cvt_f16_fp8", "v_cvt_f16_bf8", "v_cvt_sr_fp8_f16", "v_cvt_sr_bf8_f16")
 )  # fmt: skip
 WITHOUT_OPSEL_12 = frozenset(
     ("v_max_i16_e64", "v_max_u16_e64", "v_min_i16_e64", "v_min_u16_e64", "v_lshlrev_b16_e64", "v_lshrrev_b16_e64",
      "v_ashrrev_i16_e64", "v_mul_lo_u16_e64")
 )  # fmt: skip
 #: Pairs of binary16 in other formats than VOP3P, and the first two sources of dot products.
-HALF_PAIRS = frozenset(["v_pk_fmac_f16", "v_dot2c_f32_f16", "v_dot2_f16_f16", "v_dot2_f32_f16", "v_dual_dot2acc_f32_f16"])
+HALF_PAIRS = frozenset(["v_cvt_pk_fp8_f16", "v_cvt_pk_bf8_f16", "v_pk_fmac_f16", "v_dot2c_f32_f16", "v_dot2_f16_f16", "v_dot2_f32_f16", "v_dual_dot2acc_f32_f16"])
 PLAIN_DOTS = frozenset(["v_dot4_f32_fp8_bf8", "v_dot4_f32_bf8_fp8", "v_dot4_f32_fp8_fp8", "v_dot4_f32_bf8_bf8"])
 #: Names of signed dot products where one opcode does both: its neg_lo says which operands are signed ("RDNA 3 ISA", V_DOT4_I32_IU8).
 SIGNED_DOTS = frozenset(["v_dot4_i32_i8", "v_dot8_i32_i4"])
@@ -61,6 +61,12 @@ def field_bits() -> dict[str, tuple[int, int]]:
     text = (resources.files("pyaco.isa") / "data/modifiers.txt").read_text()
     lines = (line.split("#")[0].split() for line in text.splitlines())
     return {words[0]: (int(words[1]), int(words[2])) for words in lines if words}
+
+
+def _has_bfloat_sources(name: str) -> bool:
+    """Whether constants of an operation that is GFX12.5's alone are bfloat16."""
+    one = name in ("v_cvt_f32_bf16_true16", "v_wmma_bf16_16x16x32_bf16")
+    return one or (name.endswith("_bf16") and name.startswith(("v_pk_", "v_tanh_", "v_rcp_", "v_sqrt_", "v_rsq_", "v_log_", "v_exp_", "v_sin_", "v_cos_")))
 
 
 @cache
@@ -96,7 +102,7 @@ def _facts_of(row: opcodes.Row) -> int:
         "optional": name in OPTIONAL,
         "prefetch": form == "smem" and "prefetch" in name,
         "compare_swap": "cmpswap" in name,
-        "loads": bool(explicit(row.definitions)) if form != "mimg" else "store" not in name,
+        "loads": bool(explicit(row.definitions)) or "_prefetch_b8" in name if form != "mimg" else "store" not in name,
         "waits_with_register": name in WAITS_WITH_REGISTER,
         "signed": name in SIGNED,
         "opsel_lanes": name in OPSEL_LANES,
@@ -105,7 +111,7 @@ def _facts_of(row: opcodes.Row) -> int:
         "plain_dot": name in PLAIN_DOTS,
         "double_matrix": "matrix" in row.flags and "f64" in name,
         "bfloat": name in ("v_dot2_bf16_bf16", "v_dot2_f32_bf16", "v_dot2c_f32_bf16", "v_dual_dot2acc_f32_bf16", "v_cvt_f32_bf16",
-                           "v_wmma_bf16_16x16x16_bf16_gfx12"),
+                           "v_wmma_bf16_16x16x16_bf16_gfx12") or ("12.5" in row.numbers and "12" not in row.numbers and _has_bfloat_sources(name)),
         "wave_matrix": name.startswith(("v_wmma", "v_swmmac")),
         "scope_alone": name in ("global_inv", "global_wb", "global_wbinv"),
         "writes_byte": name in ("v_cvt_sr_fp8_f32", "v_cvt_sr_bf8_f32", "v_cvt_scalef32_pk_fp4_f16", "v_cvt_scalef32_pk_fp4_bf16"),
@@ -127,7 +133,7 @@ def mnemonics(level: int, chip: str) -> dict[str, int]:
     here = [
         (number, row)
         for number, row in enumerate(opcodes.rows())
-        if (generation in row.numbers and not _is_absent(row, generation, chip)) or (row.second_half >= 0 and level >= 110)
+        if (generation in row.numbers and not _is_absent(row, generation, chip)) or row.is_dual_half(generation)
     ]
     for number, row in here:
         if not opcodes.is_encode_only(row, generation):
@@ -168,7 +174,9 @@ def _modifiers(level: int) -> dict[str, int]:
     """Modifiers by name; those that are single words also with ``no`` before them."""
     last_flag = MODIFIERS["high"]
     only = {"scc": level == 92, "sc0": 94 <= level < 100, "sc1": 94 <= level < 100, "nt": 94 <= level < 100}
-    known = {name: number for name, number in MODIFIERS.items() if only.get(name, True)}
+    replaced = set(MODIFIERS_12_5.values()) if level >= 125 else set()
+    known = {name: number for name, number in MODIFIERS.items() if only.get(name, True) and number not in replaced}
+    known |= MODIFIERS_12_5 if level >= 125 else {}
     return known | {f"no{name}": number | 0x100 for name, number in known.items() if number <= last_flag}
 
 
@@ -205,9 +213,9 @@ def _domains(level: int, chip: str) -> list[dict[str, int] | dict[int, str]]:
         {f"BUF_DATA_FORMAT_{text}": number for number, text in enumerate(names.DATA_FORMATS)},
         {f"BUF_NUM_FORMAT_{text}": number for number, text in enumerate(names.NUMBER_FORMATS if level >= 80 else names.NUMBER_FORMATS_6)},
         names.export_targets(level),
-        names.dimensions(),
-        names.SELECTIONS,
-        {"UNUSED_PAD": 0, "UNUSED_SEXT": 1, "UNUSED_PRESERVE": 2},
+        names.dimensions() if level < 125 else names.SCALE_FORMATS,
+        names.SELECTIONS if level < 125 else names.MATRIX_FORMATS,
+        {"UNUSED_PAD": 0, "UNUSED_SEXT": 1, "UNUSED_PRESERVE": 2} if level < 125 else names.SCALE_ROWS,
         {name: number for number, name in enumerate(waits.counters("waitcnt", level))},
         _dependencies(level),
         {"p10": 0, "p20": 1, "p0": 2},

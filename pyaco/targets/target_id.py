@@ -30,12 +30,12 @@ _PREFERENCE = {"xnack": {False: 0, None: 1, True: 2}, "sramecc": {True: 0, None:
 def supports_xnack(target: str) -> bool:
     """Whether page faults can be replayed, a setting of code."""
     target = generic_members(target)[0]
-    return target in ("gfx801", "gfx810", "gfx1010", "gfx1011", "gfx1012", "gfx1013") or target.startswith("gfx9")
+    return target in ("gfx801", "gfx810", "gfx1010", "gfx1011", "gfx1012", "gfx1013", "gfx1250", "gfx1251") or target.startswith("gfx9")
 
 
 def supports_sramecc(target: str) -> bool:
     """Whether error correction of registers is a setting of code."""
-    return target in ("gfx906", "gfx908", "gfx90a", "gfx942", "gfx950", "gfx9-4-generic")
+    return target in ("gfx906", "gfx908", "gfx90a", "gfx942", "gfx950", "gfx9-4-generic", "gfx1250", "gfx1251")
 
 
 def generic_members(name: str) -> tuple[str, ...]:

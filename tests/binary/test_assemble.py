@@ -13,7 +13,7 @@ from pyaco.binary import assemble_code_object, elf, link_code_object, read_code_
 from pyaco.binary.metadata_text import read_metadata
 from pyaco.cli.main import main
 
-TARGETS = ("gfx700", "gfx803", "gfx900", "gfx908", "gfx90a", "gfx942", "gfx950", "gfx1010", "gfx1030", "gfx1100", "gfx1151", "gfx1200")
+TARGETS = ("gfx700", "gfx803", "gfx900", "gfx908", "gfx90a", "gfx942", "gfx950", "gfx1010", "gfx1030", "gfx1100", "gfx1151", "gfx1200", "gfx1250")
 SOURCE = """
   .amdgcn_target "amdgcn-amd-amdhsa--{target}"
   .text

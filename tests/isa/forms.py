@@ -45,8 +45,8 @@ class Maker:
 
     def vgpr(self, dwords: int, limit: int = 256) -> int:
         number = self.random.randrange(0, limit - dwords + 1)
-        # CDNA 2 and later align tuples
-        return VGPR0 + (number & ~1 if dwords > 1 and self.level in UNIFIED else number) * 4
+        # CDNA 2 and later, and GFX12.5, align tuples
+        return VGPR0 + (number & ~1 if dwords > 1 and (self.level in UNIFIED or self.level >= 125) else number) * 4
 
     def register(self, token: str) -> int:
         if token == "mask":
@@ -81,7 +81,10 @@ class Maker:
         if self.row.name.startswith("v_writelane") and self.level < 100:
             form["sources"][1] = 133 * 4
         if "literal" in self.row.flags:
-            form["sources"][-1], form["literal"] = LITERAL, 0x1234 if self.row.name.endswith("f16") else 0x12345678
+            wide = self.row.operands[-1] == "v2"  # a literal of two dwords
+            form["sources"][-1] = 254 * 4 if wide else LITERAL
+            form["literal"] = 0x1234 if self.row.name.endswith("f16") else 0x12345678
+            form["immediate"] = 0x3FF40000 if wide else 0
         return form
 
     # ---------------------------------------------------------------------------------------------------- scalar ALU
@@ -100,7 +103,7 @@ class Maker:
                 form["sources"][0] = 124 * 4
             if variant and variable and not name.startswith(("s_setpc", "s_swappc", "s_rfe", "s_movrel", "s_cbranch")):
                 where = variable[variant % len(variable)]
-                if name.startswith("s_barrier") or name in ("s_get_barrier_state", "s_alloc_vgpr"):
+                if name.startswith("s_barrier") or name in ("s_get_barrier_state", "s_alloc_vgpr", "s_wakeup_barrier"):
                     form["sources"][where] = 129 * 4
                 elif variant == 3 and "literal" not in self.row.flags and "jump" not in name:
                     form["sources"][where], form["literal"] = LITERAL, 0x1234 if "f16" in name else 0x12345678
@@ -288,7 +291,7 @@ class Maker:
                 return
             count = len(self.operands())
             mixes = "mix" in self.row.name
-            word = modifier(0, "opsel_hi", 0 if mixes else 7)
+            word = modifier(0, "opsel_hi", 0 if mixes or "ld_scale" in self.row.name or "f8f6f4" in self.row.name else 7)
             if variant == 1 and self.free_source() and "wmma" not in self.row.name and "swmmac" not in self.row.name:
                 form["sources"][1] = self.random.choice((128, 131, 193)) * 4
             if variant == 2 and (self.row.name.startswith("v_pk") or mixes):

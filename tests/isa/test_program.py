@@ -20,7 +20,7 @@ from pyaco.isa import opcodes
 from pyaco.isa.program import Instruction, Label, Operand, Program, a, exec_, lit, m0, s, v, vcc, vcc_lo
 
 TARGETS = {60: "gfx600", 70: "gfx700", 80: "gfx803", 90: "gfx906", 91: "gfx908", 92: "gfx90a", 94: "gfx942", 95: "gfx950",
-           100: "gfx1011", 103: "gfx1030", 110: "gfx1100", 115: "gfx1150", 120: "gfx1200"}  # fmt: skip
+           100: "gfx1011", 103: "gfx1030", 110: "gfx1100", 115: "gfx1150", 120: "gfx1200", 125: "gfx1250", 126: "gfx1251"}  # fmt: skip
 
 
 #: Operands of what fields drawn one by one do not hit: images, whose registers depend on each other.

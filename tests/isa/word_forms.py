@@ -123,6 +123,7 @@ class Formats:
             yield "smem", 0xF4000000 | number << 18, layout(f"{base},soffset 57 7 sreg")
         else:
             base = "sbase 0 6 sbase,sdst 6 7 sdst,scope 21 2 bits2,th 23 2 bits2,offset 32 24 offset24"
+            base += ",nv 20 1 bit,scale 56 1 bit" if self.level >= 125 else ""
             yield "smem", 0xF4000000 | number << 13 | 124 << 57, layout(base)
             yield "smem", 0xF4000000 | number << 13, layout(f"{base},soffset 57 7 sreg")
 
@@ -197,8 +198,13 @@ class Formats:
             yield from self.matrix(row)
             return
         word = (0xCC000000 if self.level >= 100 else 0xD3800000) | row.numbers[self.generation] << 16
+        if "scale" in row.name and self.level >= 125:
+            yield from self.scaled(row, word)
+            return
         head = "vdst 0 8 vdst,neg_hi 8 3 set3,op_sel 11 3 set3,op_sel_hi2 14 1 on,clamp 15 1 bit,neg_lo 61 3 set3"
-        if "mix" in row.name:
+        if "f8f6f4" in row.name:
+            head = head.replace("14 1 on", "14 1 bit") + ",op_sel_hi 59 2 bits2"
+        elif "mix" in row.name:
             head = head.replace("14 1 on", "14 1 bit") + ",op_sel_hi 59 2 bits2"
         else:
             head += ",op_sel_hi 59 2 all3"
@@ -220,6 +226,21 @@ class Formats:
         moved = {name: Field(field.first + 64, field.width, field.kind) for name, field in layout(fields.replace("abid 11 4", "abid 12 3")).items()}
         yield "vop3p_scaled", 0xD3AC0000 | word << 64 | 1 << 75, {**scales, **moved}
 
+    def scaled(self, row: opcodes.Row, word: int) -> Iterator[tuple[str, int, Layout]]:
+        """Scales of wave matrix operations (GFX12.5), alone or in front of an operation."""
+        scales = "scale_fmt_b 8 2 bits2,scale_a 11 1 bit,reuse 13 2 bits2,src0 32 9 src,src1 41 9 src,scale_b 59 1 bit,scale_fmt_a 61 2 bits2"
+        if not row.definitions:
+            yield "vop3p", word | 0x100 << 50, layout(scales)
+            return
+        front = 0xCC000000 | (0x3A if "scale16" in row.name else 0x35) << 16 | 0x100 << 50
+        kinds = "abs2 10 1 bit,neg2 63 1 bit"
+        if "f8f6f4" in row.name:
+            kinds += ",type_a 11 3 bits3,type_b 59 2 bits2,type_b2 14 1 bit"
+        else:
+            word |= 1 << 14 | 3 << 59
+        moved = {name: Field(field.first + 64, field.width, field.kind) for name, field in layout(f"vdst 0 8 vdst,{SOURCES3},{kinds}").items()}
+        yield "vop3p_scaled", front | word << 64, {**{f"front_{name}": field for name, field in layout(scales).items()}, **moved}
+
     def vintrp(self, row: opcodes.Row) -> Iterator[tuple[str, int, Layout]]:
         word = (0xC8000000 if self.compact else 0xD4000000) | row.numbers[self.generation] << 16
         source = "imm9" if row.name == "v_interp_mov_f32" else "vgpr"
@@ -236,12 +257,30 @@ class Formats:
         if self.generation not in row.numbers:
             return
         for other in opcodes.rows():
-            if other.second_half >= 0:
+            if other.is_second_half(self.generation):
                 word = 0xC8000000 | row.numbers[self.generation] << 22 | other.second_half << 17
                 if row.name.endswith(("aak_f32", "amk_f32")) or other.name.endswith(("aak_f32", "amk_f32")):
                     word |= LITERAL << 64 | 1 << 96
                 first = "srcx0 0 9 src,vsrcx1 9 8 vgpr,srcy0 32 9 dsrc,vsrcy1 41 8 vgpr2,vdsty 49 7 vdst7,vdstx 56 8 vdst"
                 yield "vopd", word, {name: pair_friendly(name, field) for name, field in layout(first).items()}
+
+    def vopd3(self, row: opcodes.Row) -> Iterator[tuple[str, int, Layout]]:
+        """Dual instructions of three dwords (GFX12.5), each with every second half."""
+        if row.wide_number < 0 or "wide_second" in row.flags or self.level < 125:
+            return
+        for other in opcodes.rows():
+            if other.wide_number >= 0 and "wide_first" not in other.flags:
+                word = 0xCF000000 | row.wide_number << 18 | other.wide_number << 12
+                fields = "srcx0 0 9 wide0,srcy0 32 9 wide3,vdstx 64 8 vdst,vdsty 88 8 vgpr2"
+                fields += "".join(f",neg{half}{i} {41 + 3 * k + i} 1 bit" for k, half in enumerate("xy") for i in range(2))
+                for half, part, second, third in (("x", row, 48, 56), ("y", other, 72, 80)):
+                    count = opcodes_count(part) - (part.name.endswith("fmac_f32") or "dot2acc" in part.name)
+                    fields += f",src{half}1 {second} 8 wide{half}" if count > 1 else ""
+                    if "cndmask" in part.name:
+                        fields += f",mask{half} {third} 7 sreg"
+                    elif count > 2 or "bitop2" in part.name:
+                        fields += f",src{half}2 {third} 8 third{half}"
+                yield "vopd3", word, layout(fields)
 
     # -------------------------------------------------------------------------------------------------------- memory
     def ds(self, row: opcodes.Row) -> Iterator[tuple[str, int, Layout]]:
@@ -269,6 +308,7 @@ class Formats:
             )
             both = 62
             fields += ",format 55 7 format" if typed else ""
+            fields += ",nv 7 1 bit" if level >= 125 else ""
         elif level >= 110:
             word = (0xE8000000 if typed else 0xE0000000) | number << (15 if typed else 18)
             fields = (
@@ -307,6 +347,7 @@ class Formats:
         if level >= 120:
             word = 0xEC000000 | number << 14 | segment << 24
             fields = "vdst 32 8 vdst,scope 50 2 bits2,th 52 3 bits3,vdata 55 8 vdata,vaddr 64 8 vaddr,offset 72 24 offset24"
+            fields += ",nv 7 1 bit,scale 48 1 bit" if level >= 125 else ""
             saddr, offset_on = 0, 49
         else:
             word = 0xDC000000 | number << 18 | segment << (16 if level >= 110 else 14)
@@ -321,6 +362,8 @@ class Formats:
             saddr, offset_on = 48, 55
         if segment == 0:
             yield "flat", word | (none << saddr if level >= 100 else 0), layout(fields)
+            if level >= 125:
+                yield "flat", word, layout(f"{fields},saddr {saddr} 7 sreg")
             return
         yield row.format, word | none << saddr | (segment == 1 and level >= 110) << offset_on, layout(fields)
         yield row.format, word, layout(f"{fields},saddr {saddr} 7 sreg")
@@ -335,6 +378,11 @@ class Formats:
     def mimg(self, row: opcodes.Row) -> Iterator[tuple[str, int, Layout]]:
         """Images: every field with the first shape of the address, of the other shapes the addresses alone."""
         number, level = row.numbers[self.generation], self.level
+        if "tensor" in row.flags:
+            groups = "group0 64 8 sreg4,group1 72 8 sreg8,group2 80 8 sreg4,group3 88 8 sreg4"
+            word = 0xD0400001 | number << 14 | 0x7C << 56
+            yield "vimage", word, layout(f"{groups},r128 4 1 bit,scope 50 2 bits2,th 52 3 bits3,nv 7 1 bit")
+            return
         if level < 100:
             word = 0xF0000000 | (number & 0x7F) << 18 | number >> 7
             yield "mimg", word, layout(f"{IMAGE},{IMAGE_CACHE},lwe 17 1 bit,da 14 1 bit,short 15 1 bit" + (",d16 63 1 bit" if level >= 80 else ""))
@@ -385,6 +433,8 @@ class Formats:
             "mtbuf": self.buffer, "flat": self.flat, "global": self.flat, "scratch": self.flat, "mimg": self.mimg, "exp": self.exp,
         }  # fmt: skip
         yield from makers[row.format](row)
+        if row.format == "vopd":
+            yield from self.vopd3(row)
 
 
 VALUES |= {"sreg4": (16, 0, 4, 100, 104), "sreg8": (16, 0, 8, 96, 104), "quad8": (4, 0, 2, 24, 26), "bits4x": (15, *range(15))}
@@ -431,6 +481,9 @@ def pair_friendly(name: str, field: Field) -> Field:
 
 # some values of the second half lie in the banks of the first one's
 VALUES |= {"bank1": (5, *HALVES), "bank2": (6, 9, *HALVES), "bank3": (263, 257, 261, *VECTORS, *SCALARS)}
+# VOPD3: registers of both halves in different banks, 64-bit ones at even numbers
+VALUES |= {"wide0": (260, 256, 382, 510, *SCALARS), "wide3": (262, 256, 257, 511, *SCALARS), "widex": (8, 0, 128, 254), "widey": (6, 0, 1, 255),
+           "thirdx": (12, 0, 254), "thirdy": (10, 0, 1, 255)}  # fmt: skip
 
 
 def opcodes_sources(row: opcodes.Row) -> bool:
@@ -453,7 +506,7 @@ def used_fields(row: opcodes.Row, fields: Layout) -> Layout:
         ):
             unused.add("sdst")
         if row.format == "smem" and not sources:
-            unused |= {"sbase", "offset", "soffset", "glc", "dlc", "scope", "th"}
+            unused |= {"sbase", "offset", "soffset", "glc", "dlc", "scope", "th", "nv", "scale"}
         if row.format == "sopp" and "imm" not in row.operands:
             unused.add("simm16")
     if "attribute" in fields and "src1" in fields:
@@ -470,7 +523,7 @@ def used_fields(row: opcodes.Row, fields: Layout) -> Layout:
         unused |= {"vdst"} if not loads else set()
         unused |= {"vdata"} if results or "load_lds" in row.name else set()
         unused |= {"vaddr"} if "no_address" in row.flags else set()
-    if row.format == "mimg":
+    if row.format == "mimg" and "tensor" not in row.flags:
         unused |= {"samp"} if "sampler" not in row.flags else set()
         unused |= {"unrm"} if "sampler" not in row.flags and fields["rsrc"].width == 9 else set()
     if row.format == "ds":
@@ -520,14 +573,14 @@ LENGTHS = {
     "vop3", "vop3_interp", "vop3p", "vinterp", "vopd", "ds", "mubuf", "mtbuf", "flat", "global", "scratch", "mimg", "mimg_nsa", "smem", "exp"), 2),
     **{f"{short}_{extra}": 2 for short in ("vop1", "vop2", "vopc") for extra in ("dpp16", "dpp8", "sdwa")},
     **{f"{wide}_{extra}": 3 for wide in ("vop3", "vop3p") for extra in ("dpp16", "dpp8")},
-    "vimage": 3, "vsample": 3, "vop3p_scaled": 4,
+    "vimage": 3, "vsample": 3, "vopd3": 3, "vop3p_scaled": 4,
 }  # fmt: skip
 
 
 def plain_values(row: opcodes.Row, level: int, fields: Layout) -> dict[str, int]:
     """The plain value of every field; comparisons that write exec name it from GFX10 on."""
-    # CDNA 2 and later align tuples of VGPRs
-    odd = 92 <= level < 100
+    # CDNA 2 and later, and GFX12.5, align tuples of VGPRs
+    odd = 92 <= level < 100 or level >= 125
     plain = {name: VALUES[field.kind][0] + (odd and field.kind == "vgpr2") for name, field in fields.items()}
     sources = [token for token in row.operands if token not in (*opcodes.IMPLICIT, "imm")]
     first = 1 if "attribute" in fields else 0
@@ -564,8 +617,8 @@ def all_words(
     generation = opcodes.generation_of(level)
     lengths = 3 if level >= 120 else 2
     for row in opcodes.rows() if rows is None else rows:
-        here = generation in row.numbers or generation in row.second
-        if not here or row.name.startswith("p_") or (opcodes.is_encode_only(row, generation) and "matrix" not in row.flags):
+        here = generation in row.numbers or generation in row.second or row.is_dual_half(generation)
+        if not here or row.name.startswith("p_") or (opcodes.is_encode_only(row, generation) and "matrix" not in row.flags and "wmma_scale" not in row.name):
             continue
         for form, words in row_forms(row, level, generator, combinations):
             if form in ("mubuf", "mtbuf", "flat", "global", "scratch") and lengths == 3:

@@ -21,7 +21,7 @@ from pyaco.isa.table import VARIANT_FORMS
 
 CHIPS = {
     80: "gfx803", 90: "gfx900", 91: "gfx908", 92: "gfx90a", 94: "gfx942", 95: "gfx950", 100: "gfx1010", 103: "gfx1030", 110: "gfx1100",
-    115: "gfx1150", 120: "gfx1200",
+    115: "gfx1150", 120: "gfx1200", 125: "gfx1250", 126: "gfx1251",
 }  # fmt: skip
 #: Letter of the modifier that a field holds; its bits are numbered by source.
 LETTERS = {"neg": "n", "neg_lo": "n", "abs": "a", "neg_hi": "a", "op_sel": "o", "clamp": "c", "omod": "m", "op_sel_hi": "h", "op_sel_hi2": "h"}
@@ -31,6 +31,8 @@ File = dict[str, dict[str, dict[str, str]]]
 def form_of(name: str) -> str:
     """The kind of encoding, as ``opcodes_variants.txt`` calls it, of a format of ``word_forms``."""
     if name in ("vop3", "vop3p", "vop3_interp", "vinterp"):
+        return "e64"
+    if name == "vop3p_scaled":
         return "e64"
     head, extra = name.rsplit("_", 1)
     return f"e64_{extra}" if head in ("vop3", "vop3p") else extra
@@ -43,8 +45,8 @@ def questions(row: opcodes.Row, level: int) -> Iterator[tuple[str, str, list[int
             continue
         fields = word_forms.used_fields(row, every)
         plain = word_forms.plain_values(row, level, fields)
-        if 92 <= level < 100 and "extra_dpp_ctrl" in plain:
-            # 64-bit operations have row_newbcast alone
+        if (92 <= level < 100 or level == 126) and "extra_dpp_ctrl" in plain:
+            # 64-bit operations have row_newbcast or row_share alone
             plain["extra_dpp_ctrl"] = 0x150
         yield form_of(form), "", word_forms.words_of(form, row, fixed, fields, plain)
         for name, field in fields.items():
@@ -89,6 +91,7 @@ def measure(levels: dict[int, str] = CHIPS, stride: int = 1) -> File:
         for row in opcodes.rows()[::stride]:
             here = (generation in row.numbers or generation in row.second) and not opcodes.is_encode_only(row, generation)
             # matrix operations have modifiers of their own
+            here = here or ("scale" in row.name and generation in row.numbers and level >= 125)
             if here and row.format.startswith(("vop", "vint")) and row.format != "vopd" and "matrix" not in row.flags:
                 chip = plain_chip if row.on_chip(generation, plain_chip) else row.chips[generation][0]
                 if not row.name.startswith("p_"):

@@ -20,7 +20,7 @@ pytestmark = [
     pytest.mark.oracle,
     pytest.mark.skipif(shutil.which("llvm-mc-22") is None, reason="llvm-mc-22 is not installed"),
 ]
-TARGETS = {90: "gfx900", 103: "gfx1030", 110: "gfx1100", 120: "gfx1200"}
+TARGETS = {90: "gfx900", 103: "gfx1030", 110: "gfx1100", 120: "gfx1200", 125: "gfx1250", 126: "gfx1251"}
 # Opcodes of GFX9.06, of which the table has one column with GFX9.
 LATER_GFX9 = frozenset(
     (

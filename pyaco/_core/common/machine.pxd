@@ -129,3 +129,5 @@ cdef enum:                        # GfxLevel: values of gfx_level; comparisons b
     gfx11 = 110
     gfx11_5 = 115
     gfx12 = 120
+    gfx12_5 = 125
+    gfx12_51 = 126

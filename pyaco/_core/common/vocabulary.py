@@ -133,3 +133,5 @@ class GfxLevel(Words):
     GFX11 = Word(0x6e, "gfx11")
     GFX11_5 = Word(0x73, "gfx11_5")
     GFX12 = Word(0x78, "gfx12")
+    GFX12_5 = Word(0x7d, "gfx12_5")
+    GFX12_51 = Word(0x7e, "gfx12_51")

@@ -16,18 +16,20 @@ from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
 from isa_opcodes cimport *
-from isa_tables cimport (image_flag_bvh, image_flag_gather, image_flag_sampler, image_flag_store, is_atomic,
+from isa_tables cimport (can_use_input_modifiers, image_flag_bvh, image_flag_gather, image_flag_sampler, image_flag_store, image_flag_tensor,
+                         is_atomic, isa_opcode_number,
                          opcode_definition_classes, opcode_definition_count, opcode_flag_interpolation, opcode_flag_literal,
                          opcode_flag_matrix, opcode_image,
                          opcode_flag_no_address, opcode_flag_tied, opcode_flag_two_offsets, opcode_flags, opcode_format,
-                         opcode_mask_class, opcode_max_definitions, opcode_max_operands, opcode_number_y,
+                         opcode_mask_class, opcode_max_definitions, opcode_max_operands, opcode_number_wide, opcode_number_y,
                          opcode_operand_classes, opcode_operand_count)
 from modifiers cimport *
 from wait_tables cimport depctr_none
 from pyaco._core.common.floats cimport float_bits, float_to_bits, half_overflows, single_overflows, to_bfloat
 from pyaco._core.common.machine cimport *
 from pyaco._core.common.waitcnt cimport depctr_get, depctr_set, waitcnt_limit, waitcnt_none, waitcnt_set
-from pyaco._core.isa.decode cimport decoded_source_limit, exchanged_code, image_address_dwords
+from pyaco._core.isa.decode cimport (adds_to_result, aligns_vectors, chooses_element_type, decoded_source_limit, exchanged_code,
+                                     image_address_dwords, unaligned_result, wave_matrix_bytes, wide_literal_code)
 from pyaco._core.isa.encode cimport encode, encode_bad_bus, encode_error, form_error, form_has_clamp, form_has_omod, scalar_reads_fit
 from pyaco._core.isa.text_tables cimport *
 from pyaco._core.isa.statement cimport *

@@ -9,7 +9,7 @@ from isa_decode_tables cimport *
 from isa_opcodes cimport *
 from isa_tables cimport (image_flag_atomic, image_flag_bias, image_flag_bvh, image_flag_compare, image_flag_gather,
                          image_flag_gradients, image_flag_half_gradients, image_flag_load, image_flag_lod, image_flag_offset,
-                         image_flag_sample, image_flag_sampler, isa_generation, opcode_definition_classes,
+                         image_flag_sample, image_flag_sampler, image_flag_tensor, isa_generation, opcode_definition_classes,
                          opcode_definition_count, opcode_flag_atomic, opcode_flag_interpolation, opcode_flag_literal, opcode_flag_matrix,
                          opcode_flag_no_address, opcode_flag_tied, opcode_flag_two_offsets, opcode_flags, opcode_format, opcode_image,
                          opcode_implicit_definitions, implicit_exec,
@@ -106,6 +106,21 @@ cdef int invalid(Reader *r) noexcept nogil:
     return 1
 
 
+cdef bint _take_wide_literal(Reader *r, uint32_t position) noexcept nogil:
+    """Read the two literal dwords that follow; sources of 64 bits have them, which the long forms of vector instructions cannot name."""
+    if r.out.source_bytes[position] != 8 or r.out.format & (format_vop3 | format_vop3p):
+        return False
+    if r.out.has_literal:
+        return True
+    if r.length + 2 > r.available:
+        return False
+    r.out.literal = r.words[r.length]
+    r.out.immediate = r.words[r.length + 1]
+    r.out.has_literal = 1
+    r.length += 2
+    return True
+
+
 # Reads the literal dword that follows the encoding; 0 when it is missing.
 cdef bint take_literal(Reader *r) noexcept nogil:
     if r.out.has_literal:
@@ -122,7 +137,9 @@ cdef int finish(Reader *r) noexcept nogil:
     """Takes the literal if a source names it, and closes the instruction."""
     cdef uint32_t i
     for i in range(r.out.source_count):
-        if r.out.source[i] == 255 * 4 and not take_literal(r):
+        if r.out.source[i] == literal_code * 4 and not take_literal(r):
+            return invalid(r)
+        if r.out.source[i] == wide_literal_code * 4 and r.level >= gfx12_5 and not _take_wide_literal(r, i):
             return invalid(r)
         if r.out.source[i] == 248 * 4 and r.level < gfx8:
             # 1/(2 pi) came with GFX8
@@ -195,6 +212,8 @@ cdef int _decode_packed_11(Reader *r) noexcept nogil:
     cdef uint32_t top = r.words[0] >> 24
     if top == 0xcd:
         return decode_vinterp_words(r)
+    if top == 0xcf and r.level >= gfx12_5:
+        return decode_vopd3_words(r)
     return decode_ldsdir_word(r) if top == 0xce else _decode_packed_10(r)
 
 

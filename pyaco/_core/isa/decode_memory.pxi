@@ -41,9 +41,11 @@ cdef int decode_ldsdir_word(Reader *r) noexcept nogil:
 
 
 # --------------------------------------------------------------------------------------------------------------- buffers
-cdef inline uint64_t _cache_policy_12(uint64_t m, uint32_t word, uint32_t scope) noexcept nogil:
-    m = modifier_set_cache_scope(m, bits(word, scope, 2))
-    return modifier_set_cache_temporal_hint(m, bits(word, scope + 2, 3))
+cdef inline uint64_t _cache_policy_12(const Reader *r, uint64_t m) noexcept nogil:
+    m = modifier_set_cache_scope(m, bits(r.words[1], 18, 2))
+    if r.level >= gfx12_5:
+        m = modifier_set_cache_nv(m, bits(r.words[0], 7, 1))
+    return modifier_set_cache_temporal_hint(m, bits(r.words[1], 20, 3))
 
 
 # True when an atomic returns the old value (glc before GFX12, bit 0 of the temporal hint there).
@@ -97,7 +99,7 @@ cdef uint32_t _buffer_number(const Reader *r, bint typed) noexcept nogil:
 cdef uint64_t _buffer_modifiers_12(const Reader *r, bint typed) noexcept nogil:
     cdef uint32_t high = r.words[1]
     cdef uint64_t m = modifier_set_tfe(0, bits(r.words[0], 22, 1))
-    m = _cache_policy_12(m, high, 18)
+    m = _cache_policy_12(r, m)
     if typed:
         m = modifier_set_format(m, bits(high, 23, 7))
     m = modifier_set_offen(m, bits(high, 30, 1))
@@ -258,7 +260,9 @@ cdef int decode_flat_words(Reader *r) noexcept nogil:
         load = vgpr(bits(high, 0, 8))
         store = vgpr(bits(high, 23, 8))
         vaddr = vgpr(bits(r.words[2], 0, 8))
-        r.out.modifiers = _cache_policy_12(0, high, 18)
+        r.out.modifiers = _cache_policy_12(r, 0)
+        if r.level >= gfx12_5:
+            r.out.modifiers = modifier_set_cache_scale_offset(r.out.modifiers, bits(high, 16, 1))
         r.out.immediate = sign_extended(bits(r.words[2], 8, 24), 24)
     else:
         accumulation = gfx90a <= r.level < gfx10 and bits(high, 23, 1)
@@ -271,11 +275,11 @@ cdef int decode_flat_words(Reader *r) noexcept nogil:
             r.out.immediate = _flat_offset(r, segment)
     if has_no_operands(r.out.opcode):
         return finish(r)
-    has_saddr = segment != 0 and saddr_code != 0x7f and not (r.level >= gfx10 and address_of(r, saddr_code) == register_null)
+    has_saddr = (segment != 0 or r.level >= gfx12_5) and saddr_code != 0x7f and not (r.level >= gfx10 and address_of(r, saddr_code) == register_null)
     if opcode_flags[r.out.opcode] & opcode_flag_no_address or (segment == 1 and not _scratch_has_vaddr(r, saddr_code)):
         vaddr = register_none
-    add_source(r, vaddr, 4 if segment == 1 or (segment == 2 and has_saddr) else 8)
-    add_source(r, address_of(r, saddr_code) if has_saddr else <uint16_t>register_none, 8 if segment == 2 else 4)
+    add_source(r, vaddr, 4 if segment == 1 or has_saddr else 8)
+    add_source(r, address_of(r, saddr_code) if has_saddr else <uint16_t>register_none, 4 if segment == 1 else 8)
     if not modifier_lds(r.out.modifiers):
         _add_memory_data(r, load, store, 1 if segment == 0 else 2, 0)
     return finish(r)
@@ -371,6 +375,19 @@ cdef void _add_image_data(Reader *r, uint16_t vdata) noexcept nogil:
         add_destination(r, vdata, size)
 
 
+cdef int _decode_tensor(Reader *r) noexcept nogil:
+    """Tensors of GFX12.5: the descriptor's groups in the fields of the addresses and the resource; two of them may be null."""
+    cdef uint32_t third = r.words[2]
+    cdef uint32_t i
+    cdef uint16_t group
+    cdef uint64_t m = modifier_set_r128(0, bits(r.words[0], 4, 1))
+    r.out.modifiers = _cache_policy_12(r, m)
+    for i in range(4):
+        group = address_of(r, bits(third, 8 * i, 7))
+        add_source(r, <uint16_t>register_none if group == register_null and i > 1 else group, operand_size(r, i))
+    return finish(r)
+
+
 cdef int decode_mimg_12(Reader *r, bint sample) noexcept nogil:
     """VIMAGE and VSAMPLE: five and four address fields, always used one by one."""
     cdef uint32_t word = r.words[0]
@@ -380,6 +397,8 @@ cdef int decode_mimg_12(Reader *r, bint sample) noexcept nogil:
     cdef uint32_t addresses[5]
     if r.available < 3 or not begin(r, decode_mimg[r.generation * decode_mimg_width + bits(word, 14, 8)], format_mimg, 3):
         return invalid(r)
+    if opcode_image[r.out.opcode] & image_flag_tensor:
+        return invalid(r) if sample else _decode_tensor(r)
     if sample != ((opcode_image[r.out.opcode] & image_flag_sampler) != 0 or r.out.opcode == op_image_msaa_load):
         return invalid(r)
     high, third = r.words[1], r.words[2]
@@ -388,7 +407,7 @@ cdef int decode_mimg_12(Reader *r, bint sample) noexcept nogil:
     m = modifier_set_d16(m, bits(word, 5, 1))
     m = modifier_set_a16(m, bits(word, 6, 1))
     m = modifier_set_dmask(m, bits(word, 22, 4))
-    m = _cache_policy_12(m, high, 18)
+    m = _cache_policy_12(r, m)
     for i in range(4):
         addresses[i] = bits(third, 8 * i, 8)
     addresses[4] = bits(high, 24, 8)

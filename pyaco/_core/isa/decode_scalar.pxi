@@ -105,6 +105,9 @@ cdef uint64_t _smem_modifiers(const Reader *r) noexcept nogil:
     cdef uint32_t word = r.words[0]
     cdef uint64_t m = 0
     if r.level >= gfx12:
+        if r.level >= gfx12_5:
+            m = modifier_set_cache_nv(m, bits(word, 20, 1))
+            m = modifier_set_cache_scale_offset(m, bits(r.words[1], 24, 1))
         m = modifier_set_cache_scope(m, bits(word, 21, 2))
         return modifier_set_cache_temporal_hint(m, bits(word, 23, 2))
     if r.level >= gfx11:

@@ -151,7 +151,7 @@ cdef void _complete_vop2(Reader *r, uint32_t flags, uint16_t mask_in, uint16_t m
     if flags & opcode_flag_tied:
         add_source(r, r.out.destination[0], r.out.destination_bytes[0])
     elif flags & opcode_flag_literal:
-        add_source(r, 255 * 4, operand_size(r, 2))
+        add_source(r, wide_literal_code * 4 if operand_size(r, 2) == 8 else literal_code * 4, operand_size(r, 2))
     elif opcode_operand_count[r.out.opcode] > 2:
         add_source(r, mask_in, operand_size(r, 2))
     if opcode_definition_count[r.out.opcode] > 1:
@@ -299,14 +299,25 @@ cdef inline bint _swaps(uint32_t opcode) noexcept nogil:
             or opcode == op_v_permlane16_swap_b32 or opcode == op_v_permlane32_swap_b32)
 
 
+cdef uint64_t _scale_modifiers(const Reader *r) noexcept nogil:
+    """What the two dwords of the scales say."""
+    cdef uint64_t m = modifier_set_matrix_scales(0, bits(r.words[0], 11, 1) | bits(r.words[1], 27, 1) << 1)
+    m = modifier_set_matrix_scale_a(m, bits(r.words[1], 29, 2))
+    m = modifier_set_matrix_scale_b(m, bits(r.words[0], 8, 2))
+    return modifier_set_matrix_scale_reuse(m, bits(r.words[0], 13, 2))
+
+
 cdef int decode_vop3p_words(Reader *r) noexcept nogil:
     cdef uint32_t word = r.words[0]
     cdef uint32_t high, i, code, count
     cdef uint64_t m = 0
     cdef int source
-    if not begin(r, decode_vop3p[r.generation * decode_vop3p_width + bits(word, 16, 7)], format_vop3p, 2):
+    if not begin(r, decode_vop3p[r.generation * decode_vop3p_width + bits(word, 16, 7 if r.level < gfx12_5 else 8)], format_vop3p, 2):
         return invalid(r)
     high = r.words[1]
+    if (r.out.opcode == op_v_wmma_ld_scale_paired_b32 or r.out.opcode == op_v_wmma_ld_scale16_paired_b64) and r.available >= 4 \
+            and _scaled_wave_opcode(r) != op_invalid:
+        return _decode_scaled_wave_matrix(r)
     if r.out.opcode == op_v_mfma_ld_scale_b32 and r.available >= 4 and _scaled_opcode(r) != op_invalid:
         return _decode_scaled_matrix(r)
     if opcode_flags[r.out.opcode] & opcode_flag_matrix:
@@ -316,6 +327,8 @@ cdef int decode_vop3p_words(Reader *r) noexcept nogil:
     m = modifier_set_opsel_hi(m, bits(high, 27, 2) | bits(word, 14, 1) << 2)
     m = modifier_set_clamp(m, bits(word, 15, 1))
     m = modifier_set_neg(m, bits(high, 29, 3))
+    if r.out.opcode == op_v_wmma_ld_scale_paired_b32 or r.out.opcode == op_v_wmma_ld_scale16_paired_b64:
+        m = _scale_modifiers(r)
     r.out.modifiers = m
     if opcode_definition_count[r.out.opcode]:
         add_destination(r, vector_register(bits(word, 0, 8), r.out.opcode == op_v_accvgpr_write_b32), definition_size(r, 0))
@@ -335,7 +348,7 @@ cdef int decode_vop3p_words(Reader *r) noexcept nogil:
             if source < 0:
                 return invalid(r)
             code = <uint32_t>source
-        add_source(r, address_of(r, code), operand_size(r, i))
+        add_source(r, address_of(r, code), wave_matrix_bytes(r.out, i, operand_size(r, i)))
     if opcode_flags[r.out.opcode] & opcode_flag_tied:
         add_source(r, r.out.destination[0], r.out.destination_bytes[0])
     return finish(r)
@@ -407,6 +420,37 @@ cdef int _decode_scaled_matrix(Reader *r) noexcept nogil:
     return finish(r)
 
 
+# ------------------------------------------------------------------------------------------- scaled matrix operations of GFX12.5
+cdef uint16_t _scaled_wave_opcode(const Reader *r) noexcept nogil:
+    """The scaled operation whose second half is at the third dword; the opcode in front says how wide its scales are."""
+    cdef bint wide = r.out.opcode == op_v_wmma_ld_scale16_paired_b64
+    cdef uint32_t top = r.words[2] >> 16
+    if top == 0xcc33:
+        return op_v_wmma_scale16_f32_16x16x128_f8f6f4 if wide else op_v_wmma_scale_f32_16x16x128_f8f6f4
+    if top == 0xcc88:
+        return op_v_wmma_scale16_f32_32x16x128_f4 if wide else op_v_wmma_scale_f32_32x16x128_f4
+    return op_invalid
+
+
+cdef int _decode_scaled_wave_matrix(Reader *r) noexcept nogil:
+    """Two dwords of scales, then the matrix operation."""
+    cdef uint32_t word = r.words[2]
+    cdef uint32_t high = r.words[3]
+    cdef uint32_t i
+    cdef uint64_t m = _scale_modifiers(r)
+    begin(r, _scaled_wave_opcode(r), format_vop3p, 4)
+    m = modifier_set_neg_hi(m, bits(word, 8, 3))
+    m = modifier_set_opsel(m, bits(word, 11, 3))
+    m = modifier_set_opsel_hi(m, bits(high, 27, 2) | bits(word, 14, 1) << 2)
+    r.out.modifiers = modifier_set_neg(m, bits(high, 29, 3))
+    add_destination(r, vgpr(bits(word, 0, 8)), definition_size(r, 0))
+    for i in range(3):
+        add_source(r, address_of(r, bits(high, 9 * i, 9)), wave_matrix_bytes(r.out, i, operand_size(r, i)))
+    for i in range(2):
+        add_source(r, address_of(r, bits(r.words[1], 9 * i, 9)), operand_size(r, 3 + i))
+    return finish(r)
+
+
 cdef int decode_vinterp_words(Reader *r) noexcept nogil:
     cdef uint32_t word = r.words[0]
     cdef uint32_t high, i
@@ -475,4 +519,42 @@ cdef int decode_vopd_words(Reader *r) noexcept nogil:
                or second == op_v_dual_fmaak_f32 or second == op_v_dual_fmamk_f32)
     if literal and not take_literal(r):
         return invalid(r)
+    return finish(r)
+
+
+# ------------------------------------------------------------------------------------------------------------------ VOPD3
+cdef void _add_wide_half(Reader *r, uint16_t opcode, uint32_t first, uint32_t second, uint32_t third, uint32_t destination) noexcept nogil:
+    """One half: its sources, those that it lacks being none."""
+    cdef uint32_t base = opcode * opcode_max_operands
+    cdef uint32_t count = opcode_operand_count[opcode]
+    cdef bint accumulates = adds_to_result(opcode)
+    cdef bint selects = opcode == op_v_dual_cndmask_b32
+    add_source(r, address_of(r, first), bytes_of(opcode_operand_classes[base]))
+    add_source(r, vgpr(second) if count > 1 else <uint16_t>register_none, bytes_of(opcode_operand_classes[base + 1]) if count > 1 else 4)
+    if selects:
+        add_source(r, address_of(r, third & 0x7f), 0)
+    else:
+        add_source(r, vgpr(third) if count > 2 and not accumulates else <uint16_t>register_none,
+                   bytes_of(opcode_operand_classes[base + 2]) if count > 2 else 4)
+    add_destination(r, vgpr(destination), bytes_of(opcode_definition_classes[opcode * opcode_max_definitions]))
+
+
+cdef int decode_vopd3_words(Reader *r) noexcept nogil:
+    """Dual instructions of three dwords: three sources a half, whose results may be any registers."""
+    cdef uint32_t word = r.words[0]
+    cdef uint32_t high, third
+    cdef uint16_t second = decode_vopd3_y[r.generation * decode_vopd3_y_width + bits(word, 12, 6)]
+    cdef uint64_t m
+    if second == op_invalid or not begin(r, decode_vopd3[r.generation * decode_vopd3_width + bits(word, 18, 6)], format_vopd | format_vop3, 3):
+        return invalid(r)
+    high, third = r.words[1], r.words[2]
+    if bits(word, 0, 9) >= 254 and bits(word, 0, 9) < 256 or bits(high, 0, 9) >= 254 and bits(high, 0, 9) < 256:
+        # there is no room for literals
+        return invalid(r)
+    m = modifier_set_neg(modifier_set_vopd_opcode_y(0, second), bits(high, 9, 3))
+    r.out.modifiers = modifier_set_neg_hi(m, bits(high, 12, 3))
+    _add_wide_half(r, r.out.opcode, bits(word, 0, 9), bits(high, 16, 8), bits(high, 24, 8), bits(third, 0, 8))
+    _add_wide_half(r, second, bits(high, 0, 9), bits(third, 8, 8), bits(third, 16, 8), bits(third, 24, 8))
+    if second == op_v_dual_bitop2_b32:
+        r.out.immediate = bits(third, 16, 8)
     return finish(r)

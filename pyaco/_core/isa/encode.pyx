@@ -6,15 +6,16 @@ AMD "Vega", "RDNA 2", "RDNA 3" and "RDNA 4" ISA documents, chapter "Microcode fo
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint64_t
 
 from isa_opcodes cimport *
-from isa_tables cimport (image_flag_atomic, image_flag_bvh, image_flag_gather, image_flag_packed, image_flag_sampler, implicit_exec,
+from isa_tables cimport (image_flag_atomic, image_flag_bvh, image_flag_gather, image_flag_packed, image_flag_sampler, image_flag_tensor, implicit_exec,
                          isa_opcode_number, isa_variant, opcode_definition_count, opcode_flag_atomic, opcode_flag_interpolation, opcode_flag_literal,
                          opcode_flag_matrix, opcode_flag_no_address, opcode_flag_tied, opcode_flag_two_offsets, opcode_image, opcode_latency,
                          opcode_constant_bits, opcode_mask_class, latency_wmma, image_flag_lod, variant_dpp16, variant_dpp8, variant_e64,
                          variant_e64_dpp16, variant_e64_dpp8, variant_sdwa, opcode_flags, opcode_format, opcode_implicit_definitions,
-                         opcode_number_y, opcode_operand_count)
+                         opcode_number_wide, opcode_number_y, opcode_operand_count)
 from modifiers cimport *
 from pyaco._core.common.machine cimport *
-from pyaco._core.isa.decode cimport exchanged_code, image_address_dwords, no_address_code, synchronises_globally
+from pyaco._core.isa.decode cimport (adds_to_result, exchanged_code, image_address_dwords, literal_code, no_address_code, synchronises_globally,
+                                     wide_literal_code)
 
 cdef enum:
     valu_one_dword = format_vop1 | format_vop2 | format_vopc
@@ -173,16 +174,31 @@ include "encode_memory.pxi"
 cdef void _put_literal(Writer *w) noexcept nogil:
     cdef const Decoded *d = w.d
     cdef uint32_t i
-    cdef bint named = False
+    cdef bint named = False, wide = False
     for i in range(d.source_count):
-        named = named or d.source[i] == 255 * 4
+        named = named or d.source[i] == literal_code * 4
+        wide = wide or (d.source[i] == wide_literal_code * 4 and w.level >= gfx12_5)
     if d.format == format_vopd and not named:
         named = _vopd_needs_literal(d)
+    if wide:
+        _put_wide_literal(w, named)
+        return
+    if named and w.level >= gfx12_5 and opcode_flags[d.opcode] & opcode_flag_literal and operand_class(d.opcode, 2) == class_v2:
+        # these have two dwords always
+        fail(w, encode_bad_literal)
     if not named:
         return
     if d.format & (format_dpp16 | format_dpp8 | format_sdwa) or (d.format & (format_vop3 | format_vop3p) and w.level < gfx10):
         fail(w, encode_bad_literal)
     put(w, d.literal)
+
+
+cdef void _put_wide_literal(Writer *w, bint beside_another) noexcept nogil:
+    """Two dwords (GFX12.5), which no other literal and no long form goes with."""
+    if beside_another or w.d.format & (format_vop3 | format_vop3p | format_dpp16 | format_dpp8):
+        fail(w, encode_bad_literal)
+    put(w, w.d.literal)
+    put(w, w.d.immediate)
 
 
 cdef bint _vopd_needs_literal(const Decoded *d) noexcept nogil:
@@ -212,9 +228,14 @@ cdef int encode_in_context(const Decoded *instruction, uint32_t gfx_level, uint3
     if instruction.opcode >= op_count:
         return encode_no_opcode
     number = isa_opcode_number(gfx_level, instruction.opcode, format)
-    if number < 0:
+    if number < 0 and format != (format_vopd | format_vop3):
         return encode_no_opcode
-    if format & (format_vop3 | valu_one_dword):
+    if base == format_vopd:
+        if format == (format_vopd | format_vop3):
+            encode_vopd3(&w)
+        else:
+            encode_vopd(&w, <uint32_t>number)
+    elif format & (format_vop3 | valu_one_dword):
         # the format's native bits must be those of the opcode, or of its second encoding in this generation
         if format & format_vop3 and (base == format_vintrp or opcode_flags[instruction.opcode] & opcode_flag_interpolation):
             encode_vop3_interpolation(&w, <uint32_t>number)
@@ -238,8 +259,6 @@ cdef int encode_in_context(const Decoded *instruction, uint32_t gfx_level, uint3
         encode_buffer(&w, base == format_mtbuf, <uint32_t>number)
     elif format_is_flat_like(<uint16_t>base):
         encode_flat(&w, base, <uint32_t>number)
-    elif base == format_vopd:
-        encode_vopd(&w, <uint32_t>number)
     elif base == format_mimg:
         encode_mimg(&w, <uint32_t>number)
     elif base == format_exp:
@@ -262,7 +281,7 @@ cdef bint scalar_reads_fit(const Decoded *instruction, uint32_t gfx_level) noexc
     cdef uint32_t count = 0
     cdef uint32_t i, k
     cdef bint seen, special
-    if not format_is_valu(d.format) or d.format == format_vopd:
+    if not format_is_valu(d.format) or d.format & format_base_mask == format_vopd:
         return True
     if d.opcode == op_v_lshlrev_b64 or d.opcode == op_v_lshrrev_b64 or d.opcode == op_v_ashrrev_i64:
         limit = 1
@@ -459,7 +478,10 @@ cdef inline bint _reads_vector_only(const Decoded *d, uint32_t position) noexcep
         return position == 2
     if op == op_v_cvt_scalef32_sr_pk_fp4_f32:
         return position == 0
-    return opcode_latency[op] == latency_wmma and position != 2
+    if op_v_cvt_scalef32_sr_pk8_fp4_f32 <= op <= op_v_cvt_scalef32_sr_pk16_bf6_bf16:
+        # scaled conversions of GFX12.5, which lie side by side in the table
+        return position == 0
+    return opcode_latency[op] == latency_wmma and position < 2 and d.destination_count != 0
 
 
 cdef bint _packed_lanes_read_scalar(uint32_t op, uint32_t position, uint32_t gfx_level) noexcept nogil:
@@ -532,8 +554,13 @@ cdef bint _sources_fit(const Decoded *d, uint32_t gfx_level) noexcept nogil:
             return False
         if address >= register_vgpr0:
             continue
+        if (d.opcode == op_v_cvt_pk_fp8_f16 or d.opcode == op_v_cvt_pk_bf8_f16) and (128 * 4 <= address <= 208 * 4 or 240 * 4 <= address <= 248 * 4):
+            # assemblers write constants as literals here
+            return False
         if address == 248 * 4 and _no_inverse_pi(d, i, gfx_level):
             return False
+        if address == wide_literal_code * 4 and gfx_level >= gfx12_5:
+            continue
         if address == 254 * 4:
             if not _reads_lds_directly(d, i, gfx_level):
                 return False
@@ -543,7 +570,7 @@ cdef bint _sources_fit(const Decoded *d, uint32_t gfx_level) noexcept nogil:
             return False
         if class_is_vgpr(kind) and kind != opcode_mask_class and _reads_vector_only(d, i):
             return False
-        if opcode_latency[d.opcode] == latency_wmma and (
+        if opcode_latency[d.opcode] == latency_wmma and not (i > 2 or d.destination_count == 0) and (
                 address == 255 * 4 or (address < 128 * 4 and address != register_null) or 235 * 4 <= address < 240 * 4
                 or address > 248 * 4 or operand_class(d.opcode, i) == class_v1):
             return False
@@ -567,7 +594,7 @@ cdef bint _scalar_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
     cdef uint32_t i
     cdef uint16_t address = d.source[0] if d.source_count else <uint16_t>0
     for i in range(d.source_count):
-        if d.source[i] == 254 * 4:
+        if d.source[i] == 254 * 4 and gfx_level < gfx11:
             # LDS directly is for vector instructions
             return False
     if op == op_s_movrels_b64:
@@ -580,7 +607,7 @@ cdef bint _scalar_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
     if op == op_s_cbranch_g_fork:
         return not d.has_literal
     if op == op_s_barrier_signal or op == op_s_barrier_signal_isfirst or op == op_s_get_barrier_state or op == op_s_barrier_init \
-            or op == op_s_barrier_join:
+            or op == op_s_barrier_join or op == op_s_wakeup_barrier:
         return address == register_m0 or 128 * 4 <= address <= 208 * 4 or 240 * 4 <= address <= 248 * 4
     return True
 
@@ -628,9 +655,10 @@ cdef const char *_dual_error(const Decoded *d, uint32_t gfx_level) noexcept nogi
     cdef uint16_t y = d.source[3] if second != op_v_dual_fmamk_f32 else <uint16_t>register_none
     cdef uint32_t scalars = 0
     cdef uint32_t i, code
-    if _same_bank(d.source[0], d.source[2], 4) and not moves:
+    cdef bint again = gfx_level >= gfx12_5        # the same register may be read by both halves
+    if _same_bank(d.source[0], d.source[2], 4) and not moves and not (again and d.source[0] == d.source[2]):
         return b"the first sources of both halves must lie in different VGPR banks (number modulo 4)"
-    if _same_bank(x, y, 4):
+    if _same_bank(x, y, 4) and not (again and x == y):
         return b"the second sources of both halves must lie in different VGPR banks (number modulo 4)"
     if _same_bank(_dual_addend(d, d.opcode, 0), _dual_addend(d, second, 1), 2):
         return b"the addends of both halves must lie in different VGPR banks (number modulo 2)"
@@ -643,6 +671,46 @@ cdef const char *_dual_error(const Decoded *d, uint32_t gfx_level) noexcept nogi
     return _error_unless(scalars + d.has_literal <= 2, b"a dual instruction reads two scalars at most, the literal being one")
 
 
+cdef inline bint _same_bank_but_not_register(uint16_t first, uint32_t first_dwords, uint16_t second, uint32_t second_dwords) noexcept nogil:
+    """Whether two operands lie in one of four banks in part, and are not the same registers."""
+    cdef uint32_t i, k
+    if first < register_vgpr0 or second < register_vgpr0 or first == register_none or second == register_none:
+        return False
+    if first == second and first_dwords == second_dwords:
+        return False
+    for i in range(first_dwords):
+        for k in range(second_dwords):
+            if (((first >> 2) + i) ^ ((second >> 2) + k)) & 3 == 0:
+                return True
+    return False
+
+
+cdef const char *_wide_dual_error(const Decoded *d) noexcept nogil:
+    """VGPR banks, results and scalar reads of the halves of VOPD3 (LLVM's VOPD3_VGPR_BANK_MASKS)."""
+    cdef uint32_t second = modifier_vopd_opcode_y(d.modifiers)
+    cdef uint32_t width = 2 if _is_double(d.opcode) else 1
+    cdef uint32_t seen = 0, i, k
+    # two moves read what they like
+    cdef bint moves = d.opcode == op_v_dual_mov_b32 and second == op_v_dual_mov_b32
+    cdef uint16_t first_addend = d.destination[0] if adds_to_result(d.opcode) else d.source[2]
+    cdef uint16_t second_addend = d.destination[1] if adds_to_result(second) else d.source[5]
+    if d.destination[0] == d.destination[1] or (width == 2 and d.destination[1] == d.destination[0] + 4):
+        return b"the halves of a dual instruction have different results"
+    if (not moves and _same_bank_but_not_register(d.source[0], width, d.source[3], 1)) or _same_bank_but_not_register(d.source[1], width, d.source[4], 1) \
+            or _same_bank_but_not_register(first_addend, width, second_addend, 1):
+        return b"the sources of both halves must lie in different VGPR banks (number modulo 4)"
+    for i in range(6):
+        k = d.source[i] >> 2
+        if d.source[i] == register_none or k >= 256 or 128 <= k <= 208 or 240 <= k <= 248 or k == register_null >> 2:
+            continue
+        seen += 1
+        for k in range(i):
+            if d.source[k] == d.source[i]:
+                seen -= 1
+                break
+    return _error_unless(seen <= 2, b"a dual instruction reads two scalars at most")
+
+
 cdef bint _is_double(uint32_t opcode) noexcept nogil:
     """Whether an operand of a vector instruction has 64 bits."""
     cdef uint32_t i
@@ -652,6 +720,17 @@ cdef bint _is_double(uint32_t opcode) noexcept nogil:
     return opcode_definition_count[opcode] != 0 and definition_class(opcode, 0) == class_v2
 
 
+cdef bint _packed_singles_fit(const Decoded *d) noexcept nogil:
+    """Packed operations of 32 bits: scalar registers are read once, for both halves (GFX12.5)."""
+    cdef uint32_t i
+    if d.opcode != op_v_pk_fma_f32 and d.opcode != op_v_pk_mul_f32 and d.opcode != op_v_pk_add_f32:
+        return True
+    for i in range(min(<uint32_t>d.source_count, 3)):
+        if (d.source[i] < 128 * 4 or 235 * 4 <= d.source[i] < 240 * 4) and (modifier_opsel(d.modifiers) | modifier_opsel_hi(d.modifiers)) >> i & 1:
+            return False
+    return True
+
+
 cdef const char *form_error(const Decoded *instruction, uint32_t gfx_level, bint halves) noexcept nogil:
     cdef uint32_t format = instruction.format
     if not _registers_exist(instruction, gfx_level):
@@ -659,9 +738,16 @@ cdef const char *form_error(const Decoded *instruction, uint32_t gfx_level, bint
     if format_is_valu(format) or format & format_base_mask == format_vinterp_inreg or format & format_base_mask == format_vintrp:
         if format == format_vopd:
             return _dual_error(instruction, gfx_level)
+        if format == (format_vopd | format_vop3):
+            return _wide_dual_error(instruction)
         if (gfx90a <= gfx_level < gfx10 and format & format_dpp16 and _is_double(instruction.opcode)
                 and modifier_dpp_ctrl(instruction.modifiers) & 0x1f0 != 0x150):
             return b"64-bit operations take row_newbcast and no other lane control"
+        if gfx_level == gfx12_51 and format & format_dpp16 and modifier_dpp_ctrl(instruction.modifiers) & 0x1f0 != 0x150 \
+                and isa_variant(gfx12_5, instruction.opcode, _variant_form(format)) == 0:
+            return b"operations that gfx1250 has without lane control take row_share alone"
+        if gfx_level >= gfx12_5 and not _packed_singles_fit(instruction):
+            return b"of a pair of scalar registers both halves read the first one, which op_sel and op_sel_hi have to say"
         if not _sources_fit(instruction, gfx_level):
             return b"a source is of a kind that this instruction does not take there"
         return _variant_error(_variant_misfit(instruction, gfx_level, halves))
@@ -733,7 +819,8 @@ cdef uint32_t _variant_misfit(const Decoded *instruction, uint32_t gfx_level, bi
     if format & (format_vop3 | format_vop3p) or (format & format_sdwa and not format & format_vopc):
         given |= <uint32_t>modifier_clamp(m) << 13
     if format & format_vop3p:
-        mixes = instruction.opcode == op_v_fma_mix_f32 or instruction.opcode == op_v_fma_mixlo_f16 or instruction.opcode == op_v_fma_mixhi_f16
+        mixes = instruction.opcode == op_v_fma_mix_f32_bf16 or instruction.opcode == op_v_fma_mixlo_bf16 or instruction.opcode == op_v_fma_mixhi_bf16
+        mixes = mixes or instruction.opcode == op_v_fma_mix_f32 or instruction.opcode == op_v_fma_mixlo_f16 or instruction.opcode == op_v_fma_mixhi_f16
         for i in range(min(<uint32_t>instruction.source_count, 3)):
             given |= ((<uint32_t>modifier_opsel_hi(m) >> i & 1) ^ (not mixes)) << (10 + i)
     elif format & (format_vop3 | format_sdwa):
@@ -745,6 +832,9 @@ cdef uint32_t _variant_misfit(const Decoded *instruction, uint32_t gfx_level, bi
             if gfx_level >= gfx12:
                 # op_sel beside names of halves is GFX11's
                 allowed |= isa_variant(gfx11, instruction.opcode, _variant_form(format)) & 0x3c0
+        if opcode_latency[instruction.opcode] == latency_wmma and gfx_level >= gfx12_5:
+            # other modifiers lie where op_sel and op_sel_hi are elsewhere
+            given &= 0xa03fU
         if opcode_latency[instruction.opcode] == latency_wmma and opcode_flags[instruction.opcode] & opcode_flag_tied:
             # the index of a sparse matrix, whose limit depends on the wave size
             given &= ~0xc0U

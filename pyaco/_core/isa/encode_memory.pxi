@@ -60,13 +60,20 @@ cdef void _encode_buffer_cache(Writer *w, uint32_t number) noexcept nogil:
     put(w, 0)
 
 
+cdef uint32_t _nv_12(Writer *w) noexcept nogil:
+    """The bit of a memory access that is not volatile, in its first dword."""
+    if modifier_cache_nv(w.d.modifiers) and w.level < gfx12_5:
+        fail(w, encode_bad_modifier)
+    return modifier_cache_nv(w.d.modifiers) << 7
+
+
 cdef void _encode_buffer_12(Writer *w, bint typed, uint32_t number, uint32_t vaddr, uint32_t vdata) noexcept nogil:
     cdef uint64_t m = w.d.modifiers
     cdef uint32_t resource = sgpr_code(w, source(w, 0))
     # this generation has no constants here; zero is the null register
     cdef uint32_t soffset = sgpr_code(w, source(w, 2) if source(w, 2) != 128 * 4 else <uint16_t>register_null)
     cdef uint32_t high = vdata | resource << 9 | modifier_cache_scope(m) << 18 | modifier_cache_temporal_hint(m) << 20
-    put(w, 0xc4000000U | number << 14 | soffset | modifier_tfe(m) << 22 | (1U if typed else 0U) << 21)
+    put(w, 0xc4000000U | number << 14 | soffset | _nv_12(w) | modifier_tfe(m) << 22 | (1U if typed else 0U) << 21)
     high |= (modifier_format(m) if typed else 1) << 23 | modifier_offen(m) << 30 | modifier_idxen(m) << 31
     put(w, high)
     put(w, vaddr | <uint32_t>simm(w, 24) << 8)
@@ -180,8 +187,10 @@ cdef uint32_t _no_saddr(const Writer *w, uint32_t segment, bint has_vaddr) noexc
 
 cdef void _encode_flat_12(Writer *w, const FlatAccess *f, uint32_t number) noexcept nogil:
     cdef uint64_t m = w.d.modifiers
-    put(w, 0xec000000U | number << 14 | f.segment << 24 | f.saddr)
-    put(w, f.load | f.scratch_has_vaddr << 17 | modifier_cache_scope(m) << 18 | modifier_cache_temporal_hint(m) << 20 | f.store << 23)
+    put(w, 0xec000000U | number << 14 | f.segment << 24 | f.saddr | _nv_12(w))
+    if modifier_cache_scale_offset(m) and w.level < gfx12_5:
+        fail(w, encode_bad_modifier)
+    put(w, f.load | modifier_cache_scale_offset(m) << 16 | f.scratch_has_vaddr << 17 | modifier_cache_scope(m) << 18 | modifier_cache_temporal_hint(m) << 20 | f.store << 23)
     put(w, f.vaddr | <uint32_t>simm(w, 24) << 8)
 
 
@@ -222,7 +231,7 @@ cdef void encode_flat(Writer *w, uint32_t format, uint32_t number) noexcept nogi
     f.vaddr = vgpr_code(w, vaddr)
     f.scratch_has_vaddr = f.segment == 1 and not is_absent(vaddr)
     f.saddr = sgpr_code(w, base) if base != register_none else _no_saddr(w, f.segment, not is_absent(vaddr))
-    if base != register_none and (f.segment == 0 or (f.scratch_has_vaddr and w.level < gfx11 and not _has_vaddr_bit(w))):
+    if base != register_none and ((f.segment == 0 and w.level < gfx12_5) or (f.scratch_has_vaddr and w.level < gfx11 and not _has_vaddr_bit(w))):
         fail(w, encode_bad_operand)
     if w.level >= gfx12:
         _encode_flat_12(w, &f, number)
@@ -276,11 +285,26 @@ cdef void _encode_mimg_12(Writer *w, uint32_t number, uint32_t vdata) noexcept n
     put(w, third)
 
 
+cdef void _encode_tensor(Writer *w, uint32_t number) noexcept nogil:
+    """A tensor of GFX12.5: four groups of its descriptor, of which the last two may be null, as a fifth always is."""
+    cdef uint64_t m = w.d.modifiers
+    cdef uint32_t null = exchanged_code(w.level, register_null >> 2)
+    cdef uint32_t third = 0, i
+    for i in range(4):
+        third |= (null if source(w, i) == register_none else sgpr_code(w, source(w, i))) << (8 * i)
+    put(w, 0xd0400001U | number << 14 | modifier_r128(m) << 4 | _nv_12(w))
+    put(w, null << 24 | modifier_cache_scope(m) << 18 | modifier_cache_temporal_hint(m) << 20)
+    put(w, third)
+
+
 cdef void encode_mimg(Writer *w, uint32_t number) noexcept nogil:
     cdef const Decoded *d = w.d
     cdef uint64_t m = d.modifiers
     cdef uint32_t word, high, i, extra, vdata, resource
     cdef uint32_t sampler = 0
+    if opcode_image[d.opcode] & image_flag_tensor:
+        _encode_tensor(w, number)
+        return
     if d.source_count < 4:
         fail(w, encode_bad_operand)
         return

@@ -54,7 +54,11 @@ cdef void encode_smem(Writer *w, uint32_t number) noexcept nogil:
         return
     if w.level >= gfx12:
         word |= 0xf4000000U | number << 13 | modifier_cache_scope(m) << 21 | (modifier_cache_temporal_hint(m) & 3) << 23
+        if w.level >= gfx12_5:
+            word |= modifier_cache_nv(m) << 20
         high = <uint32_t>simm(w, 24)
+        if w.level >= gfx12_5:
+            high |= modifier_cache_scale_offset(m) << 24
         high |= sgpr_code(w, offset if offset != register_none else <uint16_t>register_null) << 25
     elif w.level >= gfx10:
         word |= 0xf4000000U | number << 18

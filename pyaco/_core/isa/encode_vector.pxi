@@ -254,6 +254,21 @@ cdef void encode_vop3(Writer *w, uint32_t number) noexcept nogil:
         put(w, _dpp_word(w, False))
 
 
+cdef inline bint _scales_waves(uint32_t opcode) noexcept nogil:
+    """Wave matrix operations of GFX12.5 with scales of A and B in front."""
+    return (opcode == op_v_wmma_scale_f32_16x16x128_f8f6f4 or opcode == op_v_wmma_scale16_f32_16x16x128_f8f6f4
+            or opcode == op_v_wmma_scale_f32_32x16x128_f4 or opcode == op_v_wmma_scale16_f32_32x16x128_f4)
+
+
+cdef void _put_wave_scales(Writer *w, uint32_t number, uint32_t first) noexcept nogil:
+    """The two dwords of an opcode that loads scales, the sources from `first` on."""
+    cdef uint64_t m = w.d.modifiers
+    put(w, 0xcc000000U | number << 16 | modifier_matrix_scale_b(m) << 8 | (modifier_matrix_scales(m) & 1) << 11 | modifier_matrix_scale_reuse(m) << 13)
+    # the third source is VGPR 0
+    put(w, code_of(w, source(w, first), 9) | code_of(w, source(w, first + 1), 9) << 9 | 0x100 << 18 | (modifier_matrix_scales(m) >> 1) << 27
+        | modifier_matrix_scale_a(m) << 29)
+
+
 cdef void encode_vop3p(Writer *w, uint32_t number) noexcept nogil:
     cdef const Decoded *d = w.d
     cdef uint64_t m = d.modifiers
@@ -262,6 +277,12 @@ cdef void encode_vop3p(Writer *w, uint32_t number) noexcept nogil:
     if opcode_flags[d.opcode] & opcode_flag_matrix:
         _encode_matrix(w, number)
         return
+    if d.opcode == op_v_wmma_ld_scale_paired_b32 or d.opcode == op_v_wmma_ld_scale16_paired_b64:
+        _put_wave_scales(w, number, 0)
+        return
+    if _scales_waves(d.opcode):
+        _put_wave_scales(w, 0x35 if d.opcode == op_v_wmma_scale_f32_16x16x128_f8f6f4 or d.opcode == op_v_wmma_scale_f32_32x16x128_f4 else 0x3a, 3)
+        count = 3
     if opcode_flags[d.opcode] & opcode_flag_tied:
         count -= 1
     word = (0xcc000000U if w.level >= gfx10 else 0xd3800000U) | number << 16 | modifier_clamp(m) << 15
@@ -337,6 +358,31 @@ cdef void encode_vintrp(Writer *w, uint32_t number) noexcept nogil:
     word |= modifier_ldsdir_attr(d.modifiers) << 10 | modifier_ldsdir_channel(d.modifiers) << 8
     word |= uimm(w, 8) if d.opcode == op_v_interp_mov_f32 else vgpr_code(w, source(w, 0))
     put(w, word)
+
+
+cdef uint32_t _wide_third(Writer *w, uint32_t opcode, uint32_t half) noexcept nogil:
+    """The field of the third source of a half of VOPD3: a register, a lane mask or a truth table."""
+    if opcode == op_v_dual_bitop2_b32:
+        return uimm(w, 8)
+    if opcode == op_v_dual_cndmask_b32:
+        return sgpr_code(w, source(w, 3 * half + 2))
+    return vgpr_code(w, source(w, 3 * half + 2))
+
+
+cdef void encode_vopd3(Writer *w) noexcept nogil:
+    """Dual instructions of three dwords (GFX12.5)."""
+    cdef const Decoded *d = w.d
+    cdef uint32_t second = modifier_vopd_opcode_y(d.modifiers)
+    cdef uint64_t m = d.modifiers
+    if w.level < gfx12_5 or second >= op_count or opcode_number_wide[d.opcode] < 0 or opcode_number_wide[second] < 0:
+        fail(w, encode_no_opcode)
+        return
+    if source(w, 0) >> 2 == literal_code or source(w, 3) >> 2 == literal_code:
+        fail(w, encode_bad_literal)
+    put(w, 0xcf000000U | <uint32_t>opcode_number_wide[d.opcode] << 18 | <uint32_t>opcode_number_wide[second] << 12 | code_of(w, source(w, 0), 9))
+    put(w, code_of(w, source(w, 3), 9) | modifier_neg(m) << 9 | modifier_neg_hi(m) << 12 | vgpr_code(w, source(w, 1)) << 16
+        | _wide_third(w, d.opcode, 0) << 24)
+    put(w, vgpr_code(w, destination(w, 0)) | vgpr_code(w, source(w, 4)) << 8 | _wide_third(w, second, 1) << 16 | vgpr_code(w, destination(w, 1)) << 24)
 
 
 cdef void encode_vopd(Writer *w, uint32_t number) noexcept nogil:

@@ -133,10 +133,14 @@ cdef inline void put_digits(Printer *t, uint32_t value, int shift) noexcept nogi
 
 
 cdef inline void put_hex(Printer *t, uint32_t value) noexcept nogil:
-    cdef int shift = 28
     t.p[0] = c'0'
     t.p[1] = c'x'
     t.p += 2
+    put_hex_digits(t, value)
+
+
+cdef inline void put_hex_digits(Printer *t, uint32_t value) noexcept nogil:
+    cdef int shift = 28
     while shift and not value >> shift:
         shift -= 4
     put_digits(t, value, shift)

@@ -4,10 +4,10 @@ An instruction that the syntax cannot say (registers that do not exist, bits tha
 Syntax: "Syntax of AMDGPU Instruction Operands" and "Syntax of AMDGPU Instruction Modifiers" of the LLVM manual. Names come from
 ``text_tables.pxd``.
 """
-from libc.stdint cimport int32_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 
 from isa_opcodes cimport *
-from isa_tables cimport (can_use_input_modifiers, image_flag_bvh, image_flag_bias, image_flag_compare, image_flag_gradients, image_flag_offset,
+from isa_tables cimport (can_use_input_modifiers, image_flag_bvh, image_flag_bias, image_flag_compare, image_flag_gradients, image_flag_offset, image_flag_tensor,
                          implicit_exec, is_atomic, opcode_definition_count, opcode_flag_interpolation, opcode_flag_literal, opcode_flag_matrix,
                          opcode_image, opcode_flag_neg0, opcode_flag_neg1, opcode_flag_neg2, opcode_flag_no_address, opcode_flag_one_form,
                          opcode_flag_opsel, opcode_flag_tied, opcode_flag_two_offsets, opcode_flags, opcode_format, opcode_implicit_definitions,
@@ -16,8 +16,9 @@ from modifiers cimport *
 from wait_tables cimport depctr_none, waitcnt_counters
 from pyaco._core.common.machine cimport *
 from pyaco._core.common.waitcnt cimport depctr_get, depctr_mask, waitcnt_get, waitcnt_limit, waitcnt_set
-from pyaco._core.isa.decode cimport Decoded, exchanged_code
-from pyaco._core.isa.encode cimport form_error, scalar_reads_fit
+from pyaco._core.isa.decode cimport (Decoded, adds_to_result, aligns_vectors, chooses_element_type, exchanged_code, unaligned_result,
+                                     wide_literal_code)
+from pyaco._core.isa.encode cimport encode, form_error, scalar_reads_fit
 from pyaco._core.isa.text_facts cimport *
 from pyaco._core.isa.text_tables cimport *
 
@@ -37,13 +38,13 @@ cdef void instruction(Printer *t, const Decoded *d) noexcept nogil:
     t.has_no_syntax = False
     t.gap = NULL
     t.wide_null = (format & (valu_one_dword | format_vop3)) != 0
-    t.any_register = d.opcode == op_ds_read_b96_tr_b6
+    t.any_register = False
     if not scalar_reads_fit(d, t.level) or form_error(d, t.level, t.true16) != NULL or t.facts[d.opcode] & fact_absent:
         t.has_no_syntax = True
         return
     if format & format_vop3 and (opcode_flags[d.opcode] & opcode_flag_interpolation or opcode_format[d.opcode] == format_vintrp):
         vop3_interpolation(t, d)
-    elif format & (valu_one_dword | format_vop3):
+    elif format & (valu_one_dword | format_vop3) and format & format_base_mask != format_vopd:
         vop(t, d)
     elif format & format_vop3p:
         vop3p(t, d)
@@ -62,9 +63,14 @@ cdef void instruction(Printer *t, const Decoded *d) noexcept nogil:
     elif format_flat <= format <= format_scratch:
         flat(t, d)
     elif format == format_mimg:
-        image(t, d)
+        if opcode_image[d.opcode] & image_flag_tensor:
+            tensor(t, d)
+        else:
+            image(t, d)
     elif format == format_vopd:
         vopd(t, d)
+    elif format == (format_vopd | format_vop3):
+        vopd3(t, d)
     elif format == format_exp:
         export(t, d)
     elif format == format_vinterp_inreg:

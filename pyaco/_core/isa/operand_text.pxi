@@ -21,6 +21,9 @@ cdef void _set_register(Cursor *c, Operand *o, char kind, uint32_t number, uint3
     o.kind = operand_register
     o.dwords = <uint8_t>count
     o.half = -1
+    if kind == c'v' and c.level >= gfx12_5:
+        # tuples may reach beyond the last register that an instruction can name, whose upper bits the mode has
+        limit += count - 1
     if number + count > limit:
         fail(c, o.begin, b"%: no such register on this target", o.begin, c.p)
         return
@@ -213,6 +216,7 @@ cdef void clear_operand(Operand *o, const char *begin) noexcept nogil:
     o.dwords = 0
     o.half = -1
     o.is_literal = False
+    o.wide_literal = False
     o.negative = False
     o.magnitude = False
     o.sign_extended = False
@@ -303,6 +307,7 @@ cdef void _parse_value(Cursor *c, Operand *o, bint operators) noexcept nogil:
             c.p = end
             return
         if _wrapper(c.p, b"lit64", &inner) or _wrapper(c.p, b"lit", &inner):
+            o.wide_literal = starts_with(c.p, b"lit64")
             c.p = inner
             skip_blanks(c)
             _parse_number(c, o, True)

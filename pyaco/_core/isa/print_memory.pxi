@@ -137,7 +137,9 @@ cdef void flat(Printer *t, const Decoded *d) noexcept nogil:
     if d.destination_count:
         separate(t, position)
         position += 1
+        t.any_register = unaligned_result(d.opcode)
         put_register(t, &d.destination[0], 4 * transposed_dwords(d.opcode, t.mask_dwords, d.destination_bytes[0] >> 2))
+        t.any_register = False
     if addressed:
         separate(t, position)
         position += 1
@@ -149,10 +151,10 @@ cdef void flat(Printer *t, const Decoded *d) noexcept nogil:
         separate(t, position)
         position += 1
         put_operand(t, d, 2)
-    if d.format != format_flat:
+    if d.format != format_flat or (d.source[1] != register_none and t.level >= gfx12_5):
         separate(t, position)
         if d.source[1] == register_none:
-            put_text(t, b"off")
+            put_text(t, b"null" if d.opcode == op_tensor_save else b"off")
         else:
             if (register_exec <= d.source[1] < 128 * 4 and gfx9 < t.level < gfx10 and d.format == format_global
                     and (d.destination_count or d.source_count > 2)):
@@ -185,6 +187,21 @@ cdef uint32_t _image_data_size(const Printer *t, const Decoded *d) noexcept nogi
     if t.level != gfx8 or not modifier_d16(d.modifiers) or t.facts[d.opcode] & fact_unpacked:
         return size
     return ((size - residency + 4) >> 3) * 4 + residency
+
+
+cdef void tensor(Printer *t, const Decoded *d) noexcept nogil:
+    """The groups of a tensor's descriptor, two or four."""
+    cdef uint32_t i
+    put_opcode(t, d.opcode)
+    for i in range(2 if d.source[2] == register_none and d.source[3] == register_none else 4):
+        separate(t, i)
+        if d.source[i] == register_none:
+            put_text(t, b"null")
+        else:
+            put_operand(t, d, i)
+    if modifier_r128(d.modifiers):
+        put_text(t, b" r128")
+    cache_policy(t, d)
 
 
 cdef void image(Printer *t, const Decoded *d) noexcept nogil:

@@ -117,6 +117,8 @@ cdef void _scalar_register(Printer *t, uint32_t code, uint32_t dwords) noexcept 
         if not _is_aligned(code, dwords):
             t.has_no_syntax = True
         _put_range(t, b"s", code, dwords)
+    elif code == 230 and dwords == 2 and t.level >= gfx12_5:
+        put_text(t, b"src_flat_scratch_base_lo")
     elif code >= 128:
         _special(t, code)
     elif code == register_exec >> 2 and dwords == 2:
@@ -150,7 +152,7 @@ cdef void _trap_register(Printer *t, uint32_t code, uint32_t dwords) noexcept no
 
 cdef void _special(Printer *t, uint32_t code) noexcept nogil:
     """Source codes that are neither SGPRs nor constants."""
-    if (235 <= code <= 238 and t.level >= gfx9) or (code == 239 and gfx9 <= t.level < gfx11) \
+    if (235 <= code <= 238 and t.level >= gfx9) or ((code == 230 or code == 231) and t.level >= gfx12_5) or (code == 239 and gfx9 <= t.level < gfx11) \
             or ((code == 251 or code == 252) and t.level < gfx11) or code == register_scc >> 2:
         put_name(t, domain_register_text, code)
     else:
@@ -163,9 +165,9 @@ cdef void _register_text(Printer *t, uint16_t address, uint32_t size) noexcept n
     if code < 256:
         _scalar_register(t, code, dwords)
         return
-    if address == register_none or (code & 0xff) + dwords > 256:
+    if address == register_none or ((code & 0xff) + dwords > 256 and t.level < gfx12_5):
         t.has_no_syntax = True
-    elif dwords > 1 and code & 1 and gfx90a <= t.level < gfx10 and not t.any_register:
+    elif dwords > 1 and code & 1 and aligns_vectors(t.level) and not t.any_register:
         # these generations align tuples of vector registers
         t.has_no_syntax = True
     elif code >= 512:
@@ -190,6 +192,11 @@ cdef void operand_text(Printer *t, const Decoded *d, uint32_t position) noexcept
     cdef uint32_t size = d.source_bytes[position]
     if code == 255:
         _put_literal(t, d)
+        if t.level >= gfx12_5 and size == 8 and d.literal >> 31 and not t.facts[d.opcode] & fact_floating and not d.format & (format_vop3 | format_vop3p):
+            # assemblers take two dwords for such a number
+            t.has_no_syntax = True
+    elif code == wide_literal_code and t.level >= gfx12_5:
+        _put_wide_literal(t, d)
     elif code >= 256:
         _register_text(t, d.source[position], size)
     elif 128 <= code <= 208 or 240 <= code <= 248:
@@ -229,7 +236,7 @@ cdef inline bint _has_half_literals(const Printer *t, const Decoded *d, uint32_t
 
 
 cdef uint32_t _literal_kind(const Printer *t, const Decoded *d, uint32_t position) noexcept nogil:
-    if _has_half_literals(t, d, position):
+    if _has_half_literals(t, d, position) or (t.level >= gfx12_5 and d.source_bytes[position] == 8 and not t.facts[d.opcode] & fact_floating):
         return value_half_literal
     # there is nothing to tell it from where a literal has to be, or no constant can be
     return value_plain_literal if opcode_flags[d.opcode] & opcode_flag_literal or d.format == format_sopk else value_literal
@@ -251,8 +258,24 @@ cdef void _put_literal(Printer *t, const Decoded *d) noexcept nogil:
     put(t, c')')
 
 
+cdef void _put_wide_literal(Printer *t, const Decoded *d) noexcept nogil:
+    """A literal of two dwords, marked as one where assemblers would take a shorter form for its value."""
+    cdef int64_t value = <int64_t>(d.literal | <uint64_t>d.immediate << 32)
+    cdef bint plain = d.immediate != 0 if opcode_flags[d.opcode] & opcode_flag_literal else not shorter_literal(value, t.facts[d.opcode] & fact_floating != 0)
+    put_text(t, b"0x" if plain else b"lit64(0x")
+    if d.immediate:
+        put_hex_digits(t, d.immediate)
+        put_digits(t, d.literal, 28)
+    else:
+        put_hex_digits(t, d.literal)
+    if not plain:
+        put(t, c')')
+
+
 cdef inline void put_destination(Printer *t, const Decoded *d, uint32_t position) noexcept nogil:
+    t.any_register = unaligned_result(d.opcode)
     put_register(t, &d.destination[position], d.destination_bytes[position])
+    t.any_register = False
 
 
 cdef void put_modified(Printer *t, const Decoded *d, uint32_t position, uint32_t neg, uint32_t magnitude) noexcept nogil:

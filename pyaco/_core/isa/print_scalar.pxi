@@ -352,6 +352,8 @@ cdef void _policy_12(Printer *t, const Decoded *d) noexcept nogil:
         domain = domain_hint_atomic
     elif t.facts[d.opcode] & fact_loads:
         domain = domain_hint_load
+    if modifier_cache_scale_offset(d.modifiers):
+        put_text(t, b" scale_offset")
     if hint:
         if t.facts[d.opcode] & fact_scope_alone \
                 or (domain == domain_hint_atomic and ((hint >= 4 and scope < 2) or (hint == 3 and scope == 3))):
@@ -364,3 +366,5 @@ cdef void _policy_12(Printer *t, const Decoded *d) noexcept nogil:
     if scope:
         put_text(t, b" scope:")
         put_name(t, domain_scope, scope)
+    if modifier_cache_nv(d.modifiers):
+        put_text(t, b" nv")

@@ -103,7 +103,7 @@ cdef void vop(Printer *t, const Decoded *d) noexcept nogil:
 
 
 cdef inline bint _is_bitop3(uint32_t opcode) noexcept nogil:
-    return opcode == op_v_bitop3_b32 or opcode == op_v_bitop3_b16
+    return opcode == op_v_bitop3_b32 or opcode == op_v_bitop3_b16 or opcode == op_v_bitop3_b16_true16
 
 
 cdef void _truth_table(Printer *t, uint64_t m) noexcept nogil:
@@ -129,6 +129,19 @@ cdef inline bint _selects_byte(uint32_t opcode) noexcept nogil:
     return (opcode == op_v_cvt_f32_fp8 or opcode == op_v_cvt_f32_bf8 or opcode == op_v_cvt_sr_fp8_f32 or opcode == op_v_cvt_sr_bf8_f32)
 
 
+cdef void _byte_and_half(Printer *t, const Decoded *d, uint32_t opsel, uint32_t count) noexcept nogil:
+    """A byte of one operand of a conversion, and a half of the other, which its name says where halves have names."""
+    cdef uint32_t byte = opsel >> 2 if count > 1 else opsel >> 1 & 1 | (opsel & 1) << 1
+    cdef bint high = (opsel & 1 if count > 1 else opsel >> 3) != 0
+    if opsel & (2 if count > 1 else 4):
+        t.has_no_syntax = True
+    if high and not t.true16:
+        put_text(t, b" op_sel:[1]" if count > 1 else b" op_sel:[0,1]")
+    if byte:
+        put_text(t, b" byte_sel:")
+        put_number(t, byte)
+
+
 # op_sel of VOP3. GFX11's syntax says the half in the register's name instead.
 cdef void _half_selection(Printer *t, const Decoded *d, uint32_t count) noexcept nogil:
     cdef uint32_t opsel = modifier_opsel(d.modifiers)
@@ -136,6 +149,13 @@ cdef void _half_selection(Printer *t, const Decoded *d, uint32_t count) noexcept
     cdef uint32_t i
     cdef bint halves = d.destination_count != 0 and d.destination_bytes[0] == 2
     if opsel == 0:
+        return
+    if t.level >= gfx12_5 and selects_byte_and_half(d.opcode):
+        _byte_and_half(t, d, opsel, count)
+        return
+    if t.level >= gfx12_5 and selects_scale(d.opcode):
+        put_text(t, b" scale_sel:")
+        put_number(t, opsel)
         return
     if t.level >= gfx12 and _selects_byte(d.opcode):
         put_text(t, b" byte_sel:")
@@ -272,6 +292,9 @@ cdef void vop3p(Printer *t, const Decoded *d) noexcept nogil:
     if opcode_flags[d.opcode] & opcode_flag_matrix:
         _matrix(t, d)
         return
+    if t.facts[d.opcode] & fact_wave_matrix and t.level >= gfx12_5:
+        _wave_matrix(t, d, count)
+        return
     if (d.opcode == op_v_accvgpr_read_b32 or d.opcode == op_v_accvgpr_write_b32) \
             and (modifier_opsel(m) or opsel_hi != 7 or neg or high or modifier_clamp(m)):
         t.has_no_syntax = True
@@ -299,6 +322,52 @@ cdef void vop3p(Printer *t, const Decoded *d) noexcept nogil:
     if modifier_clamp(m):
         put_text(t, b" clamp")
     _lanes(t, d)
+
+
+cdef void _put_choice(Printer *t, const char *name, uint32_t domain, uint32_t value) noexcept nogil:
+    """`` name:VALUE`` unless it is the first one."""
+    if value:
+        put_text(t, name)
+        put_name(t, domain, value)
+
+
+cdef void _wave_matrix(Printer *t, const Decoded *d, uint32_t count) noexcept nogil:
+    """Modifiers of wave matrix operations of GFX12.5, which lie where op_sel and op_sel_hi are elsewhere."""
+    cdef uint64_t m = d.modifiers
+    cdef uint32_t low = modifier_opsel(m), high = modifier_opsel_hi(m)
+    cdef bint typed = chooses_element_type(d.opcode), scaled = count == 5 or count == 2
+    cdef bint sparse = (opcode_flags[d.opcode] & opcode_flag_tied) != 0
+    cdef uint32_t reuse = modifier_matrix_scale_reuse(m) if scaled else low >> 2 | (high >> 2) << 1
+    if sparse and low & 3:
+        put_text(t, b" index_key:")
+        put_number(t, low & 3)
+        t.has_no_syntax = t.has_no_syntax or low & 3 > index_limit(d.opcode, 1)
+    if typed:
+        _put_choice(t, b" matrix_a_fmt:", domain_selection, low)
+        _put_choice(t, b" matrix_b_fmt:", domain_selection, high)
+        reuse = reuse if scaled else 0
+    elif not scaled and not reads_again(d.opcode):
+        t.has_no_syntax = t.has_no_syntax or low & (4 if sparse else 7) != 0 or high != 7
+        reuse = 0
+    elif not scaled and ((low & 3 and not sparse) or high & 3 != 3):
+        t.has_no_syntax = True
+    elif count == 5 and (low or high != 7):
+        t.has_no_syntax = True
+    if scaled:
+        _put_choice(t, b" matrix_a_scale:", domain_unused, modifier_matrix_scales(m) & 1)
+        _put_choice(t, b" matrix_b_scale:", domain_unused, modifier_matrix_scales(m) >> 1)
+        _put_choice(t, b" matrix_a_scale_fmt:", domain_dimension, modifier_matrix_scale_a(m))
+        _put_choice(t, b" matrix_b_scale_fmt:", domain_dimension, modifier_matrix_scale_b(m))
+    if reuse & 1:
+        put_text(t, b" matrix_a_reuse")
+    if reuse & 2:
+        put_text(t, b" matrix_b_reuse")
+    if modifier_neg(m):
+        put_bits(t, b" neg_lo:", modifier_neg(m), 3 if not sparse else 2)
+    if modifier_neg_hi(m):
+        put_bits(t, b" neg_hi:", modifier_neg_hi(m), 3 if not sparse else 2)
+    if modifier_clamp(m):
+        put_text(t, b" clamp")
 
 
 cdef void _matrix(Printer *t, const Decoded *d) noexcept nogil:
@@ -332,8 +401,8 @@ cdef void _matrix(Printer *t, const Decoded *d) noexcept nogil:
 # ------------------------------------------------------------------------------------------------------------------- VOPD
 cdef void vopd(Printer *t, const Decoded *d) noexcept nogil:
     cdef uint32_t second = modifier_vopd_opcode_y(d.modifiers)
-    if t.mask_dwords != 1:
-        # dual instructions are those of wave32
+    if t.mask_dwords != 1 or (t.level >= gfx12_5 and d.opcode == op_v_dual_dot2acc_f32_bf16):
+        # dual instructions are those of wave32; for this one assemblers take three dwords
         t.has_no_syntax = True
     _vopd_half(t, d, d.opcode, 0, 0)
     put_text(t, b" :: ")
@@ -362,3 +431,46 @@ cdef void _multiplier(Printer *t, const Decoded *d) noexcept nogil:
     begin = t.p
     put_hex(t, d.literal)
     note_operand(t, value_plain_literal, begin, NULL, 4)
+
+
+cdef bint _fits_two_dwords(const Decoded *d, uint32_t level) noexcept nogil:
+    """Whether assemblers would take two dwords for what these three say."""
+    cdef Decoded e = d[0]
+    cdef uint32_t second = modifier_vopd_opcode_y(d.modifiers)
+    cdef uint32_t words[8]
+    if modifier_neg(d.modifiers) or modifier_neg_hi(d.modifiers) or d.source[2] != register_none or d.source[5] != register_none \
+            or d.opcode == op_v_dual_dot2acc_f32_bf16:
+        return False
+    e.format = format_vopd
+    e.modifiers = modifier_set_vopd_opcode_y(0, second)
+    e.source[2], e.source[3] = e.source[3], e.source[4]
+    e.source_count = 4
+    return encode(&e, level, words) > 0 and form_error(&e, level, False) == NULL
+
+
+cdef void vopd3(Printer *t, const Decoded *d) noexcept nogil:
+    cdef uint32_t second = modifier_vopd_opcode_y(d.modifiers)
+    if _fits_two_dwords(d, t.level):
+        t.has_no_syntax = True
+    _wide_half(t, d, d.opcode, 0, modifier_neg(d.modifiers))
+    put_text(t, b" :: ")
+    _wide_half(t, d, second, 1, modifier_neg_hi(d.modifiers))
+
+
+cdef void _wide_half(Printer *t, const Decoded *d, uint32_t opcode, uint32_t half, uint32_t neg) noexcept nogil:
+    """Half of a dual instruction of three dwords; `neg` has a bit for each of its sources."""
+    cdef uint32_t i
+    if neg and not can_use_input_modifiers(opcode):
+        t.has_no_syntax = True
+    put_opcode(t, opcode)
+    put(t, c' ')
+    put_destination(t, d, half)
+    for i in range(3):
+        if d.source[3 * half + i] != register_none:
+            put_comma(t)
+            put_modified(t, d, 3 * half + i, neg << (3 * half), 0)
+        elif neg >> i & 1:
+            t.has_no_syntax = True
+    if opcode == op_v_dual_bitop2_b32 and d.immediate:
+        put_text(t, b" bitop3:")
+        put_hex(t, d.immediate)

@@ -91,6 +91,20 @@ cdef enum:
     given_format                      # the same
     modifier_count
 
+# Modifiers of GFX12.5, in the places of others that it lacks.
+cdef enum:
+    given_nv = given_sc0
+    given_scale_offset = given_sc1
+    given_matrix_a_reuse = given_nt
+    given_matrix_b_reuse = given_scc
+    given_matrix_a_fmt = given_src0_sel
+    given_matrix_b_fmt = given_src1_sel
+    given_matrix_a_scale = given_dst_unused
+    given_matrix_b_scale = given_dfmt
+    given_matrix_a_scale_fmt = given_dim
+    given_matrix_b_scale_fmt = given_nfmt
+    given_scale_sel = given_abid
+
 # Functions of expressions; the low two bits are the number of arguments, 0 for any.
 cdef enum:
     function_max = 0
@@ -115,6 +129,7 @@ cdef struct Operand:
     uint8_t dwords
     int8_t half                       # of a 16-bit register: 0 low, 1 high, -1 not said
     bint is_literal                   # lit(...)
+    bint wide_literal                 # lit64(...)
     bint negative
     bint magnitude
     bint sign_extended

@@ -7,7 +7,7 @@ from libc.stdio cimport snprintf
 from libc.stdlib cimport strtod
 from libc.string cimport memcmp, strlen
 
-from pyaco._core.common.machine cimport register_vcc
+from pyaco._core.common.machine cimport gfx12_5, register_vcc
 from pyaco._core.isa.text_tables cimport (domain_dimension, domain_function, domain_lane_control, domain_modifier, domain_register,
                                           domain_scope, domain_selection, domain_unused, find_name)
 
@@ -28,6 +28,15 @@ MODIFIERS = {
     "op_sel_hi": given_op_sel_hi, "neg_lo": given_neg_lo, "neg": given_neg, "neg_hi": given_neg_hi, "dpp8": given_dpp8,
     "quad_perm": given_quad_perm, "dst_sel": given_dst_sel, "src0_sel": given_src0_sel, "src1_sel": given_src1_sel,
     "dst_unused": given_dst_unused, "scope": given_scope, "dim": given_dim, "th": given_th, "format": given_format,
+}
+
+
+#: Those of GFX12.5 that others are not, in their places.
+MODIFIERS_12_5 = {
+    "nv": given_nv, "scale_offset": given_scale_offset, "matrix_a_reuse": given_matrix_a_reuse, "matrix_b_reuse": given_matrix_b_reuse,
+    "matrix_a_fmt": given_matrix_a_fmt, "matrix_b_fmt": given_matrix_b_fmt, "matrix_a_scale": given_matrix_a_scale,
+    "matrix_b_scale": given_matrix_b_scale, "matrix_a_scale_fmt": given_matrix_a_scale_fmt, "matrix_b_scale_fmt": given_matrix_b_scale_fmt,
+    "scale_sel": given_scale_sel,
 }
 
 
@@ -300,11 +309,11 @@ cdef int64_t _named_value(Cursor *c, int32_t number) noexcept nogil:
     cdef const char *end = word_end(c.p)
     cdef uint32_t domain = domain_selection
     cdef int32_t value
-    if number == given_dst_unused:
+    if number == given_dst_unused or (c.level >= gfx12_5 and number == given_matrix_b_scale):
         domain = domain_unused
     elif number == given_scope:
         domain = domain_scope
-    elif number == given_dim:
+    elif number == given_dim or (c.level >= gfx12_5 and number == given_matrix_b_scale_fmt):
         domain = domain_dimension
     value = find_name(c.names, domain, c.p, <uint32_t>(end - c.p))
     if value >= 0:
@@ -377,6 +386,8 @@ cdef bint parse_modifier(Cursor *c, Statement *s) noexcept nogil:
     if kind == value_number:
         if number == given_offset and starts_with(c.p, b"swizzle"):
             value = _swizzle(c)
+        elif c.level >= gfx12_5 and (number == given_matrix_b_scale or number == given_matrix_b_scale_fmt):
+            value = _named_value(c, number)
         else:
             value = number_expression(c)
     elif kind == value_bits or kind == value_lanes:

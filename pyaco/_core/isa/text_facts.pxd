@@ -1,5 +1,5 @@
 """What text needs to know of opcodes, suffixes, directives and counters beyond the opcode table."""
-from libc.stdint cimport uint32_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from isa_opcodes cimport *
 
@@ -90,6 +90,36 @@ cdef inline uint32_t index_limit(uint32_t opcode, uint32_t wave) noexcept nogil:
     if opcode == op_v_swmmac_i32_16x16x64_iu4:
         return wave - 1
     return 1 if wave == 1 or opcode == op_v_swmmac_i32_16x16x32_iu4 else 3
+
+
+cdef inline bint selects_byte_and_half(uint32_t opcode) noexcept nogil:
+    """Conversions between 8 and 16 bits of GFX12.5: op_sel has a byte of one operand and a half of another."""
+    return opcode == op_v_cvt_f16_fp8 or opcode == op_v_cvt_f16_bf8 or opcode == op_v_cvt_sr_fp8_f16 or opcode == op_v_cvt_sr_bf8_f16
+
+
+cdef inline bint reads_again(uint32_t opcode) noexcept nogil:
+    """Whether a wave matrix operation of GFX12.5 can keep its operands for the next one: all but those of GFX12 and one of 4 bits."""
+    return opcode != op_v_wmma_f32_32x16x128_f4 and not op_v_wmma_f32_16x16x16_f16_gfx12 <= opcode <= op_v_swmmac_f32_16x16x32_bf8_bf8
+
+
+cdef inline bint selects_scale(uint32_t opcode) noexcept nogil:
+    """Scaled conversions of GFX12.5 to wider types: op_sel is the number of a scale."""
+    return op_v_cvt_scale_pk8_f16_fp4 <= opcode <= op_v_cvt_scale_pk8_f32_bf8 or op_v_cvt_scale_pk16_f16_fp6 <= opcode <= op_v_cvt_scale_pk16_f32_bf6
+
+
+cdef inline bint is_wide_inline(uint64_t value) noexcept nogil:
+    """Whether a constant of 64 bits has an inline code."""
+    cdef uint64_t magnitude = value & 0x7fffffffffffffffULL
+    if value <= 64 or value >= <uint64_t>-16 or value == 0x3fc45f306dc9c882ULL:
+        return True
+    return magnitude & 0xfffffffffffffULL == 0 and 0x3fe <= (magnitude >> 52) <= 0x401
+
+
+cdef inline bint shorter_literal(int64_t value, bint floating) noexcept nogil:
+    """Whether a value of 64 bits has an inline code, or a literal of one dword: the high half of a floating-point number, else a positive number."""
+    if is_wide_inline(<uint64_t>value):
+        return True
+    return 0 <= value <= (0xffffffffLL if floating else 0x7fffffffLL) or (floating and value & 0xffffffffLL == 0)
 
 
 cdef inline uint32_t transposed_dwords(uint32_t opcode, uint32_t wave, uint32_t dwords) noexcept nogil:

@@ -52,6 +52,21 @@ cdef void refuse_literal(Cursor *c, uint32_t bits, const char *begin, const char
     fail(c, begin, b"% does not fit 16 bits" if bits == 16 else b"% does not fit 32 bits", begin, end)
 
 
+cdef uint16_t _put_wide(Job *j, const Operand *o, uint64_t value) noexcept nogil:
+    """A literal of two dwords (GFX12.5)."""
+    if j.d.has_literal and (j.d.literal | <uint64_t>j.d.immediate << 32) != value:
+        fail_plain(&j.c, o.begin, b"two different literals")
+    j.d.has_literal = 1
+    j.d.literal = <uint32_t>value
+    j.d.immediate = <uint32_t>(value >> 32)
+    return wide_literal_code * 4
+
+
+cdef inline bint takes_wide_literal(const Job *j) noexcept nogil:
+    """Whether the instruction's encoding has room for a literal of two dwords."""
+    return j.c.level >= gfx12_5 and not j.d.format & (format_vop3 | format_vop3p | format_dpp16 | format_dpp8)
+
+
 cdef uint16_t _put_later(Job *j, const Operand *o, uint32_t bits) noexcept nogil:
     """A literal whose value is known at the end of the source."""
     if j.d.has_literal:
@@ -90,6 +105,11 @@ cdef inline bint _is_pair(const Job *j) noexcept nogil:
             and not is_addend(j) and not takes_half_matrix(j))
 
 
+cdef inline bint takes_literals_alone(uint32_t opcode) noexcept nogil:
+    """Whether every constant is a literal."""
+    return opcode == op_v_cvt_pk_fp8_f16 or opcode == op_v_cvt_pk_bf8_f16
+
+
 cdef inline bint takes_half_matrix(const Job *j) noexcept nogil:
     """Whether what a matrix operation adds to has 16 bits, and constants of that size (GFX12; LLVM takes no integers on GFX11)."""
     return j.d.opcode == op_v_wmma_f16_16x16x16_f16_gfx12 or j.d.opcode == op_v_wmma_bf16_16x16x16_bf16_gfx12
@@ -115,15 +135,19 @@ cdef uint16_t constant(Job *j, const Operand *o, uint32_t bits, bint floating) n
             # as a bfloat16 constant it is truncated, not rounded
             pattern = 0x3e22
         code = 128 if pattern == 0 else _inline_code(_widened(j, pattern, bits), _width_of_pattern(j, bits), has_inverse_pi)
-        if code and not o.is_literal and _takes_inline(j, code):
+        if code and not (o.is_literal or takes_literals_alone(j.d.opcode)) and _takes_inline(j, code):
             return <uint16_t>(code * 4)
+        if bits == 64 and j.c.level >= gfx12_5 and opcode_flags[j.d.opcode] & opcode_flag_literal:
+            return _put_wide(j, o, pattern)
         if bits == 16 and not floating:
             # 16-bit integers take the literal for one of 32 bits
             pattern = _float_pattern(j, o, 32)
+        if bits == 64 and takes_wide_literal(j) and (o.wide_literal or (pattern & 0xffffffffULL or not floating)):
+            return _put_wide(j, o, pattern)
         if bits == 64 and not floating:
             fail(&j.c, o.begin, b"% is no 64-bit integer, and no inline constant", o.begin, o.end)
         return _put_literal(j, o, <uint32_t>(pattern >> 32) if bits == 64 else <uint32_t>pattern)
-    if not o.is_literal:
+    if not o.is_literal and not takes_literals_alone(j.d.opcode):
         small = value - (<int64_t>1 << whole) if whole < 64 and (<uint64_t>value >> (whole - 1)) == 1 else value
         if 0 <= small <= 64:
             return <uint16_t>((128 + small) * 4)
@@ -137,6 +161,11 @@ cdef uint16_t constant(Job *j, const Operand *o, uint32_t bits, bint floating) n
                 return <uint16_t>(code * 4)
     if whole == 16 and -0x8000 <= value < 0:
         value &= 0xffff
+    if bits == 64 and j.c.level >= gfx12_5 and opcode_flags[j.d.opcode] & opcode_flag_literal:
+        # beside a literal that always has two dwords
+        return literal_operand(j, o, 64)
+    if bits == 64 and takes_wide_literal(j) and (o.wide_literal or not shorter_literal(value, floating)):
+        return _put_wide(j, o, <uint64_t>value)
     if not fits_literal(value, 32):
         if bits == 64 and floating and value & 0xffffffffLL == 0:
             return _put_literal(j, o, <uint32_t>(<uint64_t>value >> 32))
@@ -149,6 +178,13 @@ cdef uint16_t constant(Job *j, const Operand *o, uint32_t bits, bint floating) n
 
 cdef uint16_t literal_operand(Job *j, const Operand *o, uint32_t bits) noexcept nogil:
     """A constant that is always a literal."""
+    cdef uint64_t pattern
+    if bits == 64:
+        if o.kind != operand_float and o.kind != operand_integer:
+            fail(&j.c, o.begin, b"% is not a constant", o.begin, o.end)
+        # an integer of 32 bits is the high half of the number, unless it is marked as a literal of 64
+        pattern = _float_pattern(j, o, 64) if o.kind == operand_float else <uint64_t>o.integer
+        return _put_wide(j, o, pattern << 32 if o.kind == operand_integer and not o.wide_literal and fits_literal(o.integer, 32) else pattern)
     if o.kind == operand_symbol:
         return _put_later(j, o, bits)
     if o.kind == operand_float:

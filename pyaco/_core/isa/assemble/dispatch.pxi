@@ -102,7 +102,10 @@ cdef int statement_words(Job *j, uint16_t op) noexcept nogil:
     elif format_flat <= format <= format_scratch:
         flat(j)
     elif format == format_mimg:
-        image(j)
+        if opcode_image[op] & image_flag_tensor:
+            tensor(j)
+        else:
+            image(j)
     elif format == format_exp:
         export(j)
     elif format == format_ldsdir:

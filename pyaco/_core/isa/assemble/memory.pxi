@@ -29,6 +29,8 @@ cdef void smem(Job *j) noexcept nogil:
             data = register_of(j, o, dwords)
         o += 1
     add_source(j, register_of(j, o, class_dwords_of(j, operand_class(j, 0))), class_dwords_of(j, operand_class(j, 0)))
+    if j.c.level >= gfx12_5:
+        j.d.modifiers = modifier_set_cache_scale_offset(j.d.modifiers, flag(j, given_scale_offset))
     if o + 1 < &j.s.operands[j.s.count]:
         _scalar_offset(j, o + 1)
     else:
@@ -120,6 +122,8 @@ cdef void cache_policy(Job *j) noexcept nogil:
             m = modifier_set_cache_dlc(m, flag(j, given_dlc))
         j.d.modifiers = m
         return
+    if j.c.level >= gfx12_5:
+        m = modifier_set_cache_nv(m, flag(j, given_nv))
     m = modifier_set_cache_scope(m, <uint64_t>ranged(j, given_scope, 0, 3, 0))
     if given(j, given_th):
         taken(j, given_th, 0)
@@ -307,8 +311,9 @@ cdef void flat(Job *j) noexcept nogil:
     cdef uint32_t op = j.d.opcode
     cdef uint32_t operands = opcode_operand_count[op]
     cdef bint loads = opcode_definition_count[op] != 0
+    cdef bint global_address = j.d.format == format_global or (j.d.format == format_flat and j.c.level >= gfx12_5)
     cdef bint based = j.d.format != format_flat
-    cdef bint stores = operands > (2 if based else 1)
+    cdef bint stores = operands > (2 if j.d.format != format_flat else 1)
     cdef bint addressed = not opcode_flags[op] & opcode_flag_no_address
     cdef bint result, lds
     cdef uint32_t count = 0
@@ -325,7 +330,16 @@ cdef void flat(Job *j) noexcept nogil:
     if operands == 0:
         expect_count(j, 0)
         return
+    if j.c.level >= gfx12_5:
+        j.d.modifiers = modifier_set_cache_scale_offset(j.d.modifiers, flag(j, given_scale_offset))
     result = (loads and not lds) or (is_atomic(op) and returns(j) and not loads)
+    if j.d.format == format_flat and j.c.level >= gfx12_5 and result and not loads and j.s.count == <uint32_t>(addressed + stores + 1) \
+            and j.s.operands[j.s.count - 1].address < 128 * 4 and j.s.operands[j.s.count - 1].kind == operand_register:
+        # an atomic with a base: the hint that asks for a result does not give it one
+        result = False
+    if j.d.format == format_flat and j.c.level >= gfx12_5 and j.s.count == <uint32_t>(result + addressed + stores + 1):
+        # flat accesses name a base only where they have one
+        based = True
     if not expect_count(j, result + addressed + stores + based):
         return
     count = result
@@ -342,12 +356,12 @@ cdef void flat(Job *j) noexcept nogil:
     if vaddr == NULL or vaddr.kind == operand_off:
         add_source(j, register_none, 1)
     else:
-        dwords = 2 if not based or (j.d.format == format_global and base.kind == operand_off) else 1
+        dwords = 2 if not based or (global_address and base.kind == operand_off) else 1
         add_source(j, vector_register(j, vaddr, dwords), dwords)
     if not based or base.kind == operand_off:
         add_source(j, register_none, 1)
     else:
-        dwords = 2 if j.d.format == format_global else 1
+        dwords = 2 if global_address else 1
         add_source(j, register_of(j, base, dwords), dwords)
     if stores:
         dwords = class_dwords_of(j, operand_class(j, operands - 1))
@@ -358,3 +372,23 @@ cdef void flat(Job *j) noexcept nogil:
             dwords >>= 1
         dwords = transposed_dwords(op, j.c.wave_dwords, dwords)
         add_destination(j, memory_register(j, o, dwords))
+
+
+# ---------------------------------------------------------------------------------------------------------------- tensors
+cdef void tensor(Job *j) noexcept nogil:
+    """The groups of a tensor's descriptor: two, or four of which the last ones may be null."""
+    cdef uint32_t i, dwords
+    cdef uint16_t group
+    if j.s.count != 2 and not expect_count(j, 4):
+        return
+    for i in range(4):
+        dwords = class_dwords_of(j, operand_class(j, i))
+        if i < j.s.count:
+            group = register_of(j, &j.s.operands[i], dwords)
+            if group >= 128 * 4:
+                fail(&j.c, j.s.operands[i].begin, b"% is no scalar register", j.s.operands[i].begin, j.s.operands[i].end)
+            add_source(j, <uint16_t>register_none if group == register_null and i > 1 else group, dwords)
+        else:
+            add_source(j, register_none, dwords)
+    cache_policy(j)
+    j.d.modifiers = modifier_set_r128(j.d.modifiers, flag(j, given_r128))

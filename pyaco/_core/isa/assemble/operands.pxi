@@ -30,13 +30,14 @@ cdef uint32_t constant_bits(const Job *j, uint8_t register_class) noexcept nogil
 
 
 cdef inline void check_width(Job *j, const Operand *o, uint32_t dwords) noexcept nogil:
-    if o.dwords != dwords or (dwords > 1 and gfx90a <= j.c.level < gfx10):
+    if o.dwords != dwords or (dwords > 1 and aligns_vectors(j.c.level)):
         _check_tuple(j, o, dwords)
 
 
 cdef void _check_tuple(Job *j, const Operand *o, uint32_t dwords) noexcept nogil:
     cdef char text[64]
-    if gfx90a <= j.c.level < gfx10 and o.dwords > 1 and o.address >= register_vgpr0 and o.address & 4 and j.d.opcode != op_ds_read_b96_tr_b6:
+    if aligns_vectors(j.c.level) and o.dwords > 1 and o.address >= register_vgpr0 and o.address & 4 \
+            and not (unaligned_result(j.d.opcode) and o == &j.s.operands[0]):
         fail(&j.c, o.begin, b"%: vector registers start at an even number here", o.begin, o.end)
     cdef bint special = 128 * 4 <= o.address < register_vgpr0 or o.address == register_null
     if o.dwords != dwords and not special and not j.c.failed:

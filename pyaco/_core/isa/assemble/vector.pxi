@@ -120,7 +120,7 @@ cdef void _vop_fields(Job *j) noexcept nogil:
                                                                             and class_dwords_of(j, kind) > 2)):
             fail_plain(&j.c, o.begin, b"a vector register is expected")
         if flags & opcode_flag_literal and i == 2:
-            add_source(j, literal_operand(j, o, constant_bits(j, kind)), 1)
+            add_source(j, literal_operand(j, o, constant_bits(j, kind)), class_dwords_of(j, kind))
             continue
         where = address(j, o, kind)
         if o.half == 1:
@@ -258,6 +258,8 @@ cdef uint32_t _given_halves(Job *j, uint32_t operands) noexcept nogil:
         check_halves(j, opsel, operands)
     if given(j, given_byte_sel):
         opsel |= _byte_selection(j)
+    if selects_scale(j.d.opcode) and given(j, given_scale_sel):
+        opsel |= <uint32_t>ranged(j, given_scale_sel, 0, 15, 0)
     return opsel
 
 
@@ -268,7 +270,7 @@ cdef void vop_modifiers(Job *j, uint32_t opsel, uint32_t operands) noexcept nogi
         m = _output_modifiers(j, m)
         opsel |= _given_halves(j, operands)
     m = modifier_set_opsel(m, opsel)
-    if j.d.opcode == op_v_bitop3_b32 or j.d.opcode == op_v_bitop3_b16:
+    if j.d.opcode == op_v_bitop3_b32 or j.d.opcode == op_v_bitop3_b16 or j.d.opcode == op_v_bitop3_b16_true16:
         # the truth table lies where other instructions have neg, abs and omod
         if modifier_neg(m) or modifier_abs(m) or modifier_omod(m):
             fail_plain(&j.c, j.s.mnemonic, b"this instruction takes no sign and no output modifiers")
@@ -350,6 +352,9 @@ cdef void vop3p(Job *j) noexcept nogil:
     cdef uint32_t definitions = opcode_definition_count[op]
     if opcode_flags[op] & opcode_flag_matrix:
         matrix(j)
+        return
+    if j.facts[op] & fact_wave_matrix and j.c.level >= gfx12_5:
+        wave_matrix(j)
         return
     if not expect_count(j, definitions + operands):
         return
