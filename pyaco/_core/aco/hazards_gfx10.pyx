@@ -199,7 +199,7 @@ cdef int _wait_dependency(Context *c, uint32_t immediate) except -1 nogil:
 cdef int _wait_for_dependencies(Context *c, State *s) except -1 nogil:
     """All of them, as the option `force` wants it."""
     _wait_dependency(c, 0)
-    _forget_memory_reads(s, by_any)
+    _forget_reads(s, by_memory)
     s.exec_read = False
     s.since_atomic = min(<int32_t>settled, s.since_atomic + 1)
     s.wide_image = s.writelane = False
