@@ -32,6 +32,15 @@ def shuffled(target: str, level: int, wave: int, data: str) -> np.ndarray:
         "global_store_dword %0:v[4], %0:s[0-1], %0:v[3] storage:buffer",
         "s_endpgm",
     ]  # fmt: skip
+    if level < 80:
+        # Additions have a carry, and a descriptor says where memory is.
+        lines[2] = " v1: %0:v[1],  s2: %0:vcc = v_add_co_u32 3, %0:v[1]"
+        lines[-2:-1] = [
+            " s2: %0:s[4-5] = s_mov_b64 %0:s[0-1]",
+            " s1: %0:s[6] = s_mov_b32 -1",
+            " s1: %0:s[7] = s_mov_b32 0x27000",
+            "buffer_store_dword %0:s[4-7], %0:v[4], 0, %0:v[3] offen storage:buffer",
+        ]
     head = "After RA:\nBB0\n/* logical preds: / linear preds: / kind: uniform, top-level, */\n"
     program = parse_program(head + "".join(f"\t{line}\n" for line in lines), level, wave)
     lower_to_hw_instr.run(program, None)

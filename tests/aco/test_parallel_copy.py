@@ -43,7 +43,7 @@ def check(copies: list[tuple[str, str, str]], gfx: int, flags: str = "", live: t
     after.run()
     for address in sorted({*before.memory, *after.memory}):
         if address >> 2 in (SCC >> 2, M0 >> 2, EXEC >> 2, 15) and address not in live:
-            continue                      # s15 is the scratch register
+            continue  # s15 is the scratch register
         assert after.byte(address) == before.byte(address), (copies, gfx, address)
     return len(after.c.blocks[0])
 
