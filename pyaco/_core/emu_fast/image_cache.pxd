@@ -54,7 +54,6 @@ cdef enum:                            # how elements become components
     decode_table = 4                  # channels of few bits, by a table
 
 cdef enum:
-    patch_pause = 15                  # executions
     key_words = 12                    # of image and sampler
     cache_buckets = 64
     table_bits = 11                   # most that a channel with a table has
@@ -102,7 +101,6 @@ cdef struct ImageWork:
     uint8_t names_level               # lanes name a level
     uint8_t patches                   # lanes may lie as in a workgroup (image_patches.h)
     uint8_t filter                    # its filter: image_*
-    uint8_t pause                     # executions that do not look for patches, because the last that did found none
     const ImageView *view
     ImageOperands o
     const Sampler *sampler

@@ -447,8 +447,8 @@ cdef bint _has_any_control(const ImageWork *work) noexcept nogil:
     return work.plain and (work.at_once or work.o.flags & image_flag_gather != 0)
 
 
-cdef inline bint _place_at_once(const ImageWork *work, ImageRow *places, bint looks) noexcept nogil:
-    """Find the texels of a row of which all lanes are active, which may be a patch if `looks`. False: some lane has to be looked at."""
+cdef inline bint _place_at_once(const ImageWork *work, ImageRow *places) noexcept nogil:
+    """Find the texels of a row of which all lanes are active. False: some lane has to be looked at."""
     cdef const float *coordinate[2]
     cdef const int32_t *layer = NULL
     cdef int32_t layers[image_row]
@@ -459,7 +459,7 @@ cdef inline bint _place_at_once(const ImageWork *work, ImageRow *places, bint lo
         layer = &layers[0]
         if find_layers(<const float *>_address(work, work.o.coordinates_at + 2), work.view.layers, work.view.type == image_cube, layers):
             return False
-    places.patch.used = looks and work.view.format.bytes == 4 and place_patch(work.level[0], coordinate, layer, work.filter, places[0])
+    places.patch.used = work.view.format.bytes == 4 and place_patch(work.level[0], coordinate, layer, work.filter, places[0])
     if places.patch.used:
         return True
     return place_exactly(work.level[0], coordinate, layer, work.filter, places[0], outside) and not outside
@@ -489,7 +489,7 @@ cdef inline bint _sample_at_once(const ImageWork *work) noexcept nogil:
         coordinate[1] = <const float *>_coordinate(work, 1)
         _open_results(work, &rows)
         return filter_halves_patch(work.level[0], coordinate, rows)
-    if not _place_at_once(work, &places, True):
+    if not _place_at_once(work, &places):
         return False
     _put_at_once(work, &places)
     return True
@@ -527,16 +527,15 @@ cdef bint _sample_some(const ImageWork *work) noexcept nogil:
 cdef bint _sample_wave(ImageWork *work) noexcept nogil:
     """The same for the two rows of a wave: both are placed before texels are read, which then do not wait for their offsets.
 
-    Where all lanes are one patch, they are placed and read at once. Where they are none, the next executions do not look for one.
+    Where all lanes are one patch, they are placed and read at once.
     """
     cdef const float *coordinate[2]
     cdef FloatRows rows
     cdef ImageRow places[2]
     cdef uint32_t half
-    cdef bint looks = work.pause == 0
     if not work.plain or work.core.halves != 2:
         return False
-    if looks and work.patches and not work.o.layered:
+    if work.patches and not work.o.layered:
         _open_half(work, 0)
         coordinate[0] = <const float *>_coordinate(work, 0)
         coordinate[1] = <const float *>_coordinate(work, 1)
@@ -545,12 +544,8 @@ cdef bint _sample_wave(ImageWork *work) noexcept nogil:
             return True
     for half in range(2):
         _open_half(work, half)
-        if not _place_at_once(work, &places[half], looks):
+        if not _place_at_once(work, &places[half]):
             return False
-    if not looks:
-        work.pause -= 1
-    elif not (places[0].patch.used or places[1].patch.used):
-        work.pause = patch_pause
     for half in range(2):
         _open_half(work, half)
         _put_at_once(work, &places[half])
