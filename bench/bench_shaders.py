@@ -182,7 +182,8 @@ def main(arguments: list[str]) -> None:
         times, instructions = measure(name, target)
         ratios.append(times.ours / times.lavapipe)
         mark = "" if ratios[-1] <= MOST else f"   more than {MOST}"
-        print(f"{name:16}{times.ours * 1e3:9.2f}{times.lavapipe * 1e3:10.2f}{ratios[-1]:8.2f}{instructions / times.ours / 1e6:16.1f}{mark}", flush=True)
+        rate = instructions / times.ours / 1e6
+        print(f"{name:16}{times.ours * 1e3:9.2f}{times.lavapipe * 1e3:10.2f}{ratios[-1]:8.2f}{rate:16.1f}{mark}", flush=True)
         if with_profile:
             profile(name, target)
     print(f"{'geometric mean':35}{math.prod(ratios) ** (1 / len(ratios)):8.2f}   (at most {MEAN} is wanted)")

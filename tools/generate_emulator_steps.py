@@ -168,6 +168,7 @@ class Body:
 
 # Halves of a wave without an active lane are skipped.
 EACH_HALF = "for half in range(core.first_half, core.end_half):"
+IF_ACTIVE = ("if core.first_half == 0:", "if core.end_half == 2:")
 PUTS = {"f16": "put_half", "f32": "put_single", "f64": "put_double"}
 
 
@@ -260,22 +261,23 @@ def vector_function(body: Body, name: str) -> list[str]:
 
 def whole_function(body: Body, name: str, other: str, condition: str) -> list[str]:
     """Return the lines of a step's form for whole waves: where the rows are is worked out once for both, which are written one after the other."""
-    put = "specials |= put_usual_single(core, row, {half}, result0)" if condition.startswith("usual") else "copy_row(row + row_lanes * {half}, result0)"
+    single = condition.startswith("usual")
+    put = "specials |= put_usual_single(core, row, {half}, result0)" if single else "copy_row(row + row_lanes * {half}, result0)"
     return both_halves(body, name, (f"if not core.{condition}:", f"    return {other}(core, step)"), put, ("", "if core.halves == 2:"))
 
 
 def partial_function(body: Body, name: str, general: str, condition: str) -> list[str]:
     """Return the lines of the same for waves with idle lanes; a half without an active one is left out."""
     if not condition.startswith("usual"):
-        return both_halves(body, name, (), "put_part(core, row, {half}, result0)", ("if core.first_half == 0:", "if core.end_half == 2:"))
+        return both_halves(body, name, (), "put_part(core, row, {half}, result0)", IF_ACTIVE)
     unless = (f"if not core.{condition.replace('usual', 'flushes')}:", f"    return {general}(core, step)")
-    return both_halves(body, name, unless, "specials |= put_partial_single(core, row, {half}, result0)", ("if core.first_half == 0:", "if core.end_half == 2:"))
+    return both_halves(body, name, unless, "specials |= put_partial_single(core, row, {half}, result0)", IF_ACTIVE)
 
 
 def mask_function(body: Body, name: str) -> list[str]:
     """Return the lines of the step of a comparison; a half without an active lane is left out."""
     unless = ("core.mask_result[0] = core.mask_result[1] = 0",)
-    lines = both_halves(body, name, unless, "note_mask(core, {half}, result0)", ("if core.first_half == 0:", "if core.end_half == 2:"))
+    lines = both_halves(body, name, unless, "note_mask(core, {half}, result0)", IF_ACTIVE)
     return [*lines[:-2], "    put_mask(core, step)", *lines[-2:]]
 
 

@@ -1,4 +1,4 @@
-from libc.stdint cimport uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 
 from features cimport has_flat_scratch_sgprs, has_hidden_flat_scratch, has_offset_flat_scratch
 from pyaco._core.emu.access cimport MemoryOperation

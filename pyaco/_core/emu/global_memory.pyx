@@ -170,7 +170,9 @@ cdef bint _move_bytes(Machine *machine, Wave *wave, uint16_t family, uint32_t la
     FeatureUnalignedScratchAccess), and the emulator's own never. False: it is outside memory."""
     cdef uint8_t *hosts[8]
     cdef uint32_t i
-    if bytes > 8 or _space_of(family, address) != space_scratch or (flat_scratch(machine, wave) >> 32 and not has_unaligned_scratch(machine.gfx_level)):
+    if bytes > 8 or _space_of(family, address) != space_scratch:
+        return False
+    if flat_scratch(machine, wave) >> 32 and not has_unaligned_scratch(machine.gfx_level):
         return False
     for i in range(bytes):
         hosts[i] = _flat_host(machine, wave, family, lane, address + i, 1)

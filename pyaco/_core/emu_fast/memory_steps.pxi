@@ -575,8 +575,9 @@ cdef void _modify_dwords(const Core *core, const Step *step, const Span *span, u
         while active:
             lane = trailing_zeros64(active)
             active &= active - 1
-            returned[lane] = fresh
-            fresh += first[lane]
+            old = fresh
+            fresh += first[lane]                            # before it is written: it may be the same register
+            returned[lane] = old
         memcpy(host + span.lowest, &fresh, 4)
         return
     if operation == atomic_add:                             # by far the most frequent

@@ -44,7 +44,7 @@ cdef extern from "host.h" nogil:
     void gather_row(const uint32_t *row, const uint32_t *index, uint32_t *values)
     uint32_t row_low_bits(const uint32_t *values)            # the lowest bit of every lane
     uint32_t row_nans(const uint32_t *values)                # a bit for each lane with a single that is a NaN
-    void put_lanes(uint32_t *row, const uint32_t *values, uint32_t bits, const uint32_t *mask)      # those of 16 lanes that have a bit; the mask says the same
+    void put_lanes(uint32_t *row, const uint32_t *values, uint32_t bits, const uint32_t *mask)      # those of 16 that have a bit and a mask
     void spread_bits(uint64_t bits, uint32_t *lanes)         # all ones where a bit is set, of 64
     void load_quads(const uint8_t *host, const uint32_t *offset, uint32_t *row)         # four dwords of each of 16 lanes
     void store_quads(uint8_t *host, const uint32_t *offset, const uint32_t *row)
