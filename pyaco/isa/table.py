@@ -150,7 +150,8 @@ class Row:
     second_half
         VOPD only: number as the second (Y) half.
     wide_number
-        VOPD only: number in dual instructions of three dwords (VOPD3), -1 where it has none; flag ``wide_first`` or ``wide_second``: in that half alone.
+        VOPD only: number in dual instructions of three dwords (VOPD3), -1 where it has none; flag ``wide_first`` or
+        ``wide_second``: in that half alone.
     matrix
         Matrix operations of CDNA only.
     """

@@ -24,7 +24,8 @@ BRANCHES = frozenset(
 #: D = src0 * K + src1.
 MULTIPLY_CONSTANT = frozenset(["v_fmamk_f64", "v_madmk_f32", "v_madmk_f16", "v_fmamk_f32", "v_fmamk_f16", "s_fmamk_f32"])
 SWAPS = frozenset(["v_swap_b32", "v_swap_b16", "v_swaprel_b32", "v_permlane16_swap_b32", "v_permlane32_swap_b32"])
-MIXES = frozenset(["v_fma_mix_f32_bf16", "v_fma_mixlo_bf16", "v_fma_mixhi_bf16", "v_fma_mix_f32", "v_fma_mixlo_f16", "v_fma_mixhi_f16", "v_mad_mix_f32", "v_mad_mixlo_f16", "v_mad_mixhi_f16"])
+MIXES = frozenset(["v_fma_mix_f32_bf16", "v_fma_mixlo_bf16", "v_fma_mixhi_bf16",
+                   "v_fma_mix_f32", "v_fma_mixlo_f16", "v_fma_mixhi_f16", "v_mad_mix_f32", "v_mad_mixlo_f16", "v_mad_mixhi_f16"])
 WAITS_WITH_REGISTER = frozenset(["s_waitcnt_vscnt", "s_waitcnt_vmcnt", "s_waitcnt_expcnt", "s_waitcnt_lgkmcnt"])
 #: ACO does not use source modifiers here, but the hardware has them.
 SIGNED = frozenset(
@@ -43,7 +44,8 @@ WITHOUT_OPSEL_12 = frozenset(
      "v_ashrrev_i16_e64", "v_mul_lo_u16_e64")
 )  # fmt: skip
 #: Pairs of binary16 in other formats than VOP3P, and the first two sources of dot products.
-HALF_PAIRS = frozenset(["v_cvt_pk_fp8_f16", "v_cvt_pk_bf8_f16", "v_pk_fmac_f16", "v_dot2c_f32_f16", "v_dot2_f16_f16", "v_dot2_f32_f16", "v_dual_dot2acc_f32_f16"])
+HALF_PAIRS = frozenset(["v_cvt_pk_fp8_f16", "v_cvt_pk_bf8_f16",
+                        "v_pk_fmac_f16", "v_dot2c_f32_f16", "v_dot2_f16_f16", "v_dot2_f32_f16", "v_dual_dot2acc_f32_f16"])
 PLAIN_DOTS = frozenset(["v_dot4_f32_fp8_bf8", "v_dot4_f32_bf8_fp8", "v_dot4_f32_fp8_fp8", "v_dot4_f32_bf8_bf8"])
 #: Names of signed dot products where one opcode does both: its neg_lo says which operands are signed ("RDNA 3 ISA", V_DOT4_I32_IU8).
 SIGNED_DOTS = frozenset(["v_dot4_i32_i8", "v_dot8_i32_i4"])
@@ -66,7 +68,8 @@ def field_bits() -> dict[str, tuple[int, int]]:
 def _has_bfloat_sources(name: str) -> bool:
     """Whether constants of an operation that is GFX12.5's alone are bfloat16."""
     one = name in ("v_cvt_f32_bf16_true16", "v_wmma_bf16_16x16x32_bf16")
-    return one or (name.endswith("_bf16") and name.startswith(("v_pk_", "v_tanh_", "v_rcp_", "v_sqrt_", "v_rsq_", "v_log_", "v_exp_", "v_sin_", "v_cos_")))
+    operations = ("v_pk_", "v_tanh_", "v_rcp_", "v_sqrt_", "v_rsq_", "v_log_", "v_exp_", "v_sin_", "v_cos_")
+    return one or (name.endswith("_bf16") and name.startswith(operations))
 
 
 @cache

@@ -58,10 +58,11 @@ class LdsLimits(NamedTuple):
         return lds_size * self.encoding_granule
 
 
-# First level, and its limits. On GFX6 a workgroup may use half of its unit's 64 KiB; CDNA 4 alone has more than that, in granules of its own.
+# First level, and its limits. On GFX6 a workgroup may use half of its unit's 64 KiB; CDNA 4 and GFX12.5 have more than that, in larger granules.
 _LDS = (
     (60, LdsLimits(32768, 256, 256)), (70, LdsLimits(65536, 512, 512)), (95, LdsLimits(163840, 1280, 1280)), (100, LdsLimits(65536, 512, 512)),
     (103, LdsLimits(65536, 512, 1024)),
+    (125, LdsLimits(327680, 2048, 2048)),
 )  # fmt: skip
 
 

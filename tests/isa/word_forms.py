@@ -202,9 +202,7 @@ class Formats:
             yield from self.scaled(row, word)
             return
         head = "vdst 0 8 vdst,neg_hi 8 3 set3,op_sel 11 3 set3,op_sel_hi2 14 1 on,clamp 15 1 bit,neg_lo 61 3 set3"
-        if "f8f6f4" in row.name:
-            head = head.replace("14 1 on", "14 1 bit") + ",op_sel_hi 59 2 bits2"
-        elif "mix" in row.name:
+        if "f8f6f4" in row.name or "mix" in row.name:
             head = head.replace("14 1 on", "14 1 bit") + ",op_sel_hi 59 2 bits2"
         else:
             head += ",op_sel_hi 59 2 all3"
@@ -618,7 +616,8 @@ def all_words(
     lengths = 3 if level >= 120 else 2
     for row in opcodes.rows() if rows is None else rows:
         here = generation in row.numbers or generation in row.second or row.is_dual_half(generation)
-        if not here or row.name.startswith("p_") or (opcodes.is_encode_only(row, generation) and "matrix" not in row.flags and "wmma_scale" not in row.name):
+        hidden = opcodes.is_encode_only(row, generation) and "matrix" not in row.flags and "wmma_scale" not in row.name
+        if not here or row.name.startswith("p_") or hidden:
             continue
         for form, words in row_forms(row, level, generator, combinations):
             if form in ("mubuf", "mtbuf", "flat", "global", "scratch") and lengths == 3:

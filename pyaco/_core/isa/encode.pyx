@@ -6,7 +6,8 @@ AMD "Vega", "RDNA 2", "RDNA 3" and "RDNA 4" ISA documents, chapter "Microcode fo
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint64_t
 
 from isa_opcodes cimport *
-from isa_tables cimport (image_flag_atomic, image_flag_bvh, image_flag_gather, image_flag_packed, image_flag_sampler, image_flag_tensor, implicit_exec,
+from isa_tables cimport (image_flag_atomic, image_flag_bvh, image_flag_gather, image_flag_packed, image_flag_sampler, image_flag_tensor,
+                         implicit_exec,
                          isa_opcode_number, isa_variant, opcode_definition_count, opcode_flag_atomic, opcode_flag_interpolation, opcode_flag_literal,
                          opcode_flag_matrix, opcode_flag_no_address, opcode_flag_tied, opcode_flag_two_offsets, opcode_image, opcode_latency,
                          opcode_constant_bits, opcode_mask_class, latency_wmma, image_flag_lod, variant_dpp16, variant_dpp8, variant_e64,
@@ -696,8 +697,8 @@ cdef const char *_wide_dual_error(const Decoded *d) noexcept nogil:
     cdef uint16_t second_addend = d.destination[1] if adds_to_result(second) else d.source[5]
     if d.destination[0] == d.destination[1] or (width == 2 and d.destination[1] == d.destination[0] + 4):
         return b"the halves of a dual instruction have different results"
-    if (not moves and _same_bank_but_not_register(d.source[0], width, d.source[3], 1)) or _same_bank_but_not_register(d.source[1], width, d.source[4], 1) \
-            or _same_bank_but_not_register(first_addend, width, second_addend, 1):
+    if (not moves and _same_bank_but_not_register(d.source[0], width, d.source[3], 1)) \
+            or _same_bank_but_not_register(d.source[1], width, d.source[4], 1) or _same_bank_but_not_register(first_addend, width, second_addend, 1):
         return b"the sources of both halves must lie in different VGPR banks (number modulo 4)"
     for i in range(6):
         k = d.source[i] >> 2
@@ -820,7 +821,7 @@ cdef uint32_t _variant_misfit(const Decoded *instruction, uint32_t gfx_level, bi
         given |= <uint32_t>modifier_clamp(m) << 13
     if format & format_vop3p:
         mixes = instruction.opcode == op_v_fma_mix_f32_bf16 or instruction.opcode == op_v_fma_mixlo_bf16 or instruction.opcode == op_v_fma_mixhi_bf16
-        mixes = mixes or instruction.opcode == op_v_fma_mix_f32 or instruction.opcode == op_v_fma_mixlo_f16 or instruction.opcode == op_v_fma_mixhi_f16
+        mixes |= instruction.opcode == op_v_fma_mix_f32 or instruction.opcode == op_v_fma_mixlo_f16 or instruction.opcode == op_v_fma_mixhi_f16
         for i in range(min(<uint32_t>instruction.source_count, 3)):
             given |= ((<uint32_t>modifier_opsel_hi(m) >> i & 1) ^ (not mixes)) << (10 + i)
     elif format & (format_vop3 | format_sdwa):

@@ -190,7 +190,8 @@ cdef void _encode_flat_12(Writer *w, const FlatAccess *f, uint32_t number) noexc
     put(w, 0xec000000U | number << 14 | f.segment << 24 | f.saddr | _nv_12(w))
     if modifier_cache_scale_offset(m) and w.level < gfx12_5:
         fail(w, encode_bad_modifier)
-    put(w, f.load | modifier_cache_scale_offset(m) << 16 | f.scratch_has_vaddr << 17 | modifier_cache_scope(m) << 18 | modifier_cache_temporal_hint(m) << 20 | f.store << 23)
+    put(w, f.load | modifier_cache_scale_offset(m) << 16 | f.scratch_has_vaddr << 17 | modifier_cache_scope(m) << 18
+        | modifier_cache_temporal_hint(m) << 20 | f.store << 23)
     put(w, f.vaddr | <uint32_t>simm(w, 24) << 8)
 
 

@@ -263,7 +263,8 @@ cdef inline bint _scales_waves(uint32_t opcode) noexcept nogil:
 cdef void _put_wave_scales(Writer *w, uint32_t number, uint32_t first) noexcept nogil:
     """The two dwords of an opcode that loads scales, the sources from `first` on."""
     cdef uint64_t m = w.d.modifiers
-    put(w, 0xcc000000U | number << 16 | modifier_matrix_scale_b(m) << 8 | (modifier_matrix_scales(m) & 1) << 11 | modifier_matrix_scale_reuse(m) << 13)
+    put(w, 0xcc000000U | number << 16 | modifier_matrix_scale_b(m) << 8 | (modifier_matrix_scales(m) & 1) << 11
+        | modifier_matrix_scale_reuse(m) << 13)
     # the third source is VGPR 0
     put(w, code_of(w, source(w, first), 9) | code_of(w, source(w, first + 1), 9) << 9 | 0x100 << 18 | (modifier_matrix_scales(m) >> 1) << 27
         | modifier_matrix_scale_a(m) << 29)
@@ -382,7 +383,8 @@ cdef void encode_vopd3(Writer *w) noexcept nogil:
     put(w, 0xcf000000U | <uint32_t>opcode_number_wide[d.opcode] << 18 | <uint32_t>opcode_number_wide[second] << 12 | code_of(w, source(w, 0), 9))
     put(w, code_of(w, source(w, 3), 9) | modifier_neg(m) << 9 | modifier_neg_hi(m) << 12 | vgpr_code(w, source(w, 1)) << 16
         | _wide_third(w, d.opcode, 0) << 24)
-    put(w, vgpr_code(w, destination(w, 0)) | vgpr_code(w, source(w, 4)) << 8 | _wide_third(w, second, 1) << 16 | vgpr_code(w, destination(w, 1)) << 24)
+    put(w, vgpr_code(w, destination(w, 0)) | vgpr_code(w, source(w, 4)) << 8 | _wide_third(w, second, 1) << 16
+        | vgpr_code(w, destination(w, 1)) << 24)
 
 
 cdef void encode_vopd(Writer *w, uint32_t number) noexcept nogil:

@@ -7,7 +7,8 @@ Syntax: "Syntax of AMDGPU Instruction Operands" and "Syntax of AMDGPU Instructio
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 
 from isa_opcodes cimport *
-from isa_tables cimport (can_use_input_modifiers, image_flag_bvh, image_flag_bias, image_flag_compare, image_flag_gradients, image_flag_offset, image_flag_tensor,
+from isa_tables cimport (can_use_input_modifiers, image_flag_bvh, image_flag_bias, image_flag_compare, image_flag_gradients, image_flag_offset,
+                         image_flag_tensor,
                          implicit_exec, is_atomic, opcode_definition_count, opcode_flag_interpolation, opcode_flag_literal, opcode_flag_matrix,
                          opcode_image, opcode_flag_neg0, opcode_flag_neg1, opcode_flag_neg2, opcode_flag_no_address, opcode_flag_one_form,
                          opcode_flag_opsel, opcode_flag_tied, opcode_flag_two_offsets, opcode_flags, opcode_format, opcode_implicit_definitions,
@@ -16,7 +17,7 @@ from modifiers cimport *
 from wait_tables cimport depctr_none, waitcnt_counters
 from pyaco._core.common.machine cimport *
 from pyaco._core.common.waitcnt cimport depctr_get, depctr_mask, waitcnt_get, waitcnt_limit, waitcnt_set
-from pyaco._core.isa.decode cimport (Decoded, adds_to_result, aligns_vectors, chooses_element_type, exchanged_code, unaligned_result,
+from pyaco._core.isa.decode cimport (Decoded, aligns_vectors, chooses_element_type, exchanged_code, unaligned_result,
                                      wide_literal_code)
 from pyaco._core.isa.encode cimport encode, form_error, scalar_reads_fit
 from pyaco._core.isa.text_facts cimport *

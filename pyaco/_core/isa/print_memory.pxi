@@ -133,6 +133,7 @@ cdef void flat(Printer *t, const Decoded *d) noexcept nogil:
     put_opcode(t, d.opcode)
     if d.source_count == 0:
         cache_policy(t, d)
+        t.has_no_syntax = t.has_no_syntax or modifier_cache_scale_offset(d.modifiers) != 0
         return
     if d.destination_count:
         separate(t, position)

@@ -152,7 +152,7 @@ cdef void _trap_register(Printer *t, uint32_t code, uint32_t dwords) noexcept no
 
 cdef void _special(Printer *t, uint32_t code) noexcept nogil:
     """Source codes that are neither SGPRs nor constants."""
-    if (235 <= code <= 238 and t.level >= gfx9) or ((code == 230 or code == 231) and t.level >= gfx12_5) or (code == 239 and gfx9 <= t.level < gfx11) \
+    if (235 <= code <= 238 and t.level >= gfx9) or (230 <= code <= 231 and t.level >= gfx12_5) or (code == 239 and gfx9 <= t.level < gfx11) \
             or ((code == 251 or code == 252) and t.level < gfx11) or code == register_scc >> 2:
         put_name(t, domain_register_text, code)
     else:
@@ -192,7 +192,8 @@ cdef void operand_text(Printer *t, const Decoded *d, uint32_t position) noexcept
     cdef uint32_t size = d.source_bytes[position]
     if code == 255:
         _put_literal(t, d)
-        if t.level >= gfx12_5 and size == 8 and d.literal >> 31 and not t.facts[d.opcode] & fact_floating and not d.format & (format_vop3 | format_vop3p):
+        if t.level >= gfx12_5 and size == 8 and d.literal >> 31 and not t.facts[d.opcode] & fact_floating \
+                and not d.format & (format_vop3 | format_vop3p):
             # assemblers take two dwords for such a number
             t.has_no_syntax = True
     elif code == wide_literal_code and t.level >= gfx12_5:
@@ -261,7 +262,8 @@ cdef void _put_literal(Printer *t, const Decoded *d) noexcept nogil:
 cdef void _put_wide_literal(Printer *t, const Decoded *d) noexcept nogil:
     """A literal of two dwords, marked as one where assemblers would take a shorter form for its value."""
     cdef int64_t value = <int64_t>(d.literal | <uint64_t>d.immediate << 32)
-    cdef bint plain = d.immediate != 0 if opcode_flags[d.opcode] & opcode_flag_literal else not shorter_literal(value, t.facts[d.opcode] & fact_floating != 0)
+    cdef bint floating = t.facts[d.opcode] & fact_floating != 0
+    cdef bint plain = d.immediate != 0 if opcode_flags[d.opcode] & opcode_flag_literal else not shorter_literal(value, floating)
     put_text(t, b"0x" if plain else b"lit64(0x")
     if d.immediate:
         put_hex_digits(t, d.immediate)

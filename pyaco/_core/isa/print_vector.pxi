@@ -460,7 +460,8 @@ cdef void vopd3(Printer *t, const Decoded *d) noexcept nogil:
 cdef void _wide_half(Printer *t, const Decoded *d, uint32_t opcode, uint32_t half, uint32_t neg) noexcept nogil:
     """Half of a dual instruction of three dwords; `neg` has a bit for each of its sources."""
     cdef uint32_t i
-    if neg and not can_use_input_modifiers(opcode):
+    # a lane mask has no sign
+    if (neg and not can_use_input_modifiers(opcode)) or (neg & 4 and opcode == op_v_dual_cndmask_b32):
         t.has_no_syntax = True
     put_opcode(t, opcode)
     put(t, c' ')

@@ -1,2 +1,3 @@
 FUNCTIONS: dict[str, int]
 MODIFIERS: dict[str, int]
+MODIFIERS_12_5: dict[str, int]

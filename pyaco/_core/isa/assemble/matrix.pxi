@@ -55,7 +55,8 @@ cdef void matrix(Job *j) noexcept nogil:
 # --------------------------------------------------------------------------------------------- wave matrix operations of GFX12.5
 cdef uint64_t _wave_scales(Job *j) noexcept nogil:
     """The modifiers of scales."""
-    cdef uint64_t m = modifier_set_matrix_scales(0, <uint64_t>(ranged(j, given_matrix_a_scale, 0, 1, 0) | ranged(j, given_matrix_b_scale, 0, 1, 0) << 1))
+    cdef int64_t rows = ranged(j, given_matrix_a_scale, 0, 1, 0) | ranged(j, given_matrix_b_scale, 0, 1, 0) << 1
+    cdef uint64_t m = modifier_set_matrix_scales(0, <uint64_t>rows)
     m = modifier_set_matrix_scale_a(m, <uint64_t>ranged(j, given_matrix_a_scale_fmt, 0, 2, 0))
     m = modifier_set_matrix_scale_b(m, <uint64_t>ranged(j, given_matrix_b_scale_fmt, 0, 2, 0))
     return modifier_set_matrix_scale_reuse(m, flag(j, given_matrix_a_reuse) | <uint64_t>flag(j, given_matrix_b_reuse) << 1)
