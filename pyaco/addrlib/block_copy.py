@@ -51,7 +51,8 @@ def _offsets(typing_context: Any, order: Any, index: Any, piece: Any, vector: An
         loaded = [builder.load(builder.gep(offsets, [builder.add(first, _WORD(i))])) for i in range(pieces)]
         return context.make_tuple(builder, signature.return_type, loaded)
 
-    return types.UniTuple(types.uint64, pieces)(order, types.uint64, piece, vector), generate
+    # numba leaves UniTuple without types
+    return cast(Any, types.UniTuple)(types.uint64, pieces)(order, types.uint64, piece, vector), generate
 
 
 @_intrinsic

@@ -33,7 +33,7 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("llvm-mc-22") is None, reason="llvm-mc-22 is not installed"),
 ]
 #: The chip of each gfx level, and those of the same level that have other instructions or features.
-CHIPS = ("gfx600", "gfx700", "gfx803", "gfx900", "gfx1010", "gfx1030", "gfx1100", "gfx1150", "gfx1200", "gfx1250")
+CHIPS = ("gfx600", "gfx700", "gfx803", "gfx900", "gfx1010", "gfx1030", "gfx1100", "gfx1150", "gfx1200")
 CDNA = ("gfx908", "gfx90a", "gfx942", "gfx950")
 SIBLINGS = ("gfx810", "gfx902", "gfx904", "gfx906", "gfx90c", "gfx1011", "gfx1013", "gfx1103", "gfx1151", "gfx1201", "gfx1251")
 #: Chips whose 16-bit operands are halves of registers.
