@@ -92,7 +92,9 @@ def validate_liveness(program: Program, after: str) -> None:
 
     kept = _liveness(program)
     live_variables.run(program)
-    for name, old, new in zip(kept._fields, kept, _liveness(program), strict=True):
+    found = _liveness(program)
+    for name in kept._fields:
+        old, new = getattr(kept, name), getattr(found, name)
         if old != new:
             raise ValidationError(f"after {after}: {name} {_difference(old, new)}")
 
