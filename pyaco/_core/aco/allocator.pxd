@@ -13,6 +13,7 @@ from pyaco._core.ir.program cimport (
 
 cdef enum:
     hint_vcc = 1
+    hint_joined = 2               # a web has several values
     file_sgpr = 0
     file_vgpr = 1
     vcc_first = register_vcc >> 2
@@ -29,6 +30,7 @@ cdef struct Value:
     uint32_t move_of              # row in `moves` + 1
     uint32_t web                  # another value of its web, itself in the first one
     uint32_t vector_use           # the p_create_vector that will gather it
+    uint32_t becomes              # the web of what is computed from it last, one value after the other; 0: no web of several values
 
 
 cdef struct Ranked:               # to be sorted: higher ranks first, then in the order in which they came
@@ -151,7 +153,7 @@ cdef inline Value unplaced_value(uint32_t temp) noexcept nogil:
     cdef Value v
     v.reg = v.web_reg = v.exit_reg = register_none
     v.presence = v.lifted = v.hint = 0
-    v.pin = v.move_of = v.vector_use = 0
+    v.pin = v.move_of = v.vector_use = v.becomes = 0
     v.web = temp
     return v
 

@@ -1,9 +1,9 @@
 """Finding a register for a value, making room for it where there is none.
 
-A place is looked for in this order: what is hinted (the register of the value's web, VCC, its position in a vector), the smallest gap, the
-window that costs the fewest moves to clear, a larger file, the whole file compacted. ``views`` says in which views of the register file the
-place must be free, see ``register_file.pxd``. What moves out of the way keeps its id; ``moves`` collects the copies to be made in front of
-the instruction at hand.
+A place is looked for in this order: what is hinted (the register of the value's web, VCC, its position in a vector, the register of the web that
+it becomes), the smallest gap, the window that costs the fewest moves to clear, a larger file, the whole file compacted. ``views`` says in which
+views of the register file the place must be free, see ``register_file.pxd``. What moves out of the way keeps its id; ``moves`` collects the
+copies to be made in front of the instruction at hand.
 """
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libcpp.algorithm cimport sort
@@ -502,6 +502,10 @@ cdef uint32_t pick_hinted(Allocator *a, uint32_t temp, Placement need, int views
         address = _vector_place(a, temp, need, views)
         if address >= 0:
             return address
+    if a.values[temp].becomes:
+        web = web_of(a, a.values[temp].becomes)
+        if a.values[web].web_reg != register_none and fits(a, need, views, a.values[web].web_reg):
+            return a.values[web].web_reg
     return pick_any(a, need, views)
 
 

@@ -6,7 +6,7 @@ no critical edges in either CFG. Guarantees: every operand and definition has a 
 
 Data structures (``allocator.pxd``). ``RegisterFile``: owners by register, before and after the instruction at hand. ``Value``, by temp
 id: its register, in which views it is present, its web (values that would like to share a register: phis, tied operands, copies), the
-p_create_vector that will gather it.
+web of what is computed from it last, the p_create_vector that will gather it.
 
 Invariants. (1) A temp has one register at any moment. (2) A value that moves keeps its id: the copy is
 ``%t:new = p_parallelcopy %t:old`` in front of the instruction that needed the room, so after this pass a temp names a
@@ -51,10 +51,8 @@ cdef void _join_webs(Allocator *a, TempId x, TempId y) noexcept nogil:
         return
     x = web_of(a, x)
     y = web_of(a, y)
-    if x < y:
-        a.values[y].web = x
-    else:
-        a.values[x].web = y
+    a.values[y if x < y else x].web = min(x, y)
+    a.values[min(x, y)].hint |= hint_joined
 
 
 cdef void _affinities_of(Allocator *a, InstructionId i) noexcept nogil:
@@ -107,6 +105,39 @@ cdef void _affinities(Allocator *a) noexcept nogil:
     for b in range(p.blocks.table.count):
         for k in range(p.blocks.order_count[b]):
             _affinities_of(a, p.order.instruction[p.blocks.order_first[b] + k])
+
+
+cdef uint32_t _destination(Allocator *a, TempId temp) noexcept nogil:
+    """The web of several values that a value is in, or becomes; 0: none."""
+    cdef uint32_t web = web_of(a, temp)
+    return web if a.values[web].hint & hint_joined else a.values[temp].becomes
+
+
+cdef void _becomes(Allocator *a, InstructionId i) noexcept nogil:
+    """Values whose last use computes a value of a web become that one: their registers will be free for it, where no other value is in its way."""
+    cdef ProgramData *p = a.p
+    cdef DefinitionRow definition = p.instructions.definition_first[i]
+    cdef OperandRow row
+    cdef uint32_t destination
+    if p.instructions.definition_count[i] == 0 or not p.definitions.flags[definition] & definition_temp \
+            or p.instructions.format[i] == format_pseudo or not class_is_vgpr(p.definitions.register_class[definition]):
+        return
+    destination = _destination(a, p.definitions.temp[definition])
+    if destination == 0:
+        return
+    for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
+        if p.operands.flags[row] & operand_temp and p.operands.flags[row] & operand_first_kill \
+                and p.operands.register_class[row] == p.definitions.register_class[definition] and _destination(a, p.operands.data[row]) == 0:
+            a.values[p.operands.data[row]].becomes = destination
+
+
+cdef void _destinations(Allocator *a) noexcept nogil:
+    """VGPRs alone: chains of scalar instructions end in swaps as often as not, which take three instructions there."""
+    cdef ProgramData *p = a.p
+    cdef OrderRow k = p.order.table.count
+    while k > 0:
+        k -= 1
+        _becomes(a, p.order.instruction[k])
 
 
 # --------------------------------------------------------------------------------------------------------------- operands
@@ -807,6 +838,7 @@ cdef int _allocate(Allocator *a, ProgramData *p) except -1 nogil:
     cdef BlockId b
     _prepare(a, p)
     _affinities(a)
+    _destinations(a)
     for b in range(p.blocks.table.count):
         _allocate_block(a, b)
     write_out(a)
