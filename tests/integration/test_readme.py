@@ -114,7 +114,9 @@ def copies(target: str) -> bool:
     return numpy.allclose(found, texels.reshape(8, 2, 8, 2).mean((1, 3)), rtol=1e-6)
 
 
-CONFIGS = {"gfx700": "bonaire", "gfx900": "vega10", "gfx1010": "navi10", "gfx1030": "navi21", "gfx1100": "navi31", "gfx1150": "gfx1150", "gfx1200": "gfx1200"}
+CONFIGS = {
+    "gfx700": "bonaire", "gfx900": "vega10", "gfx1010": "navi10", "gfx1030": "navi21", "gfx1100": "navi31", "gfx1150": "gfx1150", "gfx1200": "gfx1200",
+}  # fmt: skip
 CHECKS = {
     "assemble, disassemble": round_trip,
     "compile compute shaders, wave64": lambda target: product(target, 64),
@@ -182,7 +184,9 @@ def commands() -> list[list[str]]:
 
 
 #: A swizzle mode of 2D images for the chips of the table; up to GFX9 the driver lets nobody choose.
-SWIZZLE_MODES = {"gfx700": "", "gfx900": "", "gfx1010": "64KB_R_X", "gfx1030": "64KB_R_X", "gfx1100": "64KB_R_X", "gfx1150": "64KB_R_X", "gfx1200": "64KB_2D"}
+SWIZZLE_MODES = {
+    "gfx700": "", "gfx900": "", "gfx1010": "64KB_R_X", "gfx1030": "64KB_R_X", "gfx1100": "64KB_R_X", "gfx1150": "64KB_R_X", "gfx1200": "64KB_2D",
+}  # fmt: skip
 
 
 def for_target(arguments: list[str], target: str) -> list[str]:

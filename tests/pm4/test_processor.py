@@ -189,7 +189,10 @@ def test_partial_workgroups_and_starts(target: str, threads: bool) -> None:
 
 
 # LLVM's "User Guide for AMDGPU Backend", "Initial Kernel Execution State": work-item ids are packed from gfx90a and gfx1100 on.
-PACKED_IDS = {"gfx600": False, "gfx700": False, "gfx900": False, "gfx942": True, "gfx1010": False, "gfx1030": False, "gfx1100": True, "gfx1150": True, "gfx1200": True}
+PACKED_IDS = {
+    "gfx600": False, "gfx700": False, "gfx900": False, "gfx942": True, "gfx1010": False, "gfx1030": False, "gfx1100": True, "gfx1150": True,
+    "gfx1200": True,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("target", "packed"), PACKED_IDS.items())

@@ -16,7 +16,9 @@ from pyaco._core.aco.isel_alu_float cimport fill_float
 from pyaco._core.aco.isel_alu_integer cimport add_sub_64, fill_integer
 from pyaco._core.aco.isel_context cimport *
 from pyaco._core.aco.isel_packed cimport is_packed, select_packed
-from pyaco._core.ir.program cimport Operand, TempId, class_bytes, class_is_vgpr, class_s2, fp_denorm32_shift, gfx10, gfx12, gfx9, operand_24bit, operand_c64
+from pyaco._core.ir.program cimport (
+    Operand, TempId, class_bytes, class_is_vgpr, class_s2, fp_denorm32_shift, gfx10, gfx12, gfx9, operand_24bit, operand_c64,
+)
 from pyaco._core.ir.range_analysis cimport unsigned_upper_bound
 from pyaco._core.ir.shader cimport ValueId, nir_exact, nir_no_unsigned_wrap, source_value, source_swizzle, swizzle_component
 
