@@ -135,7 +135,7 @@ def element_view(image: Image, level: int, aspect: str, layer: int, *, storage: 
     levels = None if request.samples > 1 else (level, 1)
     view = image.view(kind, format=name, levels=levels, storage=storage, stencil=aspect == "stencil")
     if parts_of_element(image) == 3:
-        return ImageView(image, replace(view.part, width=3 * request.width)), 0
+        return ImageView(image, replace(view.part, width=3 * request.width, block_width=3)), 0
     if not form.is_compressed:
         return view, 0
     columns, rows = request.level_extent(0)

@@ -14,7 +14,7 @@ from pyaco.addrlib.enums import SwizzleMode, SwizzleMode3
 from pyaco.emu import Device
 from pyaco.errors import InputError, UnsupportedError
 
-TARGETS = ("gfx900", "gfx1030", "gfx1100", "gfx1200")
+TARGETS = ("gfx600", "gfx700", "gfx900", "gfx1030", "gfx1100", "gfx1200")
 #: Formats by the bytes of an element: what may be copied to what.
 COMPATIBLE: dict[int, tuple[str, ...]] = {
     1: ("R8_UNORM", "R8_SINT", "S8_UINT"),

@@ -12,7 +12,7 @@ from pyaco import meta
 from pyaco.emu import Device
 from pyaco.errors import InputError, UnsupportedError
 
-TARGETS = ("gfx900", "gfx906", "gfx1030", "gfx1100", "gfx1200")
+TARGETS = ("gfx600", "gfx700", "gfx900", "gfx906", "gfx1030", "gfx1100", "gfx1200")
 EVERY = [(target, queue) for target in TARGETS for queue in meta.QUEUES] + [(target, "dma") for target in ("gfx942", "gfx1010")]
 
 
