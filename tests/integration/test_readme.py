@@ -115,7 +115,7 @@ def copies(target: str) -> bool:
 
 
 CONFIGS = {
-    "gfx700": "bonaire", "gfx900": "vega10", "gfx1010": "navi10", "gfx1030": "navi21", "gfx1100": "navi31", "gfx1150": "gfx1150",
+    "gfx700": "kaveri", "gfx900": "vega10", "gfx1010": "navi10", "gfx1030": "navi21", "gfx1100": "navi31", "gfx1150": "gfx1150",
     "gfx1200": "gfx1200",
 }  # fmt: skip
 CHECKS = {
