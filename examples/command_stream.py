@@ -33,7 +33,8 @@ def main(report: str | None = None, target: str = "gfx1100") -> int:
                                   ADDRESS_HI=fence.address >> 32, DATA_LO=1)
         stream = [*dispatch.words, *signal]
         wait = pm4.sdma_packet("POLL_REGMEM", level, ADDR=fence.address, FUNCTION="EQUAL", MEM_POLL=1, VALUE=1, MASK=0xFFFFFFFF)
-        move = pm4.sdma_packet("COPY_LINEAR", level, SRC_ADDR=product.address, DST_ADDR=copy.address, COUNT=a.nbytes - 1)
+        count = a.nbytes - 1 if level >= 90 else a.nbytes              # from GFX9 on packets count from 0
+        move = pm4.sdma_packet("COPY_LINEAR", level, SRC_ADDR=product.address, DST_ADDR=copy.address, COUNT=count)
 
         compute, dma = pm4.Ring(device, queue="compute"), pm4.Ring(device, queue="sdma")
         memory = compute.processor.fetch

@@ -67,8 +67,9 @@ def image_of_shape(device: Device, shape: TextureShape, name: str, levels: int, 
         tiling = tiling | {"linear": True}
     image = device.image(format=name, width=shape.width, height=shape.height, mips=levels, **kind, **tiling)
     layout: Any = image.surface.layout
-    if tiling.get("swizzle_mode") not in (None, layout.texel_swizzle_mode):
-        raise UnsupportedError(f"swizzle mode {tiling['swizzle_mode']} of {image!r}: drivers lay it out as {image.surface.swizzle_mode}")
+    mode = tiling.get("swizzle_mode")
+    if mode is not None and mode != layout.texel_swizzle_mode:
+        raise UnsupportedError(f"swizzle mode {mode} of {image!r}: drivers lay it out as {image.surface.swizzle_mode}")
     return image
 
 

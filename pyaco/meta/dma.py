@@ -59,6 +59,8 @@ def _linear_buffer(buffer: Buffer, part: BufferPart, element: int) -> _Linear:
 
 def _check(image: Image, level: int) -> None:
     request, config = image.surface.request, image.surface.config
+    if not features.has_swizzle_modes(config.level):
+        raise UnsupportedError(f"images by the DMA engine of {config.name}: its packets describe tiles by other words than those from GFX9 on")
     if image.surface.element_bytes == 12:
         raise UnsupportedError(f"elements of 96 bits ({image.format.name}) by the DMA engine")
     if request.samples > 1:
@@ -154,8 +156,14 @@ def _chunks(level: int, size: int) -> list[tuple[int, int]]:
     return [(first, min(_MOST_BYTES, size - first) - less) for first in range(0, size, _MOST_BYTES)]
 
 
+def _check_engine(device: Device) -> None:
+    if not features.has_sdma_low_operation(device.gfx_level):
+        raise UnsupportedError(f"buffers by the DMA engine of {device.target}: GFX6 has an engine with other packets")
+
+
 def copy_bytes(device: Device, source: int, destination: int, size: int) -> list[Report]:
     """Copy bytes from address to address."""
+    _check_engine(device)
     words: list[int] = []
     for first, count in _chunks(device.gfx_level, size):
         words += sdma_packet("COPY_LINEAR", device.gfx_level, SRC_ADDR=source + first, DST_ADDR=destination + first, COUNT=count)
@@ -164,6 +172,7 @@ def copy_bytes(device: Device, source: int, destination: int, size: int) -> list
 
 def fill_bytes(device: Device, address: int, size: int, word: int) -> list[Report]:
     """Fill dwords with one."""
+    _check_engine(device)
     words: list[int] = []
     for first, count in _chunks(device.gfx_level, size):
         words += sdma_packet("CONSTANT_FILL", device.gfx_level, ADDR=address + first, DATA=word, COUNT=count, FILL_SIZE=_DWORD_FILL)
@@ -172,6 +181,7 @@ def fill_bytes(device: Device, address: int, size: int, word: int) -> list[Repor
 
 def write_bytes(device: Device, address: int, dwords: Sequence[int]) -> list[Report]:
     """Write dwords that packets hold."""
+    _check_engine(device)
     words: list[int] = []
     for first in range(0, len(dwords), _MOST_DWORDS):
         data = list(dwords[first : first + _MOST_DWORDS])

@@ -17,7 +17,7 @@ from pyaco.descriptors.buffer import texel_buffer
 from pyaco.emu.images import Image, ImageView
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.formats import PixelFormat, pixel_format
-from pyaco.targets.features import has_non_block_compressed_views
+from pyaco.targets.features import has_non_block_compressed_views, has_swizzle_modes
 
 if TYPE_CHECKING:
     from pyaco.emu.buffers import Buffer
@@ -135,7 +135,7 @@ def element_view(image: Image, level: int, aspect: str, layer: int, *, storage: 
     levels = None if request.samples > 1 else (level, 1)
     view = image.view(kind, format=name, levels=levels, storage=storage, stencil=aspect == "stencil")
     if parts_of_element(image) == 3:
-        return ImageView(image, replace(view.part, width=3 * request.width)), 0
+        return ImageView(image, replace(view.part, width=3 * request.width, block_width=3)), 0
     if not form.is_compressed:
         return view, 0
     columns, rows = request.level_extent(0)
@@ -144,6 +144,8 @@ def element_view(image: Image, level: int, aspect: str, layer: int, *, storage: 
         return view, 0
     if has_non_block_compressed_views(image.surface.config.level):
         return _level_alone(image, view, level, layer), layer
+    if _may_be_first(image):
+        return _level_as_first(image, view, level), 0
     return _widened(image, view, level), 0
 
 
@@ -163,6 +165,18 @@ def _level_alone(image: Image, view: ImageView, level: int, layer: int) -> Eleme
     first, *others = alone.words
     swizzle = surface.layout.tile_swizzle
     return ElementView(alone, (first & ~swizzle | found.tile_swizzle, *others))
+
+
+def _may_be_first(image: Image) -> bool:
+    """Before GFX9: level 0 of tiles is padded to other heights than levels behind it, and rows of level 0 to 64 elements."""
+    request, surface = image.surface.request, image.surface
+    return not has_swizzle_modes(surface.config.level) and not request.is_3d and request.layers == 1 and not surface.layout.is_linear
+
+
+def _level_as_first(image: Image, view: ImageView, level: int) -> ImageView:
+    """Return a view in which a level is level 0 of an image of its own, as drivers view every level before GFX9."""
+    columns, rows = image.surface.request.level_extent(level)
+    return ImageView(image, replace(view.part, width=columns, height=rows, base_level=level, first_level=0, last_level=0, levels=1))
 
 
 def _widened(image: Image, view: ImageView, level: int) -> ImageView:

@@ -73,10 +73,13 @@ def launch_from_registers(level: int, written: Mapping[int, int], dimensions: Ex
 def border_colors_from_registers(level: int, written: Mapping[int, int]) -> int | None:
     """Return the address of the table of border colours that TA_CS_BC_BASE_ADDR names, or None where nobody wrote it (or could)."""
     known = registers(level)
-    if "TA_CS_BC_BASE_ADDR_HI" not in known or known["TA_CS_BC_BASE_ADDR"].offset not in written:
+    if "TA_CS_BC_BASE_ADDR" not in known or known["TA_CS_BC_BASE_ADDR"].offset not in written:
         return None
-    low, high = known["TA_CS_BC_BASE_ADDR"], known["TA_CS_BC_BASE_ADDR_HI"]
-    return canonical(written[low.offset] << 8 | high.field("ADDRESS").get(written.get(high.offset, 0)) << 40)
+    address = written[known["TA_CS_BC_BASE_ADDR"].offset] << 8
+    if "TA_CS_BC_BASE_ADDR_HI" in known:               # not on GFX6, whose addresses have 40 bits
+        high = known["TA_CS_BC_BASE_ADDR_HI"]
+        address |= high.field("ADDRESS").get(written.get(high.offset, 0)) << 40
+    return canonical(address)
 
 
 class _Registers:

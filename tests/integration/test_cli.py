@@ -247,18 +247,18 @@ def test_lds_beyond_its_size_is_said(capsys: pytest.CaptureFixture[str]) -> None
 
 
 # ------------------------------------------------------------------------------------------------------------------ defaults
-@pytest.mark.parametrize("target", ["gfx900", "gfx1030", "gfx1100", "gfx1200"])
+@pytest.mark.parametrize("target", ["gfx700", "gfx900", "gfx1030", "gfx1100", "gfx1200"])
 def test_wave_size_as_radv_picks_it(target: str, capsys: pytest.CaptureFixture[str]) -> None:
     """wave32 for workgroups of up to 32 invocations where there are such waves, else wave64; asked for, what was asked for."""
     for module in sorted(SHADERS.glob("*.spv")):
         x, y, z = compile(module, target, stop_after="declare_arguments").abi.workgroup_size  # type: ignore[union-attr]
-        expected = 32 if x * y * z <= 32 and target != "gfx900" else 64
+        expected = 32 if x * y * z <= 32 and target not in ("gfx700", "gfx900") else 64
         assert compile(module, target, stop_after="declare_arguments").wave == expected, module
     sized = str(SHADERS / "spec_constants.spv")
     for size, wave in ((["0=32", "1=1"], 32), (["0=8", "1=4"], 32), (["0=11", "1=3"], 64)):
         assert main(["compile", sized, "--target", target, "--spec", *size, "--json"]) == 0
         document = json.loads(capsys.readouterr().out)
-        assert document["wave"] == document["abi"]["wave_size"] == (64 if target == "gfx900" else wave)
+        assert document["wave"] == document["abi"]["wave_size"] == (64 if target in ("gfx700", "gfx900") else wave)
         assert main(["compile", sized, "--target", target, "--spec", *size, "--wave", "64", "--json"]) == 0
         assert json.loads(capsys.readouterr().out)["wave"] == 64
 

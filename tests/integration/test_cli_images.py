@@ -62,7 +62,7 @@ def picture(path: str, size: int = 16) -> np.ndarray:
     return pixels
 
 
-@pytest.mark.parametrize("target", ["gfx900", "gfx1030", "gfx1200"])
+@pytest.mark.parametrize("target", ["gfx600", "gfx700", "gfx900", "gfx1030", "gfx1200"])
 def test_mips_of_a_picture(folder: Path, target: str) -> None:
     pixels = picture("in.png").astype(float)
     save = [word for name in ("out.png", "out.dds", "out.ktx2", "out.npy") for word in ("--save", f"0.1={name}")]

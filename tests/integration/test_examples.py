@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-TARGETS = ("gfx900", "gfx1030", "gfx1100", "gfx1200")
+TARGETS = ("gfx700", "gfx900", "gfx1030", "gfx1100", "gfx1200")
 pytestmark = pytest.mark.parametrize("target", TARGETS)
 
 

@@ -114,7 +114,10 @@ def copies(target: str) -> bool:
     return numpy.allclose(found, texels.reshape(8, 2, 8, 2).mean((1, 3)), rtol=1e-6)
 
 
-CONFIGS = {"gfx900": "vega10", "gfx1010": "navi10", "gfx1030": "navi21", "gfx1100": "navi31", "gfx1150": "gfx1150", "gfx1200": "gfx1200"}
+CONFIGS = {
+    "gfx700": "kaveri", "gfx900": "vega10", "gfx1010": "navi10", "gfx1030": "navi21", "gfx1100": "navi31", "gfx1150": "gfx1150",
+    "gfx1200": "gfx1200",
+}  # fmt: skip
 CHECKS = {
     "assemble, disassemble": round_trip,
     "compile compute shaders, wave64": lambda target: product(target, 64),
@@ -181,8 +184,10 @@ def commands() -> list[list[str]]:
     return [shlex.split(command)[1:] for command in re.findall(r"pyaco (?:\S| \S)+", block)]
 
 
-#: A swizzle mode of 2D images for the chips of the table; GFX9's driver lets nobody choose.
-SWIZZLE_MODES = {"gfx900": "", "gfx1010": "64KB_R_X", "gfx1030": "64KB_R_X", "gfx1100": "64KB_R_X", "gfx1150": "64KB_R_X", "gfx1200": "64KB_2D"}
+#: A swizzle mode of 2D images for the chips of the table; up to GFX9 the driver lets nobody choose.
+SWIZZLE_MODES = {
+    "gfx700": "", "gfx900": "", "gfx1010": "64KB_R_X", "gfx1030": "64KB_R_X", "gfx1100": "64KB_R_X", "gfx1150": "64KB_R_X", "gfx1200": "64KB_2D",
+}  # fmt: skip
 
 
 def for_target(arguments: list[str], target: str) -> list[str]:
@@ -192,7 +197,7 @@ def for_target(arguments: list[str], target: str) -> list[str]:
     mode = SWIZZLE_MODES[target]
     line = re.sub(r"\bgfx\d+\b|RX \d+ XTX?", target, "\n".join(arguments))
     line = re.sub(r"64KB_\w+", mode, line) if mode else re.sub(r",swizzle=\w+|\n--(to-)?swizzle-mode\n\w+", "", line)
-    found = (line.replace("\n--wave\n32", "") if target == "gfx900" else line).split("\n")
+    found = (line.replace("\n--wave\n32", "") if target in ("gfx700", "gfx900") else line).split("\n")
     return [*found, "--target", target] if found[0] == "run" and "--target" not in found else found
 
 

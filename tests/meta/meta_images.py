@@ -14,7 +14,9 @@ from pyaco.addrlib.enums import SwizzleMode, SwizzleMode3
 from pyaco.emu import Device
 from pyaco.errors import InputError, UnsupportedError
 
-TARGETS = ("gfx900", "gfx1030", "gfx1100", "gfx1200")
+TARGETS = ("gfx600", "gfx700", "gfx900", "gfx1030", "gfx1100", "gfx1200")
+#: Chips whose driver chooses tile modes itself, and that share nothing by modifiers; their DMA engines have packets of their own.
+TILE_MODES = ("gfx600", "gfx700")
 #: Formats by the bytes of an element: what may be copied to what.
 COMPATIBLE: dict[int, tuple[str, ...]] = {
     1: ("R8_UNORM", "R8_SINT", "S8_UINT"),
@@ -34,6 +36,8 @@ SHAPES: dict[str, dict[str, Any]] = {
 def modes_of(target: str) -> list[dict[str, Any]]:
     """Options of images that ask for each swizzle mode of a chip: linear, what the driver chooses; from GFX10 on each by number, on GFX9, whose
     driver chooses itself, by modifiers, which images of one level and layer have."""
+    if target in TILE_MODES:
+        return [{"linear": True}, {}]
     if target == "gfx900":
         known = [modifier for modifier in supported_modifiers(gpu_config(target), 32) if is_amd(modifier) and not decode_modifier(modifier).dcc]
         return [{"linear": True}, {}, *({"modifier": modifier, "mips": 1} for modifier in known)]

@@ -12,8 +12,9 @@ from pyaco import meta
 from pyaco.emu import Device
 from pyaco.errors import InputError, UnsupportedError
 
-TARGETS = ("gfx900", "gfx906", "gfx1030", "gfx1100", "gfx1200")
-EVERY = [(target, queue) for target in TARGETS for queue in meta.QUEUES] + [(target, "dma") for target in ("gfx942", "gfx1010")]
+TARGETS = ("gfx600", "gfx700", "gfx900", "gfx906", "gfx1030", "gfx1100", "gfx1200")
+EVERY = [(target, queue) for target in TARGETS for queue in meta.QUEUES if (target, queue) != ("gfx600", "dma")]
+EVERY += [(target, "dma") for target in ("gfx942", "gfx1010")]
 
 
 @pytest.mark.parametrize(("target", "queue"), EVERY)
@@ -42,6 +43,18 @@ def test_fills_and_updates(target: str, queue: str) -> None:
         meta.update_buffer(device, buffer, data, offset, queue=queue)
         wanted[offset : offset + count] = data
         assert np.array_equal(buffer.numpy(), wanted), (offset, count)
+
+
+def test_the_engine_of_gfx6_is_another() -> None:
+    device = Device("gfx600", threads=1)
+    buffer = device.zeros(64)
+    works: list[Callable[[], Any]] = [
+        lambda: meta.fill_buffer(device, buffer, 1, queue="dma"), lambda: meta.update_buffer(device, buffer, b"abcd", queue="dma"),
+        lambda: meta.copy_buffer(device, buffer, device.zeros(64), queue="dma"),
+    ]  # fmt: skip
+    for work in works:
+        with pytest.raises(UnsupportedError, match="buffers by the DMA engine of gfx600"):
+            work()
 
 
 def test_bytes_beyond_one_packet() -> None:

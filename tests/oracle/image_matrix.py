@@ -28,7 +28,7 @@ from pyaco.emu import Device
 from pyaco.errors import InputError, PyacoError, UnsupportedError
 from pyaco.targets import features
 
-TARGETS = ("gfx803", "gfx900", "gfx1010", "gfx1030", "gfx1100", "gfx1150", "gfx1200")
+TARGETS = ("gfx600", "gfx700", "gfx803", "gfx900", "gfx1010", "gfx1030", "gfx1100", "gfx1150", "gfx1200")
 FACTORS = ("operation", "dimension", "format", "state", "mode")
 VERDICTS = ("tried", "equal", "within", "alone", "unpaired", "failed")
 #: How many places of a surface's list of swizzle modes there are; of a shorter list they name the same ones again.

@@ -146,24 +146,28 @@ def _show(value: np.generic) -> str:
     return str(value)
 
 
-def _reassembled(shader: Any, objdump: str) -> bytes:
-    """What LLVM's assembler, which stands beside `objdump`, makes of a shader's disassembly."""
+def _assembled_otherwise(shader: Any, objdump: str) -> list[str]:
+    """Where LLVM's assembler, beside its disassembler, makes other words of our disassembly of a compiled shader."""
     with tempfile.TemporaryDirectory() as folder:
-        made, code = Path(folder) / "shader.o", Path(folder) / "shader.bin"
-        text = isa.disassemble(shader.code, shader.target, exact=True)
-        command = [objdump.replace("objdump", "mc"), "-triple=amdgcn", f"-mcpu={shader.target}", "-filetype=obj", "-o", str(made)]
-        subprocess.run(command, input=text, text=True, check=True)
-        subprocess.run([objdump.replace("objdump", "objcopy"), "-O", "binary", "--only-section=.text", str(made), str(code)], check=True)
-        return code.read_bytes()[: len(shader.code)]
+        text, built, code = (Path(folder) / name for name in ("shader.s", "shader.o", "shader.bin"))
+        text.write_text(isa.disassemble(shader.code, shader.target))
+        assembler, copier = (objdump.replace("objdump", name) for name in ("mc", "objcopy"))
+        subprocess.run([assembler, "-arch=amdgcn", f"-mcpu={shader.target}", "-filetype=obj", str(text), "-o", str(built)], check=True)
+        subprocess.run([copier, "-O", "binary", "-j", ".text", str(built), str(code)], check=True)
+        theirs = np.frombuffer(code.read_bytes(), np.uint32)
+    ours = np.frombuffer(shader.code, np.uint32)
+    if len(theirs) != len(ours):
+        return [f"{len(theirs)} words instead of {len(ours)}"]
+    return [f"word {k}: {theirs[k]:08x} instead of {ours[k]:08x}" for k in np.flatnonzero(theirs != ours)]
 
 
 def undecoded(shader: Any, objdump: str) -> list[str]:
     """What is not an instruction in llvm-objdump's disassembly of a compiled shader; it must also decode all of it.
 
-    LLVM disassembles nothing before GFX8: there its assembler must make the same bytes of our disassembly.
+    LLVM has no disassembler of GFX6 and GFX7: there its assembler must make the same code of our disassembly.
     """
     if targets.chip(shader.target).level < 80:
-        return [] if _reassembled(shader, objdump) == shader.code else ["LLVM's assembler makes other bytes of the disassembly"]
+        return _assembled_otherwise(shader, objdump)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "shader.o"
         path.write_bytes(shader.to_elf())

@@ -24,7 +24,7 @@ from pyaco.nir.interpreter import Interpreter
 
 pytestmark = [pytest.mark.oracle, pytest.mark.skipif(shutil.which("glslangValidator") is None, reason="glslangValidator is not installed")]
 
-TARGETS = ("gfx803", "gfx900", "gfx1030", "gfx1100", "gfx1200")
+TARGETS = ("gfx600", "gfx700", "gfx803", "gfx900", "gfx1030", "gfx1100", "gfx1200")
 INVOCATIONS = 128
 LEVELS = 3
 NEAREST, LINEAR = Sampler((0, 1, 2)), Sampler((0, 1, 2), 1, 1, 2)

@@ -21,7 +21,7 @@ from pyaco.emu import Device
 pytest.importorskip("vulkan")
 pytestmark = pytest.mark.oracle
 
-TARGETS = ("gfx900", "gfx1030", "gfx1100", "gfx1200")
+TARGETS = ("gfx600", "gfx700", "gfx900", "gfx1030", "gfx1100", "gfx1200")
 SOURCE, DESTINATION = (24, 18, 1), (31, 22, 1)
 LAYERS = 2
 NEAREST = ("R8G8B8A8_UNORM", "R8G8B8A8_UINT", "R16_UINT", "R32_SINT", "R16G16B16A16_FLOAT")

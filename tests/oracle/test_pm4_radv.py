@@ -78,18 +78,18 @@ def test_streams_are_decoded(name: str, family: str) -> None:
 @pytest.mark.parametrize("family", ["polaris10", "vega10", "navi21", "gfx1100"])
 @pytest.mark.parametrize("name", ["saxpy", "reduction"])
 def test_the_shader_found_is_the_pipelines(name: str, family: str) -> None:
-    """The driver's own disassembly has the same words."""
+    """The driver's own disassembly has the same words; for GFX6 and GFX7 it has none without CLRX."""
     from vulkan_peer import Radv
 
     found, _, _, (shader,) = recorded(family, name)
-    code = Radv(FAMILIES[family]).compile(CASES[name].spirv.read_bytes(), spec=CASES[name].spec, entry=CASES[name].entry).code
+    code = Radv(family).compile(CASES[name].spirv.read_bytes(), spec=CASES[name].spec, entry=CASES[name].entry).code
     words = pm4.pieces(found.memory)(shader.address, len(code) // 4)
     assert np.array(words, np.uint32).tobytes() == code
     assert len(code) >= shader.lines[-1].offset + 4
 
 
 @pytest.mark.parametrize("indirect", [False, True], ids=["direct", "indirect"])
-@pytest.mark.parametrize("family", ["vega10", "navi10", "navi21", "gfx1100"])
+@pytest.mark.parametrize("family", ["tahiti", "bonaire", "vega10", "navi10", "navi21", "gfx1100"])
 @cases
 def test_streams_run_on_the_emulator(name: str, family: str, indirect: bool, lavapipe: Lavapipe) -> None:
     if name in LAVAPIPE_IS_WRONG and CASES[name].model is None:

@@ -19,7 +19,7 @@ from pyaco.emu.buffers import TexelBuffer
 
 pytestmark = [pytest.mark.oracle, pytest.mark.skipif(shutil.which("glslangValidator") is None, reason="glslangValidator is not installed")]
 
-TARGETS = ("gfx803", "gfx900", "gfx1030", "gfx1100", "gfx1200")
+TARGETS = ("gfx600", "gfx700", "gfx803", "gfx900", "gfx1030", "gfx1100", "gfx1200")
 COUNT, BEYOND = 192, 64
 Array: TypeAlias = NDArray[Any]
 SHADER = """#version 450

@@ -30,7 +30,7 @@ ICD_FOLDERS = (Path("/usr/share/vulkan/icd.d"), Path("/etc/vulkan/icd.d"))
 
 #: Names that RADV of Mesa 22.3 takes for this project's targets.
 FAMILIES = {
-    "gfx803": "polaris10", "gfx900": "vega10", "gfx906": "vega20", "gfx1010": "navi10", "gfx1030": "navi21",
+    "gfx600": "tahiti", "gfx700": "bonaire", "gfx803": "polaris10", "gfx900": "vega10", "gfx906": "vega20", "gfx1010": "navi10", "gfx1030": "navi21",
     "gfx1100": "gfx1100", "gfx1101": "gfx1101", "gfx1102": "gfx1102",
 }  # fmt: skip
 #: Where later versions have other names.

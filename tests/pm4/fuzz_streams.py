@@ -28,7 +28,7 @@ from pyaco import emu, pm4
 from pyaco.errors import InputError, PyacoError
 from pyaco.pm4 import CommandProcessor, Stream, packet
 
-TARGETS = ("gfx900", "gfx1030", "gfx1100", "gfx1200")
+TARGETS = ("gfx600", "gfx700", "gfx900", "gfx1030", "gfx1100", "gfx1200")
 SHADERS = ("saxpy", "reduction")
 INSTRUCTIONS, PACKETS = 300, 200
 SCRATCH_DWORDS, BUFFER_DWORDS = 256, 64

@@ -34,7 +34,7 @@ def placed(
     return stream.words, packets, shaders, {buffer.address: buffer.size for buffer in buffers.values()}, shader.code
 
 
-@pytest.mark.parametrize("target", ["gfx900", "gfx1030", "gfx1100", "gfx1200"])
+@pytest.mark.parametrize("target", ["gfx600", "gfx700", "gfx900", "gfx1030", "gfx1100", "gfx1200"])
 @pytest.mark.parametrize("name", ["saxpy", "reduction"])
 def test_streams_of_pyaco_name_their_shader_and_descriptors(target: str, name: str) -> None:
     _, packets, (shader,), buffers, code = placed(target, name)

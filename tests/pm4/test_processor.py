@@ -16,7 +16,14 @@ from pyaco.errors import InputError, UnsupportedError
 from pyaco.pm4 import DispatchStream, Stream, packet
 from pyaco.registers import registers
 
-TARGETS = {"gfx900": 64, "gfx1030": 32, "gfx1100": 64, "gfx1200": 32}
+TARGETS = {"gfx600": 64, "gfx700": 64, "gfx900": 64, "gfx1030": 32, "gfx1100": 64, "gfx1200": 32}
+
+
+def store_dword(level: int, address: int, data: int) -> str:
+    """Code that stores the dword of a VGPR where s[0:1] and the offset in another VGPR point."""
+    if level < 90:                          # a buffer at s[0:1], since GFX6 has no FLAT
+        return f"s_mov_b64 s[4:5], s[0:1]\ns_mov_b32 s6, -1\ns_mov_b32 s7, 0x27fac\nbuffer_store_dword v{data}, v{address}, s[4:7], 0 offen"
+    return f"global_store_{'b32' if level >= 110 else 'dword'} v{address}, v{data}, s[0:1]"
 
 
 def contents(case: Case, target: str, wave: int, through_packets: bool) -> dict[Any, bytes]:
@@ -160,8 +167,7 @@ def test_partial_workgroups_and_starts(target: str, threads: bool) -> None:
     device, wave = emu.Device(target), TARGETS[target]
     level = device.gfx_level
     identity = "s_mov_b32 s2, ttmp9\n" if level >= 120 else ""
-    store = "global_store_b32 v1, v2, s[0:1]" if level >= 110 else "global_store_dword v1, v2, s[0:1]"
-    text = identity + f"s_lshl_b32 s2, s2, 3\nv_or_b32 v2, s2, v0\nv_lshlrev_b32 v1, 2, v2\n{store}\ns_endpgm\n"
+    text = identity + f"s_lshl_b32 s2, s2, 3\nv_or_b32 v2, s2, v0\nv_lshlrev_b32 v1, 2, v2\n{store_dword(level, 1, 2)}\ns_endpgm\n"
     code = np.frombuffer(isa.assemble(text, target).ljust(256, b"\0"), np.uint8).copy()
     entry = device.space.map(code, alignment=256)
     out = device.buffer(np.full(32, 99, np.uint32))
@@ -183,7 +189,10 @@ def test_partial_workgroups_and_starts(target: str, threads: bool) -> None:
 
 
 # LLVM's "User Guide for AMDGPU Backend", "Initial Kernel Execution State": work-item ids are packed from gfx90a and gfx1100 on.
-PACKED_IDS = {"gfx900": False, "gfx942": True, "gfx1010": False, "gfx1030": False, "gfx1100": True, "gfx1150": True, "gfx1200": True}
+PACKED_IDS = {
+    "gfx600": False, "gfx700": False, "gfx900": False, "gfx942": True, "gfx1010": False, "gfx1030": False, "gfx1100": True, "gfx1150": True,
+    "gfx1200": True,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("target", "packed"), PACKED_IDS.items())
@@ -191,8 +200,7 @@ def test_local_ids_at_the_start(target: str, packed: bool) -> None:
     """A workgroup of 4 x 2 x 2: what v0 holds, by lane, where packets dispatch and where ``Device.run`` does."""
     device = emu.Device(target)
     level = device.gfx_level
-    store = "global_store_b32 v3, v0, s[0:1]" if level >= 110 else "global_store_dword v3, v0, s[0:1]"
-    text = f"v_mbcnt_lo_u32_b32 v3, -1, 0\nv_lshlrev_b32 v3, 2, v3\n{store}\ns_endpgm\n"
+    text = f"v_mbcnt_lo_u32_b32 v3, -1, 0\nv_lshlrev_b32 v3, 2, v3\n{store_dword(level, 3, 0)}\ns_endpgm\n"
     code = isa.assemble(text, target, wave_size=64)
     out = device.buffer(np.zeros(16, np.uint32))
     expected = [x | (y << 10 | z << 20 if packed else 0) for z in range(2) for y in range(2) for x in range(4)]

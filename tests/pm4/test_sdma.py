@@ -17,7 +17,7 @@ from pyaco.pm4 import Ring, SdmaEngine, format_packets, named_values, packet, pa
 from pyaco.pm4.sdma import _FORMS
 from pyaco.registers.database import LEVELS
 
-TARGETS = ("gfx803", "gfx900", "gfx1010", "gfx1030", "gfx1100", "gfx1200")
+TARGETS = ("gfx700", "gfx803", "gfx900", "gfx1010", "gfx1030", "gfx1100", "gfx1200")
 NAMES = {level: [name for name, forms in _FORMS.items() if any(form.first <= level <= form.last for form in forms)] for level in LEVELS}
 
 

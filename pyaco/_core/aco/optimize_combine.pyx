@@ -108,6 +108,34 @@ cdef bint _combine_add_scalar_shift(Context *c, InstructionId i) except -1 nogil
     return False
 
 
+cdef bint _combine_add_shift_as_product(Context *c, InstructionId i) except -1 nogil:
+    """A sum with a shifted number of 24 bits is v_mad_u32_u24 before GFX9, which has no instruction that shifts and adds."""
+    cdef ProgramData *p = c.p
+    cdef Operand[3] operands
+    cdef Operand count
+    cdef uint32_t k
+    cdef InstructionId q = 0
+    cdef bint is_scalar
+    if not _unmodified(p, i):
+        return False
+    for k in range(2):
+        q = _scalar_shift(c, source_at(p, i, k))
+        is_scalar = q != 0
+        if not is_scalar and not _single(c, source_at(p, i, k), op_v_lshlrev_b32, &q):
+            continue
+        operands[0] = source_at(p, q, 0 if is_scalar else 1)
+        count = source_at(p, q, 1 if is_scalar else 0)
+        # What is larger than 64 is a literal, which VOP3 cannot have there.
+        if not count.flags & operand_constant or count.data & 31 > 6 or not operands[0].flags & operand_24bit:
+            continue
+        operands[1] = operand_c32(1 << (count.data & 31))
+        operands[2] = source_at(p, i, 1 - k)
+        if _fuse(c, i, op_v_mad_u32_u24, operands, 3):
+            p.instructions.definition_count[i] = 1
+            return True
+    return False
+
+
 cdef uint16_t _multiply_add(const ProgramData *p, BlockId block, uint32_t bits, bint precise) noexcept nogil:
     """The opcode for a * b + c; op_invalid where fusing would change a result that must stay exact."""
     cdef uint32_t denormals = p.blocks.fp_mode[block] >> (4 if bits == 32 else 6) & 3
@@ -464,6 +492,8 @@ cdef bint _combine_valu(Context *c, InstructionId i, uint16_t opcode) except -1 
         return True
     if opcode == op_v_add_u32:
         return _combine_add_scalar_shift(c, i)
+    if _sum_without_carry(c, i):
+        return _combine_add_shift_as_product(c, i)
     if opcode == op_v_cvt_f32_u32:
         return _combine_byte_to_float(c, i)
     if opcode in (op_v_add_f32, op_v_add_f16, op_v_add_f64):
