@@ -16,7 +16,7 @@ pytestmark = [
     pytest.mark.oracle,
     pytest.mark.skipif(shutil.which("llvm-mc-22") is None, reason="llvm-mc-22 is not installed"),
 ]
-CHIPS = ("gfx700", "gfx803", "gfx900", "gfx942", "gfx1030", "gfx1100", "gfx1150", "gfx1200")
+CHIPS = ("gfx700", "gfx803", "gfx900", "gfx942", "gfx1030", "gfx1100", "gfx1150", "gfx1200", "gfx1250")
 LINES = int(os.environ.get("PYACO_MUTATIONS", "4000"))
 SEED = int(os.environ.get("PYACO_SEED", "1"))
 

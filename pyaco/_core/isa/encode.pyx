@@ -473,6 +473,8 @@ cdef inline bint _reads_vector_only(const Decoded *d, uint32_t position) noexcep
         return True
     if op == op_v_permlane16_b32 or op == op_v_permlanex16_b32 or op == op_v_readlane_b32 or op == op_v_readlane_b32_e64:
         return position == 0
+    if op_v_permlane_bcast_b32 <= op <= op_v_permlane_xor_b32 or op == op_v_permlane_idx_gen_b32:
+        return position == 0
     if op == op_v_permlane16_var_b32 or op == op_v_permlanex16_var_b32:
         return True
     if op == op_v_mqsad_u32_u8:
@@ -482,7 +484,8 @@ cdef inline bint _reads_vector_only(const Decoded *d, uint32_t position) noexcep
     if op_v_cvt_scalef32_sr_pk8_fp4_f32 <= op <= op_v_cvt_scalef32_sr_pk16_bf6_bf16:
         # scaled conversions of GFX12.5, which lie side by side in the table
         return position == 0
-    return opcode_latency[op] == latency_wmma and position < 2 and d.destination_count != 0
+    # of a sparse operation the third one is the index
+    return opcode_latency[op] == latency_wmma and (position < 2 or opcode_flags[op] & opcode_flag_tied) and d.destination_count != 0
 
 
 cdef bint _packed_lanes_read_scalar(uint32_t op, uint32_t position, uint32_t gfx_level) noexcept nogil:
@@ -722,12 +725,13 @@ cdef bint _is_double(uint32_t opcode) noexcept nogil:
 
 
 cdef bint _packed_singles_fit(const Decoded *d) noexcept nogil:
-    """Packed operations of 32 bits: scalar registers are read once, for both halves (GFX12.5)."""
-    cdef uint32_t i
+    """Packed operations of 32 bits: scalar registers are read once, for both halves (GFX12.5). Assemblers overlook ttmp and null."""
+    cdef uint32_t i, code
     if d.opcode != op_v_pk_fma_f32 and d.opcode != op_v_pk_mul_f32 and d.opcode != op_v_pk_add_f32:
         return True
     for i in range(min(<uint32_t>d.source_count, 3)):
-        if (d.source[i] < 128 * 4 or 235 * 4 <= d.source[i] < 240 * 4) and (modifier_opsel(d.modifiers) | modifier_opsel_hi(d.modifiers)) >> i & 1:
+        code = d.source[i] >> 2
+        if (code < 108 or 126 <= code < 128 or 235 <= code < 240 or 251 <= code < 254) and (modifier_opsel(d.modifiers) | modifier_opsel_hi(d.modifiers)) >> i & 1:
             return False
     return True
 

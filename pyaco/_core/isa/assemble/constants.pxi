@@ -142,7 +142,7 @@ cdef uint16_t constant(Job *j, const Operand *o, uint32_t bits, bint floating) n
         if bits == 16 and not floating:
             # 16-bit integers take the literal for one of 32 bits
             pattern = _float_pattern(j, o, 32)
-        if bits == 64 and takes_wide_literal(j) and (o.wide_literal or (pattern & 0xffffffffULL or not floating)):
+        if bits == 64 and floating and takes_wide_literal(j) and (o.wide_literal or pattern & 0xffffffffULL):
             return _put_wide(j, o, pattern)
         if bits == 64 and not floating:
             fail(&j.c, o.begin, b"% is no 64-bit integer, and no inline constant", o.begin, o.end)
