@@ -448,6 +448,10 @@ cdef bint _memory_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
             or (gfx9 < gfx_level < gfx10 and d.source_count == 2 and d.destination_count == 0):
         # loads of CDNA into LDS take every scalar address
         return True
+    if op_global_load_async_to_lds_b8 <= d.opcode <= op_global_store_async_from_lds_b128 \
+            or op_cluster_load_async_to_lds_b8 <= d.opcode <= op_cluster_load_async_to_lds_b128:
+        # and those of GFX12.5 beside other work
+        return True
     return d.source_count < 2 or d.source[1] != register_exec
 
 
@@ -523,7 +527,7 @@ cdef bint _no_inverse_pi(const Decoded *d, uint32_t position, uint32_t gfx_level
     matrices."""
     cdef bint signless = not isa_variant(gfx_level, d.opcode, _variant_form(d.format)) >> position & 1
     if opcode_latency[d.opcode] == latency_wmma:
-        return d.opcode == op_v_wmma_bf16_16x16x16_bf16_gfx12
+        return d.opcode == op_v_wmma_bf16_16x16x16_bf16_gfx12 or d.opcode == op_v_wmma_bf16_16x16x32_bf16
     if d.opcode == op_v_dot2_f32_bf16 and d.format & (format_dpp16 | format_dpp8):
         return position == 1
     if d.format & format_sdwa:
@@ -532,7 +536,7 @@ cdef bint _no_inverse_pi(const Decoded *d, uint32_t position, uint32_t gfx_level
         return False
     if d.opcode == op_v_alignbit_b32 or d.opcode == op_v_alignbyte_b32:
         return position == 2
-    return signless and operand_class(d.opcode, position) == class_v2b
+    return (signless or d.opcode == op_v_bitop3_b16_true16) and operand_class(d.opcode, position) == class_v2b
 
 
 cdef bint _sources_fit(const Decoded *d, uint32_t gfx_level) noexcept nogil:
@@ -573,6 +577,8 @@ cdef bint _sources_fit(const Decoded *d, uint32_t gfx_level) noexcept nogil:
             # before CDNA 2 a VGPR or an inline constant
             return False
         if class_is_vgpr(kind) and kind != opcode_mask_class and _reads_vector_only(d, i):
+            return False
+        if opcode_latency[d.opcode] == latency_wmma and address == 255 * 4:
             return False
         if opcode_latency[d.opcode] == latency_wmma and not (i > 2 or d.destination_count == 0) and (
                 address == 255 * 4 or (address < 128 * 4 and address != register_null) or 235 * 4 <= address < 240 * 4
@@ -731,7 +737,8 @@ cdef bint _packed_singles_fit(const Decoded *d) noexcept nogil:
         return True
     for i in range(min(<uint32_t>d.source_count, 3)):
         code = d.source[i] >> 2
-        if (code < 108 or 126 <= code < 128 or 235 <= code < 240 or 251 <= code < 254) and (modifier_opsel(d.modifiers) | modifier_opsel_hi(d.modifiers)) >> i & 1:
+        if (code < 108 or 126 <= code < 128 or 235 <= code < 240 or 251 <= code < 254) \
+                and (modifier_opsel(d.modifiers) | modifier_opsel_hi(d.modifiers)) >> i & 1:
             return False
     return True
 

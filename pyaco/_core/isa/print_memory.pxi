@@ -201,8 +201,7 @@ cdef void tensor(Printer *t, const Decoded *d) noexcept nogil:
             t.has_no_syntax = True
         else:
             put_operand(t, d, i)
-    if modifier_r128(d.modifiers):
-        put_text(t, b" r128")
+    t.has_no_syntax = t.has_no_syntax or modifier_r128(d.modifiers) != 0
     cache_policy(t, d)
 
 

@@ -315,7 +315,8 @@ cdef uint32_t _buffer_format(Job *j) noexcept nogil:
 cdef void _check_base(Job *j, const Operand *base) noexcept nogil:
     """GFX12.5 names a missing base ``null`` in one instruction alone, and flat loads and stores take no exec."""
     cdef uint16_t register = j.d.source[1]
-    if (register == register_null and j.d.opcode != op_tensor_save and j.d.format != format_scratch) or (register == register_exec and exec_is_no_base(&j.d)):
+    cdef bint missing = register == register_null and j.d.opcode != op_tensor_save and j.d.format != format_scratch
+    if missing or (register == register_exec and exec_is_no_base(&j.d)):
         fail(&j.c, base.begin, b"% is not a base", base.begin, base.end)
 
 
@@ -408,4 +409,3 @@ cdef void tensor(Job *j) noexcept nogil:
         else:
             add_source(j, register_none, dwords)
     cache_policy(j)
-    j.d.modifiers = modifier_set_r128(j.d.modifiers, flag(j, given_r128))
