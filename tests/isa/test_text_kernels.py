@@ -167,7 +167,10 @@ def test_operands_of_gfx12_5(good: str, words: str, refused: str) -> None:
         isa.assemble(refused, "gfx1250")
 
 
-@pytest.mark.parametrize("words", ["010071d00000007c7c047c7c", "7e0005ec1400000000000000", "000102f400000005", "02000aee1400010000000000", "14007acc0409021a"])
+@pytest.mark.parametrize(
+    "words",
+    ["010071d00000007c7c047c7c", "7e0005ec1400000000000000", "000102f400000005", "02000aee1400010000000000", "14007acc0409021a"],
+)  # fmt: skip
 def test_words_of_gfx12_5_without_text(words: str) -> None:
     """A null group of a tensor, a base of exec, scaled offsets of a buffer and without an offset, a constant index."""
     assert ".long" in isa.disassemble(bytes.fromhex(words), "gfx1250", exact=True)

@@ -64,8 +64,9 @@ REASONS: tuple[tuple[str, str, str, str], ...] = (
     ("vop3", "v_cvt_scalef32_sr_pk_fp4_f32", "silent.*src_", "the pair is VGPRs; LLVM's class has special registers"),
     ("flat|global|mubuf", ".*_atomic_.*", "other", "LLVM's assembler drops sc1 (scc) of floating-point atomics"),
     ("sopk", "s_version", "silent.*UC_VERSION", "LLVM has names of versions"),
-    ("vopd3?", ".*", r"silent.*dot2acc_f32_bf16|src\d operands must use different VGPR banks|one dst register must be even|invalid VOPDY",
-     "LLVM counts the operands of dot products in three dwords wrongly (src8) when it compares their banks, and takes one as first half of two dwords"),
+    ("vopd3?", ".*",
+     r"silent.*dot2acc_f32_bf16|src\d operands must use different VGPR banks|one dst register must be even|invalid VOPDY",
+     "LLVM counts the operands of dot products in three dwords wrongly (src8) when it compares their banks, and takes one first in two dwords"),
     ("vop2_sdwa", "v_mac_f(16|32)", "invalid operand", "the sum stays whole: LLVM refuses to write a part of the register"),
 )
 
