@@ -63,6 +63,22 @@ def test_plans_print_the_same_lines(target: str) -> None:
             assert listing.entries() == expected.entries()
 
 
+@pytest.mark.parametrize(
+    ("target", "scales", "operation"),
+    [
+        ("gfx1250", "v_wmma_ld_scale_paired_b32 v4, 1", "v_wmma_scale_f32_16x16x128_f8f6f4 v[20:27], v[4:19], v[4:19], v[4:11], v4, 1"),
+        ("gfx950", "v_mfma_ld_scale_b32 v4, v5", "v_mfma_scale_f32_16x16x128_f8f6f4 v[0:3], v[4:11], v[4:11], v[0:3], v4, v5"),
+    ],
+)  # fmt: skip
+def test_scales_alone_and_in_front_of_an_operation(target: str, scales: str, operation: str) -> None:
+    """The same two words begin both: no template may take them without what follows."""
+    code, tables = isa.assemble(f"{scales}\ns_nop 0\n" * 1000 + f"{operation}\n" * 3, target), text_tables(target)
+    wave_size = 32 if target == "gfx1250" else 64
+    expected = disassemble_words(code, wave_size, tables, learn_after=0)
+    assert expected.text().count(operation) == 3
+    assert disassemble_words(code, wave_size, tables, learn_after=1).entries() == expected.entries()
+
+
 @pytest.mark.parametrize("target", ["gfx803", "gfx1100"])
 def test_random_words_have_the_same_text(target: str) -> None:
     code = np.random.default_rng(3).integers(0, 2**32, 200_000, dtype=np.uint32).tobytes()

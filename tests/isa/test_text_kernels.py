@@ -133,6 +133,49 @@ def test_errors(text: str, position: str, reason: str) -> None:
     assert position in str(caught.value) and reason in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("good", "words", "refused"),
+    [
+        ("s_load_b32 s4, s[0:1], s2 scale_offset", "000100f400000005", "s_buffer_load_b32 s4, s[0:3], s2 scale_offset"),
+        ("global_load_b32 v20, v0, s[2:3] scale_offset", "020005ee1400010000000000", "global_load_b32 v20, v[0:1], off scale_offset"),
+        ("flat_load_b32 v20, v0, s[2:3] scale_offset", "020005ec1400010000000000", "flat_load_b32 v20, v[0:1] scale_offset"),
+        ("global_load_addtid_b32 v20, s[2:3]", "02000aee1400000000000000", "global_load_addtid_b32 v20, s[2:3] scale_offset"),
+        ("scratch_load_b32 v20, v1, off scale_offset", "7c0005ed1400030001000000", "scratch_load_b32 v20, off, s3 scale_offset"),
+        ("flat_atomic_add_u32 v0, v1, exec", "7e400dec0000800000000000", "flat_load_b32 v20, v0, exec"),
+        ("scratch_load_b32 v20, v1, null", "7c0005ed1400020001000000", "global_load_b32 v20, v0, null"),
+        ("tensor_save null", "7c801bee0000000000000000", "tensor_save off"),
+        ("tensor_load_to_lds s[0:3], s[4:11]", "010071d00000007c00047c7c", "tensor_load_to_lds s[0:3], s[4:11], null, null"),
+        ("v_permlane_up_b32 v20, v1, s16, s16", "140071d601214000", "v_permlane_up_b32 v20, s0, s16, s16"),
+        ("v_permlane_idx_gen_b32 v20, v1, 1", "140014d701030100", "v_permlane_idx_gen_b32 v20, 1, 1"),
+        ("v_swmmac_f16_16x16x128_bf8_bf8 v[20:23], v[4:11], v[4:19], v[2:3]", "14007acc04090a1c",
+         "v_swmmac_f16_16x16x128_bf8_bf8 v[20:23], v[4:11], v[4:19], 0"),
+        ("v_wmma_f32_16x16x128_bf8_bf8 v[20:27], v[4:19], v[4:19], 0", "140083cc0409021a",
+         "v_wmma_f32_16x16x128_bf8_bf8_e64_dpp v[20:27], v[4:19], v[4:19], 0"),
+        ("v_pk_mul_f32 v[20:21], v[4:5], ttmp[0:1]", "144028cc04d90018", "v_pk_mul_f32 v[20:21], v[4:5], src_scc"),
+        ("v_cvt_sr_fp8_f16 v20, v4, v4 op_sel:[0,1,0]", "141074d704090200", "v_cvt_sr_fp8_f16 v20, v4, v4 op_sel:[0,1,0,0,1]"),
+        ("v_rcp_bf16_e32 v20, -100", "fff2287e9cff0000", "v_rcp_bf16_e32 v20, 0x12345"),
+        ("s_mov_b64 s[0:1], 0x123456789", "fe0180be8967452301000000", "s_mov_b64 s[0:1], 0.3"),
+    ],
+)  # fmt: skip
+def test_operands_of_gfx12_5(good: str, words: str, refused: str) -> None:
+    """A line with LLVM 22's words, which our text gives back, and one like it that LLVM refuses."""
+    code = isa.assemble(good, "gfx1250")
+    assert code.hex() == words
+    assert isa.assemble(isa.disassemble(code, "gfx1250", exact=True), "gfx1250") == code
+    assert ".long" not in isa.disassemble(code, "gfx1250", exact=True)
+    with pytest.raises(InputError, match=r"^line 1, column \d+: "):
+        isa.assemble(refused, "gfx1250")
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["010071d00000007c7c047c7c", "7e0005ec1400000000000000", "000102f400000005", "02000aee1400010000000000", "14007acc0409021a"],
+)  # fmt: skip
+def test_words_of_gfx12_5_without_text(words: str) -> None:
+    """A null group of a tensor, a base of exec, scaled offsets of a buffer and without an offset, a constant index."""
+    assert ".long" in isa.disassemble(bytes.fromhex(words), "gfx1250", exact=True)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_broken_text_never_crashes(seed: int) -> None:
     """Lines with characters taken out, put in and exchanged assemble or raise InputError."""

@@ -30,7 +30,8 @@ from pyaco._core.common.machine cimport *
 from pyaco._core.common.waitcnt cimport depctr_get, depctr_set, waitcnt_limit, waitcnt_none, waitcnt_set
 from pyaco._core.isa.decode cimport (adds_to_result, aligns_vectors, chooses_element_type, decoded_source_limit, exchanged_code,
                                      image_address_dwords, unaligned_result, wave_matrix_bytes, wide_literal_code)
-from pyaco._core.isa.encode cimport encode, encode_bad_bus, encode_error, form_error, form_has_clamp, form_has_omod, scalar_reads_fit
+from pyaco._core.isa.encode cimport (encode, encode_bad_bus, encode_error, exec_is_no_base, form_error, form_has_clamp, form_has_omod,
+                                     scalar_reads_fit, takes_scale_offset)
 from pyaco._core.isa.text_tables cimport *
 from pyaco._core.isa.statement cimport *
 from pyaco._core.isa.text_facts cimport *

@@ -28,6 +28,7 @@ from pyaco._core.common.machine cimport *
 from pyaco._core.isa.decode cimport Decoded, decode, synchronises_globally
 from pyaco._core.isa.encode cimport encode, encode_limit, form_error, scalar_reads_fit
 from pyaco._core.isa.instruction_text cimport *
+from pyaco._core.isa.text_facts cimport loads_scales
 from pyaco._core.isa.text_tables cimport *
 
 cdef enum:

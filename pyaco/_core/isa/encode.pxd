@@ -1,7 +1,9 @@
 """``Decoded`` to machine code, for GFX6 to GFX12: the inverse of ``decode.pxd``."""
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
 
-from isa_tables cimport opcode_definition_classes, opcode_max_definitions, opcode_max_operands, opcode_operand_classes
+from isa_tables cimport (is_atomic, opcode_definition_classes, opcode_max_definitions, opcode_max_operands, opcode_operand_classes,
+                         opcode_operand_count)
+from pyaco._core.common.machine cimport class_dwords, format_flat, format_scratch, format_smem, register_none
 from pyaco._core.isa.decode cimport Decoded
 
 cdef enum:
@@ -47,3 +49,17 @@ cdef inline uint8_t operand_class(uint32_t opcode, uint32_t position) noexcept n
 
 cdef inline uint8_t definition_class(uint32_t opcode, uint32_t position) noexcept nogil:
     return opcode_definition_classes[opcode * opcode_max_definitions + position]
+
+
+cdef inline bint takes_scale_offset(const Decoded *d) noexcept nogil:
+    """Whether a memory access of GFX12.5 has an offset to scale: in a VGPR, beside a base but for scratch, or in scalar memory but for buffers."""
+    if d.format == format_smem:
+        return opcode_operand_count[d.opcode] != 0 and class_dwords(operand_class(d.opcode, 0)) != 4
+    if d.source_count < 2 or d.source[0] == register_none:
+        return False
+    return d.format == format_scratch or d.source[1] != register_none
+
+
+cdef inline bint exec_is_no_base(const Decoded *d) noexcept nogil:
+    """Whether exec cannot be the base of an access of GFX12.5: of flat loads and stores, while atomics take it (LLVM 22)."""
+    return d.format == format_flat and not is_atomic(d.opcode)

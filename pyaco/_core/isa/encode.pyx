@@ -448,6 +448,10 @@ cdef bint _memory_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
             or (gfx9 < gfx_level < gfx10 and d.source_count == 2 and d.destination_count == 0):
         # loads of CDNA into LDS take every scalar address
         return True
+    if op_global_load_async_to_lds_b8 <= d.opcode <= op_global_store_async_from_lds_b128 \
+            or op_cluster_load_async_to_lds_b8 <= d.opcode <= op_cluster_load_async_to_lds_b128:
+        # and those of GFX12.5 beside other work
+        return True
     return d.source_count < 2 or d.source[1] != register_exec
 
 
@@ -473,6 +477,8 @@ cdef inline bint _reads_vector_only(const Decoded *d, uint32_t position) noexcep
         return True
     if op == op_v_permlane16_b32 or op == op_v_permlanex16_b32 or op == op_v_readlane_b32 or op == op_v_readlane_b32_e64:
         return position == 0
+    if op_v_permlane_bcast_b32 <= op <= op_v_permlane_xor_b32 or op == op_v_permlane_idx_gen_b32:
+        return position == 0
     if op == op_v_permlane16_var_b32 or op == op_v_permlanex16_var_b32:
         return True
     if op == op_v_mqsad_u32_u8:
@@ -482,7 +488,8 @@ cdef inline bint _reads_vector_only(const Decoded *d, uint32_t position) noexcep
     if op_v_cvt_scalef32_sr_pk8_fp4_f32 <= op <= op_v_cvt_scalef32_sr_pk16_bf6_bf16:
         # scaled conversions of GFX12.5, which lie side by side in the table
         return position == 0
-    return opcode_latency[op] == latency_wmma and position < 2 and d.destination_count != 0
+    # of a sparse operation the third one is the index
+    return opcode_latency[op] == latency_wmma and (position < 2 or opcode_flags[op] & opcode_flag_tied) and d.destination_count != 0
 
 
 cdef bint _packed_lanes_read_scalar(uint32_t op, uint32_t position, uint32_t gfx_level) noexcept nogil:
@@ -520,7 +527,7 @@ cdef bint _no_inverse_pi(const Decoded *d, uint32_t position, uint32_t gfx_level
     matrices."""
     cdef bint signless = not isa_variant(gfx_level, d.opcode, _variant_form(d.format)) >> position & 1
     if opcode_latency[d.opcode] == latency_wmma:
-        return d.opcode == op_v_wmma_bf16_16x16x16_bf16_gfx12
+        return d.opcode == op_v_wmma_bf16_16x16x16_bf16_gfx12 or d.opcode == op_v_wmma_bf16_16x16x32_bf16
     if d.opcode == op_v_dot2_f32_bf16 and d.format & (format_dpp16 | format_dpp8):
         return position == 1
     if d.format & format_sdwa:
@@ -529,7 +536,7 @@ cdef bint _no_inverse_pi(const Decoded *d, uint32_t position, uint32_t gfx_level
         return False
     if d.opcode == op_v_alignbit_b32 or d.opcode == op_v_alignbyte_b32:
         return position == 2
-    return signless and operand_class(d.opcode, position) == class_v2b
+    return (signless or d.opcode == op_v_bitop3_b16_true16) and operand_class(d.opcode, position) == class_v2b
 
 
 cdef bint _sources_fit(const Decoded *d, uint32_t gfx_level) noexcept nogil:
@@ -570,6 +577,8 @@ cdef bint _sources_fit(const Decoded *d, uint32_t gfx_level) noexcept nogil:
             # before CDNA 2 a VGPR or an inline constant
             return False
         if class_is_vgpr(kind) and kind != opcode_mask_class and _reads_vector_only(d, i):
+            return False
+        if opcode_latency[d.opcode] == latency_wmma and address == 255 * 4:
             return False
         if opcode_latency[d.opcode] == latency_wmma and not (i > 2 or d.destination_count == 0) and (
                 address == 255 * 4 or (address < 128 * 4 and address != register_null) or 235 * 4 <= address < 240 * 4
@@ -722,12 +731,14 @@ cdef bint _is_double(uint32_t opcode) noexcept nogil:
 
 
 cdef bint _packed_singles_fit(const Decoded *d) noexcept nogil:
-    """Packed operations of 32 bits: scalar registers are read once, for both halves (GFX12.5)."""
-    cdef uint32_t i
+    """Packed operations of 32 bits: scalar registers are read once, for both halves (GFX12.5). Assemblers overlook ttmp and null."""
+    cdef uint32_t i, code
     if d.opcode != op_v_pk_fma_f32 and d.opcode != op_v_pk_mul_f32 and d.opcode != op_v_pk_add_f32:
         return True
     for i in range(min(<uint32_t>d.source_count, 3)):
-        if (d.source[i] < 128 * 4 or 235 * 4 <= d.source[i] < 240 * 4) and (modifier_opsel(d.modifiers) | modifier_opsel_hi(d.modifiers)) >> i & 1:
+        code = d.source[i] >> 2
+        if (code < 108 or 126 <= code < 128 or 235 <= code < 240 or 251 <= code < 254) \
+                and (modifier_opsel(d.modifiers) | modifier_opsel_hi(d.modifiers)) >> i & 1:
             return False
     return True
 

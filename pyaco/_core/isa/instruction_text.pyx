@@ -19,7 +19,7 @@ from pyaco._core.common.machine cimport *
 from pyaco._core.common.waitcnt cimport depctr_get, depctr_mask, waitcnt_get, waitcnt_limit, waitcnt_set
 from pyaco._core.isa.decode cimport (Decoded, aligns_vectors, chooses_element_type, exchanged_code, unaligned_result,
                                      wide_literal_code)
-from pyaco._core.isa.encode cimport encode, form_error, scalar_reads_fit
+from pyaco._core.isa.encode cimport encode, exec_is_no_base, form_error, scalar_reads_fit, takes_scale_offset
 from pyaco._core.isa.text_facts cimport *
 from pyaco._core.isa.text_tables cimport *
 

@@ -430,7 +430,8 @@ cdef class Templates:
         if self.values.count > value_limit or self.templates.size() == template_limit or self.holes.size() + value_limit > hole_limit \
                 or self.characters.size() + line_limit > character_limit or d.dwords - d.has_literal > form_dwords or t.any_register:
             return False
-        if (d.format == format_mimg and t.level >= gfx12) or d.format == (format_vopd | format_vop3) or synchronises_globally(d.opcode):
+        if (d.format == format_mimg and t.level >= gfx12) or d.format == (format_vopd | format_vop3) or synchronises_globally(d.opcode) \
+                or loads_scales(d.opcode):
             return False
         for i in range(self.values.count):
             if self.values.items[i].kind == value_half_literal:

@@ -133,7 +133,6 @@ cdef void flat(Printer *t, const Decoded *d) noexcept nogil:
     put_opcode(t, d.opcode)
     if d.source_count == 0:
         cache_policy(t, d)
-        t.has_no_syntax = t.has_no_syntax or modifier_cache_scale_offset(d.modifiers) != 0
         return
     if d.destination_count:
         separate(t, position)
@@ -159,6 +158,8 @@ cdef void flat(Printer *t, const Decoded *d) noexcept nogil:
         else:
             if (register_exec <= d.source[1] < 128 * 4 and gfx9 < t.level < gfx10 and d.format == format_global
                     and (d.destination_count or d.source_count > 2)):
+                t.has_no_syntax = True
+            if t.level >= gfx12_5 and d.source[1] == register_exec and exec_is_no_base(d):
                 t.has_no_syntax = True
             put_operand(t, d, 1)
     _put_offset(t, b" offset:", d, 0xffffffffU, 0)
@@ -196,12 +197,11 @@ cdef void tensor(Printer *t, const Decoded *d) noexcept nogil:
     put_opcode(t, d.opcode)
     for i in range(2 if d.source[2] == register_none and d.source[3] == register_none else 4):
         separate(t, i)
-        if d.source[i] == register_none:
-            put_text(t, b"null")
+        if d.source[i] == register_none or d.source[i] == register_null:
+            t.has_no_syntax = True
         else:
             put_operand(t, d, i)
-    if modifier_r128(d.modifiers):
-        put_text(t, b" r128")
+    t.has_no_syntax = t.has_no_syntax or modifier_r128(d.modifiers) != 0
     cache_policy(t, d)
 
 

@@ -353,6 +353,7 @@ cdef void _policy_12(Printer *t, const Decoded *d) noexcept nogil:
     elif t.facts[d.opcode] & fact_loads:
         domain = domain_hint_load
     if modifier_cache_scale_offset(d.modifiers):
+        t.has_no_syntax = t.has_no_syntax or not takes_scale_offset(d)
         put_text(t, b" scale_offset")
     if hint:
         if t.facts[d.opcode] & fact_scope_alone \

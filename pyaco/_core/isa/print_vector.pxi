@@ -134,8 +134,9 @@ cdef void _byte_and_half(Printer *t, const Decoded *d, uint32_t opsel, uint32_t 
     cdef uint32_t byte = opsel >> 2 if count > 1 else opsel >> 1 & 1 | (opsel & 1) << 1
     cdef bint high = (opsel & 1 if count > 1 else opsel >> 3) != 0
     if opsel & (2 if count > 1 else 4):
-        t.has_no_syntax = True
-    if high and not t.true16:
+        t.has_no_syntax = count == 1 or t.true16
+        put_text(t, b" op_sel:[1,1,0]" if high else b" op_sel:[0,1,0]")
+    elif high and not t.true16:
         put_text(t, b" op_sel:[1]" if count > 1 else b" op_sel:[0,1]")
     if byte:
         put_text(t, b" byte_sel:")

@@ -102,6 +102,11 @@ cdef inline bint reads_again(uint32_t opcode) noexcept nogil:
     return opcode != op_v_wmma_f32_32x16x128_f4 and not op_v_wmma_f32_16x16x16_f16_gfx12 <= opcode <= op_v_swmmac_f32_16x16x32_bf8_bf8
 
 
+cdef inline bint loads_scales(uint32_t opcode) noexcept nogil:
+    """Whether the words of an instruction are those of a scaled matrix operation if a matrix operation follows."""
+    return opcode == op_v_wmma_ld_scale_paired_b32 or opcode == op_v_wmma_ld_scale16_paired_b64 or opcode == op_v_mfma_ld_scale_b32
+
+
 cdef inline bint selects_scale(uint32_t opcode) noexcept nogil:
     """Scaled conversions of GFX12.5 to wider types: op_sel is the number of a scale."""
     return op_v_cvt_scale_pk8_f16_fp4 <= opcode <= op_v_cvt_scale_pk8_f32_bf8 or op_v_cvt_scale_pk16_f16_fp6 <= opcode <= op_v_cvt_scale_pk16_f32_bf6

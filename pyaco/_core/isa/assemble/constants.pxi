@@ -101,8 +101,9 @@ cdef inline bint is_addend(const Job *j) noexcept nogil:
 
 cdef inline bint _is_pair(const Job *j) noexcept nogil:
     """Whether the next source is two halves, of which a floating-point constant is the low one; an integer is both, 32 bits of it."""
-    return (j.facts[j.d.opcode] & (fact_packed | fact_bfloat) != 0 and j.d.opcode != op_v_cvt_f32_bf16
-            and not is_addend(j) and not takes_half_matrix(j))
+    cdef uint32_t facts = j.facts[j.d.opcode]
+    cdef bint single = opcode_format[j.d.opcode] == format_vop1 or facts & fact_mixes != 0
+    return (facts & fact_packed or (facts & fact_bfloat and not single)) and not is_addend(j) and not takes_half_matrix(j)
 
 
 cdef inline bint takes_literals_alone(uint32_t opcode) noexcept nogil:
@@ -142,7 +143,7 @@ cdef uint16_t constant(Job *j, const Operand *o, uint32_t bits, bint floating) n
         if bits == 16 and not floating:
             # 16-bit integers take the literal for one of 32 bits
             pattern = _float_pattern(j, o, 32)
-        if bits == 64 and takes_wide_literal(j) and (o.wide_literal or (pattern & 0xffffffffULL or not floating)):
+        if bits == 64 and floating and takes_wide_literal(j) and (o.wide_literal or pattern & 0xffffffffULL):
             return _put_wide(j, o, pattern)
         if bits == 64 and not floating:
             fail(&j.c, o.begin, b"% is no 64-bit integer, and no inline constant", o.begin, o.end)

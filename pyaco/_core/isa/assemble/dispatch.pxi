@@ -1,9 +1,10 @@
 # From a mnemonic to its opcode, and from a statement to the words of an instruction.
-cdef bint _takes_suffix(uint16_t op, uint32_t suffix) noexcept nogil:
+cdef bint _takes_suffix(const Job *j, uint16_t op, uint32_t suffix) noexcept nogil:
     """Whether instructions of this opcode's format have an encoding of that name; which a vector opcode has, ``vop`` sees."""
     cdef uint32_t format = opcode_format[op]
     if format & format_vop3p:
-        return suffix == suffix_e64 or (suffix == suffix_e64_dpp and not opcode_flags[op] & opcode_flag_matrix)
+        return suffix == suffix_e64 or (suffix == suffix_e64_dpp and not opcode_flags[op] & opcode_flag_matrix
+                                        and not j.facts[op] & fact_wave_matrix)
     if format == format_vintrp:
         return suffix == suffix_e32 or suffix == suffix_e64
     if opcode_flags[op] & opcode_flag_interpolation:
@@ -46,7 +47,7 @@ cdef int32_t find_opcode(Job *j) noexcept nogil:
         j.suffix = suffix_sdwa
     if cut:
         found = find_name(c.names, domain_mnemonic, begin, length - cut)
-        if found >= 0 and not _takes_suffix(<uint16_t>(found & 0xffff), j.suffix):
+        if found >= 0 and not _takes_suffix(j, <uint16_t>(found & 0xffff), j.suffix):
             found = -1
     if found < 0:
         fail(c, begin, b"unknown instruction %", begin, begin + length)

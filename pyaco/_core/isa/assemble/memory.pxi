@@ -1,5 +1,11 @@
 # Scalar and vector memory, LDS and cache policies, text to `Decoded`.
 # ---------------------------------------------------------------------------------------------------------- scalar memory
+cdef void _scaled_offset(Job *j) noexcept nogil:
+    """``scale_offset`` of GFX12.5 where the access has an offset to scale; elsewhere it is left over, which is an error."""
+    if j.c.level >= gfx12_5 and takes_scale_offset(&j.d):
+        j.d.modifiers = modifier_set_cache_scale_offset(j.d.modifiers, flag(j, given_scale_offset))
+
+
 cdef void smem(Job *j) noexcept nogil:
     cdef uint32_t op = j.d.opcode
     cdef uint32_t definitions = opcode_definition_count[op]
@@ -29,8 +35,7 @@ cdef void smem(Job *j) noexcept nogil:
             data = register_of(j, o, dwords)
         o += 1
     add_source(j, register_of(j, o, class_dwords_of(j, operand_class(j, 0))), class_dwords_of(j, operand_class(j, 0)))
-    if j.c.level >= gfx12_5:
-        j.d.modifiers = modifier_set_cache_scale_offset(j.d.modifiers, flag(j, given_scale_offset))
+    _scaled_offset(j)
     if o + 1 < &j.s.operands[j.s.count]:
         _scalar_offset(j, o + 1)
     else:
@@ -307,6 +312,14 @@ cdef uint32_t _buffer_format(Job *j) noexcept nogil:
 
 
 # ------------------------------------------------------------------------------------------------------------ flat memory
+cdef void _check_base(Job *j, const Operand *base) noexcept nogil:
+    """GFX12.5 names a missing base ``null`` in one instruction alone, and flat loads and stores take no exec."""
+    cdef uint16_t register = j.d.source[1]
+    cdef bint missing = register == register_null and j.d.opcode != op_tensor_save and j.d.format != format_scratch
+    if missing or (register == register_exec and exec_is_no_base(&j.d)):
+        fail(&j.c, base.begin, b"% is not a base", base.begin, base.end)
+
+
 cdef void flat(Job *j) noexcept nogil:
     cdef uint32_t op = j.d.opcode
     cdef uint32_t operands = opcode_operand_count[op]
@@ -330,8 +343,6 @@ cdef void flat(Job *j) noexcept nogil:
     if operands == 0:
         expect_count(j, 0)
         return
-    if j.c.level >= gfx12_5:
-        j.d.modifiers = modifier_set_cache_scale_offset(j.d.modifiers, flag(j, given_scale_offset))
     result = (loads and not lds) or (is_atomic(op) and returns(j) and not loads)
     if j.d.format == format_flat and j.c.level >= gfx12_5 and result and not loads and j.s.count == <uint32_t>(addressed + stores + 1) \
             and j.s.operands[j.s.count - 1].address < 128 * 4 and j.s.operands[j.s.count - 1].kind == operand_register:
@@ -358,11 +369,16 @@ cdef void flat(Job *j) noexcept nogil:
     else:
         dwords = 2 if not based or (global_address and base.kind == operand_off) else 1
         add_source(j, vector_register(j, vaddr, dwords), dwords)
+    if op == op_tensor_save and base.kind == operand_off:
+        fail_plain(&j.c, base.begin, b"no base is called null here")
     if not based or base.kind == operand_off:
         add_source(j, register_none, 1)
     else:
         dwords = 2 if global_address else 1
         add_source(j, register_of(j, base, dwords), dwords)
+        if j.c.level >= gfx12_5:
+            _check_base(j, base)
+    _scaled_offset(j)
     if stores:
         dwords = class_dwords_of(j, operand_class(j, operands - 1))
         add_source(j, memory_register(j, data, dwords), dwords)
@@ -376,7 +392,7 @@ cdef void flat(Job *j) noexcept nogil:
 
 # ---------------------------------------------------------------------------------------------------------------- tensors
 cdef void tensor(Job *j) noexcept nogil:
-    """The groups of a tensor's descriptor: two, or four of which the last ones may be null."""
+    """The groups of a tensor's descriptor: two, or four of which the last two may be left out."""
     cdef uint32_t i, dwords
     cdef uint16_t group
     if j.s.count != 2 and not expect_count(j, 4):
@@ -387,8 +403,9 @@ cdef void tensor(Job *j) noexcept nogil:
             group = register_of(j, &j.s.operands[i], dwords)
             if group >= 128 * 4:
                 fail(&j.c, j.s.operands[i].begin, b"% is no scalar register", j.s.operands[i].begin, j.s.operands[i].end)
-            add_source(j, <uint16_t>register_none if group == register_null and i > 1 else group, dwords)
+            if group == register_null:
+                fail_plain(&j.c, j.s.operands[i].begin, b"a group of a tensor's descriptor is not null; the last two can be left out")
+            add_source(j, group, dwords)
         else:
             add_source(j, register_none, dwords)
     cache_policy(j)
-    j.d.modifiers = modifier_set_r128(j.d.modifiers, flag(j, given_r128))
