@@ -97,7 +97,7 @@ cdef bint _bind_buffer(Builder *builder, Draft *step, const Instruction *instruc
     cdef bint to_lds = modifier_lds(modifiers) or step.rest.memory.access == access_to_lds
     if instruction.decoded.format & 0x7f != format_mubuf or modifier_idxen(modifiers) or modifier_tfe(modifiers) or modifier_addr64(modifiers):
         return False
-    if to_lds and (step.rest.memory.access == access_store or step.rest.memory.bytes != 4
+    if to_lds and (step.rest.memory.access in (access_store, access_atomic) or step.rest.memory.bytes != 4
                    or instruction.decoded.opcode == <int>op_buffer_load_lds_format_x
                    or (step.rest.memory.dwords != 1 and not has_wide_lds_loads(builder.blocks.machine.gfx_level))):
         return False
