@@ -299,8 +299,9 @@ def kernel_descriptor(directives: Mapping[str, int], target: str, *, wave_size: 
     for directive, field in fields.items():
         words[field.word] |= values[directive] << field.shift
     vgpr_blocks = _vgpr_blocks(values, level)
-    words["rsrc1"] |= vgpr_blocks | _sgpr_blocks(values, name, level) << 6
-    words["rsrc2"] |= _user_sgpr_count(values, fields, most_user_sgprs(level)) << 1
+    user_sgprs = _user_sgpr_count(values, fields, most_user_sgprs(level))
+    words["rsrc1"] |= vgpr_blocks | _sgpr_blocks(values, name, level, user_sgprs) << 6
+    words["rsrc2"] |= user_sgprs << 1
     if level in _GFX90A_FAMILY:
         words["rsrc3"] |= _accum_offset(values) // 4 - 1
     _check_shared_vgprs(directives, vgpr_blocks)
@@ -335,10 +336,13 @@ def _vgpr_blocks(values: Mapping[str, int], level: int) -> int:
     return blocks
 
 
-def _sgpr_blocks(values: Mapping[str, int], target: str, level: int) -> int:
+def _sgpr_blocks(values: Mapping[str, int], target: str, level: int, user_sgprs: int) -> int:
     if level >= 100:
         return 0
     count = values["next_free_sgpr"]
+    if values.get("user_sgpr_kernarg_preload_length"):
+        # arguments are written to SGPRs even where the code names none of them (LLVM, AMDGPUAsmParser.cpp)
+        count = max(count, user_sgprs)
     extra = extra_sgprs(target, level, bool(values.get("reserve_vcc", 1)), bool(values.get("reserve_flat_scratch", 1)))
     if count > sgpr_limit(target, level, extra):
         raise InputError(f".amdhsa_next_free_sgpr: {count} is beyond {sgpr_limit(target, level, extra)}")

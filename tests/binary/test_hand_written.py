@@ -11,16 +11,22 @@ from pyaco.isa.processors import processor, processors
 from pyaco.targets import features
 
 TARGETS = tuple(name for name in processors() if features.has_emulator(processor(name)[1]))
+#: Up to GFX8 a lane's address is a sum of 64 bits: of v1 and a pointer.
 FLAT = """
-  v_mov_b32 v3, s4
-  v_mov_b32 v4, s5
-  v_add_u32 v3, vcc, v3, v1
+  v_mov_b32 v3, s{low}
+  v_mov_b32 v4, s{high}
+  {add} v3, vcc, v3, v1
   v_addc_u32 v4, vcc, 0, v4, vcc
-  flat_load_dword v2, v[3:4]
-  v_mov_b32 v3, s6
-  v_mov_b32 v4, s7
-  v_add_u32 v3, vcc, v3, v1
-  v_addc_u32 v4, vcc, 0, v4, vcc
+  {access}
+"""
+#: GFX6 has no flat memory: a buffer begins at a pointer and lanes have offsets of 64 bits.
+BUFFER = """
+  s_mov_b64 s[12:13], s[{low}:{high}]
+  s_mov_b32 s14, 0
+  s_mov_b32 s15, 0xf000
+  v_mov_b32 v3, v1
+  v_mov_b32 v4, 0
+  {access}
 """
 SOURCE = """
   .text
@@ -29,7 +35,7 @@ SOURCE = """
   .type triple,@function
 triple:
   s_load_{four} s[4:7], s[0:1], 0x0
-  s_load_{one} s8, s[0:1], 0x10
+  s_load_{one} s8, s[0:1], {number}
   v_and_b32 v0, 0x3ff, v0
   v_lshlrev_b32 v1, 2, v0
   {wait_scalar}
@@ -82,15 +88,26 @@ amdhsa.kernels:
 """
 
 
+def access(level: int, kind: str, pointer: int) -> str:
+    """The lines that load v2 from or store it to a pointer in two SGPRs and the offset in v1."""
+    registers = {"low": pointer, "high": pointer + 1}
+    pair = "s[{low}:{high}]".format(**registers)
+    if level >= 90:
+        return f"global_{kind}_{'b32' if level >= 110 else 'dword'} {'v2, v1' if kind == 'load' else 'v1, v2'}, {pair}"
+    if level < 70:
+        return BUFFER.format(**registers, access=f"buffer_{kind}_dword v2, v[3:4], s[12:15], 0 addr64")
+    add = "v_add_u32" if level >= 80 else "v_add_i32"
+    return FLAT.format(**registers, add=add, access=f"flat_{kind}_dword {'v2, v[3:4]' if kind == 'load' else 'v[3:4], v2'}")
+
+
 def source(target: str) -> str:
     level = processor(target)[1]
     sizes = {"four": "b128", "one": "b32"} if level >= 110 else {"four": "dwordx4", "one": "dword"}
     waits = ("s_wait_kmcnt 0", "s_wait_loadcnt 0") if level >= 120 else ("s_waitcnt lgkmcnt(0)", "s_waitcnt vmcnt(0) lgkmcnt(0)")
-    load, store = f"global_load_{sizes['one']} v2, v1, s[4:5]", f"global_store_{sizes['one']} v1, v2, s[6:7]"
-    if level < 90:
-        load, store = FLAT, "flat_store_dword v[3:4], v2"
     more = ".amdhsa_accum_offset 8" if level in (92, 94, 95) else ""
-    return SOURCE.format(**sizes, wait_scalar=waits[0], wait_vector=waits[1], load=load, store=store, more=more, wave=32 if level >= 100 else 64)
+    number = 0x10 if level >= 80 else 4                     # offsets counted dwords before GFX8
+    return SOURCE.format(**sizes, number=number, wait_scalar=waits[0], wait_vector=waits[1], load=access(level, "load", 4),
+                         store=access(level, "store", 6), more=more, wave=32 if level >= 100 else 64)  # fmt: skip
 
 
 @pytest.mark.parametrize("check", ["", "memory,waits,races,barriers,uninitialized"], ids=["fast", "checked"])

@@ -15,6 +15,7 @@ from functools import cache
 from typing import Any
 
 from exact_floats import NEAREST, ZERO, Number, decode, encode, is_nan, single, total
+from machine_code import EARLY
 
 #: The MODE register's low byte, for the packed halves, which are rounded in their models.
 mode = 0xF0
@@ -24,6 +25,8 @@ clamps = False
 fnuz = False
 #: Whether fractions may round to 1 (GFX6).
 whole_fractions = False
+#: Whether conversions of halves keep denormals whatever MODE says (GFX6, GFX7).
+keeps_halves = False
 MAX32, MAX64 = 3.4028234663852886e38, 1.7976931348623157e308
 M16, M32, M64 = 0xFFFF, 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
 
@@ -39,6 +42,17 @@ class Model:
 
 
 MODELS: dict[str, Model] = {}
+
+
+def set_machine(target: str, mode_register: int) -> None:
+    """Set what models depend on besides their operands: the chip and MODE."""
+    global mode, fnuz, whole_fractions, keeps_halves
+    mode, fnuz, whole_fractions, keeps_halves = mode_register, target == "gfx942", target == "gfx600", target in EARLY
+
+
+def obeyed_mode(name: str, mode_register: int) -> int:
+    """What MODE is to an instruction."""
+    return mode_register | 0xC0 if keeps_halves and name in ("v_cvt_f16_f32", "v_cvt_f32_f16") else mode_register
 
 
 def define(names: str, sources: str, results: str, function: Callable[..., Any], **more: Any) -> None:

@@ -120,7 +120,7 @@ def rows_of(target: str) -> list[tuple[str, str, Model]]:
     generation = TARGETS[target]
     found = []
     for row in opcodes.rows():
-        has = row.on_chip(generation, target) or (row.format == "vopd" and generation in ("11", "11.5", "12"))
+        has = row.on_chip(generation, target) or row.is_dual_half(generation)
         if row.name.startswith("v_") and row.name in MODELS and has:
             found.append((row.spelling(generation), row.name, MODELS[row.name]))
     return found
@@ -231,6 +231,7 @@ def matches(kind: str, actual: int, expected: Any, model: Model, rounding: int, 
 def lane_operands(name: str, row_format: str, model: Model, variant: Variant, lane: int, wave: int, mode: int) -> list[Number]:
     """What the model of an instruction takes in a lane."""
     values = inputs()
+    mode = alu_models.obeyed_mode(name, mode)
     first = lane - lane % wave if name.startswith("v_s_") else lane
     operands: list[Number] = []
     for slot, kind in enumerate(model.sources):
@@ -260,8 +261,8 @@ def evaluated(model: Model, operands: Sequence[Number]) -> list[Any]:
     return [expected] if len(model.results) == 1 else list(expected)
 
 
-def is_flushed(kind: str, mode: int) -> bool:
-    return not mode & (0x20 if kind == "f32" else 0x80)
+def is_flushed(name: str, kind: str, mode: int) -> bool:
+    return not alu_models.obeyed_mode(name, mode) & (0x20 if kind == "f32" else 0x80)
 
 
 def rounding_of(kind: str, mode: int) -> int:
@@ -280,7 +281,7 @@ def every(name: str) -> bool:
 
 def failures(target: str, mode: int, chosen: Callable[[str], bool] = every) -> tuple[list[str], set[str]]:
     """What differs from the models, and the mnemonics that were compared."""
-    alu_models.mode, alu_models.fnuz, alu_models.whole_fractions = mode, target == "gfx942", target == "gfx600"
+    alu_models.set_machine(target, mode)
     rows, results = run(target, mode)
     wrong, seen = [], set()
     for number, (mnemonic, name, model) in enumerate(rows):
@@ -292,7 +293,7 @@ def failures(target: str, mode: int, chosen: Callable[[str], bool] = every) -> t
             operands = lane_operands(name, ROWS[name].format, model, PLAIN, lane, wave_of(target), mode)
             expected = evaluated(model, operands)
             actual = lane_results(results[number, lane], model)
-            if not all(matches(k, got, want, model, rounding_of(kind, mode), is_flushed(kind, mode))
+            if not all(matches(k, got, want, model, rounding_of(kind, mode), is_flushed(name, kind, mode))
                        for k, got, want in zip(model.results, actual, expected, strict=True)):
                 wrong.append(f"{mnemonic} lane {lane}: {[hex(v) for v in actual]}, expected {expected} of {operands}")
                 break

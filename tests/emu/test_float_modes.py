@@ -42,7 +42,7 @@ def float_rows(target: str) -> list[str]:
     return [row.name for row in opcodes.rows()
             if row.name.startswith("v_") and FLOAT.search(row.name) and "encode_only" not in row.flags
             and not (target == "gfx900" and "gfx906" in row.flags)
-            and (generation in row.numbers or (row.format == "vopd" and generation in ("11", "11.5", "12")))]  # fmt: skip
+            and (generation in row.numbers or row.is_dual_half(generation))]
 
 
 def rule_of(name: str) -> str | None:

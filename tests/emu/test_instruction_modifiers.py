@@ -126,7 +126,7 @@ def expected_bits(case: Case, kind: str, wanted: Any, mode: int, target: str) ->
     _, name, _, variant = case
     if kind in ("f16", "f32", "f64", "f16hi"):
         base = kind.removesuffix("hi")
-        return output_bits(base, encode(base, wanted, rounding_of(kind, mode), is_flushed(kind, mode)), variant, mode, target)
+        return output_bits(base, encode(base, wanted, rounding_of(kind, mode), is_flushed(name, kind, mode)), variant, mode, target)
     if kind in PARTS and variant.output:
         part, width = PARTS[kind]
         mask = (1 << width) - 1
@@ -167,7 +167,7 @@ def agrees(case: Case, lane: int, stored: np.ndarray, mode: int, target: str) ->
             continue                                        # a part of what is not exact
         if model.ulp:
             shift = 16 if kind == "f16" and variant.high & 8 else 0
-            same = matches(kind, actual[index] >> shift, wanted, model, rounding_of(kind, mode), is_flushed(kind, mode))
+            same = matches(kind, actual[index] >> shift, wanted, model, rounding_of(kind, mode), is_flushed(name, kind, mode))
             texts += [] if same else [f"{actual[index]:#x} is not near {wanted}"]
             continue
         bits = expected_bits(case, kind, wanted, mode, target)
@@ -246,7 +246,7 @@ def test_all_are_there(target: str) -> None:
 @pytest.mark.parametrize("mode", [MODE, FLUSHED])
 def test_modifiers(target: str, mode: int) -> None:
     """Results of every variant, and the rest of the registers that they are part of."""
-    alu_models.mode, alu_models.fnuz = mode, target == "gfx942"
+    alu_models.set_machine(target, mode)
     rows, results = cases(target)[0], results_of(target, mode, "reference")
     wrong = []
     compared = 0

@@ -46,6 +46,8 @@ def blocks(target: str) -> list[Block]:
     made += [needed(target) | {"next_free_vgpr": count, "accum_offset": 4} for count in range(0, 530, 3)]
     made += [needed(target) | {"next_free_vgpr": count} for count in range(8, 264)]
     made += [needed(target) | {"next_free_sgpr": count, "reserve_vcc": count % 2} for count in range(110)]
+    made += [needed(target) | {"next_free_sgpr": count, "user_sgpr_kernarg_preload_length": length, "user_sgpr_count": length + more}
+             for count in (0, 8, 40) for length in (0, 1, 8, 16) for more in (0, 15)]  # fmt: skip
     made += [{key: value for key, value in needed(target).items() if key != missing} for missing in needed(target)]
     generator = random.Random(target)
     for _ in range(400):
