@@ -41,6 +41,7 @@ cdef enum:
     mode_fp16_overflow = 0x800000
     changing_modes = 3 | mode_index_registers | mode_skip_vector  # modes that steps do not implement
     signal_interval = 1000000         # instructions between looks at the user's interrupts
+    chain_instructions = 512          # most that blocks go on with each other: steps that end in no tail call hold a piece of the stack until then
     min_work_per_thread = 20000       # instructions left to execute for which other threads are started
     first_thread_check = 2000                 # instructions executed when that is first decided, if the code is new
     kept_bytes = 0x800000             # most that a thread keeps for the next dispatch
@@ -144,7 +145,7 @@ cdef int _run_steps(Worker *worker, Wave *wave, uint64_t until) noexcept nogil:
                 return stop
             block = NULL
             continue
-        core.chain_end = min(core.chain_end, until)
+        core.chain_end = min(core.chain_end, min(until, machine.executed + chain_instructions))
         _enter_block(core, wave)
         machine.executed += block.count
         block.executions += 1
