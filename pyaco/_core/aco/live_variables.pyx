@@ -117,18 +117,11 @@ cdef void _add_all(const ProgramData *p, BlockId block, LiveSet *live, Demand *d
         _add_counted(p, live, p.live_in.word[k], p.live_in.bits[k], demand)
 
 
-cdef bint _is_logical_successor(const ProgramData *p, BlockId block, BlockId successor) noexcept nogil:
+cdef bint _is_among(const ProgramData *p, BlockId block, uint32_t first, uint32_t count) noexcept nogil:
+    """Whether a block is one of those in a part of the lists of edges."""
     cdef uint32_t k
-    for k in range(p.blocks.logical_succ_count[block]):
-        if p.edge_lists.block[p.blocks.logical_succ_first[block] + k] == successor:
-            return True
-    return False
-
-
-cdef bint _is_linear_successor(const ProgramData *p, BlockId block, BlockId successor) noexcept nogil:
-    cdef uint32_t k
-    for k in range(p.blocks.linear_succ_count[block]):
-        if p.edge_lists.block[p.blocks.linear_succ_first[block] + k] == successor:
+    for k in range(first, first + count):
+        if p.edge_lists.block[k] == block:
             return True
     return False
 
@@ -143,7 +136,7 @@ cdef Demand live_at_end(const ProgramData *p, const uint64_t *linear, BlockId bl
     live_set_clear(live)
     for k in range(p.blocks.linear_succ_count[block]):
         s = p.edge_lists.block[p.blocks.linear_succ_first[block] + k]
-        if not _is_logical_successor(p, block, s):
+        if not _is_among(p, s, p.blocks.logical_succ_first[block], p.blocks.logical_succ_count[block]):
             _add_masked(p, s, linear, False, live, &demand)
         elif first and of_lists != NULL:
             live_add_row(live, p, s)
@@ -153,7 +146,7 @@ cdef Demand live_at_end(const ProgramData *p, const uint64_t *linear, BlockId bl
         first = False
     for k in range(p.blocks.logical_succ_count[block]):
         s = p.edge_lists.block[p.blocks.logical_succ_first[block] + k]
-        if not _is_linear_successor(p, block, s):
+        if not _is_among(p, s, p.blocks.linear_succ_first[block], p.blocks.linear_succ_count[block]):
             _add_masked(p, s, linear, True, live, &demand)
         _insert_phi_operands(p, block, s, True, live, &demand)
     for k in range(p.blocks.linear_succ_count[block]):
