@@ -31,7 +31,9 @@ cdef inline float ldexp_single(float value, int32_t exponent) noexcept nogil:
 
 
 cdef inline float rsq_single(float value) noexcept nogil:
-    """1 / sqrt(value) as a double has it, rounded: the same bits for every single that is no denormal: all were tried; test_transcendental.py has some.
+    """1 / sqrt(value) as a double has it, rounded: the same bits for every single that is no denormal.
+
+    All were tried; test_transcendental.py has some.
 
     A single that is 22 bits right, by Newton's steps from what the bits of a float say of its logarithm, then a step of third order in doubles.
     """
