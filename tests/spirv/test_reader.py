@@ -491,6 +491,13 @@ def test_pointer_in_a_phi_and_in_a_variable(assemble: Assemble) -> None:
     assert run(words, VALUES) == [x + VALUES[2] & 0xFFFFFFFF for x in VALUES]
 
 
+def test_a_pointer_to_something_of_another_type_is_refused(assemble: Assemble) -> None:
+    """A block copied as a pointer to an integer: what is loaded is a block, whatever the pointer's type says."""
+    words = assemble(module("%copy = OpCopyObject %puint %in\n%v = OpLoad %uint %copy\n%r = OpIAdd %uint %v %c1\nOpStore %to %r"))
+    with pytest.raises(InputError, match="the pointer points to something of another type"):
+        spirv.read(words)
+
+
 def test_workgroup_blocks_share_their_memory(assemble: Assemble) -> None:
     """SPV_KHR_workgroup_memory_explicit_layout: what is stored through one block is read through the other."""
     words = assemble(module(

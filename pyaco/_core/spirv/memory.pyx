@@ -83,6 +83,8 @@ cdef int _load(Reader r, uint32_t word, uint32_t end) except -1 nogil:
     if not is_untyped(r, pointer) and not same_shape(r, pointee_type(r, pointer), type) and r.s.types.base[type] != type_pointer:
         fail(r, word, "the result has a different type from what the pointer points to")
     deref = pointer_to(r, pointer, type)
+    if not same_shape(r, r.s.instructions.type[deref], type) and r.s.types.base[type] != type_pointer:
+        fail(r, word, "the pointer points to something of another type")
     memory_operands(r, pointer, word + 4, end, &operands)
     value = load_at(r, deref, r.s.instructions.type[deref], &operands, 0)
     if r.s.types.base[type] == type_pointer:
