@@ -145,6 +145,48 @@ def test_vectors_of_parts_on_gfx7() -> None:
             lowered_alike(["v1: %90:v[4] = p_startpgm"], program, range(1024, 1024 + size))
 
 
+def alike_on_gfx7(declared: list[str], line: str, bytes_of: dict[int, int]) -> None:
+    """Lower one line for GFX7 and compare the low bytes of VGPRs, by number and size."""
+    program = text.parse_program(straight(*declared, line), 70, 64)
+    build.set_device(program, **wave_limits("gfx700", 64).as_dict())
+    start = {1024 + k: (37 * k + 11) % 251 for k in range(64)}
+    machines = []
+    for lowered in (False, True):
+        if lowered:
+            lower_to_hw_instr.run(program)
+        machines.append(Machine(program, registers=True))
+        machines[-1].memory = dict(start)
+        machines[-1].run()
+    for number, size in bytes_of.items():
+        for k in range(size):
+            assert machines[1].byte(1024 + 4 * number + k) == machines[0].byte(1024 + 4 * number + k), (line, number, k)
+
+
+@pytest.mark.parametrize(("rc", "size"), [("v1b", 1), ("v2b", 2)])
+def test_parts_split_into_registers_of_the_vector_on_gfx7(rc: str, size: int) -> None:
+    """A vector splits into any four registers of six, its own among them: what is written takes away bytes that another part still needs."""
+    vector = "v1: %90:v[2]" if size == 1 else "v2: %90:v[2-3]"
+    for numbers in itertools.permutations(range(6), 4):
+        left = ", ".join(f"{rc}: %{k + 1}:v[{number}][0:{8 * size}]" for k, number in enumerate(numbers))
+        line = f"{left} = p_split_vector {vector[4:]} scratch:s[15] needs_scratch"
+        alike_on_gfx7([f"{vector} = p_startpgm"], line, dict.fromkeys(numbers, size))
+
+
+def test_cycles_of_parts_on_gfx7() -> None:
+    """Halves and whole registers that exchange their places, some of them read more than once."""
+    for seed in range(400):
+        r = random.Random(seed)
+        sizes = [r.choice([2, 4]) for _ in range(4)]
+        copies = [(to, r.randrange(4)) for to in r.sample(range(4), r.randint(2, 4))]
+        classes = ["v1" if size == 4 else "v2b" for size in sizes]
+        part = ["" if size == 4 else "[0:16]" for size in sizes]
+        left = ", ".join(f"{classes[source]}: %{to + 1}:v[{to}]{part[source]}" for to, source in copies)
+        read = [f"%{90 + k}:v[{source}]{part[source]}" for k, (_, source) in enumerate(copies)]
+        declared = [f"{classes[source]}: {name} = p_startpgm" for name, (_, source) in zip(read, copies, strict=True)]
+        alike_on_gfx7(declared, f"{left} = p_parallelcopy {', '.join(read)} scratch:s[15] needs_scratch",
+                      {to: sizes[source] for to, source in copies})
+
+
 @pytest.mark.parametrize("gfx", [90, 103, 110])
 def test_constants(gfx: int) -> None:
     for value in ("0", "1", "64", "-16", "0x1234", "0xffff8000", "0x80000000", "0x40000000", "0xff00", "0x12345678", "0x10001"):

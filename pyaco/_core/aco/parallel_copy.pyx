@@ -101,9 +101,10 @@ cdef void _count_uses(CopySolver *s) noexcept nogil:
 
 # ---------------------------------------------------------------------------------------------------------- bookkeeping
 cdef uint32_t _external_uses(CopySolver *s, Target *t) noexcept nogil:
-    """Pending bytes of a target that other targets still read."""
+    """Bytes that a write of a target takes away and that other targets still read: pending ones; before GFX8 all bytes of a VGPR."""
     cdef uint8_t[4] uses
     cdef uint32_t b
+    cdef uint32_t lost = t.pending if s.p.gfx_level >= gfx8 or not _is_vgpr(t.reg) else 15
     cdef uint32_t mask = 0
     for b in range(4):
         uses[b] = t.uses[b]
@@ -111,7 +112,7 @@ cdef uint32_t _external_uses(CopySolver *s, Target *t) noexcept nogil:
         if (t.pending >> b) & 1 and not (t.constant >> b) & 1 and (t.source[b] >> 2) == t.reg:
             uses[t.source[b] & 3] -= 1
     for b in range(4):
-        if (t.pending >> b) & 1 and uses[b]:
+        if (lost >> b) & 1 and uses[b]:
             mask |= 1 << b
     return mask
 
@@ -825,8 +826,6 @@ cdef int _break_cycle(CopySolver *s, Target *t) except -1 nogil:
     if not _is_vgpr(t.reg):
         size = 4
         _swap_sgprs(s, <uint16_t>to, <uint16_t>source)
-    elif s.p.gfx_level < gfx8 and not t.linear:
-        return _swap_whole(s, t.reg, source >> 2)
     elif t.pending == 15 and not source & 3 and t.source[1] == source + 1 and t.source[2] == source + 2 \
             and t.source[3] == source + 3:
         size = 4
@@ -872,7 +871,11 @@ cdef int _solve(CopySolver *s) except -1 nogil:
                     and _write_pieces(s, &s.targets[i]):
                 progress = True
                 break
-        if not progress:
+        if progress:
+            continue
+        if s.p.gfx_level < gfx8:
+            _break_cycle_of_wholes(s, start)
+        else:
             _break_cycle(s, &s.targets[start])
 
 

@@ -135,3 +135,30 @@ cdef int _swap_whole(CopySolver *s, uint32_t a, uint32_t b) except -1 nogil:
         if s.targets[i].pending:
             s.ready.push_back(<uint32_t>i)
     return 0
+
+
+cdef int _break_cycle_of_wholes(CopySolver *s, size_t start) except -1 nogil:
+    """Every pending target is read by another one, but not all of them are part of a cycle: a write takes away bytes that are not pending, too.
+
+    From reader to reader, as many steps as there are targets end on a cycle.
+    """
+    cdef size_t i
+    cdef size_t at = start
+    cdef uint32_t b
+    cdef int16_t source
+    cdef Target *t
+    cdef vector[size_t] reader
+    reader.resize(s.targets.size())
+    for i in range(s.targets.size()):
+        t = &s.targets[i]
+        for b in range(4):
+            if (t.pending >> b) & 1 and not (t.constant >> b) & 1 and t.source[b] >> 2 != t.reg:
+                source = s.target_of[t.source[b] >> 2]
+                if source >= 0:
+                    reader[source] = i
+    for i in range(s.targets.size()):
+        at = reader[at]
+    t = &s.targets[reader[at]]
+    if not _is_vgpr(t.reg) or t.linear:
+        return _break_cycle(s, t)
+    return _swap_whole(s, t.reg, s.targets[at].reg)
