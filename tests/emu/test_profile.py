@@ -233,7 +233,7 @@ def test_every_opcode_has_a_class() -> None:
 
 # ------------------------------------------------------------------------------------------------------------------ cycles
 def test_cycles_by_hand() -> None:
-    """RDNA: one instruction a cycle, results of the vector ALU after five, transcendental ones after ten, LDS after 20, memory after 320."""
+    """RDNA: one instruction a cycle, results of the vector ALU after five, transcendental ones after ten, LDS after 32, memory after 320."""
     chain = profile_of(run("v_add_f32 v1, v0, v0\nv_add_f32 v2, v1, v1\nv_exp_f32 v3, v2\nv_mov_b32 v4, v3\nv_mov_b32 v5, v0"))
     by_text = {one.opcode + str(number): one.counts for number, one in enumerate(chain.instructions)}
     assert [(counts.issue, counts.stall) for counts in by_text.values()] == [(1, 0), (1, 4), (1, 4), (1, 4), (1, 9), (1, 0), (1, 4)]
@@ -241,7 +241,7 @@ def test_cycles_by_hand() -> None:
                            "s_waitcnt vmcnt(0)\nds_load_b32 v4, v1\ns_waitcnt lgkmcnt(0)"))  # fmt: skip
     stalls = {one.pc: one.counts.stall for one in loads.instructions if one.kind == "wait"}
     # two loads issued one cycle apart: the first wait sees the 320 cycles less the one that has passed, the second wait nothing more
-    assert list(stalls.values()) == [319, 0, 20]
+    assert list(stalls.values()) == [319, 0, 32]
     assert loads.longest_wave == loads.cycles == loads.total.cycles
 
 
@@ -274,9 +274,12 @@ STRAIGHT = ("bit_tricks", "constant_tables", "double_arithmetic", "matrix_types"
 
 
 @pytest.mark.parametrize("name", STRAIGHT)
-@pytest.mark.parametrize(("target", "wave"), [("gfx900", 64), ("gfx1030", 64), ("gfx1100", 32), ("gfx1200", 32)])
+@pytest.mark.parametrize(("target", "wave"), [("gfx900", 64), ("gfx1010", 32), ("gfx1030", 64), ("gfx1030", 32)])
 def test_the_compiler_expects_the_same_of_straight_code(name: str, target: str, wave: int) -> None:
-    """Where each block runs once, the latency in RADV's sense is the time of a wave, but for cache lines that only the emulator knows of."""
+    """Where each block runs once, the latency in RADV's sense is the time of a wave, but for cache lines that only the emulator knows of.
+
+    On GFX11 and GFX12 the emulator's cycles are those that were measured (``test_measured_cycles.py``).
+    """
     shader = pyaco.compile(ROOT / f"tests/shaders/{name}.spv", target=target, wave=wave)
     assert not shader.stats["branches"] and "s_barrier" not in shader.disassembly
     profile = profile_of(emu.Device(target, profile=True).dispatch(shader, push=bytes(64)))

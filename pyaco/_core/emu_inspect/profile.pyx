@@ -9,6 +9,7 @@ from pyaco._core.common.bits cimport popcount
 from pyaco._core.common.cycles cimport Cycles
 from pyaco._core.emu.cycles cimport instruction_cycles
 from pyaco._core.emu.wave cimport *
+from pyaco._core.emu_inspect.measured_cycles cimport barrier_step, is_measured
 from pyaco._core.emu_inspect.wave_clock cimport *
 
 cdef enum:
@@ -237,7 +238,7 @@ cdef void profile_add(Profile *profile, const Machine *machine, uint32_t workgro
 
 cdef void profile_leave(Profile *profile, uint32_t index) noexcept nogil:
     cdef WaveClock *clock = &profile.clocks[index]
-    cdef uint64_t latest = profile.arrivals[clock.barriers & 1]
+    cdef uint64_t latest = profile.arrivals[clock.barriers & 1] + (barrier_step if is_measured(profile.gfx_level) else 0)
     if latest > clock.now:
         profile.rows[clock.waits_in].stall += latest - clock.now
         clock.now = latest

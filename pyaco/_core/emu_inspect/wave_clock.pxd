@@ -1,4 +1,5 @@
-"""When a wave issues its instructions, by a simple model: in order, alone on its SIMD, with the figures of ``common/cycles.pxd``.
+"""When a wave issues its instructions, by a simple model: in order, alone on its SIMD, with the figures of ``common/cycles.pxd``, on
+GFX11 and GFX12 as ``measured_cycles.pxd`` corrects them.
 
 An instruction is issued when the wave's turn has come, its units are free, its registers are ready (RDNA; on CDNA those of matrix operations) and,
 where it is a wait, the counters have fallen. Memory operations of one counter end in the order of issue, each after its latency, or
@@ -19,7 +20,9 @@ cdef enum:
 cdef struct WaveClock:
     uint64_t now
     uint64_t free_at[8]               # by unit
-    uint64_t ready[clock_registers]
+    uint64_t ready[clock_registers]                 # for the vector ALU
+    uint64_t ready_elsewhere[clock_registers]       # for all others
+    uint64_t read_until[clock_registers]            # by the vector ALU: when memory may overwrite it
     uint64_t done[clock_counters][clock_depth]      # a ring for each counter: when its operations end
     uint32_t first[clock_counters]
     uint32_t count[clock_counters]

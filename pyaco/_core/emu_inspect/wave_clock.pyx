@@ -5,19 +5,23 @@ from libc.string cimport memset
 from features cimport has_split_wait_counters, has_store_counter
 from isa_opcodes cimport *
 from isa_tables cimport (
-    implicit_exec, implicit_m0, implicit_scc, implicit_vcc, opcode_implicit_definitions, opcode_implicit_operands,
+    implicit_exec, implicit_m0, implicit_scc, implicit_vcc, latency_branch, opcode_implicit_definitions, opcode_implicit_operands,
+    opcode_latency,
 )
 from pyaco._core.common.cycles cimport (
     Cycles, export_latency, lds_latency, resource_count, resource_lds, resource_matrix, resource_vmem,
     scalar_cache_latency, scalar_memory_latency, vector_memory_latency,
 )
 from pyaco._core.common.machine cimport (
-    format_ds, format_exp, format_flat, format_is_flat_like, format_is_vmem, format_ldsdir, format_smem, gfx10, register_none,
+    format_ds, format_exp, format_flat, format_is_flat_like, format_is_valu, format_is_vmem, format_ldsdir, format_smem, gfx10, register_none,
 )
 from pyaco._core.emu.access cimport access_nothing
 from pyaco._core.emu.cycles cimport instruction_cycles, issue_passes
 from pyaco._core.emu.global_memory cimport memory_operation
 from pyaco._core.emu.wave cimport Instruction, LaneOperation, Wave, sgpr_exec, sgpr_m0, sgpr_vcc, type_mask, type_old
+from pyaco._core.emu_inspect.measured_cycles cimport (
+    beyond_vector, branch_passed_step, branch_taken_step, correct_cycles, is_measured, measured_lds_latency,
+)
 from pyaco._core.emu_inspect.waits cimport (
     WaitCounts, counter_exp, counter_km, counter_lgkm, counter_limit, counter_sample, counter_vm, counter_vs, is_counted_as_sample, wait_counts,
 )
@@ -75,7 +79,11 @@ cdef uint32_t _counters_of(const Instruction *instruction, uint32_t gfx_level) n
     return 0
 
 
-cdef uint32_t _latency(const Instruction *instruction, uint32_t lines, uint32_t passes) noexcept nogil:
+cdef inline uint32_t _lds_latency(uint32_t gfx_level, uint32_t passes) noexcept nogil:
+    return (<uint32_t>measured_lds_latency if is_measured(gfx_level) else <uint32_t>lds_latency) + max(passes, <uint32_t>1) - 1
+
+
+cdef uint32_t _latency(const Instruction *instruction, uint32_t gfx_level, uint32_t lines, uint32_t passes) noexcept nogil:
     """Cycles from issue to the end of a memory operation."""
     cdef uint16_t base = instruction.decoded.format & 0x7f
     if base == format_smem:                                 # descriptors and constants at fixed offsets are likely in the scalar cache
@@ -85,7 +93,7 @@ cdef uint32_t _latency(const Instruction *instruction, uint32_t lines, uint32_t 
     if base == format_exp:
         return export_latency
     if base == format_ds or base == format_ldsdir:
-        return lds_latency + max(passes, <uint32_t>1) - 1
+        return _lds_latency(gfx_level, passes)
     return vector_memory_latency + max(lines, <uint32_t>1) - 1
 
 
@@ -104,8 +112,9 @@ cdef inline uint32_t _implied(uint32_t implied, uint32_t lanes, uint32_t place) 
     return registers[place]
 
 
-cdef uint64_t _registers_ready(const WaveClock *clock, const Wave *wave, const Instruction *instruction, uint64_t time) noexcept nogil:
+cdef uint64_t _registers_ready(WaveClock *clock, const Wave *wave, const Instruction *instruction, uint64_t time) noexcept nogil:
     cdef uint32_t i, number, first
+    cdef uint64_t *ready = &clock.ready[0] if format_is_valu(instruction.decoded.format) else &clock.ready_elsewhere[0]
     cdef const LaneOperation *operation
     cdef uint32_t implied = opcode_implicit_operands[instruction.decoded.opcode]
     for i in range(instruction.decoded.source_count):
@@ -113,21 +122,46 @@ cdef uint64_t _registers_ready(const WaveClock *clock, const Wave *wave, const I
         if instruction.decoded.source[i] == register_none or (128 <= first < 256):
             continue
         for number in range(first, _end_of(first, instruction.decoded.source_bytes[i], wave.lanes)):
-            time = max(time, clock.ready[number])
+            time = max(time, ready[number])
     if instruction.operation_y != NULL:                     # a third source of a half of VOPD is its destination, VCC or a literal
         for i in range(2):
             operation = instruction.operation_y if i else instruction.operation
             if operation.source_count > 2 and operation.source_type[2] & type_old:
-                time = max(time, clock.ready[instruction.decoded.destination[i] >> 2])
+                time = max(time, ready[instruction.decoded.destination[i] >> 2])
             elif operation.source_count > 2 and operation.source_type[2] == <int>type_mask:
-                time = max(time, clock.ready[<int>sgpr_vcc])
+                time = max(time, ready[<int>sgpr_vcc])
     if implied:
         for i in range(6):
-            time = max(time, clock.ready[_implied(implied, wave.lanes, i)] if _implied(implied, wave.lanes, i) else 0)
+            time = max(time, ready[_implied(implied, wave.lanes, i)] if _implied(implied, wave.lanes, i) else 0)
     return time
 
 
-cdef void _set_ready(WaveClock *clock, const Wave *wave, const Instruction *instruction, uint64_t time) noexcept nogil:
+cdef uint64_t _overwritable(const WaveClock *clock, const Wave *wave, const Instruction *instruction, uint64_t time) noexcept nogil:
+    """When the vector ALU has read what a memory operation overwrites."""
+    cdef uint32_t i, number, first
+    for i in range(instruction.decoded.destination_count):
+        first = instruction.decoded.destination[i] >> 2
+        if first >= 256 and instruction.decoded.destination[i] != register_none:
+            for number in range(first, _end_of(first, instruction.decoded.destination_bytes[i], wave.lanes)):
+                time = max(time, clock.read_until[number])
+    return time
+
+
+cdef void _set_read(WaveClock *clock, const Wave *wave, const Instruction *instruction, uint64_t time) noexcept nogil:
+    cdef uint32_t i, number, first
+    for i in range(instruction.decoded.source_count):
+        first = instruction.decoded.source[i] >> 2
+        if first >= 256 and instruction.decoded.source[i] != register_none:
+            for number in range(first, _end_of(first, instruction.decoded.source_bytes[i], wave.lanes)):
+                clock.read_until[number] = max(clock.read_until[number], time)
+
+
+cdef inline void _set_one(WaveClock *clock, uint32_t number, uint64_t time, uint64_t elsewhere) noexcept nogil:
+    clock.ready[number] = max(clock.ready[number], time)
+    clock.ready_elsewhere[number] = max(clock.ready_elsewhere[number], elsewhere)
+
+
+cdef void _set_ready(WaveClock *clock, const Wave *wave, const Instruction *instruction, uint64_t time, uint64_t elsewhere) noexcept nogil:
     cdef uint32_t i, number, first
     cdef uint32_t implied = opcode_implicit_definitions[instruction.decoded.opcode]
     for i in range(instruction.decoded.destination_count):
@@ -135,12 +169,12 @@ cdef void _set_ready(WaveClock *clock, const Wave *wave, const Instruction *inst
         if instruction.decoded.destination[i] == register_none or (128 <= first < 256):
             continue
         for number in range(first, _end_of(first, instruction.decoded.destination_bytes[i], wave.lanes)):
-            clock.ready[number] = max(clock.ready[number], time)
+            _set_one(clock, number, time, elsewhere)
     if implied:
         for i in range(6):
             number = _implied(implied, wave.lanes, i)
             if number:
-                clock.ready[number] = max(clock.ready[number], time)
+                _set_one(clock, number, time, elsewhere)
 
 
 # -------------------------------------------------------------------------------------------------------------------- issue
@@ -162,10 +196,12 @@ cdef uint64_t _available(WaveClock *clock, const Wave *wave, const Instruction *
         if counters >> counter & 1:
             time = _wait(clock, counter, min(counter_limit(counter, gfx_level), <uint32_t>clock_depth) - 1, time)
     time = _registers_ready(clock, wave, instruction, time)
+    if counters:
+        time = _overwritable(clock, wave, instruction, time)
     return time if gfx_level >= gfx10 else (time + 3) // 4 * 4          # GCN issues every four cycles
 
 
-cdef uint32_t _step(const Instruction *instruction, const Cycles *cycles, uint32_t gfx_level) noexcept nogil:
+cdef uint32_t _step(const Wave *wave, const Instruction *instruction, const Cycles *cycles, uint32_t gfx_level) noexcept nogil:
     """Cycles until the wave's next instruction: GCN does not begin it before this one is finished, matrix operations apart."""
     cdef uint32_t opcode = instruction.decoded.opcode
     cdef uint32_t one = 1 if gfx_level >= gfx10 else 4
@@ -173,6 +209,8 @@ cdef uint32_t _step(const Instruction *instruction, const Cycles *cycles, uint32
         return one * (1 + (instruction.decoded.immediate & 15))
     if opcode == <uint32_t>op_s_sleep:
         return one + sleep_cycles * (instruction.decoded.immediate & 127)
+    if is_measured(gfx_level) and opcode_latency[opcode] == latency_branch and opcode != <uint32_t>op_s_endpgm:
+        return branch_passed_step if wave.pc == instruction.pc + 4 * instruction.decoded.dwords else branch_taken_step
     return one if gfx_level >= gfx10 or cycles.resource1 == resource_matrix else <uint32_t>cycles.latency
 
 
@@ -186,13 +224,15 @@ cdef Issue clock_issue(WaveClock *clock, const Wave *wave, const Instruction *in
     cdef Cycles cycles = instruction_cycles(instruction, gfx_level)
     cdef uint32_t times = 1 if _is_half(wave, active) else issue_passes(instruction, gfx_level, wave.lanes)
     cdef uint32_t counters = _counters_of(instruction, gfx_level)
-    cdef uint32_t step = _step(instruction, &cycles, gfx_level)
+    cdef uint32_t step
     cdef uint32_t busy = max(lines if cycles.resource0 == resource_vmem else 0, passes if cycles.resource0 == resource_lds else 0)
     cdef uint64_t before = clock.now
     cdef uint64_t time = _available(clock, wave, instruction, gfx_level, counters)
     cdef uint64_t end = time
     cdef uint32_t counter, i
     cdef Issue issue
+    correct_cycles(&cycles, instruction, gfx_level)
+    step = _step(wave, instruction, &cycles, gfx_level)
     memset(&issue, 0, sizeof(issue))
     for i in range(times):
         if cycles.resource0 < resource_count:
@@ -217,11 +257,15 @@ cdef Issue clock_issue(WaveClock *clock, const Wave *wave, const Instruction *in
     if counters:
         for counter in range(<uint32_t>clock_counters):
             if counters >> counter & 1:
-                _begin(clock, counter, time + (_latency(instruction, lines, passes) if counter != counter_lgkm or not passes
-                                               else lds_latency + passes - 1))
+                _begin(clock, counter, time + (_latency(instruction, gfx_level, lines, passes) if counter != counter_lgkm or not passes
+                                               else _lds_latency(gfx_level, passes)))
     if gfx_level >= gfx10 or cycles.resource1 == resource_matrix:
         end += cycles.latency
         if counters and gfx_level >= gfx10:
-            end = max(end, time + _latency(instruction, lines, passes))
-        _set_ready(clock, wave, instruction, end)
+            end = max(end, time + _latency(instruction, gfx_level, lines, passes))
+        if is_measured(gfx_level) and format_is_valu(instruction.decoded.format):
+            _set_ready(clock, wave, instruction, end, end + beyond_vector)
+            _set_read(clock, wave, instruction, end + beyond_vector)
+        else:
+            _set_ready(clock, wave, instruction, end, end)
     return issue
