@@ -180,9 +180,11 @@ def adapted(text: str, level: int, wave: int, found: Arguments, shape: str, cons
     Raises
     ------
     UnsupportedError
-        What is not printed: dimensions of textures, where the module has several (no `shape`).
+        What is not printed: dimensions of textures, where the module has several (no `shape`); how a dispatch numbers invocations.
     """
     # What the relaxed one gives for lanes that do not run is left open; here these are zeros.
+    if "@dd" in text and "derivative_group: 1" in text:
+        raise UnsupportedError("derivatives of quads: RADV leaves it to the dispatch to number invocations by quads")
     text = unpacked_ids(text.replace("@ballot_relaxed ", "@ballot "), found.packed_ids)
     lines = list(_adapted_lines(text, level, wave, found.rows, constants))
     for number, line in enumerate(lines):
