@@ -24,7 +24,7 @@ import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -149,20 +149,28 @@ class Crossing:
         except (pyaco.InputError, pyaco.UnsupportedError) as error:
             return "refused", str(error).splitlines()[0][:200]
         except pyaco.emu.MissingWaitError as error:
-            return "missing wait", str(error).splitlines()[0][:200]
+            return self._unordered(how, error)
         except pyaco.emu.EmulationError as error:
             return self._stopped(how, error)
         except Exception as error:
             return "bug", f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"[:300]
 
     def _stopped(self, how: Combination, error: Exception) -> tuple[str, str]:
-        """A fault is the shader's own where it stops without options, too."""
+        """A fault is the shader's own where it stops without options, too, or without end where loops without effect are not taken away."""
         reason = str(error).splitlines()[0][:200]
-        try:
-            run_ours(how.plain().compile(self.module, self.entry), self.inputs, self.groups)
-        except pyaco.PyacoError:
-            return "stops anyway", reason
+        for other in (how.plain(), replace(how.plain(), disable=("nir.dead_control_flow",))):
+            try:
+                run_ours(other.compile(self.module, self.entry), self.inputs, self.groups)
+            except pyaco.PyacoError:
+                return "stops anyway", reason
         return "stops", reason
+
+    def _unordered(self, how: Combination, error: Exception) -> tuple[str, str]:
+        """A wait that memory needs behind an atomic is missing only where no race says that the module never asked for that order."""
+        reason = str(error).splitlines()[0][:200]
+        if "a barrier or an atomic lies between" in reason and self._has_races_anyway(how.plain()):
+            return "undecidable", f"races; {reason}"
+        return "missing wait", reason
 
     def _reassembled(self, shader: Any) -> str:
         code = isa.assemble(shader.disassembly, shader.target, wave_size=shader.wave)
