@@ -51,6 +51,8 @@ HAZARDS = [
      "v_cndmask_b32 v3, v9, v9, vcc", "vcc_lo"),
     ("VALUMaskWrite", "gfx1100", 64, "v_cndmask_b32 v3, v9, v9, s[4:5]\ns_mov_b32 s4, 0\nv_cmp_eq_u32 s[4:5], v2, v2", "s_waitcnt_depctr 0xfffe",
      "s_mov_b32 s20, s4", "s4"),
+    ("VALUMaskWrite", "gfx1100", 64, "v_cndmask_b32 v3, v9, v9, vcc\nv_cmp_eq_u32 vcc, v2, v2\ns_not_b32 vcc_hi, s8", "s_waitcnt_depctr 0xfffe",
+     "s_mov_b64 s[20:21], vcc", "vcc_hi"),
     ("WMMA", "gfx1100", 32, "v_wmma_f32_16x16x16_f16 v[20:27], v[40:47], v[50:57], v[20:27]", "v_nop",
      "v_wmma_f32_16x16x16_f16 v[60:67], v[20:27], v[50:57], v[60:67]", "v20"),
     ("WMMA", "gfx1200", 32, "v_wmma_f32_16x16x16_f16 v[20:27], v[40:43], v[50:53], v[20:27]", "v_nop",
