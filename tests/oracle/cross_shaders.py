@@ -234,7 +234,7 @@ def replayed(path: Path) -> dict[Path, tuple[Any, ...]]:
     found: dict[Path, list[Any]] = {}
     for row in map(json.loads, path.read_text().splitlines()):
         if row["outcome"] in BAD and row["how"]:
-            how = {name: tuple(value) if isinstance(value, list) else value for name, value in row["how"].items()}
+            how: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in row["how"].items()}
             found.setdefault(Path(row["path"]), []).append((row["entry"], Combination(**how)))
     return {module: tuple(combinations) for module, combinations in found.items()}
 
