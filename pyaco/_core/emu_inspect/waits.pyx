@@ -4,7 +4,7 @@ from libc.string cimport memset
 
 from features cimport has_lds_bound, has_split_wait_counters, has_store_counter
 from isa_opcodes cimport *
-from isa_tables cimport image_flag_atomic, image_flag_sampler, image_flag_store, opcode_image
+from isa_tables cimport image_flag_atomic, image_flag_sampler, image_flag_store, opcode_format, opcode_image
 from modifiers cimport modifier_dpp8_fetch_inactive, modifier_dpp_fetch_inactive, modifier_gds, modifier_lds
 from wait_tables cimport waitcnt_expcnt, waitcnt_lgkmcnt, waitcnt_vmcnt
 from pyaco._core.common.waitcnt cimport waitcnt_get, waitcnt_limit
@@ -421,6 +421,20 @@ cdef bint _uses(const Flight *flight, uint16_t address, uint32_t bytes, uint64_t
     return _any_busy(flight, first, count) and _clashes(flight, first, count, lanes, writer, gfx_level, finding)
 
 
+cdef bint _vccz_is_spoilt(const Flight *flight, Finding *finding) noexcept nogil:
+    """GFX6 and GFX7: a scalar load that arrives may spoil VCCZ, until VCC is written again. Sources: LLVM (`hasReadVCCZBug`), Mesa."""
+    cdef size_t i
+    for i in range(flight.operations.size()):
+        if opcode_format[flight.operations[i].opcode] == format_smem:
+            finding.reg = sgpr_vcc
+            finding.counters = flight.operations[i].needs
+            finding.states = finding.hazard = finding.write = 0
+            finding.opcode = flight.operations[i].opcode
+            finding.pc = flight.operations[i].pc
+            return True
+    return False
+
+
 cdef bint _uses_implied(const Flight *flight, const Wave *wave, const Instruction *instruction, uint32_t gfx_level,
                         Finding *finding) noexcept nogil:
     """Check implied operands: VCC of branches, EXEC of vector instructions, M0."""
@@ -430,6 +444,8 @@ cdef bint _uses_implied(const Flight *flight, const Wave *wave, const Instructio
                     or memory_operation(opcode).add_lane or (modifier_gds(instruction.decoded.modifiers) or has_lds_bound(gfx_level))
                     and instruction.decoded.format & 0x7f == format_ds)
     if opcode == <uint32_t>op_s_cbranch_vccz or opcode == <uint32_t>op_s_cbranch_vccnz:
+        if gfx_level < 80 and _vccz_is_spoilt(flight, finding):
+            return True
         return _uses(flight, sgpr_vcc * 4, wave.lanes // 8, 0, 0, NULL, gfx_level, finding)
     if unit_valu <= instruction.unit <= unit_lds and instruction.unit != unit_smem:
         if _uses(flight, sgpr_exec * 4, wave.lanes // 8, 0, 0, NULL, gfx_level, finding):
