@@ -47,11 +47,16 @@ class Argument:
 
 @dataclass(frozen=True)
 class Arguments:
-    """A shader's arguments in RADV's order, the ABI that says so, and whether a register has the hardware's word about the workgroup."""
+    """A shader's arguments in RADV's order, the ABI that says so, and whether a register has the hardware's word about the workgroup.
+
+    `packed_ids` is the number of the argument that has all three local ids where the chip does not pack them: RADV's null winsys has no graphics
+    queue, and RADV takes every chip without one from CDNA 2 on for one that packs them (``radv_shader_args.c`` of Mesa 25.2).
+    """
 
     rows: tuple[Argument, ...]
     abi: Abi
     workgroup_info: bool
+    packed_ids: int | None = None
 
 
 def scalar_registers(ir: str) -> int:
@@ -61,6 +66,12 @@ def scalar_registers(ir: str) -> int:
         raise UnsupportedError("RADV's ACO IR has no p_startpgm")
     last = [int(end or first) for first, end in re.findall(r":s\[(\d+)(?:-(\d+))?\]", match[0])]
     return max(last, default=-1) + 1
+
+
+def vector_registers(ir: str) -> int:
+    """How many VGPRs RADV's ACO IR defines at the start."""
+    match = re.search(r"^.*= p_startpgm\b.*$", ir, re.MULTILINE)
+    return len(re.findall(r":v\[\d+\]", match[0])) if match else 0
 
 
 def arguments(ours: Abi, level: int, ir: str) -> Arguments:
@@ -93,14 +104,16 @@ def arguments(ours: Abi, level: int, ir: str) -> Arguments:
         position += 1
     if scratch_offset:
         rows.append(Argument("scratch_wave_offset", position))
+    packed = None
     if features.has_packed_ids(level):
         rows.append(Argument("local_ids", 0, detail=1, vector=True))
     else:
+        packed = len(rows) if vector_registers(ir) == 1 else None
         rows += [Argument("local_ids", dimension, vector=True) for dimension in range(3)]
     sets = ours.descriptor_sets if features.has_fmask(level) else {number: _without_fmask(each) for number, each in ours.descriptor_sets.items()}
     abi = replace(ours, user_sgprs=tuple(user), user_sgpr_count=first, scratch_wave_offset=scratch_offset, local_id_components=3,
                   descriptor_sets=sets)  # fmt: skip
-    return Arguments(tuple(rows), abi, bool(extra))
+    return Arguments(tuple(rows), abi, bool(extra), packed)
 
 
 def _without_fmask(layout: DescriptorSetLayout) -> DescriptorSetLayout:
@@ -135,18 +148,45 @@ def texture_shape(module: bytes) -> str:
     return name + (" array" if arrayed else "")
 
 
-def adapted(text: str, level: int, wave: int, rows: tuple[Argument, ...], shape: str) -> str:
+def constant_bytes(text: str) -> int:
+    """How many bytes of constant data a shader has, of which Mesa's text has nothing else."""
+    match = re.search(r"^constants: (\d+)$", text, re.MULTILINE)
+    return int(match[1]) if match else 0
+
+
+def unpacked_ids(text: str, packed: int | None) -> str:
+    """The text with the packed local ids put together from the arguments that a chip without them has."""
+    if packed is None:
+        return text
+    fresh = max((int(number) for number in re.findall(r"%(\d+)", text)), default=0) + 1
+    kept = []
+    for line in text.splitlines():
+        match = re.match(rf"(\s*)div 32 +(%\d+) = @load_vector_arg_amd \(base={packed}\b", line)
+        if match is None:
+            kept.append(line)
+            continue
+        x, y, z, ten, twenty, high, higher, two = (f"%{fresh + k}" for k in range(8))
+        kept += [f"{match[1]}{each}" for each in (
+            *(f"div 32 {name} = @load_vector_arg_amd (base={packed + k})" for k, name in enumerate((x, y, z))),
+            f"con 32 {ten} = load_const (0x0000000a)", f"con 32 {twenty} = load_const (0x00000014)", f"div 32 {high} = ishl {y}, {ten}",
+            f"div 32 {higher} = ishl {z}, {twenty}", f"div 32 {two} = ior {x}, {high}", f"div 32 {match[2]} = ior {two}, {higher}")]  # fmt: skip
+        fresh += 8
+    return "\n".join(kept) + "\n"
+
+
+def adapted(text: str, level: int, wave: int, found: Arguments, shape: str, constants: bytes = b"") -> str:
     """RADV's text with the header that our reader needs; declarations of variables go: none is left, and their types are not printed.
 
     Raises
     ------
     UnsupportedError
-        What is not printed: constant data; dimensions of textures, where the module has several (no `shape`).
+        What is not printed: dimensions of textures, where the module has several (no `shape`); how a dispatch numbers invocations.
     """
-    if re.search(r"@load_constant\b", text):
-        raise UnsupportedError("load_constant: Mesa's text has no constant data")
     # What the relaxed one gives for lanes that do not run is left open; here these are zeros.
-    lines = list(_adapted_lines(text.replace("@ballot_relaxed ", "@ballot "), level, wave, rows))
+    if "@dd" in text and "derivative_group: 1" in text:
+        raise UnsupportedError("derivatives of quads: RADV leaves it to the dispatch to number invocations by quads")
+    text = unpacked_ids(text.replace("@ballot_relaxed ", "@ballot "), found.packed_ids)
+    lines = list(_adapted_lines(text, level, wave, found.rows, constants))
     for number, line in enumerate(lines):
         if re.search(r" = \(\w+\)\w+ .*\(texture\)", line):
             if not shape:
@@ -157,7 +197,7 @@ def adapted(text: str, level: int, wave: int, rows: tuple[Argument, ...], shape:
     return "\n".join(lines) + "\n"
 
 
-def _adapted_lines(text: str, level: int, wave: int, rows: tuple[Argument, ...]) -> Iterator[str]:
+def _adapted_lines(text: str, level: int, wave: int, rows: tuple[Argument, ...], constants: bytes) -> Iterator[str]:
     yield from (f"gfx_level: {level}", f"wave_size: {wave}", f"address32_hi: {ADDRESS32_HI}")
     for line in text.splitlines():
         word = line.split(" ")[0]
@@ -171,6 +211,8 @@ def _adapted_lines(text: str, level: int, wave: int, rows: tuple[Argument, ...])
             yield f"shared_bytes: {match[1]}"
         elif match := re.match(r"scratch: (\d+)", line):
             yield f"scratch_bytes: {match[1]}"
+        elif word == "constants:":
+            yield from (f"constant_data: {constants[at : at + 32].hex()}" for at in range(0, len(constants), 32))
         elif word == "decl_function":
             for number, row in enumerate(rows):
                 file = "vgpr" if row.vector else "sgpr"
@@ -192,14 +234,16 @@ def compile_text(text: str, target: str, found: Arguments, run: Any) -> Any:
     from pyaco.nir.passes import NIR
     from pyaco.passes import Pipeline
     from pyaco.pipelines import compute
-    from pyaco.pipelines.nir_passes import copy_propagation, dce, divergence, lcssa, lower_alu, lower_system_values
+    from pyaco.pipelines.nir_passes import copy_propagation, dce, divergence, lcssa, lower_alu, lower_subgroups, lower_system_values
     from pyaco.pipelines.properties import NIR_PROPERTIES
 
     chip = targets.chip(target)
     shader = parse_shader(text, "radv.nir")
     shader.metadata["abi"] = found.abi.as_dict()
     # What reads workgroup ids becomes a read of arguments, which RADV leaves to its backend.
-    needed = Pipeline("nir", compute.STAGE, (lower_system_values, lower_alu, copy_propagation, dce, lcssa, divergence), given=tuple(NIR_PROPERTIES))
+    # Derivatives are differences in a quad, which RADV makes of them in its instruction selection.
+    steps = (lower_system_values, *((lower_subgroups,) if "@dd" in text else ()), lower_alu, copy_propagation, dce, lcssa, divergence)
+    needed = Pipeline("nir", compute.STAGE, steps, given=tuple(NIR_PROPERTIES))
     run.run(NIR, needed, shader, chip.level)
     x, y, z = shader.workgroup_size
     program = Program()

@@ -49,7 +49,7 @@ def _registers(record: Any, which: str) -> frozenset[int]:
     sizes = record["source_bytes" if which == "sources" else "destination_bytes"]
     for slot in range(count):
         first, size = int(record[which][slot]) >> 2, int(sizes[slot]) or 8
-        if first < 106 or _VGPR <= first < 3 * _VGPR:
+        if first < 108 or _VGPR <= first < 3 * _VGPR:
             found.update(range(first, first + max(1, (size + 3) // 4)))
     return frozenset(found)
 
@@ -215,7 +215,8 @@ def hazards_without(records: Mapping[int, Any], names: Sequence[str], level: int
 
     The rule is Mesa's (`aco_insert_NOPs.cpp` of 2026, VALUMaskWriteHazard of GFX11 and VALUReadSGPRHazard of GFX12): an SGPR that a vector
     instruction read (GFX11: as a lane mask), that the scalar or vector ALU then wrote, and that is then read before the writer is waited for.
-    On GFX11 a vector instruction that reads any SGPR resolves earlier reads of lane masks; LLVM 22 has given that up and waits all the same.
+    On GFX11 a vector instruction that reads any SGPR, VCC among them, resolves earlier reads of lane masks, and so does, in LLVM up to 21, one that
+    reads a literal; LLVM 22 has given that up and waits all the same.
     """
     fields = counters("depctr", level)
     found: set[str] = set()
@@ -246,7 +247,7 @@ def hazards_without(records: Mapping[int, Any], names: Sequence[str], level: int
                 recent = scalars - by_scalar.get(number, -99) < (99 if level < 120 else 11 if vector else 10)
                 if (number in by_scalar and recent) or (vector and number in by_vector):
                     found.add(f"s{number} by {name} at {offset:#x}")
-            if vector and sources and level < 120:
+            if vector and level < 120 and (sources or record["has_literal"]):
                 read = set()
             scalars += not vector
             if not vector:                                  # a later write is one of its own: what was read before may be resolved by now

@@ -7,7 +7,7 @@ does not say (wave size, gfx level) stays unset, for the compile driver to fill 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyaco._core.ir.shader import Shader
@@ -42,6 +42,8 @@ ACCESS_NUMBERS = Access.numbers()
 SCALARS = {name: (base, bits) for (base, bits), (name, _) in form.SCALARS.items()}
 VECTORS = {name: (base, bits) for (base, bits), (_, name) in form.SCALARS.items()}
 INDEX_NAMES = {shown: name for name, shown in form.INDEX_NAMES.items()}
+#: Derivatives are opcodes here, as they were in Mesa until 24.3; since then they are intrinsics.
+_DERIVATIVE = re.compile(r"@(dd[xy](?:_coarse|_fine)?) \(([^(),]+)\)")
 JUMPS = Jump.numbers()
 ARGUMENTS = ArgumentKind.numbers()
 # Numbers that indices of intrinsics have names for.
@@ -424,6 +426,8 @@ class _Parser:
         if word.startswith("deref_"):
             return self.make_deref(entry)
         if word.startswith("@"):
+            if match := _DERIVATIVE.fullmatch(body):
+                return self.make_alu(replace(entry, body=f"f{match[1]} {match[2]}"))
             return self.make_intrinsic(entry)
         if word.startswith("("):
             return self.make_texture(entry)

@@ -178,7 +178,9 @@ class Machine:
         if self.c.format[i] & 0x1000:
             select = get(self.c.modifiers[i], "sdwa_dst_sel")
             size = (1, 2, 4)[select & 3]
-            assert select & 0x10 or size == 4, "a partial SDWA write keeps the rest here"
+            if not select & 0x10:                           # the rest becomes zero
+                value, size = (value & (1 << 8 * size) - 1) << 8 * (select >> 2 & 3), 4
+                reg &= ~3
         elif register_class & 0x40 and self.c.opcode[i] in ("v_mov_b16", "v_add_u16_e64", "v_sub_u16_e64"):
             size = 2
         elif self.c.opcode[i] == "v_lshrrev_b64":
@@ -217,6 +219,10 @@ class Machine:
                 result = int(f"{value[0] & MASK:032b}"[::-1], 2)
             elif name == "s_bfm_b32":
                 result = ((1 << value[0]) - 1) << value[1]
+            elif name == "s_bfe_u32":
+                result = (value[0] & MASK) >> (value[1] & 31) & ((1 << (value[1] >> 16 & 0x7F)) - 1)
+            elif name in ("s_lshl_b32", "s_lshr_b32"):
+                result = value[0] << (value[1] & 31) & MASK if name == "s_lshl_b32" else (value[0] & MASK) >> (value[1] & 31)
             elif name == "s_pack_ll_b32_b16":
                 result = value[0] & 0xFFFF | (value[1] & 0xFFFF) << 16
             elif name in ("s_xor_b32", "s_xor_b64"):

@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from execution import Kernel, run_both, seed_data
+from execution import Kernel, compile_nir, run_both, seed_data
+
+from pyaco.nir import passes as nir_passes
 
 TARGETS = [("gfx1030", 64), ("gfx1030", 32), ("gfx1100", 64), ("gfx1100", 32)]
 
@@ -22,6 +24,18 @@ def judge(build: Callable[[Kernel], object], data: np.ndarray, target: str, wave
     wanted, found = run_both(build, data, target, wave)
     for row in range(len(wanted)):
         np.testing.assert_array_equal(found[row], wanted[row], err_msg=f"output {row}")
+
+
+@pytest.mark.parametrize(("target", "used", "unused"), [("gfx803", "v_mul_f32", "v_max_f32"), ("gfx900", "v_max_f32", "v_mul_f32")])
+def test_canonical_floats(target: str, used: str, unused: str) -> None:
+    """Before GFX9 maxima pass denormals through (Mesa, `does_fp_op_flush_denorms`), so that one of a value and itself flushes nothing."""
+    b = Kernel(int(target[3:4]) * 10, 64)
+    b.output(b.alu("fcanonicalize", b.input(32)))
+    shader = b.finish()
+    shader.metadata["descriptor_layout"] = {0: {0: ("ssbo", 1), 1: ("ssbo", 1)}}
+    nir_passes.run(shader)
+    code = compile_nir(shader, target, 64, False).disassembly
+    assert used in code and unused not in code
 
 
 @pytest.mark.parametrize(("target", "wave"), TARGETS)

@@ -146,6 +146,20 @@ def test_kinds_of_one_counter_come_in_any_order(target: str) -> None:
         run(text, target)
 
 
+@pytest.mark.parametrize("target", ["gfx600", "gfx700", "gfx803"])
+def test_scalar_loads_spoil_vccz_before_gfx8(target: str) -> None:
+    for wait, branch in (("", "s_cbranch_vccz 0"), ("", "s_cbranch_vccnz 0"), ("s_waitcnt lgkmcnt(0)\ns_mov_b64 vcc, vcc", "s_cbranch_vccz 0")):
+        device = Device(target, check_waits=True)
+        memory = device.zeros(64)
+        text = f"s_load_dword s8, s[0:1], 0x0\nv_cmp_eq_u32 vcc, v0, v0\n{wait}\n{branch}\ns_waitcnt lgkmcnt(0)\ns_endpgm"
+        arguments: Any = {"user_sgprs": [memory.address & 0xFFFFFFFF, memory.address >> 32], "wave_size": 64}
+        if wait or target == "gfx803":
+            device.run(isa.assemble(text, target), (1, 1, 1), (64, 1, 1), **arguments)
+        else:
+            with pytest.raises(MissingWaitError, match=r"s_cbranch_vccn?z.*vcc.*s_load_dword"):
+                device.run(isa.assemble(text, target), (1, 1, 1), (64, 1, 1), **arguments)
+
+
 def test_lanes_that_do_not_load() -> None:
     """Before GFX11 only the lanes that a load writes have to wait; from GFX11 on nothing may write the others either."""
     text = "s_mov_b32 exec_lo, 0xffff\n{load} v1, v0, s[0:1]\ns_mov_b32 exec_lo, 0xffff0000\nv_mov_b32 v1, 0\n<vm 0>"

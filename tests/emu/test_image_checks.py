@@ -76,6 +76,33 @@ def test_waits(target: str) -> None:
             run(device, [*constants({24: "0", 25: "0"}), text, "v_mov_b32 v1, v16"], image)
 
 
+@pytest.mark.parametrize("target", [*TARGETS, "gfx1150"])
+def test_loads_of_two_types_come_in_any_order(target: str) -> None:
+    """Written over by another load, a result must have been waited for, unless both are of one type; on GFX12 also then.
+
+    GFX11.5 may do a sample as a load.
+    """
+    load, sample = (image_instruction(name, target, "2d", 2, 1, data=1, sampler=samples)
+                    for name, samples in (("image_load", False), ("image_sample_lz", True)))  # fmt: skip
+    for first, second, ordered in ((load, load, True), (sample, sample, target != "gfx1150"), (load, sample, False), (sample, load, False)):
+        device = Device(target, check="waits")
+        image = device.image(format="R32_FLOAT", width=8, height=8)
+        lines = [*constants({24: "0", 25: "0"}), first, second, wait(target)]
+        if ordered and target != "gfx1200":
+            run(device, lines, image)
+        else:
+            with pytest.raises(MissingWaitError, match="writes v16"):
+                run(device, lines, image)
+
+
+def test_a_buffer_load_is_not_in_order_behind_a_sample() -> None:
+    device = Device("gfx1030", check="waits")
+    sample = image_instruction("image_sample_lz", "gfx1030", "2d", 2, 1, data=1, sampler=True)
+    image = device.image(format="R32_FLOAT", width=8, height=8)
+    with pytest.raises(MissingWaitError, match=r"buffer_load_dword.* writes v16, which image_sample_lz"):
+        run(device, [*constants({24: "0", 25: "0"}), sample, "buffer_load_dword v16, off, s[0:3], 0"], image)
+
+
 @pytest.mark.parametrize("target", TARGETS)
 def test_undefined_values(target: str) -> None:
     """Coordinates that nobody wrote are undefined addresses, and stored components undefined data."""

@@ -84,6 +84,11 @@ def test_read_as_our_own_text() -> None:
     assert "block b9" not in text
 
 
+def test_derivatives_are_opcodes() -> None:
+    text = MESA.replace("div 32     %6 = @quad_swizzle_amd (%5) (swizzle_mask=1032, fetch_inactive=1)", "div 32     %6 = @ddx_coarse (%5)")
+    assert "= fddx_coarse %6" in print_shader(parse_shader(text))
+
+
 @pytest.mark.parametrize(
     ("old", "new", "named"),
     [

@@ -3,7 +3,9 @@
 
 FILE is a (gzipped) JSON list of small programs as a pass of ACO received and left them, or as its assembler encoded them.
 Prints one JSON object ``{pass: {"tried", "agreed", "levels", "skipped", "skipped_because", "first_disagreements"}}``; ``levels`` has the
-two counts by gfx level. A pass agrees when it leaves the same program, line by line; the assembler when it gives the same words; the
+two counts by gfx level. A pass agrees when it leaves the same program, line by line; lowering to hardware instructions also when it leaves
+no more instructions, and the model of ``tests/aco/machine_model`` finds the same in all registers at each ``p_unit_test``; the assembler when
+it gives the same words; the
 validator when it accepts and rejects the same programs. Register allocation agrees when its result is valid and has no more
 instructions: which registers it takes is its own affair. Pairs for dual issue agree when they are pairs of the same operations: either
 may be the first half, a move may be an addition of zero, sources may be exchanged. A case is skipped where pyaco has no such pass or the
@@ -15,16 +17,20 @@ from __future__ import annotations
 import gzip
 import importlib
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests/aco")]
 
-from pyaco._core.aco import assemble, build, dominance, live_variables, register_allocation, validate_ir, validate_ra
-from pyaco.aco.text import format_program, parse_program
-from pyaco.errors import PyacoError, UnsupportedError
+from machine_model import M0, SCC, Machine  # noqa: E402
+
+from pyaco._core.aco import assemble, build, dominance, live_variables, lower_to_hw_instr, register_allocation, validate_ir, validate_ra  # noqa: E402
+from pyaco.aco.text import format_program, parse_program  # noqa: E402
+from pyaco.errors import PyacoError, UnsupportedError  # noqa: E402
 
 LEVELS = {"gfx6": 60, "gfx7": 70, "gfx8": 80, "gfx9": 90, "gfx10": 100, "gfx10_3": 103, "gfx11": 110, "gfx11_5": 115, "gfx12": 120}
 #: The kernel of each pass that leaves a program to compare.
@@ -34,7 +40,6 @@ KERNELS = {
     "insert_wait_states": "insert_waitcnt",
     "form_hard_clauses": "form_hard_clauses",
     "setup_reduce_temp": "setup_reduce_temp",
-    "lower_to_hw_instr": "lower_to_hw_instr",
     "schedule_vopd": "schedule_vopd",
 }
 
@@ -89,6 +94,67 @@ def replay_pass(case: dict[str, Any]) -> bool:
     if case["pass"] == "schedule_vopd":
         return [paired(line) for line in ours] == [paired(line) for line in wanted]
     return ours == wanted
+
+
+# ------------------------------------------------------------------------------------------------- lowering to hardware instructions
+class Snapshots(Machine):
+    """Keeps what all registers hold at each ``p_unit_test`` and at the end, but SCC and M0: the recorded text does not say whether SCC is live."""
+
+    def unit_test(self, i: int) -> None:
+        """Keep the registers."""
+        self.seen.append(tuple(sorted((reg, byte) for reg, byte in self.memory.items() if reg >> 2 not in (SCC >> 2, M0 >> 2))))
+
+    def run(self, steps: int = 400) -> list[tuple[Any, ...]]:
+        """Execute."""
+        super().run(steps)
+        self.unit_test(0)
+        return self.seen
+
+
+#: Definition, first bit of it, opcode, operands, selections.
+_SDWA = re.compile(r"^(\s*\S+ %\d+:v\[\d+\](?:\[(\d+):\d+\])?) = (\S+) (.*?)((?: \w+_sel:\S+| dst_preserve)+)$")
+
+
+def relative(line: str) -> str:
+    """A line whose SDWA selections count from the operand's own bytes, as ours do; ACO prints them from the start of the register."""
+    parts = _SDWA.search(line)
+    if parts is None:
+        return line
+    starts = [int(found[1] or 0) // 8 if (found := re.search(r"\[\d+\](?:\[(\d+):\d+\])?$", operand.strip())) else 0
+              for operand in parts[4].split(",")]  # fmt: skip
+    starts = [int(parts[2] or 0) // 8, *starts]
+
+    def moved(match: re.Match[str]) -> str:
+        start = starts[0 if match[1] == "dst" else int(match[1][-1]) + 1]
+        unit = 2 if "word" in match[2] else 1
+        return f"{match[1]}_sel:{match[2]}{int(match[3]) - start // unit}"
+
+    return f"{parts[1]} = {parts[3]} {parts[4]}" + re.sub(r"(dst|src\d)_sel:([us](?:byte|word))(\d)", moved, parts[5])
+
+
+def lowered(text: str, theirs: bool = False) -> list[str]:
+    """The lines of a lowered program, without what another pass of ours does (giving registers back) and the names of values in SCC."""
+    kept = [re.sub(r"%\d+:scc", "%0:scc", line) for line in normal(text)]
+    kept = [relative(line) for line in kept] if theirs else kept
+    given_back = next((at for at, line in enumerate(kept) if "dealloc_vgprs" in line), 0)
+    return kept[: given_back - 1] + kept[given_back + 1 :] if given_back else kept
+
+
+def replay_lowering(case: dict[str, Any]) -> bool:
+    """Pseudo instructions become hardware instructions."""
+    program = read(case)
+    lower_to_hw_instr.run(program, None)
+    ours, wanted = lowered(format_program(program)), lowered(case["output_text"], theirs=True)
+    if ours == wanted:
+        return True
+    if len(ours) > len(wanted):
+        return False
+    meta = case["meta"]
+    theirs = parse_program("\n".join(line + " */" if line.startswith("/*") else line for line in wanted) + "\n", LEVELS[meta["gfx"]], meta["wave"])
+    try:
+        return Snapshots(program, True).run() == Snapshots(theirs, True).run()
+    except AssertionError:                                  # an instruction that the model does not have
+        return False
 
 
 def options(case: dict[str, Any]) -> dict[str, bool]:
@@ -152,7 +218,8 @@ def handler(case: dict[str, Any]) -> Callable[[dict[str, Any]], bool]:
     name = case["pass"]
     if name in KERNELS:
         return replay_pass
-    others = {"emit_program": replay_assembler, "validate_ir": replay_validator, "register_allocation": replay_allocation}
+    others = {"lower_to_hw_instr": replay_lowering, "emit_program": replay_assembler, "validate_ir": replay_validator,
+              "register_allocation": replay_allocation}  # fmt: skip
     if name not in others:
         raise Skipped(f"pyaco has no pass {name}")
     return others[name]

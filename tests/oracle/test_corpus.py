@@ -24,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 
 import corpus_measure
 import corpus_reasons
+import radv_nir
 from corpus_counts import MEMORY, UNROLLED_BY_PEER, by_class, by_kind, code_counts, nir_counts, printed_counts, shares
 from corpus_growth import exponent
 from corpus_measure import Measuring, measure_entry, real_sizes
@@ -80,6 +81,18 @@ def test_machine_code_is_counted_as_the_statistics_count_it() -> None:
             assert sum(counts.values()) == shader.stats["instructions"], case.name
             assert classes["VMEM"] == shader.stats["vmem"] and classes["SMEM"] == shader.stats["smem"], case.name
             assert classes["branches"] <= shader.stats["branches"]
+
+
+def test_radv_text_gets_what_mesa_leaves_out() -> None:
+    argument = radv_nir.Argument("workgroup_id", 0)
+    header = "constants: 5\ndecl_function main () (entrypoint)\n"
+    body = "  div 32  %4 = @load_vector_arg_amd (base=1, arg_upper_bound_u32_amd=7175)\n"
+    found = radv_nir.Arguments((argument,), Any, False, packed_ids=1)  # type: ignore[arg-type]
+    lines = radv_nir.adapted(header + body, 103, 64, found, "", b"\1\2\3\4\5").splitlines()
+    assert radv_nir.constant_bytes(header) == 5 and "constant_data: 0102030405" in lines
+    ids = [line.split(" = ")[0].split()[-1] for line in lines if " = " in line]
+    assert len(set(ids)) == len(ids) == 9 and lines[-1].split() == ["div", "32", "%4", "=", "ior", "%12,", "%11"]
+    assert [line.rsplit("=", 1)[1] for line in lines if "vector_arg" in line] == ["1)", "2)", "3)"]
 
 
 def side(code: dict[str, int], nir: dict[str, int], **figures: float) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from mutate_hazards import mutate
 #: Cases by target, with how many of their mutants are caught at least.
 RUNS = {
     "gfx803": (("transpose", "subgroup_reductions", "atomics"), 20), "gfx900": (("transpose", "subgroup_reductions", "atomics"), 20),
-    "gfx1010": (("layer_norm", "radix_sort"), 20), "gfx1100": (("ray_march", "perlin_noise"), 15),
+    "gfx1010": (("layer_norm", "radix_sort"), 20), "gfx1100": (("ray_march", "perlin_noise", "divergent_switch"), 18),
     "gfx1150": (("layer_norm", "perlin_noise"), 10),
 }  # fmt: skip
 

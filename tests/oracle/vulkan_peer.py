@@ -117,10 +117,10 @@ class Worker:
 
 
 @cache
-def _worker(icd: str | Path, family: str = "", exact: bool = True) -> Worker:
+def _worker(icd: str | Path, family: str = "", exact: bool = True, caches: bool = False) -> Worker:
     # llvmpipe's shortcuts in sampling are off: its derivatives, levels and weights are the exact ones
     perf = {"GALLIVM_PERF": "no_brilinear,no_rho_approx,no_quad_lod,no_aos_sampling"} if exact else {}
-    environment = {"RADV_FORCE_FAMILY": family, "RADV_DEBUG": "nocache"} if family else perf
+    environment = {"RADV_FORCE_FAMILY": family, "RADV_DEBUG": "" if caches else "nocache"} if family else perf
     return Worker(icd, environment)
 
 
@@ -283,6 +283,20 @@ class Radv:
             return next((body for name, body in texts.items() if any(part in name for part in names)), "")
 
         return RadvPipeline(found["statistics"], text("NIR"), text("ACO IR"), text("Assembly"))
+
+    def constant_data(self, size: int, spirv: bytes, wave: int, entry: str, layouts: list[list[dict[str, Any]]], push_bytes: int) -> bytes:
+        """The constant data of a pipeline, which no representation has: what stands behind its code in a pipeline cache.
+
+        ACO puts five words of s_code_end between the two (``aco_assembler.cpp`` of Mesa 25.2).
+        """
+        environment = self.worker.environment
+        worker = _worker(Path(environment["VK_ICD_FILENAMES"]), environment["RADV_FORCE_FAMILY"], caches=True)
+        request = _request("cache_data", spirv, None, entry) | {"wave": wave, "layouts": layouts, "push_bytes": push_bytes}
+        data: bytes = worker.ask(request, 120.0)["data"]
+        _, mark, behind = data.rpartition(5 * struct.pack("<I", 0xBF9F0000))
+        if not mark or len(behind) < size:
+            raise PeerError("the pipeline cache has no code")
+        return behind[:size]
 
     def layout_support(self, layouts: list[list[dict[str, Any]]]) -> list[tuple[bool, int]]:
         """For each set layout: whether it is supported, and how many elements its variable binding may have."""

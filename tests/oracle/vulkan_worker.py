@@ -349,6 +349,22 @@ class Device:
         self._destroy(pipeline, layout, sets, module)
         return result
 
+    def cache_data(self, request: dict[str, Any]) -> dict[str, Any]:
+        """What a pipeline cache holds of the pipeline alone: with RADV, its code with the constant data behind it."""
+        module = self._module(request["spirv"])
+        sets, layout, _ = self._layouts(request)
+        cache, size = ffi.new("VkPipelineCache*"), ffi.new("size_t*")
+        check(lib.vkCreatePipelineCache(self.device, ffi.addressof(vk.VkPipelineCacheCreateInfo()), ffi.NULL, cache))
+        info = vk.VkComputePipelineCreateInfo(stage=self._stage(request, module), layout=layout)
+        pipeline = ffi.new("VkPipeline*")
+        check(lib.vkCreateComputePipelines(self.device, cache[0], 1, ffi.addressof(info), ffi.NULL, pipeline))
+        check(lib.vkGetPipelineCacheData(self.device, cache[0], size, ffi.NULL))
+        data = ffi.new("char[]", size[0])
+        check(lib.vkGetPipelineCacheData(self.device, cache[0], size, data))
+        lib.vkDestroyPipelineCache(self.device, cache[0], ffi.NULL)
+        self._destroy(pipeline[0], layout, sets, module)
+        return {"data": bytes(ffi.buffer(data, size[0]))}
+
     def _query(self, function: str, kind: str, structure: int, pointer: Any, prepare: Any = None) -> Any:
         address = lib.vkGetDeviceProcAddr(self.device, function.encode())
         call = ffi.cast("PFN_" + function, address)
@@ -578,7 +594,7 @@ if __name__ == "__main__":
     os.dup2(2, 1)
     device = Device()
     serve(sys.stdin.buffer, protocol, {"run": device.run, "compile": device.compile, "time": device.time, "layout": device.layout,
-                                       "set_memory": device.set_memory,
+                                       "cache_data": device.cache_data, "set_memory": device.set_memory,
                                        "buffer_features": device.buffer_features, "image_features": device.image_features,
                                        "blit": device.blit,
                                        "describe": device.describe})

@@ -194,14 +194,16 @@ cdef int _exponent(Isel *c, ValueId instruction, TempId dst, uint64_t unused) ex
 
 
 cdef int _canonical(Isel *c, ValueId instruction, TempId dst, uint64_t unused) except -1 nogil:
+    """The maximum of a value and itself; before GFX9 a product with one, as maxima pass denormals through there."""
     cdef uint32_t bits = c.s.instructions.bit_size[instruction]
     cdef Operand a = T(c, as_vgpr(c, source(c, instruction, 0)))
+    cdef bint passes = c.p.gfx_level < gfx9
     if bits == 64:
-        emit2(c, op_v_max_f64, dst, a, a)
+        emit2(c, op_v_mul_f64 if passes else op_v_max_f64, dst, operand_c64(0x3ff0000000000000) if passes else a, a)
     elif bits == 16:
-        emit2(c, op_v_max_f16, dst, a, a)
+        emit2(c, op_v_mul_f16 if passes else op_v_max_f16, dst, operand_c16(0x3c00) if passes else a, a)
     else:
-        emit2(c, op_v_max_f32, dst, a, a)
+        emit2(c, op_v_mul_f32 if passes else op_v_max_f32, dst, K(0x3f800000) if passes else a, a)
     return 0
 
 

@@ -24,7 +24,7 @@ from pyaco._core.aco.optimize_combine cimport combine
 from pyaco._core.aco.optimize_conditions cimport note_conditions, use_conditions
 from pyaco._core.aco.optimize_edit cimport *
 from pyaco._core.aco.optimize_propagate cimport propagate
-from pyaco._core.aco.optimize_facts cimport float_bits
+from pyaco._core.aco.optimize_facts cimport flushed_bits
 from pyaco._core.aco.queries cimport opcode_is_phi
 from pyaco._core.common.table cimport RowRange
 from pyaco._core.ir.pass_runner cimport native_kernel
@@ -38,9 +38,7 @@ cdef void _label(Context *c, InstructionId i) noexcept nogil:
     cdef ProgramData *p = c.p
     cdef DefinitionRow row
     cdef TempId temp
-    cdef uint32_t bits = float_bits(p.instructions.opcode[i]) if format_is_valu(p.instructions.format[i]) else 0
-    if p.gfx_level < gfx9 and p.instructions.opcode[i] in (op_v_min_f32, op_v_max_f32, op_v_min_f16, op_v_max_f16):
-        bits = 0
+    cdef uint32_t bits = flushed_bits(p.instructions.opcode[i], p.gfx_level) if format_is_valu(p.instructions.format[i]) else 0
     definitions = definitions_of(p, i)
     for row in range(definitions.first, definitions.first + definitions.count):
         temp = p.definitions.temp[row]

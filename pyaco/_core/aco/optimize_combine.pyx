@@ -126,7 +126,7 @@ cdef bint _combine_add_shift_as_product(Context *c, InstructionId i) except -1 n
         operands[0] = source_at(p, q, 0 if is_scalar else 1)
         count = source_at(p, q, 1 if is_scalar else 0)
         # What is larger than 64 is a literal, which VOP3 cannot have there.
-        if not count.flags & operand_constant or count.data & 31 > 6 or not operands[0].flags & operand_24bit:
+        if not count.flags & operand_constant or count.data & 31 > 6 or not operands[0].flags & (operand_24bit | operand_16bit):
             continue
         operands[1] = operand_c32(1 << (count.data & 31))
         operands[2] = source_at(p, i, 1 - k)

@@ -20,8 +20,10 @@ cdef uint16_t commuted_opcode(uint16_t opcode) noexcept nogil
 cdef uint16_t inverse_compare(uint16_t opcode) noexcept nogil
 # The compare that writes exec, 0xffff none.
 cdef uint16_t exec_compare(uint16_t opcode) noexcept nogil
-# 16, 32 or 64 for float arithmetic that flushes denormal sources and results as the mode says, else 0.
+# 16, 32 or 64 for float arithmetic, which from GFX9 on flushes denormal sources and results as the mode says, else 0.
 cdef uint32_t float_bits(uint16_t opcode) noexcept nogil
+# The same for a level, on which minima and the like may pass denormals through.
+cdef uint32_t flushed_bits(uint16_t opcode, uint32_t gfx_level) noexcept nogil
 # What an instruction may be fused with, in the order to try.
 cdef const Fusion *fusions_of(uint16_t opcode, uint32_t *count) noexcept nogil
 # 64-bit shifts read one scalar register at most on every generation.

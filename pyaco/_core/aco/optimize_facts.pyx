@@ -6,6 +6,7 @@ from libc.stdint cimport uint16_t, uint32_t, uint8_t
 from libc.string cimport memset
 
 from isa_opcodes cimport op_count
+from pyaco._core.ir.program cimport gfx9
 
 from pyaco.isa import opcodes
 
@@ -16,6 +17,7 @@ cdef Fusion[32] _fusions
 cdef uint8_t[4096] _first_fusion
 cdef uint8_t[4096] _fusion_count
 cdef uint8_t[4096] _float_bits
+cdef uint8_t[4096] _selects_a_source
 cdef uint8_t[4096] _is_shift64
 
 if op_count > 4096:
@@ -38,6 +40,10 @@ cdef uint32_t float_bits(uint16_t opcode) noexcept nogil:
     return _float_bits[opcode]
 
 
+cdef uint32_t flushed_bits(uint16_t opcode, uint32_t gfx_level) noexcept nogil:
+    return 0 if gfx_level < gfx9 and _selects_a_source[opcode] else _float_bits[opcode]
+
+
 cdef const Fusion *fusions_of(uint16_t opcode, uint32_t *count) noexcept nogil:
     count[0] = _fusion_count[opcode]
     return &_fusions[_first_fusion[opcode]]
@@ -57,9 +63,11 @@ _COMPARES = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "lg": "
              "ngt": "nlt", "nlt": "ngt", "nlg": "nlg", "o": "o", "u": "u"}
 _INVERSES_FLOAT = {"lt": "nlt", "gt": "ngt", "le": "nle", "ge": "nge", "eq": "neq", "lg": "nlg", "o": "u"}
 _INVERSES_INTEGER = {"lt": "ge", "gt": "le", "eq": "lg"}
-# Results that the hardware flushes (or keeps) by the mode's denormal bits; GFX8 min and max pass denormals through.
+# Results that the hardware flushes (or keeps) by the mode's denormal bits.
 _CANONICAL = """add sub subrev mul mul_legacy fma fmac mad mac rcp rsq sqrt exp log sin cos min max min3 max3 med3 floor ceil trunc
 rndne fract ldexp cvt frexp_mant fmaak fmamk madak madmk div_fixup div_fmas""".split()
+# Of these, what passes denormals through before GFX9 (Mesa, `does_fp_op_flush_denorms`).
+_SELECTIONS = "min max min3 max3 med3".split()
 # Instruction, producer of its source 0 or 1, fused instruction, and the sources of that: x and y are the producer's, z the instruction's other
 # one. Rows of one instruction stand together and are tried from the top.
 _FUSIONS = """
@@ -133,6 +141,7 @@ def _fill():
                 if name.removeprefix("v_").removesuffix("_e64").removesuffix(f"_f{size}") in _CANONICAL \
                         and name.removesuffix("_e64").endswith(f"_f{size}"):
                     _float_bits[number] = size
+                    _selects_a_source[number] = name.split("_")[1] in _SELECTIONS
         if name in ("v_lshlrev_b64", "v_lshrrev_b64", "v_ashrrev_i64", "v_lshlrev_b64_e64"):
             _is_shift64[number] = 1
 

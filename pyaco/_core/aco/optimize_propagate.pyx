@@ -10,7 +10,7 @@ from modifiers cimport (
 )
 from pyaco._core.aco.optimize_edit cimport *
 from pyaco._core.aco.inline_constants cimport is_missing_constant
-from pyaco._core.aco.optimize_facts cimport float_bits
+from pyaco._core.aco.optimize_facts cimport flushed_bits, float_bits
 from pyaco._core.aco.queries cimport opcode_is_phi
 from pyaco._core.ir.program cimport *
 
@@ -211,16 +211,6 @@ cdef bint _keeps_denormals(const ProgramData *p, BlockId block, uint32_t bits) n
     return (p.blocks.fp_mode[block] >> (4 if bits == 32 else 6) & 3) == 3
 
 
-cdef bint _flushes_sources(const ProgramData *p, InstructionId i, uint32_t bits) noexcept nogil:
-    """The instruction treats denormal sources of this width as the mode says."""
-    cdef uint16_t opcode = p.instructions.opcode[i]
-    if float_bits(opcode) != bits:
-        return False
-    if p.gfx_level < gfx9 and opcode in (op_v_min_f32, op_v_max_f32, op_v_min_f16, op_v_max_f16):
-        return False
-    return True
-
-
 cdef int _propagate_sign(Context *c, InstructionId i, uint32_t k) except -1 nogil:
     """Multiplications by one become input modifiers."""
     cdef ProgramData *p = c.p
@@ -238,7 +228,7 @@ cdef int _propagate_sign(Context *c, InstructionId i, uint32_t k) except -1 nogi
     cdef uint64_t old_word = word
     if k > 2 or has_fixed_sources(opcode) or format & format_vop3p or not _sign_source(c, o, &source, &negative, &absolute, &bits):
         return 0
-    if not _keeps_denormals(p, c.block, bits) and not _flushes_sources(p, i, bits) and c.canonical[source.data] != bits:
+    if not _keeps_denormals(p, c.block, bits) and flushed_bits(opcode, p.gfx_level) != bits and c.canonical[source.data] != bits:
         return 0
     if float_bits(opcode) != bits and not (opcode == op_v_cndmask_b32 and bits == 32 and k < 2):
         return 0

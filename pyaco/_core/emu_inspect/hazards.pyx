@@ -485,6 +485,24 @@ cdef void _note_lane_mask(Hazards *hazards, const Instruction *instruction) noex
         hazards.lane_mask[first + 1].kind |= mask_read
 
 
+cdef void _settle_vector_writes(Mark *masks, uint32_t count) noexcept nogil:
+    """VALUMaskWrite: what the vector ALU wrote has been waited for, and with it that the mask before had been read."""
+    cdef uint32_t i
+    for i in range(count):
+        if masks[i].kind & mask_written_by_valu:
+            masks[i].kind &= ~<uint8_t>(mask_written_by_valu | mask_read)
+
+
+cdef void _note_lane_mask_write(Mark *mask, const Instruction *instruction, uint8_t writer) noexcept nogil:
+    """VALUMaskWrite: an SGPR is written. What one ALU writes over the other resolves nothing (LLVM waits behind the first, Mesa before a read)."""
+    cdef uint8_t left = mask.kind & (mask_written if writer == by_valu else mask_written_by_valu if writer == by_salu else 0)
+    if mask.kind & mask_read and writer:
+        left |= <uint8_t>(mask_written if writer == by_salu else mask_read | mask_written_by_valu)
+        mask[0] = _mark_of(instruction, left, 0, 0)
+    else:
+        mask.kind = left
+
+
 cdef void _note_sgpr_write(Hazards *hazards, const Wave *wave, const Instruction *instruction, uint32_t gfx_level) noexcept nogil:
     """VALUMaskWrite and VALUReadSGPR: record writes of an SGPR that the vector ALU has read."""
     cdef uint8_t writer = by_valu if _is_valu(instruction) else (by_salu if _is_salu(instruction) else 0)
@@ -497,10 +515,8 @@ cdef void _note_sgpr_write(Hazards *hazards, const Wave *wave, const Instruction
                 wave, instruction.decoded.destination[slot], instruction.decoded.destination_bytes[slot]))):
             if gfx_level >= 120:
                 hazards.rewritten[i] = _mark_of(instruction, writer if hazards.read_by_valu[i >> 1] else 0, hazards.salu, 0)
-            elif hazards.lane_mask[i].kind & mask_read and writer:
-                hazards.lane_mask[i] = _mark_of(instruction, mask_written if writer == by_salu else mask_written_by_valu, 0, 0)
             else:
-                hazards.lane_mask[i].kind = 0
+                _note_lane_mask_write(&hazards.lane_mask[i], instruction, writer)
 
 
 cdef void _note_sgpr_reads(Hazards *hazards, const Wave *wave, const Instruction *instruction) noexcept nogil:
@@ -592,9 +608,9 @@ cdef void _resolve(Hazards *hazards, const Wave *wave, const Instruction *instru
     if depctr_get(wait, depctr_sa_sdst) == 0:
         _forget(hazards.lane_mask, 128, mask_read | mask_written)
     if depctr_get(wait, depctr_va_vdst) == 0 or depctr_get(wait, depctr_va_sdst) == 0:
-        _forget(hazards.lane_mask, sgpr_vcc, mask_written_by_valu)
+        _settle_vector_writes(hazards.lane_mask, sgpr_vcc)
     if depctr_get(wait, depctr_va_vdst) == 0 or depctr_get(wait, depctr_va_vcc) == 0:
-        _forget(&hazards.lane_mask[sgpr_vcc], 2, mask_written_by_valu)
+        _settle_vector_writes(&hazards.lane_mask[sgpr_vcc], 2)
     if gfx_level < 120:
         return
     # buffer, image and scalar memory accesses wait for all of it

@@ -4,7 +4,7 @@ from libc.string cimport memset
 
 from features cimport has_lds_bound, has_split_wait_counters, has_store_counter
 from isa_opcodes cimport *
-from isa_tables cimport image_flag_atomic, image_flag_store, opcode_image
+from isa_tables cimport image_flag_atomic, image_flag_sampler, image_flag_store, opcode_format, opcode_image
 from modifiers cimport modifier_dpp8_fetch_inactive, modifier_dpp_fetch_inactive, modifier_gds, modifier_lds
 from wait_tables cimport waitcnt_expcnt, waitcnt_lgkmcnt, waitcnt_vmcnt
 from pyaco._core.common.waitcnt cimport waitcnt_get, waitcnt_limit
@@ -19,6 +19,9 @@ from pyaco._core.common.machine cimport (
 
 cdef enum:
     all_lanes = -1
+    type_plain = 1                    # memory types of loads, as bits
+    type_sampler = 2
+    type_bvh = 4
 
 
 cdef void flight_clear(Flight *flight) noexcept nogil:
@@ -341,17 +344,38 @@ cdef bint _any_busy(const Flight *flight, uint32_t first, uint32_t count) noexce
     return False
 
 
+cdef uint8_t _memory_types(uint32_t opcode, uint32_t gfx_level) noexcept nogil:
+    """What a load goes through: results of one type arrive in order, of two types in any. Sources: Mesa (`get_vmem_type`), LLVM (`getVmemType`).
+
+    On GFX11.5 a sample that needs no filter may be done as a load.
+    """
+    if opcode in (op_image_bvh_intersect_ray, op_image_bvh64_intersect_ray, op_image_bvh_dual_intersect_ray, op_image_bvh8_intersect_ray):
+        return type_bvh
+    if opcode == <uint32_t>op_image_msaa_load:
+        return type_sampler
+    if not opcode_image[opcode] & image_flag_sampler:
+        return type_plain
+    if gfx_level == 115 and opcode in (op_image_sample, op_image_sample_l, op_image_sample_lz):
+        return type_sampler | type_plain
+    return type_sampler
+
+
 cdef bint _in_order_behind(const Operation *operation, const Instruction *instruction, uint32_t gfx_level) noexcept nogil:
     """Whether a load writes its registers after an earlier load of the same kind does: not on GFX12 (LLVM pull request 105549)."""
     cdef uint16_t base = instruction.decoded.format & 0x7f
     cdef uint8_t kind
+    cdef uint8_t types
     cdef uint32_t counter
     if base == format_ds:
         counter = counter_lgkm
         kind = kind_gds if modifier_gds(instruction.decoded.modifiers) else kind_lds
-    elif gfx_level < 120 and (base == format_mubuf or base == format_mtbuf or base == format_global or base == format_scratch):
+    elif gfx_level < 120 and (
+            base == format_mubuf or base == format_mtbuf or base == format_mimg or base == format_global or base == format_scratch):
         counter = counter_vm
         kind = kind_vmem
+        types = _memory_types(operation.opcode, gfx_level)
+        if types != _memory_types(instruction.decoded.opcode, gfx_level) or types == type_sampler | type_plain:
+            return False
     else:
         return False
     return operation.needs == 1 << counter and operation.kind[counter] == kind
@@ -397,6 +421,20 @@ cdef bint _uses(const Flight *flight, uint16_t address, uint32_t bytes, uint64_t
     return _any_busy(flight, first, count) and _clashes(flight, first, count, lanes, writer, gfx_level, finding)
 
 
+cdef bint _vccz_is_spoilt(const Flight *flight, Finding *finding) noexcept nogil:
+    """GFX6 and GFX7: a scalar load that arrives may spoil VCCZ, until VCC is written again. Sources: LLVM (`hasReadVCCZBug`), Mesa."""
+    cdef size_t i
+    for i in range(flight.operations.size()):
+        if opcode_format[flight.operations[i].opcode] == format_smem:
+            finding.reg = sgpr_vcc
+            finding.counters = flight.operations[i].needs
+            finding.states = finding.hazard = finding.write = 0
+            finding.opcode = flight.operations[i].opcode
+            finding.pc = flight.operations[i].pc
+            return True
+    return False
+
+
 cdef bint _uses_implied(const Flight *flight, const Wave *wave, const Instruction *instruction, uint32_t gfx_level,
                         Finding *finding) noexcept nogil:
     """Check implied operands: VCC of branches, EXEC of vector instructions, M0."""
@@ -406,6 +444,8 @@ cdef bint _uses_implied(const Flight *flight, const Wave *wave, const Instructio
                     or memory_operation(opcode).add_lane or (modifier_gds(instruction.decoded.modifiers) or has_lds_bound(gfx_level))
                     and instruction.decoded.format & 0x7f == format_ds)
     if opcode == <uint32_t>op_s_cbranch_vccz or opcode == <uint32_t>op_s_cbranch_vccnz:
+        if gfx_level < 80 and _vccz_is_spoilt(flight, finding):
+            return True
         return _uses(flight, sgpr_vcc * 4, wave.lanes // 8, 0, 0, NULL, gfx_level, finding)
     if unit_valu <= instruction.unit <= unit_lds and instruction.unit != unit_smem:
         if _uses(flight, sgpr_exec * 4, wave.lanes // 8, 0, 0, NULL, gfx_level, finding):

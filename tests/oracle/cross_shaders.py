@@ -1,0 +1,298 @@
+"""Cross the compute shaders of a folder with targets, wave sizes and compile options: what each drawn combination compiles to must be right.
+
+``python tests/oracle/cross_shaders.py FOLDER --sample 200 --seed 1`` draws modules, and for each entry point ``--draws`` combinations of a target
+(one of every chip that the compiler has code for), a wave size, and options: passes left out, switches of ``PYACO_DEBUG``, 64-bit operations
+lowered, fewer registers than the chip has, so that values spill. Each is
+
+- compiled with the validators after every pass;
+- decoded by LLVM (``judge.undecoded``), and disassembled by us: our assembler must make the same words of that text;
+- executed with the check ``waits`` beside lavapipe (``run_shaders`` says how results are judged, and what counts as undecidable), and, if its
+  result is right, with the check ``races``: what that finds must be found in the shader compiled without options too.
+
+Outcomes are those of ``run_shaders``, and ``undecoded``, ``reassembled otherwise``, ``missing wait``, ``race``. ``--json`` keeps each with its
+combination; ``--replay`` runs the combinations of such a file again whose outcome is among ``BAD``. Exit status 1: some of these remain.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import functools
+import json
+import random
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parents[1]), str(HERE), str(HERE.parent / "shaders")]
+
+import numpy as np  # noqa: E402
+from judge import undecoded  # noqa: E402
+from restarted_worker import RestartedWorker, WorkerFailed  # noqa: E402
+from shader_differences import Tolerance, differences  # noqa: E402
+from shader_evidence import Judgement  # noqa: E402
+from shader_inputs import CannotDrive, GeneratedInputs, generate  # noqa: E402
+from shader_runs import Groups, Written, peer_lacks, run_ours, run_peer  # noqa: E402
+from vulkan_peer import PeerError  # noqa: E402
+
+import pyaco  # noqa: E402
+from pyaco import compiler, isa, spirv, targets  # noqa: E402
+from pyaco.pipelines import compute  # noqa: E402
+from pyaco.targets import features  # noqa: E402
+
+OBJDUMP = "llvm-objdump-22"
+#: Outcomes that are faults of ours.
+BAD = ("bug", "differs", "stops", "undecoded", "reassembled otherwise", "missing wait", "race")
+DEBUG = ("force-waitcnt", "force-waitdeps", "novn", "noopt", "nosched", "nosched-vopd")
+OPTIONAL = tuple(sorted({f"{step.entry.ir}.{step.entry.name}" for pipeline in (compute.NIR, compute.ACO) for step in pipeline.steps()
+                         if not step.entry.required}))  # fmt: skip
+#: Limits of registers under which usual shaders spill and image instructions still find what they need.
+VGPRS, SGPRS = (24, 32, 48), (36, 48, 64)
+
+
+@dataclass(frozen=True)
+class Combination:
+    """How a module is compiled."""
+
+    target: str
+    wave: int
+    disable: tuple[str, ...] = ()
+    debug: tuple[str, ...] = ()
+    int64: str = "hardware"
+    fp64: str = "hardware"
+    vgpr_limit: int = 0
+    sgpr_limit: int = 0
+
+    def plain(self) -> Combination:
+        """The same without options."""
+        return Combination(self.target, self.wave)
+
+    def compile(self, module: bytes, entry: str, **more: Any) -> Any:
+        """Compile an entry point."""
+        with limited_registers(self.vgpr_limit, self.sgpr_limit):
+            return pyaco.compile(module, target=self.target, wave=self.wave, entry=entry, disable=self.disable, debug=self.debug,
+                                 int64=self.int64, fp64=self.fp64, **more)  # fmt: skip
+
+
+@contextmanager
+def limited_registers(vgprs: int, sgprs: int) -> Iterator[None]:
+    """While it lasts, chips have no more registers; 0: as many as they have."""
+    plain = compiler._device
+
+    def device(target: str, wave: int) -> Any:
+        from pyaco._core.ir.program import DeviceLimits
+
+        limits = targets.wave_limits(target, wave).as_dict()
+        return DeviceLimits({**limits, "vgpr_limit": vgprs or limits["vgpr_limit"], "sgpr_limit": sgprs or limits["sgpr_limit"]})
+
+    compiler._device = device  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        compiler._device = plain
+
+
+@functools.cache
+def all_targets() -> tuple[str, ...]:
+    """Every gfx name that there is a compiler for."""
+    return tuple(dict.fromkeys(chip.target for chip in targets.chips() if features.has_compiler(chip.level)))
+
+
+def draw(chance: random.Random, names: tuple[str, ...]) -> Combination:
+    """A combination; one in six has no options."""
+    target = chance.choice(names)
+    wave = chance.choice((32, 64)) if features.has_wave32(targets.chip(target).level) else 64
+    if chance.random() < 1 / 6:
+        return Combination(target, wave)
+    some = chance.choice((0, 0, 1, 1, 2, 4, len(OPTIONAL)))
+    return Combination(
+        target, wave, tuple(sorted(chance.sample(OPTIONAL, some))), tuple(sorted(chance.sample(DEBUG, chance.choice((0, 0, 1, 1, 2))))),
+        chance.choice(("hardware", "hardware", "all")), chance.choice(("hardware", "hardware", "lowered", "software")),
+        *chance.choice(((0, 0), (chance.choice(VGPRS), 0), (0, chance.choice(SGPRS)), (chance.choice(VGPRS), chance.choice(SGPRS)))),
+    )  # fmt: skip
+
+
+class Crossing:
+    """One entry point, its inputs, and what lavapipe makes of them."""
+
+    def __init__(self, module: bytes, entry: str) -> None:
+        self.module, self.entry = module, entry
+        facts = spirv.reflect(module, entry)
+        threads = int(np.prod(facts["workgroup_size"]))
+        self.groups: Groups = (2, 2, 1) if threads > 1 else (1, 1, 1)
+        self.inputs: GeneratedInputs = generate(module, facts["descriptor_sets"], threads * int(np.prod(self.groups)), 1, False)
+        self.expected: Written = {}
+        self.refused = peer_lacks(module)
+        if not self.refused:
+            try:
+                self.expected = run_peer(module, entry, self.inputs, self.groups)
+            except PeerError as error:
+                self.refused = str(error)[:100]
+        self.tolerance = Tolerance.of(module, self.inputs)
+        self.interpreted: dict[Any, Any] = {}
+        self._races: dict[Combination, bool] = {}
+
+    def judge(self, how: Combination) -> tuple[str, str]:
+        """Outcome and reason of one combination."""
+        try:
+            shader = how.compile(self.module, self.entry, validate=True)
+            if bad := undecoded(shader, OBJDUMP):
+                return "undecoded", "; ".join(bad[:3])
+            if reason := self._reassembled(shader):
+                return "reassembled otherwise", reason
+            return self._judge_result(shader, how)
+        except (pyaco.InputError, pyaco.UnsupportedError) as error:
+            return "refused", str(error).splitlines()[0][:200]
+        except pyaco.emu.MissingWaitError as error:
+            return self._unordered(how, error)
+        except pyaco.emu.EmulationError as error:
+            return self._stopped(how, error)
+        except Exception as error:
+            return "bug", f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"[:300]
+
+    def _stopped(self, how: Combination, error: Exception) -> tuple[str, str]:
+        """A fault is the shader's own where it stops without options, too, or without end where loops without effect are not taken away."""
+        reason = str(error).splitlines()[0][:200]
+        for other in (how.plain(), replace(how.plain(), disable=("nir.dead_control_flow",))):
+            try:
+                run_ours(other.compile(self.module, self.entry), self.inputs, self.groups)
+            except pyaco.PyacoError:
+                return "stops anyway", reason
+        return "stops", reason
+
+    def _unordered(self, how: Combination, error: Exception) -> tuple[str, str]:
+        """A wait that memory needs behind an atomic is missing only where no race says that the module never asked for that order."""
+        reason = str(error).splitlines()[0][:200]
+        if "a barrier or an atomic lies between" in reason and self._has_races_anyway(how.plain()):
+            return "undecidable", f"races; {reason}"
+        return "missing wait", reason
+
+    def _reassembled(self, shader: Any) -> str:
+        code = isa.assemble(shader.disassembly, shader.target, wave_size=shader.wave)
+        return "" if code[: len(shader.code)] == shader.code else f"{len(code)} bytes of {len(shader.code)}"
+
+    def _judge_result(self, shader: Any, how: Combination) -> tuple[str, str]:
+        ours = run_ours(shader, self.inputs, self.groups, check="waits")
+        expected, tolerance = self.expected, self.tolerance
+        if self.refused:
+            expected = run_ours(how.plain().compile(self.module, self.entry), self.inputs, self.groups)
+        outcome, reason = differences(expected, ours, self.inputs, tolerance)
+        if outcome == "differs":
+            evidence = Judgement(self.module, self.entry, self.inputs, self.groups, shader, ours, expected, self.interpreted).reason()
+            return ("undecidable", evidence) if evidence else (outcome, reason)
+        if self._has_races(shader) and not self._has_races_anyway(how.plain()):
+            return "race", "none without options"
+        return outcome, ""
+
+    def _has_races(self, shader: Any) -> bool:
+        try:
+            run_ours(shader, self.inputs, self.groups, check="races")
+        except pyaco.emu.RaceError:
+            return True
+        return False
+
+    def _has_races_anyway(self, how: Combination) -> bool:
+        if how not in self._races:
+            self._races[how] = self._has_races(how.compile(self.module, self.entry))
+        return self._races[how]
+
+
+def judge_file(work: tuple[Path, int, tuple[str, ...], int, tuple[Any, ...]]) -> list[dict[str, Any]]:
+    """Rows of a module: of combinations that are drawn, or of those given."""
+    path, draws, names, seed, given = work
+    module, rows = path.read_bytes(), []
+    chance = random.Random(zlib.crc32(path.name.encode()) ^ seed)
+
+    def note(entry: str, how: Combination | None, outcome: str, reason: str) -> None:
+        rows.append({"path": str(path), "entry": entry, "how": asdict(how) if how else None, "outcome": outcome, "reason": reason})
+
+    try:
+        entries = [name for name, stage in spirv.entry_points(module) if stage == "compute"]
+    except (pyaco.InputError, pyaco.UnsupportedError) as error:
+        note("", None, "refused", str(error)[:200])
+        return rows
+    for entry in entries:
+        try:
+            crossing = Crossing(module, entry)
+        except (CannotDrive, pyaco.InputError, pyaco.UnsupportedError) as error:
+            note(entry, None, "not driven", str(error).splitlines()[0][:200])
+            continue
+        chosen = [how for name, how in given if name == entry] if given else [draw(chance, names) for _ in range(draws)]
+        for how in chosen:
+            note(entry, how, *crossing.judge(how))
+    return rows
+
+
+# ---------------------------------------------------------------------------------------------------------------------- the sweep
+def replayed(path: Path) -> dict[Path, tuple[Any, ...]]:
+    """Combinations of a file whose outcome is bad, by module."""
+    found: dict[Path, list[Any]] = {}
+    for row in map(json.loads, path.read_text().splitlines()):
+        if row["outcome"] in BAD and row["how"]:
+            how: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in row["how"].items()}
+            found.setdefault(Path(row["path"]), []).append((row["entry"], Combination(**how)))
+    return {module: tuple(combinations) for module, combinations in found.items()}
+
+
+def print_table(rows: list[dict[str, Any]]) -> None:
+    """Print outcomes by level, then reasons for what is bad, or refused, by count."""
+    groups: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
+    for row in rows:
+        level = targets.chip(row["how"]["target"]).level_name + f" wave{row['how']['wave']}" if row["how"] else "-"
+        groups[level][row["outcome"]] += 1
+    for name, counts in sorted(groups.items()):
+        print(f"{name:20} " + ", ".join(f"{count} {outcome}" for outcome, count in counts.most_common()))
+    total = sum(groups.values(), collections.Counter[str]())
+    print(f"{'all':20} " + ", ".join(f"{count} {outcome}" for outcome, count in total.most_common()))
+    reasons = collections.Counter((row["outcome"], row["reason"]) for row in rows if row["outcome"] in (*BAD, "refused"))
+    for (outcome, reason), count in sorted(reasons.items(), key=lambda each: (each[0][0] not in BAD, -each[1])):
+        print(f"{count:6} {outcome}: {reason}")
+
+
+def main() -> int:
+    """Run the sweep."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--target", action="append", help="instead of all that there is a compiler for")
+    parser.add_argument("--draws", type=int, default=6, help="combinations for each entry point")
+    parser.add_argument("--seconds", type=float, default=120.0, help="for a module")
+    parser.add_argument("--sample", type=int, help="only so many modules, drawn with --seed")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", type=Path, help="where all rows are written, after each module; modules that it has are not run")
+    parser.add_argument("--replay", type=Path, metavar="JSON", help="run what is bad in such a file again")
+    arguments = parser.parse_args()
+    names = tuple(arguments.target or all_targets())
+    again = replayed(arguments.replay) if arguments.replay else {}
+    paths = sorted(again) if arguments.replay else sorted(arguments.folder.rglob("*.spv"))
+    if arguments.sample and not again:
+        paths = random.Random(arguments.seed).sample(paths, min(arguments.sample, len(paths)))
+    rows: list[dict[str, Any]] = []
+    if arguments.json and arguments.json.exists():
+        rows = [json.loads(line) for line in arguments.json.read_text().splitlines()]
+    known = {row["path"] for row in rows}
+    worker = RestartedWorker(judge_file, arguments.seconds)
+    for path in [path for path in paths if str(path) not in known]:
+        try:
+            found = worker.apply((path, arguments.draws, names, arguments.seed, again.get(path, ())))
+        except WorkerFailed as error:
+            outcome = "too long" if "takes longer" in str(error) else "bug"
+            found = [{"path": str(path), "entry": "", "how": None, "outcome": outcome, "reason": str(error)}]
+        rows += found
+        if arguments.json:
+            with arguments.json.open("a") as file:
+                file.writelines(json.dumps(row) + "\n" for row in found)
+    worker.close()
+    print_table(rows)
+    for row in rows:
+        if row["outcome"] in BAD:
+            print(f"{row['outcome']}: {row['path']} {row['entry']} {row['how']}: {row['reason']}")
+    return 1 if any(row["outcome"] in BAD for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

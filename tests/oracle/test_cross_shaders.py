@@ -1,0 +1,49 @@
+"""Random targets, wave sizes and options for a shader: what is drawn, and that the driver tells right code from wrong."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import cross_shaders
+import pytest
+from cross_shaders import BAD, OPTIONAL, Combination, Crossing, all_targets, draw
+from vulkan_peer import Lavapipe
+
+import pyaco
+
+pytestmark = pytest.mark.oracle
+SHADERS = Path(__file__).resolve().parents[1] / "shaders"
+
+
+def test_every_target_wave_and_option_is_drawn() -> None:
+    chance = random.Random(1)
+    drawn = [draw(chance, all_targets()) for _ in range(2000)]
+    assert {how.target for how in drawn} == set(all_targets())
+    assert {how.wave for how in drawn} == {32, 64} and not any(how.wave == 32 and how.target < "gfx1010" and len(how.target) == 6 for how in drawn)
+    assert {name for how in drawn for name in how.disable} == set(OPTIONAL)
+    assert {how.fp64 for how in drawn} == {"hardware", "lowered", "software"} and any(how.vgpr_limit and how.sgpr_limit for how in drawn)
+
+
+def test_fewer_registers_make_a_shader_spill() -> None:
+    module = (SHADERS / "attention.spv").read_bytes()
+    few, plain = Combination("gfx1100", 64, vgpr_limit=24), Combination("gfx1100", 64)
+    assert few.compile(module, "main").stats["spilled_vgprs"] > 0 == plain.compile(module, "main").stats["spilled_vgprs"]
+
+
+def test_right_and_wrong_code(lavapipe: Lavapipe, llvm_objdump: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cross_shaders, "OBJDUMP", llvm_objdump)
+    crossing = Crossing((SHADERS / "bitonic_sort.spv").read_bytes(), "main")
+    for how in (Combination("gfx600", 64, debug=("noopt",), sgpr_limit=48), Combination("gfx1100", 32, ("nir.cse",), int64="all", vgpr_limit=24)):
+        assert crossing.judge(how)[0] not in (*BAD, "refused")
+    compiled = Combination.compile
+
+    def without_waits(self: Combination, *arguments: Any, **more: Any) -> Any:
+        shader: Any = compiled(self, *arguments, **more)
+        text = "\n".join("s_nop 0" if "lgkmcnt" in line else line for line in shader.disassembly.splitlines())
+        shader.code = pyaco.isa.assemble(text, self.target, wave_size=self.wave)
+        return shader
+
+    monkeypatch.setattr(Combination, "compile", without_waits)
+    assert crossing.judge(Combination("gfx1030", 64))[0] == "missing wait"
