@@ -267,12 +267,16 @@ cdef int _load_dwords(Isel *c, Access *a, vector[uint32_t] &dwords, uint32_t cou
 cdef int _shift_scalars(Isel *c, vector[uint32_t] &dwords, const DwordStart *start, uint32_t count) except -1 nogil:
     """Shift down what starts within the first dword, so that `count` dwords hold it."""
     cdef Operand shift = K(8 * start.minimum)
+    cdef Operand low
     cdef TempId both
     cdef uint32_t i
     if start.maximum == 0:
         return 0
     if start.low:
-        shift = T(c, emit2(c, op_s_lshl_b32, 0, T(c, emit2(c, op_s_and_b32, 0, T(c, start.low), K(3))), K(3)))
+        low = T(c, start.low)
+        if dwords.size() > 1:                     # a shift of 32 bits counts by the five lowest, one of 64 bits by six
+            low = T(c, emit2(c, op_s_and_b32, 0, low, K(3)))
+        shift = T(c, emit2(c, op_s_lshl_b32, 0, low, K(3)))
     for i in range(count):
         if i + 1 < dwords.size():
             both = pair(c, 0, class_s2, T(c, dwords[i]), T(c, dwords[i + 1]))

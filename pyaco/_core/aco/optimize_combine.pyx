@@ -444,6 +444,48 @@ cdef bint _combine_scalar_shift_add(Context *c, InstructionId i) except -1 nogil
     return False
 
 
+cdef bint _one_bit(const Context *c, InstructionId q, Operand *bit) noexcept nogil:
+    """Whether a conjunction keeps one bit: the operands of the test of that bit."""
+    cdef const ProgramData *p = c.p
+    cdef uint32_t k
+    cdef InstructionId shift
+    cdef Operand mask
+    for k in range(2):
+        mask = source_at(p, q, k)
+        bit[0] = source_at(p, q, 1 - k)
+        if mask.flags & operand_constant:
+            if mask.data & (mask.data - 1) or mask.data == 0 or bit[0].flags & operand_constant:
+                continue
+            if mask.data == 1 and _single(c, bit[0], op_s_lshr_b32, &shift) and _scc_unused(c, shift):
+                bit[1] = source_at(p, shift, 1)
+                bit[0] = source_at(p, shift, 0)
+                return True
+            bit[1] = operand_c32(0)
+            while not mask.data >> bit[1].data & 1:
+                bit[1] = operand_c32(bit[1].data + 1)
+            return True
+        if _single(c, mask, op_s_lshl_b32, &shift) and _scc_unused(c, shift) and is_constant(source_at(p, shift, 0), 1):
+            bit[1] = source_at(p, shift, 1)
+            return True
+    return False
+
+
+cdef bint _combine_bit_test(Context *c, InstructionId i, uint16_t opcode) except -1 nogil:
+    """Whether (a & 1 << n) is 0: the test counts bits by the five lowest of n, as shifts do."""
+    cdef ProgramData *p = c.p
+    cdef Operand[2] bit
+    cdef InstructionId q = 0
+    cdef uint32_t k
+    for k in range(2):
+        if is_constant(source_at(p, i, 1 - k), 0) and _single(c, source_at(p, i, k), op_s_and_b32, &q) and _scc_unused(c, q) \
+                and _one_bit(c, q, bit):
+            if operand_is_literal(bit[0]) and operand_is_literal(bit[1]):
+                return False
+            become(c, i, opcode, format_sopc, bit, 2)
+            return True
+    return False
+
+
 cdef int _byte_of(const ProgramData *p, InstructionId q, Operand *whole) noexcept nogil:
     """Which byte of a VGPR an instruction takes out, -1: none."""
     cdef uint16_t opcode = p.instructions.opcode[q]
@@ -534,4 +576,8 @@ cdef bint combine(Context *c, InstructionId i) except -1 nogil:
         return _combine_scalar_not(c, i, op_s_not_b64, op_s_orn2_b64)
     if opcode == op_s_add_u32 or opcode == op_s_add_i32:
         return _combine_scalar_shift_add(c, i)
+    if opcode == op_s_cmp_lg_u32 or opcode == op_s_cmp_lg_i32:
+        return _combine_bit_test(c, i, op_s_bitcmp1_b32)
+    if opcode == op_s_cmp_eq_u32 or opcode == op_s_cmp_eq_i32:
+        return _combine_bit_test(c, i, op_s_bitcmp0_b32)
     return False
