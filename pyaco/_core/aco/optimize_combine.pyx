@@ -444,6 +444,37 @@ cdef bint _combine_scalar_shift_add(Context *c, InstructionId i) except -1 nogil
     return False
 
 
+cdef bint _upper_half(const Context *c, Operand o, Operand *whole) noexcept nogil:
+    """Whether an operand's lower half is the upper half of a scalar."""
+    cdef const ProgramData *p = c.p
+    cdef InstructionId q = producer_of(c, o)
+    if q == 0 or result_of(p, q) != o.data:
+        return False
+    whole[0] = source_at(p, q, 0)
+    if not is_plain_temp(whole[0]) or whole[0].register_class != class_s1:
+        return False
+    if p.instructions.opcode[q] == op_p_extract:
+        return is_constant(source_at(p, q, 1), 1) and is_constant(source_at(p, q, 2), 16)
+    return p.instructions.opcode[q] == op_s_lshr_b32 and is_constant(source_at(p, q, 1), 16)
+
+
+cdef bint _combine_scalar_pack(Context *c, InstructionId i) except -1 nogil:
+    """A pair of halves, of which one or both are upper halves; both halves of one scalar are that scalar."""
+    cdef ProgramData *p = c.p
+    cdef Operand[2] operands
+    cdef bint low = _upper_half(c, source_at(p, i, 0), &operands[0])
+    cdef bint high = _upper_half(c, source_at(p, i, 1), &operands[1])
+    if not high:
+        return False
+    if not low:
+        operands[0] = source_at(p, i, 0)
+    if not low and is_plain_temp(operands[0]) and is_plain_temp(operands[1]) and operands[0].data == operands[1].data:
+        become(c, i, op_p_parallelcopy, format_pseudo, operands, 1)
+    else:
+        become(c, i, op_s_pack_hh_b32_b16 if low else op_s_pack_lh_b32_b16, format_sop2, operands, 2)
+    return True
+
+
 cdef bint _one_bit(const Context *c, InstructionId q, Operand *bit) noexcept nogil:
     """Whether a conjunction keeps one bit: the operands of the test of that bit."""
     cdef const ProgramData *p = c.p
@@ -576,6 +607,8 @@ cdef bint combine(Context *c, InstructionId i) except -1 nogil:
         return _combine_scalar_not(c, i, op_s_not_b64, op_s_orn2_b64)
     if opcode == op_s_add_u32 or opcode == op_s_add_i32:
         return _combine_scalar_shift_add(c, i)
+    if opcode == op_s_pack_ll_b32_b16:
+        return _combine_scalar_pack(c, i)
     if opcode == op_s_cmp_lg_u32 or opcode == op_s_cmp_lg_i32:
         return _combine_bit_test(c, i, op_s_bitcmp1_b32)
     if opcode == op_s_cmp_eq_u32 or opcode == op_s_cmp_eq_i32:
