@@ -60,6 +60,7 @@ from pyaco.pipelines.nir_passes import (
     lower_var_copies,
     lower_ycbcr,
     opt_access,
+    opt_exclusive_ifs,
     opt_hoist_arguments,
     opt_if,
     opt_large_constants,
@@ -93,6 +94,7 @@ NIR = Pipeline("nir", STAGE, (
         "values",
         lower_system_values(stage="inputs"),
         lower_var_copies,
+        opt_exclusive_ifs,
         vars_to_ssa,
         # Calls are inlined: of a function that constants steer, most is never run. Nothing else should walk over that.
         copy_propagation,

@@ -60,6 +60,8 @@ cse = _optimization("cse", "an expression that was computed before is not comput
 dce = _pass("dce", "instructions that nothing needs go", effect="dead code", settles=True)
 dead_control_flow = _optimization("dead_control_flow", "branches that can never run, or decide nothing, go", only_with=("ifs", "loops"))
 opt_if = _optimization("opt_if", "what an if decides is known in its lists", only_with=("ifs",))
+opt_exclusive_ifs = _optimization("opt_exclusive_ifs", "ifs in else lists become ifs behind each other, where at most one is taken",
+                                  only_with=("ifs",))  # fmt: skip
 opt_loop = _optimization("opt_loop", "loops that are tested where they begin are tested where they end", only_with=("loops",))
 opt_undef = _optimization("opt_undef", "stores and choices of undefined values go", only_with=("undefined values", "phis"),
                           indifferent_to=("dead code", "moved"))  # fmt: skip

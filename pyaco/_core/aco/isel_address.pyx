@@ -163,7 +163,8 @@ cdef int start_at_dword(Isel *c, Access *a, DwordStart *start) except -1 nogil:
             a.offset = 0
         else:
             address = _add_to_offset(c, a.offset, folded) if folded else a.offset
-            a.offset = _without_low_bits(c, address)
+            # SMEM ignores the two lowest bits of what it adds (RDNA2 ISA, "Scalar Memory Operations").
+            a.offset = address if scalar else _without_low_bits(c, address)
         if a.align_mul < 4:
             start.low = part(c, address, 0, 4) if has_address else address
             start.address = address if has_address else 0

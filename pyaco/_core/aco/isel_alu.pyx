@@ -20,7 +20,7 @@ from pyaco._core.ir.program cimport (
     Operand, TempId, class_bytes, class_is_vgpr, class_s2, fp_denorm32_shift, gfx10, gfx12, gfx9, operand_24bit, operand_c64,
 )
 from pyaco._core.ir.range_analysis cimport unsigned_upper_bound
-from pyaco._core.ir.shader cimport ValueId, nir_exact, nir_no_unsigned_wrap, source_value, source_swizzle, swizzle_component
+from pyaco._core.ir.shader cimport ValueId, nir_alu, nir_exact, nir_no_unsigned_wrap, source_value, source_swizzle, swizzle_component
 
 cdef enum:                        # Method: how an opcode is selected
     no_rule = 0               # not in the table
@@ -213,6 +213,15 @@ cdef bint _fits_24_bits(Isel *c, ValueId instruction, uint32_t index) noexcept n
                                 swizzle_component(source_swizzle(c.s, instruction, index), 0)) < 1U << 24
 
 
+cdef bint _fits_signed_24_bits(Isel *c, ValueId instruction, uint32_t index) noexcept nogil:
+    """Whether a factor is a shorter number whose sign was extended."""
+    cdef ValueId factor = source_value(c.s, instruction, index)
+    cdef uint32_t opcode = c.s.instructions.opcode[factor]
+    if c.s.instructions.kind[factor] != nir_alu:
+        return False
+    return opcode in (alu_extract_i8, alu_extract_i16) or opcode == alu_i2i32 and source_bits(c, factor, 0) <= 16
+
+
 cdef int _integer(Isel *c, ValueId instruction, TempId dst, uint64_t nir_opcode) except -1 nogil:
     cdef Rule *rule = &_rules[nir_opcode]
     cdef uint32_t bits = source_bits(c, instruction, 0)
@@ -226,6 +235,8 @@ cdef int _integer(Isel *c, ValueId instruction, TempId dst, uint64_t nir_opcode)
         # A full product takes four times as long.
         if opcode == op_v_mul_lo_u32 and _fits_24_bits(c, instruction, 0) and _fits_24_bits(c, instruction, 1):
             opcode = op_v_mul_u32_u24
+        elif opcode == op_v_mul_lo_u32 and _fits_signed_24_bits(c, instruction, 0) and _fits_signed_24_bits(c, instruction, 1):
+            opcode = op_v_mul_i32_i24
         return _valu(c, instruction, dst, opcode, rule.flags)
     opcode = rule.scalar64 if bits == 64 else rule.scalar32
     if opcode == op_invalid:

@@ -17,11 +17,11 @@ from pyaco._core.aco.isel_address cimport *
 from pyaco._core.aco.isel_cache cimport access_semantics, load_cache, store_cache
 from pyaco._core.aco.isel_context cimport *
 from pyaco._core.ir.program cimport (
-    Definition, Operand, TempId, class_bytes, class_s1, class_s2, class_v2, class_v4, definition_of, definition_of_fixed, gfx12, gfx7, gfx8, gfx9,
-    operand_undefined, register_scc, semantic_can_reorder, storage_buffer, storage_none, storage_shared,
+    Definition, Operand, TempId, class_bytes, class_s1, class_s2, class_v1, class_v2, class_v4, definition_of, definition_of_fixed, gfx12,
+    gfx7, gfx8, gfx9, operand_undefined, register_scc, semantic_can_reorder, storage_buffer, storage_none, storage_shared,
 )
 from pyaco._core.ir.shader cimport (
-    ValueId, access_can_reorder, intrinsic_index, source_value,
+    ValueId, access_can_reorder, constant_bits, intrinsic_index, source_value, value_is_constant,
 )
 
 
@@ -127,7 +127,7 @@ cdef int _assemble_value(Isel *c, TempId dst, vector[uint32_t] &pieces, uint32_t
 
 
 cdef int _make_uniform(Isel *c, TempId dst, TempId loaded, uint32_t element) except -1 nogil:
-    if element == 4:
+    if element == 4 or class_bytes(class_of(c, dst)) == 8:
         uniform_dwords(c, dst, loaded)
         return 0
     as_uniform(c, dst, loaded)
@@ -267,12 +267,16 @@ cdef int _load_dwords(Isel *c, Access *a, vector[uint32_t] &dwords, uint32_t cou
 cdef int _shift_scalars(Isel *c, vector[uint32_t] &dwords, const DwordStart *start, uint32_t count) except -1 nogil:
     """Shift down what starts within the first dword, so that `count` dwords hold it."""
     cdef Operand shift = K(8 * start.minimum)
+    cdef Operand low
     cdef TempId both
     cdef uint32_t i
     if start.maximum == 0:
         return 0
     if start.low:
-        shift = T(c, emit2(c, op_s_lshl_b32, 0, T(c, emit2(c, op_s_and_b32, 0, T(c, start.low), K(3))), K(3)))
+        low = T(c, start.low)
+        if dwords.size() > 1:                     # a shift of 32 bits counts by the five lowest, one of 64 bits by six
+            low = T(c, emit2(c, op_s_and_b32, 0, low, K(3)))
+        shift = T(c, emit2(c, op_s_lshl_b32, 0, low, K(3)))
     for i in range(count):
         if i + 1 < dwords.size():
             both = pair(c, 0, class_s2, T(c, dwords[i]), T(c, dwords[i + 1]))
@@ -352,6 +356,21 @@ cdef TempId _slice(Isel *c, TempId vector_temp, uint32_t position, uint32_t byte
     return create_vector(c, 0, vgpr_class(bytes), o, bytes // unit)
 
 
+cdef TempId _constant_slice(Isel *c, ValueId value, uint32_t position, uint32_t bytes) except 0 nogil:
+    """Whole dwords of a vector of constants."""
+    cdef uint32_t element = c.s.instructions.bit_size[value] // 8
+    cdef Operand[16] o
+    cdef uint32_t word
+    cdef uint32_t i
+    cdef uint32_t k
+    for i in range(bytes // 4):
+        word = 0
+        for k in range(position + 4 * i, position + 4 * i + 4):
+            word |= <uint32_t>(constant_bits(c.s, value, k // element) >> 8 * (k % element) & 0xff) << 8 * (k - position & 3)
+        o[i] = K(word)
+    return create_vector(c, 0, vgpr_class(bytes), o, bytes // 4) if bytes > 4 else copy(c, 0, class_v1, o[0])
+
+
 cdef int _store(Isel *c, Access *a, ValueId value, uint32_t mask) except -1 nogil:
     cdef uint32_t components = c.s.instructions.components[value]
     cdef uint32_t element = c.s.instructions.bit_size[value] // 8
@@ -379,14 +398,18 @@ cdef int _store(Isel *c, Access *a, ValueId value, uint32_t mask) except -1 nogi
         position = first * element
         while position < (last + 1) * element:
             size = _piece_bytes(c, a, position, (last + 1) * element - position, &two)
-            _store_piece(c, a, data, position, size, element, two)
+            _store_piece(c, a, value, data, position, size, two)
             position += size
         first = last + 1
     return 0
 
 
-cdef int _store_piece(Isel *c, Access *a, TempId data, uint32_t position, uint32_t size, uint32_t element, bint two) except -1 nogil:
+cdef int _store_piece(Isel *c, Access *a, ValueId value, TempId data, uint32_t position, uint32_t size, bint two) except -1 nogil:
+    cdef uint32_t element = c.s.instructions.bit_size[value] // 8
     cdef Operand[2] o
+    if not two and element < 4 and size % 4 == 0 and value_is_constant(c.s, value):
+        o[0] = T(c, _constant_slice(c, value, position, size))
+        return memory_instruction(c, a, _stores[a.access_kind][_size_index(size)], 0, o, 1, _immediate(a, position, size, False))
     if two:
         o[0] = T(c, _slice(c, data, position, size >> 1, element))
         o[1] = T(c, _slice(c, data, position + (size >> 1), size >> 1, element))

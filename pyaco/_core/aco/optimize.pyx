@@ -5,7 +5,7 @@ One forward sweep (in SSA every definition comes before its uses, except around 
 1. *propagate*: an operand that is a copy, a constant, or a float negated, made absolute or canonicalized is replaced by its source where
    the encoding allows: constant bus, VOP2 or VOP3, one literal, inline constants by operand width.
 2. *combine*: an instruction and the producer of one of its operands, which nothing else uses, become one: three-operand adds and logic, shifts with
-   adds, multiply-add, min3/max3, clamp and output modifiers, scalar and-not and shift-add.
+   adds, multiply-add, min3/max3, clamp and output modifiers, scalar and-not and shift-add, tests of one bit, pairs of halves.
 3. *conditions*: a uniform condition that scc still holds is read from there, not by way of a mask.
 
 Float rules: nothing is contracted into a fused operation that is marked precise; a multiplication by one may be left out only if

@@ -444,6 +444,79 @@ cdef bint _combine_scalar_shift_add(Context *c, InstructionId i) except -1 nogil
     return False
 
 
+cdef bint _upper_half(const Context *c, Operand o, Operand *whole) noexcept nogil:
+    """Whether an operand's lower half is the upper half of a scalar."""
+    cdef const ProgramData *p = c.p
+    cdef InstructionId q = producer_of(c, o)
+    if q == 0 or result_of(p, q) != o.data:
+        return False
+    whole[0] = source_at(p, q, 0)
+    if not is_plain_temp(whole[0]) or whole[0].register_class != class_s1:
+        return False
+    if p.instructions.opcode[q] == op_p_extract:
+        return is_constant(source_at(p, q, 1), 1) and is_constant(source_at(p, q, 2), 16)
+    return p.instructions.opcode[q] == op_s_lshr_b32 and is_constant(source_at(p, q, 1), 16)
+
+
+cdef bint _combine_scalar_pack(Context *c, InstructionId i) except -1 nogil:
+    """A pair of halves, of which one or both are upper halves; both halves of one scalar are that scalar."""
+    cdef ProgramData *p = c.p
+    cdef Operand[2] operands
+    cdef bint low = _upper_half(c, source_at(p, i, 0), &operands[0])
+    cdef bint high = _upper_half(c, source_at(p, i, 1), &operands[1])
+    if not high:
+        return False
+    if not low:
+        operands[0] = source_at(p, i, 0)
+    if not low and is_plain_temp(operands[0]) and is_plain_temp(operands[1]) and operands[0].data == operands[1].data:
+        become(c, i, op_p_parallelcopy, format_pseudo, operands, 1)
+    else:
+        become(c, i, op_s_pack_hh_b32_b16 if low else op_s_pack_lh_b32_b16, format_sop2, operands, 2)
+    return True
+
+
+cdef bint _one_bit(const Context *c, InstructionId q, Operand *bit) noexcept nogil:
+    """Whether a conjunction keeps one bit: the operands of the test of that bit."""
+    cdef const ProgramData *p = c.p
+    cdef uint32_t k
+    cdef InstructionId shift
+    cdef Operand mask
+    for k in range(2):
+        mask = source_at(p, q, k)
+        bit[0] = source_at(p, q, 1 - k)
+        if mask.flags & operand_constant:
+            if mask.data & (mask.data - 1) or mask.data == 0 or bit[0].flags & operand_constant:
+                continue
+            if mask.data == 1 and _single(c, bit[0], op_s_lshr_b32, &shift) and _scc_unused(c, shift):
+                bit[1] = source_at(p, shift, 1)
+                bit[0] = source_at(p, shift, 0)
+                return True
+            bit[1] = operand_c32(0)
+            while not mask.data >> bit[1].data & 1:
+                bit[1] = operand_c32(bit[1].data + 1)
+            return True
+        if _single(c, mask, op_s_lshl_b32, &shift) and _scc_unused(c, shift) and is_constant(source_at(p, shift, 0), 1):
+            bit[1] = source_at(p, shift, 1)
+            return True
+    return False
+
+
+cdef bint _combine_bit_test(Context *c, InstructionId i, uint16_t opcode) except -1 nogil:
+    """Whether (a & 1 << n) is 0: the test counts bits by the five lowest of n, as shifts do."""
+    cdef ProgramData *p = c.p
+    cdef Operand[2] bit
+    cdef InstructionId q = 0
+    cdef uint32_t k
+    for k in range(2):
+        if is_constant(source_at(p, i, 1 - k), 0) and _single(c, source_at(p, i, k), op_s_and_b32, &q) and _scc_unused(c, q) \
+                and _one_bit(c, q, bit):
+            if operand_is_literal(bit[0]) and operand_is_literal(bit[1]):
+                return False
+            become(c, i, opcode, format_sopc, bit, 2)
+            return True
+    return False
+
+
 cdef int _byte_of(const ProgramData *p, InstructionId q, Operand *whole) noexcept nogil:
     """Which byte of a VGPR an instruction takes out, -1: none."""
     cdef uint16_t opcode = p.instructions.opcode[q]
@@ -534,4 +607,10 @@ cdef bint combine(Context *c, InstructionId i) except -1 nogil:
         return _combine_scalar_not(c, i, op_s_not_b64, op_s_orn2_b64)
     if opcode == op_s_add_u32 or opcode == op_s_add_i32:
         return _combine_scalar_shift_add(c, i)
+    if opcode == op_s_pack_ll_b32_b16:
+        return _combine_scalar_pack(c, i)
+    if opcode == op_s_cmp_lg_u32 or opcode == op_s_cmp_lg_i32:
+        return _combine_bit_test(c, i, op_s_bitcmp1_b32)
+    if opcode == op_s_cmp_eq_u32 or opcode == op_s_cmp_eq_i32:
+        return _combine_bit_test(c, i, op_s_bitcmp0_b32)
     return False

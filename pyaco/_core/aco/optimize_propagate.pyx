@@ -15,7 +15,7 @@ from pyaco._core.aco.queries cimport opcode_is_phi
 from pyaco._core.ir.program cimport *
 
 cdef enum:
-    near = 64                        # instructions between a value that is read as uniform and its use
+    near = 512                       # instructions between a value that is read as uniform and its use
 
 
 # --------------------------------------------------------------------------------------------------------------- propagate

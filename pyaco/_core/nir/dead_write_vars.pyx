@@ -12,12 +12,12 @@ from libc.stdint cimport uint8_t, uint32_t
 from libcpp.vector cimport vector
 
 from nir_opcodes cimport (
-    index_write_mask, intrinsic_barrier, intrinsic_deref_buffer_array_length, intrinsic_flag_can_reorder, intrinsic_flag_convergent,
+    index_access, index_write_mask, intrinsic_barrier, intrinsic_deref_buffer_array_length, intrinsic_flag_can_reorder, intrinsic_flag_convergent,
     intrinsic_flags, intrinsic_store_deref,
 )
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
-    NodeId, OrderRow, Shader, ShaderData, ShaderRewrite, ValueId, block_walk_next, intrinsic_index, intrinsic_set_index, jump_break,
+    NodeId, OrderRow, Shader, ShaderData, ShaderRewrite, ValueId, access_volatile, block_walk_next, intrinsic_index, intrinsic_set_index, jump_break,
     jump_continue, nir_intrinsic, nir_jump, node_block, node_first_block, node_if, node_loop, shader_rewrite_begin, shader_rewrite_block,
     shader_rewrite_emit, shader_rewrite_end, source_value,
 )
@@ -139,8 +139,11 @@ cdef int _store(Walk *w, ValueId store) except -1 nogil:
     cdef Spot spot = place_of(&w.places, source_value(s, store, 0))
     cdef uint32_t mask = intrinsic_index(s, store, index_write_mask)
     cdef uint32_t dead, row
-    if not spot.place or access_is_ordered(s, store):
+    if not spot.place:
         return 0
+    if access_is_ordered(s, store):                # an atomic store is one, and as needless as others where nothing reads the variable
+        if intrinsic_index(s, store, index_access) & access_volatile or not _is_never_read(w, spot.place):
+            return 0
     dead = every_component if _is_never_read(w, spot.place) else _dead_components(w, spot.place) >> spot.component
     if mask & dead:
         w.progress = True

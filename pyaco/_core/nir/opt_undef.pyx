@@ -2,12 +2,14 @@
 
 - a store of an undefined value, or of a vector of such, is removed, unless it is volatile;
 - a `bcsel` between a value and an undefined one is the value;
-- a phi whose sources are one value, undefined ones and itself is the value, where that is defined on all ways to the phi.
+- a phi whose sources are one value, undefined ones and itself is the value, where that is defined on all ways to the phi;
+- an undefined scalar that nothing but arithmetic reads is zero, which most operations on it fold with.
 
 Needs: nothing. Guarantees: valid NIR; what chose becomes a `mov` (``copy_propagation``). Two walks over the shader at most. Mesa does this in
 ``nir_opt_undef`` and ``nir_opt_remove_phis``.
 """
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint8_t, uint32_t
+from libcpp.vector cimport vector
 
 from nir_opcodes cimport (
     alu_bcsel, alu_mov, index_access, intrinsic_store_deref, intrinsic_store_global, intrinsic_store_global_amd, intrinsic_store_scratch,
@@ -17,8 +19,8 @@ from nir_opcodes cimport (
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     NodeId, OrderRow, Shader, ShaderData, ShaderRewrite, SourceRow, ValueId, access_volatile, alu_is_vector, block_walk_next,
-    identity_swizzle, intrinsic_has_index, intrinsic_index, nir_alu, nir_intrinsic, nir_phi, nir_undef, node_first_block,
-    node_loop, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit, shader_rewrite_end, source_swizzle, source_value,
+    identity_swizzle, intrinsic_has_index, intrinsic_index, nir_alu, nir_constant, nir_intrinsic, nir_load_const, nir_phi, nir_undef,
+    node_first_block, node_loop, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit, shader_rewrite_end, source_swizzle, source_value,
 )
 
 
@@ -101,6 +103,36 @@ cdef bint _merge(ShaderData *s, ValueId phi) noexcept nogil:
     return True
 
 
+cdef enum:                        # Readers: of an undefined value
+    arithmetic = 1
+    others = 2                    # those that choose, copy or keep it
+
+
+cdef int _note_readers(const ShaderData *s, ValueId i, vector[uint8_t] &readers) except -1 nogil:
+    cdef uint32_t k
+    cdef ValueId value
+    cdef bint computes = s.instructions.kind[i] == nir_alu and not alu_is_vector(s.instructions.opcode[i]) \
+        and s.instructions.opcode[i] != alu_mov and s.instructions.opcode[i] != alu_bcsel
+    for k in range(s.instructions.source_count[i]):
+        value = source_value(s, i, k)
+        if s.instructions.kind[value] == nir_undef and s.instructions.components[value] == 1:
+            if readers.empty():
+                readers.resize(s.instructions.table.count)
+            readers[value] |= arithmetic if computes else others
+    return 0
+
+
+cdef bint _become_zero(ShaderData *s, const vector[uint8_t] &readers) except -1 nogil:
+    cdef ValueId value
+    cdef bint progress = False
+    for value in range(<ValueId>readers.size()):
+        if readers[value] == arithmetic:
+            s.instructions.data[value] = s.instructions.data[nir_constant(s, 0, s.instructions.bit_size[value])]
+            s.instructions.kind[value] = nir_load_const
+            progress = True
+    return progress
+
+
 cdef int _rewrite(ShaderData *s) except -1 nogil:
     """Leave out stores, and put phis that became movs behind the others."""
     cdef ShaderRewrite rewrite
@@ -127,6 +159,8 @@ cdef bint opt_undef_run(ShaderData *s) except -1 nogil:
     cdef ValueId i
     cdef bint chosen = False
     cdef bint moved = False
+    cdef vector[uint8_t] readers
+    cdef NodeId node
     while block:
         for row in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
             i = s.order.instruction[row]
@@ -135,7 +169,12 @@ cdef bint opt_undef_run(ShaderData *s) except -1 nogil:
             else:
                 chosen |= _choose(s, i)
                 moved |= _stores_undefined(s, i)
+            _note_readers(s, i, readers)
         block = block_walk_next(s, block)
+    if not readers.empty():
+        for node in range(s.nodes.table.count):
+            readers[s.nodes.condition[node]] |= others
+        chosen |= _become_zero(s, readers)
     if moved:
         _rewrite(s)
     return chosen or moved

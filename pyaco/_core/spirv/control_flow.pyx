@@ -701,7 +701,8 @@ cdef int _case_chain(Reader r, BlockId block, vector[Case] &cases, uint32_t head
     cdef NodeId after
     cdef NodeId node
     cdef bint default_seen = False
-    _store_phis(r, block, cases[head - 1].target)
+    if not (cases[head - 1].is_default and r.blocks[cases[head - 1].target].label):      # else done before (`_switch`)
+        _store_phis(r, block, cases[head - 1].target)
     while cases[case - 1].falls_into:
         following = cases[case - 1].falls_into
         first = <uint32_t>r.exits.size()
@@ -756,6 +757,9 @@ cdef NodeId _switch(Reader r, BlockId block, uint32_t word) except 0 nogil:
                 head = cases[head - 1].falls_into
     if cases[default_head - 1].fallen_into:
         fail(r, word, "cases that fall into one another in a cycle")
+    if cases[default_head - 1].is_default and r.blocks[cases[0].target].label:
+        # Every other way to the label stores its own values: the default's list stays empty (`opt_exclusive_ifs`).
+        _store_phis(r, block, cases[0].target)
     for i in range(<uint32_t>cases.size()):
         if cases[i].fallen_into or i + 1 == default_head:
             continue
