@@ -436,8 +436,10 @@ struct EightDoubles {
 
     static EightDoubles of(__m256i integers) { return {_mm512_cvtepi32_pd(integers)}; }
     static EightDoubles of(const float *singles) { return {_mm512_cvtps_pd(_mm256_loadu_ps(singles))}; }
+    static EightDoubles of(const double *doubles) { return {_mm512_loadu_pd(doubles)}; }
     static EightDoubles everywhere(double value) { return {_mm512_set1_pd(value)}; }
     EightDoubles plus(const EightDoubles &other) const { return {_mm512_add_pd(all, other.all)}; }
+    EightDoubles minus(const EightDoubles &other) const { return {_mm512_sub_pd(all, other.all)}; }
     EightDoubles times(const EightDoubles &other) const { return {_mm512_mul_pd(all, other.all)}; }
     EightDoubles times_plus(const EightDoubles &factor, const EightDoubles &term) const { return {_mm512_fmadd_pd(all, factor.all, term.all)}; }
     __m256 rounded() const { return _mm512_cvtpd_ps(all); }
@@ -449,8 +451,10 @@ struct EightDoubles {
 
     static EightDoubles of(__m256i integers) { return {low_doubles(integers), high_doubles(integers)}; }
     static EightDoubles of(const float *singles) { return {_mm256_cvtps_pd(_mm_loadu_ps(singles)), _mm256_cvtps_pd(_mm_loadu_ps(singles + 4))}; }
+    static EightDoubles of(const double *doubles) { return {_mm256_loadu_pd(doubles), _mm256_loadu_pd(doubles + 4)}; }
     static EightDoubles everywhere(double value) { return {_mm256_set1_pd(value), _mm256_set1_pd(value)}; }
     EightDoubles plus(const EightDoubles &other) const { return {_mm256_add_pd(low, other.low), _mm256_add_pd(high, other.high)}; }
+    EightDoubles minus(const EightDoubles &other) const { return {_mm256_sub_pd(low, other.low), _mm256_sub_pd(high, other.high)}; }
     EightDoubles times(const EightDoubles &other) const { return {_mm256_mul_pd(low, other.low), _mm256_mul_pd(high, other.high)}; }
     EightDoubles times_plus(const EightDoubles &factor, const EightDoubles &term) const {
         return {_mm256_fmadd_pd(low, factor.low, term.low), _mm256_fmadd_pd(high, factor.high, term.high)};
@@ -551,18 +555,53 @@ static inline void filter_wave_patch(const uint8_t *host, const WavePatch &wave,
     }
 }
 
-// A byte of the corners (0, 1), (1, 1), (1, 0), (0, 0) of a wave's places, to a row each. False: the lanes are no patch, and nothing was written.
-static inline bool gather_wave_patch(const ImageTexels &level, const float *const *coordinate, unsigned byte, const RowsOf<float> &to) {
-    const RowsOf<float> rows = to;
-    WavePatch wave;
-    if (!wave.find<image_linear>(level, coordinate))
-        return false;
+// A byte of the texels around each place of a wave's patch, as `gather_wave_patch` has them: a line is above some lanes, and below others.
+#if defined(__AVX512F__)
+template <bool odd_column, bool odd_line>
+static inline void gather_patch_by(const uint8_t *host, const ImagePatch &patch, unsigned byte, const RowsOf<float> &rows) {
+    __m512 left = _mm512_setzero_ps(), right = left;              // two lines of the texels that the patch's quads have
+#pragma GCC unroll 5
+    for (int pair = 0; pair <= wave_lines / 2; ++pair) {
+        const __m512 left_before = left, right_before = right;
+        __m512i quads, beyond;
+        const uint32_t *offset = patch.offset[pair];
+        read_quads(host, offset, quads);
+        beyond = _mm512_castsi128_si512(quad_at(host, offset[4]));
+        left = unorm8_of(columns_of_quads<odd_column ? 1 : 0>(quads, beyond), (int)byte);
+        right = unorm8_of(columns_of_quads<odd_column ? 2 : 1>(quads, beyond), (int)byte);
+        const int lane = 2 * image_chunk * (pair - 1);
+        if (pair) {
+            const __m512i all_left = _mm512_alignr_epi64(_mm512_castps_si512(left), _mm512_castps_si512(left_before), 4);
+            const __m512i all_right = _mm512_alignr_epi64(_mm512_castps_si512(right), _mm512_castps_si512(right_before), 4);
+            _mm512_storeu_si512(rows.row[odd_line ? 3 : 0] + lane, all_left);
+            _mm512_storeu_si512(rows.row[odd_line ? 2 : 1] + lane, all_right);
+        }
+        if (odd_line ? pair > 0 : pair < wave_lines / 2) {
+            const int here = odd_line ? lane : lane + 2 * image_chunk;
+            _mm512_storeu_ps(rows.row[odd_line ? 0 : 3] + here, left);
+            _mm512_storeu_ps(rows.row[odd_line ? 1 : 2] + here, right);
+        }
+    }
+}
+
+static inline void gather_patch(const uint8_t *host, const ImagePatch &patch, unsigned byte, const RowsOf<float> &rows) {
+    if (patch.odd_column) {
+        if (patch.odd_line)
+            return gather_patch_by<true, true>(host, patch, byte, rows);
+        return gather_patch_by<true, false>(host, patch, byte, rows);
+    }
+    if (patch.odd_line)
+        return gather_patch_by<false, true>(host, patch, byte, rows);
+    gather_patch_by<false, false>(host, patch, byte, rows);
+}
+#else
+static inline void gather_patch(const uint8_t *host, const ImagePatch &patch, unsigned byte, const RowsOf<float> &rows) {
     PatchLines<wave_lines> lines;
-    read_patch<true>(level.host, wave.patch, lines);
+    read_patch<true>(host, patch, lines);
     const __m128i shift = _mm_cvtsi32_si128(8 * (int)byte);
 #pragma GCC unroll 1
-    for (int number = 0; number <= wave_lines; ++number) {        // a line is above some lanes, and below others
-        const int line = number + wave.patch.odd_line, lane = image_chunk * number;
+    for (int number = 0; number <= wave_lines; ++number) {
+        const int line = number + patch.odd_line, lane = image_chunk * number;
         const __m256 left = unorm8_chunk(byte_of(_mm256_srl_epi32(chunk_of(lines.left[line]), shift), 0));
         const __m256 right = unorm8_chunk(byte_of(_mm256_srl_epi32(chunk_of(lines.right[line]), shift), 0));
         if (number > 0) {
@@ -574,6 +613,16 @@ static inline bool gather_wave_patch(const ImageTexels &level, const float *cons
             _mm256_storeu_ps(rows.row[3] + lane, left);
         }
     }
+}
+#endif
+
+// A byte of the corners (0, 1), (1, 1), (1, 0), (0, 0) of a wave's places, to a row each. False: the lanes are no patch, and nothing was written.
+static inline bool gather_wave_patch(const ImageTexels &level, const float *const *coordinate, unsigned byte, const RowsOf<float> &to) {
+    const RowsOf<float> rows = to;
+    WavePatch wave;
+    if (!wave.find<image_linear>(level, coordinate))
+        return false;
+    gather_patch(level.host, wave.patch, byte, rows);
     return true;
 }
 

@@ -184,16 +184,28 @@ struct PatchElements {
 
 // What `put` makes of them, without a way through memory: it is called with a lane and the elements from it on, as many as fill a vector.
 #if defined(__AVX512F__)
-// Two lines of eight columns from an even one on, or from an odd one, for which the fifth quad has the last.
-template <bool odd_column> __attribute__((always_inline)) static inline __m512i two_lines(const uint8_t *host, const uint32_t *offset) {
-    __m512i quads = _mm512_castsi128_si512(quad_at(host, offset[0]));
+// Four quads: two lines of eight columns.
+__attribute__((always_inline)) static inline void read_quads(const uint8_t *host, const uint32_t *offset, __m512i &quads) {
+    quads = _mm512_castsi128_si512(quad_at(host, offset[0]));
     quads = _mm512_inserti32x4(quads, quad_at(host, offset[1]), 1);
     quads = _mm512_inserti32x4(quads, quad_at(host, offset[2]), 2);
     quads = _mm512_inserti32x4(quads, quad_at(host, offset[3]), 3);
-    if (!odd_column)
+}
+
+// Eight columns of two lines, from the quads' first column on, or from the next or the one after it, for which the fifth quad has the last.
+template <int first> __attribute__((always_inline)) static inline __m512i columns_of_quads(__m512i quads, __m512i beyond) {
+    if (first == 0)
         return _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15), quads);
-    return _mm512_permutex2var_epi32(quads, _mm512_setr_epi32(1, 4, 5, 8, 9, 12, 13, 16, 3, 6, 7, 10, 11, 14, 15, 18),
-                                     _mm512_castsi128_si512(quad_at(host, offset[4])));
+    if (first == 1)
+        return _mm512_permutex2var_epi32(quads, _mm512_setr_epi32(1, 4, 5, 8, 9, 12, 13, 16, 3, 6, 7, 10, 11, 14, 15, 18), beyond);
+    return _mm512_permutex2var_epi32(quads, _mm512_setr_epi32(4, 5, 8, 9, 12, 13, 16, 17, 6, 7, 10, 11, 14, 15, 18, 19), beyond);
+}
+
+// Two lines of eight columns from an even one on, or from an odd one.
+template <bool odd_column> __attribute__((always_inline)) static inline __m512i two_lines(const uint8_t *host, const uint32_t *offset) {
+    __m512i quads;
+    read_quads(host, offset, quads);
+    return columns_of_quads<odd_column ? 1 : 0>(quads, odd_column ? _mm512_castsi128_si512(quad_at(host, offset[4])) : quads);
 }
 
 template <int count, bool odd_column, bool odd_line, class Put>

@@ -441,10 +441,10 @@ cdef bint _has_any_control(const ImageWork *work) noexcept nogil:
     names, is not the first one's neighbour, or the first itself, only where a border lies beyond.
     """
     cdef uint32_t axis
-    for axis in range(2):
+    for axis in range(3 if work.volume else 2):
         if work.level.axis[axis].entry[-1 - work.level.axis[axis].first] == image_outside:
             return False
-    return work.plain and (work.at_once or work.o.flags & image_flag_gather != 0)
+    return work.volume or (work.plain and (work.at_once or work.o.flags & image_flag_gather != 0))
 
 
 cdef inline bint _place_at_once(const ImageWork *work, ImageRow *places) noexcept nogil:
@@ -600,6 +600,26 @@ cdef inline void _put_singles(const ImageWork *work, const uint32_t *found) noex
         position += 1
 
 
+cdef bint _is_volume(const ImageWork *work) noexcept nogil:
+    """Whether samples filter elements of four bytes in a volume along all axes, which are exact."""
+    return (work.plain and work.keeps_level and work.view.format.bytes == 4 and work.filter == image_linear and work.o.spatial == 3
+            and not work.o.narrow and not work.o.flags & (image_flag_offset | image_flag_compare | image_flag_gather)
+            and (work.sampler.z_filter == 0 or work.sampler.z_filter == 2)
+            and is_exact(work.level.axis[0]) and is_exact(work.level.axis[1]) and is_exact(work.level.axis[2]))
+
+
+cdef bint _sample_volume(ImageWork *work) noexcept nogil:
+    """The same where the image is a volume."""
+    cdef const float *coordinate[3]
+    cdef FloatRows rows
+    _open_half(work, 0)
+    coordinate[0] = <const float *>_coordinate(work, 0)
+    coordinate[1] = <const float *>_coordinate(work, 1)
+    coordinate[2] = <const float *>_address(work, work.o.coordinates_at + 2)
+    _open_results(work, &rows)
+    return filter_volume(work.level[0], work.core.halves, coordinate, rows)
+
+
 cdef int _sample_half(const ImageWork *work) noexcept nogil:
     cdef SampleRow row
     cdef Channels channels
@@ -714,6 +734,8 @@ cdef inline bint _sample_whole(ImageWork *work) noexcept nogil:
         return _gather_wave(work)
     if work.one_float:
         return work.core.halves == 2 and _sample_singles(work)
+    if work.volume:
+        return _sample_volume(work)
     return work.at_once and _sample_wave(work)
 
 

@@ -63,6 +63,9 @@ cdef extern from "image_chunks.h" nogil:
     void filter_compared(const uint32_t **component, const ImageRow &row, unsigned int slices, unsigned int function, const float *reference,
                          float *to)
 
+cdef extern from "image_volumes.h" nogil:
+    bint filter_volume(const ImageTexels &level, unsigned int rows, const float **coordinate, const FloatRows &to)
+
 cdef extern from "image_grids.h" nogil:
     bint load_bytes_by_grid(const ImageTexels &level, unsigned int rows, const uint32_t *x, const uint32_t *y, const FloatRows &to)
 
@@ -127,6 +130,7 @@ cdef void _open_work(ImageWork *work, Core *core, const Instruction *instruction
         work.filter = <uint8_t>_filter_of(work, _is_linear(work.sampler.mag_filter))
         work.at_once = _is_at_once(work)
         work.one_float = _is_one_float(work)
+        work.volume = _is_volume(work)
         work.any_control = _has_any_control(work)
     elif not samples:
         work.at_once = _is_load_at_once(work)
