@@ -531,18 +531,18 @@ static inline void filter_bytes_in(const Source &first, const Source &second, co
 }
 
 // The same of a wave's patch: each line is mixed along x once, for the lanes above it and those below.
-static inline void filter_wave_patch(const uint8_t *host, const WavePatch &wave, const RowsOf<float> &to) {
+template <int count> static inline void filter_wave_patch(const uint8_t *host, const WavePatch<count> &wave, const RowsOf<float> &to) {
     const RowsOf<float> rows = to;
-    PatchLines<wave_lines> lines;
+    PatchLines<count> lines;
     read_patch<true>(host, wave.patch, lines);
     const __m256i right = _mm256_or_si256(wave.across, _mm256_slli_epi32(wave.across, 16)), left = _mm256_sub_epi16(_mm256_set1_epi16(256), right);
-    alignas(32) int32_t weight[wave_lines];
+    alignas(32) int32_t weight[image_chunk];
     put_chunk(weight, _mm256_or_si256(_mm256_sub_epi32(_mm256_set1_epi32(256), wave.down), _mm256_slli_epi32(wave.down, 16)));
     const int first = wave.patch.odd_line;
     ByteSums sums;
     sum_two_bytes(chunk_of(lines.left[first]), chunk_of(lines.right[first]), left, right, sums.upper_even, sums.upper_odd);
 #pragma GCC unroll 1
-    for (int line = 0; line < wave_lines; ++line) {
+    for (int line = 0; line < count; ++line) {
         const int below = first + line + 1;
         sum_two_bytes(chunk_of(lines.left[below]), chunk_of(lines.right[below]), left, right, sums.lower_even, sums.lower_odd);
         const __m256i of_lines = everywhere(weight + line);
@@ -557,11 +557,11 @@ static inline void filter_wave_patch(const uint8_t *host, const WavePatch &wave,
 
 // A byte of the texels around each place of a wave's patch, as `gather_wave_patch` has them: a line is above some lanes, and below others.
 #if defined(__AVX512F__)
-template <bool odd_column, bool odd_line>
+template <int count, bool odd_column, bool odd_line>
 static inline void gather_patch_by(const uint8_t *host, const ImagePatch &patch, unsigned byte, const RowsOf<float> &rows) {
     __m512 left = _mm512_setzero_ps(), right = left;              // two lines of the texels that the patch's quads have
 #pragma GCC unroll 5
-    for (int pair = 0; pair <= wave_lines / 2; ++pair) {
+    for (int pair = 0; pair <= count / 2; ++pair) {
         const __m512 left_before = left, right_before = right;
         __m512i quads, beyond;
         const uint32_t *offset = patch.offset[pair];
@@ -576,7 +576,7 @@ static inline void gather_patch_by(const uint8_t *host, const ImagePatch &patch,
             _mm512_storeu_si512(rows.row[odd_line ? 3 : 0] + lane, all_left);
             _mm512_storeu_si512(rows.row[odd_line ? 2 : 1] + lane, all_right);
         }
-        if (odd_line ? pair > 0 : pair < wave_lines / 2) {
+        if (odd_line ? pair > 0 : pair < count / 2) {
             const int here = odd_line ? lane : lane + 2 * image_chunk;
             _mm512_storeu_ps(rows.row[odd_line ? 0 : 3] + here, left);
             _mm512_storeu_ps(rows.row[odd_line ? 1 : 2] + here, right);
@@ -584,23 +584,23 @@ static inline void gather_patch_by(const uint8_t *host, const ImagePatch &patch,
     }
 }
 
-static inline void gather_patch(const uint8_t *host, const ImagePatch &patch, unsigned byte, const RowsOf<float> &rows) {
+template <int count> static inline void gather_patch(const uint8_t *host, const ImagePatch &patch, unsigned byte, const RowsOf<float> &rows) {
     if (patch.odd_column) {
         if (patch.odd_line)
-            return gather_patch_by<true, true>(host, patch, byte, rows);
-        return gather_patch_by<true, false>(host, patch, byte, rows);
+            return gather_patch_by<count, true, true>(host, patch, byte, rows);
+        return gather_patch_by<count, true, false>(host, patch, byte, rows);
     }
     if (patch.odd_line)
-        return gather_patch_by<false, true>(host, patch, byte, rows);
-    gather_patch_by<false, false>(host, patch, byte, rows);
+        return gather_patch_by<count, false, true>(host, patch, byte, rows);
+    gather_patch_by<count, false, false>(host, patch, byte, rows);
 }
 #else
-static inline void gather_patch(const uint8_t *host, const ImagePatch &patch, unsigned byte, const RowsOf<float> &rows) {
-    PatchLines<wave_lines> lines;
+template <int count> static inline void gather_patch(const uint8_t *host, const ImagePatch &patch, unsigned byte, const RowsOf<float> &rows) {
+    PatchLines<count> lines;
     read_patch<true>(host, patch, lines);
     const __m128i shift = _mm_cvtsi32_si128(8 * (int)byte);
 #pragma GCC unroll 1
-    for (int number = 0; number <= wave_lines; ++number) {
+    for (int number = 0; number <= count; ++number) {
         const int line = number + patch.odd_line, lane = image_chunk * number;
         const __m256 left = unorm8_chunk(byte_of(_mm256_srl_epi32(chunk_of(lines.left[line]), shift), 0));
         const __m256 right = unorm8_chunk(byte_of(_mm256_srl_epi32(chunk_of(lines.right[line]), shift), 0));
@@ -608,7 +608,7 @@ static inline void gather_patch(const uint8_t *host, const ImagePatch &patch, un
             _mm256_storeu_ps(rows.row[0] + lane - image_chunk, left);
             _mm256_storeu_ps(rows.row[1] + lane - image_chunk, right);
         }
-        if (number < wave_lines) {
+        if (number < count) {
             _mm256_storeu_ps(rows.row[2] + lane, right);
             _mm256_storeu_ps(rows.row[3] + lane, left);
         }
@@ -616,33 +616,19 @@ static inline void gather_patch(const uint8_t *host, const ImagePatch &patch, un
 }
 #endif
 
-// A byte of the corners (0, 1), (1, 1), (1, 0), (0, 0) of a wave's places, to a row each. False: the lanes are no patch, and nothing was written.
-static inline bool gather_wave_patch(const ImageTexels &level, const float *const *coordinate, unsigned byte, const RowsOf<float> &to) {
+template <int count>
+static inline bool gather_patch_of(const ImageTexels &level, const float *const *coordinate, unsigned byte, const RowsOf<float> &to) {
     const RowsOf<float> rows = to;
-    WavePatch wave;
-    if (!wave.find<image_linear>(level, coordinate))
+    WavePatch<count> wave;
+    if (!wave.template find_patch<image_linear>(level, coordinate))
         return false;
-    gather_patch(level.host, wave.patch, byte, rows);
+    gather_patch<count>(level.host, wave.patch, byte, rows);
     return true;
 }
 
-template <int filter> static inline bool sample_wave_patch_by(const ImageTexels &level, const float *const *coordinate, const RowsOf<float> &to) {
-    WavePatch wave;
-    if (!wave.find<filter>(level, coordinate))
-        return false;
-    if (filter == image_linear)
-        filter_wave_patch(level.host, wave, to);
-    else
-        pass_patch_of<wave_lines>(level.host, wave.patch, to);
-    return true;
-}
-
-// Sample elements of four 8-bit channels for both rows of a wave, from a level of two axes that are exact. False: the lanes are no patch, and nothing
-// was written.
-static inline bool sample_wave_patch(const ImageTexels &level, const float *const *coordinate, int filter, const RowsOf<float> &to) {
-    return filter == image_linear    ? sample_wave_patch_by<image_linear>(level, coordinate, to)
-         : filter == image_truncates ? sample_wave_patch_by<image_truncates>(level, coordinate, to)
-                                     : sample_wave_patch_by<image_nearest>(level, coordinate, to);
+// A byte of the corners (0, 1), (1, 1), (1, 0), (0, 0) of a wave's places, to a row each. False: the lanes are no patch, and nothing was written.
+static inline bool gather_wave_patch(const ImageTexels &level, unsigned rows, const float *const *coordinate, unsigned byte, const RowsOf<float> &to) {
+    return rows == 2 ? gather_patch_of<wave_lines>(level, coordinate, byte, to) : gather_patch_of<patch_lines>(level, coordinate, byte, to);
 }
 
 // -------------------------------------------------------------------------------------------------------------- singles
@@ -750,8 +736,7 @@ static inline uint32_t place_texels(const ImageTexels &, const uint32_t *, const
 template <class Word> static inline void pass_bytes_of(const uint8_t *, const uint32_t *, const RowsOf<float> &) {}
 static inline void load_bytes_of_lanes(const ImageTexels &, uint32_t, const uint32_t *, const uint32_t *, const RowsOf<float> &) {}
 template <int count> static inline void pass_patch_of(const uint8_t *, const ImagePatch &, const RowsOf<float> &) {}
-static inline bool sample_wave_patch(const ImageTexels &, const float *const *, int, const RowsOf<float> &) { return false; }
-static inline bool gather_wave_patch(const ImageTexels &, const float *const *, unsigned, const RowsOf<float> &) { return false; }
+static inline bool gather_wave_patch(const ImageTexels &, unsigned, const float *const *, unsigned, const RowsOf<float> &) { return false; }
 template <class Source> static inline void gather_bytes_of(const Source &, unsigned, const RowsOf<float> &) {}
 template <int bytes, int slices, class Source, class Number>
 static inline void filter_bytes_in(const Source &, const Source &, const ImageRow &, const RowsOf<Number> &) {}

@@ -85,7 +85,111 @@ static inline bool load_bytes_by_grid(const ImageTexels &level, unsigned rows, c
     }
     return true;
 }
+// Lanes of a sample whose places are lines of eight columns that lie anyhow, apart as in a picture that is made smaller or together as in one made larger.
+template <int count> struct SampledGrid {
+    OffsetBits bits;
+    OffsetParts left, right;          // of the columns' texels, and of those beside them
+    alignas(32) uint32_t upper[image_chunk], lower[image_chunk];  // entries of the lines, and of those below them
+
+    // False: some texel is outside.
+    template <int filter> __attribute__((always_inline)) bool open(const ImageTexels &level, const WavePatch<count> &wave) {
+        const ExactAxis x(level.axis[0]), y(level.axis[1]);
+        const Entries columns = look_up_pairs(x.entry, x.limit(wave.column)), lines = look_up_pairs(y.entry, y.limit(wave.line));
+        __m256i any = _mm256_or_si256(columns.first, lines.first);
+        if (filter == image_linear)
+            any = _mm256_or_si256(any, _mm256_or_si256(columns.second, lines.second));
+        if (_mm256_movemask_ps(_mm256_castsi256_ps(any)))
+            return false;
+        bits = offset_bits(level);
+        left = bits.of(columns.first);
+        right = bits.of(columns.second);
+        put_chunk(upper, lines.first);
+        put_chunk(lower, lines.second);
+        return true;
+    }
+
+    __attribute__((always_inline)) __m256i words_of(const uint8_t *host, const OffsetParts &columns, const uint32_t *entry) const {
+        alignas(32) uint32_t offset[image_chunk];
+        put_offset(columns, bits.of(everywhere(entry)), offset);
+        return words_at(host, offset);
+    }
+
+    __attribute__((always_inline)) void pass(const uint8_t *host, const RowsOf<float> &rows) const {
+#pragma GCC unroll 1
+        for (int line = 0; line < count; ++line)
+            put_bytes<4>(words_of(host, left, upper + line), rows, image_chunk * line);
+    }
+
+    // A line of texels is mixed along x once, where the next lane's line is below it, or the same.
+    __attribute__((always_inline)) void filter(const uint8_t *host, const WavePatch<count> &wave, const RowsOf<float> &rows) const {
+        const __m256i share = _mm256_or_si256(wave.across, _mm256_slli_epi32(wave.across, 16)), rest = _mm256_sub_epi16(_mm256_set1_epi16(256), share);
+        alignas(32) int32_t weight[image_chunk];
+        put_chunk(weight, _mm256_or_si256(_mm256_sub_epi32(_mm256_set1_epi32(256), wave.down), _mm256_slli_epi32(wave.down, 16)));
+        ByteSums sums = {};
+#pragma GCC unroll 1
+        for (int line = 0; line < count; ++line) {
+            if (line == 0 || upper[line] != upper[line - 1]) {
+                if (line && upper[line] == lower[line - 1]) {
+                    sums.upper_even = sums.lower_even;
+                    sums.upper_odd = sums.lower_odd;
+                } else {
+                    const __m256i first = words_of(host, left, upper + line), second = words_of(host, right, upper + line);
+                    sum_two_bytes(first, second, rest, share, sums.upper_even, sums.upper_odd);
+                }
+            }
+            if (line == 0 || lower[line] != lower[line - 1]) {
+                const __m256i first = words_of(host, left, lower + line), second = words_of(host, right, lower + line);
+                sum_two_bytes(first, second, rest, share, sums.lower_even, sums.lower_odd);
+            }
+            const __m256i of_lines = everywhere(weight + line);
+#pragma GCC unroll 4
+            for (int byte = 0; byte < 4; ++byte)
+                if (rows.row[byte])
+                    put_byte_sums(sum_of_byte(sums, byte, of_lines), rows.row[byte] + image_chunk * line);
+        }
+    }
+};
+
+template <int count, int filter>
+__attribute__((noinline)) static bool sample_apart(const ImageTexels &level, const WavePatch<count> &wave, const RowsOf<float> &rows) {
+    SampledGrid<count> grid;
+    if (!grid.template open<filter>(level, wave))
+        return false;
+    if (filter == image_linear)
+        grid.filter(level.host, wave, rows);
+    else
+        grid.pass(level.host, rows);
+    return true;
+}
+
+template <int count, int filter> static inline bool sample_grid_by(const ImageTexels &level, const float *const *coordinate, const RowsOf<float> &to) {
+    const RowsOf<float> rows = to;
+    WavePatch<count> wave;
+    if (!wave.template find<filter>(level, coordinate))
+        return false;
+    if (!wave.template open<filter>(level))
+        return sample_apart<count, filter>(level, wave, rows);
+    if (filter == image_linear)
+        filter_wave_patch<count>(level.host, wave, rows);
+    else
+        pass_patch_of<count>(level.host, wave.patch, rows);
+    return true;
+}
+
+template <int count>
+static inline bool sample_grid_of(const ImageTexels &level, const float *const *coordinate, int filter, const RowsOf<float> &to) {
+    return filter == image_linear    ? sample_grid_by<count, image_linear>(level, coordinate, to)
+         : filter == image_truncates ? sample_grid_by<count, image_truncates>(level, coordinate, to)
+                                     : sample_grid_by<count, image_nearest>(level, coordinate, to);
+}
+
+// Sample elements of four 8-bit channels for the rows of a wave, from a level of two axes that are exact. False: the lanes are no grid, or some texel is
+// outside, and nothing was written.
+static inline bool sample_by_grid(const ImageTexels &level, unsigned rows, const float *const *coordinate, int filter, const RowsOf<float> &to) {
+    return rows == 2 ? sample_grid_of<wave_lines>(level, coordinate, filter, to) : sample_grid_of<patch_lines>(level, coordinate, filter, to);
+}
 #else
 // Only for the compiler: hosts without such vectors have no steps.
 static inline bool load_bytes_by_grid(const ImageTexels &, unsigned, const uint32_t *, const uint32_t *, const RowsOf<float> &) { return false; }
+static inline bool sample_by_grid(const ImageTexels &, unsigned, const float *const *, int, const RowsOf<float> &) { return false; }
 #endif

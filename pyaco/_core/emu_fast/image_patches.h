@@ -317,22 +317,33 @@ static inline bool place_patch(const ImageTexels &level, const float *const *coo
                                      : place_patch_by<image_nearest>(level, coordinate, slice, row);
 }
 
-// A patch of the two rows of a wave, and the weights of a filter.
-struct WavePatch {
+// The places of the lanes of a wave as lines of eight, in a level whose axes are exact, and the patch that they are, or not.
+template <int count> struct WavePatch {
     ImagePatch patch;
-    __m256i across, down;             // of the columns and of the lines
+    __m256i column, line;             // texels
+    __m256i across, down;             // weights of the columns and of the lines
 
+    // False: they are no such lines, or some place is not exact.
     template <int filter> __attribute__((always_inline)) bool find(const ImageTexels &level, const float *const *coordinate) {
-        const GridOf<wave_lines> grid(coordinate[0], coordinate[1]);
+        const GridOf<count> grid(coordinate[0], coordinate[1]);
         if (!grid.found)
             return false;
         __m256 all = _mm256_castsi256_ps(_mm256_set1_epi32(-1));
         const __m256i columns = find_places_exactly<filter>(ExactAxis(level.axis[0]), _mm256_castsi256_ps(grid.columns), all);
         const __m256i lines = find_places_exactly<filter>(ExactAxis(level.axis[1]), _mm256_castsi256_ps(grid.lines), all);
+        column = _mm256_srai_epi32(columns, 9);
+        line = _mm256_srai_epi32(lines, 9);
         across = weight_of_place(columns);
         down = weight_of_place(lines);
-        return _mm256_movemask_ps(all) == 0xff && open_patch<wave_lines>(level, _mm256_srai_epi32(columns, 9), _mm256_srai_epi32(lines, 9), 0,
-                                                                         filter == image_linear ? 1 : 0, patch);
+        return _mm256_movemask_ps(all) == 0xff;
+    }
+
+    template <int filter> __attribute__((always_inline)) bool open(const ImageTexels &level) {
+        return open_patch<count>(level, column, line, 0, filter == image_linear ? 1 : 0, patch);
+    }
+
+    template <int filter> __attribute__((always_inline)) bool find_patch(const ImageTexels &level, const float *const *coordinate) {
+        return find<filter>(level, coordinate) && open<filter>(level);
     }
 };
 

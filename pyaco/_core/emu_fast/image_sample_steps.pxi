@@ -525,28 +525,28 @@ cdef bint _sample_some(const ImageWork *work) noexcept nogil:
 
 
 cdef bint _sample_wave(ImageWork *work) noexcept nogil:
-    """The same for the two rows of a wave: both are placed before texels are read, which then do not wait for their offsets.
+    """The same for the rows of a wave: all are placed before texels are read, which then do not wait for their offsets.
 
-    Where all lanes are one patch, they are placed and read at once.
+    Where all lanes are one grid, they are placed and read at once.
     """
     cdef const float *coordinate[2]
     cdef FloatRows rows
     cdef ImageRow places[2]
     cdef uint32_t half
-    if not work.plain or work.core.halves != 2:
+    if not work.plain:
         return False
     if work.patches and not work.o.layered:
         _open_half(work, 0)
         coordinate[0] = <const float *>_coordinate(work, 0)
         coordinate[1] = <const float *>_coordinate(work, 1)
         _open_results(work, &rows)
-        if sample_wave_patch(work.level[0], coordinate, work.filter, rows):
+        if sample_by_grid(work.level[0], work.core.halves, coordinate, work.filter, rows):
             return True
-    for half in range(2):
+    for half in range(work.core.halves):
         _open_half(work, half)
         if not _place_at_once(work, &places[half]):
             return False
-    for half in range(2):
+    for half in range(work.core.halves):
         _open_half(work, half)
         _put_at_once(work, &places[half])
     return True
@@ -571,12 +571,12 @@ cdef bint _sample_singles(ImageWork *work) noexcept nogil:
     if work.o.flags & image_flag_compare:
         reference = <const float *>_address(work, work.o.compare_at)
         if work.view.format.clamped:
-            for half in range(2):
+            for half in range(work.core.halves):
                 limit_references(reference + image_row * half, limited + image_row * half)
             reference = limited
-        if not compare_single_patch(work.level[0], coordinate, work.sampler.compare, reference, found):
+        if not compare_single_patch(work.level[0], work.core.halves, coordinate, work.sampler.compare, reference, found):
             return False
-    elif not filter_single_patch(work.level[0], coordinate, found):
+    elif not filter_single_patch(work.level[0], work.core.halves, coordinate, found):
         return False
     _put_singles(work, <const uint32_t *>found)
     return True
@@ -592,7 +592,7 @@ cdef inline void _put_singles(const ImageWork *work, const uint32_t *found) noex
             continue
         selector = work.view.select[component]
         row = _result_row(work, position)
-        for half in range(2):
+        for half in range(work.core.halves):
             if selector == 4 or (selector > 4 and work.o.flags & image_flag_compare):
                 copy_row(row + image_row * half, found + image_row * half)
             else:
@@ -660,14 +660,14 @@ cdef bint _gather_wave(ImageWork *work) noexcept nogil:
     cdef FloatRows rows
     cdef uint32_t component = trailing_zeros64(work.o.mask)
     cdef uint32_t i
-    if not (work.patches and work.plain and work.core.halves == 2 and work.view.select[component] >= 4):
+    if not (work.patches and work.plain and work.view.select[component] >= 4):
         return False
     _open_half(work, 0)
     coordinate[0] = <const float *>_coordinate(work, 0)
     coordinate[1] = <const float *>_coordinate(work, 1)
     for i in range(4):
         rows.row[i] = <float *>_result_row(work, i)
-    return gather_wave_patch(work.level[0], coordinate, work.view.format.position[work.view.select[component] - 4] >> 3, rows)
+    return gather_wave_patch(work.level[0], work.core.halves, coordinate, work.view.format.position[work.view.select[component] - 4] >> 3, rows)
 
 
 cdef int _gather_half(const ImageWork *work) noexcept nogil:
@@ -733,7 +733,7 @@ cdef inline bint _sample_whole(ImageWork *work) noexcept nogil:
     if work.o.flags & image_flag_gather:
         return _gather_wave(work)
     if work.one_float:
-        return work.core.halves == 2 and _sample_singles(work)
+        return _sample_singles(work)
     if work.volume:
         return _sample_volume(work)
     return work.at_once and _sample_wave(work)

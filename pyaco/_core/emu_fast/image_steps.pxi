@@ -50,8 +50,7 @@ cdef extern from "image_chunks.h" nogil:
     void load_words(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int dword, uint32_t *words)
     void load_corners(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int dword, unsigned int slices, uint32_t *words,
                       unsigned int stride)
-    bint sample_wave_patch(const ImageTexels &level, const float **coordinate, int filter, const FloatRows &to)
-    bint gather_wave_patch(const ImageTexels &level, const float **coordinate, unsigned int byte, const FloatRows &to)
+    bint gather_wave_patch(const ImageTexels &level, unsigned int rows, const float **coordinate, unsigned int byte, const FloatRows &to)
     void load_bytes_of_lanes(const ImageTexels &level, uint32_t active, const uint32_t *x, const uint32_t *y, const FloatRows &to)
     void pass_bytes(const uint8_t *host, const ImageRow &row, unsigned int bytes, const FloatRows &to)
     void gather_bytes(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int byte, const FloatRows &to)
@@ -68,6 +67,7 @@ cdef extern from "image_volumes.h" nogil:
 
 cdef extern from "image_grids.h" nogil:
     bint load_bytes_by_grid(const ImageTexels &level, unsigned int rows, const uint32_t *x, const uint32_t *y, const FloatRows &to)
+    bint sample_by_grid(const ImageTexels &level, unsigned int rows, const float **coordinate, int filter, const FloatRows &to)
 
 cdef extern from "image_halves.h" nogil:
     bint load_halves_by_grid(const ImageTexels &level, unsigned int rows, const uint32_t *x, const uint32_t *y, const FloatRows &to)
@@ -75,8 +75,9 @@ cdef extern from "image_halves.h" nogil:
 
 
 cdef extern from "image_singles.h" nogil:
-    bint filter_single_patch(const ImageTexels &level, const float **coordinate, float *to)
-    bint compare_single_patch(const ImageTexels &level, const float **coordinate, unsigned int function, const float *reference, float *to)
+    bint filter_single_patch(const ImageTexels &level, unsigned int rows, const float **coordinate, float *to)
+    bint compare_single_patch(const ImageTexels &level, unsigned int rows, const float **coordinate, unsigned int function, const float *reference,
+                              float *to)
 
 
 # The elements of a row: dwords, or components where each is decoded by itself.
