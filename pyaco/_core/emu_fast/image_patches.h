@@ -338,8 +338,8 @@ template <int count> struct WavePatch {
         return _mm256_movemask_ps(all) == 0xff;
     }
 
-    template <int filter> __attribute__((always_inline)) bool open(const ImageTexels &level) {
-        return open_patch<count>(level, column, line, 0, filter == image_linear ? 1 : 0, patch);
+    template <int filter> __attribute__((always_inline)) bool open(const ImageTexels &level, uint32_t slice = 0) {
+        return open_patch<count>(level, column, line, slice, filter == image_linear ? 1 : 0, patch);
     }
 
     template <int filter> __attribute__((always_inline)) bool find_patch(const ImageTexels &level, const float *const *coordinate) {

@@ -171,7 +171,8 @@ cdef uint32_t _place_row(const ImageWork *work, SampleRow *row, const ImageTexel
     """Find the texels of a row in a level; returns in how many slices lanes have four corners: 0 where each lane has the texel at `offset`."""
     cdef const int32_t *layer = NULL
     cdef uint32_t outside = 0
-    places.patch.used = work.patches and place_patch(level[0], row.coordinate, NULL, _filter_of(work, linear), places[0])
+    places.patch.used = (work.patches and is_exact(level.axis[0]) and is_exact(level.axis[1])
+                         and place_patch(level[0], row.coordinate, NULL, _filter_of(work, linear), places[0]))
     if places.patch.used:
         return 1 if linear else 0
     if linear and _filters_volume(work, row, level) and place_volume(level[0], row.coordinate, places[0], outside):
@@ -430,8 +431,12 @@ cdef bint _is_at_once(const ImageWork *work) noexcept nogil:
     """Whether samples are of the usual kind: of one level of two axes whose extents are powers of two, with 8-bit channels or filtered halves."""
     cdef bint halves = work.plain_halves and work.filter == image_linear and not work.o.layered and _wants_all(work)
     return ((work.plain or halves) and work.keeps_level and work.o.spatial == 2 and not work.o.narrow
-            and not work.o.flags & (image_flag_offset | image_flag_compare | image_flag_gather)
-            and is_exact(work.level.axis[0]) and is_exact(work.level.axis[1]))
+            and not work.o.flags & (image_flag_offset | image_flag_compare | image_flag_gather) and _is_exact(work))
+
+
+cdef inline bint _is_exact(const ImageWork *work) noexcept nogil:
+    """Whether the first two axes of the only level are exact."""
+    return is_exact(work.level.axis[0]) and is_exact(work.level.axis[1])
 
 
 cdef bint _has_any_control(const ImageWork *work) noexcept nogil:
@@ -524,24 +529,32 @@ cdef bint _sample_some(const ImageWork *work) noexcept nogil:
     return True
 
 
+cdef inline bint _sample_grid(ImageWork *work) noexcept nogil:
+    """The same for all rows of a wave whose lanes are lines of eight columns in one slice. False: they are not, and nothing was written."""
+    cdef const float *coordinate[2]
+    cdef FloatRows rows
+    cdef uint32_t slice_ = 0
+    _open_half(work, 0)
+    if work.o.layered and not find_slice(work.level[0], work.core.halves, <const float *>_address(work, work.o.coordinates_at + 2), work.view.layers,
+                                         work.view.type == image_cube, slice_):
+        return False
+    coordinate[0] = <const float *>_coordinate(work, 0)
+    coordinate[1] = <const float *>_coordinate(work, 1)
+    _open_results(work, &rows)
+    return sample_by_grid(work.level[0], work.core.halves, coordinate, slice_, work.filter, rows)
+
+
 cdef bint _sample_wave(ImageWork *work) noexcept nogil:
     """The same for the rows of a wave: all are placed before texels are read, which then do not wait for their offsets.
 
     Where all lanes are one grid, they are placed and read at once.
     """
-    cdef const float *coordinate[2]
-    cdef FloatRows rows
     cdef ImageRow places[2]
     cdef uint32_t half
     if not work.plain:
         return False
-    if work.patches and not work.o.layered:
-        _open_half(work, 0)
-        coordinate[0] = <const float *>_coordinate(work, 0)
-        coordinate[1] = <const float *>_coordinate(work, 1)
-        _open_results(work, &rows)
-        if sample_by_grid(work.level[0], work.core.halves, coordinate, work.filter, rows):
-            return True
+    if work.view.format.bytes == 4 and _sample_grid(work):
+        return True
     for half in range(work.core.halves):
         _open_half(work, half)
         if not _place_at_once(work, &places[half]):
@@ -554,8 +567,9 @@ cdef bint _sample_wave(ImageWork *work) noexcept nogil:
 
 cdef bint _is_one_float(const ImageWork *work) noexcept nogil:
     """Whether samples filter, or compare, elements of one float in a level of two axes."""
-    return (work.patches and work.image.decode == decode_bits and work.view.format.bits[0] == 32 and work.view.format.kind[0] == texel_float
-            and work.filter == image_linear and not work.o.halves and not work.o.flags & image_flag_gather)
+    return (work.patches and _is_exact(work) and work.image.decode == decode_bits and work.view.format.bits[0] == 32
+            and work.view.format.kind[0] == texel_float and work.filter == image_linear and not work.o.halves
+            and not work.o.flags & image_flag_gather)
 
 
 cdef bint _sample_singles(ImageWork *work) noexcept nogil:
@@ -605,7 +619,7 @@ cdef bint _is_volume(const ImageWork *work) noexcept nogil:
     return (work.plain and work.keeps_level and work.view.format.bytes == 4 and work.filter == image_linear and work.o.spatial == 3
             and not work.o.narrow and not work.o.flags & (image_flag_offset | image_flag_compare | image_flag_gather)
             and (work.sampler.z_filter == 0 or work.sampler.z_filter == 2)
-            and is_exact(work.level.axis[0]) and is_exact(work.level.axis[1]) and is_exact(work.level.axis[2]))
+            and _is_exact(work) and is_exact(work.level.axis[2]))
 
 
 cdef bint _sample_volume(ImageWork *work) noexcept nogil:
@@ -660,7 +674,7 @@ cdef bint _gather_wave(ImageWork *work) noexcept nogil:
     cdef FloatRows rows
     cdef uint32_t component = trailing_zeros64(work.o.mask)
     cdef uint32_t i
-    if not (work.patches and work.plain and work.view.select[component] >= 4):
+    if not (work.patches and work.plain and work.level != NULL and _is_exact(work) and work.view.select[component] >= 4):
         return False
     _open_half(work, 0)
     coordinate[0] = <const float *>_coordinate(work, 0)

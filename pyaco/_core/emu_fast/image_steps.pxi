@@ -67,7 +67,8 @@ cdef extern from "image_volumes.h" nogil:
 
 cdef extern from "image_grids.h" nogil:
     bint load_bytes_by_grid(const ImageTexels &level, unsigned int rows, const uint32_t *x, const uint32_t *y, const FloatRows &to)
-    bint sample_by_grid(const ImageTexels &level, unsigned int rows, const float **coordinate, int filter, const FloatRows &to)
+    bint sample_by_grid(const ImageTexels &level, unsigned int rows, const float **coordinate, uint32_t slice, int filter, const FloatRows &to)
+    bint find_slice(const ImageTexels &level, unsigned int rows, const float *coordinate, uint32_t layers, bint cube, uint32_t &slice)
 
 cdef extern from "image_halves.h" nogil:
     bint load_halves_by_grid(const ImageTexels &level, unsigned int rows, const uint32_t *x, const uint32_t *y, const FloatRows &to)
@@ -143,10 +144,7 @@ cdef inline bint _has_patches(const ImageWork *work, bint samples) noexcept nogi
         return False
     if work.view.format.bytes != 4 and not work.plain_halves:
         return False
-    if not samples:
-        return True
-    return (work.keeps_level and work.level != NULL and not work.o.flags & image_flag_offset
-            and is_exact(work.level.axis[0]) and is_exact(work.level.axis[1]))
+    return not samples or not work.o.flags & image_flag_offset
 
 
 cdef inline uint32_t _axes_of(uint8_t type_) noexcept nogil:
