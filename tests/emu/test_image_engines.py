@@ -373,7 +373,7 @@ def test_grids_of_both_engines(target: str, form: str) -> None:
 
 @pytest.mark.parametrize("bits", VECTOR_BITS)
 @pytest.mark.parametrize("shape", ["2d", "2d_array", "cube"])
-@pytest.mark.parametrize("form", ["R8G8B8A8_UNORM", "R32_FLOAT"])
+@pytest.mark.parametrize("form", ["R8G8B8A8_UNORM", "R32_FLOAT", "Z32_FLOAT"])
 def test_sampled_grids_of_waves(shape: str, form: str, bits: int) -> None:
     """Lines of lanes whose places have the same columns: scattered, as in smaller and larger pictures, in one slice or several, beyond edges."""
     random = np.random.default_rng(21)
@@ -397,11 +397,14 @@ def test_sampled_grids_of_waves(shape: str, form: str, bits: int) -> None:
             at = np.clip(at, 0, 1) + 1
         address = at if shape == "2d" else np.concatenate([at, layer], 1)
         sampler = sampler_descriptor(Sampler((clamp[0], clamp[1], clamp[2]), linear, linear, truncate=bool(random.integers(2)),
-                                             cube_wrap=bool(random.integers(2))), pair.devices[0].gfx_level)
-        mask = int(random.choice([15, 15, 5]))
-        text = image_instruction("image_sample_lz", "gfx1100", shape, COORDINATES[shape], mask, data=mask.bit_count(), sampler=True)
+                                             cube_wrap=bool(random.integers(2)), compare=int(random.integers(8))), pair.devices[0].gfx_level)
+        name = "image_gather4_lz" if turn % 5 == 0 else "image_sample_c_lz" if form[0] == "Z" else "image_sample_lz"
+        mask = 1 << int(random.integers(4)) if turn % 5 == 0 else int(random.choice([15, 15, 5]))
+        if "_c_" in name:
+            address = np.concatenate([random.random((64, 1)), address], 1)
+        text = image_instruction(name, "gfx1100", shape, address.shape[1], mask, data=4 if turn % 5 == 0 else mask.bit_count(), sampler=True)
         expected, found = pair.run(text, views, sampler, address=address.astype(np.float32), wave=64 if turn % 2 else 32)
-        np.testing.assert_array_equal(found, expected, err_msg=f"{turn} {columns} {lines} {layer[0]} {clamp} {linear}")
+        np.testing.assert_array_equal(found, expected, err_msg=f"{turn} {text} {columns} {lines} {layer[0]} {clamp} {linear}")
 
 
 @pytest.mark.parametrize("bits", VECTOR_BITS)

@@ -137,10 +137,11 @@ template <int filter> struct ExactPlaces {
     __m256i any() const { return _mm256_or_si256(entries.first, entries.second); }
 };
 
-// From coordinates to offsets at once, in images of two axes, of which `layer` (or NULL) names slices, where nothing is rounded. False: some lane's
-// place is not exact, or no number. `outside` gets the lanes that have a texel outside.
+// From coordinates to offsets at once, in images of two axes, where nothing is rounded. `layer` names each lane's slice; NULL: all have the one with the entry
+// `only`. False: some lane's place is not exact, or no number. `outside` gets the lanes that have a texel outside.
 template <int filter>
-static inline bool place_exactly_by(const ImageTexels &level, const float *const *coordinate, const int32_t *layer, ImageRow &row, uint32_t &outside) {
+static inline bool place_exactly_by(const ImageTexels &level, const float *const *coordinate, const int32_t *layer, uint32_t only, ImageRow &row,
+                                    uint32_t &outside) {
     const ExactAxis x(level.axis[0]), y(level.axis[1]);
     const OffsetBits bits = offset_bits(level);
     const uint32_t *slices = entries_of(level, 2);
@@ -151,7 +152,7 @@ static inline bool place_exactly_by(const ImageTexels &level, const float *const
     for (int lane = 0; lane < image_row; lane += image_chunk) {
         across.find(x, coordinate[0] + lane, all);
         const ExactPlaces<filter> down(y, coordinate[1] + lane, all);
-        const __m256i slice = layer ? look_up(slices, chunk_of(layer + lane)) : _mm256_setzero_si256();
+        const __m256i slice = layer ? look_up(slices, chunk_of(layer + lane)) : _mm256_set1_epi32((int)only);
         found |= outside_lanes(_mm256_or_si256(_mm256_or_si256(across.any(), down.any()), slice), lane);
         const OffsetParts left = bits.of(across.entries.first), above = join_parts(bits.of(down.entries.first), bits.of(slice));
         put_offset(left, above, row.offset[0] + lane);
@@ -172,13 +173,13 @@ static inline bool place_exactly_by(const ImageTexels &level, const float *const
 
 static inline bool is_exact(const ImageAxis &axis) { return axis.exact && (axis.repeats || !axis.period); }
 
-static inline bool place_exactly(const ImageTexels &level, const float *const *coordinate, const int32_t *layer, int filter, ImageRow &row,
+static inline bool place_exactly(const ImageTexels &level, const float *const *coordinate, const int32_t *layer, uint32_t only, int filter, ImageRow &row,
                                  uint32_t &outside) {
     if (!is_exact(level.axis[0]) || !is_exact(level.axis[1]))
         return false;
-    return filter == image_linear    ? place_exactly_by<image_linear>(level, coordinate, layer, row, outside)
-         : filter == image_truncates ? place_exactly_by<image_truncates>(level, coordinate, layer, row, outside)
-                                     : place_exactly_by<image_nearest>(level, coordinate, layer, row, outside);
+    return filter == image_linear    ? place_exactly_by<image_linear>(level, coordinate, layer, only, row, outside)
+         : filter == image_truncates ? place_exactly_by<image_truncates>(level, coordinate, layer, only, row, outside)
+                                     : place_exactly_by<image_nearest>(level, coordinate, layer, only, row, outside);
 }
 
 // The same for the two neighbours along each of three axes.
@@ -437,6 +438,7 @@ struct EightDoubles {
     static EightDoubles of(__m256i integers) { return {_mm512_cvtepi32_pd(integers)}; }
     static EightDoubles of(const float *singles) { return {_mm512_cvtps_pd(_mm256_loadu_ps(singles))}; }
     static EightDoubles of(const double *doubles) { return {_mm512_loadu_pd(doubles)}; }
+    static EightDoubles of(__m256 singles) { return {_mm512_cvtps_pd(singles)}; }
     static EightDoubles everywhere(double value) { return {_mm512_set1_pd(value)}; }
     EightDoubles plus(const EightDoubles &other) const { return {_mm512_add_pd(all, other.all)}; }
     EightDoubles minus(const EightDoubles &other) const { return {_mm512_sub_pd(all, other.all)}; }
@@ -452,6 +454,7 @@ struct EightDoubles {
     static EightDoubles of(__m256i integers) { return {low_doubles(integers), high_doubles(integers)}; }
     static EightDoubles of(const float *singles) { return {_mm256_cvtps_pd(_mm_loadu_ps(singles)), _mm256_cvtps_pd(_mm_loadu_ps(singles + 4))}; }
     static EightDoubles of(const double *doubles) { return {_mm256_loadu_pd(doubles), _mm256_loadu_pd(doubles + 4)}; }
+    static EightDoubles of(__m256 singles) { return {_mm256_cvtps_pd(_mm256_castps256_ps128(singles)), _mm256_cvtps_pd(_mm256_extractf128_ps(singles, 1))}; }
     static EightDoubles everywhere(double value) { return {_mm256_set1_pd(value), _mm256_set1_pd(value)}; }
     EightDoubles plus(const EightDoubles &other) const { return {_mm256_add_pd(low, other.low), _mm256_add_pd(high, other.high)}; }
     EightDoubles minus(const EightDoubles &other) const { return {_mm256_sub_pd(low, other.low), _mm256_sub_pd(high, other.high)}; }
@@ -555,7 +558,7 @@ template <int count> static inline void filter_wave_patch(const uint8_t *host, c
     }
 }
 
-// A byte of the texels around each place of a wave's patch, as `gather_wave_patch` has them: a line is above some lanes, and below others.
+// A byte of the corners (0, 1), (1, 1), (1, 0), (0, 0) of the places of a wave's patch, to a row each: a line is above some lanes, and below others.
 #if defined(__AVX512F__)
 template <int count, bool odd_column, bool odd_line>
 static inline void gather_patch_by(const uint8_t *host, const ImagePatch &patch, unsigned byte, const RowsOf<float> &rows) {
@@ -615,21 +618,6 @@ template <int count> static inline void gather_patch(const uint8_t *host, const 
     }
 }
 #endif
-
-template <int count>
-static inline bool gather_patch_of(const ImageTexels &level, const float *const *coordinate, unsigned byte, const RowsOf<float> &to) {
-    const RowsOf<float> rows = to;
-    WavePatch<count> wave;
-    if (!wave.template find_patch<image_linear>(level, coordinate))
-        return false;
-    gather_patch<count>(level.host, wave.patch, byte, rows);
-    return true;
-}
-
-// A byte of the corners (0, 1), (1, 1), (1, 0), (0, 0) of a wave's places, to a row each. False: the lanes are no patch, and nothing was written.
-static inline bool gather_wave_patch(const ImageTexels &level, unsigned rows, const float *const *coordinate, unsigned byte, const RowsOf<float> &to) {
-    return rows == 2 ? gather_patch_of<wave_lines>(level, coordinate, byte, to) : gather_patch_of<patch_lines>(level, coordinate, byte, to);
-}
 
 // -------------------------------------------------------------------------------------------------------------- singles
 // The corners' shares in the sum, 256 an axis.
@@ -730,13 +718,12 @@ static inline void filter_compared_in(const uint32_t *const *component, const Im
 // Only for the compiler: hosts without such vectors have no steps.
 static inline uint32_t place_nearest(const ImageTexels &, bool, ImageRow &) { return 0; }
 static inline uint32_t place_corners(const ImageTexels &, unsigned, unsigned, ImageRow &) { return 0; }
-static inline bool place_exactly(const ImageTexels &, const float *const *, const int32_t *, int, ImageRow &, uint32_t &) { return false; }
+static inline bool place_exactly(const ImageTexels &, const float *const *, const int32_t *, uint32_t, int, ImageRow &, uint32_t &) { return false; }
 static inline bool place_volume(const ImageTexels &, const float *const *, ImageRow &, uint32_t &) { return false; }
 static inline uint32_t place_texels(const ImageTexels &, const uint32_t *, const uint32_t *, const uint32_t *, uint32_t *) { return 0; }
 template <class Word> static inline void pass_bytes_of(const uint8_t *, const uint32_t *, const RowsOf<float> &) {}
 static inline void load_bytes_of_lanes(const ImageTexels &, uint32_t, const uint32_t *, const uint32_t *, const RowsOf<float> &) {}
 template <int count> static inline void pass_patch_of(const uint8_t *, const ImagePatch &, const RowsOf<float> &) {}
-static inline bool gather_wave_patch(const ImageTexels &, unsigned, const float *const *, unsigned, const RowsOf<float> &) { return false; }
 template <class Source> static inline void gather_bytes_of(const Source &, unsigned, const RowsOf<float> &) {}
 template <int bytes, int slices, class Source, class Number>
 static inline void filter_bytes_in(const Source &, const Source &, const ImageRow &, const RowsOf<Number> &) {}

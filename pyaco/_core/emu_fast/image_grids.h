@@ -123,6 +123,19 @@ template <int count> struct SampledGrid {
             put_bytes<4>(words_at(host, offset[line][0]), rows, image_chunk * line);
     }
 
+    // As `gather_patch`.
+    __attribute__((always_inline)) void gather(const uint8_t *host, unsigned byte, const RowsOf<float> &rows) const {
+        static const int row_of[4] = {3, 2, 0, 1};
+        const __m128i shift = _mm_cvtsi32_si128(8 * (int)byte);
+#pragma GCC unroll 1
+        for (int line = 0; line < count; ++line)
+#pragma GCC unroll 4
+            for (int corner = 0; corner < 4; ++corner) {
+                const __m256i words = _mm256_srl_epi32(words_at(host, offset[line][corner]), shift);
+                _mm256_storeu_ps(rows.row[row_of[corner]] + image_chunk * line, unorm8_chunk(byte_of(words, 0)));
+            }
+    }
+
     // A line of texels is mixed along x once, where the next lane's line is below it, or the same.
     __attribute__((always_inline)) void filter(const uint8_t *host, const WavePatch<count> &wave, const RowsOf<float> &rows) const {
         const __m256i share = _mm256_or_si256(wave.across, _mm256_slli_epi32(wave.across, 16)), rest = _mm256_sub_epi16(_mm256_set1_epi16(256), share);
@@ -192,6 +205,33 @@ static inline bool sample_by_grid(const ImageTexels &level, unsigned rows, const
                      : sample_grid_of<patch_lines>(level, coordinate, slice, filter, to);
 }
 
+template <int count>
+__attribute__((noinline)) static bool gather_apart(const ImageTexels &level, const WavePatch<count> &wave, unsigned byte, const RowsOf<float> &rows) {
+    SampledGrid<count> grid;
+    if (!grid.template open<image_linear>(level, wave, 0))
+        return false;
+    grid.gather(level.host, byte, rows);
+    return true;
+}
+
+template <int count>
+static inline bool gather_grid_of(const ImageTexels &level, const float *const *coordinate, unsigned byte, const RowsOf<float> &to) {
+    const RowsOf<float> rows = to;
+    WavePatch<count> wave;
+    if (!wave.template find<image_linear>(level, coordinate))
+        return false;
+    if (!wave.template open<image_linear>(level))
+        return gather_apart<count>(level, wave, byte, rows);
+    gather_patch<count>(level.host, wave.patch, byte, rows);
+    return true;
+}
+
+// A byte of the corners (0, 1), (1, 1), (1, 0), (0, 0) of a wave's places, to a row each. False: the lanes are no grid, or some texel is outside, and
+// nothing was written.
+static inline bool gather_by_grid(const ImageTexels &level, unsigned rows, const float *const *coordinate, unsigned byte, const RowsOf<float> &to) {
+    return rows == 2 ? gather_grid_of<wave_lines>(level, coordinate, byte, to) : gather_grid_of<patch_lines>(level, coordinate, byte, to);
+}
+
 // The entry of the slice that all lanes of a wave name. False: they name several, or none.
 static inline bool find_slice(const ImageTexels &level, unsigned rows, const float *coordinate, uint32_t layers, bool cube, uint32_t &slice) {
     const __m256i first = everywhere(coordinate);
@@ -208,5 +248,6 @@ static inline bool find_slice(const ImageTexels &level, unsigned rows, const flo
 // Only for the compiler: hosts without such vectors have no steps.
 static inline bool load_bytes_by_grid(const ImageTexels &, unsigned, const uint32_t *, const uint32_t *, const RowsOf<float> &) { return false; }
 static inline bool sample_by_grid(const ImageTexels &, unsigned, const float *const *, uint32_t, int, const RowsOf<float> &) { return false; }
+static inline bool gather_by_grid(const ImageTexels &, unsigned, const float *const *, unsigned, const RowsOf<float> &) { return false; }
 static inline bool find_slice(const ImageTexels &, unsigned, const float *, uint32_t, bool, uint32_t &) { return false; }
 #endif

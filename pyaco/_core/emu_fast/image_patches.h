@@ -123,12 +123,12 @@ __attribute__((always_inline)) static inline bool open_patch(const ImageTexels &
 }
 
 // The same for lanes whose texels are of a patch in any order, as those of a magnified image are.
-__attribute__((always_inline)) static inline bool open_spread(const ImageTexels &level, __m256i columns, __m256i lines, uint32_t slice, ImagePatch &patch) {
+__attribute__((always_inline)) static inline bool open_spread(const ImageTexels &level, __m256i columns, __m256i lines, ImagePatch &patch) {
     const __m256i column = least_end(columns), line = least_end(lines);
     const __m256i across = _mm256_sub_epi32(columns, column), down = _mm256_sub_epi32(lines, line);
     const __m256i beyond = _mm256_or_si256(_mm256_andnot_si256(_mm256_set1_epi32(patch_columns - 1), across),
                                            _mm256_andnot_si256(_mm256_set1_epi32(patch_lines - 1), down));
-    if (!is_zero(beyond) || !open_quads(level, first_lane(column), first_lane(line), slice, 1, patch))
+    if (!is_zero(beyond) || !open_quads(level, first_lane(column), first_lane(line), 0, 1, patch))
         return false;
     patch.spread = true;
     put_chunk(patch.column, across);
@@ -275,7 +275,7 @@ struct PatchCorners {
 
 // --------------------------------------------------------------------------------------------------------------- places
 template <int filter>
-static inline bool place_patch_by(const ImageTexels &level, const float *const *coordinate, uint32_t slice, ImageRow &row) {
+static inline bool place_patch_by(const ImageTexels &level, const float *const *coordinate, ImageRow &row) {
     const Grid grid(coordinate[0], coordinate[1]);
     if (!grid.found)
         return false;
@@ -287,8 +287,8 @@ static inline bool place_patch_by(const ImageTexels &level, const float *const *
         return false;
     const __m256i column = _mm256_srai_epi32(across, 9), line = _mm256_srai_epi32(down, 9);
     row.patch.spread = false;
-    if (!open_patch(level, column, line, slice, filter == image_linear ? 1 : 0, row.patch) &&
-        !(filter == image_linear && open_spread(level, column, line, slice, row.patch)))
+    if (!open_patch(level, column, line, 0, filter == image_linear ? 1 : 0, row.patch) &&
+        !(filter == image_linear && open_spread(level, column, line, row.patch)))
         return false;
     if (filter == image_linear) {
         const __m256i columns = weight_of_place(across), lines = weight_of_place(down);
@@ -301,20 +301,11 @@ static inline bool place_patch_by(const ImageTexels &level, const float *const *
     return true;
 }
 
-// From coordinates to a patch of a level whose axes are exact; `layer`: of each lane, or NULL. False: the lanes lie otherwise.
-static inline bool place_patch(const ImageTexels &level, const float *const *coordinate, const int32_t *layer, int filter, ImageRow &row) {
-    uint32_t slice = 0;
-    if (layer) {
-        __m256i differs = _mm256_setzero_si256();
-        for (int lane = 0; lane < image_row; lane += image_chunk)
-            differs = _mm256_or_si256(differs, _mm256_xor_si256(chunk_of(layer + lane), everywhere(layer)));
-        slice = level.axis[2].entry[layer[0] - level.axis[2].first];
-        if (!is_zero(differs) || slice & 15)
-            return false;
-    }
-    return filter == image_linear    ? place_patch_by<image_linear>(level, coordinate, slice, row)
-         : filter == image_truncates ? place_patch_by<image_truncates>(level, coordinate, slice, row)
-                                     : place_patch_by<image_nearest>(level, coordinate, slice, row);
+// From coordinates to a patch of a level whose axes are exact. False: the lanes lie otherwise.
+static inline bool place_patch(const ImageTexels &level, const float *const *coordinate, int filter, ImageRow &row) {
+    return filter == image_linear    ? place_patch_by<image_linear>(level, coordinate, row)
+         : filter == image_truncates ? place_patch_by<image_truncates>(level, coordinate, row)
+                                     : place_patch_by<image_nearest>(level, coordinate, row);
 }
 
 // The places of the lanes of a wave as lines of eight, in a level whose axes are exact, and the patch that they are, or not.
@@ -364,6 +355,6 @@ struct PatchElements {
 struct PatchCorners {
     PatchCorners(const uint8_t *, const ImagePatch &) {}
 };
-static inline bool place_patch(const ImageTexels &, const float *const *, const int32_t *, int, ImageRow &) { return false; }
+static inline bool place_patch(const ImageTexels &, const float *const *, int, ImageRow &) { return false; }
 static inline bool place_texel_patch(const ImageTexels &, const uint32_t *, const uint32_t *, ImagePatch &) { return false; }
 #endif

@@ -172,7 +172,7 @@ cdef uint32_t _place_row(const ImageWork *work, SampleRow *row, const ImageTexel
     cdef const int32_t *layer = NULL
     cdef uint32_t outside = 0
     places.patch.used = (work.patches and is_exact(level.axis[0]) and is_exact(level.axis[1])
-                         and place_patch(level[0], row.coordinate, NULL, _filter_of(work, linear), places[0]))
+                         and place_patch(level[0], row.coordinate, _filter_of(work, linear), places[0]))
     if places.patch.used:
         return 1 if linear else 0
     if linear and _filters_volume(work, row, level) and place_volume(level[0], row.coordinate, places[0], outside):
@@ -181,7 +181,8 @@ cdef uint32_t _place_row(const ImageWork *work, SampleRow *row, const ImageTexel
     outside = 0
     if work.o.layered:
         layer = row.layer
-    if work.o.spatial != 2 or row.offset != NULL or not place_exactly(level[0], row.coordinate, layer, _filter_of(work, linear), places[0], outside):
+    if (work.o.spatial != 2 or row.offset != NULL
+            or not place_exactly(level[0], row.coordinate, layer, 0, _filter_of(work, linear), places[0], outside)):
         return _place_axes(work, row, level, linear, places)
     if layer != NULL:
         copy_row(<uint32_t *>places.texel[2], <const uint32_t *>row.layer)
@@ -452,22 +453,48 @@ cdef bint _has_any_control(const ImageWork *work) noexcept nogil:
     return work.volume or (work.plain and (work.at_once or work.o.flags & image_flag_gather != 0))
 
 
-cdef inline bint _place_at_once(const ImageWork *work, ImageRow *places) noexcept nogil:
+# The slice of an image of layers or faces that all lanes sample, by its entry; those of other images are one.
+cdef struct OnlySlice:
+    bint known
+    uint32_t entry
+
+
+cdef inline OnlySlice _only_slice(const ImageWork *work) noexcept nogil:
+    cdef OnlySlice only
+    cdef const float *layer
+    only.known, only.entry = True, 0
+    if work.o.layered:
+        layer = <const float *>address_row(work.core.wave, work.instruction, work.o.coordinates_at + 2)
+        only.known = find_slice(work.level[0], work.core.halves, layer, work.view.layers, work.view.type == image_cube, only.entry)
+    return only
+
+
+cdef inline bint _place_at_once(const ImageWork *work, const OnlySlice *only, ImageRow *places) noexcept nogil:
     """Find the texels of a row of which all lanes are active. False: some lane has to be looked at."""
     cdef const float *coordinate[2]
-    cdef const int32_t *layer = NULL
-    cdef int32_t layers[image_row]
+    cdef const int32_t *layers = NULL
+    cdef int32_t layer[image_row]
     cdef uint32_t outside = 0
     coordinate[0] = <const float *>_coordinate(work, 0)
     coordinate[1] = <const float *>_coordinate(work, 1)
-    if work.o.layered:
-        layer = &layers[0]
-        if find_layers(<const float *>_address(work, work.o.coordinates_at + 2), work.view.layers, work.view.type == image_cube, layers):
+    if not only.known:
+        if not _find_layers(work, layer):
             return False
-    places.patch.used = work.view.format.bytes == 4 and place_patch(work.level[0], coordinate, layer, work.filter, places[0])
-    if places.patch.used:
-        return True
-    return place_exactly(work.level[0], coordinate, layer, work.filter, places[0], outside) and not outside
+        layers = &layer[0]
+    places.patch.used = False
+    if not place_exactly(work.level[0], coordinate, layers, only.entry, work.filter, places[0], outside):
+        return False
+    if outside and work.level.beyond != NULL and work.filter == image_linear:
+        if only.known and not _find_layers(work, layer):
+            return False
+        copy_row(<uint32_t *>places.texel[2], <const uint32_t *>layer)
+        outside = cross_edges(work.level[0], outside, places[0])
+    return not outside
+
+
+cdef inline bint _find_layers(const ImageWork *work, int32_t *layer) noexcept nogil:
+    """The layers, or cubes and faces, of a row. False: some lane names none."""
+    return not find_layers(<const float *>_address(work, work.o.coordinates_at + 2), work.view.layers, work.view.type == image_cube, layer)
 
 
 cdef inline void _put_at_once(const ImageWork *work, const ImageRow *places) noexcept nogil:
@@ -489,12 +516,14 @@ cdef inline bint _sample_at_once(const ImageWork *work) noexcept nogil:
     cdef const float *coordinate[2]
     cdef ImageRow places
     cdef FloatRows rows
+    cdef OnlySlice only
     if work.plain_halves:
         coordinate[0] = <const float *>_coordinate(work, 0)
         coordinate[1] = <const float *>_coordinate(work, 1)
         _open_results(work, &rows)
         return filter_halves_patch(work.level[0], coordinate, rows)
-    if not _place_at_once(work, &places):
+    only = _only_slice(work)
+    if not _place_at_once(work, &only, &places):
         return False
     _put_at_once(work, &places)
     return True
@@ -518,7 +547,7 @@ cdef bint _sample_some(const ImageWork *work) noexcept nogil:
         take_lanes(work.active, given, places_of[axis])
         coordinate[axis] = <const float *>&places_of[axis][0]
     places.patch.used = False
-    if not place_exactly(work.level[0], coordinate, NULL, work.filter, places, outside) or outside:
+    if not place_exactly(work.level[0], coordinate, NULL, 0, work.filter, places, outside) or outside:
         return False
     for byte in range(4):
         rows.row[byte] = <float *>&found[byte][0] if work.result_at[byte] != no_register else NULL
@@ -529,15 +558,11 @@ cdef bint _sample_some(const ImageWork *work) noexcept nogil:
     return True
 
 
-cdef inline bint _sample_grid(ImageWork *work) noexcept nogil:
+cdef inline bint _sample_grid(ImageWork *work, uint32_t slice_) noexcept nogil:
     """The same for all rows of a wave whose lanes are lines of eight columns in one slice. False: they are not, and nothing was written."""
     cdef const float *coordinate[2]
     cdef FloatRows rows
-    cdef uint32_t slice_ = 0
     _open_half(work, 0)
-    if work.o.layered and not find_slice(work.level[0], work.core.halves, <const float *>_address(work, work.o.coordinates_at + 2), work.view.layers,
-                                         work.view.type == image_cube, slice_):
-        return False
     coordinate[0] = <const float *>_coordinate(work, 0)
     coordinate[1] = <const float *>_coordinate(work, 1)
     _open_results(work, &rows)
@@ -550,14 +575,16 @@ cdef bint _sample_wave(ImageWork *work) noexcept nogil:
     Where all lanes are one grid, they are placed and read at once.
     """
     cdef ImageRow places[2]
+    cdef OnlySlice only
     cdef uint32_t half
     if not work.plain:
         return False
-    if work.view.format.bytes == 4 and _sample_grid(work):
+    only = _only_slice(work)
+    if only.known and work.view.format.bytes == 4 and _sample_grid(work, only.entry):
         return True
     for half in range(work.core.halves):
         _open_half(work, half)
-        if not _place_at_once(work, &places[half]):
+        if not _place_at_once(work, &only, &places[half]):
             return False
     for half in range(work.core.halves):
         _open_half(work, half)
@@ -588,9 +615,9 @@ cdef bint _sample_singles(ImageWork *work) noexcept nogil:
             for half in range(work.core.halves):
                 limit_references(reference + image_row * half, limited + image_row * half)
             reference = limited
-        if not compare_single_patch(work.level[0], work.core.halves, coordinate, work.sampler.compare, reference, found):
+        if not compare_singles_by_grid(work.level[0], work.core.halves, coordinate, work.sampler.compare, reference, found):
             return False
-    elif not filter_single_patch(work.level[0], work.core.halves, coordinate, found):
+    elif not filter_singles_by_grid(work.level[0], work.core.halves, coordinate, found):
         return False
     _put_singles(work, <const uint32_t *>found)
     return True
@@ -669,7 +696,7 @@ cdef inline void _widen_wanted(const ImageWork *work, Channels *channels) noexce
 
 
 cdef bint _gather_wave(ImageWork *work) noexcept nogil:
-    """A gather of 8-bit unorm for both rows of a wave, whose lanes are all active. False: the lanes are no patch, and nothing was written."""
+    """A gather of 8-bit unorm for both rows of a wave, whose lanes are all active. False: the lanes are no grid, and nothing was written."""
     cdef const float *coordinate[2]
     cdef FloatRows rows
     cdef uint32_t component = trailing_zeros64(work.o.mask)
@@ -681,7 +708,7 @@ cdef bint _gather_wave(ImageWork *work) noexcept nogil:
     coordinate[1] = <const float *>_coordinate(work, 1)
     for i in range(4):
         rows.row[i] = <float *>_result_row(work, i)
-    return gather_wave_patch(work.level[0], work.core.halves, coordinate, work.view.format.position[work.view.select[component] - 4] >> 3, rows)
+    return gather_by_grid(work.level[0], work.core.halves, coordinate, work.view.format.position[work.view.select[component] - 4] >> 3, rows)
 
 
 cdef int _gather_half(const ImageWork *work) noexcept nogil:
