@@ -387,7 +387,7 @@ def test_sampled_grids_of_waves(shape: str, form: str, bits: int) -> None:
         if turn % 3 == 0:
             columns, lines = random.permutation(columns), random.permutation(lines)
         at = np.stack([columns[LANE % 8] + 0.3, lines[LANE // 8] + 0.8], 1) / 64
-        layer = np.full((64, 1), random.choice([random.integers(layers), -3.0, 0.5, 1e9, np.nan]))
+        layer = np.full((64, 1), random.choice([float(random.integers(layers)), -3.0, 0.5, 1e9, np.nan]))
         if turn % 4 == 1:
             at[random.integers(64), turn % 2] += 1 / 64
         elif turn % 8 == 2:
