@@ -263,10 +263,14 @@ def test_volumes_of_both_engines(bits: int) -> None:
         place = np.stack([LANE % 8 * apart, LANE // 8 * apart * 0.3, LANE % 8 * apart * 0.7], 1) + random.random(3) * [16, 8, 32]
         if turn % 3 == 2:
             place = random.random((64, 3)) * apart * [16, 8, 32]
+        elif turn == 3:                   # a slice, and the first lane where it may be a denormal
+            place[:, 2] = place[0, 2]
+            place[LANE % 8 == 0, 0] = random.choice([1e-39, -1e-39])
         clamp = [int(each) for each in random.choice([0, 0, 1, 2, 6], 3)]
         sampler = sampler_descriptor(Sampler((clamp[0], clamp[1], clamp[2]), 1, 1), pair.devices[0].gfx_level)
         mask = int(random.choice([2, 7, 15]))
         text = image_instruction("image_sample_lz", "gfx1030", "3d", 3, mask, data=mask.bit_count(), sampler=True)
+        text = f"s_denorm_mode {15 if turn % 4 < 2 else 0}\n{text}"
         expected, found = pair.run(text, views, sampler, address=(place / [16, 8, 32]).astype(np.float32), wave=64 if turn % 2 else 32)
         np.testing.assert_array_equal(found, expected, err_msg=f"{apart} {turn} {clamp}")
 
@@ -367,6 +371,60 @@ def test_grids_of_both_engines(target: str, form: str) -> None:
         np.testing.assert_array_equal(found, expected, err_msg=f"{columns} {lines}")
 
 
+@pytest.mark.parametrize("bits", VECTOR_BITS)
+@pytest.mark.parametrize("shape", ["2d", "2d_array", "cube"])
+@pytest.mark.parametrize("form", ["R8G8B8A8_UNORM", "R32_FLOAT", "Z32_FLOAT"])
+def test_sampled_grids_of_waves(shape: str, form: str, bits: int) -> None:
+    """Lines of lanes whose places have the same columns: scattered, as in smaller and larger pictures, in one slice or several, beyond edges."""
+    random = np.random.default_rng(21)
+    pair = Pair("gfx1100", shape, form, random, width=64, height=64)
+    use_vectors(pair, bits)
+    layers = 6 if shape == "cube" else SHAPES[shape].get("layers", 1)
+    views = [image.view(shape, levels=(0, 1)).words for image in pair.images]
+    for turn in range(72):
+        apart = random.choice([0.05, 0.4, 1.0, 2.5, 9.0])
+        columns, lines = (random.integers(0, 64) + np.arange(8) * apart for _ in range(2))
+        if turn % 3 == 0:
+            columns, lines = random.permutation(columns), random.permutation(lines)
+        at = np.stack([columns[LANE % 8] + 0.3, lines[LANE // 8] + 0.8], 1) / 64
+        layer = np.full((64, 1), random.choice([float(random.integers(layers)), -3.0, 0.5, 1e9, np.nan]))
+        if turn % 4 == 1:
+            at[random.integers(64), turn % 2] += 1 / 64
+        elif turn % 8 == 2:
+            layer[random.integers(64)] = random.integers(layers)
+        linear, clamp = int(random.integers(4) != 0), [int(each) for each in random.choice([0, 0, 2, 2, 6], 3)]
+        if shape == "cube":
+            at = np.clip(at, 0, 1) + 1
+        address = at if shape == "2d" else np.concatenate([at, layer], 1)
+        sampler = sampler_descriptor(Sampler((clamp[0], clamp[1], clamp[2]), linear, linear, truncate=bool(random.integers(2)),
+                                             cube_wrap=bool(random.integers(2)), compare=int(random.integers(8))), pair.devices[0].gfx_level)
+        name = "image_gather4_lz" if turn % 5 == 0 else "image_sample_c_lz" if form[0] == "Z" else "image_sample_lz"
+        mask = 1 << int(random.integers(4)) if turn % 5 == 0 else int(random.choice([15, 15, 5]))
+        if "_c_" in name:
+            address = np.concatenate([random.random((64, 1)), address], 1)
+        text = image_instruction(name, "gfx1100", shape, address.shape[1], mask, data=4 if turn % 5 == 0 else mask.bit_count(), sampler=True)
+        expected, found = pair.run(text, views, sampler, address=address.astype(np.float32), wave=64 if turn % 2 else 32)
+        np.testing.assert_array_equal(found, expected, err_msg=f"{turn} {text} {columns} {lines} {layer[0]} {clamp} {linear}")
+
+
+@pytest.mark.parametrize("bits", VECTOR_BITS)
+def test_trilinear_patches(bits: int) -> None:
+    """Neighbours sampled between two levels: patches in the larger one, spread over patches in the smaller ones."""
+    random = np.random.default_rng(22)
+    pair = Pair("gfx1100", "2d", "R8G8B8A8_UNORM", random, width=64, height=64)
+    use_vectors(pair, bits)
+    views = [image.view("2d").words for image in pair.images]
+    for turn in range(24):
+        at = (np.stack([LANE % 8, LANE // 8], 1) + random.integers(0, 64, 2) + 0.4) / 64
+        lod = np.full((64, 1), random.random() * 3) + (LANE[:, None] % 8 * 0.1 if turn % 2 else 0)
+        clamp = int(random.choice([0, 2]))
+        sampler = sampler_descriptor(Sampler((clamp, clamp, clamp), 1, 1, 2), pair.devices[0].gfx_level)
+        text = image_instruction("image_sample_l", "gfx1100", "2d", 3, 15, data=4, sampler=True)
+        address = np.concatenate([at, lod], 1).astype(np.float32)
+        expected, found = pair.run(text, views, sampler, address=address, wave=64 if turn % 4 < 2 else 32)
+        np.testing.assert_array_equal(found, expected, err_msg=f"{turn} {at[0]} {lod[0]} {clamp}")
+
+
 #: EXEC of waves whose workgroup does not fill them, and of some that have branched.
 PARTIAL = (0x0000FFFF, 0x00000001, 0x80000000, 0x00FF0010, 0x7FFFFFFF, 0xA5A5C3C3, 0xFF0000FF)
 
@@ -425,7 +483,7 @@ def test_patches_of_layers_and_faces(target: str, shape: str, form: str) -> None
     """Lanes a share of a texel, one or several texels apart, of one layer or of several; on cubes also over the edges of faces."""
     random = np.random.default_rng(15)
     pair = Pair(target, shape, form, random, width=16, height=16)
-    views = [image.view(shape).words for image in pair.images]
+    whole, one_level = ([image.view(shape, **levels).words for image in pair.images] for levels in ({}, {"levels": (0, 1)}))
     layers = 6 if shape == "cube" else SHAPES[shape]["layers"]
     for apart, (x, y) in itertools.product((0.0, 0.3, 0.9, 1.0, 1.7, 3.0), ((0.5, 0.5), (2.25, 5.0), (9.0, 12.75))):
         place = (np.stack([LANE % 8 * apart + x, LANE // 8 * apart + y], 1)) / 16
@@ -434,7 +492,7 @@ def test_patches_of_layers_and_faces(target: str, shape: str, form: str) -> None
         linear, clamp = int(random.integers(4) != 0), int(random.choice([0, 2]))
         sampler = sampler_descriptor(Sampler((clamp, clamp, clamp), linear, linear, cube_wrap=bool(random.integers(2))), pair.devices[0].gfx_level)
         text = image_instruction("image_sample_lz", target, shape, 3, 15, data=4, sampler=True)
-        expected, found = pair.run(text, views, sampler, address=at)
+        expected, found = pair.run(text, whole if random.integers(2) else one_level, sampler, address=at)
         np.testing.assert_array_equal(found, expected, err_msg=f"{apart} {x} {y} {layer[::8]} {linear}")
 
 

@@ -137,10 +137,11 @@ template <int filter> struct ExactPlaces {
     __m256i any() const { return _mm256_or_si256(entries.first, entries.second); }
 };
 
-// From coordinates to offsets at once, in images of two axes, of which `layer` (or NULL) names slices, where nothing is rounded. False: some lane's
-// place is not exact, or no number. `outside` gets the lanes that have a texel outside.
+// From coordinates to offsets at once, in images of two axes, where nothing is rounded. `layer` names each lane's slice; NULL: all have the one with the entry
+// `only`. False: some lane's place is not exact, or no number. `outside` gets the lanes that have a texel outside.
 template <int filter>
-static inline bool place_exactly_by(const ImageTexels &level, const float *const *coordinate, const int32_t *layer, ImageRow &row, uint32_t &outside) {
+static inline bool place_exactly_by(const ImageTexels &level, const float *const *coordinate, const int32_t *layer, uint32_t only, ImageRow &row,
+                                    uint32_t &outside) {
     const ExactAxis x(level.axis[0]), y(level.axis[1]);
     const OffsetBits bits = offset_bits(level);
     const uint32_t *slices = entries_of(level, 2);
@@ -151,7 +152,7 @@ static inline bool place_exactly_by(const ImageTexels &level, const float *const
     for (int lane = 0; lane < image_row; lane += image_chunk) {
         across.find(x, coordinate[0] + lane, all);
         const ExactPlaces<filter> down(y, coordinate[1] + lane, all);
-        const __m256i slice = layer ? look_up(slices, chunk_of(layer + lane)) : _mm256_setzero_si256();
+        const __m256i slice = layer ? look_up(slices, chunk_of(layer + lane)) : _mm256_set1_epi32((int)only);
         found |= outside_lanes(_mm256_or_si256(_mm256_or_si256(across.any(), down.any()), slice), lane);
         const OffsetParts left = bits.of(across.entries.first), above = join_parts(bits.of(down.entries.first), bits.of(slice));
         put_offset(left, above, row.offset[0] + lane);
@@ -172,13 +173,13 @@ static inline bool place_exactly_by(const ImageTexels &level, const float *const
 
 static inline bool is_exact(const ImageAxis &axis) { return axis.exact && (axis.repeats || !axis.period); }
 
-static inline bool place_exactly(const ImageTexels &level, const float *const *coordinate, const int32_t *layer, int filter, ImageRow &row,
+static inline bool place_exactly(const ImageTexels &level, const float *const *coordinate, const int32_t *layer, uint32_t only, int filter, ImageRow &row,
                                  uint32_t &outside) {
     if (!is_exact(level.axis[0]) || !is_exact(level.axis[1]))
         return false;
-    return filter == image_linear    ? place_exactly_by<image_linear>(level, coordinate, layer, row, outside)
-         : filter == image_truncates ? place_exactly_by<image_truncates>(level, coordinate, layer, row, outside)
-                                     : place_exactly_by<image_nearest>(level, coordinate, layer, row, outside);
+    return filter == image_linear    ? place_exactly_by<image_linear>(level, coordinate, layer, only, row, outside)
+         : filter == image_truncates ? place_exactly_by<image_truncates>(level, coordinate, layer, only, row, outside)
+                                     : place_exactly_by<image_nearest>(level, coordinate, layer, only, row, outside);
 }
 
 // The same for the two neighbours along each of three axes.
@@ -436,8 +437,11 @@ struct EightDoubles {
 
     static EightDoubles of(__m256i integers) { return {_mm512_cvtepi32_pd(integers)}; }
     static EightDoubles of(const float *singles) { return {_mm512_cvtps_pd(_mm256_loadu_ps(singles))}; }
+    static EightDoubles of(const double *doubles) { return {_mm512_loadu_pd(doubles)}; }
+    static EightDoubles of(__m256 singles) { return {_mm512_cvtps_pd(singles)}; }
     static EightDoubles everywhere(double value) { return {_mm512_set1_pd(value)}; }
     EightDoubles plus(const EightDoubles &other) const { return {_mm512_add_pd(all, other.all)}; }
+    EightDoubles minus(const EightDoubles &other) const { return {_mm512_sub_pd(all, other.all)}; }
     EightDoubles times(const EightDoubles &other) const { return {_mm512_mul_pd(all, other.all)}; }
     EightDoubles times_plus(const EightDoubles &factor, const EightDoubles &term) const { return {_mm512_fmadd_pd(all, factor.all, term.all)}; }
     __m256 rounded() const { return _mm512_cvtpd_ps(all); }
@@ -449,8 +453,11 @@ struct EightDoubles {
 
     static EightDoubles of(__m256i integers) { return {low_doubles(integers), high_doubles(integers)}; }
     static EightDoubles of(const float *singles) { return {_mm256_cvtps_pd(_mm_loadu_ps(singles)), _mm256_cvtps_pd(_mm_loadu_ps(singles + 4))}; }
+    static EightDoubles of(const double *doubles) { return {_mm256_loadu_pd(doubles), _mm256_loadu_pd(doubles + 4)}; }
+    static EightDoubles of(__m256 singles) { return {_mm256_cvtps_pd(_mm256_castps256_ps128(singles)), _mm256_cvtps_pd(_mm256_extractf128_ps(singles, 1))}; }
     static EightDoubles everywhere(double value) { return {_mm256_set1_pd(value), _mm256_set1_pd(value)}; }
     EightDoubles plus(const EightDoubles &other) const { return {_mm256_add_pd(low, other.low), _mm256_add_pd(high, other.high)}; }
+    EightDoubles minus(const EightDoubles &other) const { return {_mm256_sub_pd(low, other.low), _mm256_sub_pd(high, other.high)}; }
     EightDoubles times(const EightDoubles &other) const { return {_mm256_mul_pd(low, other.low), _mm256_mul_pd(high, other.high)}; }
     EightDoubles times_plus(const EightDoubles &factor, const EightDoubles &term) const {
         return {_mm256_fmadd_pd(low, factor.low, term.low), _mm256_fmadd_pd(high, factor.high, term.high)};
@@ -527,18 +534,18 @@ static inline void filter_bytes_in(const Source &first, const Source &second, co
 }
 
 // The same of a wave's patch: each line is mixed along x once, for the lanes above it and those below.
-static inline void filter_wave_patch(const uint8_t *host, const WavePatch &wave, const RowsOf<float> &to) {
+template <int count> static inline void filter_wave_patch(const uint8_t *host, const WavePatch<count> &wave, const RowsOf<float> &to) {
     const RowsOf<float> rows = to;
-    PatchLines<wave_lines> lines;
+    PatchLines<count> lines;
     read_patch<true>(host, wave.patch, lines);
     const __m256i right = _mm256_or_si256(wave.across, _mm256_slli_epi32(wave.across, 16)), left = _mm256_sub_epi16(_mm256_set1_epi16(256), right);
-    alignas(32) int32_t weight[wave_lines];
+    alignas(32) int32_t weight[image_chunk];
     put_chunk(weight, _mm256_or_si256(_mm256_sub_epi32(_mm256_set1_epi32(256), wave.down), _mm256_slli_epi32(wave.down, 16)));
     const int first = wave.patch.odd_line;
     ByteSums sums;
     sum_two_bytes(chunk_of(lines.left[first]), chunk_of(lines.right[first]), left, right, sums.upper_even, sums.upper_odd);
 #pragma GCC unroll 1
-    for (int line = 0; line < wave_lines; ++line) {
+    for (int line = 0; line < count; ++line) {
         const int below = first + line + 1;
         sum_two_bytes(chunk_of(lines.left[below]), chunk_of(lines.right[below]), left, right, sums.lower_even, sums.lower_odd);
         const __m256i of_lines = everywhere(weight + line);
@@ -551,50 +558,66 @@ static inline void filter_wave_patch(const uint8_t *host, const WavePatch &wave,
     }
 }
 
-// A byte of the corners (0, 1), (1, 1), (1, 0), (0, 0) of a wave's places, to a row each. False: the lanes are no patch, and nothing was written.
-static inline bool gather_wave_patch(const ImageTexels &level, const float *const *coordinate, unsigned byte, const RowsOf<float> &to) {
-    const RowsOf<float> rows = to;
-    WavePatch wave;
-    if (!wave.find<image_linear>(level, coordinate))
-        return false;
-    PatchLines<wave_lines> lines;
-    read_patch<true>(level.host, wave.patch, lines);
+// A byte of the corners (0, 1), (1, 1), (1, 0), (0, 0) of the places of a wave's patch, to a row each: a line is above some lanes, and below others.
+#if defined(__AVX512F__)
+template <int count, bool odd_column, bool odd_line>
+static inline void gather_patch_by(const uint8_t *host, const ImagePatch &patch, unsigned byte, const RowsOf<float> &rows) {
+    __m512 left = _mm512_setzero_ps(), right = left;              // two lines of the texels that the patch's quads have
+#pragma GCC unroll 5
+    for (int pair = 0; pair <= count / 2; ++pair) {
+        const __m512 left_before = left, right_before = right;
+        __m512i quads, beyond;
+        const uint32_t *offset = patch.offset[pair];
+        read_quads(host, offset, quads);
+        beyond = _mm512_castsi128_si512(quad_at(host, offset[4]));
+        left = unorm8_of(columns_of_quads<odd_column ? 1 : 0>(quads, beyond), (int)byte);
+        right = unorm8_of(columns_of_quads<odd_column ? 2 : 1>(quads, beyond), (int)byte);
+        const int lane = 2 * image_chunk * (pair - 1);
+        if (pair) {
+            const __m512i all_left = _mm512_alignr_epi64(_mm512_castps_si512(left), _mm512_castps_si512(left_before), 4);
+            const __m512i all_right = _mm512_alignr_epi64(_mm512_castps_si512(right), _mm512_castps_si512(right_before), 4);
+            _mm512_storeu_si512(rows.row[odd_line ? 3 : 0] + lane, all_left);
+            _mm512_storeu_si512(rows.row[odd_line ? 2 : 1] + lane, all_right);
+        }
+        if (odd_line ? pair > 0 : pair < count / 2) {
+            const int here = odd_line ? lane : lane + 2 * image_chunk;
+            _mm512_storeu_ps(rows.row[odd_line ? 0 : 3] + here, left);
+            _mm512_storeu_ps(rows.row[odd_line ? 1 : 2] + here, right);
+        }
+    }
+}
+
+template <int count> static inline void gather_patch(const uint8_t *host, const ImagePatch &patch, unsigned byte, const RowsOf<float> &rows) {
+    if (patch.odd_column) {
+        if (patch.odd_line)
+            return gather_patch_by<count, true, true>(host, patch, byte, rows);
+        return gather_patch_by<count, true, false>(host, patch, byte, rows);
+    }
+    if (patch.odd_line)
+        return gather_patch_by<count, false, true>(host, patch, byte, rows);
+    gather_patch_by<count, false, false>(host, patch, byte, rows);
+}
+#else
+template <int count> static inline void gather_patch(const uint8_t *host, const ImagePatch &patch, unsigned byte, const RowsOf<float> &rows) {
+    PatchLines<count> lines;
+    read_patch<true>(host, patch, lines);
     const __m128i shift = _mm_cvtsi32_si128(8 * (int)byte);
 #pragma GCC unroll 1
-    for (int number = 0; number <= wave_lines; ++number) {        // a line is above some lanes, and below others
-        const int line = number + wave.patch.odd_line, lane = image_chunk * number;
+    for (int number = 0; number <= count; ++number) {
+        const int line = number + patch.odd_line, lane = image_chunk * number;
         const __m256 left = unorm8_chunk(byte_of(_mm256_srl_epi32(chunk_of(lines.left[line]), shift), 0));
         const __m256 right = unorm8_chunk(byte_of(_mm256_srl_epi32(chunk_of(lines.right[line]), shift), 0));
         if (number > 0) {
             _mm256_storeu_ps(rows.row[0] + lane - image_chunk, left);
             _mm256_storeu_ps(rows.row[1] + lane - image_chunk, right);
         }
-        if (number < wave_lines) {
+        if (number < count) {
             _mm256_storeu_ps(rows.row[2] + lane, right);
             _mm256_storeu_ps(rows.row[3] + lane, left);
         }
     }
-    return true;
 }
-
-template <int filter> static inline bool sample_wave_patch_by(const ImageTexels &level, const float *const *coordinate, const RowsOf<float> &to) {
-    WavePatch wave;
-    if (!wave.find<filter>(level, coordinate))
-        return false;
-    if (filter == image_linear)
-        filter_wave_patch(level.host, wave, to);
-    else
-        pass_patch_of<wave_lines>(level.host, wave.patch, to);
-    return true;
-}
-
-// Sample elements of four 8-bit channels for both rows of a wave, from a level of two axes that are exact. False: the lanes are no patch, and nothing
-// was written.
-static inline bool sample_wave_patch(const ImageTexels &level, const float *const *coordinate, int filter, const RowsOf<float> &to) {
-    return filter == image_linear    ? sample_wave_patch_by<image_linear>(level, coordinate, to)
-         : filter == image_truncates ? sample_wave_patch_by<image_truncates>(level, coordinate, to)
-                                     : sample_wave_patch_by<image_nearest>(level, coordinate, to);
-}
+#endif
 
 // -------------------------------------------------------------------------------------------------------------- singles
 // The corners' shares in the sum, 256 an axis.
@@ -695,14 +718,12 @@ static inline void filter_compared_in(const uint32_t *const *component, const Im
 // Only for the compiler: hosts without such vectors have no steps.
 static inline uint32_t place_nearest(const ImageTexels &, bool, ImageRow &) { return 0; }
 static inline uint32_t place_corners(const ImageTexels &, unsigned, unsigned, ImageRow &) { return 0; }
-static inline bool place_exactly(const ImageTexels &, const float *const *, const int32_t *, int, ImageRow &, uint32_t &) { return false; }
+static inline bool place_exactly(const ImageTexels &, const float *const *, const int32_t *, uint32_t, int, ImageRow &, uint32_t &) { return false; }
 static inline bool place_volume(const ImageTexels &, const float *const *, ImageRow &, uint32_t &) { return false; }
 static inline uint32_t place_texels(const ImageTexels &, const uint32_t *, const uint32_t *, const uint32_t *, uint32_t *) { return 0; }
 template <class Word> static inline void pass_bytes_of(const uint8_t *, const uint32_t *, const RowsOf<float> &) {}
 static inline void load_bytes_of_lanes(const ImageTexels &, uint32_t, const uint32_t *, const uint32_t *, const RowsOf<float> &) {}
 template <int count> static inline void pass_patch_of(const uint8_t *, const ImagePatch &, const RowsOf<float> &) {}
-static inline bool sample_wave_patch(const ImageTexels &, const float *const *, int, const RowsOf<float> &) { return false; }
-static inline bool gather_wave_patch(const ImageTexels &, const float *const *, unsigned, const RowsOf<float> &) { return false; }
 template <class Source> static inline void gather_bytes_of(const Source &, unsigned, const RowsOf<float> &) {}
 template <int bytes, int slices, class Source, class Number>
 static inline void filter_bytes_in(const Source &, const Source &, const ImageRow &, const RowsOf<Number> &) {}

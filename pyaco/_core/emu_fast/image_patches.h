@@ -123,12 +123,12 @@ __attribute__((always_inline)) static inline bool open_patch(const ImageTexels &
 }
 
 // The same for lanes whose texels are of a patch in any order, as those of a magnified image are.
-__attribute__((always_inline)) static inline bool open_spread(const ImageTexels &level, __m256i columns, __m256i lines, uint32_t slice, ImagePatch &patch) {
+__attribute__((always_inline)) static inline bool open_spread(const ImageTexels &level, __m256i columns, __m256i lines, ImagePatch &patch) {
     const __m256i column = least_end(columns), line = least_end(lines);
     const __m256i across = _mm256_sub_epi32(columns, column), down = _mm256_sub_epi32(lines, line);
     const __m256i beyond = _mm256_or_si256(_mm256_andnot_si256(_mm256_set1_epi32(patch_columns - 1), across),
                                            _mm256_andnot_si256(_mm256_set1_epi32(patch_lines - 1), down));
-    if (!is_zero(beyond) || !open_quads(level, first_lane(column), first_lane(line), slice, 1, patch))
+    if (!is_zero(beyond) || !open_quads(level, first_lane(column), first_lane(line), 0, 1, patch))
         return false;
     patch.spread = true;
     put_chunk(patch.column, across);
@@ -184,16 +184,28 @@ struct PatchElements {
 
 // What `put` makes of them, without a way through memory: it is called with a lane and the elements from it on, as many as fill a vector.
 #if defined(__AVX512F__)
-// Two lines of eight columns from an even one on, or from an odd one, for which the fifth quad has the last.
-template <bool odd_column> __attribute__((always_inline)) static inline __m512i two_lines(const uint8_t *host, const uint32_t *offset) {
-    __m512i quads = _mm512_castsi128_si512(quad_at(host, offset[0]));
+// Four quads: two lines of eight columns.
+__attribute__((always_inline)) static inline void read_quads(const uint8_t *host, const uint32_t *offset, __m512i &quads) {
+    quads = _mm512_castsi128_si512(quad_at(host, offset[0]));
     quads = _mm512_inserti32x4(quads, quad_at(host, offset[1]), 1);
     quads = _mm512_inserti32x4(quads, quad_at(host, offset[2]), 2);
     quads = _mm512_inserti32x4(quads, quad_at(host, offset[3]), 3);
-    if (!odd_column)
+}
+
+// Eight columns of two lines, from the quads' first column on, or from the next or the one after it, for which the fifth quad has the last.
+template <int first> __attribute__((always_inline)) static inline __m512i columns_of_quads(__m512i quads, __m512i beyond) {
+    if (first == 0)
         return _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15), quads);
-    return _mm512_permutex2var_epi32(quads, _mm512_setr_epi32(1, 4, 5, 8, 9, 12, 13, 16, 3, 6, 7, 10, 11, 14, 15, 18),
-                                     _mm512_castsi128_si512(quad_at(host, offset[4])));
+    if (first == 1)
+        return _mm512_permutex2var_epi32(quads, _mm512_setr_epi32(1, 4, 5, 8, 9, 12, 13, 16, 3, 6, 7, 10, 11, 14, 15, 18), beyond);
+    return _mm512_permutex2var_epi32(quads, _mm512_setr_epi32(4, 5, 8, 9, 12, 13, 16, 17, 6, 7, 10, 11, 14, 15, 18, 19), beyond);
+}
+
+// Two lines of eight columns from an even one on, or from an odd one.
+template <bool odd_column> __attribute__((always_inline)) static inline __m512i two_lines(const uint8_t *host, const uint32_t *offset) {
+    __m512i quads;
+    read_quads(host, offset, quads);
+    return columns_of_quads<odd_column ? 1 : 0>(quads, odd_column ? _mm512_castsi128_si512(quad_at(host, offset[4])) : quads);
 }
 
 template <int count, bool odd_column, bool odd_line, class Put>
@@ -263,7 +275,7 @@ struct PatchCorners {
 
 // --------------------------------------------------------------------------------------------------------------- places
 template <int filter>
-static inline bool place_patch_by(const ImageTexels &level, const float *const *coordinate, uint32_t slice, ImageRow &row) {
+static inline bool place_patch_by(const ImageTexels &level, const float *const *coordinate, ImageRow &row) {
     const Grid grid(coordinate[0], coordinate[1]);
     if (!grid.found)
         return false;
@@ -275,8 +287,8 @@ static inline bool place_patch_by(const ImageTexels &level, const float *const *
         return false;
     const __m256i column = _mm256_srai_epi32(across, 9), line = _mm256_srai_epi32(down, 9);
     row.patch.spread = false;
-    if (!open_patch(level, column, line, slice, filter == image_linear ? 1 : 0, row.patch) &&
-        !(filter == image_linear && open_spread(level, column, line, slice, row.patch)))
+    if (!open_patch(level, column, line, 0, filter == image_linear ? 1 : 0, row.patch) &&
+        !(filter == image_linear && open_spread(level, column, line, row.patch)))
         return false;
     if (filter == image_linear) {
         const __m256i columns = weight_of_place(across), lines = weight_of_place(down);
@@ -289,38 +301,40 @@ static inline bool place_patch_by(const ImageTexels &level, const float *const *
     return true;
 }
 
-// From coordinates to a patch of a level whose axes are exact; `layer`: of each lane, or NULL. False: the lanes lie otherwise.
-static inline bool place_patch(const ImageTexels &level, const float *const *coordinate, const int32_t *layer, int filter, ImageRow &row) {
-    uint32_t slice = 0;
-    if (layer) {
-        __m256i differs = _mm256_setzero_si256();
-        for (int lane = 0; lane < image_row; lane += image_chunk)
-            differs = _mm256_or_si256(differs, _mm256_xor_si256(chunk_of(layer + lane), everywhere(layer)));
-        slice = level.axis[2].entry[layer[0] - level.axis[2].first];
-        if (!is_zero(differs) || slice & 15)
-            return false;
-    }
-    return filter == image_linear    ? place_patch_by<image_linear>(level, coordinate, slice, row)
-         : filter == image_truncates ? place_patch_by<image_truncates>(level, coordinate, slice, row)
-                                     : place_patch_by<image_nearest>(level, coordinate, slice, row);
+// From coordinates to a patch of a level whose axes are exact. False: the lanes lie otherwise.
+static inline bool place_patch(const ImageTexels &level, const float *const *coordinate, int filter, ImageRow &row) {
+    return filter == image_linear    ? place_patch_by<image_linear>(level, coordinate, row)
+         : filter == image_truncates ? place_patch_by<image_truncates>(level, coordinate, row)
+                                     : place_patch_by<image_nearest>(level, coordinate, row);
 }
 
-// A patch of the two rows of a wave, and the weights of a filter.
-struct WavePatch {
+// The places of the lanes of a wave as lines of eight, in a level whose axes are exact, and the patch that they are, or not.
+template <int count> struct WavePatch {
     ImagePatch patch;
-    __m256i across, down;             // of the columns and of the lines
+    __m256i column, line;             // texels
+    __m256i across, down;             // weights of the columns and of the lines
 
+    // False: they are no such lines, or some place is not exact.
     template <int filter> __attribute__((always_inline)) bool find(const ImageTexels &level, const float *const *coordinate) {
-        const GridOf<wave_lines> grid(coordinate[0], coordinate[1]);
+        const GridOf<count> grid(coordinate[0], coordinate[1]);
         if (!grid.found)
             return false;
         __m256 all = _mm256_castsi256_ps(_mm256_set1_epi32(-1));
         const __m256i columns = find_places_exactly<filter>(ExactAxis(level.axis[0]), _mm256_castsi256_ps(grid.columns), all);
         const __m256i lines = find_places_exactly<filter>(ExactAxis(level.axis[1]), _mm256_castsi256_ps(grid.lines), all);
+        column = _mm256_srai_epi32(columns, 9);
+        line = _mm256_srai_epi32(lines, 9);
         across = weight_of_place(columns);
         down = weight_of_place(lines);
-        return _mm256_movemask_ps(all) == 0xff && open_patch<wave_lines>(level, _mm256_srai_epi32(columns, 9), _mm256_srai_epi32(lines, 9), 0,
-                                                                         filter == image_linear ? 1 : 0, patch);
+        return _mm256_movemask_ps(all) == 0xff;
+    }
+
+    template <int filter> __attribute__((always_inline)) bool open(const ImageTexels &level, uint32_t slice = 0) {
+        return open_patch<count>(level, column, line, slice, filter == image_linear ? 1 : 0, patch);
+    }
+
+    template <int filter> __attribute__((always_inline)) bool find_patch(const ImageTexels &level, const float *const *coordinate) {
+        return find<filter>(level, coordinate) && open<filter>(level);
     }
 };
 
@@ -341,6 +355,6 @@ struct PatchElements {
 struct PatchCorners {
     PatchCorners(const uint8_t *, const ImagePatch &) {}
 };
-static inline bool place_patch(const ImageTexels &, const float *const *, const int32_t *, int, ImageRow &) { return false; }
+static inline bool place_patch(const ImageTexels &, const float *const *, int, ImageRow &) { return false; }
 static inline bool place_texel_patch(const ImageTexels &, const uint32_t *, const uint32_t *, ImagePatch &) { return false; }
 #endif

@@ -170,18 +170,23 @@ static inline void limit_texels(const ImageAxis &axis, int32_t *texel) {
     }
 }
 
-// Layers of an array, or layers and faces of cubes (8 * layer + face); returns the lanes whose coordinates are no numbers.
+// A layer of an array, or a layer and a face of cubes (8 * layer + face). False: the coordinate is no number.
+static inline bool find_layer(float given, uint32_t layers, bool cube, int32_t &layer) {
+    const int32_t last = (int32_t)(cube ? (layers < 12 ? 1 : layers / 6) : layers) - 1;
+    const bool known = std::fabs(given) < 1e6f;
+    const int32_t whole = (int32_t)std::nearbyint(known ? given : 0.0f);
+    const int32_t number = cube ? whole >> 3 : whole, face = (whole & 7) < 5 ? whole & 7 : 5;
+    const int32_t least = number < 0 ? 0 : number, found = least > last ? last : least;
+    layer = cube ? 6 * found + face : found;
+    return known;
+}
+
+// Those of a row; returns the lanes whose coordinates are no numbers.
 static inline uint32_t find_layers(const float *coordinate, uint32_t layers, bool cube, int32_t *layer) {
     int32_t strange[image_row], any = 0;
-    const int32_t last = (int32_t)(cube ? (layers < 12 ? 1 : layers / 6) : layers) - 1;
     for (int lane = 0; lane < image_row; ++lane) {
-        const float given = coordinate[lane];
-        strange[lane] = std::fabs(given) < 1e6f ? 0 : 1;
+        strange[lane] = find_layer(coordinate[lane], layers, cube, layer[lane]) ? 0 : 1;
         any |= strange[lane];
-        const int32_t whole = (int32_t)std::nearbyint(strange[lane] ? 0.0f : given);
-        const int32_t number = cube ? whole >> 3 : whole, face = (whole & 7) < 5 ? whole & 7 : 5;
-        const int32_t least = number < 0 ? 0 : number, found = least > last ? last : least;
-        layer[lane] = cube ? 6 * found + face : found;
     }
     return any ? lanes_of(strange) : 0;
 }

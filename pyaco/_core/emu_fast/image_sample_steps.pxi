@@ -171,7 +171,8 @@ cdef uint32_t _place_row(const ImageWork *work, SampleRow *row, const ImageTexel
     """Find the texels of a row in a level; returns in how many slices lanes have four corners: 0 where each lane has the texel at `offset`."""
     cdef const int32_t *layer = NULL
     cdef uint32_t outside = 0
-    places.patch.used = work.patches and place_patch(level[0], row.coordinate, NULL, _filter_of(work, linear), places[0])
+    places.patch.used = (work.patches and is_exact(level.axis[0]) and is_exact(level.axis[1])
+                         and place_patch(level[0], row.coordinate, _filter_of(work, linear), places[0]))
     if places.patch.used:
         return 1 if linear else 0
     if linear and _filters_volume(work, row, level) and place_volume(level[0], row.coordinate, places[0], outside):
@@ -180,7 +181,8 @@ cdef uint32_t _place_row(const ImageWork *work, SampleRow *row, const ImageTexel
     outside = 0
     if work.o.layered:
         layer = row.layer
-    if work.o.spatial != 2 or row.offset != NULL or not place_exactly(level[0], row.coordinate, layer, _filter_of(work, linear), places[0], outside):
+    if (work.o.spatial != 2 or row.offset != NULL
+            or not place_exactly(level[0], row.coordinate, layer, 0, _filter_of(work, linear), places[0], outside)):
         return _place_axes(work, row, level, linear, places)
     if layer != NULL:
         copy_row(<uint32_t *>places.texel[2], <const uint32_t *>row.layer)
@@ -430,8 +432,12 @@ cdef bint _is_at_once(const ImageWork *work) noexcept nogil:
     """Whether samples are of the usual kind: of one level of two axes whose extents are powers of two, with 8-bit channels or filtered halves."""
     cdef bint halves = work.plain_halves and work.filter == image_linear and not work.o.layered and _wants_all(work)
     return ((work.plain or halves) and work.keeps_level and work.o.spatial == 2 and not work.o.narrow
-            and not work.o.flags & (image_flag_offset | image_flag_compare | image_flag_gather)
-            and is_exact(work.level.axis[0]) and is_exact(work.level.axis[1]))
+            and not work.o.flags & (image_flag_offset | image_flag_compare | image_flag_gather) and _is_exact(work))
+
+
+cdef inline bint _is_exact(const ImageWork *work) noexcept nogil:
+    """Whether the first two axes of the only level are exact."""
+    return is_exact(work.level.axis[0]) and is_exact(work.level.axis[1])
 
 
 cdef bint _has_any_control(const ImageWork *work) noexcept nogil:
@@ -441,28 +447,54 @@ cdef bint _has_any_control(const ImageWork *work) noexcept nogil:
     names, is not the first one's neighbour, or the first itself, only where a border lies beyond.
     """
     cdef uint32_t axis
-    for axis in range(2):
+    for axis in range(3 if work.volume else 2):
         if work.level.axis[axis].entry[-1 - work.level.axis[axis].first] == image_outside:
             return False
-    return work.plain and (work.at_once or work.o.flags & image_flag_gather != 0)
+    return work.volume or (work.plain and (work.at_once or work.o.flags & image_flag_gather != 0))
 
 
-cdef inline bint _place_at_once(const ImageWork *work, ImageRow *places) noexcept nogil:
+# The slice of an image of layers or faces that all lanes sample, by its entry; those of other images are one.
+cdef struct OnlySlice:
+    bint known
+    uint32_t entry
+
+
+cdef inline OnlySlice _only_slice(const ImageWork *work) noexcept nogil:
+    cdef OnlySlice only
+    cdef const float *layer
+    only.known, only.entry = True, 0
+    if work.o.layered:
+        layer = <const float *>address_row(work.core.wave, work.instruction, work.o.coordinates_at + 2)
+        only.known = find_slice(work.level[0], work.core.halves, layer, work.view.layers, work.view.type == image_cube, only.entry)
+    return only
+
+
+cdef inline bint _place_at_once(const ImageWork *work, const OnlySlice *only, ImageRow *places) noexcept nogil:
     """Find the texels of a row of which all lanes are active. False: some lane has to be looked at."""
     cdef const float *coordinate[2]
-    cdef const int32_t *layer = NULL
-    cdef int32_t layers[image_row]
+    cdef const int32_t *layers = NULL
+    cdef int32_t layer[image_row]
     cdef uint32_t outside = 0
     coordinate[0] = <const float *>_coordinate(work, 0)
     coordinate[1] = <const float *>_coordinate(work, 1)
-    if work.o.layered:
-        layer = &layers[0]
-        if find_layers(<const float *>_address(work, work.o.coordinates_at + 2), work.view.layers, work.view.type == image_cube, layers):
+    if not only.known:
+        if not _find_layers(work, layer):
             return False
-    places.patch.used = work.view.format.bytes == 4 and place_patch(work.level[0], coordinate, layer, work.filter, places[0])
-    if places.patch.used:
-        return True
-    return place_exactly(work.level[0], coordinate, layer, work.filter, places[0], outside) and not outside
+        layers = &layer[0]
+    places.patch.used = False
+    if not place_exactly(work.level[0], coordinate, layers, only.entry, work.filter, places[0], outside):
+        return False
+    if outside and work.level.beyond != NULL and work.filter == image_linear:
+        if only.known and not _find_layers(work, layer):
+            return False
+        copy_row(<uint32_t *>places.texel[2], <const uint32_t *>layer)
+        outside = cross_edges(work.level[0], outside, places[0])
+    return not outside
+
+
+cdef inline bint _find_layers(const ImageWork *work, int32_t *layer) noexcept nogil:
+    """The layers, or cubes and faces, of a row. False: some lane names none."""
+    return not find_layers(<const float *>_address(work, work.o.coordinates_at + 2), work.view.layers, work.view.type == image_cube, layer)
 
 
 cdef inline void _put_at_once(const ImageWork *work, const ImageRow *places) noexcept nogil:
@@ -484,12 +516,14 @@ cdef inline bint _sample_at_once(const ImageWork *work) noexcept nogil:
     cdef const float *coordinate[2]
     cdef ImageRow places
     cdef FloatRows rows
+    cdef OnlySlice only
     if work.plain_halves:
         coordinate[0] = <const float *>_coordinate(work, 0)
         coordinate[1] = <const float *>_coordinate(work, 1)
         _open_results(work, &rows)
         return filter_halves_patch(work.level[0], coordinate, rows)
-    if not _place_at_once(work, &places):
+    only = _only_slice(work)
+    if not _place_at_once(work, &only, &places):
         return False
     _put_at_once(work, &places)
     return True
@@ -513,7 +547,7 @@ cdef bint _sample_some(const ImageWork *work) noexcept nogil:
         take_lanes(work.active, given, places_of[axis])
         coordinate[axis] = <const float *>&places_of[axis][0]
     places.patch.used = False
-    if not place_exactly(work.level[0], coordinate, NULL, work.filter, places, outside) or outside:
+    if not place_exactly(work.level[0], coordinate, NULL, 0, work.filter, places, outside) or outside:
         return False
     for byte in range(4):
         rows.row[byte] = <float *>&found[byte][0] if work.result_at[byte] != no_register else NULL
@@ -524,29 +558,35 @@ cdef bint _sample_some(const ImageWork *work) noexcept nogil:
     return True
 
 
-cdef bint _sample_wave(ImageWork *work) noexcept nogil:
-    """The same for the two rows of a wave: both are placed before texels are read, which then do not wait for their offsets.
-
-    Where all lanes are one patch, they are placed and read at once.
-    """
+cdef inline bint _sample_grid(ImageWork *work, uint32_t slice_) noexcept nogil:
+    """The same for all rows of a wave whose lanes are lines of eight columns in one slice. False: they are not, and nothing was written."""
     cdef const float *coordinate[2]
     cdef FloatRows rows
+    _open_half(work, 0)
+    coordinate[0] = <const float *>_coordinate(work, 0)
+    coordinate[1] = <const float *>_coordinate(work, 1)
+    _open_results(work, &rows)
+    return sample_by_grid(work.level[0], work.core.halves, coordinate, slice_, work.filter, rows)
+
+
+cdef bint _sample_wave(ImageWork *work) noexcept nogil:
+    """The same for the rows of a wave: all are placed before texels are read, which then do not wait for their offsets.
+
+    Where all lanes are one grid, they are placed and read at once.
+    """
     cdef ImageRow places[2]
+    cdef OnlySlice only
     cdef uint32_t half
-    if not work.plain or work.core.halves != 2:
+    if not work.plain:
         return False
-    if work.patches and not work.o.layered:
-        _open_half(work, 0)
-        coordinate[0] = <const float *>_coordinate(work, 0)
-        coordinate[1] = <const float *>_coordinate(work, 1)
-        _open_results(work, &rows)
-        if sample_wave_patch(work.level[0], coordinate, work.filter, rows):
-            return True
-    for half in range(2):
+    only = _only_slice(work)
+    if only.known and work.view.format.bytes == 4 and _sample_grid(work, only.entry):
+        return True
+    for half in range(work.core.halves):
         _open_half(work, half)
-        if not _place_at_once(work, &places[half]):
+        if not _place_at_once(work, &only, &places[half]):
             return False
-    for half in range(2):
+    for half in range(work.core.halves):
         _open_half(work, half)
         _put_at_once(work, &places[half])
     return True
@@ -554,8 +594,9 @@ cdef bint _sample_wave(ImageWork *work) noexcept nogil:
 
 cdef bint _is_one_float(const ImageWork *work) noexcept nogil:
     """Whether samples filter, or compare, elements of one float in a level of two axes."""
-    return (work.patches and work.image.decode == decode_bits and work.view.format.bits[0] == 32 and work.view.format.kind[0] == texel_float
-            and work.filter == image_linear and not work.o.halves and not work.o.flags & image_flag_gather)
+    return (work.patches and _is_exact(work) and work.image.decode == decode_bits and work.view.format.bits[0] == 32
+            and work.view.format.kind[0] == texel_float and work.filter == image_linear and not work.o.halves
+            and not work.o.flags & image_flag_gather)
 
 
 cdef bint _sample_singles(ImageWork *work) noexcept nogil:
@@ -571,12 +612,12 @@ cdef bint _sample_singles(ImageWork *work) noexcept nogil:
     if work.o.flags & image_flag_compare:
         reference = <const float *>_address(work, work.o.compare_at)
         if work.view.format.clamped:
-            for half in range(2):
+            for half in range(work.core.halves):
                 limit_references(reference + image_row * half, limited + image_row * half)
             reference = limited
-        if not compare_single_patch(work.level[0], coordinate, work.sampler.compare, reference, found):
+        if not compare_singles_by_grid(work.level[0], work.core.halves, coordinate, work.sampler.compare, reference, found):
             return False
-    elif not filter_single_patch(work.level[0], coordinate, found):
+    elif not filter_singles_by_grid(work.level[0], work.core.halves, coordinate, found):
         return False
     _put_singles(work, <const uint32_t *>found)
     return True
@@ -592,12 +633,32 @@ cdef inline void _put_singles(const ImageWork *work, const uint32_t *found) noex
             continue
         selector = work.view.select[component]
         row = _result_row(work, position)
-        for half in range(2):
+        for half in range(work.core.halves):
             if selector == 4 or (selector > 4 and work.o.flags & image_flag_compare):
                 copy_row(row + image_row * half, found + image_row * half)
             else:
                 fill_row(row + image_row * half, _constant(work, selector) if selector < 4 else (0x3f800000 if selector == 7 else 0))
         position += 1
+
+
+cdef bint _is_volume(const ImageWork *work) noexcept nogil:
+    """Whether samples filter elements of four bytes in a volume along all axes, which are exact."""
+    return (work.plain and work.keeps_level and work.view.format.bytes == 4 and work.filter == image_linear and work.o.spatial == 3
+            and not work.o.narrow and not work.o.flags & (image_flag_offset | image_flag_compare | image_flag_gather)
+            and (work.sampler.z_filter == 0 or work.sampler.z_filter == 2)
+            and _is_exact(work) and is_exact(work.level.axis[2]))
+
+
+cdef bint _sample_volume(ImageWork *work) noexcept nogil:
+    """The same where the image is a volume."""
+    cdef const float *coordinate[3]
+    cdef FloatRows rows
+    _open_half(work, 0)
+    coordinate[0] = <const float *>_coordinate(work, 0)
+    coordinate[1] = <const float *>_coordinate(work, 1)
+    coordinate[2] = <const float *>_address(work, work.o.coordinates_at + 2)
+    _open_results(work, &rows)
+    return filter_volume(work.level[0], work.core.halves, coordinate, rows)
 
 
 cdef int _sample_half(const ImageWork *work) noexcept nogil:
@@ -635,19 +696,19 @@ cdef inline void _widen_wanted(const ImageWork *work, Channels *channels) noexce
 
 
 cdef bint _gather_wave(ImageWork *work) noexcept nogil:
-    """A gather of 8-bit unorm for both rows of a wave, whose lanes are all active. False: the lanes are no patch, and nothing was written."""
+    """A gather of 8-bit unorm for both rows of a wave, whose lanes are all active. False: the lanes are no grid, and nothing was written."""
     cdef const float *coordinate[2]
     cdef FloatRows rows
     cdef uint32_t component = trailing_zeros64(work.o.mask)
     cdef uint32_t i
-    if not (work.patches and work.plain and work.core.halves == 2 and work.view.select[component] >= 4):
+    if not (work.patches and work.plain and work.level != NULL and _is_exact(work) and work.view.select[component] >= 4):
         return False
     _open_half(work, 0)
     coordinate[0] = <const float *>_coordinate(work, 0)
     coordinate[1] = <const float *>_coordinate(work, 1)
     for i in range(4):
         rows.row[i] = <float *>_result_row(work, i)
-    return gather_wave_patch(work.level[0], coordinate, work.view.format.position[work.view.select[component] - 4] >> 3, rows)
+    return gather_by_grid(work.level[0], work.core.halves, coordinate, work.view.format.position[work.view.select[component] - 4] >> 3, rows)
 
 
 cdef int _gather_half(const ImageWork *work) noexcept nogil:
@@ -713,7 +774,9 @@ cdef inline bint _sample_whole(ImageWork *work) noexcept nogil:
     if work.o.flags & image_flag_gather:
         return _gather_wave(work)
     if work.one_float:
-        return work.core.halves == 2 and _sample_singles(work)
+        return _sample_singles(work)
+    if work.volume:
+        return _sample_volume(work)
     return work.at_once and _sample_wave(work)
 
 

@@ -32,7 +32,7 @@ cdef extern from "image_rows.h" nogil:
     void __builtin_prefetch(const void *place)
 
 cdef extern from "image_patches.h" nogil:
-    bint place_patch(const ImageTexels &level, const float **coordinate, const int32_t *layer, int filter, ImageRow &row)
+    bint place_patch(const ImageTexels &level, const float **coordinate, int filter, ImageRow &row)
     bint place_texel_patch(const ImageTexels &level, const uint32_t *x, const uint32_t *y, ImagePatch &patch)
 
 cdef extern from "image_chunks.h" nogil:
@@ -43,15 +43,14 @@ cdef extern from "image_chunks.h" nogil:
     uint32_t place_nearest(const ImageTexels &level, bint several, ImageRow &row)
     uint32_t place_corners(const ImageTexels &level, unsigned int slices, unsigned int both, ImageRow &row)
     bint is_exact(const ImageAxis &axis)
-    bint place_exactly(const ImageTexels &level, const float **coordinate, const int32_t *layer, int filter, ImageRow &row, uint32_t &outside)
+    bint place_exactly(const ImageTexels &level, const float **coordinate, const int32_t *layer, uint32_t only, int filter, ImageRow &row,
+                       uint32_t &outside)
     bint place_volume(const ImageTexels &level, const float **coordinate, ImageRow &row, uint32_t &outside)
     uint32_t place_texels(const ImageTexels &level, const uint32_t *x, const uint32_t *y, const uint32_t *z, uint32_t *offset)
     uint32_t cross_edges(const ImageTexels &level, uint32_t lanes, ImageRow &row)
     void load_words(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int dword, uint32_t *words)
     void load_corners(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int dword, unsigned int slices, uint32_t *words,
                       unsigned int stride)
-    bint sample_wave_patch(const ImageTexels &level, const float **coordinate, int filter, const FloatRows &to)
-    bint gather_wave_patch(const ImageTexels &level, const float **coordinate, unsigned int byte, const FloatRows &to)
     void load_bytes_of_lanes(const ImageTexels &level, uint32_t active, const uint32_t *x, const uint32_t *y, const FloatRows &to)
     void pass_bytes(const uint8_t *host, const ImageRow &row, unsigned int bytes, const FloatRows &to)
     void gather_bytes(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int byte, const FloatRows &to)
@@ -63,8 +62,14 @@ cdef extern from "image_chunks.h" nogil:
     void filter_compared(const uint32_t **component, const ImageRow &row, unsigned int slices, unsigned int function, const float *reference,
                          float *to)
 
+cdef extern from "image_volumes.h" nogil:
+    bint filter_volume(const ImageTexels &level, unsigned int rows, const float **coordinate, const FloatRows &to)
+
 cdef extern from "image_grids.h" nogil:
     bint load_bytes_by_grid(const ImageTexels &level, unsigned int rows, const uint32_t *x, const uint32_t *y, const FloatRows &to)
+    bint sample_by_grid(const ImageTexels &level, unsigned int rows, const float **coordinate, uint32_t slice, int filter, const FloatRows &to)
+    bint gather_by_grid(const ImageTexels &level, unsigned int rows, const float **coordinate, unsigned int byte, const FloatRows &to)
+    bint find_slice(const ImageTexels &level, unsigned int rows, const float *coordinate, uint32_t layers, bint cube, uint32_t &slice)
 
 cdef extern from "image_halves.h" nogil:
     bint load_halves_by_grid(const ImageTexels &level, unsigned int rows, const uint32_t *x, const uint32_t *y, const FloatRows &to)
@@ -72,8 +77,9 @@ cdef extern from "image_halves.h" nogil:
 
 
 cdef extern from "image_singles.h" nogil:
-    bint filter_single_patch(const ImageTexels &level, const float **coordinate, float *to)
-    bint compare_single_patch(const ImageTexels &level, const float **coordinate, unsigned int function, const float *reference, float *to)
+    bint filter_singles_by_grid(const ImageTexels &level, unsigned int rows, const float **coordinate, float *to)
+    bint compare_singles_by_grid(const ImageTexels &level, unsigned int rows, const float **coordinate, unsigned int function, const float *reference,
+                                 float *to)
 
 
 # The elements of a row: dwords, or components where each is decoded by itself.
@@ -127,6 +133,7 @@ cdef void _open_work(ImageWork *work, Core *core, const Instruction *instruction
         work.filter = <uint8_t>_filter_of(work, _is_linear(work.sampler.mag_filter))
         work.at_once = _is_at_once(work)
         work.one_float = _is_one_float(work)
+        work.volume = _is_volume(work)
         work.any_control = _has_any_control(work)
     elif not samples:
         work.at_once = _is_load_at_once(work)
@@ -138,10 +145,7 @@ cdef inline bint _has_patches(const ImageWork *work, bint samples) noexcept nogi
         return False
     if work.view.format.bytes != 4 and not work.plain_halves:
         return False
-    if not samples:
-        return True
-    return (work.keeps_level and work.level != NULL and not work.o.flags & image_flag_offset
-            and is_exact(work.level.axis[0]) and is_exact(work.level.axis[1]))
+    return not samples or not work.o.flags & image_flag_offset
 
 
 cdef inline uint32_t _axes_of(uint8_t type_) noexcept nogil:
