@@ -428,13 +428,14 @@ def _result(shader: Any, program: Any, chip: targets.Chip, wave: int, steps: Run
     if program is not None:
         stats = _deferred((_rooms().statistics, (program,)))
         code, constants = program.code, program.constant_data
-        lines = _line_rows(program)
+        if program.source_files:
+            lines = _line_rows(program)
     made = CompiledShader.__new__(CompiledShader)
     # what __init__ does, without a call of a descriptor for each field that is deferred
-    vars(made).update(
-        target=chip.target, stage="compute", entry=entry, wave=wave, code=code,
-        constant_data=constants, abi=abi, stats=stats, passes=passes, dumps=steps.dumps, pressure=(), line_rows=lines,
-    )
+    made.__dict__ = {
+        "target": chip.target, "stage": "compute", "entry": entry, "wave": wave, "code": code, "constant_data": constants, "abi": abi,
+        "stats": stats, "passes": passes, "dumps": steps.dumps, "pressure": (), "line_rows": lines,
+    }  # fmt: skip
     return made
 
 
@@ -455,8 +456,6 @@ def _abi_of_shader(shader: Any) -> Abi | None:
 
 def _line_rows(program: Any) -> list[tuple[int, int, str, int]]:
     names = program.source_files
-    if not names:
-        return []
     table = program.code_lines
     starts, files, lines = table.offset.tolist(), table.file.tolist(), table.line.tolist()
     ends = [*starts[1:], len(program.code)]

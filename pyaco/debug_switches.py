@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pyaco._core.common.environment import is_set
 from pyaco.errors import InputError
 from pyaco.passes import Pipeline
 from pyaco.pipelines import compute
@@ -25,6 +26,7 @@ __all__ = ["SWITCHES", "VARIABLE", "DebugSwitches", "Observer", "Switch", "switc
 
 #: The environment variable.
 VARIABLE = "PYACO_DEBUG"
+_VARIABLE_BYTES = VARIABLE.encode()
 
 #: Passes behind which liveness is current, and what they are checked for.
 _LIVENESS = ("spill", "schedule_program")
@@ -135,10 +137,9 @@ def switches(given: str | tuple[str, ...] | list[str] = ()) -> DebugSwitches:
     InputError
         A word names no switch; the message lists those that there are.
     """
-    text = os.environ.get(VARIABLE)
-    if not given and not text:
+    if not given and not is_set(_VARIABLE_BYTES):
         return _NONE
-    return _switches(given if isinstance(given, str) else ",".join(given), text or "")
+    return _switches(given if isinstance(given, str) else ",".join(given), os.environ.get(VARIABLE, ""))
 
 
 @lru_cache(maxsize=64)

@@ -540,9 +540,9 @@ class Run:
 
     def note(self, representation: IntermediateRepresentation, room: str, name: str, ir: Any) -> None:
         """Record what is no pass over one IR, such as reading or instruction selection, just after it ran."""
-        seconds = self._log.note(room, name)
+        self._log.note(room, name)
         if self._watched:
-            self._inspect(representation, room, name, ir, seconds)
+            self._inspect(representation, room, name, ir, self._log.last_seconds)
             self._log.start()
 
     def _inspect(self, representation: IntermediateRepresentation, room: str, name: str, ir: Any, seconds: float) -> None:
