@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyaco._core.ir.program import Program
     from pyaco.aco.pressure import Pressure
 
-__all__ = ["SWITCHES", "VARIABLE", "DebugSwitches", "Observer", "Switch", "switches"]
+__all__ = ["NO_SWITCHES", "SWITCHES", "VARIABLE", "DebugSwitches", "Observer", "Switch", "switches"]
 
 #: The environment variable.
 VARIABLE = "PYACO_DEBUG"
@@ -112,7 +112,8 @@ class DebugSwitches(NamedTuple):
         return sorted(self.disabled), sorted(self.forced)
 
 
-_NONE = DebugSwitches()
+#: All off: one object, so that whoever asks need not look into it.
+NO_SWITCHES = DebugSwitches()
 
 
 @lru_cache(maxsize=8)
@@ -138,7 +139,7 @@ def switches(given: str | tuple[str, ...] | list[str] = ()) -> DebugSwitches:
         A word names no switch; the message lists those that there are.
     """
     if not given and not is_set(_VARIABLE_BYTES):
-        return _NONE
+        return NO_SWITCHES
     return _switches(given if isinstance(given, str) else ",".join(given), os.environ.get(VARIABLE, ""))
 
 
