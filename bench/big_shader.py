@@ -70,13 +70,11 @@ class Writer:
     def integer(self) -> str:
         return self.random.choice(INTEGERS)
 
-    def floating(self) -> str:
-        return self.random.choice(FLOATS)
-
     def statement(self, indent: str) -> None:
         pick = self.random.random()
-        to, a, b = self.integer(), self.integer(), self.integer()
-        x, y, z = self.floating(), self.floating(), self.floating()
+        # Two different ones: a variable less itself would be a constant, and what follows from it would be equal wherever it happens again.
+        to, (a, b) = self.integer(), self.random.sample(INTEGERS, 2)
+        x, (y, z) = self.random.choice(FLOATS), self.random.sample(FLOATS, 2)
         constant = self.random.choice(CONSTANTS)
         if pick < 0.30:
             operation = self.random.choice(["+", "-", "*", "^", "&", "|"])
