@@ -37,9 +37,9 @@ FLOATS = [f"f{index}" for index in range(8)]
 #: Few, as are the uniform conditions: equal expressions of a section are merged and stay in registers.
 CONSTANTS = [random.Random(3 * index + 1).randrange(1, 1 << 16) for index in range(32)]
 
-#: Uniform variables, whose values a section changes when it begins.
+#: Uniform variables, whose values a section changes when it begins, by no sum of products that compilers would collect over all sections.
 PARAMETERS = ["p", "q"]
-SECTION = "p = p * 1664525u + 1013904223u;\n    q = q ^ (p >> 9);"
+SECTION = "p = (p ^ (p >> 9)) * 1664525u;\n    q = q ^ (p >> 9);"
 #: Statements outside of branches and loops after which the next section begins.
 STATEMENTS_PER_SECTION = 64
 
