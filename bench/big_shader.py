@@ -2,8 +2,12 @@
 
 A shader is a sequence of statements over a dozen integer and float variables, with loads from two buffers, branches and
 loops nested up to three deep, divergent and uniform ones mixed, as in generated kernels. ``kind="straight"`` leaves the
-control flow out, so that everything is one block; ``kind="loops"`` has loops alone. All shaders of one kind are prefixes of the same stream of
-statements. Those of over 100,000 instructions are the body of such a shader several times in a row: ``glslangValidator`` would take minutes.
+control flow out, so that everything is one block; ``kind="loops"`` has loops alone. Statements stand in sections, as real programs have phases:
+each has uniform parameters of its own, of which its uniform expressions, loads and conditions are made. With parameters of the whole program, equal
+expressions would be merged all over it and stay in registers: the longer the program, the more would be live everywhere (55 values a block in
+9,000 SPIR-V instructions, 131 in 900,000), and every pass that looks at live values would take that much longer for each instruction.
+All shaders of one kind are prefixes of the same stream of statements. Those of over 100,000 instructions are the body of such a shader several
+times in a row: ``glslangValidator`` would take minutes.
 """
 
 from __future__ import annotations
@@ -22,7 +26,7 @@ HEAD = """#version 450
 layout(local_size_x = 64) in;
 layout(set = 0, binding = 0) readonly buffer Words { uint words[4096]; };
 layout(set = 0, binding = 1) buffer Results { uvec4 results[]; };
-layout(push_constant) uniform Parameters { uint p; uint q; };
+layout(push_constant) uniform Parameters { uint first_p; uint first_q; };
 
 void main()
 {
@@ -30,8 +34,14 @@ void main()
 """
 INTEGERS = [f"u{index}" for index in range(12)]
 FLOATS = [f"f{index}" for index in range(8)]
-#: Few, as are the uniform conditions: equal expressions are merged and stay in registers, and a longer shader must not need more of them.
+#: Few, as are the uniform conditions: equal expressions of a section are merged and stay in registers.
 CONSTANTS = [random.Random(3 * index + 1).randrange(1, 1 << 16) for index in range(32)]
+
+#: Uniform variables, whose values a section changes when it begins, by no sum of products that compilers would collect over all sections.
+PARAMETERS = ["p", "q"]
+SECTION = "p = (p ^ (p >> 9)) * 1664525u;\n    q = q ^ (p >> 9);"
+#: Statements outside of branches and loops after which the next section begins.
+STATEMENTS_PER_SECTION = 64
 
 #: SPIR-V instructions that one statement becomes, on average (measured), by kind.
 WORDS_PER_STATEMENT = {"straight": 8.2, "branching": 9.7, "loops": 10.4}
@@ -55,17 +65,16 @@ class Writer:
         self.lines: list[str] = []
         self.statements = 0
         self.names = 0
+        self.next_section = STATEMENTS_PER_SECTION
 
     def integer(self) -> str:
         return self.random.choice(INTEGERS)
 
-    def floating(self) -> str:
-        return self.random.choice(FLOATS)
-
     def statement(self, indent: str) -> None:
         pick = self.random.random()
-        to, a, b = self.integer(), self.integer(), self.integer()
-        x, y, z = self.floating(), self.floating(), self.floating()
+        # Two different ones: a variable less itself would be a constant, and what follows from it would be equal wherever it happens again.
+        to, (a, b) = self.integer(), self.random.sample(INTEGERS, 2)
+        x, (y, z) = self.random.choice(FLOATS), self.random.sample(FLOATS, 2)
         constant = self.random.choice(CONSTANTS)
         if pick < 0.30:
             operation = self.random.choice(["+", "-", "*", "^", "&", "|"])
@@ -75,7 +84,7 @@ class Writer:
         elif pick < 0.50:
             text = f"{to} += words[({a} + {constant}u) & 4095u];"
         elif pick < 0.55:
-            text = f"{to} += words[{constant % 16}] + p * {constant % 16}u;"
+            text = f"{to} += words[(p & 4080u) + {constant % 16}u] + p * {constant % 16}u;"
         elif pick < 0.75:
             text = f"{x} = {y} * {z} + {constant / 65536:.5f};"
         elif pick < 0.83:
@@ -95,6 +104,9 @@ class Writer:
         indent = "    " * (depth + 1)
         end = self.statements + count
         while self.statements < end:
+            if depth == 0 and self.statements >= self.next_section:
+                self.lines.append(indent + SECTION)
+                self.next_section = self.statements + STATEMENTS_PER_SECTION
             if self.kind != "straight" and depth < 3 and self.random.random() < 0.08:
                 self.construct(min(end - self.statements, self.random.randrange(4, 24)), depth, indent)
             else:
@@ -128,6 +140,7 @@ def glsl(statements: int, kind: str = "branching") -> str:
     writer.body(statements, 0)
     start = [f"    uint {name} = words[i + {64 * index}u];\n" for index, name in enumerate(INTEGERS)]
     start += [f"    float {name} = float(i + {index}u) * 0.01;\n" for index, name in enumerate(FLOATS)]
+    start += [f"    uint {name} = first_{name};\n" for name in PARAMETERS]
     sums = [" ^ ".join(INTEGERS[index::3]) for index in range(3)]
     tail = f"    results[i] = uvec4({', '.join(sums)}, floatBitsToUint({' + '.join(FLOATS)}));\n}}\n"
     return HEAD + "".join(start) + "\n".join(writer.lines) + "\n" + tail
@@ -154,7 +167,7 @@ def repeated(module: bytes, times: int) -> bytes:
     assert opcodes[last] == RETURN and opcodes.count(FUNCTION) == 1
     inner = instructions[body:last]
     defined = set(spirv_results(inner))
-    again = [at for at, instruction in enumerate(inner) if instruction[0] & 0xFFFF == STORE][len(INTEGERS) + len(FLOATS)] + 1
+    again = [at for at, instruction in enumerate(inner) if instruction[0] & 0xFFFF == STORE][len(INTEGERS) + len(FLOATS) + len(PARAMETERS)] + 1
     made = [word for instruction in instructions[:body] for word in instruction]
     for copy in range(times):
         shift = copy * bound

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pyaco import targets
 from pyaco.abi import Abi
 from pyaco.arguments import checked
-from pyaco.debug_switches import DebugSwitches, Observer, switches
+from pyaco.debug_switches import NO_SWITCHES, DebugSwitches, Observer, switches
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.passes import PassRecord, Pipeline, Run, Stopped
 from pyaco.source import SPIRV_MAGICS, Source, load
@@ -260,13 +260,14 @@ def compile(
     """
     if stage != "compute":
         raise UnsupportedError(f"shader stage {stage!r} (only compute)")
-    chip = _chip(target)
+    chip, lowering = _chip_and_lowering(target, int64, fp64)
     if wave is not None:
         targets.wave_limits(chip, wave)  # complains about a wave size that the chip does not have
-    lowering = _lowering(chip.level, int64, fp64)
     on = switches(debug)
-    observer = Observer(on, explain_pressure) if on.observes or explain_pressure else None
-    if observer or validate or dump_after or stop_after or disable or on.disabled:
+    asked = validate or dump_after or stop_after or disable or explain_pressure or on is not NO_SWITCHES
+    observer = None
+    if asked:
+        observer = Observer(on, explain_pressure) if on.observes or explain_pressure else None
         steps = Run(validate=validate, dump_after=_names(dump_after), stop_after=stop_after, disabled=_names(disable) | on.disabled,
                     on_pass=observer)  # fmt: skip
     else:
@@ -290,7 +291,8 @@ def compile(
     except Stopped:
         pass
     else:
-        steps.check_names()
+        if asked:
+            steps.check_names()
     made = _result(shader, program, chip, wave or _WIDE, steps)
     if observer is not None:
         made.dumps.update(observer.texts)
@@ -306,6 +308,11 @@ def _print_unasked(shader: CompiledShader, on: DebugSwitches) -> None:
 
 
 @lru_cache(maxsize=256)
+def _chip_and_lowering(target: str, int64: str | Int64Lowering, fp64: str | DoublesLowering) -> tuple[targets.Chip, _Lowering]:
+    chip = _chip(target)
+    return chip, _lowering(chip.level, int64, fp64)
+
+
 def _chip(target: str) -> targets.Chip:
     """The chip that is compiled for."""
     chip = targets.chip(target)
@@ -368,7 +375,6 @@ class _Lowering(NamedTuple):
     pipeline: Pipeline
 
 
-@lru_cache(maxsize=256)
 def _lowering(level: int, int64: str | Int64Lowering, fp64: str | DoublesLowering) -> _Lowering:
     """Kept, because flags of Python's and a pipeline of its own would take longer than all passes of a small shader."""
     from pyaco.pipelines import compute
@@ -398,6 +404,9 @@ def _lower(
     """Run the NIR passes, instruction selection, the backend and the assembler."""
     rooms = _rooms()
     compute = rooms.compute
+    backend = compute.ACO
+    if on is not NO_SWITCHES:
+        backend = on.backend
     steps.check_disabled(compute.NIR, compute.ACO)
     rooms.mark_lowered(shader)
     shader.set_target(chip.level, wave, 0xFFFF8000)
@@ -411,7 +420,7 @@ def _lower(
     )
     rooms.isel.run(shader, program)
     steps.note(rooms.ACO, "aco", "instruction_selection", program)
-    steps.run(rooms.ACO, on.backend, program, chip.level)
+    steps.run(rooms.ACO, backend, program, chip.level)
     if observer is not None:
         observer.finish(program)
     steps.run(rooms.ACO, compute.ASSEMBLER, program, chip.level)
@@ -428,13 +437,14 @@ def _result(shader: Any, program: Any, chip: targets.Chip, wave: int, steps: Run
     if program is not None:
         stats = _deferred((_rooms().statistics, (program,)))
         code, constants = program.code, program.constant_data
-        lines = _line_rows(program)
+        if program.source_files:
+            lines = _line_rows(program)
     made = CompiledShader.__new__(CompiledShader)
     # what __init__ does, without a call of a descriptor for each field that is deferred
-    vars(made).update(
-        target=chip.target, stage="compute", entry=entry, wave=wave, code=code,
-        constant_data=constants, abi=abi, stats=stats, passes=passes, dumps=steps.dumps, pressure=(), line_rows=lines,
-    )
+    made.__dict__ = {
+        "target": chip.target, "stage": "compute", "entry": entry, "wave": wave, "code": code, "constant_data": constants, "abi": abi,
+        "stats": stats, "passes": passes, "dumps": steps.dumps, "pressure": (), "line_rows": lines,
+    }  # fmt: skip
     return made
 
 
@@ -455,8 +465,6 @@ def _abi_of_shader(shader: Any) -> Abi | None:
 
 def _line_rows(program: Any) -> list[tuple[int, int, str, int]]:
     names = program.source_files
-    if not names:
-        return []
     table = program.code_lines
     starts, files, lines = table.offset.tolist(), table.file.tolist(), table.line.tolist()
     ends = [*starts[1:], len(program.code)]

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pyaco._core.common.environment import is_set
 from pyaco.errors import InputError
 from pyaco.passes import Pipeline
 from pyaco.pipelines import compute
@@ -21,10 +22,11 @@ if TYPE_CHECKING:
     from pyaco._core.ir.program import Program
     from pyaco.aco.pressure import Pressure
 
-__all__ = ["SWITCHES", "VARIABLE", "DebugSwitches", "Observer", "Switch", "switches"]
+__all__ = ["NO_SWITCHES", "SWITCHES", "VARIABLE", "DebugSwitches", "Observer", "Switch", "switches"]
 
 #: The environment variable.
 VARIABLE = "PYACO_DEBUG"
+_VARIABLE_BYTES = VARIABLE.encode()
 
 #: Passes behind which liveness is current, and what they are checked for.
 _LIVENESS = ("spill", "schedule_program")
@@ -110,7 +112,8 @@ class DebugSwitches(NamedTuple):
         return sorted(self.disabled), sorted(self.forced)
 
 
-_NONE = DebugSwitches()
+#: All off: one object, so that whoever asks need not look into it.
+NO_SWITCHES = DebugSwitches()
 
 
 @lru_cache(maxsize=8)
@@ -135,10 +138,9 @@ def switches(given: str | tuple[str, ...] | list[str] = ()) -> DebugSwitches:
     InputError
         A word names no switch; the message lists those that there are.
     """
-    text = os.environ.get(VARIABLE)
-    if not given and not text:
-        return _NONE
-    return _switches(given if isinstance(given, str) else ",".join(given), text or "")
+    if not given and not is_set(_VARIABLE_BYTES):
+        return NO_SWITCHES
+    return _switches(given if isinstance(given, str) else ",".join(given), os.environ.get(VARIABLE, ""))
 
 
 @lru_cache(maxsize=64)

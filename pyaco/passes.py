@@ -501,21 +501,35 @@ class Run:
         Called with the name of each pass, the IR after it ran, and the seconds it took.
     """
 
-    __slots__ = ("_disabled", "_dump_after", "_log", "_on_pass", "_optimize", "_stop_after", "_watched", "dumps", "validates")
+    # of a run that nobody asks anything of: made without setting them
+    validates = False
+    _dump_after: frozenset[str] = frozenset()
+    _stop_after: str | None = None
+    _on_pass: Callable[[str, Any, float], Any] | None = None
+    _watched = False
+    _optimize = True
+    _disabled: frozenset[str] = frozenset()
 
     def __init__(
         self, *, validate: bool = False, dump_after: Sequence[str] | frozenset[str] = (), stop_after: str | None = None,
         optimize: bool = True, disabled: Sequence[str] | frozenset[str] = (), on_pass: Callable[[str, Any, float], Any] | None = None,
     ) -> None:
-        self.validates = validate
-        self._dump_after = frozenset(dump_after)
-        self._stop_after = stop_after
-        self._on_pass = on_pass
-        self._watched = bool(validate or self._dump_after or stop_after or on_pass)
-        self._optimize = optimize
-        self._disabled = frozenset(disabled)
         self._log = PassLog()
         self.dumps: dict[str, str] = {}
+        if validate or dump_after or stop_after or on_pass or disabled or not optimize:
+            self._ask(validate, frozenset(dump_after), stop_after, optimize, frozenset(disabled), on_pass)
+
+    def _ask(
+        self, validate: bool, dump_after: frozenset[str], stop_after: str | None, optimize: bool, disabled: frozenset[str],
+        on_pass: Callable[[str, Any, float], Any] | None,
+    ) -> None:
+        self.validates = validate
+        self._dump_after = dump_after
+        self._stop_after = stop_after
+        self._on_pass = on_pass
+        self._watched = bool(validate or dump_after or stop_after or on_pass)
+        self._optimize = optimize
+        self._disabled = disabled
 
     @property
     def records(self) -> list[PassRecord]:
@@ -540,9 +554,9 @@ class Run:
 
     def note(self, representation: IntermediateRepresentation, room: str, name: str, ir: Any) -> None:
         """Record what is no pass over one IR, such as reading or instruction selection, just after it ran."""
-        seconds = self._log.note(room, name)
+        self._log.note(room, name)
         if self._watched:
-            self._inspect(representation, room, name, ir, seconds)
+            self._inspect(representation, room, name, ir, self._log.last_seconds)
             self._log.start()
 
     def _inspect(self, representation: IntermediateRepresentation, room: str, name: str, ir: Any, seconds: float) -> None:

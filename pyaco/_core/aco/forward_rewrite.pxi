@@ -4,6 +4,7 @@
 # ``entry`` (pointer to a State by block, NULL: the empty one), ``states`` and ``spare`` (where these stand, and which are free) and ``dirty``
 # (blocks whose entry state has changed since they were last visited), and
 #   _clear(const Context *, State *)                                          the state at the start of the program
+#   _copy(const Context *, State *into, const State *)                        what a state says
 #   _join(Context *, State *into, const State *, bint logical) -> bint      merge over a linear or a logical edge; True on change
 #   _block(Context *, uint32_t block, State *) -> int        run a block, emitting into ``rewrite`` while ``rewriting``
 #
@@ -96,7 +97,7 @@ cdef int _settle(Context *c, uint32_t first, uint32_t last) except -1 nogil:
             b += 1
             continue
         c.dirty[b] = 0
-        s = _entry_of(c, b)[0]
+        _copy(c, &s, _entry_of(c, b))
         _block(c, b, &s)
         _hand_on(c, b, &s)
         b = next_block(c.p, b, c.dirty.data())

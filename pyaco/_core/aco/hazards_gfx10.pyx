@@ -85,6 +85,10 @@ cdef void _clear(const Context *c, State *s) noexcept nogil:
     s.since_atomic = settled
 
 
+cdef inline void _copy(const Context *c, State *into, const State *other) noexcept nogil:
+    into[0] = other[0]
+
+
 cdef bint _unite(bint *into, bint other) noexcept nogil:
     if into[0] or not other:
         return False

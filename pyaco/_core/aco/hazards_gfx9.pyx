@@ -67,6 +67,10 @@ cdef void _clear(const Context *c, State *s) noexcept nogil:
     s.m0_write = s.setreg = s.setreg_vskip = long_ago
 
 
+cdef inline void _copy(const Context *c, State *into, const State *other) noexcept nogil:
+    into[0] = other[0]
+
+
 cdef inline bint _later(int32_t *into, int32_t time) noexcept nogil:
     if time < long_ago:
         time = long_ago

@@ -17,7 +17,7 @@ wrote: on GFX9 to GFX10.3 with the message ``ordered_ps_done``, from GFX11 on wi
 memory model of barriers as in ACO (``aco_insert_waitcnt``), in workgroup-processor and compute-unit mode.
 """
 from libc.stdint cimport uint16_t, uint32_t, uint64_t, uint8_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 from libcpp.vector cimport vector
 
 from isa_opcodes cimport (
@@ -53,6 +53,7 @@ cdef enum:
     counter_bvh = 5
     counter_km = 6
     counter_count = 7
+    counter_count_before_gfx12 = 4
     # kinds of operations; bits
     event_smem = 1
     event_lds = 2
@@ -77,6 +78,7 @@ cdef enum:
     event_export_awaited_gfx12 = 2
 
 cdef struct State:
+    int counters                     # that the generation has: the rows of others hold nothing that is ever read
     uint8_t[7][520] age              # none: nothing outstanding
     uint16_t[7][520] events
     uint8_t[520] types
@@ -90,6 +92,7 @@ cdef struct Wait:
 cdef cppclass Context:
     ProgramData *p
     uint32_t vgprs
+    int counters
     uint8_t[7] limit                 # highest count that can be waited for
     bint force                       # every instruction waits for all that is outstanding
     bint ordered_section             # GFX11 and later: the wave waits for its turn to enter one
@@ -120,10 +123,33 @@ cdef inline void _need(Wait *w, uint32_t counter, uint8_t count) noexcept nogil:
 
 
 cdef void _clear(const Context *c, State *s) noexcept nogil:
-    memset(s.age, none, sizeof(s.age))
-    memset(s.events, 0, sizeof(s.events))
-    memset(s.types, 0, sizeof(s.types))
+    cdef uint32_t registers = 256 + c.vgprs     # no instruction names those from here to the storage classes
+    cdef int n
+    s.counters = c.counters
+    for n in range(c.counters):
+        memset(s.age[n], none, registers)
+        memset(s.events[n], 0, registers * sizeof(uint16_t))
+        memset(s.age[n] + <int>storage_register, none, tracked_count - storage_register)
+        memset(s.events[n] + <int>storage_register, 0, (tracked_count - storage_register) * sizeof(uint16_t))
+    memset(s.types, 0, registers)
+    memset(s.types + <int>storage_register, 0, tracked_count - storage_register)
     memset(s.pending, 0, sizeof(s.pending))
+
+
+cdef void _copy(const Context *c, State *into, const State *other) noexcept nogil:
+    """Copy what `_clear` sets."""
+    cdef uint32_t registers = 256 + c.vgprs
+    cdef int n
+    into.counters = other.counters
+    for n in range(other.counters):
+        memcpy(into.age[n], other.age[n], registers)
+        memcpy(into.events[n], other.events[n], registers * sizeof(uint16_t))
+        memcpy(into.age[n] + <int>storage_register, other.age[n] + <int>storage_register, tracked_count - storage_register)
+        memcpy(into.events[n] + <int>storage_register, other.events[n] + <int>storage_register,
+               (tracked_count - storage_register) * sizeof(uint16_t))
+    memcpy(into.types, other.types, registers)
+    memcpy(into.types + <int>storage_register, other.types + <int>storage_register, tracked_count - storage_register)
+    memcpy(into.pending, other.pending, sizeof(into.pending))
 
 
 cdef inline uint32_t _next_tracked(const Context *c, uint32_t k) noexcept nogil:
@@ -138,7 +164,7 @@ cdef void _apply(const Context *c, State *s, const Wait *w) noexcept nogil:
     """What is known after a wait."""
     cdef int n
     cdef uint32_t k
-    for n in range(counter_count):
+    for n in range(s.counters):
         if w.count[n] == none or not s.pending[n]:
             continue
         if w.count[n] == 0:
@@ -179,7 +205,7 @@ cdef bint _join_registers(State *into, const State *other, uint32_t first, uint3
     cdef bint changed = False
     cdef int c
     cdef uint32_t k
-    for c in range(counter_count):
+    for c in range(other.counters):
         if not other.pending[c]:
             continue
         if other.pending[c] & ~into.pending[c]:
@@ -260,7 +286,7 @@ cdef void _check_operands(const ProgramData *p, const State *s, InstructionId i,
     for row in range(operands.first, operands.first + operands.count):
         r = operand_range(p, row)
         for k in range(r.first, r.end):
-            for c in range(counter_count):
+            for c in range(s.counters):
                 # Exports read their registers: reading those again does no harm.
                 if s.age[c][k] != none and s.events[c][k] != event_export:
                     _need(w, c, s.age[c][k])
@@ -288,7 +314,7 @@ cdef void _check_definitions(const ProgramData *p, const State *s, InstructionId
     for row in range(definitions.first, definitions.first + definitions.count):
         r = definition_range(p, row)
         for k in range(r.first, r.end):
-            for c in range(counter_count):
+            for c in range(s.counters):
                 if s.age[c][k] == none or (event and _counter(p, event, type) == <uint32_t>c
                                            and _in_order(p, s.events[c][k], s.types[k], event, type)):
                     continue
@@ -314,21 +340,21 @@ cdef void _check_memory_order(const ProgramData *p, const State *s, uint64_t wor
     for k in range(8):
         if not storage >> k & 1:
             continue
-        for c in range(counter_count):
+        for c in range(s.counters):
             if s.events[c][storage_register + k] & ~ignored:
                 _need(w, c, s.age[c][storage_register + k])
 
 
 cdef void _need_all(const State *s, Wait *w) noexcept nogil:
     cdef int c
-    for c in range(counter_count):
+    for c in range(s.counters):
         if s.pending[c]:
             _need(w, c, 0)
 
 
 cdef void _need_gds(const State *s, Wait *w) noexcept nogil:
     cdef int c
-    for c in range(counter_count):
+    for c in range(s.counters):
         _need(w, c, s.age[c][gds_register])
 
 
@@ -400,7 +426,7 @@ cdef void _check(const Context *c, const State *s, InstructionId i, Wait *w) noe
     cdef const ProgramData *p = c.p
     cdef uint16_t pending = 0
     cdef int counter
-    for counter in range(counter_count):
+    for counter in range(s.counters):
         pending |= s.pending[counter]
     if not pending:
         return
@@ -714,6 +740,7 @@ cdef int insert_waitcnt_run(ProgramData *p, bint force) except -1 nogil:
     cdef Context c
     c.p = p
     c.force = force
+    c.counters = counter_count if p.gfx_level >= gfx12 else <int>counter_count_before_gfx12
     c.ordered_section = p.gfx_level >= gfx11 and _awaits_export(p)
     _limits(&c)
     return solve_and_rewrite(&c, p)

@@ -381,17 +381,17 @@ cdef int _write_back(Threading *t) except -1 nogil:
 cdef int _thread(Threading *t, ProgramData *p) except -1 nogil:
     cdef uint32_t blocks = p.blocks.table.count
     cdef BlockId b
-    cdef uint32_t k
+    cdef const BlockId *list
     t.p = p
     t.preds.resize(blocks)
     t.succs.resize(blocks)
     t.removed.assign(blocks, 0)
     t.only_branch.assign(blocks, 0)
     for b in range(blocks):
-        for k in range(p.blocks.linear_pred_count[b]):
-            t.preds[b].push_back(p.edge_lists.block[p.blocks.linear_pred_first[b] + k])
-        for k in range(p.blocks.linear_succ_count[b]):
-            t.succs[b].push_back(p.edge_lists.block[p.blocks.linear_succ_first[b] + k])
+        list = p.edge_lists.block + p.blocks.linear_pred_first[b]
+        t.preds[b].assign(list, list + p.blocks.linear_pred_count[b])
+        list = p.edge_lists.block + p.blocks.linear_succ_first[b]
+        t.succs[b].assign(list, list + p.blocks.linear_succ_count[b])
     b = blocks
     while b > 0:
         b -= 1

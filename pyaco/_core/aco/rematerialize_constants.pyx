@@ -3,10 +3,11 @@
 Instruction selection and value numbering make each constant once, before its first use. In a long program hundreds of them would be
 live from its beginning to its end: more than there are SGPRs, and every live set would grow with the program, so that liveness, spilling and
 register allocation were not linear in its size. Here a use that is more than `far` instructions behind the one before it, in program order, gets a
-copy of its own, which serves the uses behind it that it dominates.
+copy of its own, which serves the uses behind it that it dominates. A phi that far behind a constant of one SGPR names the constant itself: it is
+copied where the edge begins.
 
 Needs: SSA, dominators, an explicit execution mask (nothing is inserted into programs afterwards that would have to know of the copies).
-Guarantees: what was true stays true; scc is not written. Operands of phis keep their constant. Source: P. Briggs, K. Cooper, L. Torczon,
+Guarantees: what was true stays true; scc is not written. Source: P. Briggs, K. Cooper, L. Torczon,
 "Rematerialization" (1992), for values that are cheaper made than kept.
 """
 from libc.stdint cimport uint8_t, uint32_t
@@ -18,9 +19,9 @@ from pyaco._core.aco.dominance cimport dominates_linear
 from pyaco._core.aco.queries cimport opcode_is_phi
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport (
-    BlockId, DefinitionRow, InstructionId, OperandRow, OrderRow, Program, ProgramData, Rewrite, TempId, class_is_vgpr,
-    definition_fixed, definition_of, definition_temp, operand_at, operand_constant, operand_temp, rewrite_begin, rewrite_block, rewrite_emit,
-    rewrite_end, temp_new,
+    BlockId, DefinitionRow, InstructionId, OperandRow, OrderRow, Program, ProgramData, Rewrite, TempId, class_is_vgpr, class_s1,
+    definition_fixed, definition_of, definition_temp, operand_at, operand_constant, operand_put, operand_temp, rewrite_begin, rewrite_block,
+    rewrite_emit, rewrite_end, temp_new,
 )
 
 cdef struct Constant:
@@ -42,37 +43,65 @@ cdef bint _is_constant(const ProgramData *p, InstructionId i) noexcept nogil:
     return p.operands.flags[p.instructions.operand_first[i]] & operand_constant != 0
 
 
+cdef void _find_makers(const ProgramData *p, vector[Constant] &constants) noexcept nogil:
+    """Find the constants, and where they are made."""
+    cdef OrderRow k
+    cdef InstructionId i
+    cdef Constant *c
+    for k in range(p.order.table.count):
+        i = p.order.instruction[k]
+        if _is_constant(p, i):
+            c = &constants[p.definitions.temp[p.instructions.definition_first[i]]]
+            c.maker = i
+            c.place = c.made = k + 1
+
+
+cdef inline bint _phi_is_far(const ProgramData *p, const Constant *c, uint32_t place, uint32_t far) noexcept nogil:
+    """Whether a phi names the constant itself. That of a back edge may stand before what makes its operand."""
+    return place > c.made and place - c.made > far and \
+        p.definitions.register_class[p.instructions.definition_first[c.maker]] == class_s1
+
+
 cdef bint _find(const ProgramData *p, vector[Constant] &constants, uint32_t far) except -1 nogil:
     """Find the constants, and which of them something reads where they are made; False: every use is near."""
-    cdef BlockId b
     cdef OrderRow k
-    cdef uint32_t j, place = 0
+    cdef uint32_t place
     cdef InstructionId i
     cdef OperandRow row
     cdef Constant *c
     cdef bint any_far = False
-    for b in range(p.blocks.table.count):
-        for k in range(p.blocks.order_first[b], p.blocks.order_first[b] + p.blocks.order_count[b]):
-            i = p.order.instruction[k]
-            place += 1
-            for j in range(p.instructions.operand_count[i]):
-                row = p.instructions.operand_first[i] + j
-                if not p.operands.flags[row] & operand_temp or constants[p.operands.data[row]].maker == 0:
-                    continue
-                c = &constants[p.operands.data[row]]
-                if opcode_is_phi(p.instructions.opcode[i]):
-                    c.needed = True
-                    continue
-                if place - c.place > far:
+    _find_makers(p, constants)
+    for k in range(p.order.table.count):
+        i = p.order.instruction[k]
+        place = k + 1
+        for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
+            if not p.operands.flags[row] & operand_temp or constants[p.operands.data[row]].maker == 0:
+                continue
+            c = &constants[p.operands.data[row]]
+            if opcode_is_phi(p.instructions.opcode[i]):
+                if _phi_is_far(p, c, place, far):
                     any_far = True
-                elif c.place == c.made:          # the first use
+                else:
                     c.needed = True
-                c.place = place
-            if _is_constant(p, i):
-                c = &constants[p.definitions.temp[p.instructions.definition_first[i]]]
-                c.maker = i
-                c.place = c.made = place
+                continue
+            if place - c.place > far:
+                any_far = True
+            elif c.place == c.made:          # the first use
+                c.needed = True
+            c.place = place
     return any_far
+
+
+cdef void _phi_operands(ProgramData *p, vector[Constant] &constants, uint32_t far, InstructionId i, uint32_t place) noexcept nogil:
+    """Give a phi the constants that it is far behind."""
+    cdef OperandRow row
+    cdef const Constant *c
+    for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
+        if not p.operands.flags[row] & operand_temp or p.operands.data[row] >= constants.size():
+            continue
+        c = &constants[p.operands.data[row]]
+        if c.maker and _phi_is_far(p, c, place, far):
+            operand_put(p, row, operand_at(p, p.instructions.operand_first[c.maker]))
 
 
 cdef int _operands(ProgramData *p, vector[Constant] &constants, Rewrite *out, uint32_t far, BlockId block, InstructionId i,
@@ -112,7 +141,9 @@ cdef int _rewrite(ProgramData *p, vector[Constant] &constants, uint32_t far) exc
         for k in range(p.blocks.order_first[b], p.blocks.order_first[b] + p.blocks.order_count[b]):
             i = p.order.instruction[k]
             place += 1
-            if not opcode_is_phi(p.instructions.opcode[i]):
+            if opcode_is_phi(p.instructions.opcode[i]):
+                _phi_operands(p, constants, far, i, place)
+            else:
                 _operands(p, constants, &out, far, b, i, place)
             if _is_constant(p, i):
                 temp = p.definitions.temp[p.instructions.definition_first[i]]

@@ -31,14 +31,37 @@ cdef enum:
 cdef enum:
     maximum_rounds = 32
 
+# Ticks are those of the processor's counter, where it is known to be one that any code may read: the system's clock takes four times as long, and
+# on small shaders that was a fiftieth of everything. Their length is found by comparing both, when somebody asks for times.
 cdef extern from *:
     """
     #include <chrono>
     static inline int64_t steady_nanoseconds() {
         return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
     }
+    #include <time.h>
+    static bool processor_time = false;     // of the thread, for benchmarks on a busy machine
+    static inline int64_t thread_nanoseconds() {
+        struct timespec now;
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+        return now.tv_sec * (int64_t)1000000000 + now.tv_nsec;
+    }
+    #ifdef __x86_64__
+    #include <x86intrin.h>
+    static inline int64_t steady_ticks() { return processor_time ? thread_nanoseconds() : (int64_t)__rdtsc(); }
+    #else
+    static inline int64_t steady_ticks() { return processor_time ? thread_nanoseconds() : steady_nanoseconds(); }
+    #endif
     """
+    bint processor_time
     int64_t steady_nanoseconds() noexcept nogil
+    int64_t steady_ticks() noexcept nogil
+
+
+def count_processor_time(bint on):
+    """Whether logs that begin from now on have the processor's time of their thread instead of the clock's."""
+    global processor_time
+    processor_time = on
 
 
 cdef class NativeKernel:
@@ -172,7 +195,7 @@ cdef enum:
 cdef struct LogRow:
     uint32_t plan                     # no_plan: what was noted by name
     uint32_t row                      # of the plan, or of the names
-    int64_t nanoseconds
+    int64_t ticks
 
 
 cdef class PassLog:
@@ -181,29 +204,44 @@ cdef class PassLog:
     cdef list names
     cdef vector[LogRow] log
     cdef int64_t mark
+    cdef int64_t first_tick               # and the time then
+    cdef int64_t first_nanosecond
 
     def __cinit__(self):
         self.plans = []
         self.names = []
-        self.mark = steady_nanoseconds()
+        self.log.reserve(128)
+        self.first_nanosecond = steady_nanoseconds()
+        self.first_tick = self.mark = steady_ticks()
 
     def start(self):
         """What is noted next begins now."""
-        self.mark = steady_nanoseconds()
+        self.mark = steady_ticks()
 
-    cdef int64_t add(self, uint32_t plan, uint32_t row) except -1 nogil:
-        """Note what ends now, and return how long it took."""
+    cdef int add(self, uint32_t plan, uint32_t row) except -1 nogil:
+        """Note what ends now."""
         cdef LogRow one
-        cdef int64_t end = steady_nanoseconds()
-        one.plan, one.row, one.nanoseconds = plan, row, end - self.mark
+        cdef int64_t end = steady_ticks()
+        one.plan, one.row, one.ticks = plan, row, end - self.mark
         self.mark = end
         self.log.push_back(one)
-        return one.nanoseconds
+        return 0
 
     def note(self, str room, str name):
-        """Note what ended now, and return the seconds that it took."""
+        """Note what ended now."""
         self.names.append((room, name))
-        return self.add(no_plan, len(self.names) - 1) * 1e-9
+        self.add(no_plan, len(self.names) - 1)
+
+    cdef double _seconds_of_tick(self) noexcept:
+        cdef int64_t ticks = steady_ticks() - self.first_tick
+        if processor_time:
+            return 1e-9
+        return (steady_nanoseconds() - self.first_nanosecond) * 1e-9 / ticks if ticks > 0 else 1e-9
+
+    @property
+    def last_seconds(self):
+        """How long took what was noted last."""
+        return self.log.back().ticks * self._seconds_of_tick() if self.log.size() else 0.0
 
     cdef tuple _record(self, LogRow one):
         if one.plan == no_plan:
@@ -213,7 +251,8 @@ cdef class PassLog:
     def rows(self):
         """Room, name and milliseconds of each pass that ran, in order."""
         cdef size_t k
-        return [(*self._record(self.log[k]), self.log[k].nanoseconds * 1e-6) for k in range(self.log.size())]
+        cdef double milliseconds = self._seconds_of_tick() * 1e3
+        return [(*self._record(self.log[k]), self.log[k].ticks * milliseconds) for k in range(self.log.size())]
 
 
 cdef class _Runner:
@@ -250,16 +289,15 @@ cdef class _Runner:
         """Run one step. What is Python's stands elsewhere: a function with objects of its own takes the interpreter's lock when it ends."""
         cdef bint changed
         cdef int result
-        cdef int64_t taken
         if one.function != NULL and self.data != NULL:
             result = one.function(self.data, one.option)
             changed = result & kernel_changed
             self.note(one, changed, result & kernel_steady)
         else:
             changed = self.call(row, one)
-        taken = self.log.add(self.plan_number, row)
+        self.log.add(self.plan_number, row)
         if self.observed:
-            self.show(row, taken)
+            self.show(row)
         return changed
 
     cdef bint call(self, uint32_t row, const PlanRow *one) except -1 with gil:
@@ -273,9 +311,9 @@ cdef class _Runner:
             self.note(one, changed, False)
         return changed
 
-    cdef int show(self, uint32_t row, int64_t taken) except -1 with gil:
+    cdef int show(self, uint32_t row) except -1 with gil:
         room, name = (<PreparedStep>self.plan.steps[row]).record
-        self.observe(room, name, self.ir, taken * 1e-9)
+        self.observe(room, name, self.ir, self.log.last_seconds)
         self.log.start()
         return 0
 
@@ -300,9 +338,13 @@ cdef class _Runner:
                 return True
         if one.only_with == 0 or self.shader == NULL:
             return False
-        if self.facts_version != self.version + 1:
-            self.facts = shader_facts(self.shader)
-            self.facts_version = self.version + 1
+        if self.facts_version == self.version + 1:
+            return self.facts & one.only_with == 0
+        # Only changes of the kind "any" bring what was not there.
+        if self.facts_version and self.latest[<int>effect_any] < self.facts_version and self.facts & one.only_with == 0:
+            return True
+        self.facts = shader_facts(self.shader)
+        self.facts_version = self.version + 1
         return self.facts & one.only_with == 0
 
     cdef bint rounds(self, uint32_t first, uint32_t end) except -1 nogil:

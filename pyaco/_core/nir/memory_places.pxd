@@ -7,7 +7,6 @@ one variable, of one binding, or of pointers that nobody knows are *kin*: they m
 A component of a vector that a constant picks is the place of the vector with the number of the component.
 """
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
 from nir_opcodes cimport index_access
@@ -51,7 +50,7 @@ cdef struct Places:
     vector[Place] rows
     vector[PlaceId] of_deref      # by value
     vector[uint8_t] component     # by value
-    unordered_map[uint64_t, PlaceId] found    # by hash; a row that has another's hash is a place of its own that is never found again
+    vector[PlaceId] found         # hash table of rows: linear probing, at most half full
 
 cdef struct Effect:               # what an instruction reads or writes
     PlaceId place                 # 0: all that `modes` say
