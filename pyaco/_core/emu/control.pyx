@@ -5,7 +5,8 @@ Sources: AMD "RDNA 2", "RDNA3", "RDNA4" and "Vega" ISA documents, chapters "Prog
 """
 from libc.stdint cimport int16_t, int64_t, uint16_t, uint32_t, uint64_t
 
-from features cimport has_dx10_clamp_mode, has_split_barriers, has_wide_cycle_counter, has_zero_extended_pc
+from features cimport (has_clusters, has_dx10_clamp_mode, has_split_barriers, has_vgpr_banks_by_setreg, has_wide_cycle_counter,
+                       has_zero_extended_pc)
 from isa_opcodes cimport *
 from modifiers cimport modifier_abs, modifier_clamp, modifier_neg, modifier_omod, modifier_opsel
 from pyaco._core.emu.memory cimport canonical_address
@@ -96,6 +97,10 @@ cdef void _complete_barrier(Machine *machine) noexcept nogil:
 
 # Named barriers: LLVM's "AMDGPU Execution Synchronization" has what they do, AMDGPUInstructionSelector.cpp the fields of m0. What
 # happens when a wave uses one before its init is not documented.
+cdef enum:
+    cluster_barrier = 0xfffffffdU
+
+
 cdef uint32_t _barrier_number(const Wave *wave, const Instruction *instruction) noexcept nogil:
     if instruction.source[0].kind == operand_sgpr and instruction.source[0].index == sgpr_m0:
         return wave.sgpr[sgpr_m0] & 31
@@ -153,10 +158,11 @@ cdef int _barrier_leave(Machine *machine, Wave *wave, const Instruction *instruc
 
 
 cdef int _barrier_signal(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
-    """S_BARRIER_SIGNAL, S_BARRIER_SIGNAL_ISFIRST: -1 is the workgroup's barrier; 0 is none, -2 the trap handler's."""
+    """S_BARRIER_SIGNAL, S_BARRIER_SIGNAL_ISFIRST: -1 is the workgroup's barrier; 0 is none, -2 the trap handler's, -3 that of a cluster, which
+    does nothing where a workgroup is in none (LLVM, "AMDGPU Execution Synchronization")."""
     cdef bint asks = instruction.decoded.opcode == <int>op_s_barrier_signal_isfirst
     cdef uint32_t number = _barrier_number(wave, instruction)
-    if number == 0 or number == 0xfffffffeU:
+    if number == 0 or number == 0xfffffffeU or (number == cluster_barrier and has_clusters(machine.gfx_level)):
         if asks:
             wave.scc = 0
         return stop_running
@@ -183,6 +189,8 @@ cdef int _barrier_wait(Machine *machine, Wave *wave, const Instruction *instruct
         wave.waits_named = not wave.named_complete
         wave.named_complete = 0
         return stop_barrier if wave.waits_named else stop_running
+    if number == <int16_t>cluster_barrier and has_clusters(machine.gfx_level):
+        return stop_running
     if number != -1:
         return stop_unsupported
     if wave.barrier_complete:
@@ -208,6 +216,15 @@ cdef int _barrier_state(Machine *machine, Wave *wave, const Instruction *instruc
 cdef int _allocate_registers(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     """S_ALLOC_VGPR fails where the wave was not launched with dynamic VGPRs."""
     wave.scc = 0
+    return stop_running
+
+
+cdef int _add_to_pc(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """S_ADD_PC_I64: from the next instruction on."""
+    cdef uint64_t distance = instruction.source[0].value if instruction.source[0].kind == operand_value else _scalar_pair(wave, instruction)
+    if instruction.source[0].kind == operand_value and instruction.source[0].index == 255:
+        distance = <uint64_t><int64_t><int32_t>distance
+    wave.pc = canonical_address(_next_pc(instruction) + distance)
     return stop_running
 
 
@@ -426,11 +443,25 @@ cdef int _set_register(Machine *machine, Wave *wave, const Instruction *instruct
     if instruction.decoded.opcode == <int>op_s_setreg_b32:
         value = _scalar_source(wave, instruction, 0)
     value = (value << first) & mask
+    if number == hwreg_mode and has_vgpr_banks_by_setreg(machine.gfx_level) and instruction.decoded.opcode == <int>op_s_setreg_imm32_b32:
+        value = (value & ~<uint32_t>mode_banks) | (instruction.decoded.literal & mode_banks)
+        mask |= mode_banks
     if number == hwreg_mode:
         wave.mode = mode_of(machine.gfx_level, (wave.mode & ~mask) | value)
     elif number == hwreg_flat_scratch_lo or number == hwreg_flat_scratch_hi:
         shifted = 32 if number == hwreg_flat_scratch_hi else 0
         wave.flat_scratch = (wave.flat_scratch & ~(<uint64_t>mask << shifted)) | (<uint64_t>value << shifted)
+    return stop_running
+
+
+cdef uint32_t banks_of(const Instruction *instruction) noexcept nogil:
+    """The result's two bits are the first in MODE, the last in the instruction."""
+    cdef uint32_t bits = instruction.decoded.immediate & 0xff
+    return ((bits << 2) | (bits >> 6)) & 0xff
+
+
+cdef int _set_banks(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    wave.mode = (wave.mode & ~<uint32_t>mode_banks) | (banks_of(instruction) << mode_banks_shift)
     return stop_running
 
 
@@ -652,6 +683,80 @@ cdef int _permute_lanes64(Machine *machine, Wave *wave, const Instruction *instr
     return stop_running
 
 
+cdef int _permute_in_groups(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """V_PERMLANE_BCAST, _UP, _DOWN, _XOR: a lane of the same group, of as many lanes as the third operand says, a power of two; zero where there is
+    none. Lanes count that are not active. (rocjitsu of ROCm/rocm-systems, which has no more to say of other widths than that they are all lanes.)"""
+    cdef uint32_t opcode = instruction.decoded.opcode
+    cdef uint64_t exec_mask = wave_exec(wave)
+    cdef uint32_t *row = wave_vgpr(wave, _destination_of(instruction) - 256)
+    cdef uint32_t selector = _scalar_source(wave, instruction, 1)
+    cdef uint32_t width = _scalar_source(wave, instruction, 2)
+    cdef uint32_t result[max_lanes]
+    cdef uint32_t lane, position, other
+    if width == 0 or width & (width - 1) or width > wave.lanes:
+        width = wave.lanes
+    for lane in range(wave.lanes):
+        position = lane & (width - 1)
+        if opcode == <uint32_t>op_v_permlane_bcast_b32:
+            other = selector & (width - 1)
+        elif opcode == <uint32_t>op_v_permlane_up_b32:
+            other = position - selector if selector <= position else width
+        elif opcode == <uint32_t>op_v_permlane_down_b32:
+            other = position + selector if selector < width else width
+        else:
+            other = position ^ selector
+        result[lane] = _lane_value(wave, instruction, (lane & ~(width - 1)) + other) if other < width else 0
+    for lane in range(wave.lanes):
+        if (exec_mask >> lane) & 1:
+            row[lane] = result[lane]
+    return stop_running
+
+
+cdef int _look_up_elements(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """V_PERM_PK16_*: sixteen elements of 4, 6 or 8 bits, each chosen by four bits of the third source from a table of sixteen whose upper part is
+    the first source (ROCm's tests of gfx1250)."""
+    cdef uint32_t opcode = instruction.decoded.opcode
+    cdef uint32_t width = 4 if opcode == <uint32_t>op_v_perm_pk16_b4_u4 else (6 if opcode == <uint32_t>op_v_perm_pk16_b6_u4 else 8)
+    cdef uint32_t low = 1 if width == 4 else 2              # registers of the second source
+    cdef uint32_t destination = _destination_of(instruction) - 256
+    cdef uint64_t exec_mask = wave_exec(wave)
+    cdef uint64_t table[2]
+    cdef uint64_t found[2]
+    cdef uint64_t chosen
+    cdef uint32_t words[4]
+    cdef uint32_t lane, i, bit
+    for lane in range(wave.lanes):
+        if not (exec_mask >> lane) & 1:
+            continue
+        for i in range(width // 2):
+            words[i] = _word_lane(wave, instruction, 1, i, lane) if i < low else _word_lane(wave, instruction, 0, i - low, lane)
+        for i in range(width // 2, 4):
+            words[i] = 0
+        table[0] = words[0] | (<uint64_t>words[1] << 32)
+        table[1] = words[2] | (<uint64_t>words[3] << 32)
+        chosen = _wide_lane(wave, instruction, 2, lane)
+        found[0] = found[1] = 0
+        for i in range(16):
+            bit = width * (<uint32_t>(chosen >> (4 * i)) & 15)
+            _put_element(found, width * i, _element_at(table, bit, width))
+        for i in range(width // 2):
+            wave_vgpr(wave, destination + i)[lane] = <uint32_t>(found[i >> 1] >> (32 * (i & 1)))
+    return stop_running
+
+
+cdef inline uint64_t _element_at(const uint64_t *words, uint32_t bit, uint32_t width) noexcept nogil:
+    cdef uint64_t value = words[bit >> 6] >> (bit & 63)
+    if (bit & 63) + width > 64:
+        value |= words[1] << (64 - (bit & 63))
+    return value & ((<uint64_t>1 << width) - 1)
+
+
+cdef inline void _put_element(uint64_t *words, uint32_t bit, uint64_t value) noexcept nogil:
+    words[bit >> 6] |= value << (bit & 63)
+    if bit < 64 and bit > 56:
+        words[1] |= value >> (64 - bit)
+
+
 cdef int _masked_sads(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     """V_MQSAD_U32_U8: four masked sums of absolute differences, of bytes 0-3, 1-4, 2-5, 3-6 of the first source."""
     cdef uint64_t exec_mask = wave_exec(wave)
@@ -720,7 +825,7 @@ cdef int _combine_bits(Machine *machine, Wave *wave, const Instruction *instruct
     cdef uint64_t modifiers = instruction.decoded.modifiers
     cdef uint32_t table = modifier_neg(modifiers) | (modifier_abs(modifiers) << 3) | (modifier_omod(modifiers) << 6)
     cdef uint32_t opsel = modifier_opsel(modifiers)
-    cdef bint halves = instruction.decoded.opcode == <int>op_v_bitop3_b16
+    cdef bint halves = instruction.decoded.opcode != <int>op_v_bitop3_b32
     cdef uint32_t *row = wave_vgpr(wave, _destination_of(instruction) - 256)
     cdef uint64_t exec_mask = wave_exec(wave)
     cdef uint32_t lane, slot, value
@@ -773,6 +878,12 @@ cdef void _fill_nothing(Handler *table) noexcept nogil:
     table[<int>op_s_waitcnt] = _no_operation
     table[<int>op_s_sleep] = _no_operation
     table[<int>op_s_sleep_var] = _no_operation
+    table[<int>op_s_monitor_sleep] = _no_operation          # nothing that is watched changes while it waits
+    table[<int>op_s_setprio_inc_wg] = _no_operation
+    table[<int>op_s_wakeup_barrier] = _no_operation
+    table[<int>op_s_wait_xcnt] = _no_operation
+    table[<int>op_s_wait_asynccnt] = _no_operation
+    table[<int>op_s_wait_tensorcnt] = _no_operation
     table[<int>op_s_setprio] = _no_operation
     table[<int>op_s_sendmsg] = _send_message
     table[<int>op_s_icache_inv] = _no_operation
@@ -846,6 +957,9 @@ cdef void _fill_flow(Handler *table) noexcept nogil:
     table[<int>op_s_setpc_b64] = _set_pc
     table[<int>op_s_swappc_b64] = _swap_pc
     table[<int>op_s_call_b64] = _call
+    table[<int>op_s_add_pc_i64] = _add_to_pc
+    table[<int>op_s_set_vgpr_msb] = _set_banks
+    table[<int>op_s_get_shader_cycles_u64] = _read_clock
     table[<int>op_s_getreg_b32] = _get_register
     table[<int>op_s_setreg_b32] = _set_register
     table[<int>op_s_setreg_imm32_b32] = _set_register
@@ -864,6 +978,14 @@ cdef void _fill_moves(Handler *table) noexcept nogil:
     table[<int>op_v_pk_mov_b32] = _move_pair
     table[<int>op_v_bitop3_b16] = _combine_bits
     table[<int>op_v_bitop3_b32] = _combine_bits
+    table[<int>op_v_bitop3_b16_true16] = _combine_bits
+    table[<int>op_v_permlane_bcast_b32] = _permute_in_groups
+    table[<int>op_v_permlane_up_b32] = _permute_in_groups
+    table[<int>op_v_permlane_down_b32] = _permute_in_groups
+    table[<int>op_v_permlane_xor_b32] = _permute_in_groups
+    table[<int>op_v_perm_pk16_b4_u4] = _look_up_elements
+    table[<int>op_v_perm_pk16_b6_u4] = _look_up_elements
+    table[<int>op_v_perm_pk16_b8_u4] = _look_up_elements
     table[<int>op_v_permlane16_swap_b32] = _swap_lane_groups
     table[<int>op_v_permlane32_swap_b32] = _swap_lane_groups
     table[<int>op_s_movrels_b32] = _move_relative_scalar

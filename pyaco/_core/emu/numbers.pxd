@@ -139,6 +139,51 @@ cdef inline double fma_odd(double a, double b, double c, uint32_t rounding) noex
         return bits_double(bits + 1)
     return bits_double(bits - 1)
 
+cdef inline double sum_odd(double a, double b) noexcept nogil:
+    """a + b of singles, rounded to odd in double."""
+    return fma_odd(a, 1.0, b, round_nearest)
+
+cdef inline bint is_bfloat_nan(uint32_t bits) noexcept nogil:
+    return bits & 0x7fff > 0x7f80
+
+cdef inline uint32_t bfloat_of(double value, uint32_t clamp, uint32_t a, uint32_t b, uint32_t c) noexcept nogil:
+    """A bfloat: by way of a single that is rounded to odd, so that the one rounding after it is the right one. A NaN is the first of the sources."""
+    cdef float single = <float>value
+    cdef uint32_t bits = float_bits(single)
+    if value != value:
+        a = a if is_bfloat_nan(a) else (b if is_bfloat_nan(b) else (c if is_bfloat_nan(c) else 0x7fc0))
+        return 0 if clamp else a | 0x40
+    if <double>single != value and not bits & 1:
+        # the other neighbour is the odd one
+        bits = bits - 1 if (<double>single > value) == (value > 0) else bits + 1
+    bits = to_bfloat(bits_float(bits))
+    if clamp:
+        return 0 if bits & 0x8000 else min(bits, <uint32_t>0x3f80)
+    return bits
+
+cdef inline uint32_t saturate_nibbles(uint32_t word, uint32_t is_signed) noexcept nogil:
+    """Four bytes as numbers of four bits each."""
+    cdef uint32_t result = 0
+    cdef uint32_t i
+    cdef int32_t value
+    for i in range(4):
+        value = (word >> (8 * i)) & 0xff
+        if is_signed:
+            value = max(-8, min(<int32_t><int8_t>value, 7)) & 15
+        else:
+            value = min(value, 15)
+        result |= <uint32_t>value << (4 * i)
+    return result
+
+cdef inline uint32_t bits_by_table(uint32_t table, uint32_t a, uint32_t b) noexcept nogil:
+    """For every bit the bit 4 a + 2 b of a truth table: that of V_BITOP3 without its third source."""
+    cdef uint32_t result = 0
+    cdef uint32_t entry
+    for entry in range(4):
+        if (table >> (2 * entry)) & 1:
+            result |= (a if entry & 2 else ~a) & (b if entry & 1 else ~b)
+    return result
+
 cdef inline float fma_toward_zero(float a, float b, float c) noexcept nogil:
     """a * b + c, rounded towards zero: to odd in double (the product is exact there), then truncated."""
     cdef double product = <double>a * b

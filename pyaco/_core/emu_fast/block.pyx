@@ -21,6 +21,7 @@ from pyaco._core.emu.lds cimport execute_lds
 from pyaco._core.common.bits cimport popcount
 from pyaco._core.common.floats cimport float_bits, half_to_double
 from pyaco._core.emu.code cimport fetch, handler_of
+from pyaco._core.emu.control cimport banks_of
 from pyaco._core.emu.image cimport execute_image
 from pyaco._core.emu.reference cimport aligned_bytes, aligned_zeros
 from pyaco._core.emu.image_view cimport image_words, sampler_words
@@ -33,7 +34,7 @@ from pyaco._core.emu.lanes_earlier cimport earlier_operation
 from pyaco._core.emu_fast.scalar cimport scalar_step_of
 from pyaco._core.emu_fast.step cimport *
 from pyaco._core.isa.decode cimport Decoded
-from pyaco._core.common.machine cimport format_dpp8, format_dpp16, format_is_salu, format_sdwa, format_vop3p
+from pyaco._core.common.machine cimport format_dpp8, format_dpp16, format_is_salu, format_sdwa, format_vop3, format_vop3p
 
 cdef enum:
     scratch_row = 0                   # of the pool: two rows for each source slot
@@ -61,6 +62,7 @@ cdef struct Builder:
     uint32_t kept_sgpr[kept_rows]     # which SGPR each kept row holds, or register_none
     Change kept_change[kept_rows]     # and what has been changed in it
     uint32_t next_kept                # the row that is used next
+    uint32_t banks                    # of VGPR numbers, at the instruction that is next
 
 
 cdef bint open_blocks(Blocks *blocks, Kernels kernels, Code *code, Machine *machine) noexcept nogil:
@@ -409,6 +411,8 @@ cdef bint _bind_vector_source(Builder *builder, Draft *step, uint32_t slot, cons
     cdef Change change
     if step.rest.operation.packed or kind == type_packed or kind == type_packed_f:
         return not format & lane_formats and _bind_pair(builder, step, slot, kind, instruction)
+    if kind == type_mix_bf:
+        return False
     if kind == type_mix:
         return not format & lane_formats and _bind_mixed(builder, step, slot, instruction)
     change = _change_of(kind, source.half or (modifier_opsel(modifiers) >> slot) & 1,
@@ -568,7 +572,7 @@ cdef bint _add_dual(Builder *builder, const Instruction *instruction) noexcept n
     cdef uint32_t slot
     cdef bint deferred = False
     cdef Draft copy
-    if builder.blocks.kernels.vector == NULL:
+    if builder.blocks.kernels.vector == NULL or instruction.decoded.format & format_vop3:
         return False
     for slot in range(2):
         deferred = deferred or (instruction.source[2 + slot].kind == operand_vgpr
@@ -662,7 +666,7 @@ cdef bint _writes_exec(const Instruction *instruction, uint32_t wave_size) noexc
 
 cdef bint _reads_a_clock(uint32_t opcode) noexcept nogil:
     return (opcode == <uint32_t>op_s_memtime or opcode == <uint32_t>op_s_memrealtime or opcode == <uint32_t>op_s_getreg_b32
-            or opcode == <uint32_t>op_s_sendmsg_rtn_b32 or opcode == <uint32_t>op_s_sendmsg_rtn_b64)
+            or opcode == <uint32_t>op_s_get_shader_cycles_u64 or opcode == <uint32_t>op_s_sendmsg_rtn_b32 or opcode == <uint32_t>op_s_sendmsg_rtn_b64)
 
 
 cdef void _add_step(Builder *builder, const Instruction *instruction, StepFunction function) noexcept nogil:
@@ -765,6 +769,10 @@ cdef bint _add_instruction(Builder *builder, const Instruction *instruction) noe
     cdef size_t before = builder.steps.size()
     cdef bint added = False
     cdef bint ordered
+    if instruction.decoded.opcode == <int>op_s_set_vgpr_msb:
+        _add_step(builder, instruction, step_reference)
+        builder.banks = banks_of(instruction)
+        return False
     if instruction.operation == NULL and (format_is_salu(instruction.decoded.format) or _reads_a_clock(instruction.decoded.opcode)):
         return _add_control(builder, instruction)
     if waits_for_dispatch(instruction.decoded.opcode):
@@ -806,7 +814,7 @@ cdef void _fill_block(Builder *builder, uint64_t pc) noexcept nogil:
     for i in range(<uint32_t>kept_rows):
         builder.kept_sgpr[i] = register_none
     while builder.instructions.size() < block_limit:
-        instruction = fetch(builder.blocks.code, builder.blocks.machine, pc)
+        instruction = fetch(builder.blocks.code, builder.blocks.machine, pc, builder.banks)
         if instruction == NULL or instruction.decoded.opcode == <int>op_invalid or instruction.handler == NULL:
             break
         if builder.instructions.size() and _reads_a_clock(instruction.decoded.opcode):
@@ -821,7 +829,7 @@ cdef void _fill_block(Builder *builder, uint64_t pc) noexcept nogil:
         _add_step(builder, builder.instructions.back(), step_end)
 
 
-cdef Block *_make_block(Blocks *blocks, uint64_t pc) noexcept nogil:
+cdef Block *_make_block(Blocks *blocks, uint64_t pc, uint32_t banks) noexcept nogil:
     cdef Builder builder
     cdef vector[Draft] steps
     cdef vector[const Instruction *] instructions
@@ -831,6 +839,8 @@ cdef Block *_make_block(Blocks *blocks, uint64_t pc) noexcept nogil:
         return NULL
     builder.blocks = blocks
     builder.block = block
+    builder.banks = banks
+    block.banks = banks
     builder.steps = &steps
     builder.instructions = &instructions
     _fill_block(&builder, pc)
@@ -847,14 +857,19 @@ cdef Block *_make_block(Blocks *blocks, uint64_t pc) noexcept nogil:
             block.steps[index].rest = &block.rests[index]
         for index in range(instructions.size()):
             block.instructions[index] = instructions[index]
-    blocks.by_pc[0][pc] = block
+    blocks.by_pc[0][_key_of(pc, banks)] = block
     return block
 
 
-cdef Block *block_at(Blocks *blocks, uint64_t pc) noexcept nogil:
+cdef inline uint64_t _key_of(uint64_t pc, uint32_t banks) noexcept nogil:
+    return pc ^ (<uint64_t>banks << 56)                     # all bits above 46 of an address are the same
+
+
+cdef Block *block_at(Blocks *blocks, uint64_t pc, uint32_t banks) noexcept nogil:
     cdef Block **recent = &blocks.recent[(pc >> 2) % recent_blocks]
-    if recent[0] == NULL or recent[0].pc != pc:
-        recent[0] = blocks.by_pc[0][pc] if blocks.by_pc.count(pc) else _make_block(blocks, pc)
+    cdef uint64_t key = _key_of(pc, banks)
+    if recent[0] == NULL or recent[0].pc != pc or recent[0].banks != banks:
+        recent[0] = blocks.by_pc[0][key] if blocks.by_pc.count(key) else _make_block(blocks, pc, banks)
     return recent[0]
 
 

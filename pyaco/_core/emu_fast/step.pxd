@@ -165,6 +165,7 @@ cdef struct Block:
     uint64_t executions
     uint64_t lane_executions          # active lanes, summed over the executions
     Block *successor[2]               # not taken, taken; NULL: not known yet
+    uint32_t banks                    # of VGPR numbers at the first instruction, as `wave_banks` has them
     bint searched                     # by `find_first_writes`
     uint64_t written_first[first_write_words]    # VGPRs that a full wave which begins here writes before it reads them, as bits
 
