@@ -5,9 +5,10 @@
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 #define IN __global const uint *
 #define OUT __global uint *
+#define ATTRIBUTES
 #define ITEM(name)                                                                      \
     static void name##_item(uint, IN, OUT);                                             \
-    __attribute__((reqd_work_group_size(64, 1, 1))) kernel void name(IN in, OUT out)    \
+    ATTRIBUTES __attribute__((reqd_work_group_size(64, 1, 1))) kernel void name(IN in, OUT out) \
     {                                                                                   \
         uint i = __builtin_amdgcn_workgroup_id_x() * 64 + __builtin_amdgcn_workitem_id_x(); \
         name##_item(i, in + 8 * i, out + 8 * i);                                        \
@@ -199,12 +200,14 @@ ITEM(bfloats)
         x.w = in[k] & 0xbfffbfff;
         y.b[0] = (__bf16)((float)x.b[0] + (float)x.b[1]);
         y.b[1] = (__bf16)((float)x.b[0] * (float)x.b[1]);
-        out[k] = y.w;
+        out[k] = y.u[1] & 0x7fff ? y.w : y.u[0];
     }
 #else
     for (int k = 0; k < 8; ++k) {
         uint w = in[k] & 0xbfffbfff;
-        out[k] = to_bf(bf_of(w & 0xffff) + bf_of(w >> 16)) | to_bf(bf_of(w & 0xffff) * bf_of(w >> 16)) << 16;
+        uint product = to_bf(bf_of(w & 0xffff) * bf_of(w >> 16));
+        // LLVM makes a multiply-add with +0 of the product, so that -0 is lost
+        out[k] = to_bf(bf_of(w & 0xffff) + bf_of(w >> 16)) | (product & 0x7fff ? product << 16 : 0);
     }
 #endif
 }
@@ -406,4 +409,28 @@ ITEM(many_registers)
         for (int k = 0; k < 64; ++k) v[k] = (v[k] << 9 | v[k] >> 23) + v[(k * 13 + 1) & 63];
     }
     for (int k = 0; k < 8; ++k) { uint s = 0; for (int j = 0; j < 8; ++j) s = s * 31 + v[8 * j + k]; out[k] = s; }
+}
+
+// as many live values as need registers beyond v255
+#undef ATTRIBUTES
+#define ATTRIBUTES __attribute__((amdgpu_waves_per_eu(1, 1)))
+ITEM(beyond_v255)
+{
+    uint v[400];
+#pragma unroll
+    for (int k = 0; k < 400; ++k) v[k] = in[k & 7] * (2 * k + 1) ^ in[(k >> 3) & 7] >> (k & 15);
+    for (uint n = 0; n < (in[0] & 3) + 2; ++n) {
+#pragma unroll
+        for (int k = 0; k < 400; ++k) v[k] += (v[(k * 7 + 5) % 400] ^ v[(k + 31) % 400] >> 3) * (uint)(n + 3);
+        float f = 0;
+#pragma unroll
+        for (int k = 0; k < 400; k += 25) f = __builtin_fmaf((float)(v[k] >> 16), (float)(v[k + 7] & 255), f);
+        v[n] ^= u_of(f);
+    }
+    for (int k = 0; k < 8; ++k) {
+        uint s = 0;
+#pragma unroll
+        for (int j = 0; j < 50; ++j) s = s * 31 + v[8 * j + k];
+        out[k] = s;
+    }
 }

@@ -7,7 +7,8 @@ from features cimport has_cleared_high_half
 from isa_opcodes cimport *
 from isa_tables cimport latency_branch, opcode_latency
 from modifiers cimport modifier_lwe, modifier_opsel, modifier_opsel_hi, modifier_vopd_opcode_y
-from pyaco._core.emu.access cimport MemoryOperation, access_load, access_none, access_nothing, access_to_lds, access_transpose, half_none
+from pyaco._core.emu.access cimport (MemoryOperation, access_async_to_lds, access_load, access_none, access_nothing, access_to_lds,
+                                     access_transpose, half_none)
 from pyaco._core.emu.control cimport fill_control
 from pyaco._core.emu.global_memory cimport execute_buffer, execute_flat, execute_smem, memory_operation
 from pyaco._core.emu.image cimport execute_image
@@ -192,7 +193,7 @@ cdef bint _bypasses_registers(const Decoded *decoded) noexcept nogil:
         return False                                        # it may write LDS
     if access == access_load or access == access_transpose:
         return decoded.destination_count == 0
-    return access != access_nothing and access != access_to_lds and decoded.source_count < 3
+    return access not in (access_nothing, access_to_lds, access_async_to_lds) and decoded.source_count < 3
 
 
 cdef void _prepare(Instruction *instruction, uint32_t gfx_level) noexcept nogil:

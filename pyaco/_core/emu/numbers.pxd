@@ -146,20 +146,36 @@ cdef inline double sum_odd(double a, double b) noexcept nogil:
 cdef inline bint is_bfloat_nan(uint32_t bits) noexcept nogil:
     return bits & 0x7fff > 0x7f80
 
+# Bfloats without a single on their way: a host that flushes singles would lose their denormals.
+cdef inline double bfloat_value(uint32_t bits) noexcept nogil:
+    cdef uint32_t exponent = (bits >> 7) & 0xff
+    cdef uint64_t fraction = bits & 0x7f
+    cdef uint64_t sign = <uint64_t>(bits & 0x8000) << 48
+    if exponent == 0:
+        return copysign(<double><int64_t>fraction * 9.183549615799121e-41, bits_double(sign | 1))     # 2 ** -133
+    return bits_double(sign | ((<uint64_t>exponent + 896 if exponent != 255 else <uint64_t>2047) << 52) | (fraction << 45))
+
 cdef inline uint32_t bfloat_of(double value, uint32_t clamp, uint32_t a, uint32_t b, uint32_t c) noexcept nogil:
-    """A bfloat: by way of a single that is rounded to odd, so that the one rounding after it is the right one. A NaN is the first of the sources."""
-    cdef float single = <float>value
-    cdef uint32_t bits = float_bits(single)
+    """The nearest bfloat, ties to even; a NaN is the first of the sources."""
+    cdef uint64_t bits = double_bits(value)
+    cdef uint32_t sign = <uint32_t>(bits >> 48) & 0x8000
+    cdef int64_t exponent = <int64_t>((bits >> 52) & 0x7ff) - 896
+    cdef uint64_t fraction = (bits & 0xfffffffffffffULL) | (<uint64_t>1 << 52)
+    cdef uint64_t shift = 45
+    cdef uint64_t rounded
     if value != value:
         a = a if is_bfloat_nan(a) else (b if is_bfloat_nan(b) else (c if is_bfloat_nan(c) else 0x7fc0))
         return 0 if clamp else a | 0x40
-    if <double>single != value and not bits & 1:
-        # the other neighbour is the odd one
-        bits = bits - 1 if (<double>single > value) == (value > 0) else bits + 1
-    bits = to_bfloat(bits_float(bits))
+    if exponent < 1:                                        # a denormal, or nothing: doubles' own are below all of them
+        shift = <uint64_t>min(<int64_t>46 - exponent, <int64_t>60)
+        exponent = 1
+    rounded = (fraction + (((<uint64_t>1) << (shift - 1)) - 1) + ((fraction >> shift) & 1)) >> shift
+    rounded += <uint64_t>(exponent - 1) << 7
+    if rounded > 0x7f80 or value == INFINITY or value == -INFINITY:
+        rounded = 0x7f80
     if clamp:
-        return 0 if bits & 0x8000 else min(bits, <uint32_t>0x3f80)
-    return bits
+        return 0 if sign else min(<uint32_t>rounded, <uint32_t>0x3f80)
+    return sign | <uint32_t>rounded
 
 cdef inline uint32_t saturate_nibbles(uint32_t word, uint32_t is_signed) noexcept nogil:
     """Four bytes as numbers of four bits each."""

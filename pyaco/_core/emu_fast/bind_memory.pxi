@@ -85,10 +85,12 @@ cdef bint _bind_flat(Builder *builder, Draft *step, const Instruction *instructi
     step.hot.function = transfers.global_load if step.rest.memory.access == access_load else transfers.global_store
     if step.rest.memory.access == access_to_lds:
         step.hot.function = builder.blocks.kernels.memory.global_to_lds
-    step.hot.wide_address = saddr == register_none or saddr >> 2 == sgpr_null or family == format_flat
-    if not step.hot.wide_address and has_signed_vector_offsets(builder.blocks.machine.gfx_level):
-        return False
-    if not step.hot.wide_address:
+    step.hot.wide_address = address_offset
+    if saddr == register_none or saddr >> 2 == sgpr_null or family == format_flat:
+        step.hot.wide_address = address_pair
+    elif has_signed_vector_offsets(builder.blocks.machine.gfx_level):
+        step.hot.wide_address = address_signed_offset
+    if step.hot.wide_address != address_pair:
         step.hot.sgpr = saddr >> 2
         if step.hot.sgpr >= sgpr_m0 - 1:
             return False
