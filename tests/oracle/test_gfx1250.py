@@ -56,10 +56,32 @@ def wrong(program: Program, device: Device, host: ctypes.CDLL, name: str) -> str
 
 @pytest.mark.parametrize("engine", ["reference", "fast"])
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
-@pytest.mark.parametrize("target", ["gfx1250", "gfx1251"])
+@pytest.mark.parametrize("target", ["gfx1250", pytest.param("gfx1251", marks=pytest.mark.slow)])
 def test_kernels(target: str, level: str, engine: str, host: ctypes.CDLL, folder: Path) -> None:
     assert len(NAMES) >= 30
     device = Device(target, engine=engine)
     program = Program(device, compile_kernels(SOURCE, target, 32, level, folder))
     differing = {name: found for name in NAMES if (found := wrong(program, device, host, name))}
     assert not differing, differing
+
+
+@pytest.mark.parametrize("engine", ["reference", "fast"])
+def test_device(engine: str, folder: Path) -> None:
+    """Matrices by clang's builtins, copies to LDS with a barrier between two waves, and what a workgroup without a cluster is told."""
+    device = Device("gfx1250", engine=engine)
+    program = Program(device, compile_kernels(SOURCE.with_name("gfx1250_device.cl"), "gfx1250", 32, "-O2", folder))
+    random = np.random.default_rng(9)
+    for name, kind, total, depth in (("halves", np.float16, np.float32, 32), ("bytes", np.int8, np.int32, 64)):
+        a, b = random.integers(-9, 9, (16, depth)), random.integers(-9, 9, (depth, 16))
+        c = random.integers(-99, 99, (16, 16))
+        # lane l has a half of row or column l % 16, and eight rows of a column of C
+        spread = [np.concatenate([m[:, : depth // 2], m[:, depth // 2 :]]).astype(kind) for m in (a, b.T)]
+        sums = np.concatenate([c[:8].T, c[8:].T]).astype(total)
+        buffers = [device.buffer(np.ascontiguousarray(part)) for part in (*spread, sums)]
+        program.run(name, (1, 1), (32, 1), buffers)
+        expected = a @ b + c
+        assert (buffers[2].numpy() == np.concatenate([expected[:8].T, expected[8:].T])).all(), name
+    data = random.integers(0, 1 << 30, (3, 64)).astype(np.int32)
+    source, results = device.buffer(data), device.buffer(np.zeros_like(data))
+    program.run("copies", (3, 1), (64, 1), [source, results])
+    assert (results.numpy() == data[:, ::-1]).all()
