@@ -1,4 +1,4 @@
-// What only the device has, for test_gfx1250.py: matrices, copies to LDS, clusters.
+// What only the device has, for test_emu_gfx1250.py: matrices, copies to LDS, clusters.
 typedef half h16 __attribute__((ext_vector_type(16)));
 typedef float f8 __attribute__((ext_vector_type(8)));
 typedef int i8 __attribute__((ext_vector_type(8)));

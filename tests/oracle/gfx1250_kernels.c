@@ -1,4 +1,4 @@
-// Work items for test_gfx1250.py: clang compiles each for gfx1250 and for the host, whose results must agree bit for bit. An item has 8 words of
+// Work items for test_emu_gfx1250.py: clang compiles each for gfx1250 and for the host, whose results must agree bit for bit. An item has 8 words of
 // input and of output.
 #ifdef __OPENCL_C_VERSION__
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
