@@ -341,3 +341,9 @@ def test_waves_of_64_lanes_are_refused() -> None:
 
     with pytest.raises(InputError, match="no waves of 64 lanes"):
         Device("gfx1250").run(b"\0\0\xb0\xbf", (1, 1, 1), (64, 1, 1), wave_size=64)
+
+
+@pytest.mark.parametrize("options", [{"check": "waits"}, {"check_waits": True}, {"check": "uninitialized"}, {"profile": True}])
+def test_checks_that_there_are_not(options: dict[str, object]) -> None:
+    with pytest.raises(UnsupportedError, match=r"gfx1250: not of GFX12\.5"):
+        Device("gfx1250", **options)  # type: ignore[arg-type]
