@@ -32,6 +32,7 @@ TYPES = {
     "bf16x2": ("uint32_t", "", "narrow", "{}"),
     "f32x2": ("uint64_t", "", "wide", "{}"),
     "mix": ("float", "bits_float({})", "narrow", ""),
+    "mix_bf": ("float", "bits_float({})", "narrow", ""),
     "packed": ("uint32_t", "{}", "narrow", ""),
     "packed_f": ("uint32_t", "{}", "narrow", ""),
     "u64": ("uint64_t", "{}", "wide", "{}"),
@@ -149,11 +150,11 @@ def comparisons() -> list[Semantics]:
 
 
 def opcode_names(source: Path) -> set[str]:
-    """Return every opcode name of the ISA tables, but of the generations that are not emulated, whose files have numbers in their names."""
+    """Return every opcode name of the ISA tables."""
     names = set()
-    for path in sorted((source / "pyaco/isa/data").glob("opcodes_[a-z]*.txt")):
-        if path.stem == "opcodes_variants":
-            # it names opcodes of all generations, but has no rows
+    for path in sorted((source / "pyaco/isa/data").glob("opcodes_*.txt")):
+        if path.stem == "opcodes_variants" or path.stem.endswith("_changes"):
+            # these name opcodes of all generations, but have no rows
             continue
         for line in path.read_text().splitlines():
             words = line.split("#")[0].split()
@@ -219,7 +220,7 @@ CACHE_CONTROL = {
     "s_prefetch_inst", "s_prefetch_inst_pc_rel", "s_prefetch_data", "s_prefetch_data_pc_rel", "s_buffer_prefetch_data",
     "s_atc_probe", "s_atc_probe_buffer",
     "buffer_gl0_inv", "buffer_gl1_inv", "buffer_wbinvl1", "buffer_wbinvl1_vol",
-    "buffer_wbl2", "buffer_invl2", "buffer_inv", "global_inv", "global_wb", "global_wbinv",
+    "buffer_wbl2", "buffer_invl2", "buffer_inv", "global_inv", "global_wb", "global_wbinv", "flat_prefetch_b8", "global_prefetch_b8",
 }  # fmt: skip
 SIZES = {"ubyte": (1, 0), "sbyte": (1, 1), "ushort": (2, 0), "sshort": (2, 1), "short": (2, 0), "byte": (1, 0),
          "u8": (1, 0), "i8": (1, 1), "u16": (2, 0), "i16": (2, 1), "b8": (1, 0), "b16": (2, 0)}  # fmt: skip
@@ -268,6 +269,10 @@ def memory_shape(name: str) -> dict[str, object] | None:
         return shape(match[1], 4, 1, add_lane=1)
     if match := re.fullmatch(r"(global|scratch)_(load|store)_block", name):
         return shape(match[2], 4, 32, masked=1)
+    if match := re.fullmatch(r"(?:global|cluster)_(load|store)_async_(?:to|from)_lds_(\w+)", name):
+        return data_shape("async_to_lds" if match[1] == "load" else "async_from_lds", match[2])
+    if match := re.fullmatch(r"(?:flat|global|cluster)_load_(?:monitor_)?(b(?:32|64|128))", name):
+        return data_shape("load", match[1])
     if match := re.fullmatch(r"global_load_tr_b(64|128)", name):
         return shape("transpose", int(match[1]) // 64, int(match[1]) // 32)
     if name == "buffer_load_lds_format_x":
@@ -339,16 +344,21 @@ def matrix_table(source: Path) -> str:
 
 
 def scaled_table(known: set[str]) -> str:
-    """Return the text of ``emulator_scaled.pxi``: CDNA 4's scaled and stochastic conversions, from their names."""
+    """Return the text of ``emulator_scaled.pxi``: scaled and stochastic conversions of CDNA 4 and GFX12.5, from their names.
+
+    Left out are the stochastic ones of GFX12.5, of which it is not known how an element's random number comes from the operand.
+    """
     names, lines = [], []
     for name in sorted(known):
-        match = re.fullmatch(r"v_cvt_(scalef32_)?(sr_)?(pk_|pk32_|2xpk16_)?(\w+)_(f32|f16|bf16|fp8|bf8|fp6|bf6|fp4)", name)
+        match = re.fullmatch(r"v_cvt_(scalef32_|scale_)?(sr_)?(pk_|pk8_|pk16_|pk32_|2xpk16_)?(\w+)_(f32|f16|bf16|fp8|bf8|fp6|bf6|fp4)", name)
         if not match or not (match[1] or match[2]) or (not match[1] and match[4] not in ("f16", "bf16")):
             continue
-        count = {None: 1, "pk_": 2}.get(match[3], 32)
+        if match[2] and (match[3] in ("pk8_", "pk16_") or (match[3] and not match[1])):
+            continue
+        count = {None: 1, "pk_": 2, "pk8_": 8, "pk16_": 16}.get(match[3], 32)
         names.append(name)
         lines.append(f"    enter(table, op_{name}, number_{match[5]}, number_{match[4]}, {count}, {bool(match[1])}, {bool(match[2])}, "
-                     f"{match[3] == '2xpk16_'})")
+                     f"{match[3] == '2xpk16_'}, {match[1] == 'scale_'})")
     head = ["from isa_opcodes cimport (", *(f"    op_{name}," for name in names), ")", ""]
     return "\n".join([*head, "cdef void fill_conversions(Handler *table) noexcept nogil:", *lines]) + "\n"
 

@@ -165,8 +165,8 @@ class KernelDescriptor:
 
     @property
     def user_sgpr_count(self) -> int:
-        """SGPRs that the packet processor fills, counted from s0; ``directives`` counts a sixth bit on GFX12.5, which is elsewhere."""
-        return self.rsrc2 >> 1 & 31
+        """SGPRs that the packet processor fills, counted from s0; the sixth bit is GFX12.5's, and zero elsewhere."""
+        return self.rsrc2 >> 1 & 63
 
     @property
     def wave_size(self) -> int:

@@ -170,7 +170,8 @@ class Launch(NamedTuple):
             A cooperative launch of more waves than the engines keep.
         """
         self._check_extents()
-        if self.wave_size not in (32, 64) or (self.wave_size == 32 and not features.has_wave32(gfx_level)):
+        has = {32: features.has_wave32, 64: features.has_wave64}.get(self.wave_size)
+        if has is None or not has(gfx_level):
             raise InputError(f"{target} has no waves of {self.wave_size} lanes")
         if not 1 <= prod(self.size) <= _MAX_INVOCATIONS:
             raise InputError(f"a workgroup of {prod(self.size)} invocations: hardware has 1 to {_MAX_INVOCATIONS}")

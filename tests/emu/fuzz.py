@@ -28,6 +28,7 @@ from pyaco import isa, targets
 from pyaco._core.emu.memory import AddressSpace
 from pyaco._core.emu.reference import Engine
 from pyaco._core.emu_fast.engine import FastEngine, vector_bits
+from pyaco.targets import features
 
 INVALID = 0xFFFF
 NOP = 0xBF800000
@@ -40,7 +41,7 @@ SLOT = 8  # dwords that a drawn instruction gets where it is decoded
 TARGETS = (
     ("gfx600", 64), ("gfx700", 64), ("gfx900", 64), ("gfx942", 64), ("gfx950", 64),
     ("gfx1010", 32), ("gfx1010", 64), ("gfx1030", 32), ("gfx1030", 64), ("gfx1100", 32), ("gfx1100", 64), ("gfx1150", 32),
-    ("gfx1150", 64), ("gfx1200", 32), ("gfx1200", 64),
+    ("gfx1150", 64), ("gfx1200", 32), ("gfx1200", 64), ("gfx1250", 32), ("gfx1251", 32),
 )  # fmt: skip
 MODES = (0x1C0, 0x1F0, 0x100, 0x3C0, 0x1F5, 0x2F0)
 
@@ -64,6 +65,8 @@ ENCODINGS = {
 }  # fmt: skip
 
 
+# GFX12.5: dual instructions of three dwords, and the upper bits of VGPR numbers
+ENCODINGS[125] = ENCODINGS[126] = [*ENCODINGS[120], (0xFF000000, 0xCF000000, 3), (0xFFFF0000, 0xBF860000, 1)]
 ENCODINGS |= {60: ENCODINGS[70], 94: ENCODINGS[90], 95: ENCODINGS[90], 100: ENCODINGS[103], 115: ENCODINGS[110]}
 _VOP3 = (0xD0000000, 0xD4000000, 0xCC000000, 0xC8000000)
 
@@ -71,7 +74,7 @@ _VOP3 = (0xD0000000, 0xD4000000, 0xCC000000, 0xC8000000)
 # encodings of one dword: what is left of their fields, the whole opcode and small register numbers; and bits to set
 _SMALL = {
     0x00000000: (0xFE0E0E0F, 0x100), 0x7C000000: (0xFFFE0E0F, 0x100), 0x7E000000: (0xFE0FFE0F, 0x100), 0x80000000: (0xFF8F0F0F, 0),
-    0xBE800000: (0xFF8FFF0F, 0), 0xBF000000: (0xFFFF0F0F, 0), 0xB0000000: (0xFF8F0F0F, 0), 0xC0000000: (0x07C79F0F, 0),
+    0xBF860000: (0xFFFF0055, 0), 0xBE800000: (0xFF8FFF0F, 0), 0xBF000000: (0xFFFF0F0F, 0), 0xB0000000: (0xFF8F0F0F, 0), 0xC0000000: (0x07C79F0F, 0),
 }  # fmt: skip
 
 
@@ -82,6 +85,8 @@ def narrowed(value: int, dwords: int) -> tuple[tuple[int, int, int], int]:
         return (mask, 0, 0), bit
     if value in _VOP3:
         return (0xFFFF0007, 0xFFFFFFFF, 0), 0
+    if value == 0xCF000000:
+        return (0xFFFFF107, 0x0707FF07, 0x07070707), 0x100
     return ((0xFFFF003F, 0x0E0F0F0F, 0), 0) if dwords == 2 else ((0xFFFFFF02, 0x0F0F0F07, 0x00003C0F), 0)
 
 
@@ -143,7 +148,8 @@ class Streams:
         save, restore = "s_mov_b64 s[82:83], exec", "s_mov_b64 exec, s[82:83]"
         lanes = ["v_and_b32 v31, 0x3f, v0", "v_lshlrev_b32 v31, 2, v31", "s_mov_b64 s[80:81], s[2:3]"]
         first = [save, *lanes, *(f"{load} v{row}, v31, s[0:1] offset:{row * pitch}" for row in range(ROWS)), "s_mov_b32 exec_lo, 0xffff7ff1"]
-        last = [restore, *(f"{store} v31, v{row}, s[80:81] offset:{row * pitch}" for row in range(ROWS))]
+        banks = ["s_set_vgpr_msb 0"] if features.has_vgpr_banks(level) else []
+        last = [*banks, restore, *(f"{store} v31, v{row}, s[80:81] offset:{row * pitch}" for row in range(ROWS))]
         last += ["v_mov_b32 v0, s9", "v_or_b32 v31, 0x800, v31", f"{store} v31, v0, s[80:81]", "s_endpgm", ""]
         self.prologue = assemble_object("\n".join([*first, ""]), target, wave)
         self.epilogue = assemble_object("\n".join(last), target, wave)

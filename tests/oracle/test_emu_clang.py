@@ -50,7 +50,7 @@ def expected(inputs: np.ndarray, tmp_path_factory: pytest.TempPathFactory) -> np
 @pytest.mark.parametrize(
     ("target", "wave"),
     [("gfx600", 64), ("gfx700", 64), ("gfx803", 64),
-     ("gfx900", 64), ("gfx942", 64), ("gfx1030", 32), ("gfx1100", 32), ("gfx1100", 64), ("gfx1200", 32), ("gfx1200", 64)],
+     ("gfx900", 64), ("gfx942", 64), ("gfx1030", 32), ("gfx1100", 32), ("gfx1100", 64), ("gfx1200", 32), ("gfx1200", 64), ("gfx1250", 32)],
 )
 def test_kernel(target: str, wave: int, level: str, engine: str, inputs: np.ndarray, expected: np.ndarray, tmp_path: Path) -> None:
     device = Device(target, engine=engine)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pyaco import targets
+from pyaco.targets import features
 
 DOCUMENT = Path(__file__).parents[2] / "docs/hardware.md"
 
@@ -24,8 +25,8 @@ def both(wide: int, narrow: int | None) -> str:
 @pytest.mark.parametrize("cells", rows(), ids=lambda cells: cells[0])
 def test_limits(cells: list[str]) -> None:
     chip = targets.chip(cells[0])
-    wide = targets.wave_limits(chip, 64)
-    narrow = targets.wave_limits(chip, 32) if chip.level >= 100 else None
+    wide = targets.wave_limits(chip, 64 if features.has_wave64(chip.level) else 32)
+    narrow = targets.wave_limits(chip, 32) if features.has_wave32(chip.level) and features.has_wave64(chip.level) else None
     assert cells == [
         chip.target, chip.level_name, chip.architecture, str(wide.max_waves_per_simd),
         both(wide.physical_vgprs, narrow.physical_vgprs if narrow else None),

@@ -20,6 +20,8 @@ cdef enum:
     access_transpose = 7              # 8 x 8 elements across 8 lanes
     access_from_lds = 8               # LDS to a buffer
     access_to_lds = 9                 # memory to LDS
+    access_async_to_lds = 10          # memory to LDS, at an address of its own for each lane
+    access_async_from_lds = 11
 
 cdef enum:
     atomic_add, atomic_sub, atomic_rsub, atomic_inc, atomic_dec, atomic_smin, atomic_umin, atomic_smax, atomic_umax

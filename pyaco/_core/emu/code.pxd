@@ -15,6 +15,7 @@ cdef struct Region:
     uint64_t bytes
     uint32_t *words                   # as they were when a wave first got there: stores to code do not change what runs
     Instruction *instructions         # by dword; valid == 0: not decoded yet
+    Instruction *owned                # decoded for other banks of registers, one allocation each
     bint searched                     # for instructions that wait for other workgroups, and for jumps to addresses in registers
     bint jumps                        # it has such jumps
 
@@ -39,11 +40,11 @@ cdef bint meets_other_workgroups(Code *code, uint32_t gfx_level) noexcept nogil
 cdef bint is_all_known(const Code *code) noexcept nogil
 # The region that holds an address, NULL where there is no memory; a new one spans the allocation.
 cdef Region *region_of(Code *code, Machine *machine, uint64_t pc) noexcept nogil
-# Decode the instruction of a region at `pc`.
-cdef Instruction *decode_at(Code *code, Machine *machine, Region *region, uint64_t pc) noexcept nogil
+# The instruction of a region at `pc` for banks of registers other than those that it was decoded for last, or not decoded at all yet.
+cdef Instruction *decode_at(Code *code, Machine *machine, Region *region, uint64_t pc, uint32_t banks) noexcept nogil
 
-cdef inline Instruction *fetch(Code *code, Machine *machine, uint64_t pc) noexcept nogil:
-    """The decoded instruction at `pc`, NULL when that is not in memory."""
+cdef inline Instruction *fetch(Code *code, Machine *machine, uint64_t pc, uint32_t banks) noexcept nogil:
+    """The decoded instruction at `pc`, NULL when that is not in memory; `banks` as `wave_banks` has them."""
     cdef Region *region = &code.regions[code.last]
     cdef Instruction *instruction
     cdef uint64_t offset = canonical_address(pc) - region.first
@@ -55,4 +56,4 @@ cdef inline Instruction *fetch(Code *code, Machine *machine, uint64_t pc) noexce
     if offset & 3 or offset + 4 > region.bytes:
         return NULL
     instruction = &region.instructions[offset >> 2]
-    return instruction if instruction.valid else decode_at(code, machine, region, pc)
+    return instruction if instruction.valid and instruction.banks == banks else decode_at(code, machine, region, pc, banks)

@@ -7,7 +7,8 @@ from features cimport has_cleared_high_half
 from isa_opcodes cimport *
 from isa_tables cimport latency_branch, opcode_latency
 from modifiers cimport modifier_lwe, modifier_opsel, modifier_opsel_hi, modifier_vopd_opcode_y
-from pyaco._core.emu.access cimport MemoryOperation, access_load, access_none, access_nothing, access_to_lds, access_transpose, half_none
+from pyaco._core.emu.access cimport (MemoryOperation, access_async_to_lds, access_load, access_none, access_nothing, access_to_lds,
+                                     access_transpose, half_none)
 from pyaco._core.emu.control cimport fill_control
 from pyaco._core.emu.global_memory cimport execute_buffer, execute_flat, execute_smem, memory_operation
 from pyaco._core.emu.image cimport execute_image
@@ -26,7 +27,7 @@ from pyaco._core.emu.vector cimport execute_dual, execute_scalar, execute_vector
 from pyaco._core.emu.wave cimport *
 from pyaco._core.emu.wave_sync cimport fill_wave_sync, waits_for_dispatch
 from pyaco._core.common.machine cimport *
-from pyaco._core.isa.decode cimport Decoded, decode
+from pyaco._core.isa.decode cimport Decoded, decode, wide_literal_code
 
 cdef LaneOperation lane_operations[<int>op_count]
 cdef Handler handlers[<int>op_count]
@@ -102,6 +103,10 @@ cdef void _fill_source(Instruction *instruction, uint32_t slot, uint8_t kind, bi
     if address >= 1024:
         source.kind = operand_vgpr
         source.index = <uint16_t>(code - 256)
+    elif code == wide_literal_code and instruction.decoded.has_literal:
+        source.kind = operand_value
+        source.index = <uint16_t>code
+        source.value = instruction.decoded.literal | (<uint64_t>instruction.decoded.immediate << 32)
     elif 128 <= code <= 208 or 240 <= code <= 248 or code == 255:
         source.kind = operand_value
         source.index = <uint16_t>code
@@ -113,6 +118,8 @@ cdef void _fill_source(Instruction *instruction, uint32_t slot, uint8_t kind, bi
 
 cdef uint8_t _mixed_kind(const Instruction *instruction, uint32_t slot, uint8_t kind) noexcept nogil:
     """A constant of V_FMA_MIX is a half where its opsel_hi says so."""
+    if kind == type_mix_bf:
+        return type_f32
     if kind != type_mix:
         return kind
     return type_f16 if (modifier_opsel_hi(instruction.decoded.modifiers) >> slot) & 1 else type_f32
@@ -137,9 +144,10 @@ cdef void _prepare_sources(Instruction *instruction) noexcept nogil:
         for slot in range(min(<uint32_t>instruction.decoded.source_count, <uint32_t>8)):
             _fill_source(instruction, slot, type_u32, False)
         return
-    if instruction.decoded.format & 0xff == format_vopd:
-        for slot in range(min(<uint32_t>instruction.decoded.source_count, <uint32_t>4)):
-            kind = operation.source_type[slot] if slot < 2 else instruction.operation_y.source_type[slot - 2]
+    if instruction.decoded.format & 0x7f == format_vopd:
+        position = 3 if instruction.decoded.format & format_vop3 else 2
+        for slot in range(min(<uint32_t>instruction.decoded.source_count, 2 * position)):
+            kind = (operation if slot < position else instruction.operation_y).source_type[slot % position]
             _fill_source(instruction, slot, kind & ~type_old, False)
         return
     scalar = format_is_salu(instruction.decoded.format)
@@ -152,6 +160,9 @@ cdef void _prepare_sources(Instruction *instruction) noexcept nogil:
             # VCC, or a destination that is read too, where the encoding does not name them
             instruction.decoded.source[position] = register_vcc if kind == type_mask else instruction.decoded.destination[0]
         _fill_source(instruction, position, _mixed_kind(instruction, slot, kind), operation.packed)
+        if (kind == type_mix_bf and instruction.source[position].kind == operand_value and 240 <= instruction.source[position].index <= 248
+                and (modifier_opsel_hi(instruction.decoded.modifiers) >> slot) & 1):
+            instruction.source[position].value >>= 16       # a bfloat is the upper half of a single
         if operation.source_type[slot] & type_old and not scalar:           # op_sel names its half only once, as the destination's
             instruction.source[position].half |= (modifier_opsel(instruction.decoded.modifiers) >> 3) & 1
         position += 1
@@ -182,7 +193,7 @@ cdef bint _bypasses_registers(const Decoded *decoded) noexcept nogil:
         return False                                        # it may write LDS
     if access == access_load or access == access_transpose:
         return decoded.destination_count == 0
-    return access != access_nothing and access != access_to_lds and decoded.source_count < 3
+    return access not in (access_nothing, access_to_lds, access_async_to_lds) and decoded.source_count < 3
 
 
 cdef void _prepare(Instruction *instruction, uint32_t gfx_level) noexcept nogil:
@@ -208,7 +219,7 @@ cdef void _prepare(Instruction *instruction, uint32_t gfx_level) noexcept nogil:
                 if instruction.operation_y.function == NULL:
                     instruction.handler = NULL
             kind = instruction.operation.result_type[0]
-            if opcode == <uint32_t>op_v_fma_mixhi_f16:
+            if opcode == <uint32_t>op_v_fma_mixhi_f16 or opcode == <uint32_t>op_v_fma_mixhi_bf16:
                 instruction.writes_high_zero = 2
             elif has_cleared_high_half(gfx_level) and type_u16 <= kind <= type_r16 and not _keeps_high_half_on_gfx9(opcode):
                 instruction.writes_high_zero = 1
@@ -246,7 +257,7 @@ cdef uint32_t _touched_rows(const Instruction *instruction) noexcept nogil:
             rows = max(rows, number - 256 + max(<uint32_t>1, <uint32_t>decoded.destination_bytes[i] + 3) // 4 + 1)
     if (opcode == <uint32_t>op_v_swap_b32 or opcode == <uint32_t>op_v_swap_b16) and instruction.source[0].kind == operand_vgpr:
         rows = max(rows, <uint32_t>instruction.source[0].index + 1)
-    return min(rows, <uint32_t>vgpr_rows)
+    return rows
 
 
 # ------------------------------------------------------------------------------------------------------------------ code
@@ -254,6 +265,7 @@ cdef bint _add_region(Code *code, uint64_t first, uint64_t bytes, const void *wo
     """The words as they are now: instruction caches do not see stores, so what runs does not depend on how early it is decoded."""
     cdef Region *region = &code.regions[code.count]
     region.first = first
+    region.owned = NULL
     region.bytes = bytes & ~(<uint64_t>3)
     region.searched = False
     region.jumps = False
@@ -296,16 +308,82 @@ cdef void _drop_disabled_offset(Instruction *instruction, const uint32_t *words,
         instruction.decoded.source[1] = register_none
 
 
-cdef Instruction *decode_at(Code *code, Machine *machine, Region *region, uint64_t pc) noexcept nogil:
+cdef inline void _move_bank(uint16_t *register_, uint32_t bank) noexcept nogil:
+    if register_[0] >= 1024 and register_[0] != register_none:
+        register_[0] = <uint16_t>(register_[0] + (bank << 10))
+
+
+cdef uint32_t _bank_of_source(const Decoded *decoded, uint32_t slot) noexcept nogil:
+    """Which field of MODE has the upper bits of a source: 0 the result's, 1 to 3 those of the first to third source, 4 none (LLVM,
+    getVGPRLoweringOperandTables)."""
+    cdef uint16_t base = decoded.format & 0x7f
+    cdef uint32_t opcode = decoded.opcode
+    if format_flat <= base <= format_scratch:
+        return 1 if slot == 0 else 2                        # address and data
+    if base == format_mubuf or base == format_mtbuf:
+        return 1 if slot == 1 else 0
+    if base == format_ds:
+        return slot + 2 if memory_operation(opcode).add_lane else slot + 1
+    if base == format_vopd:
+        slot = slot % 3 if decoded.format & format_vop3 else slot & 1
+        return slot + 1
+    if opcode == <uint32_t>op_v_wmma_ld_scale_paired_b32 or opcode == <uint32_t>op_v_wmma_ld_scale16_paired_b64 or slot > 2:
+        return 4                                            # scales of matrices are among the first 256
+    if slot < lane_operations[opcode].source_count and lane_operations[opcode].source_type[slot] & type_old:
+        return 0
+    if slot == 1 and (opcode == <uint32_t>op_v_fmamk_f32 or opcode == <uint32_t>op_v_fmamk_f16 or opcode == <uint32_t>op_v_fmamk_f64):
+        return 3                                            # a literal has the place of the second
+    return slot + 1
+
+
+cdef void _apply_banks(Decoded *decoded, uint32_t banks) noexcept nogil:
+    """Add the upper bits to the numbers of VGPRs."""
+    cdef uint32_t i, field
+    for i in range(decoded.source_count):
+        field = _bank_of_source(decoded, i)
+        if decoded.format & 0x7f == format_vopd and not decoded.format & format_vop3 and i & 1:
+            if (modifier_vopd_opcode_y(decoded.modifiers) if i > 1 else decoded.opcode) == <uint32_t>op_v_dual_fmamk_f32:
+                field = 3
+        if field < 4:
+            _move_bank(&decoded.source[i], (banks >> (2 * field)) & 3)
+    for i in range(decoded.destination_count):
+        # the second result of an exchange of lanes is its source
+        field = 1 if i == 1 and decoded.format & 0x7f != format_vopd else 0
+        _move_bank(&decoded.destination[i], (banks >> (2 * field)) & 3)
+
+
+cdef Instruction *_slot_for(Region *region, Instruction *instruction, uint32_t banks) noexcept nogil:
+    """Where the instruction is, or is to be, decoded for these banks; NULL without memory."""
+    cdef Instruction *fresh
+    if not instruction.valid or instruction.banks == banks:
+        return instruction
+    while instruction.other != NULL:
+        instruction = instruction.other
+        if instruction.banks == banks:
+            return instruction
+    fresh = <Instruction *>calloc(1, sizeof(Instruction))
+    if fresh != NULL:
+        instruction.other = fresh
+        fresh.next_owned = region.owned
+        region.owned = fresh
+    return fresh
+
+
+cdef Instruction *decode_at(Code *code, Machine *machine, Region *region, uint64_t pc, uint32_t banks) noexcept nogil:
     cdef uint64_t offset = canonical_address(pc) - region.first
-    cdef Instruction *instruction = &region.instructions[offset >> 2]
+    cdef Instruction *instruction = _slot_for(region, &region.instructions[offset >> 2], banks)
+    if instruction == NULL or instruction.valid:
+        return instruction
+    instruction.banks = <uint8_t>banks
     decode(region.words + (offset >> 2), <uint32_t>((region.bytes - offset) >> 2), machine.gfx_level, &instruction.decoded)
     instruction.pc = pc
     if machine.memory.identity:
         _drop_disabled_offset(instruction, region.words + (offset >> 2), machine.gfx_level)
     if instruction.decoded.opcode != <int>op_invalid:
+        if banks:
+            _apply_banks(&instruction.decoded, banks)
         _prepare(instruction, machine.gfx_level)
-        machine.touched_vgprs = max(machine.touched_vgprs, _touched_rows(instruction))
+        machine.touched_vgprs = max(machine.touched_vgprs, min(_touched_rows(instruction), rows_of(machine.gfx_level)))
     instruction.valid = 1
     return instruction
 
@@ -360,7 +438,8 @@ cdef bint meets_other_workgroups(Code *code, uint32_t gfx_level) noexcept nogil:
             decode(region.words + word, <uint32_t>(region.bytes // 4 - word), gfx_level, &decoded)
             if decoded.opcode != <int>op_invalid and waits_for_dispatch(decoded.opcode):
                 return True
-            region.jumps = region.jumps or decoded.opcode == <int>op_s_setpc_b64 or decoded.opcode == <int>op_s_swappc_b64
+            region.jumps = (region.jumps or decoded.opcode == <int>op_s_setpc_b64 or decoded.opcode == <int>op_s_swappc_b64
+                            or decoded.opcode == <int>op_s_add_pc_i64)
         region.searched = True
     return False
 
@@ -371,7 +450,12 @@ cdef bint is_all_known(const Code *code) noexcept nogil:
 
 cdef void forget(Code *code) noexcept nogil:
     cdef uint32_t i
+    cdef Instruction *instruction
     for i in range(code.count):
+        while code.regions[i].owned != NULL:
+            instruction = code.regions[i].owned
+            code.regions[i].owned = instruction.next_owned
+            free(instruction)
         free(code.regions[i].words)
         free(code.regions[i].instructions)
     code.count = 0

@@ -5,12 +5,12 @@ Sources: AMD "RDNA 2", "RDNA3", "RDNA4" and "Vega" ISA documents, chapters "Prog
 """
 from libc.stdint cimport int16_t, int64_t, uint16_t, uint32_t, uint64_t
 
-from features cimport has_dx10_clamp_mode, has_split_barriers, has_wide_cycle_counter, has_zero_extended_pc
+from features cimport (has_clusters, has_dx10_clamp_mode, has_split_barriers, has_vgpr_banks_by_setreg, has_wide_cycle_counter,
+                       has_zero_extended_pc)
 from isa_opcodes cimport *
-from modifiers cimport modifier_abs, modifier_clamp, modifier_neg, modifier_omod, modifier_opsel
+from modifiers cimport modifier_opsel
 from pyaco._core.emu.memory cimport canonical_address
 from pyaco._core.common.bits cimport popcount
-from pyaco._core.emu.numbers cimport masked_sad_bytes
 from pyaco._core.emu.vector cimport read_scalar
 from pyaco._core.emu.wave cimport *
 
@@ -96,6 +96,10 @@ cdef void _complete_barrier(Machine *machine) noexcept nogil:
 
 # Named barriers: LLVM's "AMDGPU Execution Synchronization" has what they do, AMDGPUInstructionSelector.cpp the fields of m0. What
 # happens when a wave uses one before its init is not documented.
+cdef enum:
+    cluster_barrier = 0xfffffffdU
+
+
 cdef uint32_t _barrier_number(const Wave *wave, const Instruction *instruction) noexcept nogil:
     if instruction.source[0].kind == operand_sgpr and instruction.source[0].index == sgpr_m0:
         return wave.sgpr[sgpr_m0] & 31
@@ -153,10 +157,11 @@ cdef int _barrier_leave(Machine *machine, Wave *wave, const Instruction *instruc
 
 
 cdef int _barrier_signal(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
-    """S_BARRIER_SIGNAL, S_BARRIER_SIGNAL_ISFIRST: -1 is the workgroup's barrier; 0 is none, -2 the trap handler's."""
+    """S_BARRIER_SIGNAL, S_BARRIER_SIGNAL_ISFIRST: -1 is the workgroup's barrier; 0 is none, -2 the trap handler's, -3 that of a cluster, which
+    does nothing where a workgroup is in none (LLVM, "AMDGPU Execution Synchronization")."""
     cdef bint asks = instruction.decoded.opcode == <int>op_s_barrier_signal_isfirst
     cdef uint32_t number = _barrier_number(wave, instruction)
-    if number == 0 or number == 0xfffffffeU:
+    if number == 0 or number == 0xfffffffeU or (number == cluster_barrier and has_clusters(machine.gfx_level)):
         if asks:
             wave.scc = 0
         return stop_running
@@ -183,6 +188,8 @@ cdef int _barrier_wait(Machine *machine, Wave *wave, const Instruction *instruct
         wave.waits_named = not wave.named_complete
         wave.named_complete = 0
         return stop_barrier if wave.waits_named else stop_running
+    if number == <int16_t>cluster_barrier and has_clusters(machine.gfx_level):
+        return stop_running
     if number != -1:
         return stop_unsupported
     if wave.barrier_complete:
@@ -208,6 +215,15 @@ cdef int _barrier_state(Machine *machine, Wave *wave, const Instruction *instruc
 cdef int _allocate_registers(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     """S_ALLOC_VGPR fails where the wave was not launched with dynamic VGPRs."""
     wave.scc = 0
+    return stop_running
+
+
+cdef int _add_to_pc(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """S_ADD_PC_I64: from the next instruction on."""
+    cdef uint64_t distance = instruction.source[0].value if instruction.source[0].kind == operand_value else _scalar_pair(wave, instruction)
+    if instruction.source[0].kind == operand_value and instruction.source[0].index == 255:
+        distance = <uint64_t><int64_t><int32_t>distance
+    wave.pc = canonical_address(_next_pc(instruction) + distance)
     return stop_running
 
 
@@ -426,11 +442,25 @@ cdef int _set_register(Machine *machine, Wave *wave, const Instruction *instruct
     if instruction.decoded.opcode == <int>op_s_setreg_b32:
         value = _scalar_source(wave, instruction, 0)
     value = (value << first) & mask
+    if number == hwreg_mode and has_vgpr_banks_by_setreg(machine.gfx_level) and instruction.decoded.opcode == <int>op_s_setreg_imm32_b32:
+        value = (value & ~<uint32_t>mode_banks) | (instruction.decoded.literal & mode_banks)
+        mask |= mode_banks
     if number == hwreg_mode:
         wave.mode = mode_of(machine.gfx_level, (wave.mode & ~mask) | value)
     elif number == hwreg_flat_scratch_lo or number == hwreg_flat_scratch_hi:
         shifted = 32 if number == hwreg_flat_scratch_hi else 0
         wave.flat_scratch = (wave.flat_scratch & ~(<uint64_t>mask << shifted)) | (<uint64_t>value << shifted)
+    return stop_running
+
+
+cdef uint32_t banks_of(const Instruction *instruction) noexcept nogil:
+    """The result's two bits are the first in MODE, the last in the instruction."""
+    cdef uint32_t bits = instruction.decoded.immediate & 0xff
+    return ((bits << 2) | (bits >> 6)) & 0xff
+
+
+cdef int _set_banks(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    wave.mode = (wave.mode & ~<uint32_t>mode_banks) | (banks_of(instruction) << mode_banks_shift)
     return stop_running
 
 
@@ -652,94 +682,7 @@ cdef int _permute_lanes64(Machine *machine, Wave *wave, const Instruction *instr
     return stop_running
 
 
-cdef int _masked_sads(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
-    """V_MQSAD_U32_U8: four masked sums of absolute differences, of bytes 0-3, 1-4, 2-5, 3-6 of the first source."""
-    cdef uint64_t exec_mask = wave_exec(wave)
-    cdef uint32_t destination = _destination_of(instruction) - 256
-    cdef uint32_t sums[4]
-    cdef uint64_t bytes_, sum_
-    cdef bint clamp = modifier_clamp(instruction.decoded.modifiers)
-    cdef uint32_t lane, reference, i
-    for lane in range(wave.lanes):
-        if not (exec_mask >> lane) & 1:
-            continue
-        bytes_ = _wide_lane(wave, instruction, 0, lane)
-        reference = <uint32_t>_wide_lane(wave, instruction, 1, lane)
-        for i in range(4):
-            sum_ = <uint64_t>masked_sad_bytes(<uint32_t>(bytes_ >> (8 * i)), reference) + _word_lane(wave, instruction, 2, i, lane)
-            sums[i] = 0xffffffffU if clamp and sum_ >> 32 else <uint32_t>sum_
-        for i in range(4):
-            wave_vgpr(wave, destination + i)[lane] = sums[i]
-    return stop_running
-
-
-cdef inline uint32_t _word_lane(const Wave *wave, const Instruction *instruction, uint32_t slot, uint32_t dword,
-                                uint32_t lane) noexcept nogil:
-    """A dword of a wide source; constants have one."""
-    cdef const Source *source = &instruction.source[slot]
-    if source.kind == operand_vgpr:
-        return wave_vgpr(wave, source.index + dword)[lane]
-    if source.kind == operand_value:
-        return <uint32_t>source.value if dword == 0 else 0
-    return read_scalar(wave, source.index + dword)
-
-
-cdef inline uint64_t _wide_lane(const Wave *wave, const Instruction *instruction, uint32_t slot, uint32_t lane) noexcept nogil:
-    return _word_lane(wave, instruction, slot, 0, lane) | (<uint64_t>_word_lane(wave, instruction, slot, 1, lane) << 32)
-
-
-cdef int _move_pair(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
-    """V_PK_MOV_B32: op_sel chooses the dword of the first source for the low register, of the second for the high one."""
-    cdef uint32_t opsel = modifier_opsel(instruction.decoded.modifiers)
-    cdef uint32_t destination = (instruction.decoded.destination[0] >> 2) - 256
-    cdef uint64_t exec_mask = wave_exec(wave)
-    cdef uint32_t lane, slot
-    cdef uint32_t words[2]
-    for lane in range(wave.lanes):
-        if (exec_mask >> lane) & 1:
-            for slot in range(2):
-                words[slot] = _word_lane(wave, instruction, slot,
-                                         (opsel >> slot) & 1 if instruction.source[slot].kind != operand_value else 0, lane)
-            wave_vgpr(wave, destination)[lane] = words[0]
-            wave_vgpr(wave, destination + 1)[lane] = words[1]
-    return stop_running
-
-
-cdef inline uint32_t _by_truth_table(uint32_t table, uint32_t a, uint32_t b, uint32_t c) noexcept nogil:
-    """Bit 4 a + 2 b + c of the table, for every bit."""
-    cdef uint32_t result = 0
-    cdef uint32_t entry
-    for entry in range(8):
-        if (table >> entry) & 1:
-            result |= (a if entry & 4 else ~a) & (b if entry & 2 else ~b) & (c if entry & 1 else ~c)
-    return result
-
-
-cdef int _combine_bits(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
-    """V_BITOP3: the truth table is in neg, abs and omod; op_sel chooses halves, of the destination too, whose other half is kept."""
-    cdef uint64_t modifiers = instruction.decoded.modifiers
-    cdef uint32_t table = modifier_neg(modifiers) | (modifier_abs(modifiers) << 3) | (modifier_omod(modifiers) << 6)
-    cdef uint32_t opsel = modifier_opsel(modifiers)
-    cdef bint halves = instruction.decoded.opcode == <int>op_v_bitop3_b16
-    cdef uint32_t *row = wave_vgpr(wave, _destination_of(instruction) - 256)
-    cdef uint64_t exec_mask = wave_exec(wave)
-    cdef uint32_t lane, slot, value
-    cdef uint32_t words[3]
-    for lane in range(wave.lanes):
-        if not (exec_mask >> lane) & 1:
-            continue
-        for slot in range(3):
-            words[slot] = _word_lane(wave, instruction, slot, 0, lane)
-            if halves and (opsel >> slot) & 1:
-                words[slot] >>= 16
-        value = _by_truth_table(table, words[0], words[1], words[2])
-        if halves and opsel & 8:
-            row[lane] = (row[lane] & 0xffff) | (value << 16)
-        elif halves:
-            row[lane] = (row[lane] & 0xffff0000U) | (value & 0xffff)
-        else:
-            row[lane] = value
-    return stop_running
+include "pyaco/_core/emu/lane_words.pxi"
 
 
 cdef int _swap_lane_groups(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
@@ -773,6 +716,12 @@ cdef void _fill_nothing(Handler *table) noexcept nogil:
     table[<int>op_s_waitcnt] = _no_operation
     table[<int>op_s_sleep] = _no_operation
     table[<int>op_s_sleep_var] = _no_operation
+    table[<int>op_s_monitor_sleep] = _no_operation          # nothing that is watched changes while it waits
+    table[<int>op_s_setprio_inc_wg] = _no_operation
+    table[<int>op_s_wakeup_barrier] = _no_operation
+    table[<int>op_s_wait_xcnt] = _no_operation
+    table[<int>op_s_wait_asynccnt] = _no_operation
+    table[<int>op_s_wait_tensorcnt] = _no_operation
     table[<int>op_s_setprio] = _no_operation
     table[<int>op_s_sendmsg] = _send_message
     table[<int>op_s_icache_inv] = _no_operation
@@ -846,6 +795,9 @@ cdef void _fill_flow(Handler *table) noexcept nogil:
     table[<int>op_s_setpc_b64] = _set_pc
     table[<int>op_s_swappc_b64] = _swap_pc
     table[<int>op_s_call_b64] = _call
+    table[<int>op_s_add_pc_i64] = _add_to_pc
+    table[<int>op_s_set_vgpr_msb] = _set_banks
+    table[<int>op_s_get_shader_cycles_u64] = _read_clock
     table[<int>op_s_getreg_b32] = _get_register
     table[<int>op_s_setreg_b32] = _set_register
     table[<int>op_s_setreg_imm32_b32] = _set_register
@@ -864,6 +816,14 @@ cdef void _fill_moves(Handler *table) noexcept nogil:
     table[<int>op_v_pk_mov_b32] = _move_pair
     table[<int>op_v_bitop3_b16] = _combine_bits
     table[<int>op_v_bitop3_b32] = _combine_bits
+    table[<int>op_v_bitop3_b16_true16] = _combine_bits
+    table[<int>op_v_permlane_bcast_b32] = _permute_in_groups
+    table[<int>op_v_permlane_up_b32] = _permute_in_groups
+    table[<int>op_v_permlane_down_b32] = _permute_in_groups
+    table[<int>op_v_permlane_xor_b32] = _permute_in_groups
+    table[<int>op_v_perm_pk16_b4_u4] = _look_up_elements
+    table[<int>op_v_perm_pk16_b6_u4] = _look_up_elements
+    table[<int>op_v_perm_pk16_b8_u4] = _look_up_elements
     table[<int>op_v_permlane16_swap_b32] = _swap_lane_groups
     table[<int>op_v_permlane32_swap_b32] = _swap_lane_groups
     table[<int>op_s_movrels_b32] = _move_relative_scalar

@@ -9,7 +9,8 @@ Sources: AMD "RDNA 2" ISA document 7 "Scalar Memory Operations", 8 "Vector Memor
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from features cimport (has_oob_select, has_records_in_bytes, has_stride_above_thread_id, has_strict_structures, has_unaligned_scratch,
+from features cimport (has_addressable_scratch, has_oob_select, has_records_in_bytes, has_signed_vector_offsets,
+                       has_stride_above_thread_id, has_strict_structures, has_unaligned_scratch,
                        has_wide_lds_loads)
 from isa_opcodes cimport op_buffer_load_lds_format_x, op_count
 from modifiers cimport *
@@ -65,6 +66,8 @@ cdef int execute_smem(Machine *machine, Wave *wave, const Instruction *instructi
     offset = _scalar_offset(wave, instruction, 1)
     if operation.scaled:
         offset *= 64
+    if modifier_cache_scale_offset(instruction.decoded.modifiers) and has_signed_vector_offsets(machine.gfx_level):
+        offset *= operation.bytes * operation.dwords        # GFX12.5
     offset += <uint64_t><int64_t><int32_t>instruction.decoded.immediate
     limit = ~(<uint64_t>0)
     if operation.buffered:
@@ -154,14 +157,25 @@ cdef uint8_t *_lane_scratch(Machine *machine, Wave *wave, uint32_t lane, int64_t
 cdef uint8_t *_flat_host(Machine *machine, Wave *wave, uint16_t family, uint32_t lane, uint64_t address,
                          uint32_t bytes) noexcept nogil:
     """Where one access of a lane lies on the host; NULL: outside memory."""
-    cdef uint8_t space = _space_of(family, address)
+    cdef uint8_t space = _space_of(machine, family, address)
     if space == space_global:
         return memory_at(machine.memory, address, bytes)
+    if family == format_flat and space == space_scratch and has_addressable_scratch(machine.gfx_level):
+        return _scratch_of_any(machine, address, bytes)
     if family == format_flat:
         address &= 0xffffffffU
     if space == space_scratch:
         return _lane_scratch(machine, wave, lane, <int64_t>address, bytes)
     return machine.lds + address if address + bytes <= machine.lds_bytes else NULL
+
+
+cdef uint8_t *_scratch_of_any(Machine *machine, uint64_t address, uint32_t bytes) noexcept nogil:
+    """Scratch of any lane of the workgroup, by its flat address."""
+    cdef uint32_t number = <uint32_t>(address >> scratch_wave_shift) & ((1 << (scratch_lane_shift - scratch_wave_shift)) - 1)
+    cdef uint32_t lane = <uint32_t>(address >> scratch_lane_shift) & ((1 << (scratch_aperture_shift - scratch_lane_shift)) - 1)
+    if number >= machine.wave_count or lane >= machine.wave_size:
+        return NULL
+    return _lane_scratch(machine, &machine.waves[number], lane, <int64_t>(address & 0xffffffffU), bytes)
 
 
 cdef bint _move_bytes(Machine *machine, Wave *wave, uint16_t family, uint32_t lane, uint64_t address, uint32_t bytes, uint8_t *data,
@@ -170,7 +184,7 @@ cdef bint _move_bytes(Machine *machine, Wave *wave, uint16_t family, uint32_t la
     FeatureUnalignedScratchAccess), and the emulator's own never. False: it is outside memory."""
     cdef uint8_t *hosts[8]
     cdef uint32_t i
-    if bytes > 8 or _space_of(family, address) != space_scratch:
+    if bytes > 8 or _space_of(machine, family, address) != space_scratch:
         return False
     if flat_scratch(machine, wave) >> 32 and not has_unaligned_scratch(machine.gfx_level):
         return False
@@ -186,13 +200,15 @@ cdef bint _move_bytes(Machine *machine, Wave *wave, uint16_t family, uint32_t la
     return True
 
 
-cdef inline uint8_t _space_of(uint16_t family, uint64_t address) noexcept nogil:
+cdef inline uint8_t _space_of(const Machine *machine, uint16_t family, uint64_t address) noexcept nogil:
     """The memory that an address refers to: flat addresses have apertures for LDS and scratch."""
     if family == format_scratch:
         return space_scratch
     if family == format_flat:
         if address >> 32 == 0x00010000:
             return space_lds
+        if has_addressable_scratch(machine.gfx_level):
+            return space_scratch if address >> scratch_aperture_shift == 1 else space_global
         if address >> 32 == 0x00020000:
             return space_scratch
     return space_global
@@ -202,11 +218,13 @@ cdef inline void _note_flat(Machine *machine, uint16_t family, uint8_t access_ki
                             uint32_t bytes) noexcept nogil:
     cdef uint8_t space
     if machine.log != NULL:
-        space = _space_of(family, address)
+        space = _space_of(machine, family, address)
         add_access(machine.log, space, access_kind, lane, canonical_address(address) if space == space_global else address & 0xffffffffU, bytes)
 
 
-cdef uint64_t _flat_address(const Wave *wave, const Instruction *instruction, uint16_t family, uint32_t lane) noexcept nogil:
+cdef uint64_t _flat_address(const Machine *machine, const Wave *wave, const Instruction *instruction, uint16_t family, uint32_t scale,
+                            uint32_t lane) noexcept nogil:
+    """`scale` is what an offset in a VGPR counts, in bytes."""
     cdef uint16_t vaddr = instruction.decoded.source[0]
     cdef uint16_t saddr = instruction.decoded.source[1] if instruction.decoded.source_count > 1 else <uint16_t>register_none
     cdef int64_t immediate = <int32_t>instruction.decoded.immediate
@@ -214,13 +232,15 @@ cdef uint64_t _flat_address(const Wave *wave, const Instruction *instruction, ui
     cdef uint32_t index
     if family == format_scratch:
         if vaddr != register_none:
-            address = <uint64_t><int64_t><int32_t>_data_row(wave, vaddr, 0)[lane]
+            address = scale * <uint64_t><int64_t><int32_t>_data_row(wave, vaddr, 0)[lane]
         if saddr != register_none:
             address += <uint64_t><int64_t><int32_t>read_scalar(wave, saddr >> 2)
         return address + <uint64_t>immediate
-    if saddr != register_none and saddr >> 2 != sgpr_null and family != format_flat:
+    if saddr != register_none and saddr >> 2 != sgpr_null and (family != format_flat or has_signed_vector_offsets(machine.gfx_level)):
         address = _scalar_pair(wave, saddr)
-        if vaddr != register_none:
+        if vaddr != register_none and has_signed_vector_offsets(machine.gfx_level):
+            address += scale * <uint64_t><int64_t><int32_t>_data_row(wave, vaddr, 0)[lane]
+        elif vaddr != register_none:
             address += _data_row(wave, vaddr, 0)[lane]
     elif vaddr != register_none:
         index = (vaddr >> 2) - 256
@@ -312,6 +332,35 @@ cdef int _load_to_lds(Machine *machine, Wave *wave, const Instruction *instructi
     return stop_running
 
 
+cdef int _move_async(Machine *machine, Wave *wave, const Instruction *instruction, const MemoryOperation *operation,
+                     const uint64_t *addresses) noexcept nogil:
+    """GLOBAL_LOAD_ASYNC_TO_LDS, CLUSTER_LOAD_ASYNC_TO_LDS, GLOBAL_STORE_ASYNC_FROM_LDS: a VGPR has each lane's address in LDS, to which the
+    instruction's offset is added as to the other one (LLVM, IntrinsicsAMDGPU.td). Here they are done at once. Out of range, LDS gives zeros and
+    drops what is stored."""
+    cdef bint loads = operation.access == access_async_to_lds
+    cdef const uint32_t *places = _data_row(wave, instruction.decoded.destination[0] if loads else instruction.decoded.source[2], 0)
+    cdef uint64_t exec_mask = wave_exec(wave)
+    cdef uint32_t bytes = operation.bytes * operation.dwords
+    cdef uint32_t lane, place, part
+    cdef uint8_t *host
+    for lane in range(wave.lanes):
+        if not (exec_mask >> lane) & 1:
+            continue
+        host = memory_at(machine.memory, addresses[lane], bytes)
+        if host == NULL:
+            return stray(machine, lane, addresses[lane], bytes, not loads)
+        place = places[lane] + instruction.decoded.immediate
+        note_lds_bounds(machine, instruction, <uint64_t>place + bytes)
+        note(machine.log, space_global, access_kind_load if loads else access_kind_store, lane, canonical_address(addresses[lane]), bytes)
+        note(machine.log, space_lds, access_kind_store if loads else access_kind_load, lane, place, bytes)
+        for part in range(operation.dwords):
+            if loads:
+                store_lds(machine.lds, machine.lds_bytes, <uint64_t>place + 4 * part, operation.bytes, host + 4 * part)
+            else:
+                load_lds(machine.lds, machine.lds_bytes, <uint64_t>place + 4 * part, operation.bytes, host + 4 * part)
+    return stop_running
+
+
 cdef int execute_flat(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
     cdef const MemoryOperation *operation = &operations[instruction.decoded.opcode]
     cdef uint16_t family = instruction.decoded.format & 0x7f
@@ -322,15 +371,20 @@ cdef int execute_flat(Machine *machine, Wave *wave, const Instruction *instructi
     cdef uint16_t data = instruction.decoded.source[2]
     cdef uint8_t *host
     cdef uint8_t apart[8]
+    cdef uint32_t scale = 1
     if operation.access == access_nothing:
         return stop_running
+    if modifier_cache_scale_offset(instruction.decoded.modifiers) and has_signed_vector_offsets(machine.gfx_level):
+        scale = operation.bytes * operation.dwords
     for lane in range(wave.lanes):                          # a load may overwrite its own address
         if (exec_mask >> lane) & 1:
-            addresses[lane] = _flat_address(wave, instruction, family, lane)
+            addresses[lane] = _flat_address(machine, wave, instruction, family, scale, lane)
             if operation.add_lane:
                 addresses[lane] += 4 * lane
     if operation.access == access_to_lds or (operation.access == access_load and instruction.decoded.destination_count == 0):
         return _load_to_lds(machine, wave, instruction, operation, family, addresses)
+    if operation.access == access_async_to_lds or operation.access == access_async_from_lds:
+        return _move_async(machine, wave, instruction, operation, addresses)
     if operation.access == access_transpose:
         return _transpose_load(machine, wave, instruction, operation, addresses)
     for lane in range(wave.lanes):

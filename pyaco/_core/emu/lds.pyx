@@ -383,6 +383,70 @@ cdef int _load_transposed(Machine *machine, Wave *wave, const Instruction *instr
     return stop_running
 
 
+cdef int _load_transposed_12(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """DS_LOAD_TR16_B128, DS_LOAD_TR8_B64: each lane names eight elements, and gets one element of each of eight lanes. Halves: lanes that follow
+    each other. Bytes: element e of lane l is the (l % 8)-th of lane 8 (e / 4) + e % 4 + 4 (l / 8) of the same sixteen (examples for hipcc whose
+    authors say that they saw it so on gfx1250). All lanes take part; what those that are not active do is not known."""
+    cdef bint halves = instruction.decoded.opcode == <int>op_ds_load_tr16_b128
+    cdef uint32_t bytes = 2 if halves else 1
+    cdef Window window = _window_of(machine, wave, instruction)
+    cdef uint8_t loaded[32][16]
+    cdef uint32_t result[4]
+    cdef uint32_t lane, other, element, dword, value
+    cdef uint64_t position
+    if wave.lanes != 32 or wave_exec(wave) != 0xffffffffU:
+        return stop_unsupported
+    for lane in range(32):
+        position = (<uint64_t>_row_of(wave, instruction.decoded.source[0], 0)[lane] + (instruction.decoded.immediate & 0xffff)) & 0xffffffffU
+        _note_lds(&window, access_kind_load, lane, position, 8 * bytes)
+        note_lds_bounds(machine, instruction, position + 8 * bytes)
+        for dword in range(2 * bytes):
+            load_lds(window.host, window.bytes, position + 4 * dword, 4, &loaded[lane][4 * dword])
+    for lane in range(32):
+        memset(result, 0, sizeof(result))
+        for element in range(8):
+            other = (lane & ~<uint32_t>7) + element if halves else (lane & 16) + ((lane >> 3) & 1) * 4 + (element >> 2) * 8 + (element & 3)
+            value = loaded[other][bytes * (lane & 7)]
+            if halves:
+                value |= <uint32_t>loaded[other][2 * (lane & 7) + 1] << 8
+            result[(8 * bytes * element) >> 5] |= value << ((8 * bytes * element) & 31)
+        for dword in range(2 * bytes):
+            _row_of(wave, instruction.decoded.destination[0], dword)[lane] = result[dword]
+    return stop_running
+
+
+cdef int _arrive(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """DS_ATOMIC_BARRIER_ARRIVE_RTN_B64, DS_ATOMIC_ASYNC_BARRIER_ARRIVE_B64: a barrier in LDS. Bits 0 to 28 are how many arrivals are missing less
+    one, bits 29 to 31 the phase, bits 32 to 60 what the first begin a phase with (Triton's lowering of barriers for gfx1250)."""
+    cdef bint returns = instruction.decoded.opcode == <int>op_ds_atomic_barrier_arrive_rtn_b64
+    cdef Window window = _window_of(machine, wave, instruction)
+    cdef uint64_t exec_mask = wave_exec(wave)
+    cdef uint64_t old, fresh, address
+    cdef uint32_t lane, pending, phase, arrived
+    for lane in range(wave.lanes):
+        if not (exec_mask >> lane) & 1:
+            continue
+        address = (<uint64_t>_row_of(wave, instruction.decoded.source[0], 0)[lane] + (instruction.decoded.immediate & 0xffff)) & 0xffffffffU
+        _note_lds(&window, access_kind_atomic, lane, address, 8)
+        note_lds_bounds(machine, instruction, address + 8)
+        load_lds(window.host, window.bytes, address, 8, <uint8_t *>&old)
+        arrived = _row_of(wave, instruction.decoded.source[1], 0)[lane] if returns else 1
+        pending = <uint32_t>old & 0x1fffffff
+        phase = <uint32_t>old >> 29
+        if arrived > pending:
+            phase = (phase + 1) & 7
+            pending = <uint32_t>(old >> 32) & 0x1fffffff
+        else:
+            pending -= arrived
+        fresh = (old & 0xffffffff00000000ULL) | (phase << 29) | pending
+        if address + 8 <= window.bytes:
+            memcpy(window.host + address, &fresh, 8)
+        if returns:
+            _row_of(wave, instruction.decoded.destination[0], 0)[lane] = <uint32_t>old
+            _row_of(wave, instruction.decoded.destination[0], 1)[lane] = <uint32_t>(old >> 32)
+    return stop_running
+
+
 cdef void fill_lds(Handler *table) noexcept nogil:
     """Instructions that are not plain loads, stores or atomics."""
     table[<int>op_ds_swizzle_b32] = _execute_swizzle
@@ -397,3 +461,7 @@ cdef void fill_lds(Handler *table) noexcept nogil:
     table[<int>op_ds_read_b96_tr_b6] = _load_transposed
     table[<int>op_ds_read_b64_tr_b8] = _load_transposed
     table[<int>op_ds_read_b64_tr_b16] = _load_transposed
+    table[<int>op_ds_load_tr16_b128] = _load_transposed_12
+    table[<int>op_ds_load_tr8_b64] = _load_transposed_12
+    table[<int>op_ds_atomic_barrier_arrive_rtn_b64] = _arrive
+    table[<int>op_ds_atomic_async_barrier_arrive_b64] = _arrive

@@ -139,6 +139,67 @@ cdef inline double fma_odd(double a, double b, double c, uint32_t rounding) noex
         return bits_double(bits + 1)
     return bits_double(bits - 1)
 
+cdef inline double sum_odd(double a, double b) noexcept nogil:
+    """a + b of singles, rounded to odd in double."""
+    return fma_odd(a, 1.0, b, round_nearest)
+
+cdef inline bint is_bfloat_nan(uint32_t bits) noexcept nogil:
+    return bits & 0x7fff > 0x7f80
+
+# Bfloats without a single on their way: a host that flushes singles would lose their denormals.
+cdef inline double bfloat_value(uint32_t bits) noexcept nogil:
+    cdef uint32_t exponent = (bits >> 7) & 0xff
+    cdef uint64_t fraction = bits & 0x7f
+    cdef uint64_t sign = <uint64_t>(bits & 0x8000) << 48
+    if exponent == 0:
+        return copysign(<double><int64_t>fraction * 9.183549615799121e-41, bits_double(sign | 1))     # 2 ** -133
+    return bits_double(sign | ((<uint64_t>exponent + 896 if exponent != 255 else <uint64_t>2047) << 52) | (fraction << 45))
+
+cdef inline uint32_t bfloat_of(double value, uint32_t clamp, uint32_t a, uint32_t b, uint32_t c) noexcept nogil:
+    """The nearest bfloat, ties to even; a NaN is the first of the sources."""
+    cdef uint64_t bits = double_bits(value)
+    cdef uint32_t sign = <uint32_t>(bits >> 48) & 0x8000
+    cdef int64_t exponent = <int64_t>((bits >> 52) & 0x7ff) - 896
+    cdef uint64_t fraction = (bits & 0xfffffffffffffULL) | (<uint64_t>1 << 52)
+    cdef uint64_t shift = 45
+    cdef uint64_t rounded
+    if value != value:
+        a = a if is_bfloat_nan(a) else (b if is_bfloat_nan(b) else (c if is_bfloat_nan(c) else 0x7fc0))
+        return 0 if clamp else a | 0x40
+    if exponent < 1:                                        # a denormal, or nothing: doubles' own are below all of them
+        shift = <uint64_t>min(<int64_t>46 - exponent, <int64_t>60)
+        exponent = 1
+    rounded = (fraction + (((<uint64_t>1) << (shift - 1)) - 1) + ((fraction >> shift) & 1)) >> shift
+    rounded += <uint64_t>(exponent - 1) << 7
+    if rounded > 0x7f80 or value == INFINITY or value == -INFINITY:
+        rounded = 0x7f80
+    if clamp:
+        return 0 if sign else min(<uint32_t>rounded, <uint32_t>0x3f80)
+    return sign | <uint32_t>rounded
+
+cdef inline uint32_t saturate_nibbles(uint32_t word, uint32_t is_signed) noexcept nogil:
+    """Four bytes as numbers of four bits each."""
+    cdef uint32_t result = 0
+    cdef uint32_t i
+    cdef int32_t value
+    for i in range(4):
+        value = (word >> (8 * i)) & 0xff
+        if is_signed:
+            value = max(-8, min(<int32_t><int8_t>value, 7)) & 15
+        else:
+            value = min(value, 15)
+        result |= <uint32_t>value << (4 * i)
+    return result
+
+cdef inline uint32_t bits_by_table(uint32_t table, uint32_t a, uint32_t b) noexcept nogil:
+    """For every bit the bit 4 a + 2 b of a truth table: that of V_BITOP3 without its third source."""
+    cdef uint32_t result = 0
+    cdef uint32_t entry
+    for entry in range(4):
+        if (table >> (2 * entry)) & 1:
+            result |= (a if entry & 2 else ~a) & (b if entry & 1 else ~b)
+    return result
+
 cdef inline float fma_toward_zero(float a, float b, float c) noexcept nogil:
     """a * b + c, rounded towards zero: to odd in double (the product is exact there), then truncated."""
     cdef double product = <double>a * b

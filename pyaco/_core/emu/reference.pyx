@@ -45,7 +45,8 @@ cdef void forget_code(Workspace *space) noexcept nogil:
     cdef uint32_t i
     forget(&space.code)
     for i in range(space.wave_capacity):
-        fill_words(space.registers + <uint64_t>i * vgpr_rows * max_lanes, _rows_to_fill(&space.machine) * max_lanes, space.fill)
+        fill_words(space.registers + <uint64_t>i * rows_of(space.machine.gfx_level) * max_lanes, _rows_to_fill(&space.machine) * max_lanes,
+                   space.fill)
     space.machine.touched_vgprs = 0
 
 
@@ -81,7 +82,7 @@ cdef int run_wave(Code *code, Machine *machine, Wave *wave, uint32_t turns) noex
     cdef uint64_t active
     cdef int stop
     for _ in range(turns):
-        instruction = fetch(code, machine, wave.pc)
+        instruction = fetch(code, machine, wave.pc, wave_banks(machine, wave))
         machine.fault_pc = wave.pc
         if instruction == NULL:
             machine.fault_opcode = op_invalid
@@ -118,7 +119,7 @@ cdef bint is_out_of_time(Machine *machine) noexcept nogil:
 
 
 cdef int stop_before(Code *code, Machine *machine, const Wave *wave, int why) noexcept nogil:
-    cdef const Instruction *instruction = fetch(code, machine, wave.pc)
+    cdef const Instruction *instruction = fetch(code, machine, wave.pc, wave_banks(machine, wave))
     machine.fault_pc = wave.pc
     machine.fault_opcode = op_invalid if instruction == NULL else instruction.decoded.opcode
     return why
@@ -130,6 +131,7 @@ cdef uint32_t put_workgroup_ids(const Launch *launch, uint32_t *sgpr, const uint
     if launch.ids_in_ttmp:
         sgpr[sgpr_ttmp0 + 9] = group[0]
         sgpr[sgpr_ttmp0 + 7] = group[1] | (group[2] << 16)
+        sgpr[sgpr_ttmp0 + 6] = 0                            # GFX12.5: the only workgroup of its cluster
         return next_sgpr
     for i in range(3):
         if (launch.id_mask >> i) & 1:
@@ -288,7 +290,8 @@ cdef int _release_barrier(Workspace *space) noexcept nogil:
 
 cdef int _report_deadlock(Workspace *space, uint32_t wave) noexcept nogil:
     """Records a wave that waits for ever; returns stop_deadlock."""
-    cdef const Instruction *instruction = fetch(&space.code, &space.machine, space.waves[wave].waits_at)
+    cdef const Instruction *instruction = fetch(&space.code, &space.machine, space.waves[wave].waits_at,
+                                                wave_banks(&space.machine, &space.waves[wave]))
     space.faulty = wave
     space.machine.fault_pc = space.waves[wave].waits_at
     space.machine.fault_opcode = op_invalid if instruction == NULL else instruction.decoded.opcode
@@ -449,14 +452,14 @@ cdef bint open_workspace(Workspace *space, const Launch *launch) noexcept nogil:
             return False
     space.count = launch.waves
     for i in range(launch.waves):
-        space.waves[i].vgpr = space.registers + <uint64_t>i * vgpr_rows * max_lanes
+        space.waves[i].vgpr = space.registers + <uint64_t>i * rows_of(space.machine.gfx_level) * max_lanes
         space.waves[i].scratch = space.scratch + i * scratch
     space.machine.waves = space.waves
     return True
 
 
 cdef bint _allocate_waves(Workspace *space, const Launch *launch, uint64_t scratch) noexcept nogil:
-    cdef uint64_t registers = <uint64_t>launch.waves * vgpr_rows * max_lanes
+    cdef uint64_t registers = <uint64_t>launch.waves * rows_of(space.machine.gfx_level) * max_lanes
     space.waves = <Wave *>aligned_zeros(launch.waves * sizeof(Wave))
     space.registers = <uint32_t *>aligned_bytes(registers * 4)
     space.scratch = <uint8_t *>malloc(scratch + 1)
@@ -472,7 +475,8 @@ cdef bint _allocate_waves(Workspace *space, const Launch *launch, uint64_t scrat
 
 
 cdef uint64_t workspace_bytes(const Workspace *space) noexcept nogil:
-    cdef uint64_t bytes = <uint64_t>space.wave_capacity * vgpr_rows * max_lanes * 4 + space.scratch_capacity + space.lds_capacity
+    cdef uint64_t registers = <uint64_t>space.wave_capacity * rows_of(space.machine.gfx_level) * max_lanes * 4
+    cdef uint64_t bytes = registers + space.scratch_capacity + space.lds_capacity
     cdef uint32_t i
     for i in range(space.code.count):
         bytes += space.code.regions[i].bytes // 4 * sizeof(Instruction)
@@ -644,7 +648,7 @@ cdef class Engine:
         memset(&code, 0, sizeof(Code))
         self.space.enter()
         try:
-            fetch(&code, &self.work.machine, entry)
+            fetch(&code, &self.work.machine, entry, 0)
             return meets_other_workgroups(&code, self.work.machine.gfx_level)
         finally:
             forget(&code)

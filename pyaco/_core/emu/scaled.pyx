@@ -1,4 +1,4 @@
-"""CDNA 4's conversions between floats and numbers of 8, 6 and 4 bits with a scale, and its stochastic rounding to 16 bits.
+"""Conversions of CDNA 4 and GFX12.5 between floats and numbers of 8, 6 and 4 bits with a scale, and CDNA 4's stochastic rounding to 16 bits.
 
 The scale is the exponent of a single. Numbers are divided by it on their way to a narrow format and multiplied on their way back, exact
 up to the one rounding at the end; what does not fit becomes the largest number in formats that have nothing above it. Stochastic rounding
@@ -28,6 +28,7 @@ cdef struct Conversion:
     uint8_t scaled                    # the last operand is a scale
     uint8_t stochastic                # the one before it, or the last, is a random number
     uint8_t interleaved               # elements come from two operands in turn
+    uint8_t by_byte                   # the scale is a byte of its operand, that op_sel chooses, not the exponent of a single
 
 cdef struct Narrow:                   # a format that `rounded` rounds to
     uint32_t mantissa                 # bits
@@ -147,12 +148,13 @@ cdef void _convert_lane(Wave *wave, const Instruction *instruction, const Conver
     cdef uint32_t target_width = number_width(conversion.target)
     cdef bint separate = conversion.count == 2 and width == 32 and not conversion.stochastic   # an operand for each element
     cdef bint saturates = (wave.mode & mode_fp16_overflow) != 0
-    cdef double scale = exponent_value((_word_of(wave, &instruction.source[last], 0, lane) >> 23) & 0xff) if conversion.scaled else 1
+    cdef uint32_t scale_bit = 8 * (modifier_opsel(modifiers) & 3) if conversion.by_byte else 23
+    cdef double scale = exponent_value((_word_of(wave, &instruction.source[last], 0, lane) >> scale_bit) & 0xff) if conversion.scaled else 1
     cdef uint32_t random = _word_of(wave, &instruction.source[1], 0, lane) if conversion.stochastic else 0
     cdef uint32_t results[most_elements]
     cdef uint32_t source_bit, target_bit, i, slot, position
     cdef double value
-    _first_bits(conversion, modifier_opsel(modifiers), &source_bit, &target_bit)
+    _first_bits(conversion, 0 if conversion.by_byte else modifier_opsel(modifiers), &source_bit, &target_bit)
     for i in range(conversion.count):
         slot = i & 1 if separate or conversion.interleaved else 0
         position = 0 if separate else source_bit + (i >> 1 if conversion.interleaved else i) * width
@@ -175,6 +177,8 @@ cdef int _execute_conversion(Machine *machine, Wave *wave, const Instruction *in
     cdef const Conversion *conversion = &conversions[instruction.decoded.opcode]
     cdef uint64_t exec_mask = wave_exec(wave)
     cdef uint32_t lane
+    if conversion.by_byte and modifier_opsel(instruction.decoded.modifiers) > 3:
+        return stop_unsupported                             # scales of other lanes
     for lane in range(wave.lanes):
         if (exec_mask >> lane) & 1:
             _convert_lane(wave, instruction, conversion, lane)
@@ -182,8 +186,8 @@ cdef int _execute_conversion(Machine *machine, Wave *wave, const Instruction *in
 
 
 cdef void enter(Handler *table, uint32_t opcode, uint8_t source, uint8_t target, uint8_t count, bint scaled, bint stochastic,
-                bint interleaved) noexcept nogil:
-    conversions[opcode] = Conversion(source, target, count, scaled, stochastic, interleaved)
+                bint interleaved, bint by_byte) noexcept nogil:
+    conversions[opcode] = Conversion(source, target, count, scaled, stochastic, interleaved, by_byte)
     table[opcode] = _execute_conversion
 
 

@@ -39,6 +39,22 @@ cdef inline double exp2_of(double value) noexcept nogil:
     power = power if value > -INFINITY else 0
     return power if value < INFINITY else value
 
+cdef inline double tanh_of(double value) noexcept nogil:
+    """The hyperbolic tangent; small numbers by the series of the powers of the tangent's argument, whose sum has no cancellation."""
+    cdef double size = value if value > 0 else -value
+    cdef double limited = size if size < 30 else 30.0
+    cdef double square = value * value
+    cdef double power = exp2_of(limited * 2.8853900817779268)    # 2 / ln 2
+    cdef double large = 1 - 2 / (power + 1)
+    # the series: 2 ** 2n (2 ** 2n - 1) B(2n) / (2n)!
+    cdef double tail = 0.0088632355299021966 + square * (-0.0035921280365724810 + square * (0.0014558343870513183 + square * (
+        -0.00059002744094558598 + square * 0.00023912911424355248)))
+    cdef double series = value * (1 + square * (-0.33333333333333333 + square * (0.13333333333333333 + square * (
+        -0.053968253968253968 + square * (0.021869488536155203 + square * (-tail))))))
+    cdef double signed_large = large if value > 0 else -large
+    cdef double result = series if size < 0.125 else signed_large
+    return result if value == value else value
+
 cdef inline double log2_of(double value) noexcept nogil:
     """The logarithm of a double that is no denormal: -infinity of 0, NaN of what is negative."""
     cdef uint64_t bits = double_bits(value)

@@ -15,7 +15,8 @@ from pyaco._core.common.floats cimport (bits_double, bits_float, double_bits, do
 from pyaco._core.emu.lane_selection cimport dpp_select, quad_select
 from pyaco._core.emu.numbers cimport flush32, small_fnuz, small_saturates
 from pyaco._core.emu.wave cimport *
-from pyaco._core.common.machine cimport format_dpp8, format_dpp16, format_sdwa, format_vinterp_inreg, format_vop3p, register_scc
+from pyaco._core.common.machine cimport (format_dpp8, format_dpp16, format_sdwa, format_vinterp_inreg, format_vop3, format_vop3p, register_none,
+                                         register_scc)
 
 cdef extern from "<fenv.h>" nogil:
     int fesetround(int)
@@ -38,6 +39,8 @@ cdef uint32_t read_scalar(const Wave *wave, uint32_t index) noexcept nogil:
         return wave_exec(wave) == 0
     if index == register_scc >> 2:
         return wave.scc
+    if index == 231:                                        # GFX12.5: where the wave's scratch begins among flat addresses; the low half is 0
+        return <uint32_t>(scratch_base(wave) >> 32)
     return 0
 
 
@@ -209,8 +212,9 @@ cdef inline uint32_t _lane_value(const uint32_t *row, uint32_t same, const int8_
     return row[selected[lane]] if selected[lane] >= 0 else 0
 
 
-cdef void _fetch_mixed(Wave *wave, const Instruction *instruction, uint32_t slot, const int8_t *selected, uint32_t *buffer) noexcept nogil:
-    """A source of V_FMA_MIX: single, or a half of the register widened to single."""
+cdef void _fetch_mixed(Wave *wave, const Instruction *instruction, uint32_t slot, bint of_bfloats, const int8_t *selected,
+                       uint32_t *buffer) noexcept nogil:
+    """A source of V_FMA_MIX: single, or a half of the register, or a bfloat in it, widened to single."""
     cdef uint64_t modifiers = instruction.decoded.modifiers
     cdef const Source *source = &instruction.source[slot]
     cdef bint is_half = (modifier_opsel_hi(modifiers) >> slot) & 1
@@ -224,7 +228,7 @@ cdef void _fetch_mixed(Wave *wave, const Instruction *instruction, uint32_t slot
         if is_half:
             if source.kind != operand_value:
                 value = (value >> shift) & 0xffff
-            value = float_bits(<float>half_to_double(value & 0xffff))
+            value = value << 16 if of_bfloats else float_bits(<float>half_to_double(value & 0xffff))
         elif (wave.mode & mode_flush_in32) == 0:
             value = float_bits(flush32(bits_float(value)))
         if (modifier_neg_hi(modifiers) >> slot) & 1:        # abs of the mixed-precision forms
@@ -643,8 +647,8 @@ cdef inline void _fetch_source(Wave *wave, const Instruction *instruction, uint3
     cdef uint8_t kind = instruction.operation.source_type[slot] & ~type_old
     if is_wide(kind):
         lanes.wide[slot] = _fetch_wide(wave, instruction, slot, kind, modify, selected, buffers.wide[slot])
-    elif kind == type_mix:
-        _fetch_mixed(wave, instruction, slot, selected, buffers.narrow[slot])
+    elif kind == type_mix or kind == type_mix_bf:
+        _fetch_mixed(wave, instruction, slot, kind == type_mix_bf, selected, buffers.narrow[slot])
         lanes.narrow[slot] = buffers.narrow[slot]
     elif kind == type_packed or kind == type_packed_f:
         _fetch_packed(wave, instruction, slot, kind == type_packed_f, selected, buffers.narrow[slot])
@@ -715,14 +719,19 @@ cdef int execute_vector(Machine *machine, Wave *wave, const Instruction *instruc
 
 
 cdef void _run_half_of_dual(Wave *wave, const Instruction *instruction, const LaneOperation *operation,
-                            uint32_t first_source, uint16_t destination, uint32_t *results) noexcept nogil:
-    """One half of VOPD: two sources of its own; then the destination's old value, VCC, or the literal."""
+                            uint32_t first_source, uint16_t destination, uint32_t *results, uint64_t *wide_results) noexcept nogil:
+    """One half of VOPD: two sources of its own, three in the long form; then the destination's old value, VCC, the literal, or a truth table."""
     cdef uint32_t buffers[4][max_lanes]
     cdef Lanes lanes
     cdef Instruction view
     cdef Modifiers modify
+    cdef uint64_t wide_buffers[3][max_lanes]
     cdef uint32_t slot
+    cdef uint32_t encoded = 3 if instruction.decoded.format & format_vop3 else 2
+    cdef uint32_t negative = 0
     cdef uint8_t kind
+    if encoded == 3:
+        negative = modifier_neg_hi(instruction.decoded.modifiers) if first_source else modifier_neg(instruction.decoded.modifiers)
     modify.neg = 0
     modify.absolute = 0
     view.decoded.format = 0
@@ -733,9 +742,11 @@ cdef void _run_half_of_dual(Wave *wave, const Instruction *instruction, const La
     lanes.opsel = 0
     lanes.small = 0
     lanes.result[0] = results
+    lanes.wide_result[0] = wide_results
     for slot in range(operation.source_count):
         kind = operation.source_type[slot]
-        if slot < 2 and not (slot == 1 and operation.source_count == 1):
+        modify.neg = (negative >> slot) & 1
+        if slot < encoded and not kind & type_old and instruction.decoded.source[first_source + slot] != register_none:
             view.source[slot] = instruction.source[first_source + slot]
         elif kind & type_old:
             view.source[slot].kind = operand_vgpr
@@ -747,8 +758,11 @@ cdef void _run_half_of_dual(Wave *wave, const Instruction *instruction, const La
         else:
             view.source[slot].kind = operand_value
             view.source[slot].half = 0
-            view.source[slot].value = instruction.decoded.literal
-        lanes.narrow[slot] = _fetch_narrow(wave, &view, slot, kind & ~type_old, 0, modify, NULL, buffers[slot])
+            view.source[slot].value = instruction.decoded.immediate if encoded == 3 else instruction.decoded.literal
+        if is_wide(kind):
+            lanes.wide[slot] = _fetch_wide(wave, &view, slot, kind & ~type_old, modify, NULL, wide_buffers[slot])
+        else:
+            lanes.narrow[slot] = _fetch_narrow(wave, &view, slot, kind & ~type_old, 0, modify, NULL, buffers[slot])
     _run_lanes(wave, operation, &lanes)
     finish(wave, operation, &lanes, 0)
 
@@ -757,12 +771,23 @@ cdef int execute_dual(Machine *machine, Wave *wave, const Instruction *instructi
     """VOPD: both halves read their sources before either writes."""
     cdef uint32_t first[max_lanes]
     cdef uint32_t second[max_lanes]
+    cdef uint64_t wide_first[max_lanes]
+    cdef uint64_t wide_second[max_lanes]
     cdef uint64_t written = wave_exec(wave)
-    _run_half_of_dual(wave, instruction, instruction.operation, 0, instruction.decoded.destination[0], first)
-    _run_half_of_dual(wave, instruction, instruction.operation_y, 2, instruction.decoded.destination[1], second)
-    _write_narrow(wave, (instruction.decoded.destination[0] >> 2) - 256, first, written)
-    _write_narrow(wave, (instruction.decoded.destination[1] >> 2) - 256, second, written)
+    _run_half_of_dual(wave, instruction, instruction.operation, 0, instruction.decoded.destination[0], first, wide_first)
+    _run_half_of_dual(wave, instruction, instruction.operation_y, 3 if instruction.decoded.format & format_vop3 else 2,
+                      instruction.decoded.destination[1], second, wide_second)
+    _write_half_of_dual(wave, instruction.operation, instruction.decoded.destination[0], first, wide_first, written)
+    _write_half_of_dual(wave, instruction.operation_y, instruction.decoded.destination[1], second, wide_second, written)
     return 0
+
+
+cdef void _write_half_of_dual(Wave *wave, const LaneOperation *operation, uint16_t destination, const uint32_t *results,
+                              const uint64_t *wide_results, uint64_t written) noexcept nogil:
+    if is_wide(operation.result_type[0]):
+        _write_wide(wave, (destination >> 2) - 256, wide_results, written)
+    else:
+        _write_narrow(wave, (destination >> 2) - 256, results, written)
 
 
 cdef inline void _fetch_scalar_source(Wave *wave, const Source *source, uint8_t kind, uint32_t *narrow, uint64_t *wide) noexcept nogil:

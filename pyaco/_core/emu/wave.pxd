@@ -4,7 +4,7 @@ Nothing here allocates. A ``Machine`` runs one dispatch at a time on one thread.
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-from features cimport has_dx10_clamp_mode, has_lds_bound
+from features cimport has_dx10_clamp_mode, has_lds_bound, has_vgpr_banks
 from pyaco._core.common.machine cimport register_exec, register_m0, register_null, register_vcc
 from pyaco._core.emu.image_view cimport DescriptorTable
 from pyaco._core.emu.memory cimport Memory
@@ -13,6 +13,7 @@ from pyaco._core.isa.decode cimport Decoded
 cdef enum:
     max_lanes = 64
     vgpr_rows = 512 + 36              # CDNA's AGPRs follow v255; an instruction may name registers past them, which are storage without meaning
+    vgpr_rows_of_banks = 1024 + 36    # GFX12.5
     sgpr_words = 160
 
 cdef enum:                            # indices into Wave.sgpr
@@ -34,6 +35,7 @@ cdef enum:
     type_scc, type_exec32, type_exec64, type_imm
     type_mix, type_packed, type_packed_f
     type_f16x2, type_bf16x2, type_f32x2   # results only
+    type_mix_bf                       # as type_mix, of bfloats
     type_old = 32                     # added to a type: the destination's old value
 
 cdef inline bint is_wide(uint8_t kind) noexcept nogil:
@@ -119,7 +121,7 @@ cdef struct Wave:
     uint64_t waits_at                 # address of the instruction that it waits at
     Wave *next_waiting                # at the same resource, in the order of arrival
     uint8_t *scratch                  # dword 0 of every lane, then dword 1, and so on
-    uint32_t *vgpr                    # [vgpr_rows][max_lanes]
+    uint32_t *vgpr                    # [rows_of(gfx_level)][max_lanes]
 
 cdef enum:                            # bits of MODE until GFX11.5; on GFX12 NaNs are clamped and there is no IEEE mode
     mode_dx10_clamp = 0x100           # clamp turns a NaN into 0
@@ -128,6 +130,10 @@ cdef enum:                            # bits of MODE until GFX11.5; on GFX12 NaN
 cdef inline uint32_t mode_of(uint32_t gfx_level, uint32_t bits) noexcept nogil:
     """MODE as a generation's waves have it."""
     return bits if has_dx10_clamp_mode(gfx_level) else (bits | mode_dx10_clamp) & ~<uint32_t>mode_ieee
+
+cdef enum:                            # GFX12.5: two bits each for the result and three sources
+    mode_banks_shift = 12
+    mode_banks = 0xff << mode_banks_shift
 
 cdef enum:                            # GFX8, GFX9: bits of MODE
     mode_index_registers = 0x08000000  # s_set_gpr_idx_on; index in m0 bits 0-7, which operands in bits 12-15
@@ -161,6 +167,9 @@ cdef struct Instruction:
     uint32_t unit                     # unit_*
     Source source[8]
     uint8_t writes_high_zero          # 16-bit result clears the high half (GFX9)
+    uint8_t banks                     # the upper bits of VGPR numbers that it was decoded for, as MODE has them
+    Instruction *other                # the same address, decoded for other banks
+    Instruction *next_owned           # all such of a region
 
 cdef enum:                            # classes of the counters
     unit_salu = 0
@@ -272,6 +281,23 @@ cdef inline uint64_t wave_exec(const Wave *wave) noexcept nogil:
     if wave.lanes == 32:
         return wave.sgpr[sgpr_exec]
     return wave.sgpr[sgpr_exec] | (<uint64_t>wave.sgpr[sgpr_exec + 1] << 32)
+
+cdef inline uint32_t wave_banks(const Machine *machine, const Wave *wave) noexcept nogil:
+    """The upper bits of VGPR numbers."""
+    return (wave.mode & mode_banks) >> mode_banks_shift if has_vgpr_banks(machine.gfx_level) else 0
+
+cdef enum:
+    scratch_aperture_shift = 58       # GFX12.5: what is above these bits tells that a flat address is one of scratch
+    scratch_lane_shift = 52
+    scratch_wave_shift = 40           # our choice: a wave's base has its number in the workgroup here
+
+cdef inline uint64_t scratch_base(const Wave *wave) noexcept nogil:
+    """FLAT_SCRATCH_BASE of GFX12.5, to which code adds the number of a lane and an address in its scratch."""
+    return (<uint64_t>1 << scratch_aperture_shift) | (<uint64_t>wave.index << scratch_wave_shift)
+
+cdef inline uint32_t rows_of(uint32_t gfx_level) noexcept nogil:
+    """Rows of a wave's vector registers."""
+    return vgpr_rows_of_banks if has_vgpr_banks(gfx_level) else vgpr_rows
 
 # A lane mask in an SGPR or SGPR pair, as the wave size has it.
 cdef inline uint64_t wave_mask(const Wave *wave, uint32_t sgpr) noexcept nogil:

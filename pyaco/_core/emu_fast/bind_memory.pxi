@@ -1,5 +1,5 @@
 # Steps of loads, stores, LDS atomics and moves between memory and LDS, made from their instructions; part of block.pyx.
-from features cimport has_ds_cmpstore, has_half_wave_permutes, has_wide_lds_loads
+from features cimport has_addressable_scratch, has_ds_cmpstore, has_half_wave_permutes, has_signed_vector_offsets, has_wide_lds_loads
 from pyaco._core.common.machine cimport format_ds, format_flat, format_mubuf, format_scratch, register_none
 from pyaco._core.emu.access cimport access_atomic, access_load, access_store, access_to_lds, atomic_cmpswap, atomic_fcmpswap, half_none
 from pyaco._core.emu.global_memory cimport execute_buffer, execute_flat, execute_smem, memory_operation
@@ -65,10 +65,17 @@ cdef bint _bind_scratch(Builder *builder, Draft *step, const Instruction *instru
     return _bind_data(step, instruction, instruction.decoded.source[2])
 
 
+cdef bint _scales_offset(const Builder *builder, const Instruction *instruction) noexcept nogil:
+    return (modifier_cache_scale_offset(instruction.decoded.modifiers) != 0
+            and has_signed_vector_offsets(builder.blocks.machine.gfx_level))
+
+
 cdef bint _bind_flat(Builder *builder, Draft *step, const Instruction *instruction) noexcept nogil:
     cdef uint16_t saddr = instruction.decoded.source[1] if instruction.decoded.source_count > 1 else <uint16_t>register_none
     cdef uint16_t family = instruction.decoded.format & 0x7f
     cdef const Transfers *transfers = _transfers_of(builder, step)
+    if _scales_offset(builder, instruction) or (family == format_flat and has_addressable_scratch(builder.blocks.machine.gfx_level)):
+        return False
     if family == format_scratch:
         return _bind_scratch(builder, step, instruction)
     if step.rest.memory.add_lane:
@@ -78,8 +85,12 @@ cdef bint _bind_flat(Builder *builder, Draft *step, const Instruction *instructi
     step.hot.function = transfers.global_load if step.rest.memory.access == access_load else transfers.global_store
     if step.rest.memory.access == access_to_lds:
         step.hot.function = builder.blocks.kernels.memory.global_to_lds
-    step.hot.wide_address = saddr == register_none or saddr >> 2 == sgpr_null or family == format_flat
-    if not step.hot.wide_address:
+    step.hot.wide_address = address_offset
+    if saddr == register_none or saddr >> 2 == sgpr_null or family == format_flat:
+        step.hot.wide_address = address_pair
+    elif has_signed_vector_offsets(builder.blocks.machine.gfx_level):
+        step.hot.wide_address = address_signed_offset
+    if step.hot.wide_address != address_pair:
         step.hot.sgpr = saddr >> 2
         if step.hot.sgpr >= sgpr_m0 - 1:
             return False
@@ -185,6 +196,8 @@ cdef bint _bind_scalar_memory(Builder *builder, Draft *step, const Instruction *
     step.hot.function = builder.blocks.kernels.memory.scalar_load
     step.hot.sgpr = instruction.decoded.source[0] >> 2
     step.hot.destination = instruction.decoded.destination[0] >> 2
+    if _scales_offset(builder, instruction):
+        return False
     return (step.rest.memory.access == access_load and step.rest.memory.bytes == 4
             and step.hot.sgpr < sgpr_m0 - (3 if step.rest.memory.buffered else 1) and step.hot.destination + step.rest.memory.dwords <= sgpr_m0
             and _bind_scalar_offset(builder, step, instruction, 1))

@@ -36,7 +36,7 @@ cdef struct Blocks:
 cdef bint open_blocks(Blocks *blocks, Kernels kernels, Code *code, Machine *machine) noexcept nogil
 cdef void close_blocks(Blocks *blocks) noexcept nogil
 # The block at a pc. A block without instructions: the reference engine stops or executes what is there.
-cdef Block *block_at(Blocks *blocks, uint64_t pc) noexcept nogil
+cdef Block *block_at(Blocks *blocks, uint64_t pc, uint32_t banks) noexcept nogil
 # Looks for what a wave that begins with the block writes before it reads it.
 cdef void find_first_writes(Blocks *blocks, Block *block) noexcept nogil
 # Whether an instruction runs without the reference engine.

@@ -21,6 +21,7 @@ from pyaco._core.emu.lds cimport execute_lds
 from pyaco._core.common.bits cimport popcount
 from pyaco._core.common.floats cimport float_bits, half_to_double
 from pyaco._core.emu.code cimport fetch, handler_of
+from pyaco._core.emu.control cimport banks_of
 from pyaco._core.emu.image cimport execute_image
 from pyaco._core.emu.reference cimport aligned_bytes, aligned_zeros
 from pyaco._core.emu.image_view cimport image_words, sampler_words
@@ -61,6 +62,7 @@ cdef struct Builder:
     uint32_t kept_sgpr[kept_rows]     # which SGPR each kept row holds, or register_none
     Change kept_change[kept_rows]     # and what has been changed in it
     uint32_t next_kept                # the row that is used next
+    uint32_t banks                    # of VGPR numbers, at the instruction that is next
 
 
 cdef bint open_blocks(Blocks *blocks, Kernels kernels, Code *code, Machine *machine) noexcept nogil:
@@ -409,6 +411,8 @@ cdef bint _bind_vector_source(Builder *builder, Draft *step, uint32_t slot, cons
     cdef Change change
     if step.rest.operation.packed or kind == type_packed or kind == type_packed_f:
         return not format & lane_formats and _bind_pair(builder, step, slot, kind, instruction)
+    if kind == type_mix_bf:
+        return False
     if kind == type_mix:
         return not format & lane_formats and _bind_mixed(builder, step, slot, instruction)
     change = _change_of(kind, source.half or (modifier_opsel(modifiers) >> slot) & 1,
@@ -523,69 +527,7 @@ cdef bint _add_vector(Builder *builder, const Instruction *instruction) noexcept
     return _bind_results(&step, operation, instruction.decoded.destination) and _add_results(builder, &step, instruction)
 
 
-cdef bint _add_half_of_dual(Builder *builder, const Instruction *instruction, uint32_t number, bint deferred) noexcept nogil:
-    """One half of VOPD; `deferred`: its result stays in the pool until the other half has read its sources."""
-    cdef const LaneOperation *operation = instruction.operation_y if number else instruction.operation
-    cdef uint32_t opcode = modifier_vopd_opcode_y(instruction.decoded.modifiers) if number else instruction.decoded.opcode
-    cdef uint16_t destination = instruction.decoded.destination[number]
-    cdef Source source
-    cdef Change change
-    cdef Draft step
-    cdef uint32_t slot
-    memset(&step, 0, sizeof(Draft))
-    step.hot.function = builder.blocks.kernels.vector[opcode]
-    step.hot.instruction = instruction
-    step.rest.operation = operation
-    if step.hot.function == NULL or (operation.result_type[0] == type_f32 and not _is_float(operation.source_type[0])):
-        return False                                        # dot products may fall back on the reference engine, which would execute both halves
-    for slot in range(operation.source_count):
-        memset(&source, 0, sizeof(Source))
-        if slot < 2 and not (slot == 1 and operation.source_count == 1):
-            source = instruction.source[2 * number + slot]
-        elif operation.source_type[slot] & type_old:
-            source.kind = operand_vgpr
-            source.index = (destination >> 2) - 256
-        elif operation.source_type[slot] == type_mask:
-            source.kind = operand_sgpr
-            source.index = sgpr_vcc
-        else:
-            source.kind = operand_value
-            source.value = instruction.decoded.literal
-        change = _change_of(operation.source_type[slot], source.half, False, False)
-        if not _bind_source(builder, &step, slot, operation.source_type[slot], &source, &change):
-            return False
-    if not _bind_results(&step, operation, &destination):
-        return False
-    if deferred:
-        step.hot.destination_base = base_pool
-        step.hot.destination = result_row * row_bytes
-    builder.steps.push_back(step)
-    return True
-
-
-cdef bint _add_dual(Builder *builder, const Instruction *instruction) noexcept nogil:
-    """VOPD: both halves read their sources before either writes."""
-    cdef uint32_t slot
-    cdef bint deferred = False
-    cdef Draft copy
-    if builder.blocks.kernels.vector == NULL:
-        return False
-    for slot in range(2):
-        deferred = deferred or (instruction.source[2 + slot].kind == operand_vgpr
-                                and instruction.source[2 + slot].index == (instruction.decoded.destination[0] >> 2) - 256)
-    if (not _add_half_of_dual(builder, instruction, 0, deferred)
-            or not _add_half_of_dual(builder, instruction, 1, False)):
-        return False
-    if deferred:
-        memset(&copy, 0, sizeof(Draft))
-        copy.hot.function = builder.blocks.kernels.rows.copy
-        copy.hot.instruction = instruction
-        copy.hot.base[0] = base_pool
-        copy.hot.offset[0] = result_row * row_bytes
-        copy.hot.destination_base = base_vgpr
-        copy.hot.destination = ((instruction.decoded.destination[0] >> 2) - 256) * row_bytes
-        builder.steps.push_back(copy)
-    return True
+include "pyaco/_core/emu_fast/bind_dual.pxi"
 
 
 # ---------------------------------------------------------------------------------------------------------------- scalar
@@ -662,7 +604,7 @@ cdef bint _writes_exec(const Instruction *instruction, uint32_t wave_size) noexc
 
 cdef bint _reads_a_clock(uint32_t opcode) noexcept nogil:
     return (opcode == <uint32_t>op_s_memtime or opcode == <uint32_t>op_s_memrealtime or opcode == <uint32_t>op_s_getreg_b32
-            or opcode == <uint32_t>op_s_sendmsg_rtn_b32 or opcode == <uint32_t>op_s_sendmsg_rtn_b64)
+            or opcode == <uint32_t>op_s_get_shader_cycles_u64 or opcode == <uint32_t>op_s_sendmsg_rtn_b32 or opcode == <uint32_t>op_s_sendmsg_rtn_b64)
 
 
 cdef void _add_step(Builder *builder, const Instruction *instruction, StepFunction function) noexcept nogil:
@@ -765,6 +707,10 @@ cdef bint _add_instruction(Builder *builder, const Instruction *instruction) noe
     cdef size_t before = builder.steps.size()
     cdef bint added = False
     cdef bint ordered
+    if instruction.decoded.opcode == <int>op_s_set_vgpr_msb:
+        _add_step(builder, instruction, step_reference)
+        builder.banks = banks_of(instruction)
+        return False
     if instruction.operation == NULL and (format_is_salu(instruction.decoded.format) or _reads_a_clock(instruction.decoded.opcode)):
         return _add_control(builder, instruction)
     if waits_for_dispatch(instruction.decoded.opcode):
@@ -806,7 +752,7 @@ cdef void _fill_block(Builder *builder, uint64_t pc) noexcept nogil:
     for i in range(<uint32_t>kept_rows):
         builder.kept_sgpr[i] = register_none
     while builder.instructions.size() < block_limit:
-        instruction = fetch(builder.blocks.code, builder.blocks.machine, pc)
+        instruction = fetch(builder.blocks.code, builder.blocks.machine, pc, builder.banks)
         if instruction == NULL or instruction.decoded.opcode == <int>op_invalid or instruction.handler == NULL:
             break
         if builder.instructions.size() and _reads_a_clock(instruction.decoded.opcode):
@@ -821,7 +767,7 @@ cdef void _fill_block(Builder *builder, uint64_t pc) noexcept nogil:
         _add_step(builder, builder.instructions.back(), step_end)
 
 
-cdef Block *_make_block(Blocks *blocks, uint64_t pc) noexcept nogil:
+cdef Block *_make_block(Blocks *blocks, uint64_t pc, uint32_t banks) noexcept nogil:
     cdef Builder builder
     cdef vector[Draft] steps
     cdef vector[const Instruction *] instructions
@@ -831,6 +777,8 @@ cdef Block *_make_block(Blocks *blocks, uint64_t pc) noexcept nogil:
         return NULL
     builder.blocks = blocks
     builder.block = block
+    builder.banks = banks
+    block.banks = banks
     builder.steps = &steps
     builder.instructions = &instructions
     _fill_block(&builder, pc)
@@ -847,14 +795,19 @@ cdef Block *_make_block(Blocks *blocks, uint64_t pc) noexcept nogil:
             block.steps[index].rest = &block.rests[index]
         for index in range(instructions.size()):
             block.instructions[index] = instructions[index]
-    blocks.by_pc[0][pc] = block
+    blocks.by_pc[0][_key_of(pc, banks)] = block
     return block
 
 
-cdef Block *block_at(Blocks *blocks, uint64_t pc) noexcept nogil:
+cdef inline uint64_t _key_of(uint64_t pc, uint32_t banks) noexcept nogil:
+    return pc ^ (<uint64_t>banks << 56)                     # all bits above 46 of an address are the same
+
+
+cdef Block *block_at(Blocks *blocks, uint64_t pc, uint32_t banks) noexcept nogil:
     cdef Block **recent = &blocks.recent[(pc >> 2) % recent_blocks]
-    if recent[0] == NULL or recent[0].pc != pc:
-        recent[0] = blocks.by_pc[0][pc] if blocks.by_pc.count(pc) else _make_block(blocks, pc)
+    cdef uint64_t key = _key_of(pc, banks)
+    if recent[0] == NULL or recent[0].pc != pc or recent[0].banks != banks:
+        recent[0] = blocks.by_pc[0][key] if blocks.by_pc.count(key) else _make_block(blocks, pc, banks)
     return recent[0]
 
 

@@ -135,7 +135,7 @@ cdef int _run_steps(Worker *worker, Wave *wave, uint64_t until) noexcept nogil:
     core.base[base_sgpr] = <uint8_t *>wave.sgpr
     while machine.executed < core.slice_end and machine.executed < until:
         if block == NULL:
-            block = block_at(&worker.blocks, wave.pc)
+            block = block_at(&worker.blocks, wave.pc, wave_banks(&worker.space.machine, wave))
         core.chain_end = min(core.slice_end, machine.budget)
         if (block == NULL or block.count == 0 or wave.mode & changing_modes or machine.executed + block.count > core.chain_end):
             set_host_control(control_default)
@@ -164,7 +164,7 @@ cdef int _run_steps(Worker *worker, Wave *wave, uint64_t until) noexcept nogil:
             block = NULL
             continue
         if core.next_block[0] == NULL:
-            core.next_block[0] = block_at(&worker.blocks, wave.pc)
+            core.next_block[0] = block_at(&worker.blocks, wave.pc, wave_banks(&worker.space.machine, wave))
         block = core.next_block[0]
     return stop_running
 
@@ -219,7 +219,7 @@ cdef void _fill_rows(Worker *worker, const Wave *wave) noexcept nogil:
     cdef uint32_t count
     cdef uint64_t left
     if wave_exec(wave) == (0xffffffffU if worker.core.halves == 1 else ~(<uint64_t>0)):
-        block = block_at(&worker.blocks, wave.pc)
+        block = block_at(&worker.blocks, wave.pc, wave_banks(&worker.space.machine, wave))
     if block != NULL and not block.searched:
         find_first_writes(&worker.blocks, block)
     touched = worker.space.machine.touched_vgprs
@@ -650,7 +650,7 @@ cdef class FastEngine(Engine):
             if not open_blocks(&blocks, self.team.kernels, &code, &self.work.machine):
                 raise MemoryError("blocks")
             while pc < end:
-                block = block_at(&blocks, pc)
+                block = block_at(&blocks, pc, 0)
                 if block == NULL or block.count == 0:
                     pc += 4
                     continue

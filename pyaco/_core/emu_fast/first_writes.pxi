@@ -84,7 +84,7 @@ cdef void find_first_writes(Blocks *blocks, Block *block) noexcept nogil:
     if blocks.machine.shared_vgpr != 0:
         return
     for index in range(<uint32_t>first_write_limit):
-        instruction = fetch(blocks.code, blocks.machine, pc)
+        instruction = fetch(blocks.code, blocks.machine, pc, block.banks)
         if instruction == NULL or instruction.decoded.opcode == <int>op_invalid or instruction.handler == NULL:
             return
         if _names_vgpr(&instruction.decoded):

@@ -6,7 +6,7 @@ from libc.stdlib cimport calloc, free
 from features cimport has_fnuz_floats, has_negated_double_matrices, has_spread_wave_matrices
 from modifiers cimport *
 from pyaco._core.common.floats cimport bits_bfloat, half_to_double
-from pyaco._core.emu.matrix cimport wave_matrix_shape
+from pyaco._core.emu.matrix cimport has_wide_addend, wave_matrix_shape
 from pyaco._core.emu.matrix_blocks cimport block_matrix_shape, constant_sum
 from pyaco._core.emu.matrix_shapes cimport *
 from pyaco._core.emu.wave cimport *
@@ -183,6 +183,12 @@ cdef bint _plan_mixed(MatrixPlan *plan, const Instruction *instruction, const Ma
 
 
 # ----------------------------------------------------------------------------------------------------------------- entry
+cdef bint _has_wave_plan(const MatrixShape *shape, uint32_t opcode, uint32_t lanes) noexcept nogil:
+    """Of GFX12.5: what has no more elements in a lane than others, one kind of them, and C like D."""
+    return (shape.size == 16 and shape.left not in (kind_f32, kind_f8f6f4) and not has_wide_addend(opcode)
+            and shape.depth * chunk_lanes <= lanes * (natural_elements // natural_lanes))
+
+
 cdef bint _plan_matrix(MatrixPlan *plan, const Instruction *instruction, uint32_t gfx_level, uint32_t lanes) noexcept nogil:
     cdef const MatrixShape *wave_shape = wave_matrix_shape(instruction.decoded.opcode)
     cdef const MatrixShape *shape = wave_shape if wave_shape != NULL else block_matrix_shape(instruction.decoded.opcode)
@@ -190,6 +196,8 @@ cdef bint _plan_matrix(MatrixPlan *plan, const Instruction *instruction, uint32_
     if shape == NULL or instruction.source[0].kind != operand_vgpr or instruction.source[1].kind != operand_vgpr:
         return False
     if instruction.source[2].kind != operand_vgpr and (shape.sparse or instruction.source[2].kind != operand_value):
+        return False
+    if wave_shape != NULL and not _has_wave_plan(wave_shape, instruction.decoded.opcode, lanes):
         return False
     plan.chunks = <uint8_t>(lanes // chunk_lanes)
     _plan_sums(plan, instruction, shape)

@@ -279,7 +279,8 @@ cdef bint _multiply_integers(Wave *wave, const MatrixPlan *plan, const double *l
     """Sums of products are below 2 ** 24; C is added to them, with or without saturation."""
     cdef double sums[natural_elements]
     cdef int32_t addends[max_lanes]
-    cdef int32_t products[max_lanes]
+    cdef int32_t products[natural_elements]
+    cdef int32_t *row
     cdef uint32_t number, lane
     memset(sums, 0, plan.sum_positions * natural_lanes * sizeof(double))
     _add_blocks(plan, left, right, sums)
@@ -288,15 +289,17 @@ cdef bint _multiply_integers(Wave *wave, const MatrixPlan *plan, const double *l
     for number in range(plan.sum_positions):
         if not plan.has_constant:
             memcpy(addends, wave.vgpr + plan.addend + number * max_lanes, sizeof(addends))
+        row = products + number * natural_lanes
         for lane in range(<uint32_t>max_lanes):
-            products[lane] = <int32_t>sums[number * natural_lanes + lane]
+            row[lane] = <int32_t>sums[number * natural_lanes + lane]
         if plan.clamp:
             for lane in range(<uint32_t>max_lanes):
-                products[lane] = _saturated_sum(addends[lane], products[lane])
+                row[lane] = _saturated_sum(addends[lane], row[lane])
         else:
             for lane in range(<uint32_t>max_lanes):
-                products[lane] += addends[lane]
-        memcpy(wave.vgpr + plan.destination + number * max_lanes, products, 4 * chunk_lanes * plan.chunks)
+                row[lane] += addends[lane]
+    for number in range(plan.sum_positions):                # C and D may have registers in common
+        memcpy(wave.vgpr + plan.destination + number * max_lanes, products + number * natural_lanes, 4 * chunk_lanes * plan.chunks)
     return True
 
 

@@ -219,7 +219,7 @@ cdef inline bint _find_global_base(const Core *core, const Step *step, uint64_t 
     cdef const uint32_t *high
     cdef uint32_t lane
     cdef uint32_t differs = 0
-    if step.wide_address:
+    if step.wide_address == address_pair:
         high = source_row(core, step, 0, 0) + row_bytes // 4
         base[0] = high[trailing_zeros64(core.active)]
         for lane in range(row_lanes * core.halves):
@@ -227,6 +227,10 @@ cdef inline bint _find_global_base(const Core *core, const Step *step, uint64_t 
         base[0] <<= 32
     else:
         base[0] = core.wave.sgpr[step.sgpr] | (<uint64_t>core.wave.sgpr[step.sgpr + 1] << 32)
+    if step.wide_address == address_signed_offset:          # negative ones are left to the reference engine
+        high = source_row(core, step, 0, 0)
+        for lane in range(row_lanes * core.halves):
+            differs |= (high[lane] >> 31) & core.lane_mask[lane]
     base[0] += <uint64_t><int64_t><int32_t>step.immediate
     return differs == 0
 

@@ -86,7 +86,7 @@ cdef struct Step:
     uint8_t destination_base
     uint8_t mask_source               # SGPR of a source that is a lane mask
     uint8_t mask_destination
-    uint8_t wide_address              # memory: the address is a pair of registers
+    uint8_t wide_address              # memory: address_*
     uint8_t post_steps                # how many of the following steps process its result
     uint8_t clamp                     # modifiers that the operation itself reads; more of them in `rest`
 
@@ -154,6 +154,11 @@ cdef struct RowSteps:
 cdef enum:
     first_write_words = 4             # a bit for each VGPR
 
+cdef enum:                            # what the VGPRs of a global access are
+    address_offset = 0                # from an SGPR
+    address_pair = 1                  # addresses
+    address_signed_offset = 2         # GFX12.5
+
 cdef struct Block:
     Step *steps
     StepRest *rests
@@ -165,6 +170,7 @@ cdef struct Block:
     uint64_t executions
     uint64_t lane_executions          # active lanes, summed over the executions
     Block *successor[2]               # not taken, taken; NULL: not known yet
+    uint32_t banks                    # of VGPR numbers at the first instruction, as `wave_banks` has them
     bint searched                     # by `find_first_writes`
     uint64_t written_first[first_write_words]    # VGPRs that a full wave which begins here writes before it reads them, as bits
 

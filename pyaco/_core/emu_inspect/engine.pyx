@@ -13,7 +13,7 @@ from libcpp.vector cimport vector
 
 import numpy
 
-from features cimport has_split_barriers, has_split_wait_counters, has_wgp_mode
+from features cimport has_split_barriers, has_split_wait_counters, has_vgpr_banks, has_wgp_mode
 from isa_opcodes cimport *
 from modifiers cimport modifier_cache_glc, modifier_cache_sc1, modifier_cache_scope
 from pyaco._core.emu.memory cimport AddressSpace
@@ -263,7 +263,7 @@ cdef class InspectingEngine(Engine):
             "pc": wave.pc, "exec": wave_exec(wave), "scc": wave.scc, "mode": wave.mode, "vcc": wave_mask(wave, sgpr_vcc),
             "m0": wave.sgpr[sgpr_m0], "lanes": wave.lanes, "stop": wave.stop,
             "sgpr": numpy.asarray(<uint32_t[:128]>wave.sgpr),
-            "vgpr": numpy.asarray(<uint32_t[:256, :max_lanes]>wave.vgpr)[:, :wave.lanes],
+            "vgpr": numpy.asarray(<uint32_t[:1024 if has_vgpr_banks(self.work.machine.gfx_level) else 256, :max_lanes]>wave.vgpr)[:, :wave.lanes],
         }
 
     def lds(self):
@@ -464,7 +464,7 @@ cdef bint _is_left_behind(Workspace *work, uint32_t ending) noexcept nogil:
             waiting = min(waiting, i)
     if ended == work.count or waiting == work.count:
         return False
-    instruction = fetch(&work.code, &work.machine, work.waves[waiting].waits_at)
+    instruction = fetch(&work.code, &work.machine, work.waves[waiting].waits_at, wave_banks(&work.machine, &work.waves[waiting]))
     work.faulty = waiting
     work.machine.fault_pc = work.waves[waiting].waits_at
     work.machine.fault_opcode = op_invalid if instruction == NULL else instruction.decoded.opcode
@@ -601,7 +601,7 @@ cdef int _execute_checked(InspectingEngine engine, uint32_t index, Wave *wave) n
     cdef Flight *flight = &engine.flights[index]
     cdef uint64_t active = wave_exec(wave)
     cdef uint64_t pc = wave.pc
-    cdef const Instruction *instruction = fetch(&engine.work.code, machine, pc)
+    cdef const Instruction *instruction = fetch(&engine.work.code, machine, pc, wave_banks(machine, wave))
     cdef uint32_t opcode
     cdef bint signalled
     cdef int stop

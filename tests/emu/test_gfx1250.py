@@ -1,0 +1,349 @@
+"""What GFX12.5 alone has: banks of registers, its instructions between lanes, copies between memory and LDS, and matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from machine_code import Assemble
+from test_matrix import BYTES, KINDS, put
+
+from pyaco.emu import Device
+from pyaco.errors import UnsupportedError
+
+ENGINES = ("reference", "fast")
+LANES = 32
+U32 = np.uint32
+
+
+def run(
+    assemble: Assemble, engine: str, body: str, data: np.ndarray, rows: int, *, target: str = "gfx1250", lds: int = 0, first: int = 8
+) -> np.ndarray:
+    """Load rows of `data` into v8 and following, run `body`, and return `rows` rows of registers from `first` on."""
+    device = Device(target, engine)
+    source, results = device.buffer(data.astype(U32)), device.buffer(np.zeros((rows, LANES), U32))
+    user = [word for buffer in (source, results) for word in (buffer.address & 0xFFFFFFFF, buffer.address >> 32)]
+    lines = ["v_and_b32 v0, 0x3ff, v0", "v_lshlrev_b32 v1, 2, v0"]
+    lines += [f"global_load_b32 v{8 + row}, v1, s[0:1] offset:{row * LANES * 4}" for row in range(len(data))]
+    lines += ["s_wait_loadcnt 0x0", *body.strip().split("\n")]
+    lines += [f"global_store_b32 v1, v{first + row}, s[2:3] offset:{row * LANES * 4}" for row in range(rows)]
+    code = assemble("\n".join([*lines, "s_endpgm", ""]), target, LANES)
+    device.run(code, (1, 1, 1), (LANES, 1, 1), user_sgprs=user, float_mode=0xF0, lds_bytes=lds)
+    return np.asarray(results.numpy())
+
+
+def words(*shape: int) -> np.ndarray:
+    return np.random.default_rng(125).integers(0, 1 << 32, shape, dtype=U32)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_banks(assemble: Assemble, engine: str) -> None:
+    """Each operand has two upper bits of its own; the same instruction may be executed with several, and a result crosses the border of a bank."""
+    data = words(2, LANES)
+    body = """
+        s_set_vgpr_msb 0x40
+        v_add_nc_u32 v20, v8, v9
+        s_set_vgpr_msb 0x84
+        v_lshlrev_b32 v30, 3, v20
+        s_set_vgpr_msb 0xca
+        v_add_nc_u32 v254, v30, v30
+        v_mov_b32 v255, 7
+        s_set_vgpr_msb 0x03
+        v_mov_b32 v10, v254
+        v_add_nc_u32 v11, v255, v9
+        s_set_vgpr_msb 0
+        s_mov_b32 s8, 0
+        v_mov_b32 v12, 0
+        again:
+        v_add_nc_u32 v12, 1, v12
+        s_add_co_i32 s8, s8, 1
+        s_set_vgpr_msb 0x44
+        s_cmp_eq_u32 s8, 1
+        s_cbranch_scc1 again
+        v_mov_b32 v12, 5
+        s_set_vgpr_msb 0x01
+        v_mov_b32 v13, v12
+        s_set_vgpr_msb 0
+    """
+    # at the second turn v12 of bank 1 is added to itself, which nobody wrote before
+    found = run(assemble, engine, body, data, 4, first=10)
+    sums = (data[0] + data[1]) << 3
+    assert (found[0] == sums * 2).all() and (found[1] == 7 + data[1]).all() and (found[2] == 1).all() and (found[3] == 5).all()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_setreg_takes_banks(assemble: Assemble, engine: str) -> None:
+    """S_SETREG_IMM32_B32 to MODE sets the banks from bits 12 to 19 of its immediate, whichever bits it names."""
+    body = """
+        s_setreg_imm32_b32 hwreg(HW_REG_WAVE_MODE, 4, 2), 0x1003
+        v_mov_b32 v10, v8
+        s_setreg_imm32_b32 hwreg(HW_REG_WAVE_MODE, 4, 2), 0x4003
+        v_mov_b32 v10, v10
+        s_setreg_imm32_b32 hwreg(HW_REG_WAVE_MODE, 4, 2), 0x3
+    """
+    data = words(3, LANES)
+    assert (run(assemble, engine, body, data, 1, first=10)[0] == data[0]).all()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_lanes(assemble: Assemble, engine: str) -> None:
+    data = words(1, LANES)
+    lane = np.arange(LANES)
+    group = lane & ~7
+    body = "\n".join(f"v_permlane_{kind}_b32 v{10 + i}, v8, {selector}, 8" for i, (kind, selector) in enumerate(
+        (("bcast", 3), ("up", 2), ("down", 3), ("xor", 5))))
+    found = run(assemble, engine, body, data, 4, first=10)
+    value = data[0]
+    position = lane & 7
+    down = np.where(position < 5, value[np.minimum(lane + 3, 31)], 0)
+    expected = [value[group + 3], np.where(position >= 2, value[lane - 2], 0), down, value[lane ^ 5]]
+    assert all((row == wanted).all() for row, wanted in zip(found, expected, strict=True))
+
+
+def bfloat(bits: np.ndarray) -> np.ndarray:
+    return (bits.astype(U32) << 16).view(np.float32).astype(np.float64)
+
+
+def nearest(value: np.ndarray) -> np.ndarray:
+    """The nearest bfloat by search among its neighbours, ties to even."""
+    result = np.zeros(value.shape, U32)
+    for i, x in np.ndenumerate(value):
+        start = int(np.float32(x).view(U32) >> 16)
+        sign = start & 0x8000
+        around = [sign | code for code in range(max((start & 0x7FFF) - 2, 0), min((start & 0x7FFF) + 3, 0x7F80))]
+        distance = [abs(float(bfloat(np.array([code]))[0]) - float(x)) for code in around]
+        result[i] = min(zip(distance, (code & 1 for code in around), around, strict=True))[2]
+    return result
+
+
+BFLOATS: dict[str, Callable[..., np.ndarray]] = {
+    "v_pk_add_bf16": lambda a, b, c: a + b, "v_pk_mul_bf16": lambda a, b, c: a * b, "v_pk_fma_bf16": lambda a, b, c: a * b + c,
+    "v_pk_min_num_bf16": lambda a, b, c: np.minimum(a, b), "v_pk_max_num_bf16": lambda a, b, c: np.maximum(a, b),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_bfloats(assemble: Assemble, engine: str) -> None:
+    """Pairs of bfloats, denormals among them; numbers whose results fit."""
+    data = words(3, LANES) & 0x9FFF9FFF | 0x20002000
+    data[:, ::4] &= 0x807F807F
+    a, b, c = (np.stack([bfloat(row & 0xFFFF), bfloat(row >> 16)]) for row in data)
+    body = "\n".join(f"{name} v{12 + i}, v8, v9{', v10' if 'fma' in name else ''}" for i, name in enumerate(BFLOATS))
+    found = run(assemble, engine, body, data, len(BFLOATS), first=12)
+    for row, (name, operation) in zip(found, BFLOATS.items(), strict=True):
+        wanted = nearest(operation(a, b, c))
+        zeros = np.stack([row & 0x7FFF, row >> 16 & 0x7FFF]) == 0
+        got = np.stack([row & 0xFFFF, row >> 16])
+        assert ((got == wanted) | (zeros & (wanted & 0x7FFF == 0))).all(), name
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_tanh(assemble: Assemble, engine: str) -> None:
+    some = [0.0, 1e-8, -3e-3, 0.1249, 0.1251, 0.5, np.inf, -np.inf, 1e-20, 2.0, 40, -0.02]
+    values = np.concatenate([np.linspace(-12, 12, 20), some]).astype(np.float32)
+    found = run(assemble, engine, "v_tanh_f32 v9, v8", values.view(U32)[None], 1, first=9)[0].view(np.float32)
+    assert (found == np.tanh(values.astype(np.float64)).astype(np.float32)).all()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_wide_integers(assemble: Assemble, engine: str) -> None:
+    data = words(4, LANES)
+    a, b = (data[i].astype(np.uint64) | data[i + 1].astype(np.uint64) << np.uint64(32) for i in (0, 2))
+    lines = {"v_add_nc_u64": a + b, "v_sub_nc_u64": a - b, "v_mul_u64": a * b, "v_min_u64": np.minimum(a, b),
+             "v_max_i64": np.maximum(a.view(np.int64), b.view(np.int64)).view(np.uint64)}
+    body = "\n".join(f"{name} v[{12 + 2 * i}:{13 + 2 * i}], v[8:9], v[10:11]" for i, name in enumerate(lines))
+    body += "\nv_mul_u64 v[22:23], 0x123456789abcdef, v[8:9]\nv_mad_nc_u64_u32 v[24:25], v8, v9, v[10:11]"
+    found = run(assemble, engine, body, data, 14, first=12)
+    pairs = found[0::2].astype(np.uint64) | found[1::2].astype(np.uint64) << np.uint64(32)
+    expected = [*lines.values(), a * np.uint64(0x123456789ABCDEF), data[0].astype(np.uint64) * data[1] + b]
+    for i, wanted in enumerate(expected):
+        assert (pairs[i] == wanted).all(), i
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_scaled_and_signed_offsets(assemble: Assemble, engine: str) -> None:
+    """Offsets in VGPRs count elements with scale_offset, and are signed."""
+    data = words(3, LANES)
+    body = """
+        s_add_nc_u64 s[4:5], s[0:1], 0x80
+        v_sub_nc_u32 v12, v0, 3
+        global_load_b32 v13, v12, s[4:5] scale_offset
+        v_lshlrev_b32 v12, 2, v12
+        global_load_b32 v14, v12, s[4:5]
+        v_lshrrev_b32 v12, 1, v0
+        global_load_b64 v[16:17], v12, s[4:5] scale_offset
+        s_mov_b32 s6, 5
+        s_load_b32 s7, s[0:1], s6 offset:0x0 scale_offset
+        s_wait_loadcnt 0x0
+        s_wait_kmcnt 0x0
+        v_mov_b32 v15, s7
+    """
+    found = run(assemble, engine, body, data, 5, first=13)
+    flat = data.reshape(-1)
+    lane = np.arange(LANES)
+    assert (found[0] == flat[lane + 29]).all() and (found[1] == flat[lane + 29]).all() and (found[2] == flat[5]).all()
+    assert (found[3] == flat[32 + lane // 2 * 2]).all() and (found[4] == flat[33 + lane // 2 * 2]).all()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_copies_to_lds(assemble: Assemble, engine: str) -> None:
+    """Each lane has an address of its own in LDS, to which the offset is added too; then back to other places in memory."""
+    data = words(4, LANES)
+    body = """
+        v_sub_nc_u32 v12, 31, v0
+        v_lshlrev_b32 v12, 2, v12
+        global_load_async_to_lds_b32 v12, v1, s[0:1] offset:128
+        v_lshlrev_b32 v13, 3, v0
+        v_add_nc_u32 v14, 0x200, v13
+        global_load_async_to_lds_b64 v14, v13, s[0:1]
+        s_wait_asynccnt 0x0
+        ds_load_b32 v15, v1 offset:128
+        ds_load_b64 v[16:17], v13 offset:512
+        s_wait_dscnt 0x0
+        v_lshlrev_b32 v18, 2, v0
+        global_store_async_from_lds_b32 v18, v12, s[2:3] offset:128
+        s_wait_asynccnt 0x0
+        global_load_b32 v18, v1, s[2:3] offset:128
+        s_wait_loadcnt 0x0
+    """
+    found = run(assemble, engine, body, data, 4, lds=4096, first=15)
+    lane = np.arange(LANES)
+    assert (found[0] == data[1][31 - lane]).all()
+    assert (found[1] == data.reshape(-1)[2 * lane]).all() and (found[2] == data.reshape(-1)[2 * lane + 1]).all()
+    assert (found[3] == data[1][lane]).all()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_transposing_loads(assemble: Assemble, engine: str) -> None:
+    """16 x 16 halves and bytes in LDS, as examples for hipcc have them: what they saw on hardware."""
+    data = words(4, LANES)
+    store = "v_lshlrev_b32 v12, 4, v0\nds_store_b128 v12, v[8:11]\ns_wait_dscnt 0x0\n"
+    found = run(assemble, engine, store + "ds_load_tr16_b128 v[16:19], v12\ns_wait_dscnt 0x0", data, 4, lds=4096, first=16)
+    halves = np.ascontiguousarray(data.T).view(np.uint16).reshape(4, 8, 8)
+    assert (np.ascontiguousarray(found.T).view(np.uint16).reshape(4, 8, 8) == halves.transpose(0, 2, 1)).all()
+    found = run(assemble, engine, store + "v_lshlrev_b32 v12, 3, v0\nds_load_tr8_b64 v[16:17], v12\ns_wait_dscnt 0x0", data, 2, lds=4096, first=16)
+    loaded = np.ascontiguousarray(data.T).view(np.uint8).reshape(-1)[:256].reshape(32, 8)
+    got = np.ascontiguousarray(found.T).view(np.uint8).reshape(32, 8)
+    for lane in range(LANES):
+        for element in range(8):
+            other = lane // 16 * 16 + lane // 8 % 2 * 4 + element // 4 * 8 + element % 4
+            assert got[lane, element] == loaded[other, lane % 8]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_barrier_in_memory(assemble: Assemble, engine: str) -> None:
+    """A barrier in LDS for three arrivals: the third begins the next phase, with all of them missing again."""
+    body = """
+        v_mov_b32 v12, 2
+        v_mov_b32 v13, 2
+        v_mov_b32 v14, 0
+        v_mov_b32 v16, 1
+        v_mov_b32 v17, 0
+        ds_store_b64 v14, v[12:13]
+        s_wait_dscnt 0x0
+        s_mov_b32 exec_lo, 1
+        ds_atomic_barrier_arrive_rtn_b64 v[18:19], v14, v[16:17]
+        ds_atomic_async_barrier_arrive_b64 v14
+        ds_atomic_barrier_arrive_rtn_b64 v[20:21], v14, v[16:17]
+        s_wait_dscnt 0x0
+        s_mov_b32 exec_lo, -1
+        ds_load_b64 v[22:23], v14
+        s_wait_dscnt 0x0
+    """
+    found = run(assemble, engine, body, words(1, LANES), 6, lds=64, first=18)
+    assert found[:, 0].tolist() == [2, 2, 0, 2, 1 << 29 | 2, 2]
+
+
+NAMES = ["v_wmma_f32_16x16x32_f16", "v_wmma_f32_16x16x32_bf16", "v_wmma_f16_16x16x32_f16", "v_wmma_bf16_16x16x32_bf16", "v_wmma_i32_16x16x64_iu8",
+         "v_wmma_f32_16x16x64_fp8_bf8", "v_wmma_f16_16x16x64_bf8_fp8", "v_wmma_f32_16x16x128_bf8_bf8", "v_wmma_f16_16x16x128_fp8_fp8",
+         "v_wmma_f32_16x16x4_f32"]  # fmt: skip
+
+
+def operands(name: str) -> tuple[str, str, str, int]:
+    _, _, total, shape, *kinds = name.split("_")
+    return total, kinds[0], kinds[-1], int(shape.split("x")[2])
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", NAMES)
+def test_matrices(assemble: Assemble, engine: str, name: str) -> None:
+    total, left, right, depth = operands(name)
+    random = np.random.default_rng(17)
+    a, b, c = random.integers(-1, 2, (16, depth)), random.integers(0, 2, (depth, 16)), random.integers(0, 5, (16, 16))
+    places = depth // 2
+    source = np.zeros((40, LANES), np.uint64)
+    size = max(places * KINDS[left][0] // 32, 1)
+    for lane in range(LANES):
+        for place in range(places):
+            k = lane // 16 * places + place
+            put(source[:16], lane, place, left, int(a[lane % 16, k]))
+            put(source[16:32], lane, place, right, int(b[k, lane % 16]))
+        for element in range(8):
+            put(source[32:], lane, element, total, int(c[element + 8 * (lane // 16), lane % 16]))
+    sums = 8 * KINDS[total][0] // 32
+    span = f"v[40:{39 + sums}]"
+    flags = " neg_lo:[1,1,0]" if left == "iu8" else ""
+    found = run(assemble, engine, f"{name} {span}, v[8:{7 + size}], v[24:{23 + size}], {span}{flags}", source, sums, first=40)
+    expected = a @ b + c
+    for lane in range(LANES):
+        for element in range(8):
+            bits, encode, _ = KINDS[total]
+            got = int(found[element * bits // 32, lane]) >> element * bits % 32 & (1 << bits) - 1
+            assert got == encode(int(expected[element + 8 * (lane // 16), lane % 16])), (name, lane, element)
+
+
+#: E2M1 by value.
+FOURS = {value: code for code, value in enumerate((0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0))}
+
+
+def test_scaled_matrices(assemble: Assemble) -> None:
+    """FP8 by FP4 with scales for 32 elements each: 8-bit elements run through the groups of lanes by 16, 4-bit ones by 32."""
+    random = np.random.default_rng(18)
+    a, b = random.integers(-3, 4, (16, 128)), random.choice([0.0, 0.5, 1.0, 2.0, -1.5], (128, 16))
+    scale_a, scale_b = random.integers(125, 130, (16, 4)), random.integers(126, 129, (16, 4))
+    source = np.zeros((34, LANES), np.uint64)
+    for lane in range(LANES):
+        group, line = lane // 16, lane % 16
+        for place in range(64):
+            k = place // 16 * 32 + 16 * group + place % 16
+            source[place // 4, lane] |= BYTES[4][float(a[line, k])] << place % 4 * 8
+            k = place // 32 * 64 + 32 * group + place % 32
+            value = float(b[k, line])
+            source[16 + place // 8, lane] |= (FOURS[abs(value)] | (8 if value < 0 else 0)) << place % 8 * 4
+        source[32, lane] = sum(int(scale_a[line, i]) << 8 * i for i in range(4)) if group == 0 else 0x7F7F7F7F
+        source[33, lane] = sum(int(scale_b[line, i]) << 8 * i for i in range(4)) if group else 0x7F7F7F7F
+    text = ("v_wmma_scale_f32_16x16x128_f8f6f4 v[44:51], v[8:23], v[24:31], 1.0, v40, v41 matrix_b_fmt:MATRIX_FMT_FP4 "
+            "matrix_b_scale:MATRIX_SCALE_ROW1")
+    found = run(assemble, "reference", text, source, 8, first=44).view(np.float32)
+    left = a * np.repeat(2.0 ** (scale_a - 127.0), 32, axis=1)
+    right = b * np.repeat(2.0 ** (scale_b - 127.0), 32, axis=1).T
+    expected = left @ right + 1
+    for lane in range(LANES):
+        for element in range(8):
+            assert found[element, lane] == np.float32(expected[element + 8 * (lane // 16), lane % 16]), (lane, element)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("text", [
+    "tensor_load_to_lds s[0:3], s[4:11]", "tensor_store_from_lds s[0:3], s[4:11]", "ds_load_tr4_b64 v[16:17], v12",
+    "v_swmmac_f32_16x16x64_f16 v[16:23], v[24:31], v[32:47], v8", "v_cvt_scalef32_sr_pk8_fp4_f32 v10, v[16:23], v4, v8",
+    "v_wmma_f32_16x16x128_f8f6f4 v[16:23], v[24:39], v[40:47], v[16:23] matrix_b_fmt:MATRIX_FMT_FP4", "v_cvt_sr_pk_bf16_f32 v10, v8, v9, v10",
+    "v_wmma_ld_scale_paired_b32 v8, v9",
+])  # fmt: skip
+def test_what_is_not_known_is_refused_by_name(assemble: Assemble, engine: str, text: str) -> None:
+    with pytest.raises(UnsupportedError, match=text.split()[0]):
+        run(assemble, engine, text, words(1, LANES), 1, lds=1024)
+
+
+def test_waves_of_64_lanes_are_refused() -> None:
+    from pyaco.errors import InputError
+
+    with pytest.raises(InputError, match="no waves of 64 lanes"):
+        Device("gfx1250").run(b"\0\0\xb0\xbf", (1, 1, 1), (64, 1, 1), wave_size=64)
+
+
+@pytest.mark.parametrize("options", [{"check": "waits"}, {"check_waits": True}, {"check": "uninitialized"}, {"profile": True}])
+def test_checks_that_there_are_not(options: dict[str, object]) -> None:
+    with pytest.raises(UnsupportedError, match=r"gfx1250: not of GFX12\.5"):
+        Device("gfx1250", **options)  # type: ignore[arg-type]
