@@ -145,10 +145,12 @@ def judge_words(path: Path, run: Run, counts: Counts) -> None:
     if processor(run.chip)[1] < 80:
         return
     codes = [code for code in words(path.read_text()) if len(code) % 4 == 0]
-    texts = llvm_forms.disassemble(run.chip, codes, *run.options())
+    # from GFX12 on our text has no names of halves where it needs none, as LLVM's by default until release 22
+    options = run.options(*(["-real-true16"] if llvm_forms.release() >= 23 and processor(run.chip)[1] >= 120 else []))
+    texts = llvm_forms.disassemble(run.chip, codes, *options)
     mine = [own_text(code, run) for code in codes]
-    theirs_again = llvm_forms.assemble(run.chip, [text or "?" for text in texts], *run.options())
-    mine_again = llvm_forms.assemble(run.chip, [text or "?" for text in mine], *run.options())
+    theirs_again = llvm_forms.assemble(run.chip, [text or "?" for text in texts], *options)
+    mine_again = llvm_forms.assemble(run.chip, [text or "?" for text in mine], *options)
     for code, text, own, again, own_again in zip(codes, texts, mine, theirs_again, mine_again, strict=True):
         entry = (run.chip, run.wave, path.name, code.hex(), own or shown(own_again), text or "")
         if own and re.match(r"s_(c?branch|call|subvector)", own):
