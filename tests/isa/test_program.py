@@ -252,7 +252,7 @@ def test_random_records_are_harmless(target: str) -> None:
 def test_modifiers_in_the_places_of_others_have_their_own_names(target: str) -> None:
     code = isa.assemble("global_load_b32 v20, v0, s[2:3] scale_offset nv", target)
     (instruction,) = isa.instructions(code, target)
-    assert instruction.modifiers == {"scale_offset": True, "nv": True}
+    assert isinstance(instruction, Instruction) and instruction.modifiers == {"scale_offset": True, "nv": True}
     program = Program(target)
     program.global_load_b32(v[20], v[0], s[2:3], scale_offset=True, nv=True)
     assert program.code() == code

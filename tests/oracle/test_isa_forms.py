@@ -33,11 +33,11 @@ pytestmark = [
     pytest.mark.skipif(shutil.which(llvm_forms.PROGRAM) is None, reason=f"{llvm_forms.PROGRAM} is not installed"),
 ]
 #: The chip of each gfx level, and those of the same level that have other instructions or features.
-CHIPS = ("gfx600", "gfx700", "gfx803", "gfx900", "gfx1010", "gfx1030", "gfx1100", "gfx1150", "gfx1200", "gfx1250")
-CDNA = ("gfx908", "gfx90a", "gfx942", "gfx950")
-SIBLINGS = ("gfx810", "gfx902", "gfx904", "gfx906", "gfx90c", "gfx1011", "gfx1013", "gfx1103", "gfx1151", "gfx1201", "gfx1251")
+CHIPS: tuple[str, ...] = ("gfx600", "gfx700", "gfx803", "gfx900", "gfx1010", "gfx1030", "gfx1100", "gfx1150", "gfx1200", "gfx1250")
+CDNA: tuple[str, ...] = ("gfx908", "gfx90a", "gfx942", "gfx950")
+SIBLINGS: tuple[str, ...] = ("gfx810", "gfx902", "gfx904", "gfx906", "gfx90c", "gfx1011", "gfx1013", "gfx1103", "gfx1151", "gfx1201", "gfx1251")
 #: Chips whose 16-bit operands are halves of registers.
-TRUE16 = ("gfx1100", "gfx1103", "gfx1150", "gfx1151", "gfx1200", "gfx1201")
+TRUE16: tuple[str, ...] = ("gfx1100", "gfx1103", "gfx1150", "gfx1151", "gfx1200", "gfx1201")
 if llvm_forms.release() >= 23:
     # what LLVM 22 does not know; on the others LLVM 23 has constants in the fields of missing sources, which we do not write there
     CHIPS = TRUE16 = ("gfx1170", "gfx1310")
