@@ -19,6 +19,8 @@ __all__ = ["KernelDescriptor", "kernel_descriptor"]
 _LAYOUT = struct.Struct("<IIIIq20xIIIHHI")
 _GFX90A_FAMILY = (92, 94, 95)
 _GFX12_5 = (125, 126)
+# Levels with a sixth bit of the number of user SGPRs, and named barriers.
+_SINCE_GFX12_5 = (*_GFX12_5, 130)
 _NEWEST = 1000
 _FIXED_SGPRS = 96
 
@@ -28,7 +30,8 @@ class _Field:
     """A field of the descriptor that a directive sets to its value.
 
     `word` is an attribute of ``KernelDescriptor``; `levels` the first and the last gfx level that have it; `sgprs` how many
-    user SGPRs it asks for; `scratch` whether it needs flat scratch to be architected (True) or not (False).
+    user SGPRs it asks for; `scratch` whether it needs flat scratch to be architected (True) or not (False); `family` the only levels that have it,
+    `lacking` levels that do not.
     """
 
     word: str
@@ -39,9 +42,10 @@ class _Field:
     sgprs: int = 0
     scratch: bool | None = None
     family: tuple[int, ...] | None = None
+    lacking: tuple[int, ...] = ()
 
     def exists(self, level: int) -> bool:
-        if self.family is not None and level not in self.family:
+        if (self.family is not None and level not in self.family) or level in self.lacking:
             return False
         if self.scratch is not None and self.scratch != architected_flat_scratch(level):
             return False
@@ -90,12 +94,12 @@ _FIELDS = {
     "round_robin_scheduling": _Field("rsrc1", 21, 1, (120, _NEWEST)),
     "ieee_mode": _Field("rsrc1", 23, 1, (0, 119), default=1),
     "fp16_overflow": _Field("rsrc1", 26, 1, (90, _NEWEST)),
-    "workgroup_processor_mode": _Field("rsrc1", 29, 1, (100, 120), default=1),
+    "workgroup_processor_mode": _Field("rsrc1", 29, 1, (100, _NEWEST), default=1, lacking=_GFX12_5),
     "memory_ordered": _Field("rsrc1", 30, 1, (100, _NEWEST), default=1),
     "forward_progress": _Field("rsrc1", 31, 1, (100, _NEWEST), default=1),
     "tg_split": _Field("rsrc3", 16, 1, family=_GFX90A_FAMILY),
     "shared_vgpr_count": _Field("rsrc3", 0, 4, (100, 119)),
-    "named_barrier_count": _Field("rsrc3", 14, 3, family=_GFX12_5),
+    "named_barrier_count": _Field("rsrc3", 14, 3, family=_SINCE_GFX12_5),
     "inst_pref_size": _Field("rsrc3", 4, 6, (110, 119)),
 }
 # GFX12's field of the same name is wider.
@@ -165,7 +169,10 @@ class KernelDescriptor:
 
     @property
     def user_sgpr_count(self) -> int:
-        """SGPRs that the packet processor fills, counted from s0; the sixth bit is GFX12.5's, and zero elsewhere."""
+        """SGPRs that the packet processor fills, counted from s0.
+
+        GFX12.5 and GFX13 have a sixth bit; it is where others have the trap handler's, which a descriptor may not set.
+        """
         return self.rsrc2 >> 1 & 63
 
     @property
@@ -228,13 +235,18 @@ class KernelDescriptor:
             values["next_free_sgpr"] = max(0, min(count, sgpr_limit(name, level, extra)))
         if level in _GFX90A_FAMILY:
             values["accum_offset"] = ((self.rsrc3 & 63) + 1) * 4
-        values["user_sgpr_count"] = self.rsrc2 >> 1 & most_user_sgprs(level)
+        values["user_sgpr_count"] = self.rsrc2 >> 1 & user_sgpr_mask(level)
         return values
 
 
+def user_sgpr_mask(level: int) -> int:
+    """The bits of the number of user SGPRs."""
+    return 63 if level in _SINCE_GFX12_5 else 31
+
+
 def most_user_sgprs(level: int) -> int:
-    """The largest number of user SGPRs that the descriptor can hold."""
-    return 63 if level in _GFX12_5 else 31
+    """The largest number of user SGPRs: what the descriptor can hold; GFX13 has 32."""
+    return 32 if level == 130 else user_sgpr_mask(level)
 
 
 def vgpr_granule(level: int, wave_size: int) -> int:

@@ -17,12 +17,13 @@ MACHINES = {
     "gfx90c": 0x32, "gfx942": 0x4C, "gfx950": 0x4F, "gfx1010": 0x33, "gfx1011": 0x34, "gfx1012": 0x35, "gfx1013": 0x42,
     "gfx1030": 0x36, "gfx1031": 0x37, "gfx1032": 0x38, "gfx1033": 0x39, "gfx1034": 0x3E, "gfx1035": 0x3D, "gfx1036": 0x45,
     "gfx1100": 0x41, "gfx1101": 0x46, "gfx1102": 0x47, "gfx1103": 0x44, "gfx1150": 0x43, "gfx1151": 0x4A, "gfx1152": 0x55,
-    "gfx1153": 0x58, "gfx1200": 0x48, "gfx1201": 0x4E, "gfx1250": 0x49, "gfx1251": 0x5A,
+    "gfx1153": 0x58, "gfx1154": 0x57, "gfx1170": 0x5D, "gfx1171": 0x5E, "gfx1172": 0x5C,
+    "gfx1200": 0x48, "gfx1201": 0x4E, "gfx1250": 0x49, "gfx1251": 0x5A, "gfx1310": 0x50,
 }  # fmt: skip
 # What code for several processors says (version 6 of code objects); pyaco reads it and writes none.
 _GENERIC = {
     "gfx9-generic": 0x51, "gfx10-1-generic": 0x52, "gfx10-3-generic": 0x53, "gfx11-generic": 0x54, "gfx12-generic": 0x59,
-    "gfx9-4-generic": 0x5F,
+    "gfx9-4-generic": 0x5F, "gfx12-5-generic": 0x5B, "gfx11-7-generic": 0x62, "gfx13-generic": 0x63,
 }  # fmt: skip
 _TARGETS = {number: target for target, number in (MACHINES | _GENERIC).items()}
 _XNACK_SHIFT, _SRAMECC_SHIFT = 8, 10

@@ -17,7 +17,7 @@ def default_wave_size(level: int, wave_size: int | None) -> int:
     """The wave size whose lane masks the text names."""
     if wave_size is None:
         return 64 if level < 100 else 32
-    if wave_size not in (32, 64) or (wave_size == 32 and level < 100) or (wave_size == 64 and level >= 125):
+    if wave_size not in (32, 64) or (wave_size == 32 and level < 100) or (wave_size == 64 and 125 <= level < 130):
         raise InputError(f"wave size {wave_size} does not exist on this target")
     return wave_size
 

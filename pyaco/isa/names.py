@@ -257,5 +257,6 @@ def export_targets(level: int) -> dict[str, int]:
     if level >= 100:
         targets["prim"] = 20
     if level >= 110:
-        return targets | {"dual_src_blend0": 21, "dual_src_blend1": 22}
+        parameters = {f"param{i}": 32 + i for i in range(32)} if level >= 130 else {}
+        return targets | {"dual_src_blend0": 21, "dual_src_blend1": 22} | parameters
     return targets | {"null": 9} | {f"param{i}": 32 + i for i in range(32)}

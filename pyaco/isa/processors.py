@@ -20,7 +20,8 @@ _OTHERS: dict[tuple[str, int], tuple[str, ...]] = {
     ("gfx904", 90): ("vega12",), ("gfx909", 90): (),
     ("gfx1010", 100): ("navi10",), ("gfx1011", 100): ("navi12",), ("gfx1012", 100): ("navi14",), ("gfx1013", 100): (),
     ("gfx1150", 115): ("strix",), ("gfx1151", 115): ("strix_halo",), ("gfx1152", 115): ("krackan",), ("gfx1153", 115): (),
-    ("gfx1250", 125): (), ("gfx1251", 126): (),
+    ("gfx1154", 115): (), ("gfx1170", 117): (), ("gfx1171", 117): (), ("gfx1172", 117): (),
+    ("gfx1250", 125): (), ("gfx1251", 126): (), ("gfx1310", 130): (),
 }  # fmt: skip
 _BY_NAME = {name: key for key, names in _OTHERS.items() for name in (key[0], *names)}
 

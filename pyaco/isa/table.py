@@ -20,16 +20,16 @@ CDNA = ("cdna1", "cdna2", "cdna3", "cdna4")
 
 #: Generations that descend from another one, whose opcodes they have except for what ``data/opcodes_<name>_changes.txt`` says; what they alone have
 #: is in ``data/opcodes_<name>.txt``.
-DESCENDANTS = {"12.5": "12", "12.51": "12.5"}
+DESCENDANTS = {"11.7": "11.5", "12.5": "12", "12.51": "12.5", "13": "12"}
 
 #: Generations with dual instructions.
-DUAL = ("11", "11.5", "12", "12.5", "12.51")
+DUAL = ("11", "11.5", "11.7", "12", "12.5", "12.51", "13")
 
 #: Gfx level (``gfx*`` of ``_core/common/machine.pxd``) by generation.
 LEVELS = {
     "6": 60, "7": 70, "8": 80, "9": 90, "cdna1": 91, "cdna2": 92, "cdna3": 94, "cdna4": 95, "10": 100, "10.3": 103,
-    "11": 110, "11.5": 115, "12": 120, "12.5": 125,
-    "12.51": 126,
+    "11": 110, "11.5": 115, "11.7": 117, "12": 120, "12.5": 125, "12.51": 126,
+    "13": 130,
 }  # fmt: skip
 
 #: Every generation, in the order of the levels.
@@ -46,7 +46,7 @@ IMAGE_FLAGS = ("load", "store", "atomic", "sample", "gather", "bvh", "sampler", 
                "half_gradients", "packed", "tensor")  # fmt: skip
 
 #: What the flags of dual instructions say of their halves.
-DUAL_FLAGS = ("until_12", "since_12.5", "wide_first", "wide_second")
+DUAL_FLAGS = ("until_12", "since_12.5", "until_12.5", "wide_first", "wide_second")
 
 #: Classes of hazards, in the order of the kernels' bits (``data/hazards.txt`` says which opcodes of a generation are in them). In
 #: brackets the rule's name in LLVM's ``GCNHazardRecognizer``; wait states are those of the ISA documents, from GFX8 on unless stated.
@@ -88,7 +88,7 @@ HAZARDS = {
     "matrix_16_passes": "MFMA of 16 passes",
 }  # fmt: skip
 
-FILES = ("pseudo", "scalar", "vector", "vector3", "memory", "graphics", "dual", "cdna", "matrix", *DESCENDANTS, "12.5_dual")
+FILES = ("pseudo", "scalar", "vector", "vector3", "memory", "graphics", "dual", "cdna", "matrix", "12.5", "12.51", "12.5_dual", "11.7", "13")
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ class Row:
         if chip in self.spellings:
             return self.spellings[chip]
         name = self.name
-        for since, spelled in self.spellings.items():
+        for since, spelled in sorted(self.spellings.items(), key=lambda item: LEVELS.get(item[0], 0)):
             if since in LEVELS and LEVELS[since] <= LEVELS[generation] and (generation in CDNA or since not in CDNA):
                 name = spelled
         return name
@@ -201,7 +201,8 @@ class Row:
         """Whether some dual instruction of `generation` has the opcode as a half that is not the first of VOPD."""
         if generation not in DUAL:
             return False
-        return self.is_second_half(generation) or (self.wide_number >= 0 and LEVELS[generation] >= LEVELS["12.5"])
+        wide = self.wide_number >= 0 and LEVELS[generation] >= LEVELS["12.5"] and not (generation == "13" and "until_12.5" in self.flags)
+        return self.is_second_half(generation) or wide
 
     def is_second_half(self, generation: str) -> bool:
         """Whether the second half of VOPD can be this opcode."""
@@ -298,7 +299,7 @@ def _derive(rows: list[Row], by_name: dict[str, Row], generation: str, changes: 
         if ancestor in row.numbers and row.format != "vopd":
             row.numbers[generation] = row.numbers[ancestor]
         if ancestor in row.second:
-            row.second[generation] = row.second[ancestor]
+            row.second.setdefault(generation, row.second[ancestor])
     for name, number, *spelling in changes:
         row = by_name[name]
         row.numbers.pop(generation, None)

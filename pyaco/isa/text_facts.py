@@ -10,7 +10,7 @@ from typing import Any
 
 from pyaco._core.common.vocabulary import Format
 from pyaco._core.isa.assemble_text import DIRECTIVES, FACTS
-from pyaco._core.isa.statement import FUNCTIONS, MODIFIERS, MODIFIERS_12_5
+from pyaco._core.isa.statement import FUNCTIONS, MODIFIERS, MODIFIERS_12_5, MODIFIERS_13
 from pyaco.isa import names, opcodes, waits
 from pyaco.isa.table import CDNA
 
@@ -105,7 +105,7 @@ def _facts_of(row: opcodes.Row) -> int:
         "optional": name in OPTIONAL,
         "prefetch": form == "smem" and "prefetch" in name,
         "compare_swap": "cmpswap" in name,
-        "loads": bool(explicit(row.definitions)) or "_prefetch_b8" in name if form != "mimg" else "store" not in name,
+        "loads": bool(explicit(row.definitions)) or "_prefetch_" in name or "atc_probe" in name if form != "mimg" else "store" not in name,
         "waits_with_register": name in WAITS_WITH_REGISTER,
         "signed": name in SIGNED,
         "opsel_lanes": name in OPSEL_LANES,
@@ -114,7 +114,8 @@ def _facts_of(row: opcodes.Row) -> int:
         "plain_dot": name in PLAIN_DOTS,
         "double_matrix": "matrix" in row.flags and "f64" in name,
         "bfloat": name in ("v_dot2_bf16_bf16", "v_dot2_f32_bf16", "v_dot2c_f32_bf16", "v_dual_dot2acc_f32_bf16", "v_cvt_f32_bf16",
-                           "v_wmma_bf16_16x16x16_bf16_gfx12") or ("12.5" in row.numbers and "12" not in row.numbers and _has_bfloat_sources(name)),
+                           "v_wmma_bf16_16x16x16_bf16_gfx12") or (name in MIXES and "bf16" in name)
+                  or ("12.5" in row.numbers and "12" not in row.numbers and _has_bfloat_sources(name)),
         "wave_matrix": name.startswith(("v_wmma", "v_swmmac")),
         "scope_alone": name in ("global_inv", "global_wb", "global_wbinv"),
         "writes_byte": name in ("v_cvt_sr_fp8_f32", "v_cvt_sr_bf8_f32", "v_cvt_scalef32_pk_fp4_f16", "v_cvt_scalef32_pk_fp4_bf16"),
@@ -177,9 +178,8 @@ def _modifiers(level: int) -> dict[str, int]:
     """Modifiers by name; those that are single words also with ``no`` before them."""
     last_flag = MODIFIERS["high"]
     only = {"scc": level == 92, "sc0": 94 <= level < 100, "sc1": 94 <= level < 100, "nt": 94 <= level < 100}
-    replaced = set(MODIFIERS_12_5.values()) if level >= 125 else set()
-    known = {name: number for name, number in MODIFIERS.items() if only.get(name, True) and number not in replaced}
-    known |= MODIFIERS_12_5 if level >= 125 else {}
+    later = MODIFIERS_13 if level >= 130 else MODIFIERS_12_5 if level >= 125 else {}
+    known = {name: number for name, number in MODIFIERS.items() if only.get(name, True) and number not in later.values()} | later
     return known | {f"no{name}": number | 0x100 for name, number in known.items() if number <= last_flag}
 
 
@@ -216,9 +216,9 @@ def _domains(level: int, chip: str) -> list[dict[str, int] | dict[int, str]]:
         {f"BUF_DATA_FORMAT_{text}": number for number, text in enumerate(names.DATA_FORMATS)},
         {f"BUF_NUM_FORMAT_{text}": number for number, text in enumerate(names.NUMBER_FORMATS if level >= 80 else names.NUMBER_FORMATS_6)},
         names.export_targets(level),
-        names.dimensions() if level < 125 else names.SCALE_FORMATS,
-        names.SELECTIONS if level < 125 else names.MATRIX_FORMATS,
-        {"UNUSED_PAD": 0, "UNUSED_SEXT": 1, "UNUSED_PRESERVE": 2} if level < 125 else names.SCALE_ROWS,
+        names.dimensions() if not 125 <= level < 130 else names.SCALE_FORMATS,
+        names.SELECTIONS if not 125 <= level < 130 else names.MATRIX_FORMATS,
+        {"UNUSED_PAD": 0, "UNUSED_SEXT": 1, "UNUSED_PRESERVE": 2} if not 125 <= level < 130 else names.SCALE_ROWS,
         {name: number for number, name in enumerate(waits.counters("waitcnt", level))},
         _dependencies(level),
         {"p10": 0, "p20": 1, "p0": 2},

@@ -64,7 +64,7 @@ class LdsLimits(NamedTuple):
 _LDS = (
     (60, LdsLimits(32768, 256, 256)), (70, LdsLimits(65536, 512, 512)), (95, LdsLimits(163840, 1280, 1280)), (100, LdsLimits(65536, 512, 512)),
     (103, LdsLimits(65536, 512, 1024)),
-    (125, LdsLimits(327680, 2048, 2048)),
+    (125, LdsLimits(327680, 2048, 2048)), (130, LdsLimits(65536, 512, 1024)),
 )  # fmt: skip
 
 

@@ -15,6 +15,8 @@ from pyaco.binary.machines import MACHINES
 
 READELF = shutil.which("llvm-readelf-22")
 OBJDUMP = shutil.which("llvm-objdump-22")
+#: Processors that LLVM 22 does not know.
+NEWER = {"gfx1154", "gfx1170", "gfx1171", "gfx1172", "gfx1310"}
 
 
 def shader(target: str) -> SimpleNamespace:
@@ -28,7 +30,7 @@ def shader(target: str) -> SimpleNamespace:
 
 @pytest.mark.oracle
 @pytest.mark.skipif(READELF is None, reason="llvm-readelf-22 is not installed")
-@pytest.mark.parametrize("target", sorted(MACHINES))
+@pytest.mark.parametrize("target", sorted(MACHINES.keys() - NEWER))
 def test_llvm_reads_the_header_and_the_metadata(target: str, tmp_path: Path) -> None:
     path = tmp_path / "shader.elf"
     path.write_bytes(write_elf(shader(target)))

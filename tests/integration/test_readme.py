@@ -56,6 +56,15 @@ def round_trip(target: str) -> bool:
     return pyaco.isa.assemble(pyaco.isa.disassemble(code, target), target) == code
 
 
+def test_targets_of_the_assembler_alone() -> None:
+    """What README says of targets beyond those of its table."""
+    sentence = re.search(r"the assembler and the disassembler all of these,.*?;", README, re.S)
+    assert sentence
+    targets = re.findall(r"gfx\d+", sentence[0])
+    assert len(targets) >= 6
+    assert all(round_trip(target) for target in targets)
+
+
 def lays_out(target: str) -> bool:
     """Whether no two texels of a surface share an address."""
     config = gpu_config(CONFIGS[target])

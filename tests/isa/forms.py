@@ -46,7 +46,7 @@ class Maker:
     def vgpr(self, dwords: int, limit: int = 256) -> int:
         number = self.random.randrange(0, limit - dwords + 1)
         # CDNA 2 and later, and GFX12.5, align tuples
-        return VGPR0 + (number & ~1 if dwords > 1 and (self.level in UNIFIED or self.level >= 125) else number) * 4
+        return VGPR0 + (number & ~1 if dwords > 1 and (self.level in UNIFIED or 125 <= self.level < 130) else number) * 4
 
     def register(self, token: str) -> int:
         if token == "mask":

@@ -11,7 +11,7 @@ import pytest
 
 from pyaco._core.isa.records import decode_words, encode_fields
 
-LEVELS = (90, 91, 92, 94, 95, 103, 110, 120, 125)
+LEVELS = (90, 91, 92, 94, 95, 103, 110, 117, 120, 125, 130)
 COMPARED = ("opcode", "format", "sources", "destinations", "literal", "immediate", "modifiers")
 
 
@@ -42,7 +42,7 @@ def test_every_opcode_survives_the_round_trip(level: int) -> None:
     assert len(opcodes_seen) > 700
 
 
-@pytest.mark.parametrize("level", (80, 90, 91, 92, 94, 95, 100, 103, 110, 115, 120))
+@pytest.mark.parametrize("level", (80, 90, 91, 92, 94, 95, 100, 103, 110, 115, 117, 120, 125, 130))
 def test_random_words_are_harmless(level: int) -> None:
     generator = np.random.default_rng(level)
     words = generator.integers(0, 2**32, 40000, dtype=np.uint32)

@@ -17,7 +17,7 @@ from pyaco.isa.text_tables import text_tables
 
 TARGETS = (
     "gfx600", "gfx700", "gfx803", "gfx810", "gfx900", "gfx908", "gfx90a", "gfx942", "gfx950", "gfx1010", "gfx1030", "gfx1100", "gfx1150", "gfx1200",
-    "gfx1250",
+    "gfx1250", "gfx1310",
 )  # fmt: skip
 #: One in so many opcodes, and how often some words of each form of one come again with other values or bits.
 STEP, CHANGES = (1, 200) if os.environ.get("PYACO_EXHAUSTIVE") else (16, 24)

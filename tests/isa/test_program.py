@@ -20,7 +20,8 @@ from pyaco.isa import opcodes
 from pyaco.isa.program import Instruction, Label, Operand, Program, a, exec_, lit, m0, s, v, vcc, vcc_lo
 
 TARGETS = {60: "gfx600", 70: "gfx700", 80: "gfx803", 90: "gfx906", 91: "gfx908", 92: "gfx90a", 94: "gfx942", 95: "gfx950",
-           100: "gfx1011", 103: "gfx1030", 110: "gfx1100", 115: "gfx1150", 120: "gfx1200", 125: "gfx1250", 126: "gfx1251"}  # fmt: skip
+           100: "gfx1011", 103: "gfx1030", 110: "gfx1100", 115: "gfx1150", 117: "gfx1170", 120: "gfx1200",
+           125: "gfx1250", 126: "gfx1251", 130: "gfx1310"}  # fmt: skip
 
 
 #: Operands of what fields drawn one by one do not hit: images, whose registers depend on each other.
@@ -245,3 +246,13 @@ def test_random_records_are_harmless(target: str) -> None:
         except pyaco.InputError as error:
             assert "record 0" in str(error)
     assert encoded > 300
+
+
+@pytest.mark.parametrize("target", ["gfx1250", "gfx1310"])
+def test_modifiers_in_the_places_of_others_have_their_own_names(target: str) -> None:
+    code = isa.assemble("global_load_b32 v20, v0, s[2:3] scale_offset nv", target)
+    (instruction,) = isa.instructions(code, target)
+    assert isinstance(instruction, Instruction) and instruction.modifiers == {"scale_offset": True, "nv": True}
+    program = Program(target)
+    program.global_load_b32(v[20], v[0], s[2:3], scale_offset=True, nv=True)
+    assert program.code() == code

@@ -14,7 +14,7 @@ from pyaco.errors import InputError
 from pyaco.isa import opcodes
 from pyaco.isa.disassembler import listing
 
-TARGETS = ("gfx600", "gfx700", "gfx803", "gfx900", "gfx1010", "gfx1030", "gfx1100", "gfx1150", "gfx1200", "gfx1250")
+TARGETS = ("gfx600", "gfx700", "gfx803", "gfx900", "gfx1010", "gfx1030", "gfx1100", "gfx1150", "gfx1170", "gfx1200", "gfx1250", "gfx1310")
 SIBLINGS = ("gfx810", "gfx902", "gfx904", "gfx906", "gfx90c", "gfx1011", "gfx1013", "gfx1103", "gfx1151", "gfx1201", "gfx1251")
 
 # Encodings as LLVM 22's assembler gives them.
@@ -155,6 +155,8 @@ def test_errors(text: str, position: str, reason: str) -> None:
         ("v_cvt_sr_fp8_f16 v20, v4, v4 op_sel:[0,1,0]", "141074d704090200", "v_cvt_sr_fp8_f16 v20, v4, v4 op_sel:[0,1,0,0,1]"),
         ("v_rcp_bf16_e32 v20, -100", "fff2287e9cff0000", "v_rcp_bf16_e32 v20, 0x12345"),
         ("s_mov_b64 s[0:1], 0x123456789", "fe0180be8967452301000000", "s_mov_b64 s[0:1], 0.3"),
+        ("v_fma_mix_f32_bf16 v5, 0x3f80, v2, v3", "05003dccf2040e04", "v_fma_mix_f32_bf16 v5, 0x3f800000, v2, v3"),
+        ("v_fma_mixlo_bf16 v5, 100.0, v2, v3", "05003eccff040e04c8420000", "v_fma_mixlo_bf16 v5, 0x12345, v2, v3"),
     ],
 )  # fmt: skip
 def test_operands_of_gfx12_5(good: str, words: str, refused: str) -> None:
@@ -169,11 +171,55 @@ def test_operands_of_gfx12_5(good: str, words: str, refused: str) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    ["010071d00000007c7c047c7c", "7e0005ec1400000000000000", "000102f400000005", "02000aee1400010000000000", "14007acc0409021a"],
+    ["010071d00000007c7c047c7c", "7e0005ec1400000000000000", "000102f400000005", "02000aee1400010000000000", "14007acc0409021a", "011074d7d1080200"],
 )  # fmt: skip
 def test_words_of_gfx12_5_without_text(words: str) -> None:
-    """A null group of a tensor, a base of exec, scaled offsets of a buffer and without an offset, a constant index."""
+    """A null group of a tensor, a base of exec, scaled offsets of a buffer and without an offset, a constant index, a source without a name."""
     assert ".long" in isa.disassemble(bytes.fromhex(words), "gfx1250", exact=True)
+
+
+@pytest.mark.parametrize(
+    ("target", "line", "words"),
+    [
+        ("gfx1170", "v_med3_num_f16 v5.l, v1.l, v2.l, v3.l", "050032d601050e04"),
+        ("gfx1170", "v_rcp_f32_e64 v1, v2", "0100aad502010102"),
+        ("gfx1170", "v_cvt_f32_fp8_e64 v1, v3 byte_sel:2", "0108ecd503010102"),
+        ("gfx1170", "v_dual_mov_b32 v2, v5 :: v_dual_mov_b32 v3, v1", "050110ca01010202"),
+        ("gfx1170", "v_cmpx_eq_f32_e64_dpp v1, v2 dpp8:[7,6,5,4,3,2,1,0]", "7e0092d4e904020201773905"),
+        ("gfx1310", "buffer_load_b32 v5, off, s[8:11], s3 offset:8388607", "030003c40510800000ffff7f"),
+        ("gfx1310", "tbuffer_load_d16_format_x v4, off, s[8:11], s3 offset:8388607", "03003ac40410800000ffff7f"),
+        ("gfx1310", "s_wakeup 32", "200083bf"),
+        ("gfx1310", "image_sample v64, v32, s[4:11], s[100:103] dmask:0x1 dim:SQ_RSRC_IMG_1D", "000048e44008003220000000"),
+        ("gfx1310", "v_ashr_pk_i8_i32 v1.h, v2, v3, v4", "014090d602071204"),
+        ("gfx1310", "v_permlane16_swap_b32_e64 v1, v2 bound_ctrl:1 fi:1", "0118c9d502010102"),
+        ("gfx1310", "s_prefetch_inst s[16:17], 0x0, null, 0 th:TH_LOAD_LU", "084084f5000000f8"),
+        ("gfx1310", "v_lshlrev_b64_e32 v[5:6], v1, v[2:3]", "01050a44"),
+        ("gfx1310", "s_mov_b64 s[0:1], 0x123456789", "fe0480be8967452301000000"),
+    ],
+)  # fmt: skip
+def test_lines_of_the_newest_generations(target: str, line: str, words: str) -> None:
+    """GFX11.7 and GFX13: a line with LLVM 23's words, which our text gives back."""
+    code = isa.assemble(line, target)
+    assert code.hex() == words
+    text = isa.disassemble(code, target, exact=True)
+    assert ".long" not in text and isa.assemble(text, target) == code
+
+
+@pytest.mark.parametrize(
+    ("target", "line"),
+    [
+        ("gfx1170", "v_dot2acc_f32_f16 v1, v2, v3"), ("gfx1150", "v_minimum_f32 v1, v2, v3"), ("gfx1310", "s_wakeup"),
+        ("gfx1310", "v_wmma_f32_16x16x16_f16 v[0:7], v[8:11], v[12:15], v[0:7]"), ("gfx1310", "image_bvh8_intersect_ray v[0:9], v[0:1]"),
+        ("gfx1310", "v_dual_fma_f64 v[40:41], v[4:5], v[12:13], v[20:21] :: v_dual_mov_b32 v31, v7"),
+    ],
+)  # fmt: skip
+def test_lines_that_the_newest_generations_lack(target: str, line: str) -> None:
+    with pytest.raises(InputError, match=r"^line 1, column \d+: "):
+        isa.assemble(line, target)
+
+
+def test_waves_of_gfx13_have_either_size() -> None:
+    assert isa.assemble("v_cmp_eq_f32 vcc, v1, v2", "gfx1310", wave_size=64) == isa.assemble("v_cmp_eq_f32 vcc_lo, v1, v2", "gfx1310")
 
 
 @pytest.mark.parametrize("seed", range(4))

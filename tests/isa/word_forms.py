@@ -77,6 +77,10 @@ class Formats:
         self.compact = level < 80 or level >= 100  # GFX8 and GFX9 moved several fields
         self.unified = 92 <= level < 100  # CDNA 2 and later: memory accesses name the register file, and have another scope bit
 
+    def has_constants(self, row: opcodes.Row, form: str) -> bool:
+        """Whether the constant 0 stands in the fields of sources that the opcode lacks, as LLVM 23 has it."""
+        return self.level in (117, 130) and (form in ("vop3", "vop3p") or (form.startswith("vop3_dpp") and row.name.startswith("v_cmpx")))
+
     # ---------------------------------------------------------------------------------------------------- scalar ALU
     def sop1(self, row: opcodes.Row) -> Iterator[tuple[str, int, Layout]]:
         source = "message" if "sendmsg" in row.name else "ssrc"
@@ -264,10 +268,10 @@ class Formats:
 
     def vopd3(self, row: opcodes.Row) -> Iterator[tuple[str, int, Layout]]:
         """Dual instructions of three dwords (GFX12.5), each with every second half."""
-        if row.wide_number < 0 or "wide_second" in row.flags or self.level < 125:
+        if row.wide_number < 0 or "wide_second" in row.flags or not row.is_dual_half(self.generation):
             return
         for other in opcodes.rows():
-            if other.wide_number >= 0 and "wide_first" not in other.flags:
+            if other.wide_number >= 0 and other.is_dual_half(self.generation) and "wide_first" not in other.flags:
                 word = 0xCF000000 | row.wide_number << 18 | other.wide_number << 12
                 fields = "srcx0 0 9 wide0,srcy0 32 9 wide3,vdstx 64 8 vdst,vdsty 88 8 vgpr2"
                 fields += "".join(f",neg{half}{i} {41 + 3 * k + i} 1 bit" for k, half in enumerate("xy") for i in range(2))
@@ -300,7 +304,8 @@ class Formats:
     def buffer(self, row: opcodes.Row) -> Iterator[tuple[str, int, Layout]]:
         number, typed, level = row.numbers[self.generation], row.format == "mtbuf", self.level
         if level >= 120:
-            word = 0xC4000000 | number << 14 | typed << 21 | (0 if typed else 1 << 55)
+            first = 0xE0 if level >= 130 else 0x80
+            word = 0xC4000000 | (number | typed * first) << 14 | (0 if typed else 1 << 55)
             fields = (
                 "soffset 0 7 sreg,tfe 22 1 bit,vdata 32 8 vdata,rsrc 41 7 sreg4,scope 50 2 bits2,th 52 3 bits3,vaddr 64 8 vaddr,offset 72 24 offset24"
             )
@@ -398,6 +403,7 @@ class Formats:
             sampled = "sampler" in row.flags or row.name == "image_msaa_load"
             fields = "r128 4 1 bit,d16 5 1 bit,dmask 22 4 bits4x,vdata 32 8 vdata,rsrc 41 9 sreg8,scope 50 2 bits2,th 52 3 bits3"
             fields += ",tfe 3 1 bit,unrm 13 1 bit,lwe 40 1 bit,samp 55 9 sreg4" if sampled else ",tfe 55 1 bit"
+            fields += ",nv 7 1 bit" if level >= 130 else ""
             word = (0xE4000000 if sampled else 0xD0000000) | number << 14 | dim | half << 6 | traced << 4
             yield "vsample" if sampled else "vimage", word, address_fields((64, 72, 80, 88, *(() if sampled else (56,))), count), fields
             return
@@ -430,7 +436,11 @@ class Formats:
             "vinterp_inreg": self.vinterp_inreg, "vopd": self.vopd, "ds": self.ds, "ldsdir": self.ldsdir, "mubuf": self.buffer,
             "mtbuf": self.buffer, "flat": self.flat, "global": self.flat, "scratch": self.flat, "mimg": self.mimg, "exp": self.exp,
         }  # fmt: skip
-        yield from makers[row.format](row)
+        for form, word, fields in makers[row.format](row):
+            # a constant in the fields of sources that the opcode lacks
+            missing = [name for name in ("src0", "src1", "src2") if name in fields and name not in used_fields(row, fields)]
+            constants = sum(0x80 << fields[name].first for name in missing) if self.has_constants(row, form) else 0
+            yield form, word | constants, fields
         if row.format == "vopd":
             yield from self.vopd3(row)
 
@@ -561,7 +571,8 @@ def words_of(form: str, row: opcodes.Row, fixed: int, fields: Layout, values: di
         count = 2 + max((field.first - 64) // 32 + 1 for name, field in fields.items() if field.first >= 64)
     result = [word >> (32 * i) & 0xFFFFFFFF for i in range(count)]
     if marked or any(values[name] == 255 and literal_field(fields, name) for name in values):
-        result.append(LITERAL)
+        # sums and products with a constant of 64 bits have two dwords
+        result += [LITERAL] * (2 if "literal" in row.flags and row.operands[-1] == "v2" else 1)
     return result
 
 
@@ -578,7 +589,7 @@ LENGTHS = {
 def plain_values(row: opcodes.Row, level: int, fields: Layout) -> dict[str, int]:
     """The plain value of every field; comparisons that write exec name it from GFX10 on."""
     # CDNA 2 and later, and GFX12.5, align tuples of VGPRs
-    odd = 92 <= level < 100 or level >= 125
+    odd = 92 <= level < 100 or 125 <= level < 130
     plain = {name: VALUES[field.kind][0] + (odd and field.kind == "vgpr2") for name, field in fields.items()}
     sources = [token for token in row.operands if token not in (*opcodes.IMPLICIT, "imm")]
     first = 1 if "attribute" in fields else 0

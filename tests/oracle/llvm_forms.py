@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
+#: LLVM's assembler; ``PYACO_LLVM_MC`` names that of another release, ``PYACO_LLVM_LIBRARY`` the library with its disassembler.
+PROGRAM = os.environ.get("PYACO_LLVM_MC", "llvm-mc-22")
 ENCODING = re.compile(r"(?:;|//) encoding: \[([^\]]+)\]")
 #: An LLVM process that crashes does not write at length about it.
 QUIET = os.environ | {"LLVM_DISABLE_SYMBOLIZATION": "1", "LLVM_DISABLE_CRASH_REPORT": "1"}
@@ -22,8 +24,17 @@ COMPLAINTS_BESIDE_WORDS = ("scale_offset is not supported", "ABS not allowed in 
 
 def run(chip: str, source: str, *options: str) -> subprocess.CompletedProcess[str]:
     """One llvm-mc process."""
-    command = ["llvm-mc-22", "-arch=amdgcn", f"-mcpu={chip}", "-show-encoding", *options]
+    command = [PROGRAM, "-arch=amdgcn", f"-mcpu={chip}", "-show-encoding", *options]
     return subprocess.run(command, input=source, capture_output=True, text=True, check=False, env=QUIET)
+
+
+@cache
+def release() -> int:
+    """The release of LLVM that is the peer; 0 where there is none."""
+    if shutil.which(PROGRAM) is None:
+        return 0
+    found = re.search(r"version (\d+)", subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, check=False).stdout)
+    return int(found[1]) if found else 0
 
 
 def encodings(output: str) -> Iterator[tuple[str, bytes]]:
@@ -120,7 +131,9 @@ def _disassembler(chip: str, features: str) -> Callable[[bytes], bytes]:
 @cache
 def _library() -> str:
     """Path of the library that llvm-mc is linked with."""
-    program = shutil.which("llvm-mc-22") or ""
+    if named := os.environ.get("PYACO_LLVM_LIBRARY"):
+        return named
+    program = shutil.which(PROGRAM) or ""
     loader = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
     path = re.search(r"(/\S*libLLVM\S*)", loader)
     return path[1] if path else program

@@ -1,7 +1,7 @@
 """Which encodings and modifiers LLVM takes for each vector opcode, measured: the content of ``opcodes_variants.txt``.
 
 A word with one modifier set is asked of LLVM's disassembler, and its text of the assembler: when the same word comes back, the
-opcode takes the modifier. ``python measure_variants.py`` writes the file.
+opcode takes the modifier. ``python measure_variants.py [LEVEL ...]`` writes the file; with levels, what it says of the others stays.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import collections
 import struct
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "isa"))
@@ -17,11 +17,11 @@ import llvm_forms
 import word_forms
 
 from pyaco.isa import opcodes
-from pyaco.isa.table import VARIANT_FORMS
+from pyaco.isa.table import LEVELS, VARIANT_FORMS
 
 CHIPS = {
     80: "gfx803", 90: "gfx900", 91: "gfx908", 92: "gfx90a", 94: "gfx942", 95: "gfx950", 100: "gfx1010", 103: "gfx1030", 110: "gfx1100",
-    115: "gfx1150", 120: "gfx1200", 125: "gfx1250", 126: "gfx1251",
+    115: "gfx1150", 117: "gfx1170", 120: "gfx1200", 125: "gfx1250", 126: "gfx1251", 130: "gfx1310",
 }  # fmt: skip
 #: Letter of the modifier that a field holds; its bits are numbered by source.
 LETTERS = {"neg": "n", "neg_lo": "n", "abs": "a", "neg_hi": "a", "op_sel": "o", "clamp": "c", "omod": "m", "op_sel_hi": "h", "op_sel_hi2": "h"}
@@ -92,6 +92,8 @@ def measure(levels: dict[int, str] = CHIPS, stride: int = 1) -> File:
             here = (generation in row.numbers or generation in row.second) and not opcodes.is_encode_only(row, generation)
             # matrix operations have modifiers of their own
             here = here or ("scale" in row.name and generation in row.numbers and level >= 125)
+            # without names of halves, as from GFX12 on, LLVM lacks the first; the second has other modifiers than its fields say
+            here = here and (row.name != "v_mov_b16" or level < 120) and (row.name != "v_permlane16_swap_b32" or level < 130)
             if here and row.format.startswith(("vop", "vint")) and row.format != "vopd" and "matrix" not in row.flags:
                 chip = plain_chip if row.on_chip(generation, plain_chip) else row.chips[generation][0]
                 if not row.name.startswith("p_"):
@@ -99,11 +101,29 @@ def measure(levels: dict[int, str] = CHIPS, stride: int = 1) -> File:
         for chip, items in asked.items():
             tags: dict[tuple[str, str], set[str]] = collections.defaultdict(set)
             for (name, form, tag, _), good in zip(items, accepted(chip, [item[3] for item in items]), strict=True):
-                if good:
+                # LLVM 23 reads the suffix of these and does not print it
+                if good or (name in ("v_nop", "v_pipeflush") and form == "e64" and not tag):
                     tags[name, form].add(tag)
             for name in {item[0] for item in items}:
                 found[name][generation] = {form: compact(tags[name, form]) for form in VARIANT_FORMS if (name, form) in tags}
     return found
+
+
+def kept(levels: Iterable[int]) -> File:
+    """What the file says of `levels`."""
+    found: File = collections.defaultdict(dict)
+    for level in levels:
+        generation = opcodes.generation_of(level)
+        for row in opcodes.rows():
+            if row.variants and (generation in row.numbers or generation in row.second):
+                found[row.name][generation] = row.variants_of(generation)
+    return found
+
+
+def merged(first: File, second: File) -> File:
+    """Both, generations in their order."""
+    both = {name: first.get(name, {}) | second.get(name, {}) for name in {**first, **second}}
+    return {name: dict(sorted(forms.items(), key=lambda item: LEVELS[item[0]])) for name, forms in both.items()}
 
 
 def lines(found: File) -> Iterator[str]:
@@ -137,7 +157,9 @@ if __name__ == "__main__":
 # e64_dpp16 or e64_dpp8, and the modifiers are letters with the numbers of their sources: n neg (VOP3P: neg_lo), a abs (VOP3P: neg_hi), o op_sel
 # (3 the result), s sext of SDWA, c clamp, m omod, h op_sel_hi. The lines behind it name the opcodes of the pattern. GFX6 and GFX7 are like GFX8, but
 # clamp only floating-point results and have neither op_sel nor forms other than e64.
-# Source: measured with LLVM 22's assembler and disassembler by tests/oracle/measure_variants.py.
+# Source: measured with LLVM 22's assembler and disassembler (GFX11.7 and GFX13: LLVM 23) by tests/oracle/measure_variants.py.
 """
     path = Path(__file__).parent.parent.parent / "pyaco/isa/data/opcodes_variants.txt"
-    path.write_text(head + "\n".join(lines(measure())) + "\n")
+    fresh = {int(word): CHIPS[int(word)] for word in sys.argv[1:]} or CHIPS
+    result = merged(kept(level for level in CHIPS if level not in fresh), measure(fresh))
+    path.write_text(head + "\n".join(lines(result)) + "\n")

@@ -30,14 +30,18 @@ from pyaco.isa.processors import processor
 
 pytestmark = [
     pytest.mark.oracle,
-    pytest.mark.skipif(shutil.which("llvm-mc-22") is None, reason="llvm-mc-22 is not installed"),
+    pytest.mark.skipif(shutil.which(llvm_forms.PROGRAM) is None, reason=f"{llvm_forms.PROGRAM} is not installed"),
 ]
 #: The chip of each gfx level, and those of the same level that have other instructions or features.
-CHIPS = ("gfx600", "gfx700", "gfx803", "gfx900", "gfx1010", "gfx1030", "gfx1100", "gfx1150", "gfx1200", "gfx1250")
-CDNA = ("gfx908", "gfx90a", "gfx942", "gfx950")
-SIBLINGS = ("gfx810", "gfx902", "gfx904", "gfx906", "gfx90c", "gfx1011", "gfx1013", "gfx1103", "gfx1151", "gfx1201", "gfx1251")
+CHIPS: tuple[str, ...] = ("gfx600", "gfx700", "gfx803", "gfx900", "gfx1010", "gfx1030", "gfx1100", "gfx1150", "gfx1200", "gfx1250")
+CDNA: tuple[str, ...] = ("gfx908", "gfx90a", "gfx942", "gfx950")
+SIBLINGS: tuple[str, ...] = ("gfx810", "gfx902", "gfx904", "gfx906", "gfx90c", "gfx1011", "gfx1013", "gfx1103", "gfx1151", "gfx1201", "gfx1251")
 #: Chips whose 16-bit operands are halves of registers.
-TRUE16 = ("gfx1100", "gfx1103", "gfx1150", "gfx1151", "gfx1200", "gfx1201")
+TRUE16: tuple[str, ...] = ("gfx1100", "gfx1103", "gfx1150", "gfx1151", "gfx1200", "gfx1201")
+if llvm_forms.release() >= 23:
+    # what LLVM 22 does not know; on the others LLVM 23 has constants in the fields of missing sources, which we do not write there
+    CHIPS = TRUE16 = ("gfx1170", "gfx1310")
+    CDNA = SIBLINGS = ()
 SAMPLE = 23
 Case = tuple[str, str, bytes]
 
@@ -54,7 +58,7 @@ REASONS: tuple[tuple[str, str, str, str], ...] = (
     ("vop[123]", "v_read(first)?lane_b32.*", "invalid operand", "lanes are read into m0 too; LLVM's class of results is without it"),
     ("vop3", "v_s_.*", "invalid operand", "results go to exec too; LLVM's class of results is without it"),
     ("vop3", "v_s_.*", "silent.*Invalid register", "LLVM prints and reads a VGPR as scalar source, with a remark that there is none"),
-    ("vimage", "image_atomic_cmpswap", "silent.*dmask:0x1 .*tfe", "one channel cannot hold both values; LLVM counts the register of tfe as one"),
+    ("vimage|mimg", "image_atomic_cmpswap", "silent.*dmask:0x1 .*tfe", "one channel cannot hold both values; LLVM counts the register of tfe as one"),
     ("vopd", ".*", "silent.*src_lds_direct", "GFX11 no longer reads LDS directly; LLVM's dual instructions take the name all the same"),
     ("vop1_dpp16", "v_cvt_f64_[iu]32", "silent", "gap: DPP of conversions to 64 bits on GFX8 and GFX9"),
     ("vop3p", "v_mfma_.*", "must not partially overlap", "the assembler refuses an addend that overlaps the result in part"),
@@ -67,6 +71,8 @@ REASONS: tuple[tuple[str, str, str, str], ...] = (
     ("vopd3?", ".*",
      r"silent.*dot2acc_f32_bf16|src\d operands must use different VGPR banks|one dst register must be even|invalid VOPDY",
      "LLVM counts the operands of dot products in three dwords wrongly (src8) when it compares their banks, and takes one first in two dwords"),
+    (".*", ".*", r"silent.*\[s104,s105,vcc_lo(,vcc_hi)?\]", "GFX13: LLVM 23 takes the last SGPRs and vcc for neighbours; vcc is 106"),
+    ("vopd3", "v_dual_.*", "invalid operand for instruction", "LLVM does not read neg(-16) as the first source of the second half"),
     ("vop2_sdwa", "v_mac_f(16|32)", "invalid operand", "the sum stays whole: LLVM refuses to write a part of the register"),
 )
 
@@ -186,7 +192,7 @@ def test_halves_of_registers(chip: str, mode: str) -> None:
     assert not wrong, f"{len(wrong)}:\n" + "\n".join(map(str, wrong[:40]))
 
 
-@pytest.mark.parametrize("chip", CHIPS[2:])
+@pytest.mark.parametrize("chip", [chip for chip in CHIPS if processor(chip)[1] >= 80])
 def test_bits_that_mean_nothing(chip: str) -> None:
     """Words with one bit changed: what we print with a remark LLVM reads, if at all, as the same instruction without it."""
     here = {(form, name): code for form, name, code in cases(processor(chip)[1], SAMPLE) if not is_branch(name)}
@@ -230,7 +236,9 @@ def check(chip: str, sample: int) -> None:
         print("  no reason:", *entry)
     assert not unexplained, f"{len(unexplained)} differences without a reason"
     assert sum(result.agreed.values()) > 40000 // sample
-    assert sample > 1 or not result.speechless, f"no text for {sorted(result.speechless)}"
+    # without names of halves these have no text from GFX12 on
+    speechless = result.speechless - ({"v_mov_b16", "v_swap_b16"} if processor(chip)[1] >= 120 else set())
+    assert sample > 1 or not speechless, f"no text for {sorted(speechless)}"
 
 
 @pytest.mark.parametrize("chip", (*CHIPS, *CDNA))
@@ -327,7 +335,8 @@ def test_our_assembler_reads_the_text(chip: str) -> None:
 
 def test_variants_are_what_llvm_takes() -> None:
     """A sample of ``opcodes_variants.txt``, measured again."""
-    measured = measure_variants.measure({90: "gfx900", 110: "gfx1100"}, stride=11)
+    levels = {90: "gfx900", 110: "gfx1100"} if llvm_forms.release() < 23 else {117: "gfx1170", 130: "gfx1310"}
+    measured = measure_variants.measure(levels, stride=11)
     assert len(measured) > 40
     for name, generations in measured.items():
         for generation, forms in generations.items():

@@ -38,8 +38,12 @@ def test_documented_sizes(target: str, limit: int, granule: int) -> None:
     assert limits.encode(1) == 1 and limits.encode(0) == 0 and limits.encode(granule + 1) == 2
 
 
+#: Processors that clang 22 does not know.
+NEWER = {"gfx1154", "gfx1170", "gfx1171", "gfx1172", "gfx1310"}
+
+
 @pytest.mark.oracle
-@pytest.mark.parametrize("target", processors())
+@pytest.mark.parametrize("target", [target for target in processors() if target not in NEWER])
 def test_clang_agrees(target: str, tmp_path: Path) -> None:
     """A kernel with as much LDS as the table says compiles; with a byte more clang refuses it."""
     if CLANG is None:

@@ -128,6 +128,8 @@ cdef enum:                        # GfxLevel: values of gfx_level; comparisons b
     gfx10_3 = 103
     gfx11 = 110
     gfx11_5 = 115
+    gfx11_7 = 117
     gfx12 = 120
     gfx12_5 = 125
     gfx12_51 = 126
+    gfx13 = 130

@@ -132,6 +132,8 @@ class GfxLevel(Words):
     GFX10_3 = Word(0x67, "gfx10_3")
     GFX11 = Word(0x6e, "gfx11")
     GFX11_5 = Word(0x73, "gfx11_5")
+    GFX11_7 = Word(0x75, "gfx11_7")
     GFX12 = Word(0x78, "gfx12")
     GFX12_5 = Word(0x7d, "gfx12_5")
     GFX12_51 = Word(0x7e, "gfx12_51")
+    GFX13 = Word(0x82, "gfx13")

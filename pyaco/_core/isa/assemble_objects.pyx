@@ -10,21 +10,29 @@ from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 
 from isa_tables cimport opcode_format
-from pyaco._core.common.machine cimport format_sopp
+from pyaco._core.common.machine cimport format_sopp, gfx12_5, gfx13
 from pyaco._core.isa.assemble_text cimport *
 from pyaco._core.isa.text_tables cimport domain_modifier, find_name
 from pyaco._core.isa.operand cimport Operand as PythonOperand, register_operand
 from pyaco._core.isa.statement cimport *
-from pyaco._core.isa.statement import MODIFIERS
+from pyaco._core.isa.statement import MODIFIERS, MODIFIERS_12_5, MODIFIERS_13
 from pyaco.errors import InputError
 
 cdef const char *nowhere = b""
 
-cdef list modifier_names = [""] * modifier_count
-for _name, _number in MODIFIERS.items():
-    if _name != "inst_offset":
-        modifier_names[_number] = _name
-modifier_names[given_dpp_ctrl] = "dpp_ctrl"
+
+cdef list _names_of(dict later):
+    """Names of modifiers by number, on a level that has `later` in the places of others."""
+    cdef list names = [""] * modifier_count
+    for name, number in (*MODIFIERS.items(), *later.items()):
+        if name != "inst_offset":
+            names[number] = name
+    names[given_dpp_ctrl] = "dpp_ctrl"
+    return names
+
+cdef list modifier_names = _names_of({})
+cdef list modifier_names_12_5 = _names_of(MODIFIERS_12_5)
+cdef list modifier_names_13 = _names_of(MODIFIERS_13)
 
 
 cdef class ObjectAssembler(Assembler):
@@ -296,7 +304,7 @@ cdef class ObjectAssembler(Assembler):
                 if not c.failed and c.p[0] == c':':
                     parse_second(j)
                     second = (j.second.mnemonic[:j.second.mnemonic_length].decode(), _operand_objects(&j.second))
-                result = (mnemonic, _operand_objects(&j.s), _modifier_objects(&j.s), second)
+                result = (mnemonic, _operand_objects(&j.s), _modifier_objects(&j.s, c.level), second)
         if c.failed:
             message = (<bytes>c.message).decode(errors="replace")
             c.failed = False
@@ -330,8 +338,9 @@ cdef object _operand_object(const Operand *o):
     return made
 
 
-cdef dict _modifier_objects(const Statement *s):
+cdef dict _modifier_objects(const Statement *s, uint32_t level):
     cdef dict made = {}
+    cdef list names = modifier_names_13 if level >= gfx13 else modifier_names_12_5 if level >= gfx12_5 else modifier_names
     cdef int number
     cdef uint32_t i
     cdef int64_t value
@@ -352,7 +361,7 @@ cdef dict _modifier_objects(const Statement *s):
             entry = _later_text(s.value_positions[number])
         else:
             entry = value
-        made[modifier_names[number]] = entry
+        made[names[number]] = entry
     return made
 
 

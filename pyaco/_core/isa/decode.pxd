@@ -31,7 +31,7 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
 from isa_opcodes cimport *
 from modifiers cimport modifier_opsel, modifier_opsel_hi
-from pyaco._core.common.machine cimport gfx10, gfx11, gfx12_5, gfx90a, register_m0, register_null
+from pyaco._core.common.machine cimport gfx10, gfx11, gfx12_5, gfx13, gfx90a, register_m0, register_null
 
 cdef inline uint32_t exchanged_code(uint32_t level, uint32_t code) noexcept nogil:
     """The operand code in the words of a level for the number of a register, or back: GFX11 exchanged the codes of m0 and null."""
@@ -44,6 +44,7 @@ cdef enum:
     literal_code = 255
     wide_literal_code = 254           # GFX12.5: a literal of two dwords; before GFX11 LDS at m0
     decoded_source_limit = 18
+    first_typed_number = 0xe0         # of buffers, in GFX13, whose typed accesses have no encoding of their own
 
 cdef struct Decoded:
     uint16_t opcode                   # op_*; 0xffff: not an instruction of this gfx level
@@ -95,7 +96,7 @@ cdef inline uint8_t wave_matrix_bytes(const Decoded *d, uint32_t position, uint8
 
 cdef inline bint aligns_vectors(uint32_t level) noexcept nogil:
     """Whether tuples of vector registers start at an even number."""
-    return gfx90a <= level < gfx10 or level >= gfx12_5
+    return gfx90a <= level < gfx10 or gfx12_5 <= level < gfx13
 
 
 cdef inline bint unaligned_result(uint32_t opcode) noexcept nogil:

@@ -187,6 +187,9 @@ cdef int _decode_mtbuf_words(Reader *r) noexcept nogil:
 
 
 cdef int _decode_buffer_12(Reader *r) noexcept nogil:
+    """A bit says that an access is typed, in GFX13 the last opcode numbers."""
+    if r.level >= gfx13:
+        return decode_buffer_words(r, bits(r.words[0], 14, 8) >= first_typed_number)
     return decode_buffer_words(r, bits(r.words[0], 21, 1) != 0)
 
 

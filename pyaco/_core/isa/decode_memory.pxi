@@ -86,7 +86,7 @@ cdef inline uint64_t _cache_control_policy(uint64_t m) noexcept nogil:
 cdef uint32_t _buffer_number(const Reader *r, bint typed) noexcept nogil:
     cdef uint32_t word = r.words[0]
     if r.level >= gfx12:
-        return bits(word, 14, 4 if typed else 7)
+        return bits(word, 14, 4 if typed else 8 if r.level >= gfx13 else 7)
     if typed and plain_layout(r) and r.level < gfx11:
         return bits(word, 16, 3) | (bits(r.words[1], 21, 1) << 3 if r.level >= gfx10 else 0)
     if typed:

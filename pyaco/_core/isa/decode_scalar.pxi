@@ -185,6 +185,7 @@ cdef int decode_smem_words(Reader *r) noexcept nogil:
             add_source(r, data, 4)
         else:
             r.out.immediate = 0
+            r.out.modifiers = modifier_set_cache_scale_offset(r.out.modifiers, 0)
         return finish(r)
     add_source(r, base, operand_size(r, 0))
     add_source(r, offset, 4)

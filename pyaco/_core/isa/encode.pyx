@@ -15,7 +15,8 @@ from isa_tables cimport (image_flag_atomic, image_flag_bvh, image_flag_gather, i
                          opcode_number_wide, opcode_number_y, opcode_operand_count)
 from modifiers cimport *
 from pyaco._core.common.machine cimport *
-from pyaco._core.isa.decode cimport (adds_to_result, exchanged_code, image_address_dwords, literal_code, no_address_code, synchronises_globally,
+from pyaco._core.isa.decode cimport (adds_to_result, exchanged_code, first_typed_number, image_address_dwords, literal_code, no_address_code,
+                                     synchronises_globally,
                                      wide_literal_code)
 
 cdef enum:
@@ -419,11 +420,11 @@ cdef bint _memory_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
     if format == format_smem:
         if d.opcode == op_s_atc_probe or d.opcode == op_s_atc_probe_buffer or d.opcode == op_s_dcache_discard or d.opcode == op_s_dcache_discard_x2:
             # what others have as their data is a number, of five bits on GFX12 as LLVM has it
-            return modifier_set_offen(m, 0) == 0 and (gfx_level < gfx12 or d.source[2] < 32 * 4)
+            return (modifier_set_offen(m, 0) == 0 or gfx_level >= gfx13) and (gfx_level < gfx12 or d.source[2] < 32 * 4)
         data = d.destination[0] if d.destination_count else d.source[2] if d.source_count > 2 else <uint16_t>0
         if data == register_m0 or data == register_exec or data == register_exec + 4:
             return False
-        return d.destination_count != 0 or gfx_level < gfx12 or modifier_cache_scope(m) | modifier_cache_temporal_hint(m) == 0
+        return d.destination_count != 0 or not gfx12 <= gfx_level < gfx13 or modifier_cache_scope(m) | modifier_cache_temporal_hint(m) == 0
     if format == format_ds:
         if d.opcode == op_ds_nop:
             return d.immediate == 0 and not modifier_gds(m)
@@ -660,7 +661,7 @@ cdef const char *_dual_error(const Decoded *d, uint32_t gfx_level) noexcept nogi
     """VGPR banks and scalar reads of the two halves ("RDNA 3 ISA", "RDNA 4 ISA", VOPD restrictions)."""
     cdef uint32_t second = modifier_vopd_opcode_y(d.modifiers)
     # two moves of GFX12 read what they like
-    cdef bint moves = gfx_level >= gfx12 and d.opcode == op_v_dual_mov_b32 and second == op_v_dual_mov_b32
+    cdef bint moves = gfx_level >= gfx11_7 and d.opcode == op_v_dual_mov_b32 and second == op_v_dual_mov_b32
     cdef uint16_t x = d.source[1] if d.opcode != op_v_dual_fmamk_f32 else <uint16_t>register_none
     cdef uint16_t y = d.source[3] if second != op_v_dual_fmamk_f32 else <uint16_t>register_none
     cdef uint32_t scalars = 0

@@ -73,7 +73,11 @@ cdef void _encode_buffer_12(Writer *w, bint typed, uint32_t number, uint32_t vad
     # this generation has no constants here; zero is the null register
     cdef uint32_t soffset = sgpr_code(w, source(w, 2) if source(w, 2) != 128 * 4 else <uint16_t>register_null)
     cdef uint32_t high = vdata | resource << 9 | modifier_cache_scope(m) << 18 | modifier_cache_temporal_hint(m) << 20
-    put(w, 0xc4000000U | number << 14 | soffset | _nv_12(w) | modifier_tfe(m) << 22 | (1U if typed else 0U) << 21)
+    cdef uint32_t first_number = 0
+    if typed:
+        # GFX13 has no bit for it
+        first_number = first_typed_number if w.level >= gfx13 else 0x80
+    put(w, 0xc4000000U | (first_number | number) << 14 | soffset | _nv_12(w) | modifier_tfe(m) << 22)
     high |= (modifier_format(m) if typed else 1) << 23 | modifier_offen(m) << 30 | modifier_idxen(m) << 31
     put(w, high)
     put(w, vaddr | <uint32_t>simm(w, 24) << 8)
@@ -269,7 +273,7 @@ cdef void _encode_mimg_12(Writer *w, uint32_t number, uint32_t vdata) noexcept n
     cdef uint32_t third = 0
     cdef uint16_t sampler = d.source[1]
     word = modifier_dim(m) | modifier_r128(m) << 4 | modifier_d16(m) << 5 | modifier_a16(m) << 6 | number << 14
-    word |= modifier_dmask(m) << 22
+    word |= modifier_dmask(m) << 22 | _nv_12(w)
     high = vdata | sgpr_code(w, d.source[0]) << 9 | modifier_cache_scope(m) << 18 | modifier_cache_temporal_hint(m) << 20
     for i in range(4):
         third |= _image_address(w, i) << (8 * i)

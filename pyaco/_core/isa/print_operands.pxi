@@ -232,7 +232,7 @@ cdef bint is_inline_value(uint32_t value) noexcept nogil:
 cdef inline bint _has_half_literals(const Printer *t, const Decoded *d, uint32_t position) noexcept nogil:
     """Whether assemblers take 16 bits alone for the literal of a source."""
     if d.opcode == op_v_cvt_pk_f32_fp8 or d.opcode == op_v_cvt_pk_f32_bf8:
-        return t.level >= gfx12
+        return t.level >= gfx11_7
     return d.source_bytes[position] == 2 or t.facts[d.opcode] & fact_scalar_half != 0 or d.opcode == op_v_cvt_f32_bf16
 
 

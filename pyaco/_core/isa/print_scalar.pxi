@@ -260,6 +260,8 @@ cdef void smem(Printer *t, const Decoded *d) noexcept nogil:
         _prefetch(t, d, offset)
         return
     if d.opcode == op_s_atc_probe or d.opcode == op_s_atc_probe_buffer:
+        # LLVM 23 gives it every policy from GFX12 on but this
+        t.has_no_syntax = t.has_no_syntax or modifier_cache_scale_offset(d.modifiers) != 0
         put_number(t, _field_of(t, d.source[2]))
         put_comma(t)
     elif d.opcode == op_s_dcache_discard or d.opcode == op_s_dcache_discard_x2:
@@ -296,8 +298,8 @@ cdef void smem(Printer *t, const Decoded *d) noexcept nogil:
 
 
 cdef void _prefetch(Printer *t, const Decoded *d, int32_t offset) noexcept nogil:
-    if d.modifiers:
-        # assemblers take no cache policy here
+    if d.modifiers and (t.level < gfx13 or modifier_cache_scale_offset(d.modifiers)):
+        # before GFX13 assemblers take no cache policy here
         t.has_no_syntax = True
     if d.opcode != op_s_prefetch_inst_pc_rel and d.opcode != op_s_prefetch_data_pc_rel:
         put_operand(t, d, 0)
@@ -312,6 +314,7 @@ cdef void _prefetch(Printer *t, const Decoded *d, int32_t offset) noexcept nogil
         put_operand(t, d, 1)
     put_comma(t)
     put_number(t, d.source[2] >> 2)
+    cache_policy(t, d)
 
 
 cdef inline uint32_t _field_of(const Printer *t, uint16_t address) noexcept nogil:

@@ -134,7 +134,7 @@ cdef void _byte_and_half(Printer *t, const Decoded *d, uint32_t opsel, uint32_t 
     cdef uint32_t byte = opsel >> 2 if count > 1 else opsel >> 1 & 1 | (opsel & 1) << 1
     cdef bint high = (opsel & 1 if count > 1 else opsel >> 3) != 0
     if opsel & (2 if count > 1 else 4):
-        t.has_no_syntax = count == 1 or t.true16
+        t.has_no_syntax = t.has_no_syntax or count == 1 or t.true16
         put_text(t, b" op_sel:[1,1,0]" if high else b" op_sel:[0,1,0]")
     elif high and not t.true16:
         put_text(t, b" op_sel:[1]" if count > 1 else b" op_sel:[0,1]")
@@ -158,7 +158,7 @@ cdef void _half_selection(Printer *t, const Decoded *d, uint32_t count) noexcept
         put_text(t, b" scale_sel:")
         put_number(t, opsel)
         return
-    if t.level >= gfx12 and _selects_byte(d.opcode):
+    if t.level >= gfx11_7 and _selects_byte(d.opcode):
         put_text(t, b" byte_sel:")
         put_number(t, opsel >> 2 if count > 1 else opsel >> 1 & 1 | (opsel & 1) << 1)
         return
@@ -177,6 +177,9 @@ cdef void _half_selection(Printer *t, const Decoded *d, uint32_t count) noexcept
         t.has_no_syntax = True
     if not t.true16 and (not opcode_flags[d.opcode] & opcode_flag_opsel
                          or (t.level >= gfx12 and facts & fact_without_opsel_12)):
+        t.has_no_syntax = True
+    if t.true16 and opcode_flags[d.opcode] & opcode_flag_tied and count and opsel >> (count - 1) & 1:
+        # the name of the result says its half, but not that of the sum which it is added to
         t.has_no_syntax = True
     if t.true16 and not facts & fact_opsel_lanes:
         for i in range(count):
@@ -402,7 +405,7 @@ cdef void _matrix(Printer *t, const Decoded *d) noexcept nogil:
 # ------------------------------------------------------------------------------------------------------------------- VOPD
 cdef void vopd(Printer *t, const Decoded *d) noexcept nogil:
     cdef uint32_t second = modifier_vopd_opcode_y(d.modifiers)
-    if t.mask_dwords != 1 or (t.level >= gfx12_5 and d.opcode == op_v_dual_dot2acc_f32_bf16):
+    if t.mask_dwords != 1 or (gfx12_5 <= t.level < gfx13 and d.opcode == op_v_dual_dot2acc_f32_bf16):
         # dual instructions are those of wave32; for this one assemblers take three dwords
         t.has_no_syntax = True
     _vopd_half(t, d, d.opcode, 0, 0)
@@ -440,7 +443,7 @@ cdef bint _fits_two_dwords(const Decoded *d, uint32_t level) noexcept nogil:
     cdef uint32_t second = modifier_vopd_opcode_y(d.modifiers)
     cdef uint32_t words[8]
     if modifier_neg(d.modifiers) or modifier_neg_hi(d.modifiers) or d.source[2] != register_none or d.source[5] != register_none \
-            or d.opcode == op_v_dual_dot2acc_f32_bf16:
+            or (level < gfx13 and d.opcode == op_v_dual_dot2acc_f32_bf16):
         return False
     e.format = format_vopd
     e.modifiers = modifier_set_vopd_opcode_y(0, second)

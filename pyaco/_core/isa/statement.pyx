@@ -7,7 +7,7 @@ from libc.stdio cimport snprintf
 from libc.stdlib cimport strtod
 from libc.string cimport memcmp, strlen
 
-from pyaco._core.common.machine cimport gfx12_5, register_vcc
+from pyaco._core.common.machine cimport gfx12_5, gfx13, register_vcc
 from pyaco._core.isa.text_tables cimport (domain_dimension, domain_function, domain_lane_control, domain_modifier, domain_register,
                                           domain_scope, domain_selection, domain_unused, find_name)
 
@@ -38,6 +38,10 @@ MODIFIERS_12_5 = {
     "matrix_b_scale": given_matrix_b_scale, "matrix_a_scale_fmt": given_matrix_a_scale_fmt, "matrix_b_scale_fmt": given_matrix_b_scale_fmt,
     "scale_sel": given_scale_sel,
 }
+
+
+#: Those of them that GFX13 has.
+MODIFIERS_13 = {name: MODIFIERS_12_5[name] for name in ("nv", "scale_offset", "scale_sel")}
 
 
 #: Functions of expressions by name.
@@ -309,11 +313,11 @@ cdef int64_t _named_value(Cursor *c, int32_t number) noexcept nogil:
     cdef const char *end = word_end(c.p)
     cdef uint32_t domain = domain_selection
     cdef int32_t value
-    if number == given_dst_unused or (c.level >= gfx12_5 and number == given_matrix_b_scale):
+    if number == given_dst_unused or (gfx12_5 <= c.level < gfx13 and number == given_matrix_b_scale):
         domain = domain_unused
     elif number == given_scope:
         domain = domain_scope
-    elif number == given_dim or (c.level >= gfx12_5 and number == given_matrix_b_scale_fmt):
+    elif number == given_dim or (gfx12_5 <= c.level < gfx13 and number == given_matrix_b_scale_fmt):
         domain = domain_dimension
     value = find_name(c.names, domain, c.p, <uint32_t>(end - c.p))
     if value >= 0:
@@ -386,7 +390,7 @@ cdef bint parse_modifier(Cursor *c, Statement *s) noexcept nogil:
     if kind == value_number:
         if number == given_offset and starts_with(c.p, b"swizzle"):
             value = _swizzle(c)
-        elif c.level >= gfx12_5 and (number == given_matrix_b_scale or number == given_matrix_b_scale_fmt):
+        elif gfx12_5 <= c.level < gfx13 and (number == given_matrix_b_scale or number == given_matrix_b_scale_fmt):
             value = _named_value(c, number)
         else:
             value = number_expression(c)

@@ -135,8 +135,8 @@ cdef inline uint32_t transposed_dwords(uint32_t opcode, uint32_t wave, uint32_t 
 cdef inline uint32_t wave_dwords(uint32_t facts, uint32_t level, uint32_t wave, uint32_t position, uint32_t dwords) noexcept nogil:
     """Dwords of an operand (3: the result) of a matrix operation; those of wave64 (`wave` 2) hold half as much a lane.
 
-    GFX11 repeats A and B in both halves of the wave, so that only C and D shrink.
+    Before GFX11.7 A and B are repeated in both halves of the wave, so that only C and D shrink.
     """
-    if not facts & fact_wave_matrix or wave != 2 or dwords == 1 or (level < 120 and position < 2):
+    if not facts & fact_wave_matrix or wave != 2 or dwords == 1 or (level < 117 and position < 2):
         return dwords
     return dwords >> 1

@@ -171,8 +171,8 @@ cdef uint16_t constant(Job *j, const Operand *o, uint32_t bits, bint floating) n
         if bits == 64 and floating and value & 0xffffffffLL == 0:
             return _put_literal(j, o, <uint32_t>(<uint64_t>value >> 32))
         refuse_literal(&j.c, 32, o.begin, o.end)
-    if whole == 16 and not fits_literal(value, 16) and not j.facts[j.d.opcode] & fact_mixes:
-        # mixed operations have binary32 as well, which LLVM does not take
+    if whole == 16 and not fits_literal(value, 16) and j.facts[j.d.opcode] & (fact_mixes | fact_bfloat) != fact_mixes:
+        # mixed operations have binary32 as well, which LLVM does not take (and we not beside bfloat16)
         refuse_literal(&j.c, 16, o.begin, o.end)
     return _put_literal(j, o, <uint32_t>value)
 

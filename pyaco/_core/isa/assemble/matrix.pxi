@@ -175,7 +175,7 @@ cdef int _short_dual(Job *j, uint16_t first, uint16_t second) noexcept nogil:
     """Words of two dwords, and a literal."""
     clear_instruction(j, first, format_vopd)
     if isa_opcode_number(j.c.level, first, format_vopd) < 0 or not second_halves(j, second) \
-            or (j.c.level >= gfx12_5 and first == op_v_dual_dot2acc_f32_bf16):
+            or (gfx12_5 <= j.c.level < gfx13 and first == op_v_dual_dot2acc_f32_bf16):
         fail(&j.c, j.s.mnemonic, b"% does not go in this half", j.s.mnemonic, j.s.mnemonic + j.s.mnemonic_length)
         return 0
     j.d.modifiers = modifier_set_vopd_opcode_y(0, second)

@@ -92,6 +92,8 @@ cdef void _prefetch(Job *j) noexcept nogil:
     register = register_of(j, o + 1, 1)
     add_source(j, <uint16_t>register_none if register == register_null else register, 1)
     add_source(j, <uint16_t>(plain_number(j, o + 2, 0, 127) * 4), 1)
+    if j.c.level >= gfx13:
+        cache_policy(j)
 
 
 cdef uint32_t _policy_domain(const Job *j) noexcept nogil:

@@ -22,7 +22,7 @@ cdef uint32_t constant_bits(const Job *j, uint8_t register_class) noexcept nogil
         return 16
     if j.d.format & format_vop3p:
         return 16 if takes_half_matrix(j) else 32
-    if j.c.level < gfx12 and (j.d.opcode == op_v_cvt_pk_f32_fp8 or j.d.opcode == op_v_cvt_pk_f32_bf8):
+    if j.c.level < gfx11_7 and (j.d.opcode == op_v_cvt_pk_f32_fp8 or j.d.opcode == op_v_cvt_pk_f32_bf8):
         return 32
     if register_class == class_v2b or facts & fact_scalar_half:
         return 16
@@ -57,9 +57,12 @@ cdef uint16_t register_of(Job *j, const Operand *o, uint32_t dwords) noexcept no
 
 
 cdef inline bint _names_written_half(const Job *j, const Operand *o) noexcept nogil:
-    """GFX12: whether the operand is the result of a conversion whose op_sel says which half of the register it writes."""
-    return (j.c.level >= gfx12 and o == &j.s.operands[0]
-            and (j.d.opcode == op_v_cvt_pk_fp8_f32 or j.d.opcode == op_v_cvt_pk_bf8_f32))
+    """Whether the operand is the result of an operation whose op_sel says which half of the register it writes (GFX11.7, GFX12; shifts: GFX13)."""
+    if o != &j.s.operands[0]:
+        return False
+    if j.d.opcode == op_v_ashr_pk_i8_i32 or j.d.opcode == op_v_ashr_pk_u8_i32:
+        return j.c.level >= gfx13
+    return j.c.level >= gfx11_7 and (j.d.opcode == op_v_cvt_pk_fp8_f32 or j.d.opcode == op_v_cvt_pk_bf8_f32)
 
 
 cdef uint16_t address(Job *j, const Operand *o, uint8_t register_class) noexcept nogil:

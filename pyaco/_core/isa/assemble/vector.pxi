@@ -288,7 +288,7 @@ cdef void vop_modifiers(Job *j, uint32_t opsel, uint32_t operands) noexcept nogi
 cdef uint32_t _byte_selection(Job *j) noexcept nogil:
     """``byte_sel`` of conversions from and to 8-bit floats on GFX12: op_sel bits 1 and 0, or 2 and 3 where it is the result's."""
     cdef uint32_t byte = <uint32_t>ranged(j, given_byte_sel, 0, 3, 0)
-    if not j.facts[j.d.opcode] & fact_opsel_other or not j.d.format & format_vop3 or j.c.level < gfx12:
+    if not j.facts[j.d.opcode] & fact_opsel_other or not j.d.format & format_vop3 or j.c.level < gfx11_7:
         fail_plain(&j.c, j.s.positions[given_byte_sel], b"this instruction has no modifier byte_sel here")
     if opcode_operand_count[j.d.opcode] > 1:
         return byte << 2
@@ -378,7 +378,7 @@ cdef void vop3p(Job *j) noexcept nogil:
         neg, high = bit_list(j, given_neg_lo, 3 if j.signed_alias else 0), bit_list(j, given_neg_hi, 0)
     m = modifier_set_neg(j.d.modifiers, neg)
     m = modifier_set_neg_hi(m, high)
-    if j.facts[op] & fact_wave_matrix and j.c.level >= gfx12 and (given(j, given_op_sel) or given(j, given_op_sel_hi)):
+    if j.facts[op] & fact_wave_matrix and j.c.level >= gfx11_7 and (given(j, given_op_sel) or given(j, given_op_sel_hi)):
         # bits of it are index_key
         fail_plain(&j.c, j.s.mnemonic, b"matrix operations take no op_sel on this target")
     if given(j, given_index_key) and j.facts[op] & fact_wave_matrix:
