@@ -8,6 +8,10 @@ either the first instruction that remains is issued or one of those behind it is
 issued. The choice: what need not wait for operands, or waits least; of several, memory operations before instructions that lead to one,
 before all others; an operation that forms a clause with the last one first; then the first by the old order.
 
+Clauses of vector memory: a load or store that would be issued is held back, for a few instructions, while there are others that lead to
+one more of its kind; then those that go together follow each other. A load is not held back for one that waits for another load's result. Of two
+orders, the one with a clause less may take a few cycles longer.
+
 Registers limit it exactly: for each remaining instruction, its demand if all that remains stayed in the old order is kept up to date. An
 instruction moves up only where none of those that it passes, nor itself, comes to need more than the limit. So the old order of the rest is always
 a way to finish within it, and the scheduler never has to go back. The limit is what as many waves can have as fit with the demand before,
@@ -335,25 +339,6 @@ cdef uint32_t _search(const Scheduler *s, uint8_t kind, bint members) noexcept n
     return best
 
 
-cdef uint32_t _for_clause(Scheduler *s) noexcept nogil:
-    """The place of an instruction that makes the clause at hand longer, or one that is to come; `no_edge`: there is none."""
-    cdef uint8_t last = s.member[s.result.back()] if s.result.size() else <uint8_t>member_none
-    cdef uint8_t kind
-    cdef uint32_t place
-    if last != member_none:
-        s.patience[last] = most_gathered
-        if s.held[last]:
-            return _search(s, last, True)
-    for kind in range(<uint8_t>member_load, member_store + 1):
-        if s.held[kind] and s.patience[kind] and kind != last:
-            place = _search(s, kind, False)
-            if place != <uint32_t>no_edge:
-                s.patience[kind] -= 1
-                return place
-            s.patience[kind] = 0
-    return no_edge
-
-
 cdef uint32_t _choose(const Scheduler *s, bint far) noexcept nogil:
     """The place of the instruction to issue next."""
     cdef uint32_t end = <uint32_t>s.graph.instruction.size() + 1
@@ -394,6 +379,31 @@ cdef uint32_t _choose(const Scheduler *s, bint far) noexcept nogil:
         looked_at += 1
         k = s.following[k]
     return best
+
+
+cdef uint32_t _next(Scheduler *s, bint far) noexcept nogil:
+    """The place of the instruction to issue next, with what makes clauses longer."""
+    cdef uint8_t last = member_none
+    cdef uint8_t kind
+    cdef uint32_t place
+    cdef uint32_t other = no_edge
+    if not s.clauses:
+        return _choose(s, far)
+    if s.result.size():
+        last = s.member[s.result.back()]
+    if last != member_none:
+        s.patience[last] = most_gathered
+        if s.held[last]:
+            other = _search(s, last, True)
+        if other != <uint32_t>no_edge:
+            return other
+    place = _choose(s, far)
+    kind = s.member[place]
+    if kind == member_none or kind == last or s.patience[kind] == 0:
+        return place
+    other = _search(s, kind, False)
+    s.patience[kind] = s.patience[kind] - 1 if other != <uint32_t>no_edge else 0
+    return other if other != <uint32_t>no_edge else place
 
 
 cdef uint8_t _member(Scheduler *s, InstructionId i, const MemoryCycles *memory) noexcept nogil:
@@ -545,11 +555,7 @@ cdef int _run(Scheduler *s, BlockId block, OrderRow first) except -1 nogil:
         if s.graph.waits_for[place] == 0:
             _becomes_ready(s, place)
     while s.result.size() < count:
-        place = _for_clause(s) if s.clauses else <uint32_t>no_edge
-        if place != <uint32_t>no_edge:
-            _issue(s, place)
-            continue
-        place = _choose(s, s.ready_loads != 0 and pause == 0)
+        place = _next(s, s.ready_loads != 0 and pause == 0)
         if pause:
             pause -= 1
         elif s.ready_loads and s.rank[place] != rank_memory:
