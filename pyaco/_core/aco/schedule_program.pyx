@@ -15,20 +15,20 @@ orders, the one with a clause less may take a few cycles longer.
 Registers limit it exactly: for each remaining instruction, its demand if all that remains stayed in the old order is kept up to date. An
 instruction moves up only where none of those that it passes, nor itself, comes to need more than the limit. So the old order of the rest is always
 a way to finish within it, and the scheduler never has to go back. The limit is what as many waves can have as fit with the demand before,
-less a few registers, so that the allocator finds room for vectors.
+or six for each 256 VGPRs of the register file, if those are fewer; less a few registers, so that the allocator finds room for vectors.
 
 Time is that of the cycle model: one wave, results of memory in order, all of the scalar memory at once. A run keeps its order unless
 what outlives it is ready earlier.
 
 Sources: list scheduling (Gibbons and Muchnick, "Efficient instruction scheduling for a pipelined architecture"); loads up and their uses
-down within the demand that the occupancy allows, after the notes on ACO's scheduler.
+down within the demand that the occupancy allows, after the notes on ACO's scheduler, which gives up waves beyond five to seven.
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libcpp.vector cimport vector
 
 from pyaco._core.aco.cycle_model cimport MemoryCycles, cycles_of, is_dual_issue_capable, memory_cycles_of
 from pyaco._core.aco.live_variables cimport live_variables_reordered
-from pyaco._core.aco.occupancy cimport addressable_sgprs, addressable_vgprs
+from pyaco._core.aco.occupancy cimport addressable_sgprs, addressable_vgprs, min_waves
 from pyaco._core.aco.queries cimport form_clause, opcode_is_phi, tied_operand
 from pyaco._core.aco.schedule_graph cimport Graph, GraphBuilder, graph_build, graph_builder_init, is_barrier, is_boundary, no_edge
 from pyaco._core.ir.pass_runner cimport native_kernel
@@ -43,6 +43,8 @@ cdef enum:
     near_window = 48
     # The same for loads: vector memory takes about as many cycles.
     far_window = 256
+    # The same for what makes clauses longer.
+    clause_window = 128
     # Steps without a far look after one that found nothing.
     far_pause = 8
     # Room that scratch data begin with: most runs are shorter.
@@ -53,6 +55,8 @@ cdef enum:
     # A clause less is worth so much.
     clause_cycles = 4
     no_level = 0xffffffff
+    # Waves for each 256 VGPRs of a SIMD's register file that hide latencies well enough: registers beyond these are for the scheduler.
+    sufficient_waves = 6
     # Registers left for the allocator, which needs neighbours for vectors.
     spare_vgprs = 2
     spare_sgprs = 4
@@ -320,7 +324,7 @@ cdef uint32_t _search(const Scheduler *s, uint8_t kind, bint members) noexcept n
     cdef bint wanted
     cdef Demand highest
     highest.sgpr = highest.vgpr = 0
-    while k != end and looked_at < <uint32_t>near_window and best_start > s.clock.now:
+    while k != end and looked_at < <uint32_t>clause_window and best_start > s.clock.now:
         place = k - 1
         if s.graph.waits_for[place] == 0:
             if members:
@@ -615,6 +619,12 @@ cdef int _block(Scheduler *s, BlockId block) except -1 nogil:
     return 0
 
 
+cdef uint32_t _least_waves(const ProgramData *p) noexcept nogil:
+    """Waves that must fit with the VGPRs that the new order needs."""
+    cdef uint32_t waves = max(<uint32_t>sufficient_waves * p.device.physical_vgprs // 256, min_waves(p))
+    return min(<uint32_t>p.num_waves, waves)
+
+
 cdef bint schedule_program_run(ProgramData *p) except -1 nogil:
     """Whether anything moved."""
     cdef Scheduler s
@@ -625,7 +635,7 @@ cdef bint schedule_program_run(ProgramData *p) except -1 nogil:
         return False
     s.p = p
     s.limit.sgpr = <int32_t>addressable_sgprs(p, p.num_waves) - spare_sgprs
-    s.limit.vgpr = <int32_t>addressable_vgprs(p, p.num_waves) - spare_vgprs
+    s.limit.vgpr = <int32_t>addressable_vgprs(p, _least_waves(p)) - spare_vgprs
     s.clock.now = 1
     s.clock.finish = s.clock.finish_sum = 0
     s.clock.scalar_ready = 0
