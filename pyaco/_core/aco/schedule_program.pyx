@@ -591,6 +591,15 @@ cdef void _pass(Scheduler *s, InstructionId i) noexcept nogil:
             _add(&s.live, p.definitions.register_class[row], 1)
 
 
+cdef void _phi(Scheduler *s, InstructionId i) noexcept nogil:
+    """A phi's value is there when the latest of those is that it may be, as far as they have been looked at."""
+    cdef TempId temp = s.p.definitions.temp[s.p.instructions.definition_first[i]]
+    cdef uint32_t last_scalar = 0
+    if temp:
+        s.ready_at[temp] = _operands_ready(s, i, &last_scalar)
+        s.scalar_load[temp] = last_scalar
+
+
 cdef int _block(Scheduler *s, BlockId block) except -1 nogil:
     cdef ProgramData *p = s.p
     cdef OrderRow row = p.blocks.order_first[block]
@@ -600,6 +609,7 @@ cdef int _block(Scheduler *s, BlockId block) except -1 nogil:
     s.live.sgpr = p.blocks.live_in_demand_sgpr[block]
     s.live.vgpr = p.blocks.live_in_demand_vgpr[block]
     while row < end and opcode_is_phi(p.instructions.opcode[p.order.instruction[row]]):
+        _phi(s, p.order.instruction[row])
         row += 1
     while row < end:
         s.graph.instruction.clear()
