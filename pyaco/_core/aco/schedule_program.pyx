@@ -8,9 +8,9 @@ either the first instruction that remains is issued or one of those behind it is
 issued. The choice: what need not wait for operands, or waits least; of several, memory operations before instructions that lead to one,
 before all others; an operation that forms a clause with the last one first; then the first by the old order.
 
-Clauses of vector memory: a load or store that would be issued is held back, for a few instructions, while there are others that lead to
-one more of its kind; then those that go together follow each other. A load is not held back for one that waits for another load's result. Of two
-orders, the one with a clause less may take a few cycles longer.
+Clauses of vector memory: a load (on GFX11 and later also a store) that would be issued is held back, for a few instructions, while there are others
+that lead to one more of its kind; then those that go together follow each other. A load is not held back for one that waits for another load's
+result. Of two orders, the one with a clause less may take a few cycles longer.
 
 Registers limit it exactly: for each remaining instruction, its demand if all that remains stayed in the old order is kept up to date. An
 instruction moves up only where none of those that it passes, nor itself, comes to need more than the limit. So the old order of the rest is always
@@ -34,7 +34,7 @@ from pyaco._core.aco.schedule_graph cimport Graph, GraphBuilder, graph_build, gr
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport (
     BlockId, InstructionId, OperandRow, OrderRow, Program, ProgramData, TempId, class_dwords, class_is_vgpr, definition_kill, definition_temp,
-    format_is_flat_like, format_is_valu, format_is_vmem, format_smem, gfx10, operand_first_kill, operand_late_kill, operand_temp,
+    format_is_flat_like, format_is_valu, format_is_vmem, format_smem, gfx10, gfx11, operand_first_kill, operand_late_kill, operand_temp,
 )
 
 cdef enum:
@@ -404,6 +404,9 @@ cdef uint32_t _next(Scheduler *s, bint far) noexcept nogil:
     place = _choose(s, far)
     kind = s.member[place]
     if kind == member_none or kind == last or s.patience[kind] == 0:
+        return place
+    if kind == member_store and s.p.gfx_level < gfx11:
+        # Clauses of stores help GFX11 and later; those before are not worth the registers.
         return place
     other = _search(s, kind, False)
     s.patience[kind] = s.patience[kind] - 1 if other != <uint32_t>no_edge else 0
