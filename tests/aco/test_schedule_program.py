@@ -132,6 +132,8 @@ def check(program: Program) -> bool:
     assert moved == (after != orders)
     assert [sorted(a) for a in after] == [sorted(b) for b in orders], "instructions stay in their blocks"
     assert summary(program) == before
+    # Beyond six for each 256 VGPRs of the register file, registers are worth more than waves.
+    waves = min(waves, 6 * build.summary(program)["device"]["physical_vgprs"] // 256)
     assert build.summary(program)["num_waves"] >= waves, "the demand exceeds what these waves have"
     kept = demands(program)
     live_variables.run(program)

@@ -21,7 +21,7 @@ from isa_opcodes cimport *
 from isa_tables cimport is_atomic
 from modifiers cimport modifier_semantics
 from pyaco._core.aco.optimize_combine cimport combine
-from pyaco._core.aco.optimize_conditions cimport note_conditions, use_conditions
+from pyaco._core.aco.optimize_conditions cimport drop_comparisons, note_conditions, use_conditions
 from pyaco._core.aco.optimize_edit cimport *
 from pyaco._core.aco.optimize_propagate cimport propagate
 from pyaco._core.aco.optimize_facts cimport flushed_bits
@@ -158,6 +158,7 @@ cdef int _remove_dead(Context *c) except -1 nogil:
                 for row in range(operands.first, operands.first + operands.count):
                     if p.operands.flags[row] & operand_temp:
                         c.uses[p.operands.data[row]] -= 1
+    drop_comparisons(c, dead)
     rewrite_begin(&rewrite, p)
     for b in range(p.blocks.table.count):
         rewrite_block(&rewrite, b)

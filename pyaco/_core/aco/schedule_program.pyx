@@ -8,29 +8,33 @@ either the first instruction that remains is issued or one of those behind it is
 issued. The choice: what need not wait for operands, or waits least; of several, memory operations before instructions that lead to one,
 before all others; an operation that forms a clause with the last one first; then the first by the old order.
 
+Clauses of vector memory: a load (on GFX11 and later also a store) that would be issued is held back, for a few instructions, while there are others
+that lead to one more of its kind; then those that go together follow each other. A load is not held back for one that waits for another load's
+result. Of two orders, the one with a clause less may take a few cycles longer.
+
 Registers limit it exactly: for each remaining instruction, its demand if all that remains stayed in the old order is kept up to date. An
 instruction moves up only where none of those that it passes, nor itself, comes to need more than the limit. So the old order of the rest is always
 a way to finish within it, and the scheduler never has to go back. The limit is what as many waves can have as fit with the demand before,
-less a few registers, so that the allocator finds room for vectors.
+or six for each 256 VGPRs of the register file, if those are fewer; less a few registers, so that the allocator finds room for vectors.
 
 Time is that of the cycle model: one wave, results of memory in order, all of the scalar memory at once. A run keeps its order unless
 what outlives it is ready earlier.
 
 Sources: list scheduling (Gibbons and Muchnick, "Efficient instruction scheduling for a pipelined architecture"); loads up and their uses
-down within the demand that the occupancy allows, after the notes on ACO's scheduler.
+down within the demand that the occupancy allows, after the notes on ACO's scheduler, which gives up waves beyond five to seven.
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libcpp.vector cimport vector
 
 from pyaco._core.aco.cycle_model cimport MemoryCycles, cycles_of, is_dual_issue_capable, memory_cycles_of
 from pyaco._core.aco.live_variables cimport live_variables_reordered
-from pyaco._core.aco.occupancy cimport addressable_sgprs, addressable_vgprs
+from pyaco._core.aco.occupancy cimport addressable_sgprs, addressable_vgprs, min_waves
 from pyaco._core.aco.queries cimport form_clause, opcode_is_phi, tied_operand
 from pyaco._core.aco.schedule_graph cimport Graph, GraphBuilder, graph_build, graph_builder_init, is_barrier, is_boundary, no_edge
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport (
     BlockId, InstructionId, OperandRow, OrderRow, Program, ProgramData, TempId, class_dwords, class_is_vgpr, definition_kill, definition_temp,
-    format_is_flat_like, format_is_valu, format_is_vmem, format_smem, gfx10, operand_first_kill, operand_late_kill, operand_temp,
+    format_is_flat_like, format_is_valu, format_is_vmem, format_smem, gfx10, gfx11, operand_first_kill, operand_late_kill, operand_temp,
 )
 
 cdef enum:
@@ -39,10 +43,20 @@ cdef enum:
     near_window = 48
     # The same for loads: vector memory takes about as many cycles.
     far_window = 256
+    # The same for what makes clauses longer.
+    clause_window = 128
     # Steps without a far look after one that found nothing.
     far_pause = 8
     # Room that scratch data begin with: most runs are shorter.
     first_places = 64
+    # Instructions that loads are held back for so that they can be issued one after another, and cycles that the next of them is waited for.
+    most_gathered = 16
+    gathering_cycles = 8
+    # A clause less is worth so much.
+    clause_cycles = 4
+    no_level = 0xffffffff
+    # Waves for each 256 VGPRs of a SIMD's register file that hide latencies well enough: registers beyond these are for the scheduler.
+    sufficient_waves = 6
     # Registers left for the allocator, which needs neighbours for vectors.
     spare_vgprs = 2
     spare_sgprs = 4
@@ -52,6 +66,11 @@ cdef enum Rank:                       # of equally early instructions, which is 
     rank_leads_to_memory = 1
     rank_memory = 2
     rank_clause = 3                   # goes together with the memory operation before it
+
+cdef enum:                            # kinds of members of clauses of vector memory
+    member_none = 0
+    member_load = 1
+    member_store = 2
 
 cdef struct Demand:
     int32_t sgpr
@@ -76,6 +95,11 @@ cdef cppclass Scheduler:
     InstructionId last_memory
     uint32_t ready_loads              # memory operations that wait for no predecessor
     uint32_t leading                  # remaining instructions that lead to memory operations
+    # By kind of member: those that wait for no predecessor, the highest of their levels, and how many more instructions they are held back for.
+    bint clauses                      # the run has two members of a kind
+    uint32_t[3] held
+    uint32_t[3] held_level
+    uint32_t[3] patience
     # by temp
     vector[int64_t] ready_at
     vector[uint32_t] scalar_load      # its number, 0: not loaded by one
@@ -84,6 +108,9 @@ cdef cppclass Scheduler:
     # by place in the run
     vector[Demand] demand
     vector[uint8_t] rank
+    vector[uint8_t] member
+    vector[uint32_t] level            # loads of vector memory on the longest way to it
+    vector[uint32_t] leads            # by kind too: the lowest level of the members that wait for it, no others between; no_level: none does
     vector[int64_t] operands_ready    # of those that wait for no predecessor: the cycle, scalar loads left out
     vector[uint32_t] last_scalar      # the latest scalar load among their operands
     vector[uint32_t] following        # of those that remain
@@ -235,9 +262,13 @@ cdef void _change_demand(Scheduler *s, uint32_t before, uint8_t register_class, 
 
 cdef void _becomes_ready(Scheduler *s, uint32_t place) noexcept nogil:
     """All that an instruction depends on has been issued."""
+    cdef uint8_t member = s.member[place]
     s.operands_ready[place] = _operands_ready(s, s.graph.instruction[place], &s.last_scalar[place])
     if s.rank[place] == rank_memory:
         s.ready_loads += 1
+    if member:
+        s.held_level[member] = s.level[place] if s.held[member] == 0 else max(s.held_level[member], s.level[place])
+        s.held[member] += 1
 
 
 cdef int _issue(Scheduler *s, uint32_t place) except -1 nogil:
@@ -266,6 +297,7 @@ cdef int _issue(Scheduler *s, uint32_t place) except -1 nogil:
         s.ready_loads -= 1
     elif s.rank[place] == rank_leads_to_memory:
         s.leading -= 1
+    s.held[s.member[place]] -= s.member[place] != member_none
     _advance(s, i)
     edge = s.graph.edge_first[place]
     while edge != no_edge:
@@ -279,6 +311,38 @@ cdef int _issue(Scheduler *s, uint32_t place) except -1 nogil:
 
 
 # ---------------------------------------------------------------------------------------------------------------- choice
+cdef uint32_t _search(const Scheduler *s, uint8_t kind, bint members) noexcept nogil:
+    """The place of what is to be issued soonest of the members of a kind that go together with the last instruction, or of the
+    instructions that lead to members which could follow those that are held back; `no_edge`: there is none."""
+    cdef uint32_t end = <uint32_t>s.graph.instruction.size() + 1
+    cdef uint32_t k = s.following[0]
+    cdef uint32_t looked_at = 0
+    cdef uint32_t place
+    cdef uint32_t best = no_edge
+    cdef int64_t best_start = s.clock.now + gathering_cycles + 1
+    cdef int64_t start
+    cdef bint wanted
+    cdef Demand highest
+    highest.sgpr = highest.vgpr = 0
+    while k != end and looked_at < <uint32_t>clause_window and best_start > s.clock.now:
+        place = k - 1
+        if s.graph.waits_for[place] == 0:
+            if members:
+                wanted = s.member[place] == kind and form_clause(s.p, s.graph.instruction[s.result.back()], s.graph.instruction[place])
+            else:
+                wanted = s.leads[3 * place + kind] <= s.held_level[kind]
+            if wanted:
+                start = _start(&s.clock, s.operands_ready[place], s.last_scalar[place])
+                if start < best_start and (looked_at == 0 or _fits(s, place, highest)):
+                    best = place
+                    best_start = start
+        highest.sgpr = max(highest.sgpr, s.demand[place].sgpr)
+        highest.vgpr = max(highest.vgpr, s.demand[place].vgpr)
+        looked_at += 1
+        k = s.following[k]
+    return best
+
+
 cdef uint32_t _choose(const Scheduler *s, bint far) noexcept nogil:
     """The place of the instruction to issue next."""
     cdef uint32_t end = <uint32_t>s.graph.instruction.size() + 1
@@ -321,26 +385,109 @@ cdef uint32_t _choose(const Scheduler *s, bint far) noexcept nogil:
     return best
 
 
+cdef uint32_t _next(Scheduler *s, bint far) noexcept nogil:
+    """The place of the instruction to issue next, with what makes clauses longer."""
+    cdef uint8_t last = member_none
+    cdef uint8_t kind
+    cdef uint32_t place
+    cdef uint32_t other = no_edge
+    if not s.clauses:
+        return _choose(s, far)
+    if s.result.size():
+        last = s.member[s.result.back()]
+    if last != member_none:
+        s.patience[last] = most_gathered
+        if s.held[last]:
+            other = _search(s, last, True)
+        if other != <uint32_t>no_edge:
+            return other
+    place = _choose(s, far)
+    kind = s.member[place]
+    if kind == member_none or kind == last or s.patience[kind] == 0:
+        return place
+    if kind == member_store and s.p.gfx_level < gfx11:
+        # Clauses of stores help GFX11 and later; those before are not worth the registers.
+        return place
+    other = _search(s, kind, False)
+    s.patience[kind] = s.patience[kind] - 1 if other != <uint32_t>no_edge else 0
+    return other if other != <uint32_t>no_edge else place
+
+
+cdef uint8_t _member(Scheduler *s, InstructionId i, const MemoryCycles *memory) noexcept nogil:
+    if s.p.instructions.definition_count[i]:
+        return member_load if memory.vm else member_none
+    return member_store if memory.vs else member_none
+
+
+cdef void _levels(Scheduler *s) noexcept nogil:
+    """How many loads of vector memory stand one behind another in front of each instruction."""
+    cdef uint32_t place
+    cdef uint32_t edge
+    cdef uint32_t k
+    for place in range(<uint32_t>s.graph.instruction.size()):
+        edge = s.graph.edge_first[place]
+        while edge != no_edge:
+            k = s.graph.edge_to[edge]
+            s.level[k] = max(s.level[k], s.level[place] + (s.member[place] == member_load))
+            edge = s.graph.edge_next[edge]
+
+
 cdef void _rank(Scheduler *s) noexcept nogil:
     """Which instructions are memory operations, and which of the others lead to one."""
-    cdef uint32_t place = <uint32_t>s.graph.instruction.size()
+    cdef uint32_t place
     cdef uint32_t edge
+    cdef uint32_t k
+    cdef uint32_t[3] members
+    cdef uint8_t kind
+    cdef InstructionId i
     cdef MemoryCycles memory
     s.ready_loads = 0
     s.leading = 0
+    members[0] = members[1] = members[2] = 0
+    for place in range(<uint32_t>s.graph.instruction.size()):
+        i = s.graph.instruction[place]
+        memory = memory_cycles_of(s.p, i)
+        s.rank[place] = rank_memory if (memory.vm or memory.lgkm) and s.p.instructions.definition_count[i] else rank_any
+        s.member[place] = _member(s, i, &memory)
+        members[s.member[place]] += 1
+        s.level[place] = 0
+    for kind in range(3):
+        s.held[kind] = 0
+        s.patience[kind] = most_gathered if members[kind] > 1 else 0
+    s.clauses = members[member_load] > 1 or members[member_store] > 1
+    if s.clauses and members[member_load]:
+        _levels(s)
+    place = <uint32_t>s.graph.instruction.size()
     while place > 0:
         place -= 1
-        memory = memory_cycles_of(s.p, s.graph.instruction[place])
-        s.rank[place] = rank_any
-        if (memory.vm or memory.lgkm) and s.p.instructions.definition_count[s.graph.instruction[place]]:
-            s.rank[place] = rank_memory
+        s.leads[3 * place + <uint32_t>member_load] = s.leads[3 * place + <uint32_t>member_store] = no_level
+        if s.rank[place] == rank_memory:
             continue
         edge = s.graph.edge_first[place]
         while edge != no_edge:
-            if s.rank[s.graph.edge_to[edge]] != rank_any:
+            k = s.graph.edge_to[edge]
+            if s.rank[k] != rank_any:
                 s.rank[place] = rank_leads_to_memory
+            if s.member[place] == member_none:
+                for kind in range(<uint8_t>member_load, member_store + 1):
+                    s.leads[3 * place + kind] = min(s.leads[3 * place + kind], s.level[k] if s.member[k] == kind else s.leads[3 * k + kind])
             edge = s.graph.edge_next[edge]
         s.leading += s.rank[place] == rank_leads_to_memory
+
+
+cdef uint32_t _clauses(const Scheduler *s, const uint32_t *order) noexcept nogil:
+    """Clauses of vector memory in an order of the run."""
+    cdef uint32_t found = 0
+    cdef uint32_t k
+    cdef uint32_t place
+    cdef uint32_t last = 0
+    for k in range(<uint32_t>s.graph.instruction.size()):
+        place = order[k] if order else k
+        if s.member[place] != member_none and (k == 0 or s.member[last] != s.member[place]
+                                               or not form_clause(s.p, s.graph.instruction[last], s.graph.instruction[place])):
+            found += 1
+        last = place
+    return found
 
 
 cdef void _count_uses(Scheduler *s, bint forget) noexcept nogil:
@@ -372,6 +519,9 @@ cdef int _prepare(Scheduler *s) except -1 nogil:
     graph_build(&s.builder, s.p, &s.graph)
     s.demand.resize(count)
     s.rank.resize(count)
+    s.member.resize(count)
+    s.level.resize(count)
+    s.leads.resize(3 * count)
     s.operands_ready.resize(count)
     s.last_scalar.resize(count)
     s.following.resize(count + 2)
@@ -393,6 +543,7 @@ cdef int _run(Scheduler *s, BlockId block, OrderRow first) except -1 nogil:
     cdef uint32_t count = <uint32_t>s.graph.instruction.size()
     cdef uint32_t pause = 0
     cdef uint32_t place
+    cdef int64_t gain
     cdef Clock start
     cdef Clock old
     s.clock.finish = s.clock.finish_sum = 0
@@ -411,14 +562,17 @@ cdef int _run(Scheduler *s, BlockId block, OrderRow first) except -1 nogil:
         if s.graph.waits_for[place] == 0:
             _becomes_ready(s, place)
     while s.result.size() < count:
-        place = _choose(s, s.ready_loads != 0 and pause == 0)
+        place = _next(s, s.ready_loads != 0 and pause == 0)
         if pause:
             pause -= 1
         elif s.ready_loads and s.rank[place] != rank_memory:
             pause = far_pause
         _issue(s, place)
     _count_uses(s, True)
-    if s.clock.finish > old.finish or (s.clock.finish == old.finish and s.clock.finish_sum >= old.finish_sum):
+    gain = old.finish - s.clock.finish
+    if s.clauses:
+        gain += clause_cycles * (<int64_t>_clauses(s, NULL) - <int64_t>_clauses(s, s.result.data()))
+    if gain < 0 or (gain == 0 and s.clock.finish_sum >= old.finish_sum):
         s.clock = old
         return 0
     for place in range(count):
@@ -440,6 +594,15 @@ cdef void _pass(Scheduler *s, InstructionId i) noexcept nogil:
             _add(&s.live, p.definitions.register_class[row], 1)
 
 
+cdef void _phi(Scheduler *s, InstructionId i) noexcept nogil:
+    """A phi's value is there when the latest of those is that it may be, as far as they have been looked at."""
+    cdef TempId temp = s.p.definitions.temp[s.p.instructions.definition_first[i]]
+    cdef uint32_t last_scalar = 0
+    if temp:
+        s.ready_at[temp] = _operands_ready(s, i, &last_scalar)
+        s.scalar_load[temp] = last_scalar
+
+
 cdef int _block(Scheduler *s, BlockId block) except -1 nogil:
     cdef ProgramData *p = s.p
     cdef OrderRow row = p.blocks.order_first[block]
@@ -449,6 +612,7 @@ cdef int _block(Scheduler *s, BlockId block) except -1 nogil:
     s.live.sgpr = p.blocks.live_in_demand_sgpr[block]
     s.live.vgpr = p.blocks.live_in_demand_vgpr[block]
     while row < end and opcode_is_phi(p.instructions.opcode[p.order.instruction[row]]):
+        _phi(s, p.order.instruction[row])
         row += 1
     while row < end:
         s.graph.instruction.clear()
@@ -468,6 +632,12 @@ cdef int _block(Scheduler *s, BlockId block) except -1 nogil:
     return 0
 
 
+cdef uint32_t _least_waves(const ProgramData *p) noexcept nogil:
+    """Waves that must fit with the VGPRs that the new order needs."""
+    cdef uint32_t waves = max(<uint32_t>sufficient_waves * p.device.physical_vgprs // 256, min_waves(p))
+    return min(<uint32_t>p.num_waves, waves)
+
+
 cdef bint schedule_program_run(ProgramData *p) except -1 nogil:
     """Whether anything moved."""
     cdef Scheduler s
@@ -478,7 +648,7 @@ cdef bint schedule_program_run(ProgramData *p) except -1 nogil:
         return False
     s.p = p
     s.limit.sgpr = <int32_t>addressable_sgprs(p, p.num_waves) - spare_sgprs
-    s.limit.vgpr = <int32_t>addressable_vgprs(p, p.num_waves) - spare_vgprs
+    s.limit.vgpr = <int32_t>addressable_vgprs(p, _least_waves(p)) - spare_vgprs
     s.clock.now = 1
     s.clock.finish = s.clock.finish_sum = 0
     s.clock.scalar_ready = 0

@@ -29,6 +29,7 @@ from pyaco._core.aco.live_set cimport live_set_init
 from pyaco._core.aco.live_variables cimport demand_of_lists, linear_temps, live_variables_run
 from pyaco._core.aco.occupancy cimport addressable_sgprs, addressable_vgprs, min_waves
 from pyaco._core.aco.queries cimport opcode_is_phi
+from pyaco._core.aco.rematerialize_loads cimport rematerialize_loads_run
 from pyaco._core.aco.spill_choice cimport *
 from pyaco._core.aco.spill_slots cimport assign_positions, assign_slots
 from pyaco._core.aco.spiller cimport *
@@ -36,6 +37,10 @@ from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport *
 
 from pyaco.errors import UnsupportedError
+
+cdef enum:
+    # Of loading again: each follows liveness anew.
+    most_rounds = 4
 
 
 # ---------------------------------------------------------------------------------------------------------------- rewriting
@@ -734,11 +739,24 @@ cdef int _attempt(Spiller *s, ProgramData *p, int32_t slack) except -1 nogil:
     return 0
 
 
+cdef int _load_again(ProgramData *p) except -1 nogil:
+    """Where SGPRs do not suffice, load again what may be loaded again."""
+    cdef int32_t limit = <int32_t>addressable_sgprs(p, min_waves(p))
+    cdef int rounds = 0
+    # The first choice counts on each value being live where the demand is highest.
+    while p.max_demand_sgpr > limit and rounds < most_rounds and rematerialize_loads_run(p, <uint32_t>limit):
+        live_variables_run(p)
+        rounds += 1
+    return 0
+
+
 cdef int spill_run(ProgramData *p) except -1 nogil:
     cdef Spiller *s
     cdef int32_t slack = 0
     cdef int32_t sgprs
     cdef int32_t vgprs
+    if p.num_waves == 0:
+        _load_again(p)
     while p.num_waves == 0:
         if slack > 48:
             sgprs = p.max_demand_sgpr
