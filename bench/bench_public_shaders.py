@@ -32,7 +32,7 @@ from vulkan_peer import Lavapipe, PeerError
 
 import pyaco
 from pyaco import spirv
-from pyaco.emu import Device
+from pyaco.emu import Device, Report
 
 GROUPS, TURNS, SHORT = (16, 16, 1), 5, 100e-6
 
@@ -62,7 +62,7 @@ def measure(path: Path, target: str) -> Row | str:
     device = Device(target, "fast", 1)
     buffers = arrange({key: device.buffer(data) for key, data in inputs.buffers.items()})
 
-    def run() -> object:
+    def run() -> Report:
         return device.dispatch(shader, groups=GROUPS, buffers=buffers, push=bytes(inputs.push), budget=1 << 24, time_budget=5)
 
     report, ours = run(), []
@@ -72,9 +72,9 @@ def measure(path: Path, target: str) -> Row | str:
         run()
         ours.append(time.process_time() - start)
     theirs = Lavapipe().time(module, GROUPS, inputs.buffers, TURNS, push=inputs.push, entry=entries[0])
-    lanes, waves = sum(report.lane_units.values()), report.instructions * shader.wave  # type: ignore[attr-defined]
-    most = Counter(report.opcodes).most_common(5)  # type: ignore[attr-defined]
-    return Row(min(ours), min(theirs), path, report.instructions, lanes / max(waves, 1), ", ".join(name for name, _ in most))  # type: ignore[attr-defined]
+    lanes, waves = sum(report.lane_units.values()), report.instructions * shader.wave
+    most = Counter(report.opcodes).most_common(5)
+    return Row(min(ours), min(theirs), path, report.instructions, lanes / max(waves, 1), ", ".join(name for name, _ in most))
 
 
 def rows_of(paths: list[Path], target: str, why: Counter[str]) -> Iterator[Row]:

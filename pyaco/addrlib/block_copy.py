@@ -118,7 +118,7 @@ def _rows_of_morton(typing_context: Any, target: Any, to: Any, pitch: Any, sourc
         place = _address(context, builder, signature.args[3], values[3], values[4])
         halves = [_load(builder, builder.add(place, _WORD(16 * i)), _BYTES) for i in range(2)]
         for order in _ROWS:
-            rows = builder.bitcast(_shuffled(builder, *halves, order), _PAIR)
+            rows = builder.bitcast(_shuffled(builder, halves[0], halves[1], order), _PAIR)
             for i in range(2):
                 builder.store(builder.extract_element(rows, ir.IntType(32)(i)), builder.inttoptr(row, _WORD.as_pointer()), align=1)
                 row = builder.add(row, values[2])
@@ -143,7 +143,7 @@ def _morton_of_rows(typing_context: Any, target: Any, to: Any, source: Any, star
             pairs.append(builder.bitcast(pair, _BYTES))
         for i, order in enumerate(_CHUNKS):
             chunk = builder.inttoptr(builder.add(place, _WORD(16 * i)), _BYTES.as_pointer())
-            builder.store(_shuffled(builder, *pairs, order), chunk, align=1)
+            builder.store(_shuffled(builder, pairs[0], pairs[1], order), chunk, align=1)
         return context.get_dummy_value()
 
     return types.void(target, types.uint64, source, types.uint64, types.uint64), generate
