@@ -14,6 +14,7 @@ include "pyaco/_core/emu_fast/singles.pxi"
 include "emulator_vector_steps.pxi"
 include "pyaco/_core/emu_fast/row_steps.pxi"
 include "pyaco/_core/emu_fast/memory_steps.pxi"
+include "pyaco/_core/emu_fast/scratch_steps.pxi"
 include "pyaco/_core/emu_fast/matrix_steps.pxi"
 
 cdef StepFunction steps[<int>op_count]
