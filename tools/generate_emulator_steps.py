@@ -44,10 +44,18 @@ FASTER = (
     # a double has more than twice the bits: rounding it to a single is the same as rounding once (Figueroa 1995)
     (r"<float>\(1\.0 / <double>flush32\(a\)\)", "<float>1.0 / flush32(a)"), (r"<float>sqrt\(<double>flush32\(a\)\)", "sqrtf(flush32(a))"),
     (r"<float>\(1\.0 / sqrt\(<double>flush32\(a\)\)\)", "rsq_single(flush32(a))"),
-    (r"scalbnf\(a, b\)", "ldexp_single(a, b)"),
+    (r"scalbnf\(a, b\)", "ldexp_single(a, b)"), (r"\b(exponent|mantissa)_of\(a\)", r"\1_single(a)"),
+    (r"quiet_single\(float_bits\(<float>division_fixup\(a, b, c, 24, -149, 127\)\)\)", "division_fixup_single(a, b, c)"),
+    (r"d = division_scale32\(.*\)", "d = division_scale_single(a, b, c); e = division_flag_single(b, c)"),
+    (r"d = fmaf\(a, b, c\) if not f else scalbnf\(.*", "d = division_fmas_single(a, b, c, <uint32_t>f)"),
     (r"\bto_i32\(a\)", "single_to_i32(a)"), (r"\bto_u32\(a\)", "single_to_u32(a)"), (r"<float>half_to_double\(", "half_to_single("),
 )  # fmt: skip
-FASTER_DOUBLE = ((r"\b(min|max)_number\b", r"\1_double"),)
+FASTER_DOUBLE = (
+    (r"\b(min|max)_number\b", r"\1_double"), (r"scalbn\(a, b\)", "ldexp_double(a, b)"), (r"\b(exponent|mantissa)_of\(a\)", r"\1_double(a)"),
+    (r"quiet_double\(double_bits\(division_fixup\(a, b, c, 53, -1074, 1023\)\)\)", "division_fixup_double(a, b, c)"),
+    (r"d = division_scale64\(.*\)", "d = division_scale_double(a, b, c); e = division_flag_double(b, c)"),
+    (r"d = fma\(a, b, c\) if not f else scalbn\(.*", "d = division_fmas_double(a, b, c, f)"),
+)  # fmt: skip
 FASTER_HALF = (
     (r"half_sum\((\w), (-?\w), rounding\)", r"\1 + \2"), (r"fma_odd\((\w, \w, \w), rounding\)", r"fma_odd_single(\1)"),
     (r"(?<!<float>)1\.0 / a$", "<float>1.0 / a"), (r"d = sqrt\(a\)", "d = sqrtf(a)"),
@@ -125,7 +133,7 @@ class Body:
                 named.setdefault(ctype, []).append(variable)
         lines = [f"    cdef {ctype} {', '.join(names)}" for ctype, names in named.items()]
         lines += [f"    cdef uint32_t {name} = step.{field}" for name, field in MODIFIERS.items() if re.search(rf"\b{name}\b", self.text)]
-        if re.search(r"\brounding\b", self.text) or ("f16" in self.operation.results and not self.single):
+        if re.search(r"\brounding\b", self.text):
             lines.append("    cdef uint32_t rounding = round_nearest")
         return lines
 
@@ -135,7 +143,7 @@ class Body:
         load = TYPES[kind][1]
         if kind == "mask":
             return ["    cdef uint32_t mask"], ["mask = source_mask(core, step, half)"], f"{name} = (mask >> row_lane) & 1"
-        if kind == "f16" and self.single:
+        if kind == "f16":
             return ([f"    cdef float single{index}[row_lanes]"],
                     [f"read_halves(core, source_row(core, step, {index}, half), {shift or 0}, single{index})"],
                     f"{name} = single{index}[row_lane]")  # fmt: skip
@@ -146,8 +154,6 @@ class Body:
             word = f"(source{index}[row_lane] | (<uint64_t>source{index}[row_lane + row_bytes // 4] << 32))"
         if kind == "f32" and not self.exact:
             word = f"flushed_source({word}, core.keep_in32)"
-        elif kind == "f16":
-            word = f"flushed_half({word}, core.keep_in64)"
         elif kind == "f64":
             word = f"flushed_wide({word}, core.keep_in64)"
         elif kind == "r16":
@@ -158,8 +164,8 @@ class Body:
     def result(self, index: int, row: str) -> tuple[str, str, str]:
         """Return the type of a row of results, the store of a lane in it, and the function that converts the row to bits, if any."""
         kind, name = self.operation.results[index], RESULT_NAMES[index]
-        if kind == "f16" and self.single:
-            return "float", f"{row}[row_lane] = {name}", "singles_to_halves"
+        if kind == "f16":
+            return "float", f"{row}[row_lane] = {name if self.single else f'odd_single({name})'}", "singles_to_halves"
         stored = TYPES[kind][3].format(name)
         if kind in ("b16", "r16", "n16"):
             stored += " & 0xffff"

@@ -4,6 +4,9 @@ What lies side by side in both places, a *piece*, is 1 to 16 bytes. Pieces are g
 8 or 16 bytes of consecutive addresses: of a row when detiling, of a block when tiling. Blocks follow each other in memory in an order that
 no hardware prefetcher guesses, so that the kernels ask for the blocks to come. Several blocks are detiled at once, row after row, because a
 row of one block may be less than a cache line.
+
+Texels of a byte in Morton order (bits of x and y take turns: Z modes, thin tiles until GFX8) lie side by side by twos only. Blocks of 8 x 8
+of them are loaded whole, and shuffled in registers.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from numba.extending import intrinsic
 from pyaco.addrlib.kernels import kernel
 from pyaco.addrlib.records import Table
 
-__all__ = ["detile_blocks", "tile_blocks"]
+__all__ = ["MORTON_EDGE", "detile_blocks", "detile_morton", "morton", "tile_blocks", "tile_morton"]
 
 AHEAD = 8
 """Blocks between the one that moves and the one that is asked for."""
@@ -27,7 +30,12 @@ AHEAD = 8
 ROW_BYTES = 256
 """Bytes of a row that are detiled before the next row is: more of them are whole cache lines, for any alignment of the texels."""
 
+MORTON_EDGE = 8
+"""Width and height of a block of bytes in Morton order."""
+
 _WORD = ir.IntType(64)
+_BYTES = ir.VectorType(ir.IntType(8), 16)
+_PAIR = ir.VectorType(_WORD, 2)
 
 
 def _intrinsic(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -81,6 +89,64 @@ def _gather(
         return context.get_dummy_value()
 
     return types.void(target, types.uint64, source, types.uint64, offsets, piece, vector), generate
+
+
+def morton(x: int, y: int) -> int:
+    """Return the place of a byte in a block: bits of x and y in turn."""
+    return sum((x >> i & 1) << 2 * i | (y >> i & 1) << 2 * i + 1 for i in range(3))
+
+
+# Of half a block, 8 x 4 bytes: which of its 32 bytes stand where in two rows of it, and which of the bytes of its four rows in 16 bytes of memory.
+_ROWS = [[morton(x, 2 * pair + y) for y in range(2) for x in range(8)] for pair in range(2)]
+_CHUNKS = [[next(8 * y + x for y in range(4) for x in range(8) if morton(x, y) == 16 * chunk + i) for i in range(16)] for chunk in range(2)]
+
+
+def _shuffled(builder: Any, first: Any, second: Any, order: list[int]) -> Any:
+    return builder.shuffle_vector(first, second, ir.Constant(ir.VectorType(ir.IntType(32), 16), order))
+
+
+def _load(builder: Any, place: Any, kind: Any) -> Any:
+    return builder.load(builder.inttoptr(place, kind.as_pointer()), align=1)
+
+
+@_intrinsic
+def _rows_of_morton(typing_context: Any, target: Any, to: Any, pitch: Any, source: Any, start: Any) -> Any:
+    """Store four rows of 8 bytes, `pitch` apart, from half a block."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        row = _address(context, builder, signature.args[0], values[0], values[1])
+        place = _address(context, builder, signature.args[3], values[3], values[4])
+        halves = [_load(builder, builder.add(place, _WORD(16 * i)), _BYTES) for i in range(2)]
+        for order in _ROWS:
+            rows = builder.bitcast(_shuffled(builder, halves[0], halves[1], order), _PAIR)
+            for i in range(2):
+                builder.store(builder.extract_element(rows, ir.IntType(32)(i)), builder.inttoptr(row, _WORD.as_pointer()), align=1)
+                row = builder.add(row, values[2])
+        return context.get_dummy_value()
+
+    return types.void(target, types.uint64, types.uint64, source, types.uint64), generate
+
+
+@_intrinsic
+def _morton_of_rows(typing_context: Any, target: Any, to: Any, source: Any, start: Any, pitch: Any) -> Any:
+    """Store half a block from four rows of 8 bytes, `pitch` apart."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        place = _address(context, builder, signature.args[0], values[0], values[1])
+        row = _address(context, builder, signature.args[2], values[2], values[3])
+        pairs = []
+        for _ in range(2):
+            pair = ir.Constant(_PAIR, ir.Undefined)
+            for i in range(2):
+                pair = builder.insert_element(pair, _load(builder, row, _WORD), ir.IntType(32)(i))
+                row = builder.add(row, values[4])
+            pairs.append(builder.bitcast(pair, _BYTES))
+        for i, order in enumerate(_CHUNKS):
+            chunk = builder.inttoptr(builder.add(place, _WORD(16 * i)), _BYTES.as_pointer())
+            builder.store(_shuffled(builder, pairs[0], pairs[1], order), chunk, align=1)
+        return context.get_dummy_value()
+
+    return types.void(target, types.uint64, source, types.uint64, types.uint64), generate
 
 
 @_intrinsic
@@ -151,3 +217,35 @@ def tile_blocks(
             for v in range(vectors):
                 _gather(memory, to, texels, source, _offsets(order, v, piece, vector), piece, vector)
                 to += np.uint64(vector_bytes)
+
+
+@kernel
+def detile_morton(memory: Table, texels: Table, columns: Table, rows: Table, low: int, base: int, place: int, pitch: int) -> None:
+    """`detile_blocks` of 8 x 8 bytes in Morton order."""
+    wide, step = len(columns), np.uint64(pitch)
+    for i in range(len(rows)):
+        flip = (base ^ rows[i]) & low
+        start = (base & ~low) + (rows[i] & ~low)
+        for k in range(wide):
+            if k + AHEAD < wide:
+                _ask_for(memory, np.uint64(start + (columns[k + AHEAD] ^ flip)))
+            source = np.uint64(start + (columns[k] ^ flip))
+            to = np.uint64(place + i * MORTON_EDGE * pitch + k * MORTON_EDGE)
+            _rows_of_morton(texels, to, step, memory, source)
+            _rows_of_morton(texels, to + np.uint64(4) * step, step, memory, source + np.uint64(32))
+
+
+@kernel
+def tile_morton(memory: Table, texels: Table, columns: Table, rows: Table, low: int, base: int, place: int, pitch: int) -> None:
+    """The same in the other direction."""
+    wide, step = len(columns), np.uint64(pitch)
+    for i in range(len(rows)):
+        flip = (base ^ rows[i]) & low
+        start = (base & ~low) + (rows[i] & ~low)
+        for k in range(wide):
+            if k + AHEAD < wide:
+                _ask_for(memory, np.uint64(start + (columns[k + AHEAD] ^ flip)))
+            to = np.uint64(start + (columns[k] ^ flip))
+            source = np.uint64(place + i * MORTON_EDGE * pitch + k * MORTON_EDGE)
+            _morton_of_rows(memory, to, texels, source, step)
+            _morton_of_rows(memory, to + np.uint64(32), texels, source + np.uint64(4) * step, step)

@@ -9,7 +9,6 @@ because the xor of R_X, Z_X ... reaches beyond a block. Small blocks (64 to 256 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from itertools import product
 from typing import Any, NamedTuple
@@ -18,13 +17,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pyaco.addrlib.address_tables import look_up
-from pyaco.addrlib.block_copy import detile_blocks, tile_blocks
+from pyaco.addrlib.block_copy import MORTON_EDGE, detile_blocks, detile_morton, morton, tile_blocks, tile_morton
 from pyaco.addrlib.checks import check_integers
 from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.enums import in_words, raise_status
 from pyaco.addrlib.kernels import kernel
 from pyaco.addrlib.placement import PLACE, coordinates_of, equation_offset
 from pyaco.addrlib.records import MAX_MIPS, MIP, Table, integers_of
+from pyaco.addrlib.threads import call_all
 from pyaco.addrlib.v2.address import ADDRESS_QUERY, COORDINATES, copy_surface, lay_out, place_level
 from pyaco.addrlib.v2.chip import INFO, QUERY, chip_tables
 from pyaco.addrlib.v3.address import ADDRESS_QUERY3, lay_out3, place_in_volume_tail3, place_level3
@@ -37,6 +37,8 @@ __all__ = ["LevelTables", "TiledSurface"]
 _UNIT_TYPES = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64, 16: np.complex128}
 _SURFACE_FIELDS = ("flags", "swizzle_mode", "resource_type", "bpp", "width", "height", "num_slices", "num_mip_levels", "num_samples",
                    "num_frags", "pitch_in_element", "pipe_bank_xor")
+_MOVING = {(False, False): detile_blocks, (False, True): tile_blocks, (True, False): detile_morton, (True, True): tile_morton}
+"""Kernels by whether blocks are in Morton order, and whether texels go to memory."""
 MICRO_BYTES = (256, 128, 64)
 """Sizes of the smallest block: in it an address has no xor, it is the same everywhere."""
 
@@ -416,12 +418,7 @@ class TiledSurface:
         jobs: list[tuple[Any, ...]] = []
         for part in _split(bounds, self.tables(mip).micro if len(shape) == 3 else (0, 0)):
             jobs += (self._block_jobs if part[-1] else self._unit_jobs)(memory, flat, mip, bounds, shape, part[:4], threads, to_memory)
-        if threads > 1 and len(jobs) > 1:
-            with ThreadPoolExecutor(threads) as pool:
-                list(pool.map(lambda job: job[0](*job[1:]), jobs))
-        else:
-            for job in jobs:
-                job[0](*job[1:])
+        call_all(jobs, threads)
 
     def _block_jobs(
         self, memory: NDArray[np.uint8], texels: NDArray[np.uint8], mip: int, bounds: list[tuple[int, int]], shape: tuple[int, ...],
@@ -431,19 +428,23 @@ class TiledSurface:
         t, element = self.tables(mip), self.element_bytes
         (first_z, last_z), (first_y, _), (first_x, _) = bounds
         left, right, top, bottom = part
-        width, height = t.micro
+        is_morton = self._is_morton(mip)
+        width, height = (MORTON_EDGE, MORTON_EDGE) if is_morton else t.micro
         size = width * height * element
         pitch = shape[2] * element
         vector = 16 if to_memory else min(16, width * element)
         piece = min(t.unit, vector)
-        blocks_x, blocks_y = (table[::extent] & -size for table, extent in zip((t.x, t.y), t.micro, strict=True))
-        order = self._order(mip, piece, pitch, to_memory)
-        moving = tile_blocks if to_memory else detile_blocks
+        blocks_x, blocks_y = (table[::extent] & -size for table, extent in zip((t.x, t.y), (width, height), strict=True))
+        rest: tuple[Any, ...] = ()
+        if not is_morton:
+            order = self._order(mip, piece, pitch, to_memory)
+            rest = order, height, width * element, size, _UNIT_TYPES[piece], _UNIT_TYPES[vector], vector
+        moving = _MOVING[is_morton, to_memory]
         jobs: list[tuple[Any, ...]] = []
         for z, (first, last) in product(range(first_z, last_z), _share(top, bottom, threads, height)):
             place = ((z - first_z) * shape[1] + first - first_y) * pitch + (left - first_x) * element
             jobs.append((moving, memory, texels, blocks_x[left // width : right // width], blocks_y[first // height : last // height], t.low,
-                         t.base(z, 0), place, pitch, order, height, width * element, size, _UNIT_TYPES[piece], _UNIT_TYPES[vector], vector))
+                         t.base(z, 0), place, pitch, *rest))
         return jobs
 
     def _unit_jobs(
@@ -470,6 +471,20 @@ class TiledSurface:
                 tile_units if to_memory else detile_units, source, target, xs, ys, t.low // unit, t.base(z, s) // unit, place * element // unit,
                 shape[2] * samples * element // unit, samples, left * element // unit, right * element // unit, first, last))
         return jobs
+
+    def _is_morton(self, mip: int) -> bool:
+        """Whether a level of whole small blocks consists of blocks of 8 x 8 bytes in Morton order."""
+        if mip not in self._mortons:
+            t, edge = self.tables(mip), MORTON_EDGE
+            size = edge * edge
+            found = self.element_bytes == 1 and period(t.x, size) == edge and period(t.y, size) == edge
+            self._mortons[mip] = found and all(
+                t.x[i] & (size - 1) == morton(i, 0) and t.y[i] & (size - 1) == morton(0, i) for i in range(edge))
+        return self._mortons[mip]
+
+    @cached_property
+    def _mortons(self) -> dict[int, bool]:
+        return {}
 
     @cached_property
     def _scaled(self) -> dict[tuple[int, int], tuple[NDArray[np.int64], NDArray[np.int64]]]:

@@ -54,6 +54,41 @@ GROUPS = {
         "v_add_f32 v2, |v5|, -v2", "v_med3_f32 v3, v3, v5, v8", "v_cmp_lt_f32 vcc_lo, v5, v8", "v_cndmask_b32 v8, v2, v3, vcc_lo",
         "v_fmac_f32 v9, v5, v10",
     ),
+    "divisions": (
+        "v_div_scale_f32 v8, vcc_lo, v2, v2, v3", "v_div_fmas_f32 v9, v2, v3, v5", "v_div_scale_f32 v10, vcc_lo, v5, v3, v5",
+        "v_div_fixup_f32 v11, v2, v3, v5", "v_div_fixup_f32 v12, v5, v5, v2", "v_div_fixup_f32 v13, v2, v5, v5", "v_frexp_mant_f32 v2, v5",
+        "v_frexp_exp_i32_f32 v3, v5",
+    ),
+    "wide divisions": (
+        "v_cvt_f64_f32 v[8:9], v5", "v_div_scale_f64 v[10:11], vcc_lo, v[2:3], v[2:3], v[8:9]", "v_div_fmas_f64 v[12:13], v[2:3], v[8:9], v[10:11]",
+        "v_div_fixup_f64 v[10:11], v[2:3], v[8:9], v[4:5]", "v_ldexp_f64 v[12:13], v[2:3], v3", "v_frexp_mant_f64 v[2:3], v[8:9]",
+        "v_frexp_exp_i32_f64 v8, v[12:13]", "v_ldexp_f64 v[12:13], v[12:13], -1050",
+    ),
+    "halves": (
+        "v_exp_f16 v8, v2", "v_log_f16 v9, v3", "v_sin_f16 v10, v5", "v_frexp_mant_f16 v11, v2", "v_ldexp_f16 v12, v2, v3", "v_rsq_f16 v13, v2",
+        "v_div_fixup_f16 v2, v2, v3, v5", "v_frexp_exp_i16_f16 v3, v3",
+    ),
+    "permutations": (
+        "ds_permute_b32 v8, v4, v2 offset:8", "ds_permute_b32 v9, v2, v3", "ds_swizzle_b32 v10, v2 offset:0x8e4b",
+        "ds_swizzle_b32 v11, v3 offset:0x7c05",
+        "ds_swizzle_b32 v12, v2 offset:0xc0a3", "ds_swizzle_b32 v13, v5 offset:0xe010", "ds_bpermute_b32 v2, v3, v2",
+    ),
+    "bytes": (
+        "v_mov_b32 v8, 0x07020500", "v_perm_b32 v9, v2, v3, v8", "v_perm_b32 v10, v3, v2, v4", "v_perm_b32 v11, v2, v3, v3",
+        "v_perm_b32 v12, v5, v2, 0x01060704", "v_perm_b32 v13, v5, v2, 0x0c0b0801",
+    ),
+    "beyond a buffer": (
+        "v_mov_b32 v8, 0xfac", "buffer_load_b32 v9, v8, s[12:15], 0 offen", "buffer_load_b128 v[10:13], v1, s[12:15], 0 offen offset:3952",
+        "s_movk_i32 s14, 0x20", "buffer_load_u16 v8, v1, s[12:15], 0 offen offset:31", "buffer_load_b64 v[2:3], v4, s[12:15], s20 offen offset:29",
+        "buffer_store_b32 v5, v1, s[12:15], 0 offen offset:32", "buffer_store_b8 v5, v4, s[12:15], 0 offen offset:20", "s_mov_b32 s14, 0",
+        "buffer_load_b32 v9, v1, s[12:15], 0 offen", "buffer_store_b128 v[2:5], v1, s[12:15], 0 offen",
+    ),
+    "neighbours": (
+        "global_atomic_max_u32 v8, v1, v2, s[0:1] glc", "global_atomic_min_i32 v9, v1, v3, s[0:1] offset:32 glc",
+        "buffer_atomic_or_b32 v2, v1, s[12:15], 0 offen offset:16 glc", "ds_min_rtn_u32 v10, v1, v3", "ds_xor_b32 v1, v5",
+        "global_atomic_cmpswap_b32 v11, v1, v[2:3], s[0:1] glc", "global_atomic_swap_b32 v3, v1, v3, s[0:1] offset:128 glc",
+        "v_mov_b32 v12, 20", "global_atomic_max_i32 v13, v12, v5, s[0:1] glc", "ds_add_f32 v1, v5", "ds_and_rtn_b32 v12, v12, v2",
+    ),
     "integers": (
         "v_dot4_i32_iu8 v8, v2, v3, v4 neg_lo:[1,0,0]", "v_dot4_i32_iu8 v9, v2, v3, 0x7ffffff0 neg_lo:[1,1,0] clamp",
         "v_dot4_u32_u8 v10, v2, v3, -16 clamp",

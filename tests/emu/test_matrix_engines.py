@@ -247,6 +247,14 @@ def test_mixed_blocks() -> None:
 
 
 # ------------------------------------------------------------------------------------------------------------- coverage
+@pytest.mark.parametrize("shift", [-3, 2])
+def test_result_over_part_of_the_addend(shift: int) -> None:
+    """D in some of C's registers, but not in the same order."""
+    compare(Case("gfx1100", 32, "v_wmma_i32_16x16x16_iu4", ("iu4", "iu4", "i32"), (2, 2, 8), result=ADDEND + shift), 0xF0)
+    compare(Case("gfx1100", 32, "v_wmma_f32_16x16x16_f16", ("f16", "f16", "f32"), (8, 8, 8), result=ADDEND + shift), 0xF0)
+    compare(Case("gfx942", 64, "v_mfma_f32_32x32x8_f16", ("f16", "f16", "f32"), (2, 2, 16), result=ADDEND + 2 * shift), 0xF0)
+
+
 @pytest.mark.parametrize("target", [*COVERED, *TARGETS])
 def test_every_matrix_instruction_has_a_step(target: str) -> None:
     """None of them runs in the reference engine because of what it is."""

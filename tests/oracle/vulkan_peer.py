@@ -189,13 +189,14 @@ class Lavapipe:
 
     def time(
         self, spirv: bytes, groups: tuple[int, int, int], buffers: Mapping[Any, np.ndarray], repetitions: int = 10,
-        layouts: list[list[dict[str, Any]]] | None = None, images: Mapping[Any, Mapping[str, Any]] | None = None,
+        layouts: list[list[dict[str, Any]]] | None = None, images: Mapping[Any, Mapping[str, Any]] | None = None, *, push: bytes = b"",
+        entry: str = "main", references: Mapping[tuple[Any, int], str] | None = None,
     ) -> list[float]:
         """Return the CPU time of each of several dispatches, in seconds of all threads together; arguments as of `run_with_images`."""
-        request = _request("run", spirv, None, "main")
-        request |= {"groups": tuple(groups), "push": b"", "references": {}, "repetitions": repetitions}
+        request = _request("run", spirv, None, entry)
+        request |= {"groups": tuple(groups), "push": push, "references": dict(references or {}), "repetitions": repetitions}
         if images:
-            request |= {"layouts": layouts, "push_bytes": 0, "images": {key: dict(each) for key, each in images.items()}}
+            request |= {"layouts": layouts, "push_bytes": len(push), "images": {key: dict(each) for key, each in images.items()}}
         request["buffers"] = {key: np.ascontiguousarray(data).tobytes() for key, data in buffers.items()}
         times: list[float] = self.worker.ask(request)["times"]
         return times

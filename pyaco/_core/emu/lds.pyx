@@ -246,7 +246,7 @@ cdef int _load_direct(Machine *machine, Wave *wave, const Instruction *instructi
 
 
 # ---------------------------------------------------------------------------------------------------------- permutations
-cdef int _swizzle_lane(uint32_t offset, int lane) noexcept nogil:
+cdef int swizzle_lane(uint32_t offset, int lane) noexcept nogil:
     """The lane that DS_SWIZZLE reads, within groups of 32."""
     cdef int group = lane & 32
     cdef int position = lane & 31
@@ -278,7 +278,7 @@ cdef int _execute_swizzle(Machine *machine, Wave *wave, const Instruction *instr
     cdef int lane, other
     cdef const uint32_t *source = _row_of(wave, instruction.decoded.source[0], 0)
     for lane in range(<int>wave.lanes):
-        other = _swizzle_lane(instruction.decoded.immediate & 0xffff, lane)
+        other = swizzle_lane(instruction.decoded.immediate & 0xffff, lane)
         if other == -2:
             return stop_unsupported
         result[lane] = source[other] if (exec_mask >> other) & 1 else 0

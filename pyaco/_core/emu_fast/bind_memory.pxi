@@ -3,7 +3,7 @@ from features cimport has_addressable_scratch, has_ds_cmpstore, has_half_wave_pe
 from pyaco._core.common.machine cimport format_ds, format_flat, format_mubuf, format_scratch, register_none
 from pyaco._core.emu.access cimport access_atomic, access_load, access_store, access_to_lds, atomic_cmpswap, atomic_fcmpswap, half_none
 from pyaco._core.emu.global_memory cimport execute_buffer, execute_flat, execute_smem, memory_operation
-from pyaco._core.emu.lds cimport execute_lds
+from pyaco._core.emu.lds cimport execute_lds, swizzle_lane
 
 cdef bint _bind_register(Draft *step, uint32_t slot, uint16_t register_) noexcept nogil:
     step.hot.base[slot] = base_vgpr
@@ -170,24 +170,52 @@ cdef bint _add_transposed(Builder *builder, const Instruction *instruction) noex
     return True
 
 
+cdef uint32_t _swizzle_row(Blocks *blocks, uint32_t offset) noexcept nogil:
+    """The offset of a row with four times the lane that each lane reads by DS_SWIZZLE; 0: the pool is full, or it means nothing."""
+    cdef uint64_t key = offset | <uint64_t>1 << 49
+    cdef uint32_t *row
+    cdef int lane
+    if blocks.selections.count(key):
+        return blocks.selections[0][key]
+    if blocks.pool_count + 1 > pool_rows or swizzle_lane(offset, 0) < 0:
+        return 0
+    row = <uint32_t *>(blocks.pool + blocks.pool_count * row_bytes)
+    for lane in range(<int>max_lanes):
+        row[lane] = 4 * <uint32_t>swizzle_lane(offset, lane)
+    blocks.selections[0][key] = blocks.pool_count * row_bytes
+    blocks.pool_count += 1
+    return (blocks.pool_count - 1) * row_bytes
+
+
 cdef bint _add_permutation(Builder *builder, const Instruction *instruction) noexcept nogil:
-    """DS_BPERMUTE."""
-    cdef bint everywhere = instruction.decoded.opcode == <int>op_ds_bpermute_fi_b32
+    """DS_BPERMUTE, DS_PERMUTE, DS_SWIZZLE."""
+    cdef const MemorySteps *memory = builder.blocks.kernels.memory
+    cdef uint32_t opcode = instruction.decoded.opcode
+    cdef bint everywhere = opcode == <uint32_t>op_ds_bpermute_fi_b32
+    cdef bint pushes = opcode == <uint32_t>op_ds_permute_b32
+    cdef bint swizzles = opcode == <uint32_t>op_ds_swizzle_b32
     cdef Draft step
-    if builder.blocks.kernels.memory == NULL or not (everywhere or instruction.decoded.opcode == <int>op_ds_bpermute_b32):
+    if memory == NULL or not (everywhere or pushes or swizzles or opcode == <uint32_t>op_ds_bpermute_b32) or _is_gds(instruction):
         return False
     memset(&step, 0, sizeof(Draft))
-    step.hot.function = builder.blocks.kernels.memory.permute
+    step.hot.function = memory.push if pushes else memory.permute
     step.hot.instruction = instruction
-    step.hot.immediate = instruction.decoded.immediate
-    step.rest.lane_group_mask = min(<uint32_t>32 if has_half_wave_permutes(builder.blocks.machine.gfx_level) else 64,
+    step.rest.lane_group_mask = min(<uint32_t>32 if swizzles or has_half_wave_permutes(builder.blocks.machine.gfx_level) else 64,
                                     builder.blocks.machine.wave_size) - 1
     step.rest.reads_inactive = everywhere
     step.hot.destination_base = base_vgpr
     step.hot.destination = ((instruction.decoded.destination[0] >> 2) - 256) * row_bytes
-    if (not _bind_register(&step, 0, instruction.decoded.source[0]) or not _bind_register(&step, 1, instruction.decoded.source[1])
-            or instruction.decoded.destination_count == 0 or instruction.decoded.destination[0] < 1024):
+    if instruction.decoded.destination_count == 0 or instruction.decoded.destination[0] < 1024:
         return False
+    if swizzles:
+        step.hot.base[0] = base_pool
+        step.hot.offset[0] = _swizzle_row(builder.blocks, instruction.decoded.immediate & 0xffff)
+        if step.hot.offset[0] == 0 or not _bind_register(&step, 1, instruction.decoded.source[0]):
+            return False
+    else:
+        step.hot.immediate = instruction.decoded.immediate
+        if not _bind_register(&step, 0, instruction.decoded.source[0]) or not _bind_register(&step, 1, instruction.decoded.source[1]):
+            return False
     builder.steps.push_back(step)
     return True
 

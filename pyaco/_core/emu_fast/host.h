@@ -233,6 +233,28 @@ static ALWAYS_INLINE uint32_t row_low_bits(const uint32_t *values) {
 }
 #endif
 
+// V_PERM_B32: bytes of the 64 bits of `high` and `low` by the four bytes of a selector, where none of these is 8 or more; else false.
+#if defined(__AVX2__)
+static ALWAYS_INLINE bool permute_row(const uint32_t *high, const uint32_t *low, const uint32_t *selectors, uint32_t *values) {
+    const __m256i odd = _mm256_set1_epi64x(0x0808080800000000);                         // a lane of two begins at byte 8 of its 16
+    const __m256i *h = (const __m256i *)high, *l = (const __m256i *)low, *s = (const __m256i *)selectors;
+    __m256i all = _mm256_or_si256(_mm256_or_si256(_mm256_loadu_si256(s), _mm256_loadu_si256(s + 1)),
+                                  _mm256_or_si256(_mm256_loadu_si256(s + 2), _mm256_loadu_si256(s + 3)));
+    if (!_mm256_testz_si256(all, _mm256_set1_epi8((char)0xf8)))
+        return false;
+    for (int part = 0; part < 4; ++part) {
+        __m256i first = _mm256_loadu_si256(l + part), second = _mm256_loadu_si256(h + part);
+        __m256i places = _mm256_or_si256(_mm256_loadu_si256(s + part), odd);
+        __m256i lower_lanes = _mm256_shuffle_epi8(_mm256_unpacklo_epi32(first, second), places);    // of lanes 0 and 1 of each four
+        __m256i upper_lanes = _mm256_shuffle_epi8(_mm256_unpackhi_epi32(first, second), places);     // of lanes 2 and 3
+        _mm256_storeu_si256((__m256i *)values + part, _mm256_blend_epi32(lower_lanes, upper_lanes, 0xcc));
+    }
+    return true;
+}
+#else
+static ALWAYS_INLINE bool permute_row(const uint32_t *, const uint32_t *, const uint32_t *, uint32_t *) { return false; }
+#endif
+
 // Four dwords of each of 16 lanes, into rows of 64.
 #if defined(__AVX2__)
 static ALWAYS_INLINE void load_quads(const uint8_t *host, const uint32_t *offset, uint32_t *row) {

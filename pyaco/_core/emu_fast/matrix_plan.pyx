@@ -189,6 +189,14 @@ cdef bint _has_wave_plan(const MatrixShape *shape, uint32_t opcode, uint32_t lan
             and shape.depth * chunk_lanes <= lanes * (natural_elements // natural_lanes))
 
 
+cdef bint _overlap_in_part(const Instruction *instruction) noexcept nogil:
+    """Whether D has some of C's registers in other places: a step writes elements of D before it reads the last ones of C."""
+    cdef uint32_t addend = instruction.source[2].index
+    cdef uint32_t result = (instruction.decoded.destination[0] >> 2) - 256
+    cdef uint32_t distance = max(addend, result) - min(addend, result)
+    return distance != 0 and 4 * distance < instruction.decoded.destination_bytes[0]
+
+
 cdef bint _plan_matrix(MatrixPlan *plan, const Instruction *instruction, uint32_t gfx_level, uint32_t lanes) noexcept nogil:
     cdef const MatrixShape *wave_shape = wave_matrix_shape(instruction.decoded.opcode)
     cdef const MatrixShape *shape = wave_shape if wave_shape != NULL else block_matrix_shape(instruction.decoded.opcode)
@@ -198,6 +206,8 @@ cdef bint _plan_matrix(MatrixPlan *plan, const Instruction *instruction, uint32_
     if instruction.source[2].kind != operand_vgpr and (shape.sparse or instruction.source[2].kind != operand_value):
         return False
     if wave_shape != NULL and not _has_wave_plan(wave_shape, instruction.decoded.opcode, lanes):
+        return False
+    if not shape.sparse and instruction.source[2].kind == operand_vgpr and _overlap_in_part(instruction):
         return False
     plan.chunks = <uint8_t>(lanes // chunk_lanes)
     _plan_sums(plan, instruction, shape)

@@ -10,6 +10,7 @@ from pyaco._core.common.machine cimport format_flat, register_none
 cdef enum:
     chunk = 16                        # lanes that are moved at once
     chunks = 2                        # of a row
+    few_lanes = 6                     # so many are looked at one by one
 
 
 cdef struct Span:
@@ -19,8 +20,32 @@ cdef struct Span:
     uint32_t highest
 
 
+cdef void _fill_few(const Core *core, const uint32_t *row, Span *span) noexcept nogil:
+    """The same where few lanes are active."""
+    cdef uint64_t active = core.active
+    cdef uint32_t other = row[trailing_zeros64(active)]
+    cdef uint32_t lane, number
+    for lane in range(<uint32_t>max_lanes):
+        span.offset[lane] = other
+    for number in range(4):
+        span.kind[number] = chunk_same
+    span.lowest = other
+    span.highest = other
+    active &= active - 1
+    while active:
+        lane = trailing_zeros64(active)
+        active &= active - 1
+        span.offset[lane] = row[lane]
+        span.kind[lane // chunk] = chunk_any
+        span.lowest = min(span.lowest, row[lane])
+        span.highest = max(span.highest, row[lane])
+
+
 cdef inline void _fill_span(const Core *core, const uint32_t *row, Span *span) noexcept nogil:
     cdef uint32_t lane, other, number, low, high
+    if core.active_count <= few_lanes:
+        _fill_few(core, row, span)
+        return
     if not core.full:
         other = row[trailing_zeros64(core.active)]
         for lane in range(<uint32_t>max_lanes):
@@ -339,6 +364,24 @@ cdef inline uint8_t *_buffer_host(const Core *core, const Step *step, Span *span
     return host - span.lowest if host != NULL else NULL
 
 
+cdef inline bint _is_all_beyond(const Core *core, const Step *step, const Span *span) noexcept nogil:
+    """Whether no active lane reaches into the descriptor's range, after `_buffer_host` found no address. The scalar offset is in no range check of
+    early chips: here it counts on none.
+    """
+    cdef const uint32_t *words = &core.wave.sgpr[step.sgpr]
+    return _is_raw(core, words) and <uint64_t>step.immediate + span.lowest + step.rest.memory.bytes > words[2]
+
+
+cdef inline void _clear_rows(const Core *core, const Step *step) noexcept nogil:
+    """What loads outside of a range give."""
+    cdef uint32_t zeros[row_lanes]
+    cdef uint32_t half, dword
+    memset(zeros, 0, sizeof(zeros))
+    for dword in range(step.rest.memory.dwords):
+        for half in range(core.first_half, core.end_half):
+            put_row_at(<Core *>core, _destination_row(core, step) + dword * (row_bytes // 4) + row_lanes * half, half, zeros)
+
+
 cdef int _step_buffer_load_dword(Core *core, const Step *step) noexcept nogil:
     cdef uint8_t *host
     cdef uint32_t lanes = _regular_buffer(core, step, &host)
@@ -353,6 +396,9 @@ cdef int _step_buffer_load(Core *core, const Step *step) noexcept nogil:
     cdef uint8_t *host
     if core.active:
         host = _buffer_host(core, step, &span)
+        if host == NULL and _is_all_beyond(core, step, &span):
+            _clear_rows(core, step)
+            return next_step(core, step)
         if host == NULL:
             return step_reference(core, step)
         _load_rows(core, step, host, &span, _destination_row(core, step))
@@ -372,6 +418,8 @@ cdef int _step_buffer_store(Core *core, const Step *step) noexcept nogil:
     cdef uint8_t *host
     if core.active:
         host = _buffer_host(core, step, &span)
+        if host == NULL and _is_all_beyond(core, step, &span):
+            return next_step(core, step)
         if host == NULL:
             return step_reference(core, step)
         _store_rows(core, step, host, &span, source_row(core, step, 1, 0))
@@ -448,10 +496,10 @@ cdef inline void _store_pairs(const Core *core, const Step *step, const Span *sp
     cdef const uint32_t *first_row = source_row(core, step, 1, 0)
     cdef const uint32_t *second_row = source_row(core, step, 3, 0)
     cdef uint32_t lane, dword
-    cdef uint32_t lanes = row_lanes * core.halves
-    for lane in range(lanes):
-        if not core.lane_mask[lane]:
-            continue
+    cdef uint64_t active = core.active
+    while active:
+        lane = trailing_zeros64(active)
+        active &= active - 1
         for dword in range(dwords):
             memcpy(first + span.offset[lane] + 4 * dword, &first_row[lane + dword * (row_bytes // 4)], 4)
         for dword in range(dwords):
@@ -565,33 +613,42 @@ cdef inline uint64_t _data_of(const Step *step, const uint32_t *row, uint32_t la
     return row[lane] | (<uint64_t>row[lane + row_bytes // 4] << 32) if step.rest.memory.bytes == 8 else row[lane]
 
 
-cdef void _modify_dwords(const Core *core, const Step *step, const Span *span, uint8_t *host) noexcept nogil:
-    """Lane after lane: each one reads what those before it wrote."""
-    cdef const uint32_t *first = source_row(core, step, 1, 0)
-    cdef const uint32_t *second = source_row(core, step, 3, 0)
-    cdef uint8_t operation = step.rest.memory.atomic
-    cdef uint32_t unused[max_lanes]
-    cdef uint32_t *returned = _destination_row(core, step) if step.rest.returns else unused
-    cdef uint32_t lane, old, fresh
+cdef inline bint _all_consecutive(const Core *core, const Span *span) noexcept nogil:
+    """Whether each sixteen lanes, all active, access consecutive dwords: no lane of theirs reads what another of them wrote."""
+    cdef uint32_t number
+    cdef uint32_t found = core.full
+    for number in range(chunks * core.halves):
+        found &= span.kind[number] == chunk_sequence
+    return found
+
+
+cdef inline void _modify_each(const Core *core, const Span *span, uint8_t *host, const uint32_t *first, const uint32_t *second, uint32_t *returned,
+                              uint8_t operation) noexcept nogil:
+    """Lane after lane: each one reads what those before it wrote. An operand is read before what is returned is written: it may be the same register.
+
+    Where all lanes have one address, what it holds stays in a register of the host. `operation` is a constant in the calls that are to be fast.
+    """
+    cdef uint32_t lane, old, fresh, number
+    cdef uint32_t before[chunk]
+    cdef uint32_t after[chunk]
     cdef uint64_t active = core.active
-    if operation == atomic_add and span.lowest == span.highest:             # a counter
+    if span.lowest == span.highest:
         memcpy(&fresh, host + span.lowest, 4)
         while active:
             lane = trailing_zeros64(active)
             active &= active - 1
             old = fresh
-            fresh += first[lane]                            # before it is written: it may be the same register
+            fresh = atomic32(operation, old, first[lane], second[lane])
             returned[lane] = old
         memcpy(host + span.lowest, &fresh, 4)
         return
-    if operation == atomic_add:                             # by far the most frequent
-        while active:
-            lane = trailing_zeros64(active)
-            active &= active - 1
-            memcpy(&old, host + span.offset[lane], 4)
-            fresh = old + first[lane]
-            memcpy(host + span.offset[lane], &fresh, 4)
-            returned[lane] = old
+    if operation < atomic_fadd and _all_consecutive(core, span):           # of floats, which NaN wins depends on the order of operands
+        for number in range(chunks * core.halves):
+            memcpy(before, host + span.offset[chunk * number], 4 * chunk)
+            for lane in range(<uint32_t>chunk):
+                after[lane] = atomic32(operation, before[lane], first[chunk * number + lane], second[chunk * number + lane])
+            memcpy(host + span.offset[chunk * number], after, 4 * chunk)
+            memcpy(returned + chunk * number, before, 4 * chunk)
         return
     while active:
         lane = trailing_zeros64(active)
@@ -602,6 +659,39 @@ cdef void _modify_dwords(const Core *core, const Step *step, const Span *span, u
         returned[lane] = old
 
 
+cdef void _modify_dwords(const Core *core, const Step *step, const Span *span, uint8_t *host) noexcept nogil:
+    """The frequent operations have loops of their own."""
+    cdef const uint32_t *first = source_row(core, step, 1, 0)
+    cdef const uint32_t *second = source_row(core, step, 3, 0)
+    cdef uint8_t operation = step.rest.memory.atomic
+    cdef uint32_t unused[max_lanes]
+    cdef uint32_t *returned = _destination_row(core, step) if step.rest.returns else unused
+    if operation == atomic_add:
+        _modify_each(core, span, host, first, second, returned, atomic_add)
+    elif operation == atomic_umin:
+        _modify_each(core, span, host, first, second, returned, atomic_umin)
+    elif operation == atomic_umax:
+        _modify_each(core, span, host, first, second, returned, atomic_umax)
+    elif operation == atomic_smin:
+        _modify_each(core, span, host, first, second, returned, atomic_smin)
+    elif operation == atomic_smax:
+        _modify_each(core, span, host, first, second, returned, atomic_smax)
+    elif operation == atomic_and:
+        _modify_each(core, span, host, first, second, returned, atomic_and)
+    elif operation == atomic_or:
+        _modify_each(core, span, host, first, second, returned, atomic_or)
+    elif operation == atomic_xor:
+        _modify_each(core, span, host, first, second, returned, atomic_xor)
+    elif operation == atomic_swap:
+        _modify_each(core, span, host, first, second, returned, atomic_swap)
+    elif operation == atomic_cmpswap:
+        _modify_each(core, span, host, first, second, returned, atomic_cmpswap)
+    elif operation == atomic_fadd:
+        _modify_each(core, span, host, first, second, returned, atomic_fadd)
+    else:
+        _modify_each(core, span, host, first, second, returned, operation)
+
+
 cdef void _modify_pairs(const Core *core, const Step *step, const Span *span, uint8_t *host) noexcept nogil:
     """The same for pairs of dwords."""
     cdef const uint32_t *first = source_row(core, step, 1, 0)
@@ -609,9 +699,10 @@ cdef void _modify_pairs(const Core *core, const Step *step, const Span *span, ui
     cdef uint32_t *returned = _destination_row(core, step) if step.rest.returns else NULL
     cdef uint32_t lane
     cdef uint64_t old, fresh
-    for lane in range(row_lanes * core.halves):
-        if not core.lane_mask[lane]:
-            continue
+    cdef uint64_t active = core.active
+    while active:
+        lane = trailing_zeros64(active)
+        active &= active - 1
         memcpy(&old, host + span.offset[lane], 8)
         fresh = atomic64(step.rest.memory.atomic, old, _data_of(step, first, lane), _data_of(step, second, lane))
         memcpy(host + span.offset[lane], &fresh, 8)
@@ -697,128 +788,21 @@ cdef int _step_permute(Core *core, const Step *step) noexcept nogil:
     return next_step(core, step)
 
 
-# --------------------------------------------------------------------------------------------------------------- scratch
-# A dword of all lanes lies side by side. An index that all lanes share, as those of loops are, moves rows.
-cdef inline int64_t _scratch_base(const Core *core, const Step *step) noexcept nogil:
-    """What is added to the lanes' addresses."""
-    cdef int64_t base = <int32_t>step.immediate
-    return base + <int32_t>core.wave.sgpr[step.sgpr] if step.sgpr != register_none else base
-
-
-cdef inline bint _is_same_for_all(const Core *core, const uint32_t *row) noexcept nogil:
-    """Whether the active lanes have the same address."""
-    cdef uint32_t first = row[trailing_zeros64(core.active)]
-    cdef uint32_t differs = 0
-    cdef uint32_t lane
-    for lane in range(<uint32_t>max_lanes):                 # the lanes that a wave lacks are idle
-        differs |= (row[lane] ^ first) & core.lane_mask[lane]
-    return differs == 0
-
-
-cdef inline uint8_t *_scratch_host(const Core *core, const Step *step, int64_t offset) noexcept nogil:
-    """The dword of lane 0 that an offset is in; NULL: outside scratch, or across two dwords."""
-    cdef uint64_t base = flat_scratch(core.machine, core.wave)
-    cdef uint64_t place = (<uint64_t>offset >> 2) * 4 * row_lanes * core.halves
-    cdef uint32_t bytes = _span_bytes(step)
-    if offset < 0 or (offset & 3) + step.rest.memory.bytes > 4:
-        return NULL
-    if base >> 32 and base & 3:
-        return NULL
-    if base >> 32:
-        return _host_of(core, step, base + place, 4 * step.rest.memory.dwords * row_lanes * core.halves)
-    if offset + bytes > core.machine.scratch_bytes:
-        return NULL
-    return core.wave.scratch + place
-
-
-cdef inline bint _place_lanes(const Core *core, const Step *step, const uint32_t *row, uint32_t *places) noexcept nogil:
-    """Where in scratch each lane's address lies; False where not all of it is there."""
-    cdef int64_t base = _scratch_base(core, step)
-    cdef uint32_t lanes = row_lanes * core.halves
-    cdef uint32_t lane
-    cdef int64_t offset
-    if flat_scratch(core.machine, core.wave) >> 32:
-        return False
-    for lane in range(lanes):
-        places[lane] = 0
-        if core.lane_mask[lane]:
-            offset = base + <int32_t>row[lane]
-            if offset < 0 or (offset & 3) + step.rest.memory.bytes > 4 or offset + _span_bytes(step) > core.machine.scratch_bytes:
-                return False
-            places[lane] = <uint32_t>(offset >> 2) * 4 * lanes + 4 * lane + <uint32_t>(offset & 3)
-    return True
-
-
-cdef int _step_scratch_load(Core *core, const Step *step) noexcept nogil:
-    cdef const uint32_t *addresses = source_row(core, step, 0, 0)
-    cdef uint32_t *row = _destination_row(core, step)
-    cdef uint32_t bytes = step.rest.memory.bytes
-    cdef uint32_t places[max_lanes]
-    cdef uint32_t values[row_lanes]
-    cdef uint32_t half, dword, lane
-    cdef int64_t offset
-    cdef bint same
-    cdef const uint8_t *host
-    if not core.active:
-        return next_step(core, step)
-    same = _is_same_for_all(core, addresses)
-    if same:
-        offset = _scratch_base(core, step) + <int32_t>addresses[trailing_zeros64(core.active)]
-        host = _scratch_host(core, step, offset)
-        if host == NULL:
-            return step_reference(core, step)
-        for lane in range(row_lanes * core.halves):
-            places[lane] = 4 * lane + <uint32_t>(offset & 3)
-    else:
-        host = core.wave.scratch
-        if not _place_lanes(core, step, addresses, places):
-            return step_reference(core, step)
-    for dword in range(step.rest.memory.dwords):
-        for half in range(core.first_half, core.end_half):
-            if same and bytes == 4:
-                put_row_at(core, row + row_lanes * half, half, <const uint32_t *>host + row_lanes * half)
-                continue
-            for lane in range(<uint32_t>row_lanes):
-                values[lane] = load_element(host + places[row_lanes * half + lane], step.rest.memory)
-            put_row_at(core, row + row_lanes * half, half, values)
-        row += row_bytes // 4
-        host += 4 * row_lanes * core.halves
-    return next_step(core, step)
-
-
-cdef int _step_scratch_store(Core *core, const Step *step) noexcept nogil:
-    cdef const uint32_t *addresses = source_row(core, step, 0, 0)
-    cdef const uint32_t *row = source_row(core, step, 1, 0)
-    cdef uint32_t bytes = step.rest.memory.bytes
-    cdef uint32_t places[max_lanes]
-    cdef uint32_t half, dword, lane
-    cdef int64_t offset
-    cdef bint same
-    cdef uint8_t *host
-    if not core.active:
-        return next_step(core, step)
-    same = _is_same_for_all(core, addresses)
-    if same:
-        offset = _scratch_base(core, step) + <int32_t>addresses[trailing_zeros64(core.active)]
-        host = _scratch_host(core, step, offset)
-        if host == NULL:
-            return step_reference(core, step)
-        for lane in range(row_lanes * core.halves):
-            places[lane] = 4 * lane + <uint32_t>(offset & 3)
-    else:
-        host = core.wave.scratch
-        if not _place_lanes(core, step, addresses, places):
-            return step_reference(core, step)
-    for dword in range(step.rest.memory.dwords):
-        for half in range(core.first_half, core.end_half):
-            if same and bytes == 4:
-                put_row_at(core, <uint32_t *>host + row_lanes * half, half, row + row_lanes * half)
-                continue
-            for lane in range(row_lanes * half, row_lanes * half + row_lanes):
-                if core.lane_mask[lane]:
-                    store_element(host + places[lane], row[lane], bytes)
-        row += row_bytes // 4
-        host += 4 * row_lanes * core.halves
+cdef int _step_push(Core *core, const Step *step) noexcept nogil:
+    """DS_PERMUTE: active lanes write to lanes of their group, of which the others get zero; the highest lane that writes to one wins."""
+    cdef const uint32_t *address = source_row(core, step, 0, 0)
+    cdef const uint32_t *data = source_row(core, step, 1, 0)
+    cdef uint32_t values[max_lanes]
+    cdef uint32_t group = step.rest.lane_group_mask
+    cdef uint64_t active = core.active
+    cdef uint32_t half, lane
+    memset(values, 0, sizeof(values))
+    while active:
+        lane = trailing_zeros64(active)
+        active &= active - 1
+        values[(lane & ~group) | (((address[lane] + (step.immediate & 0xffff)) >> 2) & group)] = data[lane]
+    for half in range(core.halves):
+        put_row(core, step, half, &values[row_lanes * half])
     return next_step(core, step)
 
 
@@ -863,6 +847,7 @@ cdef void fill_memory_steps(MemorySteps *table) noexcept nogil:
     table.global_to_lds = _step_global_to_lds
     table.buffer_to_lds = _step_buffer_to_lds
     table.permute = _step_permute
+    table.push = _step_push
     table.global_atomic = _step_global_atomic
     table.buffer_atomic = _step_buffer_atomic
     table.scratch_load = _step_scratch_load

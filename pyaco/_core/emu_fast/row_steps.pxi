@@ -70,6 +70,9 @@ cdef int _step_select(Core *core, const Step *step) noexcept nogil:
     cdef uint32_t *found
     cdef uint32_t values[max_lanes]
     cdef uint32_t valid[row_lanes]
+    cdef uint32_t chosen[row_lanes]
+    cdef uint32_t everywhere = step.rest.change.keep
+    cdef uint32_t always = step.rest.change.flip
     cdef uint32_t half, lane
     for half in range(core.halves):
         index = source_row(core, step, 1, half)
@@ -79,10 +82,14 @@ cdef int _step_select(Core *core, const Step *step) noexcept nogil:
         found = &values[row_lanes * half]
         gather_row(core.lane_mask, index, valid)
         gather_row(source, index, found)
+        # what is stored in a loop lies on the stack: other rows might overlap those that it reads, for all that the compiler knows
         for lane in range(<uint32_t>row_lanes):
-            valid[lane] = (valid[lane] | step.rest.change.keep) & (0 if index[lane] == 0xffffffffU else 0xffffffffU)
+            valid[lane] = (valid[lane] | everywhere) & (0 if index[lane] == 0xffffffffU else 0xffffffffU)
+        for lane in range(<uint32_t>row_lanes):
+            chosen[lane] = allowed[lane] & (valid[lane] | always) & active[lane]
+        for lane in range(<uint32_t>row_lanes):
             found[lane] &= valid[lane]
-            written[lane] = allowed[lane] & (valid[lane] | step.rest.change.flip) & active[lane]
+        copy_row(written, chosen)
     for half in range(core.halves):
         copy_row(row + row_lanes * half, &values[row_lanes * half])
     return next_step(core, step)
@@ -185,6 +192,28 @@ cdef int _step_permute16(Core *core, const Step *step) noexcept nogil:
             values[lane] = (values[lane] & valid[lane]) | (row[lane] & ~valid[lane] & change.flip)
         put_row_at(core, row, half, values)
     return next_step(core, step)
+
+
+cdef extern from "host.h" nogil:
+    bint permute_row(const uint32_t *high, const uint32_t *low, const uint32_t *selectors, uint32_t *values)
+
+
+cdef int _step_permute_bytes(Core *core, const Step *step) noexcept nogil:
+    """V_PERM_B32, usually of the eight bytes themselves."""
+    cdef uint32_t values[max_lanes]
+    cdef uint32_t half
+    for half in range(core.first_half, core.end_half):
+        if not permute_row(source_row(core, step, 0, half), source_row(core, step, 1, half), source_row(core, step, 2, half),
+                           &values[row_lanes * half]):
+            return _step_v_perm_b32(core, step)
+    for half in range(core.first_half, core.end_half):
+        put_row(core, step, half, &values[row_lanes * half])
+    return next_step(core, step)
+
+
+cdef void fill_special_steps(StepFunction *table) noexcept nogil:
+    """Steps that are written by hand, of operations that the table of semantics has too."""
+    table[<int>op_v_perm_b32] = _step_permute_bytes
 
 
 cdef void _set_active(Core *core, uint64_t active) noexcept nogil:

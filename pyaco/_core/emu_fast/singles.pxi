@@ -30,6 +30,187 @@ cdef inline float ldexp_single(float value, int32_t exponent) noexcept nogil:
     return <float>(<double>value * bits_double(<uint64_t>(limited + 1023) << 52))
 
 
+# Exponents and fractions as frexp has them: the fraction in [0.5, 1), and an exponent of 0 for zeros, infinities and NaNs.
+cdef inline float normal_single(float value) noexcept nogil:
+    """Times 2 ** 24 where it is a denormal; the host must keep those."""
+    return value * (<float>16777216.0 if float_bits(value) & 0x7f800000 == 0 else <float>1.0)
+
+
+cdef inline uint32_t has_no_exponent(uint32_t bits) noexcept nogil:
+    """All ones for a zero, an infinity and a NaN."""
+    return -<uint32_t>((bits & 0x7fffffff) - 1 >= 0x7f7fffff)
+
+
+cdef inline int32_t exponent_single(float value) noexcept nogil:
+    cdef uint32_t bits = float_bits(value)
+    cdef uint32_t bias = 126 + (24 if bits & 0x7f800000 == 0 else 0)
+    return <int32_t>((((float_bits(normal_single(value)) >> 23) & 0xff) - bias) & ~has_no_exponent(bits))
+
+
+cdef inline float mantissa_single(float value) noexcept nogil:
+    cdef uint32_t bits = float_bits(value)
+    cdef uint32_t fraction = (float_bits(normal_single(value)) & 0x807fffffU) | 0x3f000000
+    return bits_float(bits if has_no_exponent(bits) else fraction)
+
+
+cdef inline double normal_double(double value) noexcept nogil:
+    """Times 2 ** 54 where it is a denormal."""
+    return value * (18014398509481984.0 if double_bits(value) & 0x7ff0000000000000ULL == 0 else 1.0)
+
+
+cdef inline uint64_t has_no_wide_exponent(uint64_t bits) noexcept nogil:
+    return -<uint64_t>((bits & 0x7fffffffffffffffULL) - 1 >= 0x7fefffffffffffffULL)
+
+
+cdef inline int64_t exponent_double(double value) noexcept nogil:
+    cdef uint64_t bits = double_bits(value)
+    cdef uint64_t bias = 1022 + (54 if bits & 0x7ff0000000000000ULL == 0 else 0)
+    return <int64_t>((((double_bits(normal_double(value)) >> 52) & 0x7ff) - bias) & ~has_no_wide_exponent(bits))
+
+
+cdef inline double mantissa_double(double value) noexcept nogil:
+    cdef uint64_t bits = double_bits(value)
+    cdef uint64_t fraction = (double_bits(normal_double(value)) & 0x800fffffffffffffULL) | 0x3fe0000000000000ULL
+    return bits_double(bits if has_no_wide_exponent(bits) else fraction)
+
+
+cdef inline double power_of_two(int64_t exponent) noexcept nogil:
+    """Of a normal double's exponent."""
+    return bits_double(<uint64_t>(exponent + 1023) << 52)
+
+
+cdef inline double ldexp_double(double value, int32_t exponent) noexcept nogil:
+    """value * 2 ** exponent, rounded once: only the last product is not exact."""
+    cdef int64_t above = exponent if exponent > -3000 else -3000
+    cdef int64_t total = exponent_double(value) + (above if above < 3000 else 3000)
+    cdef int64_t low = total if total > -1000 else -1000
+    cdef int64_t first = low if low < 1000 else 1000
+    cdef int64_t least = total - first if total - first > -1000 else -1000
+    cdef int64_t second = least if least < 1000 else 1000
+    cdef double product = mantissa_double(value) * power_of_two(first) * power_of_two(second)
+    return value if has_no_wide_exponent(double_bits(value)) else product
+
+
+# Steps of divisions, of which the later choice counts. A reciprocal is a denormal beyond 2 ** 126 (2 ** 1022 of a double).
+cdef inline uint32_t division_scale_single(float wanted, float denominator, float numerator) noexcept nogil:
+    """`division_scale32`."""
+    cdef uint32_t s0 = float_bits(wanted)
+    cdef uint32_t s1 = float_bits(denominator)
+    cdef uint32_t s2 = float_bits(numerator)
+    cdef uint32_t up = float_bits(wanted * bits_float(0x5f800000))          # 2 ** 64
+    cdef uint32_t down = float_bits(wanted * bits_float(0x1f800000))
+    cdef uint32_t up_denominator = up if s0 == s1 else s0
+    cdef uint32_t up_numerator = up if s0 == s2 else s0
+    cdef int32_t distance = exponent_single(numerator) - exponent_single(denominator)
+    cdef bint reciprocal_tiny = (s1 & 0x7fffffff) > 0x7e800000
+    cdef uint32_t result = up if (s2 >> 23 & 0xff) <= 23 else s0
+    result = up_numerator if distance <= -126 else result
+    result = (up_denominator if distance <= -126 else down) if reciprocal_tiny else result
+    result = up if s1 & 0x7f800000 == 0 else result
+    result = up_denominator if distance >= 96 else result
+    result = 0x7fc00000 if ((s1 << 1 == 0) | (s2 << 1 == 0)) else result
+    return s0 if (((s1 & 0x7f800000) == 0x7f800000) | ((s2 & 0x7f800000) == 0x7f800000)) else result
+
+
+cdef inline uint32_t division_flag_single(float denominator, float numerator) noexcept nogil:
+    """Whether V_DIV_FMAS is to undo the scale."""
+    cdef uint32_t s1 = float_bits(denominator)
+    cdef uint32_t s2 = float_bits(numerator)
+    cdef int32_t distance = exponent_single(numerator) - exponent_single(denominator)
+    cdef uint32_t flag = 1 if distance <= -126 else 0
+    flag = 0 if s1 & 0x7f800000 == 0 else flag
+    flag = 1 if ((distance >= 96) | (s1 << 1 == 0) | (s2 << 1 == 0)) else flag
+    return 0 if (((s1 & 0x7f800000) == 0x7f800000) | ((s2 & 0x7f800000) == 0x7f800000)) else flag
+
+
+cdef inline uint64_t division_scale_double(double wanted, double denominator, double numerator) noexcept nogil:
+    """`division_scale64`."""
+    cdef uint64_t s0 = double_bits(wanted)
+    cdef uint64_t s1 = double_bits(denominator)
+    cdef uint64_t s2 = double_bits(numerator)
+    cdef uint64_t ones = 0x7ff0000000000000ULL
+    cdef uint64_t up = double_bits(wanted * power_of_two(128))
+    cdef uint64_t down = double_bits(wanted * power_of_two(-128))
+    cdef uint64_t up_denominator = up if s0 == s1 else s0
+    cdef uint64_t up_numerator = up if s0 == s2 else s0
+    cdef int64_t distance = exponent_double(numerator) - exponent_double(denominator)
+    cdef bint reciprocal_tiny = (s1 & 0x7fffffffffffffffULL) > 0x7fd0000000000000ULL
+    cdef uint64_t result = up if (s2 >> 52 & 0x7ff) <= 53 else s0
+    result = up_numerator if distance <= -1022 else result
+    result = (up_denominator if distance <= -1022 else down) if reciprocal_tiny else result
+    result = up if s1 & ones == 0 else result
+    result = up_denominator if distance >= 768 else result
+    result = 0x7ff8000000000000ULL if ((s1 << 1 == 0) | (s2 << 1 == 0)) else result
+    return s0 if (((s1 & ones) == ones) | ((s2 & ones) == ones)) else result
+
+
+cdef inline uint64_t division_flag_double(double denominator, double numerator) noexcept nogil:
+    cdef uint64_t s1 = double_bits(denominator)
+    cdef uint64_t s2 = double_bits(numerator)
+    cdef uint64_t ones = 0x7ff0000000000000ULL
+    cdef int64_t distance = exponent_double(numerator) - exponent_double(denominator)
+    cdef uint64_t flag = 1 if distance <= -1022 else 0
+    flag = 0 if s1 & ones == 0 else flag
+    flag = 1 if ((distance >= 768) | (s1 << 1 == 0) | (s2 << 1 == 0)) else flag
+    return 0 if (((s1 & ones) == ones) | ((s2 & ones) == ones)) else flag
+
+
+cdef inline float division_fmas_single(float a, float b, float c, uint32_t scaled) noexcept nogil:
+    """a * b + c, with the scale undone."""
+    cdef uint32_t bits = float_bits(c) & 0x7fffffff
+    cdef uint32_t scale = 0x5f800000 if ((bits >= 0x40000000) & (bits < 0x7f800000)) else 0x1f800000
+    return fmaf(a, b, c) * bits_float(scale if scaled else 0x3f800000)
+
+
+cdef inline double division_fmas_double(double a, double b, double c, uint64_t scaled) noexcept nogil:
+    cdef uint64_t bits = double_bits(c) & 0x7fffffffffffffffULL
+    cdef int64_t scale = 128 if ((bits >= 0x4000000000000000ULL) & (bits < 0x7ff0000000000000ULL)) else -128
+    return fma(a, b, c) * power_of_two(scale if scaled else 0)
+
+
+cdef inline uint32_t division_fixup_single(float quotient, float denominator, float numerator) noexcept nogil:
+    """`division_fixup` of singles."""
+    cdef uint32_t s1 = float_bits(denominator)
+    cdef uint32_t s2 = float_bits(numerator)
+    cdef uint32_t least = s1 & 0x7fffffff
+    cdef uint32_t most = s2 & 0x7fffffff
+    cdef uint32_t result = float_bits(quotient) & 0x7fffffff
+    cdef int32_t distance = exponent_single(numerator) - exponent_single(denominator)
+    result = 0x7f800000 if result > 0x7f800000 else result
+    result = 0 if ((distance < -150) | (least == 0x7f800000) | (most == 0)) else result
+    result = 0x7f800000 if ((least == 0) | (most == 0x7f800000)) else result
+    result |= (s1 ^ s2) & 0x80000000U
+    result = 0xffc00000U if (((least == 0) & (most == 0)) | ((least == 0x7f800000) & (most == 0x7f800000))) else result
+    result = s1 | 0x400000 if least > 0x7f800000 else result
+    return s2 | 0x400000 if most > 0x7f800000 else result
+
+
+cdef inline uint64_t division_fixup_double(double quotient, double denominator, double numerator) noexcept nogil:
+    cdef uint64_t s1 = double_bits(denominator)
+    cdef uint64_t s2 = double_bits(numerator)
+    cdef uint64_t least = s1 & 0x7fffffffffffffffULL
+    cdef uint64_t most = s2 & 0x7fffffffffffffffULL
+    cdef uint64_t infinite = 0x7ff0000000000000ULL
+    cdef uint64_t result = double_bits(quotient) & 0x7fffffffffffffffULL
+    cdef int64_t distance = exponent_double(numerator) - exponent_double(denominator)
+    result = infinite if result > infinite else result
+    result = 0 if ((distance < -1075) | (least == infinite) | (most == 0)) else result
+    result = infinite if ((least == 0) | (most == infinite)) else result
+    result |= (s1 ^ s2) & 0x8000000000000000ULL
+    result = 0xfff8000000000000ULL if (((least == 0) & (most == 0)) | ((least == infinite) & (most == infinite))) else result
+    result = s1 | 0x8000000000000ULL if least > infinite else result
+    return s2 | 0x8000000000000ULL if most > infinite else result
+
+
+cdef inline float odd_single(double value) noexcept nogil:
+    """Rounded to odd, for one correct rounding to a half after it; the host must keep denormals."""
+    cdef float nearest = <float>value
+    cdef double back = nearest
+    cdef uint32_t bits = float_bits(nearest)
+    cdef uint32_t away = 1 if (back > value if value > 0 else back < value) else 0
+    return bits_float((bits - away) | (1 if back != value else 0))
+
+
 cdef inline float rsq_single(float value) noexcept nogil:
     """1 / sqrt(value) as a double has it, rounded: the same bits for every single that is no denormal.
 

@@ -122,7 +122,8 @@ cdef struct MemorySteps:
     StepFunction lds_transpose8
     StepFunction global_to_lds
     StepFunction buffer_to_lds
-    StepFunction permute              # DS_BPERMUTE
+    StepFunction permute              # DS_BPERMUTE, DS_SWIZZLE
+    StepFunction push                 # DS_PERMUTE
     StepFunction global_atomic
     StepFunction buffer_atomic
     StepFunction scratch_load
