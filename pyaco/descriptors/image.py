@@ -191,6 +191,8 @@ def _gfx6(config: GpuConfig, surface: Any, view: ImageView, format_: PixelFormat
         # Unused by the hardware: shaders clear bits of the sampler with it.
         plain[7] = 0xFFFFF1FF if view.first_level == view.last_level else 0xFFFFFFFF
     level = (surface.stencil_levels if view.stencil else surface.levels)[view.base_level]
+    if level.tile_index < 0:
+        raise UnsupportedError(f"descriptors of {level.mode.name} images on {config.name} whose tile mode its table lacks, as of depth in 3D")
     words[3] |= {"POW2_PAD": int(view.levels > 1), "TILING_INDEX": level.tile_index}
     words[4] |= {"DEPTH": view.depth - 1, "PITCH": level.pitch * view.block_width - 1}
     words[5]["LAST_ARRAY"] = view.last_layer

@@ -180,9 +180,13 @@ def _level_as_first(image: Image, view: ImageView, level: int) -> ImageView:
 
 
 def _widened(image: Image, view: ImageView, level: int) -> ImageView:
-    """Return a view whose level 0 is as large as makes the level large enough; padding must hold what is added."""
-    columns, rows = image.surface.request.level_extent(level)
-    width, height = max(view.part.width, columns << level), max(view.part.height, rows << level)
+    """Return a view whose level 0 is as large as makes the level and those before it large enough; padding must hold what is added.
+
+    Before GFX9 the levels before it must be padded as they are, too, since the hardware adds them up.
+    """
+    extents = [image.surface.request.level_extent(before) for before in range(level + 1)]
+    width = max(columns << before for before, (columns, _) in enumerate(extents))
+    height = max(rows << before for before, (_, rows) in enumerate(extents))
     if width > image.surface.pitch or height > image.surface.height:
         raise UnsupportedError(f"level {level} of {image!r} as elements: level 0 has no padding for {width} x {height}")
     return ImageView(image, replace(view.part, width=width, height=height))

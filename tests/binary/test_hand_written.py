@@ -110,6 +110,10 @@ def source(target: str) -> str:
                          store=access(level, "store", 6), more=more, wave=32 if level >= 100 else 64)  # fmt: skip
 
 
+#: Levels whose counters, and whose banks of registers, no check follows.
+GFX12_5 = (125, 126)
+
+
 @pytest.mark.parametrize("check", ["", "memory,waits,races,barriers,uninitialized"], ids=["fast", "checked"])
 @pytest.mark.parametrize("target", TARGETS)
 def test_three_lines(target: str, check: str) -> None:
@@ -117,7 +121,7 @@ def test_three_lines(target: str, check: str) -> None:
     x = np.arange(1, 65, dtype=np.int32)
     for data in (relocatable, link_code_object(relocatable)):
         out = np.zeros(64, np.int32)
-        device = Device(target, check=check)
+        device = Device(target, check=check if processor(target)[1] not in GFX12_5 else "memory,races,barriers")
         loaded = device.load(data)
         report = loaded["triple"]((1,), (64,), x, out, -5)
         assert np.array_equal(out, 3 * x - 5)

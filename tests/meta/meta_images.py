@@ -61,6 +61,8 @@ def images(device: Device, format: str, shape: dict[str, Any], modes: list[dict[
         try:
             image = device.image(format=format, **{**shape, **mode})
             assert image.surface.tiled.size                  # elements of 96 bits are linear, which only tiling says
+            for stencil in {False, image.format.has_stencil}:
+                assert image.view(stencil=stencil).words     # a volume of depth or stencil has no tile mode on GFX6
         except (InputError, UnsupportedError):
             continue
         if image.surface.swizzle_mode not in seen:

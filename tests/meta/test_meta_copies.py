@@ -211,3 +211,10 @@ def test_dma_between_linear_and_tiled(target: str) -> None:
         assert np.array_equal(elements(again, level), elements(tiled, level))
     with pytest.raises(UnsupportedError, match="one of the images must be linear"):
         meta.copy_image(device, tiled, device.image(format="R32G32_UINT", width=50, height=40), queue="dma")
+
+
+def test_volumes_of_depth_have_no_descriptor_on_gfx6() -> None:
+    """No row of the chip's table has their tile mode."""
+    image = Device("gfx600").image(format="Z16_UNORM", **SHAPES["3d"])
+    with pytest.raises(UnsupportedError, match="tile mode its table lacks"):
+        _ = image.view().words

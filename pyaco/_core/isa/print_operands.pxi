@@ -233,6 +233,8 @@ cdef inline bint _has_half_literals(const Printer *t, const Decoded *d, uint32_t
     """Whether assemblers take 16 bits alone for the literal of a source."""
     if d.opcode == op_v_cvt_pk_f32_fp8 or d.opcode == op_v_cvt_pk_f32_bf8:
         return t.level >= gfx11_7
+    if t.facts[d.opcode] & (fact_mixes | fact_bfloat) == fact_mixes | fact_bfloat:
+        return True
     return d.source_bytes[position] == 2 or t.facts[d.opcode] & fact_scalar_half != 0 or d.opcode == op_v_cvt_f32_bf16
 
 
