@@ -26,7 +26,6 @@ from pyaco._core.ir.shader cimport (
 
 cdef enum:
     most_conditions = 64          # comparisons that one condition consists of
-    worth_a_range = 1000           # ifs for which one around them is made
 
 cdef struct Chain:
     ValueId selector
@@ -53,12 +52,11 @@ cdef bint _compares(const ShaderData *s, ValueId condition, Chain *chain) except
         if s.instructions.opcode[value] == alu_ior:
             todo.push_back(source_value(s, value, 0))
             todo.push_back(source_value(s, value, 1))
-            if todo.size() > most_conditions:
-                break
             continue
         compared = source_value(s, value, 0)
         if s.instructions.opcode[value] != alu_ieq or s.instructions.components[compared] != 1 or value_is_constant(s, compared) \
-                or not value_is_constant(s, source_value(s, value, 1)) or (chain.selector and chain.selector != compared):
+                or not value_is_constant(s, source_value(s, value, 1)) or (chain.selector and chain.selector != compared) \
+                or chain.constants.size() - before == most_conditions:
             break
         chain.selector = compared
         chain.constants.push_back(constant_bits(s, source_value(s, value, 1), 0))
