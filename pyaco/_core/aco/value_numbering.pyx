@@ -1,15 +1,18 @@
 """Value numbering: compute no value twice.
 
-Blocks are visited in order; every pure instruction is looked up by opcode, modifiers and (renamed) operands in a hash table. An equal
+Blocks are visited in order; every pure instruction is looked up by opcode, modifiers and (renamed) operands. As a rule it stands in a group of
+its newest operand, by that one's number: code that is walked in order finds its part of the table in the cache, where hashes alone would reach all
+over it. A table by hash, which grows with its entries, has what does not fit there. An equal
 instruction whose block dominates this one replaces it: over the logical CFG for what vector instructions compute, since every
-lane that runs here has run there, over the linear CFG for scalars. Results that depend on which lanes run together (compares,
+lane that runs here has run there, over the linear CFG for scalars. An entry whose block dominates no later one gives its place to an equal
+one. Results that depend on which lanes run together (compares,
 ballots, lane crossing) must also have the same execution mask. Copies and phis of one value are renamed away, except
 phis of VGPRs at loop exits, which keep LCSSA form.
 
 Needs: SSA, dominators; before the execution mask is made explicit. Source: dominator-based value numbering, Briggs, Cooper,
 Simpson, "Value Numbering" (1997); conditions on exec as in ACO (``aco_opt_value_numbering``).
 """
-from libc.stdint cimport uint16_t, uint32_t, uint64_t, uint8_t
+from libc.stdint cimport int32_t, uint16_t, uint32_t, uint64_t, uint8_t
 from libcpp.vector cimport vector
 
 from isa_opcodes cimport *
@@ -28,11 +31,20 @@ from pyaco._core.ir.program cimport (
     register_scc, rewrite_begin, rewrite_block, rewrite_emit, rewrite_end, semantic_can_reorder, semantic_volatile,
 )
 
+cdef extern from *:
+    void __builtin_prefetch(const void *place) nogil
+
+cdef enum:
+    group_slots = 4               # by newest operand ...
+    group_temps = 2               # ... for so many temps: half of them stay free where each temp is the newest operand of one instruction
+    groups_ahead = 16             # of the walk, that are brought into the cache
+    fewest_slots = 64
+    most_equal = 64               # equal instructions of other lanes that are looked at
+
 cdef struct Entry:
-    InstructionId instruction
+    InstructionId instruction        # 0: free
+    uint32_t hash
     BlockId block
-    uint32_t next
-    uint64_t hash
 
 
 cdef cppclass Context:
@@ -41,8 +53,11 @@ cdef cppclass Context:
     vector[uint32_t] rename          # by temp; itself if not renamed
     vector[uint8_t] used             # temps that are read anywhere
     vector[uint32_t] exec_id         # by block
-    vector[Entry] entries
-    vector[uint32_t] buckets
+    vector[BlockId] last_logical     # by block: the last one that it dominates ...
+    vector[BlockId] last_linear
+    vector[Entry] near               # groups by newest operand, filled from their start
+    vector[Entry] slots              # by hash, linear probing; at most half full
+    uint32_t filled
 
 
 cdef inline uint64_t _mix(uint64_t h, uint64_t value) noexcept nogil:
@@ -65,6 +80,19 @@ cdef void _exec_ids(Context *c) noexcept nogil:
             before = p.edge_lists.block[p.blocks.linear_pred_first[b]]
             if p.blocks.kind[before] & block_uniform and before < b:
                 c.exec_id[b] = c.exec_id[before]
+
+
+cdef void _last_dominated(Context *c) noexcept nogil:
+    cdef ProgramData *p = c.p
+    cdef int32_t b
+    cdef int32_t count = <int32_t>p.blocks.table.count
+    for b in range(count):
+        c.last_logical[b] = c.last_linear[b] = b
+    for b in range(count - 1, 0, -1):
+        if 0 <= p.blocks.logical_idom[b] < b:
+            c.last_logical[p.blocks.logical_idom[b]] = max(c.last_logical[p.blocks.logical_idom[b]], c.last_logical[b])
+        if 0 <= p.blocks.linear_idom[b] < b:
+            c.last_linear[p.blocks.linear_idom[b]] = max(c.last_linear[p.blocks.linear_idom[b]], c.last_linear[b])
 
 
 cdef bint _depends_on_lanes(const ProgramData *p, InstructionId i) noexcept nogil:
@@ -148,16 +176,21 @@ cdef bint _definitions_allow(const Context *c, InstructionId i) noexcept nogil:
     return True
 
 
-cdef uint64_t _hash(const ProgramData *p, InstructionId i) noexcept nogil:
+cdef uint32_t _hash(const ProgramData *p, InstructionId i, uint32_t *newest) noexcept nogil:
+    """A hash of an instruction, and the newest temp among its operands; 0: it has none."""
     cdef RowRange operands
     cdef uint64_t h = _mix(p.instructions.opcode[i], p.instructions.format[i])
     cdef OperandRow row
+    cdef uint32_t latest = 0
     h = _mix(h, p.instructions.modifiers[i])
     h = _mix(h, p.instructions.immediate[i])
     operands = operands_of(p, i)
     for row in range(operands.first, operands.first + operands.count):
+        if p.operands.flags[row] & operand_temp:
+            latest = max(latest, <uint32_t>p.operands.data[row])
         h = _mix(h, p.operands.data[row] if p.operands.flags[row] & (operand_temp | operand_constant) else 0)
-    return h
+    newest[0] = latest
+    return <uint32_t>(h ^ h >> 32)
 
 
 cdef bint _equal_operands(const ProgramData *p, InstructionId a, InstructionId b) noexcept nogil:
@@ -201,27 +234,25 @@ cdef bint _equal(const ProgramData *p, InstructionId a, InstructionId b) noexcep
     return _equal_operands(p, a, b)
 
 
-cdef bint _may_replace(const Context *c, const Entry *e, InstructionId i) noexcept nogil:
-    cdef RowRange definitions
-    cdef const ProgramData *p = c.p
+cdef bint _is_scalar(const ProgramData *p, InstructionId i) noexcept nogil:
+    """Whether the linear CFG says where the result of an instruction is there."""
     cdef uint16_t format = p.instructions.format[i]
-    cdef bint scalar = format_is_salu(format) or format == format_smem
+    cdef RowRange definitions
     cdef DefinitionRow row
-    if format == format_pseudo:
-        scalar = True
-        definitions = definitions_of(p, i)
-        for row in range(definitions.first, definitions.first + definitions.count):
-            if class_is_vgpr(p.definitions.register_class[row]):
-                scalar = False
-        if p.instructions.opcode[i] == op_p_as_uniform:
-            scalar = False
-    if scalar and not dominates_linear(p, e.block, c.block):
+    if format != format_pseudo:
+        return format_is_salu(format) or format == format_smem
+    definitions = definitions_of(p, i)
+    for row in range(definitions.first, definitions.first + definitions.count):
+        if class_is_vgpr(p.definitions.register_class[row]):
+            return False
+    return p.instructions.opcode[i] != op_p_as_uniform
+
+
+cdef bint _runs_alike(const Context *c, BlockId earlier, InstructionId i) noexcept nogil:
+    """Whether `i`, in this block, computes what an equal instruction of a block that dominates it does."""
+    if format_is_valu(c.p.instructions.format[i]) and c.p.blocks.fp_mode[earlier] != c.p.blocks.fp_mode[c.block]:
         return False
-    if not scalar and not dominates_logical(p, e.block, c.block):
-        return False
-    if format_is_valu(format) and p.blocks.fp_mode[e.block] != p.blocks.fp_mode[c.block]:
-        return False
-    return c.exec_id[e.block] == c.exec_id[c.block] or not _depends_on_lanes(p, i)
+    return c.exec_id[earlier] == c.exec_id[c.block] or not _depends_on_lanes(c.p, i)
 
 
 cdef void _merge(Context *c, InstructionId into, InstructionId i) noexcept nogil:
@@ -277,46 +308,105 @@ cdef bint _is_copy(Context *c, InstructionId i) noexcept nogil:
     return True
 
 
-cdef int _insert(Context *c, uint32_t i, uint64_t h) except -1 nogil:
-    cdef Entry e
-    cdef uint32_t bucket = <uint32_t>(h & (c.buckets.size() - 1))
-    e.instruction = i
-    e.block = c.block
-    e.hash = h
-    e.next = c.buckets[bucket]
-    c.buckets[bucket] = <uint32_t>c.entries.size()
-    c.entries.push_back(e)
+cdef enum Match:
+    match_none
+    match_found                   # it takes the place of the instruction
+    match_over                    # equal, but its block dominates no later one
+    match_other                   # equal, but of other lanes
+
+
+cdef Match _match(const Context *c, const Entry *e, const Entry *one) noexcept nogil:
+    """What an entry is to an instruction."""
+    cdef bint scalar
+    if e.hash != one.hash or not _equal(c.p, e.instruction, one.instruction):
+        return match_none
+    scalar = _is_scalar(c.p, one.instruction)
+    if (dominates_linear(c.p, e.block, c.block) if scalar else dominates_logical(c.p, e.block, c.block)):
+        return match_found if _runs_alike(c, e.block, one.instruction) else match_other
+    return match_over if (c.last_linear[e.block] if scalar else c.last_logical[e.block]) < c.block else match_other
+
+
+cdef int _grow(Context *c) except -1 nogil:
+    cdef vector[Entry] old
+    cdef size_t k
+    cdef uint32_t mask, slot
+    old.swap(c.slots)
+    c.slots.resize(2 * old.size())
+    mask = <uint32_t>c.slots.size() - 1
+    for k in range(old.size()):
+        if old[k].instruction:
+            slot = old[k].hash & mask
+            while c.slots[slot].instruction:
+                slot = (slot + 1) & mask
+            c.slots[slot] = old[k]
     return 0
 
 
-cdef bint _find(Context *c, InstructionId i, uint64_t h) noexcept nogil:
-    """Merge with an equal instruction if there is one."""
-    cdef uint32_t at = c.buckets[h & (c.buckets.size() - 1)]
-    cdef uint32_t steps = 0
-    while at != 0xffffffffU and steps < 64:
-        if c.entries[at].hash == h and _equal(c.p, c.entries[at].instruction, i) and _may_replace(c, &c.entries[at], i):
-            _merge(c, c.entries[at].instruction, i)
-            return True
-        at = c.entries[at].next
-        steps += 1
-    return False
+cdef InstructionId _find_by_hash(Context *c, const Entry *one) except? 0xffffffffU nogil:
+    """As `_find_or_insert`, in the table by hash."""
+    cdef uint32_t mask = <uint32_t>c.slots.size() - 1
+    cdef uint32_t slot = one.hash & mask
+    cdef uint32_t equal = 0
+    cdef Match match
+    while c.slots[slot].instruction and equal < most_equal:
+        match = _match(c, &c.slots[slot], one)
+        if match == match_found:
+            return c.slots[slot].instruction
+        if match == match_over:
+            c.slots[slot] = one[0]
+            return 0
+        equal += match == match_other
+        slot = (slot + 1) & mask
+    if equal < most_equal:
+        c.slots[slot] = one[0]
+        c.filled += 1
+        if 2 * c.filled > mask:
+            _grow(c)
+    return 0
+
+
+cdef InstructionId _find_or_insert(Context *c, InstructionId i) except? 0xffffffffU nogil:
+    """An equal instruction that takes the place of `i`, or else 0, and a table has `i`."""
+    cdef Entry one
+    cdef Entry *group
+    cdef uint32_t newest, k
+    cdef Match match
+    one.instruction = i
+    one.block = c.block
+    one.hash = _hash(c.p, i, &newest)
+    if newest:
+        group = c.near.data() + newest // group_temps * group_slots
+        for k in range(<uint32_t>group_slots):
+            if group[k].instruction == 0:
+                group[k] = one
+                return 0
+            match = _match(c, &group[k], &one)
+            if match == match_found:
+                return group[k].instruction
+            if match == match_over:
+                group[k] = one
+                return 0
+    return _find_by_hash(c, &one)
 
 
 cdef int _block(Context *c, Rewrite *rewrite) except -1 nogil:
     cdef ProgramData *p = c.p
     cdef uint32_t k
     cdef InstructionId i
-    cdef uint64_t h
+    cdef InstructionId earlier
     for k in range(p.blocks.order_count[c.block]):
         i = p.order.instruction[p.blocks.order_first[c.block] + k]
         _rename_operands(c, i)
         if _is_copy(c, i):
             continue
         if _is_pure(p, i) and _definitions_allow(c, i):
-            h = _hash(p, i)
-            if _find(c, i, h):
+            # Most newest operands stand a little before. What is named here may be behind the end, which a prefetch does not read.
+            __builtin_prefetch(c.near.data()
+                               + (p.definitions.temp[p.instructions.definition_first[i]] // group_temps + groups_ahead) * group_slots)
+            earlier = _find_or_insert(c, i)
+            if earlier:
+                _merge(c, earlier, i)
                 continue
-            _insert(c, i, h)
         rewrite_emit(rewrite, i)
     return 0
 
@@ -340,18 +430,20 @@ cdef int value_numbering_run(ProgramData *p) except -1 nogil:
     cdef Rewrite rewrite
     cdef BlockId b
     cdef OrderRow k
-    cdef uint32_t size = 64
     c.p = p
     c.rename.resize(p.temps.table.count)
     for k in range(p.temps.table.count):
         c.rename[k] = k
     c.used.assign(p.temps.table.count, 0)
     c.exec_id.resize(p.blocks.table.count)
-    while size < p.order.table.count:
-        size *= 2
-    c.buckets.assign(size, 0xffffffffU)
+    c.last_logical.resize(p.blocks.table.count)
+    c.last_linear.resize(p.blocks.table.count)
+    c.near.resize((p.temps.table.count // group_temps + 1) * group_slots)
+    c.slots.resize(fewest_slots)
+    c.filled = 0
     _mark_uses(&c)
     _exec_ids(&c)
+    _last_dominated(&c)
     rewrite_begin(&rewrite, p)
     for b in range(p.blocks.table.count):
         c.block = b

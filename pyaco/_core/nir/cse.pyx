@@ -1,9 +1,10 @@
 """Common subexpression elimination over the tree of control flow.
 
 An expression is replaced by an equal one that comes earlier in the same list or in a list around it: in structured control
-flow those are the values that dominate it. One walk with a scoped hash table; leaving a list undoes its entries. An entry stands near the
-place that its newest source has by number, as long as there is room: code that is walked in order then finds its part of the table in the
-cache, where hashes alone would reach all over it. Loads of memory are expressions where they may be reordered (``opt_access``). Operands of
+flow those are the values that dominate it. One walk with two scoped hash tables; leaving a list undoes its entries. In the large one an entry
+stands in the group of its newest source, by that one's number: code that is walked in order then finds its part of the table in the cache,
+where hashes alone would reach all over it. What does not fit there, and what has no source, goes to a table by hash that grows with its entries.
+Loads of memory are expressions where they may be reordered (``opt_access``). Operands of
 commutative opcodes count in either order. Operations between lanes (reads of other lanes, votes, scans) are expressions within their block,
 where the same lanes take part.
 Needs: nothing. Guarantees: valid NIR; replaced instructions are gone.
@@ -26,21 +27,34 @@ from pyaco._core.ir.shader cimport (
     node_if, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit, shader_rewrite_end, source_swizzle,
 )
 
+cdef extern from *:
+    void __builtin_prefetch(const void *place) nogil
+
 cdef enum:
     wrap_flags = nir_no_signed_wrap | nir_no_unsigned_wrap
     pure = intrinsic_flag_can_eliminate | intrinsic_flag_can_reorder    # an intrinsic with both has the same value anywhere ...
-    near_slots = 8                # that are tried first
-    values_near = 4               # as many as leave half of them free, where each value is the newest source of one other
+    group_slots = 8               # of the table by newest source ...
+    group_values = 4              # ... for so many values: half of them stay free where each value is the newest source of one other
+    by_hash = 0x80000000          # in a log: a slot of the other table
+    fewest_slots = 64
+    groups_ahead = 16             # of the walk, that are brought into the cache ...
+    sources_ahead = 128           # ... and sources
+
+cdef struct NearSlot:
+    ValueId instruction           # 0: free
+    uint32_t hash                 # of it: most comparisons end here, without a look at the instruction
 
 cdef struct Slot:
     ValueId instruction           # 0: free
-    uint32_t hash                 # of it: most comparisons end here, without a look at the instruction
+    uint32_t hash
     NodeId block                  # where its value is that of equal ones; 0 everywhere below
 
 cdef struct Scope:
-    vector[Slot] slots            # hash table: near the newest source's, then linear probing from the hash
-    vector[uint32_t] log          # filled slots, in order
-    uint32_t mask
+    vector[NearSlot] near         # groups by newest source, filled from their start
+    vector[Slot] slots            # by hash, linear probing; at most half full
+    vector[uint32_t] log          # filled slots of both, in order: what is taken out last to first leaves no gaps
+    uint32_t mask                 # of `slots`
+    uint32_t filled               # of `slots`
 
 
 cdef inline bint _loads_memory(int opcode) noexcept nogil:
@@ -182,35 +196,74 @@ cdef bint _equal(const ShaderData *s, ValueId a, ValueId b) noexcept nogil:
     return True
 
 
-cdef inline bint _is_same(const ShaderData *s, const Slot &found, const Slot &one) noexcept nogil:
-    return found.hash == one.hash and found.block == one.block and _equal(s, found.instruction, one.instruction)
-
-
-cdef ValueId _find_or_insert(const ShaderData *s, Scope *scope, ValueId instruction, NodeId block) noexcept nogil:
-    """An equal instruction in scope, or else `instruction` itself, which is added to the table."""
-    cdef Slot one
-    cdef Slot *slots = scope.slots.data()
-    cdef ValueId newest
-    cdef uint32_t slot, near, probe
-    one.instruction = instruction
-    one.block = block if _is_between_lanes(s, instruction) else 0
-    one.hash = _hash(s, instruction, one.block, &newest)
-    near = newest // values_near * near_slots & scope.mask if newest else one.hash & scope.mask & ~<uint32_t>(near_slots - 1)
-    for probe in range(<uint32_t>near_slots):
-        slot = near | (one.hash + probe & <uint32_t>(near_slots - 1))
-        if slots[slot].instruction == 0:
-            break
-        if _is_same(s, slots[slot], one):
-            return slots[slot].instruction
-    else:
-        slot = one.hash & scope.mask
-        while slots[slot].instruction:
-            if _is_same(s, slots[slot], one):
-                return slots[slot].instruction
+cdef int _grow(Scope *scope) except -1 nogil:
+    """Double the table by hash. What it has is put in again in the order in which it came."""
+    cdef vector[Slot] old
+    cdef size_t k
+    cdef uint32_t slot
+    old.swap(scope.slots)
+    scope.slots.resize(2 * old.size())
+    scope.mask = <uint32_t>scope.slots.size() - 1
+    for k in range(scope.log.size()):
+        if not scope.log[k] & by_hash:
+            continue
+        slot = old[scope.log[k] & ~<uint32_t>by_hash].hash & scope.mask
+        while scope.slots[slot].instruction:
             slot = (slot + 1) & scope.mask
-    slots[slot] = one
-    scope.log.push_back(slot)
+        scope.slots[slot] = old[scope.log[k] & ~<uint32_t>by_hash]
+        scope.log[k] = slot | by_hash
+    return 0
+
+
+cdef ValueId _find_by_hash(const ShaderData *s, Scope *scope, ValueId instruction, uint32_t hash, NodeId block) except 0 nogil:
+    """As `_find_or_insert`, in the table by hash."""
+    cdef uint32_t slot = hash & scope.mask
+    cdef const Slot *found
+    while scope.slots[slot].instruction:
+        found = &scope.slots[slot]
+        if found.hash == hash and found.block == block and _equal(s, found.instruction, instruction):
+            return found.instruction
+        slot = (slot + 1) & scope.mask
+    scope.slots[slot] = Slot(instruction=instruction, hash=hash, block=block)
+    scope.log.push_back(slot | by_hash)
+    scope.filled += 1
+    if 2 * scope.filled > scope.mask:
+        _grow(scope)
     return instruction
+
+
+cdef ValueId _find_or_insert(const ShaderData *s, Scope *scope, ValueId instruction, NodeId block) except 0 nogil:
+    """An equal instruction in scope, or else `instruction` itself, which is added to a table."""
+    cdef NodeId its_block = block if _is_between_lanes(s, instruction) else 0
+    cdef ValueId newest
+    cdef uint32_t hash = _hash(s, instruction, its_block, &newest)
+    cdef uint32_t group = newest // group_values * group_slots
+    cdef NearSlot *slots
+    cdef uint32_t k
+    if its_block or newest == 0:
+        return _find_by_hash(s, scope, instruction, hash, its_block)
+    slots = scope.near.data() + group
+    for k in range(<uint32_t>group_slots):
+        if slots[k].instruction == 0:
+            slots[k] = NearSlot(instruction=instruction, hash=hash)
+            scope.log.push_back(group + k)
+            return instruction
+        if slots[k].hash == hash and _equal(s, slots[k].instruction, instruction):
+            return slots[k].instruction
+    return _find_by_hash(s, scope, instruction, hash, 0)
+
+
+cdef inline void _leave_scope(Scope *scope, size_t mark) noexcept nogil:
+    """Take out what was put in after the log had `mark` entries."""
+    cdef uint32_t slot
+    while scope.log.size() > mark:
+        slot = scope.log.back()
+        scope.log.pop_back()
+        if slot & by_hash:
+            scope.slots[slot & ~<uint32_t>by_hash].instruction = 0
+            scope.filled -= 1
+        else:
+            scope.near[slot].instruction = 0
 
 
 cdef void _rename_sources(ShaderData *s, const vector[ValueId] &replaced, ValueId instruction) noexcept nogil:
@@ -232,6 +285,9 @@ cdef bint _block(ShaderData *s, Scope *scope, vector[ValueId] &replaced, NodeId 
             _rename_sources(s, replaced, instruction)
         if not _eligible(s, instruction):
             continue
+        # Most newest sources stand a little before. What is named here may be behind the end, which a prefetch does not read.
+        __builtin_prefetch(scope.near.data() + (instruction // group_values + groups_ahead) * group_slots)
+        __builtin_prefetch(s.sources.swizzle + s.instructions.source_first[instruction] + sources_ahead)
         earlier = _find_or_insert(s, scope, instruction, block)
         if earlier != instruction:
             replaced[instruction] = earlier
@@ -258,9 +314,7 @@ cdef bint _list(ShaderData *s, Scope *scope, vector[ValueId] &replaced, NodeId n
         node = s.nodes.next[node]
     if whole:
         return progress               # the table ends with it
-    while scope.log.size() > mark:
-        scope.slots[scope.log.back()].instruction = 0
-        scope.log.pop_back()
+    _leave_scope(scope, mark)
     return progress
 
 
@@ -287,12 +341,11 @@ cdef int _remove(ShaderData *s, const vector[ValueId] &replaced) except -1 nogil
 cdef bint cse_run(ShaderData *s) except -1 nogil:
     cdef Scope scope
     cdef vector[ValueId] replaced
-    cdef uint32_t size = 64
     cdef bint progress
-    while size < 2 * s.order.table.count:
-        size *= 2
-    scope.slots.resize(size)
-    scope.mask = size - 1
+    scope.near.resize((s.instructions.table.count // group_values + 1) * group_slots)
+    scope.slots.resize(fewest_slots)
+    scope.mask = fewest_slots - 1
+    scope.filled = 0
     scope.log.reserve(s.order.table.count)
     replaced.resize(s.instructions.table.count)
     progress = _list(s, &scope, replaced, s.nodes.first0[1], False)
