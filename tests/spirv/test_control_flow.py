@@ -14,6 +14,7 @@ import pytest
 from pyaco import spirv
 from pyaco._core.nir import validate
 from pyaco.nir import interpreter
+from pyaco.nir.text import print_shader
 
 LANES = 32
 MASK = 0xFFFFFFFF
@@ -42,6 +43,21 @@ class Generator:
     def block(self, depth: int, loops: int, switches: int, calls: bool) -> list[Statement]:
         return [self.statement(depth, loops, switches, calls) for _ in range(self.random.randrange(1, 4))]
 
+    def switch(self, labels: list[int], modulus: int, depth: int, loops: int, switches: int, calls: bool) -> Statement:
+        cases = []
+        for label in [*labels, *(["default"] if self.random.random() < 0.7 else [])]:
+            body = self.block(depth - 1, loops, switches + 1, calls) if self.random.random() < 0.8 else []
+            cases.append((label, body, self.random.random() < 0.6))
+        self.random.shuffle(cases)
+        return ("switch", modulus, cases)
+
+    def switch_of_many(self) -> list[Statement]:
+        """A switch of over 64 cases, twice in a loop and once behind it."""
+        labels = self.random.sample(range(140), self.random.randrange(70, 130))
+        self.counters += 1
+        loop = ("for", self.counters, 2, self.condition(), [self.switch(labels, 150, 2, 1, 0, True)])
+        return [loop, *self.block(1, 0, 0, True), self.switch(labels, 150, 1, 0, 0, True)]
+
     def statement(self, depth: int, loops: int, switches: int, calls: bool) -> Statement:
         kinds = ["mix", "mix"]
         if depth > 0:
@@ -65,12 +81,7 @@ class Generator:
                     self.block(depth - 1, loops + 1, 0, calls))
         if kind == "switch":
             labels = self.random.sample(range(6), self.random.randrange(1, 5))
-            cases = []
-            for label in [*labels, *(["default"] if self.random.random() < 0.7 else [])]:
-                body = self.block(depth - 1, loops, switches + 1, calls) if self.random.random() < 0.8 else []
-                cases.append((label, body, self.random.random() < 0.6))
-            self.random.shuffle(cases)
-            return ("switch", self.random.choice((3, 5, 7)), cases)
+            return self.switch(labels, self.random.choice((3, 5, 7)), depth, loops, switches, calls)
         if kind == "call":
             return ("call", self.random.randrange(2))
         return ("if", self.condition(), [(kind.removesuffix("_if"),)], [])
@@ -200,11 +211,11 @@ class Model:
                 raise Leave(kind)
 
 
-def program(seed: int) -> tuple[str, list[list[Statement]]]:
+def program(seed: int, many_cases: bool = False) -> tuple[str, list[list[Statement]]]:
     """GLSL and the trees of f0, f1 and main."""
     generator = Generator(seed)
     functions = [generator.block(2, 0, 0, False), generator.block(2, 0, 0, False), []]
-    functions[2] = generator.block(4, 0, 0, True) + generator.block(4, 0, 0, True)
+    functions[2] = generator.switch_of_many() if many_cases else generator.block(4, 0, 0, True) + generator.block(4, 0, 0, True)
     lines = ["#version 450", f"layout(local_size_x={LANES}) in;", "layout(binding=0) buffer B { uint b[]; };"]
     for number in range(2):
         lines.append(f"uint f{number}(uint x) {{")
@@ -242,8 +253,8 @@ def optimised(module: bytes, folder: Path) -> bytes:
     return target.read_bytes()
 
 
-def agree(seed: int, folder: Path) -> None:
-    text, functions = program(seed)
+def agree(seed: int, folder: Path, many_cases: bool = False) -> None:
+    text, functions = program(seed, many_cases)
     values = numpy.random.default_rng(seed).integers(0, 1 << 32, LANES, dtype=numpy.uint32)
     wanted = expected(functions, values)
     module = compile_glsl(text, folder)
@@ -261,6 +272,31 @@ def agree(seed: int, folder: Path) -> None:
 @pytest.mark.parametrize("seed", range(12))
 def test_random_programs(seed: int, tmp_path: Path) -> None:
     agree(seed, tmp_path)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_switches_of_many_cases(seed: int, tmp_path: Path) -> None:
+    agree(seed, tmp_path, many_cases=True)
+
+
+def test_switches_of_many_cases_are_not_deep(tmp_path: Path) -> None:
+    cases = "".join(f"case {number}u: x ^= {number * 77}u; break;\n" for number in range(400))
+    module = compile_glsl(f"""#version 450
+layout(local_size_x = 32) in;
+layout(binding = 0) buffer B {{ uint b[]; }};
+void main() {{ uint x = b[gl_LocalInvocationIndex]; switch (x) {{ {cases} default: x = 5u; }} b[gl_LocalInvocationIndex] = x; }}
+""", tmp_path)  # fmt: skip
+    depth = deepest = 0
+    for line in print_shader(spirv.read(module)).splitlines():
+        depth += line.count("{") - line.count("}")
+        deepest = max(deepest, depth)
+    assert deepest < 30
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(100, 110))
+def test_more_switches_of_many_cases(seed: int, tmp_path: Path) -> None:
+    agree(seed, tmp_path, many_cases=True)
 
 
 @pytest.mark.slow

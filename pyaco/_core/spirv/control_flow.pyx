@@ -43,6 +43,8 @@ cdef enum:
     no_value = 0xffffffffU
     loop_control_mask_unroll = 1          # SPIR-V's Loop Control
     loop_control_mask_dont_unroll = 2
+    most_cases_nested = 64                # of a switch, as ifs each in the else of the one before; of more cases ...
+    cases_together = 16                   # ... so many are, and then the next in an if that follows
 
 
 # --------------------------------------------------------------------------------------------------------------- labels
@@ -730,16 +732,44 @@ cdef int _case_chain(Reader r, BlockId block, vector[Case] &cases, uint32_t head
     return _region(r, cases[case - 1].target, False)
 
 
+cdef NodeId _unless_matched(Reader r, vector[Case] &cases, uint32_t case, uint32_t default_head, ValueId *still) except 0 nogil:
+    """Begin an if for the next `cases_together` groups of cases, from row `case` on, which runs where none before has matched; returns the
+    block after it.
+
+    With each case in the else of the one before, a lane mask would live through every one of a thousand levels.
+    """
+    cdef NodeId after = r.nir.block
+    cdef NodeId node
+    cdef ValueId matched = 0
+    cdef ValueId matches
+    cdef uint32_t groups = 0
+    if still[0]:
+        node = _new_if(r, intrinsic_n(&r.nir, intrinsic_load_deref, 1, 1, still), &after)
+        r.nir.block = r.s.nodes.first0[node]
+    else:
+        still[0] = local_variable(r, r.bool_type)
+    while case < cases.size() and groups < cases_together:
+        if not (cases[case].fallen_into or case + 1 == default_head):
+            matches = _matches_any(r, cases, case + 1, 0)
+            matched = alu2(&r.nir, alu_ior, matched, matches) if matched else matches
+            groups += 1
+        case += 1
+    store_value(r, still[0], r.bool_type, alu1(&r.nir, alu_inot, matched), 0)
+    return after
+
+
 cdef NodeId _switch(Reader r, BlockId block, uint32_t word) except 0 nogil:
-    """Read a switch as a chain of ifs, one for each group of cases that fall into one another; the group with the default comes last."""
+    """Read a switch as chains of ifs, one for each group of cases that fall into one another; the group with the default comes last."""
     cdef vector[Case] cases
     cdef uint32_t i
     cdef uint32_t head = 0
     cdef uint32_t default_head = 1
+    cdef uint32_t groups = 0
+    cdef bint together
+    cdef ValueId still = 0
     cdef NodeId node
-    cdef NodeId after = 0
-    cdef NodeId inner_after
-    cdef NodeId start = r.nir.block
+    cdef NodeId after
+    cdef NodeId end = r.nir.block              # of the list, or a little before
     r.switch_serials += 1
     r.switch_serial = r.switch_serials
     if r.case_serial.size() < r.blocks.size():
@@ -760,19 +790,21 @@ cdef NodeId _switch(Reader r, BlockId block, uint32_t word) except 0 nogil:
     if cases[default_head - 1].is_default and r.blocks[cases[0].target].label:
         # Every other way to the label stores its own values: the default's list stays empty (`opt_exclusive_ifs`).
         _store_phis(r, block, cases[0].target)
+    together = cases.size() > most_cases_nested
     for i in range(<uint32_t>cases.size()):
         if cases[i].fallen_into or i + 1 == default_head:
             continue
-        inner_after = 0
-        node = _new_if(r, _matches_any(r, cases, i + 1, 0), &inner_after)
-        if after == 0:
-            after = inner_after
+        if together and groups % cases_together == 0:
+            r.nir.block = end = _last_of_list(r, end)
+            end = _unless_matched(r, cases, i, default_head, &still)
+        groups += 1
+        node = _new_if(r, _matches_any(r, cases, i + 1, 0), &after)
         r.nir.block = r.s.nodes.first0[node]
         _case_chain(r, block, cases, i + 1)
         r.nir.block = r.s.nodes.first1[node]
         r.word = word
     _case_chain(r, block, cases, default_head)
-    return after if after else _last_of_list(r, start)
+    return _last_of_list(r, end)
 
 
 # ------------------------------------------------------------------------------------------------------------- functions
