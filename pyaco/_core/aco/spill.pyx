@@ -659,6 +659,7 @@ cdef int _prepare(Spiller *s, ProgramData *p) except -1 nogil:
     s.cost.assign(temps, 0)
     s.spillable.assign(temps, 0)
     s.spilled.assign(temps, 0)
+    s.is_candidate.assign(temps, 0)
     s.spilled_bits.assign((temps + 63) // 64, 0)
     demand_of_lists(p, &s.of_lists)
     s.constant.assign(temps, 0)

@@ -117,25 +117,70 @@ cdef void join_webs(Spiller *s) noexcept nogil:
 
 
 # -------------------------------------------------------------------------------------------------------- choosing values
-cdef int _spill_down(Spiller *s, int which, int32_t *demand, uint32_t block) except -1 nogil:
-    """Spill live values of a file, cheapest first, that the instruction at hand does not name, until the demand fits."""
-    cdef TempId best
-    cdef float best_cost
+cdef inline int _add_candidate(Spiller *s, int which, TempId t) except -1 nogil:
+    if s.spillable[t] and not s.spilled[t] and not s.is_candidate[t] and file_of(class_of_value(s, t)) == which:
+        s.is_candidate[t] = 1
+        s.candidates.push_back(t)
+    return 0
+
+
+cdef int _find_candidates(Spiller *s, int which) except -1 nogil:
+    """Of the live set: those that are spilled already are most of it in large programs, and are looked at only here."""
+    cdef uint32_t word = live_next_word(&s.live, 0)
+    cdef uint64_t bits
+    cdef size_t k
+    for k in range(s.candidates.size()):
+        s.is_candidate[s.candidates[k]] = 0
+    s.candidates.clear()
+    while word != no_temp:
+        bits = s.live.bits[word] & ~s.spilled_bits[word]
+        while bits:
+            _add_candidate(s, which, word * 64 + trailing_zeros64(bits))
+            bits &= bits - 1
+        word = live_next_word(&s.live, word + 1)
+    return 0
+
+
+cdef int _add_candidate_operands(Spiller *s, int which, InstructionId i) except -1 nogil:
+    cdef RowRange operands = operands_of(s.p, i)
+    cdef OperandRow row
+    for row in range(operands.first, operands.first + operands.count):
+        if s.p.operands.flags[row] & operand_temp:
+            _add_candidate(s, which, s.p.operands.data[row])
+    return 0
+
+
+cdef TempId _cheapest(Spiller *s) noexcept nogil:
+    """The candidate that costs least, the oldest of several, and that the instruction at hand does not name; 0: none."""
+    cdef TempId best = 0
+    cdef float best_cost = 0
     cdef float cost
     cdef TempId t
+    cdef size_t k = 0
+    while k < s.candidates.size():
+        t = s.candidates[k]
+        if s.spilled[t] or not live_test(&s.live, t):
+            s.is_candidate[t] = 0
+            s.candidates[k] = s.candidates.back()
+            s.candidates.pop_back()
+            continue
+        k += 1
+        if s.mark[t] == s.stamp:
+            continue
+        cost = s.cost[t] / size_of_value(s, t)
+        if s.web_spilled[_web(s, t)]:
+            cost *= <float>0.5
+        if best == 0 or cost < best_cost or (cost == best_cost and t < best):
+            best = t
+            best_cost = cost
+    return best
+
+
+cdef int _spill_down(Spiller *s, int which, int32_t *demand, uint32_t block) except -1 nogil:
+    """Spill candidates of a file, cheapest first, until the demand fits."""
+    cdef TempId best
     while demand[0] > s.limit[which]:
-        best = 0
-        best_cost = 0
-        t = live_next(&s.live, 0)
-        while t != no_temp:
-            if not s.spilled[t] and s.spillable[t] and s.mark[t] != s.stamp and file_of(class_of_value(s, t)) == which:
-                cost = s.cost[t] / size_of_value(s, t)
-                if s.web_spilled[_web(s, t)]:
-                    cost *= <float>0.5
-                if best == 0 or cost < best_cost:
-                    best = t
-                    best_cost = cost
-            t = live_next(&s.live, t + 1)
+        best = _cheapest(s)
         if best == 0:
             with gil:
                 raise UnsupportedError(f"spilling: block {block} needs {demand[0]} {'VGPRs' if which else 'SGPRs'} at one "
@@ -307,6 +352,7 @@ cdef int _choose_in_block(Spiller *s, int which, BlockId block) except -1 nogil:
     if during[which] <= s.limit[which]:
         return 0
     load_live_out(s, block, after)
+    _find_candidates(s, which)
     during[0] = after[0]
     during[1] = after[1]
     _phi_operands_at_end(s, block, during)
@@ -320,6 +366,7 @@ cdef int _choose_in_block(Spiller *s, int which, BlockId block) except -1 nogil:
             break
         k -= 1
         step_back(s, i, after, during)
+        _add_candidate_operands(s, which, i)
         if during[which] > s.limit[which]:
             old = during[which]
             _spill_down(s, which, &during[which], block)
@@ -331,6 +378,7 @@ cdef int _choose_in_block(Spiller *s, int which, BlockId block) except -1 nogil:
         if p.definitions.flags[p.instructions.definition_first[i]] & definition_temp \
                 and not p.definitions.flags[p.instructions.definition_first[i]] & definition_kill:
             live_insert(&s.live, p.definitions.temp[p.instructions.definition_first[i]])
+            _add_candidate(s, which, p.definitions.temp[p.instructions.definition_first[i]])
     count_live(s, after)
     if after[which] > s.limit[which]:
         _spill_down(s, which, &after[which], block)

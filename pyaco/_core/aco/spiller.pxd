@@ -43,6 +43,8 @@ cdef cppclass Spiller:
     vector[uint32_t] constant         # the instruction that makes a constant, 0: none
     vector[uint32_t] slot
     LiveSet live
+    vector[TempId] candidates         # what the block at hand may spill: live values that are not spilled, and some that no longer are
+    vector[uint8_t] is_candidate      # by temp: whether it is among them
     vector[uint64_t] linear           # temps that live through linear edges
     vector[uint32_t] mark             # stamps: operands and definitions of the instruction at hand
     uint32_t stamp
