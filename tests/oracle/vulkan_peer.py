@@ -327,3 +327,12 @@ class Radv:
         if layouts is not None:
             request |= {"layouts": layouts, "push_bytes": push_bytes}
         return [nanoseconds / 1e6 for nanoseconds in self.worker.ask(request, timeout)["times"]]
+
+    def call_times(
+        self, spirv: bytes, wave: int | None, spec: Mapping[int, int | float] | None, entry: str, calls: tuple[str, tuple[str, ...], dict[str, str]],
+        repetitions: int, seconds: float, layouts: list[list[dict[str, Any]]], push_bytes: int,
+    ) -> list[dict[str, float]]:  # fmt: skip
+        """Milliseconds of calls inside the driver (``call_times.CallTimes`` has what `calls` says) in each creation of the pipeline."""
+        request = _request("time", spirv, spec, entry)
+        request |= {"wave": wave, "repetitions": repetitions, "seconds": seconds, "calls": calls, "layouts": layouts, "push_bytes": push_bytes}
+        return [{name: nanoseconds / 1e6 for name, nanoseconds in each.items()} for each in self.worker.ask(request, 300.0)["calls"]]

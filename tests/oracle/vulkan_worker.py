@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Any, BinaryIO
 
 import vulkan as vk
+from call_times import CallTimes, nanoseconds_of_tick
 from spirv_reflection import reflect
 from vulkan._vulkan import ffi, lib
 from vulkan_images import Images, sampler
@@ -46,6 +47,8 @@ ADDRESS_ALLOCATION = 0x00000002  # VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT
 
 class Device:
     """A Vulkan device with every feature that it offers (robust buffer access excepted) and one compute queue."""
+
+    counters: CallTimes | None = None
 
     def __init__(self, instance: Any = None) -> None:
         application = vk.VkApplicationInfo(pApplicationName="pyaco tests", apiVersion=vk.VK_MAKE_VERSION(1, 3, 0))
@@ -405,22 +408,35 @@ class Device:
         }
 
     def time(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Processor time of each of many creations of the same pipeline, in nanoseconds."""
+        """Processor time of each of many creations of the same pipeline, in nanoseconds; with `calls`, what `CallTimes` takes, the nanoseconds of
+        these calls in each."""
         module = self._module(request["spirv"])
         sets, layout, _ = self._layouts(request)
         info = vk.VkComputePipelineCreateInfo(stage=self._stage(request, module), layout=layout)
         pointer = ffi.addressof(info)
         pipeline = ffi.new("VkPipeline*")
         times: list[int] = []
+        calls: list[dict[str, float]] = []
+        counters = self._counters(request["calls"]) if request.get("calls") else None
         limit = time.monotonic() + request["seconds"]
         while len(times) < request["repetitions"] and (not times or time.monotonic() < limit):
+            if counters:
+                counters.start()
             start = time.thread_time_ns()
             status = lib.vkCreateComputePipelines(self.device, ffi.NULL, 1, pointer, ffi.NULL, pipeline)
             times.append(time.thread_time_ns() - start)
+            if counters:
+                calls.append({name: ticks * self.tick for name, ticks in counters.ticks().items()})
             check(status)
             lib.vkDestroyPipeline(self.device, pipeline[0], ffi.NULL)
         self._destroy(None, layout, sets, module)
-        return {"times": times}
+        return {"times": times, "calls": calls}
+
+    def _counters(self, asked: tuple[str, tuple[str, ...], dict[str, str]]) -> CallTimes:
+        """Counters on calls of the driver: those of the first request that asked."""
+        if self.counters is None:
+            self.counters, self.tick = CallTimes(*asked), nanoseconds_of_tick()
+        return self.counters
 
     def _destroy(self, pipeline: Any, layout: Any, sets: list[Any], module: Any) -> None:
         if pipeline is not None:
