@@ -20,8 +20,8 @@ Where paths meet the state is the union, and distances are the shortest, so that
 not need. With `previous_part`, another part of the shader has run before, and its VALU instructions may have read any SGPR: no wait at its
 end settles that. Sources: AMD "RDNA 3" ISA document ("Manually inserted wait states"), LLVM, ACO (``aco_insert_NOPs``).
 """
-from libc.stdint cimport int32_t, uint16_t, uint32_t, uint8_t
-from libc.string cimport memset
+from libc.stdint cimport int32_t, uint16_t, uint32_t, uint64_t, uint8_t
+from libc.string cimport memcpy, memset
 from libcpp.vector cimport vector
 
 from isa_opcodes cimport (
@@ -57,9 +57,15 @@ cdef enum:
     memory_use_any = 0x1f
     # after so many SALU instructions a result has arrived
     salu_expiry = 11
+    # Writes of exec are counted up to here: a loop would need a round for each more. No more than four vector instructions lie between.
+    most_epochs = 8
 
 cdef struct State:
     uint32_t vgprs                   # that the program names
+    uint32_t words                   # 8 of them each
+    bint masks                       # whether lane masks and writes of exec are followed
+    uint8_t memory_open              # bits that any VGPR may have in `memory`
+    uint8_t mask_open                # bits that any SGPR may have in `mask`
     int32_t valu                     # vector instructions since the start of the block
     int32_t salu                     # scalar ones
     int32_t last_trans               # the time (in vector instructions) of the last transcendental
@@ -86,6 +92,7 @@ cdef struct State:
 cdef cppclass Context:
     ProgramData *p
     uint32_t vgprs
+    bint masks
     bint previous_part
     bint force                       # every instruction waits for all dependency counters
     bint rewriting
@@ -100,15 +107,18 @@ cdef cppclass Context:
 cdef void _clear(const Context *c, State *s) noexcept nogil:
     cdef uint32_t k
     s.vgprs = c.vgprs
+    s.words = (c.vgprs + 7) // 8
+    s.masks = c.masks
+    s.memory_open = s.mask_open = 0
     s.valu = s.salu = s.trans = 0
     s.last_trans = s.last_use = long_ago
     # No instruction names the VGPRs from c.vgprs on: theirs is never read.
     for k in range(c.vgprs):
         s.touched[k] = s.written[k] = s.trans_written[k] = s.trans_order[k] = long_ago
-    memset(s.epoch_low, 0, c.vgprs)
-    memset(s.epoch_high, 0, c.vgprs)
+    memset(s.epoch_low, 0, 8 * s.words)
+    memset(s.epoch_high, 0, 8 * s.words)
     memset(s.merged, 0, c.vgprs)
-    memset(s.memory, 0, c.vgprs)
+    memset(s.memory, 0, 8 * s.words)
     memset(s.mask, 0, sizeof(s.mask))
     memset(s.read_by_valu, c.previous_part, sizeof(s.read_by_valu))
     memset(s.then_written_by_valu, 0, sizeof(s.then_written_by_valu))
@@ -120,6 +130,16 @@ cdef void _clear(const Context *c, State *s) noexcept nogil:
 
 cdef inline void _copy(const Context *c, State *into, const State *other) noexcept nogil:
     into[0] = other[0]
+
+
+cdef inline uint64_t _word(const uint8_t *bytes, uint32_t k) noexcept nogil:
+    cdef uint64_t word
+    memcpy(&word, bytes + 8 * k, 8)
+    return word
+
+
+cdef inline void _set_word(uint8_t *bytes, uint32_t k, uint64_t word) noexcept nogil:
+    memcpy(bytes + 8 * k, &word, 8)
 
 
 cdef inline bint _later(int32_t *into, int32_t time) noexcept nogil:
@@ -160,11 +180,19 @@ cdef bint _join_vgpr(State *into, const State *other, uint32_t k) noexcept nogil
     return changed
 
 
-cdef inline bint _unite(uint8_t *into, uint8_t bits) noexcept nogil:
-    if bits & ~into[0]:
-        into[0] |= bits
-        return True
-    return False
+cdef inline bint _unite(uint8_t *into, const uint8_t *other, uint32_t words) noexcept nogil:
+    """Give bytes the bits of others."""
+    cdef uint32_t k
+    cdef uint64_t fresh = 0
+    for k in range(words):
+        fresh |= _word(other, k) & ~_word(into, k)
+        _set_word(into, k, _word(into, k) | _word(other, k))
+    return fresh != 0
+
+
+cdef inline bint _is_past(const State *s, uint32_t k) noexcept nogil:
+    """Whether what is known of a VGPR is too long ago to matter behind the block."""
+    return s.touched[k] - s.valu <= long_ago and s.trans_order[k] - s.trans <= long_ago and s.memory[k] == 0
 
 
 cdef bint _join(Context *c, State *into, const State *other, bint logical) noexcept nogil:
@@ -175,13 +203,18 @@ cdef bint _join(Context *c, State *into, const State *other, bint logical) noexc
     changed = _later(&into.last_trans, other.last_trans - other.valu)
     changed |= _later(&into.last_use, other.last_use - other.valu)
     for k in range(into.vgprs):
-        changed |= _join_vgpr(into, other, k)
-    for k in range(128):
-        changed |= _unite(&into.mask[k], other.mask[k])
-        changed |= _unite(&into.then_written_by_valu[k], other.then_written_by_valu[k])
-        changed |= _later(&into.then_written_by_salu[k], other.then_written_by_salu[k] - other.salu)
-    for k in range(64):
-        changed |= _unite(&into.read_by_valu[k], other.read_by_valu[k])
+        if not _is_past(other, k):
+            changed |= _join_vgpr(into, other, k)
+    into.memory_open |= other.memory_open
+    if c.masks:
+        changed |= _unite(into.mask, other.mask, 16)
+        into.mask_open |= other.mask_open
+    if c.masks or c.p.gfx_level >= gfx12:
+        changed |= _unite(into.then_written_by_valu, other.then_written_by_valu, 16)
+    if c.p.gfx_level >= gfx12:
+        for k in range(128):
+            changed |= _later(&into.then_written_by_salu[k], other.then_written_by_salu[k] - other.salu)
+        changed |= _unite(into.read_by_valu, other.read_by_valu, 8)
     if other.vcmpx and not into.vcmpx:
         into.vcmpx = changed = True
     if other.wmma and not into.wmma:
@@ -286,7 +319,7 @@ cdef bint _partial_forwarding(const ProgramData *p, const State *s, InstructionI
             # registers[j] is the second write
             if s.valu - s.written[registers[j]] > 4:
                 continue
-            if s.epoch_high[registers[k]] <= s.epoch_low[registers[j]]:
+            if s.epoch_high[registers[k]] <= s.epoch_low[registers[j]] < most_epochs:
                 continue
             if s.merged[registers[k]] or s.merged[registers[j]] or s.written[registers[j]] - s.written[registers[k]] <= 3:
                 return True
@@ -336,14 +369,26 @@ cdef void _drain_va_vdst(State *s) noexcept nogil:
 
 cdef void _drain_memory(State *s, uint8_t bits) noexcept nogil:
     cdef uint32_t k
-    for k in range(s.vgprs):
-        s.memory[k] &= ~bits
+    if not s.memory_open & bits:
+        return
+    s.memory_open &= ~bits
+    for k in range(s.words):
+        _set_word(s.memory, k, _word(s.memory, k) & ~(bits * <uint64_t>0x0101010101010101))
+
+
+cdef void _take_from_masks(State *s, uint8_t bit) noexcept nogil:
+    cdef uint32_t k
+    if not s.mask_open & bit:
+        return
+    s.mask_open &= ~bit
+    for k in range(16):
+        _set_word(s.mask, k, _word(s.mask, k) & ~(bit * <uint64_t>0x0101010101010101))
 
 
 cdef void _drain_sa_sdst(State *s) noexcept nogil:
     cdef uint32_t k
+    _take_from_masks(s, 2)
     for k in range(128):
-        s.mask[k] &= ~2
         s.then_written_by_salu[k] = long_ago
 
 
@@ -356,16 +401,21 @@ cdef void _drain(State *s, uint32_t immediate) noexcept nogil:
         _drain_memory(s, memory_use_any)
     if depctr_get(immediate, depctr_sa_sdst) == 0:
         _drain_sa_sdst(s)
-    for k in range(128):
-        if depctr_get(immediate, depctr_va_vcc if _is_vcc(k) else depctr_va_sdst) == 0:
+    cdef bint vcc = depctr_get(immediate, depctr_va_vcc) == 0
+    cdef bint sdst = depctr_get(immediate, depctr_va_sdst) == 0
+    for k in range(128 if vcc or sdst else 0):
+        if vcc if _is_vcc(k) else sdst:
             s.then_written_by_valu[k] = 0
 
 
 cdef void _after_exec_write(State *s) noexcept nogil:
+    """Count a write of exec for each VGPR, up to `most_epochs`: bytes that have not got its bit."""
     cdef uint32_t k
-    for k in range(s.vgprs):
-        s.epoch_low[k] += s.epoch_low[k] < 255
-        s.epoch_high[k] += s.epoch_high[k] < 255
+    cdef uint64_t low, high
+    for k in range(s.words):
+        low, high = _word(s.epoch_low, k), _word(s.epoch_high, k)
+        _set_word(s.epoch_low, k, low + (~low >> 3 & <uint64_t>0x0101010101010101))
+        _set_word(s.epoch_high, k, high + (~high >> 3 & <uint64_t>0x0101010101010101))
 
 
 cdef void _note_valu_write(State *s, uint32_t v, bint trans) noexcept nogil:
@@ -380,13 +430,11 @@ cdef void _forget_masks(const ProgramData *p, State *s, InstructionId i) noexcep
     """Reading any SGPR but exec, or a literal, waits for the scalar unit's earlier reads."""
     cdef OperandRow first = p.instructions.operand_first[i]
     cdef uint32_t k
-    cdef uint32_t r
     cdef Range range_
     for k in range(p.instructions.operand_count[i]):
         range_ = operand_range(p, first + k)
         if operand_is_literal(operand_at(p, first + k)) or (range_.end > range_.first and range_.first < register_exec >> 2):
-            for r in range(128):
-                s.mask[r] &= ~1
+            _take_from_masks(s, 1)
             return
 
 
@@ -412,6 +460,7 @@ cdef void _note_lane_mask(const ProgramData *p, State *s, InstructionId i) noexc
     if range_.end > range_.first and range_.first < <uint32_t>m0:
         s.mask[range_.first] |= 1
         s.mask[range_.first + 1] |= 1
+        s.mask_open |= 1
 
 
 cdef void _note_valu(const ProgramData *p, State *s, InstructionId i) noexcept nogil:
@@ -422,7 +471,6 @@ cdef void _note_valu(const ProgramData *p, State *s, InstructionId i) noexcept n
     cdef Range r
     cdef uint32_t hazards = _hazards(p, i)
     cdef bint trans = hazards & hazard_transcendental
-    cdef bint masks = p.gfx_level < gfx12 and p.wave_size == 64
     s.valu += 1
     if trans:
         s.trans += 1
@@ -436,7 +484,7 @@ cdef void _note_valu(const ProgramData *p, State *s, InstructionId i) noexcept n
                 s.touched[v] = s.valu
     if p.gfx_level >= gfx12:                                # the same instruction may write what it reads
         _note_scalar_sources(p, s, i)
-    elif masks:
+    elif s.masks:
         _forget_masks(p, s, i)
     definitions = definitions_of(p, i)
     for row in range(definitions.first, definitions.first + definitions.count):
@@ -449,10 +497,10 @@ cdef void _note_valu(const ProgramData *p, State *s, InstructionId i) noexcept n
             for v in range(r.first, min(r.end, <uint32_t>m0)):
                 s.then_written_by_valu[v] = s.read_by_valu[v >> 1]
                 s.then_written_by_salu[v] = long_ago
-        elif masks:
+        elif s.masks:
             for v in range(r.first, min(r.end, <uint32_t>m0)):
                 s.then_written_by_valu[v] |= s.mask[v] & 1
-    if masks:
+    if s.masks:
         _note_lane_mask(p, s, i)
     s.wmma = hazards & hazard_wave_matrix
     if s.wmma:
@@ -477,10 +525,11 @@ cdef void _note_salu(const ProgramData *p, State *s, InstructionId i) noexcept n
         for k in range(r.first, min(r.end, <uint32_t>m0)):
             if s.mask[k] & 1:
                 s.mask[k] |= 2
+                s.mask_open |= 2
             if p.gfx_level >= gfx12:
                 s.then_written_by_salu[k] = s.salu if s.read_by_valu[k >> 1] else long_ago
                 s.then_written_by_valu[k] = 0
-    if _writes_exec(p, i):
+    if s.masks and _writes_exec(p, i):
         _after_exec_write(s)
 
 
@@ -490,6 +539,7 @@ cdef void _touch_memory(const ProgramData *p, State *s, InstructionId i, uint8_t
     cdef uint32_t row
     cdef uint32_t k
     cdef Range r
+    s.memory_open |= bits
     definitions = definitions_of(p, i)
     for row in range(definitions.first, definitions.first + definitions.count):
         r = definition_range(p, row)
@@ -638,7 +688,7 @@ cdef int _check(Context *c, State *s, InstructionId i) except -1 nogil:
         _nop(c, s)
     if valu and p.gfx_level == gfx11 and _trans_use(p, s, i):
         wait &= _wait_for(depctr_va_vdst)
-    if valu and p.gfx_level < gfx12 and p.wave_size == 64 and _partial_forwarding(p, s, i):
+    if valu and s.masks and _partial_forwarding(p, s, i):
         wait &= _wait_for(depctr_va_vdst)
     wait &= _mask_write(p, s, i)
     return _wait(c, s, wait)
@@ -668,5 +718,6 @@ include "forward_rewrite.pxi"
 cdef int hazards_gfx11_run(ProgramData *p, bint previous_part, bint force) except -1 nogil:
     cdef Context c
     c.force = force
+    c.masks = p.gfx_level < gfx12 and p.wave_size == 64
     c.previous_part = previous_part
     return solve_and_rewrite(&c, p)
