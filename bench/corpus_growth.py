@@ -1,9 +1,10 @@
-"""How each pass grows: generated shaders of 10,000 SPIR-V instructions and ten, a hundred times that."""
+"""How each pass grows: generated shaders of 10,000 SPIR-V instructions and ten, a hundred times that; large shaders of many shapes."""
 
 from __future__ import annotations
 
 import math
 
+import large_shapes
 from big_shader import WORDS_PER_STATEMENT
 from big_shader import spirv as big_spirv
 from spirv_reflection import reflect
@@ -12,6 +13,10 @@ import pyaco
 from pyaco._core.ir import pass_runner
 
 SIZES = (10_000, 100_000, 1_000_000)
+#: Of shapes; ``glslangValidator`` takes minutes for much more of some.
+SHAPE_SIZES = (3_000, 10_000, 30_000, 100_000)
+#: Passes of shapes are named where they grow by a higher power in the last step.
+HIGHEST_POWER = 1.15
 #: Passes that take less than this share of the largest shader's time are summed up.
 LEAST_SHARE = 0.002
 
@@ -58,3 +63,20 @@ def _print(kind: str, target: str, counts: list[int], found: list[dict[str, floa
         print(f"{name:36}{' '.join(cells)}")
     rest = [math.fsum(times[name] for name in times if name not in shown) for times in found]
     print(f"{'other passes':36}{rest[0]:10.2f} {' '.join(f'{value:10.2f}      ' for value in rest[1:])}".rstrip())
+
+
+def report_shapes(target: str, largest: int, repetitions: int, only: list[str]) -> None:
+    """Print a line for each shape, and one for each of its passes that grows too fast in the last step."""
+    print(f"{target}: ms by SPIR-V instructions, exponents from one size to the next")
+    for shape in only or large_shapes.SHAPES:
+        counts, found = [], []
+        for size in (size for size in SHAPE_SIZES if size <= largest):
+            module = large_shapes.spirv(shape, size)
+            counts.append(reflect(module).instruction_count)
+            found.append(times_of(module, target, repetitions))
+        print(f"{shape:36}{' '.join(f'{count:10}' for count in counts)}", flush=True)
+        for name in sorted(found[-1], key=lambda name: -found[-1][name]):
+            powers = [exponent(found[k - 1], found[k], name, counts[k] / counts[k - 1]) for k in range(1, len(counts))]
+            if name == "all" or (powers[-1] > HIGHEST_POWER and found[-1][name] >= LEAST_SHARE * found[-1]["all"]):
+                times = " ".join(f"{one.get(name, 0.0):10.2f}" for one in found)
+                print(f"  {name:34}{times}   {' '.join(f'{power:5.2f}' for power in powers)}", flush=True)
