@@ -7,6 +7,7 @@ say where each predecessor has it. Back edges are compared when their block is l
 from libc.stdint cimport uint16_t, uint32_t
 from libc.string cimport memset
 from libcpp.algorithm cimport stable_sort
+from libcpp.vector cimport vector
 
 from isa_opcodes cimport op_p_branch, op_p_linear_phi, op_p_phi
 from modifiers cimport modifier_set_branch_scc_live, modifier_set_branch_scratch
@@ -57,29 +58,43 @@ cdef void _unload_exit(Allocator *a, uint32_t pred) noexcept nogil:
         a.values[a.exits[k].temp].exit_reg = register_none
 
 
+cdef inline bint _exit_is_free(Allocator *a, TempId temp) noexcept nogil:
+    """Whether a value can have the register that the model predecessor left it in."""
+    cdef uint32_t address = a.values[temp].exit_reg
+    return address != register_none and not file_taken(&a.file, in_both, address, class_bytes(class_of_value(a, temp)))
+
+
+cdef int _enter_value(Allocator *a, TempId temp, uint32_t address) except -1 nogil:
+    put_value(a, temp, address, in_both)
+    if class_is_linear_vgpr(class_of_value(a, temp)):
+        a.linear_live += class_dwords(class_of_value(a, temp))
+    return 0
+
+
 cdef int _enter_values(Allocator *a, BlockId block, bint logical) except -1 nogil:
     """Put the live-in values of one CFG into the file, where the model predecessor left them."""
     cdef ProgramData *p = a.p
     cdef int model = _model_pred(a, block, logical)
     cdef TempId temp
     cdef uint32_t address
-    cdef bint late
-    cdef uint32_t round
+    cdef vector[TempId] late          # those whose register another has, or that have none
+    cdef size_t k
     if model >= 0:
         _load_exit(a, _pred(p, block, logical, model))
-    for round in range(2):
-        temp = live_next(&a.live_in, 0)
-        while temp != no_temp:
-            if class_is_linear(class_of_value(a, temp)) != logical and not a.values[temp].presence:
-                address = a.values[temp].exit_reg
-                late = address == register_none or file_taken(&a.file, in_both, address, class_bytes(class_of_value(a, temp)))
-                if late and round == 1:
-                    address = pick_any(a, pseudo_placement(p, class_of_value(a, temp)), in_both)
-                if not late or round == 1:
-                    put_value(a, temp, address, in_both)
-                    if class_is_linear_vgpr(class_of_value(a, temp)):
-                        a.linear_live += class_dwords(class_of_value(a, temp))
-            temp = live_next(&a.live_in, temp + 1)
+    temp = live_next(&a.live_in, 0)
+    while temp != no_temp:
+        if class_is_linear(class_of_value(a, temp)) != logical and not a.values[temp].presence:
+            if _exit_is_free(a, temp):
+                _enter_value(a, temp, a.values[temp].exit_reg)
+            else:
+                late.push_back(temp)
+        temp = live_next(&a.live_in, temp + 1)
+    for k in range(late.size()):
+        if not a.values[late[k]].presence:
+            address = a.values[late[k]].exit_reg
+            if not _exit_is_free(a, late[k]):
+                address = pick_any(a, pseudo_placement(p, class_of_value(a, late[k])), in_both)
+            _enter_value(a, late[k], address)
     if model >= 0:
         _unload_exit(a, _pred(p, block, logical, model))
     return 0

@@ -95,6 +95,8 @@ cdef uint32_t _components_read(const ShaderData *s, ValueId i, uint32_t source) 
         return 0xffff
     if count == 0:
         count = s.instructions.components[i]
+    if count == 1:
+        return 1U << swizzle_component(source_swizzle(s, i, source), 0)
     for k in range(count):
         mask |= 1U << swizzle_component(source_swizzle(s, i, source), k)
     return mask
@@ -113,13 +115,15 @@ cdef void _find_used(Isel *c) noexcept nogil:
     cdef uint32_t position
     cdef ValueId i
     cdef uint32_t source
+    cdef uint8_t reader
     c.value_used.assign(s.instructions.table.count, 0)
     c.value_components.assign(s.instructions.table.count, 0)
     while block:
         for position in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
             i = s.order.instruction[position]
+            reader = _reader(c, i)
             for source in range(s.instructions.source_count[i]):
-                c.value_used[source_value(s, i, source)] |= _reader(c, i)
+                c.value_used[source_value(s, i, source)] |= reader
                 c.value_components[source_value(s, i, source)] |= <uint16_t>_components_read(s, i, source)
         block = block_walk_next(s, block)
     for node in range(s.nodes.table.count):
