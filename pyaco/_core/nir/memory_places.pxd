@@ -45,16 +45,12 @@ cdef struct Spot:                 # what an access reaches
     PlaceId place
     uint32_t component            # the first one, of the place
 
-cdef struct PlaceSlot:
-    PlaceId place                 # 0: free
-    uint32_t hash                 # of it: most comparisons end here
-
 cdef struct Places:
     const ShaderData *s
     vector[Place] rows
     vector[PlaceId] of_deref      # by value
     vector[uint8_t] component     # by value
-    vector[PlaceSlot] found       # hash table of rows: linear probing, at most half full
+    vector[PlaceId] found         # hash table of rows: linear probing, at most half full
 
 cdef struct Effect:               # what an instruction reads or writes
     PlaceId place                 # 0: all that `modes` say

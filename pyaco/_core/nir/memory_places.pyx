@@ -32,7 +32,7 @@ cdef int places_begin(Places *p, const ShaderData *s) except -1 nogil:
     p.rows.assign(1, Place(parent=0, root=0, step=step_root, depth=0, key=0, addend=0, kin=binding_unknown, element=element_unknown, mode=0))
     p.of_deref.assign(s.instructions.table.count, 0)
     p.component.assign(s.instructions.table.count, 0)
-    p.found.assign(64, PlaceSlot(place=0, hash=0))
+    p.found.assign(64, 0)
     return 0
 
 
@@ -60,46 +60,42 @@ cdef bint _equal(const Place *a, const Place *b) noexcept nogil:
             and (a.step != step_root or a.mode == b.mode))
 
 
-cdef uint32_t _hash(const Place *place) noexcept nogil:
+cdef uint64_t _hash(const Place *place) noexcept nogil:
     cdef uint64_t hash = hash_mix(hash_mix(hash_mix(hash_mix(place.parent, place.step), place.key), place.addend), place.kin)
-    return <uint32_t>(hash ^ hash >> 32)
+    return hash ^ hash >> 32
 
 
 cdef int _grow(Places *p) except -1 nogil:
     """Twice as many slots."""
-    cdef vector[PlaceSlot] old
-    cdef uint32_t mask = 2 * <uint32_t>p.found.size() - 1
-    cdef uint32_t slot
-    cdef size_t k
-    old.swap(p.found)
-    p.found.assign(mask + 1, PlaceSlot(place=0, hash=0))
-    for k in range(old.size()):
-        if old[k].place:
-            slot = old[k].hash & mask
-            while p.found[slot].place:
-                slot = (slot + 1) & mask
-            p.found[slot] = old[k]
+    cdef uint64_t mask = 2 * p.found.size() - 1
+    cdef uint64_t slot
+    cdef PlaceId row
+    p.found.assign(mask + 1, 0)
+    for row in range(1, <PlaceId>p.rows.size()):
+        slot = _hash(&p.rows[row]) & mask
+        while p.found[slot]:
+            slot = (slot + 1) & mask
+        p.found[slot] = row
     return 0
 
 
 cdef PlaceId _find(Places *p, Place *place) except 0 nogil:
     """The row of a place, which is made if there is none."""
-    cdef uint32_t hash = _hash(place)
-    cdef uint32_t mask
-    cdef uint32_t slot
+    cdef uint64_t mask
+    cdef uint64_t slot
     cdef PlaceId row = <PlaceId>p.rows.size()
     if 2 * row >= p.found.size():
         _grow(p)
-    mask = <uint32_t>p.found.size() - 1
-    slot = hash & mask
-    while p.found[slot].place:
-        if p.found[slot].hash == hash and _equal(&p.rows[p.found[slot].place], place):
-            return p.found[slot].place
+    mask = p.found.size() - 1
+    slot = _hash(place) & mask
+    while p.found[slot]:
+        if _equal(&p.rows[p.found[slot]], place):
+            return p.found[slot]
         slot = (slot + 1) & mask
     if place.step == step_root:
         place.root = row
     p.rows.push_back(place[0])
-    p.found[slot] = PlaceSlot(place=row, hash=hash)
+    p.found[slot] = row
     return row
 
 
