@@ -65,7 +65,7 @@ def measure(module: bytes, entry: str, target: str, icd: Path, repetitions: int,
         theirs = least(peer(target, icd).call_times(module, first.wave, {}, entry, calls, repetitions, seconds, pipeline_layout(facts), push))
     except (pyaco.InputError, pyaco.UnsupportedError, PeerError):
         return None
-    runs = []
+    runs: list[dict[str, float]] = []
     limit = time.monotonic() + seconds
     while len(runs) < repetitions and (not runs or time.monotonic() < limit):
         times = pyaco.compile(module, target=target, entry=entry, wave=first.wave).times_ms
