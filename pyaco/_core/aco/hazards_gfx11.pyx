@@ -58,7 +58,7 @@ cdef enum:
     # after so many SALU instructions a result has arrived
     salu_expiry = 11
     # Writes of exec are counted up to here: a loop would need a round for each more. No more than four vector instructions lie between.
-    most_epochs = 8
+    most_epochs = 32
 
 cdef struct State:
     uint32_t vgprs                   # that the program names
@@ -414,8 +414,8 @@ cdef void _after_exec_write(State *s) noexcept nogil:
     cdef uint64_t low, high
     for k in range(s.words):
         low, high = _word(s.epoch_low, k), _word(s.epoch_high, k)
-        _set_word(s.epoch_low, k, low + (~low >> 3 & <uint64_t>0x0101010101010101))
-        _set_word(s.epoch_high, k, high + (~high >> 3 & <uint64_t>0x0101010101010101))
+        _set_word(s.epoch_low, k, low + (~low >> 5 & <uint64_t>0x0101010101010101))
+        _set_word(s.epoch_high, k, high + (~high >> 5 & <uint64_t>0x0101010101010101))
 
 
 cdef void _note_valu_write(State *s, uint32_t v, bint trans) noexcept nogil:

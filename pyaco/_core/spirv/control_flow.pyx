@@ -43,7 +43,7 @@ cdef enum:
     no_value = 0xffffffffU
     loop_control_mask_unroll = 1          # SPIR-V's Loop Control
     loop_control_mask_dont_unroll = 2
-    most_cases_nested = 64                # of a switch, as ifs each in the else of the one before; of more cases ...
+    most_cases_nested = 64                # of a switch, as ifs each in the else of the one before: a mask lives through all; of more cases ...
     cases_together = 16                   # ... so many are, and then the next in an if that follows
 
 
@@ -733,11 +733,7 @@ cdef int _case_chain(Reader r, BlockId block, vector[Case] &cases, uint32_t head
 
 
 cdef NodeId _unless_matched(Reader r, vector[Case] &cases, uint32_t case, uint32_t default_head, ValueId *still) except 0 nogil:
-    """Begin an if for the next `cases_together` groups of cases, from row `case` on, which runs where none before has matched; returns the
-    block after it.
-
-    With each case in the else of the one before, a lane mask would live through every one of a thousand levels.
-    """
+    """Begin an if for the next `cases_together` groups of cases, from row `case` on, where none before has matched; returns the block after it."""
     cdef NodeId after = r.nir.block
     cdef NodeId node
     cdef ValueId matched = 0
