@@ -21,6 +21,8 @@ TOKEN = re.compile(r"\s*([!~]*[a-z_][a-z_0-9]*(?:@\d+)?\(|#?[a-z](?:\.\d+)?(?:@\
                    r"0x[0-9a-f]+|-?\d+\.\d+(?:e-?\d+)?|-?\d+|[(),])")
 #: The value of a variable's node: which letter, and from this bit on the component of its value.
 COMPONENT_SHIFT = 4
+#: Nodes of a pattern whose operands may be exchanged, at most: `algebraic.pyx` keeps a bit for each order of all.
+MOST_COMMUTATIVE = 6
 
 
 @dataclass
@@ -137,6 +139,13 @@ def term(tables: Tables, node: int) -> Term:
     return ("integer" if tables.kind[node] == 2 else "float", tables.value[node])
 
 
+def commutative_nodes(pattern: Term, commutative: set[str]) -> int:
+    """How many nodes of a pattern have operands that may be exchanged."""
+    if pattern[0] != "opcode":
+        return 0
+    return (pattern[1] in commutative) + sum(commutative_nodes(operand, commutative) for operand in pattern[2])
+
+
 def alu_opcodes(source: Path) -> dict[str, bool]:
     """All ALU opcodes in the order of their numbers, and whether their first two operands may be exchanged."""
     rows = [line.split("#")[0].split() for line in (source / "pyaco/nir/data/alu.txt").read_text().splitlines()]
@@ -204,7 +213,9 @@ def generate(source: Path) -> dict[str, str]:
     flat = [str(([*children, 0, 0, 0, 0])[i]) for children in tables.children for i in range(4)]
     patterns = [term(tables, rule[2]) for rule in ordered]
     alu = alu_opcodes(source)
-    automaton = Automaton(patterns, {name for name, commutes in alu.items() if commutes})
+    commutative = {name for name, commutes in alu.items() if commutes}
+    assert max(commutative_nodes(pattern, commutative) for pattern in patterns) <= MOST_COMMUTATIVE
+    automaton = Automaton(patterns, commutative)
     header = [
         "#pragma once",
         '#include "nir_opcodes.h"',

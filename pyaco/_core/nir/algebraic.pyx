@@ -47,9 +47,14 @@ cdef enum:
     flag_constant = 2             # only a constant matches
     flag_single_use = 4           # only an instruction that nothing else reads matches
     max_letters = 8               # rules name their letters from a on
+    most_commutative_nodes = 6    # of a pattern (MOST_COMMUTATIVE of tools/generate_algebraic.py)
     most_uses = 255               # so many or more
     no_rule = 0xffff              # ends a list of rules
     max_rewrites = 16             # of one root in one visit; rules that feed each other end here
+
+# By n: bits at the multiples of 2^n, as many as patterns have orders.
+cdef uint64_t[most_commutative_nodes + 1] _MULTIPLES
+_MULTIPLES[:] = [sum(1 << i for i in range(0, 64, 1 << n)) for n in range(most_commutative_nodes + 1)]
 
 cdef struct Match:
     ValueId[8] value              # 0: unbound
@@ -398,7 +403,10 @@ cdef int _replace(ShaderData *s, Walk *w, const Match *m, uint32_t node, ValueId
 
 
 cdef bint _try_rule(ShaderData *s, Walk *w, int rule, ValueId root) except -1 nogil:
+    """Try a rule with the operands of its commutative nodes in all orders: that of the n-th node reached is bit n of an order's number. An attempt
+    that ends before it reaches a node ends so for both orders of that node: `failed` has a bit for each order that needs no attempt."""
     cdef Match m
+    cdef uint64_t failed = 0
     cdef uint32_t swaps = 0
     cdef uint32_t most_commutative = 0         # nodes that an attempt reached; all their orders are tried
     cdef uint32_t i
@@ -415,7 +423,10 @@ cdef bint _try_rule(ShaderData *s, Walk *w, int rule, ValueId root) except -1 no
                 return True
         if m.commutative > most_commutative:
             most_commutative = m.commutative
+        failed |= _MULTIPLES[m.commutative] << swaps
         swaps += 1
+        while swaps >> most_commutative == 0 and failed >> swaps & 1:
+            swaps += 1
         if swaps >> most_commutative:
             return False
 
