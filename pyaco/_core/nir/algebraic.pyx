@@ -56,9 +56,9 @@ cdef uint64_t[most_commutative_nodes + 1] _MULTIPLES
 _MULTIPLES[:] = [sum(1 << i for i in range(0, 64, 1 << n)) for n in range(most_commutative_nodes + 1)]
 
 cdef struct Match:
-    ValueId[8] value              # 0: unbound
-    uint8_t[8] bits
-    uint64_t[8] swizzle           # its component 0 is the one bound
+    ValueId[max_letters] value     # 0: unbound
+    uint8_t[max_letters] bits
+    uint64_t[max_letters] swizzle  # its component 0 is the one bound
     uint32_t swaps                # bit n: the n-th commutative node reached is matched with its operands exchanged
     uint32_t commutative          # commutative nodes reached so far
     bint exact                    # a matched instruction is exact
@@ -416,10 +416,8 @@ cdef bint _try_rule(ShaderData *s, Walk *w, int rule, ValueId root) except -1 no
     cdef uint64_t failed = 0
     cdef uint32_t swaps = 0
     cdef uint32_t most_commutative = 0         # nodes that an attempt reached; all their orders are tried
-    cdef uint32_t i
     while True:
-        for i in range(<uint32_t>max_letters):
-            m.value[i] = 0
+        memset(m.value, 0, sizeof(m.value))
         m.swaps = swaps
         m.commutative = 0
         m.exact = False
