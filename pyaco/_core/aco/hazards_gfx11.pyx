@@ -45,6 +45,9 @@ from pyaco._core.ir.program cimport (
 )
 
 cdef enum:
+    # Writes of exec that are counted as such: more are taken for as many as there may be. In a loop that writes exec each trip adds to the
+    # most since a VGPR was written before it, and with each the loop is looked at again.
+    most_epochs = 16
     long_ago = -32
     all_counters = 0xffff            # immediate of s_waitcnt_depctr that waits for nothing
     m0 = register_m0 >> 2            # registers from here on are not followed
@@ -365,7 +368,7 @@ cdef void _after_exec_write(State *s) noexcept nogil:
     cdef uint32_t k
     for k in range(s.vgprs):
         s.epoch_low[k] += s.epoch_low[k] < 255
-        s.epoch_high[k] += s.epoch_high[k] < 255
+        s.epoch_high[k] = s.epoch_high[k] + 1 if s.epoch_high[k] < <uint8_t>most_epochs else 255
 
 
 cdef void _note_valu_write(State *s, uint32_t v, bint trans) noexcept nogil:
