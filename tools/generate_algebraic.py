@@ -13,14 +13,18 @@ from pathlib import Path
 
 from algebraic_automaton import ANY, CONSTANT, Automaton, Term
 
-CONDITIONS = ("", "power_of_two", "shifts_fit", "sum_is_32", "low_mask", "reciprocal_is_exact", "narrows", "varies", "both_vary",
-              "not_negative", "complement", "mask_covers", "mask_covers_above", "aligned_by", "in_order", "both_read_often")
+CONDITIONS = ("", "power_of_two", "shifts_fit", "sum_is_32", "low_mask", "reciprocal_is_exact", "narrows",
+              "not_negative", "complement", "mask_covers", "mask_covers_above", "aligned_by", "in_order")
+#: Conditions that each of their letters meets or not by itself: flags of these letters' nodes, so that a match ends where it binds such a letter.
+LETTER_CONDITIONS = {"varies": 8, "both_vary": 8, "both_read_often": 16}
 FILES = ("algebraic.txt", "lower_alu.txt")
 GROUPS = ("[main]", "[late]", "[define]", "[lower]", "[lower_dot_4x8]", "[lower_sudot]", "[lower_dot_2x16]")
 TOKEN = re.compile(r"\s*([!~]*[a-z_][a-z_0-9]*(?:@\d+)?\(|#?[a-z](?:\.\d+)?(?:@\d+)?(?![a-z_0-9(])|[a-z][a-z_0-9]+|"
                    r"0x[0-9a-f]+|-?\d+\.\d+(?:e-?\d+)?|-?\d+|[(),])")
 #: The value of a variable's node: which letter, and from this bit on the component of its value.
 COMPONENT_SHIFT = 4
+#: Nodes of a pattern whose operands may be exchanged, at most: `algebraic.pyx` keeps a bit for each order of all.
+MOST_COMMUTATIVE = 6
 
 
 @dataclass
@@ -104,6 +108,13 @@ class Parser:
         return total
 
 
+def flag_letters(tables: Tables, first: int, letters: list[str], flag: int) -> None:
+    """Set a flag in the nodes of some letters of the pattern whose nodes are the last, from `first` on."""
+    for node in range(first, len(tables.kind)):
+        if tables.kind[node] == 1 and chr(ord("a") + (tables.value[node] & (1 << COMPONENT_SHIFT) - 1)) in letters:
+            tables.flags[node] |= flag
+
+
 def read_rules(source: Path, tables: Tables) -> list[tuple[int, str, int, int, str, str]]:
     """Return (group, root opcode, pattern, replacement, condition, condition's letters) of every rule."""
     rules = []
@@ -118,6 +129,9 @@ def read_rules(source: Path, tables: Tables) -> list[tuple[int, str, int, int, s
             replacement, _, condition = re.sub(r"\s{2,}if ", " ;", rest).partition(";")
             name, _, letters = condition.strip().rstrip(")").partition("(")
             root = Parser(pattern, tables).expression()
+            if name in LETTER_CONDITIONS:
+                flag_letters(tables, root, letters.replace(" ", "").split(","), LETTER_CONDITIONS[name])
+                name = ""
             target = Parser(replacement, tables).expression()
             rules.append((group, tables.opcode[root], root, target, name, letters.replace(" ", "")))
     return rules
@@ -135,6 +149,13 @@ def term(tables: Tables, node: int) -> Term:
     if tables.kind[node] == 1:
         return CONSTANT if tables.flags[node] & 2 else ANY
     return ("integer" if tables.kind[node] == 2 else "float", tables.value[node])
+
+
+def commutative_nodes(pattern: Term, commutative: set[str]) -> int:
+    """How many nodes of a pattern have operands that may be exchanged."""
+    if pattern[0] != "opcode":
+        return 0
+    return (pattern[1] in commutative) + sum(commutative_nodes(operand, commutative) for operand in pattern[2])
 
 
 def alu_opcodes(source: Path) -> dict[str, bool]:
@@ -204,7 +225,9 @@ def generate(source: Path) -> dict[str, str]:
     flat = [str(([*children, 0, 0, 0, 0])[i]) for children in tables.children for i in range(4)]
     patterns = [term(tables, rule[2]) for rule in ordered]
     alu = alu_opcodes(source)
-    automaton = Automaton(patterns, {name for name, commutes in alu.items() if commutes})
+    commutative = {name for name, commutes in alu.items() if commutes}
+    assert max(commutative_nodes(pattern, commutative) for pattern in patterns) <= MOST_COMMUTATIVE
+    automaton = Automaton(patterns, commutative)
     header = [
         "#pragma once",
         '#include "nir_opcodes.h"',
@@ -245,7 +268,7 @@ def generate(source: Path) -> dict[str, str]:
         "    const uint16_t *pattern_opcode",
         "    const uint64_t *pattern_value       # variable number | component << pattern_component_shift, or constant (floats as double bits)",
         "    const uint8_t *pattern_bits         # bit size asked for, 0 any",
-        "    const uint8_t *pattern_flags        # 1 inexact, 2 constant variable, 4 without another use",
+        "    const uint8_t *pattern_flags        # 1 inexact, 2 constant variable, 4 without another use, 8 no constant, 16 read often",
         "    const uint16_t *pattern_children    # [node * 4 + child]",
         "    const uint16_t *rule_pattern",
         "    const uint16_t *rule_replacement",

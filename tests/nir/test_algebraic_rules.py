@@ -54,6 +54,14 @@ def parse(tokens: list[str]) -> Node:
     return node
 
 
+def is_commutative(node: Node) -> bool:
+    return bool(node.operands) and "c" in OPCODES[node.name][3]
+
+
+def commutative_nodes(node: Node) -> int:
+    return is_commutative(node) + sum(commutative_nodes(operand) for operand in node.operands)
+
+
 @dataclass
 class Rule:
     text: str
@@ -95,6 +103,7 @@ class Case:
     def __init__(self, rule: Rule, size: int, seed: int) -> None:
         self.rule, self.size = rule, size
         self.random = np.random.default_rng(seed)
+        self.swaps = 0                      # bit n: the n-th commutative node that is built has its operands exchanged
         self.sizes: dict[str, int] = {}
         self.kinds: dict[str, str] = {}
         self.constants: dict[str, int] = {}
@@ -233,9 +242,19 @@ class Case:
         b.store(result, value)
         return b.finish()
 
+    def exchanges(self, node: Node) -> bool:
+        """Whether the operands of the node that is built next change places."""
+        if not is_commutative(node):
+            return False
+        self.swaps, swapped = self.swaps >> 1, bool(self.swaps & 1)
+        return swapped
+
     def build(self, b: Builder, letters: dict[str, int], node: Node, bits: int) -> int:
         if node.operands:
+            swapped = self.exchanges(node)
             operands = [self.build(b, letters, operand, size) for operand, _, size in self.operands(node, bits)]
+            if swapped:
+                operands[:2] = operands[1::-1]
             return int(b.alu(node.name, *operands, bit_size=bits))
         if node.name.isalpha():
             return letters[node.name]
@@ -278,3 +297,22 @@ def test_rule(rule: Rule) -> None:
             case.check()
             tried += 1
     assert tried, f"no bit size fits {rule.text}"
+
+
+NESTED = [rule for rule in RULES if commutative_nodes(rule.pattern) > 1]
+
+
+@pytest.mark.parametrize("rule", NESTED, ids=[rule.text.split(" =>")[0].replace(" ", "") for rule in NESTED])
+def test_operands_in_any_order(rule: Rule) -> None:
+    """Operands of commutative opcodes match both ways round, in each node of a pattern whatever they are in the others."""
+    for size in (32, 16, 1, 64, 8):
+        try:
+            case = Case(rule, size, seed=0)
+            validate.run(case.shader())
+            break
+        except (ValueError, PyacoError):
+            continue
+    for swaps in range(1 << commutative_nodes(rule.pattern)):
+        case.swaps = swaps
+        shader = case.shader()
+        assert algebraic.run(shader, {"late": rule.late}), f"{rule.text}: nothing was found in the order {swaps:b}"

@@ -14,11 +14,9 @@ from libc.string cimport memset
 
 from algebraic_tables cimport (
     automaton_accepted, automaton_any_constant, automaton_class, automaton_classes, automaton_column, automaton_constant, automaton_first,
-    automaton_next, automaton_opcode, automaton_rules, automaton_states, condition_aligned_by, condition_both_read_often, condition_both_vary,
-    condition_complement,
-    condition_in_order, condition_low_mask, condition_mask_covers, condition_mask_covers_above, condition_narrows, condition_none,
-    condition_not_negative, condition_power_of_two, condition_reciprocal_is_exact, condition_shifts_fit, condition_sum_is_32,
-    condition_varies, pattern_bits, pattern_children,
+    automaton_next, automaton_opcode, automaton_rules, automaton_states, condition_aligned_by, condition_complement, condition_in_order,
+    condition_low_mask, condition_mask_covers, condition_mask_covers_above, condition_narrows, condition_none, condition_not_negative,
+    condition_power_of_two, condition_reciprocal_is_exact, condition_shifts_fit, condition_sum_is_32, pattern_bits, pattern_children,
     pattern_component_shift, pattern_flags, pattern_kind, pattern_opcode, pattern_value, rule_condition, rule_letters, rule_pattern,
     rule_replacement, rules_late, rules_main,
 )
@@ -34,7 +32,6 @@ from pyaco._core.ir.shader cimport (
     NodeId, OrderRow, Shader, ShaderData, ShaderRewrite, ValueId, block_walk_next, constant_bits, nir_alu, nir_constant, nir_exact,
     nir_instruction_new, nir_load_const, node_first_block, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit,
     shader_rewrite_end, source_set, source_swizzle, source_value, sources_of, swizzle_component,
-    value_is_constant,
 )
 from pyaco._core.nir.rule_trees cimport letter_of, pattern_constant, unsized_bits
 
@@ -46,15 +43,22 @@ cdef enum:
     flag_inexact = 1              # of a pattern node: no exact instruction matches
     flag_constant = 2             # only a constant matches
     flag_single_use = 4           # only an instruction that nothing else reads matches
+    flag_varies = 8               # only what is no constant matches
+    flag_read_often = 16          # only what is read often matches
     max_letters = 8               # rules name their letters from a on
+    most_commutative_nodes = 6    # of a pattern (MOST_COMMUTATIVE of tools/generate_algebraic.py)
     most_uses = 255               # so many or more
     no_rule = 0xffff              # ends a list of rules
     max_rewrites = 16             # of one root in one visit; rules that feed each other end here
 
+# By n: bits at the multiples of 2^n, as many as patterns have orders.
+cdef uint64_t[most_commutative_nodes + 1] _MULTIPLES
+_MULTIPLES[:] = [sum(1 << i for i in range(0, 64, 1 << n)) for n in range(most_commutative_nodes + 1)]
+
 cdef struct Match:
-    ValueId[8] value              # 0: unbound
-    uint8_t[8] bits
-    uint64_t[8] swizzle           # its component 0 is the one bound
+    ValueId[max_letters] value     # 0: unbound
+    uint8_t[max_letters] bits
+    uint64_t[max_letters] swizzle  # its component 0 is the one bound
     uint32_t swaps                # bit n: the n-th commutative node reached is matched with its operands exchanged
     uint32_t commutative          # commutative nodes reached so far
     bint exact                    # a matched instruction is exact
@@ -91,28 +95,36 @@ cdef int _reserve(const ShaderData *s, Walk *w) except -1 nogil:
     return 0
 
 
-cdef int _set_state(const ShaderData *s, Walk *w, ValueId value) except -1 nogil:
-    """Give an instruction the state that follows from its opcode and its operands."""
+cdef inline void _find_state(const ShaderData *s, Walk *w, ValueId value) noexcept nogil:
+    """Give an instruction, for which there is room, the state that follows from its opcode and its operands."""
     cdef uint32_t state = 0
     cdef const ValueId *operands
-    cdef int opcode, row, i
-    if value >= w.capacity:
-        _reserve(s, w)
-    if s.instructions.kind[value] == nir_alu and s.instructions.components[value] == 1:
-        opcode = s.instructions.opcode[value]
-        row = automaton_opcode[opcode]
-        if row:
+    cdef const uint8_t *columns
+    cdef const uint8_t *classes
+    cdef uint32_t row, i
+    if s.instructions.kind[value] == nir_alu:
+        row = automaton_opcode[s.instructions.opcode[value]]
+        if row and s.instructions.components[value] == 1:
             operands = s.sources.value + s.instructions.source_first[value]
-            for i in range(alu_input_count[opcode]):
-                if automaton_column[row * 4 + i]:
-                    state = (state * automaton_classes[row * 4 + i]
-                             + automaton_class[<uint32_t>automaton_column[row * 4 + i] * <uint32_t>automaton_states + w.states[operands[i]]])
+            columns = automaton_column + row * 4
+            classes = automaton_classes + row * 4
+            for i in range(s.instructions.source_count[value]):
+                if columns[i]:
+                    state = (state * classes[i]
+                             + automaton_class[columns[i] * <uint32_t>automaton_states + w.states[operands[i]]])
             state = automaton_next[automaton_first[row] + state]
     elif s.instructions.kind[value] == nir_load_const:
         state = <uint32_t>automaton_any_constant
         if s.instructions.components[value] == 1:
             state = automaton_constant(s.instructions.bit_size[value], constant_bits(s, value, 0))
     w.states[value] = <uint16_t>state
+
+
+cdef int _set_state(const ShaderData *s, Walk *w, ValueId value) except -1 nogil:
+    """The same of a new instruction."""
+    if value >= w.capacity:
+        _reserve(s, w)
+    _find_state(s, w, value)
     return 0
 
 
@@ -171,6 +183,16 @@ cdef bint _has_single_use(ShaderData *s, Walk *w, ValueId value) except -1 nogil
     return False
 
 
+cdef bint _is_read_often(ShaderData *s, Walk *w, ValueId value) except -1 nogil:
+    """Whether a value has more than two readers for each component."""
+    if w.uses == NULL:
+        _count_uses(s, w)
+    if w.uses[value] > 2 * s.instructions.components[value]:
+        return True
+    w.hinges = True
+    return False
+
+
 cdef int _emit(ShaderData *s, Walk *w, ValueId value) except -1 nogil:
     """Write a new instruction."""
     _set_state(s, w, value)
@@ -212,6 +234,10 @@ cdef bint _match(ShaderData *s, Walk *w, Match *m, uint32_t node, ValueId value,
             if m.value[letter] == value and swizzle_component(m.swizzle[letter], 0) == component:
                 return True
             w.hinges = True
+            return False
+        if pattern_flags[node] & flag_varies and is_constant:
+            return False
+        if pattern_flags[node] & flag_read_often and not _is_read_often(s, w, value):
             return False
         m.value[letter] = value
         m.bits[letter] = s.instructions.bit_size[value]
@@ -268,15 +294,7 @@ cdef bint _reciprocal_is_exact(uint64_t bits, int size) noexcept nogil:
     return bits & 0xfffffffffffffULL == 0 and 0 < exponent < 2045
 
 
-cdef bint _is_read_often(const ShaderData *s, Walk *w, ValueId value) noexcept nogil:
-    """Whether a value has more than two readers for each component. Rules that ask name an instruction with a single use: uses are counted."""
-    if w.uses != NULL and w.uses[value] > 2 * s.instructions.components[value]:
-        return True
-    w.hinges = True
-    return False
-
-
-cdef bint _condition_holds(const ShaderData *s, Walk *w, const Match *m, int rule, ValueId root) noexcept nogil:
+cdef bint _condition_holds(const ShaderData *s, const Match *m, int rule, ValueId root) noexcept nogil:
     cdef int condition = rule_condition[rule]
     cdef uint32_t letter = rule_letters[rule * 2]
     cdef uint64_t a
@@ -284,12 +302,6 @@ cdef bint _condition_holds(const ShaderData *s, Walk *w, const Match *m, int rul
         return True
     if condition == condition_narrows:
         return s.instructions.bit_size[m.value[letter]] > s.instructions.bit_size[root]
-    if condition == condition_both_vary:
-        return not (value_is_constant(s, m.value[letter]) or value_is_constant(s, m.value[rule_letters[rule * 2 + 1]]))
-    if condition == condition_both_read_often:
-        return _is_read_often(s, w, m.value[letter]) and _is_read_often(s, w, m.value[rule_letters[rule * 2 + 1]])
-    if condition == condition_varies:
-        return s.instructions.kind[m.value[letter]] != nir_load_const
     a = _bound_constant(s, m, rule, 0)
     if condition == condition_power_of_two:
         return a != 0 and a & (a - 1) == 0
@@ -398,24 +410,28 @@ cdef int _replace(ShaderData *s, Walk *w, const Match *m, uint32_t node, ValueId
 
 
 cdef bint _try_rule(ShaderData *s, Walk *w, int rule, ValueId root) except -1 nogil:
+    """Try a rule with the operands of its commutative nodes in all orders: that of the n-th node reached is bit n of an order's number. An attempt
+    that ends before it reaches a node ends so for both orders of that node: `failed` has a bit for each order that needs no attempt."""
     cdef Match m
+    cdef uint64_t failed = 0
     cdef uint32_t swaps = 0
     cdef uint32_t most_commutative = 0         # nodes that an attempt reached; all their orders are tried
-    cdef uint32_t i
     while True:
-        for i in range(<uint32_t>max_letters):
-            m.value[i] = 0
+        memset(m.value, 0, sizeof(m.value))
         m.swaps = swaps
         m.commutative = 0
         m.exact = False
-        if _match_instruction(s, w, &m, rule_pattern[rule], root) and _condition_holds(s, w, &m, rule, root):
+        if _match_instruction(s, w, &m, rule_pattern[rule], root) and _condition_holds(s, &m, rule, root):
             if pattern_bits[rule_pattern[rule]] in (0, s.instructions.bit_size[root]):
                 _begin_writing(s, w)
                 _replace(s, w, &m, rule_replacement[rule], root)
                 return True
         if m.commutative > most_commutative:
             most_commutative = m.commutative
+        failed |= _MULTIPLES[m.commutative] << swaps
         swaps += 1
+        while swaps >> most_commutative == 0 and failed >> swaps & 1:
+            swaps += 1
         if swaps >> most_commutative:
             return False
 
@@ -452,8 +468,8 @@ cdef bint _walk_block(ShaderData *s, Walk *w) except -1 nogil:
     w.row = s.nodes.order_first[w.block]
     while w.row < end:
         instruction = s.order.instruction[w.row]
-        _set_state(s, w, instruction)
-        if w.states[instruction]:
+        _find_state(s, w, instruction)
+        if automaton_rules[w.accepted[w.states[instruction]]] != no_rule:
             progress |= _simplify(s, w, instruction)
         if w.writing:
             shader_rewrite_emit(&w.rewrite, instruction)

@@ -100,12 +100,22 @@ cdef bint _block(ShaderData *s, bint *hinges, NodeId block) noexcept nogil:
     return progress
 
 
+cdef bint _has_copies(const ShaderData *s) noexcept nogil:
+    cdef OrderRow row
+    for row in range(s.order.table.count):
+        if _is_copy(s, s.order.instruction[row]):
+            return True
+    return False
+
+
 cdef int copy_propagation_run(ShaderData *s) noexcept nogil:
     """Returns as kernels do."""
     cdef bint progress = False
     cdef bint hinges = False
     cdef NodeId node = 1
     cdef ValueId value
+    if not _has_copies(s):
+        return kernel_steady
     while node:
         if s.nodes.kind[node] == node_if:
             value = _copied_value(s, &hinges, s.nodes.condition[node])

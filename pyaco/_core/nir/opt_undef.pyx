@@ -153,6 +153,28 @@ cdef int _rewrite(ShaderData *s) except -1 nogil:
     return 0
 
 
+cdef bint _has_undefined(const ShaderData *s) noexcept nogil:
+    cdef OrderRow row
+    for row in range(s.order.table.count):
+        if s.instructions.kind[s.order.instruction[row]] == nir_undef:
+            return True
+    return False
+
+
+cdef bint _merge_phis(ShaderData *s) noexcept nogil:
+    """All that there is to do where no value is undefined."""
+    cdef NodeId block = node_first_block(s)
+    cdef OrderRow row
+    cdef bint moved = False
+    while block:
+        for row in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
+            if s.instructions.kind[s.order.instruction[row]] != nir_phi:
+                break
+            moved |= _merge(s, s.order.instruction[row])
+        block = block_walk_next(s, block)
+    return moved
+
+
 cdef bint opt_undef_run(ShaderData *s) except -1 nogil:
     cdef NodeId block = node_first_block(s)
     cdef OrderRow row
@@ -161,6 +183,9 @@ cdef bint opt_undef_run(ShaderData *s) except -1 nogil:
     cdef bint moved = False
     cdef vector[uint8_t] readers
     cdef NodeId node
+    if not _has_undefined(s):
+        moved = _merge_phis(s)
+        block = 0
     while block:
         for row in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
             i = s.order.instruction[row]
