@@ -51,6 +51,8 @@ cdef bint _may_split(Isel *c, Access *a, ValueId sum, uint32_t side, uint32_t co
     bound that is looked at before they wrap."""
     if (a.access_kind == by_shared and c.gfx >= gfx7) or c.s.instructions.flags[sum] & nir_no_unsigned_wrap:
         return True
+    if a.access_kind == by_buffer and is_vgpr(c, source(c, sum, side)):
+        return True
     return sum_does_not_wrap(&c.ranges, source_value(c.s, sum, side), swizzle_component(source_swizzle(c.s, sum, side), 0), constant)
 
 
