@@ -10,9 +10,9 @@ LLVM's AMDGPU code generator (AMDGPUCodeGenPrepare, expandDivRem32). Dividing by
 give, where constant folding has 0: SPIR-V leaves it undefined.
 
 Where both operands are known to be less than 2**21 in magnitude, as those of 8 and 16 bits are, one product of floats is the quotient. The
-reciprocal is off by one step of a float at most, and the next float is taken, so it is never too small: the product is at least the exact
-quotient, and stays below the next integer, from which the quotient keeps a distance of 1 / d, while n * 2.5 * 2**-23 < 1. Mesa's ``nir_lower_idiv``
-takes the next float, too, for operands of 8 and 16 bits.
+reciprocal is next to the nearest float at worst, and two steps are added, so it is never too small: the product is at least the exact quotient. It
+stays below the next integer, from which the quotient keeps a distance of 1 / d: it is too large by 4 * 2**-23 of itself at most, and n * 2**-21 < 1.
+Mesa's ``nir_lower_idiv`` takes the next float in the same way for operands of 8 and 16 bits.
 """
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
@@ -162,7 +162,7 @@ cdef ValueId _small(Lowering *b, int opcode, ValueId n, ValueId d) except? 0xfff
     """Quotient or remainder of numbers that are at most `largest_exact`."""
     cdef bint is_signed = opcode != alu_udiv and opcode != alu_umod
     cdef int to_float = alu_i2f32 if is_signed else alu_u2f32
-    cdef ValueId reciprocal = alu2_constant(b, alu_iadd, alu1(b, alu_frcp, alu1(b, to_float, d)), 1)    # the next float, away from zero
+    cdef ValueId reciprocal = alu2_constant(b, alu_iadd, alu1(b, alu_frcp, alu1(b, to_float, d)), 2)    # two floats further from zero
     cdef ValueId quotient = alu1(b, alu_f2i32 if is_signed else alu_f2u32, alu2(b, alu_fmul, alu1(b, to_float, n), reciprocal))
     cdef ValueId remainder
     if opcode == alu_udiv or opcode == alu_idiv:
