@@ -35,7 +35,8 @@ __all__ = [
     "has_tile_swizzle_of_mip_chains", "has_unaligned_scratch", "has_unified_buffer_formats", "has_variable_blocks", "has_vgpr_banks",
     "has_vgpr_banks_by_setreg", "has_vgpr_index_mode", "has_wave32", "has_wave64", "has_wave_matrices", "has_wgp_mode",
     "has_whole_mip_chain_targets", "has_wide_cache_lines", "has_wide_cycle_counter", "has_wide_depth_slices", "has_wide_image_depth",
-    "has_wide_lds_loads", "has_wide_lod_bias", "has_workgroup_ids_in_ttmp", "has_xthick_3d_tiling", "has_zero_extended_pc",
+    "has_wide_lds_loads", "has_wide_lod_bias", "has_workgroup_ids_in_ttmp", "has_wrapping_buffer_offsets", "has_xthick_3d_tiling",
+    "has_zero_extended_pc",
 ]  # fmt: skip
 
 _NO_END = 1 << 16
@@ -174,6 +175,7 @@ has_hidden_flat_scratch = _feature("hidden_flat_scratch")
 has_unaligned_scratch = _feature("unaligned_scratch")
 has_lds_offsets_wrap = _feature("lds_offsets_wrap")
 has_lds_bound = _feature("lds_bound")
+has_wrapping_buffer_offsets = _feature("wrapping_buffer_offsets")
 has_strict_structures = _feature("strict_structures")
 has_wide_lds_loads = _feature("wide_lds_loads")
 has_ds_cmpstore = _feature("ds_cmpstore")

@@ -166,6 +166,39 @@ def test_buffer_range(assemble: Assemble, target: str, level: int, load: str, st
     assert np.array_equal(source.numpy(), np.concatenate((np.arange(1, 33), np.arange(16))))
 
 
+@pytest.mark.parametrize("engine", ["reference", "fast"])
+@pytest.mark.parametrize(("target", "level", "load", "store", "wait", "soffset"), [
+    ("gfx1250", 125, "buffer_load_b32", "buffer_store_b32", "s_wait_loadcnt 0x0", "null"),
+    ("gfx1200", 120, "buffer_load_b32", "buffer_store_b32", "s_wait_loadcnt 0x0", "null"),
+    ("gfx1030", 103, "buffer_load_dword", "buffer_store_dword", "s_waitcnt vmcnt(0)", "0"),
+    ("gfx900", 90, "buffer_load_dword", "buffer_store_dword", "s_waitcnt vmcnt(0)", "0"),
+])  # fmt: skip
+def test_buffer_offsets_wrap(
+    assemble: Assemble, target: str, level: int, load: str, store: str, wait: str, soffset: str, engine: str
+) -> None:
+    """Up to GFX12.0, an offset of -16 and one of 16 are none together; later they are beyond the buffer."""
+    text = f"""
+        v_and_b32 v0, 0x3ff, v0
+        v_lshlrev_b32 v1, 2, v0
+        v_add_nc_u32 v3, -16, v1
+        {load} v2, v3, s[0:3], {soffset} offen offset:16
+        {wait}
+        {store} v2, v1, s[4:7], {soffset} offen
+        s_endpgm
+    """
+    if level == 90:
+        text = text.replace("v_add_nc_u32", "v_add_u32")
+    device = Device(target, engine)
+    source = device.buffer(np.arange(1, 33, dtype=U32))
+    results = device.buffer(np.full(32, 9, U32))
+    user = descriptors(level, source, results)
+    device.run(assemble(text, target), (1, 1, 1), (32, 1, 1), user_sgprs=user, wave_size=64 if level == 90 else 32)
+    expected = np.arange(1, 33)
+    if level >= 125:
+        expected[:4] = 0
+    assert np.array_equal(results.numpy(), expected)
+
+
 def test_swizzled_buffer(assemble: Assemble) -> None:
     """Element 4 bytes, index stride 8, stride 16: the layout that interleaves structures."""
     text = """

@@ -5,6 +5,7 @@ import pytest
 from opcode_shaders import compare, interesting, opcode_body
 
 from pyaco._core.nir import lower_idiv
+from pyaco.nir.builder import Builder
 
 OPCODES = ("udiv", "idiv", "umod", "irem", "imod")
 
@@ -18,6 +19,36 @@ def test_general_division(name: str) -> None:
         divisor[overflow] = 3
     before, after = compare(opcode_body(name), [numerator, divisor], 32, lower_idiv.run)
     np.testing.assert_array_equal(before, after)
+
+
+@pytest.mark.parametrize("name", OPCODES)
+def test_small_operands(name: str) -> None:
+    """Operands that are known to be small are divided as floats, whatever they are."""
+    is_signed = name not in ("udiv", "umod")
+    numerator, divisor = interesting(32, 512, 1), interesting(32, 512, 2)
+    mask = 0xFFFF if is_signed else 0x1FFFFF
+    divisor[divisor & mask == 0] = 5
+
+    def body(b: Builder, x: int, y: int) -> int:
+        if is_signed:
+            return b.alu(name, b.i2i32(b.u2u16(x)), b.i2i32(b.u2u16(y)))
+        return b.alu(name, b.iand(x, b.imm(mask)), b.iand(y, b.imm(mask)))
+
+    before, after = compare(body, [numerator, divisor], 32, lower_idiv.run)
+    np.testing.assert_array_equal(before, after)
+
+
+@pytest.mark.parametrize("steps", [-1, 0, 1])
+def test_product_of_floats(steps: int) -> None:
+    """The quotient of small numbers is right where the reciprocal is wrong by a step: the largest dividends, as close to multiples as can be."""
+    divisors = np.concatenate([np.arange(1, 2000), np.random.default_rng(4).integers(2000, 0x200000, 4000)]).astype(np.int64)
+    nearest = (np.float32(1) / divisors.astype(np.float32)).view(np.int32)
+    reciprocals = (nearest + steps + 2).view(np.float32)
+    for part in (1, 2, 3, 1000):
+        multiples = 0x1FFFFF // part // divisors * divisors
+        for numerators in (np.maximum(multiples - 1, 0), multiples, multiples + divisors - 1):
+            numbers = np.minimum(numerators, 0x1FFFFF)
+            np.testing.assert_array_equal((numbers.astype(np.float32) * reciprocals).astype(np.int64), numbers // divisors)
 
 
 @pytest.mark.parametrize("bits", [32, 64])

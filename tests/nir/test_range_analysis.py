@@ -30,7 +30,7 @@ def program(seed: int) -> tuple[Shader, list[int]]:
         if kind < 0.5:
             value = b.alu(numbers.choice(BINARY), x, y)
         elif kind < 0.7:
-            value = b.alu(numbers.choice(("ishl", "ushr")), x, b.imm(numbers.randrange(32)))
+            value = b.alu(numbers.choice(("ishl", "ushr", "ishr")), x, b.imm(numbers.randrange(32)))
         elif kind < 0.8:
             value = b.bcsel(b.ult(x, y), x, y)
         elif kind < 0.9:
@@ -65,6 +65,7 @@ def test_what_must_be_known() -> None:
     cases = [
         (x, 7), (b.component(ids, 1), 3), (index, 63), (b.load_subgroup_invocation(), 31),
         (b.iadd(x, index), 70), (b.iadd(x, b.imm(0xFFFFFFFF)), 0xFFFFFFFF), (b.ishl(index, b.imm(4)), 63 << 4),
+        (b.ishr(index, b.imm(2)), 15), (b.ishr(index, word), 63), (b.ishr(word, b.imm(4)), 0xFFFFFFFF),
         (b.ishl(word, b.imm(4)), 0xFFFFFFFF), (b.ushr(word, b.imm(28)), 15), (b.iand(word, b.imm(12)), 12),
         (b.ior(x, b.imm(16)), 31), (b.umin(word, index), 63), (b.umod(word, b.imm(10)), 9), (b.udiv(word, b.imm(1 << 30)), 3),
         (b.bcsel(b.ult(word, x), x, index), 63), (b.extract_u8(word, b.imm(2)), 255), (b.ubfe(word, b.imm(3), b.imm(5)), 31),

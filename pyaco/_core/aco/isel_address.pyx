@@ -8,6 +8,7 @@ Sources: AMD ISA documents (Vega, RDNA 2, RDNA 3, RDNA 4): offset ranges of MUBU
 """
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 
+from features cimport has_wrapping_buffer_offsets
 from isa_opcodes cimport *
 from modifiers cimport modifier_set_addr64, modifier_set_offen, modifier_set_semantics, modifier_set_storage
 from nir_opcodes cimport *
@@ -47,9 +48,11 @@ cdef int read_alignment(Isel *c, ValueId i, Access *a, uint32_t element) except 
 
 
 cdef bint _may_split(Isel *c, Access *a, ValueId sum, uint32_t side, uint32_t constant) noexcept nogil:
-    """Whether the hardware may add the constant of a sum. Addresses of LDS wrap as sums do; those of other memory have more bits, or a
-    bound that is looked at before they wrap."""
+    """Whether the hardware may add the constant of a sum. Addresses of LDS wrap as sums do, and so do offsets from a buffer where a VGPR and the
+    instruction have both parts; other addresses have more bits, or a bound that is looked at before they wrap."""
     if (a.access_kind == by_shared and c.gfx >= gfx7) or c.s.instructions.flags[sum] & nir_no_unsigned_wrap:
+        return True
+    if a.access_kind == by_buffer and has_wrapping_buffer_offsets(c.gfx) and is_vgpr(c, value_temp(c, source_value(c.s, sum, side))):
         return True
     return sum_does_not_wrap(&c.ranges, source_value(c.s, sum, side), swizzle_component(source_swizzle(c.s, sum, side), 0), constant)
 

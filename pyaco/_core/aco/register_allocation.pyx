@@ -46,6 +46,10 @@ from pyaco.errors import InputError, PyacoError
 
 
 # ------------------------------------------------------------------------------------------------------------- affinities
+cdef enum:
+    spare_vgprs = 4                   # beyond demand, where they cost no waves: room for vectors whose parts are then made in place
+
+
 cdef void _join_webs(Allocator *a, TempId x, TempId y) noexcept nogil:
     if class_of_value(a, x) != class_of_value(a, y):
         return
@@ -812,7 +816,7 @@ cdef int _prepare(Allocator *a, ProgramData *p) except -1 nogil:
     a.free_bound[file_sgpr] = min(addressable_sgprs(p, p.num_waves), a.limit[file_sgpr])
     a.free_bound[file_vgpr] = min(256 + addressable_vgprs(p, p.num_waves), a.limit[file_vgpr])
     a.bound[file_sgpr] = min(a.free_bound[file_sgpr], <uint32_t>vcc_first)    # VCC comes last
-    t = <uint32_t>p.max_demand_vgpr
+    t = <uint32_t>p.max_demand_vgpr + spare_vgprs
     if granule > 1:
         t = (t + granule - 1) // granule * granule
     a.bound[file_vgpr] = min(256 + t, a.free_bound[file_vgpr])

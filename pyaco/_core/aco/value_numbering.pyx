@@ -7,7 +7,8 @@ instruction whose block dominates this one replaces it: over the logical CFG for
 lane that runs here has run there, over the linear CFG for scalars. An entry whose block dominates no later one gives its place to an equal
 one. Results that depend on which lanes run together (compares,
 ballots, lane crossing) must also have the same execution mask. Copies and phis of one value are renamed away, except
-phis of VGPRs at loop exits, which keep LCSSA form.
+phis of VGPRs at loop exits, which keep LCSSA form. A constant that goes through an SGPR to a VGPR is copied to the VGPR itself, so that
+it is one value with others of its kind.
 
 Needs: SSA, dominators; before the execution mask is made explicit. Source: dominator-based value numbering, Briggs, Cooper,
 Simpson, "Value Numbering" (1997); conditions on exec as in ACO (``aco_opt_value_numbering``).
@@ -23,7 +24,7 @@ from pyaco._core.common.table cimport RowRange
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport (
     BlockId, DefinitionRow, InstructionId, OperandRow, OrderRow, Program, ProgramData, Rewrite, block_loop_exit,
-    block_loop_header, block_top_level, block_uniform, class_is_linear_vgpr, class_is_vgpr, definition_fixed, definition_no_cse,
+    block_loop_header, block_top_level, block_uniform, class_is_linear_vgpr, class_is_vgpr, class_s1, class_v1, definition_fixed, definition_no_cse,
     definition_nuw, definition_precise, definition_temp, definitions_of, format_dpp16, format_dpp8, format_ds, format_exp,
     format_global, format_is_flat_like, format_is_salu, format_is_valu, format_is_vmem, format_ldsdir, format_pseudo,
     format_pseudo_barrier, format_pseudo_branch, format_pseudo_reduction, format_smem, format_sopp, format_vopc, operand_16bit,
@@ -51,6 +52,7 @@ cdef cppclass Context:
     ProgramData *p
     BlockId block
     vector[uint32_t] rename          # by temp; itself if not renamed
+    vector[OperandRow] constant      # by temp: row + 1 of the constant that it is a copy of; 0 none
     vector[uint8_t] used             # temps that are read anywhere
     vector[uint32_t] exec_id         # by block
     vector[BlockId] last_logical     # by block: the last one that it dominates ...
@@ -281,6 +283,29 @@ cdef void _rename_operands(Context *c, InstructionId i) noexcept nogil:
             p.operands.data[row] = c.rename[p.operands.data[row]]
 
 
+cdef void _note_constant(Context *c, InstructionId i) noexcept nogil:
+    """Note what a copy of a constant to one register is of; a copy of such a copy to a VGPR becomes one of the constant."""
+    cdef ProgramData *p = c.p
+    cdef OperandRow operand = p.instructions.operand_first[i]
+    cdef DefinitionRow d = p.instructions.definition_first[i]
+    cdef OperandRow constant
+    if p.instructions.opcode[i] != op_p_parallelcopy or p.instructions.definition_count[i] != 1 or p.instructions.operand_count[i] != 1:
+        return
+    if not p.definitions.flags[d] & definition_temp or p.definitions.flags[d] & definition_fixed:
+        return
+    if p.operands.flags[operand] & operand_constant:
+        if p.definitions.register_class[d] == class_s1:
+            c.constant[p.definitions.temp[d]] = operand + 1
+    elif p.operands.flags[operand] & operand_temp and p.definitions.register_class[d] == class_v1:
+        constant = c.constant[p.operands.data[operand]]
+        if constant:
+            constant -= 1
+            p.operands.flags[operand] = p.operands.flags[constant]
+            p.operands.data[operand] = p.operands.data[constant]
+            p.operands.reg[operand] = p.operands.reg[constant]
+            p.operands.register_class[operand] = p.operands.register_class[constant]
+
+
 cdef bint _is_copy(Context *c, InstructionId i) noexcept nogil:
     """A copy of a temp of the same class, or a phi whose operands are all one temp; the definition is renamed."""
     cdef ProgramData *p = c.p
@@ -397,6 +422,7 @@ cdef int _block(Context *c, Rewrite *rewrite) except -1 nogil:
     for k in range(p.blocks.order_count[c.block]):
         i = p.order.instruction[p.blocks.order_first[c.block] + k]
         _rename_operands(c, i)
+        _note_constant(c, i)
         if _is_copy(c, i):
             continue
         if _is_pure(p, i) and _definitions_allow(c, i):
@@ -432,6 +458,7 @@ cdef int value_numbering_run(ProgramData *p) except -1 nogil:
     cdef OrderRow k
     c.p = p
     c.rename.resize(p.temps.table.count)
+    c.constant.assign(p.temps.table.count, 0)
     for k in range(p.temps.table.count):
         c.rename[k] = k
     c.used.assign(p.temps.table.count, 0)

@@ -11,7 +11,7 @@ from libc.string cimport memcpy, memset
 
 from features cimport (has_addressable_scratch, has_oob_select, has_records_in_bytes, has_signed_vector_offsets,
                        has_stride_above_thread_id, has_strict_structures, has_unaligned_scratch,
-                       has_wide_lds_loads)
+                       has_wide_lds_loads, has_wrapping_buffer_offsets)
 from isa_opcodes cimport op_buffer_load_lds_format_x, op_count
 from modifiers cimport *
 from pyaco._core.emu.access cimport *
@@ -686,6 +686,8 @@ cdef bint _open_buffer(const Machine *machine, const Wave *wave, const Instructi
                 b.offset[lane] += _data_row(wave, vaddr, 0)[lane] | (<uint64_t>_data_row(wave, vaddr, 1)[lane] << 32)
             elif modifier_offen(modifiers):
                 b.offset[lane] += _data_row(wave, vaddr, 1 if index_enabled else 0)[lane]
+                if has_wrapping_buffer_offsets(machine.gfx_level):
+                    b.offset[lane] &= <uint64_t>0xffffffffU
     return True
 
 

@@ -1,7 +1,7 @@
 # Memory steps. The fast path, for all but FLAT: all lanes are active, and each sixteen of them load dwords that are consecutive or the same, or
 # store consecutive ones; these are moved at once. Otherwise one look-up serves the span from the lowest address to the highest. Whatever does
 # not fit is left to the reference engine, before anything is changed.
-from features cimport has_oob_select
+from features cimport has_oob_select, has_wrapping_buffer_offsets
 from pyaco._core.common.bits cimport trailing_zeros64
 from pyaco._core.emu.global_memory cimport flat_scratch, lds_base
 from pyaco._core.emu.memory cimport Allocation, Memory, canonical_address, memory_at
@@ -366,9 +366,11 @@ cdef inline uint8_t *_buffer_host(const Core *core, const Step *step, Span *span
 
 cdef inline bint _is_all_beyond(const Core *core, const Step *step, const Span *span) noexcept nogil:
     """Whether no active lane reaches into the descriptor's range, after `_buffer_host` found no address. The scalar offset is in no range check of
-    early chips: here it counts on none.
+    early chips: here it counts on none. Sums that wrap are left to the reference.
     """
     cdef const uint32_t *words = &core.wave.sgpr[step.sgpr]
+    if has_wrapping_buffer_offsets(core.machine.gfx_level) and <uint64_t>step.immediate + span.highest > 0xffffffffU:
+        return False
     return _is_raw(core, words) and <uint64_t>step.immediate + span.lowest + step.rest.memory.bytes > words[2]
 
 

@@ -8,7 +8,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from nir_opcodes cimport (
     alu_b2i32, alu_bcsel, alu_bit_count, alu_extract_u16, alu_extract_u8, alu_iadd, alu_iand, alu_imax, alu_imin, alu_imul,
-    alu_ior, alu_ishl, alu_ixor, alu_mov, alu_u2u16, alu_u2u32, alu_u2u8, alu_ubfe, alu_udiv, alu_umax, alu_umin, alu_umod,
+    alu_ior, alu_ishl, alu_ishr, alu_ixor, alu_mov, alu_u2u16, alu_u2u32, alu_u2u8, alu_ubfe, alu_udiv, alu_umax, alu_umin, alu_umod,
     alu_umul24, alu_ushr, index_base, intrinsic_load_local_invocation_id, intrinsic_load_local_invocation_index,
     intrinsic_load_num_subgroups, intrinsic_load_subgroup_id, intrinsic_load_subgroup_invocation, intrinsic_load_vector_arg_amd,
     intrinsic_mbcnt_amd, intrinsic_read_first_invocation,
@@ -67,12 +67,16 @@ cdef uint32_t _of_sum(Ranges *r, ValueId value, uint32_t largest, uint32_t depth
 cdef uint32_t _of_shift(Ranges *r, ValueId value, uint32_t largest, uint32_t depth) noexcept nogil:
     cdef uint64_t count = 0
     cdef int opcode = r.s.instructions.opcode[value]
+    cdef bint right = opcode != alu_ishl
     cdef uint32_t bound
+    if right:
+        bound = _operand(r, value, 0, depth)
+        if opcode == alu_ishr and bound > largest >> 1:        # may be negative
+            return largest
+        return bound >> (count & (r.s.instructions.bit_size[value] - 1)) if _constant_operand(r.s, value, 1, &count) else bound
     if not _constant_operand(r.s, value, 1, &count):
-        return _operand(r, value, 0, depth) if opcode == alu_ushr else largest
-    count &= r.s.instructions.bit_size[value] - 1
-    bound = _operand(r, value, 0, depth)
-    return bound >> count if opcode == alu_ushr else _fitting(<uint64_t>bound << count, largest)
+        return largest
+    return _fitting(<uint64_t>_operand(r, value, 0, depth) << (count & (r.s.instructions.bit_size[value] - 1)), largest)
 
 
 cdef uint32_t _of_signed(Ranges *r, ValueId value, uint32_t largest, uint32_t depth) noexcept nogil:
@@ -102,7 +106,7 @@ cdef uint32_t _of_alu(Ranges *r, ValueId value, uint32_t depth) noexcept nogil:
         return _of_sum(r, value, largest, depth)
     if opcode == alu_imul or opcode == alu_umul24:
         return _fitting(<uint64_t>_operand(r, value, 0, depth) * _operand(r, value, 1, depth), largest)
-    if opcode == alu_ishl or opcode == alu_ushr:
+    if opcode == alu_ishl or opcode == alu_ushr or opcode == alu_ishr:
         return _of_shift(r, value, largest, depth)
     if opcode == alu_iand or opcode == alu_umin:
         return min(_operand(r, value, 0, depth), _operand(r, value, 1, depth))

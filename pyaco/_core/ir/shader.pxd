@@ -124,6 +124,7 @@ cdef enum:                        # Access: bits, of memory intrinsics and varia
     access_non_uniform = 0x20     # "non-uniform"; the descriptor may differ between lanes
     access_can_reorder = 0x40     # "reorderable"
     access_non_temporal = 0x80    # "non-temporal"
+    access_atomic = 0x100         # an atomic load or store, which others may wait for
 
 cdef enum:                        # AtomicOperation: index_atomic_op
     atomic_iadd = 0

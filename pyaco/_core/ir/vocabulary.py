@@ -271,6 +271,7 @@ class Access(Words):
     NON_UNIFORM = Word(0x20, "non-uniform")  # the descriptor may differ between lanes
     CAN_REORDER = Word(0x40, "reorderable")
     NON_TEMPORAL = Word(0x80, "non-temporal")
+    ATOMIC = Word(0x100, "atomic")  # an atomic load or store, which others may wait for
 
 
 class AtomicOperation(Words):

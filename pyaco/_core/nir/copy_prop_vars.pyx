@@ -5,7 +5,8 @@ loaded from there. A store that may overlap a place makes it unknown, as atomics
 if ends, what both lists know alike is known, or all that one knows where the other ends with a jump. A loop forgets at its start what is written
 in it, and after it what was known at its start and is still known. A load all of whose components are known becomes these.
 
-Private and workgroup variables, storage buffers and physical storage are followed; accesses that are volatile or coherent are not.
+Private and workgroup variables, storage buffers and physical storage are followed; accesses that are volatile or atomic are not. What others
+write through coherent memory has to be seen behind barriers only, but a loop may wait for it: what is known of such memory is forgotten at loops.
 Barriers concern the modes that they name, private variables none. The table has a limit, so that the cost is linear in the size of the
 shader; what was noted first goes first.
 
@@ -28,8 +29,8 @@ from pyaco._core.ir.shader cimport (
 from pyaco._core.nir.loop_analyze cimport jump_of
 from pyaco._core.nir.lowering cimport Lowering, lower_intrinsics, lower_keep, lower_remove, lowered, lowering_run
 from pyaco._core.nir.memory_places cimport (
-    Effect, Effects, PlaceId, Places, Spot, access_is_ordered, access_is_restricted, effect_concerns, effect_of, effects_gather, place_of,
-    places_are_accessed, places_begin,
+    Effect, Effects, PlaceId, Places, Spot, access_is_coherent, access_is_ordered, access_is_restricted, effect_concerns, effect_of,
+    effects_gather, place_of, places_are_accessed, places_begin,
 )
 
 cdef enum:
@@ -46,6 +47,7 @@ cdef struct Known:
     PlaceId place
     uint8_t bit_size
     bint restricted
+    bint coherent                 # by any access
     uint32_t components           # mask of those that are known
     Part[most_components] parts
 
@@ -112,6 +114,7 @@ cdef Known *_note_place(Walk *w, PlaceId place, uint8_t bit_size) except NULL no
             known = &w.known.back()
         known.bit_size = 0
         known.restricted = True
+        known.coherent = False
     if known.bit_size != bit_size:
         known.components = 0
     known.place = place
@@ -172,6 +175,7 @@ cdef int _load(Walk *w, ValueId load) except -1 nogil:
             known.parts[spot.component + k].component = k
     known.components |= mask
     known.restricted = known.restricted and access_is_restricted(s, load)
+    known.coherent = known.coherent or access_is_coherent(s, load)
     return 0
 
 
@@ -205,6 +209,7 @@ cdef int _store(Walk *w, ValueId store, const Effect *write) except -1 nogil:
             known.parts[spot.component + k] = _part(w, value, k)
     known.components |= mask << spot.component
     known.restricted = known.restricted and write.restricted
+    known.coherent = known.coherent or access_is_coherent(s, store)
     return 0
 
 
@@ -247,6 +252,7 @@ cdef int _meet(Walk *w, const vector[Known] &other) noexcept nogil:
             if not other[there].components >> k & 1 or not _same(&known.parts[k], &other[there].parts[k]):
                 known.components &= ~(<uint32_t>1 << k)
         known.restricted = known.restricted and other[there].restricted
+        known.coherent = known.coherent or other[there].coherent
         if known.components:
             row += 1
             there += 1
@@ -273,6 +279,12 @@ cdef int _walk_if(Walk *w, NodeId node) except -1 nogil:
 cdef int _walk_loop(Walk *w, NodeId node) except -1 nogil:
     cdef vector[Known] before
     cdef uint32_t i
+    cdef uint32_t row = 0
+    while row < w.known.size():
+        if w.known[row].coherent:
+            _forget(w, row)
+        else:
+            row += 1
     for i in range(w.writes.first[node], w.writes.end[node]):
         if w.known.empty():
             break

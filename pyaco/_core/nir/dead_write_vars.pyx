@@ -4,7 +4,8 @@ One walk backward keeps a table of places (``memory_places``) whose components a
 them. A store adds to it what it writes, and is not needed for what is there already: it goes, or loses the components in question. A load
 takes away what it may overlap, and so do atomics, barriers and reads of unknown extent. At the end of the shader nothing reads private
 variables any more. Before an if both lists must overwrite a place. The end of a loop's body leads to its start, or behind it: there
-a place is overwritten if it is behind the loop and nothing in the loop may read it; a break leads behind it only.
+a place is overwritten if it is behind the loop and nothing in the loop may read it; a break leads behind it only. Coherent stores are as
+others: whoever is to see one needs a barrier behind it. Volatile and atomic stores stay.
 
 Needs: copies split. Guarantees: valid NIR. Mesa's ``nir_opt_dead_write_vars`` does this within each block, and has the rules about barriers.
 """

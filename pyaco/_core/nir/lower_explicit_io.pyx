@@ -609,22 +609,41 @@ cdef uint32_t _lay_out(ShaderData *s, uint32_t modes, uint32_t start) noexcept n
     return <uint32_t>align_up(start, 4)
 
 
+cdef int _find_dead_variables(ShaderData *s) except -1 nogil:
+    """Shared and local variables that no deref names for anything but derefs are dead."""
+    cdef uint32_t i, k
+    cdef ValueId instruction
+    cdef VariableId variable
+    cdef bint is_deref
+    cdef vector[uint8_t] named, used
+    named.assign(s.variables.table.count, 0)
+    used.assign(s.instructions.table.count, 0)
+    for i in range(s.order.table.count, 0, -1):        # a deref stands behind those that it comes from
+        instruction = s.order.instruction[i - 1]
+        is_deref = s.instructions.kind[instruction] == nir_deref
+        if is_deref and not used[instruction]:
+            continue
+        if is_deref and s.instructions.opcode[instruction] == deref_var:
+            named[s.instructions.data[instruction]] = 1
+        for k in range(s.instructions.source_count[instruction]):
+            used[source_value(s, instruction, k)] = 1
+    for variable in range(s.variables.table.count):
+        if not named[variable] and s.variables.mode[variable] & (mode_shared | mode_scratch):
+            s.variables.flags[variable] &= ~<uint32_t>variable_alive
+    return 0
+
+
 cdef void _find_values(ShaderData *s, Context *c) noexcept nogil:
-    """Note first sources, and mark derefs that are used as values; variables that no deref names are dead."""
+    """Note first sources, and mark derefs that are used as values."""
     cdef uint32_t i, k
     cdef ValueId instruction, value
-    cdef VariableId variable
-    cdef vector[uint8_t] named
     cdef bint is_address
     c.as_value.assign(s.instructions.table.count, 0)
     c.pointers.assign(s.instructions.table.count, 0)
-    named.assign(s.variables.table.count, 0)
     for i in range(s.order.table.count):
         instruction = s.order.instruction[i]
         if s.instructions.source_count[instruction]:
             c.pointers[instruction] = source_value(s, instruction, 0)
-        if s.instructions.kind[instruction] == nir_deref and s.instructions.opcode[instruction] == deref_var:
-            named[s.instructions.data[instruction]] = 1
         for k in range(s.instructions.source_count[instruction]):
             value = source_value(s, instruction, k)
             if s.instructions.kind[value] != nir_deref:
@@ -632,9 +651,6 @@ cdef void _find_values(ShaderData *s, Context *c) noexcept nogil:
             is_address = k == 0 and s.instructions.kind[instruction] in (nir_deref, nir_intrinsic)
             if not is_address:
                 c.as_value[value] = 1
-    for variable in range(s.variables.table.count):
-        if not named[variable] and s.variables.mode[variable] & (mode_shared | mode_scratch):
-            s.variables.flags[variable] &= ~<uint32_t>variable_alive
 
 
 cdef void _mark_dead(ShaderData *s, uint32_t modes) noexcept nogil:
@@ -650,6 +666,7 @@ cdef bint lower_explicit_io_run(ShaderData *s) except -1 nogil:
     cdef bint progress
     none.mode = 0
     c.modes = mode_memory
+    _find_dead_variables(s)
     _find_values(s, &c)
     c.addresses.assign(s.instructions.table.count, none)
     s.info.shared_bytes = _lay_out(s, mode_shared, s.info.shared_bytes)

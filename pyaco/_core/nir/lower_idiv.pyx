@@ -8,17 +8,25 @@ using Multiplication", 1994; Warren, "Hacker's Delight", chapter 10). Otherwise 
 in floating point, improved once by Newton's method in 32-bit fixed point, and the quotient corrected twice: the scheme of
 LLVM's AMDGPU code generator (AMDGPUCodeGenPrepare, expandDivRem32). Dividing by zero gives what these steps
 give, where constant folding has 0: SPIR-V leaves it undefined.
+
+Where both operands are known to be less than 2**21 in magnitude, as those of 8 and 16 bits are, one product of floats is the quotient. The
+reciprocal is next to the nearest float at worst, and two steps are added, so it is never too small: the product is at least the exact quotient. It
+stays below the next integer, from which the quotient keeps a distance of 1 / d: it is too large by 4 * 2**-23 of itself at most, and n * 2**-21 < 1.
+Mesa's ``nir_lower_idiv`` takes the next float in the same way for operands of 8 and 16 bits.
 """
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libcpp.vector cimport vector
 
 from nir_opcodes cimport (
-    alu_bcsel, alu_f2u32, alu_fmul, alu_frcp, alu_iadd, alu_iand, alu_idiv, alu_imod, alu_imul, alu_imul_high, alu_ineg, alu_irem,
-    alu_ishr, alu_isub, alu_ixor, alu_u2f32, alu_udiv, alu_uge, alu_umod, alu_umul_high, alu_ushr,
+    alu_bcsel, alu_extract_i16, alu_extract_i8, alu_f2i32, alu_f2u32, alu_fmul, alu_frcp, alu_i2f32, alu_i2i32, alu_iadd, alu_iand, alu_idiv,
+    alu_imod, alu_imul, alu_imul24, alu_imul_high, alu_ineg, alu_irem, alu_ishr, alu_isub, alu_ixor, alu_u2f32, alu_udiv, alu_uge, alu_umod,
+    alu_umul24, alu_umul_high, alu_ushr,
 )
 from pyaco._core.common.bits cimport sign_extended
 from pyaco._core.ir.emitter cimport alu1, alu2, alu2_constant, alu3, alu_source, constant
 from pyaco._core.ir.pass_runner cimport native_kernel
-from pyaco._core.ir.shader cimport Shader, ShaderData, ValueId, nir_alu
+from pyaco._core.ir.range_analysis cimport Ranges, ranges_begin, unsigned_upper_bound
+from pyaco._core.ir.shader cimport Shader, ShaderData, ValueId, nir_alu, source_swizzle, source_value, swizzle_component
 from pyaco._core.nir.lowering cimport Lowering, constant_source, lower_alu, lower_keep, lowering_run, modulo_of_remainder
 
 cdef extern from *:
@@ -28,6 +36,9 @@ cdef extern from *:
     """
     ctypedef unsigned long long uint128_t
     ctypedef long long int128_t
+
+cdef enum:
+    largest_exact = 0x1fffff      # whose quotients one product of floats gives
 
 
 # --------------------------------------------------------------------------------------------------- constant divisors
@@ -147,6 +158,19 @@ cdef ValueId _unsigned(Lowering *b, ValueId n, ValueId d, bint want_remainder) e
     return remainder if want_remainder else quotient
 
 
+cdef ValueId _small(Lowering *b, int opcode, ValueId n, ValueId d) except? 0xffffffffU nogil:
+    """Quotient or remainder of numbers that are at most `largest_exact`."""
+    cdef bint is_signed = opcode != alu_udiv and opcode != alu_umod
+    cdef int to_float = alu_i2f32 if is_signed else alu_u2f32
+    cdef ValueId reciprocal = alu2_constant(b, alu_iadd, alu1(b, alu_frcp, alu1(b, to_float, d)), 2)    # two floats further from zero
+    cdef ValueId quotient = alu1(b, alu_f2i32 if is_signed else alu_f2u32, alu2(b, alu_fmul, alu1(b, to_float, n), reciprocal))
+    cdef ValueId remainder
+    if opcode == alu_udiv or opcode == alu_idiv:
+        return quotient
+    remainder = alu2(b, alu_isub, n, alu2(b, alu_imul24 if is_signed else alu_umul24, quotient, d))
+    return modulo_of_remainder(b, remainder, d) if opcode == alu_imod else remainder
+
+
 cdef ValueId _magnitude(Lowering *b, ValueId value, ValueId sign) except? 0xffffffffU nogil:
     """(value + sign) ^ sign: the absolute value for the value's own sign, or undoes it."""
     return alu2(b, alu_ixor, alu2(b, alu_iadd, value, sign), sign)
@@ -165,24 +189,59 @@ cdef ValueId _general(Lowering *b, int opcode, ValueId n, ValueId d) except? 0xf
     return modulo_of_remainder(b, result, d) if opcode == alu_imod else result
 
 
+# ------------------------------------------------------------------------------------------------------------ the pass
+cdef inline bint _is_division(const ShaderData *s, ValueId i) noexcept nogil:
+    return (s.instructions.kind[i] == nir_alu and s.instructions.components[i] == 1 and s.instructions.bit_size[i] >= 32
+            and s.instructions.opcode[i] in (alu_udiv, alu_idiv, alu_umod, alu_irem, alu_imod))
+
+
+cdef bint _is_small(Ranges *ranges, ValueId division, uint32_t k) noexcept nogil:
+    """Whether an operand of a division of 32 bits is at most `largest_exact` in magnitude."""
+    cdef const ShaderData *s = ranges.s
+    cdef ValueId value = source_value(s, division, k)
+    cdef int opcode = s.instructions.opcode[value]
+    if s.instructions.opcode[division] not in (alu_udiv, alu_umod) and s.instructions.kind[value] == nir_alu:
+        if opcode in (alu_extract_i8, alu_extract_i16) or opcode == alu_i2i32 and s.instructions.bit_size[source_value(s, value, 0)] <= 16:
+            return True
+    return unsigned_upper_bound(ranges, value, swizzle_component(source_swizzle(s, division, k), 0)) <= largest_exact
+
+
+cdef int _find_small(const ShaderData *s, vector[uint8_t] &small) except -1 nogil:
+    """Which divisions have small operands; known before anything is lowered."""
+    cdef Ranges ranges
+    cdef uint32_t row
+    cdef ValueId i
+    for row in range(s.order.table.count):
+        i = s.order.instruction[row]
+        if _is_division(s, i) and s.instructions.bit_size[i] == 32:
+            if small.empty():
+                ranges_begin(&ranges, s)
+                small.assign(s.instructions.table.count, 0)
+            small[i] = _is_small(&ranges, i, 0) and _is_small(&ranges, i, 1)
+    return 0
+
+
 cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
     cdef ShaderData *s = b.s
+    cdef const vector[uint8_t] *small = <const vector[uint8_t] *>b.context
     cdef int opcode = s.instructions.opcode[instruction]
     cdef int bits = s.instructions.bit_size[instruction]
     cdef uint64_t divisor = 0
-    if s.instructions.kind[instruction] != nir_alu or s.instructions.components[instruction] != 1:
-        return lower_keep
-    if opcode not in (alu_udiv, alu_idiv, alu_umod, alu_irem, alu_imod) or bits < 32:
+    if not _is_division(s, instruction):
         return lower_keep
     if constant_source(s, instruction, 1, &divisor):
         return _by_constant(b, opcode, alu_source(b, instruction, 0, 0), divisor, bits)
     if bits == 64:
         return lower_keep
+    if small[0][instruction]:
+        return _small(b, opcode, alu_source(b, instruction, 0, 0), alu_source(b, instruction, 1, 0))
     return _general(b, opcode, alu_source(b, instruction, 0, 0), alu_source(b, instruction, 1, 0))
 
 
 cdef int _kernel(void *ir, int option) except -1 nogil:
-    return lowering_run(<ShaderData *>ir, lower_alu, _lower, NULL)
+    cdef vector[uint8_t] small
+    _find_small(<ShaderData *>ir, small)
+    return lowering_run(<ShaderData *>ir, lower_alu, _lower, &small)
 
 
 kernel = native_kernel(_kernel)

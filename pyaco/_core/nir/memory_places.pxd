@@ -12,7 +12,7 @@ from libcpp.vector cimport vector
 from nir_opcodes cimport index_access
 
 from pyaco._core.ir.shader cimport (
-    NodeId, ShaderData, ValueId, access_coherent, access_restrict, access_volatile, intrinsic_index, mode_function_temp, mode_global,
+    NodeId, ShaderData, ValueId, access_atomic, access_coherent, access_restrict, access_volatile, intrinsic_index, mode_function_temp, mode_global,
     mode_shader_temp, mode_shared, mode_ssbo,
 )
 
@@ -21,7 +21,7 @@ ctypedef uint32_t PlaceId         # row in Places.rows; 0 is none: not known, or
 cdef enum:
     mode_private = mode_function_temp | mode_shader_temp
     element_unknown = 0xffffffffffffffff
-    mode_pointed = mode_ssbo | mode_global    # a physical address may point into a storage buffer
+    mode_pointed = mode_ssbo | mode_global    # a physical address may point into a storage buffer that is not restrict
     mode_followed = mode_private | mode_shared | mode_pointed
 
 cdef enum:                        # Place.step: how it is reached from its parent
@@ -88,4 +88,8 @@ cdef inline bint access_is_restricted(const ShaderData *s, ValueId access) noexc
 
 # Whether an access must stay as it is.
 cdef inline bint access_is_ordered(const ShaderData *s, ValueId access) noexcept nogil:
-    return intrinsic_index(s, access, index_access) & (access_volatile | access_coherent) != 0
+    return intrinsic_index(s, access, index_access) & (access_volatile | access_atomic) != 0
+
+# Whether others may write what is read here, or read what is written here; when they do is said by barriers and atomics.
+cdef inline bint access_is_coherent(const ShaderData *s, ValueId access) noexcept nogil:
+    return intrinsic_index(s, access, index_access) & access_coherent != 0

@@ -273,6 +273,14 @@ cdef int effects_gather(Effects *effects, Places *p, IsEffect is_effect, NodeId 
 
 
 cdef bint effect_concerns(const Places *p, const Effect *effect, PlaceId place, bint restricted) noexcept nogil:
+    cdef const Place *a
+    cdef const Place *b
     if effect.place:
+        a = &p.rows[p.rows[effect.place].root]
+        b = &p.rows[p.rows[place].root]
+        # A physical address does not lead to a buffer that is restrict.
+        if (a.mode == mode_ssbo and b.mode == mode_global and effect.restricted
+                or a.mode == mode_global and b.mode == mode_ssbo and restricted):
+            return False
         return places_may_overlap(p, effect.place, place, effect.restricted and restricted)
     return effect.modes & p.rows[p.rows[place].root].mode != 0 and not (effect.restricted and restricted)

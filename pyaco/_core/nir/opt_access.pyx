@@ -5,15 +5,17 @@ can write what it reads:
 
 - nothing is written through buffers, images or pointers, or
 - its memory is restrict (SPIR-V's storage buffers and images are, unless ``Aliased``) and read-only, declared so or found to be so: no store
-  and no atomic names its binding, and none goes to where nobody knows (a pointer chosen at run time, a physical address).
+  and no atomic names its binding, and none goes to a binding that nobody knows (chosen at run time). A physical address leads to no memory
+  that is restrict.
 
-Such loads may be merged, moved, and made by the scalar unit, whose cache knows nothing of stores. Volatile and coherent accesses
-stay in order: somebody else may write what they read while the shader runs, which all other accesses must not depend on (SPIR-V, "Memory Model").
+Such loads may be merged, moved, and made by the scalar unit, whose cache knows nothing of stores. Volatile and atomic accesses stay in order:
+somebody else may write what they read while the shader runs. Coherent memory may be written by other invocations of this shader, and these
+have no store for it either; other dispatches are ordered by the API.
 Memory is told apart by descriptor set and binding: variables of the same binding are the same memory, as in Vulkan, and so are all
 elements of an array of descriptors. Texel buffers may be the same memory as buffers; images as well, where nothing says restrict.
 
 Needs: addresses instead of derefs of buffers (``lower_explicit_io``), descriptors not lowered.
-The rules are those of Mesa's ``nir_opt_access``, which also takes coherent loads, and what is declared read-only although it may be aliased.
+The rules are those of Mesa's ``nir_opt_access``, which also takes what is declared read-only although it may be aliased.
 """
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.set cimport set as ordered_set
@@ -29,7 +31,7 @@ from nir_opcodes cimport (
 )
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
-    Shader, ShaderData, ValueId, access_can_reorder, access_coherent, access_non_writeable, access_restrict, access_volatile, deref_var,
+    Shader, ShaderData, ValueId, access_atomic, access_can_reorder, access_non_writeable, access_restrict, access_volatile, deref_var,
     intrinsic_index, intrinsic_set_index, nir_alu, nir_deref, nir_intrinsic, source_value,
 )
 
@@ -44,10 +46,13 @@ cdef inline bint _is_buffer_write(int opcode) noexcept nogil:
     return opcode in (intrinsic_store_ssbo, intrinsic_ssbo_atomic, intrinsic_ssbo_atomic_swap)
 
 
-cdef inline bint _is_pointer_write(int opcode) noexcept nogil:
+cdef inline bint _is_physical_write(int opcode) noexcept nogil:
     return opcode in (intrinsic_store_global, intrinsic_store_global_amd, intrinsic_global_atomic, intrinsic_global_atomic_swap,
-                      intrinsic_global_atomic_amd, intrinsic_global_atomic_swap_amd, intrinsic_bindless_image_store,
-                      intrinsic_bindless_image_atomic, intrinsic_bindless_image_atomic_swap)
+                      intrinsic_global_atomic_amd, intrinsic_global_atomic_swap_amd)
+
+
+cdef inline bint _is_bindless_write(int opcode) noexcept nogil:
+    return opcode in (intrinsic_bindless_image_store, intrinsic_bindless_image_atomic, intrinsic_bindless_image_atomic_swap)
 
 
 cdef inline bint _is_image_write(int opcode) noexcept nogil:
@@ -116,8 +121,10 @@ cdef int _gather_writes(const ShaderData *s, Written *written) except -1 nogil:
             _add_write(written, binding_of_buffer(s, source_value(s, instruction, 0)))
         elif _is_image_write(opcode):
             _add_write(written, _binding_of_image(s, source_value(s, instruction, 0)))
-        elif _is_pointer_write(opcode):
+        elif _is_bindless_write(opcode):
             _add_write(written, binding_unknown)
+        elif _is_physical_write(opcode):
+            written.anywhere = True
     return 0
 
 
@@ -149,7 +156,7 @@ cdef bint opt_access_run(ShaderData *s) except -1 nogil:
         if s.instructions.kind[instruction] != nir_intrinsic or not _is_load(s.instructions.opcode[instruction]):
             continue
         access = intrinsic_index(s, instruction, index_access)
-        if access & (access_volatile | access_coherent | access_can_reorder):
+        if access & (access_volatile | access_atomic | access_can_reorder):
             continue
         if _is_never_written(s, &written, instruction, access):
             intrinsic_set_index(s, instruction, index_access, access | access_can_reorder)

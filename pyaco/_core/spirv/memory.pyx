@@ -342,7 +342,7 @@ cdef ValueId _atomic_access(Reader r, uint32_t word, uint32_t opcode, ValueId de
     cdef TypeId type = r.s.instructions.type[deref] if texel == NULL else texel.type
     cdef uint32_t bits = r.s.types.bit_size[type]
     cdef ValueId data
-    cdef uint32_t access = access_coherent | r.deref_access[deref]
+    cdef uint32_t access = access_coherent | access_atomic | r.deref_access[deref]
     cdef int op = _atomic_op(opcode)
     if opcode == OpAtomicLoad and texel != NULL:
         return texel_load(r, texel, access)
@@ -403,7 +403,7 @@ cdef int _atomic(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:
         value = _emit_atomic(r, deref, NULL, atomic_cmpxchg, integer(r, 0, 32), integer(r, 1, 32))
         value = alu2(&r.nir, alu_ine, value, integer(r, 0, 32))
     elif opcode == OpAtomicFlagClear:
-        store_value(r, deref, r.s.instructions.type[deref], integer(r, 0, 32), access_coherent)
+        store_value(r, deref, r.s.instructions.type[deref], integer(r, 0, 32), access_coherent | access_atomic)
         value = 0
     else:
         value = _atomic_access(r, word, opcode, deref, texel, cursor)
