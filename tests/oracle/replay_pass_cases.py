@@ -36,6 +36,7 @@ LEVELS = {"gfx6": 60, "gfx7": 70, "gfx8": 80, "gfx9": 90, "gfx10": 100, "gfx10_3
 #: The kernel of each pass that leaves a program to compare.
 KERNELS = {
     "optimize": "optimize",
+    "optimize_postRA": "optimize_post_ra",
     "insert_NOPs": "insert_nops",
     "insert_wait_states": "insert_waitcnt",
     "form_hard_clauses": "form_hard_clauses",

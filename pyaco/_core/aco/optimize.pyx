@@ -8,6 +8,9 @@ One forward sweep (in SSA every definition comes before its uses, except around 
    adds, multiply-add, min3/max3, clamp and output modifiers, scalar and-not and shift-add, tests of one bit, pairs of halves.
 3. *conditions*: a uniform condition that scc still holds is read from there, not by way of a mask.
 
+A last sweep, where there is something for it, gives instructions forms that little else can be done with: SDWA, mixed precision, DPP, literals as
+addends.
+
 Float rules: nothing is contracted into a fused operation that is marked precise; a multiplication by one may be left out only if
 denormals are kept by the mode, or if the instruction that produced or reads the value flushes them anyway.
 
@@ -23,6 +26,9 @@ from modifiers cimport modifier_semantics
 from pyaco._core.aco.optimize_combine cimport combine
 from pyaco._core.aco.optimize_conditions cimport drop_comparisons, note_conditions, use_conditions
 from pyaco._core.aco.optimize_edit cimport *
+from pyaco._core.aco.optimize_lanes cimport fold_lane_moves
+from pyaco._core.aco.optimize_mix cimport find_mixable, use_mixed_precision
+from pyaco._core.aco.optimize_parts cimport use_selections
 from pyaco._core.aco.optimize_propagate cimport propagate
 from pyaco._core.aco.optimize_facts cimport flushed_bits
 from pyaco._core.aco.queries cimport opcode_is_phi
@@ -123,19 +129,16 @@ cdef void _narrow_copy(Context *c, InstructionId i) noexcept nogil:
     p.instructions.operand_count[i] = <uint16_t>kept
 
 
-cdef int _remove_dead(Context *c) except -1 nogil:
-    """Remove dead code, uses before definitions; phis of loops that only feed themselves stay."""
+cdef void _find_dead(Context *c, vector[uint8_t] &dead) noexcept nogil:
+    """Mark dead code, uses before definitions; phis of loops that only feed themselves stay."""
     cdef RowRange operands
     cdef ProgramData *p = c.p
-    cdef Rewrite rewrite
-    cdef vector[uint8_t] dead
     cdef BlockId b
     cdef uint32_t k
     cdef InstructionId i
     cdef OperandRow row
     cdef bint again = True
     cdef uint32_t rounds = 0
-    dead.assign(p.instructions.table.count, 0)
     while again and rounds < 4:
         again = False
         rounds += 1
@@ -158,6 +161,15 @@ cdef int _remove_dead(Context *c) except -1 nogil:
                 for row in range(operands.first, operands.first + operands.count):
                     if p.operands.flags[row] & operand_temp:
                         c.uses[p.operands.data[row]] -= 1
+
+
+cdef int _remove_dead(Context *c, vector[uint8_t] &dead) except -1 nogil:
+    """Leave out what is marked as dead."""
+    cdef ProgramData *p = c.p
+    cdef Rewrite rewrite
+    cdef BlockId b
+    cdef uint32_t k
+    cdef InstructionId i
     drop_comparisons(c, dead)
     rewrite_begin(&rewrite, p)
     for b in range(p.blocks.table.count):
@@ -185,12 +197,44 @@ cdef void _use_literal_forms(Context *c, InstructionId i) noexcept nogil:
     p.instructions.format[i] = format_vop2
 
 
+cdef inline bint _has_late_form(const ProgramData *p, InstructionId i) noexcept nogil:
+    """Whether an instruction is one that the last sweep looks for, or leads it to one."""
+    cdef uint16_t opcode = p.instructions.opcode[i]
+    return opcode in (op_v_cvt_f32_f16, op_v_cvt_f16_f32, op_v_fma_f32, op_v_mad_f32, op_p_extract, op_p_insert, op_p_extract_vector) \
+        or p.instructions.format[i] & (format_dpp16 | format_dpp8) != 0 and opcode == op_v_mov_b32
+
+
+cdef int _late_sweep(Context *c, vector[uint8_t] &dead) except -1 nogil:
+    """What leaves instructions in a form that nothing else can be done with; only what is not dead counts as use."""
+    cdef ProgramData *p = c.p
+    cdef vector[uint8_t] mixable
+    cdef BlockId b
+    cdef uint32_t k
+    cdef InstructionId i
+    find_mixable(c, dead, mixable)
+    for b in range(p.blocks.table.count):
+        c.block = b
+        for k in range(p.blocks.order_count[b]):
+            i = p.order.instruction[p.blocks.order_first[b] + k]
+            if dead[i]:
+                continue
+            c.position = k
+            use_selections(c, i)
+            if format_is_valu(p.instructions.format[i]):
+                use_mixed_precision(c, i, mixable)
+                fold_lane_moves(c, i)
+                _use_literal_forms(c, i)
+    return 0
+
+
 cdef int optimize_run(ProgramData *p) except -1 nogil:
     cdef Context c
     cdef BlockId b
     cdef uint32_t k
     cdef InstructionId i
     cdef uint32_t tries
+    cdef vector[uint8_t] dead
+    cdef bint late = False
     c.p = p
     c.parent.assign(p.temps.table.count, 0)
     c.home.assign(p.temps.table.count, 0)
@@ -211,10 +255,15 @@ cdef int optimize_run(ProgramData *p) except -1 nogil:
             tries = 0
             while tries < 3 and combine(&c, i):
                 tries += 1
-            _use_literal_forms(&c, i)
             _label(&c, i)
             note_conditions(&c, i)
-    return _remove_dead(&c)
+            late |= _has_late_form(p, i)
+    dead.assign(p.instructions.table.count, 0)
+    _find_dead(&c, dead)
+    if late:
+        _late_sweep(&c, dead)
+        _find_dead(&c, dead)
+    return _remove_dead(&c, dead)
 
 
 cdef int _kernel(void *ir, int option) except -1 nogil:

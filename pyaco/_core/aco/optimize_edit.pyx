@@ -6,7 +6,7 @@ from libc.stdint cimport uint16_t, uint32_t, uint64_t
 
 from isa_opcodes cimport *
 from isa_tables cimport isa_opcode_number, latency_wmma, opcode_latency
-from modifiers cimport modifier_abs, modifier_neg, modifier_set_abs, modifier_set_neg
+from modifiers cimport modifier_abs, modifier_neg, modifier_opsel, modifier_set_abs, modifier_set_neg, modifier_set_opsel
 from pyaco._core.aco.optimize_edit cimport *
 from pyaco._core.aco.optimize_facts cimport commuted_opcode, has_one_scalar_source
 from pyaco._core.common.table cimport table_append_many
@@ -124,6 +124,8 @@ cdef bint encode_operands(Context *c, InstructionId i, Operand *operands, uint32
             word = modifier_set_neg(word, (bits & 4) | (bits & 1) << 1 | (bits >> 1 & 1))
             bits = modifier_abs(word)
             word = modifier_set_abs(word, (bits & 4) | (bits & 1) << 1 | (bits >> 1 & 1))
+            bits = modifier_opsel(word)
+            word = modifier_set_opsel(word, (bits & 12) | (bits & 1) << 1 | (bits >> 1 & 1))
         if not _short_form(opcode, format, operands, count):
             format |= format_vop3
     if not bus_allows(p, opcode, format, operands, count):
