@@ -201,6 +201,7 @@ cdef inline bint _has_late_form(const ProgramData *p, InstructionId i) noexcept 
     """Whether an instruction is one that the last sweep looks for, or leads it to one."""
     cdef uint16_t opcode = p.instructions.opcode[i]
     return opcode in (op_v_cvt_f32_f16, op_v_cvt_f16_f32, op_v_fma_f32, op_v_mad_f32, op_p_extract, op_p_insert, op_p_extract_vector) \
+        or opcode in (op_v_add_f32, op_v_sub_f32, op_v_subrev_f32) and operand_is_literal(source_at(p, i, 0)) \
         or p.instructions.format[i] & (format_dpp16 | format_dpp8) != 0 and opcode == op_v_mov_b32
 
 

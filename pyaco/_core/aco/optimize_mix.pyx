@@ -88,33 +88,6 @@ cdef bint _half_before(const Context *c, Operand o, Half *half) noexcept nogil:
     return True
 
 
-cdef void find_mixable(const Context *c, const vector[uint8_t] &dead, vector[uint8_t] &mixable) noexcept nogil:
-    """Mark the singles that all who read them could read as the halves they were."""
-    cdef const ProgramData *p = c.p
-    cdef Context *context = <Context *>c
-    cdef vector[uint32_t] readers
-    cdef BlockId b
-    cdef uint32_t k
-    cdef uint32_t j
-    cdef InstructionId i
-    cdef Operand o
-    cdef Half half
-    readers.assign(p.temps.table.count, 0)
-    mixable.assign(p.temps.table.count, 0)
-    for b in range(p.blocks.table.count):
-        context.block = b
-        for k in range(p.blocks.order_count[b]):
-            i = p.order.instruction[p.blocks.order_first[b] + k]
-            if dead[i] or not _can_mix(c, i):
-                continue
-            for j in range(p.instructions.operand_count[i]):
-                o = source_at(p, i, j)
-                if producer_of(c, o) and _half_before(c, o, &half):
-                    readers[o.data] += 1
-                    mixable[o.data] = readers[o.data] == c.uses[o.data] \
-                        and readers[o.data] <= (1 if p.gfx_level >= gfx11 else <uint32_t>most_readers)
-
-
 cdef void _as_mixed(const ProgramData *p, InstructionId i, Mixed *mixed) noexcept nogil:
     """The same as an instruction of mixed precision."""
     cdef uint16_t opcode = p.instructions.opcode[i]
@@ -239,31 +212,35 @@ cdef bint _literal_before(const Context *c, Operand o, uint32_t *value) noexcept
     return True
 
 
-cdef bint _share_literal(Context *c, InstructionId i) except -1 nogil:
-    """Two literals of a multiply-add that halves can hold become one, where a register for one of them is needed no more."""
+cdef bint _is_shared_literal(const Context *c, Operand o, uint32_t *half) noexcept nogil:
+    """Whether an operand is a literal, or a register for one, that a half can hold."""
+    cdef uint32_t value = 0
+    return _literal_before(c, o, &value) and _as_half(value, c.p.blocks.fp_mode[c.block] >> fp_denorm16_64_shift & 1, half)
+
+
+cdef bint _share_literal(Context *c, InstructionId i, Mixed *mixed, const vector[uint8_t] &mixable, bint saves) except -1 nogil:
+    """Two literals of a multiply-add that halves can hold become one, where that saves something: a register for one of them, at least."""
     cdef ProgramData *p = c.p
-    cdef Mixed mixed
     cdef uint32_t[2] halves
     cdef uint32_t k
     cdef uint32_t half = 0
-    cdef uint32_t value = 0
     cdef uint32_t found = 0
     cdef uint32_t literals = 0
-    cdef bint saves = False
+    cdef uint32_t attempt
     cdef Operand o
-    _as_mixed(p, i, &mixed)
-    for k in range(3):
-        if found == 2 or modifier_opsel_hi(mixed.word) >> k & 1 or not _literal_before(c, mixed.operands[k], &value) \
-                or not _as_half(value, p.blocks.fp_mode[c.block] >> fp_denorm16_64_shift & 1, &half) or (found and half == halves[0]):
-            continue
-        o = mixed.operands[k]
-        saves |= o.flags & operand_temp != 0 and c.uses[o.data] == 1
-        halves[found] = half
-        mixed.word = modifier_set_opsel_hi(mixed.word, modifier_opsel_hi(mixed.word) | 1 << k)
-        if found:
-            mixed.word = modifier_set_opsel(mixed.word, modifier_opsel(mixed.word) | 1 << k)
-        literals |= 1 << k
-        found += 1
+    for attempt in range(2):
+        for k in range(3):
+            o = mixed.operands[k]
+            if found == 2 or literals >> k & 1 or modifier_opsel_hi(mixed.word) >> k & 1 or not _is_shared_literal(c, o, &half) \
+                    or (found and half == halves[0]) or (attempt == 0 and o.flags & operand_temp and not mixable[o.data]):
+                continue
+            saves |= o.flags & operand_temp != 0 and mixable[o.data] != 0
+            halves[found] = half
+            mixed.word = modifier_set_opsel_hi(mixed.word, modifier_opsel_hi(mixed.word) | 1 << k)
+            if found:
+                mixed.word = modifier_set_opsel(mixed.word, modifier_opsel(mixed.word) | 1 << k)
+            literals |= 1 << k
+            found += 1
     if found != 2 or not saves:
         return False
     for k in range(3):
@@ -271,17 +248,114 @@ cdef bint _share_literal(Context *c, InstructionId i) except -1 nogil:
             mixed.operands[k] = operand_literal32(halves[0] | halves[1] << 16)
     if not bus_allows(p, op_v_fma_mix_f32, format_vop3p, mixed.operands, 3):
         return False
-    _become_mixed(c, i, op_v_fma_mix_f32, &mixed)
+    _become_mixed(c, i, op_v_fma_mix_f32, mixed)
     return True
+
+
+cdef bint _contract_with_literals(Context *c, InstructionId i, const vector[uint8_t] &mixable) except -1 nogil:
+    """A sum with a literal of a product with another one: no other multiply-add has room for two."""
+    cdef ProgramData *p = c.p
+    cdef Mixed mixed
+    cdef Mixed product
+    cdef uint32_t k
+    cdef uint32_t half = 0
+    cdef uint32_t neg
+    cdef Operand o
+    cdef InstructionId q
+    _as_mixed(p, i, &mixed)
+    for k in range(1, 3):
+        o = mixed.operands[k]
+        q = producer_of(c, o)
+        if q == 0 or p.instructions.opcode[q] != op_v_mul_f32 or c.uses[o.data] != 1 or not _can_mix(c, q) \
+                or modifier_clamp(p.instructions.modifiers[q]) or not _is_shared_literal(c, mixed.operands[3 - k], &half):
+            continue
+        if (p.definitions.flags[p.instructions.definition_first[i]] | p.definitions.flags[p.instructions.definition_first[q]]) & definition_precise:
+            continue
+        _as_mixed(p, q, &product)
+        if not _is_shared_literal(c, product.operands[0], &half) and not _is_shared_literal(c, product.operands[1], &half):
+            continue
+        neg = modifier_neg(product.word) & 3
+        if modifier_abs(mixed.word) >> k & 1:
+            product.word = modifier_set_abs(product.word, 3)
+            neg = 0
+        neg ^= modifier_neg(mixed.word) >> k & 1
+        product.word = modifier_set_neg(product.word, neg | (modifier_neg(mixed.word) >> (3 - k) & 1) << 2)
+        product.word = modifier_set_abs(product.word, modifier_abs(product.word) & 3 | (modifier_abs(mixed.word) >> (3 - k) & 1) << 2)
+        product.word = modifier_set_clamp(product.word, modifier_clamp(mixed.word))
+        product.operands[2] = mixed.operands[3 - k]
+        return _share_literal(c, i, &product, mixable, True)
+    return False
+
+
+cdef bint _has_two_literals(const Context *c, InstructionId i) noexcept nogil:
+    """Whether a multiply-add has two different literals that halves can hold."""
+    cdef uint32_t k
+    cdef uint32_t half = 0
+    cdef uint32_t first = 0
+    cdef bint found = False
+    if c.p.gfx_level < gfx10 or c.p.instructions.opcode[i] not in (op_v_fma_f32, op_v_mad_f32):
+        return False
+    for k in range(3):
+        if not _is_shared_literal(c, source_at(c.p, i, k), &half):
+            continue
+        if found and half != first:
+            return True
+        first = half
+        found = True
+    return False
+
+
+cdef void _note_reader(const Context *c, TempId temp, uint32_t most, vector[uint32_t] &readers, vector[uint8_t] &mixable) noexcept nogil:
+    readers[temp] += 1
+    mixable[temp] = readers[temp] == c.uses[temp] and readers[temp] <= most
+
+
+cdef void find_mixable(const Context *c, const vector[uint8_t] &dead, vector[uint8_t] &mixable) noexcept nogil:
+    """Mark the singles, and the registers for literals, that all who read them could do without."""
+    cdef const ProgramData *p = c.p
+    cdef Context *context = <Context *>c
+    cdef vector[uint32_t] readers
+    cdef uint32_t most = 1 if p.gfx_level >= gfx11 else most_readers
+    cdef BlockId b
+    cdef uint32_t k
+    cdef uint32_t j
+    cdef uint32_t value = 0
+    cdef InstructionId i
+    cdef Operand o
+    cdef Half half
+    cdef bint two
+    readers.assign(p.temps.table.count, 0)
+    mixable.assign(p.temps.table.count, 0)
+    for b in range(p.blocks.table.count):
+        context.block = b
+        for k in range(p.blocks.order_count[b]):
+            i = p.order.instruction[p.blocks.order_first[b] + k]
+            if dead[i] or not _can_mix(c, i):
+                continue
+            two = _has_two_literals(c, i)
+            for j in range(p.instructions.operand_count[i]):
+                o = source_at(p, i, j)
+                if producer_of(c, o) and _half_before(c, o, &half):
+                    _note_reader(c, o.data, most, readers, mixable)
+                elif two and producer_of(c, o) and _is_shared_literal(c, o, &value):
+                    _note_reader(c, o.data, 0xffffffffU, readers, mixable)
 
 
 cdef bint use_mixed_precision(Context *c, InstructionId i, const vector[uint8_t] &mixable) except -1 nogil:
     """Mixed precision where it saves an instruction."""
     cdef uint16_t opcode = c.p.instructions.opcode[i]
+    cdef Mixed mixed
     if opcode == op_v_cvt_f16_f32:
         return _narrow_in_place(c, i)
     if not _can_mix(c, i):
         return False
     if _widen_in_place(c, i, mixable):
         return True
-    return c.p.gfx_level >= gfx10 and opcode in (op_v_fma_f32, op_v_mad_f32) and _share_literal(c, i)
+    if c.p.gfx_level < gfx10:
+        return False
+    if opcode in (op_v_add_f32, op_v_sub_f32, op_v_subrev_f32):
+        return _contract_with_literals(c, i, mixable)
+    if opcode == op_v_fma_f32 or opcode == op_v_mad_f32:
+        _as_mixed(c.p, i, &mixed)
+        return _share_literal(c, i, &mixed, mixable, False)
+    return False
