@@ -23,7 +23,7 @@ from libcpp.vector cimport vector
 from isa_opcodes cimport *
 from isa_tables cimport is_atomic
 from modifiers cimport modifier_semantics
-from pyaco._core.aco.optimize_combine cimport combine
+from pyaco._core.aco.optimize_combine cimport combine, combine_sign_of_product
 from pyaco._core.aco.optimize_conditions cimport drop_comparisons, note_conditions, use_conditions
 from pyaco._core.aco.optimize_edit cimport *
 from pyaco._core.aco.optimize_lanes cimport fold_lane_moves
@@ -202,6 +202,7 @@ cdef inline bint _has_late_form(const ProgramData *p, InstructionId i) noexcept 
     cdef uint16_t opcode = p.instructions.opcode[i]
     return opcode in (op_v_cvt_f32_f16, op_v_cvt_f16_f32, op_v_fma_f32, op_v_mad_f32, op_p_extract, op_p_insert, op_p_extract_vector) \
         or opcode in (op_v_add_f32, op_v_sub_f32, op_v_subrev_f32) and operand_is_literal(source_at(p, i, 0)) \
+        or opcode in (op_v_mul_f32, op_v_mul_f16) and source_at(p, i, 0).flags & operand_constant != 0 \
         or p.instructions.format[i] & (format_dpp16 | format_dpp8) != 0 and opcode == op_v_mov_b32
 
 
@@ -212,6 +213,12 @@ cdef int _late_sweep(Context *c, vector[uint8_t] &dead) except -1 nogil:
     cdef BlockId b
     cdef uint32_t k
     cdef InstructionId i
+    for b in range(p.blocks.table.count):
+        c.block = b
+        for k in range(p.blocks.order_count[b]):
+            i = p.order.instruction[p.blocks.order_first[b] + k]
+            if not dead[i] and format_is_valu(p.instructions.format[i]):
+                combine_sign_of_product(c, i)
     find_mixable(c, dead, mixable)
     for b in range(p.blocks.table.count):
         c.block = b

@@ -395,9 +395,13 @@ cdef bint _combine_output_scale(Context *c, InstructionId i, uint32_t bits) exce
     return False
 
 
-cdef bint _combine_sign_of_product(Context *c, InstructionId i, uint32_t bits) except -1 nogil:
-    """A product with 1.0 or -1.0 of a product without other uses: signs of that one's factors. Rounding must not know the sign."""
+cdef bint combine_sign_of_product(Context *c, InstructionId i) except -1 nogil:
+    """A product with 1.0 or -1.0 of a product without other uses: signs of that one's factors. Rounding must not know the sign.
+
+    It comes late: most of those who read the sign say it themselves.
+    """
     cdef ProgramData *p = c.p
+    cdef uint32_t bits = 32 if p.instructions.opcode[i] == op_v_mul_f32 else 16
     cdef uint64_t word = p.instructions.modifiers[i]
     cdef uint64_t product
     cdef uint32_t k
@@ -405,6 +409,8 @@ cdef bint _combine_sign_of_product(Context *c, InstructionId i, uint32_t bits) e
     cdef InstructionId q
     cdef Operand o
     cdef uint32_t rounding = p.blocks.fp_mode[c.block] >> (0 if bits == 32 else 2) & 3
+    if p.instructions.opcode[i] not in (op_v_mul_f32, op_v_mul_f16):
+        return False
     if p.instructions.format[i] & modified_encodings or rounding == 1 or rounding == 2 or not _modifies_sources(word, 3) or modifier_opsel(word):
         return False
     for k in range(2):
@@ -426,6 +432,7 @@ cdef bint _combine_sign_of_product(Context *c, InstructionId i, uint32_t bits) e
             sign ^= (modifier_abs(word) >> k & 1) ^ 1
         sign ^= modifier_neg(word) >> k & 1
         _replace_by_producer(c, i, q, modifier_set_neg(product, modifier_neg(product) ^ sign))
+        release(c, q)
         return True
     return False
 
@@ -646,7 +653,7 @@ cdef bint _combine_valu(Context *c, InstructionId i, uint16_t opcode) except -1 
     if opcode in (op_v_med3_f32, op_v_med3_f16):
         return _combine_clamp(c, i, float_bits(opcode))
     if opcode in (op_v_mul_f32, op_v_mul_f16):
-        return _combine_output_scale(c, i, float_bits(opcode)) or _combine_sign_of_product(c, i, float_bits(opcode))
+        return _combine_output_scale(c, i, float_bits(opcode))
     return False
 
 

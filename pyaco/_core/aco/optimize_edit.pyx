@@ -24,6 +24,21 @@ cdef void set_operand(Context *c, InstructionId i, uint32_t k, Operand o) noexce
     operand_put(p, operand_row(p, i, k), o)
 
 
+cdef void release(Context *c, InstructionId i) noexcept nogil:
+    """What nothing reads any more reads nothing itself."""
+    cdef ProgramData *p = c.p
+    cdef uint32_t k
+    cdef Operand o
+    for k in range(p.instructions.definition_count[i]):
+        if c.uses[p.definitions.temp[p.instructions.definition_first[i] + k]]:
+            return
+    for k in range(p.instructions.operand_count[i]):
+        o = source_at(p, i, k)
+        if o.flags & operand_temp:
+            c.uses[o.data] -= 1
+    p.instructions.operand_count[i] = 0
+
+
 cdef int become(Context *c, InstructionId i, uint16_t opcode, uint16_t format, const Operand *operands, uint32_t count) except -1 nogil:
     """Turn an instruction into another with the same definitions."""
     cdef ProgramData *p = c.p

@@ -5,7 +5,7 @@ sum is 1.0 * a + b, a product a * b - 0.0: both exact, the zero's sign included,
 constants that halves can hold are one literal.
 
 What it costs: an encoding of 64 bits, and on GFX11 and later the second half of a pair and, for waves of 64, the whole wave at once. So a half that
-several instructions read is converted once there.
+several instructions read is converted once there, and one that is converted outside of a loop stays so.
 
 Before GFX10 the instruction flushes denormals (and of most chips it rounds twice), so it takes a mode that flushes them too and nothing precise that
 is fused already. Sources: AMD ISA documents; ACO (``aco_optimizer``: what it may become, and the denormals of GFX9).
@@ -71,7 +71,8 @@ cdef bint _half_before(const Context *c, Operand o, Half *half) noexcept nogil:
     cdef const ProgramData *p = c.p
     cdef InstructionId q = producer_of(c, o)
     cdef uint64_t word
-    if q == 0 or p.instructions.opcode[q] != op_v_cvt_f32_f16 or p.instructions.format[q] & (format_dpp16 | format_dpp8):
+    if q == 0 or p.instructions.opcode[q] != op_v_cvt_f32_f16 or p.instructions.format[q] & (format_dpp16 | format_dpp8) \
+            or is_made_outside(c, o):
         return False
     word = p.instructions.modifiers[q]
     half.operand = source_at(p, q, 0)

@@ -149,7 +149,7 @@ cdef bint _part_of(Context *c, Operand o, Operand *whole, uint32_t *selection) n
     cdef ProgramData *p = c.p
     cdef InstructionId q = producer_of(c, o)
     cdef uint32_t bits
-    if q == 0 or result_of(p, q) != o.data:
+    if q == 0 or result_of(p, q) != o.data or is_made_outside(c, o):
         return False
     whole[0] = source_at(p, q, 0)
     whole.flags &= ~<uint16_t>(operand_kill | operand_first_kill | operand_late_kill)

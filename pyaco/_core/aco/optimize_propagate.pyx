@@ -250,7 +250,9 @@ cdef int _propagate_sign(Context *c, InstructionId i, uint32_t k) except -1 nogi
         else:
             opcode = op_v_subrev_f32 if bits == 32 else op_v_subrev_f16
         p.instructions.opcode[i] = opcode
-        if not encode_operands(c, i, operands, count):
+        if encode_operands(c, i, operands, count):
+            release(c, producer_of(c, o))
+        else:
             p.instructions.opcode[i] = op_v_add_f32 if bits == 32 else op_v_add_f16
         return 0
     if negative and not modifier_abs(word) >> k & 1:
@@ -263,8 +265,10 @@ cdef int _propagate_sign(Context *c, InstructionId i, uint32_t k) except -1 nogi
     if format & modified_encodings:
         if class_is_vgpr(source.register_class) and not (format & format_sdwa and k > 1):
             set_operand(c, i, k, source)
+            release(c, producer_of(c, o))
             return 0
     elif encode_operands(c, i, operands, count):
+        release(c, producer_of(c, o))
         return 0
     p.instructions.format[i] = old_format
     p.instructions.modifiers[i] = old_word
