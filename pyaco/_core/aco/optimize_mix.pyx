@@ -155,7 +155,7 @@ cdef bint _widen_in_place(Context *c, InstructionId i, const vector[uint8_t] &mi
 
 
 cdef bint _narrow_in_place(Context *c, InstructionId i) except -1 nogil:
-    """A result that is only converted to a half is computed as one; both roundings stay."""
+    """A result that is only converted to a half is computed as one; both roundings stay, which are to the nearest."""
     cdef ProgramData *p = c.p
     cdef Mixed mixed
     cdef Operand o
@@ -163,7 +163,7 @@ cdef bint _narrow_in_place(Context *c, InstructionId i) except -1 nogil:
     cdef uint32_t mode = p.blocks.fp_mode[c.block]
     cdef uint32_t clamp = modifier_clamp(p.instructions.modifiers[i])
     if p.instructions.format[i] & modified_encodings or p.definitions.register_class[p.instructions.definition_first[i]] != class_v2b \
-            or modifier_set_clamp(p.instructions.modifiers[i], 0) or mode & 3 != mode >> fp_round16_64_shift & 3:
+            or modifier_set_clamp(p.instructions.modifiers[i], 0) or mode & 15:
         return False
     o = source_at(p, i, 0)
     q = producer_of(c, o)
@@ -306,7 +306,7 @@ cdef bint _has_two_literals(const Context *c, InstructionId i) noexcept nogil:
     return False
 
 
-cdef void _note_reader(const Context *c, TempId temp, uint32_t most, vector[uint32_t] &readers, vector[uint8_t] &mixable) noexcept nogil:
+cdef void _add_reader(const Context *c, TempId temp, uint32_t most, vector[uint32_t] &readers, vector[uint8_t] &mixable) noexcept nogil:
     readers[temp] += 1
     mixable[temp] = readers[temp] == c.uses[temp] and readers[temp] <= most
 
@@ -337,9 +337,9 @@ cdef void find_mixable(const Context *c, const vector[uint8_t] &dead, vector[uin
             for j in range(p.instructions.operand_count[i]):
                 o = source_at(p, i, j)
                 if producer_of(c, o) and _half_before(c, o, &half):
-                    _note_reader(c, o.data, most, readers, mixable)
+                    _add_reader(c, o.data, most, readers, mixable)
                 elif two and producer_of(c, o) and _is_shared_literal(c, o, &value):
-                    _note_reader(c, o.data, 0xffffffffU, readers, mixable)
+                    _add_reader(c, o.data, 0xffffffffU, readers, mixable)
 
 
 cdef bint use_mixed_precision(Context *c, InstructionId i, const vector[uint8_t] &mixable) except -1 nogil:

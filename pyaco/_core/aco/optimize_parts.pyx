@@ -12,12 +12,12 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
 from isa_opcodes cimport *
 from isa_tables cimport (
-    can_use_input_modifiers, isa_variant, opcode_definition_classes, opcode_max_definitions, opcode_max_operands, opcode_operand_classes,
+    isa_variant, opcode_definition_classes, opcode_max_definitions, opcode_max_operands, opcode_operand_classes,
     variant_sdwa,
 )
 from modifiers cimport (
-    modifier_clamp, modifier_omod, modifier_opsel, modifier_sdwa_sel0, modifier_sdwa_sel1, modifier_set_opsel, modifier_set_sdwa_dst_sel,
-    modifier_set_sdwa_sel0, modifier_set_sdwa_sel1,
+    modifier_abs, modifier_clamp, modifier_neg, modifier_omod, modifier_opsel, modifier_sdwa_sel0, modifier_sdwa_sel1, modifier_set_opsel,
+    modifier_set_sdwa_dst_sel, modifier_set_sdwa_sel0, modifier_set_sdwa_sel1,
 )
 from pyaco._core.aco.optimize_edit cimport *
 from pyaco._core.aco.register_constraints cimport can_use_opsel
@@ -28,6 +28,8 @@ cdef enum:
     sdwa_word = 1                 # selections: size in bits 0 and 1, first byte in bits 2 and 3, sign in bit 4
     sdwa_dword = 2
     sdwa_preserve = 0x10
+    variant_clamp = 0x2000        # of isa_variant, beside neg (bits 0-2), abs (3-5) and sext (10-12)
+    variant_omod = 0x4000
 
 
 cdef inline bint _is_vgpr(Operand o) noexcept nogil:
@@ -88,7 +90,7 @@ cdef int _read_half(Context *c, InstructionId i, uint32_t k) except -1 nogil:
     return 0
 
 
-cdef int read_halves(Context *c, InstructionId i) except -1 nogil:
+cdef int propagate_halves(Context *c, InstructionId i) except -1 nogil:
     """Read halves of registers where they are."""
     cdef ProgramData *p = c.p
     cdef uint32_t k
@@ -106,15 +108,19 @@ cdef bint _takes_selections(Context *c, InstructionId i) noexcept nogil:
     cdef uint16_t format = p.instructions.format[i]
     cdef uint16_t opcode = p.instructions.opcode[i]
     cdef uint64_t word = p.instructions.modifiers[i]
+    cdef uint32_t taken = isa_variant(p.gfx_level, opcode, variant_sdwa)
     cdef uint32_t k
     cdef Operand o
     if not gfx8 <= p.gfx_level < gfx11 or not format & (format_vop1 | format_vop2 | format_vopc) or format & (modified_encodings | format_vop3p):
         return False
     if p.instructions.definition_count[i] != 1 or not 1 <= p.instructions.operand_count[i] <= 2 or has_fixed_sources(opcode) \
-            or isa_variant(p.gfx_level, opcode, variant_sdwa) == 0 or modifier_opsel(word):
+            or taken == 0 or modifier_opsel(word):
+        return False
+    if (modifier_neg(word) | modifier_abs(word) << 3) & ~taken or (modifier_clamp(word) and not taken & variant_clamp) \
+            or (modifier_omod(word) and not taken & variant_omod):
         return False
     # Compares of GFX8 write VCC there, which costs copies.
-    if format & format_vopc and (p.gfx_level == gfx8 or modifier_clamp(word)) or modifier_omod(word) and p.gfx_level < gfx9:
+    if format & format_vopc and (p.gfx_level == gfx8 or modifier_clamp(word)):
         return False
     for k in range(p.instructions.operand_count[i]):
         o = source_at(p, i, k)
@@ -176,8 +182,8 @@ cdef int _select_source(Context *c, InstructionId i, uint32_t k) except -1 nogil
     cdef uint64_t word
     if not (p.instructions.format[i] & format_sdwa or _takes_selections(c, i)) or not _part_of(c, o, &whole, &selection):
         return 0
-    # Numbers with a sign are extended for operations on integers alone; of what has been made a float bits are read.
-    if selection & 0x10 and (can_use_input_modifiers(p.instructions.opcode[i]) or _reads_16_bits(p.instructions.opcode[i], k)):
+    # Numbers with a sign are extended for operations on integers alone.
+    if selection & 0x10 and not isa_variant(p.gfx_level, p.instructions.opcode[i], variant_sdwa) >> (10 + k) & 1:
         return 0
     word = p.instructions.modifiers[i]
     own = modifier_sdwa_sel0(word) if k == 0 else modifier_sdwa_sel1(word)

@@ -55,7 +55,7 @@ cdef void _write(Sweep *s, uint32_t reg, uint32_t size, InstructionId i) noexcep
         s.last[k].time = s.now
 
 
-cdef void _note_writes(Sweep *s, InstructionId i) noexcept nogil:
+cdef void _record_writes(Sweep *s, InstructionId i) noexcept nogil:
     """Remember what an instruction writes, and what its lowering may clobber."""
     cdef ProgramData *p = s.p
     cdef RowRange rows = definitions_of(p, i)
@@ -326,7 +326,7 @@ cdef int optimize_post_ra_run(ProgramData *p) except -1 nogil:
                 _move_maker(&s, i)
                 _branch_by_vcc(&s, i)
                 i = p.order.instruction[k]
-            _note_writes(&s, i)
+            _record_writes(&s, i)
     return _leave_out(&s)
 
 

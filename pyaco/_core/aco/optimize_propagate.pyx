@@ -11,7 +11,7 @@ from modifiers cimport (
 from pyaco._core.aco.optimize_edit cimport *
 from pyaco._core.aco.inline_constants cimport is_missing_constant
 from pyaco._core.aco.optimize_facts cimport converted_bits, flushed_bits, float_bits
-from pyaco._core.aco.optimize_parts cimport read_halves
+from pyaco._core.aco.optimize_parts cimport propagate_halves
 from pyaco._core.aco.queries cimport opcode_is_phi
 from pyaco._core.ir.program cimport *
 
@@ -390,7 +390,7 @@ cdef int propagate(Context *c, InstructionId i) except -1 nogil:
             else:
                 break
     if format_is_valu(format):
-        read_halves(c, i)
+        propagate_halves(c, i)
         for k in range(min(3, <uint32_t>p.instructions.operand_count[i])):
             _propagate_sign(c, i, k)
     elif p.instructions.opcode[i] == op_p_extract_vector:
