@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from pyaco import emu, targets
 from pyaco._core.aco import assemble
+from pyaco._core.ir.program import Program
 from pyaco.aco import Options, parse_program, run_passes
 
 LANES = 64
@@ -134,26 +135,32 @@ def merged(text: str) -> tuple[list[str], list[int]]:
     return [*kept, "\ts_endpgm"], [*places, block]
 
 
-def execute(text: str, level: int, wave: int, values: Array, float_mode: int = 0xC0) -> dict[tuple[str, int], Array]:
-    """Run a program; return what each test keeps: by its number and the operand, a row of dwords.
-
-    `values` has a row of 64 lanes for each dword of input.
-    """
+def compiled(text: str, level: int, wave: int, addresses: tuple[int, int], float_mode: int = 0xC0) -> tuple[Program, Wrapper]:
+    """The kernel of a program, which reads from one address and writes to another."""
     chip = targets.chip(CHIPS[level])
-    device = emu.Device(chip.name, engine="reference")
-    source = device.buffer(np.ascontiguousarray(values, np.uint32))
-    target = device.buffer(np.zeros(ROOM * LANES, np.uint32))
-    wrapper = Wrapper(merged(text)[0], source.address, target.address, level)
+    wrapper = Wrapper(merged(text)[0], *addresses, level)
     program = parse_program("\n".join(wrapper.lines) + "\n", level, wave, workgroup_size=LANES)
     program.configure(gfx_level=level, wave_size=wave, workgroup_size=LANES, limits=targets.wave_limits(chip, wave).as_dict(), wgp_mode=False)
     with program.edit():
         program.blocks.fp_mode[0] = float_mode
     run_passes(program, Options(disabled=("optimize", "value_numbering")))
+    return program, wrapper
+
+
+def execute(text: str, level: int, wave: int, values: Array, float_mode: int = 0xC0) -> dict[tuple[str, int], Array]:
+    """Run a program; return what each test keeps: by its number and the operand, a row of dwords.
+
+    `values` has a row of 64 lanes for each dword of input.
+    """
+    device = emu.Device(CHIPS[level], engine="reference")
+    source = device.buffer(np.ascontiguousarray(values, np.uint32))
+    target = device.buffer(np.zeros(ROOM * LANES, np.uint32))
+    program, wrapper = compiled(text, level, wave, (source.address, target.address), float_mode)
     assemble.run(program)
     device.run(program.code, (1, 1, 1), (LANES, 1, 1), wave_size=wave, local_id_components=1, float_mode=float_mode)
     rows = target.numpy().view(np.uint32).reshape(ROOM, LANES)
     result: dict[tuple[str, int], Array] = {}
     for row, (test, kind) in zip(rows, wrapper.outputs, strict=False):
         index = sum(name == test for name, _ in result)
-        result[test, index] = row & (0xFFFF if kind == "v2b" else 0xFFFFFFFF)
+        result[test, index] = row & (0xFFFF if kind == "v2b" else 0xFF if kind == "v1b" else 0xFFFFFFFF)
     return result

@@ -29,7 +29,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests/aco")]
 
 import numpy as np  # noqa: E402
 from machine_model import M0, SCC, Machine  # noqa: E402
-from ssa_execution import LANES, execute, merged  # noqa: E402
+from ssa_execution import LANES, compiled, execute, merged  # noqa: E402
 
 from pyaco._core.aco import assemble, build, dominance, live_variables, lower_to_hw_instr, register_allocation, validate_ir, validate_ra  # noqa: E402
 from pyaco.aco.text import format_program, parse_program  # noqa: E402
@@ -152,6 +152,39 @@ def executes_alike(case: dict[str, Any], ours: list[str], wanted: list[str]) -> 
                 if not (same | near).all():
                     return False
     return True
+
+
+# ------------------------------------------------------------------------------------------- parts of registers before there was SDWA
+def keeping(lines_: list[str], numbers: list[str]) -> str:
+    """A program that keeps some values at its end."""
+    return "\n".join([*lines_[:-1], *(f"\tp_unit_test {place}, %{number}" for place, number in enumerate(numbers)), lines_[-1]])
+
+
+def vector_instructions(text: str, level: int, wave: int) -> int:
+    """What a program becomes: vector instructions that compute."""
+    return len(re.findall(r"= v_\w+", format_program(compiled(text, level, wave, (0x10000, 0x20000))[0])))
+
+
+def replay_subdword(case: dict[str, Any]) -> bool:
+    """Values smaller than a register before GFX8.
+
+    ACO has a pass for it before register allocation, pyaco lowers them behind: both programs go through our backend to the end, and ours must keep
+    the same bytes with no more vector instructions.
+    """
+    level, wave = LEVELS[case["meta"]["gfx"]], case["meta"]["wave"]
+    before, wanted = normal(case["input_text"]), normal(case["output_text"])
+    defined = [re.findall(r"(\w+): %(\d+)", line.partition(" = ")[0]) for line in before if " = " in line and "p_startpgm" not in line]
+    values = [value for line in defined for value in line]
+    ours, theirs = (keeping(text, [number for _, number in values]) for text in (before, wanted))
+    rng = np.random.default_rng(1)
+    bits = rng.integers(0, 1 << 32, (24, LANES), dtype=np.uint32)
+    found, recorded = (execute(text, level, wave, bits) for text in (ours, theirs))
+    for key, row in recorded.items():
+        kind = values[int(key[0])][0]
+        mask = (1 << 8 * int(kind[1:-1])) - 1 if kind.endswith("b") else 0xFFFFFFFF
+        if not np.array_equal(row & mask, found[key] & mask):
+            return False
+    return found.keys() == recorded.keys() and vector_instructions(ours, level, wave) <= vector_instructions(theirs, level, wave)
 
 
 # ------------------------------------------------------------------------------------------------- lowering to hardware instructions
@@ -277,7 +310,7 @@ def handler(case: dict[str, Any]) -> Callable[[dict[str, Any]], bool]:
     if name in KERNELS:
         return replay_pass
     others = {"lower_to_hw_instr": replay_lowering, "emit_program": replay_assembler, "validate_ir": replay_validator,
-              "register_allocation": replay_allocation}  # fmt: skip
+              "register_allocation": replay_allocation, "lower_subdword": replay_subdword}  # fmt: skip
     if name not in others:
         raise Skipped(f"pyaco has no pass {name}")
     return others[name]
