@@ -143,7 +143,7 @@ def compiled(text: str, level: int, wave: int, addresses: tuple[int, int], float
     program.configure(gfx_level=level, wave_size=wave, workgroup_size=LANES, limits=targets.wave_limits(chip, wave).as_dict(), wgp_mode=False)
     with program.edit():
         program.blocks.fp_mode[0] = float_mode
-    run_passes(program, Options(disabled=("optimize", "value_numbering")))
+    run_passes(program, Options(disabled=frozenset({"optimize", "value_numbering"})))
     return program, wrapper
 
 

@@ -197,29 +197,63 @@ cdef void _use_literal_forms(Context *c, InstructionId i) noexcept nogil:
     p.instructions.format[i] = format_vop2
 
 
-cdef inline bint _has_late_form(const ProgramData *p, InstructionId i) noexcept nogil:
-    """Whether an instruction is one that the last sweep looks for, or leads it to one."""
+cdef enum:                        # what the last sweep has to look for
+    late_sign = 1
+    late_part = 2
+    late_mixed = 4
+    late_lane = 8
+
+
+cdef uint32_t _late_forms(const ProgramData *p, InstructionId i) noexcept nogil:
+    """What the last sweep could make of an instruction, or of one that reads it."""
     cdef uint16_t opcode = p.instructions.opcode[i]
-    return opcode in (op_v_cvt_f32_f16, op_v_cvt_f16_f32, op_v_fma_f32, op_v_mad_f32, op_p_extract, op_p_insert, op_p_extract_vector) \
-        or opcode in (op_v_add_f32, op_v_sub_f32, op_v_subrev_f32) and operand_is_literal(source_at(p, i, 0)) \
-        or opcode in (op_v_mul_f32, op_v_mul_f16) and source_at(p, i, 0).flags & operand_constant != 0 \
-        or p.instructions.format[i] & (format_dpp16 | format_dpp8) != 0 and opcode == op_v_mov_b32
+    cdef uint32_t k
+    if opcode == op_v_mul_f32 or opcode == op_v_mul_f16:
+        for k in range(2):
+            if source_at(p, i, k).flags & operand_constant and not operand_is_literal(source_at(p, i, k)):
+                return late_sign
+    elif opcode in (op_p_extract, op_p_insert, op_p_extract_vector):
+        return late_part
+    elif opcode == op_v_cvt_f32_f16 or opcode == op_v_cvt_f16_f32:
+        return late_mixed
+    elif opcode in (op_v_fma_f32, op_v_mad_f32, op_v_add_f32, op_v_sub_f32, op_v_subrev_f32):
+        for k in range(p.instructions.operand_count[i]):
+            if operand_is_literal(source_at(p, i, k)):
+                return late_mixed
+    elif opcode == op_p_parallelcopy and p.instructions.operand_count[i] == 1:
+        return late_mixed if operand_is_literal(source_at(p, i, 0)) else 0
+    elif p.instructions.format[i] & (format_dpp16 | format_dpp8) and opcode == op_v_mov_b32:
+        return late_lane
+    return 0
 
 
-cdef int _late_sweep(Context *c, vector[uint8_t] &dead) except -1 nogil:
-    """What leaves instructions in a form that nothing else can be done with; only what is not dead counts as use."""
+cdef bint _move_signs(Context *c, const vector[uint8_t] &dead) except -1 nogil:
     cdef ProgramData *p = c.p
-    cdef vector[uint8_t] mixable
     cdef BlockId b
     cdef uint32_t k
     cdef InstructionId i
+    cdef bint changed = False
     for b in range(p.blocks.table.count):
         c.block = b
         for k in range(p.blocks.order_count[b]):
             i = p.order.instruction[p.blocks.order_first[b] + k]
             if not dead[i] and format_is_valu(p.instructions.format[i]):
-                combine_sign_of_product(c, i)
-    find_mixable(c, dead, mixable)
+                changed |= combine_sign_of_product(c, i)
+    return changed
+
+
+cdef bint _late_sweep(Context *c, const vector[uint8_t] &dead, uint32_t late) except -1 nogil:
+    """What leaves instructions in a form that nothing else can be done with; only what is not dead counts as use. Whether there was something."""
+    cdef ProgramData *p = c.p
+    cdef vector[uint8_t] mixable
+    cdef BlockId b
+    cdef uint32_t k
+    cdef InstructionId i
+    cdef bint changed = late & late_sign != 0 and _move_signs(c, dead)
+    if late == late_sign:
+        return changed
+    if late & late_mixed:
+        find_mixable(c, dead, mixable)
     for b in range(p.blocks.table.count):
         c.block = b
         for k in range(p.blocks.order_count[b]):
@@ -227,12 +261,16 @@ cdef int _late_sweep(Context *c, vector[uint8_t] &dead) except -1 nogil:
             if dead[i]:
                 continue
             c.position = k
-            use_selections(c, i)
-            if format_is_valu(p.instructions.format[i]):
-                use_mixed_precision(c, i, mixable)
-                fold_lane_moves(c, i)
+            if late & late_part:
+                changed |= use_selections(c, i)
+            if not format_is_valu(p.instructions.format[i]):
+                continue
+            if late & late_mixed:
+                changed |= use_mixed_precision(c, i, mixable)
                 _use_literal_forms(c, i)
-    return 0
+            if late & late_lane:
+                changed |= fold_lane_moves(c, i)
+    return changed
 
 
 cdef int optimize_run(ProgramData *p) except -1 nogil:
@@ -242,7 +280,7 @@ cdef int optimize_run(ProgramData *p) except -1 nogil:
     cdef InstructionId i
     cdef uint32_t tries
     cdef vector[uint8_t] dead
-    cdef bint late = False
+    cdef uint32_t late = 0
     c.p = p
     c.parent.assign(p.temps.table.count, 0)
     c.home.assign(p.temps.table.count, 0)
@@ -265,11 +303,10 @@ cdef int optimize_run(ProgramData *p) except -1 nogil:
                 tries += 1
             _label(&c, i)
             note_conditions(&c, i)
-            late |= _has_late_form(p, i)
+            late |= _late_forms(p, i)
     dead.assign(p.instructions.table.count, 0)
     _find_dead(&c, dead)
-    if late:
-        _late_sweep(&c, dead)
+    if late and _late_sweep(&c, dead, late):
         _find_dead(&c, dead)
     return _remove_dead(&c, dead)
 

@@ -11,4 +11,4 @@ cdef bint takes_lane_move(const ProgramData *p, InstructionId i, uint32_t k, Ins
 # Let it: its first source is the move's then.
 cdef void read_through_lane_move(ProgramData *p, InstructionId i, uint32_t k, InstructionId move) noexcept nogil
 # An instruction that reads what a lane move without other users has moved in this block reads through DPP itself.
-cdef int fold_lane_moves(Context *c, InstructionId i) except -1 nogil
+cdef bint fold_lane_moves(Context *c, InstructionId i) except -1 nogil

@@ -134,7 +134,7 @@ cdef void read_through_lane_move(ProgramData *p, InstructionId i, uint32_t k, In
     p.instructions.modifiers[i] = word if eight else modifier_set_dpp_bound_ctrl(word, 1)
 
 
-cdef int fold_lane_moves(Context *c, InstructionId i) except -1 nogil:
+cdef bint fold_lane_moves(Context *c, InstructionId i) except -1 nogil:
     """An instruction that reads what a lane move without other users has moved in this block reads through DPP itself."""
     cdef ProgramData *p = c.p
     cdef InstructionId q
@@ -149,5 +149,5 @@ cdef int fold_lane_moves(Context *c, InstructionId i) except -1 nogil:
         c.uses[o.data] -= 1
         c.uses[source_at(p, q, 0).data] += 1
         read_through_lane_move(p, i, k, q)
-        return 1
-    return 0
+        return True
+    return False

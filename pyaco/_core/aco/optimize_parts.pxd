@@ -9,4 +9,4 @@ cdef int propagate_halves(Context *c, InstructionId i) except -1 nogil
 # Whether an operand is a half of a register: of which, and its first byte.
 cdef bint half_of(Context *c, Operand o, Operand *whole, uint32_t *offset) noexcept nogil
 # SDWA: read bytes and halves where they are, write a result where a byte or half of it goes; when all else is done.
-cdef int use_selections(Context *c, InstructionId i) except -1 nogil
+cdef bint use_selections(Context *c, InstructionId i) except -1 nogil

@@ -172,7 +172,7 @@ cdef bint _part_of(Context *c, Operand o, Operand *whole, uint32_t *selection) n
     return bits == 8 or bits == 16
 
 
-cdef int _select_source(Context *c, InstructionId i, uint32_t k) except -1 nogil:
+cdef bint _select_source(Context *c, InstructionId i, uint32_t k) except -1 nogil:
     """Operand `k` becomes the register that it is a part of, with a selection."""
     cdef ProgramData *p = c.p
     cdef Operand o = source_at(p, i, k)
@@ -181,22 +181,22 @@ cdef int _select_source(Context *c, InstructionId i, uint32_t k) except -1 nogil
     cdef uint32_t own
     cdef uint64_t word
     if not (p.instructions.format[i] & format_sdwa or _takes_selections(c, i)) or not _part_of(c, o, &whole, &selection):
-        return 0
+        return False
     # Numbers with a sign are extended for operations on integers alone.
     if selection & 0x10 and not isa_variant(p.gfx_level, p.instructions.opcode[i], variant_sdwa) >> (10 + k) & 1:
-        return 0
+        return False
     word = p.instructions.modifiers[i]
     own = modifier_sdwa_sel0(word) if k == 0 else modifier_sdwa_sel1(word)
     if p.instructions.format[i] & format_sdwa and own != _own_selection(o):
-        return 0
+        return False
     _select_all(p, i)
     word = p.instructions.modifiers[i]
     p.instructions.modifiers[i] = modifier_set_sdwa_sel0(word, selection) if k == 0 else modifier_set_sdwa_sel1(word, selection)
     set_operand(c, i, k, whole)
-    return 0
+    return True
 
 
-cdef int _select_result(Context *c, InstructionId i) except -1 nogil:
+cdef bint _select_result(Context *c, InstructionId i) except -1 nogil:
     """What only puts the lower part of a result somewhere, with zeros around it, becomes the instruction that computes it."""
     cdef ProgramData *p = c.p
     cdef Operand o = source_at(p, i, 0)
@@ -208,32 +208,33 @@ cdef int _select_result(Context *c, InstructionId i) except -1 nogil:
     cdef uint16_t opcode
     if q == 0 or c.uses[o.data] != 1 or c.home[o.data] != c.block or not format_is_valu(p.instructions.format[q]) \
             or result_of(p, q) != o.data or o.register_class != class_v1 or not (bits == 8 or bits == 16):
-        return 0
+        return False
     if p.instructions.definition_count[i] != 1 or p.definitions.register_class[p.instructions.definition_first[i]] != class_v1:
-        return 0
+        return False
     if p.instructions.opcode[i] == op_p_extract and (place or not is_constant(source_at(p, i, 3), 0)):
-        return 0
+        return False
     opcode = p.instructions.opcode[q]
     # Operations on 16 bits have their own opinion on what stands in the upper half.
     if not _takes_selections(c, q) or opcode_definition_classes[opcode * opcode_max_definitions] != class_v1:
-        return 0
+        return False
     count = load_operands(p, q, operands)
     become(c, i, opcode, p.instructions.format[q], operands, count)
     p.instructions.modifiers[i] = p.instructions.modifiers[q]
     p.definitions.flags[p.instructions.definition_first[i]] |= p.definitions.flags[p.instructions.definition_first[q]] & <uint16_t>definition_precise
     _select_all(p, i)
     p.instructions.modifiers[i] = modifier_set_sdwa_dst_sel(p.instructions.modifiers[i], (bits // 8 - 1) | (place * bits // 8) << 2)
-    return 0
+    return True
 
 
-cdef int use_selections(Context *c, InstructionId i) except -1 nogil:
-    """Read bytes and halves where they are, write a result where a byte or half of it goes."""
+cdef bint use_selections(Context *c, InstructionId i) except -1 nogil:
+    """Read bytes and halves where they are, write a result where a byte or half of it goes. Whether something changed."""
     cdef ProgramData *p = c.p
     cdef uint16_t opcode = p.instructions.opcode[i]
     cdef uint32_t k
+    cdef bint changed = False
     if opcode == op_p_insert or opcode == op_p_extract:
-        _select_result(c, i)
+        changed = _select_result(c, i)
     if format_is_valu(p.instructions.format[i]):
         for k in range(min(2, <uint32_t>p.instructions.operand_count[i])):
-            _select_source(c, i, k)
-    return 0
+            changed |= _select_source(c, i, k)
+    return changed
