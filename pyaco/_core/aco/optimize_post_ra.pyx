@@ -38,6 +38,8 @@ cdef cppclass Sweep:
     BlockId block
     uint32_t now
     Write[512] last               # by register
+    uint32_t floor                # what was written before is not known
+    bint changed
     Write before_scc              # what had written scc before the last write
     vector[uint32_t] uses         # by temp
     vector[uint32_t] place        # by instruction: row of the order
@@ -46,10 +48,18 @@ cdef cppclass Sweep:
 
 
 # ---------------------------------------------------------------------------------------------------------- what has been written
+cdef inline Write _last(const Sweep *s, uint32_t k) noexcept nogil:
+    cdef Write w = s.last[k]
+    if w.time < s.floor:
+        w.instruction = 0
+        w.time = s.floor
+    return w
+
+
 cdef void _write(Sweep *s, uint32_t reg, uint32_t size, InstructionId i) noexcept nogil:
     cdef uint32_t k
     if reg == register_scc:
-        s.before_scc = s.last[register_scc >> 2]
+        s.before_scc = _last(s, register_scc >> 2)
     for k in range(reg >> 2, min(<uint32_t>registers, (reg + size + 3) >> 2)):
         s.last[k].instruction = i
         s.last[k].time = s.now
@@ -76,19 +86,18 @@ cdef void _record_writes(Sweep *s, InstructionId i) noexcept nogil:
 
 
 cdef void _forget(Sweep *s) noexcept nogil:
-    cdef uint32_t k
-    for k in range(<uint32_t>registers):
-        s.last[k].instruction = 0
-        s.last[k].time = s.now
-    s.before_scc = s.last[0]
+    s.floor = s.now
+    s.before_scc = _last(s, register_scc >> 2)
 
 
 cdef Write _writer(const Sweep *s, uint32_t reg, uint8_t register_class) noexcept nogil:
     """Which instruction has written all of a value's registers; none where there were several."""
     cdef uint32_t k
-    cdef Write w = s.last[reg >> 2]
+    cdef Write w = _last(s, reg >> 2)
+    cdef Write other
     for k in range(reg >> 2, min(<uint32_t>registers, (reg + class_bytes(register_class) + 3) >> 2)):
-        if s.last[k].instruction != w.instruction or s.last[k].time != w.time:
+        other = _last(s, k)
+        if other.instruction != w.instruction or other.time != w.time:
             w.instruction = 0
     return w
 
@@ -99,13 +108,13 @@ cdef bint _same_since(const Sweep *s, Operand o, uint32_t time) noexcept nogil:
     if o.flags & (operand_constant | operand_undef):
         return True
     for k in range(o.reg >> 2, min(<uint32_t>registers, (o.reg + class_bytes(o.register_class) + 3) >> 2)):
-        if s.last[k].time >= time:
+        if _last(s, k).time >= time:
             return False
     return True
 
 
 cdef bint _exec_since(const Sweep *s, uint32_t time) noexcept nogil:
-    return s.last[register_exec >> 2].time < time and s.last[(register_exec >> 2) + 1].time < time
+    return _last(s, register_exec >> 2).time < time and _last(s, (register_exec >> 2) + 1).time < time
 
 
 # --------------------------------------------------------------------------------------------------------------------- patterns
@@ -132,6 +141,7 @@ cdef void _lane_moves(Sweep *s, InstructionId i) noexcept nogil:
                 or not takes_lane_move(p, i, k, q, True):
             continue
         read_through_lane_move(p, i, k, q)
+        s.changed = True
         s.uses[o.data] = 0
         s.uses[source_at(p, q, 0).data] += 1
         return
@@ -169,7 +179,7 @@ cdef void _read_scc_of_maker(Sweep *s, InstructionId i) noexcept nogil:
     cdef bint equal = False
     for k in range(p.instructions.operand_count[i]):
         o = source_at(p, i, k)
-        w = s.last[register_scc >> 2].instruction
+        w = _last(s, register_scc >> 2).instruction
         if not o.flags & operand_temp or o.reg != register_scc or w == 0 or p.definitions.temp[p.instructions.definition_first[w]] != o.data:
             continue
         maker = _comparison(s, w, &equal)
@@ -180,6 +190,7 @@ cdef void _read_scc_of_maker(Sweep *s, InstructionId i) noexcept nogil:
                 continue
             turn_around(p, i)
         row = p.instructions.operand_first[i] + k
+        s.changed = True
         s.uses[o.data] -= 1
         p.operands.data[row] = p.definitions.temp[p.instructions.definition_first[maker] + 1]
         s.uses[p.operands.data[row]] += 1
@@ -198,15 +209,16 @@ cdef void _move_maker(Sweep *s, InstructionId i) noexcept nogil:
     cdef uint32_t first
     cdef uint32_t k
     cdef uint32_t time
-    if maker == 0 or equal or s.last[register_scc >> 2].instruction == maker or s.home[maker] != s.block:
+    if maker == 0 or equal or _last(s, register_scc >> 2).instruction == maker or s.home[maker] != s.block:
         return
     first = p.instructions.definition_first[maker]
     if s.uses[p.definitions.temp[first]] != 1 or s.uses[p.definitions.temp[first + 1]]:
         return
-    time = s.last[p.definitions.reg[first] >> 2].time
+    time = _last(s, p.definitions.reg[first] >> 2).time
     for k in range(p.instructions.operand_count[maker]):
         if not _same_since(s, source_at(p, maker, k), time):
             return
+    s.changed = True
     p.definitions.temp[first + 1] = p.definitions.temp[p.instructions.definition_first[i]]
     s.uses[p.definitions.temp[first]] = 0
     p.order.instruction[s.place[maker]] = i
@@ -225,7 +237,7 @@ cdef void _branch_by_vcc(Sweep *s, InstructionId i) noexcept nogil:
     if p.gfx_level < gfx8 or p.instructions.format[i] != format_pseudo_branch or p.instructions.operand_count[i] == 0 \
             or source_at(p, i, 0).reg != register_scc or not source_at(p, i, 0).flags & operand_temp:
         return
-    w = s.last[register_scc >> 2]
+    w = _last(s, register_scc >> 2)
     if w.instruction == 0 or p.instructions.opcode[w.instruction] != (op_s_and_b64 if p.wave_size == 64 else op_s_and_b32):
         return
     for k in range(2):
@@ -237,6 +249,7 @@ cdef void _branch_by_vcc(Sweep *s, InstructionId i) noexcept nogil:
                 or not format_is_valu(p.instructions.format[compare.instruction]) or compare.time > w.time \
                 or not _exec_since(s, compare.time):
             continue
+        s.changed = True
         s.uses[source_at(p, i, 0).data] -= 1
         if o.flags & operand_temp:
             s.uses[o.data] += 1
@@ -307,6 +320,11 @@ cdef int optimize_post_ra_run(ProgramData *p) except -1 nogil:
     cdef InstructionId i
     s.p = p
     s.now = 1
+    s.floor = 1
+    s.changed = False
+    for k in range(<uint32_t>registers):
+        s.last[k].time = 0
+    s.before_scc = _last(&s, 0)
     s.uses.assign(p.temps.table.count, 0)
     s.place.assign(p.instructions.table.count, 0)
     s.home.assign(p.instructions.table.count, 0)
@@ -327,19 +345,21 @@ cdef int optimize_post_ra_run(ProgramData *p) except -1 nogil:
                 _branch_by_vcc(&s, i)
                 i = p.order.instruction[k]
             _record_writes(&s, i)
-    return _leave_out(&s)
+    if s.changed:
+        _leave_out(&s)
+    return s.changed
 
 
 cdef int _kernel(void *ir, int option) except -1 nogil:
-    optimize_post_ra_run(<ProgramData *>ir)
-    return 1
+    return optimize_post_ra_run(<ProgramData *>ir)
 
 
 kernel = native_kernel(_kernel)
 
 
 def run(Program program not None, options=None):
-    """Leave out what registers show to be unnecessary. Returns True."""
+    """Leave out what registers show to be unnecessary. Returns whether there was something."""
+    cdef int changed
     with nogil:
-        _kernel(&program.data, 0)
-    return True
+        changed = _kernel(&program.data, 0)
+    return changed != 0
