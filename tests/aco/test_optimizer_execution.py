@@ -16,7 +16,7 @@ import pytest
 from ssa_execution import LANES, execute
 
 from pyaco import targets
-from pyaco._core.aco import optimize
+from pyaco._core.aco.optimize import run as optimize
 from pyaco.aco import format_program, parse_program
 
 FOLDER = Path(__file__).parents[1] / "filetests/aco/optimize"
@@ -60,7 +60,7 @@ def optimized(text: str, level: int, wave: int, mode: int) -> str:
     program = parse_program(text, level, wave)
     with program.edit():
         program.blocks.fp_mode[0] = mode
-    optimize.run(program, None)
+    optimize(program, None)
     return format_program(program)
 
 
