@@ -147,12 +147,12 @@ def compiled(text: str, level: int, wave: int, addresses: tuple[int, int], float
     return program, wrapper
 
 
-def execute(text: str, level: int, wave: int, values: Array, float_mode: int = 0xC0) -> dict[tuple[str, int], Array]:
+def execute(text: str, level: int, wave: int, values: Array, float_mode: int = 0xC0, engine: str = "reference") -> dict[tuple[str, int], Array]:
     """Run a program; return what each test keeps: by its number and the operand, a row of dwords.
 
     `values` has a row of 64 lanes for each dword of input.
     """
-    device = emu.Device(CHIPS[level], engine="reference")
+    device = emu.Device(CHIPS[level], engine=engine)
     source = device.buffer(np.ascontiguousarray(values, np.uint32))
     target = device.buffer(np.zeros(ROOM * LANES, np.uint32))
     program, wrapper = compiled(text, level, wave, (source.address, target.address), float_mode)

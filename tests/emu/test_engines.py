@@ -182,7 +182,6 @@ FLOATS = (
     *(f"v_{name}_f16_e64 v8, v4, {last}" for name in ("add", "mul", "min", "max") for last in ("v5", "-v5 clamp", "|v5| mul:4")),
     *(f"v_{name}_f16 v8, v4, v5, {last}" for name in ("fma", "min3", "max3", "med3", "minmax", "maxmin") for last in ("v6", "-v6 clamp")),
     *(f"v_pk_{name}_f16 v8, v4, {last}" for name in ("add", "mul", "min", "max") for last in ("v5", "v5 neg_lo:[1,0] clamp", "v5 op_sel:[1,0]")),
-    "v_fma_mix_f32 v8, v1, 0x42003e00, 0x42003e00 op_sel:[0,0,1] op_sel_hi:[0,1,1]",                       # a literal has halves
     "v_pk_fma_f16 v8, v4, v5, v6", "v_fma_mix_f32 v8, v4, v2, v6 op_sel_hi:[1,0,1] clamp", "v_fma_mixlo_f16 v8, v4, v2, v6 op_sel_hi:[1,0,1]",
     *(f"v_{name}_f64 v[8:9], v[0:1], {last}" for name in ("add", "mul", "min", "max") for last in ("v[2:3]", "-v[2:3] clamp")),
     "v_fma_f64 v[8:9], v[0:1], v[2:3], v[6:7]", "v_cvt_f32_f64 v8, v[0:1]", "v_cvt_f64_f32 v[8:9], v1",
