@@ -46,6 +46,9 @@ schedule_program = _pass("schedule_program", "instructions of a block in an orde
 register_allocation = _pass("register_allocation", "every value gets registers", needs=("exec", "liveness", "demand fits"),
                             guarantees=("registers",), breaks=("liveness", "ssa"))  # fmt: skip
 
+optimize_post_ra = _pass("optimize_post_ra", "lane moves, comparisons and tests that registers show to be unnecessary go",
+                         needs=("registers",), required=False)  # fmt: skip
+
 # Machine instructions.
 ssa_elimination = _pass("ssa_elimination", "phis become copies; empty blocks and useless writes to exec go", needs=("registers",),
                         guarantees=("no phis",), breaks=("liveness", "ssa", "dominance"))  # fmt: skip

@@ -8,6 +8,9 @@ One forward sweep (in SSA every definition comes before its uses, except around 
    adds, multiply-add, min3/max3, clamp and output modifiers, scalar and-not and shift-add, tests of one bit, pairs of halves.
 3. *conditions*: a uniform condition that scc still holds is read from there, not by way of a mask.
 
+A last sweep, where there is something for it, gives instructions forms that little else can be done with: SDWA, mixed precision, DPP, literals as
+addends.
+
 Float rules: nothing is contracted into a fused operation that is marked precise; a multiplication by one may be left out only if
 denormals are kept by the mode, or if the instruction that produced or reads the value flushes them anyway.
 
@@ -20,9 +23,12 @@ from libcpp.vector cimport vector
 from isa_opcodes cimport *
 from isa_tables cimport is_atomic
 from modifiers cimport modifier_semantics
-from pyaco._core.aco.optimize_combine cimport combine
+from pyaco._core.aco.optimize_combine cimport combine, combine_sign_of_product
 from pyaco._core.aco.optimize_conditions cimport drop_comparisons, note_conditions, use_conditions
 from pyaco._core.aco.optimize_edit cimport *
+from pyaco._core.aco.optimize_lanes cimport fold_lane_moves
+from pyaco._core.aco.optimize_mix cimport find_mixable, use_mixed_precision
+from pyaco._core.aco.optimize_parts cimport use_selections
 from pyaco._core.aco.optimize_propagate cimport propagate
 from pyaco._core.aco.optimize_facts cimport flushed_bits
 from pyaco._core.aco.queries cimport opcode_is_phi
@@ -123,19 +129,16 @@ cdef void _narrow_copy(Context *c, InstructionId i) noexcept nogil:
     p.instructions.operand_count[i] = <uint16_t>kept
 
 
-cdef int _remove_dead(Context *c) except -1 nogil:
-    """Remove dead code, uses before definitions; phis of loops that only feed themselves stay."""
+cdef void _find_dead(Context *c, vector[uint8_t] &dead) noexcept nogil:
+    """Mark dead code, uses before definitions; phis of loops that only feed themselves stay."""
     cdef RowRange operands
     cdef ProgramData *p = c.p
-    cdef Rewrite rewrite
-    cdef vector[uint8_t] dead
     cdef BlockId b
     cdef uint32_t k
     cdef InstructionId i
     cdef OperandRow row
     cdef bint again = True
     cdef uint32_t rounds = 0
-    dead.assign(p.instructions.table.count, 0)
     while again and rounds < 4:
         again = False
         rounds += 1
@@ -158,6 +161,15 @@ cdef int _remove_dead(Context *c) except -1 nogil:
                 for row in range(operands.first, operands.first + operands.count):
                     if p.operands.flags[row] & operand_temp:
                         c.uses[p.operands.data[row]] -= 1
+
+
+cdef int _remove_dead(Context *c, vector[uint8_t] &dead) except -1 nogil:
+    """Leave out what is marked as dead."""
+    cdef ProgramData *p = c.p
+    cdef Rewrite rewrite
+    cdef BlockId b
+    cdef uint32_t k
+    cdef InstructionId i
     drop_comparisons(c, dead)
     rewrite_begin(&rewrite, p)
     for b in range(p.blocks.table.count):
@@ -185,12 +197,90 @@ cdef void _use_literal_forms(Context *c, InstructionId i) noexcept nogil:
     p.instructions.format[i] = format_vop2
 
 
+cdef enum:                        # what the last sweep has to look for
+    late_sign = 1
+    late_part = 2
+    late_mixed = 4
+    late_lane = 8
+
+
+cdef uint32_t _late_forms(const ProgramData *p, InstructionId i) noexcept nogil:
+    """What the last sweep could make of an instruction, or of one that reads it."""
+    cdef uint16_t opcode = p.instructions.opcode[i]
+    cdef uint32_t k
+    if opcode == op_v_mul_f32 or opcode == op_v_mul_f16:
+        for k in range(2):
+            if source_at(p, i, k).flags & operand_constant and not operand_is_literal(source_at(p, i, k)):
+                return late_sign
+    elif opcode in (op_p_extract, op_p_insert, op_p_extract_vector):
+        return late_part
+    elif opcode == op_v_cvt_f32_f16 or opcode == op_v_cvt_f16_f32:
+        return late_mixed
+    elif opcode in (op_v_fma_f32, op_v_mad_f32, op_v_add_f32, op_v_sub_f32, op_v_subrev_f32):
+        for k in range(p.instructions.operand_count[i]):
+            if operand_is_literal(source_at(p, i, k)):
+                return late_mixed
+    elif opcode == op_p_parallelcopy and p.instructions.operand_count[i] == 1:
+        return late_mixed if operand_is_literal(source_at(p, i, 0)) else 0
+    elif p.instructions.format[i] & (format_dpp16 | format_dpp8) and opcode == op_v_mov_b32:
+        return late_lane
+    return 0
+
+
+cdef bint _move_signs(Context *c, const vector[uint8_t] &dead) except -1 nogil:
+    cdef ProgramData *p = c.p
+    cdef BlockId b
+    cdef uint32_t k
+    cdef InstructionId i
+    cdef bint changed = False
+    for b in range(p.blocks.table.count):
+        c.block = b
+        for k in range(p.blocks.order_count[b]):
+            i = p.order.instruction[p.blocks.order_first[b] + k]
+            if not dead[i] and format_is_valu(p.instructions.format[i]):
+                changed |= combine_sign_of_product(c, i)
+    return changed
+
+
+cdef bint _late_sweep(Context *c, const vector[uint8_t] &dead, uint32_t late) except -1 nogil:
+    """What leaves instructions in a form that nothing else can be done with; only what is not dead counts as use. Whether there was something."""
+    cdef ProgramData *p = c.p
+    cdef vector[uint8_t] mixable
+    cdef BlockId b
+    cdef uint32_t k
+    cdef InstructionId i
+    cdef bint changed = late & late_sign != 0 and _move_signs(c, dead)
+    if late == late_sign:
+        return changed
+    if late & late_mixed:
+        find_mixable(c, dead, mixable)
+    for b in range(p.blocks.table.count):
+        c.block = b
+        for k in range(p.blocks.order_count[b]):
+            i = p.order.instruction[p.blocks.order_first[b] + k]
+            if dead[i]:
+                continue
+            c.position = k
+            if late & late_part:
+                changed |= use_selections(c, i)
+            if not format_is_valu(p.instructions.format[i]):
+                continue
+            if late & late_mixed:
+                changed |= use_mixed_precision(c, i, mixable)
+                _use_literal_forms(c, i)
+            if late & late_lane:
+                changed |= fold_lane_moves(c, i)
+    return changed
+
+
 cdef int optimize_run(ProgramData *p) except -1 nogil:
     cdef Context c
     cdef BlockId b
     cdef uint32_t k
     cdef InstructionId i
     cdef uint32_t tries
+    cdef vector[uint8_t] dead
+    cdef uint32_t late = 0
     c.p = p
     c.parent.assign(p.temps.table.count, 0)
     c.home.assign(p.temps.table.count, 0)
@@ -211,10 +301,14 @@ cdef int optimize_run(ProgramData *p) except -1 nogil:
             tries = 0
             while tries < 3 and combine(&c, i):
                 tries += 1
-            _use_literal_forms(&c, i)
             _label(&c, i)
             note_conditions(&c, i)
-    return _remove_dead(&c)
+            late |= _late_forms(p, i)
+    dead.assign(p.instructions.table.count, 0)
+    _find_dead(&c, dead)
+    if late and _late_sweep(&c, dead, late):
+        _find_dead(&c, dead)
+    return _remove_dead(&c, dead)
 
 
 cdef int _kernel(void *ir, int option) except -1 nogil:

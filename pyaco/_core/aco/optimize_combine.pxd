@@ -5,3 +5,5 @@ from pyaco._core.aco.optimize_edit cimport Context
 from pyaco._core.ir.program cimport InstructionId
 
 cdef bint combine(Context *c, InstructionId i) except -1 nogil
+# Signs of a product that no reader says itself become signs of its factors.
+cdef bint combine_sign_of_product(Context *c, InstructionId i) except -1 nogil

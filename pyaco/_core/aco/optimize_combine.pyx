@@ -2,13 +2,13 @@
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 
 from isa_opcodes cimport *
-from isa_tables cimport can_use_output_modifiers, isa_opcode_number, opcode_format
+from isa_tables cimport can_use_input_modifiers, can_use_output_modifiers, isa_opcode_number, opcode_format
 from modifiers cimport (
     modifier_abs, modifier_clamp, modifier_neg, modifier_neg_hi, modifier_omod, modifier_opsel, modifier_opsel_hi, modifier_set_abs,
     modifier_set_clamp, modifier_set_neg, modifier_set_neg_hi, modifier_set_omod, modifier_set_opsel, modifier_set_opsel_hi,
 )
 from pyaco._core.aco.optimize_edit cimport *
-from pyaco._core.aco.optimize_facts cimport Fusion, float_bits, fusion_x, fusion_y, fusion_z, fusions_of
+from pyaco._core.aco.optimize_facts cimport Fusion, float_bits, fusion_x, fusion_y, fusion_z, fusions_of, result_bits
 from pyaco._core.ir.program cimport *
 
 
@@ -45,15 +45,36 @@ cdef bint _fuse(Context *c, InstructionId i, uint16_t opcode, const Operand *ope
     return True
 
 
+cdef bint _modifies_sources(uint64_t word, uint32_t allowed) noexcept nogil:
+    """Whether modifiers are those of these sources alone: signs and halves."""
+    cdef uint64_t rest = modifier_set_opsel(modifier_set_abs(modifier_set_neg(word, 0), 0), 0)
+    return rest == 0 and ((modifier_neg(word) | modifier_abs(word) | modifier_opsel(word)) & ~allowed) == 0
+
+
+cdef uint64_t _moved_modifiers(uint64_t word, uint32_t source, uint32_t target) noexcept nogil:
+    """The modifiers of one source, for another one."""
+    cdef uint64_t result = modifier_set_neg(0, (modifier_neg(word) >> source & 1) << target)
+    result = modifier_set_abs(result, (modifier_abs(word) >> source & 1) << target)
+    return modifier_set_opsel(result, (modifier_opsel(word) >> source & 1) << target)
+
+
 cdef bint _try_fusion(Context *c, InstructionId i, uint32_t k, const Fusion *fusion) except -1 nogil:
     """Fuse with the producer of source `k` as a row of the table says."""
     cdef ProgramData *p = c.p
     cdef Operand[3] sources
     cdef Operand[3] operands
     cdef uint32_t j
-    cdef InstructionId q = 0
-    if not fusion.positions >> k & 1 or not _single(c, source_at(p, i, k), fusion.producer, &q):
+    cdef Operand o = source_at(p, i, k)
+    cdef InstructionId q = producer_of(c, o)
+    cdef uint64_t user = p.instructions.modifiers[i]
+    cdef uint64_t word = 0
+    if not fusion.positions >> k & 1 or q == 0 or p.instructions.opcode[q] != fusion.producer or c.uses[o.data] != 1 \
+            or result_of(p, q) != o.data or p.instructions.format[q] & modified_encodings:
         return False
+    if (user | p.instructions.modifiers[q]) != 0:
+        if not can_use_input_modifiers(fusion.fused) or not _modifies_sources(p.instructions.modifiers[q], 3) \
+                or not _modifies_sources(user, 3 & ~(1 << k)):
+            return False
     sources[<int>fusion_x] = source_at(p, q, 0)
     sources[<int>fusion_y] = source_at(p, q, 1)
     sources[<int>fusion_z] = source_at(p, i, 1 - k)
@@ -61,7 +82,12 @@ cdef bint _try_fusion(Context *c, InstructionId i, uint32_t k, const Fusion *fus
         return False
     for j in range(fusion.source_count):
         operands[j] = sources[fusion.sources[j]]
-    return _fuse(c, i, fusion.fused, operands, fusion.source_count)
+        word |= _moved_modifiers(user, 1 - k, j) if fusion.sources[j] == fusion_z \
+            else _moved_modifiers(p.instructions.modifiers[q], fusion.sources[j], j)
+    if not _fuse(c, i, fusion.fused, operands, fusion.source_count):
+        return False
+    p.instructions.modifiers[i] = word
+    return True
 
 
 cdef inline bint _sum_without_carry(const Context *c, InstructionId i) noexcept nogil:
@@ -77,7 +103,7 @@ cdef bint _combine_fusions(Context *c, InstructionId i) except -1 nogil:
     cdef const Fusion *fusions = fusions_of(op_v_add_u32 if drops_carry else c.p.instructions.opcode[i], &count)
     cdef uint32_t j
     cdef uint32_t k
-    if count == 0 or not _unmodified(c.p, i):
+    if count == 0 or c.p.instructions.format[i] & modified_encodings:
         return False
     for k in range(2):
         for j in range(count):
@@ -255,7 +281,7 @@ cdef bint _producer_can_modify(const Context *c, Operand o, uint32_t bits, uint3
     cdef InstructionId q = producer_of(c, o)
     if q == 0 or c.uses[o.data] != 1 or not format_is_valu(p.instructions.format[q]) or result_of(p, q) != o.data:
         return False
-    if not can_use_output_modifiers(p.instructions.opcode[q]) or float_bits(p.instructions.opcode[q]) != bits:
+    if not can_use_output_modifiers(p.instructions.opcode[q]) or result_bits(p.instructions.opcode[q]) != bits:
         return False
     if p.instructions.format[q] & (format_vop3p | format_dpp16 | format_dpp8 | format_sdwa) or p.instructions.definition_count[q] != 1:
         return False
@@ -362,9 +388,52 @@ cdef bint _combine_output_scale(Context *c, InstructionId i, uint32_t bits) exce
             scale = 3
         else:
             continue
-        if _producer_can_modify(c, source_at(p, i, 1 - k), bits, &q) and modifier_omod(p.instructions.modifiers[q]) == 0:
+        if _producer_can_modify(c, source_at(p, i, 1 - k), bits, &q) and float_bits(p.instructions.opcode[q]) == bits \
+                and modifier_omod(p.instructions.modifiers[q]) == 0:
             _replace_by_producer(c, i, q, modifier_set_omod(p.instructions.modifiers[q], scale))
             return True
+    return False
+
+
+cdef bint combine_sign_of_product(Context *c, InstructionId i) except -1 nogil:
+    """A product with 1.0 or -1.0 of a product without other uses: signs of that one's factors. Rounding must not know the sign.
+
+    It comes late: most of those who read the sign say it themselves.
+    """
+    cdef ProgramData *p = c.p
+    cdef uint32_t bits = 32 if p.instructions.opcode[i] == op_v_mul_f32 else 16
+    cdef uint64_t word = p.instructions.modifiers[i]
+    cdef uint64_t product
+    cdef uint32_t k
+    cdef uint32_t sign
+    cdef InstructionId q
+    cdef Operand o
+    cdef uint32_t rounding = p.blocks.fp_mode[c.block] >> (0 if bits == 32 else 2) & 3
+    if p.instructions.opcode[i] not in (op_v_mul_f32, op_v_mul_f16):
+        return False
+    if p.instructions.format[i] & modified_encodings or rounding == 1 or rounding == 2 or not _modifies_sources(word, 3) or modifier_opsel(word):
+        return False
+    for k in range(2):
+        if not (is_constant(source_at(p, i, k), 0x3f800000 if bits == 32 else 0x3c00)
+                or is_constant(source_at(p, i, k), 0xbf800000 if bits == 32 else 0xbc00)):
+            continue
+        o = source_at(p, i, 1 - k)
+        q = producer_of(c, o)
+        if q == 0 or p.instructions.opcode[q] != p.instructions.opcode[i] or c.uses[o.data] != 1 or c.home[o.data] != c.block \
+                or p.instructions.format[q] & modified_encodings or result_of(p, q) != o.data:
+            continue
+        product = p.instructions.modifiers[q]
+        if modifier_clamp(product) or modifier_opsel(product) & 8 or (p.gfx_level < gfx10 and operand_is_literal(source_at(p, q, 0))):
+            continue
+        sign = modifier_neg(word) >> (1 - k) & 1
+        if modifier_abs(word) >> (1 - k) & 1:
+            product = modifier_set_abs(modifier_set_neg(product, 0), 3)
+        if not is_constant(source_at(p, i, k), 0x3f800000 if bits == 32 else 0x3c00):
+            sign ^= (modifier_abs(word) >> k & 1) ^ 1
+        sign ^= modifier_neg(word) >> k & 1
+        _replace_by_producer(c, i, q, modifier_set_neg(product, modifier_neg(product) ^ sign))
+        release(c, q)
+        return True
     return False
 
 

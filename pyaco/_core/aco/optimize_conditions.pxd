@@ -1,9 +1,9 @@
 """See ``optimize_conditions.pyx``."""
-from libc.stdint cimport uint8_t
+from libc.stdint cimport uint8_t, uint16_t, uint32_t
 from libcpp.vector cimport vector
 
 from pyaco._core.aco.optimize_edit cimport Context
-from pyaco._core.ir.program cimport InstructionId
+from pyaco._core.ir.program cimport InstructionId, ProgramData
 
 # Read conditions from where they came; before the instruction is optimised otherwise.
 cdef void use_conditions(Context *c, InstructionId i) noexcept nogil
@@ -11,3 +11,8 @@ cdef void use_conditions(Context *c, InstructionId i) noexcept nogil
 cdef void note_conditions(Context *c, InstructionId i) noexcept nogil
 # Mark as dead, by instruction, the comparisons with zero whose answer scc has anyway; behind the removal of dead code.
 cdef void drop_comparisons(Context *c, vector[uint8_t] &dead) noexcept nogil
+# Bits of the result that an instruction compares with zero, for scc; 0: scc has another meaning.
+cdef uint32_t says_not_zero(uint16_t opcode) noexcept nogil
+# Whether operand `k` may be the inverse condition where the instruction is turned around; turn it around.
+cdef bint takes_inverse(const ProgramData *p, InstructionId i, uint32_t k) noexcept nogil
+cdef void turn_around(ProgramData *p, InstructionId i) noexcept nogil

@@ -100,7 +100,7 @@ cdef void note_conditions(Context *c, InstructionId i) noexcept nogil:
 
 
 # ------------------------------------------------------------------------------------------------------- comparisons with zero
-cdef uint32_t _says_not_zero(uint16_t opcode) noexcept nogil:
+cdef uint32_t says_not_zero(uint16_t opcode) noexcept nogil:
     """Bits of the result that an instruction compares with zero, for scc; 0: scc has another meaning."""
     if opcode in (op_s_and_b32, op_s_or_b32, op_s_xor_b32, op_s_andn2_b32, op_s_orn2_b32, op_s_nand_b32, op_s_nor_b32, op_s_xnor_b32,
                   op_s_not_b32, op_s_lshl_b32, op_s_lshr_b32, op_s_ashr_i32, op_s_bfe_u32, op_s_bfe_i32, op_s_bcnt1_i32_b32):
@@ -121,7 +121,7 @@ cdef uint32_t _compares_with_zero(const ProgramData *p, InstructionId i, bint *e
     return 64 if opcode in (op_s_cmp_eq_u64, op_s_cmp_lg_u64) else 32
 
 
-cdef bint _takes_inverse(const ProgramData *p, InstructionId i, uint32_t k) noexcept nogil:
+cdef bint takes_inverse(const ProgramData *p, InstructionId i, uint32_t k) noexcept nogil:
     """Whether operand `k` may be the inverse condition where the instruction is turned around."""
     cdef uint16_t opcode = p.instructions.opcode[i]
     if opcode in (op_s_cselect_b32, op_s_cselect_b64):
@@ -129,7 +129,7 @@ cdef bint _takes_inverse(const ProgramData *p, InstructionId i, uint32_t k) noex
     return opcode == op_p_cbranch_z or opcode == op_p_cbranch_nz
 
 
-cdef void _turn_around(ProgramData *p, InstructionId i) noexcept nogil:
+cdef void turn_around(ProgramData *p, InstructionId i) noexcept nogil:
     cdef uint16_t opcode = p.instructions.opcode[i]
     cdef Operand first
     if opcode == op_p_cbranch_z or opcode == op_p_cbranch_nz:
@@ -158,12 +158,12 @@ cdef bint _replace(Context *c, const vector[uint8_t] &dead, OrderRow row, OrderR
                 continue
             left -= 1
             if look_only:
-                if inverse and not _takes_inverse(p, i, k):
+                if inverse and not takes_inverse(p, i, k):
                     return False
                 continue
             p.operands.data[operand_row(p, i, k)] = new
             if inverse:
-                _turn_around(p, i)
+                turn_around(p, i)
     return left == 0
 
 
@@ -191,7 +191,7 @@ cdef bint _drop_comparison(Context *c, vector[uint8_t] &dead, OrderRow first, Or
         return False
     temp = source_at(p, i, 0).data
     maker = c.parent[temp]
-    if maker == 0 or dead[maker] or c.home[temp] != c.block or _says_not_zero(p.instructions.opcode[maker]) != bits:
+    if maker == 0 or dead[maker] or c.home[temp] != c.block or says_not_zero(p.instructions.opcode[maker]) != bits:
         return False
     scc = _scc_result(p, maker, &writes)
     result = _scc_result(p, i, &writes)

@@ -48,6 +48,8 @@ cdef inline bint is_scalar(Operand o) noexcept nogil:
 
 # Replace an operand; keeps use counts.
 cdef void set_operand(Context *c, InstructionId i, uint32_t k, Operand o) noexcept nogil
+# What nothing reads any more reads nothing itself: the uses of its operands are free for others before dead code is removed.
+cdef void release(Context *c, InstructionId i) noexcept nogil
 # Turn an instruction into another with the same definitions.
 cdef int become(Context *c, InstructionId i, uint16_t opcode, uint16_t format, const Operand *operands, uint32_t count) except -1 nogil
 # Whether scalar registers and the literal fit the constant bus.
@@ -57,3 +59,6 @@ cdef bint has_fixed_sources(uint16_t opcode) noexcept nogil
 # Give a VALU instruction new operands if some encoding takes them.
 cdef bint encode_operands(Context *c, InstructionId i, Operand *operands, uint32_t count) except -1 nogil
 cdef int load_operands(const ProgramData *p, InstructionId i, Operand *operands) noexcept nogil
+# Whether a value is made outside of a loop that the block at hand is in.
+cdef inline bint is_made_outside(const Context *c, Operand o) noexcept nogil:
+    return c.p.blocks.loop_depth[c.home[o.data]] < c.p.blocks.loop_depth[c.block]

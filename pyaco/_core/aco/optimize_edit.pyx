@@ -6,7 +6,7 @@ from libc.stdint cimport uint16_t, uint32_t, uint64_t
 
 from isa_opcodes cimport *
 from isa_tables cimport isa_opcode_number, latency_wmma, opcode_latency
-from modifiers cimport modifier_abs, modifier_neg, modifier_set_abs, modifier_set_neg
+from modifiers cimport modifier_abs, modifier_neg, modifier_opsel, modifier_set_abs, modifier_set_neg, modifier_set_opsel
 from pyaco._core.aco.optimize_edit cimport *
 from pyaco._core.aco.optimize_facts cimport commuted_opcode, has_one_scalar_source
 from pyaco._core.common.table cimport table_append_many
@@ -22,6 +22,21 @@ cdef void set_operand(Context *c, InstructionId i, uint32_t k, Operand o) noexce
     if old.flags & operand_temp:
         c.uses[old.data] -= 1
     operand_put(p, operand_row(p, i, k), o)
+
+
+cdef void release(Context *c, InstructionId i) noexcept nogil:
+    """What nothing reads any more reads nothing itself."""
+    cdef ProgramData *p = c.p
+    cdef uint32_t k
+    cdef Operand o
+    for k in range(p.instructions.definition_count[i]):
+        if c.uses[p.definitions.temp[p.instructions.definition_first[i] + k]]:
+            return
+    for k in range(p.instructions.operand_count[i]):
+        o = source_at(p, i, k)
+        if o.flags & operand_temp:
+            c.uses[o.data] -= 1
+    p.instructions.operand_count[i] = 0
 
 
 cdef int become(Context *c, InstructionId i, uint16_t opcode, uint16_t format, const Operand *operands, uint32_t count) except -1 nogil:
@@ -124,6 +139,8 @@ cdef bint encode_operands(Context *c, InstructionId i, Operand *operands, uint32
             word = modifier_set_neg(word, (bits & 4) | (bits & 1) << 1 | (bits >> 1 & 1))
             bits = modifier_abs(word)
             word = modifier_set_abs(word, (bits & 4) | (bits & 1) << 1 | (bits >> 1 & 1))
+            bits = modifier_opsel(word)
+            word = modifier_set_opsel(word, (bits & 12) | (bits & 1) << 1 | (bits >> 1 & 1))
         if not _short_form(opcode, format, operands, count):
             format |= format_vop3
     if not bus_allows(p, opcode, format, operands, count):

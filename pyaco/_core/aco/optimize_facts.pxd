@@ -28,3 +28,7 @@ cdef uint32_t flushed_bits(uint16_t opcode, uint32_t gfx_level) noexcept nogil
 cdef const Fusion *fusions_of(uint16_t opcode, uint32_t *count) noexcept nogil
 # 64-bit shifts read one scalar register at most on every generation.
 cdef bint has_one_scalar_source(uint16_t opcode) noexcept nogil
+# Bits of the float that an instruction converts to another size, 0: it does not. Its denormals follow the mode, or are lost anyway.
+cdef uint32_t converted_bits(uint16_t opcode) noexcept nogil
+# Bits of a float result on which output modifiers work.
+cdef uint32_t result_bits(uint16_t opcode) noexcept nogil

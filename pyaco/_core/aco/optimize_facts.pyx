@@ -5,7 +5,7 @@ Filled once, by name, when the module is loaded.
 from libc.stdint cimport uint16_t, uint32_t, uint8_t
 from libc.string cimport memset
 
-from isa_opcodes cimport op_count
+from isa_opcodes cimport op_count, op_v_cvt_f16_f32, op_v_cvt_f32_f16
 from pyaco._core.ir.program cimport gfx9
 
 from pyaco.isa import opcodes
@@ -42,6 +42,14 @@ cdef uint32_t float_bits(uint16_t opcode) noexcept nogil:
 
 cdef uint32_t flushed_bits(uint16_t opcode, uint32_t gfx_level) noexcept nogil:
     return 0 if gfx_level < gfx9 and _selects_a_source[opcode] else _float_bits[opcode]
+
+
+cdef uint32_t converted_bits(uint16_t opcode) noexcept nogil:
+    return 16 if opcode == op_v_cvt_f32_f16 else 32 if opcode == op_v_cvt_f16_f32 else 0
+
+
+cdef uint32_t result_bits(uint16_t opcode) noexcept nogil:
+    return 48 - converted_bits(opcode) if converted_bits(opcode) else _float_bits[opcode]
 
 
 cdef const Fusion *fusions_of(uint16_t opcode, uint32_t *count) noexcept nogil:

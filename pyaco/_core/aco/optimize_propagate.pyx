@@ -10,7 +10,8 @@ from modifiers cimport (
 )
 from pyaco._core.aco.optimize_edit cimport *
 from pyaco._core.aco.inline_constants cimport is_missing_constant
-from pyaco._core.aco.optimize_facts cimport flushed_bits, float_bits
+from pyaco._core.aco.optimize_facts cimport converted_bits, flushed_bits, float_bits
+from pyaco._core.aco.optimize_parts cimport propagate_halves
 from pyaco._core.aco.queries cimport opcode_is_phi
 from pyaco._core.ir.program cimport *
 
@@ -128,6 +129,8 @@ cdef int _propagate_valu(Context *c, InstructionId i, uint32_t k, Operand source
             return 0
         if modifier_opsel(p.instructions.modifiers[i]) >> k & 1:
             return 0
+    elif modifier_opsel(p.instructions.modifiers[i]) >> k & 1 and not class_is_vgpr(source.register_class):
+        return 0
     elif class_dwords(source.register_class) != class_dwords(o.register_class) or class_is_subdword(o.register_class):
         return 0
     else:
@@ -228,13 +231,14 @@ cdef int _propagate_sign(Context *c, InstructionId i, uint32_t k) except -1 nogi
     cdef uint64_t old_word = word
     if k > 2 or has_fixed_sources(opcode) or format & format_vop3p or not _sign_source(c, o, &source, &negative, &absolute, &bits):
         return 0
-    if not _keeps_denormals(p, c.block, bits) and flushed_bits(opcode, p.gfx_level) != bits and c.canonical[source.data] != bits:
+    if not _keeps_denormals(p, c.block, bits) and flushed_bits(opcode, p.gfx_level) != bits and c.canonical[source.data] != bits \
+            and converted_bits(opcode) != bits:
         return 0
-    if float_bits(opcode) != bits and not (opcode == op_v_cndmask_b32 and bits == 32 and k < 2):
+    if float_bits(opcode) != bits and converted_bits(opcode) != bits and not (opcode == op_v_cndmask_b32 and bits == 32 and k < 2):
         return 0
     if (negative or absolute) and not can_use_input_modifiers(opcode):
         return 0
-    if opcode in (op_v_cvt_f32_f16, op_v_cvt_f16_f32) or modifier_opsel(word) >> k & 1:
+    if modifier_opsel(word) >> k & 1:
         return 0
     count = load_operands(p, i, operands)
     operands[k] = source
@@ -246,7 +250,9 @@ cdef int _propagate_sign(Context *c, InstructionId i, uint32_t k) except -1 nogi
         else:
             opcode = op_v_subrev_f32 if bits == 32 else op_v_subrev_f16
         p.instructions.opcode[i] = opcode
-        if not encode_operands(c, i, operands, count):
+        if encode_operands(c, i, operands, count):
+            release(c, producer_of(c, o))
+        else:
             p.instructions.opcode[i] = op_v_add_f32 if bits == 32 else op_v_add_f16
         return 0
     if negative and not modifier_abs(word) >> k & 1:
@@ -259,8 +265,10 @@ cdef int _propagate_sign(Context *c, InstructionId i, uint32_t k) except -1 nogi
     if format & modified_encodings:
         if class_is_vgpr(source.register_class) and not (format & format_sdwa and k > 1):
             set_operand(c, i, k, source)
+            release(c, producer_of(c, o))
             return 0
     elif encode_operands(c, i, operands, count):
+        release(c, producer_of(c, o))
         return 0
     p.instructions.format[i] = old_format
     p.instructions.modifiers[i] = old_word
@@ -382,6 +390,7 @@ cdef int propagate(Context *c, InstructionId i) except -1 nogil:
             else:
                 break
     if format_is_valu(format):
+        propagate_halves(c, i)
         for k in range(min(3, <uint32_t>p.instructions.operand_count[i])):
             _propagate_sign(c, i, k)
     elif p.instructions.opcode[i] == op_p_extract_vector:

@@ -27,6 +27,7 @@ cdef enum:
     mode_flush_out32 = 0x20           # set: denormal results are kept
     mode_flush_in64 = 0x40
     mode_flush_out64 = 0x80
+    literal_code = 255                # of a source: a literal has halves, as a register
     mode_fp16_overflow = 0x800000
 
 
@@ -226,7 +227,7 @@ cdef void _fetch_mixed(Wave *wave, const Instruction *instruction, uint32_t slot
     for lane in range(lanes):
         value = _lane_value(row, same, selected, lane)
         if is_half:
-            if source.kind != operand_value:
+            if source.kind != operand_value or (source.index == literal_code and not of_bfloats):
                 value = (value >> shift) & 0xffff
             value = value << 16 if of_bfloats else float_bits(<float>half_to_double(value & 0xffff))
         elif (wave.mode & mode_flush_in32) == 0:

@@ -44,6 +44,7 @@ cdef enum:
     kept_rows = 8
     next_rows = 4                     # of these, what the other sources of an instruction may replace
     first_constant = kept_row + kept_rows
+    literal_code = 255                # of a source: a literal has halves, as a register
     kept_sgprs = 106                  # those above are written by more than what destinations say
     all_bits = 0xffffffffU
     sign_bit = 0x80000000U
@@ -368,11 +369,12 @@ cdef bint _bind_mixed(Builder *builder, Draft *step, uint32_t slot, const Instru
     cdef uint64_t modifiers = instruction.decoded.modifiers
     cdef const Source *source = &instruction.source[slot]
     cdef Change change = _change_of(type_f32, False, (modifier_neg_hi(modifiers) >> slot) & 1, (modifier_neg(modifiers) >> slot) & 1)
+    cdef uint32_t half
     if not (modifier_opsel_hi(modifiers) >> slot) & 1:
         return _bind_source(builder, step, slot, type_f32, source, &change)
     if source.kind == operand_value:
-        return _bind_constant(builder, step, slot,
-                              changed(float_bits(<float>half_to_double(<uint32_t>source.value & 0xffff)), &change), False)
+        half = <uint32_t>source.value >> (16 if source.index == literal_code and (modifier_opsel(modifiers) >> slot) & 1 else 0)
+        return _bind_constant(builder, step, slot, changed(float_bits(<float>half_to_double(half & 0xffff)), &change), False)
     change.shift = 16 if (modifier_opsel(modifiers) >> slot) & 1 else 0
     change.mask = 0                                         # so that it does not count as no change: it is to be widened
     return _bind_row(builder, step, slot, source, &change, rows.widen)
