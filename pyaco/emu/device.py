@@ -107,7 +107,7 @@ class Device:
     Raises
     ------
     UnsupportedError
-        A target older than GFX6, an engine that does not exist, or, on GFX12.5, `profile` or the checks `waits` and `uninitialized`.
+        A target beyond GFX12.5, an engine that does not exist, or, on GFX12.5, `profile` or the checks `waits` and `uninitialized`.
     """
 
     @checked
@@ -121,7 +121,7 @@ class Device:
         #: The processor, with what is fixed for the code that it takes.
         self.target_id = wanted.on(self.target)
         if not features.has_emulator(self.gfx_level):
-            raise UnsupportedError(f"emulation of {self.target}: the emulator has GFX6 and later")
+            raise UnsupportedError(f"emulation of {self.target}: the emulator has GFX6 to GFX12.5")
         self.engine = engine
         self.space = AddressSpace()
         self.gds = bytearray(_GDS_BYTES)    # global data share: packets reach it
