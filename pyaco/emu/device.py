@@ -107,7 +107,7 @@ class Device:
     Raises
     ------
     UnsupportedError
-        A target beyond GFX12.5, an engine that does not exist, or, on GFX12.5, `profile` or the checks `waits` and `uninitialized`.
+        A target beyond GFX12.5, an engine that does not exist, or, on GFX12.5, `profile` or the check `uninitialized`.
     """
 
     @checked
@@ -138,8 +138,8 @@ class Device:
         self._engine.descriptors.describe = self._descriptor_reader = DescriptorReader(self.target, self.gfx_level)
 
     def _refuse_unknown_checks(self, profile: bool) -> None:
-        """GFX12.5's counters, hazards and times are not known here, nor do the checks that follow registers know its banks."""
-        asked = [f"check {name!r}" for name in ("waits", "uninitialized") if name in self.checks] + ["a profile"] * profile
+        """GFX12.5's times are not known here, nor does the check that follows values through registers know its banks."""
+        asked = ["check 'uninitialized'"] * ("uninitialized" in self.checks) + ["a profile"] * profile
         if asked and features.has_vgpr_banks(self.gfx_level):
             raise UnsupportedError(f"{asked[0]} on {self.target}: not of GFX12.5")
 
