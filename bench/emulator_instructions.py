@@ -25,6 +25,7 @@ LOOPS, COPIES, GROUPS, TURNS = 60, 16, 8, 9
 MEMORY = 1 << 16
 
 #: v10: the same, v11: side by side, v12: 64 bytes apart, v13: scattered, all below 16 KiB; v[14:15] is an address side by side. s[4:5]: memory.
+#: v16 has two halves that are NaNs, v17 is one.
 SETUP = """
     v_and_b32 v0, 0x3ff, v0
     v_and_b32 v0, 63, v0
@@ -51,6 +52,8 @@ SETUP = """
     v_mov_b32 v7, 0x3ff80000
     v_mov_b32 v8, 0x40100000
     v_mov_b32 v9, 0x40080000
+    v_mov_b32 v16, 0x7e017c05
+    v_mov_b32 v17, 0x7fc00001
 """
 MATRIX_SETUP = "".join(f"    v_mov_b32 v{row}, {'0x3c003800' if row < 64 else 0}\n" for row in range(40, 96))
 
@@ -100,7 +103,8 @@ _VECTOR = (
     "v_bcnt_u32_b32 v20, v1, v0", "v_mbcnt_lo_u32_b32 v20, -1, v0",
     "v_clz_i32_u32 v20, v1", "v_bfrev_b32 v20, v1", "v_sad_u8 v20, v1, v2, v0", "v_add_co_u32 v20, vcc_lo, v0, v1",
     "v_dot4_i32_iu8 v20, v1, v2, v0", "v_dot4_u32_u8 v20, v1, v2, v0", "v_dot8_i32_iu4 v20, v1, v2, v0", "v_dot2_f32_f16 v20, v4, v5, v3",
-    "v_dot2_f32_bf16 v20, v4, v5, v3", "v_pk_fma_f16 v20, v4, v5, v4", "v_pk_add_u16 v20, v4, v5", "v_fma_f16 v20, v4, v5, v4", "v_rcp_f16 v20, v4",
+    "v_dot2_f32_bf16 v20, v4, v5, v3", "v_pk_fma_f16 v20, v4, v5, v4", "v_pk_fma_f16 v20, v4, v5, v16",
+    "v_fma_f16 v20, v4, v5, v16", "v_fma_f32 v20, v1, v2, v17", "v_pk_add_u16 v20, v4, v5", "v_fma_f16 v20, v4, v5, v4", "v_rcp_f16 v20, v4",
     "v_exp_f16 v20, v4", "v_fma_mix_f32 v20, v4, v5, v3 op_sel_hi:[1,1,0]", "v_add_f64 v[20:21], v[5:6], v[6:7]",
     "v_fma_f64 v[20:21], v[5:6], v[6:7], v[7:8]", "v_rcp_f64 v[20:21], v[6:7]", "v_sqrt_f64 v[20:21], v[6:7]", "v_cvt_f64_f32 v[20:21], v1",
     "v_cvt_f32_f64 v20, v[6:7]", "v_cmp_lt_f64 vcc_lo, v[5:6], v[6:7]", "v_ldexp_f64 v[20:21], v[6:7], v0",

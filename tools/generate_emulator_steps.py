@@ -179,7 +179,7 @@ PUTS = {"f16": "put_half", "f32": "put_single", "f64": "put_double"}
 
 
 def leaves_specials(operation: Semantics) -> bool:
-    """Whether rows of results may be left to `step_specials`."""
+    """Whether rows of results may be left to `finish_specials`."""
     return bool(set(operation.results) & set(PUTS))
 
 
@@ -261,7 +261,7 @@ def vector_function(body: Body, name: str) -> list[str]:
     if body.guarded:
         lines += ["    if core.control != control_default:", "        set_host_control(core.control)"]
     if leaves_specials(operation):
-        lines += ["    if specials:", "        return step_specials(core, step, specials)"]
+        lines += ["    if specials:", "        return finish_specials(core, step, specials)"]
     return [*lines, "    return next_step(core, step)", ""]
 
 
@@ -310,7 +310,7 @@ def both_halves(body: Body, name: str, unless: tuple[str, ...], put: str, condit
         part += [f"    {line}" for line in (*loads, *body.statements, store)]
         part.append(put.format(half=half))
         lines += [f"    {condition}"] * bool(condition) + [f"{'        ' if condition else '    '}{line}" for line in part]
-    lines += ["    if specials:", "        return step_specials(core, step, specials)"] * single
+    lines += ["    if specials:", "        return finish_specials(core, step, specials)"] * single
     return [*lines, "    return next_step(core, step)", ""]
 
 

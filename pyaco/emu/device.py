@@ -107,7 +107,7 @@ class Device:
     Raises
     ------
     UnsupportedError
-        A target older than GFX6, an engine that does not exist, or, on GFX12.5, `profile` or the checks `waits` and `uninitialized`.
+        A target beyond GFX12.5, an engine that does not exist, or, on GFX12.5, `profile` or the check `uninitialized`.
     """
 
     @checked
@@ -121,7 +121,7 @@ class Device:
         #: The processor, with what is fixed for the code that it takes.
         self.target_id = wanted.on(self.target)
         if not features.has_emulator(self.gfx_level):
-            raise UnsupportedError(f"emulation of {self.target}: the emulator has GFX6 and later")
+            raise UnsupportedError(f"emulation of {self.target}: the emulator has GFX6 to GFX12.5")
         self.engine = engine
         self.space = AddressSpace()
         self.gds = bytearray(_GDS_BYTES)    # global data share: packets reach it
@@ -138,8 +138,8 @@ class Device:
         self._engine.descriptors.describe = self._descriptor_reader = DescriptorReader(self.target, self.gfx_level)
 
     def _refuse_unknown_checks(self, profile: bool) -> None:
-        """GFX12.5's counters, hazards and times are not known here, nor do the checks that follow registers know its banks."""
-        asked = [f"check {name!r}" for name in ("waits", "uninitialized") if name in self.checks] + ["a profile"] * profile
+        """GFX12.5's times are not known here, nor does the check that follows values through registers know its banks."""
+        asked = ["check 'uninitialized'"] * ("uninitialized" in self.checks) + ["a profile"] * profile
         if asked and features.has_vgpr_banks(self.gfx_level):
             raise UnsupportedError(f"{asked[0]} on {self.target}: not of GFX12.5")
 

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 __all__ = ["instruction_text", "stop_error"]
 
-_LDS = 768
+_LDS = 1280                             # `register_limit` of the inspecting engine
 _SCC = 128                              # where a condition is at fault
 _USES = {"address": "is an address", "branch": "decides a branch", "exec": "becomes EXEC", "store": "is stored"}
 # The instruction that waits for a counter, without its count.
 _WAITS = {
     "vmcnt": "s_waitcnt vmcnt", "lgkmcnt": "s_waitcnt lgkmcnt", "expcnt": "s_waitcnt expcnt", "vscnt": "s_waitcnt_vscnt",
     "loadcnt": "s_wait_loadcnt", "dscnt": "s_wait_dscnt", "storecnt": "s_wait_storecnt", "kmcnt": "s_wait_kmcnt",
-    "samplecnt": "s_wait_samplecnt",
+    "samplecnt": "s_wait_samplecnt", "asynccnt": "s_wait_asynccnt", "xcnt": "s_wait_xcnt",
 }  # fmt: skip
 # What to put between the two instructions of a hazard.
 _REMEDIES = {
@@ -111,7 +111,7 @@ def stop_error(result: Mapping[str, Any], target: str, space: AddressSpace, code
     if stop == "time":
         return BudgetError(f"the time is over after {result['instructions']} instructions without an end ({where}: {name})", place)
     if stop in ("missing wait", "race"):
-        return _finding_error(result, name, where, place, code_base)
+        return _finding_error(result, name, where, place, code_base, target)
     if stop == "deadlock":
         return _deadlock(result, name, where, place, code_base)
     if stop == "residents":
@@ -163,19 +163,19 @@ def instruction_text(result: Mapping[str, Any], target: str) -> str:
     return opcodes.names()[result["opcode"]] if not line or line.startswith(".long") else line
 
 
-def _register(number: int) -> str:
+def _register(number: int, target: str = "") -> str:
     special = {names.registers(120)[name] & 0xFFFF: name for name in ("vcc_lo", "vcc_hi", "m0", "exec_lo", "exec_hi")}
     if number == _LDS:
         return "lds"
     if number > _LDS:
         return f"hwreg({number - _LDS - 1})"
     if number >= 256:
-        return f"v{number - 256}" if number < 512 else f"a{number - 512}"
+        return f"a{number - 512}" if number >= 512 and target.startswith("gfx9") else f"v{number - 256}"
     return special.get(number, f"s{number}")
 
 
 def _finding_error(
-    result: Mapping[str, Any], instruction: str, where: str, place: dict[str, object], entry: int
+    result: Mapping[str, Any], instruction: str, where: str, place: dict[str, object], entry: int, target: str
 ) -> EmulationError:
     """What the inspecting engine found, as an error."""
     finding = result["finding"]
@@ -183,7 +183,7 @@ def _finding_error(
     other = opcodes.names()[finding["opcode"]]
     waits = " and ".join(_WAITS[counter] for counter in finding["counters"])
     if result["stop"] == "missing wait":
-        name = _register(finding["register"])
+        name = _register(finding["register"], target)
         verb = "writes" if finding["write"] else "reads"
         place |= {"counters": finding["counters"], "wait_states": finding["wait_states"], "hazard": finding["hazard"], "register": name,
                   "earlier": {"pc": pc, "opcode": other}}  # fmt: skip

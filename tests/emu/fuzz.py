@@ -24,10 +24,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import numpy as np
 from machine_code import assemble_object
 
-from pyaco import isa, targets
+from pyaco import isa
 from pyaco._core.emu.memory import AddressSpace
 from pyaco._core.emu.reference import Engine
 from pyaco._core.emu_fast.engine import FastEngine, vector_bits
+from pyaco.isa.processors import processor
 from pyaco.targets import features
 
 INVALID = 0xFFFF
@@ -41,7 +42,7 @@ SLOT = 8  # dwords that a drawn instruction gets where it is decoded
 TARGETS = (
     ("gfx600", 64), ("gfx700", 64), ("gfx900", 64), ("gfx942", 64), ("gfx950", 64),
     ("gfx1010", 32), ("gfx1010", 64), ("gfx1030", 32), ("gfx1030", 64), ("gfx1100", 32), ("gfx1100", 64), ("gfx1150", 32),
-    ("gfx1150", 64), ("gfx1200", 32), ("gfx1200", 64), ("gfx1250", 32), ("gfx1251", 32),
+    ("gfx1150", 64), ("gfx1170", 32), ("gfx1170", 64), ("gfx1200", 32), ("gfx1200", 64), ("gfx1250", 32), ("gfx1251", 32),
 )  # fmt: skip
 MODES = (0x1C0, 0x1F0, 0x100, 0x3C0, 0x1F5, 0x2F0)
 
@@ -67,7 +68,7 @@ ENCODINGS = {
 
 # GFX12.5: dual instructions of three dwords, and the upper bits of VGPR numbers
 ENCODINGS[125] = ENCODINGS[126] = [*ENCODINGS[120], (0xFF000000, 0xCF000000, 3), (0xFFFF0000, 0xBF860000, 1)]
-ENCODINGS |= {60: ENCODINGS[70], 94: ENCODINGS[90], 95: ENCODINGS[90], 100: ENCODINGS[103], 115: ENCODINGS[110]}
+ENCODINGS |= {60: ENCODINGS[70], 94: ENCODINGS[90], 95: ENCODINGS[90], 100: ENCODINGS[103], 115: ENCODINGS[110], 117: ENCODINGS[110]}
 _VOP3 = (0xD0000000, 0xD4000000, 0xCC000000, 0xC8000000)
 
 
@@ -136,7 +137,7 @@ class Streams:
         self.random = np.random.default_rng(seed)
         self.target = target
         self.wave = wave
-        self.level = level = targets.chip(target).level
+        self.level = level = processor(target)[1]
         self.encodings = np.array([encoding[:2] for encoding in ENCODINGS[level]], np.uint32)
         self.dwords = np.array([encoding[2] for encoding in ENCODINGS[level]])
         rows = [narrowed(value, dwords) for _, value, dwords in ENCODINGS[level]]

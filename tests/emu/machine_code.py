@@ -1,4 +1,4 @@
-"""Machine code for the tests of the emulator, assembled by LLVM."""
+"""Machine code for the tests of the emulator, assembled by LLVM where it knows the processor."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import Protocol
 
 import pytest
 
+from pyaco import isa
+
 
 class Assemble(Protocol):
     """The fixture `assemble`: machine code of a text with labels."""
@@ -19,6 +21,8 @@ class Assemble(Protocol):
 
 MC = next((path for path in map(shutil.which, ("llvm-mc-22", "llvm-mc")) if path), None)
 
+#: Processors that LLVM 22 does not know: their code is assembled here, as tests/oracle compares it with LLVM 23's.
+NEWER = ("gfx117",)
 
 #: Processors that reach memory by addresses of 64 bits in buffer instructions, which `early` makes of those that GFX9 has.
 EARLY = ("gfx600", "gfx700")
@@ -54,6 +58,8 @@ def _early_line(line: str) -> str:
 @cache
 def assemble_text(text: str, target: str, wave: int = 32) -> bytes:
     """Return the machine code of `text`; skips the test when LLVM's assembler is missing."""
+    if target.startswith(NEWER):
+        return isa.assemble(text, target, wave_size=wave)
     if MC is None:
         pytest.skip("llvm-mc is not installed")
     command = [MC, "--arch=amdgcn", f"--mcpu={target}", "--show-encoding"]
@@ -69,6 +75,8 @@ def assemble_text(text: str, target: str, wave: int = 32) -> bytes:
 @cache
 def assemble_object(text: str, target: str, wave: int = 32) -> bytes:
     """Assemble text with labels: the bytes of .text of an object file."""
+    if target.startswith(NEWER):
+        return isa.assemble(text, target, wave_size=wave)
     if MC is None:
         pytest.skip("llvm-mc is not installed")
     import struct

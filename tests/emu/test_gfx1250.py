@@ -9,7 +9,7 @@ import pytest
 from machine_code import Assemble
 from test_matrix import BYTES, KINDS, put
 
-from pyaco.emu import Device
+from pyaco.emu import Device, MissingWaitError
 from pyaco.errors import UnsupportedError
 
 ENGINES = ("reference", "fast")
@@ -343,7 +343,48 @@ def test_waves_of_64_lanes_are_refused() -> None:
         Device("gfx1250").run(b"\0\0\xb0\xbf", (1, 1, 1), (64, 1, 1), wave_size=64)
 
 
-@pytest.mark.parametrize("options", [{"check": "waits"}, {"check_waits": True}, {"check": "uninitialized"}, {"profile": True}])
+@pytest.mark.parametrize("options", [{"check": "uninitialized"}, {"profile": True}])
 def test_checks_that_there_are_not(options: dict[str, object]) -> None:
     with pytest.raises(UnsupportedError, match=r"gfx1250: not of GFX12\.5"):
         Device("gfx1250", **options)  # type: ignore[arg-type]
+
+
+def check_waits(assemble: Assemble, body: str) -> None:
+    device = Device("gfx1250", check="waits")
+    memory = device.buffer(np.zeros(4096, U32))
+    text = f"v_and_b32 v0, 31, v0\nv_lshlrev_b32 v1, 2, v0\nv_mov_b32 v2, 0\nv_mov_b32 v3, 0\n{body}\ns_endpgm\n"
+    device.run(assemble(text, "gfx1250", LANES), (1, 1, 1), (LANES, 1, 1), user_sgprs=[memory.address & 0xFFFFFFFF, memory.address >> 32],
+               lds_bytes=1024)  # fmt: skip
+
+
+LOAD, OTHER, STORE = "global_load_b32 v8, v1, s[0:1]\n", "global_load_b32 v9, v2, s[0:1]\n", "global_store_b32 v1, v2, s[0:1]\n"
+SCALAR = "s_load_b32 s8, s[0:1], 0x0\n"
+TO_LDS, FROM_LDS = "global_load_async_to_lds_b32 v1, v2, s[0:1]\n", "global_store_async_from_lds_b32 v2, v1, s[0:1]\n"
+
+
+@pytest.mark.parametrize(("body", "wait", "register"), [
+    (LOAD + "v_mov_b32 v9, v8", "loadcnt", "v8"),
+    ("s_set_vgpr_msb 0xc0\n" + LOAD + "s_set_vgpr_msb 3\nv_mov_b32 v9, v8", "loadcnt", "v776"),
+    (LOAD + "v_mov_b32 v1, 0", "xcnt", "v1"), (STORE + "v_mov_b32 v2, 0", "xcnt", "v2"),
+    (LOAD + OTHER + "s_wait_xcnt 1\nv_mov_b32 v2, 0", "xcnt", "v2"), (SCALAR + "s_mov_b32 s0, 0", "xcnt", "s0"),
+    (SCALAR + LOAD + "s_mov_b32 s0, 0", "xcnt", "s0"), (TO_LDS + "ds_load_b32 v9, v1", "asynccnt", "lds"),
+    (FROM_LDS + "ds_store_b32 v1, v2", "asynccnt", "lds"),
+])  # fmt: skip
+def test_missing_waits(assemble: Assemble, body: str, wait: str, register: str) -> None:
+    with pytest.raises(MissingWaitError, match=f"s_wait_{wait} is missing") as caught:
+        check_waits(assemble, body)
+    assert caught.value.place["register"] == register
+
+
+@pytest.mark.parametrize("body", [
+    LOAD + "s_wait_loadcnt 0\nv_mov_b32 v9, v8", "s_set_vgpr_msb 0xc0\n" + LOAD + "s_set_vgpr_msb 0\nv_mov_b32 v9, v8",
+    LOAD + "s_wait_xcnt 0\nv_mov_b32 v1, 0", LOAD + "s_wait_loadcnt 0\nv_mov_b32 v1, 0",
+    LOAD + OTHER + "s_wait_xcnt 1\nv_mov_b32 v1, 0", LOAD + "global_load_b32 v1, v2, s[0:1]",
+    STORE + "global_load_b32 v9, v3, s[0:1]\ns_wait_loadcnt 0\nv_mov_b32 v1, 0",      # loads behind it are done: it is translated
+    STORE + "global_load_b32 v2, v3, s[0:1]\nv_mov_b32 v1, 0",       # the load waits for the translation, because it writes what is stored
+    STORE + SCALAR + "v_mov_b32 v2, 0", LOAD + "s_branch there\nthere:\nv_mov_b32 v1, 0", SCALAR + "s_wait_kmcnt 0\ns_mov_b32 s0, 0",
+    LOAD + "v_writelane_b32 v3, s0, 4", TO_LDS + "s_wait_asynccnt 0\nds_load_b32 v9, v1", TO_LDS + TO_LDS,
+    FROM_LDS + "ds_load_b32 v9, v1", FROM_LDS + "s_wait_asynccnt 0\nds_store_b32 v1, v2",
+])  # fmt: skip
+def test_waits_that_are_enough(assemble: Assemble, body: str) -> None:
+    check_waits(assemble, body)

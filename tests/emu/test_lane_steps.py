@@ -54,6 +54,10 @@ GROUPS = {
         "v_add_f32 v2, |v5|, -v2", "v_med3_f32 v3, v3, v5, v8", "v_cmp_lt_f32 vcc_lo, v5, v8", "v_cndmask_b32 v8, v2, v3, vcc_lo",
         "v_fmac_f32 v9, v5, v10",
     ),
+    "halves that are NaNs": (
+        "v_pk_fma_f16 v8, v2, v3, v2", "v_pk_mul_f16 v9, v3, v2 neg_lo:[1,0] neg_hi:[0,1]", "v_pk_max_f16 v10, v2, v3", "v_fma_f16 v11, v2, v3, v2",
+        "v_add_f16 v12, v3, v2", "v_pk_add_f16 v13, v2, v3 op_sel:[1,0] op_sel_hi:[0,1] clamp", "v_rcp_f16 v2, v5", "v_min_f16 v3, v3, v5",
+    ),
     "divisions": (
         "v_div_scale_f32 v8, vcc_lo, v2, v2, v3", "v_div_fmas_f32 v9, v2, v3, v5", "v_div_scale_f32 v10, vcc_lo, v5, v3, v5",
         "v_div_fixup_f32 v11, v2, v3, v5", "v_div_fixup_f32 v12, v5, v5, v2", "v_div_fixup_f32 v13, v2, v5, v5", "v_frexp_mant_f32 v2, v5",

@@ -40,8 +40,10 @@ SPARSE = [
     "v_swmmac_i32_16x16x32_iu8", "v_swmmac_i32_16x16x32_iu4", "v_swmmac_i32_16x16x64_iu4",
     *(name.replace("wmma", "swmmac").replace("16_fp8", "32_fp8").replace("16_bf8", "32_bf8") for name in EIGHTS),
 ]  # fmt: skip
+#: Targets whose A and B lie spread over the lanes.
+SPREAD = ("gfx1170", "gfx1200")
 #: By target, what the tests below run.
-COVERED = {"gfx1100": DENSE, "gfx1150": DENSE, "gfx1200": [*DENSE, "v_wmma_i32_16x16x32_iu4", *EIGHTS, *SPARSE]}
+COVERED = {"gfx1100": DENSE, "gfx1150": DENSE, **{target: [*DENSE, "v_wmma_i32_16x16x32_iu4", *EIGHTS, *SPARSE] for target in SPREAD}}
 
 
 def parts(name: str) -> tuple[str, str, str, int]:
@@ -59,7 +61,7 @@ def accumulator_places(target: str, wave: int, kind: str) -> Iterator[tuple[int,
     """(register, shift, lane, row, column) of every element of C and D."""
     for element in range(256 // wave):
         for lane in range(wave):
-            if target == "gfx1200":
+            if target in SPREAD:
                 row = element + 8 * (lane // 16 % 2) + 4 * (lane // 32)
                 packed = KINDS[kind][0] == 16
                 yield (element // 2, 16 * (element % 2), lane, row, lane % 16) if packed else (element, 0, lane, row, lane % 16)
@@ -76,7 +78,7 @@ def run(assemble: Assemble, target: str, wave: int, name: str, key: int = 0) -> 
     c = random.integers(-KINDS[total][2], KINDS[total][2] + 1, (16, 16))
     if total in ("f16", "bf16"):
         a, b, c = a % 3 - 1, b % 2, c % 5                   # sums that 8 bits hold
-    groups = wave // 16 if target == "gfx1200" else 1
+    groups = wave // 16 if target in SPREAD else 1
     if left == "iu4" and depth == (32 if sparse else 16):
         groups = min(groups, 2)
     places = depth // groups
@@ -84,7 +86,7 @@ def run(assemble: Assemble, target: str, wave: int, name: str, key: int = 0) -> 
     source = np.zeros((4, 8, wave), np.uint64)
     for line in range(16):
         for group in range(groups):
-            lanes = range(line, wave, 16) if target != "gfx1200" else [line + 16 * group]
+            lanes = range(line, wave, 16) if target not in SPREAD else [line + 16 * group]
             for lane in lanes:
                 for place in range(places):
                     if split:                               # the second eight elements lie two groups on
@@ -112,7 +114,7 @@ def run(assemble: Assemble, target: str, wave: int, name: str, key: int = 0) -> 
     # each operand in as many registers as its elements need
     held = {"a": places // 2 if sparse else places, "b": 8 if split else places}
     sizes = [-(-held["a"] * KINDS[left][0] // 32), -(-held["b"] * KINDS[right][0] // 32)]
-    sums = 256 // wave // 2 if late and KINDS[total][0] == 16 else 256 // wave
+    sums = 256 // wave // 2 if target in SPREAD and KINDS[total][0] == 16 else 256 // wave
     spans = [f"v[{first}:{first + size - 1}]" if size > 1 else f"v{first}" for first, size in zip((8, 16, 24), (*sizes, sums), strict=True)]
     operands = [spans[2], spans[0], spans[1], "v32" if sparse else spans[2]]
     flags = " neg_lo:[1,1,0]" if left.startswith("iu") else ""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from test_matrix import COVERED, parts
+from test_matrix import COVERED, SPREAD, parts
 from test_matrix_blocks import TARGETS
 
 from pyaco import isa
@@ -148,7 +148,7 @@ def compare(case: Case, float_mode: int, overflow: bool = False) -> None:
 
 # --------------------------------------------------------------------------------------------------------- WMMA, SWMMAC
 def wave_cases(target: str, wave: int) -> Iterator[Case]:
-    late = target == "gfx1200"
+    late = target in SPREAD
     for name in COVERED[target]:
         total, left, right, depth = parts(name)
         sparse = "swmmac" in name

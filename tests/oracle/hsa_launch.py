@@ -15,6 +15,8 @@ from pyaco.emu import Device
 from pyaco.emu.report import Report
 
 CLANG = next((path for path in map(shutil.which, ("clang-22", "clang")) if path), None)
+#: For processors that LLVM 22 does not know.
+CLANG_23, NEWER = shutil.which("clang-23"), ("gfx117",)
 LINKER = next((path for path in map(shutil.which, ("ld.lld-22", "ld.lld")) if path), None)
 GFX9 = ("gfx900", "gfx90a", "gfx942")
 #: Bytes of stack for each lane where the compiler does not know how many are needed.
@@ -23,10 +25,11 @@ DYNAMIC_STACK = 4096
 
 def compile_kernels(source: Path, target: str, wave: int, level: str, folder: Path, *more: str) -> CodeObject:
     """Compile OpenCL C for a chip, with `more` options, and link it; skips the test where clang or lld is missing."""
-    if CLANG is None or LINKER is None:
-        pytest.skip("clang and lld are not installed")
+    compiler = CLANG_23 if target.startswith(NEWER) else CLANG
+    if compiler is None or LINKER is None:
+        pytest.skip("clang and lld, or those that know the target, are not installed")
     path = folder / f"{source.stem}-{target}-{wave}{level}.o"
-    command = [CLANG, "-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", f"-mcpu={target}", "-nogpulib", level, *more, "-w",
+    command = [compiler, "-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", f"-mcpu={target}", "-nogpulib", level, *more, "-w",
                "-ffp-contract=off", "-cl-fp32-correctly-rounded-divide-sqrt", "-c", str(source), "-o", str(path)]  # fmt: skip
     if target.startswith(("gfx6", "gfx7", "gfx8")):
         # unoptimised functions do not get version 5's pointer to where the apertures stand

@@ -65,6 +65,14 @@ def test_kernels(target: str, level: str, engine: str, host: ctypes.CDLL, folder
     assert not differing, differing
 
 
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_checks_are_silent(level: str, host: ctypes.CDLL, folder: Path) -> None:
+    device = Device("gfx1250", check="waits,races,memory,barriers")
+    program = Program(device, compile_kernels(SOURCE, "gfx1250", 32, level, folder))
+    differing = {name: found for name in NAMES if (found := wrong(program, device, host, name))}
+    assert not differing, differing
+
+
 @pytest.mark.parametrize("engine", ["reference", "fast"])
 def test_device(engine: str, folder: Path) -> None:
     """Matrices by clang's builtins, copies to LDS with a barrier between two waves, and what a workgroup without a cluster is told."""

@@ -43,7 +43,7 @@ cdef enum:
     leaving_sync = 2
 
 COUNTERS = ("vmcnt", "lgkmcnt", "expcnt", "vscnt", "kmcnt")
-COUNTERS_GFX12 = ("loadcnt", "dscnt", "expcnt", "storecnt", "kmcnt", "samplecnt")
+COUNTERS_GFX12 = ("loadcnt", "dscnt", "expcnt", "storecnt", "kmcnt", "samplecnt", "asynccnt", "xcnt")
 HAZARDS = (
     None, "VMEMtoScalarWrite", "SMEMtoVectorWrite", "VcmpxExecWAR", "LdsBranchVmemWAR", "NSAtoVMEM", "NSAClause", "Offset3F", "FPAtomicToDenormMode",
     "VcmpxPermlane", "LdsDirectVALU", "LdsDirectVMEM", "VALUTransUse", "VALUPartialForwarding", "VALUMaskWrite", "WMMA", "VALUReadSGPR",
@@ -712,7 +712,8 @@ cdef int _account(InspectingEngine engine, uint32_t index, Wave *wave, const Ins
         _clip_lds(engine)
         if engine.private_bytes:
             _keep_private(engine)
-        if engine.check_waits and instruction.unit != unit_vmem and flight_check_lds(flight, &engine.log, &engine.finding):
+        if (engine.check_waits and instruction.unit != unit_vmem and not is_async_copy(instruction)
+                and flight_check_lds(flight, &engine.log, &engine.finding)):
             return stop_missing_wait
         if (engine.check_races or engine.check_waits) and races_access(
                 &engine.races, index, machine, &engine.log, <int32_t>(instruction.pc - engine.launch.entry), instruction.decoded.opcode,

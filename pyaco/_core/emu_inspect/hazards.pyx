@@ -133,7 +133,7 @@ cdef void hazards_clear(Hazards *hazards) noexcept nogil:
 
 
 cdef bint has_hazards(uint32_t gfx_level) noexcept nogil:
-    return gfx_level >= 100
+    return 100 <= gfx_level < 125
 
 
 # ------------------------------------------------------------------------------------------------------------------------ GFX10

@@ -9,6 +9,11 @@ but on GFX12, where loads from memory count down in order and write their regist
 
 The counter of a flat access depends on what it accessed: the vector counter for memory, the LDS counter for LDS.
 
+On GFX12.5 an access may have to be issued again once its address is translated: nothing may write the registers that it reads until xcnt
+falls, or it is done. A later access of the other kind, scalar or vector, a branch or a message waits for that by itself, and vector memory does
+where it writes the registers; translations of vector memory are done in order. Copies between memory and LDS are done when asynccnt falls
+(LLVM 23, SIInsertWaitcnts: X_CNT, ASYNC_CNT, simplifyXcnt, isXcntDrain; it counts copies as loads as well, and so are they here).
+
 Sources: AMD "Vega", "RDNA 2", "RDNA3" and "RDNA4" ISA documents, "Data Dependency Resolution"; LLVM's "User Guide for AMDGPU Backend",
 "Memory Model" by generation, for what a barrier needs.
 """
@@ -19,6 +24,8 @@ from features cimport has_split_wait_counters
 from isa_opcodes cimport op_image_msaa_load
 from isa_tables cimport image_flag_sampler, opcode_image
 from pyaco._core.common.machine cimport format_mimg
+from pyaco._core.emu.access cimport access_async_from_lds, access_async_to_lds
+from pyaco._core.emu.global_memory cimport memory_operation
 from pyaco._core.emu.wave cimport Access, AccessLog, Instruction, Wave
 
 cdef enum:
@@ -28,7 +35,9 @@ cdef enum:
     counter_vs = 3                    # GFX12: storecnt
     counter_km = 4                    # GFX12
     counter_sample = 5                # GFX12: samples of images
-    counter_count = 6
+    counter_async = 6                 # GFX12.5: copies between memory and LDS
+    counter_x = 7                     # GFX12.5: address translations
+    counter_count = 8
     kind_vmem = 0                     # what is counted in order
     kind_store = 1
     kind_lds = 2
@@ -36,18 +45,20 @@ cdef enum:
     kind_direct = 4
     kind_sample = 5
     kind_data = 6                     # GFX6: a store reads its data
-    kind_count = 7
+    kind_async = 7
+    kind_translation = 8              # of vector memory; those of scalar loads finish in any order
+    kind_count = 9
     locked = 1                        # until all its counters have fallen
     locked_or = 2                     # until one of them has
     kind_any = 255                    # finishes in any order
-    register_limit = 768              # SGPRs, VGPRs, AGPRs
+    register_limit = 1280             # SGPRs, VGPRs, AGPRs; GFX12.5 has 1,024 VGPRs and no AGPRs
     not_waited = 0xffff
 
 cdef cppclass Operation:              # in flight
     uint64_t pc
     uint64_t lanes                    # that it reads or writes
-    uint32_t serial[6]                # by counter: how many of its kind were issued up to it
-    uint8_t kind[6]
+    uint32_t serial[8]                # by counter: how many of its kind were issued up to it
+    uint8_t kind[8]
     uint8_t needs                     # a bit for each counter that has to fall
     uint8_t locks                     # locked, locked_or: it reads its registers late, and they must not be written
     uint16_t opcode
@@ -57,8 +68,9 @@ cdef cppclass Operation:              # in flight
 
 cdef cppclass Flight:                 # of one wave
     vector[Operation] operations
-    uint32_t issued[7]                # by kind
-    uint64_t busy[12]                 # registers of operations in flight
+    uint32_t issued[9]                # by kind
+    uint32_t translated               # translations of vector memory that are known to be done, as a serial number
+    uint64_t busy[20]                 # registers of operations in flight
 
 cdef struct Finding:
     uint16_t reg                      # as in Operation
@@ -70,7 +82,7 @@ cdef struct Finding:
     uint64_t pc
 
 cdef struct WaitCounts:
-    uint32_t count[6]                 # by counter: how many operations may stay in flight; not_waited: any number
+    uint32_t count[8]                 # by counter: how many operations may stay in flight; not_waited: any number
 
 # Whether an instruction is a wait, and for what.
 cdef bint wait_counts(const Wave *wave, const Instruction *instruction, uint32_t gfx_level, WaitCounts *counts) noexcept nogil
@@ -80,11 +92,16 @@ cdef void flight_clear(Flight *flight) noexcept nogil
 # Whether an instruction that is about to execute uses a register of an operation in flight.
 cdef bint flight_check(const Flight *flight, const Wave *wave, const Instruction *instruction, uint64_t active, uint32_t gfx_level,
                        Finding *finding) noexcept nogil
-# Whether a DS instruction accesses LDS that a buffer load of the same wave, still in flight, writes.
+# Whether an instruction accesses LDS that a buffer load of the same wave, still in flight, writes, or a copy reads or writes.
 cdef bint flight_check_lds(const Flight *flight, const AccessLog *log, Finding *finding) noexcept nogil
 # Account for an instruction that has executed: a wait, or an operation that is in flight from now on.
 cdef void flight_account(Flight *flight, const Wave *wave, const Instruction *instruction, uint64_t active, uint32_t gfx_level,
                          const AccessLog *log) noexcept nogil
+
+cdef inline bint is_async_copy(const Instruction *instruction) noexcept nogil:
+    """GFX12.5's copies between memory and LDS; their destination is a VGPR with addresses in LDS, which they read."""
+    cdef uint8_t access = memory_operation(instruction.decoded.opcode).access
+    return access == access_async_to_lds or access == access_async_from_lds
 
 cdef inline bint is_counted_as_sample(const Instruction *instruction, uint32_t gfx_level) noexcept nogil:
     """Whether an instruction is in GFX12's VSAMPLE encoding, which has a counter of its own."""

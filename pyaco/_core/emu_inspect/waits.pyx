@@ -28,6 +28,7 @@ cdef void flight_clear(Flight *flight) noexcept nogil:
     flight.operations.clear()
     memset(flight.issued, 0, sizeof(flight.issued))
     memset(flight.busy, 0, sizeof(flight.busy))
+    flight.translated = 0
 
 
 cdef void _mark_busy(Flight *flight) noexcept nogil:
@@ -56,11 +57,36 @@ cdef void _wait_for(Flight *flight, uint32_t counter, uint32_t count) noexcept n
             operation.needs &= ~(1 << counter)
             if operation.needs == 0 or operation.locks == locked_or:
                 changed = True
+                if not operation.locks:
+                    flight.translated = max(flight.translated, operation.serial[counter_x])
                 continue
         if kept != i:
             flight.operations[kept] = operation[0]
         kept += 1
     if changed:
+        flight.operations.resize(kept)
+        _end_translations(flight, 0)
+        _mark_busy(flight)
+
+
+cdef inline bint _is_translation(const Operation *operation, uint8_t kind) noexcept nogil:
+    return operation.locks and operation.needs >> counter_x & 1 and operation.kind[counter_x] == kind
+
+
+cdef void _end_translations(Flight *flight, uint32_t kinds) noexcept nogil:
+    """Let go of the registers of accesses whose addresses are translated: vector memory (1) and scalar loads (2) of `kinds`, and what is known."""
+    cdef size_t i
+    cdef size_t kept = 0
+    for i in range(flight.operations.size()):
+        if _is_translation(&flight.operations[i], kind_translation) and (
+                kinds & 1 or flight.operations[i].serial[counter_x] <= flight.translated):
+            continue
+        if kinds & 2 and _is_translation(&flight.operations[i], kind_any):
+            continue
+        if kept != i:
+            flight.operations[kept] = flight.operations[i]
+        kept += 1
+    if kept != flight.operations.size():
         flight.operations.resize(kept)
         _mark_busy(flight)
 
@@ -108,11 +134,15 @@ cdef bint wait_counts(const Wave *wave, const Instruction *instruction, uint32_t
         counts.count[counter_km] = value & 31
     elif opcode == <uint32_t>op_s_wait_expcnt:
         counts.count[counter_exp] = value & 7
+    elif opcode == <uint32_t>op_s_wait_asynccnt:
+        counts.count[counter_async] = value & 63
+    elif opcode == <uint32_t>op_s_wait_xcnt:
+        counts.count[counter_x] = value & 63
     elif opcode == <uint32_t>op_s_wait_idle:
         for counter in range(<uint32_t>counter_count):
             counts.count[counter] = 0
     else:
-        return opcode == <uint32_t>op_s_wait_bvhcnt
+        return opcode == <uint32_t>op_s_wait_bvhcnt or opcode == <uint32_t>op_s_wait_tensorcnt
     return True
 
 
@@ -156,6 +186,10 @@ cdef void _issue(Flight *flight, Operation *operation, uint32_t counter, uint8_t
     operation.needs |= 1 << counter
 
 
+cdef inline bint _is_vector_memory(const Instruction *instruction) noexcept nogil:
+    return instruction.unit == unit_vmem or instruction.unit == unit_flat
+
+
 cdef bint _is_store(const Instruction *instruction) noexcept nogil:
     return instruction.decoded.destination_count == 0
 
@@ -179,6 +213,10 @@ cdef bint _issue_vector(Flight *flight, Operation *operation, const Instruction 
         modifier_lds(instruction.decoded.modifiers) and (base == format_mubuf or base == format_mtbuf))
     cdef bint memory = True
     cdef bint lds = False
+    if is_async_copy(instruction):
+        flight.issued[kind_vmem] += 1
+        _issue(flight, operation, counter_async, kind_async)
+        return True
     if memory_operation(instruction.decoded.opcode).access == access_nothing:
         if gfx_level < 120:                                 # invalidations before GFX12: no program relies on counting them
             return False
@@ -207,7 +245,7 @@ cdef bint _issue_operation(Flight *flight, Operation *operation, const Instructi
         _issue(flight, operation, scalar_counter, kind_any)
         operation.lanes = <uint64_t>all_lanes
     elif base == format_ds:
-        if opcode == <uint32_t>op_ds_nop:
+        if opcode == <uint32_t>op_ds_nop or opcode == <uint32_t>op_ds_atomic_async_barrier_arrive_b64:
             return False
         _issue(flight, operation, counter_lgkm, kind_gds if modifier_gds(instruction.decoded.modifiers) else kind_lds)
     elif base == format_ldsdir:
@@ -261,12 +299,58 @@ cdef void _lock_sources(Flight *flight, const Operation *gds, const Instruction 
     flight.operations.push_back(operation)
 
 
+cdef bint _drains_translations(const Instruction *instruction) noexcept nogil:
+    """Whether an instruction waits by itself until all addresses are translated (LLVM, isXcntDrain)."""
+    return instruction.unit == unit_branch or instruction.decoded.opcode in (
+        op_s_getreg_b32, op_s_setreg_b32, op_s_setreg_imm32_b32, op_s_sendmsg, op_s_sendmsghalt, op_s_sendmsg_rtn_b32, op_s_sendmsg_rtn_b64,
+        op_s_barrier_wait, op_s_barrier_signal, op_s_barrier_signal_isfirst, op_s_trap)
+
+
+cdef void _wait_to_overwrite(Flight *flight, const Operation *access) noexcept nogil:
+    """Vector memory that writes registers of earlier accesses waits for their translations by itself."""
+    cdef size_t i
+    cdef uint32_t own, part
+    cdef const Operation *earlier
+    for i in range(flight.operations.size()):
+        earlier = &flight.operations[i]
+        if not _is_translation(earlier, kind_translation):
+            continue
+        for own in range(4):
+            for part in range(4):
+                if (access.first[own] < earlier.first[part] + earlier.count[part]
+                        and earlier.first[part] < access.first[own] + access.count[own]):
+                    flight.translated = max(flight.translated, earlier.serial[counter_x])
+
+
+cdef void _lock_until_translated(Flight *flight, Operation *access, const Instruction *instruction) noexcept nogil:
+    """Nothing may write the sources of an access until its address is translated."""
+    cdef bint scalar = instruction.unit == unit_smem
+    cdef Operation operation
+    cdef uint32_t i
+    if not scalar:
+        _wait_to_overwrite(flight, access)
+    _end_translations(flight, 1 if scalar else 2)
+    operation = _lock_of(access, locked_or)
+    for i in range(<uint32_t>counter_count):
+        operation.kind[i] = access.kind[i]
+        operation.serial[i] = access.serial[i]
+    operation.needs = access.needs
+    _issue(flight, &operation, counter_x, kind_any if scalar else kind_translation)
+    if not scalar:
+        access.serial[counter_x] = operation.serial[counter_x]
+    for i in range(min(<uint32_t>instruction.decoded.source_count, <uint32_t>4)):
+        _add_registers(&operation, i, instruction.decoded.source[i], instruction.decoded.source_bytes[i])
+    flight.operations.push_back(operation)
+
+
 cdef void flight_account(Flight *flight, const Wave *wave, const Instruction *instruction, uint64_t active, uint32_t gfx_level,
                          const AccessLog *log) noexcept nogil:
     cdef Operation operation
     cdef uint32_t i, counter
     if _wait_instruction(flight, wave, instruction, gfx_level):
         return
+    if gfx_level >= 125 and _drains_translations(instruction):
+        _end_translations(flight, 3)
     memset(operation.first, 0, sizeof(operation.first))
     memset(operation.count, 0, sizeof(operation.count))
     operation.pc = instruction.pc
@@ -274,11 +358,14 @@ cdef void flight_account(Flight *flight, const Wave *wave, const Instruction *in
     operation.lanes = active
     operation.locks = 0
     operation.needs = 0
+    operation.serial[counter_x] = 0
     if not _issue_operation(flight, &operation, instruction, gfx_level, log):
         return
-    for i in range(instruction.decoded.destination_count):
+    for i in range(0 if is_async_copy(instruction) else instruction.decoded.destination_count):
         _add_registers(&operation, i, instruction.decoded.destination[i],
                        instruction.decoded.destination_bytes[i] if instruction.decoded.destination_bytes[i] else wave.lanes // 8)
+    if gfx_level >= 125 and (_is_vector_memory(instruction) or instruction.unit == unit_smem):
+        _lock_until_translated(flight, &operation, instruction)
     for i in range(log.count):
         if log.entries[i].space != space_scratch:
             operation.reached.push_back(log.entries[i])
@@ -397,10 +484,13 @@ cdef bint _clashes(const Flight *flight, uint32_t first, uint32_t count, uint64_
                 continue
             if first >= 256 and not (lanes & operation.lanes) and (writer == NULL or gfx_level < 110):
                 continue                                    # from GFX11 on a load may undo writes to lanes that it does not write
+            if operation.needs >> counter_x & 1 and (_is_vector_memory(writer) or (first >= 256 and not lanes & operation.lanes) or (
+                    writer.unit == unit_smem and operation.kind[counter_x] == kind_translation)):
+                continue                                    # the access waits by itself, or the lanes are others
             if writer != NULL and not operation.locks and _in_order_behind(operation, writer, gfx_level):
                 continue
             finding.reg = <uint16_t>number
-            finding.counters = operation.needs
+            finding.counters = 1 << counter_x if operation.needs >> counter_x & 1 else operation.needs
             finding.states = finding.hazard = 0
             finding.write = writer != NULL
             finding.opcode = operation.opcode
@@ -504,13 +594,15 @@ cdef bint flight_check_lds(const Flight *flight, const AccessLog *log, Finding *
     cdef const Access *other
     for i in range(flight.operations.size()):
         operation = &flight.operations[i]
-        if not operation.needs >> counter_vm & 1:
+        if not operation.needs & (1 << counter_vm | 1 << counter_async):
             continue
         for k in range(operation.reached.size()):
             other = &operation.reached[k]
-            if other.space != space_lds or other.access_kind != access_kind_store:
+            if other.space != space_lds or (other.access_kind != access_kind_store and not operation.needs >> counter_async & 1):
                 continue
             for entry in range(log.count):
+                if log.entries[entry].access_kind == access_kind_load and other.access_kind == access_kind_load:
+                    continue
                 if (log.entries[entry].space == space_lds and log.entries[entry].address < other.address + other.bytes
                         and other.address < log.entries[entry].address + log.entries[entry].bytes):
                     finding.reg = register_limit
