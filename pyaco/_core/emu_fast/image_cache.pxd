@@ -54,16 +54,27 @@ cdef extern from "image_digits.h" nogil:
 
 cdef extern from "image_fetches.h" nogil:
     enum:
-        fetch_constant, fetch_dword, fetch_unorm8, fetch_half, fetch_table
+        fetch_constant, fetch_dword, fetch_unsigned, fetch_signed, fetch_unorm8, fetch_unorm, fetch_snorm, fetch_half, fetch_table
+        fetch_shared_exponent, fetch_unknown
     cdef struct FetchedComponent:
         const uint32_t *meaning
         uint32_t at
         uint32_t value
-        uint32_t mask
         uint8_t kind
         uint8_t dword
         uint8_t shift
+        uint8_t bits
         uint8_t everywhere
+
+cdef extern from "image_stores.h" nogil:
+    enum:
+        store_dword, store_unsigned, store_signed, store_unorm, store_snorm, store_half, store_unknown
+    cdef struct StoredChannel:
+        uint32_t at
+        uint8_t kind
+        uint8_t dword
+        uint8_t shift
+        uint8_t bits
 
 cdef enum:                            # how elements become components
     decode_each = 0                   # lane by lane
@@ -118,7 +129,8 @@ cdef struct ImageWork:
     uint32_t active                   # its lanes
     uint8_t usable                    # False: the reference engine has to execute it
     uint8_t at_once                   # a sample that `_sample_at_once` can do
-    uint8_t fetches                   # how `_fetch_wave` loads: fetches_*
+    uint8_t fetches                   # how `_fetch_wave` loads, or `_sample_nearest` samples: fetches_*
+    uint8_t stores                    # whether `_store_wave` stores
     uint8_t plain                     # 8-bit channels, each of them at most one component, and all components are such
     uint8_t plain_halves              # the same of elements of four halves
     uint8_t one_float                 # a sample of one float between texels, which `_sample_singles` can do
@@ -135,8 +147,11 @@ cdef struct ImageWork:
     uint32_t wanted                   # a bit for each channel that components need
     uint8_t position[4]               # by channel: the first component that it is
     uint8_t channel_of_byte[4]        # or by half, where elements are four halves; or `no_channel`
-    uint32_t components               # of a load
+    uint32_t components               # of a load, or a sample of nearest texels
     FetchedComponent component[4]
+    uint32_t channels                 # of a store, those that the data has something for
+    StoredChannel channel[4]
+    uint8_t addressing[3]             # of a sample of nearest texels, by axis: address_*
 
 cdef struct ImageCache:
     PreparedImage *image[cache_buckets]

@@ -238,10 +238,8 @@ cdef bint _find_neighbours(ImageCache *cache, PreparedImage *image, uint32_t num
 
 
 cdef bint _make_digits(ImageCache *cache, PreparedImage *image, uint32_t number) noexcept nogil:
-    """The tables of a level by digits of coordinates, where the level's texels are not filtered. False: out of memory."""
+    """The tables of a level by digits of coordinates. False: out of memory."""
     cdef TexelDigits *digits
-    if image.sampler != NULL:
-        return True
     digits = image.digits[number] = <TexelDigits *>aligned_alloc(line_bytes, sizeof(TexelDigits))
     if digits == NULL:
         return False

@@ -9,15 +9,19 @@
 
 enum { wave_most = 2 * image_row };
 
-enum { fetch_constant = 0, fetch_dword = 1, fetch_unorm8 = 2, fetch_half = 3, fetch_table = 4 };
+// What becomes of a channel: a dword as it is, an integer, a fraction of the largest number, a half, what a table says, or a number of nine bits with the
+// exponent that is in the five highest.
+enum {
+    fetch_constant = 0, fetch_dword = 1, fetch_unsigned = 2, fetch_signed = 3, fetch_unorm8 = 4, fetch_unorm = 5, fetch_snorm = 6, fetch_half = 7,
+    fetch_table = 8, fetch_shared_exponent = 9, fetch_unknown = 10,
+};
 
-// A component of the result: what becomes of a texel's bits from `shift` of a dword on.
+// A component of the result: what becomes of `bits` bits of a dword of a texel, from `shift` on.
 struct FetchedComponent {
     const uint32_t *meaning;          // fetch_table: by value
     uint32_t at;                      // its register, as dwords of all registers
     uint32_t value;                   // fetch_constant
-    uint32_t mask;                    // fetch_table: of a value
-    uint8_t kind, dword, shift;
+    uint8_t kind, dword, shift, bits;
     uint8_t everywhere;               // also of a texel that is outside
 };
 
@@ -64,6 +68,21 @@ static inline void gather_pairs(const uint8_t *host, FetchWords offset, FetchWor
     second = _mm512_permutex2var_epi32(low, _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31), high);
 }
 
+// Integers as quotients of a number, which both are exact as singles.
+static inline FetchWords quotients_of(FetchWords words, uint32_t largest) {
+    return _mm512_castps_si512(_mm512_div_ps(_mm512_cvtepi32_ps(words), _mm512_set1_ps((float)largest)));
+}
+
+static inline FetchWords not_below(FetchWords singles, float least) {
+    return _mm512_castps_si512(_mm512_max_ps(_mm512_castsi512_ps(singles), _mm512_set1_ps(least)));
+}
+
+static inline FetchWords product_words(FetchWords integers, FetchWords single) {
+    return _mm512_castps_si512(_mm512_mul_ps(_mm512_cvtepi32_ps(integers), _mm512_castsi512_ps(single)));
+}
+
+static inline FetchWords words_raised(FetchWords words, int bits) { return _mm512_sll_epi32(words, _mm_cvtsi32_si128(bits)); }
+static inline FetchWords words_shifted_signed(FetchWords words, int bits) { return _mm512_sra_epi32(words, _mm_cvtsi32_si128(bits)); }
 static inline FetchWords unorm8_words(FetchWords words, int byte) { return _mm512_castps_si512(unorm8_of(words, byte)); }
 static inline FetchWords half_words(FetchWords words) { return _mm512_castps_si512(_mm512_cvtph_ps(_mm512_cvtepi32_epi16(words))); }
 #else
@@ -105,6 +124,20 @@ static inline void gather_pairs(const uint8_t *host, FetchWords offset, FetchWor
     second = _mm256_permute4x64_epi64(_mm256_castps_si256(_mm256_shuffle_ps(low, high, 0xdd)), 0xd8);
 }
 
+static inline FetchWords quotients_of(FetchWords words, uint32_t largest) {
+    return _mm256_castps_si256(_mm256_div_ps(_mm256_cvtepi32_ps(words), _mm256_set1_ps((float)largest)));
+}
+
+static inline FetchWords not_below(FetchWords singles, float least) {
+    return _mm256_castps_si256(_mm256_max_ps(_mm256_castsi256_ps(singles), _mm256_set1_ps(least)));
+}
+
+static inline FetchWords product_words(FetchWords integers, FetchWords single) {
+    return _mm256_castps_si256(_mm256_mul_ps(_mm256_cvtepi32_ps(integers), _mm256_castsi256_ps(single)));
+}
+
+static inline FetchWords words_raised(FetchWords words, int bits) { return _mm256_sll_epi32(words, _mm_cvtsi32_si128(bits)); }
+static inline FetchWords words_shifted_signed(FetchWords words, int bits) { return _mm256_sra_epi32(words, _mm_cvtsi32_si128(bits)); }
 static inline FetchWords unorm8_words(FetchWords words, int byte) { return _mm256_castps_si256(unorm8_chunk(byte_of(words, byte))); }
 static inline FetchWords half_words(FetchWords words) {
     const __m256i halves = _mm256_and_si256(words, _mm256_set1_epi32(0xffff));
@@ -116,6 +149,22 @@ static const uint32_t fetch_chunk_mask = (1u << fetch_lanes) - 1;
 
 // Those of `lanes` from a lane on that a vector holds.
 static inline uint32_t chunk_of_lanes(uint64_t lanes, int lane) { return (uint32_t)(lanes >> lane) & fetch_chunk_mask; }
+
+static inline bool are_all_lanes(uint64_t lanes, unsigned rows) { return lanes == (rows == 2 ? ~(uint64_t)0 : (uint64_t)0xffffffff); }
+
+// Call `body` with the first lane of each vector that has active ones, and with these; where all are active, that is known as it is compiled.
+template <class Body> __attribute__((always_inline)) static inline void for_chunks(uint64_t active, unsigned rows, Body body) {
+    if (are_all_lanes(active, rows)) {
+#pragma GCC unroll 2
+        for (int lane = 0; lane < (int)(image_row * rows); lane += fetch_lanes)
+            body(lane, fetch_chunk_mask);
+        return;
+    }
+#pragma GCC unroll 1
+    for (int lane = 0; lane < (int)(image_row * rows); lane += fetch_lanes)
+        if (const uint32_t some = chunk_of_lanes(active, lane))
+            body(lane, some);
+}
 
 // --------------------------------------------------------------------------------------------------------------- places
 // Parts of offsets, joined: all bits by xor where no sum carries, else only the low ones.
@@ -151,11 +200,7 @@ __attribute__((noinline)) static uint64_t place_wave_by(const ImageTexels &level
     const FetchWords above = fetch_all(~level.low), last_column = fetch_all(level.axis[0].size - 1), last_line = fetch_all(level.axis[1].size - 1);
     const FetchWords last_slice = fetch_all(level.axis[2].size - 1);
     uint64_t found = 0;
-#pragma GCC unroll 1
-    for (int lane = 0; lane < (int)(image_row * texels.rows); lane += fetch_lanes) {
-        const uint32_t some = chunk_of_lanes(texels.active, lane);
-        if (!some)
-            continue;
+    for_chunks(texels.active, texels.rows, [&](int lane, uint32_t some) __attribute__((always_inline)) {
         const FetchWords x = fetch_words(texels.x + lane), y = fetch_words(texels.y + lane);
         FetchLanes inside = lanes_within(y, last_line, lanes_within(x, last_column, lanes_by_bits(some)));
         JoinedEntries<carries> joined = {fetch_all(0), fetch_all(0)};
@@ -168,7 +213,7 @@ __attribute__((noinline)) static uint64_t place_wave_by(const ImageTexels &level
         add_axis<count>(level, 1, y, inside, above, joined);
         put_fetched(offset + lane, only_lanes(joined.offset(above), inside));
         found |= (uint64_t)bits_of_lanes(inside) << lane;
-    }
+    });
     return found;
 }
 
@@ -209,29 +254,31 @@ __attribute__((always_inline)) static inline void put_component(uint32_t *row, i
     put_fetched_lanes(row + lane, only_lanes(words, lanes_by_bits(there)), lanes_by_bits(some));
 }
 
+// Call `put` with the first lane of each vector, its active lanes, and those whose texels are there; where these are all, that is known as it is compiled.
+template <class Put> __attribute__((always_inline)) static inline void for_fetched(const WaveLanes &lanes, Put put) {
+    if (are_all_lanes(lanes.inside, lanes.rows))
+        for_chunks(lanes.inside, lanes.rows, [&](int lane, uint32_t some) __attribute__((always_inline)) { put(lane, some, some); });
+    else
+        for_chunks(lanes.active, lanes.rows, [&](int lane, uint32_t some) __attribute__((always_inline)) {
+            put(lane, some, chunk_of_lanes(lanes.inside, lane));
+        });
+}
+
 template <class Component>
 __attribute__((always_inline)) static inline void put_components(uint32_t *row, const WaveLanes &lanes, bool everywhere, Component component) {
-#pragma GCC unroll 1
-    for (int lane = 0; lane < (int)(image_row * lanes.rows); lane += fetch_lanes) {
-        const uint32_t some = chunk_of_lanes(lanes.active, lane);
-        if (some)
-            put_component(row, lane, component(lane), some, everywhere ? some : chunk_of_lanes(lanes.inside, lane));
-    }
+    for_fetched({lanes.active, everywhere ? lanes.active : lanes.inside, lanes.rows}, [&](int lane, uint32_t some, uint32_t there)
+        __attribute__((always_inline)) { put_component(row, lane, component(lane), some, there); });
 }
 
 // All four components of 8-bit unorm, where elements have four bytes.
 static inline void put_four_of_wave(const uint8_t *host, const uint32_t *offset, const WaveLanes &lanes, const RowsOf<float> &to) {
     float *const rows[4] = {to.row[0], to.row[1], to.row[2], to.row[3]};
-#pragma GCC unroll 1
-    for (int lane = 0; lane < (int)(image_row * lanes.rows); lane += fetch_lanes) {
-        const uint32_t some = chunk_of_lanes(lanes.active, lane), there = chunk_of_lanes(lanes.inside, lane);
-        if (!some)
-            continue;
+    for_fetched(lanes, [&](int lane, uint32_t some, uint32_t there) __attribute__((always_inline)) {
         const FetchWords words = gather_words(host, fetch_words(offset + lane));
 #pragma GCC unroll 4
         for (int byte = 0; byte < 4; ++byte)
             put_component((uint32_t *)rows[byte], lane, unorm8_words(words, byte), some, there);
-    }
+    });
 }
 
 // The dwords of a wave's elements, of those that `wanted` has a bit for.
@@ -239,10 +286,7 @@ template <int bytes> struct WaveElements {
     alignas(64) uint32_t words[(bytes + 3) / 4][wave_most];
 
     __attribute__((always_inline)) void read(const uint8_t *host, const uint32_t *offset, const WaveLanes &lanes, uint32_t wanted) {
-#pragma GCC unroll 1
-        for (int lane = 0; lane < (int)(image_row * lanes.rows); lane += fetch_lanes) {
-            if (!chunk_of_lanes(lanes.active, lane))
-                continue;
+        for_chunks(lanes.active, lanes.rows, [&](int lane, uint32_t) __attribute__((always_inline)) {
             const FetchWords at = fetch_words(offset + lane);
             if (bytes <= 4)
                 put_fetched(words[0] + lane, gather_elements<bytes>(host, at));
@@ -255,33 +299,51 @@ template <int bytes> struct WaveElements {
                 put_fetched(words[2 * pair] + lane, first);
                 put_fetched(words[2 * pair + 1] + lane, second);
             }
-        }
+        });
     }
 };
 
+// A channel of elements whose dwords are `words`, as integers.
+struct FetchedChannel {
+    int shift, bits;
+
+    FetchWords unsigned_of(FetchWords words) const { return words_and(words_shifted(words, shift), fetch_all(mask())); }
+    FetchWords signed_of(FetchWords words) const { return words_shifted_signed(words_raised(words, 32 - bits - shift), 32 - bits); }
+    uint32_t mask() const { return ((uint32_t)1 << bits) - 1; }
+};
+
+// Call `put` with what makes a component's words of an element's. Fractions of up to 24 bits are the same in single precision as in double.
+template <class Put> __attribute__((always_inline)) static inline void with_decoder(const FetchedComponent &component, Put put) {
+    const FetchedChannel channel = {component.shift, component.bits};
+    const uint32_t *meaning = component.meaning;
+    const FetchWords value = fetch_all(component.value);
+    switch (component.kind) {
+    case fetch_constant: return put([=](FetchWords) __attribute__((always_inline)) { return value; });
+    case fetch_dword: return put([](FetchWords words) __attribute__((always_inline)) { return words; });
+    case fetch_unsigned: return put([=](FetchWords words) __attribute__((always_inline)) { return channel.unsigned_of(words); });
+    case fetch_signed: return put([=](FetchWords words) __attribute__((always_inline)) { return channel.signed_of(words); });
+    case fetch_unorm8: return put([=](FetchWords words) __attribute__((always_inline)) { return unorm8_words(words_shifted(words, channel.shift), 0); });
+    case fetch_unorm:
+        return put([=](FetchWords words) __attribute__((always_inline)) { return quotients_of(channel.unsigned_of(words), channel.mask()); });
+    case fetch_snorm:
+        return put([=](FetchWords words) __attribute__((always_inline)) {
+            return not_below(quotients_of(channel.signed_of(words), channel.mask() >> 1), -1.0f);
+        });
+    case fetch_half: return put([=](FetchWords words) __attribute__((always_inline)) { return half_words(words_shifted(words, channel.shift)); });
+    case fetch_shared_exponent:
+        return put([=](FetchWords words) __attribute__((always_inline)) {
+            const FetchWords power = words_raised(words_sum(words_shifted(words, 27), fetch_all(127 - 24)), 23);
+            return product_words(channel.unsigned_of(words), power);
+        });
+    default: return put([=](FetchWords words) __attribute__((always_inline)) { return gather_entries(meaning, channel.unsigned_of(words)); });
+    }
+}
+
 static inline void put_component_of(const FetchedComponent &component, const uint32_t *words, const WaveLanes &lanes, uint32_t *row) {
     const bool everywhere = component.everywhere;
-    const int shift = component.shift;
-    if (component.kind == fetch_constant) {
-        const FetchWords value = fetch_all(component.value);
-        put_components(row, lanes, everywhere, [=](int) __attribute__((always_inline)) { return value; });
-    } else if (component.kind == fetch_dword) {
-        put_components(row, lanes, everywhere, [=](int lane) __attribute__((always_inline)) { return fetch_words(words + lane); });
-    } else if (component.kind == fetch_unorm8) {
-        put_components(row, lanes, everywhere, [=](int lane) __attribute__((always_inline)) {
-            return unorm8_words(words_shifted(fetch_words(words + lane), shift), 0);
-        });
-    } else if (component.kind == fetch_half) {
-        put_components(row, lanes, everywhere, [=](int lane) __attribute__((always_inline)) {
-            return half_words(words_shifted(fetch_words(words + lane), shift));
-        });
-    } else {
-        const uint32_t *meaning = component.meaning;
-        const FetchWords mask = fetch_all(component.mask);
-        put_components(row, lanes, everywhere, [=](int lane) __attribute__((always_inline)) {
-            return gather_entries(meaning, words_and(words_shifted(fetch_words(words + lane), shift), mask));
-        });
-    }
+    with_decoder(component, [&](auto decode) __attribute__((always_inline)) {
+        put_components(row, lanes, everywhere, [&](int lane) __attribute__((always_inline)) { return decode(fetch_words(words + lane)); });
+    });
 }
 
 template <int bytes>

@@ -17,7 +17,6 @@ cdef extern from "image_rows.h" nogil:
     void fill_row(uint32_t *row, uint32_t value)
     void take_lanes(uint32_t mask, const uint32_t *source, uint32_t *row)
     void add_offsets(const uint32_t *packed, unsigned int axis, int32_t *texel)
-    void store_words(uint8_t *host, const uint32_t *offset, unsigned int bytes, uint32_t lanes, const uint32_t *words)
     void decode_unorm8(const uint32_t *words, unsigned int shift, uint32_t *component)
     void decode_by_table(const uint32_t *words, unsigned int shift, uint32_t mask, const uint32_t *meaning, uint32_t *component)
     void decode_halves(const uint32_t *words, unsigned int shift, uint32_t *component)
@@ -28,7 +27,6 @@ cdef extern from "image_rows.h" nogil:
     void limit_references(const float *reference, float *limited)
     void compare_row(unsigned int function, const float *reference, uint32_t *component)
     uint32_t nan_lanes(const float *values)
-    void encode_unorm8(const uint32_t *component, unsigned int shift, uint32_t *words)
     void __builtin_prefetch(const void *place)
 
 cdef extern from "image_patches.h" nogil:
@@ -78,6 +76,25 @@ cdef extern from "image_fetches.h" nogil:
     void fetch_four_bytes(const ImageTexels &level, const WaveTexels &texels, const FloatRows &to)
     void fetch_components(const ImageTexels &level, const WaveTexels &texels, unsigned int bytes, const FetchedComponent *component,
                           unsigned int count, uint32_t *registers)
+
+cdef extern from "image_stores.h" nogil:
+    void store_wave(const ImageTexels &level, const WaveTexels &texels, unsigned int bytes, const StoredChannel *channel, unsigned int count,
+                    const uint32_t *registers)
+
+cdef extern from "image_nearest.h" nogil:
+    enum:
+        address_repeat, address_clamp, address_border
+    cdef struct NearestPlaces:
+        const float *coordinate[3]
+        const uint32_t *layer
+        uint64_t active
+        unsigned int rows
+        unsigned int axes
+        uint8_t addressing[3]
+        uint8_t truncates
+    bint nearest_four_bytes(const ImageTexels &level, const NearestPlaces &places, const FloatRows &to)
+    bint nearest_components(const ImageTexels &level, const NearestPlaces &places, unsigned int bytes, const FetchedComponent *component,
+                            unsigned int count, bint floats, uint32_t *registers)
 
 cdef extern from "image_halves.h" nogil:
     bint filter_halves_patch(const ImageTexels &level, const float **coordinate, const FloatRows &to)
@@ -141,9 +158,14 @@ cdef void _open_work(ImageWork *work, Core *core, const Instruction *instruction
         work.at_once = _is_at_once(work)
         work.one_float = _is_one_float(work)
         work.volume = _is_volume(work)
+        if _is_nearest(work):
+            _open_fetches(work)
         work.any_control = _has_any_control(work)
     elif not samples:
-        _open_fetches(work)
+        if work.o.flags & image_flag_store:
+            _open_stores(work)
+        else:
+            _open_fetches(work)
 
 
 cdef inline bint _has_patches(const ImageWork *work, bint samples) noexcept nogil:
@@ -413,14 +435,16 @@ cdef inline bint _wants_all(const ImageWork *work) noexcept nogil:
 
 
 cdef void _open_fetches(ImageWork *work) noexcept nogil:
-    """What the components of a load are, where `_fetch_wave` makes them."""
+    """What the components of a load, or of a sample of nearest texels, are, where the fetches of a wave make them."""
     cdef uint32_t component
-    if work.o.narrow or work.o.halves or work.image.decode == decode_each:
+    if work.o.narrow or work.o.halves:
         return
     work.components = 0
     for component in range(4):
         if work.o.mask >> component & 1:
             _open_component(work, work.view.select[component], &work.component[work.components])
+            if work.component[work.components].kind == fetch_unknown:
+                return
             work.components += 1
     work.fetches = fetches_components
     if work.plain and work.view.format.bytes == 4 and _wants_all(work):
@@ -435,23 +459,53 @@ cdef void _open_component(const ImageWork *work, uint32_t selector, FetchedCompo
     if selector < 4:
         component.everywhere = True
         component.value = _constant(work, selector)
+    elif form.shared_exponent and channel < 3:
+        component.kind = fetch_shared_exponent
+        component.bits, component.shift = 9, <uint8_t>(9 * channel)
     elif form.bits[channel] == 0:
         component.value = 0 if channel < 3 else _constant(work, 1)
     else:
-        component.kind = _kind_of(work.image.decode)
+        component.kind = _kind_of_channel(work, channel)
+        component.bits = form.bits[channel]
         component.dword = form.position[channel] >> 5
         component.shift = form.position[channel] & 31
         component.meaning = work.image.meaning[channel]
-        component.mask = (<uint32_t>1 << (form.bits[channel] & 31)) - 1
 
 
-cdef inline uint8_t _kind_of(uint8_t decode) noexcept nogil:
-    return (<uint8_t>fetch_dword if decode == decode_bits else <uint8_t>fetch_unorm8 if decode == decode_bytes
-            else <uint8_t>fetch_half if decode == decode_half else <uint8_t>fetch_table)
+cdef inline uint8_t _kind_of_channel(const ImageWork *work, uint32_t channel) noexcept nogil:
+    """How `image_fetches.h` decodes a channel; fetch_unknown: it does not."""
+    cdef uint8_t kind = work.view.format.kind[channel]
+    cdef uint8_t bits = work.view.format.bits[channel]
+    cdef bint whole = kind == texel_uint or kind == texel_sint
+    if bits == 32:
+        return fetch_dword if whole or kind == texel_float else fetch_unknown
+    if whole:
+        return fetch_unsigned if kind == texel_uint else fetch_signed
+    if kind == texel_unorm and bits == 8 and work.view.format.position[channel] & 7 == 0:
+        return fetch_unorm8
+    if kind == texel_float and bits == 16:
+        return fetch_half
+    if work.image.meaning[channel] != NULL:
+        return fetch_table
+    if bits <= 24 and (kind == texel_unorm or kind == texel_snorm):
+        return fetch_unorm if kind == texel_unorm else fetch_snorm
+    return fetch_unknown
 
 
 cdef inline const uint32_t *_fetched_coordinate(const ImageWork *work, uint32_t axis) noexcept nogil:
     return work.core.wave.vgpr + work.coordinate_at[axis] if work.coordinate_at[axis] != no_register else NULL
+
+
+cdef inline void _open_texels(const ImageWork *work, uint32_t *zeros, WaveTexels *texels) noexcept nogil:
+    """The texels that a wave's registers name; `zeros`: for images of one line."""
+    texels.x = _fetched_coordinate(work, 0)
+    texels.y = _fetched_coordinate(work, 1)
+    texels.z = _fetched_coordinate(work, 2)
+    texels.active = work.core.active
+    texels.rows = work.core.halves
+    if texels.y == NULL:
+        memset(zeros, 0, 2 * image_row * sizeof(uint32_t))
+        texels.y = zeros
 
 
 cdef bint _fetch_wave(const ImageWork *work, const ImageTexels *level) noexcept nogil:
@@ -462,14 +516,7 @@ cdef bint _fetch_wave(const ImageWork *work, const ImageTexels *level) noexcept 
     cdef uint32_t zeros[2 * image_row]
     cdef WaveTexels texels
     cdef FloatRows rows
-    texels.x = _fetched_coordinate(work, 0)
-    texels.y = _fetched_coordinate(work, 1)
-    texels.z = _fetched_coordinate(work, 2)
-    texels.active = work.core.active
-    texels.rows = work.core.halves
-    if texels.y == NULL:
-        memset(zeros, 0, sizeof(zeros))
-        texels.y = &zeros[0]
+    _open_texels(work, zeros, &texels)
     if work.fetches == fetches_four_bytes:
         _open_results(work, &rows)
         fetch_four_bytes(level[0], texels, rows)
@@ -502,29 +549,68 @@ cdef int step_image_load(Core *core, const Step *step) noexcept nogil:
     return next_step(core, step)
 
 
-cdef void _store_row(const ImageWork *work, const ImageTexels *level) noexcept nogil:
-    cdef uint32_t offset[image_row]
-    cdef uint32_t words[image_row]
-    cdef uint32_t texel[4]
-    cdef int source[4]                                      # which of the data's registers a channel takes; -1: none
+cdef inline void _find_sources(const ImageWork *work, int *source) noexcept nogil:
+    """Which of the data's registers each channel takes; -1: none, zeros are stored."""
     cdef int missing = 0 if work.core.machine.gfx_level >= gfx12 else -1    # for components that are not stored
-    cdef uint32_t component, lane
     cdef int position = 0
-    cdef uint32_t lanes = work.active & ~_find_offsets(work, level, offset)
+    cdef uint32_t component
     for component in range(4):
         source[component] = -1
     for component in range(4):
         if work.view.select[component] >= 4:
             source[work.view.select[component] - 4] = position if work.o.mask >> component & 1 else missing
         position += work.o.mask >> component & 1
-    if work.image.decode == decode_bytes and not work.o.halves:
-        fill_row(words, 0)
-        for component in range(4):
-            if work.view.format.bits[component] and source[component] >= 0:
-                encode_unorm8(data_row(work.core.wave, work.instruction.decoded.source[2], source[component]) + image_row * work.half,
-                              work.view.format.position[component], words)
-        store_words(level.host, offset, work.view.format.bytes, lanes, words)
+
+
+cdef void _open_stores(ImageWork *work) noexcept nogil:
+    """What the channels of a store are, where `_store_wave` makes them."""
+    cdef const TexelFormat *form = &work.view.format
+    cdef StoredChannel *stored
+    cdef int source[4]
+    cdef uint32_t channel
+    if work.o.narrow or work.o.halves or form.shared_exponent:
         return
+    _find_sources(work, source)
+    work.channels = 0
+    for channel in range(4):
+        if not form.bits[channel] or source[channel] < 0:
+            continue
+        stored = &work.channel[work.channels]
+        stored.at = <uint32_t>(data_row(work.core.wave, work.instruction.decoded.source[2], source[channel]) - work.core.wave.vgpr)
+        stored.kind = _kind_to_store(form.kind[channel], form.bits[channel])
+        stored.bits = form.bits[channel]
+        stored.dword, stored.shift = form.position[channel] >> 5, form.position[channel] & 31
+        if stored.kind == store_unknown:
+            return
+        work.channels += 1
+    work.stores = True
+
+
+cdef inline uint8_t _kind_to_store(uint8_t kind, uint8_t bits) noexcept nogil:
+    """How `image_stores.h` encodes a channel; store_unknown: it does not."""
+    if kind == texel_uint or kind == texel_sint or (kind == texel_float and bits == 32):
+        return store_dword if bits == 32 else (store_unsigned if kind == texel_uint else store_signed)
+    if (kind == texel_unorm or kind == texel_snorm) and bits <= 24:
+        return store_unorm if kind == texel_unorm else store_snorm
+    return store_half if kind == texel_float and bits == 16 else store_unknown
+
+
+cdef void _store_wave(const ImageWork *work, const ImageTexels *level) noexcept nogil:
+    """Store for the active lanes of a wave. MXCSR does not count: denormals are less than half of any fraction, and of any half."""
+    cdef uint32_t zeros[2 * image_row]
+    cdef WaveTexels texels
+    _open_texels(work, zeros, &texels)
+    store_wave(level[0], texels, work.view.format.bytes, work.channel, work.channels, work.core.wave.vgpr)
+
+
+cdef void _store_row(const ImageWork *work, const ImageTexels *level) noexcept nogil:
+    """Store for a row, a lane after the other."""
+    cdef uint32_t offset[image_row]
+    cdef uint32_t texel[4]
+    cdef int source[4]
+    cdef uint32_t component, lane
+    cdef uint32_t lanes = work.active & ~_find_offsets(work, level, offset)
+    _find_sources(work, source)
     for lane in range(<uint32_t>image_row):
         if lanes >> lane & 1:
             for component in range(4):
@@ -543,6 +629,9 @@ cdef int step_image_store(Core *core, const Step *step) noexcept nogil:
         level = _level_of_all(work)
     if level == NULL:
         return step_reference(core, step)
+    if work.stores:
+        _store_wave(work, level)
+        return next_step(core, step)
     if core.control != control_default:
         set_host_control(control_default)
     for half in range(core.halves):
