@@ -2,7 +2,7 @@
 // host, which read no texel that is not there: lanes that are idle or outside take the level's first bytes.
 //
 // A wave is placed as a whole before its texels are read, since its coordinates may lie in the registers of the result. Hosts that are guarded
-// against data sampling gather slowly; there this takes about as long as loads of single lanes.
+// against data sampling gather more slowly.
 #pragma once
 #include "image_chunks.h"
 #include "image_digits.h"
