@@ -40,7 +40,9 @@ class Pair:
         self.target, self.shape = target, shape
         self.devices = [Device(target, "reference"), Device(target, "fast", threads=1)]
         self.images: list[Any] = [device.image(format=form, **(SHAPES[shape] | size)) for device in self.devices]
-        for mip in range(SHAPES[shape]["mips"]):
+        self.mips = size.get("mips", SHAPES[shape]["mips"])
+        self.layers = size.get("layers", SHAPES[shape].get("layers", 1))
+        for mip in range(self.mips):
             level = self.images[0].numpy(mip)
             texels = random.integers(0, 256, level.nbytes, dtype=np.uint8).view(level.dtype).reshape(level.shape)
             for image in self.images:
@@ -48,7 +50,7 @@ class Pair:
 
     def view_words(self, random: np.random.Generator, **more: Any) -> list[Any]:
         """A random part of the image, its components in a random order."""
-        levels, layers = SHAPES[self.shape]["mips"], SHAPES[self.shape].get("layers", 1)
+        levels, layers = self.mips, self.layers
         first = int(random.integers(levels))
         options: dict[str, Any] = {"levels": (first, int(random.integers(1, levels - first + 1)))}
         if layers > 1:

@@ -21,6 +21,7 @@ from pyaco._core.texels.block cimport BlockFormat, most_texels, texel_half, texe
 
 cdef enum:                            # kinds of channels: those of `formats`, and
     texel_unorm = 0
+    texel_snorm = 1
     texel_uint = 4
     texel_sint = 5
     texel_float = 7

@@ -42,9 +42,39 @@ cdef extern from "image_rows.h" nogil:
         uint32_t low
         const CubeTexel *beyond
         uint8_t *host
+        const TexelDigits *digits
 
 cdef extern from "image_patches.h" nogil:
     void find_pairs(ImageAxis &axis, uint32_t distance)
+
+cdef extern from "image_digits.h" nogil:
+    cdef struct TexelDigits:
+        pass
+    void find_digits(const ImageTexels &level, TexelDigits &digits)
+
+cdef extern from "image_fetches.h" nogil:
+    enum:
+        fetch_constant, fetch_dword, fetch_unsigned, fetch_signed, fetch_unorm8, fetch_unorm, fetch_snorm, fetch_half, fetch_table
+        fetch_shared_exponent, fetch_unknown
+    cdef struct FetchedComponent:
+        const uint32_t *meaning
+        uint32_t at
+        uint32_t value
+        uint8_t kind
+        uint8_t dword
+        uint8_t shift
+        uint8_t bits
+        uint8_t everywhere
+
+cdef extern from "image_stores.h" nogil:
+    enum:
+        store_dword, store_unsigned, store_signed, store_unorm, store_snorm, store_half, store_unknown
+    cdef struct StoredChannel:
+        uint32_t at
+        uint8_t kind
+        uint8_t dword
+        uint8_t shift
+        uint8_t bits
 
 cdef enum:                            # how elements become components
     decode_each = 0                   # lane by lane
@@ -69,11 +99,17 @@ cdef struct PreparedImage:
     bint four_halves                  # an element is four halves
     uint32_t *meaning[4]              # decode_table: by channel
     uint32_t *tables[view_levels]     # of all axes of a level; NULL: not made yet
+    TexelDigits *digits[view_levels]  # image_digits.h
     CubeTexel *beyond[view_levels]    # the edges of a cube's faces, for samplers that cross them
     uint64_t reach[view_levels]       # an offset from the level's origin that no byte of its texels has
     uint64_t level_dispatch[view_levels]
     bint level_usable[view_levels]
     ImageTexels level[view_levels]
+
+cdef enum:
+    fetches_nothing = 0
+    fetches_four_bytes = 1            # all four components of elements of four 8-bit channels
+    fetches_components = 2
 
 cdef enum:
     no_channel = 4
@@ -88,11 +124,13 @@ cdef struct ImageWork:
     const ImageTexels *level          # where all executions have the same level: that one; else NULL
     Core *core
     uint32_t result_at[4]             # by byte or half, its component's register, as dwords of all registers; `no_register`
-    uint32_t coordinate_at[2]         # the registers of the first two coordinates, if they are not narrow
+    uint32_t coordinate_at[3]         # the registers of the coordinates, if they are not narrow; `no_register`
     uint32_t half                     # the row that is worked on
     uint32_t active                   # its lanes
     uint8_t usable                    # False: the reference engine has to execute it
-    uint8_t at_once                   # a sample that `_sample_at_once` can do, or a load that `_load_at_once` can
+    uint8_t at_once                   # a sample that `_sample_at_once` can do
+    uint8_t fetches                   # how `_fetch_wave` loads, or `_sample_nearest` samples: fetches_*
+    uint8_t stores                    # whether `_store_wave` stores
     uint8_t plain                     # 8-bit channels, each of them at most one component, and all components are such
     uint8_t plain_halves              # the same of elements of four halves
     uint8_t one_float                 # a sample of one float between texels, which `_sample_singles` can do
@@ -109,6 +147,11 @@ cdef struct ImageWork:
     uint32_t wanted                   # a bit for each channel that components need
     uint8_t position[4]               # by channel: the first component that it is
     uint8_t channel_of_byte[4]        # or by half, where elements are four halves; or `no_channel`
+    uint32_t components               # of a load, or a sample of nearest texels
+    FetchedComponent component[4]
+    uint32_t channels                 # of a store, those that the data has something for
+    StoredChannel channel[4]
+    uint8_t addressing[3]             # of a sample of nearest texels, by axis: address_*
 
 cdef struct ImageCache:
     PreparedImage *image[cache_buckets]

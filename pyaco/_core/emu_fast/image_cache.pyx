@@ -9,6 +9,9 @@ from pyaco._core.emu.memory cimport Allocation, canonical_address, memory_find
 from pyaco._core.emu.texels cimport TexelFormat, load_channel, texel_float, texel_sint, texel_uint
 from pyaco._core.emu.wave cimport Machine
 
+cdef extern from "stdlib.h" nogil:
+    void *aligned_alloc(size_t alignment, size_t size)
+
 cdef enum:
     key_pairs = 6                     # 64-bit words of a key
     cache_bytes = 1 << 26             # of tables; more are made anew
@@ -16,6 +19,7 @@ cdef enum:
     edge_margin = 2
     largest_level = 0x7fffffff
     cube_edges = 24                   # of six faces
+    line_bytes = 64                   # of the host's cache
 
 
 cdef inline uint32_t _bucket(const uint32_t *words) noexcept nogil:
@@ -233,6 +237,18 @@ cdef bint _find_neighbours(ImageCache *cache, PreparedImage *image, uint32_t num
     return True
 
 
+cdef bint _make_digits(ImageCache *cache, PreparedImage *image, uint32_t number) noexcept nogil:
+    """The tables of a level by digits of coordinates. False: out of memory."""
+    cdef TexelDigits *digits
+    digits = image.digits[number] = <TexelDigits *>aligned_alloc(line_bytes, sizeof(TexelDigits))
+    if digits == NULL:
+        return False
+    cache.bytes += sizeof(TexelDigits)
+    find_digits(image.level[number], digits[0])
+    image.level[number].digits = digits
+    return True
+
+
 cdef bint _make_tables(ImageCache *cache, PreparedImage *image, uint32_t number) noexcept nogil:
     """The tables of a level's axes. False: out of memory, or the level has no texels or too many."""
     cdef const ImageLevel *level = &image.view.level[number]
@@ -257,6 +273,7 @@ cdef bint _make_tables(ImageCache *cache, PreparedImage *image, uint32_t number)
         return False
     cache.bytes += count * sizeof(uint32_t)
     image.tables[number] = entry
+    texels.low = <uint32_t>level.low
     if not _find_neighbours(cache, image, number):
         return False
     for axis in range(3):
@@ -276,7 +293,7 @@ cdef bint _make_tables(ImageCache *cache, PreparedImage *image, uint32_t number)
         find_pairs(texels.axis[0], 4)
         find_pairs(texels.axis[1], 8)
     image.reach[number] = _reach(image.view, level)
-    return True
+    return image.digits[number] != NULL or _make_digits(cache, image, number)
 
 
 cdef bint _place_level(Machine *machine, PreparedImage *image, uint32_t number) noexcept nogil:
@@ -290,7 +307,6 @@ cdef bint _place_level(Machine *machine, PreparedImage *image, uint32_t number) 
     allocation = memory_find(machine.memory, address, image.reach[number])
     if allocation == NULL:
         return False
-    texels.low = <uint32_t>level.low
     texels.beyond = image.beyond[number]
     texels.host = allocation.host + (address - allocation.address)
     return True
@@ -321,6 +337,7 @@ cdef void close_images(ImageCache *cache) noexcept nogil:
                 free(image.meaning[part])
             for part in range(<uint32_t>view_levels):
                 free(image.tables[part])
+                free(image.digits[part])
                 free(image.beyond[part])
             free(image)
     cache.bytes = 0

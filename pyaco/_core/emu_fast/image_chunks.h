@@ -334,35 +334,6 @@ template <class Word> static inline void pass_bytes_of(const uint8_t *host, cons
         put_bytes<sizeof(Word)>(chunk_at<Word>(host, offset + lane), rows, lane);
 }
 
-// Components of 8-bit unorm of elements of four bytes in images of two axes, for some lanes of a row, whose texels integers name. Chunks without such a
-// lane are left out; other lanes of a chunk take an active one's texel, which costs nothing more.
-static inline void load_bytes_of_lanes(const ImageTexels &level, uint32_t active, const uint32_t *x, const uint32_t *y, const RowsOf<float> &to) {
-    const RowsOf<float> rows = to;
-    const OffsetBits bits = offset_bits(level);
-    const NumberedAxis columns(level, 0), lines(level, 1);
-    const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
-#pragma GCC unroll 1
-    for (int lane = 0; lane < image_row; lane += image_chunk) {
-        const uint32_t some = active >> lane & 255;
-        if (!some)
-            continue;
-        const int first = lane + __builtin_ctz(some);
-        const __m256i lanes = _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)some), bit), bit);
-        alignas(32) uint32_t offset[image_chunk];
-        __m256i inside = _mm256_set1_epi32(-1);
-        const __m256i column = columns.look_up_inside(_mm256_blendv_epi8(everywhere(x + first), chunk_of(x + lane), lanes), inside);
-        const __m256i line = lines.look_up_inside(_mm256_blendv_epi8(everywhere(y + first), chunk_of(y + lane), lanes), inside);
-        put_offset(bits.of(column), bits.of(line), offset);
-        const __m256i words = chunk_at<uint32_t>(level.host, offset);
-#pragma GCC unroll 4
-        for (int byte = 0; byte < 4; ++byte) {
-            const __m256 value = _mm256_and_ps(unorm8_chunk(byte_of(words, byte)), _mm256_castsi256_ps(inside));
-            float *row = rows.row[byte] + lane;
-            _mm256_storeu_ps(row, _mm256_blendv_ps(_mm256_loadu_ps(row), value, _mm256_castsi256_ps(lanes)));
-        }
-    }
-}
-
 template <int count> static inline void pass_patch_of(const uint8_t *host, const ImagePatch &patch, const RowsOf<float> &to) {
     const RowsOf<float> rows = to;
     if (rows.row[0] && rows.row[1] && rows.row[2] && rows.row[3])
@@ -722,7 +693,6 @@ static inline bool place_exactly(const ImageTexels &, const float *const *, cons
 static inline bool place_volume(const ImageTexels &, const float *const *, ImageRow &, uint32_t &) { return false; }
 static inline uint32_t place_texels(const ImageTexels &, const uint32_t *, const uint32_t *, const uint32_t *, uint32_t *) { return 0; }
 template <class Word> static inline void pass_bytes_of(const uint8_t *, const uint32_t *, const RowsOf<float> &) {}
-static inline void load_bytes_of_lanes(const ImageTexels &, uint32_t, const uint32_t *, const uint32_t *, const RowsOf<float> &) {}
 template <int count> static inline void pass_patch_of(const uint8_t *, const ImagePatch &, const RowsOf<float> &) {}
 template <class Source> static inline void gather_bytes_of(const Source &, unsigned, const RowsOf<float> &) {}
 template <int bytes, int slices, class Source, class Number>

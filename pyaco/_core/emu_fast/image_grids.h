@@ -6,85 +6,6 @@
 #include "image_chunks.h"
 
 #if defined(__AVX2__)
-// Lanes whose texels are named by integers, as a grid of four or eight lines inside a level.
-template <int count> struct TexelGrid {
-    ImagePatch patch;
-    alignas(32) uint32_t offset[count][image_chunk];    // if it is no patch
-
-    // False: they are no grid, or some texel is outside.
-    __attribute__((always_inline)) bool find(const ImageTexels &level, const uint32_t *x, const uint32_t *y) {
-        const GridOf<count> grid(x, y);
-        if (!grid.found)
-            return false;
-        patch.used = is_inside_patch(level, grid) && open_quads<count>(level, first_lane(grid.columns), first_lane(grid.lines), 0, 0, patch);
-        if (patch.used)
-            return true;
-        const __m256i last_column = _mm256_set1_epi32((int)level.axis[0].size - 1), last_line = _mm256_set1_epi32((int)level.axis[1].size - 1);
-        const __m256i columns = _mm256_xor_si256(_mm256_min_epu32(grid.columns, last_column), grid.columns);
-        if (!is_zero(_mm256_or_si256(columns, _mm256_xor_si256(_mm256_min_epu32(grid.lines, last_line), grid.lines))))
-            return false;
-        place(level, x, y);
-        return true;
-    }
-
-    __attribute__((always_inline)) void place(const ImageTexels &level, const uint32_t *x, const uint32_t *y) {
-        const OffsetBits bits = offset_bits(level);
-        const OffsetParts across = bits.of(words_at((const uint8_t *)entries_of(level, 0), x, sizeof(uint32_t)));
-        const uint32_t *entry = entries_of(level, 1);
-#pragma GCC unroll 8
-        for (int line = 0; line < count; ++line)
-            put_offset(across, bits.of(everywhere(entry + y[image_chunk * line])), offset[line]);
-    }
-
-    // Components of 8-bit unorm of elements of four bytes.
-    __attribute__((always_inline)) void load_bytes(const uint8_t *host, const RowsOf<float> &to) const {
-        const RowsOf<float> rows = to;
-        if (patch.used)
-            return pass_patch_of<count>(host, patch, rows);
-#pragma GCC unroll 1
-        for (int line = 0; line < count; line += 2)
-            put_two_lines(words_at(host, offset[line]), words_at(host, offset[line + 1]), rows, image_chunk * line);
-    }
-
-    __attribute__((always_inline)) static bool is_inside_patch(const ImageTexels &level, const GridOf<count> &grid) {
-        const uint32_t column = (uint32_t)first_lane(grid.columns), line = (uint32_t)first_lane(grid.lines);
-        const uint32_t width = level.axis[0].size, height = level.axis[1].size;
-        return width >= patch_columns && column <= width - patch_columns && height >= count && line <= height - count &&
-               is_patch<count>(grid.columns, grid.lines);
-    }
-
-    __attribute__((always_inline)) static void put_two_lines(__m256i upper, __m256i lower, const RowsOf<float> &rows, int lane) {
-#if defined(__AVX512F__)
-        put_four_bytes(_mm512_inserti64x4(_mm512_castsi256_si512(upper), lower, 1), rows, lane);
-#else
-        put_four_bytes(upper, rows, lane);
-        put_four_bytes(lower, rows, lane + image_chunk);
-#endif
-    }
-};
-
-// All four components of 8-bit unorm of texels that integers name, for the rows of a wave, at once if these are one grid. False: some row's lanes are no
-// grid, or a texel is outside; then nothing was written. All rows are placed before the first is loaded, so that loads do not wait for offsets.
-static inline bool load_bytes_by_grid(const ImageTexels &level, unsigned rows, const uint32_t *x, const uint32_t *y, const RowsOf<float> &to) {
-    if (rows == 2) {
-        TexelGrid<wave_lines> whole;
-        if (whole.find(level, x, y)) {
-            whole.load_bytes(level.host, to);
-            return true;
-        }
-    }
-    TexelGrid<patch_lines> grid[2];
-    for (unsigned row = 0; row < rows; ++row)
-        if (!grid[row].find(level, x + image_row * row, y + image_row * row))
-            return false;
-    for (unsigned row = 0; row < rows; ++row) {
-        RowsOf<float> part;
-        for (int byte = 0; byte < 4; ++byte)
-            part.row[byte] = to.row[byte] + image_row * row;
-        grid[row].load_bytes(level.host, part);
-    }
-    return true;
-}
 // Lanes of a sample whose places are lines of eight columns that lie anyhow, apart as in a picture that is made smaller or together as in one made larger.
 template <int count> struct SampledGrid {
     alignas(32) uint32_t upper[image_chunk], lower[image_chunk];      // entries of the lines, and of those below them
@@ -246,7 +167,6 @@ static inline bool find_slice(const ImageTexels &level, unsigned rows, const flo
 }
 #else
 // Only for the compiler: hosts without such vectors have no steps.
-static inline bool load_bytes_by_grid(const ImageTexels &, unsigned, const uint32_t *, const uint32_t *, const RowsOf<float> &) { return false; }
 static inline bool sample_by_grid(const ImageTexels &, unsigned, const float *const *, uint32_t, int, const RowsOf<float> &) { return false; }
 static inline bool gather_by_grid(const ImageTexels &, unsigned, const float *const *, unsigned, const RowsOf<float> &) { return false; }
 static inline bool find_slice(const ImageTexels &, unsigned, const float *, uint32_t, bool, uint32_t &) { return false; }

@@ -1,4 +1,4 @@
-// Elements of four halves whose lanes lie as in a workgroup: grids that are loaded, patches that are filtered.
+// Elements of four halves whose lanes lie as in a workgroup: patches that are filtered.
 //
 // A patch has 45 texels for the 128 corners of its 32 lanes: each is converted once, and mixed with its neighbour along x once for both lines that it counts
 // in. The reference engine adds four products instead. Both are exact, and so the same, where halves are less than 2^13: these are multiples of 2^-24, and
@@ -9,33 +9,6 @@
 #if defined(__AVX2__)
 static inline __m128i two_texels(const uint8_t *host, uint32_t first, uint32_t second) {
     return _mm_unpacklo_epi64(pair_of_words(host, first), pair_of_words(host, second));
-}
-
-// The components of eight texels, to a row each.
-__attribute__((always_inline)) static inline void put_halves(const uint8_t *host, const uint32_t *offset, const RowsOf<float> &rows, int lane) {
-    const __m256i even = join_chunk(two_texels(host, offset[0], offset[1]), two_texels(host, offset[4], offset[5]));
-    const __m256i odd = join_chunk(two_texels(host, offset[2], offset[3]), two_texels(host, offset[6], offset[7]));
-    const __m256i first = _mm256_unpacklo_epi16(even, odd), second = _mm256_unpackhi_epi16(even, odd);
-    const __m256i low = _mm256_permute4x64_epi64(_mm256_unpacklo_epi16(first, second), 0xd8);
-    const __m256i high = _mm256_permute4x64_epi64(_mm256_unpackhi_epi16(first, second), 0xd8);
-    _mm256_storeu_ps(rows.row[0] + lane, _mm256_cvtph_ps(_mm256_castsi256_si128(low)));
-    _mm256_storeu_ps(rows.row[1] + lane, _mm256_cvtph_ps(_mm256_extracti128_si256(low, 1)));
-    _mm256_storeu_ps(rows.row[2] + lane, _mm256_cvtph_ps(_mm256_castsi256_si128(high)));
-    _mm256_storeu_ps(rows.row[3] + lane, _mm256_cvtph_ps(_mm256_extracti128_si256(high, 1)));
-}
-
-// As `load_bytes_by_grid`.
-static inline bool load_halves_by_grid(const ImageTexels &level, unsigned count, const uint32_t *x, const uint32_t *y, const RowsOf<float> &to) {
-    const RowsOf<float> rows = to;
-    TexelGrid<patch_lines> grid[2];
-    for (unsigned row = 0; row < count; ++row)
-        if (!grid[row].find(level, x + image_row * row, y + image_row * row))
-            return false;
-    for (unsigned row = 0; row < count; ++row)
-#pragma GCC unroll 1
-        for (int line = 0; line < patch_lines; ++line)
-            put_halves(level.host, grid[row].offset[line], rows, (int)(image_row * row) + image_chunk * line);
-    return true;
 }
 
 // The texels of a patch with a column and a line more, and their weights.
@@ -163,6 +136,5 @@ static inline bool filter_halves_patch(const ImageTexels &level, const float *co
 }
 #else
 // Only for the compiler: hosts without such vectors have no steps.
-static inline bool load_halves_by_grid(const ImageTexels &, unsigned, const uint32_t *, const uint32_t *, const RowsOf<float> &) { return false; }
 static inline bool filter_halves_patch(const ImageTexels &, const float *const *, const RowsOf<float> &) { return false; }
 #endif

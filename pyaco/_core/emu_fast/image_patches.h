@@ -337,16 +337,6 @@ template <int count> struct WavePatch {
         return find<filter>(level, coordinate) && open<filter>(level);
     }
 };
-
-// The same of texels that are named by integers, all of them inside.
-static inline bool place_texel_patch(const ImageTexels &level, const uint32_t *x, const uint32_t *y, ImagePatch &patch) {
-    const Grid grid(x, y);
-    if (!grid.found)
-        return false;
-    const uint32_t column = (uint32_t)first_lane(grid.columns), line = (uint32_t)first_lane(grid.lines), width = level.axis[0].size, height = level.axis[1].size;
-    return width >= patch_columns && column <= width - patch_columns && height >= patch_lines && line <= height - patch_lines &&
-           open_patch(level, grid.columns, grid.lines, 0, 0, patch);
-}
 #else
 // Only for the compiler: hosts without such vectors have no steps.
 struct PatchElements {
@@ -356,5 +346,4 @@ struct PatchCorners {
     PatchCorners(const uint8_t *, const ImagePatch &) {}
 };
 static inline bool place_patch(const ImageTexels &, const float *const *, int, ImageRow &) { return false; }
-static inline bool place_texel_patch(const ImageTexels &, const uint32_t *, const uint32_t *, ImagePatch &) { return false; }
 #endif

@@ -447,10 +447,10 @@ cdef bint _has_any_control(const ImageWork *work) noexcept nogil:
     names, is not the first one's neighbour, or the first itself, only where a border lies beyond.
     """
     cdef uint32_t axis
-    for axis in range(3 if work.volume else 2):
+    for axis in range(max(work.o.spatial, <uint32_t>2)):
         if work.level.axis[axis].entry[-1 - work.level.axis[axis].first] == image_outside:
             return False
-    return work.volume or (work.plain and (work.at_once or work.o.flags & image_flag_gather != 0))
+    return work.volume or work.fetches or (work.plain and (work.at_once or work.o.flags & image_flag_gather != 0))
 
 
 # The slice of an image of layers or faces that all lanes sample, by its entry; those of other images are one.
@@ -661,6 +661,55 @@ cdef bint _sample_volume(ImageWork *work) noexcept nogil:
     return filter_volume(work.level[0], work.core.halves, coordinate, rows)
 
 
+cdef bint _is_nearest(ImageWork *work) noexcept nogil:
+    """Whether samples are nearest texels, whose axes go on beyond the level as `work.addressing` says."""
+    cdef uint32_t axis
+    if (not work.keeps_level or work.o.flags & (image_flag_offset | image_flag_compare | image_flag_gather)
+            or not work.view.format.integer and (work.filter == image_linear or (work.o.spatial == 3 and work.sampler.z_filter == 2))):
+        return False
+    for axis in range(work.o.spatial):
+        if work.view.type == image_cube:
+            work.addressing[axis] = address_border if work.sampler.cube_wrap else address_clamp
+        elif work.sampler.clamp[axis] == clamp_wrap and not work.sampler.unnormalized:
+            work.addressing[axis] = address_repeat
+        elif work.sampler.clamp[axis] == clamp_last_texel or work.sampler.clamp[axis] == clamp_border:
+            work.addressing[axis] = address_clamp if work.sampler.clamp[axis] == clamp_last_texel else address_border
+        else:
+            return False
+    return True
+
+
+cdef bint _sample_nearest(const ImageWork *work) noexcept nogil:
+    """Sample the nearest texels of a wave's active lanes. False: some lane has to be looked at, and nothing was written."""
+    cdef int32_t layer[2 * image_row]
+    cdef const float *given
+    cdef NearestPlaces places
+    cdef FloatRows rows
+    cdef uint32_t axis, half
+    for axis in range(work.o.spatial):
+        places.coordinate[axis] = <const float *>_fetched_coordinate(work, axis)
+        places.addressing[axis] = work.addressing[axis]
+    places.layer = NULL
+    places.active = work.core.active
+    places.rows = work.core.halves
+    places.axes = work.o.spatial
+    places.truncates = work.sampler.truncate
+    if work.o.layered:
+        given = <const float *>_fetched_coordinate(work, 2)
+        for half in range(work.core.halves):
+            if (find_layers(given + image_row * half, work.view.layers, work.view.type == image_cube, layer + image_row * half)
+                    & <uint32_t>(work.core.active >> (image_row * half))):
+                return False
+        places.layer = <const uint32_t *>layer
+    if work.fetches == fetches_four_bytes:
+        _open_results(work, &rows)
+        return nearest_four_bytes(work.level[0], places, rows)
+    if <uint64_t>work.level.host & 3:
+        return False
+    return nearest_components(work.level[0], places, work.view.format.bytes, work.component, work.components,
+                              not work.plain and not work.view.format.integer, work.core.wave.vgpr)
+
+
 cdef int _sample_half(const ImageWork *work) noexcept nogil:
     cdef SampleRow row
     cdef Channels channels
@@ -770,7 +819,12 @@ cdef inline bint _has_own_samples(const Core *core, const ImageWork *work) noexc
 
 
 cdef inline bint _sample_whole(ImageWork *work) noexcept nogil:
-    """Execute the instruction for a wave of which all lanes are active. False: its rows are to be looked at one by one, and nothing was written."""
+    """Execute the instruction for a wave. False: its rows are to be looked at one by one, and nothing was written."""
+    if work.fetches:
+        return (work.core.full and work.at_once and work.fetches == fetches_four_bytes and not work.o.layered
+                and _sample_grid(work, 0)) or _sample_nearest(work)
+    if not work.core.full:
+        return False
     if work.o.flags & image_flag_gather:
         return _gather_wave(work)
     if work.one_float:
@@ -786,11 +840,11 @@ cdef int step_image_sample(Core *core, const Step *step) noexcept nogil:
     cdef int stop = stop_running
     if work == NULL or not _has_own_samples(core, work):
         return step_reference(core, step)
-    if core.full and work.any_control and _sample_whole(work):
+    if work.any_control and _sample_whole(work):
         return next_step(core, step)
     if core.control != control_default:
         set_host_control(control_default)
-    if not (core.full and not work.any_control and _sample_whole(work)):
+    if work.any_control or not _sample_whole(work):
         for half in range(core.halves):
             _open_half(work, half)
             if work.active and stop == stop_running:

@@ -17,7 +17,6 @@ cdef extern from "image_rows.h" nogil:
     void fill_row(uint32_t *row, uint32_t value)
     void take_lanes(uint32_t mask, const uint32_t *source, uint32_t *row)
     void add_offsets(const uint32_t *packed, unsigned int axis, int32_t *texel)
-    void store_words(uint8_t *host, const uint32_t *offset, unsigned int bytes, uint32_t lanes, const uint32_t *words)
     void decode_unorm8(const uint32_t *words, unsigned int shift, uint32_t *component)
     void decode_by_table(const uint32_t *words, unsigned int shift, uint32_t mask, const uint32_t *meaning, uint32_t *component)
     void decode_halves(const uint32_t *words, unsigned int shift, uint32_t *component)
@@ -28,12 +27,10 @@ cdef extern from "image_rows.h" nogil:
     void limit_references(const float *reference, float *limited)
     void compare_row(unsigned int function, const float *reference, uint32_t *component)
     uint32_t nan_lanes(const float *values)
-    void encode_unorm8(const uint32_t *component, unsigned int shift, uint32_t *words)
     void __builtin_prefetch(const void *place)
 
 cdef extern from "image_patches.h" nogil:
     bint place_patch(const ImageTexels &level, const float **coordinate, int filter, ImageRow &row)
-    bint place_texel_patch(const ImageTexels &level, const uint32_t *x, const uint32_t *y, ImagePatch &patch)
 
 cdef extern from "image_chunks.h" nogil:
     cdef struct FloatRows:
@@ -51,7 +48,6 @@ cdef extern from "image_chunks.h" nogil:
     void load_words(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int dword, uint32_t *words)
     void load_corners(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int dword, unsigned int slices, uint32_t *words,
                       unsigned int stride)
-    void load_bytes_of_lanes(const ImageTexels &level, uint32_t active, const uint32_t *x, const uint32_t *y, const FloatRows &to)
     void pass_bytes(const uint8_t *host, const ImageRow &row, unsigned int bytes, const FloatRows &to)
     void gather_bytes(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int byte, const FloatRows &to)
     void filter_bytes(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int slices, const FloatRows &to)
@@ -66,13 +62,41 @@ cdef extern from "image_volumes.h" nogil:
     bint filter_volume(const ImageTexels &level, unsigned int rows, const float **coordinate, const FloatRows &to)
 
 cdef extern from "image_grids.h" nogil:
-    bint load_bytes_by_grid(const ImageTexels &level, unsigned int rows, const uint32_t *x, const uint32_t *y, const FloatRows &to)
     bint sample_by_grid(const ImageTexels &level, unsigned int rows, const float **coordinate, uint32_t slice, int filter, const FloatRows &to)
     bint gather_by_grid(const ImageTexels &level, unsigned int rows, const float **coordinate, unsigned int byte, const FloatRows &to)
     bint find_slice(const ImageTexels &level, unsigned int rows, const float *coordinate, uint32_t layers, bint cube, uint32_t &slice)
 
+cdef extern from "image_fetches.h" nogil:
+    cdef struct WaveTexels:
+        const uint32_t *x
+        const uint32_t *y
+        const uint32_t *z
+        uint64_t active
+        unsigned int rows
+    void fetch_four_bytes(const ImageTexels &level, const WaveTexels &texels, const FloatRows &to)
+    void fetch_components(const ImageTexels &level, const WaveTexels &texels, unsigned int bytes, const FetchedComponent *component,
+                          unsigned int count, uint32_t *registers)
+
+cdef extern from "image_stores.h" nogil:
+    void store_wave(const ImageTexels &level, const WaveTexels &texels, unsigned int bytes, const StoredChannel *channel, unsigned int count,
+                    const uint32_t *registers)
+
+cdef extern from "image_nearest.h" nogil:
+    enum:
+        address_repeat, address_clamp, address_border
+    cdef struct NearestPlaces:
+        const float *coordinate[3]
+        const uint32_t *layer
+        uint64_t active
+        unsigned int rows
+        unsigned int axes
+        uint8_t addressing[3]
+        uint8_t truncates
+    bint nearest_four_bytes(const ImageTexels &level, const NearestPlaces &places, const FloatRows &to)
+    bint nearest_components(const ImageTexels &level, const NearestPlaces &places, unsigned int bytes, const FetchedComponent *component,
+                            unsigned int count, bint floats, uint32_t *registers)
+
 cdef extern from "image_halves.h" nogil:
-    bint load_halves_by_grid(const ImageTexels &level, unsigned int rows, const uint32_t *x, const uint32_t *y, const FloatRows &to)
     bint filter_halves_patch(const ImageTexels &level, const float **coordinate, const FloatRows &to)
 
 
@@ -134,9 +158,14 @@ cdef void _open_work(ImageWork *work, Core *core, const Instruction *instruction
         work.at_once = _is_at_once(work)
         work.one_float = _is_one_float(work)
         work.volume = _is_volume(work)
+        if _is_nearest(work):
+            _open_fetches(work)
         work.any_control = _has_any_control(work)
     elif not samples:
-        work.at_once = _is_load_at_once(work)
+        if work.o.flags & image_flag_store:
+            _open_stores(work)
+        else:
+            _open_fetches(work)
 
 
 cdef inline bint _has_patches(const ImageWork *work, bint samples) noexcept nogil:
@@ -247,9 +276,16 @@ cdef inline void _open_plan(ImageWork *work) noexcept nogil:
         if work.wanted >> channel & 1:
             work.result_at[component] = <uint32_t>(data_row(work.core.wave, work.instruction.decoded.destination[0], work.position[channel])
                                                    - work.core.wave.vgpr)
-    for component in range(min(work.o.spatial, <uint32_t>2)):
-        work.coordinate_at[component] = <uint32_t>(address_row(work.core.wave, work.instruction, work.o.coordinates_at + component)
-                                                   - work.core.wave.vgpr)
+    for component in range(3):
+        work.coordinate_at[component] = no_register
+    for component in range(work.o.spatial):
+        work.coordinate_at[component] = _coordinate_register(work, component)
+    if work.o.layered:
+        work.coordinate_at[2] = _coordinate_register(work, work.o.spatial)
+
+
+cdef inline uint32_t _coordinate_register(const ImageWork *work, uint32_t position) noexcept nogil:
+    return <uint32_t>(address_row(work.core.wave, work.instruction, work.o.coordinates_at + position) - work.core.wave.vgpr)
 
 
 cdef inline void _open_results(const ImageWork *work, FloatRows *rows) noexcept nogil:
@@ -348,11 +384,6 @@ cdef inline const uint32_t *_coordinate(const ImageWork *work, uint32_t axis) no
     return work.core.wave.vgpr + work.coordinate_at[axis] + image_row * work.half
 
 
-cdef inline bint _find_texel_patch(const ImageWork *work, const ImageTexels *level, ImageRow *places) noexcept nogil:
-    places.patch.used = work.patches and place_texel_patch(level[0], _coordinate(work, 0), _coordinate(work, 1), places.patch)
-    return places.patch.used
-
-
 cdef inline uint32_t _find_offsets(const ImageWork *work, const ImageTexels *level, uint32_t *offset) noexcept nogil:
     """Offsets of the texels that a row names by integers; returns the lanes whose texels are not in the level."""
     cdef uint32_t narrow[3][image_row]
@@ -369,39 +400,19 @@ cdef inline uint32_t _find_offsets(const ImageWork *work, const ImageTexels *lev
     return place_texels(level[0], row[0], row[1], row[2], offset)
 
 
-cdef inline void _load_bytes(const ImageWork *work, const uint8_t *host, const ImageRow *places, uint32_t outside) noexcept nogil:
-    """Components that are 8-bit unorm, to the registers of the result."""
-    cdef uint32_t zeros[image_row]
-    cdef FloatRows rows
-    cdef uint32_t byte
-    _open_results(work, &rows)
-    pass_bytes(host, places[0], work.view.format.bytes, rows)
-    if outside:
-        fill_row(zeros, 0)
-        for byte in range(4):
-            if rows.row[byte] != NULL:
-                take_lanes(outside, zeros, <uint32_t *>rows.row[byte])
-
-
 cdef void _load_row(const ImageWork *work, const ImageTexels *level) noexcept nogil:
     cdef Elements elements
     cdef ImageRow places
-    cdef uint32_t others[image_row]
+    cdef uint32_t found[image_row]
     cdef uint32_t zeros[image_row]
-    cdef uint32_t outside = 0 if _find_texel_patch(work, level, &places) else _find_offsets(work, level, places.offset[0])
-    cdef bint direct = work.core.full and not work.o.halves           # the address has been read: components may replace it
+    cdef uint32_t outside = _find_offsets(work, level, places.offset[0])
     cdef uint32_t component, selector
     cdef uint32_t position = 0
-    cdef uint32_t *found = others
-    if direct and work.plain:
-        _load_bytes(work, level.host, &places, outside)
-        return
+    places.patch.used = False
     _load_elements(work, level.host, &places, &elements)
     for component in range(4):
         if not work.o.mask >> component & 1:
             continue
-        if direct:
-            found = _result_row(work, position)
         selector = work.view.select[component]
         if selector < 4:
             fill_row(found, _constant(work, selector))
@@ -410,8 +421,7 @@ cdef void _load_row(const ImageWork *work, const ImageTexels *level) noexcept no
             if outside:
                 fill_row(zeros, 0)
                 take_lanes(outside, zeros, found)
-        if not direct:
-            _put_component(work, position, found)
+        _put_component(work, position, found)
         position += 1
 
 
@@ -424,29 +434,97 @@ cdef inline bint _wants_all(const ImageWork *work) noexcept nogil:
     return work.plain or work.plain_halves
 
 
-cdef inline bint _is_load_at_once(const ImageWork *work) noexcept nogil:
-    """Whether loads are of the usual kind: of all four channels, from two axes of one level."""
-    return _wants_all(work) and work.level != NULL and work.patches
+cdef void _open_fetches(ImageWork *work) noexcept nogil:
+    """What the components of a load, or of a sample of nearest texels, are, where the fetches of a wave make them."""
+    cdef uint32_t component
+    if work.o.narrow or work.o.halves:
+        return
+    work.components = 0
+    for component in range(4):
+        if work.o.mask >> component & 1:
+            _open_component(work, work.view.select[component], &work.component[work.components])
+            if work.component[work.components].kind == fetch_unknown:
+                return
+            work.components += 1
+    work.fetches = fetches_components
+    if work.plain and work.view.format.bytes == 4 and _wants_all(work):
+        work.fetches = fetches_four_bytes
 
 
-cdef inline bint _load_at_once(ImageWork *work) noexcept nogil:
-    """Load for a wave of which all lanes are active, straight to the registers. False: texels lie otherwise, and nothing was written.
+cdef void _open_component(const ImageWork *work, uint32_t selector, FetchedComponent *component) noexcept nogil:
+    cdef const TexelFormat *form = &work.view.format
+    cdef uint32_t channel = selector - 4
+    component.at = <uint32_t>(data_row(work.core.wave, work.instruction.decoded.destination[0], work.components) - work.core.wave.vgpr)
+    component.kind = fetch_constant
+    if selector < 4:
+        component.everywhere = True
+        component.value = _constant(work, selector)
+    elif form.shared_exponent and channel < 3:
+        component.kind = fetch_shared_exponent
+        component.bits, component.shift = 9, <uint8_t>(9 * channel)
+    elif form.bits[channel] == 0:
+        component.value = 0 if channel < 3 else _constant(work, 1)
+    else:
+        component.kind = _kind_of_channel(work, channel)
+        component.bits = form.bits[channel]
+        component.dword = form.position[channel] >> 5
+        component.shift = form.position[channel] & 31
+        component.meaning = work.image.meaning[channel]
+
+
+cdef inline uint8_t _kind_of_channel(const ImageWork *work, uint32_t channel) noexcept nogil:
+    """How `image_fetches.h` decodes a channel; fetch_unknown: it does not."""
+    cdef uint8_t kind = work.view.format.kind[channel]
+    cdef uint8_t bits = work.view.format.bits[channel]
+    cdef bint whole = kind == texel_uint or kind == texel_sint
+    if bits == 32:
+        return fetch_dword if whole or kind == texel_float else fetch_unknown
+    if whole:
+        return fetch_unsigned if kind == texel_uint else fetch_signed
+    if kind == texel_unorm and bits == 8 and work.view.format.position[channel] & 7 == 0:
+        return fetch_unorm8
+    if kind == texel_float and bits == 16:
+        return fetch_half
+    if work.image.meaning[channel] != NULL:
+        return fetch_table
+    if bits <= 24 and (kind == texel_unorm or kind == texel_snorm):
+        return fetch_unorm if kind == texel_unorm else fetch_snorm
+    return fetch_unknown
+
+
+cdef inline const uint32_t *_fetched_coordinate(const ImageWork *work, uint32_t axis) noexcept nogil:
+    return work.core.wave.vgpr + work.coordinate_at[axis] if work.coordinate_at[axis] != no_register else NULL
+
+
+cdef inline void _open_texels(const ImageWork *work, uint32_t *zeros, WaveTexels *texels) noexcept nogil:
+    """The texels that a wave's registers name; `zeros`: for images of one line."""
+    texels.x = _fetched_coordinate(work, 0)
+    texels.y = _fetched_coordinate(work, 1)
+    texels.z = _fetched_coordinate(work, 2)
+    texels.active = work.core.active
+    texels.rows = work.core.halves
+    if texels.y == NULL:
+        memset(zeros, 0, 2 * image_row * sizeof(uint32_t))
+        texels.y = zeros
+
+
+cdef bint _fetch_wave(const ImageWork *work, const ImageTexels *level) noexcept nogil:
+    """Load for the active lanes of a wave. False: the level's origin does not lie as its elements, and nothing was written.
 
     MXCSR does not count: there is no denormal in it but halves, which the host converts whatever MXCSR says.
     """
+    cdef uint32_t zeros[2 * image_row]
+    cdef WaveTexels texels
     cdef FloatRows rows
-    _open_half(work, 0)
-    _open_results(work, &rows)
-    if work.plain_halves:
-        return load_halves_by_grid(work.level[0], work.core.halves, _coordinate(work, 0), _coordinate(work, 1), rows)
-    return load_bytes_by_grid(work.level[0], work.core.halves, _coordinate(work, 0), _coordinate(work, 1), rows)
-
-
-cdef inline void _load_some(const ImageWork *work) noexcept nogil:
-    """The same for a row of which some lanes are active."""
-    cdef FloatRows rows
-    _open_results(work, &rows)
-    load_bytes_of_lanes(work.level[0], work.active, _coordinate(work, 0), _coordinate(work, 1), rows)
+    _open_texels(work, zeros, &texels)
+    if work.fetches == fetches_four_bytes:
+        _open_results(work, &rows)
+        fetch_four_bytes(level[0], texels, rows)
+        return True
+    if <uint64_t>level.host & 3:
+        return False
+    fetch_components(level[0], texels, work.view.format.bytes, work.component, work.components, work.core.wave.vgpr)
+    return True
 
 
 cdef int step_image_load(Core *core, const Step *step) noexcept nogil:
@@ -454,47 +532,85 @@ cdef int step_image_load(Core *core, const Step *step) noexcept nogil:
     cdef const ImageTexels *level = NULL
     cdef uint32_t half
     if work != NULL:
-        if work.at_once and core.full and _load_at_once(work):
-            return next_step(core, step)
         level = _level_of_all(work)
     if level == NULL:
         return step_reference(core, step)
+    _open_half(work, 0)
+    if work.fetches and _fetch_wave(work, level):
+        return next_step(core, step)
     if core.control != control_default:
         set_host_control(control_default)
     for half in range(core.halves):
         _open_half(work, half)
-        if work.active and work.at_once and work.plain and not core.full:
-            _load_some(work)
-        elif work.active:
+        if work.active:
             _load_row(work, level)
     if core.control != control_default:
         set_host_control(core.control)
     return next_step(core, step)
 
 
-cdef void _store_row(const ImageWork *work, const ImageTexels *level) noexcept nogil:
-    cdef uint32_t offset[image_row]
-    cdef uint32_t words[image_row]
-    cdef uint32_t texel[4]
-    cdef int source[4]                                      # which of the data's registers a channel takes; -1: none
+cdef inline void _find_sources(const ImageWork *work, int *source) noexcept nogil:
+    """Which of the data's registers each channel takes; -1: none, zeros are stored."""
     cdef int missing = 0 if work.core.machine.gfx_level >= gfx12 else -1    # for components that are not stored
-    cdef uint32_t component, lane
     cdef int position = 0
-    cdef uint32_t lanes = work.active & ~_find_offsets(work, level, offset)
+    cdef uint32_t component
     for component in range(4):
         source[component] = -1
     for component in range(4):
         if work.view.select[component] >= 4:
             source[work.view.select[component] - 4] = position if work.o.mask >> component & 1 else missing
         position += work.o.mask >> component & 1
-    if work.image.decode == decode_bytes and not work.o.halves:
-        fill_row(words, 0)
-        for component in range(4):
-            if work.view.format.bits[component] and source[component] >= 0:
-                encode_unorm8(data_row(work.core.wave, work.instruction.decoded.source[2], source[component]) + image_row * work.half,
-                              work.view.format.position[component], words)
-        store_words(level.host, offset, work.view.format.bytes, lanes, words)
+
+
+cdef void _open_stores(ImageWork *work) noexcept nogil:
+    """What the channels of a store are, where `_store_wave` makes them."""
+    cdef const TexelFormat *form = &work.view.format
+    cdef StoredChannel *stored
+    cdef int source[4]
+    cdef uint32_t channel
+    if work.o.narrow or work.o.halves or form.shared_exponent:
         return
+    _find_sources(work, source)
+    work.channels = 0
+    for channel in range(4):
+        if not form.bits[channel] or source[channel] < 0:
+            continue
+        stored = &work.channel[work.channels]
+        stored.at = <uint32_t>(data_row(work.core.wave, work.instruction.decoded.source[2], source[channel]) - work.core.wave.vgpr)
+        stored.kind = _kind_to_store(form.kind[channel], form.bits[channel])
+        stored.bits = form.bits[channel]
+        stored.dword, stored.shift = form.position[channel] >> 5, form.position[channel] & 31
+        if stored.kind == store_unknown:
+            return
+        work.channels += 1
+    work.stores = True
+
+
+cdef inline uint8_t _kind_to_store(uint8_t kind, uint8_t bits) noexcept nogil:
+    """How `image_stores.h` encodes a channel; store_unknown: it does not."""
+    if kind == texel_uint or kind == texel_sint or (kind == texel_float and bits == 32):
+        return store_dword if bits == 32 else (store_unsigned if kind == texel_uint else store_signed)
+    if (kind == texel_unorm or kind == texel_snorm) and bits <= 24:
+        return store_unorm if kind == texel_unorm else store_snorm
+    return store_half if kind == texel_float and bits == 16 else store_unknown
+
+
+cdef void _store_wave(const ImageWork *work, const ImageTexels *level) noexcept nogil:
+    """Store for the active lanes of a wave. MXCSR does not count: denormals are less than half of any fraction, and of any half."""
+    cdef uint32_t zeros[2 * image_row]
+    cdef WaveTexels texels
+    _open_texels(work, zeros, &texels)
+    store_wave(level[0], texels, work.view.format.bytes, work.channel, work.channels, work.core.wave.vgpr)
+
+
+cdef void _store_row(const ImageWork *work, const ImageTexels *level) noexcept nogil:
+    """Store for a row, a lane after the other."""
+    cdef uint32_t offset[image_row]
+    cdef uint32_t texel[4]
+    cdef int source[4]
+    cdef uint32_t component, lane
+    cdef uint32_t lanes = work.active & ~_find_offsets(work, level, offset)
+    _find_sources(work, source)
     for lane in range(<uint32_t>image_row):
         if lanes >> lane & 1:
             for component in range(4):
@@ -513,6 +629,9 @@ cdef int step_image_store(Core *core, const Step *step) noexcept nogil:
         level = _level_of_all(work)
     if level == NULL:
         return step_reference(core, step)
+    if work.stores:
+        _store_wave(work, level)
+        return next_step(core, step)
     if core.control != control_default:
         set_host_control(control_default)
     for half in range(core.halves):

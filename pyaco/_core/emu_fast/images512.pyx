@@ -11,7 +11,7 @@ from pyaco._core.emu.global_memory cimport memory_operation  # no-cython-lint
 from pyaco._core.emu.image_operands cimport *
 from pyaco._core.emu.image_sample cimport *
 from pyaco._core.emu.image_view cimport *
-from pyaco._core.emu.texels cimport TexelFormat, load_texel, store_texel, texel_float, texel_srgb, texel_unorm  # no-cython-lint
+from pyaco._core.emu.texels cimport *  # no-cython-lint
 from pyaco._core.emu.wave cimport *
 from pyaco._core.emu_fast.image_cache cimport *
 from pyaco._core.emu_fast.step cimport *
