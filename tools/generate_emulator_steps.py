@@ -152,8 +152,8 @@ class Body:
             word = f"({word} >> {shift})"
         if is_wide(kind):
             word = f"(source{index}[row_lane] | (<uint64_t>source{index}[row_lane + row_bytes // 4] << 32))"
-        if kind == "f32" and not self.exact:
-            word = f"flushed_source({word}, core.keep_in32)"
+        if kind == "f32" or (kind.startswith("mix") and self.exact):
+            word = f"{'host' if self.exact else 'flushed'}_source({word}, core.keep_in32)"
         elif kind == "f64":
             word = f"flushed_wide({word}, core.keep_in64)"
         elif kind == "r16":

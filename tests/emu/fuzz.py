@@ -154,7 +154,7 @@ class Streams:
         last += ["v_mov_b32 v0, s9", "v_or_b32 v31, 0x800, v31", f"{store} v31, v0, s[80:81]", "s_endpgm", ""]
         self.prologue = assemble_object("\n".join([*first, ""]), target, wave)
         self.epilogue = assemble_object("\n".join(last), target, wave)
-        bits = [number for number in (256, 512) if number <= vector_bits()] or [0]
+        bits = [number for number in (128, 256, 512) if number <= vector_bits()]
         self.sandboxes = [Sandbox(Engine, level), *(Sandbox(FastEngine, level, 1, number) for number in bits)]
         self.prepared = self.batches()
         self.seen: set[int] = set()

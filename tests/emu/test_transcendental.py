@@ -16,7 +16,7 @@ TARGET = "gfx1100"
 CONTEXT = Context(prec=50)
 COUNT = 4096
 NEAREST, UP, DOWN, ZERO = range(4)
-ENGINES = [0, *(bits for bits in (256, 512) if bits <= vector_bits())]  # bits of the fast engine's vectors, 0: the reference engine
+ENGINES = [0, *(bits for bits in (128, 256, 512) if bits <= vector_bits())]  # bits of the fast engine's vectors, 0: the reference engine
 PI = Decimal("3.14159265358979323846264338327950288419716939937510582")
 PROGRAM = """
     v_and_b32 v0, 0x3ff, v0

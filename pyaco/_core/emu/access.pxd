@@ -117,13 +117,33 @@ cdef inline void place_element(uint32_t *register_, uint32_t value, uint8_t half
     else:
         register_[0] = (register_[0] & 0xffff) | (value << 16)
 
+# Sums of floats. A NaN is that of the first operand that is one, made quiet, or the default, as vector instructions have it: a host's own choice
+# depends on how its compiler orders the operands.
+cdef inline uint32_t add_singles(uint32_t a, uint32_t b) noexcept nogil:
+    cdef float total = bits_float(a) + bits_float(b)
+    if total == total:
+        return float_bits(total)
+    if a & 0x7fffffff > 0x7f800000U:
+        return a | 0x400000
+    return b | 0x400000 if b & 0x7fffffff > 0x7f800000U else 0x7fc00000
+
+cdef inline uint64_t add_doubles(uint64_t a, uint64_t b) noexcept nogil:
+    cdef double total = bits_double(a) + bits_double(b)
+    if total == total:
+        return double_bits(total)
+    if bits_double(a) != bits_double(a):
+        return a | 0x8000000000000ULL
+    return b | 0x8000000000000ULL if bits_double(b) != bits_double(b) else 0x7ff8000000000000ULL
+
+cdef inline uint32_t add_half(uint32_t a, uint32_t b) noexcept nogil:
+    return double_to_half(bits_double(add_doubles(double_bits(half_to_double(a)), double_bits(half_to_double(b)))), 0)
+
 cdef inline uint32_t add_halves(uint32_t a, uint32_t b) noexcept nogil:
-    return (double_to_half(half_to_double(a & 0xffff) + half_to_double(b & 0xffff), 0)
-            | (double_to_half(half_to_double(a >> 16) + half_to_double(b >> 16), 0) << 16))
+    return add_half(a & 0xffff, b & 0xffff) | (add_half(a >> 16, b >> 16) << 16)
 
 cdef inline uint32_t add_bfloats(uint32_t a, uint32_t b) noexcept nogil:
-    return (to_bfloat(bits_float(a << 16) + bits_float(b << 16))
-            | (to_bfloat(bits_float(a & 0xffff0000U) + bits_float(b & 0xffff0000U)) << 16))
+    return (to_bfloat(bits_float(add_singles(a << 16, b << 16)))
+            | (to_bfloat(bits_float(add_singles(a & 0xffff0000U, b & 0xffff0000U))) << 16))
 
 ctypedef fused atomic_word:
     uint32_t
@@ -173,7 +193,7 @@ cdef inline uint32_t atomic32(uint8_t operation, uint32_t old, uint32_t data, ui
     if operation == atomic_cond_sub:
         return old - data if old >= data else old
     if operation == atomic_fadd:
-        return float_bits(bits_float(old) + bits_float(data))
+        return add_singles(old, data)
     if operation == atomic_fmin:
         return float_bits(<float>min_number(bits_float(old), bits_float(data)))
     if operation == atomic_fmax:
@@ -200,7 +220,7 @@ cdef inline uint64_t atomic64(uint8_t operation, uint64_t old, uint64_t data, ui
     if operation == atomic_ordered_add:
         return ordered_add(old, data)
     if operation == atomic_fadd:
-        return double_bits(bits_double(old) + bits_double(data))
+        return add_doubles(old, data)
     if operation == atomic_fmin:
         return double_bits(min_number(bits_double(old), bits_double(data)))
     if operation == atomic_fmax:

@@ -52,8 +52,6 @@ cdef bint _add_dual(Builder *builder, const Instruction *instruction) noexcept n
     cdef uint32_t slot, encoded
     cdef bint deferred = False
     cdef Draft copy
-    if builder.blocks.kernels.vector == NULL:
-        return False
     if instruction.decoded.destination[0] == instruction.decoded.destination[1]:
         return False                                        # only the long form can do so
     encoded = 3 if instruction.decoded.format & format_vop3 else 2

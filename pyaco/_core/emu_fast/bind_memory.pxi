@@ -245,7 +245,7 @@ cdef bint _add_memory(Builder *builder, const Instruction *instruction) noexcept
     step.hot.immediate = instruction.decoded.immediate
     if step.rest.memory.masked or step.rest.memory.scaled or _is_gds(instruction):
         return False
-    if builder.blocks.kernels.memory == NULL or step.rest.memory.half != half_none or step.rest.memory.access not in (
+    if step.rest.memory.half != half_none or step.rest.memory.access not in (
             access_load, access_store, access_atomic, access_to_lds):
         return False
     if step.rest.memory.access == access_atomic and instruction.handler == execute_smem:

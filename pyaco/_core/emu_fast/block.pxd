@@ -13,12 +13,13 @@ cdef enum:
     pool_rows = 1024
     recent_blocks = 64
 
-cdef struct Kernels:                  # steps for the host's vectors; NULL: there are none
+cdef struct Kernels:                  # steps for the host's vectors
     const StepFunction *vector
     const MemorySteps *memory
     const RowSteps *rows
     StepFunction matrix
-    const ImageSteps *image
+    const ImageSteps *image           # NULL: the reference engine executes image instructions
+    uint32_t control_zeros            # what is set in MXCSR where denormal sources are zeros; 0: steps flush them
 
 cdef struct Blocks:
     Kernels kernels

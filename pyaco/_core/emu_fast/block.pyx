@@ -512,7 +512,7 @@ cdef bint _add_vector(Builder *builder, const Instruction *instruction) noexcept
     cdef Draft step
     cdef uint32_t slot
     memset(&step, 0, sizeof(Draft))
-    if builder.blocks.kernels.vector == NULL or earlier_operation(instruction.decoded.opcode, builder.blocks.machine.gfx_level) != NULL:
+    if earlier_operation(instruction.decoded.opcode, builder.blocks.machine.gfx_level) != NULL:
         return False
     step.hot.function = builder.blocks.kernels.vector[instruction.decoded.opcode]
     if step.hot.function == NULL:

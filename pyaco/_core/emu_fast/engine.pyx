@@ -48,12 +48,13 @@ cdef enum:
     interrupted = -1                  # by a signal, whose exception is set
     abandoned = -2                    # because an earlier workgroup failed
     no_memory = -3
+    mxcsr_zeros = 0x40                # denormal sources are zeros
 
 cdef uint64_t never = 0xffffffffffffffffULL
 
 
 def vector_bits():
-    """Bits of the vectors that the host has and the steps can use: 512, 256, or 0 (every instruction is done as in the reference engine)."""
+    """Bits of the vectors that the host has and the steps can use: 512, 256, or 128 (what every processor has)."""
     return host_vector_bits()
 
 
@@ -88,14 +89,6 @@ cdef struct Team:
 
 
 # ----------------------------------------------------------------------------------------------------------------- waves
-cdef void _set_active(Core *core, uint64_t active) noexcept nogil:
-    """For hosts without vectors."""
-    cdef uint32_t lane
-    note_active(core, active)
-    for lane in range(<uint32_t>max_lanes):
-        core.lane_mask[lane] = -(<uint32_t>(active >> lane) & 1)
-
-
 cdef void _set_mode(Core *core, uint32_t mode) noexcept nogil:
     """Set what steps read instead of MODE."""
     cdef uint32_t control
@@ -109,7 +102,7 @@ cdef void _set_mode(Core *core, uint32_t mode) noexcept nogil:
     core.ieee = (mode & mode_ieee) != 0
     core.flushes_choice32 = core.flushes32 and not core.ieee
     core.clamps_nan = (mode & mode_dx10_clamp) != 0
-    control = control_default if core.keep_in32 else control_default | control_zeros
+    control = control_default if core.keep_in32 else control_default | core.control_zeros
     if core.control != control:
         core.control = control
         set_host_control(control)
@@ -368,7 +361,8 @@ cdef bint _open_worker(Worker *worker) noexcept nogil:
     worker.core.base[base_active] = <uint8_t *>worker.core.lane_mask
     worker.core.control = control_default
     worker.core.mode = 0xffffffffU                          # none: it is looked at before the first block
-    worker.core.set_active = worker.blocks.kernels.rows.set_active if worker.blocks.kernels.rows != NULL else _set_active
+    worker.core.control_zeros = worker.blocks.kernels.control_zeros
+    worker.core.set_active = worker.blocks.kernels.rows.set_active
     worker.core.images = &worker.images
     open_images(&worker.images)
     worker.first_slot = space.machine.scratch_slot
@@ -582,7 +576,7 @@ cdef class FastEngine(Engine):
     threads : int
         How many threads run workgroups.
     bits : int, optional
-        Bits of the vectors: 512, 256 or 0; by default what the host has.
+        Bits of the vectors: 512, 256 or 128; by default the most that the host has.
 
     Raises
     ------
@@ -604,22 +598,23 @@ cdef class FastEngine(Engine):
             raise ValueError("an engine of no threads")
         if bits is None:
             bits = host_vector_bits()
-        if bits not in (0, 256, 512) or bits > host_vector_bits():
+        if bits not in (128, 256, 512) or bits > host_vector_bits():
             raise ValueError(f"vectors of {bits} bits on a host that has {host_vector_bits()}")
         self.team.workers = <Worker *>calloc(threads, sizeof(Worker))
         if self.team.workers == NULL:
             raise MemoryError(f"{threads} threads")
         self.team.max_threads = threads
         self.team.memory = &self.space.memory
-        if bits:
-            # loaded by name: a host without such vectors must not even initialise the module
-            vector, memory, rows, matrix = importlib.import_module(f"pyaco._core.emu_fast.lanes{bits}").tables()
-            self.team.kernels.vector = <const StepFunction *><uintptr_t>vector
-            self.team.kernels.memory = <const MemorySteps *><uintptr_t>memory
-            self.team.kernels.rows = <const RowSteps *><uintptr_t>rows
-            self.team.kernels.matrix = <StepFunction><uintptr_t>matrix
+        # loaded by name: a host without such vectors must not even initialise the module
+        vector, memory, rows, matrix = importlib.import_module(f"pyaco._core.emu_fast.lanes{bits}").tables()
+        self.team.kernels.vector = <const StepFunction *><uintptr_t>vector
+        self.team.kernels.memory = <const MemorySteps *><uintptr_t>memory
+        self.team.kernels.rows = <const RowSteps *><uintptr_t>rows
+        self.team.kernels.matrix = <StepFunction><uintptr_t>matrix
+        if bits > 128:
             image = importlib.import_module(f"pyaco._core.emu_fast.images{bits}").table()
             self.team.kernels.image = <const ImageSteps *><uintptr_t>image
+            self.team.kernels.control_zeros = mxcsr_zeros
 
     def own_steps(self, uint64_t entry, uint64_t end, uint32_t wave_size):
         """Which instructions of machine code run without the reference engine.

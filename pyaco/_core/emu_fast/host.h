@@ -1,6 +1,7 @@
 // Vector code for a row of 32 lanes that the compiler does not find by itself, and the control word of the host's vector unit.
 #pragma once
 #include <cstdint>
+#include <cstring>
 
 // Steps are compiled without other inlining: a form for rare cases must not make the usual one save the registers that it needs.
 #define ALWAYS_INLINE inline __attribute__((always_inline))
@@ -26,6 +27,16 @@ static ALWAYS_INLINE void copy_row(uint32_t *to, const uint32_t *from) {
     for (unsigned part = 0; part < 128 / sizeof(row_part); ++part)
         reinterpret_cast<row_part *>(to)[part] = reinterpret_cast<const row_part *>(from)[part];
 }
+
+// The source of an operation on singles. Modules for the wider vectors leave it to the host to take denormals for zeros; others cannot ask for that, or
+// would have their results flushed as well, before they are rounded.
+#if defined(__AVX2__)
+static ALWAYS_INLINE uint32_t host_source(uint32_t value, uint32_t) { return value; }
+#else
+static ALWAYS_INLINE uint32_t host_source(uint32_t value, uint32_t keep) {
+    return value & (0x80000000u | keep | (value & 0x7f800000 ? 0xffffffffu : 0));
+}
+#endif
 
 // The pattern of the addresses of 16 lanes: consecutive dwords, all the same, or any other. Those that wrap at 2^32 are not consecutive.
 enum { chunk_any = 0, chunk_sequence = 1, chunk_same = 2 };
@@ -200,14 +211,66 @@ static ALWAYS_INLINE uint32_t row_low_bits(const uint32_t *values) {
     return mask;
 }
 #else
-// Only for the compiler: on hosts without such vectors the reference engine executes every instruction.
-static ALWAYS_INLINE void halves_to_singles(const uint32_t *, uint32_t, float *) {}
-static ALWAYS_INLINE void singles_to_halves(const float *, uint32_t *) {}
-static ALWAYS_INLINE void gather_row(const uint32_t *, const uint32_t *, uint32_t *) {}
-static ALWAYS_INLINE void flush_singles(const uint32_t *, uint32_t *) {}
-static ALWAYS_INLINE void spread_bits(uint64_t, uint32_t *) {}
-static ALWAYS_INLINE uint32_t row_nans(const uint32_t *) { return 0; }
-static ALWAYS_INLINE void put_lanes(uint32_t *, const uint32_t *, uint32_t, const uint32_t *) {}
+// Halves: the exponent is moved by a product, which is exact and makes the denormals normal.
+static ALWAYS_INLINE void halves_to_singles(const uint32_t *row, uint32_t shift, float *singles) {
+    for (int lane = 0; lane < 32; ++lane) {
+        const uint32_t half = row[lane] >> shift, magnitude = half & 0x7fff;
+        const uint32_t bits = magnitude << 13;
+        float value;
+        memcpy(&value, &bits, 4);
+        value *= 0x1p112f;
+        uint32_t scaled;
+        memcpy(&scaled, &value, 4);
+        const uint32_t special = bits | 0x7f800000 | (magnitude > 0x7c00 ? 0x400000 : 0);       // an infinity, or a NaN made quiet
+        const uint32_t result = (magnitude >= 0x7c00 ? special : scaled) | (half & 0x8000) << 16;
+        memcpy(singles + lane, &result, 4);
+    }
+}
+
+// To nearest even. Below the normal halves the sum with one half has the fraction's bits where the half has them, rounded by the sum.
+static ALWAYS_INLINE void singles_to_halves(const float *singles, uint32_t *row) {
+    for (int lane = 0; lane < 32; ++lane) {
+        uint32_t bits, sum;
+        memcpy(&bits, singles + lane, 4);
+        const uint32_t magnitude = bits & 0x7fffffff;
+        float value;
+        memcpy(&value, &magnitude, 4);
+        value += 0.5f;
+        memcpy(&sum, &value, 4);
+        const uint32_t denormal = sum - 0x3f000000;
+        const uint32_t normal = (magnitude - 0x38000000 + 0xfff + (magnitude >> 13 & 1)) >> 13;
+        const uint32_t finite = magnitude < 0x38800000 ? denormal : magnitude < 0x477ff000 ? normal : 0x7c00;
+        const uint32_t nan = 0x7e00 | (magnitude >> 13 & 0x3ff);
+        row[lane] = (magnitude > 0x7f800000 ? nan : finite) | (bits >> 16 & 0x8000);
+    }
+}
+
+static ALWAYS_INLINE void gather_row(const uint32_t *row, const uint32_t *index, uint32_t *values) {
+    for (int lane = 0; lane < 32; ++lane)
+        values[lane] = row[index[lane] & 63];
+}
+
+static ALWAYS_INLINE void flush_singles(const uint32_t *values, uint32_t *flushed) {
+    for (int lane = 0; lane < 32; ++lane)
+        flushed[lane] = host_source(values[lane], 0);
+}
+
+static ALWAYS_INLINE void spread_bits(uint64_t bits, uint32_t *lanes) {
+    for (int lane = 0; lane < 64; ++lane)
+        lanes[lane] = -(uint32_t)(bits >> lane & 1);
+}
+
+static ALWAYS_INLINE uint32_t row_nans(const uint32_t *values) {
+    uint32_t nans = 0;
+    for (int lane = 0; lane < 32; ++lane)
+        nans |= (uint32_t)((values[lane] & 0x7fffffff) > 0x7f800000) << lane;
+    return nans;
+}
+
+static ALWAYS_INLINE void put_lanes(uint32_t *row, const uint32_t *values, uint32_t, const uint32_t *mask) {
+    for (int lane = 0; lane < 16; ++lane)
+        row[lane] = (values[lane] & mask[lane]) | (row[lane] & ~mask[lane]);
+}
 
 static ALWAYS_INLINE int chunk_kind(const uint32_t *offset) {
     uint32_t differs = 0, moved = 0;
@@ -219,10 +282,10 @@ static ALWAYS_INLINE int chunk_kind(const uint32_t *offset) {
 }
 
 static ALWAYS_INLINE bool row_has_nan(const uint32_t *values) {
-    bool found = false;
+    uint32_t found = 0;
     for (int lane = 0; lane < 32; ++lane)
-        found |= (values[lane] & 0x7fffffff) > 0x7f800000;
-    return found;
+        found |= (values[lane] & 0x7fffffff) > 0x7f800000 ? 1 : 0;
+    return found != 0;
 }
 
 static ALWAYS_INLINE uint32_t row_low_bits(const uint32_t *values) {
@@ -281,6 +344,19 @@ static ALWAYS_INLINE void store_quads(uint8_t *host, const uint32_t *offset, con
     }
 }
 #else
-static ALWAYS_INLINE void load_quads(const uint8_t *, const uint32_t *, uint32_t *) {}
-static ALWAYS_INLINE void store_quads(uint8_t *, const uint32_t *, const uint32_t *) {}
+static ALWAYS_INLINE void load_quads(const uint8_t *host, const uint32_t *offset, uint32_t *row) {
+    uint32_t quad[4];
+    for (int lane = 0; lane < 16; ++lane) {
+        memcpy(quad, host + offset[lane], sizeof quad);
+        for (int part = 0; part < 4; ++part)
+            row[64 * part + lane] = quad[part];
+    }
+}
+
+static ALWAYS_INLINE void store_quads(uint8_t *host, const uint32_t *offset, const uint32_t *row) {
+    for (int lane = 0; lane < 16; ++lane) {
+        const uint32_t quad[4] = {row[lane], row[64 + lane], row[128 + lane], row[192 + lane]};
+        memcpy(host + offset[lane], quad, sizeof quad);
+    }
+}
 #endif

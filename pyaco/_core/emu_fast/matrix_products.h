@@ -39,7 +39,7 @@ static ALWAYS_INLINE void put_doubles(float *to, Doubles values) { _mm_storeu_ps
 static ALWAYS_INLINE Doubles same_doubles(double value) { return _mm256_set1_pd(value); }
 static ALWAYS_INLINE Doubles fused(Doubles a, Doubles b, Doubles c) { return _mm256_fmadd_pd(a, b, c); }
 #else
-typedef double Doubles;                // only for the compiler: on hosts without such vectors the reference engine executes every instruction
+typedef double Doubles;
 enum { doubles_count = 1, rows_at_once = 1 };
 template <class Number> static ALWAYS_INLINE Doubles doubles_at(const Number *from) { return *from; }
 template <class Number> static ALWAYS_INLINE void put_doubles(Number *to, Doubles value) { *to = (Number)value; }
@@ -119,5 +119,16 @@ static ALWAYS_INLINE void halves_to_doubles(const uint32_t *row, uint32_t flip, 
     }
 }
 #else
-static ALWAYS_INLINE void halves_to_doubles(const uint32_t *, uint32_t, double *, double *) {}
+static ALWAYS_INLINE void halves_to_doubles(const uint32_t *row, uint32_t flip, double *low, double *high) {
+    uint32_t words[32] = {};
+    float singles[2][32];
+    for (int lane = 0; lane < 16; ++lane)
+        words[lane] = row[lane] ^ flip;
+    halves_to_singles(words, 0, singles[0]);
+    halves_to_singles(words, 16, singles[1]);
+    for (int lane = 0; lane < 16; ++lane) {
+        low[lane] = singles[0][lane];
+        high[lane] = singles[1][lane];
+    }
+}
 #endif

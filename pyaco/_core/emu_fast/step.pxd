@@ -5,7 +5,8 @@ instructions becomes a few steps; a step's function ends in a tail call of the n
 the block is made: a source is a row of lanes (32 or 64 dwords) at an offset from one of a few base addresses, so a lane loop reads a
 VGPR, a constant and a broadcast SGPR alike.
 
-Arithmetic in single precision runs with the host's denormals-are-zero set where MODE flushes denormal sources, which has the same effect.
+Arithmetic in single precision runs with the host's denormals-are-zero set where MODE flushes denormal sources, which has the same effect; in the
+modules for every host, steps flush them.
 Denormal results are flushed by the step: the host's own flush looks at the result before it is rounded to a denormal, MODE's after.
 
 Thread safety: a core, its blocks and its pool belong to one thread.
@@ -37,6 +38,7 @@ cdef extern from "host.h" nogil:
     int chunk_any, chunk_sequence, chunk_same
     bint row_has_nan(const uint32_t *values)                 # singles
     void flush_singles(const uint32_t *values, uint32_t *flushed)
+    uint32_t host_source(uint32_t value, uint32_t keep)      # a denormal becomes zero, unless the host takes it for one or `keep` is all ones
     bint row_has_nan16(const uint32_t *values)               # halves, in the low 16 bits
     bint row_has_nan64(const uint64_t *values)               # doubles
     void halves_to_singles(const uint32_t *row, uint32_t shift, float *singles)
@@ -54,7 +56,6 @@ cdef enum:
     row_lanes = 32                    # a step works on rows of 32 lanes; a wave64 has two of them
     row_bytes = 256                   # from one register to the next, and from one row of the pool to the next
     control_default = 0x1f80          # MXCSR: nothing trapped, round to nearest even
-    control_zeros = 0x40              # MXCSR: denormal sources are zeros
 
 cdef enum:                            # indices into Core.base
     base_vgpr = 0
@@ -199,6 +200,7 @@ cdef struct Core:
     uint32_t ieee                     # MODE's bits of these names
     uint32_t clamps_nan
     uint32_t control                  # MXCSR of the steps
+    uint32_t control_zeros            # as in Kernels
     uint32_t mask_result[2]
     uint32_t mode                     # MODE when it was looked at last
     uint64_t slice_end                # `machine.executed` where the wave's turn is over
