@@ -29,6 +29,8 @@ def messages(level: int) -> dict[int, str]:
     """Names of messages by number."""
     if level >= 120:
         later = {10: "MSG_SAVEWAVE_HAS_TDM", 136: "MSG_RTN_GET_CLUSTER_BARRIER_STATE"} if level >= 125 else {}
+        # LLVM 23's number of what LLVM 22 has as 10
+        later |= {152: "MSG_RTN_SAVE_WAVE_HAS_TDM"} if 125 <= level < 130 else {}
         return {k: v for k, v in _MESSAGES_11.items() if k not in (5, 6)} | {135: "MSG_RTN_GET_SE_AID_ID"} | later
     if level >= 110:
         return _MESSAGES_11

@@ -51,6 +51,8 @@ PLAIN_DOTS = frozenset(["v_dot4_f32_fp8_bf8", "v_dot4_f32_bf8_fp8", "v_dot4_f32_
 SIGNED_DOTS = frozenset(["v_dot4_i32_i8", "v_dot8_i32_i4"])
 #: Added to the opcode of such a name in the table of mnemonics.
 SIGNED_ALIAS = 1 << 16
+#: What GFX13, whose waves have 32 or 64 lanes, has in those of 32 alone (LLVM 23).
+WAVE32_ONLY = ("v_cvt_scale", "v_permlane_", "ds_load_tr")
 #: Formats of one dword whose instructions VOP3 can encode too.
 VALU_ONE_DWORD = Format.VOP1 | Format.VOP2 | Format.VOPC
 #: SOPP instructions whose immediate may be left out.
@@ -90,7 +92,7 @@ def _facts_of(row: opcodes.Row) -> int:
     """The facts of an opcode (``text_facts.pxd``)."""
     name, form = row.name, row.format
     answers = {
-        "packed": (form == "vop3p" and name.startswith("v_pk_") and not name.endswith("32")) or name in HALF_PAIRS,
+        "packed": (form == "vop3p" and name.startswith("v_pk_") and not name.endswith(("32", "64"))) or name in HALF_PAIRS,
         "scalar_half": name.endswith("_f16") and (form in ("sop2", "sopc") or name.startswith("v_s_")),
         "floating": _has_floating_operands(row),
         "multiply_constant": name in MULTIPLY_CONSTANT,
@@ -160,7 +162,7 @@ def _older_matrix_names(row: opcodes.Row, generation: str, chip: str) -> list[st
     """Older names of matrix operations: types directly after the shape (CDNA 3), moves of accumulation registers without a type."""
     if row.name in ("v_accvgpr_read_b32", "v_accvgpr_write_b32"):
         return [row.name.removesuffix("_b32")]
-    if row.matrix is None or "cdna3" not in row.numbers or generation not in ("cdna3", "cdna4"):
+    if row.matrix is None or not ("cdna3" in row.numbers or row.name.startswith("v_smfmac")) or generation not in ("cdna3", "cdna4"):
         return []
     found = re.fullmatch(r"(v_s?mfmac?_\w+?_\d+x\d+x\d+)(?:_\d+b)?_(\w+)", row.spelling(generation, chip))
     return [found[1] + found[2].replace("_", "")] if found else []
@@ -234,6 +236,8 @@ def _chip_facts_of(row: opcodes.Row, level: int, generation: str, chip: str) -> 
     """The facts that depend on the chip."""
     if _is_absent(row, generation, chip):
         return FACTS["absent"]
+    if level >= 130 and row.name.startswith(WAVE32_ONLY):
+        return FACTS["wave32"]
     unpacked = level == 80 and chip != "gfx810" and ("_format_d16_x" in row.name or row.format == "mimg")
     return FACTS["unpacked"] if unpacked else 0
 

@@ -14,12 +14,11 @@ from pyaco.isa import opcodes
 TABLE = Path(__file__).with_name("amd_isa.txt")
 #: The columns of the table: a generation and a chip of it.
 GENERATIONS = {"11.5": "gfx1150", "12": "gfx1200", "cdna4": "gfx950"}
-#: What the table lacks. No release of LLVM up to 23 knows the first two rows; of the others it has other names or none on gfx950.
-LACKING = {
-    "11.5": {f"{space}_load_lds_{kind}" for space in ("global", "scratch") for kind in ("u8", "i8", "u16", "i16", "b32")}
-            | {"global_load_lds_addtid_b32", "flat_atomic_csub_u32"},
+#: What the table lacks: it has other names, or LLVM none on gfx950.
+LACKING: dict[str, set[str]] = {
+    "11.5": set(),
     "12": set(),
-    "cdna4": {"s_set_valu_coexec_mode", "v_mad_mix_f32", "v_mad_mixlo_f16", "v_mad_mixhi_f16", "v_mfma_f32_16x16x8_xf32",
+    "cdna4": {"v_mad_mix_f32", "v_mad_mixlo_f16", "v_mad_mixhi_f16", "v_mfma_f32_16x16x8_xf32",
               "v_mfma_f32_32x32x4_xf32", "v_accvgpr_read", "v_accvgpr_write"},
 }  # fmt: skip
 #: What the table has beyond AMD's: names of LLVM's or ACO's for what AMD has under another name or number, and what only its manual has.

@@ -297,3 +297,32 @@ def test_a_literal_is_no_plain_number(target: str, line: str) -> None:
     for value in ("lit(1)", "lit(later)"):
         with pytest.raises(InputError, match="1, column "):
             isa.assemble(f"{line.format(value)}\nlater:", target)
+
+
+@pytest.mark.parametrize(("chip", "text", "code"), [
+    # AMD's machine-readable ISA of RDNA 3.5 and CDNA 4; no LLVM has them
+    ("gfx1150", "global_load_lds_b32 v[2:3], off offset:4", "0400c6dc02007c00"),
+    ("gfx1150", "global_load_lds_addtid_b32 s[2:3]", "0000aadc00000200"),
+    ("gfx1150", "scratch_load_lds_b32 off, s2 offset:8", "0800c5dc00000200"),
+    ("gfx1150", "flat_atomic_csub_u32 v1, v[2:3], v4 glc", "0040dcdc02047c01"),
+    ("gfx950", "s_set_valu_coexec_mode 0x3", "03009fbf"),
+    # LLVM 23's tests
+    ("gfx1251", "v_pk_fma_f64 v[4:7], v[8:11], 0x40594000, v[16:19]", "04403bcc08ff411c00405940"),
+    ("gfx1251", "v_wmma_f64_16x16x4_f64 v[8:23], v[0:3], v[4:7], 1.0 neg_lo:[0,0,1]", "08005bcc0009ca9b"),
+    ("gfx1250", "tensor_store_from_lds s[0:3], s[4:11], null, s[16:19] th:TH_STORE_NT_HT scope:SCOPE_DEV", "014071d00000687c00047c10"),
+    ("gfx1250", "s_prefetch_inst s[12:13], 0x10, s4, 2 th:TH_LOAD_HT scope:SCOPE_DEV nv", "868054f510000008"),
+    # LLVM 24's answer
+    ("gfx1310", "v_cvt_scale_pk32_f32_fp6 v[0:31], v[32:37], v2 scale_sel:3", "0018b8d620050202"),
+    ("gfx1310", "v_exclusive_scan_sum_u32 v1, v2, v3 clamp", "018043d602070202"),
+])  # fmt: skip
+def test_what_few_assemblers_know(chip: str, text: str, code: str) -> None:
+    assert isa.assemble(text, chip).hex() == code
+    assert isa.disassemble(bytes.fromhex(code), chip).split("\n")[-2].strip() == text
+
+
+def test_instructions_of_waves_of_32_lanes() -> None:
+    """GFX13 refuses them in waves of 64."""
+    code = isa.assemble("v_permlane_up_b32 v5, v1, s2, s3", "gfx1310", wave_size=32)
+    with pytest.raises(InputError, match="v_permlane_up_b32 needs waves of 32 lanes"):
+        isa.assemble("v_permlane_up_b32 v5, v1, s2, s3", "gfx1310", wave_size=64)
+    assert ".long" in isa.disassemble(code, "gfx1310", wave_size=64)

@@ -144,7 +144,7 @@ def test_errors(text: str, position: str, reason: str) -> None:
         ("flat_atomic_add_u32 v0, v1, exec", "7e400dec0000800000000000", "flat_load_b32 v20, v0, exec"),
         ("scratch_load_b32 v20, v1, null", "7c0005ed1400020001000000", "global_load_b32 v20, v0, null"),
         ("tensor_save null", "7c801bee0000000000000000", "tensor_save off"),
-        ("tensor_load_to_lds s[0:3], s[4:11]", "010071d00000007c00047c7c", "tensor_load_to_lds s[0:3], s[4:11], null, null"),
+        ("tensor_load_to_lds s[0:3], s[4:11]", "010071d00000007c00047c7c", "tensor_load_to_lds s[0:3], null"),
         ("v_permlane_up_b32 v20, v1, s16, s16", "140071d601214000", "v_permlane_up_b32 v20, s0, s16, s16"),
         ("v_permlane_idx_gen_b32 v20, v1, 1", "140014d701030100", "v_permlane_idx_gen_b32 v20, 1, 1"),
         ("v_swmmac_f16_16x16x128_bf8_bf8 v[20:23], v[4:11], v[4:19], v[2:3]", "14007acc04090a1c",

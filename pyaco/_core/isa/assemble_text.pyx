@@ -46,7 +46,7 @@ FACTS = {
     "multiply_constant": fact_multiply_constant, "swaps": fact_swaps, "mixes": fact_mixes, "branch": fact_branch,
     "cmpx": fact_cmpx, "setreg": fact_setreg, "getreg": fact_getreg, "message": fact_message, "immediate": fact_immediate,
     "optional": fact_optional, "prefetch": fact_prefetch, "compare_swap": fact_compare_swap, "loads": fact_loads,
-    "absent": fact_absent,
+    "absent": fact_absent, "wave32": fact_wave32,
     "waits_with_register": fact_waits_with_register, "signed": fact_signed,
     "opsel_lanes": fact_opsel_lanes, "opsel_other": fact_opsel_other, "without_opsel_12": fact_without_opsel_12,
     "plain_dot": fact_plain_dot, "double_matrix": fact_double_matrix, "scope_alone": fact_scope_alone,

@@ -420,11 +420,11 @@ cdef bint _memory_fits(const Decoded *d, uint32_t gfx_level) noexcept nogil:
     if format == format_smem:
         if d.opcode == op_s_atc_probe or d.opcode == op_s_atc_probe_buffer or d.opcode == op_s_dcache_discard or d.opcode == op_s_dcache_discard_x2:
             # what others have as their data is a number, of five bits on GFX12 as LLVM has it
-            return (modifier_set_offen(m, 0) == 0 or gfx_level >= gfx13) and (gfx_level < gfx12 or d.source[2] < 32 * 4)
+            return (modifier_set_offen(m, 0) == 0 or gfx_level >= gfx12_5) and (gfx_level < gfx12 or d.source[2] < 32 * 4)
         data = d.destination[0] if d.destination_count else d.source[2] if d.source_count > 2 else <uint16_t>0
         if data == register_m0 or data == register_exec or data == register_exec + 4:
             return False
-        return d.destination_count != 0 or not gfx12 <= gfx_level < gfx13 or modifier_cache_scope(m) | modifier_cache_temporal_hint(m) == 0
+        return d.destination_count != 0 or not gfx12 <= gfx_level < gfx12_5 or modifier_cache_scope(m) | modifier_cache_temporal_hint(m) == 0
     if format == format_ds:
         if d.opcode == op_ds_nop:
             return d.immediate == 0 and not modifier_gds(m)

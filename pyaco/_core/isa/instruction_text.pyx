@@ -40,7 +40,8 @@ cdef void instruction(Printer *t, const Decoded *d) noexcept nogil:
     t.gap = NULL
     t.wide_null = (format & (valu_one_dword | format_vop3)) != 0
     t.any_register = False
-    if not scalar_reads_fit(d, t.level) or form_error(d, t.level, t.true16) != NULL or t.facts[d.opcode] & fact_absent:
+    if not scalar_reads_fit(d, t.level) or form_error(d, t.level, t.true16) != NULL or t.facts[d.opcode] & fact_absent \
+            or (t.facts[d.opcode] & fact_wave32 and t.mask_dwords != 1):
         t.has_no_syntax = True
         return
     if format & format_vop3 and (opcode_flags[d.opcode] & opcode_flag_interpolation or opcode_format[d.opcode] == format_vintrp):

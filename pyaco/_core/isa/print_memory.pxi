@@ -197,7 +197,9 @@ cdef void tensor(Printer *t, const Decoded *d) noexcept nogil:
     put_opcode(t, d.opcode)
     for i in range(2 if d.source[2] == register_none and d.source[3] == register_none else 4):
         separate(t, i)
-        if d.source[i] == register_none or d.source[i] == register_null:
+        if d.source[i] == register_none and i > 1:
+            put_text(t, b"null")
+        elif d.source[i] == register_none or d.source[i] == register_null:
             t.has_no_syntax = True
         else:
             put_operand(t, d, i)

@@ -201,7 +201,8 @@ cdef void operand_text(Printer *t, const Decoded *d, uint32_t position) noexcept
     elif code >= 256:
         _register_text(t, d.source[position], size)
     elif 128 <= code <= 208 or 240 <= code <= 248:
-        if code == 248 and (size == 8 or t.facts[d.opcode] & fact_double_matrix or (t.level < gfx12 and t.facts[d.opcode] & fact_wave_matrix)):
+        if code == 248 and (size == 8 or takes_doubles(d.opcode) or t.facts[d.opcode] & fact_double_matrix
+                            or (t.level < gfx12 and t.facts[d.opcode] & fact_wave_matrix)):
             put_text(t, b"0.15915494309189532")
         else:
             put_name(t, domain_register_text, code)

@@ -298,8 +298,8 @@ cdef void smem(Printer *t, const Decoded *d) noexcept nogil:
 
 
 cdef void _prefetch(Printer *t, const Decoded *d, int32_t offset) noexcept nogil:
-    if d.modifiers and (t.level < gfx13 or modifier_cache_scale_offset(d.modifiers)):
-        # before GFX13 assemblers take no cache policy here
+    if d.modifiers and (t.level < gfx12_5 or modifier_cache_scale_offset(d.modifiers)):
+        # before GFX12.5 assemblers take no cache policy here
         t.has_no_syntax = True
     if d.opcode != op_s_prefetch_inst_pc_rel and d.opcode != op_s_prefetch_data_pc_rel:
         put_operand(t, d, 0)

@@ -22,6 +22,7 @@ cdef enum:
     fact_compare_swap = 0x4000
     fact_loads = 0x8000               # memory to register: whose temporal hints are those of loads
     fact_absent = 0x10000             # this chip has no such opcode although its generation has
+    fact_wave32 = 0x80000             # waves of 64 lanes lack it on this chip
     fact_waits_with_register = 0x100000  # waits of SOPK, whose register has to be null
     fact_signed = 0x200000            # source modifiers that the compiler does not use, but the hardware has
     fact_opsel_lanes = 0x400000       # op_sel bits of VOP3 that are no halves of registers
@@ -107,9 +108,16 @@ cdef inline bint loads_scales(uint32_t opcode) noexcept nogil:
     return opcode == op_v_wmma_ld_scale_paired_b32 or opcode == op_v_wmma_ld_scale16_paired_b64 or opcode == op_v_mfma_ld_scale_b32
 
 
+cdef inline bint takes_doubles(uint32_t opcode) noexcept nogil:
+    """Packed and matrix operations of gfx1251 whose elements, and constants, have 64 bits."""
+    return op_v_pk_fma_f64 <= opcode <= op_v_wmma_f64_16x16x4_f64
+
+
 cdef inline bint selects_scale(uint32_t opcode) noexcept nogil:
     """Scaled conversions of GFX12.5 to wider types: op_sel is the number of a scale."""
-    return op_v_cvt_scale_pk8_f16_fp4 <= opcode <= op_v_cvt_scale_pk8_f32_bf8 or op_v_cvt_scale_pk16_f16_fp6 <= opcode <= op_v_cvt_scale_pk16_f32_bf6
+    return op_v_cvt_scale_pk8_f16_fp4 <= opcode <= op_v_cvt_scale_pk8_f32_bf8 \
+        or op_v_cvt_scale_pk16_f16_fp6 <= opcode <= op_v_cvt_scale_pk16_f32_bf6 \
+        or op_v_cvt_scale_pk32_bf16_bf6 <= opcode <= op_v_cvt_scale_pk32_f32_fp6
 
 
 cdef inline bint is_wide_inline(uint64_t value) noexcept nogil:

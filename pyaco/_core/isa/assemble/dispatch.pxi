@@ -80,6 +80,9 @@ cdef int instruction(Job *j) noexcept nogil:
 cdef int statement_words(Job *j, uint16_t op) noexcept nogil:
     """Words of the job's statement, an instruction that is not dual; 0 with an error."""
     cdef uint32_t format = opcode_format[op]
+    if j.facts[op] & fact_wave32 and j.c.wave_dwords != 1:
+        fail(&j.c, j.s.mnemonic, b"% needs waves of 32 lanes", j.s.mnemonic, j.s.mnemonic + j.s.mnemonic_length)
+        return 0
     if format & (valu_one_dword | format_vop3) and not opcode_flags[op] & opcode_flag_interpolation:
         return vop(j, op)
     clear_instruction(j, op, format)

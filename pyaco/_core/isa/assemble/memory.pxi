@@ -92,7 +92,7 @@ cdef void _prefetch(Job *j) noexcept nogil:
     register = register_of(j, o + 1, 1)
     add_source(j, <uint16_t>register_none if register == register_null else register, 1)
     add_source(j, <uint16_t>(plain_number(j, o + 2, 0, 127) * 4), 1)
-    if j.c.level >= gfx13:
+    if j.c.level >= gfx12_5:
         cache_policy(j)
 
 
@@ -405,8 +405,8 @@ cdef void tensor(Job *j) noexcept nogil:
             group = register_of(j, &j.s.operands[i], dwords)
             if group >= 128 * 4:
                 fail(&j.c, j.s.operands[i].begin, b"% is no scalar register", j.s.operands[i].begin, j.s.operands[i].end)
-            if group == register_null:
-                fail_plain(&j.c, j.s.operands[i].begin, b"a group of a tensor's descriptor is not null; the last two can be left out")
+            if group == register_null and i < 2:
+                fail_plain(&j.c, j.s.operands[i].begin, b"the first two groups of a tensor's descriptor are not null")
             add_source(j, group, dwords)
         else:
             add_source(j, register_none, dwords)

@@ -21,7 +21,7 @@ cdef uint32_t constant_bits(const Job *j, uint8_t register_class) noexcept nogil
     if (facts & fact_packed and not is_addend(j)) or facts & fact_mixes or (facts & fact_bfloat and j.d.source_count < 2):
         return 16
     if j.d.format & format_vop3p:
-        return 16 if takes_half_matrix(j) else 32
+        return 16 if takes_half_matrix(j) else 64 if takes_doubles(j.d.opcode) else 32
     if j.c.level < gfx11_7 and (j.d.opcode == op_v_cvt_pk_f32_fp8 or j.d.opcode == op_v_cvt_pk_f32_bf8):
         return 32
     if register_class == class_v2b or facts & fact_scalar_half:
@@ -57,11 +57,11 @@ cdef uint16_t register_of(Job *j, const Operand *o, uint32_t dwords) noexcept no
 
 
 cdef inline bint _names_written_half(const Job *j, const Operand *o) noexcept nogil:
-    """Whether the operand is the result of an operation whose op_sel says which half of the register it writes (GFX11.7, GFX12; shifts: GFX13)."""
+    """Whether the operand is the result of an operation whose op_sel says which half of the register it writes (GFX11.7, GFX12; shifts: GFX12.5)."""
     if o != &j.s.operands[0]:
         return False
     if j.d.opcode == op_v_ashr_pk_i8_i32 or j.d.opcode == op_v_ashr_pk_u8_i32:
-        return j.c.level >= gfx13
+        return j.c.level >= gfx12_5
     return j.c.level >= gfx11_7 and (j.d.opcode == op_v_cvt_pk_fp8_f32 or j.d.opcode == op_v_cvt_pk_bf8_f32)
 
 

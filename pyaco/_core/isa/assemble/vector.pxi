@@ -278,6 +278,8 @@ cdef void vop_modifiers(Job *j, uint32_t opsel, uint32_t operands) noexcept nogi
         m = modifier_set_omod(modifier_set_abs(modifier_set_neg(m, bits & 7), bits >> 3 & 7), bits >> 6)
     elif (j.d.opcode == op_v_permlane16_swap_b32 or j.d.opcode == op_v_permlane32_swap_b32) and j.d.format & format_vop3:
         bits = <uint32_t>ranged(j, given_fi, 0, 1, 0) | <uint32_t>ranged(j, given_bound_ctrl, 0, 1, 0) << 1
+        # as in lane control, bound_ctrl:0 is an old spelling of 1
+        bits |= 2 if given(j, given_bound_ctrl) and j.c.level < gfx11 else 0
         m = modifier_set_opsel(m, bits)
     j.d.modifiers = m
     if j.d.format & format_sdwa:
