@@ -111,9 +111,17 @@ __attribute__((always_inline)) static inline __m256i find_places_exactly(const E
     const __m256 sign = _mm256_set1_ps(-0.0f), limit = _mm256_set1_ps(0x1p23f);
     __m256 place, exact;
     if (axis.repeats) {               // never shifted: only faces of cubes are
-        const __m256 down = _mm256_floor_ps(given), rest = _mm256_sub_ps(given, down);
-        exact = _mm256_cmp_ps(_mm256_add_ps(rest, down), given, _CMP_EQ_OQ);
-        place = _mm256_mul_ps(rest, axis.scale);
+        const __m256 down = _mm256_floor_ps(given), rest = _mm256_sub_ps(given, down), sum = _mm256_add_ps(rest, down);
+        if (filter == image_truncates) {
+            exact = _mm256_cmp_ps(sum, given, _CMP_EQ_OQ);
+            place = _mm256_mul_ps(rest, axis.scale);
+        } else {
+            // Only what is a little less than zero has a rounded fraction, whose sum with -1 is exact. The fraction below it has the same place in 512ths,
+            // of which there are 2^24 at most.
+            const __m256i above = _mm256_castps_si256(_mm256_cmp_ps(sum, given, _CMP_GT_OQ));
+            exact = _mm256_cmp_ps(rest, rest, _CMP_ORD_Q);
+            place = _mm256_mul_ps(_mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(rest), above)), axis.scale);
+        }
     } else {
         const __m256 u = _mm256_sub_ps(given, axis.shift);
         place = _mm256_floor_ps(_mm256_mul_ps(u, axis.scale));

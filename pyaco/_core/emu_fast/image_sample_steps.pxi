@@ -22,6 +22,16 @@ cdef extern from "image_levels.h" nogil:
     bint find_levels(const ImageDetail &of, ImageLevels &row)
     uint32_t lanes_like(const ImageLevels &row, unsigned int which)
 
+cdef extern from "image_gradients.h" nogil:
+    cdef struct ImageGradients:
+        const float *of[2][3]
+        double scale[3]
+        const float *bias
+        double limit
+        uint32_t axes
+        uint8_t by_quad
+    uint32_t find_gradient_details(const ImageDetail &of, const ImageGradients &given, int32_t *detail, int32_t *probes)
+
 # What the lanes of a row sample.
 cdef struct SampleRow:
     const float *coordinate[3]
@@ -116,24 +126,63 @@ cdef inline void _open_detail(const ImageWork *work, ImageDetail *detail) noexce
     detail.perf_mip = sampler.perf_mip
 
 
-cdef void _find_details_of_gradients(const ImageWork *work, SampleRow *row) noexcept nogil:
-    """Levels of detail by derivatives; lanes of a quad have the same differences of coordinates."""
-    cdef bint by_quad = (not work.o.flags & (image_flag_gradients | image_flag_bias)
-                         and memory_operation(work.instruction.decoded.opcode).level != level_clamped)
-    cdef uint32_t lane, probes
-    cdef uint32_t quad = 0xffffffffU
-    cdef int64_t lod = 0
+cdef void _find_details_of_gradients(const ImageWork *work, const ImageDetail *detail, SampleRow *row) noexcept nogil:
+    """Levels of detail by derivatives; lanes that take several samples are left to the reference engine."""
+    cdef uint32_t narrow[7][image_row]
+    cdef int32_t probes[image_row]
+    cdef uint32_t active = work.active
+    cdef uint32_t lane, several
+    cdef uint32_t left = 0xffffffffU
+    cdef int64_t lod
+    fill_row(<uint32_t *>probes, 1)
+    if memory_operation(work.instruction.decoded.opcode).level != level_clamped:
+        left = _find_details_at_once(work, detail, row, narrow, probes)
     for lane in range(<uint32_t>image_row):
-        row.levels.detail[lane] = 0
-        if not work.active >> lane & 1:
-            continue
-        if not by_quad or quad != lane >> 2:
-            quad = lane >> 2
+        if left & active & (<uint32_t>1 << lane):
             lod = lod_of_lane(work.core.machine, work.core.wave, work.instruction, &work.o, work.view, work.sampler, lane + image_row * work.half,
-                              &probes)
-        row.levels.detail[lane] = <int32_t>lod
-        if probes > 1:
+                              &several)
+            row.levels.detail[lane], probes[lane] = <int32_t>lod, <int32_t>several
+        if not active >> lane & 1:
+            row.levels.detail[lane] = 0
+        elif probes[lane] > 1:
             row.strange |= <uint32_t>1 << lane
+
+
+cdef uint32_t _find_details_at_once(const ImageWork *work, const ImageDetail *detail, SampleRow *row, uint32_t (*narrow)[image_row],
+                                    int32_t *probes) noexcept nogil:
+    """The same for the lanes of a row together; returns those whose level of detail is not certain."""
+    cdef const Sampler *sampler = work.sampler
+    cdef const ImageLevel *extent = &work.view.level[work.view.first_level]
+    cdef ImageGradients given
+    cdef uint32_t axis, direction, dword
+    given.axes = work.o.spatial
+    given.by_quad = not work.o.flags & image_flag_gradients
+    given.bias = NULL
+    given.limit = 0
+    if sampler.anisotropy and max(sampler.mag_filter, sampler.min_filter) >= filter_anisotropic_point:
+        given.limit = <uint32_t>1 << sampler.anisotropy
+    if work.o.flags & image_flag_bias:
+        given.bias = <const float *>_address(work, work.o.bias_at)
+        if work.o.narrow:
+            decode_halves(<const uint32_t *>given.bias, 0, narrow[6])
+            given.bias = <const float *>&narrow[6][0]
+    for axis in range(work.o.spatial):
+        if sampler.unnormalized or modifier_unrm(work.instruction.decoded.modifiers):
+            given.scale[axis] = 1
+        else:
+            given.scale[axis] = extent.width if axis == 0 else extent.height
+            if axis == 2:
+                given.scale[axis] = max(<uint32_t>1, min(extent.depth - min(extent.depth, work.view.first_layer), work.view.layers))
+        for direction in range(2):
+            if given.by_quad:
+                given.of[direction][axis] = row.coordinate[axis]
+            elif work.o.narrow_gradients:
+                dword = work.o.gradients_at + direction * ((work.o.spatial + 1) // 2) + axis // 2
+                decode_halves(_address(work, dword), 16 * (axis & 1), narrow[3 * direction + axis])
+                given.of[direction][axis] = <const float *>&narrow[3 * direction + axis][0]
+            else:
+                given.of[direction][axis] = <const float *>_address(work, work.o.gradients_at + direction * work.o.spatial + axis)
+    return find_gradient_details(detail[0], given, row.levels.detail, probes)
 
 
 cdef inline const ImageTexels *_level_of(const ImageWork *work, uint32_t number) noexcept nogil:
@@ -157,7 +206,7 @@ cdef void _find_levels(const ImageWork *work, SampleRow *row) noexcept nogil:
     elif kind == level_given:
         find_details(detail, _number_row(work, work.o.coordinates, narrow), row.levels.detail)
     else:
-        _find_details_of_gradients(work, row)
+        _find_details_of_gradients(work, &detail, row)
     row.mixes = find_levels(detail, row.levels)
     row.uniform = lanes_like(row.levels, 0) == 0xffffffffU
 
@@ -261,13 +310,27 @@ cdef void _filter_bytes(const ImageWork *work, const ImageTexels *level, const I
     filter_bytes(level.host, places[0], work.view.format.bytes, slices, wide)
 
 
-cdef void _filter_halves(const ImageWork *work, const ImageTexels *level, const ImageRow *places, uint32_t slices, Channels *channels) noexcept nogil:
-    """Channels of elements of four halves."""
+cdef inline uint32_t _place_of_four(const ImageWork *work, uint32_t channel) noexcept nogil:
+    """Which of an element's four components a channel is."""
+    if work.image.fours == four_of_block:
+        return channel
+    return work.view.format.position[channel] >> (5 if work.image.fours == four_singles else 4)
+
+
+cdef void _filter_fours(const ImageWork *work, const ImageTexels *level, const ImageRow *places, uint32_t slices, Channels *channels,
+                        double (*sums)[image_row]) noexcept nogil:
+    """Channels of elements of four components."""
     cdef FloatRows rows
-    cdef uint32_t channel
+    cdef DoubleRows wide
+    cdef uint32_t channel, place
     for channel in range(4):
-        rows.row[work.view.format.position[channel] >> 4] = <float *>channels.value[channel] if channels.wanted >> channel & 1 else NULL
-    filter_four_halves(level.host, places[0], slices, rows)
+        place = _place_of_four(work, channel)
+        rows.row[place] = <float *>channels.value[channel] if channels.wanted >> channel & 1 else NULL
+        wide.row[place] = &sums[channel][0] if sums != NULL and channels.wanted >> channel & 1 else NULL
+    if sums == NULL:
+        filter_fours(work.image.fours, work.image.blocks, level.host, places[0], slices, rows)
+    else:
+        filter_fours(work.image.fours, work.image.blocks, level.host, places[0], slices, wide)
 
 
 cdef void _filter_row(const ImageWork *work, SampleRow *row, const ImageTexels *level, ImageRow *places, uint32_t slices, Channels *channels,
@@ -336,8 +399,8 @@ cdef void _sample_level(const ImageWork *work, SampleRow *row, uint32_t number, 
         _pass_row(work, row, level, &places, channels, sums)
     elif work.image.decode == decode_bytes and row.reference == NULL:
         _filter_bytes(work, level, &places, slices, channels, sums)
-    elif work.image.four_halves and row.reference == NULL and sums == NULL:
-        _filter_halves(work, level, &places, slices, channels)
+    elif work.image.fours != no_fours and row.reference == NULL:
+        _filter_fours(work, level, &places, slices, channels, sums)
     else:
         _filter_row(work, row, level, &places, slices, channels, sums)
 
@@ -687,7 +750,7 @@ cdef int _sample_half(const ImageWork *work) noexcept nogil:
 cdef inline void _widen_wanted(const ImageWork *work, Channels *channels) noexcept nogil:
     """Channels that the format lacks are constants, which no filter changes."""
     cdef uint32_t channel
-    if channels.direct or work.image.decode == decode_each:
+    if channels.direct or _has_components(work):
         return
     for channel in range(4):
         if channels.wanted >> channel & 1 and work.view.format.bits[channel] == 0:

@@ -58,9 +58,14 @@ cdef extern from "image_chunks.h" nogil:
     void filter_bytes(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int slices, const DoubleRows &to)
     void filter_singles(const uint32_t **component, const ImageRow &row, unsigned int slices, float *to)
     void filter_singles(const uint32_t **component, const ImageRow &row, unsigned int slices, double *to)
-    void filter_four_halves(const uint8_t *host, const ImageRow &row, unsigned int slices, const FloatRows &to)
     void filter_compared(const uint32_t **component, const ImageRow &row, unsigned int slices, unsigned int function, const float *reference,
                          float *to)
+
+cdef extern from "image_fours.h" nogil:
+    void load_blocks(const BlockSource &source, const uint8_t *host, const uint32_t *offset, uint32_t (*words)[image_row])
+    void decode_norm16_row "decode_norm16"(const uint32_t *words, unsigned int shift, bint is_signed, uint32_t *component)
+    void filter_fours(int kind, const BlockSource &blocks, const uint8_t *host, const ImageRow &row, unsigned int slices, const FloatRows &to)
+    void filter_fours(int kind, const BlockSource &blocks, const uint8_t *host, const ImageRow &row, unsigned int slices, const DoubleRows &to)
 
 cdef extern from "image_volumes.h" nogil:
     bint filter_volume(const ImageTexels &level, unsigned int rows, const float **coordinate, const FloatRows &to)
@@ -141,7 +146,7 @@ cdef void _open_work(ImageWork *work, Core *core, const Instruction *instruction
 
 cdef inline bint _has_patches(const ImageWork *work, bint samples) noexcept nogil:
     """Whether lanes that lie as in a workgroup are looked for."""
-    if work.image.decode == decode_each or work.o.spatial != 2 or work.o.layered or work.o.narrow:
+    if _has_components(work) or work.o.spatial != 2 or work.o.layered or work.o.narrow:
         return False
     if work.view.format.bytes != 4 and not work.plain_halves:
         return False
@@ -185,16 +190,24 @@ cdef inline const float *_number_row(const ImageWork *work, uint32_t position, u
 cdef void _load_each(const ImageWork *work, const uint8_t *host, const uint32_t *offset, Elements *elements) noexcept nogil:
     cdef uint32_t lane, i
     cdef uint32_t texel[4]
+    if work.image.decode == decode_block:
+        load_blocks(work.image.blocks, host, offset, elements.words)
+        return
     for lane in range(<uint32_t>image_row):
         load_texel(&work.view.format, host + offset[lane], texel)
         for i in range(4):
             elements.words[i][lane] = texel[i]
 
 
+cdef inline bint _has_components(const ImageWork *work) noexcept nogil:
+    """Whether elements are loaded as components."""
+    return work.image.decode == decode_each or work.image.decode == decode_block
+
+
 cdef inline void _load_elements(const ImageWork *work, const uint8_t *host, const ImageRow *places, Elements *elements) noexcept nogil:
     cdef uint32_t bytes_ = work.view.format.bytes
     cdef uint32_t dword
-    if work.image.decode == decode_each:
+    if _has_components(work):
         _load_each(work, host, places.offset[0], elements)
         return
     for dword in range((bytes_ + 3) // 4):
@@ -205,7 +218,7 @@ cdef inline void _load_corners(const ImageWork *work, const uint8_t *host, const
                                Elements *elements) noexcept nogil:
     cdef uint32_t bytes_ = work.view.format.bytes
     cdef uint32_t corner, dword
-    if work.image.decode == decode_each:
+    if _has_components(work):
         for corner in range(4 * slices):
             _load_each(work, host, places.offset[corner], &elements[corner])
         return
@@ -270,7 +283,7 @@ cdef inline void _open_bytes(const ImageWork *work, uint32_t wanted, uint32_t **
 
 cdef inline const uint32_t *_decoded(const ImageWork *work, const Elements *elements, uint32_t channel, uint32_t *row) noexcept nogil:
     """A channel of every element: where it lies already, or in `row`."""
-    if work.image.decode == decode_each:
+    if _has_components(work):
         return elements.words[channel]
     if work.image.decode == decode_bits and work.view.format.bits[channel]:
         return elements.words[work.view.format.position[channel] >> 5]
@@ -282,7 +295,7 @@ cdef inline void _decode(const ImageWork *work, const Elements *elements, uint32
     """A channel of every element."""
     cdef const TexelFormat *form = &work.view.format
     cdef uint32_t position = form.position[channel]
-    if work.image.decode == decode_each:
+    if _has_components(work):
         copy_row(component, elements.words[channel])
     elif form.bits[channel] == 0:
         fill_row(component, 0 if channel < 3 else (1 if form.integer else 0x3f800000))
@@ -290,6 +303,8 @@ cdef inline void _decode(const ImageWork *work, const Elements *elements, uint32
         decode_unorm8(elements.words[0], position, component)
     elif work.image.decode == decode_half:
         decode_halves(elements.words[position >> 5], position & 31, component)
+    elif work.image.decode == decode_norm16:
+        decode_norm16_row(elements.words[position >> 5], position & 31, form.kind[channel] != texel_unorm, component)
     elif work.image.decode == decode_table:
         decode_by_table(elements.words[0], position, (<uint32_t>1 << form.bits[channel]) - 1, work.image.meaning[channel], component)
     else:
@@ -509,7 +524,7 @@ cdef int step_image_store(Core *core, const Step *step) noexcept nogil:
     cdef ImageWork *work = _work_of(core, step, False)
     cdef const ImageTexels *level = NULL
     cdef uint32_t half
-    if work != NULL and work.view.format.kind[0] != texel_srgb:
+    if work != NULL and work.view.format.kind[0] != texel_srgb and work.image.decode != decode_block:
         level = _level_of_all(work)
     if level == NULL:
         return step_reference(core, step)
