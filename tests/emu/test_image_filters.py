@@ -56,7 +56,7 @@ def test_levels_of_detail_by_derivatives(target: str, shape: str, bits: int) -> 
             before[random.random(before.shape) < 0.2] = random.choice(np.array([0.0, -0.0, np.nan, np.inf, 1e-40, 1e30], np.float32))
         name = "image_sample" + (f"_{kind}" if kind else "")
         text = image_instruction(name, target, shape, before.shape[1] + at.shape[1], 15, sampler=True)
-        more: dict[str, Any] = {"anisotropy": int(random.integers(1, 5)), "filters": (3, 3)} if turn % 5 == 4 else {}
+        more: dict[str, Any] = {"max_anisotropy": int(random.integers(1, 5)), "filters": (3, 3)} if turn % 5 == 4 else {}
         sampler = a_sampler(random, pair, lod_bias=float(random.integers(-2, 3)) / 3, **more)
         expected, found = pair.run(text, pair.view_words(random), sampler, address=np.concatenate([before, at], 1))
         np.testing.assert_array_equal(found, expected, err_msg=f"{text} {turn}")

@@ -128,6 +128,8 @@ cdef void _open_work(ImageWork *work, Core *core, const Instruction *instruction
     open_operands(&work.o, instruction, work.view, core.machine.gfx_level)
     # the shape that the instruction names is the descriptor's
     work.usable = not work.o.sampled and (work.o.spatial == 3) == (work.view.type == image_3d) and work.o.spatial <= _axes_of(work.view.type)
+    if samples and modifier_unrm(instruction.decoded.modifiers) and not work.sampler.unnormalized:
+        work.usable = False                                 # tables are made for what samplers say
     work.names_level = work.o.flags & image_flag_lod != 0
     work.keeps_level = samples and _ignores_detail(work)
     if work.keeps_level or not (samples or work.names_level):
