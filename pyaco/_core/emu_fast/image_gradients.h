@@ -15,6 +15,59 @@ struct ImageGradients {
     uint8_t by_quad;                  // differences within a quad of lanes
 };
 
+// The samples of an anisotropic filter: evenly along the longer derivative, in normalised coordinates.
+struct ImageProbes {
+    int32_t count[image_row];
+    int32_t most;                     // of the lanes
+    double centre[3][image_row], step[3][image_row], place[3][image_row];
+};
+
+// A lane's place in the middle of those of all samples, and how far these reach.
+static inline void open_probes(const ImageGradients &given, const float *const *coordinate, const double *shift, ImageProbes &probes) {
+    probes.most = 1;
+    for (int lane = 0; lane < image_row; ++lane) {
+        const int base = given.by_quad ? lane & ~3 : lane;
+        double gradient[2][3], square[2] = {0.0, 0.0};
+        for (unsigned direction = 0; direction < 2; ++direction)
+            for (unsigned axis = 0; axis < given.axes; ++axis) {
+                const float *row = given.of[direction][axis];
+                const double part = given.by_quad ? given.scale[axis] * ((double)row[base + (1 << direction)] - row[base]) : row[lane] * given.scale[axis];
+                gradient[direction][axis] = part;
+                square[direction] += part * part;
+            }
+        const int direction = std::sqrt(square[0]) >= std::sqrt(square[1]) ? 0 : 1;
+        for (unsigned axis = 0; axis < given.axes; ++axis) {
+            probes.centre[axis][lane] = coordinate[axis][lane] - shift[axis];
+            probes.step[axis][lane] = gradient[direction][axis] / given.scale[axis];
+        }
+        probes.most = probes.count[lane] > probes.most ? probes.count[lane] : probes.most;
+    }
+}
+
+static inline void place_probes(unsigned axes, int number, ImageProbes &probes) {
+    for (unsigned axis = 0; axis < axes; ++axis)
+        for (int lane = 0; lane < image_row; ++lane)
+            probes.place[axis][lane] = probes.centre[axis][lane] + probes.step[axis][lane] * ((number + 0.5) / probes.count[lane] - 0.5);
+}
+
+// Add a sample's part of the mean, for some lanes that have such a sample.
+static inline void add_probes(const ImageProbes &probes, int number, uint32_t lanes, const double *found, double *sum) {
+    for (int lane = 0; lane < image_row; ++lane) {
+        const double part = found[lane] / probes.count[lane];
+        sum[lane] = (lanes >> lane & 1) && number < probes.count[lane] ? sum[lane] + part : sum[lane];
+    }
+}
+
+// Round sums that may be wrong by a little; returns the lanes of which it counts.
+static inline uint32_t round_nearly(const double *sum, float *component) {
+    int32_t strange[image_row];
+    for (int lane = 0; lane < image_row; ++lane) {
+        component[lane] = (float)sum[lane];
+        strange[lane] = (float)(sum[lane] * (1 - 0x1p-46)) != (float)(sum[lane] * (1 + 0x1p-46));
+    }
+    return lanes_of(strange);
+}
+
 #if defined(__AVX2__)
 // log2 of finite positive normal numbers, with an error of less than 2^-38.
 static inline __m256d nearly_log2(__m256d value) {

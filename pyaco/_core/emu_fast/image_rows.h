@@ -66,11 +66,11 @@ static inline uint32_t lanes_of(const int32_t *found) {
 }
 
 // Texels along one axis, with their weights; returns the lanes whose coordinates are no numbers or far outside, and which are to be done otherwise.
-template <int filter, bool repeats>
-static inline uint32_t find_texels(const ImageAxis &axis, const float *coordinate, int32_t *texel, int32_t *weight) {
+template <int filter, bool repeats, class Number>
+static inline uint32_t find_texels(const ImageAxis &axis, const Number *coordinate, double shift, int32_t *texel, int32_t *weight) {
     int32_t strange[image_row];
     int32_t any = 0;
-    const double scale = axis.scale, shift = axis.shift;
+    const double scale = axis.scale;
     for (int lane = 0; lane < image_row; ++lane) {
         double u = (double)coordinate[lane] - shift;
         if (repeats)
@@ -152,10 +152,17 @@ template <int filter> static inline bool find_texels_exactly(const ImageAxis &, 
 template <int filter> static inline uint32_t find_texels_of(const ImageAxis &axis, const float *coordinate, int32_t *texel, int32_t *weight) {
     if (axis.exact && find_texels_exactly<filter>(axis, coordinate, texel, weight))
         return 0;
-    return axis.repeats ? find_texels<filter, true>(axis, coordinate, texel, weight) : find_texels<filter, false>(axis, coordinate, texel, weight);
+    return axis.repeats ? find_texels<filter, true>(axis, coordinate, axis.shift, texel, weight)
+                        : find_texels<filter, false>(axis, coordinate, axis.shift, texel, weight);
 }
 
-static inline uint32_t find_texels_by(const ImageAxis &axis, const float *coordinate, int filter, int32_t *texel, int32_t *weight) {
+// From coordinates in double precision, from which the axis' shift has been taken.
+template <int filter> static inline uint32_t find_texels_of(const ImageAxis &axis, const double *coordinate, int32_t *texel, int32_t *weight) {
+    return axis.repeats ? find_texels<filter, true>(axis, coordinate, 0.0, texel, weight) : find_texels<filter, false>(axis, coordinate, 0.0, texel, weight);
+}
+
+template <class Number>
+static inline uint32_t find_texels_by(const ImageAxis &axis, const Number *coordinate, int filter, int32_t *texel, int32_t *weight) {
     return filter == image_linear ? find_texels_of<image_linear>(axis, coordinate, texel, weight)
          : filter == image_nearest ? find_texels_of<image_nearest>(axis, coordinate, texel, weight)
                                    : find_texels_of<image_truncates>(axis, coordinate, texel, weight);

@@ -12,6 +12,7 @@ cdef extern from "image_rows.h" nogil:
         int32_t weight[3][image_row]
         uint32_t offset[image_corners][image_row]
     uint32_t find_texels_by(const ImageAxis &axis, const float *coordinate, int filter, int32_t *texel, int32_t *weight)
+    uint32_t find_texels_by(const ImageAxis &axis, const double *coordinate, int filter, int32_t *texel, int32_t *weight)
     void limit_texels(const ImageAxis &axis, int32_t *texel)
     uint32_t find_layers(const float *coordinate, uint32_t layers, bint cube, int32_t *layer)
     void fill_row(uint32_t *row, uint32_t value)
@@ -43,23 +44,25 @@ cdef extern from "image_chunks.h" nogil:
     uint32_t place_nearest(const ImageTexels &level, bint several, ImageRow &row)
     uint32_t place_corners(const ImageTexels &level, unsigned int slices, unsigned int both, ImageRow &row)
     bint is_exact(const ImageAxis &axis)
-    bint place_exactly(const ImageTexels &level, const float **coordinate, const int32_t *layer, uint32_t only, int filter, ImageRow &row,
-                       uint32_t &outside)
     bint place_volume(const ImageTexels &level, const float **coordinate, ImageRow &row, uint32_t &outside)
     uint32_t place_texels(const ImageTexels &level, const uint32_t *x, const uint32_t *y, const uint32_t *z, uint32_t *offset)
     uint32_t cross_edges(const ImageTexels &level, uint32_t lanes, ImageRow &row)
     void load_words(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int dword, uint32_t *words)
-    void load_corners(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int dword, unsigned int slices, uint32_t *words,
-                      unsigned int stride)
     void load_bytes_of_lanes(const ImageTexels &level, uint32_t active, const uint32_t *x, const uint32_t *y, const FloatRows &to)
     void pass_bytes(const uint8_t *host, const ImageRow &row, unsigned int bytes, const FloatRows &to)
-    void gather_bytes(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int byte, const FloatRows &to)
-    void filter_bytes(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int slices, const FloatRows &to)
-    void filter_bytes(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int slices, const DoubleRows &to)
     void filter_singles(const uint32_t **component, const ImageRow &row, unsigned int slices, float *to)
     void filter_singles(const uint32_t **component, const ImageRow &row, unsigned int slices, double *to)
     void filter_compared(const uint32_t **component, const ImageRow &row, unsigned int slices, unsigned int function, const float *reference,
                          float *to)
+
+cdef extern from "image_gathers.h" nogil:
+    bint place_lanes(const ImageTexels &level, const float **coordinate, const int32_t *layer, uint32_t only, int filter, ImageRow &row,
+                     uint32_t &outside)
+    void load_lanes(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int dword, unsigned int slices, uint32_t *words,
+                    unsigned int stride)
+    void gather_lanes(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int byte, const FloatRows &to)
+    void filter_lanes(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int slices, const FloatRows &to)
+    void filter_lanes(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int slices, const DoubleRows &to)
 
 cdef extern from "image_fours.h" nogil:
     void load_blocks(const BlockSource &source, const uint8_t *host, const uint32_t *offset, uint32_t (*words)[image_row])
@@ -225,7 +228,7 @@ cdef inline void _load_corners(const ImageWork *work, const uint8_t *host, const
             _load_each(work, host, places.offset[corner], &elements[corner])
         return
     for dword in range((bytes_ + 3) // 4):
-        load_corners(host, places[0], bytes_, dword, slices, elements[0].words[dword], sizeof(Elements) // sizeof(uint32_t))
+        load_lanes(host, places[0], bytes_, dword, slices, elements[0].words[dword], sizeof(Elements) // sizeof(uint32_t))
 
 
 cdef inline void _open_plan(ImageWork *work) noexcept nogil:
