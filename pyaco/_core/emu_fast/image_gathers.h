@@ -5,6 +5,12 @@
 #pragma once
 #include "image_chunks.h"
 
+// A channel that is a dword of its own, or bits of one that a table says the meaning of.
+struct WideChannel {
+    const uint32_t *meaning;          // NULL: the dword is a single
+    uint32_t shift, mask, dword;
+};
+
 #if defined(__AVX512F__)
 #include <cpuid.h>
 
@@ -184,6 +190,39 @@ template <int slices, class Number> static inline void filter_bytes_widely(const
     }
 }
 
+// Filter channels, as `filter_singles`. A lane's words stay in registers for the channels that lie in them.
+template <int slices, class Number>
+static inline void filter_channels_in(const uint8_t *host, const ImageRow &row, const WideChannel *channels, unsigned count, Number *const *to) {
+#pragma GCC unroll 1
+    for (int lane = 0; lane < image_row; lane += wide_lanes) {
+        const Shares<slices> first = shares_of<slices>(row, lane), last = shares_of<slices>(row, lane + image_chunk);
+        __m512i words[4 * slices] = {};
+        uint32_t dword = 0xffffffff;
+#pragma GCC unroll 1
+        for (unsigned number = 0; number < count; ++number) {
+            const WideChannel &channel = channels[number];
+            const __m128i shift = _mm_cvtsi32_si128((int)channel.shift);
+            const __m512i mask = _mm512_set1_epi32((int)channel.mask);
+            EightDoubles low = EightDoubles::everywhere(0.0), high = low;
+            const bool kept = dword == channel.dword;
+            dword = channel.dword;
+#pragma GCC unroll 8
+            for (int corner = 0; corner < 4 * slices; ++corner) {
+                if (!kept)
+                    words[corner] = wide_words(host + 4 * channel.dword, row.offset[corner] + lane);
+                __m512i component = words[corner];
+                if (channel.meaning)
+                    component = _mm512_i32gather_epi32(_mm512_and_si512(_mm512_srl_epi32(component, shift), mask), channel.meaning, 4);
+                low = EightDoubles::of(_mm256_castsi256_ps(half_of(component, 0))).times_plus(EightDoubles::of(first.of[corner]), low);
+                high = EightDoubles::of(_mm256_castsi256_ps(half_of(component, 1))).times_plus(EightDoubles::of(last.of[corner]), high);
+            }
+            const EightDoubles unit = EightDoubles::everywhere(slices == 2 ? 0x1p-24 : 0x1p-16);
+            low.times(unit).put(to[number] + lane);
+            high.times(unit).put(to[number] + lane + image_chunk);
+        }
+    }
+}
+
 // As `gather_bytes`.
 static inline void gather_bytes_widely(const uint8_t *host, const ImageRow &row, unsigned byte, const RowsOf<float> &to) {
     static const int corner_of[4] = {2, 3, 1, 0};
@@ -209,6 +248,8 @@ static inline void load_corners_widely(const uint8_t *host, const uint32_t (*off
 static const bool fast_gathers = false;
 static inline bool place_widely(const ImageTexels &, const float *const *, const int32_t *, uint32_t, ImageRow &, uint32_t &) { return false; }
 template <int slices, class Number> static inline void filter_bytes_widely(const uint8_t *, const ImageRow &, const RowsOf<Number> &) {}
+template <int slices, class Number>
+static inline void filter_channels_in(const uint8_t *, const ImageRow &, const WideChannel *, unsigned, Number *const *) {}
 static inline void gather_bytes_widely(const uint8_t *, const ImageRow &, unsigned, const RowsOf<float> &) {}
 static inline void load_corners_widely(const uint8_t *, const uint32_t (*)[image_row], uint32_t *, unsigned) {}
 #endif
@@ -243,4 +284,16 @@ static inline void load_lanes(const uint8_t *host, const ImageRow &row, unsigned
         return load_corners(host, row, bytes, dword, slices, words, stride);
     for (unsigned slice = 0; slice < slices; ++slice)
         load_corners_widely(host + 4 * dword, row.offset + 4 * slice, words + 4 * stride * slice, stride);
+}
+
+// Filter channels of elements of four bytes and more. False: the host has no fast gathers, or the lanes are a patch, and nothing was written.
+template <class Number>
+static inline bool filter_channels(const uint8_t *host, const ImageRow &row, unsigned slices, const WideChannel *channels, unsigned count, Number **to) {
+    if (!fast_gathers || row.patch.used)
+        return false;
+    if (slices == 1)
+        filter_channels_in<1>(host, row, channels, count, to);
+    else
+        filter_channels_in<2>(host, row, channels, count, to);
+    return true;
 }

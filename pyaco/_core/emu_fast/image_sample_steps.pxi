@@ -357,12 +357,43 @@ cdef void _filter_fours(const ImageWork *work, const ImageTexels *level, const I
         filter_fours(work.image.fours, work.image.blocks, level.host, places[0], slices, wide)
 
 
+cdef bint _filter_channels(const ImageWork *work, const ImageTexels *level, const ImageRow *places, uint32_t slices, Channels *channels,
+                           double (*sums)[image_row]) noexcept nogil:
+    """Channels that are dwords, or have tables, from the elements at once. False: they are others, and nothing was written."""
+    cdef const TexelFormat *form = &work.view.format
+    cdef bint by_table = work.image.decode == decode_table
+    cdef WideChannel wide[4]
+    cdef float *singles[4]
+    cdef double *doubles[4]
+    cdef uint32_t channel
+    cdef uint32_t count = 0
+    if form.bytes < 4 or not (by_table or work.image.decode == decode_bits):
+        return False
+    for channel in range(4):
+        if not channels.wanted >> channel & 1:
+            continue
+        if form.bits[channel] == 0:
+            return False
+        wide[count].meaning = work.image.meaning[channel] if by_table else NULL
+        wide[count].shift = form.position[channel] & 31
+        wide[count].mask = (<uint32_t>1 << form.bits[channel]) - 1 if by_table else 0
+        wide[count].dword = form.position[channel] >> 5
+        singles[count] = <float *>channels.value[channel]
+        doubles[count] = &sums[channel][0] if sums != NULL else NULL
+        count += 1
+    if sums == NULL:
+        return filter_channels(level.host, places[0], slices, wide, count, singles)
+    return filter_channels(level.host, places[0], slices, wide, count, doubles)
+
+
 cdef void _filter_row(const ImageWork *work, SampleRow *row, const ImageTexels *level, ImageRow *places, uint32_t slices, Channels *channels,
                       double (*sums)[image_row]) noexcept nogil:
     cdef Elements elements[image_corners]
     cdef uint32_t own[image_corners][image_row]
     cdef const uint32_t *component[image_corners]
     cdef uint32_t corner, channel
+    if row.reference == NULL and _filter_channels(work, level, places, slices, channels, sums):
+        return
     _load_corners(work, level.host, places, slices, elements)
     for channel in range(4):
         if not channels.wanted >> channel & 1:
@@ -732,6 +763,42 @@ cdef bint _is_one_float(const ImageWork *work) noexcept nogil:
             and not work.o.flags & image_flag_gather)
 
 
+cdef bint _place_wave(ImageWork *work, ImageRow *places) noexcept nogil:
+    """Find the texels of a wave in a level of two axes, no layers. False: some lane has to be looked at."""
+    cdef OnlySlice only
+    cdef uint32_t half
+    only.known, only.entry = True, 0
+    for half in range(work.core.halves):
+        _open_half(work, half)
+        if not _place_at_once(work, &only, &places[half]):
+            return False
+    return True
+
+
+cdef bint _sample_scattered_singles(ImageWork *work, const float *reference, float *found) noexcept nogil:
+    """Elements of one float that lie anyhow. False: some lane has to be looked at, or some sum is no number."""
+    cdef ImageRow places[2]
+    cdef uint32_t words[4][image_row]
+    cdef const uint32_t *component[4]
+    cdef float *to
+    cdef uint32_t half, corner
+    if not _place_wave(work, places):
+        return False
+    for corner in range(4):
+        component[corner] = &words[corner][0]
+    for half in range(work.core.halves):
+        to = found + image_row * half
+        load_lanes(work.level.host, places[half], 4, 0, 1, words[0], image_row)
+        if reference != NULL:
+            filter_compared(component, places[half], 1, work.sampler.compare, reference + image_row * half, to)
+            continue
+        filter_singles(component, places[half], 1, to)
+        if nan_lanes(to):
+            return False
+    _open_half(work, 0)
+    return True
+
+
 cdef bint _sample_singles(ImageWork *work) noexcept nogil:
     """The same where an element is one float."""
     cdef const float *coordinate[2]
@@ -748,9 +815,11 @@ cdef bint _sample_singles(ImageWork *work) noexcept nogil:
             for half in range(work.core.halves):
                 limit_references(reference + image_row * half, limited + image_row * half)
             reference = limited
-        if not compare_singles_by_grid(work.level[0], work.core.halves, coordinate, work.sampler.compare, reference, found):
+        if (not compare_singles_by_grid(work.level[0], work.core.halves, coordinate, work.sampler.compare, reference, found)
+                and not _sample_scattered_singles(work, reference, found)):
             return False
-    elif not filter_singles_by_grid(work.level[0], work.core.halves, coordinate, found):
+    elif (not filter_singles_by_grid(work.level[0], work.core.halves, coordinate, found)
+          and not _sample_scattered_singles(work, NULL, found)):
         return False
     _put_singles(work, <const uint32_t *>found)
     return True
@@ -840,8 +909,9 @@ cdef bint _gather_wave(ImageWork *work) noexcept nogil:
     """A gather of 8-bit unorm for both rows of a wave, whose lanes are all active. False: the lanes are no grid, and nothing was written."""
     cdef const float *coordinate[2]
     cdef FloatRows rows
+    cdef ImageRow places[2]
     cdef uint32_t component = trailing_zeros64(work.o.mask)
-    cdef uint32_t i
+    cdef uint32_t i, half, byte
     if not (work.patches and work.plain and work.level != NULL and _is_exact(work) and work.view.select[component] >= 4):
         return False
     _open_half(work, 0)
@@ -849,7 +919,17 @@ cdef bint _gather_wave(ImageWork *work) noexcept nogil:
     coordinate[1] = <const float *>_coordinate(work, 1)
     for i in range(4):
         rows.row[i] = <float *>_result_row(work, i)
-    return gather_by_grid(work.level[0], work.core.halves, coordinate, work.view.format.position[work.view.select[component] - 4] >> 3, rows)
+    byte = work.view.format.position[work.view.select[component] - 4] >> 3
+    if gather_by_grid(work.level[0], work.core.halves, coordinate, byte, rows):
+        return True
+    if work.filter != image_linear or not _place_wave(work, places):
+        return False
+    for half in range(work.core.halves):
+        _open_half(work, half)
+        for i in range(4):
+            rows.row[i] = <float *>_result_row(work, i)
+        gather_lanes(work.level.host, places[half], 4, byte, rows)
+    return True
 
 
 cdef int _gather_half(const ImageWork *work) noexcept nogil:

@@ -56,6 +56,7 @@ cdef extern from "image_chunks.h" nogil:
                          float *to)
 
 cdef extern from "image_gathers.h" nogil:
+    bint fast_gathers
     bint place_lanes(const ImageTexels &level, const float **coordinate, const int32_t *layer, uint32_t only, int filter, ImageRow &row,
                      uint32_t &outside)
     void load_lanes(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int dword, unsigned int slices, uint32_t *words,
@@ -63,6 +64,14 @@ cdef extern from "image_gathers.h" nogil:
     void gather_lanes(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int byte, const FloatRows &to)
     void filter_lanes(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int slices, const FloatRows &to)
     void filter_lanes(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int slices, const DoubleRows &to)
+
+    cdef struct WideChannel:
+        const uint32_t *meaning
+        uint32_t shift
+        uint32_t mask
+        uint32_t dword
+    bint filter_channels(const uint8_t *host, const ImageRow &row, unsigned int slices, const WideChannel *channels, unsigned int count, float **to)
+    bint filter_channels(const uint8_t *host, const ImageRow &row, unsigned int slices, const WideChannel *channels, unsigned int count, double **to)
 
 cdef extern from "image_fours.h" nogil:
     void load_blocks(const BlockSource &source, const uint8_t *host, const uint32_t *offset, uint32_t (*words)[image_row])
@@ -155,6 +164,8 @@ cdef inline bint _has_patches(const ImageWork *work, bint samples) noexcept nogi
         return False
     if work.view.format.bytes != 4 and not work.plain_halves:
         return False
+    if samples and work.image.decode == decode_table and fast_gathers:
+        return False                                        # the table's entries take longer than the texels
     return not samples or not work.o.flags & image_flag_offset
 
 
