@@ -16,7 +16,8 @@ from pyaco.descriptors.sampler import Sampler, sampler_descriptor
 BITS = [256, pytest.param(512, marks=pytest.mark.skipif(vector_bits() < 512, reason="no AVX-512"))]
 #: Blocks of each size, with 8-bit texels, encoded colours, halves and singles; and elements that filters take whole, or of 16-bit norms.
 BLOCKS = ("DXT1_RGBA", "DXT1_SRGBA", "DXT5_RGBA", "RGTC1_SNORM", "RGTC2_UNORM", "BPTC_RGB_FLOAT", "BPTC_RGBA_UNORM")
-FOURS = ("R16G16B16A16_UNORM", "R16G16B16A16_SNORM", "R16G16B16A16_FLOAT", "R32G32B32A32_FLOAT", "R16G16_UNORM", "R16_SNORM", "R8G8B8A8_UNORM")
+FOURS = ("R16G16B16A16_UNORM", "R16G16B16A16_SNORM", "R16G16B16A16_FLOAT", "R32G32B32A32_FLOAT", "R16G16_UNORM", "R16_SNORM", "R8G8B8A8_UNORM",
+         "R8G8B8A8_SRGB", "R10G10B10A2_UNORM", "R32_FLOAT", "Z32_FLOAT")
 AXES = {"1d": 1, "2d": 2, "2d_array": 2, "3d": 3, "cube": 2}
 
 
@@ -68,18 +69,24 @@ def test_levels_of_detail_by_derivatives(target: str, shape: str, bits: int) -> 
 def test_scattered_lanes(shape: str, form: str, bits: int) -> None:
     random = np.random.default_rng(5)
     for size in ({}, {"width": 32, "height": 32}):
+        if form[0] == "Z" and shape == "3d":
+            continue
         pair = Pair("gfx1030", shape, form, random, **size)
         use_vectors(pair, bits)
-        for name in ("image_sample_lz", "image_sample_l", "image_gather4_lz"):
-            if "gather" in name and shape == "3d":
+        for name in ("image_sample_lz", "image_sample_l", "image_gather4_lz", "image_sample_c_lz"):
+            if (shape == "3d" and "gather" in name) or ("_c_" in name and form[0] != "Z"):
                 continue
             at = scattered(random, shape, 2.0 ** random.integers(4))
             at[: random.integers(64)] *= np.float32(-0.0) if random.integers(4) == 0 else np.float32(1)
             if name == "image_sample_l":
                 at = np.concatenate([at, random.random((64, 1)).astype(np.float32) * 2], 1)
+            if "_c_" in name:
+                at = np.concatenate([random.random((64, 1)).astype(np.float32), at], 1)
             text = image_instruction(name, "gfx1030", shape, at.shape[1], 1 if "gather" in name else 15, sampler=True)
             for wave in (32, 64):
-                expected, found = pair.run(text, pair.view_words(random), a_sampler(random, pair), address=at, wave=wave)
+                words = [image.view(shape, levels=(0, 1)).words for image in pair.images] if wave == 64 else pair.view_words(random)
+                sampler = a_sampler(random, pair, compare=int(random.integers(8)))
+                expected, found = pair.run(text, words, sampler, address=at, wave=wave)
                 np.testing.assert_array_equal(found, expected, err_msg=f"{text} {size}")
 
 
