@@ -33,9 +33,9 @@ def scattered(random: np.random.Generator, shape: str, reach: float = 1.0) -> ND
 
 def a_sampler(random: np.random.Generator, pair: Pair, **more: Any) -> Any:
     clamp = int(random.choice([0, 0, 1, 2, 6]))
-    options = {"cube_wrap": True, "truncate": bool(random.integers(2))} | more
-    return sampler_descriptor(Sampler((clamp, clamp, clamp), *(options.pop("filters", (1, 1))), int(random.integers(3)), **options),
-                              pair.devices[0].gfx_level)
+    options: dict[str, Any] = {"cube_wrap": True, "truncate": bool(random.integers(2))} | more
+    near, far = options.pop("filters", (1, 1))
+    return sampler_descriptor(Sampler((clamp, clamp, clamp), near, far, int(random.integers(3)), **options), pair.devices[0].gfx_level)
 
 
 @pytest.mark.parametrize("bits", BITS)
