@@ -37,7 +37,8 @@ SIDE = 256                            # invocations along x and along y
 TURNS = 16
 OPERATIONS = SIDE * SIDE * TURNS
 #: VkFormat, GLSL's layout, and this package's name.
-FORMATS = {"rgba8": (37, "R8G8B8A8_UNORM"), "r32f": (100, "R32_FLOAT"), "rgba16f": (97, "R16G16B16A16_FLOAT"), "d32": (126, "Z32_FLOAT")}
+FORMATS = {"rgba8": (37, "R8G8B8A8_UNORM"), "r32f": (100, "R32_FLOAT"), "rgba16f": (97, "R16G16B16A16_FLOAT"),
+           "d32": (126, "Z32_FLOAT"), "srgb": (43, "R8G8B8A8_SRGB"), "rgba32f": (109, "R32G32B32A32_FLOAT"), "bc1": (133, "bc1")}
 
 
 class Case(NamedTuple):
@@ -50,6 +51,7 @@ class Case(NamedTuple):
     linear: bool = False
     levels: int = 1
     compare: int = 0                  # VkCompareOp
+    anisotropy: int = 0               # logarithm of the greatest ratio
 
     @property
     def storage(self) -> bool:
@@ -83,6 +85,11 @@ void main() {{
 
 
 LOD0 = "textureLod(image, at, 0.0)"
+#: A picture that is turned, and places without an order: no lanes lie in lines.
+ROTATED = "mat2(0.8, 0.6, -0.6, 0.8) * at"
+RANDOM = ("vec2(uvec2(uint(texel.x) * 2654435761u + uint(texel.y) * 2654486847u + uint(turn) * 2246822519u, "
+          "uint(texel.x) * 3266489917u ^ uint(texel.y) * 668265263u + uint(turn) * 374761393u) >> 8u) / 16777216.0")
+STEEP = "vec2(0.016, 0.002), vec2(-0.002, 0.004)"
 CASES = {
     "fetch": Case("sampler2D", "texelFetch(image, whole, 0)"),
     "load": Case("image2D", "imageLoad(image, whole)"),
@@ -100,6 +107,20 @@ CASES = {
     "bilinear_scattered": Case("sampler2D", "textureLod(image, at * vec2(37.3, 101.7), 0.0)", linear=True),
     "linear_3d": Case("sampler3D", "textureLod(image, vec3(at, at.x * 0.7), 0.0)", dimension="3d", linear=True),
     "linear_cube": Case("samplerCube", "textureLod(image, vec3(at - 0.5, 0.6), 0.0)", dimension="cube", linear=True),
+    "rotated": Case("sampler2D", f"textureLod(image, {ROTATED}, 0.0)", linear=True),
+    "rotated_r32f": Case("sampler2D", f"textureLod(image, {ROTATED}, 0.0)", "r32f", linear=True),
+    "rotated_rgba16f": Case("sampler2D", f"textureLod(image, {ROTATED}, 0.0)", "rgba16f", linear=True),
+    "rotated_rgba32f": Case("sampler2D", f"textureLod(image, {ROTATED}, 0.0)", "rgba32f", linear=True),
+    "rotated_srgb": Case("sampler2D", f"textureLod(image, {ROTATED}, 0.0)", "srgb", linear=True),
+    "rotated_bc1": Case("sampler2D", f"textureLod(image, {ROTATED}, 0.0)", "bc1", linear=True),
+    "rotated_gather": Case("sampler2D", f"textureGather(image, {ROTATED}, 1)", linear=True),
+    "rotated_shadow": Case("sampler2DShadow", f"vec4(textureLod(image, vec3({ROTATED}, 0.5), 0.0))", "d32", linear=True, compare=1),
+    "random": Case("sampler2D", f"textureLod(image, {RANDOM}, 0.0)", linear=True),
+    "random_cube": Case("samplerCube", f"textureLod(image, vec3({RANDOM}, 0.3) - 0.5, 0.0)", dimension="cube", linear=True),
+    "ray_3d": Case("sampler3D", "textureLod(image, vec3(0.5, 0.4, 0.1) + normalize(vec3(place - 0.5, 0.7)) * (turn * 0.06), 0.0)", dimension="3d",
+                   linear=True),
+    "gradients": Case("sampler2D", f"textureGrad(image, {ROTATED}, {STEEP})", linear=True, levels=9),
+    "anisotropic": Case("sampler2D", f"textureGrad(image, {ROTATED}, {STEEP})", linear=True, levels=9, anisotropy=2),
 }
 #: Operations a second that one core has to do, and how many times lavapipe's CPU time they may take.
 LEAST = {"bilinear": 100e6, "fetch": 150e6}
@@ -128,10 +149,12 @@ def texels_of(name: str) -> tuple[bytes, ...]:
     levels = []
     for level in range(case.levels):
         count = int(np.prod([max(size >> level, 1) for size in case.extent])) * layers
-        if case.format == "rgba8":
+        if case.format == "bc1":
+            levels.append(random.integers(0, 1 << 32, count // 8, dtype=np.uint32).tobytes())
+        elif case.format in ("rgba8", "srgb"):
             levels.append(random.integers(0, 1 << 32, count, dtype=np.uint32).tobytes())
         else:
-            levels.append(random.random(count * (4 if case.format == "rgba16f" else 1)).astype("f2" if case.format == "rgba16f" else "f4").tobytes())
+            levels.append(random.random(count * (4 if "rgba" in case.format else 1)).astype("f2" if case.format == "rgba16f" else "f4").tobytes())
     return tuple(levels)
 
 
@@ -149,8 +172,9 @@ class Prepared:
             self.image.write(np.frombuffer(raw, level.dtype).reshape(level.shape), mip)
         self.result = self.device.zeros(SIDE * SIDE * 16)
         view = self.image.view(case.dimension, storage=case.storage)
-        sampler = Sampler((0, 0, 0), int(case.linear), int(case.linear), 2 if case.levels > 1 else 1, truncate=not case.linear,
-                          compare=case.compare)
+        filter_ = int(case.linear) + (2 if case.anisotropy else 0)
+        sampler = Sampler((0, 0, 0), filter_, filter_, 2 if case.levels > 1 else 1, truncate=not case.linear, compare=case.compare,
+                          max_anisotropy=case.anisotropy)
         self.buffers = {(0, 0): self.result, (0, 1): view if case.storage else SampledImage(view, sampler)}
         self.shader = compile(spirv_of(name, shape), target=TARGET)
         self.groups = (SIDE // shape[0], SIDE // shape[1], 1)
@@ -186,7 +210,8 @@ def lavapipe_time(name: str) -> float | None:
              "levels": list(texels_of(name)), "storage": case.storage, "aspect": 2 if case.format == "d32" else 1}
     if not case.storage:
         image["sampler"] = {"magFilter": int(case.linear), "minFilter": int(case.linear), "mipmapMode": int(case.levels > 1), "minLod": 0.0,
-                            "maxLod": 15.0, "compareEnable": int(case.compare > 0), "compareOp": case.compare}
+                            "maxLod": 15.0, "compareEnable": int(case.compare > 0), "compareOp": case.compare,
+                            "anisotropyEnable": int(case.anisotropy > 0), "maxAnisotropy": float(1 << case.anisotropy)}
     try:
         return min(Lavapipe(exact=False).time(spirv_of(name), (SIDE // 8, SIDE // 8, 1), {(0, 0): np.zeros(SIDE * SIDE * 4, np.float32)},
                                               25, layouts, {(0, 1): image}))

@@ -90,12 +90,9 @@ cdef inline uint32_t load_channel(const TexelFormat *format_, uint32_t index, co
         return float_bits(<float>srgb_to_linear(<double>raw / <double>((<uint64_t>1 << bits) - 1)))
     return load_component(raw, bits, format_.kind[index])
 
-cdef inline void load_block_texel(const TexelFormat *format_, const uint8_t *host, uint32_t x, uint32_t y, uint32_t *texel) noexcept nogil:
-    """A texel of a block: column and row within it."""
-    cdef uint8_t[most_texels * 16] texels
-    cdef const uint8_t *found = texels + (y * format_.block.width + x) * format_.block.texel_bytes
+cdef inline void load_decoded_texel(const TexelFormat *format_, const uint8_t *found, uint32_t *texel) noexcept nogil:
+    """A texel as decoders of blocks write it."""
     cdef uint32_t index
-    format_.block.decode(&format_.block, host, texels)
     if format_.block.texel == texel_single:
         memcpy(texel, found, 16)
         return
@@ -106,6 +103,12 @@ cdef inline void load_block_texel(const TexelFormat *format_, const uint8_t *hos
             texel[index] = float_bits(<float>srgb_to_linear(found[index] / 255.0))
         else:
             texel[index] = float_bits(<float>(found[index] / 255.0))
+
+cdef inline void load_block_texel(const TexelFormat *format_, const uint8_t *host, uint32_t x, uint32_t y, uint32_t *texel) noexcept nogil:
+    """A texel of a block: column and row within it."""
+    cdef uint8_t[most_texels * 16] texels
+    format_.block.decode(&format_.block, host, texels)
+    load_decoded_texel(format_, texels + (y * format_.block.width + x) * format_.block.texel_bytes, texel)
 
 cdef enum:
     mask_unknown = 8                  # what shaders get for a sample whose colour no fragment has

@@ -76,12 +76,27 @@ cdef extern from "image_stores.h" nogil:
         uint8_t shift
         uint8_t bits
 
+cdef extern from "image_fours.h" nogil:
+    enum:
+        no_fours, four_halves, four_singles, four_unorms, four_snorms, four_of_block
+        block_part_bits, block_texels
+    cdef struct DecodedBlocks:
+        pass
+    cdef struct BlockSource:
+        DecodedBlocks *decoded
+        const void *format
+        void (*decode)(const void *format, const uint8_t *block, float *texels) noexcept nogil
+        uint64_t form
+        uint32_t bytes
+
 cdef enum:                            # how elements become components
     decode_each = 0                   # lane by lane
     decode_bits = 1                   # dwords as they are
     decode_bytes = 2                  # 8-bit unorm, which filters sum as integers
     decode_half = 3
     decode_table = 4                  # channels of few bits, by a table
+    decode_norm16 = 5
+    decode_block = 6                  # texels of blocks, each of which is decoded as a whole
 
 cdef enum:
     key_words = 12                    # of image and sampler
@@ -97,6 +112,8 @@ cdef struct PreparedImage:
     bint usable
     uint8_t decode                    # decode_*
     bint four_halves                  # an element is four halves
+    uint8_t fours                     # elements have four components that filters take together: which (image_fours.h)
+    BlockSource blocks
     uint32_t *meaning[4]              # decode_table: by channel
     uint32_t *tables[view_levels]     # of all axes of a level; NULL: not made yet
     TexelDigits *digits[view_levels]  # image_digits.h
@@ -156,6 +173,7 @@ cdef struct ImageWork:
 cdef struct ImageCache:
     PreparedImage *image[cache_buckets]
     ImageWork work[cached_works]      # by step: those of a program follow each other, in a ring
+    DecodedBlocks *decoded            # NULL: no image of blocks has been met
     uint64_t dispatch                 # number of the dispatch that runs; another one where images have been forgotten in between
     uint64_t bytes
 

@@ -6,8 +6,10 @@ from libc.string cimport memcmp, memcpy, memset
 from pyaco._core.emu.image_sample cimport across_edge, has_only_bytes, wrapped_texel
 from pyaco._core.emu.image_view cimport *
 from pyaco._core.emu.memory cimport Allocation, canonical_address, memory_find
-from pyaco._core.emu.texels cimport TexelFormat, load_channel, texel_float, texel_sint, texel_uint
+from pyaco._core.emu.texels cimport (TexelFormat, load_channel, load_decoded_texel, texel_float, texel_sint, texel_snorm,
+                                     texel_uint, texel_unorm)
 from pyaco._core.emu.wave cimport Machine
+from pyaco._core.texels.block cimport most_texels
 
 cdef extern from "stdlib.h" nogil:
     void *aligned_alloc(size_t alignment, size_t size)
@@ -18,8 +20,10 @@ cdef enum:
     repeat_margin = 40                # texels beyond an edge that repeats: offsets reach 32
     edge_margin = 2
     largest_level = 0x7fffffff
+    largest_exact = 1 << 15           # texels, whose 512ths singles tell apart
     cube_edges = 24                   # of six faces
     line_bytes = 64                   # of the host's cache
+    block_edge = 4                    # texels
 
 
 cdef inline uint32_t _bucket(const uint32_t *words) noexcept nogil:
@@ -91,13 +95,20 @@ cdef bint _find_decoder(ImageCache *cache, PreparedImage *image) noexcept nogil:
         channels += form.bits[i] != 0
         plain += form.bits[i] == 32 and (form.kind[i] == texel_float or form.kind[i] == texel_uint or form.kind[i] == texel_sint)
         halves += form.bits[i] == 16 and form.kind[i] == texel_float
+    image.decode = decode_each
+    image.fours = no_fours
+    image.four_halves = halves == 4 and form.bytes == 8
+    if form.in_blocks:
+        return _find_block_decoder(cache, image)
     if not channels and not form.shared_exponent:
-        return False                                        # blocks of texels, FMASK
+        return False                                        # FMASK
     if form.bytes not in (1, 2, 4, 8, 16):
         return False
-    image.decode = decode_each
-    image.four_halves = halves == 4 and form.bytes == 8
     if form.shared_exponent:
+        return True
+    image.fours = _fours_of(form)
+    if _has_norms_of_16(form):
+        image.decode = decode_norm16
         return True
     if plain == channels:
         image.decode = decode_bits
@@ -108,6 +119,60 @@ cdef bint _find_decoder(ImageCache *cache, PreparedImage *image) noexcept nogil:
     elif most <= table_bits and form.bytes <= 4:
         image.decode = decode_table
         return _make_meanings(cache, image)
+    return True
+
+
+cdef uint8_t _fours_of(const TexelFormat *form) noexcept nogil:
+    """Whether four channels of the same kind and of 16 or 32 bits are an element, and which."""
+    cdef uint32_t i
+    for i in range(4):
+        if form.kind[i] != form.kind[0] or form.bits[i] != form.bits[0]:
+            return no_fours
+    if form.kind[0] == texel_float:
+        return four_halves if form.bits[0] == 16 else (four_singles if form.bits[0] == 32 else no_fours)
+    if form.bits[0] != 16:
+        return no_fours
+    return four_unorms if form.kind[0] == texel_unorm else (four_snorms if form.kind[0] == texel_snorm else no_fours)
+
+
+cdef bint _has_norms_of_16(const TexelFormat *form) noexcept nogil:
+    """Whether all channels are unorms, or all are snorms, of 16 bits."""
+    cdef uint32_t i
+    for i in range(4):
+        if form.bits[i] and (form.bits[i] != 16 or form.kind[i] != form.kind[0]):
+            return False
+    return form.bits[0] == 16 and (form.kind[0] == texel_unorm or form.kind[0] == texel_snorm)
+
+
+# ------------------------------------------------------------------------------------------------------ blocks of texels
+cdef void _decode_block(const void *format_, const uint8_t *host, float *texels) noexcept nogil:
+    """The components of all texels of a block."""
+    cdef const TexelFormat *form = <const TexelFormat *>format_
+    cdef uint8_t[most_texels * 16] decoded
+    cdef uint32_t i
+    form.block.decode(&form.block, host, decoded)
+    for i in range(<uint32_t>block_texels):
+        load_decoded_texel(form, decoded + i * form.block.texel_bytes, <uint32_t *>texels + 4 * i)
+
+
+cdef bint _find_block_decoder(ImageCache *cache, PreparedImage *image) noexcept nogil:
+    """Blocks of 4 x 4 texels in 8 or 16 bytes; False: others, or out of memory."""
+    cdef const TexelFormat *form = &image.view.format
+    if form.block.width != block_edge or form.block.height != block_edge or form.block.depth != 1:
+        return False
+    if form.bytes != form.block.bytes or (form.bytes != 8 and form.bytes != 16):
+        return False
+    if cache.decoded == NULL:
+        cache.decoded = <DecodedBlocks *>calloc(1, sizeof(DecodedBlocks))
+        if cache.decoded == NULL:
+            return False
+    image.decode = decode_block
+    image.fours = four_of_block
+    image.blocks.decoded = cache.decoded
+    image.blocks.format = form
+    image.blocks.decode = _decode_block
+    image.blocks.form = (<uint64_t>form.block.codec << 16 | <uint64_t>form.block.interpolation << 8 | form.srgb_blocks) + 1
+    image.blocks.bytes = form.bytes
     return True
 
 
@@ -173,7 +238,7 @@ cdef void _open_axis(const PreparedImage *image, ImageAxis *axis, uint32_t numbe
         least = -end
     axis.exact_scale = <float>(2 * axis.scale)
     axis.exact_shift = <float>axis.shift
-    axis.exact = unnormalized or size & (size - 1) == 0
+    axis.exact = unnormalized or (size & (size - 1) == 0 and size <= <uint32_t>largest_exact)
     axis.first = least - margin
     axis.last = end + margin - 2
 
@@ -189,25 +254,47 @@ cdef uint64_t _reach(const ImageView *view, const ImageLevel *level) noexcept no
     cdef uint64_t sum_ = 0
     cdef uint64_t most
     cdef uint32_t axis, i
+    cdef uint32_t edge = block_edge if view.format.in_blocks else 1
     cdef const int64_t *bytes_
     for axis in range(3):
         most = 0
         bytes_ = _bytes_by(view, level, axis)
-        for i in range(_extent(view, level, axis)):
+        for i in range((_extent(view, level, axis) + edge - 1) // edge if axis < 2 else _extent(view, level, axis)):
             most = max(most, <uint64_t>bytes_[i] & ~level.low)
         sum_ += most
     # elements lie within blocks, unless the bits that are xored are those of pipes and banks alone
     return sum_ + level.low + (1 if level.low and level.low & (level.low + 1) == 0 else view.format.bytes)
 
 
-cdef inline uint32_t _entry(const ImageView *view, const ImageLevel *level, uint32_t axis, uint32_t bytes_) noexcept nogil:
+cdef inline uint32_t _parts(const ImageView *view, uint64_t bytes_) noexcept nogil:
+    """Bytes as offsets count them: of images of blocks in parts, 16 of which are a block."""
+    return <uint32_t>(bytes_ if not view.format.in_blocks else bytes_ // view.format.bytes << <int>block_part_bits)
+
+
+cdef inline int64_t _bytes_of(const ImageView *view, const ImageLevel *level, uint32_t axis, int64_t texel) noexcept nogil:
+    return _bytes_by(view, level, axis)[texel // <int>block_edge if view.format.in_blocks and axis < 2 else texel]
+
+
+cdef inline uint32_t _low(const ImageView *view, const ImageLevel *level) noexcept nogil:
+    """The bits that are xored: of images of blocks those that name a texel of one, too."""
+    return <uint32_t>level.low if not view.format.in_blocks else _parts(view, level.low) | <uint32_t>(block_texels - 1)
+
+
+cdef inline uint32_t _place_in_block(const ImageView *view, uint32_t axis, int64_t texel) noexcept nogil:
+    if not view.format.in_blocks or axis == 2:
+        return 0
+    return <uint32_t>(texel % <int>block_edge) << (2 * axis)
+
+
+cdef inline uint32_t _entry(const ImageView *view, const ImageLevel *level, uint32_t axis, int64_t texel) noexcept nogil:
     """What a texel adds to an offset; the second axis has what is the same for all texels of the level, of one slice at least."""
-    cdef uint32_t low = <uint32_t>level.low
-    cdef uint32_t slice_ = <uint32_t>_bytes_by(view, level, 2)[0]
+    cdef uint32_t low = _low(view, level)
+    cdef uint32_t slice_ = _parts(view, _bytes_by(view, level, 2)[0])
+    cdef uint32_t bytes_ = _parts(view, _bytes_of(view, level, axis, texel)) | _place_in_block(view, axis, texel)
     if axis == 0:
         return bytes_
     if axis == 1:
-        return ((bytes_ & ~low) + (slice_ & ~low)) | ((bytes_ ^ slice_ ^ <uint32_t>view.base) & low)
+        return ((bytes_ & ~low) + (slice_ & ~low)) | ((bytes_ ^ slice_ ^ _parts(view, view.base & level.low)) & low)
     return ((bytes_ & ~low) - (slice_ & ~low)) | ((bytes_ ^ slice_) & low)
 
 
@@ -253,7 +340,6 @@ cdef bint _make_tables(ImageCache *cache, PreparedImage *image, uint32_t number)
     """The tables of a level's axes. False: out of memory, or the level has no texels or too many."""
     cdef const ImageLevel *level = &image.view.level[number]
     cdef ImageTexels *texels = &image.level[number]
-    cdef const int64_t *bytes_
     cdef uint32_t *entry
     cdef uint64_t count = 0
     cdef int64_t found
@@ -273,21 +359,20 @@ cdef bint _make_tables(ImageCache *cache, PreparedImage *image, uint32_t number)
         return False
     cache.bytes += count * sizeof(uint32_t)
     image.tables[number] = entry
-    texels.low = <uint32_t>level.low
+    texels.low = _low(image.view, level)
     if not _find_neighbours(cache, image, number):
         return False
     for axis in range(3):
         mode = _mode(image, axis)
         size = texels.axis[axis].size
-        bytes_ = _bytes_by(image.view, level, axis)
         texels.axis[axis].entry = entry
         for i in range(texels.axis[axis].first, texels.axis[axis].last + 2):
             found = wrapped_texel(mode, i, size)
-            if found >= 0 and not 0 <= bytes_[found] < largest_level:
+            if found >= 0 and not 0 <= _bytes_of(image.view, level, axis, found) < largest_level:
                 free(image.tables[number])
                 image.tables[number] = NULL
                 return False
-            entry[0] = _entry(image.view, level, axis, <uint32_t>bytes_[found]) if found >= 0 else image_outside
+            entry[0] = _entry(image.view, level, axis, found) if found >= 0 else image_outside
             entry += 1
     if image.view.format.bytes == 4:
         find_pairs(texels.axis[0], 4)
@@ -302,7 +387,7 @@ cdef bint _place_level(Machine *machine, PreparedImage *image, uint32_t number) 
     cdef ImageTexels *texels = &image.level[number]
     cdef uint64_t address = canonical_address(image.view.base & ~level.low)
     cdef const Allocation *allocation
-    if level.sample[0] or image.reach[number] > <uint64_t>largest_level:
+    if level.sample[0] or image.reach[number] > <uint64_t>largest_level // (2 if image.decode == decode_block else 1):
         return False
     allocation = memory_find(machine.memory, address, image.reach[number])
     if allocation == NULL:
@@ -340,4 +425,6 @@ cdef void close_images(ImageCache *cache) noexcept nogil:
                 free(image.digits[part])
                 free(image.beyond[part])
             free(image)
+    free(cache.decoded)
+    cache.decoded = NULL
     cache.bytes = 0

@@ -613,8 +613,6 @@ template <int slices> static inline Shares<slices> shares_of(const ImageRow &row
     return shares;
 }
 
-template <int slices> static inline __m256d unit_of_shares() { return _mm256_set1_pd(slices == 2 ? 0x1p-24 : 0x1p-16); }
-
 // A texel without a share does not count: what is not finite there makes a NaN, and its lane is done otherwise. `component` has a row for each corner.
 template <int slices, class Number>
 static inline void filter_singles_in(const uint32_t *const *component, const ImageRow &row, Number *to) {
@@ -626,34 +624,6 @@ static inline void filter_singles_in(const uint32_t *const *component, const Ima
         for (int corner = 0; corner < 4 * slices; ++corner)
             sum = EightDoubles::of((const float *)component[corner] + lane).times_plus(EightDoubles::of(shares.of[corner]), sum);
         sum.times(EightDoubles::everywhere(slices == 2 ? 0x1p-24 : 0x1p-16)).put(to + lane);
-    }
-}
-
-// Elements of four halves: a lane after the other, its four components side by side.
-template <int slices> static inline void filter_four_halves_in(const uint8_t *host, const ImageRow &row, const RowsOf<float> &to) {
-#pragma GCC unroll 1
-    for (int lane = 0; lane < image_row; lane += image_chunk) {
-        const Shares<slices> shares = shares_of<slices>(row, lane);
-        alignas(32) double share[4 * slices][image_chunk];
-        __m128 found[image_chunk];
-        for (int corner = 0; corner < 4 * slices; ++corner)
-            put_doubles(low_doubles(shares.of[corner]), high_doubles(shares.of[corner]), share[corner]);
-#pragma GCC unroll 8
-        for (int part = 0; part < image_chunk; ++part) {
-            __m256d sum = _mm256_setzero_pd();
-#pragma GCC unroll 8
-            for (int corner = 0; corner < 4 * slices; ++corner) {
-                const __m128i halves = _mm_loadl_epi64((const __m128i *)(host + row.offset[corner][lane + part]));
-                sum = _mm256_fmadd_pd(_mm256_broadcast_sd(&share[corner][part]), _mm256_cvtps_pd(_mm_cvtph_ps(halves)), sum);
-            }
-            found[part] = _mm256_cvtpd_ps(_mm256_mul_pd(sum, unit_of_shares<slices>()));
-        }
-        for (int part = 0; part < image_chunk; part += 4) {
-            _MM_TRANSPOSE4_PS(found[part], found[part + 1], found[part + 2], found[part + 3]);
-            for (int half = 0; half < 4; ++half)
-                if (to.row[half])
-                    _mm_storeu_ps(to.row[half] + lane + part, found[part + half]);
-        }
     }
 }
 
@@ -698,7 +668,6 @@ template <class Source> static inline void gather_bytes_of(const Source &, unsig
 template <int bytes, int slices, class Source, class Number>
 static inline void filter_bytes_in(const Source &, const Source &, const ImageRow &, const RowsOf<Number> &) {}
 template <int slices, class Number> static inline void filter_singles_in(const uint32_t *const *, const ImageRow &, Number *) {}
-template <int slices> static inline void filter_four_halves_in(const uint8_t *, const ImageRow &, const RowsOf<float> &) {}
 template <int slices>
 static inline void filter_compared_in(const uint32_t *const *, const ImageRow &, unsigned, const float *, float *) {}
 #endif
@@ -788,13 +757,6 @@ template <class Number> static inline void filter_singles(const uint32_t *const 
         filter_singles_in<1>(component, row, to);
     else
         filter_singles_in<2>(component, row, to);
-}
-
-static inline void filter_four_halves(const uint8_t *host, const ImageRow &row, unsigned slices, const RowsOf<float> &to) {
-    if (slices == 1)
-        filter_four_halves_in<1>(host, row, to);
-    else
-        filter_four_halves_in<2>(host, row, to);
 }
 
 static inline void filter_compared(const uint32_t *const *component, const ImageRow &row, unsigned slices, unsigned function, const float *reference,

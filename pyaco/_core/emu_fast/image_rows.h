@@ -67,11 +67,11 @@ static inline uint32_t lanes_of(const int32_t *found) {
 }
 
 // Texels along one axis, with their weights; returns the lanes whose coordinates are no numbers or far outside, and which are to be done otherwise.
-template <int filter, bool repeats>
-static inline uint32_t find_texels(const ImageAxis &axis, const float *coordinate, int32_t *texel, int32_t *weight) {
+template <int filter, bool repeats, class Number>
+static inline uint32_t find_texels(const ImageAxis &axis, const Number *coordinate, double shift, int32_t *texel, int32_t *weight) {
     int32_t strange[image_row];
     int32_t any = 0;
-    const double scale = axis.scale, shift = axis.shift;
+    const double scale = axis.scale;
     for (int lane = 0; lane < image_row; ++lane) {
         double u = (double)coordinate[lane] - shift;
         if (repeats)
@@ -112,9 +112,17 @@ __attribute__((always_inline)) static inline __m256i find_places_exactly(const E
     const __m256 sign = _mm256_set1_ps(-0.0f), limit = _mm256_set1_ps(0x1p23f);
     __m256 place, exact;
     if (axis.repeats) {               // never shifted: only faces of cubes are
-        const __m256 down = _mm256_floor_ps(given), rest = _mm256_sub_ps(given, down);
-        exact = _mm256_cmp_ps(_mm256_add_ps(rest, down), given, _CMP_EQ_OQ);
-        place = _mm256_mul_ps(rest, axis.scale);
+        const __m256 down = _mm256_floor_ps(given), rest = _mm256_sub_ps(given, down), sum = _mm256_add_ps(rest, down);
+        if (filter == image_truncates) {
+            exact = _mm256_cmp_ps(sum, given, _CMP_EQ_OQ);
+            place = _mm256_mul_ps(rest, axis.scale);
+        } else {
+            // Only what is a little less than zero has a rounded fraction, whose sum with -1 is exact. The fraction below it has the same place in 512ths,
+            // of which there are 2^24 at most.
+            const __m256i above = _mm256_castps_si256(_mm256_cmp_ps(sum, given, _CMP_GT_OQ));
+            exact = _mm256_cmp_ps(rest, rest, _CMP_ORD_Q);
+            place = _mm256_mul_ps(_mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(rest), above)), axis.scale);
+        }
     } else {
         const __m256 u = _mm256_sub_ps(given, axis.shift);
         place = _mm256_floor_ps(_mm256_mul_ps(u, axis.scale));
@@ -145,10 +153,17 @@ template <int filter> static inline bool find_texels_exactly(const ImageAxis &, 
 template <int filter> static inline uint32_t find_texels_of(const ImageAxis &axis, const float *coordinate, int32_t *texel, int32_t *weight) {
     if (axis.exact && find_texels_exactly<filter>(axis, coordinate, texel, weight))
         return 0;
-    return axis.repeats ? find_texels<filter, true>(axis, coordinate, texel, weight) : find_texels<filter, false>(axis, coordinate, texel, weight);
+    return axis.repeats ? find_texels<filter, true>(axis, coordinate, axis.shift, texel, weight)
+                        : find_texels<filter, false>(axis, coordinate, axis.shift, texel, weight);
 }
 
-static inline uint32_t find_texels_by(const ImageAxis &axis, const float *coordinate, int filter, int32_t *texel, int32_t *weight) {
+// From coordinates in double precision, from which the axis' shift has been taken.
+template <int filter> static inline uint32_t find_texels_of(const ImageAxis &axis, const double *coordinate, int32_t *texel, int32_t *weight) {
+    return axis.repeats ? find_texels<filter, true>(axis, coordinate, 0.0, texel, weight) : find_texels<filter, false>(axis, coordinate, 0.0, texel, weight);
+}
+
+template <class Number>
+static inline uint32_t find_texels_by(const ImageAxis &axis, const Number *coordinate, int filter, int32_t *texel, int32_t *weight) {
     return filter == image_linear ? find_texels_of<image_linear>(axis, coordinate, texel, weight)
          : filter == image_nearest ? find_texels_of<image_nearest>(axis, coordinate, texel, weight)
                                    : find_texels_of<image_truncates>(axis, coordinate, texel, weight);

@@ -22,9 +22,28 @@ cdef extern from "image_levels.h" nogil:
     bint find_levels(const ImageDetail &of, ImageLevels &row)
     uint32_t lanes_like(const ImageLevels &row, unsigned int which)
 
+cdef extern from "image_gradients.h" nogil:
+    cdef struct ImageGradients:
+        const float *of[2][3]
+        double scale[3]
+        const float *bias
+        double limit
+        uint32_t axes
+        uint8_t by_quad
+    cdef struct ImageProbes:
+        int32_t count[image_row]
+        int32_t most
+        double place[3][image_row]
+    void open_probes(const ImageGradients &given, const float **coordinate, const double *shift, ImageProbes &probes)
+    void place_probes(unsigned int axes, int number, ImageProbes &probes)
+    void add_probes(const ImageProbes &probes, int number, uint32_t lanes, const double *found, double *total)
+    uint32_t round_nearly(const double *sums, float *component)
+    uint32_t find_gradient_details(const ImageDetail &of, const ImageGradients &given, int32_t *detail, int32_t *probes)
+
 # What the lanes of a row sample.
 cdef struct SampleRow:
     const float *coordinate[3]
+    ImageProbes *probes               # where lanes take several samples; else NULL
     const uint32_t *offset            # packed offsets in texels, or NULL
     const float *reference            # to compare with, or NULL
     int32_t layer[image_row]
@@ -47,6 +66,7 @@ cdef void _open_row(const ImageWork *work, SampleRow *row) noexcept nogil:
     """Coordinates, layers, offsets and comparison values of a row."""
     cdef uint32_t i
     row.strange = 0
+    row.probes = NULL
     for i in range(work.o.spatial):
         row.coordinate[i] = _number_row(work, i, row.narrow[i])
     row.offset = _address(work, work.o.offset_at) if work.o.flags & image_flag_offset else NULL
@@ -116,31 +136,77 @@ cdef inline void _open_detail(const ImageWork *work, ImageDetail *detail) noexce
     detail.perf_mip = sampler.perf_mip
 
 
-cdef void _find_details_of_gradients(const ImageWork *work, SampleRow *row) noexcept nogil:
-    """Levels of detail by derivatives; lanes of a quad have the same differences of coordinates."""
-    cdef bint by_quad = (not work.o.flags & (image_flag_gradients | image_flag_bias)
-                         and memory_operation(work.instruction.decoded.opcode).level != level_clamped)
-    cdef uint32_t lane, probes
-    cdef uint32_t quad = 0xffffffffU
-    cdef int64_t lod = 0
+cdef void _find_details_of_gradients(const ImageWork *work, const ImageDetail *detail, SampleRow *row, ImageProbes *probes) noexcept nogil:
+    """Levels of detail by derivatives, and how many samples lanes take."""
+    cdef uint32_t narrow[7][image_row]
+    cdef ImageGradients given
+    cdef double shift[3]
+    cdef uint32_t lane, axis, several
+    cdef uint32_t most = 1
+    cdef uint32_t left = 0xffffffffU
+    cdef int64_t lod
+    fill_row(<uint32_t *>probes.count, 1)
+    _open_gradients(work, row, narrow, &given)
+    if memory_operation(work.instruction.decoded.opcode).level != level_clamped:
+        left = find_gradient_details(detail[0], given, row.levels.detail, probes.count)
     for lane in range(<uint32_t>image_row):
-        row.levels.detail[lane] = 0
         if not work.active >> lane & 1:
-            continue
-        if not by_quad or quad != lane >> 2:
-            quad = lane >> 2
+            row.levels.detail[lane], probes.count[lane] = 0, 1
+        elif left >> lane & 1:
             lod = lod_of_lane(work.core.machine, work.core.wave, work.instruction, &work.o, work.view, work.sampler, lane + image_row * work.half,
-                              &probes)
-        row.levels.detail[lane] = <int32_t>lod
-        if probes > 1:
-            row.strange |= <uint32_t>1 << lane
+                              &several)
+            row.levels.detail[lane], probes.count[lane] = <int32_t>lod, <int32_t>several
+        most = max(most, <uint32_t>probes.count[lane])
+    if most == 1 or work.o.flags & image_flag_gather:
+        return
+    if work.view.format.integer:
+        row.strange = 0xffffffffU
+        return
+    for axis in range(work.o.spatial):
+        shift[axis] = 1.0 if work.view.type == image_cube else 0.0
+    open_probes(given, row.coordinate, shift, probes[0])
+    row.probes = probes
+
+
+cdef void _open_gradients(const ImageWork *work, const SampleRow *row, uint32_t (*narrow)[image_row], ImageGradients *given) noexcept nogil:
+    """Derivatives of a row; those of 16 bits are widened into `narrow`."""
+    cdef const Sampler *sampler = work.sampler
+    cdef const ImageLevel *extent = &work.view.level[work.view.first_level]
+    cdef uint32_t axis, direction, dword
+    given.axes = work.o.spatial
+    given.by_quad = not work.o.flags & image_flag_gradients
+    given.bias = NULL
+    given.limit = 0
+    if sampler.anisotropy and max(sampler.mag_filter, sampler.min_filter) >= filter_anisotropic_point:
+        given.limit = <uint32_t>1 << sampler.anisotropy
+    if work.o.flags & image_flag_bias:
+        given.bias = <const float *>_address(work, work.o.bias_at)
+        if work.o.narrow:
+            decode_halves(<const uint32_t *>given.bias, 0, narrow[6])
+            given.bias = <const float *>&narrow[6][0]
+    for axis in range(work.o.spatial):
+        if sampler.unnormalized or modifier_unrm(work.instruction.decoded.modifiers):
+            given.scale[axis] = 1
+        else:
+            given.scale[axis] = extent.width if axis == 0 else extent.height
+            if axis == 2:
+                given.scale[axis] = max(<uint32_t>1, min(extent.depth - min(extent.depth, work.view.first_layer), work.view.layers))
+        for direction in range(2):
+            if given.by_quad:
+                given.of[direction][axis] = row.coordinate[axis]
+            elif work.o.narrow_gradients:
+                dword = work.o.gradients_at + direction * ((work.o.spatial + 1) // 2) + axis // 2
+                decode_halves(_address(work, dword), 16 * (axis & 1), narrow[3 * direction + axis])
+                given.of[direction][axis] = <const float *>&narrow[3 * direction + axis][0]
+            else:
+                given.of[direction][axis] = <const float *>_address(work, work.o.gradients_at + direction * work.o.spatial + axis)
 
 
 cdef inline const ImageTexels *_level_of(const ImageWork *work, uint32_t number) noexcept nogil:
     return work.level if work.keeps_level else prepared_level(<ImageCache *>work.core.images, work.core.machine, work.image, number)
 
 
-cdef void _find_levels(const ImageWork *work, SampleRow *row) noexcept nogil:
+cdef void _find_levels(const ImageWork *work, SampleRow *row, ImageProbes *probes) noexcept nogil:
     cdef uint8_t kind = memory_operation(work.instruction.decoded.opcode).level
     cdef uint32_t narrow[image_row]
     cdef ImageDetail detail
@@ -157,7 +223,7 @@ cdef void _find_levels(const ImageWork *work, SampleRow *row) noexcept nogil:
     elif kind == level_given:
         find_details(detail, _number_row(work, work.o.coordinates, narrow), row.levels.detail)
     else:
-        _find_details_of_gradients(work, row)
+        _find_details_of_gradients(work, &detail, row, probes)
     row.mixes = find_levels(detail, row.levels)
     row.uniform = lanes_like(row.levels, 0) == 0xffffffffU
 
@@ -171,6 +237,9 @@ cdef uint32_t _place_row(const ImageWork *work, SampleRow *row, const ImageTexel
     """Find the texels of a row in a level; returns in how many slices lanes have four corners: 0 where each lane has the texel at `offset`."""
     cdef const int32_t *layer = NULL
     cdef uint32_t outside = 0
+    if row.probes != NULL:
+        places.patch.used = False
+        return _place_axes(work, row, level, linear, places)
     places.patch.used = (work.patches and is_exact(level.axis[0]) and is_exact(level.axis[1])
                          and place_patch(level[0], row.coordinate, _filter_of(work, linear), places[0]))
     if places.patch.used:
@@ -182,7 +251,7 @@ cdef uint32_t _place_row(const ImageWork *work, SampleRow *row, const ImageTexel
     if work.o.layered:
         layer = row.layer
     if (work.o.spatial != 2 or row.offset != NULL
-            or not place_exactly(level[0], row.coordinate, layer, 0, _filter_of(work, linear), places[0], outside)):
+            or not place_lanes(level[0], row.coordinate, layer, 0, _filter_of(work, linear), places[0], outside)):
         return _place_axes(work, row, level, linear, places)
     if layer != NULL:
         copy_row(<uint32_t *>places.texel[2], <const uint32_t *>row.layer)
@@ -209,7 +278,11 @@ cdef uint32_t _place_axes(const ImageWork *work, SampleRow *row, const ImageTexe
         if axis == 2 and work.sampler.z_filter and not work.o.flags & image_flag_gather:
             filters = work.sampler.z_filter == 2 and not work.view.format.integer
         both |= <uint32_t>filters << axis
-        row.strange |= find_texels_by(level.axis[axis], row.coordinate[axis], _filter_of(work, filters), places.texel[axis], places.weight[axis])
+        if row.probes != NULL:
+            row.strange |= find_texels_by(level.axis[axis], <const double *>row.probes.place[axis], _filter_of(work, filters), places.texel[axis],
+                                          places.weight[axis])
+        else:
+            row.strange |= find_texels_by(level.axis[axis], row.coordinate[axis], _filter_of(work, filters), places.texel[axis], places.weight[axis])
         if row.offset != NULL:
             add_offsets(row.offset, axis, places.texel[axis])
         limit_texels(level.axis[axis], places.texel[axis])
@@ -251,23 +324,66 @@ cdef void _filter_bytes(const ImageWork *work, const ImageTexels *level, const I
     cdef uint32_t channel
     if sums == NULL:
         _open_bytes(work, channels.wanted, channels.value, &rows)
-        filter_bytes(level.host, places[0], work.view.format.bytes, slices, rows)
+        filter_lanes(level.host, places[0], work.view.format.bytes, slices, rows)
         return
     for channel in range(4):
         wide.row[channel] = NULL
     for channel in range(4):
         if channels.wanted >> channel & 1:
             wide.row[work.view.format.position[channel] >> 3] = &sums[channel][0]
-    filter_bytes(level.host, places[0], work.view.format.bytes, slices, wide)
+    filter_lanes(level.host, places[0], work.view.format.bytes, slices, wide)
 
 
-cdef void _filter_halves(const ImageWork *work, const ImageTexels *level, const ImageRow *places, uint32_t slices, Channels *channels) noexcept nogil:
-    """Channels of elements of four halves."""
+cdef inline uint32_t _place_of_four(const ImageWork *work, uint32_t channel) noexcept nogil:
+    """Which of an element's four components a channel is."""
+    if work.image.fours == four_of_block:
+        return channel
+    return work.view.format.position[channel] >> (5 if work.image.fours == four_singles else 4)
+
+
+cdef void _filter_fours(const ImageWork *work, const ImageTexels *level, const ImageRow *places, uint32_t slices, Channels *channels,
+                        double (*sums)[image_row]) noexcept nogil:
+    """Channels of elements of four components."""
     cdef FloatRows rows
-    cdef uint32_t channel
+    cdef DoubleRows wide
+    cdef uint32_t channel, place
     for channel in range(4):
-        rows.row[work.view.format.position[channel] >> 4] = <float *>channels.value[channel] if channels.wanted >> channel & 1 else NULL
-    filter_four_halves(level.host, places[0], slices, rows)
+        place = _place_of_four(work, channel)
+        rows.row[place] = <float *>channels.value[channel] if channels.wanted >> channel & 1 else NULL
+        wide.row[place] = &sums[channel][0] if sums != NULL and channels.wanted >> channel & 1 else NULL
+    if sums == NULL:
+        filter_fours(work.image.fours, work.image.blocks, level.host, places[0], slices, rows)
+    else:
+        filter_fours(work.image.fours, work.image.blocks, level.host, places[0], slices, wide)
+
+
+cdef bint _filter_channels(const ImageWork *work, const ImageTexels *level, const ImageRow *places, uint32_t slices, Channels *channels,
+                           double (*sums)[image_row]) noexcept nogil:
+    """Channels that are dwords, or have tables, from the elements at once. False: they are others, and nothing was written."""
+    cdef const TexelFormat *form = &work.view.format
+    cdef bint by_table = work.image.decode == decode_table
+    cdef WideChannel wide[4]
+    cdef float *singles[4]
+    cdef double *doubles[4]
+    cdef uint32_t channel
+    cdef uint32_t count = 0
+    if form.bytes < 4 or not (by_table or work.image.decode == decode_bits):
+        return False
+    for channel in range(4):
+        if not channels.wanted >> channel & 1:
+            continue
+        if form.bits[channel] == 0:
+            return False
+        wide[count].meaning = work.image.meaning[channel] if by_table else NULL
+        wide[count].shift = form.position[channel] & 31
+        wide[count].mask = (<uint32_t>1 << form.bits[channel]) - 1 if by_table else 0
+        wide[count].dword = form.position[channel] >> 5
+        singles[count] = <float *>channels.value[channel]
+        doubles[count] = &sums[channel][0] if sums != NULL else NULL
+        count += 1
+    if sums == NULL:
+        return filter_channels(level.host, places[0], slices, wide, count, singles)
+    return filter_channels(level.host, places[0], slices, wide, count, doubles)
 
 
 cdef void _filter_row(const ImageWork *work, SampleRow *row, const ImageTexels *level, ImageRow *places, uint32_t slices, Channels *channels,
@@ -276,6 +392,8 @@ cdef void _filter_row(const ImageWork *work, SampleRow *row, const ImageTexels *
     cdef uint32_t own[image_corners][image_row]
     cdef const uint32_t *component[image_corners]
     cdef uint32_t corner, channel
+    if row.reference == NULL and _filter_channels(work, level, places, slices, channels, sums):
+        return
     _load_corners(work, level.host, places, slices, elements)
     for channel in range(4):
         if not channels.wanted >> channel & 1:
@@ -336,8 +454,8 @@ cdef void _sample_level(const ImageWork *work, SampleRow *row, uint32_t number, 
         _pass_row(work, row, level, &places, channels, sums)
     elif work.image.decode == decode_bytes and row.reference == NULL:
         _filter_bytes(work, level, &places, slices, channels, sums)
-    elif work.image.four_halves and row.reference == NULL and sums == NULL:
-        _filter_halves(work, level, &places, slices, channels)
+    elif work.image.fours != no_fours and row.reference == NULL:
+        _filter_fours(work, level, &places, slices, channels, sums)
     else:
         _filter_row(work, row, level, &places, slices, channels, sums)
 
@@ -390,6 +508,52 @@ cdef void _sample_row(const ImageWork *work, SampleRow *row, Channels *channels)
             if found.wanted >> channel & 1:
                 take_lanes(same, found.value[channel], channels.value[channel])
         left &= ~same
+
+
+cdef bint _sample_probe(const ImageWork *work, SampleRow *row, uint32_t first, Channels *channels, double (*sums)[image_row]) noexcept nogil:
+    """What a sample of all lanes finds in the levels of one of them. False: nothing, as no lane can be done here."""
+    cdef double following[4][image_row]
+    cdef uint32_t number = row.levels.level[first]
+    cdef uint32_t channel
+    _sample_level(work, row, number, row.levels.linear[first], channels, sums)
+    if row.mixes and number < work.view.last_level and row.strange != 0xffffffffU:
+        _sample_level(work, row, number + 1, row.levels.linear[first], channels, following)
+        for channel in range(4):
+            if channels.wanted >> channel & 1 and row.strange != 0xffffffffU:
+                mix_levels(sums[channel], following[channel], row.levels.share)
+    return row.strange != 0xffffffffU
+
+
+cdef void _sample_probes(const ImageWork *work, SampleRow *row, Channels *channels) noexcept nogil:
+    """The channels of a row of which lanes take several samples: their mean."""
+    cdef double total[4][image_row]
+    cdef double sums[4][image_row]
+    cdef Channels found
+    cdef uint32_t left, first, same, channel
+    cdef int number
+    _open_channels(&found)
+    found.wanted = channels.wanted
+    memset(total, 0, sizeof(total))
+    for number in range(row.probes.most):
+        place_probes(work.o.spatial, number, row.probes[0])
+        left = work.active & ~row.strange
+        while left:
+            first = trailing_zeros64(left)
+            same = lanes_like(row.levels, first)
+            left &= ~same
+            if not _sample_probe(work, row, first, &found, sums):
+                return
+            for channel in range(4):
+                if found.wanted >> channel & 1:
+                    add_probes(row.probes[0], number, same, sums[channel], total[channel])
+    for channel in range(4):
+        if not channels.wanted >> channel & 1:
+            continue
+        if work.image.decode == decode_bytes:               # sums of bytes are divided once, those of the reference engine are of quotients
+            row.strange |= round_nearly(total[channel], <float *>channels.value[channel])
+        else:
+            round_sums(total[channel], <float *>channels.value[channel])
+    _find_nans(work, row, channels)
 
 
 # ------------------------------------------------------------------------------------------------------------- results
@@ -482,7 +646,7 @@ cdef inline bint _place_at_once(const ImageWork *work, const OnlySlice *only, Im
             return False
         layers = &layer[0]
     places.patch.used = False
-    if not place_exactly(work.level[0], coordinate, layers, only.entry, work.filter, places[0], outside):
+    if not place_lanes(work.level[0], coordinate, layers, only.entry, work.filter, places[0], outside):
         return False
     if outside and work.level.beyond != NULL and work.filter == image_linear:
         if only.known and not _find_layers(work, layer):
@@ -506,7 +670,7 @@ cdef inline void _put_at_once(const ImageWork *work, const ImageRow *places) noe
 
 cdef inline void _fill_at_once(const ImageWork *work, const ImageRow *places, const FloatRows *rows) noexcept nogil:
     if work.filter == image_linear:
-        filter_bytes(work.level.host, places[0], work.view.format.bytes, 1, rows[0])
+        filter_lanes(work.level.host, places[0], work.view.format.bytes, 1, rows[0])
     else:
         pass_bytes(work.level.host, places[0], work.view.format.bytes, rows[0])
 
@@ -547,7 +711,7 @@ cdef bint _sample_some(const ImageWork *work) noexcept nogil:
         take_lanes(work.active, given, places_of[axis])
         coordinate[axis] = <const float *>&places_of[axis][0]
     places.patch.used = False
-    if not place_exactly(work.level[0], coordinate, NULL, 0, work.filter, places, outside) or outside:
+    if not place_lanes(work.level[0], coordinate, NULL, 0, work.filter, places, outside) or outside:
         return False
     for byte in range(4):
         rows.row[byte] = <float *>&found[byte][0] if work.result_at[byte] != no_register else NULL
@@ -599,6 +763,42 @@ cdef bint _is_one_float(const ImageWork *work) noexcept nogil:
             and not work.o.flags & image_flag_gather)
 
 
+cdef bint _place_wave(ImageWork *work, ImageRow *places) noexcept nogil:
+    """Find the texels of a wave in a level of two axes, no layers. False: some lane has to be looked at."""
+    cdef OnlySlice only
+    cdef uint32_t half
+    only.known, only.entry = True, 0
+    for half in range(work.core.halves):
+        _open_half(work, half)
+        if not _place_at_once(work, &only, &places[half]):
+            return False
+    return True
+
+
+cdef bint _sample_scattered_singles(ImageWork *work, const float *reference, float *found) noexcept nogil:
+    """Elements of one float that lie anyhow. False: some lane has to be looked at, or some sum is no number."""
+    cdef ImageRow places[2]
+    cdef uint32_t words[4][image_row]
+    cdef const uint32_t *component[4]
+    cdef float *to
+    cdef uint32_t half, corner
+    if not _place_wave(work, places):
+        return False
+    for corner in range(4):
+        component[corner] = &words[corner][0]
+    for half in range(work.core.halves):
+        to = found + image_row * half
+        load_lanes(work.level.host, places[half], 4, 0, 1, words[0], image_row)
+        if reference != NULL:
+            filter_compared(component, places[half], 1, work.sampler.compare, reference + image_row * half, to)
+            continue
+        filter_singles(component, places[half], 1, to)
+        if nan_lanes(to):
+            return False
+    _open_half(work, 0)
+    return True
+
+
 cdef bint _sample_singles(ImageWork *work) noexcept nogil:
     """The same where an element is one float."""
     cdef const float *coordinate[2]
@@ -615,9 +815,11 @@ cdef bint _sample_singles(ImageWork *work) noexcept nogil:
             for half in range(work.core.halves):
                 limit_references(reference + image_row * half, limited + image_row * half)
             reference = limited
-        if not compare_singles_by_grid(work.level[0], work.core.halves, coordinate, work.sampler.compare, reference, found):
+        if (not compare_singles_by_grid(work.level[0], work.core.halves, coordinate, work.sampler.compare, reference, found)
+                and not _sample_scattered_singles(work, reference, found)):
             return False
-    elif not filter_singles_by_grid(work.level[0], work.core.halves, coordinate, found):
+    elif (not filter_singles_by_grid(work.level[0], work.core.halves, coordinate, found)
+          and not _sample_scattered_singles(work, NULL, found)):
         return False
     _put_singles(work, <const uint32_t *>found)
     return True
@@ -713,16 +915,24 @@ cdef bint _sample_nearest(const ImageWork *work) noexcept nogil:
 cdef int _sample_half(const ImageWork *work) noexcept nogil:
     cdef SampleRow row
     cdef Channels channels
+    cdef ImageProbes probes
     cdef uint32_t constant[4][image_row]
     cdef uint32_t *found[4]
-    cdef uint32_t component, selector
+    cdef uint32_t component, selector, wanted
     if work.at_once and (_sample_at_once(work) if work.core.full else _sample_some(work)):
         return stop_running
     _open_row(work, &row)
-    _find_levels(work, &row)
+    _find_levels(work, &row, &probes)
     _choose_rows(work, &row, &channels)
+    if row.probes != NULL:
+        wanted = channels.wanted
+        _open_channels(&channels)
+        channels.wanted = wanted
     _widen_wanted(work, &channels)
-    _sample_row(work, &row, &channels)
+    if row.probes != NULL:
+        _sample_probes(work, &row, &channels)
+    else:
+        _sample_row(work, &row, &channels)
     if channels.direct:
         return stop_running
     for component in range(4):
@@ -736,7 +946,7 @@ cdef int _sample_half(const ImageWork *work) noexcept nogil:
 cdef inline void _widen_wanted(const ImageWork *work, Channels *channels) noexcept nogil:
     """Channels that the format lacks are constants, which no filter changes."""
     cdef uint32_t channel
-    if channels.direct or work.image.decode == decode_each:
+    if channels.direct or _has_components(work):
         return
     for channel in range(4):
         if channels.wanted >> channel & 1 and work.view.format.bits[channel] == 0:
@@ -748,8 +958,9 @@ cdef bint _gather_wave(ImageWork *work) noexcept nogil:
     """A gather of 8-bit unorm for both rows of a wave, whose lanes are all active. False: the lanes are no grid, and nothing was written."""
     cdef const float *coordinate[2]
     cdef FloatRows rows
+    cdef ImageRow places[2]
     cdef uint32_t component = trailing_zeros64(work.o.mask)
-    cdef uint32_t i
+    cdef uint32_t i, half, byte
     if not (work.patches and work.plain and work.level != NULL and _is_exact(work) and work.view.select[component] >= 4):
         return False
     _open_half(work, 0)
@@ -757,7 +968,17 @@ cdef bint _gather_wave(ImageWork *work) noexcept nogil:
     coordinate[1] = <const float *>_coordinate(work, 1)
     for i in range(4):
         rows.row[i] = <float *>_result_row(work, i)
-    return gather_by_grid(work.level[0], work.core.halves, coordinate, work.view.format.position[work.view.select[component] - 4] >> 3, rows)
+    byte = work.view.format.position[work.view.select[component] - 4] >> 3
+    if gather_by_grid(work.level[0], work.core.halves, coordinate, byte, rows):
+        return True
+    if work.filter != image_linear or not _place_wave(work, places):
+        return False
+    for half in range(work.core.halves):
+        _open_half(work, half)
+        for i in range(4):
+            rows.row[i] = <float *>_result_row(work, i)
+        gather_lanes(work.level.host, places[half], 4, byte, rows)
+    return True
 
 
 cdef int _gather_half(const ImageWork *work) noexcept nogil:
@@ -771,12 +992,13 @@ cdef int _gather_half(const ImageWork *work) noexcept nogil:
     cdef uint32_t i, selector
     cdef bint direct
     cdef const ImageTexels *level
+    cdef ImageProbes probes
     while not work.o.mask >> component & 1:
         component += 1
     for i in range(4):
         found[i] = &value[i][0]
     _open_row(work, &row)
-    _find_levels(work, &row)
+    _find_levels(work, &row, &probes)
     level = _level_of(work, row.levels.level[0])
     if level == NULL or not row.uniform:
         row.strange = 0xffffffffU
@@ -790,7 +1012,7 @@ cdef int _gather_half(const ImageWork *work) noexcept nogil:
     if work.plain and selector >= 4:
         for i in range(4):
             rows.row[i] = <float *>found[i]
-        gather_bytes(level.host, places, work.view.format.bytes, work.view.format.position[selector - 4] >> 3, rows)
+        gather_lanes(level.host, places, work.view.format.bytes, work.view.format.position[selector - 4] >> 3, rows)
     else:
         _gather_row(work, &row, level, &places, selector, found)
     return stop_running if direct else _put_samples(work, &row, found)

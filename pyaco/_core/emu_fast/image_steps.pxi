@@ -12,6 +12,7 @@ cdef extern from "image_rows.h" nogil:
         int32_t weight[3][image_row]
         uint32_t offset[image_corners][image_row]
     uint32_t find_texels_by(const ImageAxis &axis, const float *coordinate, int filter, int32_t *texel, int32_t *weight)
+    uint32_t find_texels_by(const ImageAxis &axis, const double *coordinate, int filter, int32_t *texel, int32_t *weight)
     void limit_texels(const ImageAxis &axis, int32_t *texel)
     uint32_t find_layers(const float *coordinate, uint32_t layers, bint cube, int32_t *layer)
     void fill_row(uint32_t *row, uint32_t value)
@@ -40,23 +41,39 @@ cdef extern from "image_chunks.h" nogil:
     uint32_t place_nearest(const ImageTexels &level, bint several, ImageRow &row)
     uint32_t place_corners(const ImageTexels &level, unsigned int slices, unsigned int both, ImageRow &row)
     bint is_exact(const ImageAxis &axis)
-    bint place_exactly(const ImageTexels &level, const float **coordinate, const int32_t *layer, uint32_t only, int filter, ImageRow &row,
-                       uint32_t &outside)
     bint place_volume(const ImageTexels &level, const float **coordinate, ImageRow &row, uint32_t &outside)
     uint32_t place_texels(const ImageTexels &level, const uint32_t *x, const uint32_t *y, const uint32_t *z, uint32_t *offset)
     uint32_t cross_edges(const ImageTexels &level, uint32_t lanes, ImageRow &row)
     void load_words(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int dword, uint32_t *words)
-    void load_corners(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int dword, unsigned int slices, uint32_t *words,
-                      unsigned int stride)
     void pass_bytes(const uint8_t *host, const ImageRow &row, unsigned int bytes, const FloatRows &to)
-    void gather_bytes(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int byte, const FloatRows &to)
-    void filter_bytes(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int slices, const FloatRows &to)
-    void filter_bytes(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int slices, const DoubleRows &to)
     void filter_singles(const uint32_t **component, const ImageRow &row, unsigned int slices, float *to)
     void filter_singles(const uint32_t **component, const ImageRow &row, unsigned int slices, double *to)
-    void filter_four_halves(const uint8_t *host, const ImageRow &row, unsigned int slices, const FloatRows &to)
     void filter_compared(const uint32_t **component, const ImageRow &row, unsigned int slices, unsigned int function, const float *reference,
                          float *to)
+
+cdef extern from "image_gathers.h" nogil:
+    bint fast_gathers
+    bint place_lanes(const ImageTexels &level, const float **coordinate, const int32_t *layer, uint32_t only, int filter, ImageRow &row,
+                     uint32_t &outside)
+    void load_lanes(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int dword, unsigned int slices, uint32_t *words,
+                    unsigned int stride)
+    void gather_lanes(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int byte, const FloatRows &to)
+    void filter_lanes(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int slices, const FloatRows &to)
+    void filter_lanes(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int slices, const DoubleRows &to)
+
+    cdef struct WideChannel:
+        const uint32_t *meaning
+        uint32_t shift
+        uint32_t mask
+        uint32_t dword
+    bint filter_channels(const uint8_t *host, const ImageRow &row, unsigned int slices, const WideChannel *channels, unsigned int count, float **to)
+    bint filter_channels(const uint8_t *host, const ImageRow &row, unsigned int slices, const WideChannel *channels, unsigned int count, double **to)
+
+cdef extern from "image_fours.h" nogil:
+    void load_blocks(const BlockSource &source, const uint8_t *host, const uint32_t *offset, uint32_t (*words)[image_row])
+    void decode_norm16_row "decode_norm16"(const uint32_t *words, unsigned int shift, bint is_signed, uint32_t *component)
+    void filter_fours(int kind, const BlockSource &blocks, const uint8_t *host, const ImageRow &row, unsigned int slices, const FloatRows &to)
+    void filter_fours(int kind, const BlockSource &blocks, const uint8_t *host, const ImageRow &row, unsigned int slices, const DoubleRows &to)
 
 cdef extern from "image_volumes.h" nogil:
     bint filter_volume(const ImageTexels &level, unsigned int rows, const float **coordinate, const FloatRows &to)
@@ -147,6 +164,8 @@ cdef void _open_work(ImageWork *work, Core *core, const Instruction *instruction
     open_operands(&work.o, instruction, work.view, core.machine.gfx_level)
     # the shape that the instruction names is the descriptor's
     work.usable = not work.o.sampled and (work.o.spatial == 3) == (work.view.type == image_3d) and work.o.spatial <= _axes_of(work.view.type)
+    if samples and modifier_unrm(instruction.decoded.modifiers) and not work.sampler.unnormalized:
+        work.usable = False                                 # tables are made for what samplers say
     work.names_level = work.o.flags & image_flag_lod != 0
     work.keeps_level = samples and _ignores_detail(work)
     if work.keeps_level or not (samples or work.names_level):
@@ -170,10 +189,12 @@ cdef void _open_work(ImageWork *work, Core *core, const Instruction *instruction
 
 cdef inline bint _has_patches(const ImageWork *work, bint samples) noexcept nogil:
     """Whether lanes that lie as in a workgroup are looked for."""
-    if work.image.decode == decode_each or work.o.spatial != 2 or work.o.layered or work.o.narrow:
+    if _has_components(work) or work.o.spatial != 2 or work.o.layered or work.o.narrow:
         return False
     if work.view.format.bytes != 4 and not work.plain_halves:
         return False
+    if samples and work.image.decode == decode_table and fast_gathers:
+        return False                                        # the table's entries take longer than the texels
     return not samples or not work.o.flags & image_flag_offset
 
 
@@ -214,16 +235,24 @@ cdef inline const float *_number_row(const ImageWork *work, uint32_t position, u
 cdef void _load_each(const ImageWork *work, const uint8_t *host, const uint32_t *offset, Elements *elements) noexcept nogil:
     cdef uint32_t lane, i
     cdef uint32_t texel[4]
+    if work.image.decode == decode_block:
+        load_blocks(work.image.blocks, host, offset, elements.words)
+        return
     for lane in range(<uint32_t>image_row):
         load_texel(&work.view.format, host + offset[lane], texel)
         for i in range(4):
             elements.words[i][lane] = texel[i]
 
 
+cdef inline bint _has_components(const ImageWork *work) noexcept nogil:
+    """Whether elements are loaded as components."""
+    return work.image.decode == decode_each or work.image.decode == decode_block
+
+
 cdef inline void _load_elements(const ImageWork *work, const uint8_t *host, const ImageRow *places, Elements *elements) noexcept nogil:
     cdef uint32_t bytes_ = work.view.format.bytes
     cdef uint32_t dword
-    if work.image.decode == decode_each:
+    if _has_components(work):
         _load_each(work, host, places.offset[0], elements)
         return
     for dword in range((bytes_ + 3) // 4):
@@ -234,12 +263,12 @@ cdef inline void _load_corners(const ImageWork *work, const uint8_t *host, const
                                Elements *elements) noexcept nogil:
     cdef uint32_t bytes_ = work.view.format.bytes
     cdef uint32_t corner, dword
-    if work.image.decode == decode_each:
+    if _has_components(work):
         for corner in range(4 * slices):
             _load_each(work, host, places.offset[corner], &elements[corner])
         return
     for dword in range((bytes_ + 3) // 4):
-        load_corners(host, places[0], bytes_, dword, slices, elements[0].words[dword], sizeof(Elements) // sizeof(uint32_t))
+        load_lanes(host, places[0], bytes_, dword, slices, elements[0].words[dword], sizeof(Elements) // sizeof(uint32_t))
 
 
 cdef inline void _open_plan(ImageWork *work) noexcept nogil:
@@ -306,7 +335,7 @@ cdef inline void _open_bytes(const ImageWork *work, uint32_t wanted, uint32_t **
 
 cdef inline const uint32_t *_decoded(const ImageWork *work, const Elements *elements, uint32_t channel, uint32_t *row) noexcept nogil:
     """A channel of every element: where it lies already, or in `row`."""
-    if work.image.decode == decode_each:
+    if _has_components(work):
         return elements.words[channel]
     if work.image.decode == decode_bits and work.view.format.bits[channel]:
         return elements.words[work.view.format.position[channel] >> 5]
@@ -318,7 +347,7 @@ cdef inline void _decode(const ImageWork *work, const Elements *elements, uint32
     """A channel of every element."""
     cdef const TexelFormat *form = &work.view.format
     cdef uint32_t position = form.position[channel]
-    if work.image.decode == decode_each:
+    if _has_components(work):
         copy_row(component, elements.words[channel])
     elif form.bits[channel] == 0:
         fill_row(component, 0 if channel < 3 else (1 if form.integer else 0x3f800000))
@@ -326,6 +355,8 @@ cdef inline void _decode(const ImageWork *work, const Elements *elements, uint32
         decode_unorm8(elements.words[0], position, component)
     elif work.image.decode == decode_half:
         decode_halves(elements.words[position >> 5], position & 31, component)
+    elif work.image.decode == decode_norm16:
+        decode_norm16_row(elements.words[position >> 5], position & 31, form.kind[channel] != texel_unorm, component)
     elif work.image.decode == decode_table:
         decode_by_table(elements.words[0], position, (<uint32_t>1 << form.bits[channel]) - 1, work.image.meaning[channel], component)
     else:
@@ -437,7 +468,7 @@ cdef inline bint _wants_all(const ImageWork *work) noexcept nogil:
 cdef void _open_fetches(ImageWork *work) noexcept nogil:
     """What the components of a load, or of a sample of nearest texels, are, where the fetches of a wave make them."""
     cdef uint32_t component
-    if work.o.narrow or work.o.halves:
+    if work.o.narrow or work.o.halves or work.view.format.in_blocks:
         return
     work.components = 0
     for component in range(4):
@@ -568,7 +599,7 @@ cdef void _open_stores(ImageWork *work) noexcept nogil:
     cdef StoredChannel *stored
     cdef int source[4]
     cdef uint32_t channel
-    if work.o.narrow or work.o.halves or form.shared_exponent:
+    if work.o.narrow or work.o.halves or form.shared_exponent or form.in_blocks:
         return
     _find_sources(work, source)
     work.channels = 0
@@ -625,7 +656,7 @@ cdef int step_image_store(Core *core, const Step *step) noexcept nogil:
     cdef ImageWork *work = _work_of(core, step, False)
     cdef const ImageTexels *level = NULL
     cdef uint32_t half
-    if work != NULL and work.view.format.kind[0] != texel_srgb:
+    if work != NULL and work.view.format.kind[0] != texel_srgb and work.image.decode != decode_block:
         level = _level_of_all(work)
     if level == NULL:
         return step_reference(core, step)

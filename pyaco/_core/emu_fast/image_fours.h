@@ -1,0 +1,184 @@
+// Elements of four components, filtered a lane after the other with its components side by side: halves, singles, 16-bit norms, texels of blocks.
+//
+// Corners are added in the reference engine's order. Their products are exact: components have 24 bits, shares 24 at most.
+#pragma once
+#include "image_chunks.h"
+
+// Blocks of 4 x 4 texels that have been decoded, by their bits: whatever stores to memory, what is found is what those bits say. A place is that of the
+// block in its level, so that neighbours have several.
+enum { block_slots = 4096, block_texels = 16, block_part_bits = 4 };
+
+struct DecodedBlocks {
+    struct Key {
+        uint64_t bits[2];
+        uint64_t form;                // 0: nothing is there
+    } key[block_slots];
+    float texel[block_slots][block_texels][4];
+};
+
+// How the blocks of an image are decoded. Offsets of their texels count 16 bytes for each block, and name the texel in their last bits.
+struct BlockSource {
+    DecodedBlocks *decoded;
+    const void *format;               // TexelFormat
+    void (*decode)(const void *format, const uint8_t *block, float *texels);
+    uint64_t form;                    // a number for what `decode` makes of bits
+    uint32_t bytes;                   // of a block: 8 or 16
+
+    const float *at(const uint8_t *host, uint32_t offset) const {
+        const uint32_t number = offset >> block_part_bits, slot = number % block_slots;
+        const uint8_t *block = host + (uint64_t)number * bytes;
+        uint64_t low, high = 0;
+        std::memcpy(&low, block, sizeof(low));
+        if (bytes == 16)
+            std::memcpy(&high, block + 8, sizeof(high));
+        DecodedBlocks::Key &key = decoded->key[slot];
+        if (__builtin_expect((key.bits[0] ^ low) | (key.bits[1] ^ high) | (key.form ^ form), 0)) {
+            decode(format, block, decoded->texel[slot][0]);
+            key = {{low, high}, form};
+        }
+        return decoded->texel[slot][offset % block_texels];
+    }
+};
+
+// The components of texels, to a row each.
+static inline void load_blocks(const BlockSource &source, const uint8_t *host, const uint32_t *offset, uint32_t (*words)[image_row]) {
+    for (int lane = 0; lane < image_row; ++lane) {
+        uint32_t texel[4];
+        std::memcpy(texel, source.at(host, offset[lane]), sizeof(texel));
+        for (int channel = 0; channel < 4; ++channel)
+            words[channel][lane] = texel[channel];
+    }
+}
+
+// Norms of 16 bits, as the reference engine's quotients of doubles, rounded to singles: no quotient is near the middle of two.
+static inline void decode_norm16(const uint32_t *words, unsigned shift, bool is_signed, uint32_t *component) {
+    float *values = (float *)component;
+    if (is_signed) {
+        for (int lane = 0; lane < image_row; ++lane) {
+            const float value = (float)(int16_t)(words[lane] >> shift) / 32767.0f;
+            values[lane] = value < -1.0f ? -1.0f : value;
+        }
+        return;
+    }
+    for (int lane = 0; lane < image_row; ++lane)
+        values[lane] = (float)(int32_t)(words[lane] >> shift & 0xffff) / 65535.0f;
+}
+
+enum { no_fours = 0, four_halves = 1, four_singles = 2, four_unorms = 3, four_snorms = 4, four_of_block = 5 };
+
+#if defined(__AVX2__)
+struct FourHalves {
+    const uint8_t *host;
+    __m128 at(uint32_t offset) const { return _mm_cvtph_ps(_mm_loadl_epi64((const __m128i *)(host + offset))); }
+};
+
+struct FourSingles {
+    const uint8_t *host;
+    __m128 at(uint32_t offset) const { return _mm_loadu_ps((const float *)(host + offset)); }
+};
+
+struct FourUnorms {
+    const uint8_t *host;
+    __m128 at(uint32_t offset) const {
+        const __m128i words = _mm_cvtepu16_epi32(_mm_loadl_epi64((const __m128i *)(host + offset)));
+        return _mm_div_ps(_mm_cvtepi32_ps(words), _mm_set1_ps(65535.0f));
+    }
+};
+
+struct FourSnorms {
+    const uint8_t *host;
+    __m128 at(uint32_t offset) const {
+        const __m128i words = _mm_cvtepi16_epi32(_mm_loadl_epi64((const __m128i *)(host + offset)));
+        return _mm_max_ps(_mm_div_ps(_mm_cvtepi32_ps(words), _mm_set1_ps(32767.0f)), _mm_set1_ps(-1.0f));
+    }
+};
+
+struct FourOfBlock {
+    const uint8_t *host;
+    const BlockSource source;
+    __m128 at(uint32_t offset) const { return _mm_loadu_ps(source.at(host, offset)); }
+};
+
+static inline void put_fours(const __m256d *sum, double scale, const RowsOf<float> &to, int lane) {
+    const __m256d unit = _mm256_set1_pd(scale);
+    __m128 found[4];
+#pragma GCC unroll 4
+    for (int part = 0; part < 4; ++part)
+        found[part] = _mm256_cvtpd_ps(_mm256_mul_pd(sum[part], unit));
+    _MM_TRANSPOSE4_PS(found[0], found[1], found[2], found[3]);
+#pragma GCC unroll 4
+    for (int index = 0; index < 4; ++index)
+        if (to.row[index])
+            _mm_storeu_ps(to.row[index] + lane, found[index]);
+}
+
+static inline void put_fours(const __m256d *sum, double scale, const RowsOf<double> &to, int lane) {
+    const __m256d unit = _mm256_set1_pd(scale);
+    for (int part = 0; part < 4; ++part) {
+        alignas(32) double found[4];
+        _mm256_store_pd(found, _mm256_mul_pd(sum[part], unit));
+        for (int index = 0; index < 4; ++index)
+            if (to.row[index])
+                to.row[index][lane + part] = found[index];
+    }
+}
+
+template <int slices, class Source, class Number>
+static inline void filter_fours_in(const Source &source, const ImageRow &row, const RowsOf<Number> &to) {
+#pragma GCC unroll 1
+    for (int lane = 0; lane < image_row; lane += image_chunk) {
+        const Shares<slices> shares = shares_of<slices>(row, lane);
+        alignas(32) double share[4 * slices][image_chunk];
+        for (int corner = 0; corner < 4 * slices; ++corner)
+            put_doubles(low_doubles(shares.of[corner]), high_doubles(shares.of[corner]), share[corner]);
+#pragma GCC unroll 1
+        for (int part = 0; part < image_chunk; part += 4) {
+            __m256d sum[4];
+#pragma GCC unroll 4
+            for (int number = 0; number < 4; ++number) {
+                sum[number] = _mm256_setzero_pd();
+#pragma GCC unroll 8
+                for (int corner = 0; corner < 4 * slices; ++corner) {
+                    const __m256d texel = _mm256_cvtps_pd(source.at(row.offset[corner][lane + part + number]));
+                    sum[number] = _mm256_fmadd_pd(_mm256_broadcast_sd(&share[corner][part + number]), texel, sum[number]);
+                }
+            }
+            put_fours(sum, slices == 2 ? 0x1p-24 : 0x1p-16, to, lane + part);
+        }
+    }
+}
+#else
+// Only for the compiler: hosts without such vectors have no steps.
+struct FourHalves { const uint8_t *host; };
+struct FourSingles { const uint8_t *host; };
+struct FourUnorms { const uint8_t *host; };
+struct FourSnorms { const uint8_t *host; };
+struct FourOfBlock {
+    const uint8_t *host;
+    const BlockSource source;
+};
+template <int slices, class Source, class Number> static inline void filter_fours_in(const Source &, const ImageRow &, const RowsOf<Number> &) {}
+#endif
+
+template <int slices, class Number>
+static inline void filter_fours_of(int kind, const BlockSource &blocks, const uint8_t *host, const ImageRow &row, const RowsOf<Number> &to) {
+    if (kind == four_halves)
+        filter_fours_in<slices>(FourHalves{host}, row, to);
+    else if (kind == four_singles)
+        filter_fours_in<slices>(FourSingles{host}, row, to);
+    else if (kind == four_unorms)
+        filter_fours_in<slices>(FourUnorms{host}, row, to);
+    else if (kind == four_snorms)
+        filter_fours_in<slices>(FourSnorms{host}, row, to);
+    else
+        filter_fours_in<slices>(FourOfBlock{host, blocks}, row, to);
+}
+
+// Filter elements of four components; `to` has a row for each of them in the order of memory.
+template <class Number>
+static inline void filter_fours(int kind, const BlockSource &blocks, const uint8_t *host, const ImageRow &row, unsigned slices, const RowsOf<Number> &to) {
+    if (slices == 1)
+        filter_fours_of<1>(kind, blocks, host, row, to);
+    else
+        filter_fours_of<2>(kind, blocks, host, row, to);
+}

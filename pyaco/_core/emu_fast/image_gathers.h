@@ -1,0 +1,299 @@
+// Lanes that lie anyhow, sixteen at a time, by the host's gathers: places in two axes, filters of elements of four bytes.
+//
+// For hosts with AVX-512 whose gathers are fast. Those of older ones are not where they are guarded against data sampling (Intel, "Gather Data Sampling"):
+// hosts that have half floats in vectors need no such guard.
+#pragma once
+#include "image_chunks.h"
+
+// A channel that is a dword of its own, or bits of one that a table says the meaning of.
+struct WideChannel {
+    const uint32_t *meaning;          // NULL: the dword is a single
+    uint32_t shift, mask, dword;
+};
+
+#if defined(__AVX512F__)
+#include <cpuid.h>
+
+static inline bool has_fast_gathers() {
+    unsigned a, b, c, d;
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d >> 23 & 1);       // AVX512_FP16
+}
+
+static const bool fast_gathers = has_fast_gathers();
+enum { wide_lanes = 16 };
+
+static inline __m512i wide_of(const void *words) { return _mm512_loadu_si512(words); }
+static inline __m512i wide_words(const uint8_t *host, const uint32_t *offset) { return _mm512_i32gather_epi32(wide_of(offset), host, 1); }
+
+// As `Entries`, for sixteen lanes.
+struct WideEntries {
+    __m512i first, second;
+
+    __m512i any() const { return _mm512_or_si512(first, second); }
+};
+
+__attribute__((noinline)) static WideEntries wide_entries_at(const uint32_t *entry, __m512i index) {
+    const __m512i low = _mm512_i32gather_epi64(_mm512_castsi512_si256(index), entry, 4), high = _mm512_i32gather_epi64(_mm512_extracti64x4_epi64(index, 1), entry, 4);
+    const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    return {_mm512_permutex2var_epi32(low, even, high), _mm512_permutex2var_epi32(low, _mm512_add_epi32(even, _mm512_set1_epi32(1)), high)};
+}
+
+// Lanes within eight entries of the first or the last one need two loads and permutations; a table has a margin of so many.
+__attribute__((always_inline)) static inline WideEntries wide_pairs(const uint32_t *entry, __m512i index) {
+    const __m512i least = _mm512_min_epi32(_mm512_broadcastd_epi32(_mm512_castsi512_si128(index)), _mm512_permutexvar_epi32(_mm512_set1_epi32(15), index));
+    const __m512i place = _mm512_sub_epi32(index, least);
+    if (_mm512_test_epi32_mask(place, _mm512_set1_epi32(~7)))
+        return wide_entries_at(entry, index);
+    const uint32_t *from = entry + _mm_cvtsi128_si32(_mm512_castsi512_si128(least));
+    return {_mm512_permutexvar_epi32(place, _mm512_castsi256_si512(chunk_of(from))), _mm512_permutexvar_epi32(place, _mm512_castsi256_si512(chunk_of(from + 1)))};
+}
+
+// As `find_places_exactly` for the linear filter, but for what rounding down does at once.
+__attribute__((always_inline)) static inline __m512i wide_places(const ImageAxis &axis, __m512 given, uint32_t &strange) {
+    const __m512 scale = _mm512_set1_ps(axis.exact_scale);
+    __m512 place;
+    if (axis.repeats) {
+        const __m512 rest = _mm512_sub_round_ps(given, _mm512_floor_ps(given), _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+        strange |= _mm512_cmp_ps_mask(rest, rest, _CMP_UNORD_Q);
+        place = _mm512_mul_ps(rest, scale);
+    } else {
+        const __m512 shift = _mm512_set1_ps(axis.exact_shift), u = _mm512_sub_ps(given, shift);
+        place = _mm512_floor_ps(_mm512_mul_ps(u, scale));
+        strange |= _mm512_cmp_ps_mask(_mm512_abs_ps(place), _mm512_set1_ps(0x1p23f), _CMP_NLT_UQ);
+        strange |= _mm512_cmp_ps_mask(_mm512_add_ps(u, shift), given, _CMP_NEQ_UQ);
+    }
+    return _mm512_add_epi32(_mm512_cvttps_epi32(place), _mm512_set1_epi32(1 - 256));
+}
+
+struct WidePlaces {
+    __m512i texel, weight;
+    WideEntries entries;
+
+    __attribute__((always_inline)) WidePlaces(const ImageAxis &axis, const float *coordinate, uint32_t &strange) {
+        const __m512i place = wide_places(axis, _mm512_loadu_ps(coordinate), strange), number = _mm512_srai_epi32(place, 9);
+        weight = _mm512_and_si512(_mm512_srli_epi32(place, 1), _mm512_set1_epi32(255));
+        texel = axis.repeats ? number : _mm512_min_epi32(_mm512_max_epi32(number, _mm512_set1_epi32(axis.first)), _mm512_set1_epi32(axis.last));
+        if (strange)
+            texel = _mm512_setzero_si512();
+        entries = wide_pairs(axis.entry - axis.first, texel);
+    }
+};
+
+// As `place_exactly` for the linear filter.
+static inline bool place_widely(const ImageTexels &level, const float *const *coordinate, const int32_t *layer, uint32_t only, ImageRow &row,
+                                uint32_t &outside) {
+    const __m512i low = _mm512_set1_epi32((int)level.low);
+    const uint32_t *slices = entries_of(level, 2);
+    uint32_t strange = 0, found = 0;
+#pragma GCC unroll 1
+    for (int lane = 0; lane < image_row; lane += wide_lanes) {
+        const WidePlaces x(level.axis[0], coordinate[0] + lane, strange), y(level.axis[1], coordinate[1] + lane, strange);
+        __m512i slice = _mm512_set1_epi32((int)only);
+        if (layer)
+            slice = _mm512_inserti64x4(_mm512_castsi256_si512(look_up(slices, chunk_of(layer + lane))), look_up(slices, chunk_of(layer + lane + image_chunk)), 1);
+        const __m512i any = _mm512_or_si512(_mm512_or_si512(x.entries.any(), y.entries.any()), slice);
+        found |= (uint32_t)_mm512_movepi32_mask(any) << lane;
+        _mm512_storeu_si512(row.texel[0] + lane, x.texel);
+        _mm512_storeu_si512(row.texel[1] + lane, y.texel);
+        _mm512_storeu_si512(row.weight[0] + lane, x.weight);
+        _mm512_storeu_si512(row.weight[1] + lane, y.weight);
+        const __m512i across[2] = {x.entries.first, x.entries.second};
+        const __m512i down[2] = {y.entries.first, y.entries.second};
+        const __m512i slice_high = _mm512_andnot_si512(_mm512_or_si512(low, _mm512_set1_epi32((int)image_outside)), slice);
+#pragma GCC unroll 4
+        for (int corner = 0; corner < 4; ++corner) {
+            const __m512i one = across[corner & 1], other = down[corner >> 1];
+            const __m512i mixed = _mm512_xor_si512(_mm512_xor_si512(one, other), slice);
+            const __m512i high = _mm512_add_epi32(_mm512_add_epi32(_mm512_andnot_si512(low, one), _mm512_andnot_si512(low, other)), slice_high);
+            // those outside lose their sign
+            const __m512i kept = _mm512_and_si512(high, _mm512_set1_epi32(0x7fffffff));
+            _mm512_storeu_si512(row.offset[corner] + lane, _mm512_or_si512(_mm512_and_si512(mixed, low), kept));
+        }
+    }
+    outside = found;
+    return strange == 0;
+}
+
+// Sums along x of the bytes of four corners, as `ByteSums`, for sixteen lanes.
+struct WideSums {
+    __m512i upper_even, upper_odd, lower_even, lower_odd;
+
+    __attribute__((always_inline)) static void sum(__m512i first, __m512i second, __m512i left, __m512i right, __m512i &even, __m512i &odd) {
+        const __m512i bytes = _mm512_set1_epi32(0x00ff00ff), bias = _mm512_set1_epi16(-0x8000);
+        even = _mm512_add_epi16(_mm512_mullo_epi16(_mm512_and_si512(first, bytes), left), _mm512_mullo_epi16(_mm512_and_si512(second, bytes), right));
+        odd = _mm512_add_epi16(_mm512_mullo_epi16(_mm512_srli_epi16(first, 8), left), _mm512_mullo_epi16(_mm512_srli_epi16(second, 8), right));
+        even = _mm512_xor_si512(even, bias);
+        odd = _mm512_xor_si512(odd, bias);
+    }
+
+    __attribute__((always_inline)) WideSums(const uint8_t *host, const uint32_t (*offset)[image_row], int lane, __m512i weight) {
+        const __m512i right = _mm512_or_si512(weight, _mm512_slli_epi32(weight, 16)), left = _mm512_sub_epi16(_mm512_set1_epi16(256), right);
+        sum(wide_words(host, offset[0] + lane), wide_words(host, offset[1] + lane), left, right, upper_even, upper_odd);
+        sum(wide_words(host, offset[2] + lane), wide_words(host, offset[3] + lane), left, right, lower_even, lower_odd);
+    }
+
+    // As `sum_of_byte`.
+    template <int byte> __attribute__((always_inline)) __m512i of_byte(__m512i rows) const {
+        const __m512i upper = byte & 1 ? upper_odd : upper_even, lower = byte & 1 ? lower_odd : lower_even;
+        const __m512i pairs = byte & 2 ? _mm512_mask_blend_epi16(0xaaaaaaaau, _mm512_srli_epi32(upper, 16), lower)
+                                       : _mm512_mask_blend_epi16(0xaaaaaaaau, upper, _mm512_slli_epi32(lower, 16));
+        return _mm512_add_epi32(_mm512_madd_epi16(pairs, rows), _mm512_set1_epi32(256 << 15));
+    }
+};
+
+static inline __m256i half_of(__m512i words, int half) { return half ? _mm512_extracti64x4_epi64(words, 1) : _mm512_castsi512_si256(words); }
+
+static inline void put_wide_sums(__m512i sums, float *to) {
+    const __m512 value = _mm512_cvtepi32_ps(sums);
+    _mm512_storeu_ps(to, _mm512_fmadd_ps(value, _mm512_set1_ps(0x1.010102p-24f), _mm512_mul_ps(value, _mm512_set1_ps(-0x1.fdfdfep-49f))));
+}
+
+static inline void put_wide_sums(__m512i sums, double *to) {
+    put_byte_sums(half_of(sums, 0), to);
+    put_byte_sums(half_of(sums, 1), to + image_chunk);
+}
+
+template <int byte, class Number>
+__attribute__((always_inline)) static inline void put_wide_byte(const WideSums &near, const WideSums *far, __m512i rows, const int32_t *deep, Number *to) {
+    if (!to)
+        return;
+    const __m512i sum = near.of_byte<byte>(rows);
+    if (!far) {
+        put_wide_sums(sum, to);
+        return;
+    }
+    const __m512i more = far->of_byte<byte>(rows);
+    put_byte_sums(half_of(sum, 0), half_of(more, 0), chunk_of(deep), to);
+    put_byte_sums(half_of(sum, 1), half_of(more, 1), chunk_of(deep + image_chunk), to + image_chunk);
+}
+
+template <int slices, class Number> static inline void filter_bytes_widely(const uint8_t *host, const ImageRow &row, const RowsOf<Number> &to) {
+    const RowsOf<Number> out = to;
+#pragma GCC unroll 1
+    for (int lane = 0; lane < image_row; lane += wide_lanes) {
+        const __m512i x = wide_of(row.weight[0] + lane), y = wide_of(row.weight[1] + lane);
+        const __m512i rows = _mm512_or_si512(_mm512_sub_epi32(_mm512_set1_epi32(256), y), _mm512_slli_epi32(y, 16));
+        const WideSums near(host, row.offset, lane, x);
+        const auto put = [&](const WideSums *far) __attribute__((always_inline)) {
+            const int32_t *deep = row.weight[2] + lane;
+            put_wide_byte<0>(near, far, rows, deep, out.row[0] ? out.row[0] + lane : nullptr);
+            put_wide_byte<1>(near, far, rows, deep, out.row[1] ? out.row[1] + lane : nullptr);
+            put_wide_byte<2>(near, far, rows, deep, out.row[2] ? out.row[2] + lane : nullptr);
+            put_wide_byte<3>(near, far, rows, deep, out.row[3] ? out.row[3] + lane : nullptr);
+        };
+        if (slices == 1) {
+            put(nullptr);
+        } else {
+            const WideSums far(host, row.offset + 4, lane, x);
+            put(&far);
+        }
+    }
+}
+
+// Filter channels, as `filter_singles`. A lane's words stay in registers for the channels that lie in them.
+template <int slices, class Number>
+static inline void filter_channels_in(const uint8_t *host, const ImageRow &row, const WideChannel *channels, unsigned count, Number *const *to) {
+#pragma GCC unroll 1
+    for (int lane = 0; lane < image_row; lane += wide_lanes) {
+        const Shares<slices> first = shares_of<slices>(row, lane), last = shares_of<slices>(row, lane + image_chunk);
+        __m512i words[4 * slices] = {};
+        uint32_t dword = 0xffffffff;
+#pragma GCC unroll 1
+        for (unsigned number = 0; number < count; ++number) {
+            const WideChannel &channel = channels[number];
+            const __m128i shift = _mm_cvtsi32_si128((int)channel.shift);
+            const __m512i mask = _mm512_set1_epi32((int)channel.mask);
+            EightDoubles low = EightDoubles::everywhere(0.0), high = low;
+            const bool kept = dword == channel.dword;
+            dword = channel.dword;
+#pragma GCC unroll 8
+            for (int corner = 0; corner < 4 * slices; ++corner) {
+                if (!kept)
+                    words[corner] = wide_words(host + 4 * channel.dword, row.offset[corner] + lane);
+                __m512i component = words[corner];
+                if (channel.meaning)
+                    component = _mm512_i32gather_epi32(_mm512_and_si512(_mm512_srl_epi32(component, shift), mask), channel.meaning, 4);
+                low = EightDoubles::of(_mm256_castsi256_ps(half_of(component, 0))).times_plus(EightDoubles::of(first.of[corner]), low);
+                high = EightDoubles::of(_mm256_castsi256_ps(half_of(component, 1))).times_plus(EightDoubles::of(last.of[corner]), high);
+            }
+            const EightDoubles unit = EightDoubles::everywhere(slices == 2 ? 0x1p-24 : 0x1p-16);
+            low.times(unit).put(to[number] + lane);
+            high.times(unit).put(to[number] + lane + image_chunk);
+        }
+    }
+}
+
+// As `gather_bytes`.
+static inline void gather_bytes_widely(const uint8_t *host, const ImageRow &row, unsigned byte, const RowsOf<float> &to) {
+    static const int corner_of[4] = {2, 3, 1, 0};
+    const __m128i shift = _mm_cvtsi32_si128(8 * (int)byte);
+#pragma GCC unroll 1
+    for (int lane = 0; lane < image_row; lane += wide_lanes)
+#pragma GCC unroll 4
+        for (int index = 0; index < 4; ++index) {
+            const __m512i words = _mm512_srl_epi32(wide_words(host, row.offset[corner_of[index]] + lane), shift);
+            _mm512_storeu_ps(to.row[index] + lane, unorm8_of(words, 0));
+        }
+}
+
+// As `load_corner_elements`, of dwords.
+static inline void load_corners_widely(const uint8_t *host, const uint32_t (*offset)[image_row], uint32_t *words, unsigned stride) {
+#pragma GCC unroll 1
+    for (int lane = 0; lane < image_row; lane += wide_lanes)
+#pragma GCC unroll 4
+        for (int corner = 0; corner < 4; ++corner)
+            _mm512_storeu_si512(words + corner * stride + lane, wide_words(host, offset[corner] + lane));
+}
+#else
+static const bool fast_gathers = false;
+static inline bool place_widely(const ImageTexels &, const float *const *, const int32_t *, uint32_t, ImageRow &, uint32_t &) { return false; }
+template <int slices, class Number> static inline void filter_bytes_widely(const uint8_t *, const ImageRow &, const RowsOf<Number> &) {}
+template <int slices, class Number>
+static inline void filter_channels_in(const uint8_t *, const ImageRow &, const WideChannel *, unsigned, Number *const *) {}
+static inline void gather_bytes_widely(const uint8_t *, const ImageRow &, unsigned, const RowsOf<float> &) {}
+static inline void load_corners_widely(const uint8_t *, const uint32_t (*)[image_row], uint32_t *, unsigned) {}
+#endif
+
+// ---------------------------------------------------------------------------------------------- by what the host is good at
+// As `place_exactly`.
+static inline bool place_lanes(const ImageTexels &level, const float *const *coordinate, const int32_t *layer, uint32_t only, int filter, ImageRow &row,
+                               uint32_t &outside) {
+    if (fast_gathers && filter == image_linear && is_exact(level.axis[0]) && is_exact(level.axis[1]))
+        return place_widely(level, coordinate, layer, only, row, outside);
+    return place_exactly(level, coordinate, layer, only, filter, row, outside);
+}
+
+template <class Number> static inline void filter_lanes(const uint8_t *host, const ImageRow &row, unsigned bytes, unsigned slices, const RowsOf<Number> &to) {
+    if (!fast_gathers || row.patch.used || bytes != 4)
+        filter_bytes(host, row, bytes, slices, to);
+    else if (slices == 1)
+        filter_bytes_widely<1>(host, row, to);
+    else
+        filter_bytes_widely<2>(host, row, to);
+}
+
+static inline void gather_lanes(const uint8_t *host, const ImageRow &row, unsigned bytes, unsigned byte, const RowsOf<float> &to) {
+    if (!fast_gathers || row.patch.used || bytes != 4)
+        gather_bytes(host, row, bytes, byte, to);
+    else
+        gather_bytes_widely(host, row, byte, to);
+}
+
+static inline void load_lanes(const uint8_t *host, const ImageRow &row, unsigned bytes, unsigned dword, unsigned slices, uint32_t *words, unsigned stride) {
+    if (!fast_gathers || row.patch.used || bytes < 4)
+        return load_corners(host, row, bytes, dword, slices, words, stride);
+    for (unsigned slice = 0; slice < slices; ++slice)
+        load_corners_widely(host + 4 * dword, row.offset + 4 * slice, words + 4 * stride * slice, stride);
+}
+
+// Filter channels of elements of four bytes and more. False: the host has no fast gathers, or the lanes are a patch, and nothing was written.
+template <class Number>
+static inline bool filter_channels(const uint8_t *host, const ImageRow &row, unsigned slices, const WideChannel *channels, unsigned count, Number **to) {
+    if (!fast_gathers || row.patch.used)
+        return false;
+    if (slices == 1)
+        filter_channels_in<1>(host, row, channels, count, to);
+    else
+        filter_channels_in<2>(host, row, channels, count, to);
+    return true;
+}
