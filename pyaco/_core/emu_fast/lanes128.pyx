@@ -11,6 +11,7 @@ from pyaco._core.emu.wave cimport *
 from pyaco._core.emu_fast.step cimport *
 
 include "pyaco/_core/emu_fast/singles.pxi"
+include "pyaco/_core/emu_fast/special_rows.pxi"
 include "emulator_vector_steps.pxi"
 include "pyaco/_core/emu_fast/row_steps.pxi"
 include "pyaco/_core/emu_fast/memory_steps.pxi"
