@@ -345,9 +345,9 @@ def test_what_is_not_known_is_refused_by_name(assemble: Assemble, engine: str, t
     "v_wmma_f64_16x16x4_f64 v[16:31], v[8:11], v[32:35], 1.0",
 ])  # fmt: skip
 def test_what_gfx1251_alone_has_is_refused_by_name(engine: str, text: str) -> None:
-    def assemble(source: str, target: str, wave: int = LANES) -> bytes:
+    def assemble(text: str, target: str, wave: int = LANES) -> bytes:
         """LLVM 22, the assembler of the other tests, does not know these."""
-        return isa.assemble(source, target, wave_size=wave)
+        return isa.assemble(text, target, wave_size=wave)
 
     with pytest.raises(UnsupportedError, match=text.split()[0]):
         run(assemble, engine, text, words(1, LANES), 1, target="gfx1251")
