@@ -9,6 +9,7 @@ import pytest
 from machine_code import Assemble
 from test_matrix import BYTES, KINDS, put
 
+from pyaco import isa
 from pyaco.emu import Device, MissingWaitError
 from pyaco.errors import UnsupportedError
 
@@ -334,6 +335,22 @@ def test_scaled_matrices(assemble: Assemble) -> None:
 def test_what_is_not_known_is_refused_by_name(assemble: Assemble, engine: str, text: str) -> None:
     with pytest.raises(UnsupportedError, match=text.split()[0]):
         run(assemble, engine, text, words(1, LANES), 1, lds=1024)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("text", [
+    "v_pk_fma_f64 v[16:19], v[8:11], v[8:11], v[20:23]", "v_pk_mul_f64 v[16:19], v[8:11], v[8:11]", "v_pk_add_f64 v[16:19], v[8:11], v[8:11]",
+    "v_pk_max_num_f64 v[16:19], v[8:11], v[8:11]", "v_pk_min_num_f64 v[16:19], v[8:11], v[8:11]", "v_pk_add_nc_u64 v[16:19], v[8:11], v[8:11]",
+    "v_pk_sub_nc_u64 v[16:19], v[8:11], v[8:11]", "v_pk_lshl_add_u64 v[16:19], v[8:11], v[12:13], v[20:23]",
+    "v_wmma_f64_16x16x4_f64 v[16:31], v[8:11], v[32:35], 1.0",
+])  # fmt: skip
+def test_what_gfx1251_alone_has_is_refused_by_name(engine: str, text: str) -> None:
+    def assemble(text: str, target: str, wave: int = LANES) -> bytes:
+        """LLVM 22, the assembler of the other tests, does not know these."""
+        return isa.assemble(text, target, wave_size=wave)
+
+    with pytest.raises(UnsupportedError, match=text.split()[0]):
+        run(assemble, engine, text, words(1, LANES), 1, target="gfx1251")
 
 
 def test_waves_of_64_lanes_are_refused() -> None:

@@ -439,6 +439,9 @@ LOADS_TO_LDS = {
     "gfx1030 saddr": ("global_load_ushort v1, s[4:5] offset:8 lds", "ds_read_b32", "s_waitcnt vmcnt(0)\ns_waitcnt lgkmcnt(0)"),
     "gfx1100": ("buffer_load_lds_b32 v1, s[8:11], 0 offen offset:8", "ds_load_b32", "s_waitcnt vmcnt(0)\ns_waitcnt lgkmcnt(0)"),
     "gfx1100 bytes": ("buffer_load_lds_i8 v1, s[8:11], 0 offen offset:8", "ds_load_b32", "s_waitcnt vmcnt(0)\ns_waitcnt lgkmcnt(0)"),
+    "gfx1150": ("global_load_lds_b32 v[2:3], off offset:8", "ds_load_b32", "s_waitcnt vmcnt(0)\ns_waitcnt lgkmcnt(0)"),
+    "gfx1150 bytes": ("global_load_lds_i8 v1, s[4:5] offset:8", "ds_load_b32", "s_waitcnt vmcnt(0)\ns_waitcnt lgkmcnt(0)"),
+    "gfx1150 saddr": ("global_load_lds_u16 v1, s[4:5] offset:8", "ds_load_b32", "s_waitcnt vmcnt(0)\ns_waitcnt lgkmcnt(0)"),
 }
 
 
@@ -449,7 +452,7 @@ def test_loads_to_lds(name: str, engine: str) -> None:
     target = name.split()[0]
     load, read, wait = LOADS_TO_LDS[name]
     wave = 64 if target == "gfx900" else 32
-    store = "global_store_dword" if target != "gfx1100" else "global_store_b32"
+    store = "global_store_b32" if target.startswith("gfx11") else "global_store_dword"
     carry = "v_add_co_u32 v2, vcc, s4, v1\nv_mov_b32 v3, s5\ns_nop 0\nv_addc_co_u32 v3, vcc, 0, v3, vcc" if target == "gfx900" else (
         "v_add_co_u32 v2, vcc_lo, s4, v1\nv_mov_b32 v3, s5\nv_add_co_ci_u32 v3, vcc_lo, 0, v3, vcc_lo")
     text = f"""

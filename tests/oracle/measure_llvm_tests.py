@@ -150,18 +150,22 @@ def judge_words(path: Path, run: Run, counts: Counts) -> None:
     if processor(run.chip)[1] < 80:
         return
     codes = [code for code in words(path.read_text()) if len(code) % 4 == 0]
-    # from GFX12 on our text has no names of halves where it needs none, as LLVM's by default until release 22
-    options = run.options(*(["-real-true16"] if llvm_forms.release() >= 23 and processor(run.chip)[1] >= 120 else []))
-    texts = llvm_forms.disassemble(run.chip, codes, *options)
     mine = [own_text(code, run) for code in codes]
-    theirs_again = llvm_forms.assemble(run.chip, [text or "?" for text in texts], *options)
-    mine_again = llvm_forms.assemble(run.chip, [text or "?" for text in mine], *options)
-    for code, text, own, again, own_again in zip(codes, texts, mine, theirs_again, mine_again, strict=True):
+    answers: list[tuple[str | None, bytes | str, bytes | str]] = [(None, "", "")] * len(codes)
+    for options in word_options(run):
+        # a mode of 16-bit registers in which LLVM's text or ours gives the word back is the one that counts
+        left = [number for number, code in enumerate(codes) if not any(same(code, again) for again in answers[number][1:])]
+        texts = llvm_forms.disassemble(run.chip, [codes[number] for number in left], *options)
+        theirs_again = llvm_forms.assemble(run.chip, [text or "?" for text in texts], *options)
+        mine_again = llvm_forms.assemble(run.chip, [mine[number] or "?" for number in left], *options)
+        for number, answer in zip(left, zip(texts, theirs_again, mine_again, strict=True), strict=True):
+            answers[number] = answer
+    for code, own, (text, again, own_again) in zip(codes, mine, answers, strict=True):
         entry = (run.chip, run.wave, path.name, code.hex(), own or shown(own_again), text or "")
         if own and re.match(r"s_(c?branch|call|subvector)", own):
             # it names a label; LLVM's prints the distance
             agree = text is not None and own.split()[0] == text.split()[0]
-        elif again is None or not same(code, again):
+        elif not same(code, again):
             counts.refused += not own
             counts.lenient += [entry] if own and not same(code, own_again) else []
             counts.agreed += own is not None and same(code, own_again)
@@ -171,6 +175,15 @@ def judge_words(path: Path, run: Run, counts: Counts) -> None:
         counts.same_text += own is not None and re.sub(r"\s+", " ", own) == re.sub(r"\s+", " ", text or "")
         counts.agreed += agree
         counts.differences += [] if agree else [entry]
+
+
+def word_options(run: Run) -> list[list[str]]:
+    """Options of LLVM for bytes: from GFX11 on there are two modes of 16-bit registers."""
+    if processor(run.chip)[1] < 110:
+        return [run.options()]
+    # from GFX12 on our text has no names of halves where it needs none, as LLVM's by default until release 22
+    modes = ("-real-true16", "+real-true16")
+    return [run.options(mode) for mode in (modes if processor(run.chip)[1] >= 120 else modes[::-1])]
 
 
 def own_text(code: bytes, run: Run) -> str | None:

@@ -45,7 +45,7 @@ if llvm_forms.release() >= 23:
 SAMPLE = 23
 Case = tuple[str, str, bytes]
 
-#: Differences that are known: format, opcode and message of LLVM (or "silent", "other") as patterns, and why.
+#: Differences that are known: format, opcode and message of LLVM with our text behind it (or "silent", "other") as patterns, and why.
 REASONS: tuple[tuple[str, str, str, str], ...] = (
     ("mubuf", "buffer_atomic_rsub.*", "invalid instruction", "GFX6 has it (ISA document); LLVM does not know it"),
     ("sop1", "s_mov_fed_b32", "invalid instruction", "GFX6 and GFX7 have it (ISA document); LLVM does not know it"),
@@ -72,16 +72,18 @@ REASONS: tuple[tuple[str, str, str, str], ...] = (
      r"silent.*dot2acc_f32_bf16|src\d operands must use different VGPR banks|one dst register must be even|invalid VOPDY",
      "LLVM counts the operands of dot products in three dwords wrongly (src8) when it compares their banks, and takes one first in two dwords"),
     (".*", ".*", r"silent.*\[s104,s105,vcc_lo(,vcc_hi)?\]", "GFX13: LLVM 23 takes the last SGPRs and vcc for neighbours; vcc is 106"),
-    ("vop3p", "v_(pk_.*_[fu]64|wmma_f64_.*)", "invalid instruction", "gfx1251 has it (LLVM 23); LLVM 22 does not know it"),
-    ("vop3.*", "v_(tanh|rcp|sqrt|rsq|log|exp|sin|cos)_bf16", "invalid operand|not a valid operand", "clamp and omod are LLVM 23's"),
-    ("vop3p", "v_wmma_.*", "silent.*neg_", "GFX12.5: signs of A and B, which LLVM 23 takes no more"),
-    ("smem", "s_(buffer_)?prefetch_.*|s_atc_probe.*", "invalid operand|not a valid operand|not supported",
+    ("vop3p", "v_pk_(fma|mul|add|max_num|min_num)_f64|v_pk_((add|sub)_nc|lshl_add)_u64|v_wmma_f64_16x16x4_f64", "invalid instruction",
+     "gfx1251 has it (LLVM 23); LLVM 22 does not know it"),
+    ("vop3(_dpp(8|16))?", "v_(tanh|rcp|sqrt|rsq|log|exp|sin|cos)_bf16", "(invalid|not a valid) operand.*: .* (clamp|mul:[24]|div:2)",
+     "GFX12.5: clamp and omod are LLVM 23's"),
+    ("vop3p", "v_wmma_(f32_16x16x4_f32|f(16|32)_16x16x32_f16|(f32|bf16|bf16f32)_16x16x32_bf16)", r"silent.* neg_(lo|hi):\[(1,.|.,1),.\]",
+     "GFX12.5: signs of A and B, which LLVM 23 takes no more"),
+    ("smem", "s_(buffer_)?prefetch_.*|s_atc_probe.*", "(invalid|not a valid) operand.*: .* (th:|scope:|nv)",
      "GFX12.5: cache policies are LLVM 23's; LLVM 22 takes none"),
-    ("v?image|mimg|vimage", "tensor_.*", "invalid operand", "a null group is LLVM 23's"),
-    ("sopp|sop1", "s_sendmsg.*", "MSG_|message", "a name of LLVM 23"),
     ("vop3", "v_(exclusive_scan|wave_match|cvt_scale_pk32)_.*", "invalid instruction", "GFX13: LLVM 24 has it; LLVM 23 does not know it"),
-    ("global|scratch|flat", "(global|scratch)_load_lds_.*|flat_atomic_csub", "invalid instruction|not supported",
+    ("global|scratch", "(global|scratch)_load_lds_([iu](8|16)|b32)|global_load_lds_addtid_b32", "invalid instruction",
      "RDNA 3.5 has it (AMD's machine-readable ISA); LLVM does not know it"),
+    ("flat", "flat_atomic_csub", "not supported", "RDNA 3.5 has it (AMD's machine-readable ISA); LLVM gives it to no such chip"),
     ("sopp", "s_set_valu_coexec_mode", "invalid instruction", "CDNA 4 has it (AMD's machine-readable ISA); LLVM does not know it"),
     ("vopd3", "v_dual_.*", "invalid operand for instruction", "LLVM does not read neg(-16) as the first source of the second half"),
     ("vop2_sdwa", "v_mac_f(16|32)", "invalid operand", "the sum stays whole: LLVM refuses to write a part of the register"),
@@ -154,7 +156,8 @@ def judge(chip: str, sample: int = 1, rows: list[opcodes.Row] | None = None) -> 
         if answer == code:
             result.agreed[form] += 1
         else:
-            result.differences.append((form, name, answer if isinstance(answer, str) else f"other {answer.hex()} not {code.hex()}", text))
+            message = f"{answer}: {text}" if isinstance(answer, str) else f"other {answer.hex()} not {code.hex()}"
+            result.differences.append((form, name, message, text))
     silent = [case for case, text in zip(here, texts, strict=True) if not text]
     there = {row.name for row in opcodes.rows() if row.on_chip(opcodes.generation_of(level), chip)}
     result.speechless = {name for _, name, _ in silent} & there - {name for (_, name, _), _ in spoken}

@@ -42,6 +42,9 @@ TAKEN = (
     (r"buffer_atomic_rsub.*", "invalid instruction", "GFX6 has it"),
     (r"v_s_.* exec.*", "operand", "results go to exec too"),
     (r"(tbuffer|buffer)_.*d16.*", "not valid", "our registers are those of gfx810, which packs them"),
+    (r"v_(tanh|rcp|sqrt|rsq|log|exp|sin|cos)_bf16(_e64)?(_dpp)? .*(clamp|mul:[24]|div:2).*", "operand", "GFX12.5: LLVM 23 takes them"),
+    (r"v_(pk_(fma|mul|add|max_num|min_num)_f64|pk_(add_nc|sub_nc|lshl_add)_u64|wmma_f64_16x16x4_f64)(_e64)? .*", "invalid instruction",
+     "gfx1251 has it (LLVM 23)"),
 )  # fmt: skip
 #: Where the words differ.
 OTHER = (
