@@ -38,6 +38,14 @@ static ALWAYS_INLINE uint32_t host_source(uint32_t value, uint32_t keep) {
 }
 #endif
 
+// Two dwords, each loaded by itself: the host hands on what was stored as a dword to a load of that dword, but makes a load of both wait until the stores
+// have reached its cache, and EXEC is read right after it is written.
+static ALWAYS_INLINE uint64_t load_pair(const uint32_t *pair) {
+    const volatile uint32_t *each = pair;
+    const uint32_t low = each[0];
+    return low | (uint64_t)each[1] << 32;
+}
+
 // The pattern of the addresses of 16 lanes: consecutive dwords, all the same, or any other. Those that wrap at 2^32 are not consecutive.
 enum { chunk_any = 0, chunk_sequence = 1, chunk_same = 2 };
 

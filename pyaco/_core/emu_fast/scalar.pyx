@@ -19,7 +19,7 @@ cdef inline uint64_t scalar_wide(const Core *core, const Step *step, uint32_t sl
 
 
 cdef inline uint64_t scalar_exec(const Core *core) noexcept nogil:
-    return core.wave.sgpr[sgpr_exec] | (<uint64_t>core.wave.sgpr[sgpr_exec + 1] << 32)
+    return load_pair(&core.wave.sgpr[sgpr_exec])
 
 
 cdef inline void put_scalar_wide(Core *core, uint32_t index, uint64_t value) noexcept nogil:

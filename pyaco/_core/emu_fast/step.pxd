@@ -16,8 +16,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from pyaco._core.emu.access cimport MemoryOperation
 from pyaco._core.emu_fast.matrix_plan cimport MatrixPlan
 from pyaco._core.common.bits cimport popcount
-from pyaco._core.emu.wave cimport (Instruction, LaneOperation, Machine, Wave, is_signalling, sgpr_null, stop_running, type_f16, type_f32, type_f64,
-                                   wave_exec)
+from pyaco._core.emu.wave cimport (Instruction, LaneOperation, Machine, Wave, is_signalling, sgpr_exec, sgpr_null, stop_running, type_f16, type_f32,
+                                   type_f64)
 
 cdef extern from "order.h" nogil:
     cdef cppclass Order:
@@ -47,6 +47,7 @@ cdef extern from "host.h" nogil:
     uint32_t row_low_bits(const uint32_t *values)            # the lowest bit of every lane
     uint32_t row_nans(const uint32_t *values)                # a bit for each lane with a single that is a NaN
     void put_lanes(uint32_t *row, const uint32_t *values, uint32_t bits, const uint32_t *mask)      # those of 16 that have a bit and a mask
+    uint64_t load_pair(const uint32_t *pair)                 # of dwords
     void spread_bits(uint64_t bits, uint32_t *lanes)         # all ones where a bit is set, of 64
     void load_quads(const uint8_t *host, const uint32_t *offset, uint32_t *row)         # four dwords of each of 16 lanes
     void store_quads(uint8_t *host, const uint32_t *offset, const uint32_t *row)
@@ -243,6 +244,10 @@ cdef inline void note_active(Core *core, uint64_t active) noexcept nogil:
     core.first_half = 0 if <uint32_t>active else 1
     core.end_half = 2 if active >> row_lanes else 1
 
+# As `wave_mask` and `wave_exec`, soon after a step has written them.
+cdef inline uint64_t mask_of(const Wave *wave, uint32_t sgpr) noexcept nogil:
+    return wave.sgpr[sgpr] if wave.lanes == 32 else load_pair(&wave.sgpr[sgpr])
+
 cdef inline int follow(Core *core, const Step *step, uint32_t taken) noexcept nogil:
     """Go on with the block that follows, as the engine's loop would, which does it where something is to be looked at before.
 
@@ -254,7 +259,7 @@ cdef inline int follow(Core *core, const Step *step, uint32_t taken) noexcept no
     core.next_block = successor
     if block == NULL or core.wave.mode != core.mode or block.count == 0 or core.machine.executed + block.count > core.chain_end:
         return stop_running
-    active = wave_exec(core.wave)
+    active = mask_of(core.wave, sgpr_exec)
     if active != core.active:
         core.set_active(core, active)
     core.machine.executed += block.count

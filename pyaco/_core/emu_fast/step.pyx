@@ -180,19 +180,19 @@ cdef int _step_branch_scc1(Core *core, const Step *step) noexcept nogil:
 
 
 cdef int _step_branch_vccz(Core *core, const Step *step) noexcept nogil:
-    return _leave_by(core, step, wave_mask(core.wave, sgpr_vcc) == 0)
+    return _leave_by(core, step, mask_of(core.wave, sgpr_vcc) == 0)
 
 
 cdef int _step_branch_vccnz(Core *core, const Step *step) noexcept nogil:
-    return _leave_by(core, step, wave_mask(core.wave, sgpr_vcc) != 0)
+    return _leave_by(core, step, mask_of(core.wave, sgpr_vcc) != 0)
 
 
 cdef int _step_branch_execz(Core *core, const Step *step) noexcept nogil:
-    return _leave_by(core, step, wave_exec(core.wave) == 0)
+    return _leave_by(core, step, mask_of(core.wave, sgpr_exec) == 0)
 
 
 cdef int _step_branch_execnz(Core *core, const Step *step) noexcept nogil:
-    return _leave_by(core, step, wave_exec(core.wave) != 0)
+    return _leave_by(core, step, mask_of(core.wave, sgpr_exec) != 0)
 
 
 cdef StepFunction branch_step(uint32_t opcode) noexcept nogil:
