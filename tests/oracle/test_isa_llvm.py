@@ -28,6 +28,13 @@ LATER_GFX9 = frozenset(
         "v_dot4_u32_u8", "v_dot8_i32_i4", "v_dot8_u32_u4",
     )
 )  # fmt: skip
+# What LLVM 23 has on gfx1251 and LLVM 22 does not know, and cache policies of prefetches on GFX12.5.
+LATER_LINES = {126: r"v_pk_\w+_[fu]64 |v_wmma_f64_16x16x4_f64 |s_\w*prefetch_.* (th|scope):", 125: r"s_\w*prefetch_.* (th|scope):"}
+
+
+def is_later(level: int, text: str) -> bool:
+    """Whether LLVM 22 does not know a line."""
+    return level in LATER_LINES and re.match(LATER_LINES[level], text) is not None
 
 
 def assemble(target: str, lines: list[str]) -> tuple[dict[int, bytes], dict[int, str]]:
@@ -81,7 +88,7 @@ def test_text_of_every_form_assembles_to_the_same_bytes(level: int) -> None:
     for number, (label, name, text, code) in enumerate(cases):
         if number in errors:
             refused[label] += 1
-            if label == "plain" and not (level == 90 and name in LATER_GFX9):
+            if label == "plain" and not (level == 90 and name in LATER_GFX9) and not is_later(level, text):
                 complaints.append((text, errors[number]))
         elif encoded[number] != code:
             wrong.append((text, encoded[number].hex(), code.hex()))
@@ -121,7 +128,7 @@ def test_random_words_print_and_assemble(level: int) -> None:
     kept = [line for line in lines if line.size and " L" not in line.text]
     texts = [line.text for line in kept]
     encoded, errors = assemble(target, texts)
-    refused = [(texts[number], message) for number, message in errors.items()]
+    refused = [(texts[number], message) for number, message in errors.items() if not is_later(level, texts[number])]
     assert not refused, "\n".join(map(str, refused[:60]))
     raw = words.tobytes()
     wrong = [

@@ -40,6 +40,7 @@ TAKEN = (
     (r"s_mov_fed_b32 .*", "invalid instruction", "GFX6 and GFX7 have it"),
     (r"buffer_load_lds_.*", "invalid instruction", "GFX11 has it"),
     (r"buffer_atomic_rsub.*", "invalid instruction", "GFX6 has it"),
+    (r"((global|scratch)_load_lds_|flat_atomic_csub).*", "invalid instruction|not supported", "RDNA 3.5 has it (AMD's machine-readable ISA)"),
     (r"v_s_.* exec.*", "operand", "results go to exec too"),
     (r"(tbuffer|buffer)_.*d16.*", "not valid", "our registers are those of gfx810, which packs them"),
     (r"v_(tanh|rcp|sqrt|rsq|log|exp|sin|cos)_bf16(_e64)?(_dpp)? .*(clamp|mul:[24]|div:2).*", "operand", "GFX12.5: LLVM 23 takes them"),

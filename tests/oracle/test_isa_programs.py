@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import pyaco
@@ -19,6 +20,16 @@ pytestmark = [
     pytest.mark.oracle,
     pytest.mark.skipif(shutil.which("llvm-mc-22") is None, reason="llvm-mc-22 is not installed"),
 ]
+
+
+def without_mixed_literals(text: str, target: str, wave: int) -> str:
+    """The text with v_fma_mix of a literal of 32 bits as words: the hardware and LLVM's disassembler have it, LLVM's assembler refuses it."""
+    lines = text.split("\n")
+    for number, line in enumerate(lines):
+        if re.match(r"\s*v_fma_mix\w*_f(16|32) .*\b0x[0-9a-f]{5,8}\b", line):
+            words = np.frombuffer(isa.assemble(line, target, wave_size=wave), "<u4")
+            lines[number] = ".long " + ", ".join(map(str, words))
+    return "\n".join(lines)
 
 
 def llvm_code(text: str, target: str, wave: int, folder: Path) -> bytes:
@@ -40,7 +51,7 @@ def check(shader: str, target: str, wave: int, folder: Path) -> None:
         pytest.skip(str(error))
     text = isa.disassemble(code, target, wave_size=wave)
     assert isa.assemble(text, target, wave_size=wave) == code
-    assert llvm_code(text, target, wave, folder) == code
+    assert llvm_code(without_mixed_literals(text, target, wave), target, wave, folder) == code
     silent = [line for line in text.splitlines() if ".long" in line and ";" not in line]
     assert not silent
 

@@ -6,10 +6,9 @@ from libc.string cimport memcmp, memcpy, memset
 from pyaco._core.emu.image_sample cimport across_edge, has_only_bytes, wrapped_texel
 from pyaco._core.emu.image_view cimport *
 from pyaco._core.emu.memory cimport Allocation, canonical_address, memory_find
-from pyaco._core.emu.texels cimport (TexelFormat, load_channel, load_decoded_texel, texel_float, texel_sint, texel_snorm,
-                                     texel_uint, texel_unorm)
+from pyaco._core.emu.texels cimport (TexelFormat, load_channel, load_decoded_texel, most_texels, texel_float, texel_sint,
+                                     texel_snorm, texel_uint, texel_unorm)
 from pyaco._core.emu.wave cimport Machine
-from pyaco._core.texels.block cimport most_texels
 
 cdef extern from "stdlib.h" nogil:
     void *aligned_alloc(size_t alignment, size_t size)

@@ -18,6 +18,7 @@ from pyaco._core.emu_fast.step cimport *
 
 include "pyaco/_core/emu_fast/image_steps.pxi"
 include "pyaco/_core/emu_fast/image_sample_steps.pxi"
+include "pyaco/_core/emu_fast/image_wave_steps.pxi"
 
 cdef ImageSteps steps
 fill_image_steps(&steps)

@@ -1,0 +1,321 @@
+# Samples of whole rows and waves, whose lanes lie so that all their texels are found at once; part of images256.pyx and images512.pyx, after
+# image_sample_steps.pxi.
+
+cdef bint _is_at_once(const ImageWork *work) noexcept nogil:
+    """Whether samples are of the usual kind: of one level of two axes whose extents are powers of two, with 8-bit channels or filtered halves."""
+    cdef bint halves = work.plain_halves and work.filter == image_linear and not work.o.layered and _wants_all(work)
+    return ((work.plain or halves) and work.keeps_level and work.o.spatial == 2 and not work.o.narrow
+            and not work.o.flags & (image_flag_offset | image_flag_compare | image_flag_gather) and _is_exact(work))
+
+
+cdef inline bint _is_exact(const ImageWork *work) noexcept nogil:
+    """Whether the first two axes of the only level are exact."""
+    return is_exact(work.level.axis[0]) and is_exact(work.level.axis[1])
+
+
+cdef bint _has_any_control(const ImageWork *work) noexcept nogil:
+    """Whether `_sample_whole` finds the same with any MXCSR that steps have.
+
+    8-bit channels and what is made of them are no denormals, and coordinates that are count as zeros: the texel below zero, which a negative one
+    names, is not the first one's neighbour, or the first itself, only where a border lies beyond.
+    """
+    cdef uint32_t axis
+    for axis in range(max(work.o.spatial, <uint32_t>2)):
+        if work.level.axis[axis].entry[-1 - work.level.axis[axis].first] == image_outside:
+            return False
+    return work.volume or work.fetches or (work.plain and (work.at_once or work.o.flags & image_flag_gather != 0))
+
+
+# The slice of an image of layers or faces that all lanes sample, by its entry; those of other images are one.
+cdef struct OnlySlice:
+    bint known
+    uint32_t entry
+
+
+cdef inline OnlySlice _only_slice(const ImageWork *work) noexcept nogil:
+    cdef OnlySlice only
+    cdef const float *layer
+    only.known, only.entry = True, 0
+    if work.o.layered:
+        layer = <const float *>address_row(work.core.wave, work.instruction, work.o.coordinates_at + 2)
+        only.known = find_slice(work.level[0], work.core.halves, layer, work.view.layers, work.view.type == image_cube, only.entry)
+    return only
+
+
+cdef inline bint _place_at_once(const ImageWork *work, const OnlySlice *only, ImageRow *places) noexcept nogil:
+    """Find the texels of a row of which all lanes are active. False: some lane has to be looked at."""
+    cdef const float *coordinate[2]
+    cdef const int32_t *layers = NULL
+    cdef int32_t layer[image_row]
+    cdef uint32_t outside = 0
+    coordinate[0] = <const float *>_coordinate(work, 0)
+    coordinate[1] = <const float *>_coordinate(work, 1)
+    if not only.known:
+        if not _find_layers(work, layer):
+            return False
+        layers = &layer[0]
+    places.patch.used = False
+    if not place_lanes(work.level[0], coordinate, layers, only.entry, work.filter, places[0], outside):
+        return False
+    if outside and work.level.beyond != NULL and work.filter == image_linear:
+        if only.known and not _find_layers(work, layer):
+            return False
+        copy_row(<uint32_t *>places.texel[2], <const uint32_t *>layer)
+        outside = cross_edges(work.level[0], outside, places[0])
+    return not outside
+
+
+cdef inline bint _find_layers(const ImageWork *work, int32_t *layer) noexcept nogil:
+    """The layers, or cubes and faces, of a row. False: some lane names none."""
+    return not find_layers(<const float *>_address(work, work.o.coordinates_at + 2), work.view.layers, work.view.type == image_cube, layer)
+
+
+cdef inline void _put_at_once(const ImageWork *work, const ImageRow *places) noexcept nogil:
+    """What a row has there, straight to the registers."""
+    cdef FloatRows rows
+    _open_results(work, &rows)
+    _fill_at_once(work, places, &rows)
+
+
+cdef inline void _fill_at_once(const ImageWork *work, const ImageRow *places, const FloatRows *rows) noexcept nogil:
+    if work.filter == image_linear:
+        filter_lanes(work.level.host, places[0], work.view.format.bytes, 1, rows[0])
+    else:
+        pass_bytes(work.level.host, places[0], work.view.format.bytes, rows[0])
+
+
+cdef inline bint _sample_at_once(const ImageWork *work) noexcept nogil:
+    """Sample a row. False: some lane has to be looked at, and nothing was written."""
+    cdef const float *coordinate[2]
+    cdef ImageRow places
+    cdef FloatRows rows
+    cdef OnlySlice only
+    if work.plain_halves:
+        coordinate[0] = <const float *>_coordinate(work, 0)
+        coordinate[1] = <const float *>_coordinate(work, 1)
+        _open_results(work, &rows)
+        return filter_halves_patch(work.level[0], coordinate, rows)
+    only = _only_slice(work)
+    if not _place_at_once(work, &only, &places):
+        return False
+    _put_at_once(work, &places)
+    return True
+
+
+cdef bint _sample_some(const ImageWork *work) noexcept nogil:
+    """The same for a row of which some lanes are active: the others sample where the first of these does, and keep what they have."""
+    cdef uint32_t places_of[2][image_row]
+    cdef uint32_t found[4][image_row]
+    cdef const float *coordinate[2]
+    cdef const uint32_t *given
+    cdef ImageRow places
+    cdef FloatRows rows
+    cdef uint32_t outside = 0
+    cdef uint32_t axis, byte
+    if not work.plain or work.o.layered:
+        return False
+    for axis in range(2):
+        given = _coordinate(work, axis)
+        fill_row(places_of[axis], given[trailing_zeros64(work.active)])
+        take_lanes(work.active, given, places_of[axis])
+        coordinate[axis] = <const float *>&places_of[axis][0]
+    places.patch.used = False
+    if not place_lanes(work.level[0], coordinate, NULL, 0, work.filter, places, outside) or outside:
+        return False
+    for byte in range(4):
+        rows.row[byte] = <float *>&found[byte][0] if work.result_at[byte] != no_register else NULL
+    _fill_at_once(work, &places, &rows)
+    for byte in range(4):
+        if rows.row[byte] != NULL:
+            put_row_at(work.core, work.core.wave.vgpr + work.result_at[byte] + image_row * work.half, work.half, found[byte])
+    return True
+
+
+cdef inline bint _sample_grid(ImageWork *work, uint32_t slice_) noexcept nogil:
+    """The same for all rows of a wave whose lanes are lines of eight columns in one slice. False: they are not, and nothing was written."""
+    cdef const float *coordinate[2]
+    cdef FloatRows rows
+    _open_half(work, 0)
+    coordinate[0] = <const float *>_coordinate(work, 0)
+    coordinate[1] = <const float *>_coordinate(work, 1)
+    _open_results(work, &rows)
+    return sample_by_grid(work.level[0], work.core.halves, coordinate, slice_, work.filter, rows)
+
+
+cdef bint _sample_wave(ImageWork *work) noexcept nogil:
+    """The same for the rows of a wave: all are placed before texels are read, which then do not wait for their offsets.
+
+    Where all lanes are one grid, they are placed and read at once.
+    """
+    cdef ImageRow places[2]
+    cdef OnlySlice only
+    cdef uint32_t half
+    if not work.plain:
+        return False
+    only = _only_slice(work)
+    if only.known and work.view.format.bytes == 4 and _sample_grid(work, only.entry):
+        return True
+    for half in range(work.core.halves):
+        _open_half(work, half)
+        if not _place_at_once(work, &only, &places[half]):
+            return False
+    for half in range(work.core.halves):
+        _open_half(work, half)
+        _put_at_once(work, &places[half])
+    return True
+
+
+cdef bint _is_one_float(const ImageWork *work) noexcept nogil:
+    """Whether samples filter, or compare, elements of one float in a level of two axes."""
+    return (work.patches and _is_exact(work) and work.image.decode == decode_bits and work.view.format.bits[0] == 32
+            and work.view.format.kind[0] == texel_float and work.filter == image_linear and not work.o.halves
+            and not work.o.flags & image_flag_gather)
+
+
+cdef bint _place_wave(ImageWork *work, ImageRow *places) noexcept nogil:
+    """Find the texels of a wave in a level of two axes, no layers. False: some lane has to be looked at."""
+    cdef OnlySlice only
+    cdef uint32_t half
+    only.known, only.entry = True, 0
+    for half in range(work.core.halves):
+        _open_half(work, half)
+        if not _place_at_once(work, &only, &places[half]):
+            return False
+    return True
+
+
+cdef bint _sample_scattered_singles(ImageWork *work, const float *reference, float *found) noexcept nogil:
+    """Elements of one float that lie anyhow. False: some lane has to be looked at, or some sum is no number."""
+    cdef ImageRow places[2]
+    cdef uint32_t words[4][image_row]
+    cdef const uint32_t *component[4]
+    cdef float *to
+    cdef uint32_t half, corner
+    if not _place_wave(work, places):
+        return False
+    for corner in range(4):
+        component[corner] = &words[corner][0]
+    for half in range(work.core.halves):
+        to = found + image_row * half
+        load_lanes(work.level.host, places[half], 4, 0, 1, words[0], image_row)
+        if reference != NULL:
+            filter_compared(component, places[half], 1, work.sampler.compare, reference + image_row * half, to)
+            continue
+        filter_singles(component, places[half], 1, to)
+        if nan_lanes(to):
+            return False
+    _open_half(work, 0)
+    return True
+
+
+cdef bint _sample_singles(ImageWork *work) noexcept nogil:
+    """The same where an element is one float."""
+    cdef const float *coordinate[2]
+    cdef const float *reference
+    cdef float limited[2 * image_row]
+    cdef float found[2 * image_row]
+    cdef uint32_t half
+    _open_half(work, 0)
+    coordinate[0] = <const float *>_coordinate(work, 0)
+    coordinate[1] = <const float *>_coordinate(work, 1)
+    if work.o.flags & image_flag_compare:
+        reference = <const float *>_address(work, work.o.compare_at)
+        if work.view.format.clamped:
+            for half in range(work.core.halves):
+                limit_references(reference + image_row * half, limited + image_row * half)
+            reference = limited
+        if (not compare_singles_by_grid(work.level[0], work.core.halves, coordinate, work.sampler.compare, reference, found)
+                and not _sample_scattered_singles(work, reference, found)):
+            return False
+    elif (not filter_singles_by_grid(work.level[0], work.core.halves, coordinate, found)
+          and not _sample_scattered_singles(work, NULL, found)):
+        return False
+    _put_singles(work, <const uint32_t *>found)
+    return True
+
+
+cdef inline void _put_singles(const ImageWork *work, const uint32_t *found) noexcept nogil:
+    """Write the components of a wave: the first channel, and constants for those that the format lacks."""
+    cdef uint32_t position = 0
+    cdef uint32_t component, half, selector
+    cdef uint32_t *row
+    for component in range(4):
+        if not work.o.mask >> component & 1:
+            continue
+        selector = work.view.select[component]
+        row = _result_row(work, position)
+        for half in range(work.core.halves):
+            if selector == 4 or (selector > 4 and work.o.flags & image_flag_compare):
+                copy_row(row + image_row * half, found + image_row * half)
+            else:
+                fill_row(row + image_row * half, _constant(work, selector) if selector < 4 else (0x3f800000 if selector == 7 else 0))
+        position += 1
+
+
+cdef bint _is_volume(const ImageWork *work) noexcept nogil:
+    """Whether samples filter elements of four bytes in a volume along all axes, which are exact."""
+    return (work.plain and work.keeps_level and work.view.format.bytes == 4 and work.filter == image_linear and work.o.spatial == 3
+            and not work.o.narrow and not work.o.flags & (image_flag_offset | image_flag_compare | image_flag_gather)
+            and (work.sampler.z_filter == 0 or work.sampler.z_filter == 2)
+            and _is_exact(work) and is_exact(work.level.axis[2]))
+
+
+cdef bint _sample_volume(ImageWork *work) noexcept nogil:
+    """The same where the image is a volume."""
+    cdef const float *coordinate[3]
+    cdef FloatRows rows
+    _open_half(work, 0)
+    coordinate[0] = <const float *>_coordinate(work, 0)
+    coordinate[1] = <const float *>_coordinate(work, 1)
+    coordinate[2] = <const float *>_address(work, work.o.coordinates_at + 2)
+    _open_results(work, &rows)
+    return filter_volume(work.level[0], work.core.halves, coordinate, rows)
+
+
+cdef bint _is_nearest(ImageWork *work) noexcept nogil:
+    """Whether samples are nearest texels, whose axes go on beyond the level as `work.addressing` says."""
+    cdef uint32_t axis
+    if (not work.keeps_level or work.o.flags & (image_flag_offset | image_flag_compare | image_flag_gather)
+            or not work.view.format.integer and (work.filter == image_linear or (work.o.spatial == 3 and work.sampler.z_filter == 2))):
+        return False
+    for axis in range(work.o.spatial):
+        if work.view.type == image_cube:
+            work.addressing[axis] = address_border if work.sampler.cube_wrap else address_clamp
+        elif work.sampler.clamp[axis] == clamp_wrap and not work.sampler.unnormalized:
+            work.addressing[axis] = address_repeat
+        elif work.sampler.clamp[axis] == clamp_last_texel or work.sampler.clamp[axis] == clamp_border:
+            work.addressing[axis] = address_clamp if work.sampler.clamp[axis] == clamp_last_texel else address_border
+        else:
+            return False
+    return True
+
+
+cdef bint _sample_nearest(const ImageWork *work) noexcept nogil:
+    """Sample the nearest texels of a wave's active lanes. False: some lane has to be looked at, and nothing was written."""
+    cdef int32_t layer[2 * image_row]
+    cdef const float *given
+    cdef NearestPlaces places
+    cdef FloatRows rows
+    cdef uint32_t axis, half
+    for axis in range(work.o.spatial):
+        places.coordinate[axis] = <const float *>_fetched_coordinate(work, axis)
+        places.addressing[axis] = work.addressing[axis]
+    places.layer = NULL
+    places.active = work.core.active
+    places.rows = work.core.halves
+    places.axes = work.o.spatial
+    places.truncates = work.sampler.truncate
+    if work.o.layered:
+        given = <const float *>_fetched_coordinate(work, 2)
+        for half in range(work.core.halves):
+            if (find_layers(given + image_row * half, work.view.layers, work.view.type == image_cube, layer + image_row * half)
+                    & <uint32_t>(work.core.active >> (image_row * half))):
+                return False
+        places.layer = <const uint32_t *>layer
+    if work.fetches == fetches_four_bytes:
+        _open_results(work, &rows)
+        return nearest_four_bytes(work.level[0], places, rows)
+    if <uint64_t>work.level.host & 3:
+        return False
+    return nearest_components(work.level[0], places, work.view.format.bytes, work.component, work.components,
+                              not work.plain and not work.view.format.integer, work.core.wave.vgpr)
