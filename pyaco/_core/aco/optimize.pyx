@@ -258,7 +258,7 @@ cdef bint _late_sweep(Context *c, const vector[uint8_t] &dead, uint32_t late) ex
         c.block = b
         for k in range(p.blocks.order_count[b]):
             i = p.order.instruction[p.blocks.order_first[b] + k]
-            if dead[i]:
+            if dead[i] or p.instructions.operand_count[i] == 0:         # none: its reader has taken its place
                 continue
             c.position = k
             if late & late_part:
