@@ -1,4 +1,4 @@
-# Steps of samples and gathers; part of images256.pyx and images512.pyx, after image_steps.pxi.
+# Steps of samples and gathers; part of images.pxi, after image_steps.pxi.
 
 cdef extern from "image_levels.h" nogil:
     cdef struct ImageDetail:

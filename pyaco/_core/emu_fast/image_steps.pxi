@@ -1,4 +1,4 @@
-# Steps of image instructions: a row of 32 lanes at a time, by the tables of `image_cache`; part of images256.pyx and images512.pyx.
+# Steps of image instructions: a row of 32 lanes at a time, by the tables of `image_cache`; part of images.pxi.
 #
 # Lanes that these do not serve (borders, edges of a cube's faces, coordinates that are no numbers, NaNs in a filter) are sampled as the reference
 # engine does, one by one; whole instructions that they do not serve are left to it before anything is changed.

@@ -1,4 +1,4 @@
-# Samples of whole rows and waves, whose lanes lie so that all their texels are found at once; part of images256.pyx and images512.pyx, after
+# Samples of whole rows and waves, whose lanes lie so that all their texels are found at once; part of images.pxi, after
 # image_sample_steps.pxi.
 
 cdef bint _is_at_once(const ImageWork *work) noexcept nogil:
