@@ -2,7 +2,7 @@
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
-from features cimport has_lds_bound, has_split_wait_counters, has_store_counter
+from features cimport has_lds_bound, has_split_wait_counters, has_store_counter, has_translation_counter
 from isa_opcodes cimport *
 from isa_tables cimport image_flag_atomic, image_flag_sampler, image_flag_store, opcode_format, opcode_image
 from modifiers cimport modifier_dpp8_fetch_inactive, modifier_dpp_fetch_inactive, modifier_gds, modifier_lds
@@ -349,7 +349,7 @@ cdef void flight_account(Flight *flight, const Wave *wave, const Instruction *in
     cdef uint32_t i, counter
     if _wait_instruction(flight, wave, instruction, gfx_level):
         return
-    if gfx_level >= 125 and _drains_translations(instruction):
+    if has_translation_counter(gfx_level) and _drains_translations(instruction):
         _end_translations(flight, 3)
     memset(operation.first, 0, sizeof(operation.first))
     memset(operation.count, 0, sizeof(operation.count))
@@ -364,7 +364,7 @@ cdef void flight_account(Flight *flight, const Wave *wave, const Instruction *in
     for i in range(0 if is_async_copy(instruction) else instruction.decoded.destination_count):
         _add_registers(&operation, i, instruction.decoded.destination[i],
                        instruction.decoded.destination_bytes[i] if instruction.decoded.destination_bytes[i] else wave.lanes // 8)
-    if gfx_level >= 125 and (_is_vector_memory(instruction) or instruction.unit == unit_smem):
+    if has_translation_counter(gfx_level) and (_is_vector_memory(instruction) or instruction.unit == unit_smem):
         _lock_until_translated(flight, &operation, instruction)
     for i in range(log.count):
         if log.entries[i].space != space_scratch:
