@@ -32,11 +32,11 @@ __all__ = [
     "has_split_wait_counters", "has_spread_wave_matrices", "has_stencil_flush_always", "has_stencil_image_formats",
     "has_stencil_zplanes_hang", "has_store_counter", "has_strict_structures", "has_stride_above_thread_id", "has_subsampled_elements",
     "has_surface_epitch", "has_surfaces_1d", "has_swizzle_mode_choice", "has_swizzle_modes", "has_tile_swizzle_from_bit_10",
-    "has_tile_swizzle_of_mip_chains", "has_unaligned_scratch", "has_unified_buffer_formats", "has_variable_blocks", "has_vgpr_banks",
-    "has_vgpr_banks_by_setreg", "has_vgpr_index_mode", "has_wave32", "has_wave64", "has_wave_matrices", "has_wgp_mode",
-    "has_whole_mip_chain_targets", "has_wide_cache_lines", "has_wide_cycle_counter", "has_wide_depth_slices", "has_wide_image_depth",
-    "has_wide_lds_loads", "has_wide_lod_bias", "has_workgroup_ids_in_ttmp", "has_wrapping_buffer_offsets", "has_xthick_3d_tiling",
-    "has_zero_extended_pc",
+    "has_tile_swizzle_of_mip_chains", "has_translation_counter", "has_unaligned_scratch", "has_unified_buffer_formats",
+    "has_variable_blocks", "has_vgpr_banks", "has_vgpr_banks_by_setreg", "has_vgpr_index_mode", "has_wave32", "has_wave64",
+    "has_wave_matrices", "has_wgp_mode", "has_whole_mip_chain_targets", "has_wide_cache_lines", "has_wide_cycle_counter",
+    "has_wide_depth_slices", "has_wide_image_depth", "has_wide_lds_loads", "has_wide_lod_bias", "has_workgroup_ids_in_ttmp",
+    "has_wrapping_buffer_offsets", "has_xthick_3d_tiling", "has_zero_extended_pc",
 ]  # fmt: skip
 
 _NO_END = 1 << 16
@@ -186,6 +186,7 @@ has_compiler = _feature("compiler")
 has_emulator = _feature("emulator")
 has_addressable_scratch = _feature("addressable_scratch")
 has_clusters = _feature("clusters")
+has_translation_counter = _feature("translation_counter")
 has_signed_vector_offsets = _feature("signed_vector_offsets")
 has_vgpr_banks = _feature("vgpr_banks")
 has_vgpr_banks_by_setreg = _feature("vgpr_banks_by_setreg")
