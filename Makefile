@@ -37,7 +37,7 @@ demo: kernels
 	PYTHONPATH=. $(BIN)/python examples/matmul.py
 
 test: kernels $(VENV)/stamp-test
-	PYTHONPATH=. $(BIN)/python -m pytest -n 2 -q --durations=10 $(PYTEST_ARGUMENTS)
+	PYTHONPATH=. $(BIN)/python -m pytest -n 2 -q --durations=40 $(PYTEST_ARGUMENTS)
 
 # The rooms that build IR, tested with tables that move at every append (_core/common/table.pxd). Only the room common is built anew.
 MOVING_TESTS := tests/nir tests/aco tests/spirv
