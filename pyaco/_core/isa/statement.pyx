@@ -298,11 +298,13 @@ cdef inline bint _is(const char *begin, const char *end, const char *name) noexc
 
 
 cdef void _skip_value(Cursor *c) noexcept nogil:
-    """A name, a number or a bracketed list whose meaning the opcode decides."""
+    """A name, a number (an expression, too) or a bracketed list whose meaning the opcode decides."""
     if c.p[0] == c'[':
         while c.p[0] and c.p[0] != c'\n' and c.p[0] != c']':
             c.p += 1
         expect(c, c']')
+    elif is_digit(c.p[0]) or c.p[0] == c'(' or c.p[0] == c'-' or c.p[0] == c'+' or c.p[0] == c'~' or c.p[0] == c'!':
+        number_expression(c)
     elif word_end(c.p) != c.p:
         c.p = word_end(c.p)
     else:

@@ -38,6 +38,11 @@ cdef enum:
     fact_global_wave_sync = 0x20000   # LDS instructions that keep gds where data shares have lost it
     fact_typed_matrix = 0x40000       # cbsz and blgp are the element types of A and B
 
+# What a name says beside its opcode; ``isa/text_facts.py`` has the same.
+cdef enum:
+    alias_signed = 0x10000            # a dot product of signed numbers, whose opcode leaves signs to neg_lo
+    alias_long = 0x20000              # the long form
+
 cdef enum:
     suffix_e32 = 1
     suffix_e64

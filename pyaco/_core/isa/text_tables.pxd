@@ -8,7 +8,7 @@ from libc.string cimport memcpy
 
 # What a name belongs to; the order is that of ``names.DOMAINS``.
 cdef enum:
-    domain_mnemonic                   # opcode | suffix << 16
+    domain_mnemonic                   # opcode | alias_* of text_facts.pxd
     domain_register                   # operand code | dwords << 16
     domain_modifier                   # given_* of statement.pxd | 0x100 for its negation
     domain_message
