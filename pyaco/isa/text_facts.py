@@ -236,6 +236,7 @@ def _domains(level: int, chip: str) -> list[dict[str, int] | dict[int, str]]:
         _spellings(level, chip),
         names.lane_controls(level),
         names.register_texts(level),
+        names.VERSIONS,
     ]
 
 

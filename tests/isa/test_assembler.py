@@ -235,11 +235,18 @@ def test_suffixes_of_encodings_that_do_not_exist(target: str, suffix: str, exist
         # names of GFX9 for sums of GFX6 and GFX7
         ("gfx600", "v_add_co_u32 v84, vcc, v13, v31", "546a4ad20d3f0200"), ("gfx700", "v_subrev_co_u32 v84, vcc, v13, v31", "546a4ed20d3f0200"),
         ("gfx600", "v_add_i32 v84, vcc, v13, v31", "0d3fa84a"),
+        ("gfx1200", "s_version UC_VERSION_GFX12 | UC_VERSION_W64_BIT | UC_VERSION_MDP_BIT", "09a080b0"),
+        ("gfx900", "s_movk_i32 s0, UC_VERSION_GFX11", "060000b0"),
+        ("gfx1200", "bvh8_intersect_ray v[0:9], [v[0:1], v[11:12], v[3:5], v[6:8], v9], s[0:3]", "1040e0d300000009000b0306"),
+        ("gfx1250", "v_fract_f64_e32 v[0:1], -54321", "ff7c007ecf2bffff"),
+        ("gfx1250", "v_fract_f64_e32 v[0:1], lit64(-54321)", "fe7c007ecf2bffffffffffff"),
+        ("gfx1250", "v_fract_f64_e32 v[0:1], -2147483649", "fe7c007effffff7fffffffff"),
     ],
 )  # fmt: skip
 def test_spellings_of_llvm(target: str, text: str, code: str) -> None:
     """As LLVM 22 and 23 encode them."""
     assert isa.assemble(text, target).hex() == code
+    assert isa.assemble(isa.disassemble(bytes.fromhex(code), target), target).hex() == code
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from libc.stdlib cimport strtod
 from libc.string cimport memcmp, strlen
 
 from pyaco._core.common.machine cimport gfx12_5, gfx13, register_vcc
-from pyaco._core.isa.text_tables cimport (domain_dimension, domain_function, domain_lane_control, domain_modifier, domain_register,
+from pyaco._core.isa.text_tables cimport (domain_constant, domain_dimension, domain_function, domain_lane_control, domain_modifier, domain_register,
                                           domain_scope, domain_selection, domain_unused, find_name)
 
 cdef uint8_t value_kinds[modifier_count]
@@ -458,7 +458,7 @@ cdef void clear_statement(Statement *s) noexcept nogil:
 cdef void parse_statement(Cursor *c, Statement *s) noexcept nogil:
     """Mnemonic (already taken), operands and modifiers up to the end of the line or ``::``."""
     cdef bint separated = True
-    cdef bint image = starts_with(s.mnemonic, b"image_")
+    cdef bint image = starts_with(s.mnemonic, b"image_") or starts_with(s.mnemonic, b"bvh")
     # the target of exp is a word, without a comma behind it
     cdef bint exports = starts_with(s.mnemonic, b"exp")
     clear_statement(s)

@@ -37,6 +37,7 @@ cdef enum:
     domain_spelling                   # opcode to LLVM's name; not searched
     domain_lane_control
     domain_register_text              # every VGPR, SGPR and constant by operand code; not searched
+    domain_constant                   # numbers that expressions name
     domain_count
 
 # The beginning of the memory, from which all offsets count.
