@@ -37,8 +37,12 @@ cdef enum:
     readable_dwords = 4               # what looking for a template may read
     dwords_per_line_seen = 512        # for each line that templates wait for: shorter code takes longer with templates than without
     usual_wait = 16                   # lines of a form before it gets a template
-    template_cost = 40                # making a template takes as long as so many lines of the slow path
-    dwords_per_credit = 32            # so that no more than about a tenth of the time goes to templates that print nothing
+    # Credit for templates: making one takes as long as 40 lines of the slow path, each of which pays a 32nd part of a line, so that no more than about
+    # a twentieth of the time goes to templates that print nothing; a line of a template pays for two. There is some to start with.
+    template_cost = 40 * 32
+    credit_of_line = 1
+    credit_of_template = 64
+    dwords_per_credit = 2
     template_limit = 8192
     hole_limit = 32768
     character_limit = 1 << 19         # of all templates
@@ -46,7 +50,7 @@ cdef enum:
     operand_codes = 768               # SGPRs and constants, VGPRs, AGPRs
     bucket_count = 1216 + 16 * 1024
     tries_limit = 12                  # templates of one bucket, those that were given up included
-    unlimited_credit = 0x7fffffff
+    unlimited_credit = 0x7fffffff     # for as much code as there can be
 
 # Kinds of values that printing treats alike; a template has a bit set of those that it prints.
 cdef enum:
@@ -289,9 +293,10 @@ cdef class Listing:
             dwords = templates.print_line(t, words + position) if by_template else 0
             if dwords:
                 self.from_templates += 1
-                templates.credit += 1
+                templates.credit += credit_of_template
             else:
-                dwords = _print_slowly(templates, by_template, t, words + position, count - position)
+                templates.credit += credit_of_line
+                dwords = _print_slowly(templates, by_template and templates.credit >= template_cost, t, words + position, count - position)
                 if tentative and t.wants_halves:
                     return False
             if t.gap != NULL:

@@ -226,7 +226,7 @@ cdef class Templates:
 
     ``learn_after`` is how many lines of a form are printed before it gets a template: making one takes as long as some lines do. Code whose
     lines are all different would get templates that print next to nothing. So they are paid for: by a credit to start with, in
-    proportion to the code, and by the lines that templates print.
+    proportion to the code, by every line a little, and by those that templates print.
     """
 
     cdef Selector selectors[512]      # by the nine highest bits of the first word
@@ -238,7 +238,7 @@ cdef class Templates:
     cdef OperandTable tables[table_limit]
     cdef uint32_t table_count
     cdef uint32_t learn_after
-    cdef int64_t credit               # lines of the slow path that making templates may still take as long as
+    cdef int64_t credit               # while it pays for a template, lines of the slow path are learnt from
     cdef Values values                # of the last line that the slow path printed
 
     def __dealloc__(self):
@@ -328,7 +328,7 @@ cdef class Templates:
         if bucket.tries == tries_limit:
             return
         bucket.seen += bucket.seen < self.learn_after
-        if bucket.seen == self.learn_after and self.credit >= template_cost:
+        if bucket.seen == self.learn_after:
             self.credit -= template_cost
             bucket.seen = 0
             bucket.tries += 1
