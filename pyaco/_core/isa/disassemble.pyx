@@ -37,8 +37,8 @@ cdef enum:
     readable_dwords = 4               # what looking for a template may read
     dwords_per_line_seen = 512        # for each line that templates wait for: shorter code takes longer with templates than without
     usual_wait = 16                   # lines of a form before it gets a template
-    # Credit for templates: making one takes as long as 40 lines of the slow path, each of which pays a 32nd part of a line, so that no more than about
-    # a twentieth of the time goes to templates that print nothing; a line of a template pays for two. There is some to start with.
+    # Credit for templates: making one takes as long as 40 lines of the slow path, each of which pays a 32nd part of a line, so that no more than
+    # about a twentieth of the time goes to templates that print nothing; a line of a template pays for two. There is some to start with.
     template_cost = 40 * 32
     credit_of_line = 1
     credit_of_template = 64
