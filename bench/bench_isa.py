@@ -1,7 +1,7 @@
 """Assembler and disassembler beside LLVM's, on 200,000 instructions that clang made of the kernels below.
 
 They repeat a few forms, as compilers' output does. With ``PYACO_LLVM_TESTS``, which names the folder ``llvm/test/MC`` of LLVM's sources, lines that
-are all different are measured as well: each instruction of LLVM's tests that the target has, once (69,000 to 91,000 lines).
+are all different are measured as well: each instruction of LLVM's tests that the target has, once (59,000 to 87,000 lines).
 
 Every figure is instructions per second of CPU time (of the process and its children), under ``instructions_per_second`` in
 the extra information. ``process``: a whole process from start to exit, text or machine code from one file to another, of the ``pyaco`` script;
