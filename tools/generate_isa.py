@@ -190,12 +190,13 @@ def table_files(
         for generation, (form, value) in row.second.items()
     ]
     header += array("int16_t", "opcode_second", (value for line in second for value in line), 4)
+    header += array("uint8_t", "opcode_has_second", (int(bool(row.second)) for row in rows))
     header += ["static const char *const opcode_name[] = {"] + [f'  "{row.name}",' for row in rows] + ["};"]
     columns = (f"opcode_number_{generation.replace('.', '_')}" for generation in generations)
     header += array("int16_t *const", "opcode_numbers", columns, 4)
-    header += ["static inline uint32_t isa_generation(uint32_t gfx_level) {", "  switch (gfx_level) {"]
-    header += [f"  case {level}: return {number};" for number, level in enumerate(module.LEVELS.values())]
-    header += [f"  default: return {len(generations) - 1};", "  }", "}", *HEADER_FUNCTIONS.splitlines()]
+    levels = {level: number for number, level in enumerate(module.LEVELS.values())}
+    header += array("uint8_t", "generation_of_level", (levels.get(level, len(generations) - 1) for level in range(max(levels) + 1)))
+    header += HEADER_FUNCTIONS.splitlines()
     names = [f"latency_{name}" for name in latencies] + [f"opcode_flag_{name}" for name in FLAGS]
     names += [f"implicit_{name}" for name in module.IMPLICIT] + [f"image_flag_{name}" for name in module.IMAGE_FLAGS]
     names += [f"hazard_{name}" for name in module.HAZARDS] + [f"variant_{form}" for form in module.VARIANT_FORMS]
@@ -239,9 +240,12 @@ bint is_atomic(uint32_t opcode)
 """
 
 HEADER_FUNCTIONS = """\
+static inline uint32_t isa_generation(uint32_t gfx_level) {
+  return gfx_level < sizeof(generation_of_level) ? generation_of_level[gfx_level] : generation_count - 1;
+}
 static inline int32_t isa_opcode_number(uint32_t gfx_level, uint32_t opcode, uint32_t format) {
   uint32_t generation = isa_generation(gfx_level);
-  if (format & ~opcode_format[opcode] & 0x500)
+  if (opcode_has_second[opcode] && format & ~opcode_format[opcode] & 0x500)
     for (unsigned i = 0; i < sizeof(opcode_second) / sizeof(opcode_second[0]); i += 4)
       if (opcode_second[i] == (int16_t)opcode && opcode_second[i + 1] == (int16_t)generation &&
           (opcode_second[i + 2] & format))

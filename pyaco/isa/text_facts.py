@@ -49,8 +49,8 @@ HALF_PAIRS = frozenset(["v_cvt_pk_fp8_f16", "v_cvt_pk_bf8_f16",
 PLAIN_DOTS = frozenset(["v_dot4_f32_fp8_bf8", "v_dot4_f32_bf8_fp8", "v_dot4_f32_fp8_fp8", "v_dot4_f32_bf8_bf8"])
 #: Names of signed dot products where one opcode does both: its neg_lo says which operands are signed ("RDNA 3 ISA", V_DOT4_I32_IU8).
 SIGNED_DOTS = frozenset(["v_dot4_i32_i8", "v_dot8_i32_i4"])
-#: Added to the opcode of such a name in the table of mnemonics.
-SIGNED_ALIAS = 1 << 16
+#: GFX9's names of sums with a carry, which LLVM takes on GFX6 and GFX7 for the long form alone.
+LONG_SUMS = frozenset(["v_add_co_u32", "v_sub_co_u32", "v_subrev_co_u32"])
 #: What GFX13, whose waves have 32 or 64 lanes, has in those of 32 alone (LLVM 23).
 WAVE32_ONLY = ("v_cvt_scale", "v_permlane_", "ds_load_tr")
 #: Formats of one dword whose instructions VOP3 can encode too.
@@ -148,7 +148,7 @@ def mnemonics(level: int, chip: str) -> dict[str, int]:
         # assemblers for CDNA take the names of other generations as well
         others = (row.name, *row.spellings.values()) if generation in CDNA else ()
         for name in (*others, *row.aliases.get(generation, ())):
-            found.setdefault(name, number | SIGNED_ALIAS if name in SIGNED_DOTS else number)
+            found.setdefault(name, number | _alias_flags(name, generation))
         if row.format == "ldsdir" and level >= 120:
             found.setdefault(row.name.replace("lds_", "ds_"), number)
         if row.format == "exp" and level >= 120:
@@ -156,6 +156,13 @@ def mnemonics(level: int, chip: str) -> dict[str, int]:
         for name in _older_matrix_names(row, generation, chip):
             found.setdefault(name, number)
     return found
+
+
+def _alias_flags(name: str, generation: str) -> int:
+    """What an alias says beside its opcode (``alias_*`` of ``_core/isa/text_facts.pxd``)."""
+    if name in SIGNED_DOTS:
+        return 0x10000
+    return 0x20000 if name in LONG_SUMS and generation in ("6", "7") else 0
 
 
 def _older_matrix_names(row: opcodes.Row, generation: str, chip: str) -> list[str]:
@@ -229,6 +236,7 @@ def _domains(level: int, chip: str) -> list[dict[str, int] | dict[int, str]]:
         _spellings(level, chip),
         names.lane_controls(level),
         names.register_texts(level),
+        names.VERSIONS,
     ]
 
 

@@ -206,14 +206,62 @@ def test_a_sign_that_no_word_holds_is_an_error(target: str, text: str, sign: str
         isa.assemble(signed, target)
 
 
-@pytest.mark.parametrize("suffix", ["_e32", "_e64", "_dpp", "_sdwa", "_e64_dpp"])
+@pytest.mark.parametrize(("suffix", "exists"), [("_e32", True), ("_e64", False), ("_dpp", False), ("_sdwa", False), ("_e64_dpp", False)])
 @pytest.mark.parametrize("target", ["gfx900", "gfx1100"])
-def test_suffixes_of_encodings_that_do_not_exist(target: str, suffix: str) -> None:
-    """Of every opcode that is not one of the vector ALU's, whatever its operands."""
+def test_suffixes_of_encodings_that_do_not_exist(target: str, suffix: str, exists: bool) -> None:
+    """Of every opcode that is not one of the vector ALU's, whatever its operands: LLVM takes the only encoding of each for the short one."""
     program = isa.Program(target)
     names = [name for name in mnemonics(*processor(target)[1::-1]) if not name.startswith("v_")]
     assert len(names) > 500
-    assert [name for name in names if hasattr(program, name + suffix)] == []
+    assert [name for name in names if hasattr(program, name + suffix) != exists] == []
+
+
+@pytest.mark.parametrize(
+    ("target", "text", "code"),
+    [
+        ("gfx600", "s_mov_b64_e32 s[0:1], 0.5", "f00480be"), ("gfx900", "s_endpgm_e32", "000081bf"),
+        ("gfx900", "s_load_dword_e32 s0, s[2:3], 0x0", "010002c000000000"), ("gfx1100", "ds_read_b32_e32 v0, v1", "0000d8d801000000"),
+        ("gfx1100", "exp_e32 mrt0 v0, v0, v0, v0", "0f0000f800000000"),
+        # integers of 32 bits are the high half of a number
+        ("gfx600", "v_add_f64 v[0:1], v[0:1], 0x3ff00000", "0000c8d200e50100"),
+        ("gfx900", "v_mul_f64 v[0:1], -0x3ff00000, v[0:1]", "000081d2f7000200"),
+        ("gfx900", "v_fract_f64 v[0:1], 0x3ff00000", "f264007e"), ("gfx900", "v_fract_f64 v[0:1], lit(0x3ff00000)", "ff64007e0000f03f"),
+        ("gfx900", "v_fract_f64 v[0:1], 0x3fc45f30", "ff64007e305fc43f"), ("gfx1250", "v_mul_f64 v[0:1], -0x3ff00000, v[0:1]", "f700000c"),
+        ("gfx900", "s_mov_b64 s[0:1], 0x3ff00000", "ff0180be0000f03f"),
+        # a format is any expression
+        ("gfx600", "tbuffer_store_format_xyzw v[1:4], off, ttmp[4:7], s0 format:(2 + 3 * 16)", "000097e900011d00"),
+        ("gfx1030", "tbuffer_store_format_xyzw v[1:4], off, ttmp[4:7], s0 format:2+3", "00002fe800011c00"),
+        ("gfx1200", "tbuffer_store_format_xyzw v[1:4], off, ttmp[4:7], s0 format:-(2-5)", "00c021c401e0800100000000"),
+        # names of GFX9 for sums of GFX6 and GFX7
+        ("gfx600", "v_add_co_u32 v84, vcc, v13, v31", "546a4ad20d3f0200"), ("gfx700", "v_subrev_co_u32 v84, vcc, v13, v31", "546a4ed20d3f0200"),
+        ("gfx600", "v_add_i32 v84, vcc, v13, v31", "0d3fa84a"),
+        ("gfx1200", "s_version UC_VERSION_GFX12 | UC_VERSION_W64_BIT | UC_VERSION_MDP_BIT", "09a080b0"),
+        ("gfx900", "s_movk_i32 s0, UC_VERSION_GFX11", "060000b0"),
+        ("gfx1200", "bvh8_intersect_ray v[0:9], [v[0:1], v[11:12], v[3:5], v[6:8], v9], s[0:3]", "1040e0d300000009000b0306"),
+        ("gfx1250", "v_fract_f64_e32 v[0:1], -54321", "ff7c007ecf2bffff"),
+        ("gfx1250", "v_fract_f64_e32 v[0:1], lit64(-54321)", "fe7c007ecf2bffffffffffff"),
+        ("gfx1250", "v_fract_f64_e32 v[0:1], -2147483649", "fe7c007effffff7fffffffff"),
+    ],
+)  # fmt: skip
+def test_spellings_of_llvm(target: str, text: str, code: str) -> None:
+    """As LLVM 22 and 23 encode them."""
+    assert isa.assemble(text, target).hex() == code
+    assert isa.assemble(isa.disassemble(bytes.fromhex(code), target), target).hex() == code
+
+
+@pytest.mark.parametrize(
+    ("target", "text"),
+    [
+        ("gfx600", "v_add_co_u32_e32 v84, vcc, v13, v31"), ("gfx1100", "v_dual_mov_b32_e32 v0, v1 :: v_dual_mov_b32_e32 v3, v2"),
+        ("gfx1100", "v_interp_p10_f32_e32 v0, v1, v2, v3"), ("gfx900", "v_add_f64 v[0:1], v[0:1], 0x3ff00001"),
+        ("gfx942", "v_mfma_f64_4x4x4f64 a[0:1], v[0:1], v[2:3], 0x3ff00000"), ("gfx900", "v_min_f64 v[0:1], |0x3ff00000|, v[0:1]"),
+        ("gfx900", "tbuffer_load_format_x v1, off, s[4:7], s0 format:(128)"), ("gfx900", "tbuffer_load_format_x v1, off, s[4:7], s0 format:(0-1)"),
+        ("gfx900", "tbuffer_load_format_x v1, off, s[4:7], s0 format:(1"), ("gfx900", "tbuffer_load_format_x v1, off, s[4:7], s0 format:"),
+    ],
+)  # fmt: skip
+def test_spellings_that_llvm_refuses(target: str, text: str) -> None:
+    with pytest.raises(InputError, match="line 1"):
+        isa.assemble(text, target)
 
 
 @pytest.mark.parametrize("text", ["s_nop 0\n  \ud800", "v_mov_b32 v0, '\udfff'", ".ascii \"\ud800\"", "\ud800:"])

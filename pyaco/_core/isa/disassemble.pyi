@@ -7,5 +7,5 @@ class Listing:
     def entries(self) -> list[tuple[str, int, int]]: ...
 
 def disassemble_words(
-    code: bytes, wave_size: int, tables: TextTables, learn_after: int = 16, halves: bool | None = None, exact: bool = False
+    code: bytes, wave_size: int, tables: TextTables, learn_after: int | None = None, halves: bool | None = None, exact: bool = False
 ) -> Listing: ...

@@ -36,6 +36,13 @@ cdef enum:
     form_dwords = 3                   # of a template's words, without the literal
     readable_dwords = 4               # what looking for a template may read
     dwords_per_line_seen = 512        # for each line that templates wait for: shorter code takes longer with templates than without
+    usual_wait = 16                   # lines of a form before it gets a template
+    # Credit for templates: making one takes as long as 40 lines of the slow path, each of which pays a 32nd part of a line, so that no more than
+    # about a twentieth of the time goes to templates that print nothing; a line of a template pays for two. There is some to start with.
+    template_cost = 40 * 32
+    credit_of_line = 1
+    credit_of_template = 64
+    dwords_per_credit = 2
     template_limit = 8192
     hole_limit = 32768
     character_limit = 1 << 19         # of all templates
@@ -43,6 +50,7 @@ cdef enum:
     operand_codes = 768               # SGPRs and constants, VGPRs, AGPRs
     bucket_count = 1216 + 16 * 1024
     tries_limit = 12                  # templates of one bucket, those that were given up included
+    unlimited_credit = 0x7fffffff     # for as much code as there can be
 
 # Kinds of values that printing treats alike; a template has a bit set of those that it prints.
 cdef enum:
@@ -267,7 +275,8 @@ cdef class Listing:
         use_huge_pages(self.begin, limit)
         return 0
 
-    cdef int print_all(self, Templates templates, Printer *t, const uint32_t *words, uint32_t count) except -1 nogil:
+    cdef bint print_all(self, Templates templates, Printer *t, const uint32_t *words, uint32_t count, bint tentative) except -1 nogil:
+        """Print all lines; `tentative`: only as long as none wants names of halves of registers. Returns whether all are printed."""
         cdef uint32_t position = 0
         cdef uint32_t dwords
         cdef uint32_t by_templates = count if templates.learn_after else 0
@@ -284,14 +293,18 @@ cdef class Listing:
             dwords = templates.print_line(t, words + position) if by_template else 0
             if dwords:
                 self.from_templates += 1
+                templates.credit += credit_of_template
             else:
-                dwords = _print_slowly(templates, by_template, t, words + position, count - position)
+                templates.credit += credit_of_line
+                dwords = _print_slowly(templates, by_template and templates.credit >= template_cost, t, words + position, count - position)
+                if tentative and t.wants_halves:
+                    return False
             if t.gap != NULL:
                 self.add_branch(t, position, words[position])
             put(t, c'\n')
             self.add_line(<uint32_t>(t.p - begin), dwords)
             position += dwords
-        return 0
+        return True
 
     cdef void add_branch(self, const Printer *t, uint32_t position, uint32_t word) noexcept nogil:
         cdef Branch branch
@@ -408,26 +421,31 @@ cdef class Listing:
         return found
 
 
-cdef Listing _make_listing(bytes code, Printer *t, uint8_t learn_after):
-    """The listing of `code` by a printer that knows its target."""
+cdef Listing _make_listing(bytes code, Printer *t, int learn_after, bint tentative):
+    """The listing of `code` by a printer that knows its target; None where it is `tentative` and wants names of halves of registers."""
     cdef Listing listing = Listing()
     cdef Templates templates = Templates()
     cdef uint32_t count = <uint32_t>(len(code) // 4)
+    cdef uint32_t wait = usual_wait if learn_after < 0 else <uint32_t>learn_after
+    cdef bint complete
     # bytes begin at a multiple of four
     cdef const uint32_t *words = <const uint32_t *><const char *>code
-    if learn_after and count >= dwords_per_line_seen * learn_after:
-        templates.start(t.level, learn_after)
+    if wait and count >= dwords_per_line_seen * wait:
+        templates.start(t.level, wait, count // dwords_per_credit if learn_after < 0 else unlimited_credit)
     listing.resize(<size_t>count * 32 + 2 * line_limit)
     with nogil:
-        listing.print_all(templates, t, words, count)
-        listing.find_targets(count)
+        complete = listing.print_all(templates, t, words, count, tentative)
+        if complete:
+            listing.find_targets(count)
+    if not complete:
+        return None
     listing.resize(listing.length())
     with nogil:
         listing.put_labels(listing.limit)
     return listing
 
 
-def disassemble_words(bytes code not None, uint32_t wave_size, TextTables tables not None, uint8_t learn_after=16, halves=None, bint exact=False):
+def disassemble_words(bytes code not None, uint32_t wave_size, TextTables tables not None, learn_after=None, halves=None, bint exact=False):
     """Lines of text of machine code.
 
     Parameters
@@ -439,7 +457,8 @@ def disassemble_words(bytes code not None, uint32_t wave_size, TextTables tables
     tables
         Of ``pyaco.isa.text_tables``.
     learn_after
-        How many lines of a form are printed by the slow path before a template prints them; 0: all. Short code has no templates.
+        How many lines of a form are printed by the slow path before a template prints them; 0: all. None: some, and no more templates are made
+        than pay. Short code has no templates.
     halves
         Whether 16-bit operands are written v0.l and v0.h on GFX12; None: if the code has an instruction that cannot do without.
         GFX11 always has these names, and earlier generations never.
@@ -453,6 +472,7 @@ def disassemble_words(bytes code not None, uint32_t wave_size, TextTables tables
     """
     cdef Listing listing
     cdef Printer t
+    cdef int wait
     t.level = tables.level
     t.mask_dwords = wave_size >> 5
     t.true16 = gfx11 <= t.level < gfx12 or (t.level >= gfx12 and halves is True)
@@ -462,8 +482,9 @@ def disassemble_words(bytes code not None, uint32_t wave_size, TextTables tables
     t.facts = tables.facts
     t.values = NULL
     list_dependencies(&t)
-    listing = _make_listing(code, &t, learn_after)
-    if t.wants_halves and halves is None:
+    wait = -1 if learn_after is None else <uint8_t>learn_after
+    listing = _make_listing(code, &t, wait, halves is None and not t.true16)
+    if listing is None:
         t.true16 = True
-        listing = _make_listing(code, &t, learn_after)
+        listing = _make_listing(code, &t, wait, False)
     return listing

@@ -57,6 +57,7 @@ cdef Value _symbol_value(Cursor *c) noexcept nogil:
     cdef const char *end = symbol_end(begin)
     cdef const char *name_end = begin
     cdef Value v = _absolute(0)
+    cdef int32_t constant
     cdef string name
     cdef unordered_map[string, Symbol].iterator found
     if end == begin:
@@ -79,6 +80,10 @@ cdef Value _symbol_value(Cursor *c) noexcept nogil:
             return v
         if _symbol(found).expression != NULL and not c.blocked:
             return set_value(c, &_symbol(found))
+    constant = find_name(c.names, domain_constant, begin, <uint32_t>(name_end - begin))
+    if found == c.symbols.end() and name_end == end and constant >= 0:
+        v.number = constant
+        return v
     v.section = -3
     return v
 

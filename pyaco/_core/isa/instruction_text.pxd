@@ -17,7 +17,7 @@ cdef enum:
     value_operand                     # a register or constant
     value_literal                     # marked as one where an inline constant has the same value
     value_plain_literal
-    value_half_literal                # which may not have all values
+    value_half_literal                # of 16 or 64 bits: not every value is written in the same way
     value_offset                      # in decimals behind a name; zero has no text
     value_hexadecimal
     value_scalar                      # the operand of a SOPP instruction

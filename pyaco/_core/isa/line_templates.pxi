@@ -224,7 +224,9 @@ cdef void _make_operand(const Printer *t, const OperandTable *table, uint32_t co
 cdef class Templates:
     """The templates of one listing.
 
-    ``learn_after`` is how many lines of a form are printed before it gets a template: making one takes as long as some lines do.
+    ``learn_after`` is how many lines of a form are printed before it gets a template: making one takes as long as some lines do. Code whose
+    lines are all different would get templates that print next to nothing. So they are paid for: by a credit to start with, in
+    proportion to the code, by every line a little, and by those that templates print.
     """
 
     cdef Selector selectors[512]      # by the nine highest bits of the first word
@@ -236,6 +238,7 @@ cdef class Templates:
     cdef OperandTable tables[table_limit]
     cdef uint32_t table_count
     cdef uint32_t learn_after
+    cdef int64_t credit               # while it pays for a template, lines of the slow path are learnt from
     cdef Values values                # of the last line that the slow path printed
 
     def __dealloc__(self):
@@ -243,8 +246,9 @@ cdef class Templates:
         for i in range(self.table_count):
             free(self.tables[i].texts)
 
-    cdef int start(self, uint32_t level, uint32_t learn_after) except -1:
+    cdef int start(self, uint32_t level, uint32_t learn_after, int64_t credit) except -1:
         self.learn_after = learn_after
+        self.credit = credit
         self.set_selectors(level)
         self.buckets.resize(bucket_count)
         # what does not move may be pointed to
@@ -323,8 +327,9 @@ cdef class Templates:
             template = self.first_match(template.next, words)
         if bucket.tries == tries_limit:
             return
-        bucket.seen += 1
-        if bucket.seen >= self.learn_after:
+        bucket.seen += bucket.seen < self.learn_after
+        if bucket.seen == self.learn_after:
+            self.credit -= template_cost
             bucket.seen = 0
             bucket.tries += 1
             self.make(t, words, d, begin)

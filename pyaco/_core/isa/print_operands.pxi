@@ -240,7 +240,7 @@ cdef inline bint _has_half_literals(const Printer *t, const Decoded *d, uint32_t
 
 
 cdef uint32_t _literal_kind(const Printer *t, const Decoded *d, uint32_t position) noexcept nogil:
-    if _has_half_literals(t, d, position) or (t.level >= gfx12_5 and d.source_bytes[position] == 8 and not t.facts[d.opcode] & fact_floating):
+    if _has_half_literals(t, d, position) or (d.source_bytes[position] == 8 and (t.level >= gfx12_5 or t.facts[d.opcode] & fact_floating)):
         return value_half_literal
     # there is nothing to tell it from where a literal has to be, or no constant can be
     return value_plain_literal if opcode_flags[d.opcode] & opcode_flag_literal or d.format == format_sopk else value_literal
@@ -249,12 +249,17 @@ cdef uint32_t _literal_kind(const Printer *t, const Decoded *d, uint32_t positio
 cdef void _put_literal(Printer *t, const Decoded *d) noexcept nogil:
     """A literal; marked as one where assemblers would take an inline constant for its value."""
     cdef uint32_t i
-    if d.literal > 0xffff:
-        for i in range(d.source_count):
-            if d.source[i] == 255 * 4 and _has_half_literals(t, d, i):
-                # text has 16 bits for a 16-bit operand
-                t.has_no_syntax = True
-    if opcode_flags[d.opcode] & opcode_flag_literal or d.format == format_sopk or not is_inline_value(d.literal):
+    cdef bint marked = is_inline_value(d.literal)
+    for i in range(d.source_count):
+        if d.source[i] != 255 * 4:
+            continue
+        if d.literal > 0xffff and _has_half_literals(t, d, i):
+            # text has 16 bits for a 16-bit operand
+            t.has_no_syntax = True
+        if d.source_bytes[i] == 8 and t.facts[d.opcode] & fact_floating and is_wide_inline(<uint64_t>d.literal << 32):
+            # the high half of a number that has an inline constant
+            marked = True
+    if opcode_flags[d.opcode] & opcode_flag_literal or d.format == format_sopk or not marked:
         put_hex(t, d.literal)
         return
     put_text(t, b"lit(")

@@ -8,7 +8,7 @@ from libc.stdlib cimport strtod
 from libc.string cimport memcmp, strlen
 
 from pyaco._core.common.machine cimport gfx12_5, gfx13, register_vcc
-from pyaco._core.isa.text_tables cimport (domain_dimension, domain_function, domain_lane_control, domain_modifier, domain_register,
+from pyaco._core.isa.text_tables cimport (domain_constant, domain_dimension, domain_function, domain_lane_control, domain_modifier, domain_register,
                                           domain_scope, domain_selection, domain_unused, find_name)
 
 cdef uint8_t value_kinds[modifier_count]
@@ -298,11 +298,13 @@ cdef inline bint _is(const char *begin, const char *end, const char *name) noexc
 
 
 cdef void _skip_value(Cursor *c) noexcept nogil:
-    """A name, a number or a bracketed list whose meaning the opcode decides."""
+    """A name, a number (an expression, too) or a bracketed list whose meaning the opcode decides."""
     if c.p[0] == c'[':
         while c.p[0] and c.p[0] != c'\n' and c.p[0] != c']':
             c.p += 1
         expect(c, c']')
+    elif is_digit(c.p[0]) or c.p[0] == c'(' or c.p[0] == c'-' or c.p[0] == c'+' or c.p[0] == c'~' or c.p[0] == c'!':
+        number_expression(c)
     elif word_end(c.p) != c.p:
         c.p = word_end(c.p)
     else:
@@ -456,7 +458,7 @@ cdef void clear_statement(Statement *s) noexcept nogil:
 cdef void parse_statement(Cursor *c, Statement *s) noexcept nogil:
     """Mnemonic (already taken), operands and modifiers up to the end of the line or ``::``."""
     cdef bint separated = True
-    cdef bint image = starts_with(s.mnemonic, b"image_")
+    cdef bint image = starts_with(s.mnemonic, b"image_") or starts_with(s.mnemonic, b"bvh")
     # the target of exp is a word, without a comma behind it
     cdef bint exports = starts_with(s.mnemonic, b"exp")
     clear_statement(s)

@@ -38,6 +38,11 @@ cdef enum:
     fact_global_wave_sync = 0x20000   # LDS instructions that keep gds where data shares have lost it
     fact_typed_matrix = 0x40000       # cbsz and blgp are the element types of A and B
 
+# What a name says beside its opcode; ``isa/text_facts.py`` has the same.
+cdef enum:
+    alias_signed = 0x10000            # a dot product of signed numbers, whose opcode leaves signs to neg_lo
+    alias_long = 0x20000              # the long form
+
 cdef enum:
     suffix_e32 = 1
     suffix_e64
@@ -129,10 +134,15 @@ cdef inline bint is_wide_inline(uint64_t value) noexcept nogil:
 
 
 cdef inline bint shorter_literal(int64_t value, bint floating) noexcept nogil:
-    """Whether a value of 64 bits has an inline code, or a literal of one dword: the high half of a floating-point number, else a positive number."""
+    """Whether a value of 64 bits has an inline code, or a literal of one dword: the high half of a floating-point number, else a positive number.
+
+    Of a floating-point number, an integer that one dword can have is the high half.
+    """
     if is_wide_inline(<uint64_t>value):
         return True
-    return 0 <= value <= (0xffffffffLL if floating else 0x7fffffffLL) or (floating and value & 0xffffffffLL == 0)
+    if floating:
+        return -0x80000000LL <= value <= 0xffffffffLL or value & 0xffffffffLL == 0
+    return 0 <= value <= 0x7fffffffLL
 
 
 cdef inline uint32_t transposed_dwords(uint32_t opcode, uint32_t wave, uint32_t dwords) noexcept nogil:

@@ -8,7 +8,7 @@ from libc.string cimport memcpy
 
 # What a name belongs to; the order is that of ``names.DOMAINS``.
 cdef enum:
-    domain_mnemonic                   # opcode | suffix << 16
+    domain_mnemonic                   # opcode | alias_* of text_facts.pxd
     domain_register                   # operand code | dwords << 16
     domain_modifier                   # given_* of statement.pxd | 0x100 for its negation
     domain_message
@@ -37,6 +37,7 @@ cdef enum:
     domain_spelling                   # opcode to LLVM's name; not searched
     domain_lane_control
     domain_register_text              # every VGPR, SGPR and constant by operand code; not searched
+    domain_constant                   # numbers that expressions name
     domain_count
 
 # The beginning of the memory, from which all offsets count.

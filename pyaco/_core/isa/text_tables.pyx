@@ -123,7 +123,7 @@ cdef bytes _pack_stored(Header *header, list domains, set silent, dict spans):
     cdef int domain
     for domain in range(domain_count):
         header.starts[domain] = <uint32_t>stored.size()
-        if domain == domain_mnemonic or domain == domain_register:
+        if domain == domain_mnemonic or domain == domain_register or domain == domain_constant:
             # only searched
             continue
         entries = <dict>domains[domain]

@@ -160,6 +160,11 @@ cdef uint16_t constant(Job *j, const Operand *o, uint32_t bits, bint floating) n
             code = _inline_code(_widened(j, <uint64_t>value, bits), _width_of_pattern(j, bits), has_inverse_pi)
             if code and _takes_inline(j, code):
                 return <uint16_t>(code * 4)
+        if bits == 64 and floating and fits_literal(value, 32) and not (o.negative or o.magnitude or opcode_flags[j.d.opcode] & opcode_flag_matrix):
+            # an integer of 32 bits is the high half of the number
+            code = _inline_code(<uint64_t>value << 32, 64, has_inverse_pi)
+            if code:
+                return <uint16_t>(code * 4)
     if whole == 16 and -0x8000 <= value < 0:
         value &= 0xffff
     if bits == 64 and j.c.level >= gfx12_5 and opcode_flags[j.d.opcode] & opcode_flag_literal:

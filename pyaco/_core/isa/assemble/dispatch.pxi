@@ -9,7 +9,18 @@ cdef bint _takes_suffix(const Job *j, uint16_t op, uint32_t suffix) noexcept nog
         return suffix == suffix_e32 or suffix == suffix_e64
     if opcode_flags[op] & opcode_flag_interpolation:
         return suffix == suffix_e64
-    return format & (valu_one_dword | format_vop3) != 0
+    if format & (valu_one_dword | format_vop3):
+        return True
+    # what has one encoding is taken for a short one, but for halves of dual instructions and what vector instructions have as VINTERP
+    return suffix == suffix_e32 and format & format_base_mask != format_vopd and format != format_vinterp_inreg
+
+
+cdef int32_t _named(Job *j, int32_t found) noexcept nogil:
+    """The opcode that a name has been found to be of; the job gets what the name says besides."""
+    j.signed_alias = found & alias_signed != 0
+    if found & alias_long and j.suffix == 0:
+        j.suffix = suffix_e64
+    return found & 0xffff
 
 
 cdef int32_t find_opcode(Job *j) noexcept nogil:
@@ -21,15 +32,13 @@ cdef int32_t find_opcode(Job *j) noexcept nogil:
     cdef int32_t found = -1
     cdef bint suffixed = length > 5 and begin[length - 4] == c'_'
     j.suffix = 0
-    j.signed_alias = False
     if not (suffixed and memcmp(begin + length - 3, b"e32", 3) == 0):
         # names of some opcodes end in _e64
         found = find_name(c.names, domain_mnemonic, begin, length)
         if found >= 0:
-            j.signed_alias = found >> 16 != 0
             if suffixed and memcmp(begin + length - 3, b"e64", 3) == 0:
                 j.suffix = suffix_e64
-            return found
+            return _named(j, found)
     if suffixed and memcmp(begin + length - 3, b"dpp", 3) == 0:
         cut = 4
         j.suffix = suffix_dpp
@@ -47,13 +56,12 @@ cdef int32_t find_opcode(Job *j) noexcept nogil:
         j.suffix = suffix_sdwa
     if cut:
         found = find_name(c.names, domain_mnemonic, begin, length - cut)
-        if found >= 0 and not _takes_suffix(j, <uint16_t>(found & 0xffff), j.suffix):
+        if found >= 0 and (not _takes_suffix(j, <uint16_t>(found & 0xffff), j.suffix) or (found & alias_long and j.suffix != suffix_e64)):
             found = -1
     if found < 0:
         fail(c, begin, b"unknown instruction %", begin, begin + length)
         return found
-    j.signed_alias = found >> 16 != 0
-    return found
+    return _named(j, found)
 
 
 cdef int instruction(Job *j) noexcept nogil:
