@@ -45,6 +45,11 @@ _REMEDIES = {
     "DeallocVGPRs": "s_nop 0",
     "WMMA": "v_nop",
     "VALUReadSGPR": "s_wait_alu depctr_sa_sdst(0), depctr_va_sdst(0) or, for vcc, depctr_va_vcc(0)",
+    "TransCoexecution": "v_nop, or another vector instruction,",
+    "WMMACoexecution": "v_nop, or another vector instruction, of which there are too few,",
+    "AsyncBarrierArrive": "s_wait_alu depctr_vm_vsrc(0)",
+    "ScratchBaseForward": "s_wait_alu depctr_sa_sdst(0) depctr_va_sdst(0)",
+    "GetRegIdle": "s_wait_alu 0",
 }  # fmt: skip
 
 

@@ -47,7 +47,7 @@ COUNTERS_GFX12 = ("loadcnt", "dscnt", "expcnt", "storecnt", "kmcnt", "samplecnt"
 HAZARDS = (
     None, "VMEMtoScalarWrite", "SMEMtoVectorWrite", "VcmpxExecWAR", "LdsBranchVmemWAR", "NSAtoVMEM", "NSAClause", "Offset3F", "FPAtomicToDenormMode",
     "VcmpxPermlane", "LdsDirectVALU", "LdsDirectVMEM", "VALUTransUse", "VALUPartialForwarding", "VALUMaskWrite", "WMMA", "VALUReadSGPR",
-    "DeallocVGPRs",
+    "DeallocVGPRs", "TransCoexecution", "WMMACoexecution", "AsyncBarrierArrive", "ScratchBaseForward", "GetRegIdle",
 )
 STOPS = {stop_lds_bounds: "LDS bounds", stop_misaligned: "misaligned", stop_left_barrier: "left barrier"}
 USES = (None, "address", "branch", "exec", "store", "atomic")

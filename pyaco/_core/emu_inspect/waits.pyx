@@ -4,7 +4,7 @@ from libc.string cimport memset
 
 from features cimport has_lds_bound, has_split_wait_counters, has_store_counter, has_translation_counter
 from isa_opcodes cimport *
-from isa_tables cimport image_flag_atomic, image_flag_sampler, image_flag_store, opcode_format, opcode_image
+from isa_tables cimport image_flag_atomic, image_flag_sampler, image_flag_store, image_flag_tensor, opcode_format, opcode_image
 from modifiers cimport modifier_dpp8_fetch_inactive, modifier_dpp_fetch_inactive, modifier_gds, modifier_lds
 from wait_tables cimport waitcnt_expcnt, waitcnt_lgkmcnt, waitcnt_vmcnt
 from pyaco._core.common.waitcnt cimport waitcnt_get, waitcnt_limit
@@ -250,6 +250,8 @@ cdef bint _issue_operation(Flight *flight, Operation *operation, const Instructi
         _issue(flight, operation, counter_lgkm, kind_gds if modifier_gds(instruction.decoded.modifiers) else kind_lds)
     elif base == format_ldsdir:
         _issue(flight, operation, counter_exp, kind_direct)
+    elif base == format_mimg and opcode_image[opcode] & image_flag_tensor:          # tensorcnt is not followed
+        return False
     elif base == format_mubuf or base == format_mtbuf or base == format_mimg or format_flat <= base <= format_scratch:
         return _issue_vector(flight, operation, instruction, gfx_level, log)
     elif (opcode == <uint32_t>op_s_sendmsg_rtn_b32 or opcode == <uint32_t>op_s_sendmsg_rtn_b64
