@@ -24,7 +24,7 @@ _USES = {"address": "is an address", "branch": "decides a branch", "exec": "beco
 _WAITS = {
     "vmcnt": "s_waitcnt vmcnt", "lgkmcnt": "s_waitcnt lgkmcnt", "expcnt": "s_waitcnt expcnt", "vscnt": "s_waitcnt_vscnt",
     "loadcnt": "s_wait_loadcnt", "dscnt": "s_wait_dscnt", "storecnt": "s_wait_storecnt", "kmcnt": "s_wait_kmcnt",
-    "samplecnt": "s_wait_samplecnt", "asynccnt": "s_wait_asynccnt", "xcnt": "s_wait_xcnt",
+    "samplecnt": "s_wait_samplecnt", "asynccnt": "s_wait_asynccnt", "xcnt": "s_wait_xcnt", "tensorcnt": "s_wait_tensorcnt",
 }  # fmt: skip
 # What to put between the two instructions of a hazard.
 _REMEDIES = {

@@ -452,6 +452,7 @@ def check_waits(assemble: Assemble, body: str) -> None:
 
 
 LOAD, OTHER, STORE = "global_load_b32 v8, v1, s[0:1]\n", "global_load_b32 v9, v2, s[0:1]\n", "global_store_b32 v1, v2, s[0:1]\n"
+TILE = tensor((4, 2), (4, 2), (32,))
 SCALAR = "s_load_b32 s8, s[0:1], 0x0\n"
 TO_LDS, FROM_LDS = "global_load_async_to_lds_b32 v1, v2, s[0:1]\n", "global_store_async_from_lds_b32 v2, v1, s[0:1]\n"
 
@@ -463,6 +464,9 @@ TO_LDS, FROM_LDS = "global_load_async_to_lds_b32 v1, v2, s[0:1]\n", "global_stor
     (LOAD + OTHER + "s_wait_xcnt 1\nv_mov_b32 v2, 0", "xcnt", "v2"), (SCALAR + "s_mov_b32 s0, 0", "xcnt", "s0"),
     (SCALAR + LOAD + "s_mov_b32 s0, 0", "xcnt", "s0"), (TO_LDS + "ds_load_b32 v9, v1", "asynccnt", "lds"),
     (FROM_LDS + "ds_store_b32 v1, v2", "asynccnt", "lds"),
+    (TILE + f"tensor_load_to_lds {TWO}\nds_load_b32 v9, v1", "tensorcnt", "lds"),
+    (TILE + f"tensor_load_to_lds {TWO}\ntensor_load_to_lds {TWO}\ns_wait_tensorcnt 1\nds_load_b32 v9, v1", "tensorcnt", "lds"),
+    (TILE + f"tensor_store_from_lds {TWO}\nds_store_b32 v1, v2", "tensorcnt", "lds"),
 ])  # fmt: skip
 def test_missing_waits(assemble: Assemble, body: str, wait: str, register: str) -> None:
     with pytest.raises(MissingWaitError, match=f"s_wait_{wait} is missing") as caught:
@@ -478,6 +482,8 @@ def test_missing_waits(assemble: Assemble, body: str, wait: str, register: str) 
     STORE + "global_load_b32 v2, v3, s[0:1]\nv_mov_b32 v1, 0",       # the load waits for the translation, because it writes what is stored
     STORE + SCALAR + "v_mov_b32 v2, 0", LOAD + "s_branch there\nthere:\nv_mov_b32 v1, 0", SCALAR + "s_wait_kmcnt 0\ns_mov_b32 s0, 0",
     LOAD + "v_writelane_b32 v3, s0, 4", TO_LDS + "s_wait_asynccnt 0\nds_load_b32 v9, v1", TO_LDS + TO_LDS,
+    TILE + f"tensor_load_to_lds {TWO}\ns_wait_tensorcnt 0\nds_load_b32 v9, v1", TILE + f"tensor_load_to_lds {TWO}\nds_load_b32 v9, v1 offset:256",
+    TILE + f"tensor_store_from_lds {TWO}\nds_load_b32 v9, v1",
     FROM_LDS + "ds_load_b32 v9, v1", FROM_LDS + "s_wait_asynccnt 0\nds_store_b32 v1, v2",
 ])  # fmt: skip
 def test_waits_that_are_enough(assemble: Assemble, body: str) -> None:

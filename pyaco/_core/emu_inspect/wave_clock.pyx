@@ -23,8 +23,8 @@ from pyaco._core.emu_inspect.measured_cycles cimport (
     beyond_vector, branch_passed_step, branch_taken_step, correct_cycles, is_measured, measured_lds_latency,
 )
 from pyaco._core.emu_inspect.waits cimport (
-    WaitCounts, counter_async, counter_exp, counter_km, counter_lgkm, counter_limit, counter_sample, counter_vm, counter_vs, is_async_copy,
-    is_counted_as_sample, wait_counts,
+    WaitCounts, counter_async, counter_exp, counter_km, counter_lgkm, counter_limit, counter_sample, counter_tensor, counter_vm, counter_vs,
+    is_async_copy, is_counted_as_sample, is_tensor, wait_counts,
 )
 
 cdef enum:
@@ -76,6 +76,8 @@ cdef uint32_t _counters_of(const Instruction *instruction, uint32_t gfx_level) n
         return 1 << counter_sample
     if is_async_copy(instruction):
         return 1 << counter_async
+    if is_tensor(instruction):
+        return 1 << counter_tensor
     if format_is_vmem(base) or format_is_flat_like(base):
         return (1 << (counter_vm if loads or not has_store_counter(gfx_level) else counter_vs)) | (
             1 << counter_lgkm if base == format_flat and loads else 0)
