@@ -1,7 +1,7 @@
 """Kernels that clang 23 compiles for GFX13 give on both engines what the same C gives on the host, and pass all checks.
 
-Clang 23 makes waves of 32 lanes alone, and writes instructions that its assembler does not take for GFX13: waits of counters, here left out, and, with less
-optimisation than -O2, V_MOVRELS.
+Clang 23 makes waves of 32 lanes alone, and writes instructions that its assembler does not take for GFX13: waits of counters, here left out, and,
+with less optimisation than -O2, V_MOVRELS.
 """
 
 from __future__ import annotations
