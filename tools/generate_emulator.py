@@ -275,6 +275,8 @@ def memory_shape(name: str) -> dict[str, object] | None:
         return data_shape("load", match[1])
     if match := re.fullmatch(r"global_load_tr_b(64|128)", name):
         return shape("transpose", int(match[1]) // 64, int(match[1]) // 32)
+    if match := re.fullmatch(r"global_load_tr[46]_b(64|96)", name):
+        return shape("transpose", 1, int(match[1]) // 32)
     if name == "buffer_load_lds_format_x":
         return shape("to_lds", 4, 1)
     if match := re.fullmatch(r"(buffer|global|scratch)_load_lds_(\w+)", name):

@@ -205,7 +205,9 @@ def _print_memory(options: Options, chosen: Chip | None, entry: tuple[Die, Produ
         raise UnsupportedError(f"memory types of {options.name}: chips before GCN have no such driver")
     product = entry[1] if entry is not None and entry[0].has_own_memory else None
     vram, visible, gtt = (size << 20 for size in _memory_sizes(options.memory, product))
-    die = entry[0] if entry is not None else next(die for die in dies() if die.target == chosen.target)
+    die = entry[0] if entry is not None else next((die for die in dies() if die.target == chosen.target), None)
+    if die is None:
+        raise UnsupportedError(f"memory types of {options.name}: no chip with this name is known")
     heaps, types = memory_heaps(chosen.level, vram, visible, gtt, dedicated=die.has_own_memory, numbering=options.numbering)
     uses = {name: choose_memory_type(types, required, preferred) for name, required, preferred in _USES
             if any(required & ~kind.properties == 0 for kind in types)}

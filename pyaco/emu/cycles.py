@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from pyaco.arguments import checked
 from pyaco.emu.occupancy import chip_of
 from pyaco.isa import opcodes
-from pyaco.targets import database
+from pyaco.targets import database, features
 from pyaco.targets.limits import wave_limits
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def machine(target: str) -> Machine:
         No such target.
     """
     chip_ = chip_of(target)
-    simds = wave_limits(chip_, 64).simds_per_cu
+    simds = wave_limits(chip_, 64 if features.has_wave64(chip_.level) else 32).simds_per_cu
     known = [product for product in database.products() if product.die.target == chip_.target]
     if not known:
         return Machine(chip_.target, chip_.level, 1, simds, _UNKNOWN_MHZ, 0.0)

@@ -75,7 +75,7 @@ class Device:
         How many threads of the fast engine run workgroups; by default one for every processor that the process may use.
     check_waits : bool
         Stop with `MissingWaitError` where a program uses what a real machine could not have yet: memory operations that no counter was
-        waited for, wait states of GFX8, GFX9 and CDNA (matrix operations included), and the hazards of GFX10 to GFX12. Bugs of chips that
+        waited for, wait states of GFX8, GFX9 and CDNA (matrix operations included), and the hazards of GFX10 to GFX13. Bugs of chips that
         have to do with values in other registers or with where code lies (CDNA 2: 64-bit shifts by the last VGPR; GFX10.1: instruction
         prefetch), and clauses that a page fault replays, are no waits and are not looked for.
     check_races : bool
@@ -107,7 +107,7 @@ class Device:
     Raises
     ------
     UnsupportedError
-        A target beyond GFX12.5, an engine that does not exist, or, on GFX12.5, `profile` or the check `uninitialized`.
+        An engine that does not exist.
     """
 
     @checked
@@ -121,14 +121,13 @@ class Device:
         #: The processor, with what is fixed for the code that it takes.
         self.target_id = wanted.on(self.target)
         if not features.has_emulator(self.gfx_level):
-            raise UnsupportedError(f"emulation of {self.target}: the emulator has GFX6 to GFX12.5")
+            raise UnsupportedError(f"emulation of {self.target}: the emulator has GFX6 to GFX13")
         self.engine = engine
         self.space = AddressSpace()
         self.gds = bytearray(_GDS_BYTES)    # global data share: packets reach it
         self._threads = _thread_count(engine, threads)
         #: Names of the checks that run.
         self.checks = chosen_checks(check) | {name for name, asked in (("waits", check_waits), ("races", check_races)) if asked}
-        self._refuse_unknown_checks(profile)
         self._inspecting = bool(self.checks or profile or trace or seed is not None)
         if self._inspecting:
             self._engine: Engine = self._new_inspector(self.checks, profile, trace, seed, report_same_value, timeline)
@@ -136,12 +135,6 @@ class Device:
             self._engine = new_engine(self.space, self.gfx_level, engine, self._threads)
         self._border_colors: Buffer | None = None
         self._engine.descriptors.describe = self._descriptor_reader = DescriptorReader(self.target, self.gfx_level)
-
-    def _refuse_unknown_checks(self, profile: bool) -> None:
-        """GFX12.5's times are not known here, nor does the check that follows values through registers know its banks."""
-        asked = ["check 'uninitialized'"] * ("uninitialized" in self.checks) + ["a profile"] * profile
-        if asked and features.has_vgpr_banks(self.gfx_level):
-            raise UnsupportedError(f"{asked[0]} on {self.target}: not of GFX12.5")
 
     def _new_inspector(
         self, checks: Collection[str] = (), profile: bool = False, trace: int = 0, seed: int | None = None, report_same_value: bool = False,

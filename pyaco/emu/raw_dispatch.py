@@ -34,7 +34,7 @@ def _engine(target: str, name: str) -> Engine:
         raise UnsupportedError(f"PYACO_ENGINE={name}: there are {' and '.join(ENGINES)}")
     level = processor(target)[1]
     if not features.has_emulator(level):
-        raise UnsupportedError(f"emulation of {target}: the emulator has GFX6 to GFX12.5")
+        raise UnsupportedError(f"emulation of {target}: the emulator has GFX6 to GFX13")
     space = AddressSpace()
     space.use_host_addresses()
     return new_engine(space, level, name, usable_processors())

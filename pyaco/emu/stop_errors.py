@@ -24,7 +24,7 @@ _USES = {"address": "is an address", "branch": "decides a branch", "exec": "beco
 _WAITS = {
     "vmcnt": "s_waitcnt vmcnt", "lgkmcnt": "s_waitcnt lgkmcnt", "expcnt": "s_waitcnt expcnt", "vscnt": "s_waitcnt_vscnt",
     "loadcnt": "s_wait_loadcnt", "dscnt": "s_wait_dscnt", "storecnt": "s_wait_storecnt", "kmcnt": "s_wait_kmcnt",
-    "samplecnt": "s_wait_samplecnt", "asynccnt": "s_wait_asynccnt", "xcnt": "s_wait_xcnt",
+    "samplecnt": "s_wait_samplecnt", "asynccnt": "s_wait_asynccnt", "xcnt": "s_wait_xcnt", "tensorcnt": "s_wait_tensorcnt",
 }  # fmt: skip
 # What to put between the two instructions of a hazard.
 _REMEDIES = {
@@ -45,6 +45,11 @@ _REMEDIES = {
     "DeallocVGPRs": "s_nop 0",
     "WMMA": "v_nop",
     "VALUReadSGPR": "s_wait_alu depctr_sa_sdst(0), depctr_va_sdst(0) or, for vcc, depctr_va_vcc(0)",
+    "TransCoexecution": "v_nop, or another vector instruction,",
+    "WMMACoexecution": "v_nop, or another vector instruction, of which there are too few,",
+    "AsyncBarrierArrive": "s_wait_alu depctr_vm_vsrc(0)",
+    "ScratchBaseForward": "s_wait_alu depctr_sa_sdst(0) depctr_va_sdst(0)",
+    "GetRegIdle": "s_wait_alu 0",
 }  # fmt: skip
 
 

@@ -27,7 +27,8 @@ class Chip:
         LLVM's processor name, such as ``gfx1100``.
     level : int
         Hardware level times ten, as kernels compare it: 60 (GFX6), 70 (GFX7), 80 (GFX8), 90 (GFX9), 103 (GFX10.3), 110, 115,
-        120, 125 (gfx1250), 126 (gfx1251). CDNA 1 to 4 descend from GFX9 and are between: 91 (gfx908), 92 (gfx90a), 94 (gfx942), 95 (gfx950).
+        117 (GFX11.7), 120, 125 (gfx1250), 126 (gfx1251), 130. CDNA 1 to 4 descend from GFX9 and are between: 91 (gfx908), 92 (gfx90a),
+        94 (gfx942), 95 (gfx950).
     architecture : str
         Family of the instruction set.
     products : tuple of str
@@ -50,7 +51,7 @@ class Chip:
         """The level as people write it, such as ``GFX10.3``; for CDNA its architecture."""
         if self.is_cdna:
             return self.architecture
-        if self.level >= 125:
+        if self.level == 126:
             return "GFX12.5"
         whole, tenth = divmod(self.level, 10)
         return f"GFX{whole}" if tenth == 0 else f"GFX{whole}.{tenth}"
@@ -102,10 +103,14 @@ _CHIPS = (
     Chip("strix", "gfx1150", 115, "RDNA 3.5", ("Radeon 890M", "Radeon 880M")),
     Chip("strix_halo", "gfx1151", 115, "RDNA 3.5", ("Radeon 8060S", "Radeon 8050S")),
     Chip("krackan", "gfx1152", 115, "RDNA 3.5", ("Radeon 860M", "Radeon 840M")),
+    Chip("gfx1170", "gfx1170", 117, "RDNA 4m", ()),
+    Chip("gfx1171", "gfx1171", 117, "RDNA 4m", ()),
+    Chip("gfx1172", "gfx1172", 117, "RDNA 4m", ()),
     Chip("navi44", "gfx1200", 120, "RDNA 4", ("RX 9060 XT",)),
     Chip("navi48", "gfx1201", 120, "RDNA 4", ("RX 9070", "RX 9070 XT")),
     Chip("gfx1250", "gfx1250", 125, "CDNA 5", ()),
     Chip("gfx1251", "gfx1251", 126, "CDNA 5", ()),
+    Chip("gfx1310", "gfx1310", 130, "RDNA 5", ()),
 )
 
 

@@ -16,25 +16,26 @@ __all__ = [
     "has_addressable_scratch", "has_alpha_on_msb", "has_always_iterate_256", "has_architected_flat_scratch", "has_assembler",
     "has_attribute_ring", "has_bank_height_without_fmask", "has_base_level_in_word1", "has_blocks_256kb", "has_clamped_depth_format_11",
     "has_cleared_high_half", "has_clusters", "has_cmask", "has_cmask_address_type", "has_cmask_of_single_samples", "has_cmpx_without_vcc",
-    "has_color_dcc_enable", "has_compiler", "has_custom_linear_pitch", "has_dcc", "has_dcc_blocks_256b", "has_dcc_image_stores",
-    "has_dcc_image_stores_64b", "has_dcc_of_first_tail_level", "has_dcc_register_clears", "has_dcc_single_clears", "has_dcc_typed_clears",
-    "has_depth_epitch", "has_depth_size_xy", "has_display_dcc", "has_display_dcc_128b", "has_display_dcc_of_small_images",
-    "has_drm_modifiers", "has_ds_cmpstore", "has_dx10_clamp_mode", "has_emulator", "has_fdcc_control", "has_fdcc_fragment_limit",
-    "has_flat_scratch_sgprs", "has_fmask", "has_fmask_pitch", "has_fnuz_floats", "has_forced_swizzle_mode", "has_fp64", "has_fp64_rounding",
-    "has_gfx12_swizzle_modes", "has_half_coordinates", "has_half_wave_permutes", "has_hidden_flat_scratch", "has_htile_rb_aligned",
-    "has_ieee_mode", "has_independent_dcc_128b", "has_int64", "has_iterate_256", "has_large_gds", "has_lds_bound", "has_lds_offsets_wrap",
+    "has_coexecution", "has_color_dcc_enable", "has_compiler", "has_custom_linear_pitch", "has_dcc", "has_dcc_blocks_256b",
+    "has_dcc_image_stores", "has_dcc_image_stores_64b", "has_dcc_of_first_tail_level", "has_dcc_register_clears", "has_dcc_single_clears",
+    "has_dcc_typed_clears", "has_depth_epitch", "has_depth_size_xy", "has_display_dcc", "has_display_dcc_128b",
+    "has_display_dcc_of_small_images", "has_drm_modifiers", "has_ds_cmpstore", "has_dx10_clamp_mode", "has_emulator", "has_fdcc_control",
+    "has_fdcc_fragment_limit", "has_flat_scratch_sgprs", "has_fmask", "has_fmask_pitch", "has_fnuz_floats", "has_forced_swizzle_mode",
+    "has_fp64", "has_fp64_rounding", "has_full_rate_doubles", "has_gfx12_swizzle_modes", "has_half_coordinates", "has_half_wave_permutes",
+    "has_hidden_flat_scratch", "has_htile_rb_aligned", "has_idle_status_reads", "has_ieee_mode", "has_image_descriptors",
+    "has_independent_dcc_128b", "has_int64", "has_iterate_256", "has_large_gds", "has_lds_bound", "has_lds_offsets_wrap",
     "has_macro_tile_table", "has_max_mip_in_word1", "has_memory_scopes", "has_metadata_surfaces", "has_negated_double_matrices",
     "has_non_block_compressed_views", "has_offset_flat_scratch", "has_oob_select", "has_packed_ids", "has_packers", "has_planar_mip_chains",
     "has_records_in_bytes", "has_resource_level_bit", "has_sampler_anisotropy_override", "has_sampler_compat_mode", "has_sampler_lsb_ceil",
     "has_sampler_mask_in_descriptor", "has_scratch_granule_256", "has_scratch_instructions", "has_sdma_compression",
-    "has_sdma_counts_less_one", "has_sdma_low_operation", "has_separate_shading_rates", "has_shared_e5_targets", "has_shared_vgprs",
-    "has_short_buffer_format", "has_signed_vector_offsets", "has_split_barriers", "has_split_min_lod", "has_split_perf_mip",
-    "has_split_wait_counters", "has_spread_wave_matrices", "has_stencil_flush_always", "has_stencil_image_formats",
-    "has_stencil_zplanes_hang", "has_store_counter", "has_strict_structures", "has_stride_above_thread_id", "has_subsampled_elements",
-    "has_surface_epitch", "has_surfaces_1d", "has_swizzle_mode_choice", "has_swizzle_modes", "has_tile_swizzle_from_bit_10",
-    "has_tile_swizzle_of_mip_chains", "has_translation_counter", "has_unaligned_scratch", "has_unified_buffer_formats",
-    "has_variable_blocks", "has_vgpr_banks", "has_vgpr_banks_by_setreg", "has_vgpr_index_mode", "has_wave32", "has_wave64",
-    "has_wave_matrices", "has_wgp_mode", "has_whole_mip_chain_targets", "has_wide_cache_lines", "has_wide_cycle_counter",
+    "has_sdma_counts_less_one", "has_sdma_low_operation", "has_separate_shading_rates", "has_sgpr_read_hazard", "has_shared_e5_targets",
+    "has_shared_vgprs", "has_short_buffer_format", "has_signed_vector_offsets", "has_slow_matrices", "has_split_barriers",
+    "has_split_min_lod", "has_split_perf_mip", "has_split_wait_counters", "has_spread_wave_matrices", "has_stencil_flush_always",
+    "has_stencil_image_formats", "has_stencil_zplanes_hang", "has_store_counter", "has_strict_structures", "has_stride_above_thread_id",
+    "has_subsampled_elements", "has_surface_epitch", "has_surfaces_1d", "has_swizzle_mode_choice", "has_swizzle_modes",
+    "has_tile_swizzle_from_bit_10", "has_tile_swizzle_of_mip_chains", "has_translation_counter", "has_unaligned_scratch",
+    "has_unified_buffer_formats", "has_variable_blocks", "has_vgpr_banks", "has_vgpr_banks_by_setreg", "has_vgpr_index_mode", "has_wave32",
+    "has_wave64", "has_wave_matrices", "has_wgp_mode", "has_whole_mip_chain_targets", "has_wide_cache_lines", "has_wide_cycle_counter",
     "has_wide_depth_slices", "has_wide_image_depth", "has_wide_lds_loads", "has_wide_lod_bias", "has_workgroup_ids_in_ttmp",
     "has_wrapping_buffer_offsets", "has_xthick_3d_tiling", "has_zero_extended_pc",
 ]  # fmt: skip
@@ -185,6 +186,12 @@ has_assembler = _feature("assembler")
 has_compiler = _feature("compiler")
 has_emulator = _feature("emulator")
 has_addressable_scratch = _feature("addressable_scratch")
+has_coexecution = _feature("coexecution")
+has_full_rate_doubles = _feature("full_rate_doubles")
+has_slow_matrices = _feature("slow_matrices")
+has_sgpr_read_hazard = _feature("sgpr_read_hazard")
+has_idle_status_reads = _feature("idle_status_reads")
+has_image_descriptors = _feature("image_descriptors")
 has_clusters = _feature("clusters")
 has_translation_counter = _feature("translation_counter")
 has_signed_vector_offsets = _feature("signed_vector_offsets")

@@ -1,7 +1,7 @@
 """What one wave may use on a chip.
 
 Sources: AMD's ISA documents (register files, LDS), LLVM's AMDGPU user guide (allocation granules, GRANULATED_LDS_SIZE of
-COMPUTE_PGM_RSRC2), its ``AMDGPU.td`` (FeatureAddressableLocalMemorySize), Mesa's ``aco_ir.cpp`` (granules per family, offset
+COMPUTE_PGM_RSRC2), its ``AMDGPU.td`` (FeatureAddressableLocalMemorySize, Feature1536VGPRs), Mesa's ``aco_ir.cpp`` (granules per family, offset
 ranges), ``ac_gpu_info.c`` (LDS granules).
 """
 
@@ -13,12 +13,13 @@ from typing import NamedTuple
 
 from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
+from pyaco.targets import features
 from pyaco.targets.chips import Chip, chip
 
 __all__ = ["LdsLimits", "WaveLimits", "lds_limits", "wave_limits"]
 
 # Chips whose SIMDs have a register file half as large again.
-_LARGE_REGISTER_FILE = {"gfx1100", "gfx1101", "gfx1151", "gfx1200", "gfx1201"}
+_LARGE_REGISTER_FILE = {"gfx1100", "gfx1101", "gfx1151", "gfx1200", "gfx1201", "gfx1310"}
 
 # GFX8 chips whose SIMDs hold 8 waves, not 10.
 _POLARIS = {"polaris10", "polaris11", "polaris12", "vegam"}
@@ -29,8 +30,8 @@ _SCRATCH_OFFSETS = {
     60: (0, 0), 70: (0, 0), 80: (0, 0), 81: (0, 0),
     90: (0, 4095), 91: (0, 4095), 92: (0, 4095), 94: (-4096, 4095), 95: (-4096, 4095),
     100: (-2048, 2047), 103: (-2048, 2047), 110: (-4096, 4095), 115: (-4096, 4095),
-    120: (-(1 << 23), (1 << 23) - 1), 125: (-(1 << 23), (1 << 23) - 1),
-    126: (-(1 << 23), (1 << 23) - 1),
+    117: (-4096, 4095), 120: (-(1 << 23), (1 << 23) - 1), 125: (-(1 << 23), (1 << 23) - 1), 126: (-(1 << 23), (1 << 23) - 1),
+    130: (-(1 << 23), (1 << 23) - 1),
 }
 
 
@@ -143,7 +144,7 @@ def wave_limits(target: str | Chip, wave: int = 64) -> WaveLimits:
     Raises
     ------
     UnsupportedError
-        For wave32 before GFX10, and wave64 from GFX12.5 on.
+        For wave32 before GFX10, and wave64 on GFX12.5.
     InputError
         For a wave size other than 32 or 64.
     """
@@ -156,8 +157,8 @@ def _wave_limits(chip_: Chip, wave: int) -> WaveLimits:
     if wave not in (32, 64):
         raise InputError(f"a wave has 32 or 64 lanes, not {wave}")
     rdna = chip_.level >= 100
-    if wave == 64 and chip_.level >= 125:
-        raise UnsupportedError(f"wave64 on {chip_.target}: GFX12.5 has wave32 only")
+    if wave == 64 and not features.has_wave64(chip_.level):
+        raise UnsupportedError(f"wave64 on {chip_.target}: {chip_.level_name} has wave32 only")
     if wave == 32 and not rdna:
         raise UnsupportedError(f"wave32 on {chip_.target}: {chip_.level_name} has wave64 only")
     vgprs, vgpr_granule = _vector_registers(chip_, wave)
@@ -173,11 +174,11 @@ def _wave_limits(chip_: Chip, wave: int) -> WaveLimits:
         # VCC follows at 106 on RDNA, but no vector of registers may reach into it: LLVM takes such an encoding for data.
         # A bug of Tonga and Iceland wants 96 SGPRs for each wave, VCC, XNACK mask and FLAT_SCRATCH among them.
         sgpr_limit=106 if rdna else 90 if chip_.target == "gfx802" else 102 if chip_.level >= 80 else 104,
-        vgpr_limit=1024 if chip_.level >= 125 else 512 if vgprs == 512 and chip_.is_cdna else 256,
+        vgpr_limit=1024 if features.has_vgpr_banks(chip_.level) else 512 if vgprs == 512 and chip_.is_cdna else 256,
         sgpr_allocation_granule=128 if rdna else 96 if chip_.target == "gfx802" else 16 if chip_.level >= 80 else 8,
         vgpr_allocation_granule=vgpr_granule,
         max_waves_per_simd=_waves_of_simd(chip_),
-        simds_per_cu=2 if rdna and chip_.level < 125 else 4,
+        simds_per_cu=2 if features.has_wgp_mode(chip_.level) else 4,
         scratch_alloc_granule=256 if chip_.level >= 110 else 1024,
         scratch_offset_min=scratch_low,
         scratch_offset_max=scratch_high,

@@ -43,6 +43,7 @@ TARGETS = (
     ("gfx600", 64), ("gfx700", 64), ("gfx900", 64), ("gfx942", 64), ("gfx950", 64),
     ("gfx1010", 32), ("gfx1010", 64), ("gfx1030", 32), ("gfx1030", 64), ("gfx1100", 32), ("gfx1100", 64), ("gfx1150", 32),
     ("gfx1150", 64), ("gfx1170", 32), ("gfx1170", 64), ("gfx1200", 32), ("gfx1200", 64), ("gfx1250", 32), ("gfx1251", 32),
+    ("gfx1310", 32), ("gfx1310", 64),
 )  # fmt: skip
 MODES = (0x1C0, 0x1F0, 0x100, 0x3C0, 0x1F5, 0x2F0)
 
@@ -68,6 +69,7 @@ ENCODINGS = {
 
 # GFX12.5: dual instructions of three dwords, and the upper bits of VGPR numbers
 ENCODINGS[125] = ENCODINGS[126] = [*ENCODINGS[120], (0xFF000000, 0xCF000000, 3), (0xFFFF0000, 0xBF860000, 1)]
+ENCODINGS[130] = [*ENCODINGS[120], (0xFF000000, 0xCF000000, 3)]
 ENCODINGS |= {60: ENCODINGS[70], 94: ENCODINGS[90], 95: ENCODINGS[90], 100: ENCODINGS[103], 115: ENCODINGS[110], 117: ENCODINGS[110]}
 _VOP3 = (0xD0000000, 0xD4000000, 0xCC000000, 0xC8000000)
 

@@ -22,7 +22,7 @@ class Assemble(Protocol):
 MC = next((path for path in map(shutil.which, ("llvm-mc-22", "llvm-mc")) if path), None)
 
 #: Processors that LLVM 22 does not know: their code is assembled here, as tests/oracle compares it with LLVM 23's.
-NEWER = ("gfx117",)
+NEWER = ("gfx117", "gfx131")
 
 #: Processors that reach memory by addresses of 64 bits in buffer instructions, which `early` makes of those that GFX9 has.
 EARLY = ("gfx600", "gfx700")

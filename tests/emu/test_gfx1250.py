@@ -10,7 +10,7 @@ from machine_code import Assemble
 from test_matrix import BYTES, KINDS, put
 
 from pyaco import isa
-from pyaco.emu import Device, MissingWaitError
+from pyaco.emu import Device, MissingWaitError, UninitializedError
 from pyaco.errors import UnsupportedError
 
 ENGINES = ("reference", "fast")
@@ -233,6 +233,25 @@ def test_transposing_loads(assemble: Assemble, engine: str) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("width", [4, 6])
+def test_transposing_loads_of_short_elements(assemble: Assemble, engine: str, width: int) -> None:
+    """Each sixteen lanes transpose 16 x 16 elements, from LDS and from memory."""
+    data, dwords = words(3, LANES), width // 2
+    kind = "tr4_b64" if width == 4 else "tr6_b96"
+    body = "\n".join(["v_mul_u32_u24 v12, 12, v0", "ds_store_b96 v12, v[8:10]", "s_wait_dscnt 0x0", f"ds_load_{kind} v[16:{15 + dwords}], v12",
+                      f"global_load_{kind} v[20:{19 + dwords}], v12, s[0:1]", "s_wait_dscnt 0x0", "s_wait_loadcnt 0x0"])  # fmt: skip
+    found = run(assemble, engine, body, data, 8, lds=4096, first=16)
+
+    def elements(rows: np.ndarray) -> np.ndarray:
+        bits = np.unpackbits(np.ascontiguousarray(rows).view(np.uint8), axis=1, bitorder="little")
+        return bits.reshape(LANES, 16, width) if bits.shape[1] == 16 * width else bits[:, : 16 * width].reshape(LANES, 16, width)
+
+    for loaded, rows in ((data.T, found[:dwords].T), (data.reshape(-1)[: 3 * LANES].reshape(LANES, 3), found[4 : 4 + dwords].T)):
+        before, after = (elements(part).reshape(2, 16, 16, width) for part in (loaded, rows))
+        assert (after == before.transpose(0, 2, 1, 3)).all()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_barrier_in_memory(assemble: Assemble, engine: str) -> None:
     """A barrier in LDS for three arrivals: the third begins the next phase, with all of them missing again."""
     body = """
@@ -325,9 +344,73 @@ def test_scaled_matrices(assemble: Assemble) -> None:
             assert found[element, lane] == np.float32(expected[element + 8 * (lane // 16), lane % 16]), (lane, element)
 
 
+def tensor(tile: tuple[int, ...], bound: tuple[int, ...], stride: tuple[int, ...], *, first: str = "s[0:1]", offset: int = 0, lds: int = 0,
+           gaps: tuple[int, int] | None = None, rows: tuple[int, ...] = (), flags: int = 0, count: int = 1) -> str:  # fmt: skip
+    """Instructions that put the descriptor of a tile of dwords into s[8:27]; `gaps`: codes of interval and amount."""
+    (x, y, z, w, v), bound, stride = (*tile, 0, 0, 0)[:5], (*bound, 0, 0, 0)[:5], (*stride, 0, 0, 0, 0)[:4]
+    words = [2 << 16 | flags, bound[0] << 16, bound[0] >> 16 | bound[1] << 16, bound[1] >> 16 | x << 16, y | z << 16, stride[0], stride[1] << 16,
+             stride[1] >> 16]  # fmt: skip
+    words[0] |= 1 << 20 | gaps[0] << 22 | gaps[1] << 25 if gaps else 0
+    words += [*rows, *[0] * (8 - len(rows))] if rows else [
+        bound[2], bound[3], stride[2], w << 16, stride[3], bound[4] << 16, bound[4] >> 16 | v << 16, 0]  # fmt: skip
+    lines = [f"s_add_nc_u64 s[10:11], {first}, {offset}", "s_and_b32 s11, s11, 0x1ffffff", "s_bitset1_b32 s11, 31",
+             f"s_mov_b32 s8, {count | (3 << 30 if rows else 0):#x}", f"s_mov_b32 s9, {lds}"]  # fmt: skip
+    return "\n".join(lines + [f"s_mov_b32 s{12 + i}, {word:#x}" for i, word in enumerate(words)]) + "\n"
+
+
+TWO, FOUR = "s[8:11], s[12:19]", "s[8:11], s[12:19], s[20:23], s[24:27]"
+FILL = "v_mov_b32 v20, 7\nds_store_b32 v1, v20\nds_store_b32 v1, v20 offset:128\ns_wait_dscnt 0\n"
+READ = "s_wait_tensorcnt 0\nds_load_b32 v20, v1\nds_load_b32 v21, v1 offset:128\ns_wait_dscnt 0"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("groups", "tile", "bound", "stride", "gaps", "rows"), [
+    (TWO, (6, 3), (6, 3), (32,), None, ()), (TWO, (6, 3), (5, 2), (32,), None, ()), (TWO, (6, 3), (5, 2), (32,), (1, 0), ()),
+    (TWO, (9, 1), (4, 1), (32,), (0, 2), ()), (FOUR, (3, 2, 2), (3, 1, 5), (4, 32), None, ()),
+    (FOUR, (2, 2, 2, 2, 2), (2, 2, 2, 2, 1), (32, 8, 16, 64), None, ()),
+    (FOUR, (4, 3), (3, 4), (32,), None, (3, 0, 9)),
+])  # fmt: skip
+def test_tensor_loads(assemble: Assemble, engine: str, groups: str, tile: tuple[int, ...], bound: tuple[int, ...], stride: tuple[int, ...],
+                      gaps: tuple[int, int] | None, rows: tuple[int, ...]) -> None:  # fmt: skip
+    """Beyond the tensor's bounds zeros; gaps keep what LDS had. EXEC does not count."""
+    data = words(8, LANES)
+    text = tensor(tile, bound, stride, offset=8, lds=4, gaps=gaps, rows=rows)
+    body = FILL + text + f"s_mov_b32 exec_lo, 0\ntensor_load_to_lds {groups}\ns_mov_b32 exec_lo, -1\n" + READ
+    found = run(assemble, engine, body, data, 2, lds=4096, first=20).reshape(-1)
+    expected, flat = np.full(64, 7, U32), data.reshape(-1)[2:]
+    for position, place in enumerate(np.ndindex(tile[::-1])):
+        at = list(place[::-1])
+        at[1] = rows[at[1]] if rows else at[1]
+        inside = all(one < limit for one, limit in zip(at, bound, strict=True))
+        gap = position // (2 << gaps[0]) * (gaps[1] + 1) if gaps else 0
+        expected[1 + position + gap] = flat[sum(one * by for one, by in zip(at, (1, *stride), strict=True))] if inside else 0
+    assert (found == expected).all()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_tensor_stores(assemble: Assemble, engine: str) -> None:
+    """What is beyond the bounds is dropped, gaps do not count, and a count of 0 moves nothing."""
+    data = words(1, LANES)
+    text = tensor((5, 3), (4, 2), (32,), first="s[2:3]", offset=4, gaps=(0, 0))
+    other = tensor((5, 3), (4, 2), (32,), first="s[2:3]", offset=64, count=0)
+    body = "\n".join(["ds_store_b32 v1, v8", "s_wait_dscnt 0", text, f"tensor_store_from_lds {TWO}", other, f"tensor_store_from_lds {TWO}",
+                      "s_wait_tensorcnt 0", "global_load_b32 v20, v1, s[2:3]", "global_load_b32 v21, v1, s[2:3] offset:128",
+                      "s_wait_loadcnt 0"])  # fmt: skip
+    found = run(assemble, engine, body, data, 2, lds=4096, first=20)
+    expected = np.zeros((2, LANES), U32)
+    expected[0, 1:5], expected[1, 1:5] = data[0, :4], data[0, 5:9]
+    assert (found == expected).all()
+
+
+@pytest.mark.parametrize("flags", [1 << 18, 1 << 19, 3])
+def test_tensors_that_are_refused(assemble: Assemble, flags: int) -> None:
+    """Arrival at a barrier, iteration, several workgroups."""
+    with pytest.raises(UnsupportedError, match="tensor_load_to_lds"):
+        run(assemble, "reference", tensor((4, 1), (4, 1), (32,), flags=flags) + f"tensor_load_to_lds {TWO}", words(1, LANES), 1, lds=1024)
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("text", [
-    "tensor_load_to_lds s[0:3], s[4:11]", "tensor_store_from_lds s[0:3], s[4:11]", "ds_load_tr4_b64 v[16:17], v12",
     "v_swmmac_f32_16x16x64_f16 v[16:23], v[24:31], v[32:47], v8", "v_cvt_scalef32_sr_pk8_fp4_f32 v10, v[16:23], v4, v8",
     "v_wmma_f32_16x16x128_f8f6f4 v[16:23], v[24:39], v[40:47], v[16:23] matrix_b_fmt:MATRIX_FMT_FP4", "v_cvt_sr_pk_bf16_f32 v10, v8, v9, v10",
     "v_wmma_ld_scale_paired_b32 v8, v9",
@@ -360,12 +443,6 @@ def test_waves_of_64_lanes_are_refused() -> None:
         Device("gfx1250").run(b"\0\0\xb0\xbf", (1, 1, 1), (64, 1, 1), wave_size=64)
 
 
-@pytest.mark.parametrize("options", [{"check": "uninitialized"}, {"profile": True}])
-def test_checks_that_there_are_not(options: dict[str, object]) -> None:
-    with pytest.raises(UnsupportedError, match=r"gfx1250: not of GFX12\.5"):
-        Device("gfx1250", **options)  # type: ignore[arg-type]
-
-
 def check_waits(assemble: Assemble, body: str) -> None:
     device = Device("gfx1250", check="waits")
     memory = device.buffer(np.zeros(4096, U32))
@@ -375,6 +452,7 @@ def check_waits(assemble: Assemble, body: str) -> None:
 
 
 LOAD, OTHER, STORE = "global_load_b32 v8, v1, s[0:1]\n", "global_load_b32 v9, v2, s[0:1]\n", "global_store_b32 v1, v2, s[0:1]\n"
+TILE = tensor((4, 2), (4, 2), (32,))
 SCALAR = "s_load_b32 s8, s[0:1], 0x0\n"
 TO_LDS, FROM_LDS = "global_load_async_to_lds_b32 v1, v2, s[0:1]\n", "global_store_async_from_lds_b32 v2, v1, s[0:1]\n"
 
@@ -386,6 +464,9 @@ TO_LDS, FROM_LDS = "global_load_async_to_lds_b32 v1, v2, s[0:1]\n", "global_stor
     (LOAD + OTHER + "s_wait_xcnt 1\nv_mov_b32 v2, 0", "xcnt", "v2"), (SCALAR + "s_mov_b32 s0, 0", "xcnt", "s0"),
     (SCALAR + LOAD + "s_mov_b32 s0, 0", "xcnt", "s0"), (TO_LDS + "ds_load_b32 v9, v1", "asynccnt", "lds"),
     (FROM_LDS + "ds_store_b32 v1, v2", "asynccnt", "lds"),
+    (TILE + f"tensor_load_to_lds {TWO}\nds_load_b32 v9, v1", "tensorcnt", "lds"),
+    (TILE + f"tensor_load_to_lds {TWO}\ntensor_load_to_lds {TWO}\ns_wait_tensorcnt 1\nds_load_b32 v9, v1", "tensorcnt", "lds"),
+    (TILE + f"tensor_store_from_lds {TWO}\nds_store_b32 v1, v2", "tensorcnt", "lds"),
 ])  # fmt: skip
 def test_missing_waits(assemble: Assemble, body: str, wait: str, register: str) -> None:
     with pytest.raises(MissingWaitError, match=f"s_wait_{wait} is missing") as caught:
@@ -401,7 +482,57 @@ def test_missing_waits(assemble: Assemble, body: str, wait: str, register: str) 
     STORE + "global_load_b32 v2, v3, s[0:1]\nv_mov_b32 v1, 0",       # the load waits for the translation, because it writes what is stored
     STORE + SCALAR + "v_mov_b32 v2, 0", LOAD + "s_branch there\nthere:\nv_mov_b32 v1, 0", SCALAR + "s_wait_kmcnt 0\ns_mov_b32 s0, 0",
     LOAD + "v_writelane_b32 v3, s0, 4", TO_LDS + "s_wait_asynccnt 0\nds_load_b32 v9, v1", TO_LDS + TO_LDS,
+    TILE + f"tensor_load_to_lds {TWO}\ns_wait_tensorcnt 0\nds_load_b32 v9, v1", TILE + f"tensor_load_to_lds {TWO}\nds_load_b32 v9, v1 offset:256",
+    TILE + f"tensor_store_from_lds {TWO}\nds_load_b32 v9, v1",
     FROM_LDS + "ds_load_b32 v9, v1", FROM_LDS + "s_wait_asynccnt 0\nds_store_b32 v1, v2",
 ])  # fmt: skip
 def test_waits_that_are_enough(assemble: Assemble, body: str) -> None:
     check_waits(assemble, body)
+
+
+@pytest.mark.parametrize(("body", "use"), [
+    ("s_set_vgpr_msb 1\nv_add_nc_u32 v2, v7, v7\ns_set_vgpr_msb 0\nglobal_store_b32 v1, v2, s[0:1]", "store"),
+    ("s_set_vgpr_msb 0x40\nv_mov_b32 v7, v1\ns_set_vgpr_msb 1\nv_mov_b32 v2, v7\ns_set_vgpr_msb 0\nglobal_store_b32 v1, v2, s[0:1]", None),
+    ("global_load_b32 v8, v200, s[0:1]", "address"), ("global_load_async_to_lds_b32 v200, v1, s[0:1]", "address"),
+    ("global_store_async_from_lds_b32 v1, v1, s[0:1]", "store"),
+    (TO_LDS + "s_wait_asynccnt 0\nds_load_b32 v9, v1\ns_wait_dscnt 0\nglobal_store_b32 v1, v9, s[0:1]", None),
+    ("v_dual_add_f32 v8, v200, v201 :: v_dual_mov_b32 v9, v1\nglobal_store_b32 v1, v8, s[0:1]", "store"),
+    ("v_dual_fma_f32 v8, v1, v1, v2 :: v_dual_add_f32 v9, v202, v203\nglobal_store_b32 v1, v9, s[0:1]", "store"),
+    ("v_dual_fma_f32 v8, v1, v1, v2 :: v_dual_add_f32 v9, v200, v1\nglobal_store_b32 v1, v9, s[0:1]", None),
+])  # fmt: skip
+def test_uninitialized(body: str, use: str | None) -> None:
+    device = Device("gfx1250", check="uninitialized")
+    memory = device.buffer(np.zeros(4096, U32))
+    code = isa.assemble(f"v_and_b32 v0, 31, v0\nv_lshlrev_b32 v1, 2, v0\nv_mov_b32 v2, 0\n{body}\ns_endpgm\n", "gfx1250", wave_size=32)
+    arguments: dict[str, object] = {"user_sgprs": [memory.address & 0xFFFFFFFF, memory.address >> 32], "lds_bytes": 1024}
+    if use is None:
+        device.run(code, (1, 1, 1), (LANES, 1, 1), **arguments)  # type: ignore[arg-type]
+        return
+    with pytest.raises(UninitializedError) as caught:
+        device.run(code, (1, 1, 1), (LANES, 1, 1), **arguments)  # type: ignore[arg-type]
+    assert caught.value.place["use"] == use
+
+
+def cycles(target: str, body: str) -> int:
+    """Cycles of the model for a wave."""
+    report = Device(target, profile=True).run(isa.assemble(body + "\ns_endpgm", target, wave_size=32), (1, 1, 1), (32, 1, 1))
+    assert report.profile is not None
+    return report.profile.longest_wave
+
+
+@pytest.mark.parametrize(("target", "name", "size", "matrix"), [
+    ("gfx1250", "v_wmma_f32_16x16x32_f16", 8, 8), ("gfx1250", "v_wmma_i32_16x16x64_iu8", 8, 16), ("gfx1250", "v_wmma_f32_16x16x128_f8f6f4", 16, 16),
+    ("gfx1251", "v_wmma_f32_16x16x32_f16", 8, 16), ("gfx1251", "v_wmma_f32_16x16x128_fp8_bf8", 16, 32), ("gfx1251", "v_wmma_i32_16x16x64_iu8", 8, 32),
+])  # fmt: skip
+def test_profile_of_matrices(target: str, name: str, size: int, matrix: int) -> None:
+    """Matrix operations wait for each other in their pipeline, and other vector instructions go on beside them (LLVM 23, SISchedule.td)."""
+    one = f"{name} v[20:27], v[40:{39 + size}], v[56:{55 + size}], v[20:27]\n"
+    other = f"{name} v[80:87], v[40:{39 + size}], v[56:{55 + size}], v[80:87]\n"
+    assert cycles(target, one + other) - cycles(target, one) == matrix
+    assert cycles(target, one + "v_mov_b32 v4, v5\n" * 3) == cycles(target, one)
+
+
+@pytest.mark.parametrize(("target", "latency"), [("gfx1250", 37), ("gfx1251", 5)])
+def test_profile_of_doubles(target: str, latency: int) -> None:
+    add = "v_add_f64 v[4:5], v[4:5], v[6:7]\n"
+    assert cycles(target, add * 3) - cycles(target, add * 2) == latency

@@ -168,6 +168,7 @@ def test_buffer_range(assemble: Assemble, target: str, level: int, load: str, st
 
 @pytest.mark.parametrize("engine", ["reference", "fast"])
 @pytest.mark.parametrize(("target", "level", "load", "store", "wait", "soffset"), [
+    ("gfx1310", 130, "buffer_load_b32", "buffer_store_b32", "s_wait_loadcnt 0x0", "null"),
     ("gfx1250", 125, "buffer_load_b32", "buffer_store_b32", "s_wait_loadcnt 0x0", "null"),
     ("gfx1200", 120, "buffer_load_b32", "buffer_store_b32", "s_wait_loadcnt 0x0", "null"),
     ("gfx1030", 103, "buffer_load_dword", "buffer_store_dword", "s_waitcnt vmcnt(0)", "0"),

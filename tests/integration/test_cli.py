@@ -159,6 +159,7 @@ def test_memory_of_a_card(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["targets", "gfx1030", "--memory", "1024,1024,2048"]) == 0
     assert "type 0" in capsys.readouterr().out
     assert main(["targets", "gfx1030", "--memory", "1024"]) == 2
+    assert main(["targets", "gfx1310", "--memory"]) == 3       # of which no chip is known
 
 
 def test_occupancy_of_a_kernel(capsys: pytest.CaptureFixture[str]) -> None:

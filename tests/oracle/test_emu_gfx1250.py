@@ -67,7 +67,7 @@ def test_kernels(target: str, level: str, engine: str, host: ctypes.CDLL, folder
 
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
 def test_checks_are_silent(level: str, host: ctypes.CDLL, folder: Path) -> None:
-    device = Device("gfx1250", check="waits,races,memory,barriers")
+    device = Device("gfx1250", check="waits,races,memory,barriers,uninitialized", profile=True)
     program = Program(device, compile_kernels(SOURCE, "gfx1250", 32, level, folder))
     differing = {name: found for name in NAMES if (found := wrong(program, device, host, name))}
     assert not differing, differing

@@ -94,6 +94,19 @@ cdef inline void store_lds(uint8_t *lds, uint64_t size, uint64_t address, uint32
     if address < size:
         memcpy(lds + address, source, min(<uint64_t>bytes, size - address))
 
+# Fields of up to 16 bits in rows of words.
+cdef inline uint32_t bits_at(const uint32_t *words, uint32_t position, uint32_t width) noexcept nogil:
+    cdef uint64_t two = words[position >> 5]
+    if (position & 31) + width > 32:
+        two |= <uint64_t>words[(position >> 5) + 1] << 32
+    return <uint32_t>((two >> (position & 31)) & ((<uint64_t>1 << width) - 1))
+
+cdef inline void put_bits(uint32_t *words, uint32_t position, uint32_t width, uint32_t value) noexcept nogil:
+    """The words hold zeros there."""
+    words[position >> 5] |= value << (position & 31)
+    if (position & 31) + width > 32:
+        words[(position >> 5) + 1] |= value >> (32 - (position & 31))
+
 cdef inline uint32_t load_element(const uint8_t *host, const MemoryOperation *operation) noexcept nogil:
     cdef uint32_t word = 0
     cdef uint16_t half

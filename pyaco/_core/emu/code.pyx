@@ -3,7 +3,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy, memset
 
-from features cimport has_cleared_high_half
+from features cimport has_cleared_high_half, has_image_descriptors
 from isa_opcodes cimport *
 from isa_tables cimport latency_branch, opcode_latency
 from modifiers cimport modifier_lwe, modifier_opsel, modifier_opsel_hi, modifier_vopd_opcode_y
@@ -23,6 +23,7 @@ from pyaco._core.emu.matrix_blocks cimport fill_matrix_blocks
 from pyaco._core.emu.memory cimport Allocation, Memory, canonical_address, memory_find
 from pyaco._core.common.floats cimport double_bits, double_to_half, float_bits
 from pyaco._core.emu.scaled cimport fill_scaled
+from pyaco._core.emu.tensor cimport fill_tensor
 from pyaco._core.emu.vector cimport execute_dual, execute_scalar, execute_vector
 from pyaco._core.emu.wave cimport *
 from pyaco._core.emu.wave_sync cimport fill_wave_sync, waits_for_dispatch
@@ -46,6 +47,7 @@ cdef void _fill_tables() noexcept nogil:
     fill_matrix_blocks(handlers)
     fill_lds(handlers)
     fill_scaled(handlers)
+    fill_tensor(handlers)
     fill_wave_sync(handlers)
 
 _fill_tables()
@@ -230,7 +232,7 @@ cdef void _prepare(Instruction *instruction, uint32_t gfx_level) noexcept nogil:
                 instruction.handler = execute_smem
             elif base == format_mubuf or base == format_mtbuf:
                 instruction.handler = execute_buffer
-            elif base == format_mimg and not modifier_lwe(decoded.modifiers):       # a status that nothing computes
+            elif base == format_mimg and has_image_descriptors(gfx_level) and not modifier_lwe(decoded.modifiers):    # a status that nothing computes
                 instruction.handler = execute_image
             elif base == format_ds:
                 instruction.handler = execute_lds

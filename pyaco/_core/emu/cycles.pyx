@@ -1,14 +1,16 @@
 """Cycles of one instruction on the units of a SIMD. The contract is in ``cycles.pxd``."""
 from libc.stdint cimport int32_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memset
+from libc.string cimport memset, strncmp, strstr
 
 import numpy
 
+from features cimport has_coexecution, has_full_rate_doubles, has_slow_matrices
 from isa_opcodes cimport *
 from isa_tables cimport (
     hazard_matrix_2_passes, hazard_matrix_4_passes, hazard_matrix_8_passes, hazard_matrix_16_passes, isa_hazards, opcode_format, opcode_latency,
+    opcode_name,
 )
-from modifiers cimport modifier_blgp, modifier_cbsz, modifier_gds
+from modifiers cimport modifier_blgp, modifier_cbsz, modifier_gds, modifier_opsel, modifier_opsel_hi
 from pyaco._core.common.cycles cimport *
 from pyaco._core.common.machine cimport *
 from pyaco._core.emu.access cimport MemoryOperation
@@ -17,7 +19,70 @@ from pyaco._core.emu.wave cimport Instruction
 
 cdef enum:
     cdna1 = 91
-    short_elements = 2                # cbsz, blgp: from here on elements have 6 or 4 bits
+    short_elements = 2                # cbsz, blgp and the formats of GFX12.5's matrices: from here on elements have 6 or 4 bits
+    four_bits = 4
+
+cdef uint8_t pipeline_cycles[2][<int>op_count]             # of matrix operations, on gfx1250 and on gfx1251
+
+
+cdef void _fill_pipeline_cycles() noexcept nogil:
+    """By what an operation multiplies (LLVM 23, SISchedule.td: GFX1250SpeedModel and GFX1251SpeedModel)."""
+    cdef uint32_t opcode
+    cdef const char *name
+    cdef bint integers, sparse, long_bytes
+    memset(pipeline_cycles, 0, sizeof(pipeline_cycles))
+    for opcode in range(<uint32_t>op_count):
+        name = opcode_name[opcode]
+        sparse = strncmp(name, "v_swmmac", 8) == 0
+        if not sparse and strncmp(name, "v_wmma", 6) != 0 or strstr(name, "_ld_scale") != NULL or strstr(name, "x4_f") != NULL:
+            continue
+        integers = strstr(name, "_iu8") != NULL or strstr(name, "_iu4") != NULL
+        long_bytes = strstr(name, "x128_fp8") != NULL or strstr(name, "x128_bf8") != NULL
+        pipeline_cycles[0][opcode] = 16 if integers else 8
+        pipeline_cycles[1][opcode] = 32 if integers or strstr(name, "_f4") != NULL or (long_bytes and not sparse) else 16
+
+_fill_pipeline_cycles()
+
+
+cdef inline bint _chooses_elements(uint32_t opcode) noexcept nogil:
+    return (opcode == <uint32_t>op_v_wmma_f32_16x16x128_f8f6f4 or opcode == <uint32_t>op_v_wmma_scale_f32_16x16x128_f8f6f4
+            or opcode == <uint32_t>op_v_wmma_scale16_f32_16x16x128_f8f6f4)
+
+
+cdef uint32_t pipelined_matrix_cycles(const Instruction *instruction, uint32_t gfx_level) noexcept nogil:
+    cdef uint32_t opcode = instruction.decoded.opcode
+    cdef uint32_t left = modifier_opsel(instruction.decoded.modifiers) & 7
+    cdef uint32_t right = modifier_opsel_hi(instruction.decoded.modifiers) & 7
+    if not has_coexecution(gfx_level):
+        return 0
+    if not _chooses_elements(opcode):
+        return pipeline_cycles[1 if has_slow_matrices(gfx_level) else 0][opcode]
+    if has_slow_matrices(gfx_level):
+        return 16 if left == four_bits else 32
+    return 16 if left < short_elements or right < short_elements else 8
+
+
+cdef Cycles _coexecution_cycles(const Instruction *instruction, uint32_t gfx_level, bint is_gds) noexcept nogil:
+    """GFX12.5. Latencies are LLVM's (GFX125xCommonWriteRes); units are busy for as long as a rate that gives such a latency says."""
+    cdef uint8_t latency = opcode_latency[instruction.decoded.opcode]
+    cdef bint fast = has_full_rate_doubles(gfx_level)
+    cdef uint32_t cycles
+    if latency == latency_valu64 and fast:
+        return cycles_on(5, resource_valu, 1)
+    if latency == latency_valu_transcendental32:
+        return cycles_on_two(8, resource_valu, 1, resource_valu_complex, 4)
+    if latency == latency_valu_pseudo_scalar_trans:
+        return cycles_on_two(8, resource_valu, 1, resource_valu_complex, 1)
+    if latency == latency_valu_double_add:
+        return cycles_on(5, resource_valu, 1) if fast else cycles_on(37, resource_valu, 32)
+    if latency == latency_valu_double or latency == latency_valu_double_convert:
+        return cycles_on(6, resource_valu, 2) if fast else cycles_on(37, resource_valu, 32)
+    if latency == latency_valu_double_transcendental:
+        return cycles_on_two(7 if fast else 38, resource_valu, 1, resource_valu_complex, 3 if fast else 33)
+    if latency == latency_wmma:
+        cycles = pipelined_matrix_cycles(instruction, gfx_level)
+        return cycles_on_two(cycles, resource_valu, 1, resource_matrix, cycles) if cycles else cycles_on(16, resource_valu, 16)
+    return rdna_cycles(instruction.decoded.opcode, latency, is_gds)
 
 
 cdef uint32_t matrix_passes(const Instruction *instruction, uint32_t gfx_level) noexcept nogil:
@@ -40,6 +105,8 @@ cdef Cycles instruction_cycles(const Instruction *instruction, uint32_t gfx_leve
     cdef uint16_t format = instruction.decoded.format
     cdef bint is_gds = format & 0x7f == format_ds and modifier_gds(instruction.decoded.modifiers)
     cdef uint32_t passes
+    if has_coexecution(gfx_level):
+        return _coexecution_cycles(instruction, gfx_level, is_gds)
     if gfx_level >= gfx10:
         return rdna_cycles(opcode, opcode_latency[opcode], is_gds)
     passes = matrix_passes(instruction, gfx_level)

@@ -12,7 +12,7 @@ from libc.string cimport memcpy, memset
 from features cimport (has_addressable_scratch, has_oob_select, has_records_in_bytes, has_signed_vector_offsets,
                        has_stride_above_thread_id, has_strict_structures, has_unaligned_scratch,
                        has_wide_lds_loads, has_wrapping_buffer_offsets)
-from isa_opcodes cimport op_buffer_load_lds_format_x, op_count
+from isa_opcodes cimport op_buffer_load_lds_format_x, op_count, op_global_load_tr4_b64, op_global_load_tr6_b96
 from modifiers cimport *
 from pyaco._core.emu.access cimport *
 from pyaco._core.emu.formats cimport format_of_descriptor, kind_sint, load_format, store_format, format_bytes
@@ -171,8 +171,8 @@ cdef uint8_t *_flat_host(Machine *machine, Wave *wave, uint16_t family, uint32_t
 
 cdef uint8_t *_scratch_of_any(Machine *machine, uint64_t address, uint32_t bytes) noexcept nogil:
     """Scratch of any lane of the workgroup, by its flat address."""
-    cdef uint32_t number = <uint32_t>(address >> scratch_wave_shift) & ((1 << (scratch_lane_shift - scratch_wave_shift)) - 1)
-    cdef uint32_t lane = <uint32_t>(address >> scratch_lane_shift) & ((1 << (scratch_aperture_shift - scratch_lane_shift)) - 1)
+    cdef uint32_t number = wave_of_scratch(address)
+    cdef uint32_t lane = lane_of_scratch(address)
     if number >= machine.wave_count or lane >= machine.wave_size:
         return NULL
     return _lane_scratch(machine, &machine.waves[number], lane, <int64_t>(address & 0xffffffffU), bytes)
@@ -208,7 +208,7 @@ cdef inline uint8_t _space_of(const Machine *machine, uint16_t family, uint64_t 
         if address >> 32 == 0x00010000:
             return space_lds
         if has_addressable_scratch(machine.gfx_level):
-            return space_scratch if address >> scratch_aperture_shift == 1 else space_global
+            return space_scratch if is_flat_scratch(address) else space_global
         if address >> 32 == 0x00020000:
             return space_scratch
     return space_global
@@ -219,7 +219,11 @@ cdef inline void _note_flat(Machine *machine, uint16_t family, uint8_t access_ki
     cdef uint8_t space
     if machine.log != NULL:
         space = _space_of(machine, family, address)
-        add_access(machine.log, space, access_kind, lane, canonical_address(address) if space == space_global else address & 0xffffffffU, bytes)
+        if space == space_global:
+            address = canonical_address(address)
+        elif space == space_lds or not has_addressable_scratch(machine.gfx_level):
+            address &= 0xffffffffU                          # else it names the lane
+        add_access(machine.log, space, access_kind, lane, address, bytes)
 
 
 cdef uint64_t _flat_address(const Machine *machine, const Wave *wave, const Instruction *instruction, uint16_t family, uint32_t scale,
@@ -280,30 +284,34 @@ cdef inline uint16_t returned(const Instruction *instruction) noexcept nogil:
 
 cdef int _transpose_load(Machine *machine, Wave *wave, const Instruction *instruction, const MemoryOperation *operation,
                          const uint64_t *addresses) noexcept nogil:
-    """GLOBAL_LOAD_TR: each lane addresses 8 elements of 1 or 2 bytes; lane i of 8 gets the i-th element of each of the 8.
+    """GLOBAL_LOAD_TR: each lane addresses 8 elements of 1 or 2 bytes, or 16 of 4 or 6 bits; lane i of as many gets the i-th element of each of them.
 
-    Only waves of 32 lanes: how 64 lanes do it is not documented. The order within the group is as measured on GFX12.5.
+    Only waves of 32 lanes: how 64 lanes do it is not documented. The order within the group is as measured on GFX12.5; that of 4 and 6 bits is what
+    ROCm's translator of code for gfx1250 has.
     """
-    cdef uint32_t rows[max_lanes][4]
-    cdef uint32_t lane, position, other, value, bit
+    cdef uint32_t opcode = instruction.decoded.opcode
+    cdef uint32_t narrow = 4 if opcode == <uint32_t>op_global_load_tr4_b64 else 6 if opcode == <uint32_t>op_global_load_tr6_b96 else 0
+    cdef uint32_t width = narrow if narrow else 8 * <uint32_t>operation.bytes
+    cdef uint32_t group = 16 if width < 8 else 8
+    cdef uint32_t bytes = group * width // 8
+    cdef uint32_t loaded[32][4]
+    cdef uint32_t result[4]
+    cdef uint32_t lane, position
     cdef uint8_t *host
     if wave.lanes != 32 or wave_exec(wave) != 0xffffffffU:
         return stop_unsupported
-    memset(rows, 0, sizeof(rows))
-    for other in range(32):
-        host = memory_at(machine.memory, addresses[other], 8 * operation.bytes)
-        if host == NULL:
-            return stray(machine, other, addresses[other], 8 * operation.bytes, False)
-        note(machine.log, space_global, access_kind_load, other, canonical_address(addresses[other]), 8 * operation.bytes)
-        for position in range(8):
-            value = 0
-            memcpy(&value, host + position * operation.bytes, operation.bytes)
-            lane = (other & ~<uint32_t>7) + position
-            bit = 8 * operation.bytes * (other & 7)
-            rows[lane][bit >> 5] |= value << (bit & 31)
     for lane in range(32):
+        host = memory_at(machine.memory, addresses[lane], bytes)
+        if host == NULL:
+            return stray(machine, lane, addresses[lane], bytes, False)
+        note(machine.log, space_global, access_kind_load, lane, canonical_address(addresses[lane]), bytes)
+        memcpy(loaded[lane], host, bytes)
+    for lane in range(32):
+        memset(result, 0, sizeof(result))
+        for position in range(group):
+            put_bits(result, width * position, width, bits_at(loaded[(lane & ~(group - 1)) + position], width * (lane & (group - 1)), width))
         for position in range(operation.dwords):
-            _data_row(wave, instruction.decoded.destination[0], position)[lane] = rows[lane][position]
+            _data_row(wave, instruction.decoded.destination[0], position)[lane] = result[position]
     return stop_running
 
 

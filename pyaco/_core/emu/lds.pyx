@@ -339,45 +339,37 @@ cdef int _execute_append(Machine *machine, Wave *wave, const Instruction *instru
     return stop_running
 
 
-cdef inline uint32_t _bits_at(const uint32_t *words, uint32_t position, uint32_t width) noexcept nogil:
-    cdef uint64_t two = words[position >> 5]
-    if (position & 31) + width > 32:
-        two |= <uint64_t>words[(position >> 5) + 1] << 32
-    return <uint32_t>((two >> (position & 31)) & ((<uint64_t>1 << width) - 1))
-
-
 cdef int _load_transposed(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
-    """DS_READ_B64_TR_*, DS_READ_B96_TR_B6: 16 lanes load rows of 16 elements, and each gets a column.
+    """DS_READ_B64_TR_*, DS_READ_B96_TR_B6, DS_LOAD_TR4_B64, DS_LOAD_TR6_B96: 16 lanes load rows of 16 elements, and each gets a column.
 
     With E elements of a lane, a row is those of 16 / E lanes one after the other, and there are E rows. Inactive lanes make the
-    result undefined. As measured on hardware for B16 (ROCm, rocm-systems, pull request 10175); the others are assumed to be alike.
+    result undefined. As measured on hardware for B16 (ROCm, rocm-systems, pull request 10175); the others are assumed to be alike. Those of GFX12.5
+    are the same (MLIR's documentation of transposing loads; ROCm's translator of code for gfx1250), in waves of 32 lanes.
     """
     cdef uint32_t opcode = instruction.decoded.opcode
     cdef uint32_t width = (16 if opcode == <uint32_t>op_ds_read_b64_tr_b16 else 8 if opcode == <uint32_t>op_ds_read_b64_tr_b8
-                           else 6 if opcode == <uint32_t>op_ds_read_b96_tr_b6 else 4)
+                           else 6 if opcode == <uint32_t>op_ds_read_b96_tr_b6 or opcode == <uint32_t>op_ds_load_tr6_b96 else 4)
     cdef uint32_t dwords = 3 if width == 6 else 2
     cdef uint32_t elements = 32 * dwords // width
     cdef Window window = _window_of(machine, wave, instruction)
     cdef uint32_t loaded[max_lanes][3]
     cdef uint32_t result[3]
-    cdef uint32_t lane, other, row, dword, position, value
-    if wave.lanes != 64 or wave_exec(wave) != ~(<uint64_t>0):
+    cdef uint32_t lane, other, row, dword, position
+    if (wave.lanes != 32 if opcode == <uint32_t>op_ds_load_tr4_b64 or opcode == <uint32_t>op_ds_load_tr6_b96 else wave.lanes != 64):
         return stop_unsupported
-    for lane in range(64):
+    if wave_exec(wave) != ~(<uint64_t>0) >> (64 - wave.lanes):
+        return stop_unsupported
+    for lane in range(wave.lanes):
         position = _row_of(wave, instruction.decoded.source[0], 0)[lane] + (instruction.decoded.immediate & 0xffff)
         _note_lds(&window, access_kind_load, lane, position, 4 * dwords)
         note_lds_bounds(machine, instruction, <uint64_t>position + 4 * dwords)
         for dword in range(dwords):
             load_lds(window.host, window.bytes, <uint64_t>position + 4 * dword, 4, <uint8_t *>&loaded[lane][dword])
-    for lane in range(64):
+    for lane in range(wave.lanes):
         memset(result, 0, sizeof(result))
         for row in range(elements):
             other = (lane & ~<uint32_t>15) + row * (16 // elements) + (lane & 15) // elements
-            value = _bits_at(loaded[other], width * ((lane & 15) % elements), width)
-            position = width * row
-            result[position >> 5] |= value << (position & 31)
-            if (position & 31) + width > 32:
-                result[(position >> 5) + 1] |= value >> (32 - (position & 31))
+            put_bits(result, width * row, width, bits_at(loaded[other], width * ((lane & 15) % elements), width))
         for dword in range(dwords):
             _row_of(wave, instruction.decoded.destination[0], dword)[lane] = result[dword]
     return stop_running
@@ -461,6 +453,8 @@ cdef void fill_lds(Handler *table) noexcept nogil:
     table[<int>op_ds_read_b96_tr_b6] = _load_transposed
     table[<int>op_ds_read_b64_tr_b8] = _load_transposed
     table[<int>op_ds_read_b64_tr_b16] = _load_transposed
+    table[<int>op_ds_load_tr4_b64] = _load_transposed
+    table[<int>op_ds_load_tr6_b96] = _load_transposed
     table[<int>op_ds_load_tr16_b128] = _load_transposed_12
     table[<int>op_ds_load_tr8_b64] = _load_transposed_12
     table[<int>op_ds_atomic_barrier_arrive_rtn_b64] = _arrive

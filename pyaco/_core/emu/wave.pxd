@@ -171,6 +171,14 @@ cdef struct Instruction:
     Instruction *other                # the same address, decoded for other banks
     Instruction *next_owned           # all such of a region
 
+cdef inline bint adds_to_result(const Instruction *instruction) noexcept nogil:
+    """V_FMAC and its like: the destination is a source that is not among the sources."""
+    cdef uint32_t slot
+    for slot in range(instruction.decoded.source_count, instruction.operation.source_count):
+        if instruction.operation.source_type[slot] & type_old:
+            return True
+    return False
+
 cdef enum:                            # classes of the counters
     unit_salu = 0
     unit_valu = 1
@@ -294,6 +302,20 @@ cdef enum:
 cdef inline uint64_t scratch_base(const Wave *wave) noexcept nogil:
     """FLAT_SCRATCH_BASE of GFX12.5, to which code adds the number of a lane and an address in its scratch."""
     return (<uint64_t>1 << scratch_aperture_shift) | (<uint64_t>wave.index << scratch_wave_shift)
+
+cdef inline bint is_flat_scratch(uint64_t address) noexcept nogil:
+    """Whether it names scratch of a lane so."""
+    return address >> scratch_aperture_shift == 1
+
+cdef inline uint32_t wave_of_scratch(uint64_t address) noexcept nogil:
+    return <uint32_t>(address >> scratch_wave_shift) & ((1 << (scratch_lane_shift - scratch_wave_shift)) - 1)
+
+cdef inline uint32_t lane_of_scratch(uint64_t address) noexcept nogil:
+    return <uint32_t>(address >> scratch_lane_shift) & ((1 << (scratch_aperture_shift - scratch_lane_shift)) - 1)
+
+cdef inline uint32_t vgprs_of(uint32_t gfx_level) noexcept nogil:
+    """VGPRs, and AGPRs, that instructions name."""
+    return 1024 if has_vgpr_banks(gfx_level) else 512
 
 cdef inline uint32_t rows_of(uint32_t gfx_level) noexcept nogil:
     """Rows of a wave's vector registers."""

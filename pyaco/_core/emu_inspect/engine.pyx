@@ -13,7 +13,7 @@ from libcpp.vector cimport vector
 
 import numpy
 
-from features cimport has_split_barriers, has_split_wait_counters, has_vgpr_banks, has_wgp_mode
+from features cimport has_split_barriers, has_split_wait_counters, has_translation_counter, has_vgpr_banks, has_wgp_mode
 from isa_opcodes cimport *
 from modifiers cimport modifier_cache_glc, modifier_cache_sc1, modifier_cache_scope
 from pyaco._core.emu.memory cimport AddressSpace
@@ -43,11 +43,12 @@ cdef enum:
     leaving_sync = 2
 
 COUNTERS = ("vmcnt", "lgkmcnt", "expcnt", "vscnt", "kmcnt")
-COUNTERS_GFX12 = ("loadcnt", "dscnt", "expcnt", "storecnt", "kmcnt", "samplecnt", "asynccnt", "xcnt")
+COUNTERS_GFX12 = ("loadcnt", "dscnt", "expcnt", "storecnt", "kmcnt", "samplecnt")
+COUNTERS_GFX12_5 = (*COUNTERS_GFX12[:5], "tensorcnt", "asynccnt", "xcnt")
 HAZARDS = (
     None, "VMEMtoScalarWrite", "SMEMtoVectorWrite", "VcmpxExecWAR", "LdsBranchVmemWAR", "NSAtoVMEM", "NSAClause", "Offset3F", "FPAtomicToDenormMode",
     "VcmpxPermlane", "LdsDirectVALU", "LdsDirectVMEM", "VALUTransUse", "VALUPartialForwarding", "VALUMaskWrite", "WMMA", "VALUReadSGPR",
-    "DeallocVGPRs",
+    "DeallocVGPRs", "TransCoexecution", "WMMACoexecution", "AsyncBarrierArrive", "ScratchBaseForward", "GetRegIdle",
 )
 STOPS = {stop_lds_bounds: "LDS bounds", stop_misaligned: "misaligned", stop_left_barrier: "left barrier"}
 USES = (None, "address", "branch", "exec", "store", "atomic")
@@ -309,6 +310,8 @@ cdef class InspectingEngine(Engine):
 
     def _missing(self, uint32_t counters):
         names = COUNTERS_GFX12 if has_split_wait_counters(self.work.machine.gfx_level) else COUNTERS
+        if has_translation_counter(self.work.machine.gfx_level):
+            names = COUNTERS_GFX12_5
         return {"counters": [name for number, name in enumerate(names) if counters >> number & 1]}
 
     def _race(self):

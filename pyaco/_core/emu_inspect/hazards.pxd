@@ -1,4 +1,4 @@
-"""Hazards of GFX10 to GFX12: what these generations do not interlock, so that programs have to wait.
+"""Hazards of GFX10 to GFX13: what these generations do not interlock, so that programs have to wait.
 
 The names are AMD's, as LLVM and ACO have them. Events are recorded as the wave executes, so hazards are found on the path that ran:
 
@@ -11,25 +11,28 @@ NSAtoVMEM                GFX10.1              image access of four words, then a
 NSAClause                GFX10.1              image access of more than two words within a clause
 Offset3F                 GFX10.1              branch with the offset 0x3f
 FPAtomicToDenormMode     GFX10                atomic of floats, then s_denorm_mode
-VcmpxPermlane            GFX10.1, 11, 12      v_cmpx, then v_permlane
-LdsDirectVALU            GFX11, 12            VGPR that VALU uses, then written by an LDS direct load
-LdsDirectVMEM            GFX11, 12            VGPR that memory instructions use, then written by an LDS direct load
+VcmpxPermlane            GFX10.1, from GFX11  v_cmpx, then v_permlane
+LdsDirectVALU            GFX11 to 13          VGPR that VALU uses, then written by an LDS direct load
+LdsDirectVMEM            GFX11 to 13          VGPR that memory instructions use, then written by an LDS direct load
 VALUTransUse             GFX11.0              result of a transcendental read by VALU
 VALUPartialForwarding    GFX11, wave64        two sources, written before and behind a write of EXEC by SALU
 VALUMaskWrite            GFX11, wave64        lane mask that VALU reads, then written by SALU and read, or written by VALU and read by VALU
 DeallocVGPRs             GFX11                s_sendmsg that gives VGPRs back, without s_nop right before it
 WMMA                     GFX11, 12            result of a matrix operation that the next one reads as A, B or index
 VALUReadSGPR             GFX12                SGPR that VALU reads, then written, then read by VALU, or by SALU what SALU wrote
+GetRegIdle               from GFX12.5         s_getreg of a status register, without s_wait_alu 0 right before it
 =======================  ===================  ==========================================================================================
 
-A hazard counts as resolved where LLVM 22, Mesa 26 or this project's compiler takes it as resolved; where one of them sees no hazard at all,
-there is none here (VALUMaskWrite: LLVM 22 waits even where a vector instruction has read another SGPR since the lane mask was read, which
-Mesa takes for enough). Sources: AMD "RDNA 3" ISA document, "Manually inserted wait states"; LLVM (GCNHazardRecognizer,
+Those of GFX12.5 alone are in ``coexecution.pxd``; of GFX12.5 and GFX13 LLVM 23 is the only source. Elsewhere a hazard counts as resolved where
+LLVM 22, Mesa 26 or this project's compiler takes it as resolved; where one of them sees no hazard at all, there is none here (VALUMaskWrite:
+LLVM 22 waits even where a vector instruction has read another SGPR since the lane mask was read, which Mesa takes for enough).
+Sources: AMD "RDNA 3" ISA document, "Manually inserted wait states"; LLVM (GCNHazardRecognizer,
 AMDGPUWaitSGPRHazards, SIInsertHardClauses); Mesa (ACO's README, "hardware bugs and hazards").
 """
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from pyaco._core.emu.wave cimport Instruction, Wave
+from pyaco._core.emu_inspect.coexecution cimport Coexecution
 from pyaco._core.emu_inspect.waits cimport Finding
 
 cdef enum:
@@ -50,7 +53,8 @@ cdef enum:
     rule_valu_mask_write = 14
     rule_wmma = 15
     rule_valu_read_sgpr = 16
-    rule_dealloc_vgprs = 17
+    rule_dealloc_vgprs = 17           # 18 to 21: ``coexecution.pxd``
+    rule_get_reg_idle = 22
 
 cdef struct Mark:                     # the last instruction that did something; kind 0: none
     uint64_t pc
@@ -69,6 +73,8 @@ cdef struct Hazards:                  # of one wave
     uint32_t clause                   # instructions left of a clause
     uint32_t nops                     # ds_nop in a row
     uint32_t after_nop                # the instruction before is s_nop
+    uint32_t busy                     # something was issued since the last s_wait_alu 0
+    Coexecution coexecution           # GFX12.5
     Mark memory_read[128]             # by SGPR; kind as in memory_*
     Mark scalar_read[128]
     Mark exec_read

@@ -1,7 +1,8 @@
-"""Hazards of GFX10 to GFX12. The contract is in ``hazards.pxd``."""
+"""Hazards of GFX10 to GFX13. The contract is in ``hazards.pxd``."""
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t
 from libc.string cimport memset, strncmp
 
+from features cimport has_coexecution, has_idle_status_reads, has_sgpr_read_hazard
 from isa_opcodes cimport *
 from isa_tables cimport (
     hazard_branch, hazard_denorm_mode, hazard_float_atomic, hazard_lane_mask_read, hazard_permlane, hazard_transcendental, hazard_wave_matrix,
@@ -11,6 +12,7 @@ from modifiers cimport modifier_vopd_opcode_y, modifier_wait_vdst, modifier_wait
 from wait_tables cimport depctr_sa_sdst, depctr_va_sdst, depctr_va_vcc, depctr_va_vdst, depctr_vm_vsrc, waitcnt_lgkmcnt, waitcnt_vmcnt
 from pyaco._core.common.waitcnt cimport depctr_get, waitcnt_get
 from pyaco._core.emu.wave cimport *
+from pyaco._core.emu_inspect.coexecution cimport coexecution_account, coexecution_check
 from pyaco._core.emu_inspect.history cimport register_count
 from pyaco._core.emu_inspect.waits cimport Finding, register_limit
 from pyaco._core.common.machine cimport (
@@ -36,6 +38,10 @@ cdef enum:
     longest_count = 15                # of results that a wait can leave open
     salu_expiry = 11                  # SALU instructions after which a result has certainly arrived
     restart = 1 << 30
+    hwreg_status = 2
+    hwreg_state_priv = 4
+    hwreg_excp_flag_priv = 17
+    hwreg_excp_flag_user = 18
     all_open = 0xffff                 # immediate of s_waitcnt_depctr that waits for nothing
 
 # ---------------------------------------------------------------------------------------------------------------------- classes
@@ -133,7 +139,7 @@ cdef void hazards_clear(Hazards *hazards) noexcept nogil:
 
 
 cdef bint has_hazards(uint32_t gfx_level) noexcept nogil:
-    return 100 <= gfx_level < 125
+    return gfx_level >= 100
 
 
 # ------------------------------------------------------------------------------------------------------------------------ GFX10
@@ -513,7 +519,7 @@ cdef void _note_sgpr_write(Hazards *hazards, const Wave *wave, const Instruction
             continue
         for i in range(first, min(<uint32_t>ordinary_sgprs, first + register_count(
                 wave, instruction.decoded.destination[slot], instruction.decoded.destination_bytes[slot]))):
-            if gfx_level >= 120:
+            if has_sgpr_read_hazard(gfx_level):
                 hazards.rewritten[i] = _mark_of(instruction, writer if hazards.read_by_valu[i >> 1] else 0, hazards.salu, 0)
             else:
                 _note_lane_mask_write(&hazards.lane_mask[i], instruction, writer)
@@ -611,7 +617,7 @@ cdef void _resolve(Hazards *hazards, const Wave *wave, const Instruction *instru
         _settle_vector_writes(hazards.lane_mask, sgpr_vcc)
     if depctr_get(wait, depctr_va_vdst) == 0 or depctr_get(wait, depctr_va_vcc) == 0:
         _settle_vector_writes(&hazards.lane_mask[sgpr_vcc], 2)
-    if gfx_level < 120:
+    if not has_sgpr_read_hazard(gfx_level):
         return
     # buffer, image and scalar memory accesses wait for all of it
     direct = not _is_valu(instruction) and (format == format_smem or format_is_vmem(format))
@@ -641,7 +647,7 @@ cdef void _gfx11_account(Hazards *hazards, const Wave *wave, const Instruction *
         hazards.exec_writes += _writes_exec(instruction)
     elif _base_format(instruction) != format_smem:
         return
-    if gfx_level >= 120:
+    if has_sgpr_read_hazard(gfx_level):
         if _is_call(instruction.decoded.opcode):
             return
         _note_sgpr_reads(hazards, wave, instruction)
@@ -650,16 +656,38 @@ cdef void _gfx11_account(Hazards *hazards, const Wave *wave, const Instruction *
         _note_lane_mask(hazards, instruction)
 
 
+# ------------------------------------------------------------------------------------------------------------ GFX12.5 and GFX13
+cdef bint _is_status_read(const Instruction *instruction) noexcept nogil:
+    """S_GETREG of STATUS, STATE_PRIV, EXCP_FLAG_PRIV or EXCP_FLAG_USER."""
+    cdef uint32_t number = instruction.decoded.immediate & 63
+    return instruction.decoded.opcode == <uint16_t>op_s_getreg_b32 and (
+        number == hwreg_status or number == hwreg_state_priv or number == hwreg_excp_flag_priv or number == hwreg_excp_flag_user)
+
+
+cdef void _note_idle(Hazards *hazards, const Instruction *instruction) noexcept nogil:
+    """GetRegIdle: waits and s_nop issue nothing."""
+    if instruction.decoded.opcode == <uint16_t>op_s_waitcnt_depctr and instruction.decoded.immediate == 0:
+        hazards.busy = False
+    elif _is_valu(instruction) or _base_format(instruction) != format_sopp:
+        hazards.busy = True
+
+
 # ----------------------------------------------------------------------------------------------------------------------- all
 cdef bint hazards_check(const Hazards *hazards, const Wave *wave, const Instruction *instruction, uint32_t gfx_level,
                         Finding *finding) noexcept nogil:
     cdef uint32_t classes = isa_hazards(gfx_level, instruction.decoded.opcode)
+    cdef Mark here
     if gfx_level < 110 and _denormal_check(hazards, classes, finding):
         return True
     if 100 < gfx_level < 110:
         return False
     if hazards.vcmpx.kind and classes & hazard_permlane:
         return _found(finding, rule_vcmpx_permlane, &hazards.vcmpx, sgpr_exec, False)
+    if has_idle_status_reads(gfx_level) and hazards.busy and _is_status_read(instruction):
+        here = _mark_of(instruction, 1, 0, 0)
+        return _found(finding, rule_get_reg_idle, &here, register_limit, False)
+    if has_coexecution(gfx_level):
+        return coexecution_check(&hazards.coexecution, wave, instruction, gfx_level, finding)
     if gfx_level == 100:
         return _gfx10_check(hazards, wave, instruction, finding)
     return _gfx11_check(hazards, wave, instruction, gfx_level, finding)
@@ -667,14 +695,18 @@ cdef bint hazards_check(const Hazards *hazards, const Wave *wave, const Instruct
 
 cdef void hazards_account(Hazards *hazards, const Wave *wave, const Instruction *instruction, uint32_t gfx_level) noexcept nogil:
     cdef uint32_t classes = isa_hazards(gfx_level, instruction.decoded.opcode)
-    if max(hazards.now, hazards.valu, hazards.salu) > restart:
+    if max(max(hazards.now, hazards.valu, hazards.salu), hazards.coexecution.valu) > restart:
         hazards_clear(hazards)
     if gfx_level < 110:
         _note_float_atomic(hazards, instruction, classes)
     if 100 < gfx_level < 110:
         return
     _note_vcmpx(hazards, instruction, gfx_level)
-    if gfx_level == 100:
+    if has_idle_status_reads(gfx_level):
+        _note_idle(hazards, instruction)
+    if has_coexecution(gfx_level):
+        coexecution_account(&hazards.coexecution, wave, instruction, gfx_level)
+    elif gfx_level == 100:
         _gfx10_account(hazards, wave, instruction, gfx_level)
     else:
         _gfx11_account(hazards, wave, instruction, gfx_level)

@@ -24,7 +24,7 @@ cdef enum:
     use_exec = 3
     use_store = 4
     use_atomic = 5
-    shadow_registers = 768
+    shadow_registers = 1280           # SGPRs; VGPRs and AGPRs, or the 1,024 VGPRs of GFX12.5
 
 cdef struct Reading:                  # an instruction that loaded what nobody wrote; pc 0: none, the register itself was never written
     uint64_t pc
@@ -38,10 +38,11 @@ cdef struct UnwrittenMemory:          # device memory that was allocated without
     uint8_t *unwritten                # 1 by byte
 
 cdef cppclass Shadow:                 # of one wave
-    uint64_t undefined[768]           # SGPRs: bits; VGPRs and AGPRs (from 256): lanes
-    Reading reading[768]              # where the undefined value came from
+    uint64_t undefined[shadow_registers]            # SGPRs: bits; VGPRs and AGPRs (from 256): lanes
+    Reading reading[shadow_registers]               # where the undefined value came from
     Reading seen                      # that of the undefined source which was looked at last
     bint scc
+    uint32_t index                    # of the wave; shadows of a workgroup lie side by side
     vector[uint8_t] scratch           # lane after lane
 
 cdef struct Undefined:                # what was found

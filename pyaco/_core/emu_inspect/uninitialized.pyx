@@ -1,5 +1,5 @@
 """Undefined values and their way to a use. The contract is in ``uninitialized.pxd``."""
-from libc.stdint cimport int8_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, int8_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset, strncmp
 from libcpp.vector cimport vector
 
@@ -14,6 +14,7 @@ from pyaco._core.emu.image_view cimport ImageView, find_image, image_words
 from pyaco._core.emu.lane_selection cimport dpp_select
 from pyaco._core.emu.vector cimport read_scalar
 from pyaco._core.emu.wave cimport *
+from pyaco._core.emu_inspect.waits cimport is_async_copy
 
 cdef enum:
     first_vgpr = 256
@@ -31,12 +32,13 @@ cdef void shadow_start(Shadow *shadow, const Machine *machine, const Wave *wave,
     for i in range(128):
         if wave.sgpr[i] == fill and i != sgpr_m0 and i != sgpr_exec and i != sgpr_exec + 1:
             shadow.undefined[i] = all_bits
-    for i in range(512):
+    for i in range(vgprs_of(machine.gfx_level)):
         lanes = 0
         for lane in range(wave.lanes):
             lanes |= <uint64_t>(wave_vgpr(wave, i)[lane] == fill) << lane
         shadow.undefined[first_vgpr + i] = lanes
     shadow.scc = False
+    shadow.index = wave.index
     memset(shadow.reading, 0, sizeof(shadow.reading))
     memset(&shadow.seen, 0, sizeof(shadow.seen))
     shadow.scratch.assign(<size_t>wave.lanes * machine.scratch_bytes, 1)
@@ -130,15 +132,6 @@ cdef inline bint _is_matrix(const Instruction *instruction) noexcept nogil:
         or strncmp(opcode_name[instruction.decoded.opcode], "v_wmma", 6) == 0 or strncmp(opcode_name[instruction.decoded.opcode], "v_swmmac", 8) == 0)
 
 
-cdef bint _adds_to_result(const Instruction *instruction) noexcept nogil:
-    """V_FMAC and its like: the destination is a source that is not among the sources."""
-    cdef uint32_t slot
-    for slot in range(instruction.decoded.source_count, instruction.operation.source_count):
-        if instruction.operation.source_type[slot] & type_old:
-            return True
-    return False
-
-
 cdef bint _inserts_byte(uint32_t opcode) noexcept nogil:
     """Operations that put a byte into a register and keep the others."""
     return (opcode == <uint32_t>op_v_cvt_sr_fp8_f32 or opcode == <uint32_t>op_v_cvt_sr_bf8_f32 or opcode == <uint32_t>op_v_cvt_pkaccum_u8_f32)
@@ -189,21 +182,23 @@ cdef uint64_t _part_of_sdwa(const Shadow *shadow, const Instruction *instruction
 
 
 cdef void _dual(Shadow *shadow, const Wave *wave, const Instruction *instruction, uint64_t active) noexcept nogil:
-    """VOPD: each half has two sources, and a result that is undefined where all of them that are registers are; not where it selects by VCC."""
+    """VOPD: each half has two sources, or three, and a result that is undefined where all of its one or two that are registers are."""
     cdef uint64_t lanes[2]
-    cdef uint32_t half, i
+    cdef uint32_t half, i, first
+    cdef uint32_t places = 3 if instruction.decoded.format & format_vop3 else 2
     cdef const LaneOperation *operation
     for half in range(2):
         lanes[half] = active
+        first = places * half
         operation = instruction.operation_y if half else instruction.operation
-        for i in range(2 * half, 2 * half + 2):
-            if i < 2 * half + operation.source_count and _is_register(instruction.decoded.source[i]):
-                lanes[half] &= _lanes_of(shadow, wave, instruction.decoded.source[i], 4)
-        if operation.source_count > 2 or not (_is_register(instruction.decoded.source[2 * half])
-                                              or _is_register(instruction.decoded.source[2 * half + 1]) and operation.source_count > 1):
+        for i in range(first, first + 2):
+            if i < first + operation.source_count and _is_register(instruction.decoded.source[i]):
+                lanes[half] &= _lanes_of(shadow, wave, instruction.decoded.source[i], instruction.decoded.source_bytes[i])
+        if operation.source_count > 2 or not (_is_register(instruction.decoded.source[first])
+                                              or _is_register(instruction.decoded.source[first + 1]) and operation.source_count > 1):
             lanes[half] = 0
     for half in range(2):
-        _set(shadow, wave, instruction.decoded.destination[half], 4, active, lanes[half])
+        _set(shadow, wave, instruction.decoded.destination[half], instruction.decoded.destination_bytes[half], active, lanes[half])
 
 
 cdef uint64_t _undefined_result(Shadow *shadow, const Wave *wave, const Instruction *instruction, const int8_t *selected) noexcept nogil:
@@ -229,7 +224,7 @@ cdef uint64_t _undefined_result(Shadow *shadow, const Wave *wave, const Instruct
             one = _moved(one, selected, wave.lanes)
         lanes = one if not registers else (lanes & one if _combines(opcode) else lanes | one)
         registers += 1
-    if _adds_to_result(instruction):
+    if adds_to_result(instruction):
         one = _lanes_of(shadow, wave, instruction.decoded.destination[0], instruction.decoded.destination_bytes[0])
         lanes = lanes & one if _inserts_byte(opcode) else lanes | one
     elif _inserts_byte(opcode):
@@ -411,6 +406,11 @@ cdef bint _uses(Shadow *shadow, const Machine *machine, const Wave *wave, const 
     addresses = 3 if instruction.unit == unit_vmem else 2 if instruction.unit == unit_flat or instruction.unit == unit_smem else 1
     if instruction.unit == unit_lds and operation.add_lane:
         return False
+    if is_async_copy(instruction):
+        first = (instruction.decoded.destination[0] if operation.access == access_async_to_lds else instruction.decoded.source[2]) >> 2
+        lanes = active & shadow.undefined[first]
+        if lanes:
+            return _report(found, &shadow.reading[first], use_address, lanes, first)
     for i in range(instruction.decoded.source_count):
         first = instruction.decoded.source[i] >> 2
         if not _is_address(instruction, i, addresses) or not _is_register(instruction.decoded.source[i]):
@@ -432,7 +432,7 @@ cdef bint shadow_before(Shadow *shadow, const Machine *machine, const Wave *wave
         return True
     if instruction.unit == unit_valu:
         if wave.mode & mode_index_registers or opcode == <uint32_t>op_v_movreld_b32 or opcode == <uint32_t>op_v_movrelsd_b32:
-            for i in range(512):                            # which register it writes is not followed
+            for i in range(vgprs_of(machine.gfx_level)):    # which register it writes is not followed
                 shadow.undefined[first_vgpr + i] &= ~active
         elif (opcode == <uint32_t>op_v_readfirstlane_b32 or opcode == <uint32_t>op_v_readlane_b32 or opcode == <uint32_t>op_v_readlane_b32_e64
               or opcode == <uint32_t>op_v_writelane_b32 or opcode == <uint32_t>op_v_writelane_b32_e64):
@@ -478,6 +478,8 @@ cdef uint8_t *_unwritten_of(vector[UnwrittenMemory] *regions, const Access *acce
 cdef uint8_t *_bytes_of(Shadow *shadow, vector[uint8_t] *lds, vector[uint8_t] *memory, uint64_t first, vector[UnwrittenMemory] *regions,
                         const Machine *machine, const Access *access) noexcept nogil:
     """The map of what an access reaches; NULL for memory that counts as written."""
+    cdef Shadow *owner
+    cdef uint64_t offset
     if access.space == space_global:
         return _unwritten_of(regions, access) if regions.size() else NULL
     if access.space == space_scratch and access.address - first < memory.size() and access.address - first + access.bytes <= memory.size():
@@ -488,6 +490,12 @@ cdef uint8_t *_bytes_of(Shadow *shadow, vector[uint8_t] *lds, vector[uint8_t] *m
         return NULL
     if access.space == space_lds and access.address + access.bytes <= lds.size():
         return &lds[0][access.address]
+    if access.space == space_scratch and is_flat_scratch(access.address):
+        owner = shadow + (<int64_t>wave_of_scratch(access.address) - shadow.index)
+        offset = access.address & 0xffffffffU
+        if offset + access.bytes > machine.scratch_bytes or owner.scratch.empty():
+            return NULL
+        return &owner.scratch[lane_of_scratch(access.address) * <size_t>machine.scratch_bytes + offset]
     if access.space == space_scratch and access.address + access.bytes <= machine.scratch_bytes and shadow.scratch.size():
         return &shadow.scratch[access.lane * <size_t>machine.scratch_bytes + access.address]
     return NULL
@@ -565,6 +573,35 @@ cdef bint _image_access(Shadow *shadow, const Instruction *instruction, const Ac
     return False
 
 
+cdef bint _copy(Shadow *shadow, vector[uint8_t] *lds, vector[uint8_t] *memory, uint64_t first, vector[UnwrittenMemory] *regions,
+                const Machine *machine, const Instruction *instruction, const AccessLog *log, Undefined *found) noexcept nogil:
+    """Copies between memory and LDS, which log an access to memory and then one to LDS for each lane; True where what is undefined leaves LDS."""
+    cdef bint loads = memory_operation(instruction.decoded.opcode).access == access_async_to_lds
+    cdef const Access *access
+    cdef uint8_t *outside
+    cdef uint8_t *inside
+    cdef Reading reading
+    cdef uint32_t i, k, defined
+    for i in range(0, log.count - log.count % 2, 2):
+        access = &log.entries[i]
+        outside = _bytes_of(shadow, lds, memory, first, regions, machine, access)
+        inside = _bytes_of(shadow, lds, memory, first, regions, machine, &log.entries[i + 1])
+        defined = inside == NULL
+        for k in range(min(access.bytes, log.entries[i + 1].bytes)):
+            if loads and inside != NULL:
+                inside[k] = outside[k] if outside != NULL else 0
+            elif not loads:
+                defined |= inside == NULL or not inside[k]
+                if outside != NULL:
+                    outside[k] = 0
+            if not loads and (k & 3 == 3 or k + 1 == access.bytes):
+                if not defined:
+                    reading = Reading(instruction.pc, log.entries[i + 1].address + (k & ~<uint32_t>3), instruction.decoded.opcode, space_lds)
+                    return _report(found, &reading, use_store, <uint64_t>1 << access.lane, shadow_registers)
+                defined = inside == NULL
+    return False
+
+
 cdef uint64_t _clear_loaded(Shadow *shadow, const Instruction *instruction, uint64_t active) noexcept nogil:
     """What a memory instruction loads is defined, until it turns out not to be; returns the lanes to which the first register was undefined."""
     cdef uint32_t i, k, number
@@ -592,6 +629,8 @@ cdef bint shadow_after(Shadow *shadow, vector[uint8_t] *lds, vector[uint8_t] *me
     cdef uint32_t dword = 0
     cdef uint64_t kept = 0
     cdef bint is_image = _is_image(instruction)
+    if is_async_copy(instruction):
+        return _copy(shadow, lds, memory, first, regions, machine, instruction, log, found)
     if unit_smem <= instruction.unit <= unit_lds:
         kept = _clear_loaded(shadow, instruction, active)
     for i in range(log.count):

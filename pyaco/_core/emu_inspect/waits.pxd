@@ -12,7 +12,8 @@ The counter of a flat access depends on what it accessed: the vector counter for
 On GFX12.5 an access may have to be issued again once its address is translated: nothing may write the registers that it reads until xcnt
 falls, or it is done. A later access of the other kind, scalar or vector, a branch or a message waits for that by itself, and vector memory does
 where it writes the registers; translations of vector memory are done in order. Copies between memory and LDS are done when asynccnt falls
-(LLVM 23, SIInsertWaitcnts: X_CNT, ASYNC_CNT, simplifyXcnt, isXcntDrain; it counts copies as loads as well, and so are they here).
+(LLVM 23, SIInsertWaitcnts: X_CNT, ASYNC_CNT, simplifyXcnt, isXcntDrain; it counts copies as loads as well, and so are they here), tensors when
+tensorcnt does; whether their descriptors may be written before is not known.
 
 Sources: AMD "Vega", "RDNA 2", "RDNA3" and "RDNA4" ISA documents, "Data Dependency Resolution"; LLVM's "User Guide for AMDGPU Backend",
 "Memory Model" by generation, for what a barrier needs.
@@ -22,7 +23,7 @@ from libcpp.vector cimport vector
 
 from features cimport has_split_wait_counters
 from isa_opcodes cimport op_image_msaa_load
-from isa_tables cimport image_flag_sampler, opcode_image
+from isa_tables cimport image_flag_sampler, image_flag_tensor, opcode_image
 from pyaco._core.common.machine cimport format_mimg
 from pyaco._core.emu.access cimport access_async_from_lds, access_async_to_lds
 from pyaco._core.emu.global_memory cimport memory_operation
@@ -35,6 +36,7 @@ cdef enum:
     counter_vs = 3                    # GFX12: storecnt
     counter_km = 4                    # GFX12
     counter_sample = 5                # GFX12: samples of images
+    counter_tensor = counter_sample   # GFX12.5, which has no images: tensors between memory and LDS
     counter_async = 6                 # GFX12.5: copies between memory and LDS
     counter_x = 7                     # GFX12.5: address translations
     counter_count = 8
@@ -47,7 +49,8 @@ cdef enum:
     kind_data = 6                     # GFX6: a store reads its data
     kind_async = 7
     kind_translation = 8              # of vector memory; those of scalar loads finish in any order
-    kind_count = 9
+    kind_tensor = 9
+    kind_count = 10
     locked = 1                        # until all its counters have fallen
     locked_or = 2                     # until one of them has
     kind_any = 255                    # finishes in any order
@@ -57,8 +60,8 @@ cdef enum:
 cdef cppclass Operation:              # in flight
     uint64_t pc
     uint64_t lanes                    # that it reads or writes
-    uint32_t serial[8]                # by counter: how many of its kind were issued up to it
-    uint8_t kind[8]
+    uint32_t serial[counter_count]    # by counter: how many of its kind were issued up to it
+    uint8_t kind[counter_count]
     uint8_t needs                     # a bit for each counter that has to fall
     uint8_t locks                     # locked, locked_or: it reads its registers late, and they must not be written
     uint16_t opcode
@@ -68,7 +71,7 @@ cdef cppclass Operation:              # in flight
 
 cdef cppclass Flight:                 # of one wave
     vector[Operation] operations
-    uint32_t issued[9]                # by kind
+    uint32_t issued[kind_count]       # by kind
     uint32_t translated               # translations of vector memory that are known to be done, as a serial number
     uint64_t busy[20]                 # registers of operations in flight
 
@@ -82,7 +85,7 @@ cdef struct Finding:
     uint64_t pc
 
 cdef struct WaitCounts:
-    uint32_t count[8]                 # by counter: how many operations may stay in flight; not_waited: any number
+    uint32_t count[counter_count]     # by counter: how many operations may stay in flight; not_waited: any number
 
 # Whether an instruction is a wait, and for what.
 cdef bint wait_counts(const Wave *wave, const Instruction *instruction, uint32_t gfx_level, WaitCounts *counts) noexcept nogil
@@ -102,6 +105,10 @@ cdef inline bint is_async_copy(const Instruction *instruction) noexcept nogil:
     """GFX12.5's copies between memory and LDS; their destination is a VGPR with addresses in LDS, which they read."""
     cdef uint8_t access = memory_operation(instruction.decoded.opcode).access
     return access == access_async_to_lds or access == access_async_from_lds
+
+cdef inline bint is_tensor(const Instruction *instruction) noexcept nogil:
+    """GFX12.5's moves of tiles between memory and LDS."""
+    return instruction.decoded.format & 0x7f == format_mimg and opcode_image[instruction.decoded.opcode] & image_flag_tensor != 0
 
 cdef inline bint is_counted_as_sample(const Instruction *instruction, uint32_t gfx_level) noexcept nogil:
     """Whether an instruction is in GFX12's VSAMPLE encoding, which has a counter of its own."""

@@ -136,13 +136,15 @@ cdef bint wait_counts(const Wave *wave, const Instruction *instruction, uint32_t
         counts.count[counter_exp] = value & 7
     elif opcode == <uint32_t>op_s_wait_asynccnt:
         counts.count[counter_async] = value & 63
+    elif opcode == <uint32_t>op_s_wait_tensorcnt:
+        counts.count[counter_tensor] = value & 63
     elif opcode == <uint32_t>op_s_wait_xcnt:
         counts.count[counter_x] = value & 63
     elif opcode == <uint32_t>op_s_wait_idle:
         for counter in range(<uint32_t>counter_count):
             counts.count[counter] = 0
     else:
-        return opcode == <uint32_t>op_s_wait_bvhcnt or opcode == <uint32_t>op_s_wait_tensorcnt
+        return opcode == <uint32_t>op_s_wait_bvhcnt
     return True
 
 
@@ -250,6 +252,8 @@ cdef bint _issue_operation(Flight *flight, Operation *operation, const Instructi
         _issue(flight, operation, counter_lgkm, kind_gds if modifier_gds(instruction.decoded.modifiers) else kind_lds)
     elif base == format_ldsdir:
         _issue(flight, operation, counter_exp, kind_direct)
+    elif is_tensor(instruction):
+        _issue(flight, operation, counter_tensor, kind_tensor)
     elif base == format_mubuf or base == format_mtbuf or base == format_mimg or format_flat <= base <= format_scratch:
         return _issue_vector(flight, operation, instruction, gfx_level, log)
     elif (opcode == <uint32_t>op_s_sendmsg_rtn_b32 or opcode == <uint32_t>op_s_sendmsg_rtn_b64
@@ -364,7 +368,7 @@ cdef void flight_account(Flight *flight, const Wave *wave, const Instruction *in
     for i in range(0 if is_async_copy(instruction) else instruction.decoded.destination_count):
         _add_registers(&operation, i, instruction.decoded.destination[i],
                        instruction.decoded.destination_bytes[i] if instruction.decoded.destination_bytes[i] else wave.lanes // 8)
-    if has_translation_counter(gfx_level) and (_is_vector_memory(instruction) or instruction.unit == unit_smem):
+    if has_translation_counter(gfx_level) and not is_tensor(instruction) and (_is_vector_memory(instruction) or instruction.unit == unit_smem):
         _lock_until_translated(flight, &operation, instruction)
     for i in range(log.count):
         if log.entries[i].space != space_scratch:
@@ -592,13 +596,14 @@ cdef bint flight_check_lds(const Flight *flight, const AccessLog *log, Finding *
     cdef uint32_t entry
     cdef const Operation *operation
     cdef const Access *other
+    cdef uint32_t copies = 1 << counter_async | 1 << counter_tensor
     for i in range(flight.operations.size()):
         operation = &flight.operations[i]
-        if not operation.needs & (1 << counter_vm | 1 << counter_async):
+        if not operation.needs & (1 << counter_vm | copies):
             continue
         for k in range(operation.reached.size()):
             other = &operation.reached[k]
-            if other.space != space_lds or (other.access_kind != access_kind_store and not operation.needs >> counter_async & 1):
+            if other.space != space_lds or (other.access_kind != access_kind_store and not operation.needs & copies):
                 continue
             for entry in range(log.count):
                 if log.entries[entry].access_kind == access_kind_load and other.access_kind == access_kind_load:

@@ -13,8 +13,8 @@ from pyaco._core.common.cycles cimport resource_count
 from pyaco._core.emu.wave cimport Instruction, Wave
 
 cdef enum:
-    clock_registers = 768             # SGPRs, VGPRs from 256 on, AGPRs from 512 on
-    clock_counters = 6                # as in ``waits.pxd``
+    clock_registers = 1280            # SGPRs, VGPRs from 256 on, AGPRs from 512 on (GFX12.5: 1,024 VGPRs)
+    clock_counters = 7                # as in ``waits.pxd``; translations of addresses take no time
     clock_depth = 64                  # operations of a counter in flight
 
 cdef struct WaveClock:

@@ -23,7 +23,8 @@ from pyaco._core.emu_inspect.measured_cycles cimport (
     beyond_vector, branch_passed_step, branch_taken_step, correct_cycles, is_measured, measured_lds_latency,
 )
 from pyaco._core.emu_inspect.waits cimport (
-    WaitCounts, counter_exp, counter_km, counter_lgkm, counter_limit, counter_sample, counter_vm, counter_vs, is_counted_as_sample, wait_counts,
+    WaitCounts, counter_async, counter_exp, counter_km, counter_lgkm, counter_limit, counter_sample, counter_tensor, counter_vm, counter_vs,
+    is_async_copy, is_counted_as_sample, is_tensor, wait_counts,
 )
 
 cdef enum:
@@ -73,6 +74,10 @@ cdef uint32_t _counters_of(const Instruction *instruction, uint32_t gfx_level) n
         return 1 << counter_exp
     if is_counted_as_sample(instruction, gfx_level):
         return 1 << counter_sample
+    if is_async_copy(instruction):
+        return 1 << counter_async
+    if is_tensor(instruction):
+        return 1 << counter_tensor
     if format_is_vmem(base) or format_is_flat_like(base):
         return (1 << (counter_vm if loads or not has_store_counter(gfx_level) else counter_vs)) | (
             1 << counter_lgkm if base == format_flat and loads else 0)
@@ -123,6 +128,8 @@ cdef uint64_t _registers_ready(WaveClock *clock, const Wave *wave, const Instruc
             continue
         for number in range(first, _end_of(first, instruction.decoded.source_bytes[i], wave.lanes)):
             time = max(time, ready[number])
+    if is_async_copy(instruction) and instruction.decoded.destination_count:        # an address in LDS
+        time = max(time, ready[min(<uint32_t>instruction.decoded.destination[0] >> 2, <uint32_t>clock_registers - 1)])
     if instruction.operation_y != NULL:                     # a third source of a half of VOPD is its destination, VCC or a literal
         for i in range(2):
             operation = instruction.operation_y if i else instruction.operation
@@ -164,7 +171,7 @@ cdef inline void _set_one(WaveClock *clock, uint32_t number, uint64_t time, uint
 cdef void _set_ready(WaveClock *clock, const Wave *wave, const Instruction *instruction, uint64_t time, uint64_t elsewhere) noexcept nogil:
     cdef uint32_t i, number, first
     cdef uint32_t implied = opcode_implicit_definitions[instruction.decoded.opcode]
-    for i in range(instruction.decoded.destination_count):
+    for i in range(0 if is_async_copy(instruction) else instruction.decoded.destination_count):
         first = instruction.decoded.destination[i] >> 2
         if instruction.decoded.destination[i] == register_none or (128 <= first < 256):
             continue
