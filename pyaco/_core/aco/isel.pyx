@@ -52,6 +52,10 @@ from pyaco._core.ir.range_analysis cimport ranges_begin
 
 from pyaco.errors import InputError, UnsupportedError
 
+cdef enum:                        # room that lists begin with, so that small shaders need no more
+    some_instructions = 32
+    some_blocks = 8
+
 
 # ---------------------------------------------------------------------------------------------------------------- blocks
 cdef bint _list_ends(Isel *c, NodeId first) noexcept nogil:
@@ -656,6 +660,11 @@ cdef int _select(Isel *c) except -1 nogil:
     c.node_copies.assign(c.s.nodes.table.count, 0)
     c.flow.exec_empty_depth = 0xffff
     c.fp_mode = _float_mode(c.s)
+    # Most instructions become one or two.
+    c.selected.reserve(2 * c.s.order.table.count + some_instructions)
+    c.label_block.reserve(c.s.nodes.table.count + some_blocks)
+    c.edges.reserve(2 * c.s.nodes.table.count + some_blocks)
+    c.parts.reserve(some_instructions)
     choose_classes(c)
     c.halved = 0
     ranges_begin(&c.ranges, c.s)

@@ -48,22 +48,6 @@ cdef enum:                            # what is tracked besides temps: bits
     every_storage = 0x1ff
     sampled = 0x100                   # beside the storage classes: images that are read through a texture descriptor
 
-cdef struct Access:                   # of an instruction to memory
-    bint orders                       # whether it must be compared with others at all
-    bint writes
-    bint all_addresses                # volatile, atomic, acquire, release: its address does not matter
-    uint32_t storage
-
-cdef cppclass Register:               # accesses to one tracked register so far
-    uint32_t value                    # place + 1 of the instruction whose value it has
-    vector[uint32_t] readers
-    vector[uint32_t] overwritten      # by results that nobody reads
-
-cdef cppclass Memory:
-    uint32_t floor                    # place + 1 of one that all later ones stay behind
-    vector[uint32_t] places
-    vector[Access] accesses
-
 
 cdef inline uint8_t _tracked(uint16_t reg) noexcept nogil:
     if reg == register_scc:
@@ -130,12 +114,14 @@ cdef bint is_boundary(const ProgramData *p, InstructionId i) noexcept nogil:
 
 
 cdef inline int _edge(Graph *graph, uint32_t before, uint32_t after) except -1 nogil:
-    if before == after or (graph.edge_first[before] != no_edge and graph.edge_to[graph.edge_first[before]] == after):
+    cdef Edge edge
+    edge.next = graph.nodes[before].edge_first
+    if before == after or (edge.next != no_edge and graph.edges[edge.next].to == after):
         return 0
-    graph.edge_to.push_back(after)
-    graph.edge_next.push_back(graph.edge_first[before])
-    graph.edge_first[before] = <uint32_t>graph.edge_to.size() - 1
-    graph.waits_for[after] += 1
+    edge.to = after
+    graph.nodes[before].edge_first = <uint32_t>graph.edges.size()
+    graph.edges.push_back(edge)
+    graph.nodes[after].waits_for += 1
     return 0
 
 
@@ -191,7 +177,7 @@ cdef uint32_t _read_registers(const GraphBuilder *g, const ProgramData *p, Instr
     return reads | (tracked_exec if by_lane else 0)
 
 
-cdef int _registers(GraphBuilder *g, const ProgramData *p, Graph *graph, Register *registers, uint32_t place) except -1 nogil:
+cdef int _registers(GraphBuilder *g, const ProgramData *p, Graph *graph, uint32_t place) except -1 nogil:
     cdef InstructionId i = graph.instruction[place]
     cdef uint32_t written = 0
     cdef uint32_t dead = 0
@@ -208,7 +194,7 @@ cdef int _registers(GraphBuilder *g, const ProgramData *p, Graph *graph, Registe
             written |= bit
     for k in range(<uint32_t>tracked_count):
         bit = 1 << k
-        r = &registers[k]
+        r = &g.registers[k]
         if written & bit or (dead & bit and r.readers.size() > most_readers):
             _writes(graph, r, place)
             continue
@@ -295,24 +281,25 @@ cdef inline bint _conflict(const ProgramData *p, const Access *x, InstructionId 
     return x.all_addresses or y.all_addresses or not _disjoint(p, a, b)
 
 
-cdef int _memory(const ProgramData *p, Graph *graph, Memory *memory, uint32_t place) except -1 nogil:
+cdef int _memory(GraphBuilder *g, const ProgramData *p, Graph *graph, uint32_t place) except -1 nogil:
     cdef InstructionId i = graph.instruction[place]
     cdef Access access = _access(p, i)
+    cdef Memory *memory = &g.memory
     cdef uint32_t k
-    cdef bint full = memory.places.size() >= most_accesses
+    cdef bint full
     if not access.orders:
         return 0
+    access.place = place
+    full = memory.accesses.size() >= most_accesses
     if memory.floor:
         _edge(graph, memory.floor - 1, place)
-    for k in range(<uint32_t>memory.places.size()):
-        if full or _conflict(p, &memory.accesses[k], graph.instruction[memory.places[k]], &access, i):
-            _edge(graph, memory.places[k], place)
+    for k in range(<uint32_t>memory.accesses.size()):
+        if full or _conflict(p, &memory.accesses[k], graph.instruction[memory.accesses[k].place], &access, i):
+            _edge(graph, memory.accesses[k].place, place)
     if full or is_barrier(p, i):
-        memory.places.clear()
         memory.accesses.clear()
         memory.floor = place + 1
     else:
-        memory.places.push_back(place)
         memory.accesses.push_back(access)
     return 0
 
@@ -330,24 +317,26 @@ cdef int _values(GraphBuilder *g, const ProgramData *p, Graph *graph, uint32_t p
 
 
 cdef int graph_build(GraphBuilder *g, const ProgramData *p, Graph *graph) except -1 nogil:
-    cdef Register[5] registers
-    cdef Memory memory
+    cdef Node alone
     cdef uint32_t count = <uint32_t>graph.instruction.size()
     cdef uint32_t place
     cdef uint32_t row
     cdef InstructionId i
     cdef int k
     for k in range(<int>tracked_count):
-        registers[k].value = 0
-    memory.floor = 0
-    graph.waits_for.assign(count, 0)
-    graph.edge_first.assign(count, no_edge)
-    graph.edge_next.clear()
-    graph.edge_to.clear()
+        g.registers[k].value = 0
+        g.registers[k].readers.clear()
+        g.registers[k].overwritten.clear()
+    g.memory.floor = 0
+    g.memory.accesses.clear()
+    alone.waits_for = 0
+    alone.edge_first = no_edge
+    graph.nodes.assign(count, alone)
+    graph.edges.clear()
     for place in range(count):
         _values(g, p, graph, place)
-        _registers(g, p, graph, registers, place)
-        _memory(p, graph, &memory, place)
+        _registers(g, p, graph, place)
+        _memory(g, p, graph, place)
     for place in range(count):
         i = graph.instruction[place]
         for row in range(p.instructions.definition_first[i], p.instructions.definition_first[i] + p.instructions.definition_count[i]):
