@@ -6,7 +6,6 @@ say where each predecessor has it. Back edges are compared when their block is l
 """
 from libc.stdint cimport uint16_t, uint32_t
 from libcpp.algorithm cimport stable_sort
-from libcpp.vector cimport vector
 
 from isa_opcodes cimport op_p_branch, op_p_linear_phi, op_p_phi
 from modifiers cimport modifier_set_branch_scc_live, modifier_set_branch_scratch
@@ -103,7 +102,6 @@ cdef int _enter_late(Allocator *a) except -1 nogil:
 
 cdef bint _enter_values(Allocator *a, BlockId block) except -1 nogil:
     """Put the live-in values into the file, those of the linear CFG first; whether all are where their model predecessor left them."""
-    cdef ProgramData *p = a.p
     cdef uint32_t linear = _model_pred(a, block, False)
     cdef uint32_t logical = _model_pred(a, block, True)
     cdef TempId temp = live_next(&a.live_in, 0)

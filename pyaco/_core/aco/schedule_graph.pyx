@@ -16,7 +16,6 @@ Nothing passes an instruction that is not known to be harmless: branches, the en
 exports, spills and reloads, reductions, reads of clocks.
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
-from libcpp.vector cimport vector
 
 from isa_opcodes cimport (
     op_ds_bpermute_b32, op_ds_permute_b32, op_ds_swizzle_b32, op_p_as_uniform, op_p_create_vector, op_p_extract, op_p_extract_vector,

@@ -519,7 +519,7 @@ cdef uint32_t _clauses(const Scheduler *s, const uint32_t *order) noexcept nogil
     for k in range(<uint32_t>s.graph.instruction.size()):
         place = order[k] if order else k
         if s.places[place].member != member_none and (k == 0 or s.places[last].member != s.places[place].member
-                                               or not form_clause(s.p, s.graph.instruction[last], s.graph.instruction[place])):
+                                                      or not form_clause(s.p, s.graph.instruction[last], s.graph.instruction[place])):
             found += 1
         last = place
     return found

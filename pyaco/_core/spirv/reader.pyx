@@ -18,7 +18,7 @@ from pyaco._core.spirv.emission cimport lists_begin
 from pyaco._core.spirv.float_controls cimport float_control_mode
 from pyaco._core.spirv.lines cimport line_of_source, source_files
 from pyaco._core.spirv.module cimport *
-from pyaco._core.spirv.repair cimport finish
+from pyaco._core.spirv.repair cimport Repair, finish, new_repair
 from pyaco._core.spirv.types cimport *
 
 from pyaco.errors import InputError, UnsupportedError
@@ -307,6 +307,7 @@ cdef Reader _scan(bytes source, object specialization):
 def read(bytes source not None, entry, specialization, str stage):
     """Read one entry point of a module; the arguments are those of ``pyaco.spirv.read``."""
     cdef Reader r = _scan(source, specialization)
+    cdef Repair repair
     cdef SpirvId function
     position, name = _entry(r, entry, stage)
     if stage != "compute":
@@ -319,10 +320,11 @@ def read(bytes source not None, entry, specialization, str stage):
     if r.kind[function] != kind_function:
         fail(r, r.entries[<size_t>position].word, "id %u is not a function", function)
     _execution_modes(r, function)
+    repair = new_repair()
     with nogil:
         read_entry(r, r.payload[function])
         line_of_source(r, 0, line_unknown)
-    finish(r)
+        finish(r, repair)
     _report(r, name, stage)
     if r.has_matrices:
         r.shader.facts.known["cooperative_matrices"] = True
