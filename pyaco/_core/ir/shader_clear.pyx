@@ -1,6 +1,4 @@
-"""Emptying a shader that nobody looks at any more, before its owner is freed: that happens with the interpreter's lock, and would clear the rows then."""
-from libc.stdint cimport uint32_t
-
+"""Emptying a shader that nobody looks at any more: its owner is freed with the interpreter's lock, and rows would be cleared then."""
 from pyaco._core.common.table cimport Table, table_clear
 from pyaco._core.ir.shader cimport ShaderData
 
