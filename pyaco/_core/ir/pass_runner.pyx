@@ -430,5 +430,5 @@ def run_through(Plan first not None, Shader shader not None, NativeKernel transl
         before.steps(0, <uint32_t>first.rows.size())
         translate.function(&translation, translate.option)
         log.add(no_plan, row)
-        shader_clear(&shader.data)
         behind.steps(0, <uint32_t>second.rows.size())
+        shader_clear(&shader.data)
