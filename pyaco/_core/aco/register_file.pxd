@@ -9,7 +9,7 @@ per register, so that gaps are found with bit operations. A dword shared by sub-
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
-from pyaco._core.common.bits cimport align_up, low_mask, trailing_zeros64
+from pyaco._core.common.bits cimport align_up, trailing_zeros64
 
 cdef enum:
     file_size = 512
@@ -31,10 +31,18 @@ cdef inline void file_clear_all(RegisterFile *f) noexcept nogil:
     memset(f.owner, 0, sizeof(f.owner))
     memset(f.busy, 0, sizeof(f.busy))
 
-cdef inline void file_put_bytes(RegisterFile *f, int view, uint32_t address, uint32_t size, uint32_t id) noexcept nogil:
-    """What `file_put_view` does for parts of registers."""
+cdef inline void file_put_view(RegisterFile *f, int view, uint32_t address, uint32_t size, uint32_t id) noexcept nogil:
+    """Give `size` bytes from byte address `address` to `id`; 0 frees them."""
     cdef uint32_t i
     cdef uint32_t r
+    if not (address & 3) and not (size & 3):
+        for r in range(address >> 2, (address + size) >> 2):
+            f.owner[view][r] = id
+            if id:
+                f.busy[view][r >> 6] |= <uint64_t>1 << (r & 63)
+            else:
+                f.busy[view][r >> 6] &= ~(<uint64_t>1 << (r & 63))
+        return
     for i in range(address, address + size):
         r = i >> 2
         if f.owner[view][r] != <uint32_t>owner_partial:
@@ -45,27 +53,6 @@ cdef inline void file_put_bytes(RegisterFile *f, int view, uint32_t address, uin
         if not id and not (f.bytes[view][r][0] | f.bytes[view][r][1] | f.bytes[view][r][2] | f.bytes[view][r][3]):
             f.owner[view][r] = 0
             f.busy[view][r >> 6] &= ~(<uint64_t>1 << (r & 63))
-
-cdef inline void file_put_view(RegisterFile *f, int view, uint32_t address, uint32_t size, uint32_t id) noexcept nogil:
-    """Give `size` bytes from byte address `address` to `id`; 0 frees them."""
-    cdef uint32_t r = address >> 2
-    cdef uint32_t end = (address + size) >> 2
-    cdef uint32_t count
-    cdef uint64_t bits
-    if (address | size) & 3:
-        file_put_bytes(f, view, address, size, id)
-        return
-    while r < end:
-        count = min(end - r, 64 - (r & 63))
-        bits = low_mask(count) << (r & 63)
-        if id:
-            f.busy[view][r >> 6] |= bits
-        else:
-            f.busy[view][r >> 6] &= ~bits
-        while count:
-            f.owner[view][r] = id
-            r += 1
-            count -= 1
 
 cdef inline void file_put(RegisterFile *f, int views, uint32_t address, uint32_t size, uint32_t id) noexcept nogil:
     if views & in_before:

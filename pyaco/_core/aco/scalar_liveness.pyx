@@ -12,7 +12,6 @@ from libcpp.vector cimport vector
 
 from isa_opcodes cimport *
 from pyaco._core.aco.queries cimport ends_without_leaving
-from pyaco._core.common.bits cimport low_mask
 from pyaco._core.ir.program cimport *
 
 cdef struct Summary:
@@ -20,37 +19,22 @@ cdef struct Summary:
     ScalarSet writes              # whether it reads them before or not
 
 
-cdef inline uint64_t _next_word(uint32_t *dword, uint32_t end, uint32_t *word) noexcept nogil:
-    """The bits of the dwords from `dword` to `end` that stand in one word of a set, and which; `dword` moves on to the next one."""
-    cdef uint32_t shift = dword[0] & 63
-    cdef uint32_t count = min(end - dword[0], 64 - shift)
-    word[0] = dword[0] >> 6
-    dword[0] += count
-    return low_mask(count) << shift
-
-
 cdef void scalar_add(ScalarSet *set, uint16_t reg, uint32_t size) noexcept nogil:
-    cdef uint32_t dword = reg >> 2
-    cdef uint32_t end = min((reg + size + 3) >> 2, <uint32_t>scalar_scc)
-    cdef uint32_t word = 0
-    cdef uint64_t bits
+    cdef uint32_t k
     if reg == register_scc:
         set.words[2] |= 1
-    while dword < end:
-        bits = _next_word(&dword, end, &word)
-        set.words[word] |= bits
+        return
+    for k in range(reg >> 2, min((reg + size + 3) >> 2, <uint32_t>scalar_scc)):
+        set.words[k >> 6] |= <uint64_t>1 << (k & 63)
 
 
 cdef void scalar_remove(ScalarSet *set, uint16_t reg, uint32_t size) noexcept nogil:
-    cdef uint32_t dword = reg >> 2
-    cdef uint32_t end = min((reg + size + 3) >> 2, <uint32_t>scalar_scc)
-    cdef uint32_t word = 0
-    cdef uint64_t bits
+    cdef uint32_t k
     if reg == register_scc:
         set.words[2] &= ~<uint64_t>1
-    while dword < end:
-        bits = _next_word(&dword, end, &word)
-        set.words[word] &= ~bits
+        return
+    for k in range(reg >> 2, min((reg + size + 3) >> 2, <uint32_t>scalar_scc)):
+        set.words[k >> 6] &= ~(<uint64_t>1 << (k & 63))
 
 
 cdef bint scalar_any(const ScalarSet *set, uint16_t reg, uint32_t size) noexcept nogil:

@@ -25,8 +25,9 @@ from isa_tables cimport is_atomic, opcode_flag_two_offsets, opcode_flags
 from modifiers cimport modifier_lds, modifier_semantics, modifier_storage
 from pyaco._core.aco.live_variables cimport needs_vcc
 from pyaco._core.aco.queries cimport operand_equal
+from pyaco._core.common.bits cimport trailing_zeros32
 from pyaco._core.ir.program cimport (
-    BlockId, InstructionId, OperandRow, ProgramData, class_bytes, class_is_linear_vgpr, class_is_vgpr, definition_fixed, definition_kill,
+    BlockId, InstructionId, OperandRow, ProgramData, TempId, class_bytes, class_is_linear_vgpr, class_is_vgpr, definition_fixed, definition_kill,
     format_ds, format_is_flat_like, format_is_valu, format_is_vmem, format_mimg, format_mtbuf, format_mubuf, format_pseudo,
     format_pseudo_barrier, format_smem, format_sop1, format_sop2, format_sopc, operand_at, operand_fixed, operand_temp,
     register_exec, register_exec_hi, register_m0, register_scc, register_vcc, register_vcc_hi, semantic_acqrel, semantic_atomic,
@@ -181,18 +182,24 @@ cdef int _registers(GraphBuilder *g, const ProgramData *p, Graph *graph, uint32_
     cdef uint32_t written = 0
     cdef uint32_t dead = 0
     cdef uint32_t reads = _read_registers(g, p, i, &written)
+    cdef uint32_t named
     cdef uint32_t k
     cdef uint32_t bit
     cdef Register *r
+    cdef TempId temp
     for k in range(p.instructions.definition_count[i]):
-        bit = _definition_register(p, i, k)
+        temp = p.definitions.temp[p.instructions.definition_first[i] + k]
+        bit = g.register_of[temp] if temp else _definition_register(p, i, k)
         # Instructions read exec without naming it, so a write to it is never in vain.
         if p.definitions.flags[p.instructions.definition_first[i] + k] & definition_kill and not bit & (tracked_exec | tracked_linear):
             dead |= bit
         else:
             written |= bit
-    for k in range(<uint32_t>tracked_count):
+    named = reads | written | dead
+    while named:
+        k = trailing_zeros32(named)
         bit = 1 << k
+        named &= named - 1
         r = &g.registers[k]
         if written & bit or (dead & bit and r.readers.size() > most_readers):
             _writes(graph, r, place)

@@ -320,6 +320,8 @@ cdef int _issue(Scheduler *s, uint32_t place) except -1 nogil:
             _add(&s.live, p.operands.register_class[row], -1)
             _change_demand(s, s.temps[temp].killer, p.operands.register_class[row], -1)
         s.temps[temp].uses -= 1
+        if s.temps[temp].uses == 0:
+            s.temps[temp].killer = 0  # as the next run finds it
     for row in range(p.instructions.definition_first[i], p.instructions.definition_first[i] + p.instructions.definition_count[i]):
         if p.definitions.flags[row] & definition_temp and not p.definitions.flags[row] & definition_kill:
             _add(&s.live, p.definitions.register_class[row], 1)
@@ -525,8 +527,8 @@ cdef uint32_t _clauses(const Scheduler *s, const uint32_t *order) noexcept nogil
     return found
 
 
-cdef void _count_uses(Scheduler *s, bint forget) noexcept nogil:
-    """Uses of each temp in the run, and where it dies; or leave nothing behind."""
+cdef void _count_uses(Scheduler *s) noexcept nogil:
+    """Uses of each temp in the run, and where it dies: `_issue` takes them away again."""
     cdef const ProgramData *p = s.p
     cdef uint32_t place
     cdef InstructionId i
@@ -538,10 +540,6 @@ cdef void _count_uses(Scheduler *s, bint forget) noexcept nogil:
             if not p.operands.flags[row] & operand_temp:
                 continue
             temp = p.operands.data[row]
-            if forget:
-                s.temps[temp].uses = 0
-                s.temps[temp].killer = 0
-                continue
             if _first_naming(p, i, row):
                 s.temps[temp].uses += 1
             if p.operands.flags[row] & operand_first_kill:
@@ -563,12 +561,12 @@ cdef int _prepare(Scheduler *s) except -1 nogil:
         s.links[place].following = place + 1
         s.links[place + 1].preceding = place
     _rank(s)
-    _count_uses(s, False)
+    _count_uses(s)
     return 0
 
 
 cdef int _run(Scheduler *s, BlockId block, OrderRow first) except -1 nogil:
-    """Order the collected run, which begins at a row of the order."""
+    """Order the collected run, which begins at a row of the order. What is live behind it is the same in any order."""
     cdef uint32_t count = <uint32_t>s.graph.instruction.size()
     cdef uint32_t pause = 0
     cdef uint32_t place
@@ -581,6 +579,7 @@ cdef int _run(Scheduler *s, BlockId block, OrderRow first) except -1 nogil:
     start = s.clock
     if count < 2:
         if count:
+            _pass(s, s.graph.instruction[0])
             _advance_alone(s, s.graph.instruction[0])
         return 0
     s.last_memory = 0
@@ -600,7 +599,6 @@ cdef int _run(Scheduler *s, BlockId block, OrderRow first) except -1 nogil:
         elif s.ready_loads and s.places[place].rank != rank_memory:
             pause = far_pause
         _issue(s, place)
-    _count_uses(s, True)
     gain = old.finish - s.clock.finish
     if s.clauses:
         gain += clause_cycles * (<int64_t>_clauses(s, NULL) - <int64_t>_clauses(s, s.result.data()))
@@ -639,8 +637,6 @@ cdef int _block(Scheduler *s, BlockId block) except -1 nogil:
     cdef ProgramData *p = s.p
     cdef OrderRow row = p.blocks.order_first[block]
     cdef OrderRow end = row + p.blocks.order_count[block]
-    cdef Demand before
-    cdef uint32_t k
     s.live.sgpr = p.blocks.live_in_demand_sgpr[block]
     s.live.vgpr = p.blocks.live_in_demand_vgpr[block]
     while row < end and opcode_is_phi(p.instructions.opcode[p.order.instruction[row]]):
@@ -651,12 +647,7 @@ cdef int _block(Scheduler *s, BlockId block) except -1 nogil:
         while row < end and not is_boundary(p, p.order.instruction[row]):
             s.graph.instruction.push_back(p.order.instruction[row])
             row += 1
-        before = s.live
         _run(s, block, row - <uint32_t>s.graph.instruction.size())
-        # The same behind any order.
-        s.live = before
-        for k in range(<uint32_t>s.graph.instruction.size()):
-            _pass(s, s.graph.instruction[k])
         if row < end:
             _pass(s, p.order.instruction[row])
             _advance_alone(s, p.order.instruction[row])
