@@ -274,6 +274,7 @@ def compile(
         steps = Run()
     rooms = _rooms()
     shader = program = None
+    owned = True
     try:
         if type(source) is bytes and source.startswith(SPIRV_MAGICS):
             shader = rooms.read_spirv(source, entry, dict(spec) if spec else None, "compute")
@@ -281,13 +282,14 @@ def compile(
         else:
             found = load(source)
             shader = read_nir(found, entry, spec)
-            if found.kind != "shader":
+            owned = found.kind != "shader"
+            if owned:
                 steps.note(rooms.NIR, "spirv", "read", shader)
         if layout is not None:
             shader.facts.known["pipeline_layout"] = layout
         if wave is None:
             wave = _wave_size(chip, shader)
-        program = _lower(shader, chip, wave, lowering, steps, on, observer)
+        program = _lower(shader, chip, wave, lowering, steps, on, observer, owned)
     except Stopped:
         pass
     else:
@@ -399,31 +401,35 @@ def _device(target: str, wave: int) -> Any:
 
 
 def _lower(
-    shader: Any, chip: targets.Chip, wave: int, lowering: _Lowering, steps: Run, on: DebugSwitches, observer: Observer | None
+    shader: Any, chip: targets.Chip, wave: int, lowering: _Lowering, steps: Run, on: DebugSwitches, observer: Observer | None, owned: bool
 ) -> Any:
-    """Run the NIR passes, instruction selection, the backend and the assembler."""
+    """Run the NIR passes, instruction selection, the backend and the assembler; a shader that is `owned` by the compilation may be empty then."""
     rooms = _rooms()
     compute = rooms.compute
-    backend = compute.ACO
+    backend = compute.BACKEND
     if on is not NO_SWITCHES:
         backend = on.backend
     steps.check_disabled(compute.NIR, compute.ACO)
     rooms.mark_lowered(shader)
     shader.set_target(chip.level, wave, 0xFFFF8000)
-    steps.run(rooms.NIR, lowering.pipeline, shader, chip.level)
-    if steps.validates:
-        rooms.check_lowered(shader, lowering.int64, lowering.fp64)
     x, y, z = shader.workgroup_size
     program = rooms.Program()
     program.configure(
         gfx_level=chip.level, wave_size=wave, workgroup_size=x * y * z, limits=_device(chip.target, wave), wgp_mode=False,
     )
+    # A user's pass may keep the shader.
+    if owned and not steps.watched and not rooms.NIR.users:
+        steps.run_through((rooms.NIR, lowering.pipeline, shader), rooms.isel.kernel, ("aco", "instruction_selection"),
+                          (rooms.ACO, backend, program), chip.level)  # fmt: skip
+        return program
+    steps.run(rooms.NIR, lowering.pipeline, shader, chip.level)
+    if steps.validates:
+        rooms.check_lowered(shader, lowering.int64, lowering.fp64)
     rooms.isel.run(shader, program)
     steps.note(rooms.ACO, "aco", "instruction_selection", program)
     steps.run(rooms.ACO, backend, program, chip.level)
     if observer is not None:
         observer.finish(program)
-    steps.run(rooms.ACO, compute.ASSEMBLER, program, chip.level)
     return program
 
 

@@ -98,7 +98,7 @@ class DebugSwitches(NamedTuple):
 
     @property
     def backend(self) -> Pipeline:
-        """The passes over ACO IR with these options."""
+        """The passes over ACO IR and the assembler with these options."""
         return _backend(self.forced)
 
     @property
@@ -118,7 +118,7 @@ NO_SWITCHES = DebugSwitches()
 
 @lru_cache(maxsize=8)
 def _backend(forced: frozenset[str]) -> Pipeline:
-    pipeline = compute.ACO
+    pipeline = compute.BACKEND
     for entry in (insert_waitcnt, insert_nops):
         if entry.name in forced:
             pipeline = pipeline.with_options(entry, force=True)
@@ -221,7 +221,7 @@ class Observer:
             self.pressure = [each for each in self.pressure if each.spilled] + [explain_pressure(program)]
 
     def finish(self, program: Program) -> None:
-        """After the last pass before the assembler."""
+        """After the last pass."""
         if "perfinfo" in self._on.keeps:
             from pyaco.aco.annotate import performance_text
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakSet
 
-from pyaco._core.ir.pass_runner import NativeKernel, PassLog, Plan, PreparedStep, run_steps
+from pyaco._core.ir.pass_runner import NativeKernel, PassLog, Plan, PreparedStep, run_steps, run_through
 from pyaco._core.ir.shader_facts import mask_of
 from pyaco.arguments import checked
 from pyaco.errors import InputError
@@ -243,6 +243,12 @@ class Pipeline:
         self.derived.add(made)
         return made
 
+    def followed_by(self, other: Pipeline) -> Pipeline:
+        """The passes of this one and then those of another one over the same IR."""
+        made = Pipeline(self.ir, self.stage, self.members + other.members, self.given)
+        self.derived.add(made)
+        return made
+
     def forget_plans(self) -> None:
         """Users' passes have changed: what is prepared, here and with other options, is out of date."""
         self.prepared.clear()
@@ -326,6 +332,10 @@ class UserPasses:
         self._pipeline = pipeline
         self._first = first
         self._entries: list[_UserPass] = []
+
+    def __bool__(self) -> bool:
+        """Whether there are any."""
+        return bool(self._entries)
 
     def register_pass(self, after: str, function: Callable[[Any], Any], name: str | None = None) -> str:
         """Run `function` on every shader that is compiled from now on, behind the built-in pass `after`.
@@ -544,13 +554,33 @@ class Run:
         Stopped
             The pass to stop after has run.
         """
+        plan = self._plan(representation, pipeline, level)
+        if not self._watched:
+            return run_steps(plan, ir, self._log)
+        return run_steps(plan, ir, self._log, lambda room, name, ir, seconds: self._inspect(representation, room, name, ir, seconds))
+
+    def _plan(self, representation: IntermediateRepresentation, pipeline: Pipeline, level: int) -> Plan:
         plan = pipeline.prepared.get((level, self._optimize, self._disabled))      # equal to a _Choice, and made without a call
         if plan is None:
             choice = _Choice(level, self._optimize, self._disabled)
             plan = pipeline.prepared[choice] = _prepare(pipeline, choice, representation.users)
-        if not self._watched:
-            return run_steps(plan, ir, self._log)
-        return run_steps(plan, ir, self._log, lambda room, name, ir, seconds: self._inspect(representation, room, name, ir, seconds))
+        return plan
+
+    @property
+    def watched(self) -> bool:
+        """Whether something looks at the IR between passes."""
+        return self._watched
+
+    def run_through(
+        self, first: tuple[IntermediateRepresentation, Pipeline, Any], translate: Any, record: tuple[str, str],
+        second: tuple[IntermediateRepresentation, Pipeline, Any], level: int,
+    ) -> None:
+        """Run pipelines over a shader and over the program that `translate` makes of it, in one go, which empties the shader.
+
+        Only for a run that is not watched. With several threads, each return to the interpreter is a place where one waits for another.
+        """
+        run_through(self._plan(first[0], first[1], level), first[2], translate, record, self._plan(second[0], second[1], level), second[2],
+                    self._log)  # fmt: skip
 
     def note(self, representation: IntermediateRepresentation, room: str, name: str, ir: Any) -> None:
         """Record what is no pass over one IR, such as reading or instruction selection, just after it ran."""

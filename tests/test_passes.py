@@ -139,6 +139,24 @@ def test_a_users_pass_before_all_others_reads_the_shader_as_it_was_read() -> Non
         nir_passes.register_pass("nothing", len)
 
 
+def test_a_users_pass_before_the_backend_runs_once() -> None:
+    with aco_passes.registered("instruction_selection", lambda program: None, "first"):
+        names = [record.name for record in pyaco.compile(MATMUL).passes]
+    assert names.count("first") == 1
+    assert names[names.index("first") - 1] == "instruction_selection"
+
+
+def test_a_shader_that_somebody_has_stays_whole() -> None:
+    given = spirv.read(MATMUL.read_bytes())
+    pyaco.compile(given)
+    kept: list[Shader] = []
+    with nir_passes.registered("values", kept.append, "keep"):
+        pyaco.compile(MATMUL)
+    for shader in (given, kept[0]):
+        nir_passes.NIR.validate(shader, "compilation")
+        assert len(shader.order) > 10
+
+
 def test_nir_passes_stop_and_leave_out() -> None:
     seen: list[str] = []
     nir_passes.run(read(), {"stop_after": "lower_explicit_io", "validate": True, "disabled": ("loop_unroll",)},

@@ -76,7 +76,7 @@ from pyaco.pipelines.nir_passes import (
     vars_to_ssa,
 )
 
-__all__ = ["ACO", "ASSEMBLER", "NIR", "SELECTION", "STAGE"]
+__all__ = ["ACO", "ASSEMBLER", "BACKEND", "NIR", "SELECTION", "STAGE"]
 
 STAGE = "compute"
 
@@ -197,3 +197,6 @@ ACO = Pipeline("aco", STAGE, (
 ), given=("ssa",))  # fmt: skip
 
 ASSEMBLER = Pipeline("aco", STAGE, (assemble(zero_unused=True),), given=("hardware", "waits", "hazards"))
+
+# One behind the other, as a compilation runs them.
+BACKEND = ACO.followed_by(ASSEMBLER)

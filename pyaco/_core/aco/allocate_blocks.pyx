@@ -5,9 +5,7 @@ that leaves a value elsewhere is a mismatch; ``write_out`` makes a phi of the va
 say where each predecessor has it. Back edges are compared when their block is left, with the places that the loop header began with.
 """
 from libc.stdint cimport uint16_t, uint32_t
-from libc.string cimport memset
 from libcpp.algorithm cimport stable_sort
-from libcpp.vector cimport vector
 
 from isa_opcodes cimport op_p_branch, op_p_linear_phi, op_p_phi
 from modifiers cimport modifier_set_branch_scc_live, modifier_set_branch_scratch
@@ -21,6 +19,10 @@ from pyaco._core.ir.program cimport *
 from pyaco.errors import PyacoError
 
 
+cdef enum:
+    no_block = 0xffffffff
+
+
 # --------------------------------------------------------------------------------------------------------------- blocks
 cdef inline uint32_t _pred(const ProgramData *p, BlockId block, bint logical, uint32_t k) noexcept nogil:
     if logical:
@@ -32,28 +34,32 @@ cdef inline uint32_t _pred_count(const ProgramData *p, BlockId block, bint logic
     return p.blocks.logical_pred_count[block] if logical else p.blocks.linear_pred_count[block]
 
 
-cdef int _model_pred(Allocator *a, BlockId block, bint logical) noexcept nogil:
-    """The predecessor whose registers the block takes over: the one in the deepest loop, or -1."""
+cdef uint32_t _model_pred(Allocator *a, BlockId block, bint logical) noexcept nogil:
+    """The predecessor whose registers the block takes over: the one in the deepest loop, or `no_block`."""
     cdef ProgramData *p = a.p
-    cdef int best = -1
+    cdef uint32_t best = no_block
     cdef uint32_t k
     cdef BlockId pred
     for k in range(_pred_count(p, block, logical)):
         pred = _pred(p, block, logical, k)
-        if pred < block and (best < 0 or p.blocks.loop_depth[pred] > p.blocks.loop_depth[_pred(p, block, logical, best)]):
-            best = <int>k
+        if pred < block and (best == no_block or p.blocks.loop_depth[pred] > p.blocks.loop_depth[best]):
+            best = pred
     return best
 
 
 cdef void _load_exit(Allocator *a, uint32_t pred) noexcept nogil:
     """Note where `pred` leaves its values."""
     cdef uint32_t k
+    if pred == no_block:
+        return
     for k in range(a.exit_first[pred], a.exit_first[pred] + a.exit_count[pred]):
         a.values[a.exits[k].temp].exit_reg = a.exits[k].reg
 
 
 cdef void _unload_exit(Allocator *a, uint32_t pred) noexcept nogil:
     cdef uint32_t k
+    if pred == no_block:
+        return
     for k in range(a.exit_first[pred], a.exit_first[pred] + a.exit_count[pred]):
         a.values[a.exits[k].temp].exit_reg = register_none
 
@@ -71,33 +77,55 @@ cdef int _enter_value(Allocator *a, TempId temp, uint32_t address) except -1 nog
     return 0
 
 
-cdef int _enter_values(Allocator *a, BlockId block, bint logical) except -1 nogil:
-    """Put the live-in values of one CFG into the file, where the model predecessor left them."""
-    cdef ProgramData *p = a.p
-    cdef int model = _model_pred(a, block, logical)
+cdef int _enter_where_left(Allocator *a, TempId temp) except -1 nogil:
+    """Put a value where the model predecessor left it, or off until those have been entered whose place is free."""
+    if _exit_is_free(a, temp):
+        return _enter_value(a, temp, a.values[temp].exit_reg)
+    a.late.push_back(temp)
+    return 0
+
+
+cdef int _enter_late(Allocator *a) except -1 nogil:
+    """Put values anywhere whose register another has, or that have none."""
     cdef TempId temp
     cdef uint32_t address
-    cdef vector[TempId] late          # those whose register another has, or that have none
     cdef size_t k
-    if model >= 0:
-        _load_exit(a, _pred(p, block, logical, model))
-    temp = live_next(&a.live_in, 0)
-    while temp != no_temp:
-        if class_is_linear(class_of_value(a, temp)) != logical and not a.values[temp].presence:
-            if _exit_is_free(a, temp):
-                _enter_value(a, temp, a.values[temp].exit_reg)
-            else:
-                late.push_back(temp)
-        temp = live_next(&a.live_in, temp + 1)
-    for k in range(late.size()):
-        if not a.values[late[k]].presence:
-            address = a.values[late[k]].exit_reg
-            if not _exit_is_free(a, late[k]):
-                address = pick_any(a, pseudo_placement(p, class_of_value(a, late[k])), in_both)
-            _enter_value(a, late[k], address)
-    if model >= 0:
-        _unload_exit(a, _pred(p, block, logical, model))
+    for k in range(a.late.size()):
+        temp = a.late[k]
+        address = a.values[temp].exit_reg
+        if not _exit_is_free(a, temp):
+            address = pick_any(a, pseudo_placement(a.p, class_of_value(a, temp)), in_both)
+        _enter_value(a, temp, address)
+    a.late.clear()
     return 0
+
+
+cdef bint _enter_values(Allocator *a, BlockId block) except -1 nogil:
+    """Put the live-in values into the file, those of the linear CFG first; whether all are where their model predecessor left them."""
+    cdef uint32_t linear = _model_pred(a, block, False)
+    cdef uint32_t logical = _model_pred(a, block, True)
+    cdef TempId temp = live_next(&a.live_in, 0)
+    cdef bint as_left
+    cdef size_t k
+    a.entering.clear()
+    _load_exit(a, linear)
+    while temp != no_temp:
+        if class_is_linear(class_of_value(a, temp)):
+            _enter_where_left(a, temp)
+        else:
+            a.entering.push_back(temp)
+        temp = live_next(&a.live_in, temp + 1)
+    as_left = a.late.empty()
+    _enter_late(a)
+    if logical != linear:
+        _unload_exit(a, linear)
+        _load_exit(a, logical)
+    for k in range(a.entering.size()):
+        _enter_where_left(a, a.entering[k])
+    as_left = as_left and a.late.empty()
+    _enter_late(a)
+    _unload_exit(a, logical)
+    return as_left
 
 
 cdef int _enter_phi(Allocator *a, BlockId block, InstructionId i, uint32_t round) except -1 nogil:
@@ -184,8 +212,8 @@ cdef int _enter_phis(Allocator *a, BlockId block, uint32_t count) except -1 nogi
     return 0
 
 
-cdef void _compare_edges(Allocator *a, BlockId block, bint logical) noexcept nogil:
-    """Note the values that a predecessor leaves in another register than the block expects."""
+cdef void _compare_edges(Allocator *a, BlockId block, bint logical, uint32_t agreeing) noexcept nogil:
+    """Note the values that a predecessor leaves in another register than the block expects; one is known to agree, or `no_block`."""
     cdef ProgramData *p = a.p
     cdef uint32_t k
     cdef uint32_t e
@@ -193,11 +221,11 @@ cdef void _compare_edges(Allocator *a, BlockId block, bint logical) noexcept nog
     cdef TempId temp
     for k in range(_pred_count(p, block, logical)):
         pred = _pred(p, block, logical, k)
-        if pred >= block:
+        if pred >= block or pred == agreeing:
             continue
         for e in range(a.exit_first[pred], a.exit_first[pred] + a.exit_count[pred]):
             temp = a.exits[e].temp
-            if class_is_linear(class_of_value(a, temp)) != logical and live_test(&a.live_in, temp) and a.exits[e].reg != a.values[temp].reg:
+            if a.exits[e].reg != a.values[temp].reg and live_test(&a.live_in, temp) and class_is_linear(class_of_value(a, temp)) != logical:
                 _note_mismatch(a, block, temp, k, a.exits[e].reg, a.values[temp].reg)
 
 
@@ -238,30 +266,20 @@ cdef int _branch_register(Allocator *a, BlockId block) except -1 nogil:
     return 0
 
 
-cdef void _forget_block(Allocator *a) noexcept nogil:
-    """Empty the register file."""
-    cdef uint32_t r, b
-    cdef int view
-    r = bits_next(a.file.busy[view_before], 0, file_size)
-    while r < file_size:
-        if a.file.owner[view_before][r] == <uint32_t>owner_partial:
-            for b in range(4):
-                a.values[a.file.bytes[view_before][r][b]].presence = 0
-        elif a.file.owner[view_before][r] != <uint32_t>owner_blocked:
-            a.values[a.file.owner[view_before][r]].presence = 0
-        r = bits_next(a.file.busy[view_before], r + 1, file_size)
-    for view in range(2):
-        r = bits_next(a.file.busy[view], 0, file_size)
-        while r < file_size:
-            a.file.owner[view][r] = 0
-            r = bits_next(a.file.busy[view], r + 1, file_size)
-        memset(a.file.busy[view], 0, sizeof(a.file.busy[view]))
+cdef void _forget_block(Allocator *a, BlockId block) noexcept nogil:
+    """Empty the register file of what a block left there."""
+    cdef uint32_t k
+    for k in range(a.exit_first[block], a.exit_first[block] + a.exit_count[block]):
+        a.values[a.exits[k].temp].presence = 0
+    file_clear_all(&a.file)
 
 
 cdef int enter_block(Allocator *a, BlockId block, uint32_t phis) except -1 nogil:
     cdef ProgramData *p = a.p
     cdef Place place
-    _forget_block(a)
+    cdef bint as_left
+    if block:
+        _forget_block(a, block - 1)
     live_set_clear(&a.live_in)
     live_add_row(&a.live_in, p, block)
     a.linear_live = 0
@@ -269,12 +287,12 @@ cdef int enter_block(Allocator *a, BlockId block, uint32_t phis) except -1 nogil
     a.stamp += 1
     a.block = block
     a.linear_may_move = (p.blocks.kind[block] & block_top_level) != 0
-    _enter_values(a, block, False)
-    _enter_values(a, block, True)
+    # Nothing but phis and late values moves others.
+    as_left = _enter_values(a, block) and phis == 0
     _enter_phis(a, block, phis)
     _branch_register(a, block)
-    _compare_edges(a, block, False)
-    _compare_edges(a, block, True)
+    _compare_edges(a, block, False, _model_pred(a, block, False) if as_left else <uint32_t>no_block)
+    _compare_edges(a, block, True, _model_pred(a, block, True) if as_left else <uint32_t>no_block)
     if p.blocks.kind[block] & block_loop_header or _has_back_edge(p, block):
         a.entry_first[block] = <uint32_t>a.entries.size()
         place.temp = live_next(&a.live_in, 0)
@@ -357,12 +375,22 @@ cdef void _back_edges(Allocator *a, BlockId block, bint logical) noexcept nogil:
                 _note_mismatch(a, n, place.temp, edge, a.values[place.temp].reg, place.reg)
 
 
+cdef inline int _note_exit(Allocator *a, uint32_t id, uint32_t *last) except -1 nogil:
+    """Note where a value is at the end of the block; its registers follow each other."""
+    cdef Place place
+    if id == 0 or id == last[0]:
+        return 0
+    last[0] = id
+    place.temp = id
+    place.reg = a.values[id].reg
+    a.exits.push_back(place)
+    return 0
+
+
 cdef int leave_block(Allocator *a, BlockId block) except -1 nogil:
     cdef uint32_t r
     cdef uint32_t b
-    cdef uint32_t id
     cdef uint32_t last = 0
-    cdef Place place
     fill_phi_operands(a, block, True, False)
     fill_phi_operands(a, block, False, False)
     _back_edges(a, block, True)
@@ -370,16 +398,11 @@ cdef int leave_block(Allocator *a, BlockId block) except -1 nogil:
     a.exit_first[block] = <uint32_t>a.exits.size()
     r = bits_next(a.file.busy[view_before], 0, file_size)
     while r < file_size:
-        for b in range(4):
-            id = a.file.owner[view_before][r]
-            if id == <uint32_t>owner_partial:
-                id = a.file.bytes[view_before][r][b]
-            if id == 0 or id == last:
-                continue
-            last = id
-            place.temp = id
-            place.reg = a.values[id].reg
-            a.exits.push_back(place)
+        if a.file.owner[view_before][r] == <uint32_t>owner_partial:
+            for b in range(4):
+                _note_exit(a, a.file.bytes[view_before][r][b], &last)
+        else:
+            _note_exit(a, a.file.owner[view_before][r], &last)
         r = bits_next(a.file.busy[view_before], r + 1, file_size)
     a.exit_count[block] = <uint32_t>a.exits.size() - a.exit_first[block]
     return 0

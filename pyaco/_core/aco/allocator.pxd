@@ -84,6 +84,8 @@ cdef cppclass Allocator:
     vector[Ranked] ranked
     vector[Saved] log
     vector[uint32_t] transients
+    vector[TempId] entering       # live-in values of the logical CFG that the block at hand has yet to place
+    vector[TempId] late           # ... whose register another has, or that have none
     vector[uint32_t] out          # instructions, block after block
     vector[uint32_t] out_first
     vector[Place] exits

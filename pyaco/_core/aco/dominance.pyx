@@ -60,19 +60,22 @@ cdef void _immediate_dominators(ProgramData *p, Graph *g) noexcept nogil:
                 changed = True
 
 
-cdef int _number(ProgramData *p, const int32_t *idom, uint32_t *pre, uint32_t *post) except -1 nogil:
+cdef int _number(ProgramData *p, const int32_t *idom, uint32_t *pre, uint32_t *post, vector[uint32_t] &scratch) except -1 nogil:
     """Number the tree depth first, children in ascending order."""
     cdef uint32_t n = p.blocks.table.count
-    cdef vector[uint32_t] next_child          # children as linked lists
-    cdef vector[uint32_t] first_child
-    cdef vector[uint32_t] stack
+    cdef uint32_t *next_child         # children as linked lists
+    cdef uint32_t *first_child
+    cdef uint32_t *stack
+    cdef uint32_t depth
     cdef uint32_t b
     cdef uint32_t child
     cdef uint32_t before = 0
     cdef uint32_t after = 0
     cdef uint32_t none = 0xffffffffU
-    next_child.assign(n, none)
-    first_child.assign(n, none)
+    scratch.assign(3 * <size_t>n, none)
+    next_child = scratch.data()
+    first_child = next_child + n
+    stack = first_child + n
     for b in range(n - 1, -1, -1):
         pre[b] = none
         post[b] = 0
@@ -82,25 +85,28 @@ cdef int _number(ProgramData *p, const int32_t *idom, uint32_t *pre, uint32_t *p
     for b in range(n):
         if idom[b] != <int32_t>b:
             continue
-        stack.push_back(b)
+        stack[0] = b
+        depth = 1
         pre[b] = before
         before += 1
-        while not stack.empty():
-            child = first_child[stack.back()]
+        while depth:
+            child = first_child[stack[depth - 1]]
             if child == none:
                 after += 1
-                post[stack.back()] = after
-                stack.pop_back()
+                depth -= 1
+                post[stack[depth]] = after
                 continue
-            first_child[stack.back()] = next_child[child]
+            first_child[stack[depth - 1]] = next_child[child]
             pre[child] = before
             before += 1
-            stack.push_back(child)
+            stack[depth] = child
+            depth += 1
     return 0
 
 
 cdef int dominance_run(ProgramData *p) except -1 nogil:
     cdef Graph g
+    cdef vector[uint32_t] scratch
     if p.blocks.table.count == 0:
         return 0
     g.block = p.edge_lists.block
@@ -108,12 +114,12 @@ cdef int dominance_run(ProgramData *p) except -1 nogil:
     g.count = p.blocks.logical_pred_count
     g.idom = p.blocks.logical_idom
     _immediate_dominators(p, &g)
-    _number(p, g.idom, p.blocks.logical_pre, p.blocks.logical_post)
+    _number(p, g.idom, p.blocks.logical_pre, p.blocks.logical_post, scratch)
     g.first = p.blocks.linear_pred_first
     g.count = p.blocks.linear_pred_count
     g.idom = p.blocks.linear_idom
     _immediate_dominators(p, &g)
-    return _number(p, g.idom, p.blocks.linear_pre, p.blocks.linear_post)
+    return _number(p, g.idom, p.blocks.linear_pre, p.blocks.linear_post, scratch)
 
 
 cdef int _kernel(void *ir, int option) except -1 nogil:

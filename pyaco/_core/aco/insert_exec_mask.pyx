@@ -111,6 +111,7 @@ cdef int _start_of_program(Context *c, uint32_t block) except -1 nogil:
     cdef ProgramData *p = c.p
     cdef bint full = p.workgroup_size != 0xffffffffU and p.workgroup_size % p.wave_size == 0 and p.workgroup_size != 0
     cdef Operand mask = mask_constant(p, True) if full else operand_undefined(p.lane_mask)
+    c.masks[block].reserve(2)
     c.masks[block].push_back(_mask(c, mask, False))
     return 0
 
@@ -167,7 +168,7 @@ cdef int _join(Context *c, BlockId block, uint32_t levels) except -1 nogil:
     cdef bint same
     cdef Mask mask
     cdef Definition d
-    c.masks[block].clear()
+    c.masks[block].reserve(levels + 2)
     for level in range(levels):
         mask = c.masks[_pred(p, block, 0)][level]
         same = True

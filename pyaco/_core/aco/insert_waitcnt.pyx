@@ -33,6 +33,7 @@ from pyaco._core.aco.build cimport emit_0, emit_any
 from pyaco._core.aco.dataflow cimport ForwardStates
 from pyaco._core.aco.queries cimport form_clause, format_has_sync, memory_bvh, memory_sampler, memory_type
 from pyaco._core.aco.registers cimport Range, definition_range, operand_range, range_of
+from pyaco._core.common.bits cimport trailing_zeros64
 from pyaco._core.common.table cimport RowRange
 from pyaco._core.common.waitcnt cimport waitcnt_get, waitcnt_limit, waitcnt_none, waitcnt_set
 from pyaco._core.ir.pass_runner cimport native_kernel
@@ -78,8 +79,10 @@ cdef enum:
     event_export_awaited_gfx12 = 2
 
 cdef struct State:
-    int counters                     # that the generation has: the rows of others hold nothing that is ever read
-    uint8_t[7][520] age              # none: nothing outstanding
+    int counters                     # that the generation has
+    uint8_t[520] outstanding         # a bit for each counter in which something is
+    # Of those: other rows hold nothing that is ever read.
+    uint8_t[7][520] age
     uint16_t[7][520] events
     uint8_t[520] types
     uint16_t[7] pending              # kinds that may be outstanding at all
@@ -123,105 +126,133 @@ cdef inline void _need(Wait *w, uint32_t counter, uint8_t count) noexcept nogil:
 
 
 cdef void _clear(const Context *c, State *s) noexcept nogil:
-    cdef uint32_t registers = 256 + c.vgprs     # no instruction names those from here to the storage classes
-    cdef int n
     s.counters = c.counters
-    for n in range(c.counters):
-        memset(s.age[n], none, registers)
-        memset(s.events[n], 0, registers * sizeof(uint16_t))
-        memset(s.age[n] + <int>storage_register, none, tracked_count - storage_register)
-        memset(s.events[n] + <int>storage_register, 0, (tracked_count - storage_register) * sizeof(uint16_t))
-    memset(s.types, 0, registers)
-    memset(s.types + <int>storage_register, 0, tracked_count - storage_register)
+    memset(s.outstanding, 0, sizeof(s.outstanding))
+    memset(s.types, 0, sizeof(s.types))
     memset(s.pending, 0, sizeof(s.pending))
 
 
 cdef void _copy(const Context *c, State *into, const State *other) noexcept nogil:
-    """Copy what `_clear` sets."""
-    cdef uint32_t registers = 256 + c.vgprs
+    """Copy what a state says."""
+    cdef uint32_t registers = 256 + c.vgprs     # no instruction names those from here to the storage classes
     cdef int n
     into.counters = other.counters
+    memcpy(into.outstanding, other.outstanding, sizeof(into.outstanding))
     for n in range(other.counters):
         memcpy(into.age[n], other.age[n], registers)
         memcpy(into.events[n], other.events[n], registers * sizeof(uint16_t))
         memcpy(into.age[n] + <int>storage_register, other.age[n] + <int>storage_register, tracked_count - storage_register)
         memcpy(into.events[n] + <int>storage_register, other.events[n] + <int>storage_register,
                (tracked_count - storage_register) * sizeof(uint16_t))
-    memcpy(into.types, other.types, registers)
-    memcpy(into.types + <int>storage_register, other.types + <int>storage_register, tracked_count - storage_register)
+    memcpy(into.types, other.types, sizeof(into.types))
     memcpy(into.pending, other.pending, sizeof(into.pending))
 
 
-cdef inline uint32_t _next_tracked(const Context *c, uint32_t k) noexcept nogil:
-    """The register after `k` that anything may be outstanding at."""
-    k += 1
-    if k == scalar_end:
-        k = 256
-    return <uint32_t>storage_register if k == 256 + c.vgprs else k
+cdef inline bint _is_outstanding(const State *s, uint32_t counter, uint32_t k) noexcept nogil:
+    return s.outstanding[k] >> counter & 1
+
+
+cdef inline uint32_t _next_outstanding(const Context *c, const State *s, uint32_t k) noexcept nogil:
+    """The first register from `k` on that anything is outstanding at, or tracked_count."""
+    cdef uint64_t word
+    while k < tracked_count:
+        memcpy(&word, s.outstanding + (k & ~<uint32_t>7), 8)
+        word >>= 8 * (k & 7)
+        if word:
+            return k + (trailing_zeros64(word) >> 3)
+        k = (k | 7) + 1
+        # No operation writes or reads late a register in between.
+        if k == scalar_end:
+            k = 256
+        elif k >= 256 + c.vgprs and k < storage_register:
+            k = storage_register
+    return tracked_count
 
 
 cdef void _apply(const Context *c, State *s, const Wait *w) noexcept nogil:
     """What is known after a wait."""
+    cdef uint8_t waits = 0
     cdef int n
     cdef uint32_t k
     for n in range(s.counters):
         if w.count[n] == none or not s.pending[n]:
             continue
+        waits |= 1 << n
         if w.count[n] == 0:
             s.pending[n] = 0
-        k = 0
-        while k < tracked_count:
-            if s.age[n][k] != none and s.age[n][k] >= w.count[n]:
-                s.age[n][k] = none
-                s.events[n][k] = 0
-            k = _next_tracked(c, k)
+    if not waits:
+        return
+    k = _next_outstanding(c, s, 0)
+    while k < tracked_count:
+        for n in range(s.counters):
+            if s.outstanding[k] & waits & (1 << n) and s.age[n][k] >= w.count[n]:
+                s.outstanding[k] &= ~(1 << n)
+        k = _next_outstanding(c, s, k + 1)
 
 
 cdef void _issue(Context *c, State *s, uint32_t counter, uint16_t event) noexcept nogil:
     """Everything of the same kind gets older; results of other kinds may arrive in any order."""
-    cdef uint32_t k = 0
+    cdef uint32_t k
     cdef uint8_t limit = c.limit[counter]
     s.pending[counter] |= event
     if event & (event_smem | event_flat):
         return
+    k = _next_outstanding(c, s, 0)
     while k < tracked_count:
-        if s.events[counter][k] == event and s.age[counter][k] < limit:
+        if _is_outstanding(s, counter, k) and s.events[counter][k] == event and s.age[counter][k] < limit:
             s.age[counter][k] += 1
-        k = _next_tracked(c, k)
+        k = _next_outstanding(c, s, k + 1)
 
 
-cdef void _enter(State *s, uint32_t counter, uint16_t event, uint16_t reg, uint8_t register_class, uint8_t types) noexcept nogil:
+cdef inline void _enter_register(State *s, uint32_t counter, uint16_t event, uint32_t k) noexcept nogil:
+    """An operation just issued is outstanding at a register."""
+    s.events[counter][k] = s.events[counter][k] | event if _is_outstanding(s, counter, k) else event
+    s.age[counter][k] = 0
+    s.outstanding[k] |= 1 << counter
+
+
+cdef inline void _enter(State *s, uint32_t counter, uint16_t event, uint16_t reg, uint8_t register_class, uint8_t types) noexcept nogil:
     """An operation just issued is outstanding at these registers."""
+    # Inline: GCC 12.2 at -O1 takes the function for one without effects, and leaves out calls of it.
     cdef Range r = range_of(reg, register_class)
     cdef uint32_t k
     for k in range(r.first, r.end):
-        s.age[counter][k] = 0
-        s.events[counter][k] |= event
+        _enter_register(s, counter, event, k)
         s.types[k] |= types
 
 
-cdef bint _join_registers(State *into, const State *other, uint32_t first, uint32_t end) noexcept nogil:
+cdef inline bint _join_register(State *into, const State *other, int n, uint32_t k) noexcept nogil:
+    """Merge what is outstanding at a register in a counter; True when something changed."""
+    if not _is_outstanding(into, n, k):
+        into.outstanding[k] |= 1 << n
+        into.age[n][k] = other.age[n][k]
+        into.events[n][k] = other.events[n][k]
+        return True
+    if other.age[n][k] >= into.age[n][k] and not other.events[n][k] & ~into.events[n][k]:
+        return False
+    into.events[n][k] |= other.events[n][k]
+    into.age[n][k] = min(into.age[n][k], other.age[n][k])
+    return True
+
+
+cdef bint _join_registers(const Context *c, State *into, const State *other, uint32_t first, uint32_t end) noexcept nogil:
     """Merge the registers from `first` to `end`; True when something changed."""
     cdef bint changed = False
-    cdef int c
+    cdef int n
     cdef uint32_t k
-    for c in range(other.counters):
-        if not other.pending[c]:
-            continue
-        if other.pending[c] & ~into.pending[c]:
-            into.pending[c] |= other.pending[c]
+    for n in range(other.counters):
+        if other.pending[n] & ~into.pending[n]:
+            into.pending[n] |= other.pending[n]
             changed = True
-        for k in range(first, end):
-            if other.age[c][k] == none:
-                continue
-            if other.age[c][k] < into.age[c][k] or other.events[c][k] & ~into.events[c][k]:
-                changed = True
-                into.events[c][k] |= other.events[c][k]
-                if other.age[c][k] < into.age[c][k]:
-                    into.age[c][k] = other.age[c][k]
-            if other.types[k] & ~into.types[k]:
-                into.types[k] |= other.types[k]
-                changed = True
+    k = _next_outstanding(c, other, first)
+    while k < end:
+        for n in range(other.counters):
+            if _is_outstanding(other, n, k):
+                changed |= _join_register(into, other, n, k)
+        if other.types[k] & ~into.types[k]:
+            into.types[k] |= other.types[k]
+            changed = True
+        k = _next_outstanding(c, other, k + 1)
     return changed
 
 
@@ -230,11 +261,11 @@ cdef bint _join(Context *c, State *into, const State *other, bint logical) noexc
     cdef bint vgprs_linear = c.p.gfx_level >= gfx11
     cdef bint changed
     if logical:
-        return not vgprs_linear and _join_registers(into, other, 256, 256 + c.vgprs)
-    changed = _join_registers(into, other, 0, scalar_end)
-    changed |= _join_registers(into, other, storage_register, tracked_count)
+        return not vgprs_linear and _join_registers(c, into, other, 256, 256 + c.vgprs)
+    changed = _join_registers(c, into, other, 0, scalar_end)
+    changed |= _join_registers(c, into, other, storage_register, tracked_count)
     if vgprs_linear:
-        changed |= _join_registers(into, other, 256, 256 + c.vgprs)
+        changed |= _join_registers(c, into, other, 256, 256 + c.vgprs)
     return changed
 
 
@@ -286,9 +317,11 @@ cdef void _check_operands(const ProgramData *p, const State *s, InstructionId i,
     for row in range(operands.first, operands.first + operands.count):
         r = operand_range(p, row)
         for k in range(r.first, r.end):
+            if not s.outstanding[k]:
+                continue
             for c in range(s.counters):
                 # Exports read their registers: reading those again does no harm.
-                if s.age[c][k] != none and s.events[c][k] != event_export:
+                if _is_outstanding(s, c, k) and s.events[c][k] != event_export:
                     _need(w, c, s.age[c][k])
 
 
@@ -314,9 +347,11 @@ cdef void _check_definitions(const ProgramData *p, const State *s, InstructionId
     for row in range(definitions.first, definitions.first + definitions.count):
         r = definition_range(p, row)
         for k in range(r.first, r.end):
+            if not s.outstanding[k]:
+                continue
             for c in range(s.counters):
-                if s.age[c][k] == none or (event and _counter(p, event, type) == <uint32_t>c
-                                           and _in_order(p, s.events[c][k], s.types[k], event, type)):
+                if not _is_outstanding(s, c, k) or (event and _counter(p, event, type) == <uint32_t>c
+                                                    and _in_order(p, s.events[c][k], s.types[k], event, type)):
                     continue
                 _need(w, c, s.age[c][k])
 
@@ -341,7 +376,7 @@ cdef void _check_memory_order(const ProgramData *p, const State *s, uint64_t wor
         if not storage >> k & 1:
             continue
         for c in range(s.counters):
-            if s.events[c][storage_register + k] & ~ignored:
+            if _is_outstanding(s, c, storage_register + k) and s.events[c][storage_register + k] & ~ignored:
                 _need(w, c, s.age[c][storage_register + k])
 
 
@@ -355,7 +390,8 @@ cdef void _need_all(const State *s, Wait *w) noexcept nogil:
 cdef void _need_gds(const State *s, Wait *w) noexcept nogil:
     cdef int c
     for c in range(s.counters):
-        _need(w, c, s.age[c][gds_register])
+        if _is_outstanding(s, c, gds_register):
+            _need(w, c, s.age[c][gds_register])
 
 
 cdef bint _releases_order(const ProgramData *p, InstructionId i) noexcept nogil:
@@ -396,7 +432,7 @@ cdef void _need_memory(const ProgramData *p, const State *s, Wait *w) noexcept n
     if s.pending[counter_vs]:
         _need(w, counter_vs, 0)
     for k in range(8):
-        if s.events[scalar][storage_register + k] & event_smem:
+        if _is_outstanding(s, scalar, storage_register + k) and s.events[scalar][storage_register + k] & event_smem:
             _need(w, scalar, 0)
 
 
@@ -446,8 +482,7 @@ cdef void _enter_storage(State *s, uint32_t counter, uint16_t event, uint64_t wo
         return
     for k in range(8):
         if storage >> k & 1:
-            s.age[counter][storage_register + k] = 0
-            s.events[counter][storage_register + k] |= event
+            _enter_register(s, counter, event, storage_register + k)
 
 
 cdef void _account(Context *c, State *s, InstructionId i, uint32_t counter, uint16_t event, uint8_t type) noexcept nogil:

@@ -33,6 +33,7 @@ from pyaco._core.aco.isel_intrinsics cimport select_intrinsic
 from pyaco._core.aco.isel_older cimport emit_older
 from pyaco._core.aco.isel_textures cimport select_texture
 from pyaco._core.common.table cimport table_append_many, table_truncate
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport (
     BlockId, Blocks, Definition, InstructionId, Operand, OrderRow, Program, ProgramData, TempId, block_loop_exit, block_loop_header,
     block_loop_preheader, block_merge, block_top_level, block_uniform, class_bytes, class_is_linear, class_s1, class_s2, class_s4,
@@ -47,10 +48,15 @@ from pyaco._core.ir.shader cimport (
     round_even16, round_even32, round_even64, round_zero16, round_zero32, round_zero64, source_swizzle, source_value, stage_compute,
     stage_kernel, value_is_constant,
 )
+from pyaco._core.ir.translation cimport Translation
 from pyaco._core.ir.source_lines cimport CurrentLine, LineHeirs, heirs_begin, heirs_of_block, line_begin, line_unknown
 from pyaco._core.ir.range_analysis cimport ranges_begin
 
 from pyaco.errors import InputError, UnsupportedError
+
+cdef enum:                        # room that lists begin with, so that small shaders need no more
+    some_instructions = 32
+    some_blocks = 8
 
 
 # ---------------------------------------------------------------------------------------------------------------- blocks
@@ -656,6 +662,11 @@ cdef int _select(Isel *c) except -1 nogil:
     c.node_copies.assign(c.s.nodes.table.count, 0)
     c.flow.exec_empty_depth = 0xffff
     c.fp_mode = _float_mode(c.s)
+    # Most instructions become one or two.
+    c.selected.reserve(2 * c.s.order.table.count + some_instructions)
+    c.label_block.reserve(c.s.nodes.table.count + some_blocks)
+    c.edges.reserve(2 * c.s.nodes.table.count + some_blocks)
+    c.parts.reserve(some_instructions)
     choose_classes(c)
     c.halved = 0
     ranges_begin(&c.ranges, c.s)
@@ -671,27 +682,8 @@ cdef int _select(Isel *c) except -1 nogil:
     return _finish(c)
 
 
-def run(Shader shader not None, Program program=None):
-    """Select ACO IR for a shader.
-
-    Parameters
-    ----------
-    shader : Shader
-        NIR after all lowering; ``shader.info`` names gfx level and wave size.
-    program : Program, optional
-        An empty program with its device facts filled in; made when absent.
-
-    Returns
-    -------
-    Program
-        The same program, or the new one.
-    """
-    cdef Isel c
-    cdef ShaderData *s = &shader.data
-    cdef ProgramData *p
-    if program is None:
-        program = Program()
-    p = &program.data
+cdef int _refuse(const ShaderData *s, const ProgramData *p) except -1 with gil:
+    """Apart from its only caller: a function with objects of Python's among its variables takes the lock at every call."""
     if p.blocks.table.count:
         raise InputError("instruction selection writes into an empty program")
     if s.info.stage != stage_compute and s.info.stage != stage_kernel:
@@ -699,8 +691,14 @@ def run(Shader shader not None, Program program=None):
         raise UnsupportedError(f"instruction selection: shader stage {Stage.names().get(s.info.stage, s.info.stage)!r} (only compute)")
     if s.info.gfx_level < gfx6:
         raise UnsupportedError(f"instruction selection: gfx level {s.info.gfx_level // 10} (GFX6 and later are supported)")
-    if s.info.wave_size != 64 and (s.info.wave_size != 32 or s.info.gfx_level < 100):
-        raise UnsupportedError(f"instruction selection: wave size {s.info.wave_size} on gfx level {s.info.gfx_level // 10}")
+    raise UnsupportedError(f"instruction selection: wave size {s.info.wave_size} on gfx level {s.info.gfx_level // 10}")
+
+
+cdef int _run(ShaderData *s, ProgramData *p) except -1 nogil:
+    cdef Isel c
+    if p.blocks.table.count or (s.info.stage != stage_compute and s.info.stage != stage_kernel) or s.info.gfx_level < gfx6 \
+            or (s.info.wave_size != 64 and (s.info.wave_size != 32 or s.info.gfx_level < 100)):
+        _refuse(s, p)
     p.gfx_level = s.info.gfx_level
     p.wave_size = s.info.wave_size
     p.lane_mask = class_s2 if s.info.wave_size == 64 else class_s1
@@ -721,8 +719,38 @@ def run(Shader shader not None, Program program=None):
     c.scratch = 0
     memset(&c.line, 0, sizeof(CurrentLine))
     memset(&c.flow, 0, sizeof(FlowState))
-    with nogil:
-        _select(&c)
+    _select(&c)
     p.config.float_mode = c.fp_mode & 0xff
+    return 0
+
+
+cdef int _kernel(void *ir, int option) except -1 nogil:
+    cdef Translation *translation = <Translation *>ir
+    _run(<ShaderData *>translation.source, <ProgramData *>translation.result)
+    return 1
+
+
+kernel = native_kernel(_kernel)
+
+
+def run(Shader shader not None, Program program=None):
+    """Select ACO IR for a shader.
+
+    Parameters
+    ----------
+    shader : Shader
+        NIR after all lowering; ``shader.info`` names gfx level and wave size.
+    program : Program, optional
+        An empty program with its device facts filled in; made when absent.
+
+    Returns
+    -------
+    Program
+        The same program, or the new one.
+    """
+    if program is None:
+        program = Program()
+    with nogil:
+        _run(&shader.data, &program.data)
     program.facts = shader.facts.copy()
     return program

@@ -21,6 +21,7 @@ from libcpp.vector cimport vector
 
 from isa_opcodes cimport *
 from modifiers cimport modifier_branch_target1, modifier_set_branch_target1
+from pyaco._core.aco.block_list cimport BlockList
 from pyaco._core.aco.exec_writes cimport exec_writes_run
 from pyaco._core.aco.scalar_liveness cimport ScalarSet, scalar_any, scalar_live_out, scalar_liveness, scalar_step_back
 from pyaco._core.common.table cimport table_truncate
@@ -32,11 +33,12 @@ cdef enum:
 
 cdef cppclass Threading:
     ProgramData *p
-    vector[vector[uint32_t]] preds    # linear
-    vector[vector[uint32_t]] succs
+    vector[BlockList] preds           # linear
+    vector[BlockList] succs
     vector[uint8_t] removed           # the block has no instructions any more
     vector[uint8_t] only_branch       # everything but the branch is dropped
     vector[ScalarSet] live_in         # by block; empty until a break asks for it
+    bint changed
 
 
 cdef inline uint32_t _last(const ProgramData *p, BlockId block) noexcept nogil:
@@ -75,7 +77,7 @@ cdef bint _is_empty(const ProgramData *p, BlockId block, bint ignore_exec) noexc
     return True
 
 
-cdef void _replace(vector[uint32_t] *list, uint32_t old, uint32_t new) noexcept nogil:
+cdef void _replace(BlockList *list, uint32_t old, uint32_t new) noexcept nogil:
     """Replace an entry; the list stays free of duplicates."""
     cdef size_t k
     cdef bint present = False
@@ -121,37 +123,40 @@ cdef bint _falls_through(Threading *t, uint32_t block, uint32_t target) noexcept
 
 cdef void _remove(Threading *t, uint32_t block) noexcept nogil:
     t.removed[block] = 1
+    t.changed = True
     t.preds[block].clear()
     t.succs[block].clear()
 
 
-cdef void _try_invert_block(Threading *t, BlockId block) noexcept nogil:
+cdef int _try_invert_block(Threading *t, BlockId block) except -1 nogil:
     """Both successors lead to one merge block, which restores exec: go there directly."""
     cdef BlockId successor
     cdef size_t k
-    cdef vector[uint32_t] preds
+    cdef BlockList preds
     if t.succs[block].size() != 1 or not _is_empty(t.p, block, True):
-        return
+        return 0
     successor = t.succs[block][0]
     if not t.p.blocks.kind[successor] & block_merge:
-        return
+        return 0
     preds = t.preds[block]
     for k in range(preds.size()):
         if not _last(t.p, preds[k]) or t.succs[preds[k]].size() != 1:
-            return
+            return 0
     _replace(&t.preds[successor], block, preds[0])
     for k in range(preds.size()):
         _redirect(t, preds[k], block, successor)
         _add(&t.preds[successor], preds[k])
     _remove(t, block)
+    return 0
 
 
-cdef void _add(vector[uint32_t] *list, uint32_t value) noexcept nogil:
+cdef int _add(BlockList *list, uint32_t value) except -1 nogil:
     cdef size_t k
     for k in range(list.size()):
         if list[0][k] == value:
-            return
+            return 0
     list.push_back(value)
+    return 0
 
 
 cdef void _try_merge_block(Threading *t, BlockId block) noexcept nogil:
@@ -159,6 +164,7 @@ cdef void _try_merge_block(Threading *t, BlockId block) noexcept nogil:
     if t.succs[block].size() == 1 and t.p.blocks.kind[t.succs[block][0]] & block_merge and _last(t.p, block) \
             and _is_empty(t.p, block, True):
         t.only_branch[block] = 1
+        t.changed = True
 
 
 cdef void _try_simple_block(Threading *t, BlockId block) noexcept nogil:
@@ -250,7 +256,7 @@ cdef InstructionId _restoring(Threading *t, BlockId block, uint16_t mask, bint *
     return i
 
 
-cdef bint _are(const vector[uint32_t] *list, uint32_t a, uint32_t b) noexcept nogil:
+cdef bint _are(BlockList *list, uint32_t a, uint32_t b) noexcept nogil:
     return list.size() == 2 and (list[0][0] == a and list[0][1] == b or list[0][0] == b and list[0][1] == a)
 
 
@@ -331,7 +337,8 @@ cdef int _try_break_block(Threading *t, BlockId block) except -1 nogil:
     _remove(t, block)
     if inverted != no_block:
         _remove(t, inverted)
-    t.preds[stay].assign(1, test_block)
+    t.preds[stay].clear()
+    t.preds[stay].push_back(test_block)
     t.succs[test_block].clear()
     t.succs[test_block].push_back(stay)
     t.succs[test_block].push_back(leaving)
@@ -381,17 +388,18 @@ cdef int _write_back(Threading *t) except -1 nogil:
 cdef int _thread(Threading *t, ProgramData *p) except -1 nogil:
     cdef uint32_t blocks = p.blocks.table.count
     cdef BlockId b
-    cdef const BlockId *list
+    cdef uint32_t k
     t.p = p
+    t.changed = False
     t.preds.resize(blocks)
     t.succs.resize(blocks)
     t.removed.assign(blocks, 0)
     t.only_branch.assign(blocks, 0)
     for b in range(blocks):
-        list = p.edge_lists.block + p.blocks.linear_pred_first[b]
-        t.preds[b].assign(list, list + p.blocks.linear_pred_count[b])
-        list = p.edge_lists.block + p.blocks.linear_succ_first[b]
-        t.succs[b].assign(list, list + p.blocks.linear_succ_count[b])
+        for k in range(p.blocks.linear_pred_count[b]):
+            t.preds[b].push_back(p.edge_lists.block[p.blocks.linear_pred_first[b] + k])
+        for k in range(p.blocks.linear_succ_count[b]):
+            t.succs[b].push_back(p.edge_lists.block[p.blocks.linear_succ_first[b] + k])
     b = blocks
     while b > 0:
         b -= 1
@@ -405,7 +413,7 @@ cdef int _thread(Threading *t, ProgramData *p) except -1 nogil:
     for b in range(blocks):
         if p.blocks.kind[b] & block_break and not p.blocks.kind[b] & block_uniform and not t.removed[b]:
             _try_break_block(t, b)
-    return _write_back(t)
+    return _write_back(t) if t.changed else 0
 
 
 cdef int jump_threading_run(ProgramData *p) except -1 nogil:

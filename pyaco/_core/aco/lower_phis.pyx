@@ -29,7 +29,7 @@ from pyaco._core.aco.build cimport (
 from pyaco._core.aco.queries cimport opcode_is_phi, operand_equal
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport (
-    BlockId, Definition, InstructionId, Operand, OperandRow, Program, ProgramData, Rewrite, TempId, block_invert, block_loop_exit,
+    BlockId, Definition, InstructionId, Operand, OperandRow, OrderRow, Program, ProgramData, Rewrite, TempId, block_invert, block_loop_exit,
     block_loop_header, block_merge, block_uniform, class_bytes, class_is_subdword, class_is_vgpr, class_of_bytes, definition_of,
     operand_at, operand_c32, operand_constant, operand_of, operand_put, operand_temp, operand_undef, operand_undefined,
     rewrite_begin, rewrite_block, rewrite_emit, rewrite_end, temp_new,
@@ -464,6 +464,28 @@ cdef int _write(Context *c) except -1 nogil:
     return rewrite_end(&rewrite)
 
 
+cdef inline bint _is_lowered(const ProgramData *p, InstructionId i) noexcept nogil:
+    """Whether a phi is of an SGPR, or of less than a dword."""
+    cdef uint8_t register_class
+    if p.instructions.opcode[i] != op_p_phi:
+        return False
+    register_class = p.definitions.register_class[p.instructions.definition_first[i]]
+    return not class_is_vgpr(register_class) or class_is_subdword(register_class)
+
+
+cdef bint _any(const ProgramData *p) noexcept nogil:
+    """Whether there is a phi to lower."""
+    cdef BlockId b
+    cdef OrderRow position
+    for b in range(p.blocks.table.count):
+        for position in range(p.blocks.order_first[b], p.blocks.order_first[b] + p.blocks.order_count[b]):
+            if not opcode_is_phi(p.instructions.opcode[p.order.instruction[position]]):
+                break
+            if _is_lowered(p, p.order.instruction[position]):
+                return True
+    return False
+
+
 cdef int lower_phis_run(ProgramData *p) except -1 nogil:
     cdef Context c
     cdef Lists none
@@ -471,7 +493,8 @@ cdef int lower_phis_run(ProgramData *p) except -1 nogil:
     cdef BlockId b
     cdef uint32_t k
     cdef InstructionId i
-    cdef uint8_t register_class
+    if not _any(p):
+        return 0
     none.first = 0xffffffffU
     none.last = 0
     c.p = p
@@ -485,26 +508,26 @@ cdef int lower_phis_run(ProgramData *p) except -1 nogil:
             i = p.order.instruction[p.blocks.order_first[b] + k]
             if not opcode_is_phi(p.instructions.opcode[i]):
                 break
-            if p.instructions.opcode[i] != op_p_phi:
+            if not _is_lowered(p, i):
                 continue
-            register_class = p.definitions.register_class[p.instructions.definition_first[i]]
-            if not class_is_vgpr(register_class):
-                _lower_scalar(&c, b, i)
-            elif class_is_subdword(register_class):
+            if class_is_vgpr(p.definitions.register_class[p.instructions.definition_first[i]]):
                 _lower_subdword(&c, b, i)
-    return _write(&c)
+            else:
+                _lower_scalar(&c, b, i)
+    _write(&c)
+    return 1
 
 
 cdef int _kernel(void *ir, int option) except -1 nogil:
-    lower_phis_run(<ProgramData *>ir)
-    return 1
+    return lower_phis_run(<ProgramData *>ir)
 
 
 kernel = native_kernel(_kernel)
 
 
 def run(Program program not None, options=None):
-    """Lower phis of lane masks and scalars."""
+    """Lower phis of lane masks and scalars. Returns whether there were any."""
+    cdef bint changed
     with nogil:
-        _kernel(&program.data, 0)
-    return True
+        changed = _kernel(&program.data, 0)
+    return changed

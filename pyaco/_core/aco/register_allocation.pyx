@@ -835,6 +835,9 @@ cdef int _prepare(Allocator *a, ProgramData *p) except -1 nogil:
     a.entry_count.assign(blocks, 0)
     a.branch_reg.assign(blocks, register_none)
     a.out.reserve(p.order.table.count + 64)
+    a.out_first.reserve(<size_t>blocks + 1)
+    a.exits.reserve(16 * <size_t>blocks + 64)
+    a.entering.reserve(64)
     return 0
 
 

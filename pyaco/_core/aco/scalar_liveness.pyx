@@ -7,6 +7,7 @@ Plain backward data flow over the linear CFG, on three words a block; blocks are
 at blocks, not at instructions.
 """
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
+from libc.string cimport memset
 from libcpp.vector cimport vector
 
 from isa_opcodes cimport *
@@ -15,7 +16,7 @@ from pyaco._core.ir.program cimport *
 
 cdef struct Summary:
     ScalarSet reads               # before the block writes them
-    ScalarSet writes
+    ScalarSet writes              # whether it reads them before or not
 
 
 cdef void scalar_add(ScalarSet *set, uint16_t reg, uint32_t size) noexcept nogil:
@@ -23,9 +24,8 @@ cdef void scalar_add(ScalarSet *set, uint16_t reg, uint32_t size) noexcept nogil
     if reg == register_scc:
         set.words[2] |= 1
         return
-    for k in range(reg >> 2, (reg + size + 3) >> 2):
-        if k < scalar_scc:
-            set.words[k >> 6] |= <uint64_t>1 << (k & 63)
+    for k in range(reg >> 2, min((reg + size + 3) >> 2, <uint32_t>scalar_scc)):
+        set.words[k >> 6] |= <uint64_t>1 << (k & 63)
 
 
 cdef void scalar_remove(ScalarSet *set, uint16_t reg, uint32_t size) noexcept nogil:
@@ -33,9 +33,8 @@ cdef void scalar_remove(ScalarSet *set, uint16_t reg, uint32_t size) noexcept no
     if reg == register_scc:
         set.words[2] &= ~<uint64_t>1
         return
-    for k in range(reg >> 2, (reg + size + 3) >> 2):
-        if k < scalar_scc:
-            set.words[k >> 6] &= ~(<uint64_t>1 << (k & 63))
+    for k in range(reg >> 2, min((reg + size + 3) >> 2, <uint32_t>scalar_scc)):
+        set.words[k >> 6] &= ~(<uint64_t>1 << (k & 63))
 
 
 cdef bint scalar_any(const ScalarSet *set, uint16_t reg, uint32_t size) noexcept nogil:
@@ -88,20 +87,18 @@ cdef void scalar_step_back(const ProgramData *p, InstructionId i, ScalarSet *liv
 
 cdef Summary _summary(const ProgramData *p, BlockId block) noexcept nogil:
     cdef Summary s
-    cdef uint32_t k
-    cdef ScalarSet all_live
-    cdef ScalarSet none_live
-    for k in range(3):
-        none_live.words[k] = 0
-        all_live.words[k] = 0xffffffffffffffffULL
-    k = p.blocks.order_count[block]
-    while k > 0:
-        k -= 1
-        scalar_step_back(p, p.order.instruction[p.blocks.order_first[block] + k], &none_live)
-        scalar_step_back(p, p.order.instruction[p.blocks.order_first[block] + k], &all_live)
-    s.reads = none_live
-    for k in range(3):
-        s.writes.words[k] = ~all_live.words[k]
+    cdef OrderRow position = p.blocks.order_first[block] + p.blocks.order_count[block]
+    cdef InstructionId i
+    cdef RowRange rows
+    cdef uint32_t row
+    memset(&s, 0, sizeof(Summary))
+    while position > p.blocks.order_first[block]:
+        position -= 1
+        i = p.order.instruction[position]
+        scalar_step_back(p, i, &s.reads)
+        rows = definitions_of(p, i)
+        for row in range(rows.first, rows.first + rows.count):
+            scalar_add(&s.writes, p.definitions.reg[row], class_bytes(p.definitions.register_class[row]))
     return s
 
 

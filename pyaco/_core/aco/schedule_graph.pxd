@@ -1,5 +1,5 @@
 """What must stay in order within a run of instructions: see ``schedule_graph.pyx``."""
-from libc.stdint cimport int32_t, uint8_t, uint32_t
+from libc.stdint cimport uint8_t, uint32_t
 from libcpp.vector cimport vector
 
 from pyaco._core.ir.program cimport InstructionId, ProgramData
@@ -7,18 +7,42 @@ from pyaco._core.ir.program cimport InstructionId, ProgramData
 cdef enum:
     no_edge = 0xffffffff
 
+cdef struct Node:                     # an instruction of the run
+    uint32_t waits_for                # predecessors that have not been issued
+    uint32_t edge_first               # edges to successors, linked
+
+cdef struct Edge:
+    uint32_t to
+    uint32_t next
+
 # A run of instructions of one block between two that nothing passes. Instructions are known by their place in it.
 cdef cppclass Graph:
-    vector[uint32_t] instruction
-    vector[uint32_t] waits_for        # by place: predecessors that have not been issued
-    vector[uint32_t] edge_first       # by place: edges to successors, linked
-    vector[uint32_t] edge_next
-    vector[uint32_t] edge_to
+    vector[InstructionId] instruction
+    vector[Node] nodes                # by place
+    vector[Edge] edges
+
+cdef struct Access:                   # of an instruction to memory
+    bint orders                       # whether it must be compared with others at all
+    bint writes
+    bint all_addresses                # volatile, atomic, acquire, release: its address does not matter
+    uint32_t storage
+    uint32_t place
+
+cdef cppclass Register:               # accesses to one tracked register so far
+    uint32_t value                    # place + 1 of the instruction whose value it has
+    vector[uint32_t] readers
+    vector[uint32_t] overwritten      # by results that nobody reads
+
+cdef cppclass Memory:
+    uint32_t floor                    # place + 1 of one that all later ones stay behind
+    vector[Access] accesses
 
 # Scratch data of `graph_build` that outlives a run.
 cdef cppclass GraphBuilder:
     vector[uint8_t] register_of       # by temp: bits of the tracked registers in which its definition puts it
     vector[uint32_t] defined_at       # by temp: place + 1 in the run at hand, else 0
+    Register[5] registers
+    Memory memory
 
 # Learns which temps live in SCC, VCC, M0 or exec.
 cdef int graph_builder_init(GraphBuilder *g, const ProgramData *p) except -1 nogil

@@ -16,7 +16,6 @@ Nothing passes an instruction that is not known to be harmless: branches, the en
 exports, spills and reloads, reductions, reads of clocks.
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
-from libcpp.vector cimport vector
 
 from isa_opcodes cimport (
     op_ds_bpermute_b32, op_ds_permute_b32, op_ds_swizzle_b32, op_p_as_uniform, op_p_create_vector, op_p_extract, op_p_extract_vector,
@@ -26,8 +25,9 @@ from isa_tables cimport is_atomic, opcode_flag_two_offsets, opcode_flags
 from modifiers cimport modifier_lds, modifier_semantics, modifier_storage
 from pyaco._core.aco.live_variables cimport needs_vcc
 from pyaco._core.aco.queries cimport operand_equal
+from pyaco._core.common.bits cimport trailing_zeros32
 from pyaco._core.ir.program cimport (
-    BlockId, InstructionId, OperandRow, ProgramData, class_bytes, class_is_linear_vgpr, class_is_vgpr, definition_fixed, definition_kill,
+    BlockId, InstructionId, OperandRow, ProgramData, TempId, class_bytes, class_is_linear_vgpr, class_is_vgpr, definition_fixed, definition_kill,
     format_ds, format_is_flat_like, format_is_valu, format_is_vmem, format_mimg, format_mtbuf, format_mubuf, format_pseudo,
     format_pseudo_barrier, format_smem, format_sop1, format_sop2, format_sopc, operand_at, operand_fixed, operand_temp,
     register_exec, register_exec_hi, register_m0, register_scc, register_vcc, register_vcc_hi, semantic_acqrel, semantic_atomic,
@@ -47,22 +47,6 @@ cdef enum:                            # what is tracked besides temps: bits
     most_accesses = 32
     every_storage = 0x1ff
     sampled = 0x100                   # beside the storage classes: images that are read through a texture descriptor
-
-cdef struct Access:                   # of an instruction to memory
-    bint orders                       # whether it must be compared with others at all
-    bint writes
-    bint all_addresses                # volatile, atomic, acquire, release: its address does not matter
-    uint32_t storage
-
-cdef cppclass Register:               # accesses to one tracked register so far
-    uint32_t value                    # place + 1 of the instruction whose value it has
-    vector[uint32_t] readers
-    vector[uint32_t] overwritten      # by results that nobody reads
-
-cdef cppclass Memory:
-    uint32_t floor                    # place + 1 of one that all later ones stay behind
-    vector[uint32_t] places
-    vector[Access] accesses
 
 
 cdef inline uint8_t _tracked(uint16_t reg) noexcept nogil:
@@ -130,12 +114,14 @@ cdef bint is_boundary(const ProgramData *p, InstructionId i) noexcept nogil:
 
 
 cdef inline int _edge(Graph *graph, uint32_t before, uint32_t after) except -1 nogil:
-    if before == after or (graph.edge_first[before] != no_edge and graph.edge_to[graph.edge_first[before]] == after):
+    cdef Edge edge
+    edge.next = graph.nodes[before].edge_first
+    if before == after or (edge.next != no_edge and graph.edges[edge.next].to == after):
         return 0
-    graph.edge_to.push_back(after)
-    graph.edge_next.push_back(graph.edge_first[before])
-    graph.edge_first[before] = <uint32_t>graph.edge_to.size() - 1
-    graph.waits_for[after] += 1
+    edge.to = after
+    graph.nodes[before].edge_first = <uint32_t>graph.edges.size()
+    graph.edges.push_back(edge)
+    graph.nodes[after].waits_for += 1
     return 0
 
 
@@ -191,24 +177,30 @@ cdef uint32_t _read_registers(const GraphBuilder *g, const ProgramData *p, Instr
     return reads | (tracked_exec if by_lane else 0)
 
 
-cdef int _registers(GraphBuilder *g, const ProgramData *p, Graph *graph, Register *registers, uint32_t place) except -1 nogil:
+cdef int _registers(GraphBuilder *g, const ProgramData *p, Graph *graph, uint32_t place) except -1 nogil:
     cdef InstructionId i = graph.instruction[place]
     cdef uint32_t written = 0
     cdef uint32_t dead = 0
     cdef uint32_t reads = _read_registers(g, p, i, &written)
+    cdef uint32_t named
     cdef uint32_t k
     cdef uint32_t bit
     cdef Register *r
+    cdef TempId temp
     for k in range(p.instructions.definition_count[i]):
-        bit = _definition_register(p, i, k)
+        temp = p.definitions.temp[p.instructions.definition_first[i] + k]
+        bit = g.register_of[temp] if temp else _definition_register(p, i, k)
         # Instructions read exec without naming it, so a write to it is never in vain.
         if p.definitions.flags[p.instructions.definition_first[i] + k] & definition_kill and not bit & (tracked_exec | tracked_linear):
             dead |= bit
         else:
             written |= bit
-    for k in range(<uint32_t>tracked_count):
+    named = reads | written | dead
+    while named:
+        k = trailing_zeros32(named)
         bit = 1 << k
-        r = &registers[k]
+        named &= named - 1
+        r = &g.registers[k]
         if written & bit or (dead & bit and r.readers.size() > most_readers):
             _writes(graph, r, place)
             continue
@@ -295,24 +287,25 @@ cdef inline bint _conflict(const ProgramData *p, const Access *x, InstructionId 
     return x.all_addresses or y.all_addresses or not _disjoint(p, a, b)
 
 
-cdef int _memory(const ProgramData *p, Graph *graph, Memory *memory, uint32_t place) except -1 nogil:
+cdef int _memory(GraphBuilder *g, const ProgramData *p, Graph *graph, uint32_t place) except -1 nogil:
     cdef InstructionId i = graph.instruction[place]
     cdef Access access = _access(p, i)
+    cdef Memory *memory = &g.memory
     cdef uint32_t k
-    cdef bint full = memory.places.size() >= most_accesses
+    cdef bint full
     if not access.orders:
         return 0
+    access.place = place
+    full = memory.accesses.size() >= most_accesses
     if memory.floor:
         _edge(graph, memory.floor - 1, place)
-    for k in range(<uint32_t>memory.places.size()):
-        if full or _conflict(p, &memory.accesses[k], graph.instruction[memory.places[k]], &access, i):
-            _edge(graph, memory.places[k], place)
+    for k in range(<uint32_t>memory.accesses.size()):
+        if full or _conflict(p, &memory.accesses[k], graph.instruction[memory.accesses[k].place], &access, i):
+            _edge(graph, memory.accesses[k].place, place)
     if full or is_barrier(p, i):
-        memory.places.clear()
         memory.accesses.clear()
         memory.floor = place + 1
     else:
-        memory.places.push_back(place)
         memory.accesses.push_back(access)
     return 0
 
@@ -330,24 +323,26 @@ cdef int _values(GraphBuilder *g, const ProgramData *p, Graph *graph, uint32_t p
 
 
 cdef int graph_build(GraphBuilder *g, const ProgramData *p, Graph *graph) except -1 nogil:
-    cdef Register[5] registers
-    cdef Memory memory
+    cdef Node alone
     cdef uint32_t count = <uint32_t>graph.instruction.size()
     cdef uint32_t place
     cdef uint32_t row
     cdef InstructionId i
     cdef int k
     for k in range(<int>tracked_count):
-        registers[k].value = 0
-    memory.floor = 0
-    graph.waits_for.assign(count, 0)
-    graph.edge_first.assign(count, no_edge)
-    graph.edge_next.clear()
-    graph.edge_to.clear()
+        g.registers[k].value = 0
+        g.registers[k].readers.clear()
+        g.registers[k].overwritten.clear()
+    g.memory.floor = 0
+    g.memory.accesses.clear()
+    alone.waits_for = 0
+    alone.edge_first = no_edge
+    graph.nodes.assign(count, alone)
+    graph.edges.clear()
     for place in range(count):
         _values(g, p, graph, place)
-        _registers(g, p, graph, registers, place)
-        _memory(p, graph, &memory, place)
+        _registers(g, p, graph, place)
+        _memory(g, p, graph, place)
     for place in range(count):
         i = graph.instruction[place]
         for row in range(p.instructions.definition_first[i], p.instructions.definition_first[i] + p.instructions.definition_count[i]):

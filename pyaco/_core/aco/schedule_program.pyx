@@ -85,6 +85,32 @@ cdef struct Clock:
     int64_t finish
     int64_t finish_sum
 
+cdef struct Issue:                    # of an instruction, by the cycle model
+    int32_t latency                   # until its results can be read, from when it begins
+    int32_t stored                    # until what it stores is written
+    int32_t occupies                  # until the next one may begin
+    int32_t delay                     # until its second half begins, where it is issued in two
+
+cdef struct TempState:
+    int64_t ready_at
+    uint32_t scalar_load              # its number, 0: not loaded by one
+    uint32_t uses                     # in the run, by instructions not yet issued
+    uint32_t killer                   # place + 1 of the instruction of the run that ended its life in the old order
+
+cdef struct Place:                    # an instruction of the run
+    Demand demand
+    Issue issue
+    int64_t operands_ready            # of those that wait for no predecessor: the cycle, scalar loads left out
+    uint32_t last_scalar              # the latest scalar load among their operands
+    uint32_t level                    # loads of vector memory on the longest way to it
+    uint32_t[3] leads                 # by kind of member: the lowest level of those that wait for it, no others between; no_level: none does
+    uint8_t rank
+    uint8_t member
+
+cdef struct Link:                     # of those that remain
+    uint32_t following
+    uint32_t preceding
+
 cdef cppclass Scheduler:
     ProgramData *p
     GraphBuilder builder
@@ -100,21 +126,9 @@ cdef cppclass Scheduler:
     uint32_t[3] held
     uint32_t[3] held_level
     uint32_t[3] patience
-    # by temp
-    vector[int64_t] ready_at
-    vector[uint32_t] scalar_load      # its number, 0: not loaded by one
-    vector[uint32_t] uses             # in the run, by instructions not yet issued
-    vector[uint32_t] killer           # place + 1 of the instruction of the run that ended its life in the old order
-    # by place in the run
-    vector[Demand] demand
-    vector[uint8_t] rank
-    vector[uint8_t] member
-    vector[uint32_t] level            # loads of vector memory on the longest way to it
-    vector[uint32_t] leads            # by kind too: the lowest level of the members that wait for it, no others between; no_level: none does
-    vector[int64_t] operands_ready    # of those that wait for no predecessor: the cycle, scalar loads left out
-    vector[uint32_t] last_scalar      # the latest scalar load among their operands
-    vector[uint32_t] following        # of those that remain
-    vector[uint32_t] preceding
+    vector[TempState] temps
+    vector[Place] places              # of the run; more than it has, after a longer one
+    vector[Link] links                # by place + 1, a list that begins and ends outside
     vector[uint32_t] result           # places in the new order
     vector[uint8_t] reordered         # by block
 
@@ -138,10 +152,10 @@ cdef int64_t _operands_ready(const Scheduler *s, InstructionId i, uint32_t *last
         if not p.operands.flags[row] & operand_temp:
             continue
         temp = p.operands.data[row]
-        if s.scalar_load[temp]:
-            last_scalar[0] = max(last_scalar[0], s.scalar_load[temp])
+        if s.temps[temp].scalar_load:
+            last_scalar[0] = max(last_scalar[0], s.temps[temp].scalar_load)
         else:
-            ready = max(ready, s.ready_at[temp])
+            ready = max(ready, s.temps[temp].ready_at)
     return ready
 
 
@@ -152,42 +166,60 @@ cdef inline int64_t _start(const Clock *clock, int64_t operands_ready, uint32_t 
     return max(start, clock.scalar_ready) if last_scalar > clock.scalar_waited else start
 
 
-cdef void _advance(Scheduler *s, InstructionId i) noexcept nogil:
-    """Issue an instruction."""
-    cdef const ProgramData *p = s.p
+cdef Issue _issue_of(const ProgramData *p, InstructionId i, const MemoryCycles *memory) noexcept nogil:
     cdef uint16_t format = p.instructions.format[i]
-    cdef MemoryCycles memory = memory_cycles_of(p, i)
-    cdef int32_t latency = cycles_of(p, i).latency
-    cdef uint32_t last_scalar = 0
-    cdef int64_t start = _operands_ready(s, i, &last_scalar)
-    cdef uint32_t row
-    cdef TempId temp
-    start = _start(&s.clock, start, last_scalar)
-    if last_scalar > s.clock.scalar_waited:
-        s.clock.scalar_waited = s.clock.scalar_loads
-    s.clock.now = start + 1
+    cdef Issue issue
+    issue.latency = cycles_of(p, i).latency
+    issue.stored = memory.vs
+    issue.delay = 0
+    issue.occupies = 1
     if p.gfx_level < gfx10:
         # GCN begins nothing before this is finished.
-        s.clock.now = start + latency
+        issue.occupies = issue.latency
     elif p.wave_size == 64 and (format_is_valu(format) or format_is_vmem(format) or format_is_flat_like(format)) \
             and not is_dual_issue_capable(p, i):
-        s.clock.now = start + 2
-        start += 1
-    latency = max(latency, max(memory.vm, memory.lgkm))
+        issue.occupies = 2
+        issue.delay = 1
+    issue.latency = max(issue.latency, max(memory.vm, memory.lgkm))
+    return issue
+
+
+cdef void _advance(Scheduler *s, InstructionId i, const Issue *issue, int64_t operands_ready, uint32_t last_scalar) noexcept nogil:
+    """Issue an instruction."""
+    cdef const ProgramData *p = s.p
+    cdef bint scalar = p.instructions.format[i] == format_smem
+    cdef int64_t start = _start(&s.clock, operands_ready, last_scalar)
+    cdef int64_t ready
+    cdef uint32_t row
+    cdef TempState *temp
+    if last_scalar > s.clock.scalar_waited:
+        s.clock.scalar_waited = s.clock.scalar_loads
+    s.clock.now = start + issue.occupies
+    start += issue.delay
+    ready = start + issue.latency
     # The program ends when its stores are done.
-    s.clock.finish = max(s.clock.finish, max(s.clock.now, start + memory.vs))
-    if format == format_smem:
+    s.clock.finish = max(s.clock.finish, max(s.clock.now, start + issue.stored))
+    if scalar:
         s.clock.scalar_loads += 1
-        s.clock.scalar_ready = max(s.clock.scalar_ready, start + latency)
+        s.clock.scalar_ready = max(s.clock.scalar_ready, ready)
     for row in range(p.instructions.definition_first[i], p.instructions.definition_first[i] + p.instructions.definition_count[i]):
-        temp = p.definitions.temp[row]
-        s.ready_at[temp] = start + latency
-        s.scalar_load[temp] = s.clock.scalar_loads if format == format_smem else 0
-        if s.killer[temp] == 0 and not p.definitions.flags[row] & definition_kill:
-            s.clock.finish = max(s.clock.finish, start + latency)
-            s.clock.finish_sum += start + latency
-    s.ready_at[0] = 0
-    s.scalar_load[0] = 0
+        temp = &s.temps[p.definitions.temp[row]]
+        temp.ready_at = ready
+        temp.scalar_load = s.clock.scalar_loads if scalar else 0
+        if temp.killer == 0 and not p.definitions.flags[row] & definition_kill:
+            s.clock.finish = max(s.clock.finish, ready)
+            s.clock.finish_sum += ready
+    s.temps[0].ready_at = 0
+    s.temps[0].scalar_load = 0
+
+
+cdef void _advance_alone(Scheduler *s, InstructionId i) noexcept nogil:
+    """Issue an instruction that is in no run."""
+    cdef MemoryCycles memory = memory_cycles_of(s.p, i)
+    cdef Issue issue = _issue_of(s.p, i, &memory)
+    cdef uint32_t last_scalar = 0
+    cdef int64_t operands_ready = _operands_ready(s, i, &last_scalar)
+    _advance(s, i, &issue, operands_ready, last_scalar)
 
 
 # ------------------------------------------------------------------------------------------------------------- registers
@@ -202,7 +234,7 @@ cdef inline bint _first_naming(const ProgramData *p, InstructionId i, OperandRow
 
 cdef inline bint _dies(const Scheduler *s, TempId temp) noexcept nogil:
     """Whether a temp dies at an instruction that reads it and is issued now."""
-    return s.killer[temp] != 0 and s.uses[temp] == 1
+    return s.temps[temp].killer != 0 and s.temps[temp].uses == 1
 
 
 cdef void _needs(const Scheduler *s, uint32_t place, Demand *passed, Demand *during) noexcept nogil:
@@ -234,7 +266,7 @@ cdef void _needs(const Scheduler *s, uint32_t place, Demand *passed, Demand *dur
         if not _first_naming(p, i, row):
             continue
         _add(&after, p.operands.register_class[row], -1)
-        if s.killer[temp] > place:
+        if s.temps[temp].killer > place:
             _add(passed, p.operands.register_class[row], -1)
     if tied >= 0 and not _dies(s, p.operands.data[p.instructions.operand_first[i] + tied]):
         _add(&before, p.definitions.register_class[p.instructions.definition_first[i]], 1)
@@ -254,20 +286,20 @@ cdef bint _fits(const Scheduler *s, uint32_t place, Demand highest) noexcept nog
 
 cdef void _change_demand(Scheduler *s, uint32_t before, uint8_t register_class, int32_t sign) noexcept nogil:
     """Of the remaining instructions that stand before a place in the old order."""
-    cdef uint32_t k = s.following[0]
+    cdef uint32_t k = s.links[0].following
     while k < before:
-        _add(&s.demand[k - 1], register_class, sign)
-        k = s.following[k]
+        _add(&s.places[k - 1].demand, register_class, sign)
+        k = s.links[k].following
 
 
 cdef void _becomes_ready(Scheduler *s, uint32_t place) noexcept nogil:
     """All that an instruction depends on has been issued."""
-    cdef uint8_t member = s.member[place]
-    s.operands_ready[place] = _operands_ready(s, s.graph.instruction[place], &s.last_scalar[place])
-    if s.rank[place] == rank_memory:
+    cdef uint8_t member = s.places[place].member
+    s.places[place].operands_ready = _operands_ready(s, s.graph.instruction[place], &s.places[place].last_scalar)
+    if s.places[place].rank == rank_memory:
         s.ready_loads += 1
     if member:
-        s.held_level[member] = s.level[place] if s.held[member] == 0 else max(s.held_level[member], s.level[place])
+        s.held_level[member] = s.places[place].level if s.held[member] == 0 else max(s.held_level[member], s.places[place].level)
         s.held[member] += 1
 
 
@@ -278,34 +310,36 @@ cdef int _issue(Scheduler *s, uint32_t place) except -1 nogil:
     cdef uint32_t edge
     cdef uint32_t k
     cdef TempId temp
-    s.following[s.preceding[place + 1]] = s.following[place + 1]
-    s.preceding[s.following[place + 1]] = s.preceding[place + 1]
+    s.links[s.links[place + 1].preceding].following = s.links[place + 1].following
+    s.links[s.links[place + 1].following].preceding = s.links[place + 1].preceding
     for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
         temp = p.operands.data[row]
         if not p.operands.flags[row] & operand_temp or not _first_naming(p, i, row):
             continue
         if _dies(s, temp):
             _add(&s.live, p.operands.register_class[row], -1)
-            _change_demand(s, s.killer[temp], p.operands.register_class[row], -1)
-        s.uses[temp] -= 1
+            _change_demand(s, s.temps[temp].killer, p.operands.register_class[row], -1)
+        s.temps[temp].uses -= 1
+        if s.temps[temp].uses == 0:
+            s.temps[temp].killer = 0  # as the next run finds it
     for row in range(p.instructions.definition_first[i], p.instructions.definition_first[i] + p.instructions.definition_count[i]):
         if p.definitions.flags[row] & definition_temp and not p.definitions.flags[row] & definition_kill:
             _add(&s.live, p.definitions.register_class[row], 1)
             _change_demand(s, place + 1, p.definitions.register_class[row], 1)
-    if s.rank[place] == rank_memory:
+    if s.places[place].rank == rank_memory:
         s.last_memory = i
         s.ready_loads -= 1
-    elif s.rank[place] == rank_leads_to_memory:
+    elif s.places[place].rank == rank_leads_to_memory:
         s.leading -= 1
-    s.held[s.member[place]] -= s.member[place] != member_none
-    _advance(s, i)
-    edge = s.graph.edge_first[place]
+    s.held[s.places[place].member] -= s.places[place].member != member_none
+    _advance(s, i, &s.places[place].issue, s.places[place].operands_ready, s.places[place].last_scalar)
+    edge = s.graph.nodes[place].edge_first
     while edge != no_edge:
-        k = s.graph.edge_to[edge]
-        s.graph.waits_for[k] -= 1
-        if s.graph.waits_for[k] == 0:
+        k = s.graph.edges[edge].to
+        s.graph.nodes[k].waits_for -= 1
+        if s.graph.nodes[k].waits_for == 0:
             _becomes_ready(s, k)
-        edge = s.graph.edge_next[edge]
+        edge = s.graph.edges[edge].next
     s.result.push_back(place)
     return 0
 
@@ -315,7 +349,7 @@ cdef uint32_t _search(const Scheduler *s, uint8_t kind, bint members) noexcept n
     """The place of what is to be issued soonest of the members of a kind that go together with the last instruction, or of the
     instructions that lead to members which could follow those that are held back; `no_edge`: there is none."""
     cdef uint32_t end = <uint32_t>s.graph.instruction.size() + 1
-    cdef uint32_t k = s.following[0]
+    cdef uint32_t k = s.links[0].following
     cdef uint32_t looked_at = 0
     cdef uint32_t place
     cdef uint32_t best = no_edge
@@ -326,27 +360,27 @@ cdef uint32_t _search(const Scheduler *s, uint8_t kind, bint members) noexcept n
     highest.sgpr = highest.vgpr = 0
     while k != end and looked_at < <uint32_t>clause_window and best_start > s.clock.now:
         place = k - 1
-        if s.graph.waits_for[place] == 0:
+        if s.graph.nodes[place].waits_for == 0:
             if members:
-                wanted = s.member[place] == kind and form_clause(s.p, s.graph.instruction[s.result.back()], s.graph.instruction[place])
+                wanted = s.places[place].member == kind and form_clause(s.p, s.graph.instruction[s.result.back()], s.graph.instruction[place])
             else:
-                wanted = s.leads[3 * place + kind] <= s.held_level[kind]
+                wanted = s.places[place].leads[kind] <= s.held_level[kind]
             if wanted:
-                start = _start(&s.clock, s.operands_ready[place], s.last_scalar[place])
+                start = _start(&s.clock, s.places[place].operands_ready, s.places[place].last_scalar)
                 if start < best_start and (looked_at == 0 or _fits(s, place, highest)):
                     best = place
                     best_start = start
-        highest.sgpr = max(highest.sgpr, s.demand[place].sgpr)
-        highest.vgpr = max(highest.vgpr, s.demand[place].vgpr)
+        highest.sgpr = max(highest.sgpr, s.places[place].demand.sgpr)
+        highest.vgpr = max(highest.vgpr, s.places[place].demand.vgpr)
         looked_at += 1
-        k = s.following[k]
+        k = s.links[k].following
     return best
 
 
 cdef uint32_t _choose(const Scheduler *s, bint far) noexcept nogil:
     """The place of the instruction to issue next."""
     cdef uint32_t end = <uint32_t>s.graph.instruction.size() + 1
-    cdef uint32_t k = s.following[0]
+    cdef uint32_t k = s.links[0].following
     cdef uint32_t looked_at = 0
     cdef uint32_t best = k - 1
     cdef uint32_t place
@@ -363,9 +397,9 @@ cdef uint32_t _choose(const Scheduler *s, bint far) noexcept nogil:
         if looked_at >= <uint32_t>near_window and (not far or best_rank >= rank_memory):
             break
         place = k - 1
-        rank = s.rank[place]
-        if s.graph.waits_for[place] == 0 and (looked_at < <uint32_t>near_window or rank == rank_memory):
-            start = _start(&s.clock, s.operands_ready[place], s.last_scalar[place])
+        rank = s.places[place].rank
+        if s.graph.nodes[place].waits_for == 0 and (looked_at < <uint32_t>near_window or rank == rank_memory):
+            start = _start(&s.clock, s.places[place].operands_ready, s.places[place].last_scalar)
             if rank == rank_memory and s.last_memory and form_clause(s.p, s.last_memory, s.graph.instruction[place]):
                 rank = rank_clause
             if looked_at == 0:
@@ -378,10 +412,10 @@ cdef uint32_t _choose(const Scheduler *s, bint far) noexcept nogil:
                 best_rank = rank
             if best_start == s.clock.now and best_rank >= highest_rank:
                 break
-        highest.sgpr = max(highest.sgpr, s.demand[place].sgpr)
-        highest.vgpr = max(highest.vgpr, s.demand[place].vgpr)
+        highest.sgpr = max(highest.sgpr, s.places[place].demand.sgpr)
+        highest.vgpr = max(highest.vgpr, s.places[place].demand.vgpr)
         looked_at += 1
-        k = s.following[k]
+        k = s.links[k].following
     return best
 
 
@@ -394,7 +428,7 @@ cdef uint32_t _next(Scheduler *s, bint far) noexcept nogil:
     if not s.clauses:
         return _choose(s, far)
     if s.result.size():
-        last = s.member[s.result.back()]
+        last = s.places[s.result.back()].member
     if last != member_none:
         s.patience[last] = most_gathered
         if s.held[last]:
@@ -402,7 +436,7 @@ cdef uint32_t _next(Scheduler *s, bint far) noexcept nogil:
         if other != <uint32_t>no_edge:
             return other
     place = _choose(s, far)
-    kind = s.member[place]
+    kind = s.places[place].member
     if kind == member_none or kind == last or s.patience[kind] == 0:
         return place
     if kind == member_store and s.p.gfx_level < gfx11:
@@ -425,11 +459,11 @@ cdef void _levels(Scheduler *s) noexcept nogil:
     cdef uint32_t edge
     cdef uint32_t k
     for place in range(<uint32_t>s.graph.instruction.size()):
-        edge = s.graph.edge_first[place]
+        edge = s.graph.nodes[place].edge_first
         while edge != no_edge:
-            k = s.graph.edge_to[edge]
-            s.level[k] = max(s.level[k], s.level[place] + (s.member[place] == member_load))
-            edge = s.graph.edge_next[edge]
+            k = s.graph.edges[edge].to
+            s.places[k].level = max(s.places[k].level, s.places[place].level + (s.places[place].member == member_load))
+            edge = s.graph.edges[edge].next
 
 
 cdef void _rank(Scheduler *s) noexcept nogil:
@@ -437,6 +471,7 @@ cdef void _rank(Scheduler *s) noexcept nogil:
     cdef uint32_t place
     cdef uint32_t edge
     cdef uint32_t k
+    cdef uint32_t level
     cdef uint32_t[3] members
     cdef uint8_t kind
     cdef InstructionId i
@@ -447,10 +482,11 @@ cdef void _rank(Scheduler *s) noexcept nogil:
     for place in range(<uint32_t>s.graph.instruction.size()):
         i = s.graph.instruction[place]
         memory = memory_cycles_of(s.p, i)
-        s.rank[place] = rank_memory if (memory.vm or memory.lgkm) and s.p.instructions.definition_count[i] else rank_any
-        s.member[place] = _member(s, i, &memory)
-        members[s.member[place]] += 1
-        s.level[place] = 0
+        s.places[place].issue = _issue_of(s.p, i, &memory)
+        s.places[place].rank = rank_memory if (memory.vm or memory.lgkm) and s.p.instructions.definition_count[i] else rank_any
+        s.places[place].member = _member(s, i, &memory)
+        members[s.places[place].member] += 1
+        s.places[place].level = 0
     for kind in range(3):
         s.held[kind] = 0
         s.patience[kind] = most_gathered if members[kind] > 1 else 0
@@ -460,19 +496,20 @@ cdef void _rank(Scheduler *s) noexcept nogil:
     place = <uint32_t>s.graph.instruction.size()
     while place > 0:
         place -= 1
-        s.leads[3 * place + <uint32_t>member_load] = s.leads[3 * place + <uint32_t>member_store] = no_level
-        if s.rank[place] == rank_memory:
+        s.places[place].leads[<int>member_load] = s.places[place].leads[<int>member_store] = no_level
+        if s.places[place].rank == rank_memory:
             continue
-        edge = s.graph.edge_first[place]
+        edge = s.graph.nodes[place].edge_first
         while edge != no_edge:
-            k = s.graph.edge_to[edge]
-            if s.rank[k] != rank_any:
-                s.rank[place] = rank_leads_to_memory
-            if s.member[place] == member_none:
+            k = s.graph.edges[edge].to
+            if s.places[k].rank != rank_any:
+                s.places[place].rank = rank_leads_to_memory
+            if s.places[place].member == member_none:
                 for kind in range(<uint8_t>member_load, member_store + 1):
-                    s.leads[3 * place + kind] = min(s.leads[3 * place + kind], s.level[k] if s.member[k] == kind else s.leads[3 * k + kind])
-            edge = s.graph.edge_next[edge]
-        s.leading += s.rank[place] == rank_leads_to_memory
+                    level = s.places[k].level if s.places[k].member == kind else s.places[k].leads[kind]
+                    s.places[place].leads[kind] = min(s.places[place].leads[kind], level)
+            edge = s.graph.edges[edge].next
+        s.leading += s.places[place].rank == rank_leads_to_memory
 
 
 cdef uint32_t _clauses(const Scheduler *s, const uint32_t *order) noexcept nogil:
@@ -483,15 +520,15 @@ cdef uint32_t _clauses(const Scheduler *s, const uint32_t *order) noexcept nogil
     cdef uint32_t last = 0
     for k in range(<uint32_t>s.graph.instruction.size()):
         place = order[k] if order else k
-        if s.member[place] != member_none and (k == 0 or s.member[last] != s.member[place]
-                                               or not form_clause(s.p, s.graph.instruction[last], s.graph.instruction[place])):
+        if s.places[place].member != member_none and (k == 0 or s.places[last].member != s.places[place].member
+                                                      or not form_clause(s.p, s.graph.instruction[last], s.graph.instruction[place])):
             found += 1
         last = place
     return found
 
 
-cdef void _count_uses(Scheduler *s, bint forget) noexcept nogil:
-    """Uses of each temp in the run, and where it dies; or leave nothing behind."""
+cdef void _count_uses(Scheduler *s) noexcept nogil:
+    """Uses of each temp in the run, and where it dies: `_issue` takes them away again."""
     cdef const ProgramData *p = s.p
     cdef uint32_t place
     cdef InstructionId i
@@ -503,46 +540,38 @@ cdef void _count_uses(Scheduler *s, bint forget) noexcept nogil:
             if not p.operands.flags[row] & operand_temp:
                 continue
             temp = p.operands.data[row]
-            if forget:
-                s.uses[temp] = 0
-                s.killer[temp] = 0
-                continue
             if _first_naming(p, i, row):
-                s.uses[temp] += 1
+                s.temps[temp].uses += 1
             if p.operands.flags[row] & operand_first_kill:
-                s.killer[temp] = place + 1
+                s.temps[temp].killer = place + 1
 
 
 cdef int _prepare(Scheduler *s) except -1 nogil:
     cdef uint32_t count = <uint32_t>s.graph.instruction.size()
     cdef uint32_t place
     graph_build(&s.builder, s.p, &s.graph)
-    s.demand.resize(count)
-    s.rank.resize(count)
-    s.member.resize(count)
-    s.level.resize(count)
-    s.leads.resize(3 * count)
-    s.operands_ready.resize(count)
-    s.last_scalar.resize(count)
-    s.following.resize(count + 2)
-    s.preceding.resize(count + 2)
+    if s.places.size() < count:
+        s.places.resize(count)
+        s.links.resize(count + 2)
     s.result.clear()
     for place in range(count):
-        s.demand[place].sgpr = s.p.instructions.demand_sgpr[s.graph.instruction[place]]
-        s.demand[place].vgpr = s.p.instructions.demand_vgpr[s.graph.instruction[place]]
+        s.places[place].demand.sgpr = s.p.instructions.demand_sgpr[s.graph.instruction[place]]
+        s.places[place].demand.vgpr = s.p.instructions.demand_vgpr[s.graph.instruction[place]]
     for place in range(count + 1):
-        s.following[place] = place + 1
-        s.preceding[place + 1] = place
+        s.links[place].following = place + 1
+        s.links[place + 1].preceding = place
     _rank(s)
-    _count_uses(s, False)
+    _count_uses(s)
     return 0
 
 
 cdef int _run(Scheduler *s, BlockId block, OrderRow first) except -1 nogil:
-    """Order the collected run, which begins at a row of the order."""
+    """Order the collected run, which begins at a row of the order. What is live behind it is the same in any order."""
     cdef uint32_t count = <uint32_t>s.graph.instruction.size()
     cdef uint32_t pause = 0
     cdef uint32_t place
+    cdef uint32_t last_scalar = 0
+    cdef int64_t operands_ready
     cdef int64_t gain
     cdef Clock start
     cdef Clock old
@@ -550,25 +579,26 @@ cdef int _run(Scheduler *s, BlockId block, OrderRow first) except -1 nogil:
     start = s.clock
     if count < 2:
         if count:
-            _advance(s, s.graph.instruction[0])
+            _pass(s, s.graph.instruction[0])
+            _advance_alone(s, s.graph.instruction[0])
         return 0
     s.last_memory = 0
     _prepare(s)
     for place in range(count):
-        _advance(s, s.graph.instruction[place])
+        operands_ready = _operands_ready(s, s.graph.instruction[place], &last_scalar)
+        _advance(s, s.graph.instruction[place], &s.places[place].issue, operands_ready, last_scalar)
     old = s.clock
     s.clock = start
     for place in range(count):
-        if s.graph.waits_for[place] == 0:
+        if s.graph.nodes[place].waits_for == 0:
             _becomes_ready(s, place)
     while s.result.size() < count:
         place = _next(s, s.ready_loads != 0 and pause == 0)
         if pause:
             pause -= 1
-        elif s.ready_loads and s.rank[place] != rank_memory:
+        elif s.ready_loads and s.places[place].rank != rank_memory:
             pause = far_pause
         _issue(s, place)
-    _count_uses(s, True)
     gain = old.finish - s.clock.finish
     if s.clauses:
         gain += clause_cycles * (<int64_t>_clauses(s, NULL) - <int64_t>_clauses(s, s.result.data()))
@@ -599,16 +629,14 @@ cdef void _phi(Scheduler *s, InstructionId i) noexcept nogil:
     cdef TempId temp = s.p.definitions.temp[s.p.instructions.definition_first[i]]
     cdef uint32_t last_scalar = 0
     if temp:
-        s.ready_at[temp] = _operands_ready(s, i, &last_scalar)
-        s.scalar_load[temp] = last_scalar
+        s.temps[temp].ready_at = _operands_ready(s, i, &last_scalar)
+        s.temps[temp].scalar_load = last_scalar
 
 
 cdef int _block(Scheduler *s, BlockId block) except -1 nogil:
     cdef ProgramData *p = s.p
     cdef OrderRow row = p.blocks.order_first[block]
     cdef OrderRow end = row + p.blocks.order_count[block]
-    cdef Demand before
-    cdef uint32_t k
     s.live.sgpr = p.blocks.live_in_demand_sgpr[block]
     s.live.vgpr = p.blocks.live_in_demand_vgpr[block]
     while row < end and opcode_is_phi(p.instructions.opcode[p.order.instruction[row]]):
@@ -619,15 +647,10 @@ cdef int _block(Scheduler *s, BlockId block) except -1 nogil:
         while row < end and not is_boundary(p, p.order.instruction[row]):
             s.graph.instruction.push_back(p.order.instruction[row])
             row += 1
-        before = s.live
         _run(s, block, row - <uint32_t>s.graph.instruction.size())
-        # The same behind any order.
-        s.live = before
-        for k in range(<uint32_t>s.graph.instruction.size()):
-            _pass(s, s.graph.instruction[k])
         if row < end:
             _pass(s, p.order.instruction[row])
-            _advance(s, p.order.instruction[row])
+            _advance_alone(s, p.order.instruction[row])
             row += 1
     return 0
 
@@ -653,15 +676,13 @@ cdef bint schedule_program_run(ProgramData *p) except -1 nogil:
     s.clock.finish = s.clock.finish_sum = 0
     s.clock.scalar_ready = 0
     s.clock.scalar_waited = s.clock.scalar_loads = 0
-    s.ready_at.assign(p.temps.table.count, 0)
-    s.scalar_load.assign(p.temps.table.count, 0)
-    s.uses.assign(p.temps.table.count, 0)
-    s.killer.assign(p.temps.table.count, 0)
+    s.temps.resize(p.temps.table.count)
     s.reordered.assign(p.blocks.table.count, 0)
     graph_builder_init(&s.builder, p)
     s.graph.instruction.reserve(first_places)
-    s.graph.edge_to.reserve(first_places)
-    s.graph.edge_next.reserve(first_places)
+    s.graph.edges.reserve(first_places)
+    s.places.reserve(first_places)
+    s.links.reserve(first_places + 2)
     s.result.reserve(first_places)
     for b in range(p.blocks.table.count):
         _block(&s, b)

@@ -208,8 +208,8 @@ cdef void table_clear(Table *table) noexcept nogil:
     cdef uint32_t column
     cdef void **columns = table_columns(table)
     for column in range(table.column_count):
-        memset(columns[column], 0, <uint64_t>table.count * table.element_sizes[column])
-    table.count = 0
+        memset(columns[column], 0, _used_rows(table) * table.element_sizes[column])
+    table.count = table.touched = 0
 
 
 cdef class Column:

@@ -1,6 +1,9 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pyaco._core.ir.program import Program
+from pyaco._core.ir.shader import Shader
+
 EFFECTS: dict[str, int]
 
 class NativeKernel:
@@ -47,3 +50,6 @@ def count_processor_time(on: bool) -> None: ...
 def run_steps(
     plan: Plan, ir: Any, log: PassLog, observe: Callable[[str, str, Any, float], None] | None = None
 ) -> bool: ...
+def run_through(
+    first: Plan, shader: Shader, translate: NativeKernel, record: tuple[str, str], second: Plan, program: Program, log: PassLog
+) -> None: ...

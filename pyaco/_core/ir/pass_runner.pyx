@@ -17,7 +17,9 @@ from libcpp.vector cimport vector
 
 from pyaco._core.ir.program cimport Program
 from pyaco._core.ir.shader cimport Shader, ShaderData
+from pyaco._core.ir.shader_clear cimport shader_clear
 from pyaco._core.ir.shader_facts cimport shader_facts
+from pyaco._core.ir.translation cimport Translation
 
 #: Kinds of changes by name: instructions that nothing needs go; reads of a value become reads of an equal one that was there before, and the
 #: value goes; instructions move, or are made again where they are read from then on, of the same operations; any other.
@@ -361,6 +363,21 @@ cdef void *_data_of(ir) noexcept:
     return &(<Program>ir).data if type(ir) is Program else NULL
 
 
+cdef _Runner _runner(Plan plan, ir, PassLog log, observe):
+    cdef _Runner runner = _Runner()
+    runner.ir = ir
+    runner.plan = plan
+    runner.plan_number = len(log.plans)
+    log.plans.append(plan)
+    runner.log = log
+    runner.observe = observe
+    runner.observed = observe is not None
+    runner.data = _data_of(ir) if observe is None else NULL
+    runner.shader = &(<Shader>ir).data if type(ir) is Shader else NULL
+    runner.idle.resize(plan.slots)
+    return runner
+
+
 def run_steps(Plan plan not None, ir, PassLog log not None, observe=None):
     """Run the steps of a plan; False promises that nothing has changed.
 
@@ -373,19 +390,45 @@ def run_steps(Plan plan not None, ir, PassLog log not None, observe=None):
     observe : callable, optional
         Called with room, name, IR and seconds after each step.
     """
-    cdef _Runner runner = _Runner()
+    cdef _Runner runner = _runner(plan, ir, log, observe)
     cdef bint changed
-    runner.ir = ir
-    runner.plan = plan
-    runner.plan_number = len(log.plans)
-    log.plans.append(plan)
-    runner.log = log
-    runner.observe = observe
-    runner.observed = observe is not None
-    runner.data = _data_of(ir) if observe is None else NULL
-    runner.shader = &(<Shader>ir).data if type(ir) is Shader else NULL
-    runner.idle.resize(plan.slots)
     log.start()
     with nogil:
         changed = runner.steps(0, <uint32_t>plan.rows.size())
     return changed
+
+
+def run_through(Plan first not None, Shader shader not None, NativeKernel translate not None, tuple record not None, Plan second not None,
+                Program program not None, PassLog log not None):
+    """Run the steps of a plan over a shader, make a program of it and run the steps of a plan over that, all without the interpreter.
+
+    The shader is empty afterwards; what is known of it is known of the program from the beginning.
+
+    Parameters
+    ----------
+    first : Plan
+    shader : Shader
+    translate : NativeKernel
+        Takes a `Translation`.
+    record : tuple of (str, str)
+        Room and name of that.
+    second : Plan
+    program : Program
+    log : PassLog
+        Takes down what ran.
+    """
+    cdef _Runner before = _runner(first, shader, log, None)
+    cdef _Runner behind = _runner(second, program, log, None)
+    cdef uint32_t row = len(log.names)
+    cdef Translation translation
+    translation.source = &shader.data
+    translation.result = &program.data
+    program.facts = shader.facts
+    log.names.append(record)
+    log.start()
+    with nogil:
+        before.steps(0, <uint32_t>first.rows.size())
+        translate.function(&translation, translate.option)
+        log.add(no_plan, row)
+        behind.steps(0, <uint32_t>second.rows.size())
+        shader_clear(&shader.data)

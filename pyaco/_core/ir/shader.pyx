@@ -42,9 +42,10 @@ _COLUMNS = {
                  ("texture_index", "u4"), ("sampler_index", "u4"), ("offsets", "u8")],
 }
 
+include "shader_tables.pxi"
+
 cdef enum:
-    table_count = 12              # of _COLUMNS
-    most_columns = 24             # of one of them
+    most_columns = 24             # of a table
 
 cdef uint8_t[table_count][most_columns] _sizes
 cdef uint32_t[table_count] _column_counts
@@ -379,23 +380,6 @@ cdef VariableId variable_new(ShaderData *s, int mode, TypeId type) except? 0xfff
 
 
 # --------------------------------------------------------------------------------------------------------------- Python
-cdef Table *_table(ShaderData *s, int index) noexcept:
-    cdef (Table *)[table_count] tables
-    tables[0] = &s.instructions.table
-    tables[1] = &s.sources.table
-    tables[2] = &s.constants.table
-    tables[3] = &s.indices.table
-    tables[4] = &s.nodes.table
-    tables[5] = &s.order.table
-    tables[6] = &s.types.table
-    tables[7] = &s.members.table
-    tables[8] = &s.variables.table
-    tables[9] = &s.arguments.table
-    tables[10] = &s.constant_data.table
-    tables[11] = &s.textures.table
-    return tables[index]
-
-
 cdef int _assign(Table *table, Table *other) except -1:
     """Give a table that was just made the rows of another one of the same columns."""
     cdef uint32_t column

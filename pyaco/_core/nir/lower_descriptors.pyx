@@ -48,6 +48,7 @@ from pyaco.errors import InputError
 
 cdef enum:
     in_set, after_push_constants, inline_block     # where a binding's descriptors are
+    few_instructions = 2000                        # of a shader
     table_of_sets = 0x7fffffff                     # detail of the argument that points to a table of sets
     plane_bytes = 32                               # from the descriptor of a plane to that of the next; FMASK's is where a second one would be
 
@@ -609,6 +610,9 @@ def run(Shader shader not None, options=None):
     cdef _Descriptors descriptors = _descriptors(shader.facts)
     c.bindings = &descriptors.bindings
     c.block_words = descriptors.block_words
+    # Another thread that is given the interpreter's lock takes longer to wake up than a small shader to be walked.
+    if shader.data.order.table.count < few_instructions:
+        return lowering_run(&shader.data, lower_textures | lower_intrinsics, _lower, &c) != 0
     with nogil:
         progress = lowering_run(&shader.data, lower_textures | lower_intrinsics, _lower, &c)
     return progress

@@ -18,7 +18,7 @@ from pyaco._core.spirv.emission cimport lists_begin
 from pyaco._core.spirv.float_controls cimport float_control_mode
 from pyaco._core.spirv.lines cimport line_of_source, source_files
 from pyaco._core.spirv.module cimport *
-from pyaco._core.spirv.repair cimport finish
+from pyaco._core.spirv.repair cimport Repair, finish, new_repair
 from pyaco._core.spirv.types cimport *
 
 from pyaco.errors import InputError, UnsupportedError
@@ -266,9 +266,8 @@ cdef uint32_t _push_constant_bytes(Reader r) except? 0xffffffffU:
     return <uint32_t>align_up(size, 4)
 
 
-cdef int _report(Reader r, str entry, str stage) except -1:
+cdef int _report(Reader r, _Module module, str entry, str stage) except -1:
     """Give the shader what its metadata and names are made of."""
-    cdef _Module module = _Module()
     cdef dict known = r.shader.facts.known
     r.s.info.push_constant_bytes = _push_constant_bytes(r)
     module.words = r.owner
@@ -276,7 +275,6 @@ cdef int _report(Reader r, str entry, str stage) except -1:
     module.push_constant_bytes = r.s.info.push_constant_bytes
     module.workgroup_size = r.s.info.workgroup_size
     module.bindings = _bindings(r)
-    _find_names(r, module.rows)
     known["entry"] = entry
     known["stage"] = stage
     known["source"] = r.owner
@@ -307,6 +305,8 @@ cdef Reader _scan(bytes source, object specialization):
 def read(bytes source not None, entry, specialization, str stage):
     """Read one entry point of a module; the arguments are those of ``pyaco.spirv.read``."""
     cdef Reader r = _scan(source, specialization)
+    cdef Repair repair
+    cdef _Module module = _Module()
     cdef SpirvId function
     position, name = _entry(r, entry, stage)
     if stage != "compute":
@@ -319,11 +319,13 @@ def read(bytes source not None, entry, specialization, str stage):
     if r.kind[function] != kind_function:
         fail(r, r.entries[<size_t>position].word, "id %u is not a function", function)
     _execution_modes(r, function)
+    repair = new_repair()
     with nogil:
         read_entry(r, r.payload[function])
         line_of_source(r, 0, line_unknown)
-    finish(r)
-    _report(r, name, stage)
+        finish(r, repair)
+        _find_names(r, module.rows)
+    _report(r, module, name, stage)
     if r.has_matrices:
         r.shader.facts.known["cooperative_matrices"] = True
     if r.s.lines.table.count:

@@ -6,7 +6,6 @@ loaded before the use; promoting variables to SSA then inserts the phis. Derefs 
 that one in which a definition does not dominate a use still gives valid NIR.
 """
 from libc.stdint cimport uint32_t
-from libcpp.vector cimport vector
 
 from nir_opcodes cimport *
 from pyaco._core.common.table cimport table_append_many
@@ -15,12 +14,6 @@ from pyaco._core.nir.block_dominance cimport *
 from pyaco._core.spirv.module cimport *
 from pyaco._core.spirv.types cimport add_type
 from pyaco._core.spirv.emission cimport check_size, emit_after
-
-
-cdef class Repair:
-    cdef Dominance dominance
-    cdef vector[ValueId] variable    # by ValueId: deref of the variable that holds the value
-    cdef vector[uint32_t] vector_types  # by bit size and components: TypeId + 1
 
 
 cdef int _prepare(Reader r, Dominance d) except -1 nogil:
@@ -170,15 +163,18 @@ cdef int _write_orders(Reader r) except -1 nogil:
     return 0
 
 
-cdef int finish(Reader r) except -1:
+cdef Repair new_repair():
     cdef Repair repair = Repair()
-    cdef uint32_t i
     repair.dominance = Dominance()
-    with nogil:
-        _prepare(r, repair.dominance)
-        dominance_compute(repair.dominance, r.s)
-        for i in range(<uint32_t>repair.dominance.blocks.size()):
-            _repair_block(r, repair, repair.dominance.blocks[i])
-        _write_orders(r)
-        nodes_index(r.s)
+    return repair
+
+
+cdef int finish(Reader r, Repair repair) except -1 nogil:
+    cdef uint32_t i
+    _prepare(r, repair.dominance)
+    dominance_compute(repair.dominance, r.s)
+    for i in range(<uint32_t>repair.dominance.blocks.size()):
+        _repair_block(r, repair, repair.dominance.blocks[i])
+    _write_orders(r)
+    nodes_index(r.s)
     return 0
