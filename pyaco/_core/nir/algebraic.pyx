@@ -18,7 +18,7 @@ from algebraic_tables cimport (
     condition_low_mask, condition_mask_covers, condition_mask_covers_above, condition_narrows, condition_none, condition_not_negative,
     condition_power_of_two, condition_reciprocal_is_exact, condition_shifts_fit, condition_sum_is_32, pattern_bits, pattern_children,
     pattern_component_shift, pattern_flags, pattern_kind, pattern_opcode, pattern_value, rule_condition, rule_letters, rule_pattern,
-    rule_replacement, rules_late, rules_main,
+    rule_repetition, rule_replacement, rules_late, rules_main,
 )
 from nir_opcodes cimport (
     alu_input_count, alu_input_types_flat, alu_max_inputs, alu_mov, alu_output_type, alu_properties, alu_property_commutative,
@@ -409,6 +409,42 @@ cdef int _replace(ShaderData *s, Walk *w, const Match *m, uint32_t node, ValueId
     return 0
 
 
+cdef uint64_t _values_below(const ShaderData *s, ValueId value, uint32_t depth) noexcept nogil:
+    """Bits of the values that an instruction reads so many levels below, of depth 0 its own: bit n for all numbers that end with n."""
+    cdef uint64_t found = 0
+    cdef const ValueId *operands
+    cdef uint32_t i
+    if depth == 0:
+        return <uint64_t>1 << (value & 63)
+    if s.instructions.kind[value] != nir_alu:
+        return 0
+    operands = s.sources.value + s.instructions.source_first[value]
+    for i in range(s.instructions.source_count[value]):
+        if depth == 1:
+            found |= <uint64_t>1 << (operands[i] & 63)
+        else:
+            found |= _values_below(s, operands[i], depth - 1)
+    return found
+
+
+cdef bint _may_repeat(const ShaderData *s, uint32_t repetition, ValueId root) noexcept nogil:
+    """Whether two operands of the root may have a value in common where the letter of a repetition stands. Most rules with such a letter end here:
+    a match would try its operands in all orders."""
+    cdef const ValueId *operands = s.sources.value + s.instructions.source_first[root]
+    cdef uint32_t one = repetition & 3
+    cdef uint32_t other = repetition >> 4 & 3
+    cdef uint32_t depth = repetition >> 2 & 3
+    cdef uint32_t other_depth = repetition >> 6
+    if _values_below(s, operands[one], depth) & _values_below(s, operands[other], other_depth):
+        return True
+    if depth == other_depth and one + other == 1 or not alu_properties[s.instructions.opcode[root]] & alu_property_commutative:
+        return False
+    # the first two operands exchanged
+    one = one ^ 1 if one < 2 else one
+    other = other ^ 1 if other < 2 else other
+    return _values_below(s, operands[one], depth) & _values_below(s, operands[other], other_depth) != 0
+
+
 cdef bint _try_rule(ShaderData *s, Walk *w, int rule, ValueId root) except -1 nogil:
     """Try a rule with the operands of its commutative nodes in all orders: that of the n-th node reached is bit n of an order's number. An attempt
     that ends before it reaches a node ends so for both orders of that node: `failed` has a bit for each order that needs no attempt."""
@@ -416,6 +452,9 @@ cdef bint _try_rule(ShaderData *s, Walk *w, int rule, ValueId root) except -1 no
     cdef uint64_t failed = 0
     cdef uint32_t swaps = 0
     cdef uint32_t most_commutative = 0         # nodes that an attempt reached; all their orders are tried
+    if rule_repetition[rule] and not _may_repeat(s, rule_repetition[rule], root):
+        w.hinges = True
+        return False
     while True:
         memset(m.value, 0, sizeof(m.value))
         m.swaps = swaps
