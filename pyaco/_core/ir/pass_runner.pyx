@@ -338,11 +338,9 @@ cdef class _Runner:
                 return True
         if one.only_with == 0 or self.shader == NULL:
             return False
-        if self.facts_version == self.version + 1:
+        # Only changes of the kind "any" bring what was not there; what others take away a step finds out as soon as the facts.
+        if self.facts_version and self.latest[<int>effect_any] < self.facts_version:
             return self.facts & one.only_with == 0
-        # Only changes of the kind "any" bring what was not there.
-        if self.facts_version and self.latest[<int>effect_any] < self.facts_version and self.facts & one.only_with == 0:
-            return True
         self.facts = shader_facts(self.shader)
         self.facts_version = self.version + 1
         return self.facts & one.only_with == 0

@@ -409,22 +409,32 @@ cdef int _replace(ShaderData *s, Walk *w, const Match *m, uint32_t node, ValueId
     return 0
 
 
-cdef uint64_t _values_below(const ShaderData *s, ValueId value, uint32_t depth) noexcept nogil:
-    """Bits of the values that an instruction reads so many levels below, of depth 0 its own: bit n for all numbers that end with n."""
+cdef inline uint64_t _bit(ValueId value) noexcept nogil:
+    """A bit of a set of values, which all numbers with the same end share."""
+    return <uint64_t>1 << (value & 63)
+
+
+cdef uint64_t _operands_below(const ShaderData *s, ValueId value, uint32_t depth) noexcept nogil:
+    """The bits of the values that an ALU instruction reads so many levels below, from 1 on."""
     cdef uint64_t found = 0
-    cdef const ValueId *operands
-    cdef uint32_t i
-    if depth == 0:
-        return <uint64_t>1 << (value & 63)
+    cdef const ValueId *operand
+    cdef const ValueId *end
     if s.instructions.kind[value] != nir_alu:
         return 0
-    operands = s.sources.value + s.instructions.source_first[value]
-    for i in range(s.instructions.source_count[value]):
-        if depth == 1:
-            found |= <uint64_t>1 << (operands[i] & 63)
-        else:
-            found |= _values_below(s, operands[i], depth - 1)
+    operand = s.sources.value + s.instructions.source_first[value]
+    end = operand + s.instructions.source_count[value]
+    while operand < end:
+        found |= _bit(operand[0]) if depth == 1 else _operands_below(s, operand[0], depth - 1)
+        operand += 1
     return found
+
+
+cdef inline bint _may_share(const ShaderData *s, ValueId one, uint32_t depth, ValueId other, uint32_t other_depth) noexcept nogil:
+    """Whether two values may have one in common, so many levels below each."""
+    if other_depth == 0 and depth == 0:
+        return one == other
+    return (_operands_below(s, one, depth) if depth else _bit(one)) & \
+        (_operands_below(s, other, other_depth) if other_depth else _bit(other)) != 0
 
 
 cdef bint _may_repeat(const ShaderData *s, uint32_t repetition, ValueId root) noexcept nogil:
@@ -435,14 +445,14 @@ cdef bint _may_repeat(const ShaderData *s, uint32_t repetition, ValueId root) no
     cdef uint32_t other = repetition >> 4 & 3
     cdef uint32_t depth = repetition >> 2 & 3
     cdef uint32_t other_depth = repetition >> 6
-    if _values_below(s, operands[one], depth) & _values_below(s, operands[other], other_depth):
+    if _may_share(s, operands[one], depth, operands[other], other_depth):
         return True
     if depth == other_depth and one + other == 1 or not alu_properties[s.instructions.opcode[root]] & alu_property_commutative:
         return False
     # the first two operands exchanged
     one = one ^ 1 if one < 2 else one
     other = other ^ 1 if other < 2 else other
-    return _values_below(s, operands[one], depth) & _values_below(s, operands[other], other_depth) != 0
+    return _may_share(s, operands[one], depth, operands[other], other_depth)
 
 
 cdef bint _try_rule(ShaderData *s, Walk *w, int rule, ValueId root) except -1 nogil:

@@ -9,13 +9,13 @@ Needs: nothing. Guarantees: valid NIR; what chose becomes a `mov` (``copy_propag
 ``nir_opt_undef`` and ``nir_opt_remove_phis``.
 """
 from libc.stdint cimport uint8_t, uint32_t
-from libcpp.vector cimport vector
 
 from nir_opcodes cimport (
     alu_bcsel, alu_mov, index_access, intrinsic_store_deref, intrinsic_store_global, intrinsic_store_global_amd, intrinsic_store_scratch,
     intrinsic_store_shared, intrinsic_store_ssbo,
 )
 
+from pyaco._core.common.zeroed cimport Zeroed
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     NodeId, OrderRow, Shader, ShaderData, ShaderRewrite, SourceRow, ValueId, access_volatile, alu_is_vector, block_walk_next,
@@ -108,7 +108,7 @@ cdef enum:                        # Readers: of an undefined value
     others = 2                    # those that choose, copy or keep it
 
 
-cdef int _note_readers(const ShaderData *s, ValueId i, vector[uint8_t] &readers) except -1 nogil:
+cdef int _note_readers(const ShaderData *s, ValueId i, Zeroed[uint8_t] &readers) except -1 nogil:
     cdef uint32_t k
     cdef ValueId value
     cdef bint computes = s.instructions.kind[i] == nir_alu and not alu_is_vector(s.instructions.opcode[i]) \
@@ -117,12 +117,12 @@ cdef int _note_readers(const ShaderData *s, ValueId i, vector[uint8_t] &readers)
         value = source_value(s, i, k)
         if s.instructions.kind[value] == nir_undef and s.instructions.components[value] == 1:
             if readers.empty():
-                readers.resize(s.instructions.table.count)
+                readers.assign(s.instructions.table.count)
             readers[value] |= arithmetic if computes else others
     return 0
 
 
-cdef bint _become_zero(ShaderData *s, const vector[uint8_t] &readers) except -1 nogil:
+cdef bint _become_zero(ShaderData *s, const Zeroed[uint8_t] &readers) except -1 nogil:
     cdef ValueId value
     cdef bint progress = False
     for value in range(<ValueId>readers.size()):
@@ -181,7 +181,7 @@ cdef bint opt_undef_run(ShaderData *s) except -1 nogil:
     cdef ValueId i
     cdef bint chosen = False
     cdef bint moved = False
-    cdef vector[uint8_t] readers
+    cdef Zeroed[uint8_t] readers
     cdef NodeId node
     if not _has_undefined(s):
         moved = _merge_phis(s)
