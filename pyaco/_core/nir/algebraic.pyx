@@ -27,7 +27,7 @@ from nir_opcodes cimport (
 from pyaco._core.common.bits cimport low_bits
 from pyaco._core.common.floats cimport float_from_bits
 from pyaco._core.common.table cimport RowRange, table_append_many
-from pyaco._core.ir.pass_runner cimport kernel_changed, kernel_steady, native_kernel
+from pyaco._core.ir.pass_runner cimport kernel_changed, kernel_steady, kernel_steady_without, native_kernel
 from pyaco._core.ir.shader cimport (
     NodeId, OrderRow, Shader, ShaderData, ShaderRewrite, ValueId, block_walk_next, constant_bits, nir_alu, nir_constant, nir_exact,
     nir_instruction_new, nir_load_const, node_first_block, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit,
@@ -66,7 +66,8 @@ cdef struct Match:
 cdef struct Walk:
     ShaderRewrite rewrite
     bint writing                  # a rule applied: the order is written anew
-    bint hinges                   # a rule failed that may apply when dead code goes, or when two values become one
+    bint hinges                   # a rule failed that may apply when two values become one
+    bint hinges_on_uses           # a rule failed that may apply when dead code goes
     const uint16_t *accepted      # the group's row of automaton_accepted
     uint16_t *states              # by value; written when the walk comes to it, which is before anything but a phi reads it
     uint32_t capacity
@@ -179,7 +180,7 @@ cdef bint _has_single_use(ShaderData *s, Walk *w, ValueId value) except -1 nogil
         _count_uses(s, w)
     if w.uses[value] == 1:
         return True
-    w.hinges = True
+    w.hinges_on_uses = True
     return False
 
 
@@ -544,12 +545,14 @@ cdef int algebraic_run(ShaderData *s, int group) except -1 nogil:
     w.uses = NULL
     w.first_new = s.instructions.table.count
     w.accepted = automaton_accepted + group * <int>automaton_states
-    w.writing = w.hinges = False
+    w.writing = w.hinges = w.hinges_on_uses = False
     w.block = node_first_block(s)
     try:
         if _walk_blocks(s, &w):
             return kernel_changed
-        return 0 if w.hinges else kernel_steady
+        if w.hinges_on_uses:
+            return 0
+        return kernel_steady_without if w.hinges else kernel_steady
     finally:
         free(w.states)
         free(w.uses)

@@ -52,7 +52,7 @@ cdef struct Slot:
 
 cdef struct Scope:
     Zeroed[NearSlot] near         # groups by newest source, filled from their start
-    vector[Slot] slots            # by hash, linear probing; at most half full
+    Zeroed[Slot] slots            # by hash, linear probing; at most half full
     vector[uint32_t] log          # filled slots of both, in order: what is taken out last to first leaves no gaps
     uint32_t mask                 # of `slots`
     uint32_t filled               # of `slots`
@@ -199,11 +199,11 @@ cdef bint _equal(const ShaderData *s, ValueId a, ValueId b) noexcept nogil:
 
 cdef int _grow(Scope *scope) except -1 nogil:
     """Double the table by hash. What it has is put in again in the order in which it came."""
-    cdef vector[Slot] old
+    cdef Zeroed[Slot] old
     cdef size_t k
     cdef uint32_t slot
     old.swap(scope.slots)
-    scope.slots.resize(2 * old.size())
+    scope.slots.assign(2 * old.size())
     scope.mask = <uint32_t>scope.slots.size() - 1
     for k in range(scope.log.size()):
         if not scope.log[k] & by_hash:
@@ -344,7 +344,7 @@ cdef bint cse_run(ShaderData *s) except -1 nogil:
     cdef Zeroed[ValueId] replaced
     cdef bint progress
     scope.near.assign((s.instructions.table.count // group_values + 1) * group_slots)
-    scope.slots.resize(fewest_slots)
+    scope.slots.assign(fewest_slots)
     scope.mask = fewest_slots - 1
     scope.filled = 0
     scope.log.reserve(s.order.table.count)
