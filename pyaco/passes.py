@@ -89,7 +89,8 @@ class Pass:
     effect : str
         What its changes are (``EFFECTS`` of ``_core/ir/pass_runner.pyx``): ``"dead code"``: instructions that nothing needs go; ``"equal values"``:
         reads of a value become reads of an equal one that was there before, and the value goes; ``"moved"``: instructions move, or are made
-        again where they are read from then on; ``"any"``.
+        again where they are read from then on; ``"copies"``: reads of a copy become reads of what it is a copy of; ``"constants"``:
+        instructions become constants; ``"any"``.
     indifferent_to : tuple of str
         Changes of other passes, of these kinds, that give it no work.
     settles : bool

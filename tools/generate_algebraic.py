@@ -6,6 +6,7 @@ Every pattern and replacement is a tree in one array of nodes; ``algebraic.pyx``
 
 from __future__ import annotations
 
+import itertools
 import re
 import struct
 from dataclasses import dataclass, field
@@ -151,6 +152,30 @@ def term(tables: Tables, node: int) -> Term:
     return ("integer" if tables.kind[node] == 2 else "float", tables.value[node])
 
 
+def letters_below(tables: Tables, node: int, depth: int = 0) -> list[tuple[str, int]]:
+    """The letters of a pattern, each with its depth below `node`."""
+    if tables.kind[node] == 1:
+        return [(str(tables.value[node]), depth)]
+    return [found for child in tables.children[node] for found in letters_below(tables, child, depth + 1)]
+
+
+def repetition(tables: Tables, pattern: int) -> int:
+    """A letter that two operands of a pattern's root have, the less deep the better: the number of each and the letter's depth in it, in two bits
+    each; 0 where there is none."""
+    branches = [letters_below(tables, child) for child in tables.children[pattern]]
+    found = [
+        (max(depth, other_depth), i, depth, j, other_depth)
+        for i, j in itertools.combinations(range(len(branches)), 2)
+        for letter, depth in branches[i]
+        for other, other_depth in branches[j]
+        if letter == other and depth < 4 and other_depth < 4
+    ]  # fmt: skip
+    if not found:
+        return 0
+    _, i, depth, j, other_depth = min(found)
+    return i | depth << 2 | j << 4 | other_depth << 6
+
+
 def commutative_nodes(pattern: Term, commutative: set[str]) -> int:
     """How many nodes of a pattern have operands that may be exchanged."""
     if pattern[0] != "opcode":
@@ -243,6 +268,7 @@ def generate(source: Path) -> dict[str, str]:
         numbers("uint16_t", "rule_pattern", [str(rule[2]) for rule in ordered]),
         numbers("uint16_t", "rule_replacement", [str(rule[3]) for rule in ordered]),
         numbers("uint8_t", "rule_condition", [str(CONDITIONS.index(rule[4])) for rule in ordered]),
+        numbers("uint8_t", "rule_repetition", [str(repetition(tables, rule[2])) for rule in ordered]),
         numbers("uint8_t", "rule_letters", [([*row, "0", "0"])[i] for row in letters for i in range(2)]),
         "static inline void rules_of(int group, int opcode, int *first, int *count) {",
         "    *first = *count = 0;",
@@ -273,6 +299,7 @@ def generate(source: Path) -> dict[str, str]:
         "    const uint16_t *rule_pattern",
         "    const uint16_t *rule_replacement",
         "    const uint8_t *rule_condition",
+        "    const uint8_t *rule_repetition      # a letter of two operands of the root: operand | its depth there << 2, and the same << 4; 0: none",
         "    const uint8_t *rule_letters         # [rule * 2 + i]: variables of the condition",
         "    void rules_of(int group, int opcode, int *first, int *count)",
         "    enum:",

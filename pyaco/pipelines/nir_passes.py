@@ -50,9 +50,10 @@ lower_alu_to_scalar = _pass("lower_alu_to_scalar", "vector ALU operations, phis 
                             only_with=("vectors",), indifferent_to=("dead code", "equal values", "moved"), guarantees=("scalar",))
 
 # Optimisations of scalar NIR.
-copy_propagation = _pass("copy_propagation", "users of a mov or vecN read its operands", indifferent_to=("dead code", "moved"))
-constant_folding = _pass("constant_folding", "operations on constants become constants", indifferent_to=("dead code", "equal values", "moved"),
-                         settles=True)  # fmt: skip
+copy_propagation = _pass("copy_propagation", "users of a mov or vecN read its operands", effect="copies",
+                         indifferent_to=("dead code", "moved", "constants"))  # fmt: skip
+constant_folding = _pass("constant_folding", "operations on constants become constants", effect="constants",
+                         indifferent_to=("dead code", "equal values", "moved"), settles=True)  # fmt: skip
 algebraic = _pass("algebraic", "expressions become simpler ones by the rules of nir/data/algebraic.txt", needs=("scalar",),
                   options=(Option("late", False, "the rules of the group [late]"),), required=False)  # fmt: skip
 cse = _optimization("cse", "an expression that was computed before is not computed again", effect="equal values", indifferent_to=("dead code",),
@@ -64,7 +65,7 @@ opt_exclusive_ifs = _optimization("opt_exclusive_ifs", "ifs in else lists become
                                   only_with=("ifs",))  # fmt: skip
 opt_loop = _optimization("opt_loop", "loops that are tested where they begin are tested where they end", only_with=("loops",))
 opt_undef = _optimization("opt_undef", "stores and choices of undefined values go", only_with=("undefined values", "phis"),
-                          indifferent_to=("dead code", "moved"))  # fmt: skip
+                          indifferent_to=("dead code", "moved", "constants"))  # fmt: skip
 opt_licm = _optimization("opt_licm", "what is the same in every iteration is computed before the loop", only_with=("loops",))
 opt_sink = _optimization("opt_sink", "values are computed in the block that needs them, before their first use there")
 opt_uniform_subgroup = _optimization("opt_uniform_subgroup", "reads of other lanes, votes and reductions of uniform values are these values",

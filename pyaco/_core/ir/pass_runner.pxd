@@ -6,7 +6,8 @@ function gets one number, which ``option_of(options, level)`` makes when a pipel
 
 cdef enum:                        # bits of what a kernel returns
     kernel_changed = 1            # it may have changed something
-    kernel_steady = 2             # it has changed nothing, nor would it behind changes whose kind (``Pass.effect``) is not "any"
+    kernel_steady = 2             # it has changed nothing, nor would it without dead code, with equal values made one or with what moves
+    kernel_steady_without = 4     # it has changed nothing, nor would it without dead code
 
 # Of a ShaderData or ProgramData.
 ctypedef int (*kernel_function)(void *ir, int option) except -1 nogil

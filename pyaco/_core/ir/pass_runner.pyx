@@ -22,12 +22,16 @@ from pyaco._core.ir.shader_facts cimport shader_facts
 from pyaco._core.ir.translation cimport Translation
 
 #: Kinds of changes by name: instructions that nothing needs go; reads of a value become reads of an equal one that was there before, and the
-#: value goes; instructions move, or are made again where they are read from then on, of the same operations; any other.
-EFFECTS = {"dead code": 0, "equal values": 1, "moved": 2, "any": 3}
+#: value goes; instructions move, or are made again where they are read from then on, of the same operations; reads of a copy become reads of
+#: what it is a copy of; instructions become constants; any other.
+EFFECTS = {"dead code": 0, "equal values": 1, "moved": 2, "copies": 3, "constants": 4, "any": 5}
 
 cdef enum:
-    effect_any = 3                # the last
-    effect_kinds = 4
+    effect_dead_code = 0
+    effect_copies = 3             # from here on, what a steady kernel cares for
+    effect_constants = 4          # from here on, what may bring to a shader what was not there
+    effect_any = 5                # the last
+    effect_kinds = 6
 
 # Rounds of a group that repeats; optimisations make each round smaller, this only ends what would not end.
 cdef enum:
@@ -294,7 +298,7 @@ cdef class _Runner:
         if one.function != NULL and self.data != NULL:
             result = one.function(self.data, one.option)
             changed = result & kernel_changed
-            self.note(one, changed, result & kernel_steady)
+            self.note(one, changed, result)
         else:
             changed = self.call(row, one)
         self.log.add(self.plan_number, row)
@@ -307,10 +311,10 @@ cdef class _Runner:
         cdef bint changed
         if step.options is None:
             changed = step.function(self.ir)
-            self.note(one, True, False)
+            self.note(one, True, 0)
         else:
             changed = step.function(self.ir, step.options)
-            self.note(one, changed, False)
+            self.note(one, changed, 0)
         return changed
 
     cdef int show(self, uint32_t row) except -1 with gil:
@@ -319,13 +323,18 @@ cdef class _Runner:
         self.log.start()
         return 0
 
-    cdef inline void note(self, const PlanRow *one, bint changed, bint steady) noexcept nogil:
+    cdef inline void note(self, const PlanRow *one, bint changed, int said) noexcept nogil:
+        """Take down what a kernel has done, and what it has said of that (``kernel_steady``, ``kernel_steady_without``)."""
         if changed:
             self.version += 1
             self.latest[one.effect] = self.version
         if one.slot >= 0 and (one.settles or not changed):
             self.idle[one.slot].version = self.version + 1
-            self.idle[one.slot].cares = 1 << effect_any if steady and not changed else one.cares
+            self.idle[one.slot].cares = one.cares
+            if said & kernel_steady and not changed:
+                self.idle[one.slot].cares &= ~((1 << effect_copies) - 1)
+            elif said & kernel_steady_without and not changed:
+                self.idle[one.slot].cares &= ~(1 << effect_dead_code)
 
     cdef inline bint has_no_work(self, const PlanRow *one) noexcept nogil:
         """Whether a step is known to leave the IR as it is."""
@@ -340,11 +349,9 @@ cdef class _Runner:
                 return True
         if one.only_with == 0 or self.shader == NULL:
             return False
-        if self.facts_version == self.version + 1:
+        # Most kinds of changes bring nothing that was not there; what they take away a step finds out as soon as the facts.
+        if self.facts_version > self.latest[<int>effect_constants] and self.facts_version > self.latest[<int>effect_any]:
             return self.facts & one.only_with == 0
-        # Only changes of the kind "any" bring what was not there.
-        if self.facts_version and self.latest[<int>effect_any] < self.facts_version and self.facts & one.only_with == 0:
-            return True
         self.facts = shader_facts(self.shader)
         self.facts_version = self.version + 1
         return self.facts & one.only_with == 0

@@ -25,7 +25,7 @@ cdef enum:
 
 cdef int ranges_begin(Ranges *ranges, const ShaderData *s) except -1 nogil:
     ranges.s = s
-    ranges.known.assign(s.instructions.table.count, 0)
+    ranges.known.assign(s.instructions.table.count)
     return 0
 
 

@@ -18,7 +18,7 @@ from algebraic_tables cimport (
     condition_low_mask, condition_mask_covers, condition_mask_covers_above, condition_narrows, condition_none, condition_not_negative,
     condition_power_of_two, condition_reciprocal_is_exact, condition_shifts_fit, condition_sum_is_32, pattern_bits, pattern_children,
     pattern_component_shift, pattern_flags, pattern_kind, pattern_opcode, pattern_value, rule_condition, rule_letters, rule_pattern,
-    rule_replacement, rules_late, rules_main,
+    rule_repetition, rule_replacement, rules_late, rules_main,
 )
 from nir_opcodes cimport (
     alu_input_count, alu_input_types_flat, alu_max_inputs, alu_mov, alu_output_type, alu_properties, alu_property_commutative,
@@ -27,7 +27,7 @@ from nir_opcodes cimport (
 from pyaco._core.common.bits cimport low_bits
 from pyaco._core.common.floats cimport float_from_bits
 from pyaco._core.common.table cimport RowRange, table_append_many
-from pyaco._core.ir.pass_runner cimport kernel_changed, kernel_steady, native_kernel
+from pyaco._core.ir.pass_runner cimport kernel_changed, kernel_steady, kernel_steady_without, native_kernel
 from pyaco._core.ir.shader cimport (
     NodeId, OrderRow, Shader, ShaderData, ShaderRewrite, ValueId, block_walk_next, constant_bits, nir_alu, nir_constant, nir_exact,
     nir_instruction_new, nir_load_const, node_first_block, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit,
@@ -66,7 +66,8 @@ cdef struct Match:
 cdef struct Walk:
     ShaderRewrite rewrite
     bint writing                  # a rule applied: the order is written anew
-    bint hinges                   # a rule failed that may apply when dead code goes, or when two values become one
+    bint hinges                   # a rule failed that may apply when two values become one
+    bint hinges_on_uses           # a rule failed that may apply when dead code goes
     const uint16_t *accepted      # the group's row of automaton_accepted
     uint16_t *states              # by value; written when the walk comes to it, which is before anything but a phi reads it
     uint32_t capacity
@@ -179,7 +180,7 @@ cdef bint _has_single_use(ShaderData *s, Walk *w, ValueId value) except -1 nogil
         _count_uses(s, w)
     if w.uses[value] == 1:
         return True
-    w.hinges = True
+    w.hinges_on_uses = True
     return False
 
 
@@ -409,6 +410,52 @@ cdef int _replace(ShaderData *s, Walk *w, const Match *m, uint32_t node, ValueId
     return 0
 
 
+cdef inline uint64_t _bit(ValueId value) noexcept nogil:
+    """A bit of a set of values, which all numbers with the same end share."""
+    return <uint64_t>1 << (value & 63)
+
+
+cdef uint64_t _operands_below(const ShaderData *s, ValueId value, uint32_t depth) noexcept nogil:
+    """The bits of the values that an ALU instruction reads so many levels below, from 1 on."""
+    cdef uint64_t found = 0
+    cdef const ValueId *operand
+    cdef const ValueId *end
+    if s.instructions.kind[value] != nir_alu:
+        return 0
+    operand = s.sources.value + s.instructions.source_first[value]
+    end = operand + s.instructions.source_count[value]
+    while operand < end:
+        found |= _bit(operand[0]) if depth == 1 else _operands_below(s, operand[0], depth - 1)
+        operand += 1
+    return found
+
+
+cdef inline bint _may_share(const ShaderData *s, ValueId one, uint32_t depth, ValueId other, uint32_t other_depth) noexcept nogil:
+    """Whether two values may have one in common, so many levels below each."""
+    if other_depth == 0 and depth == 0:
+        return one == other
+    return (_operands_below(s, one, depth) if depth else _bit(one)) & \
+        (_operands_below(s, other, other_depth) if other_depth else _bit(other)) != 0
+
+
+cdef bint _may_repeat(const ShaderData *s, uint32_t repetition, ValueId root) noexcept nogil:
+    """Whether two operands of the root may have a value in common where the letter of a repetition stands. Most rules with such a letter end here:
+    a match would try its operands in all orders."""
+    cdef const ValueId *operands = s.sources.value + s.instructions.source_first[root]
+    cdef uint32_t one = repetition & 3
+    cdef uint32_t other = repetition >> 4 & 3
+    cdef uint32_t depth = repetition >> 2 & 3
+    cdef uint32_t other_depth = repetition >> 6
+    if _may_share(s, operands[one], depth, operands[other], other_depth):
+        return True
+    if depth == other_depth and one + other == 1 or not alu_properties[s.instructions.opcode[root]] & alu_property_commutative:
+        return False
+    # the first two operands exchanged
+    one = one ^ 1 if one < 2 else one
+    other = other ^ 1 if other < 2 else other
+    return _may_share(s, operands[one], depth, operands[other], other_depth)
+
+
 cdef bint _try_rule(ShaderData *s, Walk *w, int rule, ValueId root) except -1 nogil:
     """Try a rule with the operands of its commutative nodes in all orders: that of the n-th node reached is bit n of an order's number. An attempt
     that ends before it reaches a node ends so for both orders of that node: `failed` has a bit for each order that needs no attempt."""
@@ -416,6 +463,9 @@ cdef bint _try_rule(ShaderData *s, Walk *w, int rule, ValueId root) except -1 no
     cdef uint64_t failed = 0
     cdef uint32_t swaps = 0
     cdef uint32_t most_commutative = 0         # nodes that an attempt reached; all their orders are tried
+    if rule_repetition[rule] and not _may_repeat(s, rule_repetition[rule], root):
+        w.hinges = True
+        return False
     while True:
         memset(m.value, 0, sizeof(m.value))
         m.swaps = swaps
@@ -495,12 +545,14 @@ cdef int algebraic_run(ShaderData *s, int group) except -1 nogil:
     w.uses = NULL
     w.first_new = s.instructions.table.count
     w.accepted = automaton_accepted + group * <int>automaton_states
-    w.writing = w.hinges = False
+    w.writing = w.hinges = w.hinges_on_uses = False
     w.block = node_first_block(s)
     try:
         if _walk_blocks(s, &w):
             return kernel_changed
-        return 0 if w.hinges else kernel_steady
+        if w.hinges_on_uses:
+            return 0
+        return kernel_steady_without if w.hinges else kernel_steady
     finally:
         free(w.states)
         free(w.uses)

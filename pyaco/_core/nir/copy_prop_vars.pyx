@@ -20,6 +20,7 @@ from nir_opcodes cimport (
     alu_mov, index_write_mask, intrinsic_barrier, intrinsic_flag_can_eliminate, intrinsic_flag_convergent, intrinsic_flags,
     intrinsic_load_deref, intrinsic_store_deref,
 )
+from pyaco._core.common.zeroed cimport Zeroed
 from pyaco._core.ir.emitter cimport component, vector_of
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
@@ -59,7 +60,7 @@ cdef struct Walk:
     Places places
     vector[Known] known
     uint32_t oldest               # row of `known` that goes next where there is no room
-    vector[uint32_t] replaced     # by value: loads, row + 2 in `replacements`; stores, removed_store; else 0
+    Zeroed[uint32_t] replaced     # by value: loads, row + 2 in `replacements`; stores, removed_store; else 0
     vector[Replacement] replacements
     Effects writes
     bint progress
@@ -332,7 +333,7 @@ cdef bint copy_prop_vars_run(ShaderData *s) except -1 nogil:
     w.oldest = 0
     w.progress = False
     places_begin(&w.places, s)
-    w.replaced.assign(s.instructions.table.count, 0)
+    w.replaced.assign(s.instructions.table.count)
     effects_gather(&w.writes, &w.places, _is_write, s.nodes.first0[1])
     _walk_list(&w, s.nodes.first0[1])
     if w.progress:

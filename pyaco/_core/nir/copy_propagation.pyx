@@ -3,9 +3,9 @@
 Needs: nothing. Guarantees: valid NIR; the copies may be dead afterwards (``dce``). ALU users compose swizzles; other users
 are rewritten only when the copy is the whole value in its own order.
 """
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
-from nir_opcodes cimport alu_input_sizes_flat, alu_max_inputs, alu_mov
+from nir_opcodes cimport alu_count, alu_input_sizes_flat, alu_max_inputs, alu_mov
 
 from pyaco._core.ir.pass_runner cimport kernel_changed, kernel_steady, native_kernel
 from pyaco._core.ir.shader cimport (
@@ -14,9 +14,12 @@ from pyaco._core.ir.shader cimport (
 )
 
 
+cdef uint8_t[alu_count] _copies    # by opcode
+_copies[:] = [opcode == alu_mov or alu_is_vector(opcode) for opcode in range(alu_count)]
+
+
 cdef inline bint _is_copy(const ShaderData *s, ValueId value) noexcept nogil:
-    return s.instructions.kind[value] == nir_alu and (
-        s.instructions.opcode[value] == alu_mov or alu_is_vector(s.instructions.opcode[value]))
+    return s.instructions.kind[value] == nir_alu and _copies[s.instructions.opcode[value]]
 
 
 cdef ValueId _copied_value(const ShaderData *s, bint *hinges, ValueId value) noexcept nogil:
@@ -81,22 +84,24 @@ cdef bint _block(ShaderData *s, bint *hinges, NodeId block) noexcept nogil:
     cdef bint progress = False
     cdef OrderRow row
     cdef ValueId instruction
-    cdef uint32_t source
     cdef ValueId value
-    cdef SourceRow first
+    cdef ValueId *source
+    cdef ValueId *first
+    cdef ValueId *end
     for row in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
         instruction = s.order.instruction[row]
-        first = s.instructions.source_first[instruction]
-        for source in range(s.instructions.source_count[instruction]):
-            if not _is_copy(s, s.sources.value[first + source]):
-                continue
-            if s.instructions.kind[instruction] == nir_alu:
-                progress |= _propagate_to_alu(s, hinges, instruction, source)
+        source = first = s.sources.value + s.instructions.source_first[instruction]
+        end = first + s.instructions.source_count[instruction]
+        while source < end:
+            if not _is_copy(s, source[0]):
+                pass
+            elif s.instructions.kind[instruction] == nir_alu:
+                progress |= _propagate_to_alu(s, hinges, instruction, <uint32_t>(source - first))
             else:
-                value = _copied_value(s, hinges, s.sources.value[first + source])
-                if value != s.sources.value[first + source]:
-                    s.sources.value[first + source] = value
-                    progress = True
+                value = _copied_value(s, hinges, source[0])
+                progress |= value != source[0]
+                source[0] = value
+            source += 1
     return progress
 
 

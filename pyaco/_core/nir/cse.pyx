@@ -20,6 +20,7 @@ from nir_opcodes cimport (
 )
 
 from pyaco._core.common.hashing cimport hash_mix
+from pyaco._core.common.zeroed cimport Zeroed
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     NodeId, OrderRow, Shader, ShaderData, ShaderRewrite, SourceRow, ValueId, access_can_reorder, block_walk_next, intrinsic_index, nir_alu,
@@ -50,8 +51,8 @@ cdef struct Slot:
     NodeId block                  # where its value is that of equal ones; 0 everywhere below
 
 cdef struct Scope:
-    vector[NearSlot] near         # groups by newest source, filled from their start
-    vector[Slot] slots            # by hash, linear probing; at most half full
+    Zeroed[NearSlot] near         # groups by newest source, filled from their start
+    Zeroed[Slot] slots            # by hash, linear probing; at most half full
     vector[uint32_t] log          # filled slots of both, in order: what is taken out last to first leaves no gaps
     uint32_t mask                 # of `slots`
     uint32_t filled               # of `slots`
@@ -198,11 +199,11 @@ cdef bint _equal(const ShaderData *s, ValueId a, ValueId b) noexcept nogil:
 
 cdef int _grow(Scope *scope) except -1 nogil:
     """Double the table by hash. What it has is put in again in the order in which it came."""
-    cdef vector[Slot] old
+    cdef Zeroed[Slot] old
     cdef size_t k
     cdef uint32_t slot
     old.swap(scope.slots)
-    scope.slots.resize(2 * old.size())
+    scope.slots.assign(2 * old.size())
     scope.mask = <uint32_t>scope.slots.size() - 1
     for k in range(scope.log.size()):
         if not scope.log[k] & by_hash:
@@ -266,7 +267,7 @@ cdef inline void _leave_scope(Scope *scope, size_t mark) noexcept nogil:
             scope.near[slot].instruction = 0
 
 
-cdef void _rename_sources(ShaderData *s, const vector[ValueId] &replaced, ValueId instruction) noexcept nogil:
+cdef void _rename_sources(ShaderData *s, const Zeroed[ValueId] &replaced, ValueId instruction) noexcept nogil:
     cdef SourceRow row
     for row in range(s.instructions.source_first[instruction],
                      s.instructions.source_first[instruction] + s.instructions.source_count[instruction]):
@@ -274,7 +275,7 @@ cdef void _rename_sources(ShaderData *s, const vector[ValueId] &replaced, ValueI
             s.sources.value[row] = replaced[s.sources.value[row]]
 
 
-cdef bint _block(ShaderData *s, Scope *scope, vector[ValueId] &replaced, NodeId block, bint progress) except -1 nogil:
+cdef bint _block(ShaderData *s, Scope *scope, Zeroed[ValueId] &replaced, NodeId block, bint progress) except -1 nogil:
     """`progress` says whether a value has been replaced so far, and so does what is returned."""
     cdef OrderRow row
     cdef ValueId instruction
@@ -298,7 +299,7 @@ cdef bint _block(ShaderData *s, Scope *scope, vector[ValueId] &replaced, NodeId 
     return progress
 
 
-cdef bint _list(ShaderData *s, Scope *scope, vector[ValueId] &replaced, NodeId node, bint progress) except -1 nogil:
+cdef bint _list(ShaderData *s, Scope *scope, Zeroed[ValueId] &replaced, NodeId node, bint progress) except -1 nogil:
     """Process the siblings from `node` on, in a scope of their own; `progress` as in `_block`."""
     cdef size_t mark = scope.log.size()
     cdef bint whole = node == s.nodes.first0[1]
@@ -318,7 +319,7 @@ cdef bint _list(ShaderData *s, Scope *scope, vector[ValueId] &replaced, NodeId n
     return progress
 
 
-cdef int _remove(ShaderData *s, const vector[ValueId] &replaced) except -1 nogil:
+cdef int _remove(ShaderData *s, const Zeroed[ValueId] &replaced) except -1 nogil:
     """Take out what was replaced. Phis at the head of loops were visited before the values of their back edges."""
     cdef ShaderRewrite rewrite
     cdef NodeId block = node_first_block(s)
@@ -340,14 +341,14 @@ cdef int _remove(ShaderData *s, const vector[ValueId] &replaced) except -1 nogil
 
 cdef bint cse_run(ShaderData *s) except -1 nogil:
     cdef Scope scope
-    cdef vector[ValueId] replaced
+    cdef Zeroed[ValueId] replaced
     cdef bint progress
-    scope.near.resize((s.instructions.table.count // group_values + 1) * group_slots)
-    scope.slots.resize(fewest_slots)
+    scope.near.assign((s.instructions.table.count // group_values + 1) * group_slots)
+    scope.slots.assign(fewest_slots)
     scope.mask = fewest_slots - 1
     scope.filled = 0
     scope.log.reserve(s.order.table.count)
-    replaced.resize(s.instructions.table.count)
+    replaced.assign(s.instructions.table.count)
     progress = _list(s, &scope, replaced, s.nodes.first0[1], False)
     if progress:
         _remove(s, replaced)

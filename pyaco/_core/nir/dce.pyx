@@ -37,19 +37,18 @@ cdef bint has_effect(const ShaderData *s, ValueId instruction) noexcept nogil:
     return True
 
 
-cdef uint32_t _mark_sources(const ShaderData *s, uint8_t *state, vector[ValueId] &late, ValueId instruction) except? 0xffffffffU nogil:
+cdef inline uint32_t _mark_sources(const ShaderData *s, uint8_t *state, vector[ValueId] &late, ValueId instruction) except? 0xffffffffU nogil:
     """Mark what a live instruction reads; `late` takes what the walk from the end has passed already, such as phis of loops read. Returns how
     many of those there were."""
-    cdef uint32_t row
+    cdef const ValueId *value = s.sources.value + s.instructions.source_first[instruction]
+    cdef const ValueId *end = value + s.instructions.source_count[instruction]
     cdef uint32_t found = 0
-    cdef ValueId value
-    for row in range(s.instructions.source_first[instruction],
-                     s.instructions.source_first[instruction] + s.instructions.source_count[instruction]):
-        value = s.sources.value[row]
-        if state[value] == passed:
-            late.push_back(value)
+    while value < end:
+        if state[value[0]] == passed:
+            late.push_back(value[0])
             found += 1
-        state[value] = live
+        state[value[0]] = live
+        value += 1
     return found
 
 
@@ -67,7 +66,8 @@ cdef int _remove(ShaderData *s, const uint8_t *state, const vector[NodeId] &bloc
 
 
 cdef bint dce_run(ShaderData *s) except -1 nogil:
-    cdef vector[uint8_t] state
+    cdef vector[uint8_t] marks
+    cdef uint8_t *state
     cdef vector[ValueId] late
     cdef vector[NodeId] blocks
     cdef NodeId node = 1
@@ -75,7 +75,8 @@ cdef bint dce_run(ShaderData *s) except -1 nogil:
     cdef uint32_t row
     cdef uint32_t dead = 0            # instructions that are passed and not live
     cdef ValueId instruction
-    state.resize(s.instructions.table.count)
+    marks.resize(s.instructions.table.count)
+    state = marks.data()
     blocks.reserve(s.nodes.table.count)
     while node:
         if s.nodes.kind[node] == node_if:
@@ -89,16 +90,16 @@ cdef bint dce_run(ShaderData *s) except -1 nogil:
             instruction = s.order.instruction[row - 1]
             if state[instruction] == live or has_effect(s, instruction):
                 state[instruction] = live
-                dead -= _mark_sources(s, state.data(), late, instruction)
+                dead -= _mark_sources(s, state, late, instruction)
             else:
                 state[instruction] = passed
                 dead += 1
     while late.size():
         instruction = late.back()
         late.pop_back()
-        dead -= _mark_sources(s, state.data(), late, instruction)
+        dead -= _mark_sources(s, state, late, instruction)
     if dead:
-        _remove(s, state.data(), blocks)
+        _remove(s, state, blocks)
     return dead != 0
 
 

@@ -2,6 +2,7 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
+from pyaco._core.common.zeroed cimport Zeroed
 from pyaco._core.ir.shader cimport NodeId, ShaderData, ValueId
 
 cdef enum:                        # what is known of an exit in one trip
@@ -37,7 +38,7 @@ cdef struct Carried:              # into the next trip, by a phi
 
 cdef struct LoopAnalysis:
     ShaderData *s
-    vector[uint32_t] row          # by value: in `members`, 0 none
+    Zeroed[uint32_t] row          # by value: in `members`, 0 none
     vector[Member] members
     vector[Carried] carried
     uint32_t trip                 # serial

@@ -42,7 +42,7 @@ cdef enum:
 cdef int analysis_begin(LoopAnalysis *a, ShaderData *s) except -1 nogil:
     a.s = s
     a.trip = a.serial = 0
-    a.row.assign(s.instructions.table.count, 0)
+    a.row.assign(s.instructions.table.count)
     a.members.assign(1, Member(loop=0, trip=0, known=False, counts=False, bits=0))
     return 0
 

@@ -2,6 +2,7 @@
 from libc.stdint cimport uint32_t
 from libcpp.vector cimport vector
 
+from pyaco._core.common.zeroed cimport Zeroed
 from pyaco._core.ir.shader cimport NodeId, ShaderData, SourceRow, ValueId
 from pyaco._core.nir.control_flow_edit cimport ControlFlowEdit
 
@@ -12,8 +13,8 @@ cdef struct Use:                  # outside of the loop that defines the value
     uint32_t next                 # of the same value, 0 none
 
 cdef struct Uses:
-    vector[NodeId] loop           # by value: the innermost loop that it is in, 0 none
-    vector[uint32_t] first        # by value: in `list`, 0 none
+    Zeroed[NodeId] loop           # by value: the innermost loop that it is in, 0 none
+    Zeroed[uint32_t] first        # by value: in `list`, 0 none
     vector[Use] list
 
 # All uses outside of the loop of what they use. Phis use what they name at the end of the predecessor.

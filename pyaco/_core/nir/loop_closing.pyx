@@ -44,8 +44,8 @@ cdef int uses_find(Uses *uses, const ShaderData *s) except -1 nogil:
     cdef OrderRow order
     cdef SourceRow row
     cdef ValueId i
-    uses.loop.assign(s.instructions.table.count, 0)
-    uses.first.assign(s.instructions.table.count, 0)
+    uses.loop.assign(s.instructions.table.count)
+    uses.first.assign(s.instructions.table.count)
     uses.list.resize(1)
     _note_definitions(uses, s, s.nodes.first0[1], 0)
     while block:

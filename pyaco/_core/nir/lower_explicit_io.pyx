@@ -34,6 +34,7 @@ from nir_opcodes cimport (
     intrinsic_vulkan_resource_index,
 )
 from pyaco._core.common.bits cimport align_up, lowest_bit, sign_extended
+from pyaco._core.common.zeroed cimport Zeroed
 from pyaco._core.ir.emitter cimport (
     alu1, alu2, alu2_constant, component, constant, intrinsic0, intrinsic1, intrinsic2, intrinsic3, intrinsic4, vector_of,
 )
@@ -74,9 +75,10 @@ cdef struct Address:
 
 cdef struct Context:
     uint32_t modes
-    vector[Address] addresses      # by instruction
-    vector[ValueId] pointers       # by instruction: its first source before any was lowered; a deref that is used as a value has no type afterwards
-    vector[uint8_t] as_value       # by instruction: the pointer itself is used
+    Zeroed[uint32_t] address_of    # by instruction: row in `addresses`; row 0 is that of none
+    vector[Address] addresses
+    Zeroed[ValueId] pointers       # by instruction: its first source before any was lowered; a deref that is used as a value has no type afterwards
+    Zeroed[uint8_t] as_value       # by instruction: the pointer itself is used
 
 
 # --------------------------------------------------------------------------------------------------------------- addresses
@@ -237,14 +239,14 @@ cdef int _find_address(Lowering *b, Context *c, ValueId deref) except -1 nogil:
     cdef ShaderData *s = b.s
     cdef int opcode = s.instructions.opcode[deref]
     cdef ValueId parent = c.pointers[deref]
-    cdef bint from_deref = opcode != deref_var and c.addresses[parent].mode != 0
+    cdef bint from_deref = opcode != deref_var and c.address_of[parent] != 0
     cdef Address a
     a.mode = a.base = a.offset = 0
     a.fixed = a.index_constants = 0
     a.align_mul = 1
     a.align_offset = a.component_stride = a.row_stride = a.pending = 0
     if from_deref:
-        a = c.addresses[parent]
+        a = c.addresses[c.address_of[parent]]
     else:
         a.mode = s.instructions.mode[deref]
     if opcode == deref_var:
@@ -267,7 +269,8 @@ cdef int _find_address(Lowering *b, Context *c, ValueId deref) except -1 nogil:
     else:
         with gil:
             raise UnsupportedError("array wildcards in explicit memory")
-    c.addresses[deref] = a
+    c.address_of[deref] = <uint32_t>c.addresses.size()
+    c.addresses.push_back(a)
     return 0
 
 
@@ -515,7 +518,7 @@ cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
             return lower_keep
         _find_address(b, c, instruction)
         if c.as_value[instruction]:
-            return _materialise(b, &c.addresses[instruction])
+            return _materialise(b, &c.addresses[c.address_of[instruction]])
         return <uint32_t>lower_remove
     if s.instructions.kind[instruction] != nir_intrinsic:
         return lower_keep
@@ -523,16 +526,16 @@ cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
                       intrinsic_deref_buffer_array_length):
         return lower_keep
     deref = c.pointers[instruction]
-    if c.addresses[deref].mode == 0:
+    if c.address_of[deref] == 0:
         return lower_keep
     if opcode == intrinsic_load_deref:
-        return _load(b, &c.addresses[deref], instruction)
+        return _load(b, &c.addresses[c.address_of[deref]], instruction)
     if opcode == intrinsic_store_deref:
-        _store(b, &c.addresses[deref], instruction)
+        _store(b, &c.addresses[c.address_of[deref]], instruction)
         return <uint32_t>lower_remove
     if opcode == intrinsic_deref_buffer_array_length:
-        return _array_length(b, &c.addresses[deref], instruction, deref)
-    return _atomic(b, &c.addresses[deref], instruction)
+        return _array_length(b, &c.addresses[c.address_of[deref]], instruction, deref)
+    return _atomic(b, &c.addresses[c.address_of[deref]], instruction)
 
 
 # ------------------------------------------------------------------------------------------------------ zeroed workgroup memory
@@ -615,9 +618,9 @@ cdef int _find_dead_variables(ShaderData *s) except -1 nogil:
     cdef ValueId instruction
     cdef VariableId variable
     cdef bint is_deref
-    cdef vector[uint8_t] named, used
-    named.assign(s.variables.table.count, 0)
-    used.assign(s.instructions.table.count, 0)
+    cdef Zeroed[uint8_t] named, used
+    named.assign(s.variables.table.count)
+    used.assign(s.instructions.table.count)
     for i in range(s.order.table.count, 0, -1):        # a deref stands behind those that it comes from
         instruction = s.order.instruction[i - 1]
         is_deref = s.instructions.kind[instruction] == nir_deref
@@ -638,8 +641,8 @@ cdef void _find_values(ShaderData *s, Context *c) noexcept nogil:
     cdef uint32_t i, k
     cdef ValueId instruction, value
     cdef bint is_address
-    c.as_value.assign(s.instructions.table.count, 0)
-    c.pointers.assign(s.instructions.table.count, 0)
+    c.as_value.assign(s.instructions.table.count)
+    c.pointers.assign(s.instructions.table.count)
     for i in range(s.order.table.count):
         instruction = s.order.instruction[i]
         if s.instructions.source_count[instruction]:
@@ -668,7 +671,8 @@ cdef bint lower_explicit_io_run(ShaderData *s) except -1 nogil:
     c.modes = mode_memory
     _find_dead_variables(s)
     _find_values(s, &c)
-    c.addresses.assign(s.instructions.table.count, none)
+    c.address_of.assign(s.instructions.table.count)
+    c.addresses.assign(1, none)
     s.info.shared_bytes = _lay_out(s, mode_shared, s.info.shared_bytes)
     s.info.scratch_bytes = _lay_out(s, mode_scratch, s.info.scratch_bytes)
     progress = lowering_run_from(s, _zero_shared, lower_derefs | lower_intrinsics, _lower, &c)

@@ -11,6 +11,7 @@ from libc.stdint cimport uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from pyaco._core.common.floats cimport float_to_bits
+from pyaco._core.common.zeroed cimport Zeroed
 from pyaco._core.ir.emitter cimport Emitter, constant
 from pyaco._core.ir.shader cimport NodeId, ShaderData, ShaderRewrite, ValueId, nir_alu, nir_deref, nir_intrinsic, nir_tex
 
@@ -21,8 +22,8 @@ cdef enum:
 
 cdef cppclass Lowering(Emitter):
     ShaderRewrite rewrite
-    vector[ValueId] replacement    # by value: the value that replaces it, 0 none
-    vector[NodeId] tail            # by block node: the last block that it was split into, 0 not split
+    Zeroed[ValueId] replacement    # by value: the value that replaces it, 0 none
+    Zeroed[NodeId] tail            # by block node: the last block that it was split into, 0 not split
     NodeId block                   # block being written
     bint progress
     # Nothing is written before something is emitted or replaced: most walks find nothing to do.

@@ -29,8 +29,8 @@ cdef int _begin(Lowering *b) except -1 nogil:
     cdef uint32_t n, i, count
     cdef NodeId block
     b.begun = True
-    b.replacement.assign(b.first_new, 0)
-    b.tail.assign(s.nodes.table.count, 0)
+    b.replacement.assign(b.first_new)
+    b.tail.assign(s.nodes.table.count)
     shader_rewrite_begin(&b.rewrite, s)
     for n in range(b.reached + 1):
         block = b.blocks[n]

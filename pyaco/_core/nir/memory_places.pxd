@@ -11,6 +11,7 @@ from libcpp.vector cimport vector
 
 from nir_opcodes cimport index_access
 
+from pyaco._core.common.zeroed cimport Zeroed
 from pyaco._core.ir.shader cimport (
     NodeId, ShaderData, ValueId, access_atomic, access_coherent, access_restrict, access_volatile, intrinsic_index, mode_function_temp, mode_global,
     mode_shader_temp, mode_shared, mode_ssbo,
@@ -48,8 +49,8 @@ cdef struct Spot:                 # what an access reaches
 cdef struct Places:
     const ShaderData *s
     vector[Place] rows
-    vector[PlaceId] of_deref      # by value
-    vector[uint8_t] component     # by value
+    Zeroed[PlaceId] of_deref      # by value
+    Zeroed[uint8_t] component     # by value
     vector[PlaceId] found         # hash table of rows: linear probing, at most half full
 
 cdef struct Effect:               # what an instruction reads or writes

@@ -30,8 +30,8 @@ cdef enum:
 cdef int places_begin(Places *p, const ShaderData *s) except -1 nogil:
     p.s = s
     p.rows.assign(1, Place(parent=0, root=0, step=step_root, depth=0, key=0, addend=0, kin=binding_unknown, element=element_unknown, mode=0))
-    p.of_deref.assign(s.instructions.table.count, 0)
-    p.component.assign(s.instructions.table.count, 0)
+    p.of_deref.assign(s.instructions.table.count)
+    p.component.assign(s.instructions.table.count)
     p.found.assign(64, 0)
     return 0
 

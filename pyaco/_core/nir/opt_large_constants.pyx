@@ -14,6 +14,7 @@ from libcpp.vector cimport vector
 from nir_opcodes cimport index_write_mask, intrinsic_load_deref, intrinsic_store_deref
 from pyaco._core.common.bits cimport align_up
 from pyaco._core.common.table cimport table_append_many
+from pyaco._core.common.zeroed cimport Zeroed
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     BlockNumber, NodeId, Shader, ShaderData, TypeId, ValueId, VariableId, constant_bits, deref_array, deref_struct, deref_var,
@@ -44,10 +45,15 @@ cdef struct Candidate:             # by variable
 cdef struct Context:
     ShaderData *s
     Cfg cfg
-    vector[Path] paths             # by instruction
+    Zeroed[uint32_t] path_of       # by instruction: row in `paths`; row 0 is that of none
+    vector[Path] paths
     vector[Candidate] candidates
     vector[uint8_t] moved          # by variable
     uint32_t threshold             # bytes that are not worth a load
+
+
+cdef inline const Path *_path(const Context *c, ValueId deref) noexcept nogil:
+    return &c.paths[c.path_of[deref]]
 
 
 cdef void _find_path(Context *c, ValueId deref) noexcept nogil:
@@ -65,7 +71,7 @@ cdef void _find_path(Context *c, ValueId deref) noexcept nogil:
     elif opcode == deref_struct or opcode == deref_array:
         parent = source_value(s, deref, 0)
         type = s.instructions.type[parent]
-        path = c.paths[parent]
+        path = _path(c, parent)[0]
         if path.variable == <uint32_t>no_variable:
             pass
         elif opcode == deref_struct:
@@ -82,7 +88,9 @@ cdef void _find_path(Context *c, ValueId deref) noexcept nogil:
                 path.dynamic = True
             else:
                 path.offset += <uint32_t>constant_bits(s, index, 0) * stride
-    c.paths[deref] = path
+    if path.variable != <uint32_t>no_variable:
+        c.path_of[deref] = <uint32_t>c.paths.size()
+        c.paths.push_back(path)
 
 
 cdef void _reject(Context *c, VariableId variable) noexcept nogil:
@@ -93,7 +101,7 @@ cdef void _reject(Context *c, VariableId variable) noexcept nogil:
 cdef void _note_store(Context *c, ValueId store, BlockNumber number) noexcept nogil:
     """Record the constants that a store writes, or reject the variable."""
     cdef ShaderData *s = c.s
-    cdef Path path = c.paths[source_value(s, store, 0)]
+    cdef Path path = _path(c, source_value(s, store, 0))[0]
     cdef ValueId value = source_value(s, store, 1)
     cdef uint32_t mask = intrinsic_index(s, store, index_write_mask)
     cdef uint32_t size, i, k, at
@@ -124,13 +132,13 @@ cdef void _note_store(Context *c, ValueId store, BlockNumber number) noexcept no
 
 cdef void _note_load(Context *c, ValueId load, BlockNumber number) noexcept nogil:
     """A load must come after the stores."""
-    cdef VariableId variable = c.paths[source_value(c.s, load, 0)].variable
+    cdef VariableId variable = _path(c, source_value(c.s, load, 0)).variable
     cdef Candidate *candidate
     if variable == <uint32_t>no_variable:
         return
     candidate = &c.candidates[variable]
     candidate.loaded = True
-    candidate.indexed = candidate.indexed or c.paths[source_value(c.s, load, 0)].dynamic
+    candidate.indexed = candidate.indexed or _path(c, source_value(c.s, load, 0)).dynamic
     if candidate.block == 0xffffffffU or not cfg_dominates(&c.cfg, candidate.block, number):
         candidate.possible = False
 
@@ -167,7 +175,8 @@ cdef void _collect_uses(Context *c) noexcept nogil:
     none.variable = <uint32_t>no_variable
     none.offset = 0
     none.dynamic = False
-    c.paths.assign(s.instructions.table.count, none)
+    c.path_of.assign(s.instructions.table.count)
+    c.paths.assign(1, none)
     for number in range(c.cfg.blocks.size()):
         block = c.cfg.blocks[number]
         for i in range(s.nodes.order_count[block]):
@@ -187,7 +196,7 @@ cdef void _collect_uses(Context *c) noexcept nogil:
                 elif kind == nir_intrinsic and k == 0 and opcode == intrinsic_load_deref:
                     _note_load(c, instruction, number)
                 else:
-                    _reject(c, c.paths[value].variable)
+                    _reject(c, _path(c, value).variable)
 
 
 cdef uint32_t _find_or_append(ShaderData *s, const vector[uint8_t] *data) except? 0xffffffffU nogil:
@@ -211,14 +220,14 @@ cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
     cdef Context *c = <Context *>b.context
     cdef ValueId deref
     if s.instructions.kind[instruction] == nir_deref:
-        if c.paths[instruction].variable != <uint32_t>no_variable and c.moved[c.paths[instruction].variable]:
+        if c.path_of[instruction] and c.moved[_path(c, instruction).variable]:
             s.instructions.mode[instruction] = mode_constant
         return lower_keep
     if s.instructions.kind[instruction] != nir_intrinsic or \
             s.instructions.opcode[instruction] != intrinsic_store_deref:
         return lower_keep
     deref = source_value(s, instruction, 0)
-    if c.paths[deref].variable != <uint32_t>no_variable and c.moved[c.paths[deref].variable]:
+    if c.path_of[deref] and c.moved[_path(c, deref).variable]:
         return <uint32_t>lower_remove
     return lower_keep
 

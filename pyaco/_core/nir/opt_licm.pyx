@@ -14,6 +14,7 @@ from nir_opcodes cimport (
     index_access, intrinsic_flag_can_eliminate, intrinsic_flag_can_reorder, intrinsic_flag_convergent, intrinsic_flags, intrinsic_load_global,
     intrinsic_load_global_amd, intrinsic_load_ssbo,
 )
+from pyaco._core.common.zeroed cimport Zeroed
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     NodeId, OrderRow, RowRange, Shader, ShaderData, ShaderRewrite, ValueId, access_can_reorder, block_walk_next, intrinsic_index,
@@ -25,7 +26,7 @@ from pyaco._core.nir.loop_closing cimport is_in_loop
 
 cdef cppclass Context:
     ShaderData *s
-    vector[NodeId] home            # by value: the block where it is computed
+    Zeroed[NodeId] home            # by value: the block where it is computed
     vector[bint] always_runs       # by node: every iteration of the loop around comes by
     vector[vector[ValueId]] moved  # by number of a block that precedes a loop: what has moved there
     vector[uint32_t] number        # by node: row + 1 in moved
@@ -165,7 +166,7 @@ cdef bint opt_licm_run(ShaderData *s) except -1 nogil:
     cdef OrderRow row
     cdef ValueId i
     c.s = s
-    c.home.assign(s.instructions.table.count, 0)
+    c.home.assign(s.instructions.table.count)
     c.always_runs.assign(s.nodes.table.count, False)
     c.number.assign(s.nodes.table.count, 0)
     if _find_homes(&c) == 0:

@@ -26,6 +26,7 @@ from nir_opcodes cimport (
     intrinsic_load_ubo, intrinsic_store_shared, intrinsic_store_shared2_amd, intrinsic_store_ssbo,
 )
 from pyaco._core.common.bits cimport lowest_bit
+from pyaco._core.common.zeroed cimport Zeroed
 from pyaco._core.ir.emitter cimport alu1, alu2_constant, component, constant, intrinsic1, intrinsic2, intrinsic3, swizzled, vector_of
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
@@ -76,7 +77,7 @@ cdef struct Context:
     vector[Access] accesses
     vector[Access] members
     vector[Group] groups
-    vector[uint32_t] group_of      # by instruction: row + 1
+    Zeroed[uint32_t] group_of      # by instruction: row + 1
     ordered_map[int64_t, int64_t] stored    # of the last epoch: end by start; none overlap
 
 
@@ -564,7 +565,7 @@ cdef bint opt_load_store_vectorize_run(ShaderData *s) except -1 nogil:
     cdef Context c
     cdef NodeId block = node_first_block(s)
     c.s = s
-    c.group_of.assign(s.instructions.table.count, 0)
+    c.group_of.assign(s.instructions.table.count)
     while block:
         _collect(&c, block)
         sort(c.accesses.begin(), c.accesses.end(), &_comes_before)

@@ -20,6 +20,7 @@ from libcpp.vector cimport vector
 from nir_opcodes cimport intrinsic_load_vulkan_descriptor, intrinsic_vulkan_resource_index, intrinsic_vulkan_resource_reindex
 
 from pyaco._core.common.table cimport table_append_many
+from pyaco._core.common.zeroed cimport Zeroed
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     NodeId, OrderRow, Shader, ShaderData, SourceRow, ValueId, jump_break, jump_continue, nir_component, nir_deref, nir_intrinsic, nir_load_const,
@@ -39,7 +40,7 @@ cdef enum:
 cdef struct Rotation:
     ControlFlowEdit edit
     Uses uses
-    vector[uint32_t] place        # by value: its place in `header`, from 1; 0: not of the header
+    Zeroed[uint32_t] place        # by value: its place in `header`, from 1; 0: not of the header
     vector[ValueId] header        # what is in the loop's first block, but for what needs no copy
     vector[ValueId] before        # by place: the same before the loop
     vector[ValueId] at_end        # and at the end of a trip
@@ -355,7 +356,7 @@ cdef bint opt_loop_run(ShaderData *s) except -1 nogil:
         return False
     edit_begin(&r.edit, s)
     uses_find(&r.uses, s)
-    r.place.assign(s.instructions.table.count, 0)
+    r.place.assign(s.instructions.table.count)
     for loop in found:
         progress = _rotate(&r, loop) or progress
     edit_end(&r.edit)

@@ -14,6 +14,7 @@ from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
 from nir_opcodes cimport alu_mov
+from pyaco._core.common.zeroed cimport Zeroed
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     NodeId, OrderRow, RowRange, Shader, ShaderData, ShaderRewrite, ValueId, alu_is_vector, nir_alu, nir_jump, nir_load_const, nir_phi,
@@ -44,9 +45,9 @@ cdef cppclass Context:
     vector[uint32_t] list_of       # by node: which list of which parent
     vector[uint32_t] position      # by node: in its list
     vector[uint32_t] depth         # by node
-    vector[NodeId] meeting         # by value: the block that its uses are below, 0 none yet
+    Zeroed[NodeId] meeting         # by value: the block that its uses are below, 0 none yet
     vector[uint32_t] first_use     # by value: in that block
-    vector[bint] has_moved         # by value
+    Zeroed[bint] has_moved         # by value
     vector[Moved] moved
 
 
@@ -255,9 +256,9 @@ cdef bint opt_sink_run(ShaderData *s) except -1 nogil:
     cdef ValueId i
     c.s = s
     _number_nodes(&c)
-    c.meeting.assign(s.instructions.table.count, 0)
+    c.meeting.assign(s.instructions.table.count)
     c.first_use.assign(s.instructions.table.count, at_end)
-    c.has_moved.assign(s.instructions.table.count, False)
+    c.has_moved.assign(s.instructions.table.count)
     _use_in_phis_and_conditions(&c)
     for k in range(c.blocks.size()):
         block = c.blocks[c.blocks.size() - 1 - k]

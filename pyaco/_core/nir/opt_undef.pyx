@@ -9,13 +9,13 @@ Needs: nothing. Guarantees: valid NIR; what chose becomes a `mov` (``copy_propag
 ``nir_opt_undef`` and ``nir_opt_remove_phis``.
 """
 from libc.stdint cimport uint8_t, uint32_t
-from libcpp.vector cimport vector
 
 from nir_opcodes cimport (
     alu_bcsel, alu_mov, index_access, intrinsic_store_deref, intrinsic_store_global, intrinsic_store_global_amd, intrinsic_store_scratch,
     intrinsic_store_shared, intrinsic_store_ssbo,
 )
 
+from pyaco._core.common.zeroed cimport Zeroed
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     NodeId, OrderRow, Shader, ShaderData, ShaderRewrite, SourceRow, ValueId, access_volatile, alu_is_vector, block_walk_next,
@@ -58,10 +58,10 @@ cdef int _become(ShaderData *s, ValueId i, ValueId value, unsigned long long swi
     return 0
 
 
-cdef bint _choose(ShaderData *s, ValueId i) noexcept nogil:
-    """A choice between a value and an undefined one is the value."""
+cdef inline bint _choose(ShaderData *s, ValueId i) noexcept nogil:
+    """An ALU instruction that is a choice between a value and an undefined one is the value."""
     cdef uint32_t side
-    if s.instructions.kind[i] != nir_alu or s.instructions.opcode[i] != alu_bcsel:
+    if s.instructions.opcode[i] != alu_bcsel:
         return False
     for side in range(1, 3):
         if s.instructions.kind[source_value(s, i, side)] == nir_undef:
@@ -108,21 +108,26 @@ cdef enum:                        # Readers: of an undefined value
     others = 2                    # those that choose, copy or keep it
 
 
-cdef int _note_readers(const ShaderData *s, ValueId i, vector[uint8_t] &readers) except -1 nogil:
-    cdef uint32_t k
-    cdef ValueId value
-    cdef bint computes = s.instructions.kind[i] == nir_alu and not alu_is_vector(s.instructions.opcode[i]) \
-        and s.instructions.opcode[i] != alu_mov and s.instructions.opcode[i] != alu_bcsel
-    for k in range(s.instructions.source_count[i]):
-        value = source_value(s, i, k)
-        if s.instructions.kind[value] == nir_undef and s.instructions.components[value] == 1:
+cdef inline uint8_t _way_of_reading(const ShaderData *s, ValueId i) noexcept nogil:
+    if s.instructions.kind[i] != nir_alu or alu_is_vector(s.instructions.opcode[i]) or s.instructions.opcode[i] in (alu_mov, alu_bcsel):
+        return others
+    return arithmetic
+
+
+cdef inline int _note_readers(const ShaderData *s, ValueId i, Zeroed[uint8_t] &readers) except -1 nogil:
+    cdef const uint8_t *kind = s.instructions.kind
+    cdef const ValueId *value = s.sources.value + s.instructions.source_first[i]
+    cdef const ValueId *end = value + s.instructions.source_count[i]
+    while value < end:
+        if kind[value[0]] == nir_undef and s.instructions.components[value[0]] == 1:
             if readers.empty():
-                readers.resize(s.instructions.table.count)
-            readers[value] |= arithmetic if computes else others
+                readers.assign(s.instructions.table.count)
+            readers[value[0]] |= _way_of_reading(s, i)
+        value += 1
     return 0
 
 
-cdef bint _become_zero(ShaderData *s, const vector[uint8_t] &readers) except -1 nogil:
+cdef bint _become_zero(ShaderData *s, const Zeroed[uint8_t] &readers) except -1 nogil:
     cdef ValueId value
     cdef bint progress = False
     for value in range(<ValueId>readers.size()):
@@ -181,18 +186,21 @@ cdef bint opt_undef_run(ShaderData *s) except -1 nogil:
     cdef ValueId i
     cdef bint chosen = False
     cdef bint moved = False
-    cdef vector[uint8_t] readers
+    cdef Zeroed[uint8_t] readers
     cdef NodeId node
+    cdef uint8_t kind
     if not _has_undefined(s):
         moved = _merge_phis(s)
         block = 0
     while block:
         for row in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
             i = s.order.instruction[row]
-            if s.instructions.kind[i] == nir_phi:
+            kind = s.instructions.kind[i]
+            if kind == nir_phi:
                 moved |= _merge(s, i)
-            else:
+            elif kind == nir_alu:
                 chosen |= _choose(s, i)
+            elif kind == nir_intrinsic:
                 moved |= _stores_undefined(s, i)
             _note_readers(s, i, readers)
         block = block_walk_next(s, block)

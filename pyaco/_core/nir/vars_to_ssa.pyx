@@ -18,6 +18,7 @@ from nir_opcodes cimport (
     alu_bcsel, alu_iand, alu_ieq, alu_ult, index_write_mask, intrinsic_load_deref, intrinsic_store_deref,
 )
 from pyaco._core.common.hashing cimport hash_mix
+from pyaco._core.common.zeroed cimport Zeroed
 from pyaco._core.ir.emitter cimport alu2, alu2_constant, alu3, component, vector_of
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
@@ -64,7 +65,8 @@ cdef struct Context:
     vector[uint32_t] slot_base                    # by variable
     vector[uint8_t] kept                          # by slot: stays in memory
     vector[uint8_t] whole                         # by variable: every slot is promoted
-    vector[Path] paths                            # by instruction
+    Zeroed[uint32_t] path_of                      # by instruction: row in `paths`; row 0 is that of none
+    vector[Path] paths
     vector[Dimension] dimensions
     Definitions definitions                       # by slot and block: value at its end (or phi_allowed)
     vector[ValueId] phis
@@ -182,6 +184,10 @@ cdef void _extend_path(Context *c, ValueId deref, TypeId parent_type, Path *path
     path.dimension_count += 1
 
 
+cdef inline const Path *_path(const Context *c, ValueId deref) noexcept nogil:
+    return &c.paths[c.path_of[deref]]
+
+
 cdef void _find_path(Context *c, ValueId deref) noexcept nogil:
     """Compute the path of a deref from that of its parent."""
     cdef ShaderData *s = c.s
@@ -198,14 +204,16 @@ cdef void _find_path(Context *c, ValueId deref) noexcept nogil:
             path.dimension_first = <uint32_t>c.dimensions.size()
     elif s.instructions.opcode[deref] == deref_array or s.instructions.opcode[deref] == deref_struct:
         parent = source_value(s, deref, 0)
-        path = c.paths[parent]
+        path = c.paths[c.path_of[parent]]
         if path.variable != <uint32_t>no_variable:
             parent_type = s.instructions.type[parent]
             if s.instructions.opcode[deref] == deref_struct:
                 path.slot += member_slots(s, parent_type, s.instructions.data[deref])
             else:
                 _extend_path(c, deref, parent_type, &path)
-    c.paths[deref] = path
+    if path.variable != <uint32_t>no_variable:
+        c.path_of[deref] = <uint32_t>c.paths.size()
+        c.paths.push_back(path)
 
 
 cdef bint _use_is_plain(const ShaderData *s, ValueId user, uint32_t source) noexcept nogil:
@@ -230,7 +238,8 @@ cdef void _analyse(Context *c) noexcept nogil:
     none.slot = none.dimension_first = none.dimension_count = 0
     none.out_of_bounds = False
     _number_slots(c)
-    c.paths.assign(s.instructions.table.count, none)
+    c.path_of.assign(s.instructions.table.count)
+    c.paths.assign(1, none)
     for number in range(c.cfg.blocks.size()):
         block = c.cfg.blocks[number]
         for i in range(s.nodes.order_count[block]):
@@ -240,7 +249,7 @@ cdef void _analyse(Context *c) noexcept nogil:
             for k in range(s.instructions.source_count[instruction]):
                 value = source_value(s, instruction, k)
                 if s.instructions.kind[value] == nir_deref and not _use_is_plain(s, instruction, k):
-                    _keep_variable(c, c.paths[value].variable)
+                    _keep_variable(c, _path(c, value).variable)
     for variable in range(s.variables.table.count):
         if c.slot_base[variable] == <uint32_t>no_variable:
             continue
@@ -252,9 +261,9 @@ cdef void _analyse(Context *c) noexcept nogil:
 
 cdef bint _promoted(const Context *c, ValueId deref) noexcept nogil:
     """Whether what this deref points to has become values."""
-    if c.paths[deref].variable == <uint32_t>no_variable:
+    if c.path_of[deref] == 0:
         return False
-    return c.paths[deref].out_of_bounds or not c.kept[c.paths[deref].slot]
+    return _path(c, deref).out_of_bounds or not c.kept[_path(c, deref).slot]
 
 
 # ------------------------------------------------------------------------------------------------------------------ phis
@@ -316,11 +325,11 @@ cdef void _collect_stores(Context *c, vector[vector[BlockNumber]] &stores) noexc
                     s.instructions.opcode[instruction] != intrinsic_store_deref:
                 continue
             deref = source_value(s, instruction, 0)
-            if not _promoted(c, deref) or c.paths[deref].out_of_bounds:
+            if not _promoted(c, deref) or _path(c, deref).out_of_bounds:
                 continue
             mask = intrinsic_index(s, instruction, index_write_mask)
-            for n in range(_combinations(c, &c.paths[deref])):
-                slot = _combination_slot(c, &c.paths[deref], n)
+            for n in range(_combinations(c, _path(c, deref))):
+                slot = _combination_slot(c, _path(c, deref), n)
                 for k in range(s.instructions.components[source_value(s, instruction, 1)]):
                     if mask >> k & 1 and (stores[slot + k].empty() or stores[slot + k].back() != number):
                         stores[slot + k].push_back(number)
@@ -420,7 +429,7 @@ cdef ValueId _load_slot(Lowering *b, Context *c, const Path *path, uint32_t offs
 
 cdef ValueId _load(Lowering *b, Context *c, ValueId load) except? 0xffffffffU nogil:
     cdef ShaderData *s = b.s
-    cdef Path path = c.paths[source_value(s, load, 0)]
+    cdef Path path = _path(c, source_value(s, load, 0))[0]
     cdef int components = s.instructions.components[load]
     cdef int bit_size = s.instructions.bit_size[load]
     cdef ValueId[16] values
@@ -449,7 +458,7 @@ cdef ValueId _combination_condition(Lowering *b, Context *c, const Path *path, u
 
 cdef int _store(Lowering *b, Context *c, ValueId store) except -1 nogil:
     cdef ShaderData *s = b.s
-    cdef Path path = c.paths[source_value(s, store, 0)]
+    cdef Path path = _path(c, source_value(s, store, 0))[0]
     cdef ValueId value = source_value(s, store, 1)
     cdef uint32_t mask = intrinsic_index(s, store, index_write_mask)
     cdef BlockNumber block = s.nodes.index[b.block]
@@ -484,7 +493,7 @@ cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
     cdef int opcode = s.instructions.opcode[instruction]
     cdef ValueId deref
     if s.instructions.kind[instruction] == nir_deref:
-        if c.paths[instruction].variable != <uint32_t>no_variable and c.whole[c.paths[instruction].variable]:
+        if c.path_of[instruction] and c.whole[_path(c, instruction).variable]:
             return <uint32_t>lower_remove
         return lower_keep
     if s.instructions.kind[instruction] != nir_intrinsic:
