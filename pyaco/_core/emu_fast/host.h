@@ -124,7 +124,7 @@ static ALWAYS_INLINE uint32_t chunk_nans(const uint32_t *values) {
 static ALWAYS_INLINE uint32_t row_nans(const uint32_t *values) { return chunk_nans(values) | chunk_nans(values + 16) << 16; }
 
 static ALWAYS_INLINE void put_lanes(uint32_t *row, const uint32_t *values, uint32_t bits, const uint32_t *) {
-    _mm512_mask_storeu_epi32(row, (__mmask16)bits, _mm512_loadu_si512(values));
+    _mm512_storeu_si512(row, _mm512_mask_blend_epi32((__mmask16)bits, _mm512_loadu_si512(row), _mm512_loadu_si512(values)));
 }
 
 static ALWAYS_INLINE void spread_bits(uint64_t bits, uint32_t *lanes) {
@@ -197,8 +197,8 @@ static ALWAYS_INLINE uint32_t row_nans(const uint32_t *values) { return chunk_na
 
 static ALWAYS_INLINE void put_lanes(uint32_t *row, const uint32_t *values, uint32_t, const uint32_t *mask) {
     for (int lane = 0; lane < 16; lane += 8) {
-        __m256i written = _mm256_loadu_si256((const __m256i *)(mask + lane));
-        _mm256_maskstore_epi32((int *)row + lane, written, _mm256_loadu_si256((const __m256i *)(values + lane)));
+        __m256i written = _mm256_loadu_si256((const __m256i *)(mask + lane)), *kept = (__m256i *)(row + lane);
+        _mm256_storeu_si256(kept, _mm256_blendv_epi8(_mm256_loadu_si256(kept), _mm256_loadu_si256((const __m256i *)(values + lane)), written));
     }
 }
 

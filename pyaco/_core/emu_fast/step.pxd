@@ -64,6 +64,10 @@ cdef enum:                            # indices into Core.base
     base_sgpr = 2
     base_active = 3                  # all ones in active lanes
 
+cdef enum:                            # of MODE
+    mode_keep_in32 = 0x10
+    mode_keep_out32 = 0x20
+
 ctypedef int (*StepFunction)(Core *core, const Step *step) noexcept nogil
 
 # A modification of a source: ((((value >> shift) & mask) ^ sign) - sign) & keep) ^ flip
@@ -98,6 +102,7 @@ cdef struct StepRest:
     const MemoryOperation *memory
     const MatrixPlan *matrix
     Block *block
+    StepFunction plain                # of a chained step: the form that has its rows in memory
     Change change                     # steps that make a row
     uint8_t neg
     uint8_t opsel
@@ -451,13 +456,11 @@ cdef inline void note_mask(Core *core, uint32_t half, const uint32_t *values) no
     core.mask_result[half] = row_low_bits(values) & <uint32_t>(core.active >> (row_lanes * half))
 
 cdef inline void put_mask(Core *core, const Step *step) noexcept nogil:
-    cdef uint32_t half, index
-    if step.mask_destination == sgpr_null:
-        return
-    for half in range(core.halves):
-        index = step.mask_destination + half
-        if index != sgpr_null and index < 128:
-            core.wave.sgpr[index] = core.mask_result[half]
+    cdef uint32_t index = step.mask_destination
+    if index < 128 and index != sgpr_null:
+        core.wave.sgpr[index] = core.mask_result[0]
+    if core.halves == 2 and index + 1 < 128 and index + 1 != sgpr_null and index != sgpr_null:
+        core.wave.sgpr[index + 1] = core.mask_result[1]
 
 # A denormal becomes a zero of its sign where `keep` is 0.
 cdef inline uint32_t flushed_source(uint32_t value, uint32_t keep) noexcept nogil:

@@ -1,0 +1,300 @@
+// Steps that hand their result on in registers of the host: the step that follows in a chain takes it from there, not from the row in memory, and what nothing
+// else reads is not stored. Each is compiled for which of its sources come that way, whether it stores, and for both sizes of waves.
+//
+// The result travels in the vector arguments of the step's function. A step that is not in the chain does not look at them; a step whose sources are handed on
+// stands right behind the one that makes them. All lanes of a wave are computed; only active ones are stored, and only their NaNs count. What is rare (NaNs,
+// denormals that are kept, IEEE mode) runs the plain step of the operation, between a store of what was handed on and a load of the result.
+#pragma once
+#include "host.h"
+#include <utility>
+
+enum {
+    chain_none, chain_add, chain_subtract, chain_subtract_from, chain_multiply, chain_multiply_add, chain_multiply_last_add, chain_minimum, chain_maximum,
+    chain_minimum3, chain_maximum3, chain_root, chain_reciprocal, chain_change, chain_move, chain_and, chain_or, chain_xor, chain_add_words,
+    chain_shift_left, chain_shift_left_add, chain_compare, chain_last = chain_compare + 32
+};
+enum { chain_stores = 8, chain_wave32 = 16, chain_forms = 32 };         // besides a bit for each source that is handed on
+
+// By System V's convention the arguments are registers, whether the function that is called has them or not.
+#if defined(__AVX2__) && !defined(_WIN32)
+#if defined(__AVX512F__)
+typedef __m512 Singles;
+typedef __m512i Words;
+enum { part_lanes = 16 };
+static ALWAYS_INLINE Singles part_load(const uint32_t *row) { return _mm512_loadu_ps(row); }
+static ALWAYS_INLINE Singles part_all(uint32_t value) { return _mm512_castsi512_ps(_mm512_set1_epi32((int)value)); }
+static ALWAYS_INLINE Words as_words(Singles a) { return _mm512_castps_si512(a); }
+static ALWAYS_INLINE Singles as_singles(Words a) { return _mm512_castsi512_ps(a); }
+static ALWAYS_INLINE void part_store(uint32_t *row, Singles value) { _mm512_storeu_ps(row, value); }
+static ALWAYS_INLINE void part_blend(uint32_t *row, Singles value, uint32_t active, const uint32_t *) {
+    _mm512_storeu_ps(row, _mm512_mask_blend_ps((__mmask16)active, _mm512_loadu_ps(row), value));
+}
+static ALWAYS_INLINE bool any_unordered(Singles a, Singles b) { return _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q) != 0; }
+template <int predicate> static ALWAYS_INLINE uint32_t compare_singles(Singles a, Singles b) { return _mm512_cmp_ps_mask(a, b, predicate); }
+static ALWAYS_INLINE Singles multiply_add(Singles a, Singles b, Singles c) { return _mm512_fmadd_ps(a, b, c); }
+static ALWAYS_INLINE Singles root(Singles a) { return _mm512_sqrt_ps(a); }
+// The number where the other is a NaN, and -0 < +0, as the operations have it.
+static ALWAYS_INLINE Singles minimum(Singles a, Singles b) { return _mm512_range_ps(a, b, 4); }
+static ALWAYS_INLINE Singles maximum(Singles a, Singles b) { return _mm512_range_ps(a, b, 5); }
+static ALWAYS_INLINE Words words_and(Words a, Words b) { return _mm512_and_si512(a, b); }
+static ALWAYS_INLINE Words words_or(Words a, Words b) { return _mm512_or_si512(a, b); }
+static ALWAYS_INLINE Words words_xor(Words a, Words b) { return _mm512_xor_si512(a, b); }
+static ALWAYS_INLINE Words words_add(Words a, Words b) { return _mm512_add_epi32(a, b); }
+static ALWAYS_INLINE Words words_left(Words a, Words count) { return _mm512_sllv_epi32(a, count); }
+#else
+typedef __m256 Singles;
+typedef __m256i Words;
+enum { part_lanes = 8 };
+static ALWAYS_INLINE Singles part_load(const uint32_t *row) { return _mm256_loadu_ps((const float *)row); }
+static ALWAYS_INLINE Singles part_all(uint32_t value) { return _mm256_castsi256_ps(_mm256_set1_epi32((int)value)); }
+static ALWAYS_INLINE Words as_words(Singles a) { return _mm256_castps_si256(a); }
+static ALWAYS_INLINE Singles as_singles(Words a) { return _mm256_castsi256_ps(a); }
+static ALWAYS_INLINE void part_store(uint32_t *row, Singles value) { _mm256_storeu_ps((float *)row, value); }
+static ALWAYS_INLINE void part_blend(uint32_t *row, Singles value, uint32_t, const uint32_t *mask) {
+    part_store(row, _mm256_blendv_ps(part_load(row), value, part_load(mask)));
+}
+static ALWAYS_INLINE bool any_unordered(Singles a, Singles b) { return _mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_UNORD_Q)) != 0; }
+template <int predicate> static ALWAYS_INLINE uint32_t compare_singles(Singles a, Singles b) {
+    return (uint32_t)_mm256_movemask_ps(_mm256_cmp_ps(a, b, predicate));
+}
+static ALWAYS_INLINE Singles multiply_add(Singles a, Singles b, Singles c) { return _mm256_fmadd_ps(a, b, c); }
+static ALWAYS_INLINE Singles root(Singles a) { return _mm256_sqrt_ps(a); }
+static ALWAYS_INLINE Singles minimum(Singles a, Singles b) {
+    const Singles smaller = _mm256_min_ps(a, b);                                                        // b where one is a NaN or both are equal
+    const Singles nan = _mm256_cmp_ps(b, b, _CMP_UNORD_Q), same = _mm256_cmp_ps(a, b, _CMP_EQ_OQ);
+    return _mm256_or_ps(_mm256_andnot_ps(nan, smaller), _mm256_and_ps(a, _mm256_or_ps(nan, same)));
+}
+static ALWAYS_INLINE Singles maximum(Singles a, Singles b) {
+    const Singles larger = _mm256_max_ps(a, b);
+    const Singles nan = _mm256_cmp_ps(b, b, _CMP_UNORD_Q), differs = _mm256_cmp_ps(a, b, _CMP_NEQ_UQ);
+    return _mm256_and_ps(_mm256_blendv_ps(larger, a, nan), _mm256_or_ps(a, differs));
+}
+static ALWAYS_INLINE Words words_and(Words a, Words b) { return _mm256_and_si256(a, b); }
+static ALWAYS_INLINE Words words_or(Words a, Words b) { return _mm256_or_si256(a, b); }
+static ALWAYS_INLINE Words words_xor(Words a, Words b) { return _mm256_xor_si256(a, b); }
+static ALWAYS_INLINE Words words_add(Words a, Words b) { return _mm256_add_epi32(a, b); }
+static ALWAYS_INLINE Words words_left(Words a, Words count) { return _mm256_sllv_epi32(a, count); }
+#endif
+
+// Denormals become zeros of their sign, which the host takes them for: by a product where the operation was a sum, by a sum where it was a product, since the
+// host has units for each. The compiler must not know the constant, or it would leave the operation out.
+static ALWAYS_INLINE Singles hidden(uint32_t value) {
+    Singles constant = part_all(value);
+    __asm__("" : "+v"(constant));
+    return constant;
+}
+static ALWAYS_INLINE Singles flush_by_product(Singles a) { return a * hidden(0x3f800000); }
+static ALWAYS_INLINE Singles flush_by_sum(Singles a) { return a + hidden(0x80000000); }
+
+enum ChainNeeds { needs_nothing, needs_flushes, needs_flushes_choice };
+
+template <unsigned count, ChainNeeds need> struct ChainOperation {
+    static constexpr unsigned sources = count;
+    static constexpr ChainNeeds needs = need;
+    static ALWAYS_INLINE Singles flush(Singles a) { return flush_by_product(a); }
+};
+// What each computes, as the table of semantics has it, of the sources a, b, c.
+#define CHAIN_OPERATION(name, count, need, ...)                                            \
+    struct name : ChainOperation<count, need> {                                            \
+        template <class Step> static ALWAYS_INLINE Singles of(const Step *step, Singles a, Singles b, Singles c) { \
+            (void)step, (void)a, (void)b, (void)c;                                         \
+            return __VA_ARGS__;                                                            \
+        }                                                                                  \
+    }
+CHAIN_OPERATION(ChainAdd, 2, needs_flushes, a + b);
+CHAIN_OPERATION(ChainSubtract, 2, needs_flushes, a - b);
+CHAIN_OPERATION(ChainSubtractFrom, 2, needs_flushes, b - a);
+CHAIN_OPERATION(ChainProduct, 2, needs_flushes, a * b);
+CHAIN_OPERATION(ChainProductSum, 3, needs_flushes, multiply_add(a, b, c));
+CHAIN_OPERATION(ChainProductLastSum, 3, needs_flushes, multiply_add(a, c, b));
+CHAIN_OPERATION(ChainMinimum, 2, needs_flushes_choice, minimum(a, b));
+CHAIN_OPERATION(ChainMaximum, 2, needs_flushes_choice, maximum(a, b));
+CHAIN_OPERATION(ChainMinimum3, 3, needs_flushes_choice, minimum(minimum(a, b), c));
+CHAIN_OPERATION(ChainMaximum3, 3, needs_flushes_choice, maximum(maximum(a, b), c));
+CHAIN_OPERATION(ChainRoot, 1, needs_flushes, root(a));
+CHAIN_OPERATION(ChainReciprocal, 1, needs_flushes, part_all(0x3f800000) / a);
+CHAIN_OPERATION(ChainChange, 1, needs_nothing,
+                as_singles(words_xor(words_and(as_words(a), as_words(part_all(step->rest->change.keep))), as_words(part_all(step->rest->change.flip)))));
+CHAIN_OPERATION(ChainMove, 1, needs_nothing, a);
+CHAIN_OPERATION(ChainAnd, 2, needs_nothing, as_singles(words_and(as_words(a), as_words(b))));
+CHAIN_OPERATION(ChainOr, 2, needs_nothing, as_singles(words_or(as_words(a), as_words(b))));
+CHAIN_OPERATION(ChainXor, 2, needs_nothing, as_singles(words_xor(as_words(a), as_words(b))));
+CHAIN_OPERATION(ChainAddWords, 2, needs_nothing, as_singles(words_add(as_words(a), as_words(b))));
+CHAIN_OPERATION(ChainShiftLeft, 2, needs_nothing, as_singles(words_left(as_words(b), words_and(as_words(a), as_words(part_all(31))))));
+CHAIN_OPERATION(ChainShiftLeftAdd, 3, needs_nothing,
+                as_singles(words_add(words_left(as_words(a), words_and(as_words(b), as_words(part_all(31)))), as_words(c))));
+#undef CHAIN_OPERATION
+
+template <class Operation> struct ChainFlush { static ALWAYS_INLINE Singles of(Singles a) { return flush_by_product(a); } };
+template <> struct ChainFlush<ChainProduct> { static ALWAYS_INLINE Singles of(Singles a) { return flush_by_sum(a); } };
+template <> struct ChainFlush<ChainProductSum> { static ALWAYS_INLINE Singles of(Singles a) { return flush_by_sum(a); } };
+template <> struct ChainFlush<ChainProductLastSum> { static ALWAYS_INLINE Singles of(Singles a) { return flush_by_sum(a); } };
+
+// --------------------------------------------------------------------------------------------------------------------------------------- parts of a step
+template <class Core, class Step> static ALWAYS_INLINE const uint32_t *chain_source(const Core *core, const Step *step, unsigned slot) {
+    return (const uint32_t *)(core->base[step->base[slot]] + step->offset[slot]);
+}
+
+template <class Core, class Step> static ALWAYS_INLINE uint32_t *chain_destination(const Core *core, const Step *step) {
+    return (uint32_t *)(core->base[step->destination_base] + step->destination);
+}
+
+template <unsigned parts, class Core> static ALWAYS_INLINE void chain_put(const Core *core, uint32_t *row, const Singles *values) {
+    if (__builtin_expect(core->full, 1)) {
+        for (unsigned part = 0; part < parts; ++part)
+            part_store(row + part_lanes * part, values[part]);
+        return;
+    }
+    for (unsigned part = 0; part < parts; ++part)
+        part_blend(row + part_lanes * part, values[part], (uint32_t)(core->active >> (part_lanes * part)), core->lane_mask + part_lanes * part);
+}
+
+template <class Core, class Step, class... Parts, size_t... part>
+static ALWAYS_INLINE int chain_go_on(Core *core, const Step *step, const Singles *values, std::index_sequence<part...>, Parts...) {
+    return reinterpret_cast<int (*)(Core *, const Step *, Parts...)>(step[1].function)(core, step + 1, values[part]...);
+}
+
+template <unsigned parts, class Core> static ALWAYS_INLINE bool chain_finds_nan(const Core *core, const Singles *values) {
+    bool found = false;
+    for (unsigned part = 0; part < parts; part += 2)
+        found |= any_unordered(values[part], values[part + 1]);
+    if (__builtin_expect(!found, 1))
+        return false;
+    uint32_t active = 0;
+    for (unsigned part = 0; part < parts; ++part)
+        active |= compare_singles<_CMP_UNORD_Q>(values[part], values[part]) & (uint32_t)(core->active >> (part_lanes * part)) & ((1u << part_lanes) - 1);
+    return active != 0;
+}
+
+template <class Core, class Step> static int chain_return(Core *, const Step *) { return 0; }
+
+// The plain step, by itself.
+template <class Core, class Step, class... Parts>
+static __attribute__((noinline, cold)) int chain_plainly(Core *core, const Step *step, bool takes, Parts... handed) {
+    Singles values[] = {handed...};
+    if (takes)
+        chain_put<sizeof...(Parts)>(core, chain_destination(core, step - 1), values);
+    Step alone[2] = {*step, *step};
+    alone[0].function = step->rest->plain;
+    alone[1].function = chain_return<Core, Step>;
+    const int stop = alone[0].function(core, alone);
+    if (stop != 0)
+        return stop;
+    for (unsigned part = 0; part < sizeof...(Parts); ++part)
+        values[part] = part_load(chain_destination(core, step) + part_lanes * part);
+    return chain_go_on(core, step, values, std::index_sequence_for<Parts...>(), handed...);
+}
+
+template <class Operation, unsigned form, class Core, class Step, class... Parts>
+static int chain_step(Core *core, const Step *step, Parts... handed) {
+    constexpr unsigned parts = sizeof...(Parts);
+    if (Operation::needs == needs_flushes && __builtin_expect(!core->flushes32, 0))
+        return chain_plainly(core, step, (form & 7) != 0, handed...);
+    if (Operation::needs == needs_flushes_choice && __builtin_expect(!core->flushes_choice32, 0))
+        return chain_plainly(core, step, (form & 7) != 0, handed...);
+    const Singles taken[] = {handed...};
+    Singles values[parts];
+    const uint32_t *rows[3];
+    for (unsigned slot = 0; slot < 3; ++slot)
+        rows[slot] = slot < Operation::sources && !(form >> slot & 1) ? chain_source(core, step, slot) : nullptr;
+#pragma GCC unroll 8
+    for (unsigned part = 0; part < parts; ++part) {
+        Singles source[3] = {taken[part], taken[part], taken[part]};
+        for (unsigned slot = 0; slot < Operation::sources; ++slot)
+            if (!(form >> slot & 1))
+                source[slot] = part_load(rows[slot] + part_lanes * part);
+        values[part] = Operation::of(step, source[0], source[1], source[2]);
+    }
+    if (Operation::needs != needs_nothing) {
+        if (__builtin_expect(chain_finds_nan<parts>(core, values), 0))
+            return chain_plainly(core, step, (form & 7) != 0, handed...);
+#pragma GCC unroll 8
+        for (unsigned part = 0; part < parts; ++part)
+            values[part] = ChainFlush<Operation>::of(values[part]);
+    }
+    if (form & chain_stores)
+        chain_put<parts>(core, chain_destination(core, step), values);
+    return chain_go_on(core, step, values, std::index_sequence_for<Parts...>(), handed...);
+}
+
+// A comparison, which ends its chain. Its predicate is one of the host's.
+template <unsigned predicate, unsigned form, class Core, class Step, class... Parts>
+static int chain_comparison(Core *core, const Step *step, Parts... handed) {
+    const Singles taken[] = {handed...};
+    uint64_t found = 0;
+#pragma GCC unroll 8
+    for (unsigned part = 0; part < sizeof...(Parts); ++part) {
+        const Singles a = form & 1 ? taken[part] : part_load(chain_source(core, step, 0) + part_lanes * part);
+        const Singles b = form & 2 ? taken[part] : part_load(chain_source(core, step, 1) + part_lanes * part);
+        found |= (uint64_t)compare_singles<predicate>(a, b) << (part_lanes * part);
+    }
+    found &= core->active;
+    core->mask_result[0] = (uint32_t)found;
+    core->mask_result[1] = (uint32_t)(found >> 32);
+    core->wave->sgpr[step->mask_destination] = (uint32_t)found;
+    if (!(form & chain_wave32))
+        core->wave->sgpr[step->mask_destination + 1] = (uint32_t)(found >> 32);
+    return step[1].function(core, step + 1);
+}
+
+// ------------------------------------------------------------------------------------------------------------------------------------------------- table
+template <size_t> using ChainPart = Singles;
+
+template <class Operation, unsigned form, class Core, class Step, class Function, size_t... part>
+static Function chain_form(std::index_sequence<part...>) {
+    return reinterpret_cast<Function>(static_cast<int (*)(Core *, const Step *, ChainPart<part>...)>(chain_step<Operation, form, Core, Step, ChainPart<part>...>));
+}
+
+template <class Operation, class Core, class Step, class Function, size_t... form>
+static void chain_fill(Function *table, std::index_sequence<form...>) {
+    const Function forms[] = {chain_form<Operation, ((form & 7) >> Operation::sources) ? 0 : form, Core, Step, Function>(
+        std::make_index_sequence<(form & chain_wave32 ? 32 : 64) / part_lanes>())...};
+    for (unsigned index = 0; index < chain_forms; ++index)
+        table[index] = forms[index];
+}
+
+template <unsigned predicate, unsigned form, class Core, class Step, class Function, size_t... part>
+static Function comparison_form(std::index_sequence<part...>) {
+    return reinterpret_cast<Function>(
+        static_cast<int (*)(Core *, const Step *, ChainPart<part>...)>(chain_comparison<predicate, form, Core, Step, ChainPart<part>...>));
+}
+
+template <class Core, class Step, class Function, size_t... index>
+static void comparison_fill(Function *table, std::index_sequence<index...>) {           // predicates by forms: sources of a wave64, of a wave32
+    const Function forms[] = {comparison_form<index / 8, (index & 3) | (index & 4 ? chain_wave32 : 0), Core, Step, Function>(
+        std::make_index_sequence<(index & 4 ? 32 : 64) / part_lanes>())...};
+    for (unsigned number = 0; number < 32 * 8; ++number)
+        table[(number >> 3) * chain_forms + ((number & 3) | (number & 4 ? chain_wave32 : 0))] = forms[number];
+}
+
+// Fills `chain_forms` functions of each kind; those of a comparison are at `chain_compare` and the host's predicate.
+template <class Core, class Step> static void fill_chains(int (**table)(Core *, const Step *)) {
+    typedef int (*Function)(Core *, const Step *);
+    const auto all = std::make_index_sequence<chain_forms>();
+#define CHAIN(kind, Operation) chain_fill<Operation, Core, Step, Function>(table + chain_forms * kind, all)
+    CHAIN(chain_add, ChainAdd);
+    CHAIN(chain_subtract, ChainSubtract);
+    CHAIN(chain_subtract_from, ChainSubtractFrom);
+    CHAIN(chain_multiply, ChainProduct);
+    CHAIN(chain_multiply_add, ChainProductSum);
+    CHAIN(chain_multiply_last_add, ChainProductLastSum);
+    CHAIN(chain_minimum, ChainMinimum);
+    CHAIN(chain_maximum, ChainMaximum);
+    CHAIN(chain_minimum3, ChainMinimum3);
+    CHAIN(chain_maximum3, ChainMaximum3);
+    CHAIN(chain_root, ChainRoot);
+    CHAIN(chain_reciprocal, ChainReciprocal);
+    CHAIN(chain_change, ChainChange);
+    CHAIN(chain_move, ChainMove);
+    CHAIN(chain_and, ChainAnd);
+    CHAIN(chain_or, ChainOr);
+    CHAIN(chain_xor, ChainXor);
+    CHAIN(chain_add_words, ChainAddWords);
+    CHAIN(chain_shift_left, ChainShiftLeft);
+    CHAIN(chain_shift_left_add, ChainShiftLeftAdd);
+#undef CHAIN
+    comparison_fill<Core, Step, Function>(table + chain_forms * chain_compare, std::make_index_sequence<32 * 8>());
+}
+#else
+template <class Core, class Step> static void fill_chains(int (**)(Core *, const Step *)) {}
+#endif
