@@ -130,6 +130,27 @@ cdef void _order_run(vector[Draft] *drafts, size_t begin, size_t end, vector[Dra
             current = _next_of_chain(drafts, &placed, current, begin, end)
 
 
+cdef void _lift_scalars(vector[Draft] *drafts) noexcept nogil:
+    """Put scalar steps before the steps of rows that stand in front of them, but for those that have to do with SGPRs."""
+    cdef vector[Draft] lifted
+    cdef vector[Draft] waiting
+    cdef size_t index, other
+    cdef Draft *draft
+    for index in range(drafts.size()):
+        draft = &drafts[0][index]
+        if draft.rows and not (draft.takes_sgpr or draft.takes_mask or draft.makes_mask):
+            waiting.push_back(draft[0])
+            continue
+        if not draft.scalar:
+            for other in range(waiting.size()):
+                lifted.push_back(waiting[other])
+            waiting.clear()
+        lifted.push_back(draft[0])
+    for other in range(waiting.size()):
+        lifted.push_back(waiting[other])
+    drafts.swap(lifted)
+
+
 cdef bint _is_replaced(const vector[Draft] *drafts, size_t maker) noexcept nogil:
     """Whether the result of a step is read by none but the next one, right behind it. Scratch rows are read for the same instruction alone."""
     cdef uint32_t row = _result_row(&drafts[0][maker])
@@ -161,6 +182,7 @@ cdef void _bind_chains(Builder *builder) noexcept nogil:
     cdef bint hands = False
     if forms == NULL:
         return
+    _lift_scalars(drafts)
     while index < drafts.size():
         begin = index
         while index < drafts.size() and drafts[0][index].rows:

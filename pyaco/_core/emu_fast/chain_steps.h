@@ -27,9 +27,12 @@ static ALWAYS_INLINE Words as_words(Singles a) { return _mm512_castps_si512(a); 
 static ALWAYS_INLINE Singles as_singles(Words a) { return _mm512_castsi512_ps(a); }
 static ALWAYS_INLINE void part_store(uint32_t *row, Singles value) { _mm512_storeu_ps(row, value); }
 static ALWAYS_INLINE void part_blend(uint32_t *row, Singles value, uint32_t active, const uint32_t *) {
-    _mm512_storeu_ps(row, _mm512_mask_blend_ps((__mmask16)active, _mm512_loadu_ps(row), value));
+    _mm512_storeu_ps(row, _mm512_mask_blend_ps((__mmask16)active, as_singles(loaded_words(row)), value));
 }
-static ALWAYS_INLINE bool any_unordered(Singles a, Singles b) { return _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q) != 0; }
+template <unsigned parts> static ALWAYS_INLINE bool any_unordered(const Singles *values) {
+    const __mmask16 found = _mm512_cmp_ps_mask(values[0], values[1], _CMP_UNORD_Q);
+    return !_kortestz_mask16_u8(found, parts > 2 ? _mm512_cmp_ps_mask(values[2], values[parts - 1], _CMP_UNORD_Q) : found);
+}
 template <int predicate> static ALWAYS_INLINE uint32_t compare_singles(Singles a, Singles b) { return _mm512_cmp_ps_mask(a, b, predicate); }
 static ALWAYS_INLINE Singles multiply_add(Singles a, Singles b, Singles c) { return _mm512_fmadd_ps(a, b, c); }
 static ALWAYS_INLINE Singles root(Singles a) { return _mm512_sqrt_ps(a); }
@@ -53,7 +56,12 @@ static ALWAYS_INLINE void part_store(uint32_t *row, Singles value) { _mm256_stor
 static ALWAYS_INLINE void part_blend(uint32_t *row, Singles value, uint32_t, const uint32_t *mask) {
     part_store(row, _mm256_blendv_ps(part_load(row), value, part_load(mask)));
 }
-static ALWAYS_INLINE bool any_unordered(Singles a, Singles b) { return _mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_UNORD_Q)) != 0; }
+template <unsigned parts> static ALWAYS_INLINE bool any_unordered(const Singles *values) {
+    Singles found = _mm256_cmp_ps(values[0], values[1], _CMP_UNORD_Q);
+    for (unsigned part = 2; part < parts; part += 2)
+        found = _mm256_or_ps(found, _mm256_cmp_ps(values[part], values[part + 1], _CMP_UNORD_Q));
+    return _mm256_movemask_ps(found) != 0;
+}
 template <int predicate> static ALWAYS_INLINE uint32_t compare_singles(Singles a, Singles b) {
     return (uint32_t)_mm256_movemask_ps(_mm256_cmp_ps(a, b, predicate));
 }
@@ -155,10 +163,7 @@ static ALWAYS_INLINE int chain_go_on(Core *core, const Step *step, const Singles
 }
 
 template <unsigned parts, class Core> static ALWAYS_INLINE bool chain_finds_nan(const Core *core, const Singles *values) {
-    bool found = false;
-    for (unsigned part = 0; part < parts; part += 2)
-        found |= any_unordered(values[part], values[part + 1]);
-    if (__builtin_expect(!found, 1))
+    if (__builtin_expect(!any_unordered<parts>(values), 1))
         return false;
     uint32_t active = 0;
     for (unsigned part = 0; part < parts; ++part)
