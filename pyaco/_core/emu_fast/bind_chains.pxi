@@ -5,9 +5,13 @@
 # reads or writes what it writes. A result that is replaced before anything else reads it is not stored.
 cdef extern from "chain_steps.h" nogil:
     enum:
-        chain_none, chain_add, chain_subtract, chain_subtract_from, chain_multiply, chain_multiply_add, chain_multiply_last_add, chain_minimum
-        chain_maximum, chain_minimum3, chain_maximum3, chain_root, chain_reciprocal, chain_change, chain_move, chain_and, chain_or, chain_xor
-        chain_add_words, chain_shift_left, chain_shift_left_add, chain_compare, chain_forms, chain_stores, chain_wave32
+        chain_none, chain_add, chain_subtract, chain_subtract_from, chain_multiply, chain_multiply_add, chain_multiply_last_add, chain_root
+        chain_reciprocal, chain_floor, chain_ceiling, chain_truncate, chain_round, chain_minimum, chain_maximum, chain_minimum3, chain_maximum3
+        chain_change, chain_move, chain_select, chain_single_of_unsigned, chain_single_of_signed, chain_not, chain_and, chain_or, chain_xor
+        chain_and_or, chain_or3, chain_xor3, chain_bit_select, chain_add_words, chain_subtract_words, chain_subtract_words_from, chain_add3
+        chain_multiply_words, chain_minimum_unsigned, chain_maximum_unsigned, chain_minimum_signed, chain_maximum_signed, chain_shift_left
+        chain_shift_right, chain_shift_right_signed, chain_shift_left_add, chain_shift_left_or, chain_add_shift_left, chain_xor_add
+        chain_align_bits, chain_compare, chain_compare_signed, chain_compare_unsigned, chain_forms, chain_stores, chain_wave32
 
 cdef enum:
     chain_window = 32                 # steps among which the next of a chain is looked for
@@ -22,10 +26,19 @@ for _kind, _opcodes in (
     (chain_multiply_add, (op_v_fma_f32, op_v_dual_fma_f32, op_v_fmac_f32, op_v_dual_fmac_f32, op_v_fmaak_f32, op_v_dual_fmaak_f32)),
     (chain_multiply_last_add, (op_v_fmamk_f32, op_v_dual_fmamk_f32)), (chain_minimum, (op_v_min_f32, op_v_dual_min_f32)),
     (chain_maximum, (op_v_max_f32, op_v_dual_max_f32)), (chain_minimum3, (op_v_min3_f32,)), (chain_maximum3, (op_v_max3_f32,)),
-    (chain_root, (op_v_sqrt_f32,)), (chain_reciprocal, (op_v_rcp_f32,)), (chain_move, (op_v_mov_b32, op_v_dual_mov_b32)),
-    (chain_and, (op_v_and_b32, op_v_dual_and_b32)), (chain_or, (op_v_or_b32,)), (chain_xor, (op_v_xor_b32,)),
-    (chain_add_words, (op_v_add_u32, op_v_dual_add_nc_u32)), (chain_shift_left, (op_v_lshlrev_b32, op_v_dual_lshlrev_b32)),
-    (chain_shift_left_add, (op_v_lshl_add_u32,)),
+    (chain_root, (op_v_sqrt_f32,)), (chain_reciprocal, (op_v_rcp_f32,)), (chain_floor, (op_v_floor_f32,)), (chain_ceiling, (op_v_ceil_f32,)),
+    (chain_truncate, (op_v_trunc_f32,)), (chain_round, (op_v_rndne_f32,)), (chain_move, (op_v_mov_b32, op_v_dual_mov_b32)),
+    (chain_select, (op_v_cndmask_b32, op_v_dual_cndmask_b32)), (chain_single_of_unsigned, (op_v_cvt_f32_u32,)),
+    (chain_single_of_signed, (op_v_cvt_f32_i32,)), (chain_not, (op_v_not_b32,)), (chain_and, (op_v_and_b32, op_v_dual_and_b32)),
+    (chain_or, (op_v_or_b32,)), (chain_xor, (op_v_xor_b32,)), (chain_and_or, (op_v_and_or_b32,)), (chain_or3, (op_v_or3_b32,)),
+    (chain_xor3, (op_v_xor3_b32,)), (chain_bit_select, (op_v_bfi_b32,)), (chain_add_words, (op_v_add_u32, op_v_dual_add_nc_u32)),
+    (chain_subtract_words, (op_v_sub_u32, op_v_dual_sub_nc_u32)), (chain_subtract_words_from, (op_v_subrev_u32,)), (chain_add3, (op_v_add3_u32,)),
+    (chain_multiply_words, (op_v_mul_lo_u32, op_v_mul_lo_i32)), (chain_minimum_unsigned, (op_v_min_u32,)), (chain_maximum_unsigned, (op_v_max_u32,)),
+    (chain_minimum_signed, (op_v_min_i32, op_v_dual_min_i32)), (chain_maximum_signed, (op_v_max_i32, op_v_dual_max_i32)),
+    (chain_shift_left, (op_v_lshlrev_b32, op_v_dual_lshlrev_b32)), (chain_shift_right, (op_v_lshrrev_b32, op_v_dual_lshrrev_b32)),
+    (chain_shift_right_signed, (op_v_ashrrev_i32, op_v_dual_ashrrev_i32)), (chain_shift_left_add, (op_v_lshl_add_u32,)),
+    (chain_shift_left_or, (op_v_lshl_or_b32,)), (chain_add_shift_left, (op_v_add_lshl_u32,)), (chain_xor_add, (op_v_xad_u32,)),
+    (chain_align_bits, (op_v_alignbit_b32,)),
     # and the host's predicates of comparisons
     (chain_compare + 0, (op_v_cmp_eq_f32, op_v_cmpx_eq_f32)), (chain_compare + 17, (op_v_cmp_lt_f32, op_v_cmpx_lt_f32)),
     (chain_compare + 18, (op_v_cmp_le_f32, op_v_cmpx_le_f32)), (chain_compare + 3, (op_v_cmp_u_f32, op_v_cmpx_u_f32)),
@@ -34,6 +47,12 @@ for _kind, _opcodes in (
     (chain_compare + 8, (op_v_cmp_nlg_f32, op_v_cmpx_nlg_f32)), (chain_compare + 25, (op_v_cmp_nge_f32, op_v_cmpx_nge_f32)),
     (chain_compare + 26, (op_v_cmp_ngt_f32, op_v_cmpx_ngt_f32)), (chain_compare + 12, (op_v_cmp_lg_f32, op_v_cmpx_lg_f32)),
     (chain_compare + 29, (op_v_cmp_ge_f32, op_v_cmpx_ge_f32)), (chain_compare + 30, (op_v_cmp_gt_f32, op_v_cmpx_gt_f32)),
+    (chain_compare_signed + 0, (op_v_cmp_eq_i32, op_v_cmpx_eq_i32)), (chain_compare_signed + 1, (op_v_cmp_lt_i32, op_v_cmpx_lt_i32)),
+    (chain_compare_signed + 2, (op_v_cmp_le_i32, op_v_cmpx_le_i32)), (chain_compare_signed + 4, (op_v_cmp_lg_i32, op_v_cmpx_lg_i32)),
+    (chain_compare_signed + 5, (op_v_cmp_ge_i32, op_v_cmpx_ge_i32)), (chain_compare_signed + 6, (op_v_cmp_gt_i32, op_v_cmpx_gt_i32)),
+    (chain_compare_unsigned + 0, (op_v_cmp_eq_u32, op_v_cmpx_eq_u32)), (chain_compare_unsigned + 1, (op_v_cmp_lt_u32, op_v_cmpx_lt_u32)),
+    (chain_compare_unsigned + 2, (op_v_cmp_le_u32, op_v_cmpx_le_u32)), (chain_compare_unsigned + 4, (op_v_cmp_lg_u32, op_v_cmpx_lg_u32)),
+    (chain_compare_unsigned + 5, (op_v_cmp_ge_u32, op_v_cmpx_ge_u32)), (chain_compare_unsigned + 6, (op_v_cmp_gt_u32, op_v_cmpx_gt_u32)),
 ):
     for _opcode in _opcodes:
         chain_operations[<int>_opcode] = <uint8_t>_kind
@@ -43,7 +62,7 @@ cdef uint8_t _chain_of(const Builder *builder, uint32_t opcode) noexcept nogil:
     """The kind of chained step of an operation, if MODE is such that it would run."""
     cdef uint8_t kind = chain_operations[opcode]
     cdef uint32_t mode = builder.blocks.mode
-    if <uint8_t>chain_add <= kind <= <uint8_t>chain_reciprocal and mode & (mode_keep_in32 | mode_keep_out32):
+    if <uint8_t>chain_add <= kind <= <uint8_t>chain_maximum3 and mode & (mode_keep_in32 | mode_keep_out32):
         return <uint8_t>chain_none
     if <uint8_t>chain_minimum <= kind <= <uint8_t>chain_maximum3 and mode & mode_ieee:
         return <uint8_t>chain_none

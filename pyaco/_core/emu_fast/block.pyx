@@ -61,6 +61,7 @@ cdef struct Draft:
     uint8_t takes_sgpr
     uint8_t makes_mask
     uint8_t scalar                    # it touches no row
+    uint8_t leaves                    # it goes to another block, and does nothing else
 
 cdef struct Builder:
     Blocks *blocks
@@ -667,6 +668,7 @@ cdef bint _add_control(Builder *builder, const Instruction *instruction) noexcep
         return False
     if branch != NULL:
         _add_step(builder, instruction, branch)
+        builder.steps.back().leaves = True
     else:
         _add_step(builder, instruction, step_leave_ordered if _reads_a_clock(instruction.decoded.opcode) else step_leave)
     return True
@@ -782,6 +784,7 @@ cdef bint _add_instruction(Builder *builder, const Instruction *instruction) noe
         _add_step(builder, instruction, step_ordered if ordered else step_reference)
     if _writes_exec(instruction, builder.blocks.machine.wave_size):
         _add_step(builder, instruction, step_end)
+        builder.steps.back().leaves = True
         return True
     return False
 
@@ -808,6 +811,7 @@ cdef void _fill_block(Builder *builder, uint64_t pc) noexcept nogil:
     builder.block.end = pc
     if not ended and builder.instructions.size():
         _add_step(builder, builder.instructions.back(), step_end)
+        builder.steps.back().leaves = True
 
 
 cdef Block *_make_block(Blocks *blocks, uint64_t pc, uint32_t banks) noexcept nogil:
@@ -833,6 +837,7 @@ cdef Block *_make_block(Blocks *blocks, uint64_t pc, uint32_t banks) noexcept no
         block.count = <uint32_t>instructions.size()
         block.step_count = <uint32_t>steps.size()
         for index in range(steps.size()):
+            block.reads_lane_mask |= not (steps[index].rows or steps[index].scalar or steps[index].leaves)
             block.rests[index] = steps[index].rest
             block.rests[index].block = block
             block.steps[index] = steps[index].hot

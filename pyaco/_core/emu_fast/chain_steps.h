@@ -9,9 +9,13 @@
 #include <utility>
 
 enum {
-    chain_none, chain_add, chain_subtract, chain_subtract_from, chain_multiply, chain_multiply_add, chain_multiply_last_add, chain_minimum, chain_maximum,
-    chain_minimum3, chain_maximum3, chain_root, chain_reciprocal, chain_change, chain_move, chain_and, chain_or, chain_xor, chain_add_words,
-    chain_shift_left, chain_shift_left_add, chain_compare, chain_last = chain_compare + 32
+    chain_none, chain_add, chain_subtract, chain_subtract_from, chain_multiply, chain_multiply_add, chain_multiply_last_add, chain_root, chain_reciprocal,
+    chain_floor, chain_ceiling, chain_truncate, chain_round, chain_minimum, chain_maximum, chain_minimum3, chain_maximum3, chain_change, chain_move,
+    chain_select, chain_single_of_unsigned, chain_single_of_signed, chain_not, chain_and, chain_or, chain_xor, chain_and_or, chain_or3, chain_xor3,
+    chain_bit_select, chain_add_words, chain_subtract_words, chain_subtract_words_from, chain_add3, chain_multiply_words, chain_minimum_unsigned,
+    chain_maximum_unsigned, chain_minimum_signed, chain_maximum_signed, chain_shift_left, chain_shift_right, chain_shift_right_signed,
+    chain_shift_left_add, chain_shift_left_or, chain_add_shift_left, chain_xor_add, chain_align_bits, chain_compare,
+    chain_compare_signed = chain_compare + 32, chain_compare_unsigned = chain_compare_signed + 8, chain_last = chain_compare_unsigned + 8
 };
 enum { chain_stores = 8, chain_wave32 = 16, chain_forms = 32 };         // besides a bit for each source that is handed on
 
@@ -19,15 +23,12 @@ enum { chain_stores = 8, chain_wave32 = 16, chain_forms = 32 };         // besid
 #if defined(__AVX2__) && !defined(_WIN32)
 #if defined(__AVX512F__)
 typedef __m512 Singles;
-typedef __m512i Words;
 enum { part_lanes = 16 };
 static ALWAYS_INLINE Singles part_load(const uint32_t *row) { return _mm512_loadu_ps(row); }
 static ALWAYS_INLINE Singles part_all(uint32_t value) { return _mm512_castsi512_ps(_mm512_set1_epi32((int)value)); }
-static ALWAYS_INLINE Words as_words(Singles a) { return _mm512_castps_si512(a); }
-static ALWAYS_INLINE Singles as_singles(Words a) { return _mm512_castsi512_ps(a); }
 static ALWAYS_INLINE void part_store(uint32_t *row, Singles value) { _mm512_storeu_ps(row, value); }
 static ALWAYS_INLINE void part_blend(uint32_t *row, Singles value, uint32_t active, const uint32_t *) {
-    _mm512_storeu_ps(row, _mm512_mask_blend_ps((__mmask16)active, as_singles(loaded_words(row)), value));
+    _mm512_storeu_ps(row, _mm512_mask_blend_ps((__mmask16)active, _mm512_castsi512_ps(loaded_words(row)), value));
 }
 template <unsigned parts> static ALWAYS_INLINE bool any_unordered(const Singles *values) {
     const __mmask16 found = _mm512_cmp_ps_mask(values[0], values[1], _CMP_UNORD_Q);
@@ -36,22 +37,20 @@ template <unsigned parts> static ALWAYS_INLINE bool any_unordered(const Singles 
 template <int predicate> static ALWAYS_INLINE uint32_t compare_singles(Singles a, Singles b) { return _mm512_cmp_ps_mask(a, b, predicate); }
 static ALWAYS_INLINE Singles multiply_add(Singles a, Singles b, Singles c) { return _mm512_fmadd_ps(a, b, c); }
 static ALWAYS_INLINE Singles root(Singles a) { return _mm512_sqrt_ps(a); }
+template <int direction> static ALWAYS_INLINE Singles rounded(Singles a) { return _mm512_roundscale_ps(a, direction | _MM_FROUND_NO_EXC); }
+static ALWAYS_INLINE Singles selected(Singles a, Singles b, uint32_t lanes) { return _mm512_mask_blend_ps((__mmask16)lanes, a, b); }
+template <int predicate, bool is_signed> static ALWAYS_INLINE uint32_t compare_words(Singles a, Singles b) {
+    const __m512i left = _mm512_castps_si512(a), right = _mm512_castps_si512(b);
+    return is_signed ? _mm512_cmp_epi32_mask(left, right, predicate) : _mm512_cmp_epu32_mask(left, right, predicate);
+}
 // The number where the other is a NaN, and -0 < +0, as the operations have it.
 static ALWAYS_INLINE Singles minimum(Singles a, Singles b) { return _mm512_range_ps(a, b, 4); }
 static ALWAYS_INLINE Singles maximum(Singles a, Singles b) { return _mm512_range_ps(a, b, 5); }
-static ALWAYS_INLINE Words words_and(Words a, Words b) { return _mm512_and_si512(a, b); }
-static ALWAYS_INLINE Words words_or(Words a, Words b) { return _mm512_or_si512(a, b); }
-static ALWAYS_INLINE Words words_xor(Words a, Words b) { return _mm512_xor_si512(a, b); }
-static ALWAYS_INLINE Words words_add(Words a, Words b) { return _mm512_add_epi32(a, b); }
-static ALWAYS_INLINE Words words_left(Words a, Words count) { return _mm512_sllv_epi32(a, count); }
 #else
 typedef __m256 Singles;
-typedef __m256i Words;
 enum { part_lanes = 8 };
 static ALWAYS_INLINE Singles part_load(const uint32_t *row) { return _mm256_loadu_ps((const float *)row); }
 static ALWAYS_INLINE Singles part_all(uint32_t value) { return _mm256_castsi256_ps(_mm256_set1_epi32((int)value)); }
-static ALWAYS_INLINE Words as_words(Singles a) { return _mm256_castps_si256(a); }
-static ALWAYS_INLINE Singles as_singles(Words a) { return _mm256_castsi256_ps(a); }
 static ALWAYS_INLINE void part_store(uint32_t *row, Singles value) { _mm256_storeu_ps((float *)row, value); }
 static ALWAYS_INLINE void part_blend(uint32_t *row, Singles value, uint32_t, const uint32_t *mask) {
     part_store(row, _mm256_blendv_ps(part_load(row), value, part_load(mask)));
@@ -67,6 +66,19 @@ template <int predicate> static ALWAYS_INLINE uint32_t compare_singles(Singles a
 }
 static ALWAYS_INLINE Singles multiply_add(Singles a, Singles b, Singles c) { return _mm256_fmadd_ps(a, b, c); }
 static ALWAYS_INLINE Singles root(Singles a) { return _mm256_sqrt_ps(a); }
+template <int direction> static ALWAYS_INLINE Singles rounded(Singles a) { return _mm256_round_ps(a, direction | _MM_FROUND_NO_EXC); }
+static ALWAYS_INLINE Singles selected(Singles a, Singles b, uint32_t lanes) {
+    const __m256i own = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128), some = _mm256_and_si256(_mm256_set1_epi32((int)lanes), own);
+    return _mm256_blendv_ps(a, b, _mm256_castsi256_ps(_mm256_cmpeq_epi32(some, own)));
+}
+template <int predicate, bool is_signed> static ALWAYS_INLINE uint32_t compare_words(Singles a, Singles b) {
+    const __m256i bias = _mm256_set1_epi32(is_signed ? 0 : (int)0x80000000);
+    const __m256i left = _mm256_xor_si256(_mm256_castps_si256(a), bias), right = _mm256_xor_si256(_mm256_castps_si256(b), bias);
+    const __m256i found = (predicate & 3) == 0 ? _mm256_cmpeq_epi32(left, right)
+                        : (predicate & 3) == 1 ? _mm256_cmpgt_epi32(right, left) : _mm256_cmpgt_epi32(left, right);
+    const uint32_t lanes = (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(found));
+    return predicate == 2 || predicate == 4 || predicate == 5 ? ~lanes & 0xff : lanes;           // less or equal is not greater
+}
 static ALWAYS_INLINE Singles minimum(Singles a, Singles b) {
     const Singles smaller = _mm256_min_ps(a, b);                                                        // b where one is a NaN or both are equal
     const Singles nan = _mm256_cmp_ps(b, b, _CMP_UNORD_Q), same = _mm256_cmp_ps(a, b, _CMP_EQ_OQ);
@@ -77,12 +89,10 @@ static ALWAYS_INLINE Singles maximum(Singles a, Singles b) {
     const Singles nan = _mm256_cmp_ps(b, b, _CMP_UNORD_Q), differs = _mm256_cmp_ps(a, b, _CMP_NEQ_UQ);
     return _mm256_and_ps(_mm256_blendv_ps(larger, a, nan), _mm256_or_ps(a, differs));
 }
-static ALWAYS_INLINE Words words_and(Words a, Words b) { return _mm256_and_si256(a, b); }
-static ALWAYS_INLINE Words words_or(Words a, Words b) { return _mm256_or_si256(a, b); }
-static ALWAYS_INLINE Words words_xor(Words a, Words b) { return _mm256_xor_si256(a, b); }
-static ALWAYS_INLINE Words words_add(Words a, Words b) { return _mm256_add_epi32(a, b); }
-static ALWAYS_INLINE Words words_left(Words a, Words count) { return _mm256_sllv_epi32(a, count); }
 #endif
+
+typedef uint32_t Unsigned __attribute__((vector_size(4 * part_lanes)));
+typedef int32_t Signed __attribute__((vector_size(4 * part_lanes)));
 
 // Denormals become zeros of their sign, which the host takes them for: by a product where the operation was a sum, by a sum where it was a product, since the
 // host has units for each. The compiler must not know the constant, or it would leave the operation out.
@@ -99,38 +109,63 @@ enum ChainNeeds { needs_nothing, needs_flushes, needs_flushes_choice };
 template <unsigned count, ChainNeeds need> struct ChainOperation {
     static constexpr unsigned sources = count;
     static constexpr ChainNeeds needs = need;
-    static ALWAYS_INLINE Singles flush(Singles a) { return flush_by_product(a); }
 };
 // What each computes, as the table of semantics has it, of the sources a, b, c.
-#define CHAIN_OPERATION(name, count, need, ...)                                            \
-    struct name : ChainOperation<count, need> {                                            \
-        template <class Step> static ALWAYS_INLINE Singles of(const Step *step, Singles a, Singles b, Singles c) { \
-            (void)step, (void)a, (void)b, (void)c;                                         \
-            return __VA_ARGS__;                                                            \
-        }                                                                                  \
+#define CHAIN_OPERATION(name, count, need, Type, ...)                                                                                      \
+    struct name : ChainOperation<count, need> {                                                                                            \
+        template <class Core, class Step>                                                                                                  \
+        static ALWAYS_INLINE Singles of(const Core *core, const Step *step, unsigned lane, Singles a1, Singles b1, Singles c1) {           \
+            const Type a = (Type)a1, b = (Type)b1, c = (Type)c1;                                                                           \
+            (void)core, (void)step, (void)lane, (void)a, (void)b, (void)c;                                                                 \
+            return (Singles)(__VA_ARGS__);                                                                                                 \
+        }                                                                                                                                  \
     }
-CHAIN_OPERATION(ChainAdd, 2, needs_flushes, a + b);
-CHAIN_OPERATION(ChainSubtract, 2, needs_flushes, a - b);
-CHAIN_OPERATION(ChainSubtractFrom, 2, needs_flushes, b - a);
-CHAIN_OPERATION(ChainProduct, 2, needs_flushes, a * b);
-CHAIN_OPERATION(ChainProductSum, 3, needs_flushes, multiply_add(a, b, c));
-CHAIN_OPERATION(ChainProductLastSum, 3, needs_flushes, multiply_add(a, c, b));
-CHAIN_OPERATION(ChainMinimum, 2, needs_flushes_choice, minimum(a, b));
-CHAIN_OPERATION(ChainMaximum, 2, needs_flushes_choice, maximum(a, b));
-CHAIN_OPERATION(ChainMinimum3, 3, needs_flushes_choice, minimum(minimum(a, b), c));
-CHAIN_OPERATION(ChainMaximum3, 3, needs_flushes_choice, maximum(maximum(a, b), c));
-CHAIN_OPERATION(ChainRoot, 1, needs_flushes, root(a));
-CHAIN_OPERATION(ChainReciprocal, 1, needs_flushes, part_all(0x3f800000) / a);
-CHAIN_OPERATION(ChainChange, 1, needs_nothing,
-                as_singles(words_xor(words_and(as_words(a), as_words(part_all(step->rest->change.keep))), as_words(part_all(step->rest->change.flip)))));
-CHAIN_OPERATION(ChainMove, 1, needs_nothing, a);
-CHAIN_OPERATION(ChainAnd, 2, needs_nothing, as_singles(words_and(as_words(a), as_words(b))));
-CHAIN_OPERATION(ChainOr, 2, needs_nothing, as_singles(words_or(as_words(a), as_words(b))));
-CHAIN_OPERATION(ChainXor, 2, needs_nothing, as_singles(words_xor(as_words(a), as_words(b))));
-CHAIN_OPERATION(ChainAddWords, 2, needs_nothing, as_singles(words_add(as_words(a), as_words(b))));
-CHAIN_OPERATION(ChainShiftLeft, 2, needs_nothing, as_singles(words_left(as_words(b), words_and(as_words(a), as_words(part_all(31))))));
-CHAIN_OPERATION(ChainShiftLeftAdd, 3, needs_nothing,
-                as_singles(words_add(words_left(as_words(a), words_and(as_words(b), as_words(part_all(31)))), as_words(c))));
+CHAIN_OPERATION(ChainAdd, 2, needs_flushes, Singles, a + b);
+CHAIN_OPERATION(ChainSubtract, 2, needs_flushes, Singles, a - b);
+CHAIN_OPERATION(ChainSubtractFrom, 2, needs_flushes, Singles, b - a);
+CHAIN_OPERATION(ChainProduct, 2, needs_flushes, Singles, a * b);
+CHAIN_OPERATION(ChainProductSum, 3, needs_flushes, Singles, multiply_add(a, b, c));
+CHAIN_OPERATION(ChainProductLastSum, 3, needs_flushes, Singles, multiply_add(a, c, b));
+CHAIN_OPERATION(ChainRoot, 1, needs_flushes, Singles, root(a));
+CHAIN_OPERATION(ChainReciprocal, 1, needs_flushes, Singles, part_all(0x3f800000) / a);
+CHAIN_OPERATION(ChainFloor, 1, needs_flushes, Singles, rounded<_MM_FROUND_TO_NEG_INF>(a));
+CHAIN_OPERATION(ChainCeiling, 1, needs_flushes, Singles, rounded<_MM_FROUND_TO_POS_INF>(a));
+CHAIN_OPERATION(ChainTruncate, 1, needs_flushes, Singles, rounded<_MM_FROUND_TO_ZERO>(a));
+CHAIN_OPERATION(ChainRound, 1, needs_flushes, Singles, rounded<_MM_FROUND_TO_NEAREST_INT>(a));
+CHAIN_OPERATION(ChainMinimum, 2, needs_flushes_choice, Singles, minimum(a, b));
+CHAIN_OPERATION(ChainMaximum, 2, needs_flushes_choice, Singles, maximum(a, b));
+CHAIN_OPERATION(ChainMinimum3, 3, needs_flushes_choice, Singles, minimum(minimum(a, b), c));
+CHAIN_OPERATION(ChainMaximum3, 3, needs_flushes_choice, Singles, maximum(maximum(a, b), c));
+CHAIN_OPERATION(ChainChange, 1, needs_nothing, Unsigned, (a & step->rest->change.keep) ^ step->rest->change.flip);
+CHAIN_OPERATION(ChainMove, 1, needs_nothing, Unsigned, a);
+CHAIN_OPERATION(ChainSelect, 2, needs_nothing, Singles, selected(a, b, core->wave->sgpr[step->mask_source + lane / 32] >> lane % 32));
+CHAIN_OPERATION(ChainSingleOfUnsigned, 1, needs_nothing, Unsigned, __builtin_convertvector(a, Singles));
+CHAIN_OPERATION(ChainSingleOfSigned, 1, needs_nothing, Signed, __builtin_convertvector(a, Singles));
+CHAIN_OPERATION(ChainNot, 1, needs_nothing, Unsigned, ~a);
+CHAIN_OPERATION(ChainAnd, 2, needs_nothing, Unsigned, a & b);
+CHAIN_OPERATION(ChainOr, 2, needs_nothing, Unsigned, a | b);
+CHAIN_OPERATION(ChainXor, 2, needs_nothing, Unsigned, a ^ b);
+CHAIN_OPERATION(ChainAndOr, 3, needs_nothing, Unsigned, (a & b) | c);
+CHAIN_OPERATION(ChainOr3, 3, needs_nothing, Unsigned, a | b | c);
+CHAIN_OPERATION(ChainXor3, 3, needs_nothing, Unsigned, a ^ b ^ c);
+CHAIN_OPERATION(ChainBitSelect, 3, needs_nothing, Unsigned, (a & b) | (~a & c));
+CHAIN_OPERATION(ChainAddWords, 2, needs_nothing, Unsigned, a + b);
+CHAIN_OPERATION(ChainSubtractWords, 2, needs_nothing, Unsigned, a - b);
+CHAIN_OPERATION(ChainSubtractWordsFrom, 2, needs_nothing, Unsigned, b - a);
+CHAIN_OPERATION(ChainAdd3, 3, needs_nothing, Unsigned, a + b + c);
+CHAIN_OPERATION(ChainMultiplyWords, 2, needs_nothing, Unsigned, a * b);
+CHAIN_OPERATION(ChainMinimumUnsigned, 2, needs_nothing, Unsigned, a < b ? a : b);
+CHAIN_OPERATION(ChainMaximumUnsigned, 2, needs_nothing, Unsigned, a > b ? a : b);
+CHAIN_OPERATION(ChainMinimumSigned, 2, needs_nothing, Signed, a < b ? a : b);
+CHAIN_OPERATION(ChainMaximumSigned, 2, needs_nothing, Signed, a > b ? a : b);
+CHAIN_OPERATION(ChainShiftLeft, 2, needs_nothing, Unsigned, b << (a & 31));
+CHAIN_OPERATION(ChainShiftRight, 2, needs_nothing, Unsigned, b >> (a & 31));
+CHAIN_OPERATION(ChainShiftRightSigned, 2, needs_nothing, Signed, b >> (a & 31));
+CHAIN_OPERATION(ChainShiftLeftAdd, 3, needs_nothing, Unsigned, (a << (b & 31)) + c);
+CHAIN_OPERATION(ChainShiftLeftOr, 3, needs_nothing, Unsigned, (a << (b & 31)) | c);
+CHAIN_OPERATION(ChainAddShiftLeft, 3, needs_nothing, Unsigned, (a + b) << (c & 31));
+CHAIN_OPERATION(ChainXorAdd, 3, needs_nothing, Unsigned, (a ^ b) + c);
+CHAIN_OPERATION(ChainAlignBits, 3, needs_nothing, Unsigned, b >> (c & 31) | a << 1 << (31 - (c & 31)));
 #undef CHAIN_OPERATION
 
 template <class Operation> struct ChainFlush { static ALWAYS_INLINE Singles of(Singles a) { return flush_by_product(a); } };
@@ -153,6 +188,8 @@ template <unsigned parts, class Core> static ALWAYS_INLINE void chain_put(const 
             part_store(row + part_lanes * part, values[part]);
         return;
     }
+    if (core->active == 0)                                  // lane_mask may hold what EXEC was before
+        return;
     for (unsigned part = 0; part < parts; ++part)
         part_blend(row + part_lanes * part, values[part], (uint32_t)(core->active >> (part_lanes * part)), core->lane_mask + part_lanes * part);
 }
@@ -208,7 +245,7 @@ static int chain_step(Core *core, const Step *step, Parts... handed) {
         for (unsigned slot = 0; slot < Operation::sources; ++slot)
             if (!(form >> slot & 1))
                 source[slot] = part_load(rows[slot] + part_lanes * part);
-        values[part] = Operation::of(step, source[0], source[1], source[2]);
+        values[part] = Operation::of(core, step, part_lanes * part, source[0], source[1], source[2]);
     }
     if (Operation::needs != needs_nothing) {
         if (__builtin_expect(chain_finds_nan<parts>(core, values), 0))
@@ -222,8 +259,12 @@ static int chain_step(Core *core, const Step *step, Parts... handed) {
     return chain_go_on(core, step, values, std::index_sequence_for<Parts...>(), handed...);
 }
 
+template <unsigned predicate> struct CompareSingles { static ALWAYS_INLINE uint32_t of(Singles a, Singles b) { return compare_singles<predicate>(a, b); } };
+template <unsigned predicate> struct CompareSigned { static ALWAYS_INLINE uint32_t of(Singles a, Singles b) { return compare_words<predicate, true>(a, b); } };
+template <unsigned predicate> struct CompareUnsigned { static ALWAYS_INLINE uint32_t of(Singles a, Singles b) { return compare_words<predicate, false>(a, b); } };
+
 // A comparison, which ends its chain. Its predicate is one of the host's.
-template <unsigned predicate, unsigned form, class Core, class Step, class... Parts>
+template <class Comparison, unsigned form, class Core, class Step, class... Parts>
 static int chain_comparison(Core *core, const Step *step, Parts... handed) {
     const Singles taken[] = {handed...};
     uint64_t found = 0;
@@ -231,7 +272,7 @@ static int chain_comparison(Core *core, const Step *step, Parts... handed) {
     for (unsigned part = 0; part < sizeof...(Parts); ++part) {
         const Singles a = form & 1 ? taken[part] : part_load(chain_source(core, step, 0) + part_lanes * part);
         const Singles b = form & 2 ? taken[part] : part_load(chain_source(core, step, 1) + part_lanes * part);
-        found |= (uint64_t)compare_singles<predicate>(a, b) << (part_lanes * part);
+        found |= (uint64_t)Comparison::of(a, b) << (part_lanes * part);
     }
     found &= core->active;
     core->mask_result[0] = (uint32_t)found;
@@ -258,17 +299,18 @@ static void chain_fill(Function *table, std::index_sequence<form...>) {
         table[index] = forms[index];
 }
 
-template <unsigned predicate, unsigned form, class Core, class Step, class Function, size_t... part>
+template <class Comparison, unsigned form, class Core, class Step, class Function, size_t... part>
 static Function comparison_form(std::index_sequence<part...>) {
     return reinterpret_cast<Function>(
-        static_cast<int (*)(Core *, const Step *, ChainPart<part>...)>(chain_comparison<predicate, form, Core, Step, ChainPart<part>...>));
+        static_cast<int (*)(Core *, const Step *, ChainPart<part>...)>(chain_comparison<Comparison, form, Core, Step, ChainPart<part>...>));
 }
 
-template <class Core, class Step, class Function, size_t... index>
-static void comparison_fill(Function *table, std::index_sequence<index...>) {           // predicates by forms: sources of a wave64, of a wave32
-    const Function forms[] = {comparison_form<index / 8, (index & 3) | (index & 4 ? chain_wave32 : 0), Core, Step, Function>(
+// By predicate, each with a form for every choice of sources, of a wave64 and of a wave32.
+template <template <unsigned> class Comparison, class Core, class Step, class Function, size_t... index>
+static void comparison_fill(Function *table, std::index_sequence<index...>) {
+    const Function forms[] = {comparison_form<Comparison<index / 8>, (index & 3) | (index & 4 ? chain_wave32 : 0), Core, Step, Function>(
         std::make_index_sequence<(index & 4 ? 32 : 64) / part_lanes>())...};
-    for (unsigned number = 0; number < 32 * 8; ++number)
+    for (unsigned number = 0; number < sizeof...(index); ++number)
         table[(number >> 3) * chain_forms + ((number & 3) | (number & 4 ? chain_wave32 : 0))] = forms[number];
 }
 
@@ -283,22 +325,50 @@ template <class Core, class Step> static void fill_chains(int (**table)(Core *, 
     CHAIN(chain_multiply, ChainProduct);
     CHAIN(chain_multiply_add, ChainProductSum);
     CHAIN(chain_multiply_last_add, ChainProductLastSum);
+    CHAIN(chain_root, ChainRoot);
+    CHAIN(chain_reciprocal, ChainReciprocal);
+    CHAIN(chain_floor, ChainFloor);
+    CHAIN(chain_ceiling, ChainCeiling);
+    CHAIN(chain_truncate, ChainTruncate);
+    CHAIN(chain_round, ChainRound);
     CHAIN(chain_minimum, ChainMinimum);
     CHAIN(chain_maximum, ChainMaximum);
     CHAIN(chain_minimum3, ChainMinimum3);
     CHAIN(chain_maximum3, ChainMaximum3);
-    CHAIN(chain_root, ChainRoot);
-    CHAIN(chain_reciprocal, ChainReciprocal);
     CHAIN(chain_change, ChainChange);
     CHAIN(chain_move, ChainMove);
+    CHAIN(chain_select, ChainSelect);
+    CHAIN(chain_single_of_unsigned, ChainSingleOfUnsigned);
+    CHAIN(chain_single_of_signed, ChainSingleOfSigned);
+    CHAIN(chain_not, ChainNot);
     CHAIN(chain_and, ChainAnd);
     CHAIN(chain_or, ChainOr);
     CHAIN(chain_xor, ChainXor);
+    CHAIN(chain_and_or, ChainAndOr);
+    CHAIN(chain_or3, ChainOr3);
+    CHAIN(chain_xor3, ChainXor3);
+    CHAIN(chain_bit_select, ChainBitSelect);
     CHAIN(chain_add_words, ChainAddWords);
+    CHAIN(chain_subtract_words, ChainSubtractWords);
+    CHAIN(chain_subtract_words_from, ChainSubtractWordsFrom);
+    CHAIN(chain_add3, ChainAdd3);
+    CHAIN(chain_multiply_words, ChainMultiplyWords);
+    CHAIN(chain_minimum_unsigned, ChainMinimumUnsigned);
+    CHAIN(chain_maximum_unsigned, ChainMaximumUnsigned);
+    CHAIN(chain_minimum_signed, ChainMinimumSigned);
+    CHAIN(chain_maximum_signed, ChainMaximumSigned);
     CHAIN(chain_shift_left, ChainShiftLeft);
+    CHAIN(chain_shift_right, ChainShiftRight);
+    CHAIN(chain_shift_right_signed, ChainShiftRightSigned);
     CHAIN(chain_shift_left_add, ChainShiftLeftAdd);
+    CHAIN(chain_shift_left_or, ChainShiftLeftOr);
+    CHAIN(chain_add_shift_left, ChainAddShiftLeft);
+    CHAIN(chain_xor_add, ChainXorAdd);
+    CHAIN(chain_align_bits, ChainAlignBits);
 #undef CHAIN
-    comparison_fill<Core, Step, Function>(table + chain_forms * chain_compare, std::make_index_sequence<32 * 8>());
+    comparison_fill<CompareSingles, Core, Step>(table + chain_forms * chain_compare, std::make_index_sequence<32 * 8>());
+    comparison_fill<CompareSigned, Core, Step>(table + chain_forms * chain_compare_signed, std::make_index_sequence<8 * 8>());
+    comparison_fill<CompareUnsigned, Core, Step>(table + chain_forms * chain_compare_unsigned, std::make_index_sequence<8 * 8>());
 }
 #else
 template <class Core, class Step> static void fill_chains(int (**)(Core *, const Step *)) {}

@@ -111,7 +111,7 @@ cdef inline void _enter_block(Core *core, const Wave *wave) noexcept nogil:
     if wave.mode != core.mode:
         _set_mode(core, wave.mode)
         core.set_active(core, active)
-    elif active != core.active:
+    elif active != core.active or active != core.spread:
         core.set_active(core, active)
 
 
@@ -367,6 +367,7 @@ cdef bint _open_worker(Worker *worker) noexcept nogil:
     worker.core.mode = 0xffffffffU                          # none: it is looked at before the first block
     worker.core.control_zeros = worker.blocks.kernels.control_zeros
     worker.core.set_active = worker.blocks.kernels.rows.set_active
+    worker.core.enter = worker.blocks.kernels.rows.enter
     worker.core.images = &worker.images
     open_images(&worker.images)
     worker.first_slot = space.machine.scratch_slot
