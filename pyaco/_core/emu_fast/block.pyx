@@ -197,6 +197,7 @@ cdef void _describe_step(const Builder *builder, Draft *step, uint32_t opcode) n
             step.row_slots |= 1 << slot
     if step.rows and not step.hot.clamp and not step.rest.omod:
         step.chain = _chain_of(builder, opcode)
+    step.takes_sgpr = step.chain == <uint8_t>chain_none     # the reference engine's function may be called, which reads the instruction's own sources
 
 
 cdef Draft *_add_source_step(Builder *builder, Draft *step, uint32_t slot, StepFunction function, uint8_t base, uint32_t offset, const Change *change,

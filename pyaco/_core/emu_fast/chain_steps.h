@@ -43,9 +43,10 @@ template <int predicate, bool is_signed> static ALWAYS_INLINE uint32_t compare_w
     const __m512i left = _mm512_castps_si512(a), right = _mm512_castps_si512(b);
     return is_signed ? _mm512_cmp_epi32_mask(left, right, predicate) : _mm512_cmp_epu32_mask(left, right, predicate);
 }
-// The number where the other is a NaN, and -0 < +0, as the operations have it.
+// The number where the other is a NaN, and -0 < +0, as the operations have it; a NaN that signals gives a NaN.
 static ALWAYS_INLINE Singles minimum(Singles a, Singles b) { return _mm512_range_ps(a, b, 4); }
 static ALWAYS_INLINE Singles maximum(Singles a, Singles b) { return _mm512_range_ps(a, b, 5); }
+static ALWAYS_INLINE Singles unless_nan(Singles a, Singles b) { return _mm512_mask_mov_ps(b, _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q), a); }
 #else
 typedef __m256 Singles;
 enum { part_lanes = 8 };
@@ -89,6 +90,7 @@ static ALWAYS_INLINE Singles maximum(Singles a, Singles b) {
     const Singles nan = _mm256_cmp_ps(b, b, _CMP_UNORD_Q), differs = _mm256_cmp_ps(a, b, _CMP_NEQ_UQ);
     return _mm256_and_ps(_mm256_blendv_ps(larger, a, nan), _mm256_or_ps(a, differs));
 }
+static ALWAYS_INLINE Singles unless_nan(Singles, Singles b) { return b; }
 #endif
 
 typedef uint32_t Unsigned __attribute__((vector_size(4 * part_lanes)));
@@ -134,8 +136,8 @@ CHAIN_OPERATION(ChainTruncate, 1, needs_flushes, Singles, rounded<_MM_FROUND_TO_
 CHAIN_OPERATION(ChainRound, 1, needs_flushes, Singles, rounded<_MM_FROUND_TO_NEAREST_INT>(a));
 CHAIN_OPERATION(ChainMinimum, 2, needs_flushes_choice, Singles, minimum(a, b));
 CHAIN_OPERATION(ChainMaximum, 2, needs_flushes_choice, Singles, maximum(a, b));
-CHAIN_OPERATION(ChainMinimum3, 3, needs_flushes_choice, Singles, minimum(minimum(a, b), c));
-CHAIN_OPERATION(ChainMaximum3, 3, needs_flushes_choice, Singles, maximum(maximum(a, b), c));
+CHAIN_OPERATION(ChainMinimum3, 3, needs_flushes_choice, Singles, unless_nan(minimum(a, b), minimum(minimum(a, b), c)));
+CHAIN_OPERATION(ChainMaximum3, 3, needs_flushes_choice, Singles, unless_nan(maximum(a, b), maximum(maximum(a, b), c)));
 CHAIN_OPERATION(ChainChange, 1, needs_nothing, Unsigned, (a & step->rest->change.keep) ^ step->rest->change.flip);
 CHAIN_OPERATION(ChainMove, 1, needs_nothing, Unsigned, a);
 CHAIN_OPERATION(ChainSelect, 2, needs_nothing, Singles, selected(a, b, core->wave->sgpr[step->mask_source + lane / 32] >> lane % 32));
