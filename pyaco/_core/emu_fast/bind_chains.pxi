@@ -2,7 +2,8 @@
 #
 # Instructions of a shader are ordered for hardware that has several in flight, so that a result is rarely what the next one reads. Within a run of steps that
 # only read and write rows of registers, a step is moved up to right behind the one whose result it takes, where nothing in between writes what it reads, or
-# reads or writes what it writes. A result that is replaced before anything else reads it is not stored.
+# reads or writes what it writes. A result that is replaced before anything else reads it is not stored. One that such steps alone read until it is
+# replaced gets a row of the pool: its register does not stand in the way of others then, and there are no idle lanes to be kept.
 cdef extern from "chain_steps.h" nogil:
     enum:
         chain_none, chain_add, chain_subtract, chain_subtract_from, chain_multiply, chain_multiply_add, chain_multiply_last_add, chain_root
@@ -120,6 +121,48 @@ cdef bint _links(const Draft *earlier, const Draft *draft) noexcept nogil:
     return False
 
 
+cdef size_t _replacement(const vector[Draft] *drafts, size_t maker, size_t *last_reader) noexcept nogil:
+    """The step of the run that replaces the result of one, if only chained steps read it before; else 0."""
+    cdef uint32_t row = _result_row(&drafts[0][maker])
+    cdef size_t index
+    cdef const Draft *draft
+    last_reader[0] = maker
+    for index in range(maker + 1, min(drafts.size(), maker + <size_t>chain_reach)):
+        draft = &drafts[0][index]
+        if draft.scalar:
+            continue
+        if not draft.rows:
+            return 0
+        if _reads_row(draft, row):
+            if not draft.chain:
+                return 0
+            last_reader[0] = index
+        if _result_row(draft) == row:
+            return index
+    return 0
+
+
+cdef void _rename_results(vector[Draft] *drafts) noexcept nogil:
+    cdef size_t busy_until[renamed_rows]
+    cdef uint32_t number = 0
+    cdef uint32_t slot, row
+    cdef size_t maker, index, last_reader
+    memset(busy_until, 0, sizeof(busy_until))
+    for maker in range(drafts.size()):
+        row = _result_row(&drafts[0][maker])
+        if not drafts[0][maker].chain or row == no_row or row & 1 or busy_until[number] > maker or not _replacement(drafts, maker, &last_reader):
+            continue
+        for index in range(maker + 1, last_reader + 1):
+            for slot in range(4):
+                if _takes_row(&drafts[0][index], slot, row):
+                    drafts[0][index].hot.base[slot] = base_pool
+                    drafts[0][index].hot.offset[slot] = (<uint32_t>renamed_row + number) * row_bytes
+        drafts[0][maker].hot.destination_base = base_pool
+        drafts[0][maker].hot.destination = (<uint32_t>renamed_row + number) * row_bytes
+        busy_until[number] = last_reader + 1
+        number = (number + 1) % <uint32_t>renamed_rows
+
+
 cdef size_t _next_of_chain(const vector[Draft] *drafts, const vector[uint8_t] *placed, size_t current, size_t begin, size_t end) noexcept nogil:
     """The step that is to come right behind `current`; `end`: none."""
     cdef size_t candidate, index
@@ -171,9 +214,12 @@ cdef void _lift_scalars(vector[Draft] *drafts) noexcept nogil:
 
 
 cdef bint _is_replaced(const vector[Draft] *drafts, size_t maker) noexcept nogil:
-    """Whether the result of a step is read by none but the next one, right behind it. Scratch rows are read for the same instruction alone."""
+    """Whether the result of a step is read by none but the next one, right behind it.
+
+    Scratch rows are read for the same instruction alone, rows for renamed results in the same run.
+    """
     cdef uint32_t row = _result_row(&drafts[0][maker])
-    cdef bint scratch = row & 1 and row >> 1 < <uint32_t>result_row
+    cdef bint scratch = row & 1 and (row >> 1 <= <uint32_t>result_row or <uint32_t>renamed_row <= row >> 1 < <uint32_t>first_constant)
     cdef size_t index
     cdef const Draft *draft
     for index in range(maker + 1, min(drafts.size(), maker + <size_t>chain_reach)):
@@ -202,6 +248,7 @@ cdef void _bind_chains(Builder *builder) noexcept nogil:
     if forms == NULL:
         return
     _lift_scalars(drafts)
+    _rename_results(drafts)
     while index < drafts.size():
         begin = index
         while index < drafts.size() and drafts[0][index].rows:

@@ -43,7 +43,9 @@ cdef enum:
     kept_row = 10                     # SGPRs that the block has broadcast, for later instructions
     kept_rows = 8
     next_rows = 4                     # of these, what the other sources of an instruction may replace
-    first_constant = kept_row + kept_rows
+    renamed_row = kept_row + kept_rows        # results that a block replaces itself
+    renamed_rows = 32
+    first_constant = renamed_row + renamed_rows
     literal_code = 255                # of a source: a literal has halves, as a register
     kept_sgprs = 106                  # those above are written by more than what destinations say
     all_bits = 0xffffffffU

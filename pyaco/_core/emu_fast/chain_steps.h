@@ -18,6 +18,7 @@ enum {
     chain_compare_signed = chain_compare + 32, chain_compare_unsigned = chain_compare_signed + 8, chain_last = chain_compare_unsigned + 8
 };
 enum { chain_stores = 8, chain_wave32 = 16, chain_forms = 32 };         // besides a bit for each source that is handed on
+enum { chain_pool = 1 };                                                // `base_pool` of step.pxd
 
 // By System V's convention the arguments are registers, whether the function that is called has them or not.
 #if defined(__AVX2__) && !defined(_WIN32)
@@ -184,8 +185,10 @@ template <class Core, class Step> static ALWAYS_INLINE uint32_t *chain_destinati
     return (uint32_t *)(core->base[step->destination_base] + step->destination);
 }
 
-template <unsigned parts, class Core> static ALWAYS_INLINE void chain_put(const Core *core, uint32_t *row, const Singles *values) {
-    if (__builtin_expect(core->full, 1)) {
+// Store a step's result. What lies in the pool has no lanes to keep.
+template <unsigned parts, class Core, class Step> static ALWAYS_INLINE void chain_put(const Core *core, const Step *step, const Singles *values) {
+    uint32_t *const row = chain_destination(core, step);
+    if (core->full || step->destination_base == chain_pool) {
         for (unsigned part = 0; part < parts; ++part)
             part_store(row + part_lanes * part, values[part]);
         return;
@@ -217,7 +220,7 @@ template <class Core, class Step, class... Parts>
 static __attribute__((noinline, cold)) int chain_plainly(Core *core, const Step *step, bool takes, Parts... handed) {
     Singles values[] = {handed...};
     if (takes)
-        chain_put<sizeof...(Parts)>(core, chain_destination(core, step - 1), values);
+        chain_put<sizeof...(Parts)>(core, step - 1, values);
     Step alone[2] = {*step, *step};
     alone[0].function = step->rest->plain;
     alone[1].function = chain_return<Core, Step>;
@@ -257,7 +260,7 @@ static int chain_step(Core *core, const Step *step, Parts... handed) {
             values[part] = ChainFlush<Operation>::of(values[part]);
     }
     if (form & chain_stores)
-        chain_put<parts>(core, chain_destination(core, step), values);
+        chain_put<parts>(core, step, values);
     return chain_go_on(core, step, values, std::index_sequence_for<Parts...>(), handed...);
 }
 
