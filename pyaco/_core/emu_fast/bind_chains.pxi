@@ -12,7 +12,7 @@ cdef extern from "chain_steps.h" nogil:
         chain_and_or, chain_or3, chain_xor3, chain_bit_select, chain_add_words, chain_subtract_words, chain_subtract_words_from, chain_add3
         chain_multiply_words, chain_minimum_unsigned, chain_maximum_unsigned, chain_minimum_signed, chain_maximum_signed, chain_shift_left
         chain_shift_right, chain_shift_right_signed, chain_shift_left_add, chain_shift_left_or, chain_add_shift_left, chain_xor_add
-        chain_align_bits, chain_compare, chain_compare_signed, chain_compare_unsigned, chain_forms, chain_stores, chain_wave32
+        chain_align_bits, chain_compare, chain_compare_signed, chain_compare_unsigned, chain_forms, chain_stores, chain_wave32, chain_flushes
 
 cdef enum:
     chain_window = 32                 # steps among which the next of a chain is looked for
@@ -146,7 +146,8 @@ cdef void _rename_results(vector[Draft] *drafts) noexcept nogil:
     cdef size_t busy_until[renamed_rows]
     cdef uint32_t number = 0
     cdef uint32_t slot, row
-    cdef size_t maker, index, last_reader
+    cdef size_t maker, index
+    cdef size_t last_reader = 0
     memset(busy_until, 0, sizeof(busy_until))
     for maker in range(drafts.size()):
         row = _result_row(&drafts[0][maker])
@@ -234,13 +235,32 @@ cdef bint _is_replaced(const vector[Draft] *drafts, size_t maker) noexcept nogil
     return scratch and drafts.size() <= maker + <size_t>chain_reach
 
 
+cdef bint _flushes_sources(const Draft *draft, uint32_t taken) noexcept nogil:
+    """Whether a step takes denormals for zeros in sources that are handed on. Signs are changed for one instruction, which may do so."""
+    cdef const LaneOperation *operation = draft.rest.operation
+    cdef uint32_t slot
+    for slot in range(operation.source_count):
+        if (taken >> slot & 1 or draft.chain == <uint8_t>chain_change) and operation.source_type[slot] & ~type_old != type_f32:
+            return False
+    return True
+
+
+cdef uint32_t _taken_slots(const Draft *maker, const Draft *draft) noexcept nogil:
+    cdef uint32_t row = _result_row(maker)
+    cdef uint32_t taken = 0
+    cdef uint32_t slot
+    for slot in range(3):
+        taken |= <uint32_t>_takes_row(draft, slot, row) << slot
+    return taken
+
+
 cdef void _bind_chains(Builder *builder) noexcept nogil:
     """Order a block's steps, and choose forms for those that hand their results on."""
     cdef const StepFunction *forms = builder.blocks.kernels.chains
     cdef vector[Draft] ordered
     cdef vector[Draft] *drafts = builder.steps
     cdef Draft *draft
-    cdef uint32_t row, slot, taken
+    cdef uint32_t taken, form
     cdef uint32_t size = chain_wave32 if builder.blocks.machine.wave_size == 32 else 0
     cdef size_t index = 0
     cdef size_t begin
@@ -259,14 +279,16 @@ cdef void _bind_chains(Builder *builder) noexcept nogil:
             index += 1
     for index in range(ordered.size()):
         draft = &ordered[index]
-        taken = 0
-        if hands:
-            row = _result_row(&ordered[index - 1])
-            for slot in range(3):
-                taken |= <uint32_t>_takes_row(draft, slot, row) << slot
+        taken = _taken_slots(&ordered[index - 1], draft) if hands else 0
         hands = index + 1 < ordered.size() and _links(draft, &ordered[index + 1])
-        if taken or hands:
-            draft.rest.plain = draft.hot.function
-            draft.hot.function = forms[draft.chain * <uint32_t>chain_forms + (taken | size
-                                       | (0 if draft.makes_mask or (hands and _is_replaced(&ordered, index)) else <uint32_t>chain_stores))]
+        if not taken and not hands:
+            continue
+        form = taken | size
+        if not draft.makes_mask and not (hands and _is_replaced(&ordered, index)):
+            form |= chain_stores
+            draft.hot.wide_address = True                   # see `chain_is_stored`
+        if hands and not _flushes_sources(&ordered[index + 1], _taken_slots(draft, &ordered[index + 1])):
+            form |= chain_flushes
+        draft.rest.plain = draft.hot.function
+        draft.hot.function = forms[draft.chain * <uint32_t>chain_forms + form]
     drafts.swap(ordered)

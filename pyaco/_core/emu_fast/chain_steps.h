@@ -17,7 +17,8 @@ enum {
     chain_shift_left_add, chain_shift_left_or, chain_add_shift_left, chain_xor_add, chain_align_bits, chain_compare,
     chain_compare_signed = chain_compare + 32, chain_compare_unsigned = chain_compare_signed + 8, chain_last = chain_compare_unsigned + 8
 };
-enum { chain_stores = 8, chain_wave32 = 16, chain_forms = 32 };         // besides a bit for each source that is handed on
+// Besides a bit for each source that is handed on. A single is handed on with its denormals where the next step takes these for zeros.
+enum { chain_stores = 8, chain_wave32 = 16, chain_flushes = 32, chain_forms = 64 };
 enum { chain_pool = 1 };                                                // `base_pool` of step.pxd
 
 // By System V's convention the arguments are registers, whether the function that is called has them or not.
@@ -213,13 +214,16 @@ template <unsigned parts, class Core> static ALWAYS_INLINE bool chain_finds_nan(
     return active != 0;
 }
 
+// Whether the step stores its result: the binder notes it in a field that only accesses of memory have a use for.
+template <class Step> static ALWAYS_INLINE bool chain_is_stored(const Step *step) { return step->wide_address != 0; }
+
 template <class Core, class Step> static int chain_return(Core *, const Step *) { return 0; }
 
 // The plain step, by itself.
 template <class Core, class Step, class... Parts>
 static __attribute__((noinline, cold)) int chain_plainly(Core *core, const Step *step, bool takes, Parts... handed) {
     Singles values[] = {handed...};
-    if (takes)
+    if (takes && !chain_is_stored(step - 1))
         chain_put<sizeof...(Parts)>(core, step - 1, values);
     Step alone[2] = {*step, *step};
     alone[0].function = step->rest->plain;
@@ -252,16 +256,20 @@ static int chain_step(Core *core, const Step *step, Parts... handed) {
                 source[slot] = part_load(rows[slot] + part_lanes * part);
         values[part] = Operation::of(core, step, part_lanes * part, source[0], source[1], source[2]);
     }
-    if (Operation::needs != needs_nothing) {
-        if (__builtin_expect(chain_finds_nan<parts>(core, values), 0))
-            return chain_plainly(core, step, (form & 7) != 0, handed...);
-#pragma GCC unroll 8
-        for (unsigned part = 0; part < parts; ++part)
-            values[part] = ChainFlush<Operation>::of(values[part]);
+    if (Operation::needs == needs_nothing) {
+        if (form & chain_stores)
+            chain_put<parts>(core, step, values);
+        return chain_go_on(core, step, values, std::index_sequence_for<Parts...>(), handed...);
     }
+    if (__builtin_expect(chain_finds_nan<parts>(core, values), 0))
+        return chain_plainly(core, step, (form & 7) != 0, handed...);
+    Singles flushed[parts];
+#pragma GCC unroll 8
+    for (unsigned part = 0; part < parts; ++part)
+        flushed[part] = form & (chain_stores | chain_flushes) ? ChainFlush<Operation>::of(values[part]) : values[part];
     if (form & chain_stores)
-        chain_put<parts>(core, step, values);
-    return chain_go_on(core, step, values, std::index_sequence_for<Parts...>(), handed...);
+        chain_put<parts>(core, step, flushed);
+    return chain_go_on(core, step, form & chain_flushes ? flushed : values, std::index_sequence_for<Parts...>(), handed...);
 }
 
 template <unsigned predicate> struct CompareSingles { static ALWAYS_INLINE uint32_t of(Singles a, Singles b) { return compare_singles<predicate>(a, b); } };
@@ -296,9 +304,14 @@ static Function chain_form(std::index_sequence<part...>) {
     return reinterpret_cast<Function>(static_cast<int (*)(Core *, const Step *, ChainPart<part>...)>(chain_step<Operation, form, Core, Step, ChainPart<part>...>));
 }
 
+// The form that stands for another: for one with more sources than the operation has (which is not used), or with a flush of what is none.
+template <class Operation> static constexpr unsigned chain_form_of(unsigned form) {
+    return (form & 7) >> Operation::sources ? form & chain_wave32 : Operation::needs == needs_nothing ? form & ~chain_flushes : form;
+}
+
 template <class Operation, class Core, class Step, class Function, size_t... form>
 static void chain_fill(Function *table, std::index_sequence<form...>) {
-    const Function forms[] = {chain_form<Operation, ((form & 7) >> Operation::sources) ? 0 : form, Core, Step, Function>(
+    const Function forms[] = {chain_form<Operation, chain_form_of<Operation>(form), Core, Step, Function>(
         std::make_index_sequence<(form & chain_wave32 ? 32 : 64) / part_lanes>())...};
     for (unsigned index = 0; index < chain_forms; ++index)
         table[index] = forms[index];
