@@ -281,7 +281,7 @@ cdef void _bind_chains(Builder *builder) noexcept nogil:
         draft = &ordered[index]
         taken = _taken_slots(&ordered[index - 1], draft) if hands else 0
         hands = index + 1 < ordered.size() and _links(draft, &ordered[index + 1])
-        if not taken and not hands:
+        if not draft.chain:
             continue
         form = taken | size
         if not draft.makes_mask and not (hands and _is_replaced(&ordered, index)):
