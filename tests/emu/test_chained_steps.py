@@ -16,14 +16,22 @@ U32 = np.uint32
 ROWS = 10
 #: Numbers that are rare: NaNs that signal or not, infinities, denormals, zeros, the ends of what the results of a product may be.
 SPECIAL = [0x7FC00001, 0xFF800001, 0x7F800000, 0xFF800000, 1, 0x807FFFFF, 0, 0x80000000, 0x00800000, 0x80800001, 0x7F7FFFFF, 0x3F7FFFFF]
-ONE = "v_sqrt_f32 v_rcp_f32 v_floor_f32 v_ceil_f32 v_trunc_f32 v_rndne_f32 v_mov_b32 v_cvt_f32_u32 v_cvt_f32_i32 v_not_b32 v_exp_f32 v_cvt_u32_f32".split()
-TWO = """v_add_f32 v_sub_f32 v_subrev_f32 v_mul_f32 v_min_f32 v_max_f32 v_fmac_f32 v_and_b32 v_or_b32 v_xor_b32 v_add_nc_u32 v_sub_nc_u32 v_subrev_nc_u32
-v_mul_lo_u32 v_min_u32 v_max_u32 v_min_i32 v_max_i32 v_lshlrev_b32 v_lshrrev_b32 v_ashrrev_i32""".split()
-THREE = """v_fma_f32 v_min3_f32 v_max3_f32 v_and_or_b32 v_or3_b32 v_xor3_b32 v_bfi_b32 v_add3_u32 v_lshl_add_u32 v_lshl_or_b32 v_add_lshl_u32 v_xad_u32
-v_alignbit_b32 v_med3_f32""".split()
-SINGLES = "lt eq le gt lg ge o u nge nlg ngt nle neq nlt".split()
-WORDS = "lt eq le gt ne ge".split()
-#: Programs of each width and size of waves.
+ONE = [
+    "v_sqrt_f32", "v_rcp_f32", "v_floor_f32", "v_ceil_f32", "v_trunc_f32", "v_rndne_f32", "v_mov_b32", "v_cvt_f32_u32", "v_cvt_f32_i32",
+    "v_not_b32", "v_exp_f32", "v_cvt_u32_f32",
+]  # fmt: skip
+TWO = [
+    "v_add_f32", "v_sub_f32", "v_subrev_f32", "v_mul_f32", "v_min_f32", "v_max_f32", "v_fmac_f32", "v_and_b32", "v_or_b32", "v_xor_b32",
+    "v_add_nc_u32", "v_sub_nc_u32", "v_subrev_nc_u32", "v_mul_lo_u32", "v_min_u32", "v_max_u32", "v_min_i32", "v_max_i32", "v_lshlrev_b32",
+    "v_lshrrev_b32", "v_ashrrev_i32",
+]  # fmt: skip
+THREE = [
+    "v_fma_f32", "v_min3_f32", "v_max3_f32", "v_and_or_b32", "v_or3_b32", "v_xor3_b32", "v_bfi_b32", "v_add3_u32", "v_lshl_add_u32",
+    "v_lshl_or_b32", "v_add_lshl_u32", "v_xad_u32", "v_alignbit_b32", "v_med3_f32",
+]  # fmt: skip
+SINGLES = ["lt", "eq", "le", "gt", "lg", "ge", "o", "u", "nge", "nlg", "ngt", "nle", "neq", "nlt"]
+WORDS = ["lt", "eq", "le", "gt", "ne", "ge"]
+#: Programs for each width of the host's vectors and each size of waves.
 COUNT = 150
 SCALARS = ["s_add_u32 s20, s20, 3", "s_mov_b32 s21, s20", "s_xor_b32 vcc_lo, vcc_lo, s20", "s_mov_b64 s[24:25], vcc", "s_not_b64 vcc, s[24:25]"]
 

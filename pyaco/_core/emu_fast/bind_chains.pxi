@@ -1,9 +1,9 @@
 # Chains of steps whose results stay in the host's registers (chain_steps.h); part of block.pyx.
 #
-# Instructions of a shader are ordered for hardware that has several in flight, so that a result is rarely what the next one reads. Within a run of steps that
-# only read and write rows of registers, a step is moved up to right behind the one whose result it takes, where nothing in between writes what it reads, or
-# reads or writes what it writes. A result that is replaced before anything else reads it is not stored. One that such steps alone read until it is
-# replaced gets a row of the pool: its register does not stand in the way of others then, and there are no idle lanes to be kept.
+# Instructions of a shader are ordered for hardware that has several in flight, so that a result is rarely what the next one reads. Within a run of
+# steps that only read and write rows of registers, a step is moved up to right behind the one whose result it takes, where nothing in between writes
+# what it reads, or reads or writes what it writes. A result that is replaced before anything else reads it is not stored. One that such steps alone
+# read until it is replaced gets a row of the pool: its register does not stand in the way of others then, and there are no idle lanes to be kept.
 cdef extern from "chain_steps.h" nogil:
     enum:
         chain_none, chain_add, chain_subtract, chain_subtract_from, chain_multiply, chain_multiply_add, chain_multiply_last_add, chain_root

@@ -1,21 +1,23 @@
-// Steps that hand their result on in registers of the host: the step that follows in a chain takes it from there, not from the row in memory, and what nothing
-// else reads is not stored. Each is compiled for which of its sources come that way, whether it stores, and for both sizes of waves.
+// Steps that hand their result on in registers of the host: the step that follows in a chain takes it from there, not from the row in memory, and
+// what nothing else reads is not stored. Each is compiled for which of its sources come that way, whether it stores, and for both sizes of waves.
 //
-// The result travels in the vector arguments of the step's function. A step that is not in the chain does not look at them; a step whose sources are handed on
-// stands right behind the one that makes them. All lanes of a wave are computed; only active ones are stored, and only their NaNs count. What is rare (NaNs,
-// denormals that are kept, IEEE mode) runs the plain step of the operation, between a store of what was handed on and a load of the result.
+// The result travels in the vector arguments of the step's function. A step that is not in the chain does not look at them; a step whose sources are
+// handed on stands right behind the one that makes them. All lanes of a wave are computed; only active ones are stored, and only their NaNs count.
+// What is rare (NaNs, denormals that are kept, IEEE mode) runs the plain step of the operation, between a store of what was handed on and a load of
+// the result.
 #pragma once
 #include "host.h"
 #include <utility>
 
 enum {
-    chain_none, chain_add, chain_subtract, chain_subtract_from, chain_multiply, chain_multiply_add, chain_multiply_last_add, chain_root, chain_reciprocal,
-    chain_floor, chain_ceiling, chain_truncate, chain_round, chain_minimum, chain_maximum, chain_minimum3, chain_maximum3, chain_change, chain_move,
-    chain_select, chain_single_of_unsigned, chain_single_of_signed, chain_not, chain_and, chain_or, chain_xor, chain_and_or, chain_or3, chain_xor3,
-    chain_bit_select, chain_add_words, chain_subtract_words, chain_subtract_words_from, chain_add3, chain_multiply_words, chain_minimum_unsigned,
-    chain_maximum_unsigned, chain_minimum_signed, chain_maximum_signed, chain_shift_left, chain_shift_right, chain_shift_right_signed,
-    chain_shift_left_add, chain_shift_left_or, chain_add_shift_left, chain_xor_add, chain_align_bits, chain_compare,
-    chain_compare_signed = chain_compare + 32, chain_compare_unsigned = chain_compare_signed + 8, chain_last = chain_compare_unsigned + 8
+    chain_none, chain_add, chain_subtract, chain_subtract_from, chain_multiply, chain_multiply_add, chain_multiply_last_add, chain_root,
+    chain_reciprocal, chain_floor, chain_ceiling, chain_truncate, chain_round, chain_minimum, chain_maximum, chain_minimum3, chain_maximum3,
+    chain_change, chain_move, chain_select, chain_single_of_unsigned, chain_single_of_signed, chain_not, chain_and, chain_or, chain_xor,
+    chain_and_or, chain_or3, chain_xor3, chain_bit_select, chain_add_words, chain_subtract_words, chain_subtract_words_from, chain_add3,
+    chain_multiply_words, chain_minimum_unsigned, chain_maximum_unsigned, chain_minimum_signed, chain_maximum_signed, chain_shift_left,
+    chain_shift_right, chain_shift_right_signed, chain_shift_left_add, chain_shift_left_or, chain_add_shift_left, chain_xor_add, chain_align_bits,
+    chain_compare, chain_compare_signed = chain_compare + 32, chain_compare_unsigned = chain_compare_signed + 8,
+    chain_last = chain_compare_unsigned + 8
 };
 // Besides a bit for each source that is handed on. A single is handed on with its denormals where the next step takes these for zeros.
 enum { chain_stores = 8, chain_wave32 = 16, chain_flushes = 32, chain_forms = 64 };
@@ -23,6 +25,7 @@ enum { chain_pool = 1 };                                                // `base
 
 // By System V's convention the arguments are registers, whether the function that is called has them or not.
 #if defined(__AVX2__) && !defined(_WIN32)
+enum { chain_supported = 1 };
 #if defined(__AVX512F__)
 typedef __m512 Singles;
 enum { part_lanes = 16 };
@@ -98,8 +101,8 @@ static ALWAYS_INLINE Singles unless_nan(Singles, Singles b) { return b; }
 typedef uint32_t Unsigned __attribute__((vector_size(4 * part_lanes)));
 typedef int32_t Signed __attribute__((vector_size(4 * part_lanes)));
 
-// Denormals become zeros of their sign, which the host takes them for: by a product where the operation was a sum, by a sum where it was a product, since the
-// host has units for each. The compiler must not know the constant, or it would leave the operation out.
+// Denormals become zeros of their sign, which the host takes them for: by a product where the operation was a sum, by a sum where it was a product,
+// since the host has units for each. The compiler must not know the constant, or it would leave the operation out.
 static ALWAYS_INLINE Singles hidden(uint32_t value) {
     Singles constant = part_all(value);
     __asm__("" : "+v"(constant));
@@ -177,7 +180,7 @@ template <> struct ChainFlush<ChainProduct> { static ALWAYS_INLINE Singles of(Si
 template <> struct ChainFlush<ChainProductSum> { static ALWAYS_INLINE Singles of(Singles a) { return flush_by_sum(a); } };
 template <> struct ChainFlush<ChainProductLastSum> { static ALWAYS_INLINE Singles of(Singles a) { return flush_by_sum(a); } };
 
-// --------------------------------------------------------------------------------------------------------------------------------------- parts of a step
+// ---------------------------------------------------------------------------------------------------------------------------------- parts of a step
 template <class Core, class Step> static ALWAYS_INLINE const uint32_t *chain_source(const Core *core, const Step *step, unsigned slot) {
     return (const uint32_t *)(core->base[step->base[slot]] + step->offset[slot]);
 }
@@ -210,7 +213,7 @@ template <unsigned parts, class Core> static ALWAYS_INLINE bool chain_finds_nan(
         return false;
     uint32_t active = 0;
     for (unsigned part = 0; part < parts; ++part)
-        active |= compare_singles<_CMP_UNORD_Q>(values[part], values[part]) & (uint32_t)(core->active >> (part_lanes * part)) & ((1u << part_lanes) - 1);
+        active |= compare_singles<_CMP_UNORD_Q>(values[part], values[part]) & (uint32_t)(core->active >> (part_lanes * part));
     return active != 0;
 }
 
@@ -272,9 +275,15 @@ static int chain_step(Core *core, const Step *step, Parts... handed) {
     return chain_go_on(core, step, form & chain_flushes ? flushed : values, std::index_sequence_for<Parts...>(), handed...);
 }
 
-template <unsigned predicate> struct CompareSingles { static ALWAYS_INLINE uint32_t of(Singles a, Singles b) { return compare_singles<predicate>(a, b); } };
-template <unsigned predicate> struct CompareSigned { static ALWAYS_INLINE uint32_t of(Singles a, Singles b) { return compare_words<predicate, true>(a, b); } };
-template <unsigned predicate> struct CompareUnsigned { static ALWAYS_INLINE uint32_t of(Singles a, Singles b) { return compare_words<predicate, false>(a, b); } };
+template <unsigned predicate> struct CompareSingles {
+    static ALWAYS_INLINE uint32_t of(Singles a, Singles b) { return compare_singles<predicate>(a, b); }
+};
+template <unsigned predicate> struct CompareSigned {
+    static ALWAYS_INLINE uint32_t of(Singles a, Singles b) { return compare_words<predicate, true>(a, b); }
+};
+template <unsigned predicate> struct CompareUnsigned {
+    static ALWAYS_INLINE uint32_t of(Singles a, Singles b) { return compare_words<predicate, false>(a, b); }
+};
 
 // A comparison, which ends its chain. Its predicate is one of the host's.
 template <class Comparison, unsigned form, class Core, class Step, class... Parts>
@@ -296,12 +305,13 @@ static int chain_comparison(Core *core, const Step *step, Parts... handed) {
     return step[1].function(core, step + 1);
 }
 
-// ------------------------------------------------------------------------------------------------------------------------------------------------- table
+// -------------------------------------------------------------------------------------------------------------------------------------------- table
 template <size_t> using ChainPart = Singles;
 
 template <class Operation, unsigned form, class Core, class Step, class Function, size_t... part>
 static Function chain_form(std::index_sequence<part...>) {
-    return reinterpret_cast<Function>(static_cast<int (*)(Core *, const Step *, ChainPart<part>...)>(chain_step<Operation, form, Core, Step, ChainPart<part>...>));
+    return reinterpret_cast<Function>(
+        static_cast<int (*)(Core *, const Step *, ChainPart<part>...)>(chain_step<Operation, form, Core, Step, ChainPart<part>...>));
 }
 
 // The form that stands for another: for one with more sources than the operation has (which is not used), or with a flush of what is none.
@@ -389,5 +399,6 @@ template <class Core, class Step> static void fill_chains(int (**table)(Core *, 
     comparison_fill<CompareUnsigned, Core, Step>(table + chain_forms * chain_compare_unsigned, std::make_index_sequence<8 * 8>());
 }
 #else
+enum { chain_supported = 0 };
 template <class Core, class Step> static void fill_chains(int (**)(Core *, const Step *)) {}
 #endif

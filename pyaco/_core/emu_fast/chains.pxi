@@ -7,6 +7,7 @@ cdef extern from "chain_steps.h" nogil:
     enum:
         chain_last
         chain_forms
+        chain_supported
     void fill_chains(StepFunction *table)
 
 cdef StepFunction steps[<int>chain_last * <int>chain_forms]
@@ -14,5 +15,5 @@ fill_chains(steps)
 
 
 def table():
-    """Address of the table of forms by operation."""
-    return <uint64_t>&steps
+    """Address of the table of forms by operation; 0 where functions do not take vectors in registers."""
+    return <uint64_t>&steps if chain_supported else 0

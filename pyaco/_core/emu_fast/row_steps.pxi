@@ -225,8 +225,8 @@ cdef void _set_active(Core *core, uint64_t active) noexcept nogil:
 cdef int _enter(Core *core, Block *block, uint64_t active) noexcept nogil:
     """A loop often clears EXEC, for lanes that leave it, and sets it again to what it was.
 
-    The lanes' masks are left for that where no step reads them, and the value is loaded from where it was stored long ago, so that the host, which expects
-    them to be equal, need not wait for the instructions that have computed it.
+    The lanes' masks are left for that where no step reads them, and the value is loaded from where it was stored long ago, so that the host, which
+    expects them to be equal, need not wait for the instructions that have computed it.
     """
     if active == core.spread:
         note_active(core, load_again(&core.spread))
