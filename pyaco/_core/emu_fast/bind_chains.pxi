@@ -4,6 +4,7 @@
 # steps that only read and write rows of registers, a step is moved up to right behind the one whose result it takes, where nothing in between writes
 # what it reads, or reads or writes what it writes. A result that is replaced before anything else reads it is not stored. One that such steps alone
 # read until it is replaced gets a row of the pool: its register does not stand in the way of others then, and there are no idle lanes to be kept.
+
 cdef extern from "chain_steps.h" nogil:
     enum:
         chain_none, chain_add, chain_subtract, chain_subtract_from, chain_multiply, chain_multiply_add, chain_multiply_last_add, chain_root
@@ -204,7 +205,7 @@ cdef void _lift_scalars(vector[Draft] *drafts) noexcept nogil:
         if draft.rows and not (draft.takes_sgpr or draft.takes_mask or draft.makes_mask):
             waiting.push_back(draft[0])
             continue
-        if not draft.scalar:
+        if not draft.scalar or draft.sets_exec:
             for other in range(waiting.size()):
                 lifted.push_back(waiting[other])
             waiting.clear()

@@ -63,6 +63,7 @@ cdef struct Draft:
     uint8_t takes_sgpr
     uint8_t makes_mask
     uint8_t scalar                    # it touches no row
+    uint8_t sets_exec                 # and writes EXEC, which functions of the reference engine read
     uint8_t leaves                    # it goes to another block, and does nothing else
 
 cdef struct Builder:
@@ -609,6 +610,7 @@ cdef bint _add_scalar(Builder *builder, const Instruction *instruction) noexcept
         if is_wide(kind) and not step.hot.destination < sgpr_m0 - 1 and step.hot.destination != sgpr_exec:
             return False
     step.scalar = True
+    step.sets_exec = _writes_exec(instruction, builder.blocks.machine.wave_size)
     builder.steps.push_back(step)
     return True
 
