@@ -43,6 +43,7 @@ cdef bint _add_half_of_dual(Builder *builder, const Instruction *instruction, ui
     if deferred:
         step.hot.destination_base = base_pool
         step.hot.destination = result_row * row_bytes
+    _describe_step(builder, &step, opcode)
     builder.steps.push_back(step)
     return True
 
@@ -69,5 +70,8 @@ cdef bint _add_dual(Builder *builder, const Instruction *instruction) noexcept n
         copy.hot.offset[0] = result_row * row_bytes
         copy.hot.destination_base = base_vgpr
         copy.hot.destination = ((instruction.decoded.destination[0] >> 2) - 256) * row_bytes
+        copy.rows = True
+        copy.row_slots = 1
+        copy.chain = <uint8_t>chain_move
         builder.steps.push_back(copy)
     return True

@@ -18,6 +18,7 @@ cdef struct Kernels:                  # steps for the host's vectors
     const MemorySteps *memory
     const RowSteps *rows
     StepFunction matrix
+    const StepFunction *chains        # forms of steps that hand their results on (chain_steps.h); NULL: none
     const ImageSteps *image           # NULL: the reference engine executes image instructions
     uint32_t control_zeros            # what is set in MXCSR where denormal sources are zeros; 0: steps flush them
 
@@ -25,6 +26,7 @@ cdef struct Blocks:
     Kernels kernels
     Code *code
     Machine *machine
+    uint32_t mode                     # MODE of the wave for which blocks are made
     uint8_t *pool                     # scratch rows of the steps, then constants
     uint32_t pool_count
     Block *recent[recent_blocks]      # by pc modulo its size: a cache

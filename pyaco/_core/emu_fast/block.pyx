@@ -43,7 +43,9 @@ cdef enum:
     kept_row = 10                     # SGPRs that the block has broadcast, for later instructions
     kept_rows = 8
     next_rows = 4                     # of these, what the other sources of an instruction may replace
-    first_constant = kept_row + kept_rows
+    renamed_row = kept_row + kept_rows        # results that a block replaces itself
+    renamed_rows = 32
+    first_constant = renamed_row + renamed_rows
     literal_code = 255                # of a source: a literal has halves, as a register
     kept_sgprs = 106                  # those above are written by more than what destinations say
     all_bits = 0xffffffffU
@@ -54,6 +56,15 @@ cdef enum:
 cdef struct Draft:
     Step hot
     StepRest rest
+    uint8_t rows                      # it reads and writes single rows, a lane mask or an SGPR, and does nothing else
+    uint8_t row_slots                 # a bit for each source that is a row
+    uint8_t chain                     # kind of chained step that it may be (chain_steps.h), or chain_none
+    uint8_t takes_mask
+    uint8_t takes_sgpr
+    uint8_t makes_mask
+    uint8_t scalar                    # it touches no row
+    uint8_t sets_exec                 # and writes EXEC, which functions of the reference engine read
+    uint8_t leaves                    # it goes to another block, and does nothing else
 
 cdef struct Builder:
     Blocks *blocks
@@ -162,6 +173,36 @@ cdef bint _is_no_change(const Change *change) noexcept nogil:
     return change.shift == 0 and change.mask == all_bits and change.sign == 0 and change.keep == all_bits and change.flip == 0
 
 
+cdef void _describe_source_step(Builder *builder, Draft *made) noexcept nogil:
+    """Note what a step that makes a source reads, for `_bind_chains`."""
+    cdef const RowSteps *rows = builder.blocks.kernels.rows
+    cdef const Change *change = &made.rest.change
+    made.rows = made.hot.function != rows.select
+    made.takes_sgpr = made.hot.function == rows.broadcast
+    made.row_slots = 0 if made.takes_sgpr else 1
+    if made.hot.function == rows.change and change.shift == 0 and change.mask == all_bits and change.sign == 0:
+        made.chain = <uint8_t>chain_change
+
+
+cdef void _describe_step(const Builder *builder, Draft *step, uint32_t opcode) noexcept nogil:
+    """The same of the step of a vector operation."""
+    cdef const LaneOperation *operation = step.rest.operation
+    cdef uint32_t slot
+    step.makes_mask = operation.result_type[0] == type_mask
+    step.rows = (operation.result_count == 1 and not is_wide(operation.result_type[0]) and not step.hot.post_steps
+                 and (step.hot.mask_destination + 1 < sgpr_null or step.hot.mask_destination == sgpr_exec or not step.makes_mask))
+    for slot in range(operation.source_count):
+        if operation.source_type[slot] & ~type_old == type_mask:
+            step.takes_mask = True
+        elif is_wide(operation.source_type[slot]):
+            step.rows = False
+        else:
+            step.row_slots |= 1 << slot
+    if step.rows and not step.hot.clamp and not step.rest.omod:
+        step.chain = _chain_of(builder, opcode)
+    step.takes_sgpr = step.chain == <uint8_t>chain_none     # the reference engine's function may be called, which reads the instruction's own sources
+
+
 cdef Draft *_add_source_step(Builder *builder, Draft *step, uint32_t slot, StepFunction function, uint8_t base, uint32_t offset, const Change *change,
                              uint32_t dword) noexcept nogil:
     """A step that makes a source in the slot's scratch row."""
@@ -173,7 +214,9 @@ cdef Draft *_add_source_step(Builder *builder, Draft *step, uint32_t slot, StepF
     made.hot.base[0] = base
     made.hot.offset[0] = offset
     made.rest.change = change[0]
+    made.hot.destination_base = base_pool
     made.hot.destination = (scratch_row + 2 * slot + dword) * row_bytes
+    _describe_source_step(builder, &made)
     builder.steps.push_back(made)
     step.hot.base[slot] = base_pool
     step.hot.offset[slot] = (scratch_row + 2 * slot) * row_bytes
@@ -503,6 +546,7 @@ cdef bint _add_results(Builder *builder, Draft *step, const Instruction *instruc
         builder.steps[0][position].hot.mask_destination = sgpr_exec
     elif operation.writes_exec:
         builder.steps[0][position].hot.mask_destination = sgpr_exec
+    _describe_step(builder, &builder.steps[0][position], instruction.decoded.opcode)
     return True
 
 
@@ -529,6 +573,7 @@ cdef bint _add_vector(Builder *builder, const Instruction *instruction) noexcept
     return _bind_results(&step, operation, instruction.decoded.destination) and _add_results(builder, &step, instruction)
 
 
+include "pyaco/_core/emu_fast/bind_chains.pxi"
 include "pyaco/_core/emu_fast/bind_dual.pxi"
 
 
@@ -564,6 +609,8 @@ cdef bint _add_scalar(Builder *builder, const Instruction *instruction) noexcept
             return False
         if is_wide(kind) and not step.hot.destination < sgpr_m0 - 1 and step.hot.destination != sgpr_exec:
             return False
+    step.scalar = True
+    step.sets_exec = _writes_exec(instruction, builder.blocks.machine.wave_size)
     builder.steps.push_back(step)
     return True
 
@@ -626,6 +673,7 @@ cdef bint _add_control(Builder *builder, const Instruction *instruction) noexcep
         return False
     if branch != NULL:
         _add_step(builder, instruction, branch)
+        builder.steps.back().leaves = True
     else:
         _add_step(builder, instruction, step_leave_ordered if _reads_a_clock(instruction.decoded.opcode) else step_leave)
     return True
@@ -741,6 +789,7 @@ cdef bint _add_instruction(Builder *builder, const Instruction *instruction) noe
         _add_step(builder, instruction, step_ordered if ordered else step_reference)
     if _writes_exec(instruction, builder.blocks.machine.wave_size):
         _add_step(builder, instruction, step_end)
+        builder.steps.back().leaves = True
         return True
     return False
 
@@ -767,6 +816,7 @@ cdef void _fill_block(Builder *builder, uint64_t pc) noexcept nogil:
     builder.block.end = pc
     if not ended and builder.instructions.size():
         _add_step(builder, builder.instructions.back(), step_end)
+        builder.steps.back().leaves = True
 
 
 cdef Block *_make_block(Blocks *blocks, uint64_t pc, uint32_t banks) noexcept nogil:
@@ -784,6 +834,7 @@ cdef Block *_make_block(Blocks *blocks, uint64_t pc, uint32_t banks) noexcept no
     builder.steps = &steps
     builder.instructions = &instructions
     _fill_block(&builder, pc)
+    _bind_chains(&builder)
     block.steps = <Step *>aligned_bytes((steps.size() + 1) * sizeof(Step))
     block.rests = <StepRest *>malloc((steps.size() + 1) * sizeof(StepRest))
     block.instructions = <const Instruction **>malloc((instructions.size() + 1) * sizeof(void *))
@@ -791,6 +842,7 @@ cdef Block *_make_block(Blocks *blocks, uint64_t pc, uint32_t banks) noexcept no
         block.count = <uint32_t>instructions.size()
         block.step_count = <uint32_t>steps.size()
         for index in range(steps.size()):
+            block.reads_lane_mask |= not (steps[index].rows or steps[index].scalar or steps[index].leaves)
             block.rests[index] = steps[index].rest
             block.rests[index].block = block
             block.steps[index] = steps[index].hot

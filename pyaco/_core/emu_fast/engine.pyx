@@ -33,8 +33,6 @@ cdef extern from "host_vectors.h" nogil:
     int host_vector_bits()
 
 cdef enum:
-    mode_keep_in32 = 0x10
-    mode_keep_out32 = 0x20
     mode_keep_in64 = 0x40             # halves and doubles
     mode_keep_out64 = 0x80
     mode_round64 = 0xc
@@ -113,8 +111,14 @@ cdef inline void _enter_block(Core *core, const Wave *wave) noexcept nogil:
     if wave.mode != core.mode:
         _set_mode(core, wave.mode)
         core.set_active(core, active)
-    elif active != core.active:
+    elif active != core.active or active != core.spread:
         core.set_active(core, active)
+
+
+cdef inline Block *_block_of(Worker *worker, const Wave *wave) noexcept nogil:
+    """The block that a wave is at."""
+    worker.blocks.mode = wave.mode
+    return block_at(&worker.blocks, wave.pc, wave_banks(&worker.space.machine, wave))
 
 
 cdef int _run_steps(Worker *worker, Wave *wave, uint64_t until) noexcept nogil:
@@ -128,7 +132,7 @@ cdef int _run_steps(Worker *worker, Wave *wave, uint64_t until) noexcept nogil:
     core.base[base_sgpr] = <uint8_t *>wave.sgpr
     while machine.executed < core.slice_end and machine.executed < until:
         if block == NULL:
-            block = block_at(&worker.blocks, wave.pc, wave_banks(&worker.space.machine, wave))
+            block = _block_of(worker, wave)
         core.chain_end = min(core.slice_end, machine.budget)
         if (block == NULL or block.count == 0 or wave.mode & changing_modes or machine.executed + block.count > core.chain_end):
             set_host_control(control_default)
@@ -157,7 +161,7 @@ cdef int _run_steps(Worker *worker, Wave *wave, uint64_t until) noexcept nogil:
             block = NULL
             continue
         if core.next_block[0] == NULL:
-            core.next_block[0] = block_at(&worker.blocks, wave.pc, wave_banks(&worker.space.machine, wave))
+            core.next_block[0] = _block_of(worker, wave)
         block = core.next_block[0]
     return stop_running
 
@@ -212,7 +216,7 @@ cdef void _fill_rows(Worker *worker, const Wave *wave) noexcept nogil:
     cdef uint32_t count
     cdef uint64_t left
     if wave_exec(wave) == (0xffffffffU if worker.core.halves == 1 else ~(<uint64_t>0)):
-        block = block_at(&worker.blocks, wave.pc, wave_banks(&worker.space.machine, wave))
+        block = _block_of(worker, wave)
     if block != NULL and not block.searched:
         find_first_writes(&worker.blocks, block)
     touched = worker.space.machine.touched_vgprs
@@ -363,6 +367,7 @@ cdef bint _open_worker(Worker *worker) noexcept nogil:
     worker.core.mode = 0xffffffffU                          # none: it is looked at before the first block
     worker.core.control_zeros = worker.blocks.kernels.control_zeros
     worker.core.set_active = worker.blocks.kernels.rows.set_active
+    worker.core.enter = worker.blocks.kernels.rows.enter
     worker.core.images = &worker.images
     open_images(&worker.images)
     worker.first_slot = space.machine.scratch_slot
@@ -615,6 +620,8 @@ cdef class FastEngine(Engine):
             image = importlib.import_module(f"pyaco._core.emu_fast.images{bits}").table()
             self.team.kernels.image = <const ImageSteps *><uintptr_t>image
             self.team.kernels.control_zeros = mxcsr_zeros
+            chains = importlib.import_module(f"pyaco._core.emu_fast.chains{bits}").table()
+            self.team.kernels.chains = <const StepFunction *><uintptr_t>chains
 
     def own_steps(self, uint64_t entry, uint64_t end, uint32_t wave_size):
         """Which instructions of machine code run without the reference engine.

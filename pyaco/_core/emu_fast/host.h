@@ -46,6 +46,8 @@ static ALWAYS_INLINE uint64_t load_pair(const uint32_t *pair) {
     return low | (uint64_t)each[1] << 32;
 }
 
+static ALWAYS_INLINE uint64_t load_again(const uint64_t *value) { return *(const volatile uint64_t *)value; }
+
 // The pattern of the addresses of 16 lanes: consecutive dwords, all the same, or any other. Those that wrap at 2^32 are not consecutive.
 enum { chunk_any = 0, chunk_sequence = 1, chunk_same = 2 };
 
@@ -123,8 +125,16 @@ static ALWAYS_INLINE uint32_t chunk_nans(const uint32_t *values) {
 
 static ALWAYS_INLINE uint32_t row_nans(const uint32_t *values) { return chunk_nans(values) | chunk_nans(values + 16) << 16; }
 
+// What a row keeps is loaded and stored again: the host hands on what a store has written to the next load of it, but not from a store under a mask, which
+// the compiler would make of this if it saw where the words come from.
+static ALWAYS_INLINE __m512i loaded_words(const uint32_t *row) {
+    __m512i words = _mm512_loadu_si512(row);
+    __asm__("" : "+v"(words));
+    return words;
+}
+
 static ALWAYS_INLINE void put_lanes(uint32_t *row, const uint32_t *values, uint32_t bits, const uint32_t *) {
-    _mm512_mask_storeu_epi32(row, (__mmask16)bits, _mm512_loadu_si512(values));
+    _mm512_storeu_si512(row, _mm512_mask_blend_epi32((__mmask16)bits, loaded_words(row), _mm512_loadu_si512(values)));
 }
 
 static ALWAYS_INLINE void spread_bits(uint64_t bits, uint32_t *lanes) {
@@ -197,8 +207,8 @@ static ALWAYS_INLINE uint32_t row_nans(const uint32_t *values) { return chunk_na
 
 static ALWAYS_INLINE void put_lanes(uint32_t *row, const uint32_t *values, uint32_t, const uint32_t *mask) {
     for (int lane = 0; lane < 16; lane += 8) {
-        __m256i written = _mm256_loadu_si256((const __m256i *)(mask + lane));
-        _mm256_maskstore_epi32((int *)row + lane, written, _mm256_loadu_si256((const __m256i *)(values + lane)));
+        __m256i written = _mm256_loadu_si256((const __m256i *)(mask + lane)), *kept = (__m256i *)(row + lane);
+        _mm256_storeu_si256(kept, _mm256_blendv_epi8(_mm256_loadu_si256(kept), _mm256_loadu_si256((const __m256i *)(values + lane)), written));
     }
 }
 

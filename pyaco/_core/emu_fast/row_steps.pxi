@@ -219,6 +219,22 @@ cdef void fill_special_steps(StepFunction *table) noexcept nogil:
 cdef void _set_active(Core *core, uint64_t active) noexcept nogil:
     note_active(core, active)
     spread_bits(active, core.lane_mask)
+    core.spread = active
+
+
+cdef int _enter(Core *core, Block *block, uint64_t active) noexcept nogil:
+    """A loop often clears EXEC, for lanes that leave it, and sets it again to what it was.
+
+    The lanes' masks are left for that where no step reads them, and the value is loaded from where it was stored long ago, so that the host, which
+    expects them to be equal, need not wait for the instructions that have computed it.
+    """
+    if active == core.spread:
+        note_active(core, load_again(&core.spread))
+    elif active == 0 and not block.reads_lane_mask:
+        note_active(core, 0)
+    else:
+        _set_active(core, active)
+    return run_block(core, block)
 
 
 cdef void fill_row_steps(RowSteps *table) noexcept nogil:
@@ -233,3 +249,4 @@ cdef void fill_row_steps(RowSteps *table) noexcept nogil:
     table.swap = _step_swap
     table.permute16 = _step_permute16
     table.set_active = _set_active
+    table.enter = _enter

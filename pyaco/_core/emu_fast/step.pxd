@@ -48,6 +48,7 @@ cdef extern from "host.h" nogil:
     uint32_t row_nans(const uint32_t *values)                # a bit for each lane with a single that is a NaN
     void put_lanes(uint32_t *row, const uint32_t *values, uint32_t bits, const uint32_t *mask)      # those of 16 that have a bit and a mask
     uint64_t load_pair(const uint32_t *pair)                 # of dwords
+    uint64_t load_again(const uint64_t *value)               # from memory, whatever the compiler knows of it
     void spread_bits(uint64_t bits, uint32_t *lanes)         # all ones where a bit is set, of 64
     void load_quads(const uint8_t *host, const uint32_t *offset, uint32_t *row)         # four dwords of each of 16 lanes
     void store_quads(uint8_t *host, const uint32_t *offset, const uint32_t *row)
@@ -63,6 +64,10 @@ cdef enum:                            # indices into Core.base
     base_pool = 1                    # constants and scratch rows of the steps
     base_sgpr = 2
     base_active = 3                  # all ones in active lanes
+
+cdef enum:                            # of MODE
+    mode_keep_in32 = 0x10
+    mode_keep_out32 = 0x20
 
 ctypedef int (*StepFunction)(Core *core, const Step *step) noexcept nogil
 
@@ -98,6 +103,7 @@ cdef struct StepRest:
     const MemoryOperation *memory
     const MatrixPlan *matrix
     Block *block
+    StepFunction plain                # of a chained step: the form that has its rows in memory
     Change change                     # steps that make a row
     uint8_t neg
     uint8_t opsel
@@ -151,6 +157,7 @@ cdef struct RowSteps:
     StepFunction scale                # omod and clamp of singles
     StepFunction merge                # part of a register, in the lanes of a mask
     void (*set_active)(Core *core, uint64_t active) noexcept nogil
+    int (*enter)(Core *core, Block *block, uint64_t active) noexcept nogil
     StepFunction swap                 # two VGPRs
     StepFunction permute16            # V_PERMLANE16, V_PERMLANEX16
 
@@ -175,6 +182,7 @@ cdef struct Block:
     Block *successor[2]               # not taken, taken; NULL: not known yet
     uint32_t banks                    # of VGPR numbers at the first instruction, as `wave_banks` has them
     bint searched                     # by `find_first_writes`
+    bint reads_lane_mask              # some step may, also where no lane is active
     uint64_t written_first[first_write_words]    # VGPRs that a full wave which begins here writes before it reads them, as bits
 
 cdef struct Core:
@@ -184,6 +192,7 @@ cdef struct Core:
     Wave *wave
     Machine *machine
     uint64_t active                   # EXEC of this block
+    uint64_t spread                   # EXEC that `lane_mask` holds: that of the block, or where that is 0 any
     uint32_t active_count
     uint32_t full                     # every lane is active
     uint32_t halves                   # rows of a wave: 1 or 2
@@ -211,6 +220,7 @@ cdef struct Core:
     Block *block                      # the one that runs
     Block **next_block                # where to remember the following block, or NULL
     void (*set_active)(Core *core, uint64_t active) noexcept nogil      # sets what depends on EXEC
+    int (*enter)(Core *core, Block *block, uint64_t active) noexcept nogil      # the same, and runs the block
     const Step *stopped               # the step that stopped the wave
     Order *order                      # makes workgroups wait for earlier ones; NULL: one thread
     void *images                      # the ImageCache of the thread
@@ -248,6 +258,15 @@ cdef inline void note_active(Core *core, uint64_t active) noexcept nogil:
 cdef inline uint64_t mask_of(const Wave *wave, uint32_t sgpr) noexcept nogil:
     return wave.sgpr[sgpr] if wave.lanes == 32 else load_pair(&wave.sgpr[sgpr])
 
+cdef inline int run_block(Core *core, Block *block) noexcept nogil:
+    """Run a block whose EXEC is set."""
+    core.machine.executed += block.count
+    block.executions += 1
+    block.lane_executions += core.active_count
+    core.block = block
+    core.next_block = NULL
+    return block.steps.function(core, block.steps)
+
 cdef inline int follow(Core *core, const Step *step, uint32_t taken) noexcept nogil:
     """Go on with the block that follows, as the engine's loop would, which does it where something is to be looked at before.
 
@@ -260,14 +279,9 @@ cdef inline int follow(Core *core, const Step *step, uint32_t taken) noexcept no
     if block == NULL or core.wave.mode != core.mode or block.count == 0 or core.machine.executed + block.count > core.chain_end:
         return stop_running
     active = mask_of(core.wave, sgpr_exec)
-    if active != core.active:
-        core.set_active(core, active)
-    core.machine.executed += block.count
-    block.executions += 1
-    block.lane_executions += core.active_count
-    core.block = block
-    core.next_block = NULL
-    return block.steps.function(core, block.steps)
+    if active != core.active or (active == 0 and block.reads_lane_mask):
+        return core.enter(core, block, active)
+    return run_block(core, block)
 
 cdef inline const uint32_t *source_row(const Core *core, const Step *step, uint32_t slot, uint32_t half) noexcept nogil:
     return <const uint32_t *>(core.base[step.base[slot]] + step.offset[slot]) + row_lanes * half
@@ -451,13 +465,11 @@ cdef inline void note_mask(Core *core, uint32_t half, const uint32_t *values) no
     core.mask_result[half] = row_low_bits(values) & <uint32_t>(core.active >> (row_lanes * half))
 
 cdef inline void put_mask(Core *core, const Step *step) noexcept nogil:
-    cdef uint32_t half, index
-    if step.mask_destination == sgpr_null:
-        return
-    for half in range(core.halves):
-        index = step.mask_destination + half
-        if index != sgpr_null and index < 128:
-            core.wave.sgpr[index] = core.mask_result[half]
+    cdef uint32_t index = step.mask_destination
+    if index < 128 and index != sgpr_null:
+        core.wave.sgpr[index] = core.mask_result[0]
+    if core.halves == 2 and index + 1 < 128 and index + 1 != sgpr_null and index != sgpr_null:
+        core.wave.sgpr[index + 1] = core.mask_result[1]
 
 # A denormal becomes a zero of its sign where `keep` is 0.
 cdef inline uint32_t flushed_source(uint32_t value, uint32_t keep) noexcept nogil:
