@@ -3,7 +3,7 @@
 // A grid's offsets are those of eight columns and four lines: each is looked up once, however far apart they are. A grid whose texels
 // are neighbours as well is a patch (image_patches.h).
 #pragma once
-#include "image_chunks.h"
+#include "image_squares.h"
 
 #if defined(__AVX2__)
 // Lanes of a sample whose places are lines of eight columns that lie anyhow, apart as in a picture that is made smaller or together as in one made larger.
@@ -102,6 +102,8 @@ static inline bool sample_grid_by(const ImageTexels &level, const float *const *
     WavePatch<count> wave;
     if (!wave.template find<filter>(level, coordinate))
         return false;
+    if (filter != image_linear && pass_squares<count>(level, wave.column, wave.line, slice, rows))
+        return true;
     if (slice & 15 || !wave.template open<filter>(level, slice))
         return sample_apart<count, filter>(level, wave, slice, rows);
     if (filter == image_linear)

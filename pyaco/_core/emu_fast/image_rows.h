@@ -38,6 +38,7 @@ struct ImageTexels {
     const CubeTexel *beyond;          // by face, edge (x below 0, x beyond, y below 0, y beyond) and texel along the edge; NULL: faces end there
     uint8_t *host;                    // the level's origin
     const struct TexelDigits *digits; // image_digits.h
+    const struct TexelSquares *squares;     // image_squares.h; NULL: texels do not lie so
 };
 
 // Quads of 2 x 2 texels that hold those of a row's lanes (image_patches.h).

@@ -29,6 +29,7 @@ cdef extern from "image_rows.h" nogil:
     void compare_row(unsigned int function, const float *reference, uint32_t *component)
     uint32_t nan_lanes(const float *values)
     void __builtin_prefetch(const void *place)
+    bint has_words(const uint32_t *kept, const uint32_t *eight, const uint32_t *four)
 
 cdef extern from "image_patches.h" nogil:
     bint place_patch(const ImageTexels &level, const float **coordinate, int filter, ImageRow &row)
@@ -132,18 +133,12 @@ cdef inline ImageWork *_work_of(Core *core, const Step *step, bint samples) noex
     """The instruction with the descriptors that its registers hold; NULL: the reference engine has to execute it."""
     cdef ImageCache *cache = <ImageCache *>core.images
     cdef ImageWork *work = &cache.work[step.allocation]
-    cdef const uint32_t *words = &core.wave.sgpr[step.sgpr]
-    cdef uint32_t differs = 0
+    cdef const uint32_t *sampler = &core.wave.sgpr[step.mask_source] if samples else NULL
     cdef uint32_t i
     for i in range(3):                                      # the next one's, as far as the usual kinds read it
         __builtin_prefetch(<const uint8_t *>(work + 1) + 64 * i)
-    for i in range(<uint32_t>image_words):
-        differs |= work.words[i] ^ words[i]
-    if samples:
-        words = &core.wave.sgpr[step.mask_source]
-        for i in range(<uint32_t>sampler_words):
-            differs |= work.words[<uint32_t>image_words + i] ^ words[i]
-    if __builtin_expect(differs != 0 or work.instruction != step.instruction or work.dispatch != cache.dispatch, False):
+    if __builtin_expect(not has_words(work.words, &core.wave.sgpr[step.sgpr], sampler) or work.instruction != step.instruction
+                        or work.dispatch != cache.dispatch, False):
         _open_work(work, core, step.instruction, samples)
     return work if work.usable else NULL
 
@@ -388,15 +383,13 @@ cdef void _put_halves(const ImageWork *work, uint32_t position, const uint32_t *
 
 # ------------------------------------------------------------------------------------------------------ loads and stores
 cdef const ImageTexels *_level_of_all(const ImageWork *work) noexcept nogil:
-    """The level that all lanes name; NULL: there is no such level."""
+    """The level that all lanes name, if they name one; NULL: there is no such level."""
     cdef uint32_t level = work.view.first_level
     cdef uint32_t lane, first, shift
     cdef uint32_t mask = 0xffffffffU
     cdef uint32_t differs = 0
     cdef uint32_t at = work.o.coordinates
     cdef const uint32_t *row
-    if not work.names_level:
-        return work.level
     if work.core.active == 0:
         return NULL
     row = address_row(work.core.wave, work.instruction, work.o.coordinates_at + (at // 2 if work.o.narrow else at))
@@ -563,7 +556,7 @@ cdef int step_image_load(Core *core, const Step *step) noexcept nogil:
     cdef const ImageTexels *level = NULL
     cdef uint32_t half
     if work != NULL:
-        level = _level_of_all(work)
+        level = _level_of_all(work) if work.names_level else work.level
     if level == NULL:
         return step_reference(core, step)
     _open_half(work, 0)
@@ -657,7 +650,7 @@ cdef int step_image_store(Core *core, const Step *step) noexcept nogil:
     cdef const ImageTexels *level = NULL
     cdef uint32_t half
     if work != NULL and work.view.format.kind[0] != texel_srgb and work.image.decode != decode_block:
-        level = _level_of_all(work)
+        level = _level_of_all(work) if work.names_level else work.level
     if level == NULL:
         return step_reference(core, step)
     if work.stores:
