@@ -154,6 +154,7 @@ cdef struct ImageWork:
     uint8_t usable                    # False: the reference engine has to execute it
     uint8_t at_once                   # a sample that `_sample_at_once` can do
     uint8_t fetches                   # how `_fetch_wave` loads, or `_sample_nearest` samples: fetches_*
+    uint8_t squares                   # texels of `fetches_four_bytes` of a level of two axes are looked for by squares
     uint8_t stores                    # whether `_store_wave` stores
     uint8_t plain                     # 8-bit channels, each of them at most one component, and all components are such
     uint8_t plain_halves              # the same of elements of four halves

@@ -1,8 +1,7 @@
 // Texels that integers name, and nearest texels, wherever the lanes of a wave have them: offsets by digits (image_digits.h), elements by gathers, or by
 // loads where those of the host are slow. No texel is read that is not there: lanes that are idle or outside take the level's first bytes.
 //
-// A wave is placed as a whole before its texels are read, since its coordinates may lie in the registers of the result. Four bytes of 8-bit unorm, the usual
-// texels, are looked for by squares first (image_squares.h).
+// A wave is placed as a whole before its texels are read, since its coordinates may lie in the registers of the result.
 #pragma once
 #include "image_squares.h"
 
@@ -363,8 +362,6 @@ __attribute__((noinline)) static void fetch_elements(const uint8_t *host, const 
 
 // Load all four components of 8-bit unorm of elements of four bytes for the active lanes of a wave.
 static inline void fetch_four_bytes(const ImageTexels &level, const WaveTexels &texels, const RowsOf<float> &to) {
-    if (!texels.z && fetch_squares(level, texels.x, texels.y, texels.active, texels.rows, to))
-        return;
     alignas(64) uint32_t offset[wave_most];
     const uint64_t inside = place_wave(level, texels, offset);
     put_four_of_wave(level.host, offset, {texels.active, inside, texels.rows}, to);

@@ -102,8 +102,6 @@ static inline bool sample_grid_by(const ImageTexels &level, const float *const *
     WavePatch<count> wave;
     if (!wave.template find<filter>(level, coordinate))
         return false;
-    if (filter != image_linear && pass_squares<count>(level, wave.column, wave.line, slice, rows))
-        return true;
     if (slice & 15 || !wave.template open<filter>(level, slice))
         return sample_apart<count, filter>(level, wave, slice, rows);
     if (filter == image_linear)
@@ -143,6 +141,8 @@ static inline bool gather_grid_of(const ImageTexels &level, const float *const *
     WavePatch<count> wave;
     if (!wave.template find<image_linear>(level, coordinate))
         return false;
+    if (gather_squares<count>(level, wave.column, wave.line, byte, rows))
+        return true;
     if (!wave.template open<image_linear>(level))
         return gather_apart<count>(level, wave, byte, rows);
     gather_patch<count>(level.host, wave.patch, byte, rows);

@@ -196,7 +196,9 @@ static inline bool nearest_four_bytes(const ImageTexels &level, const NearestPla
     WaveTexels texels;
     if (!nearest.find(level, places, texels))
         return false;
-    fetch_four_bytes(level, texels, to);
+    if (!level.squares || texels.z || !(fetch_squares(level, texels.x, texels.y, texels.active, texels.rows, to) ||
+                                        fetch_lines(level, texels.x, texels.y, texels.active, to)))
+        fetch_four_bytes(level, texels, to);
     return true;
 }
 

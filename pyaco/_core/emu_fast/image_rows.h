@@ -9,6 +9,12 @@
 
 #include "image_lookups.h"
 
+// A function that is not to become part of the one that ends in calling it, and would save registers for its sake.
+template <class Function> static inline Function *apart(Function *function) {
+    __asm__("" : "+r"(function));
+    return function;
+}
+
 static const uint32_t image_outside = 0x80000000u;
 
 // One axis of a level as a sampler addresses it. Entries are bytes from the level's origin, or `image_outside`.
