@@ -144,7 +144,7 @@ def check_nearest(pair: Pair, random: np.random.Generator, size: list[int], form
 @pytest.mark.parametrize("bits", VECTOR_BITS)
 @pytest.mark.parametrize("target", ["gfx900", "gfx1100"])
 def test_lanes_of_workgroups(target: str, bits: int) -> None:
-    """Lines of lanes beside each other, from any texel of a square of 4 x 4 on, to the edges of a level and beyond: loads, nearest samples, gathers."""
+    """Lanes beside each other, from any texel of a square of 4 x 4 on, to the edges of a level and beyond: loads, nearest samples, gathers."""
     random = np.random.default_rng([bits, int(target[3:])])
     for size in ((64, 32), (43, 30), (9, 90)):
         pair = Pair(target, "2d", "R8G8B8A8_UNORM", random, width=size[0], height=size[1], mips=1)

@@ -15,7 +15,7 @@ from features cimport has_cmpx_without_vcc
 from isa_opcodes cimport *
 from isa_tables cimport image_flag_atomic, image_flag_gather, image_flag_sample, image_flag_store, opcode_image
 from modifiers cimport *
-from pyaco._core.emu.access cimport MemoryOperation, access_atomic
+from pyaco._core.emu.access cimport access_atomic
 from pyaco._core.emu.global_memory cimport memory_operation
 from pyaco._core.emu.lds cimport execute_lds
 from pyaco._core.common.bits cimport popcount

@@ -3,6 +3,7 @@
 # What a wave starts with in these is never seen, so that they need not be filled for each wave that begins with the block. The search ends at
 # the first instruction whose registers are not all named by its operands (lane moves, LDS, atomics, images before GFX10): those behind it are
 # filled, as is what an instruction writes in part (halves, DPP, SDWA).
+from pyaco._core.emu.access cimport MemoryOperation
 
 cdef enum:
     first_write_limit = 512           # instructions that are looked at

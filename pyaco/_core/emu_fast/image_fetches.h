@@ -1,9 +1,11 @@
-// Texels that integers name, and nearest texels, wherever the lanes of a wave have them: offsets by digits (image_digits.h), elements by gathers, or by
-// loads where those of the host are slow. No texel is read that is not there: lanes that are idle or outside take the level's first bytes.
+// Texels that integers name, and nearest texels, wherever the lanes of a wave have them: offsets by digits (image_digits.h), elements by gathers of the
+// host, which read no texel that is not there: lanes that are idle or outside take the level's first bytes.
 //
-// A wave is placed as a whole before its texels are read, since its coordinates may lie in the registers of the result.
+// A wave is placed as a whole before its texels are read, since its coordinates may lie in the registers of the result. Hosts that are guarded
+// against data sampling gather more slowly.
 #pragma once
-#include "image_squares.h"
+#include "image_chunks.h"
+#include "image_digits.h"
 
 enum { wave_most = 2 * image_row };
 
@@ -57,11 +59,6 @@ static inline FetchWords look_up_digits(const TexelDigits &digits, int axis, int
 }
 static inline FetchWords gather_words(const uint8_t *host, FetchWords offset) { return _mm512_i32gather_epi32(offset, host, 1); }
 static inline FetchWords gather_entries(const uint32_t *entry, FetchWords index) { return _mm512_i32gather_epi32(index, entry, 4); }
-static inline FetchWords dwords_at(const uint8_t *host, const uint32_t *offset) {
-    if (fast_gathers)
-        return gather_words(host, fetch_words(offset));
-    return _mm512_inserti64x4(_mm512_castsi256_si512(words_at(host, offset)), words_at(host, offset + image_chunk), 1);
-}
 
 // Two dwords of each lane.
 static inline void gather_pairs(const uint8_t *host, FetchWords offset, FetchWords &first, FetchWords &second) {
@@ -119,7 +116,6 @@ static inline FetchWords look_up_digits(const TexelDigits &digits, int axis, int
 }
 static inline FetchWords gather_words(const uint8_t *host, FetchWords offset) { return _mm256_i32gather_epi32((const int *)host, offset, 1); }
 static inline FetchWords gather_entries(const uint32_t *entry, FetchWords index) { return _mm256_i32gather_epi32((const int *)entry, index, 4); }
-static inline FetchWords dwords_at(const uint8_t *host, const uint32_t *offset) { return words_at(host, offset); }
 
 static inline void gather_pairs(const uint8_t *host, FetchWords offset, FetchWords &first, FetchWords &second) {
     const __m256 low = _mm256_castsi256_ps(_mm256_i32gather_epi64((const long long *)host, _mm256_castsi256_si128(offset), 1));
@@ -238,6 +234,8 @@ static inline uint64_t place_wave(const ImageTexels &level, const WaveTexels &te
 // -------------------------------------------------------------------------------------------------------------- reading
 // Elements of less than a dword: the dword that they lie in, which is aligned, as the level's origin is.
 template <int bytes> __attribute__((always_inline)) static inline FetchWords gather_elements(const uint8_t *host, FetchWords offset) {
+    if (bytes >= 4)
+        return gather_words(host, offset);
     const FetchWords words = gather_words(host, words_and(offset, fetch_all(~3u)));
     const FetchWords shift = words_eight_times(words_and(offset, fetch_all(3)));
     return words_and(words_shifted(words, shift), fetch_all(bytes == 1 ? 0xff : 0xffff));
@@ -276,7 +274,7 @@ __attribute__((always_inline)) static inline void put_components(uint32_t *row, 
 static inline void put_four_of_wave(const uint8_t *host, const uint32_t *offset, const WaveLanes &lanes, const RowsOf<float> &to) {
     float *const rows[4] = {to.row[0], to.row[1], to.row[2], to.row[3]};
     for_fetched(lanes, [&](int lane, uint32_t some, uint32_t there) __attribute__((always_inline)) {
-        const FetchWords words = dwords_at(host, offset + lane);
+        const FetchWords words = gather_words(host, fetch_words(offset + lane));
 #pragma GCC unroll 4
         for (int byte = 0; byte < 4; ++byte)
             put_component((uint32_t *)rows[byte], lane, unorm8_words(words, byte), some, there);
@@ -291,7 +289,7 @@ template <int bytes> struct WaveElements {
         for_chunks(lanes.active, lanes.rows, [&](int lane, uint32_t) __attribute__((always_inline)) {
             const FetchWords at = fetch_words(offset + lane);
             if (bytes <= 4)
-                put_fetched(words[0] + lane, bytes == 4 ? dwords_at(host, offset + lane) : gather_elements<bytes>(host, at));
+                put_fetched(words[0] + lane, gather_elements<bytes>(host, at));
 #pragma GCC unroll 2
             for (int pair = 0; pair < bytes / 8; ++pair) {
                 if (!(wanted >> (2 * pair) & 3))

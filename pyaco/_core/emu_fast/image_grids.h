@@ -3,7 +3,7 @@
 // A grid's offsets are those of eight columns and four lines: each is looked up once, however far apart they are. A grid whose texels
 // are neighbours as well is a patch (image_patches.h).
 #pragma once
-#include "image_squares.h"
+#include "image_chunks.h"
 
 #if defined(__AVX2__)
 // Lanes of a sample whose places are lines of eight columns that lie anyhow, apart as in a picture that is made smaller or together as in one made larger.
@@ -141,8 +141,6 @@ static inline bool gather_grid_of(const ImageTexels &level, const float *const *
     WavePatch<count> wave;
     if (!wave.template find<image_linear>(level, coordinate))
         return false;
-    if (gather_squares<count>(level, wave.column, wave.line, byte, rows))
-        return true;
     if (!wave.template open<image_linear>(level))
         return gather_apart<count>(level, wave, byte, rows);
     gather_patch<count>(level.host, wave.patch, byte, rows);

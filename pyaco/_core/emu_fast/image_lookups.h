@@ -12,20 +12,6 @@
 #if defined(__AVX2__)
 #include <immintrin.h>
 #endif
-#if defined(__AVX512F__)
-#include <cpuid.h>
-
-// Gathers of older hosts are not fast where they are guarded against data sampling (Intel, "Gather Data Sampling"), or are sequences of loads: those that
-// have half floats in vectors need no such guard.
-static inline bool has_fast_gathers() {
-    unsigned a, b, c, d;
-    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d >> 23 & 1);       // AVX512_FP16
-}
-
-static const bool fast_gathers = has_fast_gathers();
-#else
-static const bool fast_gathers = false;
-#endif
 
 enum { image_row = 32, image_chunk = 8, image_corners = 8 };
 

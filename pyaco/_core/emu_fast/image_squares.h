@@ -1,7 +1,7 @@
 // Squares: 4 x 4 texels of four bytes that lie side by side in 64 bytes, as tiled surfaces keep them.
 //
-// Lanes that lie in the level as in a workgroup, and that no filter mixes, get their texels from memory by squares: wherever they begin, eight columns of
-// four lines lie in three of them, sixteen columns in five, and permutations put them in the lanes' order. All texels of these squares are in the level.
+// The texels of a patch (image_patches.h) that no filter mixes come from memory by squares: wherever it begins, eight columns of four lines lie in three of
+// them, or in six, and permutations put two lines in the lanes' order. All texels of these squares are in the level.
 #pragma once
 #include "image_chunks.h"
 #include "image_digits.h"
@@ -9,10 +9,10 @@
 enum { square_edge = 4, square_bytes = 64 };
 
 struct TexelSquares {
-    // By the column of its square that the first lane has, or the one behind it, for the lanes of two lines of eight from the square's first line on: the dword
-    // in two squares beside each other, or in the one behind these.
-    alignas(64) uint32_t dword[square_edge + 1][16];
-    uint16_t behind[square_edge + 1]; // lanes that have one of the square behind
+    // By the column of its square that the first lane has, for the lanes of two lines of eight from the square's first line on: the dword in two squares
+    // beside each other, or in the one behind these.
+    alignas(64) uint32_t dword[square_edge][16];
+    uint16_t behind[square_edge];     // lanes that have one of the square behind
     uint32_t line[square_edge];       // what a line's dwords differ in from those of the first
     uint32_t end_column, end_line;    // behind the last square of which all texels are in the level
 };
@@ -40,7 +40,7 @@ static inline bool find_squares(const ImageTexels &level, TexelSquares &squares)
         squares.line[line] = (y[line] ^ y[0]) / 4;
     if ((squares.line[1] ^ squares.line[2]) != squares.line[3])
         return false;
-    for (uint32_t first = 0; first <= square_edge; ++first) {
+    for (uint32_t first = 0; first < square_edge; ++first) {
         squares.behind[first] = 0;
         for (uint32_t lane = 0; lane < 2 * patch_columns; ++lane) {
             const uint32_t column = first + lane % patch_columns, square = column / square_edge;
@@ -55,32 +55,32 @@ static inline bool find_squares(const ImageTexels &level, TexelSquares &squares)
 // Whether texels from one on lie before an end.
 static inline bool has_room(uint32_t first, uint32_t count, uint32_t end) { return first < end && end - first >= count; }
 
-// The squares in which `columns` x `lines` texels from one on lie. Behind a first texel that begins a square there is one less, and the first one stands for it.
-template <int columns, int lines> struct SquareGrid {
+// The squares of a patch. Where its first texel begins one, there is one less, and the first stands for it.
+template <int lines> struct SquarePatch {
     const TexelSquares *squares;
     const uint8_t *host;
     const uint32_t *x, *y;            // entries of the first square
     uint32_t first_column, first_line;      // in that
     uint32_t last_column, last_line;        // of the last square
 
-    // `further`: whether a column and a line more are needed. False: some square is not there.
-    __attribute__((always_inline)) bool open(const ImageTexels &level, uint32_t column, uint32_t line, uint32_t further = 0) {
+    // False: some square is not there.
+    __attribute__((always_inline)) bool open(const ImageTexels &level, uint32_t column, uint32_t line) {
         squares = level.squares;
-        if (!has_room(column, columns + further, squares->end_column) || !has_room(line, lines + further, squares->end_line))
+        if (!has_room(column, patch_columns, squares->end_column) || !has_room(line, lines, squares->end_line))
             return false;
         host = level.host;
         first_column = column % square_edge;
         first_line = line % square_edge;
         x = level.axis[0].entry - level.axis[0].first + (column - first_column);
         y = level.axis[1].entry - level.axis[1].first + (line - first_line);
-        last_column = first_column | further ? columns : 0;
-        last_line = first_line | further ? lines : 0;
+        last_column = first_column ? patch_columns : 0;
+        last_line = first_line ? lines : 0;
         return true;
     }
 
     __attribute__((always_inline)) __m512i at(int row, int number) const {
-        const uint32_t column = x[number < columns / square_edge ? (uint32_t)(square_edge * number) : last_column];
-        const uint32_t line = y[row == 0 || row < lines / square_edge ? (uint32_t)(square_edge * row) : last_line];
+        const uint32_t column = x[number < patch_columns / square_edge ? (uint32_t)(square_edge * number) : last_column];
+        const uint32_t line = y[row < lines / square_edge ? (uint32_t)(square_edge * row) : last_line];
         return _mm512_loadu_si512(host + (column ^ line));
     }
 };
@@ -104,9 +104,6 @@ struct SquareColumns {
         half[1] = {_mm512_xor_si512(half[0].dword, _mm512_set1_epi32((int)squares.line[2])), half[0].behind};
     }
 };
-
-template <int lines> using SquarePatch = SquareGrid<patch_columns, lines>;
-typedef SquareGrid<2 * patch_columns, 1> SquareLine;
 
 // Call `put` with the first lane of each two lines of a patch, and their texels.
 template <int lines, int first_line, class Put>
@@ -137,68 +134,6 @@ template <int lines, class Put> __attribute__((always_inline)) static inline voi
     }
 }
 
-// The same with the texels on the right, and those below: two lines of eight each.
-struct SquareCorners {
-    __m512i left, right, lower_left, lower_right;
-};
-
-template <int lines, int first_line, class Put>
-__attribute__((always_inline)) static inline void for_corners_by(const SquarePatch<lines> &patch, Put put) {
-    const SquareColumns columns(*patch.squares, patch.first_column), next_columns(*patch.squares, patch.first_column + 1);
-    __m512i square[3] = {}, left = {}, right = {};
-#pragma GCC unroll 5
-    for (int pair = 0; pair <= lines / 2; ++pair) {
-        const int line = (first_line & 2) + 2 * pair;
-        if (pair == 0 || line % square_edge == 0)
-            for (int number = 0; number < 3; ++number)
-                square[number] = patch.at(line / square_edge, number);
-        const __m512i next_left = columns.half[line / 2 & 1].of(square[0], square[1], square[2]);
-        const __m512i next_right = next_columns.half[line / 2 & 1].of(square[0], square[1], square[2]);
-        const __m512i between_left = _mm512_alignr_epi64(next_left, left, 4), between_right = _mm512_alignr_epi64(next_right, right, 4);
-        if (pair)
-            put(2 * patch_columns * (pair - 1), first_line & 1 ? SquareCorners{between_left, between_right, next_left, next_right}
-                                                               : SquareCorners{left, right, between_left, between_right});
-        left = next_left;
-        right = next_right;
-    }
-}
-
-template <int lines, class Put> __attribute__((always_inline)) static inline void for_corners(const SquarePatch<lines> &patch, Put put) {
-    switch (patch.first_line) {
-    case 0: return for_corners_by<lines, 0>(patch, put);
-    case 1: return for_corners_by<lines, 1>(patch, put);
-    case 2: return for_corners_by<lines, 2>(patch, put);
-    default: return for_corners_by<lines, 3>(patch, put);
-    }
-}
-
-// Put a byte of the corners (0, 1), (1, 1), (1, 0), (0, 0) of lines of columns, to a row each. False: they are no patch that lies in squares, and nothing was
-// written.
-template <int lines>
-__attribute__((noinline)) static bool gather_squares(const ImageTexels &level, __m256i column, __m256i line, unsigned byte, const RowsOf<float> &to) {
-    const RowsOf<float> rows = to;
-    const __m512i of_byte = bytes_repeated((int)byte);
-    SquarePatch<lines> patch;
-    if (!level.squares || !is_patch<lines>(column, line) || !patch.open(level, (uint32_t)first_lane(column), (uint32_t)first_lane(line), 1))
-        return false;
-    for_corners<lines>(patch, [rows, of_byte](int lane, const SquareCorners &corners) __attribute__((always_inline)) {
-        _mm512_storeu_ps(rows.row[0] + lane, unorm8_by(corners.lower_left, of_byte));
-        _mm512_storeu_ps(rows.row[1] + lane, unorm8_by(corners.lower_right, of_byte));
-        _mm512_storeu_ps(rows.row[2] + lane, unorm8_by(corners.right, of_byte));
-        _mm512_storeu_ps(rows.row[3] + lane, unorm8_by(corners.left, of_byte));
-    });
-    return true;
-}
-
-// A line of sixteen columns, put in the lanes' order.
-__attribute__((always_inline)) static inline __m512i sixteen_of_line(const SquareLine &line) {
-    const __m512i dword = _mm512_broadcast_i64x4(_mm256_load_si256((const __m256i *)line.squares->dword[line.first_column]));
-    const __m512i of_line = _mm512_xor_si512(dword, _mm512_set1_epi32((int)line.squares->line[line.first_line]));
-    const SquareLanes lanes = {of_line, line.squares->behind[line.first_column]};
-    const __m512i middle = line.at(0, 2), left = lanes.of(line.at(0, 0), line.at(0, 1), middle);
-    return _mm512_mask_blend_epi32(0xff00, left, lanes.of(middle, line.at(0, 3), line.at(0, 4)));
-}
-
 // Put all four components of 8-bit unorm of lines of columns. False: they are no patch that lies in squares, and nothing was written.
 template <int lines>
 __attribute__((always_inline)) static inline bool pass_squares(const ImageTexels &level, __m256i column, __m256i line, const RowsOf<float> &rows) {
@@ -211,13 +146,15 @@ __attribute__((always_inline)) static inline bool pass_squares(const ImageTexels
 
 // The same for the nearest texels of the places of a whole wave, in a level of two axes that are exact.
 template <int lines, int filter>
-__attribute__((always_inline)) static inline bool sample_squares_by(const ImageTexels &level, const float *const *coordinate, const RowsOf<float> &rows) {
+__attribute__((always_inline)) static inline bool sample_squares_by(const ImageTexels &level, const float *const *coordinate,
+                                                                    const RowsOf<float> &rows) {
     WavePatch<lines> wave;
     return wave.template find<filter>(level, coordinate) && pass_squares<lines>(level, wave.column, wave.line, rows);
 }
 
 template <int lines>
-__attribute__((always_inline)) static inline bool sample_squares_of(const ImageTexels &level, const float *const *coordinate, int filter, const RowsOf<float> &to) {
+__attribute__((always_inline)) static inline bool sample_squares_of(const ImageTexels &level, const float *const *coordinate, int filter,
+                                                                    const RowsOf<float> &to) {
     const RowsOf<float> rows = to;
     return filter == image_truncates ? sample_squares_by<lines, image_truncates>(level, coordinate, rows)
                                      : sample_squares_by<lines, image_nearest>(level, coordinate, rows);
@@ -230,7 +167,10 @@ __attribute__((always_inline)) static inline bool sample_squares(const ImageTexe
 
 // The same for texels that integers name.
 template <int lines>
-__attribute__((always_inline)) static inline bool fetch_patch(const ImageTexels &level, const uint32_t *x, const uint32_t *y, const RowsOf<float> &rows) {
+__attribute__((always_inline)) static inline bool fetch_patch(const ImageTexels &level, const uint32_t *x, const uint32_t *y,
+                                                              const RowsOf<float> &rows) {
+    if (x[patch_columns] != x[0])     // most lanes that lie otherwise
+        return false;
     const __m512i eight = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7);
     const __m512i two = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1);
     const __m512i column = _mm512_add_epi32(_mm512_set1_epi32((int)x[0]), eight);
@@ -248,41 +188,12 @@ __attribute__((always_inline)) static inline bool fetch_patch(const ImageTexels 
     return true;
 }
 
-// The same for lines of sixteen columns that lie anyhow: those of the vectors that have active lanes.
-__attribute__((noinline)) static bool fetch_lines(const ImageTexels &level, const uint32_t *x, const uint32_t *y, uint64_t active, const RowsOf<float> &to) {
-    const __m512i sixteen = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    const RowsOf<float> rows = to;
-    __m512i texels[2 * image_row / 16];
-#pragma GCC unroll 1
-    for (int lane = 0; lane < 2 * image_row; lane += 16) {
-        const uint32_t some = (uint32_t)(active >> lane) & 0xffff;
-        if (!some)
-            continue;
-        const __m512i columns = _mm512_add_epi32(_mm512_set1_epi32((int)x[lane]), sixteen);
-        const __m512i differs = _mm512_xor_si512(columns, _mm512_loadu_si512(x + lane));
-        const __m512i both = _mm512_ternarylogic_epi32(differs, _mm512_set1_epi32((int)y[lane]), _mm512_loadu_si512(y + lane), 0xf6);
-        SquareLine line;
-        if (some != 0xffff || _mm512_test_epi32_mask(both, both) || !line.open(level, x[lane], y[lane]))
-            return false;
-        texels[lane / 16] = sixteen_of_line(line);
-    }
-#pragma GCC unroll 1
-    for (int lane = 0; lane < 2 * image_row; lane += 16)
-        if (active >> lane & 1)
-            put_four_bytes(texels[lane / 16], rows, lane);
-    return true;
-}
-
 // The same where they are a patch of all lanes of a wave.
 __attribute__((always_inline)) static inline bool fetch_squares(const ImageTexels &level, const uint32_t *x, const uint32_t *y, uint64_t active, unsigned rows,
                                                                 const RowsOf<float> &to) {
     return rows == 2 ? ~active == 0 && fetch_patch<wave_lines>(level, x, y, to) : active == 0xffffffff && fetch_patch<patch_lines>(level, x, y, to);
 }
 #else
-#if defined(__AVX2__)
-template <int lines> static inline bool gather_squares(const ImageTexels &, __m256i, __m256i, unsigned, const RowsOf<float> &) { return false; }
-#endif
 static inline bool sample_squares(const ImageTexels &, unsigned, const float *const *, int, const RowsOf<float> &) { return false; }
 static inline bool fetch_squares(const ImageTexels &, const uint32_t *, const uint32_t *, uint64_t, unsigned, const RowsOf<float> &) { return false; }
-static inline bool fetch_lines(const ImageTexels &, const uint32_t *, const uint32_t *, uint64_t, const RowsOf<float> &) { return false; }
 #endif

@@ -98,7 +98,6 @@ cdef extern from "image_fetches.h" nogil:
 
 cdef extern from "image_squares.h" nogil:
     bint fetch_squares(const ImageTexels &level, const uint32_t *x, const uint32_t *y, uint64_t active, unsigned int rows, const FloatRows &to)
-    bint fetch_lines(const ImageTexels &level, const uint32_t *x, const uint32_t *y, uint64_t active, const FloatRows &to)
     bint sample_squares(const ImageTexels &level, unsigned int rows, const float **coordinate, int filter, const FloatRows &to)
 
 cdef extern from "image_stores.h" nogil:
@@ -560,8 +559,7 @@ cdef bint _fetch_wave(const ImageWork *work, const ImageTexels *level) noexcept 
     _open_texels(work, zeros, &texels)
     if work.fetches == fetches_four_bytes:
         _open_results(work, &rows)
-        if not (work.squares and fetch_lines(level[0], texels.x, texels.y, texels.active, rows)):
-            fetch_four_bytes(level[0], texels, rows)
+        fetch_four_bytes(level[0], texels, rows)
         return True
     if <uint64_t>level.host & 3:
         return False
