@@ -121,8 +121,13 @@ class Body:
         """Return the type of the variable of a source or result."""
         return "float" if kind == "f16" and self.single else TYPES[kind][0]
 
-    def declarations(self) -> list[str]:
-        """Return the declarations of the variables of the statements."""
+    @property
+    def clamps(self) -> bool:
+        """Whether the statements clamp their result where the instruction says so."""
+        return re.search(r"\bclamp\b", self.text) is not None
+
+    def declarations(self, clamped: bool = True) -> list[str]:
+        """Return the declarations of the variables of the statements; `clamped`: the instruction may ask for a clamp."""
         named: dict[str, list[str]] = {}
         for index, kind in enumerate(self.kinds):
             named.setdefault(self.ctype(kind), []).append(SOURCE_NAMES[index])
@@ -132,7 +137,8 @@ class Body:
             if re.search(rf"\b{variable}\b", self.text):
                 named.setdefault(ctype, []).append(variable)
         lines = [f"    cdef {ctype} {', '.join(names)}" for ctype, names in named.items()]
-        lines += [f"    cdef uint32_t {name} = step.{field}" for name, field in MODIFIERS.items() if re.search(rf"\b{name}\b", self.text)]
+        used = [name for name in MODIFIERS if re.search(rf"\b{name}\b", self.text)]
+        lines += [f"    cdef uint32_t {name} = {f'step.{MODIFIERS[name]}' if clamped or name != 'clamp' else 0}" for name in used]
         if re.search(r"\brounding\b", self.text):
             lines.append("    cdef uint32_t rounding = round_nearest")
         return lines
@@ -266,10 +272,14 @@ def vector_function(body: Body, name: str) -> list[str]:
 
 
 def whole_function(body: Body, name: str, other: str, condition: str) -> list[str]:
-    """Return the lines of a step's form for whole waves: where the rows are is worked out once for both, which are written one after the other."""
+    """Return the lines of a step's form for whole waves: where the rows are is worked out once for both, which are written one after the other.
+
+    Clamped integers are left to the other form: with the choice between two loops, the compiler keeps results in memory.
+    """
     single = condition.startswith("usual")
     put = "specials |= put_usual_single(core, row, {half}, result0)" if single else "copy_row(row + row_lanes * {half}, result0)"
-    return both_halves(body, name, (f"if not core.{condition}:", f"    return {other}(core, step)"), put, ("", "if core.halves == 2:"))
+    unless = f"if not core.{condition}{' or step.clamp' if body.clamps else ''}:"
+    return both_halves(body, name, (unless, f"    return {other}(core, step)"), put, ("", "if core.halves == 2:"), clamped=False)
 
 
 def partial_function(body: Body, name: str, general: str, condition: str) -> list[str]:
@@ -287,13 +297,13 @@ def mask_function(body: Body, name: str) -> list[str]:
     return [*lines[:-2], "    put_mask(core, step)", *lines[-2:]]
 
 
-def both_halves(body: Body, name: str, unless: tuple[str, ...], put: str, conditions: tuple[str, str]) -> list[str]:
-    """Return the lines of a step whose loop is there for each half of a wave."""
+def both_halves(body: Body, name: str, unless: tuple[str, ...], put: str, conditions: tuple[str, str], clamped: bool = True) -> list[str]:
+    """Return the lines of a step whose loop is there for each half of a wave; `clamped`: the instruction may ask for a clamp."""
     single = body.operation.results == ["f32"]
     pointers = [index for index, kind in enumerate(body.kinds) if kind != "mask"]
     has_mask = "mask" in body.kinds
     lines = [f"cdef int {name}(Core *core, const Step *step) noexcept nogil:", "    cdef uint32_t row_lane"]
-    lines += body.declarations()
+    lines += body.declarations(clamped)
     lines += [f"    cdef const uint32_t *source{index}" for index in pointers]
     lines += ["    cdef uint32_t mask"] * has_mask + ["    cdef uint32_t specials = 0"] * single
     lines += ["    cdef uint32_t result0[row_lanes]"]

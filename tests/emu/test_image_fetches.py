@@ -142,6 +142,26 @@ def check_nearest(pair: Pair, random: np.random.Generator, size: list[int], form
 
 
 @pytest.mark.parametrize("bits", VECTOR_BITS)
+@pytest.mark.parametrize("target", ["gfx900", "gfx1100"])
+def test_lanes_of_workgroups(target: str, bits: int) -> None:
+    """Lanes beside each other, from any texel of a square of 4 x 4 on, to the edges of a level and beyond: loads, nearest samples, gathers."""
+    random = np.random.default_rng([bits, int(target[3:])])
+    for size in ((64, 32), (43, 30), (9, 90)):
+        pair = Pair(target, "2d", "R8G8B8A8_UNORM", random, width=size[0], height=size[1], mips=1)
+        use_vectors(pair, bits)
+        views = [image.view("2d").words for image in pair.images]
+        for across in (8, 8, 8, 16, 64):
+            first = np.array([random.integers(max(edge - across, 1) + 2) for edge in size]) - (random.integers(8) == 0)
+            at = np.stack([LANES % across, LANES // across], 1) + first
+            check(pair, random, image_instruction("image_load", target, "2d", 2), views, (0, 0, 0, 0), address=at.astype(np.int32))
+            clamp = int(random.choice([0, 2]))
+            for name, linear in (("image_sample_lz", 0), ("image_gather4_lz", 1)):
+                words = sampler_descriptor(Sampler((clamp, clamp, clamp), linear, linear, truncate=not linear), pair.devices[0].gfx_level)
+                text = image_instruction(name, target, "2d", 2, 4 if linear else 15, sampler=True)
+                check(pair, random, text, views, words, address=((at + random.choice([0.5, 0.75])) / size).astype(np.float32))
+
+
+@pytest.mark.parametrize("bits", VECTOR_BITS)
 def test_results_replace_coordinates(bits: int) -> None:
     """A wave is placed before the first of its components is written."""
     random = np.random.default_rng(bits)

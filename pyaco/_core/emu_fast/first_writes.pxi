@@ -1,8 +1,9 @@
 # Which VGPRs the code from a block on writes, in all lanes of a full wave, before anything reads them; part of block.pyx.
 #
 # What a wave starts with in these is never seen, so that they need not be filled for each wave that begins with the block. The search ends at
-# the first instruction whose registers are not all named by its operands (lane moves, LDS, memory but that of scalars, images before GFX10): those
-# behind it are filled, as is what an instruction writes in part (halves, DPP, SDWA).
+# the first instruction whose registers are not all named by its operands (lane moves, LDS, atomics, images before GFX10): those behind it are
+# filled, as is what an instruction writes in part (halves, DPP, SDWA).
+from pyaco._core.emu.access cimport MemoryOperation
 
 cdef enum:
     first_write_limit = 512           # instructions that are looked at
@@ -37,15 +38,31 @@ cdef uint32_t _image_results(const Instruction *instruction) noexcept nogil:
     return 4 if flags & image_flag_gather else max(<uint32_t>1, popcount(modifier_dmask(m)))
 
 
+cdef bint _is_plain_access(const Instruction *instruction) noexcept nogil:
+    """Whether an instruction loads whole registers from memory, or stores them."""
+    cdef const MemoryOperation *memory = memory_operation(instruction.decoded.opcode)
+    cdef uint64_t m = instruction.decoded.modifiers
+    return ((instruction.handler == execute_buffer or instruction.handler == execute_flat) and memory.half == half_none
+            and (memory.access == access_load or memory.access == access_store) and not modifier_lds(m) and not modifier_tfe(m))
+
+
 cdef bint _has_plain_registers(const Blocks *blocks, const Instruction *instruction) noexcept nogil:
     """Whether operands name all VGPRs that an instruction reads and writes."""
     cdef uint64_t m = instruction.decoded.modifiers
     cdef int opcode = instruction.decoded.opcode
-    if instruction.handler == execute_vector:
+    if instruction.handler == execute_vector or instruction.handler == execute_dual or _is_plain_access(instruction):
         return True
     return (instruction.handler == execute_image and blocks.machine.gfx_level >= 100 and not opcode_image[opcode] & image_flag_atomic
             and not modifier_image_tfe(m) and not modifier_lwe(m) and opcode != <int>op_image_get_resinfo and opcode != <int>op_image_msaa_load
             and opcode != <int>op_image_get_lod)
+
+
+cdef void _mark_accumulator(const Decoded *decoded, uint32_t number, const LaneOperation *operation, uint64_t *read) noexcept nogil:
+    """Mark the destination of half of a dual instruction if it is a source as well, which operands do not say."""
+    cdef uint32_t slot
+    for slot in range(operation.source_count):
+        if operation.source_type[slot] & type_old:
+            _mark_rows(read, decoded.destination[number], 1)
 
 
 cdef void _note_instruction(const Instruction *instruction, uint64_t *read, uint64_t *written) noexcept nogil:
@@ -54,6 +71,9 @@ cdef void _note_instruction(const Instruction *instruction, uint64_t *read, uint
     cdef uint32_t i
     for i in range(decoded.source_count):
         _mark_rows(read, decoded.source[i], (max(<uint32_t>4, <uint32_t>decoded.source_bytes[i]) + 3) // 4)
+    if instruction.handler == execute_dual:
+        _mark_accumulator(decoded, 0, instruction.operation, read)
+        _mark_accumulator(decoded, 1, instruction.operation_y, read)
     memset(made, 0, sizeof(made))
     if instruction.handler == execute_image:
         _mark_rows(made, decoded.destination[0], _image_results(instruction))

@@ -107,6 +107,12 @@ static ALWAYS_INLINE int chunk_kind(const uint32_t *offset) {
     return _mm512_cmpneq_epi32_mask(all, first) == 0 ? chunk_same : chunk_any;
 }
 
+static ALWAYS_INLINE void chunk_bounds(const uint32_t *offset, uint32_t *lowest, uint32_t *highest) {
+    const __m512i all = _mm512_loadu_si512(offset);
+    *lowest = _mm512_reduce_min_epu32(all);
+    *highest = _mm512_reduce_max_epu32(all);
+}
+
 static ALWAYS_INLINE bool row_has_nan(const uint32_t *values) {
     return _mm512_cmp_ps_mask(_mm512_loadu_ps(values), _mm512_loadu_ps(values + 16), _CMP_UNORD_Q) != 0;
 }
@@ -179,6 +185,17 @@ static ALWAYS_INLINE int chunk_kind(const uint32_t *offset) {
         return sequence_from(offset[0]);
     differs = _mm256_or_si256(_mm256_xor_si256(low, first), _mm256_xor_si256(high, first));
     return _mm256_testz_si256(differs, differs) ? chunk_same : chunk_any;
+}
+
+static ALWAYS_INLINE void chunk_bounds(const uint32_t *offset, uint32_t *lowest, uint32_t *highest) {
+    const __m256i low = _mm256_loadu_si256((const __m256i *)offset), high = _mm256_loadu_si256((const __m256i *)(offset + 8));
+    const __m256i least = _mm256_min_epu32(low, high), most = _mm256_max_epu32(low, high);
+    __m128i four_least = _mm_min_epu32(_mm256_castsi256_si128(least), _mm256_extracti128_si256(least, 1));
+    __m128i four_most = _mm_max_epu32(_mm256_castsi256_si128(most), _mm256_extracti128_si256(most, 1));
+    four_least = _mm_min_epu32(four_least, _mm_shuffle_epi32(four_least, 0x4e));
+    four_most = _mm_max_epu32(four_most, _mm_shuffle_epi32(four_most, 0x4e));
+    *lowest = (uint32_t)_mm_cvtsi128_si32(_mm_min_epu32(four_least, _mm_shuffle_epi32(four_least, 0xb1)));
+    *highest = (uint32_t)_mm_cvtsi128_si32(_mm_max_epu32(four_most, _mm_shuffle_epi32(four_most, 0xb1)));
 }
 
 static ALWAYS_INLINE bool row_has_nan(const uint32_t *values) {
@@ -299,6 +316,14 @@ static ALWAYS_INLINE int chunk_kind(const uint32_t *offset) {
     return differs == 0 ? sequence_from(offset[0]) : moved == 0 ? chunk_same : chunk_any;
 }
 
+static ALWAYS_INLINE void chunk_bounds(const uint32_t *offset, uint32_t *lowest, uint32_t *highest) {
+    *lowest = *highest = offset[0];
+    for (int lane = 1; lane < 16; ++lane) {
+        *lowest = offset[lane] < *lowest ? offset[lane] : *lowest;
+        *highest = offset[lane] > *highest ? offset[lane] : *highest;
+    }
+}
+
 static ALWAYS_INLINE bool row_has_nan(const uint32_t *values) {
     uint32_t found = 0;
     for (int lane = 0; lane < 32; ++lane)
@@ -350,7 +375,37 @@ static ALWAYS_INLINE void load_quads(const uint8_t *host, const uint32_t *offset
     }
 }
 
+#if defined(__AVX512F__)
+// Whether each four lanes have quads beside each other.
+static ALWAYS_INLINE bool are_quads_of_four(const uint32_t *offset) {
+    const __m512i all = _mm512_loadu_si512(offset), first = _mm512_shuffle_epi32(all, _MM_PERM_AAAA);
+    return _mm512_cmpneq_epi32_mask(_mm512_sub_epi32(all, first), _mm512_broadcast_i32x4(_mm_setr_epi32(0, 16, 32, 48))) == 0;
+}
+
+// Where they have: four of them fill a vector.
+static ALWAYS_INLINE void store_fours(uint8_t *host, const uint32_t *offset, const uint32_t *row) {
+    const __m512 a = _mm512_loadu_ps(row), b = _mm512_loadu_ps(row + 64), c = _mm512_loadu_ps(row + 128), d = _mm512_loadu_ps(row + 192);
+    const __m512d low = _mm512_castps_pd(_mm512_unpacklo_ps(a, b)), next_low = _mm512_castps_pd(_mm512_unpacklo_ps(c, d));
+    const __m512d high = _mm512_castps_pd(_mm512_unpackhi_ps(a, b)), next_high = _mm512_castps_pd(_mm512_unpackhi_ps(c, d));
+    // the quads of every fourth lane
+    const __m512d first = _mm512_unpacklo_pd(low, next_low), second = _mm512_unpackhi_pd(low, next_low);
+    const __m512d third = _mm512_unpacklo_pd(high, next_high), fourth = _mm512_unpackhi_pd(high, next_high);
+    const __m512d even = _mm512_shuffle_f64x2(first, second, 0x88), next_even = _mm512_shuffle_f64x2(third, fourth, 0x88);
+    const __m512d odd = _mm512_shuffle_f64x2(first, second, 0xdd), next_odd = _mm512_shuffle_f64x2(third, fourth, 0xdd);
+    // of first and second: lanes 0, 8, 1, 9; of the others 2, 10, 3, 11; those of odd ones are four further
+    _mm512_storeu_pd(host + offset[0], _mm512_shuffle_f64x2(even, next_even, 0x88));
+    _mm512_storeu_pd(host + offset[4], _mm512_shuffle_f64x2(odd, next_odd, 0x88));
+    _mm512_storeu_pd(host + offset[8], _mm512_shuffle_f64x2(even, next_even, 0xdd));
+    _mm512_storeu_pd(host + offset[12], _mm512_shuffle_f64x2(odd, next_odd, 0xdd));
+}
+#else
+static ALWAYS_INLINE bool are_quads_of_four(const uint32_t *) { return false; }
+static ALWAYS_INLINE void store_fours(uint8_t *, const uint32_t *, const uint32_t *) {}
+#endif
+
 static ALWAYS_INLINE void store_quads(uint8_t *host, const uint32_t *offset, const uint32_t *row) {
+    if (are_quads_of_four(offset))
+        return store_fours(host, offset, row);
     for (int lane = 0; lane < 16; lane += 4) {
         __m128 a = _mm_loadu_ps((const float *)row + lane), b = _mm_loadu_ps((const float *)row + 64 + lane);
         __m128 c = _mm_loadu_ps((const float *)row + 128 + lane), d = _mm_loadu_ps((const float *)row + 192 + lane);

@@ -43,6 +43,7 @@ cdef extern from "image_rows.h" nogil:
         const CubeTexel *beyond
         uint8_t *host
         const TexelDigits *digits
+        const TexelSquares *squares
 
 cdef extern from "image_patches.h" nogil:
     void find_pairs(ImageAxis &axis, uint32_t distance)
@@ -51,6 +52,11 @@ cdef extern from "image_digits.h" nogil:
     cdef struct TexelDigits:
         pass
     void find_digits(const ImageTexels &level, TexelDigits &digits)
+
+cdef extern from "image_squares.h" nogil:
+    cdef struct TexelSquares:
+        pass
+    bint find_squares(const ImageTexels &level, TexelSquares &squares)
 
 cdef extern from "image_fetches.h" nogil:
     enum:
@@ -117,6 +123,7 @@ cdef struct PreparedImage:
     uint32_t *meaning[4]              # decode_table: by channel
     uint32_t *tables[view_levels]     # of all axes of a level; NULL: not made yet
     TexelDigits *digits[view_levels]  # image_digits.h
+    TexelSquares *squares[view_levels]          # image_squares.h; NULL: of no use
     CubeTexel *beyond[view_levels]    # the edges of a cube's faces, for samplers that cross them
     uint64_t reach[view_levels]       # an offset from the level's origin that no byte of its texels has
     uint64_t level_dispatch[view_levels]
@@ -147,6 +154,7 @@ cdef struct ImageWork:
     uint8_t usable                    # False: the reference engine has to execute it
     uint8_t at_once                   # a sample that `_sample_at_once` can do
     uint8_t fetches                   # how `_fetch_wave` loads, or `_sample_nearest` samples: fetches_*
+    uint8_t squares                   # texels of `fetches_four_bytes` of a level of two axes are looked for by squares
     uint8_t stores                    # whether `_store_wave` stores
     uint8_t plain                     # 8-bit channels, each of them at most one component, and all components are such
     uint8_t plain_halves              # the same of elements of four halves

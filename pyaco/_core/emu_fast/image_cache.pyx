@@ -332,6 +332,20 @@ cdef bint _make_digits(ImageCache *cache, PreparedImage *image, uint32_t number)
     cache.bytes += sizeof(TexelDigits)
     find_digits(image.level[number], digits[0])
     image.level[number].digits = digits
+    return image.view.format.bytes != 4 or _make_squares(cache, image, number)
+
+
+cdef bint _make_squares(ImageCache *cache, PreparedImage *image, uint32_t number) noexcept nogil:
+    """The tables of a level whose texels lie in squares. False: out of memory."""
+    cdef TexelSquares *squares = <TexelSquares *>aligned_alloc(line_bytes, sizeof(TexelSquares))
+    if squares == NULL:
+        return False
+    if not find_squares(image.level[number], squares[0]):
+        free(squares)
+        return True
+    cache.bytes += sizeof(TexelSquares)
+    image.squares[number] = squares
+    image.level[number].squares = squares
     return True
 
 
@@ -422,6 +436,7 @@ cdef void close_images(ImageCache *cache) noexcept nogil:
             for part in range(<uint32_t>view_levels):
                 free(image.tables[part])
                 free(image.digits[part])
+                free(image.squares[part])
                 free(image.beyond[part])
             free(image)
     free(cache.decoded)

@@ -24,6 +24,15 @@ static inline void put_chunk(void *words, __m256i chunk) { _mm256_storeu_si256((
 static inline __m256i join_chunk(__m128i low, __m128i high) { return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1); }
 static inline bool is_zero(__m256i chunk) { return _mm256_testz_si256(chunk, chunk); }
 
+// Whether eight words, and four others if there are any, are those that follow each other at `kept`.
+static inline bool has_words(const uint32_t *kept, const uint32_t *eight, const uint32_t *four) {
+    const __m256i differs = _mm256_xor_si256(chunk_of(kept), chunk_of(eight));
+    if (!four)
+        return is_zero(differs);
+    const __m128i others = _mm_xor_si128(_mm_loadu_si128((const __m128i *)(kept + 8)), _mm_loadu_si128((const __m128i *)four));
+    return is_zero(_mm256_or_si256(differs, _mm256_zextsi128_si256(others)));
+}
+
 static inline __m256i everywhere(const void *word) { return _mm256_castps_si256(_mm256_broadcast_ss((const float *)word)); }
 
 // Eight words, at index times `stride` bytes: loads that fill a vector, and blends, which any of the host's vector units does, unlike shuffles.
@@ -192,6 +201,7 @@ template <class Source> static inline void load_corner_elements(const Source &so
 }
 #else
 // For the compiler, and for what only makes the tables: hosts without such vectors have no steps.
+static inline bool has_words(const uint32_t *, const uint32_t *, const uint32_t *) { return false; }
 struct Corners {};
 template <class Word> struct PlacedElements {
     const uint8_t *host;

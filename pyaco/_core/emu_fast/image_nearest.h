@@ -3,6 +3,7 @@
 // Places are those of `find_texels`: in single precision where nothing is rounded, else in double precision.
 #pragma once
 #include "image_fetches.h"
+#include "image_squares.h"
 
 enum { address_repeat = 0, address_clamp = 1, address_border = 2 };
 
@@ -196,7 +197,8 @@ static inline bool nearest_four_bytes(const ImageTexels &level, const NearestPla
     WaveTexels texels;
     if (!nearest.find(level, places, texels))
         return false;
-    fetch_four_bytes(level, texels, to);
+    if (!level.squares || texels.z || !fetch_squares(level, texels.x, texels.y, texels.active, texels.rows, to))
+        fetch_four_bytes(level, texels, to);
     return true;
 }
 

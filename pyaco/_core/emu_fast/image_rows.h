@@ -9,6 +9,12 @@
 
 #include "image_lookups.h"
 
+// A function that is not to become part of the one that ends in calling it, and would save registers for its sake.
+template <class Function> static inline Function *apart(Function *function) {
+    __asm__("" : "+r"(function));
+    return function;
+}
+
 static const uint32_t image_outside = 0x80000000u;
 
 // One axis of a level as a sampler addresses it. Entries are bytes from the level's origin, or `image_outside`.
@@ -38,6 +44,7 @@ struct ImageTexels {
     const CubeTexel *beyond;          // by face, edge (x below 0, x beyond, y below 0, y beyond) and texel along the edge; NULL: faces end there
     uint8_t *host;                    // the level's origin
     const struct TexelDigits *digits; // image_digits.h
+    const struct TexelSquares *squares;     // image_squares.h; NULL: texels do not lie so
 };
 
 // Quads of 2 x 2 texels that hold those of a row's lanes (image_patches.h).

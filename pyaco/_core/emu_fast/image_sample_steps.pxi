@@ -737,6 +737,21 @@ cdef inline bint _sample_whole(ImageWork *work) noexcept nogil:
 
 
 cdef int step_image_sample(Core *core, const Step *step) noexcept nogil:
+    cdef const ImageWork *work = _known_work(core, step, True)
+    cdef Wave *wave = core.wave
+    cdef const float *coordinate[2]
+    cdef FloatRows rows
+    if work != NULL and work.squares and core.full:
+        _open_four_results(work, wave, &rows)
+        coordinate[0] = <const float *>wave.vgpr + work.coordinate_at[0]
+        coordinate[1] = <const float *>wave.vgpr + work.coordinate_at[1]
+        if sample_squares(work.level[0], core.halves, coordinate, work.filter, rows):
+            return next_step(core, step)
+    return apart(_sample_any)(core, step)
+
+
+cdef int _sample_any(Core *core, const Step *step) noexcept nogil:
+    """A sample or gather of any kind."""
     cdef ImageWork *work = _work_of(core, step, True)
     cdef uint32_t half
     cdef int stop = stop_running

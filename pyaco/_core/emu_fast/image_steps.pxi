@@ -29,6 +29,8 @@ cdef extern from "image_rows.h" nogil:
     void compare_row(unsigned int function, const float *reference, uint32_t *component)
     uint32_t nan_lanes(const float *values)
     void __builtin_prefetch(const void *place)
+    StepFunction apart(StepFunction step)
+    bint has_words(const uint32_t *kept, const uint32_t *eight, const uint32_t *four)
 
 cdef extern from "image_patches.h" nogil:
     bint place_patch(const ImageTexels &level, const float **coordinate, int filter, ImageRow &row)
@@ -94,6 +96,10 @@ cdef extern from "image_fetches.h" nogil:
     void fetch_components(const ImageTexels &level, const WaveTexels &texels, unsigned int bytes, const FetchedComponent *component,
                           unsigned int count, uint32_t *registers)
 
+cdef extern from "image_squares.h" nogil:
+    bint fetch_squares(const ImageTexels &level, const uint32_t *x, const uint32_t *y, uint64_t active, unsigned int rows, const FloatRows &to)
+    bint sample_squares(const ImageTexels &level, unsigned int rows, const float **coordinate, int filter, const FloatRows &to)
+
 cdef extern from "image_stores.h" nogil:
     void store_wave(const ImageTexels &level, const WaveTexels &texels, unsigned int bytes, const StoredChannel *channel, unsigned int count,
                     const uint32_t *registers)
@@ -128,22 +134,25 @@ cdef struct Elements:
     uint32_t words[4][image_row]
 
 
-cdef inline ImageWork *_work_of(Core *core, const Step *step, bint samples) noexcept nogil:
-    """The instruction with the descriptors that its registers hold; NULL: the reference engine has to execute it."""
+cdef inline ImageWork *_known_work(Core *core, const Step *step, bint samples) noexcept nogil:
+    """The instruction, if its registers hold the descriptors that they held last; else NULL."""
     cdef ImageCache *cache = <ImageCache *>core.images
     cdef ImageWork *work = &cache.work[step.allocation]
-    cdef const uint32_t *words = &core.wave.sgpr[step.sgpr]
-    cdef uint32_t differs = 0
+    cdef const uint32_t *sampler = &core.wave.sgpr[step.mask_source] if samples else NULL
     cdef uint32_t i
     for i in range(3):                                      # the next one's, as far as the usual kinds read it
         __builtin_prefetch(<const uint8_t *>(work + 1) + 64 * i)
-    for i in range(<uint32_t>image_words):
-        differs |= work.words[i] ^ words[i]
-    if samples:
-        words = &core.wave.sgpr[step.mask_source]
-        for i in range(<uint32_t>sampler_words):
-            differs |= work.words[<uint32_t>image_words + i] ^ words[i]
-    if __builtin_expect(differs != 0 or work.instruction != step.instruction or work.dispatch != cache.dispatch, False):
+    if __builtin_expect(has_words(work.words, &core.wave.sgpr[step.sgpr], sampler) and work.instruction == step.instruction
+                        and work.dispatch == cache.dispatch, True):
+        return work
+    return NULL
+
+
+cdef inline ImageWork *_work_of(Core *core, const Step *step, bint samples) noexcept nogil:
+    """The instruction with the descriptors that its registers hold; NULL: the reference engine has to execute it."""
+    cdef ImageWork *work = _known_work(core, step, samples)
+    if work == NULL:
+        work = &(<ImageCache *>core.images).work[step.allocation]
         _open_work(work, core, step.instruction, samples)
     return work if work.usable else NULL
 
@@ -180,6 +189,7 @@ cdef void _open_work(ImageWork *work, Core *core, const Instruction *instruction
         if _is_nearest(work):
             _open_fetches(work)
         work.any_control = _has_any_control(work)
+        work.squares = work.squares and work.at_once and work.any_control
     elif not samples:
         if work.o.flags & image_flag_store:
             _open_stores(work)
@@ -388,15 +398,13 @@ cdef void _put_halves(const ImageWork *work, uint32_t position, const uint32_t *
 
 # ------------------------------------------------------------------------------------------------------ loads and stores
 cdef const ImageTexels *_level_of_all(const ImageWork *work) noexcept nogil:
-    """The level that all lanes name; NULL: there is no such level."""
+    """The level that all lanes name, if they name one; NULL: there is no such level."""
     cdef uint32_t level = work.view.first_level
     cdef uint32_t lane, first, shift
     cdef uint32_t mask = 0xffffffffU
     cdef uint32_t differs = 0
     cdef uint32_t at = work.o.coordinates
     cdef const uint32_t *row
-    if not work.names_level:
-        return work.level
     if work.core.active == 0:
         return NULL
     row = address_row(work.core.wave, work.instruction, work.o.coordinates_at + (at // 2 if work.o.narrow else at))
@@ -480,6 +488,7 @@ cdef void _open_fetches(ImageWork *work) noexcept nogil:
     work.fetches = fetches_components
     if work.plain and work.view.format.bytes == 4 and _wants_all(work):
         work.fetches = fetches_four_bytes
+        work.squares = (work.usable and work.level != NULL and work.level.squares != NULL and work.o.spatial == 2 and not work.o.layered)
 
 
 cdef void _open_component(const ImageWork *work, uint32_t selector, FetchedComponent *component) noexcept nogil:
@@ -558,12 +567,31 @@ cdef bint _fetch_wave(const ImageWork *work, const ImageTexels *level) noexcept 
     return True
 
 
+cdef inline void _open_four_results(const ImageWork *work, Wave *wave, FloatRows *rows) noexcept nogil:
+    """The same where all four are wanted, for a wave."""
+    cdef uint32_t byte
+    for byte in range(4):
+        rows.row[byte] = <float *>wave.vgpr + work.result_at[byte]
+
+
 cdef int step_image_load(Core *core, const Step *step) noexcept nogil:
+    cdef const ImageWork *work = _known_work(core, step, False)
+    cdef Wave *wave = core.wave
+    cdef FloatRows rows
+    if work != NULL and work.squares:
+        _open_four_results(work, wave, &rows)
+        if fetch_squares(work.level[0], wave.vgpr + work.coordinate_at[0], wave.vgpr + work.coordinate_at[1], core.active, core.halves, rows):
+            return next_step(core, step)
+    return apart(_load_wave)(core, step)
+
+
+cdef int _load_wave(Core *core, const Step *step) noexcept nogil:
+    """A load of any kind, but for those of patches."""
     cdef ImageWork *work = _work_of(core, step, False)
     cdef const ImageTexels *level = NULL
     cdef uint32_t half
     if work != NULL:
-        level = _level_of_all(work)
+        level = _level_of_all(work) if work.names_level else work.level
     if level == NULL:
         return step_reference(core, step)
     _open_half(work, 0)
@@ -657,7 +685,7 @@ cdef int step_image_store(Core *core, const Step *step) noexcept nogil:
     cdef const ImageTexels *level = NULL
     cdef uint32_t half
     if work != NULL and work.view.format.kind[0] != texel_srgb and work.image.decode != decode_block:
-        level = _level_of_all(work)
+        level = _level_of_all(work) if work.names_level else work.level
     if level == NULL:
         return step_reference(core, step)
     if work.stores:

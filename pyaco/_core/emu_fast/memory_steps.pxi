@@ -60,11 +60,7 @@ cdef inline void _fill_span(const Core *core, const uint32_t *row, Span *span) n
         low = row[0]
         high = row[chunk - 1]
         if span.kind[number] == chunk_any:
-            for lane in range(<uint32_t>chunk):
-                low = min(low, row[lane])
-            high = row[0]
-            for lane in range(<uint32_t>chunk):
-                high = max(high, row[lane])
+            chunk_bounds(row, &low, &high)
         span.lowest = min(span.lowest, low)
         span.highest = max(span.highest, high)
 

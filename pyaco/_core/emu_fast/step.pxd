@@ -36,6 +36,7 @@ cdef extern from "host.h" nogil:
     void set_host_control(unsigned int value)
     int chunk_kind(const uint32_t *offset)                   # of 16 lanes: chunk_*
     int chunk_any, chunk_sequence, chunk_same
+    void chunk_bounds(const uint32_t *offset, uint32_t *lowest, uint32_t *highest)
     bint row_has_nan(const uint32_t *values)                 # singles
     void flush_singles(const uint32_t *values, uint32_t *flushed)
     uint32_t host_source(uint32_t value, uint32_t keep)      # a denormal becomes zero, unless the host takes it for one or `keep` is all ones
