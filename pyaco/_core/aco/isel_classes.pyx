@@ -10,12 +10,12 @@ from libc.stdint cimport uint8_t, uint32_t
 
 from nir_opcodes cimport *
 from pyaco._core.aco.isel_context cimport (
-    Isel, sgpr_class, used_alu, used_otherwise, used_packed, value_divergent, vgpr_class,
+    Isel, sgpr_class, used_alu, used_otherwise, used_packed, used_scalar, value_divergent, vgpr_class,
 )
 from pyaco._core.aco.isel_packed cimport is_packed
 from pyaco._core.ir.program cimport class_is_vgpr
 from pyaco._core.ir.shader cimport (
-    NodeId, ShaderData, ValueId, block_walk_next, nir_alu, nir_intrinsic, nir_load_const, nir_phi, nir_tex, nir_undef, node_first_block,
+    NodeId, ShaderData, ValueId, access_can_reorder, block_walk_next, intrinsic_index, nir_alu, nir_intrinsic, nir_load_const, nir_phi, nir_tex, nir_undef, node_first_block,
     source_swizzle, source_value, swizzle_component,
 )
 
@@ -62,6 +62,16 @@ for _opcode in (intrinsic_load_ubo, intrinsic_load_ssbo, intrinsic_load_global_a
     _intrinsic_result_file[_opcode] = by_divergence
 
 
+cdef bint _by_vector_memory(Isel *c, ValueId i) noexcept nogil:
+    """Whether a load is none of the scalar unit's even if it is uniform."""
+    cdef uint32_t opcode = c.s.instructions.opcode[i]
+    if c.s.instructions.kind[i] == nir_tex:
+        return True
+    if opcode == intrinsic_load_ssbo or opcode == intrinsic_load_global_amd:
+        return intrinsic_index(c.s, i, index_access) & access_can_reorder == 0
+    return opcode in (intrinsic_load_shared, intrinsic_load_shared2_amd, intrinsic_bindless_image_load)
+
+
 cdef bint _in_vgpr(Isel *c, ValueId i) noexcept nogil:
     cdef ShaderData *s = c.s
     cdef uint8_t kind = s.instructions.kind[i]
@@ -75,6 +85,8 @@ cdef bint _in_vgpr(Isel *c, ValueId i) noexcept nogil:
         file = _intrinsic_result_file[s.instructions.opcode[i]]
     elif kind == nir_tex:
         file = by_divergence
+    if file == by_divergence and kind != nir_alu and not c.value_used[i] & used_scalar and _by_vector_memory(c, i):
+        return True
     if file != by_sources:
         return file == in_vgpr or (file == by_divergence and value_divergent(c, i))
     if value_divergent(c, i):
@@ -102,10 +114,16 @@ cdef uint32_t _components_read(const ShaderData *s, ValueId i, uint32_t source) 
     return mask
 
 
-cdef uint8_t _reader(Isel *c, ValueId i) noexcept nogil:
+cdef uint8_t _reader(Isel *c, ValueId i, uint32_t source) noexcept nogil:
+    cdef uint32_t opcode = c.s.instructions.opcode[i]
     if c.s.instructions.kind[i] != nir_alu:
-        return used_otherwise
-    return used_alu | used_packed if is_packed(c, i) else used_alu
+        if c.s.instructions.kind[i] == nir_intrinsic and source == 0 and opcode in (intrinsic_store_ssbo, intrinsic_store_shared,
+                                                                                    intrinsic_store_global_amd):
+            return used_otherwise              # data that is stored
+        return used_otherwise | used_scalar
+    if is_packed(c, i):
+        return used_alu | used_packed
+    return used_alu if _alu_result_file[opcode] == in_vgpr or alu_input_types_flat[opcode * alu_max_inputs] >> 8 == 3 else used_alu | used_scalar
 
 
 cdef void _find_used(Isel *c) noexcept nogil:
@@ -121,13 +139,13 @@ cdef void _find_used(Isel *c) noexcept nogil:
     while block:
         for position in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
             i = s.order.instruction[position]
-            reader = _reader(c, i)
             for source in range(s.instructions.source_count[i]):
+                reader = _reader(c, i, source)
                 c.value_used[source_value(s, i, source)] |= reader
                 c.value_components[source_value(s, i, source)] |= <uint16_t>_components_read(s, i, source)
         block = block_walk_next(s, block)
     for node in range(s.nodes.table.count):
-        c.value_used[s.nodes.condition[node]] = used_otherwise
+        c.value_used[s.nodes.condition[node]] = used_otherwise | used_scalar
 
 
 cdef int choose_classes(Isel *c) except -1 nogil:

@@ -535,6 +535,10 @@ cdef int _multiply_by_count(Isel *c, ValueId i, uint32_t alu, TempId count) exce
     cdef TempId low
     cdef TempId high
     cdef TempId middle
+    cdef ValueId factor = source_value(c.s, i, 0)
+    if alu == alu_iadd and bits == 32 and value_is_constant(c.s, factor) and constant_bits(c.s, factor, 0) == 1:
+        copy(c, dst, 0, T(c, count))
+        return 0
     if alu == alu_fadd:
         low = emit1(c, op_v_cvt_f32_u32, 0, T(c, count))
         emit2(c, op_v_mul_f32, dst, T(c, value), T(c, as_vgpr(c, low)))

@@ -1,5 +1,6 @@
 """What the optimizer knows of a program, and how it changes an instruction: see ``optimize.pyx`` and ``optimize_edit.pyx``."""
 from libc.stdint cimport uint16_t, uint32_t, uint64_t, uint8_t
+from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
 from pyaco._core.ir.program cimport (
@@ -21,6 +22,7 @@ cdef cppclass Context:
     uint32_t position                # of the instruction at hand
     vector[uint32_t] uses            # by temp
     vector[uint8_t] canonical        # by temp: bits of a float result that follows the denormal mode
+    unordered_map[uint32_t, uint32_t] literals          # the SGPR that was last given a literal
     TempId scc                       # what scc holds here, 0 unknown
     vector[uint32_t] condition       # by temp that is all ones or all zeros: the scc that says which, 0 unknown
     vector[uint32_t] same_condition  # by temp in scc: an earlier one that scc still holds, 0 none

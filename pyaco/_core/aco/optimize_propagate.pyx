@@ -10,7 +10,7 @@ from modifiers cimport (
 )
 from pyaco._core.aco.optimize_edit cimport *
 from pyaco._core.aco.inline_constants cimport is_missing_constant
-from pyaco._core.aco.optimize_facts cimport converted_bits, flushed_bits, float_bits
+from pyaco._core.aco.optimize_facts cimport converted_bits, flushed_bits, float_bits, read_bits
 from pyaco._core.aco.optimize_parts cimport propagate_halves
 from pyaco._core.aco.queries cimport opcode_is_phi
 from pyaco._core.ir.program cimport *
@@ -178,6 +178,19 @@ cdef int _propagate_pseudo(Context *c, InstructionId i, uint32_t k, Operand sour
     return 0
 
 
+cdef int _propagate_phi(Context *c, InstructionId i, uint32_t k, Operand source) except -1 nogil:
+    """A phi of a dword names the constant itself: the copy on the edge makes it where another register would be read."""
+    cdef ProgramData *p = c.p
+    cdef Operand o = source_at(p, i, k)
+    cdef uint8_t result = p.definitions.register_class[p.instructions.definition_first[i]]
+    if not source.flags & operand_constant or operand_bytes(source) != 4 or operand_bytes(o) != 4 or result not in (class_s1, class_v1):
+        return 0
+    if operand_is_literal(source) and c.uses[o.data] > 3:
+        return 0
+    set_operand(c, i, k, source)
+    return 0
+
+
 cdef bint _sign_source(Context *c, Operand o, Operand *source, bint *negative, bint *absolute, uint32_t *bits) noexcept nogil:
     """The source of a multiplication by 1.0 or -1.0."""
     cdef ProgramData *p = c.p
@@ -214,6 +227,11 @@ cdef bint _keeps_denormals(const ProgramData *p, BlockId block, uint32_t bits) n
     return (p.blocks.fp_mode[block] >> (4 if bits == 32 else 6) & 3) == 3
 
 
+cdef bint _may_keep_denormals(const ProgramData *p, BlockId block, uint32_t bits) noexcept nogil:
+    """Whether denormals are flushed by the mode alone, and no result depends on it."""
+    return not p.blocks.fp_mode[block] & (fp_must_flush_denorms32 if bits == 32 else fp_must_flush_denorms16_64)
+
+
 cdef int _propagate_sign(Context *c, InstructionId i, uint32_t k) except -1 nogil:
     """Multiplications by one become input modifiers."""
     cdef ProgramData *p = c.p
@@ -232,9 +250,9 @@ cdef int _propagate_sign(Context *c, InstructionId i, uint32_t k) except -1 nogi
     if k > 2 or has_fixed_sources(opcode) or format & format_vop3p or not _sign_source(c, o, &source, &negative, &absolute, &bits):
         return 0
     if not _keeps_denormals(p, c.block, bits) and flushed_bits(opcode, p.gfx_level) != bits and c.canonical[source.data] != bits \
-            and converted_bits(opcode) != bits:
+            and converted_bits(opcode) != bits and not (read_bits(opcode) == bits and _may_keep_denormals(p, c.block, bits)):
         return 0
-    if float_bits(opcode) != bits and converted_bits(opcode) != bits and not (opcode == op_v_cndmask_b32 and bits == 32 and k < 2):
+    if float_bits(opcode) != bits and read_bits(opcode) != bits and not (opcode == op_v_cndmask_b32 and bits == 32 and k < 2):
         return 0
     if (negative or absolute) and not can_use_input_modifiers(opcode):
         return 0
@@ -384,7 +402,10 @@ cdef int propagate(Context *c, InstructionId i) except -1 nogil:
             elif format_is_salu(format):
                 _propagate_salu(c, i, k, source)
                 break
-            elif format == format_pseudo and not opcode_is_phi(p.instructions.opcode[i]):
+            elif opcode_is_phi(p.instructions.opcode[i]):
+                _propagate_phi(c, i, k, source)
+                break
+            elif format == format_pseudo:
                 _propagate_pseudo(c, i, k, source)
                 break
             else:
