@@ -15,8 +15,8 @@ from pyaco._core.aco.isel_context cimport (
 from pyaco._core.aco.isel_packed cimport is_packed
 from pyaco._core.ir.program cimport class_is_vgpr
 from pyaco._core.ir.shader cimport (
-    NodeId, ShaderData, ValueId, access_can_reorder, block_walk_next, intrinsic_index, nir_alu, nir_intrinsic, nir_load_const, nir_phi, nir_tex, nir_undef, node_first_block,
-    source_swizzle, source_value, swizzle_component,
+    NodeId, ShaderData, ValueId, access_can_reorder, block_walk_next, intrinsic_index, nir_alu, nir_intrinsic, nir_load_const, nir_phi,
+    nir_tex, nir_undef, node_first_block, source_swizzle, source_value, swizzle_component,
 )
 
 cdef enum:                        # ResultFile: the register file that a result goes to

@@ -68,6 +68,11 @@ cdef void _note_literal(Context *c, InstructionId i) noexcept nogil:
     c.literals[source_at(p, i, 0).data] = result_of(p, i)
 
 
+cdef inline bint _adds_floats(uint16_t opcode) noexcept nogil:
+    return opcode in (op_v_add_f32, op_v_add_f16, op_v_add_f64, op_v_sub_f32, op_v_sub_f16, op_v_subrev_f32, op_v_subrev_f16,
+                      op_v_pk_add_f16)
+
+
 cdef void _count_uses(Context *c) noexcept nogil:
     cdef RowRange operands
     cdef ProgramData *p = c.p
@@ -80,6 +85,7 @@ cdef void _count_uses(Context *c) noexcept nogil:
         for row in range(operands.first, operands.first + operands.count):
             if p.operands.flags[row] & operand_temp:
                 c.uses[p.operands.data[row]] += 1
+                c.other_uses[p.operands.data[row]] += not _adds_floats(p.instructions.opcode[i])
 
 
 cdef bint _has_effect(const ProgramData *p, InstructionId i) noexcept nogil:
@@ -299,6 +305,7 @@ cdef int optimize_run(ProgramData *p) except -1 nogil:
     c.home.assign(p.temps.table.count, 0)
     c.place.assign(p.temps.table.count, 0)
     c.uses.assign(p.temps.table.count, 0)
+    c.other_uses.assign(p.temps.table.count, 0)
     c.canonical.assign(p.temps.table.count, 0)
     c.condition.assign(p.temps.table.count, 0)
     c.same_condition.assign(p.temps.table.count, 0)

@@ -11,6 +11,7 @@ from pyaco._core.aco.build cimport by_wave
 from pyaco._core.aco.dominance cimport dominates_linear
 from pyaco._core.aco.optimize_edit cimport *
 from pyaco._core.aco.optimize_facts cimport Fusion, float_bits, fusion_x, fusion_y, fusion_z, fusions_of, inverse_compare, made_bits, result_bits
+from pyaco._core.aco.optimize_parts cimport parts_read
 from pyaco._core.ir.program cimport *
 
 
@@ -72,6 +73,9 @@ cdef bint _try_fusion(Context *c, InstructionId i, uint32_t k, const Fusion *fus
     cdef uint64_t word = 0
     if not fusion.positions >> k & 1 or q == 0 or p.instructions.opcode[q] != fusion.producer or c.uses[o.data] != 1 \
             or result_of(p, q) != o.data or p.instructions.format[q] & modified_encodings:
+        return False
+    # A part of a register that SDWA would read where it is needs an instruction of its own for the fused one.
+    if parts_read(c, i) or parts_read(c, q):
         return False
     if (user | p.instructions.modifiers[q]) != 0:
         if not can_use_input_modifiers(fusion.fused) or not _modifies_sources(p.instructions.modifiers[q], 3) \
@@ -208,7 +212,7 @@ cdef bint _fits_with_register(Context *c, uint16_t opcode, Operand *operands) no
 
 
 cdef bint _combine_multiply_add(Context *c, InstructionId i, uint32_t bits, uint32_t negate_left, uint32_t negate_right) except -1 nogil:
-    """An addition or subtraction one operand of which is a product without other uses."""
+    """An addition or subtraction one operand of which is a product that nothing but such instructions reads."""
     cdef ProgramData *p = c.p
     cdef uint64_t word = p.instructions.modifiers[i]
     cdef uint64_t product
@@ -227,7 +231,7 @@ cdef bint _combine_multiply_add(Context *c, InstructionId i, uint32_t bits, uint
     for k in range(2):
         o = source_at(p, i, k)
         q = producer_of(c, o)
-        if q == 0 or p.instructions.opcode[q] != multiply or c.uses[o.data] != 1 or p.instructions.format[q] & modified_encodings:
+        if q == 0 or p.instructions.opcode[q] != multiply or not is_summed(c, o) or p.instructions.format[q] & modified_encodings:
             continue
         product = p.instructions.modifiers[q]
         if modifier_clamp(product) or modifier_omod(product) or modifier_opsel(product) & 8 or modifier_opsel(word) >> k & 1:
@@ -263,7 +267,7 @@ cdef bint _combine_multiply_add(Context *c, InstructionId i, uint32_t bits, uint
 
 
 cdef bint _combine_packed_multiply_add(Context *c, InstructionId i) except -1 nogil:
-    """A packed addition that reads a packed product, which has no other uses, half by half."""
+    """A packed addition that reads a packed product, which nothing but such instructions reads, half by half."""
     cdef ProgramData *p = c.p
     cdef uint64_t word = p.instructions.modifiers[i]
     cdef uint64_t product
@@ -278,7 +282,7 @@ cdef bint _combine_packed_multiply_add(Context *c, InstructionId i) except -1 no
         other = 1 - k
         o = source_at(p, i, k)
         q = producer_of(c, o)
-        if q == 0 or p.instructions.opcode[q] != op_v_pk_mul_f16 or c.uses[o.data] != 1:
+        if q == 0 or p.instructions.opcode[q] != op_v_pk_mul_f16 or not is_summed(c, o):
             continue
         product = p.instructions.modifiers[q]
         if modifier_clamp(product) or modifier_opsel(word) >> k & 1 or not modifier_opsel_hi(word) >> k & 1:
@@ -436,8 +440,8 @@ cdef bint _combine_output_scale(Context *c, InstructionId i, uint32_t bits) exce
             scale = 3
         else:
             continue
-        if _producer_can_modify(c, source_at(p, i, 1 - k), bits, &q) \
-                and max(float_bits(p.instructions.opcode[q]), made_bits(p.instructions.opcode[q])) == bits and modifier_omod(p.instructions.modifiers[q]) == 0:
+        if _producer_can_modify(c, source_at(p, i, 1 - k), bits, &q) and modifier_omod(p.instructions.modifiers[q]) == 0 \
+                and max(float_bits(p.instructions.opcode[q]), made_bits(p.instructions.opcode[q])) == bits:
             _replace_by_producer(c, i, q, modifier_set_omod(p.instructions.modifiers[q], scale))
             return True
     return False

@@ -22,6 +22,7 @@ cdef cppclass Context:
     uint32_t position                # of the instruction at hand
     vector[uint32_t] uses            # by temp
     vector[uint8_t] canonical        # by temp: bits of a float result that follows the denormal mode
+    vector[uint32_t] other_uses      # by temp: what read it, other than sums of floats, as the program stood
     unordered_map[uint32_t, uint32_t] literals          # the SGPR that was last given a literal
     TempId scc                       # what scc holds here, 0 unknown
     vector[uint32_t] condition       # by temp that is all ones or all zeros: the scc that says which, 0 unknown
@@ -61,6 +62,9 @@ cdef bint has_fixed_sources(uint16_t opcode) noexcept nogil
 # Give a VALU instruction new operands if some encoding takes them.
 cdef bint encode_operands(Context *c, InstructionId i, Operand *operands, uint32_t count) except -1 nogil
 cdef int load_operands(const ProgramData *p, InstructionId i, Operand *operands) noexcept nogil
+# Whether nothing but sums of floats reads a value.
+cdef inline bint is_summed(const Context *c, Operand o) noexcept nogil:
+    return c.uses[o.data] == 1 or c.other_uses[o.data] == 0
 # Whether a value is made outside of a loop that the block at hand is in.
 cdef inline bint is_made_outside(const Context *c, Operand o) noexcept nogil:
     return c.p.blocks.loop_depth[c.home[o.data]] < c.p.blocks.loop_depth[c.block]

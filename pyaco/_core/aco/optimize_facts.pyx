@@ -23,6 +23,7 @@ cdef uint8_t[4096] _read_bits
 cdef uint8_t[4096] _made_bits
 cdef uint8_t[4096] _selects_a_source
 cdef uint8_t[4096] _is_shift64
+cdef uint8_t[4096] _is_packed
 
 if op_count > 4096:
     raise ImportError("the tables of optimize_facts are too small")
@@ -50,6 +51,10 @@ cdef uint32_t flushed_bits(uint16_t opcode, uint32_t gfx_level) noexcept nogil:
 
 cdef uint32_t converted_bits(uint16_t opcode) noexcept nogil:
     return 16 if opcode == op_v_cvt_f32_f16 else 32 if opcode == op_v_cvt_f16_f32 else 0
+
+
+cdef bint is_packed(uint16_t opcode) noexcept nogil:
+    return _is_packed[opcode] != 0
 
 
 cdef uint32_t read_bits(uint16_t opcode) noexcept nogil:
@@ -169,6 +174,7 @@ def _fill():
             _read_bits[number] = int(read[1])
         if made := _MAKES_FLOATS.fullmatch(name):
             _made_bits[number] = int(made[1])
+        _is_packed[number] = name.startswith("v_pk_") and name.endswith("16")
         if name in ("v_lshlrev_b64", "v_lshrrev_b64", "v_ashrrev_i64", "v_lshlrev_b64_e64"):
             _is_shift64[number] = 1
 

@@ -325,6 +325,71 @@ cdef int _fold_extract(Context *c, InstructionId i) except -1 nogil:
     return 0
 
 
+cdef bint _part_of_vector(const Context *c, Operand o, Operand *vector, uint32_t *begin) noexcept nogil:
+    """Whether an operand is a part of a vector: of which, and its first byte."""
+    cdef const ProgramData *p = c.p
+    cdef InstructionId q = producer_of(c, o)
+    cdef DefinitionRow d
+    if q == 0 or p.instructions.opcode[q] not in (op_p_extract_vector, op_p_split_vector):
+        return False
+    vector[0] = source_at(p, q, 0)
+    vector.flags &= ~<uint16_t>(operand_kill | operand_first_kill | operand_late_kill)
+    begin[0] = 0
+    if p.instructions.opcode[q] == op_p_extract_vector:
+        begin[0] = source_at(p, q, 1).data * operand_bytes(o)
+        return is_plain_temp(vector[0])
+    d = p.instructions.definition_first[q]
+    while p.definitions.temp[d] != o.data:
+        begin[0] += class_bytes(p.definitions.register_class[d])
+        d += 1
+    return is_plain_temp(vector[0])
+
+
+cdef int _fold_parts(Context *c, InstructionId i) except -1 nogil:
+    """A vector of all parts of another one, in order, is that one."""
+    cdef ProgramData *p = c.p
+    cdef Operand whole
+    cdef Operand vector
+    cdef uint32_t begin = 0
+    cdef uint32_t end = 0
+    cdef uint32_t k
+    for k in range(p.instructions.operand_count[i]):
+        if not _part_of_vector(c, source_at(p, i, k), &vector, &begin) or begin != end or (k and vector.data != whole.data):
+            return 0
+        whole = vector
+        end += operand_bytes(source_at(p, i, k))
+    if end and whole.register_class == p.definitions.register_class[p.instructions.definition_first[i]] and end == class_bytes(whole.register_class):
+        become(c, i, op_p_parallelcopy, format_pseudo, &whole, 1)
+    return 0
+
+
+cdef int _fold_nested_extract(Context *c, InstructionId i) except -1 nogil:
+    """A part of a part of a dword, extended, is a part of the dword; its sign is that of the outer one, which is not wider."""
+    cdef ProgramData *p = c.p
+    cdef Operand part = source_at(p, i, 0)
+    cdef InstructionId q = producer_of(c, part)
+    cdef Operand[4] o
+    cdef uint32_t bits = source_at(p, i, 2).data
+    cdef uint32_t first = 0
+    cdef uint32_t size = 8 * operand_bytes(part)
+    cdef uint32_t k
+    if _part_of_vector(c, part, &o[0], &first):
+        first *= 8
+    elif q and p.instructions.opcode[q] == op_p_extract and result_of(p, q) == part.data:
+        o[0] = source_at(p, q, 0)
+        size = source_at(p, q, 2).data
+        first = source_at(p, q, 1).data * size
+    else:
+        return 0
+    if not is_plain_temp(o[0]) or operand_bytes(o[0]) != 4 or (source_at(p, i, 1).data + 1) * bits > size or first % bits \
+            or class_is_vgpr(o[0].register_class) != class_is_vgpr(part.register_class):
+        return 0
+    for k in range(1, 4):
+        o[k] = source_at(p, i, k)
+    o[1] = operand_c32(first // bits + source_at(p, i, 1).data)
+    return become(c, i, op_p_extract, format_pseudo, o, 4)
+
+
 cdef int _fold_split(Context *c, InstructionId i) except -1 nogil:
     """A vector that is split into the parts it was made of."""
     cdef ProgramData *p = c.p
@@ -416,6 +481,10 @@ cdef int propagate(Context *c, InstructionId i) except -1 nogil:
             _propagate_sign(c, i, k)
     elif p.instructions.opcode[i] == op_p_extract_vector:
         _fold_extract(c, i)
+    elif p.instructions.opcode[i] == op_p_create_vector:
+        _fold_parts(c, i)
+    elif p.instructions.opcode[i] == op_p_extract:
+        _fold_nested_extract(c, i)
     elif p.instructions.opcode[i] == op_p_split_vector:
         _fold_split(c, i)
         _narrow_split(c, i)

@@ -10,7 +10,8 @@ from nir_opcodes cimport (
     alu_b2i32, alu_bcsel, alu_bit_count, alu_extract_u16, alu_extract_u8, alu_iadd, alu_iand, alu_imax, alu_imin, alu_imul,
     alu_ior, alu_ishl, alu_ishr, alu_ixor, alu_mov, alu_u2u16, alu_u2u32, alu_u2u8, alu_ubfe, alu_udiv, alu_umax, alu_umin, alu_umod,
     alu_umul24, alu_ushr, index_arg_upper_bound_u32_amd, index_base, intrinsic_load_local_invocation_id, intrinsic_load_local_invocation_index,
-    intrinsic_load_num_subgroups, intrinsic_load_scalar_arg_amd, intrinsic_load_subgroup_id, intrinsic_load_subgroup_invocation, intrinsic_load_vector_arg_amd,
+    intrinsic_load_num_subgroups, intrinsic_load_scalar_arg_amd, intrinsic_load_subgroup_id, intrinsic_load_subgroup_invocation,
+    intrinsic_load_vector_arg_amd,
     intrinsic_mbcnt_amd, intrinsic_read_first_invocation,
 )
 from pyaco._core.ir.shader cimport (
