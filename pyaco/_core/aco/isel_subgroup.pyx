@@ -528,7 +528,7 @@ cdef TempId _emit_reduction(Isel *c, uint32_t opcode, uint32_t operation, uint32
 
 
 cdef int _multiply_by_count(Isel *c, ValueId i, uint32_t alu, TempId count) except -1 nogil:
-    """A sum of a uniform value: a uniform or divergent number of lanes times the value."""
+    """A sum of a uniform value, without carries as well: a uniform or divergent number of lanes times the value."""
     cdef TempId dst = value_temp(c, i)
     cdef TempId value = source_whole(c, i, 0)
     cdef uint32_t bits = source_bits(c, i, 0)
@@ -538,6 +538,13 @@ cdef int _multiply_by_count(Isel *c, ValueId i, uint32_t alu, TempId count) exce
     cdef ValueId factor = source_value(c.s, i, 0)
     if alu == alu_iadd and bits == 32 and value_is_constant(c.s, factor) and constant_bits(c.s, factor, 0) == 1:
         copy(c, dst, 0, T(c, count))
+        return 0
+    if alu == alu_ixor:
+        # Of an even number nothing is left.
+        count = emit2(c, op_v_and_b32 if is_vgpr(c, count) else op_s_and_b32, 0, K(1), T(c, count))
+    if alu == alu_fadd and bits == 16:
+        low = emit1(c, op_v_cvt_f16_u16, 0, T(c, as_vgpr_bytes(c, count, 2)))
+        emit2(c, op_v_mul_f16, dst, T(c, value), T(c, low))
         return 0
     if alu == alu_fadd:
         low = emit1(c, op_v_cvt_f32_u32, 0, T(c, count))
@@ -576,8 +583,8 @@ cdef TempId _exec_mask(Isel *c) except 0 nogil:
     return copy(c, 0, c.mask, o)
 
 
-cdef bint _is_sum(uint32_t alu, uint32_t bits) noexcept nogil:
-    return alu == alu_iadd or (alu == alu_fadd and bits == 32)
+cdef bint _is_sum(Isel *c, uint32_t alu, uint32_t bits) noexcept nogil:
+    return alu == alu_iadd or alu == alu_ixor or (alu == alu_fadd and (bits == 32 or (bits == 16 and c.gfx >= gfx8)))
 
 
 cdef int _boolean_reduce(Isel *c, ValueId i, uint32_t alu, uint32_t cluster) except -1 nogil:
@@ -676,9 +683,9 @@ cdef int _reduce_or_scan(Isel *c, ValueId i, uint64_t opcode) except -1 nogil:
     operation = &_operations[alu]
     if uniform and opcode != op_p_exclusive_scan and (operation.properties & is_idempotent or cluster == 1):
         return _copy_source(c, i)
-    if uniform and opcode == op_p_reduce and cluster == c.p.wave_size and _is_sum(alu, bits):
+    if uniform and opcode == op_p_reduce and cluster == c.p.wave_size and _is_sum(c, alu, bits):
         return _multiply_by_count(c, i, alu, _active_count(c))
-    if uniform and opcode != op_p_reduce and _is_sum(alu, bits):
+    if uniform and opcode != op_p_reduce and _is_sum(c, alu, bits):
         return _multiply_by_count(c, i, alu, emit_mbcnt(c, 0, _exec_mask(c), K(1 if opcode == op_p_inclusive_scan else 0)))
     if cluster == 1:
         return _copy_source(c, i)
