@@ -140,6 +140,34 @@ cdef bint _combine_add_scalar_shift(Context *c, InstructionId i) except -1 nogil
     return False
 
 
+cdef bint _combine_add_condition(Context *c, InstructionId i) except -1 nogil:
+    """A sum with 1 where a condition holds, else 0, is a sum with a carry; likewise a difference."""
+    cdef ProgramData *p = c.p
+    cdef Operand[3] operands
+    cdef uint16_t opcode = op_v_addc_co_u32 if p.instructions.opcode[i] == op_v_add_u32 else op_v_subbrev_co_u32
+    cdef uint16_t format
+    cdef uint32_t k
+    cdef InstructionId q = 0
+    if not _unmodified(p, i) or isa_opcode_number(p.gfx_level, opcode, opcode_format[opcode]) < 0:
+        return False
+    for k in range(2):
+        if (k == 0 and p.instructions.opcode[i] == op_v_sub_u32) or not _single(c, source_at(p, i, k), op_v_cndmask_b32, &q) \
+                or not is_constant(source_at(p, q, 0), 0) or not is_constant(source_at(p, q, 1), 1) or not is_plain_temp(source_at(p, q, 2)):
+            continue
+        operands[0] = operand_c32(0)
+        operands[1] = source_at(p, i, 1 - k)
+        operands[2] = source_at(p, q, 2)
+        format = opcode_format[opcode]
+        if operands[1].flags & operand_constant or not class_is_vgpr(operands[1].register_class):
+            format |= format_vop3
+        if not bus_allows(p, opcode, format, operands, 3):
+            continue
+        become(c, i, opcode, format, operands, 3)
+        add_unused_mask(c, i)
+        return True
+    return False
+
+
 cdef bint _combine_add_shift_as_product(Context *c, InstructionId i) except -1 nogil:
     """A sum with a shifted number of 24 bits is v_mad_u32_u24 before GFX9, which has no instruction that shifts and adds."""
     cdef ProgramData *p = c.p
@@ -515,6 +543,29 @@ cdef bint _combine_scalar_not(Context *c, InstructionId i, uint16_t inverter, ui
     return False
 
 
+cdef bint _combine_inverted_logic(Context *c, InstructionId i, bint wide) except -1 nogil:
+    """~(a | b), ~(a & b), ~(a ^ b)"""
+    cdef ProgramData *p = c.p
+    cdef InstructionId q = producer_of(c, source_at(p, i, 0))
+    cdef Operand[2] operands
+    cdef uint16_t opcode
+    if q == 0 or c.uses[result_of(p, q)] != 1 or result_of(p, q) != source_at(p, i, 0).data or not _scc_unused(c, q):
+        return False
+    opcode = p.instructions.opcode[q]
+    if opcode == (op_s_or_b64 if wide else op_s_or_b32):
+        opcode = op_s_nor_b64 if wide else op_s_nor_b32
+    elif opcode == (op_s_and_b64 if wide else op_s_and_b32):
+        opcode = op_s_nand_b64 if wide else op_s_nand_b32
+    elif opcode == (op_s_xor_b64 if wide else op_s_xor_b32):
+        opcode = op_s_xnor_b64 if wide else op_s_xnor_b32
+    else:
+        return False
+    operands[0] = source_at(p, q, 0)
+    operands[1] = source_at(p, q, 1)
+    become(c, i, opcode, format_sop2, operands, 2)
+    return True
+
+
 cdef bint _combine_inverse_compare(Context *c, InstructionId i) except -1 nogil:
     """The negation of a compare in its block: the inverse compare. Bits of lanes that do not run mean nothing in either."""
     cdef ProgramData *p = c.p
@@ -704,7 +755,9 @@ cdef bint _combine_valu(Context *c, InstructionId i, uint16_t opcode) except -1 
     if _combine_fusions(c, i):
         return True
     if opcode == op_v_add_u32:
-        return _combine_add_scalar_shift(c, i)
+        return _combine_add_scalar_shift(c, i) or _combine_add_condition(c, i)
+    if opcode == op_v_sub_u32:
+        return _combine_add_condition(c, i)
     if _sum_without_carry(c, i):
         return _combine_add_shift_as_product(c, i)
     if opcode == op_v_cvt_f32_u32:
@@ -741,8 +794,10 @@ cdef bint combine(Context *c, InstructionId i) except -1 nogil:
         return _combine_valu(c, i, opcode)
     if opcode in (op_s_and_b32, op_s_and_b64) and _combine_and_exec(c, i):
         return True
-    if opcode == by_wave(p, op_s_not_b32, op_s_not_b64):
-        return _combine_inverse_compare(c, i)
+    if opcode == by_wave(p, op_s_not_b32, op_s_not_b64) and _combine_inverse_compare(c, i):
+        return True
+    if opcode == op_s_not_b32 or opcode == op_s_not_b64:
+        return _combine_inverted_logic(c, i, opcode == op_s_not_b64)
     if opcode == op_s_and_b32:
         return _combine_scalar_not(c, i, op_s_not_b32, op_s_andn2_b32)
     if opcode == op_s_and_b64:

@@ -55,6 +55,8 @@ cdef void set_operand(Context *c, InstructionId i, uint32_t k, Operand o) noexce
 cdef void release(Context *c, InstructionId i) noexcept nogil
 # Turn an instruction into another with the same definitions.
 cdef int become(Context *c, InstructionId i, uint16_t opcode, uint16_t format, const Operand *operands, uint32_t count) except -1 nogil
+# Give an instruction of one definition a second one, a lane mask that nothing reads.
+cdef int add_unused_mask(Context *c, InstructionId i) except -1 nogil
 # Whether scalar registers and the literal fit the constant bus.
 cdef bint bus_allows(const ProgramData *p, uint16_t opcode, uint16_t format, const Operand *operands, uint32_t count) noexcept nogil
 # Whether each source of an opcode must keep its position and kind; such instructions are left alone.
