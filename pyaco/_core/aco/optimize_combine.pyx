@@ -549,7 +549,9 @@ cdef bint _combine_inverted_logic(Context *c, InstructionId i, bint wide) except
     cdef InstructionId q = producer_of(c, source_at(p, i, 0))
     cdef Operand[2] operands
     cdef uint16_t opcode
-    if q == 0 or c.uses[result_of(p, q)] != 1 or result_of(p, q) != source_at(p, i, 0).data or not _scc_unused(c, q):
+    # What it reads may be exec, which is another one in other blocks.
+    if q == 0 or c.uses[result_of(p, q)] != 1 or result_of(p, q) != source_at(p, i, 0).data or c.home[result_of(p, q)] != c.block \
+            or not _scc_unused(c, q):
         return False
     opcode = p.instructions.opcode[q]
     if opcode == (op_s_or_b64 if wide else op_s_or_b32):
