@@ -112,6 +112,7 @@ cdef bint _in_vgpr(Isel *c, ValueId i) noexcept nogil:
         file = by_sources
     if file == by_divergence and kind != nir_alu and not c.value_used[i] & used_scalar:
         if _by_vector_memory(c, i) or (kind == nir_intrinsic and _exchanges_lanes[s.instructions.opcode[i]]
+                                       and not value_divergent(c, source_value(s, i, 0))
                                        and class_is_vgpr(c.value_class[source_value(s, i, 0)])):
             return True
     if file != by_sources:

@@ -587,6 +587,37 @@ cdef bint _is_sum(Isel *c, uint32_t alu, uint32_t bits) noexcept nogil:
     return alu == alu_iadd or alu == alu_ixor or (alu == alu_fadd and (bits == 32 or (bits == 16 and c.gfx >= gfx8)))
 
 
+cdef uint64_t _identity(uint32_t alu, uint32_t bits) noexcept nogil:
+    """What an idempotent operation leaves any other number as it is with."""
+    cdef uint64_t ones = 0xffffffffffffffffULL >> (64 - bits)
+    if alu == alu_fmin or alu == alu_fmax:
+        return (0x7c00 if bits == 16 else 0x7f800000 if bits == 32 else <uint64_t>0x7ff00000 << 32) | (ones ^ ones >> 1 if alu == alu_fmax else 0)
+    if alu == alu_imin:
+        return ones >> 1
+    if alu == alu_imax:
+        return ones ^ ones >> 1
+    return ones if alu == alu_umin or alu == alu_iand else 0
+
+
+cdef int _uniform_exclusive_scan(Isel *c, ValueId i, uint32_t alu, uint32_t bits) except -1 nogil:
+    """An idempotent operation over uniform values: the value, but nothing stands before the first lane."""
+    cdef TempId dst = value_temp(c, i)
+    cdef TempId value = source_whole(c, i, 0)
+    cdef TempId first = new_temp(c, c.mask)
+    cdef uint64_t identity = _identity(alu, bits)
+    cdef Operand exec_mask = exec_operand(c.p)
+    cdef TempId low
+    cdef TempId high
+    emit_raw(c, op_p_elect, first, &exec_mask, 1)
+    if bits < 64:
+        emit3(c, op_v_cndmask_b32, dst, T(c, value), K(<uint32_t>identity), T(c, first))
+        return 0
+    low = emit3(c, op_v_cndmask_b32, 0, T(c, part(c, value, 0, 4)), K(<uint32_t>identity), T(c, first))
+    high = emit3(c, op_v_cndmask_b32, 0, T(c, part(c, value, 1, 4)), K(<uint32_t>(identity >> 32)), T(c, first))
+    pair(c, dst, 0, T(c, low), T(c, high))
+    return 0
+
+
 cdef int _boolean_reduce(Isel *c, ValueId i, uint32_t alu, uint32_t cluster) except -1 nogil:
     """And, or, xor of booleans over all lanes, or over each cluster of consecutive lanes."""
     cdef TempId dst = value_temp(c, i)
@@ -683,6 +714,8 @@ cdef int _reduce_or_scan(Isel *c, ValueId i, uint64_t opcode) except -1 nogil:
     operation = &_operations[alu]
     if uniform and opcode != op_p_exclusive_scan and (operation.properties & is_idempotent or cluster == 1):
         return _copy_source(c, i)
+    if uniform and opcode == op_p_exclusive_scan and operation.known and operation.properties & is_idempotent and is_vgpr(c, dst):
+        return _uniform_exclusive_scan(c, i, alu, bits)
     if uniform and opcode == op_p_reduce and cluster == c.p.wave_size and _is_sum(c, alu, bits):
         return _multiply_by_count(c, i, alu, _active_count(c))
     if uniform and opcode != op_p_reduce and _is_sum(c, alu, bits):
