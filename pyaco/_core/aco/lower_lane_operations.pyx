@@ -686,7 +686,8 @@ cdef uint16_t _shared_vgpr(const ProgramData *p, InstructionId i) except 0 nogil
 cdef int _bpermute_shared(Rewrite *out, InstructionId i) except -1 nogil:
     """ds_bpermute reaches half a wave: what a lane wants of the other half comes through VGPRs that both halves share (GFX10).
 
-    Each half writes its data to one and pulls from the other's, all lanes enabled. Lanes that asked for one of their own half keep it. Operands: index * 4, data, mask of the lanes whose index is
+    Each half writes its data to one and pulls from the other's, all lanes enabled. Lanes that asked for one of their own half keep it.
+    Operands: index * 4, data, mask of the lanes whose index is
     in their own half.
     """
     cdef ProgramData *p = out.program
