@@ -115,7 +115,7 @@ def measure(module: bytes, entry: str, target: str, icd: Path, images: bool = Tr
         constants = b""
         if size := radv_nir.constant_bytes(theirs.nir):
             constants = peer(target, icd).constant_data(size, module, whole.wave, entry, pipeline_layout(facts), push)
-        text = radv_nir.adapted(theirs.nir, targets.chip(target).level, whole.wave, found, radv_nir.texture_shape(module), constants)
+        text = radv_nir.adapted(theirs.nir, targets.chip(target).level, whole.wave, found, radv_nir.texture_shapes(module), constants)
         shader = radv_nir.compile_text(text, target, found, Run(validate=True))
     except pyaco.UnsupportedError as error:
         return {**row, "outcome": "refused", "reason": _first_line(error)}

@@ -12,7 +12,7 @@ the same rules; the registers that ``p_startpgm`` of RADV's ACO IR defines must 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -134,18 +134,24 @@ def _without_fmask(layout: DescriptorSetLayout) -> DescriptorSetLayout:
     return replace(layout, size=end, bindings={number: placed[number] for number in layout.bindings})
 
 
-def texture_shape(module: bytes) -> str:
-    """Dimensions of a module's sampled images, as our text has them, where all have the same; else nothing.
+def texture_shapes(module: bytes) -> dict[int, str]:
+    """Dimensions of a module's sampled images, as our text has them, by how many coordinates they take; nothing where several take as many.
 
     Mesa's text does not say what a texture instruction with a descriptor samples.
     """
-    shapes = {operands[1:4:2] + operands[4:5] for opcode, operands in Module(module).types.values() if opcode == OP_TYPE_IMAGE and operands[5] == 1}
-    if len(shapes) != 1:
-        return ""
-    dim, arrayed, multisampled = shapes.pop()
+    found: dict[int, set[str]] = {}
     names = ImageDim.names()
-    name = names[ImageDim.MS] if multisampled else names[dim]
-    return name + (" array" if arrayed else "")
+    dimensions = {ImageDim.IMAGE_1D: 1, ImageDim.BUFFER: 1, ImageDim.IMAGE_3D: 3, ImageDim.CUBE: 3}
+    for opcode, operands in Module(module).types.values():
+        if opcode != OP_TYPE_IMAGE or operands[5] != 1:
+            continue
+        dim, arrayed, multisampled = operands[1], operands[3], operands[4]
+        # Layers of cubes are counted in faces.
+        count = dimensions.get(dim, 2) + (arrayed and dim != ImageDim.CUBE)
+        found.setdefault(count, set()).add(names[ImageDim.MS if multisampled else dim] + (" array" if arrayed else ""))
+    if len(all_shapes := set().union(*found.values())) == 1:
+        return dict.fromkeys(range(1, 5), all_shapes.pop())
+    return {count: shapes.pop() for count, shapes in found.items() if len(shapes) == 1}
 
 
 def constant_bytes(text: str) -> int:
@@ -154,33 +160,45 @@ def constant_bytes(text: str) -> int:
     return int(match[1]) if match else 0
 
 
+#: What takes packed local ids apart: an opcode, its constants, the id, and the constants for the id in a register of its own.
+_TAKEN_APART = (
+    (r"iand {ids}, (%\d+ \(0x[0-9a-f]{{1,2}}\)|%\d+ \(0x[123][0-9a-f]{{2}}\))", "iand {x}, {0}"),
+    (r"ubfe {ids}, %\d+ \(0xa\), (%\d+ \(0x[0-9a]\))", "ubfe {y}, {zero}, {0}"),
+    (r"ushr {ids}, %\d+ \(0x14\)", "ushr {z}, {zero}"),
+)
+_SECOND_OF_TWO = (r"ushr {ids}, %\d+ \(0xa\)", "ushr {y}, {zero}")
+
+
 def unpacked_ids(text: str, packed: int | None) -> str:
-    """The text with the packed local ids put together from the arguments that a chip without them has."""
-    if packed is None:
+    """The text with the local ids of a chip that does not pack them.
+
+    What takes them apart does as much to the register of the id that it wants, so that it costs what it does in RADV's code. Where anything
+    else reads them, they are put together; those of a single dimension are the first.
+    """
+    size = re.search(r"^workgroup_size: (\d+), (\d+), (\d+)$", text, re.MULTILINE)
+    match = re.search(rf"^(\s*)div 32 +(%\d+) = @load_vector_arg_amd \(base={packed}\b.*$", text, re.MULTILINE)
+    if packed is None or match is None or (size and size[2] == size[3] == "1"):
         return text
-    fresh = max((int(number) for number in re.findall(r"%(\d+)", text)), default=0) + 1
-    kept = []
-    for line in text.splitlines():
-        match = re.match(rf"(\s*)div 32 +(%\d+) = @load_vector_arg_amd \(base={packed}\b", line)
-        if match is None:
-            kept.append(line)
-            continue
-        x, y, z, ten, twenty, high, higher, two = (f"%{fresh + k}" for k in range(8))
-        kept += [f"{match[1]}{each}" for each in (
-            *(f"div 32 {name} = @load_vector_arg_amd (base={packed + k})" for k, name in enumerate((x, y, z))),
-            f"con 32 {ten} = load_const (0x0000000a)", f"con 32 {twenty} = load_const (0x00000014)", f"div 32 {high} = ishl {y}, {ten}",
-            f"div 32 {higher} = ishl {z}, {twenty}", f"div 32 {two} = ior {x}, {high}", f"div 32 {match[2]} = ior {two}, {higher}")]  # fmt: skip
-        fresh += 8
-    return "\n".join(kept) + "\n"
+    fresh = max(int(number) for number in re.findall(r"%(\d+)", text)) + 1
+    x, y, z, zero, ten, twenty, high, higher, two = (f"%{fresh + k}" for k in range(9))
+    rules = _TAKEN_APART + ((_SECOND_OF_TWO,) if size and size[3] == "1" else ())
+    for pattern, replacement in rules:
+        text = re.sub(pattern.format(ids=match[2]), lambda found: replacement.format(*found.groups(), x=x, y=y, z=z, zero=zero), text)  # noqa: B023
+    made = [*(f"div 32 {name} = @load_vector_arg_amd (base={packed + k})" for k, name in enumerate((x, y, z))),
+            f"con 32 {zero} = load_const (0x00000000)"]  # fmt: skip
+    if len(re.findall(rf"{match[2]}\b", text)) > 1:
+        made += [f"con 32 {ten} = load_const (0x0000000a)", f"con 32 {twenty} = load_const (0x00000014)", f"div 32 {high} = ishl {y}, {ten}",
+                 f"div 32 {higher} = ishl {z}, {twenty}", f"div 32 {two} = ior {x}, {high}", f"div 32 {match[2]} = ior {two}, {higher}"]  # fmt: skip
+    return text.replace(match[0], "\n".join(match[1].strip("\n") + line for line in made))
 
 
-def adapted(text: str, level: int, wave: int, found: Arguments, shape: str, constants: bytes = b"") -> str:
+def adapted(text: str, level: int, wave: int, found: Arguments, shapes: Mapping[int, str], constants: bytes = b"") -> str:
     """RADV's text with the header that our reader needs; declarations of variables go: none is left, and their types are not printed.
 
     Raises
     ------
     UnsupportedError
-        What is not printed: dimensions of textures, where the module has several (no `shape`); how a dispatch numbers invocations.
+        What is not printed: dimensions of textures, where several take as many coordinates; how a dispatch numbers invocations.
     """
     # What the relaxed one gives for lanes that do not run is left open; here these are zeros.
     if "@dd" in text and "derivative_group: 1" in text:
@@ -189,7 +207,10 @@ def adapted(text: str, level: int, wave: int, found: Arguments, shape: str, cons
     lines = list(_adapted_lines(text, level, wave, found.rows, constants))
     for number, line in enumerate(lines):
         if re.search(r" = \(\w+\)\w+ .*\(texture\)", line):
-            if not shape:
+            coordinates = re.search(r"(%\d+)(?: \(0x[0-9a-f]+\))? \((?:coord|backend1)\)", line)
+            made = coordinates and re.search(rf"\d+(?:x(\d+))?\s+{coordinates[1]} = ", text)
+            shape = shapes.get(int(made[1] or 1)) if made else None
+            if shape is None:
                 raise UnsupportedError("textures of several kinds: Mesa's text does not tell which one an instruction reads")
             compared = "(comparator)" in line
             scalar = compared and re.match(r"\s*(?:con|div)?\s*\d+ +%", line)

@@ -25,8 +25,8 @@ instruction_selection = Pass(
 dominance = _pass("dominance", "finds the dominators of both CFGs", guarantees=("dominance",), breaks=(), analysis=True)
 lower_phis = _pass("lower_phis", "phis of lane masks and scalars become linear phis", needs=("ssa", "dominance"), guarantees=("linear phis",))
 value_numbering = _pass("value_numbering", "no value is computed twice", needs=("ssa", "dominance"), required=False)
-optimize = _pass("optimize", "copies, constants and modifiers move into their users; pairs of instructions become one", needs=("ssa",),
-                 required=False)  # fmt: skip
+optimize = _pass("optimize", "copies, constants and modifiers move into their users; pairs of instructions become one",
+                 needs=("ssa", "dominance"), required=False)  # fmt: skip
 setup_reduce_temp = _pass("setup_reduce_temp", "reductions and shuffles get linear VGPRs to compute in", needs=("ssa", "dominance"),
                           guarantees=("reduce temps",))  # fmt: skip
 insert_exec_mask = _pass("insert_exec_mask", "the execution mask becomes explicit", needs=("ssa", "linear phis", "reduce temps"),

@@ -86,13 +86,22 @@ def test_machine_code_is_counted_as_the_statistics_count_it() -> None:
 def test_radv_text_gets_what_mesa_leaves_out() -> None:
     argument = radv_nir.Argument("workgroup_id", 0)
     header = "constants: 5\ndecl_function main () (entrypoint)\n"
-    body = "  div 32  %4 = @load_vector_arg_amd (base=1, arg_upper_bound_u32_amd=7175)\n"
+    argument_line = "  div 32  %4 = @load_vector_arg_amd (base=1, arg_upper_bound_u32_amd=7175)\n"
     found = radv_nir.Arguments((argument,), Any, False, packed_ids=1)  # type: ignore[arg-type]
-    lines = radv_nir.adapted(header + body, 103, 64, found, "", b"\1\2\3\4\5").splitlines()
+    lines = radv_nir.adapted(header + argument_line + "  div 32  %5 = iadd %4, %4\n", 103, 64, found, {}, b"\1\2\3\4\5").splitlines()
     assert radv_nir.constant_bytes(header) == 5 and "constant_data: 0102030405" in lines
     ids = [line.split(" = ")[0].split()[-1] for line in lines if " = " in line]
-    assert len(set(ids)) == len(ids) == 9 and lines[-1].split() == ["div", "32", "%4", "=", "ior", "%12,", "%11"]
+    assert len(set(ids)) == len(ids) == 11 and lines[-2].split() == ["div", "32", "%4", "=", "ior", "%14,", "%13"]
     assert [line.rsplit("=", 1)[1] for line in lines if "vector_arg" in line] == ["1)", "2)", "3)"]
+
+
+def test_packed_ids_are_taken_apart_where_they_are() -> None:
+    text = ("workgroup_size: 8, 8, 1\n  div 32  %4 = @load_vector_arg_amd (base=1)\n  div 32  %6 = iand %4, %5 (0x7)\n"
+            "  div 32  %8 = ushr %4, %7 (0xa)\n")  # fmt: skip
+    lines = radv_nir.unpacked_ids(text, 1).splitlines()
+    assert [line.split(" = ")[1] for line in lines[-2:]] == ["iand %9, %5 (0x7)", "ushr %10, %12"]
+    assert not any("ior" in line for line in lines)
+    assert radv_nir.unpacked_ids(text.replace("8, 8, 1", "64, 1, 1"), 1).count("load_vector_arg_amd") == 1
 
 
 def side(code: dict[str, int], nir: dict[str, int], **figures: float) -> dict[str, Any]:

@@ -98,7 +98,7 @@ cdef int _saturate(Isel *c, ValueId instruction, TempId dst, uint64_t unused) ex
 
 
 cdef int _sign(Isel *c, ValueId instruction, TempId dst, uint64_t unused) except -1 nogil:
-    """-1, 0 or 1: the bits of the float (with -0 made 0), clamped to that range as an integer."""
+    """-1, 0 or 1: the bits of a half (with -0 made 0), clamped to that range as an integer; a single that is made infinite, clamped."""
     cdef uint32_t bits = c.s.instructions.bit_size[instruction]
     cdef TempId a = as_vgpr(c, source(c, instruction, 0))
     cdef TempId mask
@@ -108,9 +108,9 @@ cdef int _sign(Isel *c, ValueId instruction, TempId dst, uint64_t unused) except
         a = emit3(c, op_v_med3_i16, 0, operand_c16(0xffff), T(c, a), operand_c16(1))
         emit1(c, op_v_cvt_f16_i16, dst, T(c, a))
     elif bits == 32:
-        a = emit2(c, op_v_add_f32, 0, K(0), T(c, a))
-        a = emit3(c, op_v_med3_i32, 0, K(0xffffffffU), T(c, a), K(1))
-        emit1(c, op_v_cvt_f32_i32, dst, T(c, a))
+        # Infinity, or no number: this product with zero is zero.
+        a = emit2(c, op_v_mul_legacy_f32, 0, K(0x7f800000), T(c, a))
+        emit3(c, op_v_med3_f32, dst, K(0xbf800000U), T(c, a), K(0x3f800000))
     else:
         mask = emit2(c, op_v_cmp_nlt_f64, 0, operand_c64(0), T(c, a))
         high = copy(c, 0, class_v1, K(0x3ff00000))

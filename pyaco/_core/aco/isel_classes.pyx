@@ -7,16 +7,17 @@ Phis need a fixed point, which one or two sweeps over the program reach: a value
 Source of the policy: ACO's ``init_context`` (``aco_instruction_selection_setup.cpp``).
 """
 from libc.stdint cimport uint8_t, uint32_t
+from libcpp.vector cimport vector
 
 from nir_opcodes cimport *
 from pyaco._core.aco.isel_context cimport (
-    Isel, sgpr_class, used_alu, used_otherwise, used_packed, value_divergent, vgpr_class,
+    Isel, sgpr_class, used_alu, used_otherwise, used_packed, used_scalar, value_divergent, vgpr_class,
 )
 from pyaco._core.aco.isel_packed cimport is_packed
 from pyaco._core.ir.program cimport class_is_vgpr
 from pyaco._core.ir.shader cimport (
-    NodeId, ShaderData, ValueId, block_walk_next, nir_alu, nir_intrinsic, nir_load_const, nir_phi, nir_tex, nir_undef, node_first_block,
-    source_swizzle, source_value, swizzle_component,
+    NodeId, ShaderData, ValueId, access_can_reorder, alu_is_vector, block_walk_next, intrinsic_index, nir_alu, nir_intrinsic, nir_load_const, nir_phi,
+    nir_tex, nir_undef, node_first_block, source_swizzle, source_value, swizzle_component,
 )
 
 cdef enum:                        # ResultFile: the register file that a result goes to
@@ -62,6 +63,38 @@ for _opcode in (intrinsic_load_ubo, intrinsic_load_ssbo, intrinsic_load_global_a
     _intrinsic_result_file[_opcode] = by_divergence
 
 
+# Sources of intrinsics that are read from VGPRs in any case: data to write, coordinates, what other lanes read; a bit each.
+cdef uint8_t[1024] _vector_sources
+
+for _opcode in (intrinsic_store_ssbo, intrinsic_store_shared, intrinsic_store_shared2_amd, intrinsic_store_global_amd, intrinsic_store_scratch,
+                intrinsic_reduce, intrinsic_inclusive_scan, intrinsic_exclusive_scan):
+    _vector_sources[_opcode] = 1
+for _opcode in (intrinsic_shared_atomic, intrinsic_global_atomic_amd, intrinsic_bindless_image_load):
+    _vector_sources[_opcode] = 2
+_vector_sources[<int>intrinsic_shared_atomic_swap] = _vector_sources[<int>intrinsic_global_atomic_swap_amd] = 6
+_vector_sources[<int>intrinsic_ssbo_atomic] = 4
+_vector_sources[<int>intrinsic_ssbo_atomic_swap] = 12
+_vector_sources[<int>intrinsic_bindless_image_store] = 10
+
+# What gives back a value that is the same in all lanes as it is.
+cdef uint8_t[1024] _exchanges_lanes
+
+for _opcode in (intrinsic_shuffle, intrinsic_quad_broadcast, intrinsic_quad_swap_horizontal, intrinsic_quad_swap_vertical,
+                intrinsic_quad_swap_diagonal, intrinsic_quad_swizzle_amd, intrinsic_masked_swizzle_amd):
+    _exchanges_lanes[_opcode] = True
+    _vector_sources[_opcode] = 1
+
+
+cdef bint _by_vector_memory(Isel *c, ValueId i) noexcept nogil:
+    """Whether a load is none of the scalar unit's even if it is uniform."""
+    cdef uint32_t opcode = c.s.instructions.opcode[i]
+    if c.s.instructions.kind[i] == nir_tex:
+        return True
+    if opcode == intrinsic_load_ssbo or opcode == intrinsic_load_global_amd:
+        return intrinsic_index(c.s, i, index_access) & access_can_reorder == 0
+    return opcode in (intrinsic_load_shared, intrinsic_load_shared2_amd, intrinsic_bindless_image_load)
+
+
 cdef bint _in_vgpr(Isel *c, ValueId i) noexcept nogil:
     cdef ShaderData *s = c.s
     cdef uint8_t kind = s.instructions.kind[i]
@@ -75,6 +108,13 @@ cdef bint _in_vgpr(Isel *c, ValueId i) noexcept nogil:
         file = _intrinsic_result_file[s.instructions.opcode[i]]
     elif kind == nir_tex:
         file = by_divergence
+    if kind == nir_alu and s.instructions.opcode[i] == alu_mov and not c.value_used[i] & used_scalar:
+        file = by_sources
+    if file == by_divergence and kind != nir_alu and not c.value_used[i] & used_scalar:
+        if _by_vector_memory(c, i) or (kind == nir_intrinsic and _exchanges_lanes[s.instructions.opcode[i]]
+                                       and not value_divergent(c, source_value(s, i, 0))
+                                       and class_is_vgpr(c.value_class[source_value(s, i, 0)])):
+            return True
     if file != by_sources:
         return file == in_vgpr or (file == by_divergence and value_divergent(c, i))
     if value_divergent(c, i):
@@ -102,32 +142,42 @@ cdef uint32_t _components_read(const ShaderData *s, ValueId i, uint32_t source) 
     return mask
 
 
-cdef uint8_t _reader(Isel *c, ValueId i) noexcept nogil:
+cdef uint8_t _reader(Isel *c, ValueId i, uint32_t source) noexcept nogil:
+    cdef uint32_t opcode = c.s.instructions.opcode[i]
     if c.s.instructions.kind[i] != nir_alu:
-        return used_otherwise
-    return used_alu | used_packed if is_packed(c, i) else used_alu
+        if c.s.instructions.kind[i] == nir_intrinsic and source < 8 and _vector_sources[opcode] >> source & 1:
+            return used_otherwise
+        return used_otherwise | used_scalar
+    if is_packed(c, i):
+        return used_alu | used_packed
+    if opcode == alu_mov or alu_is_vector(opcode):
+        return used_alu | c.value_used[i] & used_scalar
+    return used_alu if _alu_result_file[opcode] == in_vgpr or alu_input_types_flat[opcode * alu_max_inputs] >> 8 == 3 else used_alu | used_scalar
 
 
-cdef void _find_used(Isel *c) noexcept nogil:
+cdef int _find_used(Isel *c) except -1 nogil:
+    """What reads each value; from the end, as moves are read like what reads them."""
     cdef ShaderData *s = c.s
     cdef NodeId block = node_first_block(s)
     cdef NodeId node
     cdef uint32_t position
     cdef ValueId i
     cdef uint32_t source
-    cdef uint8_t reader
+    cdef vector[ValueId] all_values
     c.value_used.assign(s.instructions.table.count, 0)
     c.value_components.assign(s.instructions.table.count, 0)
+    for node in range(s.nodes.table.count):
+        c.value_used[s.nodes.condition[node]] = used_otherwise | used_scalar
     while block:
         for position in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
-            i = s.order.instruction[position]
-            reader = _reader(c, i)
-            for source in range(s.instructions.source_count[i]):
-                c.value_used[source_value(s, i, source)] |= reader
-                c.value_components[source_value(s, i, source)] |= <uint16_t>_components_read(s, i, source)
+            all_values.push_back(s.order.instruction[position])
         block = block_walk_next(s, block)
-    for node in range(s.nodes.table.count):
-        c.value_used[s.nodes.condition[node]] = used_otherwise
+    for position in range(<uint32_t>all_values.size(), 0, -1):
+        i = all_values[position - 1]
+        for source in range(s.instructions.source_count[i]):
+            c.value_used[source_value(s, i, source)] |= _reader(c, i, source)
+            c.value_components[source_value(s, i, source)] |= <uint16_t>_components_read(s, i, source)
+    return 0
 
 
 cdef int choose_classes(Isel *c) except -1 nogil:

@@ -48,6 +48,7 @@ cdef enum:                        # what reads a NIR value: bits
     used_otherwise = 1            # anything but an ALU instruction
     used_alu = 2
     used_packed = 4               # an ALU instruction on two halves
+    used_scalar = 8               # what could read an SGPR, and leave the result in one
 
 # Emits what takes the place of an opcode that a level does not have: see ``isel_older``.
 ctypedef TempId (*OlderFunction)(Isel *c, uint32_t opcode, TempId dst, const Operand *given, uint32_t count) except 0 nogil

@@ -434,9 +434,10 @@ cdef int _buffer_load(Isel *c, ValueId i, uint64_t constant_memory) except -1 no
     if constant_memory:
         a.modifiers = memory_ordering(storage_none, 0)
     a.modifiers = load_cache(c, a.modifiers, access)
-    if not is_vgpr(c, value_temp(c, i)) and (constant_memory or access & access_can_reorder) and (
-            a.offset == 0 or not is_vgpr(c, a.offset)) and not is_vgpr(c, a.resource):
+    if not is_vgpr(c, value_temp(c, i)) and (constant_memory or access & access_can_reorder) and not is_vgpr(c, a.resource):
         a.access_kind = by_scalar_buffer
+        if a.offset:
+            a.offset = as_uniform(c, 0, a.offset)
     return _load(c, i, &a)
 
 

@@ -528,13 +528,24 @@ cdef TempId _emit_reduction(Isel *c, uint32_t opcode, uint32_t operation, uint32
 
 
 cdef int _multiply_by_count(Isel *c, ValueId i, uint32_t alu, TempId count) except -1 nogil:
-    """A sum of a uniform value: a uniform or divergent number of lanes times the value."""
+    """A sum of a uniform value, without carries as well: a uniform or divergent number of lanes times the value."""
     cdef TempId dst = value_temp(c, i)
     cdef TempId value = source_whole(c, i, 0)
     cdef uint32_t bits = source_bits(c, i, 0)
     cdef TempId low
     cdef TempId high
     cdef TempId middle
+    cdef ValueId factor = source_value(c.s, i, 0)
+    if alu == alu_iadd and bits == 32 and value_is_constant(c.s, factor) and constant_bits(c.s, factor, 0) == 1:
+        copy(c, dst, 0, T(c, count))
+        return 0
+    if alu == alu_ixor:
+        # Of an even number nothing is left.
+        count = emit2(c, op_v_and_b32 if is_vgpr(c, count) else op_s_and_b32, 0, K(1), T(c, count))
+    if alu == alu_fadd and bits == 16:
+        low = emit1(c, op_v_cvt_f16_u16, 0, T(c, as_vgpr_bytes(c, count, 2)))
+        emit2(c, op_v_mul_f16, dst, T(c, value), T(c, low))
+        return 0
     if alu == alu_fadd:
         low = emit1(c, op_v_cvt_f32_u32, 0, T(c, count))
         emit2(c, op_v_mul_f32, dst, T(c, value), T(c, as_vgpr(c, low)))
@@ -572,8 +583,39 @@ cdef TempId _exec_mask(Isel *c) except 0 nogil:
     return copy(c, 0, c.mask, o)
 
 
-cdef bint _is_sum(uint32_t alu, uint32_t bits) noexcept nogil:
-    return alu == alu_iadd or (alu == alu_fadd and bits == 32)
+cdef bint _is_sum(Isel *c, uint32_t alu, uint32_t bits) noexcept nogil:
+    return alu == alu_iadd or alu == alu_ixor or (alu == alu_fadd and (bits == 32 or (bits == 16 and c.gfx >= gfx8)))
+
+
+cdef uint64_t _identity(uint32_t alu, uint32_t bits) noexcept nogil:
+    """What an idempotent operation leaves any other number as it is with."""
+    cdef uint64_t ones = 0xffffffffffffffffULL >> (64 - bits)
+    if alu == alu_fmin or alu == alu_fmax:
+        return (0x7c00 if bits == 16 else 0x7f800000 if bits == 32 else <uint64_t>0x7ff00000 << 32) | (ones ^ ones >> 1 if alu == alu_fmax else 0)
+    if alu == alu_imin:
+        return ones >> 1
+    if alu == alu_imax:
+        return ones ^ ones >> 1
+    return ones if alu == alu_umin or alu == alu_iand else 0
+
+
+cdef int _uniform_exclusive_scan(Isel *c, ValueId i, uint32_t alu, uint32_t bits) except -1 nogil:
+    """An idempotent operation over uniform values: the value, but nothing stands before the first lane."""
+    cdef TempId dst = value_temp(c, i)
+    cdef TempId value = source_whole(c, i, 0)
+    cdef TempId first = new_temp(c, c.mask)
+    cdef uint64_t identity = _identity(alu, bits)
+    cdef Operand exec_mask = exec_operand(c.p)
+    cdef TempId low
+    cdef TempId high
+    emit_raw(c, op_p_elect, first, &exec_mask, 1)
+    if bits < 64:
+        emit3(c, op_v_cndmask_b32, dst, T(c, value), K(<uint32_t>identity), T(c, first))
+        return 0
+    low = emit3(c, op_v_cndmask_b32, 0, T(c, part(c, value, 0, 4)), K(<uint32_t>identity), T(c, first))
+    high = emit3(c, op_v_cndmask_b32, 0, T(c, part(c, value, 1, 4)), K(<uint32_t>(identity >> 32)), T(c, first))
+    pair(c, dst, 0, T(c, low), T(c, high))
+    return 0
 
 
 cdef int _boolean_reduce(Isel *c, ValueId i, uint32_t alu, uint32_t cluster) except -1 nogil:
@@ -672,9 +714,11 @@ cdef int _reduce_or_scan(Isel *c, ValueId i, uint64_t opcode) except -1 nogil:
     operation = &_operations[alu]
     if uniform and opcode != op_p_exclusive_scan and (operation.properties & is_idempotent or cluster == 1):
         return _copy_source(c, i)
-    if uniform and opcode == op_p_reduce and cluster == c.p.wave_size and _is_sum(alu, bits):
+    if uniform and opcode == op_p_exclusive_scan and operation.known and operation.properties & is_idempotent and is_vgpr(c, dst):
+        return _uniform_exclusive_scan(c, i, alu, bits)
+    if uniform and opcode == op_p_reduce and cluster == c.p.wave_size and _is_sum(c, alu, bits):
         return _multiply_by_count(c, i, alu, _active_count(c))
-    if uniform and opcode != op_p_reduce and _is_sum(alu, bits):
+    if uniform and opcode != op_p_reduce and _is_sum(c, alu, bits):
         return _multiply_by_count(c, i, alu, emit_mbcnt(c, 0, _exec_mask(c), K(1 if opcode == op_p_inclusive_scan else 0)))
     if cluster == 1:
         return _copy_source(c, i)

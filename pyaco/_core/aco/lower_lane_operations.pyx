@@ -35,6 +35,7 @@ cdef enum:
     bit_and = 10
     bit_or = 11
     bit_xor = 12
+    dpp_same_lane = 0xe4
     dpp_row_shr = 0x110
     dpp_wave_shr_1 = 0x138
     dpp_row_mirror = 0x140
@@ -147,6 +148,8 @@ cdef int _set_exec(Reduction *r, uint32_t low, uint32_t high) except -1 nogil:
         emit_1(r.out, op_s_mov_b64, whole, operand_c64(0xffffffffffffffffULL))
     elif low == 0 and high == 0xffffffffU:
         emit_2(r.out, op_s_bfm_b64, whole, operand_c32(32), operand_c32(32))
+    elif r.p.gfx_level >= gfx9 and low == high == 0xffff0000U:
+        emit_1(r.out, op_s_bitreplicate_b64_b32, whole, operand_c32(0xff00ff00U))
     else:
         emit_1(r.out, op_s_mov_b32, sgpr_definition(register_exec), operand_c32(low))
         emit_1(r.out, op_s_mov_b32, sgpr_definition(register_exec_hi), operand_c32(high))
@@ -651,15 +654,19 @@ cdef int _bpermute_halves(Rewrite *out, InstructionId i) except -1 nogil:
     return 0
 
 
-cdef int _enable_half(Rewrite *out, uint16_t mask, bint high) except -1 nogil:
-    """exec = the mask's low or high half, nothing in the other; SCC survives. No mask: all of that half."""
-    cdef uint16_t half = register_exec_hi if high else register_exec
-    cdef uint16_t other = register_exec if high else register_exec_hi
-    emit_1(out, op_s_mov_b32, sgpr_definition(other), operand_c32(0))
-    if mask == register_none:
-        emit_1(out, op_s_mov_b32, sgpr_definition(half), operand_c32(0xffffffffU))
-    else:
-        emit_1(out, op_s_mov_b32, sgpr_definition(half), sgpr_operand(<uint16_t>(mask + 4 if high else mask)))
+cdef int _enable_half(Rewrite *out, bint high) except -1 nogil:
+    """exec = all lanes of one half; SCC survives."""
+    emit_2(out, op_s_bfm_b64, definition_register(register_exec, class_s2), operand_c32(32), operand_c32(32 if high else 0))
+    return 0
+
+
+cdef int _move_half(Rewrite *out, Definition d, Operand source, bint high) except -1 nogil:
+    """What runs of one half takes a value: DPP writes its rows alone."""
+    cdef InstructionId k = emit_1(out, op_v_mov_b32, d, source)
+    cdef uint64_t word = modifier_set_dpp_ctrl(out.program.instructions.modifiers[k], dpp_same_lane)
+    word = modifier_set_dpp_row_mask(word, 0xc if high else 0x3)
+    out.program.instructions.modifiers[k] = modifier_set_dpp_bank_mask(word, 0xf)
+    out.program.instructions.format[k] |= format_dpp16
     return 0
 
 
@@ -679,7 +686,8 @@ cdef uint16_t _shared_vgpr(const ProgramData *p, InstructionId i) except 0 nogil
 cdef int _bpermute_shared(Rewrite *out, InstructionId i) except -1 nogil:
     """ds_bpermute reaches half a wave: what a lane wants of the other half comes through VGPRs that both halves share (GFX10).
 
-    Each half writes its data to one and pulls from the other's, all lanes enabled. Operands: index * 4, data, mask of the lanes whose index is
+    Each half writes its data to one and pulls from the other's, all lanes enabled. Lanes that asked for one of their own half keep it.
+    Operands: index * 4, data, mask of the lanes whose index is
     in their own half.
     """
     cdef ProgramData *p = out.program
@@ -692,21 +700,25 @@ cdef int _bpermute_shared(Rewrite *out, InstructionId i) except -1 nogil:
     cdef uint32_t shift = 8 * (p.operands.reg[row + 1] & 3)
     cdef Operand same_half = operand_at(p, row + 2)
     cdef Definition exec_mask = definition_register(register_exec, class_s2)
+    cdef Definition[2] e
+    cdef Operand[2] o
     cdef uint16_t of_low = _shared_vgpr(p, i)
     cdef uint16_t of_high = of_low + 4
     emit_2(out, op_ds_bpermute_b32, d, index, data)
     emit_1(out, op_s_mov_b64, definition_register(saved, class_s2), operand_register(register_exec, class_s2))
-    _enable_half(out, register_none, False)
-    emit_1(out, op_v_mov_b32, vgpr_definition(of_low), data)
-    _enable_half(out, register_none, True)
-    emit_1(out, op_v_mov_b32, vgpr_definition(of_high), data)
-    emit_2(out, op_ds_bpermute_b32, vgpr_definition(of_low), index, vgpr_operand(of_low))
-    _enable_half(out, register_none, False)
+    _move_half(out, vgpr_definition(of_high), data, True)
+    _enable_half(out, False)
     emit_2(out, op_ds_bpermute_b32, vgpr_definition(of_high), index, vgpr_operand(of_high))
-    _enable_half(out, saved, False)
-    _pull(out, d, of_high, same_half)
-    _enable_half(out, saved, True)
-    _pull(out, d, of_low, same_half)
+    emit_1(out, op_v_mov_b32, vgpr_definition(of_low), data)
+    _enable_half(out, True)
+    emit_2(out, op_ds_bpermute_b32, vgpr_definition(of_low), index, vgpr_operand(of_low))
+    e[0] = exec_mask
+    e[1] = scc_definition()
+    o[0] = operand_register(saved, class_s2)
+    o[1] = same_half
+    emit_any(out, op_s_andn2_b64, e, 2, o, 2)
+    _move_half(out, d, vgpr_operand(of_high), False)
+    _move_half(out, d, vgpr_operand(of_low), True)
     emit_1(out, op_s_mov_b64, exec_mask, operand_register(saved, class_s2))
     if shift:
         emit_2(out, op_v_lshrrev_b32, d, operand_c32(shift), vgpr_operand(d.reg))

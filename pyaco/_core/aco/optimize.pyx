@@ -30,7 +30,7 @@ from pyaco._core.aco.optimize_lanes cimport fold_lane_moves
 from pyaco._core.aco.optimize_mix cimport find_mixable, use_mixed_precision
 from pyaco._core.aco.optimize_parts cimport use_selections
 from pyaco._core.aco.optimize_propagate cimport propagate
-from pyaco._core.aco.optimize_facts cimport flushed_bits
+from pyaco._core.aco.optimize_facts cimport flushed_bits, made_bits
 from pyaco._core.aco.queries cimport opcode_is_phi
 from pyaco._core.common.table cimport RowRange
 from pyaco._core.ir.pass_runner cimport native_kernel
@@ -44,7 +44,9 @@ cdef void _label(Context *c, InstructionId i) noexcept nogil:
     cdef ProgramData *p = c.p
     cdef DefinitionRow row
     cdef TempId temp
-    cdef uint32_t bits = flushed_bits(p.instructions.opcode[i], p.gfx_level) if format_is_valu(p.instructions.format[i]) else 0
+    cdef uint32_t bits = 0
+    if format_is_valu(p.instructions.format[i]):
+        bits = max(flushed_bits(p.instructions.opcode[i], p.gfx_level), made_bits(p.instructions.opcode[i]))
     definitions = definitions_of(p, i)
     for row in range(definitions.first, definitions.first + definitions.count):
         temp = p.definitions.temp[row]
@@ -53,6 +55,22 @@ cdef void _label(Context *c, InstructionId i) noexcept nogil:
             c.home[temp] = c.block
             c.place[temp] = c.position
             c.canonical[temp] = <uint8_t>bits
+    _note_literal(c, i)
+
+
+cdef void _note_literal(Context *c, InstructionId i) noexcept nogil:
+    """Remember the SGPR that an instruction gives a literal to."""
+    cdef ProgramData *p = c.p
+    if p.instructions.opcode[i] not in (op_p_parallelcopy, op_s_mov_b32) or p.instructions.operand_count[i] != 1 \
+            or not operand_is_literal(source_at(p, i, 0)) or p.definitions.register_class[p.instructions.definition_first[i]] != class_s1 \
+            or p.definitions.flags[p.instructions.definition_first[i]] & definition_fixed:
+        return
+    c.literals[source_at(p, i, 0).data] = result_of(p, i)
+
+
+cdef inline bint _adds_floats(uint16_t opcode) noexcept nogil:
+    return opcode in (op_v_add_f32, op_v_add_f16, op_v_add_f64, op_v_sub_f32, op_v_sub_f16, op_v_subrev_f32, op_v_subrev_f16,
+                      op_v_pk_add_f16)
 
 
 cdef void _count_uses(Context *c) noexcept nogil:
@@ -67,6 +85,7 @@ cdef void _count_uses(Context *c) noexcept nogil:
         for row in range(operands.first, operands.first + operands.count):
             if p.operands.flags[row] & operand_temp:
                 c.uses[p.operands.data[row]] += 1
+                c.other_uses[p.operands.data[row]] += not _adds_floats(p.instructions.opcode[i])
 
 
 cdef bint _has_effect(const ProgramData *p, InstructionId i) noexcept nogil:
@@ -286,6 +305,7 @@ cdef int optimize_run(ProgramData *p) except -1 nogil:
     c.home.assign(p.temps.table.count, 0)
     c.place.assign(p.temps.table.count, 0)
     c.uses.assign(p.temps.table.count, 0)
+    c.other_uses.assign(p.temps.table.count, 0)
     c.canonical.assign(p.temps.table.count, 0)
     c.condition.assign(p.temps.table.count, 0)
     c.same_condition.assign(p.temps.table.count, 0)

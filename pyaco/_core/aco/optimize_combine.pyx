@@ -7,8 +7,11 @@ from modifiers cimport (
     modifier_abs, modifier_clamp, modifier_neg, modifier_neg_hi, modifier_omod, modifier_opsel, modifier_opsel_hi, modifier_set_abs,
     modifier_set_clamp, modifier_set_neg, modifier_set_neg_hi, modifier_set_omod, modifier_set_opsel, modifier_set_opsel_hi,
 )
+from pyaco._core.aco.build cimport by_wave
+from pyaco._core.aco.dominance cimport dominates_linear
 from pyaco._core.aco.optimize_edit cimport *
-from pyaco._core.aco.optimize_facts cimport Fusion, float_bits, fusion_x, fusion_y, fusion_z, fusions_of, result_bits
+from pyaco._core.aco.optimize_facts cimport Fusion, float_bits, fusion_x, fusion_y, fusion_z, fusions_of, inverse_compare, made_bits, result_bits
+from pyaco._core.aco.optimize_parts cimport parts_read
 from pyaco._core.ir.program cimport *
 
 
@@ -70,6 +73,9 @@ cdef bint _try_fusion(Context *c, InstructionId i, uint32_t k, const Fusion *fus
     cdef uint64_t word = 0
     if not fusion.positions >> k & 1 or q == 0 or p.instructions.opcode[q] != fusion.producer or c.uses[o.data] != 1 \
             or result_of(p, q) != o.data or p.instructions.format[q] & modified_encodings:
+        return False
+    # A part of a register that SDWA would read where it is needs an instruction of its own for the fused one.
+    if parts_read(c, i) or parts_read(c, q):
         return False
     if (user | p.instructions.modifiers[q]) != 0:
         if not can_use_input_modifiers(fusion.fused) or not _modifies_sources(p.instructions.modifiers[q], 3) \
@@ -134,6 +140,34 @@ cdef bint _combine_add_scalar_shift(Context *c, InstructionId i) except -1 nogil
     return False
 
 
+cdef bint _combine_add_condition(Context *c, InstructionId i) except -1 nogil:
+    """A sum with 1 where a condition holds, else 0, is a sum with a carry; likewise a difference."""
+    cdef ProgramData *p = c.p
+    cdef Operand[3] operands
+    cdef uint16_t opcode = op_v_addc_co_u32 if p.instructions.opcode[i] == op_v_add_u32 else op_v_subbrev_co_u32
+    cdef uint16_t format
+    cdef uint32_t k
+    cdef InstructionId q = 0
+    if not _unmodified(p, i) or isa_opcode_number(p.gfx_level, opcode, opcode_format[opcode]) < 0:
+        return False
+    for k in range(2):
+        if (k == 0 and p.instructions.opcode[i] == op_v_sub_u32) or not _single(c, source_at(p, i, k), op_v_cndmask_b32, &q) \
+                or not is_constant(source_at(p, q, 0), 0) or not is_constant(source_at(p, q, 1), 1) or not is_plain_temp(source_at(p, q, 2)):
+            continue
+        operands[0] = operand_c32(0)
+        operands[1] = source_at(p, i, 1 - k)
+        operands[2] = source_at(p, q, 2)
+        format = opcode_format[opcode]
+        if operands[1].flags & operand_constant or not class_is_vgpr(operands[1].register_class):
+            format |= format_vop3
+        if not bus_allows(p, opcode, format, operands, 3):
+            continue
+        become(c, i, opcode, format, operands, 3)
+        add_unused_mask(c, i)
+        return True
+    return False
+
+
 cdef bint _combine_add_shift_as_product(Context *c, InstructionId i) except -1 nogil:
     """A sum with a shifted number of 24 bits is v_mad_u32_u24 before GFX9, which has no instruction that shifts and adds."""
     cdef ProgramData *p = c.p
@@ -162,6 +196,12 @@ cdef bint _combine_add_shift_as_product(Context *c, InstructionId i) except -1 n
     return False
 
 
+cdef inline bint _is_precise(const ProgramData *p, InstructionId i, InstructionId q) noexcept nogil:
+    """Whether one of two instructions is exact."""
+    return ((p.definitions.flags[p.instructions.definition_first[q]] | p.definitions.flags[p.instructions.definition_first[i]])
+            & definition_precise) != 0
+
+
 cdef uint16_t _multiply_add(const ProgramData *p, BlockId block, uint32_t bits, bint precise) noexcept nogil:
     """The opcode for a * b + c; op_invalid where fusing would change a result that must stay exact."""
     cdef uint32_t denormals = p.blocks.fp_mode[block] >> (4 if bits == 32 else 6) & 3
@@ -179,8 +219,28 @@ cdef uint16_t _multiply_add(const ProgramData *p, BlockId block, uint32_t bits, 
     return op_v_fma_f64
 
 
+cdef bint _fits_with_register(Context *c, uint16_t opcode, Operand *operands) noexcept nogil:
+    """Whether three operands, of which one may be a literal, fit when another literal is read from the SGPR that it was loaded into."""
+    cdef ProgramData *p = c.p
+    cdef uint32_t k
+    cdef Operand literal
+    cdef TempId temp
+    for k in range(3):
+        literal = operands[k]
+        if p.gfx_level < gfx10 or not operand_is_literal(literal) or c.literals.count(literal.data) == 0:
+            continue
+        temp = c.literals[literal.data]
+        if not dominates_linear(p, c.home[temp], c.block):
+            continue
+        operands[k] = operand_of(p, temp)
+        if bus_allows(p, opcode, format_vop3, operands, 3):
+            return True
+        operands[k] = literal
+    return False
+
+
 cdef bint _combine_multiply_add(Context *c, InstructionId i, uint32_t bits, uint32_t negate_left, uint32_t negate_right) except -1 nogil:
-    """An addition or subtraction one operand of which is a product without other uses."""
+    """An addition or subtraction one operand of which is a product that nothing but such instructions reads."""
     cdef ProgramData *p = c.p
     cdef uint64_t word = p.instructions.modifiers[i]
     cdef uint64_t product
@@ -199,13 +259,12 @@ cdef bint _combine_multiply_add(Context *c, InstructionId i, uint32_t bits, uint
     for k in range(2):
         o = source_at(p, i, k)
         q = producer_of(c, o)
-        if q == 0 or p.instructions.opcode[q] != multiply or c.uses[o.data] != 1 or p.instructions.format[q] & modified_encodings:
+        if q == 0 or p.instructions.opcode[q] != multiply or not is_summed(c, o) or p.instructions.format[q] & modified_encodings:
             continue
         product = p.instructions.modifiers[q]
         if modifier_clamp(product) or modifier_omod(product) or modifier_opsel(product) & 8 or modifier_opsel(word) >> k & 1:
             continue
-        precise = ((p.definitions.flags[p.instructions.definition_first[q]]
-                    | p.definitions.flags[p.instructions.definition_first[i]]) & definition_precise) != 0
+        precise = _is_precise(p, i, q)
         opcode = _multiply_add(p, c.block, bits, precise)
         if opcode == op_invalid or isa_opcode_number(p.gfx_level, opcode, format_vop3) < 0:
             continue
@@ -222,7 +281,7 @@ cdef bint _combine_multiply_add(Context *c, InstructionId i, uint32_t bits, uint
         if (modifier_neg(word) >> (1 - k) & 1) != (negate_left if k else negate_right):
             neg |= 4
         absolute |= (modifier_abs(word) >> (1 - k) & 1) << 2
-        if not bus_allows(p, opcode, format_vop3, operands, 3):
+        if not bus_allows(p, opcode, format_vop3, operands, 3) and (bits != 32 or not _fits_with_register(c, opcode, operands)):
             continue
         result = modifier_set_neg(result, neg)
         result = modifier_set_abs(result, absolute)
@@ -236,7 +295,7 @@ cdef bint _combine_multiply_add(Context *c, InstructionId i, uint32_t bits, uint
 
 
 cdef bint _combine_packed_multiply_add(Context *c, InstructionId i) except -1 nogil:
-    """A packed addition that reads a packed product, which has no other uses, half by half."""
+    """A packed addition that reads a packed product, which nothing but such instructions reads, half by half."""
     cdef ProgramData *p = c.p
     cdef uint64_t word = p.instructions.modifiers[i]
     cdef uint64_t product
@@ -251,13 +310,12 @@ cdef bint _combine_packed_multiply_add(Context *c, InstructionId i) except -1 no
         other = 1 - k
         o = source_at(p, i, k)
         q = producer_of(c, o)
-        if q == 0 or p.instructions.opcode[q] != op_v_pk_mul_f16 or c.uses[o.data] != 1:
+        if q == 0 or p.instructions.opcode[q] != op_v_pk_mul_f16 or not is_summed(c, o):
             continue
         product = p.instructions.modifiers[q]
         if modifier_clamp(product) or modifier_opsel(word) >> k & 1 or not modifier_opsel_hi(word) >> k & 1:
             continue
-        if (p.definitions.flags[p.instructions.definition_first[q]]
-                | p.definitions.flags[p.instructions.definition_first[i]]) & definition_precise:
+        if _is_precise(p, i, q):
             continue
         operands[0] = source_at(p, q, 0)
         operands[1] = source_at(p, q, 1)
@@ -330,21 +388,41 @@ cdef bint _combine_clamp(Context *c, InstructionId i, uint32_t bits) except -1 n
     return True
 
 
-cdef bint _is_integer(const Context *c, Operand o, bint signed, int64_t *value) noexcept nogil:
-    """Whether an operand is a known number: a constant, or a register for a constant that many instructions read."""
+cdef enum Number:
+    number_unsigned
+    number_signed
+    number_single
+    number_half
+
+
+cdef bint _is_number(const Context *c, Operand o, Number kind, int64_t *value) noexcept nogil:
+    """Whether an operand is a known number: a constant, or a register for a constant that many instructions read. Floats are in order as numbers
+    of their magnitude's bits, with their sign."""
     cdef InstructionId q = 0 if o.flags & operand_constant else producer_of(c, o)
+    cdef uint32_t bits
+    cdef uint32_t sign = 0x8000 if kind == number_half else 0x80000000U
     if q and c.p.instructions.opcode[q] in (op_p_parallelcopy, op_s_mov_b32) and c.p.instructions.operand_count[q] == 1:
         o = source_at(c.p, q, 0)
     if not o.flags & operand_constant:
         return False
-    value[0] = <int64_t><int32_t>operand_constant_value(o) if signed else <int64_t><uint32_t>operand_constant_value(o)
+    bits = <uint32_t>operand_constant_value(o)
+    if kind == number_unsigned:
+        value[0] = bits
+    elif kind == number_signed:
+        value[0] = <int32_t>bits
+    else:
+        value[0] = bits & (sign - 1)
+        if value[0] > (0x7c00 if kind == number_half else 0x7f800000):
+            return False
+        if bits & sign:
+            value[0] = -value[0]
     return True
 
 
-cdef bint _combine_integer_clamp(Context *c, InstructionId i, uint16_t producer, uint16_t median, bint signed) except -1 nogil:
-    """min(max(x, low), high), or max(min(x, high), low), of numbers in order: the median."""
+cdef bint _combine_median(Context *c, InstructionId i, uint16_t producer, uint16_t median, Number kind) except -1 nogil:
+    """min(max(x, low), high), or max(min(x, high), low), of numbers in order: the median. Of no number it is low, as the first form says."""
     cdef ProgramData *p = c.p
-    cdef bint is_minimum = p.instructions.opcode[i] in (op_v_min_i32, op_v_min_u32)
+    cdef bint is_minimum = p.instructions.opcode[i] in (op_v_min_i32, op_v_min_u32, op_v_min_f32, op_v_min_f16)
     cdef Operand[3] operands
     cdef int64_t outer = 0
     cdef int64_t inner = 0
@@ -354,10 +432,12 @@ cdef bint _combine_integer_clamp(Context *c, InstructionId i, uint16_t producer,
     if not _unmodified(p, i):
         return False
     for k in range(2):
-        if not _is_integer(c, source_at(p, i, 1 - k), signed, &outer) or not _single(c, source_at(p, i, k), producer, &q):
+        if not _is_number(c, source_at(p, i, 1 - k), kind, &outer) or not _single(c, source_at(p, i, k), producer, &q):
+            continue
+        if not is_minimum and kind >= number_single and _is_precise(p, i, q):
             continue
         for j in range(2):
-            if _is_integer(c, source_at(p, q, 1 - j), signed, &inner) and (inner <= outer if is_minimum else outer <= inner):
+            if _is_number(c, source_at(p, q, 1 - j), kind, &inner) and (inner <= outer if is_minimum else outer <= inner):
                 operands[0] = source_at(p, q, j)
                 operands[1] = source_at(p, q, 1 - j) if is_minimum else source_at(p, i, 1 - k)
                 operands[2] = source_at(p, i, 1 - k) if is_minimum else source_at(p, q, 1 - j)
@@ -388,8 +468,8 @@ cdef bint _combine_output_scale(Context *c, InstructionId i, uint32_t bits) exce
             scale = 3
         else:
             continue
-        if _producer_can_modify(c, source_at(p, i, 1 - k), bits, &q) and float_bits(p.instructions.opcode[q]) == bits \
-                and modifier_omod(p.instructions.modifiers[q]) == 0:
+        if _producer_can_modify(c, source_at(p, i, 1 - k), bits, &q) and modifier_omod(p.instructions.modifiers[q]) == 0 \
+                and max(float_bits(p.instructions.opcode[q]), made_bits(p.instructions.opcode[q])) == bits:
             _replace_by_producer(c, i, q, modifier_set_omod(p.instructions.modifiers[q], scale))
             return True
     return False
@@ -461,6 +541,50 @@ cdef bint _combine_scalar_not(Context *c, InstructionId i, uint16_t inverter, ui
             become(c, i, opcode, format_sop2, operands, 2)
             return True
     return False
+
+
+cdef bint _combine_inverted_logic(Context *c, InstructionId i, bint wide) except -1 nogil:
+    """~(a | b), ~(a & b), ~(a ^ b)"""
+    cdef ProgramData *p = c.p
+    cdef InstructionId q = producer_of(c, source_at(p, i, 0))
+    cdef Operand[2] operands
+    cdef uint16_t opcode
+    # What it reads may be exec, which is another one in other blocks.
+    if q == 0 or c.uses[result_of(p, q)] != 1 or result_of(p, q) != source_at(p, i, 0).data or c.home[result_of(p, q)] != c.block \
+            or not _scc_unused(c, q):
+        return False
+    opcode = p.instructions.opcode[q]
+    if opcode == (op_s_or_b64 if wide else op_s_or_b32):
+        opcode = op_s_nor_b64 if wide else op_s_nor_b32
+    elif opcode == (op_s_and_b64 if wide else op_s_and_b32):
+        opcode = op_s_nand_b64 if wide else op_s_nand_b32
+    elif opcode == (op_s_xor_b64 if wide else op_s_xor_b32):
+        opcode = op_s_xnor_b64 if wide else op_s_xnor_b32
+    else:
+        return False
+    operands[0] = source_at(p, q, 0)
+    operands[1] = source_at(p, q, 1)
+    become(c, i, opcode, format_sop2, operands, 2)
+    return True
+
+
+cdef bint _combine_inverse_compare(Context *c, InstructionId i) except -1 nogil:
+    """The negation of a compare in its block: the inverse compare. Bits of lanes that do not run mean nothing in either."""
+    cdef ProgramData *p = c.p
+    cdef Operand o = source_at(p, i, 0)
+    cdef InstructionId q = producer_of(c, o)
+    cdef Operand[8] operands
+    cdef uint16_t opcode
+    if q == 0 or not p.instructions.format[q] & format_vopc or not format_is_valu(p.instructions.format[q]) or c.uses[o.data] != 1 \
+            or c.home[o.data] != c.block or p.instructions.definition_count[q] != 1 or not _scc_unused(c, i):
+        return False
+    opcode = inverse_compare(p.instructions.opcode[q])
+    if opcode == 0xffff or isa_opcode_number(p.gfx_level, opcode, opcode_format[opcode]) < 0:
+        return False
+    become(c, i, opcode, p.instructions.format[q], operands, load_operands(p, q, operands))
+    p.instructions.definition_count[i] = 1
+    p.instructions.modifiers[i] = p.instructions.modifiers[q]
+    return True
 
 
 cdef bint _combine_and_exec(Context *c, InstructionId i) except -1 nogil:
@@ -633,7 +757,9 @@ cdef bint _combine_valu(Context *c, InstructionId i, uint16_t opcode) except -1 
     if _combine_fusions(c, i):
         return True
     if opcode == op_v_add_u32:
-        return _combine_add_scalar_shift(c, i)
+        return _combine_add_scalar_shift(c, i) or _combine_add_condition(c, i)
+    if opcode == op_v_sub_u32:
+        return _combine_add_condition(c, i)
     if _sum_without_carry(c, i):
         return _combine_add_shift_as_product(c, i)
     if opcode == op_v_cvt_f32_u32:
@@ -647,9 +773,13 @@ cdef bint _combine_valu(Context *c, InstructionId i, uint16_t opcode) except -1 
     if opcode in (op_v_subrev_f32, op_v_subrev_f16):
         return _combine_multiply_add(c, i, float_bits(opcode), True, False)
     if opcode == op_v_min_i32 or opcode == op_v_max_i32:
-        return _combine_integer_clamp(c, i, op_v_max_i32 if opcode == op_v_min_i32 else op_v_min_i32, op_v_med3_i32, True)
+        return _combine_median(c, i, op_v_max_i32 if opcode == op_v_min_i32 else op_v_min_i32, op_v_med3_i32, number_signed)
     if opcode == op_v_min_u32 or opcode == op_v_max_u32:
-        return _combine_integer_clamp(c, i, op_v_max_u32 if opcode == op_v_min_u32 else op_v_min_u32, op_v_med3_u32, False)
+        return _combine_median(c, i, op_v_max_u32 if opcode == op_v_min_u32 else op_v_min_u32, op_v_med3_u32, number_unsigned)
+    if opcode == op_v_min_f32 or opcode == op_v_max_f32:
+        return _combine_median(c, i, op_v_max_f32 if opcode == op_v_min_f32 else op_v_min_f32, op_v_med3_f32, number_single)
+    if opcode == op_v_min_f16 or opcode == op_v_max_f16:
+        return _combine_median(c, i, op_v_max_f16 if opcode == op_v_min_f16 else op_v_min_f16, op_v_med3_f16, number_half)
     if opcode in (op_v_med3_f32, op_v_med3_f16):
         return _combine_clamp(c, i, float_bits(opcode))
     if opcode in (op_v_mul_f32, op_v_mul_f16):
@@ -666,6 +796,10 @@ cdef bint combine(Context *c, InstructionId i) except -1 nogil:
         return _combine_valu(c, i, opcode)
     if opcode in (op_s_and_b32, op_s_and_b64) and _combine_and_exec(c, i):
         return True
+    if opcode == by_wave(p, op_s_not_b32, op_s_not_b64) and _combine_inverse_compare(c, i):
+        return True
+    if opcode == op_s_not_b32 or opcode == op_s_not_b64:
+        return _combine_inverted_logic(c, i, opcode == op_s_not_b64)
     if opcode == op_s_and_b32:
         return _combine_scalar_not(c, i, op_s_not_b32, op_s_andn2_b32)
     if opcode == op_s_and_b64:

@@ -1,5 +1,6 @@
 """What the optimizer knows of a program, and how it changes an instruction: see ``optimize.pyx`` and ``optimize_edit.pyx``."""
 from libc.stdint cimport uint16_t, uint32_t, uint64_t, uint8_t
+from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
 from pyaco._core.ir.program cimport (
@@ -21,6 +22,8 @@ cdef cppclass Context:
     uint32_t position                # of the instruction at hand
     vector[uint32_t] uses            # by temp
     vector[uint8_t] canonical        # by temp: bits of a float result that follows the denormal mode
+    vector[uint32_t] other_uses      # by temp: what read it, other than sums of floats, as the program stood
+    unordered_map[uint32_t, uint32_t] literals          # the SGPR that was last given a literal
     TempId scc                       # what scc holds here, 0 unknown
     vector[uint32_t] condition       # by temp that is all ones or all zeros: the scc that says which, 0 unknown
     vector[uint32_t] same_condition  # by temp in scc: an earlier one that scc still holds, 0 none
@@ -52,6 +55,8 @@ cdef void set_operand(Context *c, InstructionId i, uint32_t k, Operand o) noexce
 cdef void release(Context *c, InstructionId i) noexcept nogil
 # Turn an instruction into another with the same definitions.
 cdef int become(Context *c, InstructionId i, uint16_t opcode, uint16_t format, const Operand *operands, uint32_t count) except -1 nogil
+# Give an instruction of one definition a second one, a lane mask that nothing reads.
+cdef int add_unused_mask(Context *c, InstructionId i) except -1 nogil
 # Whether scalar registers and the literal fit the constant bus.
 cdef bint bus_allows(const ProgramData *p, uint16_t opcode, uint16_t format, const Operand *operands, uint32_t count) noexcept nogil
 # Whether each source of an opcode must keep its position and kind; such instructions are left alone.
@@ -59,6 +64,9 @@ cdef bint has_fixed_sources(uint16_t opcode) noexcept nogil
 # Give a VALU instruction new operands if some encoding takes them.
 cdef bint encode_operands(Context *c, InstructionId i, Operand *operands, uint32_t count) except -1 nogil
 cdef int load_operands(const ProgramData *p, InstructionId i, Operand *operands) noexcept nogil
+# Whether nothing but sums of floats reads a value.
+cdef inline bint is_summed(const Context *c, Operand o) noexcept nogil:
+    return c.uses[o.data] == 1 or c.other_uses[o.data] == 0
 # Whether a value is made outside of a loop that the block at hand is in.
 cdef inline bint is_made_outside(const Context *c, Operand o) noexcept nogil:
     return c.p.blocks.loop_depth[c.home[o.data]] < c.p.blocks.loop_depth[c.block]

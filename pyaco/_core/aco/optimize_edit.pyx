@@ -64,6 +64,26 @@ cdef int become(Context *c, InstructionId i, uint16_t opcode, uint16_t format, c
     return 0
 
 
+cdef int add_unused_mask(Context *c, InstructionId i) except -1 nogil:
+    cdef ProgramData *p = c.p
+    cdef Definition first = definition_at(p, p.instructions.definition_first[i])
+    cdef TempId mask = temp_new(p, p.lane_mask)
+    cdef uint32_t row = table_append_many(&p.definitions.table, 2)
+    definition_put(p, row, first)
+    definition_put(p, row + 1, definition_of(p, mask))
+    p.instructions.definition_first[i] = row
+    p.instructions.definition_count[i] = 2
+    c.parent.resize(mask + 1, 0)
+    c.home.resize(mask + 1, 0)
+    c.place.resize(mask + 1, 0)
+    c.uses.resize(mask + 1, 0)
+    c.other_uses.resize(mask + 1, 0)
+    c.canonical.resize(mask + 1, 0)
+    c.condition.resize(mask + 1, 0)
+    c.same_condition.resize(mask + 1, 0)
+    return 0
+
+
 # ---------------------------------------------------------------------------------------------------------------- encodings
 cdef bint bus_allows(const ProgramData *p, uint16_t opcode, uint16_t format, const Operand *operands, uint32_t count) noexcept nogil:
     """Whether scalar registers and the literal fit the constant bus."""

@@ -30,5 +30,11 @@ cdef const Fusion *fusions_of(uint16_t opcode, uint32_t *count) noexcept nogil
 cdef bint has_one_scalar_source(uint16_t opcode) noexcept nogil
 # Bits of the float that an instruction converts to another size, 0: it does not. Its denormals follow the mode, or are lost anyway.
 cdef uint32_t converted_bits(uint16_t opcode) noexcept nogil
+# Whether an opcode does one thing to two pairs of halves.
+cdef bint is_packed(uint16_t opcode) noexcept nogil
+# Bits of the floats that an instruction reads to compare or convert them, 0: it does not.
+cdef uint32_t read_bits(uint16_t opcode) noexcept nogil
+# Bits of the float that an instruction makes of an integer, which is no denormal; 0: it does not.
+cdef uint32_t made_bits(uint16_t opcode) noexcept nogil
 # Bits of a float result on which output modifiers work.
 cdef uint32_t result_bits(uint16_t opcode) noexcept nogil

@@ -2,6 +2,8 @@
 
 Filled once, by name, when the module is loaded.
 """
+import re
+
 from libc.stdint cimport uint16_t, uint32_t, uint8_t
 from libc.string cimport memset
 
@@ -17,8 +19,11 @@ cdef Fusion[32] _fusions
 cdef uint8_t[4096] _first_fusion
 cdef uint8_t[4096] _fusion_count
 cdef uint8_t[4096] _float_bits
+cdef uint8_t[4096] _read_bits
+cdef uint8_t[4096] _made_bits
 cdef uint8_t[4096] _selects_a_source
 cdef uint8_t[4096] _is_shift64
+cdef uint8_t[4096] _is_packed
 
 if op_count > 4096:
     raise ImportError("the tables of optimize_facts are too small")
@@ -48,8 +53,20 @@ cdef uint32_t converted_bits(uint16_t opcode) noexcept nogil:
     return 16 if opcode == op_v_cvt_f32_f16 else 32 if opcode == op_v_cvt_f16_f32 else 0
 
 
+cdef bint is_packed(uint16_t opcode) noexcept nogil:
+    return _is_packed[opcode] != 0
+
+
+cdef uint32_t read_bits(uint16_t opcode) noexcept nogil:
+    return _read_bits[opcode]
+
+
 cdef uint32_t result_bits(uint16_t opcode) noexcept nogil:
-    return 48 - converted_bits(opcode) if converted_bits(opcode) else _float_bits[opcode]
+    return 48 - converted_bits(opcode) if converted_bits(opcode) else max(_made_bits[opcode], _float_bits[opcode])
+
+
+cdef uint32_t made_bits(uint16_t opcode) noexcept nogil:
+    return _made_bits[opcode]
 
 
 cdef const Fusion *fusions_of(uint16_t opcode, uint32_t *count) noexcept nogil:
@@ -76,6 +93,9 @@ _CANONICAL = """add sub subrev mul mul_legacy fma fmac mad mac rcp rsq sqrt exp 
 rndne fract ldexp cvt frexp_mant fmaak fmamk madak madmk div_fixup div_fmas""".split()
 # Of these, what passes denormals through before GFX9 (Mesa, `does_fp_op_flush_denorms`).
 _SELECTIONS = "min max min3 max3 med3".split()
+# What compares floats or converts them.
+_READS_FLOATS = re.compile(r"v_(?:cmp_(?!class)\w+|cvt_\w+)_f(16|32)(?:_e64)?")
+_MAKES_FLOATS = re.compile(r"v_cvt_f(16|32)_(?:[iu]\d+|ubyte\d)")
 # Instruction, producer of its source 0 or 1, fused instruction, and the sources of that: x and y are the producer's, z the instruction's other
 # one. Rows of one instruction stand together and are tried from the top.
 _FUSIONS = """
@@ -150,6 +170,11 @@ def _fill():
                         and name.removesuffix("_e64").endswith(f"_f{size}"):
                     _float_bits[number] = size
                     _selects_a_source[number] = name.split("_")[1] in _SELECTIONS
+        if read := _READS_FLOATS.fullmatch(name):
+            _read_bits[number] = int(read[1])
+        if made := _MAKES_FLOATS.fullmatch(name):
+            _made_bits[number] = int(made[1])
+        _is_packed[number] = name.startswith("v_pk_") and name.endswith("16")
         if name in ("v_lshlrev_b64", "v_lshrrev_b64", "v_ashrrev_i64", "v_lshlrev_b64_e64"):
             _is_shift64[number] = 1
 

@@ -16,10 +16,12 @@ from isa_tables cimport (
     variant_sdwa,
 )
 from modifiers cimport (
-    modifier_abs, modifier_clamp, modifier_neg, modifier_omod, modifier_opsel, modifier_sdwa_sel0, modifier_sdwa_sel1, modifier_set_opsel,
+    modifier_abs, modifier_clamp, modifier_neg, modifier_omod, modifier_opsel, modifier_opsel_hi, modifier_sdwa_sel0,
+    modifier_sdwa_sel1, modifier_set_opsel, modifier_set_opsel_hi,
     modifier_set_sdwa_dst_sel, modifier_set_sdwa_sel0, modifier_set_sdwa_sel1,
 )
 from pyaco._core.aco.optimize_edit cimport *
+from pyaco._core.aco.optimize_facts cimport is_packed
 from pyaco._core.aco.register_constraints cimport can_use_opsel
 from pyaco._core.ir.program cimport *
 
@@ -90,10 +92,33 @@ cdef int _read_half(Context *c, InstructionId i, uint32_t k) except -1 nogil:
     return 0
 
 
+cdef int _read_packed_half(Context *c, InstructionId i, uint32_t k) except -1 nogil:
+    """Operand `k` of a packed operation, a half that both halves of the result come from, becomes the register that it is a half of."""
+    cdef ProgramData *p = c.p
+    cdef Operand[8] operands
+    cdef uint64_t word = p.instructions.modifiers[i]
+    cdef Operand whole
+    cdef uint32_t offset = 0
+    cdef uint32_t count
+    if (modifier_opsel(word) | modifier_opsel_hi(word)) >> k & 1 or not half_of(c, source_at(p, i, k), &whole, &offset) \
+            or whole.register_class != class_v1:
+        return 0
+    count = load_operands(p, i, operands)
+    operands[k] = whole
+    become(c, i, p.instructions.opcode[i], p.instructions.format[i], operands, count)
+    if offset:
+        word = modifier_set_opsel_hi(modifier_set_opsel(word, modifier_opsel(word) | 1 << k), modifier_opsel_hi(word) | 1 << k)
+        p.instructions.modifiers[i] = word
+    return 0
+
+
 cdef int propagate_halves(Context *c, InstructionId i) except -1 nogil:
     """Read halves of registers where they are."""
     cdef ProgramData *p = c.p
     cdef uint32_t k
+    if p.instructions.format[i] & format_vop3p and is_packed(p.instructions.opcode[i]):
+        for k in range(min(3, <uint32_t>p.instructions.operand_count[i])):
+            _read_packed_half(c, i, k)
     if p.gfx_level < gfx8 or p.instructions.format[i] & (modified_encodings | format_vop3p) or has_fixed_sources(p.instructions.opcode[i]):
         return 0
     for k in range(min(3, <uint32_t>p.instructions.operand_count[i])):
@@ -224,6 +249,18 @@ cdef bint _select_result(Context *c, InstructionId i) except -1 nogil:
     _select_all(p, i)
     p.instructions.modifiers[i] = modifier_set_sdwa_dst_sel(p.instructions.modifiers[i], (bits // 8 - 1) | (place * bits // 8) << 2)
     return True
+
+
+cdef uint32_t parts_read(Context *c, InstructionId i) noexcept nogil:
+    cdef Operand whole
+    cdef uint32_t selection = 0
+    cdef uint32_t count = 0
+    cdef uint32_t k
+    if not _takes_selections(c, i):
+        return 0
+    for k in range(c.p.instructions.operand_count[i]):
+        count += _part_of(c, source_at(c.p, i, k), &whole, &selection)
+    return count
 
 
 cdef bint use_selections(Context *c, InstructionId i) except -1 nogil:

@@ -10,7 +10,7 @@ from modifiers cimport (
 )
 from pyaco._core.aco.optimize_edit cimport *
 from pyaco._core.aco.inline_constants cimport is_missing_constant
-from pyaco._core.aco.optimize_facts cimport converted_bits, flushed_bits, float_bits
+from pyaco._core.aco.optimize_facts cimport converted_bits, flushed_bits, float_bits, read_bits
 from pyaco._core.aco.optimize_parts cimport propagate_halves
 from pyaco._core.aco.queries cimport opcode_is_phi
 from pyaco._core.ir.program cimport *
@@ -178,6 +178,19 @@ cdef int _propagate_pseudo(Context *c, InstructionId i, uint32_t k, Operand sour
     return 0
 
 
+cdef int _propagate_phi(Context *c, InstructionId i, uint32_t k, Operand source) except -1 nogil:
+    """A phi of a dword names the constant itself: the copy on the edge makes it where another register would be read."""
+    cdef ProgramData *p = c.p
+    cdef Operand o = source_at(p, i, k)
+    cdef uint8_t result = p.definitions.register_class[p.instructions.definition_first[i]]
+    if not source.flags & operand_constant or operand_bytes(source) != 4 or operand_bytes(o) != 4 or result not in (class_s1, class_v1):
+        return 0
+    if operand_is_literal(source) and c.uses[o.data] > 3:
+        return 0
+    set_operand(c, i, k, source)
+    return 0
+
+
 cdef bint _sign_source(Context *c, Operand o, Operand *source, bint *negative, bint *absolute, uint32_t *bits) noexcept nogil:
     """The source of a multiplication by 1.0 or -1.0."""
     cdef ProgramData *p = c.p
@@ -214,6 +227,11 @@ cdef bint _keeps_denormals(const ProgramData *p, BlockId block, uint32_t bits) n
     return (p.blocks.fp_mode[block] >> (4 if bits == 32 else 6) & 3) == 3
 
 
+cdef bint _may_keep_denormals(const ProgramData *p, BlockId block, uint32_t bits) noexcept nogil:
+    """Whether denormals are flushed by the mode alone, and no result depends on it."""
+    return not p.blocks.fp_mode[block] & (fp_must_flush_denorms32 if bits == 32 else fp_must_flush_denorms16_64)
+
+
 cdef int _propagate_sign(Context *c, InstructionId i, uint32_t k) except -1 nogil:
     """Multiplications by one become input modifiers."""
     cdef ProgramData *p = c.p
@@ -232,9 +250,9 @@ cdef int _propagate_sign(Context *c, InstructionId i, uint32_t k) except -1 nogi
     if k > 2 or has_fixed_sources(opcode) or format & format_vop3p or not _sign_source(c, o, &source, &negative, &absolute, &bits):
         return 0
     if not _keeps_denormals(p, c.block, bits) and flushed_bits(opcode, p.gfx_level) != bits and c.canonical[source.data] != bits \
-            and converted_bits(opcode) != bits:
+            and converted_bits(opcode) != bits and not (read_bits(opcode) == bits and _may_keep_denormals(p, c.block, bits)):
         return 0
-    if float_bits(opcode) != bits and converted_bits(opcode) != bits and not (opcode == op_v_cndmask_b32 and bits == 32 and k < 2):
+    if float_bits(opcode) != bits and read_bits(opcode) != bits and not (opcode == op_v_cndmask_b32 and bits == 32 and k < 2):
         return 0
     if (negative or absolute) and not can_use_input_modifiers(opcode):
         return 0
@@ -305,6 +323,71 @@ cdef int _fold_extract(Context *c, InstructionId i) except -1 nogil:
             return become(c, i, op_p_parallelcopy, format_pseudo, &part, 1)
         offset += operand_bytes(part)
     return 0
+
+
+cdef bint _part_of_vector(const Context *c, Operand o, Operand *vector, uint32_t *begin) noexcept nogil:
+    """Whether an operand is a part of a vector: of which, and its first byte."""
+    cdef const ProgramData *p = c.p
+    cdef InstructionId q = producer_of(c, o)
+    cdef DefinitionRow d
+    if q == 0 or p.instructions.opcode[q] not in (op_p_extract_vector, op_p_split_vector):
+        return False
+    vector[0] = source_at(p, q, 0)
+    vector.flags &= ~<uint16_t>(operand_kill | operand_first_kill | operand_late_kill)
+    begin[0] = 0
+    if p.instructions.opcode[q] == op_p_extract_vector:
+        begin[0] = source_at(p, q, 1).data * operand_bytes(o)
+        return is_plain_temp(vector[0])
+    d = p.instructions.definition_first[q]
+    while p.definitions.temp[d] != o.data:
+        begin[0] += class_bytes(p.definitions.register_class[d])
+        d += 1
+    return is_plain_temp(vector[0])
+
+
+cdef int _fold_parts(Context *c, InstructionId i) except -1 nogil:
+    """A vector of all parts of another one, in order, is that one."""
+    cdef ProgramData *p = c.p
+    cdef Operand whole
+    cdef Operand vector
+    cdef uint32_t begin = 0
+    cdef uint32_t end = 0
+    cdef uint32_t k
+    for k in range(p.instructions.operand_count[i]):
+        if not _part_of_vector(c, source_at(p, i, k), &vector, &begin) or begin != end or (k and vector.data != whole.data):
+            return 0
+        whole = vector
+        end += operand_bytes(source_at(p, i, k))
+    if end and whole.register_class == p.definitions.register_class[p.instructions.definition_first[i]] and end == class_bytes(whole.register_class):
+        become(c, i, op_p_parallelcopy, format_pseudo, &whole, 1)
+    return 0
+
+
+cdef int _fold_nested_extract(Context *c, InstructionId i) except -1 nogil:
+    """A part of a part of a dword, extended, is a part of the dword; its sign is that of the outer one, which is not wider."""
+    cdef ProgramData *p = c.p
+    cdef Operand part = source_at(p, i, 0)
+    cdef InstructionId q = producer_of(c, part)
+    cdef Operand[4] o
+    cdef uint32_t bits = source_at(p, i, 2).data
+    cdef uint32_t first = 0
+    cdef uint32_t size = 8 * operand_bytes(part)
+    cdef uint32_t k
+    if _part_of_vector(c, part, &o[0], &first):
+        first *= 8
+    elif q and p.instructions.opcode[q] == op_p_extract and result_of(p, q) == part.data:
+        o[0] = source_at(p, q, 0)
+        size = source_at(p, q, 2).data
+        first = source_at(p, q, 1).data * size
+    else:
+        return 0
+    if not is_plain_temp(o[0]) or operand_bytes(o[0]) != 4 or (source_at(p, i, 1).data + 1) * bits > size or first % bits \
+            or class_is_vgpr(o[0].register_class) != class_is_vgpr(part.register_class):
+        return 0
+    for k in range(1, 4):
+        o[k] = source_at(p, i, k)
+    o[1] = operand_c32(first // bits + source_at(p, i, 1).data)
+    return become(c, i, op_p_extract, format_pseudo, o, 4)
 
 
 cdef int _fold_split(Context *c, InstructionId i) except -1 nogil:
@@ -384,7 +467,10 @@ cdef int propagate(Context *c, InstructionId i) except -1 nogil:
             elif format_is_salu(format):
                 _propagate_salu(c, i, k, source)
                 break
-            elif format == format_pseudo and not opcode_is_phi(p.instructions.opcode[i]):
+            elif opcode_is_phi(p.instructions.opcode[i]):
+                _propagate_phi(c, i, k, source)
+                break
+            elif format == format_pseudo:
                 _propagate_pseudo(c, i, k, source)
                 break
             else:
@@ -395,6 +481,10 @@ cdef int propagate(Context *c, InstructionId i) except -1 nogil:
             _propagate_sign(c, i, k)
     elif p.instructions.opcode[i] == op_p_extract_vector:
         _fold_extract(c, i)
+    elif p.instructions.opcode[i] == op_p_create_vector:
+        _fold_parts(c, i)
+    elif p.instructions.opcode[i] == op_p_extract:
+        _fold_nested_extract(c, i)
     elif p.instructions.opcode[i] == op_p_split_vector:
         _fold_split(c, i)
         _narrow_split(c, i)

@@ -9,8 +9,9 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from nir_opcodes cimport (
     alu_b2i32, alu_bcsel, alu_bit_count, alu_extract_u16, alu_extract_u8, alu_iadd, alu_iand, alu_imax, alu_imin, alu_imul,
     alu_ior, alu_ishl, alu_ishr, alu_ixor, alu_mov, alu_u2u16, alu_u2u32, alu_u2u8, alu_ubfe, alu_udiv, alu_umax, alu_umin, alu_umod,
-    alu_umul24, alu_ushr, index_base, intrinsic_load_local_invocation_id, intrinsic_load_local_invocation_index,
-    intrinsic_load_num_subgroups, intrinsic_load_subgroup_id, intrinsic_load_subgroup_invocation, intrinsic_load_vector_arg_amd,
+    alu_umul24, alu_ushr, index_arg_upper_bound_u32_amd, index_base, intrinsic_load_local_invocation_id, intrinsic_load_local_invocation_index,
+    intrinsic_load_num_subgroups, intrinsic_load_scalar_arg_amd, intrinsic_load_subgroup_id, intrinsic_load_subgroup_invocation,
+    intrinsic_load_vector_arg_amd,
     intrinsic_mbcnt_amd, intrinsic_read_first_invocation,
 )
 from pyaco._core.ir.shader cimport (
@@ -139,10 +140,13 @@ cdef uint32_t _of_alu(Ranges *r, ValueId value, uint32_t depth) noexcept nogil:
 
 
 cdef uint32_t _of_arguments(const ShaderData *s, ValueId value, uint32_t component) noexcept nogil:
-    """Local ids, in a register each, or ten bits each in one; a single dimension has the register for itself."""
+    """What the argument says of itself. Local ids, in a register each, or ten bits each in one; a single dimension has the register for itself."""
     cdef uint32_t row = intrinsic_index(s, value, index_base)
     cdef uint32_t i
     cdef uint32_t others = 1
+    cdef uint32_t given = intrinsic_index(s, value, index_arg_upper_bound_u32_amd)
+    if given:
+        return given
     if row >= s.arguments.table.count or s.arguments.kind[row] != argument_local_ids:
         return anything
     if not s.arguments.detail[row] & 1:
@@ -156,7 +160,7 @@ cdef uint32_t _of_intrinsic(Ranges *r, ValueId value, uint32_t component, uint32
     cdef const ShaderData *s = r.s
     cdef int opcode = s.instructions.opcode[value]
     cdef uint32_t invocations = s.info.workgroup_size[0] * s.info.workgroup_size[1] * s.info.workgroup_size[2]
-    if opcode == intrinsic_load_vector_arg_amd:
+    if opcode == intrinsic_load_vector_arg_amd or opcode == intrinsic_load_scalar_arg_amd:
         return _of_arguments(s, value, component)
     if opcode == intrinsic_load_local_invocation_id and component < 3:
         return s.info.workgroup_size[component] - 1

@@ -14,13 +14,14 @@ from libc.stdint cimport uint16_t, uint32_t, uint8_t
 from libcpp.vector cimport vector
 
 from nir_opcodes cimport (
-    index_cluster_size, intrinsic_bindless_image_atomic, intrinsic_bindless_image_atomic_swap, intrinsic_deref_atomic,
+    alu_fmax, alu_fmin, alu_iand, alu_imax, alu_imin, alu_ior, alu_umax, alu_umin,
+    index_cluster_size, index_reduction_op, intrinsic_bindless_image_atomic, intrinsic_bindless_image_atomic_swap, intrinsic_deref_atomic,
     intrinsic_deref_atomic_swap, intrinsic_flag_divergent, intrinsic_flag_uniform,
     intrinsic_flags, intrinsic_global_atomic, intrinsic_global_atomic_amd, intrinsic_global_atomic_swap,
     intrinsic_global_atomic_swap_amd, intrinsic_image_deref_atomic,
     intrinsic_image_deref_atomic_swap, intrinsic_load_deref,
-    intrinsic_load_scratch, intrinsic_reduce, intrinsic_shared_atomic, intrinsic_shared_atomic_swap, intrinsic_ssbo_atomic,
-    intrinsic_ssbo_atomic_swap,
+    intrinsic_inclusive_scan, intrinsic_load_scratch, intrinsic_reduce, intrinsic_shared_atomic, intrinsic_shared_atomic_swap, intrinsic_shuffle,
+    intrinsic_ssbo_atomic, intrinsic_ssbo_atomic_swap,
 )
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
@@ -56,6 +57,12 @@ cdef bint _intrinsic_diverges(const ShaderData *s, ValueId instruction) noexcept
     cdef int opcode = s.instructions.opcode[instruction]
     cdef uint32_t cluster
     cdef ValueId deref
+    if opcode == intrinsic_shuffle:
+        # One lane for all, or the same in all lanes.
+        return _is_divergent(s, source_value(s, instruction, 0)) and _is_divergent(s, source_value(s, instruction, 1))
+    if opcode == intrinsic_inclusive_scan and intrinsic_index(s, instruction, index_reduction_op) in (
+            alu_fmin, alu_fmax, alu_imin, alu_imax, alu_umin, alu_umax, alu_iand, alu_ior):
+        return _is_divergent(s, source_value(s, instruction, 0))
     if intrinsic_flags[opcode] & intrinsic_flag_divergent:
         return True
     if intrinsic_flags[opcode] & intrinsic_flag_uniform:
