@@ -67,6 +67,16 @@ def test_saxpy(gfx: int, wave: int) -> None:
     assert program.rstrip().endswith("s_endpgm")
 
 
+@pytest.mark.parametrize(("loads", "in_scalars"), [(10, False), (100, True)])
+def test_uniform_loads_stay_in_vgprs_as_long_as_they_are_few(loads: int, in_scalars: bool) -> None:
+    b = Builder()
+    buffer = descriptor(b, 1)
+    values = [b.load_ssbo(buffer, b.imm(16 * k), components=4, bit_size=32, align_mul=16) for k in range(loads)]
+    for k, value in enumerate(values):
+        b.store_ssbo(value, buffer, b.imm(4096 + 16 * k), write_mask=15, align_mul=16)
+    assert ("p_as_uniform" in select(b)) == in_scalars
+
+
 def test_unsupported_names_the_opcode() -> None:
     b = Builder()
     b.fpow(b.fimm(1.0), b.fimm(2.0))

@@ -26,6 +26,9 @@ cdef enum:                        # ResultFile: the register file that a result 
     in_sgpr = 2
     in_vgpr = 3
 
+cdef enum:
+    kept_limit = 64              # dwords of uniform loads that one block leaves in VGPRs: of more, too many could live at once
+
 cdef uint8_t[1024] _alu_result_file
 cdef uint8_t[1024] _intrinsic_result_file
 
@@ -95,7 +98,19 @@ cdef bint _by_vector_memory(Isel *c, ValueId i) noexcept nogil:
     return opcode in (intrinsic_load_shared, intrinsic_load_shared2_amd, intrinsic_bindless_image_load)
 
 
-cdef bint _in_vgpr(Isel *c, ValueId i) noexcept nogil:
+cdef bint _stays_in_vgpr(Isel *c, ValueId i, uint32_t *kept) noexcept nogil:
+    """Whether a uniform value stays in VGPRs, which it comes in, because nothing reads it from SGPRs; `kept`: dwords of the block that do."""
+    cdef ShaderData *s = c.s
+    if c.value_used[i] & used_scalar:
+        return False
+    if _by_vector_memory(c, i):
+        kept[0] += (s.instructions.components[i] * s.instructions.bit_size[i] + 31) // 32
+        return kept[0] <= kept_limit
+    return (s.instructions.kind[i] == nir_intrinsic and _exchanges_lanes[s.instructions.opcode[i]]
+            and not value_divergent(c, source_value(s, i, 0)) and class_is_vgpr(c.value_class[source_value(s, i, 0)]))
+
+
+cdef bint _in_vgpr(Isel *c, ValueId i, uint32_t *kept) noexcept nogil:
     cdef ShaderData *s = c.s
     cdef uint8_t kind = s.instructions.kind[i]
     cdef uint8_t file = by_sources
@@ -110,11 +125,8 @@ cdef bint _in_vgpr(Isel *c, ValueId i) noexcept nogil:
         file = by_divergence
     if kind == nir_alu and s.instructions.opcode[i] == alu_mov and not c.value_used[i] & used_scalar:
         file = by_sources
-    if file == by_divergence and kind != nir_alu and not c.value_used[i] & used_scalar:
-        if _by_vector_memory(c, i) or (kind == nir_intrinsic and _exchanges_lanes[s.instructions.opcode[i]]
-                                       and not value_divergent(c, source_value(s, i, 0))
-                                       and class_is_vgpr(c.value_class[source_value(s, i, 0)])):
-            return True
+    if file == by_divergence and kind != nir_alu and not value_divergent(c, i) and _stays_in_vgpr(c, i, kept):
+        return True
     if file != by_sources:
         return file == in_vgpr or (file == by_divergence and value_divergent(c, i))
     if value_divergent(c, i):
@@ -186,6 +198,7 @@ cdef int choose_classes(Isel *c) except -1 nogil:
     cdef uint32_t position
     cdef ValueId i
     cdef uint32_t bytes
+    cdef uint32_t kept
     cdef uint8_t chosen
     cdef bint changed = True
     _find_used(c)
@@ -194,6 +207,7 @@ cdef int choose_classes(Isel *c) except -1 nogil:
         changed = False
         block = node_first_block(s)
         while block:
+            kept = 0
             for position in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
                 i = s.order.instruction[position]
                 if s.instructions.components[i] == 0:
@@ -202,7 +216,7 @@ cdef int choose_classes(Isel *c) except -1 nogil:
                     chosen = c.mask
                 else:
                     bytes = s.instructions.components[i] * s.instructions.bit_size[i] // 8
-                    chosen = vgpr_class(bytes) if _in_vgpr(c, i) else sgpr_class(bytes)
+                    chosen = vgpr_class(bytes) if _in_vgpr(c, i, &kept) else sgpr_class(bytes)
                 if c.value_class[i] != chosen:
                     # Only a phi can have been visited too early: before its sources in later blocks.
                     changed = changed or c.value_class[i] != 0 or s.instructions.kind[i] == nir_phi
