@@ -141,7 +141,7 @@ def texture_shapes(module: bytes) -> dict[int, str]:
     """
     found: dict[int, set[str]] = {}
     names = ImageDim.names()
-    dimensions = {ImageDim.IMAGE_1D: 1, ImageDim.BUFFER: 1, ImageDim.IMAGE_3D: 3, ImageDim.CUBE: 3}
+    dimensions: Mapping[object, int] = {ImageDim.IMAGE_1D: 1, ImageDim.BUFFER: 1, ImageDim.IMAGE_3D: 3, ImageDim.CUBE: 3}
     for opcode, operands in Module(module).types.values():
         if opcode != OP_TYPE_IMAGE or operands[5] != 1:
             continue
