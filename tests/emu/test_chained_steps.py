@@ -47,8 +47,15 @@ def lines(draw: random.Random, wave: int) -> list[str]:
     def source() -> str:
         return draw.choice([register(), register(), register(), f"-{register()}", f"|{register()}|"])
 
+    def dual() -> str:
+        """Of both halves' registers, no two may be in one bank; destinations are even and odd."""
+        first = draw.randrange(ROWS)
+        second = draw.choice([row for row in range(ROWS) if row % 4 != first % 4])
+        return (f"v_dual_{draw.choice(['add', 'sub', 'mul'])}_f32 v{draw.randrange(0, ROWS, 2)}, v{first}, {register()} :: "
+                f"v_dual_mov_b32 v{draw.randrange(1, ROWS, 2)}, v{second}")
+
     for _ in range(draw.randrange(10, 60)):
-        kind = draw.randrange(40)
+        kind = draw.randrange(44 if wave == 32 else 40)
         if kind < 8:
             found.append(f"{draw.choice(ONE)} {register()}, {register()}")
         elif kind < 24:
@@ -64,8 +71,10 @@ def lines(draw: random.Random, wave: int) -> list[str]:
             found.append(f"v_cmp_{compared} {mask}, {register()}, {register()}")
         elif kind < 37:
             found.append(f"v_cndmask_b32 {register()}, {register()}, {register()}, {mask}")
-        else:
+        elif kind < 40:
             found.append(draw.choice(SCALARS))
+        else:
+            found.append(dual())
     if draw.random() < 0.3:
         size, all_lanes = ("b32", "exec_lo") if wave == 32 else ("b64", "exec")
         keep = "s30" if wave == 32 else "s[30:31]"

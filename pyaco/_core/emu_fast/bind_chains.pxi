@@ -240,6 +240,8 @@ cdef bint _flushes_sources(const Draft *draft, uint32_t taken) noexcept nogil:
     """Whether a step takes denormals for zeros in sources that are handed on. Signs are changed for one instruction, which may do so."""
     cdef const LaneOperation *operation = draft.rest.operation
     cdef uint32_t slot
+    if operation == NULL:
+        return False                                        # the copy behind a dual instruction
     for slot in range(operation.source_count):
         if (taken >> slot & 1 or draft.chain == <uint8_t>chain_change) and operation.source_type[slot] & ~type_old != type_f32:
             return False
