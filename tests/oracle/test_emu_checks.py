@@ -210,4 +210,4 @@ def test_hazards(target: str, wave: int) -> None:
             if pc in ran:
                 counts["missed" if is_missed(program.without(pc), case, inputs) else "spare"] += 1
     print(target, wave, counts)
-    assert counts["missed"] >= 10 and counts["spare"] <= (1 if target in ("gfx1010", "gfx1100") else 0.3) * counts["missed"]
+    assert counts["missed"] >= 10 and counts["spare"] <= (1 if target in ("gfx1010", "gfx1100") else 0.35) * counts["missed"]
