@@ -13,6 +13,7 @@ from cases import CASES
 
 import pyaco
 from pyaco import InputError, Pipeline, PipelineCache, emu
+from pyaco._core.ir.vocabulary import OperandFlag
 from pyaco.aco import registered
 from pyaco.aco.validate import ValidationError
 from pyaco.cli.main import main
@@ -166,8 +167,11 @@ def damage_liveness(program: Any) -> None:
 
 
 def damage_structure(program: Any) -> None:
+    """The first operand of an instruction that reads a temp becomes one that there is not."""
+    first = program.instructions.operand_first
+    reader = next(i for i in program.order.instruction if program.instructions.operand_count[i] and program.operands.flags[first[i]] & OperandFlag.TEMP)
     with program.edit():
-        program.operands.data[program.instructions.operand_first[program.order.instruction[-2]]] = 1 << 30
+        program.operands.data[first[reader]] = 1 << 30
 
 
 def damage_registers(program: Any) -> None:

@@ -71,6 +71,36 @@ cdef uint8_t _chain_of(const Builder *builder, uint32_t opcode) noexcept nogil:
     return kind
 
 
+cdef void _describe_source_step(Builder *builder, Draft *made) noexcept nogil:
+    """Note what a step that makes a source reads, for `_bind_chains`."""
+    cdef const RowSteps *rows = builder.blocks.kernels.rows
+    cdef const Change *change = &made.rest.change
+    made.rows = made.hot.function != rows.select
+    made.takes_sgpr = made.hot.function == rows.broadcast
+    made.row_slots = 0 if made.takes_sgpr else 1
+    if made.hot.function == rows.change and change.shift == 0 and change.mask == all_bits and change.sign == 0:
+        made.chain = <uint8_t>chain_change
+
+
+cdef void _describe_step(const Builder *builder, Draft *step, uint32_t opcode) noexcept nogil:
+    """The same of the step of a vector operation."""
+    cdef const LaneOperation *operation = step.rest.operation
+    cdef uint32_t slot
+    step.makes_mask = operation.result_type[0] == type_mask
+    step.rows = (operation.result_count == 1 and not is_wide(operation.result_type[0]) and not step.hot.post_steps
+                 and (step.hot.mask_destination + 1 < sgpr_null or step.hot.mask_destination == sgpr_exec or not step.makes_mask))
+    for slot in range(operation.source_count):
+        if operation.source_type[slot] & ~type_old == type_mask:
+            step.takes_mask = True
+        elif is_wide(operation.source_type[slot]):
+            step.rows = False
+        else:
+            step.row_slots |= 1 << slot
+    if step.rows and not step.hot.clamp and not step.rest.omod:
+        step.chain = _chain_of(builder, opcode)
+    step.takes_sgpr = step.chain == <uint8_t>chain_none     # the reference engine's function may be called, which reads the instruction's own sources
+
+
 cdef inline uint32_t _row_of(uint8_t base, uint32_t offset) noexcept nogil:
     """A number for a row of registers or of the pool."""
     return (offset // row_bytes) << 1 | (1 if base == base_pool else 0)
