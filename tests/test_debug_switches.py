@@ -169,7 +169,8 @@ def damage_liveness(program: Any) -> None:
 def damage_structure(program: Any) -> None:
     """The first operand of an instruction that reads a temp becomes one that there is not."""
     first = program.instructions.operand_first
-    reader = next(i for i in program.order.instruction if program.instructions.operand_count[i] and program.operands.flags[first[i]] & OperandFlag.TEMP)
+    counts, flags = program.instructions.operand_count, program.operands.flags
+    reader = next(i for i in program.order.instruction if counts[i] and flags[first[i]] & OperandFlag.TEMP)
     with program.edit():
         program.operands.data[first[reader]] = 1 << 30
 
