@@ -24,7 +24,8 @@ enum { chain_stores = 8, chain_wave32 = 16, chain_flushes = 32, chain_forms = 64
 enum { chain_pool = 1 };                                                // `base_pool` of step.pxd
 
 // By System V's convention the arguments are registers, whether the function that is called has them or not.
-#if defined(__AVX2__) && !defined(_WIN32)
+// Kernels with sanitizers go without: their compiler would take minutes for each of the two modules.
+#if defined(__AVX2__) && !defined(_WIN32) && !defined(__SANITIZE_ADDRESS__)
 enum { chain_supported = 1 };
 #if defined(__AVX512F__)
 typedef __m512 Singles;
