@@ -175,13 +175,15 @@ class Memory(Inputs):
         return entries[element][1], entries[element][0]
 
     def _lanes_by_buffer(self, base: Array, mask: Array) -> list[tuple[Array, Array]]:
-        """Pairs of a buffer and the lanes that name it."""
+        """Pairs of a buffer and the lanes that name it, in their order."""
         lanes = np.flatnonzero(mask)
-        words = 3 if len(base) == 4 else 2
-        groups: dict[tuple[int, ...], list[int]] = {}
-        for lane in lanes:
-            groups.setdefault(tuple(int(base[i][lane]) for i in range(words)), []).append(int(lane))
-        return [(self._buffer_of(base, members[0])[0], np.array(members)) for members in groups.values()]
+        names = base[: 3 if len(base) == 4 else 2, lanes]
+        pairs = []
+        while len(lanes):
+            same = (names == names[:, :1]).all(0)
+            pairs.append((self._buffer_of(base, int(lanes[0]))[0], lanes[same]))
+            names, lanes = names[:, ~same], lanes[~same]
+        return pairs
 
     def _load_buffer(self, base: Array, offset: Array, components: int, bits: int, mask: Array) -> Array:
         size = bits // 8
@@ -200,10 +202,20 @@ class Memory(Inputs):
             for i in range(len(value)):
                 if not write_mask >> i & 1:
                     continue
-                for lane in lanes:
-                    at = int(offset[lane]) + i * size
-                    if at + size <= len(data):
-                        data[at : at + size] = value[i, lane : lane + 1].view(np.uint8)
+                at = offset[lanes].astype(np.int64) + i * size
+                inside = at + size <= len(data)
+                self._scatter(data, at[inside], value[i, lanes[inside]])
+
+    @staticmethod
+    def _scatter(memory: Array, at: Array, values: Array) -> None:
+        """Store values one after another: of those that overlap, the last remains."""
+        size = values.dtype.itemsize
+        parts = values.copy().view(np.uint8).reshape(len(values), size)
+        if not (at % size).any():                           # what overlaps is at the same place; NumPy keeps the last
+            memory[at[:, None] + np.arange(size)] = parts
+            return
+        for place, part in zip(at, parts, strict=True):
+            memory[place : place + size] = part
 
     def _load_address(self, address: Array, components: int, bits: int, mask: Array) -> Array:
         out = np.zeros((components, self.padded), UINT[bits])
@@ -223,13 +235,13 @@ class Memory(Inputs):
 
     def _store_shared(self, value: Array, offset: Array, write_mask: int, mask: Array) -> None:
         size = value.dtype.itemsize
-        for lane in np.flatnonzero(mask):
-            for i in range(len(value)):
-                if write_mask >> i & 1:
-                    at = int(offset[lane]) + i * size
-                    if at + size > len(self.shared):
-                        raise InputError("a store past the end of shared memory")
-                    self.shared[at : at + size] = value[i, lane : lane + 1].view(np.uint8)
+        lanes = np.flatnonzero(mask)
+        for i in range(len(value)):
+            if write_mask >> i & 1:
+                at = offset[lanes].astype(np.int64) + i * size
+                if len(at) and (at + size > len(self.shared)).any():
+                    raise InputError("a store past the end of shared memory")
+                self._scatter(self.shared, at, value[i, lanes])
 
     def _store_local(self, value: Array, offset: Array, write_mask: int, mask: Array) -> None:
         size = value.dtype.itemsize
