@@ -68,6 +68,8 @@ opt_undef = _optimization("opt_undef", "stores and choices of undefined values g
                           indifferent_to=("dead code", "moved", "constants"))  # fmt: skip
 opt_licm = _optimization("opt_licm", "what is the same in every iteration is computed before the loop", only_with=("loops",))
 opt_sink = _optimization("opt_sink", "values are computed in the block that needs them, before their first use there")
+opt_tid_function = _optimization("opt_tid_function", "shuffles by functions of the lane's number become moves without an index",
+                                 only_with=("lanes",), needs=("scalar",))  # fmt: skip
 opt_uniform_subgroup = _optimization("opt_uniform_subgroup", "reads of other lanes, votes and reductions of uniform values are these values",
                                      only_with=("lanes",), needs=("divergence",), breaks=())  # fmt: skip
 peephole_select = _optimization("peephole_select", "small ifs that only compute become selections", only_with=("ifs",),

@@ -39,13 +39,14 @@ cdef enum:                        # what moves a dword across lanes
     exchange_dpp = 0              # argument: control
     exchange_swizzle = 1          # argument: pattern of ds_swizzle_b32
     exchange_permute = 2          # temp: lane index, divergent; argument: it is in the own half of the wave
-    exchange_lane = 3             # temp: lane index, uniform
+    exchange_lane = 3             # lane
     exchange_first = 4            # the first active lane
 
 cdef struct LaneExchange:
     uint8_t kind                  # exchange_*
     uint32_t argument
     TempId temp
+    Operand lane                  # uniform
 
 
 # ------------------------------------------------------------------------------------------------------- dword by dword
@@ -118,7 +119,7 @@ cdef TempId _exchange_dword(Isel *c, LaneExchange *exchange, TempId temp) except
         return result
     if exchange.kind == exchange_first:
         return emit1(c, op_v_readfirstlane_b32, 0, o)
-    return emit2(c, op_v_readlane_b32_e64, 0, o, T(c, exchange.temp))
+    return emit2(c, op_v_readlane_b32_e64, 0, o, exchange.lane)
 
 
 cdef int _exchange_value(Isel *c, ValueId i, LaneExchange *exchange) except -1 nogil:
@@ -247,10 +248,10 @@ cdef int _elect(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
 
 
 # ---------------------------------------------------------------------------------------------------- reads and shuffles
-cdef int _bit_of_lane(Isel *c, ValueId i, TempId lane) except -1 nogil:
+cdef int _bit_of_lane(Isel *c, ValueId i, Operand lane) except -1 nogil:
     """Broadcast the boolean of one lane."""
     cdef TempId mask = source_whole(c, i, 0)
-    scc_to_mask(c, value_temp(c, i), emit2(c, by_wave(c.p, op_s_bitcmp1_b32, op_s_bitcmp1_b64), 0, T(c, mask), T(c, lane)))
+    scc_to_mask(c, value_temp(c, i), emit2(c, by_wave(c.p, op_s_bitcmp1_b32, op_s_bitcmp1_b64), 0, T(c, mask), lane))
     return 0
 
 
@@ -260,25 +261,25 @@ cdef int _read_first(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
     if not value_divergent(c, value):
         return _copy_source(c, i)
     if source_bits(c, i, 0) == 1:
-        return _bit_of_lane(c, i, emit1(c, by_wave(c.p, op_s_ff1_i32_b32, op_s_ff1_i32_b64), 0, exec_operand(c.p)))
+        return _bit_of_lane(c, i, T(c, emit1(c, by_wave(c.p, op_s_ff1_i32_b32, op_s_ff1_i32_b64), 0, exec_operand(c.p))))
     exchange.kind = exchange_first
     return _exchange_value(c, i, &exchange)
 
 
-cdef int _read_lane(Isel *c, ValueId i, TempId lane) except -1 nogil:
+cdef int _read_invocation(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
+    """From the lane that source 1 names, the same for all."""
     cdef LaneExchange exchange
-    lane = as_uniform(c, 0, lane)
+    cdef ValueId lane = source_value(c.s, i, 1)
     if not value_divergent(c, source_value(c.s, i, 0)):
         return _copy_source(c, i)
-    if source_bits(c, i, 0) == 1:
-        return _bit_of_lane(c, i, lane)
     exchange.kind = exchange_lane
-    exchange.temp = lane
+    if value_is_constant(c.s, lane):
+        exchange.lane = K(<uint32_t>constant_bits(c.s, lane, 0) & (c.p.wave_size - 1))     # beyond the wave the result is undefined
+    else:
+        exchange.lane = T(c, as_uniform(c, 0, source_whole(c, i, 1)))
+    if source_bits(c, i, 0) == 1:
+        return _bit_of_lane(c, i, exchange.lane)
     return _exchange_value(c, i, &exchange)
-
-
-cdef int _read_invocation(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
-    return _read_lane(c, i, source_whole(c, i, 1))
 
 
 cdef int _shuffle_to(Isel *c, ValueId i, TempId index, bint in_half=False) except -1 nogil:
@@ -304,10 +305,9 @@ cdef int _shuffle_to(Isel *c, ValueId i, TempId index, bint in_half=False) excep
 
 
 cdef int _shuffle(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
-    cdef TempId index = source_whole(c, i, 1)
     if not value_divergent(c, source_value(c.s, i, 1)):
-        return _read_lane(c, i, index)
-    return _shuffle_to(c, i, index)
+        return _read_invocation(c, i, 0)
+    return _shuffle_to(c, i, source_whole(c, i, 1))
 
 
 cdef TempId _lane_number(Isel *c) except 0 nogil:
