@@ -44,7 +44,7 @@ cdef bint _is_lane_number(const ShaderData *s, ValueId value, uint64_t *added) n
     return constant_bits(s, source_value(s, value, 0), 0) == low_mask(s.info.wave_size)
 
 
-cdef bint _in_each_lane(const ShaderData *s, ValueId value, uint32_t component, uint64_t *lanes, int *operations) noexcept nogil:
+cdef bint _in_each_lane(const ShaderData *s, ValueId value, uint32_t component, uint64_t *lanes, uint32_t *operations) noexcept nogil:
     """What a component of a value is in each lane, if that is a function of the lane's number."""
     cdef uint32_t lane
     cdef uint64_t added
@@ -60,7 +60,7 @@ cdef bint _in_each_lane(const ShaderData *s, ValueId value, uint32_t component, 
     return s.instructions.kind[value] == nir_alu and operations[0] <= most_operations and _operation_in_each_lane(s, value, lanes, operations)
 
 
-cdef bint _operation_in_each_lane(const ShaderData *s, ValueId value, uint64_t *lanes, int *operations) noexcept nogil:
+cdef bint _operation_in_each_lane(const ShaderData *s, ValueId value, uint64_t *lanes, uint32_t *operations) noexcept nogil:
     cdef int opcode = s.instructions.opcode[value]
     cdef int bit_size = s.instructions.bit_size[source_value(s, value, 0)]
     cdef uint64_t[3][most_lanes] operands
@@ -183,7 +183,7 @@ cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
     cdef ShaderData *s = b.s
     cdef uint64_t[most_lanes] indices
     cdef uint32_t[most_lanes] lanes
-    cdef int operations = 0
+    cdef uint32_t operations = 0
     cdef uint32_t lane
     if s.instructions.opcode[instruction] != intrinsic_shuffle or s.instructions.components[instruction] != 1 or s.info.wave_size > most_lanes:
         return lower_keep
