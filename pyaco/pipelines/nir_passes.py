@@ -70,6 +70,8 @@ opt_licm = _optimization("opt_licm", "what is the same in every iteration is com
 opt_sink = _optimization("opt_sink", "values are computed in the block that needs them, before their first use there")
 opt_tid_function = _optimization("opt_tid_function", "shuffles by functions of the lane's number become moves without an index",
                                  only_with=("lanes",), needs=("scalar",))  # fmt: skip
+opt_uniform_atomics = _optimization("opt_uniform_atomics", "atomics at one place for all lanes are done once a wave", only_with=("atomics",),
+                                    needs=("explicit addresses", "divergence"), breaks=())  # fmt: skip
 opt_uniform_subgroup = _optimization("opt_uniform_subgroup", "reads of other lanes, votes and reductions of uniform values are these values",
                                      only_with=("lanes",), needs=("divergence",), breaks=())  # fmt: skip
 peephole_select = _optimization("peephole_select", "small ifs that only compute become selections", only_with=("ifs",),

@@ -138,7 +138,7 @@ def test_a_shader_without_facts_needs_none_of_these_passes_and_other_shaders_nee
     bare.set_target(103, 64, 0xFFFF8000)
     assert check(bare, compute.NIR, 103)[0] == named
     kept: set[str] = set()
-    for name in ("saxpy", "subgroup_shuffle", "int64_arithmetic", "double_arithmetic", "small_types", "nested_loops", "function_calls",
+    for name in ("saxpy", "atomics", "subgroup_shuffle", "int64_arithmetic", "double_arithmetic", "small_types", "nested_loops", "function_calls",
                  "private_arrays", "matrix_types", "divergent_switch"):
         kept |= check(read(CASES[name], 103, 64), compute.NIR, 103)[1]
     # no case has images, cooperative matrices or copies of whole variables: files of tests/filetests have

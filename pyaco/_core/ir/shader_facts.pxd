@@ -22,5 +22,6 @@ cdef enum:                        # ShaderFact: bits
     fact_matrices = 0x800         # "matrices": products of cooperative ones
     fact_copies = 0x1000          # "copies": of whole variables, and initial values
     fact_locals = 0x2000          # "local variables"
+    fact_atomics = 0x4000         # "atomics"
 
 cdef uint32_t shader_facts(const ShaderData *s) noexcept nogil

@@ -16,6 +16,7 @@ FACTS = {
     "ifs": fact_ifs, "loops": fact_loops, "phis": fact_phis, "vectors": fact_vectors, "undefined values": fact_undefined,
     "64 bits": fact_64_bits, "small values": fact_small, "divisions": fact_divisions, "textures": fact_textures, "images": fact_images,
     "lanes": fact_lanes, "matrices": fact_matrices, "copies": fact_copies, "local variables": fact_locals,
+    "atomics": fact_atomics,
 }
 
 cdef uint32_t[16] _of_kind
@@ -62,6 +63,8 @@ cdef _fill():
             _of_intrinsic[i] |= fact_matrices
         if name == "copy_deref":
             _of_intrinsic[i] |= fact_copies
+        if "_atomic" in name:
+            _of_intrinsic[i] |= fact_atomics
 
 
 _fill()
