@@ -223,7 +223,8 @@ def test_hazards(target: str, wave: int) -> None:
         ran, untaken = set(trace["pc"].tolist()), program.untaken(trace)
         for pc in mends:
             if pc in ran:
-                verdict = "missed" if is_missed(program.without(pc), case, inputs) else "other path" if any(pc in part for part in untaken) else "spare"
+                spare = "other path" if any(pc in part for part in untaken) else "spare"
+                verdict = "missed" if is_missed(program.without(pc), case, inputs) else spare
                 counts[verdict] += 1
     print(target, wave, counts)
     assert counts["missed"] >= 10 and counts["spare"] <= SPARE[target] * counts["missed"]
