@@ -207,8 +207,8 @@ def test_constant_parts(gfx: int) -> None:
     assert all(cost <= (1 if gfx >= 100 else 2) for found in halves.values() for cost in found)
     for value, (rest, part) in itertools.product(HALF_CONSTANTS, ((0, 16), (16, 0))):
         for source in (0, 16):
-            copies = [("v2b", f"v[0][{rest}:{rest + 16}]", f"0x{value:04x}"), ("v2b", f"v[0][{part}:{part + 16}]", f"%9:v[1][{source}:{source + 16}]")]
-            assert check(copies, gfx) <= (2 if gfx >= 90 else 3)
+            constant = ("v2b", f"v[0][{rest}:{rest + 16}]", f"0x{value:04x}")
+            assert check([constant, ("v2b", f"v[0][{part}:{part + 16}]", f"%9:v[1][{source}:{source + 16}]")], gfx) <= (2 if gfx >= 90 else 3)
 
 
 @pytest.mark.parametrize("gfx", WITH_PARTS)

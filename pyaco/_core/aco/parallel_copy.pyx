@@ -10,10 +10,10 @@ only cycles are left. A swap puts one piece into place; its readers now find it 
 
 Near-linear: each byte is written once, each write looks at one target.
 
-Instructions: s_mov, v_mov; v_lshrrev_b64 for two VGPRs (GFX10); v_perm_b32 with a literal selector (GFX10+), v_mov_b16 (GFX11+), v_pack_b32_f16
-(GFX9+), SDWA (GFX8 to GFX10), v_alignbyte, shifts, masks. Before GFX8 bytes come in by v_alignbyte alone, and what is not written of a register is lost. Swaps: v_swap_b32;
-SGPRs by a scratch register, else by three exclusive-ors that cost SCC; halves by SDWA exclusive-ors, from GFX11 on by adding and subtracting,
-before GFX8 the whole registers; linear VGPRs once under exec and once under its complement.
+Instructions: s_mov, v_mov; v_lshrrev_b64 for two VGPRs (GFX10); v_perm_b32 with a literal selector (GFX10+), v_mov_b16 (GFX11+),
+v_pack_b32_f16 (GFX9+), SDWA (GFX8 to GFX10), v_alignbyte, shifts, masks. Before GFX8 bytes come in by v_alignbyte alone, and what is not
+written of a register is lost. Swaps: v_swap_b32; SGPRs by a scratch register, else by three exclusive-ors that cost SCC; halves by SDWA
+exclusive-ors, from GFX11 on by adding and subtracting, before GFX8 the whole registers; linear VGPRs once under exec and once under its complement.
 
 Sources: the "Vega", "RDNA 1" to "RDNA 4" ISA documents; the worklist follows Boissinot et al., "Revisiting Out-of-SSA Translation".
 """
