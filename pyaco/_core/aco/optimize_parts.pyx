@@ -67,8 +67,8 @@ cdef bint _reads_16_bits(uint16_t opcode, uint32_t k) noexcept nogil:
     return k < opcode_max_operands and opcode_operand_classes[opcode * opcode_max_operands + k] == class_v2b
 
 
-cdef int _read_half(Context *c, InstructionId i, uint32_t k) except -1 nogil:
-    """Operand `k` becomes the register that it is a half of."""
+cdef bint _read_half(Context *c, InstructionId i, uint32_t k) except -1 nogil:
+    """Operand `k` becomes the register that it is a half of. Whether it is one."""
     cdef ProgramData *p = c.p
     cdef Operand[8] operands
     cdef Operand o = source_at(p, i, k)
@@ -79,21 +79,22 @@ cdef int _read_half(Context *c, InstructionId i, uint32_t k) except -1 nogil:
     cdef uint32_t count
     # A scalar of which 32 bits are read had anything in the upper 16.
     if not half_of(c, o, &whole, &offset) or (whole.register_class == class_v1 and not _reads_16_bits(opcode, k)):
-        return 0
+        return False
     if offset:
         if modifier_opsel(word) >> k & 1 or not can_use_opsel(p, i, <int>k):
-            return 0
+            return False
         p.instructions.modifiers[i] = modifier_set_opsel(word, modifier_opsel(word) | 1 << k)
     count = load_operands(p, i, operands)
     operands[k] = whole
     if encode_operands(c, i, operands, count):
-        return 0
+        return True
     p.instructions.modifiers[i] = word
-    return 0
+    return False
 
 
-cdef int _read_packed_half(Context *c, InstructionId i, uint32_t k) except -1 nogil:
-    """Operand `k` of a packed operation, a half that both halves of the result come from, becomes the register that it is a half of."""
+cdef bint _read_packed_half(Context *c, InstructionId i, uint32_t k) except -1 nogil:
+    """Operand `k` of a packed operation, a half that both halves of the result come from, becomes the register that it is a half of.
+    Whether it is one."""
     cdef ProgramData *p = c.p
     cdef Operand[8] operands
     cdef uint64_t word = p.instructions.modifiers[i]
@@ -102,28 +103,29 @@ cdef int _read_packed_half(Context *c, InstructionId i, uint32_t k) except -1 no
     cdef uint32_t count
     if (modifier_opsel(word) | modifier_opsel_hi(word)) >> k & 1 or not half_of(c, source_at(p, i, k), &whole, &offset) \
             or whole.register_class != class_v1:
-        return 0
+        return False
     count = load_operands(p, i, operands)
     operands[k] = whole
     become(c, i, p.instructions.opcode[i], p.instructions.format[i], operands, count)
     if offset:
         word = modifier_set_opsel_hi(modifier_set_opsel(word, modifier_opsel(word) | 1 << k), modifier_opsel_hi(word) | 1 << k)
         p.instructions.modifiers[i] = word
-    return 0
+    return True
 
 
-cdef int propagate_halves(Context *c, InstructionId i) except -1 nogil:
-    """Read halves of registers where they are."""
+cdef bint propagate_halves(Context *c, InstructionId i) except -1 nogil:
+    """Read halves of registers where they are. Whether there were some."""
     cdef ProgramData *p = c.p
     cdef uint32_t k
+    cdef bint changed = False
     if p.instructions.format[i] & format_vop3p and is_packed(p.instructions.opcode[i]):
         for k in range(min(3, <uint32_t>p.instructions.operand_count[i])):
-            _read_packed_half(c, i, k)
+            changed |= _read_packed_half(c, i, k)
     if p.gfx_level < gfx8 or p.instructions.format[i] & (modified_encodings | format_vop3p) or has_fixed_sources(p.instructions.opcode[i]):
-        return 0
+        return changed
     for k in range(min(3, <uint32_t>p.instructions.operand_count[i])):
-        _read_half(c, i, k)
-    return 0
+        changed |= _read_half(c, i, k)
+    return changed
 
 
 # -------------------------------------------------------------------------------------------------------------------- SDWA
@@ -187,9 +189,8 @@ cdef bint _part_of(Context *c, Operand o, Operand *whole, uint32_t *selection) n
     if not _is_vgpr(whole[0]) or whole.register_class != class_v1:
         return False
     if p.instructions.opcode[q] == op_p_extract_vector:
-        # Where nothing else needs the register, the half is read there anyway.
         selection[0] = sdwa_word | 2 * source_at(p, q, 1).data << 2
-        return o.register_class == class_v2b and c.uses[whole.data] > 1
+        return o.register_class == class_v2b
     if p.instructions.opcode[q] != op_p_extract or o.register_class != class_v1:
         return False
     bits = source_at(p, q, 2).data
@@ -259,7 +260,9 @@ cdef uint32_t parts_read(Context *c, InstructionId i) noexcept nogil:
     if not _takes_selections(c, i):
         return 0
     for k in range(c.p.instructions.operand_count[i]):
-        count += _part_of(c, source_at(c.p, i, k), &whole, &selection)
+        # Halves are read by op_sel in VOP3 too.
+        if c.p.gfx_level < gfx9 or source_at(c.p, i, k).register_class != class_v2b:
+            count += _part_of(c, source_at(c.p, i, k), &whole, &selection)
     return count
 
 
@@ -272,6 +275,7 @@ cdef bint use_selections(Context *c, InstructionId i) except -1 nogil:
     if opcode == op_p_insert or opcode == op_p_extract:
         changed = _select_result(c, i)
     if format_is_valu(p.instructions.format[i]):
+        changed |= propagate_halves(c, i)                   # of what combine has made
         for k in range(min(2, <uint32_t>p.instructions.operand_count[i])):
             changed |= _select_source(c, i, k)
     return changed
