@@ -177,25 +177,55 @@ cdef void _select_all(ProgramData *p, InstructionId i) noexcept nogil:
     p.instructions.modifiers[i] = word
 
 
+cdef bint _cut_out(const ProgramData *p, InstructionId q, Operand *whole, uint32_t *selection) noexcept nogil:
+    """Whether an instruction takes a byte or a half out of a register, by p_extract, a mask, a shift or as a bit field: of which, and its selection."""
+    cdef uint16_t opcode = p.instructions.opcode[q]
+    cdef uint32_t first = 0           # bit
+    cdef uint32_t bits = 0
+    cdef bint is_signed = False
+    if opcode == op_p_extract:
+        whole[0] = source_at(p, q, 0)
+        bits = source_at(p, q, 2).data
+        first = source_at(p, q, 1).data * bits
+        is_signed = not is_constant(source_at(p, q, 3), 0)
+    elif p.instructions.format[q] & modified_encodings or p.instructions.operand_count[q] < 2 \
+            or not source_at(p, q, 0).flags & operand_constant and opcode not in (op_v_bfe_u32, op_v_bfe_i32):
+        return False
+    elif opcode == op_v_and_b32:
+        whole[0] = source_at(p, q, 1)
+        bits = 8 if is_constant(source_at(p, q, 0), 0xff) else 16 if is_constant(source_at(p, q, 0), 0xffff) else 0
+    elif opcode == op_v_lshrrev_b32 or opcode == op_v_ashrrev_i32:
+        whole[0] = source_at(p, q, 1)
+        first = source_at(p, q, 0).data
+        bits = 32 - first
+        is_signed = opcode == op_v_ashrrev_i32
+    elif opcode == op_v_bfe_u32 or opcode == op_v_bfe_i32:
+        if not (source_at(p, q, 1).flags & operand_constant and source_at(p, q, 2).flags & operand_constant):
+            return False
+        whole[0] = source_at(p, q, 0)
+        first = source_at(p, q, 1).data
+        bits = source_at(p, q, 2).data
+        is_signed = opcode == op_v_bfe_i32
+    if not (bits == 8 or bits == 16) or first % bits or first >= 32:
+        return False
+    whole.flags &= ~<uint16_t>(operand_kill | operand_first_kill | operand_late_kill)
+    selection[0] = (bits // 8 - 1) | first // 8 << 2 | (0x10 if is_signed else 0)
+    return _is_vgpr(whole[0]) and whole.register_class == class_v1
+
+
 cdef bint _part_of(Context *c, Operand o, Operand *whole, uint32_t *selection) noexcept nogil:
     """Whether an operand is a byte or a half of a VGPR, and its selection."""
     cdef ProgramData *p = c.p
     cdef InstructionId q = producer_of(c, o)
-    cdef uint32_t bits
     if q == 0 or result_of(p, q) != o.data or is_made_outside(c, o):
         return False
-    whole[0] = source_at(p, q, 0)
-    whole.flags &= ~<uint16_t>(operand_kill | operand_first_kill | operand_late_kill)
-    if not _is_vgpr(whole[0]) or whole.register_class != class_v1:
-        return False
     if p.instructions.opcode[q] == op_p_extract_vector:
+        whole[0] = source_at(p, q, 0)
+        whole.flags &= ~<uint16_t>(operand_kill | operand_first_kill | operand_late_kill)
         selection[0] = sdwa_word | 2 * source_at(p, q, 1).data << 2
-        return o.register_class == class_v2b
-    if p.instructions.opcode[q] != op_p_extract or o.register_class != class_v1:
-        return False
-    bits = source_at(p, q, 2).data
-    selection[0] = (bits // 8 - 1) | (source_at(p, q, 1).data * bits // 8) << 2 | (0 if is_constant(source_at(p, q, 3), 0) else 0x10)
-    return bits == 8 or bits == 16
+        return _is_vgpr(whole[0]) and whole.register_class == class_v1 and o.register_class == class_v2b
+    return o.register_class == class_v1 and (p.instructions.opcode[q] == op_p_extract or c.uses[o.data] == 1) \
+        and _cut_out(p, q, whole, selection)
 
 
 cdef bint _select_source(Context *c, InstructionId i, uint32_t k) except -1 nogil:
@@ -250,6 +280,12 @@ cdef bint _select_result(Context *c, InstructionId i) except -1 nogil:
     _select_all(p, i)
     p.instructions.modifiers[i] = modifier_set_sdwa_dst_sel(p.instructions.modifiers[i], (bits // 8 - 1) | (place * bits // 8) << 2)
     return True
+
+
+cdef bint is_part(const ProgramData *p, InstructionId i) noexcept nogil:
+    cdef Operand whole
+    cdef uint32_t selection = 0
+    return gfx8 <= p.gfx_level < gfx11 and _cut_out(p, i, &whole, &selection)
 
 
 cdef uint32_t parts_read(Context *c, InstructionId i) noexcept nogil:
