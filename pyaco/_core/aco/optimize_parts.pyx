@@ -178,7 +178,7 @@ cdef void _select_all(ProgramData *p, InstructionId i) noexcept nogil:
 
 
 cdef bint _cut_out(const ProgramData *p, InstructionId q, Operand *whole, uint32_t *selection) noexcept nogil:
-    """Whether an instruction takes a byte or a half out of a register, by p_extract, a mask, a shift or as a bit field: of which, and its selection."""
+    """Whether an instruction takes a byte or a half out of a register (p_extract, masks, shifts, bit fields): of which, and its selection."""
     cdef uint16_t opcode = p.instructions.opcode[q]
     cdef uint32_t first = 0           # bit
     cdef uint32_t bits = 0
