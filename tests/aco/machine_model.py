@@ -6,6 +6,7 @@ program are equal if they record the same. Before register allocation a temp is 
 
 from __future__ import annotations
 
+import struct
 import zlib
 from typing import Any
 
@@ -141,6 +142,19 @@ class Machine:
         index = self.c.operands[i][1][0]
         self.write(self.c.definitions[i][0], self.read(self.c.operands[i][0])[size * index : size * (index + 1)])
 
+    def extract(self, i: int) -> None:
+        source, index, bits, signed = self.c.operands[i]
+        value = int.from_bytes(self.read(source), "little") >> index[0] * bits[0] & (1 << bits[0]) - 1
+        if signed[0] and value >> bits[0] - 1:
+            value -= 1 << bits[0]
+        size = class_bytes(self.c.definitions[i][0][2])
+        self.write(self.c.definitions[i][0], (value & (1 << 8 * size) - 1).to_bytes(size, "little"))
+
+    def insert(self, i: int) -> None:
+        source, index, bits = self.c.operands[i]
+        value = (int.from_bytes(self.read(source), "little") & (1 << bits[0]) - 1) << index[0] * bits[0]
+        self.write(self.c.definitions[i][0], value.to_bytes(class_bytes(self.c.definitions[i][0][2]), "little"))
+
     def spill(self, i: int) -> None:
         vector, lane, value = self.c.operands[i]
         for k in range(0, len(self.read(value)), 4):
@@ -181,7 +195,7 @@ class Machine:
             if not select & 0x10:                           # the rest becomes zero
                 value, size = (value & (1 << 8 * size) - 1) << 8 * (select >> 2 & 3), 4
                 reg &= ~3
-        elif register_class & 0x40 and self.c.opcode[i] in ("v_mov_b16", "v_add_u16_e64", "v_sub_u16_e64"):
+        elif register_class & 0x40 and self.c.opcode[i] in ("v_mov_b16", "v_add_f16", "v_add_u16_e64", "v_sub_u16_e64"):
             size = 2
         elif self.c.opcode[i] == "v_lshrrev_b64":
             size = 8
@@ -277,6 +291,14 @@ class Machine:
             self.vector(i, v[0] - v[1] & 0xFFFF)
         elif name == "v_pack_b32_f16":
             self.vector(i, v[0] | v[1] << 16)
+        elif name == "v_add_f16":                           # a constant and nothing
+            assert v[1] == 0
+            self.vector(i, v[0])
+        elif name == "v_mul_u32_u24":
+            self.vector(i, v[0] * v[1])
+        elif name == "v_cvt_pk_u8_f32":
+            number = int(struct.unpack("<f", struct.pack("<I", v[0]))[0])
+            self.vector(i, v[2] & ~(0xFF << 8 * v[1]) | number << 8 * v[1])
         elif name == "v_writelane_b32_e64":
             self.lanes[(definitions[0][1], v[1])] = v[0]
         elif name == "v_readlane_b32_e64":
@@ -312,7 +334,7 @@ class Machine:
         """Execute; return what the p_unit_test instructions saw."""
         simple = {"p_unit_test": self.unit_test, "p_parallelcopy": self.parallelcopy, "p_create_vector": self.create_vector,
                   "p_split_vector": self.split_vector, "p_extract_vector": self.extract_vector, "p_spill": self.spill,
-                  "p_reload": self.reload}  # fmt: skip
+                  "p_reload": self.reload, "p_extract": self.extract, "p_insert": self.insert}  # fmt: skip
         ignored = {"p_startpgm", "p_logical_start", "p_logical_end", "p_phi", "p_linear_phi", "p_start_linear_vgpr",
                    "p_end_linear_vgpr", "s_endpgm", "s_nop", "s_sendmsg"}  # fmt: skip
         block = 0

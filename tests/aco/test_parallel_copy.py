@@ -5,8 +5,10 @@ from __future__ import annotations
 import itertools
 import random
 
+import numpy as np
 import pytest
 from machine_model import EXEC, M0, SCC, Machine
+from ssa_execution import LANES, execute
 from test_register_allocation import TARGETS, straight
 
 from pyaco._core.aco import build, lower_to_hw_instr
@@ -191,6 +193,43 @@ def test_cycles_of_parts_on_gfx7() -> None:
 def test_constants(gfx: int) -> None:
     for value in ("0", "1", "64", "-16", "0x1234", "0xffff8000", "0x80000000", "0x40000000", "0xff00", "0x12345678", "0x10001"):
         check([("s1", "s[0]", value), ("v1", "v[1]", value)], gfx)
+
+
+HALF_CONSTANTS = (0x0000, 0x0001, 0x0040, 0xFFF0, 0xFFFF, 0x00FF, 0xFF00, 0x3800, 0xBC00, 0x3118, 0x4205, 0x8000, 0x7C01)
+
+
+@pytest.mark.parametrize("gfx", WITH_PARTS)
+def test_constant_parts(gfx: int) -> None:
+    """A constant byte or half of a register: the rest stays, in two instructions at most, and in one where some can write parts."""
+    costs = {value: [check([("v1b", f"v[0][{first}:{first + 8}]", f"0x{value:02x}")], gfx) for first in (0, 16)] for value in range(gfx % 7, 256, 7)}
+    assert all(cost <= (1 if gfx >= 100 else 2) for found in costs.values() for cost in found)
+    halves = {value: [check([("v2b", f"v[0][{first}:{first + 16}]", f"0x{value:04x}")], gfx) for first in (0, 16)] for value in HALF_CONSTANTS}
+    assert all(cost <= (1 if gfx >= 100 else 2) for found in halves.values() for cost in found)
+    for value, (rest, part) in itertools.product(HALF_CONSTANTS, ((0, 16), (16, 0))):
+        for source in (0, 16):
+            constant = ("v2b", f"v[0][{rest}:{rest + 16}]", f"0x{value:04x}")
+            assert check([constant, ("v2b", f"v[0][{part}:{part + 16}]", f"%9:v[1][{source}:{source + 16}]")], gfx) <= (2 if gfx >= 90 else 3)
+
+
+@pytest.mark.parametrize("gfx", WITH_PARTS)
+@pytest.mark.parametrize("float_mode", [0xC0, 0])
+def test_constant_parts_on_the_emulator(gfx: int, float_mode: int) -> None:
+    """Vectors of a constant and of parts of values, denormals among them, compiled and executed."""
+    lines, wanted = ["BB0", "/* logical preds: / linear preds: / kind: uniform, top-level, */", "\t v1: %1 = p_startpgm"], []
+    values = np.random.default_rng(gfx).integers(0, 1 << 32, (1, LANES), dtype=np.uint32)
+    values[0, :8] = 0x00010001, 0x80010001, 0x7C017C01, 0xFFFF7D00, 0x03FF83FF, 0, 0xFFFFFFFF, 0x7E017C00
+    low, high, byte = values[0] & 0xFFFF, values[0] >> 16, values[0] & 0xFF
+    lines += ["\t v2b: %2, v2b: %3 = p_split_vector %1", "\t v1b: %4, v1b: %5, v1b: %6, v1b: %7 = p_split_vector %1"]
+    vectors = [(f"0x{value:04x}, %{number}", value | half << 16) for value in HALF_CONSTANTS for number, half in ((2, low), (3, high))]
+    vectors += [(f"%{number}, 0x{value:04x}", half | value << 16) for value in HALF_CONSTANTS for number, half in ((2, low), (3, high))]
+    vectors += [(f"0x{value:02x}, %4, %3", value | byte << 8 | high << 16) for value in (0x42, 0xF0, 0x80, 0x95, 0xFF, 0x00, 0xC8)]
+    vectors += [(f"%2, %4, 0x{value:02x}", low | byte << 16 | value << 24) for value in (0x42, 0xF0, 0x80, 0x95, 0xFF, 0x00, 0xC8)]
+    for k, (operands, value) in enumerate(vectors):
+        lines += [f"\t v1: %{10 + k} = p_create_vector {operands}", f"\tp_unit_test {k}, %{10 + k}"]
+        wanted.append(value)
+    found = execute("\n".join([*lines, "\ts_endpgm"]) + "\n", gfx, 64, values, float_mode)
+    for k, value in enumerate(wanted):
+        assert np.array_equal(found[str(k), 0], value), vectors[k][0]
 
 
 def test_costs() -> None:

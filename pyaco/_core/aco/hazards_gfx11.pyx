@@ -12,7 +12,8 @@ VALUTransUse                 GFX11.0      result of a transcendental read too ea
 VALUPartialForwarding        GFX11 w64    sources written on both sides of a SALU write of exec: ``va_vdst(0)``
 VALUMaskWrite                GFX11 w64    lane mask read by the VALU, then written by the SALU, then read: ``sa_sdst(0)``; or
                                           written by the VALU, then read by the VALU: ``va_sdst(0)``, ``va_vcc(0)``
-VALUReadSGPR                 GFX12        SGPR read by the VALU, then written, then read: ``sa_sdst(0)``, ``va_sdst(0)``, ``va_vcc(0)``
+VALUReadSGPR                 GFX12        SGPR read by the VALU, then written, then read: ``sa_sdst(0)``, ``va_sdst(0)``, ``va_vcc(0)``;
+                                          scalar, buffer and image accesses wait for all that too (global, scratch and LDS do not)
 WMMA                         GFX11, 12    matrix sources that are the result of the matrix operation before: ``v_nop``
 ===========================  ===========  ==================================================================================
 
@@ -39,7 +40,7 @@ from pyaco._core.common.table cimport RowRange
 from pyaco._core.common.waitcnt cimport depctr_get, depctr_set, waitcnt_get
 from pyaco._core.ir.program cimport (
     BlockId, DefinitionRow, InstructionId, OperandRow, OrderRow, ProgramData, Rewrite, definitions_of, format_ds, format_exp,
-    format_flat, format_is_flat_like, format_is_salu, format_is_valu, format_is_vmem, format_ldsdir, format_sopp, format_vopc,
+    format_flat, format_is_flat_like, format_is_salu, format_is_valu, format_is_vmem, format_ldsdir, format_smem, format_sopp, format_vopc,
     gfx11, gfx12, operand_at, operand_is_literal, operands_of, register_exec, register_exec_hi, register_m0, register_vcc, register_vcc_hi,
     rewrite_emit,
 )
@@ -47,6 +48,7 @@ from pyaco._core.ir.program cimport (
 cdef enum:
     long_ago = -32
     all_counters = 0xffff            # immediate of s_waitcnt_depctr that waits for nothing
+    sgpr_writes = 0xf1fc             # ... that waits for all SGPRs: sa_sdst(0), va_sdst(0), va_vcc(0)
     m0 = register_m0 >> 2            # registers from here on are not followed
     # kinds of memory operations, each with a wait of its own
     memory_use_load = 1
@@ -513,12 +515,26 @@ cdef void _note_valu(const ProgramData *p, State *s, InstructionId i) noexcept n
         s.vcmpx = False
 
 
+cdef void _note_scalar_waits(const ProgramData *p, State *s, InstructionId i) noexcept nogil:
+    """GFX12: the scalar ALU waits for the vector ALU's writes of the SGPRs that it reads."""
+    cdef OperandRow first = p.instructions.operand_first[i]
+    cdef uint32_t k
+    cdef uint32_t v
+    cdef Range r
+    for k in range(p.instructions.operand_count[i]):
+        r = operand_range(p, first + k)
+        for v in range(r.first, min(r.end, <uint32_t>m0)):
+            s.then_written_by_valu[v] = 0
+
+
 cdef void _note_salu(const ProgramData *p, State *s, InstructionId i) noexcept nogil:
     cdef RowRange definitions
     cdef DefinitionRow row
     cdef uint32_t k
     cdef Range r
     s.salu += 1
+    if p.gfx_level >= gfx12:
+        _note_scalar_waits(p, s, i)
     definitions = definitions_of(p, i)
     for row in range(definitions.first, definitions.first + definitions.count):
         r = definition_range(p, row)
@@ -595,6 +611,8 @@ cdef void _note(const ProgramData *p, State *s, InstructionId i) noexcept nogil:
     cdef bint vmem = format_is_vmem(format) or format_is_flat_like(format)
     if _va_vdst(p, i) == 0:
         _drain_va_vdst(s)
+    if p.gfx_level >= gfx12 and (format == format_smem or format_is_vmem(format)):
+        _drain(s, sgpr_writes)
     if p.instructions.opcode[i] == op_s_waitcnt_depctr:
         _drain(s, p.instructions.immediate[i])
     elif format == format_sopp or p.instructions.opcode[i] == op_s_waitcnt_vscnt:

@@ -29,9 +29,10 @@ from pyaco._core.aco.isel_address cimport memory_ordering
 from pyaco._core.aco.isel_atomics cimport buffer_atomic_opcode
 from pyaco._core.aco.isel_cache cimport access_semantics, atomic_cache, load_cache, store_cache
 from pyaco._core.aco.isel_context cimport *
+from pyaco._core.aco.queries cimport separate_addresses
 from pyaco._core.ir.program cimport (
     Definition, InstructionId, Operand, TempId, class_bytes, class_dwords, class_s1, class_s4, class_v1, class_v2b, definition_no_cse,
-    definition_of, gfx10, gfx10_3, gfx11, gfx12, gfx9, operand_c16, operand_register, operand_undefined, register_null, semantic_atomicrmw,
+    definition_of, gfx10, gfx11, gfx12, gfx9, operand_c16, operand_register, operand_undefined, register_null, semantic_atomicrmw,
     storage_image,
 )
 from pyaco._core.ir.shader cimport (
@@ -210,19 +211,10 @@ cdef uint64_t image_shape(Isel *c, uint64_t word, TempId resource, uint8_t dim, 
     return modifier_set_da(word, shape == dim_cube or shape == dim_1d_array or shape == dim_2d_array or shape == dim_2d_msaa_array)
 
 
-cdef uint32_t _separate_addresses(Isel *c, bint sampled) noexcept nogil:
-    """How many dwords of an address can be named one by one. From GFX11 on, one more field names the register where the rest begins."""
-    if c.gfx >= gfx12:
-        return 3 if sampled else 4
-    if c.gfx >= gfx11:
-        return 4
-    return 13 if c.gfx >= gfx10_3 else 5 if c.gfx >= gfx10 else 0
-
-
 cdef InstructionId image_instruction(Isel *c, uint32_t opcode, TempId dst, TempId resource, TempId sampler, Operand data,
                                      vector[Operand] &address, uint64_t modifiers) except 0 nogil:
     cdef Operand[18] o
-    cdef uint32_t separate = _separate_addresses(c, sampler != 0)
+    cdef uint32_t separate = separate_addresses(c.gfx, sampler != 0)
     cdef uint32_t total = <uint32_t>address.size()
     cdef uint32_t count = 3
     cdef uint32_t i

@@ -16,6 +16,7 @@ from pyaco._core.aco.lower_lane_operations cimport lower_bpermute, lower_reducti
 from pyaco._core.aco.occupancy cimport addressable_vgprs, suitable_waves
 from pyaco._core.aco.older_memory cimport scratch_word3, scratch_word3_format
 from pyaco._core.aco.parallel_copy cimport CopySolver, solver_add, solver_init, solver_run
+from pyaco._core.aco.queries cimport separate_addresses
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport *
 
@@ -557,6 +558,58 @@ cdef int _branch(Lowering *c, InstructionId i) except -1 nogil:
     return 0
 
 
+# ----------------------------------------------------------------------------------------------------------------- images
+cdef bint _has_room(const ProgramData *p, InstructionId i) noexcept nogil:
+    """Whether an image instruction has more addresses behind a vector of them."""
+    return p.instructions.format[i] == format_mimg and p.instructions.operand_count[i] > 4 \
+        and class_dwords(operand_at(p, p.instructions.operand_first[i] + 3).register_class) > 1
+
+
+cdef int _image_with_room(Lowering *c, InstructionId i) except -1 nogil:
+    """An image instruction whose first address is a vector that begins with room for the others, as ACO has it where helper lanes have computed
+    coordinates in linear VGPRs: those that have a field of their own stay where they are, the rest is moved to its place in the vector."""
+    cdef ProgramData *p = c.p
+    cdef OperandRow first = p.instructions.operand_first[i]
+    cdef Operand vector_ = operand_at(p, first + 3)
+    cdef uint32_t total = class_dwords(vector_.register_class)
+    cdef uint32_t separate = separate_addresses(p.gfx_level, not operand_at(p, first + 1).flags & operand_undef)
+    cdef uint32_t place = 0
+    cdef uint32_t k
+    cdef Operand[18] o
+    cdef Operand other
+    cdef Definition d
+    cdef InstructionId image
+    if total > 13 or p.instructions.definition_count[i] > 1:
+        with gil:
+            raise UnsupportedError(f"instruction {i}: an image address of {total} dwords, or two results, with addresses behind a vector")
+    if p.gfx_level < gfx11 and total > separate:
+        separate = 0
+    if separate + 1 >= total:
+        separate = total
+    for k in range(3):
+        o[k] = operand_at(p, first + k)
+    for k in range(4, p.instructions.operand_count[i]):
+        other = operand_at(p, first + k)
+        if class_dwords(other.register_class) != 1 or place == total:
+            with gil:
+                raise InputError(f"instruction {i}: the vector of addresses has no room for what follows it")
+        if place < separate:
+            o[3 + place] = other
+        else:
+            solver_add(&c.solver, vector_.reg + 4 * place, False, other, 0, 4)
+        place += 1
+    for k in range(place, separate):
+        o[3 + k] = vgpr_operand(<uint16_t>(vector_.reg + 4 * k))
+    if separate < total:
+        o[3 + separate] = operand_register(<uint16_t>(vector_.reg + 4 * separate), class_of_bytes(True, 4 * (total - separate)))
+    solver_run(&c.solver, p.blocks.fp_mode[c.block], register_none, True)
+    if p.instructions.definition_count[i]:
+        d = definition_at(p, p.instructions.definition_first[i])
+    image = emit_any(&c.out, p.instructions.opcode[i], &d, p.instructions.definition_count[i], o, 3 + separate + (separate < total))
+    p.instructions.modifiers[image] = p.instructions.modifiers[i]
+    return 0
+
+
 # ----------------------------------------------------------------------------------------------------------------- driver
 cdef int _pseudo(Lowering *c, InstructionId i, uint16_t opcode) except -1 nogil:
     if opcode == op_p_parallelcopy or opcode == op_p_start_linear_vgpr:
@@ -613,6 +666,8 @@ cdef int _instruction(Lowering *c, InstructionId i) except -1 nogil:
         return _cvt_f16_f32_rtne(c, i, op_s_cvt_f16_f32)
     if opcode == op_s_endpgm:
         return _end(c, i)
+    if _has_room(c.p, i):
+        return _image_with_room(c, i)
     return rewrite_emit(&c.out, i)
 
 

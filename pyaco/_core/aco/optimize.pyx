@@ -28,7 +28,7 @@ from pyaco._core.aco.optimize_conditions cimport drop_comparisons, note_conditio
 from pyaco._core.aco.optimize_edit cimport *
 from pyaco._core.aco.optimize_lanes cimport fold_lane_moves
 from pyaco._core.aco.optimize_mix cimport find_mixable, use_mixed_precision
-from pyaco._core.aco.optimize_parts cimport use_selections
+from pyaco._core.aco.optimize_parts cimport is_part, use_selections
 from pyaco._core.aco.optimize_propagate cimport propagate
 from pyaco._core.aco.optimize_facts cimport flushed_bits, made_bits
 from pyaco._core.aco.queries cimport opcode_is_phi
@@ -233,6 +233,8 @@ cdef uint32_t _late_forms(const ProgramData *p, InstructionId i) noexcept nogil:
                 return late_sign
     elif opcode in (op_p_extract, op_p_insert, op_p_extract_vector):
         return late_part
+    elif opcode in (op_v_and_b32, op_v_lshrrev_b32, op_v_ashrrev_i32, op_v_bfe_u32, op_v_bfe_i32):
+        return late_part if is_part(p, i) else 0
     elif opcode == op_v_cvt_f32_f16 or opcode == op_v_cvt_f16_f32:
         return late_mixed
     elif opcode in (op_v_fma_f32, op_v_mad_f32, op_v_add_f32, op_v_sub_f32, op_v_subrev_f32):

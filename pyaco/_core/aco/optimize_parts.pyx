@@ -67,8 +67,8 @@ cdef bint _reads_16_bits(uint16_t opcode, uint32_t k) noexcept nogil:
     return k < opcode_max_operands and opcode_operand_classes[opcode * opcode_max_operands + k] == class_v2b
 
 
-cdef int _read_half(Context *c, InstructionId i, uint32_t k) except -1 nogil:
-    """Operand `k` becomes the register that it is a half of."""
+cdef bint _read_half(Context *c, InstructionId i, uint32_t k) except -1 nogil:
+    """Operand `k` becomes the register that it is a half of. Whether it is one."""
     cdef ProgramData *p = c.p
     cdef Operand[8] operands
     cdef Operand o = source_at(p, i, k)
@@ -79,21 +79,22 @@ cdef int _read_half(Context *c, InstructionId i, uint32_t k) except -1 nogil:
     cdef uint32_t count
     # A scalar of which 32 bits are read had anything in the upper 16.
     if not half_of(c, o, &whole, &offset) or (whole.register_class == class_v1 and not _reads_16_bits(opcode, k)):
-        return 0
+        return False
     if offset:
         if modifier_opsel(word) >> k & 1 or not can_use_opsel(p, i, <int>k):
-            return 0
+            return False
         p.instructions.modifiers[i] = modifier_set_opsel(word, modifier_opsel(word) | 1 << k)
     count = load_operands(p, i, operands)
     operands[k] = whole
     if encode_operands(c, i, operands, count):
-        return 0
+        return True
     p.instructions.modifiers[i] = word
-    return 0
+    return False
 
 
-cdef int _read_packed_half(Context *c, InstructionId i, uint32_t k) except -1 nogil:
-    """Operand `k` of a packed operation, a half that both halves of the result come from, becomes the register that it is a half of."""
+cdef bint _read_packed_half(Context *c, InstructionId i, uint32_t k) except -1 nogil:
+    """Operand `k` of a packed operation, a half that both halves of the result come from, becomes the register that it is a half of.
+    Whether it is one."""
     cdef ProgramData *p = c.p
     cdef Operand[8] operands
     cdef uint64_t word = p.instructions.modifiers[i]
@@ -102,28 +103,29 @@ cdef int _read_packed_half(Context *c, InstructionId i, uint32_t k) except -1 no
     cdef uint32_t count
     if (modifier_opsel(word) | modifier_opsel_hi(word)) >> k & 1 or not half_of(c, source_at(p, i, k), &whole, &offset) \
             or whole.register_class != class_v1:
-        return 0
+        return False
     count = load_operands(p, i, operands)
     operands[k] = whole
     become(c, i, p.instructions.opcode[i], p.instructions.format[i], operands, count)
     if offset:
         word = modifier_set_opsel_hi(modifier_set_opsel(word, modifier_opsel(word) | 1 << k), modifier_opsel_hi(word) | 1 << k)
         p.instructions.modifiers[i] = word
-    return 0
+    return True
 
 
-cdef int propagate_halves(Context *c, InstructionId i) except -1 nogil:
-    """Read halves of registers where they are."""
+cdef bint propagate_halves(Context *c, InstructionId i) except -1 nogil:
+    """Read halves of registers where they are. Whether there were some."""
     cdef ProgramData *p = c.p
     cdef uint32_t k
+    cdef bint changed = False
     if p.instructions.format[i] & format_vop3p and is_packed(p.instructions.opcode[i]):
         for k in range(min(3, <uint32_t>p.instructions.operand_count[i])):
-            _read_packed_half(c, i, k)
+            changed |= _read_packed_half(c, i, k)
     if p.gfx_level < gfx8 or p.instructions.format[i] & (modified_encodings | format_vop3p) or has_fixed_sources(p.instructions.opcode[i]):
-        return 0
+        return changed
     for k in range(min(3, <uint32_t>p.instructions.operand_count[i])):
-        _read_half(c, i, k)
-    return 0
+        changed |= _read_half(c, i, k)
+    return changed
 
 
 # -------------------------------------------------------------------------------------------------------------------- SDWA
@@ -175,26 +177,55 @@ cdef void _select_all(ProgramData *p, InstructionId i) noexcept nogil:
     p.instructions.modifiers[i] = word
 
 
+cdef bint _cut_out(const ProgramData *p, InstructionId q, Operand *whole, uint32_t *selection) noexcept nogil:
+    """Whether an instruction takes a byte or a half out of a register (p_extract, masks, shifts, bit fields): of which, and its selection."""
+    cdef uint16_t opcode = p.instructions.opcode[q]
+    cdef uint32_t first = 0           # bit
+    cdef uint32_t bits = 0
+    cdef bint is_signed = False
+    if opcode == op_p_extract:
+        whole[0] = source_at(p, q, 0)
+        bits = source_at(p, q, 2).data
+        first = source_at(p, q, 1).data * bits
+        is_signed = not is_constant(source_at(p, q, 3), 0)
+    elif p.instructions.format[q] & modified_encodings or p.instructions.operand_count[q] < 2 \
+            or not source_at(p, q, 0).flags & operand_constant and opcode not in (op_v_bfe_u32, op_v_bfe_i32):
+        return False
+    elif opcode == op_v_and_b32:
+        whole[0] = source_at(p, q, 1)
+        bits = 8 if is_constant(source_at(p, q, 0), 0xff) else 16 if is_constant(source_at(p, q, 0), 0xffff) else 0
+    elif opcode == op_v_lshrrev_b32 or opcode == op_v_ashrrev_i32:
+        whole[0] = source_at(p, q, 1)
+        first = source_at(p, q, 0).data
+        bits = 32 - first
+        is_signed = opcode == op_v_ashrrev_i32
+    elif opcode == op_v_bfe_u32 or opcode == op_v_bfe_i32:
+        if not (source_at(p, q, 1).flags & operand_constant and source_at(p, q, 2).flags & operand_constant):
+            return False
+        whole[0] = source_at(p, q, 0)
+        first = source_at(p, q, 1).data
+        bits = source_at(p, q, 2).data
+        is_signed = opcode == op_v_bfe_i32
+    if not (bits == 8 or bits == 16) or first % bits or first >= 32:
+        return False
+    whole.flags &= ~<uint16_t>(operand_kill | operand_first_kill | operand_late_kill)
+    selection[0] = (bits // 8 - 1) | first // 8 << 2 | (0x10 if is_signed else 0)
+    return _is_vgpr(whole[0]) and whole.register_class == class_v1
+
+
 cdef bint _part_of(Context *c, Operand o, Operand *whole, uint32_t *selection) noexcept nogil:
     """Whether an operand is a byte or a half of a VGPR, and its selection."""
     cdef ProgramData *p = c.p
     cdef InstructionId q = producer_of(c, o)
-    cdef uint32_t bits
     if q == 0 or result_of(p, q) != o.data or is_made_outside(c, o):
         return False
-    whole[0] = source_at(p, q, 0)
-    whole.flags &= ~<uint16_t>(operand_kill | operand_first_kill | operand_late_kill)
-    if not _is_vgpr(whole[0]) or whole.register_class != class_v1:
-        return False
     if p.instructions.opcode[q] == op_p_extract_vector:
-        # Where nothing else needs the register, the half is read there anyway.
+        whole[0] = source_at(p, q, 0)
+        whole.flags &= ~<uint16_t>(operand_kill | operand_first_kill | operand_late_kill)
         selection[0] = sdwa_word | 2 * source_at(p, q, 1).data << 2
-        return o.register_class == class_v2b and c.uses[whole.data] > 1
-    if p.instructions.opcode[q] != op_p_extract or o.register_class != class_v1:
-        return False
-    bits = source_at(p, q, 2).data
-    selection[0] = (bits // 8 - 1) | (source_at(p, q, 1).data * bits // 8) << 2 | (0 if is_constant(source_at(p, q, 3), 0) else 0x10)
-    return bits == 8 or bits == 16
+        return _is_vgpr(whole[0]) and whole.register_class == class_v1 and o.register_class == class_v2b
+    return o.register_class == class_v1 and (p.instructions.opcode[q] == op_p_extract or c.uses[o.data] == 1) \
+        and _cut_out(p, q, whole, selection)
 
 
 cdef bint _select_source(Context *c, InstructionId i, uint32_t k) except -1 nogil:
@@ -251,6 +282,12 @@ cdef bint _select_result(Context *c, InstructionId i) except -1 nogil:
     return True
 
 
+cdef bint is_part(const ProgramData *p, InstructionId i) noexcept nogil:
+    cdef Operand whole
+    cdef uint32_t selection = 0
+    return gfx8 <= p.gfx_level < gfx11 and _cut_out(p, i, &whole, &selection)
+
+
 cdef uint32_t parts_read(Context *c, InstructionId i) noexcept nogil:
     cdef Operand whole
     cdef uint32_t selection = 0
@@ -259,7 +296,9 @@ cdef uint32_t parts_read(Context *c, InstructionId i) noexcept nogil:
     if not _takes_selections(c, i):
         return 0
     for k in range(c.p.instructions.operand_count[i]):
-        count += _part_of(c, source_at(c.p, i, k), &whole, &selection)
+        # Halves are read by op_sel in VOP3 too.
+        if c.p.gfx_level < gfx9 or source_at(c.p, i, k).register_class != class_v2b:
+            count += _part_of(c, source_at(c.p, i, k), &whole, &selection)
     return count
 
 
@@ -272,6 +311,7 @@ cdef bint use_selections(Context *c, InstructionId i) except -1 nogil:
     if opcode == op_p_insert or opcode == op_p_extract:
         changed = _select_result(c, i)
     if format_is_valu(p.instructions.format[i]):
+        changed |= propagate_halves(c, i)                   # of what combine has made
         for k in range(min(2, <uint32_t>p.instructions.operand_count[i])):
             changed |= _select_source(c, i, k)
     return changed

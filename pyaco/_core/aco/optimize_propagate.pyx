@@ -232,6 +232,25 @@ cdef bint _may_keep_denormals(const ProgramData *p, BlockId block, uint32_t bits
     return not p.blocks.fp_mode[block] & (fp_must_flush_denorms32 if bits == 32 else fp_must_flush_denorms16_64)
 
 
+cdef bint _negate_other_factor(const ProgramData *p, InstructionId i, uint32_t k, uint32_t bits, Operand *operands) noexcept nogil:
+    """The sign of a factor goes to the constant that it is multiplied by, which leaves the short encodings possible. Whether there is one."""
+    cdef uint16_t opcode = p.instructions.opcode[i]
+    cdef Operand other
+    cdef Operand negated
+    if opcode not in (op_v_mul_f32, op_v_mul_f16) \
+            or p.instructions.format[i] & modified_encodings \
+            or (modifier_neg(p.instructions.modifiers[i]) | modifier_abs(p.instructions.modifiers[i]) | modifier_opsel(p.instructions.modifiers[i])):
+        return False
+    other = operands[1 - k]
+    if not other.flags & operand_constant or operand_bytes(other) * 8 != bits:
+        return False
+    negated = operand_c32(other.data ^ 0x80000000U) if bits == 32 else operand_c16(other.data ^ 0x8000)
+    if operand_is_literal(negated) and not operand_is_literal(other):
+        return False
+    operands[1 - k] = negated
+    return True
+
+
 cdef int _propagate_sign(Context *c, InstructionId i, uint32_t k) except -1 nogil:
     """Multiplications by one become input modifiers."""
     cdef ProgramData *p = c.p
@@ -273,6 +292,8 @@ cdef int _propagate_sign(Context *c, InstructionId i, uint32_t k) except -1 nogi
         else:
             p.instructions.opcode[i] = op_v_add_f32 if bits == 32 else op_v_add_f16
         return 0
+    if negative and not absolute and _negate_other_factor(p, i, k, bits, operands):
+        negative = False
     if negative and not modifier_abs(word) >> k & 1:
         word = modifier_set_neg(word, modifier_neg(word) ^ (1 << k))
     if absolute and not modifier_abs(word) >> k & 1:

@@ -10,15 +10,15 @@ only cycles are left. A swap puts one piece into place; its readers now find it 
 
 Near-linear: each byte is written once, each write looks at one target.
 
-Instructions: s_mov, v_mov; v_lshrrev_b64 for two VGPRs (GFX10); v_perm_b32 with a literal selector (GFX10+), v_mov_b16 (GFX11+), SDWA (GFX8
-to GFX10), v_alignbyte, shifts. Before GFX8 bytes come in by v_alignbyte alone, and what is not written of a register is lost. Swaps: v_swap_b32;
-SGPRs by a scratch register, else by three exclusive-ors that cost SCC; halves by SDWA exclusive-ors, from GFX11 on by adding and subtracting,
-before GFX8 the whole registers; linear VGPRs once under exec and once under its complement.
+Instructions: s_mov, v_mov; v_lshrrev_b64 for two VGPRs (GFX10); v_perm_b32 with a literal selector (GFX10+), v_mov_b16 (GFX11+),
+v_pack_b32_f16 (GFX9+), SDWA (GFX8 to GFX10), v_alignbyte, shifts, masks. Before GFX8 bytes come in by v_alignbyte alone, and what is not
+written of a register is lost. Swaps: v_swap_b32; SGPRs by a scratch register, else by three exclusive-ors that cost SCC; halves by SDWA
+exclusive-ors, from GFX11 on by adding and subtracting, before GFX8 the whole registers; linear VGPRs once under exec and once under its complement.
 
 Sources: the "Vega", "RDNA 1" to "RDNA 4" ISA documents; the worklist follows Boissinot et al., "Revisiting Out-of-SSA Translation".
 """
 from libc.stdint cimport int16_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from isa_opcodes cimport *
 from modifiers cimport modifier_set_opsel, modifier_set_sdwa_dst_sel, modifier_set_sdwa_sel0, modifier_set_sdwa_sel1
@@ -407,6 +407,9 @@ cdef bint _shifts(CopySolver *s, Target *t) except -1 nogil:
     if first == 0:
         emit_3(s.out, op_v_bfe_u32, d, _dword_operand(reg), operand_c32(8 * offset), operand_c32(8 * b))
         return True
+    if first == offset and _is_vgpr(reg):
+        emit_2(s.out, op_v_and_b32, d, operand_c32(_byte_mask(registers)), vgpr_operand(<uint16_t>(reg * 4)))
+        return True
     return False
 
 
@@ -480,21 +483,6 @@ cdef bint _permute(CopySolver *s, Target *t, uint32_t mask) except -1 nogil:
     return True
 
 
-cdef int _mask_in_constant(CopySolver *s, Target *t, uint32_t mask) except -1 nogil:
-    """Constant bytes: clear, then set (all generations)."""
-    cdef uint32_t bits = _byte_mask(mask)
-    cdef uint32_t value = _constant_of(t) & bits
-    cdef Definition d = vgpr_definition(t.reg * 4)
-    cdef Operand o = vgpr_operand(t.reg * 4)
-    if mask == 15:
-        return emit_constant(s.out, t.reg, value)
-    if value != bits:
-        emit_2(s.out, op_v_and_b32, d, operand_c32(~bits), o)
-    if value:
-        emit_2(s.out, op_v_or_b32, d, operand_c32(value), o)
-    return 0
-
-
 cdef uint32_t _piece(const Target *t, uint32_t b, uint32_t mask) noexcept nogil:
     """Bytes from `b` on that one move can write: an aligned half from an aligned half, or one byte."""
     if not b & 1 and (mask >> (b + 1)) & 1 and not (t.constant >> (b + 1)) & 1 and not t.source[b] & 1 \
@@ -559,19 +547,7 @@ cdef int _move_piece(CopySolver *s, const Target *t, uint32_t b, uint32_t size) 
 
 
 include "parallel_copy_parts.pxi"
-
-
-cdef bint _pack_halves(CopySolver *s, Target *t) except -1 nogil:
-    """Two halves of two registers in one instruction on GFX9, where denormals survive it."""
-    cdef InstructionId i
-    if s.p.gfx_level != gfx9 or t.pending != 15 or t.constant or not (s.fp_mode >> fp_denorm16_64_shift) & 1:
-        return False
-    if _piece(t, 0, 15) != 2 or _piece(t, 2, 15) != 2 or not (_is_vgpr(t.source[0] >> 2) and _is_vgpr(t.source[2] >> 2)):
-        return False
-    i = emit_2(s.out, op_v_pack_b32_f16, vgpr_definition(t.reg * 4), operand_register(t.source[0], class_v2b),
-               operand_register(t.source[2], class_v2b))
-    s.p.instructions.modifiers[i] = modifier_set_opsel(0, (1 if t.source[0] & 2 else 0) | (2 if t.source[2] & 2 else 0))
-    return True
+include "parallel_copy_halves.pxi"
 
 
 cdef int _write_partial(CopySolver *s, Target *t) except -1 nogil:
@@ -584,12 +560,7 @@ cdef int _write_partial(CopySolver *s, Target *t) except -1 nogil:
             return 0
         return _gather(s, t)
     if registers == 0:
-        if mask == 12 or mask == 3:
-            if gfx11 <= s.p.gfx_level < gfx12:
-                _half_constant(s, t, mask)
-                _done(s, t, mask)
-                return 0
-        _mask_in_constant(s, t, mask)
+        _write_constants(s, t, mask)
         _done(s, t, mask)
         return 0
     if s.p.gfx_level >= gfx11 and t.constant == 0 and (mask == 3 or mask == 12) \
@@ -611,7 +582,7 @@ cdef int _write_partial(CopySolver *s, Target *t) except -1 nogil:
     if t.constant and _permute(s, t, registers):
         # the permutation read every byte that the constants are about to overwrite
         _done(s, t, registers)
-        _mask_in_constant(s, t, t.pending)
+        _write_constants(s, t, t.pending)
         _done(s, t, t.pending)
         return 0
     _write_pieces(s, t)
@@ -630,15 +601,6 @@ cdef bint _permute_with_zeros(CopySolver *s, Target *t) except -1 nogil:
     emit_2(s.out, op_v_or_b32, vgpr_definition(t.reg * 4), operand_c32(_constant_of(t) & _byte_mask(t.constant)),
            vgpr_operand(t.reg * 4))
     return True
-
-
-cdef int _half_constant(CopySolver *s, Target *t, uint32_t mask) except -1 nogil:
-    cdef uint32_t b = 0 if mask == 3 else 2
-    cdef uint32_t value = t.value[b] | <uint32_t>t.value[b + 1] << 8
-    cdef InstructionId i = emit_1(s.out, op_v_mov_b16, definition_register(<uint16_t>(t.reg * 4 + b), class_v2b),
-                                  operand_c32(<uint32_t><int16_t>value if _is_inline_integer(<uint32_t><int16_t>value) else value))
-    s.p.instructions.modifiers[i] = modifier_set_opsel(0, 8 if b else 0)
-    return 0
 
 
 cdef inline uint32_t _lowest(uint32_t mask) noexcept nogil:
@@ -665,7 +627,7 @@ cdef bint _write_pieces(CopySolver *s, Target *t) except -1 nogil:
             continue
         t.partial = 1                 # also a plain copy, once it is done in parts
         if (t.constant >> b) & 1:
-            _mask_in_constant(s, t, free & t.constant)
+            _write_constants(s, t, free & t.constant)
             _done(s, t, free & t.constant)
             progress = True
             b = 0

@@ -101,6 +101,9 @@ cdef int _gather(CopySolver *s, Target *t) except -1 nogil:
             _emit_alignbyte(s, t.reg, t.reg, t.reg, 1)
         else:
             size = _run(t, b)
+            # with the last run comes what is above it, which is nobody's, so that all is where it belongs
+            if mask >> (b + size) == 0 and ((t.constant >> b) & 1 or _is_vgpr(t.source[b] >> 2) or t.source[b] & 3 == 0):
+                size = 4 - b
             _shift_in(s, t, b, size)
         end = b + size
     if end < 4:

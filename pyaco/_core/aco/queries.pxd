@@ -10,8 +10,8 @@ from isa_tables cimport (
 from modifiers cimport modifier_storage
 from pyaco._core.ir.program cimport (
     BlockId, InstructionId, Operand, OperandRow, OrderRow, ProgramData, class_bytes, class_s2, format_exp, format_flat, format_is_flat_like,
-    format_is_vmem, format_mimg, format_mubuf, format_pseudo_barrier, format_scratch, format_smem, format_vintrp, gfx11_5, gfx12,
-    operand_constant, operand_fixed, operand_size_mask, operand_temp, operand_undef,
+    format_is_vmem, format_mimg, format_mubuf, format_pseudo_barrier, format_scratch, format_smem, format_vintrp, gfx10, gfx10_3, gfx11,
+    gfx11_5, gfx12, operand_constant, operand_fixed, operand_size_mask, operand_temp, operand_undef,
 )
 
 cdef inline bint opcode_is_phi(uint16_t opcode) noexcept nogil:
@@ -115,6 +115,14 @@ cdef inline uint32_t storage_of(const ProgramData *p, InstructionId i) noexcept 
     if format == format_pseudo_barrier or format_has_sync(format):
         return modifier_storage(p.instructions.modifiers[i])
     return 0
+
+# How many dwords of an image address can be named one by one. From GFX11 on, one more field names the register where the rest begins.
+cdef inline uint32_t separate_addresses(uint32_t gfx_level, bint sampled) noexcept nogil:
+    if gfx_level >= gfx12:
+        return 3 if sampled else 4
+    if gfx_level >= gfx11:
+        return 4
+    return 13 if gfx_level >= gfx10_3 else 5 if gfx_level >= gfx10 else 0
 
 # Dwords of register numbers behind an image instruction of GFX10: none where the registers of the address follow each other.
 cdef inline uint32_t separate_address_dwords(const ProgramData *p, InstructionId i) noexcept nogil:
