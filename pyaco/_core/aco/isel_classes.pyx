@@ -47,7 +47,7 @@ for _opcode in (alu_f2i8, alu_f2i16, alu_f2i32, alu_f2u8, alu_f2u16, alu_f2u32, 
 
 for _opcode in (intrinsic_load_scalar_arg_amd, intrinsic_load_smem_amd, intrinsic_load_workgroup_id,
                 intrinsic_load_num_workgroups, intrinsic_load_subgroup_id, intrinsic_load_num_subgroups, intrinsic_ballot,
-                intrinsic_vote_all, intrinsic_vote_any, intrinsic_first_invocation, intrinsic_last_invocation,
+                intrinsic_ballot_relaxed, intrinsic_vote_all, intrinsic_vote_any, intrinsic_first_invocation, intrinsic_last_invocation,
                 intrinsic_read_first_invocation, intrinsic_read_invocation, intrinsic_as_uniform, intrinsic_shader_clock):
     _intrinsic_result_file[_opcode] = in_sgpr
 for _opcode in (intrinsic_load_vector_arg_amd, intrinsic_load_local_invocation_id, intrinsic_load_local_invocation_index,
@@ -62,15 +62,15 @@ for _opcode in (intrinsic_load_ubo, intrinsic_load_ssbo, intrinsic_load_global_a
                 intrinsic_quad_swap_horizontal, intrinsic_quad_swap_vertical, intrinsic_quad_swap_diagonal,
                 intrinsic_quad_swizzle_amd, intrinsic_masked_swizzle_amd, intrinsic_inclusive_scan, intrinsic_exclusive_scan,
                 intrinsic_reduce, intrinsic_rotate, intrinsic_bindless_image_load, intrinsic_bindless_image_sparse_load,
-                intrinsic_bindless_image_fragment_mask_load_amd):
+                intrinsic_bindless_image_fragment_mask_load_amd, intrinsic_load_buffer_amd, intrinsic_load_typed_buffer_amd):
     _intrinsic_result_file[_opcode] = by_divergence
 
 
 # Sources of intrinsics that are read from VGPRs in any case: data to write, coordinates, what other lanes read; a bit each.
 cdef uint8_t[1024] _vector_sources
 
-for _opcode in (intrinsic_store_ssbo, intrinsic_store_shared, intrinsic_store_shared2_amd, intrinsic_store_global_amd, intrinsic_store_scratch,
-                intrinsic_reduce, intrinsic_inclusive_scan, intrinsic_exclusive_scan):
+for _opcode in (intrinsic_store_ssbo, intrinsic_store_buffer_amd, intrinsic_store_shared, intrinsic_store_shared2_amd,
+                intrinsic_store_global_amd, intrinsic_store_scratch, intrinsic_reduce, intrinsic_inclusive_scan, intrinsic_exclusive_scan):
     _vector_sources[_opcode] = 1
 for _opcode in (intrinsic_shared_atomic, intrinsic_global_atomic_amd, intrinsic_bindless_image_load):
     _vector_sources[_opcode] = 2
@@ -95,7 +95,8 @@ cdef bint _by_vector_memory(Isel *c, ValueId i) noexcept nogil:
         return True
     if opcode == intrinsic_load_ssbo or opcode == intrinsic_load_global_amd:
         return intrinsic_index(c.s, i, index_access) & access_can_reorder == 0
-    return opcode in (intrinsic_load_shared, intrinsic_load_shared2_amd, intrinsic_bindless_image_load)
+    return opcode in (intrinsic_load_shared, intrinsic_load_shared2_amd, intrinsic_bindless_image_load, intrinsic_load_buffer_amd,
+                      intrinsic_load_typed_buffer_amd)
 
 
 cdef bint _stays_in_vgpr(Isel *c, ValueId i, uint32_t *kept) noexcept nogil:
