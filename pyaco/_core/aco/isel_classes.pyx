@@ -11,7 +11,7 @@ from libcpp.vector cimport vector
 
 from nir_opcodes cimport *
 from pyaco._core.aco.isel_context cimport (
-    Isel, sgpr_class, used_alu, used_otherwise, used_packed, used_scalar, value_divergent, vgpr_class,
+    Isel, sgpr_class, used_alu, used_otherwise, used_packed, used_scalar, used_scalar_alu, value_divergent, vgpr_class,
 )
 from pyaco._core.aco.isel_packed cimport is_packed
 from pyaco._core.ir.program cimport class_is_vgpr
@@ -44,6 +44,12 @@ for _opcode in (alu_pack_half_2x16_rtz_split, alu_pack_half_2x16_split, alu_pack
 for _opcode in (alu_f2i8, alu_f2i16, alu_f2i32, alu_f2u8, alu_f2u16, alu_f2u32, alu_b2i8, alu_b2i16, alu_b2i32, alu_b2i64,
                 alu_b2b32, alu_b2f16, alu_b2f32, alu_b2f64, alu_mov):
     _alu_result_file[_opcode] = by_divergence
+# What the SALU computes of floats of 32 bits where it computes floats.
+cdef uint8_t[1024] _scalar_floats
+for _opcode in (alu_fadd, alu_fsub, alu_fmul, alu_ffma, alu_fmin, alu_fmax, alu_fneg, alu_fabs, alu_ffloor, alu_fceil, alu_ftrunc,
+                alu_fround_even, alu_i2f32, alu_u2f32, alu_f2i32, alu_f2u32, alu_flt, alu_fge, alu_feq, alu_fneu, alu_fltu, alu_fgeu, alu_fequ,
+                alu_fneo, alu_ford, alu_funord):
+    _scalar_floats[_opcode] = True
 
 for _opcode in (intrinsic_load_scalar_arg_amd, intrinsic_load_smem_amd, intrinsic_load_workgroup_id,
                 intrinsic_load_num_workgroups, intrinsic_load_subgroup_id, intrinsic_load_num_subgroups, intrinsic_ballot,
@@ -120,6 +126,8 @@ cdef bint _in_vgpr(Isel *c, ValueId i, uint32_t *kept) noexcept nogil:
         return False
     if kind == nir_alu:
         file = _alu_result_file[s.instructions.opcode[i]]
+        if file == in_vgpr and c.value_used[i] & used_scalar_alu and _is_scalar_float(c, i):
+            file = by_sources
     elif kind == nir_intrinsic:
         file = _intrinsic_result_file[s.instructions.opcode[i]]
     elif kind == nir_tex:
@@ -155,6 +163,13 @@ cdef uint32_t _components_read(const ShaderData *s, ValueId i, uint32_t source) 
     return mask
 
 
+cdef bint _is_scalar_float(Isel *c, ValueId i) noexcept nogil:
+    """Whether the SALU could compute it: it does where another scalar instruction reads the result, as the VALU has modifiers and issues in pairs."""
+    cdef ShaderData *s = c.s
+    return (c.scalar_floats and _scalar_floats[s.instructions.opcode[i]] and s.instructions.bit_size[source_value(s, i, 0)] == 32
+            and s.instructions.bit_size[i] in (1, 32))
+
+
 cdef uint8_t _reader(Isel *c, ValueId i, uint32_t source) noexcept nogil:
     cdef uint32_t opcode = c.s.instructions.opcode[i]
     if c.s.instructions.kind[i] != nir_alu:
@@ -164,8 +179,16 @@ cdef uint8_t _reader(Isel *c, ValueId i, uint32_t source) noexcept nogil:
     if is_packed(c, i):
         return used_alu | used_packed
     if opcode == alu_mov or alu_is_vector(opcode):
-        return used_alu | c.value_used[i] & used_scalar
-    return used_alu if _alu_result_file[opcode] == in_vgpr or alu_input_types_flat[opcode * alu_max_inputs] >> 8 == 3 else used_alu | used_scalar
+        return used_alu | c.value_used[i] & (used_scalar | used_scalar_alu)
+    if _is_scalar_float(c, i):
+        if opcode == alu_f2i32 or opcode == alu_f2u32 or c.value_used[i] & (used_scalar if c.s.instructions.bit_size[i] == 1 else used_scalar_alu):
+            return used_alu | used_scalar_alu
+        return used_alu
+    if _alu_result_file[opcode] == in_vgpr or alu_input_types_flat[opcode * alu_max_inputs] >> 8 == 3:
+        return used_alu
+    if opcode == alu_bcsel:
+        return used_alu | used_scalar | c.value_used[i] & used_scalar_alu
+    return used_alu | used_scalar | used_scalar_alu
 
 
 cdef int _find_used(Isel *c) except -1 nogil:
