@@ -18,7 +18,7 @@ from pyaco.descriptors.sampler import Sampler, sampler_descriptor
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.nir import images, interpreter_alu
 from pyaco.nir.images import Image, Place, SampledImage
-from pyaco.nir.interpreter_memory import Memory
+from pyaco.nir.interpreter_buffers import DescribedBuffers
 from pyaco.nir.interpreter_state import UINT, Array
 from pyaco.targets.features import has_records_in_bytes
 
@@ -58,7 +58,7 @@ def integers(value: Array) -> Array:
     return np.asarray(interpreter_alu.signed(value).astype(np.int64))
 
 
-class Images(Memory):
+class Images(DescribedBuffers):
     """Everything that reads or writes images."""
 
     # --------------------------------------------------------------------------------------------------------- handles

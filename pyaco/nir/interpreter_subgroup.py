@@ -35,6 +35,9 @@ class Subgroups(InterpreterState):
             out[lanes] = sum(1 << int(lane % self.wave) for lane in active if value[0, lane])
         return self._ballot_words(i, out)
 
+    # Of inactive lanes it may say anything.
+    _do_ballot_relaxed = _do_ballot
+
     def _mask_of(self, value: Array, lane: int) -> int:
         """The integer that a ballot's components hold in one lane."""
         bits = interpreter_alu.bits_of(value)
@@ -95,6 +98,20 @@ class Subgroups(InterpreterState):
 
     def _do_vote_all(self, i: int, mask: Array, value: Array) -> Array:
         return self._broadcast(i, mask, lambda active: value[0, active].all())
+
+    def _quad_vote(self, mask: Array, value: Array, empty: bool) -> Array:
+        """Whether any lane of the quad is not `empty`."""
+        counted = np.where(mask, value[0] != empty, False).reshape(-1, 4)
+        return np.asarray(np.repeat(counted.any(1) != empty, 4)[None])
+
+    def _do_quad_vote_any(self, i: int, mask: Array, value: Array) -> Array:
+        return self._quad_vote(mask, value, False)
+
+    def _do_quad_vote_all(self, i: int, mask: Array, value: Array) -> Array:
+        return self._quad_vote(mask, value, True)
+
+    def _do_is_subgroup_invocation_lt_amd(self, i: int, mask: Array, count: Array) -> Array:
+        return np.asarray(self.lane[None] < (count >> np.uint32(self._index(i, "base")) & np.uint32(0x7F)))
 
     def _do_vote_ieq(self, i: int, mask: Array, value: Array) -> Array:
         return self._broadcast(i, mask, lambda active: (value[:, active] == value[:, active[:1]]).all())

@@ -72,7 +72,8 @@ IF = re.compile(r"if %(\d+)(?: \([^()]*\))?(?:\s+// [\w' ]+?)? \{$")
 LOOP = re.compile(r"(?:con |div )?loop (?:(\w+) )?\{$")
 # What Mesa says of accesses beyond `Access`: leave to speculate, to stay in bounds or to choose scalar loads, which nothing here depends on.
 HINTS = frozenset(("speculatable", "in-bounds", "keep-scalar", "smem-amd", "include-helpers"))
-NOT_OURS = frozenset(("is-swizzled-amd", "uses-format-amd", "fmask-lowered-amd", "cp-ge-coherent-amd"))
+NOT_OURS = frozenset(("fmask-lowered-amd", "cp-ge-coherent-amd"))
+OF_BUFFERS = frozenset(("is-swizzled-amd", "uses-format-amd"))
 MATRIX_FLOAT = re.compile(r"mat(\d+)x(vec)(\d)(?:\(stride=(\d+)(, row_major)?\))?$")
 
 
@@ -183,7 +184,7 @@ class _Parser:
         total = 0
         for word in re.split(r"[| ]+", text.strip()):
             if word != "none" and word not in HINTS:
-                if word in NOT_OURS:
+                if word in NOT_OURS or (word in OF_BUFFERS and "_buffer_amd " not in self.lines[self.at]):
                     raise UnsupportedError(f"{self.name}:{self.at + 1}: NIR accesses that are {word}")
                 if word not in ACCESS_NUMBERS:
                     raise self.fail(f"unknown access {word!r}")

@@ -6,7 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from execution import Kernel, run_both, seed_data
+from execution import Kernel, compile_nir, run_both, seed_data
+
+from pyaco import isa
+from pyaco._core.nir.build import ALU
+from pyaco.nir import passes
 
 TARGETS = [("gfx1030", 64), ("gfx1030", 32), ("gfx1100", 32)]
 
@@ -116,3 +120,44 @@ def test_constant_offsets_before_a_buffer(target: str, wave: int) -> None:
         b.store_ssbo(b.imm(7), b.target, b.imm(-4), write_mask=1, align_mul=4)
 
     judge(build, seed_data(), target, wave)
+
+
+@pytest.mark.parametrize("optimize", [False, True])
+@pytest.mark.parametrize(("target", "wave"), [("gfx700", 64), ("gfx900", 64), *TARGETS, ("gfx1200", 32), ("gfx1201", 64)])
+def test_votes_of_quads_and_masks_of_lanes(target: str, wave: int, optimize: bool) -> None:
+    """In all lanes, and where some are off that would decide otherwise."""
+
+    def votes(b: Kernel, value: int) -> None:
+        for name in ("quad_vote_any", "quad_vote_all"):
+            b.output(b.intrinsic(name, value, components=1, bit_size=1))
+        for operation in ("iand", "ior", "ixor"):
+            b.output(b.reduce(value, components=1, bit_size=1, reduction_op=ALU[operation], cluster_size=4))
+
+    def build(b: Kernel) -> None:
+        value = b.ult(b.iand(b.input(32), b.imm(7)), b.imm(5))
+        votes(b, value)
+        with b.if_(b.ine(b.iand(b.input(32, False, 1), b.imm(3)), b.imm(0))):
+            votes(b, value)
+            votes(b, b.ult(b.iand(b.input(32, False, 2), b.imm(3)), b.imm(3)))
+        b.output(b.ballot_relaxed(value, components=1, bit_size=wave))
+        for count in (0, 1, 31, 32, 40, 63, 64):
+            if count <= wave:
+                for base in (0, 8):
+                    b.output(b.is_subgroup_invocation_lt_amd(b.ior(b.imm(count << base), b.imm(0x1500 if base == 0 else 0x21)), components=1,
+                                                             bit_size=1, base=base))
+
+    wanted, found = run_both(build, seed_data(), target, wave, optimize=optimize)
+    np.testing.assert_array_equal(found, wanted)
+    assert {tuple(np.unique(row)) for row in wanted} >= {(0, 1), (0,), (1,)}
+
+
+def test_a_vote_of_quads_is_scalar() -> None:
+    def build(b: Kernel) -> None:
+        b.output(b.quad_vote_all(b.ult(b.lane, b.input(32)), components=1, bit_size=1))
+
+    kernel = Kernel(103, 64)
+    build(kernel)
+    shader = kernel.finish()
+    shader.metadata["descriptor_layout"] = {0: {0: ("ssbo", 1), 1: ("ssbo", 1)}}
+    passes.run(shader)
+    assert "s_wqm_b64" in isa.disassemble(compile_nir(shader, "gfx1030", 64, optimize=True).code, "gfx1030")

@@ -93,6 +93,7 @@ def test_derivatives_are_opcodes() -> None:
     ("old", "new", "named"),
     [
         ("@load_subgroup_invocation", "@load_lava_pressure_amd", "load_lava_pressure_amd"),
+        ("access=none", "access=fmask-lowered-amd", "fmask-lowered-amd"),
         ("access=none", "access=is-swizzled-amd", "is-swizzled-amd"),
         ("fetch_inactive=1)", "fetch_inactive=1, neg_hi_amd=2)", "neg_hi_amd of the NIR intrinsic quad_swizzle_amd"),
         ("fadd!", "ffancy!", "ffancy"),

@@ -21,8 +21,9 @@ from libcpp.vector cimport vector
 
 from isa_opcodes cimport (
     op_p_branch, op_p_cbranch_z, op_p_create_vector, op_p_init_scratch, op_p_linear_phi, op_p_logical_end,
-    op_p_logical_start, op_p_parallelcopy, op_p_phi, op_p_startpgm, op_s_endpgm,
+    op_p_logical_start, op_p_parallelcopy, op_p_phi, op_p_startpgm, op_s_add_f32, op_s_endpgm,
 )
+from isa_tables cimport isa_opcode_number, opcode_format
 from modifiers cimport modifier_set_branch_target1
 from pyaco._core.aco.build cimport make, mask_constant
 from pyaco._core.aco.isel_alu cimport select_alu
@@ -714,6 +715,7 @@ cdef int _run(ShaderData *s, ProgramData *p) except -1 nogil:
     c.wave64 = s.info.wave_size == 64
     c.block = c.last = c.scc = c.second = 0
     c.precise = c.no_unsigned_wrap = False
+    c.scalar_floats = isa_opcode_number(c.gfx, op_s_add_f32, opcode_format[op_s_add_f32]) >= 0
     c.slow_fma = c.gfx < gfx9 and p.device.physical_vgprs and not p.device.has_fast_fma32
     c.emit_older = emit_older
     c.scratch = 0

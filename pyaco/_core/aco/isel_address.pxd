@@ -18,6 +18,10 @@ cdef struct Access:
     uint32_t resource             # temp of the descriptor (s4), or of the 64-bit address
     uint32_t offset               # temp of 32 bits, 0: none
     uint32_t constant             # bytes, added to the offset
+    bint structured               # a buffer with elements: vector and scalar offsets, and the stride, keep their places
+    uint32_t index                # temp of the element's number, once the address is legal with the offset behind it; 0: none
+    uint32_t scalar_offset        # temp of what the scalar unit adds, 0: none
+    uint32_t largest_piece        # bytes that one instruction may move
     uint32_t align_mul
     uint32_t align_offset
     uint64_t modifiers            # cache policy and ordering
@@ -28,6 +32,13 @@ cdef struct DwordStart:
     uint32_t maximum
     uint32_t low                  # temp whose two lowest bits say it, 0: `minimum` and `maximum` are the same
     uint32_t address              # temp of the 64-bit address, where there is one and its start is not known
+
+cdef inline void begin_access(Access *a, uint8_t access_kind, TempId resource) noexcept nogil:
+    a.access_kind = access_kind
+    a.resource = resource
+    a.offset = a.constant = a.index = a.scalar_offset = 0
+    a.structured = False
+    a.largest_piece = 16
 
 # What a memory instruction accesses, and how it is ordered, as modifiers.
 cdef uint64_t memory_ordering(uint32_t storage, uint32_t semantics) noexcept nogil

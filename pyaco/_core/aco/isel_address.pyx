@@ -10,7 +10,7 @@ from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 
 from features cimport has_wrapping_buffer_offsets
 from isa_opcodes cimport *
-from modifiers cimport modifier_set_addr64, modifier_set_offen, modifier_set_semantics, modifier_set_storage
+from modifiers cimport modifier_set_addr64, modifier_set_idxen, modifier_set_offen, modifier_set_semantics, modifier_set_storage
 from nir_opcodes cimport *
 
 from pyaco._core.aco.isel_context cimport *
@@ -91,10 +91,7 @@ cdef int read_offset(Isel *c, ValueId i, Access *a, uint32_t index) except -1 no
 
 
 cdef int global_access(Isel *c, ValueId i, Access *a, uint32_t address, uint32_t offset) except -1 nogil:
-    a.access_kind = by_global
-    a.resource = source_whole(c, i, address)
-    a.offset = 0
-    a.constant = 0
+    begin_access(a, by_global, source_whole(c, i, address))
     if intrinsic_has_index(c.s, i, index_base):
         a.constant = intrinsic_index(c.s, i, index_base)
     if offset:
@@ -103,10 +100,7 @@ cdef int global_access(Isel *c, ValueId i, Access *a, uint32_t address, uint32_t
 
 
 cdef int local_access(Isel *c, ValueId i, Access *a, uint8_t access_kind, uint32_t offset, uint32_t element) except -1 nogil:
-    a.access_kind = access_kind
-    a.resource = 0
-    a.offset = 0
-    a.constant = 0
+    begin_access(a, access_kind, 0)
     if intrinsic_has_index(c.s, i, index_base):
         a.constant = intrinsic_index(c.s, i, index_base)
     read_offset(c, i, a, offset)
@@ -259,14 +253,16 @@ cdef int legalize_address(Isel *c, Access *a, uint32_t bytes) except -1 nogil:
         a.offset = _add_to_offset(c, a.offset, excess)
     if a.access_kind == by_shared:
         a.offset = as_vgpr(c, a.offset) if a.offset else copy(c, 0, class_v1, K(0))
-    elif a.access_kind == by_buffer and c.gfx < gfx8 and a.offset:
-        a.offset = as_vgpr(c, a.offset)              # what an SGPR adds is in no range check
+    elif a.access_kind == by_buffer and (c.gfx < gfx8 or a.structured) and a.offset:
+        a.offset = as_vgpr(c, a.offset)              # what an SGPR adds is in no range check, nor swizzled
     elif a.access_kind == by_scratch and c.gfx < gfx9:
         a.resource = c.scratch
         if a.offset:
             a.offset = as_vgpr(c, a.offset)          # an SGPR would count bytes of memory, not of the lane
     elif a.access_kind == by_scratch and a.offset == 0 and c.gfx < gfx10_3:
         a.offset = copy(c, 0, class_s1, K(0))
+    if a.index and a.offset:
+        a.index = pair(c, 0, class_v2, T(c, a.index), T(c, a.offset))
     return 0
 
 
@@ -302,6 +298,10 @@ cdef uint32_t _vector_operands(Isel *c, Access *a, Operand *o) except 0 nogil:
                 o[1] = T(c, a.offset)
             else:
                 o[2] = T(c, a.offset)
+        if a.index:
+            o[1] = T(c, a.index)
+        if a.scalar_offset:
+            o[2] = T(c, a.scalar_offset)
         return 3
     if a.access_kind == by_global:
         if is_vgpr(c, resource):
@@ -341,6 +341,8 @@ cdef int memory_instruction(Isel *c, Access *a, uint32_t opcode, TempId dst, con
     emit_raw(c, opcode, dst, o, count + data_count)
     if is_buffer(c, a) and a.offset and is_vgpr(c, a.offset):
         word = modifier_set_addr64(word, 1) if a.access_kind == by_global else modifier_set_offen(word, 1)
+    if a.index:
+        word = modifier_set_idxen(word, 1)
     modifiers_of_last(c)[0] = word
     c.p.instructions.immediate[c.last] = immediate
     return 0

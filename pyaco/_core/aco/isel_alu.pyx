@@ -35,6 +35,7 @@ cdef enum:                        # RuleFlag: bits
     reversed_operands = 2         # the VALU takes the shift count first; the reference of a masked difference second
     sign_matters = 4              # narrow SGPR sources are sign-extended first
     zero_matters = 8              # ... zero-extended
+    scalar_float = 16             # the scalar opcode is for floats of 32 bits, where chips have it
 
 cdef struct Rule:
     uint8_t method
@@ -88,21 +89,21 @@ _TABLE = {
     alu_byte_perm_amd: (floating, 0, _NONE, _NONE, _NONE, _NONE, op_v_perm_b32, _NONE),
     alu_msad_4x8: (floating, reversed_operands, _NONE, _NONE, _NONE, _NONE, op_v_msad_u8, _NONE),
     # --- floats
-    alu_fadd: (floating, commutative, _NONE, _NONE, op_v_add_f16, op_v_add_f16, op_v_add_f32, op_v_add_f64),
-    alu_fmul: (floating, commutative, _NONE, _NONE, op_v_mul_f16, op_v_mul_f16, op_v_mul_f32, op_v_mul_f64),
+    alu_fadd: (floating, commutative | scalar_float, op_s_add_f32, _NONE, op_v_add_f16, op_v_add_f16, op_v_add_f32, op_v_add_f64),
+    alu_fmul: (floating, commutative | scalar_float, op_s_mul_f32, _NONE, op_v_mul_f16, op_v_mul_f16, op_v_mul_f32, op_v_mul_f64),
     alu_fmulz: (floating, commutative, _NONE, _NONE, _NONE, _NONE, op_v_mul_legacy_f32, _NONE),
-    alu_fmin: (floating, commutative, _NONE, _NONE, op_v_min_f16, op_v_min_f16, op_v_min_f32, op_v_min_f64),
-    alu_fmax: (floating, commutative, _NONE, _NONE, op_v_max_f16, op_v_max_f16, op_v_max_f32, op_v_max_f64),
-    alu_ffma: (floating, 0, _NONE, _NONE, op_v_fma_f16, op_v_fma_f16, op_v_fma_f32, op_v_fma_f64),
+    alu_fmin: (floating, commutative | scalar_float, op_s_min_f32, _NONE, op_v_min_f16, op_v_min_f16, op_v_min_f32, op_v_min_f64),
+    alu_fmax: (floating, commutative | scalar_float, op_s_max_f32, _NONE, op_v_max_f16, op_v_max_f16, op_v_max_f32, op_v_max_f64),
+    alu_ffma: (floating, scalar_float, op_s_fmac_f32, _NONE, op_v_fma_f16, op_v_fma_f16, op_v_fma_f32, op_v_fma_f64),
     alu_ffmaz: (floating, 0, _NONE, _NONE, _NONE, _NONE, op_v_fma_legacy_f32, _NONE),
     alu_fmin3: (floating, 0, _NONE, _NONE, op_v_min3_f16, op_v_min3_f16, op_v_min3_f32, _NONE),
     alu_fmax3: (floating, 0, _NONE, _NONE, op_v_max3_f16, op_v_max3_f16, op_v_max3_f32, _NONE),
     alu_fmed3: (floating, 0, _NONE, _NONE, op_v_med3_f16, op_v_med3_f16, op_v_med3_f32, _NONE),
     alu_ffract: (floating, 0, _NONE, _NONE, op_v_fract_f16, op_v_fract_f16, op_v_fract_f32, op_v_fract_f64),
-    alu_ffloor: (floating, 0, _NONE, _NONE, op_v_floor_f16, op_v_floor_f16, op_v_floor_f32, op_v_floor_f64),
-    alu_fceil: (floating, 0, _NONE, _NONE, op_v_ceil_f16, op_v_ceil_f16, op_v_ceil_f32, op_v_ceil_f64),
-    alu_ftrunc: (floating, 0, _NONE, _NONE, op_v_trunc_f16, op_v_trunc_f16, op_v_trunc_f32, op_v_trunc_f64),
-    alu_fround_even: (floating, 0, _NONE, _NONE, op_v_rndne_f16, op_v_rndne_f16, op_v_rndne_f32, op_v_rndne_f64),
+    alu_ffloor: (floating, scalar_float, op_s_floor_f32, _NONE, op_v_floor_f16, op_v_floor_f16, op_v_floor_f32, op_v_floor_f64),
+    alu_fceil: (floating, scalar_float, op_s_ceil_f32, _NONE, op_v_ceil_f16, op_v_ceil_f16, op_v_ceil_f32, op_v_ceil_f64),
+    alu_ftrunc: (floating, scalar_float, op_s_trunc_f32, _NONE, op_v_trunc_f16, op_v_trunc_f16, op_v_trunc_f32, op_v_trunc_f64),
+    alu_fround_even: (floating, scalar_float, op_s_rndne_f32, _NONE, op_v_rndne_f16, op_v_rndne_f16, op_v_rndne_f32, op_v_rndne_f64),
     alu_fexp2: (floating, 0, _NONE, _NONE, op_v_exp_f16, op_v_exp_f16, op_v_exp_f32, _NONE),
     alu_fsin_amd: (floating, 0, _NONE, _NONE, op_v_sin_f16, op_v_sin_f16, op_v_sin_f32, _NONE),
     alu_fcos_amd: (floating, 0, _NONE, _NONE, op_v_cos_f16, op_v_cos_f16, op_v_cos_f32, _NONE),
@@ -116,16 +117,16 @@ _TABLE = {
               op_v_cmp_lg_i32, op_v_cmp_lg_i64),
     alu_ult: (compare, zero_matters, op_s_cmp_lt_u32, _NONE, op_v_cmp_lt_u16, op_v_cmp_lt_u16, op_v_cmp_lt_u32, op_v_cmp_lt_u64),
     alu_uge: (compare, zero_matters, op_s_cmp_ge_u32, _NONE, op_v_cmp_ge_u16, op_v_cmp_ge_u16, op_v_cmp_ge_u32, op_v_cmp_ge_u64),
-    alu_flt: (compare, 0, _NONE, _NONE, op_v_cmp_lt_f16, op_v_cmp_lt_f16, op_v_cmp_lt_f32, op_v_cmp_lt_f64),
-    alu_fge: (compare, 0, _NONE, _NONE, op_v_cmp_ge_f16, op_v_cmp_ge_f16, op_v_cmp_ge_f32, op_v_cmp_ge_f64),
-    alu_feq: (compare, commutative, _NONE, _NONE, op_v_cmp_eq_f16, op_v_cmp_eq_f16, op_v_cmp_eq_f32, op_v_cmp_eq_f64),
-    alu_fneu: (compare, commutative, _NONE, _NONE, op_v_cmp_neq_f16, op_v_cmp_neq_f16, op_v_cmp_neq_f32, op_v_cmp_neq_f64),
-    alu_fltu: (compare, 0, _NONE, _NONE, op_v_cmp_nge_f16, op_v_cmp_nge_f16, op_v_cmp_nge_f32, op_v_cmp_nge_f64),
-    alu_fgeu: (compare, 0, _NONE, _NONE, op_v_cmp_nlt_f16, op_v_cmp_nlt_f16, op_v_cmp_nlt_f32, op_v_cmp_nlt_f64),
-    alu_fequ: (compare, commutative, _NONE, _NONE, op_v_cmp_nlg_f16, op_v_cmp_nlg_f16, op_v_cmp_nlg_f32, op_v_cmp_nlg_f64),
-    alu_fneo: (compare, commutative, _NONE, _NONE, op_v_cmp_lg_f16, op_v_cmp_lg_f16, op_v_cmp_lg_f32, op_v_cmp_lg_f64),
-    alu_ford: (compare, commutative, _NONE, _NONE, op_v_cmp_o_f16, op_v_cmp_o_f16, op_v_cmp_o_f32, op_v_cmp_o_f64),
-    alu_funord: (compare, commutative, _NONE, _NONE, op_v_cmp_u_f16, op_v_cmp_u_f16, op_v_cmp_u_f32, op_v_cmp_u_f64),
+    alu_flt: (compare, scalar_float, op_s_cmp_lt_f32, _NONE, op_v_cmp_lt_f16, op_v_cmp_lt_f16, op_v_cmp_lt_f32, op_v_cmp_lt_f64),
+    alu_fge: (compare, scalar_float, op_s_cmp_ge_f32, _NONE, op_v_cmp_ge_f16, op_v_cmp_ge_f16, op_v_cmp_ge_f32, op_v_cmp_ge_f64),
+    alu_feq: (compare, commutative | scalar_float, op_s_cmp_eq_f32, _NONE, op_v_cmp_eq_f16, op_v_cmp_eq_f16, op_v_cmp_eq_f32, op_v_cmp_eq_f64),
+    alu_fneu: (compare, commutative | scalar_float, op_s_cmp_neq_f32, _NONE, op_v_cmp_neq_f16, op_v_cmp_neq_f16, op_v_cmp_neq_f32, op_v_cmp_neq_f64),
+    alu_fltu: (compare, scalar_float, op_s_cmp_nge_f32, _NONE, op_v_cmp_nge_f16, op_v_cmp_nge_f16, op_v_cmp_nge_f32, op_v_cmp_nge_f64),
+    alu_fgeu: (compare, scalar_float, op_s_cmp_nlt_f32, _NONE, op_v_cmp_nlt_f16, op_v_cmp_nlt_f16, op_v_cmp_nlt_f32, op_v_cmp_nlt_f64),
+    alu_fequ: (compare, commutative | scalar_float, op_s_cmp_nlg_f32, _NONE, op_v_cmp_nlg_f16, op_v_cmp_nlg_f16, op_v_cmp_nlg_f32, op_v_cmp_nlg_f64),
+    alu_fneo: (compare, commutative | scalar_float, op_s_cmp_lg_f32, _NONE, op_v_cmp_lg_f16, op_v_cmp_lg_f16, op_v_cmp_lg_f32, op_v_cmp_lg_f64),
+    alu_ford: (compare, commutative | scalar_float, op_s_cmp_o_f32, _NONE, op_v_cmp_o_f16, op_v_cmp_o_f16, op_v_cmp_o_f32, op_v_cmp_o_f64),
+    alu_funord: (compare, commutative | scalar_float, op_s_cmp_u_f32, _NONE, op_v_cmp_u_f16, op_v_cmp_u_f16, op_v_cmp_u_f32, op_v_cmp_u_f64),
 }
 _FIELDS = ("method", "flags", "scalar32", "scalar64", "vector16", "vector16_new", "vector32", "vector64")
 for _opcode, _values in _TABLE.items():
@@ -163,6 +164,12 @@ cdef uint32_t _vector_opcode(Isel *c, Rule *rule, uint32_t bits) noexcept nogil:
     return rule.vector64 if bits == 64 else rule.vector32
 
 
+cdef inline uint32_t _scalar_opcode(Isel *c, Rule *rule, uint32_t bits) noexcept nogil:
+    if rule.flags & scalar_float and (bits != 32 or not c.scalar_floats):
+        return op_invalid
+    return rule.scalar64 if bits == 64 else rule.scalar32
+
+
 cdef int _valu(Isel *c, ValueId instruction, TempId dst, uint32_t opcode, uint32_t flags) except -1 nogil:
     cdef Operand[3] o
     cdef Operand swap
@@ -181,9 +188,29 @@ cdef int _valu(Isel *c, ValueId instruction, TempId dst, uint32_t opcode, uint32
     return 0
 
 
+cdef int _scalar_float(Isel *c, ValueId instruction, TempId dst, uint32_t opcode) except -1 nogil:
+    """The SALU has no modifiers: a sum with a negated value is a difference."""
+    cdef Operand[3] o
+    cdef uint32_t i
+    cdef ValueId negated
+    for i in range(c.s.instructions.source_count[instruction]):
+        o[i] = T(c, source(c, instruction, i))
+    for i in range(2):
+        negated = source_value(c.s, instruction, i)
+        if opcode == op_s_add_f32 and c.s.instructions.kind[negated] == nir_alu and c.s.instructions.opcode[negated] == alu_fneg:
+            emit2(c, op_s_sub_f32, dst, o[1 - i], T(c, source(c, negated, 0)))
+            return 0
+    emit(c, opcode, dst, o, c.s.instructions.source_count[instruction])
+    return 0
+
+
 cdef int _floating(Isel *c, ValueId instruction, TempId dst, uint64_t nir_opcode) except -1 nogil:
     cdef Rule *rule = &_rules[nir_opcode]
-    cdef uint32_t opcode = _vector_opcode(c, rule, c.s.instructions.bit_size[instruction])
+    cdef uint32_t bits = c.s.instructions.bit_size[instruction]
+    cdef uint32_t opcode = op_invalid if is_vgpr(c, dst) else _scalar_opcode(c, rule, bits)
+    if opcode != op_invalid:
+        return _scalar_float(c, instruction, dst, opcode)
+    opcode = _vector_opcode(c, rule, bits)
     if opcode == op_v_fma_f32 and c.slow_fma and not c.precise and (c.fp_mode >> fp_denorm32_shift) & 3 == 0:
         opcode = op_v_mad_f32         # rounds twice, which all but exact products and sums may
     return _valu(c, instruction, dst, opcode, rule.flags)
@@ -305,7 +332,7 @@ cdef int _compare(Isel *c, ValueId instruction, TempId dst, uint64_t nir_opcode)
     cdef TempId a = source(c, instruction, 0)
     cdef TempId b = source(c, instruction, 1)
     cdef bint is_signed = (rule.flags & sign_matters) != 0
-    cdef uint32_t opcode = rule.scalar64 if bits == 64 else rule.scalar32
+    cdef uint32_t opcode = _scalar_opcode(c, rule, bits)
     cdef uint32_t mirrored
     if bits == 1:
         if c.s.instructions.opcode[instruction] == alu_ieq:
@@ -315,7 +342,8 @@ cdef int _compare(Isel *c, ValueId instruction, TempId dst, uint64_t nir_opcode)
         else:
             return unsupported_alu(c, instruction)
         return 0
-    if not is_vgpr(c, a) and not is_vgpr(c, b) and opcode != op_invalid and not value_divergent(c, instruction):
+    if not is_vgpr(c, a) and not is_vgpr(c, b) and opcode != op_invalid and not value_divergent(c, instruction) \
+            and (c.value_used[instruction] & used_scalar or not rule.flags & scalar_float):
         scc_to_mask(c, dst, emit2(c, opcode, 0, T(c, _extended(c, a, bits, rule.flags)), T(c, _extended(c, b, bits, rule.flags))))
         return 0
     if bits == 8:

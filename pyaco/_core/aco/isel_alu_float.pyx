@@ -39,7 +39,9 @@ cdef int _subtract(Isel *c, ValueId instruction, TempId dst, uint64_t unused) ex
     cdef TempId a = source(c, instruction, 0)
     cdef TempId b = source(c, instruction, 1)
     cdef bint swap = is_vgpr(c, a) and not is_vgpr(c, b)
-    if bits == 64:
+    if not is_vgpr(c, dst) and c.scalar_floats and bits == 32:
+        emit2(c, op_s_sub_f32, dst, T(c, a), T(c, b))
+    elif bits == 64:
         emit2(c, op_v_add_f64, dst, T(c, a), T(c, b))
         _modify_last(c, 2, 0, False)
     elif swap:
@@ -61,7 +63,9 @@ cdef int _negate(Isel *c, ValueId instruction, TempId dst, uint64_t unused) exce
     cdef TempId a = source(c, instruction, 0)
     if bits == 64:
         return _high_bits(c, dst, a, op_v_xor_b32, 0x80000000U)
-    if bits == 16:
+    if not is_vgpr(c, dst) and c.scalar_floats and bits == 32:
+        emit2(c, op_s_xor_b32, dst, K(0x80000000U), T(c, a))
+    elif bits == 16:
         emit2(c, op_v_mul_f16, dst, operand_c16(0xbc00), T(c, as_vgpr(c, a)))
     else:
         emit2(c, op_v_mul_f32, dst, K(0xbf800000U), T(c, as_vgpr(c, a)))
@@ -73,6 +77,9 @@ cdef int _absolute(Isel *c, ValueId instruction, TempId dst, uint64_t unused) ex
     cdef TempId a = source(c, instruction, 0)
     if bits == 64:
         return _high_bits(c, dst, a, op_v_and_b32, 0x7fffffff)
+    if not is_vgpr(c, dst) and c.scalar_floats and bits == 32:
+        emit2(c, op_s_and_b32, dst, K(0x7fffffff), T(c, a))
+        return 0
     if bits == 16:
         emit2(c, op_v_mul_f16, dst, operand_c16(0x3c00), T(c, as_vgpr(c, a)))
     else:
@@ -279,6 +286,9 @@ cdef int _integer_to_float(Isel *c, ValueId instruction, TempId dst, uint64_t is
     cdef TempId a = source(c, instruction, 0)
     if from_bits == 64:
         return unsupported(c, b"64-bit source of", alu_names[c.s.instructions.opcode[instruction]])
+    if not is_vgpr(c, dst) and c.scalar_floats and bits == 32 and from_bits == 32:
+        emit1(c, op_s_cvt_f32_i32 if is_signed else op_s_cvt_f32_u32, dst, T(c, a))
+        return 0
     if bits == 16 and from_bits <= 16:
         if from_bits == 8:
             a = convert_integer(c, 0, a, 8, 16, is_signed)
@@ -305,6 +315,9 @@ cdef int _float_to_integer(Isel *c, ValueId instruction, TempId dst, uint64_t is
     cdef TempId a = source(c, instruction, 0)
     if bits == 64:
         return unsupported(c, b"64-bit", alu_names[c.s.instructions.opcode[instruction]])
+    if not is_vgpr(c, dst) and not is_vgpr(c, a) and c.scalar_floats and bits == 32 and from_bits == 32:
+        emit1(c, op_s_cvt_i32_f32 if is_signed else op_s_cvt_u32_f32, dst, T(c, a))
+        return 0
     if from_bits == 16 and bits == 16:
         emit1(c, op_v_cvt_i16_f16 if is_signed else op_v_cvt_u16_f16, dst, T(c, a))
         return 0

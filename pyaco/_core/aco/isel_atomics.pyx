@@ -125,10 +125,7 @@ cdef int _memory_atomic(Isel *c, ValueId i, uint64_t kind) except -1 nogil:
         local_access(c, i, &a, access_kind, 0, 4)
         data = 1
     else:
-        a.access_kind = by_buffer
-        a.resource = source_whole(c, i, 0)
-        a.offset = 0
-        a.constant = 0
+        begin_access(&a, by_buffer, source_whole(c, i, 0))
         read_offset(c, i, &a, 1)
     a.align_mul = 4
     a.align_offset = 0

@@ -11,7 +11,7 @@ from libcpp.vector cimport vector
 
 from nir_opcodes cimport *
 from pyaco._core.aco.isel_context cimport (
-    Isel, sgpr_class, used_alu, used_otherwise, used_packed, used_scalar, value_divergent, vgpr_class,
+    Isel, sgpr_class, used_alu, used_otherwise, used_packed, used_scalar, used_scalar_alu, value_divergent, vgpr_class,
 )
 from pyaco._core.aco.isel_packed cimport is_packed
 from pyaco._core.ir.program cimport class_is_vgpr
@@ -44,10 +44,16 @@ for _opcode in (alu_pack_half_2x16_rtz_split, alu_pack_half_2x16_split, alu_pack
 for _opcode in (alu_f2i8, alu_f2i16, alu_f2i32, alu_f2u8, alu_f2u16, alu_f2u32, alu_b2i8, alu_b2i16, alu_b2i32, alu_b2i64,
                 alu_b2b32, alu_b2f16, alu_b2f32, alu_b2f64, alu_mov):
     _alu_result_file[_opcode] = by_divergence
+# What the SALU computes of floats of 32 bits where it computes floats.
+cdef uint8_t[1024] _scalar_floats
+for _opcode in (alu_fadd, alu_fsub, alu_fmul, alu_ffma, alu_fmin, alu_fmax, alu_fneg, alu_fabs, alu_ffloor, alu_fceil, alu_ftrunc,
+                alu_fround_even, alu_i2f32, alu_u2f32, alu_f2i32, alu_f2u32, alu_flt, alu_fge, alu_feq, alu_fneu, alu_fltu, alu_fgeu, alu_fequ,
+                alu_fneo, alu_ford, alu_funord):
+    _scalar_floats[_opcode] = True
 
 for _opcode in (intrinsic_load_scalar_arg_amd, intrinsic_load_smem_amd, intrinsic_load_workgroup_id,
                 intrinsic_load_num_workgroups, intrinsic_load_subgroup_id, intrinsic_load_num_subgroups, intrinsic_ballot,
-                intrinsic_vote_all, intrinsic_vote_any, intrinsic_first_invocation, intrinsic_last_invocation,
+                intrinsic_ballot_relaxed, intrinsic_vote_all, intrinsic_vote_any, intrinsic_first_invocation, intrinsic_last_invocation,
                 intrinsic_read_first_invocation, intrinsic_read_invocation, intrinsic_as_uniform, intrinsic_shader_clock):
     _intrinsic_result_file[_opcode] = in_sgpr
 for _opcode in (intrinsic_load_vector_arg_amd, intrinsic_load_local_invocation_id, intrinsic_load_local_invocation_index,
@@ -62,15 +68,15 @@ for _opcode in (intrinsic_load_ubo, intrinsic_load_ssbo, intrinsic_load_global_a
                 intrinsic_quad_swap_horizontal, intrinsic_quad_swap_vertical, intrinsic_quad_swap_diagonal,
                 intrinsic_quad_swizzle_amd, intrinsic_masked_swizzle_amd, intrinsic_inclusive_scan, intrinsic_exclusive_scan,
                 intrinsic_reduce, intrinsic_rotate, intrinsic_bindless_image_load, intrinsic_bindless_image_sparse_load,
-                intrinsic_bindless_image_fragment_mask_load_amd):
+                intrinsic_bindless_image_fragment_mask_load_amd, intrinsic_load_buffer_amd, intrinsic_load_typed_buffer_amd):
     _intrinsic_result_file[_opcode] = by_divergence
 
 
 # Sources of intrinsics that are read from VGPRs in any case: data to write, coordinates, what other lanes read; a bit each.
 cdef uint8_t[1024] _vector_sources
 
-for _opcode in (intrinsic_store_ssbo, intrinsic_store_shared, intrinsic_store_shared2_amd, intrinsic_store_global_amd, intrinsic_store_scratch,
-                intrinsic_reduce, intrinsic_inclusive_scan, intrinsic_exclusive_scan):
+for _opcode in (intrinsic_store_ssbo, intrinsic_store_buffer_amd, intrinsic_store_shared, intrinsic_store_shared2_amd,
+                intrinsic_store_global_amd, intrinsic_store_scratch, intrinsic_reduce, intrinsic_inclusive_scan, intrinsic_exclusive_scan):
     _vector_sources[_opcode] = 1
 for _opcode in (intrinsic_shared_atomic, intrinsic_global_atomic_amd, intrinsic_bindless_image_load):
     _vector_sources[_opcode] = 2
@@ -95,7 +101,8 @@ cdef bint _by_vector_memory(Isel *c, ValueId i) noexcept nogil:
         return True
     if opcode == intrinsic_load_ssbo or opcode == intrinsic_load_global_amd:
         return intrinsic_index(c.s, i, index_access) & access_can_reorder == 0
-    return opcode in (intrinsic_load_shared, intrinsic_load_shared2_amd, intrinsic_bindless_image_load)
+    return opcode in (intrinsic_load_shared, intrinsic_load_shared2_amd, intrinsic_bindless_image_load, intrinsic_load_buffer_amd,
+                      intrinsic_load_typed_buffer_amd)
 
 
 cdef bint _stays_in_vgpr(Isel *c, ValueId i, uint32_t *kept) noexcept nogil:
@@ -119,6 +126,8 @@ cdef bint _in_vgpr(Isel *c, ValueId i, uint32_t *kept) noexcept nogil:
         return False
     if kind == nir_alu:
         file = _alu_result_file[s.instructions.opcode[i]]
+        if file == in_vgpr and c.value_used[i] & used_scalar_alu and _is_scalar_float(c, i):
+            file = by_sources
     elif kind == nir_intrinsic:
         file = _intrinsic_result_file[s.instructions.opcode[i]]
     elif kind == nir_tex:
@@ -154,6 +163,13 @@ cdef uint32_t _components_read(const ShaderData *s, ValueId i, uint32_t source) 
     return mask
 
 
+cdef bint _is_scalar_float(Isel *c, ValueId i) noexcept nogil:
+    """Whether the SALU could compute it: it does where another scalar instruction reads the result, as the VALU has modifiers and issues in pairs."""
+    cdef ShaderData *s = c.s
+    return (c.scalar_floats and _scalar_floats[s.instructions.opcode[i]] and s.instructions.bit_size[source_value(s, i, 0)] == 32
+            and s.instructions.bit_size[i] in (1, 32))
+
+
 cdef uint8_t _reader(Isel *c, ValueId i, uint32_t source) noexcept nogil:
     cdef uint32_t opcode = c.s.instructions.opcode[i]
     if c.s.instructions.kind[i] != nir_alu:
@@ -163,8 +179,16 @@ cdef uint8_t _reader(Isel *c, ValueId i, uint32_t source) noexcept nogil:
     if is_packed(c, i):
         return used_alu | used_packed
     if opcode == alu_mov or alu_is_vector(opcode):
-        return used_alu | c.value_used[i] & used_scalar
-    return used_alu if _alu_result_file[opcode] == in_vgpr or alu_input_types_flat[opcode * alu_max_inputs] >> 8 == 3 else used_alu | used_scalar
+        return used_alu | c.value_used[i] & (used_scalar | used_scalar_alu)
+    if _is_scalar_float(c, i):
+        if opcode == alu_f2i32 or opcode == alu_f2u32 or c.value_used[i] & (used_scalar if c.s.instructions.bit_size[i] == 1 else used_scalar_alu):
+            return used_alu | used_scalar_alu
+        return used_alu
+    if _alu_result_file[opcode] == in_vgpr or alu_input_types_flat[opcode * alu_max_inputs] >> 8 == 3:
+        return used_alu
+    if opcode == alu_bcsel:
+        return used_alu | used_scalar | c.value_used[i] & used_scalar_alu
+    return used_alu | used_scalar | used_scalar_alu
 
 
 cdef int _find_used(Isel *c) except -1 nogil:

@@ -49,6 +49,7 @@ cdef enum:                        # what reads a NIR value: bits
     used_alu = 2
     used_packed = 4               # an ALU instruction on two halves
     used_scalar = 8               # what could read an SGPR, and leave the result in one
+    used_scalar_alu = 16          # an ALU instruction of these, or a float that the SALU computes (for which nothing leaves VGPRs)
 
 # Emits what takes the place of an opcode that a level does not have: see ``isel_older``.
 ctypedef TempId (*OlderFunction)(Isel *c, uint32_t opcode, TempId dst, const Operand *given, uint32_t count) except 0 nogil
@@ -58,6 +59,7 @@ cdef cppclass Isel:
     ShaderData *s
     uint32_t gfx
     bint wave64
+    bint scalar_floats            # the SALU computes floats (GFX11.5 and later)
     bint slow_fma                 # fma of 32 bits takes four times as long as multiply-add, which there is
     uint8_t mask                  # class of a lane mask
     BlockId block                 # ACO block being written

@@ -1,5 +1,5 @@
 """Image instructions in instruction selection: what images and textures share; see ``isel_images.pyx``."""
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from pyaco._core.aco.isel_context cimport IntrinsicSelection, Isel
@@ -46,6 +46,8 @@ cdef int finish_result(Isel *c, ImageResult *result) except -1 nogil
 # Emit an image instruction; `sampler` 0: none, `dst` 0: no result.
 cdef InstructionId image_instruction(Isel *c, uint32_t opcode, TempId dst, TempId resource, TempId sampler, Operand data,
                                      vector[Operand] &address, uint64_t modifiers) except 0 nogil
+# The formatted load of a buffer of some components, each of 4 bytes or 2.
+cdef uint16_t texel_load_opcode(uint32_t bytes, uint32_t components) noexcept nogil
 # Emit a load from a texel buffer, with the element's index.
 cdef int texel_load(Isel *c, ImageResult *result, TempId resource, TempId index, uint64_t modifiers) except -1 nogil
 # 0x76543210 (every sample its own fragment) where the descriptor of the fragment mask is empty, else what was loaded.

@@ -102,6 +102,10 @@ for _number, _format_name in ImageFormat.names().items():
         _format_channels[_number] = len(re.findall("[rgba][0-9]+", _format_name))
 
 
+cdef uint16_t texel_load_opcode(uint32_t bytes, uint32_t components) noexcept nogil:
+    return _texel_loads[bytes == 2][components - 1]
+
+
 cdef inline const char *_name(Isel *c, ValueId i) noexcept nogil:
     cdef uint16_t opcode = c.s.instructions.opcode[i]
     return tex_names[opcode] if c.s.instructions.kind[i] == nir_tex else intrinsic_names[opcode]
@@ -383,6 +387,7 @@ cdef int _texel_instruction(Isel *c, uint32_t opcode, TempId dst, TempId resourc
 cdef int texel_load(Isel *c, ImageResult *result, TempId resource, TempId index, uint64_t modifiers) except -1 nogil:
     cdef Operand data
     cdef uint32_t count = 1
+    cdef uint32_t opcode
     cdef TempId dst
     # What is loaded begins with the first component.
     while result.mask >> count:
@@ -390,8 +395,8 @@ cdef int texel_load(Isel *c, ImageResult *result, TempId resource, TempId index,
     result.mask = (1 << count) - 1
     dst = begin_result(c, result, &data)
     modifiers = modifier_set_tfe(modifiers, result.sparse)
-    _texel_instruction(c, _texel_loads[narrow_data(c, 8 * result.bytes)][(count * result.bytes // 4 if result.bytes == 8 else count) - 1], dst,
-                       resource, index, &data if result.sparse else NULL, modifiers)
+    opcode = texel_load_opcode(2 if narrow_data(c, 8 * result.bytes) else 4, count * result.bytes // 4 if result.bytes == 8 else count)
+    _texel_instruction(c, opcode, dst, resource, index, &data if result.sparse else NULL, modifiers)
     return finish_result(c, result)
 
 

@@ -9,6 +9,7 @@ from isa_opcodes cimport *
 from modifiers cimport modifier_set_execution_scope, modifier_set_scope, modifier_set_semantics, modifier_set_storage
 from nir_opcodes cimport *
 from pyaco._core.aco.isel_atomics cimport fill_atomics
+from pyaco._core.aco.isel_buffer cimport fill_buffer
 from pyaco._core.aco.isel_context cimport *
 from pyaco._core.aco.isel_images cimport fill_images
 from pyaco._core.aco.isel_matrix cimport fill_matrix
@@ -111,6 +112,7 @@ cdef int _wait(Isel *c, ValueId i, uint64_t opcode) except -1 nogil:
 
 
 cdef IntrinsicSelection[intrinsic_count] _selections
+fill_buffer(_selections)
 fill_memory(_selections)
 fill_atomics(_selections)
 fill_images(_selections)

@@ -87,8 +87,8 @@ cdef uint32_t _piece_bytes(Isel *c, Access *a, uint32_t position, uint32_t left,
             return 8
         return 4
     if c.gfx < gfx7 and 12 <= left < 16:
-        return 8                      # no three dwords
-    return 16 if left >= 16 else left & ~3
+        left = 8                      # no three dwords
+    return min(left & ~3, a.largest_piece)
 
 
 cdef uint32_t _immediate(Access *a, uint32_t position, uint32_t bytes, bint two) noexcept nogil:
@@ -99,7 +99,7 @@ cdef uint32_t _immediate(Access *a, uint32_t position, uint32_t bytes, bint two)
 
 
 # ----------------------------------------------------------------------------------------------------------------- loads
-cdef int _assemble_value(Isel *c, TempId dst, vector[uint32_t] &pieces, uint32_t bytes, uint32_t element) except -1 nogil:
+cdef int assemble_value(Isel *c, TempId dst, vector[uint32_t] &pieces, uint32_t bytes, uint32_t element) except -1 nogil:
     """Assemble `dst`, of elements of `element` bytes, from pieces in VGPRs."""
     cdef vector[Operand] o
     cdef uint32_t i
@@ -158,11 +158,11 @@ cdef int _load_vector(Isel *c, Access *a, TempId dst, uint32_t bytes, uint32_t e
     cdef vector[uint32_t] pieces
     cdef uint32_t alignment = known_alignment(a, 0)
     # A single aligned byte or 16-bit value has an instruction of its own.
-    if (a.access_kind == by_buffer or a.access_kind == by_global) and alignment < 4 and (bytes > 2 or bytes > alignment):
+    if (a.access_kind == by_buffer and not a.structured or a.access_kind == by_global) and alignment < 4 and (bytes > 2 or bytes > alignment):
         _load_shifted(c, a, pieces, bytes)
     else:
         _load_pieces(c, a, pieces, bytes, dst if is_vgpr(c, dst) else 0)
-    return _assemble_value(c, dst, pieces, bytes, element)
+    return assemble_value(c, dst, pieces, bytes, element)
 
 
 cdef int _load_shifted(Isel *c, Access *a, vector[uint32_t] &pieces, uint32_t bytes) except -1 nogil:
@@ -321,7 +321,7 @@ cdef int _load_scalar(Isel *c, Access *a, TempId dst, uint32_t bytes, uint32_t e
     return 0
 
 
-cdef int _load(Isel *c, ValueId i, Access *a) except -1 nogil:
+cdef int load_value(Isel *c, ValueId i, Access *a) except -1 nogil:
     cdef uint32_t element = c.s.instructions.bit_size[i] // 8
     cdef uint32_t bytes = element * c.s.instructions.components[i]
     cdef TempId dst = value_temp(c, i)
@@ -371,7 +371,7 @@ cdef TempId _constant_slice(Isel *c, ValueId value, uint32_t position, uint32_t 
     return create_vector(c, 0, vgpr_class(bytes), o, bytes // 4) if bytes > 4 else copy(c, 0, class_v1, o[0])
 
 
-cdef int _store(Isel *c, Access *a, ValueId value, uint32_t mask) except -1 nogil:
+cdef int store_value(Isel *c, Access *a, ValueId value, uint32_t mask) except -1 nogil:
     cdef uint32_t components = c.s.instructions.components[value]
     cdef uint32_t element = c.s.instructions.bit_size[value] // 8
     cdef TempId data = value_temp(c, value)
@@ -424,10 +424,7 @@ cdef int _buffer_load(Isel *c, ValueId i, uint64_t constant_memory) except -1 no
     cdef Access a
     cdef uint32_t access = intrinsic_index(c.s, i, index_access)
     cdef uint32_t element = c.s.instructions.bit_size[i] // 8
-    a.access_kind = by_buffer
-    a.resource = source_whole(c, i, 0)
-    a.offset = 0
-    a.constant = 0
+    begin_access(&a, by_buffer, source_whole(c, i, 0))
     read_offset(c, i, &a, 1)
     read_alignment(c, i, &a, element)
     a.modifiers = memory_ordering(storage_buffer, access_semantics(access))
@@ -438,7 +435,7 @@ cdef int _buffer_load(Isel *c, ValueId i, uint64_t constant_memory) except -1 no
         a.access_kind = by_scalar_buffer
         if a.offset:
             a.offset = as_uniform(c, 0, a.offset)
-    return _load(c, i, &a)
+    return load_value(c, i, &a)
 
 
 cdef int _global_load(Isel *c, ValueId i, uint64_t has_offset) except -1 nogil:
@@ -451,7 +448,7 @@ cdef int _global_load(Isel *c, ValueId i, uint64_t has_offset) except -1 nogil:
     if (access & access_can_reorder and not is_vgpr(c, value_temp(c, i)) and not is_vgpr(c, a.resource)
             and (a.offset == 0 or not is_vgpr(c, a.offset)) and a.constant < 0x80000000U):
         a.access_kind = by_scalar
-    return _load(c, i, &a)
+    return load_value(c, i, &a)
 
 
 cdef int _global_store(Isel *c, ValueId i, uint64_t has_offset) except -1 nogil:
@@ -461,46 +458,40 @@ cdef int _global_store(Isel *c, ValueId i, uint64_t has_offset) except -1 nogil:
     global_access(c, i, &a, 1, 2 if has_offset else 0)
     read_alignment(c, i, &a, c.s.instructions.bit_size[value] // 8)
     a.modifiers = store_cache(c, memory_ordering(storage_buffer, access_semantics(access)), access)
-    return _store(c, &a, value, intrinsic_index(c.s, i, index_write_mask))
+    return store_value(c, &a, value, intrinsic_index(c.s, i, index_write_mask))
 
 
 cdef int _smem_load(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
     cdef Access a
-    a.access_kind = by_scalar
-    a.resource = source_whole(c, i, 0)
-    a.offset = 0
-    a.constant = 0
+    begin_access(&a, by_scalar, source_whole(c, i, 0))
     read_offset(c, i, &a, 1)
     read_alignment(c, i, &a, 4)
     a.modifiers = 0
-    return _load(c, i, &a)
+    return load_value(c, i, &a)
 
 
 cdef int _buffer_store(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
     cdef Access a
     cdef uint32_t access = intrinsic_index(c.s, i, index_access)
     cdef ValueId value = source_value(c.s, i, 0)
-    a.access_kind = by_buffer
-    a.resource = source_whole(c, i, 1)
-    a.offset = 0
-    a.constant = 0
+    begin_access(&a, by_buffer, source_whole(c, i, 1))
     read_offset(c, i, &a, 2)
     read_alignment(c, i, &a, c.s.instructions.bit_size[value] // 8)
     a.modifiers = store_cache(c, memory_ordering(storage_buffer, access_semantics(access)), access)
-    return _store(c, &a, value, intrinsic_index(c.s, i, index_write_mask))
+    return store_value(c, &a, value, intrinsic_index(c.s, i, index_write_mask))
 
 
 cdef int _local_load(Isel *c, ValueId i, uint64_t access_kind) except -1 nogil:
     cdef Access a
     local_access(c, i, &a, <uint8_t>access_kind, 0, c.s.instructions.bit_size[i] // 8)
-    return _load(c, i, &a)
+    return load_value(c, i, &a)
 
 
 cdef int _local_store(Isel *c, ValueId i, uint64_t access_kind) except -1 nogil:
     cdef Access a
     cdef ValueId value = source_value(c.s, i, 0)
     local_access(c, i, &a, <uint8_t>access_kind, 1, c.s.instructions.bit_size[value] // 8)
-    return _store(c, &a, value, intrinsic_index(c.s, i, index_write_mask))
+    return store_value(c, &a, value, intrinsic_index(c.s, i, index_write_mask))
 
 
 cdef int _shared_two(Isel *c, ValueId i, uint64_t is_store) except -1 nogil:
@@ -514,9 +505,7 @@ cdef int _shared_two(Isel *c, ValueId i, uint64_t is_store) except -1 nogil:
     cdef TempId data
     cdef TempId dst
     cdef Operand[2] o
-    a.access_kind = by_shared
-    a.resource = 0
-    a.constant = 0
+    begin_access(&a, by_shared, 0)
     a.offset = as_vgpr(c, source_whole(c, i, 1 if is_store else 0))
     a.modifiers = memory_ordering(storage_shared, 0)
     if is_store:
@@ -545,9 +534,7 @@ cdef int _constant_load(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
     cdef Access a
     cdef uint32_t element = c.s.instructions.bit_size[i] // 8
     cdef uint32_t base = intrinsic_index(c.s, i, index_base)
-    a.access_kind = by_global
-    a.resource = new_temp(c, class_s2)
-    a.offset = 0
+    begin_access(&a, by_global, new_temp(c, class_s2))
     a.constant = base
     read_offset(c, i, &a, 0)
     read_alignment(c, i, &a, element)
@@ -555,7 +542,7 @@ cdef int _constant_load(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
     emit_constant_address(c, a.resource)
     if not is_vgpr(c, value_temp(c, i)) and a.align_mul >= 4 and (a.offset == 0 or not is_vgpr(c, a.offset)):
         a.access_kind = by_scalar
-    return _load(c, i, &a)
+    return load_value(c, i, &a)
 
 
 cdef int emit_constant_address(Isel *c, TempId dst) except -1 nogil:

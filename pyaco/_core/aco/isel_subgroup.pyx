@@ -190,7 +190,8 @@ cdef int _ballot(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
     cdef TempId mask = source_whole(c, i, 0)
     if source_bits(c, i, 0) != 1:
         return unsupported(c, b"source that is no boolean of", b"ballot")
-    mask = _active(c, mask)
+    if c.s.instructions.opcode[i] == intrinsic_ballot:
+        mask = _active(c, mask)
     if class_of(c, dst) == c.mask:
         copy(c, dst, 0, T(c, mask))
     elif not c.wave64 and class_of(c, dst) == class_s2:
@@ -225,6 +226,42 @@ cdef int _vote(Isel *c, ValueId i, uint64_t all_lanes) except -1 nogil:
     # scc: some active lane is not in the mask
     emit3(c, by_wave(c.p, op_s_cselect_b32, op_s_cselect_b64), dst, mask_constant(c.p, False), mask_constant(c.p, True),
           scc_operand(c, any_bit))
+    return 0
+
+
+cdef int _quad_vote(Isel *c, ValueId i, uint64_t all_lanes) except -1 nogil:
+    """By s_wqm, which sets all bits of a quad of which one is set."""
+    cdef TempId dst = value_temp(c, i)
+    cdef TempId mask = source_whole(c, i, 0)
+    cdef TempId whole
+    if not value_divergent(c, source_value(c.s, i, 0)):
+        copy(c, dst, 0, T(c, mask))
+        return 0
+    if all_lanes:
+        mask = emit2(c, by_wave(c.p, op_s_andn2_b32, op_s_andn2_b64), 0, exec_operand(c.p), T(c, mask))
+    else:
+        mask = _active(c, mask)
+    whole = emit1(c, by_wave(c.p, op_s_wqm_b32, op_s_wqm_b64), 0 if all_lanes else dst, T(c, mask))
+    if all_lanes:
+        emit1(c, by_wave(c.p, op_s_not_b32, op_s_not_b64), dst, T(c, whole))
+    return 0
+
+
+cdef int _is_lane_below(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
+    """is_subgroup_invocation_lt_amd: the lanes below a number of up to 64, which stands from bit `base` on."""
+    cdef TempId dst = value_temp(c, i)
+    cdef TempId count = as_uniform(c, 0, source_whole(c, i, 0))
+    cdef TempId mask
+    cdef TempId is_64
+    if intrinsic_index(c.s, i, index_base):
+        count = emit2(c, op_s_lshr_b32, 0, T(c, count), K(intrinsic_index(c.s, i, index_base)))
+    # The width of a mask of 64 bits has six bits, that of 32 bits five.
+    mask = emit2(c, op_s_bfm_b64, 0, T(c, count), K(0))
+    if not c.wave64:
+        copy(c, dst, 0, T(c, part(c, mask, 0, 4)))
+        return 0
+    is_64 = emit2(c, op_s_bitcmp1_b32, 0, T(c, count), K(6))
+    emit3(c, op_s_cselect_b64, dst, mask_constant(c.p, True), T(c, mask), scc_operand(c, is_64))
     return 0
 
 
@@ -636,6 +673,8 @@ cdef int _boolean_reduce(Isel *c, ValueId i, uint32_t alu, uint32_t cluster) exc
         count = emit1(c, by_wave(c.p, op_s_bcnt1_i32_b32, op_s_bcnt1_i32_b64), 0, T(c, mask))
         scc_to_mask(c, dst, emit2(c, op_s_bitcmp1_b32, 0, T(c, count), K(0)))
         return 0
+    if cluster == 4 and alu != alu_ixor:
+        return _quad_vote(c, i, alu == alu_iand)
     if alu == alu_iand:
         mask = emit2(c, by_wave(c.p, op_s_orn2_b32, op_s_orn2_b64), 0, T(c, mask), exec_operand(c.p))
     else:
@@ -763,6 +802,10 @@ cdef int _mbcnt(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
 
 cdef void fill_subgroup(IntrinsicSelection *table) noexcept nogil:
     table[<int>intrinsic_ballot] = IntrinsicSelection(_ballot, 0)
+    table[<int>intrinsic_ballot_relaxed] = IntrinsicSelection(_ballot, 0)
+    table[<int>intrinsic_is_subgroup_invocation_lt_amd] = IntrinsicSelection(_is_lane_below, 0)
+    table[<int>intrinsic_quad_vote_any] = IntrinsicSelection(_quad_vote, False)
+    table[<int>intrinsic_quad_vote_all] = IntrinsicSelection(_quad_vote, True)
     table[<int>intrinsic_inverse_ballot] = IntrinsicSelection(_inverse_ballot, 0)
     table[<int>intrinsic_elect] = IntrinsicSelection(_elect, 0)
     table[<int>intrinsic_first_invocation] = IntrinsicSelection(_first_or_last_lane, True)

@@ -12,7 +12,7 @@ from pyaco._core.aco.optimize_edit cimport *
 from pyaco._core.aco.inline_constants cimport is_missing_constant
 from pyaco._core.aco.optimize_facts cimport converted_bits, flushed_bits, float_bits, read_bits
 from pyaco._core.aco.optimize_parts cimport propagate_halves
-from pyaco._core.aco.queries cimport opcode_is_phi
+from pyaco._core.aco.queries cimport opcode_is_phi, tied_operand
 from pyaco._core.ir.program cimport *
 
 cdef enum:
@@ -144,10 +144,13 @@ cdef int _propagate_salu(Context *c, InstructionId i, uint32_t k, Operand source
     cdef ProgramData *p = c.p
     cdef uint16_t format = p.instructions.format[i]
     cdef Operand o = source_at(p, i, k)
+    cdef bint tied = tied_operand(p, i) == <int>k
     cdef uint32_t j
     if not source.flags & operand_constant or format not in (format_sop1, format_sop2, format_sopc):
         return 0
     if not _constant_for(p, p.instructions.opcode[i], source, operand_bytes(o), &source):
+        return 0
+    if tied and not (p.instructions.opcode[i] == op_s_fmac_f32 and operand_is_literal(source)):
         return 0
     if operand_is_literal(source):
         if c.uses[o.data] > 3:
@@ -155,6 +158,8 @@ cdef int _propagate_salu(Context *c, InstructionId i, uint32_t k, Operand source
         for j in range(p.instructions.operand_count[i]):
             if j != k and operand_is_literal(source_at(p, i, j)) and source_at(p, i, j).data != source.data:
                 return 0
+    if tied:
+        p.instructions.opcode[i] = op_s_fmaak_f32        # its addend is a literal, not what the result takes the place of
     set_operand(c, i, k, source)
     return 0
 
@@ -192,13 +197,20 @@ cdef int _propagate_phi(Context *c, InstructionId i, uint32_t k, Operand source)
 
 
 cdef bint _sign_source(Context *c, Operand o, Operand *source, bint *negative, bint *absolute, uint32_t *bits) noexcept nogil:
-    """The source of a multiplication by 1.0 or -1.0."""
+    """The source of a multiplication by 1.0 or -1.0, or of a scalar instruction that changes the sign."""
     cdef ProgramData *p = c.p
     cdef InstructionId q = producer_of(c, o)
     cdef uint64_t word
     cdef uint32_t one
     cdef uint32_t minus
     cdef uint32_t k
+    if q and p.instructions.opcode[q] in (op_s_xor_b32, op_s_and_b32):
+        negative[0] = p.instructions.opcode[q] == op_s_xor_b32
+        absolute[0] = not negative[0]
+        bits[0] = 32
+        source[0] = source_at(p, q, 1)
+        return is_constant(source_at(p, q, 0), 0x80000000U if negative[0] else 0x7fffffff) and source.flags & operand_temp != 0 \
+            and not source.flags & operand_fixed
     if q == 0 or p.instructions.opcode[q] not in (op_v_mul_f32, op_v_mul_f16) or p.instructions.format[q] & modified_encodings:
         return False
     bits[0] = 32 if p.instructions.opcode[q] == op_v_mul_f32 else 16

@@ -125,6 +125,8 @@ cdef enum:                        # Access: bits, of memory intrinsics and varia
     access_can_reorder = 0x40     # "reorderable"
     access_non_temporal = 0x80    # "non-temporal"
     access_atomic = 0x100         # an atomic load or store, which others may wait for
+    access_is_swizzled_amd = 0x200    # "is-swizzled-amd"; the descriptor spreads an element over memory
+    access_uses_format_amd = 0x400    # "uses-format-amd"; what is loaded is converted from the descriptor's format
 
 cdef enum:                        # AtomicOperation: index_atomic_op
     atomic_iadd = 0

@@ -272,6 +272,8 @@ class Access(Words):
     CAN_REORDER = Word(0x40, "reorderable")
     NON_TEMPORAL = Word(0x80, "non-temporal")
     ATOMIC = Word(0x100, "atomic")  # an atomic load or store, which others may wait for
+    IS_SWIZZLED_AMD = Word(0x200, "is-swizzled-amd")  # the descriptor spreads an element over memory
+    USES_FORMAT_AMD = Word(0x400, "uses-format-amd")  # what is loaded is converted from the descriptor's format
 
 
 class AtomicOperation(Words):

@@ -20,9 +20,10 @@ from nir_opcodes cimport (
     alu_iadd, alu_iand, alu_ieq, alu_imul, alu_pack_64_2x32_split, alu_u2u16, alu_u2u8, alu_ushr, alu_vec2, alu_vec3, alu_vec4, index_access,
     index_align_mul, index_align_offset, index_base, index_binding, index_desc_set, index_image_dim, intrinsic_bindless_image_load,
     intrinsic_get_ssbo_size, intrinsic_image_deref_fragment_mask_load_amd, intrinsic_image_deref_load, intrinsic_index_count,
-    intrinsic_load_global_amd, intrinsic_load_push_constant, intrinsic_load_scalar_arg_amd, intrinsic_load_smem_amd,
+    intrinsic_load_buffer_amd, intrinsic_load_global_amd, intrinsic_load_push_constant, intrinsic_load_scalar_arg_amd, intrinsic_load_smem_amd,
     intrinsic_load_ssbo, intrinsic_load_ubo, intrinsic_load_vulkan_descriptor, intrinsic_read_first_invocation, intrinsic_ssbo_atomic,
-    intrinsic_ssbo_atomic_swap, intrinsic_store_ssbo, intrinsic_vulkan_resource_index, intrinsic_vulkan_resource_reindex,
+    intrinsic_load_typed_buffer_amd, intrinsic_ssbo_atomic_swap, intrinsic_store_buffer_amd, intrinsic_store_ssbo,
+    intrinsic_vulkan_resource_index, intrinsic_vulkan_resource_reindex,
     alu_ior, tex_fragment_mask_fetch_amd, tex_source_plane,
     tex_source_sampler_deref, tex_source_sampler_handle, tex_source_texture_deref, tex_source_texture_handle,
 )
@@ -205,9 +206,9 @@ cdef int _resource_source(const ShaderData *s, ValueId instruction) noexcept nog
     """Which source of an intrinsic names a buffer, -1 none."""
     cdef int opcode = s.instructions.opcode[instruction]
     if opcode in (intrinsic_load_ubo, intrinsic_load_ssbo, intrinsic_ssbo_atomic, intrinsic_ssbo_atomic_swap,
-                  intrinsic_get_ssbo_size):
+                  intrinsic_get_ssbo_size, intrinsic_load_buffer_amd, intrinsic_load_typed_buffer_amd):
         return 0
-    return 1 if opcode == intrinsic_store_ssbo else -1
+    return 1 if opcode == intrinsic_store_ssbo or opcode == intrinsic_store_buffer_amd else -1
 
 
 cdef ValueId _access(Lowering *b, ValueId instruction, int source, ValueId descriptor) except? 0xffffffffU nogil:

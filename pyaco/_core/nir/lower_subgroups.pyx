@@ -19,7 +19,7 @@ from nir_opcodes cimport (
     intrinsic_ballot_bit_count_reduce, intrinsic_ballot_bitfield_extract, intrinsic_ballot_find_lsb, intrinsic_ballot_find_msb,
     intrinsic_exclusive_scan, intrinsic_inclusive_scan, intrinsic_inverse_ballot, intrinsic_masked_swizzle_amd, intrinsic_mbcnt_amd,
     intrinsic_quad_broadcast, intrinsic_quad_swap_diagonal, intrinsic_quad_swap_horizontal, intrinsic_quad_swap_vertical,
-    intrinsic_quad_swizzle_amd, index_swizzle_mask,
+    intrinsic_quad_swizzle_amd, intrinsic_ballot_relaxed, index_swizzle_mask,
     intrinsic_read_first_invocation, intrinsic_read_invocation, intrinsic_reduce, intrinsic_rotate, intrinsic_shuffle,
     intrinsic_shuffle_down, intrinsic_shuffle_up, intrinsic_shuffle_xor, intrinsic_source_count, intrinsic_vote_all, intrinsic_vote_feq,
     intrinsic_vote_ieq,
@@ -55,7 +55,7 @@ cdef ValueId _ballot(Lowering *b, ValueId instruction) except? 0xffffffffU nogil
     cdef uint32_t count = s.instructions.components[instruction]
     if count == 1 and bits == wave:
         return lower_keep
-    return lane_mask_words(b, intrinsic1(b, intrinsic_ballot, 1, wave, source_value(s, instruction, 0)), count, bits)
+    return lane_mask_words(b, intrinsic1(b, s.instructions.opcode[instruction], 1, wave, source_value(s, instruction, 0)), count, bits)
 
 
 cdef ValueId _ballot_operation(Lowering *b, ValueId instruction, int opcode) except? 0xffffffffU nogil:
@@ -249,7 +249,7 @@ cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
         return _derivative(b, instruction)
     if s.instructions.kind[instruction] != nir_intrinsic:
         return lower_keep
-    if opcode == intrinsic_ballot:
+    if opcode == intrinsic_ballot or opcode == intrinsic_ballot_relaxed:
         return _ballot(b, instruction)
     if opcode in (intrinsic_inverse_ballot, intrinsic_ballot_bitfield_extract, intrinsic_ballot_bit_count_reduce,
                   intrinsic_ballot_bit_count_inclusive, intrinsic_ballot_bit_count_exclusive,

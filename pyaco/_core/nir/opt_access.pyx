@@ -27,7 +27,7 @@ from nir_opcodes cimport (
     intrinsic_global_atomic_swap_amd, intrinsic_image_deref_atomic, intrinsic_image_deref_atomic_swap, intrinsic_image_deref_load,
     intrinsic_image_deref_sparse_load, intrinsic_image_deref_store, intrinsic_load_global, intrinsic_load_global_amd, intrinsic_load_ssbo,
     intrinsic_load_ubo, intrinsic_load_vulkan_descriptor, intrinsic_ssbo_atomic, intrinsic_ssbo_atomic_swap, intrinsic_store_global,
-    intrinsic_store_global_amd, intrinsic_store_ssbo, intrinsic_vulkan_resource_index,
+    intrinsic_store_buffer_amd, intrinsic_store_global_amd, intrinsic_store_ssbo, intrinsic_vulkan_resource_index,
 )
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
@@ -121,7 +121,7 @@ cdef int _gather_writes(const ShaderData *s, Written *written) except -1 nogil:
             _add_write(written, binding_of_buffer(s, source_value(s, instruction, 0)))
         elif _is_image_write(opcode):
             _add_write(written, _binding_of_image(s, source_value(s, instruction, 0)))
-        elif _is_bindless_write(opcode):
+        elif _is_bindless_write(opcode) or opcode == intrinsic_store_buffer_amd:
             _add_write(written, binding_unknown)
         elif _is_physical_write(opcode):
             written.anywhere = True

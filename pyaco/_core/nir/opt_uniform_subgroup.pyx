@@ -10,7 +10,8 @@ in one walk. Mesa does this in ``nir_opt_uniform_subgroup`` and its divergence a
 from nir_opcodes cimport (
     alu_fmax, alu_fmin, alu_iand, alu_imax, alu_imin, alu_ior, alu_mov, alu_umax, alu_umin, index_reduction_op, intrinsic_inclusive_scan,
     intrinsic_masked_swizzle_amd, intrinsic_quad_broadcast, intrinsic_quad_swap_diagonal, intrinsic_quad_swap_horizontal,
-    intrinsic_quad_swap_vertical, intrinsic_quad_swizzle_amd, intrinsic_read_first_invocation, intrinsic_read_invocation, intrinsic_reduce,
+    intrinsic_quad_swap_vertical, intrinsic_quad_swizzle_amd, intrinsic_quad_vote_all, intrinsic_quad_vote_any,
+    intrinsic_read_first_invocation, intrinsic_read_invocation, intrinsic_reduce,
     intrinsic_rotate, intrinsic_shuffle, intrinsic_shuffle_down, intrinsic_shuffle_up, intrinsic_shuffle_xor, intrinsic_vote_all,
     intrinsic_vote_any,
 )
@@ -28,7 +29,7 @@ cdef bint _gives_its_value(const ShaderData *s, ValueId i) noexcept nogil:
     if opcode in (intrinsic_read_invocation, intrinsic_read_first_invocation, intrinsic_shuffle, intrinsic_shuffle_xor, intrinsic_shuffle_up,
                   intrinsic_shuffle_down, intrinsic_rotate, intrinsic_quad_broadcast, intrinsic_quad_swap_horizontal,
                   intrinsic_quad_swap_vertical, intrinsic_quad_swap_diagonal, intrinsic_quad_swizzle_amd, intrinsic_masked_swizzle_amd,
-                  intrinsic_vote_any, intrinsic_vote_all):
+                  intrinsic_vote_any, intrinsic_vote_all, intrinsic_quad_vote_any, intrinsic_quad_vote_all):
         return True
     if opcode in (intrinsic_reduce, intrinsic_inclusive_scan):
         return intrinsic_index(s, i, index_reduction_op) in (alu_iand, alu_ior, alu_imin, alu_imax, alu_umin, alu_umax, alu_fmin, alu_fmax)

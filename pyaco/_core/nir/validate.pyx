@@ -283,11 +283,7 @@ cdef int _intrinsic(Shader shader, ValueId row) except -1 nogil:
         if wanted and s.instructions.components[value] != wanted:
             return _fail(shader, row, "has a source of another number of components")
     if intrinsic_has_index(s, row, index_write_mask):
-        value = source_value(s, row, 0 if opcode == intrinsic_store_ssbo or opcode == intrinsic_store_global
-                             or opcode == intrinsic_store_shared or opcode == intrinsic_store_scratch
-                             or opcode == intrinsic_store_global_amd else 1)
-        if opcode == intrinsic_store_global_amd:
-            value = source_value(s, row, 0)
+        value = source_value(s, row, 1 if opcode == intrinsic_store_deref else 0)
         mask = <uint32_t>intrinsic_index(s, row, index_write_mask)
         if mask == 0 or mask >> s.instructions.components[value]:
             return _fail(shader, row, "has a write mask that does not fit its value")
