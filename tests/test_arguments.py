@@ -41,7 +41,7 @@ from pyaco.nir.passes import run as run_nir_passes
 from pyaco.nir.text import print_shader
 from pyaco.passes import Pipeline
 from pyaco.pipelines.nir_passes import NIR_PASSES
-from pyaco.targets import database, figures, memory, product_names, virtual_addresses
+from pyaco.targets import database, figures, memory, product_names, queues, virtual_addresses
 
 MATMUL = Path(__file__).parents[1] / "examples" / "matmul.spv"
 HUGE = 1 << 70
@@ -350,6 +350,9 @@ def target_calls(t: Things) -> Iterator[Call]:
     yield call(figures.peaks, product)
     yield call(figures.structure, product.die)
     yield call(product_names.decode_name, "RX 7900 XTX")
+    yield call(product_names.order_names, ["RX 7900 XTX", "RX 7900 XT"])
+    yield call(database.find_code_names, "Navi 3x")
+    yield call(queues.queues, product.die)
     yield call(memory.memory_heaps, 110, 1 << 30, 1 << 28, 1 << 30, dedicated=True)
     _, kinds = memory.memory_heaps(110, 1 << 30, 1 << 28, 1 << 30)
     yield call(memory.choose_memory_type, kinds, memory.MemoryProperty(0), memory.MemoryProperty(0))
