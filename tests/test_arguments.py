@@ -176,7 +176,7 @@ def emulator_calls(t: Things) -> Iterator[Call]:
     yield call(device.load, t.object, symbols=None)
     loaded = device.load(t.object)
     yield call(loaded.kernel, "k")
-    yield call(loaded.dispatch, "k", (32, 1, 1), (32, 1, 1), (), group_segment_size=0, private_segment_size=0)
+    yield call(loaded.dispatch, "k", (32, 1, 1), (32, 1, 1), (), group_segment_size=0, private_segment_size=0, cluster=(1, 1, 1))
     yield call(device.dispatch_packet, bytes(64), 1 << 20, time_budget=None)
     yield call(emu.survey, t.code, "gfx1100")
     yield call(emu.kernel_occupancy, t.object, "k", 256, dynamic_lds=0)
