@@ -14,8 +14,8 @@ from pyaco.errors import InputError, UnsupportedError
 ENGINES = ("reference", "fast", "drawn", "checked")
 every_engine = pytest.mark.parametrize("engine", ENGINES)
 
-#: s4 = the workgroup's number in the grid, x fastest, s10 = its id in x, s6 = its number in the cluster, s7 = whether it is in one, s20 = the number of
-#: the wave. The grid has s2 workgroups in x and s3 in y; the arithmetic is what LLVM makes of a workgroup's ids.
+#: s4 = the workgroup's number in the grid, x fastest, s10 = its id in x, s6 = its number in the cluster, s7 = whether it is in one, s20 = that of
+#: the wave in it. The grid has s2 workgroups in x and s3 in y; the arithmetic is what LLVM makes of a workgroup's ids.
 IDS = """
     v_readfirstlane_b32 s20, v0
     s_lshr_b32 s20, s20, 5
