@@ -218,21 +218,26 @@ def test_named_barriers_of_a_workgroup_that_waits_for_others(engine: str) -> Non
     assert (out == (1 | 2 << 4 | 1 << 16)).all()
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_tensors_for_several_workgroups(engine: str) -> None:
-    """All four workgroups of a cluster ask for the same tile of 32 dwords, for all of them; each has it in its own LDS. None may be left out."""
-    words = [2 << 16 | 0xF, 32 << 16, 1 << 16, 32 << 16, 1, 32, 0, 0]
-    load = """
+@every_engine
+@pytest.mark.parametrize("kind", ["tensor", "lanes"])
+def test_loads_into_lds(engine: str, kind: str) -> None:
+    """A workgroup of a cluster may name itself; what a load for others does is not certain."""
+    words = [2 << 16 | 0xABCD, 32 << 16, 1 << 16, 32 << 16, 1, 32, 0, 0]
+    tensor = """
+        s_lshl_b32 s23, 1, s6
         s_mov_b32 s24, 1
         s_mov_b32 s25, 0
         s_mov_b32 s26, s0
         s_and_b32 s27, s1, 0x1ffffff
         s_bitset1_b32 s27, 31
-    """ + "".join(f"\ns_mov_b32 s{28 + number}, {word:#x}" for number, word in enumerate(words))
-    text = IDS + load + """
+    """ + "".join(f"\ns_mov_b32 s{28 + number}, {word:#x}" for number, word in enumerate(words)) + """
+        s_and_b32 s28, s28, 0xffff0000
+        s_or_b32 s28, s28, s23
         tensor_load_to_lds s[24:27], s[28:35]
         s_wait_tensorcnt 0
-        v_lshlrev_b32 v1, 2, v0
+    """
+    lanes = "s_lshl_b32 s23, 1, s6\ns_mov_b32 m0, s23\ncluster_load_async_to_lds_b32 v1, v1, s[0:1]\ns_wait_asynccnt 0"
+    text = IDS + "v_lshlrev_b32 v1, 2, v0\n" + (tensor if kind == "tensor" else lanes) + """
         ds_load_b32 v2, v1
         s_wait_dscnt 0
         s_lshl_b32 s15, s4, 7
@@ -244,9 +249,9 @@ def test_tensors_for_several_workgroups(engine: str) -> None:
     out[0] = np.arange(32) * 7 + 1
     run(engine, text, out, groups=(8,), cluster=(4,), lds=128)
     assert (out == out[0]).all() and out[0, 1] == 8
-    for cluster, mask in (((4,), 0xE), ((1,), 0xF)):
-        with pytest.raises(UnsupportedError, match="tensor_load_to_lds"):
-            run(engine, text.replace(f"{words[0]:#x}", f"{2 << 16 | mask:#x}"), out, groups=(8,), cluster=cluster, lds=128)
+    for mask in ("6", "s23"):
+        with pytest.raises(UnsupportedError, match="_to_lds"):
+            run(engine, text.replace("s_lshl_b32 s23, 1, s6", f"s_lshl_b32 s23, 2, s6\ns_mov_b32 s23, {mask}"), out, groups=(8,), cluster=(4,), lds=128)
 
 
 def test_grids_that_clusters_do_not_fill() -> None:

@@ -4,14 +4,11 @@ The descriptor says where the tile begins in memory, how large it is, and how mu
 stores are dropped. In LDS its elements follow each other, x first; loads may leave gaps there, which are not written. Instead of y, rows can be
 named one by one (gather). Extents and strides count elements of 1, 2, 4 or 8 bytes.
 
-A load for several workgroups of a cluster, which the descriptor names, is issued by each of them; here each gets its own tile at that time.
-
-What is refused: descriptors that iterate, that arrive at a barrier in LDS when they are done, loads that leave out the workgroup that issues
-them, and tiles larger than any LDS.
+What is refused: descriptors that iterate, that arrive at a barrier in LDS when they are done, loads for other workgroups of a cluster
+(``wave_sync``), and tiles larger than any LDS.
 
 Sources: HIP's header ``amd_hip_gfx1250_TDM.h`` (the fields); AMD's "CDNA5" ISA document, 10.11, as programs for it quote it (addresses, bounds,
-EXEC, that stores have no gaps); Triton's ``TDMUtility.cpp`` (what gaps' fields count, and that a count of 0 moves nothing); Composable
-Kernel's ``GetTDMWorkgroupMask`` (that all workgroups named issue the load).
+EXEC, that stores have no gaps); Triton's ``TDMUtility.cpp`` (what gaps' fields count, and that a count of 0 moves nothing).
 """
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
@@ -21,7 +18,7 @@ from pyaco._core.common.machine cimport register_none, register_null
 from pyaco._core.emu.access cimport load_lds, note, store_lds, stray
 from pyaco._core.emu.memory cimport canonical_address, memory_at
 from pyaco._core.emu.wave cimport *
-from pyaco._core.emu.wave_sync cimport cluster_rank_of, cluster_size_of
+from pyaco._core.emu.wave_sync cimport is_for_others
 
 cdef enum:
     dimensions = 5
@@ -74,11 +71,6 @@ cdef void _open_rows(Tensor *tensor, const uint32_t *words) noexcept nogil:
     tensor.tile[1] = tensor.rows = min(tensor.tile[1], <uint32_t>(most_rows // 2 if long_indices else most_rows))
     for i in range(tensor.rows):
         tensor.row[i] = words[12 + i] if long_indices else (words[12 + i // 2] >> (16 * (i & 1))) & 0xffff
-
-
-cdef bint _is_for(const Wave *wave, uint32_t workgroups) noexcept nogil:
-    """Whether a load for these workgroups of the cluster, or without any named for its own alone, is one for the wave's."""
-    return workgroups == 0 or (cluster_size_of(wave) > 1 and workgroups >> cluster_rank_of(wave) & 1 != 0)
 
 
 cdef bint _open(Tensor *tensor, const uint32_t *words, bint whole, bint loads) noexcept nogil:
@@ -202,7 +194,7 @@ cdef int _execute_tensor(Machine *machine, Wave *wave, const Instruction *instru
     cdef bint whole = _read_words(wave, instruction, words)
     if words[0] & 3 == 0:
         return stop_running
-    if not _open(&tensor, words, whole, loads) or (loads and not _is_for(wave, words[4] & 0xffff)):
+    if not _open(&tensor, words, whole, loads) or (loads and is_for_others(wave, words[4])):
         return stop_unsupported
     return _move(machine, instruction, &tensor, loads) if tensor.tile[0] and tensor.tile[1] else stop_running
 

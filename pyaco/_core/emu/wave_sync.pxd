@@ -21,7 +21,9 @@ cdef uint32_t cluster_word(const uint32_t *place, const uint32_t *size) noexcept
 # How many workgroups the cluster of a wave has, 1 where it is in none; its workgroup's number among them.
 cdef uint32_t cluster_size_of(const Wave *wave) noexcept nogil
 cdef uint32_t cluster_rank_of(const Wave *wave) noexcept nogil
-# S_BARRIER_SIGNAL, S_BARRIER_WAIT and S_GET_BARRIER_STATE of the cluster's barrier, in a wave of a cluster.
+# Whether a load that names workgroups of the cluster, a bit for each, is for others than the wave's own.
+cdef bint is_for_others(const Wave *wave, uint32_t workgroups) noexcept nogil
+# S_BARRIER_SIGNAL and S_BARRIER_WAIT of the cluster's barrier, in a wave of a cluster.
 cdef int signal_cluster(Machine *machine, Wave *wave, const Instruction *instruction, bint asks) noexcept nogil
 cdef int wait_for_cluster(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil
 

@@ -10,7 +10,9 @@ streamout (lane i counts at dword i). What these operate on where no lane is act
 
 The barrier of a cluster (GFX12.5) completes when each workgroup of the cluster has signalled once; then every wave of these may pass one wait.
 What a wave knows of its cluster is in its TTMP registers. LLVM (SIISelLowering.cpp) has their fields, and that one wave of a workgroup signals,
-after a barrier of the workgroup; what a second signal before the barrier's end does is nowhere said, and refused.
+after a barrier of the workgroup; what a second signal before the barrier's end does is nowhere said, and refused. So are loads into the LDS of
+several workgroups: AMD's CDNA 5 ISA document (10.7) and rocjitsu have one workgroup load for all that it names, FlyDSL and Composable Kernel let
+each of these issue the load, and a load for VGPRs is issued by each in any case.
 """
 from libc.stdint cimport uint16_t, uint32_t, uint64_t, uint8_t
 from libc.stdlib cimport calloc, free
@@ -208,6 +210,10 @@ cdef uint32_t cluster_rank_of(const Wave *wave) noexcept nogil:
     cdef uint32_t width = 1 + (word >> cluster_last & 15)
     cdef uint32_t height = 1 + (word >> (cluster_last + 4) & 15)
     return ((word & 15) + width * ((word >> 4 & 15) + height * (word >> 8 & 15))) & (cluster_limit - 1)
+
+
+cdef bint is_for_others(const Wave *wave, uint32_t workgroups) noexcept nogil:
+    return workgroups & 0xffff & ~(<uint32_t>1 << cluster_rank_of(wave)) != 0
 
 
 cdef inline uint64_t _cluster_of(const Wave *wave) noexcept nogil:
