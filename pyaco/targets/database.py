@@ -120,6 +120,8 @@ class Units:
         return self.simds if self.in_pairs else 1
 
 
+# L1: AMD's "RDNA Architecture" white paper and its presentation of RDNA 3, the Linux driver's tables of caches (``kfd_crat.c``); that RDNA 4 has
+# none: LLVM's "User Guide for AMDGPU Backend", memory model GFX12.
 _UNITS = {
     "GCN 1": Units(4, 16, 65536, 2048, 65536, 16384, 10), "GCN 2": Units(4, 16, 65536, 2048, 65536, 16384, 10),
     "GCN 3": Units(4, 16, 65536, 3200, 65536, 16384, 10), "GCN 4": Units(4, 16, 65536, 3200, 65536, 16384, 8),
