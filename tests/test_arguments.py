@@ -41,7 +41,7 @@ from pyaco.nir.passes import run as run_nir_passes
 from pyaco.nir.text import print_shader
 from pyaco.passes import Pipeline
 from pyaco.pipelines.nir_passes import NIR_PASSES
-from pyaco.targets import database, figures, memory, product_names, virtual_addresses
+from pyaco.targets import database, figures, memory, product_names, queues, virtual_addresses
 
 MATMUL = Path(__file__).parents[1] / "examples" / "matmul.spv"
 HUGE = 1 << 70
@@ -176,7 +176,7 @@ def emulator_calls(t: Things) -> Iterator[Call]:
     yield call(device.load, t.object, symbols=None)
     loaded = device.load(t.object)
     yield call(loaded.kernel, "k")
-    yield call(loaded.dispatch, "k", (32, 1, 1), (32, 1, 1), (), group_segment_size=0, private_segment_size=0)
+    yield call(loaded.dispatch, "k", (32, 1, 1), (32, 1, 1), (), group_segment_size=0, private_segment_size=0, cluster=(1, 1, 1))
     yield call(device.dispatch_packet, bytes(64), 1 << 20, time_budget=None)
     yield call(emu.survey, t.code, "gfx1100")
     yield call(emu.kernel_occupancy, t.object, "k", 256, dynamic_lds=0)
@@ -324,6 +324,9 @@ def descriptor_calls(t: Things) -> Iterator[Call]:
     yield call(types.is_dynamic, kind)
     yield call(intel.intel_contents, kind, indirect=True, mutable=())
     yield call(intel.compare)
+    yield call(intel.intel_words, kind, {"address": 64})
+    yield call(intel.intel_fields, kind, [64, 0, 16, 0])
+    yield call(intel.surface_handle, 64, extended=False)
     yield call(lambda **fields: layout.SetLayout([layout.Binding(**fields)]), **vars(layout.Binding(0, kind)))
     yield call(layout.SetLayout, [layout.Binding(0, kind)], keep_samplers=False, grouped=True)
     yield call(t.sets.allocated_size, None)
@@ -350,6 +353,9 @@ def target_calls(t: Things) -> Iterator[Call]:
     yield call(figures.peaks, product)
     yield call(figures.structure, product.die)
     yield call(product_names.decode_name, "RX 7900 XTX")
+    yield call(product_names.order_names, ["RX 7900 XTX", "RX 7900 XT"])
+    yield call(database.find_code_names, "Navi 3x")
+    yield call(queues.queues, product.die)
     yield call(memory.memory_heaps, 110, 1 << 30, 1 << 28, 1 << 30, dedicated=True)
     _, kinds = memory.memory_heaps(110, 1 << 30, 1 << 28, 1 << 30)
     yield call(memory.choose_memory_type, kinds, memory.MemoryProperty(0), memory.MemoryProperty(0))

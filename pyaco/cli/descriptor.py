@@ -78,7 +78,8 @@ def _types(options: Options) -> tuple[list[Any], list[str]]:
     for row in compare():
         rows.append(f"{row.type.value:<23} {row.amd_size:>3} bytes, aligned to {row.amd_alignment:>2}: {row.amd}")
         if options.compare:
-            rows += [f"{'Intel, indirect':>23} {row.intel_indirect_size:>3} bytes: {row.intel_indirect}",
+            fields = f"; fields: {row.intel_indirect_fields}" if row.intel_indirect_fields else ""
+            rows += [f"{'Intel, indirect':>23} {row.intel_indirect_size:>3} bytes: {row.intel_indirect}{fields}",
                      f"{'Intel, direct':>23} {row.intel_direct_size:>3} bytes + {row.intel_direct_sampler_size} of samplers: {row.intel_direct}"]
     return [asdict(row) for row in compare()], rows
 

@@ -40,6 +40,7 @@ def add_arguments(parser: CommandLine) -> None:
     parser.add_argument("--kernel", help="code object: which kernel; the only one may be left out")
     parser.add_argument("--grid", metavar="X,Y,Z", help="code object: work-items in each dimension")
     parser.add_argument("--workgroup", default="64,1,1", metavar="X,Y,Z", help="code object: work-items of a workgroup")
+    parser.add_argument("--cluster", metavar="X,Y,Z", help="code object: workgroups of a cluster (GFX12.5), if the kernel leaves that open")
     parser.add_argument("--arg", action="append", default=[], metavar="FILE|zeros:BYTES|NUMBER",
                         help="code object: the next argument, a buffer's contents or a number; repeat in the kernel's order")
     parser.add_argument("--lds", type=int, metavar="BYTES", help="code object: LDS of a workgroup besides the kernel's own (dynamic LDS)")
@@ -147,7 +148,8 @@ def _run_code_object(options: Options) -> None:
     saves = [_numbered(word, values) for word in options.save]
     grid, workgroup = _triple(options.grid, "--grid"), _triple(options.workgroup, "--workgroup")
     report = device.load(code).dispatch(
-        options.kernel, grid, workgroup, arguments, group_segment_size=options.lds or 0, **_budgets(options)
+        options.kernel, grid, workgroup, arguments, group_segment_size=options.lds or 0,
+        cluster=None if options.cluster is None else _triple(options.cluster, "--cluster"), **_budgets(options)
     )
     for number, path in saves:
         _save(path, arguments[number].numpy(), values[number])

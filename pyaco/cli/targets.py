@@ -10,17 +10,18 @@ from pyaco.cli.command_line import CommandLine, Options
 from pyaco.cli.shared import write_text
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.targets import Chip, chip, chips, features, occupancy, wave_limits
-from pyaco.targets.database import Die, Product, dies, families, find_product, products
+from pyaco.targets.database import CodeName, Die, Product, dies, families, find_code_names, find_product, products
 from pyaco.targets.figures import Figure, peaks, structure
 from pyaco.targets.memory import NUMBERINGS, MemoryProperty, choose_memory_type, memory_heaps
-from pyaco.targets.product_names import decode_name
+from pyaco.targets.product_names import Name, decode_name, order_names
+from pyaco.targets.queues import queues
 
 __all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: CommandLine) -> None:
     """Describe the command line of this verb."""
-    parser.add_argument("name", nargs="?", help="a gfx name, chip name or product name; all targets when left out")
+    parser.add_argument("name", nargs="?", help="a gfx name, chip name, product name or code name of chips; all targets when left out")
     parser.add_argument("--occupancy", action="store_true", help="how many waves of a kernel a SIMD holds; the kernel is what follows")
     parser.add_argument("--wave", type=int, choices=(32, 64), default=64, help="lanes of a wave")
     parser.add_argument("--vgprs", type=int, default=0, help="vector registers of the kernel")
@@ -31,6 +32,8 @@ def add_arguments(parser: CommandLine) -> None:
                         help="heaps and memory types as the driver shows them, from sizes in MiB; by default the product's memory, 256 and 8192")
     parser.add_argument("--numbering", choices=NUMBERINGS, default=NUMBERINGS[0],
                         help="which RADV's order of heaps and memory types: as it is today, or as in Mesa 17 (VRAM, visible VRAM, GTT; four types)")
+    parser.add_argument("--order", nargs="+", metavar="NAME", default=(),
+                        help="put the name and these, all of one generation, in the order that the rules of naming give")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
@@ -74,11 +77,20 @@ def _database_entry(name: str) -> tuple[Die, Product | None] | None:
     return product.die, product
 
 
+def _code_names(name: str) -> tuple[CodeName, ...]:
+    try:
+        return find_code_names(name)
+    except InputError:
+        return ()
+
+
 def _structure(die: Die, product: Product | None) -> dict[str, Any]:
     family = next(f for f in families() if f.name == die.family)
     facts: dict[str, Any] = {
-        "chip": die.name, "family": family.name, "year": die.year, "direct3d": family.direct3d, "mesa_driver": family.driver,
-        "shading": family.shading, "bus_bits": die.bus, "pci_ids": [f"{number:04x}" for number in die.pci_ids],
+        "chip": die.name, "family": family.name, "code_name": die.code_name.name if die.code_name else "", "year": die.year,
+        "process_nm": die.process, "package": die.dies_of_package, "direct3d": family.direct3d, "shader_model": family.shader_model,
+        "mesa_driver": family.driver, "mesa_class": die.code_name.mesa_class if die.code_name else "", "shading": family.shading,
+        "bus_bits": die.bus, "pci_ids": [f"{number:04x}" for number in die.pci_ids],
     }
     if die.target:
         facts |= {
@@ -88,12 +100,13 @@ def _structure(die: Die, product: Product | None) -> dict[str, Any]:
             "vector_register_bytes_per_simd": die.unit.vector_registers, "scalar_register_bytes_per_simd": die.unit.scalar_registers,
             "lds_bytes_per_unit": die.unit.lds, "l0_bytes_per_unit": die.unit.l0, "render_backends": die.backends, "l2_kib": die.l2,
             "l2_slices": die.slices, "memory_controllers": die.controllers, "last_level_mib": die.last_level,
-            "structure": _figures(structure(die)),
+            "queues": _queues(die), "structure": _figures(structure(die)),
         }
     else:
         facts["alus_or_pipelines"] = die.alus
     if product is not None:
         facts |= {"product": product.name, "active_units": product.units, "boost_mhz": product.clock, "memory_mib": product.memory}
+        facts |= {"price_at_launch_usd": product.price} if product.price else {}
         facts |= _name_facts(product.name)
         facts["peaks"] = _figures(peaks(product))
     facts["sources"] = die.sources
@@ -109,9 +122,61 @@ def _name_facts(name: str) -> dict[str, str]:
         found = decode_name(name)
     except InputError:
         return {}
+    meaning = f" ({found.stands_for})" if found.stands_for else ""
     suffix = f", suffix {found.suffix}: {found.meaning}" if found.suffix else ""
     years = f"since {found.year}" if not found.until else f"{found.year}" if found.until == found.year else f"{found.year} to {found.until}"
-    return {"name": f"{found.series}, {found.generation} ({years}), {found.tier}{suffix}"}
+    return {"name": f"{found.series}{meaning}, {found.generation} ({years}), {found.tier}{suffix}{_tier_prices(found)}"}
+
+
+def _kind(name: Name) -> tuple[str, str, int]:
+    return name.series, name.tier, len(str(name.number))
+
+
+def _tier_prices(name: Name) -> str:
+    """What cards of a tier cost at launch, those whose names are made alike and that the database has a price of."""
+    prices = []
+    for product in products():
+        try:
+            other = decode_name(product.name)
+        except InputError:
+            continue
+        if product.price and _kind(other) == _kind(name):
+            prices.append(product.price)
+    return f", such cards ${min(prices)} to ${max(prices)} at launch" if len(prices) > 1 else ""
+
+
+def _queues(die: Die) -> str:
+    """The queues of a chip in words."""
+    found = queues(die)
+    if not found.engines:
+        return f"{found.graphics} for graphics and {len(found.exposed)} for compute, all of the graphics engine"
+    places = sorted({(each.engine, each.pipe) for each in found.exposed})
+    of_pipe = len(found.exposed) // len(places)
+    engines = "1 engine" if found.engines == 1 else f"{found.engines} engines"
+    return (f"{found.graphics} for graphics; {engines} for compute of {found.pipes} pipes of {found.queues_of_pipe} queues, "
+            f"of which programs get {len(found.exposed)}: {of_pipe} of {'each of ' if len(places) > 1 else ''}{len(places)} "
+            f"pipe{'s' if len(places) > 1 else ''} of the first engine")  # fmt: skip
+
+
+def _print_code_names(found: tuple[CodeName, ...], as_json: bool) -> None:
+    """The chips that a code name stands for, with what they have in common."""
+    groups = []
+    for each in found:
+        members = [die for die in dies() if die.name in each.chips]
+        kinds = [family for family in families() if family.name in {die.family for die in members}]
+        groups.append({"code_name": each.name, "year": each.year, "mesa_class": each.mesa_class, "families": [kind.name for kind in kinds],
+                       "direct3d": [kind.direct3d for kind in kinds], "shader_model": [kind.shader_model for kind in kinds if kind.shader_model],
+                       "mesa_driver": sorted({kind.driver for kind in kinds if kind.driver}), "chips": [die.name for die in members]})  # fmt: skip
+    if as_json:
+        write_text(None, json.dumps({"code_names": groups}, indent=2))
+        return
+    write_text(None, "\n\n".join(_describe_structure(group) for group in groups))
+
+
+def _print_order(names: list[str], as_json: bool) -> None:
+    """Names from slow to fast."""
+    found = order_names(names)
+    write_text(None, json.dumps({"order": found}, indent=2) if as_json else " < ".join(" = ".join(same) for same in found))
 
 
 def _describe_structure(facts: dict[str, Any]) -> str:
@@ -130,10 +195,16 @@ def run(options: Options) -> None:
     if not options.name:
         _print_all(options.json)
         return
+    if options.order:
+        _print_order([options.name, *options.order], options.json)
+        return
     entry = _database_entry(options.name)
     try:
         chosen = chip(options.name)
     except InputError:
+        if entry is None and (group := _code_names(options.name)):
+            _print_code_names(group, options.json)
+            return
         named = _name_facts(options.name)
         if entry is None and named:
             # Not in the database, but its name says something.

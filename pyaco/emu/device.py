@@ -461,6 +461,7 @@ class Device:
         scratch_bytes_per_lane: int = 0,
         shared_vgpr: int = 0,
         cooperative: bool = False,
+        cluster: Sequence[int] = (1, 1, 1),
         budget: int = DEFAULT_BUDGET,
         time_budget: float | None = None,
     ) -> Report:
@@ -487,6 +488,8 @@ class Device:
             The first VGPR that both halves of a wave64 share (GFX10), 0 where there is none.
         cooperative : bool
             Workgroups may wait for each other by looking at memory: all of them are there at once, and take turns.
+        cluster : sequence of int
+            Workgroups of a cluster in x, y, z (GFX12.5); (1, 1, 1) where there are none.
         float_mode : int
             The low byte of MODE; by default single denormals are flushed, half and double ones kept.
         budget, time_budget
@@ -507,7 +510,7 @@ class Device:
                 ids_in_ttmp=features.has_workgroup_ids_in_ttmp(level), workgroup_info=workgroup_info, scratch_offset=scratch_offset,
                 packed_ids=features.has_packed_ids(level) if packed_ids is None else packed_ids, local_id_components=local_id_components,
                 shared_vgpr=shared_vgpr, mode=initial_mode(level, float_mode), lds_bytes=lds_bytes, scratch_bytes=scratch_bytes_per_lane,
-                cooperative=cooperative,
+                cooperative=cooperative, cluster=extent(cluster, "cluster"),
             )  # fmt: skip
             return self.launch(launch, budget=budget, time_budget=time_budget)
         finally:

@@ -81,6 +81,8 @@ class DispatchPacket:
         1 to 3.
     cooperative : bool
         Its workgroups may wait for each other. The 64 bytes do not say so: such packets go to a queue of their own.
+    cluster : tuple of int
+        Workgroups of a cluster (GFX12.5). The 64 bytes as they are known here do not say so either.
     """
 
     workgroup_size: tuple[int, int, int]
@@ -91,6 +93,7 @@ class DispatchPacket:
     group_segment_size: int = 0
     dimensions: int = 3
     cooperative: bool = False
+    cluster: tuple[int, int, int] = (1, 1, 1)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> DispatchPacket:
@@ -192,7 +195,7 @@ def launch_of(device: Launcher, descriptor: KernelDescriptor, packet: DispatchPa
                           fp16_overflow=bool(rsrc1 >> 26 & 1)),
         lds_bytes=lds.decode(lds.encode(lds_used)), lds_used=lds_used,
         scratch_bytes=scratch.bytes_per_lane, scratch_slots=scratch.slots, private=(scratch.address, scratch.size),
-        wgp_mode=features.has_wgp_mode(level) and bool(rsrc1 >> 29 & 1), cooperative=packet.cooperative,
+        wgp_mode=features.has_wgp_mode(level) and bool(rsrc1 >> 29 & 1), cooperative=packet.cooperative, cluster=packet.cluster,
     )  # fmt: skip
 
 

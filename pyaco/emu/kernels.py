@@ -69,7 +69,7 @@ class LoadedKernel:
 
     def __call__(
         self, groups: Sequence[int], size: Sequence[int], *arguments: ArgumentValue, dynamic_lds: int = 0, dynamic_scratch: int = 0,
-        cooperative: bool = False, budget: int = DEFAULT_BUDGET, time_budget: float | None = None,
+        cooperative: bool = False, cluster: Sequence[int] | None = None, budget: int = DEFAULT_BUDGET, time_budget: float | None = None,
     ) -> Report:  # fmt: skip
         """Run the kernel.
 
@@ -88,6 +88,9 @@ class LoadedKernel:
             Bytes of scratch of a work-item, where the stack is dynamic.
         cooperative : bool
             Workgroups may wait for each other, as those of ``hipLaunchCooperativeKernel``: all of them are there at once.
+        cluster : sequence of int, optional
+            Workgroups of a cluster in x, y, z (GFX12.5), as ``hipLaunchAttributeClusterDimension``; by default those that the kernel is
+            compiled for, if any.
         budget, time_budget
             Wave instructions, and seconds, that it may take.
 
@@ -100,21 +103,22 @@ class LoadedKernel:
         """
         counts, items = triple(groups), triple(size)
         grid = (counts[0] * items[0], counts[1] * items[1], counts[2] * items[2])
-        return self.run(grid, items, arguments, dynamic_lds, dynamic_scratch, budget, time_budget, cooperative)
+        return self.run(grid, items, arguments, dynamic_lds, dynamic_scratch, budget, time_budget, cooperative, cluster)
 
     def run(
         self, grid: Extent, workgroup: Extent, values: Sequence[ArgumentValue], dynamic_lds: int, dynamic_scratch: int, budget: int,
-        time_budget: float | None, cooperative: bool = False,
+        time_budget: float | None, cooperative: bool = False, cluster: Sequence[int] | None = None,
     ) -> Report:  # fmt: skip
         """Run a grid of work-items, whose last workgroups may be partial; otherwise as a call."""
         if dynamic_lds < 0 or dynamic_scratch < 0:
             raise InputError(f"kernel {self.name}: {dynamic_lds} bytes of LDS and {dynamic_scratch} of scratch")
+        members = self._cluster(cluster)
         space = self._device.space
         fixed = self.kernel.descriptor.group_segment_fixed_size + dynamic_lds
-        shape = self._shape(grid, workgroup, fixed, dynamic_scratch, cooperative)
+        shape = self._shape(grid, workgroup, fixed, dynamic_scratch, cooperative, members)
         placed = self._arguments.place(space, shape.template, values, fixed)
         if placed.lds != fixed:
-            shape = self._shape(grid, workgroup, placed.lds, dynamic_scratch, cooperative)
+            shape = self._shape(grid, workgroup, placed.lds, dynamic_scratch, cooperative, members)
             placed.release()
             placed = self._arguments.place(space, shape.template, values, fixed)
         try:
@@ -130,7 +134,8 @@ class LoadedKernel:
 
         `lds` is all of a workgroup's; otherwise as `run`. The report is made when it is asked for.
         """
-        return self._run_block(self._shape(grid, workgroup, lds, dynamic_scratch, cooperative), arguments, budget, time_budget)
+        shape = self._shape(grid, workgroup, lds, dynamic_scratch, cooperative, self._cluster(None))
+        return self._run_block(shape, arguments, budget, time_budget)
 
     def is_own(self, address: int) -> bool:
         """Whether the allocation at `address` holds this kernel's code, or a block of its arguments."""
@@ -180,8 +185,17 @@ class LoadedKernel:
         descriptor = self.kernel.descriptor
         return PacketMemory(self._device, descriptor, packet, -(-prod(packet.workgroup_size) // descriptor.wave_size))
 
-    def _shape(self, grid: Extent, workgroup: Extent, lds: int, dynamic_scratch: int, cooperative: bool) -> _Shape:
-        key = (grid, workgroup, lds, dynamic_scratch, cooperative)
+    def _cluster(self, chosen: Sequence[int] | None) -> Extent:
+        """Workgroups of a cluster: what the caller chooses, unless the kernel is compiled for others."""
+        compiled = self.kernel.metadata.get(".cluster_dims")
+        if chosen is None:
+            return triple(compiled) if compiled else (1, 1, 1)
+        if compiled and triple(compiled) != triple(chosen):
+            raise InputError(f"kernel {self.name}: clusters of {triple(chosen)} workgroups, where it is compiled for {triple(compiled)}")
+        return triple(chosen)
+
+    def _shape(self, grid: Extent, workgroup: Extent, lds: int, dynamic_scratch: int, cooperative: bool, cluster: Extent) -> _Shape:
+        key = (grid, workgroup, lds, dynamic_scratch, cooperative, cluster)
         found = self._shapes.get(key)
         if found is None:
             if len(self._shapes) >= _MOST_SHAPES:
@@ -189,10 +203,10 @@ class LoadedKernel:
             found = self._shapes[key] = self._new_shape(*key)
         return found
 
-    def _new_shape(self, grid: Extent, workgroup: Extent, lds: int, dynamic_scratch: int, cooperative: bool) -> _Shape:
+    def _new_shape(self, grid: Extent, workgroup: Extent, lds: int, dynamic_scratch: int, cooperative: bool, cluster: Extent) -> _Shape:
         descriptor = self.kernel.descriptor
         packet = DispatchPacket(workgroup, grid, self._object, 0, max(descriptor.private_segment_fixed_size, dynamic_scratch), lds,
-                                max(1, sum(size > 1 for size in grid)), cooperative)  # fmt: skip
+                                max(1, sum(size > 1 for size in grid)), cooperative, cluster)  # fmt: skip
         address, _ = block = self._blocks.pop() if self._blocks else self._new_block()
         memory = self._memory(packet)
         try:
@@ -351,6 +365,7 @@ class LoadedCode:
         *,
         group_segment_size: int = 0,
         private_segment_size: int = 0,
+        cluster: Sequence[int] | None = None,
         budget: int = DEFAULT_BUDGET,
         time_budget: float | None = None,
     ) -> Report:
@@ -366,6 +381,8 @@ class LoadedCode:
             Arguments; see `LoadedKernel`.
         group_segment_size, private_segment_size : int
             LDS beyond the kernel's own (dynamic), and scratch where its stack is dynamic.
+        cluster : sequence of int, optional
+            As for `LoadedKernel`.
         budget, time_budget
             As for `LoadedKernel`.
 
@@ -375,7 +392,8 @@ class LoadedCode:
             As ``Device.dispatch``.
         """
         chosen = kernel if isinstance(kernel, Kernel) else self.kernel(kernel)
-        return self[chosen.name].run(triple(grid), triple(workgroup), values, group_segment_size, private_segment_size, budget, time_budget)
+        return self[chosen.name].run(triple(grid), triple(workgroup), values, group_segment_size, private_segment_size, budget, time_budget,
+                                     cluster=cluster)  # fmt: skip
 
 
 def triple(sizes: Sequence[int]) -> Extent:

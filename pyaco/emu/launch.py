@@ -20,12 +20,14 @@ from pyaco.targets import features, lds_limits
 if TYPE_CHECKING:
     from pyaco.abi import Abi
 
-__all__ = ["DEFAULT_BUDGET", "RESIDENT_WAVES", "Extent", "Launch", "extent", "initial_mode"]
+__all__ = ["CLUSTER_LIMIT", "DEFAULT_BUDGET", "RESIDENT_WAVES", "Extent", "Launch", "extent", "initial_mode"]
 
 #: Wave instructions that a dispatch may execute unless it says otherwise.
 DEFAULT_BUDGET = 1 << 36
 #: The most waves that the engines keep where workgroups wait for each other.
 RESIDENT_WAVES = 4096
+#: The most workgroups of a cluster.
+CLUSTER_LIMIT = 16
 
 Extent: TypeAlias = tuple[int, int, int]
 """Counts in x, y, z."""
@@ -94,6 +96,8 @@ class Launch(NamedTuple):
         The waves of a workgroup do not share a first-level cache (GFX10 and later), for the wait checker.
     cooperative : bool
         All workgroups are there at once and take turns, because they may wait for each other by looking at memory.
+    cluster : tuple of int
+        Workgroups of a cluster (GFX12.5), whose waves may meet at its barrier; (1, 1, 1) where there are none.
     """
 
     entry: int
@@ -120,6 +124,7 @@ class Launch(NamedTuple):
     private: tuple[int, int] = (0, 0)
     wgp_mode: bool = False
     cooperative: bool = False
+    cluster: Extent = (1, 1, 1)
 
     @classmethod
     def from_abi(cls, abi: Abi, gfx_level: int, *, entry: int, code_bytes: int, groups: Extent, user_sgprs: Sequence[int]) -> Launch:
@@ -165,7 +170,7 @@ class Launch(NamedTuple):
         Raises
         ------
         InputError
-            A grid, a wave size, a workgroup, an amount of LDS or a number of user SGPRs that there is not.
+            A grid, a wave size, a workgroup, a cluster, an amount of LDS or a number of user SGPRs that there is not.
         UnsupportedError
             A cooperative launch of more waves than the engines keep.
         """
@@ -184,8 +189,19 @@ class Launch(NamedTuple):
             raise InputError(f"last workgroups of {self.last_size} invocations where the others have {self.size}")
         if self.workgroups >= 1 << 63:
             raise InputError(f"a grid of {self.workgroups} workgroups")
+        if self.cluster != (1, 1, 1):
+            self._check_clusters(target, gfx_level)
         if self.cooperative and self.waves > RESIDENT_WAVES:
             raise UnsupportedError(f"a cooperative launch of {self.waves} waves: the emulator keeps up to {RESIDENT_WAVES}")
+
+    def _check_clusters(self, target: str, gfx_level: int) -> None:
+        if not features.has_clusters(gfx_level):
+            raise InputError(f"{target} has no clusters of workgroups")
+        if not _is_extent(self.cluster) or not 1 <= prod(self.cluster) <= CLUSTER_LIMIT:
+            raise InputError(f"clusters of {self.cluster!r:.80} workgroups: hardware has up to {CLUSTER_LIMIT}")
+        for counts in (self.groups, self.first_group):
+            if any(count % size for count, size in zip(counts, self.cluster, strict=True)):
+                raise InputError(f"clusters of {self.cluster} workgroups do not fill a grid of {self.groups} from {self.first_group} on")
 
     def _check_extents(self) -> None:
         given = (self.groups, self.size) if self.last_size is None else (self.groups, self.size, self.last_size)
@@ -201,6 +217,7 @@ class Launch(NamedTuple):
             "workgroup_info": self.workgroup_info, "scratch_offset": self.scratch_offset, "mode": self.mode, "lds_bytes": self.lds_bytes,
             "scratch_bytes": self.scratch_bytes, "shared_vgpr": self.shared_vgpr, "last_size": self.last_size, "first_group": self.first_group,
             "scratch_slots": 0xFFFFFFFF if self.scratch_slots is None else self.scratch_slots, "cooperative": self.cooperative,
+            "cluster": self.cluster,
         }  # fmt: skip
 
 

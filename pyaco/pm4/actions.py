@@ -392,5 +392,6 @@ EFFECTS: Mapping[str, Effect] = {
 NO_EFFECT = frozenset({
     "NOP", "ACQUIRE_MEM", "SURFACE_SYNC", "CONTEXT_CONTROL", "CLEAR_STATE", "PRIME_UTCL2", "INCREMENT_DE_COUNTER",
     "INCREMENT_CE_COUNTER", "WAIT_ON_CE_COUNTER", "NUM_INSTANCES", "INDEX_TYPE", "INDEX_BASE", "INDEX_BUFFER_SIZE",
+    "ME_INITIALIZE", "PREAMBLE_CNTL",
 })  # fmt: skip
-"""Packets about caches, which have no state here, about the other engines, and state of draws."""
+"""Packets about caches, which have no state here, about the other engines, state of draws, and the engine's own start."""

@@ -237,6 +237,7 @@ _LAYOUTS: dict[str, tuple[Layout, ...]] = {
     "DUMP_CONST_RAM": (Layout(((Bits("OFFSET", 0, 16),), (Bits("NUM_DWORDS", 0, 15),), Address("ADDR"))),),
     "WAIT_ON_CE_COUNTER": (Layout(((Bits("COND_SURFACE_SYNC", 0, 1), Bits("FORCE_SYNC", 1, 1)),)),),
     "ME_INITIALIZE": (Layout((DataWords("data"),)),),
+    "PREAMBLE_CNTL": (Layout(((Bits("COMMAND", 28, 4),),)),),
     "MPEG_INDEX": (Layout((Number("NUM_INDICES"), DataWords("data"))),),
     "STRMOUT_BUFFER_UPDATE": (
         Layout(((Bits("UPDATE_MEMORY", 0, 1), Choice("SOURCE_SELECT", 1, 2, ("OFFSET_IN_PACKET", "VGT_FILLED_SIZE", "OFFSET_IN_MEMORY", "NONE")),

@@ -1,4 +1,4 @@
-"""The GPU database: families, chips and products from R100 to RDNA 4, and what follows from their structure.
+"""The GPU database: families, code names, chips and products from R100 to RDNA 4, and what follows from their structure.
 
 The data files under ``data/`` name their sources. What follows from the structure is computed, never typed: see
 ``pyaco.targets.figures``.
@@ -15,7 +15,10 @@ from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.targets.chips import Chip, chips
 
-__all__ = ["Die", "Family", "Product", "Units", "dies", "families", "find_product", "pci_chip", "products"]
+__all__ = [
+    "CodeName", "Die", "Family", "Product", "Units", "code_names", "dies", "families", "find_code_names", "find_product", "pci_chip", "products",
+    "table_rows",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,9 @@ class Family:
     year : int
         Of its first release.
     direct3d : str
-        Direct3D level, with the feature level where they differ; empty for compute chips.
+        Direct3D level, with the feature level from 11 on; empty for compute chips.
+    shader_model : str
+        Direct3D's; empty where shaders are not programs, and from GCN on, where it is the driver's.
     driver : str
         Mesa's OpenGL driver; empty where there is none.
     shading : str
@@ -38,8 +43,29 @@ class Family:
     name: str
     year: int
     direct3d: str
+    shader_model: str
     driver: str
     shading: str
+
+
+@dataclass(frozen=True)
+class CodeName:
+    """Chips that were named together, such as Southern Islands.
+
+    Attributes
+    ----------
+    name : str
+    year : int
+        Of the first release.
+    mesa_class : str
+        What Mesa calls their hardware, such as ``EVERGREEN`` or ``GFX10_3``; empty before R300.
+    chips : tuple of str
+    """
+
+    name: str
+    year: int
+    mesa_class: str
+    chips: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -59,6 +85,8 @@ class Units:
         Bytes of local data share for a compute unit (RDNA: half of the pair's).
     l0 : int
         Bytes of the vector cache.
+    l1 : int
+        Bytes of the cache that the units of a shader array share (RDNA 1 to 3.5; RDNA 4 has a buffer there that keeps nothing).
     waves : int
         Waves that a SIMD holds.
     dual_issue : bool
@@ -79,6 +107,7 @@ class Units:
     dual_issue: bool = False
     texture_units: int = 4
     memory_units: int = 1
+    l1: int = 0
 
     @property
     def in_pairs(self) -> bool:
@@ -91,15 +120,17 @@ class Units:
         return self.simds if self.in_pairs else 1
 
 
+# L1: AMD's "RDNA Architecture" white paper and its presentation of RDNA 3, the Linux driver's tables of caches (``kfd_crat.c``); that RDNA 4 has
+# none: LLVM's "User Guide for AMDGPU Backend", memory model GFX12.
 _UNITS = {
     "GCN 1": Units(4, 16, 65536, 2048, 65536, 16384, 10), "GCN 2": Units(4, 16, 65536, 2048, 65536, 16384, 10),
     "GCN 3": Units(4, 16, 65536, 3200, 65536, 16384, 10), "GCN 4": Units(4, 16, 65536, 3200, 65536, 16384, 8),
     "GCN 5": Units(4, 16, 65536, 3200, 65536, 16384, 10), "CDNA 1": Units(4, 16, 131072, 3200, 65536, 16384, 10),
     "CDNA 2": Units(4, 16, 131072, 3200, 65536, 16384, 8), "CDNA 3": Units(4, 16, 131072, 3200, 65536, 32768, 8),
-    "CDNA 4": Units(4, 16, 131072, 3200, 163840, 32768, 8), "RDNA 1": Units(2, 32, 131072, 10240, 65536, 16384, 20),
-    "RDNA 2": Units(2, 32, 131072, 8192, 65536, 16384, 16),
-    "RDNA 3": Units(2, 32, 196608, 8192, 65536, 32768, 16, True),
-    "RDNA 3.5": Units(2, 32, 131072, 8192, 65536, 32768, 16, True),
+    "CDNA 4": Units(4, 16, 131072, 3200, 163840, 32768, 8), "RDNA 1": Units(2, 32, 131072, 10240, 65536, 16384, 20, l1=131072),
+    "RDNA 2": Units(2, 32, 131072, 8192, 65536, 16384, 16, l1=131072),
+    "RDNA 3": Units(2, 32, 196608, 8192, 65536, 32768, 16, True, l1=262144),
+    "RDNA 3.5": Units(2, 32, 131072, 8192, 65536, 32768, 16, True, l1=262144),
     "RDNA 4": Units(2, 32, 196608, 8192, 65536, 32768, 16, True),
 }
 # Where a chip's vector register file is not its family's.
@@ -202,6 +233,21 @@ class Die:
         return Chip(self.name, self.target, 80 if level == 81 else level, self.family, ())
 
     @property
+    def code_name(self) -> CodeName | None:
+        """The code name that it shares with others; None for chips that have one of their own."""
+        return next((each for each in code_names() if self.name in each.chips), None)
+
+    @property
+    def process(self) -> str:
+        """Structure sizes of its dies in nm, such as ``5, 6``; of those that compute first."""
+        return _made()[self.name][0]
+
+    @property
+    def dies_of_package(self) -> str:
+        """What a package consists of; empty where it is one die."""
+        return _made()[self.name][1]
+
+    @property
     def pci_ids(self) -> tuple[int, ...]:
         """PCI device ids; where another chip has the same, the PCI revision tells (`pci_chip`)."""
         return _pci()[0].get(self.name, ())
@@ -223,6 +269,8 @@ class Product:
         MiB; 0 for parts of a processor.
     memory_rate : int
         Transfers of the memory in a second, millions.
+    price : int
+        USD at launch; 0 where it was not sold by itself, or none is at hand.
     """
 
     name: str
@@ -231,6 +279,7 @@ class Product:
     clock: int
     memory: int
     memory_rate: int
+    price: int = 0
 
     @property
     def die(self) -> Die:
@@ -238,7 +287,8 @@ class Product:
         return _dies()[self.chip]
 
 
-def _rows(name: str) -> list[list[str]]:
+def table_rows(name: str) -> list[list[str]]:
+    """Return the rows of a table of ``data/`` as words; ``-`` is an empty one."""
     text = resources.files("pyaco.targets").joinpath(f"data/{name}.txt").read_text()
     rows = [[cell.strip() for cell in line.split("|")] for line in text.splitlines() if not line.startswith("#")]
     return [["" if cell == "-" else cell for cell in row] for row in rows]
@@ -247,13 +297,44 @@ def _rows(name: str) -> list[list[str]]:
 @cache
 def families() -> tuple[Family, ...]:
     """Return every architecture family, oldest release of graphics first."""
-    return tuple(Family(name, int(year), direct3d, driver, shading) for name, year, direct3d, driver, shading in _rows("families"))
+    return tuple(Family(name, int(year), *words) for name, year, *words in table_rows("families"))
+
+
+@cache
+def code_names() -> tuple[CodeName, ...]:
+    """Return every code name of several chips, oldest first; one of two architectures is there twice."""
+    return tuple(CodeName(name, int(year), mesa_class, tuple(chips_.split())) for name, year, mesa_class, chips_ in table_rows("code_names"))
+
+
+@checked
+def find_code_names(name: str) -> tuple[CodeName, ...]:
+    """Return the chips that `name` stands for, such as ``Southern Islands``, by their class in Mesa; spaces and case do not matter.
+
+    A class of Mesa's that is no code name besides (CAYMAN, GFX8) stands for all of its chips.
+
+    Raises
+    ------
+    InputError
+        Nothing is called so.
+    """
+    key = _key(name)
+    found = tuple(each for each in code_names() if _key(each.name) == key) or \
+        tuple(each for each in code_names() if each.mesa_class and _key(each.mesa_class) == key)
+    if not found:
+        raise InputError(f"no chips are called {name!r}; code names are: {', '.join(dict.fromkeys(each.name for each in code_names()))}")
+    return found
+
+
+@cache
+def _made() -> dict[str, tuple[str, str]]:
+    """Process and dies of each chip."""
+    return {name: (process, package) for process, package, names in table_rows("manufacture") for name in names.split()}
 
 
 @cache
 def _dies() -> dict[str, Die]:
     found = {}
-    for name, family, year, target, *counts, sources in _rows("gpus"):
+    for name, family, year, target, *counts, sources in table_rows("gpus"):
         is_gcn = target.startswith("gfx")
         engines, arrays, units, backends, l2, slices, last_level, bus = (int(cell or 0) for cell in counts)
         found[name] = Die(name, family, int(year), target if is_gcn else "", 0 if is_gcn else int(target), engines, arrays, units,
@@ -269,7 +350,7 @@ def dies() -> tuple[Die, ...]:
 @cache
 def products() -> tuple[Product, ...]:
     """Return every product, by chip."""
-    return tuple(Product(name, chip, *(int(cell) for cell in numbers)) for name, chip, *numbers in _rows("products"))
+    return tuple(Product(name, chip, *(int(cell or 0) for cell in numbers)) for name, chip, *numbers in table_rows("products"))
 
 
 @cache
@@ -277,7 +358,7 @@ def _pci() -> tuple[dict[str, tuple[int, ...]], dict[tuple[int, int | None], str
     """PCI device ids of each chip, and the chip of each id: with a revision for those revisions that stand for another chip."""
     ids: dict[str, tuple[int, ...]] = {}
     chips_by_id: dict[tuple[int, int | None], str] = {}
-    for name, *words in (row[0].split() for row in _rows("pci")):
+    for name, *words in (row[0].split() for row in table_rows("pci")):
         for word in words:
             device, _, revisions = word.partition("/")
             number = int(device, 16)

@@ -84,7 +84,16 @@ def structure(die: Die) -> tuple[Figure, ...]:
             _product("L0 of a pair", "KiB", pair, ("L0 bytes", unit.l0), scale=1 / 1024),
             _product("SIMDs of a pair", "", pair, simds),
             _product("load/store/texture units of a pair", "", pair, ("units for memory", unit.memory_units)),
+            _product("primitive units", "", ("engines", die.engines), ("arrays", die.arrays), ("1 an array", 1)),
+            _product("rasterizers", "", ("engines", die.engines), ("arrays", die.arrays), ("1 an array", 1)),
         ]
+    elif die.backends:
+        found += [
+            _product("geometry processors", "", ("engines", die.engines), ("1 an engine", 1)),
+            _product("rasterizers", "", ("engines", die.engines), ("1 an engine", 1)),
+        ]
+    if unit.l1:
+        found.append(_quotient("L1 of an array", "KiB", ("L1 bytes", unit.l1), ("1024", 1024)))
     if die.backends:
         found.append(_quotient("render backends of an array", "", ("render backends", die.backends), ("engines", die.engines),
                                ("arrays", die.arrays)))

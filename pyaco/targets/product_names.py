@@ -1,4 +1,4 @@
-"""Marketing names, parsed: series, generation, performance tier, suffix.
+"""Marketing names, parsed: series, generation, performance tier, suffix; and which of two names is that of the faster card.
 
 Source: AMD's and ATI's product lines. A series begins with its first card and ends when the next one comes: the cards of the RX 400 series,
 the first to be called RX, came in 2016, those of the RX 500 series in 2017.
@@ -7,12 +7,13 @@ the first to be called RX, came in 2016, those of the RX 500 series in 2017.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyaco.arguments import checked
 from pyaco.errors import InputError
 
-__all__ = ["Name", "decode_name"]
+__all__ = ["Name", "decode_name", "order_names"]
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,8 @@ class Name:
         When the generation began.
     until : int
         When the next one came; 0 while there is none.
+    number : int
+        The model's number, such as 6700; 0 where there is none.
     """
 
     series: str
@@ -44,6 +47,17 @@ class Name:
     meaning: str
     year: int
     until: int
+    number: int
+
+    @property
+    def stands_for(self) -> str:
+        """What the series' name stands for; empty where it is none that we know."""
+        return _MEANINGS.get(self.series, "")
+
+    @property
+    def performance(self) -> tuple[int, int]:
+        """What orders the names of one generation: the number, then the suffix."""
+        return self.number, _SUFFIX_ORDER.get(self.suffix, _SUFFIX_ORDER[""])
 
 
 _TIERS = {**dict.fromkeys("012345", "entry-level"), "6": "mid-range", "7": "high-end", "8": "high-end", "9": "enthusiast"}
@@ -54,10 +68,18 @@ _SUFFIXES = {
     "LE": "slower", "GT": "slower", "GTO": "slower", "XL": "slower than XT", "M": "mobile", "S": "mobile, thin", "G": "in a processor",
 }
 
+# From slow to fast; those of mobile cards are not here.
+_SUFFIX_ORDER = {"SE": 0, "LE": 1, "GTO": 2, "GT": 3, "": 4, "X": 5, "GRE": 5, "PRO": 5, "XL": 6, "XT": 7, "XTX": 8}
+
+# What a series' name stands for.
+_MEANINGS = {"Radeon RX": "Radeon Experience"}
+
 # Series: pattern (groups: generation, tier, suffix), and per generation digit its architectures, the year and that of the next.
 _SERIES: tuple[tuple[str, str, dict[str, str], dict[str, tuple[str, int, int]]], ...] = (
-    ("Radeon RX", r"(?:RADEON )?RX (?P<generation>[5679])(?P<tier>\d)\d{2}", _TIERS,
-     {"5": ("RDNA 1", 2019, 2020), "6": ("RDNA 2", 2020, 2022), "7": ("RDNA 3", 2022, 2025), "9": ("RDNA 4", 2025, 0)}),
+    ("Radeon RX", r"(?:RADEON )?RX (?P<generation>[567])(?P<tier>\d)\d{2}", _TIERS,
+     {"5": ("RDNA 1", 2019, 2020), "6": ("RDNA 2", 2020, 2022), "7": ("RDNA 3", 2022, 2025)}),
+    # From here on the tier is the third digit, where the names of others have it.
+    ("Radeon RX", r"(?:RADEON )?RX (?P<generation>9)0(?P<tier>\d)\d", _TIERS, {"9": ("RDNA 4", 2025, 0)}),
     ("Radeon RX", r"(?:RADEON )?RX (?P<generation>[45])(?P<tier>\d)\d", _TIERS,
      {"4": ("GCN 4", 2016, 2017), "5": ("GCN 4", 2017, 2019)}),
     ("Radeon RX Vega", r"(?:RADEON )?RX (?P<generation>V)EGA (?P<tier>[56])[46]", {"5": "high-end", "6": "enthusiast"}, {"V": ("GCN 5", 2017, 2019)}),
@@ -97,5 +119,33 @@ def decode_name(name: str) -> Name:
         if match is not None and match["generation"] in generations:
             architecture, year, until = generations[match["generation"]]
             suffix = match["suffix"] or ""
-            return Name(series, architecture, tiers.get(match["tier"], "entry-level"), suffix, _SUFFIXES.get(suffix, ""), year, until)
+            digits = re.search(r"\d{2,}", match[0])
+            return Name(series, architecture, tiers.get(match["tier"], "entry-level"), suffix, _SUFFIXES.get(suffix, ""), year, until,
+                        int(digits[0]) if digits else 0)  # fmt: skip
     raise InputError(f"{name!r} has none of the forms of {', '.join(dict.fromkeys(series for series, *_ in _SERIES))}")
+
+
+@checked
+def order_names(names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Return names of one generation from slow to fast, as the rules of naming have it; those that say the same stand together.
+
+    Parameters
+    ----------
+    names : sequence of str
+        For example ``RX 6800``, ``RX 6700`` and ``RX 6700 XT``.
+
+    Returns
+    -------
+    tuple of tuple of str
+
+    Raises
+    ------
+    InputError
+        A name of no form that we know, or names of several generations, or of mobile and other cards.
+    """
+    decoded = {name: decode_name(name) for name in names}
+    kinds = {(each.series, each.year, each.suffix if each.suffix not in _SUFFIX_ORDER else "") for each in decoded.values()}
+    if len(kinds) > 1:
+        raise InputError(f"no order among names of several generations or kinds: {', '.join(names)}")
+    ranks = sorted({each.performance for each in decoded.values()})
+    return tuple(tuple(name for name, each in decoded.items() if each.performance == rank) for rank in ranks)

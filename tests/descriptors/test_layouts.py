@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyaco.descriptors.buffer import raw_buffer
-from pyaco.descriptors.intel import INTEL_CLASSES, IntelClass, compare, intel_contents
+from pyaco.descriptors.intel import INTEL_CLASSES, INTEL_FIELDS, IntelClass, compare, intel_contents, intel_fields, intel_words, surface_handle
 from pyaco.descriptors.layout import Binding, PipelineLayout, SetLayout
 from pyaco.descriptors.sampler import Sampler, sampler_descriptor
 from pyaco.descriptors.sets import DescriptorSet
@@ -189,6 +189,34 @@ def test_both_vendors_have_every_type() -> None:
     assert (rows[T.COMBINED_IMAGE_SAMPLER].intel_direct_size, rows[T.COMBINED_IMAGE_SAMPLER].intel_direct_sampler_size) == (64, 32)
     assert IntelClass.BUFFER_VIEW in intel_contents(T.UNIFORM_BUFFER).classes
     assert intel_contents(T.MUTABLE, mutable=(T.STORAGE_BUFFER, T.SAMPLED_IMAGE)).size == 16
+
+
+# The structures of anv_private.h, which are what a set holds.
+@pytest.mark.parametrize(("kind", "values", "words"), [
+    (T.SAMPLED_IMAGE, {"image": 0x12345000}, (0x12345000, 0)), (T.SAMPLER, {"sampler": 0x60}, (0, 0x60)),
+    (T.COMBINED_IMAGE_SAMPLER, {"image": 0x1000, "sampler": 0x20}, (0x1000, 0x20)), (T.STORAGE_IMAGE, {"vanilla": 0x2000, "depth": 7}, (0x2000, 7)),
+    (T.STORAGE_BUFFER, {"address": 0xFFFF_8001_0000_0040, "range": 256}, (0x00000040, 0xFFFF8001, 256, 0)),
+    (T.ACCELERATION_STRUCTURE, {"address": 1 << 32, "range": 0xFFFFFFFF, "zero": 0}, (0, 1, 0xFFFFFFFF, 0)),
+])  # fmt: skip
+def test_fields_of_intel(kind: T, values: dict[str, int], words: tuple[int, ...]) -> None:
+    assert intel_words(kind, values) == words and len(words) * 4 == intel_contents(kind).size
+    assert {name: value for name, value in intel_fields(kind, words).items() if value} == {name: value for name, value in values.items() if value}
+
+
+def test_what_intel_refuses() -> None:
+    for fields in INTEL_FIELDS.values():
+        assert sum(field.bits for field in fields) == 32 * (fields[-1].word + fields[-1].bits // 32)
+    for action, message in ((lambda: intel_words(T.SAMPLED_IMAGE, {"depth": 1}), "no field 'depth'; there are: image, sampler"),
+                            (lambda: intel_words(T.STORAGE_BUFFER, {"range": 1 << 32}), "32 bits"),
+                            (lambda: intel_words(T.STORAGE_BUFFER, {"zero": 1}), "expected 0"),
+                            (lambda: intel_words(T.INLINE_UNIFORM_BLOCK, {}), "no fields"),
+                            (lambda: intel_fields(T.MUTABLE, (0, 0)), "at the time"),
+                            (lambda: intel_fields(T.STORAGE_BUFFER, (0, 0)), "4 dwords"), (lambda: surface_handle(32, extended=True), "multiple"),
+                            (lambda: surface_handle(1 << 26, extended=False), "26 bits")):  # fmt: skip
+        with pytest.raises(InputError, match=message):
+            action()
+    # Bits 25 to 6 of the offset are the handle's bits 31 to 12.
+    assert surface_handle(0x3FFFFC0, extended=False) == 0xFFFFF000 and surface_handle(1 << 26, extended=True) == 1 << 26
 
 
 def test_mutated_descriptors() -> None:

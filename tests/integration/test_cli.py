@@ -239,6 +239,40 @@ def test_dynamic_lds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "70144 bytes of LDS" in capsys.readouterr().err
 
 
+CLUSTERS = """
+.amdhsa_kernel k
+  .amdhsa_next_free_vgpr 2
+  .amdhsa_next_free_sgpr 16
+  .amdhsa_user_sgpr_kernarg_segment_ptr 1
+.end_amdhsa_kernel
+k:
+  s_load_b64 s[4:5], s[0:1], 0
+  s_getreg_b32 s6, hwreg(HW_REG_IB_STS2, 21, 4)
+  s_lshl_b32 s7, ttmp9, 3
+  s_lshl_b32 s8, s6, 2
+  s_add_co_u32 s7, s7, s8
+  v_mov_b32 v0, s7
+  s_add_co_u32 s6, s6, 5
+  v_mov_b32 v1, s6
+  s_wait_kmcnt 0
+  global_store_b32 v0, v1, s[4:5]
+  s_endpgm
+"""
+
+
+def test_clusters_of_a_code_object(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Six workgroups store their number in a cluster of two, or where there are none in the first places of three pairs' dwords and beyond."""
+    argument = {".name": "out", ".size": 8, ".offset": 0, ".value_kind": "global_buffer", ".address_space": "global"}
+    metadata = {"amdhsa.kernels": [{".name": "k", ".symbol": "k.kd", ".args": [argument], ".kernarg_segment_size": 8}]}
+    (tmp_path / "k.hsaco").write_bytes(binary.assemble_code_object(CLUSTERS, "gfx1250", metadata=metadata))
+    words = ["run", f"{tmp_path}/k.hsaco", "--grid", "192", "--workgroup", "32", "--arg", "zeros:64", "--save", f"0={tmp_path}/out.npy"]
+    for chosen, expected in ((["--cluster", "2"], [5, 6] * 3 + [0] * 10), ([], [5, 0] * 6 + [0] * 4)):
+        assert main([*words, *chosen]) == 0
+        assert numpy.load(tmp_path / "out.npy").view(numpy.uint32).tolist() == expected
+    capsys.readouterr()
+    assert main([*words, "--cluster", "4"]) == 2 and "do not fill a grid" in capsys.readouterr().err
+
+
 def test_lds_beyond_its_size_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     _warn(emu.Report(1, 1, 1, lds_out_of_bounds=3, lds_out_of_bounds_pc=0x14), "; --lds gives the kernel more")
     assert capsys.readouterr().err == ("pyaco: warning: 3 accesses of lanes to LDS beyond its size, the first instruction at pc 0x14: loads gave "

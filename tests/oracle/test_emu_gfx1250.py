@@ -12,6 +12,7 @@ import pytest
 from hsa_launch import CLANG, Program, compile_kernels
 
 from pyaco.emu import Device
+from pyaco.errors import InputError
 
 pytestmark = pytest.mark.oracle
 SOURCE = Path(__file__).with_name("gfx1250_kernels.c")
@@ -93,3 +94,31 @@ def test_device(engine: str, folder: Path) -> None:
     source, results = device.buffer(data), device.buffer(np.zeros_like(data))
     program.run("copies", (3, 1), (64, 1), [source, results])
     assert (results.numpy() == data[:, ::-1]).all()
+
+
+@pytest.mark.parametrize("engine", ["reference", "fast", "checked"])
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_clusters(engine: str, level: str, folder: Path) -> None:
+    """What LLVM's intrinsics say of a cluster, of the number that a kernel is compiled for or of any, and its barrier and cluster loads."""
+    if CLANG is None:
+        pytest.skip("clang is not installed")
+    code = folder / f"clusters{level}.co"
+    source = str(SOURCE.with_name("gfx1250_clusters.ll"))
+    subprocess.run([CLANG, "-x", "ir", source, "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx1250", "-nogpulib", level, "-o", str(code)], check=True)
+    device = Device("gfx1250", check="waits,races,memory") if engine == "checked" else Device("gfx1250", engine=engine)
+    loaded = device.load(code.read_bytes())
+    grid = np.indices((4, 4)).reshape(2, 16)                # y and x of each workgroup
+    for name, chosen, width, height in (("two_by_two", None, 2, 2), ("any_number", (4, 2), 4, 2), ("any_number", (1, 4), 1, 4),
+                                        ("any_number", None, 1, 1)):  # fmt: skip
+        out = np.full((16, 4), 99, np.int32)
+        loaded[name]((4, 4), (32,), out, cluster=chosen)
+        y, x = grid
+        members = width * height
+        expected = [x % width + width * (y % height), 0 * x + members - 1, x // width, y % height]
+        assert (out == np.stack(expected, 1)).all(), (name, chosen, out)
+    values = np.random.default_rng(3).integers(0, 1 << 30, (8, 64)).astype(np.int32)
+    held, out = np.zeros_like(values), np.zeros_like(values)
+    loaded["meet"]((8,), (64,), values, held, out)
+    assert (out == values[np.arange(8) | 3]).all()
+    with pytest.raises(InputError, match="compiled for"):
+        loaded["meet"]((8,), (64,), values, held, out, cluster=(2,))

@@ -147,6 +147,18 @@ def test_rings_wait_for_each_other(device: emu.Device) -> None:
         pm4.run_rings([first, second])
 
 
+def test_the_start_of_the_engine(device: emu.Device) -> None:
+    """What the amdgpu driver puts into a ring first, as in gfx_v6_0.c and gfx_v8_0.c, and then work."""
+    memory = device.zeros(16)
+    begin, end = (packet("PREAMBLE_CNTL", number << 28) for number in (2, 3))
+    device.submit([
+        *packet("ME_INITIALIZE", 1, 0, 1, 1 << 16, 0, 0), *packet("SET_BASE", 2, 0xC000, 0xE000), *begin,
+        *packet("CONTEXT_CONTROL", 1 << 31, 1 << 31), *end, *packet("CLEAR_STATE", 0), *packet("WRITE_DATA", 5 << 8, *low(memory.address), 7),
+    ])  # fmt: skip
+    assert memory.numpy().view(np.uint32)[0] == 7
+    assert [each["COMMAND"] for each in pm4.parse([*begin, *end], device.gfx_level)] == [2, 3]
+
+
 def test_hostile_streams_stop_with_a_place(device: emu.Device) -> None:
     with pytest.raises(InputError, match=r"dword 0: WRITE_DATA reaches 4 bytes at 0x10, which are not mapped"):
         device.submit(packet("WRITE_DATA", 5 << 8, 0x10, 0, 1))

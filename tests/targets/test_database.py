@@ -8,11 +8,12 @@ import pytest
 
 import pyaco
 from pyaco.targets import chips
-from pyaco.targets.database import dies, families, find_product, pci_chip, products
+from pyaco.targets.database import code_names, dies, families, find_code_names, find_product, pci_chip, products
 from pyaco.targets.figures import peaks, structure
 from pyaco.targets.memory import MemoryProperty, choose_memory_type, memory_heaps
 from pyaco.targets.occupancy import occupancy
-from pyaco.targets.product_names import decode_name
+from pyaco.targets.product_names import decode_name, order_names
+from pyaco.targets.queues import ComputeQueue, queues
 
 MIB = 1 << 20
 
@@ -30,7 +31,8 @@ def test_the_worked_example() -> None:
 @pytest.mark.parametrize(("name", "value"), [
     ("pairs of an array", 5), ("LDS of a pair", 128), ("L0 of a pair", 32), ("SIMDs of a pair", 4), ("vector registers of a SIMD", 1024),
     ("scalar registers of a SIMD", 2560), ("render backends of an array", 4), ("L2 slice", 256), ("slices of a memory controller", 4),
-    ("load/store/texture units of a pair", 2), ("compute units", 40), ("ALUs", 2560), ("cycles of a wave64's instruction", 2),
+    ("load/store/texture units of a pair", 2), ("primitive units", 4), ("rasterizers", 4), ("L1 of an array", 128),
+    ("compute units", 40), ("ALUs", 2560), ("cycles of a wave64's instruction", 2),
 ])  # fmt: skip
 def test_structure_of_rdna(name: str, value: int) -> None:
     die = find_product("RX 5700 XT").die
@@ -42,7 +44,7 @@ def test_structure_of_rdna(name: str, value: int) -> None:
 # AMD's "GCN Architecture" white paper: four SIMDs of 16 lanes, 256 registers of 64 floats in 64 KiB, ten waves.
 @pytest.mark.parametrize(("name", "value"), [
     ("vector registers of a SIMD", 256), ("cycles of a wave64's instruction", 4), ("waves of a unit", 40), ("ALUs of a unit", 64),
-    ("compute units", 32), ("ALUs", 2048),
+    ("compute units", 32), ("ALUs", 2048), ("geometry processors", 2), ("rasterizers", 2),
 ])  # fmt: skip
 def test_structure_of_gcn(name: str, value: int) -> None:
     die = find_product("Radeon HD 7970").die
@@ -160,9 +162,89 @@ def test_feature_levels() -> None:
     assert levels["GCN 1"] == "12.0 (11_1)" and levels["GCN 2"] == "12.0 (12_0; 11_1 until 2015)" and levels["GCN 5"] == "12.0 (12_1)"
 
 
+# Mesa's classes and AMD's names; the years of the first releases.
+@pytest.mark.parametrize(("name", "year", "classes", "chip"), [
+    ("R700", 2008, ["R700"], "rv770"), ("evergreen", 2009, ["EVERGREEN"], "cypress"),
+    ("Northern Islands", 2010, ["EVERGREEN", "CAYMAN"], "cayman"), ("Southern Islands", 2012, ["GFX6"], "tahiti"),
+    ("Sea Islands", 2013, ["GFX7"], "hawaii"), ("volcanicislands", 2014, ["GFX8"], "fiji"), ("Polaris", 2016, ["GFX8"], "polaris11"),
+    ("Navi 1x", 2019, ["GFX10"], "navi14"), ("GFX10_3", 2020, ["GFX10_3"], "navi22"),
+])  # fmt: skip
+def test_code_names(name: str, year: int, classes: list[str], chip: str) -> None:
+    found = find_code_names(name)
+    assert [each.mesa_class for each in found] == classes and found[0].year == year
+    assert any(chip in each.chips for each in found)
+
+
+def test_code_names_and_chips_agree() -> None:
+    by_name = {die.name: die for die in dies()}
+    named = [chip for each in code_names() for chip in each.chips]
+    assert len(named) == len(set(named)) and set(named) <= set(by_name)
+    for each in code_names():
+        assert all(each.year <= by_name[chip].year for chip in each.chips), each
+        assert len({by_name[chip].chip.level for chip in each.chips if by_name[chip].target}) <= 1, each
+    assert by_name["cayman"].code_name is not None and by_name["phoenix"].code_name is None
+    with pytest.raises(pyaco.InputError, match="code names are: R100"):
+        find_code_names("Lake Islands")
+
+
+def test_how_chips_are_made() -> None:
+    """Every chip has a process; smaller ones come later, but for those made beside each other in a year or two."""
+    sizes = {die.name: float(die.process.split(",")[0]) for die in dies()}
+    assert all(sizes[first.name] >= sizes[second.name] for first in dies() for second in dies() if first.year + 4 < second.year)
+    made = {die.name: (die.process, die.dies_of_package) for die in dies()}
+    assert made["navi31"] == ("5, 6", "a graphics die and 6 memory cache dies") and made["tahiti"] == ("28", "")
+
+
+def test_order_of_names() -> None:
+    assert order_names(["RX 6700 XT", "RX 6600", "RX 6800", "RX 6700", "RX 6650"]) == (
+        ("RX 6600",), ("RX 6650",), ("RX 6700",), ("RX 6700 XT",), ("RX 6800",))
+    assert order_names(["RX 7900 XTX", "Radeon RX 7900XTX", "RX 7900 GRE"]) == (("RX 7900 GRE",), ("RX 7900 XTX", "Radeon RX 7900XTX"))
+    assert order_names(["HD 7970", "HD 7770"]) == (("HD 7770",), ("HD 7970",))
+    for names in (["RX 6700", "RX 7600"], ["RX 480", "RX 580"], ["RX 6700", "RX 6700M"]):
+        with pytest.raises(pyaco.InputError, match="no order"):
+            order_names(names)
+    assert decode_name("RX 6700").stands_for == "Radeon Experience" and not decode_name("HD 7970").stands_for
+
+
+def test_prices_at_launch() -> None:
+    """The rules of the names since RX 5000: entry-level at $2xx and less, mid-range about $3xx, high-end about $5xx, enthusiast more."""
+    assert find_product("RX 5700 XT").price == 399
+    tiers: dict[str, list[int]] = {}
+    for product in products():
+        if product.price and product.die.family.startswith("RDNA"):
+            tiers.setdefault(decode_name(product.name).tier, []).append(product.price)
+    means = {tier: sum(prices) / len(prices) for tier, prices in tiers.items()}
+    assert means["entry-level"] < 250 < means["mid-range"] < 400 < means["high-end"] < 600 < means["enthusiast"]
+
+
+# What the amdgpu driver acquires: with one engine the first pipe, with two the first queues of each pipe of the first engine.
+@pytest.mark.parametrize(("chip", "structure", "exposed"), [
+    ("hawaii", (1, 1, 4, 8), [(0, 0, queue) for queue in range(8)]),
+    ("kaveri", (1, 2, 4, 8), [(0, pipe, queue) for queue in range(2) for pipe in range(4)]),
+    ("fiji", (1, 2, 4, 8), [(0, pipe, queue) for queue in range(2) for pipe in range(4)]),
+    ("polaris11", (1, 2, 4, 8), [(0, 0, queue) for queue in range(8)]), ("stoney", (1, 1, 4, 8), [(0, 0, queue) for queue in range(8)]),
+    ("navi10", (1, 2, 4, 8), [(0, pipe, queue) for queue in range(2) for pipe in range(4)]),
+    ("navi48", (1, 2, 2, 4), [(0, pipe, queue) for queue in range(2) for pipe in range(2)]),
+    ("tahiti", (1, 0, 0, 0), [(0, 0, 1), (0, 0, 2)]), ("arcturus", (0, 2, 4, 8), [(0, pipe, queue) for queue in range(2) for pipe in range(4)]),
+])  # fmt: skip
+def test_queues(chip: str, structure: tuple[int, int, int, int], exposed: list[tuple[int, int, int]]) -> None:
+    found = queues(next(die for die in dies() if die.name == chip))
+    assert (found.graphics, found.engines, found.pipes, found.queues_of_pipe) == structure
+    assert found.exposed == tuple(ComputeQueue(*each) for each in exposed)
+
+
+def test_every_chip_with_waves_has_queues() -> None:
+    for die in dies():
+        if die.target:
+            assert queues(die).exposed, die.name
+    with pytest.raises(pyaco.UnsupportedError, match="before GCN"):
+        queues(next(die for die in dies() if die.name == "cayman"))
+
+
 def test_names_and_ids() -> None:
     assert pci_chip(0x744C).name == "navi31"
     assert decode_name("Radeon RX 7900 XTX") == decode_name("RX 7900XTX")
+    assert (decode_name("RX 9060 XT").tier, decode_name("RX 9070").tier) == ("mid-range", "high-end")
     assert decode_name("RX 6600").tier == "mid-range" and decode_name("RX 580").generation == "GCN 4"
     assert decode_name("AMD Radeon RX 5700 XT").generation == "RDNA 1" and decode_name("Radeon HD 7970").generation.startswith("GCN 1")
     assert decode_name("Radeon R9 290X").suffix == "X" and decode_name("Radeon 9700 PRO").year == 2002

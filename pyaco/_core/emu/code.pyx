@@ -438,7 +438,7 @@ cdef bint meets_other_workgroups(Code *code, uint32_t gfx_level) noexcept nogil:
             if region.words[word] >> 26 != 0x36 and region.words[word] >> 23 != 0x17d:
                 continue
             decode(region.words + word, <uint32_t>(region.bytes // 4 - word), gfx_level, &decoded)
-            if decoded.opcode != <int>op_invalid and waits_for_dispatch(decoded.opcode):
+            if decoded.opcode != <int>op_invalid and waits_for_dispatch(&decoded):
                 return True
             region.jumps = (region.jumps or decoded.opcode == <int>op_s_setpc_b64 or decoded.opcode == <int>op_s_swappc_b64
                             or decoded.opcode == <int>op_s_add_pc_i64)

@@ -13,6 +13,7 @@ from pyaco._core.emu.memory cimport canonical_address
 from pyaco._core.common.bits cimport popcount
 from pyaco._core.emu.vector cimport read_scalar
 from pyaco._core.emu.wave cimport *
+from pyaco._core.emu.wave_sync cimport cluster_rank_of, cluster_size_of, signal_cluster, wait_for_cluster
 
 
 cdef inline uint64_t _next_pc(const Instruction *instruction) noexcept nogil:
@@ -161,7 +162,10 @@ cdef int _barrier_signal(Machine *machine, Wave *wave, const Instruction *instru
     does nothing where a workgroup is in none (LLVM, "AMDGPU Execution Synchronization")."""
     cdef bint asks = instruction.decoded.opcode == <int>op_s_barrier_signal_isfirst
     cdef uint32_t number = _barrier_number(wave, instruction)
-    if number == 0 or number == 0xfffffffeU or (number == cluster_barrier and has_clusters(machine.gfx_level)):
+    cdef bint clustered = number == cluster_barrier and has_clusters(machine.gfx_level)
+    if clustered and cluster_size_of(wave) > 1:
+        return signal_cluster(machine, wave, instruction, asks)
+    if number == 0 or number == 0xfffffffeU or clustered:
         if asks:
             wave.scc = 0
         return stop_running
@@ -189,7 +193,7 @@ cdef int _barrier_wait(Machine *machine, Wave *wave, const Instruction *instruct
         wave.named_complete = 0
         return stop_barrier if wave.waits_named else stop_running
     if number == <int16_t>cluster_barrier and has_clusters(machine.gfx_level):
-        return stop_running
+        return wait_for_cluster(machine, wave, instruction) if cluster_size_of(wave) > 1 else stop_running
     if number != -1:
         return stop_unsupported
     if wave.barrier_complete:
@@ -402,6 +406,7 @@ cdef enum:
     hwreg_status = 2
     hwreg_flat_scratch_lo = 20
     hwreg_flat_scratch_hi = 21
+    hwreg_ib_sts2 = 28
     hwreg_shader_cycles = 29
     hwreg_shader_cycles_hi = 30
 
@@ -415,6 +420,9 @@ cdef uint32_t _hardware_register(const Machine *machine, const Wave *wave, uint3
         return <uint32_t>wave.flat_scratch
     if number == hwreg_flat_scratch_hi:
         return <uint32_t>(wave.flat_scratch >> 32)
+    if number == hwreg_ib_sts2 and has_clusters(machine.gfx_level) and cluster_size_of(wave) > 1:
+        # LLVM (SIISelLowering.cpp): bits 21-24 are the workgroup's number in the cluster, bits 6-9 are zero where it is in none
+        return cluster_rank_of(wave) << 21 | 1 << 6
     if number == hwreg_shader_cycles:
         return <uint32_t>machine.executed if has_wide_cycle_counter(machine.gfx_level) else <uint32_t>machine.executed & 0xfffff
     if number == hwreg_shader_cycles_hi:

@@ -12,13 +12,15 @@ from libc.string cimport memcpy, memset
 from features cimport (has_addressable_scratch, has_oob_select, has_records_in_bytes, has_signed_vector_offsets,
                        has_stride_above_thread_id, has_strict_structures, has_unaligned_scratch,
                        has_wide_lds_loads, has_wrapping_buffer_offsets)
-from isa_opcodes cimport op_buffer_load_lds_format_x, op_count, op_global_load_tr4_b64, op_global_load_tr6_b96
+from isa_opcodes cimport (op_buffer_load_lds_format_x, op_cluster_load_async_to_lds_b8, op_cluster_load_async_to_lds_b128, op_count,
+                          op_global_load_tr4_b64, op_global_load_tr6_b96)
 from modifiers cimport *
 from pyaco._core.emu.access cimport *
 from pyaco._core.emu.formats cimport format_of_descriptor, kind_sint, load_format, store_format, format_bytes
 from pyaco._core.emu.memory cimport canonical_address, memory_at
 from pyaco._core.emu.vector cimport read_scalar
 from pyaco._core.emu.wave cimport *
+from pyaco._core.emu.wave_sync cimport cluster_size_of, is_for_others
 from pyaco._core.common.machine cimport format_flat, format_mtbuf, format_scratch, gfx12, register_none
 
 include "emulator_memory.pxi"
@@ -351,6 +353,9 @@ cdef int _move_async(Machine *machine, Wave *wave, const Instruction *instructio
     cdef uint32_t bytes = operation.bytes * operation.dwords
     cdef uint32_t lane, place, part
     cdef uint8_t *host
+    if op_cluster_load_async_to_lds_b8 <= instruction.decoded.opcode <= op_cluster_load_async_to_lds_b128 and cluster_size_of(wave) > 1 \
+            and is_for_others(wave, wave.sgpr[sgpr_m0]):
+        return stop_unsupported
     for lane in range(wave.lanes):
         if not (exec_mask >> lane) & 1:
             continue

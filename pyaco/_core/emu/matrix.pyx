@@ -12,7 +12,7 @@ GFX12.5: as GFX12 in wave32, with an inner dimension of up to 128. Elements of F
 of F4 run through lane groups by 16 (8 bits) or 32 (fewer bits); with 32 rows of A, the upper 16 are in its second eight registers, and so are
 those of C and D. A scale is for 32 elements of a row, or 16 (scale16); those of a row are bytes of one lane, the row's own or that of the
 other group. Not known well enough, and refused: F8F6F4 of two sizes without scales, scales of the format E5M3, and SWMMAC, whose index bits
-are described in two ways.
+AMD's CDNA 5 ISA document (7.12.3, 7.12.5) gives to other elements than AMD's own kernels do, as rocjitsu's ``mma/layout.h`` says.
 
 SWMMAC: A holds two of every four elements; two bits of the index, of the same lane, say which of the four each one is.
 

@@ -8,7 +8,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from pyaco._core.emu.code cimport Code
 from pyaco._core.emu.image_view cimport Descriptors
 from pyaco._core.emu.memory cimport AddressSpace
-from pyaco._core.emu.wave cimport Instruction, Machine, Wave, stop_barrier, stop_sync
+from pyaco._core.emu.wave cimport Instruction, Machine, NamedBarrier, Wave, named_barriers, stop_barrier, stop_sync
 
 cdef enum:                            # what comes next in a dispatch
     next_none = 0
@@ -30,6 +30,7 @@ cdef struct Launch:
     uint32_t start[3]                 # the first workgroup's ids
     uint32_t size[3]
     uint32_t last[3]                  # size of the last workgroups of each dimension, which may be partial
+    uint32_t cluster[3]               # workgroups of a cluster; all 1: they are in none
     uint32_t waves                    # of a whole workgroup
     uint32_t wave_size
     uint32_t user_count
@@ -49,6 +50,7 @@ cdef struct Resident:                 # a workgroup that is suspended: the memor
     uint32_t count                    # of waves
     uint32_t scratch_slot
     uint32_t group[3]
+    NamedBarrier named[named_barriers + 1]
     Wave *waves
     uint32_t *registers               # [count][vgpr_rows][max_lanes], aligned to 64 bytes
     uint8_t *scratch
@@ -119,6 +121,7 @@ cdef uint64_t workspace_bytes(const Workspace *space) noexcept nogil
 # Drop suspended workgroups, and start counting from the first.
 cdef void empty_workspace(Workspace *space) noexcept nogil
 cdef void close_workspace(Workspace *space) noexcept nogil
+# The ids of a workgroup by its number: x fastest, or cluster after cluster.
 cdef void group_of(const Launch *launch, uint64_t number, uint32_t *group) noexcept nogil
 # Write the workgroup's ids to the registers that have them; returns the SGPR that follows.
 cdef uint32_t put_workgroup_ids(const Launch *launch, uint32_t *sgpr, const uint32_t *group) noexcept nogil

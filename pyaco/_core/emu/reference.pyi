@@ -17,7 +17,7 @@ class Engine:
         workgroup_info: bool = False, scratch_offset: bool = False, mode: int = 0x1C0, lds_bytes: int = 0,
         scratch_bytes: int = 0, budget: int = ..., fill: int = 0xDEADBEEF, code_bytes: int = 0,
         shared_vgpr: int = 0, last_size: Sequence[int] | None = None, first_group: Sequence[int] = (0, 0, 0), time_budget: float = 0,
-        scratch_slots: int = 0xFFFFFFFF,
+        scratch_slots: int = 0xFFFFFFFF, cooperative: bool = False, cluster: Sequence[int] = (1, 1, 1),
     ) -> None: ...
     def close(self) -> None: ...
     def meets_other_workgroups(self, entry: int) -> bool: ...
@@ -27,5 +27,5 @@ class Engine:
         workgroup_info: bool = False, scratch_offset: bool = False, mode: int = 0x1C0, lds_bytes: int = 0,
         scratch_bytes: int = 0, budget: int = ..., fill: int = 0xDEADBEEF, code_bytes: int = 0,
         shared_vgpr: int = 0, last_size: Sequence[int] | None = None, first_group: Sequence[int] = (0, 0, 0), time_budget: float = 0,
-        scratch_slots: int = 0xFFFFFFFF,
+        scratch_slots: int = 0xFFFFFFFF, cooperative: bool = False, cluster: Sequence[int] = (1, 1, 1),
     ) -> dict[str, Any]: ...

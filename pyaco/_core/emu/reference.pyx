@@ -20,7 +20,7 @@ from pyaco._core.emu.control cimport execute_indexed
 from pyaco._core.emu.memory cimport AddressSpace, canonical_address, memory_at
 from pyaco._core.common.bits cimport popcount
 from pyaco._core.emu.wave cimport *
-from pyaco._core.emu.wave_sync cimport clear_waiting
+from pyaco._core.emu.wave_sync cimport clear_waiting, close_sync, cluster_word, open_sync, sgpr_ttmp_cluster
 from pyaco._core.common.machine cimport gfx10, register_none
 
 from pyaco.errors import InputError
@@ -125,13 +125,28 @@ cdef int stop_before(Code *code, Machine *machine, const Wave *wave, int why) no
     return why
 
 
+cdef inline uint32_t _members_of(const Launch *launch) noexcept nogil:
+    """Workgroups of a cluster."""
+    return launch.cluster[0] * launch.cluster[1] * launch.cluster[2]
+
+
 cdef uint32_t put_workgroup_ids(const Launch *launch, uint32_t *sgpr, const uint32_t *group) noexcept nogil:
     cdef uint32_t i
     cdef uint32_t next_sgpr = launch.user_count
-    if launch.ids_in_ttmp:
+    cdef uint32_t id[3]                                     # of the cluster
+    cdef uint32_t place[3]                                  # in it
+    if launch.ids_in_ttmp and _members_of(launch) == 1:
         sgpr[sgpr_ttmp0 + 9] = group[0]
         sgpr[sgpr_ttmp0 + 7] = group[1] | (group[2] << 16)
-        sgpr[sgpr_ttmp0 + 6] = 0                            # GFX12.5: the only workgroup of its cluster
+        sgpr[sgpr_ttmp0 + sgpr_ttmp_cluster] = 0
+        return next_sgpr
+    if launch.ids_in_ttmp:
+        for i in range(3):
+            id[i] = group[i] // launch.cluster[i]
+            place[i] = group[i] % launch.cluster[i]
+        sgpr[sgpr_ttmp0 + 9] = id[0]
+        sgpr[sgpr_ttmp0 + 7] = id[1] | (id[2] << 16)
+        sgpr[sgpr_ttmp0 + sgpr_ttmp_cluster] = cluster_word(place, launch.cluster)
         return next_sgpr
     for i in range(3):
         if (launch.id_mask >> i) & 1:
@@ -318,6 +333,7 @@ cdef void _resume_resident(Workspace *space, Resident **link) noexcept nogil:
     space.count = resident.count
     for i in range(3):
         space.group[i] = resident.group[i]
+    memcpy(space.machine.named, resident.named, sizeof(resident.named))
     space.waves = resident.waves
     space.registers = resident.registers
     space.scratch = resident.scratch
@@ -403,6 +419,7 @@ cdef int suspend_workgroup(Workspace *space, const Launch *launch) noexcept nogi
     resident.scratch_slot = space.machine.scratch_slot
     for i in range(3):
         resident.group[i] = space.group[i]
+    memcpy(resident.named, space.machine.named, sizeof(resident.named))
     resident.waves = space.waves
     resident.registers = space.registers
     resident.scratch = space.scratch
@@ -551,13 +568,13 @@ cdef class Engine:
         self.work.machine.opcode_counter = <uint64_t *>calloc(<int>op_count, sizeof(uint64_t))
         self.work.machine.gds_bytes = 65536 if has_large_gds(gfx_level) else 4096
         self.work.machine.gds = <uint8_t *>calloc(self.work.machine.gds_bytes, 1)
-        self.work.machine.sync = <WaveSync *>calloc(1, sizeof(WaveSync))
+        self.work.machine.sync = open_sync()
         if self.work.machine.opcode_counter == NULL or self.work.machine.gds == NULL or self.work.machine.sync == NULL:
             raise MemoryError("counters")
 
     def __dealloc__(self):
         close_workspace(&self.work)
-        free(self.work.machine.sync)
+        close_sync(self.work.machine.sync)
         free(self.work.machine.opcode_counter)
         free(self.work.machine.gds)
 
@@ -584,11 +601,12 @@ cdef class Engine:
              bint scratch_offset=False, uint32_t mode=0x1c0, uint32_t lds_bytes=0, uint32_t scratch_bytes=0,
              uint64_t budget=1ULL << 36, uint32_t fill=0xdeadbeefU, uint64_t code_bytes=0,
              uint32_t shared_vgpr=0, last_size=None, first_group=(0, 0, 0), double time_budget=0, uint32_t scratch_slots=0xffffffffU,
-             bint cooperative=False):
+             bint cooperative=False, cluster=(1, 1, 1)):
         """Prepare a dispatch: its launch, and memory for the waves of one workgroup, which `close` frees.
 
         `groups` workgroups from `first_group` on, of `size`, the last of each dimension of `last_size`; `time_budget` in seconds;
-        scratch in memory has room for `scratch_slots` workgroups at once. Workgroups of a `cooperative` launch take turns.
+        scratch in memory has room for `scratch_slots` workgroups at once. Workgroups of a `cooperative` launch take turns; `cluster`: workgroups
+        of a cluster in each dimension.
         """
         cdef Launch launch
         cdef uint32_t i
@@ -599,6 +617,7 @@ cdef class Engine:
             launch.start[i] = first_group[i]
             launch.size[i] = size[i]
             launch.last[i] = (last_size or size)[i]
+            launch.cluster[i] = cluster[i]
         launch.wave_size = wave_size
         launch.user_count = len(user_sgprs)
         if launch.user_count > 32:
@@ -740,10 +759,22 @@ cdef class Engine:
 
 
 cdef void group_of(const Launch *launch, uint64_t number, uint32_t *group) noexcept nogil:
-    """The ids of workgroup `number` of the dispatch."""
-    group[0] = launch.start[0] + <uint32_t>(number % launch.groups[0])
-    group[1] = launch.start[1] + <uint32_t>(number // launch.groups[0] % launch.groups[1])
-    group[2] = launch.start[2] + <uint32_t>(number // launch.groups[0] // launch.groups[1])
+    """The ids of workgroup `number` of the dispatch: those of its cluster, and its place there."""
+    cdef uint32_t members = _members_of(launch)
+    cdef uint64_t cluster, place
+    cdef uint32_t i, count
+    if members == 1:
+        group[0] = launch.start[0] + <uint32_t>(number % launch.groups[0])
+        group[1] = launch.start[1] + <uint32_t>(number // launch.groups[0] % launch.groups[1])
+        group[2] = launch.start[2] + <uint32_t>(number // launch.groups[0] // launch.groups[1])
+        return
+    cluster = number // members
+    place = number % members
+    for i in range(3):
+        count = launch.groups[i] // launch.cluster[i]
+        group[i] = launch.start[i] + <uint32_t>(cluster % count * launch.cluster[i] + place % launch.cluster[i])
+        cluster //= count
+        place //= launch.cluster[i]
 
 
 cdef int _run_groups(Workspace *space, const Launch *launch) except -1 nogil:

@@ -4,8 +4,8 @@ The descriptor says where the tile begins in memory, how large it is, and how mu
 stores are dropped. In LDS its elements follow each other, x first; loads may leave gaps there, which are not written. Instead of y, rows can be
 named one by one (gather). Extents and strides count elements of 1, 2, 4 or 8 bytes.
 
-What is refused: descriptors that iterate, that arrive at a barrier in LDS when they are done, loads for several workgroups of a cluster, and tiles
-larger than any LDS.
+What is refused: descriptors that iterate, that arrive at a barrier in LDS when they are done, loads for other workgroups of a cluster
+(``wave_sync``), and tiles larger than any LDS.
 
 Sources: HIP's header ``amd_hip_gfx1250_TDM.h`` (the fields); AMD's "CDNA5" ISA document, 10.11, as programs for it quote it (addresses, bounds,
 EXEC, that stores have no gaps); Triton's ``TDMUtility.cpp`` (what gaps' fields count, and that a count of 0 moves nothing).
@@ -18,6 +18,7 @@ from pyaco._core.common.machine cimport register_none, register_null
 from pyaco._core.emu.access cimport load_lds, note, store_lds, stray
 from pyaco._core.emu.memory cimport canonical_address, memory_at
 from pyaco._core.emu.wave cimport *
+from pyaco._core.emu.wave_sync cimport is_for_others
 
 cdef enum:
     dimensions = 5
@@ -80,7 +81,7 @@ cdef bint _open(Tensor *tensor, const uint32_t *words, bint whole, bint loads) n
     cdef uint64_t elements
     cdef uint32_t i
     memset(tensor, 0, sizeof(Tensor))
-    if words[3] >> 30 != type_of_tensors or flags >> 18 & 3 or (loads and flags & 0xffff):
+    if words[3] >> 30 != type_of_tensors or flags >> 18 & 3:
         return False
     tensor.lds = words[1]
     tensor.address = words[2] | (<uint64_t>(words[3] & 0x1ffffff) << 32)
@@ -193,7 +194,7 @@ cdef int _execute_tensor(Machine *machine, Wave *wave, const Instruction *instru
     cdef bint whole = _read_words(wave, instruction, words)
     if words[0] & 3 == 0:
         return stop_running
-    if not _open(&tensor, words, whole, loads):
+    if not _open(&tensor, words, whole, loads) or (loads and is_for_others(wave, words[4])):
         return stop_unsupported
     return _move(machine, instruction, &tensor, loads) if tensor.tile[0] and tensor.tile[1] else stop_running
 

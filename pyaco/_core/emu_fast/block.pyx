@@ -733,7 +733,7 @@ cdef bint _add_instruction(Builder *builder, const Instruction *instruction) noe
         return False
     if instruction.operation == NULL and (format_is_salu(instruction.decoded.format) or _reads_a_clock(instruction.decoded.opcode)):
         return _add_control(builder, instruction)
-    if waits_for_dispatch(instruction.decoded.opcode):
+    if waits_for_dispatch(&instruction.decoded):
         _add_step(builder, instruction, step_leave_ordered)
         return True
     if _writes_shared(builder.blocks.machine, instruction):

@@ -91,7 +91,7 @@ cdef bint _goes_straight_on(const Blocks *blocks, const Instruction *instruction
     """Whether the next instruction follows, with the same EXEC."""
     if instruction.operation == NULL and (format_is_salu(instruction.decoded.format) or _reads_a_clock(instruction.decoded.opcode)):
         return instruction.handler == handler_of(op_s_nop)
-    return not waits_for_dispatch(instruction.decoded.opcode) and not _writes_exec(instruction, blocks.machine.wave_size)
+    return not waits_for_dispatch(&instruction.decoded) and not _writes_exec(instruction, blocks.machine.wave_size)
 
 
 cdef void find_first_writes(Blocks *blocks, Block *block) noexcept nogil:

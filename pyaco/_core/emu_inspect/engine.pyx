@@ -5,7 +5,7 @@ breakpoints or after a number of instructions, and may draw the order of workgro
 engines' loops have no such checks.
 """
 from cpython.exc cimport PyErr_CheckSignals
-from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 from libcpp.unordered_map cimport unordered_map
 from libcpp.unordered_set cimport unordered_set
@@ -26,7 +26,7 @@ from pyaco._core.emu_inspect.races cimport *
 from pyaco._core.emu_inspect.uninitialized cimport *
 from pyaco._core.emu_inspect.history cimport History, history_clear
 from pyaco._core.emu_inspect.wait_states cimport has_wait_states, history_account, history_check
-from pyaco._core.emu_inspect.wave_clock cimport WaveClock
+from pyaco._core.emu_inspect.wave_clock cimport WaveClock, is_arrival
 from pyaco._core.emu_inspect.waits cimport *
 
 cdef enum:
@@ -162,7 +162,6 @@ cdef class InspectingEngine(Engine):
         `private`: address and size of memory that holds each wave's scratch, of which no two waves share any. `lds_used`: bytes of LDS that
         the workgroup may use, where they are fewer than it has.
         """
-        cdef uint32_t i, other, kept
         cdef uint64_t total
         Engine.open(self, entry, groups, size, **launch)
         self.ordered_cache = not (wgp_mode and has_wgp_mode(self.work.machine.gfx_level))
@@ -186,14 +185,26 @@ cdef class InspectingEngine(Engine):
         self.schedule.random = (0 if self.seed is None else <uint64_t>(self.seed * 2 + 1)) & 0xffffffffffffffffULL
         total = <uint64_t>self.launch.groups[0] * self.launch.groups[1] * self.launch.groups[2]
         if self.seed is not None and total < (<uint64_t>1 << 26):
-            self.schedule.order.resize(total)
-            for i in range(<uint32_t>total):
-                self.schedule.order[i] = i
-            for i in range(<uint32_t>total):
-                other = <uint32_t>(i + _draw(&self.schedule) % (total - i))
-                kept = self.schedule.order[other]
-                self.schedule.order[other] = self.schedule.order[i]
-                self.schedule.order[i] = kept
+            self._draw_order(<uint32_t>total)
+
+    cdef _draw_order(self, uint32_t total):
+        """Any order of clusters, whose workgroups follow each other: they wait for each other."""
+        cdef uint32_t members = self.launch.cluster[0] * self.launch.cluster[1] * self.launch.cluster[2]
+        cdef uint32_t clusters = total // members
+        cdef uint32_t i, k, other, kept
+        cdef vector[uint32_t] drawn
+        drawn.resize(clusters)
+        for i in range(clusters):
+            drawn[i] = i
+        for i in range(clusters):
+            other = <uint32_t>(i + _draw(&self.schedule) % (clusters - i))
+            kept = drawn[other]
+            drawn[other] = drawn[i]
+            drawn[i] = kept
+        self.schedule.order.resize(total)
+        for i in range(clusters):
+            for k in range(members):
+                self.schedule.order[i * members + k] = drawn[i] * members + k
 
     cdef _find_unwritten(self):
         cdef uint8_t[::1] view
@@ -631,13 +642,13 @@ cdef int _execute_checked(InspectingEngine engine, uint32_t index, Wave *wave) n
     if engine.trace_rows.size() < engine.trace_limit:
         engine.trace_rows.push_back(TraceRow(engine.races.group, index, pc, opcode, wave.scc, active))
     engine.log.count = 0
-    if opcode == <uint32_t>op_s_barrier or opcode == <uint32_t>op_s_barrier_signal or opcode == <uint32_t>op_s_barrier_signal_isfirst:
+    if is_arrival(&instruction.decoded):
         races_arrive(&engine.races, index, flight)
         signalled = has_split_barriers(machine.gfx_level)
     else:
         signalled = not _barriers_done(&engine.work)
     stop = run_wave(&engine.work.code, machine, wave, 1)
-    if opcode == <uint32_t>op_s_barrier or opcode == <uint32_t>op_s_barrier_wait:
+    if opcode == <uint32_t>op_s_barrier or (opcode == <uint32_t>op_s_barrier_wait and <int16_t>instruction.decoded.immediate != -3):
         engine.schedule.leaving[index] = leaving_barrier
     elif signalled and _barriers_done(&engine.work):         # this signal, or the end of this wave, completed it
         races_complete(&engine.races)

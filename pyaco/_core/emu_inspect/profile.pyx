@@ -225,7 +225,7 @@ cdef void profile_add(Profile *profile, const Machine *machine, uint32_t workgro
     row.stall += issue.stall
     row.busy0 += issue.busy0
     row.busy1 += issue.busy1
-    if is_arrival(instruction.decoded.opcode):
+    if is_arrival(&instruction.decoded):
         clock.barriers += 1
         profile.arrivals[clock.barriers & 1] = max(profile.arrivals[clock.barriers & 1], clock.now)
         clock.waits_in = number

@@ -11,6 +11,7 @@ from libc.stdint cimport int32_t, uint32_t, uint64_t
 
 from pyaco._core.common.cycles cimport resource_count
 from pyaco._core.emu.wave cimport Instruction, Wave
+from pyaco._core.isa.decode cimport Decoded
 
 cdef enum:
     clock_registers = 1280            # SGPRs, VGPRs from 256 on, AGPRs from 512 on (GFX12.5: 1,024 VGPRs)
@@ -40,5 +41,5 @@ cdef void clock_start(WaveClock *clock) noexcept nogil
 # Issue an instruction that has executed with EXEC as in `active`, which reached so many cache lines and took so many passes over LDS.
 cdef Issue clock_issue(WaveClock *clock, const Wave *wave, const Instruction *instruction, uint32_t gfx_level, uint64_t active, uint32_t lines,
                        uint32_t passes) noexcept nogil
-# Whether a wave that executes it has reached a barrier.
-cdef bint is_arrival(uint32_t opcode) noexcept nogil
+# Whether a wave that executes it has reached the barrier of its workgroup.
+cdef bint is_arrival(const Decoded *d) noexcept nogil

@@ -19,6 +19,7 @@ from pyaco._core.emu.access cimport access_nothing
 from pyaco._core.emu.cycles cimport instruction_cycles, issue_passes
 from pyaco._core.emu.global_memory cimport memory_operation
 from pyaco._core.emu.wave cimport Instruction, LaneOperation, Wave, sgpr_exec, sgpr_m0, sgpr_vcc, type_mask, type_old
+from pyaco._core.emu.wave_sync cimport minus_three
 from pyaco._core.emu_inspect.measured_cycles cimport (
     beyond_vector, branch_passed_step, branch_taken_step, correct_cycles, is_measured, measured_lds_latency,
 )
@@ -36,9 +37,9 @@ cdef void clock_start(WaveClock *clock) noexcept nogil:
     memset(clock, 0, sizeof(WaveClock))
 
 
-cdef bint is_arrival(uint32_t opcode) noexcept nogil:
-    return (opcode == <uint32_t>op_s_barrier or opcode == <uint32_t>op_s_barrier_signal
-            or opcode == <uint32_t>op_s_barrier_signal_isfirst)
+cdef bint is_arrival(const Decoded *d) noexcept nogil:
+    return d.opcode == <uint32_t>op_s_barrier or ((d.opcode == <uint32_t>op_s_barrier_signal or d.opcode == <uint32_t>op_s_barrier_signal_isfirst)
+                                                  and d.source[0] != minus_three)
 
 
 # ----------------------------------------------------------------------------------------------------------------- counters
