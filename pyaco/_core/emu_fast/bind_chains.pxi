@@ -323,5 +323,6 @@ cdef void _bind_chains(Builder *builder) noexcept nogil:
         if hands and not _flushes_sources(&ordered[index + 1], _taken_slots(draft, &ordered[index + 1])):
             form |= chain_flushes
         draft.rest.plain = draft.hot.function
-        draft.hot.function = forms[draft.chain * <uint32_t>chain_forms + form]
+        draft.rest.chain_form = draft.chain * <uint32_t>chain_forms + form
+        draft.hot.function = forms[draft.rest.chain_form]
     drafts.swap(ordered)

@@ -7,7 +7,7 @@ calls the reference engine's function, which is right by definition.
 """
 from libc.stdint cimport int16_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcmp, memset
+from libc.string cimport memcmp, memcpy, memset
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
@@ -51,6 +51,7 @@ cdef enum:
     all_bits = 0xffffffffU
     sign_bit = 0x80000000U
     lane_formats = format_dpp8 | format_dpp16 | format_sdwa
+    step_modes = mode_keep_in32 | mode_keep_out32 | mode_ieee              # MODE's bits by which steps are chosen
 
 # A step while its block is made.
 cdef struct Draft:
@@ -95,10 +96,18 @@ cdef bint open_blocks(Blocks *blocks, Kernels kernels, Code *code, Machine *mach
     return True
 
 
+cdef void _free_steps(Block *block) noexcept nogil:
+    cdef uint32_t shape
+    for shape in range(1, <uint32_t>shape_count):
+        if block.steps[shape] != block.steps[0]:
+            free(block.steps[shape])
+    free(block.steps[0])
+
+
 cdef void close_blocks(Blocks *blocks) noexcept nogil:
     if blocks.by_pc != NULL:
         for pair in blocks.by_pc[0]:
-            free(pair.second.steps)
+            _free_steps(pair.second)
             free(pair.second.rests)
             free(pair.second.instructions)
             free(pair.second)
@@ -728,7 +737,7 @@ cdef bint _add_instruction(Builder *builder, const Instruction *instruction) noe
     cdef bint added = False
     cdef bint ordered
     if instruction.decoded.opcode == <int>op_s_set_vgpr_msb:
-        _add_step(builder, instruction, step_reference)
+        _add_step(builder, instruction, step_banks)
         builder.banks = banks_of(instruction)
         return False
     if instruction.operation == NULL and (format_is_salu(instruction.decoded.format) or _reads_a_clock(instruction.decoded.opcode)):
@@ -789,48 +798,97 @@ cdef void _fill_block(Builder *builder, uint64_t pc) noexcept nogil:
         builder.steps.back().leaves = True
 
 
+cdef void _keep_idle_steps(Block *block, const vector[Draft] *steps) noexcept nogil:
+    """Put the scalar steps and the end of a block behind its steps, once more."""
+    cdef Step *idle = block.steps[0] + block.step_count
+    cdef uint32_t index
+    block.idle = idle
+    for index in range(block.step_count):
+        if steps[0][index].scalar or steps[0][index].leaves:
+            idle[0] = block.steps[0][index]
+            idle += 1
+
+
+cdef const Step *shaped_steps(const Blocks *blocks, Block *block, uint32_t shape) noexcept nogil:
+    """Of waves with one idle half: chained steps are those of a wave32, on the rows of the other half."""
+    cdef uint32_t first = row_lanes if shape == shape_high else 0
+    cdef uint32_t index, slot
+    cdef Step *step
+    if block.steps[shape] != NULL:
+        return block.steps[shape]
+    step = <Step *>aligned_bytes(block.step_count * sizeof(Step))
+    if step == NULL:
+        return block.steps[0]
+    memcpy(step, block.steps[0], block.step_count * sizeof(Step))
+    block.steps[shape] = step
+    for index in range(block.step_count):
+        if block.rests[index].chain_form:
+            step.function = blocks.kernels.chains[block.rests[index].chain_form + <uint32_t>chain_wave32]
+            step.sgpr = <uint16_t>first
+            for slot in range(3):
+                step.offset[slot] += 4 * first
+            step.destination += 4 * first
+            step.mask_source += <uint8_t>(first // row_lanes)
+        step += 1
+    return block.steps[shape]
+
+
 cdef Block *_make_block(Blocks *blocks, uint64_t pc, uint32_t banks) noexcept nogil:
     cdef Builder builder
     cdef vector[Draft] steps
     cdef vector[const Instruction *] instructions
     cdef Block *block = <Block *>aligned_zeros(sizeof(Block))
+    cdef size_t idle = 0
     cdef size_t index
+    cdef bint chained = False
+    cdef bint acts = False                                  # where no lane is active
     if block == NULL:
         return NULL
     builder.blocks = blocks
     builder.block = block
     builder.banks = banks
     block.banks = banks
+    block.modes = blocks.mode & step_modes
     builder.steps = &steps
     builder.instructions = &instructions
     _fill_block(&builder, pc)
     _bind_chains(&builder)
-    block.steps = <Step *>aligned_bytes((steps.size() + 1) * sizeof(Step))
+    for index in range(steps.size()):
+        acts = acts or not (steps[index].scalar or steps[index].leaves or (steps[index].rows and not steps[index].makes_mask))
+        idle += steps[index].scalar or steps[index].leaves
+    block.steps[0] = <Step *>aligned_bytes((steps.size() + idle + 1) * sizeof(Step))
     block.rests = <StepRest *>malloc((steps.size() + 1) * sizeof(StepRest))
     block.instructions = <const Instruction **>malloc((instructions.size() + 1) * sizeof(void *))
-    if block.steps != NULL and block.rests != NULL and block.instructions != NULL:
+    if block.steps[0] != NULL and block.rests != NULL and block.instructions != NULL:
         block.count = <uint32_t>instructions.size()
         block.step_count = <uint32_t>steps.size()
         for index in range(steps.size()):
             block.reads_lane_mask |= not (steps[index].rows or steps[index].scalar or steps[index].leaves)
             block.rests[index] = steps[index].rest
             block.rests[index].block = block
-            block.steps[index] = steps[index].hot
-            block.steps[index].rest = &block.rests[index]
+            block.steps[0][index] = steps[index].hot
+            block.steps[0][index].rest = &block.rests[index]
+            chained = chained or block.rests[index].chain_form
         for index in range(instructions.size()):
             block.instructions[index] = instructions[index]
-    blocks.by_pc[0][_key_of(pc, banks)] = block
+        if not chained or blocks.machine.wave_size == <uint32_t>row_lanes:
+            for index in range(1, <size_t>shape_count):
+                block.steps[index] = block.steps[0]
+        if not acts:
+            _keep_idle_steps(block, &steps)
+    blocks.by_pc[0][_key_of(pc, banks, block.modes)] = block
     return block
 
 
-cdef inline uint64_t _key_of(uint64_t pc, uint32_t banks) noexcept nogil:
-    return pc ^ (<uint64_t>banks << 56)                     # all bits above 46 of an address are the same
+cdef inline uint64_t _key_of(uint64_t pc, uint32_t banks, uint32_t modes) noexcept nogil:
+    return pc ^ (<uint64_t>banks << 56) ^ (<uint64_t>(modes >> 4) << 48)        # all bits above 46 of an address are the same
 
 
 cdef Block *block_at(Blocks *blocks, uint64_t pc, uint32_t banks) noexcept nogil:
     cdef Block **recent = &blocks.recent[(pc >> 2) % recent_blocks]
-    cdef uint64_t key = _key_of(pc, banks)
-    if recent[0] == NULL or recent[0].pc != pc or recent[0].banks != banks:
+    cdef uint32_t modes = blocks.mode & step_modes
+    cdef uint64_t key = _key_of(pc, banks, modes)
+    if recent[0] == NULL or recent[0].pc != pc or recent[0].banks != banks or recent[0].modes != modes:
         recent[0] = blocks.by_pc[0][key] if blocks.by_pc.count(key) else _make_block(blocks, pc, banks)
     return recent[0]
 
@@ -839,8 +897,8 @@ cdef bint has_own_steps(const Block *block, const Instruction *instruction) noex
     cdef uint32_t index
     cdef StepFunction function
     for index in range(block.step_count):
-        function = block.steps[index].function
-        if block.steps[index].instruction == instruction and (function == step_reference or function == step_ordered or function == step_shared
+        function = block.steps[0][index].function
+        if block.steps[0][index].instruction == instruction and (function == step_reference or function == step_banks or function == step_ordered or function == step_shared
                                                               or function == step_leave or function == step_leave_ordered):
             return False
     return True

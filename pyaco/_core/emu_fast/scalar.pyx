@@ -23,8 +23,7 @@ cdef inline uint64_t scalar_exec(const Core *core) noexcept nogil:
 
 
 cdef inline void put_scalar_wide(Core *core, uint32_t index, uint64_t value) noexcept nogil:
-    core.wave.sgpr[index] = <uint32_t>value
-    core.wave.sgpr[index + 1] = <uint32_t>(value >> 32)
+    store_pair(&core.wave.sgpr[index], value)
 
 
 include "emulator_scalar_steps.pxi"
