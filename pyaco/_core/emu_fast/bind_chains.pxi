@@ -322,6 +322,7 @@ cdef void _bind_chains(Builder *builder) noexcept nogil:
             draft.hot.wide_address = True                   # see `chain_is_stored`
         if hands and not _flushes_sources(&ordered[index + 1], _taken_slots(draft, &ordered[index + 1])):
             form |= chain_flushes
+        draft.hands_exec = draft.makes_mask and draft.hot.mask_destination == sgpr_exec
         draft.rest.plain = draft.hot.function
         draft.rest.chain_form = draft.chain * <uint32_t>chain_forms + form
         draft.hot.function = forms[draft.rest.chain_form]

@@ -65,6 +65,7 @@ cdef struct Draft:
     uint8_t makes_mask
     uint8_t scalar                    # it touches no row
     uint8_t sets_exec                 # and writes EXEC, which functions of the reference engine read
+    uint8_t hands_exec                # and hands that on
     uint8_t leaves                    # it goes to another block, and does nothing else
 
 cdef struct Builder:
@@ -96,14 +97,6 @@ cdef bint open_blocks(Blocks *blocks, Kernels kernels, Code *code, Machine *mach
     return True
 
 
-cdef void _free_steps(Block *block) noexcept nogil:
-    cdef uint32_t shape
-    for shape in range(1, <uint32_t>shape_count):
-        if block.steps[shape] != block.steps[0]:
-            free(block.steps[shape])
-    free(block.steps[0])
-
-
 cdef void close_blocks(Blocks *blocks) noexcept nogil:
     if blocks.by_pc != NULL:
         for pair in blocks.by_pc[0]:
@@ -128,7 +121,10 @@ cdef void close_blocks(Blocks *blocks) noexcept nogil:
 
 # -------------------------------------------------------------------------------------------------------------- operands
 cdef uint32_t _constant_row(Blocks *blocks, uint64_t value, bint wide) noexcept nogil:
-    """The offset of a row that holds a constant in every lane, 0 when the pool is full; of two rows when it is wide."""
+    """The offset of a row that holds a constant in every lane, 0 when the pool is full; of two rows when it is wide.
+
+    Behind two that differ are its dwords, as scalar steps read them.
+    """
     cdef uint32_t low = <uint32_t>value
     cdef uint32_t high = <uint32_t>(value >> 32) if wide else low
     cdef uint64_t key = low | (<uint64_t>high << 32)
@@ -136,7 +132,7 @@ cdef uint32_t _constant_row(Blocks *blocks, uint64_t value, bint wide) noexcept 
     cdef uint32_t *row
     if blocks.constants.count(key):
         return blocks.constants[0][key]
-    if blocks.pool_count + 2 > pool_rows:
+    if blocks.pool_count + 3 > pool_rows:
         return 0
     row = <uint32_t *>(blocks.pool + blocks.pool_count * row_bytes)
     for lane in range(<uint32_t>max_lanes):
@@ -144,7 +140,11 @@ cdef uint32_t _constant_row(Blocks *blocks, uint64_t value, bint wide) noexcept 
         row[max_lanes + lane] = high
     blocks.constants[0][key] = blocks.pool_count * row_bytes
     blocks.pool_count += 2
-    return (blocks.pool_count - 2) * row_bytes
+    if low != high:
+        row[2 * max_lanes] = low
+        row[2 * max_lanes + 1] = high
+        blocks.pool_count += 1
+    return blocks.constants[0][key]
 
 
 cdef uint32_t _selection_row(Blocks *blocks, const Decoded *decoded) noexcept nogil:
@@ -335,18 +335,6 @@ cdef bint _bind_source(Builder *builder, Draft *step, uint32_t slot, uint8_t kin
     if source.kind == operand_value:
         return _bind_constant(builder, step, slot, changed(<uint32_t>source.value, change), False)
     return _bind_row(builder, step, slot, source, change, builder.blocks.kernels.rows.change)
-
-
-cdef bint _bind_scalar_source(Builder *builder, Draft *step, uint32_t slot, const Source *source, bint wide) noexcept nogil:
-    if source.kind == operand_value:
-        return _bind_constant(builder, step, slot, source.value, wide)
-    if source.kind != operand_sgpr or source.half:
-        return False
-    if wide and not source.index < sgpr_m0 - 1 and source.index != sgpr_exec:
-        return False
-    step.hot.base[slot] = base_sgpr
-    step.hot.offset[slot] = 4 * source.index
-    return True
 
 
 # ---------------------------------------------------------------------------------------------------------------- vector
@@ -556,44 +544,7 @@ include "pyaco/_core/emu_fast/bind_chains.pxi"
 include "pyaco/_core/emu_fast/bind_dual.pxi"
 
 
-# ---------------------------------------------------------------------------------------------------------------- scalar
-cdef bint _add_scalar(Builder *builder, const Instruction *instruction) noexcept nogil:
-    cdef const LaneOperation *operation = instruction.operation
-    cdef Draft step
-    cdef uint32_t index
-    cdef uint32_t slot = 0
-    cdef uint32_t next_destination = 0
-    cdef uint8_t kind
-    memset(&step, 0, sizeof(Draft))
-    step.hot.function = scalar_step_of(instruction.decoded.opcode)
-    if step.hot.function == NULL:
-        return False
-    step.hot.instruction = instruction
-    step.rest.operation = operation
-    step.hot.immediate = <uint32_t><int32_t><int16_t>instruction.decoded.immediate
-    for index in range(operation.source_count):
-        kind = operation.source_type[index] & ~type_old
-        if type_scc <= kind <= type_imm:
-            continue
-        if not _bind_scalar_source(builder, &step, slot, &instruction.source[slot], is_wide(kind)):
-            return False
-        slot += 1
-    for index in range(operation.result_count):
-        kind = operation.result_type[index]
-        if type_scc <= kind <= type_imm:
-            continue
-        step.hot.destination = instruction.decoded.destination[next_destination] >> 2
-        next_destination += 1
-        if step.hot.destination >= 128 or step.hot.destination == sgpr_null:
-            return False
-        if is_wide(kind) and not step.hot.destination < sgpr_m0 - 1 and step.hot.destination != sgpr_exec:
-            return False
-    step.scalar = True
-    step.sets_exec = _writes_exec(instruction, builder.blocks.machine.wave_size)
-    builder.steps.push_back(step)
-    return True
-
-
+include "pyaco/_core/emu_fast/bind_scalar.pxi"
 include "pyaco/_core/emu_fast/bind_memory.pxi"
 include "pyaco/_core/emu_fast/first_writes.pxi"
 
@@ -798,39 +749,7 @@ cdef void _fill_block(Builder *builder, uint64_t pc) noexcept nogil:
         builder.steps.back().leaves = True
 
 
-cdef void _keep_idle_steps(Block *block, const vector[Draft] *steps) noexcept nogil:
-    """Put the scalar steps and the end of a block behind its steps, once more."""
-    cdef Step *idle = block.steps[0] + block.step_count
-    cdef uint32_t index
-    block.idle = idle
-    for index in range(block.step_count):
-        if steps[0][index].scalar or steps[0][index].leaves:
-            idle[0] = block.steps[0][index]
-            idle += 1
-
-
-cdef const Step *shaped_steps(const Blocks *blocks, Block *block, uint32_t shape) noexcept nogil:
-    """Of waves with one idle half: chained steps are those of a wave32, on the rows of the other half."""
-    cdef uint32_t first = row_lanes if shape == shape_high else 0
-    cdef uint32_t index, slot
-    cdef Step *step
-    if block.steps[shape] != NULL:
-        return block.steps[shape]
-    step = <Step *>aligned_bytes(block.step_count * sizeof(Step))
-    if step == NULL:
-        return block.steps[0]
-    memcpy(step, block.steps[0], block.step_count * sizeof(Step))
-    block.steps[shape] = step
-    for index in range(block.step_count):
-        if block.rests[index].chain_form:
-            step.function = blocks.kernels.chains[block.rests[index].chain_form + <uint32_t>chain_wave32]
-            step.sgpr = <uint16_t>first
-            for slot in range(3):
-                step.offset[slot] += 4 * first
-            step.destination += 4 * first
-            step.mask_source += <uint8_t>(first // row_lanes)
-        step += 1
-    return block.steps[shape]
+include "pyaco/_core/emu_fast/shapes.pxi"
 
 
 cdef Block *_make_block(Blocks *blocks, uint64_t pc, uint32_t banks) noexcept nogil:
@@ -853,6 +772,8 @@ cdef Block *_make_block(Blocks *blocks, uint64_t pc, uint32_t banks) noexcept no
     builder.instructions = &instructions
     _fill_block(&builder, pc)
     _bind_chains(&builder)
+    if steps.size() > 1 and steps.back().hot.function == step_end and steps[steps.size() - 2].hands_exec:
+        steps.back().hot.function = <StepFunction>step_end_exec
     for index in range(steps.size()):
         acts = acts or not (steps[index].scalar or steps[index].leaves or (steps[index].rows and not steps[index].makes_mask))
         idle += steps[index].scalar or steps[index].leaves
@@ -898,8 +819,9 @@ cdef bint has_own_steps(const Block *block, const Instruction *instruction) noex
     cdef StepFunction function
     for index in range(block.step_count):
         function = block.steps[0][index].function
-        if block.steps[0][index].instruction == instruction and (function == step_reference or function == step_banks or function == step_ordered or function == step_shared
-                                                              or function == step_leave or function == step_leave_ordered):
+        if block.steps[0][index].instruction == instruction and (
+                function == step_reference or function == step_banks or function == step_ordered or function == step_shared
+                or function == step_leave or function == step_leave_ordered):
             return False
     return True
 

@@ -313,7 +313,8 @@ static int chain_comparison(Core *core, const Step *step, Parts... handed) {
         core->wave->sgpr[step->mask_destination] = (uint32_t)found;
     else
         store_pair(&core->wave->sgpr[step->mask_destination], found);
-    return chain_go_on(core, step, nullptr, std::index_sequence<>());
+    ++step;
+    return reinterpret_cast<int (*)(Core *, const Step *, uint64_t)>(step->function)(core, step, found);        // `hand_exec`
 }
 
 // -------------------------------------------------------------------------------------------------------------------------------------------- table

@@ -247,6 +247,8 @@ cdef int step_leave(Core *core, const Step *step) noexcept nogil              # 
 cdef int step_leave_ordered(Core *core, const Step *step) noexcept nogil
 cdef int step_banks(Core *core, const Step *step) noexcept nogil              # S_SET_VGPR_MSB, which changes MODE
 cdef int step_end(Core *core, const Step *step) noexcept nogil                # from one block to the next
+cdef int step_end_exec(Core *core, const Step *step, uint64_t active) noexcept nogil      # the same behind a step that hands EXEC on
+cdef int step_save_exec(Core *core, const Step *step) noexcept nogil          # S_MOV_B64 from EXEC
 cdef int step_copy_mask(Core *core, const Step *step) noexcept nogil          # the result of a comparison, to another SGPR
 cdef StepFunction branch_step(uint32_t opcode) noexcept nogil                 # NULL: not a direct branch
 # Wait until all earlier workgroups have ended, and set the clock to what they have executed; False: one of them failed.
@@ -257,6 +259,13 @@ cdef int step_specials(Core *core, const Step *step, uint32_t halves) noexcept n
 
 cdef inline int next_step(Core *core, const Step *step) noexcept nogil:
     return step[1].function(core, step + 1)
+
+# A step that may write EXEC hands it on in an argument, for `step_end_exec`: what has just been stored is not waited for, nor taken by the host for what
+# the same load found before. Other steps do not look at it.
+ctypedef int (*ExecStepFunction)(Core *core, const Step *step, uint64_t active) noexcept nogil
+
+cdef inline int hand_exec(Core *core, const Step *step, uint64_t active) noexcept nogil:
+    return (<ExecStepFunction>step[1].function)(core, step + 1, active)
 
 cdef inline void note_active(Core *core, uint64_t active) noexcept nogil:
     """Set what steps read instead of EXEC, but for `lane_mask`."""
@@ -302,15 +311,17 @@ cdef inline int run_idle(Core *core, Block *block) noexcept nogil:
     return block.idle.function(core, block.idle)
 
 cdef inline int follow(Core *core, const Step *step, uint32_t taken) noexcept nogil:
-    """Go on with the block that follows, as the engine's loop would, which does it where something is to be looked at before."""
+    """Go on with the block that follows."""
+    return follow_with(core, step, taken, mask_of(core.wave, sgpr_exec))
+
+cdef inline int follow_with(Core *core, const Step *step, uint32_t taken, uint64_t active) noexcept nogil:
+    """The same where EXEC is known, as the engine's loop would, which does it where something is to be looked at before."""
     cdef Block **successor = <Block **>&step.rest.successor[taken]
     cdef Block *block = successor[0]
-    cdef uint64_t active
     if block == NULL:
         return leave_chain(core, successor, step.rest.block.end + (<uint64_t>(<int64_t><int16_t>step.immediate * 4) if taken else 0))
     if core.machine.executed + block.count > core.chain_end:
         return leave_chain(core, successor, block.pc)
-    active = mask_of(core.wave, sgpr_exec)
     if active == 0 and block.idle != NULL:
         return run_idle(core, block)
     if active != core.active or (active == 0 and block.reads_lane_mask):

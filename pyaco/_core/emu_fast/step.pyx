@@ -160,6 +160,15 @@ cdef int step_end(Core *core, const Step *step) noexcept nogil:
     return follow(core, step, 0)
 
 
+cdef int step_end_exec(Core *core, const Step *step, uint64_t active) noexcept nogil:
+    return follow_with(core, step, 0, active)
+
+
+cdef int step_save_exec(Core *core, const Step *step) noexcept nogil:
+    store_pair(&core.wave.sgpr[step.destination], load_pair(&core.wave.sgpr[sgpr_exec]))
+    return next_step(core, step)
+
+
 cdef int step_copy_mask(Core *core, const Step *step) noexcept nogil:
     wave_put_mask(core.wave, step.mask_destination, core.mask_result[0] | (<uint64_t>core.mask_result[1] << 32))
     return next_step(core, step)
