@@ -3,8 +3,8 @@
 //
 // The result travels in the vector arguments of the step's function. A step that is not in the chain does not look at them; a step whose sources are
 // handed on stands right behind the one that makes them. All lanes of a wave are computed; only active ones are stored, and only their NaNs count.
-// A NaN runs the plain step of the operation, between a store of what was handed on and a load of the result. Operations on singles are for waves that
-// flush denormals, minima and maxima for those that are not in IEEE mode: blocks are made for such bits of MODE.
+// A NaN runs the plain step of the operation, between a store of what was handed on and a load of the result. Operations on singles are for waves
+// that flush denormals, minima and maxima for those that are not in IEEE mode: blocks are made for such bits of MODE.
 #pragma once
 #include "host.h"
 #include <utility>
@@ -19,8 +19,9 @@ enum {
     chain_compare, chain_compare_signed = chain_compare + 32, chain_compare_unsigned = chain_compare_signed + 8,
     chain_last = chain_compare_unsigned + 8
 };
-// Besides a bit for each source that is handed on. A single is handed on with its denormals where the next step takes these for zeros.
-enum { chain_stores = 8, chain_wave32 = 16, chain_flushes = 32, chain_forms = 64 };
+// Besides a bit for each source that is handed on. A single that is not stored is handed on with its denormals where the next step takes these for
+// zeros. Of a uniform source (the first of two, the last of three) one lane is loaded for all: loads and stores are what bounds most steps.
+enum { chain_stores = 8, chain_wave32 = 16, chain_flushes = 32, chain_uniform = 64, chain_forms = 128 };
 
 // By System V's convention the arguments are registers, whether the function that is called has them or not.
 // Kernels with sanitizers go without: their compiler would take minutes for each of the two modules.
@@ -114,7 +115,7 @@ static ALWAYS_INLINE Singles flush_by_sum(Singles a) { return a + hidden(0x80000
 enum ChainResult { words, singles };
 
 template <unsigned count, ChainResult kind> struct ChainOperation {
-    static constexpr unsigned sources = count;
+    static constexpr unsigned sources = count, uniform = count > 2 ? 2 : 0;
     static constexpr bool is_single = kind == singles;
 };
 // What each computes, as the table of semantics has it, of the sources a, b, c.
@@ -220,9 +221,10 @@ template <unsigned parts, class Core, class Step>
 static ALWAYS_INLINE bool chain_finds_nan(const Core *core, const Step *step, const Singles *values) {
     if (__builtin_expect(!any_unordered<parts>(values), 1))
         return false;
+    const uint64_t lanes = core->active >> chain_first_lane(step);
     uint32_t active = 0;
     for (unsigned part = 0; part < parts; ++part)
-        active |= compare_singles<_CMP_UNORD_Q>(values[part], values[part]) & (uint32_t)(core->active >> chain_first_lane(step) >> (part_lanes * part));
+        active |= compare_singles<_CMP_UNORD_Q>(values[part], values[part]) & (uint32_t)(lanes >> (part_lanes * part));
     return active != 0;
 }
 
@@ -261,12 +263,13 @@ static int chain_step(Core *core, const Step *step, Parts... handed) {
     const uint32_t *rows[3];
     for (unsigned slot = 0; slot < 3; ++slot)
         rows[slot] = slot < Operation::sources && !(form >> slot & 1) ? chain_source(core, step, slot) : nullptr;
+    const Singles everywhere = form & chain_uniform ? part_all(*rows[Operation::uniform]) : Singles();
 #pragma GCC unroll 8
     for (unsigned part = 0; part < parts; ++part) {
         Singles source[3] = {taken[part], taken[part], taken[part]};
         for (unsigned slot = 0; slot < Operation::sources; ++slot)
             if (!(form >> slot & 1))
-                source[slot] = part_load(rows[slot] + part_lanes * part);
+                source[slot] = form & chain_uniform && slot == Operation::uniform ? everywhere : part_load(rows[slot] + part_lanes * part);
         values[part] = Operation::of(core, step, part_lanes * part, source[0], source[1], source[2]);
     }
     if (!Operation::is_single) {
@@ -282,7 +285,7 @@ static int chain_step(Core *core, const Step *step, Parts... handed) {
         flushed[part] = form & (chain_stores | chain_flushes) ? ChainFlush<Operation>::of(values[part]) : values[part];
     if (form & chain_stores)
         chain_put<parts>(core, step, flushed);
-    return chain_go_on(core, step, form & chain_flushes ? flushed : values, std::index_sequence_for<Parts...>(), handed...);
+    return chain_go_on(core, step, flushed, std::index_sequence_for<Parts...>(), handed...);
 }
 
 template <unsigned predicate> struct CompareSingles {
@@ -326,9 +329,14 @@ static Function chain_form(std::index_sequence<part...>) {
         static_cast<int (*)(Core *, const Step *, ChainPart<part>...)>(chain_step<Operation, form, Core, Step, ChainPart<part>...>));
 }
 
-// The form that stands for another: for one with more sources than the operation has (which is not used), or with a flush of what is none.
+// The form that stands for another: for one with more sources than the operation has (which is not used), with a flush of what is none, or of what is
+// stored flushed; words have no uniform sources.
 template <class Operation> static constexpr unsigned chain_form_of(unsigned form) {
-    return (form & 7) >> Operation::sources ? form & chain_wave32 : !Operation::is_single ? form & ~chain_flushes : form;
+    if ((form & 7) >> Operation::sources || (form & chain_uniform && form >> Operation::uniform & 1))
+        return form & chain_wave32;
+    if (!Operation::is_single)
+        return form & ~(chain_flushes | chain_uniform);
+    return form & chain_stores ? form & ~chain_flushes : form;
 }
 
 template <class Operation, class Core, class Step, class Function, size_t... form>

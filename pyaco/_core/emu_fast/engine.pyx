@@ -146,6 +146,8 @@ cdef int _run_steps(Worker *worker, Wave *wave, uint64_t until) noexcept nogil:
         core.chain_end = min(core.chain_end, min(until, machine.executed + chain_instructions))
         _enter_block(core, wave)
         steps = shaped_steps(&worker.blocks, block, core.shape)
+        if steps == NULL:
+            return no_memory
         machine.executed += block.count
         block.executions += 1
         block.lane_executions += core.active_count

@@ -1,7 +1,7 @@
 # The steps of blocks for waves of which a part is idle; part of block.pyx.
 #
-# A wave64 often has all its active lanes in one half: chained steps are then those of a wave32, on the rows of that half. Such steps are made when the
-# engine first meets a wave that needs them. Where no lane is active, what only writes rows does nothing, and is left out.
+# A wave64 often has all its active lanes in one half: chained steps are then those of a wave32, on the rows of that half. Such steps are made when
+# the engine first meets a wave that needs them. Where no lane is active, what only writes rows does nothing, and is left out.
 cdef void _free_steps(Block *block) noexcept nogil:
     cdef uint32_t shape
     for shape in range(1, <uint32_t>shape_count):
@@ -22,7 +22,7 @@ cdef void _keep_idle_steps(Block *block, const vector[Draft] *steps) noexcept no
 
 
 cdef const Step *shaped_steps(const Blocks *blocks, Block *block, uint32_t shape) noexcept nogil:
-    """Of waves with one idle half: chained steps are those of a wave32, on the rows of the other half."""
+    """The steps for a shape; NULL: out of memory."""
     cdef uint32_t first = row_lanes if shape == shape_high else 0
     cdef uint32_t index, slot
     cdef Step *step
@@ -30,7 +30,7 @@ cdef const Step *shaped_steps(const Blocks *blocks, Block *block, uint32_t shape
         return block.steps[shape]
     step = <Step *>aligned_bytes(block.step_count * sizeof(Step))
     if step == NULL:
-        return block.steps[0]
+        return NULL
     memcpy(step, block.steps[0], block.step_count * sizeof(Step))
     block.steps[shape] = step
     for index in range(block.step_count):

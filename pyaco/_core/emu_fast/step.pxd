@@ -91,7 +91,7 @@ cdef struct Step:
     uint32_t destination              # bytes from base[destination_base], or number of an SGPR
     uint32_t immediate                # memory: offset; scalar: the 16 bits, extended
     uint32_t allocation               # memory: the allocation that it accessed last; images: the ImageWork
-    uint16_t sgpr                     # memory: first SGPR of the base or the descriptor, register_none; a sampler's is `mask_source`. Chained: first lane
+    uint16_t sgpr                     # memory: first SGPR of the base or the descriptor, or none; a sampler's is `mask_source`. Chained: first lane
     uint8_t destination_base
     uint8_t mask_source               # SGPR of a source that is a lane mask
     uint8_t mask_destination
@@ -181,7 +181,7 @@ cdef enum:                            # which halves of a wave have active lanes
 
 cdef struct Block:
     Step *steps[shape_count]          # NULL: not made yet, by `shaped_steps`
-    Step *idle                        # what is left of them where no lane is active: scalar steps and the end; NULL: some step is neither, nor does nothing
+    Step *idle                        # what is left of them where no lane is active: scalar steps and the end; NULL: others act as well
     StepRest *rests
     const Instruction **instructions
     uint32_t count                    # instructions
@@ -260,7 +260,7 @@ cdef int step_specials(Core *core, const Step *step, uint32_t halves) noexcept n
 cdef inline int next_step(Core *core, const Step *step) noexcept nogil:
     return step[1].function(core, step + 1)
 
-# A step that may write EXEC hands it on in an argument, for `step_end_exec`: what has just been stored is not waited for, nor taken by the host for what
+# A step that may write EXEC hands it on in an argument, for `step_end_exec`: what was just stored is not waited for, nor taken by the host for what
 # the same load found before. Other steps do not look at it.
 ctypedef int (*ExecStepFunction)(Core *core, const Step *step, uint64_t active) noexcept nogil
 
