@@ -16,7 +16,7 @@ enum {
     chain_and_or, chain_or3, chain_xor3, chain_bit_select, chain_add_words, chain_subtract_words, chain_subtract_words_from, chain_add3,
     chain_multiply_words, chain_minimum_unsigned, chain_maximum_unsigned, chain_minimum_signed, chain_maximum_signed, chain_shift_left,
     chain_shift_right, chain_shift_right_signed, chain_shift_left_add, chain_shift_left_or, chain_add_shift_left, chain_xor_add, chain_align_bits,
-    chain_compare, chain_compare_signed = chain_compare + 32, chain_compare_unsigned = chain_compare_signed + 8,
+    chain_square, chain_square_add, chain_compare, chain_compare_signed = chain_compare + 32, chain_compare_unsigned = chain_compare_signed + 8,
     chain_last = chain_compare_unsigned + 8
 };
 // Besides a bit for each source that is handed on. A single that is not stored is handed on with its denormals where the next step takes these for
@@ -134,6 +134,8 @@ CHAIN_OPERATION(ChainSubtractFrom, 2, singles, Singles, b - a);
 CHAIN_OPERATION(ChainProduct, 2, singles, Singles, a * b);
 CHAIN_OPERATION(ChainProductSum, 3, singles, Singles, multiply_add(a, b, c));
 CHAIN_OPERATION(ChainProductLastSum, 3, singles, Singles, multiply_add(a, c, b));
+CHAIN_OPERATION(ChainSquare, 2, singles, Singles, a * a);
+CHAIN_OPERATION(ChainSquareSum, 3, singles, Singles, multiply_add(a, a, c));
 CHAIN_OPERATION(ChainRoot, 1, singles, Singles, root(a));
 CHAIN_OPERATION(ChainReciprocal, 1, singles, Singles, part_all(0x3f800000) / a);
 CHAIN_OPERATION(ChainFloor, 1, singles, Singles, rounded<_MM_FROUND_TO_NEG_INF>(a));
@@ -176,9 +178,15 @@ CHAIN_OPERATION(ChainXorAdd, 3, words, Unsigned, (a ^ b) + c);
 CHAIN_OPERATION(ChainAlignBits, 3, words, Unsigned, b >> (c & 31) | a << 1 << (31 - (c & 31)));
 #undef CHAIN_OPERATION
 
+template <class Operation> static constexpr bool chain_is_square = false;
+template <> constexpr bool chain_is_square<ChainSquare> = true;
+template <> constexpr bool chain_is_square<ChainSquareSum> = true;
+
 template <class Operation> struct ChainFlush { static ALWAYS_INLINE Singles of(Singles a) { return flush_by_product(a); } };
 template <> struct ChainFlush<ChainProduct> { static ALWAYS_INLINE Singles of(Singles a) { return flush_by_sum(a); } };
 template <> struct ChainFlush<ChainProductSum> { static ALWAYS_INLINE Singles of(Singles a) { return flush_by_sum(a); } };
+template <> struct ChainFlush<ChainSquare> { static ALWAYS_INLINE Singles of(Singles a) { return flush_by_sum(a); } };
+template <> struct ChainFlush<ChainSquareSum> { static ALWAYS_INLINE Singles of(Singles a) { return flush_by_sum(a); } };
 template <> struct ChainFlush<ChainProductLastSum> { static ALWAYS_INLINE Singles of(Singles a) { return flush_by_sum(a); } };
 
 // ---------------------------------------------------------------------------------------------------------------------------------- parts of a step
@@ -330,8 +338,10 @@ static Function chain_form(std::index_sequence<part...>) {
 }
 
 // The form that stands for another: for one with more sources than the operation has (which is not used), with a flush of what is none, or of what is
-// stored flushed; words have no uniform sources.
+// stored flushed; words have no uniform sources, and both factors of a square are the same.
 template <class Operation> static constexpr unsigned chain_form_of(unsigned form) {
+    if (chain_is_square<Operation>)
+        form = (form & ~2u) | (form & 1) << 1;
     if ((form & 7) >> Operation::sources || (form & chain_uniform && form >> Operation::uniform & 1))
         return form & chain_wave32;
     if (!Operation::is_single)
@@ -373,6 +383,8 @@ template <class Core, class Step> static void fill_chains(int (**table)(Core *, 
     CHAIN(chain_multiply, ChainProduct);
     CHAIN(chain_multiply_add, ChainProductSum);
     CHAIN(chain_multiply_last_add, ChainProductLastSum);
+    CHAIN(chain_square, ChainSquare);
+    CHAIN(chain_square_add, ChainSquareSum);
     CHAIN(chain_root, ChainRoot);
     CHAIN(chain_reciprocal, ChainReciprocal);
     CHAIN(chain_floor, ChainFloor);
