@@ -410,7 +410,14 @@ def scalar_step(operation: Semantics) -> list[str]:
     lines = [f"cdef int _step_{operation.names[0]}(Core *core, const Step *step) noexcept nogil:"]
     lines += Body(operation).declarations()
     lines += [f"    {line}" for line in (*loads, *operation.statements, *stores)]
-    return [*lines, "    return next_step(core, step)", ""]
+    return [*lines, f"    return {scalar_end(operation)}", ""]
+
+
+def scalar_end(operation: Semantics) -> str:
+    """Return the call of the next step, which may read what becomes of EXEC."""
+    values = {kind: TYPES[kind][3].format(name) for kind, name in zip(operation.results, RESULT_NAMES, strict=False) if kind != "scc"}
+    value = values.get("exec32", values.get("exec64", next(iter(values.values()), "")))
+    return f"hand_exec(core, step, {value})" if value else "next_step(core, step)"
 
 
 def table(name: str, chosen: list[Semantics], functions: list[list[str]], known: set[str]) -> str:

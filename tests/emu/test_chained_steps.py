@@ -83,7 +83,29 @@ def lines(draw: random.Random, wave: int) -> list[str]:
     return found
 
 
-def program(draw: random.Random, wave: int) -> str:
+def loop(draw: random.Random, wave: int) -> list[str]:
+    """A loop that lanes leave one after the other, or in groups; some others write EXEC, or run a turn with other bits of MODE."""
+    size, one, all_lanes = ("b32", "s52", "exec_lo") if wave == 32 else ("b64", "s[52:53]", "exec")
+    inner = "s54" if wave == 32 else "s[54:55]"
+    text = [f"v_lshrrev_b32 v30, {draw.choice([2, 2, 3, 5, 6, 7])}, v31", "v_and_b32 v30, 15, v30", "s_mov_b32 s50, 0", "L0:", *lines(draw, wave)]
+    text += [f"s_mov_{size} {one}, {all_lanes}", f"v_cmpx_{draw.choice(['eq', 'ge'])}_u32 s50, v30", *short(draw)]
+    text += [f"s_and_not1_{size} {one}, {one}, {all_lanes}", "s_cbranch_scc0 L1", f"s_mov_{size} {all_lanes}, {one}"]
+    if draw.random() < 0.5:
+        mask = "vcc_lo" if wave == 32 else "vcc"
+        text += [f"v_cmp_lt_f32 {mask}, v1, v2", f"s_and_saveexec_{size} {inner}, {mask}", *short(draw)]
+        text += [f"s_xor_{size} {all_lanes}, {all_lanes}, {inner}", *short(draw), f"s_or_{size} {all_lanes}, {all_lanes}, {inner}"]
+    if draw.random() < 0.4:
+        text += [f"s_denorm_mode {draw.choice([0xC, 0xF])}", *lines(draw, wave), "s_denorm_mode 0xc"]
+    text += ["s_add_u32 s50, s50, 1", "s_cmp_lt_u32 s50, 12", "s_cbranch_scc1 L0", "L1:"]
+    return text
+
+
+def short(draw: random.Random) -> list[str]:
+    """A few instructions of vectors alone."""
+    return [f"{draw.choice(TWO)} v{draw.randrange(ROWS)}, v{draw.randrange(ROWS)}, v{draw.randrange(ROWS)}" for _ in range(draw.randrange(4))]
+
+
+def program(draw: random.Random, wave: int, loops: bool = False) -> str:
     active = draw.choice([0xFFFFFFFFFFFFFFFF, 0xFFFFFFFFFFFFFFFF, 0x00FF00FF00FF00FF, 0x8000000000000000, 0x0000000000000010, 0xFFFFFFFF, 0])
     size = f"s_mov_b32 exec_lo, {active & 0xFFFFFFFF:#x}\ns_mov_b32 exec_hi, {active >> 32 if wave == 64 else 0:#x}"
     everything = "s_mov_b32 exec_lo, -1" if wave == 32 else "s_mov_b64 exec, -1"
@@ -92,15 +114,16 @@ def program(draw: random.Random, wave: int) -> str:
     first += ["s_mov_b32 s20, 0x3fc00000", "s_mov_b32 s21, 7", "s_mov_b64 s[24:25], s[0:1]", "s_mov_b64 vcc, 0x55", size]
     last = [everything, *(f"global_store_b32 v31, v{row}, s[40:41] offset:{row * wave * 4}" for row in range(ROWS)), "s_endpgm", ""]
     waits = ["s_wait_loadcnt 0x0"]
-    return "\n".join([*first, *waits, *lines(draw, wave), *last])
+    return "\n".join([*first, *waits, *(loop if loops else lines)(draw, wave), *last])
 
 
-def results_of(name: str, code: bytes, rows: np.ndarray, wave: int, mode: int) -> bytes:
+def results_of(name: str, code: bytes, rows: np.ndarray, wave: int, mode: int) -> tuple[bytes, object, object]:
+    """The registers, and the instructions and active lanes by unit."""
     device = Device("gfx1200", engine=name)
     source, results = device.buffer(rows), device.buffer(np.zeros_like(rows))
     user = [word for buffer in (source, results) for word in (buffer.address & 0xFFFFFFFF, buffer.address >> 32)]
-    device.run(code, (1, 1, 1), (wave, 1, 1), user_sgprs=user, wave_size=wave, float_mode=mode)
-    return results.numpy().tobytes()
+    report = device.run(code, (1, 1, 1), (wave, 1, 1), user_sgprs=user, wave_size=wave, float_mode=mode)
+    return results.numpy().tobytes(), report.opcodes, report.lane_units
 
 
 def setup(seed: int, wave: int, special: float) -> np.ndarray:
@@ -111,18 +134,24 @@ def setup(seed: int, wave: int, special: float) -> np.ndarray:
     return np.where(random_.random(rows.shape) < special, random_.choice(np.array(SPECIAL, U32), rows.shape), rows)
 
 
-@pytest.mark.parametrize("bits", [bits for bits in (256, 512) if engine.vector_bits() >= bits])
-@pytest.mark.parametrize("wave", [32, 64])
-def test_random_chains(monkeypatch: pytest.MonkeyPatch, wave: int, bits: int) -> None:
+@pytest.fixture(params=[bits for bits in (256, 512) if engine.vector_bits() >= bits])
+def chosen_vectors(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let devices take the host's vectors of each width."""
     fast = engine.FastEngine
 
     def make(space: AddressSpace, gfx_level: int, threads: int = 1) -> engine.FastEngine:
-        return fast(space, gfx_level, threads, bits)
+        return fast(space, gfx_level, threads, request.param)
 
     monkeypatch.setattr(engine, "FastEngine", make)
+
+
+@pytest.mark.usefixtures("chosen_vectors")
+@pytest.mark.parametrize("loops", [False, True])
+@pytest.mark.parametrize("wave", [32, 64])
+def test_random_chains(wave: int, loops: bool) -> None:
     for seed in range(COUNT):
         draw = random.Random(seed)
-        text = program(draw, wave)
+        text = program(draw, wave, loops)
         code = isa.assemble(text, "gfx1200", wave_size=wave)
         rows = setup(seed, wave, draw.choice([0.0, 0.0, 0.02, 0.5]))
         mode = draw.choice([0xC0, 0xC0, 0xC0, 0xF0])

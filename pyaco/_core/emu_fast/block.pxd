@@ -40,6 +40,8 @@ cdef bint open_blocks(Blocks *blocks, Kernels kernels, Code *code, Machine *mach
 cdef void close_blocks(Blocks *blocks) noexcept nogil
 # The block at a pc. A block without instructions: the reference engine stops or executes what is there.
 cdef Block *block_at(Blocks *blocks, uint64_t pc, uint32_t banks) noexcept nogil
+# The steps of a block for waves whose active lanes lie so (shape_*). NULL: out of memory.
+cdef const Step *shaped_steps(const Blocks *blocks, Block *block, uint32_t shape) noexcept nogil
 # Looks for what a wave that begins with the block writes before it reads it.
 cdef void find_first_writes(Blocks *blocks, Block *block) noexcept nogil
 # Whether an instruction runs without the reference engine.

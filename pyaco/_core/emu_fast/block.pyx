@@ -7,7 +7,7 @@ calls the reference engine's function, which is right by definition.
 """
 from libc.stdint cimport int16_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcmp, memset
+from libc.string cimport memcmp, memcpy, memset
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
@@ -51,6 +51,7 @@ cdef enum:
     all_bits = 0xffffffffU
     sign_bit = 0x80000000U
     lane_formats = format_dpp8 | format_dpp16 | format_sdwa
+    step_modes = mode_keep_in32 | mode_keep_out32 | mode_ieee              # MODE's bits by which steps are chosen
 
 # A step while its block is made.
 cdef struct Draft:
@@ -64,6 +65,7 @@ cdef struct Draft:
     uint8_t makes_mask
     uint8_t scalar                    # it touches no row
     uint8_t sets_exec                 # and writes EXEC, which functions of the reference engine read
+    uint8_t hands_exec                # and hands that on
     uint8_t leaves                    # it goes to another block, and does nothing else
 
 cdef struct Builder:
@@ -98,7 +100,7 @@ cdef bint open_blocks(Blocks *blocks, Kernels kernels, Code *code, Machine *mach
 cdef void close_blocks(Blocks *blocks) noexcept nogil:
     if blocks.by_pc != NULL:
         for pair in blocks.by_pc[0]:
-            free(pair.second.steps)
+            _free_steps(pair.second)
             free(pair.second.rests)
             free(pair.second.instructions)
             free(pair.second)
@@ -119,7 +121,10 @@ cdef void close_blocks(Blocks *blocks) noexcept nogil:
 
 # -------------------------------------------------------------------------------------------------------------- operands
 cdef uint32_t _constant_row(Blocks *blocks, uint64_t value, bint wide) noexcept nogil:
-    """The offset of a row that holds a constant in every lane, 0 when the pool is full; of two rows when it is wide."""
+    """The offset of a row that holds a constant in every lane, 0 when the pool is full; of two rows when it is wide.
+
+    Behind two that differ are its dwords, as scalar steps read them.
+    """
     cdef uint32_t low = <uint32_t>value
     cdef uint32_t high = <uint32_t>(value >> 32) if wide else low
     cdef uint64_t key = low | (<uint64_t>high << 32)
@@ -127,7 +132,7 @@ cdef uint32_t _constant_row(Blocks *blocks, uint64_t value, bint wide) noexcept 
     cdef uint32_t *row
     if blocks.constants.count(key):
         return blocks.constants[0][key]
-    if blocks.pool_count + 2 > pool_rows:
+    if blocks.pool_count + 3 > pool_rows:
         return 0
     row = <uint32_t *>(blocks.pool + blocks.pool_count * row_bytes)
     for lane in range(<uint32_t>max_lanes):
@@ -135,7 +140,11 @@ cdef uint32_t _constant_row(Blocks *blocks, uint64_t value, bint wide) noexcept 
         row[max_lanes + lane] = high
     blocks.constants[0][key] = blocks.pool_count * row_bytes
     blocks.pool_count += 2
-    return (blocks.pool_count - 2) * row_bytes
+    if low != high:
+        row[2 * max_lanes] = low
+        row[2 * max_lanes + 1] = high
+        blocks.pool_count += 1
+    return blocks.constants[0][key]
 
 
 cdef uint32_t _selection_row(Blocks *blocks, const Decoded *decoded) noexcept nogil:
@@ -326,18 +335,6 @@ cdef bint _bind_source(Builder *builder, Draft *step, uint32_t slot, uint8_t kin
     if source.kind == operand_value:
         return _bind_constant(builder, step, slot, changed(<uint32_t>source.value, change), False)
     return _bind_row(builder, step, slot, source, change, builder.blocks.kernels.rows.change)
-
-
-cdef bint _bind_scalar_source(Builder *builder, Draft *step, uint32_t slot, const Source *source, bint wide) noexcept nogil:
-    if source.kind == operand_value:
-        return _bind_constant(builder, step, slot, source.value, wide)
-    if source.kind != operand_sgpr or source.half:
-        return False
-    if wide and not source.index < sgpr_m0 - 1 and source.index != sgpr_exec:
-        return False
-    step.hot.base[slot] = base_sgpr
-    step.hot.offset[slot] = 4 * source.index
-    return True
 
 
 # ---------------------------------------------------------------------------------------------------------------- vector
@@ -547,44 +544,7 @@ include "pyaco/_core/emu_fast/bind_chains.pxi"
 include "pyaco/_core/emu_fast/bind_dual.pxi"
 
 
-# ---------------------------------------------------------------------------------------------------------------- scalar
-cdef bint _add_scalar(Builder *builder, const Instruction *instruction) noexcept nogil:
-    cdef const LaneOperation *operation = instruction.operation
-    cdef Draft step
-    cdef uint32_t index
-    cdef uint32_t slot = 0
-    cdef uint32_t next_destination = 0
-    cdef uint8_t kind
-    memset(&step, 0, sizeof(Draft))
-    step.hot.function = scalar_step_of(instruction.decoded.opcode)
-    if step.hot.function == NULL:
-        return False
-    step.hot.instruction = instruction
-    step.rest.operation = operation
-    step.hot.immediate = <uint32_t><int32_t><int16_t>instruction.decoded.immediate
-    for index in range(operation.source_count):
-        kind = operation.source_type[index] & ~type_old
-        if type_scc <= kind <= type_imm:
-            continue
-        if not _bind_scalar_source(builder, &step, slot, &instruction.source[slot], is_wide(kind)):
-            return False
-        slot += 1
-    for index in range(operation.result_count):
-        kind = operation.result_type[index]
-        if type_scc <= kind <= type_imm:
-            continue
-        step.hot.destination = instruction.decoded.destination[next_destination] >> 2
-        next_destination += 1
-        if step.hot.destination >= 128 or step.hot.destination == sgpr_null:
-            return False
-        if is_wide(kind) and not step.hot.destination < sgpr_m0 - 1 and step.hot.destination != sgpr_exec:
-            return False
-    step.scalar = True
-    step.sets_exec = _writes_exec(instruction, builder.blocks.machine.wave_size)
-    builder.steps.push_back(step)
-    return True
-
-
+include "pyaco/_core/emu_fast/bind_scalar.pxi"
 include "pyaco/_core/emu_fast/bind_memory.pxi"
 include "pyaco/_core/emu_fast/first_writes.pxi"
 
@@ -728,7 +688,7 @@ cdef bint _add_instruction(Builder *builder, const Instruction *instruction) noe
     cdef bint added = False
     cdef bint ordered
     if instruction.decoded.opcode == <int>op_s_set_vgpr_msb:
-        _add_step(builder, instruction, step_reference)
+        _add_step(builder, instruction, step_banks)
         builder.banks = banks_of(instruction)
         return False
     if instruction.operation == NULL and (format_is_salu(instruction.decoded.format) or _reads_a_clock(instruction.decoded.opcode)):
@@ -789,48 +749,67 @@ cdef void _fill_block(Builder *builder, uint64_t pc) noexcept nogil:
         builder.steps.back().leaves = True
 
 
+include "pyaco/_core/emu_fast/shapes.pxi"
+
+
 cdef Block *_make_block(Blocks *blocks, uint64_t pc, uint32_t banks) noexcept nogil:
     cdef Builder builder
     cdef vector[Draft] steps
     cdef vector[const Instruction *] instructions
     cdef Block *block = <Block *>aligned_zeros(sizeof(Block))
+    cdef size_t idle = 0
     cdef size_t index
+    cdef bint chained = False
+    cdef bint acts = False                                  # where no lane is active
     if block == NULL:
         return NULL
     builder.blocks = blocks
     builder.block = block
     builder.banks = banks
     block.banks = banks
+    block.modes = blocks.mode & step_modes
     builder.steps = &steps
     builder.instructions = &instructions
     _fill_block(&builder, pc)
     _bind_chains(&builder)
-    block.steps = <Step *>aligned_bytes((steps.size() + 1) * sizeof(Step))
+    if steps.size() > 1 and steps.back().hot.function == step_end and steps[steps.size() - 2].hands_exec:
+        steps.back().hot.function = <StepFunction>step_end_exec
+    for index in range(steps.size()):
+        acts = acts or not (steps[index].scalar or steps[index].leaves or (steps[index].rows and not steps[index].makes_mask))
+        idle += steps[index].scalar or steps[index].leaves
+    block.steps[0] = <Step *>aligned_bytes((steps.size() + idle + 1) * sizeof(Step))
     block.rests = <StepRest *>malloc((steps.size() + 1) * sizeof(StepRest))
     block.instructions = <const Instruction **>malloc((instructions.size() + 1) * sizeof(void *))
-    if block.steps != NULL and block.rests != NULL and block.instructions != NULL:
+    if block.steps[0] != NULL and block.rests != NULL and block.instructions != NULL:
         block.count = <uint32_t>instructions.size()
         block.step_count = <uint32_t>steps.size()
         for index in range(steps.size()):
             block.reads_lane_mask |= not (steps[index].rows or steps[index].scalar or steps[index].leaves)
             block.rests[index] = steps[index].rest
             block.rests[index].block = block
-            block.steps[index] = steps[index].hot
-            block.steps[index].rest = &block.rests[index]
+            block.steps[0][index] = steps[index].hot
+            block.steps[0][index].rest = &block.rests[index]
+            chained = chained or block.rests[index].chain_form
         for index in range(instructions.size()):
             block.instructions[index] = instructions[index]
-    blocks.by_pc[0][_key_of(pc, banks)] = block
+        if not chained or blocks.machine.wave_size == <uint32_t>row_lanes:
+            for index in range(1, <size_t>shape_count):
+                block.steps[index] = block.steps[0]
+        if not acts:
+            _keep_idle_steps(block, &steps)
+    blocks.by_pc[0][_key_of(pc, banks, block.modes)] = block
     return block
 
 
-cdef inline uint64_t _key_of(uint64_t pc, uint32_t banks) noexcept nogil:
-    return pc ^ (<uint64_t>banks << 56)                     # all bits above 46 of an address are the same
+cdef inline uint64_t _key_of(uint64_t pc, uint32_t banks, uint32_t modes) noexcept nogil:
+    return pc ^ (<uint64_t>banks << 56) ^ (<uint64_t>(modes >> 4) << 48)        # all bits above 46 of an address are the same
 
 
 cdef Block *block_at(Blocks *blocks, uint64_t pc, uint32_t banks) noexcept nogil:
     cdef Block **recent = &blocks.recent[(pc >> 2) % recent_blocks]
-    cdef uint64_t key = _key_of(pc, banks)
-    if recent[0] == NULL or recent[0].pc != pc or recent[0].banks != banks:
+    cdef uint32_t modes = blocks.mode & step_modes
+    cdef uint64_t key = _key_of(pc, banks, modes)
+    if recent[0] == NULL or recent[0].pc != pc or recent[0].banks != banks or recent[0].modes != modes:
         recent[0] = blocks.by_pc[0][key] if blocks.by_pc.count(key) else _make_block(blocks, pc, banks)
     return recent[0]
 
@@ -839,9 +818,10 @@ cdef bint has_own_steps(const Block *block, const Instruction *instruction) noex
     cdef uint32_t index
     cdef StepFunction function
     for index in range(block.step_count):
-        function = block.steps[index].function
-        if block.steps[index].instruction == instruction and (function == step_reference or function == step_ordered or function == step_shared
-                                                              or function == step_leave or function == step_leave_ordered):
+        function = block.steps[0][index].function
+        if block.steps[0][index].instruction == instruction and (
+                function == step_reference or function == step_banks or function == step_ordered or function == step_shared
+                or function == step_leave or function == step_leave_ordered):
             return False
     return True
 

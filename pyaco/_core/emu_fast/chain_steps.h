@@ -3,8 +3,8 @@
 //
 // The result travels in the vector arguments of the step's function. A step that is not in the chain does not look at them; a step whose sources are
 // handed on stands right behind the one that makes them. All lanes of a wave are computed; only active ones are stored, and only their NaNs count.
-// What is rare (NaNs, denormals that are kept, IEEE mode) runs the plain step of the operation, between a store of what was handed on and a load of
-// the result.
+// A NaN runs the plain step of the operation, between a store of what was handed on and a load of the result. Operations on singles are for waves
+// that flush denormals, minima and maxima for those that are not in IEEE mode: blocks are made for such bits of MODE.
 #pragma once
 #include "host.h"
 #include <utility>
@@ -16,12 +16,12 @@ enum {
     chain_and_or, chain_or3, chain_xor3, chain_bit_select, chain_add_words, chain_subtract_words, chain_subtract_words_from, chain_add3,
     chain_multiply_words, chain_minimum_unsigned, chain_maximum_unsigned, chain_minimum_signed, chain_maximum_signed, chain_shift_left,
     chain_shift_right, chain_shift_right_signed, chain_shift_left_add, chain_shift_left_or, chain_add_shift_left, chain_xor_add, chain_align_bits,
-    chain_compare, chain_compare_signed = chain_compare + 32, chain_compare_unsigned = chain_compare_signed + 8,
+    chain_square, chain_square_add, chain_compare, chain_compare_signed = chain_compare + 32, chain_compare_unsigned = chain_compare_signed + 8,
     chain_last = chain_compare_unsigned + 8
 };
-// Besides a bit for each source that is handed on. A single is handed on with its denormals where the next step takes these for zeros.
-enum { chain_stores = 8, chain_wave32 = 16, chain_flushes = 32, chain_forms = 64 };
-enum { chain_pool = 1 };                                                // `base_pool` of step.pxd
+// Besides a bit for each source that is handed on. A single that is not stored is handed on with its denormals where the next step takes these for
+// zeros. Of a uniform source (the first of two, the last of three) one lane is loaded for all: loads and stores are what bounds most steps.
+enum { chain_stores = 8, chain_wave32 = 16, chain_flushes = 32, chain_uniform = 64, chain_forms = 128 };
 
 // By System V's convention the arguments are registers, whether the function that is called has them or not.
 // Kernels with sanitizers go without: their compiler would take minutes for each of the two modules.
@@ -112,15 +112,15 @@ static ALWAYS_INLINE Singles hidden(uint32_t value) {
 static ALWAYS_INLINE Singles flush_by_product(Singles a) { return a * hidden(0x3f800000); }
 static ALWAYS_INLINE Singles flush_by_sum(Singles a) { return a + hidden(0x80000000); }
 
-enum ChainNeeds { needs_nothing, needs_flushes, needs_flushes_choice };
+enum ChainResult { words, singles };
 
-template <unsigned count, ChainNeeds need> struct ChainOperation {
-    static constexpr unsigned sources = count;
-    static constexpr ChainNeeds needs = need;
+template <unsigned count, ChainResult kind> struct ChainOperation {
+    static constexpr unsigned sources = count, uniform = count > 2 ? 2 : 0;
+    static constexpr bool is_single = kind == singles;
 };
 // What each computes, as the table of semantics has it, of the sources a, b, c.
-#define CHAIN_OPERATION(name, count, need, Type, ...)                                                                                      \
-    struct name : ChainOperation<count, need> {                                                                                            \
+#define CHAIN_OPERATION(name, count, kind, Type, ...)                                                                                      \
+    struct name : ChainOperation<count, kind> {                                                                                            \
         template <class Core, class Step>                                                                                                  \
         static ALWAYS_INLINE Singles of(const Core *core, const Step *step, unsigned lane, Singles a1, Singles b1, Singles c1) {           \
             const Type a = (Type)a1, b = (Type)b1, c = (Type)c1;                                                                           \
@@ -128,57 +128,65 @@ template <unsigned count, ChainNeeds need> struct ChainOperation {
             return (Singles)(__VA_ARGS__);                                                                                                 \
         }                                                                                                                                  \
     }
-CHAIN_OPERATION(ChainAdd, 2, needs_flushes, Singles, a + b);
-CHAIN_OPERATION(ChainSubtract, 2, needs_flushes, Singles, a - b);
-CHAIN_OPERATION(ChainSubtractFrom, 2, needs_flushes, Singles, b - a);
-CHAIN_OPERATION(ChainProduct, 2, needs_flushes, Singles, a * b);
-CHAIN_OPERATION(ChainProductSum, 3, needs_flushes, Singles, multiply_add(a, b, c));
-CHAIN_OPERATION(ChainProductLastSum, 3, needs_flushes, Singles, multiply_add(a, c, b));
-CHAIN_OPERATION(ChainRoot, 1, needs_flushes, Singles, root(a));
-CHAIN_OPERATION(ChainReciprocal, 1, needs_flushes, Singles, part_all(0x3f800000) / a);
-CHAIN_OPERATION(ChainFloor, 1, needs_flushes, Singles, rounded<_MM_FROUND_TO_NEG_INF>(a));
-CHAIN_OPERATION(ChainCeiling, 1, needs_flushes, Singles, rounded<_MM_FROUND_TO_POS_INF>(a));
-CHAIN_OPERATION(ChainTruncate, 1, needs_flushes, Singles, rounded<_MM_FROUND_TO_ZERO>(a));
-CHAIN_OPERATION(ChainRound, 1, needs_flushes, Singles, rounded<_MM_FROUND_TO_NEAREST_INT>(a));
-CHAIN_OPERATION(ChainMinimum, 2, needs_flushes_choice, Singles, minimum(a, b));
-CHAIN_OPERATION(ChainMaximum, 2, needs_flushes_choice, Singles, maximum(a, b));
-CHAIN_OPERATION(ChainMinimum3, 3, needs_flushes_choice, Singles, unless_nan(minimum(a, b), minimum(minimum(a, b), c)));
-CHAIN_OPERATION(ChainMaximum3, 3, needs_flushes_choice, Singles, unless_nan(maximum(a, b), maximum(maximum(a, b), c)));
-CHAIN_OPERATION(ChainChange, 1, needs_nothing, Unsigned, (a & step->rest->change.keep) ^ step->rest->change.flip);
-CHAIN_OPERATION(ChainMove, 1, needs_nothing, Unsigned, a);
-CHAIN_OPERATION(ChainSelect, 2, needs_nothing, Singles, selected(a, b, core->wave->sgpr[step->mask_source + lane / 32] >> lane % 32));
-CHAIN_OPERATION(ChainSingleOfUnsigned, 1, needs_nothing, Unsigned, __builtin_convertvector(a, Singles));
-CHAIN_OPERATION(ChainSingleOfSigned, 1, needs_nothing, Signed, __builtin_convertvector(a, Singles));
-CHAIN_OPERATION(ChainNot, 1, needs_nothing, Unsigned, ~a);
-CHAIN_OPERATION(ChainAnd, 2, needs_nothing, Unsigned, a & b);
-CHAIN_OPERATION(ChainOr, 2, needs_nothing, Unsigned, a | b);
-CHAIN_OPERATION(ChainXor, 2, needs_nothing, Unsigned, a ^ b);
-CHAIN_OPERATION(ChainAndOr, 3, needs_nothing, Unsigned, (a & b) | c);
-CHAIN_OPERATION(ChainOr3, 3, needs_nothing, Unsigned, a | b | c);
-CHAIN_OPERATION(ChainXor3, 3, needs_nothing, Unsigned, a ^ b ^ c);
-CHAIN_OPERATION(ChainBitSelect, 3, needs_nothing, Unsigned, (a & b) | (~a & c));
-CHAIN_OPERATION(ChainAddWords, 2, needs_nothing, Unsigned, a + b);
-CHAIN_OPERATION(ChainSubtractWords, 2, needs_nothing, Unsigned, a - b);
-CHAIN_OPERATION(ChainSubtractWordsFrom, 2, needs_nothing, Unsigned, b - a);
-CHAIN_OPERATION(ChainAdd3, 3, needs_nothing, Unsigned, a + b + c);
-CHAIN_OPERATION(ChainMultiplyWords, 2, needs_nothing, Unsigned, a * b);
-CHAIN_OPERATION(ChainMinimumUnsigned, 2, needs_nothing, Unsigned, a < b ? a : b);
-CHAIN_OPERATION(ChainMaximumUnsigned, 2, needs_nothing, Unsigned, a > b ? a : b);
-CHAIN_OPERATION(ChainMinimumSigned, 2, needs_nothing, Signed, a < b ? a : b);
-CHAIN_OPERATION(ChainMaximumSigned, 2, needs_nothing, Signed, a > b ? a : b);
-CHAIN_OPERATION(ChainShiftLeft, 2, needs_nothing, Unsigned, b << (a & 31));
-CHAIN_OPERATION(ChainShiftRight, 2, needs_nothing, Unsigned, b >> (a & 31));
-CHAIN_OPERATION(ChainShiftRightSigned, 2, needs_nothing, Signed, b >> (a & 31));
-CHAIN_OPERATION(ChainShiftLeftAdd, 3, needs_nothing, Unsigned, (a << (b & 31)) + c);
-CHAIN_OPERATION(ChainShiftLeftOr, 3, needs_nothing, Unsigned, (a << (b & 31)) | c);
-CHAIN_OPERATION(ChainAddShiftLeft, 3, needs_nothing, Unsigned, (a + b) << (c & 31));
-CHAIN_OPERATION(ChainXorAdd, 3, needs_nothing, Unsigned, (a ^ b) + c);
-CHAIN_OPERATION(ChainAlignBits, 3, needs_nothing, Unsigned, b >> (c & 31) | a << 1 << (31 - (c & 31)));
+CHAIN_OPERATION(ChainAdd, 2, singles, Singles, a + b);
+CHAIN_OPERATION(ChainSubtract, 2, singles, Singles, a - b);
+CHAIN_OPERATION(ChainSubtractFrom, 2, singles, Singles, b - a);
+CHAIN_OPERATION(ChainProduct, 2, singles, Singles, a * b);
+CHAIN_OPERATION(ChainProductSum, 3, singles, Singles, multiply_add(a, b, c));
+CHAIN_OPERATION(ChainProductLastSum, 3, singles, Singles, multiply_add(a, c, b));
+CHAIN_OPERATION(ChainSquare, 2, singles, Singles, a * a);
+CHAIN_OPERATION(ChainSquareSum, 3, singles, Singles, multiply_add(a, a, c));
+CHAIN_OPERATION(ChainRoot, 1, singles, Singles, root(a));
+CHAIN_OPERATION(ChainReciprocal, 1, singles, Singles, part_all(0x3f800000) / a);
+CHAIN_OPERATION(ChainFloor, 1, singles, Singles, rounded<_MM_FROUND_TO_NEG_INF>(a));
+CHAIN_OPERATION(ChainCeiling, 1, singles, Singles, rounded<_MM_FROUND_TO_POS_INF>(a));
+CHAIN_OPERATION(ChainTruncate, 1, singles, Singles, rounded<_MM_FROUND_TO_ZERO>(a));
+CHAIN_OPERATION(ChainRound, 1, singles, Singles, rounded<_MM_FROUND_TO_NEAREST_INT>(a));
+CHAIN_OPERATION(ChainMinimum, 2, singles, Singles, minimum(a, b));
+CHAIN_OPERATION(ChainMaximum, 2, singles, Singles, maximum(a, b));
+CHAIN_OPERATION(ChainMinimum3, 3, singles, Singles, unless_nan(minimum(a, b), minimum(minimum(a, b), c)));
+CHAIN_OPERATION(ChainMaximum3, 3, singles, Singles, unless_nan(maximum(a, b), maximum(maximum(a, b), c)));
+CHAIN_OPERATION(ChainChange, 1, words, Unsigned, (a & step->rest->change.keep) ^ step->rest->change.flip);
+CHAIN_OPERATION(ChainMove, 1, words, Unsigned, a);
+CHAIN_OPERATION(ChainSelect, 2, words, Singles, selected(a, b, core->wave->sgpr[step->mask_source + lane / 32] >> lane % 32));
+CHAIN_OPERATION(ChainSingleOfUnsigned, 1, words, Unsigned, __builtin_convertvector(a, Singles));
+CHAIN_OPERATION(ChainSingleOfSigned, 1, words, Signed, __builtin_convertvector(a, Singles));
+CHAIN_OPERATION(ChainNot, 1, words, Unsigned, ~a);
+CHAIN_OPERATION(ChainAnd, 2, words, Unsigned, a & b);
+CHAIN_OPERATION(ChainOr, 2, words, Unsigned, a | b);
+CHAIN_OPERATION(ChainXor, 2, words, Unsigned, a ^ b);
+CHAIN_OPERATION(ChainAndOr, 3, words, Unsigned, (a & b) | c);
+CHAIN_OPERATION(ChainOr3, 3, words, Unsigned, a | b | c);
+CHAIN_OPERATION(ChainXor3, 3, words, Unsigned, a ^ b ^ c);
+CHAIN_OPERATION(ChainBitSelect, 3, words, Unsigned, (a & b) | (~a & c));
+CHAIN_OPERATION(ChainAddWords, 2, words, Unsigned, a + b);
+CHAIN_OPERATION(ChainSubtractWords, 2, words, Unsigned, a - b);
+CHAIN_OPERATION(ChainSubtractWordsFrom, 2, words, Unsigned, b - a);
+CHAIN_OPERATION(ChainAdd3, 3, words, Unsigned, a + b + c);
+CHAIN_OPERATION(ChainMultiplyWords, 2, words, Unsigned, a * b);
+CHAIN_OPERATION(ChainMinimumUnsigned, 2, words, Unsigned, a < b ? a : b);
+CHAIN_OPERATION(ChainMaximumUnsigned, 2, words, Unsigned, a > b ? a : b);
+CHAIN_OPERATION(ChainMinimumSigned, 2, words, Signed, a < b ? a : b);
+CHAIN_OPERATION(ChainMaximumSigned, 2, words, Signed, a > b ? a : b);
+CHAIN_OPERATION(ChainShiftLeft, 2, words, Unsigned, b << (a & 31));
+CHAIN_OPERATION(ChainShiftRight, 2, words, Unsigned, b >> (a & 31));
+CHAIN_OPERATION(ChainShiftRightSigned, 2, words, Signed, b >> (a & 31));
+CHAIN_OPERATION(ChainShiftLeftAdd, 3, words, Unsigned, (a << (b & 31)) + c);
+CHAIN_OPERATION(ChainShiftLeftOr, 3, words, Unsigned, (a << (b & 31)) | c);
+CHAIN_OPERATION(ChainAddShiftLeft, 3, words, Unsigned, (a + b) << (c & 31));
+CHAIN_OPERATION(ChainXorAdd, 3, words, Unsigned, (a ^ b) + c);
+CHAIN_OPERATION(ChainAlignBits, 3, words, Unsigned, b >> (c & 31) | a << 1 << (31 - (c & 31)));
 #undef CHAIN_OPERATION
+
+template <class Operation> static constexpr bool chain_is_square = false;
+template <> constexpr bool chain_is_square<ChainSquare> = true;
+template <> constexpr bool chain_is_square<ChainSquareSum> = true;
 
 template <class Operation> struct ChainFlush { static ALWAYS_INLINE Singles of(Singles a) { return flush_by_product(a); } };
 template <> struct ChainFlush<ChainProduct> { static ALWAYS_INLINE Singles of(Singles a) { return flush_by_sum(a); } };
 template <> struct ChainFlush<ChainProductSum> { static ALWAYS_INLINE Singles of(Singles a) { return flush_by_sum(a); } };
+template <> struct ChainFlush<ChainSquare> { static ALWAYS_INLINE Singles of(Singles a) { return flush_by_sum(a); } };
+template <> struct ChainFlush<ChainSquareSum> { static ALWAYS_INLINE Singles of(Singles a) { return flush_by_sum(a); } };
 template <> struct ChainFlush<ChainProductLastSum> { static ALWAYS_INLINE Singles of(Singles a) { return flush_by_sum(a); } };
 
 // ---------------------------------------------------------------------------------------------------------------------------------- parts of a step
@@ -190,46 +198,61 @@ template <class Core, class Step> static ALWAYS_INLINE uint32_t *chain_destinati
     return (uint32_t *)(core->base[step->destination_base] + step->destination);
 }
 
+// Its lanes are those from the first on that the step is for: of a wave64 with one idle half, the binder makes steps of 32 lanes for the other.
+template <class Step> static ALWAYS_INLINE unsigned chain_first_lane(const Step *step) { return step->sgpr; }
+
 // Store a step's result. What lies in the pool has no lanes to keep.
 template <unsigned parts, class Core, class Step> static ALWAYS_INLINE void chain_put(const Core *core, const Step *step, const Singles *values) {
     uint32_t *const row = chain_destination(core, step);
-    if (core->full || step->destination_base == chain_pool) {
+    if (!core->partial[step->destination_base]) {
         for (unsigned part = 0; part < parts; ++part)
             part_store(row + part_lanes * part, values[part]);
         return;
     }
     if (core->active == 0)                                  // lane_mask may hold what EXEC was before
         return;
+    const unsigned first = chain_first_lane(step);
+    const uint64_t active = core->active >> first;
     for (unsigned part = 0; part < parts; ++part)
-        part_blend(row + part_lanes * part, values[part], (uint32_t)(core->active >> (part_lanes * part)), core->lane_mask + part_lanes * part);
+        part_blend(row + part_lanes * part, values[part], (uint32_t)(active >> (part_lanes * part)), core->lane_mask + first + part_lanes * part);
 }
 
+// The compiler must not know that the address is a sum, or it would load the function before it adds.
 template <class Core, class Step, class... Parts, size_t... part>
 static ALWAYS_INLINE int chain_go_on(Core *core, const Step *step, const Singles *values, std::index_sequence<part...>, Parts...) {
-    return reinterpret_cast<int (*)(Core *, const Step *, Parts...)>(step[1].function)(core, step + 1, values[part]...);
+    ++step;
+    __asm__("" : "+r"(step));
+    return reinterpret_cast<int (*)(Core *, const Step *, Parts...)>(step->function)(core, step, values[part]...);
 }
 
-template <unsigned parts, class Core> static ALWAYS_INLINE bool chain_finds_nan(const Core *core, const Singles *values) {
+template <unsigned parts, class Core, class Step>
+static ALWAYS_INLINE bool chain_finds_nan(const Core *core, const Step *step, const Singles *values) {
     if (__builtin_expect(!any_unordered<parts>(values), 1))
         return false;
+    const uint64_t lanes = core->active >> chain_first_lane(step);
     uint32_t active = 0;
     for (unsigned part = 0; part < parts; ++part)
-        active |= compare_singles<_CMP_UNORD_Q>(values[part], values[part]) & (uint32_t)(core->active >> (part_lanes * part));
+        active |= compare_singles<_CMP_UNORD_Q>(values[part], values[part]) & (uint32_t)(lanes >> (part_lanes * part));
     return active != 0;
 }
 
-// Whether the step stores its result: the binder notes it in a field that only accesses of memory have a use for.
+// Whether the step stores its result.
 template <class Step> static ALWAYS_INLINE bool chain_is_stored(const Step *step) { return step->wide_address != 0; }
 
 template <class Core, class Step> static int chain_return(Core *, const Step *) { return 0; }
 
-// The plain step, by itself.
+// The plain step, by itself, which is for all lanes.
 template <class Core, class Step, class... Parts>
 static __attribute__((noinline, cold)) int chain_plainly(Core *core, const Step *step, bool takes, Parts... handed) {
     Singles values[] = {handed...};
     if (takes && !chain_is_stored(step - 1))
         chain_put<sizeof...(Parts)>(core, step - 1, values);
     Step alone[2] = {*step, *step};
+    const unsigned first = chain_first_lane(step);
+    for (unsigned slot = 0; slot < 3; ++slot)
+        alone[0].offset[slot] -= 4 * first;
+    alone[0].destination -= 4 * first;
+    alone[0].mask_source -= first / 32;
     alone[0].function = step->rest->plain;
     alone[1].function = chain_return<Core, Step>;
     const int stop = alone[0].function(core, alone);
@@ -243,29 +266,26 @@ static __attribute__((noinline, cold)) int chain_plainly(Core *core, const Step 
 template <class Operation, unsigned form, class Core, class Step, class... Parts>
 static int chain_step(Core *core, const Step *step, Parts... handed) {
     constexpr unsigned parts = sizeof...(Parts);
-    if (Operation::needs == needs_flushes && __builtin_expect(!core->flushes32, 0))
-        return chain_plainly(core, step, (form & 7) != 0, handed...);
-    if (Operation::needs == needs_flushes_choice && __builtin_expect(!core->flushes_choice32, 0))
-        return chain_plainly(core, step, (form & 7) != 0, handed...);
     const Singles taken[] = {handed...};
     Singles values[parts];
     const uint32_t *rows[3];
     for (unsigned slot = 0; slot < 3; ++slot)
         rows[slot] = slot < Operation::sources && !(form >> slot & 1) ? chain_source(core, step, slot) : nullptr;
+    const Singles everywhere = form & chain_uniform ? part_all(*rows[Operation::uniform]) : Singles();
 #pragma GCC unroll 8
     for (unsigned part = 0; part < parts; ++part) {
         Singles source[3] = {taken[part], taken[part], taken[part]};
         for (unsigned slot = 0; slot < Operation::sources; ++slot)
             if (!(form >> slot & 1))
-                source[slot] = part_load(rows[slot] + part_lanes * part);
+                source[slot] = form & chain_uniform && slot == Operation::uniform ? everywhere : part_load(rows[slot] + part_lanes * part);
         values[part] = Operation::of(core, step, part_lanes * part, source[0], source[1], source[2]);
     }
-    if (Operation::needs == needs_nothing) {
+    if (!Operation::is_single) {
         if (form & chain_stores)
             chain_put<parts>(core, step, values);
         return chain_go_on(core, step, values, std::index_sequence_for<Parts...>(), handed...);
     }
-    if (__builtin_expect(chain_finds_nan<parts>(core, values), 0))
+    if (__builtin_expect(chain_finds_nan<parts>(core, step, values), 0))
         return chain_plainly(core, step, (form & 7) != 0, handed...);
     Singles flushed[parts];
 #pragma GCC unroll 8
@@ -273,7 +293,7 @@ static int chain_step(Core *core, const Step *step, Parts... handed) {
         flushed[part] = form & (chain_stores | chain_flushes) ? ChainFlush<Operation>::of(values[part]) : values[part];
     if (form & chain_stores)
         chain_put<parts>(core, step, flushed);
-    return chain_go_on(core, step, form & chain_flushes ? flushed : values, std::index_sequence_for<Parts...>(), handed...);
+    return chain_go_on(core, step, flushed, std::index_sequence_for<Parts...>(), handed...);
 }
 
 template <unsigned predicate> struct CompareSingles {
@@ -297,13 +317,15 @@ static int chain_comparison(Core *core, const Step *step, Parts... handed) {
         const Singles b = form & 2 ? taken[part] : part_load(chain_source(core, step, 1) + part_lanes * part);
         found |= (uint64_t)Comparison::of(a, b) << (part_lanes * part);
     }
-    found &= core->active;
+    found = (found << (form & chain_wave32 ? chain_first_lane(step) : 0)) & core->active;
     core->mask_result[0] = (uint32_t)found;
     core->mask_result[1] = (uint32_t)(found >> 32);
-    core->wave->sgpr[step->mask_destination] = (uint32_t)found;
-    if (!(form & chain_wave32))
-        core->wave->sgpr[step->mask_destination + 1] = (uint32_t)(found >> 32);
-    return step[1].function(core, step + 1);
+    if (form & chain_wave32 && core->halves == 1)
+        core->wave->sgpr[step->mask_destination] = (uint32_t)found;
+    else
+        store_pair(&core->wave->sgpr[step->mask_destination], found);
+    ++step;
+    return reinterpret_cast<int (*)(Core *, const Step *, uint64_t)>(step->function)(core, step, found);        // `hand_exec`
 }
 
 // -------------------------------------------------------------------------------------------------------------------------------------------- table
@@ -315,9 +337,16 @@ static Function chain_form(std::index_sequence<part...>) {
         static_cast<int (*)(Core *, const Step *, ChainPart<part>...)>(chain_step<Operation, form, Core, Step, ChainPart<part>...>));
 }
 
-// The form that stands for another: for one with more sources than the operation has (which is not used), or with a flush of what is none.
+// The form that stands for another: for one with more sources than the operation has (which is not used), with a flush of what is none, or of what is
+// stored flushed; words have no uniform sources, and both factors of a square are the same.
 template <class Operation> static constexpr unsigned chain_form_of(unsigned form) {
-    return (form & 7) >> Operation::sources ? form & chain_wave32 : Operation::needs == needs_nothing ? form & ~chain_flushes : form;
+    if (chain_is_square<Operation>)
+        form = (form & ~2u) | (form & 1) << 1;
+    if ((form & 7) >> Operation::sources || (form & chain_uniform && form >> Operation::uniform & 1))
+        return form & chain_wave32;
+    if (!Operation::is_single)
+        return form & ~(chain_flushes | chain_uniform);
+    return form & chain_stores ? form & ~chain_flushes : form;
 }
 
 template <class Operation, class Core, class Step, class Function, size_t... form>
@@ -354,6 +383,8 @@ template <class Core, class Step> static void fill_chains(int (**table)(Core *, 
     CHAIN(chain_multiply, ChainProduct);
     CHAIN(chain_multiply_add, ChainProductSum);
     CHAIN(chain_multiply_last_add, ChainProductLastSum);
+    CHAIN(chain_square, ChainSquare);
+    CHAIN(chain_square_add, ChainSquareSum);
     CHAIN(chain_root, ChainRoot);
     CHAIN(chain_reciprocal, ChainReciprocal);
     CHAIN(chain_floor, ChainFloor);

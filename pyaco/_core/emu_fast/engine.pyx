@@ -126,6 +126,7 @@ cdef int _run_steps(Worker *worker, Wave *wave, uint64_t until) noexcept nogil:
     cdef Core *core = worker.core
     cdef Machine *machine = core.machine
     cdef Block *block = NULL
+    cdef const Step *steps
     cdef int stop
     core.wave = wave
     core.base[base_vgpr] = <uint8_t *>wave.vgpr
@@ -144,12 +145,15 @@ cdef int _run_steps(Worker *worker, Wave *wave, uint64_t until) noexcept nogil:
             continue
         core.chain_end = min(core.chain_end, min(until, machine.executed + chain_instructions))
         _enter_block(core, wave)
+        steps = shaped_steps(&worker.blocks, block, core.shape)
+        if steps == NULL:
+            return no_memory
         machine.executed += block.count
         block.executions += 1
         block.lane_executions += core.active_count
         core.next_block = NULL
         core.block = block
-        stop = block.steps.function(core, block.steps)
+        stop = steps.function(core, steps)
         if stop != stop_running:
             block = core.block
             machine.fault_pc = core.stopped.instruction.pc
@@ -160,9 +164,11 @@ cdef int _run_steps(Worker *worker, Wave *wave, uint64_t until) noexcept nogil:
         if core.next_block == NULL:
             block = NULL
             continue
-        if core.next_block[0] == NULL:
-            core.next_block[0] = _block_of(worker, wave)
         block = core.next_block[0]
+        if block == NULL:
+            block = _block_of(worker, wave)
+            if block != NULL and block.count:
+                core.next_block[0] = block
     return stop_running
 
 

@@ -46,6 +46,8 @@ static ALWAYS_INLINE uint64_t load_pair(const uint32_t *pair) {
     return low | (uint64_t)each[1] << 32;
 }
 
+static ALWAYS_INLINE void store_pair(uint32_t *pair, uint64_t value) { memcpy(pair, &value, sizeof(value)); }
+
 static ALWAYS_INLINE uint64_t load_again(const uint64_t *value) { return *(const volatile uint64_t *)value; }
 
 // The pattern of the addresses of 16 lanes: consecutive dwords, all the same, or any other. Those that wrap at 2^32 are not consecutive.

@@ -222,7 +222,7 @@ cdef void _set_active(Core *core, uint64_t active) noexcept nogil:
     core.spread = active
 
 
-cdef int _enter(Core *core, Block *block, uint64_t active) noexcept nogil:
+cdef int _enter(Core *core, Block **successor, uint64_t active) noexcept nogil:
     """A loop often clears EXEC, for lanes that leave it, and sets it again to what it was.
 
     The lanes' masks are left for that where no step reads them, and the value is loaded from where it was stored long ago, so that the host, which
@@ -230,11 +230,11 @@ cdef int _enter(Core *core, Block *block, uint64_t active) noexcept nogil:
     """
     if active == core.spread:
         note_active(core, load_again(&core.spread))
-    elif active == 0 and not block.reads_lane_mask:
+    elif active == 0 and not successor[0].reads_lane_mask:
         note_active(core, 0)
     else:
         _set_active(core, active)
-    return run_block(core, block)
+    return run_block(core, successor)
 
 
 cdef void fill_row_steps(RowSteps *table) noexcept nogil:

@@ -13,9 +13,7 @@ cdef inline uint32_t scalar_source(const Core *core, const Step *step, uint32_t 
 
 
 cdef inline uint64_t scalar_wide(const Core *core, const Step *step, uint32_t slot) noexcept nogil:
-    """A pair of SGPRs, or a constant whose halves lie in rows that follow each other."""
-    cdef const uint32_t *low = <const uint32_t *>(core.base[step.base[slot]] + step.offset[slot])
-    return low[0] | (<uint64_t>low[1 if step.base[slot] == base_sgpr else row_bytes // 4] << 32)
+    return load_pair(<const uint32_t *>(core.base[step.base[slot]] + step.offset[slot]))
 
 
 cdef inline uint64_t scalar_exec(const Core *core) noexcept nogil:
@@ -23,8 +21,7 @@ cdef inline uint64_t scalar_exec(const Core *core) noexcept nogil:
 
 
 cdef inline void put_scalar_wide(Core *core, uint32_t index, uint64_t value) noexcept nogil:
-    core.wave.sgpr[index] = <uint32_t>value
-    core.wave.sgpr[index + 1] = <uint32_t>(value >> 32)
+    store_pair(&core.wave.sgpr[index], value)
 
 
 include "emulator_scalar_steps.pxi"

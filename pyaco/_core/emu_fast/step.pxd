@@ -11,7 +11,7 @@ Denormal results are flushed by the step: the host's own flush looks at the resu
 
 Thread safety: a core, its blocks and its pool belong to one thread.
 """
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from pyaco._core.emu.access cimport MemoryOperation
 from pyaco._core.emu_fast.matrix_plan cimport MatrixPlan
@@ -49,6 +49,7 @@ cdef extern from "host.h" nogil:
     uint32_t row_nans(const uint32_t *values)                # a bit for each lane with a single that is a NaN
     void put_lanes(uint32_t *row, const uint32_t *values, uint32_t bits, const uint32_t *mask)      # those of 16 that have a bit and a mask
     uint64_t load_pair(const uint32_t *pair)                 # of dwords
+    void store_pair(uint32_t *pair, uint64_t value)
     uint64_t load_again(const uint64_t *value)               # from memory, whatever the compiler knows of it
     void spread_bits(uint64_t bits, uint32_t *lanes)         # all ones where a bit is set, of 64
     void load_quads(const uint8_t *host, const uint32_t *offset, uint32_t *row)         # four dwords of each of 16 lanes
@@ -90,11 +91,11 @@ cdef struct Step:
     uint32_t destination              # bytes from base[destination_base], or number of an SGPR
     uint32_t immediate                # memory: offset; scalar: the 16 bits, extended
     uint32_t allocation               # memory: the allocation that it accessed last; images: the ImageWork
-    uint16_t sgpr                     # memory: first SGPR of the base or the descriptor, register_none; a sampler's is `mask_source`
+    uint16_t sgpr                     # memory: first SGPR of the base or the descriptor, or none; a sampler's is `mask_source`. Chained: first lane
     uint8_t destination_base
     uint8_t mask_source               # SGPR of a source that is a lane mask
     uint8_t mask_destination
-    uint8_t wide_address              # memory: address_*
+    uint8_t wide_address              # memory: address_*. Chained: the result is stored
     uint8_t post_steps                # how many of the following steps process its result
     uint8_t clamp                     # modifiers that the operation itself reads; more of them in `rest`
 
@@ -105,6 +106,8 @@ cdef struct StepRest:
     const MatrixPlan *matrix
     Block *block
     StepFunction plain                # of a chained step: the form that has its rows in memory
+    uint32_t chain_form               # of a chained step: its place in the table of forms; else 0
+    Block *successor[2]               # of the step that ends a block: not taken, taken; NULL: not known yet
     Change change                     # steps that make a row
     uint8_t neg
     uint8_t opsel
@@ -158,7 +161,7 @@ cdef struct RowSteps:
     StepFunction scale                # omod and clamp of singles
     StepFunction merge                # part of a register, in the lanes of a mask
     void (*set_active)(Core *core, uint64_t active) noexcept nogil
-    int (*enter)(Core *core, Block *block, uint64_t active) noexcept nogil
+    int (*enter)(Core *core, Block **successor, uint64_t active) noexcept nogil
     StepFunction swap                 # two VGPRs
     StepFunction permute16            # V_PERMLANE16, V_PERMLANEX16
 
@@ -170,8 +173,15 @@ cdef enum:                            # what the VGPRs of a global access are
     address_pair = 1                  # addresses
     address_signed_offset = 2         # GFX12.5
 
+cdef enum:                            # which halves of a wave have active lanes
+    shape_whole = 0                   # both, or none, or the wave is of one half
+    shape_low = 1
+    shape_high = 2
+    shape_count = 3
+
 cdef struct Block:
-    Step *steps
+    Step *steps[shape_count]          # NULL: not made yet, by `shaped_steps`
+    Step *idle                        # what is left of them where no lane is active: scalar steps and the end; NULL: others act as well
     StepRest *rests
     const Instruction **instructions
     uint32_t count                    # instructions
@@ -180,7 +190,7 @@ cdef struct Block:
     uint64_t end                      # of the one that follows
     uint64_t executions
     uint64_t lane_executions          # active lanes, summed over the executions
-    Block *successor[2]               # not taken, taken; NULL: not known yet
+    uint32_t modes                    # bits of MODE that its steps are made for: those of `step_modes`
     uint32_t banks                    # of VGPR numbers at the first instruction, as `wave_banks` has them
     bint searched                     # by `find_first_writes`
     bint reads_lane_mask              # some step may, also where no lane is active
@@ -196,6 +206,8 @@ cdef struct Core:
     uint64_t spread                   # EXEC that `lane_mask` holds: that of the block, or where that is 0 any
     uint32_t active_count
     uint32_t full                     # every lane is active
+    uint32_t partial[2]               # by the base of a row, base_vgpr or base_pool: what is written keeps the values of idle lanes
+    uint32_t shape                    # shape_*
     uint32_t halves                   # rows of a wave: 1 or 2
     uint32_t keep_in32                # all ones: denormal sources are kept; 0: flushed
     uint32_t flush_out32              # denormal results are flushed
@@ -219,9 +231,9 @@ cdef struct Core:
     uint64_t first_executed           # and where its workgroup began
     uint64_t group                    # number of the workgroup
     Block *block                      # the one that runs
-    Block **next_block                # where to remember the following block, or NULL
+    Block **next_block                # where the following block is remembered, or to be remembered; NULL: it is to be looked for
     void (*set_active)(Core *core, uint64_t active) noexcept nogil      # sets what depends on EXEC
-    int (*enter)(Core *core, Block *block, uint64_t active) noexcept nogil      # the same, and runs the block
+    int (*enter)(Core *core, Block **successor, uint64_t active) noexcept nogil      # the same, and runs the block
     const Step *stopped               # the step that stopped the wave
     Order *order                      # makes workgroups wait for earlier ones; NULL: one thread
     void *images                      # the ImageCache of the thread
@@ -233,7 +245,10 @@ cdef int step_fallback(Core *core, const Step *step) noexcept nogil           # 
 cdef int step_ordered(Core *core, const Step *step) noexcept nogil            # the same, after all earlier workgroups
 cdef int step_leave(Core *core, const Step *step) noexcept nogil              # the same, at the end of a block: pc and EXEC may change
 cdef int step_leave_ordered(Core *core, const Step *step) noexcept nogil
+cdef int step_banks(Core *core, const Step *step) noexcept nogil              # S_SET_VGPR_MSB, which changes MODE
 cdef int step_end(Core *core, const Step *step) noexcept nogil                # from one block to the next
+cdef int step_end_exec(Core *core, const Step *step, uint64_t active) noexcept nogil      # the same behind a step that hands EXEC on
+cdef int step_save_exec(Core *core, const Step *step) noexcept nogil          # S_MOV_B64 from EXEC
 cdef int step_copy_mask(Core *core, const Step *step) noexcept nogil          # the result of a comparison, to another SGPR
 cdef StepFunction branch_step(uint32_t opcode) noexcept nogil                 # NULL: not a direct branch
 # Wait until all earlier workgroups have ended, and set the clock to what they have executed; False: one of them failed.
@@ -245,6 +260,13 @@ cdef int step_specials(Core *core, const Step *step, uint32_t halves) noexcept n
 cdef inline int next_step(Core *core, const Step *step) noexcept nogil:
     return step[1].function(core, step + 1)
 
+# A step that may write EXEC hands it on in an argument, for `step_end_exec`: what was just stored is not waited for, nor taken by the host for what
+# the same load found before. Other steps do not look at it.
+ctypedef int (*ExecStepFunction)(Core *core, const Step *step, uint64_t active) noexcept nogil
+
+cdef inline int hand_exec(Core *core, const Step *step, uint64_t active) noexcept nogil:
+    return (<ExecStepFunction>step[1].function)(core, step + 1, active)
+
 cdef inline void note_active(Core *core, uint64_t active) noexcept nogil:
     """Set what steps read instead of EXEC, but for `lane_mask`."""
     core.active = active
@@ -254,35 +276,57 @@ cdef inline void note_active(Core *core, uint64_t active) noexcept nogil:
     core.usual_choice32 = core.full and core.flushes_choice32
     core.first_half = 0 if <uint32_t>active else 1
     core.end_half = 2 if active >> row_lanes else 1
+    core.partial[<int>base_vgpr] = not core.full
+    core.shape = shape_whole
+    if core.halves == 2 and core.end_half - core.first_half == 1:
+        core.shape = shape_high if core.first_half else (shape_low if core.active_count else shape_whole)
 
 # As `wave_mask` and `wave_exec`, soon after a step has written them.
 cdef inline uint64_t mask_of(const Wave *wave, uint32_t sgpr) noexcept nogil:
     return wave.sgpr[sgpr] if wave.lanes == 32 else load_pair(&wave.sgpr[sgpr])
 
-cdef inline int run_block(Core *core, Block *block) noexcept nogil:
+cdef inline int leave_chain(Core *core, Block **successor, uint64_t pc) noexcept nogil:
+    """Return to the engine's loop, which goes on with the block at a pc."""
+    core.next_block = successor
+    core.wave.pc = pc
+    return stop_running
+
+cdef inline int run_block(Core *core, Block **successor) noexcept nogil:
     """Run a block whose EXEC is set."""
+    cdef Block *block = successor[0]
+    cdef const Step *steps = block.steps[core.shape]
+    if steps == NULL:
+        return leave_chain(core, successor, block.pc)
     core.machine.executed += block.count
     block.executions += 1
     block.lane_executions += core.active_count
     core.block = block
-    core.next_block = NULL
-    return block.steps.function(core, block.steps)
+    return steps.function(core, steps)
+
+cdef inline int run_idle(Core *core, Block *block) noexcept nogil:
+    """Run a block in which vector steps have nothing to do. They are left out, so that what they read instead of EXEC may stay as it is."""
+    core.machine.executed += block.count
+    block.executions += 1
+    core.block = block
+    return block.idle.function(core, block.idle)
 
 cdef inline int follow(Core *core, const Step *step, uint32_t taken) noexcept nogil:
-    """Go on with the block that follows, as the engine's loop would, which does it where something is to be looked at before.
+    """Go on with the block that follows."""
+    return follow_with(core, step, taken, mask_of(core.wave, sgpr_exec))
 
-    pc is that of the following block.
-    """
-    cdef Block **successor = &step.rest.block.successor[taken]
+cdef inline int follow_with(Core *core, const Step *step, uint32_t taken, uint64_t active) noexcept nogil:
+    """The same where EXEC is known, as the engine's loop would, which does it where something is to be looked at before."""
+    cdef Block **successor = <Block **>&step.rest.successor[taken]
     cdef Block *block = successor[0]
-    cdef uint64_t active
-    core.next_block = successor
-    if block == NULL or core.wave.mode != core.mode or block.count == 0 or core.machine.executed + block.count > core.chain_end:
-        return stop_running
-    active = mask_of(core.wave, sgpr_exec)
+    if block == NULL:
+        return leave_chain(core, successor, step.rest.block.end + (<uint64_t>(<int64_t><int16_t>step.immediate * 4) if taken else 0))
+    if core.machine.executed + block.count > core.chain_end:
+        return leave_chain(core, successor, block.pc)
+    if active == 0 and block.idle != NULL:
+        return run_idle(core, block)
     if active != core.active or (active == 0 and block.reads_lane_mask):
-        return core.enter(core, block, active)
-    return run_block(core, block)
+        return core.enter(core, successor, active)
+    return run_block(core, successor)
 
 cdef inline const uint32_t *source_row(const Core *core, const Step *step, uint32_t slot, uint32_t half) noexcept nogil:
     return <const uint32_t *>(core.base[step.base[slot]] + step.offset[slot]) + row_lanes * half

@@ -114,6 +114,13 @@ cdef int step_reference(Core *core, const Step *step) noexcept nogil:
     return next_step(core, step)
 
 
+cdef int step_banks(Core *core, const Step *step) noexcept nogil:
+    cdef int stop = _reference(core, step)
+    if core.wave.mode != core.mode:
+        core.chain_end = 0                                  # the engine's loop looks at MODE
+    return stop if stop != stop_running else next_step(core, step)
+
+
 cdef int step_shared(Core *core, const Step *step) noexcept nogil:
     cdef uint64_t active = wave_exec(core.wave)
     cdef int stop = _reference(core, step)
@@ -150,8 +157,16 @@ cdef int step_leave_ordered(Core *core, const Step *step) noexcept nogil:
 
 
 cdef int step_end(Core *core, const Step *step) noexcept nogil:
-    core.wave.pc = step.rest.block.end
     return follow(core, step, 0)
+
+
+cdef int step_end_exec(Core *core, const Step *step, uint64_t active) noexcept nogil:
+    return follow_with(core, step, 0, active)
+
+
+cdef int step_save_exec(Core *core, const Step *step) noexcept nogil:
+    store_pair(&core.wave.sgpr[step.destination], load_pair(&core.wave.sgpr[sgpr_exec]))
+    return next_step(core, step)
 
 
 cdef int step_copy_mask(Core *core, const Step *step) noexcept nogil:
@@ -160,39 +175,32 @@ cdef int step_copy_mask(Core *core, const Step *step) noexcept nogil:
 
 
 # -------------------------------------------------------------------------------------------------------------- branches
-cdef inline int _leave_by(Core *core, const Step *step, bint taken) noexcept nogil:
-    core.wave.pc = step.rest.block.end
-    if taken:
-        core.wave.pc += <uint64_t>(<int64_t><int16_t>step.immediate * 4)
-    return follow(core, step, taken)
-
-
 cdef int _step_branch(Core *core, const Step *step) noexcept nogil:
-    return _leave_by(core, step, True)
+    return follow(core, step, True)
 
 
 cdef int _step_branch_scc0(Core *core, const Step *step) noexcept nogil:
-    return _leave_by(core, step, core.wave.scc == 0)
+    return follow(core, step, core.wave.scc == 0)
 
 
 cdef int _step_branch_scc1(Core *core, const Step *step) noexcept nogil:
-    return _leave_by(core, step, core.wave.scc != 0)
+    return follow(core, step, core.wave.scc != 0)
 
 
 cdef int _step_branch_vccz(Core *core, const Step *step) noexcept nogil:
-    return _leave_by(core, step, mask_of(core.wave, sgpr_vcc) == 0)
+    return follow(core, step, mask_of(core.wave, sgpr_vcc) == 0)
 
 
 cdef int _step_branch_vccnz(Core *core, const Step *step) noexcept nogil:
-    return _leave_by(core, step, mask_of(core.wave, sgpr_vcc) != 0)
+    return follow(core, step, mask_of(core.wave, sgpr_vcc) != 0)
 
 
 cdef int _step_branch_execz(Core *core, const Step *step) noexcept nogil:
-    return _leave_by(core, step, mask_of(core.wave, sgpr_exec) == 0)
+    return follow(core, step, mask_of(core.wave, sgpr_exec) == 0)
 
 
 cdef int _step_branch_execnz(Core *core, const Step *step) noexcept nogil:
-    return _leave_by(core, step, mask_of(core.wave, sgpr_exec) != 0)
+    return follow(core, step, mask_of(core.wave, sgpr_exec) != 0)
 
 
 cdef StepFunction branch_step(uint32_t opcode) noexcept nogil:
