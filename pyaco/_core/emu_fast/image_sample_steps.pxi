@@ -386,12 +386,39 @@ cdef bint _filter_channels(const ImageWork *work, const ImageTexels *level, cons
     return filter_channels(level.host, places[0], slices, wide, count, doubles)
 
 
+cdef void _filter_planes(const ImageWork *work, const Elements *elements, const ImageRow *places, uint32_t slices, Channels *channels,
+                         double (*sums)[image_row]) noexcept nogil:
+    """Channels of eight bits with tables, from the elements of all corners."""
+    cdef uint32_t stride = sizeof(Elements) // sizeof(uint32_t)
+    cdef PlanesOf planes
+    cdef FloatRows rows
+    cdef DoubleRows wide
+    cdef uint32_t channel, byte
+    for byte in range(4):
+        rows.row[byte] = NULL
+        wide.row[byte] = NULL
+    for channel in range(4):
+        if channels.wanted >> channel & 1:
+            byte = work.view.format.position[channel] >> 3
+            planes.byte[byte] = work.image.planes[channel]
+            rows.row[byte] = <float *>channels.value[channel]
+            wide.row[byte] = &sums[channel][0] if sums != NULL else NULL
+    if sums == NULL:
+        filter_planes(elements.words[0], stride, places[0], slices, planes, rows)
+    else:
+        filter_planes(elements.words[0], stride, places[0], slices, planes, wide)
+
+
 cdef void _filter_row(const ImageWork *work, SampleRow *row, const ImageTexels *level, ImageRow *places, uint32_t slices, Channels *channels,
                       double (*sums)[image_row]) noexcept nogil:
     cdef Elements elements[image_corners]
     cdef uint32_t own[image_corners][image_row]
     cdef const uint32_t *component[image_corners]
     cdef uint32_t corner, channel
+    if row.reference == NULL and _has_planes(work):
+        _load_corners(work, level.host, places, slices, elements)
+        _filter_planes(work, elements, places, slices, channels, sums)
+        return
     if row.reference == NULL and _filter_channels(work, level, places, slices, channels, sums):
         return
     _load_corners(work, level.host, places, slices, elements)
@@ -723,6 +750,8 @@ cdef inline bint _has_own_samples(const Core *core, const ImageWork *work) noexc
 cdef inline bint _sample_whole(ImageWork *work) noexcept nogil:
     """Execute the instruction for a wave. False: its rows are to be looked at one by one, and nothing was written."""
     if work.fetches:
+        if work.core.full and work.squares and _sample_lines(work):
+            return True
         return (work.core.full and work.at_once and work.fetches == fetches_four_bytes and not work.o.layered
                 and _sample_grid(work, 0)) or _sample_nearest(work)
     if not work.core.full:

@@ -203,12 +203,19 @@ __attribute__((always_inline)) static inline __m512i line_by_squares(const Image
     return _mm512_mask_blend_epi32(0xff00, low.of(at(0), at(square_edge), middle), high.of(middle, at(3 * square_edge), at(first ? 4 * square_edge : 0)));
 }
 
+__attribute__((always_inline)) static inline __m512i columns_from(uint32_t first) {
+    return _mm512_add_epi32(_mm512_set1_epi32((int)first), _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+}
+
+static inline bool has_line(const ImageTexels &level, uint32_t column, uint32_t line) {
+    return has_room(column, 16, level.squares->end_column) && line < level.squares->end_line;
+}
+
 // Whether sixteen lanes are columns of a line that lies in squares.
 __attribute__((always_inline)) static inline bool is_line(const ImageTexels &level, const uint32_t *x, const uint32_t *y) {
-    const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    const __m512i differs = _mm512_ternarylogic_epi32(_mm512_xor_si512(_mm512_loadu_si512(x), _mm512_add_epi32(_mm512_set1_epi32((int)x[0]), lanes)),
-                                                      _mm512_loadu_si512(y), _mm512_set1_epi32((int)y[0]), 0xf6);
-    return !_mm512_test_epi32_mask(differs, differs) && has_room(x[0], 16, level.squares->end_column) && y[0] < level.squares->end_line;
+    const __m512i differs = _mm512_ternarylogic_epi32(_mm512_xor_si512(_mm512_loadu_si512(x), columns_from(x[0])), _mm512_loadu_si512(y),
+                                                      _mm512_set1_epi32((int)y[0]), 0xf6);
+    return !_mm512_test_epi32_mask(differs, differs) && has_line(level, x[0], y[0]);
 }
 
 // The same where each sixteen lanes are a line, all of them active or none. The texels are read before any register is written that may hold coordinates.
