@@ -142,21 +142,24 @@ cdef void _find_details_of_gradients(const ImageWork *work, const ImageDetail *d
     cdef ImageGradients given
     cdef double shift[3]
     cdef uint32_t lane, axis, several
-    cdef uint32_t most = 1
+    cdef int32_t most = 1
     cdef uint32_t left = 0xffffffffU
     cdef int64_t lod
     fill_row(<uint32_t *>probes.count, 1)
     _open_gradients(work, row, narrow, &given)
     if memory_operation(work.instruction.decoded.opcode).level != level_clamped:
         left = find_gradient_details(detail[0], given, row.levels.detail, probes.count)
-    for lane in range(<uint32_t>image_row):
-        if not work.active >> lane & 1:
-            row.levels.detail[lane], probes.count[lane] = 0, 1
-        elif left >> lane & 1:
+    left |= ~work.active
+    while left:
+        lane = trailing_zeros64(left)
+        left &= left - 1
+        row.levels.detail[lane], probes.count[lane] = 0, 1
+        if work.active >> lane & 1:
             lod = lod_of_lane(work.core.machine, work.core.wave, work.instruction, &work.o, work.view, work.sampler, lane + image_row * work.half,
                               &several)
             row.levels.detail[lane], probes.count[lane] = <int32_t>lod, <int32_t>several
-        most = max(most, <uint32_t>probes.count[lane])
+    for lane in range(<uint32_t>image_row):
+        most = max(most, probes.count[lane])
     if most == 1 or work.o.flags & image_flag_gather:
         return
     if work.view.format.integer:
