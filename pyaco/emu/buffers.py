@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pyaco.arguments import checked
 from pyaco.descriptors.buffer import raw_buffer
 from pyaco.descriptors.sampler import Sampler, sampler_descriptor
+from pyaco.emu.host_memory import zeros_at_line
 from pyaco.emu.origins import maker
 from pyaco.errors import InputError
 
@@ -32,9 +33,10 @@ class Buffer:
     ) -> None:  # fmt: skip
         flat = numpy.ascontiguousarray(data)
         memory = flat.reshape(-1).view(numpy.uint8)
-        if not shared and (flat is data or flat.base is not None or flat.nbytes % 4):
-            memory = numpy.concatenate([memory, numpy.zeros(-flat.nbytes % 4, numpy.uint8)])
-            flat = memory[: flat.nbytes].view(flat.dtype).reshape(flat.shape)
+        if not shared:
+            own = zeros_at_line(-(-flat.nbytes // 4) * 4)
+            own[: flat.nbytes] = memory
+            memory, flat = own, own[: flat.nbytes].view(flat.dtype).reshape(flat.shape)
         self._array = flat
         self._space = space
         #: Bytes that an access to whole dwords may touch.

@@ -16,6 +16,7 @@ from pyaco.descriptors.hardware_format import memory_swizzle
 from pyaco.descriptors.image import ImageView as ViewedPart
 from pyaco.descriptors.image import image_descriptor
 from pyaco.descriptors.sampler import Sampler, sampler_descriptor
+from pyaco.emu.host_memory import zeros_at_line
 from pyaco.emu.origins import maker
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.formats import PixelFormat, pixel_format
@@ -76,13 +77,13 @@ class Image:
             self.surface.level_shape()          # a mode that lays out a surface may have no addresses for its elements: say so now, not at a dispatch
         if sparse and any(getattr(level, "tile_index", 0) < 0 for level in getattr(self.surface.layout, "levels", ())):
             raise UnsupportedError(f"sparse images on {target} in the emulator: the chip's table has no tile mode for them")
-        self.memory = numpy.zeros(max(self.surface.total_size, 4), numpy.uint8)
+        self.memory = zeros_at_line(max(self.surface.total_size, 4))
         self._space, self.sparse = space, sparse
         self._origin, alignment = maker("image", name, self.surface.size), max(self.surface.base_align, 256)
         self._mapped: set[int] = set()
         if sparse:
             pages = -(-self.memory.size // PAGE_BYTES)
-            self.memory = numpy.zeros(pages * PAGE_BYTES, numpy.uint8)
+            self.memory = zeros_at_line(pages * PAGE_BYTES)
             self.address: int = space.reserve(self.memory.size, max(alignment, PAGE_BYTES))
         else:
             self.address = space.map(self.memory, False, alignment, self._origin)

@@ -150,7 +150,7 @@ def test_lanes_of_workgroups(target: str, bits: int) -> None:
         pair = Pair(target, "2d", "R8G8B8A8_UNORM", random, width=size[0], height=size[1], mips=1)
         use_vectors(pair, bits)
         views = [image.view("2d").words for image in pair.images]
-        for across in (8, 8, 8, 16, 64):
+        for across in (8, 8, 8, 16, 32, 64):
             first = np.array([random.integers(max(edge - across, 1) + 2) for edge in size]) - (random.integers(8) == 0)
             at = np.stack([LANES % across, LANES // across], 1) + first
             check(pair, random, image_instruction("image_load", target, "2d", 2), views, (0, 0, 0, 0), address=at.astype(np.int32))

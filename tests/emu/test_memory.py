@@ -552,3 +552,12 @@ def test_program_counter(target: str, high: int, engine: str) -> None:
         device.run(isa.assemble(text, target), user_sgprs=words(results), wave_size=wave)
     assert results.numpy().view(U32)[0] == high
     assert caught.value.place["pc"] == 32 + (12 if target == "gfx1200" else 8)
+
+
+def test_memory_begins_at_a_line_of_the_cache() -> None:
+    """Rows of lanes and squares of texels are read by 64 bytes."""
+    device = Device("gfx1100")
+    image = device.image(format="R8G8B8A8_UNORM", width=9, height=9)
+    held = [device.zeros(size).numpy() for size in (1, 5, 4096, 1 << 20)] + [device.buffer(np.arange(7, dtype=np.uint16)).numpy(), image.memory]
+    assert [array.__array_interface__["data"][0] % 64 for array in held] == [0] * 6
+    assert held[4].tolist() == list(range(7)) and held[4].dtype == np.uint16 and not any(array.any() for array in held[:4])

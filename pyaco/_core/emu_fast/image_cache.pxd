@@ -72,6 +72,11 @@ cdef extern from "image_fetches.h" nogil:
         uint8_t bits
         uint8_t everywhere
 
+cdef extern from "image_planes.h" nogil:
+    cdef struct BytePlanes:
+        pass
+    void fill_planes(const uint32_t *meaning, BytePlanes &planes)
+
 cdef extern from "image_stores.h" nogil:
     enum:
         store_dword, store_unsigned, store_signed, store_unorm, store_snorm, store_half, store_unknown
@@ -121,6 +126,7 @@ cdef struct PreparedImage:
     uint8_t fours                     # elements have four components that filters take together: which (image_fours.h)
     BlockSource blocks
     uint32_t *meaning[4]              # decode_table: by channel
+    BytePlanes *planes[4]             # the same of channels of eight bits (image_planes.h); NULL: others
     uint32_t *tables[view_levels]     # of all axes of a level; NULL: not made yet
     TexelDigits *digits[view_levels]  # image_digits.h
     TexelSquares *squares[view_levels]          # image_squares.h; NULL: of no use

@@ -191,6 +191,19 @@ cdef bint _make_meanings(ImageCache *cache, PreparedImage *image) noexcept nogil
             word = raw << form.position[channel]
             memcpy(element, &word, 4)
             image.meaning[channel][raw] = load_channel(form, channel, element)
+        if form.bits[channel] == 8 and form.position[channel] % 8 == 0 and not _make_planes(cache, image, channel):
+            return False
+    return True
+
+
+cdef bint _make_planes(ImageCache *cache, PreparedImage *image, uint32_t channel) noexcept nogil:
+    """The meanings of a channel of eight bits, byte by byte. False: out of memory."""
+    cdef BytePlanes *planes = <BytePlanes *>aligned_alloc(line_bytes, sizeof(BytePlanes))
+    if planes == NULL:
+        return False
+    cache.bytes += sizeof(BytePlanes)
+    fill_planes(image.meaning[channel], planes[0])
+    image.planes[channel] = planes
     return True
 
 
@@ -433,6 +446,7 @@ cdef void close_images(ImageCache *cache) noexcept nogil:
             cache.image[i] = image.next
             for part in range(4):
                 free(image.meaning[part])
+                free(image.planes[part])
             for part in range(<uint32_t>view_levels):
                 free(image.tables[part])
                 free(image.digits[part])

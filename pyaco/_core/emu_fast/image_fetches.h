@@ -1,8 +1,7 @@
 // Texels that integers name, and nearest texels, wherever the lanes of a wave have them: offsets by digits (image_digits.h), elements by gathers of the
-// host, which read no texel that is not there: lanes that are idle or outside take the level's first bytes.
+// host where these are fast, else lane by lane. No texel is read that is not there: lanes that are idle or outside take the level's first bytes.
 //
-// A wave is placed as a whole before its texels are read, since its coordinates may lie in the registers of the result. Hosts that are guarded
-// against data sampling gather more slowly.
+// A wave is placed as a whole before its texels are read, since its coordinates may lie in the registers of the result.
 #pragma once
 #include "image_chunks.h"
 #include "image_digits.h"
@@ -57,13 +56,24 @@ static inline FetchWords words_eight_times(FetchWords words) { return _mm512_sll
 static inline FetchWords look_up_digits(const TexelDigits &digits, int axis, int number, FetchWords texel) {
     return _mm512_permutexvar_epi32(texel, fetch_words(digits.four[axis][number]));
 }
-static inline FetchWords gather_words(const uint8_t *host, FetchWords offset) { return _mm512_i32gather_epi32(offset, host, 1); }
+static inline FetchWords gather_words(const uint8_t *host, const uint32_t *offset) {
+    if (fast_gathers)
+        return _mm512_i32gather_epi32(fetch_words(offset), host, 1);
+    return _mm512_inserti64x4(_mm512_castsi256_si512(words_at(host, offset)), words_at(host, offset + image_chunk), 1);
+}
 static inline FetchWords gather_entries(const uint32_t *entry, FetchWords index) { return _mm512_i32gather_epi32(index, entry, 4); }
 
-// Two dwords of each lane.
-static inline void gather_pairs(const uint8_t *host, FetchWords offset, FetchWords &first, FetchWords &second) {
-    const __m512i low = _mm512_i32gather_epi64(_mm512_castsi512_si256(offset), host, 1);
-    const __m512i high = _mm512_i32gather_epi64(_mm512_extracti64x4_epi64(offset, 1), host, 1);
+// Two dwords of eight lanes.
+static inline __m512i pairs_at(const uint8_t *host, const uint32_t *offset) {
+    if (fast_gathers)
+        return _mm512_i32gather_epi64(chunk_of(offset), host, 1);
+    const __m256i low = four_pairs(host, offset[0], offset[1], offset[2], offset[3]);
+    return _mm512_inserti64x4(_mm512_castsi256_si512(low), four_pairs(host, offset[4], offset[5], offset[6], offset[7]), 1);
+}
+
+// Those of all lanes.
+static inline void gather_pairs(const uint8_t *host, const uint32_t *offset, FetchWords &first, FetchWords &second) {
+    const __m512i low = pairs_at(host, offset), high = pairs_at(host, offset + image_chunk);
     first = _mm512_permutex2var_epi32(low, _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30), high);
     second = _mm512_permutex2var_epi32(low, _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31), high);
 }
@@ -114,14 +124,13 @@ static inline FetchWords words_eight_times(FetchWords words) { return _mm256_sll
 static inline FetchWords look_up_digits(const TexelDigits &digits, int axis, int number, FetchWords texel) {
     return _mm256_permutevar8x32_epi32(fetch_words(digits.three[axis][number]), texel);
 }
-static inline FetchWords gather_words(const uint8_t *host, FetchWords offset) { return _mm256_i32gather_epi32((const int *)host, offset, 1); }
+static inline FetchWords gather_words(const uint8_t *host, const uint32_t *offset) { return words_at(host, offset); }
 static inline FetchWords gather_entries(const uint32_t *entry, FetchWords index) { return _mm256_i32gather_epi32((const int *)entry, index, 4); }
 
-static inline void gather_pairs(const uint8_t *host, FetchWords offset, FetchWords &first, FetchWords &second) {
-    const __m256 low = _mm256_castsi256_ps(_mm256_i32gather_epi64((const long long *)host, _mm256_castsi256_si128(offset), 1));
-    const __m256 high = _mm256_castsi256_ps(_mm256_i32gather_epi64((const long long *)host, _mm256_extracti128_si256(offset, 1), 1));
-    first = _mm256_permute4x64_epi64(_mm256_castps_si256(_mm256_shuffle_ps(low, high, 0x88)), 0xd8);
-    second = _mm256_permute4x64_epi64(_mm256_castps_si256(_mm256_shuffle_ps(low, high, 0xdd)), 0xd8);
+static inline void gather_pairs(const uint8_t *host, const uint32_t *offset, FetchWords &first, FetchWords &second) {
+    const __m256i low = four_pairs(host, offset[0], offset[1], offset[4], offset[5]), high = four_pairs(host, offset[2], offset[3], offset[6], offset[7]);
+    first = _mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(low), _mm256_castsi256_ps(high), 0x88));
+    second = _mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(low), _mm256_castsi256_ps(high), 0xdd));
 }
 
 static inline FetchWords quotients_of(FetchWords words, uint32_t largest) {
@@ -233,11 +242,13 @@ static inline uint64_t place_wave(const ImageTexels &level, const WaveTexels &te
 
 // -------------------------------------------------------------------------------------------------------------- reading
 // Elements of less than a dword: the dword that they lie in, which is aligned, as the level's origin is.
-template <int bytes> __attribute__((always_inline)) static inline FetchWords gather_elements(const uint8_t *host, FetchWords offset) {
+template <int bytes> __attribute__((always_inline)) static inline FetchWords gather_elements(const uint8_t *host, const uint32_t *offset) {
     if (bytes >= 4)
         return gather_words(host, offset);
-    const FetchWords words = gather_words(host, words_and(offset, fetch_all(~3u)));
-    const FetchWords shift = words_eight_times(words_and(offset, fetch_all(3)));
+    alignas(64) uint32_t whole[fetch_lanes];
+    put_fetched(whole, words_and(fetch_words(offset), fetch_all(~3u)));
+    const FetchWords words = gather_words(host, whole);
+    const FetchWords shift = words_eight_times(words_and(fetch_words(offset), fetch_all(3)));
     return words_and(words_shifted(words, shift), fetch_all(bytes == 1 ? 0xff : 0xffff));
 }
 
@@ -274,7 +285,7 @@ __attribute__((always_inline)) static inline void put_components(uint32_t *row, 
 static inline void put_four_of_wave(const uint8_t *host, const uint32_t *offset, const WaveLanes &lanes, const RowsOf<float> &to) {
     float *const rows[4] = {to.row[0], to.row[1], to.row[2], to.row[3]};
     for_fetched(lanes, [&](int lane, uint32_t some, uint32_t there) __attribute__((always_inline)) {
-        const FetchWords words = gather_words(host, fetch_words(offset + lane));
+        const FetchWords words = gather_words(host, offset + lane);
 #pragma GCC unroll 4
         for (int byte = 0; byte < 4; ++byte)
             put_component((uint32_t *)rows[byte], lane, unorm8_words(words, byte), some, there);
@@ -287,15 +298,14 @@ template <int bytes> struct WaveElements {
 
     __attribute__((always_inline)) void read(const uint8_t *host, const uint32_t *offset, const WaveLanes &lanes, uint32_t wanted) {
         for_chunks(lanes.active, lanes.rows, [&](int lane, uint32_t) __attribute__((always_inline)) {
-            const FetchWords at = fetch_words(offset + lane);
             if (bytes <= 4)
-                put_fetched(words[0] + lane, gather_elements<bytes>(host, at));
+                put_fetched(words[0] + lane, gather_elements<bytes>(host, offset + lane));
 #pragma GCC unroll 2
             for (int pair = 0; pair < bytes / 8; ++pair) {
                 if (!(wanted >> (2 * pair) & 3))
                     continue;
                 FetchWords first, second;
-                gather_pairs(host + 8 * pair, at, first, second);
+                gather_pairs(host + 8 * pair, offset + lane, first, second);
                 put_fetched(words[2 * pair] + lane, first);
                 put_fetched(words[2 * pair + 1] + lane, second);
             }

@@ -1,7 +1,6 @@
 // Lanes that lie anyhow, sixteen at a time, by the host's gathers: places in two axes, filters of elements of four bytes.
 //
-// For hosts with AVX-512 whose gathers are fast. Those of older ones are not where they are guarded against data sampling (Intel, "Gather Data Sampling"):
-// hosts that have half floats in vectors need no such guard.
+// For hosts whose gathers are fast (image_lookups.h).
 #pragma once
 #include "image_chunks.h"
 
@@ -12,14 +11,6 @@ struct WideChannel {
 };
 
 #if defined(__AVX512F__)
-#include <cpuid.h>
-
-static inline bool has_fast_gathers() {
-    unsigned a, b, c, d;
-    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d >> 23 & 1);       // AVX512_FP16
-}
-
-static const bool fast_gathers = has_fast_gathers();
 enum { wide_lanes = 16 };
 
 static inline __m512i wide_of(const void *words) { return _mm512_loadu_si512(words); }
@@ -245,7 +236,6 @@ static inline void load_corners_widely(const uint8_t *host, const uint32_t (*off
             _mm512_storeu_si512(words + corner * stride + lane, wide_words(host, offset[corner] + lane));
 }
 #else
-static const bool fast_gathers = false;
 static inline bool place_widely(const ImageTexels &, const float *const *, const int32_t *, uint32_t, ImageRow &, uint32_t &) { return false; }
 template <int slices, class Number> static inline void filter_bytes_widely(const uint8_t *, const ImageRow &, const RowsOf<Number> &) {}
 template <int slices, class Number>

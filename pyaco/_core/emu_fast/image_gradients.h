@@ -1,4 +1,4 @@
-// Levels of detail by derivatives, for rows of 32 lanes, four at a time.
+// Levels of detail by derivatives, for rows of 32 lanes, a vector of doubles at a time.
 //
 // What the reference engine rounds to 256ths is log2 of the longer derivative; here it is worked out nearly as exactly, and where it lies so near to the
 // middle between two of these that the error could count, the lane is left over.
@@ -19,43 +19,84 @@ struct ImageGradients {
 struct ImageProbes {
     int32_t count[image_row];
     int32_t most;                     // of the lanes
+    uint8_t halves;                   // all counts are powers of two, so that quotients by them are products
+    double part[image_row];           // of a sample in the mean, where that is exact
     double centre[3][image_row], step[3][image_row], place[3][image_row];
 };
 
+// Texels along an axis in a direction, by lane.
+static inline void find_gradients(const ImageGradients &given, unsigned direction, unsigned axis, double *gradient) {
+    const float *row = given.of[direction][axis];
+    const double scale = given.scale[axis];
+    if (given.by_quad)
+        for (int lane = 0; lane < image_row; ++lane)
+            gradient[lane] = scale * ((double)row[(lane & ~3) + (1 << direction)] - row[lane & ~3]);
+    else
+        for (int lane = 0; lane < image_row; ++lane)
+            gradient[lane] = row[lane] * scale;
+}
+
+// Whether the second of two lengths is the longer, by their squares. Roots are rounded, and may be equal only where squares are nearly so.
+static inline void find_longer(const double *first, const double *second, int32_t *longer) {
+    int32_t near = 0;
+    for (int lane = 0; lane < image_row; ++lane) {
+        longer[lane] = first[lane] >= second[lane] ? 0 : 1;
+        near |= first[lane] >= second[lane] * (1 - 0x1p-50) ? longer[lane] : 0;
+    }
+    for (int lane = 0; near && lane < image_row; ++lane)
+        longer[lane] = std::sqrt(first[lane]) >= std::sqrt(second[lane]) ? 0 : 1;
+}
+
 // A lane's place in the middle of those of all samples, and how far these reach.
 static inline void open_probes(const ImageGradients &given, const float *const *coordinate, const double *shift, ImageProbes &probes) {
-    probes.most = 1;
-    for (int lane = 0; lane < image_row; ++lane) {
-        const int base = given.by_quad ? lane & ~3 : lane;
-        double gradient[2][3], square[2] = {0.0, 0.0};
-        for (unsigned direction = 0; direction < 2; ++direction)
-            for (unsigned axis = 0; axis < given.axes; ++axis) {
-                const float *row = given.of[direction][axis];
-                const double part = given.by_quad ? given.scale[axis] * ((double)row[base + (1 << direction)] - row[base]) : row[lane] * given.scale[axis];
-                gradient[direction][axis] = part;
-                square[direction] += part * part;
-            }
-        const int direction = std::sqrt(square[0]) >= std::sqrt(square[1]) ? 0 : 1;
+    double gradient[2][3][image_row], square[2][image_row] = {};
+    int32_t most = 1, odd = 0;
+    for (unsigned direction = 0; direction < 2; ++direction)
         for (unsigned axis = 0; axis < given.axes; ++axis) {
-            probes.centre[axis][lane] = coordinate[axis][lane] - shift[axis];
-            probes.step[axis][lane] = gradient[direction][axis] / given.scale[axis];
+            find_gradients(given, direction, axis, gradient[direction][axis]);
+            for (int lane = 0; lane < image_row; ++lane)
+                square[direction][lane] += gradient[direction][axis][lane] * gradient[direction][axis][lane];
         }
-        probes.most = probes.count[lane] > probes.most ? probes.count[lane] : probes.most;
+    int32_t second[image_row];
+    find_longer(square[0], square[1], second);
+    for (unsigned axis = 0; axis < given.axes; ++axis) {
+        const double less = shift[axis], scale = given.scale[axis];
+        for (int lane = 0; lane < image_row; ++lane) {
+            probes.centre[axis][lane] = coordinate[axis][lane] - less;
+            probes.step[axis][lane] = (second[lane] ? gradient[1][axis][lane] : gradient[0][axis][lane]) / scale;
+        }
     }
+    for (int lane = 0; lane < image_row; ++lane) {
+        most = probes.count[lane] > most ? probes.count[lane] : most;
+        odd |= probes.count[lane] & (probes.count[lane] - 1);
+        probes.part[lane] = 1.0 / probes.count[lane];
+    }
+    probes.most = most;
+    probes.halves = odd == 0;
 }
 
 static inline void place_probes(unsigned axes, int number, ImageProbes &probes) {
+    double along[image_row];
+    for (int lane = 0; lane < image_row; ++lane)
+        along[lane] = probes.halves ? (number + 0.5) * probes.part[lane] : (number + 0.5) / probes.count[lane];
     for (unsigned axis = 0; axis < axes; ++axis)
         for (int lane = 0; lane < image_row; ++lane)
-            probes.place[axis][lane] = probes.centre[axis][lane] + probes.step[axis][lane] * ((number + 0.5) / probes.count[lane] - 0.5);
+            probes.place[axis][lane] = probes.centre[axis][lane] + probes.step[axis][lane] * (along[lane] - 0.5);
 }
 
 // Add a sample's part of the mean, for some lanes that have such a sample.
-static inline void add_probes(const ImageProbes &probes, int number, uint32_t lanes, const double *found, double *sum) {
+template <bool halves> static inline void add_probes_by(const ImageProbes &probes, int number, uint32_t lanes, const double *found, double *sum) {
     for (int lane = 0; lane < image_row; ++lane) {
-        const double part = found[lane] / probes.count[lane];
+        const double part = halves ? found[lane] * probes.part[lane] : found[lane] / probes.count[lane];
         sum[lane] = (lanes >> lane & 1) && number < probes.count[lane] ? sum[lane] + part : sum[lane];
     }
+}
+
+static inline void add_probes(const ImageProbes &probes, int number, uint32_t lanes, const double *found, double *sum) {
+    if (probes.halves)
+        add_probes_by<true>(probes, number, lanes, found, sum);
+    else
+        add_probes_by<false>(probes, number, lanes, found, sum);
 }
 
 // Round sums that may be wrong by a little; returns the lanes of which it counts.
@@ -69,75 +110,158 @@ static inline uint32_t round_nearly(const double *sum, float *component) {
 }
 
 #if defined(__AVX2__)
+#if defined(__AVX512F__)
+enum { gradient_lanes = 8 };
+typedef __m512d GradientVector;
+typedef __m512i GradientBits;
+static inline GradientVector gradients_from(const double *values) { return _mm512_load_pd(values); }
+static inline GradientVector root_of(GradientVector values) { return _mm512_sqrt_pd(values); }
+static inline GradientVector whole_below(GradientVector values) { return _mm512_roundscale_pd(values, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
+static inline GradientVector product_sum(GradientVector one, GradientVector other, GradientVector sum) { return _mm512_fmadd_pd(one, other, sum); }
+static inline uint32_t lanes_where(GradientBits found) { return _mm512_movepi64_mask(found); }
+static inline void put_whole(int32_t *to, GradientVector values) { _mm256_storeu_si256((__m256i *)to, _mm512_cvttpd_epi32(values)); }
+#else
+enum { gradient_lanes = 4 };
+typedef __m256d GradientVector;
+typedef __m256i GradientBits;
+static inline GradientVector gradients_from(const double *values) { return _mm256_load_pd(values); }
+static inline GradientVector root_of(GradientVector values) { return _mm256_sqrt_pd(values); }
+static inline GradientVector whole_below(GradientVector values) { return _mm256_floor_pd(values); }
+static inline GradientVector product_sum(GradientVector one, GradientVector other, GradientVector sum) { return _mm256_fmadd_pd(one, other, sum); }
+static inline uint32_t lanes_where(GradientBits found) { return (uint32_t)_mm256_movemask_pd((GradientVector)found); }
+static inline void put_whole(int32_t *to, GradientVector values) { _mm_storeu_si128((__m128i *)to, _mm256_cvttpd_epi32(values)); }
+#endif
+
+static inline GradientVector gradient_all(double value) { return GradientVector{} + value; }
+static inline GradientVector lesser(GradientVector one, GradientVector other) { return one < other ? one : other; }
+static inline GradientVector greater(GradientVector one, GradientVector other) { return one > other ? one : other; }
+
 // log2 of finite positive normal numbers, with an error of less than 2^-38.
-static inline __m256d nearly_log2(__m256d value) {
-    const __m256i bits = _mm256_castpd_si256(value), mantissa = _mm256_set1_epi64x(0xfffffffffffffLL), one = _mm256_set1_epi64x(0x3ff0000000000000LL);
+static inline GradientVector nearly_log2(GradientVector value) {
+    const GradientBits bits = (GradientBits)value;
     // an exponent in the last bits of 2^52 + 2^51, less that: as a double
-    const __m256i exponent = _mm256_srli_epi64(bits, 52), magic = _mm256_set1_epi64x(0x4338000000000000LL);
-    __m256d whole = _mm256_sub_pd(_mm256_castsi256_pd(_mm256_add_epi64(exponent, magic)), _mm256_set1_pd(0x1.8p52 + 1023.0));
-    __m256d part = _mm256_castsi256_pd(_mm256_or_si256(_mm256_and_si256(bits, mantissa), one));
-    const __m256d large = _mm256_cmp_pd(part, _mm256_set1_pd(1.4142135623730951), _CMP_GT_OQ);
-    part = _mm256_blendv_pd(part, _mm256_mul_pd(part, _mm256_set1_pd(0.5)), large);
-    whole = _mm256_add_pd(whole, _mm256_and_pd(large, _mm256_set1_pd(1.0)));
+    GradientVector whole = (GradientVector)((bits >> 52) + 0x4338000000000000LL) - (0x1.8p52 + 1023.0);
+    GradientVector part = (GradientVector)((bits & 0xfffffffffffffLL) | 0x3ff0000000000000LL);
+    const GradientBits large = (GradientBits)(part > 1.4142135623730951);
+    part = large ? part * 0.5 : part;
+    whole = large ? whole + 1.0 : whole;
     // 2 / ln 2 times atanh s, of which s is at most 0.172
-    const __m256d s = _mm256_div_pd(_mm256_sub_pd(part, _mm256_set1_pd(1.0)), _mm256_add_pd(part, _mm256_set1_pd(1.0))), square = _mm256_mul_pd(s, s);
-    __m256d sum = _mm256_set1_pd(1.0 / 15);
+    const GradientVector s = (part - 1.0) / (part + 1.0), square = s * s;
+    GradientVector sum = gradient_all(1.0 / 15);
     for (int term = 13; term > 0; term -= 2)
-        sum = _mm256_fmadd_pd(sum, square, _mm256_set1_pd(1.0 / term));
-    return _mm256_fmadd_pd(_mm256_mul_pd(sum, s), _mm256_set1_pd(2.8853900817779268), whole);
+        sum = product_sum(sum, square, gradient_all(1.0 / term));
+    return product_sum(sum * s, gradient_all(2.8853900817779268), whole);
 }
 
-static inline __m256d gradients_of(const ImageGradients &given, unsigned direction, unsigned axis, int lane) {
-    const __m128 first = _mm_loadu_ps(given.of[direction][axis] + lane);
-    const __m256d scale = _mm256_set1_pd(given.scale[axis]);
-    if (!given.by_quad)
-        return _mm256_mul_pd(_mm256_cvtps_pd(first), scale);
-    const __m128 next = direction ? _mm_permute_ps(first, 0xaa) : _mm_permute_ps(first, 0x55);
-    return _mm256_mul_pd(scale, _mm256_sub_pd(_mm256_cvtps_pd(next), _mm256_cvtps_pd(_mm_permute_ps(first, 0))));
-}
+// Groups of lanes that have the same derivatives: lanes, quads, or all of a row, of which gradient_lanes are worked out.
+struct GradientGroups {
+    unsigned shift, count;            // a lane's group is its number without so many bits
+    alignas(64) double square[2][image_row];      // of the lengths of the derivatives, by direction
+    alignas(64) double lod[image_row], probes[image_row];
+    uint32_t strange;                 // groups that are left over
 
-static inline __m256d gradient_length(const ImageGradients &given, unsigned direction, int lane) {
-    __m256d sum = _mm256_setzero_pd();
-    for (unsigned axis = 0; axis < given.axes; ++axis) {
-        const __m256d part = gradients_of(given, direction, axis, lane), square = _mm256_mul_pd(part, part);
-        sum = _mm256_add_pd(sum, square);
+    explicit GradientGroups(const ImageGradients &given) {
+        shift = given.by_quad ? 2 : are_same(given) ? 5 : 0;
+        count = shift == 5 ? gradient_lanes : image_row >> shift;
+        const unsigned stride = given.by_quad ? 4 : 1;
+        strange = 0;
+        for (unsigned direction = 0; direction < 2; ++direction)
+            for (unsigned axis = 0; axis < given.axes; ++axis) {
+                const float *first = given.of[direction][axis], *next = first + (1 << direction);
+                const double scale = given.scale[axis];
+                for (unsigned group = 0; group < count; ++group) {
+                    const unsigned lane = stride * group;
+                    const double part = given.by_quad ? scale * ((double)next[lane] - first[lane]) : first[lane] * scale, before = square[direction][group];
+                    square[direction][group] = axis == 0 ? part * part : before + part * part;
+                }
+            }
     }
-    return _mm256_sqrt_pd(sum);
-}
+
+    static bool are_same(const ImageGradients &given) {
+        __m256i differs = _mm256_setzero_si256();
+        for (unsigned direction = 0; direction < 2; ++direction)
+            for (unsigned axis = 0; axis < given.axes; ++axis) {
+                const float *row = given.of[direction][axis];
+                for (int lane = 0; lane < image_row; lane += image_chunk)
+                    differs = _mm256_or_si256(differs, _mm256_xor_si256(chunk_of(row + lane), everywhere(row)));
+            }
+        return is_zero(differs);
+    }
+
+    // What is no number, infinite or nearly zero is left over.
+    void find_levels(double limit) {
+#pragma GCC unroll 1
+        for (unsigned group = 0; group < count; group += gradient_lanes) {
+            const GradientVector x = gradients_from(square[0] + group), y = gradients_from(square[1] + group), longer = greater(x, y);
+            const GradientBits sure = (GradientBits)(x == x) & (GradientBits)(y == y) & (GradientBits)(longer > 0x1p-200) & (GradientBits)(longer < 0x1p200);
+            strange |= (lanes_where(~sure) & ((1u << gradient_lanes) - 1)) << group;
+            GradientVector found = nearly_log2(longer) * 0.5, number = gradient_all(1.0);
+            if (limit != 0.0) {
+                number = probes_of(root_of(longer), root_of(lesser(x, y)), limit);
+                found -= nearly_log2(number);
+            }
+            std::memcpy(lod + group, &found, sizeof(found));
+            std::memcpy(probes + group, &number, sizeof(number));
+        }
+    }
+
+    static GradientVector probes_of(GradientVector longer, GradientVector shorter, double limit) {
+        const GradientVector ratio = shorter > 0.0 ? lesser(longer / shorter, gradient_all(limit)) : gradient_all(limit);
+        return greater(-whole_below(-ratio), gradient_all(1.0));
+    }
+
+    // From groups to lanes.
+    void spread() {
+        for (int lane = image_row - 1; lane >= 0; --lane) {
+            lod[lane] = lod[lane >> shift];
+            probes[lane] = probes[lane >> shift];
+        }
+        strange = lanes_of_groups(strange);
+        shift = 0;
+        count = image_row;
+    }
+
+    uint32_t lanes_of_groups(uint32_t groups) const {
+        if (shift == 5)
+            return groups & 1 ? 0xffffffff : 0;
+        uint32_t lanes = shift == 0 ? groups : 0;
+        for (uint32_t left = shift == 2 ? groups : 0; left; left &= left - 1)
+            lanes |= 15u << 4 * __builtin_ctz(left);
+        return lanes;
+    }
+
+    // The levels as 256ths, of which those are left over that lie so near the middle of two that the error could count.
+    void round(int32_t *fixed) {
+#pragma GCC unroll 1
+        for (unsigned group = 0; group < count; group += gradient_lanes) {
+            const GradientVector level = gradients_from(lod + group), within = greater(lesser(level, gradient_all(64.0)), gradient_all(-64.0));
+            const GradientVector place = within * 256.0 + 0.5, whole = whole_below(place), rest = place - whole;
+            const GradientBits sure = (GradientBits)(level == level) & (GradientBits)(rest > 0x1p-24) & (GradientBits)(rest < 1.0 - 0x1p-24);
+            strange |= (lanes_where(~sure) & ((1u << gradient_lanes) - 1)) << group;
+            put_whole(fixed + group, whole);
+        }
+    }
+};
 
 // Levels of detail, as `find_details` gives them; `probes` gets the samples that an anisotropic filter takes. Returns the lanes that are left over.
-static inline uint32_t find_gradient_details(const ImageDetail &of, const ImageGradients &given, int32_t *detail, int32_t *probes) {
-    const __m256d limit = _mm256_set1_pd(given.limit), one = _mm256_set1_pd(1.0);
-    uint32_t left = 0;
-#pragma GCC unroll 1
-    for (int lane = 0; lane < image_row; lane += 4) {
-        const __m256d x = gradient_length(given, 0, lane), y = gradient_length(given, 1, lane);
-        const __m256d longer = _mm256_max_pd(x, y), shorter = _mm256_min_pd(x, y);
-        __m256d count = one;
-        if (given.limit != 0.0) {
-            const __m256d some = _mm256_cmp_pd(shorter, _mm256_setzero_pd(), _CMP_GT_OQ);
-            const __m256d ratio = _mm256_blendv_pd(limit, _mm256_min_pd(_mm256_div_pd(longer, shorter), limit), some);
-            count = _mm256_max_pd(_mm256_ceil_pd(ratio), one);
-        }
-        __m256d lod = nearly_log2(_mm256_div_pd(longer, count));
-        if (given.bias)
-            lod = _mm256_add_pd(lod, _mm256_cvtps_pd(_mm_loadu_ps(given.bias + lane)));
-        const __m256d numbers = _mm256_and_pd(_mm256_cmp_pd(x, y, _CMP_ORD_Q), _mm256_cmp_pd(lod, lod, _CMP_ORD_Q));
-        lod = _mm256_max_pd(_mm256_min_pd(lod, _mm256_set1_pd(64.0)), _mm256_set1_pd(-64.0));
-        const __m256d place = _mm256_add_pd(_mm256_mul_pd(lod, _mm256_set1_pd(256.0)), _mm256_set1_pd(0.5)), fixed = _mm256_floor_pd(place);
-        const __m256d rest = _mm256_sub_pd(place, fixed), margin = _mm256_set1_pd(0x1p-24);
-        // neither is what is no number, infinite or nearly zero
-        __m256d sure = _mm256_and_pd(_mm256_cmp_pd(rest, margin, _CMP_GT_OQ), _mm256_cmp_pd(rest, _mm256_sub_pd(one, margin), _CMP_LT_OQ));
-        sure = _mm256_and_pd(sure, _mm256_and_pd(_mm256_cmp_pd(longer, _mm256_set1_pd(0x1p-100), _CMP_GT_OQ),
-                                                 _mm256_cmp_pd(longer, _mm256_set1_pd(0x1p100), _CMP_LT_OQ)));
-        sure = _mm256_and_pd(sure, numbers);
-        left |= (uint32_t)(~_mm256_movemask_pd(sure) & 15) << lane;
-        _mm_storeu_si128((__m128i *)(probes + lane), _mm256_cvttpd_epi32(count));
-        const __m128i biased = _mm_add_epi32(_mm256_cvttpd_epi32(fixed), _mm_set1_epi32(of.bias));
-        const __m128i within = _mm_min_epi32(_mm_max_epi32(biased, _mm_set1_epi32(of.least)), _mm_set1_epi32(of.most));
-        _mm_storeu_si128((__m128i *)(detail + lane), _mm_max_epi32(within, _mm_set1_epi32(of.floor)));
+static inline uint32_t find_gradient_details(const ImageDetail &kept, const ImageGradients &given, int32_t *detail, int32_t *probes) {
+    const ImageDetail of = kept;      // not reloaded for each lane
+    int32_t fixed[image_row];
+    GradientGroups groups(given);
+    groups.find_levels(given.limit);
+    if (given.bias) {
+        groups.spread();
+        for (int lane = 0; lane < image_row; ++lane)
+            groups.lod[lane] += given.bias[lane];
     }
-    return left;
+    groups.round(fixed);
+    for (int lane = 0; lane < image_row; ++lane) {
+        const int32_t biased = fixed[lane >> groups.shift] + of.bias, above = biased > of.least ? biased : of.least;
+        const int32_t within = above < of.most ? above : of.most;
+        detail[lane] = within > of.floor ? within : of.floor;
+        probes[lane] = (int32_t)groups.probes[lane >> groups.shift];
+    }
+    return groups.lanes_of_groups(groups.strange);
 }
 #else
 // Only for the compiler: hosts without such vectors have no steps.

@@ -35,8 +35,15 @@ static inline void find_details(const ImageDetail &of, const float *given, int32
     }
 }
 
+// PERF_MIP keeps to one level for longer.
+static inline double steeper_share(double share) {
+    const double steeper = 1.25 * share - 0.125, below = steeper < 1.0 ? steeper : 1.0;
+    return below > 0.0 ? below : 0.0;
+}
+
 // The level, or two, of each level of detail; returns whether some lane takes two.
-static inline bool find_levels(const ImageDetail &of, ImageLevels &row) {
+static inline bool find_levels(const ImageDetail &kept, ImageLevels &row) {
+    const ImageDetail of = kept;      // not reloaded for each lane
     const int32_t end = (of.last - of.first) << 8;
     int32_t fraction[image_row];
     int32_t any = 0;
@@ -49,14 +56,9 @@ static inline bool find_levels(const ImageDetail &of, ImageLevels &row) {
     if (!of.mixes)
         return false;
     for (int lane = 0; lane < image_row; ++lane) {
-        double share = fraction[lane] * (1.0 / 256);
-        if (of.perf_mip) {
-            share = 1.25 * share - 0.125;
-            share = share < 1.0 ? share : 1.0;
-            share = share > 0.0 ? share : 0.0;
-        }
-        row.share[lane] = share;
-        any |= share != 0.0 ? 1 : 0;
+        const double share = fraction[lane] * (1.0 / 256);
+        row.share[lane] = of.perf_mip ? steeper_share(share) : share;
+        any |= row.share[lane] != 0.0 ? 1 : 0;
     }
     return any != 0;
 }

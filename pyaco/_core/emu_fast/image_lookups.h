@@ -2,8 +2,8 @@
 //
 // Lanes that are neighbours mostly want neighbours: where the indices of eight lanes lie within eight of each other, whatever their order, one load and a
 // permutation serve them all, and what one lane finds beside its texel may be what the next lane found at its own. Other lanes are loaded one by one, and put
-// together in registers: a vector that is read from where eight lanes have just been written would wait for them. Gathers of the host are not used: they
-// are no faster, and slow on hosts that are guarded against data sampling. Loops over chunks are not unrolled: the compiler would move all their loads
+// together in registers: a vector that is read from where eight lanes have just been written would wait for them. Gathers of the host are used where they
+// are fast. Loops over chunks are not unrolled: the compiler would move all their loads
 // to the beginning, and run out of registers.
 #pragma once
 #include <cstdint>
@@ -11,6 +11,9 @@
 
 #if defined(__AVX2__)
 #include <immintrin.h>
+#endif
+#if defined(__AVX512F__)
+#include <cpuid.h>
 #endif
 
 enum { image_row = 32, image_chunk = 8, image_corners = 8 };
@@ -23,6 +26,19 @@ static inline __m256i chunk_of(const void *words) { return _mm256_loadu_si256((c
 static inline void put_chunk(void *words, __m256i chunk) { _mm256_storeu_si256((__m256i *)words, chunk); }
 static inline __m256i join_chunk(__m128i low, __m128i high) { return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1); }
 static inline bool is_zero(__m256i chunk) { return _mm256_testz_si256(chunk, chunk); }
+
+// Whether the host's gathers are faster than loads of single lanes. Those of hosts that have half floats in vectors are; older ones may be guarded against
+// data sampling (Intel, "Gather Data Sampling"), and Zen 4 takes half as long again.
+#if defined(__AVX512F__)
+static inline bool has_fast_gathers() {
+    unsigned a, b, c, d;
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d >> 23 & 1);       // AVX512_FP16
+}
+
+static const bool fast_gathers = has_fast_gathers();
+#else
+static const bool fast_gathers = false;
+#endif
 
 // Whether eight words, and four others if there are any, are those that follow each other at `kept`.
 static inline bool has_words(const uint32_t *kept, const uint32_t *eight, const uint32_t *four) {
@@ -201,6 +217,7 @@ template <class Source> static inline void load_corner_elements(const Source &so
 }
 #else
 // For the compiler, and for what only makes the tables: hosts without such vectors have no steps.
+static const bool fast_gathers = false;
 static inline bool has_words(const uint32_t *, const uint32_t *, const uint32_t *) { return false; }
 struct Corners {};
 template <class Word> struct PlacedElements {

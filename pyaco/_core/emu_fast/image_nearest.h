@@ -112,6 +112,48 @@ __attribute__((always_inline)) static inline FetchWords nearest_exactly(const Im
     return shifted_places(words_sum(whole_singles(place), fetch_all(truncates ? 0 : 1)));
 }
 
+#if defined(__AVX512F__)
+template <bool truncates>
+__attribute__((always_inline)) static inline FetchWords nearest_of(const ImageAxis &axis, FetchSingles given, uint32_t &known) {
+    return axis.repeats ? nearest_exactly<true, truncates>(axis, given, known) : nearest_exactly<false, truncates>(axis, given, known);
+}
+
+// The nearest texels of a whole wave, as `fetch_lines`, in a level of two axes that are exact.
+template <int count, bool truncates>
+__attribute__((always_inline)) static inline bool sample_lines_by(const ImageTexels &level, const float *const *coordinate, const RowsOf<float> &rows) {
+    __m512i words[count];
+#pragma GCC unroll 4
+    for (int number = 0; number < count; ++number) {
+        const __m512i given = _mm512_loadu_si512(coordinate[1] + fetch_lanes * number);
+        if (_mm512_cmpneq_epi32_mask(given, _mm512_broadcastd_epi32(_mm512_castsi512_si128(given))))
+            return false;
+        uint32_t known[2] = {};
+        const FetchWords x = nearest_of<truncates>(level.axis[0], singles_of(coordinate[0] + fetch_lanes * number), known[0]);
+        const FetchWords y = nearest_of<truncates>(level.axis[1], _mm512_castsi512_ps(given), known[1]);
+        const uint32_t column = (uint32_t)_mm512_cvtsi512_si32(x), line = (uint32_t)_mm512_cvtsi512_si32(y);
+        if (_mm512_cmpneq_epi32_mask(x, columns_from(column)) || (known[0] & known[1]) != fetch_chunk_mask || !has_line(level, column, line))
+            return false;
+        words[number] = line_by_squares(level, column, line);
+    }
+#pragma GCC unroll 4
+    for (int number = 0; number < count; ++number)
+        put_four_bytes(words[number], rows, fetch_lanes * number);
+    return true;
+}
+
+template <int count>
+static inline bool sample_lines_of(const ImageTexels &level, const float *const *coordinate, int filter, const RowsOf<float> &to) {
+    const RowsOf<float> rows = to;
+    return filter == image_truncates ? sample_lines_by<count, true>(level, coordinate, rows) : sample_lines_by<count, false>(level, coordinate, rows);
+}
+
+static inline bool sample_lines(const ImageTexels &level, unsigned rows, const float *const *coordinate, int filter, const RowsOf<float> &to) {
+    return rows == 2 ? sample_lines_of<4>(level, coordinate, filter, to) : sample_lines_of<2>(level, coordinate, filter, to);
+}
+#else
+static inline bool sample_lines(const ImageTexels &, unsigned, const float *const *, int, const RowsOf<float> &) { return false; }
+#endif
+
 // The same in double precision; `known`: the lanes whose coordinates are numbers that are not far outside.
 template <bool repeats, bool truncates>
 __attribute__((always_inline)) static inline FetchWords nearest_doubles(const ImageAxis &axis, FetchSingles given, uint32_t &known) {
@@ -226,7 +268,7 @@ static inline bool nearest_components(const ImageTexels &level, const NearestPla
         return true;
     }
     alignas(64) uint32_t found[4][wave_most];
-    FetchedComponent aside[4];
+    FetchedComponent aside[4] = {};
     for (unsigned number = 0; number < count; ++number) {
         aside[number] = component[number];
         aside[number].at = wave_most * number;
@@ -244,6 +286,7 @@ static inline bool nearest_components(const ImageTexels &level, const NearestPla
 }
 #else
 // Only for the compiler: hosts without such vectors have no steps.
+static inline bool sample_lines(const ImageTexels &, unsigned, const float *const *, int, const RowsOf<float> &) { return false; }
 static inline bool nearest_four_bytes(const ImageTexels &, const NearestPlaces &, const RowsOf<float> &) { return false; }
 static inline bool nearest_components(const ImageTexels &, const NearestPlaces &, unsigned, const FetchedComponent *, unsigned, bool, uint32_t *) {
     return false;

@@ -142,21 +142,24 @@ cdef void _find_details_of_gradients(const ImageWork *work, const ImageDetail *d
     cdef ImageGradients given
     cdef double shift[3]
     cdef uint32_t lane, axis, several
-    cdef uint32_t most = 1
+    cdef int32_t most = 1
     cdef uint32_t left = 0xffffffffU
     cdef int64_t lod
     fill_row(<uint32_t *>probes.count, 1)
     _open_gradients(work, row, narrow, &given)
     if memory_operation(work.instruction.decoded.opcode).level != level_clamped:
         left = find_gradient_details(detail[0], given, row.levels.detail, probes.count)
-    for lane in range(<uint32_t>image_row):
-        if not work.active >> lane & 1:
-            row.levels.detail[lane], probes.count[lane] = 0, 1
-        elif left >> lane & 1:
+    left |= ~work.active
+    while left:
+        lane = trailing_zeros64(left)
+        left &= left - 1
+        row.levels.detail[lane], probes.count[lane] = 0, 1
+        if work.active >> lane & 1:
             lod = lod_of_lane(work.core.machine, work.core.wave, work.instruction, &work.o, work.view, work.sampler, lane + image_row * work.half,
                               &several)
             row.levels.detail[lane], probes.count[lane] = <int32_t>lod, <int32_t>several
-        most = max(most, <uint32_t>probes.count[lane])
+    for lane in range(<uint32_t>image_row):
+        most = max(most, probes.count[lane])
     if most == 1 or work.o.flags & image_flag_gather:
         return
     if work.view.format.integer:
@@ -386,12 +389,39 @@ cdef bint _filter_channels(const ImageWork *work, const ImageTexels *level, cons
     return filter_channels(level.host, places[0], slices, wide, count, doubles)
 
 
+cdef void _filter_planes(const ImageWork *work, const Elements *elements, const ImageRow *places, uint32_t slices, Channels *channels,
+                         double (*sums)[image_row]) noexcept nogil:
+    """Channels of eight bits with tables, from the elements of all corners."""
+    cdef uint32_t stride = sizeof(Elements) // sizeof(uint32_t)
+    cdef PlanesOf planes
+    cdef FloatRows rows
+    cdef DoubleRows wide
+    cdef uint32_t channel, byte
+    for byte in range(4):
+        rows.row[byte] = NULL
+        wide.row[byte] = NULL
+    for channel in range(4):
+        if channels.wanted >> channel & 1:
+            byte = work.view.format.position[channel] >> 3
+            planes.byte[byte] = work.image.planes[channel]
+            rows.row[byte] = <float *>channels.value[channel]
+            wide.row[byte] = &sums[channel][0] if sums != NULL else NULL
+    if sums == NULL:
+        filter_planes(elements.words[0], stride, places[0], slices, planes, rows)
+    else:
+        filter_planes(elements.words[0], stride, places[0], slices, planes, wide)
+
+
 cdef void _filter_row(const ImageWork *work, SampleRow *row, const ImageTexels *level, ImageRow *places, uint32_t slices, Channels *channels,
                       double (*sums)[image_row]) noexcept nogil:
     cdef Elements elements[image_corners]
     cdef uint32_t own[image_corners][image_row]
     cdef const uint32_t *component[image_corners]
     cdef uint32_t corner, channel
+    if row.reference == NULL and _has_planes(work):
+        _load_corners(work, level.host, places, slices, elements)
+        _filter_planes(work, elements, places, slices, channels, sums)
+        return
     if row.reference == NULL and _filter_channels(work, level, places, slices, channels, sums):
         return
     _load_corners(work, level.host, places, slices, elements)
@@ -723,6 +753,8 @@ cdef inline bint _has_own_samples(const Core *core, const ImageWork *work) noexc
 cdef inline bint _sample_whole(ImageWork *work) noexcept nogil:
     """Execute the instruction for a wave. False: its rows are to be looked at one by one, and nothing was written."""
     if work.fetches:
+        if work.core.full and work.squares and _sample_lines(work):
+            return True
         return (work.core.full and work.at_once and work.fetches == fetches_four_bytes and not work.o.layered
                 and _sample_grid(work, 0)) or _sample_nearest(work)
     if not work.core.full:

@@ -188,10 +188,64 @@ __attribute__((always_inline)) static inline bool fetch_patch(const ImageTexels 
     return true;
 }
 
-// The same where they are a patch of all lanes of a wave.
+// Sixteen columns of a line. Those from the ninth on lie in the squares behind as the first eight do in theirs.
+__attribute__((always_inline)) static inline __m512i line_by_squares(const ImageTexels &level, uint32_t column, uint32_t line) {
+    const TexelSquares &squares = *level.squares;
+    const uint32_t first = column % square_edge;
+    const uint32_t *x = level.axis[0].entry - level.axis[0].first + (column - first);
+    const uint32_t above = (level.axis[1].entry - level.axis[1].first)[line & ~(square_edge - 1u)];
+    const auto at = [&](uint32_t texel) __attribute__((always_inline)) { return _mm512_loadu_si512(level.host + (x[texel] ^ above)); };
+    const __m512i dword = _mm512_xor_si512(_mm512_broadcast_i64x4(_mm256_load_si256((const __m256i *)squares.dword[first])),
+                                           _mm512_set1_epi32((int)squares.line[line % square_edge]));
+    const __mmask16 behind = squares.behind[first];
+    const __m512i middle = at(2 * square_edge);
+    const SquareLanes low = {dword, (__mmask16)(behind & 0xff)}, high = {dword, (__mmask16)(behind & 0xff00)};
+    return _mm512_mask_blend_epi32(0xff00, low.of(at(0), at(square_edge), middle), high.of(middle, at(3 * square_edge), at(first ? 4 * square_edge : 0)));
+}
+
+__attribute__((always_inline)) static inline __m512i columns_from(uint32_t first) {
+    return _mm512_add_epi32(_mm512_set1_epi32((int)first), _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+}
+
+static inline bool has_line(const ImageTexels &level, uint32_t column, uint32_t line) {
+    return has_room(column, 16, level.squares->end_column) && line < level.squares->end_line;
+}
+
+// Whether sixteen lanes are columns of a line that lies in squares.
+__attribute__((always_inline)) static inline bool is_line(const ImageTexels &level, const uint32_t *x, const uint32_t *y) {
+    const __m512i differs = _mm512_ternarylogic_epi32(_mm512_xor_si512(_mm512_loadu_si512(x), columns_from(x[0])), _mm512_loadu_si512(y),
+                                                      _mm512_set1_epi32((int)y[0]), 0xf6);
+    return !_mm512_test_epi32_mask(differs, differs) && has_line(level, x[0], y[0]);
+}
+
+// The same where each sixteen lanes are a line, all of them active or none. The texels are read before any register is written that may hold coordinates.
+template <int count>
+__attribute__((always_inline)) static inline bool fetch_lines(const ImageTexels &level, const uint32_t *x, const uint32_t *y, uint64_t active,
+                                                              const RowsOf<float> &to) {
+    const RowsOf<float> rows = to;
+    __m512i words[count];
+    uint64_t left = active;
+#pragma GCC unroll 4
+    for (int number = 0; number < count; ++number, left >>= 16) {
+        if (!(left & 0xffff))
+            continue;
+        if ((left & 0xffff) != 0xffff || !is_line(level, x + 16 * number, y + 16 * number))
+            return false;
+        words[number] = line_by_squares(level, x[16 * number], y[16 * number]);
+    }
+#pragma GCC unroll 4
+    for (int number = 0; number < count; ++number)
+        if (active >> (16 * number) & 1)
+            put_four_bytes(words[number], rows, 16 * number);
+    return true;
+}
+
+// The same where the lanes of a wave are a patch or lines.
 __attribute__((always_inline)) static inline bool fetch_squares(const ImageTexels &level, const uint32_t *x, const uint32_t *y, uint64_t active, unsigned rows,
                                                                 const RowsOf<float> &to) {
-    return rows == 2 ? ~active == 0 && fetch_patch<wave_lines>(level, x, y, to) : active == 0xffffffff && fetch_patch<patch_lines>(level, x, y, to);
+    if (rows == 2)
+        return (~active == 0 && fetch_patch<wave_lines>(level, x, y, to)) || fetch_lines<4>(level, x, y, active, to);
+    return (active == 0xffffffff && fetch_patch<patch_lines>(level, x, y, to)) || fetch_lines<2>(level, x, y, active, to);
 }
 #else
 static inline bool sample_squares(const ImageTexels &, unsigned, const float *const *, int, const RowsOf<float> &) { return false; }

@@ -77,6 +77,15 @@ cdef extern from "image_fours.h" nogil:
     void filter_fours(int kind, const BlockSource &blocks, const uint8_t *host, const ImageRow &row, unsigned int slices, const FloatRows &to)
     void filter_fours(int kind, const BlockSource &blocks, const uint8_t *host, const ImageRow &row, unsigned int slices, const DoubleRows &to)
 
+cdef extern from "image_planes.h" nogil:
+    bint byte_look_ups
+    cdef struct PlanesOf:
+        const BytePlanes *byte[4]
+    void filter_planes(const uint32_t *words, unsigned int stride, const ImageRow &row, unsigned int slices, const PlanesOf &planes,
+                       const FloatRows &to)
+    void filter_planes(const uint32_t *words, unsigned int stride, const ImageRow &row, unsigned int slices, const PlanesOf &planes,
+                       const DoubleRows &to)
+
 cdef extern from "image_volumes.h" nogil:
     bint filter_volume(const ImageTexels &level, unsigned int rows, const float **coordinate, const FloatRows &to)
 
@@ -115,6 +124,7 @@ cdef extern from "image_nearest.h" nogil:
         unsigned int axes
         uint8_t addressing[3]
         uint8_t truncates
+    bint sample_lines(const ImageTexels &level, unsigned int rows, const float **coordinate, int filter, const FloatRows &to)
     bint nearest_four_bytes(const ImageTexels &level, const NearestPlaces &places, const FloatRows &to)
     bint nearest_components(const ImageTexels &level, const NearestPlaces &places, unsigned int bytes, const FetchedComponent *component,
                             unsigned int count, bint floats, uint32_t *registers)
@@ -197,13 +207,22 @@ cdef void _open_work(ImageWork *work, Core *core, const Instruction *instruction
             _open_fetches(work)
 
 
+cdef inline bint _has_planes(const ImageWork *work) noexcept nogil:
+    """Whether filters look up the channels that are wanted by bytes of their meanings."""
+    cdef uint32_t channel
+    for channel in range(4):
+        if work.wanted >> channel & 1 and work.view.format.bits[channel] and work.image.planes[channel] == NULL:
+            return False
+    return byte_look_ups and work.image.decode == decode_table
+
+
 cdef inline bint _has_patches(const ImageWork *work, bint samples) noexcept nogil:
     """Whether lanes that lie as in a workgroup are looked for."""
     if _has_components(work) or work.o.spatial != 2 or work.o.layered or work.o.narrow:
         return False
     if work.view.format.bytes != 4 and not work.plain_halves:
         return False
-    if samples and work.image.decode == decode_table and fast_gathers:
+    if samples and work.image.decode == decode_table and fast_gathers and not _has_planes(work):
         return False                                        # the table's entries take longer than the texels
     return not samples or not work.o.flags & image_flag_offset
 
