@@ -466,6 +466,21 @@ class Memory(Inputs):
 
     _do_shared_atomic_swap = _do_shared_atomic
 
+    def _do_shared_append_amd(self, i: int, mask: Array) -> Array:
+        return self._counted_lanes(i, mask, 1)
+
+    def _do_shared_consume_amd(self, i: int, mask: Array) -> Array:
+        return self._counted_lanes(i, mask, -1)
+
+    def _counted_lanes(self, i: int, mask: Array, each: int) -> Array:
+        """Add `each` for every active lane of a wave to a dword; what was there before."""
+        out = self._zero(i)
+        for lanes in np.arange(self.padded).reshape(-1, self.wave):
+            count = int(mask[lanes].sum())
+            if count:
+                out[0, lanes] = self._atomic(AtomicOperation.IADD, self.shared, self._index(i, "base"), 32, count * each & 0xFFFFFFFF)
+        return out
+
     def _do_load_scratch(self, i: int, mask: Array, offset: Array) -> Array:
         return self._read_local(self.local, offset[0].astype(np.int64), self.components[i], self.bit_size[i], mask)
 

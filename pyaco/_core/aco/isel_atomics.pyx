@@ -9,12 +9,14 @@ from isa_opcodes cimport *
 from isa_tables cimport isa_opcode_number, opcode_format
 from nir_opcodes cimport *
 
+from pyaco._core.aco.build cimport exec_operand, make
 from pyaco._core.aco.isel_address cimport *
 from pyaco._core.aco.isel_cache cimport atomic_cache
 from pyaco._core.aco.isel_context cimport *
 from pyaco._core.aco.older_memory cimport older_form
 from pyaco._core.ir.program cimport (
-    Operand, TempId, class_v2, class_v4, gfx11, semantic_atomicrmw, storage_buffer, storage_shared,
+    Definition, Operand, TempId, class_s1, class_v1, class_v2, class_v4, definition_of_fixed, gfx10, gfx11, operand_of_fixed, register_m0,
+    semantic_atomicrmw, storage_buffer, storage_shared,
 )
 from pyaco._core.ir.shader cimport (
     ValueId, atomic_cmpxchg, atomic_fadd, atomic_fmax, atomic_fmin, atomic_iadd, atomic_iand, atomic_imax, atomic_imin,
@@ -133,11 +135,38 @@ cdef int _memory_atomic(Isel *c, ValueId i, uint64_t kind) except -1 nogil:
     return _atomic(c, i, &a, data, swap)
 
 
+cdef int _count_lanes(Isel *c, ValueId i, uint64_t opcode) except -1 nogil:
+    """DS_APPEND and DS_CONSUME: the number of active lanes is added to a dword of LDS, or subtracted; the old value is the same for all lanes.
+
+    LLVM takes m0 for part of the address, RADV leaves it as it is: 0 suits both. A wave of 64 lanes of hardware with waves of 32 does it in two
+    steps, between which other waves may come; what the last active lane gets is right (RADV).
+    """
+    cdef TempId old = new_temp(c, class_v1)
+    cdef TempId dst = value_temp(c, i)
+    cdef Operand o = K(0)
+    cdef Definition m0 = definition_of_fixed(c.p, new_temp(c, class_s1), register_m0)
+    cdef TempId lane
+    append_instruction(c, make(c.p, op_p_parallelcopy, &m0, 1, &o, 1))
+    o = operand_of_fixed(c.p, m0.temp, register_m0)
+    emit_raw(c, <uint16_t>opcode, old, &o, 1)
+    c.p.instructions.immediate[c.last] = intrinsic_index(c.s, i, index_base)
+    c.p.instructions.modifiers[c.last] = memory_ordering(storage_shared, semantic_atomicrmw)
+    if c.gfx < gfx10 or not c.wave64:
+        as_uniform(c, dst, old)
+        return 0
+    lane = emit1(c, op_s_flbit_i32_b64, 0, exec_operand(c.p))
+    lane = emit2(c, op_s_sub_i32, 0, K(63), T(c, lane))
+    emit2(c, op_v_readlane_b32_e64, dst, T(c, old), T(c, lane))
+    return 0
+
+
 cdef void fill_atomics(IntrinsicSelection *table) noexcept nogil:
     table[<int>intrinsic_ssbo_atomic] = IntrinsicSelection(_memory_atomic, by_buffer)
     table[<int>intrinsic_ssbo_atomic_swap] = IntrinsicSelection(_memory_atomic, by_buffer | compare_and_swap)
     table[<int>intrinsic_shared_atomic] = IntrinsicSelection(_memory_atomic, by_shared)
     table[<int>intrinsic_shared_atomic_swap] = IntrinsicSelection(_memory_atomic, by_shared | compare_and_swap)
+    table[<int>intrinsic_shared_append_amd] = IntrinsicSelection(_count_lanes, op_ds_append)
+    table[<int>intrinsic_shared_consume_amd] = IntrinsicSelection(_count_lanes, op_ds_consume)
     table[<int>intrinsic_global_atomic] = IntrinsicSelection(_memory_atomic, by_global)
     table[<int>intrinsic_global_atomic_amd] = IntrinsicSelection(_memory_atomic, by_global)
     table[<int>intrinsic_global_atomic_swap] = IntrinsicSelection(_memory_atomic, by_global | compare_and_swap)

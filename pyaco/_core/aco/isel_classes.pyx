@@ -54,7 +54,8 @@ for _opcode in (alu_fadd, alu_fsub, alu_fmul, alu_ffma, alu_fmin, alu_fmax, alu_
 for _opcode in (intrinsic_load_scalar_arg_amd, intrinsic_load_smem_amd, intrinsic_load_workgroup_id,
                 intrinsic_load_num_workgroups, intrinsic_load_subgroup_id, intrinsic_load_num_subgroups, intrinsic_ballot,
                 intrinsic_ballot_relaxed, intrinsic_vote_all, intrinsic_vote_any, intrinsic_first_invocation, intrinsic_last_invocation,
-                intrinsic_read_first_invocation, intrinsic_read_invocation, intrinsic_as_uniform, intrinsic_shader_clock):
+                intrinsic_read_first_invocation, intrinsic_read_invocation, intrinsic_as_uniform, intrinsic_shader_clock,
+                intrinsic_shared_append_amd, intrinsic_shared_consume_amd):
     _intrinsic_result_file[_opcode] = in_sgpr
 for _opcode in (intrinsic_load_vector_arg_amd, intrinsic_load_local_invocation_id, intrinsic_load_local_invocation_index,
                 intrinsic_load_subgroup_invocation, intrinsic_mbcnt_amd, intrinsic_write_invocation_amd,

@@ -2,32 +2,33 @@
 
 Memory serves atomics at one address one after another, up to 64 for an instruction; one is enough. Where the old value is used, each lane gets that
 of memory combined with what the lanes before it bring. Exchanges stay as they are, and so do atomics that no two lanes of a wave do: those behind a
-comparison of the lane's or the invocation's number with what is the same for all.
+comparison of the lane's or the invocation's number with what is the same for all. From GFX9 on, counting lanes in LDS is one instruction.
 
 Needs: explicit addresses, divergence. Guarantees: valid NIR; LCSSA and divergence stay as they are, the new values have their flags.
 
-Source: the rules are those of Mesa's ``nir_opt_uniform_atomics``, which RADV runs.
+Source: the rules are those of Mesa's ``nir_opt_uniform_atomics`` and ``ac_nir_opt_shared_append``, which RADV runs.
 """
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from nir_opcodes cimport (
     alu_fadd, alu_fmax, alu_fmin, alu_iadd, alu_iand, alu_ieq, alu_imax, alu_imin, alu_imul, alu_ior, alu_ishl, alu_ixor, alu_mov, alu_umax,
-    alu_umin, index_atomic_op, index_count, index_reduction_op, intrinsic_bindless_image_atomic, intrinsic_elect, intrinsic_exclusive_scan,
+    alu_umin, index_atomic_op, index_base, index_count, index_reduction_op, intrinsic_bindless_image_atomic, intrinsic_elect, intrinsic_exclusive_scan,
     intrinsic_global_atomic, intrinsic_image_deref_atomic, intrinsic_index_position_flat, intrinsic_last_invocation,
     intrinsic_load_global_invocation_id, intrinsic_load_local_invocation_id, intrinsic_load_local_invocation_index,
-    intrinsic_load_subgroup_invocation, intrinsic_read_first_invocation, intrinsic_read_invocation, intrinsic_reduce, intrinsic_shared_atomic,
-    intrinsic_ssbo_atomic,
+    intrinsic_load_subgroup_invocation, intrinsic_read_first_invocation, intrinsic_read_invocation, intrinsic_reduce, intrinsic_shared_append_amd,
+    intrinsic_shared_atomic, intrinsic_shared_consume_amd, intrinsic_ssbo_atomic,
 )
 from pyaco._core.ir.emitter cimport alu2, intrinsic0, intrinsic1, intrinsic2, intrinsic_n, phi2, undefined
 from pyaco._core.ir.pass_runner cimport native_kernel
+from pyaco._core.ir.program cimport gfx9
 from pyaco._core.ir.shader cimport (
     NodeId, OrderRow, Shader, ShaderData, ValueId, atomic_fadd, atomic_fmax, atomic_fmin, atomic_iadd, atomic_iand, atomic_imax, atomic_imin,
     atomic_ior, atomic_ixor, atomic_umax, atomic_umin, intrinsic_index, intrinsic_set_index, nir_alu, nir_divergent, nir_intrinsic, node_if,
     node_walk_next, source_swizzle, source_value, swizzle_component,
 )
 from pyaco._core.nir.lowering cimport (
-    Lowering, lower_if_begin, lower_if_else, lower_if_end, lower_intrinsics, lower_keep, lower_remove, lowering_run,
+    Lowering, constant_source, lower_if_begin, lower_if_else, lower_if_end, lower_intrinsics, lower_keep, lower_remove, lowering_run,
 )
 
 cdef enum:
@@ -206,6 +207,27 @@ cdef ValueId _done_once(Lowering *b, ValueId atomic, int place, int operation, b
     return _differing(b, alu2(b, operation, value, scan))
 
 
+cdef ValueId _counted(Lowering *b, ValueId atomic, bint is_used) except? 0xffffffffU nogil:
+    """Additions of 1 or -1 to one dword of LDS count the active lanes, which has an instruction of its own; for all else lower_keep."""
+    cdef ShaderData *s = b.s
+    cdef uint64_t address
+    cdef uint64_t data
+    cdef ValueId old
+    cdef ValueId each = source_value(s, atomic, 1)
+    if s.info.gfx_level < gfx9 or s.instructions.opcode[atomic] != intrinsic_shared_atomic or s.instructions.bit_size[atomic] != 32 \
+            or intrinsic_index(s, atomic, index_atomic_op) != atomic_iadd or not constant_source(s, atomic, 0, &address) \
+            or not constant_source(s, atomic, 1, &data) or (data != 1 and data != 0xffffffffU):
+        return lower_keep
+    address += <uint32_t>intrinsic_index(s, atomic, index_base)
+    if address > 0xffff or address & 3:
+        return lower_keep
+    old = intrinsic0(b, intrinsic_shared_append_amd if data == 1 else intrinsic_shared_consume_amd, 1, 32)
+    intrinsic_set_index(s, old, index_base, <int32_t>address)
+    if not is_used:
+        return lower_remove
+    return _differing(b, alu2(b, alu_iadd, old, _over_lanes(b, intrinsic_exclusive_scan, alu_iadd, each)))
+
+
 cdef int _place_of_data(int opcode) noexcept nogil:
     """Which source is the data of an atomic; 0 for all else."""
     if opcode in (intrinsic_shared_atomic, intrinsic_global_atomic):
@@ -221,6 +243,7 @@ cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
     cdef int place = _place_of_data(s.instructions.opcode[instruction])
     cdef int operation
     cdef int k
+    cdef ValueId counted
     if place == 0:
         return lower_keep
     operation = _operations[intrinsic_index(s, instruction, index_atomic_op)]
@@ -231,6 +254,9 @@ cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
             return lower_keep
     if c.is_used.size() == 0:
         _look(s, c)
+    counted = _counted(b, instruction, c.is_used[instruction] != 0)
+    if counted != lower_keep:
+        return counted
     if _is_alone(s, c.compared[b.blocks[b.reached]]):
         return lower_keep
     return _done_once(b, instruction, place, operation, c.is_used[instruction] != 0)
