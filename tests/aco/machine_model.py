@@ -218,40 +218,42 @@ class Machine:
             return (value >> 16 if get(word, "opsel") >> k & 1 else value) & 0xFFFF
         return value
 
+    def scalar(self, i: int) -> None:
+        name, ops, definitions = self.c.opcode[i], self.c.operands[i], self.c.definitions[i]
+        value = [int.from_bytes(self.read(operand), "little") for operand in ops]
+        size = class_bytes(definitions[0][2]) if definitions else 0
+        if name in ("s_mov_b32", "s_mov_b64"):
+            result = value[0]
+        elif name == "s_movk_i32":
+            result = (self.c.immediate[i] ^ 0x8000) - 0x8000
+        elif name == "s_brev_b32":
+            result = int(f"{value[0] & MASK:032b}"[::-1], 2)
+        elif name == "s_bfm_b32":
+            result = ((1 << value[0]) - 1) << value[1]
+        elif name == "s_bfe_u32":
+            result = (value[0] & MASK) >> (value[1] & 31) & ((1 << (value[1] >> 16 & 0x7F)) - 1)
+        elif name in ("s_lshl_b32", "s_lshr_b32"):
+            result = value[0] << (value[1] & 31) & MASK if name == "s_lshl_b32" else (value[0] & MASK) >> (value[1] & 31)
+        elif name == "s_pack_ll_b32_b16":
+            result = value[0] & 0xFFFF | (value[1] & 0xFFFF) << 16
+        elif name in ("s_xor_b32", "s_xor_b64"):
+            result = value[0] ^ value[1]
+            self.write(definitions[1], bytes([result != 0, 0, 0, 0]))
+        elif name in ("s_not_b32", "s_not_b64"):
+            result = ~value[0]
+            self.write(definitions[1], bytes([1, 0, 0, 0]))
+            if definitions[0][1] == EXEC:
+                self.active = not self.active
+        elif name == "s_cmp_lg_i32":
+            result = int(value[0] != value[1])
+        else:
+            raise AssertionError(name)
+        self.write(definitions[0], (result & ((1 << 8 * size) - 1)).to_bytes(size, "little"))
+
     def hardware(self, i: int) -> None:
-        name = self.c.opcode[i]
-        ops = self.c.operands[i]
-        definitions = self.c.definitions[i]
+        name, ops, definitions = self.c.opcode[i], self.c.operands[i], self.c.definitions[i]
         if name.startswith("s_"):
-            value = [int.from_bytes(self.read(operand), "little") for operand in ops]
-            size = class_bytes(definitions[0][2]) if definitions else 0
-            if name in ("s_mov_b32", "s_mov_b64"):
-                result = value[0]
-            elif name == "s_movk_i32":
-                result = (self.c.immediate[i] ^ 0x8000) - 0x8000
-            elif name == "s_brev_b32":
-                result = int(f"{value[0] & MASK:032b}"[::-1], 2)
-            elif name == "s_bfm_b32":
-                result = ((1 << value[0]) - 1) << value[1]
-            elif name == "s_bfe_u32":
-                result = (value[0] & MASK) >> (value[1] & 31) & ((1 << (value[1] >> 16 & 0x7F)) - 1)
-            elif name in ("s_lshl_b32", "s_lshr_b32"):
-                result = value[0] << (value[1] & 31) & MASK if name == "s_lshl_b32" else (value[0] & MASK) >> (value[1] & 31)
-            elif name == "s_pack_ll_b32_b16":
-                result = value[0] & 0xFFFF | (value[1] & 0xFFFF) << 16
-            elif name in ("s_xor_b32", "s_xor_b64"):
-                result = value[0] ^ value[1]
-                self.write(definitions[1], bytes([result != 0, 0, 0, 0]))
-            elif name in ("s_not_b32", "s_not_b64"):
-                result = ~value[0]
-                self.write(definitions[1], bytes([1, 0, 0, 0]))
-                if definitions[0][1] == EXEC:
-                    self.active = not self.active
-            elif name == "s_cmp_lg_i32":
-                result = int(value[0] != value[1])
-            else:
-                raise AssertionError(name)
-            self.write(definitions[0], (result & ((1 << 8 * size) - 1)).to_bytes(size, "little"))
+            self.scalar(i)
             return
         if name == "v_swap_b32":
             a, b = (self.number(operand) for operand in ops)
