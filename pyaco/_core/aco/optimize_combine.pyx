@@ -753,8 +753,21 @@ cdef bint _combine_byte_to_float(Context *c, InstructionId i) except -1 nogil:
     return True
 
 
+cdef bint _median_of_kind(Context *c, InstructionId i, uint16_t opcode) except -1 nogil:
+    if opcode == op_v_min_i32 or opcode == op_v_max_i32:
+        return _combine_median(c, i, op_v_max_i32 if opcode == op_v_min_i32 else op_v_min_i32, op_v_med3_i32, number_signed)
+    if opcode == op_v_min_u32 or opcode == op_v_max_u32:
+        return _combine_median(c, i, op_v_max_u32 if opcode == op_v_min_u32 else op_v_min_u32, op_v_med3_u32, number_unsigned)
+    if opcode == op_v_min_f32 or opcode == op_v_max_f32:
+        return _combine_median(c, i, op_v_max_f32 if opcode == op_v_min_f32 else op_v_min_f32, op_v_med3_f32, number_single)
+    if opcode == op_v_min_f16 or opcode == op_v_max_f16:
+        return _combine_median(c, i, op_v_max_f16 if opcode == op_v_min_f16 else op_v_min_f16, op_v_med3_f16, number_half)
+    return False
+
+
 cdef bint _combine_valu(Context *c, InstructionId i, uint16_t opcode) except -1 nogil:
-    if _combine_fusions(c, i):
+    # A number between constants is a median, of which a clamp may be made; of other minima and maxima one instruction of three operands.
+    if _median_of_kind(c, i, opcode) or _combine_fusions(c, i):
         return True
     if opcode == op_v_add_u32:
         return _combine_add_scalar_shift(c, i) or _combine_add_condition(c, i)
@@ -772,14 +785,6 @@ cdef bint _combine_valu(Context *c, InstructionId i, uint16_t opcode) except -1 
         return _combine_multiply_add(c, i, float_bits(opcode), False, True)
     if opcode in (op_v_subrev_f32, op_v_subrev_f16):
         return _combine_multiply_add(c, i, float_bits(opcode), True, False)
-    if opcode == op_v_min_i32 or opcode == op_v_max_i32:
-        return _combine_median(c, i, op_v_max_i32 if opcode == op_v_min_i32 else op_v_min_i32, op_v_med3_i32, number_signed)
-    if opcode == op_v_min_u32 or opcode == op_v_max_u32:
-        return _combine_median(c, i, op_v_max_u32 if opcode == op_v_min_u32 else op_v_min_u32, op_v_med3_u32, number_unsigned)
-    if opcode == op_v_min_f32 or opcode == op_v_max_f32:
-        return _combine_median(c, i, op_v_max_f32 if opcode == op_v_min_f32 else op_v_min_f32, op_v_med3_f32, number_single)
-    if opcode == op_v_min_f16 or opcode == op_v_max_f16:
-        return _combine_median(c, i, op_v_max_f16 if opcode == op_v_min_f16 else op_v_min_f16, op_v_med3_f16, number_half)
     if opcode in (op_v_med3_f32, op_v_med3_f16):
         return _combine_clamp(c, i, float_bits(opcode))
     if opcode in (op_v_mul_f32, op_v_mul_f16):

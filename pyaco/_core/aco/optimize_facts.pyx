@@ -111,13 +111,21 @@ v_or_b32        01  v_lshlrev_b32   v_lshl_or_b32     y x z
 v_xor_b32       01  v_xor_b32       v_xor3_b32        z x y
 v_lshlrev_b32   1   v_add_u32       v_add_lshl_u32    x y z
 v_min_f32       01  v_min_f32       v_min3_f32        x y z
+v_min_f32       01  v_max_f32       v_maxmin_f32      x y z
 v_max_f32       01  v_max_f32       v_max3_f32        x y z
+v_max_f32       01  v_min_f32       v_minmax_f32      x y z
 v_min_f16       01  v_min_f16       v_min3_f16        x y z
+v_min_f16       01  v_max_f16       v_maxmin_f16      x y z
 v_max_f16       01  v_max_f16       v_max3_f16        x y z
+v_max_f16       01  v_min_f16       v_minmax_f16      x y z
 v_min_u32       01  v_min_u32       v_min3_u32        x y z
+v_min_u32       01  v_max_u32       v_maxmin_u32      x y z
 v_max_u32       01  v_max_u32       v_max3_u32        x y z
+v_max_u32       01  v_min_u32       v_minmax_u32      x y z
 v_min_i32       01  v_min_i32       v_min3_i32        x y z
+v_min_i32       01  v_max_i32       v_maxmin_i32      x y z
 v_max_i32       01  v_max_i32       v_max3_i32        x y z
+v_max_i32       01  v_min_i32       v_minmax_i32      x y z
 """
 
 
