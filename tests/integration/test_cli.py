@@ -168,8 +168,21 @@ def test_occupancy_of_a_kernel(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["targets", "Radeon 9700 PRO", "--occupancy"]) == 3
     capsys.readouterr()
     assert main(["targets", "RX 7950 XTX"]) == 0
-    assert capsys.readouterr().out == "name: Radeon RX, RDNA 3 (2022 to 2025), enthusiast, suffix XTX: the fastest (not in the database)\n"
+    assert capsys.readouterr().out == ("name: Radeon RX (Radeon Experience), RDNA 3 (2022 to 2025), enthusiast, suffix XTX: the fastest, "
+                                       "such cards $899 to $1099 at launch (not in the database)\n")
     assert main(["targets", "GeForce 256"]) == 2
+
+
+def test_names_of_chips_and_cards(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["targets", "northern islands", "--json"]) == 0
+    groups = json.loads(capsys.readouterr().out)["code_names"]
+    assert [(group["mesa_class"], group["chips"]) for group in groups] == [("EVERGREEN", ["barts", "turks"]), ("CAYMAN", ["cayman"])]
+    assert main(["targets", "RX 6800", "--order", "RX 6700", "RX 6700 XT"]) == 0
+    assert capsys.readouterr().out == "RX 6700 < RX 6700 XT < RX 6800\n"
+    assert main(["targets", "RX 6800", "--order", "RX 7800 XT"]) == 2
+    capsys.readouterr()
+    assert main(["targets", "RX 5700 XT"]) == 0
+    assert "price at launch usd: 399" in capsys.readouterr().out
 
 
 def test_specialization_constants_of_several_options(capsys: pytest.CaptureFixture[str]) -> None:
