@@ -11,7 +11,7 @@ _LINE_BYTES = 64
 
 
 def zeros_at_line(size: int) -> NDArray[numpy.uint8]:
-    """Return zeros that begin where a line of the host's cache does: rows of lanes, and 4 x 4 texels of tiled surfaces, then lie in as few as they can."""
+    """Return zeros that begin where a line of the host's cache does: rows of lanes, and squares of texels, then lie in as few lines as they can."""
     memory = numpy.zeros(size + _LINE_BYTES - 1, numpy.uint8)
     first = -memory.__array_interface__["data"][0] % _LINE_BYTES
     return memory[first : first + size]
