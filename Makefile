@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-moving-tables environment kernels lint docs bench clean
+.PHONY: demo test test-moving-tables environment kernels lint docs profile bench clean
 
 environment: $(VENV)/stamp
 
@@ -19,14 +19,15 @@ $(VENV)/stamp-test: $(VENV)/stamp
 	    texture2ddecoder imagecodecs astc-encoder-py etcpak
 	touch $@
 
-# The kernels, built in place. -O1 halves the wait of a first build; `make bench` and wheels use -O2.
+# The kernels, built in place. -O1 halves the wait of a first build; `make bench` and wheels use -O2 and profiles.
 OPTIMIZATION := -O1
+PROFILE := OFF
 # ON in continuous integration: other compilers warn of other things.
 WARNINGS_AS_ERRORS ?= OFF
 kernels: environment
 	PATH="$(abspath $(BIN)):$$PATH" cmake -S . -B build/development -G Ninja -DPYACO_INPLACE=ON \
 	    -DPython_EXECUTABLE="$(abspath $(BIN))/python" -DCMAKE_BUILD_TYPE=None -DPYACO_OPTIMIZATION=$(OPTIMIZATION) \
-	    -DPYACO_WERROR=$(WARNINGS_AS_ERRORS) > /dev/null
+	    -DPYACO_PROFILE=$(PROFILE) -DPYACO_WERROR=$(WARNINGS_AS_ERRORS) > /dev/null
 	PATH="$(abspath $(BIN)):$$PATH" cmake --build build/development $(addprefix --target room_,$(ROOMS))
 
 # The demonstration needs the rooms of a compute shader's way; it runs a few million instructions, and is done sooner
@@ -55,8 +56,17 @@ lint: $(VENV)/stamp-test
 docs: $(VENV)/stamp-test
 	$(BIN)/mkdocs build --strict --quiet
 
-bench: OPTIMIZATION := -O2
-bench: kernels $(VENV)/stamp-test
+# Profiles, by which GCC optimizes what compiles (docs/compile_time.md): to be made anew when kernels have changed.
+profile: environment
+	$(BIN)/python tools/train_profile.py
+
+build/profiles/trained:
+	$(MAKE) profile
+
+# BENCH_PROFILE=OFF: where the compiler is not GCC.
+BENCH_PROFILE ?= USE
+bench: $(if $(filter USE,$(BENCH_PROFILE)),build/profiles/trained) $(VENV)/stamp-test
+	$(MAKE) kernels OPTIMIZATION=-O2 PROFILE=$(BENCH_PROFILE)
 	PYTHONPATH=. $(BIN)/python -m pytest bench -q
 
 clean:

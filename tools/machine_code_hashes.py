@@ -4,12 +4,14 @@
 file of the folders that ``--also`` names) for four targets and the wave sizes that they have, and keeps a hash of code and
 constant data, or the error. ``python tools/machine_code_hashes.py compare before.json after.json`` counts what is equal
 and names what is not; its exit status is 1 if anything differs. Compile before and after with the same shaders.
+``--kernels BUILD`` takes the kernels that a build folder has instead of those in place.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import importlib
 import json
 import sys
 from collections.abc import Iterator
@@ -20,6 +22,12 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests/shaders")]
 
 TARGETS = {"gfx900": (64,), "gfx1030": (32, 64), "gfx1100": (32, 64), "gfx1200": (32, 64)}
+
+
+def use_kernels(build: Path) -> None:
+    """Find the kernels of a build folder before those in place."""
+    for room in (build / "pyaco/_core").iterdir():
+        importlib.import_module(f"pyaco._core.{room.name}").__path__.insert(0, str(room.resolve()))
 
 
 def inputs(folders: list[Path]) -> Iterator[tuple[str, Path, dict[int, Any], str | None]]:
@@ -76,11 +84,16 @@ def main() -> int:
     writer = commands.add_parser("write", help="compile and keep hashes")
     writer.add_argument("output", type=Path)
     writer.add_argument("--also", type=Path, action="append", default=[], help="a folder of .spv and .nir files (may be repeated)")
+    writer.add_argument("--kernels", type=Path, metavar="BUILD", help="a build folder whose kernels compile")
     comparer = commands.add_parser("compare", help="compare two files of hashes")
     comparer.add_argument("before", type=Path)
     comparer.add_argument("after", type=Path)
     options = parser.parse_args()
-    return write(options.output, options.also) if options.command == "write" else compare(options.before, options.after)
+    if options.command == "compare":
+        return compare(options.before, options.after)
+    if options.kernels:
+        use_kernels(options.kernels)
+    return write(options.output, options.also)
 
 
 if __name__ == "__main__":

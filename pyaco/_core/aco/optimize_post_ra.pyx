@@ -147,6 +147,10 @@ cdef void _lane_moves(Sweep *s, InstructionId i) noexcept nogil:
         return
 
 
+cdef inline bint _tests_equality(uint16_t opcode) noexcept nogil:
+    return opcode in (op_s_cmp_eq_i32, op_s_cmp_eq_u32, op_s_cmp_eq_u64, op_s_cmp_lg_i32, op_s_cmp_lg_u32, op_s_cmp_lg_u64)
+
+
 cdef InstructionId _comparison(const Sweep *s, InstructionId w, bint *equal) noexcept nogil:
     """Whether an instruction compares with zero what another one says the same of in scc: that one."""
     cdef const ProgramData *p = s.p
@@ -155,7 +159,7 @@ cdef InstructionId _comparison(const Sweep *s, InstructionId w, bint *equal) noe
     cdef InstructionId maker
     cdef uint32_t bits = 64 if opcode in (op_s_cmp_eq_u64, op_s_cmp_lg_u64) else 32
     equal[0] = opcode in (op_s_cmp_eq_i32, op_s_cmp_eq_u32, op_s_cmp_eq_u64)
-    if not equal[0] and opcode not in (op_s_cmp_lg_i32, op_s_cmp_lg_u32, op_s_cmp_lg_u64):
+    if not _tests_equality(opcode):
         return 0
     o = source_at(p, w, 0)
     if not o.flags & operand_temp or not is_constant(source_at(p, w, 1), 0):
@@ -314,10 +318,24 @@ cdef int _leave_out(Sweep *s) except -1 nogil:
     return rewrite_end(&rewrite)
 
 
+cdef bint _has_pattern(const ProgramData *p) noexcept nogil:
+    """Whether there is a lane move, a comparison or a branch by a condition: most small programs have none, and nothing to sweep for."""
+    cdef uint32_t k
+    cdef InstructionId i
+    for k in range(p.order.table.count):
+        i = p.order.instruction[k]
+        if (p.instructions.format[i] == format_pseudo_branch and p.instructions.operand_count[i]) or is_lane_move(p, i) \
+                or _tests_equality(p.instructions.opcode[i]):
+            return True
+    return False
+
+
 cdef int optimize_post_ra_run(ProgramData *p) except -1 nogil:
     cdef Sweep s
     cdef uint32_t k
     cdef InstructionId i
+    if not _has_pattern(p):
+        return 0
     s.p = p
     s.now = 1
     s.floor = 1

@@ -4,11 +4,12 @@ Needs: loops in LCSSA form, so that a value that leaves a loop does so through a
 Guarantees: flag ``nir_divergent`` on every such value; ``Nodes.divergent`` of an if whose condition is divergent and of
 a loop that some lanes may leave earlier than others; ``info.divergence_valid``.
 
-Flags only ever go from uniform to divergent, and the walk over the node tree is repeated until nothing changes. A phi
-after an if is divergent when the condition is and its operands differ; one after a loop when lanes leave in different
-iterations; one at a loop's head when lanes may come from different continues. After a continue that only some lanes
-take, the rest of the loop's body runs for some of them only, so a later break is divergent too. The rules are those of
-Mesa's nir_divergence_analysis; see also Karrenberg and Hack, "Whole-Function Vectorization", 2011.
+Flags only ever go from uniform to divergent, and the walk over the node tree is repeated until nothing changes; once is
+enough where there are no loops, as operands come before what reads them. A phi after an if is divergent when the
+condition is and its operands differ; one after a loop when lanes leave in different iterations; one at a loop's head
+when lanes may come from different continues. After a continue that only some lanes take, the rest of the loop's body
+runs for some of them only, so a later break is divergent too. The rules are those of Mesa's nir_divergence_analysis;
+see also Karrenberg and Hack, "Whole-Function Vectorization", 2011.
 """
 from libc.stdint cimport uint16_t, uint32_t, uint8_t
 from libcpp.vector cimport vector
@@ -37,6 +38,7 @@ cdef struct State:
 cdef struct Context:
     ShaderData *s
     bint changed
+    bint has_loops
     vector[uint8_t] loop_break     # by loop node
     vector[uint8_t] loop_continue
 
@@ -201,6 +203,7 @@ cdef void _visit_if(Context *c, NodeId node, State *state) noexcept nogil:
 
 cdef void _visit_loop(Context *c, NodeId node) noexcept nogil:
     cdef State state
+    c.has_loops = True
     state.some_lanes = False
     state.divergent_break = state.divergent_continue = False
     _visit_list(c, c.s.nodes.first0[node], &state)
@@ -231,9 +234,9 @@ cdef int divergence_run(ShaderData *s) except -1 nogil:
     c.loop_continue.assign(s.nodes.table.count, 0)
     for i in range(s.instructions.table.count):
         s.instructions.flags[i] &= <uint16_t>~nir_divergent
-    c.changed = True
-    while c.changed:
-        c.changed = False
+    c.changed = c.has_loops = True
+    while c.changed and c.has_loops:
+        c.changed = c.has_loops = False
         state.some_lanes = state.divergent_break = state.divergent_continue = False
         _visit_list(&c, s.nodes.first0[1], &state)
     s.info.divergence_valid = 1

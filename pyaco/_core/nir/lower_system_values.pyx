@@ -31,8 +31,8 @@ from pyaco._core.ir.emitter cimport (
     alu1, alu2, alu2_constant, alu3, component, constant, intrinsic0, intrinsic1, vector_of,
 )
 from pyaco._core.ir.shader cimport (
-    Shader, ShaderData, ValueId, argument_local_ids, argument_num_workgroups, argument_workgroup_id, deref_array, deref_var, derivatives_quads,
-    intrinsic_set_index, mode_system_value, nir_deref, nir_intrinsic, source_value,
+    Shader, ShaderData, ValueId, VariableId, argument_local_ids, argument_num_workgroups, argument_workgroup_id, deref_array, deref_var,
+    derivatives_quads, intrinsic_set_index, mode_system_value, nir_deref, nir_intrinsic, source_value,
 )
 from pyaco._core.nir.lowering cimport (
     Lowering, lane_mask_words, lower_intrinsics, lower_keep, lowering_run, lowering_run_from, subgroup_invocation,
@@ -103,6 +103,14 @@ cdef ValueId _lower_input(Lowering *b, ValueId instruction) except? 0xffffffffU 
     if s.instructions.kind[instruction] == nir_intrinsic and s.instructions.opcode[instruction] == intrinsic_load_deref:
         return _load_input(b, instruction)
     return lower_keep
+
+
+cdef bint _has_inputs(const ShaderData *s) noexcept nogil:
+    cdef VariableId variable
+    for variable in range(s.variables.table.count):
+        if s.variables.mode[variable] == mode_system_value:
+            return True
+    return False
 
 
 # ------------------------------------------------------------------------------------------------------------- arguments
@@ -320,7 +328,7 @@ cdef int _kernel(void *ir, int option) except -1 nogil:
     cdef ShaderData *s = <ShaderData *>ir
     cdef Context c
     if option:
-        return lowering_run(s, lower_intrinsics, _lower_input, NULL)
+        return _has_inputs(s) and lowering_run(s, lower_intrinsics, _lower_input, NULL)
     c.wants_id = c.wants_index = False
     _find_uses(s, &c)
     return lowering_run_from(s, _local_ids, lower_intrinsics, _lower_argument, &c)

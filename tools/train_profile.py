@@ -1,0 +1,49 @@
+"""Profiles of the kernels that compile, for builds that GCC optimizes by them (``PYACO_PROFILE=USE`` of ``CMakeLists.txt``).
+
+``python tools/train_profile.py`` builds these kernels with counters, in ``build/profile``, compiles the shaders of the tests and examples with
+them for the chips of ``machine_code_hashes.py``, and leaves what was counted in ``build/profiles``. It needs cmake, ninja, Cython, NumPy and GCC.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+BUILD = ROOT / "build/profile"
+PROFILES = ROOT / "build/profiles"
+
+
+def build() -> None:
+    """Build the kernels with counters."""
+    tools = Path(sys.executable).parent
+    environment = {**os.environ, "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
+    settings = ["-DPYACO_PROFILE=GENERATE", f"-DPYACO_PROFILES={PROFILES}", f"-DPython_EXECUTABLE={sys.executable}", "-DCMAKE_BUILD_TYPE=None"]
+    subprocess.run(["cmake", "-S", str(ROOT), "-B", str(BUILD), "-G", "Ninja", *settings], check=True, env=environment, stdout=subprocess.DEVNULL)
+    subprocess.run(["cmake", "--build", str(BUILD), "--target", "profiled_kernels"], check=True, env=environment)
+
+
+def train() -> int:
+    """Compile with them, in a process of its own: counters are written at its end. Return how many kernels were trained."""
+    for path in PROFILES.glob("*.gcda"):
+        path.unlink()
+    command = [sys.executable, str(ROOT / "tools/machine_code_hashes.py"), "write", str(BUILD / "hashes.json")]
+    subprocess.run([*command, "--kernels", str(BUILD), "--also", str(ROOT / "examples")], check=True)
+    return sum(1 for _ in PROFILES.glob("*.gcda"))
+
+
+def main() -> int:
+    """Build and train; builds that use the profiles depend on the file ``trained``."""
+    build()
+    trained = train()
+    if not trained:
+        sys.exit("no profile was written: were other kernels loaded?")
+    (PROFILES / "trained").write_text(f"{trained} kernels\n")
+    print(f"profiles of {trained} kernels: {PROFILES}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
