@@ -13,8 +13,8 @@ from libcpp.vector cimport vector
 
 from nir_opcodes cimport (
     alu_fadd, alu_fmax, alu_fmin, alu_iadd, alu_iand, alu_ieq, alu_imax, alu_imin, alu_imul, alu_ior, alu_ishl, alu_ixor, alu_mov, alu_umax,
-    alu_umin, index_atomic_op, index_base, index_count, index_reduction_op, intrinsic_bindless_image_atomic, intrinsic_elect, intrinsic_exclusive_scan,
-    intrinsic_global_atomic, intrinsic_image_deref_atomic, intrinsic_index_position_flat, intrinsic_last_invocation,
+    alu_umin, index_atomic_op, index_base, index_count, index_reduction_op, intrinsic_bindless_image_atomic, intrinsic_elect,
+    intrinsic_exclusive_scan, intrinsic_global_atomic, intrinsic_image_deref_atomic, intrinsic_index_position_flat, intrinsic_last_invocation,
     intrinsic_load_global_invocation_id, intrinsic_load_local_invocation_id, intrinsic_load_local_invocation_index,
     intrinsic_load_subgroup_invocation, intrinsic_read_first_invocation, intrinsic_read_invocation, intrinsic_reduce, intrinsic_shared_append_amd,
     intrinsic_shared_atomic, intrinsic_shared_consume_amd, intrinsic_ssbo_atomic,
