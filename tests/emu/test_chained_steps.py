@@ -134,7 +134,7 @@ def setup(seed: int, wave: int, special: float) -> np.ndarray:
     return np.where(random_.random(rows.shape) < special, random_.choice(np.array(SPECIAL, U32), rows.shape), rows)
 
 
-@pytest.fixture(params=[bits for bits in (256, 512) if engine.vector_bits() >= bits])
+@pytest.fixture(params=[bits for bits in (128, 256, 512) if engine.vector_bits() >= bits])
 def chosen_vectors(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let devices take the host's vectors of each width."""
     fast = engine.FastEngine

@@ -1,4 +1,9 @@
 # Steps of scalar instructions; part of block.pyx.
+from libc.stdint cimport int16_t, int32_t
+
+from pyaco._core.emu_fast.scalar cimport scalar_step_of
+
+
 cdef bint _bind_scalar_source(Builder *builder, Draft *step, uint32_t slot, const Source *source, bint wide) noexcept nogil:
     if source.kind == operand_value:
         if not _bind_constant(builder, step, slot, source.value, wide):

@@ -5,9 +5,9 @@ a part of a register, the lanes that DPP reads. Post-steps bring the result to t
 clamp, part of a register, fewer lanes than EXEC has. What has no step (unusual operations, operands and memory accesses) becomes one that
 calls the reference engine's function, which is right by definition.
 """
-from libc.stdint cimport int16_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcmp, memcpy, memset
+from libc.string cimport memcmp, memset
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
@@ -31,7 +31,6 @@ from pyaco._core.emu.wave cimport *
 from pyaco._core.emu.wave_sync cimport waits_for_dispatch
 from pyaco._core.emu_fast.matrix_plan cimport MatrixPlan, new_matrix_plan
 from pyaco._core.emu.lanes_earlier cimport earlier_operation
-from pyaco._core.emu_fast.scalar cimport scalar_step_of
 from pyaco._core.emu_fast.step cimport *
 from pyaco._core.isa.decode cimport Decoded
 from pyaco._core.common.machine cimport format_dpp8, format_dpp16, format_is_salu, format_sdwa, format_vop3p

@@ -2,6 +2,9 @@
 #
 # A wave64 often has all its active lanes in one half: chained steps are then those of a wave32, on the rows of that half. Such steps are made when
 # the engine first meets a wave that needs them. Where no lane is active, what only writes rows does nothing, and is left out.
+from libc.string cimport memcpy
+
+
 cdef void _free_steps(Block *block) noexcept nogil:
     cdef uint32_t shape
     for shape in range(1, <uint32_t>shape_count):

@@ -1,5 +1,5 @@
 """Steps that are not loops over lanes: those that fall back on the reference engine, results with special values, and the ends of blocks."""
-from libc.stdint cimport int16_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 
 from isa_opcodes cimport *
 from pyaco._core.emu.reference cimport share_halves
