@@ -146,12 +146,13 @@ cdef int _count_lanes(Isel *c, ValueId i, uint64_t opcode) except -1 nogil:
     cdef Operand o = K(0)
     cdef Definition m0 = definition_of_fixed(c.p, new_temp(c, class_s1), register_m0)
     cdef TempId lane
+    cdef const uint32_t *workgroup = c.s.info.workgroup_size
     append_instruction(c, make(c.p, op_p_parallelcopy, &m0, 1, &o, 1))
     o = operand_of_fixed(c.p, m0.temp, register_m0)
     emit_raw(c, <uint16_t>opcode, old, &o, 1)
     c.p.instructions.immediate[c.last] = intrinsic_index(c.s, i, index_base)
     c.p.instructions.modifiers[c.last] = memory_ordering(storage_shared, semantic_atomicrmw)
-    if c.gfx < gfx10 or not c.wave64:
+    if c.gfx < gfx10 or not c.wave64 or workgroup[0] * workgroup[1] * workgroup[2] <= 64:
         as_uniform(c, dst, old)
         return 0
     lane = emit1(c, op_s_flbit_i32_b64, 0, exec_operand(c.p))
