@@ -14,7 +14,7 @@ from pyaco.nir.builder import Builder
 LANES = 128
 TARGETS = (("gfx700", 70, 64), ("gfx900", 90, 64), ("gfx1030", 103, 32), ("gfx1030", 103, 64), ("gfx1100", 110, 64), ("gfx1200", 120, 32))
 #: Operation and what lanes bring: a constant, or numbers of their own.
-ATOMICS = (("IADD", 1), ("IADD", 0xFFFFFFFF), ("IADD", 5), ("IADD", None), ("UMAX", None), ("UMIN", 7), ("IMIN", None), ("IXOR", None), ("IOR", 12),
+ATOMICS = (("IADD", 1), ("IADD", 0xFFFFFFFF), ("IADD", 5), ("IADD", 8), ("IADD", 0x1234567), ("IADD", None), ("UMAX", None), ("UMIN", 7), ("IMIN", None), ("IXOR", None), ("IOR", 12),
            ("IAND", None))  # fmt: skip
 
 
@@ -58,7 +58,7 @@ def test_memory_and_old_values(target: str, level: int, wave: int, mode: str) ->
     device.dispatch(shader, groups=(1, 1, 1), buffers={(0, 0): buffer})
     found = buffer.numpy().view(np.uint32).reshape(expected.shape)
     assert np.array_equal(found[0], expected[0])
-    assert np.array_equal(np.sort(found[:, :3], 0), np.sort(expected[:, :3], 0))            # what all bring is the same: 100, 101, 102 ...
+    assert np.array_equal(np.sort(found[:, :5], 0), np.sort(expected[:, :5], 0))            # what all bring is the same: 100, 101, 102 ...
     assert ("ds_append" in shader.disassembly and "ds_consume" in shader.disassembly) == (mode == "shared" and level >= 90)
     atomics = sum("atomic" in line or line.startswith(("\tds_add", "\tds_sub", "\tds_max", "\tds_min", "\tds_and", "\tds_or", "\tds_xor"))
                   for line in shader.disassembly.splitlines())

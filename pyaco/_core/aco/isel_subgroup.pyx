@@ -18,10 +18,11 @@ from nir_opcodes cimport *
 from pyaco._core.aco.build cimport by_wave, exec_operand, make, mask_constant
 from pyaco._core.aco.isel_context cimport *
 from pyaco._core.aco.occupancy cimport shared_vgpr_allocation
+from pyaco._core.common.bits cimport trailing_zeros32
 from pyaco._core.ir.program cimport (
     Definition, Operand, TempId, class_bytes, class_dwords, class_s1, class_s2, class_v1, class_v1_linear, definition_of,
-    definition_of_fixed, format_dpp16, gfx10, gfx11, gfx8, gfx9, operand_late_kill, operand_of_fixed, operand_undefined, register_m0,
-    register_scc, register_vcc,
+    definition_of_fixed, format_dpp16, gfx10, gfx11, gfx8, gfx9, operand_late_kill, operand_of_fixed, operand_register, operand_undefined,
+    register_exec, register_exec_hi, register_m0, register_scc, register_vcc,
 )
 
 from pyaco._core.ir.shader cimport ValueId, constant_bits, intrinsic_index, source_value, value_is_constant
@@ -564,6 +565,23 @@ cdef TempId _emit_reduction(Isel *c, uint32_t opcode, uint32_t operation, uint32
     return dst
 
 
+cdef int _multiply_by_constant(Isel *c, TempId dst, TempId count, uint32_t factor) except -1 nogil:
+    """A number of lanes times a constant; products of 24 bits are as fast as sums."""
+    if factor == 1:
+        copy(c, dst, 0, T(c, count))
+    elif factor and factor & (factor - 1) == 0 and is_vgpr(c, dst):
+        emit2(c, op_v_lshlrev_b32, dst, K(trailing_zeros32(factor)), T(c, as_vgpr(c, count)))
+    elif factor and factor & (factor - 1) == 0:
+        emit2(c, op_s_lshl_b32, dst, T(c, count), K(trailing_zeros32(factor)))
+    elif not is_vgpr(c, dst):
+        emit2(c, op_s_mul_i32, dst, T(c, count), K(factor))
+    elif factor < 1 << 24:
+        emit2(c, op_v_mul_u32_u24, dst, K(factor), T(c, as_vgpr(c, count)))
+    else:
+        emit2(c, op_v_mul_lo_u32, dst, T(c, copy(c, 0, class_s1, K(factor))), T(c, count))
+    return 0
+
+
 cdef int _multiply_by_count(Isel *c, ValueId i, uint32_t alu, TempId count) except -1 nogil:
     """A sum of a uniform value, without carries as well: a uniform or divergent number of lanes times the value."""
     cdef TempId dst = value_temp(c, i)
@@ -573,9 +591,8 @@ cdef int _multiply_by_count(Isel *c, ValueId i, uint32_t alu, TempId count) exce
     cdef TempId high
     cdef TempId middle
     cdef ValueId factor = source_value(c.s, i, 0)
-    if alu == alu_iadd and bits == 32 and value_is_constant(c.s, factor) and constant_bits(c.s, factor, 0) == 1:
-        copy(c, dst, 0, T(c, count))
-        return 0
+    if alu == alu_iadd and bits == 32 and value_is_constant(c.s, factor):
+        return _multiply_by_constant(c, dst, count, <uint32_t>constant_bits(c.s, factor, 0))
     if alu == alu_ixor:
         # Of an even number nothing is left.
         count = emit2(c, op_v_and_b32 if is_vgpr(c, count) else op_s_and_b32, 0, K(1), T(c, count))
@@ -615,9 +632,12 @@ cdef TempId _active_count(Isel *c) except 0 nogil:
     return emit1(c, by_wave(c.p, op_s_bcnt1_i32_b32, op_s_bcnt1_i32_b64), 0, exec_operand(c.p))
 
 
-cdef TempId _exec_mask(Isel *c) except 0 nogil:
-    cdef Operand o = exec_operand(c.p)
-    return copy(c, 0, c.mask, o)
+cdef TempId _active_before(Isel *c, uint32_t more) except 0 nogil:
+    """The number of active lanes before the own one, plus a constant."""
+    cdef TempId count = emit2(c, op_v_mbcnt_lo_u32_b32, 0, operand_register(register_exec, class_s1), K(more))
+    if not c.wave64:
+        return count
+    return emit2(c, op_v_mbcnt_hi_u32_b32_e64, 0, operand_register(register_exec_hi, class_s1), T(c, count))
 
 
 cdef bint _is_sum(Isel *c, uint32_t alu, uint32_t bits) noexcept nogil:
@@ -758,7 +778,7 @@ cdef int _reduce_or_scan(Isel *c, ValueId i, uint64_t opcode) except -1 nogil:
     if uniform and opcode == op_p_reduce and cluster == c.p.wave_size and _is_sum(c, alu, bits):
         return _multiply_by_count(c, i, alu, _active_count(c))
     if uniform and opcode != op_p_reduce and _is_sum(c, alu, bits):
-        return _multiply_by_count(c, i, alu, emit_mbcnt(c, 0, _exec_mask(c), K(1 if opcode == op_p_inclusive_scan else 0)))
+        return _multiply_by_count(c, i, alu, _active_before(c, opcode == op_p_inclusive_scan))
     if cluster == 1:
         return _copy_source(c, i)
     temp = as_vgpr(c, source_whole(c, i, 0))
