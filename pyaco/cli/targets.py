@@ -32,7 +32,7 @@ def add_arguments(parser: CommandLine) -> None:
                         help="heaps and memory types as the driver shows them, from sizes in MiB; by default the product's memory, 256 and 8192")
     parser.add_argument("--numbering", choices=NUMBERINGS, default=NUMBERINGS[0],
                         help="which RADV's order of heaps and memory types: as it is today, or as in Mesa 17 (VRAM, visible VRAM, GTT; four types)")
-    parser.add_argument("--order", nargs="+", metavar="NAME", default=(),
+    parser.add_argument("--order", nargs="+", action="extend", metavar="NAME", default=[],
                         help="put the name and these, all of one generation, in the order that the rules of naming give")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 

@@ -27,7 +27,7 @@ uint twice(uint x) {
 }
 void main() {
     uint i = gl_GlobalInvocationID.x;
-    uint s = atomicAdd(a[0], 5u);
+    uint s = atomicAdd(a[0], 1u);
     if ((s & 1u) != 0u)
         s += twice(i);
     for (uint k = 0u; k < a[1]; ++k)
