@@ -89,9 +89,9 @@ class Loop:
         return None
 
     def orbit(self) -> set[int]:
-        """What the counter is in the first trips, at most 300."""
+        """What the counter is in the first trips, more than are ever unrolled."""
         found, counter = set[int](), self.start
-        while counter not in found and len(found) < 300:
+        while counter not in found and len(found) < 20_000:
             found.add(counter)
             counter = self.advance(counter)
         return found
@@ -127,10 +127,11 @@ def loops(draw: st.DrawFn, depth: int = 2) -> Loop:
 
 @st.composite
 def endless_loops(draw: st.DrawFn) -> Loop:
-    """A loop whose counter never meets, or always has, what it is compared with, at least in 300 trips."""
+    """A loop whose counter never meets, or always has, what it is compared with, at least in as many trips as are ever unrolled."""
     loop = replace(draw(loops(depth=1)), second=None, unknown="")
-    missed = st.integers(0, (1 << loop.bits) - 1).filter(lambda value: value not in loop.orbit())
-    comparison, bound = ("ine", loop.start) if len(loop.orbit()) == 1 else ("ieq", draw(missed))
+    orbit = loop.orbit()
+    missed = st.integers(0, (1 << loop.bits) - 1).filter(lambda value: value not in orbit)
+    comparison, bound = ("ine", loop.start) if len(orbit) == 1 else ("ieq", draw(missed))
     return replace(loop, first=replace(loop.first, comparison=comparison, bound=bound))
 
 
