@@ -14,8 +14,10 @@ from pyaco.nir.builder import Builder
 LANES = 128
 TARGETS = (("gfx700", 70, 64), ("gfx900", 90, 64), ("gfx1030", 103, 32), ("gfx1030", 103, 64), ("gfx1100", 110, 64), ("gfx1200", 120, 32))
 #: Operation and what lanes bring: a constant, or numbers of their own.
-ATOMICS = (("IADD", 1), ("IADD", 0xFFFFFFFF), ("IADD", 5), ("IADD", 8), ("IADD", 0x1234567), ("IADD", None), ("UMAX", None), ("UMIN", 7), ("IMIN", None), ("IXOR", None), ("IOR", 12),
-           ("IAND", None))  # fmt: skip
+ATOMICS = (
+    ("IADD", 1), ("IADD", 0xFFFFFFFF), ("IADD", 5), ("IADD", 8), ("IADD", 0x1234567), ("IADD", None), ("UMAX", None), ("UMIN", 7), ("IMIN", None),
+    ("IXOR", None), ("IOR", 12), ("IAND", None),
+)  # fmt: skip
 
 
 def shader_of(level: int, wave: int, mode: str) -> Shader:
