@@ -31,18 +31,10 @@ cdef inline void file_clear_all(RegisterFile *f) noexcept nogil:
     memset(f.owner, 0, sizeof(f.owner))
     memset(f.busy, 0, sizeof(f.busy))
 
-cdef inline void file_put_view(RegisterFile *f, int view, uint32_t address, uint32_t size, uint32_t id) noexcept nogil:
-    """Give `size` bytes from byte address `address` to `id`; 0 frees them."""
+cdef inline void file_put_bytes(RegisterFile *f, int view, uint32_t address, uint32_t size, uint32_t id) noexcept nogil:
+    """Give parts of registers to `id`."""
     cdef uint32_t i
     cdef uint32_t r
-    if not (address & 3) and not (size & 3):
-        for r in range(address >> 2, (address + size) >> 2):
-            f.owner[view][r] = id
-            if id:
-                f.busy[view][r >> 6] |= <uint64_t>1 << (r & 63)
-            else:
-                f.busy[view][r >> 6] &= ~(<uint64_t>1 << (r & 63))
-        return
     for i in range(address, address + size):
         r = i >> 2
         if f.owner[view][r] != <uint32_t>owner_partial:
@@ -54,11 +46,25 @@ cdef inline void file_put_view(RegisterFile *f, int view, uint32_t address, uint
             f.owner[view][r] = 0
             f.busy[view][r >> 6] &= ~(<uint64_t>1 << (r & 63))
 
+cdef inline void file_put_register(RegisterFile *f, int view, uint32_t r, uint32_t id) noexcept nogil:
+    cdef uint64_t bit = <uint64_t>1 << (r & 63)
+    f.owner[view][r] = id
+    f.busy[view][r >> 6] = f.busy[view][r >> 6] | bit if id else f.busy[view][r >> 6] & ~bit
+
 cdef inline void file_put(RegisterFile *f, int views, uint32_t address, uint32_t size, uint32_t id) noexcept nogil:
-    if views & in_before:
-        file_put_view(f, view_before, address, size, id)
-    if views & in_after:
-        file_put_view(f, view_after, address, size, id)
+    """Give `size` bytes from byte address `address` to `id` in some views; 0 frees them."""
+    cdef uint32_t r
+    if (address | size) & 3:
+        if views & in_before:
+            file_put_bytes(f, view_before, address, size, id)
+        if views & in_after:
+            file_put_bytes(f, view_after, address, size, id)
+        return
+    for r in range(address >> 2, (address + size) >> 2):
+        if views & in_before:
+            file_put_register(f, view_before, r, id)
+        if views & in_after:
+            file_put_register(f, view_after, r, id)
 
 cdef inline bint file_taken_view(const RegisterFile *f, int view, uint32_t address, uint32_t size) noexcept nogil:
     cdef uint32_t i
