@@ -47,6 +47,7 @@ cdef struct State:
 cdef cppclass Context:
     ProgramData *p
     uint32_t vgprs
+    bint logical_edges               # never: the hardware runs along the linear CFG
     bint rewriting
     Rewrite rewrite
     vector[State *] entry            # by block
@@ -84,8 +85,6 @@ cdef bint _join(Context *c, State *into, const State *other, bint logical) noexc
     """Merge a state at the end of a block into one at the start of another, whose time is zero."""
     cdef bint changed = False
     cdef uint32_t k
-    if logical:
-        return False                  # the hardware runs along the linear CFG
     for k in range(256 + c.vgprs):
         changed |= _later(&into.valu_write[k], other.valu_write[k] - other.now)
     for k in range(c.vgprs):
@@ -364,4 +363,5 @@ include "forward_rewrite.pxi"
 
 cdef int hazards_gfx9_run(ProgramData *p) except -1 nogil:
     cdef Context c
+    c.logical_edges = False
     return solve_and_rewrite(&c, p)

@@ -95,6 +95,7 @@ cdef struct Wait:
 cdef cppclass Context:
     ProgramData *p
     uint32_t vgprs
+    bint logical_edges               # VGPRs follow them before GFX11: there only the lanes that wait for a load care about it
     int counters
     uint8_t[7] limit                 # highest count that can be waited for
     bint force                       # every instruction waits for all that is outstanding
@@ -235,6 +236,14 @@ cdef inline bint _join_register(State *into, const State *other, int n, uint32_t
     return True
 
 
+cdef inline bint _any_pending(const State *s) noexcept nogil:
+    cdef int n
+    cdef uint16_t pending = 0
+    for n in range(s.counters):
+        pending |= s.pending[n]
+    return pending != 0
+
+
 cdef bint _join_registers(const Context *c, State *into, const State *other, uint32_t first, uint32_t end) noexcept nogil:
     """Merge the registers from `first` to `end`; True when something changed."""
     cdef bint changed = False
@@ -257,14 +266,14 @@ cdef bint _join_registers(const Context *c, State *into, const State *other, uin
 
 
 cdef bint _join(Context *c, State *into, const State *other, bint logical) noexcept nogil:
-    """VGPRs follow the logical edges before GFX11: there only the lanes that wait for a load care about it."""
-    cdef bint vgprs_linear = c.p.gfx_level >= gfx11
     cdef bint changed
+    if not _any_pending(other):
+        return False
     if logical:
-        return not vgprs_linear and _join_registers(c, into, other, 256, 256 + c.vgprs)
+        return _join_registers(c, into, other, 256, 256 + c.vgprs)
     changed = _join_registers(c, into, other, 0, scalar_end)
     changed |= _join_registers(c, into, other, storage_register, tracked_count)
-    if vgprs_linear:
+    if not c.logical_edges:
         changed |= _join_registers(c, into, other, 256, 256 + c.vgprs)
     return changed
 
@@ -460,11 +469,7 @@ cdef void _check_other(const Context *c, const State *s, InstructionId i, Wait *
 
 cdef void _check(const Context *c, const State *s, InstructionId i, Wait *w) noexcept nogil:
     cdef const ProgramData *p = c.p
-    cdef uint16_t pending = 0
-    cdef int counter
-    for counter in range(s.counters):
-        pending |= s.pending[counter]
-    if not pending:
+    if not _any_pending(s):
         return
     _check_operands(p, s, i, w)
     _check_definitions(p, s, i, w)
@@ -774,6 +779,7 @@ include "forward_rewrite.pxi"
 cdef int insert_waitcnt_run(ProgramData *p, bint force) except -1 nogil:
     cdef Context c
     c.p = p
+    c.logical_edges = p.gfx_level < gfx11
     c.force = force
     c.counters = counter_count if p.gfx_level >= gfx12 else <int>counter_count_before_gfx12
     c.ordered_section = p.gfx_level >= gfx11 and _awaits_export(p)
