@@ -1,8 +1,8 @@
 # The driver of passes that solve a forward data-flow problem over the CFG and then rewrite each block from its entry state.
 #
-# The including module defines ``State``, a ``Context`` with ``p``, ``vgprs`` (how many the program names), ``logical_edges`` (whether states follow
-# these besides the linear ones, set before), ``rewriting``, ``rewrite``, ``entry`` (pointer to a State by block, NULL: the empty one), ``states`` and
-# ``spare`` (where these stand, and which are free) and ``dirty`` (blocks whose entry state has changed since they were last visited), and
+# The including module defines ``State``, a ``Context`` with ``p``, ``logical_edges`` (whether states follow these besides the linear ones, set
+# before), ``rewriting``, ``rewrite``, ``entry`` (pointer to a State by block, NULL: the empty one), ``states`` and ``spare`` (where these stand, and
+# which are free) and ``dirty`` (blocks whose entry state has changed since they were last visited), and
 #   _clear(const Context *, State *)                                          the state at the start of the program
 #   _copy(const Context *, State *into, const State *)                        what a state says
 #   _join(Context *, State *into, const State *, bint logical) -> bint      merge over a linear or a logical edge; True on change
@@ -18,7 +18,6 @@
 from libc.string cimport memset
 
 from pyaco._core.aco.dataflow cimport next_block
-from pyaco._core.aco.registers cimport vgprs_named
 from pyaco._core.ir.program cimport rewrite_begin, rewrite_block, rewrite_end
 
 
@@ -117,7 +116,6 @@ cdef int solve_and_rewrite(Context *c, ProgramData *p) except -1 nogil:
     cdef uint32_t b, last
     cdef uint32_t settled = 0         # blocks before this one are of a loop at its fixpoint
     c.p = p
-    c.vgprs = vgprs_named(p)
     c.entry.assign(p.blocks.table.count, NULL)
     c.dirty.assign(p.blocks.table.count, 0)
     _back_edges(c, sources)

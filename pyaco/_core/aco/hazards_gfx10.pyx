@@ -69,7 +69,6 @@ cdef struct State:
 
 cdef cppclass Context:
     ProgramData *p
-    uint32_t vgprs
     bint logical_edges               # never: the hardware runs along the linear CFG
     bint force                       # every instruction waits for all dependency counters
     bint rewriting

@@ -66,11 +66,10 @@ cdef enum:
     most_epochs = 32
 
 cdef struct State:
-    uint32_t vgprs                   # that the program names
-    uint32_t words                   # 8 of them each
+    uint32_t words                   # of 8 VGPRs, up to the last known one
     bint masks                       # whether lane masks and writes of exec are followed
     uint8_t memory_open              # bits that any VGPR may have in `memory`
-    uint8_t mask_open                # bits that any SGPR may have in `mask`
+    uint8_t mask_open                # bits that any SGPR may have in `mask`; 4, 8: one may be in `then_written_by_valu`, `then_written_by_salu`
     int32_t valu                     # the time in vector instructions
     int32_t salu                     # ... in scalar ones
     int32_t last_trans               # the time (in vector instructions) of the last transcendental
@@ -97,7 +96,6 @@ cdef struct State:
 
 cdef cppclass Context:
     ProgramData *p
-    uint32_t vgprs
     bint logical_edges               # never: the hardware runs along the linear CFG
     bint masks
     bint previous_part
@@ -112,8 +110,7 @@ cdef cppclass Context:
 
 # --------------------------------------------------------------------------------------------------------------- the state
 cdef void _clear(const Context *c, State *s) noexcept nogil:
-    s.vgprs = c.vgprs
-    s.words = (c.vgprs + 7) // 8
+    s.words = 0
     s.masks = c.masks
     s.memory_open = s.mask_open = 0
     s.valu = s.salu = s.trans = block_start
@@ -150,6 +147,7 @@ cdef inline void _know(State *s, uint32_t v) noexcept nogil:
     if _is_known(s, v):
         return
     s.known[v >> 6] |= <uint64_t>1 << (v & 63)
+    s.words = max(s.words, (v >> 3) + 1)
     s.touched[v] = s.written[v] = s.trans_written[v] = s.trans_order[v] = long_ago
     s.epoch_low[v] = s.epoch_high[v] = s.merged[v] = s.memory[v] = 0
 
@@ -225,9 +223,9 @@ cdef bint _join(Context *c, State *into, const State *other, bint logical) noexc
             if not _is_past(other, k):
                 changed |= _join_vgpr(into, other, k)
     into.memory_open |= other.memory_open
+    into.mask_open |= other.mask_open
     if c.masks:
         changed |= _unite(into.mask, other.mask, 16)
-        into.mask_open |= other.mask_open
     if c.masks or c.p.gfx_level >= gfx12:
         changed |= _unite(into.then_written_by_valu, other.then_written_by_valu, 16)
     if c.p.gfx_level >= gfx12:
@@ -304,6 +302,8 @@ cdef bint _trans_use(const ProgramData *p, const State *s, InstructionId i) noex
     cdef int32_t valu = 15
     cdef int32_t trans = 15
     cdef Range r
+    if s.valu - s.last_trans > 5:
+        return False
     for k in range(p.instructions.operand_count[i]):
         r = operand_range(p, p.instructions.operand_first[i] + k)
         if r.first < 256:
@@ -352,6 +352,8 @@ cdef uint32_t _mask_write(const ProgramData *p, const State *s, InstructionId i)
     cdef uint32_t r
     cdef Range range_
     cdef bint valu = format_is_valu(p.instructions.format[i])
+    if not s.mask_open & 0xe:
+        return wait
     for k in range(p.instructions.operand_count[i]):
         range_ = operand_range(p, p.instructions.operand_first[i] + k)
         for r in range(range_.first, min(range_.end, <uint32_t>m0)):
@@ -415,7 +417,9 @@ cdef void _take_from_masks(State *s, uint8_t bit) noexcept nogil:
 
 cdef void _drain_sa_sdst(State *s) noexcept nogil:
     _take_from_masks(s, 2)
-    memset(s.then_written_by_salu, 0, sizeof(s.then_written_by_salu))
+    if s.mask_open & 8:
+        memset(s.then_written_by_salu, 0, sizeof(s.then_written_by_salu))
+        s.mask_open &= ~8
 
 
 cdef void _drain(State *s, uint32_t immediate) noexcept nogil:
@@ -429,7 +433,7 @@ cdef void _drain(State *s, uint32_t immediate) noexcept nogil:
         _drain_sa_sdst(s)
     cdef bint vcc = depctr_get(immediate, depctr_va_vcc) == 0
     cdef bint sdst = depctr_get(immediate, depctr_va_sdst) == 0
-    for k in range(128 if vcc or sdst else 0):
+    for k in range(128 if s.mask_open & 4 and (vcc or sdst) else 0):
         if vcc if _is_vcc(k) else sdst:
             s.then_written_by_valu[k] = 0
 
@@ -458,6 +462,8 @@ cdef void _forget_masks(const ProgramData *p, State *s, InstructionId i) noexcep
     cdef OperandRow first = p.instructions.operand_first[i]
     cdef uint32_t k
     cdef Range range_
+    if not s.mask_open & 1:
+        return
     for k in range(p.instructions.operand_count[i]):
         range_ = operand_range(p, first + k)
         if operand_is_literal(operand_at(p, first + k)) or (range_.end > range_.first and range_.first < register_exec >> 2):
@@ -524,10 +530,12 @@ cdef void _note_valu(const ProgramData *p, State *s, InstructionId i) noexcept n
         elif p.gfx_level >= gfx12:
             for v in range(r.first, min(r.end, <uint32_t>m0)):
                 s.then_written_by_valu[v] = s.read_by_valu[v >> 1]
+                s.mask_open |= 4
                 s.then_written_by_salu[v] = long_ago
         elif s.masks:
             for v in range(r.first, min(r.end, <uint32_t>m0)):
                 s.then_written_by_valu[v] |= s.mask[v] & 1
+                s.mask_open |= 4
     if s.masks:
         _note_lane_mask(p, s, i)
     s.wmma = hazards & hazard_wave_matrix
@@ -570,6 +578,7 @@ cdef void _note_salu(const ProgramData *p, State *s, InstructionId i) noexcept n
                 s.mask_open |= 2
             if p.gfx_level >= gfx12:
                 s.then_written_by_salu[k] = s.salu if s.read_by_valu[k >> 1] else long_ago
+                s.mask_open |= 8
                 s.then_written_by_valu[k] = 0
     if s.masks and _writes_exec(p, i):
         _after_exec_write(s)
@@ -711,7 +720,7 @@ cdef int _resolve_all(Context *c, State *s) except -1 nogil:
             wait &= _wait_for(depctr_va_vcc if _is_vcc(k) else depctr_va_sdst)
         if p.gfx_level >= gfx12 and s.read_by_valu[k >> 1]:
             wait &= _wait_for(depctr_sa_sdst) & _wait_for(depctr_va_sdst) & _wait_for(depctr_va_vcc)
-    for k in range(s.vgprs):
+    for k in range(8 * s.words):
         if _is_known(s, k) and s.memory[k]:
             wait &= _wait_for(depctr_vm_vsrc)
     _wait(c, s, wait)
