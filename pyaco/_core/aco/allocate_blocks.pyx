@@ -144,25 +144,24 @@ cdef uint32_t _keep_exits(Allocator *a, uint32_t pred, bint logical) noexcept no
 
 cdef uint32_t _enter_exits(Allocator *a, uint32_t pred, bint linear, bint logical) noexcept nogil:
     """Put live values of one CFG or both where `pred` leaves them; how many were put before one whose place another predecessor's has."""
-    cdef uint32_t k
-    cdef TempId temp
+    cdef const Place *place = a.exits.data() + a.exit_first[pred]
+    cdef const Place *end = place + a.exit_count[pred]
+    cdef Value *value
     cdef uint8_t register_class
-    cdef uint16_t reg
     cdef uint32_t entered = 0
-    for k in range(a.exit_first[pred], a.exit_first[pred] + a.exit_count[pred]):
-        temp = a.exits[k].temp
-        register_class = class_of_value(a, temp)
-        if not live_test(&a.live_in, temp) or not (linear if class_is_linear(register_class) else logical):
-            continue
-        reg = a.exits[k].reg
-        if not linear and file_taken(&a.file, in_both, reg, class_bytes(register_class)):
-            break
-        a.values[temp].reg = reg
-        a.values[temp].presence = in_both
-        file_put(&a.file, in_both, reg, class_bytes(register_class), temp)
-        entered += 1
-        if class_is_linear_vgpr(register_class):
-            a.linear_live += class_dwords(register_class)
+    while place != end:
+        register_class = class_of_value(a, place.temp)
+        if live_test(&a.live_in, place.temp) and (linear if class_is_linear(register_class) else logical):
+            if not linear and file_taken(&a.file, in_both, place.reg, class_bytes(register_class)):
+                break
+            value = &a.values[place.temp]
+            value.reg = place.reg
+            value.presence = in_both
+            file_put(&a.file, in_both, place.reg, class_bytes(register_class), place.temp)
+            entered += 1
+            if class_is_linear_vgpr(register_class):
+                a.linear_live += class_dwords(register_class)
+        place += 1
     return entered
 
 

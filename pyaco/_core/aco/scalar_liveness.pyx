@@ -72,14 +72,19 @@ cdef bint _depends_on_exec(const ProgramData *p, InstructionId i) noexcept nogil
     return True
 
 
+cdef inline bint _is_scalar(uint16_t reg) noexcept nogil:
+    return reg < 4 * scalar_scc or reg == register_scc
+
+
 cdef void scalar_step_back(const ProgramData *p, InstructionId i, ScalarSet *live) noexcept nogil:
     cdef RowRange rows = definitions_of(p, i)
     cdef uint32_t row
     for row in range(rows.first, rows.first + rows.count):
-        scalar_remove(live, p.definitions.reg[row], class_bytes(p.definitions.register_class[row]))
+        if _is_scalar(p.definitions.reg[row]):
+            scalar_remove(live, p.definitions.reg[row], class_bytes(p.definitions.register_class[row]))
     rows = operands_of(p, i)
     for row in range(rows.first, rows.first + rows.count):
-        if not p.operands.flags[row] & (operand_constant | operand_undef):
+        if _is_scalar(p.operands.reg[row]) and not p.operands.flags[row] & (operand_constant | operand_undef):
             scalar_add(live, p.operands.reg[row], class_bytes(p.operands.register_class[row]))
     if _depends_on_exec(p, i):
         scalar_add(live, register_exec, 8)
@@ -98,7 +103,8 @@ cdef Summary _summary(const ProgramData *p, BlockId block) noexcept nogil:
         scalar_step_back(p, i, &s.reads)
         rows = definitions_of(p, i)
         for row in range(rows.first, rows.first + rows.count):
-            scalar_add(&s.writes, p.definitions.reg[row], class_bytes(p.definitions.register_class[row]))
+            if _is_scalar(p.definitions.reg[row]):
+                scalar_add(&s.writes, p.definitions.reg[row], class_bytes(p.definitions.register_class[row]))
     return s
 
 
