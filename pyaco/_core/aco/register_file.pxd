@@ -49,10 +49,9 @@ cdef inline void file_put_bytes(RegisterFile *f, int view, uint32_t address, uin
 cdef inline void file_put_register(RegisterFile *f, int view, uint32_t r, uint32_t id) noexcept nogil:
     cdef uint64_t bit = <uint64_t>1 << (r & 63)
     f.owner[view][r] = id
-    f.busy[view][r >> 6] = f.busy[view][r >> 6] | bit if id else f.busy[view][r >> 6] & ~bit
+    f.busy[view][r >> 6] = (f.busy[view][r >> 6] | bit) ^ (0 if id else bit)
 
-cdef inline void file_put(RegisterFile *f, int views, uint32_t address, uint32_t size, uint32_t id) noexcept nogil:
-    """Give `size` bytes from byte address `address` to `id` in some views; 0 frees them."""
+cdef inline void file_put_any(RegisterFile *f, int views, uint32_t address, uint32_t size, uint32_t id) noexcept nogil:
     cdef uint32_t r
     if (address | size) & 3:
         if views & in_before:
@@ -60,12 +59,21 @@ cdef inline void file_put(RegisterFile *f, int views, uint32_t address, uint32_t
         if views & in_after:
             file_put_bytes(f, view_after, address, size, id)
         return
-    if views & in_before:
-        for r in range(address >> 2, (address + size) >> 2):
+    for r in range(address >> 2, (address + size) >> 2):
+        if views & in_before:
             file_put_register(f, view_before, r, id)
-    if views & in_after:
-        for r in range(address >> 2, (address + size) >> 2):
+        if views & in_after:
             file_put_register(f, view_after, r, id)
+
+cdef inline void file_put(RegisterFile *f, int views, uint32_t address, uint32_t size, uint32_t id) noexcept nogil:
+    """Give `size` bytes from byte address `address` to `id` in some views; 0 frees them."""
+    if size != 4 or address & 3:
+        file_put_any(f, views, address, size, id)
+        return
+    if views & in_before:
+        file_put_register(f, view_before, address >> 2, id)
+    if views & in_after:
+        file_put_register(f, view_after, address >> 2, id)
 
 cdef inline bint file_taken_view(const RegisterFile *f, int view, uint32_t address, uint32_t size) noexcept nogil:
     cdef uint32_t i
