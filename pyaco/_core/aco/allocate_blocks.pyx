@@ -1,6 +1,8 @@
 """Register allocation at the edges between blocks.
 
-When a block is entered, its live-in values stay where the model predecessor left them, the one in the deepest loop. Every other predecessor
+When a block is entered, its live-in values stay where the model predecessor left them, the one in the deepest loop. If that is the block before,
+the register file has them already, and only what is not live goes; else, or where the logical and the linear CFG have different models, they are put
+there, and looked at one by one only if two of them are in each other's way. Every other predecessor
 that leaves a value elsewhere is a mismatch; ``write_out`` makes a phi of the value with itself out of those of one value, whose operands
 say where each predecessor has it. Back edges are compared when their block is left, with the places that the loop header began with.
 """
