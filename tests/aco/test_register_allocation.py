@@ -188,3 +188,27 @@ def test_tied_operands_share_a_register_with_the_result(level: int) -> None:
         assert definition == tied, f"{name}: {text.format_program(program)}"
         tried += 1
     assert tried >= 4
+
+
+def test_values_of_both_cfgs_that_were_left_in_one_register() -> None:
+    """A block of the linear CFG alone does not know what lives in VGPRs around it; the block behind it, which has both, moves one of them."""
+    source = """After Instruction Selection:
+ACO shader stage: SW (CS), HW (COMPUTE_SHADER)
+BB0
+/* logical preds: / linear preds: / kind: uniform, top-level, */
+	v1: %1 = p_startpgm
+	s2: %2 = p_branch BB1, BB1
+BB1
+/* logical preds: / linear preds: BB0, / kind: uniform, */
+	lv1: %3:v[0] = p_start_linear_vgpr
+	s2: %4 = p_branch BB2, BB2
+BB2
+/* logical preds: BB0, / linear preds: BB1, / kind: uniform, top-level, */
+	p_unit_test %1, %3
+	s_endpgm
+"""
+    program = parse(source, 103)
+    register_allocation.run(program)
+    out = text.format_program(program)
+    assert "v1: %1:v[1] = p_phi %1:v[0]" in out
+    assert "p_unit_test %1:v[1], %3:v[0]" in out

@@ -1,19 +1,22 @@
 """Register allocation at the edges between blocks.
 
-When a block is entered, its live-in values stay where the model predecessor left them, the one in the deepest loop. Every other predecessor
+When a block is entered, its live-in values stay where the model predecessor left them, the one in the deepest loop. If that is the block before,
+the register file has them already, and only what is not live goes; else, or where the logical and the linear CFG have different models, they are put
+there, and looked at one by one only if two of them are in each other's way. Every other predecessor
 that leaves a value elsewhere is a mismatch; ``write_out`` makes a phi of the value with itself out of those of one value, whose operands
 say where each predecessor has it. Back edges are compared when their block is left, with the places that the loop header began with.
 """
-from libc.stdint cimport uint16_t, uint32_t
+from libc.stdint cimport uint16_t, uint32_t, uint64_t, uint8_t
 from libcpp.algorithm cimport stable_sort
 
 from isa_opcodes cimport op_p_branch, op_p_linear_phi, op_p_phi
 from modifiers cimport modifier_set_branch_scc_live, modifier_set_branch_scratch
 from pyaco._core.aco.allocator cimport *
-from pyaco._core.aco.live_set cimport live_add_row, live_next, live_set_clear, live_test, no_temp
+from pyaco._core.aco.live_set cimport live_add_row, live_count, live_next, live_set_clear, live_test, no_temp
 from pyaco._core.aco.queries cimport opcode_is_phi
 from pyaco._core.aco.register_constraints cimport Placement, pseudo_placement
 from pyaco._core.aco.register_file cimport *
+from pyaco._core.common.bits cimport trailing_zeros64
 from pyaco._core.ir.program cimport *
 
 from pyaco.errors import PyacoError
@@ -100,12 +103,9 @@ cdef int _enter_late(Allocator *a) except -1 nogil:
     return 0
 
 
-cdef bint _enter_values(Allocator *a, BlockId block) except -1 nogil:
-    """Put the live-in values into the file, those of the linear CFG first; whether all are where their model predecessor left them."""
-    cdef uint32_t linear = _model_pred(a, block, False)
-    cdef uint32_t logical = _model_pred(a, block, True)
+cdef int _enter_one_by_one(Allocator *a, uint32_t linear, uint32_t logical) except -1 nogil:
+    """Put the live-in values into the empty file, those of the linear CFG first; some have to go elsewhere than their model predecessor left them."""
     cdef TempId temp = live_next(&a.live_in, 0)
-    cdef bint as_left
     cdef size_t k
     a.entering.clear()
     _load_exit(a, linear)
@@ -115,17 +115,90 @@ cdef bint _enter_values(Allocator *a, BlockId block) except -1 nogil:
         else:
             a.entering.push_back(temp)
         temp = live_next(&a.live_in, temp + 1)
-    as_left = a.late.empty()
     _enter_late(a)
     if logical != linear:
         _unload_exit(a, linear)
         _load_exit(a, logical)
     for k in range(a.entering.size()):
         _enter_where_left(a, a.entering[k])
-    as_left = as_left and a.late.empty()
     _enter_late(a)
     _unload_exit(a, logical)
-    return as_left
+    return 0
+
+
+cdef uint32_t _keep_exits(Allocator *a, uint32_t pred, bint logical) noexcept nogil:
+    """Take what is not live out of the file that `pred` has left; how many values stay."""
+    cdef uint32_t k
+    cdef TempId temp
+    cdef uint8_t register_class
+    cdef uint32_t kept = 0
+    for k in range(a.exit_first[pred], a.exit_first[pred] + a.exit_count[pred]):
+        temp = a.exits[k].temp
+        register_class = class_of_value(a, temp)
+        if not live_test(&a.live_in, temp) or not (logical or class_is_linear(register_class)):
+            displace(a, temp)
+            continue
+        kept += 1
+        if class_is_linear_vgpr(register_class):
+            a.linear_live += class_dwords(register_class)
+    return kept
+
+
+cdef uint32_t _enter_exits(Allocator *a, uint32_t pred, bint linear, bint logical) noexcept nogil:
+    """Put live values of one CFG or both where `pred` leaves them; how many were put before one whose place another predecessor's has."""
+    cdef const Place *place = a.exits.data() + a.exit_first[pred]
+    cdef const Place *end = place + a.exit_count[pred]
+    cdef Value *value
+    cdef uint8_t register_class
+    cdef uint32_t entered = 0
+    while place != end:
+        register_class = class_of_value(a, place.temp)
+        if live_test(&a.live_in, place.temp) and (linear if class_is_linear(register_class) else logical):
+            if not linear and file_taken(&a.file, in_both, place.reg, class_bytes(register_class)):
+                break
+            value = &a.values[place.temp]
+            value.reg = place.reg
+            value.presence = in_both
+            file_put(&a.file, in_both, place.reg, class_bytes(register_class), place.temp)
+            entered += 1
+            if class_is_linear_vgpr(register_class):
+                a.linear_live += class_dwords(register_class)
+        place += 1
+    return entered
+
+
+cdef void _forget_exits(Allocator *a, uint32_t pred) noexcept nogil:
+    cdef uint32_t k
+    if pred == no_block:
+        return
+    for k in range(a.exit_first[pred], a.exit_first[pred] + a.exit_count[pred]):
+        a.values[a.exits[k].temp].presence = 0
+
+
+cdef bint _enter_values(Allocator *a, BlockId block) except -1 nogil:
+    """Put the live-in values into the file, which has what the block before left; whether all are where their model predecessor left them."""
+    cdef uint32_t linear = _model_pred(a, block, False)
+    cdef uint32_t logical = _model_pred(a, block, True)
+    cdef uint32_t entered = 0
+    if block == 0:
+        file_clear_all(&a.file)
+    elif linear == block - 1 and logical in (linear, <uint32_t>no_block):
+        entered = _keep_exits(a, linear, logical == linear)
+    else:
+        _forget_exits(a, block - 1)
+        file_clear_all(&a.file)
+        if linear != no_block:
+            entered = _enter_exits(a, linear, True, logical == linear)
+        if logical != linear and logical != no_block:
+            entered += _enter_exits(a, logical, False, True)
+    if entered == live_count(a.p, block):
+        return True
+    _forget_exits(a, linear)
+    _forget_exits(a, logical)
+    file_clear_all(&a.file)
+    a.linear_live = 0
+    _enter_one_by_one(a, linear, logical)
+    return False
 
 
 cdef int _enter_phi(Allocator *a, BlockId block, InstructionId i, uint32_t round) except -1 nogil:
@@ -266,20 +339,10 @@ cdef int _branch_register(Allocator *a, BlockId block) except -1 nogil:
     return 0
 
 
-cdef void _forget_block(Allocator *a, BlockId block) noexcept nogil:
-    """Empty the register file of what a block left there."""
-    cdef uint32_t k
-    for k in range(a.exit_first[block], a.exit_first[block] + a.exit_count[block]):
-        a.values[a.exits[k].temp].presence = 0
-    file_clear_all(&a.file)
-
-
 cdef int enter_block(Allocator *a, BlockId block, uint32_t phis) except -1 nogil:
     cdef ProgramData *p = a.p
     cdef Place place
     cdef bint as_left
-    if block:
-        _forget_block(a, block - 1)
     live_set_clear(&a.live_in)
     live_add_row(&a.live_in, p, block)
     a.linear_live = 0
@@ -388,22 +451,26 @@ cdef inline int _note_exit(Allocator *a, uint32_t id, uint32_t *last) except -1 
 
 
 cdef int leave_block(Allocator *a, BlockId block) except -1 nogil:
+    cdef uint32_t word
     cdef uint32_t r
     cdef uint32_t b
     cdef uint32_t last = 0
+    cdef uint64_t busy
     fill_phi_operands(a, block, True, False)
     fill_phi_operands(a, block, False, False)
     _back_edges(a, block, True)
     _back_edges(a, block, False)
     a.exit_first[block] = <uint32_t>a.exits.size()
-    r = bits_next(a.file.busy[view_before], 0, file_size)
-    while r < file_size:
-        if a.file.owner[view_before][r] == <uint32_t>owner_partial:
-            for b in range(4):
-                _note_exit(a, a.file.bytes[view_before][r][b], &last)
-        else:
-            _note_exit(a, a.file.owner[view_before][r], &last)
-        r = bits_next(a.file.busy[view_before], r + 1, file_size)
+    for word in range(file_size // 64):
+        busy = a.file.busy[view_before][word]
+        while busy:
+            r = word * 64 + trailing_zeros64(busy)
+            busy &= busy - 1
+            if a.file.owner[view_before][r] == <uint32_t>owner_partial:
+                for b in range(4):
+                    _note_exit(a, a.file.bytes[view_before][r][b], &last)
+            else:
+                _note_exit(a, a.file.owner[view_before][r], &last)
     a.exit_count[block] = <uint32_t>a.exits.size() - a.exit_first[block]
     return 0
 

@@ -10,6 +10,7 @@ from libcpp.algorithm cimport sort
 
 from pyaco._core.aco.register_constraints cimport Placement, pseudo_placement
 from pyaco._core.aco.register_file cimport *
+from pyaco._core.common.bits cimport low_mask
 from pyaco._core.ir.program cimport *
 
 from pyaco.errors import PyacoError
@@ -43,34 +44,36 @@ cdef int find_gap(Allocator *a, Placement need, int views, uint32_t blocked_firs
     """Byte address of a free register outside a blocked window, or -1: the smallest gap; for sub-dword values a whole
     register before the rest of a shared one (high parts cost larger encodings)."""
     cdef uint64_t[8] free
-    cdef uint64_t[8] busy
     cdef uint32_t w
     cdef uint32_t r
     cdef uint32_t offset
     cdef uint32_t align
     cdef uint32_t size = class_bytes(need.register_class)
     cdef int which = file_of(need.register_class)
-    cdef int found
-    for w in range(8):
-        busy[w] = 0
+    cdef uint32_t low = a.first[which]
+    cdef uint32_t high = a.bound[which]
+    cdef int found = -1
+    for w in range(low >> 6, (high + 63) >> 6):
+        free[w] = low_mask(high - 64 * w)     # `low` begins a word
         if views & in_before:
-            busy[w] |= a.file.busy[view_before][w]
+            free[w] &= ~a.file.busy[view_before][w]
         if views & in_after:
-            busy[w] |= a.file.busy[view_after][w]
+            free[w] &= ~a.file.busy[view_after][w]
     for r in range(blocked_first, blocked_end):
-        busy[r >> 6] |= <uint64_t>1 << (r & 63)
-    for w in range(8):
-        free[w] = ~busy[w]
+        free[r >> 6] &= ~(<uint64_t>1 << (r & 63))
     # A larger alignment keeps gaps useful for other vectors.
     align = need.dwords if which == file_vgpr and need.dwords in (2, 4, 8) else need.align
-    found = bits_best_gap(free, busy, a.first[which], a.bound[which], need.dwords, align)
+    if need.dwords == 1 and align == 1:
+        found = bits_lonely(free, low, high)
+    if found < 0:
+        found = bits_best_gap(free, low, high, need.dwords, align)
     if found < 0 and align != need.align:
-        found = bits_best_gap(free, busy, a.first[which], a.bound[which], need.dwords, need.align)
+        found = bits_best_gap(free, low, high, need.dwords, need.align)
     if found >= 0:
         return found << 2
     if not need.bytewise or size >= 4:
         return -1
-    for r in range(a.first[which], a.bound[which]):
+    for r in range(low, high):
         if blocked_first <= r < blocked_end:
             continue
         if a.file.owner[view_before][r] != <uint32_t>owner_partial and a.file.owner[view_after][r] != <uint32_t>owner_partial:

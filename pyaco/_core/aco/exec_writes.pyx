@@ -337,12 +337,27 @@ cdef int _by_scalar(ExecWrites *c, OrderRow first, OrderRow position, const Scal
 
 
 # ------------------------------------------------------------------------------------------------------------------------- driver
+cdef OrderRow _first_write(const ProgramData *p, BlockId block) noexcept nogil:
+    """The position of the first write to exec in a block, or the block's end."""
+    cdef OrderRow position
+    cdef OrderRow end = p.blocks.order_first[block] + p.blocks.order_count[block]
+    for position in range(p.blocks.order_first[block], end):
+        if _writes_exec(p, p.order.instruction[position]):
+            return position
+    return end
+
+
 cdef int _block(ExecWrites *c, BlockId block) except -1 nogil:
+    """Look at the writes to exec of a block, the last one first."""
     cdef ProgramData *p = c.p
-    cdef ScalarSet live = scalar_live_out(p, &c.live_in, block)
     cdef OrderRow first = p.blocks.order_first[block]
     cdef OrderRow position = first + p.blocks.order_count[block]
-    while position > first:
+    cdef OrderRow first_write = _first_write(p, block)
+    cdef ScalarSet live
+    if first_write == position:
+        return 0
+    live = scalar_live_out(p, &c.live_in, block)
+    while position > first_write:
         position -= 1
         if c.order[position] == 0:
             continue

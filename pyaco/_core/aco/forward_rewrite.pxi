@@ -1,8 +1,8 @@
 # The driver of passes that solve a forward data-flow problem over the CFG and then rewrite each block from its entry state.
 #
-# The including module defines ``State``, a ``Context`` with ``p``, ``vgprs`` (how many the program names), ``rewriting``, ``rewrite``,
-# ``entry`` (pointer to a State by block, NULL: the empty one), ``states`` and ``spare`` (where these stand, and which are free) and ``dirty``
-# (blocks whose entry state has changed since they were last visited), and
+# The including module defines ``State``, a ``Context`` with ``p``, ``logical_edges`` (whether states follow these besides the linear ones, set
+# before), ``rewriting``, ``rewrite``, ``entry`` (pointer to a State by block, NULL: the empty one), ``states`` and ``spare`` (where these stand, and
+# which are free) and ``dirty`` (blocks whose entry state has changed since they were last visited), and
 #   _clear(const Context *, State *)                                          the state at the start of the program
 #   _copy(const Context *, State *into, const State *)                        what a state says
 #   _join(Context *, State *into, const State *, bint logical) -> bint      merge over a linear or a logical edge; True on change
@@ -18,7 +18,6 @@
 from libc.string cimport memset
 
 from pyaco._core.aco.dataflow cimport next_block
-from pyaco._core.aco.registers cimport vgprs_named
 from pyaco._core.ir.program cimport rewrite_begin, rewrite_block, rewrite_end
 
 
@@ -47,7 +46,7 @@ cdef int _hand_on(Context *c, uint32_t block, const State *s) except -1 nogil:
         other = p.edge_lists.block[p.blocks.linear_succ_first[block] + k]
         if _join(c, _entry_of(c, other), s, False):
             c.dirty[other] = 1
-    for k in range(p.blocks.logical_succ_count[block]):
+    for k in range(p.blocks.logical_succ_count[block] if c.logical_edges else 0):
         other = p.edge_lists.block[p.blocks.logical_succ_first[block] + k]
         if _join(c, _entry_of(c, other), s, True):
             c.dirty[other] = 1
@@ -63,14 +62,15 @@ cdef void _note_edge(vector[uint32_t] &sources, uint32_t block, uint32_t other) 
         sources[other] = block
 
 
-cdef int _back_edges(const ProgramData *p, vector[uint32_t] &sources) except -1 nogil:
+cdef int _back_edges(const Context *c, vector[uint32_t] &sources) except -1 nogil:
     """By block the last one that jumps back to it."""
+    cdef const ProgramData *p = c.p
     cdef uint32_t b, k
     sources.assign(p.blocks.table.count, no_back_edge)
     for b in range(p.blocks.table.count):
         for k in range(p.blocks.linear_succ_count[b]):
             _note_edge(sources, b, p.edge_lists.block[p.blocks.linear_succ_first[b] + k])
-        for k in range(p.blocks.logical_succ_count[b]):
+        for k in range(p.blocks.logical_succ_count[b] if c.logical_edges else 0):
             _note_edge(sources, b, p.edge_lists.block[p.blocks.logical_succ_first[b] + k])
     return 0
 
@@ -86,6 +86,12 @@ cdef uint32_t _end_of_loop(const vector[uint32_t] &sources, uint32_t head) noexc
     return last
 
 
+cdef bint _is_gone(const Context *c, uint32_t block) noexcept nogil:
+    """Whether nothing is left of a block, as of most of those that are jumped past; logical edges it keeps."""
+    return block != 0 and not c.logical_edges and c.p.blocks.order_count[block] == 0 and c.p.blocks.linear_pred_count[block] == 0 \
+        and c.p.blocks.linear_succ_count[block] == 0
+
+
 cdef int _settle(Context *c, uint32_t first, uint32_t last) except -1 nogil:
     """Bring the blocks of a loop to a fixpoint."""
     cdef uint32_t b = first
@@ -93,7 +99,7 @@ cdef int _settle(Context *c, uint32_t first, uint32_t last) except -1 nogil:
     c.rewriting = False
     memset(c.dirty.data() + first, 1, last + 1 - first)
     while b <= last:
-        if not c.dirty[b]:
+        if not c.dirty[b] or _is_gone(c, b):
             b += 1
             continue
         c.dirty[b] = 0
@@ -110,10 +116,9 @@ cdef int solve_and_rewrite(Context *c, ProgramData *p) except -1 nogil:
     cdef uint32_t b, last
     cdef uint32_t settled = 0         # blocks before this one are of a loop at its fixpoint
     c.p = p
-    c.vgprs = vgprs_named(p)
     c.entry.assign(p.blocks.table.count, NULL)
     c.dirty.assign(p.blocks.table.count, 0)
-    _back_edges(p, sources)
+    _back_edges(c, sources)
     c.rewriting = True
     rewrite_begin(&c.rewrite, p)
     for b in range(p.blocks.table.count):
@@ -122,6 +127,8 @@ cdef int solve_and_rewrite(Context *c, ProgramData *p) except -1 nogil:
             _settle(c, b, last)
             settled = last + 1
         rewrite_block(&c.rewrite, b)
+        if _is_gone(c, b):
+            continue
         _block(c, b, _entry_of(c, b))
         if b >= settled:
             _hand_on(c, b, c.entry[b])

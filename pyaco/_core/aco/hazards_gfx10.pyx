@@ -69,7 +69,7 @@ cdef struct State:
 
 cdef cppclass Context:
     ProgramData *p
-    uint32_t vgprs
+    bint logical_edges               # never: the hardware runs along the linear CFG
     bint force                       # every instruction waits for all dependency counters
     bint rewriting
     Rewrite rewrite
@@ -99,8 +99,6 @@ cdef bint _unite(bint *into, bint other) noexcept nogil:
 cdef bint _join(Context *c, State *into, const State *other, bint logical) noexcept nogil:
     cdef bint changed = False
     cdef uint32_t k
-    if logical:
-        return False                 # the hardware runs along the linear CFG
     for k in range(<uint32_t>sgprs):
         changed |= (other.readers[k] & ~into.readers[k]) != 0
         into.readers[k] |= other.readers[k]
@@ -465,6 +463,7 @@ cdef bint _has_float_atomic(const ProgramData *p) noexcept nogil:
 
 cdef int hazards_gfx10_run(ProgramData *p, bint force) except -1 nogil:
     cdef Context c
+    c.logical_edges = False
     c.force = force
     if not force and p.gfx_level != gfx10 and not _has_float_atomic(p):
         return 0

@@ -36,6 +36,7 @@ from pyaco._core.aco.build cimport emit_0
 from pyaco._core.aco.dataflow cimport ForwardStates
 from pyaco._core.aco.queries cimport ends_without_leaving, memory_bvh, memory_sampler, memory_type
 from pyaco._core.aco.registers cimport Range, definition_range, operand_range
+from pyaco._core.common.bits cimport trailing_zeros64
 from pyaco._core.common.table cimport RowRange
 from pyaco._core.common.waitcnt cimport depctr_get, depctr_set, waitcnt_get
 from pyaco._core.ir.program cimport (
@@ -46,7 +47,9 @@ from pyaco._core.ir.program cimport (
 )
 
 cdef enum:
-    long_ago = -32
+    # Times count from here at the start of a block; what was earlier than 32 instructions before is of no interest.
+    long_ago = 0
+    block_start = 32
     all_counters = 0xffff            # immediate of s_waitcnt_depctr that waits for nothing
     sgpr_writes = 0xf1fc             # ... that waits for all SGPRs: sa_sdst(0), va_sdst(0), va_vcc(0)
     m0 = register_m0 >> 2            # registers from here on are not followed
@@ -63,16 +66,16 @@ cdef enum:
     most_epochs = 32
 
 cdef struct State:
-    uint32_t vgprs                   # that the program names
-    uint32_t words                   # 8 of them each
+    uint32_t words                   # of 8 VGPRs, up to the last known one
     bint masks                       # whether lane masks and writes of exec are followed
     uint8_t memory_open              # bits that any VGPR may have in `memory`
-    uint8_t mask_open                # bits that any SGPR may have in `mask`
-    int32_t valu                     # vector instructions since the start of the block
-    int32_t salu                     # scalar ones
+    uint8_t mask_open                # bits that any SGPR may have in `mask`; 4, 8: one may be in `then_written_by_valu`, `then_written_by_salu`
+    int32_t valu                     # the time in vector instructions
+    int32_t salu                     # ... in scalar ones
     int32_t last_trans               # the time (in vector instructions) of the last transcendental
     int32_t last_use                 # of the last one that names a VGPR
-    int32_t trans                    # transcendentals since the start of the block
+    int32_t trans                    # the time in transcendentals
+    uint64_t[4] known                # VGPRs of which anything is: the rows of others have no meaning
     int32_t[256] touched             # time of the last vector instruction that names the VGPR
     int32_t[256] written             # ... that writes it
     int32_t[256] trans_written       # ... that is a transcendental and wrote it, in vector instructions
@@ -93,7 +96,7 @@ cdef struct State:
 
 cdef cppclass Context:
     ProgramData *p
-    uint32_t vgprs
+    bint logical_edges               # never: the hardware runs along the linear CFG
     bint masks
     bint previous_part
     bint force                       # every instruction waits for all dependency counters
@@ -107,25 +110,16 @@ cdef cppclass Context:
 
 # --------------------------------------------------------------------------------------------------------------- the state
 cdef void _clear(const Context *c, State *s) noexcept nogil:
-    cdef uint32_t k
-    s.vgprs = c.vgprs
-    s.words = (c.vgprs + 7) // 8
+    s.words = 0
     s.masks = c.masks
     s.memory_open = s.mask_open = 0
-    s.valu = s.salu = s.trans = 0
+    s.valu = s.salu = s.trans = block_start
     s.last_trans = s.last_use = long_ago
-    # No instruction names the VGPRs from c.vgprs on: theirs is never read.
-    for k in range(c.vgprs):
-        s.touched[k] = s.written[k] = s.trans_written[k] = s.trans_order[k] = long_ago
-    memset(s.epoch_low, 0, 8 * s.words)
-    memset(s.epoch_high, 0, 8 * s.words)
-    memset(s.merged, 0, c.vgprs)
-    memset(s.memory, 0, 8 * s.words)
+    memset(s.known, 0, sizeof(s.known))
     memset(s.mask, 0, sizeof(s.mask))
     memset(s.read_by_valu, c.previous_part, sizeof(s.read_by_valu))
     memset(s.then_written_by_valu, 0, sizeof(s.then_written_by_valu))
-    for k in range(128):
-        s.then_written_by_salu[k] = long_ago
+    memset(s.then_written_by_salu, 0, sizeof(s.then_written_by_salu))
     s.vcmpx = s.wmma = False
     s.wmma_first = s.wmma_end = 0
 
@@ -144,7 +138,22 @@ cdef inline void _set_word(uint8_t *bytes, uint32_t k, uint64_t word) noexcept n
     memcpy(bytes + 8 * k, &word, 8)
 
 
+cdef inline bint _is_known(const State *s, uint32_t v) noexcept nogil:
+    return s.known[v >> 6] >> (v & 63) & 1
+
+
+cdef inline void _know(State *s, uint32_t v) noexcept nogil:
+    """Begin with a VGPR that nothing was known of."""
+    if _is_known(s, v):
+        return
+    s.known[v >> 6] |= <uint64_t>1 << (v & 63)
+    s.words = max(s.words, (v >> 3) + 1)
+    s.touched[v] = s.written[v] = s.trans_written[v] = s.trans_order[v] = long_ago
+    s.epoch_low[v] = s.epoch_high[v] = s.merged[v] = s.memory[v] = 0
+
+
 cdef inline bint _later(int32_t *into, int32_t time) noexcept nogil:
+    """Let the latest time at the end of a block, by that of the next, stand there; True on change."""
     if time < long_ago:
         time = long_ago
     if time <= into[0]:
@@ -154,10 +163,12 @@ cdef inline bint _later(int32_t *into, int32_t time) noexcept nogil:
 
 
 cdef bint _join_vgpr(State *into, const State *other, uint32_t k) noexcept nogil:
-    cdef bint changed = _later(&into.touched[k], other.touched[k] - other.valu)
-    cdef int32_t written = other.written[k] - other.valu
-    changed |= _later(&into.trans_written[k], other.trans_written[k] - other.valu)
-    changed |= _later(&into.trans_order[k], other.trans_order[k] - other.trans)
+    cdef bint changed
+    cdef int32_t written = other.written[k] - other.valu + block_start
+    _know(into, k)
+    changed = _later(&into.touched[k], other.touched[k] - other.valu + block_start)
+    changed |= _later(&into.trans_written[k], other.trans_written[k] - other.valu + block_start)
+    changed |= _later(&into.trans_order[k], other.trans_order[k] - other.trans + block_start)
     if other.memory[k] & ~into.memory[k]:
         into.memory[k] |= other.memory[k]
         changed = True
@@ -194,28 +205,32 @@ cdef inline bint _unite(uint8_t *into, const uint8_t *other, uint32_t words) noe
 
 cdef inline bint _is_past(const State *s, uint32_t k) noexcept nogil:
     """Whether what is known of a VGPR is too long ago to matter behind the block."""
-    return s.touched[k] - s.valu <= long_ago and s.trans_order[k] - s.trans <= long_ago and s.memory[k] == 0
+    return s.touched[k] - s.valu + block_start <= long_ago and s.trans_order[k] - s.trans + block_start <= long_ago and s.memory[k] == 0
 
 
 cdef bint _join(Context *c, State *into, const State *other, bint logical) noexcept nogil:
     cdef bint changed
     cdef uint32_t k
-    if logical:
-        return False                  # the hardware runs along the linear CFG
-    changed = _later(&into.last_trans, other.last_trans - other.valu)
-    changed |= _later(&into.last_use, other.last_use - other.valu)
-    for k in range(into.vgprs):
-        if not _is_past(other, k):
-            changed |= _join_vgpr(into, other, k)
+    cdef uint32_t word
+    cdef uint64_t known
+    changed = _later(&into.last_trans, other.last_trans - other.valu + block_start)
+    changed |= _later(&into.last_use, other.last_use - other.valu + block_start)
+    for word in range(4):
+        known = other.known[word]
+        while known:
+            k = word * 64 + trailing_zeros64(known)
+            known &= known - 1
+            if not _is_past(other, k):
+                changed |= _join_vgpr(into, other, k)
     into.memory_open |= other.memory_open
+    into.mask_open |= other.mask_open
     if c.masks:
         changed |= _unite(into.mask, other.mask, 16)
-        into.mask_open |= other.mask_open
     if c.masks or c.p.gfx_level >= gfx12:
         changed |= _unite(into.then_written_by_valu, other.then_written_by_valu, 16)
     if c.p.gfx_level >= gfx12:
         for k in range(128):
-            changed |= _later(&into.then_written_by_salu[k], other.then_written_by_salu[k] - other.salu)
+            changed |= _later(&into.then_written_by_salu[k], other.then_written_by_salu[k] - other.salu + block_start)
         changed |= _unite(into.read_by_valu, other.read_by_valu, 8)
     if other.vcmpx and not into.vcmpx:
         into.vcmpx = changed = True
@@ -272,7 +287,7 @@ cdef uint32_t _lds_direct_wait(const ProgramData *p, const State *s, Instruction
     cdef uint32_t wait = modifier_wait_vdst(p.instructions.modifiers[i])
     cdef Range r = definition_range(p, p.instructions.definition_first[i])
     cdef int32_t since
-    if r.first < 256 or s.touched[r.first - 256] == long_ago:
+    if r.first < 256 or not _is_known(s, r.first - 256) or s.touched[r.first - 256] == long_ago:
         return wait
     since = s.valu - s.touched[r.first - 256]
     # Transcendentals finish out of order with the rest: counting does not help any more.
@@ -287,12 +302,14 @@ cdef bint _trans_use(const ProgramData *p, const State *s, InstructionId i) noex
     cdef int32_t valu = 15
     cdef int32_t trans = 15
     cdef Range r
+    if s.valu - s.last_trans > 5:
+        return False
     for k in range(p.instructions.operand_count[i]):
         r = operand_range(p, p.instructions.operand_first[i] + k)
         if r.first < 256:
             continue
         for v in range(r.first - 256, r.end - 256):
-            if s.trans_written[v] == long_ago:
+            if not _is_known(s, v) or s.trans_written[v] == long_ago:
                 continue
             valu = min(valu, s.valu - s.trans_written[v])
             trans = min(trans, s.trans - s.trans_order[v])
@@ -313,7 +330,7 @@ cdef bint _partial_forwarding(const ProgramData *p, const State *s, InstructionI
         if r.first < 256:
             continue
         for v in range(r.first - 256, r.end - 256):
-            if count < 64 and s.written[v] != long_ago and s.valu - s.written[v] <= 8:
+            if count < 64 and _is_known(s, v) and s.written[v] != long_ago and s.valu - s.written[v] <= 8:
                 registers[count] = <uint8_t>v
                 count += 1
     for k in range(count):
@@ -335,6 +352,8 @@ cdef uint32_t _mask_write(const ProgramData *p, const State *s, InstructionId i)
     cdef uint32_t r
     cdef Range range_
     cdef bint valu = format_is_valu(p.instructions.format[i])
+    if not s.mask_open & 0xe:
+        return wait
     for k in range(p.instructions.operand_count[i]):
         range_ = operand_range(p, p.instructions.operand_first[i] + k)
         for r in range(range_.first, min(range_.end, <uint32_t>m0)):
@@ -362,11 +381,20 @@ cdef bint _wmma_hazard(const ProgramData *p, const State *s, InstructionId i) no
 # ----------------------------------------------------------------------------------------------------------------- updates
 cdef void _drain_va_vdst(State *s) noexcept nogil:
     """All vector results have arrived."""
+    cdef uint32_t word
     cdef uint32_t k
+    cdef uint64_t known
     s.last_trans = s.last_use = long_ago
-    for k in range(s.vgprs):
-        s.touched[k] = s.written[k] = s.trans_written[k] = s.trans_order[k] = long_ago
-        s.merged[k] = 0
+    for word in range(4):
+        known = s.known[word]
+        s.known[word] = 0
+        while known:
+            k = word * 64 + trailing_zeros64(known)
+            known &= known - 1
+            if s.memory[k]:
+                s.known[word] |= <uint64_t>1 << (k & 63)
+                s.touched[k] = s.written[k] = s.trans_written[k] = s.trans_order[k] = long_ago
+                s.merged[k] = 0
 
 
 cdef void _drain_memory(State *s, uint8_t bits) noexcept nogil:
@@ -388,10 +416,10 @@ cdef void _take_from_masks(State *s, uint8_t bit) noexcept nogil:
 
 
 cdef void _drain_sa_sdst(State *s) noexcept nogil:
-    cdef uint32_t k
     _take_from_masks(s, 2)
-    for k in range(128):
-        s.then_written_by_salu[k] = long_ago
+    if s.mask_open & 8:
+        memset(s.then_written_by_salu, 0, sizeof(s.then_written_by_salu))
+        s.mask_open &= ~8
 
 
 cdef void _drain(State *s, uint32_t immediate) noexcept nogil:
@@ -405,7 +433,7 @@ cdef void _drain(State *s, uint32_t immediate) noexcept nogil:
         _drain_sa_sdst(s)
     cdef bint vcc = depctr_get(immediate, depctr_va_vcc) == 0
     cdef bint sdst = depctr_get(immediate, depctr_va_sdst) == 0
-    for k in range(128 if vcc or sdst else 0):
+    for k in range(128 if s.mask_open & 4 and (vcc or sdst) else 0):
         if vcc if _is_vcc(k) else sdst:
             s.then_written_by_valu[k] = 0
 
@@ -421,6 +449,7 @@ cdef void _after_exec_write(State *s) noexcept nogil:
 
 
 cdef void _note_valu_write(State *s, uint32_t v, bint trans) noexcept nogil:
+    _know(s, v)
     s.touched[v] = s.written[v] = s.valu
     s.epoch_low[v] = s.epoch_high[v] = 0
     s.merged[v] = 0
@@ -433,6 +462,8 @@ cdef void _forget_masks(const ProgramData *p, State *s, InstructionId i) noexcep
     cdef OperandRow first = p.instructions.operand_first[i]
     cdef uint32_t k
     cdef Range range_
+    if not s.mask_open & 1:
+        return
     for k in range(p.instructions.operand_count[i]):
         range_ = operand_range(p, first + k)
         if operand_is_literal(operand_at(p, first + k)) or (range_.end > range_.first and range_.first < register_exec >> 2):
@@ -483,6 +514,7 @@ cdef void _note_valu(const ProgramData *p, State *s, InstructionId i) noexcept n
         if r.first >= 256:
             s.last_use = s.valu
             for v in range(r.first - 256, r.end - 256):
+                _know(s, v)
                 s.touched[v] = s.valu
     if p.gfx_level >= gfx12:                                # the same instruction may write what it reads
         _note_scalar_sources(p, s, i)
@@ -498,10 +530,12 @@ cdef void _note_valu(const ProgramData *p, State *s, InstructionId i) noexcept n
         elif p.gfx_level >= gfx12:
             for v in range(r.first, min(r.end, <uint32_t>m0)):
                 s.then_written_by_valu[v] = s.read_by_valu[v >> 1]
+                s.mask_open |= 4
                 s.then_written_by_salu[v] = long_ago
         elif s.masks:
             for v in range(r.first, min(r.end, <uint32_t>m0)):
                 s.then_written_by_valu[v] |= s.mask[v] & 1
+                s.mask_open |= 4
     if s.masks:
         _note_lane_mask(p, s, i)
     s.wmma = hazards & hazard_wave_matrix
@@ -544,6 +578,7 @@ cdef void _note_salu(const ProgramData *p, State *s, InstructionId i) noexcept n
                 s.mask_open |= 2
             if p.gfx_level >= gfx12:
                 s.then_written_by_salu[k] = s.salu if s.read_by_valu[k >> 1] else long_ago
+                s.mask_open |= 8
                 s.then_written_by_valu[k] = 0
     if s.masks and _writes_exec(p, i):
         _after_exec_write(s)
@@ -561,12 +596,14 @@ cdef void _touch_memory(const ProgramData *p, State *s, InstructionId i, uint8_t
         r = definition_range(p, row)
         if r.first >= 256:
             for k in range(r.first - 256, r.end - 256):
+                _know(s, k)
                 s.memory[k] |= bits
     operands = operands_of(p, i)
     for row in range(operands.first, operands.first + operands.count):
         r = operand_range(p, row)
         if r.first >= 256:
             for k in range(r.first - 256, r.end - 256):
+                _know(s, k)
                 s.memory[k] |= bits
 
 
@@ -652,7 +689,7 @@ cdef int _lds_direct(Context *c, State *s, InstructionId i) except -1 nogil:
     cdef ProgramData *p = c.p
     cdef uint32_t count = _lds_direct_wait(p, s, i)
     cdef Range r = definition_range(p, p.instructions.definition_first[i])
-    cdef bint memory = r.first >= 256 and s.memory[r.first - 256] != 0
+    cdef bint memory = r.first >= 256 and _is_known(s, r.first - 256) and s.memory[r.first - 256] != 0
     if c.rewriting and count < modifier_wait_vdst(p.instructions.modifiers[i]):
         p.instructions.modifiers[i] = modifier_set_wait_vdst(p.instructions.modifiers[i], count)
     if count == 0:
@@ -683,8 +720,8 @@ cdef int _resolve_all(Context *c, State *s) except -1 nogil:
             wait &= _wait_for(depctr_va_vcc if _is_vcc(k) else depctr_va_sdst)
         if p.gfx_level >= gfx12 and s.read_by_valu[k >> 1]:
             wait &= _wait_for(depctr_sa_sdst) & _wait_for(depctr_va_sdst) & _wait_for(depctr_va_vcc)
-    for k in range(s.vgprs):
-        if s.memory[k]:
+    for k in range(8 * s.words):
+        if _is_known(s, k) and s.memory[k]:
             wait &= _wait_for(depctr_vm_vsrc)
     _wait(c, s, wait)
     _clear(c, s)
@@ -735,6 +772,7 @@ include "forward_rewrite.pxi"
 
 cdef int hazards_gfx11_run(ProgramData *p, bint previous_part, bint force) except -1 nogil:
     cdef Context c
+    c.logical_edges = False
     c.force = force
     c.masks = p.gfx_level < gfx12 and p.wave_size == 64
     c.previous_part = previous_part

@@ -18,7 +18,7 @@ from modifiers cimport modifier_gds
 from pyaco._core.aco.build cimport emit_0
 from pyaco._core.aco.dataflow cimport ForwardStates
 from pyaco._core.aco.queries cimport ends_without_leaving
-from pyaco._core.aco.registers cimport Range, definition_range, operand_range
+from pyaco._core.aco.registers cimport Range, definition_range, operand_range, vgprs_named
 from pyaco._core.common.table cimport RowRange
 from pyaco._core.ir.program cimport (
     BlockId, DefinitionRow, InstructionId, OperandRow, OrderRow, ProgramData, Rewrite, class_dwords, definitions_of, format_dpp16,
@@ -46,7 +46,8 @@ cdef struct State:
 
 cdef cppclass Context:
     ProgramData *p
-    uint32_t vgprs
+    uint32_t vgprs                   # that the program names
+    bint logical_edges               # never: the hardware runs along the linear CFG
     bint rewriting
     Rewrite rewrite
     vector[State *] entry            # by block
@@ -84,8 +85,6 @@ cdef bint _join(Context *c, State *into, const State *other, bint logical) noexc
     """Merge a state at the end of a block into one at the start of another, whose time is zero."""
     cdef bint changed = False
     cdef uint32_t k
-    if logical:
-        return False                  # the hardware runs along the linear CFG
     for k in range(256 + c.vgprs):
         changed |= _later(&into.valu_write[k], other.valu_write[k] - other.now)
     for k in range(c.vgprs):
@@ -364,4 +363,6 @@ include "forward_rewrite.pxi"
 
 cdef int hazards_gfx9_run(ProgramData *p) except -1 nogil:
     cdef Context c
+    c.vgprs = vgprs_named(p)
+    c.logical_edges = False
     return solve_and_rewrite(&c, p)

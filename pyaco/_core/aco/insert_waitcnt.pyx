@@ -94,7 +94,8 @@ cdef struct Wait:
 
 cdef cppclass Context:
     ProgramData *p
-    uint32_t vgprs
+    uint32_t vgprs                   # the end of those at which anything has been outstanding so far
+    bint logical_edges               # VGPRs follow them before GFX11: there only the lanes that wait for a load care about it
     int counters
     uint8_t[7] limit                 # highest count that can be waited for
     bint force                       # every instruction waits for all that is outstanding
@@ -134,7 +135,7 @@ cdef void _clear(const Context *c, State *s) noexcept nogil:
 
 cdef void _copy(const Context *c, State *into, const State *other) noexcept nogil:
     """Copy what a state says."""
-    cdef uint32_t registers = 256 + c.vgprs     # no instruction names those from here to the storage classes
+    cdef uint32_t registers = 256 + c.vgprs     # nothing is outstanding from here to the storage classes
     cdef int n
     into.counters = other.counters
     memcpy(into.outstanding, other.outstanding, sizeof(into.outstanding))
@@ -211,11 +212,13 @@ cdef inline void _enter_register(State *s, uint32_t counter, uint16_t event, uin
     s.outstanding[k] |= 1 << counter
 
 
-cdef inline void _enter(State *s, uint32_t counter, uint16_t event, uint16_t reg, uint8_t register_class, uint8_t types) noexcept nogil:
+cdef inline void _enter(Context *c, State *s, uint32_t counter, uint16_t event, uint16_t reg, uint8_t register_class, uint8_t types) noexcept nogil:
     """An operation just issued is outstanding at these registers."""
     # Inline: GCC 12.2 at -O1 takes the function for one without effects, and leaves out calls of it.
     cdef Range r = range_of(reg, register_class)
     cdef uint32_t k
+    if r.end > 256 + c.vgprs:
+        c.vgprs = r.end - 256
     for k in range(r.first, r.end):
         _enter_register(s, counter, event, k)
         s.types[k] |= types
@@ -233,6 +236,14 @@ cdef inline bint _join_register(State *into, const State *other, int n, uint32_t
     into.events[n][k] |= other.events[n][k]
     into.age[n][k] = min(into.age[n][k], other.age[n][k])
     return True
+
+
+cdef inline bint _any_pending(const State *s) noexcept nogil:
+    cdef int n
+    cdef uint16_t pending = 0
+    for n in range(s.counters):
+        pending |= s.pending[n]
+    return pending != 0
 
 
 cdef bint _join_registers(const Context *c, State *into, const State *other, uint32_t first, uint32_t end) noexcept nogil:
@@ -257,14 +268,14 @@ cdef bint _join_registers(const Context *c, State *into, const State *other, uin
 
 
 cdef bint _join(Context *c, State *into, const State *other, bint logical) noexcept nogil:
-    """VGPRs follow the logical edges before GFX11: there only the lanes that wait for a load care about it."""
-    cdef bint vgprs_linear = c.p.gfx_level >= gfx11
     cdef bint changed
+    if not _any_pending(other):
+        return False
     if logical:
-        return not vgprs_linear and _join_registers(c, into, other, 256, 256 + c.vgprs)
+        return _join_registers(c, into, other, 256, 256 + c.vgprs)
     changed = _join_registers(c, into, other, 0, scalar_end)
     changed |= _join_registers(c, into, other, storage_register, tracked_count)
-    if vgprs_linear:
+    if not c.logical_edges:
         changed |= _join_registers(c, into, other, 256, 256 + c.vgprs)
     return changed
 
@@ -460,11 +471,7 @@ cdef void _check_other(const Context *c, const State *s, InstructionId i, Wait *
 
 cdef void _check(const Context *c, const State *s, InstructionId i, Wait *w) noexcept nogil:
     cdef const ProgramData *p = c.p
-    cdef uint16_t pending = 0
-    cdef int counter
-    for counter in range(s.counters):
-        pending |= s.pending[counter]
-    if not pending:
+    if not _any_pending(s):
         return
     _check_operands(p, s, i, w)
     _check_definitions(p, s, i, w)
@@ -496,7 +503,7 @@ cdef void _account(Context *c, State *s, InstructionId i, uint32_t counter, uint
     definitions = definitions_of(p, i)
     for row in range(definitions.first, definitions.first + definitions.count):
         if p.definitions.reg[row] != register_none:
-            _enter(s, counter, event, p.definitions.reg[row], p.definitions.register_class[row], type)
+            _enter(c, s, counter, event, p.definitions.reg[row], p.definitions.register_class[row], type)
     if event & (event_export | event_gds):
         # Data is read from the registers late: they must not be written until the operation is done.
         counter = counter_exp
@@ -505,7 +512,7 @@ cdef void _account(Context *c, State *s, InstructionId i, uint32_t counter, uint
         operands = operands_of(p, i)
         for row in range(operands.first, operands.first + operands.count):
             if not p.operands.flags[row] & (operand_constant | operand_undef) and p.operands.reg[row] != register_none:
-                _enter(s, counter, event_export, p.operands.reg[row], p.operands.register_class[row], 0)
+                _enter(c, s, counter, event_export, p.operands.reg[row], p.operands.register_class[row], 0)
 
 
 cdef void _lock_data(Context *c, State *s, InstructionId i) noexcept nogil:
@@ -516,7 +523,7 @@ cdef void _lock_data(Context *c, State *s, InstructionId i) noexcept nogil:
     if p.instructions.operand_count[i] <= place or p.operands.flags[row] & (operand_constant | operand_undef):
         return
     _issue(c, s, counter_exp, event_export)
-    _enter(s, counter_exp, event_export, p.operands.reg[row], p.operands.register_class[row], 0)
+    _enter(c, s, counter_exp, event_export, p.operands.reg[row], p.operands.register_class[row], 0)
 
 
 cdef void _generate(Context *c, State *s, InstructionId i) noexcept nogil:
@@ -774,6 +781,8 @@ include "forward_rewrite.pxi"
 cdef int insert_waitcnt_run(ProgramData *p, bint force) except -1 nogil:
     cdef Context c
     c.p = p
+    c.vgprs = 0
+    c.logical_edges = p.gfx_level < gfx11
     c.force = force
     c.counters = counter_count if p.gfx_level >= gfx12 else <int>counter_count_before_gfx12
     c.ordered_section = p.gfx_level >= gfx11 and _awaits_export(p)

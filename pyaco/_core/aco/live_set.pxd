@@ -6,7 +6,7 @@ Per block a set is kept as a list of words that are not zero, in ascending order
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.vector cimport vector
 
-from pyaco._core.common.bits cimport trailing_zeros64
+from pyaco._core.common.bits cimport popcount, trailing_zeros64
 from pyaco._core.ir.program cimport BlockId, ProgramData
 
 cdef enum:
@@ -110,3 +110,11 @@ cdef inline void live_add_row(LiveSet *s, const ProgramData *p, BlockId block) n
     cdef uint32_t k
     for k in range(p.blocks.live_in_first[block], p.blocks.live_in_first[block] + p.blocks.live_in_count[block]):
         live_add_word(s, p.live_in.word[k], p.live_in.bits[k])
+
+cdef inline uint32_t live_count(const ProgramData *p, BlockId block) noexcept nogil:
+    """How many temps are live at the start of a block."""
+    cdef uint32_t k
+    cdef uint32_t count = 0
+    for k in range(p.blocks.live_in_first[block], p.blocks.live_in_first[block] + p.blocks.live_in_count[block]):
+        count += popcount(p.live_in.bits[k])
+    return count

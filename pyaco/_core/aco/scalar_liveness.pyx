@@ -4,9 +4,9 @@ After register allocation temps no longer tell: exec, scc and what ``ssa_elimina
 effect depends on exec counts as a reader of exec. What another part of the shader reads after this one is not known: everything.
 
 Plain backward data flow over the linear CFG, on three words a block; blocks are summed up once, so that the rounds that loops need look
-at blocks, not at instructions.
+at blocks, not at instructions, and only at those of which a successor has changed.
 """
-from libc.stdint cimport uint16_t, uint32_t, uint64_t
+from libc.stdint cimport uint16_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memset
 from libcpp.vector cimport vector
 
@@ -72,14 +72,19 @@ cdef bint _depends_on_exec(const ProgramData *p, InstructionId i) noexcept nogil
     return True
 
 
+cdef inline bint _is_scalar(uint16_t reg) noexcept nogil:
+    return reg < 4 * scalar_scc or reg == register_scc
+
+
 cdef void scalar_step_back(const ProgramData *p, InstructionId i, ScalarSet *live) noexcept nogil:
     cdef RowRange rows = definitions_of(p, i)
     cdef uint32_t row
     for row in range(rows.first, rows.first + rows.count):
-        scalar_remove(live, p.definitions.reg[row], class_bytes(p.definitions.register_class[row]))
+        if _is_scalar(p.definitions.reg[row]):
+            scalar_remove(live, p.definitions.reg[row], class_bytes(p.definitions.register_class[row]))
     rows = operands_of(p, i)
     for row in range(rows.first, rows.first + rows.count):
-        if not p.operands.flags[row] & (operand_constant | operand_undef):
+        if _is_scalar(p.operands.reg[row]) and not p.operands.flags[row] & (operand_constant | operand_undef):
             scalar_add(live, p.operands.reg[row], class_bytes(p.operands.register_class[row]))
     if _depends_on_exec(p, i):
         scalar_add(live, register_exec, 8)
@@ -98,7 +103,8 @@ cdef Summary _summary(const ProgramData *p, BlockId block) noexcept nogil:
         scalar_step_back(p, i, &s.reads)
         rows = definitions_of(p, i)
         for row in range(rows.first, rows.first + rows.count):
-            scalar_add(&s.writes, p.definitions.reg[row], class_bytes(p.definitions.register_class[row]))
+            if _is_scalar(p.definitions.reg[row]):
+                scalar_add(&s.writes, p.definitions.reg[row], class_bytes(p.definitions.register_class[row]))
     return s
 
 
@@ -115,29 +121,45 @@ cdef ScalarSet scalar_live_out(const ProgramData *p, const vector[ScalarSet] *li
     return live
 
 
+cdef bint _update(const ProgramData *p, const Summary *summary, vector[ScalarSet] *live_in, BlockId block) noexcept nogil:
+    """What is live at the start of a block, from what is at its end; True on change."""
+    cdef ScalarSet live = scalar_live_out(p, live_in, block)
+    cdef uint32_t word
+    cdef uint64_t fresh = 0
+    for word in range(3):
+        live.words[word] = (live.words[word] & ~summary.writes.words[word]) | summary.reads.words[word]
+        fresh |= live.words[word] ^ live_in[0][block].words[word]
+    live_in[0][block] = live
+    return fresh != 0
+
+
 cdef int scalar_liveness(const ProgramData *p, vector[ScalarSet] *live_in) except -1 nogil:
     cdef vector[Summary] summaries
+    cdef vector[uint8_t] dirty        # by block: not visited since a successor changed
     cdef uint32_t blocks = p.blocks.table.count
-    cdef ScalarSet live
+    cdef ScalarSet none
     cdef BlockId b
-    cdef uint32_t word
-    cdef uint64_t before
-    cdef bint changed = True
+    cdef BlockId pred
+    cdef uint32_t k
+    cdef bint again = True
     summaries.resize(blocks)
-    live.words[0] = live.words[1] = live.words[2] = 0
-    live_in.assign(blocks, live)
+    dirty.assign(blocks, 1)
+    none.words[0] = none.words[1] = none.words[2] = 0
+    live_in.assign(blocks, none)
     for b in range(blocks):
         summaries[b] = _summary(p, b)
-    while changed:
-        changed = False
+    while again:
+        again = False
         b = blocks
         while b > 0:
             b -= 1
-            live = scalar_live_out(p, live_in, b)
-            for word in range(3):
-                before = live_in[0][b].words[word]
-                live.words[word] = (live.words[word] & ~summaries[b].writes.words[word]) | summaries[b].reads.words[word]
-                if live.words[word] != before:
-                    live_in[0][b].words[word] = live.words[word]
-                    changed = True
+            if not dirty[b]:
+                continue
+            dirty[b] = 0
+            if not _update(p, &summaries[b], live_in, b):
+                continue
+            for k in range(p.blocks.linear_pred_count[b]):
+                pred = p.edge_lists.block[p.blocks.linear_pred_first[b] + k]
+                dirty[pred] = 1
+                again |= pred >= b
     return 0
