@@ -330,9 +330,11 @@ class Radv:
 
     def call_times(
         self, spirv: bytes, wave: int | None, spec: Mapping[int, int | float] | None, entry: str, calls: tuple[str, tuple[str, ...], dict[str, str]],
-        repetitions: int, seconds: float, layouts: list[list[dict[str, Any]]], push_bytes: int,
+        repetitions: int, seconds: float, layouts: list[list[dict[str, Any]]], push_bytes: int, least: int,
     ) -> list[dict[str, float]]:  # fmt: skip
-        """Milliseconds of calls inside the driver (``call_times.CallTimes`` has what `calls` says) in each creation of the pipeline."""
+        """Milliseconds of calls inside the driver (``call_times.CallTimes`` has what `calls` says) in each creation of the pipeline, of which there
+        are `least` at least, however long they take."""
         request = _request("time", spirv, spec, entry)
         request |= {"wave": wave, "repetitions": repetitions, "seconds": seconds, "calls": calls, "layouts": layouts, "push_bytes": push_bytes}
+        request["least"] = least
         return [{name: nanoseconds / 1e6 for name, nanoseconds in each.items()} for each in self.worker.ask(request, 300.0)["calls"]]

@@ -419,7 +419,7 @@ class Device:
         calls: list[dict[str, float]] = []
         counters = self._counters(request["calls"]) if request.get("calls") else None
         limit = time.monotonic() + request["seconds"]
-        while len(times) < request["repetitions"] and (not times or time.monotonic() < limit):
+        while len(times) < request["repetitions"] and (len(times) < request.get("least", 1) or time.monotonic() < limit):
             if counters:
                 counters.start()
             start = time.thread_time_ns()
