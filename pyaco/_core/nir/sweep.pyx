@@ -4,8 +4,8 @@ Passes leave behind what they replace: behind ``vars_to_ssa`` two of three rows 
 passes keep by value is as long as there are numbers, and what stays lies scattered among what does not. With numbers in order, a walk over the
 code goes through columns from their start to their end.
 
-It waits until fewer than half of the rows are in use, so that all its runs together cost no more than the making of the rows did. Constants, indices
-and what textures have stay where they are: rows of instructions name them.
+It waits until fewer than two thirds of the rows are in use, so that all its runs together cost no more than the making of the rows did. Constants,
+indices and what textures have stay where they are: rows of instructions name them.
 
 Needs: nothing. Guarantees: the same code; a `ValueId` that was taken before names another instruction. Mesa frees what is not reached any more in
 ``nir_sweep``, and gives numbers anew in ``nir_index_ssa_defs``.
@@ -96,7 +96,7 @@ cdef int sweep_run(ShaderData *s) except -1 nogil:
     cdef Zeroed[ValueId] number
     cdef SourceRow row
     cdef NodeId node
-    if s.instructions.table.count < fewest_rows or 2 * s.order.table.count > s.instructions.table.count:
+    if s.instructions.table.count < fewest_rows or 3 * s.order.table.count > 2 * s.instructions.table.count:
         return 0
     number.assign(s.instructions.table.count)
     _number(s, kept, number)
