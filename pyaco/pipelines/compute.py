@@ -75,6 +75,7 @@ from pyaco.pipelines.nir_passes import (
     opt_uniform_subgroup,
     opt_vectorize,
     peephole_select,
+    sweep,
     vars_to_ssa,
 )
 
@@ -88,7 +89,7 @@ CLEAN = part("clean", copy_propagation, constant_folding, algebraic, cse, dce)
 # Scalar NIR, to a fixed point.
 OPTIMIZE = repeat(
     "optimize",
-    copy_propagation, opt_undef, constant_folding, algebraic, cse, dce, dead_control_flow, opt_if, opt_loop, peephole_select,
+    copy_propagation, opt_undef, constant_folding, algebraic, cse, dce, sweep, dead_control_flow, opt_if, opt_loop, peephole_select,
     loop_unroll,
 )  # fmt: skip
 
@@ -104,6 +105,7 @@ NIR = Pipeline("nir", STAGE, (
         constant_folding,
         dead_control_flow,
         dce,
+        sweep,
         # Tables that no loop is unrolled for: where they are filled in a loop, they would be filled by each of its copies.
         opt_large_constants(threshold=1023),
         lower_ycbcr,

@@ -59,6 +59,7 @@ algebraic = _pass("algebraic", "expressions become simpler ones by the rules of 
 cse = _optimization("cse", "an expression that was computed before is not computed again", effect="equal values", indifferent_to=("dead code",),
                     settles=True)  # fmt: skip
 dce = _pass("dce", "instructions that nothing needs go", effect="dead code", settles=True)
+sweep = _pass("sweep", "numbers that no instruction has any more go", required=False, breaks=())
 dead_control_flow = _optimization("dead_control_flow", "branches that can never run, or decide nothing, go", only_with=("ifs", "loops"))
 opt_if = _optimization("opt_if", "what an if decides is known in its lists", only_with=("ifs",))
 opt_exclusive_ifs = _optimization("opt_exclusive_ifs", "ifs in else lists become ifs behind each other, where at most one is taken",

@@ -15,13 +15,10 @@ from pyaco._core.ir.source_lines cimport lines_inherit
 
 cdef int edit_begin(ControlFlowEdit *edit, ShaderData *shader) except -1 nogil:
     cdef NodeId node
-    cdef const ValueId *first
     edit.shader = shader
     edit.contents.resize(shader.nodes.table.count)
     for node in range(shader.nodes.table.count):
-        if shader.nodes.order_count[node]:
-            first = shader.order.instruction + shader.nodes.order_first[node]
-            edit.contents[node].assign(first, first + shader.nodes.order_count[node])
+        edit.contents[node].stand_for(shader.order.instruction + shader.nodes.order_first[node], shader.nodes.order_count[node])
     return 0
 
 
@@ -41,7 +38,7 @@ cdef ValueId edit_jump_of(const ControlFlowEdit *edit, NodeId block) noexcept no
 
 cdef int edit_merge_forward(ControlFlowEdit *edit, NodeId block, NodeId following) except -1 nogil:
     # The earlier block is the one that grows where ifs behind each other go: its instructions stay where they are.
-    edit.contents[block].insert(edit.contents[block].end(), edit.contents[following].begin(), edit.contents[following].end())
+    edit.contents[block].append(edit.contents[following])
     edit.contents[block].swap(edit.contents[following])
     edit.contents[block].clear()
     node_remove(edit.shader, block)
@@ -59,7 +56,7 @@ cdef int edit_resolve_phis(ControlFlowEdit *edit, NodeId block, NodeId predecess
     cdef uint32_t i
     cdef uint32_t source
     cdef ValueId phi
-    for i in range(<uint32_t>edit.contents[block].size()):
+    for i in range(edit.contents[block].size()):
         phi = edit.contents[block][i]
         if s.instructions.kind[phi] != nir_phi:
             break
@@ -166,11 +163,11 @@ cdef int edit_end(ControlFlowEdit *edit) except -1 nogil:
     block = node_first_block(s)
     while block:
         shader_rewrite_block(&rewrite, block)
-        for i in range(<uint32_t>edit.contents[block].size()):
+        for i in range(edit.contents[block].size()):
             if s.instructions.kind[edit.contents[block][i]] == nir_phi:
                 _repair_phi(s, edit.contents[block][i], reachable)
         for sweep in range(2):
-            for i in range(<uint32_t>edit.contents[block].size()):
+            for i in range(edit.contents[block].size()):
                 instruction = edit.contents[block][i]
                 if (s.instructions.kind[instruction] == nir_phi) == (sweep == 0):
                     shader_rewrite_emit(&rewrite, instruction)

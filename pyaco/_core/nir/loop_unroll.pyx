@@ -59,7 +59,7 @@ cdef int _copy_block(Unroller *u, NodeId original, NodeId target, bint with_phis
     cdef SourceRow row
     cdef uint32_t i
     u.block[original] = target
-    for i in range(<uint32_t>u.edit.contents[original].size()):
+    for i in range(u.edit.contents[original].size()):
         instruction = u.edit.contents[original][i]
         if s.instructions.kind[instruction] == nir_phi and not with_phis:
             continue
@@ -127,7 +127,7 @@ cdef int _take_phis(Unroller *u, NodeId block, NodeId predecessor, bint renamed=
     cdef vector[ValueId] values        # all are read before one is written: the phis of a header may name one another
     cdef uint32_t i
     cdef ValueId value
-    for i in range(<uint32_t>u.edit.contents[block].size()):
+    for i in range(u.edit.contents[block].size()):
         if s.instructions.kind[u.edit.contents[block][i]] != nir_phi:
             break
         value = phi_value_from(s, u.edit.contents[block][i], predecessor)
@@ -159,7 +159,7 @@ cdef int _close_list(Unroller *u, NodeId loop, const vector[NodeId] &leaving, No
     cdef uint32_t i
     while node:
         if s.nodes.kind[node] == node_block:
-            for i in range(<uint32_t>u.edit.contents[node].size()):
+            for i in range(u.edit.contents[node].size()):
                 close_value(&u.edit, &u.uses, loop, leaving, u.edit.contents[node][i])
         else:
             _close_list(u, loop, leaving, s.nodes.first0[node])
@@ -176,7 +176,7 @@ cdef int _values_at_exit(Unroller *u, const LoopFacts *facts, uint32_t exit, vec
     cdef NodeId after = s.nodes.next[facts.loop]
     cdef uint32_t i
     values.clear()
-    for i in range(<uint32_t>u.edit.contents[after].size()):
+    for i in range(u.edit.contents[after].size()):
         if s.instructions.kind[u.edit.contents[after][i]] != nir_phi:
             break
         values.push_back(_renamed(u, phi_value_from(s, u.edit.contents[after][i], _leaving_block(s, facts, exit))))

@@ -147,8 +147,9 @@ cdef bint _derefs_leave(Rotation *r, NodeId loop) noexcept nogil:
     cdef const ShaderData *s = r.edit.shader
     cdef NodeId header = s.nodes.first0[loop]
     cdef ValueId i
-    cdef uint32_t use
-    for i in r.edit.contents[header]:
+    cdef uint32_t k, use
+    for k in range(r.edit.contents[header].size()):
+        i = r.edit.contents[header][k]
         if s.instructions.kind[i] != nir_deref:
             continue
         use = r.uses.first[i]
@@ -194,8 +195,10 @@ cdef int _take_header(Rotation *r, NodeId loop) except -1 nogil:
     cdef ShaderData *s = r.edit.shader
     cdef NodeId header = s.nodes.first0[loop]
     cdef ValueId i
+    cdef uint32_t k
     r.header.clear()
-    for i in r.edit.contents[header]:
+    for k in range(r.edit.contents[header].size()):
+        i = r.edit.contents[header][k]
         if s.instructions.kind[i] == nir_load_const or s.instructions.kind[i] == nir_undef:
             r.edit.contents[s.nodes.previous[loop]].push_back(i)
             continue
@@ -273,7 +276,7 @@ cdef int _new_header(Rotation *r, NodeId loop, NodeId end) except -1 nogil:
             others.push_back(i)
         elif s.instructions.components[i]:
             _carry(r, number, entry, end, header, others)
-    r.edit.contents[header].insert(r.edit.contents[header].end(), others.begin(), others.end())
+    r.edit.contents[header].append(others.data(), others.size())
     return 0
 
 
@@ -281,7 +284,9 @@ cdef int _rename_predecessor(Rotation *r, NodeId block, NodeId old, NodeId new) 
     cdef ShaderData *s = r.edit.shader
     cdef SourceRow row
     cdef ValueId i
-    for i in r.edit.contents[block]:
+    cdef uint32_t k
+    for k in range(r.edit.contents[block].size()):
+        i = r.edit.contents[block][k]
         if s.instructions.kind[i] == nir_phi:
             for row in range(s.instructions.source_first[i], s.instructions.source_first[i] + s.instructions.source_count[i]):
                 if s.sources.swizzle[row] == old:
@@ -294,7 +299,9 @@ cdef int _rename_at_exit(Rotation *r, NodeId after, NodeId leaving) noexcept nog
     cdef ShaderData *s = r.edit.shader
     cdef SourceRow row
     cdef ValueId i
-    for i in r.edit.contents[after]:
+    cdef uint32_t k
+    for k in range(r.edit.contents[after].size()):
+        i = r.edit.contents[after][k]
         if s.instructions.kind[i] == nir_phi:
             for row in range(s.instructions.source_first[i], s.instructions.source_first[i] + s.instructions.source_count[i]):
                 if s.sources.swizzle[row] == leaving:
@@ -315,7 +322,7 @@ cdef bint _rotate(Rotation *r, NodeId loop) except -1 nogil:
     if _derefs_leave(r, loop):
         return False
     _find_breaks(&r.edit, header, breaks)
-    for i in range(<uint32_t>r.edit.contents[header].size()):
+    for i in range(r.edit.contents[header].size()):
         close_value(&r.edit, &r.uses, loop, breaks, r.edit.contents[header][i])
     _move_list_after(&r.edit, branch, not leaves_in_then)
     last = s.nodes.last0[loop]

@@ -30,7 +30,7 @@ cdef bint _can_flatten(const ControlFlowEdit *edit, NodeId block, uint32_t limit
     cdef ValueId instruction
     if edit.shader.nodes.next[block]:
         return False
-    for i in range(<uint32_t>edit.contents[block].size()):
+    for i in range(edit.contents[block].size()):
         instruction = edit.contents[block][i]
         if not _is_movable(edit.shader, instruction):
             return False
@@ -74,7 +74,7 @@ cdef int _phis_to_selections(ControlFlowEdit *edit, NodeId node) except -1 nogil
     cdef ValueId phi
     cdef SourceRow old
     cdef uint32_t which
-    for i in range(<uint32_t>edit.contents[after].size()):
+    for i in range(edit.contents[after].size()):
         phi = edit.contents[after][i]
         if s.instructions.kind[phi] != nir_phi:
             break
@@ -100,8 +100,7 @@ cdef bint _try_flatten(ControlFlowEdit *edit, NodeId node, uint32_t limit) excep
     if not _can_flatten(edit, then_block, limit) or not _can_flatten(edit, else_block, limit):
         return False
     _phis_to_selections(edit, node)
-    edit.contents[then_block].insert(edit.contents[then_block].end(), edit.contents[else_block].begin(),
-                                     edit.contents[else_block].end())
+    edit.contents[then_block].append(edit.contents[else_block])
     edit.contents[else_block].clear()
     edit_splice(edit, node, then_block)
     return True
