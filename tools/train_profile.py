@@ -1,7 +1,8 @@
 """Profiles of the kernels that compile, for builds that GCC optimizes by them (``PYACO_PROFILE=USE`` of ``CMakeLists.txt``).
 
 ``python tools/train_profile.py`` builds these kernels with counters, in ``build/profile``, compiles the shaders of the tests and examples with
-them for the chips of ``machine_code_hashes.py``, and leaves what was counted in ``build/profiles``. It needs cmake, ninja, Cython, NumPy and GCC.
+them for the chips of ``machine_code_hashes.py``, turns the code of the tests' shaders into text and back, and leaves what was counted in
+``build/profiles``. It needs cmake, ninja, Cython, NumPy and GCC.
 """
 
 from __future__ import annotations
@@ -26,12 +27,30 @@ def build() -> None:
 
 
 def train() -> int:
-    """Compile with them, in a process of its own: counters are written at its end. Return how many kernels were trained."""
+    """Compile with them and read and write text, in processes of their own, which write the counters. Return how many kernels were trained."""
     for path in PROFILES.glob("*.gcda"):
         path.unlink()
     command = [sys.executable, str(ROOT / "tools/machine_code_hashes.py"), "write", str(BUILD / "hashes.json")]
     subprocess.run([*command, "--kernels", str(BUILD), "--also", str(ROOT / "examples")], check=True)
+    subprocess.run([sys.executable, __file__, "text"], check=True)
     return sum(1 for _ in PROFILES.glob("*.gcda"))
+
+
+def train_text() -> int:
+    """Disassemble what the tests' shaders become, and assemble it."""
+    import machine_code_hashes
+
+    machine_code_hashes.use_kernels(BUILD)
+    from pyaco import PyacoError, compile, isa
+
+    for _, path, specialization, entry in machine_code_hashes.inputs([]):
+        for target in machine_code_hashes.TARGETS:
+            try:
+                code = compile(path, target=target, spec=specialization, entry=entry).code
+            except PyacoError:
+                continue
+            isa.assemble(isa.disassemble(code, target), target)
+    return 0
 
 
 def main() -> int:
@@ -46,4 +65,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(train_text() if sys.argv[1:] == ["text"] else main())

@@ -24,6 +24,7 @@ from pyaco.addrlib.enums import in_words, raise_status
 from pyaco.addrlib.kernels import kernel
 from pyaco.addrlib.placement import PLACE, coordinates_of, equation_offset
 from pyaco.addrlib.records import MAX_MIPS, MIP, Table, integers_of
+from pyaco.addrlib.stream_copy import LINE, VECTOR, detile_tiles, tile_tiles
 from pyaco.addrlib.threads import call_all
 from pyaco.addrlib.v2.address import ADDRESS_QUERY, COORDINATES, copy_surface, lay_out, place_level
 from pyaco.addrlib.v2.chip import INFO, QUERY, chip_tables
@@ -41,6 +42,12 @@ _MOVING = {(False, False): detile_blocks, (False, True): tile_blocks, (True, Fal
 """Kernels by whether blocks are in Morton order, and whether texels go to memory."""
 MICRO_BYTES = (256, 128, 64)
 """Sizes of the smallest block: in it an address has no xor, it is the same everywhere."""
+TILE_BYTES = (1 << 16, 1 << 17, 1 << 18)
+"""Sizes of the tiles that are moved past the caches: some of them fit into a second cache."""
+STREAMED_BYTES = 1 << 23
+"""Fewer texels stay in the caches, where they may be wanted next."""
+STREAMED_ROWS, STREAMED_PIECE = 128, 8
+"""Rows of tiles that are written past the caches, at most, and bytes that lie side by side in them and in the texels, at least."""
 
 
 @kernel
@@ -416,15 +423,51 @@ class TiledSurface:
         check_integers("tiling", threads=threads)
         flat = texels.reshape(-1).view(np.uint8)
         jobs: list[tuple[Any, ...]] = []
-        for part in _split(bounds, self.tables(mip).micro if len(shape) == 3 else (0, 0)):
-            jobs += (self._block_jobs if part[-1] else self._unit_jobs)(memory, flat, mip, bounds, shape, part[:4], threads, to_memory)
+        tile = self._streamed_tile(memory, flat, mip, bounds, shape, to_memory)
+        for left, right, top, bottom, is_tiles in _split(bounds, tile):
+            if is_tiles:
+                jobs += self._block_jobs(memory, flat, mip, bounds, shape, (left, right, top, bottom), threads, to_memory, tile)
+                continue
+            for part in _split([bounds[0], (top, bottom), (left, right)], self.tables(mip).micro if len(shape) == 3 else (0, 0)):
+                jobs += (self._block_jobs if part[-1] else self._unit_jobs)(memory, flat, mip, bounds, shape, part[:4], threads, to_memory)
         call_all(jobs, threads)
+
+    def _streamed_tile(
+        self, memory: NDArray[np.uint8], texels: NDArray[np.uint8], mip: int, bounds: list[tuple[int, int]], shape: tuple[int, ...], to_memory: bool,
+    ) -> tuple[int, int]:
+        """Return the extent of the tiles that are moved past the caches, or (0, 0) where none are."""
+        if len(shape) > 3 or len(texels) < STREAMED_BYTES or self._tile(mip) == (0, 0):
+            return 0, 0
+        t, element, (width, height) = self.tables(mip), self.element_bytes, self._tile(mip)
+        # lines of too many rows push each other out of the caches; small pieces take as long as memory does
+        if to_memory and (height > STREAMED_ROWS or t.unit < STREAMED_PIECE):
+            return 0, 0
+        places = memory.ctypes.data, texels.ctypes.data, shape[2] * element, -bounds[2][0] % width * element
+        slices = (t.base(z, 0) & ~t.low for z in range(*bounds[0]))
+        aligned = not any(place % VECTOR for place in places) and not any(place % (width * height * element) for place in slices)
+        return (width, height) if aligned else (0, 0)
+
+    def _tile(self, mip: int) -> tuple[int, int]:
+        """Return the extent of the tiles of a level, (0, 0) where their rows are no lines or their blocks no vectors.
+
+        In memory one tile lies after another, and the small blocks of each are in the order of the first one's, but for bits that are xored to all.
+        """
+        if mip not in self._tiles:
+            t, element = self.tables(mip), self.element_bytes
+            has_vectors = t.micro[0] and t.micro[0] * element % VECTOR == 0 and not self._is_morton(mip)
+            extents = ((_run(t.x, size, t.low), _run(t.y, size, t.low), size) for size in TILE_BYTES if has_vectors)
+            self._tiles[mip] = next(((x, y) for x, y, size in extents if x * y * element == size and x * element % LINE == 0), (0, 0))
+        return self._tiles[mip]
+
+    @cached_property
+    def _tiles(self) -> dict[int, tuple[int, int]]:
+        return {}
 
     def _block_jobs(
         self, memory: NDArray[np.uint8], texels: NDArray[np.uint8], mip: int, bounds: list[tuple[int, int]], shape: tuple[int, ...],
-        part: tuple[int, int, int, int], threads: int, to_memory: bool,
+        part: tuple[int, int, int, int], threads: int, to_memory: bool, tile: tuple[int, int] | None = None,
     ) -> list[tuple[Any, ...]]:
-        """Return calls that move a part of whole blocks of one sample."""
+        """Return calls that move a part of whole blocks of one sample; with `tile`, of whole tiles past the caches."""
         t, element = self.tables(mip), self.element_bytes
         (first_z, last_z), (first_y, _), (first_x, _) = bounds
         left, right, top, bottom = part
@@ -432,16 +475,21 @@ class TiledSurface:
         width, height = (MORTON_EDGE, MORTON_EDGE) if is_morton else t.micro
         size = width * height * element
         pitch = shape[2] * element
-        vector = 16 if to_memory else min(16, width * element)
+        vector = VECTOR if to_memory else min(VECTOR, width * element)
         piece = min(t.unit, vector)
         blocks_x, blocks_y = (table[::extent] & -size for table, extent in zip((t.x, t.y), (width, height), strict=True))
-        rest: tuple[Any, ...] = ()
-        if not is_morton:
-            order = self._order(mip, piece, pitch, to_memory)
-            rest = order, height, width * element, size, _UNIT_TYPES[piece], _UNIT_TYPES[vector], vector
         moving = _MOVING[is_morton, to_memory]
+        rest: tuple[Any, ...] = ()
+        if tile is not None:
+            vectors = (size if to_memory else width * element) // VECTOR
+            moving = tile_tiles if to_memory else detile_tiles
+            rest = (self._order(mip, piece, pitch, to_memory), height, width * element, _UNIT_TYPES[piece], _UNIT_TYPES[vector],
+                    vectors.bit_length() - 1, tile[0] * tile[1] * element, tile[0] // width, tile[1] // height,
+                    (memory if to_memory else texels).ctypes.data % LINE)
+        elif not is_morton:
+            rest = self._order(mip, piece, pitch, to_memory), height, width * element, size, _UNIT_TYPES[piece], _UNIT_TYPES[vector], vector
         jobs: list[tuple[Any, ...]] = []
-        for z, (first, last) in product(range(first_z, last_z), _share(top, bottom, threads, height)):
+        for z, (first, last) in product(range(first_z, last_z), _share(top, bottom, threads, tile[1] if tile else height)):
             place = ((z - first_z) * shape[1] + first - first_y) * pitch + (left - first_x) * element
             jobs.append((moving, memory, texels, blocks_x[left // width : right // width], blocks_y[first // height : last // height], t.low,
                          t.base(z, 0), place, pitch, *rest))
@@ -548,6 +596,17 @@ def place_levels3(modes: Table, extent: Table, lookup: Table, surfaces: Table, q
             status = place_level3(modes, lookup, q[0], r[0], mips, level, places[level])
             place_in_volume_tail3(modes, q[0], mips, level, places[level])
     return status
+
+
+def _run(table: NDArray[np.int64], size: int, low: int) -> int:
+    """Return after how many entries blocks of `size` bytes end, if all have the entries of the first one, but for xored bits; else 0."""
+    inside = size - 1
+    ends = np.nonzero((table ^ table[0]) & ~inside)[0]
+    length = int(ends[0]) if len(ends) else len(table)
+    firsts = np.repeat(table[::length], length)[: len(table)]
+    entries = np.resize(table[:length], len(table))
+    same = ((table ^ firsts ^ entries ^ table[0]) & inside) | ((table ^ firsts) & ~inside) | ((firsts ^ table[0]) & inside & ~low)
+    return 0 if same.any() else length
 
 
 def _bits_of(*tables: NDArray[np.int64]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyaco.addrlib import gpu_config
+from pyaco.addrlib import gpu_config, tiling
 from pyaco.addrlib.swizzle import modes, swizzle_tables
 from pyaco.addrlib.tiling import TiledSurface
+from pyaco.addrlib.tiling_gfx6 import TiledSurfaceGfx6
 from pyaco.addrlib.v2.address import addresses
 from pyaco.addrlib.v3.address import addresses3
 from pyaco.errors import InputError
@@ -22,6 +24,26 @@ CASES = [
         "navi31": (0, 2, 6, 10, 22, 24, 27, 30, 31), "gfx1201": (0, 1, 2, 3, 4),
     }.items() for mode in numbers
 ]
+
+
+#: Width and height of the tiles that move past the caches, by bytes of an element, and where a chip has others.
+TILES: dict[tuple[str, int], tuple[int, int]] = {
+    ("", 1): (256, 256), ("", 2): (256, 128), ("", 4): (128, 128), ("", 8): (128, 64), ("", 16): (64, 64),
+    ("polaris10", 4): (256, 128), ("polaris10", 8): (256, 128), ("polaris10", 16): (128, 128),
+}
+
+
+def count(monkeypatch: pytest.MonkeyPatch, kernel: str) -> list[object]:
+    """A list that gets longer with each call of a kernel."""
+    calls: list[object] = []
+    original = getattr(tiling, kernel)
+
+    def counted(*arguments: object) -> None:
+        calls.append(None)
+        original(*arguments)
+
+    monkeypatch.setattr(tiling, kernel, counted)
+    return calls
 
 
 def surface_of(name: str, mode: int, draw: Any) -> tuple[TiledSurface, dict[str, int]]:
@@ -68,6 +90,51 @@ def test_tile_then_detile_is_the_identity_and_agrees_with_addresses(name: str, m
         assert all(memory[a : a + surface.element_bytes].tobytes() == flat[i].tobytes() for a, i in zip(where, chosen, strict=True))
         found = surface.coordinates(where)
         assert (found["x"] == x).all() and (found["y"] == y).all() and (found["slice"] == z).all() and (found["mip_id"] == mip).all()
+
+
+def surface_of_tiles(name: str, mode: int, element: int, width: int, height: int, slices: int = 1) -> TiledSurface:
+    config = gpu_config(name)
+    if config.level < 90:
+        return TiledSurfaceGfx6(config, width=width, height=height, bpp=8 * element, tile_mode=mode, num_slices=slices)
+    return TiledSurface(config, width=width, height=height, bpp=8 * element, swizzle_mode=mode, num_slices=slices)
+
+
+def at_offset(size: int, offset: int) -> np.ndarray:
+    """Zeros that begin so many bytes behind the start of a cache line."""
+    whole = np.zeros(size + 128, np.uint8)
+    first = -whole.ctypes.data % 64 + offset
+    return whole[first : first + size]
+
+
+@pytest.mark.parametrize(("name", "mode"), [("navi21", 27), ("navi31", 27), ("vega10", 9), ("polaris10", 4), ("gfx1201", 3), ("navi21", 24)])
+@pytest.mark.parametrize("element", [1, 2, 4, 8, 16])
+def test_tiles_move_past_the_caches_as_through_them(name: str, mode: int, element: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whole tiles amid edges, at all offsets in a cache line, of slices and regions."""
+    width, height = TILES.get((name, element), TILES["", element])
+    surface = surface_of_tiles(name, mode, element, 2 * width + 48, height + 9, slices=2)
+    rng = np.random.default_rng(element)
+    texels = at_offset(surface.size, 0)[: 2 * (height + 9) * (2 * width + 48) * element]
+    texels[:] = rng.integers(0, 256, texels.size, dtype=np.uint8)
+    shape = (2, height + 9, 2 * width + 48, element)
+    expected = np.zeros(surface.size, np.uint8)
+    surface.tile(texels.reshape(shape), expected)
+    streamed = [count(monkeypatch, kernel) for kernel in ("detile_tiles", "tile_tiles")]
+    monkeypatch.setattr(tiling, "STREAMED_BYTES", 1)
+    monkeypatch.setattr(tiling, "STREAMED_ROWS", 1 << 20)
+    regions: list[Any] = [None, (slice(1, 2), slice(3, height + 9), slice(16, 2 * width + 16)), (slice(0, 2), slice(0, height), slice(0, width))]
+    for turn, (offset, region) in enumerate(product((0, 16, 48), regions)):
+        chosen = texels.reshape(shape)[region or ()]
+        memory, back = at_offset(surface.size, offset), at_offset(chosen.size, 48 - offset).reshape(chosen.shape)
+        memory[:] = expected
+        surface.detile(memory, region=region, out=back, threads=1 + turn % 2)
+        assert (back == chosen).all()
+        memory[:] = 0
+        surface.tile(back, memory, region=region, threads=1 + turn % 2)
+        assert (surface.detile(memory, region=region).view(np.uint8).reshape(chosen.shape) == chosen).all()
+        assert region is not None or (memory == expected).all()
+        assert np.count_nonzero(memory) == np.count_nonzero(chosen)
+    is_possible = element > 1 or (name, mode) not in (("polaris10", 4), ("navi21", 24))            # but for bytes in Morton order
+    assert [bool(calls) for calls in streamed] == [is_possible, is_possible and surface.tables().unit >= tiling.STREAMED_PIECE]
 
 
 @settings(max_examples=30, deadline=None)

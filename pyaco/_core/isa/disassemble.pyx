@@ -42,7 +42,7 @@ cdef enum:
     template_cost = 40 * 32
     credit_of_line = 1
     credit_of_template = 64
-    dwords_per_credit = 2
+    dwords_per_credit = 16            # few: where no two lines are alike, templates are in vain
     template_limit = 8192
     hole_limit = 32768
     character_limit = 1 << 19         # of all templates
