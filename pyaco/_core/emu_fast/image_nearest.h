@@ -5,15 +5,12 @@
 #include "image_fetches.h"
 #include "image_squares.h"
 
-enum { address_repeat = 0, address_clamp = 1, address_border = 2 };
-
-// The coordinates of a wave, and how their axes go on beyond the level. Of levels of slices that no sampler addresses `layer` names each lane's.
+// The coordinates of a wave. Of levels of slices that no sampler addresses `layer` names each lane's.
 struct NearestPlaces {
     const float *coordinate[3];
     const uint32_t *layer;            // NULL: there is one slice, or `coordinate` names it
     uint64_t active;
     unsigned rows, axes;
-    uint8_t addressing[3];
     uint8_t truncates;
 };
 
@@ -206,10 +203,10 @@ static inline bool nearest_texels_by(const ImageAxis &axis, const float *coordin
 }
 
 template <bool truncates>
-static inline bool nearest_texels_of(const ImageAxis &axis, int addressing, const float *coordinate, uint64_t active, unsigned rows, uint32_t *texel) {
-    return addressing == address_repeat  ? nearest_texels_by<address_repeat, truncates>(axis, coordinate, active, rows, texel)
-         : addressing == address_clamp   ? nearest_texels_by<address_clamp, truncates>(axis, coordinate, active, rows, texel)
-                                         : nearest_texels_by<address_border, truncates>(axis, coordinate, active, rows, texel);
+static inline bool nearest_texels_of(const ImageAxis &axis, const float *coordinate, uint64_t active, unsigned rows, uint32_t *texel) {
+    return axis.addressing == address_repeat  ? nearest_texels_by<address_repeat, truncates>(axis, coordinate, active, rows, texel)
+         : axis.addressing == address_clamp   ? nearest_texels_by<address_clamp, truncates>(axis, coordinate, active, rows, texel)
+                                              : nearest_texels_by<address_border, truncates>(axis, coordinate, active, rows, texel);
 }
 
 // The texels of all axes.
@@ -221,8 +218,8 @@ struct NearestTexels {
         for (unsigned number = 0; number < places.axes; ++number) {
             const ImageAxis &of = level.axis[number];
             const bool known = places.truncates
-                ? nearest_texels_of<true>(of, places.addressing[number], places.coordinate[number], places.active, places.rows, axis[number])
-                : nearest_texels_of<false>(of, places.addressing[number], places.coordinate[number], places.active, places.rows, axis[number]);
+                ? nearest_texels_of<true>(of, places.coordinate[number], places.active, places.rows, axis[number])
+                : nearest_texels_of<false>(of, places.coordinate[number], places.active, places.rows, axis[number]);
             if (!known)
                 return false;
         }

@@ -247,7 +247,7 @@ cdef uint32_t _place_row(const ImageWork *work, SampleRow *row, const ImageTexel
                          and place_patch(level[0], row.coordinate, _filter_of(work, linear), places[0]))
     if places.patch.used:
         return 1 if linear else 0
-    if linear and _filters_volume(work, row, level) and place_volume(level[0], row.coordinate, places[0], outside):
+    if linear and _filters_volume(work, row, level) and place_in_volume(level[0], row.coordinate, places[0], outside):
         row.strange |= outside
         return 2
     outside = 0
