@@ -107,9 +107,8 @@ cdef extern from "image_fetches.h" nogil:
     void fetch_components(const ImageTexels &level, const WaveTexels &texels, unsigned int bytes, const FetchedComponent *component,
                           unsigned int count, uint32_t *registers)
 
-cdef extern from "image_squares.h" nogil:
-    bint fetch_squares(const ImageTexels &level, const uint32_t *x, const uint32_t *y, uint64_t active, unsigned int rows, const FloatRows &to)
-    bint sample_squares(const ImageTexels &level, unsigned int rows, const float **coordinate, int filter, const FloatRows &to)
+cdef extern from "image_lines.h" nogil:
+    void fetch_by_squares(const ImageTexels &level, const uint32_t *x, const uint32_t *y, uint64_t active, unsigned int rows, const FloatRows &to)
 
 cdef extern from "image_stores.h" nogil:
     void store_wave(const ImageTexels &level, const WaveTexels &texels, unsigned int bytes, const StoredChannel *channel, unsigned int count,
@@ -123,7 +122,7 @@ cdef extern from "image_nearest.h" nogil:
         unsigned int rows
         unsigned int axes
         uint8_t truncates
-    bint sample_lines(const ImageTexels &level, unsigned int rows, const float **coordinate, int filter, const FloatRows &to)
+    bint sample_by_squares(const ImageTexels &level, unsigned int rows, const float **coordinate, int filter, const FloatRows &to)
     bint nearest_four_bytes(const ImageTexels &level, const NearestPlaces &places, const FloatRows &to)
     bint nearest_components(const ImageTexels &level, const NearestPlaces &places, unsigned int bytes, const FetchedComponent *component,
                             unsigned int count, bint floats, uint32_t *registers)
@@ -598,13 +597,13 @@ cdef int step_image_load(Core *core, const Step *step) noexcept nogil:
     cdef FloatRows rows
     if work != NULL and work.squares:
         _open_four_results(work, wave, &rows)
-        if fetch_squares(work.level[0], wave.vgpr + work.coordinate_at[0], wave.vgpr + work.coordinate_at[1], core.active, core.halves, rows):
-            return next_step(core, step)
+        fetch_by_squares(work.level[0], wave.vgpr + work.coordinate_at[0], wave.vgpr + work.coordinate_at[1], core.active, core.halves, rows)
+        return next_step(core, step)
     return apart(_load_wave)(core, step)
 
 
 cdef int _load_wave(Core *core, const Step *step) noexcept nogil:
-    """A load of any kind, but for those of patches."""
+    """A load of any kind."""
     cdef ImageWork *work = _work_of(core, step, False)
     cdef const ImageTexels *level = NULL
     cdef uint32_t half

@@ -142,16 +142,6 @@ cdef inline bint _sample_grid(ImageWork *work, uint32_t slice_) noexcept nogil:
     return sample_by_grid(work.level[0], work.core.halves, coordinate, slice_, work.filter, rows)
 
 
-cdef inline bint _sample_lines(const ImageWork *work) noexcept nogil:
-    """The same for nearest texels, of which each sixteen lanes have columns of a line."""
-    cdef const float *coordinate[2]
-    cdef FloatRows rows
-    coordinate[0] = <const float *>_fetched_coordinate(work, 0)
-    coordinate[1] = <const float *>_fetched_coordinate(work, 1)
-    _open_four_results(work, work.core.wave, &rows)
-    return sample_lines(work.level[0], work.core.halves, coordinate, work.filter, rows)
-
-
 cdef bint _sample_wave(ImageWork *work) noexcept nogil:
     """The same for the rows of a wave: all are placed before texels are read, which then do not wait for their offsets.
 
