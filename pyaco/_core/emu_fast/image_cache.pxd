@@ -17,6 +17,7 @@ cdef extern from "image_rows.h" nogil:
     enum:
         image_row, image_corners, image_table_margin
         image_truncates, image_nearest, image_linear
+        address_repeat, address_clamp, address_border, address_else
     uint32_t image_outside
 
     cdef struct ImageAxis:
@@ -31,6 +32,7 @@ cdef extern from "image_rows.h" nogil:
         float exact_shift
         uint8_t repeats
         uint8_t exact
+        uint8_t addressing
 
     cdef struct CubeTexel:
         uint16_t x
@@ -182,7 +184,6 @@ cdef struct ImageWork:
     FetchedComponent component[4]
     uint32_t channels                 # of a store, those that the data has something for
     StoredChannel channel[4]
-    uint8_t addressing[3]             # of a sample of nearest texels, by axis: address_*
 
 cdef struct ImageCache:
     PreparedImage *image[cache_buckets]

@@ -239,14 +239,18 @@ cdef void _open_axis(const PreparedImage *image, ImageAxis *axis, uint32_t numbe
     axis.size = size
     axis.scale = 256.0 if unnormalized else 256.0 * size
     axis.shift = 1.0 if image.view.type == image_cube else 0.0
+    axis.addressing = address_else
     if mode == clamp_wrap and not unnormalized:
         axis.repeats = True
+        axis.addressing = address_repeat
         margin = repeat_margin
     elif mode == clamp_wrap or mode == clamp_mirror:
         axis.period = end if mode == clamp_wrap else 2 * end
         end = axis.period
         margin = 1
-    elif mode != clamp_last_texel and mode != clamp_border:
+    elif mode == clamp_last_texel or mode == clamp_border:
+        axis.addressing = address_clamp if mode == clamp_last_texel else address_border
+    else:
         least = -end
     axis.exact_scale = <float>(2 * axis.scale)
     axis.exact_shift = <float>axis.shift

@@ -50,7 +50,7 @@ static inline FetchWords words_and_not(FetchWords no, FetchWords other) { return
 static inline FetchWords words_or(FetchWords one, FetchWords other) { return _mm512_or_si512(one, other); }
 static inline FetchWords words_xor(FetchWords one, FetchWords other) { return _mm512_xor_si512(one, other); }
 static inline FetchWords words_sum(FetchWords one, FetchWords other) { return _mm512_add_epi32(one, other); }
-static inline FetchWords words_shifted(FetchWords words, int bits) { return _mm512_srl_epi32(words, _mm_cvtsi32_si128(bits)); }
+static inline FetchWords words_shifted(FetchWords words, int bits) { return _mm512_srli_epi32(words, (unsigned)bits); }
 static inline FetchWords words_shifted(FetchWords words, FetchWords bits) { return _mm512_srlv_epi32(words, bits); }
 static inline FetchWords words_eight_times(FetchWords words) { return _mm512_slli_epi32(words, 3); }
 static inline FetchWords look_up_digits(const TexelDigits &digits, int axis, int number, FetchWords texel) {
@@ -118,7 +118,7 @@ static inline FetchWords words_and_not(FetchWords no, FetchWords other) { return
 static inline FetchWords words_or(FetchWords one, FetchWords other) { return _mm256_or_si256(one, other); }
 static inline FetchWords words_xor(FetchWords one, FetchWords other) { return _mm256_xor_si256(one, other); }
 static inline FetchWords words_sum(FetchWords one, FetchWords other) { return _mm256_add_epi32(one, other); }
-static inline FetchWords words_shifted(FetchWords words, int bits) { return _mm256_srl_epi32(words, _mm_cvtsi32_si128(bits)); }
+static inline FetchWords words_shifted(FetchWords words, int bits) { return _mm256_srli_epi32(words, bits); }
 static inline FetchWords words_shifted(FetchWords words, FetchWords bits) { return _mm256_srlv_epi32(words, bits); }
 static inline FetchWords words_eight_times(FetchWords words) { return _mm256_slli_epi32(words, 3); }
 static inline FetchWords look_up_digits(const TexelDigits &digits, int axis, int number, FetchWords texel) {

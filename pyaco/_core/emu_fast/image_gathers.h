@@ -16,95 +16,6 @@ enum { wide_lanes = 16 };
 static inline __m512i wide_of(const void *words) { return _mm512_loadu_si512(words); }
 static inline __m512i wide_words(const uint8_t *host, const uint32_t *offset) { return _mm512_i32gather_epi32(wide_of(offset), host, 1); }
 
-// As `Entries`, for sixteen lanes.
-struct WideEntries {
-    __m512i first, second;
-
-    __m512i any() const { return _mm512_or_si512(first, second); }
-};
-
-__attribute__((noinline)) static WideEntries wide_entries_at(const uint32_t *entry, __m512i index) {
-    const __m512i low = _mm512_i32gather_epi64(_mm512_castsi512_si256(index), entry, 4), high = _mm512_i32gather_epi64(_mm512_extracti64x4_epi64(index, 1), entry, 4);
-    const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-    return {_mm512_permutex2var_epi32(low, even, high), _mm512_permutex2var_epi32(low, _mm512_add_epi32(even, _mm512_set1_epi32(1)), high)};
-}
-
-// Lanes within eight entries of the first or the last one need two loads and permutations; a table has a margin of so many.
-__attribute__((always_inline)) static inline WideEntries wide_pairs(const uint32_t *entry, __m512i index) {
-    const __m512i least = _mm512_min_epi32(_mm512_broadcastd_epi32(_mm512_castsi512_si128(index)), _mm512_permutexvar_epi32(_mm512_set1_epi32(15), index));
-    const __m512i place = _mm512_sub_epi32(index, least);
-    if (_mm512_test_epi32_mask(place, _mm512_set1_epi32(~7)))
-        return wide_entries_at(entry, index);
-    const uint32_t *from = entry + _mm_cvtsi128_si32(_mm512_castsi512_si128(least));
-    return {_mm512_permutexvar_epi32(place, _mm512_castsi256_si512(chunk_of(from))), _mm512_permutexvar_epi32(place, _mm512_castsi256_si512(chunk_of(from + 1)))};
-}
-
-// As `find_places_exactly` for the linear filter, but for what rounding down does at once.
-__attribute__((always_inline)) static inline __m512i wide_places(const ImageAxis &axis, __m512 given, uint32_t &strange) {
-    const __m512 scale = _mm512_set1_ps(axis.exact_scale);
-    __m512 place;
-    if (axis.repeats) {
-        const __m512 rest = _mm512_sub_round_ps(given, _mm512_floor_ps(given), _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
-        strange |= _mm512_cmp_ps_mask(rest, rest, _CMP_UNORD_Q);
-        place = _mm512_mul_ps(rest, scale);
-    } else {
-        const __m512 shift = _mm512_set1_ps(axis.exact_shift), u = _mm512_sub_ps(given, shift);
-        place = _mm512_floor_ps(_mm512_mul_ps(u, scale));
-        strange |= _mm512_cmp_ps_mask(_mm512_abs_ps(place), _mm512_set1_ps(0x1p23f), _CMP_NLT_UQ);
-        strange |= _mm512_cmp_ps_mask(_mm512_add_ps(u, shift), given, _CMP_NEQ_UQ);
-    }
-    return _mm512_add_epi32(_mm512_cvttps_epi32(place), _mm512_set1_epi32(1 - 256));
-}
-
-struct WidePlaces {
-    __m512i texel, weight;
-    WideEntries entries;
-
-    __attribute__((always_inline)) WidePlaces(const ImageAxis &axis, const float *coordinate, uint32_t &strange) {
-        const __m512i place = wide_places(axis, _mm512_loadu_ps(coordinate), strange), number = _mm512_srai_epi32(place, 9);
-        weight = _mm512_and_si512(_mm512_srli_epi32(place, 1), _mm512_set1_epi32(255));
-        texel = axis.repeats ? number : _mm512_min_epi32(_mm512_max_epi32(number, _mm512_set1_epi32(axis.first)), _mm512_set1_epi32(axis.last));
-        if (strange)
-            texel = _mm512_setzero_si512();
-        entries = wide_pairs(axis.entry - axis.first, texel);
-    }
-};
-
-// As `place_exactly` for the linear filter.
-static inline bool place_widely(const ImageTexels &level, const float *const *coordinate, const int32_t *layer, uint32_t only, ImageRow &row,
-                                uint32_t &outside) {
-    const __m512i low = _mm512_set1_epi32((int)level.low);
-    const uint32_t *slices = entries_of(level, 2);
-    uint32_t strange = 0, found = 0;
-#pragma GCC unroll 1
-    for (int lane = 0; lane < image_row; lane += wide_lanes) {
-        const WidePlaces x(level.axis[0], coordinate[0] + lane, strange), y(level.axis[1], coordinate[1] + lane, strange);
-        __m512i slice = _mm512_set1_epi32((int)only);
-        if (layer)
-            slice = _mm512_inserti64x4(_mm512_castsi256_si512(look_up(slices, chunk_of(layer + lane))), look_up(slices, chunk_of(layer + lane + image_chunk)), 1);
-        const __m512i any = _mm512_or_si512(_mm512_or_si512(x.entries.any(), y.entries.any()), slice);
-        found |= (uint32_t)_mm512_movepi32_mask(any) << lane;
-        _mm512_storeu_si512(row.texel[0] + lane, x.texel);
-        _mm512_storeu_si512(row.texel[1] + lane, y.texel);
-        _mm512_storeu_si512(row.weight[0] + lane, x.weight);
-        _mm512_storeu_si512(row.weight[1] + lane, y.weight);
-        const __m512i across[2] = {x.entries.first, x.entries.second};
-        const __m512i down[2] = {y.entries.first, y.entries.second};
-        const __m512i slice_high = _mm512_andnot_si512(_mm512_or_si512(low, _mm512_set1_epi32((int)image_outside)), slice);
-#pragma GCC unroll 4
-        for (int corner = 0; corner < 4; ++corner) {
-            const __m512i one = across[corner & 1], other = down[corner >> 1];
-            const __m512i mixed = _mm512_xor_si512(_mm512_xor_si512(one, other), slice);
-            const __m512i high = _mm512_add_epi32(_mm512_add_epi32(_mm512_andnot_si512(low, one), _mm512_andnot_si512(low, other)), slice_high);
-            // those outside lose their sign
-            const __m512i kept = _mm512_and_si512(high, _mm512_set1_epi32(0x7fffffff));
-            _mm512_storeu_si512(row.offset[corner] + lane, _mm512_or_si512(_mm512_and_si512(mixed, low), kept));
-        }
-    }
-    outside = found;
-    return strange == 0;
-}
-
 // Sums along x of the bytes of four corners, as `ByteSums`, for sixteen lanes.
 struct WideSums {
     __m512i upper_even, upper_odd, lower_even, lower_odd;
@@ -236,7 +147,6 @@ static inline void load_corners_widely(const uint8_t *host, const uint32_t (*off
             _mm512_storeu_si512(words + corner * stride + lane, wide_words(host, offset[corner] + lane));
 }
 #else
-static inline bool place_widely(const ImageTexels &, const float *const *, const int32_t *, uint32_t, ImageRow &, uint32_t &) { return false; }
 template <int slices, class Number> static inline void filter_bytes_widely(const uint8_t *, const ImageRow &, const RowsOf<Number> &) {}
 template <int slices, class Number>
 static inline void filter_channels_in(const uint8_t *, const ImageRow &, const WideChannel *, unsigned, Number *const *) {}
@@ -245,14 +155,6 @@ static inline void load_corners_widely(const uint8_t *, const uint32_t (*)[image
 #endif
 
 // ---------------------------------------------------------------------------------------------- by what the host is good at
-// As `place_exactly`.
-static inline bool place_lanes(const ImageTexels &level, const float *const *coordinate, const int32_t *layer, uint32_t only, int filter, ImageRow &row,
-                               uint32_t &outside) {
-    if (fast_gathers && filter == image_linear && is_exact(level.axis[0]) && is_exact(level.axis[1]))
-        return place_widely(level, coordinate, layer, only, row, outside);
-    return place_exactly(level, coordinate, layer, only, filter, row, outside);
-}
-
 template <class Number> static inline void filter_lanes(const uint8_t *host, const ImageRow &row, unsigned bytes, unsigned slices, const RowsOf<Number> &to) {
     if (!fast_gathers || row.patch.used || bytes != 4)
         filter_bytes(host, row, bytes, slices, to);

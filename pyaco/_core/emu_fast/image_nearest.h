@@ -2,18 +2,15 @@
 //
 // Places are those of `find_texels`: in single precision where nothing is rounded, else in double precision.
 #pragma once
-#include "image_fetches.h"
-#include "image_squares.h"
+#include "image_grids.h"
+#include "image_lines.h"
 
-enum { address_repeat = 0, address_clamp = 1, address_border = 2 };
-
-// The coordinates of a wave, and how their axes go on beyond the level. Of levels of slices that no sampler addresses `layer` names each lane's.
+// The coordinates of a wave. Of levels of slices that no sampler addresses `layer` names each lane's.
 struct NearestPlaces {
     const float *coordinate[3];
     const uint32_t *layer;            // NULL: there is one slice, or `coordinate` names it
     uint64_t active;
     unsigned rows, axes;
-    uint8_t addressing[3];
     uint8_t truncates;
 };
 
@@ -112,28 +109,44 @@ __attribute__((always_inline)) static inline FetchWords nearest_exactly(const Im
     return shifted_places(words_sum(whole_singles(place), fetch_all(truncates ? 0 : 1)));
 }
 
+// Bring texels into the level, as the axis is addressed; `known` loses the lanes that are at a border.
+__attribute__((always_inline)) static inline FetchWords nearest_inside(const ImageAxis &axis, int addressing, FetchWords found, uint32_t &known) {
+    const FetchWords last = fetch_all(axis.size - 1);
+    if (addressing == address_repeat) // the texel behind the last is the first
+        return words_least_unsigned(found, words_less(found, fetch_all(axis.size)));
+    if (addressing == address_clamp)
+        return words_least(words_most(found, fetch_all(0)), last);
+    known &= bits_of_lanes(lanes_within(found, last, lanes_by_bits(fetch_chunk_mask)));
+    return found;
+}
+
 #if defined(__AVX512F__)
 template <bool truncates>
 __attribute__((always_inline)) static inline FetchWords nearest_of(const ImageAxis &axis, FetchSingles given, uint32_t &known) {
     return axis.repeats ? nearest_exactly<true, truncates>(axis, given, known) : nearest_exactly<false, truncates>(axis, given, known);
 }
 
-// The nearest texels of a whole wave, as `fetch_lines`, in a level of two axes that are exact.
+// The nearest texels of a whole wave, as `fetch_sixteens`, in a level of two axes that are exact. False: some lane is to be looked at by itself, and
+// nothing was written.
 template <int count, bool truncates>
-__attribute__((always_inline)) static inline bool sample_lines_by(const ImageTexels &level, const float *const *coordinate, const RowsOf<float> &rows) {
+__attribute__((noinline)) static bool sample_sixteens(const ImageTexels &level, const float *const *coordinate, const RowsOf<float> &to) {
+    const RowsOf<float> rows = to;
+    const ImageAxis &columns = level.axis[0], &lines = level.axis[1];
     __m512i words[count];
 #pragma GCC unroll 4
     for (int number = 0; number < count; ++number) {
-        const __m512i given = _mm512_loadu_si512(coordinate[1] + fetch_lanes * number);
-        if (_mm512_cmpneq_epi32_mask(given, _mm512_broadcastd_epi32(_mm512_castsi512_si128(given))))
-            return false;
         uint32_t known[2] = {};
-        const FetchWords x = nearest_of<truncates>(level.axis[0], singles_of(coordinate[0] + fetch_lanes * number), known[0]);
-        const FetchWords y = nearest_of<truncates>(level.axis[1], _mm512_castsi512_ps(given), known[1]);
+        FetchWords x = nearest_of<truncates>(columns, singles_of(coordinate[0] + fetch_lanes * number), known[0]);
+        FetchWords y = nearest_of<truncates>(lines, singles_of(coordinate[1] + fetch_lanes * number), known[1]);
         const uint32_t column = (uint32_t)_mm512_cvtsi512_si32(x), line = (uint32_t)_mm512_cvtsi512_si32(y);
-        if (_mm512_cmpneq_epi32_mask(x, columns_from(column)) || (known[0] & known[1]) != fetch_chunk_mask || !has_line(level, column, line))
+        const bool in_line = is_line(level, x, y, column, line, fetch_chunk_mask);
+        if (!in_line) {
+            x = nearest_inside(columns, columns.addressing, x, known[0]);
+            y = nearest_inside(lines, lines.addressing, y, known[1]);
+        }
+        if ((known[0] & known[1]) != fetch_chunk_mask)
             return false;
-        words[number] = line_by_squares(level, column, line);
+        words[number] = in_line ? line_by_squares(level, column, line) : words_anyhow(level, x, y, fetch_chunk_mask);
     }
 #pragma GCC unroll 4
     for (int number = 0; number < count; ++number)
@@ -141,17 +154,29 @@ __attribute__((always_inline)) static inline bool sample_lines_by(const ImageTex
     return true;
 }
 
-template <int count>
-static inline bool sample_lines_of(const ImageTexels &level, const float *const *coordinate, int filter, const RowsOf<float> &to) {
+// The same where the lanes may be a patch, or a grid.
+template <int lines, int filter>
+__attribute__((always_inline)) static inline bool sample_squares_by(const ImageTexels &level, const float *const *coordinate, const RowsOf<float> &to) {
     const RowsOf<float> rows = to;
-    return filter == image_truncates ? sample_lines_by<count, true>(level, coordinate, rows) : sample_lines_by<count, false>(level, coordinate, rows);
+    WavePatch<lines> wave;
+    if (!wave.template find<filter>(level, coordinate))
+        return sample_sixteens<lines / 2, filter == image_truncates>(level, coordinate, rows);
+    return pass_squares<lines>(level, wave.column, wave.line, rows) || sample_apart<lines, filter>(level, wave, 0, rows);
 }
 
-static inline bool sample_lines(const ImageTexels &level, unsigned rows, const float *const *coordinate, int filter, const RowsOf<float> &to) {
-    return rows == 2 ? sample_lines_of<4>(level, coordinate, filter, to) : sample_lines_of<2>(level, coordinate, filter, to);
+template <int lines>
+__attribute__((always_inline)) static inline bool sample_squares_of(const ImageTexels &level, const float *const *coordinate, int filter,
+                                                                    const RowsOf<float> &to) {
+    return filter == image_truncates ? sample_squares_by<lines, image_truncates>(level, coordinate, to)
+                                     : sample_squares_by<lines, image_nearest>(level, coordinate, to);
+}
+
+__attribute__((always_inline)) static inline bool sample_by_squares(const ImageTexels &level, unsigned rows, const float *const *coordinate, int filter,
+                                                                    const RowsOf<float> &to) {
+    return rows == 2 ? sample_squares_of<wave_lines>(level, coordinate, filter, to) : sample_squares_of<patch_lines>(level, coordinate, filter, to);
 }
 #else
-static inline bool sample_lines(const ImageTexels &, unsigned, const float *const *, int, const RowsOf<float> &) { return false; }
+static inline bool sample_by_squares(const ImageTexels &, unsigned, const float *const *, int, const RowsOf<float> &) { return false; }
 #endif
 
 // The same in double precision; `known`: the lanes whose coordinates are numbers that are not far outside.
@@ -176,7 +201,6 @@ __attribute__((always_inline)) static inline FetchWords nearest_doubles(const Im
 // The texels of a wave along an axis. False: some active lane's coordinate is no number, far outside, or at a border, or is not exact where it has to be.
 template <int addressing, bool truncates, bool exactly>
 __attribute__((noinline)) static bool nearest_texels_in(const ImageAxis &axis, const float *coordinate, uint64_t active, unsigned rows, uint32_t *texel) {
-    const FetchWords size = fetch_all(axis.size), last = fetch_all(axis.size - 1);
     constexpr bool repeats = addressing == address_repeat;
     uint32_t strange = 0;
     for_chunks(active, rows, [&](int lane, uint32_t some) __attribute__((always_inline)) {
@@ -187,12 +211,7 @@ __attribute__((noinline)) static bool nearest_texels_in(const ImageAxis &axis, c
             found = nearest_exactly<repeats, truncates>(axis, given, known);
         else
             found = nearest_doubles<repeats, truncates>(axis, given, known);
-        if (repeats)                  // the texel behind the last is the first
-            found = words_least_unsigned(found, words_less(found, size));
-        else if (addressing == address_clamp)
-            found = words_least(words_most(found, fetch_all(0)), last);
-        else
-            known &= bits_of_lanes(lanes_within(found, last, lanes_by_bits(fetch_chunk_mask)));
+        found = nearest_inside(axis, addressing, found, known);
         strange |= some & ~known;
         put_fetched(texel + lane, found);
     });
@@ -206,10 +225,10 @@ static inline bool nearest_texels_by(const ImageAxis &axis, const float *coordin
 }
 
 template <bool truncates>
-static inline bool nearest_texels_of(const ImageAxis &axis, int addressing, const float *coordinate, uint64_t active, unsigned rows, uint32_t *texel) {
-    return addressing == address_repeat  ? nearest_texels_by<address_repeat, truncates>(axis, coordinate, active, rows, texel)
-         : addressing == address_clamp   ? nearest_texels_by<address_clamp, truncates>(axis, coordinate, active, rows, texel)
-                                         : nearest_texels_by<address_border, truncates>(axis, coordinate, active, rows, texel);
+static inline bool nearest_texels_of(const ImageAxis &axis, const float *coordinate, uint64_t active, unsigned rows, uint32_t *texel) {
+    return axis.addressing == address_repeat  ? nearest_texels_by<address_repeat, truncates>(axis, coordinate, active, rows, texel)
+         : axis.addressing == address_clamp   ? nearest_texels_by<address_clamp, truncates>(axis, coordinate, active, rows, texel)
+                                              : nearest_texels_by<address_border, truncates>(axis, coordinate, active, rows, texel);
 }
 
 // The texels of all axes.
@@ -221,8 +240,8 @@ struct NearestTexels {
         for (unsigned number = 0; number < places.axes; ++number) {
             const ImageAxis &of = level.axis[number];
             const bool known = places.truncates
-                ? nearest_texels_of<true>(of, places.addressing[number], places.coordinate[number], places.active, places.rows, axis[number])
-                : nearest_texels_of<false>(of, places.addressing[number], places.coordinate[number], places.active, places.rows, axis[number]);
+                ? nearest_texels_of<true>(of, places.coordinate[number], places.active, places.rows, axis[number])
+                : nearest_texels_of<false>(of, places.coordinate[number], places.active, places.rows, axis[number]);
             if (!known)
                 return false;
         }
@@ -239,7 +258,9 @@ static inline bool nearest_four_bytes(const ImageTexels &level, const NearestPla
     WaveTexels texels;
     if (!nearest.find(level, places, texels))
         return false;
-    if (!level.squares || texels.z || !fetch_squares(level, texels.x, texels.y, texels.active, texels.rows, to))
+    if (level.squares && !texels.z)
+        fetch_by_squares(level, texels.x, texels.y, texels.active, texels.rows, to);
+    else
         fetch_four_bytes(level, texels, to);
     return true;
 }
@@ -286,7 +307,7 @@ static inline bool nearest_components(const ImageTexels &level, const NearestPla
 }
 #else
 // Only for the compiler: hosts without such vectors have no steps.
-static inline bool sample_lines(const ImageTexels &, unsigned, const float *const *, int, const RowsOf<float> &) { return false; }
+static inline bool sample_by_squares(const ImageTexels &, unsigned, const float *const *, int, const RowsOf<float> &) { return false; }
 static inline bool nearest_four_bytes(const ImageTexels &, const NearestPlaces &, const RowsOf<float> &) { return false; }
 static inline bool nearest_components(const ImageTexels &, const NearestPlaces &, unsigned, const FetchedComponent *, unsigned, bool, uint32_t *) {
     return false;

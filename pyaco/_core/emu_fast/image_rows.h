@@ -17,6 +17,9 @@ template <class Function> static inline Function *apart(Function *function) {
 
 static const uint32_t image_outside = 0x80000000u;
 
+// How an axis goes on beyond its ends: its texels come again, the last one stays, there is a border, or otherwise.
+enum { address_repeat = 0, address_clamp = 1, address_border = 2, address_else = 3 };
+
 // One axis of a level as a sampler addresses it. Entries are bytes from the level's origin, or `image_outside`.
 struct ImageAxis {
     const uint32_t *entry;            // by texel, from `first` to `last` + 1; beyond them lies what these have
@@ -29,6 +32,7 @@ struct ImageAxis {
     float exact_scale, exact_shift;   // from a coordinate to 512ths of a texel, where that is exact
     uint8_t repeats;                  // only the coordinate's fraction counts
     uint8_t exact;                    // `scale` is a power of two
+    uint8_t addressing;               // address_*
 };
 
 // A texel of a cube: what continues a face beyond an edge.

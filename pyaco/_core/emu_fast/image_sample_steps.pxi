@@ -247,7 +247,7 @@ cdef uint32_t _place_row(const ImageWork *work, SampleRow *row, const ImageTexel
                          and place_patch(level[0], row.coordinate, _filter_of(work, linear), places[0]))
     if places.patch.used:
         return 1 if linear else 0
-    if linear and _filters_volume(work, row, level) and place_volume(level[0], row.coordinate, places[0], outside):
+    if linear and _filters_volume(work, row, level) and place_in_volume(level[0], row.coordinate, places[0], outside):
         row.strange |= outside
         return 2
     outside = 0
@@ -753,8 +753,6 @@ cdef inline bint _has_own_samples(const Core *core, const ImageWork *work) noexc
 cdef inline bint _sample_whole(ImageWork *work) noexcept nogil:
     """Execute the instruction for a wave. False: its rows are to be looked at one by one, and nothing was written."""
     if work.fetches:
-        if work.core.full and work.squares and _sample_lines(work):
-            return True
         return (work.core.full and work.at_once and work.fetches == fetches_four_bytes and not work.o.layered
                 and _sample_grid(work, 0)) or _sample_nearest(work)
     if not work.core.full:
@@ -777,7 +775,7 @@ cdef int step_image_sample(Core *core, const Step *step) noexcept nogil:
         _open_four_results(work, wave, &rows)
         coordinate[0] = <const float *>wave.vgpr + work.coordinate_at[0]
         coordinate[1] = <const float *>wave.vgpr + work.coordinate_at[1]
-        if sample_squares(work.level[0], core.halves, coordinate, work.filter, rows):
+        if sample_by_squares(work.level[0], core.halves, coordinate, work.filter, rows):
             return next_step(core, step)
     return apart(_sample_any)(core, step)
 

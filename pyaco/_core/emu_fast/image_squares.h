@@ -15,6 +15,11 @@ struct TexelSquares {
     uint16_t behind[square_edge];     // lanes that have one of the square behind
     uint32_t line[square_edge];       // what a line's dwords differ in from those of the first
     uint32_t end_column, end_line;    // behind the last square of which all texels are in the level
+    // By the column of its square that the first lane has, for sixteen columns of a square's first line: the dword in four halves beside each other, or in
+    // the fifth, which lanes have that `fifth` has. Other lines lie in the half from `half` bytes on, and differ in the bits `in_half`.
+    alignas(64) uint32_t column[square_edge][16];
+    uint16_t fifth[square_edge];
+    uint32_t half[square_edge], in_half[square_edge];
 };
 
 // Whether an axis gives squares: multiples of 64 bytes to every fourth texel, and the same dwords of them to those behind it.
@@ -25,6 +30,24 @@ static inline bool gives_squares(const uint32_t *entry, uint32_t size) {
         const uint32_t first = entry[texel & ~(square_edge - 1u)], inner = entry[texel] ^ first;
         if (first & (square_bytes - 1) || inner & ~(square_bytes - 4u) || inner != (entry[texel & (square_edge - 1u)] ^ entry[0]))
             return false;
+    }
+    return true;
+}
+
+// What lines of sixteen columns are read by. False: they do not lie in halves of squares.
+static inline bool find_square_lines(const uint32_t *x, TexelSquares &squares) {
+    enum { half_dwords = 8 };
+    for (uint32_t first = 0; first < square_edge; ++first) {
+        squares.half[first] = (squares.line[first] & half_dwords) * 4;
+        squares.in_half[first] = squares.line[first] & (half_dwords - 1);
+        squares.fifth[first] = 0;
+        if ((x[first] ^ x[0]) / 4 >= half_dwords)
+            return false;
+        for (uint32_t lane = 0; lane < 16; ++lane) {
+            const uint32_t column = first + lane, square = column / square_edge;
+            squares.column[first][lane] = half_dwords * square + (x[column % square_edge] ^ x[0]) / 4;
+            squares.fifth[first] |= (uint16_t)((square == 4 ? 1 : 0) << lane);
+        }
     }
     return true;
 }
@@ -48,7 +71,7 @@ static inline bool find_squares(const ImageTexels &level, TexelSquares &squares)
             squares.behind[first] |= (uint16_t)((square == 2 ? 1 : 0) << lane);
         }
     }
-    return true;
+    return find_square_lines(x, squares);
 }
 
 #if defined(__AVX512F__)
@@ -144,27 +167,6 @@ __attribute__((always_inline)) static inline bool pass_squares(const ImageTexels
     return true;
 }
 
-// The same for the nearest texels of the places of a whole wave, in a level of two axes that are exact.
-template <int lines, int filter>
-__attribute__((always_inline)) static inline bool sample_squares_by(const ImageTexels &level, const float *const *coordinate,
-                                                                    const RowsOf<float> &rows) {
-    WavePatch<lines> wave;
-    return wave.template find<filter>(level, coordinate) && pass_squares<lines>(level, wave.column, wave.line, rows);
-}
-
-template <int lines>
-__attribute__((always_inline)) static inline bool sample_squares_of(const ImageTexels &level, const float *const *coordinate, int filter,
-                                                                    const RowsOf<float> &to) {
-    const RowsOf<float> rows = to;
-    return filter == image_truncates ? sample_squares_by<lines, image_truncates>(level, coordinate, rows)
-                                     : sample_squares_by<lines, image_nearest>(level, coordinate, rows);
-}
-
-__attribute__((always_inline)) static inline bool sample_squares(const ImageTexels &level, unsigned rows, const float *const *coordinate, int filter,
-                                                                 const RowsOf<float> &to) {
-    return rows == 2 ? sample_squares_of<wave_lines>(level, coordinate, filter, to) : sample_squares_of<patch_lines>(level, coordinate, filter, to);
-}
-
 // The same for texels that integers name.
 template <int lines>
 __attribute__((always_inline)) static inline bool fetch_patch(const ImageTexels &level, const uint32_t *x, const uint32_t *y,
@@ -187,67 +189,4 @@ __attribute__((always_inline)) static inline bool fetch_patch(const ImageTexels 
     for_squares<lines>(patch, [rows](int lane, __m512i words) __attribute__((always_inline)) { put_four_bytes(words, rows, lane); });
     return true;
 }
-
-// Sixteen columns of a line. Those from the ninth on lie in the squares behind as the first eight do in theirs.
-__attribute__((always_inline)) static inline __m512i line_by_squares(const ImageTexels &level, uint32_t column, uint32_t line) {
-    const TexelSquares &squares = *level.squares;
-    const uint32_t first = column % square_edge;
-    const uint32_t *x = level.axis[0].entry - level.axis[0].first + (column - first);
-    const uint32_t above = (level.axis[1].entry - level.axis[1].first)[line & ~(square_edge - 1u)];
-    const auto at = [&](uint32_t texel) __attribute__((always_inline)) { return _mm512_loadu_si512(level.host + (x[texel] ^ above)); };
-    const __m512i dword = _mm512_xor_si512(_mm512_broadcast_i64x4(_mm256_load_si256((const __m256i *)squares.dword[first])),
-                                           _mm512_set1_epi32((int)squares.line[line % square_edge]));
-    const __mmask16 behind = squares.behind[first];
-    const __m512i middle = at(2 * square_edge);
-    const SquareLanes low = {dword, (__mmask16)(behind & 0xff)}, high = {dword, (__mmask16)(behind & 0xff00)};
-    return _mm512_mask_blend_epi32(0xff00, low.of(at(0), at(square_edge), middle), high.of(middle, at(3 * square_edge), at(first ? 4 * square_edge : 0)));
-}
-
-__attribute__((always_inline)) static inline __m512i columns_from(uint32_t first) {
-    return _mm512_add_epi32(_mm512_set1_epi32((int)first), _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
-}
-
-static inline bool has_line(const ImageTexels &level, uint32_t column, uint32_t line) {
-    return has_room(column, 16, level.squares->end_column) && line < level.squares->end_line;
-}
-
-// Whether sixteen lanes are columns of a line that lies in squares.
-__attribute__((always_inline)) static inline bool is_line(const ImageTexels &level, const uint32_t *x, const uint32_t *y) {
-    const __m512i differs = _mm512_ternarylogic_epi32(_mm512_xor_si512(_mm512_loadu_si512(x), columns_from(x[0])), _mm512_loadu_si512(y),
-                                                      _mm512_set1_epi32((int)y[0]), 0xf6);
-    return !_mm512_test_epi32_mask(differs, differs) && has_line(level, x[0], y[0]);
-}
-
-// The same where each sixteen lanes are a line, all of them active or none. The texels are read before any register is written that may hold coordinates.
-template <int count>
-__attribute__((always_inline)) static inline bool fetch_lines(const ImageTexels &level, const uint32_t *x, const uint32_t *y, uint64_t active,
-                                                              const RowsOf<float> &to) {
-    const RowsOf<float> rows = to;
-    __m512i words[count];
-    uint64_t left = active;
-#pragma GCC unroll 4
-    for (int number = 0; number < count; ++number, left >>= 16) {
-        if (!(left & 0xffff))
-            continue;
-        if ((left & 0xffff) != 0xffff || !is_line(level, x + 16 * number, y + 16 * number))
-            return false;
-        words[number] = line_by_squares(level, x[16 * number], y[16 * number]);
-    }
-#pragma GCC unroll 4
-    for (int number = 0; number < count; ++number)
-        if (active >> (16 * number) & 1)
-            put_four_bytes(words[number], rows, 16 * number);
-    return true;
-}
-
-// The same where the lanes of a wave are a patch or lines.
-__attribute__((always_inline)) static inline bool fetch_squares(const ImageTexels &level, const uint32_t *x, const uint32_t *y, uint64_t active, unsigned rows,
-                                                                const RowsOf<float> &to) {
-    if (rows == 2)
-        return (~active == 0 && fetch_patch<wave_lines>(level, x, y, to)) || fetch_lines<4>(level, x, y, active, to);
-    return (active == 0xffffffff && fetch_patch<patch_lines>(level, x, y, to)) || fetch_lines<2>(level, x, y, active, to);
-}
-#else
-static inline bool sample_squares(const ImageTexels &, unsigned, const float *const *, int, const RowsOf<float> &) { return false; }
-static inline bool fetch_squares(const ImageTexels &, const uint32_t *, const uint32_t *, uint64_t, unsigned, const RowsOf<float> &) { return false; }
 #endif

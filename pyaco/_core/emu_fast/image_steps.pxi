@@ -43,7 +43,6 @@ cdef extern from "image_chunks.h" nogil:
     uint32_t place_nearest(const ImageTexels &level, bint several, ImageRow &row)
     uint32_t place_corners(const ImageTexels &level, unsigned int slices, unsigned int both, ImageRow &row)
     bint is_exact(const ImageAxis &axis)
-    bint place_volume(const ImageTexels &level, const float **coordinate, ImageRow &row, uint32_t &outside)
     uint32_t place_texels(const ImageTexels &level, const uint32_t *x, const uint32_t *y, const uint32_t *z, uint32_t *offset)
     uint32_t cross_edges(const ImageTexels &level, uint32_t lanes, ImageRow &row)
     void load_words(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int dword, uint32_t *words)
@@ -53,10 +52,13 @@ cdef extern from "image_chunks.h" nogil:
     void filter_compared(const uint32_t **component, const ImageRow &row, unsigned int slices, unsigned int function, const float *reference,
                          float *to)
 
-cdef extern from "image_gathers.h" nogil:
-    bint fast_gathers
+cdef extern from "image_corners.h" nogil:
     bint place_lanes(const ImageTexels &level, const float **coordinate, const int32_t *layer, uint32_t only, int filter, ImageRow &row,
                      uint32_t &outside)
+    bint place_in_volume(const ImageTexels &level, const float **coordinate, ImageRow &row, uint32_t &outside)
+
+cdef extern from "image_gathers.h" nogil:
+    bint fast_gathers
     void load_lanes(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int dword, unsigned int slices, uint32_t *words,
                     unsigned int stride)
     void gather_lanes(const uint8_t *host, const ImageRow &row, unsigned int bytes, unsigned int byte, const FloatRows &to)
@@ -105,26 +107,22 @@ cdef extern from "image_fetches.h" nogil:
     void fetch_components(const ImageTexels &level, const WaveTexels &texels, unsigned int bytes, const FetchedComponent *component,
                           unsigned int count, uint32_t *registers)
 
-cdef extern from "image_squares.h" nogil:
-    bint fetch_squares(const ImageTexels &level, const uint32_t *x, const uint32_t *y, uint64_t active, unsigned int rows, const FloatRows &to)
-    bint sample_squares(const ImageTexels &level, unsigned int rows, const float **coordinate, int filter, const FloatRows &to)
+cdef extern from "image_lines.h" nogil:
+    void fetch_by_squares(const ImageTexels &level, const uint32_t *x, const uint32_t *y, uint64_t active, unsigned int rows, const FloatRows &to)
 
 cdef extern from "image_stores.h" nogil:
     void store_wave(const ImageTexels &level, const WaveTexels &texels, unsigned int bytes, const StoredChannel *channel, unsigned int count,
                     const uint32_t *registers)
 
 cdef extern from "image_nearest.h" nogil:
-    enum:
-        address_repeat, address_clamp, address_border
     cdef struct NearestPlaces:
         const float *coordinate[3]
         const uint32_t *layer
         uint64_t active
         unsigned int rows
         unsigned int axes
-        uint8_t addressing[3]
         uint8_t truncates
-    bint sample_lines(const ImageTexels &level, unsigned int rows, const float **coordinate, int filter, const FloatRows &to)
+    bint sample_by_squares(const ImageTexels &level, unsigned int rows, const float **coordinate, int filter, const FloatRows &to)
     bint nearest_four_bytes(const ImageTexels &level, const NearestPlaces &places, const FloatRows &to)
     bint nearest_components(const ImageTexels &level, const NearestPlaces &places, unsigned int bytes, const FetchedComponent *component,
                             unsigned int count, bint floats, uint32_t *registers)
@@ -599,13 +597,13 @@ cdef int step_image_load(Core *core, const Step *step) noexcept nogil:
     cdef FloatRows rows
     if work != NULL and work.squares:
         _open_four_results(work, wave, &rows)
-        if fetch_squares(work.level[0], wave.vgpr + work.coordinate_at[0], wave.vgpr + work.coordinate_at[1], core.active, core.halves, rows):
-            return next_step(core, step)
+        fetch_by_squares(work.level[0], wave.vgpr + work.coordinate_at[0], wave.vgpr + work.coordinate_at[1], core.active, core.halves, rows)
+        return next_step(core, step)
     return apart(_load_wave)(core, step)
 
 
 cdef int _load_wave(Core *core, const Step *step) noexcept nogil:
-    """A load of any kind, but for those of patches."""
+    """A load of any kind."""
     cdef ImageWork *work = _work_of(core, step, False)
     cdef const ImageTexels *level = NULL
     cdef uint32_t half

@@ -142,16 +142,6 @@ cdef inline bint _sample_grid(ImageWork *work, uint32_t slice_) noexcept nogil:
     return sample_by_grid(work.level[0], work.core.halves, coordinate, slice_, work.filter, rows)
 
 
-cdef inline bint _sample_lines(const ImageWork *work) noexcept nogil:
-    """The same for nearest texels, of which each sixteen lanes have columns of a line."""
-    cdef const float *coordinate[2]
-    cdef FloatRows rows
-    coordinate[0] = <const float *>_fetched_coordinate(work, 0)
-    coordinate[1] = <const float *>_fetched_coordinate(work, 1)
-    _open_four_results(work, work.core.wave, &rows)
-    return sample_lines(work.level[0], work.core.halves, coordinate, work.filter, rows)
-
-
 cdef bint _sample_wave(ImageWork *work) noexcept nogil:
     """The same for the rows of a wave: all are placed before texels are read, which then do not wait for their offsets.
 
@@ -283,19 +273,13 @@ cdef bint _sample_volume(ImageWork *work) noexcept nogil:
 
 
 cdef bint _is_nearest(ImageWork *work) noexcept nogil:
-    """Whether samples are nearest texels, whose axes go on beyond the level as `work.addressing` says."""
+    """Whether samples are nearest texels, whose axes repeat, or end at the last texel or a border."""
     cdef uint32_t axis
     if (not work.keeps_level or work.o.flags & (image_flag_offset | image_flag_compare | image_flag_gather)
             or not work.view.format.integer and (work.filter == image_linear or (work.o.spatial == 3 and work.sampler.z_filter == 2))):
         return False
     for axis in range(work.o.spatial):
-        if work.view.type == image_cube:
-            work.addressing[axis] = address_border if work.sampler.cube_wrap else address_clamp
-        elif work.sampler.clamp[axis] == clamp_wrap and not work.sampler.unnormalized:
-            work.addressing[axis] = address_repeat
-        elif work.sampler.clamp[axis] == clamp_last_texel or work.sampler.clamp[axis] == clamp_border:
-            work.addressing[axis] = address_clamp if work.sampler.clamp[axis] == clamp_last_texel else address_border
-        else:
+        if work.level.axis[axis].addressing == address_else:
             return False
     return True
 
@@ -309,7 +293,6 @@ cdef bint _sample_nearest(const ImageWork *work) noexcept nogil:
     cdef uint32_t axis, half
     for axis in range(work.o.spatial):
         places.coordinate[axis] = <const float *>_fetched_coordinate(work, axis)
-        places.addressing[axis] = work.addressing[axis]
     places.layer = NULL
     places.active = work.core.active
     places.rows = work.core.halves
