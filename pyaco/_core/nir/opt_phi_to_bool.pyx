@@ -4,12 +4,12 @@
     x = phi 1, b2i32(b)            ->     y = phi true, ine(b2i32(b), 0)
                                           x = b2i32(y)
 
-Front ends that have no booleans in memory leave these behind (DXIL's and Naga's). A number is a truth where it is always 0 or 1, 0 or -1, or
-0.0 or 1.0: a constant, a conversion of a boolean, or a phi, a selection or an operation of such that stays among them. All phis are taken for
-truths of every kind until a source says otherwise, so that phis of a loop that name one another are found. What is left is for ``algebraic``: the
-comparison of the sources, and of the result.
+A number is a truth where it is always 0 or 1, 0 or -1, or 0.0 or 1.0: a constant, a conversion of a boolean, or a phi, a selection or an
+operation of such that stays among them. All phis are taken for truths of every kind until a source says otherwise, so that phis of a loop that
+name one another are found. A phi that anything reads as a number stays one: but for comparisons with constants, and truths that nothing reads as
+numbers. What is left is for ``algebraic``: the comparison of sources, and of the result.
 
-Needs: scalar. Guarantees: valid NIR. Source: the rules are those of Mesa's ``nir_opt_phi_to_bool``.
+Needs: scalar. Guarantees: valid NIR. Source: what a truth is, is Mesa's ``nir_opt_phi_to_bool``, which asks nothing of the readers.
 """
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
