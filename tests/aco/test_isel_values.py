@@ -127,3 +127,17 @@ def test_rows_are_exchanged_without_the_crossbar(target: str, expected: str) -> 
     shader.metadata["descriptor_layout"] = {0: {0: ("ssbo", 1), 1: ("ssbo", 1)}}
     nir_passes.run(shader)
     assert expected in compile_nir(shader, target, 64, False).disassembly
+
+
+@pytest.mark.parametrize(("target", "wave"), [("gfx900", 64), *TARGETS, ("gfx1200", 32)])
+@pytest.mark.parametrize("nested", [False, True])
+def test_elected_lanes(nested: bool, target: str, wave: int) -> None:
+    """One lane where all run, whose mask is a constant; and one of those that a condition leaves, none in some waves."""
+
+    def build(b: Kernel) -> None:
+        x = b.input(32)
+        with b.if_(b.ilt(x, b.imm(0)) if nested else b.elect(bit_size=1)), b.if_(b.elect(bit_size=1)):
+            b.output(b.iadd(x, b.imm(5)))
+        b.output(x)
+
+    judge(build, seed_data(), target, wave)
