@@ -103,3 +103,41 @@ def test_reductions(operation: str, target: str, wave: int) -> None:
         b.output(b.masked_swizzle_amd(x, swizzle_mask=0x1F | 16 << 10, fetch_inactive=1))
 
     judge(build, seed_data(), target, wave)
+
+
+@pytest.mark.parametrize(("target", "wave"), [("gfx803", 64), ("gfx900", 64), *TARGETS, ("gfx1200", 32)])
+@pytest.mark.parametrize("kept", [0x1F, 0x1D, 0x1C, 0x18, 0x10, 0x0F, 0])
+def test_swizzles(kept: int, target: str, wave: int) -> None:
+    """Every xor mask beside masks of what is kept and set: DPP, permutations of rows, the LDS crossbar."""
+
+    def build(b: Kernel) -> None:
+        x = b.input(32)
+        for inverted in range(32):
+            b.output(b.masked_swizzle_amd(x, swizzle_mask=kept | inverted << 10, fetch_inactive=1))
+        b.output(b.masked_swizzle_amd(x, swizzle_mask=kept | 6 << 5 | 0x12 << 10, fetch_inactive=1))
+
+    judge(build, seed_data(), target, wave)
+
+
+@pytest.mark.parametrize(("target", "expected"), [("gfx900", "ds_swizzle_b32"), ("gfx1030", "v_permlanex16_b32"), ("gfx1100", "v_permlanex16_b32")])
+def test_rows_are_exchanged_without_the_crossbar(target: str, expected: str) -> None:
+    b = Kernel({"gfx900": 90, "gfx1030": 103, "gfx1100": 110}[target], 64)
+    b.output(b.masked_swizzle_amd(b.input(32), swizzle_mask=0x1F | 16 << 10, fetch_inactive=1))
+    shader = b.finish()
+    shader.metadata["descriptor_layout"] = {0: {0: ("ssbo", 1), 1: ("ssbo", 1)}}
+    nir_passes.run(shader)
+    assert expected in compile_nir(shader, target, 64, False).disassembly
+
+
+@pytest.mark.parametrize(("target", "wave"), [("gfx900", 64), *TARGETS, ("gfx1200", 32)])
+@pytest.mark.parametrize("nested", [False, True])
+def test_elected_lanes(nested: bool, target: str, wave: int) -> None:
+    """One lane where all run, whose mask is a constant; and one of those that a condition leaves, none in some waves."""
+
+    def build(b: Kernel) -> None:
+        x = b.input(32)
+        with b.if_(b.ilt(x, b.imm(0)) if nested else b.elect(bit_size=1)), b.if_(b.elect(bit_size=1)):
+            b.output(b.iadd(x, b.imm(5)))
+        b.output(x)
+
+    judge(build, seed_data(), target, wave)

@@ -234,18 +234,27 @@ k:
 """
 
 
-def test_dynamic_lds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A kernel without LDS of its own reads zeros, unless it is given some."""
+def code_object(folder: Path, source: str, target: str) -> list[str]:
+    """Write a code object of a kernel k whose argument is a buffer; the words that run it for a target and save the buffer, as `saved` reads it."""
     argument = {".name": "out", ".size": 8, ".offset": 0, ".value_kind": "global_buffer", ".address_space": "global"}
     metadata = {"amdhsa.kernels": [{".name": "k", ".symbol": "k.kd", ".args": [argument], ".kernarg_segment_size": 8}]}
-    (tmp_path / "k.hsaco").write_bytes(binary.assemble_code_object(DYNAMIC_LDS, "gfx1100", metadata=metadata))
-    words = ["run", f"{tmp_path}/k.hsaco", "--grid", "32", "--workgroup", "32", "--arg", "zeros:128", "--save", f"0={tmp_path}/out.npy"]
+    (folder / "k.hsaco").write_bytes(binary.assemble_code_object(source, target, metadata=metadata))
+    return ["run", f"{folder}/k.hsaco", "--save", f"0={folder}/out.npy"]
+
+
+def saved(folder: Path) -> list[int]:
+    words: list[int] = numpy.load(folder / "out.npy").view(numpy.uint32).tolist()
+    return words
+
+
+def test_dynamic_lds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A kernel without LDS of its own reads zeros, unless it is given some."""
+    words = [*code_object(tmp_path, DYNAMIC_LDS, "gfx1100"), "--grid", "32", "--workgroup", "32", "--arg", "zeros:128"]
     for engine in emu.device.ENGINES:
         for lds, expected in (([], numpy.zeros(32)), (["--lds", "128"], 10 + (numpy.arange(32) ^ 1)), (["--lds", "64"], None)):
             assert main([*words, "--engine", engine, *lds]) == 0
-            result = numpy.load(tmp_path / "out.npy").view(numpy.uint32)
             if expected is not None:
-                assert result.tolist() == expected.tolist()
+                assert saved(tmp_path) == expected.tolist()
     assert main(["run", MATMUL, "--lds", "64"]) == 2
     capsys.readouterr()
     assert main([*words, "--lds", "70000"]) == 2
@@ -275,13 +284,10 @@ k:
 
 def test_clusters_of_a_code_object(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Six workgroups store their number in a cluster of two, or where there are none in the first places of three pairs' dwords and beyond."""
-    argument = {".name": "out", ".size": 8, ".offset": 0, ".value_kind": "global_buffer", ".address_space": "global"}
-    metadata = {"amdhsa.kernels": [{".name": "k", ".symbol": "k.kd", ".args": [argument], ".kernarg_segment_size": 8}]}
-    (tmp_path / "k.hsaco").write_bytes(binary.assemble_code_object(CLUSTERS, "gfx1250", metadata=metadata))
-    words = ["run", f"{tmp_path}/k.hsaco", "--grid", "192", "--workgroup", "32", "--arg", "zeros:64", "--save", f"0={tmp_path}/out.npy"]
+    words = [*code_object(tmp_path, CLUSTERS, "gfx1250"), "--grid", "192", "--workgroup", "32", "--arg", "zeros:64"]
     for chosen, expected in ((["--cluster", "2"], [5, 6] * 3 + [0] * 10), ([], [5, 0] * 6 + [0] * 4)):
         assert main([*words, *chosen]) == 0
-        assert numpy.load(tmp_path / "out.npy").view(numpy.uint32).tolist() == expected
+        assert saved(tmp_path) == expected
     capsys.readouterr()
     assert main([*words, "--cluster", "4"]) == 2 and "do not fill a grid" in capsys.readouterr().err
 

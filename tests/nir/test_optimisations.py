@@ -27,6 +27,7 @@ from pyaco._core.nir import (
     opt_if,
     opt_licm,
     opt_loop,
+    opt_phi_to_bool,
     opt_sink,
     opt_undef,
     peephole_select,
@@ -40,19 +41,20 @@ OPERATIONS = ("iadd", "isub", "imul", "iand", "ior", "ixor", "imin", "umax", "is
 COMPARISONS = ("ilt", "ige", "ult", "uge", "ieq", "ine")
 PASSES = (
     copy_propagation, opt_undef, constant_folding, algebraic, cse, dce, dead_control_flow, opt_if, opt_loop, peephole_select, loop_unroll, opt_licm,
-    opt_sink,
+    opt_sink, opt_phi_to_bool,
 )
 LANES = 32
 
 
 class Writer:
-    """Writes a random program: four local variables, nested ifs and loops, results to a buffer."""
+    """Writes a random program: four local variables and a flag that says true by 1, nested ifs and loops, results to a buffer."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         self.b = Builder(wave_size=32, workgroup_size=(LANES, 1, 1))
         uint = self.b.scalar()
         self.variables = [self.b.variable("function_temp", uint) for _ in range(4)]
+        self.flag = self.b.variable("function_temp", uint)
         self.counters: list[int] = []
         self.budget = 30
 
@@ -61,6 +63,7 @@ class Writer:
         lane = b.load_local_invocation_index()
         for number, variable in enumerate(self.variables):
             b.store(b.deref_var(variable), b.imul(lane, b.imm(2 * number + 1)) if number % 2 else b.imm(number))
+        b.store(b.deref_var(self.flag), b.imm(0))
         self.statements(0)
         array = b.array(b.scalar(), 0, 4)
         index = b.intrinsic("vulkan_resource_index", b.imm(0), components=3, bit_size=32, desc_set=0, binding=0, desc_type=7)
@@ -86,6 +89,8 @@ class Writer:
         return self.b.alu(self.random.choice(OPERATIONS), self.value(depth - 1), self.value(depth - 1))
 
     def condition(self, depth: int) -> int:
+        if self.random.random() < 0.25:
+            return self.b.alu(self.random.choice(("ieq", "ine", "ult", "ige")), self.b.load(self.b.deref_var(self.flag)), self.b.imm(1))
         comparison = self.b.alu(self.random.choice(COMPARISONS), self.value(depth), self.value(depth))
         return self.b.inot(comparison) if self.random.random() < 0.2 else comparison
 
@@ -97,6 +102,9 @@ class Writer:
                 self.branch(depth)
             elif depth < 3 and self.budget > 0 and choice < 0.45:
                 self.repeat(depth)
+            elif choice < 0.6:
+                truth = self.b.imm(self.random.randrange(2)) if self.random.random() < 0.5 else self.b.b2i32(self.condition(1))
+                self.b.store(self.b.deref_var(self.flag), truth)
             else:
                 self.b.store(self.b.deref_var(self.random.choice(self.variables)), self.value())
 
@@ -153,6 +161,17 @@ def test_random_programs_keep_their_meaning(seed: int) -> None:
         step.run(shader)
         validate.run(shader)
         assert run(shader) == expected, step.__name__
+
+
+def test_phis_of_truths_are_found_and_mean_the_same() -> None:
+    found = 0
+    for seed in range(12):
+        shader = lowered(seed)
+        expected = run(shader)
+        found += opt_phi_to_bool.run(shader)
+        validate.run(shader)
+        assert run(shader) == expected, seed
+    assert found > 2
 
 
 def opcodes(shader: Shader) -> Counter[str]:

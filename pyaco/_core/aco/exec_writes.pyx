@@ -1,7 +1,7 @@
 """Writes to exec: those that nothing reads go, and compares write exec themselves.
 
 A write to exec is dropped where exec is not live and nothing else is written. Where a mask is made in an SGPR only to become exec, what makes
-it writes exec: a compare as ``v_cmpx`` (GFX10 and later, where that writes nothing but exec), a scalar instruction as it is:
+it writes exec: a compare as ``v_cmpx`` (GFX10 and later, where that writes nothing but exec), a scalar instruction or a constant as it is:
 
     vcc = v_cmp_lt a, b                  exec = v_cmpx_lt a, b
     exec = copy vcc
@@ -309,6 +309,13 @@ cdef bint _scc_is_unread(ExecWrites *c, OrderRow maker, OrderRow position) noexc
 
 
 # ----------------------------------------------------------------------------------------------------------- scalar instructions
+cdef bint _may_write_exec(const ProgramData *p, InstructionId i) noexcept nogil:
+    """Whether an instruction is a scalar one or a copy of one constant, as ``elect`` is where all lanes run."""
+    if p.instructions.opcode[i] == op_p_parallelcopy:
+        return p.instructions.operand_count[i] == 1 and p.operands.flags[p.instructions.operand_first[i]] & operand_constant != 0
+    return p.instructions.format[i] == format_sop1 or p.instructions.format[i] == format_sop2
+
+
 cdef int _by_scalar(ExecWrites *c, OrderRow first, OrderRow position, const ScalarSet *live) except -1 nogil:
     """Let the scalar instruction that makes a mask write exec in place of the copy at `position`."""
     cdef ProgramData *p = c.p
@@ -322,7 +329,7 @@ cdef int _by_scalar(ExecWrites *c, OrderRow first, OrderRow position, const Scal
     if maker == no_position:
         return 0
     i = c.order[maker]
-    if p.instructions.format[i] != format_sop1 and p.instructions.format[i] != format_sop2 or not _sources_stay(c, maker, position):
+    if not _may_write_exec(p, i) or not _sources_stay(c, maker, position):
         return 0
     for k in range(maker + 1, position):
         if c.order[k] and (_reads(p, c.order[k], register_scc, 4) or _writes(p, c.order[k], register_scc, 4)):

@@ -12,7 +12,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from isa_opcodes cimport *
 from modifiers cimport (
     modifier_set_cluster_size, modifier_set_dpp_bank_mask, modifier_set_dpp_bound_ctrl, modifier_set_dpp_ctrl,
-    modifier_set_dpp_fetch_inactive, modifier_set_dpp_row_mask, modifier_set_reduce_operation,
+    modifier_set_dpp_fetch_inactive, modifier_set_dpp_row_mask, modifier_set_opsel, modifier_set_reduce_operation,
 )
 from nir_opcodes cimport *
 from pyaco._core.aco.build cimport by_wave, exec_operand, make, mask_constant
@@ -33,7 +33,9 @@ cdef enum:                        # DPP controls
     dpp_row_ror = 0x120
     dpp_row_mirror = 0x140
     dpp_row_half_mirror = 0x141
+    dpp_row_share = 0x150         # GFX10 and later, as row_xmask
     dpp_row_xmask = 0x160
+    permlane_bound_control = 2    # in op_sel of v_permlane16_b32
     swizzle_quads = 0x8000        # of a pattern of ds_swizzle_b32: the lanes of a quad, as DPP controls name them
 
 cdef enum:                        # what moves a dword across lanes
@@ -42,12 +44,14 @@ cdef enum:                        # what moves a dword across lanes
     exchange_permute = 2          # temp: lane index, divergent; argument: it is in the own half of the wave
     exchange_lane = 3             # lane
     exchange_first = 4            # the first active lane
+    exchange_row = 5              # argument: it is in the other row of 16 lanes of the same 32; selectors
 
 cdef struct LaneExchange:
     uint8_t kind                  # exchange_*
     uint32_t argument
     TempId temp
     Operand lane                  # uniform
+    TempId[2] selectors           # four bits for each lane of a row: the lane that it reads
 
 
 # ------------------------------------------------------------------------------------------------------- dword by dword
@@ -103,6 +107,18 @@ cdef TempId _permute(Isel *c, TempId temp, TempId index, bint in_half) except 0 
     return dst
 
 
+cdef TempId _permute_row(Isel *c, TempId temp, LaneExchange *exchange) except 0 nogil:
+    """Lanes of a row of 16 read lanes of a row; from those that do not run they get zero."""
+    cdef TempId result = new_temp(c, class_v1)
+    cdef Operand[3] o
+    o[0] = T(c, as_vgpr(c, temp))
+    o[1] = T(c, exchange.selectors[0])
+    o[2] = T(c, exchange.selectors[1])
+    emit_raw(c, op_v_permlanex16_b32 if exchange.argument else op_v_permlane16_b32, result, o, 3)
+    modifiers_of_last(c)[0] = modifier_set_opsel(0, permlane_bound_control)
+    return result
+
+
 cdef TempId _exchange_dword(Isel *c, LaneExchange *exchange, TempId temp) except 0 nogil:
     cdef TempId result
     cdef Operand o
@@ -110,6 +126,8 @@ cdef TempId _exchange_dword(Isel *c, LaneExchange *exchange, TempId temp) except
         return _dpp(c, temp, exchange.argument, True)
     if exchange.kind == exchange_permute:
         return _permute(c, temp, exchange.temp, exchange.argument != 0)
+    if exchange.kind == exchange_row:
+        return _permute_row(c, temp, exchange)
     temp = as_vgpr(c, temp)
     o = T(c, temp)
     if exchange.kind == exchange_swizzle or exchange.kind == exchange_dpp:
@@ -357,45 +375,45 @@ cdef int _subgroup_invocation(Isel *c, ValueId i, uint64_t unused) except -1 nog
     return 0
 
 
-cdef uint32_t _pattern_lane(uint32_t pattern, uint32_t lane) noexcept nogil:
-    """The lane that a swizzle pattern (and, or, xor masks of 5 bits) reads."""
-    return ((lane & pattern & 0x1f) | (pattern >> 5 & 0x1f)) ^ (pattern >> 10 & 0x1f)
+cdef uint32_t _control(uint32_t gfx, uint32_t kept, uint32_t inverted) noexcept nogil:
+    """The DPP control for lanes that read lane ``own & kept ^ inverted`` of their 32, 0xffffffff: there is none."""
+    cdef uint32_t quad = 0
+    cdef uint32_t lane
+    if kept & 0x1c == 0x1c and inverted < 4:
+        for lane in range(4):
+            quad |= (lane & kept ^ inverted) << 2 * lane
+        return quad
+    if gfx >= gfx8 and kept == 0x1f and inverted in (7, 8, 15):
+        return dpp_row_half_mirror if inverted == 7 else dpp_row_ror + 8 if inverted == 8 else dpp_row_mirror
+    if gfx >= gfx10 and kept == 0x1f and inverted < 16:
+        return dpp_row_xmask + inverted
+    if gfx >= gfx10 and kept == 0x10 and inverted < 16:
+        return dpp_row_share + inverted
+    return 0xffffffffU
 
 
 cdef int _swizzled(Isel *c, ValueId i, uint32_t pattern) except -1 nogil:
-    """From lanes by a pattern: by DPP where there is a control for it, else by the LDS crossbar."""
+    """From lanes by a pattern (and, or, xor masks of 5 bits): by DPP where there is a control for it, by permutations of rows, or by the LDS
+    crossbar."""
     cdef LaneExchange exchange
+    cdef uint32_t kept = pattern & ~(pattern >> 5) & 0x1f
+    cdef uint32_t inverted = (pattern >> 5 ^ pattern >> 10) & 0x1f
+    cdef uint32_t[2] selectors
     cdef uint32_t lane
-    cdef uint32_t quad = 0
-    cdef uint32_t[3] candidates
-    cdef uint32_t k
-    cdef bint in_quad = True
-    cdef bint[3] fits
     if not value_divergent(c, source_value(c.s, i, 0)):
         return _copy_source(c, i)
-    candidates[0] = dpp_row_mirror
-    candidates[1] = dpp_row_half_mirror
-    candidates[2] = dpp_row_ror + 8
-    for k in range(3):
-        fits[k] = True
-    for lane in range(32):
-        in_quad = in_quad and (_pattern_lane(pattern, lane) ^ lane) < 4 and _pattern_lane(pattern, lane & 3) == (
-            _pattern_lane(pattern, lane) & 3)
-        fits[0] = fits[0] and _pattern_lane(pattern, lane) == lane ^ 15
-        fits[1] = fits[1] and _pattern_lane(pattern, lane) == lane ^ 7
-        fits[2] = fits[2] and _pattern_lane(pattern, lane) == lane ^ 8
     exchange.kind = exchange_dpp
-    if in_quad:
-        for lane in range(4):
-            quad |= _pattern_lane(pattern, lane) << 2 * lane
-        exchange.argument = quad
+    exchange.argument = _control(c.gfx, kept, inverted)
+    if exchange.argument != 0xffffffffU:
         return _exchange_value(c, i, &exchange)
-    for k in range(3):
-        if fits[k] and c.gfx >= gfx8:
-            exchange.argument = candidates[k]
-            return _exchange_value(c, i, &exchange)
-    if c.gfx >= gfx11 and pattern & 0x3ff == 0x1f and pattern >> 10 < 16:
-        exchange.argument = dpp_row_xmask + (pattern >> 10)
+    if c.gfx >= gfx10 and kept & 0x10:
+        selectors[0] = selectors[1] = 0
+        for lane in range(16):
+            selectors[lane // 8] |= ((lane & kept ^ inverted) & 0xf) << 4 * (lane % 8)
+        exchange.kind = exchange_row
+        exchange.argument = inverted >> 4
+        for lane in range(2):
+            exchange.selectors[lane] = copy(c, 0, class_s1, K(selectors[lane]))
         return _exchange_value(c, i, &exchange)
     exchange.kind = exchange_swizzle
     exchange.argument = pattern & 0x7fff
@@ -496,14 +514,15 @@ cdef int _row_shift(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
 
 
 cdef int _permute_16(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
-    cdef Operand[3] o
+    cdef LaneExchange exchange
+    cdef int k
     if c.gfx < gfx10:
         return unsupported(c, b"before GFX10,", b"lane_permute_16_amd")
-    o[0] = T(c, as_vgpr(c, source_whole(c, i, 0)))
-    o[1] = T(c, as_uniform(c, 0, source_whole(c, i, 1)))
-    o[2] = T(c, as_uniform(c, 0, source_whole(c, i, 2)))
-    emit_raw(c, op_v_permlane16_b32, value_temp(c, i), o, 3)
-    return 0
+    exchange.kind = exchange_row
+    exchange.argument = 0
+    for k in range(2):
+        exchange.selectors[k] = as_uniform(c, 0, source_whole(c, i, 1 + k))
+    return _exchange_value(c, i, &exchange)
 
 
 # ------------------------------------------------------------------------------------------------- reductions and scans

@@ -528,6 +528,21 @@ cdef uint16_t _conditional(uint16_t reg, bint nonzero) noexcept nogil:
     return op_invalid
 
 
+cdef bint _lanes_are_left(const Lowering *c) noexcept nogil:
+    """Whether the last instruction of the block set exec to a constant that is not zero."""
+    cdef const ProgramData *p = c.p
+    cdef uint32_t count = p.next_order.table.count
+    cdef InstructionId i
+    cdef OperandRow row
+    if count == p.blocks.next_first[c.block]:
+        return False
+    i = p.next_order.instruction[count - 1]
+    row = p.instructions.operand_first[i]
+    return (p.instructions.opcode[i] == op_s_mov_b32 or p.instructions.opcode[i] == op_s_mov_b64) \
+        and p.definitions.reg[p.instructions.definition_first[i]] == register_exec \
+        and p.operands.flags[row] & operand_constant != 0 and p.operands.data[row] != 0
+
+
 cdef int _branch(Lowering *c, InstructionId i) except -1 nogil:
     """One or two SOPP branches, or none: targets are the immediate (taken) and branch_target1 (not taken)."""
     cdef ProgramData *p = c.p
@@ -544,6 +559,8 @@ cdef int _branch(Lowering *c, InstructionId i) except -1 nogil:
     if _conditional(reg, nonzero) == op_invalid:
         with gil:
             raise InputError(f"instruction {i}: a branch tests exec, vcc or scc, not register {reg // 4}")
+    if reg == register_exec and not nonzero and _falls_through(c, other) and _lanes_are_left(c):
+        return 0
     if _falls_through(c, taken):
         if _falls_through(c, other):
             return 0

@@ -364,6 +364,51 @@ cdef void _shorten_scalar(ProgramData *p, InstructionId i) noexcept nogil:
     p.instructions.format[i] = format_sopk
 
 
+cdef struct ShortCompare:             # of a register with 16 bits; op_invalid: there is none
+    uint16_t by_signed
+    uint16_t by_unsigned
+    uint16_t swapped                  # the same compare of the operands in the other order
+
+cdef ShortCompare[op_count] _short_compares
+for _compare, _by_signed, _by_unsigned, _swapped in (
+    (op_s_cmp_eq_i32, op_s_cmpk_eq_i32, op_s_cmpk_eq_u32, op_s_cmp_eq_i32), (op_s_cmp_lg_i32, op_s_cmpk_lg_i32, op_s_cmpk_lg_u32, op_s_cmp_lg_i32),
+    (op_s_cmp_eq_u32, op_s_cmpk_eq_i32, op_s_cmpk_eq_u32, op_s_cmp_eq_u32), (op_s_cmp_lg_u32, op_s_cmpk_lg_i32, op_s_cmpk_lg_u32, op_s_cmp_lg_u32),
+    (op_s_cmp_gt_i32, op_s_cmpk_gt_i32, op_invalid, op_s_cmp_lt_i32), (op_s_cmp_gt_u32, op_invalid, op_s_cmpk_gt_u32, op_s_cmp_lt_u32),
+    (op_s_cmp_ge_i32, op_s_cmpk_ge_i32, op_invalid, op_s_cmp_le_i32), (op_s_cmp_ge_u32, op_invalid, op_s_cmpk_ge_u32, op_s_cmp_le_u32),
+    (op_s_cmp_lt_i32, op_s_cmpk_lt_i32, op_invalid, op_s_cmp_gt_i32), (op_s_cmp_lt_u32, op_invalid, op_s_cmpk_lt_u32, op_s_cmp_gt_u32),
+    (op_s_cmp_le_i32, op_s_cmpk_le_i32, op_invalid, op_s_cmp_ge_i32), (op_s_cmp_le_u32, op_invalid, op_s_cmpk_le_u32, op_s_cmp_ge_u32),
+):
+    _short_compares[_compare].by_signed = _by_signed
+    _short_compares[_compare].by_unsigned = _by_unsigned
+    _short_compares[_compare].swapped = _swapped
+
+
+cdef void _shorten_compare(ProgramData *p, InstructionId i) noexcept nogil:
+    """A scalar compare of 32 bits with a 16-bit literal: SOPK, which extends by the sign or by zeros."""
+    cdef uint16_t opcode = p.instructions.opcode[i]
+    cdef OperandRow row = p.instructions.operand_first[i]
+    cdef bint second = operand_is_literal(operand_at(p, row + 1))
+    cdef uint16_t form = op_invalid
+    cdef uint32_t value
+    if not second and not operand_is_literal(operand_at(p, row)):
+        return
+    if not second:
+        opcode = _short_compares[opcode].swapped
+    value = p.operands.data[row + second]
+    if <uint32_t>(value + 0x8000) <= 0xffff:
+        form = _short_compares[opcode].by_signed
+    if form == op_invalid and value <= 0xffff:
+        form = _short_compares[opcode].by_unsigned
+    if form == op_invalid or not p.operands.flags[row + 1 - second] & operand_temp or p.operands.flags[row + 1 - second] & operand_fixed:
+        return
+    p.instructions.immediate[i] = value & 0xffff
+    if not second:
+        operand_put(p, row, operand_at(p, row + 1))
+    p.instructions.operand_count[i] = 1
+    p.instructions.opcode[i] = form
+    p.instructions.format[i] = format_sopk
+
+
 cdef void prepare_encoding(ProgramData *p, InstructionId i) noexcept nogil:
     cdef uint16_t opcode = p.instructions.opcode[i]
     cdef uint16_t format = p.instructions.format[i]
@@ -375,6 +420,8 @@ cdef void prepare_encoding(ProgramData *p, InstructionId i) noexcept nogil:
             _shorten_multiply_add(p, i)
     elif opcode == op_s_add_i32 or opcode == op_s_mul_i32 or opcode == op_s_cselect_b32:
         _shorten_scalar(p, i)
+    elif format == format_sopc and p.gfx_level < gfx12 and _short_compares[opcode].swapped:
+        _shorten_compare(p, i)
 
 
 # -------------------------------------------------------------------------------------------------------- after placement

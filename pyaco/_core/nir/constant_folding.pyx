@@ -6,7 +6,7 @@ The values of opcodes are those of ``evaluate.pyx``.
 """
 from libc.stdint cimport uint32_t, uint64_t
 
-from nir_opcodes cimport alu_input_count, alu_input_sizes_flat, alu_input_types_flat, alu_max_inputs
+from nir_opcodes cimport alu_input_count, alu_input_sizes_flat, alu_max_inputs
 
 from pyaco._core.common.table cimport table_append_many
 from pyaco._core.ir.pass_runner cimport native_kernel
@@ -14,7 +14,7 @@ from pyaco._core.ir.shader cimport (
     NodeId, OrderRow, Shader, ShaderData, ValueId, block_walk_next, nir_alu, nir_load_const, node_first_block, source_swizzle,
     source_value, swizzle_component,
 )
-from pyaco._core.nir.evaluate cimport evaluate_alu
+from pyaco._core.nir.evaluate cimport evaluate_alu, operand_bits
 
 
 cdef bint _operands_are_constant(ShaderData *s, ValueId instruction) noexcept nogil:
@@ -28,7 +28,6 @@ cdef bint _operands_are_constant(ShaderData *s, ValueId instruction) noexcept no
 cdef bint _fold(ShaderData *s, ValueId instruction) except -1 nogil:
     cdef int opcode = s.instructions.opcode[instruction]
     cdef int components = s.instructions.components[instruction]
-    cdef int bit_size = s.instructions.bit_size[source_value(s, instruction, 0)]
     cdef uint64_t[16][16] storage
     cdef (const uint64_t *)[16] operands
     cdef uint64_t[16] result
@@ -44,12 +43,7 @@ cdef bint _fold(ShaderData *s, ValueId instruction) except -1 nogil:
             storage[i][j] = s.constants.value[s.instructions.data[value]
                                               + swizzle_component(source_swizzle(s, instruction, i), j)]
         operands[i] = storage[i]
-    # The first unsized operand decides the bit size; without one it is that of the first operand.
-    for i in range(alu_input_count[opcode]):
-        if alu_input_types_flat[opcode * alu_max_inputs + i] & 0xff == 0:
-            bit_size = s.instructions.bit_size[source_value(s, instruction, i)]
-            break
-    if not evaluate_alu(opcode, bit_size, s.instructions.bit_size[instruction], components, operands, result):
+    if not evaluate_alu(opcode, operand_bits(s, instruction), s.instructions.bit_size[instruction], components, operands, result):
         return False
     first = table_append_many(&s.constants.table, components)
     for i in range(components):

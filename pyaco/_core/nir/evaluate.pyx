@@ -18,7 +18,7 @@ from pyaco._core.common.bits cimport leading_zeros64, low_mask, lowest_bit, popc
 from pyaco._core.common.floats cimport (
     double_to_half, float_bits, float_from_bits, float_to_bits, half_to_double, quantized_to_half, round_nearest, round_zero,
 )
-from pyaco._core.ir.shader cimport alu_is_vector
+from pyaco._core.ir.shader cimport ShaderData, ValueId, alu_is_vector, source_value
 from pyaco._core.nir.opcode_functions cimport byte_permute, interleaved, masked_difference, permute_nv, unsigned_float
 from pyaco._core.nir.rule_trees cimport defined_value, is_defined
 
@@ -806,6 +806,15 @@ cdef bint _wide_boolean(int opcode, int bit_size, int result_bits, int component
     for i in range(0 if is_selection else (alu_output_size[opcode] or components)):
         result[i] = true_bits if result[i] else 0
     return True
+
+
+cdef int operand_bits(const ShaderData *s, ValueId instruction) noexcept nogil:
+    cdef int opcode = s.instructions.opcode[instruction]
+    cdef int i
+    for i in range(alu_input_count[opcode]):
+        if alu_input_types_flat[opcode * alu_max_inputs + i] & 0xff == 0:
+            return s.instructions.bit_size[source_value(s, instruction, i)]
+    return s.instructions.bit_size[source_value(s, instruction, 0)]
 
 
 cdef bint evaluate_alu(int opcode, int bit_size, int result_bits, int components, const uint64_t *const *operands,

@@ -15,7 +15,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from nir_opcodes cimport (
     alu_bcsel, alu_fdiv, alu_feq, alu_fge, alu_flt, alu_fneu, alu_frcp, alu_frsq, alu_fsqrt, alu_iand, alu_idiv, alu_ieq, alu_ige, alu_ilt,
-    alu_imax, alu_imin, alu_imod, alu_imul, alu_imul_high, alu_ine, alu_input_count, alu_input_sizes_flat, alu_input_types_flat,
+    alu_imax, alu_imin, alu_imod, alu_imul, alu_imul_high, alu_ine, alu_input_count, alu_input_sizes_flat,
     alu_ior, alu_irem, alu_max_inputs, alu_mov, alu_output_size, alu_udiv, alu_uge, alu_ult, alu_umax, alu_umin, alu_umod,
     alu_umul_high, intrinsic_load_deref, intrinsic_load_global, intrinsic_load_global_amd, intrinsic_load_ssbo, intrinsic_load_ubo,
     intrinsic_store_deref,
@@ -26,7 +26,7 @@ from pyaco._core.ir.shader cimport (
     nir_jump, nir_load_const, nir_phi, nir_tex, node_block, node_if, node_loop, source_swizzle, source_value, swizzle_component,
     value_is_constant,
 )
-from pyaco._core.nir.evaluate cimport evaluate_alu
+from pyaco._core.nir.evaluate cimport evaluate_alu, operand_bits
 
 cdef enum:
     most_trips = 32
@@ -109,16 +109,6 @@ cdef inline bint _is_counter(const LoopAnalysis *a, ValueId value) noexcept nogi
     return _is_inside(a, value) and a.members[a.row[value]].counts
 
 
-cdef int _operand_bits(const ShaderData *s, ValueId instruction) noexcept nogil:
-    """Size of the operands whose size is free; without any, that of the first."""
-    cdef int opcode = s.instructions.opcode[instruction]
-    cdef int i
-    for i in range(alu_input_count[opcode]):
-        if alu_input_types_flat[opcode * alu_max_inputs + i] & 0xff == 0:
-            return s.instructions.bit_size[source_value(s, instruction, i)]
-    return s.instructions.bit_size[source_value(s, instruction, 0)]
-
-
 cdef bint _is_limit(int opcode, int comparison, bint *maximum) noexcept nogil:
     """Whether `opcode` bounds its result by each operand, in the order that the comparison has."""
     maximum[0] = opcode == alu_imax or opcode == alu_umax
@@ -196,7 +186,7 @@ cdef bint _compute(LoopAnalysis *a, ValueId instruction, uint64_t *result, int d
         return known[i]
     if not all_known:
         return count == 2 and _combine(a, instruction, known, values, result, depth)
-    return evaluate_alu(opcode, _operand_bits(s, instruction), s.instructions.bit_size[instruction], 1, operands, result)
+    return evaluate_alu(opcode, operand_bits(s, instruction), s.instructions.bit_size[instruction], 1, operands, result)
 
 
 cdef bint _merge(LoopAnalysis *a, ValueId phi, uint64_t *result, int depth) noexcept nogil:

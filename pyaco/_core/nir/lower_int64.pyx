@@ -24,22 +24,22 @@ from nir_opcodes cimport (
     alu_isub_sat, alu_ixor, alu_ldexp, alu_names, alu_pack_64_2x32_split, alu_u2f16, alu_u2f32, alu_u2f64, alu_u2u1, alu_u2u16,
     alu_u2u32, alu_u2u64, alu_u2u8, alu_uadd_carry, alu_uadd_sat, alu_ubitfield_extract, alu_udiv, alu_ufind_msb, alu_ufind_msb_rev,
     alu_uge, alu_ult, alu_umax, alu_umax3, alu_umed3, alu_umin, alu_umin3, alu_umod, alu_umul_2x32_64, alu_umul_high,
-    alu_unpack_64_2x32_split_x, alu_unpack_64_2x32_split_y, alu_urol, alu_uror, alu_ushr, alu_usub_borrow, alu_usub_sat, index_count,
+    alu_unpack_64_2x32_split_x, alu_unpack_64_2x32_split_y, alu_urol, alu_uror, alu_ushr, alu_usub_borrow, alu_usub_sat,
     index_reduction_op, intrinsic_as_uniform, intrinsic_count, intrinsic_exclusive_scan, intrinsic_inclusive_scan,
     intrinsic_masked_swizzle_amd, intrinsic_dpp16_shift_amd, intrinsic_names, intrinsic_quad_broadcast, intrinsic_quad_swap_diagonal,
     intrinsic_quad_swap_horizontal, intrinsic_quad_swap_vertical, intrinsic_quad_swizzle_amd, intrinsic_read_first_invocation,
     intrinsic_read_invocation, intrinsic_reduce, intrinsic_rotate, intrinsic_shuffle, intrinsic_shuffle_down, intrinsic_shuffle_up,
     intrinsic_shuffle_xor, intrinsic_source_count, intrinsic_vote_ieq, intrinsic_write_invocation_amd,
 )
-from pyaco._core.ir.emitter cimport alu1, alu2, alu2_constant, alu3, alu_source, constant, intrinsic_n, jump
+from pyaco._core.ir.emitter cimport alu1, alu2, alu2_constant, alu3, alu_source, constant, jump
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
-    NodeId, Shader, ShaderData, ValueId, block_walk_next, intrinsic_has_index, intrinsic_index, intrinsic_set_index, jump_break, nir_alu,
+    NodeId, Shader, ShaderData, ValueId, block_walk_next, intrinsic_index, jump_break, nir_alu,
     nir_intrinsic, node_first_block, phi_set, source_value,
 )
 from pyaco._core.nir.lowering cimport (
     Lowering, constant_float, lower_alu, lower_exit_phi, lower_if_begin, lower_if_else, lower_if_end, lower_intrinsics, lower_keep,
-    lower_loop_begin, lower_loop_end, lower_loop_phi, lowering_run, modulo_of_remainder,
+    lower_loop_begin, lower_loop_end, lower_loop_phi, lowering_run, modulo_of_remainder, with_sources,
 )
 from pyaco.targets.lowering import Int64Lowering, int64_lowering
 
@@ -531,17 +531,6 @@ cdef ValueId _of_float(Lowering *b, ValueId instruction) except? 0xffffffffU nog
 
 
 # ------------------------------------------------------------------------------------------------------------------ subgroups
-cdef ValueId _same_intrinsic(Lowering *b, ValueId instruction, const ValueId *sources, uint32_t bits) except? 0xffffffffU nogil:
-    """An intrinsic of other sources."""
-    cdef int opcode = b.s.instructions.opcode[instruction]
-    cdef ValueId row = intrinsic_n(b, opcode, 1, bits, sources)
-    cdef int index
-    for index in range(index_count):
-        if intrinsic_has_index(b.s, instruction, index):
-            intrinsic_set_index(b.s, row, index, intrinsic_index(b.s, instruction, index))
-    return row
-
-
 cdef ValueId _on_half(Lowering *b, ValueId instruction, int half) except? 0xffffffffU nogil:
     """The same operation between lanes on one half of each 64-bit source."""
     cdef ShaderData *s = b.s
@@ -552,7 +541,7 @@ cdef ValueId _on_half(Lowering *b, ValueId instruction, int half) except? 0xffff
         sources[i] = source_value(s, instruction, i)
         if s.instructions.bit_size[sources[i]] == 64:
             sources[i] = alu1(b, half, sources[i])
-    return _same_intrinsic(b, instruction, sources, 1 if opcode == intrinsic_vote_ieq else 32)
+    return with_sources(b, instruction, sources, 1 if opcode == intrinsic_vote_ieq else 32)
 
 
 cdef ValueId _shuffle(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
@@ -572,7 +561,7 @@ cdef ValueId _scan_sum(Lowering *b, ValueId instruction) except? 0xffffffffU nog
     for i in range(3):
         piece = _low(b, alu2_constant(b, alu_ushr, x, 24 * i) if i else x)
         piece = alu2_constant(b, alu_iand, piece, 0xffffff)
-        piece = alu1(b, alu_u2u64, _same_intrinsic(b, instruction, &piece, 32))
+        piece = alu1(b, alu_u2u64, with_sources(b, instruction, &piece, 32))
         total = alu2(b, alu_iadd, total, alu2_constant(b, alu_ishl, piece, 24 * i)) if i else piece
     return total
 

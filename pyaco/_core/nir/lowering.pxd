@@ -66,6 +66,8 @@ cdef ValueId subgroup_invocation(Lowering *b) except? 0xffffffffU nogil
 cdef ValueId lane_mask_words(Lowering *b, ValueId mask, uint32_t components, uint32_t bit_size) except? 0xffffffffU nogil
 # imod from irem: the remainder takes the divisor's sign.
 cdef ValueId modulo_of_remainder(Lowering *b, ValueId remainder, ValueId divisor) except? 0xffffffffU nogil
+# The intrinsic with other sources, and a scalar result of so many bits.
+cdef ValueId with_sources(Lowering *b, ValueId instruction, const ValueId *sources, uint32_t bits) except? 0xffffffffU nogil
 # A boolean as an opcode gives it whose booleans are integers of `bits` bits, or floats.
 cdef ValueId wide_boolean(Lowering *b, int opcode, int bits, ValueId truth) except? 0xffffffffU nogil
 

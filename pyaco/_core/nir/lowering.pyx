@@ -3,9 +3,10 @@ from libc.stdint cimport uint32_t, uint64_t
 
 from nir_opcodes cimport (
     alu_b2b16, alu_b2b32, alu_b2b8, alu_b2f16, alu_b2f32, alu_b2f64, alu_bcsel, alu_iadd, alu_iand, alu_ilt, alu_ine, alu_ixor,
-    alu_output_type, alu_u2u64, alu_unpack_64_2x32_split_x, alu_unpack_64_2x32_split_y, intrinsic_mbcnt_amd,
+    alu_output_type, alu_u2u64, alu_unpack_64_2x32_split_x, alu_unpack_64_2x32_split_y, intrinsic_index_count,
+    intrinsic_mbcnt_amd,
 )
-from pyaco._core.ir.emitter cimport Emitter, alu1, alu2, alu2_constant, alu3, constant, emit, intrinsic2, vector_of
+from pyaco._core.ir.emitter cimport Emitter, alu1, alu2, alu2_constant, alu3, constant, emit, intrinsic2, intrinsic_n, vector_of
 from pyaco._core.ir.shader cimport (
     NodeId, ShaderData, SourceRow, ValueId, block_walk_next, constant_bits, nir_alu, nir_load_const, nir_phi, nir_phi_new, node_block,
     node_first_block, node_if, node_insert_after, node_loop, node_new, node_walk_next, phi_set, shader_rewrite_begin, shader_rewrite_block,
@@ -197,6 +198,15 @@ cdef ValueId wide_boolean(Lowering *b, int opcode, int bits, ValueId truth) exce
     if alu_output_type[opcode] >> 8 == type_float:
         return alu1(b, alu_b2f16 if bits == 16 else (alu_b2f32 if bits == 32 else alu_b2f64), truth)
     return alu1(b, alu_b2b8 if bits == 8 else (alu_b2b16 if bits == 16 else alu_b2b32), truth)
+
+
+cdef ValueId with_sources(Lowering *b, ValueId instruction, const ValueId *sources, uint32_t bits) except? 0xffffffffU nogil:
+    cdef int opcode = b.s.instructions.opcode[instruction]
+    cdef ValueId row = intrinsic_n(b, opcode, 1, bits, sources)
+    cdef uint32_t i
+    for i in range(intrinsic_index_count[opcode]):
+        b.s.indices.value[b.s.instructions.data[row] + i] = b.s.indices.value[b.s.instructions.data[instruction] + i]
+    return row
 
 
 # ------------------------------------------------------------------------------------------------------------- constants

@@ -12,7 +12,7 @@ Source: SPIR-V specification, OpGroupNonUniformShuffle.
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 
 from nir_opcodes cimport (
-    alu_input_count, alu_input_types_flat, alu_max_inputs, index_swizzle_mask, intrinsic_lane_permute_16_amd, intrinsic_load_subgroup_invocation,
+    alu_input_count, index_swizzle_mask, intrinsic_lane_permute_16_amd, intrinsic_load_subgroup_invocation,
     intrinsic_masked_swizzle_amd, intrinsic_mbcnt_amd, intrinsic_quad_swizzle_amd, intrinsic_read_invocation, intrinsic_shuffle,
 )
 from pyaco._core.common.bits cimport low_mask
@@ -23,7 +23,7 @@ from pyaco._core.ir.shader cimport (
     Shader, ShaderData, ValueId, constant_bits, intrinsic_set_index, nir_alu, nir_intrinsic, source_swizzle, source_value, swizzle_component,
     value_is_constant,
 )
-from pyaco._core.nir.evaluate cimport evaluate_alu
+from pyaco._core.nir.evaluate cimport evaluate_alu, operand_bits
 from pyaco._core.nir.lowering cimport Lowering, lower_intrinsics, lower_keep, lowering_run
 
 cdef enum:
@@ -62,7 +62,7 @@ cdef bint _in_each_lane(const ShaderData *s, ValueId value, uint32_t component, 
 
 cdef bint _operation_in_each_lane(const ShaderData *s, ValueId value, uint64_t *lanes, uint32_t *operations) noexcept nogil:
     cdef int opcode = s.instructions.opcode[value]
-    cdef int bit_size = s.instructions.bit_size[source_value(s, value, 0)]
+    cdef int bit_size = operand_bits(s, value)
     cdef uint64_t[3][most_lanes] operands
     cdef (const uint64_t *)[3] places
     cdef int32_t i
@@ -72,8 +72,6 @@ cdef bint _operation_in_each_lane(const ShaderData *s, ValueId value, uint64_t *
     for i in reversed(range(alu_input_count[opcode])):
         if not _in_each_lane(s, source_value(s, value, i), swizzle_component(source_swizzle(s, value, i), 0), operands[i], operations):
             return False
-        if alu_input_types_flat[opcode * alu_max_inputs + i] & 0xff == 0:
-            bit_size = s.instructions.bit_size[source_value(s, value, i)]
     for lane in range(s.info.wave_size):
         for i in range(alu_input_count[opcode]):
             places[i] = &operands[i][lane]

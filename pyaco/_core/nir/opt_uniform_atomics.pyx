@@ -13,13 +13,13 @@ from libcpp.vector cimport vector
 
 from nir_opcodes cimport (
     alu_fadd, alu_fmax, alu_fmin, alu_iadd, alu_iand, alu_ieq, alu_imax, alu_imin, alu_imul, alu_ior, alu_ishl, alu_ixor, alu_mov, alu_umax,
-    alu_umin, index_atomic_op, index_base, index_count, index_reduction_op, intrinsic_bindless_image_atomic, intrinsic_elect,
-    intrinsic_exclusive_scan, intrinsic_global_atomic, intrinsic_image_deref_atomic, intrinsic_index_position_flat, intrinsic_last_invocation,
+    alu_umin, index_atomic_op, index_base, index_reduction_op, intrinsic_bindless_image_atomic, intrinsic_elect,
+    intrinsic_exclusive_scan, intrinsic_global_atomic, intrinsic_image_deref_atomic, intrinsic_last_invocation,
     intrinsic_load_global_invocation_id, intrinsic_load_local_invocation_id, intrinsic_load_local_invocation_index,
     intrinsic_load_subgroup_invocation, intrinsic_read_first_invocation, intrinsic_read_invocation, intrinsic_reduce, intrinsic_shared_append_amd,
     intrinsic_shared_atomic, intrinsic_shared_consume_amd, intrinsic_ssbo_atomic,
 )
-from pyaco._core.ir.emitter cimport alu2, intrinsic0, intrinsic1, intrinsic2, intrinsic_n, phi2, undefined
+from pyaco._core.ir.emitter cimport alu2, intrinsic0, intrinsic1, intrinsic2, phi2, undefined
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport gfx9
 from pyaco._core.ir.shader cimport (
@@ -29,6 +29,7 @@ from pyaco._core.ir.shader cimport (
 )
 from pyaco._core.nir.lowering cimport (
     Lowering, constant_source, lower_if_begin, lower_if_else, lower_if_end, lower_intrinsics, lower_keep, lower_remove, lowering_run,
+    with_sources,
 )
 
 cdef enum:
@@ -159,18 +160,12 @@ cdef ValueId _over_lanes(Lowering *b, int intrinsic, int operation, ValueId data
 cdef ValueId _with_data(Lowering *b, ValueId atomic, int place, ValueId data) except 0 nogil:
     """The atomic with other data."""
     cdef ShaderData *s = b.s
-    cdef int opcode = s.instructions.opcode[atomic]
     cdef ValueId[8] sources
-    cdef ValueId value
     cdef int k
     for k in range(s.instructions.source_count[atomic]):
         sources[k] = source_value(s, atomic, k)
     sources[place] = data
-    value = intrinsic_n(b, opcode, 1, s.instructions.bit_size[atomic], sources)
-    for k in range(index_count):
-        if intrinsic_index_position_flat[opcode * index_count + k] >= 0:
-            intrinsic_set_index(s, value, k, intrinsic_index(s, atomic, k))
-    return _differing(b, value)
+    return _differing(b, with_sources(b, atomic, sources, s.instructions.bit_size[atomic]))
 
 
 cdef ValueId _done_once(Lowering *b, ValueId atomic, int place, int operation, bint is_used) except? 0xffffffffU nogil:
