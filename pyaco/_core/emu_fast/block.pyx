@@ -748,6 +748,7 @@ cdef void _fill_block(Builder *builder, uint64_t pc) noexcept nogil:
         builder.steps.back().leaves = True
 
 
+include "pyaco/_core/emu_fast/leaving.pxi"
 include "pyaco/_core/emu_fast/shapes.pxi"
 
 
@@ -796,6 +797,8 @@ cdef Block *_make_block(Blocks *blocks, uint64_t pc, uint32_t banks) noexcept no
                 block.steps[index] = block.steps[0]
         if not acts:
             _keep_idle_steps(block, &steps)
+        if block.step_count:
+            _note_leaving(blocks, block, &steps, &instructions)
     blocks.by_pc[0][_key_of(pc, banks, block.modes)] = block
     return block
 
@@ -835,6 +838,11 @@ cdef void _count_instruction(Machine *machine, const Instruction *instruction, u
 cdef void count_blocks(Blocks *blocks) noexcept nogil:
     cdef Block *block
     cdef uint32_t index
+    for pair in blocks.by_pc[0]:
+        for index in range(2):
+            if pair.second.passages:
+                pair.second.leaving[index].executions += pair.second.passages
+        pair.second.passages = 0
     for pair in blocks.by_pc[0]:
         block = pair.second
         for index in range(block.count):

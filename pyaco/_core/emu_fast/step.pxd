@@ -190,6 +190,13 @@ cdef struct Block:
     uint64_t end                      # of the one that follows
     uint64_t executions
     uint64_t lane_executions          # active lanes, summed over the executions
+    uint32_t copied_exec              # where lanes leave a loop (leaving.pxi), or `register_none`: the SGPR that EXEC has been copied to
+    uint32_t narrowed                 # the mask from which lanes are taken that leave
+    uint32_t restored                 # the SGPR that is copied to EXEC
+    uint32_t passed                   # instructions of the two blocks that do nothing where no lane leaves
+    Block *leaving[2]                 # those blocks, and the one behind; NULL: not found yet
+    Block *staying
+    uint64_t passages                 # how often they were passed
     uint32_t modes                    # bits of MODE that its steps are made for: those of `step_modes`
     uint32_t banks                    # of VGPR numbers at the first instruction, as `wave_banks` has them
     bint searched                     # by `find_first_writes`
@@ -248,6 +255,7 @@ cdef int step_leave_ordered(Core *core, const Step *step) noexcept nogil
 cdef int step_banks(Core *core, const Step *step) noexcept nogil              # S_SET_VGPR_MSB, which changes MODE
 cdef int step_end(Core *core, const Step *step) noexcept nogil                # from one block to the next
 cdef int step_end_exec(Core *core, const Step *step, uint64_t active) noexcept nogil      # the same behind a step that hands EXEC on
+cdef int step_end_leaving(Core *core, const Step *step, uint64_t active) noexcept nogil   # the same where lanes leave a loop
 cdef int step_save_exec(Core *core, const Step *step) noexcept nogil          # S_MOV_B64 from EXEC
 cdef int step_copy_mask(Core *core, const Step *step) noexcept nogil          # the result of a comparison, to another SGPR
 cdef StepFunction branch_step(uint32_t opcode) noexcept nogil                 # NULL: not a direct branch
