@@ -33,7 +33,8 @@ SINGLES = ["lt", "eq", "le", "gt", "lg", "ge", "o", "u", "nge", "nlg", "ngt", "n
 WORDS = ["lt", "eq", "le", "gt", "ne", "ge"]
 #: Programs for each width of the host's vectors and each size of waves.
 COUNT = 150
-SCALARS = ["s_add_u32 s20, s20, 3", "s_mov_b32 s21, s20", "s_xor_b32 vcc_lo, vcc_lo, s20", "s_mov_b64 s[24:25], vcc", "s_not_b64 vcc, s[24:25]"]
+SCALARS = ["s_add_u32 s20, s20, 3", "s_mov_b32 s21, s20", "s_mov_b32 s21, 0x40490fdb", "s_mov_b32 s20, 2.0",
+           "s_xor_b32 vcc_lo, vcc_lo, s20", "s_mov_b64 s[24:25], vcc", "s_not_b64 vcc, s[24:25]"]
 
 
 def lines(draw: random.Random, wave: int) -> list[str]:
@@ -66,6 +67,7 @@ def lines(draw: random.Random, wave: int) -> list[str]:
             found.append(f"v_mul_f32 {register()}, {draw.choice(['s20', 's21', '0x3f000000', '1.0'])}, {register()}")
         elif kind < 33:
             found.append(f"{draw.choice(THREE)} {register()}, {register()}, {register()}, {register()}")
+            found.append(f"v_fma_f32 {register()}, {source()}, {source()}, {source()}")
         elif kind < 35:
             compared = f"{draw.choice(SINGLES)}_f32" if draw.random() < 0.5 else f"{draw.choice(WORDS)}_{draw.choice('iu')}32"
             found.append(f"v_cmp_{compared} {mask}, {register()}, {register()}")
