@@ -16,7 +16,8 @@ enum {
     chain_and_or, chain_or3, chain_xor3, chain_bit_select, chain_add_words, chain_subtract_words, chain_subtract_words_from, chain_add3,
     chain_multiply_words, chain_minimum_unsigned, chain_maximum_unsigned, chain_minimum_signed, chain_maximum_signed, chain_shift_left,
     chain_shift_right, chain_shift_right_signed, chain_shift_left_add, chain_shift_left_or, chain_add_shift_left, chain_xor_add, chain_align_bits,
-    chain_square, chain_square_add, chain_add_magnitude, chain_multiply_subtract, chain_subtract_product, chain_compare, chain_compare_signed = chain_compare + 32, chain_compare_unsigned = chain_compare_signed + 8,
+    chain_square, chain_square_add, chain_add_magnitude, chain_multiply_subtract, chain_subtract_product,
+    chain_compare, chain_compare_signed = chain_compare + 32, chain_compare_unsigned = chain_compare_signed + 8,
     chain_last = chain_compare_unsigned + 8
 };
 // Besides a bit for each source that is handed on. A single that is not stored is handed on with its denormals where the next step takes these for
