@@ -33,7 +33,8 @@ SINGLES = ["lt", "eq", "le", "gt", "lg", "ge", "o", "u", "nge", "nlg", "ngt", "n
 WORDS = ["lt", "eq", "le", "gt", "ne", "ge"]
 #: Programs for each width of the host's vectors and each size of waves.
 COUNT = 150
-SCALARS = ["s_add_u32 s20, s20, 3", "s_mov_b32 s21, s20", "s_xor_b32 vcc_lo, vcc_lo, s20", "s_mov_b64 s[24:25], vcc", "s_not_b64 vcc, s[24:25]"]
+SCALARS = ["s_add_u32 s20, s20, 3", "s_mov_b32 s21, s20", "s_mov_b32 s21, 0x40490fdb", "s_mov_b32 s20, 2.0",
+           "s_xor_b32 vcc_lo, vcc_lo, s20", "s_mov_b64 s[24:25], vcc", "s_not_b64 vcc, s[24:25]"]
 
 
 def lines(draw: random.Random, wave: int) -> list[str]:
@@ -66,6 +67,7 @@ def lines(draw: random.Random, wave: int) -> list[str]:
             found.append(f"v_mul_f32 {register()}, {draw.choice(['s20', 's21', '0x3f000000', '1.0'])}, {register()}")
         elif kind < 33:
             found.append(f"{draw.choice(THREE)} {register()}, {register()}, {register()}, {register()}")
+            found.append(f"v_fma_f32 {register()}, {source()}, {source()}, {source()}")
         elif kind < 35:
             compared = f"{draw.choice(SINGLES)}_f32" if draw.random() < 0.5 else f"{draw.choice(WORDS)}_{draw.choice('iu')}32"
             found.append(f"v_cmp_{compared} {mask}, {register()}, {register()}")
@@ -84,19 +86,26 @@ def lines(draw: random.Random, wave: int) -> list[str]:
 
 
 def loop(draw: random.Random, wave: int) -> list[str]:
-    """A loop that lanes leave one after the other, or in groups; some others write EXEC, or run a turn with other bits of MODE."""
+    """A loop that lanes leave one after the other, or in groups, in some of its turns; SCC and the mask of those that have left are read as well.
+
+    Some others write EXEC, or run a turn with other bits of MODE.
+    """
     size, one, all_lanes = ("b32", "s52", "exec_lo") if wave == 32 else ("b64", "s[52:53]", "exec")
     inner = "s54" if wave == 32 else "s[54:55]"
-    text = [f"v_lshrrev_b32 v30, {draw.choice([2, 2, 3, 5, 6, 7])}, v31", "v_and_b32 v30, 15, v30", "s_mov_b32 s50, 0", "L0:", *lines(draw, wave)]
+    text = [f"v_lshrrev_b32 v30, {draw.choice([2, 2, 3, 5, 6, 7])}, v31", "v_and_b32 v30, 15, v30", "s_mov_b32 s50, 0"]
+    text += ["s_mov_b32 s51, 0", "s_mov_b64 s[56:57], 0", "L0:", *lines(draw, wave)]
     text += [f"s_mov_{size} {one}, {all_lanes}", f"v_cmpx_{draw.choice(['eq', 'ge'])}_u32 s50, v30", *short(draw)]
+    gone = "s56" if wave == 32 else "s[56:57]"
+    text += draw.choice([[], [], [f"s_or_{size} {gone}, {gone}, {all_lanes}"], [f"s_mov_{size} {gone}, {all_lanes}"]])
     text += [f"s_and_not1_{size} {one}, {one}, {all_lanes}", "s_cbranch_scc0 L1", f"s_mov_{size} {all_lanes}, {one}"]
+    text += draw.choice([[], ["s_cselect_b32 s51, s51, 5", "s_addk_i32 s51, 0x1"]])
     if draw.random() < 0.5:
         mask = "vcc_lo" if wave == 32 else "vcc"
         text += [f"v_cmp_lt_f32 {mask}, v1, v2", f"s_and_saveexec_{size} {inner}, {mask}", *short(draw)]
         text += [f"s_xor_{size} {all_lanes}, {all_lanes}, {inner}", *short(draw), f"s_or_{size} {all_lanes}, {all_lanes}, {inner}"]
     if draw.random() < 0.4:
         text += [f"s_denorm_mode {draw.choice([0xC, 0xF])}", *lines(draw, wave), "s_denorm_mode 0xc"]
-    text += ["s_add_u32 s50, s50, 1", "s_cmp_lt_u32 s50, 12", "s_cbranch_scc1 L0", "L1:"]
+    text += ["s_add_u32 s50, s50, 1", "s_cmp_lt_u32 s50, 12", "s_cbranch_scc1 L0", "L1:", "v_add_nc_u32 v9, s51, v9", "v_add_nc_u32 v9, s56, v9"]
     return text
 
 

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from pyaco import isa
+from pyaco._core.emu.memory import AddressSpace
+from pyaco._core.emu_fast import engine as fast_engine
 from pyaco.emu import Device
 
 TARGET = "gfx1100"
@@ -81,6 +83,12 @@ GROUPS = {
         "v_mov_b32 v8, 0x07020500", "v_perm_b32 v9, v2, v3, v8", "v_perm_b32 v10, v3, v2, v4", "v_perm_b32 v11, v2, v3, v3",
         "v_perm_b32 v12, v5, v2, 0x01060704", "v_perm_b32 v13, v5, v2, 0x0c0b0801",
     ),
+    "loads": (
+        "global_load_b128 v[8:11], v4, s[0:1] offset:4", "buffer_load_b32 v12, v1, s[12:15], 0 offen offset:8", "global_load_u8 v13, v[6:7], off",
+        "buffer_load_i16 v2, v4, s[12:15], s20 offen offset:2", "ds_load_b64 v[8:9], v1", "ds_load_2addr_b32 v[2:3], v1 offset0:1 offset1:3",
+        "flat_load_b64 v[12:13], v[6:7]", "global_load_d16_hi_b16 v11, v4, s[0:1] offset:6", "ds_load_u16 v10, v4 offset:6",
+        "buffer_load_b64 v[4:5], v4, s[12:15], 0 offen offset:4", "v_add_nc_u32 v2, v4, v2", "v_xor_b32 v3, v5, v3",
+    ),
     "beyond a buffer": (
         "v_mov_b32 v8, 0xfac", "buffer_load_b32 v9, v8, s[12:15], 0 offen", "buffer_load_b128 v[10:13], v1, s[12:15], 0 offen offset:3952",
         "s_movk_i32 s14, 0x20", "buffer_load_u16 v8, v1, s[12:15], 0 offen offset:31", "buffer_load_b64 v[2:3], v4, s[12:15], s20 offen offset:29",
@@ -139,3 +147,16 @@ def test_engines_agree(group: str, wave: int) -> None:
             differing = [RESULTS[index // 64] for index in np.flatnonzero(expected[0] != found[0])]
             assert not differing, f"EXEC {exec_mask:#x}, mode {mode:#x}: VGPRs {sorted(set(differing))}"
             assert np.array_equal(expected[1], found[1]), f"EXEC {exec_mask:#x}, mode {mode:#x}: memory"
+
+
+@pytest.mark.parametrize("bits", [bits for bits in (128, 256) if fast_engine.vector_bits() > bits])
+def test_loads_by_narrow_vectors(bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where few lanes are active, results are put into vectors of the host."""
+    make = fast_engine.FastEngine
+
+    def narrow(space: AddressSpace, gfx_level: int, threads: int = 1) -> fast_engine.FastEngine:
+        return make(space, gfx_level, threads, bits)
+
+    monkeypatch.setattr(fast_engine, "FastEngine", narrow)
+    for wave in (32, 64):
+        test_engines_agree("loads", wave)

@@ -13,7 +13,8 @@ cdef extern from "chain_steps.h" nogil:
         chain_and_or, chain_or3, chain_xor3, chain_bit_select, chain_add_words, chain_subtract_words, chain_subtract_words_from, chain_add3
         chain_multiply_words, chain_minimum_unsigned, chain_maximum_unsigned, chain_minimum_signed, chain_maximum_signed, chain_shift_left
         chain_shift_right, chain_shift_right_signed, chain_shift_left_add, chain_shift_left_or, chain_add_shift_left, chain_xor_add
-        chain_align_bits, chain_square, chain_square_add, chain_compare, chain_compare_signed, chain_compare_unsigned, chain_forms
+        chain_align_bits, chain_square, chain_square_add, chain_add_magnitude, chain_multiply_subtract, chain_subtract_product
+        chain_compare, chain_compare_signed, chain_compare_unsigned, chain_forms
         chain_stores, chain_wave32, chain_flushes, chain_uniform
 
 cdef enum:
@@ -100,6 +101,53 @@ cdef void _describe_step(const Builder *builder, Draft *step, uint32_t opcode) n
     if step.rows and not step.hot.clamp and not step.rest.omod:
         step.chain = _chain_of(builder, opcode)
     step.takes_sgpr = step.chain == <uint8_t>chain_none     # the reference engine's function may be called, which reads the instruction's own sources
+
+
+cdef uint8_t _kind_with_sign(uint8_t kind, uint32_t slot, const Change *change) noexcept nogil:
+    """The kind of chained step that takes a source's magnitude or negative itself; `chain_none`: there is none."""
+    if kind == <uint8_t>chain_add and slot == 1 and change.keep == <uint32_t>~sign_bit and change.flip == 0:
+        return <uint8_t>chain_add_magnitude
+    if kind == <uint8_t>chain_multiply_add and change.keep == all_bits and change.flip == sign_bit:
+        return <uint8_t>chain_multiply_subtract if slot == 2 else <uint8_t>chain_subtract_product
+    return <uint8_t>chain_none
+
+
+cdef uint32_t _source_made_by(const Draft *draft, const Draft *made) noexcept nogil:
+    """The slot of the one source of a step that the step before has changed; `no_row`: it is not so."""
+    cdef uint32_t row = _result_row(made)
+    cdef uint32_t taken = _taken_slots(made, draft)
+    if made.chain != <uint8_t>chain_change or not row & 1 or row >> 1 >= <uint32_t>result_row or taken not in (1, 2, 4):
+        return <uint32_t>no_row
+    return taken >> 1
+
+
+cdef void _fold_signs(vector[Draft] *drafts) noexcept nogil:
+    """Leave out steps that change signs where the next one does it itself; its plain form finds what to change in `rest.change`."""
+    cdef vector[Draft] folded
+    cdef Draft *draft
+    cdef Draft *made
+    cdef size_t index
+    cdef uint32_t slot
+    cdef uint8_t kind
+    for index in range(drafts.size()):
+        folded.push_back(drafts[0][index])
+        if folded.size() < 2:
+            continue
+        draft = &folded[folded.size() - 1]
+        made = &folded[folded.size() - 2]
+        slot = _source_made_by(draft, made)
+        kind = _kind_with_sign(draft.chain, slot, &made.rest.change) if slot != <uint32_t>no_row else <uint8_t>chain_none
+        if kind == <uint8_t>chain_none:
+            continue
+        draft.chain = kind
+        draft.hot.base[slot] = made.hot.base[0]
+        draft.hot.offset[slot] = made.hot.offset[0]
+        draft.hot.immediate = <uint32_t>changed_row * row_bytes
+        draft.hot.allocation = slot
+        draft.rest.change = made.rest.change
+        made[0] = draft[0]
+        folded.pop_back()
+    drafts.swap(folded)
 
 
 cdef inline uint32_t _row_of(uint8_t base, uint32_t offset) noexcept nogil:
@@ -318,6 +366,7 @@ cdef void _bind_chains(Builder *builder) noexcept nogil:
     cdef bint hands = False
     if forms == NULL:
         return
+    _fold_signs(drafts)
     _lift_scalars(drafts)
     _rename_results(drafts)
     while index < drafts.size():

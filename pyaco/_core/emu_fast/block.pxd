@@ -9,7 +9,7 @@ from pyaco._core.emu_fast.matrix_plan cimport MatrixPlan
 from pyaco._core.emu_fast.step cimport Block, ImageSteps, MemorySteps, RowSteps, Step, StepFunction
 
 cdef enum:
-    block_limit = 64                  # instructions
+    block_limit = 128                 # instructions
     pool_rows = 1024
     recent_blocks = 64
 

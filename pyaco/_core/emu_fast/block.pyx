@@ -39,8 +39,10 @@ cdef enum:
     scratch_row = 0                   # of the pool: two rows for each source slot
     result_row = 8                    # a result for post-steps; that of the first half of VOPD where the second still reads the register
     written_row = 9                   # the lanes that an instruction with DPP writes
-    kept_row = 10                     # SGPRs that the block has broadcast, for later instructions
+    changed_row = 10                  # a source of a chained step that changes its sign, for the plain one
+    kept_row = 11                     # SGPRs that the block has broadcast, for later instructions
     kept_rows = 8
+    kept_constants = 8                # SGPRs with constants
     next_rows = 4                     # of these, what the other sources of an instruction may replace
     renamed_row = kept_row + kept_rows        # results that a block replaces itself
     renamed_rows = 32
@@ -75,6 +77,9 @@ cdef struct Builder:
     uint32_t kept_sgpr[kept_rows]     # which SGPR each kept row holds, or register_none
     Change kept_change[kept_rows]     # and what has been changed in it
     uint32_t next_kept                # the row that is used next
+    uint32_t constant_sgpr[kept_constants]    # SGPRs that the block has set to a constant last, or register_none
+    uint32_t constant[kept_constants]
+    uint32_t next_constant
     uint32_t banks                    # of VGPR numbers, at the instruction that is next
 
 
@@ -220,6 +225,9 @@ cdef void _bind_sgpr(Builder *builder, Draft *step, uint32_t slot, uint32_t sgpr
     """A broadcast SGPR: in a row that an earlier instruction of the block has filled, if none has written the SGPR since."""
     cdef StepFunction function = builder.blocks.kernels.rows.broadcast
     cdef uint32_t i
+    for i in range(<uint32_t>kept_constants):
+        if builder.constant_sgpr[i] == sgpr and _bind_constant(builder, step, slot, changed(builder.constant[i], change), False):
+            return
     if sgpr >= kept_sgprs:
         _add_source_step(builder, step, slot, function, base_sgpr, sgpr, change, 0)
         return
@@ -243,6 +251,19 @@ cdef void _forget_sgprs(Builder *builder, uint32_t first, uint32_t count) noexce
     for i in range(<uint32_t>kept_rows):
         if first <= builder.kept_sgpr[i] < first + count:
             builder.kept_sgpr[i] = register_none
+    for i in range(<uint32_t>kept_constants):
+        if first <= builder.constant_sgpr[i] < first + count:
+            builder.constant_sgpr[i] = register_none
+
+
+cdef void _keep_constant(Builder *builder, const Instruction *instruction) noexcept nogil:
+    """Note which SGPR an instruction sets to a constant: it need not be broadcast."""
+    cdef uint32_t sgpr = instruction.decoded.destination[0] >> 2
+    if instruction.decoded.opcode != <int>op_s_mov_b32 or instruction.source[0].kind != operand_value or sgpr >= kept_sgprs:
+        return
+    builder.constant_sgpr[builder.next_constant] = sgpr
+    builder.constant[builder.next_constant] = <uint32_t>instruction.source[0].value
+    builder.next_constant = (builder.next_constant + 1) % <uint32_t>kept_constants
 
 
 cdef void _forget_results(Builder *builder, const Instruction *instruction) noexcept nogil:
@@ -710,6 +731,7 @@ cdef bint _add_instruction(Builder *builder, const Instruction *instruction) noe
                  or _add_matrix(builder, instruction) or _add_image(builder, instruction) or _add_swap(builder, instruction)
                  or _add_permute16(builder, instruction))
     _forget_results(builder, instruction)
+    _keep_constant(builder, instruction)
     if not added:
         builder.steps.resize(before)
         _forget_sgprs(builder, 0, kept_sgprs)               # steps that have filled them may be gone, and it may write any SGPR
@@ -731,6 +753,9 @@ cdef void _fill_block(Builder *builder, uint64_t pc) noexcept nogil:
     builder.next_kept = 0
     for i in range(<uint32_t>kept_rows):
         builder.kept_sgpr[i] = register_none
+    builder.next_constant = 0
+    for i in range(<uint32_t>kept_constants):
+        builder.constant_sgpr[i] = register_none
     while builder.instructions.size() < block_limit:
         instruction = fetch(builder.blocks.code, builder.blocks.machine, pc, builder.banks)
         if instruction == NULL or instruction.decoded.opcode == <int>op_invalid or instruction.handler == NULL:
@@ -748,6 +773,7 @@ cdef void _fill_block(Builder *builder, uint64_t pc) noexcept nogil:
         builder.steps.back().leaves = True
 
 
+include "pyaco/_core/emu_fast/leaving.pxi"
 include "pyaco/_core/emu_fast/shapes.pxi"
 
 
@@ -796,6 +822,8 @@ cdef Block *_make_block(Blocks *blocks, uint64_t pc, uint32_t banks) noexcept no
                 block.steps[index] = block.steps[0]
         if not acts:
             _keep_idle_steps(block, &steps)
+        if block.step_count:
+            _note_leaving(blocks, block, &steps, &instructions)
     blocks.by_pc[0][_key_of(pc, banks, block.modes)] = block
     return block
 
@@ -835,6 +863,11 @@ cdef void _count_instruction(Machine *machine, const Instruction *instruction, u
 cdef void count_blocks(Blocks *blocks) noexcept nogil:
     cdef Block *block
     cdef uint32_t index
+    for pair in blocks.by_pc[0]:
+        for index in range(2):
+            if pair.second.passages:
+                pair.second.leaving[index].executions += pair.second.passages
+        pair.second.passages = 0
     for pair in blocks.by_pc[0]:
         block = pair.second
         for index in range(block.count):

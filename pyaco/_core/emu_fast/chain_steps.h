@@ -16,7 +16,8 @@ enum {
     chain_and_or, chain_or3, chain_xor3, chain_bit_select, chain_add_words, chain_subtract_words, chain_subtract_words_from, chain_add3,
     chain_multiply_words, chain_minimum_unsigned, chain_maximum_unsigned, chain_minimum_signed, chain_maximum_signed, chain_shift_left,
     chain_shift_right, chain_shift_right_signed, chain_shift_left_add, chain_shift_left_or, chain_add_shift_left, chain_xor_add, chain_align_bits,
-    chain_square, chain_square_add, chain_compare, chain_compare_signed = chain_compare + 32, chain_compare_unsigned = chain_compare_signed + 8,
+    chain_square, chain_square_add, chain_add_magnitude, chain_multiply_subtract, chain_subtract_product,
+    chain_compare, chain_compare_signed = chain_compare + 32, chain_compare_unsigned = chain_compare_signed + 8,
     chain_last = chain_compare_unsigned + 8
 };
 // Besides a bit for each source that is handed on. A single that is not stored is handed on with its denormals where the next step takes these for
@@ -136,6 +137,9 @@ CHAIN_OPERATION(ChainProductSum, 3, singles, Singles, multiply_add(a, b, c));
 CHAIN_OPERATION(ChainProductLastSum, 3, singles, Singles, multiply_add(a, c, b));
 CHAIN_OPERATION(ChainSquare, 2, singles, Singles, a * a);
 CHAIN_OPERATION(ChainSquareSum, 3, singles, Singles, multiply_add(a, a, c));
+CHAIN_OPERATION(ChainAddMagnitude, 2, singles, Unsigned, (Singles)a + (Singles)(b & 0x7fffffff));
+CHAIN_OPERATION(ChainProductDifference, 3, singles, Singles, multiply_add(a, b, -c));
+CHAIN_OPERATION(ChainSubtractProduct, 3, singles, Singles, multiply_add(-a, b, c));
 CHAIN_OPERATION(ChainRoot, 1, singles, Singles, root(a));
 CHAIN_OPERATION(ChainReciprocal, 1, singles, Singles, part_all(0x3f800000) / a);
 CHAIN_OPERATION(ChainFloor, 1, singles, Singles, rounded<_MM_FROUND_TO_NEG_INF>(a));
@@ -185,6 +189,8 @@ template <> constexpr bool chain_is_square<ChainSquareSum> = true;
 template <class Operation> struct ChainFlush { static ALWAYS_INLINE Singles of(Singles a) { return flush_by_product(a); } };
 template <> struct ChainFlush<ChainProduct> { static ALWAYS_INLINE Singles of(Singles a) { return flush_by_sum(a); } };
 template <> struct ChainFlush<ChainProductSum> { static ALWAYS_INLINE Singles of(Singles a) { return flush_by_sum(a); } };
+template <> struct ChainFlush<ChainProductDifference> { static ALWAYS_INLINE Singles of(Singles a) { return flush_by_sum(a); } };
+template <> struct ChainFlush<ChainSubtractProduct> { static ALWAYS_INLINE Singles of(Singles a) { return flush_by_sum(a); } };
 template <> struct ChainFlush<ChainSquare> { static ALWAYS_INLINE Singles of(Singles a) { return flush_by_sum(a); } };
 template <> struct ChainFlush<ChainSquareSum> { static ALWAYS_INLINE Singles of(Singles a) { return flush_by_sum(a); } };
 template <> struct ChainFlush<ChainProductLastSum> { static ALWAYS_INLINE Singles of(Singles a) { return flush_by_sum(a); } };
@@ -213,6 +219,11 @@ template <unsigned parts, class Core, class Step> static ALWAYS_INLINE void chai
         return;
     const unsigned first = chain_first_lane(step);
     const uint64_t active = core->active >> first;
+    if (parts * part_lanes == 32 && (uint32_t)active == 0xffffffff) {
+        for (unsigned part = 0; part < parts; ++part)
+            part_store(row + part_lanes * part, values[part]);
+        return;
+    }
     for (unsigned part = 0; part < parts; ++part)
         part_blend(row + part_lanes * part, values[part], (uint32_t)(active >> (part_lanes * part)), core->lane_mask + first + part_lanes * part);
 }
@@ -241,6 +252,15 @@ template <class Step> static ALWAYS_INLINE bool chain_is_stored(const Step *step
 
 template <class Core, class Step> static int chain_return(Core *, const Step *) { return 0; }
 
+// Changes the sign of a source for the plain step, of a step that does so itself (`_fold_signs`): in a row of the pool, which is `core->base[1]`.
+template <class Core, class Step> static void chain_change_source(Core *core, const Step *step, Step *plain) {
+    const uint32_t *const row = chain_source(core, plain, step->allocation);
+    for (unsigned lane = 0; lane < 64; ++lane)
+        ((uint32_t *)(core->base[1] + step->immediate))[lane] = (row[lane] & step->rest->change.keep) ^ step->rest->change.flip;
+    plain->base[step->allocation] = 1;
+    plain->offset[step->allocation] = step->immediate;
+}
+
 // The plain step, by itself, which is for all lanes.
 template <class Core, class Step, class... Parts>
 static __attribute__((noinline, cold)) int chain_plainly(Core *core, const Step *step, bool takes, Parts... handed) {
@@ -253,6 +273,8 @@ static __attribute__((noinline, cold)) int chain_plainly(Core *core, const Step 
         alone[0].offset[slot] -= 4 * first;
     alone[0].destination -= 4 * first;
     alone[0].mask_source -= first / 32;
+    if (step->immediate != 0)
+        chain_change_source(core, step, alone);
     alone[0].function = step->rest->plain;
     alone[1].function = chain_return<Core, Step>;
     const int stop = alone[0].function(core, alone);
@@ -318,8 +340,7 @@ static int chain_comparison(Core *core, const Step *step, Parts... handed) {
         found |= (uint64_t)Comparison::of(a, b) << (part_lanes * part);
     }
     found = (found << (form & chain_wave32 ? chain_first_lane(step) : 0)) & core->active;
-    core->mask_result[0] = (uint32_t)found;
-    core->mask_result[1] = (uint32_t)(found >> 32);
+    store_pair(core->mask_result, found);
     if (form & chain_wave32 && core->halves == 1)
         core->wave->sgpr[step->mask_destination] = (uint32_t)found;
     else
@@ -385,6 +406,9 @@ template <class Core, class Step> static void fill_chains(int (**table)(Core *, 
     CHAIN(chain_multiply_last_add, ChainProductLastSum);
     CHAIN(chain_square, ChainSquare);
     CHAIN(chain_square_add, ChainSquareSum);
+    CHAIN(chain_add_magnitude, ChainAddMagnitude);
+    CHAIN(chain_multiply_subtract, ChainProductDifference);
+    CHAIN(chain_subtract_product, ChainSubtractProduct);
     CHAIN(chain_root, ChainRoot);
     CHAIN(chain_reciprocal, ChainReciprocal);
     CHAIN(chain_floor, ChainFloor);

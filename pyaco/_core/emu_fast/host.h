@@ -145,6 +145,10 @@ static ALWAYS_INLINE void put_lanes(uint32_t *row, const uint32_t *values, uint3
     _mm512_storeu_si512(row, _mm512_mask_blend_epi32((__mmask16)bits, loaded_words(row), _mm512_loadu_si512(values)));
 }
 
+static ALWAYS_INLINE void put_lane(uint32_t *row, uint32_t lane, uint32_t value) {
+    _mm512_storeu_si512(row, _mm512_mask_set1_epi32(loaded_words(row), (__mmask16)(1u << lane), (int)value));
+}
+
 static ALWAYS_INLINE void spread_bits(uint64_t bits, uint32_t *lanes) {
     for (int lane = 0; lane < 64; lane += 16)
         _mm512_storeu_si512(lanes + lane, _mm512_maskz_set1_epi32((__mmask16)(bits >> lane), -1));
@@ -231,6 +235,12 @@ static ALWAYS_INLINE void put_lanes(uint32_t *row, const uint32_t *values, uint3
     }
 }
 
+static ALWAYS_INLINE void put_lane(uint32_t *row, uint32_t lane, uint32_t value) {
+    __m256i *const kept = (__m256i *)(row + (lane & 8));
+    const __m256i own = _mm256_cmpeq_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), _mm256_set1_epi32((int)(lane & 7)));
+    _mm256_storeu_si256(kept, _mm256_blendv_epi8(_mm256_loadu_si256(kept), _mm256_set1_epi32((int)value), own));
+}
+
 static ALWAYS_INLINE void spread_bits(uint64_t bits, uint32_t *lanes) {
     const __m256i own = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
     for (int lane = 0; lane < 64; lane += 8) {
@@ -308,6 +318,8 @@ static ALWAYS_INLINE void put_lanes(uint32_t *row, const uint32_t *values, uint3
     for (int lane = 0; lane < 16; ++lane)
         row[lane] = (values[lane] & mask[lane]) | (row[lane] & ~mask[lane]);
 }
+
+static ALWAYS_INLINE void put_lane(uint32_t *row, uint32_t lane, uint32_t value) { row[lane] = value; }
 
 static ALWAYS_INLINE int chunk_kind(const uint32_t *offset) {
     uint32_t differs = 0, moved = 0;

@@ -14,7 +14,7 @@ cdef enum:
 
 
 cdef struct Span:
-    uint32_t offset[max_lanes]        # by lane; those of inactive lanes are an active lane's
+    uint32_t offset[max_lanes]        # by lane; those of inactive lanes are an active lane's, or, where few are active, undefined
     int kind[4]                       # by chunk: chunk_*
     uint32_t lowest
     uint32_t highest
@@ -23,20 +23,15 @@ cdef struct Span:
 cdef void _fill_few(const Core *core, const uint32_t *row, Span *span) noexcept nogil:
     """The same where few lanes are active."""
     cdef uint64_t active = core.active
-    cdef uint32_t other = row[trailing_zeros64(active)]
     cdef uint32_t lane, number
-    for lane in range(<uint32_t>max_lanes):
-        span.offset[lane] = other
     for number in range(4):
-        span.kind[number] = chunk_same
-    span.lowest = other
-    span.highest = other
-    active &= active - 1
+        span.kind[number] = chunk_any
+    span.lowest = 0xffffffffU
+    span.highest = 0
     while active:
         lane = trailing_zeros64(active)
         active &= active - 1
         span.offset[lane] = row[lane]
-        span.kind[lane // chunk] = chunk_any
         span.lowest = min(span.lowest, row[lane])
         span.highest = max(span.highest, row[lane])
 
@@ -178,10 +173,29 @@ cdef inline void _load_chunk(const uint8_t *host, const Span *span, uint32_t num
             values[lane] = (<const uint32_t *>(host + offset[lane]))[0]
 
 
+cdef inline uint32_t _element_at(const Step *step, const uint8_t *host) noexcept nogil:
+    return (<const uint32_t *>host)[0] if step.rest.memory.bytes == 4 else load_element(host, step.rest.memory)
+
+
+cdef void _load_few(const Core *core, const Step *step, const uint8_t *host, const Span *span, uint32_t *row) noexcept nogil:
+    """`_load_rows` where few lanes are active. Rows are stored by vectors: the next step loads them so, and would wait for stores of dwords."""
+    cdef uint64_t active = core.active
+    cdef uint32_t lane, dword
+    while active:
+        lane = trailing_zeros64(active)
+        active &= active - 1
+        for dword in range(step.rest.memory.dwords):
+            put_lane(row + dword * (row_bytes // 4) + (lane & ~<uint32_t>(chunk - 1)), lane % chunk,
+                     _element_at(step, host + span.offset[lane] + 4 * dword))
+
+
 cdef inline void _load_rows(Core *core, const Step *step, const uint8_t *host, const Span *span, uint32_t *row) noexcept nogil:
     """Every element into its registers."""
     cdef uint32_t values[row_lanes]
     cdef uint32_t half, dword, lane, number
+    if core.active_count <= few_lanes:
+        _load_few(core, step, host, span, row)
+        return
     if core.full and step.rest.memory.dwords == 4:
         for number in range(chunks * core.halves):
             load_quads(host, &span.offset[chunk * number], row + chunk * number)

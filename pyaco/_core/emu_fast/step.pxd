@@ -48,6 +48,7 @@ cdef extern from "host.h" nogil:
     uint32_t row_low_bits(const uint32_t *values)            # the lowest bit of every lane
     uint32_t row_nans(const uint32_t *values)                # a bit for each lane with a single that is a NaN
     void put_lanes(uint32_t *row, const uint32_t *values, uint32_t bits, const uint32_t *mask)      # those of 16 that have a bit and a mask
+    void put_lane(uint32_t *row, uint32_t lane, uint32_t value)                                     # of 16
     uint64_t load_pair(const uint32_t *pair)                 # of dwords
     void store_pair(uint32_t *pair, uint64_t value)
     uint64_t load_again(const uint64_t *value)               # from memory, whatever the compiler knows of it
@@ -89,8 +90,8 @@ cdef struct Step:
     uint32_t offset[4]                # of the sources: bytes from Core.base[base]
     uint8_t base[4]                   # base_*
     uint32_t destination              # bytes from base[destination_base], or number of an SGPR
-    uint32_t immediate                # memory: offset; scalar: the 16 bits, extended
-    uint32_t allocation               # memory: the allocation that it accessed last; images: the ImageWork
+    uint32_t immediate                # memory: offset; scalar: the 16 bits, extended. Chained: row for a source whose sign it changes; 0: none
+    uint32_t allocation               # memory: the allocation that it accessed last; images: the ImageWork. Chained: the slot of that source
     uint16_t sgpr                     # memory: first SGPR of the base or the descriptor, or none; a sampler's is `mask_source`. Chained: first lane
     uint8_t destination_base
     uint8_t mask_source               # SGPR of a source that is a lane mask
@@ -108,7 +109,7 @@ cdef struct StepRest:
     StepFunction plain                # of a chained step: the form that has its rows in memory
     uint32_t chain_form               # of a chained step: its place in the table of forms; else 0
     Block *successor[2]               # of the step that ends a block: not taken, taken; NULL: not known yet
-    Change change                     # steps that make a row
+    Change change                     # steps that make a row, or change a source's sign themselves
     uint8_t neg
     uint8_t opsel
     uint8_t omod
@@ -190,6 +191,13 @@ cdef struct Block:
     uint64_t end                      # of the one that follows
     uint64_t executions
     uint64_t lane_executions          # active lanes, summed over the executions
+    uint32_t copied_exec              # where lanes leave a loop (leaving.pxi), or `register_none`: the SGPR that EXEC has been copied to
+    uint32_t narrowed                 # the mask from which lanes are taken that leave
+    uint32_t restored                 # the SGPR that is copied to EXEC
+    uint32_t passed                   # instructions of the two blocks that do nothing where no lane leaves
+    Block *leaving[2]                 # those blocks, and the one behind; NULL: not found yet
+    Block *staying
+    uint64_t passages                 # how often they were passed
     uint32_t modes                    # bits of MODE that its steps are made for: those of `step_modes`
     uint32_t banks                    # of VGPR numbers at the first instruction, as `wave_banks` has them
     bint searched                     # by `find_first_writes`
@@ -248,6 +256,7 @@ cdef int step_leave_ordered(Core *core, const Step *step) noexcept nogil
 cdef int step_banks(Core *core, const Step *step) noexcept nogil              # S_SET_VGPR_MSB, which changes MODE
 cdef int step_end(Core *core, const Step *step) noexcept nogil                # from one block to the next
 cdef int step_end_exec(Core *core, const Step *step, uint64_t active) noexcept nogil      # the same behind a step that hands EXEC on
+cdef int step_end_leaving(Core *core, const Step *step, uint64_t active) noexcept nogil   # the same where lanes leave a loop
 cdef int step_save_exec(Core *core, const Step *step) noexcept nogil          # S_MOV_B64 from EXEC
 cdef int step_copy_mask(Core *core, const Step *step) noexcept nogil          # the result of a comparison, to another SGPR
 cdef StepFunction branch_step(uint32_t opcode) noexcept nogil                 # NULL: not a direct branch

@@ -164,6 +164,39 @@ cdef int step_end_exec(Core *core, const Step *step, uint64_t active) noexcept n
     return follow_with(core, step, 0, active)
 
 
+cdef bint _find_staying(Block *block) noexcept nogil:
+    """Look for the blocks that lanes run as they leave, and the one behind: once each has followed the other, they are known."""
+    cdef Block *first = block.rests[block.step_count - 1].successor[0]
+    cdef Block *second
+    if first == NULL or first.narrowed != block.copied_exec:
+        return False
+    second = first.rests[first.step_count - 1].successor[0]
+    if second == NULL or second.restored != block.copied_exec:
+        return False
+    block.leaving[0] = first
+    block.leaving[1] = second
+    block.passed = first.count + second.count
+    block.staying = second.rests[second.step_count - 1].successor[0]
+    return block.staying != NULL
+
+
+cdef int step_end_leaving(Core *core, const Step *step, uint64_t active) noexcept nogil:
+    """Where no lane leaves, EXEC stays, and what the lanes would do is passed: only SCC changes, as some are left."""
+    cdef Block *block = step.rest.block
+    if active or not core.active or not (block.staying != NULL or _find_staying(block)):
+        return follow_with(core, step, 0, active)
+    if core.machine.executed + block.passed + block.staying.count > core.chain_end:
+        return follow_with(core, step, 0, active)
+    core.machine.executed += block.passed
+    block.passages += 1
+    core.wave.scc = 1
+    if core.halves == 1:
+        core.wave.sgpr[<uint32_t>sgpr_exec] = <uint32_t>core.active
+    else:
+        store_pair(&core.wave.sgpr[<uint32_t>sgpr_exec], core.active)
+    return run_block(core, &block.staying)
+
+
 cdef int step_save_exec(Core *core, const Step *step) noexcept nogil:
     store_pair(&core.wave.sgpr[step.destination], load_pair(&core.wave.sgpr[sgpr_exec]))
     return next_step(core, step)
