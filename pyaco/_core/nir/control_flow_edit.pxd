@@ -15,6 +15,7 @@ cdef extern from *:
     """
     #ifndef PYACO_BLOCK_CONTENTS
     #define PYACO_BLOCK_CONTENTS
+    #include <cstddef>
     #include <cstdint>
     #include <utility>
     #include <vector>
@@ -46,9 +47,9 @@ cdef extern from *:
             own.push_back(instruction);
             have_changed();
         }
-        void push_front(std::uint32_t instruction) {
+        void insert(std::size_t place, std::uint32_t instruction) {
             take();
-            own.insert(own.begin(), instruction);
+            own.insert(own.begin() + static_cast<std::ptrdiff_t>(place), instruction);
             have_changed();
         }
         void append(const std::uint32_t *first, std::size_t number) {
@@ -83,7 +84,7 @@ cdef extern from *:
         ValueId operator[](size_t k) noexcept nogil
         ValueId back() noexcept nogil
         void push_back(ValueId instruction) except + nogil
-        void push_front(ValueId instruction) except + nogil
+        void insert(size_t place, ValueId instruction) except + nogil
         void append(const ValueId *first, size_t count) except + nogil
         void append(const BlockContents &other) except + nogil
         void pop_back() noexcept nogil

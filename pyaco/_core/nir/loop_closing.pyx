@@ -69,7 +69,7 @@ cdef ValueId _closed(ControlFlowEdit *edit, NodeId loop, const vector[NodeId] &l
     for i in range(<uint32_t>leaving.size()):
         phi_set(s, phi, i, value, leaving[i])
     lines_inherit(&s.lines, phi, phi + 1, value)
-    edit.contents[after].push_front(phi)
+    edit.contents[after].insert(0, phi)
     return phi
 
 

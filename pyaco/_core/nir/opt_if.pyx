@@ -178,7 +178,7 @@ cdef int _place(const Walk *w) except -1 nogil:
     edit_begin(&edit, w.s)
     for value in range(2):
         if w.truth[value]:
-            edit.contents[first].push_front(w.truth[value])
+            edit.contents[first].insert(0, w.truth[value])
     return edit_end(&edit)
 
 

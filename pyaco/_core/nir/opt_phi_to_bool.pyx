@@ -29,7 +29,7 @@ from pyaco._core.ir.shader cimport (
     nir_load_const, nir_phi, nir_phi_new, nir_undef, nir_undefined, node_first_block, phi_set, source_swizzle, source_value, value_is_constant,
 )
 from pyaco._core.ir.source_lines cimport lines_inherit
-from pyaco._core.nir.control_flow_edit cimport ControlFlowEdit, edit_begin, edit_end, edit_jump_of
+from pyaco._core.nir.control_flow_edit cimport BlockContents, ControlFlowEdit, edit_begin, edit_end, edit_jump_of
 
 cdef enum:                        # Truth: how a number says true, a bit each; false is 0
     truth_one = 1
@@ -233,8 +233,8 @@ cdef int _find_truths(Truths *t) except -1 nogil:
 # --------------------------------------------------------------------------------------------------------------- becoming booleans
 cdef int _append(ControlFlowEdit *edit, NodeId block, ValueId value) except -1 nogil:
     """Put a value at the end of a block, before its jump."""
-    cdef vector[ValueId] *contents = &edit.contents[block]
-    contents.insert(contents.end() - (edit_jump_of(edit, block) != 0), value)
+    cdef BlockContents *contents = &edit.contents[block]
+    contents.insert(contents.size() - (edit_jump_of(edit, block) != 0), value)
     return 0
 
 
@@ -297,7 +297,7 @@ cdef int _fill(ControlFlowEdit *edit, const Zeroed[ValueId] &booleans, ValueId p
 cdef int _replace(ControlFlowEdit *edit, ValueId phi, ValueId boolean, uint8_t truths) except -1 nogil:
     """Let what a phi was be made of its phi of booleans, which stands in its place: the edit's end puts the rest behind all phis."""
     cdef ShaderData *s = edit.shader
-    cdef vector[ValueId] *contents = &edit.contents[s.instructions.block[phi]]
+    cdef BlockContents *contents = &edit.contents[s.instructions.block[phi]]
     cdef int bit_size = s.instructions.bit_size[phi]
     cdef uint32_t place = 0
     cdef ValueId one
@@ -308,8 +308,8 @@ cdef int _replace(ControlFlowEdit *edit, ValueId phi, ValueId boolean, uint8_t t
     else:
         one = nir_alu_n(s, _conversion(bit_size, False), &boolean, 1)
         _become_operation(s, phi, alu_ineg, one)
-        contents.insert(contents.begin() + place, one)
-    contents.insert(contents.begin() + place, boolean)
+        contents.insert(place, one)
+    contents.insert(place, boolean)
     return 0
 
 
