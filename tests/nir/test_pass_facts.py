@@ -97,9 +97,9 @@ def test_passes_keep_what_their_records_promise(name: str, level: int, wave: int
 
 
 def renumbered(text: str) -> str:
-    """The text with values numbered as they come: steps that change nothing may use up numbers."""
+    """The text with values numbered as they come, and single spaces, as columns are as wide as numbers: steps that change nothing may use up some."""
     numbers: dict[str, str] = {}
-    return re.sub(r" *%\d+", lambda found: numbers.setdefault(found[0].strip(), f" %{len(numbers)}"), text)
+    return re.sub(r" *%\d+", lambda found: numbers.setdefault(found[0].strip(), f" %{len(numbers)}"), re.sub(" +", " ", text))
 
 
 @pytest.mark.parametrize(("level", "wave"), [(103, 64), (120, 32)])
