@@ -161,7 +161,7 @@ class Module:
 
     def _binding(self, decorations: Mapping[int, tuple[int, ...]], storage: int, pointee: int) -> Binding:
         count = 1
-        opcode, operands = self.types[pointee]
+        opcode, operands = self.types.get(pointee, (0, ()))       # none: a tensor or an acceleration structure
         if opcode in (OP_TYPE_ARRAY, OP_TYPE_RUNTIME_ARRAY):
             count = self.constants[operands[1]][0] if opcode == OP_TYPE_ARRAY else 0
             pointee = operands[0]
