@@ -4,12 +4,13 @@ Each invocation does 16 operations on a tiled image of 256 x 256 texels and adds
 except where the case is called scattered.
 Times are CPU time of one thread, warm, the least of several runs. lavapipe takes its usual shortcuts in sampling.
 
-``python bench/bench_images.py`` prints the comparison, with ``--shapes`` how much longer other workgroups take than those of 8 x 8; pytest runs the
-same measurements.
+``python bench/bench_images.py`` prints the comparison, with ``--shape 32x1`` that in workgroups of 32 x 1, with ``--shapes`` how much longer other
+workgroups take than those of 8 x 8; pytest runs the same measurements.
 """
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
 import time
@@ -196,7 +197,7 @@ def best(run: Callable[[], object], repetitions: int = 25) -> float:
 
 
 @cache
-def lavapipe_time(name: str) -> float | None:
+def lavapipe_time(name: str, shape: tuple[int, int] = SQUARE) -> float | None:
     """Return lavapipe's CPU time for the same shader; None where it is not there."""
     try:
         from vulkan_images import KINDS
@@ -213,8 +214,8 @@ def lavapipe_time(name: str) -> float | None:
                             "maxLod": 15.0, "compareEnable": int(case.compare > 0), "compareOp": case.compare,
                             "anisotropyEnable": int(case.anisotropy > 0), "maxAnisotropy": float(1 << case.anisotropy)}
     try:
-        return min(Lavapipe(exact=False).time(spirv_of(name), (SIDE // 8, SIDE // 8, 1), {(0, 0): np.zeros(SIDE * SIDE * 4, np.float32)},
-                                              25, layouts, {(0, 1): image}))
+        return min(Lavapipe(exact=False).time(spirv_of(name, shape), (SIDE // shape[0], SIDE // shape[1], 1),
+                                              {(0, 0): np.zeros(SIDE * SIDE * 4, np.float32)}, 25, layouts, {(0, 1): image}))
     except PeerError as error:
         print(f"{name}: {error}", file=sys.stderr)
         return None
@@ -259,15 +260,26 @@ def print_shapes(names: list[str]) -> None:
         print(f"{name:18}" + "".join(f"{best(Prepared(name, shape=shape).run) / square:8.2f}" for shape in SHAPES), flush=True)
 
 
+def workgroup(text: str) -> tuple[int, int]:
+    """Return width and height of workgroups."""
+    width, _, height = text.partition("x")
+    return int(width), int(height)
+
+
 def main() -> None:
     """Print millions of operations a second, and the ratio to lavapipe's CPU time."""
-    names = [word for word in sys.argv[1:] if word != "--shapes"] or list(CASES)
-    if "--shapes" in sys.argv:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="CASE", help=", ".join(CASES))
+    parser.add_argument("--shape", type=workgroup, default=SQUARE, help="workgroups, instead of 8x8")
+    parser.add_argument("--shapes", action="store_true")
+    options = parser.parse_args()
+    names = options.names or list(CASES)
+    if options.shapes:
         print_shapes(names)
         return
     print(f"{'':18}{'M/s':>10}{'lavapipe':>10}{'ratio':>8}")
     for name in names:
-        theirs, ours = lavapipe_time(name), best(Prepared(name).run)
+        theirs, ours = lavapipe_time(name, options.shape), best(Prepared(name, shape=options.shape).run)
         peer = f"{OPERATIONS / theirs / 1e6:10.1f}{ours / theirs:8.2f}" if theirs else ""
         print(f"{name:18}{OPERATIONS / ours / 1e6:10.1f}{peer}", flush=True)
 
