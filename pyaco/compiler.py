@@ -21,15 +21,14 @@ from pyaco.targets import features
 from pyaco.targets.lowering import DoublesLowering, Int64Lowering, doubles_lowering, int64_lowering, spelled
 
 if TYPE_CHECKING:
+    from pyaco._core.ir.compilation import Reading, Target
+    from pyaco._core.ir.program import Program
     from pyaco._core.ir.shader import Shader
     from pyaco.aco.pressure import Pressure
     from pyaco.binary.source_lines import SourceLines
     from pyaco.descriptors.layout import PipelineLayout
 
 __all__ = ["CompiledShader", "PassRecord", "compile"]
-
-_NARROW, _WIDE = 32, 64
-
 
 class _Deferred(NamedTuple):
     """A value that is made at the first look at it."""
@@ -273,29 +272,37 @@ def compile(
     else:
         steps = Run()
     rooms = _rooms()
-    shader = program = None
+    reading = program = None
     owned = True
-    try:
-        if type(source) is bytes and source.startswith(SPIRV_MAGICS):
-            shader = rooms.read_spirv(source, entry, dict(spec) if spec else None, "compute")
-            steps.note(rooms.NIR, "spirv", "read", shader)
+    words = source if type(source) is bytes and source.startswith(SPIRV_MAGICS) else None
+    if words is None:
+        found = load(source)
+        if found.kind == "spirv":
+            words = found.data
         else:
-            found = load(source)
             shader = read_nir(found, entry, spec)
             owned = found.kind != "shader"
-            if owned:
+    if words is not None:
+        reading = rooms.begin_reading(words, entry, dict(spec) if spec else None)
+        shader = reading.shader
+    if layout is not None:
+        shader.facts.known["pipeline_layout"] = layout
+    try:
+        if owned and reading is None:
+            steps.note(rooms.NIR, "spirv", "read", shader)
+        if owned and not (steps.watched or rooms.NIR.users or rooms.ACO.users):     # a user's pass may look at both IRs, and keep them
+            program = _compile_unseen(reading, shader, _target(chip.target, wave), lowering, steps, on)
+        else:
+            if reading is not None:
+                reading.run()
                 steps.note(rooms.NIR, "spirv", "read", shader)
-        if layout is not None:
-            shader.facts.known["pipeline_layout"] = layout
-        if wave is None:
-            wave = _wave_size(chip, shader)
-        program = _lower(shader, chip, wave, lowering, steps, on, observer, owned)
+            program = _lower(shader, _target(chip.target, wave), lowering, steps, on, observer)
     except Stopped:
         pass
     else:
         if asked:
             steps.check_names()
-    made = _result(shader, program, chip, wave or _WIDE, steps)
+    made = _result(shader, program, chip, wave, steps)
     if observer is not None:
         made.dumps.update(observer.texts)
         made.pressure = tuple(observer.pressure)
@@ -323,17 +330,6 @@ def _chip(target: str) -> targets.Chip:
     return chip
 
 
-def _wave_size(chip: targets.Chip, shader: Any) -> int:
-    """Return the wave size that RADV picks for a compute shader without a required subgroup size (its ``radv_shader_info.c``).
-
-    Cooperative matrices are multiplied by instructions in narrow waves.
-    """
-    x, y, z = shader.workgroup_size
-    if shader.facts.known.get("cooperative_matrices") and features.has_wave_matrices(chip.level):
-        return _NARROW
-    return _NARROW if features.has_wave32(chip.level) and x * y * z <= _NARROW else _WIDE
-
-
 def _names(words: str | tuple[str, ...] | list[str]) -> frozenset[str]:
     return frozenset([words] if isinstance(words, str) else words)
 
@@ -358,13 +354,13 @@ def _rooms() -> SimpleNamespace:
     from pyaco import spirv
     from pyaco._core.aco import isel
     from pyaco._core.ir.program import Program
-    from pyaco._core.spirv.reader import read as read_spirv
+    from pyaco._core.spirv.reader import begin_reading
     from pyaco.aco.passes import ACO
     from pyaco.aco.statistics import statistics
     from pyaco.nir.passes import NIR, check_lowered, mark_lowered
     from pyaco.pipelines import compute
 
-    return SimpleNamespace(spirv=spirv, read_spirv=read_spirv, isel=isel, Program=Program, ACO=ACO, NIR=NIR, check_lowered=check_lowered,
+    return SimpleNamespace(spirv=spirv, begin_reading=begin_reading, isel=isel, Program=Program, ACO=ACO, NIR=NIR, check_lowered=check_lowered,
                            mark_lowered=mark_lowered, compute=compute, statistics=statistics)  # fmt: skip
 
 
@@ -392,55 +388,61 @@ def _lowering(level: int, int64: str | Int64Lowering, fp64: str | DoublesLowerin
     return _Lowering(integers, doubles, pipeline)
 
 
+def _limits(target: str, wave: int) -> dict[str, int]:
+    return targets.wave_limits(target, wave).as_dict()
+
+
 @lru_cache(maxsize=256)
-def _device(target: str, wave: int) -> Any:
-    """The limits of a chip's waves as programs hold them: text is hashed once, the fields of a chip by every look."""
-    from pyaco._core.ir.program import DeviceLimits
+def _target(name: str, wave: int | None) -> Target:
+    """What is compiled for, as kernels read it: the limits of a chip's waves, and how their size is chosen where `wave` is None."""
+    from pyaco._core.ir.compilation import Target
 
-    return DeviceLimits(targets.wave_limits(target, wave).as_dict())
+    level = targets.chip(name).level
+    narrow = _limits(name, 32) if features.has_wave32(level) else None
+    wide = _limits(name, 64) if features.has_wave64(level) else None
+    return Target(level, wave or 0, narrow, wide, narrow_with_matrices=features.has_wave_matrices(level))
 
 
-def _lower(
-    shader: Any, chip: targets.Chip, wave: int, lowering: _Lowering, steps: Run, on: DebugSwitches, observer: Observer | None, owned: bool
-) -> Any:
-    """Run the NIR passes, instruction selection, the backend and the assembler; a shader that is `owned` by the compilation may be empty then."""
+def _compile_unseen(reading: Reading | None, shader: Shader, target: Target, lowering: _Lowering, steps: Run, on: DebugSwitches) -> Program:
+    """Compile what nothing looks at between passes; the shader is empty then."""
     rooms = _rooms()
-    compute = rooms.compute
-    backend = compute.BACKEND
-    if on is not NO_SWITCHES:
-        backend = on.backend
-    steps.check_disabled(compute.NIR, compute.ACO)
+    program: Program = rooms.Program()
     rooms.mark_lowered(shader)
-    shader.set_target(chip.level, wave, 0xFFFF8000)
-    x, y, z = shader.workgroup_size
-    program = rooms.Program()
-    program.configure(
-        gfx_level=chip.level, wave_size=wave, workgroup_size=x * y * z, limits=_device(chip.target, wave), wgp_mode=False,
-    )
-    # A user's pass may keep the shader.
-    if owned and not steps.watched and not rooms.NIR.users:
-        steps.run_through((rooms.NIR, lowering.pipeline, shader), rooms.isel.kernel, ("aco", "instruction_selection"),
-                          (rooms.ACO, backend, program), chip.level)  # fmt: skip
-        return program
-    steps.run(rooms.NIR, lowering.pipeline, shader, chip.level)
+    steps.check_disabled(rooms.compute.NIR, rooms.compute.ACO)
+    backend = rooms.compute.BACKEND if on is NO_SWITCHES else on.backend
+    steps.run_through(reading, (rooms.NIR, lowering.pipeline, shader), target, rooms.isel.kernel, (rooms.ACO, backend, program), target.gfx_level)
+    return program
+
+
+def _lower(shader: Shader, target: Target, lowering: _Lowering, steps: Run, on: DebugSwitches, observer: Observer | None) -> Program:
+    """Run the NIR passes, instruction selection, the backend and the assembler, each seen by whoever looks at the IR."""
+    rooms = _rooms()
+    program: Program = rooms.Program()
+    rooms.mark_lowered(shader)
+    steps.check_disabled(rooms.compute.NIR, rooms.compute.ACO)
+    target.aim(shader, program)
+    steps.run(rooms.NIR, lowering.pipeline, shader, target.gfx_level)
     if steps.validates:
         rooms.check_lowered(shader, lowering.int64, lowering.fp64)
     rooms.isel.run(shader, program)
     steps.note(rooms.ACO, "aco", "instruction_selection", program)
-    steps.run(rooms.ACO, backend, program, chip.level)
+    steps.run(rooms.ACO, rooms.compute.BACKEND if on is NO_SWITCHES else on.backend, program, target.gfx_level)
     if observer is not None:
         observer.finish(program)
     return program
 
 
-def _result(shader: Any, program: Any, chip: targets.Chip, wave: int, steps: Run) -> CompiledShader:
-    entry = shader.facts.known.get("entry", "main") if shader is not None else "main"
+def _result(shader: Any, program: Any, chip: targets.Chip, wave: int | None, steps: Run) -> CompiledShader:
+    entry = shader.facts.known.get("entry", "main")
     abi: Any = _deferred((_abi, (program,))) if program is not None else _abi_of_shader(shader)
     stats: Any = {}
     passes: Any = _deferred((getattr, (steps, "records")))
     code = constants = b""
     lines: list[tuple[int, int, str, int]] = []
-    if program is not None:
+    if program is None:
+        wave = wave or shader.info["wave_size"] or 64
+    else:
+        wave = program.wave_size
         stats = _deferred((_rooms().statistics, (program,)))
         code, constants = program.code, program.constant_data
         if program.source_files:
@@ -463,9 +465,9 @@ def _abi(program: Any) -> Abi:
     return Abi.from_dict({**program.metadata["abi"], **{name: config[name] for name in _CONFIG_OF_ABI}})
 
 
-def _abi_of_shader(shader: Any) -> Abi | None:
+def _abi_of_shader(shader: Shader) -> Abi | None:
     """The ABI of a shader whose compilation was stopped before there was a program."""
-    facts = shader.metadata.get("abi") if shader is not None else None
+    facts = shader.metadata.get("abi")
     return None if facts is None else Abi.from_dict(facts)
 
 

@@ -25,6 +25,7 @@ from pyaco.arguments import checked
 from pyaco.errors import InputError
 
 if TYPE_CHECKING:
+    from pyaco._core.ir.compilation import Reading, Target
     from pyaco._core.ir.program import Program
     from pyaco._core.ir.shader import Shader
 
@@ -149,7 +150,14 @@ class Pass:
 
     def native_kernel(self, options: Mapping[str, Any], level: int) -> NativeKernel | None:
         """The same with these options, without the interpreter; None where it needs that."""
-        kernel: NativeKernel | None = getattr(importlib.import_module(self.module), "kernel", None)
+        return self._bound("kernel", options, level)
+
+    def kernel_in_compilation(self, options: Mapping[str, Any], level: int) -> NativeKernel | None:
+        """The same where the interpreter is needed but in a compilation that nobody looks at (``_core/ir/compilation.pxd``)."""
+        return self._bound("compilation_kernel", options, level)
+
+    def _bound(self, name: str, options: Mapping[str, Any], level: int) -> NativeKernel | None:
+        kernel: NativeKernel | None = getattr(importlib.import_module(self.module), name, None)
         return None if kernel is None else kernel.bound(options, level)
 
     @checked
@@ -487,7 +495,8 @@ def _prepare(pipeline: Pipeline, choice: _Choice, users: UserPasses) -> Plan:
                 slot = same if analyses.isdisjoint(step.entry.needs) else -1
                 yield PreparedStep((pipeline.ir, step.name), step.entry.kernel(), step.options, slot,
                                    native=step.entry.native_kernel(step.options, choice.level), only_with=mask_of(step.entry.only_with),
-                                   effect=step.entry.effect, indifferent_to=step.entry.indifferent_to, settles=step.entry.settles)
+                                   effect=step.entry.effect, indifferent_to=step.entry.indifferent_to, settles=step.entry.settles,
+                                   in_compilation=step.entry.kernel_in_compilation(step.options, choice.level))
             yield from users.behind([step.name])
 
     return Plan((*users.before_all(), *ready(pipeline.members)))
@@ -573,15 +582,16 @@ class Run:
         return self._watched
 
     def run_through(
-        self, first: tuple[IntermediateRepresentation, Pipeline, Any], translate: Any, record: tuple[str, str],
-        second: tuple[IntermediateRepresentation, Pipeline, Any], level: int,
+        self, reading: Reading | None, first: tuple[IntermediateRepresentation, Pipeline, Shader], target: Target, translate: NativeKernel,
+        second: tuple[IntermediateRepresentation, Pipeline, Program], level: int,
     ) -> None:
         """Run pipelines over a shader and over the program that `translate` makes of it, in one go, which empties the shader.
 
-        Only for a run that is not watched. With several threads, each return to the interpreter is a place where one waits for another.
+        Only for a run that is not watched, without users' passes. With several threads, each return to the interpreter is a place where one
+        waits for another. `reading` makes the shader, where that is to be done.
         """
-        run_through(self._plan(first[0], first[1], level), first[2], translate, record, self._plan(second[0], second[1], level), second[2],
-                    self._log)  # fmt: skip
+        run_through(reading, first[2], target, self._plan(first[0], first[1], level), translate, self._plan(second[0], second[1], level),
+                    second[2], self._log)  # fmt: skip
 
     def note(self, representation: IntermediateRepresentation, room: str, name: str, ir: Any) -> None:
         """Record what is no pass over one IR, such as reading or instruction selection, just after it ran."""

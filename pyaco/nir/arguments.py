@@ -24,7 +24,7 @@ from pyaco.targets.limits import lds_limits
 if TYPE_CHECKING:
     from pyaco.descriptors.ycbcr import YcbcrConversion
 
-__all__ = ["own_layout", "run"]
+__all__ = ["compilation_kernel", "own_layout", "run"]
 
 #: Bindings of sets: {set: {binding: (type, count)}}; a count of 0 is a runtime-sized array.
 Sets = Mapping[int, Mapping[int, tuple[str, int]]]
@@ -197,6 +197,9 @@ def _inline_block_descriptor(address32_hi: int, gfx_level: int) -> tuple[int, in
 def _check_workgroup_memory(used: int, level: int) -> None:
     if used and level and used > lds_limits(level).limit:       # level 0: passes run for no chip
         raise UnsupportedError(f"workgroup memory of {used} bytes (at most {lds_limits(level).limit} on this gfx level)")
+
+
+compilation_kernel = declare_arguments.compilation_kernel
 
 
 def run(shader: Shader, options: Mapping[str, Any] | None = None) -> bool:

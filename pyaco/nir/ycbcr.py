@@ -12,13 +12,16 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pyaco._core.ir.shader import Shader
+from pyaco._core.nir import lower_ycbcr
 from pyaco.errors import InputError, UnsupportedError
 
 if TYPE_CHECKING:
     from pyaco.descriptors.layout import Binding, PipelineLayout
     from pyaco.descriptors.ycbcr import YcbcrConversion
 
-__all__ = ["conversion_of_text", "run"]
+__all__ = ["compilation_kernel", "conversion_of_text", "run"]
+
+compilation_kernel = lower_ycbcr.compilation_kernel
 
 _AT_COORDINATES, _AT_NEAREST_TEXEL, _BETWEEN_TEXELS = range(3)
 
@@ -88,6 +91,4 @@ def run(shader: Shader, options: Mapping[str, Any] | None = None) -> bool:
         for number, held in layout.sets.items() for binding, each in held.bindings.items() if each.binding.conversion is not None}
     if not conversions and not text:
         return False
-    from pyaco._core.nir import lower_ycbcr
-
     return lower_ycbcr.run(shader, conversions, _numbers(conversion_of_text(text), linear=True) if text else None)

@@ -53,7 +53,7 @@ def read(
     ----------
     SPIR-V specification 1.6; Vulkan environment for SPIR-V (Vulkan specification, appendix A).
     """
-    return _reader.read(bytes(words), entry, dict(specialization) if specialization else None, stage)
+    return _reader.begin_reading(bytes(words), entry, dict(specialization) if specialization else None, stage).run()
 
 
 @checked

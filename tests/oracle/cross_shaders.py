@@ -82,19 +82,19 @@ class Combination:
 @contextmanager
 def limited_registers(vgprs: int, sgprs: int) -> Iterator[None]:
     """While it lasts, chips have no more registers; 0: as many as they have."""
-    plain = compiler._device
+    plain = compiler._limits
 
-    def device(target: str, wave: int) -> Any:
-        from pyaco._core.ir.program import DeviceLimits
+    def limits(target: str, wave: int) -> dict[str, int]:
+        known = plain(target, wave)
+        return {**known, "vgpr_limit": vgprs or known["vgpr_limit"], "sgpr_limit": sgprs or known["sgpr_limit"]}
 
-        limits = targets.wave_limits(target, wave).as_dict()
-        return DeviceLimits({**limits, "vgpr_limit": vgprs or limits["vgpr_limit"], "sgpr_limit": sgprs or limits["sgpr_limit"]})
-
-    compiler._device = device  # type: ignore[assignment]
+    compiler._limits = limits
+    compiler._target.cache_clear()
     try:
         yield
     finally:
-        compiler._device = plain
+        compiler._limits = plain
+        compiler._target.cache_clear()
 
 
 @functools.cache

@@ -1,6 +1,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pyaco._core.ir.compilation import Reading, Target
 from pyaco._core.ir.program import Program
 from pyaco._core.ir.shader import Shader
 
@@ -23,6 +24,8 @@ class PreparedStep:
     @property
     def native(self) -> NativeKernel | None: ...
     @property
+    def in_compilation(self) -> NativeKernel | None: ...
+    @property
     def only_with(self) -> int: ...
     @property
     def effect(self) -> str: ...
@@ -34,6 +37,7 @@ class PreparedStep:
         self, record: tuple[str, str], function: Callable[..., Any] | None, options: Mapping[str, Any] | None, slot: int,
         members: tuple[PreparedStep, ...] = (), native: NativeKernel | None = None,
         only_with: int = 0, effect: str = "any", indifferent_to: tuple[str, ...] = (), settles: bool = False,
+        in_compilation: NativeKernel | None = None,
     ) -> None: ...
 
 class Plan:
@@ -51,5 +55,5 @@ def run_steps(
     plan: Plan, ir: Any, log: PassLog, observe: Callable[[str, str, Any, float], None] | None = None
 ) -> bool: ...
 def run_through(
-    first: Plan, shader: Shader, translate: NativeKernel, record: tuple[str, str], second: Plan, program: Program, log: PassLog
+    reading: Reading | None, shader: Shader, target: Target, first: Plan, translate: NativeKernel, second: Plan, program: Program, log: PassLog
 ) -> None: ...

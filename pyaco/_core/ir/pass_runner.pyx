@@ -15,6 +15,7 @@ after each pass, every step runs, so that there is something to see.
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libcpp.vector cimport vector
 
+from pyaco._core.ir.compilation cimport Compilation, Reading, Target, compilation_begin, compilation_report, left_to_python, reflected_bindings
 from pyaco._core.ir.program cimport Program
 from pyaco._core.ir.shader cimport Shader, ShaderData
 from pyaco._core.ir.shader_clear cimport shader_clear
@@ -105,6 +106,8 @@ cdef class PreparedStep:
         Of a group.
     native : NativeKernel, optional
         What `function` does with these options, where it can do without the interpreter.
+    in_compilation : NativeKernel, optional
+        The same where only a compilation can (``compilation.pxd``).
     only_with : int
         Facts of a shader (``shader_facts.pxd``) without any of which it changes nothing; 0: it always runs.
     effect : str
@@ -120,19 +123,21 @@ cdef class PreparedStep:
     cdef readonly int slot
     cdef readonly tuple members
     cdef readonly NativeKernel native
+    cdef readonly NativeKernel in_compilation
     cdef readonly uint32_t only_with
     cdef readonly str effect
     cdef readonly tuple indifferent_to
     cdef readonly bint settles
 
     def __init__(self, tuple record, function, options, int slot, tuple members=(), NativeKernel native=None, uint32_t only_with=0,
-                 str effect="any", tuple indifferent_to=(), bint settles=False):
+                 str effect="any", tuple indifferent_to=(), bint settles=False, NativeKernel in_compilation=None):
         self.record = record
         self.function = function
         self.options = options
         self.slot = slot
         self.members = members
         self.native = native
+        self.in_compilation = in_compilation
         self.only_with = only_with
         self.effect = effect
         self.indifferent_to = indifferent_to
@@ -141,6 +146,7 @@ cdef class PreparedStep:
 
 cdef struct PlanRow:
     kernel_function function      # NULL: Python runs it
+    kernel_function in_compilation    # takes a Compilation
     int option
     int slot                      # -1: it is never left out
     uint32_t only_with
@@ -170,10 +176,12 @@ cdef class Plan:
         cdef PlanRow row
         cdef size_t at
         for step in steps:
-            row.function = NULL
+            row.function = row.in_compilation = NULL
             row.option = 0
             if step.native is not None:
                 row.function, row.option = step.native.function, step.native.option
+            elif step.in_compilation is not None:
+                row.in_compilation, row.option = step.in_compilation.function, step.in_compilation.option
             row.slot, row.only_with, row.group_end, row.settles = step.slot, step.only_with, 0, step.settles
             row.effect = EFFECTS[step.effect]
             row.cares = (1 << effect_kinds) - 1
@@ -272,6 +280,8 @@ cdef class _Runner:
     cdef PassLog log
     cdef object observe
     cdef bint observed
+    cdef Reading reading              # of the compilation; None: there was none, or it has reported
+    cdef Compilation *compilation     # NULL: none
     cdef uint32_t version             # of the IR: counts changes
     cdef uint32_t[effect_kinds] latest    # versions that the last changes of each kind made
     cdef vector[Idle] idle            # by slot
@@ -294,13 +304,16 @@ cdef class _Runner:
     cdef bint step(self, uint32_t row, const PlanRow *one) except -1 nogil:
         """Run one step. What is Python's stands elsewhere: a function with objects of its own takes the interpreter's lock when it ends."""
         cdef bint changed
-        cdef int result
+        cdef int result = left_to_python
         if one.function != NULL and self.data != NULL:
             result = one.function(self.data, one.option)
+        elif one.in_compilation != NULL and self.compilation != NULL:
+            result = one.in_compilation(self.compilation, one.option)
+        if result & left_to_python:
+            changed = self.call(row, one)
+        else:
             changed = result & kernel_changed
             self.note(one, changed, result)
-        else:
-            changed = self.call(row, one)
         self.log.add(self.plan_number, row)
         if self.observed:
             self.show(row)
@@ -309,6 +322,7 @@ cdef class _Runner:
     cdef bint call(self, uint32_t row, const PlanRow *one) except -1 with gil:
         cdef PreparedStep step = self.plan.steps[row]
         cdef bint changed
+        self.report()
         if step.options is None:
             changed = step.function(self.ir)
             self.note(one, True, 0)
@@ -316,6 +330,15 @@ cdef class _Runner:
             changed = step.function(self.ir, step.options)
             self.note(one, changed, 0)
         return changed
+
+    cdef int report(self) except -1:
+        """Tell Python what was found without it."""
+        if self.reading is not None:
+            self.reading.report()
+            self.reading = None
+        if self.compilation != NULL:
+            compilation_report(self.compilation, (<Shader>self.ir).facts)
+        return 0
 
     cdef int show(self, uint32_t row) except -1 with gil:
         room, name = (<PreparedStep>self.plan.steps[row]).record
@@ -381,8 +404,13 @@ cdef _Runner _runner(Plan plan, ir, PassLog log, observe):
     runner.observed = observe is not None
     runner.data = _data_of(ir) if observe is None else NULL
     runner.shader = &(<Shader>ir).data if type(ir) is Shader else NULL
+    runner.compilation = NULL
     runner.idle.resize(plan.slots)
     return runner
+
+
+# What a compilation runs that is no step.
+cdef list _OF_COMPILATION = [("spirv", "read"), ("aco", "instruction_selection")]
 
 
 def run_steps(Plan plan not None, ir, PassLog log not None, observe=None):
@@ -405,37 +433,55 @@ def run_steps(Plan plan not None, ir, PassLog log not None, observe=None):
     return changed
 
 
-def run_through(Plan first not None, Shader shader not None, NativeKernel translate not None, tuple record not None, Plan second not None,
-                Program program not None, PassLog log not None):
-    """Run the steps of a plan over a shader, make a program of it and run the steps of a plan over that, all without the interpreter.
+def run_through(Reading reading, Shader shader not None, Target target not None, Plan first not None, NativeKernel translate not None,
+                Plan second not None, Program program not None, PassLog log not None):
+    """Make a shader, run the steps of a plan over it, make a program of it and run the steps of a plan over that, all without the interpreter.
 
-    The shader is empty afterwards; what is known of it is known of the program from the beginning.
+    The shader is empty afterwards; what is known of it is known of the program from the beginning. There are no users' steps in the plans.
 
     Parameters
     ----------
-    first : Plan
+    reading : Reading or None
+        Makes the shader, where that is to be done.
     shader : Shader
+    target : Target
+    first : Plan
+        Of the shader.
     translate : NativeKernel
-        Takes a `Translation`.
-    record : tuple of (str, str)
-        Room and name of that.
+        Makes the program; takes a `Translation`.
     second : Plan
+        Of the program.
     program : Program
     log : PassLog
         Takes down what ran.
     """
     cdef _Runner before = _runner(first, shader, log, None)
     cdef _Runner behind = _runner(second, program, log, None)
-    cdef uint32_t row = len(log.names)
+    cdef uint32_t name = len(log.names)
+    cdef Compilation compilation
     cdef Translation translation
+    cdef bytes reflected                  # outlives the look at it
+    compilation_begin(&compilation, shader)
+    if reading is None:
+        reflected = reflected_bindings(shader.facts)
+        compilation.reflected, compilation.reflected_bytes = reflected, len(reflected)
     translation.source = &shader.data
     translation.result = &program.data
     program.facts = shader.facts
-    log.names.append(record)
+    before.reading, before.compilation = reading, &compilation
+    log.names += _OF_COMPILATION
     log.start()
-    with nogil:
-        before.steps(0, <uint32_t>first.rows.size())
-        translate.function(&translation, translate.option)
-        log.add(no_plan, row)
-        behind.steps(0, <uint32_t>second.rows.size())
-        shader_clear(&shader.data)
+    try:
+        with nogil:
+            if reading is not None:
+                reading.read(&compilation)
+                log.add(no_plan, name)
+            target.apply(&shader.data, &program.data, compilation.has_matrices)
+            before.steps(0, <uint32_t>first.rows.size())
+            translate.function(&translation, translate.option)
+            log.add(no_plan, name + 1)
+            behind.steps(0, <uint32_t>second.rows.size())
+            shader_clear(&shader.data)
+        before.report()
+    finally:
+        compilation_report(&compilation, shader.facts)    # an error leaves users behind

@@ -350,14 +350,6 @@ cdef int rewrite_end(Rewrite *rewrite) except -1 nogil:
 
 
 # --------------------------------------------------------------------------------------------------------------- Python
-cdef class DeviceLimits:
-    """Limits of waves as programs hold them, for `Program.configure`; made of ``pyaco.targets.wave_limits(...).as_dict()``."""
-    cdef DeviceInfo data
-
-    def __init__(self, dict limits not None):
-        self.data = limits
-
-
 cdef class Program:
     def __cinit__(self):
         cdef ProgramData *p = &self.data
@@ -444,15 +436,15 @@ cdef class Program:
     def lines(self):
         return table_view(self, &self.editable, &self.data.lines.table, _LINE_COLUMNS)
 
-    def configure(self, *, int gfx_level, int wave_size, int workgroup_size, limits, bint wgp_mode=False):
-        """Say what the program is for; `limits` is ``pyaco.targets.wave_limits(...).as_dict()``, or a `DeviceLimits` of that."""
+    def configure(self, *, int gfx_level, int wave_size, int workgroup_size, dict limits not None, bint wgp_mode=False):
+        """Say what the program is for; `limits` is ``pyaco.targets.wave_limits(...).as_dict()``."""
         self.data.gfx_level = gfx_level
         self.data.wave_size = wave_size
         self.data.workgroup_size = workgroup_size
         self.data.wgp_mode = wgp_mode
         self.data.address32_hi = 0xffff8000U
         self.data.lane_mask = class_s1 if wave_size == 32 else class_s2
-        self.data.device = (<DeviceLimits>limits).data if isinstance(limits, DeviceLimits) else (<DeviceLimits>DeviceLimits(limits)).data
+        self.data.device = limits
 
     @property
     def metadata(self):

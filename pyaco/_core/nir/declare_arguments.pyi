@@ -1,7 +1,10 @@
 from collections.abc import Sequence
 from typing import Any
 
+from pyaco._core.ir.pass_runner import NativeKernel
 from pyaco._core.ir.shader import Shader
+
+compilation_kernel: NativeKernel
 
 def uses(shader: Shader) -> dict[str, Any]: ...
 def buffer_variables(shader: Shader) -> tuple[tuple[int, int, bool, int], ...]: ...

@@ -8,8 +8,13 @@ Sources: AMD RDNA2 ISA, section 3.12 and LLVM's AMDGPU usage, "Initial kernel ex
 workgroup ids, packed local ids on GFX11, ttmp registers on GFX12).
 """
 from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.ref cimport PyObject
+from cython.operator cimport dereference
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memcmp
+from libcpp.mutex cimport mutex
+from libcpp.string cimport string
+from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
 from nir_opcodes cimport (
@@ -18,7 +23,8 @@ from nir_opcodes cimport (
     intrinsic_load_subgroup_id, intrinsic_load_workgroup_id, intrinsic_vulkan_resource_index,
 )
 from pyaco._core.common.table cimport table_append, table_truncate
-from pyaco._core.ir.metadata cimport DeclaredArguments, ModuleFacts
+from pyaco._core.ir.compilation cimport ArgumentRow, Compilation, KeptArguments, left_to_python, reflected_bindings
+from pyaco._core.ir.pass_runner cimport kernel_changed, native_kernel
 from pyaco._core.ir.program cimport gfx11, gfx12
 from pyaco._core.ir.shader cimport (
     Shader, ShaderData, TypeId, ValueId, VariableId, argument_descriptor_set, argument_inline_push_constant, argument_local_ids,
@@ -30,6 +36,8 @@ from pyaco._core.ir.shader cimport (
 )
 from pyaco._core.nir.types cimport type_bytes
 from nir_opcodes cimport alu_input_sizes_flat, alu_max_inputs
+
+import os
 
 from pyaco.errors import InputError
 
@@ -122,7 +130,7 @@ cdef void _collect(const ShaderData *s, Uses *uses) noexcept nogil:
 
 
 cdef uint32_t _declare(ShaderData *s, uint32_t kind, uint32_t detail, uint32_t first, uint32_t count,
-                       bint is_vgpr) except? 0xffffffffU:
+                       bint is_vgpr) except? 0xffffffffU nogil:
     cdef uint32_t row = table_append(&s.arguments.table)
     s.arguments.kind[row] = kind
     s.arguments.detail[row] = detail
@@ -333,21 +341,60 @@ def declare(Shader shader not None, tuple sets, bint through_table, bint push_po
 
 
 # ------------------------------------------------------------------------------------------------------- shaders that are alike
-cdef struct ArgumentRow:
-    uint32_t kind
-    uint32_t detail
-    uint32_t first
-    uint32_t count
-    bint is_vgpr
+cdef class Declared(DeclaredArguments):
+    def __cinit__(self):
+        self.data.users.store(0)
+        self.data.owner = <PyObject *>self
+        self.data.descriptors.store(NULL)
 
-cdef class _Declared(DeclaredArguments):
-    cdef vector[ArgumentRow] rows
 
 cdef enum:
-    most_declared = 1024
+    most_kept = 1024
 
 # By all that `pyaco/nir/arguments.py` goes by. On small shaders it takes longer than most passes, and most shaders are like another one.
-cdef dict _declared = {}
+# Compilations look here without the interpreter; `_kept` and `_given_up`, which are changed with its lock alone, own what they find. What is given
+# up is freed once it has no users: nobody who is not one already can find it.
+cdef unordered_map[string, KeptArguments *] _alike
+cdef mutex _alike_lock
+cdef list _kept = []
+cdef list _given_up = []
+
+
+def _lock_alike():
+    _alike_lock.lock()
+
+
+def _unlock_alike():
+    _alike_lock.unlock()
+
+
+# No thread holds the lock while the process forks: in the child, nobody would give it back.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_lock_alike, after_in_parent=_unlock_alike, after_in_child=_unlock_alike)
+
+
+cdef KeptArguments *_find(const string &key, bint as_user) except? NULL nogil:
+    cdef KeptArguments *found = NULL
+    cdef unordered_map[string, KeptArguments *].iterator at
+    _alike_lock.lock()
+    at = _alike.find(key)
+    if at != _alike.end():
+        found = dereference(at).second
+        if as_user:
+            found.users.fetch_add(1)
+    _alike_lock.unlock()
+    return found
+
+
+cdef int _forget() except -1:
+    """Make room for others."""
+    global _kept, _given_up
+    _alike_lock.lock()
+    _alike.clear()
+    _alike_lock.unlock()
+    _given_up = [made for made in _given_up + _kept if (<Declared>made).data.users.load()]
+    _kept = []
+    return 0
 
 
 cdef void _add_once(vector[uint32_t] &key, size_t first, const uint32_t *words, size_t count) noexcept nogil:
@@ -436,12 +483,10 @@ cdef void _key_of_uses(const ShaderData *s, const Uses *found, vector[uint32_t] 
         _add_once(key, first, &found.sets[i], 1)
 
 
-cdef bytes _key(Shader shader):
+cdef int _key(ShaderData *s, const char *reflected, size_t reflected_bytes, string *made) except -1 nogil:
     """All that tells what the pass makes of a shader without a layout of its user's."""
-    cdef ShaderData *s = &shader.data
     cdef Uses found
     cdef vector[uint32_t] key
-    cdef ModuleFacts module = shader.facts.module
     key.reserve(96)
     _collect(s, &found)
     s.info.push_constant_bytes = _push_constant_bytes(s)
@@ -451,35 +496,63 @@ cdef bytes _key(Shader shader):
     key.push_back(<uint32_t>key.size())
     _key_of_instructions(s, key)
     key.push_back(<uint32_t>key.size())
-    reflected = module.bindings if module is not None else repr(shader.facts.known.get("descriptor_sets")).encode()
-    return PyBytes_FromStringAndSize(<const char *>key.data(), key.size() * 4) + reflected
+    made.assign(<const char *>key.data(), key.size() * 4)
+    made.append(reflected, reflected_bytes)
+    return 0
+
+
+cdef int _declare_kept(ShaderData *s, const KeptArguments *kept) except -1 nogil:
+    cdef size_t i
+    table_truncate(&s.arguments.table, 0)
+    for i in range(kept.rows.size()):
+        _declare(s, kept.rows[i].kind, kept.rows[i].detail, kept.rows[i].first, kept.rows[i].count, kept.rows[i].is_vgpr)
+    return 0
 
 
 def declare_alike(Shader shader not None):
     """Give a shader the arguments and metadata that `keep` has kept of one like it; None where there was one, else its key for `keep`."""
-    cdef ShaderData *s = &shader.data
-    cdef bytes key = _key(shader)
-    cdef _Declared known = _declared.get(key)
-    cdef size_t i
-    if known is None:
-        return key
-    table_truncate(&s.arguments.table, 0)
-    for i in range(known.rows.size()):
-        _declare(s, known.rows[i].kind, known.rows[i].detail, known.rows[i].first, known.rows[i].count, known.rows[i].is_vgpr)
-    shader.facts.declared = known
+    cdef string key
+    cdef bytes reflected = reflected_bindings(shader.facts)
+    cdef KeptArguments *kept
+    _key(&shader.data, reflected, len(reflected), &key)
+    kept = _find(key, as_user=False)      # nobody else forgets it now
+    if kept == NULL:
+        return PyBytes_FromStringAndSize(key.data(), key.size())
+    _declare_kept(&shader.data, kept)
+    shader.facts.declared = <Declared>kept.owner
     return None
+
+
+cdef int _declare_in_compilation(void *ir, int option) except -1 nogil:
+    cdef Compilation *compilation = <Compilation *>ir
+    cdef string key
+    if compilation.has_layout:
+        return left_to_python
+    _key(compilation.shader, compilation.reflected, compilation.reflected_bytes, &key)
+    compilation.arguments = _find(key, as_user=True)
+    if compilation.arguments == NULL:
+        return left_to_python
+    _declare_kept(compilation.shader, compilation.arguments)
+    return kernel_changed
+
+
+compilation_kernel = native_kernel(_declare_in_compilation)
 
 
 def keep(Shader shader not None, bytes key not None, dict metadata not None):
     """Keep the arguments of a shader for those that are alike, and its metadata, which it gets."""
     cdef ShaderData *s = &shader.data
-    cdef _Declared made = _Declared()
+    cdef Declared made = Declared()
+    cdef string known = key
     cdef uint32_t row
     made.kept = metadata
     for row in range(s.arguments.table.count):
-        made.rows.push_back(ArgumentRow(s.arguments.kind[row], s.arguments.detail[row], s.arguments.first[row], s.arguments.count[row],
-                                        s.arguments.is_vgpr[row]))
-    if len(_declared) >= most_declared:
-        _declared.clear()
-    _declared[key] = made
+        made.data.rows.push_back(ArgumentRow(s.arguments.kind[row], s.arguments.detail[row], s.arguments.first[row], s.arguments.count[row],
+                                             s.arguments.is_vgpr[row]))
+    if len(_kept) >= most_kept:
+        _forget()
+    _kept.append(made)
+    _alike_lock.lock()
+    _alike[known] = &made.data
+    _alike_lock.unlock()
     shader.facts.declared = made

@@ -30,13 +30,16 @@ from nir_opcodes cimport (
 from pyaco._core.ir.emitter cimport (
     alu1, alu2, alu2_constant, component, constant, constant_vector, emit, intrinsic0, intrinsic1, intrinsic2, jump, vector_of,
 )
-from pyaco._core.ir.metadata cimport DeclaredArguments, Metadata
+from pyaco._core.ir.compilation cimport Compilation, left_to_python
+from pyaco._core.ir.metadata cimport Metadata
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     NodeId, Shader, ShaderData, ValueId, access_can_reorder, access_non_uniform, argument_descriptor_set, argument_inline_push_constant,
     VariableId, argument_push_constants, constant_bits, deref_array, deref_var, image_buffer, intrinsic_index, intrinsic_set_index,
     jump_break, nir_alu, nir_deref, nir_divergent, nir_intrinsic, nir_intrinsic_new, nir_tex, source_set, source_swizzle,
     source_value, texture_non_uniform, texture_sampler_non_uniform, value_is_constant,
 )
+from pyaco._core.nir.declare_arguments cimport Declared
 from pyaco._core.nir.lowering cimport (
     Lowering, lower_if_begin, lower_if_else, lower_if_end, lower_intrinsics, lower_keep, lower_loop_begin, lower_loop_end, lower_remove,
     lower_textures, lowering_run,
@@ -49,7 +52,6 @@ from pyaco.errors import InputError
 
 cdef enum:
     in_set, after_push_constants, inline_block     # where a binding's descriptors are
-    few_instructions = 2000                        # of a shader
     table_of_sets = 0x7fffffff                     # detail of the argument that points to a table of sets
     plane_bytes = 32                               # from the descriptor of a plane to that of the next; FMASK's is where a second one would be
 
@@ -65,8 +67,12 @@ cdef struct Binding:
 
 ctypedef unordered_map[uint64_t, Binding] Bindings    # by set << 32 | binding
 
+cdef struct DescriptorTable:                      # what the ABI says of descriptors
+    Bindings bindings
+    uint32_t[4] block_words
+
 cdef struct Context:
-    Bindings *bindings
+    const Bindings *bindings
     const uint32_t *block_words                   # descriptor of an inline uniform block at the start of the 32-bit region
     unordered_map[ValueId, uint32_t] blocks       # by pointer into an inline uniform block: bytes of the block
 
@@ -121,8 +127,8 @@ cdef ValueId _set_address(Lowering *b, uint32_t number) except? 0xffffffffU nogi
 
 
 cdef const Binding *_binding(const Context *c, uint32_t set_number, uint32_t number) except NULL nogil:
-    cdef unordered_map[uint64_t, Binding].iterator found = c.bindings.find(<uint64_t>set_number << 32 | number)
-    if found == c.bindings.end():
+    cdef unordered_map[uint64_t, Binding].const_iterator found = c.bindings.const_find(<uint64_t>set_number << 32 | number)
+    if found == c.bindings.const_end():
         with gil:
             raise InputError(f"descriptor set {set_number} has no binding {number}")
     return &dereference(found).second
@@ -561,9 +567,8 @@ cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
 
 
 cdef class _Descriptors:
-    """What the ABI says of descriptors. Shaders that are alike share it."""
-    cdef Bindings bindings
-    cdef uint32_t[4] block_words
+    """Owner of a table. Shaders that are alike share it."""
+    cdef DescriptorTable table
 
 
 cdef _Descriptors _described(dict metadata):
@@ -572,7 +577,7 @@ cdef _Descriptors _described(dict metadata):
     cdef int i
     if "abi" not in metadata:
         raise InputError("lower_descriptors needs the ABI that declare_arguments makes")
-    made.block_words = metadata["inline_block_descriptor"]
+    made.table.block_words = metadata["inline_block_descriptor"]
     samplers, chroma_bits = metadata.get("known_samplers"), metadata.get("chroma_sampler_bits")
     for set_number, layout in metadata["abi"]["descriptor_sets"].items():
         for number, facts in layout["bindings"].items():
@@ -591,29 +596,45 @@ cdef _Descriptors _described(dict metadata):
                 binding.location = inline_block
             elif facts["type"].endswith("_dynamic"):
                 binding.location = after_push_constants
-            made.bindings[<uint64_t><uint32_t>set_number << 32 | <uint32_t>number] = binding
+            made.table.bindings[<uint64_t><uint32_t>set_number << 32 | <uint32_t>number] = binding
     return made
 
 
 cdef _Descriptors _descriptors(Metadata facts):
-    cdef DeclaredArguments declared = facts.declared
+    cdef Declared declared = facts.declared
+    cdef _Descriptors made
     if declared is None:              # metadata may have been changed since
         return _described(facts.known)
     if declared.descriptors is None:
-        declared.descriptors = _described(declared.kept)
+        declared.descriptors = made = _described(declared.kept)
+        declared.data.descriptors.store(&made.table)
     return declared.descriptors
+
+
+cdef int _run(ShaderData *s, const DescriptorTable *table) except -1 nogil:
+    cdef Context c
+    c.bindings = &table.bindings
+    c.block_words = &table.block_words[0]
+    return lowering_run(s, lower_textures | lower_intrinsics, _lower, &c)
+
+
+cdef int _run_in_compilation(void *ir, int option) except -1 nogil:
+    cdef Compilation *compilation = <Compilation *>ir
+    cdef const DescriptorTable *table = NULL
+    if compilation.arguments != NULL:
+        table = <const DescriptorTable *>compilation.arguments.descriptors.load()
+    if table == NULL:
+        return left_to_python
+    return _run(compilation.shader, table)
+
+
+compilation_kernel = native_kernel(_run_in_compilation)
 
 
 def run(Shader shader not None, options=None):
     """Lower descriptors and push constants."""
-    cdef Context c
-    cdef bint progress
     cdef _Descriptors descriptors = _descriptors(shader.facts)
-    c.bindings = &descriptors.bindings
-    c.block_words = descriptors.block_words
-    # Another thread that is given the interpreter's lock takes longer to wake up than a small shader to be walked.
-    if shader.data.order.table.count < few_instructions:
-        return lowering_run(&shader.data, lower_textures | lower_intrinsics, _lower, &c) != 0
+    cdef bint progress
     with nogil:
-        progress = lowering_run(&shader.data, lower_textures | lower_intrinsics, _lower, &c)
+        progress = _run(&shader.data, &descriptors.table)
     return progress

@@ -14,7 +14,7 @@ is asked of NIR; SPV_AMD_shader_fragment_mask (the bits of a mask). Derivatives 
 """
 from libc.stdint cimport uint32_t, uint64_t
 
-from features cimport has_half_coordinates
+from features cimport has_fmask, has_half_coordinates
 
 from nir_opcodes cimport (
     alu_bcsel, alu_cube_amd, alu_f2f32, alu_fabs, alu_fdiv, alu_ffma, alu_fge, alu_flt, alu_fmul, alu_fneg, alu_frcp,
@@ -24,7 +24,9 @@ from nir_opcodes cimport (
     tex_source_lod, tex_source_min_lod, tex_source_ms_index, tex_source_offset, tex_source_projector, tex_tex, tex_tg4, tex_txb,
     tex_txf, tex_txf_ms, tex_txl,
 )
+from pyaco._core.ir.compilation cimport Compilation
 from pyaco._core.ir.emitter cimport alu1, alu2, alu2_constant, alu3, component, constant, constant_vector, vector_of
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport gfx10
 from pyaco._core.ir.shader cimport (
     Shader, ShaderData, ValueId, derivatives_none, image_buffer, image_cube, image_is_array, nir_intrinsic, nir_tex, source_value,
@@ -35,7 +37,6 @@ from pyaco._core.nir.texture_edit cimport (
     TextureEdit, texture_emit, texture_read, texture_remove_source, texture_set_source, texture_source,
 )
 
-from pyaco.targets.features import has_fmask
 
 cdef enum:
     tc, sc, ma, face              # components of cube_amd; ma is twice the coordinate along the major axis
@@ -314,11 +315,24 @@ cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
     return texture_emit(b, &t) if changed else lower_keep
 
 
+cdef int _run(ShaderData *s, bint fragment_masks) except -1 nogil:
+    cdef bint has_masks = fragment_masks and has_fmask(s.info.gfx_level)
+    return lowering_run(s, lower_textures | lower_intrinsics, _lower, &has_masks)
+
+
+cdef int _run_in_compilation(void *ir, int option) except -1 nogil:
+    cdef Compilation *compilation = <Compilation *>ir
+    return _run(compilation.shader, compilation.fragment_masks)
+
+
+compilation_kernel = native_kernel(_run_in_compilation)
+
+
 def run(Shader shader not None, options=None):
     """Lower texture instructions."""
     layout = shader.facts.known.get("pipeline_layout")
-    cdef bint has_masks = layout is not None and layout.fragment_masks and has_fmask(shader.data.info.gfx_level)
+    cdef bint fragment_masks = layout is not None and layout.fragment_masks
     cdef bint progress
     with nogil:
-        progress = lowering_run(&shader.data, lower_textures | lower_intrinsics, _lower, &has_masks)
+        progress = _run(&shader.data, fragment_masks)
     return progress

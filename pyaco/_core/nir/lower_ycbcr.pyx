@@ -18,7 +18,9 @@ from nir_opcodes cimport (
     tex_source_min_lod, tex_source_offset, tex_source_plane, tex_source_projector, tex_source_sampler_deref, tex_source_texture_deref,
     tex_tex, tex_texture_samples, tex_txb, tex_txd, tex_txl, tex_txs,
 )
+from pyaco._core.ir.compilation cimport Compilation, left_to_python
 from pyaco._core.ir.emitter cimport alu1, alu2, alu3, component, constant, vector_of
+from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     Shader, ShaderData, ValueId, deref_array, deref_var, image_2d, image_is_shadow, nir_deref, nir_tex, source_value, texture_is_sparse,
     type_float, type_int,
@@ -308,3 +310,10 @@ def run(Shader shader not None, conversions, other=None):
     with nogil:
         progress = lowering_run(&shader.data, lower_textures, _lower, &c)
     return progress
+
+
+cdef int _run_in_compilation(void *ir, int has_option) except -1 nogil:
+    return left_to_python if has_option or (<Compilation *>ir).has_layout else 0
+
+
+compilation_kernel = native_kernel(_run_in_compilation, lambda options, level: bool(options["conversion"]))

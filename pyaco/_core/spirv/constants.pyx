@@ -22,11 +22,11 @@ cdef uint64_t _specialized(Reader r, SpirvId id, TypeId type, uint64_t bits) exc
     """The value that the user gives the specialization constant `id`, or `bits`, its default."""
     cdef uint32_t word = decoration_of(r, id, no_member, Decoration_SpecId)
     r.spec_constants.push_back(id)
-    if word == 0:
+    if word == 0 or r.specialization is None:
         return bits
     with gil:
         number = r.words[word]
-        if r.specialization is None or number not in r.specialization:
+        if number not in r.specialization:
             return bits
         if r.types[type].float_encoding:
             raise UnsupportedError(f"values for the specialization constant {number}, a float of SPV_KHR_bfloat16 or SPV_EXT_float8")

@@ -15,7 +15,7 @@ cdef enum:                        # FPFastMathMode_* that a rewritten instructio
     all_of_them = 16              # Fast
 
 
-cdef int _float_control(Reader r, uint32_t word, uint32_t end, uint32_t first) except -1:
+cdef int _float_control(Reader r, uint32_t word, uint32_t end, uint32_t first) except -1 nogil:
     """Set the bit of ShaderInfo.float_controls for a mode and the width that it names; `first` is the mode's bit for 16-bit floats."""
     cdef uint32_t width
     if end - word < 4:
@@ -27,7 +27,7 @@ cdef int _float_control(Reader r, uint32_t word, uint32_t end, uint32_t first) e
     return 0
 
 
-cdef int _fast_math_default(Reader r, uint32_t word, uint32_t end) except -1:
+cdef int _fast_math_default(Reader r, uint32_t word, uint32_t end) except -1 nogil:
     cdef TypeId type
     if end - word < 5:
         fail(r, word, "too few operands")
@@ -39,7 +39,7 @@ cdef int _fast_math_default(Reader r, uint32_t word, uint32_t end) except -1:
     return 0
 
 
-cdef bint float_control_mode(Reader r, uint32_t word) except -1:
+cdef bint float_control_mode(Reader r, uint32_t word) except -1 nogil:
     cdef uint32_t end = word + length_at(r, word)
     cdef uint32_t mode = r.words[word + 2]
     if mode == ExecutionMode_DenormPreserve:

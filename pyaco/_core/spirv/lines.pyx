@@ -5,11 +5,12 @@ A line holds from its instruction on until the next one or the end of the block.
 a DebugSource, and of constants.
 """
 from libc.stdint cimport uint32_t
+from libcpp.vector cimport vector
 
 from spirv_tables cimport OpExtInst, OpLine
 from pyaco._core.ir.source_lines cimport line_begin, line_none, line_unknown
 from pyaco._core.spirv.module cimport (
-    Reader, constant_scalar, kind_constant, kind_string, length_at, opcode_at, string_at,
+    Reader, SpirvId, constant_scalar, kind_constant, kind_string, length_at, opcode_at,
 )
 
 cdef enum:                        # numbers of the instruction set
@@ -50,13 +51,12 @@ cdef int debug_line(Reader r, uint32_t word, uint32_t end) except -1 nogil:
     return line_of_source(r, file, number if number != line_none else <uint32_t>line_unknown)
 
 
-cdef dict source_files(Reader r):
+cdef int find_source_files(Reader r, vector[SpirvId] &files) except -1 nogil:
     cdef uint32_t row
-    cdef uint32_t last = 0
-    names = {}
+    cdef SpirvId last = 0
     for row in range(r.s.lines.table.count):
         if r.s.lines.file[row] != last:
             last = r.s.lines.file[row]
             if last:
-                names[last] = string_at(r, r.offset[last] + 2)
-    return names
+                files.push_back(last)
+    return 0

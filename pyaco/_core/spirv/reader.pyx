@@ -4,11 +4,13 @@ The result is a Shader that the NIR validator accepts, with derefs and variables
 """
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.string cimport strcmp
 from libcpp.algorithm cimport stable_sort
 from libcpp.vector cimport vector
 
 from spirv_tables cimport *
 from pyaco._core.common.bits cimport align_up
+from pyaco._core.ir.compilation cimport Compilation, Reading
 from pyaco._core.ir.metadata cimport ModuleFacts
 from pyaco._core.ir.shader cimport *
 from pyaco._core.ir.source_lines cimport line_unknown
@@ -16,13 +18,16 @@ from pyaco._core.spirv.constants cimport declare
 from pyaco._core.spirv.control_flow cimport read_entry
 from pyaco._core.spirv.emission cimport lists_begin
 from pyaco._core.spirv.float_controls cimport float_control_mode
-from pyaco._core.spirv.lines cimport line_of_source, source_files
+from pyaco._core.spirv.lines cimport find_source_files, line_of_source
 from pyaco._core.spirv.module cimport *
 from pyaco._core.spirv.repair cimport Repair, finish, new_repair
 from pyaco._core.spirv.types cimport *
 
 from pyaco.errors import InputError, UnsupportedError
 
+
+cdef enum:
+    most_invocations = 1024           # of a workgroup
 
 cdef dict _MODEL_NAMES = {0: "vertex", 1: "tess_control", 2: "tess_eval", 3: "geometry", 4: "fragment", 5: "compute",
                           6: "kernel", 5267: "task", 5268: "mesh", 5364: "task", 5365: "mesh"}
@@ -59,7 +64,7 @@ cdef object _entry(Reader r, object entry, str stage):
     return found[0]
 
 
-cdef uint32_t _id_constant(Reader r, uint32_t word, uint32_t cursor, uint32_t end) except? 0xffffffffU:
+cdef uint32_t _id_constant(Reader r, uint32_t word, uint32_t cursor, uint32_t end) except? 0xffffffffU nogil:
     """The value of the integer constant whose id is the operand at `cursor`."""
     if cursor >= end:
         fail(r, word, "too few operands")
@@ -69,7 +74,7 @@ cdef uint32_t _id_constant(Reader r, uint32_t word, uint32_t cursor, uint32_t en
     return <uint32_t>integer_constant(r, r.words[cursor])
 
 
-cdef int _execution_mode(Reader r, uint32_t word) except -1:
+cdef int _execution_mode(Reader r, uint32_t word) except -1 nogil:
     cdef uint32_t end = word + length_at(r, word)
     cdef uint32_t mode = r.words[word + 2]
     cdef int i
@@ -90,11 +95,34 @@ cdef int _execution_mode(Reader r, uint32_t word) except -1:
     return 0
 
 
-cdef int _execution_modes(Reader r, SpirvId function) except -1:
+cdef int _refuse_workgroup_size(Reader r, uint64_t total) except -1:
+    size = list(r.s.info.workgroup_size)
+    if total == 0:
+        raise InputError(f"a workgroup size of {size}: LocalSize is missing or out of range")
+    if total > most_invocations:
+        raise UnsupportedError(f"a workgroup of {size} = {total} invocations (at most {most_invocations})")
+    if r.s.info.derivative_group == derivatives_quads:
+        raise InputError(f"a workgroup size of {size}: DerivativeGroupQuads takes even numbers of rows and columns")
+    raise InputError(f"a workgroup size of {size}: DerivativeGroupLinear takes multiples of four invocations")
+
+
+cdef int _check_workgroup_size(Reader r) except -1 nogil:
+    cdef const uint32_t *size = r.s.info.workgroup_size
+    cdef uint64_t total = 1
+    cdef int k
+    for k in range(3):
+        total *= size[k] if size[k] <= 65535 else 0
+    if total == 0 or total > most_invocations or (r.s.info.derivative_group == derivatives_quads and (size[0] | size[1]) & 1) \
+            or (r.s.info.derivative_group == derivatives_linear and total & 3):
+        with gil:
+            _refuse_workgroup_size(r, total)
+    return 0
+
+
+cdef int _execution_modes(Reader r, SpirvId function) except -1 nogil:
     cdef size_t i
     cdef int k
     cdef ConstantId row
-    cdef uint64_t total
     for i in range(3):
         r.s.info.workgroup_size[i] = 0
     for i in range(r.execution_modes.size()):
@@ -106,36 +134,22 @@ cdef int _execution_modes(Reader r, SpirvId function) except -1:
             fail(r, r.offset[r.workgroup_constant], "a workgroup size that is not a vector of three integers")
         for k in range(3):
             r.s.info.workgroup_size[k] = <uint32_t>constant_component(r, row, k)
-    total = 1
-    for k in range(3):
-        if r.s.info.workgroup_size[k] == 0 or r.s.info.workgroup_size[k] > 65535:
-            raise InputError(f"a workgroup size of {list(r.s.info.workgroup_size)}: LocalSize is missing or out of range")
-        total *= r.s.info.workgroup_size[k]
-    if total > 1024:
-        raise UnsupportedError(f"a workgroup of {list(r.s.info.workgroup_size)} = {total} invocations (at most 1024)")
-    if r.s.info.derivative_group == derivatives_quads and (r.s.info.workgroup_size[0] | r.s.info.workgroup_size[1]) & 1:
-        raise InputError(f"a workgroup size of {list(r.s.info.workgroup_size)}: DerivativeGroupQuads takes even numbers of rows and columns")
-    if r.s.info.derivative_group == derivatives_linear and total & 3:
-        raise InputError(f"a workgroup size of {list(r.s.info.workgroup_size)}: DerivativeGroupLinear takes multiples of four invocations")
-    return 0
+    return _check_workgroup_size(r)
 
 
-cdef object _number(Reader r, TypeId type, uint64_t bits):
+cdef object _number(uint8_t base, int width, object bits):
     """Bits of a scalar type as a Python number."""
     import struct
-    cdef uint8_t base = r.s.types.base[type]
-    width = int(r.s.types.bit_size[type])
-    value = int(bits)
     if base == type_bool:
-        return bool(value)
+        return bool(bits)
     if base == type_float:
-        return struct.unpack({16: "<e", 32: "<f", 64: "<d"}[width], value.to_bytes(width // 8, "little"))[0]
-    if base == type_int and value >> (width - 1):
-        value -= int(1) << width
-    return value
+        return struct.unpack({16: "<e", 32: "<f", 64: "<d"}[width], bits.to_bytes(width // 8, "little"))[0]
+    if base == type_int and bits >> (width - 1):
+        bits -= int(1) << width
+    return bits
 
 
-cdef uint64_t _default(Reader r, SpirvId id) noexcept:
+cdef uint64_t _default(Reader r, SpirvId id) noexcept nogil:
     """The value that a specialization constant has in the module."""
     cdef uint32_t word = r.offset[id]
     cdef uint64_t bits
@@ -148,27 +162,32 @@ cdef uint64_t _default(Reader r, SpirvId id) noexcept:
     return bits & ((<uint64_t>1 << width) - 1)
 
 
-cdef dict _spec_constants(Reader r):
-    """Name, type, default and value in use of each specialization constant, by SpecId."""
+cdef struct SpecRow:              # a specialization constant
+    uint32_t number               # SpecId
+    uint32_t name                 # word of its name, 0 none
+    uint8_t base                  # type_* of a scalar
+    uint8_t bit_size
+    uint64_t default
+    uint64_t bits                 # the value in use
+
+
+cdef int _find_spec_constants(Reader r, vector[SpecRow] &rows) except -1 nogil:
     cdef size_t i
     cdef uint32_t word
     cdef SpirvId id
-    cdef ConstantId row
-    result = {}
-    kinds = {type_int: "int", type_uint: "uint", type_float: "float"}
+    cdef Constant *constant
     for i in range(r.spec_constants.size()):
         id = r.spec_constants[i]
         word = decoration_of(r, id, no_member, Decoration_SpecId)
         if word == 0 or r.kind[id] != kind_constant:
             continue
-        row = r.payload[id]
-        base = int(r.s.types.base[r.constants[row].type])
-        kind = "bool" if base == type_bool else f"{kinds[base]}{r.s.types.bit_size[r.constants[row].type]}"
-        result[r.words[word]] = {
-            "name": string_at(r, r.name[id]) if r.name[id] else "", "type": kind,
-            "default": _number(r, r.constants[row].type, _default(r, id)),
-            "value": _number(r, r.constants[row].type, r.constants[row].bits)}
-    return result
+        constant = &r.constants[r.payload[id]]
+        rows.push_back(SpecRow(r.words[word], r.name[id], r.s.types.base[constant.type], r.s.types.bit_size[constant.type], _default(r, id),
+                               constant.bits))
+    return 0
+
+
+cdef dict _KINDS = {type_int: "int", type_uint: "uint", type_float: "float"}
 
 
 cdef enum:                        # what a name is of
@@ -188,6 +207,7 @@ cdef class _Module(ModuleFacts):
     """What the module says of itself, and its names."""
     cdef bytes words
     cdef vector[NameRow] rows
+    cdef vector[SpecRow] spec_constants
     cdef uint32_t version
     cdef uint32_t push_constant_bytes
     cdef uint32_t[3] workgroup_size
@@ -200,8 +220,20 @@ cdef class _Module(ModuleFacts):
             sets.setdefault(rows[i].set, {})[rows[i].binding] = {"type": _DESCRIPTOR_TYPES[rows[i].kind], "count": rows[i].count}
         return {
             "workgroup_size": list(self.workgroup_size), "descriptor_sets": sets, "push_constant_bytes": self.push_constant_bytes,
-            "spec_constants": {}, "spirv_version": f"{self.version >> 16}.{self.version >> 8 & 0xff}",
+            "spec_constants": self.specialization(), "spirv_version": f"{self.version >> 16}.{self.version >> 8 & 0xff}",
         }
+
+    cdef dict specialization(self):
+        """Name, type, default and value in use of each specialization constant, by SpecId."""
+        cdef SpecRow row
+        found = {}
+        for row in self.spec_constants:
+            found[row.number] = {
+                "name": string_in(self.words, row.name) if row.name else "",
+                "type": "bool" if row.base == type_bool else f"{_KINDS[row.base]}{row.bit_size}",
+                "default": _number(row.base, row.bit_size, row.default), "value": _number(row.base, row.bit_size, row.bits),
+            }
+        return found
 
     cdef int names(self, dict variables, dict members, dict types) except -1:
         cdef size_t i
@@ -242,8 +274,8 @@ cdef bint _comes_before(const ReflectedBinding &a, const ReflectedBinding &b) no
     return a.set < b.set or (a.set == b.set and a.binding < b.binding)
 
 
-cdef bytes _bindings(Reader r):
-    """The bindings in order, each once."""
+cdef int _sort_bindings(Reader r) except -1 nogil:
+    """Put the bindings in order, each once."""
     cdef size_t count = r.bindings.size()
     cdef size_t kept = 0
     cdef size_t i
@@ -252,44 +284,25 @@ cdef bytes _bindings(Reader r):
         if i + 1 == count or _comes_before(r.bindings[i], r.bindings[i + 1]):
             r.bindings[kept] = r.bindings[i]
             kept += 1
-    return PyBytes_FromStringAndSize(<const char *>r.bindings.data(), kept * sizeof(ReflectedBinding))
+    r.bindings.resize(kept)
+    return 0
 
 
-cdef uint32_t _push_constant_bytes(Reader r) except? 0xffffffffU:
+cdef uint32_t _push_constant_bytes(Reader r) except? 0xffffffffU nogil:
     cdef VariableId row
     cdef uint64_t size = 0
     for row in range(r.s.variables.table.count):
         if r.s.variables.mode[row] == mode_push_constant:
             size = max(size, end_of_type(r, r.s.variables.type[row]))
     if size > 0x10000:
-        raise InputError(f"push constants of {size} bytes")
+        with gil:
+            raise InputError(f"push constants of {size} bytes")
     return <uint32_t>align_up(size, 4)
 
 
-cdef int _report(Reader r, _Module module, str entry, str stage) except -1:
-    """Give the shader what its metadata and names are made of."""
-    cdef dict known = r.shader.facts.known
-    r.s.info.push_constant_bytes = _push_constant_bytes(r)
-    module.words = r.owner
-    module.version = r.version
-    module.push_constant_bytes = r.s.info.push_constant_bytes
-    module.workgroup_size = r.s.info.workgroup_size
-    module.bindings = _bindings(r)
-    known["entry"] = entry
-    known["stage"] = stage
-    known["source"] = r.owner
-    if r.spec_constants.size():
-        known["spec_constants"] = _spec_constants(r)
-    r.shader.facts.module = module
-    r.shader.unnamed = module
-    return 0
-
-
-cdef Reader _scan(bytes source, object specialization):
-    cdef Reader r = Reader(source)
+cdef int _begin(Reader r) except -1 nogil:
     lists_begin(&r.nir, r.s)
-    r.fast_math[:] = [-1, -1, -1]
-    r.specialization = specialization
+    r.fast_math[0] = r.fast_math[1] = r.fast_math[2] = -1
     r.uint_type = add_type(r, type_uint, 32, 1)
     r.uint3_type = add_type(r, type_uint, 32, 3)
     r.s.types.element[r.uint3_type] = r.uint_type
@@ -297,42 +310,105 @@ cdef Reader _scan(bytes source, object specialization):
     # of most modules; a vector that grows from nothing is allocated five times before
     r.names.reserve(32)
     r.decoration_rows.reserve(32)
-    with nogil:
-        scan_words(r, declare)
-    return r
+    return scan_words(r, declare)
 
 
-def read(bytes source not None, entry, specialization, str stage):
-    """Read one entry point of a module; the arguments are those of ``pyaco.spirv.read``."""
-    cdef Reader r = _scan(source, specialization)
+cdef class _ModuleReading(Reading):
+    cdef Reader r
     cdef Repair repair
-    cdef _Module module = _Module()
-    cdef SpirvId function
-    position, name = _entry(r, entry, stage)
-    if stage != "compute":
-        raise UnsupportedError(f"{stage} shaders")
-    if specialization:
-        unknown = set(specialization) - r.specialization_used
+    cdef _Module module
+    cdef str stage
+    cdef str entry                    # None: the only one of the stage
+    cdef bytes entry_bytes
+    cdef const char *entry_text       # of these; NULL: the only one of the stage
+    cdef bint is_plain                # found by comparing these
+    cdef size_t row                   # of Reader.entries
+    cdef vector[SpirvId] files        # of source
+
+    cdef int read(self, Compilation *compilation) except -1 nogil:
+        cdef SpirvId function
+        _begin(self.r)
+        self.choose_entry()
+        if self.r.specialization is not None:
+            self.check_specialization()
+        function = self.r.entries[self.row].function
+        if self.r.kind[function] != kind_function:
+            fail(self.r, self.r.entries[self.row].word, "id %u is not a function", function)
+        _execution_modes(self.r, function)
+        read_entry(self.r, self.r.payload[function])
+        line_of_source(self.r, 0, line_unknown)
+        finish(self.r, self.repair)
+        _find_names(self.r, self.module.rows)
+        _find_spec_constants(self.r, self.module.spec_constants)
+        find_source_files(self.r, self.files)
+        self.r.s.info.push_constant_bytes = self.module.push_constant_bytes = _push_constant_bytes(self.r)
+        _sort_bindings(self.r)
+        compilation.reflected = <const char *>self.r.bindings.data()
+        compilation.reflected_bytes = self.r.bindings.size() * sizeof(ReflectedBinding)
+        compilation.has_matrices = self.r.has_matrices
+        return 0
+
+    cdef int choose_entry(self) except -1 nogil:
+        """Without the interpreter where there is only one that it could be."""
+        cdef size_t i
+        cdef size_t found = 0
+        for i in range(self.r.entries.size()):
+            if self.r.entries[i].model == ExecutionModel_GLCompute and (
+                    self.entry_text == NULL or strcmp(<const char *>&self.r.words[self.r.entries[i].name], self.entry_text) == 0):
+                self.row = i
+                found += 1
+        if found != 1 or not self.is_plain:
+            with gil:
+                self.row, _ = _entry(self.r, self.entry, self.stage)
+                if self.stage != "compute":
+                    raise UnsupportedError(f"{self.stage} shaders")
+        return 0
+
+    cdef int check_specialization(self) except -1 with gil:
+        unknown = set(self.r.specialization) - self.r.specialization_used
         if unknown:
             raise InputError(f"the module has no specialization constants {sorted(unknown)}")
-    function = r.entries[<size_t>position].function
-    if r.kind[function] != kind_function:
-        fail(r, r.entries[<size_t>position].word, "id %u is not a function", function)
-    _execution_modes(r, function)
-    repair = new_repair()
-    with nogil:
-        read_entry(r, r.payload[function])
-        line_of_source(r, 0, line_unknown)
-        finish(r, repair)
-        _find_names(r, module.rows)
-    _report(r, module, name, stage)
-    if r.has_matrices:
-        r.shader.facts.known["cooperative_matrices"] = True
-    if r.s.lines.table.count:
-        r.shader.facts.known["source_files"] = source_files(r)
-    return r.shader
+        return 0
+
+    cdef int report(self) except -1:
+        cdef Reader r = self.r
+        cdef dict known = r.shader.facts.known
+        cdef _Module module = self.module
+        module.words = r.owner
+        module.version = r.version
+        module.workgroup_size = r.s.info.workgroup_size
+        module.bindings = PyBytes_FromStringAndSize(<const char *>r.bindings.data(), r.bindings.size() * sizeof(ReflectedBinding))
+        known["entry"] = string_at(r, r.entries[self.row].name)
+        known["stage"] = self.stage
+        known["source"] = r.owner
+        if r.has_matrices:
+            known["cooperative_matrices"] = True
+        if self.files.size():
+            known["source_files"] = {file: string_at(r, r.offset[file] + 2) for file in self.files}
+        r.shader.facts.module = module
+        r.shader.unnamed = module
+        return 0
+
+
+def begin_reading(bytes source not None, str entry, dict specialization, str stage="compute"):
+    """What reads one entry point of a module into ``shader``; the arguments are those of ``pyaco.spirv.read``."""
+    cdef _ModuleReading reading = _ModuleReading()
+    reading.r = Reader(source)
+    reading.r.specialization = specialization
+    reading.repair = new_repair()
+    reading.module = _Module()
+    reading.shader = reading.r.shader
+    reading.stage, reading.entry = stage, entry
+    reading.is_plain = stage == "compute" and (entry is None or "\0" not in entry)
+    if entry is not None:
+        reading.entry_bytes = entry.encode("utf-8", "replace")
+        reading.entry_text = PyBytes_AS_STRING(reading.entry_bytes)
+    return reading
 
 
 def entry_points(bytes source not None):
     """Name and stage of every entry point of a module."""
-    return _entry_points(_scan(source, None))
+    cdef Reader r = Reader(source)
+    with nogil:
+        _begin(r)
+    return _entry_points(r)
