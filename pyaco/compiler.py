@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import cache, cached_property, lru_cache, partial
+from dataclasses import dataclass, field, fields
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,7 +21,7 @@ from pyaco.targets import features
 from pyaco.targets.lowering import DoublesLowering, Int64Lowering, doubles_lowering, int64_lowering, spelled
 
 if TYPE_CHECKING:
-    from pyaco._core.ir.compilation import Reading, Target
+    from pyaco._core.ir.compilation import Target
     from pyaco._core.ir.program import Program
     from pyaco._core.ir.shader import Shader
     from pyaco.aco.pressure import Pressure
@@ -30,21 +30,13 @@ if TYPE_CHECKING:
 
 __all__ = ["CompiledShader", "PassRecord", "compile"]
 
-class _Deferred(NamedTuple):
-    """A value that is made at the first look at it."""
+class _LazyField:
+    """A field of a `CompiledShader` that a compilation leaves to the first look at it; `default` makes what it is where nobody says.
 
-    make: Callable[..., Any]
-    arguments: tuple[Any, ...]
+    Until then the object has no value of that name, but under "_makers" a function for it and its arguments.
+    """
 
-
-#: Makes a `_Deferred` of its two fields in a tuple, without a call of Python.
-_deferred: Callable[[tuple[Callable[..., Any], tuple[Any, ...]]], _Deferred] = partial(tuple.__new__, _Deferred)
-
-
-class _DeferredField:
-    """A field of a dataclass whose value may be a `_Deferred`; so may its default be, where it has one."""
-
-    def __init__(self, default: _Deferred | None = None) -> None:
+    def __init__(self, default: Callable[[], Any] | None = None) -> None:
         self._default = default
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -54,14 +46,17 @@ class _DeferredField:
         if shader is None:
             if self._default is None:
                 raise AttributeError(self._name)
-            return self._default
-        value = vars(shader)[self._name]
-        if type(value) is _Deferred:
-            value = vars(shader)[self._name] = value.make(*value.arguments)
-        return value
+            return self
+        values = vars(shader)
+        if self._name not in values:
+            maker = values["_makers"].get(self._name)
+            if maker is not None:                 # else another thread has just made it
+                values[self._name] = maker[0](*maker[1:])
+                values["_makers"].pop(self._name, None)
+        return values[self._name]
 
     def __set__(self, shader: Any, value: Any) -> None:
-        vars(shader)[self._name] = value
+        vars(shader)[self._name] = self._default() if value is self and self._default is not None else value
 
 
 @dataclass(repr=False)
@@ -104,15 +99,16 @@ class CompiledShader:
     wave: int
     code: bytes
     constant_data: bytes
-    abi: Abi | None = _DeferredField()  # type: ignore[assignment]
-    stats: dict[str, int] = _DeferredField()  # type: ignore[assignment]
-    passes: list[PassRecord] = _DeferredField(_deferred((list, ())))  # type: ignore[assignment]
+    abi: Abi | None = _LazyField()  # type: ignore[assignment]
+    stats: dict[str, int] = _LazyField()  # type: ignore[assignment]
+    passes: list[PassRecord] = _LazyField(list)  # type: ignore[assignment]
     dumps: dict[str, str] = field(default_factory=dict)
     pressure: tuple[Pressure, ...] = ()
     line_rows: list[tuple[int, int, str, int]] = field(default_factory=list)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in vars(self)}
+        made = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {**made, **{name: value for name, value in vars(self).items() if name != "_makers"}}
 
     @cached_property
     def source_lines(self) -> SourceLines:
@@ -259,9 +255,7 @@ def compile(
     """
     if stage != "compute":
         raise UnsupportedError(f"shader stage {stage!r} (only compute)")
-    chip, lowering = _chip_and_lowering(target, int64, fp64)
-    if wave is not None:
-        targets.wave_limits(chip, wave)  # complains about a wave size that the chip does not have
+    chip, aim, lowering = _prepared(target, wave, int64, fp64)
     on = switches(debug)
     asked = validate or dump_after or stop_after or disable or explain_pressure or on is not NO_SWITCHES
     observer = None
@@ -291,12 +285,16 @@ def compile(
         if owned and reading is None:
             steps.note(rooms.NIR, "spirv", "read", shader)
         if owned and not (steps.watched or rooms.NIR.users or rooms.ACO.users):     # a user's pass may look at both IRs, and keep them
-            program = _compile_unseen(reading, shader, _target(chip.target, wave), lowering, steps, on)
+            if asked:
+                steps.check_disabled(rooms.compute.NIR, rooms.compute.ACO)
+            program = rooms.Program()
+            steps.run_through(reading, (rooms.NIR, lowering.pipeline, shader), aim, rooms.isel.kernel,
+                              (rooms.ACO, rooms.compute.BACKEND if on is NO_SWITCHES else on.backend, program), aim.gfx_level)  # fmt: skip
         else:
             if reading is not None:
                 reading.run()
                 steps.note(rooms.NIR, "spirv", "read", shader)
-            program = _lower(shader, _target(chip.target, wave), lowering, steps, on, observer)
+            program = _lower(shader, aim, lowering, steps, on, observer)
     except Stopped:
         pass
     else:
@@ -316,10 +314,15 @@ def _print_unasked(shader: CompiledShader, on: DebugSwitches) -> None:
         print(f"; {name} of {shader.entry} for {shader.target}\n{shader.dumps[name]}", file=sys.stderr)
 
 
-@lru_cache(maxsize=256)
-def _chip_and_lowering(target: str, int64: str | Int64Lowering, fp64: str | DoublesLowering) -> tuple[targets.Chip, _Lowering]:
+@lru_cache(maxsize=256, typed=True)
+def _prepared(
+    target: str, wave: int | None, int64: str | Int64Lowering, fp64: str | DoublesLowering
+) -> tuple[targets.Chip, Target, _Lowering]:
+    """What is the same for all shaders."""
     chip = _chip(target)
-    return chip, _lowering(chip.level, int64, fp64)
+    if wave is not None:
+        targets.wave_limits(chip, wave)  # complains about a wave size that the chip does not have
+    return chip, _target(chip, wave), _lowering(chip.level, int64, fp64)
 
 
 def _chip(target: str) -> targets.Chip:
@@ -392,26 +395,13 @@ def _limits(target: str, wave: int) -> dict[str, int]:
     return targets.wave_limits(target, wave).as_dict()
 
 
-@lru_cache(maxsize=256)
-def _target(name: str, wave: int | None) -> Target:
+def _target(chip: targets.Chip, wave: int | None) -> Target:
     """What is compiled for, as kernels read it: the limits of a chip's waves, and how their size is chosen where `wave` is None."""
     from pyaco._core.ir.compilation import Target
 
-    level = targets.chip(name).level
-    narrow = _limits(name, 32) if features.has_wave32(level) else None
-    wide = _limits(name, 64) if features.has_wave64(level) else None
-    return Target(level, wave or 0, narrow, wide, narrow_with_matrices=features.has_wave_matrices(level))
-
-
-def _compile_unseen(reading: Reading | None, shader: Shader, target: Target, lowering: _Lowering, steps: Run, on: DebugSwitches) -> Program:
-    """Compile what nothing looks at between passes; the shader is empty then."""
-    rooms = _rooms()
-    program: Program = rooms.Program()
-    rooms.mark_lowered(shader)
-    steps.check_disabled(rooms.compute.NIR, rooms.compute.ACO)
-    backend = rooms.compute.BACKEND if on is NO_SWITCHES else on.backend
-    steps.run_through(reading, (rooms.NIR, lowering.pipeline, shader), target, rooms.isel.kernel, (rooms.ACO, backend, program), target.gfx_level)
-    return program
+    narrow = _limits(chip.target, 32) if features.has_wave32(chip.level) else None
+    wide = _limits(chip.target, 64) if features.has_wave64(chip.level) else None
+    return Target(chip.level, wave or 0, narrow, wide, narrow_with_matrices=features.has_wave_matrices(chip.level))
 
 
 def _lower(shader: Shader, target: Target, lowering: _Lowering, steps: Run, on: DebugSwitches, observer: Observer | None) -> Program:
@@ -433,25 +423,23 @@ def _lower(shader: Shader, target: Target, lowering: _Lowering, steps: Run, on: 
 
 
 def _result(shader: Any, program: Any, chip: targets.Chip, wave: int | None, steps: Run) -> CompiledShader:
-    entry = shader.facts.known.get("entry", "main")
-    abi: Any = _deferred((_abi, (program,))) if program is not None else _abi_of_shader(shader)
-    stats: Any = {}
-    passes: Any = _deferred((getattr, (steps, "records")))
-    code = constants = b""
-    lines: list[tuple[int, int, str, int]] = []
-    if program is None:
-        wave = wave or shader.info["wave_size"] or 64
-    else:
-        wave = program.wave_size
-        stats = _deferred((_rooms().statistics, (program,)))
-        code, constants = program.code, program.constant_data
-        if program.source_files:
-            lines = _line_rows(program)
     made = CompiledShader.__new__(CompiledShader)
-    # what __init__ does, without a call of a descriptor for each field that is deferred
+    passes = (getattr, steps, "records")
+    lines: list[tuple[int, int, str, int]] = []
+    # what __init__ does, without a call of a descriptor for each field that is lazy
+    if program is None:
+        made.__dict__ = {
+            "target": chip.target, "stage": "compute", "entry": shader.facts.known.get("entry", "main"),
+            "wave": wave or shader.info["wave_size"] or 64, "code": b"", "constant_data": b"", "abi": _abi_of_shader(shader), "stats": {},
+            "dumps": steps.dumps, "pressure": (), "line_rows": lines, "_makers": {"passes": passes},
+        }  # fmt: skip
+        return made
+    if program.source_files:
+        lines = _line_rows(program)
     made.__dict__ = {
-        "target": chip.target, "stage": "compute", "entry": entry, "wave": wave, "code": code, "constant_data": constants, "abi": abi,
-        "stats": stats, "passes": passes, "dumps": steps.dumps, "pressure": (), "line_rows": lines,
+        "target": chip.target, "stage": "compute", "entry": shader.facts.known.get("entry", "main"), "wave": program.wave_size,
+        "code": program.code, "constant_data": program.constant_data, "dumps": steps.dumps, "pressure": (), "line_rows": lines,
+        "_makers": {"abi": (_abi, program), "stats": (_rooms().statistics, program), "passes": passes},
     }  # fmt: skip
     return made
 

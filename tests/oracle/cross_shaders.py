@@ -89,12 +89,12 @@ def limited_registers(vgprs: int, sgprs: int) -> Iterator[None]:
         return {**known, "vgpr_limit": vgprs or known["vgpr_limit"], "sgpr_limit": sgprs or known["sgpr_limit"]}
 
     compiler._limits = limits
-    compiler._target.cache_clear()
+    compiler._prepared.cache_clear()
     try:
         yield
     finally:
         compiler._limits = plain
-        compiler._target.cache_clear()
+        compiler._prepared.cache_clear()
 
 
 @functools.cache

@@ -51,12 +51,12 @@ cdef int debug_line(Reader r, uint32_t word, uint32_t end) except -1 nogil:
     return line_of_source(r, file, number if number != line_none else <uint32_t>line_unknown)
 
 
-cdef int find_source_files(Reader r, vector[SpirvId] &files) except -1 nogil:
+cdef int find_source_files(Reader r, vector[SourceFile] &files) except -1 nogil:
     cdef uint32_t row
     cdef SpirvId last = 0
     for row in range(r.s.lines.table.count):
         if r.s.lines.file[row] != last:
             last = r.s.lines.file[row]
             if last:
-                files.push_back(last)
+                files.push_back(SourceFile(last, r.offset[last] + 2))
     return 0

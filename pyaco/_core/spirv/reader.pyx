@@ -4,6 +4,7 @@ The result is a Shader that the NIR validator accepts, with derefs and variables
 """
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free
 from libc.string cimport strcmp
 from libcpp.algorithm cimport stable_sort
 from libcpp.vector cimport vector
@@ -18,7 +19,7 @@ from pyaco._core.spirv.constants cimport declare
 from pyaco._core.spirv.control_flow cimport read_entry
 from pyaco._core.spirv.emission cimport lists_begin
 from pyaco._core.spirv.float_controls cimport float_control_mode
-from pyaco._core.spirv.lines cimport find_source_files, line_of_source
+from pyaco._core.spirv.lines cimport SourceFile, find_source_files, line_of_source
 from pyaco._core.spirv.module cimport *
 from pyaco._core.spirv.repair cimport Repair, finish, new_repair
 from pyaco._core.spirv.types cimport *
@@ -313,6 +314,26 @@ cdef int _begin(Reader r) except -1 nogil:
     return scan_words(r, declare)
 
 
+# With the interpreter's lock that would be done where the reader is freed; and passes have use for the memory.
+cdef extern from *:
+    """
+    template<class... Vectors> static inline void give_back(Vectors &... vectors) { (Vectors().swap(vectors), ...); }
+    """
+    void give_back(...) noexcept nogil
+
+
+cdef void _give_back(Reader r, Repair repair) noexcept nogil:
+    """Free what reading needed and nobody else does."""
+    free(r.offset)
+    r.offset = NULL
+    give_back(r.decoration_rows, r.types, r.constants, r.constant_children, r.trees, r.buffer_pointers, r.texels, r.functions, r.parameters,
+              r.blocks, r.joins, r.entries, r.execution_modes, r.names, r.module_variables, r.spec_constants, r.exits, r.labels, r.scratch,
+              r.case_serial, r.case_of_block, r.builtin_values, r.deref_access, r.named_variables, r.zeroed_workgroup)
+    give_back(r.nir.next_instruction, r.nir.block_head, r.nir.block_tail)
+    give_back(repair.variable, repair.vector_types, repair.dominance.blocks, repair.dominance.position, repair.dominance.idom,
+              repair.dominance.enter, repair.dominance.size, repair.dominance.ending)
+
+
 cdef class _ModuleReading(Reading):
     cdef Reader r
     cdef Repair repair
@@ -323,7 +344,8 @@ cdef class _ModuleReading(Reading):
     cdef const char *entry_text       # of these; NULL: the only one of the stage
     cdef bint is_plain                # found by comparing these
     cdef size_t row                   # of Reader.entries
-    cdef vector[SpirvId] files        # of source
+    cdef uint32_t name                # word of its name
+    cdef vector[SourceFile] files
 
     cdef int read(self, Compilation *compilation) except -1 nogil:
         cdef SpirvId function
@@ -346,6 +368,8 @@ cdef class _ModuleReading(Reading):
         compilation.reflected = <const char *>self.r.bindings.data()
         compilation.reflected_bytes = self.r.bindings.size() * sizeof(ReflectedBinding)
         compilation.has_matrices = self.r.has_matrices
+        self.name = self.r.entries[self.row].name
+        _give_back(self.r, self.repair)
         return 0
 
     cdef int choose_entry(self) except -1 nogil:
@@ -378,13 +402,13 @@ cdef class _ModuleReading(Reading):
         module.version = r.version
         module.workgroup_size = r.s.info.workgroup_size
         module.bindings = PyBytes_FromStringAndSize(<const char *>r.bindings.data(), r.bindings.size() * sizeof(ReflectedBinding))
-        known["entry"] = string_at(r, r.entries[self.row].name)
+        known["entry"] = string_at(r, self.name)
         known["stage"] = self.stage
         known["source"] = r.owner
         if r.has_matrices:
             known["cooperative_matrices"] = True
         if self.files.size():
-            known["source_files"] = {file: string_at(r, r.offset[file] + 2) for file in self.files}
+            known["source_files"] = {file.id: string_at(r, file.word) for file in self.files}
         r.shader.facts.module = module
         r.shader.unnamed = module
         return 0
