@@ -606,8 +606,10 @@ cdef _Descriptors _descriptors(Metadata facts):
     if declared is None:              # metadata may have been changed since
         return _described(facts.known)
     if declared.descriptors is None:
-        declared.descriptors = made = _described(declared.kept)
-        declared.data.descriptors.store(&made.table)
+        made = _described(declared.kept)
+        if declared.descriptors is None:  # still: compilations may read what another thread has made
+            declared.descriptors = made
+            declared.data.descriptors.store(&made.table)
     return declared.descriptors
 
 
