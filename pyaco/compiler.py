@@ -284,7 +284,7 @@ def compile(
     try:
         if owned and reading is None:
             steps.note(rooms.NIR, "spirv", "read", shader)
-        if owned and not (steps.watched or rooms.NIR.users or rooms.ACO.users):     # a user's pass may look at both IRs, and keep them
+        if owned and not ((asked and steps.watched) or rooms.NIR.users or rooms.ACO.users):     # a user's pass may look at both IRs, and keep them
             if asked:
                 steps.check_disabled(rooms.compute.NIR, rooms.compute.ACO)
             program = rooms.Program()

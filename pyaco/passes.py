@@ -585,7 +585,7 @@ class Run:
         self, reading: Reading | None, first: tuple[IntermediateRepresentation, Pipeline, Shader], target: Target, translate: NativeKernel,
         second: tuple[IntermediateRepresentation, Pipeline, Program], level: int,
     ) -> None:
-        """Run pipelines over a shader and over the program that `translate` makes of it, in one go, which empties the shader.
+        """Run pipelines over a shader and over the program that `translate` makes of it, in one go, which frees the shader's tables.
 
         Only for a run that is not watched, without users' passes. With several threads, each return to the interpreter is a place where one
         waits for another. `reading` makes the shader, where that is to be done.

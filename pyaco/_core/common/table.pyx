@@ -86,8 +86,7 @@ cdef inline uint32_t _size_class(uint64_t bytes) noexcept nogil:
     return 32 - leading_zeros32(<uint32_t>(bytes - 1) // KEPT_SMALLEST) if bytes > KEPT_SMALLEST else 0
 
 
-cdef inline void *_zeroed(uint64_t bytes, uint32_t size_class) noexcept nogil:
-    cdef KeptMemory *kept = &kept_memory
+cdef inline void *_zeroed(KeptMemory *kept, uint64_t bytes, uint32_t size_class) noexcept nogil:
     if size_class == KEPT_CLASSES:
         return calloc(bytes, 1)
     if kept.counts[size_class] == 0:
@@ -96,14 +95,13 @@ cdef inline void *_zeroed(uint64_t bytes, uint32_t size_class) noexcept nogil:
     return kept.blocks[size_class][kept.counts[size_class]]
 
 
-cdef inline bint _is_kept(uint32_t size_class) noexcept nogil:
+cdef inline bint _is_kept(const KeptMemory *kept, uint32_t size_class) noexcept nogil:
     """Whether an allocation of a size class is to be kept when it is freed."""
-    return size_class != KEPT_CLASSES and not kept_memory.closed and \
-        kept_memory.counts[size_class] < <uint32_t>(KEPT_OF_CLASS if size_class < KEPT_LARGE else KEPT_OF_LARGE)
+    return size_class != KEPT_CLASSES and not kept.closed and \
+        kept.counts[size_class] < <uint32_t>(KEPT_OF_CLASS if size_class < KEPT_LARGE else KEPT_OF_LARGE)
 
 
-cdef inline void _keep(void *memory, uint32_t size_class) noexcept nogil:
-    cdef KeptMemory *kept = &kept_memory
+cdef inline void _keep(KeptMemory *kept, void *memory, uint32_t size_class) noexcept nogil:
     kept.blocks[size_class][kept.counts[size_class]] = memory
     kept.counts[size_class] += 1
 
@@ -136,9 +134,10 @@ cdef int _allocate(Table *table, uint32_t capacity) except -1 nogil:
     cdef uint32_t size_class = _size_class(total)
     cdef uint32_t column
     cdef void **columns = table_columns(table)
-    cdef void *memory = _zeroed(total, size_class)
+    cdef KeptMemory *keeper = &kept_memory        # finding what is a thread's own takes longer than the rest of this
+    cdef void *memory = _zeroed(keeper, total, size_class)
     cdef void *old = table.memory
-    cdef bint kept = old != NULL and _is_kept(table.size_class)
+    cdef bint kept = old != NULL and _is_kept(keeper, table.size_class)
     if memory == NULL:
         with gil:
             raise MemoryError(f"a table of {capacity} rows needs {total} bytes")
@@ -151,7 +150,7 @@ cdef int _allocate(Table *table, uint32_t capacity) except -1 nogil:
         columns[column] = cursor
         cursor += _column_bytes(capacity, table.element_sizes[column])
     if kept:
-        _keep(old, table.size_class)
+        _keep(keeper, old, table.size_class)
     elif PYACO_MOVING_TABLES and old != NULL:
         _leave(old, _allocation_bytes(table, table.capacity))
     else:
@@ -176,12 +175,23 @@ cdef int table_init(Table *table, const uint8_t *element_sizes, uint32_t column_
     return _allocate(table, capacity if capacity > 8 else 8)
 
 
-cdef void table_free(Table *table) noexcept nogil:
+cdef inline void _clear_rows(Table *table) noexcept nogil:
     cdef uint32_t column
-    if table.memory != NULL and _is_kept(table.size_class):
-        for column in range(table.column_count):
-            memset(table_columns(table)[column], 0, _used_rows(table) * table.element_sizes[column])
-        _keep(table.memory, table.size_class)
+    cdef uint64_t rows = _used_rows(table)
+    if rows == 0:
+        return
+    for column in range(table.column_count):
+        memset(table_columns(table)[column], 0, rows * table.element_sizes[column])
+
+
+cdef void table_free(Table *table) noexcept nogil:
+    cdef KeptMemory *keeper
+    if table.memory == NULL:
+        return
+    keeper = &kept_memory
+    if _is_kept(keeper, table.size_class):
+        _clear_rows(table)
+        _keep(keeper, table.memory, table.size_class)
     else:
         free(table.memory)
     table.memory = NULL
@@ -190,7 +200,7 @@ cdef void table_free(Table *table) noexcept nogil:
 
 cdef int table_grow(Table *table, uint32_t extra) except -1 nogil:
     cdef uint64_t wanted = <uint64_t>table.count + extra
-    cdef uint64_t capacity = table.capacity
+    cdef uint64_t capacity = table.capacity if table.capacity else 8
     if table.exports:
         with gil:
             raise BufferError("a table cannot grow while NumPy views of its columns are alive")
@@ -205,10 +215,7 @@ cdef int table_grow(Table *table, uint32_t extra) except -1 nogil:
 
 
 cdef void table_clear(Table *table) noexcept nogil:
-    cdef uint32_t column
-    cdef void **columns = table_columns(table)
-    for column in range(table.column_count):
-        memset(columns[column], 0, _used_rows(table) * table.element_sizes[column])
+    _clear_rows(table)
     table.count = table.touched = 0
 
 

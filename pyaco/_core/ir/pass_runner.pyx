@@ -18,7 +18,7 @@ from libcpp.vector cimport vector
 from pyaco._core.ir.compilation cimport Compilation, Reading, Target, compilation_begin, compilation_report, left_to_python, reflected_bindings
 from pyaco._core.ir.program cimport Program
 from pyaco._core.ir.shader cimport Shader, ShaderData
-from pyaco._core.ir.shader_clear cimport shader_clear
+from pyaco._core.ir.shader_free cimport shader_free
 from pyaco._core.ir.shader_facts cimport shader_facts
 from pyaco._core.ir.translation cimport Translation
 
@@ -365,6 +365,8 @@ cdef class _Runner:
         cdef Idle idle
         if one.slot >= 0 and self.idle[one.slot].version:
             idle = self.idle[one.slot]
+            if self.version < idle.version:       # nothing has changed at all
+                return True
             for kind in range(<uint32_t>effect_kinds):
                 if idle.cares >> kind & 1 and self.latest[kind] >= idle.version:
                     break
@@ -437,7 +439,7 @@ def run_through(Reading reading, Shader shader not None, Target target not None,
                 Plan second not None, Program program not None, PassLog log not None):
     """Make a shader, run the steps of a plan over it, make a program of it and run the steps of a plan over that, all without the interpreter.
 
-    The shader is empty afterwards; what is known of it is known of the program from the beginning. There are no users' steps in the plans.
+    The shader has no tables afterwards; what is known of it is known of the program from the beginning. There are no users' steps in the plans.
 
     Parameters
     ----------
@@ -481,7 +483,7 @@ def run_through(Reading reading, Shader shader not None, Target target not None,
             translate.function(&translation, translate.option)
             log.add(no_plan, name + 1)
             behind.steps(0, <uint32_t>second.rows.size())
-            shader_clear(&shader.data)
+            shader_free(&shader.data)
         before.report()
     finally:
         compilation_report(&compilation, shader.facts)    # an error leaves users behind
