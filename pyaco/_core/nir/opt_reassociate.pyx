@@ -20,6 +20,7 @@ Needs: scalar ALU operations, LCSSA, divergence. Guarantees: valid NIR; LCSSA an
 and Cooper, "Effective Partial Redundancy Elimination" (1994), for ranks; LLVM's Reassociate, as its header describes it, for common pairs.
 """
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libcpp.algorithm cimport rotate, stable_partition, stable_sort
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
@@ -30,7 +31,7 @@ from nir_opcodes cimport (
 from pyaco._core.common.bits cimport low_mask
 from pyaco._core.common.hashing cimport hash_mix
 from pyaco._core.common.zeroed cimport Zeroed
-from pyaco._core.ir.emitter cimport constant, emit
+from pyaco._core.ir.emitter cimport component, constant, emit
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.range_analysis cimport Ranges, ranges_begin, unsigned_upper_bound
 from pyaco._core.ir.shader cimport (
@@ -47,6 +48,7 @@ cdef enum:
     most_operands = 32            # of a chain
     most_paired = 10              # operands of a chain whose pairs are counted
     most_levels = 4               # of loops that make a difference
+    most_hoisted = 16             # sums that a loop leaves as they are, and that are carried through it in vector registers
     loop_weight = 8               # trips of a loop that nobody knows
 
 cdef enum:                        # Unit: what operations cost by the unit that computes them
@@ -78,6 +80,10 @@ cdef struct Pair:
     Operand first
     Operand second
 
+cdef struct Sharing:              # of two operands
+    uint32_t chains               # that have both, of this and later ones
+    bint made                     # they have been put together
+
 cdef struct Inputs:               # of operations that one unit does together
     uint32_t uniform
     uint32_t varying
@@ -98,7 +104,8 @@ cdef struct Chain:
     bint no_unsigned_wrap         # of all sums
     bint constant_stays           # it is added last, as before, and that sum does not wrap
     vector[Operand] operands      # without constants
-    vector[Pair] pairs
+    vector[Pair] pairs            # that its new form begins with
+    vector[uint64_t] together     # the pairs that it begins with as it is, by `_pair_key`
     bint shrinks                  # it has fewer operands now
     uint32_t constants
     uint64_t constant             # all constants together
@@ -109,7 +116,8 @@ cdef cppclass Context:
     Zeroed[uint32_t] uses         # by value
     Zeroed[bint] inner            # by value: only the chain reads it that it is in the middle of
     vector[bint] always_runs      # by node: every iteration of the loop around comes by
-    unordered_map[uint64_t, uint32_t] pairs       # how many chains have two operands, by `_pair_key`
+    vector[uint32_t] hoisted      # by loop node: sums that can go before it now
+    unordered_map[uint64_t, Sharing] pairs        # by `_pair_key`
     vector[ValueId] origin        # by value that the pass has made: what it replaces, 0 nothing
     Chain chain                   # that is looked at
 
@@ -218,6 +226,24 @@ cdef int _add_operand(Context *c, ValueId value, uint32_t component, bint negati
     return 0
 
 
+cdef uint64_t _pair_key(const Context *c, const Operand *a, const Operand *b) noexcept nogil:
+    """Of two operands in either order, in the chain's block."""
+    cdef uint64_t x = hash_mix(_origin(c, a.value), a.component)
+    cdef uint64_t y = hash_mix(_origin(c, b.value), b.component)
+    return hash_mix(hash_mix(x + y, x ^ y), c.s.instructions.block[c.chain.root] * <uint64_t>alu_count + c.chain.opcode)
+
+
+cdef inline ValueId _origin(const Context *c, ValueId value) noexcept nogil:
+    """What a value was before the pass."""
+    if value < c.uses.size() or value - c.uses.size() >= c.origin.size() or not c.origin[value - c.uses.size()]:
+        return value
+    return c.origin[value - c.uses.size()]
+
+
+cdef inline bint _may_pair(const Operand *a, const Operand *b) noexcept nogil:
+    return a.varies == b.varies and a.level == b.level and not a.negative and not b.negative and a.value != 0 and b.value != 0
+
+
 cdef inline bint _goes_on(const Context *c, ValueId value, uint32_t depth, uint32_t operands) noexcept nogil:
     """Whether a source is of the chain, rather than an operand of it."""
     return value < c.inner.size() and c.inner[value] and depth < most_operands and operands < most_operands
@@ -227,9 +253,11 @@ cdef int _collect(Context *c, ValueId i, bint negative, uint32_t depth) except -
     """Add the operands of the chain from an operation on."""
     cdef ShaderData *s = c.s
     cdef int opcode = s.instructions.opcode[i]
+    cdef size_t before = c.chain.operands.size()
     cdef uint32_t k
     cdef ValueId value
     cdef bint sign
+    cdef bint is_pair = True
     if not s.instructions.flags[i] & nir_no_unsigned_wrap or opcode != alu_iadd:
         c.chain.no_unsigned_wrap = False
     for k in range(s.instructions.source_count[i]):
@@ -237,8 +265,11 @@ cdef int _collect(Context *c, ValueId i, bint negative, uint32_t depth) except -
         sign = negative != (opcode == alu_ineg or opcode == alu_isub and k == 1)
         if _goes_on(c, value, depth, <uint32_t>c.chain.operands.size()):
             _collect(c, value, sign, depth + 1)
+            is_pair = False
         else:
             _add_operand(c, value, swizzle_component(source_swizzle(s, i, k), 0), sign)
+    if is_pair and c.chain.operands.size() == before + 2 and _may_pair(&c.chain.operands[before], &c.chain.operands[before + 1]):
+        c.chain.together.push_back(_pair_key(c, &c.chain.operands[before], &c.chain.operands[before + 1]))
     return 0
 
 
@@ -254,6 +285,7 @@ cdef int _begin_chain(Context *c, ValueId root) except -1 nogil:
     c.chain.no_unsigned_wrap = True
     c.chain.operands.clear()
     c.chain.pairs.clear()
+    c.chain.together.clear()
     c.chain.shrinks = False
     c.chain.constants = 0
     c.chain.constant = 0
@@ -279,16 +311,21 @@ cdef uint32_t _unit_cost(const Chain *chain, bint varies) noexcept nogil:
     return product_cost if chain.opcode == alu_imul and chain.bits >= 32 else vector_cost << wide
 
 
+cdef bint _takes_three(const Context *c) noexcept nogil:
+    """Whether an instruction of the vector unit takes three operands of the chain."""
+    cdef uint32_t first = _three_operands[_family[c.chain.opcode]]
+    return first != 0 and c.chain.bits == 32 and c.s.info.gfx_level >= first
+
+
 cdef uint32_t _cost(const Context *c, const Inputs *inputs, uint32_t level) noexcept nogil:
     """What it costs to make one value of inputs, in loops of so many levels."""
     cdef const Chain *chain = &c.chain
-    cdef uint32_t first = _three_operands[_family[chain.opcode]]
     cdef uint32_t together = inputs.uniform + inputs.varying
     cdef uint32_t operations = max(together - min(inputs.fusing, together), <uint32_t>1) - 1
     if together == 0:
         operations = inputs.negative - 1
     else:
-        if inputs.varies and first and chain.bits == 32 and c.s.info.gfx_level >= first:
+        if inputs.varies and _takes_three(c):
             operations = (operations + 1) // 2
             if c.s.info.gfx_level < 100 and inputs.uniform > 1:
                 operations = max(operations, inputs.uniform)      # an instruction reads one scalar register
@@ -490,32 +527,48 @@ cdef int _make(Context *c, Lowering *b, Operand *operand) except -1 nogil:
     return 0
 
 
+cdef bint _is_added(const Operand &operand) noexcept nogil:
+    return not operand.negative
+
+
+cdef bint _comes_before(const Operand &a, const Operand &b) noexcept nogil:
+    return a.negative < b.negative or a.negative == b.negative and a.varies > b.varies
+
+
+cdef void _put_in_order(const Context *c, vector[Operand] &operands) noexcept nogil:
+    """What is taken away comes last. Where three operands are taken at once, what varies comes first, in the innermost loop if there is such, so that no
+    two of the others are put together apart from that."""
+    cdef size_t first = 0
+    cdef size_t k
+    stable_partition(operands.begin(), operands.end(), &_is_added)
+    if not _takes_three(c):
+        return
+    stable_sort(operands.begin(), operands.end(), &_comes_before)
+    for k in range(1, operands.size()):
+        if operands[k].negative == operands[0].negative and operands[k].level > operands[first].level:
+            first = k
+    rotate(operands.begin(), operands.begin() + first, operands.begin() + first + 1)
+
+
 cdef int _join(Context *c, Lowering *b, vector[Operand] &operands, uint32_t level, uint32_t *cost) except -1 nogil:
-    """Let several operands be one: what it costs, and where there is a `b` the operations, what is added before what is taken away."""
+    """Let several operands be one: what it costs, and where there is a `b` the operations."""
     cdef Inputs inputs = Inputs(0, 0, 0, 0, False)
     cdef Operand result, next
-    cdef bint begun = False
-    cdef bint negative
     cdef size_t k
+    _put_in_order(c, operands)
     for k in range(operands.size()):
         _count(&inputs, &operands[k])
     cost[0] += _cost(c, &inputs, level)
     result = operands[0]
+    if b != NULL:
+        _make(c, b, &result)
+    for k in range(1, operands.size() if b != NULL else 0):
+        next = operands[k]
+        _make(c, b, &next)
+        _emit_in_chain(c, b, &result, &next, &result)
     result.fuses = result.fuses and operands.size() == 1
     result.varies = inputs.varies
-    result.negative = inputs.uniform + inputs.varying == 0
-    result.level = max(level, operands[0].level)
-    for negative in range(2):
-        for k in range(operands.size() if b != NULL else 0):
-            if operands[k].negative != negative:
-                continue
-            next = operands[k]
-            _make(c, b, &next)
-            if begun:
-                _emit_in_chain(c, b, &result, &next, &result)
-            else:
-                result = next
-            begun = True
+    result.level = max(level, result.level)
     operands.assign(1, result)
     return 0
 
@@ -553,8 +606,6 @@ cdef uint32_t _build(Context *c, Lowering *b, bint gather, bint hoist, Operand *
             _gather(c, b, waiting, level, &cost)
         _join(c, b, waiting, level, &cost)
     result[0] = waiting[0]
-    if b != NULL:
-        _make(c, b, result)
     return cost
 
 
@@ -563,7 +614,8 @@ cdef uint32_t _best_form(Context *c, bint *gather, bint *hoist) except? 0xffffff
     cdef uint32_t least = 0xffffffffU
     cdef uint32_t form, cost
     cdef Operand result
-    for form in range(4 if c.chain.level else 2):
+    cdef bint may_hoist = c.chain.level != 0 and c.hoisted[c.s.nodes.parent[c.s.instructions.block[c.chain.root]]] < most_hoisted
+    for form in range(4 if may_hoist else 2):
         cost = _build(c, NULL, form & 1, form >> 1, &result)
         if cost < least:
             least = cost
@@ -572,74 +624,79 @@ cdef uint32_t _best_form(Context *c, bint *gather, bint *hoist) except? 0xffffff
 
 
 # -------------------------------------------------------------------------------------------------------------- common pairs
-cdef uint64_t _pair_key(const Context *c, const Operand *a, const Operand *b) noexcept nogil:
-    """Of two operands in either order, in the chain's block."""
-    cdef uint64_t x = hash_mix(_origin(c, a.value), a.component)
-    cdef uint64_t y = hash_mix(_origin(c, b.value), b.component)
-    return hash_mix(hash_mix(x + y, x ^ y), c.s.instructions.block[c.chain.root] * <uint64_t>alu_count + c.chain.opcode)
-
-
-cdef inline ValueId _origin(const Context *c, ValueId value) noexcept nogil:
-    """What a value was before the pass."""
-    if value < c.uses.size() or value - c.uses.size() >= c.origin.size() or not c.origin[value - c.uses.size()]:
-        return value
-    return c.origin[value - c.uses.size()]
-
-
-cdef inline bint _may_pair(const Operand *a, const Operand *b) noexcept nogil:
-    return a.varies == b.varies and a.level == b.level and not a.negative and not b.negative and a.value != 0 and b.value != 0
-
-
-cdef int _count_pairs(Context *c) except -1 nogil:
+cdef int _count_pairs(Context *c, int change) except -1 nogil:
+    """Note that there is one chain more, or less, that has the pairs of this one."""
+    cdef vector[Operand] *operands = &c.chain.operands
     cdef size_t i, j
-    for i in range(min(c.chain.operands.size(), <size_t>most_paired)):
+    for i in range(min(operands.size(), <size_t>most_paired)):
         for j in range(i):
-            if _may_pair(&c.chain.operands[i], &c.chain.operands[j]):
-                c.pairs[_pair_key(c, &c.chain.operands[i], &c.chain.operands[j])] += 1
+            if _may_pair(&operands[0][i], &operands[0][j]):
+                c.pairs[_pair_key(c, &operands[0][i], &operands[0][j])].chains += change
     return 0
 
 
-cdef uint32_t _most_common_pair(Context *c, size_t *first, size_t *second) except? 0xffffffffU nogil:
-    """How many chains have the two operands of this one that most have."""
-    cdef uint32_t most = 0
-    cdef uint32_t count
+cdef bint _is_together(const Context *c, const Operand *a, const Operand *b) noexcept nogil:
+    cdef uint64_t key = _pair_key(c, a, b)
+    cdef size_t k
+    for k in range(c.chain.together.size()):
+        if c.chain.together[k] == key:
+            return True
+    return False
+
+
+cdef Sharing *_best_pair(Context *c, size_t *first, size_t *second) except? NULL nogil:
+    """The two operands of the chain that are together already, or else that most later chains have too; NULL if none have."""
+    cdef vector[Operand] *operands = &c.chain.operands
+    cdef Sharing *best = NULL
+    cdef Sharing *sharing
     cdef size_t i, j
-    for i in range(min(c.chain.operands.size(), <size_t>most_paired)):
+    for i in range(min(operands.size(), <size_t>most_paired)):
         for j in range(i):
-            if not _may_pair(&c.chain.operands[i], &c.chain.operands[j]):
+            if not _may_pair(&operands[0][i], &operands[0][j]):
                 continue
-            count = c.pairs[_pair_key(c, &c.chain.operands[i], &c.chain.operands[j])]
-            if count > most:
-                most = count
+            sharing = &c.pairs[_pair_key(c, &operands[0][i], &operands[0][j])]
+            if (sharing.made or sharing.chains > 1) and (
+                    best == NULL or sharing.made > best.made or sharing.made == best.made and sharing.chains > best.chains):
+                best = sharing
                 first[0], second[0] = j, i
-    return most
+    return best
 
 
 cdef uint32_t _pair_up(Context *c, uint32_t least, bint *gather, bint *hoist) except? 0xffffffffU nogil:
     """Put operands together that other chains have too, as long as the chains become cheaper by more than the pair costs; returns the cost."""
     cdef vector[Operand] before
-    cdef size_t first, second
-    cdef uint32_t count, cost, pair_cost
+    cdef size_t first = 0
+    cdef size_t second = 0
+    cdef Sharing *sharing = _best_pair(c, &first, &second) if c.chain.operands.size() > 2 else NULL
+    cdef uint32_t cost, pair_cost, readers
     cdef Operand pair
-    while c.chain.operands.size() > 2:
-        first = second = 0
-        count = _most_common_pair(c, &first, &second)
-        if count < 2:
-            break
+    while sharing != NULL:
         before = c.chain.operands
         pair = before[first]
         pair.value, pair.component, pair.fuses, pair.pair = 0, 0, False, <uint32_t>c.chain.pairs.size()
         c.chain.operands[first] = pair
         c.chain.operands.erase(c.chain.operands.begin() + second)
         cost = _best_form(c, gather, hoist)
-        pair_cost = _weight(pair.level) * _unit_cost(&c.chain, pair.varies)
-        if cost >= least or (least - cost) * <uint64_t>count <= pair_cost:
+        pair_cost = 0 if sharing.made else _weight(pair.level) * _unit_cost(&c.chain, pair.varies)
+        readers = 1 if _is_together(c, &before[first], &before[second]) else max(sharing.chains, <uint32_t>1)
+        if cost >= least or (least - cost) * <uint64_t>readers <= pair_cost:
             c.chain.operands = before
             _best_form(c, gather, hoist)
             break
         c.chain.pairs.push_back(Pair(before[first], before[second]))
-        least = cost + pair_cost // count
+        least = cost + pair_cost // readers
+        sharing = _best_pair(c, &first, &second) if c.chain.operands.size() > 2 else NULL
     return least
+
+
+cdef int _note_made_pairs(Context *c, bint changed) except -1 nogil:
+    """Later chains find the pairs that this one begins with."""
+    cdef size_t k
+    for k in range(c.chain.pairs.size() if changed else 0):
+        c.pairs[_pair_key(c, &c.chain.pairs[k].first, &c.chain.pairs[k].second)].made = True
+    for k in range(0 if changed else c.chain.together.size()):
+        c.pairs[c.chain.together[k]].made = True
+    return 0
 
 
 # ---------------------------------------------------------------------------------------------------------------------- walk
@@ -660,35 +717,55 @@ cdef ValueId _finish(Context *c, Lowering *b, bint gather, bint hoist) except? 0
         _emit_in_chain(c, b, &result, &number, &result)
         if chain.constant_stays:
             s.instructions.flags[result.value] |= nir_no_unsigned_wrap
-    return result.value
+    return component(b, result.value, result.component)
+
+
+cdef int _note_origin(Context *c, ValueId made, ValueId i) except -1 nogil:
+    """What has taken the place of a value stands for it in the keys of pairs."""
+    if made < c.uses.size():       # an operand that was left over
+        return 0
+    if made - c.uses.size() >= c.origin.size():
+        c.origin.resize(made - c.uses.size() + 1)
+    c.origin[made - c.uses.size()] = i
+    return 0
 
 
 cdef ValueId _lower(Lowering *b, ValueId i) except? 0xffffffffU nogil:
     cdef Context *c = <Context *>b.context
     cdef ShaderData *s = b.s
-    cdef uint32_t present, cost
+    cdef uint32_t present
+    cdef uint32_t cost = 0
     cdef bint gather = False
     cdef bint hoist = False
-    cdef ValueId result
+    cdef bint changes
+    cdef vector[Operand] before
+    cdef ValueId result = 0
     if c.inner[i] or not _may_change(s, i) or s.instructions.source_count[i] < 2:
         return lower_keep
     _begin_chain(c, i)
     if c.chain.operands.size() + c.chain.constants < 3:
+        _count_pairs(c, -1)
+        _note_made_pairs(c, False)
         return lower_keep
     present = _present_cost(c)
     c.chain.shrinks = c.chain.constants > 1
+    before = c.chain.operands
     _merge_equal(&c.chain)
     if c.chain.opcode == alu_iadd:
         _factor_products(c, b)
-    cost = 0
     if not c.chain.operands.empty():
         cost = _pair_up(c, _best_form(c, &gather, &hoist), &gather, &hoist)
-    if cost >= present and not c.chain.shrinks:
+    changes = cost < present or c.chain.shrinks
+    if changes:
+        result = _finish(c, b, gather, hoist)
+    _note_made_pairs(c, changes)
+    c.chain.operands.swap(before)
+    _count_pairs(c, -1)
+    if not changes:
         return lower_keep
-    result = _finish(c, b, gather, hoist)
-    if result - c.uses.size() >= c.origin.size():
-        c.origin.resize(result - c.uses.size() + 1)
-    c.origin[result - c.uses.size()] = i
+    if hoist and s.instructions.flags[i] & nir_divergent:
+        c.hoisted[s.nodes.parent[s.instructions.block[i]]] += 1
+    _note_origin(c, result, i)
     return result
 
 
@@ -721,7 +798,7 @@ cdef int _count_all_pairs(Context *c) except -1 nogil:
             i = s.order.instruction[row]
             if not c.inner[i] and _may_change(s, i) and s.instructions.source_count[i] > 1:
                 _begin_chain(c, i)
-                _count_pairs(c)
+                _count_pairs(c, 1)
         block = block_walk_next(s, block)
     return 0
 
@@ -732,6 +809,7 @@ cdef bint opt_reassociate_run(ShaderData *s) except -1 nogil:
     c.uses.assign(s.instructions.table.count)
     c.inner.assign(s.instructions.table.count)
     c.always_runs.assign(s.nodes.table.count, False)
+    c.hoisted.assign(s.nodes.table.count, 0)
     if not _prepare(&c):
         return False
     ranges_begin(&c.ranges, s)
