@@ -20,7 +20,7 @@ Needs: scalar ALU operations, LCSSA, divergence. Guarantees: valid NIR; LCSSA an
 and Cooper, "Effective Partial Redundancy Elimination" (1994), for ranks; LLVM's Reassociate, as its header describes it, for common pairs.
 """
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
-from libcpp.algorithm cimport rotate, stable_partition, stable_sort
+from libcpp.algorithm cimport rotate, sort, stable_partition, stable_sort
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
@@ -80,6 +80,10 @@ cdef struct Pair:
     Operand first
     Operand second
 
+cdef struct Begun:
+    uint64_t key                  # `_pair_key`
+    uint32_t cost
+
 cdef struct Sharing:              # of two operands
     uint32_t chains               # that have both, of this and later ones
     bint made                     # they have been put together
@@ -105,7 +109,7 @@ cdef struct Chain:
     bint constant_stays           # it is added last, as before, and that sum does not wrap
     vector[Operand] operands      # without constants
     vector[Pair] pairs            # that its new form begins with
-    vector[uint64_t] together     # the pairs that it begins with as it is, by `_pair_key`
+    vector[Begun] together        # the pairs that it begins with as it is
     bint shrinks                  # it has fewer operands now
     uint32_t constants
     uint64_t constant             # all constants together
@@ -114,6 +118,7 @@ cdef cppclass Context:
     ShaderData *s
     Ranges ranges
     Zeroed[uint32_t] uses         # by value
+    Zeroed[uint16_t] reader       # by value: the opcode of the last ALU instruction that reads it
     Zeroed[bint] inner            # by value: only the chain reads it that it is in the middle of
     vector[bint] always_runs      # by node: every iteration of the loop around comes by
     vector[uint32_t] hoisted      # by loop node: sums that can go before it now
@@ -154,6 +159,8 @@ cdef void _note_uses(Context *c) noexcept nogil:
             sources = sources_of(s, s.order.instruction[row])
             for source in range(sources.first, sources.first + sources.count):
                 c.uses[s.sources.value[source]] += 1
+                if s.instructions.kind[s.order.instruction[row]] == nir_alu:
+                    c.reader[s.sources.value[source]] = s.instructions.opcode[s.order.instruction[row]]
         node = node_walk_next(s, node)
 
 
@@ -244,6 +251,26 @@ cdef inline bint _may_pair(const Operand *a, const Operand *b) noexcept nogil:
     return a.varies == b.varies and a.level == b.level and not a.negative and not b.negative and a.value != 0 and b.value != 0
 
 
+cdef uint32_t _weight(uint32_t level) noexcept nogil:
+    cdef uint32_t weight = 1
+    for _ in range(level):
+        weight *= loop_weight
+    return weight
+
+
+cdef uint32_t _unit_cost(const Chain *chain, bint varies) noexcept nogil:
+    """The scalar unit has no floats and nothing of 8 and 16 bits; booleans of all lanes are its masks."""
+    cdef bint wide = chain.bits == 64
+    if chain.bits == 1 or not varies and chain.bits >= 32 and chain.opcode not in (alu_fadd, alu_fmul, alu_fmin, alu_fmax):
+        return scalar_cost << wide
+    return product_cost if chain.opcode == alu_imul and chain.bits >= 32 else vector_cost << wide
+
+
+cdef uint32_t _pair_cost(const Context *c, const Operand *operand) noexcept nogil:
+    """Of two operands of a kind."""
+    return _weight(operand.level) * _unit_cost(&c.chain, operand.varies)
+
+
 cdef inline bint _goes_on(const Context *c, ValueId value, uint32_t depth, uint32_t operands) noexcept nogil:
     """Whether a source is of the chain, rather than an operand of it."""
     return value < c.inner.size() and c.inner[value] and depth < most_operands and operands < most_operands
@@ -269,7 +296,8 @@ cdef int _collect(Context *c, ValueId i, bint negative, uint32_t depth) except -
         else:
             _add_operand(c, value, swizzle_component(source_swizzle(s, i, k), 0), sign)
     if is_pair and c.chain.operands.size() == before + 2 and _may_pair(&c.chain.operands[before], &c.chain.operands[before + 1]):
-        c.chain.together.push_back(_pair_key(c, &c.chain.operands[before], &c.chain.operands[before + 1]))
+        c.chain.together.push_back(Begun(_pair_key(c, &c.chain.operands[before], &c.chain.operands[before + 1]),
+                                         _pair_cost(c, &c.chain.operands[before])))
     return 0
 
 
@@ -296,21 +324,6 @@ cdef int _begin_chain(Context *c, ValueId root) except -1 nogil:
 
 
 # --------------------------------------------------------------------------------------------------------------------- costs
-cdef uint32_t _weight(uint32_t level) noexcept nogil:
-    cdef uint32_t weight = 1
-    for _ in range(level):
-        weight *= loop_weight
-    return weight
-
-
-cdef uint32_t _unit_cost(const Chain *chain, bint varies) noexcept nogil:
-    """The scalar unit has no floats and nothing of 8 and 16 bits; booleans of all lanes are its masks."""
-    cdef bint wide = chain.bits == 64
-    if chain.bits == 1 or not varies and chain.bits >= 32 and chain.opcode not in (alu_fadd, alu_fmul, alu_fmin, alu_fmax):
-        return scalar_cost << wide
-    return product_cost if chain.opcode == alu_imul and chain.bits >= 32 else vector_cost << wide
-
-
 cdef bint _takes_three(const Context *c) noexcept nogil:
     """Whether an instruction of the vector unit takes three operands of the chain."""
     cdef uint32_t first = _three_operands[_family[c.chain.opcode]]
@@ -401,11 +414,17 @@ cdef Part _present_part(Context *c, ValueId i, uint32_t depth, uint32_t *seen, u
     return part
 
 
-cdef uint32_t _present_cost(Context *c) noexcept nogil:
+cdef uint32_t _present_cost(Context *c) except? 0xffffffffU nogil:
     cdef uint32_t cost = 0
     cdef uint32_t seen = 0
     cdef Part part = _present_part(c, c.chain.root, 0, &seen, &cost)
-    return cost + _cost(c, &part.inputs, c.chain.level) if _number(&part.inputs) else 0
+    cdef size_t k
+    if _number(&part.inputs):
+        cost += _cost(c, &part.inputs, c.chain.level)
+    for k in range(c.chain.together.size()):
+        if c.pairs[c.chain.together[k].key].made:        # cse finds that
+            cost -= min(cost, c.chain.together[k].cost)
+    return cost
 
 
 # ------------------------------------------------------------------------------------------------------------- fewer operands
@@ -624,14 +643,27 @@ cdef uint32_t _best_form(Context *c, bint *gather, bint *hoist) except? 0xffffff
 
 
 # -------------------------------------------------------------------------------------------------------------- common pairs
+cdef bint _costs_nothing(const Context *c) noexcept nogil:
+    """A product of two that is part of an `ffma`."""
+    return (c.chain.opcode == alu_fmul and c.chain.operands.size() == 2 and c.uses[c.chain.root] == 1
+            and c.reader[c.chain.root] == alu_fadd)
+
+
 cdef int _count_pairs(Context *c, int change) except -1 nogil:
     """Note that there is one chain more, or less, that has the pairs of this one."""
     cdef vector[Operand] *operands = &c.chain.operands
+    cdef vector[uint64_t] keys
     cdef size_t i, j
+    if _costs_nothing(c):
+        return 0
     for i in range(min(operands.size(), <size_t>most_paired)):
         for j in range(i):
             if _may_pair(&operands[0][i], &operands[0][j]):
-                c.pairs[_pair_key(c, &operands[0][i], &operands[0][j])].chains += change
+                keys.push_back(_pair_key(c, &operands[0][i], &operands[0][j]))
+    sort(keys.begin(), keys.end())                 # of equal operands each pair counts once
+    for i in range(keys.size()):
+        if i == 0 or keys[i] != keys[i - 1]:
+            c.pairs[keys[i]].chains += change
     return 0
 
 
@@ -639,7 +671,7 @@ cdef bint _is_together(const Context *c, const Operand *a, const Operand *b) noe
     cdef uint64_t key = _pair_key(c, a, b)
     cdef size_t k
     for k in range(c.chain.together.size()):
-        if c.chain.together[k] == key:
+        if c.chain.together[k].key == key:
             return True
     return False
 
@@ -677,7 +709,7 @@ cdef uint32_t _pair_up(Context *c, uint32_t least, bint *gather, bint *hoist) ex
         c.chain.operands[first] = pair
         c.chain.operands.erase(c.chain.operands.begin() + second)
         cost = _best_form(c, gather, hoist)
-        pair_cost = 0 if sharing.made else _weight(pair.level) * _unit_cost(&c.chain, pair.varies)
+        pair_cost = 0 if sharing.made else _pair_cost(c, &pair)
         readers = 1 if _is_together(c, &before[first], &before[second]) else max(sharing.chains, <uint32_t>1)
         if cost >= least or (least - cost) * <uint64_t>readers <= pair_cost:
             c.chain.operands = before
@@ -694,8 +726,8 @@ cdef int _note_made_pairs(Context *c, bint changed) except -1 nogil:
     cdef size_t k
     for k in range(c.chain.pairs.size() if changed else 0):
         c.pairs[_pair_key(c, &c.chain.pairs[k].first, &c.chain.pairs[k].second)].made = True
-    for k in range(0 if changed else c.chain.together.size()):
-        c.pairs[c.chain.together[k]].made = True
+    for k in range(0 if changed or _costs_nothing(c) else c.chain.together.size()):
+        c.pairs[c.chain.together[k].key].made = True
     return 0
 
 
@@ -807,6 +839,7 @@ cdef bint opt_reassociate_run(ShaderData *s) except -1 nogil:
     cdef Context c
     c.s = s
     c.uses.assign(s.instructions.table.count)
+    c.reader.assign(s.instructions.table.count)
     c.inner.assign(s.instructions.table.count)
     c.always_runs.assign(s.nodes.table.count, False)
     c.hoisted.assign(s.nodes.table.count, 0)
