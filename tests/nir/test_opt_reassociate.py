@@ -13,7 +13,19 @@ import pytest
 
 from pyaco._core.ir.shader import Shader
 from pyaco._core.ir.vocabulary import NirFlag, NirKind
-from pyaco._core.nir import build, constant_folding, convert_to_lcssa, copy_propagation, cse, dce, divergence, opt_licm, opt_reassociate, validate, vars_to_ssa
+from pyaco._core.nir import (
+    build,
+    constant_folding,
+    convert_to_lcssa,
+    copy_propagation,
+    cse,
+    dce,
+    divergence,
+    opt_licm,
+    opt_reassociate,
+    validate,
+    vars_to_ssa,
+)
 from pyaco.nir import interpreter
 from pyaco.nir.builder import Builder, Swizzled
 

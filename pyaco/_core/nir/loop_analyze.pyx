@@ -12,7 +12,7 @@ sequences costs more; up to 128 trips where loads of straight code can then over
 A loop that holds loops is only unrolled if it runs once. The author may ask for it (``[[unroll]]``), or forbid it.
 
 Of a loop of one exit that nobody knows, trips are guessed as there, by the shortest local array that it indexes by a counter: whoever goes on further
-is past the array's end. The array can be values where these trips are copied, and what the loop that stays behind them would do past the end is left out.
+is past the array's end. The array can be values where these trips are copied; what the loop behind them would do past the end is left out.
 """
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 

@@ -13,11 +13,11 @@ What they become:
 - two operands that other chains of the block have too are put together, for ``cse``.
 
 Each form has a cost: operations by their unit's rate, eight times as much in each loop, three operands of one instruction where the chip adds
-them at once (``v_add3_u32``, ``v_lshl_add_u32``), products of a sum free. A chain is rewritten only where it becomes cheaper; so two uniform summands stay
-in the one ``v_add3_u32`` that adds them to a third. Float chains are touched where nothing in them is exact.
+them at once (``v_add3_u32``, ``v_lshl_add_u32``), products of a sum free. A chain is rewritten only where it becomes cheaper; so two uniform summands
+stay in the one ``v_add3_u32`` that adds them to a third. Float chains are touched where nothing in them is exact.
 
-Needs: scalar ALU operations, LCSSA, divergence. Guarantees: valid NIR; LCSSA and divergence stay. What is replaced is dead. Sources of the idea: Briggs
-and Cooper, "Effective Partial Redundancy Elimination" (1994), for ranks; LLVM's Reassociate, as its header describes it, for common pairs.
+Needs: scalar ALU operations, LCSSA, divergence. Guarantees: valid NIR; LCSSA and divergence stay. What is replaced is dead. Sources of the idea:
+Briggs and Cooper, "Effective Partial Redundancy Elimination" (1994), for ranks; LLVM's Reassociate, as its header describes it, for common pairs.
 """
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp.algorithm cimport rotate, sort, stable_partition, stable_sort
@@ -119,6 +119,7 @@ cdef cppclass Context:
     Ranges ranges
     Zeroed[uint32_t] uses         # by value
     Zeroed[uint16_t] reader       # by value: the opcode of the last ALU instruction that reads it
+    uint32_t families             # a bit for each that has chains of three or more
     Zeroed[bint] inner            # by value: only the chain reads it that it is in the middle of
     vector[bint] always_runs      # by node: every iteration of the loop around comes by
     vector[uint32_t] hoisted      # by loop node: sums that can go before it now
@@ -164,9 +165,8 @@ cdef void _note_uses(Context *c) noexcept nogil:
         node = node_walk_next(s, node)
 
 
-cdef bint _note_inner(Context *c, ValueId reader) noexcept nogil:
+cdef void _note_inner(Context *c, ValueId reader) noexcept nogil:
     cdef ShaderData *s = c.s
-    cdef bint found = False
     cdef RowRange sources = sources_of(s, reader)
     cdef SourceRow source
     cdef ValueId value
@@ -174,8 +174,7 @@ cdef bint _note_inner(Context *c, ValueId reader) noexcept nogil:
         value = s.sources.value[source]
         if c.uses[value] == 1 and _may_change(s, value) and _belongs_to(s, value, reader):
             c.inner[value] = True
-            found = True
-    return found
+            c.families |= 1 << _family[s.instructions.opcode[value]]
 
 
 cdef bint _fuses(Context *c, ValueId value, int opcode) noexcept nogil:
@@ -207,14 +206,14 @@ cdef uint32_t _level(const ShaderData *s, NodeId block) noexcept nogil:
     return level
 
 
-cdef int _add_operand(Context *c, ValueId value, uint32_t component, bint negative) except -1 nogil:
+cdef int _add_operand(Context *c, ValueId value, uint32_t index, bint negative) except -1 nogil:
     cdef ShaderData *s = c.s
     cdef Chain *chain = &c.chain
     cdef Operand operand
     cdef uint64_t[2] values
     cdef (const uint64_t *)[2] operands
     if value_is_constant(s, value):
-        values[0] = constant_bits(s, value, component)
+        values[0] = constant_bits(s, value, index)
         if negative:
             values[0] = -values[0] & low_mask(chain.bits)
         if chain.constants:
@@ -225,7 +224,7 @@ cdef int _add_operand(Context *c, ValueId value, uint32_t component, bint negati
         chain.constant = values[0]
         chain.constants += 1
         return 0
-    operand.value, operand.component, operand.pair, operand.negative = value, component, 0, negative
+    operand.value, operand.component, operand.pair, operand.negative = value, index, 0, negative
     operand.varies = s.instructions.flags[value] & nir_divergent != 0
     operand.fuses = operand.varies and not negative and _fuses(c, value, chain.opcode)
     operand.level = min(_level(s, s.instructions.block[value]), chain.level) if chain.level else 0
@@ -555,8 +554,8 @@ cdef bint _comes_before(const Operand &a, const Operand &b) noexcept nogil:
 
 
 cdef void _put_in_order(const Context *c, vector[Operand] &operands) noexcept nogil:
-    """What is taken away comes last. Where three operands are taken at once, what varies comes first, in the innermost loop if there is such, so that no
-    two of the others are put together apart from that."""
+    """What is taken away comes last. Where three operands are taken at once, what varies comes first, in the innermost loop if there is such, so that
+    no two of the others are put together apart from that."""
     cdef size_t first = 0
     cdef size_t k
     stable_partition(operands.begin(), operands.end(), &_is_added)
@@ -762,6 +761,12 @@ cdef int _note_origin(Context *c, ValueId made, ValueId i) except -1 nogil:
     return 0
 
 
+cdef inline bint _is_root(const Context *c, ValueId i) noexcept nogil:
+    """Whether a chain ends with an operation, of a family that has chains."""
+    return (c.families >> _family[c.s.instructions.opcode[i]] & 1 and not c.inner[i] and _may_change(c.s, i)
+            and c.s.instructions.source_count[i] > 1)
+
+
 cdef ValueId _lower(Lowering *b, ValueId i) except? 0xffffffffU nogil:
     cdef Context *c = <Context *>b.context
     cdef ShaderData *s = b.s
@@ -772,7 +777,7 @@ cdef ValueId _lower(Lowering *b, ValueId i) except? 0xffffffffU nogil:
     cdef bint changes
     cdef vector[Operand] before
     cdef ValueId result = 0
-    if c.inner[i] or not _may_change(s, i) or s.instructions.source_count[i] < 2:
+    if not _is_root(c, i):
         return lower_keep
     _begin_chain(c, i)
     if c.chain.operands.size() + c.chain.constants < 3:
@@ -807,17 +812,17 @@ cdef bint _prepare(Context *c) except -1 nogil:
     cdef NodeId block = node_first_block(s)
     cdef OrderRow row
     cdef ValueId i
-    cdef bint any_chain = False
+    c.families = 0
     _note_uses(c)
     while block:
         for row in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
             i = s.order.instruction[row]
             if _may_change(s, i):
-                any_chain = _note_inner(c, i) or any_chain
+                _note_inner(c, i)
         if s.nodes.next[block] and s.nodes.kind[s.nodes.next[block]] == node_loop:
             note_always_runs(s, s.nodes.next[block], c.always_runs)
         block = block_walk_next(s, block)
-    return any_chain
+    return c.families != 0
 
 
 cdef int _count_all_pairs(Context *c) except -1 nogil:
@@ -828,7 +833,7 @@ cdef int _count_all_pairs(Context *c) except -1 nogil:
     while block:
         for row in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
             i = s.order.instruction[row]
-            if not c.inner[i] and _may_change(s, i) and s.instructions.source_count[i] > 1:
+            if s.instructions.kind[i] == nir_alu and _is_root(c, i):
                 _begin_chain(c, i)
                 _count_pairs(c, 1)
         block = block_walk_next(s, block)
