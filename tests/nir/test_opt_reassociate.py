@@ -33,13 +33,15 @@ LANES = 32
 PRESERVE_SPECIAL_32 = 0x80
 CHAINS = 6
 #: What operations of a chain are, and what stands among its operands besides.
-FAMILIES = {
+FAMILIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "sums": (("iadd", "iadd", "isub"), ("imul", "imul", "ishl", "ixor", "ineg")),
     "products": (("imul",), ("iadd",)),
     "conjunctions": (("iand",), ("ior",)), "disjunctions": (("ior",), ("iand", "ishl")), "exclusive": (("ixor",), ("iand",)),
     "minima": (("imin",), ("iadd",)), "maxima": (("umax",), ("iadd",)),
 }  # fmt: skip
-FLOATS = {"float sums": (("fadd",), ("fmul",)), "float products": (("fmul",), ("fadd",)), "float minima": (("fmin",), ("fadd",))}
+FLOATS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "float sums": (("fadd",), ("fmul",)), "float products": (("fmul",), ("fadd",)), "float minima": (("fmin",), ("fadd",)),
+}  # fmt: skip
 
 
 class Chains:

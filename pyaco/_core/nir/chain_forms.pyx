@@ -130,6 +130,7 @@ cdef uint32_t present_cost(Context *c) except? 0xffffffffU nogil:
             cost -= min(cost, c.chain.together[k].cost)
     return cost
 
+
 # ----------------------------------------------------------------------------------------------------------------- new forms
 cdef int emit_operation(Lowering *b, int opcode, const Operand *x, const Operand *y, Operand *result) except -1 nogil:
     """An operation on two values, placed."""

@@ -119,6 +119,7 @@ cdef int _factor_products(Context *c, Lowering *b) except -1 nogil:
         i += 1
     return 0
 
+
 # -------------------------------------------------------------------------------------------------------------- common pairs
 cdef bint _costs_nothing(const Context *c) noexcept nogil:
     """A product of two that is part of an `ffma`."""
