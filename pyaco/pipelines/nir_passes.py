@@ -69,6 +69,8 @@ opt_phi_to_bool = _optimization("opt_phi_to_bool", "phis of numbers that are tru
 opt_undef = _optimization("opt_undef", "stores and choices of undefined values go", only_with=("undefined values", "phis"),
                           indifferent_to=("dead code", "moved", "constants"))  # fmt: skip
 opt_licm = _optimization("opt_licm", "what is the same in every iteration is computed before the loop", only_with=("loops",))
+opt_reassociate = _optimization("opt_reassociate", "chains of one operation are put together anew, where that takes less",
+                                needs=("scalar", "divergence"), breaks=())  # fmt: skip
 opt_sink = _optimization("opt_sink", "values are computed in the block that needs them, before their first use there")
 opt_tid_function = _optimization("opt_tid_function", "shuffles by functions of the lane's number become moves without an index",
                                  only_with=("lanes",), needs=("scalar",))  # fmt: skip

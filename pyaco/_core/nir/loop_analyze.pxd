@@ -24,6 +24,8 @@ cdef struct LoopFacts:
     uint32_t exit                 # the terminator that leaves then; their number: the break at the end
     uint32_t unknown              # terminators whose decision is not always known
     vector[uint8_t] decisions     # exit_*, by trip and terminator
+    bint rest_stays               # nobody knows when it is left: a loop stays behind the copies ...
+    vector[ValueId] past_end      # ... in which these accesses of local arrays are past their ends
 
 cdef struct Member:               # a value of a loop that was analysed
     uint32_t loop                 # serial of the last one of those

@@ -10,18 +10,21 @@ Whether copies are worth it is decided as Mesa's ``nir_opt_loop_unroll`` and ``n
 26 instructions on average, where comparisons and selections that unrolling makes constant cost nothing and what is lowered to long
 sequences costs more; up to 128 trips where loads of straight code can then overlap; always where a counter indexes a whole local array.
 A loop that holds loops is only unrolled if it runs once. The author may ask for it (``[[unroll]]``), or forbid it.
+
+Of a loop of one exit that nobody knows, trips are guessed as there, by the shortest local array that it indexes by a counter: whoever goes on further
+is past the array's end. The array can be values where these trips are copied; what the loop behind them would do past the end is left out.
 """
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from nir_opcodes cimport (
-    alu_bcsel, alu_fdiv, alu_feq, alu_fge, alu_flt, alu_fneu, alu_frcp, alu_frsq, alu_fsqrt, alu_iand, alu_idiv, alu_ieq, alu_ige, alu_ilt,
+    alu_bcsel, alu_fdiv, alu_feq, alu_fge, alu_flt, alu_fneu, alu_frcp, alu_frsq, alu_fsqrt, alu_iadd, alu_iand, alu_idiv, alu_ieq, alu_ige, alu_ilt,
     alu_imax, alu_imin, alu_imod, alu_imul, alu_imul_high, alu_ine, alu_input_count, alu_input_sizes_flat,
     alu_ior, alu_irem, alu_max_inputs, alu_mov, alu_output_size, alu_udiv, alu_uge, alu_ult, alu_umax, alu_umin, alu_umod,
     alu_umul_high, intrinsic_load_deref, intrinsic_load_global, intrinsic_load_global_amd, intrinsic_load_ssbo, intrinsic_load_ubo,
     intrinsic_store_deref,
 )
 from pyaco._core.ir.shader cimport (
-    NodeId, OrderRow, ShaderData, SourceRow, ValueId, alu_is_vector, deref_array, jump_break, loop_control_dont_unroll,
+    NodeId, OrderRow, ShaderData, SourceRow, ValueId, alu_is_vector, constant_bits, deref_array, jump_break, loop_control_dont_unroll,
     loop_control_unroll, mode_function_temp, mode_global, mode_shader_temp, mode_ssbo, mode_ubo, nir_alu, nir_deref, nir_intrinsic,
     nir_jump, nir_load_const, nir_phi, nir_tex, node_block, node_if, node_loop, source_swizzle, source_value, swizzle_component,
     value_is_constant,
@@ -326,6 +329,102 @@ cdef bint _any_known(const LoopAnalysis *a, const LoopFacts *facts) noexcept nog
     return False
 
 
+# ----------------------------------------------------------------------------------------------------- trips by lengths of arrays
+cdef ValueId _header_phi(const LoopAnalysis *a, const LoopFacts *facts, ValueId value, uint64_t *step) noexcept nogil:
+    """The phi of the header that a value is but for a constant, if each trip adds the same `step` to it; else 0."""
+    cdef const ShaderData *s = a.s
+    cdef ValueId phi = value
+    cdef ValueId update
+    if s.instructions.kind[value] == nir_alu:
+        phi = _summand(s, value, step)
+    if phi == 0 or not _is_inside(a, phi) or s.instructions.kind[phi] != nir_phi or s.instructions.block[phi] != s.nodes.first0[facts.loop]:
+        return 0
+    update = phi_value_from(s, phi, s.nodes.last0[facts.loop])
+    return phi if update and _summand(s, update, step) == phi else 0
+
+
+cdef ValueId _summand(const ShaderData *s, ValueId sum, uint64_t *constant) noexcept nogil:
+    """What a constant is added to; 0: nothing."""
+    cdef uint32_t k
+    if s.instructions.kind[sum] != nir_alu or s.instructions.opcode[sum] != alu_iadd or s.instructions.components[sum] != 1:
+        return 0
+    for k in range(2):
+        if value_is_constant(s, source_value(s, sum, k)) and s.instructions.components[source_value(s, sum, 1 - k)] == 1:
+            constant[0] = constant_bits(s, source_value(s, sum, k), swizzle_component(source_swizzle(s, sum, k), 0))
+            return source_value(s, sum, 1 - k)
+    return 0
+
+
+cdef ValueId _counted_index(const LoopAnalysis *a, const LoopFacts *facts, ValueId access, uint32_t *length) noexcept nogil:
+    """The index of an access of a local array that counts up by no more than the array's length; 0: there is none."""
+    cdef const ShaderData *s = a.s
+    cdef ValueId deref
+    cdef uint64_t step = 0
+    if s.instructions.kind[access] != nir_intrinsic or s.instructions.opcode[access] not in (intrinsic_load_deref, intrinsic_store_deref):
+        return 0
+    deref = source_value(s, access, 0)
+    while s.instructions.kind[deref] == nir_deref and s.instructions.source_count[deref]:
+        if s.instructions.opcode[deref] == deref_array and s.instructions.mode[deref] & (mode_function_temp | mode_shader_temp):
+            length[0] = s.types.length[s.instructions.type[source_value(s, deref, 0)]]
+            if _header_phi(a, facts, source_value(s, deref, 1), &step) and 0 < step <= length[0]:
+                return source_value(s, deref, 1)
+        deref = source_value(s, deref, 0)
+    return 0
+
+
+cdef int _list_accesses(const LoopAnalysis *a, LoopFacts *facts, NodeId node) except -1 nogil:
+    cdef const ShaderData *s = a.s
+    cdef OrderRow row
+    cdef uint32_t length
+    while node:
+        if s.nodes.kind[node] == node_block:
+            for row in range(s.nodes.order_first[node], s.nodes.order_first[node] + s.nodes.order_count[node]):
+                if _counted_index(a, facts, s.order.instruction[row], &length):
+                    facts.past_end.push_back(s.order.instruction[row])
+        else:
+            _list_accesses(a, facts, s.nodes.first0[node])
+            if s.nodes.kind[node] == node_if:
+                _list_accesses(a, facts, s.nodes.first1[node])
+        node = s.nodes.next[node]
+    return 0
+
+
+cdef bint _is_past_end(LoopAnalysis *a, const LoopFacts *facts, ValueId access) noexcept nogil:
+    cdef uint64_t index = 0
+    cdef uint32_t length = 0
+    return _value(a, _counted_index(a, facts, access, &length), 0, &index, 0) and index >= length
+
+
+cdef bint _guess_trips(LoopAnalysis *a, LoopFacts *facts) except -1 nogil:
+    """Find how many trips leave the shortest array whole that a counter indexes; False if there is none."""
+    cdef size_t k
+    cdef size_t kept = 0
+    facts.past_end.clear()
+    _list_accesses(a, facts, a.s.nodes.first0[facts.loop])
+    if facts.past_end.empty():
+        return False
+    a.steps = most_steps
+    facts.rest_stays = False
+    _next_trip(a, facts, True)
+    for facts.trips in range(most_trips + 1):
+        for k in range(facts.past_end.size()):
+            facts.rest_stays = facts.rest_stays or _is_past_end(a, facts, facts.past_end[k])
+        if facts.rest_stays:
+            break
+        _next_trip(a, facts, False)
+    if not facts.rest_stays or facts.trips == 0:
+        return False
+    for k in range(facts.past_end.size()):         # longer arrays have more trips
+        if _is_past_end(a, facts, facts.past_end[k]):
+            facts.past_end[kept] = facts.past_end[k]
+            kept += 1
+    facts.past_end.resize(kept)
+    facts.decisions.assign(facts.trips, exit_unknown)
+    facts.exit = 0
+    facts.unknown = 1
+    return True
+
+
 # ------------------------------------------------------------------------------------------------------------------ the cost
 cdef bint _is_comparison(int opcode) noexcept nogil:
     return opcode in (alu_ilt, alu_ige, alu_ult, alu_uge, alu_ieq, alu_ine, alu_flt, alu_fge, alu_feq, alu_fneu)
@@ -495,8 +594,10 @@ cdef bint loop_should_unroll(LoopAnalysis *a, NodeId loop, LoopFacts *facts) exc
     a.serial += 1
     facts.has_loops = _enter(a, s.nodes.first0[loop])
     most = most_overlapping_trips if _can_overlap_loads(s, facts) else most_trips
+    facts.rest_stays = False
     if not _run(a, facts, most_asked_trips if asked else most):
-        return False
+        if facts.has_loops or facts.runs_once or facts.terminators.size() > 1 or not _guess_trips(a, facts):
+            return False
     if facts.runs_once:
         return True
     if facts.unknown and facts.terminators.size() > 2 or facts.unknown > 1 or facts.has_loops and facts.trips > 1:
@@ -506,4 +607,6 @@ cdef bint loop_should_unroll(LoopAnalysis *a, NodeId loop, LoopFacts *facts) exc
     _measure(a, facts, s.nodes.first0[loop], &body)
     if asked:
         return body.cost * <uint64_t>facts.trips <= most_asked_cost
+    if facts.rest_stays:
+        return body.cost * facts.trips <= most_trips * most_cost_per_trip
     return body.indexes_array or body.cost * facts.trips <= most * most_cost_per_trip

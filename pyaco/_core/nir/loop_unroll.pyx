@@ -10,6 +10,8 @@ follows goes into the list that does not leave.
         b                               if c1 { x1 } else { b1; ... }
     }                               }
 
+Where nobody knows when a loop is left, but it counts through a local array, a loop stays behind as many copies as the array has elements.
+
 One exit at most is not known, of two, as in Mesa's ``nir_opt_loop_unroll``; of a loop that runs once, three. One run of the pass
 unrolls loops that do not hold one another; run it again after folding.
 
@@ -21,7 +23,7 @@ from libcpp.vector cimport vector
 from pyaco._core.common.table cimport table_append, table_append_many
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
-    NodeId, Shader, ShaderData, SourceRow, ValueId, nir_phi, node_block, node_if, node_insert_after, node_loop, node_remove, phi_set,
+    NodeId, Shader, ShaderData, SourceRow, ValueId, nir_phi, nir_undef, node_block, node_if, node_insert_after, node_loop, node_remove, phi_set,
 )
 from pyaco._core.ir.source_lines cimport lines_inherit
 from pyaco._core.nir.control_flow_edit cimport (
@@ -263,6 +265,61 @@ cdef int _join_paths(Unroller *u, vector[ValueId] &values, NodeId after) except 
     return 0
 
 
+cdef int _leave_out(Unroller *u, const vector[ValueId] &accesses) except -1 nogil:
+    """Take the copies of accesses away: loads are undefined values."""
+    cdef ShaderData *s = u.edit.shader
+    cdef vector[ValueId] kept
+    cdef NodeId block
+    cdef ValueId access, duplicate
+    cdef uint32_t i
+    cdef size_t k
+    for k in range(accesses.size()):
+        access = accesses[k]
+        duplicate = u.value[access]
+        s.instructions.source_count[duplicate] = 0
+        if s.instructions.components[duplicate]:
+            s.instructions.kind[duplicate] = nir_undef
+            s.instructions.opcode[duplicate] = 0
+            continue
+        block = u.block[s.instructions.block[access]]
+        kept.clear()
+        for i in range(u.edit.contents[block].size()):
+            if u.edit.contents[block][i] != duplicate:
+                kept.push_back(u.edit.contents[block][i])
+        u.edit.contents[block].clear()
+        u.edit.contents[block].append(kept.data(), kept.size())
+    return 0
+
+
+cdef int _append_rest(Unroller *u, const LoopFacts *facts, NodeId entry) except -1 nogil:
+    """Append a copy of the loop, which was entered from a block, for all further trips; what follows is appended to a block behind it."""
+    cdef ShaderData *s = u.edit.shader
+    cdef NodeId header = s.nodes.first0[facts.loop]
+    cdef NodeId before = u.tail
+    cdef NodeId loop
+    cdef vector[ValueId] carried
+    cdef ValueId phi
+    cdef SourceRow row
+    cdef uint32_t i
+    for i in range(u.edit.contents[header].size()):
+        if s.instructions.kind[u.edit.contents[header][i]] != nir_phi:
+            break
+        carried.push_back(_renamed(u, phi_value_from(s, u.edit.contents[header][i], s.nodes.last0[facts.loop])))
+    loop = _copy_node(u, facts.loop)
+    node_insert_after(s, loop, u.tail)
+    _finish_phis(u)
+    for i in range(<uint32_t>carried.size()):
+        phi = u.value[u.edit.contents[header][i]]
+        for row in range(s.instructions.source_first[phi], s.instructions.source_first[phi] + s.instructions.source_count[phi]):
+            if <NodeId>s.sources.swizzle[row] == entry:
+                s.sources.value[row] = carried[i]
+                s.sources.swizzle[row] = before
+    _leave_out(u, facts.past_end)
+    u.tail = edit_node_new(&u.edit, node_block)
+    node_insert_after(s, u.tail, loop)
+    return 0
+
+
 cdef int _unroll(Unroller *u, const LoopFacts *facts) except -1 nogil:
     """Insert the trips before the loop, and remove it."""
     cdef ShaderData *s = u.edit.shader
@@ -281,11 +338,13 @@ cdef int _unroll(Unroller *u, const LoopFacts *facts) except -1 nogil:
     u.block.resize(s.nodes.table.count)
     u.tail = entry
     trip = 0
-    while not left:
+    while not left and not (facts.rest_stays and trip == facts.trips):
         _take_phis(u, s.nodes.first0[facts.loop], s.nodes.last0[facts.loop] if trip else entry, trip != 0)
         left = _copy_trip(u, facts, trip)
         _finish_phis(u)
         trip += 1
+    if facts.rest_stays:
+        _append_rest(u, facts, entry)
     _values_at_exit(u, facts, facts.exit, values)
     _join_paths(u, values, after)
     for i in range(<uint32_t>values.size()):

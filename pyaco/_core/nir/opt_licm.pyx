@@ -56,13 +56,13 @@ cdef bint _may_leave(const ShaderData *s, NodeId node, bint nested) noexcept nog
     return False
 
 
-cdef void _note_blocks(Context *c, NodeId loop) noexcept nogil:
-    cdef NodeId node = c.s.nodes.first0[loop]
+cdef void note_always_runs(const ShaderData *s, NodeId loop, vector[bint] &always_runs) noexcept nogil:
+    cdef NodeId node = s.nodes.first0[loop]
     while node:
-        c.always_runs[node] = True
-        if _may_leave(c.s, node, False):
+        always_runs[node] = True
+        if _may_leave(s, node, False):
             return
-        node = c.s.nodes.next[node]
+        node = s.nodes.next[node]
 
 
 # -------------------------------------------------------------------------------------------------------------------------- moves
@@ -153,7 +153,7 @@ cdef int _find_homes(Context *c) noexcept nogil:
         for row in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
             c.home[s.order.instruction[row]] = block
         if s.nodes.next[block] and s.nodes.kind[s.nodes.next[block]] == node_loop:
-            _note_blocks(c, s.nodes.next[block])
+            note_always_runs(s, s.nodes.next[block], c.always_runs)
             loops += 1
         block = block_walk_next(s, block)
     return loops
