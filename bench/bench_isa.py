@@ -25,7 +25,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from pyaco import isa
-from pyaco.isa.disassembler import default_wave_size
+from pyaco.isa.listing import default_wave_size
 from pyaco.isa.processors import processor
 
 COUNT = 200_000

@@ -20,7 +20,7 @@ import llvm_forms
 
 from pyaco import isa
 from pyaco.errors import InputError
-from pyaco.isa.disassembler import default_wave_size
+from pyaco.isa.listing import default_wave_size
 from pyaco.isa.processors import processor
 
 BYTES = re.compile(r"^\[?((?:0x[0-9a-fA-F]{1,2}\s*,?\s*)+)\]?\s*$")
