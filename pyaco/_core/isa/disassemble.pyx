@@ -12,7 +12,7 @@ values (``instruction_text.pxd``); which bits are theirs is seen by decoding the
 for which it was seen to give the same line as the slow path, and leaves all others to that.
 
 One pass prints; where a branch's target belongs it leaves a gap. When all targets are known, the text is moved apart,
-from its end on, and the labels put in. It is written into the memory of the str that the caller gets.
+from its end on, and the labels put in. It is written into the memory of the str that the caller gets, or into huge pages where bytes are wanted.
 """
 cimport cython
 from cpython.buffer cimport PyBuffer_FillInfo
@@ -42,6 +42,10 @@ from pyaco._core.isa.text_facts cimport *
 from pyaco._core.isa.text_tables cimport *
 
 include "instruction_text.pxi"
+include "print_operands.pxi"
+include "print_scalar.pxi"
+include "print_vector.pxi"
+include "print_memory.pxi"
 include "kept_operands.pxi"
 
 

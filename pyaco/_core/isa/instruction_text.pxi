@@ -7,12 +7,6 @@ cdef enum:
     valu_one_dword = format_vop1 | format_vop2 | format_vopc
 
 
-include "print_operands.pxi"
-include "print_scalar.pxi"
-include "print_vector.pxi"
-include "print_memory.pxi"
-
-
 # --------------------------------------------------------------------------------------------------------------- dispatch
 cdef void instruction(Printer *t, const Decoded *d) noexcept nogil:
     """Text of an instruction. Sets `has_no_syntax` where there is none that assemblers take; `gap` and `target` of a branch."""
