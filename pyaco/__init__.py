@@ -4,11 +4,6 @@ from __future__ import annotations
 
 from pyaco.errors import InputError, PyacoError, UnsupportedError
 
-try:
-    from pyaco._version import version as __version__
-except ModuleNotFoundError:
-    __version__ = "0+unknown"  # a working tree, whose version only a build asks for
-
 # typing itself costs as much as the rest of this import; type checkers know the name
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +12,8 @@ if TYPE_CHECKING:
     from pyaco import aco, addrlib, emu, isa, nir, spirv, targets, texels
     from pyaco.compiler import CompiledShader, compile
     from pyaco.compute_pipeline import Pipeline, PipelineCache, ShaderModule
+
+    __version__: str
 
 __all__ = [
     "CompiledShader", "InputError", "Pipeline", "PipelineCache", "PyacoError", "ShaderModule", "UnsupportedError", "__version__", "aco", "addrlib",
@@ -52,6 +49,13 @@ def get_include() -> str:
 
 def __getattr__(name: str) -> Any:
     # Rooms load when they are used, so that importing pyaco costs next to nothing.
+    if name == "__version__":
+        try:
+            from pyaco._version import version as known
+        except ModuleNotFoundError:
+            known = "0+unknown"  # a working tree, whose version only a build asks for
+        globals()[name] = known
+        return known
     if name in ("compile", "CompiledShader"):
         from pyaco import compiler
 

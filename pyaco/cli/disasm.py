@@ -48,7 +48,7 @@ def _text(data: bytes, target: str | None, exact: bool) -> tuple[str, Buffer]:
         code_object = read_code_object(data, target)
         target = generic_members(code_object.target)[0] if target is None else TargetId.parse(target).processor
         return target, code_object_text(code_object, target, exact=exact).encode()
-    from pyaco.isa.disassembler import listing
+    from pyaco.isa.listing import listing
 
     target = "gfx1100" if target is None else target
-    return target, listing(data, target, None, exact)
+    return target, listing(data, target, None, exact, as_text=False)

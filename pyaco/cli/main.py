@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import sys
 
-from pyaco import __version__
 from pyaco.cli.command_line import CommandLine
 from pyaco.errors import InputError, PyacoError, UnsupportedError
 
@@ -42,6 +41,8 @@ VERBS = {
 def _overview() -> argparse.ArgumentParser:
     """The command line without a verb that it knows: help, the version, or an error."""
     import argparse
+
+    from pyaco import __version__
 
     parser = argparse.ArgumentParser(prog="pyaco", description="GPU shaders to AMD machine code, and back to results.")
     parser.add_argument("--version", action="version", version=f"pyaco {__version__}")

@@ -3,23 +3,9 @@
 from __future__ import annotations
 
 from pyaco.arguments import checked
-from pyaco.errors import InputError
-
-# importing typing would take a command as long as its own work
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from pyaco._core.isa.disassemble import Listing
+from pyaco.isa.listing import listing
 
 __all__ = ["disassemble"]
-
-
-def default_wave_size(level: int, wave_size: int | None) -> int:
-    """The wave size whose lane masks the text names."""
-    if wave_size is None:
-        return 64 if level < 100 else 32
-    if wave_size not in (32, 64) or (wave_size == 32 and level < 100) or (wave_size == 64 and 125 <= level < 130):
-        raise InputError(f"wave size {wave_size} does not exist on this target")
-    return wave_size
 
 
 @checked
@@ -51,19 +37,3 @@ def disassemble(code: bytes, target: str, *, wave_size: int | None = None, exact
         The length is not a multiple of four, or the target is unknown.
     """
     return listing(code, target, wave_size, exact).text()
-
-
-def listing(code: bytes, target: str, wave_size: int | None, exact: bool = False) -> Listing:
-    """The listing of `code`, as the kernel makes it."""
-    from pyaco._core.isa.disassemble import disassemble_words
-    from pyaco.isa.text_tables import text_tables
-
-    check_length(code)
-    tables = text_tables(target)
-    return disassemble_words(bytes(code), default_wave_size(tables.level, wave_size), tables, exact=exact)
-
-
-def check_length(code: bytes) -> None:
-    """Raise an error unless machine code is whole words."""
-    if len(code) % 4:
-        raise InputError(f"machine code of {len(code)} bytes: not a multiple of 4")

@@ -10,8 +10,8 @@ from pyaco._core.isa.operand import Operand, RegisterFile
 from pyaco.arguments import checked
 from pyaco.errors import InputError
 from pyaco.isa import names
-from pyaco.isa.disassembler import default_wave_size
 from pyaco.isa.lines import disassemble_lines
+from pyaco.isa.listing import default_wave_size
 from pyaco.isa.processors import processor
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from pyaco.arguments import checked
 from pyaco.errors import InputError
-from pyaco.isa.disassembler import check_length
+from pyaco.isa.listing import check_length
 from pyaco.isa.processors import processor
 
 __all__ = ["decode", "encode"]

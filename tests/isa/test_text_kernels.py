@@ -12,7 +12,7 @@ from pyaco import isa
 from pyaco._core.isa.text_tables import TextTables
 from pyaco.errors import InputError
 from pyaco.isa import opcodes
-from pyaco.isa.disassembler import listing
+from pyaco.isa.listing import listing
 
 TARGETS = ("gfx600", "gfx700", "gfx803", "gfx900", "gfx1010", "gfx1030", "gfx1100", "gfx1150", "gfx1170", "gfx1200", "gfx1250", "gfx1310")
 SIBLINGS = ("gfx810", "gfx902", "gfx904", "gfx906", "gfx90c", "gfx1011", "gfx1013", "gfx1103", "gfx1151", "gfx1201", "gfx1251")
@@ -309,10 +309,14 @@ def test_other_names_of_cdna(target: str, text: str, same: str) -> None:
     assert isa.assemble(isa.disassemble(code, target), target) == code and ".long" not in isa.disassemble(code, target)
 
 
-def test_a_listing_is_a_buffer_of_its_text() -> None:
-    lines = ["s_branch L0", *["s_nop 0"] * 9, "L0:", "s_cbranch_scc0 L0", "s_branch L1", "s_endpgm", "L1:"]
+@pytest.mark.parametrize("repetitions", [9, 30_000])
+@pytest.mark.parametrize("as_text", [False, True])
+def test_a_listing_is_a_buffer_of_its_text(as_text: bool, repetitions: int) -> None:
+    """Lines that are longer than room is made for at first."""
+    waits = ["s_waitcnt vmcnt(1) expcnt(2) lgkmcnt(3)"] * repetitions
+    lines = ["s_branch L0", *waits, "L0:", "s_cbranch_scc0 L0", "s_branch L1", "s_endpgm", "L1:"]
     code = isa.assemble("\n".join(lines), "gfx900")
-    made = listing(code, "gfx900", None)
+    made = listing(code, "gfx900", None, as_text=as_text)
     assert bytes(made) == made.text().encode()
     assert [line.strip() for line in made.text().splitlines()] == lines
 

@@ -37,6 +37,13 @@ def release() -> int:
     return int(found[1]) if found else 0
 
 
+@cache
+def chips() -> frozenset[str]:
+    """The chips that it knows, by gfx name."""
+    answer = subprocess.run([PROGRAM, "-arch=amdgcn", "-mcpu=help"], input="", capture_output=True, text=True, check=False)
+    return frozenset(re.findall(r"^ +(gfx\w+) +- ", answer.stdout + answer.stderr, re.M))
+
+
 def encodings(output: str) -> Iterator[tuple[str, bytes]]:
     """Text and bytes of the instructions of an output; no bytes where they wait for a symbol."""
     for line in output.splitlines():

@@ -20,7 +20,7 @@ import llvm_forms
 
 from pyaco import isa
 from pyaco.errors import InputError
-from pyaco.isa.disassembler import default_wave_size
+from pyaco.isa.listing import default_wave_size
 from pyaco.isa.processors import processor
 
 BYTES = re.compile(r"^\[?((?:0x[0-9a-fA-F]{1,2}\s*,?\s*)+)\]?\s*$")
@@ -202,7 +202,8 @@ def measure(root: Path, pattern: str) -> Iterator[tuple[str, int, Counts]]:
         for path in sorted(root.glob(files)):
             if re.search(pattern, path.name):
                 for run in sorted(runs(path.read_text()), key=str):
-                    judge(path, run, counts[processor(run.chip)[1]])
+                    if run.chip in llvm_forms.chips():  # tests of a later release have others
+                        judge(path, run, counts[processor(run.chip)[1]])
         for level in sorted(counts):
             yield kind, level, counts[level]
 

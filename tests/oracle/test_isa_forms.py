@@ -25,7 +25,7 @@ from pyaco._core.isa.disassemble import disassemble_words
 from pyaco._core.isa.records import decode_words, encode_fields
 from pyaco.errors import InputError
 from pyaco.isa import opcodes, text_facts, text_tables
-from pyaco.isa.disassembler import default_wave_size
+from pyaco.isa.listing import default_wave_size
 from pyaco.isa.processors import processor
 
 pytestmark = [

@@ -7,5 +7,6 @@ class Listing:
     def entries(self) -> list[tuple[str, int, int]]: ...
 
 def disassemble_words(
-    code: bytes, wave_size: int, tables: TextTables, learn_after: int | None = None, halves: bool | None = None, exact: bool = False
+    code: bytes, wave_size: int, tables: TextTables, learn_after: int | None = None, halves: bool | None = None, exact: bool = False,
+    as_text: bool = True,
 ) -> Listing: ...

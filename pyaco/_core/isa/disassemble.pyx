@@ -12,7 +12,7 @@ values (``instruction_text.pxd``); which bits are theirs is seen by decoding the
 for which it was seen to give the same line as the slow path, and leaves all others to that.
 
 One pass prints; where a branch's target belongs it leaves a gap. When all targets are known, the text is moved apart,
-from its end on, and the labels put in. It is written into the memory of the str that the caller gets.
+from its end on, and the labels put in. It is written into the memory of the str that the caller gets, or into huge pages where bytes are wanted.
 """
 cimport cython
 from cpython.buffer cimport PyBuffer_FillInfo
@@ -23,16 +23,35 @@ from libc.string cimport memcmp, memcpy, memmove, memset
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
-from isa_opcodes cimport op_invalid
+from isa_opcodes cimport *
+from isa_tables cimport (can_use_input_modifiers, image_flag_bvh, image_flag_bias, image_flag_compare, image_flag_gradients, image_flag_offset,
+                         image_flag_tensor,
+                         implicit_exec, is_atomic, opcode_definition_count, opcode_flag_interpolation, opcode_flag_literal, opcode_flag_matrix,
+                         opcode_image, opcode_flag_neg0, opcode_flag_neg1, opcode_flag_neg2, opcode_flag_no_address, opcode_flag_one_form,
+                         opcode_flag_opsel, opcode_flag_tied, opcode_flag_two_offsets, opcode_flags, opcode_format, opcode_implicit_definitions,
+                         opcode_operand_count)
+from modifiers cimport *
+from wait_tables cimport depctr_none, waitcnt_counters
 from pyaco._core.common.machine cimport *
-from pyaco._core.isa.decode cimport Decoded, decode, synchronises_globally
-from pyaco._core.isa.encode cimport encode, encode_limit, form_error, scalar_reads_fit
+from pyaco._core.common.waitcnt cimport depctr_get, depctr_mask, waitcnt_get, waitcnt_limit, waitcnt_set
+from pyaco._core.isa.decode cimport (Decoded, aligns_vectors, chooses_element_type, decode, exchanged_code, synchronises_globally,
+                                     unaligned_result, wide_literal_code)
+from pyaco._core.isa.encode cimport encode, encode_limit, exec_is_no_base, form_error, scalar_reads_fit, takes_scale_offset
 from pyaco._core.isa.instruction_text cimport *
-from pyaco._core.isa.text_facts cimport loads_scales
+from pyaco._core.isa.text_facts cimport *
 from pyaco._core.isa.text_tables cimport *
 
+include "instruction_text.pxi"
+include "print_operands.pxi"
+include "print_scalar.pxi"
+include "print_vector.pxi"
+include "print_memory.pxi"
+include "kept_operands.pxi"
+
+
 cdef enum:
-    line_limit = 1024                 # longest line, generously
+    line_bits = 11
+    line_limit = 1 << line_bits       # longer than any line
     form_dwords = 3                   # of a template's words, without the literal
     readable_dwords = 4               # what looking for a template may read
     dwords_per_line_seen = 512        # for each line that templates wait for: shorter code takes longer with templates than without
@@ -46,40 +65,12 @@ cdef enum:
     template_limit = 8192
     hole_limit = 32768
     character_limit = 1 << 19         # of all templates
-    table_limit = 16
-    operand_codes = 768               # SGPRs and constants, VGPRs, AGPRs
     bucket_count = 1216 + 16 * 1024
     tries_limit = 12                  # templates of one bucket, those that were given up included
     unlimited_credit = 0x7fffffff     # for as much code as there can be
 
-# Kinds of values that printing treats alike; a template has a bit set of those that it prints.
-cdef enum:
-    kind_unknown = 0                  # the operand's text has not been made yet
-    kind_sgpr = 1                     # those that all generations have; every other scalar register is a kind of its own
-    kind_zero = 28
-    kind_integer
-    kind_float
-    kind_vgpr
-    kind_agpr
-    kind_none = 63                    # left to the slow path
-    # of immediates and literals
-    kind_nothing = 1
-    kind_positive
-    kind_negative
-
 cdef enum:
     scalar_kinds = (1 << kind_zero) - 1
-
-cdef struct OperandText:
-    char text[14]
-    uint8_t length
-    uint8_t kind
-
-# The texts of operands of one size by their code.
-cdef struct OperandTable:
-    uint32_t size
-    bint wide_null
-    OperandText *texts
 
 # A value between the characters of a template.
 cdef struct Hole:
@@ -128,10 +119,6 @@ cdef struct ValueBits:
     uint8_t word
     uint8_t rotation
 
-cdef struct Line:
-    uint16_t characters
-    uint16_t dwords
-
 # A branch whose text waits for its target.
 cdef struct Branch:
     size_t offset                     # in the text
@@ -166,9 +153,13 @@ cdef Fidelity _fidelity(const Decoded *d, uint32_t level, const uint32_t *words)
     """What of an instruction's words its text keeps."""
     cdef uint32_t again[encode_limit + 2]
     cdef Decoded other
+    cdef uint32_t i
     if encode(d, level, again) != d.dwords:
         return other_instruction
-    if memcmp(again, words, d.dwords * 4) == 0:
+    for i in range(d.dwords):
+        if again[i] != words[i]:
+            break
+    else:
         return same_words
     decode(again, d.dwords, level, &other)
     return same_instruction if same_form(d, &other) and _same_values(d, &other) else other_instruction
@@ -189,6 +180,10 @@ cdef extern from "Python.h":
     PyObject *PyUnicode_New(Py_ssize_t length, Py_UCS4 largest) except NULL
     int PyUnicode_Resize(PyObject **text, Py_ssize_t length) except -1
     void *PyUnicode_DATA(PyObject *text) nogil
+
+
+cdef extern from "<stdlib.h>" nogil:
+    void *aligned_alloc(size_t alignment, size_t size)
 
 
 cdef extern from *:
@@ -235,6 +230,10 @@ cdef uint32_t _print_slowly(Templates templates, bint learning, Printer *t, cons
     return d.dwords
 
 
+cdef enum:
+    huge_page = 2 << 20
+
+
 @cython.final
 cdef class Listing:
     """Text of machine code, and columns that say how long each line is and for how many words it stands.
@@ -248,31 +247,51 @@ cdef class Listing:
     """
 
     cdef readonly uint32_t from_templates
-    cdef PyObject *kept               # the text: a str that nobody else has as long as it is written
+    cdef PyObject *kept               # the text: a str that nobody else has as long as it is written; NULL: memory of its own
     cdef char *begin                  # its characters
     cdef size_t limit                 # how many there may be
     cdef size_t used
-    cdef vector[Line] lines           # without labels
+    cdef vector[uint16_t] lines       # without labels: characters | dwords << line_bits
     cdef vector[Branch] branches
     cdef vector[uint32_t] targets     # labelled dwords, ascending
     cdef vector[size_t] label_offsets  # where each label belongs in the text without labels
 
-    def __cinit__(self):
-        self.kept = PyUnicode_New(0, 127)
-        self.begin = <char *>PyUnicode_DATA(self.kept)
+    def __cinit__(self, bint as_text):
+        if as_text:
+            self.kept = PyUnicode_New(0, 127)
+            self.begin = <char *>PyUnicode_DATA(self.kept)
 
     def __dealloc__(self):
+        if self.kept == NULL:
+            free(self.begin)
         Py_XDECREF(self.kept)
 
     def __getbuffer__(self, Py_buffer *view, int flags):
         PyBuffer_FillInfo(view, self, self.begin, <Py_ssize_t>self.used, True, flags)
 
     cdef int resize(self, size_t limit) except -1:
-        PyUnicode_Resize(&self.kept, <Py_ssize_t>limit)
-        self.begin = <char *>PyUnicode_DATA(self.kept)
-        self.limit = limit
         # the first touch of memory page by page would take longer than the copying of all text
-        use_huge_pages(self.begin, limit)
+        if self.kept != NULL:
+            PyUnicode_Resize(&self.kept, <Py_ssize_t>limit)
+            self.begin = <char *>PyUnicode_DATA(self.kept)
+            use_huge_pages(self.begin, limit)
+        elif limit > self.limit:
+            self.move_to(limit)
+        self.limit = limit
+        return 0
+
+    cdef int move_to(self, size_t limit) except -1:
+        """Memory of its own, with room for so many characters: huge pages from the first one on, which a str begins with a small one."""
+        cdef size_t page = huge_page if limit > huge_page // 2 else 64
+        cdef size_t size = (limit + page - 1) // page * page
+        cdef char *begin = <char *>aligned_alloc(page, size)
+        if begin == NULL:
+            raise MemoryError
+        use_huge_pages(begin, size)
+        if self.used:
+            memcpy(begin, self.begin, self.used)
+        free(self.begin)
+        self.begin = begin
         return 0
 
     cdef bint print_all(self, Templates templates, Printer *t, const uint32_t *words, uint32_t count, bint tentative) except -1 nogil:
@@ -296,7 +315,7 @@ cdef class Listing:
                 templates.credit += credit_of_template
             else:
                 templates.credit += credit_of_line
-                dwords = _print_slowly(templates, by_template and templates.credit >= template_cost, t, words + position, count - position)
+                dwords = _print_slowly(templates, by_template and templates.wants(words[position]), t, words + position, count - position)
                 if tentative and t.wants_halves:
                     return False
             if t.gap != NULL:
@@ -314,10 +333,7 @@ cdef class Listing:
         self.branches.push_back(branch)
 
     cdef inline void add_line(self, uint32_t characters, uint32_t dwords) noexcept nogil:
-        cdef Line line
-        line.characters = <uint16_t>characters
-        line.dwords = <uint16_t>dwords
-        self.lines.push_back(line)
+        self.lines.push_back(<uint16_t>(characters | dwords << line_bits))
         self.used += characters
 
     cdef void find_targets(self, uint32_t count) noexcept nogil:
@@ -333,8 +349,8 @@ cdef class Listing:
         sort(wanted.begin(), wanted.end())
         for i in range(wanted.size()):
             while position < wanted[i]:
-                offset += self.lines[line].characters
-                position += self.lines[line].dwords
+                offset += self.lines[line] & (1 << line_bits) - 1
+                position += self.lines[line] >> line_bits
                 line += 1
             if position == wanted[i] and (self.targets.empty() or self.targets.back() != wanted[i]):
                 self.targets.push_back(wanted[i])
@@ -403,7 +419,7 @@ cdef class Listing:
 
     def text(self):
         """The whole listing."""
-        return <str>self.kept
+        return (<bytes>self.begin[:self.used]).decode() if self.kept == NULL else <str>self.kept
 
     def entries(self):
         """(text, byte offset, bytes) of every line."""
@@ -416,14 +432,14 @@ cdef class Listing:
                 found.append((next(texts), position * 4, 0))
                 label += 1
             if line < self.lines.size():
-                found.append((next(texts).strip(), position * 4, self.lines[line].dwords * 4))
-                position += self.lines[line].dwords
+                found.append((next(texts).strip(), position * 4, (self.lines[line] >> line_bits) * 4))
+                position += self.lines[line] >> line_bits
         return found
 
 
-cdef Listing _make_listing(bytes code, Printer *t, int learn_after, bint tentative):
+cdef Listing _make_listing(bytes code, Printer *t, int learn_after, bint tentative, bint as_text):
     """The listing of `code` by a printer that knows its target; None where it is `tentative` and wants names of halves of registers."""
-    cdef Listing listing = Listing()
+    cdef Listing listing = Listing(as_text)
     cdef Templates templates = Templates()
     cdef uint32_t count = <uint32_t>(len(code) // 4)
     cdef uint32_t wait = usual_wait if learn_after < 0 else <uint32_t>learn_after
@@ -432,6 +448,7 @@ cdef Listing _make_listing(bytes code, Printer *t, int learn_after, bint tentati
     cdef const uint32_t *words = <const uint32_t *><const char *>code
     if wait and count >= dwords_per_line_seen * wait:
         templates.start(t.level, wait, count // dwords_per_credit if learn_after < 0 else unlimited_credit)
+    t.operands = &templates.operands if templates.learn_after else NULL
     listing.resize(<size_t>count * 32 + 2 * line_limit)
     with nogil:
         complete = listing.print_all(templates, t, words, count, tentative)
@@ -445,7 +462,8 @@ cdef Listing _make_listing(bytes code, Printer *t, int learn_after, bint tentati
     return listing
 
 
-def disassemble_words(bytes code not None, uint32_t wave_size, TextTables tables not None, learn_after=None, halves=None, bint exact=False):
+def disassemble_words(bytes code not None, uint32_t wave_size, TextTables tables not None, learn_after=None, halves=None, bint exact=False,
+                      bint as_text=True):
     """Lines of text of machine code.
 
     Parameters
@@ -464,6 +482,8 @@ def disassemble_words(bytes code not None, uint32_t wave_size, TextTables tables
         GFX11 always has these names, and earlier generations never.
     exact
         Whether every line has to assemble to the same words: instructions with bits that mean nothing stand as ``.long`` then.
+    as_text
+        Whether the text will be wanted as a str; it can be written sooner where the listing is used as a buffer alone.
 
     Returns
     -------
@@ -481,10 +501,11 @@ def disassemble_words(bytes code not None, uint32_t wave_size, TextTables tables
     t.names = &tables.names
     t.facts = tables.facts
     t.values = NULL
+    t.operands = NULL
     list_dependencies(&t)
     wait = -1 if learn_after is None else <uint8_t>learn_after
-    listing = _make_listing(code, &t, wait, halves is None and not t.true16)
+    listing = _make_listing(code, &t, wait, halves is None and not t.true16, as_text)
     if listing is None:
         t.true16 = True
-        listing = _make_listing(code, &t, wait, False)
+        listing = _make_listing(code, &t, wait, False, as_text)
     return listing

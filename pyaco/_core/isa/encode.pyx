@@ -277,6 +277,12 @@ cdef int encode_in_context(const Decoded *instruction, uint32_t gfx_level, uint3
     return w.failed if w.failed else <int>w.length
 
 
+cdef inline bint _is_scalar_read(uint16_t address) noexcept nogil:
+    """Whether a source is a scalar register or a literal."""
+    cdef uint32_t code = address >> 2
+    return not (code >= 256 or 128 <= code <= 208 or 240 <= code <= 248 or code == register_null >> 2 or code == 254)
+
+
 cdef bint scalar_reads_fit(const Decoded *instruction, uint32_t gfx_level) noexcept nogil:
     cdef const Decoded *d = instruction
     cdef uint32_t limit = 1 if gfx_level < gfx10 else 2
@@ -285,6 +291,12 @@ cdef bint scalar_reads_fit(const Decoded *instruction, uint32_t gfx_level) noexc
     cdef bint seen, special
     if not format_is_valu(d.format) or d.format & format_base_mask == format_vopd:
         return True
+    for i in range(d.source_count):
+        count += _is_scalar_read(d.source[i])
+    if count <= 1:
+        # one always fits
+        return True
+    count = 0
     if d.opcode == op_v_lshlrev_b64 or d.opcode == op_v_lshrrev_b64 or d.opcode == op_v_ashrrev_i64:
         limit = 1
     if opcode_definition_count[d.opcode] and not class_is_vgpr(definition_class(d.opcode, 0)) \
@@ -303,10 +315,9 @@ cdef bint scalar_reads_fit(const Decoded *instruction, uint32_t gfx_level) noexc
             if d.source[i] == register_vcc:
                 count = 0
     for i in range(d.source_count):
-        k = d.source[i] >> 2
-        if k >= 256 or 128 <= k <= 208 or 240 <= k <= 248 or k == register_null >> 2 or k == 254:
+        if not _is_scalar_read(d.source[i]):
             continue
-        special = 208 < k < 255
+        special = 208 < d.source[i] >> 2 < 255
         seen = False
         for k in range(i):
             # special registers have one name whatever the width of the operand

@@ -36,6 +36,28 @@ cdef struct Values:
     uint32_t count                    # may exceed value_limit: then the last ones are missing
     Value items[value_limit]
 
+# The text of a register or constant where its code and its size decide it.
+cdef struct OperandText:
+    char text[14]
+    uint8_t length
+    uint8_t kind                      # kind_*; kind_none: more decides it
+
+cdef enum:
+    operand_codes = 768               # SGPRs and constants, VGPRs, AGPRs
+    table_limit = 16
+
+# The texts of operands of one size by their code.
+cdef struct OperandTable:
+    uint32_t size
+    bint wide_null
+    OperandText *texts
+
+# Tables of those sizes that occur; texts are made when they are first asked for.
+cdef struct OperandTables:
+    uint32_t count
+    OperandTable items[table_limit]
+    OperandTable *of_size[2][256]     # by wide_null and size in bytes
+
 cdef struct Printer:
     char *p                           # where the next character goes
     char *gap                         # where the target of a branch belongs, if the line has one
@@ -53,27 +75,7 @@ cdef struct Printer:
     uint16_t dependencies[16]         # the counters of s_waitcnt_depctr: first bit | width << 8, by width
     uint32_t dependency_count
     Values *values                    # NULL: nothing is noted
-
-# Fill `dependencies` from the names.
-cdef void list_dependencies(Printer *t) noexcept nogil
-
-# Text of an instruction. Sets `has_no_syntax` where there is none that assemblers take; `gap` and `target` of a branch.
-cdef void instruction(Printer *t, const Decoded *d) noexcept nogil
-
-# ``.long`` for the words of an instruction that text cannot say, with a comment where it has text all the same.
-cdef void raw_words(Printer *t, const Decoded *d, const uint32_t *words) noexcept nogil
-
-# The words of an instruction, as a remark behind it.
-cdef void put_words(Printer *t, const uint32_t *words, uint32_t count) noexcept nogil
-
-# Text of a source: register, inline constant or literal.
-cdef void operand_text(Printer *t, const Decoded *d, uint32_t position) noexcept nogil
-
-# Text of the operand of a SOPP opcode that has one.
-cdef void sopp_operand(Printer *t, uint16_t opcode, uint32_t value) noexcept nogil
-
-# Whether some operand type has an inline constant of this bit pattern.
-cdef bint is_inline_value(uint32_t value) noexcept nogil
+    OperandTables *operands           # NULL: no texts are kept
 
 
 cdef inline void put(Printer *t, char character) noexcept nogil:

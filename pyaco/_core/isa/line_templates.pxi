@@ -82,11 +82,6 @@ cdef inline uint16_t *_operand_at(Decoded *d, uint32_t slot) noexcept nogil:
     return &d.source[slot] if slot < d.source_count else &d.destination[slot - d.source_count]
 
 
-cdef inline uint32_t _exchanged(uint32_t address, uint32_t level) noexcept nogil:
-    """The address of an operand as the words number it, or the other way round: GFX11 exchanged the codes of m0 and null."""
-    return address ^ 4 if level >= gfx11 and (address == register_m0 or address == register_null) else address
-
-
 cdef bint _form_holds(const Template *template, const Hole *holes, const Decoded *form, const uint32_t *words, uint32_t level) noexcept nogil:
     """Whether the values go with each other."""
     cdef Decoded d = form[0]
@@ -182,44 +177,6 @@ cdef void _find_value_bits(const Values *values, const Decoded *origin, uint32_t
                 bits.sign |= power if negative else 0
 
 
-cdef inline uint32_t _kind_of_code(uint32_t code) noexcept nogil:
-    """The kind of an operand; those that depend on more than their code have none."""
-    if code >= 512:
-        return kind_agpr
-    if code >= 256:
-        return kind_vgpr
-    if code < 128:
-        return kind_sgpr if code < 102 else kind_sgpr + code - 101
-    if code <= 208:
-        return kind_integer if code > 128 else kind_zero
-    return kind_float if 240 <= code <= 247 else kind_none
-
-
-cdef void _make_operand(const Printer *t, const OperandTable *table, uint32_t code) noexcept nogil:
-    """The text of an operand, as the printer has it."""
-    cdef OperandText *text = &table.texts[code]
-    cdef char characters[64]
-    cdef Printer printer = t[0]
-    cdef Decoded d
-    text.kind = <uint8_t>_kind_of_code(code)
-    if text.kind == kind_none:
-        return
-    memset(&d, 0, sizeof(d))
-    d.source_count = 1
-    d.source[0] = <uint16_t>_exchanged(4 * code, t.level)
-    d.source_bytes[0] = <uint8_t>table.size
-    printer.p = characters
-    printer.values = NULL
-    printer.has_no_syntax = False
-    printer.wide_null = table.wide_null
-    operand_text(&printer, &d, 0)
-    text.length = <uint8_t>(printer.p - characters)
-    if printer.has_no_syntax or text.length > sizeof(text.text):
-        text.kind = kind_none
-        return
-    memcpy(text.text, characters, text.length)
-
-
 @cython.final
 cdef class Templates:
     """The templates of one listing.
@@ -235,16 +192,15 @@ cdef class Templates:
     cdef vector[Hole] holes
     cdef vector[char] characters
     cdef vector[Decoded] forms        # of dual instructions, whose halves may not read the same banks of registers; the first is none
-    cdef OperandTable tables[table_limit]
-    cdef uint32_t table_count
+    cdef OperandTables operands
     cdef uint32_t learn_after
     cdef int64_t credit               # while it pays for a template, lines of the slow path are learnt from
     cdef Values values                # of the last line that the slow path printed
 
     def __dealloc__(self):
         cdef uint32_t i
-        for i in range(self.table_count):
-            free(self.tables[i].texts)
+        for i in range(self.operands.count):
+            free(self.operands.items[i].texts)
 
     cdef int start(self, uint32_t level, uint32_t learn_after, int64_t credit) except -1:
         self.learn_after = learn_after
@@ -317,6 +273,14 @@ cdef class Templates:
             template = self.first_match(template.next, words)
         return 0
 
+    cdef inline bint wants(self, uint32_t word) noexcept nogil:
+        """Whether to learn from the line that begins with `word`: where it may be worth a template, if that can be paid, or its bucket has one."""
+        cdef Bucket *bucket = self.bucket_of(word)
+        if self.credit < template_cost:
+            return False
+        bucket.seen += bucket.seen < self.learn_after
+        return bucket.first_template != 0 or (bucket.seen == self.learn_after and bucket.tries < tries_limit)
+
     cdef void learn(self, Printer *t, const uint32_t *words, const Decoded *d, const char *begin) noexcept nogil:
         """Of a line that the slow path has printed from `begin` on: new kinds of values of a template, or a new template."""
         cdef Bucket *bucket = self.bucket_of(words[0])
@@ -325,10 +289,7 @@ cdef class Templates:
             if self.accept(t, template, words, begin):
                 return
             template = self.first_match(template.next, words)
-        if bucket.tries == tries_limit:
-            return
-        bucket.seen += bucket.seen < self.learn_after
-        if bucket.seen == self.learn_after:
+        if bucket.seen == self.learn_after and bucket.tries < tries_limit:
             self.credit -= template_cost
             bucket.seen = 0
             bucket.tries += 1
@@ -361,28 +322,10 @@ cdef class Templates:
         cdef uint32_t value = _value_of(hole, words)
         cdef uint32_t i
         if hole.kind == value_operand and hole.texts[value].kind == kind_unknown:
-            for i in range(self.table_count):
-                if self.tables[i].texts <= hole.texts < self.tables[i].texts + operand_codes:
-                    _make_operand(t, &self.tables[i], <uint32_t>(hole.texts + value - self.tables[i].texts))
+            for i in range(self.operands.count):
+                if self.operands.items[i].texts <= hole.texts < self.operands.items[i].texts + operand_codes:
+                    make_operand(t, &self.operands.items[i], <uint32_t>(hole.texts + value - self.operands.items[i].texts))
         return _kind_of(hole, value)
-
-    cdef OperandTable *table_of(self, uint32_t size, bint wide_null) noexcept nogil:
-        """The texts of operands of a size; NULL if there is no room for them."""
-        cdef OperandTable *table
-        cdef uint32_t i
-        for i in range(self.table_count):
-            if self.tables[i].size == size and self.tables[i].wide_null == wide_null:
-                return &self.tables[i]
-        if self.table_count == table_limit:
-            return NULL
-        table = &self.tables[self.table_count]
-        table.size = size
-        table.wide_null = wide_null
-        table.texts = <OperandText *>calloc(operand_codes, sizeof(OperandText))
-        if table.texts == NULL:
-            return NULL
-        self.table_count += 1
-        return table
 
     cdef void make(self, Printer *t, const uint32_t *words, const Decoded *d, const char *begin) noexcept nogil:
         """A template of the form of `words`."""
@@ -493,7 +436,7 @@ cdef class Templates:
         return True
 
     cdef bint set_texts(self, const Printer *t, Hole *hole, const Value *value, Decoded *zero, uint32_t slot, const uint32_t *plain) noexcept nogil:
-        cdef OperandTable *table = self.table_of(value.size, t.wide_null)
+        cdef OperandTable *table = table_of(&self.operands, value.size, t.wide_null)
         cdef uint32_t address = _exchanged(_operand_at(zero, slot)[0], t.level)
         cdef int32_t first = <int32_t>(address >> 2) - <int32_t>_value_of(hole, plain)
         if table == NULL or address & 3 or first < 0 or first + hole.mask >= operand_codes:

@@ -47,10 +47,8 @@ cdef inline void separate(Printer *t, uint32_t position) noexcept nogil:
 
 # ----------------------------------------------------------------------------------------------------------------- values
 cdef Value *_note(Printer *t, uint32_t kind, const char *begin) noexcept nogil:
-    """Note the value whose text goes from `begin` to here; NULL where nobody wants to know."""
+    """Note the value whose text goes from `begin` to here; NULL where there is no room for it."""
     cdef Value *value
-    if t.values == NULL:
-        return NULL
     t.values.count += 1
     if t.values.count > value_limit:
         return NULL
@@ -61,7 +59,8 @@ cdef Value *_note(Printer *t, uint32_t kind, const char *begin) noexcept nogil:
     return value
 
 
-cdef inline void note_operand(Printer *t, uint32_t kind, const char *begin, const uint16_t *slot, uint32_t size) noexcept nogil:
+cdef void note_operand(Printer *t, uint32_t kind, const char *begin, const uint16_t *slot, uint32_t size) noexcept nogil:
+    """Callers ask before whether anybody wants to know (``Printer.values``)."""
     cdef Value *value = _note(t, kind, begin)
     if value != NULL:
         value.slot = slot
@@ -69,7 +68,9 @@ cdef inline void note_operand(Printer *t, uint32_t kind, const char *begin, cons
 
 
 cdef inline void note_immediate(Printer *t, uint32_t kind, const char *begin, uint32_t bits, uint32_t shift, const char *name) noexcept nogil:
-    cdef Value *value = _note(t, kind, begin)
+    cdef Value *value = NULL
+    if t.values != NULL:
+        value = _note(t, kind, begin)
     if value != NULL:
         value.bits = bits
         value.shift = shift
@@ -183,14 +184,18 @@ cdef void _register_text(Printer *t, uint16_t address, uint32_t size) noexcept n
 cdef void put_register(Printer *t, const uint16_t *slot, uint32_t size) noexcept nogil:
     """A register, where it stands in the instruction."""
     cdef const char *begin = t.p
-    _register_text(t, slot[0], size)
-    note_operand(t, value_operand, begin, slot, size)
+    if 128 * 4 <= slot[0] < register_vgpr0 or not put_kept_operand(t, slot[0], size):
+        _register_text(t, slot[0], size)
+    if t.values != NULL:
+        note_operand(t, value_operand, begin, slot, size)
 
 
 cdef void operand_text(Printer *t, const Decoded *d, uint32_t position) noexcept nogil:
     cdef uint32_t code = d.source[position] >> 2
     cdef uint32_t size = d.source_bytes[position]
-    if code == 255:
+    if code >= 256 or code < 128:
+        _register_text(t, d.source[position], size)
+    elif code == 255:
         _put_literal(t, d)
         if t.level >= gfx12_5 and size == 8 and d.literal >> 31 and not t.facts[d.opcode] & fact_floating \
                 and not d.format & (format_vop3 | format_vop3p):
@@ -198,8 +203,6 @@ cdef void operand_text(Printer *t, const Decoded *d, uint32_t position) noexcept
             t.has_no_syntax = True
     elif code == wide_literal_code and t.level >= gfx12_5:
         _put_wide_literal(t, d)
-    elif code >= 256:
-        _register_text(t, d.source[position], size)
     elif 128 <= code <= 208 or 240 <= code <= 248:
         if code == 248 and (size == 8 or takes_doubles(d.opcode) or t.facts[d.opcode] & fact_double_matrix
                             or (t.level < gfx12 and t.facts[d.opcode] & fact_wave_matrix)):
@@ -216,9 +219,11 @@ cdef void operand_text(Printer *t, const Decoded *d, uint32_t position) noexcept
 cdef void put_operand(Printer *t, const Decoded *d, uint32_t position) noexcept nogil:
     """A source, where it stands in the instruction."""
     cdef const char *begin = t.p
-    operand_text(t, d, position)
-    note_operand(t, _literal_kind(t, d, position) if d.source[position] == 255 * 4 else value_operand, begin, &d.source[position],
-                 d.source_bytes[position])
+    if not put_kept_operand(t, d.source[position], d.source_bytes[position]):
+        operand_text(t, d, position)
+    if t.values != NULL:
+        note_operand(t, _literal_kind(t, d, position) if d.source[position] == 255 * 4 else value_operand, begin, &d.source[position],
+                     d.source_bytes[position])
 
 
 cdef bint is_inline_value(uint32_t value) noexcept nogil:

@@ -434,7 +434,8 @@ cdef void _multiplier(Printer *t, const Decoded *d) noexcept nogil:
     put_comma(t)
     begin = t.p
     put_hex(t, d.literal)
-    note_operand(t, value_plain_literal, begin, NULL, 4)
+    if t.values != NULL:
+        note_operand(t, value_plain_literal, begin, NULL, 4)
 
 
 cdef bint _fits_two_dwords(const Decoded *d, uint32_t level) noexcept nogil:

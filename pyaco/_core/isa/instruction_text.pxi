@@ -1,40 +1,15 @@
-"""Text of one instruction, whichever.
-
-An instruction that the syntax cannot say (registers that do not exist, bits that no modifier names) sets ``Printer.has_no_syntax``.
-Syntax: "Syntax of AMDGPU Instruction Operands" and "Syntax of AMDGPU Instruction Modifiers" of the LLVM manual. Names come from
-``text_tables.pxd``.
-"""
-from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
-
-from isa_opcodes cimport *
-from isa_tables cimport (can_use_input_modifiers, image_flag_bvh, image_flag_bias, image_flag_compare, image_flag_gradients, image_flag_offset,
-                         image_flag_tensor,
-                         implicit_exec, is_atomic, opcode_definition_count, opcode_flag_interpolation, opcode_flag_literal, opcode_flag_matrix,
-                         opcode_image, opcode_flag_neg0, opcode_flag_neg1, opcode_flag_neg2, opcode_flag_no_address, opcode_flag_one_form,
-                         opcode_flag_opsel, opcode_flag_tied, opcode_flag_two_offsets, opcode_flags, opcode_format, opcode_implicit_definitions,
-                         opcode_operand_count)
-from modifiers cimport *
-from wait_tables cimport depctr_none, waitcnt_counters
-from pyaco._core.common.machine cimport *
-from pyaco._core.common.waitcnt cimport depctr_get, depctr_mask, waitcnt_get, waitcnt_limit, waitcnt_set
-from pyaco._core.isa.decode cimport (Decoded, aligns_vectors, chooses_element_type, exchanged_code, unaligned_result,
-                                     wide_literal_code)
-from pyaco._core.isa.encode cimport encode, exec_is_no_base, form_error, scalar_reads_fit, takes_scale_offset
-from pyaco._core.isa.text_facts cimport *
-from pyaco._core.isa.text_tables cimport *
-
+# Text of one instruction, whichever.
+#
+# An instruction that the syntax cannot say (registers that do not exist, bits that no modifier names) sets ``Printer.has_no_syntax``.
+# Syntax: "Syntax of AMDGPU Instruction Operands" and "Syntax of AMDGPU Instruction Modifiers" of the LLVM manual. Names come from
+# ``text_tables.pxd``.
 cdef enum:
     valu_one_dword = format_vop1 | format_vop2 | format_vopc
 
 
-include "print_operands.pxi"
-include "print_scalar.pxi"
-include "print_vector.pxi"
-include "print_memory.pxi"
-
-
 # --------------------------------------------------------------------------------------------------------------- dispatch
 cdef void instruction(Printer *t, const Decoded *d) noexcept nogil:
+    """Text of an instruction. Sets `has_no_syntax` where there is none that assemblers take; `gap` and `target` of a branch."""
     cdef uint32_t format = d.format
     t.has_no_syntax = False
     t.gap = NULL
@@ -86,6 +61,7 @@ cdef void instruction(Printer *t, const Decoded *d) noexcept nogil:
 
 
 cdef void put_words(Printer *t, const uint32_t *words, uint32_t count) noexcept nogil:
+    """The words of an instruction, as a remark behind it."""
     put_text(t, b"  ; words")
     _word_list(t, words, count)
 
@@ -105,6 +81,7 @@ cdef void _word_list(Printer *t, const uint32_t *words, uint32_t count) noexcept
 cdef void raw_words(Printer *t, const Decoded *d, const uint32_t *words) noexcept nogil:
     """``.long``, with the instruction as a comment where it has text that assemblers do not take as these words."""
     cdef char *begin
+    cdef OperandTables *operands = t.operands
     _data_words(t, words, d.dwords)
     if d.opcode == op_invalid:
         return
@@ -114,8 +91,10 @@ cdef void raw_words(Printer *t, const Decoded *d, const uint32_t *words) noexcep
     if t.has_no_syntax and t.level >= gfx12 and not t.true16:
         # halves of registers have names, but assemblers do not take them by default
         t.true16 = True
+        t.operands = NULL
         t.p = begin + 4
         instruction(t, d)
+        t.operands = operands
         t.true16 = False
         t.wants_halves = t.wants_halves or not t.has_no_syntax
     if t.has_no_syntax:
