@@ -38,7 +38,7 @@ DOORS = {
     "meta": {"_core.nir", "addrlib", "compiler", "descriptors", "emu", "metadata", "nir", "pm4"},
     "texture_files": set(),
     "triton": {"binary", "emu", "_core.emu"},
-    "addrlib": set(),
+    "addrlib": {"_core.addrlib"},
     # What metadata surfaces hold: where they are, addrlib knows; what colour targets take for alpha, the descriptors.
     "metadata": {"addrlib", "descriptors"},
     "binary": {"_core.isa", "abi"},
@@ -47,6 +47,7 @@ DOORS = {
     "_core.ir": set(),
     "_core.isa": set(),
     "_core.texels": set(),
+    "_core.addrlib": set(),
     "_core.spirv": {"_core.ir", "_core.nir"},
     "_core.nir": {"_core.ir"},
     "_core.aco": {"_core.ir", "_core.isa"},

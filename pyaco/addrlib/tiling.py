@@ -2,8 +2,9 @@
 
 An address is a sum of block numbers above the block size and a xor of coordinates below it, so every coordinate has a table of its own,
 and a texel costs one look-up: `address = high(x) + high(y) + high(z) + low(x) ^ low(y) ^ low(z) ^ low(s)`. The tables span the level,
-because the xor of R_X, Z_X ... reaches beyond a block. Small blocks (64 to 256 bytes) that are the same all over the level are moved whole
-(`block_copy`); elsewhere texels that lie side by side in both places are moved together, up to 16 bytes. Bounds are checked once per call.
+because the xor of R_X, Z_X ... reaches beyond a block. Lines of 64 bytes that are the same all over the level are moved whole
+(`_core/addrlib/line_copy.h`); elsewhere texels that lie side by side in both places are moved together, up to 16 bytes. Bounds are checked once
+per call.
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pyaco._core.addrlib.lines import HAS_VECTORS, move_lines
 from pyaco.addrlib.address_tables import look_up
-from pyaco.addrlib.block_copy import MORTON_EDGE, detile_blocks, detile_morton, morton, tile_blocks, tile_morton
 from pyaco.addrlib.checks import check_integers
 from pyaco.addrlib.chips import GpuConfig
 from pyaco.addrlib.enums import in_words, raise_status
 from pyaco.addrlib.kernels import kernel
+from pyaco.addrlib.line_order import LINE, LineOrder, line_order
 from pyaco.addrlib.placement import PLACE, coordinates_of, equation_offset
 from pyaco.addrlib.records import MAX_MIPS, MIP, Table, integers_of
-from pyaco.addrlib.stream_copy import LINE, VECTOR, detile_tiles, tile_tiles
 from pyaco.addrlib.threads import call_all
 from pyaco.addrlib.v2.address import ADDRESS_QUERY, COORDINATES, copy_surface, lay_out, place_level
 from pyaco.addrlib.v2.chip import INFO, QUERY, chip_tables
@@ -33,21 +34,19 @@ from pyaco.addrlib.v3.queries import INFO3, QUERY3, tables3
 from pyaco.arguments import checked
 from pyaco.errors import InputError
 
-__all__ = ["LevelTables", "TiledSurface"]
+__all__ = ["LevelTables", "TiledSurface", "extent_of_block"]
 
 _UNIT_TYPES = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64, 16: np.complex128}
 _SURFACE_FIELDS = ("flags", "swizzle_mode", "resource_type", "bpp", "width", "height", "num_slices", "num_mip_levels", "num_samples",
                    "num_frags", "pitch_in_element", "pipe_bank_xor")
-_MOVING = {(False, False): detile_blocks, (False, True): tile_blocks, (True, False): detile_morton, (True, True): tile_morton}
-"""Kernels by whether blocks are in Morton order, and whether texels go to memory."""
-MICRO_BYTES = (256, 128, 64)
-"""Sizes of the smallest block: in it an address has no xor, it is the same everywhere."""
-TILE_BYTES = (1 << 16, 1 << 17, 1 << 18)
-"""Sizes of the tiles that are moved past the caches: some of them fit into a second cache."""
+IN_VECTORS = HAS_VECTORS
+"""Whether lines move in vectors, rather than piece by piece."""
 STREAMED_BYTES = 1 << 23
 """Fewer texels stay in the caches, where they may be wanted next."""
-STREAMED_ROWS, STREAMED_PIECE = 128, 8
-"""Rows of tiles that are written past the caches, at most, and bytes that lie side by side in them and in the texels, at least."""
+RUN_BYTES = tuple(1 << bits for bits in range(12, 19))
+"""Sizes of runs: bytes of memory that are a rectangle of texels, to be written past the caches in one go. Two should fit into a cache."""
+RUN_WIDTH = {False: 256, True: 128}
+"""Bytes of the rows of a run, at least, by whether texels go to memory: what is written goes further in one row than what is prefetched."""
 
 
 @kernel
@@ -153,8 +152,8 @@ class LevelTables(NamedTuple):
     sample: NDArray[np.int64]
     low: int
     unit: int
-    micro: tuple[int, int]
-    """Width and height of the smallest block in elements; 0, 0 where it is not one of x and y alone."""
+    line: tuple[int, int]
+    """Width and height of a line of memory in elements; 0, 0 where lines are not of x and y alone, or not the same all over the level."""
 
     def base(self, slice: int, sample: int) -> int:
         """Return what a slice and sample contribute to an address."""
@@ -278,7 +277,7 @@ class TiledSurface:
             fill_tables(self._basis, place, xs, ys, zs, ss)
             xs = xs[:: self._parts].copy()
             low = 0 if p["equation"] < 0 else (1 << int(p["block_log2"])) - 1
-            self._levels[mip] = LevelTables(xs, ys, zs, ss, low, self._unit(xs, ys, zs, ss), self._micro(low, xs, ys, zs, ss))
+            self._levels[mip] = LevelTables(xs, ys, zs, ss, low, self._unit(xs, ys, zs, ss), self._line(xs, ys, zs, ss))
         return self._levels[mip]
 
     def _unit(self, xs: NDArray[np.int64], *others: NDArray[np.int64]) -> int:
@@ -293,17 +292,10 @@ class TiledSurface:
             unit = wider
         return unit
 
-    def _micro(self, low: int, xs: NDArray[np.int64], ys: NDArray[np.int64], *others: NDArray[np.int64]) -> tuple[int, int]:
-        """Return the extent of the largest of the small blocks that repeats all over the level, or (0, 0)."""
-        sizes = MICRO_BYTES if low and self.element_bytes in _UNIT_TYPES else ()
-        taken = _bits_of(*others)
-        for size in sizes:
-            if taken & (size - 1):
-                continue
-            width, height = period(xs, size), period(ys, size)
-            if width * height * self.element_bytes == size:
-                return width, height
-        return 0, 0
+    def _line(self, xs: NDArray[np.int64], ys: NDArray[np.int64], *others: NDArray[np.int64]) -> tuple[int, int]:
+        """Return the extent of a line of a tiled level, or (0, 0)."""
+        width, height = extent_of_block(self.element_bytes, LINE, xs, ys, *others) if self.element_bytes in _UNIT_TYPES else (0, 0)
+        return (width, height) if height > 1 else (0, 0)
 
     def _check_level(self, mip: int) -> None:
         check_integers("surface", level=mip)
@@ -423,76 +415,55 @@ class TiledSurface:
         check_integers("tiling", threads=threads)
         flat = texels.reshape(-1).view(np.uint8)
         jobs: list[tuple[Any, ...]] = []
-        tile = self._streamed_tile(memory, flat, mip, bounds, shape, to_memory)
-        for left, right, top, bottom, is_tiles in _split(bounds, tile):
-            if is_tiles:
-                jobs += self._block_jobs(memory, flat, mip, bounds, shape, (left, right, top, bottom), threads, to_memory, tile)
+        past_caches = len(flat) >= STREAMED_BYTES
+        has_lines = len(shape) == 3
+        run = (0, 0, 0)
+        if past_caches and has_lines:
+            run = self._run(mip, to_memory)
+        for left, right, top, bottom, is_runs in _split(bounds, run[1:]):
+            if is_runs:
+                jobs += self._line_jobs(memory, flat, mip, bounds, shape, (left, right, top, bottom), threads, to_memory, past_caches, run)
                 continue
-            for part in _split([bounds[0], (top, bottom), (left, right)], self.tables(mip).micro if len(shape) == 3 else (0, 0)):
-                jobs += (self._block_jobs if part[-1] else self._unit_jobs)(memory, flat, mip, bounds, shape, part[:4], threads, to_memory)
+            for part in _split([bounds[0], (top, bottom), (left, right)], self.tables(mip).line if has_lines else (0, 0)):
+                if part[-1]:
+                    jobs += self._line_jobs(memory, flat, mip, bounds, shape, part[:4], threads, to_memory, past_caches)
+                else:
+                    jobs += self._unit_jobs(memory, flat, mip, bounds, shape, part[:4], threads, to_memory)
         call_all(jobs, threads)
 
-    def _streamed_tile(
-        self, memory: NDArray[np.uint8], texels: NDArray[np.uint8], mip: int, bounds: list[tuple[int, int]], shape: tuple[int, ...], to_memory: bool,
-    ) -> tuple[int, int]:
-        """Return the extent of the tiles that are moved past the caches, or (0, 0) where none are."""
-        if len(shape) > 3 or len(texels) < STREAMED_BYTES or self._tile(mip) == (0, 0):
-            return 0, 0
-        t, element, (width, height) = self.tables(mip), self.element_bytes, self._tile(mip)
-        # lines of too many rows push each other out of the caches; small pieces take as long as memory does
-        if to_memory and (height > STREAMED_ROWS or t.unit < STREAMED_PIECE):
-            return 0, 0
-        places = memory.ctypes.data, texels.ctypes.data, shape[2] * element, -bounds[2][0] % width * element
-        slices = (t.base(z, 0) & ~t.low for z in range(*bounds[0]))
-        aligned = not any(place % VECTOR for place in places) and not any(place % (width * height * element) for place in slices)
-        return (width, height) if aligned else (0, 0)
+    def _run(self, mip: int, to_memory: bool) -> tuple[int, int, int]:
+        """Return bytes of a run of a level, and its width and height in elements; (0, 0, 0) where there are none.
 
-    def _tile(self, mip: int) -> tuple[int, int]:
-        """Return the extent of the tiles of a level, (0, 0) where their rows are no lines or their blocks no vectors.
-
-        In memory one tile lies after another, and the small blocks of each are in the order of the first one's, but for bits that are xored to all.
+        Runs are the same all over the level, but for bits that are xored to all of one, and consist of whole cells of lines.
         """
-        if mip not in self._tiles:
-            t, element = self.tables(mip), self.element_bytes
-            has_vectors = t.micro[0] and t.micro[0] * element % VECTOR == 0 and not self._is_morton(mip)
-            extents = ((_run(t.x, size, t.low), _run(t.y, size, t.low), size) for size in TILE_BYTES if has_vectors)
-            self._tiles[mip] = next(((x, y) for x, y, size in extents if x * y * element == size and x * element % LINE == 0), (0, 0))
-        return self._tiles[mip]
+        key = mip, to_memory
+        if key not in self._runs:
+            t, element, least = self.tables(mip), self.element_bytes, RUN_WIDTH[to_memory]
+            extents = ((size, _extent(t.x, size, t.low), _extent(t.y, size, t.low)) for size in RUN_BYTES if t.line[0])
+            self._runs[key] = next((run for run in extents if run[1] * run[2] * element == run[0] and run[1] * element >= least), (0, 0, 0))
+        return self._runs[key]
 
     @cached_property
-    def _tiles(self) -> dict[int, tuple[int, int]]:
+    def _runs(self) -> dict[tuple[int, bool], tuple[int, int, int]]:
         return {}
 
-    def _block_jobs(
+    def _line_jobs(
         self, memory: NDArray[np.uint8], texels: NDArray[np.uint8], mip: int, bounds: list[tuple[int, int]], shape: tuple[int, ...],
-        part: tuple[int, int, int, int], threads: int, to_memory: bool, tile: tuple[int, int] | None = None,
+        part: tuple[int, int, int, int], threads: int, to_memory: bool, past_caches: bool, run: tuple[int, int, int] = (0, 0, 0),
     ) -> list[tuple[Any, ...]]:
-        """Return calls that move a part of whole blocks of one sample; with `tile`, of whole tiles past the caches."""
+        """Return calls that move a part of whole lines of one sample; with `run`, of whole runs."""
         t, element = self.tables(mip), self.element_bytes
         (first_z, last_z), (first_y, _), (first_x, _) = bounds
         left, right, top, bottom = part
-        is_morton = self._is_morton(mip)
-        width, height = (MORTON_EDGE, MORTON_EDGE) if is_morton else t.micro
-        size = width * height * element
+        width, height = t.line
         pitch = shape[2] * element
-        vector = VECTOR if to_memory else min(VECTOR, width * element)
-        piece = min(t.unit, vector)
-        blocks_x, blocks_y = (table[::extent] & -size for table, extent in zip((t.x, t.y), (width, height), strict=True))
-        moving = _MOVING[is_morton, to_memory]
-        rest: tuple[Any, ...] = ()
-        if tile is not None:
-            vectors = (size if to_memory else width * element) // VECTOR
-            moving = tile_tiles if to_memory else detile_tiles
-            rest = (self._order(mip, piece, pitch, to_memory), height, width * element, _UNIT_TYPES[piece], _UNIT_TYPES[vector],
-                    vectors.bit_length() - 1, tile[0] * tile[1] * element, tile[0] // width, tile[1] // height,
-                    (memory if to_memory else texels).ctypes.data % LINE)
-        elif not is_morton:
-            rest = self._order(mip, piece, pitch, to_memory), height, width * element, size, _UNIT_TYPES[piece], _UNIT_TYPES[vector], vector
+        columns, rows = (table[first:last:extent] & -LINE for table, first, last, extent in ((t.x, left, right, width), (t.y, top, bottom, height)))
+        of_lines = run[0], run[1] // width, run[2] // height
         jobs: list[tuple[Any, ...]] = []
-        for z, (first, last) in product(range(first_z, last_z), _share(top, bottom, threads, tile[1] if tile else height)):
+        for z, (first, last) in product(range(first_z, last_z), _share(top, bottom, threads, run[2] or height)):
             place = ((z - first_z) * shape[1] + first - first_y) * pitch + (left - first_x) * element
-            jobs.append((moving, memory, texels, blocks_x[left // width : right // width], blocks_y[first // height : last // height], t.low,
-                         t.base(z, 0), place, pitch, *rest))
+            jobs.append((move_lines, memory, texels, columns, rows[(first - top) // height : (last - top) // height], t.low, t.base(z, 0), place,
+                         pitch, self._order(mip), to_memory, IN_VECTORS, past_caches, of_lines))
         return jobs
 
     def _unit_jobs(
@@ -520,26 +491,8 @@ class TiledSurface:
                 shape[2] * samples * element // unit, samples, left * element // unit, right * element // unit, first, last))
         return jobs
 
-    def _is_morton(self, mip: int) -> bool:
-        """Whether a level of whole small blocks consists of blocks of 8 x 8 bytes in Morton order."""
-        if mip not in self._mortons:
-            t, edge = self.tables(mip), MORTON_EDGE
-            size = edge * edge
-            found = self.element_bytes == 1 and period(t.x, size) == edge and period(t.y, size) == edge
-            self._mortons[mip] = found and all(
-                t.x[i] & (size - 1) == morton(i, 0) and t.y[i] & (size - 1) == morton(0, i) for i in range(edge))
-        return self._mortons[mip]
-
-    @cached_property
-    def _mortons(self) -> dict[int, bool]:
-        return {}
-
     @cached_property
     def _scaled(self) -> dict[tuple[int, int], tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        return {}
-
-    @cached_property
-    def _orders(self) -> dict[tuple[int, bool], tuple[tuple[int, int], NDArray[np.uint64]]]:
         return {}
 
     def _in_units(self, mip: int, unit: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -551,25 +504,12 @@ class TiledSurface:
             self._scaled[key] = np.ascontiguousarray(parts.reshape(-1)), t.y // unit
         return self._scaled[key]
 
-    def _order(self, mip: int, piece: int, pitch: int, to_memory: bool) -> NDArray[np.uint64]:
-        """Return where the pieces are, in bytes: in the block, row by row, or in the texels, in the order of the block's bytes.
-
-        Rows of texels are `pitch` bytes apart. The last one of a level is kept.
-        """
-        known = self._orders.get((mip, to_memory))
-        if known is not None and known[0] == (piece, pitch):
-            return known[1]
+    def _order(self, mip: int) -> LineOrder:
         t, element = self.tables(mip), self.element_bytes
-        size = t.micro[0] * t.micro[1] * element
-        x, y = np.meshgrid(np.arange(0, t.micro[0] * element, piece), np.arange(t.micro[1]))
-        inside = (((t.x[x // element] + x % element) ^ t.y[y]) & (size - 1)).astype(np.uint64)
-        if to_memory:
-            order = np.zeros(inside.size, np.uint64)
-            order[inside // np.uint64(piece)] = y * pitch + x
-        else:
-            order = inside.reshape(-1)
-        self._orders[mip, to_memory] = (piece, pitch), order
-        return order
+        width, height = t.line
+        x = np.arange(width * element)
+        places = (t.x[x // element] + x % element ^ t.y[:height, None]) & LINE - 1
+        return line_order(places.astype(np.uint8).tobytes(), height.bit_length() - 1)
 
 
 @kernel
@@ -598,7 +538,15 @@ def place_levels3(modes: Table, extent: Table, lookup: Table, surfaces: Table, q
     return status
 
 
-def _run(table: NDArray[np.int64], size: int, low: int) -> int:
+def extent_of_block(element_bytes: int, size: int, xs: NDArray[np.int64], ys: NDArray[np.int64], *others: NDArray[np.int64]) -> tuple[int, int]:
+    """Return the extent of aligned blocks of `size` bytes that are of x and y alone, and the same all over the level; else (0, 0)."""
+    if _bits_of(*others) & size - 1:
+        return 0, 0
+    width, height = period(xs, size), period(ys, size)
+    return (width, height) if width * height * element_bytes == size else (0, 0)
+
+
+def _extent(table: NDArray[np.int64], size: int, low: int) -> int:
     """Return after how many entries blocks of `size` bytes end, if all have the entries of the first one, but for xored bits; else 0."""
     inside = size - 1
     ends = np.nonzero((table ^ table[0]) & ~inside)[0]
@@ -625,13 +573,13 @@ def _share(first: int, last: int, threads: int, multiple: int) -> list[tuple[int
     return [(top, min(top + rows, last)) for top in range(first, last, rows)]
 
 
-def _split(bounds: list[tuple[int, int]], micro: tuple[int, int]) -> list[tuple[int, int, int, int, bool]]:
-    """Split a region into whole small blocks and the edges around: (left, right, top, bottom, whether of whole blocks)."""
+def _split(bounds: list[tuple[int, int]], block: tuple[int, ...]) -> list[tuple[int, int, int, int, bool]]:
+    """Split a region into whole blocks and the edges around: (left, right, top, bottom, whether of whole blocks)."""
     _, (top, bottom), (left, right) = bounds
-    if not micro[0]:
+    if not block[0]:
         return [(left, right, top, bottom, False)]
-    x0, x1 = -(-left // micro[0]) * micro[0], right // micro[0] * micro[0]
-    y0, y1 = -(-top // micro[1]) * micro[1], bottom // micro[1] * micro[1]
+    x0, x1 = -(-left // block[0]) * block[0], right // block[0] * block[0]
+    y0, y1 = -(-top // block[1]) * block[1], bottom // block[1] * block[1]
     if x0 >= x1 or y0 >= y1:
         return [(left, right, top, bottom, False)]
     parts = [(left, right, top, y0, False), (left, x0, y0, y1, False), (x0, x1, y0, y1, True), (x1, right, y0, y1, False),

@@ -122,7 +122,7 @@ class TiledSurfaceGfx6(TiledSurface):
             # Levels begin on whole macro tiles of the banks and pipes, so that their offset leaves the xored bits alone.
             zs += self._offsets[mip]
             self._levels[mip] = LevelTables(
-                xs, ys, zs, ss, addresses.mask, self._unit(xs, ys, zs, ss), self._micro(addresses.mask, xs, ys, zs, ss))
+                xs, ys, zs, ss, addresses.mask, self._unit(xs, ys, zs, ss), self._line(xs, ys, zs, ss))
         return self._levels[mip]
 
     def coordinates(self, addresses: ArrayLike) -> NDArray[Any]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from pyaco.addrlib import Surface
 from pyaco.addrlib.driver.metadata_addresses import metadata_addresses, metadata_levels, metadata_part
+from pyaco.addrlib.tiling import extent_of_block
 from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.metadata.colors import pack_color
@@ -67,8 +68,10 @@ def blocks(surface: Surface, mip: int = 0, layers: Iterable[int] | int | None = 
 def _texel_blocks(surface: Surface, mip: int, layers: Iterable[int] | int | None) -> tuple[NDArray[np.int64], tuple[NDArray[Any], ...]]:
     """Return the numbers of the blocks of texels (some more than once) and x, y, layer and sample of a texel of each."""
     shape = surface.tiled.level_shape(mip)
-    width, height = surface.tiled.tables(mip).micro
-    # All texels of a smallest block are in one block of 256 bytes.
+    t = surface.tiled.tables(mip)
+    # All texels of a smaller block are in one block of 256 bytes.
+    extents = (extent_of_block(surface.tiled.element_bytes, size, t.x, t.y, t.slice, t.sample) for size in (_BLOCK, _BLOCK // 2, _BLOCK // 4))
+    width, height = next((extent for extent in extents if extent[0]), (0, 0))
     z, y, x, s = np.ix_(
         np.asarray(chosen(layers, shape[0], "layer"), np.int64), np.arange(0, shape[1], height or 1), np.arange(0, shape[2], width or 1),
         np.arange(shape[3] if len(shape) > 3 else 1))

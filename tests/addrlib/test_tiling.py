@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pyaco._core.addrlib import lines
 from pyaco.addrlib import gpu_config, tiling
+from pyaco.addrlib.line_order import LINE, LineOrder
 from pyaco.addrlib.swizzle import modes, swizzle_tables
 from pyaco.addrlib.tiling import TiledSurface
 from pyaco.addrlib.tiling_gfx6 import TiledSurfaceGfx6
@@ -24,26 +26,6 @@ CASES = [
         "navi31": (0, 2, 6, 10, 22, 24, 27, 30, 31), "gfx1201": (0, 1, 2, 3, 4),
     }.items() for mode in numbers
 ]
-
-
-#: Width and height of the tiles that move past the caches, by bytes of an element, and where a chip has others.
-TILES: dict[tuple[str, int], tuple[int, int]] = {
-    ("", 1): (256, 256), ("", 2): (256, 128), ("", 4): (128, 128), ("", 8): (128, 64), ("", 16): (64, 64),
-    ("polaris10", 4): (256, 128), ("polaris10", 8): (256, 128), ("polaris10", 16): (128, 128),
-}
-
-
-def count(monkeypatch: pytest.MonkeyPatch, kernel: str) -> list[object]:
-    """A list that gets longer with each call of a kernel."""
-    calls: list[object] = []
-    original = getattr(tiling, kernel)
-
-    def counted(*arguments: object) -> None:
-        calls.append(None)
-        original(*arguments)
-
-    monkeypatch.setattr(tiling, kernel, counted)
-    return calls
 
 
 def surface_of(name: str, mode: int, draw: Any) -> tuple[TiledSurface, dict[str, int]]:
@@ -106,35 +88,85 @@ def at_offset(size: int, offset: int) -> np.ndarray:
     return whole[first : first + size]
 
 
-@pytest.mark.parametrize(("name", "mode"), [("navi21", 27), ("navi31", 27), ("vega10", 9), ("polaris10", 4), ("gfx1201", 3), ("navi21", 24)])
+def calls_of_lines(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bool, bool, bool]]:
+    """A list that gets, with each call that moves lines: whether to memory, whether past the caches, whether in runs."""
+    calls: list[tuple[bool, bool, bool]] = []
+    original = lines.move_lines
+
+    def counted(*arguments: Any) -> None:
+        to_memory, _, past_caches, run = arguments[-4:]
+        calls.append((to_memory, past_caches, run[0] > 0))
+        original(*arguments)
+
+    monkeypatch.setattr(tiling, "move_lines", counted)
+    return calls
+
+
+@pytest.mark.parametrize("in_vectors", [True, False])
+@pytest.mark.parametrize(
+    ("name", "mode"), [("navi21", 27), ("navi31", 27), ("vega10", 9), ("polaris10", 4), ("gfx1201", 3), ("navi21", 24), ("polaris10", 2)])
 @pytest.mark.parametrize("element", [1, 2, 4, 8, 16])
-def test_tiles_move_past_the_caches_as_through_them(name: str, mode: int, element: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whole tiles amid edges, at all offsets in a cache line, of slices and regions."""
-    width, height = TILES.get((name, element), TILES["", element])
-    surface = surface_of_tiles(name, mode, element, 2 * width + 48, height + 9, slices=2)
+def test_lines_move_past_the_caches_as_through_them(name: str, mode: int, element: int, in_vectors: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whole runs and lines amid edges, at some offsets in a cache line, of slices and regions."""
+    if in_vectors and not lines.HAS_VECTORS:
+        pytest.skip("this processor has no vectors of 64 bytes")
+    monkeypatch.setattr(tiling, "IN_VECTORS", in_vectors)
+    has_runs = (name, mode) != ("polaris10", 2)                                                 # 1D modes have none
+    width, height = surface_of_tiles(name, mode, element, 2048, 2048)._run(0, True)[1:] if has_runs else (64, 64)
+    wide, high = 2 * width + 48, height + 9
+    surface = surface_of_tiles(name, mode, element, wide, high, slices=2)
     rng = np.random.default_rng(element)
-    texels = at_offset(surface.size, 0)[: 2 * (height + 9) * (2 * width + 48) * element]
-    texels[:] = rng.integers(0, 256, texels.size, dtype=np.uint8)
-    shape = (2, height + 9, 2 * width + 48, element)
+    texels = rng.integers(0, 256, (2, high, wide, element), dtype=np.uint8)
+    z, y, x = np.indices(texels.shape[:3])
     expected = np.zeros(surface.size, np.uint8)
-    surface.tile(texels.reshape(shape), expected)
-    streamed = [count(monkeypatch, kernel) for kernel in ("detile_tiles", "tile_tiles")]
-    monkeypatch.setattr(tiling, "STREAMED_BYTES", 1)
-    monkeypatch.setattr(tiling, "STREAMED_ROWS", 1 << 20)
-    regions: list[Any] = [None, (slice(1, 2), slice(3, height + 9), slice(16, 2 * width + 16)), (slice(0, 2), slice(0, height), slice(0, width))]
-    for turn, (offset, region) in enumerate(product((0, 16, 48), regions)):
-        chosen = texels.reshape(shape)[region or ()]
-        memory, back = at_offset(surface.size, offset), at_offset(chosen.size, 48 - offset).reshape(chosen.shape)
+    expected[surface.addresses(x, y, z)[..., None] + np.arange(element)] = texels
+    calls = calls_of_lines(monkeypatch)
+    regions: list[Any] = [None, (slice(1, 2), slice(3, high), slice(16, 2 * width + 16)), (slice(0, 2), slice(0, height), slice(0, width))]
+    for turn, ((offset, region), streamed) in enumerate(product(zip((0, 16, 20, 1), [None, *regions], strict=True), (1 << 40, 1))):
+        monkeypatch.setattr(tiling, "STREAMED_BYTES", streamed)
+        chosen = texels[region or ()]
+        memory, back = at_offset(surface.size, offset), at_offset(chosen.size + 64, 48 - offset)
         memory[:] = expected
-        surface.detile(memory, region=region, out=back, threads=1 + turn % 2)
-        assert (back == chosen).all()
+        back[:] = 77
+        surface.detile(memory, region=region, out=back[: chosen.size].reshape(chosen.shape), threads=1 + turn % 2)
+        assert (back[: chosen.size].reshape(chosen.shape) == chosen).all() and (back[chosen.size :] == 77).all()
         memory[:] = 0
-        surface.tile(back, memory, region=region, threads=1 + turn % 2)
-        assert (surface.detile(memory, region=region).view(np.uint8).reshape(chosen.shape) == chosen).all()
-        assert region is not None or (memory == expected).all()
-        assert np.count_nonzero(memory) == np.count_nonzero(chosen)
-    is_possible = element > 1 or (name, mode) not in (("polaris10", 4), ("navi21", 24))            # but for bytes in Morton order
-    assert [bool(calls) for calls in streamed] == [is_possible, is_possible and surface.tables().unit >= tiling.STREAMED_PIECE]
+        surface.tile(chosen.copy(), memory, region=region, threads=1 + turn % 2)
+        kept = np.zeros_like(expected)
+        where = surface.addresses(x, y, z)[region or ()][..., None] + np.arange(element)
+        kept[where] = chosen
+        assert (memory == kept).all()
+    kinds = {(to_memory, past_caches) for to_memory, past_caches, _ in calls}
+    assert kinds == set(product((False, True), (False, True)))
+    assert any(in_runs for to_memory, _, in_runs in calls if to_memory) == has_runs
+
+
+@pytest.mark.parametrize(("name", "mode"), [("navi21", 27), ("navi31", 27), ("vega10", 9), ("vega10", 10), ("polaris10", 4), ("polaris10", 2)])
+@pytest.mark.parametrize("element", [1, 2, 4, 8, 16])
+def test_networks_transpose_cells(name: str, mode: int, element: int) -> None:
+    """The permutations that vectors make, done by numpy."""
+    surface = surface_of_tiles(name, mode, element, 256, 256)
+    order, (width, height) = surface._order(0), surface.tables().line
+    texels = np.random.default_rng(element).integers(0, 256, (height, LINE), dtype=np.uint8)
+    where = np.array([[surface.addresses(x, y) % LINE for x in range(width)] for y in range(height)])[..., None] + np.arange(element)
+    memory = np.zeros((height, LINE), np.uint8)
+    for number, columns in enumerate(np.split(texels, height, axis=1)):
+        memory[number, where] = columns.reshape(height, width, element)
+    assert (moved_by(order, 0, memory) == texels).all() and (moved_by(order, 1, texels) == memory).all()
+
+
+def moved_by(order: LineOrder, to_memory: int, vectors: np.ndarray) -> np.ndarray:
+    """What a network makes of the vectors of a cell."""
+    shuffle, *steps = order.network[to_memory]
+    lanes = np.arange(LINE) // 16 * 16 + shuffle.view(np.uint8)
+    words = np.ascontiguousarray(vectors if to_memory else vectors[:, lanes]).view(np.uint32).copy()
+    for bit, pair in enumerate(zip(steps[::2], steps[1::2], strict=True)):
+        for i in range(len(words)):
+            if not i >> bit & 1:
+                both = np.concatenate([words[i], words[i | 1 << bit]])
+                words[i], words[i | 1 << bit] = both[pair[0]], both[pair[1]]
+    moved = words.view(np.uint8)
+    return moved[:, lanes] if to_memory else moved
 
 
 @settings(max_examples=30, deadline=None)

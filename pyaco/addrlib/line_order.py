@@ -1,0 +1,103 @@
+"""In which order a line of memory, 64 aligned bytes, has its texels, and how cells of such lines are transposed.
+
+Side by side, as many lines as a line has rows make rows of 64 bytes: a cell. A byte of it has two places, of ten bits at most: in memory the number
+of its line and its place there, in texels its row and its place in that. The bits of both are the same in another order, so that a cell is transposed
+by exchanges, each of a bit of the number with a bit of the place. `_core/addrlib/line_cells.h` makes one with two permutations of 4-byte words
+for each pair of vectors.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["LINE", "LineOrder", "line_order"]
+
+LINE = 64
+"""Bytes of a line."""
+
+_BITS = 6
+_SHUFFLED_BITS = 4
+_WORD_BITS = 2
+
+
+class LineOrder(NamedTuple):
+    """The order of a line."""
+
+    height_log2: int
+    """Rows of texels that it has."""
+    piece: int
+    """Bytes that lie side by side in the line and in its rows, at most 16."""
+    offsets: NDArray[np.uint8]
+    """Where in the line the pieces are, row by row."""
+    network: NDArray[np.int32]
+    """How cells are transposed, to texels and to memory: what a shuffle of bytes takes, then what each of two permutations takes for each exchange.
+    Empty where pieces of less than 4 bytes would be left."""
+    shuffles_bytes: bool
+
+
+@lru_cache(maxsize=256)
+def line_order(places: bytes, height_log2: int) -> LineOrder:
+    """Return the order of a line from the places in it of its bytes, row by row."""
+    found = np.frombuffer(places, np.uint8)
+    steps = np.nonzero(np.diff(found.astype(np.int64)) != 1)[0] + 1
+    piece = min(int(np.gcd.reduce([*steps.tolist(), 16])), LINE >> height_log2)
+    network, shuffles = _network(found, height_log2)
+    return LineOrder(height_log2, piece, found[::piece].copy(), network, shuffles)
+
+
+def _network(places: NDArray[np.uint8], height_log2: int) -> tuple[NDArray[np.int32], bool]:
+    """Return `LineOrder.network` and whether bytes are shuffled."""
+    none = np.zeros((0, 0, 0), np.int32), False
+    # the bit of the place in texels that each bit of the place in memory is; bits from 6 on count rows
+    columns = _BITS - height_log2
+    powers = [int(places[1 << bit]) for bit in range(_BITS)]
+    is_permutation = sorted(powers) == [1 << bit for bit in range(_BITS)] and all(places[i] == _combined(powers, i) for i in range(LINE))
+    if not is_permutation or not 1 <= height_log2 <= 3:
+        return none
+    bits = [powers.index(1 << bit) for bit in range(_BITS)]
+    memory = [bit if bit < columns else bit - columns + _BITS for bit in bits]
+    joined = sorted(memory[:_SHUFFLED_BITS]) + memory[_SHUFFLED_BITS:]
+    if joined[:_WORD_BITS] != list(range(_WORD_BITS)):
+        return none
+    lines = list(range(columns, _BITS))
+    rows = list(range(_BITS, _BITS + height_log2))
+    plain = list(range(_BITS))
+    tables = np.zeros((2, 1 + 2 * height_log2, LINE // 4), np.int32)
+    for to_memory, (start, leaving, entering, end) in enumerate(((joined, rows, lines, plain), (plain, lines, rows, joined))):
+        shuffled = (joined, memory) if to_memory else (memory, joined)
+        tables[to_memory, 0] = _taken(*shuffled).astype(np.uint8).view(np.int32)
+        tables[to_memory, 1:] = _exchanges(start, leaving, entering, end)
+    return tables, joined != memory
+
+
+def _combined(powers: list[int], index: int) -> int:
+    return sum(power for bit, power in enumerate(powers) if index >> bit & 1)
+
+
+def _taken(before: list[int], after: list[int]) -> NDArray[np.int64]:
+    """Return which of its 16 bytes a shuffle takes for each byte, from the meanings of the bits of a place before and after it."""
+    place = np.arange(LINE)
+    return sum(((place >> after.index(before[bit]) & 1) << bit for bit in range(_SHUFFLED_BITS)), np.zeros(LINE, np.int64))
+
+
+def _exchanges(start: list[int], leaving: list[int], entering: list[int], end: list[int]) -> NDArray[np.int32]:
+    """Return which words, of a pair of vectors, two permutations take for each exchange.
+
+    `start` and `end` are what the bits of a place mean at first and at last; the bits `leaving` become those of a vector's number, whose bits were
+    `entering`.
+    """
+    steps, now = [], start
+    word = np.arange(LINE // 4) << _WORD_BITS
+    for step, (out, into) in enumerate(zip(leaving, entering, strict=True)):
+        at = now.index(out)
+        after = [*now[:at], into, *now[at + 1 :]]
+        result = end if step == len(leaving) - 1 else after
+        taken = sum(((word >> result.index(after[bit]) & 1) << bit for bit in range(_BITS) if bit != at), np.zeros(len(word), np.int64))
+        second = word >> result.index(into) & 1
+        steps += [(taken | half << at) >> _WORD_BITS | second << _BITS - _WORD_BITS for half in range(2)]
+        now = result
+    return np.array(steps, np.int32)
