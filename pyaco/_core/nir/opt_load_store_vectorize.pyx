@@ -1,8 +1,8 @@
 """Neighbouring loads, and neighbouring stores, of one block become one wider access.
 
 Accesses join when they have the same opcode, resource (or physical address), run-time offset and access flags, stores the same element size too,
-and their constant offsets follow one another without a gap; scalar loads may have gaps of a dword where that takes no more of them than they load by themselves
-and a dword for each. A joined load replaces the first of its parts, a joined store the last of them;
+and their constant offsets follow one another without a gap; scalar loads may have gaps of a dword where that takes no more of them than they load
+by themselves and a dword for each. A joined load replaces the first of its parts, a joined store the last of them;
 nothing that could observe the difference (a write or barrier for loads, any memory access or barrier for stores) is in between. Stores of one
 group do not overlap. Loads of buffers that have elements of several sizes, or too many small ones, become dwords, of which the parts are taken.
 Widths: four components, 16 for ``load_smem_amd``, and also 8 and 16 dwords where the scalar unit loads from a buffer (which reads whole dwords in
@@ -264,7 +264,10 @@ cdef bint _fits(const ShaderData *s, ValueId first, uint32_t components, uint32_
         return False
     if opcode == intrinsic_load_shared or opcode == intrinsic_store_shared:
         return alignment >= bytes and bytes in (2, 4, 8, 16)
-    return alignment >= 4 or alignment >= bytes
+    if alignment >= 4 or alignment >= bytes:
+        return True
+    # Four small elements: lanes load the dwords that these stand in, wherever that is, and shift.
+    return components == 4 and bits < 32 and opcode in (intrinsic_load_ssbo, intrinsic_load_ubo) and s.instructions.flags[first] & nir_divergent != 0
 
 
 cdef bint _same_keys(const Access *a, const Access *b) noexcept nogil:
