@@ -44,8 +44,8 @@ from pyaco._core.ir.shader cimport (
     NodeId, Shader, ShaderData, TypeId, ValueId, VariableId, constant_bits, deref_array, deref_cast, deref_ptr_as_array, deref_struct,
     deref_var, descriptor_ssbo, descriptor_ubo, intrinsic_index, intrinsic_set_index, mode_constant, mode_function_temp, mode_global,
     mode_push_constant, mode_shader_temp, mode_shared, mode_ssbo, mode_ubo, nir_alu, nir_deref, nir_intrinsic, nir_scope_workgroup,
-    nir_semantic_acquire, nir_semantic_release, source_swizzle, source_value, swizzle_component, type_array, type_float, type_int, type_matrix, type_struct,
-    value_is_constant, variable_alive,
+    nir_semantic_acquire, nir_semantic_release, source_swizzle, source_value, swizzle_component, type_array, type_float, type_int, type_matrix,
+    type_struct, value_is_constant, variable_alive,
 )
 from pyaco._core.nir.lowering cimport (
     Lowering, lower_derefs, lower_if_begin, lower_if_else, lower_if_end, lower_intrinsics, lower_keep, lower_remove, lowering_run_from,
