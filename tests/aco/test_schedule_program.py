@@ -13,7 +13,7 @@ from machine_model import CONSTANT, EXEC, M0, SCC, TEMP, VCC, Columns, Machine, 
 from random_ssa import random_program
 
 import pyaco
-from pyaco._core.aco import build, live_variables, schedule_program
+from pyaco._core.aco import build, live_variables, reduce_pressure, schedule_program
 from pyaco._core.ir.program import Program
 from pyaco.aco.text import parse_program
 from pyaco.aco.text_words import get
@@ -234,6 +234,33 @@ class Code:
         self.lines += [f"p_unit_test {', '.join(used)}", "s_endpgm"]
         head = "After Instruction Selection:\nACO shader stage: SW (CS), HW (COMPUTE_SHADER)\nBB0\n"
         return head + "/* logical preds: / linear preds: / kind: uniform, top-level, */\n" + "".join(f"\t{line}\n" for line in self.lines)
+
+
+def check_reduced(program: Program) -> bool:
+    """Lower the demand as spilling does first; whether it is lower then."""
+    live_variables.run(program)
+    before, orders = summary(program), Columns(program).blocks
+    sgprs, vgprs = (getattr(program.blocks, name).max() for name in ("demand_sgpr", "demand_vgpr"))
+    limits = int(sgprs) // 2, int(vgprs) // 2
+    reduce_pressure.run(program, *limits)
+    assert [sorted(a) for a in Columns(program).blocks] == [sorted(b) for b in orders], "instructions stay in their blocks"
+    assert summary(program) == before
+    kept = demands(program)
+    live_variables.run(program)
+    for a, b in zip(kept, demands(program), strict=True):
+        assert (a == b).all(), "live variables are not current"
+    now = (getattr(program.blocks, name).max() for name in ("demand_sgpr", "demand_vgpr"))
+    excess = [sum(max(demand - limit, 0) for demand, limit in zip(both, limits, strict=True)) for both in ((sgprs, vgprs), now)]
+    assert excess[1] <= excess[0]
+    return bool(excess[1] < excess[0])
+
+
+@pytest.mark.parametrize("level", [90, 103, 110])
+def test_reduced_pressure(level: int) -> None:
+    lower = 0
+    for seed in range(0, 60, 3):
+        lower += check_reduced(parse(Code(seed, "s1" if level == 103 else "s2").text(20 + 4 * seed), level))
+    assert lower > 10
 
 
 @pytest.mark.parametrize("level", [90, 103, 110])

@@ -11,9 +11,10 @@ from libcpp.vector cimport vector
 
 from nir_opcodes cimport *
 from pyaco._core.aco.isel_context cimport (
-    Isel, sgpr_class, used_alu, used_otherwise, used_packed, used_scalar, used_scalar_alu, value_divergent, vgpr_class,
+    Isel, sgpr_class, used_alu, used_movable, used_otherwise, used_packed, used_scalar, used_scalar_alu, value_divergent, vgpr_class,
 )
 from pyaco._core.aco.isel_packed cimport is_packed
+from pyaco._core.common.zeroed cimport Zeroed
 from pyaco._core.ir.program cimport class_is_vgpr
 from pyaco._core.ir.shader cimport (
     NodeId, ShaderData, ValueId, access_can_reorder, alu_is_vector, block_walk_next, intrinsic_index, nir_alu, nir_intrinsic, nir_load_const, nir_phi,
@@ -27,7 +28,12 @@ cdef enum:                        # ResultFile: the register file that a result 
     in_vgpr = 3
 
 cdef enum:
-    kept_limit = 64              # dwords of uniform loads that one block leaves in VGPRs: of more, too many could live at once
+    # Dwords of uniform loads that one block leaves in VGPRs: of more, too many could live at once. Loads that could be moved to what reads them
+    # do not count.
+    kept_limit = 64
+    memory_shared = 1             # kinds of memory: bits
+    memory_other = 2
+    memory_all = 3
 
 cdef uint8_t[1024] _alu_result_file
 cdef uint8_t[1024] _intrinsic_result_file
@@ -111,6 +117,8 @@ cdef bint _stays_in_vgpr(Isel *c, ValueId i, uint32_t *kept) noexcept nogil:
     cdef ShaderData *s = c.s
     if c.value_used[i] & used_scalar:
         return False
+    if c.value_used[i] & used_movable:
+        return True
     if _by_vector_memory(c, i):
         kept[0] += (s.instructions.components[i] * s.instructions.bit_size[i] + 31) // 32
         return kept[0] <= kept_limit
@@ -192,6 +200,29 @@ cdef uint8_t _reader(Isel *c, ValueId i, uint32_t source) noexcept nogil:
     return used_alu | used_scalar | used_scalar_alu
 
 
+cdef uint32_t _memory_accessed(uint32_t opcode) noexcept nogil:
+    if opcode == intrinsic_barrier:
+        return memory_all
+    return memory_shared if opcode in (intrinsic_load_shared, intrinsic_load_shared2_amd, intrinsic_store_shared, intrinsic_store_shared2_amd,
+                                       intrinsic_shared_atomic, intrinsic_shared_atomic_swap, intrinsic_shared_append_amd,
+                                       intrinsic_shared_consume_amd) else memory_other
+
+
+cdef int _note_writes(Isel *c, ValueId i, uint32_t position, uint32_t *next_write) noexcept nogil:
+    """Keep where each kind of memory is written next, from the end; 0, which stands behind the last instruction of a block, ends everything."""
+    cdef ShaderData *s = c.s
+    cdef uint32_t accessed = memory_all
+    cdef uint32_t kind
+    if i != 0:
+        if s.instructions.kind[i] != nir_intrinsic or intrinsic_flags[s.instructions.opcode[i]] & intrinsic_flag_can_eliminate:
+            return 0
+        accessed = _memory_accessed(s.instructions.opcode[i])
+    for kind in range(4):
+        if kind & accessed:
+            next_write[kind] = position
+    return 0
+
+
 cdef int _find_used(Isel *c) except -1 nogil:
     """What reads each value; from the end, as moves are read like what reads them."""
     cdef ShaderData *s = c.s
@@ -200,20 +231,32 @@ cdef int _find_used(Isel *c) except -1 nogil:
     cdef uint32_t position
     cdef ValueId i
     cdef uint32_t source
-    cdef vector[ValueId] all_values
+    cdef vector[ValueId] all_values       # 0 behind each block
+    cdef Zeroed[uint32_t] last_read       # by value: position + 1
+    cdef uint32_t[4] next_write           # by kinds of memory
     c.value_used.assign(s.instructions.table.count, 0)
     c.value_components.assign(s.instructions.table.count, 0)
+    last_read.assign(s.instructions.table.count)
     for node in range(s.nodes.table.count):
         c.value_used[s.nodes.condition[node]] = used_otherwise | used_scalar
     while block:
         for position in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
             all_values.push_back(s.order.instruction[position])
+        all_values.push_back(0)
         block = block_walk_next(s, block)
     for position in range(<uint32_t>all_values.size(), 0, -1):
         i = all_values[position - 1]
+        _note_writes(c, i, position, next_write)
+        if i == 0:
+            continue
+        if last_read[i] and _by_vector_memory(c, i) and last_read[i] <= next_write[
+                memory_other if s.instructions.kind[i] == nir_tex else _memory_accessed(s.instructions.opcode[i])]:
+            c.value_used[i] |= used_movable
         for source in range(s.instructions.source_count[i]):
             c.value_used[source_value(s, i, source)] |= _reader(c, i, source)
             c.value_components[source_value(s, i, source)] |= <uint16_t>_components_read(s, i, source)
+            if last_read[source_value(s, i, source)] == 0:
+                last_read[source_value(s, i, source)] = position
     return 0
 
 

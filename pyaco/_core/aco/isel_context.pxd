@@ -50,6 +50,7 @@ cdef enum:                        # what reads a NIR value: bits
     used_packed = 4               # an ALU instruction on two halves
     used_scalar = 8               # what could read an SGPR, and leave the result in one
     used_scalar_alu = 16          # an ALU instruction of these, or a float that the SALU computes (for which nothing leaves VGPRs)
+    used_movable = 32             # of a load: nothing in its block that may write what it loads comes before all of its readers have come
 
 # Emits what takes the place of an opcode that a level does not have: see ``isel_older``.
 ctypedef TempId (*OlderFunction)(Isel *c, uint32_t opcode, TempId dst, const Operand *given, uint32_t count) except 0 nogil

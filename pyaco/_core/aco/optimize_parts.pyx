@@ -27,6 +27,7 @@ from pyaco._core.ir.program cimport *
 
 cdef enum:
     near = 512                    # instructions between a value that is read as uniform and its use
+    few_readers = 2               # of a byte or half: each may read it where it is
     sdwa_word = 1                 # selections: size in bits 0 and 1, first byte in bits 2 and 3, sign in bit 4
     sdwa_dword = 2
     sdwa_preserve = 0x10
@@ -296,8 +297,9 @@ cdef uint32_t parts_read(Context *c, InstructionId i) noexcept nogil:
     if not _takes_selections(c, i):
         return 0
     for k in range(c.p.instructions.operand_count[i]):
-        # Halves are read by op_sel in VOP3 too.
-        if c.p.gfx_level < gfx9 or source_at(c.p, i, k).register_class != class_v2b:
+        # Halves are read by op_sel in VOP3 too; what many read is taken out once for all of them.
+        if (c.p.gfx_level < gfx9 or source_at(c.p, i, k).register_class != class_v2b) and not (
+                source_at(c.p, i, k).register_class == class_v1 and c.uses[source_at(c.p, i, k).data] > few_readers):
             count += _part_of(c, source_at(c.p, i, k), &whole, &selection)
     return count
 

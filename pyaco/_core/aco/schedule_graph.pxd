@@ -6,6 +6,7 @@ from pyaco._core.ir.program cimport InstructionId, ProgramData
 
 cdef enum:
     no_edge = 0xffffffff
+    storage_classes = 9               # with that of what is sampled
 
 cdef struct Node:                     # an instruction of the run
     uint32_t waits_for                # predecessors that have not been issued
@@ -33,16 +34,17 @@ cdef cppclass Register:               # accesses to one tracked register so far
     vector[uint32_t] readers
     vector[uint32_t] overwritten      # by results that nobody reads
 
-cdef cppclass Memory:
+cdef cppclass Memory:                 # of one storage class
     uint32_t floor                    # place + 1 of one that all later ones stay behind
     vector[Access] accesses
+    vector[uint32_t] further_reads    # places: more than the next ones are compared with; the next write stays behind them
 
 # Scratch data of `graph_build` that outlives a run.
 cdef cppclass GraphBuilder:
     vector[uint8_t] register_of       # by temp: bits of the tracked registers in which its definition puts it
     vector[uint32_t] defined_at       # by temp: place + 1 in the run at hand, else 0
     Register[5] registers
-    Memory memory
+    Memory[9] memory
 
 # Learns which temps live in SCC, VCC, M0 or exec.
 cdef int graph_builder_init(GraphBuilder *g, const ProgramData *p) except -1 nogil

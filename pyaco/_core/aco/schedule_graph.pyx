@@ -43,7 +43,7 @@ cdef enum:                            # what is tracked besides temps: bits
     tracked_count = 5
     # Readers that one overwriting instruction is kept behind; with more it counts as the register's next value. It bounds the edges.
     most_readers = 8
-    # Memory operations that each next one is compared with; then one is kept behind all of them and stands for them.
+    # Memory operations of a storage class that each next one is compared with; then a write is kept behind all of them and stands for them.
     most_accesses = 32
     every_storage = 0x1ff
     sampled = 0x100                   # beside the storage classes: images that are read through a texture descriptor
@@ -287,26 +287,38 @@ cdef inline bint _conflict(const ProgramData *p, const Access *x, InstructionId 
     return x.all_addresses or y.all_addresses or not _disjoint(p, a, b)
 
 
-cdef int _memory(GraphBuilder *g, const ProgramData *p, Graph *graph, uint32_t place) except -1 nogil:
+cdef int _access_class(Memory *memory, const ProgramData *p, Graph *graph, const Access *access) except -1 nogil:
+    """Order an access behind those of one storage class."""
+    cdef uint32_t place = access.place
     cdef InstructionId i = graph.instruction[place]
-    cdef Access access = _access(p, i)
-    cdef Memory *memory = &g.memory
+    cdef bint full = memory.accesses.size() >= most_accesses
+    cdef bint stands_for_all = is_barrier(p, i) or (full and access.writes)
     cdef uint32_t k
-    cdef bint full
-    if not access.orders:
-        return 0
-    access.place = place
-    full = memory.accesses.size() >= most_accesses
     if memory.floor:
         _edge(graph, memory.floor - 1, place)
     for k in range(<uint32_t>memory.accesses.size()):
-        if full or _conflict(p, &memory.accesses[k], graph.instruction[memory.accesses[k].place], &access, i):
+        if stands_for_all or _conflict(p, &memory.accesses[k], graph.instruction[memory.accesses[k].place], access, i):
             _edge(graph, memory.accesses[k].place, place)
-    if full or is_barrier(p, i):
+    if stands_for_all:
+        for k in range(<uint32_t>memory.further_reads.size()):
+            _edge(graph, memory.further_reads[k], place)
         memory.accesses.clear()
+        memory.further_reads.clear()
         memory.floor = place + 1
+    elif full:
+        memory.further_reads.push_back(place)
     else:
-        memory.accesses.push_back(access)
+        memory.accesses.push_back(access[0])
+    return 0
+
+
+cdef int _memory(GraphBuilder *g, const ProgramData *p, Graph *graph, uint32_t place) except -1 nogil:
+    cdef Access access = _access(p, graph.instruction[place])
+    cdef uint32_t classes = access.storage
+    access.place = place
+    while access.orders and classes:
+        _access_class(&g.memory[trailing_zeros32(classes)], p, graph, &access)
+        classes &= classes - 1
     return 0
 
 
@@ -333,8 +345,10 @@ cdef int graph_build(GraphBuilder *g, const ProgramData *p, Graph *graph) except
         g.registers[k].value = 0
         g.registers[k].readers.clear()
         g.registers[k].overwritten.clear()
-    g.memory.floor = 0
-    g.memory.accesses.clear()
+    for k in range(<int>storage_classes):
+        g.memory[k].floor = 0
+        g.memory[k].accesses.clear()
+        g.memory[k].further_reads.clear()
     alone.waits_for = 0
     alone.edge_first = no_edge
     graph.nodes.assign(count, alone)

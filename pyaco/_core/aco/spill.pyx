@@ -29,6 +29,7 @@ from pyaco._core.aco.live_set cimport live_set_init
 from pyaco._core.aco.live_variables cimport demand_of_lists, linear_temps, live_variables_run
 from pyaco._core.aco.occupancy cimport addressable_sgprs, addressable_vgprs, min_waves
 from pyaco._core.aco.queries cimport opcode_is_phi
+from pyaco._core.aco.reduce_pressure cimport reduce_pressure_run
 from pyaco._core.aco.rematerialize_loads cimport rematerialize_loads_run
 from pyaco._core.aco.spill_choice cimport *
 from pyaco._core.aco.spill_slots cimport assign_positions, assign_slots
@@ -757,6 +758,7 @@ cdef int spill_run(ProgramData *p) except -1 nogil:
     cdef int32_t sgprs
     cdef int32_t vgprs
     if p.num_waves == 0:
+        reduce_pressure_run(p, <int32_t>addressable_sgprs(p, min_waves(p)), <int32_t>addressable_vgprs(p, min_waves(p)))
         _load_again(p)
     while p.num_waves == 0:
         if slack > 48:

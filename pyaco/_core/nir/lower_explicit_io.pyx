@@ -10,7 +10,8 @@ one. A pointer that is used as a value (phi, selection, stored physical pointer)
 mode has as a value: ubo and ssbo three words (two name the descriptor, one the offset), shared and scratch a 32-bit
 offset, global a 64-bit address; ``deref_cast`` takes the same forms back. Workgroup variables with a (null) initial value
 are zeroed by all invocations at the start, before a barrier. Layout rules: Vulkan specification, "Offset
-and stride assignment"; booleans take 32 bits in memory.
+and stride assignment"; booleans take 32 bits in memory. Vectors of three are aligned to 16 bytes, which one access may ask for, but to their
+components where a workgroup takes less shared memory then, of which the hardware gives out units.
 
 Alignment is what the module guarantees, of the offset for buffers, shared and scratch memory, of the address for global memory:
 constant offsets are known to the byte, a run-time index leaves what its stride has. Nothing is known of where a physical pointer
@@ -43,8 +44,8 @@ from pyaco._core.ir.shader cimport (
     NodeId, Shader, ShaderData, TypeId, ValueId, VariableId, constant_bits, deref_array, deref_cast, deref_ptr_as_array, deref_struct,
     deref_var, descriptor_ssbo, descriptor_ubo, intrinsic_index, intrinsic_set_index, mode_constant, mode_function_temp, mode_global,
     mode_push_constant, mode_shader_temp, mode_shared, mode_ssbo, mode_ubo, nir_alu, nir_deref, nir_intrinsic, nir_scope_workgroup,
-    nir_semantic_acquire, nir_semantic_release, source_swizzle, source_value, swizzle_component, type_array, type_matrix, type_struct,
-    value_is_constant, variable_alive,
+    nir_semantic_acquire, nir_semantic_release, source_swizzle, source_value, swizzle_component, type_array, type_float, type_int, type_matrix,
+    type_struct, value_is_constant, variable_alive,
 )
 from pyaco._core.nir.lowering cimport (
     Lowering, lower_derefs, lower_if_begin, lower_if_else, lower_if_end, lower_intrinsics, lower_keep, lower_remove, lowering_run_from,
@@ -60,6 +61,7 @@ cdef enum:
     largest_alignment = 1 << 30    # of an address that is known to the byte
     wide_alignment = 16            # of the start of the push constants and of the constant data
     vector_limit = 4               # components of one access
+    shared_unit = 512              # bytes of shared memory that are given out together (GFX6: 256)
 
 cdef struct Address:
     uint32_t mode                  # 0: not lowered by this pass
@@ -612,6 +614,26 @@ cdef uint32_t _lay_out(ShaderData *s, uint32_t modes, uint32_t start) noexcept n
     return <uint32_t>align_up(start, 4)
 
 
+cdef void _set_packed(ShaderData *s, bint packed) noexcept nogil:
+    """Whether vectors of three that have no layout yet are aligned to their components."""
+    cdef TypeId type
+    for type in range(s.types.table.count):
+        if type_int <= s.types.base[type] <= type_float and s.types.components[type] == 3 and s.types.stride[type] in (0, component_bytes(s, type)):
+            s.types.stride[type] = component_bytes(s, type) if packed else 0
+
+
+cdef void _lay_out_shared(ShaderData *s) noexcept nogil:
+    """Lay out shared variables, with packed vectors where that takes fewer units of memory."""
+    cdef uint32_t start = s.info.shared_bytes
+    cdef uint32_t end = _lay_out(s, mode_shared, start)
+    if end != start:
+        _set_packed(s, True)
+        if align_up(_lay_out(s, mode_shared, start), shared_unit) == align_up(end, shared_unit):
+            _set_packed(s, False)
+        end = _lay_out(s, mode_shared, start)
+    s.info.shared_bytes = end
+
+
 cdef int _find_dead_variables(ShaderData *s) except -1 nogil:
     """Shared and local variables that no deref names for anything but derefs are dead."""
     cdef uint32_t i, k
@@ -673,7 +695,7 @@ cdef bint lower_explicit_io_run(ShaderData *s) except -1 nogil:
     _find_values(s, &c)
     c.address_of.assign(s.instructions.table.count)
     c.addresses.assign(1, none)
-    s.info.shared_bytes = _lay_out(s, mode_shared, s.info.shared_bytes)
+    _lay_out_shared(s)
     s.info.scratch_bytes = _lay_out(s, mode_scratch, s.info.scratch_bytes)
     progress = lowering_run_from(s, _zero_shared, lower_derefs | lower_intrinsics, _lower, &c)
     _mark_dead(s, mode_memory)

@@ -1,8 +1,8 @@
 """Lowers built-in inputs, such as the ids of an invocation, to the few values that the hardware provides.
 
 Two entries. ``run`` with option ``stage`` "inputs" turns loads of system-value variables into ``load_*`` intrinsics (as
-Mesa's nir_lower_system_values). The second, "arguments" (default), runs after the ABI is declared by ``lower_descriptors``
-and turns these into arguments and arithmetic:
+Mesa's nir_lower_system_values); sizes are constants from there on, which branches and loops may depend on. The second,
+"arguments" (default), runs after the ABI is declared by ``lower_descriptors`` and turns these into arguments and arithmetic:
 
 - local id: v0 .. v2, or packed x | y << 10 | z << 20 in v0 on GFX11+;
 - workgroup id and number of workgroups: scalar arguments; workgroup size: constants;
@@ -67,6 +67,29 @@ built_ins[14] = BuiltIn(4420, intrinsic_load_subgroup_lt_mask, 4)
 built_ins[15] = BuiltIn(34, intrinsic_load_global_invocation_index, 1)
 
 
+# ------------------------------------------------------------------------------------------------------------- constants
+cdef ValueId _known(Lowering *b, int opcode) except? 0xffffffffU nogil:
+    """What follows from the sizes of workgroup and wave; 0: it does not."""
+    cdef const uint32_t *size = b.s.info.workgroup_size
+    cdef uint32_t total = size[0] * size[1] * size[2]
+    cdef uint32_t wave = b.s.info.wave_size
+    cdef ValueId[3] values
+    cdef int i
+    if total == 0 or wave == 0:
+        return 0
+    if opcode == intrinsic_load_workgroup_size:
+        for i in range(3):
+            values[i] = constant(b, size[i], 32)
+        return vector_of(b, values, 3)
+    if opcode == intrinsic_load_subgroup_size:
+        return constant(b, wave, 32)
+    if opcode == intrinsic_load_num_subgroups:
+        return constant(b, (total + wave - 1) // wave, 32)
+    if opcode == intrinsic_load_subgroup_id and total <= wave:
+        return constant(b, 0, 32)
+    return 0
+
+
 # ---------------------------------------------------------------------------------------------------------------- inputs
 cdef ValueId _load_input(Lowering *b, ValueId load) except? 0xffffffffU nogil:
     cdef ShaderData *s = b.s
@@ -100,15 +123,24 @@ cdef ValueId _load_input(Lowering *b, ValueId load) except? 0xffffffffU nogil:
 
 cdef ValueId _lower_input(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
     cdef ShaderData *s = b.s
-    if s.instructions.kind[instruction] == nir_intrinsic and s.instructions.opcode[instruction] == intrinsic_load_deref:
+    cdef ValueId known
+    if s.instructions.kind[instruction] != nir_intrinsic:
+        return lower_keep
+    if s.instructions.opcode[instruction] == intrinsic_load_deref:
         return _load_input(b, instruction)
-    return lower_keep
+    known = _known(b, s.instructions.opcode[instruction])
+    return known if known else <ValueId>lower_keep
 
 
 cdef bint _has_inputs(const ShaderData *s) noexcept nogil:
     cdef VariableId variable
+    cdef uint32_t i
     for variable in range(s.variables.table.count):
         if s.variables.mode[variable] == mode_system_value:
+            return True
+    for i in range(s.order.table.count):
+        if s.instructions.kind[s.order.instruction[i]] == nir_intrinsic and s.instructions.opcode[s.order.instruction[i]] in (
+                intrinsic_load_workgroup_size, intrinsic_load_subgroup_size, intrinsic_load_num_subgroups, intrinsic_load_subgroup_id):
             return True
     return False
 
@@ -270,21 +302,20 @@ cdef ValueId _lower_argument(Lowering *b, ValueId instruction) except? 0xfffffff
     cdef ShaderData *s = b.s
     cdef Context *c = <Context *>b.context
     cdef int opcode = s.instructions.opcode[instruction]
-    cdef const uint32_t *size = s.info.workgroup_size
+    cdef ValueId known
     cdef ValueId[3] values
-    cdef uint32_t total = size[0] * size[1] * size[2]
-    cdef uint32_t wave = s.info.wave_size
-    cdef uint32_t shift = 5 if wave == 32 else 6
-    cdef int i
+    cdef uint32_t shift = 5 if s.info.wave_size == 32 else 6
     if s.instructions.kind[instruction] != nir_intrinsic:
         return lower_keep
+    known = _known(b, opcode)
+    if known:
+        return known
     if opcode == intrinsic_load_workgroup_id:
         return _workgroup_id(b)
     if opcode == intrinsic_load_num_workgroups:
         return _load_argument(b, argument_num_workgroups, 0, intrinsic_load_scalar_arg_amd, 3)
-    if opcode == intrinsic_load_workgroup_size or opcode == intrinsic_load_base_workgroup_id:
-        for i in range(3):
-            values[i] = constant(b, size[i] if opcode == intrinsic_load_workgroup_size else 0, 32)
+    if opcode == intrinsic_load_base_workgroup_id:
+        values[0] = values[1] = values[2] = constant(b, 0, 32)
         return vector_of(b, values, 3)
     if opcode == intrinsic_load_local_invocation_id:
         return vector_of(b, c.local_id, 3)
@@ -293,14 +324,8 @@ cdef ValueId _lower_argument(Lowering *b, ValueId instruction) except? 0xfffffff
     if opcode == intrinsic_load_global_invocation_id:
         return _global_id(b, c)
     if opcode == intrinsic_load_subgroup_id:
-        if total <= wave:
-            return constant(b, 0, 32)
         values[0] = alu2_constant(b, alu_ushr, c.lane_index, shift)
         return intrinsic1(b, intrinsic_read_first_invocation, 1, 32, values[0])
-    if opcode == intrinsic_load_num_subgroups:
-        return constant(b, (total + wave - 1) // wave, 32)
-    if opcode == intrinsic_load_subgroup_size:
-        return constant(b, wave, 32)
     if opcode == intrinsic_load_subgroup_invocation:
         return subgroup_invocation(b)
     if opcode in (intrinsic_load_subgroup_eq_mask, intrinsic_load_subgroup_ge_mask, intrinsic_load_subgroup_gt_mask,

@@ -1,8 +1,8 @@
 """Neighbouring loads, and neighbouring stores, of one block become one wider access.
 
-Accesses join when they have the same opcode, resource, run-time offset and access flags, stores the same element size too, and their constant
-offsets follow one another without a gap; scalar loads may have gaps of a dword where that takes no more of them than they load by themselves
-and a dword for each. A joined load replaces the first of its parts, a joined store the last of them;
+Accesses join when they have the same opcode, resource (or physical address), run-time offset and access flags, stores the same element size too,
+and their constant offsets follow one another without a gap; scalar loads may have gaps of a dword where that takes no more of them than they load
+by themselves and a dword for each. A joined load replaces the first of its parts, a joined store the last of them;
 nothing that could observe the difference (a write or barrier for loads, any memory access or barrier for stores) is in between. Stores of one
 group do not overlap. Loads of buffers that have elements of several sizes, or too many small ones, become dwords, of which the parts are taken.
 Widths: four components, 16 for ``load_smem_amd``, and also 8 and 16 dwords where the scalar unit loads from a buffer (which reads whole dwords in
@@ -22,15 +22,15 @@ from nir_opcodes cimport (
     alu_iadd, alu_u2u8, alu_unpack_32_2x16_split_x, alu_unpack_32_2x16_split_y, alu_ushr, index_access, index_align_mul,
     index_align_offset, index_base, index_offset0, index_offset1, index_st64, index_write_mask, intrinsic_barrier,
     intrinsic_flag_can_eliminate, intrinsic_flag_can_reorder, intrinsic_flag_convergent, intrinsic_flags, intrinsic_index_count,
-    intrinsic_load_constant, intrinsic_load_shared, intrinsic_load_shared2_amd, intrinsic_load_smem_amd, intrinsic_load_ssbo,
-    intrinsic_load_ubo, intrinsic_store_shared, intrinsic_store_shared2_amd, intrinsic_store_ssbo,
+    intrinsic_load_constant, intrinsic_load_global_amd, intrinsic_load_shared, intrinsic_load_shared2_amd, intrinsic_load_smem_amd,
+    intrinsic_load_ssbo, intrinsic_load_ubo, intrinsic_store_global_amd, intrinsic_store_shared, intrinsic_store_shared2_amd, intrinsic_store_ssbo,
 )
 from pyaco._core.common.bits cimport lowest_bit
 from pyaco._core.common.zeroed cimport Zeroed
 from pyaco._core.ir.emitter cimport alu1, alu2_constant, component, constant, intrinsic1, intrinsic2, intrinsic3, swizzled, vector_of
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
-    NodeId, Shader, ShaderData, ValueId, access_can_reorder, access_volatile, block_walk_next, constant_bits, intrinsic_index,
+    NodeId, Shader, ShaderData, ValueId, access_atomic, access_can_reorder, access_volatile, block_walk_next, constant_bits, intrinsic_index,
     intrinsic_set_index, nir_alu, nir_divergent, nir_intrinsic, nir_load_const, node_first_block, source_swizzle, source_value, swizzle_component,
     value_is_constant,
 )
@@ -94,35 +94,39 @@ cdef bint _comes_before(const Access &a, const Access &b) noexcept nogil:
 
 
 cdef bint _is_load(int opcode) noexcept nogil:
-    return opcode in (intrinsic_load_ssbo, intrinsic_load_ubo, intrinsic_load_smem_amd, intrinsic_load_shared,
+    return opcode in (intrinsic_load_ssbo, intrinsic_load_ubo, intrinsic_load_smem_amd, intrinsic_load_global_amd, intrinsic_load_shared,
                       intrinsic_load_constant)
 
 
 cdef bint _is_store(int opcode) noexcept nogil:
-    return opcode == intrinsic_store_ssbo or opcode == intrinsic_store_shared
+    return opcode in (intrinsic_store_ssbo, intrinsic_store_global_amd, intrinsic_store_shared)
 
 
 cdef int _resource_source(int opcode) noexcept nogil:
-    """Source that names the memory, -1 none."""
-    if opcode in (intrinsic_load_ssbo, intrinsic_load_ubo, intrinsic_load_smem_amd):
+    """Source that names the memory, a physical address also, -1 none."""
+    if opcode in (intrinsic_load_ssbo, intrinsic_load_ubo, intrinsic_load_smem_amd, intrinsic_load_global_amd):
         return 0
-    return 1 if opcode == intrinsic_store_ssbo else -1
+    return 1 if opcode in (intrinsic_store_ssbo, intrinsic_store_global_amd) else -1
 
 
 cdef int _offset_source(int opcode) noexcept nogil:
-    if opcode == intrinsic_store_ssbo:
+    if opcode in (intrinsic_store_ssbo, intrinsic_store_global_amd):
         return 2
     return 0 if opcode in (intrinsic_load_shared, intrinsic_load_constant) else 1
 
 
-cdef ValueId _split_offset(const ShaderData *s, ValueId value, int64_t *fixed) noexcept nogil:
-    """The run-time part of an offset (0 none); its constant part is added to `fixed`."""
+cdef ValueId _split_offset(const ShaderData *s, ValueId instruction, int64_t *fixed) noexcept nogil:
+    """The run-time part of an access's offset (0 none); its constant part is added to `fixed`."""
+    cdef int opcode = s.instructions.opcode[instruction]
+    cdef ValueId value = source_value(s, instruction, _offset_source(opcode))
     cdef uint32_t side
     cdef ValueId other
     if value_is_constant(s, value):
         fixed[0] += <int64_t>constant_bits(s, value, 0)
         return 0
-    if s.instructions.kind[value] != nir_alu or s.instructions.opcode[value] != alu_iadd:
+    # A sum of 32 bits may wrap; a physical address goes on.
+    if (s.instructions.kind[value] != nir_alu or s.instructions.opcode[value] != alu_iadd
+            or opcode in (intrinsic_load_global_amd, intrinsic_store_global_amd)):
         return value
     for side in range(2):
         other = source_value(s, value, side)
@@ -143,7 +147,7 @@ cdef uint64_t _address_key(const ShaderData *s, ValueId instruction) noexcept no
     cdef int opcode = s.instructions.opcode[instruction]
     cdef int resource = _resource_source(opcode)
     cdef int64_t fixed = 0
-    cdef ValueId run_time = _split_offset(s, source_value(s, instruction, _offset_source(opcode)), &fixed)
+    cdef ValueId run_time = _split_offset(s, instruction, &fixed)
     return <uint64_t>(source_value(s, instruction, resource) if resource >= 0 else 0) << 32 | run_time
 
 
@@ -158,11 +162,11 @@ cdef void _add_access(Context *c, ValueId instruction, uint32_t position, uint32
     cdef uint32_t access = intrinsic_index(s, instruction, index_access)
     cdef ValueId value = instruction if _is_load(opcode) else source_value(s, instruction, 0)
     cdef Access a
-    if access & access_volatile or s.instructions.bit_size[value] < 8 \
+    if access & (access_atomic | access_volatile) or s.instructions.bit_size[value] < 8 \
             or s.instructions.components[value] > (8 if opcode == intrinsic_load_smem_amd else 4):
         return
     a.offset = intrinsic_index(s, instruction, index_base)
-    _split_offset(s, source_value(s, instruction, _offset_source(opcode)), &a.offset)
+    _split_offset(s, instruction, &a.offset)
     a.bits = s.instructions.bit_size[value]
     a.key_opcode = <uint64_t>opcode << 32 | access
     if not _is_load(opcode):
@@ -260,7 +264,10 @@ cdef bint _fits(const ShaderData *s, ValueId first, uint32_t components, uint32_
         return False
     if opcode == intrinsic_load_shared or opcode == intrinsic_store_shared:
         return alignment >= bytes and bytes in (2, 4, 8, 16)
-    return alignment >= 4 or alignment >= bytes
+    if alignment >= 4 or alignment >= bytes:
+        return True
+    # Four small elements: lanes load the dwords that these stand in, wherever that is, and shift.
+    return components == 4 and bits < 32 and opcode in (intrinsic_load_ssbo, intrinsic_load_ubo) and s.instructions.flags[first] & nir_divergent != 0
 
 
 cdef bint _same_keys(const Access *a, const Access *b) noexcept nogil:
@@ -297,6 +304,10 @@ cdef Shape _shape_of(const ShaderData *s, const Run *run) noexcept nogil:
     cdef bint uniform = _is_uniform(s, first)
     shape.bits = run.first.bits
     shape.components = run.components
+    # For three dwords at an address the scalar unit would load four; nobody says that there are as many.
+    if opcode == intrinsic_load_global_amd and run.bytes == 12 and not _is_ordered(s, first) and not s.instructions.flags[first] & nir_divergent:
+        shape.components = 0
+        return shape
     if run.same_bits and _fits(s, first, shape.components, shape.bits):
         return shape
     # Dwords, of which the parts are taken.
@@ -304,7 +315,7 @@ cdef Shape _shape_of(const ShaderData *s, const Run *run) noexcept nogil:
     shape.components = <uint32_t>(run.bytes + 3) // 4
     if uniform and shape.components > 2 and _power_of_two(shape.components) * 4 <= run.whole_bytes:
         shape.components = _power_of_two(shape.components)
-    if (opcode != intrinsic_load_ssbo and opcode != intrinsic_load_ubo or run.most_bits > 32 or not run.straight
+    if (opcode not in (intrinsic_load_ssbo, intrinsic_load_ubo, intrinsic_load_global_amd) or run.most_bits > 32 or not run.straight
             or _known_alignment(s, first) < 4 or run.bytes % 4 and not uniform
             or shape.components > 4 and not (uniform and shape.components in (8, 16))):
         shape.components = 0
@@ -529,7 +540,7 @@ cdef int _lower_store(Lowering *b, Context *c, const Group *group) except -1 nog
         _set_pair(s, intrinsic2(b, intrinsic_store_shared2_amd, 0, 0, value, _pair_address(b, lowest)), lowest, group)
         return 0
     offset = source_value(s, lowest.instruction, _offset_source(opcode))
-    if opcode == intrinsic_store_ssbo:
+    if _resource_source(opcode) >= 0:
         row = intrinsic3(b, opcode, 0, 0, value, source_value(s, lowest.instruction, 1), offset)
     else:
         row = intrinsic2(b, opcode, 0, 0, value, offset)

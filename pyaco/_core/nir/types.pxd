@@ -10,7 +10,7 @@ cdef uint32_t member_slots(const ShaderData *s, TypeId type, uint32_t member) no
 # Bytes of one component in memory: booleans take four.
 cdef uint32_t component_bytes(const ShaderData *s, TypeId type) noexcept nogil
 # Layout of types: explicit strides and offsets where the type has them, else natural alignment of scalars with vectors
-# aligned to their components times 2 or 4 (as std430), structs to their widest member.
+# aligned to their components times 2 or 4 (as std430; those whose stride is that of their components as these), structs to their widest member.
 cdef uint32_t type_align(const ShaderData *s, TypeId type) noexcept nogil
 cdef uint32_t type_bytes(const ShaderData *s, TypeId type) noexcept nogil
 cdef uint32_t type_stride(const ShaderData *s, TypeId type) noexcept nogil       # of an array or matrix

@@ -57,6 +57,8 @@ cdef uint32_t type_align(const ShaderData *s, TypeId type) noexcept nogil:
     if base == type_array or base == type_matrix:
         return type_align(s, s.types.element[type])
     part = s.types.components[type]
+    if s.types.stride[type] == component_bytes(s, type):
+        part = 1
     return component_bytes(s, type) * (4 if part > 2 else 2 if part == 2 else 1)
 
 

@@ -1,0 +1,3 @@
+from pyaco._core.ir.program import Program
+
+def run(program: Program, sgprs: int, vgprs: int) -> None: ...
