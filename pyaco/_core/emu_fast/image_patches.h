@@ -276,6 +276,8 @@ struct PatchCorners {
 // --------------------------------------------------------------------------------------------------------------- places
 template <int filter>
 static inline bool place_patch_by(const ImageTexels &level, const float *const *coordinate, ImageRow &row) {
+    if (std::memcmp(coordinate[0], coordinate[0] + image_chunk, sizeof(float)))           // most lanes that lie otherwise
+        return false;
     const Grid grid(coordinate[0], coordinate[1]);
     if (!grid.found)
         return false;
@@ -316,6 +318,8 @@ template <int count> struct WavePatch {
 
     // False: they are no such lines, or some place is not exact.
     template <int filter> __attribute__((always_inline)) bool find(const ImageTexels &level, const float *const *coordinate) {
+        if (std::memcmp(coordinate[0], coordinate[0] + image_chunk, sizeof(float)))       // most lanes that lie otherwise
+            return false;
         const GridOf<count> grid(coordinate[0], coordinate[1]);
         if (!grid.found)
             return false;

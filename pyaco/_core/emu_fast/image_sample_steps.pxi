@@ -669,6 +669,7 @@ cdef bint _gather_wave(ImageWork *work) noexcept nogil:
     cdef const float *coordinate[2]
     cdef FloatRows rows
     cdef ImageRow places[2]
+    cdef TexelWindow window
     cdef uint32_t component = trailing_zeros64(work.o.mask)
     cdef uint32_t i, half, byte
     if not (work.patches and work.plain and work.level != NULL and _is_exact(work) and work.view.select[component] >= 4):
@@ -680,6 +681,9 @@ cdef bint _gather_wave(ImageWork *work) noexcept nogil:
         rows.row[i] = <float *>_result_row(work, i)
     byte = work.view.format.position[work.view.select[component] - 4] >> 3
     if gather_by_grid(work.level[0], work.core.halves, coordinate, byte, rows):
+        return True
+    if _open_window(work, 0, places, &window):
+        gather_window(window, work.core.halves, byte, rows)
         return True
     if work.filter != image_linear or not _place_wave(work, places):
         return False

@@ -127,6 +127,14 @@ cdef extern from "image_nearest.h" nogil:
     bint nearest_components(const ImageTexels &level, const NearestPlaces &places, unsigned int bytes, const FetchedComponent *component,
                             unsigned int count, bint floats, uint32_t *registers)
 
+cdef extern from "image_windows.h" nogil:
+    cdef struct TexelWindow:
+        pass
+    bint open_window(const ImageTexels &level, unsigned int rows, const float **coordinate, uint32_t slice, ImageRow *row, TexelWindow &window)
+    void filter_window(const TexelWindow &window, unsigned int rows, const ImageRow *row, const FloatRows &to)
+    void gather_window(const TexelWindow &window, unsigned int rows, unsigned int byte, const FloatRows &to)
+    void load_window(const TexelWindow &window, unsigned int half, uint32_t *words, unsigned int stride)
+
 cdef extern from "image_halves.h" nogil:
     bint filter_halves_patch(const ImageTexels &level, const float **coordinate, const FloatRows &to)
 

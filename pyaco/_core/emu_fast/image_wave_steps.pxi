@@ -142,19 +142,37 @@ cdef inline bint _sample_grid(ImageWork *work, uint32_t slice_) noexcept nogil:
     return sample_by_grid(work.level[0], work.core.halves, coordinate, slice_, work.filter, rows)
 
 
+cdef inline bint _open_window(ImageWork *work, uint32_t slice_, ImageRow *places, TexelWindow *window) noexcept nogil:
+    """Find the window of a wave's places, in a slice, of elements of four bytes that are filtered. False: they do not lie so."""
+    cdef const float *coordinate[2]
+    if work.filter != image_linear or work.view.format.bytes != 4:
+        return False
+    _open_half(work, 0)
+    coordinate[0] = <const float *>_coordinate(work, 0)
+    coordinate[1] = <const float *>_coordinate(work, 1)
+    return open_window(work.level[0], work.core.halves, coordinate, slice_, places, window[0])
+
+
 cdef bint _sample_wave(ImageWork *work) noexcept nogil:
     """The same for the rows of a wave: all are placed before texels are read, which then do not wait for their offsets.
 
-    Where all lanes are one grid, they are placed and read at once.
+    Where all lanes are one grid, or lie in one window, they are placed and read at once.
     """
     cdef ImageRow places[2]
+    cdef TexelWindow window
+    cdef FloatRows rows
     cdef OnlySlice only
     cdef uint32_t half
     if not work.plain:
         return False
     only = _only_slice(work)
-    if only.known and work.view.format.bytes == 4 and _sample_grid(work, only.entry):
-        return True
+    if only.known and work.view.format.bytes == 4:
+        if _sample_grid(work, only.entry):
+            return True
+        if _open_window(work, only.entry, places, &window):
+            _open_results(work, &rows)
+            filter_window(window, work.core.halves, places, rows)
+            return True
     for half in range(work.core.halves):
         _open_half(work, half)
         if not _place_at_once(work, &only, &places[half]):
@@ -187,17 +205,22 @@ cdef bint _place_wave(ImageWork *work, ImageRow *places) noexcept nogil:
 cdef bint _sample_scattered_singles(ImageWork *work, const float *reference, float *found) noexcept nogil:
     """Elements of one float that lie anyhow. False: some lane has to be looked at, or some sum is no number."""
     cdef ImageRow places[2]
+    cdef TexelWindow window
     cdef uint32_t words[4][image_row]
     cdef const uint32_t *component[4]
     cdef float *to
     cdef uint32_t half, corner
-    if not _place_wave(work, places):
+    cdef bint in_window = _open_window(work, 0, places, &window)
+    if not in_window and not _place_wave(work, places):
         return False
     for corner in range(4):
         component[corner] = &words[corner][0]
     for half in range(work.core.halves):
         to = found + image_row * half
-        load_lanes(work.level.host, places[half], 4, 0, 1, words[0], image_row)
+        if in_window:
+            load_window(window, half, words[0], image_row)
+        else:
+            load_lanes(work.level.host, places[half], 4, 0, 1, words[0], image_row)
         if reference != NULL:
             filter_compared(component, places[half], 1, work.sampler.compare, reference + image_row * half, to)
             continue
