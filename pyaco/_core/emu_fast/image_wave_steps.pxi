@@ -210,17 +210,18 @@ cdef bint _sample_scattered_singles(ImageWork *work, const float *reference, flo
     cdef const uint32_t *component[4]
     cdef float *to
     cdef uint32_t half, corner
-    cdef bint in_window = _open_window(work, 0, places, &window)
-    if not in_window and not _place_wave(work, places):
+    if _open_window(work, 0, places, &window):
+        if reference == NULL:
+            return filter_singles_in_window(window, work.core.halves, places, found)
+        compare_in_window(window, work.core.halves, places, work.sampler.compare, reference, found)
+        return True
+    if not _place_wave(work, places):
         return False
     for corner in range(4):
         component[corner] = &words[corner][0]
     for half in range(work.core.halves):
         to = found + image_row * half
-        if in_window:
-            load_window(window, half, words[0], image_row)
-        else:
-            load_lanes(work.level.host, places[half], 4, 0, 1, words[0], image_row)
+        load_lanes(work.level.host, places[half], 4, 0, 1, words[0], image_row)
         if reference != NULL:
             filter_compared(component, places[half], 1, work.sampler.compare, reference + image_row * half, to)
             continue

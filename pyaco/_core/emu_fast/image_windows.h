@@ -197,6 +197,61 @@ static inline void gather_window(const TexelWindow &window, unsigned rows, unsig
     }
 }
 
+// The same of elements of one float, in the order of the corners as their sums are rounded. False: some sum is no number.
+static inline bool filter_singles_in_window(const TexelWindow &window, unsigned rows, const ImageRow *row, float *to) {
+    const __m512d whole = _mm512_set1_pd(256.0), unit = _mm512_set1_pd(0x1p-16), zero = _mm512_setzero_pd();
+    __m256 strange = _mm256_setzero_ps();
+#pragma GCC unroll 1
+    for (int lane = 0; lane < (int)rows * image_row; lane += image_chunk) {
+        const uint32_t *offset = window.offset + lane;
+        const __m512d right = _mm512_cvtepi32_pd(chunk_of(row[lane / image_row].weight[0] + lane % image_row)), left = _mm512_sub_pd(whole, right);
+        const __m512d y = _mm512_cvtepi32_pd(chunk_of(row[lane / image_row].weight[1] + lane % image_row));
+        const __m512d share[2] = {_mm512_mul_pd(_mm512_sub_pd(whole, y), unit), _mm512_mul_pd(y, unit)};
+        __m512d sum = zero;           // zeros are positive
+#pragma GCC unroll 2
+        for (int down = 0; down < 2; ++down) {
+            const uint8_t *from = (const uint8_t *)window.texel[down];
+            const __m256 first = _mm256_castsi256_ps(four_pairs(from, offset[0], offset[1], offset[4], offset[5]));
+            const __m256 second = _mm256_castsi256_ps(four_pairs(from, offset[2], offset[3], offset[6], offset[7]));
+            sum = _mm512_fmadd_pd(_mm512_mul_pd(_mm512_cvtps_pd(_mm256_shuffle_ps(first, second, 0x88)), left), share[down], sum);
+            sum = _mm512_fmadd_pd(_mm512_mul_pd(_mm512_cvtps_pd(_mm256_shuffle_ps(first, second, 0xdd)), right), share[down], sum);
+        }
+        const __m256 single = _mm512_cvtpd_ps(sum);
+        strange = _mm256_or_ps(strange, _mm256_cmp_ps(single, single, _CMP_UNORD_Q));
+        _mm256_storeu_ps(to + lane, single);
+    }
+    return _mm256_movemask_ps(strange) == 0;
+}
+
+template <int predicate>
+static inline void compare_in_window_by(const TexelWindow &window, unsigned rows, const ImageRow *row, const float *reference, float *to) {
+#pragma GCC unroll 1
+    for (int lane = 0; lane < (int)rows * image_row; lane += fetch_lanes) {
+        const __m512i right = wide_of(row[lane / image_row].weight[0] + lane % image_row), left = _mm512_sub_epi32(_mm512_set1_epi32(256), right);
+        const __m512i y = wide_of(row[lane / image_row].weight[1] + lane % image_row);
+        const __m512i down = _mm512_or_si512(_mm512_sub_epi32(_mm512_set1_epi32(256), y), _mm512_slli_epi32(y, 16));
+        const __m512 given = _mm512_loadu_ps(reference + lane);
+        const WindowCorners corners(window, lane);
+        const auto share = [=](__m512i near, __m512i far) __attribute__((always_inline)) {
+            const __m512i passes_left = _mm512_maskz_mov_epi32(_mm512_cmp_ps_mask(given, _mm512_castsi512_ps(near), predicate), left);
+            return _mm512_mask_add_epi32(passes_left, _mm512_cmp_ps_mask(given, _mm512_castsi512_ps(far), predicate), passes_left, right);
+        };
+        const __m512i above = share(corners.of[0], corners.of[1]), below = share(corners.of[2], corners.of[3]);
+        const __m512i sum = _mm512_madd_epi16(_mm512_or_si512(above, _mm512_slli_epi32(below, 16)), down);
+        _mm512_storeu_ps(to + lane, _mm512_mul_ps(_mm512_cvtepi32_ps(sum), _mm512_set1_ps(0x1p-16f)));
+    }
+}
+
+// The share of the texels that each lane's reference passes the comparison with; `function` as for `filter_compared`.
+static inline void compare_in_window(const TexelWindow &window, unsigned rows, const ImageRow *row, unsigned function, const float *reference, float *to) {
+    typedef void (*Compare)(const TexelWindow &, unsigned, const ImageRow *, const float *, float *);
+    static const Compare by_function[8] = {
+        compare_in_window_by<_CMP_FALSE_OQ>, compare_in_window_by<_CMP_LT_OQ>, compare_in_window_by<_CMP_EQ_OQ>, compare_in_window_by<_CMP_LE_OQ>,
+        compare_in_window_by<_CMP_GT_OQ>, compare_in_window_by<_CMP_NEQ_OQ>, compare_in_window_by<_CMP_GE_OQ>, compare_in_window_by<_CMP_TRUE_UQ>,
+    };
+    by_function[function & 7](window, rows, row, reference, to);
+}
+
 // The corners' elements of a row of a wave, `stride` dwords apart.
 static inline void load_window(const TexelWindow &window, unsigned half, uint32_t *words, unsigned stride) {
 #pragma GCC unroll 2
@@ -211,5 +266,7 @@ static inline void load_window(const TexelWindow &window, unsigned half, uint32_
 static inline bool open_window(const ImageTexels &, unsigned, const float *const *, uint32_t, ImageRow *, TexelWindow &) { return false; }
 static inline void filter_window(const TexelWindow &, unsigned, const ImageRow *, const RowsOf<float> &) {}
 static inline void gather_window(const TexelWindow &, unsigned, unsigned, const RowsOf<float> &) {}
+static inline bool filter_singles_in_window(const TexelWindow &, unsigned, const ImageRow *, float *) { return false; }
+static inline void compare_in_window(const TexelWindow &, unsigned, const ImageRow *, unsigned, const float *, float *) {}
 static inline void load_window(const TexelWindow &, unsigned, uint32_t *, unsigned) {}
 #endif
