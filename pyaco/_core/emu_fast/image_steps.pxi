@@ -137,6 +137,10 @@ cdef extern from "image_windows.h" nogil:
     void compare_in_window(const TexelWindow &window, unsigned int rows, const ImageRow *row, unsigned int function, const float *reference, float *to)
     void load_window(const TexelWindow &window, unsigned int half, uint32_t *words, unsigned int stride)
 
+cdef extern from "image_block_windows.h" nogil:
+    bint place_decoded(const ImageTexels &level, unsigned int rows, const BlockSource &source, const float **coordinate, ImageRow *row)
+    const uint8_t *decoded_texels(const BlockSource &source)
+
 cdef extern from "image_halves.h" nogil:
     bint filter_halves_patch(const ImageTexels &level, const float **coordinate, const FloatRows &to)
 
@@ -203,6 +207,7 @@ cdef void _open_work(ImageWork *work, Core *core, const Instruction *instruction
         work.filter = <uint8_t>_filter_of(work, _is_linear(work.sampler.mag_filter))
         work.at_once = _is_at_once(work)
         work.one_float = _is_one_float(work)
+        work.channels_at_once = _has_channels_at_once(work)
         work.volume = _is_volume(work)
         if _is_nearest(work):
             _open_fetches(work)

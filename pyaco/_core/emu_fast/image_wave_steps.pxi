@@ -276,6 +276,95 @@ cdef inline void _put_singles(const ImageWork *work, const uint32_t *found) noex
         position += 1
 
 
+cdef bint _has_channels_at_once(const ImageWork *work) noexcept nogil:
+    """Whether samples filter elements of four components, or bytes that tables give the meaning of, in a level of two axes."""
+    return (work.keeps_level and work.o.spatial == 2 and not (work.o.layered or work.o.narrow or work.o.halves) and work.filter == image_linear
+            and not work.o.flags & (image_flag_offset | image_flag_compare | image_flag_gather) and _is_exact(work)
+            and not (work.plain or work.view.format.integer)
+            and (work.image.fours != no_fours or (work.view.format.bytes == 4 and _has_planes(work))))
+
+
+cdef inline bint _is_in_lines(ImageWork *work) noexcept nogil:
+    """Whether lanes may lie as in a workgroup, and are looked for so."""
+    _open_half(work, 0)
+    return work.patches and _coordinate(work, 0)[8] == _coordinate(work, 0)[0]
+
+
+cdef bint _filter_wave_fours(ImageWork *work, Channels *channels) noexcept nogil:
+    """Channels of elements of four components for a wave. False: some lane has to be looked at."""
+    cdef const uint8_t *host = work.level.host
+    cdef uint8_t kind = work.image.fours
+    cdef const float *coordinate[2]
+    cdef ImageRow places[2]
+    cdef FloatRows rows
+    cdef uint32_t half
+    coordinate[0] = <const float *>_coordinate(work, 0)
+    coordinate[1] = <const float *>_coordinate(work, 1)
+    if kind == four_of_block and place_decoded(work.level[0], work.core.halves, work.image.blocks, coordinate, places):
+        kind, host = four_singles, decoded_texels(work.image.blocks)
+    elif not _place_wave(work, places):
+        return False
+    for half in range(work.core.halves):
+        _open_fours(work, &channels[half], &rows)
+        filter_fours(kind, work.image.blocks, host, places[half], 1, rows)
+    return True
+
+
+cdef bint _filter_wave_planes(ImageWork *work, Channels *channels) noexcept nogil:
+    """Channels of bytes that tables give the meaning of. False: some lane has to be looked at."""
+    cdef ImageRow places[2]
+    cdef TexelWindow window
+    cdef Elements elements[4]
+    cdef uint32_t half
+    cdef bint in_window = _open_window(work, 0, places, &window)
+    if not in_window and not _place_wave(work, places):
+        return False
+    for half in range(work.core.halves):
+        if in_window:
+            load_window(window, half, elements[0].words[0], sizeof(Elements) // sizeof(uint32_t))
+        else:
+            _load_corners(work, work.level.host, &places[half], 1, elements)
+        _filter_planes(work, elements, &places[half], 1, &channels[half], NULL)
+    return True
+
+
+cdef bint _sample_channels(ImageWork *work) noexcept nogil:
+    """Filtered channels for a wave. False: some lane has to be looked at, and nothing was written."""
+    cdef Channels channels[2]
+    cdef uint32_t half, channel
+    if _is_in_lines(work):
+        return False
+    for half in range(work.core.halves):
+        _open_channels(&channels[half])
+        channels[half].wanted = work.wanted
+        _widen_wanted(work, &channels[half])
+    if not (_filter_wave_fours(work, channels) if work.image.fours != no_fours else _filter_wave_planes(work, channels)):
+        return False
+    for half in range(work.core.halves):
+        for channel in range(4):
+            if channels[half].wanted >> channel & 1 and nan_lanes(<const float *>channels[half].value[channel]):
+                return False
+    for half in range(work.core.halves):
+        _open_half(work, half)
+        _put_channels(work, &channels[half])
+    return True
+
+
+cdef inline void _put_channels(const ImageWork *work, const Channels *channels) noexcept nogil:
+    """Write the components of a row of which all lanes are active."""
+    cdef uint32_t position = 0
+    cdef uint32_t component, selector
+    for component in range(4):
+        if not work.o.mask >> component & 1:
+            continue
+        selector = work.view.select[component]
+        if selector < 4:
+            fill_row(_result_row(work, position), _constant(work, selector))
+        else:
+            copy_row(_result_row(work, position), channels.value[selector - 4])
+        position += 1
+
+
 cdef bint _is_volume(const ImageWork *work) noexcept nogil:
     """Whether samples filter elements of four bytes in a volume along all axes, which are exact."""
     return (work.plain and work.keeps_level and work.view.format.bytes == 4 and work.filter == image_linear and work.o.spatial == 3

@@ -22,7 +22,7 @@ __attribute__((always_inline)) static inline int32_t least_corner(__m512i first,
 }
 
 // Where a window begins along an axis, and the furthest first texel from there that has a second one. False: before the level.
-static inline bool open_window_axis(const ImageAxis &axis, uint32_t end, int32_t least, int32_t &begin, uint32_t &furthest) {
+__attribute__((always_inline)) static inline bool open_window_axis(const ImageAxis &axis, uint32_t end, int32_t least, int32_t &begin, uint32_t &furthest) {
     begin = least & ~(square_edge - 1);
     if (!axis.repeats && (least < 0 || (uint32_t)least + 2 > end))
         return false;
@@ -72,50 +72,62 @@ __attribute__((always_inline)) static inline void find_window_texels(const Image
     }
 }
 
-// Open the window of a wave of `count` times sixteen lanes, in a slice by its entry; the weights of the places go to its rows.
+// The first texels of a wave of `count` times sixteen lanes, counted from where a window begins.
+template <int count> struct WindowPlaces {
+    int32_t begin[2];
+    __m512i texel[2][count];
+
+    // The weights of the places go to the wave's rows. False: no window holds them, or some place is not exact.
+    __attribute__((always_inline)) bool find(const ImageTexels &level, uint32_t end_column, uint32_t end_line, const float *const *coordinate, ImageRow *row) {
+        FetchLanes known = lanes_by_bits(fetch_chunk_mask);
+#pragma GCC unroll 2
+        for (int number = 0; number < 2; ++number) {
+            const ImageAxis &axis = level.axis[number];
+            if (axis.repeats)
+                find_window_texels<count, true>(axis, number, coordinate[number], row, texel[number], known);
+            else
+                find_window_texels<count, false>(axis, number, coordinate[number], row, texel[number], known);
+            uint32_t furthest;
+            if (!open_window_axis(axis, number ? end_line : end_column, least_corner(texel[number][0], texel[number][count - 1]), begin[number], furthest))
+                return false;
+#pragma GCC unroll 4
+            for (int part = 0; part < count; ++part) {
+                texel[number][part] = _mm512_sub_epi32(texel[number][part], fetch_all((uint32_t)begin[number]));
+                known = lanes_within(texel[number][part], fetch_all(furthest), known);
+            }
+        }
+        return bits_of_lanes(known) == fetch_chunk_mask;
+    }
+};
+
+// Open the window of a wave, in a slice by its entry.
 template <int count>
 __attribute__((noinline)) static bool open_window_of(const ImageTexels &level, const float *const *coordinate, uint32_t slice, ImageRow *row,
                                                      TexelWindow &window) {
-    FetchLanes known = lanes_by_bits(fetch_chunk_mask);
-    const uint32_t end[2] = {level.squares->end_column, level.squares->end_line};
-    int32_t begin[2];
-    __m512i offset[count];
-#pragma GCC unroll 2
-    for (int axis = 0; axis < 2; ++axis) {
-        __m512i texel[count];
-        if (level.axis[axis].repeats)
-            find_window_texels<count, true>(level.axis[axis], axis, coordinate[axis], row, texel, known);
-        else
-            find_window_texels<count, false>(level.axis[axis], axis, coordinate[axis], row, texel, known);
-        uint32_t furthest;
-        if (!open_window_axis(level.axis[axis], end[axis], least_corner(texel[0], texel[count - 1]), begin[axis], furthest))
-            return false;
-#pragma GCC unroll 4
-        for (int number = 0; number < count; ++number) {
-            const __m512i from_begin = _mm512_sub_epi32(texel[number], fetch_all((uint32_t)begin[axis]));
-            known = lanes_within(from_begin, fetch_all(furthest), known);
-            offset[number] = axis ? words_sum(offset[number], _mm512_slli_epi32(from_begin, 6)) : _mm512_slli_epi32(from_begin, 2);
-        }
-    }
-    if (bits_of_lanes(known) != fetch_chunk_mask)
+    WindowPlaces<count> places;
+    if (!places.find(level, level.squares->end_column, level.squares->end_line, coordinate, row))
         return false;
-    copy_squares(level, begin, slice, window);
+    copy_squares(level, places.begin, slice, window);
 #pragma GCC unroll 4
-    for (int number = 0; number < count; ++number)
-        put_fetched(window.offset + fetch_lanes * number, offset[number]);
+    for (int part = 0; part < count; ++part)
+        put_fetched(window.offset + fetch_lanes * part,
+                    _mm512_or_si512(_mm512_slli_epi32(places.texel[0][part], 2), _mm512_slli_epi32(places.texel[1][part], 6)));
     return true;
 }
 
 // Whether the lanes at the corners of a workgroup of eight columns are near each other: others are told apart before all are placed.
-static inline bool may_be_window(const ImageAxis &axis, const float *coordinate, int lanes) {
-    const float first = coordinate[0], line = std::fabs(coordinate[7] - first), down = std::fabs(coordinate[lanes - 8] - first);
-    return (line + down) * axis.exact_scale < 512.0f * window_edge;
+static inline bool may_be_window(const ImageTexels &level, const float *const *coordinate, int lanes) {
+    for (int axis = 0; axis < 2; ++axis) {
+        const float *const given = coordinate[axis];
+        const float line = std::fabs(given[7] - given[0]), down = std::fabs(given[lanes - 8] - given[0]);
+        if (!has_corners_by_digits(level.axis[axis]) || !((line + down) * level.axis[axis].exact_scale < 512.0f * window_edge))
+            return false;
+    }
+    return true;
 }
 
 static inline bool open_window(const ImageTexels &level, unsigned rows, const float *const *coordinate, uint32_t slice, ImageRow *row, TexelWindow &window) {
-    if (!level.squares || slice & (square_bytes - 1) || !has_corners_by_digits(level.axis[0]) || !has_corners_by_digits(level.axis[1]))
-        return false;
-    if (!may_be_window(level.axis[0], coordinate[0], (int)rows * image_row) || !may_be_window(level.axis[1], coordinate[1], (int)rows * image_row))
+    if (!level.squares || slice & (square_bytes - 1) || !may_be_window(level, coordinate, (int)rows * image_row))
         return false;
     return rows == 2 ? open_window_of<4>(level, coordinate, slice, row, window) : open_window_of<2>(level, coordinate, slice, row, window);
 }
