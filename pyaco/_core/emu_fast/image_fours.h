@@ -158,6 +158,8 @@ static inline void filter_fours_in(const Source &source, const ImageRow &row, co
     for (int lane = 0; lane < image_row; lane += image_chunk) {
         alignas(64) double share[4 * slices][image_chunk];
         put_shares<slices>(row, lane, share);
+        const double(*of)[image_chunk] = share;
+        __asm__("" : "+r"(of));       // one address, which the compiler would else keep one of for each share
         __m256d sum[image_chunk];
 #pragma GCC unroll 8
         for (int part = 0; part < image_chunk; ++part) {
@@ -165,7 +167,7 @@ static inline void filter_fours_in(const Source &source, const ImageRow &row, co
 #pragma GCC unroll 8
             for (int corner = 0; corner < 4 * slices; ++corner) {
                 const __m256d texel = _mm256_cvtps_pd(source.at(row.offset[corner][lane + part]));
-                sum[part] = _mm256_fmadd_pd(_mm256_broadcast_sd(&share[corner][part]), texel, sum[part]);
+                sum[part] = _mm256_fmadd_pd(_mm256_broadcast_sd(&of[corner][part]), texel, sum[part]);
             }
         }
         put_fours(sum, to, lane);

@@ -28,6 +28,7 @@ cdef extern from "image_rows.h" nogil:
     void limit_references(const float *reference, float *limited)
     void compare_row(unsigned int function, const float *reference, uint32_t *component)
     uint32_t nan_lanes(const float *values)
+    bint has_nan(const float *values)
     void __builtin_prefetch(const void *place)
     StepFunction apart(StepFunction step)
     bint has_words(const uint32_t *kept, const uint32_t *eight, const uint32_t *four)

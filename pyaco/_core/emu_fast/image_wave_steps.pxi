@@ -329,40 +329,81 @@ cdef bint _filter_wave_planes(ImageWork *work, Channels *channels) noexcept nogi
 
 
 cdef bint _sample_channels(ImageWork *work) noexcept nogil:
-    """Filtered channels for a wave. False: some lane has to be looked at, and nothing was written."""
+    """Filtered channels for a wave. False: some lane has to be looked at, and its coordinates are what they were."""
+    cdef uint32_t given[2][2 * image_row]                   # results may lie in the registers of the coordinates
     cdef Channels channels[2]
-    cdef uint32_t half, channel
+    cdef uint32_t half
     if _is_in_lines(work):
         return False
-    for half in range(work.core.halves):
-        _open_channels(&channels[half])
-        channels[half].wanted = work.wanted
-        _widen_wanted(work, &channels[half])
-    if not (_filter_wave_fours(work, channels) if work.image.fours != no_fours else _filter_wave_planes(work, channels)):
-        return False
-    for half in range(work.core.halves):
-        for channel in range(4):
-            if channels[half].wanted >> channel & 1 and nan_lanes(<const float *>channels[half].value[channel]):
-                return False
+    _copy_coordinates(work, given, False)
     for half in range(work.core.halves):
         _open_half(work, half)
-        _put_channels(work, &channels[half])
+        _choose_results(work, &channels[half])
+    _open_half(work, 0)
+    if not (_filter_wave_fours(work, channels) if work.image.fours != no_fours else _filter_wave_planes(work, channels)):
+        return False
+    if _has_nans(&channels[0]) or (work.core.halves == 2 and _has_nans(&channels[1])):
+        _copy_coordinates(work, given, True)
+        return False
+    for half in range(work.core.halves):
+        _open_half(work, half)
+        _finish_results(work, &channels[half])
     return True
 
 
-cdef inline void _put_channels(const ImageWork *work, const Channels *channels) noexcept nogil:
-    """Write the components of a row of which all lanes are active."""
+cdef inline void _copy_coordinates(const ImageWork *work, uint32_t (*given)[2 * image_row], bint back) noexcept nogil:
+    """Keep the coordinates of a wave in two axes, or put them back."""
+    cdef uint32_t axis, half
+    cdef uint32_t *row
+    for axis in range(2):
+        for half in range(work.core.halves):
+            row = work.core.wave.vgpr + work.coordinate_at[axis] + image_row * half
+            if back:
+                copy_row(row, &given[axis][image_row * half])
+            else:
+                copy_row(&given[axis][image_row * half], row)
+
+
+cdef inline bint _has_nans(const Channels *channels) noexcept nogil:
+    cdef uint32_t channel
+    for channel in range(4):
+        if channels.wanted >> channel & 1 and has_nan(<const float *>channels.value[channel]):
+            return True
+    return False
+
+
+cdef inline void _choose_results(const ImageWork *work, Channels *channels) noexcept nogil:
+    """Put the channels of a row into the registers of the first components that they are."""
     cdef uint32_t position = 0
-    cdef uint32_t component, selector
+    cdef uint32_t component, channel
+    channels.wanted = 0
     for component in range(4):
         if not work.o.mask >> component & 1:
             continue
-        selector = work.view.select[component]
-        if selector < 4:
-            fill_row(_result_row(work, position), _constant(work, selector))
-        else:
-            copy_row(_result_row(work, position), channels.value[selector - 4])
+        channel = work.view.select[component] - 4
+        if work.view.select[component] >= 4 and not channels.wanted >> channel & 1 and (_has_components(work) or work.view.format.bits[channel]):
+            channels.wanted |= <uint32_t>1 << channel
+            channels.value[channel] = _result_row(work, position)
         position += 1
+
+
+cdef inline void _finish_results(const ImageWork *work, const Channels *channels) noexcept nogil:
+    """Write the components of a row that are constants, or a channel once more."""
+    cdef uint32_t position = 0
+    cdef uint32_t component, channel
+    cdef uint32_t *row
+    for component in range(4):
+        if not work.o.mask >> component & 1:
+            continue
+        row = _result_row(work, position)
+        position += 1
+        channel = work.view.select[component] - 4
+        if work.view.select[component] < 4:
+            fill_row(row, _constant(work, work.view.select[component]))
+        elif not channels.wanted >> channel & 1:
+            fill_row(row, 0 if channel < 3 else 0x3f800000)
+        elif row != channels.value[channel]:
+            copy_row(row, channels.value[channel])
 
 
 cdef bint _is_volume(const ImageWork *work) noexcept nogil:
