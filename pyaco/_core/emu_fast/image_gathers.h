@@ -31,11 +31,15 @@ struct WideSums {
         odd = _mm512_xor_si512(odd, bias);
     }
 
-    __attribute__((always_inline)) WideSums(const uint8_t *host, const uint32_t (*offset)[image_row], int lane, __m512i weight) {
-        const __m512i right = _mm512_or_si512(weight, _mm512_slli_epi32(weight, 16)), left = _mm512_sub_epi16(_mm512_set1_epi16(256), right);
-        sum(gather_words(host, offset[0] + lane), gather_words(host, offset[1] + lane), left, right, upper_even, upper_odd);
-        sum(gather_words(host, offset[2] + lane), gather_words(host, offset[3] + lane), left, right, lower_even, lower_odd);
+    __attribute__((always_inline)) WideSums(__m512i left, __m512i right, __m512i lower_left, __m512i lower_right, __m512i weight) {
+        const __m512i share = _mm512_or_si512(weight, _mm512_slli_epi32(weight, 16)), rest = _mm512_sub_epi16(_mm512_set1_epi16(256), share);
+        sum(left, right, rest, share, upper_even, upper_odd);
+        sum(lower_left, lower_right, rest, share, lower_even, lower_odd);
     }
+
+    __attribute__((always_inline)) WideSums(const uint8_t *host, const uint32_t (*offset)[image_row], int lane, __m512i weight)
+        : WideSums(gather_words(host, offset[0] + lane), gather_words(host, offset[1] + lane), gather_words(host, offset[2] + lane),
+                   gather_words(host, offset[3] + lane), weight) {}
 
     // As `sum_of_byte`.
     template <int byte> __attribute__((always_inline)) __m512i of_byte(__m512i rows) const {
@@ -72,25 +76,28 @@ __attribute__((always_inline)) static inline void put_wide_byte(const WideSums &
     put_byte_sums(half_of(sum, 1), half_of(more, 1), chunk_of(deep + image_chunk), to + image_chunk);
 }
 
+// The bytes of sixteen lanes from one on; `y`, `deep`: weights of the second line, and of the second slice, whose sums are `far`.
+template <class Number>
+__attribute__((always_inline)) static inline void put_wide_bytes(const WideSums &near, __m512i y, const RowsOf<Number> &to, int lane,
+                                                                 const WideSums *far = nullptr, const int32_t *deep = nullptr) {
+    const __m512i rows = _mm512_or_si512(_mm512_sub_epi32(_mm512_set1_epi32(256), y), _mm512_slli_epi32(y, 16));
+    put_wide_byte<0>(near, far, rows, deep, to.row[0] ? to.row[0] + lane : nullptr);
+    put_wide_byte<1>(near, far, rows, deep, to.row[1] ? to.row[1] + lane : nullptr);
+    put_wide_byte<2>(near, far, rows, deep, to.row[2] ? to.row[2] + lane : nullptr);
+    put_wide_byte<3>(near, far, rows, deep, to.row[3] ? to.row[3] + lane : nullptr);
+}
+
 template <int slices, class Number> static inline void filter_bytes_widely(const uint8_t *host, const ImageRow &row, const RowsOf<Number> &to) {
     const RowsOf<Number> out = to;
 #pragma GCC unroll 1
     for (int lane = 0; lane < image_row; lane += wide_lanes) {
         const __m512i x = wide_of(row.weight[0] + lane), y = wide_of(row.weight[1] + lane);
-        const __m512i rows = _mm512_or_si512(_mm512_sub_epi32(_mm512_set1_epi32(256), y), _mm512_slli_epi32(y, 16));
         const WideSums near(host, row.offset, lane, x);
-        const auto put = [&](const WideSums *far) __attribute__((always_inline)) {
-            const int32_t *deep = row.weight[2] + lane;
-            put_wide_byte<0>(near, far, rows, deep, out.row[0] ? out.row[0] + lane : nullptr);
-            put_wide_byte<1>(near, far, rows, deep, out.row[1] ? out.row[1] + lane : nullptr);
-            put_wide_byte<2>(near, far, rows, deep, out.row[2] ? out.row[2] + lane : nullptr);
-            put_wide_byte<3>(near, far, rows, deep, out.row[3] ? out.row[3] + lane : nullptr);
-        };
         if (slices == 1) {
-            put(nullptr);
+            put_wide_bytes(near, y, out, lane);
         } else {
             const WideSums far(host, row.offset + 4, lane, x);
-            put(&far);
+            put_wide_bytes(near, y, out, lane, &far, row.weight[2] + lane);
         }
     }
 }

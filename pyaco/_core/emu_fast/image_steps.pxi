@@ -138,6 +138,9 @@ cdef extern from "image_windows.h" nogil:
     void compare_in_window(const TexelWindow &window, unsigned int rows, const ImageRow *row, unsigned int function, const float *reference, float *to)
     void load_window(const TexelWindow &window, unsigned int half, uint32_t *words, unsigned int stride)
 
+cdef extern from "image_line_filters.h" nogil:
+    bint filter_by_lines(const ImageTexels &level, unsigned int rows, const float **coordinate, const FloatRows &to)
+
 cdef extern from "image_block_windows.h" nogil:
     bint place_decoded(const ImageTexels &level, unsigned int rows, const BlockSource &source, const float **coordinate, ImageRow *row)
     const uint8_t *decoded_texels(const BlockSource &source)
