@@ -1,5 +1,5 @@
 """Filters of pictures that are turned in the fast engine, whose texels are read by windows of 16 x 16: the reference engine's bits, with the vectors of
-every host.
+every host; and those of columns of a line, which come by squares.
 
 Waves whose places lie in one window, or in none; where the picture begins again, ends, or is smaller than a window; elements whose sums are no numbers;
 results in the registers of the coordinates.
@@ -78,3 +78,31 @@ def test_turned_pictures(form: str, bits: int) -> None:
         use_vectors(pair, bits)
         for turn in range(TURNS[bits]):
             check_turned(pair, random, size, form, 64 if turn % 3 else 32)
+
+
+def lines(random: np.random.Generator, size: tuple[int, int]) -> NDArray[np.float32]:
+    """Places of each sixteen lanes: of columns of a line that have the same fractions, up to the level's edges; now and then one of them is elsewhere."""
+    sixteens = []
+    for _ in range(4):
+        first = [int(random.integers(-1, size[0] - 15)), int(random.integers(-1, size[1]))] if random.integers(3) else [4, 4]
+        sixteens.append((np.stack([first[0] + np.arange(16), np.full(16, first[1])], 1) + 0.5 + random.random(2)) / size)
+    at = np.concatenate(sixteens).astype(np.float32)
+    if random.integers(4) == 0:
+        at[random.integers(64), random.integers(2)] = random.choice([np.nan, 0.25, -1e-39])
+    return at
+
+
+@pytest.mark.parametrize("bits", VECTOR_BITS)
+def test_columns_of_lines(bits: int) -> None:
+    """Waves of both sizes, any addressing, components in another order."""
+    random = np.random.default_rng(bits)
+    for size in ((64, 32), (16, 8), (128, 16)):
+        pair = Pair("gfx1100", "2d", "R8G8B8A8_UNORM", random, width=size[0], height=size[1], mips=1)
+        use_vectors(pair, bits)
+        for turn in range(16):
+            views = [image.view("2d", swizzle=((2, 3, 4, 5), (4, 3, 2, 5), (2, 3, 4, 1))[turn % 3]).words for image in pair.images]
+            clamp = [int(each) for each in random.choice([0, 2, 6], 2)]
+            words = sampler_descriptor(Sampler((clamp[0], clamp[1], 0), 1, 1), pair.devices[0].gfx_level)
+            text = image_instruction("image_sample_lz", "gfx1100", "2d", 2, sampler=True)
+            expected, found = pair.run(text, views, words, address=lines(random, size), wave=64 if turn % 4 else 32)
+            np.testing.assert_array_equal(found, expected, err_msg=f"{size} {list(map(hex, words))}")
