@@ -1,8 +1,7 @@
-"""Filters of pictures that are turned in the fast engine, whose texels are read by windows of 16 x 16: the reference engine's bits, with the vectors of
-every host; and those of columns of a line, which come by squares.
+"""Filters of pictures that are turned, and of columns of a line, in the fast engine: the reference engine's bits, with the vectors of every host.
 
-Waves whose places lie in one window, or in none; where the picture begins again, ends, or is smaller than a window; elements whose sums are no numbers;
-results in the registers of the coordinates.
+Texels of the first are read by windows of 16 x 16, those of the second by squares. Waves whose places lie in one window, or in none; where the
+picture begins again, ends, or is smaller than a window; elements whose sums are no numbers; results in the registers of the coordinates.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ def made(target: str, form: str, size: tuple[int, int], random: np.random.Genera
 
 
 def turned(random: np.random.Generator, size: tuple[int, int]) -> NDArray[np.float32]:
-    """Places of a workgroup of eight columns, turned by any angle, at about a texel each, in the middle of the level or at an edge; a lane may be elsewhere."""
+    """Places of a workgroup of eight columns, turned by any angle, at about a texel each, in the level or at an edge; a lane may be elsewhere."""
     angle, scale = random.random() * 2 * np.pi, random.choice([0.4, 1.0, 1.0, 1.2, 2.0])
     across, down = LANES % 8 - 3.5, LANES // 8 - 3.5
     at = np.stack([across * np.cos(angle) - down * np.sin(angle), across * np.sin(angle) + down * np.cos(angle)], 1) * scale
@@ -81,7 +80,7 @@ def test_turned_pictures(form: str, bits: int) -> None:
 
 
 def lines(random: np.random.Generator, size: tuple[int, int]) -> NDArray[np.float32]:
-    """Places of each sixteen lanes: of columns of a line that have the same fractions, up to the level's edges; now and then one of them is elsewhere."""
+    """Places of each sixteen lanes: of columns of a line that have the same fractions, up to the level's edges; one of them may be elsewhere."""
     sixteens = []
     for _ in range(4):
         first = [int(random.integers(-1, size[0] - 15)), int(random.integers(-1, size[1]))] if random.integers(3) else [4, 4]

@@ -1,5 +1,5 @@
-// Blocks of texels around all places of a wave, where 4 x 4 of a level hold them (image_windows.h): each is looked for, or decoded, once, and corners are
-// found by a permutation.
+// Blocks of texels around all places of a wave, where 4 x 4 of a level hold them (image_windows.h): each is looked for, or decoded, once, and corners
+// are found by a permutation.
 #pragma once
 #include "image_fours.h"
 #include "image_windows.h"
@@ -18,7 +18,8 @@ static inline bool decode_window(const ImageTexels &level, const BlockSource &so
             const uint32_t down = square_entry(level.axis[1], end[1], begin[1], line);
             for (int column = 0; column < window_blocks; ++column) {
                 const uint32_t offset = join_entries(square_entry(level.axis[0], end[0], begin[0], column), down, low);
-                first[window_blocks * line + column] = (uint32_t)sizeof(source.decoded->texel[0]) * source.slot_of(level.host, offset >> block_part_bits, decoded);
+                const uint32_t slot = source.slot_of(level.host, offset >> block_part_bits, decoded);
+                first[window_blocks * line + column] = (uint32_t)sizeof(source.decoded->texel[0]) * slot;
             }
         }
         if (!decoded)
@@ -29,7 +30,8 @@ static inline bool decode_window(const ImageTexels &level, const BlockSource &so
 
 // The corners of a wave's places, as bytes behind the first of all decoded texels, go to the offsets of its rows, and the places' weights.
 template <int count>
-__attribute__((noinline)) static bool place_decoded_of(const ImageTexels &level, const BlockSource &source, const float *const *coordinate, ImageRow *row) {
+__attribute__((noinline)) static bool place_decoded_of(const ImageTexels &level, const BlockSource &source, const float *const *coordinate,
+                                                       ImageRow *row) {
     const uint32_t inner = square_edge - 1, end[2] = {(level.axis[0].size + inner) & ~inner, (level.axis[1].size + inner) & ~inner};
     alignas(64) uint32_t first[window_blocks * window_blocks];
     WindowPlaces<count> places;

@@ -1,5 +1,5 @@
-// Lanes that lie anyhow, sixteen at a time: filters of elements of four bytes. Elements come by the host's gathers where these are fast, else lane by lane
-// (`gather_words`).
+// Lanes that lie anyhow, sixteen at a time: filters of elements of four bytes. Elements come by the host's gathers where these are fast, else lane by
+// lane (`gather_words`).
 #pragma once
 #include "image_fetches.h"
 

@@ -12,14 +12,15 @@ struct FilteredLine {
 
     __attribute__((always_inline)) bool find(const ImageTexels &level, const float *x, const float *y) {
         FetchLanes known = lanes_by_bits(fetch_chunk_mask);
-        const FetchWords columns = filtered_places(level.axis[0], singles_of(x), known), lines = filtered_places(level.axis[1], singles_of(y), known);
+        const FetchWords columns = filtered_places(level.axis[0], singles_of(x), known);
+        const FetchWords lines = filtered_places(level.axis[1], singles_of(y), known);
         const FetchWords first = shifted_places(columns), upper = shifted_places(lines);
         column = (uint32_t)_mm_cvtsi128_si32(_mm512_castsi512_si128(first));
         line = (uint32_t)_mm_cvtsi128_si32(_mm512_castsi512_si128(upper));
         across = words_and(words_shifted(columns, 1), fetch_all(255));
         down = words_and(words_shifted(lines, 1), fetch_all(255));
-        return is_line(level, first, upper, column, line, (__mmask16)fetch_chunk_mask) && has_room(column + 1, fetch_lanes, level.squares->end_column) &&
-               has_room(line, 2, level.squares->end_line) && bits_of_lanes(known) == fetch_chunk_mask;
+        return is_line(level, first, upper, column, line, (__mmask16)fetch_chunk_mask) && bits_of_lanes(known) == fetch_chunk_mask &&
+               has_room(column + 1, fetch_lanes, level.squares->end_column) && has_room(line, 2, level.squares->end_line);
     }
 
     __attribute__((always_inline)) WideSums sums(const ImageTexels &level) const {
@@ -34,7 +35,8 @@ struct FilteredLine {
     }
 };
 
-template <int count> __attribute__((noinline)) static bool filter_lines_of(const ImageTexels &level, const float *const *coordinate, const RowsOf<float> &to) {
+template <int count>
+__attribute__((noinline)) static bool filter_lines_of(const ImageTexels &level, const float *const *coordinate, const RowsOf<float> &to) {
     const RowsOf<float> rows = to;
     FilteredLine line[count];
 #pragma GCC unroll 4

@@ -135,7 +135,8 @@ cdef extern from "image_windows.h" nogil:
     void filter_window(const TexelWindow &window, unsigned int rows, const ImageRow *row, const FloatRows &to)
     void gather_window(const TexelWindow &window, unsigned int rows, unsigned int byte, const FloatRows &to)
     bint filter_singles_in_window(const TexelWindow &window, unsigned int rows, const ImageRow *row, float *to)
-    void compare_in_window(const TexelWindow &window, unsigned int rows, const ImageRow *row, unsigned int function, const float *reference, float *to)
+    void compare_in_window(const TexelWindow &window, unsigned int rows, const ImageRow *row, unsigned int function, const float *reference,
+                           float *to)
     void load_window(const TexelWindow &window, unsigned int half, uint32_t *words, unsigned int stride)
 
 cdef extern from "image_line_filters.h" nogil:

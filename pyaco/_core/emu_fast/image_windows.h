@@ -1,6 +1,7 @@
 // Windows: the texels around all places of a wave, where 16 x 16 of a level in squares (image_squares.h) hold them, as of a picture that is turned.
 //
-// They are copied to lines once, sixteen squares in all. A place is then one number for its four texels, and two texels beside each other come by one load.
+// They are copied to lines once, sixteen squares in all. A place is then one number for its four texels, and two texels beside each other come by one
+// load.
 #pragma once
 #include "image_corners.h"
 #include "image_gathers.h"
@@ -16,7 +17,8 @@ struct TexelWindow {
 #if defined(__AVX512F__)
 // The least of the lanes at the corners of a workgroup of eight columns: of places that a plane gives the least of all.
 __attribute__((always_inline)) static inline int32_t least_corner(__m512i first, __m512i last) {
-    const __m128i corners = _mm512_castsi512_si128(_mm512_permutex2var_epi32(first, _mm512_castsi128_si512(_mm_setr_epi32(0, 7, 24, 31)), last));
+    const __m512i lanes = _mm512_castsi128_si512(_mm_setr_epi32(0, 7, 24, 31));
+    const __m128i corners = _mm512_castsi512_si128(_mm512_permutex2var_epi32(first, lanes, last));
     const __m128i two = _mm_min_epi32(corners, _mm_unpackhi_epi64(corners, corners));
     return _mm_cvtsi128_si32(_mm_min_epi32(two, _mm_shuffle_epi32(two, 1)));
 }
@@ -78,7 +80,8 @@ template <int count> struct WindowPlaces {
     __m512i texel[2][count];
 
     // The weights of the places go to the wave's rows. False: no window holds them, or some place is not exact.
-    __attribute__((always_inline)) bool find(const ImageTexels &level, uint32_t end_column, uint32_t end_line, const float *const *coordinate, ImageRow *row) {
+    __attribute__((always_inline)) bool find(const ImageTexels &level, uint32_t end_column, uint32_t end_line, const float *const *coordinate,
+                                             ImageRow *row) {
         FetchLanes known = lanes_by_bits(fetch_chunk_mask);
 #pragma GCC unroll 2
         for (int number = 0; number < 2; ++number) {
@@ -88,7 +91,8 @@ template <int count> struct WindowPlaces {
             else
                 find_window_texels<count, false>(axis, number, coordinate[number], row, texel[number], known);
             uint32_t furthest;
-            if (!open_window_axis(axis, number ? end_line : end_column, least_corner(texel[number][0], texel[number][count - 1]), begin[number], furthest))
+            const int32_t least = least_corner(texel[number][0], texel[number][count - 1]);
+            if (!open_window_axis(axis, number ? end_line : end_column, least, begin[number], furthest))
                 return false;
 #pragma GCC unroll 4
             for (int part = 0; part < count; ++part) {
@@ -126,7 +130,8 @@ static inline bool may_be_window(const ImageTexels &level, const float *const *c
     return true;
 }
 
-static inline bool open_window(const ImageTexels &level, unsigned rows, const float *const *coordinate, uint32_t slice, ImageRow *row, TexelWindow &window) {
+static inline bool open_window(const ImageTexels &level, unsigned rows, const float *const *coordinate, uint32_t slice, ImageRow *row,
+                               TexelWindow &window) {
     if (!level.squares || slice & (square_bytes - 1) || !may_be_window(level, coordinate, (int)rows * image_row))
         return false;
     return rows == 2 ? open_window_of<4>(level, coordinate, slice, row, window) : open_window_of<2>(level, coordinate, slice, row, window);
@@ -147,7 +152,8 @@ template <int side> __attribute__((always_inline)) static inline __m512i of_pair
 
 // Sums of the bytes of pairs, with weights of 65536 in all: those of even bytes, or of odd ones, where the texels were.
 __attribute__((always_inline)) static inline __m512i mixed_bytes(__m512i upper, __m512i lower, __m512i above, __m512i below, __m512i across) {
-    const __m512i bias = _mm512_set1_epi16(-0x8000), beside = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15));
+    const __m512i bias = _mm512_set1_epi16(-0x8000);
+    const __m512i beside = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15));
     const __m512i sums = _mm512_add_epi16(_mm512_mullo_epi16(upper, above), _mm512_mullo_epi16(lower, below));
     return _mm512_add_epi32(_mm512_madd_epi16(_mm512_shuffle_epi8(_mm512_xor_si512(sums, bias), beside), across), _mm512_set1_epi32(256 << 15));
 }
@@ -158,14 +164,16 @@ static inline void filter_window(const TexelWindow &window, unsigned rows, const
     const __m512i bytes = _mm512_set1_epi32(0x00ff00ff), whole = _mm512_set1_epi16(256);
 #pragma GCC unroll 1
     for (int lane = 0; lane < (int)rows * image_row; lane += fetch_lanes) {
-        const __m512i x = wide_of(row[lane / image_row].weight[0] + lane % image_row), y = wide_of(row[lane / image_row].weight[1] + lane % image_row);
+        const __m512i x = wide_of(row[lane / image_row].weight[0] + lane % image_row);
+        const __m512i y = wide_of(row[lane / image_row].weight[1] + lane % image_row);
         const __m512i across = _mm512_or_si512(_mm512_sub_epi32(_mm512_set1_epi32(256), x), _mm512_slli_epi32(x, 16));
         const __m512i down = _mm512_or_si512(y, _mm512_slli_epi32(y, 16));
         __m512i even[2], odd[2];
 #pragma GCC unroll 2
         for (int part = 0; part < 2; ++part) {
             const __m512i of_part = part ? _mm512_unpackhi_epi32(across, across) : _mm512_unpacklo_epi32(across, across);
-            const __m512i below = part ? _mm512_unpackhi_epi32(down, down) : _mm512_unpacklo_epi32(down, down), above = _mm512_sub_epi16(whole, below);
+            const __m512i below = part ? _mm512_unpackhi_epi32(down, down) : _mm512_unpacklo_epi32(down, down);
+            const __m512i above = _mm512_sub_epi16(whole, below);
             const __m512i upper = window_pairs(window, lane + 2 * part, 0), lower = window_pairs(window, lane + 2 * part, 1);
             even[part] = mixed_bytes(_mm512_and_si512(upper, bytes), _mm512_and_si512(lower, bytes), above, below, of_part);
             odd[part] = mixed_bytes(_mm512_srli_epi16(upper, 8), _mm512_srli_epi16(lower, 8), above, below, of_part);
@@ -216,7 +224,8 @@ static inline bool filter_singles_in_window(const TexelWindow &window, unsigned 
 #pragma GCC unroll 1
     for (int lane = 0; lane < (int)rows * image_row; lane += image_chunk) {
         const uint32_t *offset = window.offset + lane;
-        const __m512d right = _mm512_cvtepi32_pd(chunk_of(row[lane / image_row].weight[0] + lane % image_row)), left = _mm512_sub_pd(whole, right);
+        const __m512d right = _mm512_cvtepi32_pd(chunk_of(row[lane / image_row].weight[0] + lane % image_row));
+        const __m512d left = _mm512_sub_pd(whole, right);
         const __m512d y = _mm512_cvtepi32_pd(chunk_of(row[lane / image_row].weight[1] + lane % image_row));
         const __m512d share[2] = {_mm512_mul_pd(_mm512_sub_pd(whole, y), unit), _mm512_mul_pd(y, unit)};
         __m512d sum = zero;           // zeros are positive
@@ -239,7 +248,8 @@ template <int predicate>
 static inline void compare_in_window_by(const TexelWindow &window, unsigned rows, const ImageRow *row, const float *reference, float *to) {
 #pragma GCC unroll 1
     for (int lane = 0; lane < (int)rows * image_row; lane += fetch_lanes) {
-        const __m512i right = wide_of(row[lane / image_row].weight[0] + lane % image_row), left = _mm512_sub_epi32(_mm512_set1_epi32(256), right);
+        const __m512i right = wide_of(row[lane / image_row].weight[0] + lane % image_row);
+        const __m512i left = _mm512_sub_epi32(_mm512_set1_epi32(256), right);
         const __m512i y = wide_of(row[lane / image_row].weight[1] + lane % image_row);
         const __m512i down = _mm512_or_si512(_mm512_sub_epi32(_mm512_set1_epi32(256), y), _mm512_slli_epi32(y, 16));
         const __m512 given = _mm512_loadu_ps(reference + lane);
@@ -255,7 +265,8 @@ static inline void compare_in_window_by(const TexelWindow &window, unsigned rows
 }
 
 // The share of the texels that each lane's reference passes the comparison with; `function` as for `filter_compared`.
-static inline void compare_in_window(const TexelWindow &window, unsigned rows, const ImageRow *row, unsigned function, const float *reference, float *to) {
+static inline void compare_in_window(const TexelWindow &window, unsigned rows, const ImageRow *row, unsigned function, const float *reference,
+                                     float *to) {
     typedef void (*Compare)(const TexelWindow &, unsigned, const ImageRow *, const float *, float *);
     static const Compare by_function[8] = {
         compare_in_window_by<_CMP_FALSE_OQ>, compare_in_window_by<_CMP_LT_OQ>, compare_in_window_by<_CMP_EQ_OQ>, compare_in_window_by<_CMP_LE_OQ>,
