@@ -167,6 +167,7 @@ cdef struct ImageWork:
     uint8_t plain                     # 8-bit channels, each of them at most one component, and all components are such
     uint8_t plain_halves              # the same of elements of four halves
     uint8_t one_float                 # a sample of one float between texels, which `_sample_singles` can do
+    uint8_t channels_at_once          # a sample between texels of several channels, which `_sample_channels` can do
     uint8_t volume                    # a sample between the texels of a volume, which `_sample_volume` can do
     uint8_t any_control               # `_sample_whole` does not depend on MXCSR
     uint8_t keeps_level               # every level of detail samples the only level in the same way

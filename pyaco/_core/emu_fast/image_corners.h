@@ -20,9 +20,10 @@ static inline FetchSingles fraction_down(FetchSingles given) {
 #endif
 
 // Places of a filter in 512ths, as `find_places_exactly` has them; `known` loses the lanes that are not exact.
-__attribute__((always_inline)) static inline FetchWords filtered_places(const ImageAxis &axis, FetchSingles given, FetchLanes &known) {
+template <bool repeats>
+__attribute__((always_inline)) static inline FetchWords filtered_places_by(const ImageAxis &axis, FetchSingles given, FetchLanes &known) {
     FetchSingles place;
-    if (axis.repeats) {
+    if (repeats) {
         const FetchSingles rest = fraction_down(given);
         place = singles_product(rest, singles_all(axis.exact_scale));
         known = both_lanes(known, same_singles(rest, rest));
@@ -32,6 +33,10 @@ __attribute__((always_inline)) static inline FetchWords filtered_places(const Im
         known = both_lanes(known, both_lanes(small_singles(place, 0x1p23f), same_singles(singles_sum(u, shift), given)));
     }
     return words_sum(whole_singles(place), fetch_all(1 - 256));
+}
+
+__attribute__((always_inline)) static inline FetchWords filtered_places(const ImageAxis &axis, FetchSingles given, FetchLanes &known) {
+    return axis.repeats ? filtered_places_by<true>(axis, given, known) : filtered_places_by<false>(axis, given, known);
 }
 
 // What the lanes of a vector have along an axis.

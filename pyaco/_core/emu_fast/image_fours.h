@@ -24,8 +24,9 @@ struct BlockSource {
     uint64_t form;                    // a number for what `decode` makes of bits
     uint32_t bytes;                   // of a block: 8 or 16
 
-    const float *at(const uint8_t *host, uint32_t offset) const {
-        const uint32_t number = offset >> block_part_bits, slot = number % block_slots;
+    // Where a block is decoded; `changed` becomes true where something else was.
+    __attribute__((always_inline)) uint32_t slot_of(const uint8_t *host, uint32_t number, bool &changed) const {
+        const uint32_t slot = number % block_slots;
         const uint8_t *block = host + (uint64_t)number * bytes;
         uint64_t low, high = 0;
         std::memcpy(&low, block, sizeof(low));
@@ -35,8 +36,14 @@ struct BlockSource {
         if (__builtin_expect((key.bits[0] ^ low) | (key.bits[1] ^ high) | (key.form ^ form), 0)) {
             decode(format, block, decoded->texel[slot][0]);
             key = {{low, high}, form};
+            changed = true;
         }
-        return decoded->texel[slot][offset % block_texels];
+        return slot;
+    }
+
+    const float *at(const uint8_t *host, uint32_t offset) const {
+        bool changed;
+        return decoded->texel[slot_of(host, offset >> block_part_bits, changed)][offset % block_texels];
     }
 };
 
@@ -99,27 +106,49 @@ struct FourOfBlock {
     __m128 at(uint32_t offset) const { return _mm_loadu_ps(source.at(host, offset)); }
 };
 
-static inline void put_fours(const __m256d *sum, double scale, const RowsOf<float> &to, int lane) {
-    const __m256d unit = _mm256_set1_pd(scale);
-    __m128 found[4];
+// The components of eight lanes, to a row each.
+static inline void put_fours(const __m256d *sum, const RowsOf<float> &to, int lane) {
+    __m128 low[4], high[4];
 #pragma GCC unroll 4
-    for (int part = 0; part < 4; ++part)
-        found[part] = _mm256_cvtpd_ps(_mm256_mul_pd(sum[part], unit));
-    _MM_TRANSPOSE4_PS(found[0], found[1], found[2], found[3]);
+    for (int part = 0; part < 4; ++part) {
+        low[part] = _mm256_cvtpd_ps(sum[part]);
+        high[part] = _mm256_cvtpd_ps(sum[part + 4]);
+    }
+    _MM_TRANSPOSE4_PS(low[0], low[1], low[2], low[3]);
+    _MM_TRANSPOSE4_PS(high[0], high[1], high[2], high[3]);
 #pragma GCC unroll 4
     for (int index = 0; index < 4; ++index)
         if (to.row[index])
-            _mm_storeu_ps(to.row[index] + lane, found[index]);
+            _mm256_storeu_ps(to.row[index] + lane, _mm256_set_m128(high[index], low[index]));
 }
 
-static inline void put_fours(const __m256d *sum, double scale, const RowsOf<double> &to, int lane) {
-    const __m256d unit = _mm256_set1_pd(scale);
-    for (int part = 0; part < 4; ++part) {
+static inline void put_fours(const __m256d *sum, const RowsOf<double> &to, int lane) {
+    for (int part = 0; part < image_chunk; ++part) {
         alignas(32) double found[4];
-        _mm256_store_pd(found, _mm256_mul_pd(sum[part], unit));
+        _mm256_store_pd(found, sum[part]);
         for (int index = 0; index < 4; ++index)
             if (to.row[index])
                 to.row[index][lane + part] = found[index];
+    }
+}
+
+// The corners' shares of a sum for eight lanes: products of weights and a power of two, which are exact.
+template <int slices> static inline void put_shares(const ImageRow &row, int lane, double (*share)[image_chunk]) {
+    const EightDoubles whole = EightDoubles::everywhere(256.0), unit = EightDoubles::everywhere(slices == 2 ? 0x1p-24 : 0x1p-16);
+    const EightDoubles right = EightDoubles::of(chunk_of(row.weight[0] + lane)), y = EightDoubles::of(chunk_of(row.weight[1] + lane));
+    const EightDoubles left = whole.minus(right), upper = whole.minus(y).times(unit), lower = y.times(unit);
+    const EightDoubles flat[4] = {left.times(upper), right.times(upper), left.times(lower), right.times(lower)};
+    if (slices == 1) {
+#pragma GCC unroll 4
+        for (int corner = 0; corner < 4; ++corner)
+            flat[corner].put(share[corner]);
+        return;
+    }
+    const EightDoubles far = EightDoubles::of(chunk_of(row.weight[2] + lane)), near = whole.minus(far);
+#pragma GCC unroll 4
+    for (int corner = 0; corner < 4; ++corner) {
+        flat[corner].times(near).put(share[corner]);
+        flat[corner].times(far).put(share[4 * (slices - 1) + corner]);
     }
 }
 
@@ -127,24 +156,21 @@ template <int slices, class Source, class Number>
 static inline void filter_fours_in(const Source &source, const ImageRow &row, const RowsOf<Number> &to) {
 #pragma GCC unroll 1
     for (int lane = 0; lane < image_row; lane += image_chunk) {
-        const Shares<slices> shares = shares_of<slices>(row, lane);
-        alignas(32) double share[4 * slices][image_chunk];
-        for (int corner = 0; corner < 4 * slices; ++corner)
-            put_doubles(low_doubles(shares.of[corner]), high_doubles(shares.of[corner]), share[corner]);
-#pragma GCC unroll 1
-        for (int part = 0; part < image_chunk; part += 4) {
-            __m256d sum[4];
-#pragma GCC unroll 4
-            for (int number = 0; number < 4; ++number) {
-                sum[number] = _mm256_setzero_pd();
+        alignas(64) double share[4 * slices][image_chunk];
+        put_shares<slices>(row, lane, share);
+        const double(*of)[image_chunk] = share;
+        __asm__("" : "+r"(of));       // one address, which the compiler would else keep one of for each share
+        __m256d sum[image_chunk];
 #pragma GCC unroll 8
-                for (int corner = 0; corner < 4 * slices; ++corner) {
-                    const __m256d texel = _mm256_cvtps_pd(source.at(row.offset[corner][lane + part + number]));
-                    sum[number] = _mm256_fmadd_pd(_mm256_broadcast_sd(&share[corner][part + number]), texel, sum[number]);
-                }
+        for (int part = 0; part < image_chunk; ++part) {
+            sum[part] = _mm256_setzero_pd();
+#pragma GCC unroll 8
+            for (int corner = 0; corner < 4 * slices; ++corner) {
+                const __m256d texel = _mm256_cvtps_pd(source.at(row.offset[corner][lane + part]));
+                sum[part] = _mm256_fmadd_pd(_mm256_broadcast_sd(&of[corner][part]), texel, sum[part]);
             }
-            put_fours(sum, slices == 2 ? 0x1p-24 : 0x1p-16, to, lane + part);
         }
+        put_fours(sum, to, lane);
     }
 }
 #else

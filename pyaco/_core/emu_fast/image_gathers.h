@@ -1,8 +1,7 @@
-// Lanes that lie anyhow, sixteen at a time, by the host's gathers: places in two axes, filters of elements of four bytes.
-//
-// For hosts whose gathers are fast (image_lookups.h).
+// Lanes that lie anyhow, sixteen at a time: filters of elements of four bytes. Elements come by the host's gathers where these are fast, else lane by
+// lane (`gather_words`).
 #pragma once
-#include "image_chunks.h"
+#include "image_fetches.h"
 
 // A channel that is a dword of its own, or bits of one that a table says the meaning of.
 struct WideChannel {
@@ -14,7 +13,11 @@ struct WideChannel {
 enum { wide_lanes = 16 };
 
 static inline __m512i wide_of(const void *words) { return _mm512_loadu_si512(words); }
-static inline __m512i wide_words(const uint8_t *host, const uint32_t *offset) { return _mm512_i32gather_epi32(wide_of(offset), host, 1); }
+
+// Whether lanes are to be taken so: not where gathers are slow and lanes are neighbours, whose texels come by pairs (image_lookups.h).
+static inline bool lies_widely(const ImageRow &row, unsigned bytes) {
+    return !row.patch.used && bytes >= 4 && (fast_gathers || (row.offset[0][1] != row.offset[1][0] && row.offset[0][1] != row.offset[0][0] + 4));
+}
 
 // Sums along x of the bytes of four corners, as `ByteSums`, for sixteen lanes.
 struct WideSums {
@@ -28,11 +31,15 @@ struct WideSums {
         odd = _mm512_xor_si512(odd, bias);
     }
 
-    __attribute__((always_inline)) WideSums(const uint8_t *host, const uint32_t (*offset)[image_row], int lane, __m512i weight) {
-        const __m512i right = _mm512_or_si512(weight, _mm512_slli_epi32(weight, 16)), left = _mm512_sub_epi16(_mm512_set1_epi16(256), right);
-        sum(wide_words(host, offset[0] + lane), wide_words(host, offset[1] + lane), left, right, upper_even, upper_odd);
-        sum(wide_words(host, offset[2] + lane), wide_words(host, offset[3] + lane), left, right, lower_even, lower_odd);
+    __attribute__((always_inline)) WideSums(__m512i left, __m512i right, __m512i lower_left, __m512i lower_right, __m512i weight) {
+        const __m512i share = _mm512_or_si512(weight, _mm512_slli_epi32(weight, 16)), rest = _mm512_sub_epi16(_mm512_set1_epi16(256), share);
+        sum(left, right, rest, share, upper_even, upper_odd);
+        sum(lower_left, lower_right, rest, share, lower_even, lower_odd);
     }
+
+    __attribute__((always_inline)) WideSums(const uint8_t *host, const uint32_t (*offset)[image_row], int lane, __m512i weight)
+        : WideSums(gather_words(host, offset[0] + lane), gather_words(host, offset[1] + lane), gather_words(host, offset[2] + lane),
+                   gather_words(host, offset[3] + lane), weight) {}
 
     // As `sum_of_byte`.
     template <int byte> __attribute__((always_inline)) __m512i of_byte(__m512i rows) const {
@@ -69,25 +76,28 @@ __attribute__((always_inline)) static inline void put_wide_byte(const WideSums &
     put_byte_sums(half_of(sum, 1), half_of(more, 1), chunk_of(deep + image_chunk), to + image_chunk);
 }
 
+// The bytes of sixteen lanes from one on; `y`, `deep`: weights of the second line, and of the second slice, whose sums are `far`.
+template <class Number>
+__attribute__((always_inline)) static inline void put_wide_bytes(const WideSums &near, __m512i y, const RowsOf<Number> &to, int lane,
+                                                                 const WideSums *far = nullptr, const int32_t *deep = nullptr) {
+    const __m512i rows = _mm512_or_si512(_mm512_sub_epi32(_mm512_set1_epi32(256), y), _mm512_slli_epi32(y, 16));
+    put_wide_byte<0>(near, far, rows, deep, to.row[0] ? to.row[0] + lane : nullptr);
+    put_wide_byte<1>(near, far, rows, deep, to.row[1] ? to.row[1] + lane : nullptr);
+    put_wide_byte<2>(near, far, rows, deep, to.row[2] ? to.row[2] + lane : nullptr);
+    put_wide_byte<3>(near, far, rows, deep, to.row[3] ? to.row[3] + lane : nullptr);
+}
+
 template <int slices, class Number> static inline void filter_bytes_widely(const uint8_t *host, const ImageRow &row, const RowsOf<Number> &to) {
     const RowsOf<Number> out = to;
 #pragma GCC unroll 1
     for (int lane = 0; lane < image_row; lane += wide_lanes) {
         const __m512i x = wide_of(row.weight[0] + lane), y = wide_of(row.weight[1] + lane);
-        const __m512i rows = _mm512_or_si512(_mm512_sub_epi32(_mm512_set1_epi32(256), y), _mm512_slli_epi32(y, 16));
         const WideSums near(host, row.offset, lane, x);
-        const auto put = [&](const WideSums *far) __attribute__((always_inline)) {
-            const int32_t *deep = row.weight[2] + lane;
-            put_wide_byte<0>(near, far, rows, deep, out.row[0] ? out.row[0] + lane : nullptr);
-            put_wide_byte<1>(near, far, rows, deep, out.row[1] ? out.row[1] + lane : nullptr);
-            put_wide_byte<2>(near, far, rows, deep, out.row[2] ? out.row[2] + lane : nullptr);
-            put_wide_byte<3>(near, far, rows, deep, out.row[3] ? out.row[3] + lane : nullptr);
-        };
         if (slices == 1) {
-            put(nullptr);
+            put_wide_bytes(near, y, out, lane);
         } else {
             const WideSums far(host, row.offset + 4, lane, x);
-            put(&far);
+            put_wide_bytes(near, y, out, lane, &far, row.weight[2] + lane);
         }
     }
 }
@@ -111,7 +121,7 @@ static inline void filter_channels_in(const uint8_t *host, const ImageRow &row, 
 #pragma GCC unroll 8
             for (int corner = 0; corner < 4 * slices; ++corner) {
                 if (!kept)
-                    words[corner] = wide_words(host + 4 * channel.dword, row.offset[corner] + lane);
+                    words[corner] = gather_words(host + 4 * channel.dword, row.offset[corner] + lane);
                 __m512i component = words[corner];
                 if (channel.meaning)
                     component = _mm512_i32gather_epi32(_mm512_and_si512(_mm512_srl_epi32(component, shift), mask), channel.meaning, 4);
@@ -133,7 +143,7 @@ static inline void gather_bytes_widely(const uint8_t *host, const ImageRow &row,
     for (int lane = 0; lane < image_row; lane += wide_lanes)
 #pragma GCC unroll 4
         for (int index = 0; index < 4; ++index) {
-            const __m512i words = _mm512_srl_epi32(wide_words(host, row.offset[corner_of[index]] + lane), shift);
+            const __m512i words = _mm512_srl_epi32(gather_words(host, row.offset[corner_of[index]] + lane), shift);
             _mm512_storeu_ps(to.row[index] + lane, unorm8_of(words, 0));
         }
 }
@@ -144,9 +154,10 @@ static inline void load_corners_widely(const uint8_t *host, const uint32_t (*off
     for (int lane = 0; lane < image_row; lane += wide_lanes)
 #pragma GCC unroll 4
         for (int corner = 0; corner < 4; ++corner)
-            _mm512_storeu_si512(words + corner * stride + lane, wide_words(host, offset[corner] + lane));
+            _mm512_storeu_si512(words + corner * stride + lane, gather_words(host, offset[corner] + lane));
 }
 #else
+static inline bool lies_widely(const ImageRow &, unsigned) { return false; }
 template <int slices, class Number> static inline void filter_bytes_widely(const uint8_t *, const ImageRow &, const RowsOf<Number> &) {}
 template <int slices, class Number>
 static inline void filter_channels_in(const uint8_t *, const ImageRow &, const WideChannel *, unsigned, Number *const *) {}
@@ -156,7 +167,7 @@ static inline void load_corners_widely(const uint8_t *, const uint32_t (*)[image
 
 // ---------------------------------------------------------------------------------------------- by what the host is good at
 template <class Number> static inline void filter_lanes(const uint8_t *host, const ImageRow &row, unsigned bytes, unsigned slices, const RowsOf<Number> &to) {
-    if (!fast_gathers || row.patch.used || bytes != 4)
+    if (!lies_widely(row, bytes))
         filter_bytes(host, row, bytes, slices, to);
     else if (slices == 1)
         filter_bytes_widely<1>(host, row, to);
@@ -165,14 +176,14 @@ template <class Number> static inline void filter_lanes(const uint8_t *host, con
 }
 
 static inline void gather_lanes(const uint8_t *host, const ImageRow &row, unsigned bytes, unsigned byte, const RowsOf<float> &to) {
-    if (!fast_gathers || row.patch.used || bytes != 4)
+    if (!lies_widely(row, bytes))
         gather_bytes(host, row, bytes, byte, to);
     else
         gather_bytes_widely(host, row, byte, to);
 }
 
 static inline void load_lanes(const uint8_t *host, const ImageRow &row, unsigned bytes, unsigned dword, unsigned slices, uint32_t *words, unsigned stride) {
-    if (!fast_gathers || row.patch.used || bytes < 4)
+    if (!lies_widely(row, bytes))
         return load_corners(host, row, bytes, dword, slices, words, stride);
     for (unsigned slice = 0; slice < slices; ++slice)
         load_corners_widely(host + 4 * dword, row.offset + 4 * slice, words + 4 * stride * slice, stride);

@@ -122,7 +122,8 @@ static inline bool sample_grid_of(const ImageTexels &level, const float *const *
 // grid, or some texel is outside, and nothing was written.
 static inline bool sample_by_grid(const ImageTexels &level, unsigned rows, const float *const *coordinate, uint32_t slice, int filter,
                                   const RowsOf<float> &to) {
-    return rows == 2 ? sample_grid_of<wave_lines>(level, coordinate, slice, filter, to)
+    return !may_be_grid(coordinate) ? false
+         : rows == 2 ? sample_grid_of<wave_lines>(level, coordinate, slice, filter, to)
                      : sample_grid_of<patch_lines>(level, coordinate, slice, filter, to);
 }
 
@@ -150,7 +151,8 @@ static inline bool gather_grid_of(const ImageTexels &level, const float *const *
 // A byte of the corners (0, 1), (1, 1), (1, 0), (0, 0) of a wave's places, to a row each. False: the lanes are no grid, or some texel is outside, and
 // nothing was written.
 static inline bool gather_by_grid(const ImageTexels &level, unsigned rows, const float *const *coordinate, unsigned byte, const RowsOf<float> &to) {
-    return rows == 2 ? gather_grid_of<wave_lines>(level, coordinate, byte, to) : gather_grid_of<patch_lines>(level, coordinate, byte, to);
+    return !may_be_grid(coordinate) ? false
+         : rows == 2 ? gather_grid_of<wave_lines>(level, coordinate, byte, to) : gather_grid_of<patch_lines>(level, coordinate, byte, to);
 }
 
 // The entry of the slice that all lanes of a wave name. False: they name several, or none.

@@ -82,6 +82,9 @@ typedef GridOf<patch_lines> Grid;
 
 static inline int32_t first_lane(__m256i chunk) { return _mm_cvtsi128_si32(_mm256_castsi256_si128(chunk)); }
 
+// Whether lanes have the same first column in the second line as in the first: most that lie otherwise have not.
+static inline bool may_be_grid(const float *const *coordinate) { return !std::memcmp(coordinate[0], coordinate[0] + image_chunk, sizeof(float)); }
+
 // Whether texels follow each other: eight columns, and four or eight lines.
 template <int count = patch_lines> static inline bool is_patch(__m256i column, __m256i line) {
     const __m256i columns = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), lines = count == wave_lines ? columns : _mm256_setr_epi32(0, 1, 2, 3, 0, 1, 2, 3);
@@ -303,7 +306,8 @@ static inline bool place_patch_by(const ImageTexels &level, const float *const *
 
 // From coordinates to a patch of a level whose axes are exact. False: the lanes lie otherwise.
 static inline bool place_patch(const ImageTexels &level, const float *const *coordinate, int filter, ImageRow &row) {
-    return filter == image_linear    ? place_patch_by<image_linear>(level, coordinate, row)
+    return !may_be_grid(coordinate)  ? false
+         : filter == image_linear    ? place_patch_by<image_linear>(level, coordinate, row)
          : filter == image_truncates ? place_patch_by<image_truncates>(level, coordinate, row)
                                      : place_patch_by<image_nearest>(level, coordinate, row);
 }

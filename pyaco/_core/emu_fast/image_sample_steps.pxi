@@ -344,20 +344,26 @@ cdef inline uint32_t _place_of_four(const ImageWork *work, uint32_t channel) noe
     return work.view.format.position[channel] >> (5 if work.image.fours == four_singles else 4)
 
 
+cdef inline void _open_fours(const ImageWork *work, const Channels *channels, FloatRows *rows) noexcept nogil:
+    """The rows of the four components of elements."""
+    cdef uint32_t channel
+    for channel in range(4):
+        rows.row[_place_of_four(work, channel)] = <float *>channels.value[channel] if channels.wanted >> channel & 1 else NULL
+
+
 cdef void _filter_fours(const ImageWork *work, const ImageTexels *level, const ImageRow *places, uint32_t slices, Channels *channels,
                         double (*sums)[image_row]) noexcept nogil:
     """Channels of elements of four components."""
     cdef FloatRows rows
     cdef DoubleRows wide
-    cdef uint32_t channel, place
-    for channel in range(4):
-        place = _place_of_four(work, channel)
-        rows.row[place] = <float *>channels.value[channel] if channels.wanted >> channel & 1 else NULL
-        wide.row[place] = &sums[channel][0] if sums != NULL and channels.wanted >> channel & 1 else NULL
+    cdef uint32_t channel
     if sums == NULL:
+        _open_fours(work, channels, &rows)
         filter_fours(work.image.fours, work.image.blocks, level.host, places[0], slices, rows)
-    else:
-        filter_fours(work.image.fours, work.image.blocks, level.host, places[0], slices, wide)
+        return
+    for channel in range(4):
+        wide.row[_place_of_four(work, channel)] = &sums[channel][0] if channels.wanted >> channel & 1 else NULL
+    filter_fours(work.image.fours, work.image.blocks, level.host, places[0], slices, wide)
 
 
 cdef bint _filter_channels(const ImageWork *work, const ImageTexels *level, const ImageRow *places, uint32_t slices, Channels *channels,
@@ -669,6 +675,7 @@ cdef bint _gather_wave(ImageWork *work) noexcept nogil:
     cdef const float *coordinate[2]
     cdef FloatRows rows
     cdef ImageRow places[2]
+    cdef TexelWindow window
     cdef uint32_t component = trailing_zeros64(work.o.mask)
     cdef uint32_t i, half, byte
     if not (work.patches and work.plain and work.level != NULL and _is_exact(work) and work.view.select[component] >= 4):
@@ -680,6 +687,9 @@ cdef bint _gather_wave(ImageWork *work) noexcept nogil:
         rows.row[i] = <float *>_result_row(work, i)
     byte = work.view.format.position[work.view.select[component] - 4] >> 3
     if gather_by_grid(work.level[0], work.core.halves, coordinate, byte, rows):
+        return True
+    if _open_window(work, 0, places, &window):
+        gather_window(window, work.core.halves, byte, rows)
         return True
     if work.filter != image_linear or not _place_wave(work, places):
         return False
@@ -761,6 +771,8 @@ cdef inline bint _sample_whole(ImageWork *work) noexcept nogil:
         return _gather_wave(work)
     if work.one_float:
         return _sample_singles(work)
+    if work.channels_at_once:
+        return _sample_channels(work)
     if work.volume:
         return _sample_volume(work)
     return work.at_once and _sample_wave(work)

@@ -103,7 +103,7 @@ static inline void compare_lines(const Source &source, const WavePatch<count> &w
 // `use` the corners' singles: it is called with a source of lines and the wave's places. False: the lanes are no grid, or some texel is outside, or so it says.
 template <int count, class Use> static inline bool use_singles(const ImageTexels &level, const float *const *coordinate, Use use) {
     WavePatch<count> wave;
-    if (!wave.template find<image_linear>(level, coordinate))
+    if (!may_be_grid(coordinate) || !wave.template find<image_linear>(level, coordinate))
         return false;
     if (wave.template open<image_linear>(level))
         return use(PatchSingles<count>(level.host, wave.patch), wave);

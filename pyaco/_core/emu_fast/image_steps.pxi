@@ -28,6 +28,7 @@ cdef extern from "image_rows.h" nogil:
     void limit_references(const float *reference, float *limited)
     void compare_row(unsigned int function, const float *reference, uint32_t *component)
     uint32_t nan_lanes(const float *values)
+    bint has_nan(const float *values)
     void __builtin_prefetch(const void *place)
     StepFunction apart(StepFunction step)
     bint has_words(const uint32_t *kept, const uint32_t *eight, const uint32_t *four)
@@ -127,6 +128,24 @@ cdef extern from "image_nearest.h" nogil:
     bint nearest_components(const ImageTexels &level, const NearestPlaces &places, unsigned int bytes, const FetchedComponent *component,
                             unsigned int count, bint floats, uint32_t *registers)
 
+cdef extern from "image_windows.h" nogil:
+    cdef struct TexelWindow:
+        pass
+    bint open_window(const ImageTexels &level, unsigned int rows, const float **coordinate, uint32_t slice, ImageRow *row, TexelWindow &window)
+    void filter_window(const TexelWindow &window, unsigned int rows, const ImageRow *row, const FloatRows &to)
+    void gather_window(const TexelWindow &window, unsigned int rows, unsigned int byte, const FloatRows &to)
+    bint filter_singles_in_window(const TexelWindow &window, unsigned int rows, const ImageRow *row, float *to)
+    void compare_in_window(const TexelWindow &window, unsigned int rows, const ImageRow *row, unsigned int function, const float *reference,
+                           float *to)
+    void load_window(const TexelWindow &window, unsigned int half, uint32_t *words, unsigned int stride)
+
+cdef extern from "image_line_filters.h" nogil:
+    bint filter_by_lines(const ImageTexels &level, unsigned int rows, const float **coordinate, const FloatRows &to)
+
+cdef extern from "image_block_windows.h" nogil:
+    bint place_decoded(const ImageTexels &level, unsigned int rows, const BlockSource &source, const float **coordinate, ImageRow *row)
+    const uint8_t *decoded_texels(const BlockSource &source)
+
 cdef extern from "image_halves.h" nogil:
     bint filter_halves_patch(const ImageTexels &level, const float **coordinate, const FloatRows &to)
 
@@ -193,6 +212,7 @@ cdef void _open_work(ImageWork *work, Core *core, const Instruction *instruction
         work.filter = <uint8_t>_filter_of(work, _is_linear(work.sampler.mag_filter))
         work.at_once = _is_at_once(work)
         work.one_float = _is_one_float(work)
+        work.channels_at_once = _has_channels_at_once(work)
         work.volume = _is_volume(work)
         if _is_nearest(work):
             _open_fetches(work)

@@ -142,19 +142,48 @@ cdef inline bint _sample_grid(ImageWork *work, uint32_t slice_) noexcept nogil:
     return sample_by_grid(work.level[0], work.core.halves, coordinate, slice_, work.filter, rows)
 
 
+cdef inline bint _filter_lines(ImageWork *work) noexcept nogil:
+    """Filter for a wave whose lanes are columns of lines, sixteen by sixteen, in the first slice. False: they are not, and nothing was written."""
+    cdef const float *coordinate[2]
+    cdef FloatRows rows
+    _open_half(work, 0)
+    coordinate[0] = <const float *>_coordinate(work, 0)
+    coordinate[1] = <const float *>_coordinate(work, 1)
+    _open_results(work, &rows)
+    return filter_by_lines(work.level[0], work.core.halves, coordinate, rows)
+
+
+cdef inline bint _open_window(ImageWork *work, uint32_t slice_, ImageRow *places, TexelWindow *window) noexcept nogil:
+    """Find the window of a wave's places, in a slice, of elements of four bytes that are filtered. False: they do not lie so."""
+    cdef const float *coordinate[2]
+    if work.filter != image_linear or work.view.format.bytes != 4:
+        return False
+    _open_half(work, 0)
+    coordinate[0] = <const float *>_coordinate(work, 0)
+    coordinate[1] = <const float *>_coordinate(work, 1)
+    return open_window(work.level[0], work.core.halves, coordinate, slice_, places, window[0])
+
+
 cdef bint _sample_wave(ImageWork *work) noexcept nogil:
     """The same for the rows of a wave: all are placed before texels are read, which then do not wait for their offsets.
 
-    Where all lanes are one grid, they are placed and read at once.
+    Where all lanes are one grid, or lie in one window, they are placed and read at once.
     """
     cdef ImageRow places[2]
+    cdef TexelWindow window
+    cdef FloatRows rows
     cdef OnlySlice only
     cdef uint32_t half
     if not work.plain:
         return False
     only = _only_slice(work)
-    if only.known and work.view.format.bytes == 4 and _sample_grid(work, only.entry):
-        return True
+    if only.known and work.view.format.bytes == 4:
+        if _sample_grid(work, only.entry) or (work.filter == image_linear and only.entry == 0 and _filter_lines(work)):
+            return True
+        if _open_window(work, only.entry, places, &window):
+            _open_results(work, &rows)
+            filter_window(window, work.core.halves, places, rows)
+            return True
     for half in range(work.core.halves):
         _open_half(work, half)
         if not _place_at_once(work, &only, &places[half]):
@@ -187,10 +216,16 @@ cdef bint _place_wave(ImageWork *work, ImageRow *places) noexcept nogil:
 cdef bint _sample_scattered_singles(ImageWork *work, const float *reference, float *found) noexcept nogil:
     """Elements of one float that lie anyhow. False: some lane has to be looked at, or some sum is no number."""
     cdef ImageRow places[2]
+    cdef TexelWindow window
     cdef uint32_t words[4][image_row]
     cdef const uint32_t *component[4]
     cdef float *to
     cdef uint32_t half, corner
+    if _open_window(work, 0, places, &window):
+        if reference == NULL:
+            return filter_singles_in_window(window, work.core.halves, places, found)
+        compare_in_window(window, work.core.halves, places, work.sampler.compare, reference, found)
+        return True
     if not _place_wave(work, places):
         return False
     for corner in range(4):
@@ -250,6 +285,136 @@ cdef inline void _put_singles(const ImageWork *work, const uint32_t *found) noex
             else:
                 fill_row(row + image_row * half, _constant(work, selector) if selector < 4 else (0x3f800000 if selector == 7 else 0))
         position += 1
+
+
+cdef bint _has_channels_at_once(const ImageWork *work) noexcept nogil:
+    """Whether samples filter elements of four components, or bytes that tables give the meaning of, in a level of two axes."""
+    return (work.keeps_level and work.o.spatial == 2 and not (work.o.layered or work.o.narrow or work.o.halves) and work.filter == image_linear
+            and not work.o.flags & (image_flag_offset | image_flag_compare | image_flag_gather) and _is_exact(work)
+            and not (work.plain or work.view.format.integer)
+            and (work.image.fours != no_fours or (work.view.format.bytes == 4 and _has_planes(work))))
+
+
+cdef inline bint _is_in_lines(ImageWork *work) noexcept nogil:
+    """Whether lanes may lie as in a workgroup, and are looked for so."""
+    _open_half(work, 0)
+    return work.patches and _coordinate(work, 0)[8] == _coordinate(work, 0)[0]
+
+
+cdef bint _filter_wave_fours(ImageWork *work, Channels *channels) noexcept nogil:
+    """Channels of elements of four components for a wave. False: some lane has to be looked at."""
+    cdef const uint8_t *host = work.level.host
+    cdef uint8_t kind = work.image.fours
+    cdef const float *coordinate[2]
+    cdef ImageRow places[2]
+    cdef FloatRows rows
+    cdef uint32_t half
+    coordinate[0] = <const float *>_coordinate(work, 0)
+    coordinate[1] = <const float *>_coordinate(work, 1)
+    if kind == four_of_block and place_decoded(work.level[0], work.core.halves, work.image.blocks, coordinate, places):
+        kind, host = four_singles, decoded_texels(work.image.blocks)
+    elif not _place_wave(work, places):
+        return False
+    for half in range(work.core.halves):
+        _open_fours(work, &channels[half], &rows)
+        filter_fours(kind, work.image.blocks, host, places[half], 1, rows)
+    return True
+
+
+cdef bint _filter_wave_planes(ImageWork *work, Channels *channels) noexcept nogil:
+    """Channels of bytes that tables give the meaning of. False: some lane has to be looked at."""
+    cdef ImageRow places[2]
+    cdef TexelWindow window
+    cdef Elements elements[4]
+    cdef uint32_t half
+    cdef bint in_window = _open_window(work, 0, places, &window)
+    if not in_window and not _place_wave(work, places):
+        return False
+    for half in range(work.core.halves):
+        if in_window:
+            load_window(window, half, elements[0].words[0], sizeof(Elements) // sizeof(uint32_t))
+        else:
+            _load_corners(work, work.level.host, &places[half], 1, elements)
+        _filter_planes(work, elements, &places[half], 1, &channels[half], NULL)
+    return True
+
+
+cdef bint _sample_channels(ImageWork *work) noexcept nogil:
+    """Filtered channels for a wave. False: some lane has to be looked at, and its coordinates are what they were."""
+    cdef uint32_t given[2][2 * image_row]                   # results may lie in the registers of the coordinates
+    cdef Channels channels[2]
+    cdef uint32_t half
+    if _is_in_lines(work):
+        return False
+    _copy_coordinates(work, given, False)
+    for half in range(work.core.halves):
+        _open_half(work, half)
+        _choose_results(work, &channels[half])
+    _open_half(work, 0)
+    if not (_filter_wave_fours(work, channels) if work.image.fours != no_fours else _filter_wave_planes(work, channels)):
+        return False
+    if _has_nans(&channels[0]) or (work.core.halves == 2 and _has_nans(&channels[1])):
+        _copy_coordinates(work, given, True)
+        return False
+    for half in range(work.core.halves):
+        _open_half(work, half)
+        _finish_results(work, &channels[half])
+    return True
+
+
+cdef inline void _copy_coordinates(const ImageWork *work, uint32_t (*given)[2 * image_row], bint back) noexcept nogil:
+    """Keep the coordinates of a wave in two axes, or put them back."""
+    cdef uint32_t axis, half
+    cdef uint32_t *row
+    for axis in range(2):
+        for half in range(work.core.halves):
+            row = work.core.wave.vgpr + work.coordinate_at[axis] + image_row * half
+            if back:
+                copy_row(row, &given[axis][image_row * half])
+            else:
+                copy_row(&given[axis][image_row * half], row)
+
+
+cdef inline bint _has_nans(const Channels *channels) noexcept nogil:
+    cdef uint32_t channel
+    for channel in range(4):
+        if channels.wanted >> channel & 1 and has_nan(<const float *>channels.value[channel]):
+            return True
+    return False
+
+
+cdef inline void _choose_results(const ImageWork *work, Channels *channels) noexcept nogil:
+    """Put the channels of a row into the registers of the first components that they are."""
+    cdef uint32_t position = 0
+    cdef uint32_t component, channel
+    channels.wanted = 0
+    for component in range(4):
+        if not work.o.mask >> component & 1:
+            continue
+        channel = work.view.select[component] - 4
+        if work.view.select[component] >= 4 and not channels.wanted >> channel & 1 and (_has_components(work) or work.view.format.bits[channel]):
+            channels.wanted |= <uint32_t>1 << channel
+            channels.value[channel] = _result_row(work, position)
+        position += 1
+
+
+cdef inline void _finish_results(const ImageWork *work, const Channels *channels) noexcept nogil:
+    """Write the components of a row that are constants, or a channel once more."""
+    cdef uint32_t position = 0
+    cdef uint32_t component, channel
+    cdef uint32_t *row
+    for component in range(4):
+        if not work.o.mask >> component & 1:
+            continue
+        row = _result_row(work, position)
+        position += 1
+        channel = work.view.select[component] - 4
+        if work.view.select[component] < 4:
+            fill_row(row, _constant(work, work.view.select[component]))
+        elif not channels.wanted >> channel & 1:
+            fill_row(row, 0 if channel < 3 else 0x3f800000)
+        elif row != channels.value[channel]:
+            copy_row(row, channels.value[channel])
 
 
 cdef bint _is_volume(const ImageWork *work) noexcept nogil:

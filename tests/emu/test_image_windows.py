@@ -1,0 +1,107 @@
+"""Filters of pictures that are turned, and of columns of a line, in the fast engine: the reference engine's bits, with the vectors of every host.
+
+Texels of the first are read by windows of 16 x 16, those of the second by squares. Waves whose places lie in one window, or in none; where the
+picture begins again, ends, or is smaller than a window; elements whose sums are no numbers; results in the registers of the coordinates.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from image_kernels import image_instruction
+from numpy.typing import NDArray
+from test_image_engines import VECTOR_BITS, Pair, use_vectors
+
+from pyaco.descriptors.sampler import Sampler, sampler_descriptor
+
+LANES = np.arange(64)
+SIZES = ((64, 32), (8, 16), (256, 128))
+FORMATS = ("R8G8B8A8_UNORM", "R32_FLOAT", "Z32_FLOAT", "R8G8B8A8_SRGB", "R16G16B16A16_FLOAT", "R32G32B32A32_FLOAT", "R16G16B16A16_SNORM", "DXT1_RGBA",
+           "DXT5_SRGBA", "RGTC2_SNORM")
+TURNS = {256: 5, 512: 14}
+
+
+def made(target: str, form: str, size: tuple[int, int], random: np.random.Generator) -> Pair:
+    """An image whose floats are mostly numbers."""
+    pair = Pair(target, "2d", form, random, width=size[0], height=size[1], mips=1)
+    if form.endswith("FLOAT"):
+        level = pair.images[0].numpy(0)
+        floats = (random.random(level.nbytes // (2 if "16" in form else 4)) * 4 - 2).astype("f2" if "16" in form else "f4")
+        floats[random.random(floats.size) < random.choice([0.0, 1e-3])] = random.choice([np.nan, np.inf, -0.0])
+        for image in pair.images:
+            image.write(floats.view(level.dtype).reshape(level.shape), 0)
+    return pair
+
+
+def turned(random: np.random.Generator, size: tuple[int, int]) -> NDArray[np.float32]:
+    """Places of a workgroup of eight columns, turned by any angle, at about a texel each, in the level or at an edge; a lane may be elsewhere."""
+    angle, scale = random.random() * 2 * np.pi, random.choice([0.4, 1.0, 1.0, 1.2, 2.0])
+    across, down = LANES % 8 - 3.5, LANES // 8 - 3.5
+    at = np.stack([across * np.cos(angle) - down * np.sin(angle), across * np.sin(angle) + down * np.cos(angle)], 1) * scale
+    centre = np.where(random.integers(0, 5, 2) == 0, random.choice([0.0, 1.0], 2), random.random(2))
+    found = (centre + at / size).astype(np.float32)
+    if random.integers(5) == 0:
+        found[random.integers(64), random.integers(2)] = random.choice([np.nan, -1e-39, -1e-9, 1e9, 0.25])
+    return found
+
+
+def check_turned(pair: Pair, random: np.random.Generator, size: tuple[int, int], form: str, wave: int) -> None:
+    """Sample, compare or gather once."""
+    swizzle: dict[str, Any] = {"swizzle": tuple(int(k) for k in random.integers(0, 6, 4))} if random.integers(3) == 0 else {}
+    views = [image.view("2d", **swizzle).words for image in pair.images]
+    clamp = [int(each) for each in random.choice([0, 0, 0, 2, 2, 6, 1], 2)]
+    words = sampler_descriptor(Sampler((clamp[0], clamp[1], 0), 1, 1, compare=int(random.integers(8))), pair.devices[0].gfx_level)
+    compares, gathers = form == "Z32_FLOAT", form in FORMATS[:2] and random.integers(4) == 0
+    mask = 1 if gathers or compares else int(random.choice([15, 15, int(random.integers(1, 16))]))
+    name = "image_gather4_lz" if gathers else "image_sample_c_lz" if compares else "image_sample_lz"
+    text = image_instruction(name, pair.target, "2d", 3 if compares else 2, mask, data=4 if gathers else mask.bit_count(), sampler=True)
+    at = turned(random, size)
+    data = random.integers(0, 1 << 32, (64, 8), dtype=np.uint32)
+    given = np.concatenate([random.random((64, 1)).astype(np.float32), at], 1) if compares else at
+    if mask == 15 and random.integers(2):
+        text = text.replace("v[24:25]", "v[18:19]")
+        data[:, 2:4] = at.view(np.uint32)
+    expected, found = pair.run(text, views, words, address=given, data=data, wave=wave)
+    np.testing.assert_array_equal(found, expected, err_msg=f"{form} {size} {text} {list(map(hex, words))} {list(map(hex, views[0]))}")
+
+
+@pytest.mark.parametrize("bits", VECTOR_BITS)
+@pytest.mark.parametrize("form", FORMATS)
+def test_turned_pictures(form: str, bits: int) -> None:
+    """Waves of both sizes, levels of all sizes, any addressing."""
+    random = np.random.default_rng([bits, FORMATS.index(form)])
+    for number, size in enumerate(SIZES):
+        pair = made("gfx1100" if number % 2 else "gfx1030", form, size, random)
+        use_vectors(pair, bits)
+        for turn in range(TURNS[bits]):
+            check_turned(pair, random, size, form, 64 if turn % 3 else 32)
+
+
+def lines(random: np.random.Generator, size: tuple[int, int]) -> NDArray[np.float32]:
+    """Places of each sixteen lanes: of columns of a line that have the same fractions, up to the level's edges; one of them may be elsewhere."""
+    sixteens = []
+    for _ in range(4):
+        first = [int(random.integers(-1, size[0] - 15)), int(random.integers(-1, size[1]))] if random.integers(3) else [4, 4]
+        sixteens.append((np.stack([first[0] + np.arange(16), np.full(16, first[1])], 1) + 0.5 + random.random(2)) / size)
+    at = np.concatenate(sixteens).astype(np.float32)
+    if random.integers(4) == 0:
+        at[random.integers(64), random.integers(2)] = random.choice([np.nan, 0.25, -1e-39])
+    return at
+
+
+@pytest.mark.parametrize("bits", VECTOR_BITS)
+def test_columns_of_lines(bits: int) -> None:
+    """Waves of both sizes, any addressing, components in another order."""
+    random = np.random.default_rng(bits)
+    for size in ((64, 32), (16, 8), (128, 16)):
+        pair = Pair("gfx1100", "2d", "R8G8B8A8_UNORM", random, width=size[0], height=size[1], mips=1)
+        use_vectors(pair, bits)
+        for turn in range(16):
+            views = [image.view("2d", swizzle=((2, 3, 4, 5), (4, 3, 2, 5), (2, 3, 4, 1))[turn % 3]).words for image in pair.images]
+            clamp = [int(each) for each in random.choice([0, 2, 6], 2)]
+            words = sampler_descriptor(Sampler((clamp[0], clamp[1], 0), 1, 1), pair.devices[0].gfx_level)
+            text = image_instruction("image_sample_lz", "gfx1100", "2d", 2, sampler=True)
+            expected, found = pair.run(text, views, words, address=lines(random, size), wave=64 if turn % 4 else 32)
+            np.testing.assert_array_equal(found, expected, err_msg=f"{size} {list(map(hex, words))}")
