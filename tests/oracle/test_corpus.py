@@ -26,7 +26,7 @@ import corpus_measure
 import corpus_reasons
 import radv_nir
 from corpus_counts import MEMORY, UNROLLED_BY_PEER, by_class, by_kind, code_counts, nir_counts, printed_counts, shares
-from corpus_growth import exponent
+from corpus_growth import exponent, last_step
 from corpus_measure import Measuring, measure_entry, real_sizes
 from corpus_report import totals
 
@@ -169,7 +169,12 @@ def test_printed_code_is_counted() -> None:
 
 
 def test_exponents() -> None:
-    assert exponent({"a": 1.0}, {"a": 100.0}, "a", 10.0) == pytest.approx(2.0)
+    assert exponent([10, 100], [1.0, 100.0]) == pytest.approx((2.0, 0.0))
+    assert exponent([10, 100, 1000], [1.0, 10.0, 100.0]) == pytest.approx((1.0, 0.0))
+    # One step of 1 and one of 2: the line between lies half a step away in the middle, two thirds, against a sixth at each end.
+    slope, error = exponent([10, 100, 1000], [1.0, 10.0, 1000.0])
+    assert (slope, error) == pytest.approx((1.5, 1 / math.sqrt(12)))
+    assert last_step([10, 100, 1000], [1.0, 10.0, 1000.0]) == pytest.approx(2.0)
 
 
 def test_stand_ins_for_sizes_are_replaced() -> None:
