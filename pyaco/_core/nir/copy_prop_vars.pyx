@@ -20,6 +20,7 @@ from nir_opcodes cimport (
     alu_mov, index_write_mask, intrinsic_barrier, intrinsic_flag_can_eliminate, intrinsic_flag_convergent, intrinsic_flags,
     intrinsic_load_deref, intrinsic_store_deref,
 )
+from pyaco._core.common.bits cimport trailing_zeros32
 from pyaco._core.common.zeroed cimport Zeroed
 from pyaco._core.ir.emitter cimport component, vector_of
 from pyaco._core.ir.pass_runner cimport native_kernel
@@ -238,7 +239,7 @@ cdef int _meet(Walk *w, const vector[Known] &other) noexcept nogil:
     """Know what is known here and there alike."""
     cdef uint32_t row = 0
     cdef uint32_t there = 0
-    cdef uint32_t k
+    cdef uint32_t k, left
     cdef Known *known
     while row < w.known.size():
         known = &w.known[row]
@@ -249,8 +250,12 @@ cdef int _meet(Walk *w, const vector[Known] &other) noexcept nogil:
         if there == other.size() or other[there].bit_size != known.bit_size:
             _forget(w, row)
             continue
-        for k in range(<uint32_t>most_components):
-            if not other[there].components >> k & 1 or not _same(&known.parts[k], &other[there].parts[k]):
+        known.components &= other[there].components
+        left = known.components
+        while left:
+            k = trailing_zeros32(left)
+            left &= left - 1
+            if not _same(&known.parts[k], &other[there].parts[k]):
                 known.components &= ~(<uint32_t>1 << k)
         known.restricted = known.restricted and other[there].restricted
         known.coherent = known.coherent or other[there].coherent
@@ -267,11 +272,11 @@ cdef int _walk_if(Walk *w, NodeId node) except -1 nogil:
     cdef vector[Known] before = w.known
     cdef vector[Known] at_then
     _walk_list(w, s.nodes.first0[node])
-    at_then = w.known
-    w.known = before
+    at_then.swap(w.known)
+    w.known.swap(before)
     _walk_list(w, s.nodes.first1[node])
     if jump_of(s, s.nodes.last1[node]):
-        w.known = at_then
+        w.known.swap(at_then)
     elif not jump_of(s, s.nodes.last0[node]):
         _meet(w, at_then)
     return 0
@@ -292,7 +297,7 @@ cdef int _walk_loop(Walk *w, NodeId node) except -1 nogil:
         _apply_write(w, &w.writes.rows[i], 0)
     before = w.known
     _walk_list(w, w.s.nodes.first0[node])
-    w.known = before
+    w.known.swap(before)
     return 0
 
 
