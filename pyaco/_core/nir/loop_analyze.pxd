@@ -25,8 +25,8 @@ cdef struct LoopFacts:
     uint32_t unknown              # terminators whose decision is not always known
     vector[uint8_t] decisions     # exit_*, by trip and terminator
 
-cdef struct Member:               # a value of a loop that was analysed
-    uint32_t loop                 # serial of the last one of those
+cdef struct Member:               # of the loop that is being analysed
+    ValueId value
     uint32_t trip                 # serial of the one that it was computed for
     bint known
     bint counts                   # a counter of the loop, or its update
@@ -38,11 +38,10 @@ cdef struct Carried:              # into the next trip, by a phi
 
 cdef struct LoopAnalysis:
     ShaderData *s
-    Zeroed[uint32_t] row          # by value: in `members`, 0 none
-    vector[Member] members
+    Zeroed[uint32_t] row          # by value: where it stands in `members` if it stands there; of other loops' values, anywhere
+    vector[Member] members        # from 1 on; one loop at a time, so that they stay in the cache
     vector[Carried] carried
     uint32_t trip                 # serial
-    uint32_t serial               # of the loop
     uint32_t steps                # that may still be computed for this loop
     bint may_change               # something that is not known may be in a later trip, as it has a part that is
 
