@@ -112,7 +112,7 @@ cdef extern from *:
     static void *map_pages(uint64_t bytes) { return NULL; }
     static void unmap_pages(void *memory, uint64_t bytes) {}
     #endif
-    enum { MAPPED_FROM = 1 << 21, MAPPED_CLASS = KEPT_CLASSES + 1, MAPPED_ROOM = 8 };
+    enum { MAPPED_FROM = 1 << 23, MAPPED_CLASS = KEPT_CLASSES + 1, MAPPED_ROOM = 16 };
     """
     const bint MAPS_MEMORY
     cdef enum:
