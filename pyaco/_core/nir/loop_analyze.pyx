@@ -458,13 +458,17 @@ cdef bint _enter_list(LoopAnalysis *a, NodeId node) except -1 nogil:
     cdef ShaderData *s = a.s
     cdef OrderRow row
     cdef ValueId value
+    cdef uint32_t member
     cdef bint loops = False
     while node:
         if s.nodes.kind[node] == node_block:
+            member = <uint32_t>a.members.size()
+            a.members.resize(member + s.nodes.order_count[node])
             for row in range(s.nodes.order_first[node], s.nodes.order_first[node] + s.nodes.order_count[node]):
                 value = s.order.instruction[row]
-                a.row[value] = <uint32_t>a.members.size()
-                a.members.push_back(Member(value=value, trip=0, known=False, counts=False, bits=0))
+                a.row[value] = member
+                a.members[member].value = value
+                member += 1
         else:
             loops = loops or s.nodes.kind[node] == node_loop
             loops = _enter_list(a, s.nodes.first0[node]) or loops
