@@ -348,7 +348,7 @@ cdef bint copy_prop_vars_run(ShaderData *s) except -1 nogil:
     w.progress = False
     places_begin(&w.places, s)
     w.replaced.assign(s.instructions.table.count)
-    effects_gather(&w.writes, &w.places, _is_write, s.nodes.first0[1])
+    effects_gather(&w.writes, &w.places, _is_write)
     w.row_of.assign(w.places.rows.size())
     _walk_list(&w, s.nodes.first0[1])
     if w.progress:

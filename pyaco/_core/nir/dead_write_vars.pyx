@@ -292,7 +292,7 @@ cdef bint dead_write_vars_run(ShaderData *s) except -1 nogil:
     w.progress = w.removes = False
     places_begin(&w.places, s)
     w.removed.assign(s.instructions.table.count, 0)
-    effects_gather(&w.reads, &w.places, _is_read, s.nodes.first0[1])
+    effects_gather(&w.reads, &w.places, _is_read)
     _note_variables(&w)
     _note_reads(&w)
     w.dead = w.at_return

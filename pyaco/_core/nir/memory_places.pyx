@@ -247,29 +247,34 @@ cdef void effect_of(const Places *p, ValueId intrinsic, Effect *effect) noexcept
         effect.restricted = True
 
 
-cdef int effects_gather(Effects *effects, Places *p, IsEffect is_effect, NodeId node) except -1 nogil:
+cdef int _gather_list(Effects *effects, Places *p, IsEffect is_effect, NodeId node, bint in_loop) except -1 nogil:
     cdef const ShaderData *s = p.s
     cdef OrderRow row
     cdef Effect effect
     cdef ValueId i
-    effects.first.resize(s.nodes.table.count)
-    effects.end.resize(s.nodes.table.count)
     while node:
         if s.nodes.kind[node] == node_block:
             for row in range(s.nodes.order_first[node], s.nodes.order_first[node] + s.nodes.order_count[node]):
                 i = s.order.instruction[row]
                 if s.instructions.kind[i] == nir_deref:
                     places_note(p, i)
-                elif s.instructions.kind[i] == nir_intrinsic and is_effect(p, i, &effect):
+                elif in_loop and s.instructions.kind[i] == nir_intrinsic and is_effect(p, i, &effect):
                     effects.rows.push_back(effect)
+        elif s.nodes.kind[node] == node_if:
+            _gather_list(effects, p, is_effect, s.nodes.first0[node], in_loop)
+            _gather_list(effects, p, is_effect, s.nodes.first1[node], in_loop)
         else:
             effects.first[node] = <uint32_t>effects.rows.size()
-            effects_gather(effects, p, is_effect, s.nodes.first0[node])
-            if s.nodes.kind[node] == node_if:
-                effects_gather(effects, p, is_effect, s.nodes.first1[node])
+            _gather_list(effects, p, is_effect, s.nodes.first0[node], True)
             effects.end[node] = <uint32_t>effects.rows.size()
         node = s.nodes.next[node]
     return 0
+
+
+cdef int effects_gather(Effects *effects, Places *p, IsEffect is_effect) except -1 nogil:
+    effects.first.resize(p.s.nodes.table.count)
+    effects.end.resize(p.s.nodes.table.count)
+    return _gather_list(effects, p, is_effect, p.s.nodes.first0[1], False)
 
 
 cdef bint effect_concerns(const Places *p, const Effect *effect, PlaceId place, bint restricted) noexcept nogil:
