@@ -127,11 +127,15 @@ cdef PlaceId _root(Places *p, ValueId deref) except 0 nogil:
     return _find(p, &place)
 
 
+cdef inline uint32_t _component_read(const ShaderData *s, ValueId alu, uint32_t source) noexcept nogil:
+    """The component of a source that the first of the result is made of. Swizzles, eight bytes each, are only read where there is a choice."""
+    return 0 if s.instructions.components[source_value(s, alu, source)] == 1 else swizzle_component(source_swizzle(s, alu, source), 0)
+
+
 cdef int _index(const ShaderData *s, ValueId index, Place *place) noexcept nogil:
     """Fill in the step of an index: a constant, or a value and what is added to it."""
     cdef uint32_t side
     cdef uint32_t component = 0
-    cdef uint64_t swizzle
     cdef ValueId other
     cdef int bits = s.instructions.bit_size[index]
     place.step = step_element if value_is_constant(s, index) else step_run_time
@@ -143,13 +147,12 @@ cdef int _index(const ShaderData *s, ValueId index, Place *place) noexcept nogil
         for side in range(2):
             other = source_value(s, index, side)
             if value_is_constant(s, other):
-                swizzle = source_swizzle(s, index, 1 - side)
-                place.addend = constant_bits(s, other, swizzle_component(source_swizzle(s, index, side), 0))
+                place.addend = constant_bits(s, other, _component_read(s, index, side))
+                component = _component_read(s, index, 1 - side)
                 index = source_value(s, index, 1 - side)
-                component = swizzle_component(swizzle, 0)
                 break
     elif s.instructions.kind[index] == nir_alu and s.instructions.opcode[index] == alu_mov:
-        component = swizzle_component(source_swizzle(s, index, 0), 0)
+        component = _component_read(s, index, 0)
         index = source_value(s, index, 0)
     if bits < 64:
         place.addend &= (<uint64_t>1 << bits) - 1
