@@ -2,7 +2,7 @@
 
 Two figures for each pass. Its *exponent* is the slope of a straight line through log(time) over log(size), of all sizes, and beside it the
 standard error of that slope. The *last step* is the exponent between the two largest sizes alone, which shows where what a pass reads no longer
-fits a cache.
+fits a cache. A size at which a pass has nothing to do yet (`IDLE_SHARE`) is on no line.
 
 The smallest size has 3,000 instructions: fixed costs (entering a pass, reading the processor's clock, looking at its options: about a microsecond)
 and the beginning and end that all these shaders have in common (220 instructions) are less than a tenth there of whatever takes
@@ -32,6 +32,8 @@ SHAPE_SIZES = SIZES[:4]
 HIGHEST_EXPONENT = 1.15
 #: Passes that take less than this share of the largest shader's time are summed up.
 LEAST_SHARE = 0.002
+#: A pass that takes less than this share of a shader's time has seen that it has nothing to do there.
+IDLE_SHARE = LEAST_SHARE / 4
 #: A round compiles a shader as often as it takes to read so many instructions.
 INSTRUCTIONS_PER_ROUND = 60_000
 
@@ -47,6 +49,16 @@ class Growth:
         """Milliseconds of a pass by size."""
         return [times.get(name, 0.0) for times in self.times]
 
+    def exponent(self, name: str) -> tuple[float, float]:
+        """The power of the size that a pass's time grows with where it has something to do, and its standard error."""
+        sizes = zip(self.counts, self.times, strict=True)
+        busy = [(count, times[name]) for count, times in sizes if times.get(name, 0.0) >= IDLE_SHARE * times["all"]]
+        return exponent([count for count, _ in busy], [time for _, time in busy])
+
+    def last_step(self, name: str) -> float:
+        """The power of the size that a pass's time grows with between the two largest sizes."""
+        return exponent(self.counts[-2:], self.of(name)[-2:])[0]
+
     def largest_passes(self) -> list[str]:
         """What takes a share of the time that counts, beginning with the largest (all of them together)."""
         last = self.times[-1]
@@ -59,19 +71,16 @@ class Growth:
 
 
 def exponent(counts: list[int], times: list[float]) -> tuple[float, float]:
-    """The power of the size that times grow with, by least squares, and its standard error."""
+    """The power of the size that times grow with, by least squares, and its standard error (infinite where two sizes are all there is)."""
+    if len(counts) < 2:
+        return math.nan, math.inf
     x, y = [math.log(count) for count in counts], [math.log(max(time, 1e-6)) for time in times]
     slope, start = statistics.linear_regression(x, y)
     if len(x) == 2:
-        return slope, 0.0
+        return slope, math.inf
     residuals = math.fsum((b - start - slope * a) ** 2 for a, b in zip(x, y, strict=True))
     middle = statistics.fmean(x)
     return slope, math.sqrt(residuals / (len(x) - 2) / math.fsum((a - middle) ** 2 for a in x))
-
-
-def last_step(counts: list[int], times: list[float]) -> float:
-    """The power of the size that times grow with between the two largest sizes."""
-    return exponent(counts[-2:], times[-2:])[0]
 
 
 def measure(modules: list[bytes], target: str, repetitions: int) -> Growth:
@@ -95,8 +104,8 @@ def _head(name: str, counts: list[int]) -> str:
 
 def _line(name: str, growth: Growth, indent: str = "") -> str:
     times = growth.of(name)
-    slope, error = exponent(growth.counts, times)
-    return f"{indent + name:32}{' '.join(f'{time:9.2f}' for time in times)}  {slope:.2f} +-{error:.2f}   {last_step(growth.counts, times):.2f}"
+    slope, error = growth.exponent(name)
+    return f"{indent + name:32}{' '.join(f'{time:9.2f}' for time in times)}  {slope:.2f} +-{error:.2f}   {growth.last_step(name):.2f}"
 
 
 def grow(target: str, largest: int, repetitions: int) -> Iterator[tuple[str, Growth]]:
@@ -128,7 +137,7 @@ def plot(found: dict[str, Growth], path: Path) -> None:
         axes = figure.add_subplot(1, len(found), place, xscale="log", yscale="log", title=kind, xlabel="SPIR-V instructions")
         for name in growth.largest_passes():
             times = growth.of(name)
-            label = f"{name} {exponent(growth.counts, times)[0]:.2f}"
+            label = f"{name} {growth.exponent(name)[0]:.2f}"
             axes.plot(growth.counts, [1000 * time / count for time, count in zip(times, growth.counts, strict=True)], marker=".", label=label)
         axes.set_ylabel("us of processor time an instruction")
         axes.legend(fontsize=5, ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.08))
@@ -142,6 +151,5 @@ def report_shapes(target: str, largest: int, repetitions: int, only: list[str]) 
         growth = measure([large_shapes.spirv(shape, size) for size in SHAPE_SIZES if size <= largest], target, repetitions)
         print(_head(shape, growth.counts))
         for name in growth.largest_passes():
-            times = growth.of(name)
-            if name == "all" or max(exponent(growth.counts, times)[0], last_step(growth.counts, times)) > HIGHEST_EXPONENT:
+            if name == "all" or growth.exponent(name)[0] > HIGHEST_EXPONENT or growth.last_step(name) > HIGHEST_EXPONENT:
                 print(_line(name, growth, "  "), flush=True)
