@@ -8,8 +8,8 @@ what RADV's mean. Both compile a module right after another, all caches off; tim
 
 ``--json FILE`` keeps each row as soon as it is known; a second run with the same file goes on where the first ended, and ``--report`` only prints
 what it has. ``--sizes`` gives real values to specialization constants whose defaults are stand-ins (matrices of 1 x 1). ``--icd LABEL=PATH`` adds
-another build of RADV, ``--peer LABEL`` reports beside it. ``--growth`` measures generated shaders of 10,000 to 1,000,000 SPIR-V instructions
-instead: time and exponent of each pass; ``--shapes`` large shaders made of one kind of thing each.
+another build of RADV, ``--peer LABEL`` reports beside it. ``--growth`` measures generated shaders of 3,000 to 1,000,000 SPIR-V instructions
+instead: time and exponent of each pass, ``--plot FILE`` draws them (``pyaco[plot]``); ``--shapes`` large shaders made of one kind of thing each.
 """
 
 from __future__ import annotations
@@ -124,12 +124,15 @@ def main() -> int:
     parser.add_argument("--shapes", nargs="*", help="the same of large shaders of many shapes (bench/large_shapes.py), or of those named")
     parser.add_argument("--growth", action="store_true", help="time per pass of generated shaders of growing size")
     parser.add_argument("--largest", type=int, default=100_000, help="SPIR-V instructions of the largest of them")
+    parser.add_argument("--plot", metavar="FILE", type=Path, help="with --growth: a picture of time an instruction by size, one curve a pass")
     options = parser.parse_args()
+    if (options.growth or options.shapes is not None) and options.largest < corpus_growth.SIZES[1]:
+        parser.error(f"growth takes two sizes: --largest {corpus_growth.SIZES[1]} or more")
     if options.shapes is not None:
         corpus_growth.report_shapes((options.target or ["gfx1100"])[0], options.largest, options.repetitions, options.shapes)
         return 0
     if options.growth:
-        corpus_growth.report((options.target or ["gfx1100"])[0], options.largest, options.repetitions)
+        corpus_growth.report((options.target or ["gfx1100"])[0], options.largest, options.repetitions, options.plot)
         return 0
     rows = collect(options)
     if not rows:

@@ -1,8 +1,21 @@
-"""How each pass grows: generated shaders of 10,000 SPIR-V instructions and ten, a hundred times that; large shaders of many shapes."""
+"""How each pass grows: generated shaders of 3,000 to 1,000,000 SPIR-V instructions; large shaders of many shapes.
+
+Two figures for each pass. Its *exponent* is the slope of a straight line through log(time) over log(size), of all sizes, and beside it the
+standard error of that slope. The *last step* is the exponent between the two largest sizes alone, which shows where what a pass reads no longer
+fits a cache. A size at which a pass has nothing to do yet (`IDLE_SHARE`) is on no line.
+
+The smallest size has 3,000 instructions: fixed costs (entering a pass, reading the processor's clock, looking at its options: about a microsecond)
+and the beginning and end that all these shaders have in common (220 instructions) are less than a tenth there of whatever takes
+0.2 % of the time. From smaller ones the line would begin too high, and its slope be too good.
+"""
 
 from __future__ import annotations
 
 import math
+import statistics
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
 
 import large_shapes
 from big_shader import WORDS_PER_STATEMENT
@@ -12,71 +25,131 @@ from spirv_reflection import reflect
 import pyaco
 from pyaco._core.ir import pass_runner
 
-SIZES = (10_000, 100_000, 1_000_000)
+SIZES = (3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 #: Of shapes; ``glslangValidator`` takes minutes for much more of some.
-SHAPE_SIZES = (3_000, 10_000, 30_000, 100_000)
-#: Passes of shapes are named where they grow by a higher power in the last step.
-HIGHEST_POWER = 1.15
+SHAPE_SIZES = SIZES[:4]
+#: Passes of shapes are named where one of the two figures is above this.
+HIGHEST_EXPONENT = 1.15
 #: Passes that take less than this share of the largest shader's time are summed up.
 LEAST_SHARE = 0.002
+#: A pass that takes less than this share of a shader's time has seen that it has nothing to do there.
+IDLE_SHARE = LEAST_SHARE / 4
+#: A round compiles a shader as often as it takes to read so many instructions.
+INSTRUCTIONS_PER_ROUND = 60_000
 
 
-def times_of(module: bytes, target: str, repetitions: int) -> dict[str, float]:
-    """Least milliseconds of processor time of each pass, and of all together, over some compilations."""
-    least: dict[str, float] = {}
+@dataclass(frozen=True)
+class Growth:
+    """Least milliseconds of processor time of each pass, and of all together, at each size."""
+
+    counts: list[int]
+    times: list[dict[str, float]]
+
+    def of(self, name: str) -> list[float]:
+        """Milliseconds of a pass by size."""
+        return [times.get(name, 0.0) for times in self.times]
+
+    def exponent(self, name: str) -> tuple[float, float]:
+        """The power of the size that a pass's time grows with where it has something to do, and its standard error."""
+        sizes = zip(self.counts, self.times, strict=True)
+        busy = [(count, times[name]) for count, times in sizes if times.get(name, 0.0) >= IDLE_SHARE * times["all"]]
+        return exponent([count for count, _ in busy], [time for _, time in busy])
+
+    def last_step(self, name: str) -> float:
+        """The power of the size that a pass's time grows with between the two largest sizes."""
+        return exponent(self.counts[-2:], self.of(name)[-2:])[0]
+
+    def largest_passes(self) -> list[str]:
+        """What takes a share of the time that counts, beginning with the largest (all of them together)."""
+        last = self.times[-1]
+        return [name for name in sorted(last, key=lambda name: -last[name]) if last[name] >= LEAST_SHARE * last["all"]]
+
+    def others(self) -> list[float]:
+        """Milliseconds of all other passes by size."""
+        shown = set(self.largest_passes())
+        return [math.fsum(time for name, time in times.items() if name not in shown) for times in self.times]
+
+
+def exponent(counts: list[int], times: list[float]) -> tuple[float, float]:
+    """The power of the size that times grow with, by least squares, and its standard error (infinite where two sizes are all there is)."""
+    if len(counts) < 2:
+        return math.nan, math.inf
+    x, y = [math.log(count) for count in counts], [math.log(max(time, 1e-6)) for time in times]
+    slope, start = statistics.linear_regression(x, y)
+    if len(x) == 2:
+        return slope, math.inf
+    residuals = math.fsum((b - start - slope * a) ** 2 for a, b in zip(x, y, strict=True))
+    middle = statistics.fmean(x)
+    return slope, math.sqrt(residuals / (len(x) - 2) / math.fsum((a - middle) ** 2 for a in x))
+
+
+def measure(modules: list[bytes], target: str, repetitions: int) -> Growth:
+    """Compile in rounds through all sizes, so that what else the machine does meets all alike; small ones more often."""
+    counts = [reflect(module).instruction_count for module in modules]
+    least: list[dict[str, float]] = [{} for _ in modules]
     pass_runner.count_processor_time(True)
     for _ in range(repetitions):
-        times = pyaco.compile(module, target=target).times_ms
-        for name, milliseconds in {**times["passes"], "all": times["total"]}.items():
-            least[name] = min(least.get(name, math.inf), milliseconds)
+        for module, count, found in zip(modules, counts, least, strict=True):
+            for _ in range(max(1, INSTRUCTIONS_PER_ROUND // count)):
+                times = pyaco.compile(module, target=target).times_ms
+                for name, milliseconds in {**times["passes"], "all": times["total"]}.items():
+                    found[name] = min(found.get(name, math.inf), milliseconds)
     pass_runner.count_processor_time(False)
-    return least
+    return Growth(counts, least)
 
 
-def exponent(times: dict[str, float], larger: dict[str, float], name: str, factor: float) -> float:
-    """The power of the size that a pass's time grows with."""
-    return math.log(max(larger[name], 1e-6) / max(times.get(name, 1e-6), 1e-6)) / math.log(factor)
+def _head(name: str, counts: list[int]) -> str:
+    return f"{name:32}{' '.join(f'{count:9}' for count in counts)}  exponent      last step"
 
 
-def report(target: str, largest: int, repetitions: int) -> None:
-    """Print a table for each kind of generated shader."""
+def _line(name: str, growth: Growth, indent: str = "") -> str:
+    times = growth.of(name)
+    slope, error = growth.exponent(name)
+    return f"{indent + name:32}{' '.join(f'{time:9.2f}' for time in times)}  {slope:.2f} +-{error:.2f}   {growth.last_step(name):.2f}"
+
+
+def grow(target: str, largest: int, repetitions: int) -> Iterator[tuple[str, Growth]]:
+    """Measure each kind of generated shader."""
     for kind in sorted(WORDS_PER_STATEMENT):
-        counts, found = [], []
-        for size in (size for size in SIZES if size <= largest):
-            module = big_spirv(size, kind)
-            counts.append(reflect(module).instruction_count)
-            found.append(times_of(module, target, repetitions if size < SIZES[-1] else 1))
-        if found:
-            _print(kind, target, counts, found)
+        yield kind, measure([big_spirv(size, kind) for size in SIZES if size <= largest], target, repetitions)
 
 
-def _print(kind: str, target: str, counts: list[int], found: list[dict[str, float]]) -> None:
-    heads = [f"{counts[0]:>10}"] + [f"{count:>10} {'exp.':>5}" for count in counts[1:]]
-    print(f"\n{kind} code, {target}: ms by SPIR-V instructions, and the exponent from one size to the next\n{'':36}{' '.join(heads)}")
-    last = found[-1]
-    shown = [name for name in sorted(last, key=lambda name: -last[name]) if last[name] >= LEAST_SHARE * last["all"]]
-    for name in shown:
-        cells = [f"{found[0].get(name, 0.0):10.2f}"]
-        for index in range(1, len(found)):
-            power = exponent(found[index - 1], found[index], name, counts[index] / counts[index - 1])
-            cells.append(f"{found[index][name]:10.2f} {power:5.2f}")
-        print(f"{name:36}{' '.join(cells)}")
-    rest = [math.fsum(times[name] for name in times if name not in shown) for times in found]
-    print(f"{'other passes':36}{rest[0]:10.2f} {' '.join(f'{value:10.2f}      ' for value in rest[1:])}".rstrip())
+def report(target: str, largest: int, repetitions: int, plot_file: Path | None) -> None:
+    """Print a table for each kind of generated shader, and draw the curves if a file is named."""
+    found = {}
+    for kind, growth in grow(target, largest, repetitions):
+        found[kind] = growth
+        print(f"\n{kind} code, {target}: ms of processor time by SPIR-V instructions")
+        print(_head("", growth.counts))
+        for name in growth.largest_passes():
+            print(_line(name, growth))
+        print(f"{'other passes':32}{' '.join(f'{time:9.2f}' for time in growth.others())}", flush=True)
+    if plot_file:
+        plot(found, plot_file)
+
+
+def plot(found: dict[str, Growth], path: Path) -> None:
+    """Draw microseconds an instruction over the size: what grows with the size is level; needs ``pyaco[plot]``."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6 * len(found), 7), layout="constrained")
+    for place, (kind, growth) in enumerate(found.items(), 1):
+        axes = figure.add_subplot(1, len(found), place, xscale="log", yscale="log", title=kind, xlabel="SPIR-V instructions")
+        for name in growth.largest_passes():
+            times = growth.of(name)
+            label = f"{name} {growth.exponent(name)[0]:.2f}"
+            axes.plot(growth.counts, [1000 * time / count for time, count in zip(times, growth.counts, strict=True)], marker=".", label=label)
+        axes.set_ylabel("us of processor time an instruction")
+        axes.legend(fontsize=5, ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.08))
+    figure.savefig(path, dpi=150)
 
 
 def report_shapes(target: str, largest: int, repetitions: int, only: list[str]) -> None:
-    """Print a line for each shape, and one for each of its passes that grows too fast in the last step."""
-    print(f"{target}: ms by SPIR-V instructions, exponents from one size to the next")
+    """Print a line for each shape, and one for each of its passes that grows too fast."""
+    print(f"{target}: ms of processor time by SPIR-V instructions; passes with an exponent or a last step above {HIGHEST_EXPONENT}")
     for shape in only or large_shapes.SHAPES:
-        counts, found = [], []
-        for size in (size for size in SHAPE_SIZES if size <= largest):
-            module = large_shapes.spirv(shape, size)
-            counts.append(reflect(module).instruction_count)
-            found.append(times_of(module, target, repetitions))
-        print(f"{shape:36}{' '.join(f'{count:10}' for count in counts)}", flush=True)
-        for name in sorted(found[-1], key=lambda name: -found[-1][name]):
-            powers = [exponent(found[k - 1], found[k], name, counts[k] / counts[k - 1]) for k in range(1, len(counts))]
-            if name == "all" or (powers[-1] > HIGHEST_POWER and found[-1][name] >= LEAST_SHARE * found[-1]["all"]):
-                times = " ".join(f"{one.get(name, 0.0):10.2f}" for one in found)
-                print(f"  {name:34}{times}   {' '.join(f'{power:5.2f}' for power in powers)}", flush=True)
+        growth = measure([large_shapes.spirv(shape, size) for size in SHAPE_SIZES if size <= largest], target, repetitions)
+        print(_head(shape, growth.counts))
+        for name in growth.largest_passes():
+            if name == "all" or growth.exponent(name)[0] > HIGHEST_EXPONENT or growth.last_step(name) > HIGHEST_EXPONENT:
+                print(_line(name, growth, "  "), flush=True)

@@ -42,6 +42,20 @@ def test_rows_survive_growth(count: int) -> None:
     assert (program.operands.data[program.instructions.operand_first[order]] == numpy.arange(count)).all()
 
 
+@pytest.mark.skipif(not table.keeps_memory, reason="tables that move at every append take too long for so many rows")
+def test_rows_survive_the_growth_of_large_tables() -> None:
+    """From 8 MiB on, allocations are mappings: into one, in it, and with nothing left of it in the next table."""
+    pattern = bytes([0x21, 1, 2])
+    for _ in range(2):
+        program = build.new_program(103, 64)
+        for count in (1 << 18, 5 << 20, 4 << 20):
+            build.add_temps(program, pattern * (count // 3))
+        classes = program.temps.register_class[1:]
+        assert classes.size == sum(count // 3 * 3 for count in (1 << 18, 5 << 20, 4 << 20))
+        assert (classes.reshape(-1, 3) == list(pattern)).all()
+        del classes, program
+
+
 def test_views_share_the_storage_and_are_read_only() -> None:
     program = program_with(4)
     opcode = program.instructions.opcode

@@ -26,7 +26,7 @@ import corpus_measure
 import corpus_reasons
 import radv_nir
 from corpus_counts import MEMORY, UNROLLED_BY_PEER, by_class, by_kind, code_counts, nir_counts, printed_counts, shares
-from corpus_growth import exponent
+from corpus_growth import Growth, exponent
 from corpus_measure import Measuring, measure_entry, real_sizes
 from corpus_report import totals
 
@@ -169,7 +169,16 @@ def test_printed_code_is_counted() -> None:
 
 
 def test_exponents() -> None:
-    assert exponent({"a": 1.0}, {"a": 100.0}, "a", 10.0) == pytest.approx(2.0)
+    assert exponent([10, 100, 1000], [1.0, 10.0, 100.0]) == pytest.approx((1.0, 0.0))
+    # One step of 1 and one of 2: the line between lies a sixth of a step away at each end, a third in the middle.
+    steps = [{"all": 1.0, "pass": 1.0}, {"all": 10.0, "pass": 10.0}, {"all": 100.0, "pass": 1000.0}]
+    growth = Growth([10, 100, 1000], steps)
+    assert growth.exponent("pass") == pytest.approx((1.5, 1 / math.sqrt(12)))
+    assert growth.last_step("pass") == pytest.approx(2.0)
+    # At a size where a pass has nothing to do, it is on no line.
+    idle = [{"all": 1.0, "pass": 1e-5}, {"all": 10.0, "pass": 1.0}, {"all": 100.0, "pass": 10.0}, {"all": 1000.0, "pass": 100.0}]
+    assert Growth([1, 10, 100, 1000], idle).exponent("pass") == pytest.approx((1.0, 0.0))
+    assert math.isnan(Growth([10, 100], [{"all": 1.0}, {"all": 2.0, "pass": 1.0}]).exponent("pass")[0])
 
 
 def test_stand_ins_for_sizes_are_replaced() -> None:

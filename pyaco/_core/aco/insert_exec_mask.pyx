@@ -25,6 +25,7 @@ from pyaco._core.aco.build cimport (
     make, make_1, make_scc_2, by_wave, exec_definition, exec_operand, mask_constant, new_mask, phi_resize,
 )
 from pyaco._core.aco.queries cimport opcode_is_phi, operand_equal
+from pyaco._core.common.table cimport RowRange
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport (
     BlockId, Definition, InstructionId, Operand, OperandRow, OrderRow, Program, ProgramData, Rewrite, TempId, block_branch,
@@ -52,7 +53,8 @@ cdef struct Loop:
 cdef cppclass Context:
     ProgramData *p
     Rewrite rewrite
-    vector[vector[Mask]] masks       # by block, at its end
+    vector[Mask] masks               # of all blocks so far, one stack behind the other: only that of the last block changes
+    vector[RowRange] stacks          # rows in `masks` by block, at its end
     vector[Loop] loops
     vector[Loop] unchanged           # loops at whose header exec stays as it is
 
@@ -65,19 +67,31 @@ cdef inline uint32_t _succ(const ProgramData *p, BlockId block, uint32_t k) noex
     return p.edge_lists.block[p.blocks.linear_succ_first[block] + k]
 
 
+cdef inline Mask *_level(Context *c, BlockId block, uint32_t level) noexcept nogil:
+    return &c.masks[c.stacks[block].first + level]
+
+
+cdef inline Mask *_top(Context *c, BlockId block) noexcept nogil:
+    return _level(c, block, c.stacks[block].count - 1)
+
+
+cdef inline int _push(Context *c, BlockId block, Operand value, bint loop) except -1 nogil:
+    c.masks.push_back(Mask(value=value, loop=loop))
+    c.stacks[block].count += 1
+    return 0
+
+
+cdef inline void _pop(Context *c, BlockId block) noexcept nogil:
+    c.masks.pop_back()
+    c.stacks[block].count -= 1
+
+
 cdef inline bint _in_exec(Operand value) noexcept nogil:
     return (value.flags & operand_undef) != 0
 
 
 cdef inline Operand _value(Context *c, Operand mask) noexcept nogil:
     return exec_operand(c.p) if _in_exec(mask) else mask
-
-
-cdef inline Mask _mask(Context *c, Operand value, bint loop) noexcept nogil:
-    cdef Mask m
-    m.value = value
-    m.loop = loop
-    return m
 
 
 cdef int _copy_to_exec(Context *c, Operand value) except -1 nogil:
@@ -111,9 +125,7 @@ cdef int _start_of_program(Context *c, uint32_t block) except -1 nogil:
     cdef ProgramData *p = c.p
     cdef bint full = p.workgroup_size != 0xffffffffU and p.workgroup_size % p.wave_size == 0 and p.workgroup_size != 0
     cdef Operand mask = mask_constant(p, True) if full else operand_undefined(p.lane_mask)
-    c.masks[block].reserve(2)
-    c.masks[block].push_back(_mask(c, mask, False))
-    return 0
+    return _push(c, block, mask, False)
 
 
 cdef int _loop_header(Context *c, BlockId block) except -1 nogil:
@@ -122,7 +134,13 @@ cdef int _loop_header(Context *c, BlockId block) except -1 nogil:
     cdef Loop *loop = &c.loops.back()
     cdef Operand active = operand_undefined(p.lane_mask)
     cdef Definition d = exec_definition(p)
-    c.masks[block] = c.masks[_pred(p, block, 0)]
+    # The mask of the lanes in the loop replaces the innermost one, unless lanes may leave it one by one.
+    cdef BlockId before = _pred(p, block, 0)
+    cdef uint32_t level
+    cdef Mask mask
+    for level in range(c.stacks[before].count if loop.divergent_break else c.stacks[before].count - 1):
+        mask = _level(c, before, level)[0]
+        _push(c, block, mask.value, mask.loop)
     if loop.divergent_continue:
         active = operand_of(p, new_mask(p))
         d = definition_of(p, active.data)
@@ -130,12 +148,7 @@ cdef int _loop_header(Context *c, BlockId block) except -1 nogil:
     phi_resize(p, loop.phi, p.blocks.linear_pred_count[block])
     operand_put(p, p.instructions.operand_first[loop.phi], exec_operand(p))
     rewrite_emit(&c.rewrite, loop.phi)
-    if loop.divergent_break:
-        c.masks[block].push_back(_mask(c, active, True))
-    else:
-        c.masks[block].pop_back()
-        c.masks[block].push_back(_mask(c, active, True))
-    return 0
+    return _push(c, block, active, True)
 
 
 cdef int _loop_exit(Context *c, BlockId block) except -1 nogil:
@@ -146,15 +159,15 @@ cdef int _loop_exit(Context *c, BlockId block) except -1 nogil:
     cdef uint32_t k
     cdef bint unchanged = not loop.divergent_continue
     for k in range(1, p.blocks.linear_pred_count[loop.header]):
-        operand_put(p, row + k, _value(c, c.masks[_pred(p, loop.header, k)][level].value))
-        if not _in_exec(c.masks[_pred(p, loop.header, k)][level].value):
+        operand_put(p, row + k, _value(c, _level(c, _pred(p, loop.header, k), level).value))
+        if not _in_exec(_level(c, _pred(p, loop.header, k), level).value):
             unchanged = False
     if unchanged:
         c.unchanged.push_back(loop)
     c.loops.pop_back()
     _join(c, block, loop.levels)
     # The mask of the loop ends here; the level around it may itself be an outer loop's.
-    c.masks[block].back().loop = c.masks[_pred(p, loop.header, 0)].back().loop
+    _top(c, block).loop = _top(c, _pred(p, loop.header, 0)).loop
     return 0
 
 
@@ -168,23 +181,21 @@ cdef int _join(Context *c, BlockId block, uint32_t levels) except -1 nogil:
     cdef bint same
     cdef Mask mask
     cdef Definition d
-    c.masks[block].reserve(levels + 2)
     for level in range(levels):
-        mask = c.masks[_pred(p, block, 0)][level]
+        mask = _level(c, _pred(p, block, 0), level)[0]
         same = True
         for k in range(1, count):
-            if not operand_equal(mask.value, c.masks[_pred(p, block, k)][level].value):
+            if not operand_equal(mask.value, _level(c, _pred(p, block, k), level).value):
                 same = False
         if not same:
             d = definition_of(p, new_mask(p))
             phi = make(p, op_p_linear_phi, &d, 1, NULL, 0)
             phi_resize(p, phi, count)
             for k in range(count):
-                operand_put(p, p.instructions.operand_first[phi] + k,
-                            _value(c, c.masks[_pred(p, block, k)][level].value))
+                operand_put(p, p.instructions.operand_first[phi] + k, _value(c, _level(c, _pred(p, block, k), level).value))
             rewrite_emit(&c.rewrite, phi)
             mask.value = operand_of(p, d.temp)
-        c.masks[block].push_back(mask)
+        _push(c, block, mask.value, mask.loop)
     return 0
 
 
@@ -200,10 +211,9 @@ cdef int _couple(Context *c, BlockId block) except -1 nogil:
         return _loop_header(c, block)
     if p.blocks.kind[block] & block_loop_exit:
         return _loop_exit(c, block)
-    levels = <uint32_t>c.masks[_pred(p, block, 0)].size()
+    levels = c.stacks[_pred(p, block, 0)].count
     for k in range(1, count):
-        if c.masks[_pred(p, block, k)].size() < levels:
-            levels = <uint32_t>c.masks[_pred(p, block, k)].size()
+        levels = min(levels, c.stacks[_pred(p, block, k)].count)
     if p.blocks.kind[block] & block_merge:
         levels -= 1
     if levels == 0:
@@ -215,12 +225,11 @@ cdef int _couple(Context *c, BlockId block) except -1 nogil:
 cdef int _restore(Context *c, BlockId block) except -1 nogil:
     """Reactivate the lanes that were switched off by divergent control flow (after the phis)."""
     cdef ProgramData *p = c.p
-    cdef Mask *top = &c.masks[block].back()
+    cdef Mask *top = _top(c, block)
     if p.blocks.kind[block] & block_loop_header and c.loops.back().divergent_continue:
         # The mask of the loop is kept in its temp while a copy of it runs.
         _copy_to_exec(c, top.value)
-        c.masks[block].push_back(_mask(c, operand_undefined(p.lane_mask), False))
-        return 0
+        return _push(c, block, operand_undefined(p.lane_mask), False)
     if not p.blocks.kind[block] & (block_loop_exit | block_merge) or _in_exec(top.value):
         return 0
     _copy_to_exec(c, top.value)
@@ -237,7 +246,7 @@ cdef int _enter_loop(Context *c, BlockId block) except -1 nogil:
     cdef BlockId b = block + 1
     cdef Operand saved
     loop.header = _succ(p, block, 0)
-    loop.levels = <uint32_t>c.masks[block].size()
+    loop.levels = c.stacks[block].count
     loop.phi = 0
     loop.divergent_break = False
     loop.divergent_continue = False
@@ -249,9 +258,9 @@ cdef int _enter_loop(Context *c, BlockId block) except -1 nogil:
                 loop.divergent_continue = True
         b += 1
     # The lanes that are reactivated after the loop must survive changes of exec.
-    if loop.divergent_break and _in_exec(c.masks[block].back().value):
+    if loop.divergent_break and _in_exec(_top(c, block).value):
         _copy_to_temp(c, exec_operand(p), &saved)
-        c.masks[block].back().value = saved
+        _top(c, block).value = saved
     c.loops.push_back(loop)
     return 0
 
@@ -261,7 +270,7 @@ cdef int _divergent_branch(Context *c, BlockId block, InstructionId old) except 
     cdef Operand condition = operand_at(p, p.instructions.operand_first[old])
     cdef Definition[3] definitions
     cdef Operand[2] operands
-    cdef Mask *top = &c.masks[block].back()
+    cdef Mask *top = _top(c, block)
     if top.value.flags & operand_constant and top.value.data != 0 and condition.flags & operand_temp:
         _copy_to_exec(c, condition)
     else:
@@ -272,31 +281,31 @@ cdef int _divergent_branch(Context *c, BlockId block, InstructionId old) except 
         operands[1] = exec_operand(p)
         rewrite_emit(&c.rewrite, make(p, by_wave(p, op_s_and_saveexec_b32, op_s_and_saveexec_b64), definitions, 3, operands, 2))
         top.value = operand_of(p, definitions[0].temp)
-    c.masks[block].push_back(_mask(c, operand_undefined(p.lane_mask), False))
+    _push(c, block, operand_undefined(p.lane_mask), False)
     return _branch(c, old, op_p_cbranch_z, exec_operand(p), _succ(p, block, 1), _succ(p, block, 0))
 
 
 cdef int _invert(Context *c, BlockId block, InstructionId old) except -1 nogil:
     cdef ProgramData *p = c.p
-    cdef uint32_t size = <uint32_t>c.masks[block].size()
+    cdef uint32_t size = c.stacks[block].count
     if size < 2:
         with gil:
             raise ValueError(f"BB{block}: an else side without a divergent branch")
     rewrite_emit(&c.rewrite, make_scc_2(p, by_wave(p, op_s_andn2_b32, op_s_andn2_b64), exec_definition(p),
-                                        _value(c, c.masks[block][size - 2].value), exec_operand(p), 0))
+                                        _value(c, _level(c, block, size - 2).value), exec_operand(p), 0))
     return _branch(c, old, op_p_cbranch_z, exec_operand(p), _succ(p, block, 1), _succ(p, block, 0))
 
 
 cdef int _take_out(Context *c, uint32_t block, bint with_loop, uint32_t *scc) except -1 nogil:
     """Remove the running lanes from the levels above the loop's, and from the loop's with `with_loop`."""
     cdef ProgramData *p = c.p
-    cdef uint32_t level = <uint32_t>c.masks[block].size() - 1
+    cdef uint32_t level = c.stacks[block].count - 1
     cdef Mask *mask
     cdef TempId temp
     scc[0] = 0
     while level > 0:
         level -= 1
-        mask = &c.masks[block][level]
+        mask = _level(c, block, level)
         if mask.loop and not with_loop:
             break
         temp = new_mask(p)
@@ -329,12 +338,12 @@ cdef int _continue_or_break(Context *c, BlockId block, InstructionId old) except
     """The end of a loop body: iterate again while lanes are left in the loop."""
     cdef ProgramData *p = c.p
     cdef bint popped = False
-    while c.masks[block].size() > 1 and not c.masks[block].back().loop:
-        c.masks[block].pop_back()
+    while c.stacks[block].count > 1 and not _top(c, block).loop:
+        _pop(c, block)
         popped = True
-    if popped and not _in_exec(c.masks[block].back().value):
-        _copy_to_exec(c, c.masks[block].back().value)
-        c.masks[block].back().value = operand_undefined(p.lane_mask)
+    if popped and not _in_exec(_top(c, block).value):
+        _copy_to_exec(c, _top(c, block).value)
+        _top(c, block).value = operand_undefined(p.lane_mask)
     return _branch(c, old, op_p_cbranch_nz, exec_operand(p), _succ(p, block, 1), _succ(p, block, 0))
 
 
@@ -378,7 +387,7 @@ cdef int _elect(Context *c, uint32_t block, InstructionId i) except -1 nogil:
     """The lowest active lane as a lane mask."""
     cdef ProgramData *p = c.p
     cdef Definition d = definition_at(p, p.instructions.definition_first[i])
-    cdef Operand top = c.masks[block].back().value
+    cdef Operand top = _top(c, block).value
     cdef Operand one = operand_c32(1) if p.wave_size == 32 else operand_c64(1)
     cdef TempId lane
     if top.flags & operand_constant and top.data != 0:
@@ -406,6 +415,7 @@ cdef int _block(Context *c, BlockId block) except -1 nogil:
     cdef uint32_t k = 0
     cdef InstructionId i
     rewrite_block(&c.rewrite, block)
+    c.stacks[block] = RowRange(<uint32_t>c.masks.size(), 0)
     _couple(c, block)
     while k < count and opcode_is_phi(p.instructions.opcode[p.order.instruction[first + k]]):
         rewrite_emit(&c.rewrite, p.order.instruction[first + k])
@@ -441,7 +451,7 @@ cdef int insert_exec_mask_run(ProgramData *p) except -1 nogil:
     cdef BlockId b
     cdef uint32_t k
     c.p = p
-    c.masks.resize(p.blocks.table.count)
+    c.stacks.resize(p.blocks.table.count)
     rewrite_begin(&c.rewrite, p)
     for b in range(p.blocks.table.count):
         _block(&c, b)

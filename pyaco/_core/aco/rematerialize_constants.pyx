@@ -17,6 +17,7 @@ from isa_opcodes cimport op_p_parallelcopy
 from pyaco._core.aco.build cimport emit_1
 from pyaco._core.aco.dominance cimport dominates_linear
 from pyaco._core.aco.queries cimport opcode_is_phi
+from pyaco._core.common.zeroed cimport Zeroed
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport (
     BlockId, DefinitionRow, InstructionId, OperandRow, OrderRow, Program, ProgramData, Rewrite, TempId, class_is_vgpr, class_s1,
@@ -25,12 +26,27 @@ from pyaco._core.ir.program cimport (
 )
 
 cdef struct Constant:
-    InstructionId maker             # 0: the temp is not a constant
+    InstructionId maker
     TempId name                     # the temp that has it now
     BlockId block                   # of that temp
     uint32_t made                   # its place in program order
     uint32_t place                  # of the last use
     uint8_t needed                  # a phi, or a use near by, reads the original
+
+
+cdef cppclass Constants:
+    vector[Constant] rows           # from 1 on
+    Zeroed[uint32_t] of_temp        # row of those temps that there were before the pass
+
+
+cdef inline Constant *_constant_at(const ProgramData *p, Constants *constants, OperandRow row) noexcept nogil:
+    """The constant that an operand reads, or NULL; what is in VGPRs, most of all, is not even looked up."""
+    cdef uint32_t number
+    if not p.operands.flags[row] & operand_temp or class_is_vgpr(p.operands.register_class[row]) \
+            or p.operands.data[row] >= constants.of_temp.size():
+        return NULL
+    number = constants.of_temp[p.operands.data[row]]
+    return &constants.rows[number] if number else NULL
 
 
 cdef bint _is_constant(const ProgramData *p, InstructionId i) noexcept nogil:
@@ -43,17 +59,18 @@ cdef bint _is_constant(const ProgramData *p, InstructionId i) noexcept nogil:
     return p.operands.flags[p.instructions.operand_first[i]] & operand_constant != 0
 
 
-cdef void _find_makers(const ProgramData *p, vector[Constant] &constants) noexcept nogil:
+cdef int _find_makers(const ProgramData *p, Constants *constants) except -1 nogil:
     """Find the constants, and where they are made."""
     cdef OrderRow k
     cdef InstructionId i
-    cdef Constant *c
+    constants.of_temp.assign(p.temps.table.count)
+    constants.rows.resize(1)
     for k in range(p.order.table.count):
         i = p.order.instruction[k]
         if _is_constant(p, i):
-            c = &constants[p.definitions.temp[p.instructions.definition_first[i]]]
-            c.maker = i
-            c.place = c.made = k + 1
+            constants.of_temp[p.definitions.temp[p.instructions.definition_first[i]]] = <uint32_t>constants.rows.size()
+            constants.rows.push_back(Constant(maker=i, name=0, block=0, made=k + 1, place=k + 1, needed=False))
+    return 0
 
 
 cdef inline bint _phi_is_far(const ProgramData *p, const Constant *c, uint32_t place, uint32_t far) noexcept nogil:
@@ -62,7 +79,7 @@ cdef inline bint _phi_is_far(const ProgramData *p, const Constant *c, uint32_t p
         p.definitions.register_class[p.instructions.definition_first[c.maker]] == class_s1
 
 
-cdef bint _find(const ProgramData *p, vector[Constant] &constants, uint32_t far) except -1 nogil:
+cdef bint _find(const ProgramData *p, Constants *constants, uint32_t far) except -1 nogil:
     """Find the constants, and which of them something reads where they are made; False: every use is near."""
     cdef OrderRow k
     cdef uint32_t place
@@ -75,9 +92,9 @@ cdef bint _find(const ProgramData *p, vector[Constant] &constants, uint32_t far)
         i = p.order.instruction[k]
         place = k + 1
         for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
-            if not p.operands.flags[row] & operand_temp or constants[p.operands.data[row]].maker == 0:
+            c = _constant_at(p, constants, row)
+            if c == NULL:
                 continue
-            c = &constants[p.operands.data[row]]
             if opcode_is_phi(p.instructions.opcode[i]):
                 if _phi_is_far(p, c, place, far):
                     any_far = True
@@ -92,19 +109,17 @@ cdef bint _find(const ProgramData *p, vector[Constant] &constants, uint32_t far)
     return any_far
 
 
-cdef void _phi_operands(ProgramData *p, vector[Constant] &constants, uint32_t far, InstructionId i, uint32_t place) noexcept nogil:
+cdef void _phi_operands(ProgramData *p, Constants *constants, uint32_t far, InstructionId i, uint32_t place) noexcept nogil:
     """Give a phi the constants that it is far behind."""
     cdef OperandRow row
     cdef const Constant *c
     for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
-        if not p.operands.flags[row] & operand_temp or p.operands.data[row] >= constants.size():
-            continue
-        c = &constants[p.operands.data[row]]
-        if c.maker and _phi_is_far(p, c, place, far):
+        c = _constant_at(p, constants, row)
+        if c != NULL and _phi_is_far(p, c, place, far):
             operand_put(p, row, operand_at(p, p.instructions.operand_first[c.maker]))
 
 
-cdef int _operands(ProgramData *p, vector[Constant] &constants, Rewrite *out, uint32_t far, BlockId block, InstructionId i,
+cdef int _operands(ProgramData *p, Constants *constants, Rewrite *out, uint32_t far, BlockId block, InstructionId i,
                    uint32_t place) except -1 nogil:
     """Give an instruction the names that its constants have now, and make those again whose last use is far."""
     cdef uint32_t j
@@ -113,10 +128,8 @@ cdef int _operands(ProgramData *p, vector[Constant] &constants, Rewrite *out, ui
     cdef Constant *c
     for j in range(p.instructions.operand_count[i]):
         row = p.instructions.operand_first[i] + j
-        if not p.operands.flags[row] & operand_temp or p.operands.data[row] >= constants.size():
-            continue
-        c = &constants[p.operands.data[row]]
-        if c.maker == 0:
+        c = _constant_at(p, constants, row)
+        if c == NULL:
             continue
         if place - c.place > far or not dominates_linear(p, c.block, block):
             name = temp_new(p, p.temps.register_class[c.name])
@@ -128,13 +141,14 @@ cdef int _operands(ProgramData *p, vector[Constant] &constants, Rewrite *out, ui
     return 0
 
 
-cdef int _rewrite(ProgramData *p, vector[Constant] &constants, uint32_t far) except -1 nogil:
+cdef int _rewrite(ProgramData *p, Constants *constants, uint32_t far) except -1 nogil:
     cdef Rewrite out
     cdef BlockId b
     cdef OrderRow k
     cdef uint32_t place = 0
     cdef InstructionId i
     cdef TempId temp
+    cdef Constant *c
     rewrite_begin(&out, p)
     for b in range(p.blocks.table.count):
         rewrite_block(&out, b)
@@ -147,23 +161,23 @@ cdef int _rewrite(ProgramData *p, vector[Constant] &constants, uint32_t far) exc
                 _operands(p, constants, &out, far, b, i, place)
             if _is_constant(p, i):
                 temp = p.definitions.temp[p.instructions.definition_first[i]]
-                constants[temp].name = temp
-                constants[temp].block = b
-                constants[temp].place = place
-                if not constants[temp].needed:
+                c = &constants.rows[constants.of_temp[temp]]
+                c.name = temp
+                c.block = b
+                c.place = place
+                if not c.needed:
                     continue
             rewrite_emit(&out, i)
     return rewrite_end(&out)
 
 
 cdef bint rematerialize_constants_run(ProgramData *p, uint32_t far) except -1 nogil:
-    cdef vector[Constant] constants
+    cdef Constants constants
     if p.order.table.count <= far:
         return False
-    constants.resize(p.temps.table.count)
-    if not _find(p, constants, far):
+    if not _find(p, &constants, far):
         return False
-    _rewrite(p, constants, far)
+    _rewrite(p, &constants, far)
     return True
 
 

@@ -30,7 +30,7 @@ cdef struct Table:
 
 cdef int table_init(Table *table, const uint8_t *element_sizes, uint32_t column_count, uint32_t capacity) except -1 nogil
 cdef void table_free(Table *table) noexcept nogil
-# Makes room for `extra` more rows; grows by doubling. Raises MemoryError, or BufferError while views are exported.
+# Makes room for `extra` more rows; grows by doubling, large tables (table.pyx) by more. Raises MemoryError, or BufferError while views are exported.
 cdef int table_grow(Table *table, uint32_t extra) except -1 nogil
 
 cdef inline int table_reserve(Table *table, uint32_t extra) except -1 nogil:

@@ -6,8 +6,16 @@ from libc.string cimport memcpy, memset
 
 from pyaco._core.common.bits cimport align_up, leading_zeros32
 
+cdef enum:
+    most_rows = 0xffffffff        # a table has fewer
+    page = 4096                   # bytes
+    column_gap = 9 * 64           # bytes behind a column of at least a page
+
+
 cdef uint64_t _column_bytes(uint64_t capacity, uint64_t element_size) noexcept nogil:
-    return align_up(capacity * element_size, 64)
+    """The room of a column. Capacities are powers of two: without a gap, a row of all columns would be in the same sets of the caches."""
+    cdef uint64_t bytes = align_up(capacity * element_size, 64)
+    return bytes + column_gap if bytes >= page else bytes
 
 
 cdef uint64_t _allocation_bytes(const Table *table, uint32_t capacity) noexcept nogil:
@@ -86,7 +94,38 @@ cdef inline uint32_t _size_class(uint64_t bytes) noexcept nogil:
     return 32 - leading_zeros32(<uint32_t>(bytes - 1) // KEPT_SMALLEST) if bytes > KEPT_SMALLEST else 0
 
 
+# Large allocations are mappings with room for several times the rows that are wanted: pages that nothing has touched yet cost nothing, where a
+# growth by doubling copied every column again and again, onto fresh pages. It fell upon whichever pass filled the table.
+cdef extern from *:
+    """
+    #if defined(__linux__) && !PYACO_MOVING_TABLES && !defined(__SANITIZE_ADDRESS__)
+    #include <sys/mman.h>
+    enum { MAPS_MEMORY = 1 };
+    static void *map_pages(uint64_t bytes)
+    {
+        void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        return memory == MAP_FAILED ? NULL : memory;
+    }
+    static void unmap_pages(void *memory, uint64_t bytes) { munmap(memory, bytes); }
+    #else
+    enum { MAPS_MEMORY = 0 };
+    static void *map_pages(uint64_t bytes) { return NULL; }
+    static void unmap_pages(void *memory, uint64_t bytes) {}
+    #endif
+    enum { MAPPED_FROM = 1 << 23, MAPPED_CLASS = KEPT_CLASSES + 1, MAPPED_ROOM = 16 };
+    """
+    const bint MAPS_MEMORY
+    cdef enum:
+        MAPPED_FROM                 # bytes
+        MAPPED_CLASS                # the size class of mappings
+        MAPPED_ROOM                 # times the rows wanted
+    void *map_pages(uint64_t bytes) noexcept nogil        # zero, or NULL
+    void unmap_pages(void *memory, uint64_t bytes) noexcept nogil
+
+
 cdef inline void *_zeroed(KeptMemory *kept, uint64_t bytes, uint32_t size_class) noexcept nogil:
+    if size_class == MAPPED_CLASS:
+        return map_pages(bytes)
     if size_class == KEPT_CLASSES:
         return calloc(bytes, 1)
     if kept.counts[size_class] == 0:
@@ -97,7 +136,7 @@ cdef inline void *_zeroed(KeptMemory *kept, uint64_t bytes, uint32_t size_class)
 
 cdef inline bint _is_kept(const KeptMemory *kept, uint32_t size_class) noexcept nogil:
     """Whether an allocation of a size class is to be kept when it is freed."""
-    return size_class != KEPT_CLASSES and not kept.closed and \
+    return size_class < KEPT_CLASSES and not kept.closed and \
         kept.counts[size_class] < <uint32_t>(KEPT_OF_CLASS if size_class < KEPT_LARGE else KEPT_OF_LARGE)
 
 
@@ -128,19 +167,25 @@ cdef inline uint64_t _used_rows(const Table *table) noexcept nogil:
     return table.touched if table.touched > table.count else table.count
 
 
-cdef int _allocate(Table *table, uint32_t capacity) except -1 nogil:
-    """Move every column to a new allocation of `capacity` rows, or leave the table as it was."""
-    cdef uint64_t total = _allocation_bytes(table, capacity)
-    cdef uint32_t size_class = _size_class(total)
+cdef void _give_back(Table *table) noexcept nogil:
+    """Give an allocation that is not kept back to the system."""
+    if table.size_class == MAPPED_CLASS:
+        unmap_pages(table.memory, _allocation_bytes(table, table.capacity))
+    elif PYACO_MOVING_TABLES and table.memory != NULL:
+        _leave(table.memory, _allocation_bytes(table, table.capacity))
+    else:
+        free(table.memory)
+
+
+cdef bint _move(Table *table, uint32_t capacity, uint32_t size_class) noexcept nogil:
+    """Move every column to a new allocation of `capacity` rows; False leaves the table as it was: there is no memory for that."""
     cdef uint32_t column
     cdef void **columns = table_columns(table)
     cdef KeptMemory *keeper = &kept_memory        # finding what is a thread's own takes longer than the rest of this
-    cdef void *memory = _zeroed(keeper, total, size_class)
-    cdef void *old = table.memory
-    cdef bint kept = old != NULL and _is_kept(keeper, table.size_class)
+    cdef void *memory = _zeroed(keeper, _allocation_bytes(table, capacity), size_class)
+    cdef bint kept = table.memory != NULL and _is_kept(keeper, table.size_class)
     if memory == NULL:
-        with gil:
-            raise MemoryError(f"a table of {capacity} rows needs {total} bytes")
+        return False
     cdef uint8_t *cursor = <uint8_t *>align_up(<uint64_t>memory, 64)
     for column in range(table.column_count):
         if table.count:
@@ -150,15 +195,25 @@ cdef int _allocate(Table *table, uint32_t capacity) except -1 nogil:
         columns[column] = cursor
         cursor += _column_bytes(capacity, table.element_sizes[column])
     if kept:
-        _keep(keeper, old, table.size_class)
-    elif PYACO_MOVING_TABLES and old != NULL:
-        _leave(old, _allocation_bytes(table, table.capacity))
+        _keep(keeper, table.memory, table.size_class)
     else:
-        free(old)
+        _give_back(table)
     table.memory = memory
     table.size_class = size_class
     table.touched = 0
     table.capacity = capacity
+    return True
+
+
+cdef int _allocate(Table *table, uint32_t capacity) except -1 nogil:
+    """Room for `capacity` rows and, where pages cost nothing before they are touched, for more."""
+    cdef uint64_t bytes = _allocation_bytes(table, capacity)
+    cdef uint64_t most = <uint64_t>capacity * MAPPED_ROOM
+    if MAPS_MEMORY and bytes >= MAPPED_FROM and most < most_rows and _move(table, <uint32_t>most, MAPPED_CLASS):
+        return 0
+    if not _move(table, capacity, _size_class(bytes)):
+        with gil:
+            raise MemoryError(f"a table of {capacity} rows needs {bytes} bytes")
     return 0
 
 
@@ -193,7 +248,7 @@ cdef void table_free(Table *table) noexcept nogil:
         _clear_rows(table)
         _keep(keeper, table.memory, table.size_class)
     else:
-        free(table.memory)
+        _give_back(table)
     table.memory = NULL
     table.count = table.capacity = 0
 
@@ -208,7 +263,7 @@ cdef int table_grow(Table *table, uint32_t extra) except -1 nogil:
         capacity = wanted
     while capacity < wanted:
         capacity *= 2
-    if capacity >= 0xffffffffU:
+    if capacity >= most_rows:
         with gil:
             raise MemoryError("a table cannot hold 2**32 rows")
     return _allocate(table, <uint32_t>capacity)

@@ -20,6 +20,7 @@ from nir_opcodes cimport (
     alu_mov, index_write_mask, intrinsic_barrier, intrinsic_flag_can_eliminate, intrinsic_flag_convergent, intrinsic_flags,
     intrinsic_load_deref, intrinsic_store_deref,
 )
+from pyaco._core.common.bits cimport trailing_zeros32
 from pyaco._core.common.zeroed cimport Zeroed
 from pyaco._core.ir.emitter cimport component, vector_of
 from pyaco._core.ir.pass_runner cimport native_kernel
@@ -59,6 +60,7 @@ cdef struct Walk:
     ShaderData *s
     Places places
     vector[Known] known
+    Zeroed[uint32_t] row_of       # by place: where it stands in `known` if it stands there
     uint32_t oldest               # row of `known` that goes next where there is no room
     Zeroed[uint32_t] replaced     # by value: loads, row + 2 in `replacements`; stores, removed_store; else 0
     vector[Replacement] replacements
@@ -79,7 +81,17 @@ cdef bint _is_write(const Places *p, ValueId i, Effect *write) noexcept nogil:
 
 cdef int _forget(Walk *w, uint32_t row) noexcept nogil:
     w.known[row] = w.known.back()
+    w.row_of[w.known[row].place] = row
     w.known.pop_back()
+    return 0
+
+
+cdef int _know(Walk *w, vector[Known] &known) noexcept nogil:
+    """Exchange what is known."""
+    cdef uint32_t row
+    w.known.swap(known)
+    for row in range(<uint32_t>w.known.size()):
+        w.row_of[w.known[row].place] = row
     return 0
 
 
@@ -96,11 +108,8 @@ cdef int _apply_write(Walk *w, const Effect *write, PlaceId but) noexcept nogil:
 
 # ------------------------------------------------------------------------------------------------------------ what is known
 cdef Known *_known_at(Walk *w, PlaceId place) noexcept nogil:
-    cdef uint32_t row
-    for row in range(<uint32_t>w.known.size()):
-        if w.known[row].place == place:
-            return &w.known[row]
-    return NULL
+    cdef uint32_t row = w.row_of[place]
+    return &w.known[row] if row < w.known.size() and w.known[row].place == place else NULL
 
 
 cdef Known *_note_place(Walk *w, PlaceId place, uint8_t bit_size) except NULL nogil:
@@ -110,7 +119,9 @@ cdef Known *_note_place(Walk *w, PlaceId place, uint8_t bit_size) except NULL no
         if w.known.size() == most_known:
             w.oldest = (w.oldest + 1) % most_known
             known = &w.known[w.oldest]
+            w.row_of[place] = w.oldest
         else:
+            w.row_of[place] = <uint32_t>w.known.size()
             w.known.resize(w.known.size() + 1)
             known = &w.known.back()
         known.bit_size = 0
@@ -238,7 +249,7 @@ cdef int _meet(Walk *w, const vector[Known] &other) noexcept nogil:
     """Know what is known here and there alike."""
     cdef uint32_t row = 0
     cdef uint32_t there = 0
-    cdef uint32_t k
+    cdef uint32_t k, left
     cdef Known *known
     while row < w.known.size():
         known = &w.known[row]
@@ -249,8 +260,12 @@ cdef int _meet(Walk *w, const vector[Known] &other) noexcept nogil:
         if there == other.size() or other[there].bit_size != known.bit_size:
             _forget(w, row)
             continue
-        for k in range(<uint32_t>most_components):
-            if not other[there].components >> k & 1 or not _same(&known.parts[k], &other[there].parts[k]):
+        known.components &= other[there].components
+        left = known.components
+        while left:
+            k = trailing_zeros32(left)
+            left &= left - 1
+            if not _same(&known.parts[k], &other[there].parts[k]):
                 known.components &= ~(<uint32_t>1 << k)
         known.restricted = known.restricted and other[there].restricted
         known.coherent = known.coherent or other[there].coherent
@@ -267,11 +282,11 @@ cdef int _walk_if(Walk *w, NodeId node) except -1 nogil:
     cdef vector[Known] before = w.known
     cdef vector[Known] at_then
     _walk_list(w, s.nodes.first0[node])
-    at_then = w.known
-    w.known = before
+    at_then.swap(w.known)
+    _know(w, before)
     _walk_list(w, s.nodes.first1[node])
     if jump_of(s, s.nodes.last1[node]):
-        w.known = at_then
+        _know(w, at_then)
     elif not jump_of(s, s.nodes.last0[node]):
         _meet(w, at_then)
     return 0
@@ -292,8 +307,7 @@ cdef int _walk_loop(Walk *w, NodeId node) except -1 nogil:
         _apply_write(w, &w.writes.rows[i], 0)
     before = w.known
     _walk_list(w, w.s.nodes.first0[node])
-    w.known = before
-    return 0
+    return _know(w, before)
 
 
 cdef int _walk_list(Walk *w, NodeId node) except -1 nogil:
@@ -334,7 +348,8 @@ cdef bint copy_prop_vars_run(ShaderData *s) except -1 nogil:
     w.progress = False
     places_begin(&w.places, s)
     w.replaced.assign(s.instructions.table.count)
-    effects_gather(&w.writes, &w.places, _is_write, s.nodes.first0[1])
+    effects_gather(&w.writes, &w.places, _is_write)
+    w.row_of.assign(w.places.rows.size())
     _walk_list(&w, s.nodes.first0[1])
     if w.progress:
         lowering_run(s, lower_intrinsics, _replace, &w)

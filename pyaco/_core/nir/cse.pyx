@@ -57,6 +57,10 @@ cdef struct Scope:
     uint32_t mask                 # of `slots`
     uint32_t filled               # of `slots`
 
+cdef struct Replaced:
+    Zeroed[ValueId] by            # by value: the equal one
+    Zeroed[uint64_t] is_replaced  # bits by value: a look at each source touches these alone, where it is not
+
 
 cdef inline bint _loads_memory(int opcode) noexcept nogil:
     """Loads whose memory may change while the shader runs, unless `opt_access` found that it does not."""
@@ -267,15 +271,19 @@ cdef inline void _leave_scope(Scope *scope, size_t mark) noexcept nogil:
             scope.near[slot].instruction = 0
 
 
-cdef void _rename_sources(ShaderData *s, const Zeroed[ValueId] &replaced, ValueId instruction) noexcept nogil:
+cdef inline bint _is_replaced(const Replaced *replaced, ValueId value) noexcept nogil:
+    return replaced.is_replaced[value // 64] >> value % 64 & 1
+
+
+cdef void _rename_sources(ShaderData *s, const Replaced *replaced, ValueId instruction) noexcept nogil:
     cdef SourceRow row
     for row in range(s.instructions.source_first[instruction],
                      s.instructions.source_first[instruction] + s.instructions.source_count[instruction]):
-        if replaced[s.sources.value[row]]:
-            s.sources.value[row] = replaced[s.sources.value[row]]
+        if _is_replaced(replaced, s.sources.value[row]):
+            s.sources.value[row] = replaced.by[s.sources.value[row]]
 
 
-cdef bint _block(ShaderData *s, Scope *scope, Zeroed[ValueId] &replaced, NodeId block, bint progress) except -1 nogil:
+cdef bint _block(ShaderData *s, Scope *scope, Replaced *replaced, NodeId block, bint progress) except -1 nogil:
     """`progress` says whether a value has been replaced so far, and so does what is returned."""
     cdef OrderRow row
     cdef ValueId instruction
@@ -291,7 +299,8 @@ cdef bint _block(ShaderData *s, Scope *scope, Zeroed[ValueId] &replaced, NodeId 
         __builtin_prefetch(s.sources.swizzle + s.instructions.source_first[instruction] + sources_ahead)
         earlier = _find_or_insert(s, scope, instruction, block)
         if earlier != instruction:
-            replaced[instruction] = earlier
+            replaced.by[instruction] = earlier
+            replaced.is_replaced[instruction // 64] |= <uint64_t>1 << instruction % 64
             s.instructions.flags[earlier] |= s.instructions.flags[instruction] & nir_exact
             # The merged value has a no-wrap flag only if both instructions had it.
             s.instructions.flags[earlier] &= s.instructions.flags[instruction] | <unsigned short>(~wrap_flags & 0xffff)
@@ -299,7 +308,7 @@ cdef bint _block(ShaderData *s, Scope *scope, Zeroed[ValueId] &replaced, NodeId 
     return progress
 
 
-cdef bint _list(ShaderData *s, Scope *scope, Zeroed[ValueId] &replaced, NodeId node, bint progress) except -1 nogil:
+cdef bint _list(ShaderData *s, Scope *scope, Replaced *replaced, NodeId node, bint progress) except -1 nogil:
     """Process the siblings from `node` on, in a scope of their own; `progress` as in `_block`."""
     cdef size_t mark = scope.log.size()
     cdef bint whole = node == s.nodes.first0[1]
@@ -308,8 +317,8 @@ cdef bint _list(ShaderData *s, Scope *scope, Zeroed[ValueId] &replaced, NodeId n
             progress = _block(s, scope, replaced, node, progress)
         else:
             if s.nodes.kind[node] == node_if:
-                if replaced[s.nodes.condition[node]]:
-                    s.nodes.condition[node] = replaced[s.nodes.condition[node]]
+                if _is_replaced(replaced, s.nodes.condition[node]):
+                    s.nodes.condition[node] = replaced.by[s.nodes.condition[node]]
                 progress = _list(s, scope, replaced, s.nodes.first1[node], progress)
             progress = _list(s, scope, replaced, s.nodes.first0[node], progress)
         node = s.nodes.next[node]
@@ -319,7 +328,7 @@ cdef bint _list(ShaderData *s, Scope *scope, Zeroed[ValueId] &replaced, NodeId n
     return progress
 
 
-cdef int _remove(ShaderData *s, const Zeroed[ValueId] &replaced) except -1 nogil:
+cdef int _remove(ShaderData *s, const Replaced *replaced) except -1 nogil:
     """Take out what was replaced. Phis at the head of loops were visited before the values of their back edges."""
     cdef ShaderRewrite rewrite
     cdef NodeId block = node_first_block(s)
@@ -330,7 +339,7 @@ cdef int _remove(ShaderData *s, const Zeroed[ValueId] &replaced) except -1 nogil
         shader_rewrite_block(&rewrite, block)
         for row in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
             instruction = s.order.instruction[row]
-            if replaced[instruction]:
+            if _is_replaced(replaced, instruction):
                 continue
             if s.instructions.kind[instruction] == nir_phi:
                 _rename_sources(s, replaced, instruction)
@@ -341,17 +350,18 @@ cdef int _remove(ShaderData *s, const Zeroed[ValueId] &replaced) except -1 nogil
 
 cdef bint cse_run(ShaderData *s) except -1 nogil:
     cdef Scope scope
-    cdef Zeroed[ValueId] replaced
+    cdef Replaced replaced
     cdef bint progress
     scope.near.assign((s.instructions.table.count // group_values + 1) * group_slots)
     scope.slots.assign(fewest_slots)
     scope.mask = fewest_slots - 1
     scope.filled = 0
     scope.log.reserve(s.order.table.count)
-    replaced.assign(s.instructions.table.count)
-    progress = _list(s, &scope, replaced, s.nodes.first0[1], False)
+    replaced.by.assign(s.instructions.table.count)
+    replaced.is_replaced.assign(s.instructions.table.count // 64 + 1)
+    progress = _list(s, &scope, &replaced, s.nodes.first0[1], False)
     if progress:
-        _remove(s, replaced)
+        _remove(s, &replaced)
     return progress
 
 

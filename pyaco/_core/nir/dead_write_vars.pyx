@@ -189,7 +189,7 @@ cdef int _walk_block(Walk *w, NodeId block) except -1 nogil:
             continue
         elif s.instructions.opcode[i] == intrinsic_store_deref:
             _store(w, i)
-        elif _is_read(&w.places, i, &read):
+        elif not w.dead.empty() and _is_read(&w.places, i, &read):
             _apply_read(w, &read, w.dead)
     return 0
 
@@ -250,8 +250,8 @@ cdef int _walk_if(Walk *w, NodeId node) except -1 nogil:
     cdef vector[Dead] behind = w.dead
     cdef vector[Dead] at_then
     _walk_list(w, w.s.nodes.last0[node])
-    at_then = w.dead
-    w.dead = behind
+    at_then.swap(w.dead)
+    w.dead.swap(behind)
     _walk_list(w, w.s.nodes.last1[node])
     return _meet(w, at_then)
 
@@ -292,7 +292,7 @@ cdef bint dead_write_vars_run(ShaderData *s) except -1 nogil:
     w.progress = w.removes = False
     places_begin(&w.places, s)
     w.removed.assign(s.instructions.table.count, 0)
-    effects_gather(&w.reads, &w.places, _is_read, s.nodes.first0[1])
+    effects_gather(&w.reads, &w.places, _is_read)
     _note_variables(&w)
     _note_reads(&w)
     w.dead = w.at_return

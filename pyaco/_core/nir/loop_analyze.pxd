@@ -27,8 +27,8 @@ cdef struct LoopFacts:
     bint rest_stays               # nobody knows when it is left: a loop stays behind the copies ...
     vector[ValueId] past_end      # ... in which these accesses of local arrays are past their ends
 
-cdef struct Member:               # a value of a loop that was analysed
-    uint32_t loop                 # serial of the last one of those
+cdef struct Member:               # of the loop that is being analysed
+    ValueId value
     uint32_t trip                 # serial of the one that it was computed for
     bint known
     bint counts                   # a counter of the loop, or its update
@@ -40,11 +40,10 @@ cdef struct Carried:              # into the next trip, by a phi
 
 cdef struct LoopAnalysis:
     ShaderData *s
-    Zeroed[uint32_t] row          # by value: in `members`, 0 none
-    vector[Member] members
+    Zeroed[uint32_t] row          # by value: where it stands in `members` if it stands there; of other loops' values, anywhere
+    vector[Member] members        # from 1 on; one loop at a time, so that they stay in the cache
     vector[Carried] carried
     uint32_t trip                 # serial
-    uint32_t serial               # of the loop
     uint32_t steps                # that may still be computed for this loop
     bint may_change               # something that is not known may be in a later trip, as it has a part that is
 

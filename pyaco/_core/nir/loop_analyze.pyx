@@ -44,9 +44,8 @@ cdef enum:
 
 cdef int analysis_begin(LoopAnalysis *a, ShaderData *s) except -1 nogil:
     a.s = s
-    a.trip = a.serial = 0
+    a.trip = 0
     a.row.assign(s.instructions.table.count)
-    a.members.assign(1, Member(loop=0, trip=0, known=False, counts=False, bits=0))
     return 0
 
 
@@ -105,7 +104,7 @@ cdef bint _find_exits(const ShaderData *s, LoopFacts *facts) except -1 nogil:
 # ---------------------------------------------------------------------------------------------------- computing with counters
 cdef inline bint _is_inside(const LoopAnalysis *a, ValueId value) noexcept nogil:
     """Whether a value is the loop's; values that the pass has made are not."""
-    return value < a.row.size() and a.members[a.row[value]].loop == a.serial
+    return value < a.row.size() and a.row[value] < a.members.size() and a.members[a.row[value]].value == value
 
 
 cdef inline bint _is_counter(const LoopAnalysis *a, ValueId value) noexcept nogil:
@@ -547,26 +546,33 @@ cdef bint _can_overlap_loads(const ShaderData *s, const LoopFacts *facts) noexce
 
 
 # -------------------------------------------------------------------------------------------------------------- the decision
-cdef bint _enter(LoopAnalysis *a, NodeId node) except -1 nogil:
+cdef bint _enter(LoopAnalysis *a, NodeId loop) except -1 nogil:
+    """Turn to a loop; True if there are loops in it."""
+    a.members.assign(1, Member(value=0, trip=0, known=False, counts=False, bits=0))
+    return _enter_list(a, a.s.nodes.first0[loop])
+
+
+cdef bint _enter_list(LoopAnalysis *a, NodeId node) except -1 nogil:
     """Note what is in the list from `node` on as inside of this loop; True if there are loops."""
     cdef ShaderData *s = a.s
     cdef OrderRow row
     cdef ValueId value
+    cdef uint32_t member
     cdef bint loops = False
     while node:
         if s.nodes.kind[node] == node_block:
+            member = <uint32_t>a.members.size()
+            a.members.resize(member + s.nodes.order_count[node])
             for row in range(s.nodes.order_first[node], s.nodes.order_first[node] + s.nodes.order_count[node]):
                 value = s.order.instruction[row]
-                if not a.row[value]:
-                    a.row[value] = <uint32_t>a.members.size()
-                    a.members.push_back(Member(loop=0, trip=0, known=False, counts=False, bits=0))
-                a.members[a.row[value]].loop = a.serial
-                a.members[a.row[value]].counts = False
+                a.row[value] = member
+                a.members[member].value = value
+                member += 1
         else:
             loops = loops or s.nodes.kind[node] == node_loop
-            loops = _enter(a, s.nodes.first0[node]) or loops
+            loops = _enter_list(a, s.nodes.first0[node]) or loops
             if s.nodes.kind[node] == node_if:
-                loops = _enter(a, s.nodes.first1[node]) or loops
+                loops = _enter_list(a, s.nodes.first1[node]) or loops
         node = s.nodes.next[node]
     return loops
 
@@ -574,9 +580,8 @@ cdef bint _enter(LoopAnalysis *a, NodeId node) except -1 nogil:
 cdef bint known_at_first(LoopAnalysis *a, NodeId loop, ValueId condition, uint64_t *bits) except -1 nogil:
     cdef LoopFacts facts
     facts.loop = loop
-    a.serial += 1
     a.steps = most_steps
-    _enter(a, a.s.nodes.first0[loop])
+    _enter(a, loop)
     _next_trip(a, &facts, True)
     return _value(a, condition, 0, bits, 0)
 
@@ -591,8 +596,7 @@ cdef bint loop_should_unroll(LoopAnalysis *a, NodeId loop, LoopFacts *facts) exc
         return False
     if facts.runs_once and facts.terminators.size() > most_exits:
         return False
-    a.serial += 1
-    facts.has_loops = _enter(a, s.nodes.first0[loop])
+    facts.has_loops = _enter(a, loop)
     most = most_overlapping_trips if _can_overlap_loads(s, facts) else most_trips
     facts.rest_stays = False
     if not _run(a, facts, most_asked_trips if asked else most):

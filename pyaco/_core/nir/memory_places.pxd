@@ -59,8 +59,8 @@ cdef struct Effect:               # what an instruction reads or writes
     bint restricted
 
 cdef struct Effects:
-    vector[Effect] rows           # in program order
-    vector[uint32_t] first        # by node of an if or a loop: its first row
+    vector[Effect] rows           # of what is in loops, in program order
+    vector[uint32_t] first        # by node of a loop: its first row
     vector[uint32_t] end
 
 # Whether an intrinsic has the effect that a pass looks for.
@@ -76,7 +76,7 @@ cdef bint places_may_overlap(const Places *p, PlaceId a, PlaceId b, bint restric
 # What memory an intrinsic may reach: that of its deref, what a barrier names, that of images, or all.
 cdef void effect_of(const Places *p, ValueId intrinsic, Effect *effect) noexcept nogil
 # Note all places and the effects that a pass looks for, from `node` on.
-cdef int effects_gather(Effects *effects, Places *p, IsEffect is_effect, NodeId node) except -1 nogil
+cdef int effects_gather(Effects *effects, Places *p, IsEffect is_effect) except -1 nogil
 # Whether an effect may concern a place.
 cdef bint effect_concerns(const Places *p, const Effect *effect, PlaceId place, bint restricted) noexcept nogil
 # What a deref names; it has been noted.

@@ -127,11 +127,15 @@ cdef PlaceId _root(Places *p, ValueId deref) except 0 nogil:
     return _find(p, &place)
 
 
+cdef inline uint32_t _component_read(const ShaderData *s, ValueId alu, uint32_t source) noexcept nogil:
+    """The component of a source that the first of the result is made of. Swizzles, eight bytes each, are only read where there is a choice."""
+    return 0 if s.instructions.components[source_value(s, alu, source)] == 1 else swizzle_component(source_swizzle(s, alu, source), 0)
+
+
 cdef int _index(const ShaderData *s, ValueId index, Place *place) noexcept nogil:
     """Fill in the step of an index: a constant, or a value and what is added to it."""
     cdef uint32_t side
     cdef uint32_t component = 0
-    cdef uint64_t swizzle
     cdef ValueId other
     cdef int bits = s.instructions.bit_size[index]
     place.step = step_element if value_is_constant(s, index) else step_run_time
@@ -143,13 +147,12 @@ cdef int _index(const ShaderData *s, ValueId index, Place *place) noexcept nogil
         for side in range(2):
             other = source_value(s, index, side)
             if value_is_constant(s, other):
-                swizzle = source_swizzle(s, index, 1 - side)
-                place.addend = constant_bits(s, other, swizzle_component(source_swizzle(s, index, side), 0))
+                place.addend = constant_bits(s, other, _component_read(s, index, side))
+                component = _component_read(s, index, 1 - side)
                 index = source_value(s, index, 1 - side)
-                component = swizzle_component(swizzle, 0)
                 break
     elif s.instructions.kind[index] == nir_alu and s.instructions.opcode[index] == alu_mov:
-        component = swizzle_component(source_swizzle(s, index, 0), 0)
+        component = _component_read(s, index, 0)
         index = source_value(s, index, 0)
     if bits < 64:
         place.addend &= (<uint64_t>1 << bits) - 1
@@ -247,29 +250,34 @@ cdef void effect_of(const Places *p, ValueId intrinsic, Effect *effect) noexcept
         effect.restricted = True
 
 
-cdef int effects_gather(Effects *effects, Places *p, IsEffect is_effect, NodeId node) except -1 nogil:
+cdef int _gather_list(Effects *effects, Places *p, IsEffect is_effect, NodeId node, bint in_loop) except -1 nogil:
     cdef const ShaderData *s = p.s
     cdef OrderRow row
     cdef Effect effect
     cdef ValueId i
-    effects.first.resize(s.nodes.table.count)
-    effects.end.resize(s.nodes.table.count)
     while node:
         if s.nodes.kind[node] == node_block:
             for row in range(s.nodes.order_first[node], s.nodes.order_first[node] + s.nodes.order_count[node]):
                 i = s.order.instruction[row]
                 if s.instructions.kind[i] == nir_deref:
                     places_note(p, i)
-                elif s.instructions.kind[i] == nir_intrinsic and is_effect(p, i, &effect):
+                elif in_loop and s.instructions.kind[i] == nir_intrinsic and is_effect(p, i, &effect):
                     effects.rows.push_back(effect)
+        elif s.nodes.kind[node] == node_if:
+            _gather_list(effects, p, is_effect, s.nodes.first0[node], in_loop)
+            _gather_list(effects, p, is_effect, s.nodes.first1[node], in_loop)
         else:
             effects.first[node] = <uint32_t>effects.rows.size()
-            effects_gather(effects, p, is_effect, s.nodes.first0[node])
-            if s.nodes.kind[node] == node_if:
-                effects_gather(effects, p, is_effect, s.nodes.first1[node])
+            _gather_list(effects, p, is_effect, s.nodes.first0[node], True)
             effects.end[node] = <uint32_t>effects.rows.size()
         node = s.nodes.next[node]
     return 0
+
+
+cdef int effects_gather(Effects *effects, Places *p, IsEffect is_effect) except -1 nogil:
+    effects.first.resize(p.s.nodes.table.count)
+    effects.end.resize(p.s.nodes.table.count)
+    return _gather_list(effects, p, is_effect, p.s.nodes.first0[1], False)
 
 
 cdef bint effect_concerns(const Places *p, const Effect *effect, PlaceId place, bint restricted) noexcept nogil:

@@ -8,10 +8,12 @@ its source at the end of the predecessor, with what is known there.
 Needs: nothing. Guarantees: valid NIR; only sources change, to constants. One walk over the shader. Mesa does this in ``nir_opt_if``
 (``opt_if_evaluate_condition_use`` and ``opt_if_rewrite_uniform_uses``) by the uses of each condition.
 """
+from libc.stdint cimport uint64_t
 from libcpp.vector cimport vector
 
 from nir_opcodes cimport alu_iand, alu_ieq, alu_ine, alu_inot, alu_ior
 
+from pyaco._core.common.zeroed cimport Zeroed
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     NodeId, OrderRow, Shader, ShaderData, SourceRow, ValueId, jump_break, jump_continue, nir_alu, nir_constant,
@@ -26,10 +28,15 @@ cdef enum:
 
 cdef struct Walk:
     ShaderData *s
-    vector[ValueId] known         # by value: the constant that it is here, 0 none
+    Zeroed[ValueId] known         # by value: the constant that it is here
+    Zeroed[uint64_t] is_known     # bits by value: whether it is one; where little is known, the bits are all that a walk looks at
     vector[ValueId] learned       # the values of which something is known, the latest last
     ValueId[2] truth              # the constants false and true, 0: not made
     bint progress
+
+
+cdef inline bint _is_known(const Walk *w, ValueId value) noexcept nogil:
+    return value < w.known.size() and w.is_known[value // 64] >> value % 64 & 1
 
 
 cdef ValueId _truth(Walk *w, bint value) except 0 nogil:
@@ -39,9 +46,10 @@ cdef ValueId _truth(Walk *w, bint value) except 0 nogil:
 
 
 cdef int _note(Walk *w, ValueId value, ValueId constant) except -1 nogil:
-    if value_is_constant(w.s, value) or w.known[value] or w.s.instructions.components[value] != 1:
+    if value_is_constant(w.s, value) or _is_known(w, value) or w.s.instructions.components[value] != 1:
         return 0
     w.known[value] = constant
+    w.is_known[value // 64] |= <uint64_t>1 << value % 64
     w.learned.push_back(value)
     return 0
 
@@ -51,7 +59,7 @@ cdef int _learn(Walk *w, ValueId condition, bint truth, int depth=0) except -1 n
     cdef ShaderData *s = w.s
     cdef int opcode = s.instructions.opcode[condition]
     cdef ValueId left, right
-    if value_is_constant(s, condition) or w.known[condition]:
+    if value_is_constant(s, condition) or _is_known(w, condition):
         return 0
     _note(w, condition, _truth(w, truth))
     if s.instructions.kind[condition] != nir_alu or s.instructions.components[condition] != 1 or depth == most_depth:
@@ -80,13 +88,13 @@ cdef int _learn(Walk *w, ValueId condition, bint truth, int depth=0) except -1 n
 cdef int _forget(Walk *w, size_t count) noexcept nogil:
     """Know no more than the first `count` facts."""
     while w.learned.size() > count:
-        w.known[w.learned.back()] = 0
+        w.is_known[w.learned.back() // 64] &= ~(<uint64_t>1 << w.learned.back() % 64)
         w.learned.pop_back()
     return 0
 
 
 cdef inline int _read(Walk *w, ValueId *source) noexcept nogil:
-    if source[0] < w.known.size() and w.known[source[0]]:
+    if _is_known(w, source[0]):
         source[0] = w.known[source[0]]
         w.progress = True
     return 0
@@ -119,7 +127,7 @@ cdef int _read_phis(Walk *w, NodeId block, NodeId predecessor) noexcept nogil:
         if s.instructions.kind[phi] != nir_phi or s.instructions.source_count[phi] > most_predecessors:
             break
         for source in range(s.instructions.source_first[phi], s.instructions.source_first[phi] + s.instructions.source_count[phi]):
-            if s.sources.swizzle[source] == predecessor:
+            if _is_known(w, s.sources.value[source]) and s.sources.swizzle[source] == predecessor:
                 _read(w, &s.sources.value[source])
     return 0
 
@@ -187,7 +195,8 @@ cdef bint opt_if_run(ShaderData *s) except -1 nogil:
     w.s = s
     w.progress = False
     w.truth[0] = w.truth[1] = 0
-    w.known.resize(s.instructions.table.count)
+    w.known.assign(s.instructions.table.count)
+    w.is_known.assign(s.instructions.table.count // 64 + 1)
     _walk_list(&w, s.nodes.first0[1], 0)
     if w.progress:
         _place(&w)

@@ -36,6 +36,7 @@ cdef enum:
     phi_allowed = 0xffffffff
     variable_slot_limit = 1 << 16
     neighbours = 16                # blocks whose values of a slot stand together
+    written_of = 16                # blocks: where a slot is written in one of so many, it is one of many blocks
 
 cdef struct Dimension:
     ValueId index
@@ -53,7 +54,12 @@ cdef struct Definition:
     uint64_t key                   # slot << 32 | block, + 1; 0: free
     ValueId value
 
-cdef struct Definitions:           # hash table, linear probing; a slot's values of neighbouring blocks are neighbours in it
+# Values by slot and block: of slots that are written in many blocks, in a row for each block, so that a walk over the code has them at hand; of the
+# others, in a hash table with linear probing, in which a slot's values of neighbouring blocks are neighbours.
+cdef struct Definitions:
+    vector[uint32_t] column        # by slot: place in the rows of blocks, from 1; 0: hash table
+    uint32_t columns
+    Zeroed[ValueId] places         # by block and column
     vector[Definition] rows
     uint32_t count
 
@@ -86,16 +92,37 @@ cdef inline size_t _row(const Definitions *d, uint64_t key) noexcept nogil:
     return row
 
 
+cdef int _begin(Definitions *d, const vector[vector[BlockNumber]] &stores, uint32_t slots, size_t blocks) except -1 nogil:
+    """Choose what has columns: so few slots that these have at most `written_of` places for each slot and each store."""
+    cdef uint32_t slot
+    d.count = d.columns = 0
+    d.rows.resize(64)
+    d.column.resize(slots)
+    for slot in range(slots):
+        if (1 + (stores[slot].size() if slot < stores.size() else 0)) * written_of >= blocks:
+            d.columns += 1
+            d.column[slot] = d.columns
+    d.places.assign(d.columns * blocks)
+    return 0
+
+
+cdef inline size_t _place(const Definitions *d, uint64_t key) noexcept nogil:
+    return <uint32_t>key * <size_t>d.columns + d.column[key >> 32] - 1
+
+
 cdef inline ValueId _definition(const Definitions *d, uint64_t key) noexcept nogil:
     """The value of a slot in a block (slot << 32 | block), 0 where there is none."""
-    return d.rows[_row(d, key)].value
+    return d.places[_place(d, key)] if d.column[key >> 32] else d.rows[_row(d, key)].value
 
 
 cdef void _define(Definitions *d, uint64_t key, ValueId value) noexcept nogil:
     cdef vector[Definition] old
     cdef Definition one
-    cdef size_t row = _row(d, key)
-    cdef size_t k
+    cdef size_t row, k
+    if d.column[key >> 32]:
+        d.places[_place(d, key)] = value
+        return
+    row = _row(d, key)
     if d.rows[row].key == 0:
         if 2 * (d.count + 1) > d.rows.size():
             old.swap(d.rows)
@@ -294,7 +321,7 @@ cdef void _allow_phis(Context *c, vector[vector[BlockNumber]] &stores) noexcept 
     cdef uint32_t slot, row, k
     cdef BlockNumber block, target
     stamp.assign(c.cfg.blocks.size(), 0)
-    for slot in range(c.slot_count):
+    for slot in range(<uint32_t>stores.size()):
         work.clear()
         for k in range(stores[slot].size()):
             work.push_back(stores[slot][k])
@@ -546,14 +573,13 @@ cdef bint vars_to_ssa_run(ShaderData *s, uint32_t indirect_limit) except -1 nogi
     c.s = s
     c.cfg = &cfg
     c.indirect_limit = indirect_limit
-    c.definitions.rows.resize(64)
-    c.definitions.count = 0
     _analyse(&c)
     if c.slot_count == 0:
         return False
     if cfg.frontier.size():
         _collect_stores(&c, stores)
-        _allow_phis(&c, stores)
+    _begin(&c.definitions, stores, c.slot_count, cfg.blocks.size())
+    _allow_phis(&c, stores)
     progress = lowering_run(s, lower_derefs | lower_intrinsics, _lower, &c)
     _fill_phis(&c)
     if not c.phis.empty() or not c.undefs.empty():
