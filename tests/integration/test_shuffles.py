@@ -159,6 +159,8 @@ def test_shuffles_in_a_command_stream(moving: dict[str, bytes], target: str, wav
     shader = pyaco.compile(moving["shuffle"], target=target, wave=wave)
     assert shader.abi is not None
     assert (shader.abi.num_shared_vgprs > 0) == (target == "gfx1030" and wave == 64)
+    halves = wave == 64 and target in ("gfx1030", "gfx1100")  # one permute moves values among 32 lanes there, else among all
+    assert (shader.disassembly.count("ds_bpermute_b32") > 1) == halves
     random = np.random.default_rng(11)
     values, lanes = random.integers(0, 1 << 32, 64, np.uint32), random.integers(0, 64, 64, np.uint32)
     device = pyaco.emu.Device(target)

@@ -22,6 +22,10 @@ ERROR = re.compile(r"^<stdin>:(\d+):\d+: error: (.*)", re.M)
 COMPLAINTS_BESIDE_WORDS = ("scale_offset is not supported", "ABS not allowed in VOPD3")
 
 
+#: LLVM's answer where it ends its process: LLVM 22's to some texts of ``exp``, and to the bytes of ``v_readfirstlane_b32`` to no register on GFX8.
+CRASH = "crash"
+
+
 def run(chip: str, source: str, *options: str) -> subprocess.CompletedProcess[str]:
     """One llvm-mc process."""
     command = [PROGRAM, "-arch=amdgcn", f"-mcpu={chip}", "-show-encoding", *options]
@@ -54,8 +58,16 @@ def encodings(output: str) -> Iterator[tuple[str, bytes]]:
 
 
 def assemble(chip: str, lines: Sequence[str], *options: str) -> list[bytes | str]:
-    """LLVM's bytes of each line, which must be an instruction, or its complaint; no bytes where they wait for a symbol."""
+    """LLVM's bytes of each line, which must be an instruction, or its complaint; no bytes where they wait for a symbol.
+
+    ``CRASH`` is the answer to a line that the process does not survive.
+    """
     result = run(chip, "\n".join(lines) + "\n", *options)
+    if result.returncode < 0 and len(lines) > 1:
+        middle = len(lines) // 2
+        return assemble(chip, lines[:middle], *options) + assemble(chip, lines[middle:], *options)
+    if result.returncode < 0:
+        return [CRASH] * len(lines)
     complaints = {int(number) - 1: message for number, message in ERROR.findall(result.stderr)}
     good = encodings(result.stdout)
     return [_answer(complaints.get(number), good) for number in range(len(lines))]
@@ -73,10 +85,6 @@ def _answer(complaint: str | None, good: Iterator[tuple[str, bytes]]) -> bytes |
 def disassemble(chip: str, codes: Sequence[bytes], *options: str) -> list[str | None]:
     """LLVM's text of each instruction; None where the bytes are not exactly one, or where LLVM crashes (``disassemble_or_crash`` tells)."""
     return [None if text == CRASH else text for text in disassemble_or_crash(chip, codes, *options)]
-
-
-#: Stands for the text of bytes on which LLVM 22's disassembler crashes (``v_readfirstlane_b32`` to no register on GFX8).
-CRASH = "crash"
 
 
 def disassemble_or_crash(chip: str, codes: Sequence[bytes], *options: str) -> list[str | None]:

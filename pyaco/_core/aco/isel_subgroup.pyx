@@ -9,6 +9,7 @@ on), V_READLANE_B32; ACO for the operands of ``p_reduce`` and ``p_bpermute_*`` a
 """
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
+from features cimport has_half_wave_permutes
 from isa_opcodes cimport *
 from modifiers cimport (
     modifier_set_cluster_size, modifier_set_dpp_bank_mask, modifier_set_dpp_bound_ctrl, modifier_set_dpp_ctrl,
@@ -87,7 +88,7 @@ cdef TempId _permute(Isel *c, TempId temp, TempId index, bint in_half) except 0 
         o[1] = _late_kill(T(c, temp))
         append_instruction(c, make(c.p, op_p_bpermute_readlane, d, 3, o, 2))
         return dst
-    if c.gfx < gfx10 or not c.wave64 or in_half:
+    if not has_half_wave_permutes(c.gfx) or not c.wave64 or in_half:
         index = emit2(c, op_v_lshlrev_b32, 0, K(2), T(c, index))
         return emit2(c, op_ds_bpermute_b32, dst, T(c, index), T(c, temp))
     # Lanes whose source is in their own half: the lower ones that name a low lane, the upper ones that name a high one.
