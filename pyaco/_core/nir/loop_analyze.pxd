@@ -54,5 +54,5 @@ cdef ValueId phi_value_from(const ShaderData *s, ValueId phi, NodeId predecessor
 cdef int analysis_begin(LoopAnalysis *a, ShaderData *s) except -1 nogil
 # Whether a loop should be unrolled; `facts` says how.
 cdef bint loop_should_unroll(LoopAnalysis *a, NodeId loop, LoopFacts *facts) except -1 nogil
-# Whether the value of a condition of a loop is known in the first trip.
+# Whether the value of the condition of the if behind a loop's first block is known in the first trip.
 cdef bint known_at_first(LoopAnalysis *a, NodeId loop, ValueId condition, uint64_t *bits) except -1 nogil

@@ -546,28 +546,39 @@ cdef bint _can_overlap_loads(const ShaderData *s, const LoopFacts *facts) noexce
 
 
 # -------------------------------------------------------------------------------------------------------------- the decision
+cdef int _leave(LoopAnalysis *a) except -1 nogil:
+    a.members.assign(1, Member(value=0, trip=0, known=False, counts=False, bits=0))
+    return 0
+
+
 cdef bint _enter(LoopAnalysis *a, NodeId loop) except -1 nogil:
     """Turn to a loop; True if there are loops in it."""
-    a.members.assign(1, Member(value=0, trip=0, known=False, counts=False, bits=0))
+    _leave(a)
     return _enter_list(a, a.s.nodes.first0[loop])
 
 
-cdef bint _enter_list(LoopAnalysis *a, NodeId node) except -1 nogil:
-    """Note what is in the list from `node` on as inside of this loop; True if there are loops."""
+cdef int _enter_block(LoopAnalysis *a, NodeId block) except -1 nogil:
+    """Note what is in a block as inside of this loop."""
     cdef ShaderData *s = a.s
+    cdef uint32_t member = <uint32_t>a.members.size()
     cdef OrderRow row
     cdef ValueId value
-    cdef uint32_t member
+    a.members.resize(member + s.nodes.order_count[block])
+    for row in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
+        value = s.order.instruction[row]
+        a.row[value] = member
+        a.members[member].value = value
+        member += 1
+    return 0
+
+
+cdef bint _enter_list(LoopAnalysis *a, NodeId node) except -1 nogil:
+    """Note what is in the list from `node` on; True if there are loops."""
+    cdef ShaderData *s = a.s
     cdef bint loops = False
     while node:
         if s.nodes.kind[node] == node_block:
-            member = <uint32_t>a.members.size()
-            a.members.resize(member + s.nodes.order_count[node])
-            for row in range(s.nodes.order_first[node], s.nodes.order_first[node] + s.nodes.order_count[node]):
-                value = s.order.instruction[row]
-                a.row[value] = member
-                a.members[member].value = value
-                member += 1
+            _enter_block(a, node)
         else:
             loops = loops or s.nodes.kind[node] == node_loop
             loops = _enter_list(a, s.nodes.first0[node]) or loops
@@ -581,7 +592,8 @@ cdef bint known_at_first(LoopAnalysis *a, NodeId loop, ValueId condition, uint64
     cdef LoopFacts facts
     facts.loop = loop
     a.steps = most_steps
-    _enter(a, loop)
+    _leave(a)
+    _enter_block(a, a.s.nodes.first0[loop])    # the condition of the if behind it depends on nothing else of the loop
     _next_trip(a, &facts, True)
     return _value(a, condition, 0, bits, 0)
 
