@@ -1,4 +1,4 @@
-// Lines piece by piece: on processors without vectors that hold a line, and where no whole cell is left.
+// Lines piece by piece: on processors without vectors of half a line, and where no whole cell is left.
 //
 // Pieces are gathered in a register, so that every store is a vector of 8 or 16 bytes.
 #pragma once
