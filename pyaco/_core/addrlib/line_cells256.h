@@ -122,8 +122,8 @@ IN_HALVES static void detile_halves(const LineCopy &copy, int64_t row, int64_t l
 }
 
 // Columns [left, right) to `memory`; of less than a cell, those before are moved with them.
-template <int HEIGHT_LOG2, bool PAST_CACHES, bool IN_RUNS>
-IN_HALVES static void tile_halves(const LineCopy &copy, uint8_t *memory, int64_t row, int64_t left, int64_t right, WaitingRun &waiting) {
+template <int HEIGHT_LOG2, bool PAST_CACHES>
+IN_HALVES static void tile_halves(const LineCopy &copy, uint8_t *memory, int64_t row, int64_t left, int64_t right) {
     enum { lines = 1 << HEIGHT_LOG2 };
     HalfSteps<true> steps;
     steps.load(steps, *copy.halves);
@@ -141,11 +141,7 @@ IN_HALVES static void tile_halves(const LineCopy &copy, uint8_t *memory, int64_t
             steps.apply(steps, vectors);
 #pragma GCC unroll 4
             for (int k = 0; k < 4; k++)
-                store_half<PAST_CACHES && !IN_RUNS>(memory + line[first + places.column[i + k]] + places.in_line[i + k], vectors[k]);
-            if (IN_RUNS) {
-                waiting.write_one<PAST_CACHES>();
-                waiting.write_one<PAST_CACHES>();
-            }
+                store_half<PAST_CACHES>(memory + line[first + places.column[i + k]] + places.in_line[i + k], vectors[k]);
         }
     }
 }
@@ -194,9 +190,9 @@ struct Cells256 {
 
     static int64_t columns_to_tile(const LineCopy &copy) { return copy.wide < lines ? 0 : copy.wide; }
 
-    template <bool PAST_CACHES, bool IN_RUNS>
-    static void tile(const LineCopy &copy, uint8_t *memory, int64_t row, int64_t left, int64_t right, WaitingRun &waiting) {
-        tile_halves<HEIGHT_LOG2, PAST_CACHES, IN_RUNS>(copy, memory, row, left, right, waiting);
+    template <bool PAST_CACHES>
+    static void tile(const LineCopy &copy, uint8_t *memory, int64_t row, int64_t left, int64_t right) {
+        tile_halves<HEIGHT_LOG2, PAST_CACHES>(copy, memory, row, left, right);
     }
 };
 #endif

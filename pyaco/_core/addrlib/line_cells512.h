@@ -103,8 +103,8 @@ IN_LINES static void detile_cells(
             store_part(to[i], _mm512_permutex2var_epi32(before[i], moved[i], before[i]), 0, behind[i]);
 }
 
-template <int HEIGHT_LOG2, bool SHUFFLES, bool PAST_CACHES, bool IN_RUNS>
-IN_LINES static void tile_cells(const LineCopy &copy, uint8_t *memory, int64_t row, int64_t left, int64_t right, WaitingRun &waiting) {
+template <int HEIGHT_LOG2, bool SHUFFLES, bool PAST_CACHES>
+IN_LINES static void tile_cells(const LineCopy &copy, uint8_t *memory, int64_t row, int64_t left, int64_t right) {
     enum { lines = 1 << HEIGHT_LOG2 };
     CellNetwork<HEIGHT_LOG2, SHUFFLES, true> network;
     network.load(network, copy.network);
@@ -120,12 +120,10 @@ IN_LINES static void tile_cells(const LineCopy &copy, uint8_t *memory, int64_t r
 #pragma GCC unroll 8
         for (int i = 0; i < lines; i++) {
             uint8_t *to = memory + line[column + i];
-            if (PAST_CACHES && !IN_RUNS)
+            if (PAST_CACHES)
                 _mm512_stream_si512((__m512i *)to, vectors[i]);
             else
                 _mm512_storeu_si512(to, vectors[i]);
-            if (IN_RUNS)
-                waiting.write_one<PAST_CACHES>();
         }
     }
 }
@@ -153,9 +151,9 @@ struct Cells512 {
 
     static int64_t columns_to_tile(const LineCopy &copy) { return copy.wide >> HEIGHT_LOG2 << HEIGHT_LOG2; }
 
-    template <bool PAST_CACHES, bool IN_RUNS>
-    static void tile(const LineCopy &copy, uint8_t *memory, int64_t row, int64_t left, int64_t right, WaitingRun &waiting) {
-        tile_cells<HEIGHT_LOG2, SHUFFLES, PAST_CACHES, IN_RUNS>(copy, memory, row, left, right, waiting);
+    template <bool PAST_CACHES>
+    static void tile(const LineCopy &copy, uint8_t *memory, int64_t row, int64_t left, int64_t right) {
+        tile_cells<HEIGHT_LOG2, SHUFFLES, PAST_CACHES>(copy, memory, row, left, right);
     }
 };
 #endif

@@ -109,9 +109,9 @@ __attribute__((always_inline)) static inline void ask_for_row(const LineCopy &co
     }
 }
 
-// What waits to be written: two runs; what is left of each row of a run or chunk.
+// What waits to be written: a run; what is left of each row of a run or chunk.
 static inline int64_t buffer_bytes(const LineCopy &copy, bool to_memory) {
-    return to_memory ? 2 * copy.run : std::max<int64_t>(copy.run_high << copy.height_log2, band_rows) * line_bytes;
+    return to_memory ? copy.run : std::max<int64_t>(copy.run_high << copy.height_log2, band_rows) * line_bytes;
 }
 
 // Call `move(row, row in the run or chunk, left, right)` for all rows of lines in the order that suits the caches.
