@@ -19,6 +19,8 @@ struct HalfNetwork {
 #define IN_HALVES __attribute__((target("avx2")))
 #define INLINE_IN_HALVES IN_HALVES __attribute__((always_inline)) static inline
 
+enum HalfStore { halves_unaligned, halves_past_caches, halves_realigned };         // the last ones past the caches too
+
 template <bool TO_MEMORY>
 struct HalfSteps {
     __m256i words, bytes;
@@ -121,6 +123,61 @@ IN_HALVES static void detile_halves(const LineCopy &copy, int64_t row, int64_t l
         }
 }
 
+// How rows of texels are realigned, which begin inside of half a cache line: what is left of each waits in `rests` for what comes next.
+template <int HEIGHT_LOG2>
+struct HalfShifts {
+    enum { lines = 1 << HEIGHT_LOG2 };
+    alignas(32) int32_t words[lines][8], is_of_next[lines][8];
+    int behind[lines];
+
+    HalfShifts(const uint8_t *texels, int64_t pitch) {
+        for (int y = 0; y < lines; y++) {
+            behind[y] = (uintptr_t)(texels + y * pitch) % (line_bytes / 2);
+            for (int i = 0; i < 8; i++) {
+                words[y][i] = (i - behind[y] / 4) & 7;
+                is_of_next[y][i] = i < behind[y] / 4 ? 0 : -1;
+            }
+        }
+    }
+};
+
+template <int HEIGHT_LOG2>
+IN_HALVES static void detile_realigned(const LineCopy &copy, int64_t row, int64_t left, int64_t right, bool begins, bool ends, uint8_t *rests) {
+    enum { lines = 1 << HEIGHT_LOG2, half_bytes = line_bytes / 2 };
+    HalfSteps<false> steps;
+    steps.load(steps, *copy.halves);
+    const HalfNetwork network = *copy.halves;
+    const HalfPlaces places(network, 2 * lines, copy.pitch);
+    uint8_t *texels = copy.texels_of(row, left);
+    const HalfShifts<HEIGHT_LOG2> shifts(texels, copy.pitch);
+    const LineRow line(copy, row);
+    const uint8_t *const memory = copy.memory;
+    for (int64_t column = left; column < right; column += lines, texels += line_bytes, begins = false)
+#pragma GCC unroll 4
+        for (int i = 0; i < 2 * lines; i += 4) {
+            __m256i vectors[4];
+#pragma GCC unroll 4
+            for (int k = 0; k < 4; k++)
+                vectors[k] = _mm256_loadu_si256((const __m256i *)(memory + line[column + places.column[i + k]] + places.in_line[i + k]));
+            steps.apply(steps, vectors);
+#pragma GCC unroll 4
+            for (int k = 0; k < 4; k++) {
+                const int y = network.in_texels[i + k] / 2, behind = shifts.behind[y];
+                __m256i *const rest = (__m256i *)(rests + y * half_bytes);
+                const __m256i moved = _mm256_permutevar8x32_epi32(vectors[k], *(const __m256i *)shifts.words[y]);
+                const __m256i whole = _mm256_blendv_epi8(*rest, moved, *(const __m256i *)shifts.is_of_next[y]);
+                *rest = moved;
+                uint8_t *to = texels + places.in_rows[i + k];
+                if (begins && behind && network.in_texels[i + k] % 2 == 0)
+                    memcpy(to, (const uint8_t *)rest + behind, half_bytes - behind);
+                else
+                    _mm256_stream_si256((__m256i *)(to - behind), whole);
+            }
+        }
+    for (int y = 0; y < lines && ends; y++)
+        memcpy(texels + y * copy.pitch - shifts.behind[y], rests + y * half_bytes, shifts.behind[y]);
+}
+
 // Columns [left, right) to `memory`; of less than a cell, those before are moved with them.
 template <int HEIGHT_LOG2, bool PAST_CACHES>
 IN_HALVES static void tile_halves(const LineCopy &copy, uint8_t *memory, int64_t row, int64_t left, int64_t right) {
@@ -157,34 +214,40 @@ static void detile_part(const LineCopy &copy, int64_t row, int64_t column, int64
             memcpy(texels + y * copy.pitch + x, cell + y * line_bytes + x, line_bytes >> HEIGHT_LOG2);
 }
 
-// Cells are any lines side by side: they begin at the column where rows of texels begin with a cache line, if one does in all of them.
+// Cells are any lines side by side: they begin at a column where rows of texels begin with a cache line, or behind its first bytes, if all are alike.
 template <int HEIGHT_LOG2>
 struct Cells256 {
     enum { lines = 1 << HEIGHT_LOG2, width = line_bytes >> HEIGHT_LOG2 };
 
-    template <bool PAST_CACHES>
+    template <HalfStore STORE>
     static void detile_all(const LineCopy &copy, int64_t lead) {
         const int64_t end = lead + ((copy.wide - lead) >> HEIGHT_LOG2 << HEIGHT_LOG2);
-        in_chunks<false>(copy, copy.wide, [&](int64_t row, int64_t, int64_t left, int64_t right) {
-            if (left == 0 && lead)
+        in_chunks<false>(copy, copy.wide, [&](int64_t row, int64_t inside, int64_t left, int64_t right) {
+            const bool begins = left == 0, ends = right == copy.wide;
+            const int64_t first = std::min(left + lead, end), last = ends ? end : std::min(right + lead, end);
+            if (begins && lead)
                 detile_part<HEIGHT_LOG2>(copy, row, 0, 0, lead * width);
-            detile_halves<HEIGHT_LOG2, PAST_CACHES>(
-                copy, row, left + lead, std::min(right + lead, end), copy.texels_of(row, left + lead), copy.pitch);
-            if (right == copy.wide && end < copy.wide)
+            if (STORE == halves_realigned)
+                detile_realigned<HEIGHT_LOG2>(copy, row, first, last, begins, ends, copy.buffer + (inside << HEIGHT_LOG2) * (line_bytes / 2));
+            else
+                detile_halves<HEIGHT_LOG2, STORE == halves_past_caches>(copy, row, first, last, copy.texels_of(row, first), copy.pitch);
+            if (ends && end < copy.wide)
                 detile_part<HEIGHT_LOG2>(copy, row, copy.wide - lines, line_bytes - (copy.wide - end) * width, line_bytes);
         });
     }
 
-    // Return how many columns have been moved: all but of less than a cell.
+    // Return how many columns have been moved: all, but of less than a cell.
     static int64_t detile(const LineCopy &copy) {
-        const int64_t before = -(uintptr_t)copy.texels % line_bytes;
-        const bool aligns = copy.pitch % line_bytes == 0 && before % width == 0;
         if (copy.wide < lines)
             return 0;
-        if (aligns && copy.past_caches)
-            detile_all<true>(copy, before / width);
+        const int64_t before = -(uintptr_t)copy.texels % line_bytes;
+        const int64_t lead = copy.pitch % line_bytes == 0 && copy.wide >= 2 * lines ? (before + width - 1) / width : 0;
+        if (!copy.past_caches || ((uintptr_t)copy.texels | (uintptr_t)copy.pitch) % 4)
+            detile_all<halves_unaligned>(copy, lead);
+        else if (copy.pitch % line_bytes == 0 && lead * width == before)
+            detile_all<halves_past_caches>(copy, lead);
         else
-            detile_all<false>(copy, aligns ? before / width : 0);
+            detile_all<halves_realigned>(copy, lead);
         return copy.wide;
     }
 
