@@ -441,7 +441,9 @@ class TiledSurface:
         if key not in self._runs:
             t, element, least = self.tables(mip), self.element_bytes, RUN_WIDTH[to_memory]
             extents = ((size, _extent(t.x, size, t.low), _extent(t.y, size, t.low)) for size in RUN_BYTES if t.line[0])
-            self._runs[key] = next((run for run in extents if run[1] * run[2] * element == run[0] and run[1] * element >= least), (0, 0, 0))
+            begin = _bits_of(t.x[:1], t.y[:1], t.slice) & ~t.low                                # slices and levels may begin inside of a run
+            self._runs[key] = next((
+                run for run in extents if run[1] * run[2] * element == run[0] and run[1] * element >= least and not begin & run[0] - 1), (0, 0, 0))
         return self._runs[key]
 
     @cached_property

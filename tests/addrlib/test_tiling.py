@@ -141,6 +141,19 @@ def test_lines_move_past_the_caches_as_through_them(name: str, mode: int, elemen
     assert any(in_runs for to_memory, _, in_runs in calls if to_memory) == has_runs
 
 
+@pytest.mark.parametrize("vector_bits", [bits for bits in (512, 256, 0) if bits <= lines.VECTOR_BITS])
+def test_slices_need_not_begin_with_a_run(vector_bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slices of modes of 256-byte blocks begin with any of these."""
+    monkeypatch.setattr(tiling, "VECTOR_BITS", vector_bits)
+    monkeypatch.setattr(tiling, "STREAMED_BYTES", 1)
+    surface = surface_of_tiles("navi31", 2, 4, 32, 113, slices=2)
+    texels = np.random.default_rng(2).integers(0, 1 << 32, (2, 113, 32), dtype=np.uint32)
+    memory = at_offset(surface.size, 48)
+    surface.tile(texels, memory)
+    z, y, x = np.indices(texels.shape)
+    assert (memory.view(np.uint32)[surface.addresses(x, y, z) // 4] == texels).all() and (surface.detile(memory) == texels).all()
+
+
 @pytest.mark.parametrize(("name", "mode"), [("navi21", 27), ("navi31", 27), ("vega10", 9), ("vega10", 10), ("polaris10", 4), ("polaris10", 2)])
 @pytest.mark.parametrize("element", [1, 2, 4, 8, 16])
 def test_networks_transpose_cells(name: str, mode: int, element: int) -> None:

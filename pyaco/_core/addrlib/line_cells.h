@@ -40,7 +40,7 @@ static int64_t move_in_vectors(const LineCopy &copy, int vector_bits) {
         case 6: return move_cells<Cells512<3, false>, TO_MEMORY>(copy);
         case 7: return move_cells<Cells512<3, true>, TO_MEMORY>(copy);
         }
-    if (vector_bits == 256 && copy.halves)
+    if (vector_bits == 256 && copy.halves && (copy.halves->exchanges_8 || copy.halves->exchanges_16))       // else pieces of half a line
         switch (copy.height_log2) {
         case 1: return move_cells<Cells256<1>, TO_MEMORY>(copy);
         case 2: return move_cells<Cells256<2>, TO_MEMORY>(copy);

@@ -19,8 +19,6 @@ struct HalfNetwork {
 #define IN_HALVES __attribute__((target("avx2")))
 #define INLINE_IN_HALVES IN_HALVES __attribute__((always_inline)) static inline
 
-enum HalfStore { halves_unaligned, halves_past_caches, halves_realigned };         // the last ones past the caches too
-
 template <bool TO_MEMORY>
 struct HalfSteps {
     __m256i words, bytes;
@@ -83,11 +81,11 @@ struct HalfSteps {
 struct HalfPlaces {
     int64_t column[16], in_line[16], in_rows[16];
 
-    HalfPlaces(const HalfNetwork &network, int64_t count, int64_t pitch) {
+    HalfPlaces(const HalfNetwork &network, int64_t count, const int64_t *rows) {
         for (int64_t i = 0; i < count; i++) {
             column[i] = network.in_memory[i] / 2;
             in_line[i] = network.in_memory[i] % 2 * (line_bytes / 2);
-            in_rows[i] = network.in_texels[i] / 2 * pitch + network.in_texels[i] % 2 * (line_bytes / 2);
+            in_rows[i] = rows[network.in_texels[i] / 2] + network.in_texels[i] % 2 * (line_bytes / 2);
         }
     }
 };
@@ -100,82 +98,85 @@ INLINE_IN_HALVES void store_half(uint8_t *to, __m256i vector) {
         _mm256_storeu_si256((__m256i *)to, vector);
 }
 
-// The cells of columns [left, right) to rows of texels at `texels`, `pitch` bytes apart.
+// Columns [left, right) to rows of texels that begin at `texels` and `rows`; of less than a cell, those before are moved with them.
 template <int HEIGHT_LOG2, bool PAST_CACHES>
-IN_HALVES static void detile_halves(const LineCopy &copy, int64_t row, int64_t left, int64_t right, uint8_t *texels, int64_t pitch) {
-    enum { lines = 1 << HEIGHT_LOG2 };
+IN_HALVES static void detile_halves(const LineCopy &copy, int64_t row, int64_t left, int64_t right, uint8_t *texels, const int64_t *rows) {
+    enum { lines = 1 << HEIGHT_LOG2, width = line_bytes >> HEIGHT_LOG2 };
     HalfSteps<false> steps;
     steps.load(steps, *copy.halves);
-    const HalfPlaces places(*copy.halves, 2 * lines, pitch);
+    const HalfPlaces places(*copy.halves, 2 * lines, rows);
     const LineRow line(copy, row);
     const uint8_t *const memory = copy.memory;
-    for (int64_t column = left; column < right; column += lines, texels += line_bytes)
+    for (int64_t column = left; column < right; column += lines) {
+        const int64_t first = std::min(column, right - lines);
+        uint8_t *to = texels + (first - left) * width;
 #pragma GCC unroll 4
         for (int i = 0; i < 2 * lines; i += 4) {
             __m256i vectors[4];
 #pragma GCC unroll 4
             for (int k = 0; k < 4; k++)
-                vectors[k] = _mm256_loadu_si256((const __m256i *)(memory + line[column + places.column[i + k]] + places.in_line[i + k]));
+                vectors[k] = _mm256_loadu_si256((const __m256i *)(memory + line[first + places.column[i + k]] + places.in_line[i + k]));
             steps.apply(steps, vectors);
 #pragma GCC unroll 4
             for (int k = 0; k < 4; k++)
-                store_half<PAST_CACHES>(texels + places.in_rows[i + k], vectors[k]);
-        }
-}
-
-// How rows of texels are realigned, which begin inside of half a cache line: what is left of each waits in `rests` for what comes next.
-template <int HEIGHT_LOG2>
-struct HalfShifts {
-    enum { lines = 1 << HEIGHT_LOG2 };
-    alignas(32) int32_t words[lines][8], is_of_next[lines][8];
-    int behind[lines];
-
-    HalfShifts(const uint8_t *texels, int64_t pitch) {
-        for (int y = 0; y < lines; y++) {
-            behind[y] = (uintptr_t)(texels + y * pitch) % (line_bytes / 2);
-            for (int i = 0; i < 8; i++) {
-                words[y][i] = (i - behind[y] / 4) & 7;
-                is_of_next[y][i] = i < behind[y] / 4 ? 0 : -1;
-            }
+                store_half<PAST_CACHES>(to + places.in_rows[i + k], vectors[k]);
         }
     }
-};
+}
 
+IN_HALVES static void store_lines(uint8_t *to, const uint8_t *from, int64_t bytes) {
+    for (int64_t i = 0; i < bytes; i += line_bytes / 2)
+        store_half<true>(to + i, _mm256_load_si256((const __m256i *)(from + i)));
+}
+
+// A part of the bytes of each row of the cell at `column`, which is made beside.
 template <int HEIGHT_LOG2>
-IN_HALVES static void detile_realigned(const LineCopy &copy, int64_t row, int64_t left, int64_t right, bool begins, bool ends, uint8_t *rests) {
-    enum { lines = 1 << HEIGHT_LOG2, half_bytes = line_bytes / 2 };
-    HalfSteps<false> steps;
-    steps.load(steps, *copy.halves);
-    const HalfNetwork network = *copy.halves;
-    const HalfPlaces places(network, 2 * lines, copy.pitch);
-    uint8_t *texels = copy.texels_of(row, left);
-    const HalfShifts<HEIGHT_LOG2> shifts(texels, copy.pitch);
-    const LineRow line(copy, row);
-    const uint8_t *const memory = copy.memory;
-    for (int64_t column = left; column < right; column += lines, texels += line_bytes, begins = false)
-#pragma GCC unroll 4
-        for (int i = 0; i < 2 * lines; i += 4) {
-            __m256i vectors[4];
-#pragma GCC unroll 4
-            for (int k = 0; k < 4; k++)
-                vectors[k] = _mm256_loadu_si256((const __m256i *)(memory + line[column + places.column[i + k]] + places.in_line[i + k]));
-            steps.apply(steps, vectors);
-#pragma GCC unroll 4
-            for (int k = 0; k < 4; k++) {
-                const int y = network.in_texels[i + k] / 2, behind = shifts.behind[y];
-                __m256i *const rest = (__m256i *)(rests + y * half_bytes);
-                const __m256i moved = _mm256_permutevar8x32_epi32(vectors[k], *(const __m256i *)shifts.words[y]);
-                const __m256i whole = _mm256_blendv_epi8(*rest, moved, *(const __m256i *)shifts.is_of_next[y]);
-                *rest = moved;
-                uint8_t *to = texels + places.in_rows[i + k];
-                if (begins && behind && network.in_texels[i + k] % 2 == 0)
-                    memcpy(to, (const uint8_t *)rest + behind, half_bytes - behind);
-                else
-                    _mm256_stream_si256((__m256i *)(to - behind), whole);
-            }
+static void detile_part(const LineCopy &copy, int64_t row, int64_t column, int64_t begin, int64_t end) {
+    enum { lines = 1 << HEIGHT_LOG2, width = line_bytes >> HEIGHT_LOG2 };
+    alignas(line_bytes) uint8_t made[lines][line_bytes];
+    int64_t rows[lines];
+    for (int64_t y = 0; y < lines; y++)
+        rows[y] = y * line_bytes;
+    detile_halves<HEIGHT_LOG2, false>(copy, row, column, column + lines, made[0], rows);
+    uint8_t *texels = copy.texels_of(row, column);
+    for (int64_t y = 0; y < lines; y++)
+        for (int64_t x = begin; x < end; x += width)
+            memcpy(texels + y * copy.pitch + x, made[y] + x, width);
+}
+
+// Past the caches, rows of texels are written one after the other, by cache lines whatever they begin with: a part of them is made beside. What is left of
+// each row waits in `rests` for what comes next.
+template <int HEIGHT_LOG2>
+static void detile_by_rows(const LineCopy &copy, int64_t row, int64_t left, int64_t right, uint8_t *rests) {
+    enum { lines = 1 << HEIGHT_LOG2, width = line_bytes >> HEIGHT_LOG2, part_columns = chunk_bytes / width, margin = line_bytes };
+    alignas(line_bytes) uint8_t made[lines][margin + line_bytes + chunk_bytes];
+    uint8_t *to[lines];
+    int64_t behind[lines], begin[lines];
+    for (int64_t y = 0; y < lines; y++) {
+        to[y] = copy.texels_of(row, left) + y * copy.pitch;
+        behind[y] = (uintptr_t)to[y] % line_bytes;
+        to[y] -= behind[y];
+        begin[y] = y * (int64_t)sizeof made[0] + margin + behind[y];
+        memcpy(made[y] + margin, rests + y * line_bytes, line_bytes);
+    }
+    for (int64_t column = left; column < right; column += part_columns) {
+        const int64_t end = std::min<int64_t>(column + part_columns, right), bytes = (end - column) * width;
+        detile_halves<HEIGHT_LOG2, false>(copy, row, column, end, made[0], begin);
+        for (int64_t y = 0; y < lines; y++) {
+            const int64_t head = column == 0 && behind[y] ? line_bytes : 0, whole = (behind[y] + bytes) & -line_bytes;
+            uint8_t *const from = made[y] + margin;
+            if (head)
+                memcpy(to[y] + behind[y], from + behind[y], line_bytes - behind[y]);
+            store_lines(to[y] + head, from + head, whole - head);
+            to[y] += whole;
+            if (end == copy.wide)
+                memcpy(to[y], from + whole, (behind[y] + bytes) % line_bytes);
+            else
+                memcpy(from, from + whole, line_bytes);
         }
-    for (int y = 0; y < lines && ends; y++)
-        memcpy(texels + y * copy.pitch - shifts.behind[y], rests + y * half_bytes, shifts.behind[y]);
+    }
+    for (int64_t y = 0; y < lines; y++)
+        memcpy(rests + y * line_bytes, made[y] + margin, line_bytes);
 }
 
 // Columns [left, right) to `memory`; of less than a cell, those before are moved with them.
@@ -184,7 +185,10 @@ IN_HALVES static void tile_halves(const LineCopy &copy, uint8_t *memory, int64_t
     enum { lines = 1 << HEIGHT_LOG2 };
     HalfSteps<true> steps;
     steps.load(steps, *copy.halves);
-    const HalfPlaces places(*copy.halves, 2 * lines, copy.pitch);
+    int64_t rows[lines];
+    for (int64_t y = 0; y < lines; y++)
+        rows[y] = y * copy.pitch;
+    const HalfPlaces places(*copy.halves, 2 * lines, rows);
     const LineRow line(copy, row);
     for (int64_t column = left; column < right; column += lines) {
         const int64_t first = std::min(column, right - lines);
@@ -203,51 +207,41 @@ IN_HALVES static void tile_halves(const LineCopy &copy, uint8_t *memory, int64_t
     }
 }
 
-// A part of the bytes of each row of the cell at `column`, which is made beside.
-template <int HEIGHT_LOG2>
-static void detile_part(const LineCopy &copy, int64_t row, int64_t column, int64_t begin, int64_t end) {
-    alignas(line_bytes) uint8_t cell[line_bytes << HEIGHT_LOG2];
-    detile_halves<HEIGHT_LOG2, false>(copy, row, column, column + 1, cell, line_bytes);
-    uint8_t *texels = copy.texels_of(row, column);
-    for (int64_t y = 0; y < 1 << HEIGHT_LOG2; y++)
-        for (int64_t x = begin; x < end; x += line_bytes >> HEIGHT_LOG2)
-            memcpy(texels + y * copy.pitch + x, cell + y * line_bytes + x, line_bytes >> HEIGHT_LOG2);
-}
-
-// Cells are any lines side by side: they begin at a column where rows of texels begin with a cache line, or behind its first bytes, if all are alike.
 template <int HEIGHT_LOG2>
 struct Cells256 {
     enum { lines = 1 << HEIGHT_LOG2, width = line_bytes >> HEIGHT_LOG2 };
 
-    template <HalfStore STORE>
+    // Cells are any lines side by side: they begin with column `lead`, where rows of texels begin with a cache line.
+    template <bool PAST_CACHES>
     static void detile_all(const LineCopy &copy, int64_t lead) {
         const int64_t end = lead + ((copy.wide - lead) >> HEIGHT_LOG2 << HEIGHT_LOG2);
-        in_chunks<false>(copy, copy.wide, [&](int64_t row, int64_t inside, int64_t left, int64_t right) {
-            const bool begins = left == 0, ends = right == copy.wide;
-            const int64_t first = std::min(left + lead, end), last = ends ? end : std::min(right + lead, end);
-            if (begins && lead)
+        int64_t rows[lines];
+        for (int64_t y = 0; y < lines; y++)
+            rows[y] = y * copy.pitch;
+        in_chunks<false>(copy, copy.wide, [&](int64_t row, int64_t, int64_t left, int64_t right) {
+            const int64_t first = left + lead, last = right == copy.wide ? end : std::min(right + lead, end);
+            if (left == 0 && lead)
                 detile_part<HEIGHT_LOG2>(copy, row, 0, 0, lead * width);
-            if (STORE == halves_realigned)
-                detile_realigned<HEIGHT_LOG2>(copy, row, first, last, begins, ends, copy.buffer + (inside << HEIGHT_LOG2) * (line_bytes / 2));
-            else
-                detile_halves<HEIGHT_LOG2, STORE == halves_past_caches>(copy, row, first, last, copy.texels_of(row, first), copy.pitch);
-            if (ends && end < copy.wide)
+            detile_halves<HEIGHT_LOG2, PAST_CACHES>(copy, row, first, last, copy.texels_of(row, first), rows);
+            if (right == copy.wide && end < copy.wide)
                 detile_part<HEIGHT_LOG2>(copy, row, copy.wide - lines, line_bytes - (copy.wide - end) * width, line_bytes);
         });
     }
 
-    // Return how many columns have been moved: all, but of less than a cell.
+    // Return how many columns have been moved: all, but of less than a cell, or where pieces of 16 bytes are as fast.
     static int64_t detile(const LineCopy &copy) {
-        if (copy.wide < lines)
-            return 0;
         const int64_t before = -(uintptr_t)copy.texels % line_bytes;
-        const int64_t lead = copy.pitch % line_bytes == 0 && copy.wide >= 2 * lines ? (before + width - 1) / width : 0;
-        if (!copy.past_caches || ((uintptr_t)copy.texels | (uintptr_t)copy.pitch) % 4)
-            detile_all<halves_unaligned>(copy, lead);
-        else if (copy.pitch % line_bytes == 0 && lead * width == before)
-            detile_all<halves_past_caches>(copy, lead);
+        const bool aligns = copy.pitch % line_bytes == 0 && before % width == 0;
+        if (copy.wide < lines || (HEIGHT_LOG2 == 1 && copy.past_caches && !aligns))
+            return 0;
+        if (!copy.past_caches)
+            detile_all<false>(copy, aligns ? before / width : 0);
+        else if (aligns)
+            detile_all<true>(copy, before / width);
         else
-            detile_all<halves_realigned>(copy, lead);
+            in_chunks<false>(copy, copy.wide, [&](int64_t row, int64_t inside, int64_t left, int64_t right) {
+                detile_by_rows<HEIGHT_LOG2>(copy, row, left, right, copy.buffer + (inside << HEIGHT_LOG2) * line_bytes);
+            });
         return copy.wide;
     }
 
