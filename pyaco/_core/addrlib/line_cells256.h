@@ -98,30 +98,27 @@ INLINE_IN_HALVES void store_half(uint8_t *to, __m256i vector) {
         _mm256_storeu_si256((__m256i *)to, vector);
 }
 
-// Columns [left, right) to rows of texels that begin at `texels` and `rows`; of less than a cell, those before are moved with them.
+// The cells of columns [left, right) to rows of texels, which begin at `texels` and `rows`.
 template <int HEIGHT_LOG2, bool PAST_CACHES>
 IN_HALVES static void detile_halves(const LineCopy &copy, int64_t row, int64_t left, int64_t right, uint8_t *texels, const int64_t *rows) {
-    enum { lines = 1 << HEIGHT_LOG2, width = line_bytes >> HEIGHT_LOG2 };
+    enum { lines = 1 << HEIGHT_LOG2 };
     HalfSteps<false> steps;
     steps.load(steps, *copy.halves);
     const HalfPlaces places(*copy.halves, 2 * lines, rows);
     const LineRow line(copy, row);
     const uint8_t *const memory = copy.memory;
-    for (int64_t column = left; column < right; column += lines) {
-        const int64_t first = std::min(column, right - lines);
-        uint8_t *to = texels + (first - left) * width;
+    for (int64_t column = left; column < right; column += lines, texels += line_bytes)
 #pragma GCC unroll 4
         for (int i = 0; i < 2 * lines; i += 4) {
             __m256i vectors[4];
 #pragma GCC unroll 4
             for (int k = 0; k < 4; k++)
-                vectors[k] = _mm256_loadu_si256((const __m256i *)(memory + line[first + places.column[i + k]] + places.in_line[i + k]));
+                vectors[k] = _mm256_loadu_si256((const __m256i *)(memory + line[column + places.column[i + k]] + places.in_line[i + k]));
             steps.apply(steps, vectors);
 #pragma GCC unroll 4
             for (int k = 0; k < 4; k++)
-                store_half<PAST_CACHES>(to + places.in_rows[i + k], vectors[k]);
+                store_half<PAST_CACHES>(texels + places.in_rows[i + k], vectors[k]);
         }
-    }
 }
 
 IN_HALVES static void store_lines(uint8_t *to, const uint8_t *from, int64_t bytes) {
@@ -161,7 +158,9 @@ static void detile_by_rows(const LineCopy &copy, int64_t row, int64_t left, int6
     }
     for (int64_t column = left; column < right; column += part_columns) {
         const int64_t end = std::min<int64_t>(column + part_columns, right), bytes = (end - column) * width;
-        detile_halves<HEIGHT_LOG2, false>(copy, row, column, end, made[0], begin);
+        detile_halves<HEIGHT_LOG2, false>(copy, row, column, end - (end - column) % lines, made[0], begin);
+        if ((end - column) % lines)                                 // with columns before, which are there again
+            detile_halves<HEIGHT_LOG2, false>(copy, row, end - lines, end, made[0] + (end - lines - column) * width, begin);
         for (int64_t y = 0; y < lines; y++) {
             const int64_t head = column == 0 && behind[y] ? line_bytes : 0, whole = (behind[y] + bytes) & -line_bytes;
             uint8_t *const from = made[y] + margin;
