@@ -41,8 +41,8 @@ class LineOrder(NamedTuple):
     Empty where pieces of less than 4 bytes would be left."""
     shuffles_bytes: bool
     halves: NDArray[np.int32]
-    """How cells are transposed in vectors of half a line, to texels and to memory: `HalfNetwork` of `line_cells256.h`. Empty where more would have to be
-    exchanged."""
+    """How cells are transposed in vectors of half a line, to texels and to memory: `HalfNetwork` of `line_cells256.h`. Empty where more would have to
+    be exchanged."""
 
 
 @lru_cache(maxsize=256)
@@ -57,7 +57,9 @@ def line_order(places: bytes, height_log2: int) -> LineOrder:
 
 
 def _bits_in_memory(places: NDArray[np.uint8], height_log2: int) -> list[int]:
-    """Return the bit of the place in texels that each bit of the place in memory is; bits from 6 on count rows. None where it is no exchange of bits."""
+    """Return the bit of the place in texels that each bit of the place in memory is; bits from 6 on count rows. Nothing where bits are not just
+    in another order.
+    """
     columns = _BITS - height_log2
     powers = [int(places[1 << bit]) for bit in range(_BITS)]
     is_permutation = sorted(powers) == [1 << bit for bit in range(_BITS)] and all(places[i] == _combined(powers, i) for i in range(LINE))
@@ -126,7 +128,7 @@ def _half_networks(memory: list[int], height_log2: int) -> NDArray[np.int32]:
     staying = [bit for bit in whole if bit in inside]
     if not memory or staying[:3] != whole[:3]:
         return np.zeros((0, 0), np.int32)
-    # What is exchanged is brought to bits 3 and 4: by a permutation of words that makes `joined` of `inside`, and a shuffle that makes `arranged` of it.
+    # What is exchanged is brought to bits 3 and 4: a permutation of words makes `joined` of `inside`, and a shuffle of bytes `arranged` of that.
     ways = []
     for rows, words in product(permutations(leaving), permutations(inside[_WORD_BITS:])):
         left, joined = list(rows), [*inside[:_WORD_BITS], *words]
@@ -143,13 +145,15 @@ def _half_networks(memory: list[int], height_log2: int) -> NDArray[np.int32]:
 
 
 def _places_of_halves(memory: list[int], height_log2: int, exchanged: list[tuple[int, int]], half: int) -> NDArray[np.int64]:
-    """Return twice the line or row, and the half of it, of each vector before and after exchanges of bits 0 and 1 of its number: in memory and in texels.
+    """Return which half of which line in memory, and of which row in texels, each vector is whose bits 0 and 1 of the number are exchanged so: twice
+    the line or row, and the half.
 
     `half` is the bit that distinguishes the halves which are stored: these follow one another as closely as can be.
     """
     lines = range(_BITS - height_log2, _BITS)
     rows = range(_BITS, _BITS + height_log2)
     both = sorted({memory[_HALF_BITS], *lines} & {_HALF_BITS, *rows}, key=lambda bit: bit != half)
+    # a bit that is not exchanged means the same on both sides
     pairs = [(column, row) if column != row else (both[0], both.pop(0)) for column, row in exchanged]
     number = np.arange(2 << height_log2)
     places = np.zeros((2, 16), np.int64)

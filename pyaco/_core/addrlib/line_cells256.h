@@ -1,8 +1,8 @@
 // Cells in vectors of 256 bits, for processors that have no wider ones: a vector holds half a line.
 //
-// Bits of a byte's place in a vector become bits of the vector's number. AVX2 exchanges two of them in one step: bit 3, by interleaving words of 8 bytes of
-// two vectors, and bit 4, by joining halves of them. Whatever else has to be among the bits of a place is brought there before, within a vector:
-// by a permutation of words of 4 bytes and a shuffle of each 16 bytes. That is why no more than four vectors have to do with one another.
+// Bits of a byte's place in a vector become bits of the vector's number. AVX2 exchanges two of them in one step each: bit 3, by interleaving words of
+// 8 bytes of two vectors, and bit 4, by joining halves of two. What is to be exchanged is brought there before (in memory's direction: from there after),
+// within each vector, by a permutation of words of 4 bytes and a shuffle of 16 bytes. So no more than four vectors have to do with one another.
 #pragma once
 #include "line_pieces.h"
 
@@ -141,8 +141,8 @@ static void detile_part(const LineCopy &copy, int64_t row, int64_t column, int64
             memcpy(texels + y * copy.pitch + x, made[y] + x, width);
 }
 
-// Past the caches, rows of texels are written one after the other, by cache lines whatever they begin with: a part of them is made beside. What is left of
-// each row waits in `rests` for what comes next.
+// Past the caches, rows of texels are written one after the other, by cache lines whatever they begin with: a part of them is made beside. What is
+// left of each row waits in `rests` for what comes next.
 template <int HEIGHT_LOG2>
 static void detile_by_rows(const LineCopy &copy, int64_t row, int64_t left, int64_t right, uint8_t *rests) {
     enum { lines = 1 << HEIGHT_LOG2, width = line_bytes >> HEIGHT_LOG2, part_columns = chunk_bytes / width, margin = line_bytes };

@@ -35,8 +35,8 @@ def move_lines(
     """Move lines between memory and texels: the line of (row, column) begins at `columns[column]`, `rows[row]` and `base`, xored in the bits of `low`
     and added in the others; its texels at byte `place`, whose rows are `pitch` bytes apart.
 
-    `order` is a `LineOrder`; `vector_bits` are at most `VECTOR_BITS`, 0: none; `run` says (bytes, columns, rows) of memory in a row that is a rectangle of lines, if all lines are in such, else
-    (0, 0, 0).
+    `order` is a `LineOrder`; `vector_bits` are at most `VECTOR_BITS`, 0: none; `run` says (bytes, columns, rows) of memory in a row that is a
+    rectangle of lines, if all lines are in such, else (0, 0, 0).
     """
     cdef LineCopy copy
     cdef const uint8_t[::1] offsets = order.offsets
