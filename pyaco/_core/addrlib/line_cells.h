@@ -18,6 +18,8 @@ static int64_t move_cells(const LineCopy &copy) {
         return Cells::detile(copy);
     const bool is_aligned = (uintptr_t)copy.memory % line_bytes == 0;
     const int64_t end = Cells::columns_to_tile(copy);
+    if (end == 0)
+        return 0;
     if (copy.run && !is_aligned)
         in_runs(copy, [&](uint8_t *memory, int64_t row, int64_t left, int64_t right) {
             Cells::template tile<false>(copy, memory, row, left, right);

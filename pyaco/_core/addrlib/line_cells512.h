@@ -1,7 +1,7 @@
 // Cells in vectors of 512 bits.
 //
-// Bits of a byte's place in a line become bits of its row: an exchange for each, of a bit of the vectors' numbers with a bit of the place in them, made
-// by two permutations of each pair of vectors. Pieces of less than 4 bytes are joined by a shuffle of 16 bytes at the side of memory.
+// Bits of a byte's place in a line become bits of its row: an exchange for each, of a bit of the vectors' numbers with a bit of the place in them,
+// made by two permutations of each pair of vectors. Pieces of less than 4 bytes are joined by a shuffle of 16 bytes at the side of memory.
 #pragma once
 #include "line_pieces.h"
 

@@ -1,4 +1,4 @@
-// Lines piece by piece: on processors without vectors of half a line, and where no whole cell is left.
+// Lines piece by piece: on processors without vectors of half a line, where no whole cell is left, and pieces that are as fast as vectors.
 //
 // Pieces are gathered in a register, so that every store is a vector of 8 or 16 bytes.
 #pragma once
@@ -100,8 +100,8 @@ static inline void write_run(uint8_t *to, const uint8_t *buffer, int64_t bytes) 
     }
 }
 
-// Memory that begins inside of a cache line, where all lines are in runs: call `move(memory, row, left, right)` for the rows of lines of each, to make
-// it in a buffer.
+// Memory that begins inside of a cache line, where all lines are in runs: call `move(memory, row, left, right)` for the rows of lines of each, to
+// make it in a buffer.
 template <class Move>
 static inline void in_runs(const LineCopy &copy, Move move) {
     const LineGrid grid = chunks_of(copy, copy.wide);
