@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pyaco._core.addrlib.lines import HAS_VECTORS, move_lines
+from pyaco._core.addrlib import lines
+from pyaco._core.addrlib.lines import move_lines
 from pyaco.addrlib.address_tables import look_up
 from pyaco.addrlib.checks import check_integers
 from pyaco.addrlib.chips import GpuConfig
@@ -39,8 +40,8 @@ __all__ = ["LevelTables", "TiledSurface", "extent_of_block"]
 _UNIT_TYPES = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64, 16: np.complex128}
 _SURFACE_FIELDS = ("flags", "swizzle_mode", "resource_type", "bpp", "width", "height", "num_slices", "num_mip_levels", "num_samples",
                    "num_frags", "pitch_in_element", "pipe_bank_xor")
-IN_VECTORS = HAS_VECTORS
-"""Whether lines move in vectors, rather than piece by piece."""
+VECTOR_BITS = lines.VECTOR_BITS
+"""In vectors of how many bits lines move, 512 or 256; 0: piece by piece."""
 STREAMED_BYTES = 1 << 23
 """Fewer texels stay in the caches, where they may be wanted next."""
 RUN_BYTES = tuple(1 << bits for bits in range(12, 19))
@@ -440,7 +441,9 @@ class TiledSurface:
         if key not in self._runs:
             t, element, least = self.tables(mip), self.element_bytes, RUN_WIDTH[to_memory]
             extents = ((size, _extent(t.x, size, t.low), _extent(t.y, size, t.low)) for size in RUN_BYTES if t.line[0])
-            self._runs[key] = next((run for run in extents if run[1] * run[2] * element == run[0] and run[1] * element >= least), (0, 0, 0))
+            begin = _bits_of(t.x[:1], t.y[:1], t.slice) & ~t.low                                # slices and levels may begin inside of a run
+            self._runs[key] = next((
+                run for run in extents if run[1] * run[2] * element == run[0] and run[1] * element >= least and not begin & run[0] - 1), (0, 0, 0))
         return self._runs[key]
 
     @cached_property
@@ -463,7 +466,7 @@ class TiledSurface:
         for z, (first, last) in product(range(first_z, last_z), _share(top, bottom, threads, run[2] or height)):
             place = ((z - first_z) * shape[1] + first - first_y) * pitch + (left - first_x) * element
             jobs.append((move_lines, memory, texels, columns, rows[(first - top) // height : (last - top) // height], t.low, t.base(z, 0), place,
-                         pitch, self._order(mip), to_memory, IN_VECTORS, past_caches, of_lines))
+                         pitch, self._order(mip), to_memory, VECTOR_BITS, past_caches, of_lines))
         return jobs
 
     def _unit_jobs(

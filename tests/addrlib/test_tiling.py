@@ -102,15 +102,15 @@ def calls_of_lines(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bool, bool, bo
     return calls
 
 
-@pytest.mark.parametrize("in_vectors", [True, False])
+@pytest.mark.parametrize("vector_bits", [512, 256, 0])
 @pytest.mark.parametrize(
     ("name", "mode"), [("navi21", 27), ("navi31", 27), ("vega10", 9), ("polaris10", 4), ("gfx1201", 3), ("navi21", 24), ("polaris10", 2)])
 @pytest.mark.parametrize("element", [1, 2, 4, 8, 16])
-def test_lines_move_past_the_caches_as_through_them(name: str, mode: int, element: int, in_vectors: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_move_past_the_caches_as_through_them(name: str, mode: int, element: int, vector_bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whole runs and lines amid edges, at some offsets in a cache line, of slices and regions."""
-    if in_vectors and not lines.HAS_VECTORS:
-        pytest.skip("this processor has no vectors of 64 bytes")
-    monkeypatch.setattr(tiling, "IN_VECTORS", in_vectors)
+    if vector_bits > lines.VECTOR_BITS:
+        pytest.skip(f"this processor has no vectors of {vector_bits} bits")
+    monkeypatch.setattr(tiling, "VECTOR_BITS", vector_bits)
     has_runs = (name, mode) != ("polaris10", 2)                                                 # 1D modes have none
     width, height = surface_of_tiles(name, mode, element, 2048, 2048)._run(0, True)[1:] if has_runs else (64, 64)
     wide, high = 2 * width + 48, height + 9
@@ -141,6 +141,19 @@ def test_lines_move_past_the_caches_as_through_them(name: str, mode: int, elemen
     assert any(in_runs for to_memory, _, in_runs in calls if to_memory) == has_runs
 
 
+@pytest.mark.parametrize("vector_bits", [bits for bits in (512, 256, 0) if bits <= lines.VECTOR_BITS])
+def test_slices_need_not_begin_with_a_run(vector_bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slices of modes of 256-byte blocks begin with any of these."""
+    monkeypatch.setattr(tiling, "VECTOR_BITS", vector_bits)
+    monkeypatch.setattr(tiling, "STREAMED_BYTES", 1)
+    surface = surface_of_tiles("navi31", 2, 4, 32, 113, slices=2)
+    texels = np.random.default_rng(2).integers(0, 1 << 32, (2, 113, 32), dtype=np.uint32)
+    memory = at_offset(surface.size, 48)
+    surface.tile(texels, memory)
+    z, y, x = np.indices(texels.shape)
+    assert (memory.view(np.uint32)[surface.addresses(x, y, z) // 4] == texels).all() and (surface.detile(memory) == texels).all()
+
+
 @pytest.mark.parametrize(("name", "mode"), [("navi21", 27), ("navi31", 27), ("vega10", 9), ("vega10", 10), ("polaris10", 4), ("polaris10", 2)])
 @pytest.mark.parametrize("element", [1, 2, 4, 8, 16])
 def test_networks_transpose_cells(name: str, mode: int, element: int) -> None:
@@ -153,6 +166,7 @@ def test_networks_transpose_cells(name: str, mode: int, element: int) -> None:
     for number, columns in enumerate(np.split(texels, height, axis=1)):
         memory[number, where] = columns.reshape(height, width, element)
     assert (moved_by(order, 0, memory) == texels).all() and (moved_by(order, 1, texels) == memory).all()
+    assert (moved_by_halves(order, 0, memory) == texels).all() and (moved_by_halves(order, 1, texels) == memory).all()
 
 
 def moved_by(order: LineOrder, to_memory: int, vectors: np.ndarray) -> np.ndarray:
@@ -167,6 +181,28 @@ def moved_by(order: LineOrder, to_memory: int, vectors: np.ndarray) -> np.ndarra
                 words[i], words[i | 1 << bit] = both[pair[0]], both[pair[1]]
     moved = words.view(np.uint8)
     return moved[:, lanes] if to_memory else moved
+
+
+def moved_by_halves(order: LineOrder, to_memory: int, vectors: np.ndarray) -> np.ndarray:
+    """What a network makes of the vectors of a cell, as vectors of half a line."""
+    words, shuffle, in_memory, in_texels, (permutes, shuffles, *exchanges) = np.split(order.halves[to_memory], (8, 16, 32, 48))
+    assert not permutes or sorted(words) == list(range(8))
+    taken, given = (in_texels, in_memory) if to_memory else (in_memory, in_texels)
+    halves = vectors.reshape(-1, LINE // 2)[taken[: 2 * len(vectors)]]
+    lanes = np.arange(LINE // 2) // 16 * 16 + shuffle.view(np.uint8)
+    steps = [np.arange(LINE // 2).reshape(8, 4)[words].ravel() if permutes else slice(None), lanes if shuffles else slice(None)]
+    for step in () if to_memory else steps:
+        halves = halves[:, step]
+    for bit, exchanged in enumerate(exchanges):
+        if exchanged:
+            size = 8 << bit                                                                     # bytes, and vectors, with the bit 0 and 1
+            parts = halves.reshape(len(halves) >> bit + 1, 2, 1 << bit, LINE // 4 // size, 2, size)
+            halves = parts.swapaxes(1, 4).reshape(halves.shape)
+    for step in reversed(steps) if to_memory else ():
+        halves = halves[:, step]
+    result = np.zeros_like(halves)
+    result[given[: len(halves)]] = halves
+    return result.reshape(vectors.shape)
 
 
 @settings(max_examples=30, deadline=None)

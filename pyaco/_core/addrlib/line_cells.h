@@ -1,234 +1,84 @@
-// Cells in vectors of 512 bits.
-//
-// Bits of a byte's place in a line become bits of its row: an exchange for each, of a bit of the vectors' numbers with a bit of the place in them, made
-// by two permutations of each pair of vectors. Pieces of less than 4 bytes are joined by a shuffle of 16 bytes at the side of memory.
+// Lines in cells: as many of them as a line has rows, transposed in vectors as wide as the processor has, in an order that suits the caches.
 #pragma once
-#include "line_pieces.h"
+#include "line_cells256.h"
+#include "line_cells512.h"
 
 #if PYACO_HAS_X86
-#define IN_LINES __attribute__((target("avx512f,avx512bw")))
-#define INLINE_IN_LINES IN_LINES __attribute__((always_inline)) static inline
-
-enum LineStore { store_unaligned, store_aligned, store_past_caches };
-
-template <int HEIGHT_LOG2, bool SHUFFLES, bool TO_MEMORY>
-struct CellNetwork {
-    enum { lines = 1 << HEIGHT_LOG2 };
-    __m512i shuffle, step[HEIGHT_LOG2][2];
-
-    INLINE_IN_LINES void load(CellNetwork &network, const int32_t *table) {
-        network.shuffle = _mm512_loadu_si512(table);
-#pragma GCC unroll 8
-        for (int i = 0; i < 2 * HEIGHT_LOG2; i++)
-            network.step[i / 2][i % 2] = _mm512_loadu_si512(table + 16 * (i + 1));
-    }
-
-    INLINE_IN_LINES void apply(const CellNetwork &network, __m512i *vectors) {
-#pragma GCC unroll 8
-        for (int i = 0; i < lines && SHUFFLES && !TO_MEMORY; i++)
-            vectors[i] = _mm512_shuffle_epi8(vectors[i], network.shuffle);
-#pragma GCC unroll 4
-        for (int k = 0; k < HEIGHT_LOG2; k++)
-#pragma GCC unroll 8
-            for (int i = 0; i < lines; i++)
-                if (!(i >> k & 1)) {
-                    const __m512i first = vectors[i], second = vectors[i | 1 << k];
-                    vectors[i] = _mm512_permutex2var_epi32(first, network.step[k][0], second);
-                    vectors[i | 1 << k] = _mm512_permutex2var_epi32(first, network.step[k][1], second);
-                }
-#pragma GCC unroll 8
-        for (int i = 0; i < lines && SHUFFLES && TO_MEMORY; i++)
-            vectors[i] = _mm512_shuffle_epi8(vectors[i], network.shuffle);
-    }
-};
-
-// Some bytes of a vector.
-IN_LINES static void store_part(uint8_t *to, __m512i vector, int begin, int end) {
-    alignas(line_bytes) uint8_t bytes[line_bytes];
-    _mm512_store_si512(bytes, vector);
-    memcpy(to + begin, bytes + begin, end - begin);
-}
-
-// Rows of texels that do not begin with a cache line are written by cache lines all the same: what is left of each row waits in `rests` for what
-// comes next.
-template <int HEIGHT_LOG2, bool SHUFFLES, LineStore STORE>
-IN_LINES static void detile_cells(
-    const LineCopy &copy, const CellNetwork<HEIGHT_LOG2, SHUFFLES, false> &of_cells, int64_t row, int64_t left, int64_t right, int64_t end,
-    uint8_t *rests) {
-    enum { lines = 1 << HEIGHT_LOG2 };
-    const CellNetwork<HEIGHT_LOG2, SHUFFLES, false> network = of_cells;                // stays in registers: no store can change it
-    const LineRow line(copy, row);
-    const uint8_t *const memory = copy.memory;
-    const __m512i words = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-    uint8_t *to[lines];
-    __m512i before[lines], moved[lines];
-    int behind[lines];
-#pragma GCC unroll 8
-    for (int i = 0; i < lines; i++) {
-        to[i] = copy.texels_of(row, left) + i * copy.pitch;
-        behind[i] = STORE == store_unaligned ? 0 : (int)((uintptr_t)to[i] % line_bytes);
-        to[i] -= behind[i];
-        moved[i] = _mm512_add_epi32(words, _mm512_set1_epi32(16 - behind[i] / 4));
-        before[i] = _mm512_load_si512(rests + i * line_bytes);
-    }
-    for (int64_t column = left; column < right; column += lines) {
-        __m512i vectors[lines];
-#pragma GCC unroll 8
-        for (int i = 0; i < lines; i++)
-            vectors[i] = _mm512_loadu_si512(memory + line[column + i]);
-        network.apply(network, vectors);
-#pragma GCC unroll 8
-        for (int i = 0; i < lines; i++, to[i - 1] += line_bytes) {
-            if (STORE == store_unaligned) {
-                _mm512_storeu_si512(to[i], vectors[i]);
-                continue;
-            }
-            const __m512i whole = _mm512_permutex2var_epi32(before[i], moved[i], vectors[i]);
-            before[i] = vectors[i];
-            if (column == 0 && behind[i])
-                store_part(to[i], whole, behind[i], line_bytes);
-            else if (STORE == store_aligned)
-                _mm512_store_si512(to[i], whole);
-            else
-                _mm512_stream_si512((__m512i *)to[i], whole);
-        }
-    }
-    if (STORE == store_unaligned)
-        return;
-#pragma GCC unroll 8
-    for (int i = 0; i < lines; i++)
-        if (right < end)
-            _mm512_store_si512(rests + i * line_bytes, before[i]);
-        else
-            store_part(to[i], _mm512_permutex2var_epi32(before[i], moved[i], before[i]), 0, behind[i]);
-}
-
-template <int HEIGHT_LOG2, bool SHUFFLES, bool PAST_CACHES, bool IN_RUNS>
-IN_LINES static void tile_cells(
-    const LineCopy &copy, const CellNetwork<HEIGHT_LOG2, SHUFFLES, true> &of_cells, uint8_t *memory, int64_t row, int64_t left,
-    int64_t right, WaitingRun &waiting) {
-    enum { lines = 1 << HEIGHT_LOG2 };
-    const CellNetwork<HEIGHT_LOG2, SHUFFLES, true> network = of_cells;                 // stays in registers: no store can change it
-    const LineRow line(copy, row);
-    const int64_t pitch = copy.pitch;
-    const uint8_t *from = copy.texels_of(row, left);
-    for (int64_t column = left; column < right; column += lines, from += line_bytes) {
-        __m512i vectors[lines];
-#pragma GCC unroll 8
-        for (int i = 0; i < lines; i++)
-            vectors[i] = _mm512_loadu_si512(from + i * pitch);
-        network.apply(network, vectors);
-#pragma GCC unroll 8
-        for (int i = 0; i < lines; i++) {
-            uint8_t *to = memory + line[column + i];
-            if (PAST_CACHES && !IN_RUNS)
-                _mm512_stream_si512((__m512i *)to, vectors[i]);
-            else
-                _mm512_storeu_si512(to, vectors[i]);
-            if (IN_RUNS)
-                waiting.write_one<PAST_CACHES>();
-        }
-    }
-}
-
-template <int HEIGHT_LOG2, bool SHUFFLES, LineStore STORE>
-IN_LINES static void detile_all(const LineCopy &copy, int64_t end) {
-    CellNetwork<HEIGHT_LOG2, SHUFFLES, false> network;
-    network.load(network, copy.network);
-    in_chunks<false>(copy, end, [&](int64_t row, int64_t inside, int64_t left, int64_t right) {
-        detile_cells<HEIGHT_LOG2, SHUFFLES, STORE>(copy, network, row, left, right, end, copy.buffer + (inside << HEIGHT_LOG2) * line_bytes);
-    });
-}
-
-template <int HEIGHT_LOG2, bool SHUFFLES, bool PAST_CACHES>
-IN_LINES static void tile_all(const LineCopy &copy, int64_t end) {
-    CellNetwork<HEIGHT_LOG2, SHUFFLES, true> network;
-    network.load(network, copy.network);
-    WaitingRun none = {};
+template <class Cells, bool PAST_CACHES>
+static void tile_all(const LineCopy &copy, int64_t end) {
     in_chunks<true>(copy, end, [&](int64_t row, int64_t, int64_t left, int64_t right) {
-        tile_cells<HEIGHT_LOG2, SHUFFLES, PAST_CACHES, false>(copy, network, copy.memory, row, left, right, none);
+        Cells::template tile<PAST_CACHES>(copy, copy.memory, row, left, right);
     });
-}
-
-// Memory that does not begin with a cache line: a run is made in a buffer while the one before is written, realigned.
-template <int HEIGHT_LOG2, bool SHUFFLES>
-IN_LINES static void tile_in_runs(const LineCopy &copy) {
-    CellNetwork<HEIGHT_LOG2, SHUFFLES, true> network;
-    network.load(network, copy.network);
-    WaitingRun waiting = {};
-    const LineGrid grid(copy.run_wide, copy.run_high, copy.wide, copy.high);
-    uint8_t *buffer = copy.buffer, *other = buffer + copy.run;
-    for (int64_t i = 0; i < grid.count; i++) {
-        const LineRectangle lines = grid[i], coming = grid[i + chunks_ahead(grid)];
-        const int64_t first = LineRow(copy, lines.top)[lines.left] & -copy.run;
-        __builtin_prefetch(copy.memory + first, 1, 2);
-        __builtin_prefetch(copy.memory + first + copy.run - 1, 1, 2);
-        for (int64_t row = lines.top; row < lines.bottom; row++) {
-            ask_for_row<true>(copy, coming, row - lines.top + coming.top);
-            tile_cells<HEIGHT_LOG2, SHUFFLES, true, true>(copy, network, buffer - first, row, lines.left, lines.right, waiting);
-        }
-        waiting.begin(copy.memory + first, buffer, copy.run);
-        std::swap(buffer, other);
-    }
-    while (waiting.lines)
-        waiting.write_one<true>();
 }
 
 // Move all whole cells; return how many columns they are.
-template <int HEIGHT_LOG2, bool SHUFFLES, bool TO_MEMORY>
+template <class Cells, bool TO_MEMORY>
 static int64_t move_cells(const LineCopy &copy) {
-    const int64_t end = copy.wide >> HEIGHT_LOG2 << HEIGHT_LOG2;
-    if (TO_MEMORY) {
-        if (copy.run && (uintptr_t)copy.memory % line_bytes)
-            tile_in_runs<HEIGHT_LOG2, SHUFFLES>(copy);
-        else if (copy.past_caches && (uintptr_t)copy.memory % line_bytes == 0)
-            tile_all<HEIGHT_LOG2, SHUFFLES, true>(copy, end);
-        else
-            tile_all<HEIGHT_LOG2, SHUFFLES, false>(copy, end);
-    } else if (((uintptr_t)copy.texels | (uintptr_t)copy.pitch) % 4)
-        detile_all<HEIGHT_LOG2, SHUFFLES, store_unaligned>(copy, end);
-    else if (copy.past_caches)
-        detile_all<HEIGHT_LOG2, SHUFFLES, store_past_caches>(copy, end);
+    if (!TO_MEMORY)
+        return Cells::detile(copy);
+    const bool is_aligned = (uintptr_t)copy.memory % line_bytes == 0;
+    const int64_t end = Cells::columns_to_tile(copy);
+    if (end == 0)
+        return 0;
+    if (copy.run && !is_aligned)
+        in_runs(copy, [&](uint8_t *memory, int64_t row, int64_t left, int64_t right) {
+            Cells::template tile<false>(copy, memory, row, left, right);
+        });
+    else if (copy.past_caches && is_aligned)
+        tile_all<Cells, true>(copy, end);
     else
-        detile_all<HEIGHT_LOG2, SHUFFLES, store_aligned>(copy, end);
-    if (copy.past_caches)
-        _mm_sfence();
+        tile_all<Cells, false>(copy, end);
     return end;
 }
+
+template <bool TO_MEMORY>
+static int64_t move_in_vectors(const LineCopy &copy, int vector_bits) {
+    if (vector_bits == 512 && copy.network)
+        switch (copy.height_log2 * 2 + copy.shuffles_bytes) {
+        case 2: return move_cells<Cells512<1, false>, TO_MEMORY>(copy);
+        case 3: return move_cells<Cells512<1, true>, TO_MEMORY>(copy);
+        case 4: return move_cells<Cells512<2, false>, TO_MEMORY>(copy);
+        case 5: return move_cells<Cells512<2, true>, TO_MEMORY>(copy);
+        case 6: return move_cells<Cells512<3, false>, TO_MEMORY>(copy);
+        case 7: return move_cells<Cells512<3, true>, TO_MEMORY>(copy);
+        }
+    if (vector_bits == 256 && copy.halves && (copy.halves->exchanges_8 || copy.halves->exchanges_16))       // else pieces of half a line
+        switch (copy.height_log2) {
+        case 1: return move_cells<Cells256<1>, TO_MEMORY>(copy);
+        case 2: return move_cells<Cells256<2>, TO_MEMORY>(copy);
+        case 3: return move_cells<Cells256<3>, TO_MEMORY>(copy);
+        }
+    return 0;
+}
 #endif
 
-// Move all lines, cells in vectors where the processor and the mode allow it.
+// Move all lines, cells in vectors of so many bits where the mode allows it.
 template <bool TO_MEMORY>
-static void move_lines(const LineCopy &copy, bool in_vectors) {
+static void move_lines(const LineCopy &copy, int vector_bits) {
     int64_t done = 0;
 #if PYACO_HAS_X86
-    if (in_vectors && copy.network)
-        switch (copy.height_log2 * 2 + copy.shuffles_bytes) {
-        case 2: done = move_cells<1, false, TO_MEMORY>(copy); break;
-        case 3: done = move_cells<1, true, TO_MEMORY>(copy); break;
-        case 4: done = move_cells<2, false, TO_MEMORY>(copy); break;
-        case 5: done = move_cells<2, true, TO_MEMORY>(copy); break;
-        case 6: done = move_cells<3, false, TO_MEMORY>(copy); break;
-        case 7: done = move_cells<3, true, TO_MEMORY>(copy); break;
-        }
+    done = move_in_vectors<TO_MEMORY>(copy, vector_bits);
 #endif
-    if (done == copy.wide)
-        return;
-    LineCopy rest = copy;                                           // the columns that are left
-    rest.columns += done;
-    rest.texels += done * copy.width();
-    rest.wide -= done;
-    move_pieces<TO_MEMORY>(rest);
+    if (done < copy.wide) {
+        LineCopy rest = copy;                                       // the columns that are left
+        rest.columns += done;
+        rest.texels += done * copy.width();
+        rest.wide -= done;
+        move_pieces<TO_MEMORY>(rest);
+    }
 #if PYACO_HAS_X86
     if (copy.past_caches)
         _mm_sfence();
 #endif
 }
 
-static inline bool has_vectors_of_lines() {
+// Bits of the widest vectors that the processor has and there is a form for.
+static inline int widest_vectors() {
 #if PYACO_HAS_X86
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
-#else
-    return false;
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw"))
+        return 512;
+    if (__builtin_cpu_supports("avx2"))
+        return 256;
 #endif
+    return 0;
 }

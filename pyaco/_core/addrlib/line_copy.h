@@ -31,8 +31,9 @@ struct LineCopy {
     int height_log2;                         // of a line
     int piece;                               // bytes that lie side by side in a line and in its rows
     const uint8_t *offsets;                  // where in a line its pieces are, row by row
-    const int32_t *network;                  // how cells are transposed, in this direction; null: not by words of 4 bytes
+    const int32_t *network;                  // how vectors of 512 bits transpose cells, in this direction; null: not by words of 4 bytes
     bool shuffles_bytes;                     // whether 16 bytes of memory are shuffled besides
+    const struct HalfNetwork *halves;        // how vectors of 256 bits do; null: not
     bool past_caches;
     int64_t run, run_wide, run_high;         // if all lines are in such: bytes of memory in a row that are a rectangle, its columns and rows
     uint8_t *buffer;                         // aligned, of buffer_bytes(copy)
@@ -108,9 +109,9 @@ __attribute__((always_inline)) static inline void ask_for_row(const LineCopy &co
     }
 }
 
-// What waits to be written: two runs; what is left of each row of a run or chunk.
+// What waits to be written: a run; what is left of each row of a run or chunk.
 static inline int64_t buffer_bytes(const LineCopy &copy, bool to_memory) {
-    return to_memory ? 2 * copy.run : std::max<int64_t>(copy.run_high << copy.height_log2, band_rows) * line_bytes;
+    return to_memory ? copy.run : std::max<int64_t>(copy.run_high << copy.height_log2, band_rows) * line_bytes;
 }
 
 // Call `move(row, row in the run or chunk, left, right)` for all rows of lines in the order that suits the caches.

@@ -1,4 +1,4 @@
-// Lines piece by piece: on processors without vectors that hold a line, and where no whole cell is left.
+// Lines piece by piece: on processors without vectors of half a line, where no whole cell is left, and pieces that are as fast as vectors.
 //
 // Pieces are gathered in a register, so that every store is a vector of 8 or 16 bytes.
 #pragma once
@@ -89,57 +89,44 @@ static inline PieceMover piece_mover(const LineCopy &copy, bool past_caches) {
     }
 }
 
-// A run of memory that waits in a buffer to be written.
-struct WaitingRun {
-    uint8_t *to;
-    const uint8_t *from;
-    int64_t lines;
+// Write a run of memory from a buffer, by cache lines whatever it begins with. The lines at both ends belong to neighbours too: through the caches.
+static inline void write_run(uint8_t *to, const uint8_t *buffer, int64_t bytes) {
+    const int64_t head = -(uintptr_t)to % line_bytes, end = bytes - (bytes - head) % line_bytes;
+    memcpy(to, buffer, head);
+    memcpy(to + end, buffer + end, bytes - end);
+    for (int64_t i = head; i < end; i += 16) {
+        const int64_t same = 0;
+        put_vector<16, 16, true>(to + i, buffer + i, &same);
+    }
+}
 
-    // The lines at both ends, which belong to neighbours too, are written through the caches at once.
-    void begin(uint8_t *target, const uint8_t *buffer, int64_t bytes) {
-        const int64_t head = -(uintptr_t)target % line_bytes, tail = (bytes - head) % line_bytes;
-        memcpy(target, buffer, head);
-        memcpy(target + bytes - tail, buffer + bytes - tail, tail);
-        to = target + head;
-        from = buffer + head;
-        lines = (bytes - head) / line_bytes;
-    }
-    template <bool PAST_CACHES>
-    __attribute__((always_inline)) void write_one() {
-        if (!lines)
-            return;
-        for (int i = 0; i < line_bytes; i += 16) {
-            const int64_t same = i;
-            put_vector<16, 16, PAST_CACHES>(to + i, from, &same);
-        }
-        to += line_bytes;
-        from += line_bytes;
-        lines--;
-    }
-};
-
-// Columns that are left of all lines; memory that begins inside of a cache line is written by runs where all lines are in such.
-template <bool TO_MEMORY>
-static void move_pieces(const LineCopy &copy) {
-    const uintptr_t places = TO_MEMORY ? (uintptr_t)copy.memory % line_bytes : ((uintptr_t)copy.texels | (uintptr_t)copy.pitch) % 16;
-    const bool in_runs = TO_MEMORY && copy.run && places;
-    const PieceMover move = piece_mover<TO_MEMORY>(copy, copy.past_caches && !places && !in_runs);
-    if (!in_runs) {
-        in_chunks<TO_MEMORY>(copy, copy.wide, [&](int64_t row, int64_t, int64_t left, int64_t right) { move(copy, copy.memory, row, left, right); });
-        return;
-    }
+// Memory that begins inside of a cache line, where all lines are in runs: call `move(memory, row, left, right)` for the rows of lines of each, to
+// make it in a buffer.
+template <class Move>
+static inline void in_runs(const LineCopy &copy, Move move) {
     const LineGrid grid = chunks_of(copy, copy.wide);
     const int64_t ahead = chunks_ahead(grid);
     for (int64_t i = 0; i < grid.count; i++) {
         const LineRectangle lines = grid[i], coming = grid[i + ahead];
         const int64_t first = LineRow(copy, lines.top)[lines.left] & -copy.run;
+        __builtin_prefetch(copy.memory + first, 1, 2);
+        __builtin_prefetch(copy.memory + first + copy.run - 1, 1, 2);
         for (int64_t row = lines.top; row < lines.bottom; row++) {
             ask_for_row<true>(copy, coming, row - lines.top + coming.top);
-            move(copy, copy.buffer - first, row, lines.left, lines.right);
+            move(copy.buffer - first, row, lines.left, lines.right);
         }
-        WaitingRun waiting;
-        waiting.begin(copy.memory + first, copy.buffer, copy.run);
-        while (waiting.lines)
-            waiting.write_one<true>();
+        write_run(copy.memory + first, copy.buffer, copy.run);
     }
+}
+
+// Columns that are left of all lines.
+template <bool TO_MEMORY>
+static void move_pieces(const LineCopy &copy) {
+    const uintptr_t places = TO_MEMORY ? (uintptr_t)copy.memory % line_bytes : ((uintptr_t)copy.texels | (uintptr_t)copy.pitch) % 16;
+    const bool as_runs = TO_MEMORY && copy.run && places;
+    const PieceMover move = piece_mover<TO_MEMORY>(copy, copy.past_caches && !places);
+    if (as_runs)
+        in_runs(copy, [&](uint8_t *memory, int64_t row, int64_t left, int64_t right) { move(copy, memory, row, left, right); });
+    else
+        in_chunks<TO_MEMORY>(copy, copy.wide, [&](int64_t row, int64_t, int64_t left, int64_t right) { move(copy, copy.memory, row, left, right); });
 }

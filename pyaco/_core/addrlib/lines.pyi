@@ -3,9 +3,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-HAS_VECTORS: bool
+VECTOR_BITS: int
 
 def move_lines(
     memory: NDArray[np.uint8], texels: NDArray[np.uint8], columns: NDArray[np.int64], rows: NDArray[np.int64], low: int, base: int, place: int,
-    pitch: int, order: Any, to_memory: bool, in_vectors: bool, past_caches: bool, run: tuple[int, int, int],
+    pitch: int, order: Any, to_memory: bool, vector_bits: int, past_caches: bool, run: tuple[int, int, int],
 ) -> None: ...
