@@ -1,9 +1,9 @@
 """How much more two threads compile than one.
 
-``python bench/bench_threads.py [FOLDER]`` draws SPIR-V modules of compute shaders below the folder (without one: ``tests/shaders``), and lets one
-thread and then two compile all of them, in turn for some rounds. Printed is the least time of each over the rounds, and the ratio: how many
-compilations two threads do in the time of one. That time is the clock's, which other work on the machine makes useless; what is printed besides does
-not depend on it as much:
+``python bench/bench_threads.py [FOLDER]`` draws SPIR-V modules of compute shaders below the folder (without one: ``tests/shaders``), and lets
+one thread and then two compile all of them, each the next one when it is done, in turn for some rounds. Printed is the least time of each over
+the rounds, and the ratio: how many compilations two threads do in the time of one. That time is the clock's, which other work on the machine
+makes useless; what is printed besides does not depend on it as much:
 
 - processor time a compilation: with two threads it is longer by what they cost each other (caches, the allocator, waking each other). The ratio
   can be no higher than twice the one time over the other;
@@ -66,20 +66,21 @@ def pool(folder: Path, targets: list[str], count: int, seed: int, largest: int) 
     return found
 
 
-def run(works: list[list[Work]]) -> Cost:
-    """Let a thread for each list compile it; all begin together."""
-    cost = Cost(compilations=sum(map(len, works)))
-    start = threading.Barrier(len(works) + 1)
+def run(works: list[Work], count: int) -> Cost:
+    """Let so many threads compile the works, each the next one when it is done with one; all begin together."""
+    cost = Cost(compilations=len(works))
+    start = threading.Barrier(count + 1)
+    left = iter(works)
     used: list[tuple[resource.struct_rusage, resource.struct_rusage]] = []
 
-    def compile_all(mine: list[Work]) -> None:
+    def compile_next() -> None:
         start.wait()
         before = resource.getrusage(resource.RUSAGE_THREAD)
-        for module, entry, target in mine:
+        for module, entry, target in left:
             pyaco.compile(module, target=target, entry=entry)
         used.append((before, resource.getrusage(resource.RUSAGE_THREAD)))
 
-    threads = [threading.Thread(target=compile_all, args=(mine,)) for mine in works]
+    threads = [threading.Thread(target=compile_next) for _ in range(count)]
     for thread in threads:
         thread.start()
     start.wait()
@@ -87,8 +88,8 @@ def run(works: list[list[Work]]) -> Cost:
     for thread in threads:
         thread.join()
     cost.wall = time.perf_counter() - begin
-    if len(used) != len(works):
-        raise RuntimeError("a thread did not compile all of its modules")
+    if len(used) != count:
+        raise RuntimeError("a thread ended with an error")
     for before, after in used:
         cost.processor += after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         cost.sleeps += after.ru_nvcsw - before.ru_nvcsw
@@ -127,8 +128,8 @@ def main() -> int:
     for _ in range(options.rounds):
         order = works * options.repeat
         stream.shuffle(order)
-        costs[1].append(run([order]))
-        costs[2].append(run([order[::2], order[1::2]]))
+        costs[1].append(run(order, 1))
+        costs[2].append(run(order, 2))
     report(costs)
     return 0
 
