@@ -118,7 +118,7 @@ def main() -> int:
     parser.add_argument("--largest", type=int, default=20_000, help="bytes of a module")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--repeat", type=int, default=8, help="how often each module is compiled in a round: enough for the beginning and the last module not to count")
+    parser.add_argument("--repeat", type=int, default=8, help="compilations of each module in a round: with more, its beginning and end count less")
     options = parser.parse_args()
     works = pool(options.folder, options.target or ["gfx1030", "gfx1100"], options.modules, options.seed, options.largest)
     if not works:
