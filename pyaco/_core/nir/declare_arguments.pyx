@@ -37,6 +37,7 @@ from pyaco._core.ir.shader cimport (
 from pyaco._core.nir.types cimport type_bytes
 from nir_opcodes cimport alu_input_sizes_flat, alu_max_inputs
 
+import _thread
 import os
 
 from pyaco.errors import InputError
@@ -352,36 +353,39 @@ cdef enum:
     most_kept = 1024
 
 # By all that `pyaco/nir/arguments.py` goes by. On small shaders it takes longer than most passes, and most shaders are like another one.
-# Compilations look here without the interpreter; `_kept` and `_given_up`, which are changed with its lock alone, own what they find. What is given
-# up is freed once it has no users: nobody who is not one already can find it.
+# Compilations look here without the interpreter; `_kept` and `_given_up`, which `_owners_lock` guards, own what they find. What is given up is freed
+# once it has no users: nobody who is not one already can find it.
 cdef unordered_map[string, KeptArguments *] _alike
 cdef mutex _alike_lock
+cdef object _owners_lock = _thread.allocate_lock()      # before `_alike_lock`; interpreters may have no lock of their own
 cdef list _kept = []
 cdef list _given_up = []
 
 
 def _lock_alike():
+    _owners_lock.acquire()
     _alike_lock.lock()
 
 
 def _unlock_alike():
     _alike_lock.unlock()
+    _owners_lock.release()
 
 
-# No thread holds the lock while the process forks: in the child, nobody would give it back.
+# No thread holds a lock while the process forks: in the child, nobody would give them back.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_lock_alike, after_in_parent=_unlock_alike, after_in_child=_unlock_alike)
 
 
-cdef KeptArguments *_find(const string &key, bint as_user) except? NULL nogil:
+cdef KeptArguments *_find(const string &key) except? NULL nogil:
+    """What is kept, with one user more; NULL if nothing is."""
     cdef KeptArguments *found = NULL
     cdef unordered_map[string, KeptArguments *].iterator at
     _alike_lock.lock()
     at = _alike.find(key)
     if at != _alike.end():
         found = dereference(at).second
-        if as_user:
-            found.users.fetch_add(1)
+        found.users.fetch_add(1)
     _alike_lock.unlock()
     return found
 
@@ -515,11 +519,14 @@ def declare_alike(Shader shader not None):
     cdef bytes reflected = reflected_bindings(shader.facts)
     cdef KeptArguments *kept
     _key(&shader.data, reflected, len(reflected), &key)
-    kept = _find(key, as_user=False)      # nobody else forgets it now
+    kept = _find(key)
     if kept == NULL:
         return PyBytes_FromStringAndSize(key.data(), key.size())
-    _declare_kept(&shader.data, kept)
-    shader.facts.declared = <Declared>kept.owner
+    try:
+        _declare_kept(&shader.data, kept)
+        shader.facts.declared = <Declared>kept.owner
+    finally:
+        kept.users.fetch_sub(1)
     return None
 
 
@@ -529,7 +536,7 @@ cdef int _declare_in_compilation(void *ir, int option) except -1 nogil:
     if compilation.has_layout:
         return left_to_python
     _key(compilation.shader, compilation.reflected, compilation.reflected_bytes, &key)
-    compilation.arguments = _find(key, as_user=True)
+    compilation.arguments = _find(key)
     if compilation.arguments == NULL:
         return left_to_python
     _declare_kept(compilation.shader, compilation.arguments)
@@ -549,10 +556,11 @@ def keep(Shader shader not None, bytes key not None, dict metadata not None):
     for row in range(s.arguments.table.count):
         made.data.rows.push_back(ArgumentRow(s.arguments.kind[row], s.arguments.detail[row], s.arguments.first[row], s.arguments.count[row],
                                              s.arguments.is_vgpr[row]))
-    if len(_kept) >= most_kept:
-        _forget()
-    _kept.append(made)
-    _alike_lock.lock()
-    _alike[known] = &made.data
-    _alike_lock.unlock()
+    with _owners_lock:
+        if len(_kept) >= most_kept:
+            _forget()
+        _kept.append(made)
+        _alike_lock.lock()
+        _alike[known] = &made.data
+        _alike_lock.unlock()
     shader.facts.declared = made

@@ -48,6 +48,9 @@ from pyaco._core.nir.texture_edit cimport (
     TextureEdit, texture_emit, texture_read, texture_remove_source, texture_set_source, texture_source,
 )
 
+import _thread
+import os
+
 from pyaco.errors import InputError
 
 cdef enum:
@@ -600,6 +603,12 @@ cdef _Descriptors _described(dict metadata):
     return made
 
 
+_making = _thread.allocate_lock()     # interpreters may have no lock of their own
+# No thread holds it while the process forks: in the child, nobody would give it back.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_making.acquire, after_in_parent=_making.release, after_in_child=_making.release)
+
+
 cdef _Descriptors _descriptors(Metadata facts):
     cdef Declared declared = facts.declared
     cdef _Descriptors made
@@ -607,9 +616,10 @@ cdef _Descriptors _descriptors(Metadata facts):
         return _described(facts.known)
     if declared.descriptors is None:
         made = _described(declared.kept)
-        if declared.descriptors is None:  # still: compilations may read what another thread has made
-            declared.descriptors = made
-            declared.data.descriptors.store(&made.table)
+        with _making:
+            if declared.descriptors is None:  # still: compilations may read what another thread has made
+                declared.descriptors = made
+                declared.data.descriptors.store(&made.table)
     return declared.descriptors
 
 
