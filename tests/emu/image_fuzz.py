@@ -86,9 +86,20 @@ class Cases:
         return given
 
     def check(self) -> None:
-        """Run one case on both engines and compare."""
+        """Run one random case."""
         image, sampler = self.words()
-        number, given = int(self.random.integers(len(INSTRUCTIONS))), self.address()
+        self.compare(int(self.random.integers(len(INSTRUCTIONS))), image, sampler)
+
+    def check_all(self) -> None:
+        """Run every instruction with every image and sampler as they are, whether they fit together or not."""
+        for number in range(len(INSTRUCTIONS)):
+            for image in self.images:
+                for sampler in self.samplers:
+                    self.compare(number, image.tolist(), sampler.tolist())
+
+    def compare(self, number: int, image: list[int], sampler: list[int]) -> None:
+        """Run an instruction on both engines, with random coordinates, and compare."""
+        given = self.address()
         first, second = (side.run(number, image, sampler, given) for side in self.sides)
         said = f"{self.target} {INSTRUCTIONS[number][:2]}: {' '.join(f'{word:08x}' for word in [*image, *sampler])}"
         assert first == second, f"{said}: {first[0] or 'a result'}, {second[0] or 'another'}"

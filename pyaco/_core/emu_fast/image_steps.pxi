@@ -200,6 +200,8 @@ cdef void _open_work(ImageWork *work, Core *core, const Instruction *instruction
     open_operands(&work.o, instruction, work.view, core.machine.gfx_level)
     # the shape that the instruction names is the descriptor's
     work.usable = not work.o.sampled and (work.o.spatial == 3) == (work.view.type == image_3d) and work.o.spatial <= _axes_of(work.view.type)
+    if work.view.type == image_cube and not work.o.layered:
+        work.usable = False                                 # where its filters cross edges, a cube's lanes have faces
     if samples and modifier_unrm(instruction.decoded.modifiers) and not work.sampler.unnormalized:
         work.usable = False                                 # tables are made for what samplers say
     work.names_level = work.o.flags & image_flag_lod != 0
