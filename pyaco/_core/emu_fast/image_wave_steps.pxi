@@ -142,7 +142,7 @@ cdef inline bint _sample_grid(ImageWork *work, uint32_t slice_) noexcept nogil:
     return sample_by_grid(work.level[0], work.core.halves, coordinate, slice_, work.filter, rows)
 
 
-cdef inline bint _filter_lines(ImageWork *work) noexcept nogil:
+cdef inline bint _filter_lines(ImageWork *work, uint32_t sixteens) noexcept nogil:
     """Filter for a wave whose lanes are columns of lines, sixteen by sixteen, in the first slice. False: they are not, and nothing was written."""
     cdef const float *coordinate[2]
     cdef FloatRows rows
@@ -150,7 +150,7 @@ cdef inline bint _filter_lines(ImageWork *work) noexcept nogil:
     coordinate[0] = <const float *>_coordinate(work, 0)
     coordinate[1] = <const float *>_coordinate(work, 1)
     _open_results(work, &rows)
-    return filter_by_lines(work.level[0], work.core.halves, coordinate, rows)
+    return filter_by_lines(work.level[0], sixteens, coordinate, rows)
 
 
 cdef inline bint _open_window(ImageWork *work, uint32_t slice_, ImageRow *places, TexelWindow *window) noexcept nogil:
@@ -178,7 +178,7 @@ cdef bint _sample_wave(ImageWork *work) noexcept nogil:
         return False
     only = _only_slice(work)
     if only.known and work.view.format.bytes == 4:
-        if _sample_grid(work, only.entry) or (work.filter == image_linear and only.entry == 0 and _filter_lines(work)):
+        if _sample_grid(work, only.entry) or (work.filter == image_linear and only.entry == 0 and _filter_lines(work, 2 * work.core.halves)):
             return True
         if _open_window(work, only.entry, places, &window):
             _open_results(work, &rows)
