@@ -795,17 +795,17 @@ cdef bint _sample_lent(ImageWork *work) noexcept nogil:
         return False
     _open_half(work, 0)
     for i in range(coordinates):
-        keep_row(lent[i], address_row(core.wave, work.instruction, work.o.coordinates_at + i), core.halves)
+        keep_row(lent[i], address_row(core.wave, work.instruction, work.o.coordinates_at + i), active, core.halves)
     if work.o.flags & image_flag_compare:
-        keep_row(lent[addresses], address_row(core.wave, work.instruction, work.o.compare_at), core.halves)
+        keep_row(lent[addresses], address_row(core.wave, work.instruction, work.o.compare_at), active, core.halves)
         addresses += 1
     for i in range(results):
-        keep_row(lent[addresses + i], _result_row(work, i), core.halves)
+        keep_row(lent[addresses + i], _result_row(work, i), active, core.halves)
     for i in range(addresses):
         lend_lanes(lent[i], active, core.halves)
-    core.active, core.full = (~<uint64_t>0) >> (64 - row_lanes * core.halves), True
+    core.full = True
     found = _sample_full(work)
-    core.active, core.full = active, False
+    core.full = False
     for i in range(addresses + results):
         give_back_lanes(lent[i], active, core.halves)
     return found

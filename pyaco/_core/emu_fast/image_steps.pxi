@@ -11,6 +11,7 @@ cdef extern from "image_rows.h" nogil:
         int32_t texel[3][image_row]
         int32_t weight[3][image_row]
         uint32_t offset[image_corners][image_row]
+        int lanes
     uint32_t find_texels_by(const ImageAxis &axis, const float *coordinate, int filter, int32_t *texel, int32_t *weight)
     uint32_t find_texels_by(const ImageAxis &axis, const double *coordinate, int filter, int32_t *texel, int32_t *weight)
     void limit_texels(const ImageAxis &axis, int32_t *texel)
@@ -153,7 +154,7 @@ cdef extern from "image_halves.h" nogil:
 cdef extern from "image_lending.h" nogil:
     cdef struct LentRow:
         pass
-    void keep_row(LentRow &lent, uint32_t *row, unsigned int rows)
+    void keep_row(LentRow &lent, uint32_t *row, uint64_t active, unsigned int rows)
     void lend_lanes(const LentRow &lent, uint64_t active, unsigned int rows)
     void give_back_lanes(const LentRow &lent, uint64_t active, unsigned int rows)
 

@@ -55,6 +55,7 @@ cdef inline bint _place_at_once(const ImageWork *work, const OnlySlice *only, Im
             return False
         layers = &layer[0]
     places.patch.used = False
+    places.lanes = image_row if work.core.active >> 16 else 16
     if not place_lanes(work.level[0], coordinate, layers, only.entry, work.filter, places[0], outside):
         return False
     if outside and work.level.beyond != NULL and work.filter == image_linear:
@@ -154,9 +155,9 @@ cdef inline bint _filter_lines(ImageWork *work, uint32_t sixteens) noexcept nogi
 
 
 cdef inline bint _open_window(ImageWork *work, uint32_t slice_, ImageRow *places, TexelWindow *window) noexcept nogil:
-    """Find the window of a wave's places, in a slice, of elements of four bytes that are filtered. False: they do not lie so."""
+    """Find the window of a wave's places, in a slice, of elements of four bytes that are filtered. False: they do not lie so, or are few."""
     cdef const float *coordinate[2]
-    if work.filter != image_linear or work.view.format.bytes != 4:
+    if work.filter != image_linear or work.view.format.bytes != 4 or not work.core.active >> 16:
         return False
     _open_half(work, 0)
     coordinate[0] = <const float *>_coordinate(work, 0)
