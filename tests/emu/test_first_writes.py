@@ -20,6 +20,7 @@ KERNELS = {
     "lanes that DPP leaves out": ["v_mov_b32_dpp v10, v0 row_shl:1 row_mask:0x5 bank_mask:0xf", "v_mov_b32 v11, v0"],
     "one lane written": ["v_writelane_b32 v10, 7, 3", "v_mov_b32 v11, v0"],
     "some lanes active": ["s_movk_i32 s7, 0xff", "s_and_saveexec_b32 s6, s7", "v_mov_b32 v10, v0", "v_mov_b32 v11, v0", "s_mov_b32 exec_lo, s6"],
+    "idle lanes wake": ["v_mov_b32 v10, v0", "v_mov_b32 v11, v0", "s_mov_b32 exec_lo, -1", "v_mbcnt_lo_u32_b32 v0, -1, 0"],
     "only where a branch leads": ["s_cmp_eq_u32 s4, 0", "s_cbranch_scc1 over", "v_mov_b32 v10, v0", "v_mov_b32 v11, v0", "over:"],
     "behind a move of lanes": ["v_readlane_b32 s6, v10, 1", "v_mov_b32 v10, s6", "v_mov_b32 v11, v0"],
     "behind a swap": ["v_swap_b32 v10, v11", "v_mov_b32 v10, v0"],
@@ -52,7 +53,7 @@ def run(engine: str, lines: list[str], lanes: int, target: str = "gfx1030") -> N
     return result.numpy().view(np.uint32).reshape(GROUPS, 32, 2).copy()
 
 
-@pytest.mark.parametrize("lanes", [32, 20])
+@pytest.mark.parametrize("lanes", [32, 20, 8])
 @pytest.mark.parametrize("name", KERNELS)
 def test_what_is_read_first(name: str, lanes: int) -> None:
     expected, found = (run(engine, KERNELS[name], lanes) for engine in ("reference", "fast"))

@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 from image_kernels import image_instruction
 from numpy.typing import NDArray
-from test_image_engines import VECTOR_BITS, Pair, use_vectors
+from test_image_engines import PARTIAL, VECTOR_BITS, Pair, use_vectors
 
 from pyaco.descriptors.sampler import Sampler, sampler_descriptor
 
 LANES = np.arange(64)
+ALL = 0xFFFFFFFF
 SIZES = ((64, 32), (8, 16), (256, 128))
 FORMATS = ("R8G8B8A8_UNORM", "R32_FLOAT", "Z32_FLOAT", "R8G8B8A8_SRGB", "R16G16B16A16_FLOAT", "R32G32B32A32_FLOAT", "R16G16B16A16_SNORM", "DXT1_RGBA",
            "DXT5_SRGBA", "RGTC2_SNORM")
@@ -105,3 +106,45 @@ def test_columns_of_lines(bits: int) -> None:
             text = image_instruction("image_sample_lz", "gfx1100", "2d", 2, sampler=True)
             expected, found = pair.run(text, views, words, address=lines(random, size), wave=64 if turn % 4 else 32)
             np.testing.assert_array_equal(found, expected, err_msg=f"{size} {list(map(hex, words))}")
+
+
+#: What a wave with idle lanes samples: an instruction, the image's shape and format, and its coordinates, those of a reference first.
+LENT = [
+    ("image_sample_lz", "2d", "R8G8B8A8_UNORM", 2), ("image_gather4_lz", "2d", "R8G8B8A8_UNORM", 2), ("image_sample_lz", "2d", "R32_FLOAT", 2),
+    ("image_sample_c_lz", "2d", "Z32_FLOAT", 3), ("image_sample_lz", "2d", "R8G8B8A8_SRGB", 2), ("image_sample_lz", "2d", "DXT1_RGBA", 2),
+    ("image_sample_lz", "2d", "R16G16B16A16_FLOAT", 2), ("image_sample_lz", "2d", "R32G32B32A32_FLOAT", 2),
+    ("image_sample_lz", "cube", "R8G8B8A8_UNORM", 3), ("image_sample_lz", "2d_array", "R8G8B8A8_UNORM", 3),
+    ("image_sample_lz", "3d", "R8G8B8A8_UNORM", 3),
+]
+
+
+@pytest.mark.parametrize("bits", VECTOR_BITS)
+@pytest.mark.parametrize(("name", "shape", "form", "count"), LENT, ids=[f"{case[0][6:]}-{case[1]}-{case[2]}" for case in LENT])
+def test_idle_lanes(name: str, shape: str, form: str, count: int, bits: int) -> None:
+    """Filters, comparisons and gathers of some lanes: the others keep what they have in registers of results, and have any coordinates."""
+    random = np.random.default_rng([bits, len(form), count])
+    if shape == "2d":
+        pair = made("gfx1100", form, (32, 16), random)
+    else:
+        pair = Pair("gfx1100", shape, form, random, width=32, height=32 if shape == "cube" else 16, mips=1)
+    use_vectors(pair, bits)
+    views = [image.view(shape).words for image in pair.images]
+    for turn, low in enumerate((0xFFFF, ALL, *PARTIAL)):
+        wave, linear, clamp = 64 if turn % 2 else 32, int(turn % 4 != 3), int(random.choice([0, 2, 6]))
+        words = sampler_descriptor(Sampler((clamp, clamp, clamp), linear, linear, compare=1, cube_wrap=bool(turn % 2)), pair.devices[0].gfx_level)
+        at = (lines(random, (32, 16)) if turn % 3 else turned(random, (32, 16)))
+        third = random.random((64, 1)) if shape == "3d" else np.full((64, 1), turn % 3)
+        given = np.concatenate([random.random((64, 1)), at] if "_c_" in name else [at, third], 1)[:, :count].astype(np.float32)
+        high = int(random.choice([0, 0, low, 0xFFFF0000]))
+        idle = (((high << 32 | low) if wave == 64 else low << 32 | low) >> LANES.astype(np.uint64) & np.uint64(1)) == 0
+        given[idle] = random.choice(np.array([np.nan, np.inf, -1e30, 1e-39, 0.5], np.float32), (int(idle.sum()), count))
+        mask = 1 << int(random.integers(4)) if "gather" in name else 1 if "_c_" in name else int(random.choice([15, 15, 6]))
+        text = image_instruction(name, "gfx1100", shape, count, mask, data=4 if "gather" in name else mask.bit_count(), sampler=True)
+        data = random.integers(0, 1 << 32, (64, 8), dtype=np.uint32)
+        if count == 2 and turn % 2:                         # the results lie where the address did
+            text, data[:, 2:4] = text.replace("v[24:25]", "v[18:19]"), given.view(np.uint32)
+        halves = [("lo", low), *([("hi", high)] if wave == 64 else [])]
+        leave, wake = ([f"s_mov_b32 exec_{half}, {value:#x}" for half, value in each] for each in (halves, [(half, ALL) for half, _ in halves]))
+        text = "\n".join([*leave, text, *wake])
+        expected, found = pair.run(text, views, words, address=given, data=data, wave=wave)
+        np.testing.assert_array_equal(found, expected, err_msg=f"{text} {wave} {list(map(hex, words))}")

@@ -31,6 +31,7 @@ cdef extern from "Python.h" nogil:
 
 cdef extern from "host_vectors.h" nogil:
     int host_vector_bits()
+    void fill_sixteens(uint32_t *rows, uint32_t count, uint32_t stride, uint32_t sixteens, uint32_t value)
 
 cdef enum:
     mode_keep_in64 = 0x40             # halves and doubles
@@ -49,6 +50,9 @@ cdef enum:
     mxcsr_zeros = 0x40                # denormal sources are zeros
 
 cdef uint64_t never = 0xffffffffffffffffULL
+# Sizes that the compiler does not know: it would copy and clear by `rep` instructions, which take longer to begin than all of it.
+cdef size_t wave_bytes = sizeof(Wave)
+cdef size_t named_bytes = (<size_t>named_barriers + 1) * sizeof(NamedBarrier)
 
 
 def vector_bits():
@@ -199,13 +203,13 @@ cdef void _start_waves(Worker *worker) noexcept nogil:
     space.count = worker.launch.waves
     space.machine.wave_count = space.count
     memset(space.machine.lds, 0xcd, space.machine.lds_bytes)
-    memset(space.machine.named, 0, sizeof(space.machine.named))
+    memset(space.machine.named, 0, named_bytes)
     memset(space.scratch, 0xcd, space.count * scratch_of_wave(&space.machine, space.machine.wave_size))
     for i in range(space.count):
         wave = &space.waves[i]
         registers = wave.vgpr
         scratch = wave.scratch
-        wave[0] = worker.first[i]
+        memcpy(wave, &worker.first[i], wave_bytes)
         wave.vgpr = registers
         wave.scratch = scratch
         put_workgroup_ids(worker.launch, wave.sgpr, space.group)
@@ -214,28 +218,36 @@ cdef void _start_waves(Worker *worker) noexcept nogil:
         _fill_rows(worker, wave)
 
 
+cdef uint32_t _idle_sixteens(const Core *core, const Wave *wave) noexcept nogil:
+    """A bit for each sixteen lanes of which some are idle."""
+    cdef uint64_t idle = ~wave_exec(wave)
+    cdef uint32_t sixteens = 0
+    cdef uint32_t number
+    for number in range(2 * core.halves):
+        sixteens |= <uint32_t>((idle >> (16 * number)) & 0xffff != 0) << number
+    return sixteens
+
+
 cdef void _fill_rows(Worker *worker, const Wave *wave) noexcept nogil:
-    """The VGPRs beyond those with local ids, but those that the wave writes before it reads them."""
-    cdef Block *block = NULL
+    """The VGPRs beyond those with local ids; of those that the wave writes before it reads them, the sixteens that have idle lanes."""
+    cdef Block *block = _block_of(worker, wave)
+    cdef uint32_t idle = _idle_sixteens(worker.core, wave)
     cdef uint32_t row = start_rows
-    cdef uint32_t touched
+    cdef uint32_t touched = worker.space.machine.touched_vgprs
     cdef uint32_t count
     cdef uint64_t left
-    if wave_exec(wave) == (0xffffffffU if worker.core.halves == 1 else ~(<uint64_t>0)):
-        block = _block_of(worker, wave)
     if block != NULL and not block.searched:
         find_first_writes(&worker.blocks, block)
-    touched = worker.space.machine.touched_vgprs
     while row < touched:
-        count = 64 - (row & 63)                             # those of a word
+        count = min(64 - (row & 63), touched - row)                 # those of a word
         left = ~(block.written_first[row >> 6] >> (row & 63)) if block != NULL and row < 64 * <uint32_t>first_write_words else ~(<uint64_t>0)
         if not left & 1:
-            row += min(trailing_zeros64(left), count) if left else count
-            continue
-        if ~left:
-            count = min(count, trailing_zeros64(~left))
-        count = min(count, touched - row)
-        fill_words(wave.vgpr + row * max_lanes, count * max_lanes, worker.launch.fill)
+            count = min(count, trailing_zeros64(left)) if left else count
+            if idle:
+                fill_sixteens(wave.vgpr + row * max_lanes, count, max_lanes, idle, worker.launch.fill)
+        else:
+            count = min(count, trailing_zeros64(~left)) if ~left else count
+            fill_words(wave.vgpr + row * max_lanes, count * max_lanes, worker.launch.fill)
         row += count
 
 

@@ -1,7 +1,7 @@
-# Which VGPRs the code from a block on writes, in all lanes of a full wave, before anything reads them; part of block.pyx.
+# Which VGPRs the code from a block on writes, in all active lanes, before anything reads them; part of block.pyx.
 #
-# What a wave starts with in these is never seen, so that they need not be filled for each wave that begins with the block. The search ends at
-# the first instruction whose registers are not all named by its operands (lane moves, LDS, atomics, images before GFX10): those behind it are
+# What a wave starts with in these is seen of idle lanes alone: active ones need not be filled for each wave that begins with the block. The search
+# ends at the first instruction whose registers are not all named by its operands (lane moves, LDS, atomics, images before GFX10): those behind it are
 # filled, as is what an instruction writes in part (halves, DPP, SDWA).
 from pyaco._core.emu.access cimport MemoryOperation
 

@@ -1,6 +1,7 @@
 /* How wide the vectors of this processor are that modules are compiled for: 512 and 256 bits of x86, else the 128 bits that every processor has. */
 #ifndef PYACO_HOST_VECTORS_H
 #define PYACO_HOST_VECTORS_H
+#include <stdint.h>
 
 static inline int host_vector_bits(void) {
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -10,6 +11,17 @@ static inline int host_vector_bits(void) {
 #else
     return 128;
 #endif
+}
+
+typedef uint32_t sixteen_lanes __attribute__((vector_size(64)));
+
+/* Fill those sixteen lanes of rows, `stride` dwords apart and aligned to 64 bytes, that `sixteens` has a bit for. */
+static inline void fill_sixteens(uint32_t *rows, uint32_t count, uint32_t stride, uint32_t sixteens, uint32_t value) {
+    for (; sixteens; sixteens &= sixteens - 1) {
+        uint32_t *lanes = rows + 16 * __builtin_ctz(sixteens);
+        for (uint32_t row = 0; row < count; ++row, lanes += stride)
+            *(sixteen_lanes *)lanes = (sixteen_lanes){0} + value;
+    }
 }
 
 #endif

@@ -90,7 +90,7 @@ __attribute__((always_inline)) static inline void put_wide_bytes(const WideSums 
 template <int slices, class Number> static inline void filter_bytes_widely(const uint8_t *host, const ImageRow &row, const RowsOf<Number> &to) {
     const RowsOf<Number> out = to;
 #pragma GCC unroll 1
-    for (int lane = 0; lane < image_row; lane += wide_lanes) {
+    for (int lane = 0; lane < row.lanes; lane += wide_lanes) {
         const __m512i x = wide_of(row.weight[0] + lane), y = wide_of(row.weight[1] + lane);
         const WideSums near(host, row.offset, lane, x);
         if (slices == 1) {
@@ -140,7 +140,7 @@ static inline void gather_bytes_widely(const uint8_t *host, const ImageRow &row,
     static const int corner_of[4] = {2, 3, 1, 0};
     const __m128i shift = _mm_cvtsi32_si128(8 * (int)byte);
 #pragma GCC unroll 1
-    for (int lane = 0; lane < image_row; lane += wide_lanes)
+    for (int lane = 0; lane < row.lanes; lane += wide_lanes)
 #pragma GCC unroll 4
         for (int index = 0; index < 4; ++index) {
             const __m512i words = _mm512_srl_epi32(gather_words(host, row.offset[corner_of[index]] + lane), shift);

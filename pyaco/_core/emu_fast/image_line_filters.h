@@ -49,12 +49,13 @@ __attribute__((noinline)) static bool filter_lines_of(const ImageTexels &level, 
     return true;
 }
 
-// Filter elements of four 8-bit channels for the lanes of a wave. False: they lie otherwise, and nothing was written.
-static inline bool filter_by_lines(const ImageTexels &level, unsigned rows, const float *const *coordinate, const RowsOf<float> &to) {
+// Filter elements of four 8-bit channels for the first one, two or four sixteens of a wave. False: they lie otherwise, and nothing was written.
+static inline bool filter_by_lines(const ImageTexels &level, unsigned sixteens, const float *const *coordinate, const RowsOf<float> &to) {
     if (!level.squares || !has_corners_by_digits(level.axis[0]) || !has_corners_by_digits(level.axis[1]) ||
         coordinate[1][fetch_lanes - 1] != coordinate[1][0])       // most lanes that lie otherwise
         return false;
-    return rows == 2 ? filter_lines_of<4>(level, coordinate, to) : filter_lines_of<2>(level, coordinate, to);
+    return sixteens == 4 ? filter_lines_of<4>(level, coordinate, to)
+         : sixteens == 2 ? filter_lines_of<2>(level, coordinate, to) : filter_lines_of<1>(level, coordinate, to);
 }
 #else
 static inline bool filter_by_lines(const ImageTexels &, unsigned, const float *const *, const RowsOf<float> &) { return false; }

@@ -84,12 +84,14 @@ __attribute__((noinline)) static void fetch_sixteens(const ImageTexels &level, c
 // The same where the lanes may be a patch.
 __attribute__((always_inline)) static inline void fetch_by_squares(const ImageTexels &level, const uint32_t *x, const uint32_t *y, uint64_t active,
                                                                    unsigned rows, const RowsOf<float> &to) {
-    if (rows == 2) {
-        if (~active != 0 || !fetch_patch<wave_lines>(level, x, y, to))
-            fetch_sixteens<4>(level, x, y, active, to);
-    } else if (active != 0xffffffff || !fetch_patch<patch_lines>(level, x, y, to)) {
+    if (are_all_lanes(active, rows) && (rows == 2 ? fetch_patch<wave_lines>(level, x, y, to) : fetch_patch<patch_lines>(level, x, y, to)))
+        return;
+    if (active >> image_row)
+        fetch_sixteens<4>(level, x, y, active, to);
+    else if (active >> fetch_lanes)
         fetch_sixteens<2>(level, x, y, active, to);
-    }
+    else
+        fetch_sixteens<1>(level, x, y, active, to);
 }
 #else
 static inline void fetch_by_squares(const ImageTexels &level, const uint32_t *x, const uint32_t *y, uint64_t active, unsigned rows, const RowsOf<float> &to) {

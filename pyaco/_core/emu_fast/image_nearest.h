@@ -164,16 +164,19 @@ __attribute__((always_inline)) static inline bool sample_squares_by(const ImageT
     return pass_squares<lines>(level, wave.column, wave.line, rows) || sample_apart<lines, filter>(level, wave, 0, rows);
 }
 
-template <int lines>
-__attribute__((always_inline)) static inline bool sample_squares_of(const ImageTexels &level, const float *const *coordinate, int filter,
+template <int filter>
+__attribute__((always_inline)) static inline bool sample_squares_of(const ImageTexels &level, unsigned sixteens, const float *const *coordinate,
                                                                     const RowsOf<float> &to) {
-    return filter == image_truncates ? sample_squares_by<lines, image_truncates>(level, coordinate, to)
-                                     : sample_squares_by<lines, image_nearest>(level, coordinate, to);
+    return sixteens == 4 ? sample_squares_by<wave_lines, filter>(level, coordinate, to)
+         : sixteens == 2 ? sample_squares_by<patch_lines, filter>(level, coordinate, to)
+                         : sample_sixteens<1, filter == image_truncates>(level, coordinate, to);
 }
 
-__attribute__((always_inline)) static inline bool sample_by_squares(const ImageTexels &level, unsigned rows, const float *const *coordinate, int filter,
+// For the first one, two or four sixteens of a wave.
+__attribute__((always_inline)) static inline bool sample_by_squares(const ImageTexels &level, unsigned sixteens, const float *const *coordinate, int filter,
                                                                     const RowsOf<float> &to) {
-    return rows == 2 ? sample_squares_of<wave_lines>(level, coordinate, filter, to) : sample_squares_of<patch_lines>(level, coordinate, filter, to);
+    return filter == image_truncates ? sample_squares_of<image_truncates>(level, sixteens, coordinate, to)
+                                     : sample_squares_of<image_nearest>(level, sixteens, coordinate, to);
 }
 #else
 static inline bool sample_by_squares(const ImageTexels &, unsigned, const float *const *, int, const RowsOf<float> &) { return false; }

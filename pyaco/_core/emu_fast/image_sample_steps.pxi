@@ -760,13 +760,15 @@ cdef inline bint _has_own_samples(const Core *core, const ImageWork *work) noexc
     return not work.o.flags & image_flag_gather or (work.o.spatial == 2 and not (core.machine.gfx_level < gfx9 and work.view.format.integer))
 
 
-cdef inline bint _sample_whole(ImageWork *work) noexcept nogil:
-    """Execute the instruction for a wave. False: its rows are to be looked at one by one, and nothing was written."""
-    if work.fetches:
-        return (work.core.full and work.at_once and work.fetches == fetches_four_bytes and not work.o.layered
-                and _sample_grid(work, 0)) or _sample_nearest(work)
-    if not work.core.full:
-        return False
+cdef inline uint32_t _full_sixteens(const Core *core) noexcept nogil:
+    """How many sixteens of lanes are active, where these are the first one, two or all of the wave, and no other lane is; else 0."""
+    if core.full:
+        return 2 * core.halves
+    return 1 if core.active == 0xffff else (2 if core.active == 0xffffffffU else 0)
+
+
+cdef inline bint _sample_full(ImageWork *work) noexcept nogil:
+    """Filter, or gather, for a wave whose lanes are all active. False: its rows are to be looked at one by one, and nothing was written."""
     if work.o.flags & image_flag_gather:
         return _gather_wave(work)
     if work.one_float:
@@ -778,16 +780,63 @@ cdef inline bint _sample_whole(ImageWork *work) noexcept nogil:
     return work.at_once and _sample_wave(work)
 
 
+cdef bint _sample_lent(ImageWork *work) noexcept nogil:
+    """The same for a wave with idle lanes, which get the coordinates of active ones meanwhile."""
+    cdef LentRow lent[8]                                    # coordinates first: up to three and a reference
+    cdef Core *core = work.core
+    cdef uint64_t active = core.active
+    cdef uint32_t coordinates = work.o.spatial + work.o.layered
+    cdef uint32_t results = 4 if work.o.flags & image_flag_gather else popcount(work.o.mask)
+    cdef uint32_t addresses = coordinates
+    cdef uint32_t i
+    cdef bint found
+    cdef bint plain = work.plain and (work.at_once or work.o.flags & image_flag_gather)
+    if active == 0 or work.o.narrow or work.o.halves or not (plain or work.one_float or work.channels_at_once or work.volume):
+        return False
+    _open_half(work, 0)
+    for i in range(coordinates):
+        keep_row(lent[i], address_row(core.wave, work.instruction, work.o.coordinates_at + i), active, core.halves)
+    if work.o.flags & image_flag_compare:
+        keep_row(lent[addresses], address_row(core.wave, work.instruction, work.o.compare_at), active, core.halves)
+        addresses += 1
+    for i in range(results):
+        keep_row(lent[addresses + i], _result_row(work, i), active, core.halves)
+    for i in range(addresses):
+        lend_lanes(lent[i], active, core.halves)
+    core.full = True
+    found = _sample_full(work)
+    core.full = False
+    for i in range(addresses + results):
+        give_back_lanes(lent[i], active, core.halves)
+    return found
+
+
+cdef inline bint _sample_whole(ImageWork *work) noexcept nogil:
+    """Execute the instruction for a wave. False: its rows are to be looked at one by one, and nothing was written."""
+    cdef Core *core = work.core
+    cdef uint32_t sixteens = _full_sixteens(core)
+    if work.fetches:
+        return (core.full and work.at_once and work.fetches == fetches_four_bytes and not work.o.layered
+                and _sample_grid(work, 0)) or _sample_nearest(work)
+    if core.full:
+        return _sample_full(work)
+    if sixteens and work.at_once and work.plain and not work.o.layered and work.view.format.bytes == 4 and _filter_lines(work, sixteens):
+        return True
+    return _sample_lent(work)
+
+
 cdef int step_image_sample(Core *core, const Step *step) noexcept nogil:
     cdef const ImageWork *work = _known_work(core, step, True)
     cdef Wave *wave = core.wave
+    cdef uint32_t sixteens
     cdef const float *coordinate[2]
     cdef FloatRows rows
-    if work != NULL and work.squares and core.full:
+    if work != NULL and work.squares:
+        sixteens = _full_sixteens(core)
         _open_four_results(work, wave, &rows)
         coordinate[0] = <const float *>wave.vgpr + work.coordinate_at[0]
         coordinate[1] = <const float *>wave.vgpr + work.coordinate_at[1]
-        if sample_by_squares(work.level[0], core.halves, coordinate, work.filter, rows):
+        if sixteens and sample_by_squares(work.level[0], sixteens, coordinate, work.filter, rows):
             return next_step(core, step)
     return apart(_sample_any)(core, step)
 

@@ -11,6 +11,7 @@ cdef extern from "image_rows.h" nogil:
         int32_t texel[3][image_row]
         int32_t weight[3][image_row]
         uint32_t offset[image_corners][image_row]
+        int lanes
     uint32_t find_texels_by(const ImageAxis &axis, const float *coordinate, int filter, int32_t *texel, int32_t *weight)
     uint32_t find_texels_by(const ImageAxis &axis, const double *coordinate, int filter, int32_t *texel, int32_t *weight)
     void limit_texels(const ImageAxis &axis, int32_t *texel)
@@ -123,7 +124,7 @@ cdef extern from "image_nearest.h" nogil:
         unsigned int rows
         unsigned int axes
         uint8_t truncates
-    bint sample_by_squares(const ImageTexels &level, unsigned int rows, const float **coordinate, int filter, const FloatRows &to)
+    bint sample_by_squares(const ImageTexels &level, unsigned int sixteens, const float **coordinate, int filter, const FloatRows &to)
     bint nearest_four_bytes(const ImageTexels &level, const NearestPlaces &places, const FloatRows &to)
     bint nearest_components(const ImageTexels &level, const NearestPlaces &places, unsigned int bytes, const FetchedComponent *component,
                             unsigned int count, bint floats, uint32_t *registers)
@@ -140,7 +141,7 @@ cdef extern from "image_windows.h" nogil:
     void load_window(const TexelWindow &window, unsigned int half, uint32_t *words, unsigned int stride)
 
 cdef extern from "image_line_filters.h" nogil:
-    bint filter_by_lines(const ImageTexels &level, unsigned int rows, const float **coordinate, const FloatRows &to)
+    bint filter_by_lines(const ImageTexels &level, unsigned int sixteens, const float **coordinate, const FloatRows &to)
 
 cdef extern from "image_block_windows.h" nogil:
     bint place_decoded(const ImageTexels &level, unsigned int rows, const BlockSource &source, const float **coordinate, ImageRow *row)
@@ -148,6 +149,14 @@ cdef extern from "image_block_windows.h" nogil:
 
 cdef extern from "image_halves.h" nogil:
     bint filter_halves_patch(const ImageTexels &level, const float **coordinate, const FloatRows &to)
+
+
+cdef extern from "image_lending.h" nogil:
+    cdef struct LentRow:
+        pass
+    void keep_row(LentRow &lent, uint32_t *row, uint64_t active, unsigned int rows)
+    void lend_lanes(const LentRow &lent, uint64_t active, unsigned int rows)
+    void give_back_lanes(const LentRow &lent, uint64_t active, unsigned int rows)
 
 
 cdef extern from "image_singles.h" nogil:

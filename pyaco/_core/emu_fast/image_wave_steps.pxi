@@ -55,6 +55,7 @@ cdef inline bint _place_at_once(const ImageWork *work, const OnlySlice *only, Im
             return False
         layers = &layer[0]
     places.patch.used = False
+    places.lanes = image_row if work.core.active >> 16 else 16
     if not place_lanes(work.level[0], coordinate, layers, only.entry, work.filter, places[0], outside):
         return False
     if outside and work.level.beyond != NULL and work.filter == image_linear:
@@ -142,7 +143,7 @@ cdef inline bint _sample_grid(ImageWork *work, uint32_t slice_) noexcept nogil:
     return sample_by_grid(work.level[0], work.core.halves, coordinate, slice_, work.filter, rows)
 
 
-cdef inline bint _filter_lines(ImageWork *work) noexcept nogil:
+cdef inline bint _filter_lines(ImageWork *work, uint32_t sixteens) noexcept nogil:
     """Filter for a wave whose lanes are columns of lines, sixteen by sixteen, in the first slice. False: they are not, and nothing was written."""
     cdef const float *coordinate[2]
     cdef FloatRows rows
@@ -150,13 +151,13 @@ cdef inline bint _filter_lines(ImageWork *work) noexcept nogil:
     coordinate[0] = <const float *>_coordinate(work, 0)
     coordinate[1] = <const float *>_coordinate(work, 1)
     _open_results(work, &rows)
-    return filter_by_lines(work.level[0], work.core.halves, coordinate, rows)
+    return filter_by_lines(work.level[0], sixteens, coordinate, rows)
 
 
 cdef inline bint _open_window(ImageWork *work, uint32_t slice_, ImageRow *places, TexelWindow *window) noexcept nogil:
-    """Find the window of a wave's places, in a slice, of elements of four bytes that are filtered. False: they do not lie so."""
+    """Find the window of a wave's places, in a slice, of elements of four bytes that are filtered. False: they do not lie so, or are few."""
     cdef const float *coordinate[2]
-    if work.filter != image_linear or work.view.format.bytes != 4:
+    if work.filter != image_linear or work.view.format.bytes != 4 or not work.core.active >> 16:
         return False
     _open_half(work, 0)
     coordinate[0] = <const float *>_coordinate(work, 0)
@@ -178,7 +179,7 @@ cdef bint _sample_wave(ImageWork *work) noexcept nogil:
         return False
     only = _only_slice(work)
     if only.known and work.view.format.bytes == 4:
-        if _sample_grid(work, only.entry) or (work.filter == image_linear and only.entry == 0 and _filter_lines(work)):
+        if _sample_grid(work, only.entry) or (work.filter == image_linear and only.entry == 0 and _filter_lines(work, 2 * work.core.halves)):
             return True
         if _open_window(work, only.entry, places, &window):
             _open_results(work, &rows)

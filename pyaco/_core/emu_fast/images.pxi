@@ -4,7 +4,7 @@ from libc.string cimport memcpy, memset  # no-cython-lint
 
 from isa_tables cimport *
 from modifiers cimport *
-from pyaco._core.common.bits cimport trailing_zeros64  # no-cython-lint
+from pyaco._core.common.bits cimport popcount, trailing_zeros64  # no-cython-lint
 from pyaco._core.common.machine cimport gfx9, gfx12  # no-cython-lint
 from pyaco._core.emu.access cimport level_clamped, level_given, level_zero  # no-cython-lint
 from pyaco._core.emu.global_memory cimport memory_operation  # no-cython-lint
