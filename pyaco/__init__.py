@@ -1,7 +1,5 @@
 """GPU shaders to AMD machine code, that machine code on an ordinary CPU, and GPU memory as AMD hardware lays it out."""
 
-from __future__ import annotations
-
 from pyaco.errors import InputError, PyacoError, UnsupportedError
 
 # typing itself costs as much as the rest of this import; type checkers know the name
@@ -47,7 +45,7 @@ def get_include() -> str:
     return folder
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     # Rooms load when they are used, so that importing pyaco costs next to nothing.
     if name == "__version__":
         try:

@@ -1,7 +1,5 @@
 """The errors that pyaco raises for what a user feeds in."""
 
-from __future__ import annotations
-
 __all__ = ["InputError", "PyacoError", "UnsupportedError"]
 
 

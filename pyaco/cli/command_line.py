@@ -4,8 +4,6 @@ A verb declares what it takes as it would to argparse. Words that are plain are 
 import takes longer than the work of many a command, is loaded for all others: help, mistakes, abbreviations, lists.
 """
 
-from __future__ import annotations
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +17,7 @@ class Options:
 
     if TYPE_CHECKING:
 
-        def __getattr__(self, name: str) -> Any: ...
+        def __getattr__(self, name: str) -> "Any": ...
 
 
 class Argument:
@@ -28,7 +26,7 @@ class Argument:
     #: The rules of an argument that is one word, or a flag.
     PLAIN = frozenset(("metavar", "help", "default", "choices", "type", "action"))
 
-    def __init__(self, names: tuple[str, ...], rules: dict[str, Any]) -> None:
+    def __init__(self, names: tuple[str, ...], rules: "dict[str, Any]") -> None:
         self.names = names
         self.rules = rules
         self.name = next((name for name in names if name.startswith("--")), names[0]).lstrip("-").replace("-", "_")
@@ -36,7 +34,7 @@ class Argument:
         self.is_plain = rules.keys() <= self.PLAIN and (self.is_flag or "action" not in rules)
         self.default = rules.get("default", False if self.is_flag else None)
 
-    def value(self, word: str | None) -> Any:
+    def value(self, word: str | None) -> "Any":
         """What the word stands for; ValueError where it is none that the argument takes."""
         if word is None or _is_option(word):
             raise ValueError("a word is missing")
@@ -64,11 +62,11 @@ class CommandLine:
         self._description = description
         self._arguments: list[Argument] = []
 
-    def add_argument(self, *names: str, **rules: Any) -> None:
+    def add_argument(self, *names: str, **rules: "Any") -> None:
         """Declare an argument as ``argparse.ArgumentParser.add_argument`` does."""
         self._arguments.append(Argument(names, rules))
 
-    def parse(self, words: Sequence[str]) -> Options:
+    def parse(self, words: "Sequence[str]") -> Options:
         """The options that `words` give.
 
         Raises
@@ -78,7 +76,7 @@ class CommandLine:
         """
         return self.parse_plain(words) or self.parse_any(words)
 
-    def parse_plain(self, words: Sequence[str]) -> Options | None:
+    def parse_plain(self, words: "Sequence[str]") -> Options | None:
         """The options, if every word is spelled out and in its place and no argument takes several; else None."""
         if not all(argument.is_plain for argument in self._arguments):
             return None
@@ -102,7 +100,7 @@ class CommandLine:
             return None
         return options if next(places, None) is None else None
 
-    def parse_any(self, words: Sequence[str]) -> Options:
+    def parse_any(self, words: "Sequence[str]") -> Options:
         """The same by argparse."""
         import argparse
 

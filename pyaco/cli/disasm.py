@@ -1,7 +1,5 @@
 """``pyaco disasm``."""
 
-from __future__ import annotations
-
 from pyaco.cli.command_line import CommandLine, Options
 from pyaco.cli.shared import is_code_object, read_bytes, write_bytes
 
@@ -38,7 +36,7 @@ def run(options: Options) -> None:
     write_bytes(options.output, text)
 
 
-def _text(data: bytes, target: str | None, exact: bool) -> tuple[str, Buffer]:
+def _text(data: bytes, target: str | None, exact: bool) -> "tuple[str, Buffer]":
     """The target of `data`, and its text."""
     if is_code_object(data):
         from pyaco.binary import read_code_object

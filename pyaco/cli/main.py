@@ -3,8 +3,6 @@
 Exit status: 0, or 2 for bad input, 3 for what is not supported, 1 for a bug of ours.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 
@@ -38,7 +36,7 @@ VERBS = {
 }
 
 
-def _overview() -> argparse.ArgumentParser:
+def _overview() -> "argparse.ArgumentParser":
     """The command line without a verb that it knows: help, the version, or an error."""
     import argparse
 
@@ -52,7 +50,7 @@ def _overview() -> argparse.ArgumentParser:
     return parser
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: "Sequence[str] | None" = None) -> int:
     """Run the command line and return the exit status."""
     words = sys.argv[1:] if arguments is None else list(arguments)
     verb = words[0] if words else ""

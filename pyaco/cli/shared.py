@@ -1,7 +1,5 @@
 """Arguments and file handling that several verbs share."""
 
-from __future__ import annotations
-
 import os
 import sys
 
@@ -44,7 +42,7 @@ def add_cache_argument(parser: CommandLine) -> None:
                         help="keep compiled shaders in this folder (PYACO_CACHE; without either nothing is kept)")
 
 
-def compile_cached(options: Options, target: str, **choices: Any) -> CompiledShader:
+def compile_cached(options: Options, target: str, **choices: "Any") -> "CompiledShader":
     """Compile what the options name, through the cache that they name."""
     from pyaco.compute_pipeline import Pipeline, PipelineCache
 
@@ -84,8 +82,8 @@ def read_bytes(path: str) -> bytes:
             if sys.stdin is None:
                 raise InputError("standard input is closed")
             return sys.stdin.buffer.read()
-        with open(path, "rb") as file:
-            return file.read()
+        with open(path, "rb", buffering=0) as file:
+            return file.readall()
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
 
@@ -95,7 +93,7 @@ def is_code_object(data: bytes) -> bool:
     return data.startswith((b"\x7fELF", b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB"))
 
 
-def write_bytes(path: str | None, data: Buffer) -> None:
+def write_bytes(path: str | None, data: "Buffer") -> None:
     """Write a whole file at once, or standard output; a failure leaves an old file as it was."""
     if path in (None, "-"):
         if sys.stdout is None:
@@ -121,7 +119,7 @@ def write_bytes(path: str | None, data: Buffer) -> None:
         raise InputError(f"{path}: {error.strerror or error}") from None
 
 
-def _write_stream(stream: IO[Any], name: str, data: Buffer) -> None:
+def _write_stream(stream: "IO[Any]", name: str, data: "Buffer") -> None:
     try:
         stream.flush()  # text that waits comes before bytes, which do not pass through it
         below = getattr(stream, "buffer", stream)

@@ -1,7 +1,5 @@
 """Assembly text, instructions as objects, records as columns, and machine code of AMD GPUs, from one opcode table."""
 
-from __future__ import annotations
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -25,7 +23,7 @@ _MODULES = {
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     # A module is loaded when one of its names is first used: text does without NumPy.
     if name in _MODULE_OF:
         import importlib

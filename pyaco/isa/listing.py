@@ -3,8 +3,6 @@
 Nothing here is ``checked``: to load what explains wrong arguments would take a command longer than to disassemble a kernel.
 """
 
-from __future__ import annotations
-
 from pyaco.errors import InputError
 
 # importing typing would take a command as long as its own work
@@ -24,7 +22,7 @@ def default_wave_size(level: int, wave_size: int | None) -> int:
     return wave_size
 
 
-def listing(code: bytes, target: str, wave_size: int | None, exact: bool = False, as_text: bool = True) -> Listing:
+def listing(code: bytes, target: str, wave_size: int | None, exact: bool = False, as_text: bool = True) -> "Listing":
     """The listing of `code`, as the kernel makes it; `as_text`: not for its bytes alone."""
     from pyaco._core.isa.disassemble import disassemble_words
     from pyaco.isa.text_tables import text_tables

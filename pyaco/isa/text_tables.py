@@ -5,8 +5,6 @@ The build computes them from the opcode table (``text_facts``): one file per gfx
 end with a copy of their sources; if these have changed since, the tables are computed when they are asked for.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 
@@ -20,6 +18,9 @@ PRINTED_ONLY = {26, 28}
 _HERE = os.path.dirname(__file__)
 _KEPT = os.path.join(_HERE, "generated")
 _loaded: dict[str, TextTables] = {}
+_FOLDER, _, _SUFFIX = kernel.__file__.rpartition("text_tables")
+_KERNELS = [f"{_FOLDER}{name}{_SUFFIX}" for name in ("assemble_text", "statement", "text_tables")]
+_MODULES = [f"{_HERE}/{name}.py" for name in ("names", "opcodes", "processors", "table", "text_facts", "text_tables", "waits")]
 
 
 def text_tables(target: str) -> TextTables:
@@ -44,15 +45,24 @@ def compute_tables(name: str, level: int) -> bytes:
 
 
 def sources() -> bytes:
-    """The sources of the tables: the text of Python modules (git may change their time alone), and time and size of the kernels.
+    """What tables in a working tree end with: time and size of all that they are made of in the first line, then what decides.
 
     The opcode table is not part of it: when it changes, the kernels change too.
     """
-    folder, _, suffix = kernel.__file__.rpartition("text_tables")
-    kernels = [os.stat(f"{folder}{name}{suffix}") for name in ("assemble_text", "statement", "text_tables")]
-    parts = [repr([(found.st_mtime_ns, found.st_size) for found in kernels]).encode()]
-    for name in ("names", "opcodes", "processors", "table", "text_facts", "text_tables", "waits"):
-        with open(os.path.join(_HERE, f"{name}.py"), "rb", buffering=0) as file:
+    return _dates(*_KERNELS, *_MODULES) + _contents()
+
+
+def _dates(*paths: str) -> bytes:
+    """Time and size of files, in one line."""
+    found = [os.stat(path) for path in paths]
+    return repr([(file.st_mtime_ns, file.st_size) for file in found]).encode() + b"\n"
+
+
+def _contents() -> bytes:
+    """Time and size of the kernels, and the text of the Python modules, of which git may change the time alone."""
+    parts = [_dates(*_KERNELS)]
+    for path in _MODULES:
+        with open(path, "rb", buffering=0) as file:
             parts.append(file.readall())
     return b"".join(parts)
 
@@ -75,4 +85,6 @@ def _kept_tables(name: str) -> bytes:
     except OSError:
         return b""
     recorded = kept[int.from_bytes(kept[:4], sys.byteorder):]  # sources, after the tables, which begin with their size
-    return kept if not recorded or recorded == sources() else b""
+    # to read all of them would take a command as long as to import a module
+    current = not recorded or recorded.startswith(_dates(*_KERNELS, *_MODULES)) or recorded.partition(b"\n")[2] == _contents()
+    return kept if current else b""

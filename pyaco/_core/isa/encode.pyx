@@ -173,23 +173,26 @@ include "encode_memory.pxi"
 
 
 # -------------------------------------------------------------------------------------------------------------- dispatch
+cdef inline bint _names(const Decoded *d, uint32_t code) noexcept nogil:
+    """Whether a source has this code."""
+    cdef uint32_t i
+    for i in range(d.source_count):
+        if d.source[i] == code * 4:
+            return True
+    return False
+
+
 cdef void _put_literal(Writer *w) noexcept nogil:
     cdef const Decoded *d = w.d
-    cdef uint32_t i
-    cdef bint named = False, wide = False
-    for i in range(d.source_count):
-        named = named or d.source[i] == literal_code * 4
-        wide = wide or (d.source[i] == wide_literal_code * 4 and w.level >= gfx12_5)
-    if d.format == format_vopd and not named:
-        named = _vopd_needs_literal(d)
-    if wide:
+    cdef bint named = _names(d, literal_code) or (d.format == format_vopd and _vopd_needs_literal(d))
+    if w.level >= gfx12_5 and _names(d, wide_literal_code):
         _put_wide_literal(w, named)
         return
-    if named and w.level >= gfx12_5 and opcode_flags[d.opcode] & opcode_flag_literal and operand_class(d.opcode, 2) == class_v2:
-        # these have two dwords always
-        fail(w, encode_bad_literal)
     if not named:
         return
+    if w.level >= gfx12_5 and opcode_flags[d.opcode] & opcode_flag_literal and operand_class(d.opcode, 2) == class_v2:
+        # these have two dwords always
+        fail(w, encode_bad_literal)
     if d.format & (format_dpp16 | format_dpp8 | format_sdwa) or (d.format & (format_vop3 | format_vop3p) and w.level < gfx10):
         fail(w, encode_bad_literal)
     put(w, d.literal)

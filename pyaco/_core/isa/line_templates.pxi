@@ -142,8 +142,9 @@ cdef int _changed_value(const Values *values, const Decoded *origin, Decoded *d,
     return -1
 
 
-cdef void _find_value_bits(const Values *values, const Decoded *origin, uint32_t level, uint32_t *words, ValueBits *value_bits) noexcept nogil:
-    """The bits of each value, seen by changing each bit of `words`, which are of the form of `origin`."""
+cdef void _find_value_bits(const Values *values, const Decoded *origin, uint32_t level, uint32_t key, uint32_t *words,
+                           ValueBits *value_bits) noexcept nogil:
+    """The bits of each value, seen by changing each bit of `words`, which are of the form of `origin`, but those of the first word in `key`."""
     cdef Decoded d, e
     cdef ValueBits *bits
     cdef uint32_t word, bit, power
@@ -156,6 +157,8 @@ cdef void _find_value_bits(const Values *values, const Decoded *origin, uint32_t
         return
     for word in range(<uint32_t>origin.dwords - origin.has_literal):
         for bit in range(32):
+            if word == 0 and key >> bit & 1:
+                continue
             words[word] ^= 1U << bit
             decode(words, origin.dwords, level, &e)
             words[word] ^= 1U << bit
@@ -249,6 +252,11 @@ cdef class Templates:
         cdef const Selector *selector = &self.selectors[word >> 23]
         return &self.buckets[selector.base + (word >> selector.shift & selector.mask)]
 
+    cdef inline uint32_t key_of(self, uint32_t word) noexcept nogil:
+        """The bits of a first word that choose its encoding and bucket, which all lines of a template share."""
+        cdef const Selector *selector = &self.selectors[word >> 23]
+        return 0xfc000000U | <uint32_t>selector.mask << selector.shift
+
     cdef inline const Template *first_match(self, uint32_t index, const uint32_t *words) noexcept nogil:
         """The first template from `index` on whose form the words are of; NULL if there is none."""
         cdef const Template *template
@@ -335,20 +343,24 @@ cdef class Templates:
         cdef uint32_t vectors[readable_dwords]
         cdef Decoded zero
         cdef Template template
+        cdef uint32_t key = self.key_of(words[0])
+        cdef uint32_t vector_bits = 0
         cdef uint32_t i
         if not self.can_make(t, d):
             return
         memcpy(plain, words, sizeof(plain))
         # values of zero are those whose bits can be changed one by one: others have neighbours that mean something else
-        _find_value_bits(&self.values, d, t.level, plain, value_bits)
+        _find_value_bits(&self.values, d, t.level, key, plain, value_bits)
         for i in range(self.values.count):
             plain[value_bits[i].word] &= ~turned_left(value_bits[i].mask, value_bits[i].rotation)
-        _find_value_bits(&self.values, d, t.level, plain, value_bits)
+        _find_value_bits(&self.values, d, t.level, key, plain, value_bits)
         # a bit may mean something else among vector registers: the half of one, beside a constant
         memcpy(vectors, plain, sizeof(plain))
         for i in range(self.values.count):
             vectors[value_bits[i].word] |= turned_left(value_bits[i].mask & 256, value_bits[i].rotation)
-        _find_value_bits(&self.values, d, t.level, vectors, others)
+            vector_bits |= value_bits[i].mask & 256
+        if vector_bits:
+            _find_value_bits(&self.values, d, t.level, key, vectors, others)
         for i in range(self.values.count):
             if value_bits[i].mask & 256:
                 value_bits[i].mask &= others[i].mask
@@ -362,8 +374,8 @@ cdef class Templates:
             if self.values.items[i].kind == value_literal or self.values.items[i].kind == value_plain_literal:
                 value_bits[i].mask = 0xffffffffU
                 value_bits[i].word = d.dwords - 1
-        if self.set_fixed_bits(&template, plain, d, value_bits) and _has_form(&template, words) \
-                and self.add_holes(t, &template, plain, d, &zero, value_bits, begin):
+        self.set_fixed_bits(&template, plain, d, value_bits)
+        if _has_form(&template, words) and self.add_holes(t, &template, plain, d, &zero, value_bits, begin):
             template.scalar_limit = self.scalar_limit(&zero, d, t.level, value_bits)
             if self.accept(t, &template, words, begin):
                 self.add_template(&template, &zero, words[0])
@@ -388,11 +400,9 @@ cdef class Templates:
             branch = branch or self.values.items[i].kind == value_scalar
         return literal == (d.has_literal != 0) and (branch or t.gap == NULL)
 
-    cdef bint set_fixed_bits(self, Template *template, const uint32_t *words, const Decoded *d, const ValueBits *value_bits) noexcept nogil:
-        """The bits outside of all values; whether those that choose the bucket are among them."""
-        cdef const Selector *selector = &self.selectors[words[0] >> 23]
+    cdef void set_fixed_bits(self, Template *template, const uint32_t *words, const Decoded *d, const ValueBits *value_bits) noexcept nogil:
+        """The bits outside of all values."""
         cdef uint32_t fixed[form_dwords]
-        cdef uint32_t key = 0xfc000000U | <uint32_t>selector.mask << selector.shift
         cdef uint32_t i
         cdef int word
         for word in range(form_dwords):
@@ -405,7 +415,6 @@ cdef class Templates:
         template.bits &= template.mask
         template.third_mask = fixed[2]
         template.third_bits = words[2] & fixed[2]
-        return fixed[0] & key == key
 
     cdef bint add_holes(self, const Printer *t, Template *template, const uint32_t *plain, const Decoded *d, Decoded *zero,
                         const ValueBits *value_bits, const char *begin) noexcept nogil:
