@@ -103,6 +103,13 @@ def _run_one(steps: Run, representation: IntermediateRepresentation, member: Mem
 def _read(options: Options) -> tuple[IntermediateRepresentation, Any]:
     data = read_bytes(options.input)
     name = "<standard input>" if options.input == "-" else options.input
+    representation, ir = _parsed(data, name, options)
+    if representation.name == "nir" and options.workgroup_size is not None:
+        raise InputError(f"--workgroup-size: {name} says itself how large a workgroup is")
+    return representation, ir
+
+
+def _parsed(data: bytes, name: str, options: Options) -> tuple[IntermediateRepresentation, Any]:
     if data[:4] in (b"\x03\x02\x23\x07", b"\x07\x23\x02\x03"):
         from pyaco import spirv
 

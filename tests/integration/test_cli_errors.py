@@ -143,6 +143,41 @@ def test_a_target_that_contradicts_the_code_object(folder: Path, capfd: pytest.C
     assert "kernel.hsaco is for gfx1100" in capfd.readouterr().err
 
 
+CONTRADICTIONS = [
+    ("run matmul.spv --grid 64", "--grid: matmul.spv is no code object"),
+    ("run matmul.spv --workgroup 64", "--workgroup: matmul.spv is no code object"),
+    ("run kernel.hsaco --grid 64 --groups 1", "--groups: kernel.hsaco is a code object"),
+    ("run kernel.hsaco --grid 64 --push sizes.bin", "--push: kernel.hsaco is a code object"),
+    ("run matmul.spv --groups=", "--groups : expected X,Y,Z"),
+    ("opt matmul.spv --workgroup-size 64", "--workgroup-size: matmul.spv says itself"),
+    ("descriptor types sampler", "'sampler': all types are listed"),
+    ("surface gfx1030 64x64 --linear --swizzle-mode 64KB_R_X", "--linear and --swizzle-mode: one of them"),
+    ("detile gfx1030 64x32 memory.bin -o out.npy --swizzle-mode 5 --modifier 0", "--swizzle-mode and --modifier: one of them"),
+    ("surface gfx1030 64x64 --cube --layers 3", "a cube has six faces"),
+    ("surface gfx1030 64x64 --modifier=", "'' is not a number"),
+    ("targets --memory", "of which chip"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), CONTRADICTIONS)
+def test_options_that_would_do_nothing_are_refused(words: str, message: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words.split()) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("header", [b"{'descr': '<f4', 'shape': (", b"\0(", b"{'descr': '<f4', 'fortran_order': False, 'shape': (1 << 59,)}",
+                                    b"{'descr': '<f4', 'fortran_order': False, 'shape': (576460752303423488,)}"])  # fmt: skip
+def test_arrays_whose_header_is_damaged(header: bytes, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    text = header.ljust(117) + b"\n"
+    Path("damaged.npy").write_bytes(b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + bytes(64))
+    assert not complaint(["tile", "gfx1030", "64x32", "damaged.npy", "-o", "tiled.bin"], capfd)
+
+
+def test_more_memory_than_there_is(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert not complaint(["tile", "gfx600", "16384x16384x8192", "texels.npy", "-o", "tiled.bin"], capfd)
+    assert not complaint(["run", "matmul.spv", "--buffer", f"0.0=zeros:{1 << 62}"], capfd)
+
+
 def test_every_verb_is_tried() -> None:
     assert {line.split()[0] for line in COMMANDS.values()} == VERBS.keys()
 
