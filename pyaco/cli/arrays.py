@@ -35,7 +35,7 @@ def read_array(path: str) -> NDArray[Any]:
         return np.frombuffer(data, np.uint8)
     try:
         return np.load(io.BytesIO(data), allow_pickle=False)
-    except (ValueError, EOFError, OSError, MemoryError, TokenError) as error:  # of a header that is no Python, NumPy lets through what Python says
+    except (ValueError, EOFError, OSError, MemoryError, OverflowError, TokenError) as error:  # what Python says of a damaged header
         raise InputError(f"{path}: {error}") from None
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import random
 import signal
+import struct
 import subprocess
 import sys
 import time
+import zlib
 from pathlib import Path
 
 import numpy
@@ -166,11 +168,22 @@ def test_options_that_would_do_nothing_are_refused(words: str, message: str, fol
 
 
 @pytest.mark.parametrize("header", [b"{'descr': '<f4', 'shape': (", b"\0(", b"{'descr': '<f4', 'fortran_order': False, 'shape': (1 << 59,)}",
-                                    b"{'descr': '<f4', 'fortran_order': False, 'shape': (576460752303423488,)}"])  # fmt: skip
+                                    b"{'descr': '<f4', 'fortran_order': False, 'shape': (576460752303423488,)}",
+                                    b"{'descr': '<f4', 'fortran_order': False, 'shape': (-18446744073709551616, 1)}"])  # fmt: skip
 def test_arrays_whose_header_is_damaged(header: bytes, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     text = header.ljust(117) + b"\n"
     Path("damaged.npy").write_bytes(b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + bytes(64))
     assert not complaint(["tile", "gfx1030", "64x32", "damaged.npy", "-o", "tiled.bin"], capfd)
+
+
+@pytest.mark.parametrize(("kind", "content"), [(b"IHDR", bytes(5)), (b"IHDR", b"\x7f\xff\xff\xff\x7f\xff\xff\xff\x08\x06\0\0\0"), (b"tRNS", b"")])
+def test_pictures_whose_chunks_are_damaged(kind: bytes, content: bytes, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    size = struct.pack(">IIBBBBB", 64, 32, 8, 3, 0, 0, 0)
+    header = [(b"IHDR", size), (b"PLTE", bytes(3))] if kind != b"IHDR" else []
+    chunks = [*header, (kind, content), (b"IDAT", zlib.compress(bytes(65 * 32))), (b"pHYs", b"1")]
+    data = b"".join(struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body)) for name, body in chunks)
+    Path("damaged.png").write_bytes(b"\x89PNG\r\n\x1a\n" + data)
+    assert not complaint(["tile", "gfx1030", "64x32", "damaged.png", "-o", "tiled.bin"], capfd)
 
 
 def test_more_memory_than_there_is(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
