@@ -85,11 +85,11 @@ def _machine_code(program: Any, options: Options) -> str:
 
 def _run_one(steps: Run, representation: IntermediateRepresentation, member: Member, ir: Any, level: int) -> None:
     """Run a pass or group. IR that a user hands in may not be what a pass needs: what kernels say of it is an error of the input."""
+    from pyaco.aco.validate import ValidationError, is_seen_to_lack
+
     name = member.entry.name if isinstance(member, Step) else member.name
     needs = member.entry.needs if isinstance(member, Step) else member.needs if isinstance(member, Pass) else ()
     if representation.name == "aco":
-        from pyaco.aco.validate import is_seen_to_lack
-
         for need in needs:
             if is_seen_to_lack(ir, need):
                 raise InputError(f"the pass {name!r} needs {need!r}, which does not hold: {properties.ACO_PROPERTIES[need]}")
@@ -97,6 +97,10 @@ def _run_one(steps: Run, representation: IntermediateRepresentation, member: Mem
         steps.run(representation, Pipeline(representation.name, compute.STAGE, (member,)), ir, level)
     except (ValueError, RuntimeError) as error:
         raise InputError(f"the pass {name!r}: {error}") from error
+    except ValidationError as error:
+        if isinstance(member, Pass) and member.analysis:
+            raise InputError(f"found by the analysis {name!r}, which changes nothing: {error}") from error
+        raise
 
 
 # ------------------------------------------------------------------------------------------------------------------- reading

@@ -167,6 +167,15 @@ def test_options_that_would_do_nothing_are_refused(words: str, message: str, fol
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("line", "message"), [("s1: %1 = s_mov_b32 0", "a temp is defined twice"),
+                                               ("s2: %2 = p_parallelcopy %1", "a copy must not change the size")])  # fmt: skip
+def test_what_is_wrong_with_a_text_is_no_fault_of_a_pass(line: str, message: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    start = "BB0\n/* logical preds: / linear preds: / kind: uniform, top-level, */\n\t s1: %1 = s_mov_b32 0\n"
+    Path("program.aco").write_text(f"{start}\t {line}\n\ts_endpgm\n")
+    assert main(["opt", "program.aco", "--passes", "value_numbering", "--validate"]) == 2
+    assert message in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("header", [b"{'descr': '<f4', 'shape': (", b"\0(", b"{'descr': '<f4', 'fortran_order': False, 'shape': (1 << 59,)}",
                                     b"{'descr': '<f4', 'fortran_order': False, 'shape': (576460752303423488,)}",
                                     b"{'descr': '<f4', 'fortran_order': False, 'shape': (-18446744073709551616, 1)}"])  # fmt: skip
