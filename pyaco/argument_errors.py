@@ -35,7 +35,7 @@ def explanation(function: Callable[..., Any], arguments: tuple[Any, ...], named:
         many = {"VAR_POSITIONAL": "tuple[{}, ...]", "VAR_KEYWORD": "dict[str, {}]"}.get(parameter.kind.name, "{}")
         if isinstance(parameter.annotation, str) and (misfit := _misfit(value, many.format(parameter.annotation), vars(_module(function)), key)):
             return f"{name}: {misfit}"
-    if isinstance(error, (OverflowError, MemoryError)):  # numbers that are integers, and too large
+    if isinstance(error, (OverflowError, MemoryError, UnicodeEncodeError)):  # numbers that are integers, and too large; text that is none in UTF-8
         shown = ", ".join(f"{key}={_short(value)}" for key, value in given.items() if key != "self")
         return f"{name}({shown}): {error or type(error).__name__}"
     return ""

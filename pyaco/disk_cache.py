@@ -25,6 +25,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from stat import S_ISDIR
 from typing import NamedTuple
 
 from pyaco.arguments import checked
@@ -80,7 +81,13 @@ class DiskCache:
 
     def __init__(self, folder: str | Path, limit: int = DEFAULT_LIMIT) -> None:
         self.folder = Path(folder)
-        if self.folder.exists() and not self.folder.is_dir():
+        try:
+            is_folder = S_ISDIR(os.stat(self.folder).st_mode)
+        except (FileNotFoundError, NotADirectoryError):
+            is_folder = True            # the first entry makes it, or says why not
+        except (OSError, ValueError) as error:
+            raise InputError(f"no folder of a cache: {error}") from None
+        if not is_folder:
             raise InputError(f"{self.folder} is no folder")
         if limit <= 0:
             raise InputError(f"a cache of {limit} bytes")

@@ -51,6 +51,8 @@ def load(source: str | Path | bytes | Any) -> Source:
         data = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
+    except ValueError as error:  # a name that no file has: with a zero byte
+        raise InputError(f"{str(path)!r}: {error}") from None
     if path.suffix in GLSL_SUFFIXES:
         return Source("spirv", _compile_glsl(path), str(path))
     return _from_bytes(data, str(path))

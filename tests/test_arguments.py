@@ -49,6 +49,7 @@ BAD: dict[str, Any] = {
     "None": None, "text": "8", "empty text": "", "a chip's name": "navi21", "1.5": 1.5, "NaN": float("nan"), "-1": -1, "0": 0, "2**70": HUGE,
     "2**40": 1 << 40, "[]": [], "[1]": [1], "[None]": [None], "{}": {}, "{1: 2}": {1: 2}, "bytes": b"\1", "an object": object(), "dots": ...,
     "an array": np.zeros((3, 0, 2)), "an array of objects": np.array([None, "x"]), "a path that is not": "no/such/file.spv", "true": True,
+    "a zero byte": "a\0b", "half a character": "\udcff",
     "an older chip": addrlib.gpu_config("tonga"), "a newer chip": addrlib.gpu_config("gfx1201"),
 }  # fmt: skip
 KERNEL = ".amdhsa_kernel k\n.amdhsa_next_free_vgpr 1\n.amdhsa_next_free_sgpr 8\n.end_amdhsa_kernel\nk:\ns_endpgm"

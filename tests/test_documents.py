@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from pyaco.cli.command_line import CommandLine
+from pyaco.cli.main import VERBS
 from pyaco.passes import Pipeline
 from pyaco.pipelines import compute
 from pyaco.pipelines.aco_passes import ACO_PASSES
@@ -67,6 +70,30 @@ def test_what_documents_name_exists(document: str) -> None:
 @pytest.mark.parametrize("quote", ["no_such_function", "tests/emu/test_nothing_*.py", "aco/nothing.pxd", "pyaco.no_such_room"])
 def test_what_does_not_exist_is_found(quote: str) -> None:
     assert not exists(quote)
+
+
+def missing_options(text: str) -> list[str]:
+    """Verbs with options that they do not take, wherever a command stands in a text."""
+    missing = []
+    for command in re.findall(r"\bpyaco (?!-)(\w+(?:(?!\bpyaco )[^`\n])*)", text.replace("\\\n", " ")):
+        verb, *words = command.split()
+        if verb in VERBS:
+            line = CommandLine(verb, "")
+            import_module(f"pyaco.cli.{verb}").add_arguments(line)
+            taken = {name for argument in line.arguments for name in argument.names}
+            options = [word.split("=")[0].rstrip(".,;:)") for word in words if word.startswith("--")]
+            missing += [f"{verb} {option}" for option in options if option not in taken]
+    return missing
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_commands_in_documents_take_their_options(document: str) -> None:
+    assert not missing_options((ROOT / document).read_text())
+
+
+def test_an_option_that_does_not_exist_is_found() -> None:
+    assert missing_options("`pyaco compile x.spv --lines`, `pyaco surface gfx1030 --linear`; pyaco asm a --target=x   pyaco opt --json") == [
+        "compile --lines", "opt --json"]  # fmt: skip
 
 
 def test_every_room_is_in_the_house() -> None:

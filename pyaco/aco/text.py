@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pyaco import targets
 from pyaco._core.aco import build
 from pyaco._core.common.vocabulary import Format, Register
+from pyaco._core.ir.shader import check_invocations
 from pyaco._core.ir.vocabulary import BlockKind, DefinitionFlag, HardwareStage, OperandFlag, Progress, SoftwareStage
 from pyaco.aco.text_suffixes import InstructionText, full_mask, read_message, read_suffix, set_defaults, suffix_texts, wait_for_nothing
 from pyaco.aco.text_words import (
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Notes", "annotated_text", "format_block", "format_instruction", "format_program", "instruction_texts", "parse_program"]
 
+_UNKNOWN_SIZE = 0xFFFFFFFF               # of a workgroup
 # Flags that stand in parentheses before a temp. ACO's own text has had both spellings of the late kill.
 _OPERAND_FLAGS = {flag.text: int(flag) for flag in (OperandFlag.LATE_KILL, OperandFlag.OPERAND_16BIT, OperandFlag.OPERAND_24BIT, OperandFlag.KILL)}
 _OPERAND_FLAGS["lateKill"] = int(OperandFlag.LATE_KILL)
@@ -600,7 +602,7 @@ class _ProgramReader:
 
 
 @checked
-def parse_program(text: str, gfx_level: int, wave_size: int = 64, *, workgroup_size: int = 0xFFFFFFFF,
+def parse_program(text: str, gfx_level: int, wave_size: int = 64, *, workgroup_size: int = _UNKNOWN_SIZE,
                   wgp_mode: bool = False) -> Program:  # fmt: skip
     """Return the program that a text in ACO's form describes.
 
@@ -622,6 +624,8 @@ def parse_program(text: str, gfx_level: int, wave_size: int = 64, *, workgroup_s
     InputError
         Naming the line.
     """
+    if workgroup_size != _UNKNOWN_SIZE:
+        check_invocations(workgroup_size)
     reader = _Reader(gfx_level, wave_size)
     _collect_classes(text, reader)
     whole = _ProgramReader(build.new_program(gfx_level, wave_size, workgroup_size, wgp_mode), reader)

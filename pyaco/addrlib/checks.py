@@ -31,7 +31,7 @@ def check_columns(what: str, names: Iterable[str], values: Iterable[Any]) -> Non
         except TypeError:
             raise InputError(f"{what}: {name} is an integer, not {value!r}") from None
         if not fits:
-            raise InputError(f"{what}: {name} of {value}")
+            raise InputError(f"{what}: {name} is 0 to {LARGEST}, not {value}")
 
 
 def not_a_chip(config: Any) -> InputError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,20 @@ from numpy.typing import NDArray
 from pyaco.cli.shared import read_bytes, write_bytes
 from pyaco.errors import InputError
 
-__all__ = ["read_array", "write_array"]
+__all__ = ["array_of", "read_array", "write_array"]
+
+
+def array_of(text: str) -> NDArray[Any]:
+    """Return what ``FILE`` or ``zeros:BYTES`` stands for, in one piece of memory."""
+    kind, separator, size = text.partition(":")
+    if kind != "zeros" or not separator:
+        return np.ascontiguousarray(read_array(text))
+    try:
+        return np.zeros(int(size, 0), np.uint8)
+    except ValueError:
+        raise InputError(f"{text}: expected zeros:BYTES, for example zeros:16384") from None
+    except MemoryError:
+        raise InputError(f"{text}: more than the memory there is") from None
 
 
 def read_array(path: str) -> NDArray[Any]:
@@ -21,7 +35,7 @@ def read_array(path: str) -> NDArray[Any]:
         return np.frombuffer(data, np.uint8)
     try:
         return np.load(io.BytesIO(data), allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
+    except (ValueError, EOFError, OSError, MemoryError, OverflowError, TokenError) as error:  # what Python says of a damaged header
         raise InputError(f"{path}: {error}") from None
 
 

@@ -31,7 +31,8 @@ class Argument:
         self.rules = rules
         self.name = next((name for name in names if name.startswith("--")), names[0]).lstrip("-").replace("-", "_")
         self.is_flag = rules.get("action") == "store_true"
-        self.is_plain = rules.keys() <= self.PLAIN and (self.is_flag or "action" not in rules)
+        self.may_be_left_out = rules.get("nargs") == "?" and not _is_option(names[0])
+        self.is_plain = rules.keys() - ({"nargs"} if self.may_be_left_out else ()) <= self.PLAIN and (self.is_flag or "action" not in rules)
         self.default = rules.get("default", False if self.is_flag else None)
 
     def value(self, word: str | None) -> "Any":
@@ -60,11 +61,11 @@ class CommandLine:
     def __init__(self, program: str, description: str) -> None:
         self._program = program
         self._description = description
-        self._arguments: list[Argument] = []
+        self.arguments: list[Argument] = []
 
     def add_argument(self, *names: str, **rules: "Any") -> None:
         """Declare an argument as ``argparse.ArgumentParser.add_argument`` does."""
-        self._arguments.append(Argument(names, rules))
+        self.arguments.append(Argument(names, rules))
 
     def parse(self, words: "Sequence[str]") -> Options:
         """The options that `words` give.
@@ -78,12 +79,12 @@ class CommandLine:
 
     def parse_plain(self, words: "Sequence[str]") -> Options | None:
         """The options, if every word is spelled out and in its place and no argument takes several; else None."""
-        if not all(argument.is_plain for argument in self._arguments):
+        if not all(argument.is_plain for argument in self.arguments):
             return None
         options = Options()
         found = vars(options)
-        found.update((argument.name, argument.default) for argument in self._arguments)
-        places = iter([argument for argument in self._arguments if not _is_option(argument.names[0])])
+        found.update((argument.name, argument.default) for argument in self.arguments)
+        places = iter([argument for argument in self.arguments if not _is_option(argument.names[0])])
         rest = iter(words)
         try:
             for word in rest:
@@ -92,19 +93,19 @@ class CommandLine:
                     found[argument.name] = argument.value(word)
                     continue
                 name, equals, text = word.partition("=")
-                argument = next(argument for argument in self._arguments if name in argument.names)
+                argument = next(argument for argument in self.arguments if name in argument.names)
                 if equals and (argument.is_flag or not name.startswith("--")):
                     return None
                 found[argument.name] = argument.is_flag or argument.value(text if equals else next(rest, None))
         except (StopIteration, ValueError):
             return None
-        return options if next(places, None) is None else None
+        return options if all(argument.may_be_left_out for argument in places) else None
 
     def parse_any(self, words: "Sequence[str]") -> Options:
-        """The same by argparse."""
+        """The same by argparse, of which a place that may be left out can stand behind options too."""
         import argparse
 
         parser = argparse.ArgumentParser(prog=self._program, description=self._description)
-        for argument in self._arguments:
+        for argument in self.arguments:
             parser.add_argument(*argument.names, **argument.rules)
-        return parser.parse_args(words, Options())
+        return parser.parse_intermixed_args(words, Options())

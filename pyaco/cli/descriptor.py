@@ -74,6 +74,8 @@ def _decode(options: Options) -> tuple[list[Any], list[str]]:
 def _types(options: Options) -> tuple[list[Any], list[str]]:
     from pyaco.descriptors.intel import compare
 
+    if options.words:
+        raise InputError(f"{options.words[0]!r}: all types are listed, no word chooses among them")
     rows = []
     for row in compare():
         rows.append(f"{row.type.value:<23} {row.amd_size:>3} bytes, aligned to {row.amd_alignment:>2}: {row.amd}")

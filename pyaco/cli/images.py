@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 from numpy.typing import NDArray
 
-from pyaco.cli.arrays import read_array, write_array
+from pyaco.cli.arrays import array_of, read_array, write_array
 from pyaco.cli.command_line import CommandLine, Options
 from pyaco.cli.surface import extent_of
 from pyaco.cli.textures import image_of_shape, read_texture, shape_of_image, texture_kind, tiling_options, write_texture
@@ -235,13 +235,7 @@ def _texel_buffer(device: Device, text: str) -> tuple[TexelBuffer, NDArray[Any]]
     source, given = _words(text, ("format",))
     if "format" not in given:
         raise InputError("say format=F behind the file, for example 0.1=x.npy,format=rgba8")
-    if source.startswith("zeros:"):
-        try:
-            array: NDArray[Any] = numpy.zeros(int(source.removeprefix("zeros:"), 0), numpy.uint8)
-        except (ValueError, MemoryError) as error:
-            raise InputError(f"{source}: {error}") from None
-    else:
-        array = numpy.ascontiguousarray(read_array(source))
+    array = array_of(source)
     return TexelBuffer(device.buffer(array), pixel_format(given["format"]).name), array
 
 

@@ -70,6 +70,8 @@ def main(arguments: "Sequence[str] | None" = None) -> int:
         return _complain(error, 3)
     except PyacoError as error:
         return _complain(error, 1)
+    except MemoryError as error:
+        return _complain(InputError(f"not enough memory: {error}"), 2)
     except BrokenPipeError:
         return 0
     except KeyboardInterrupt:

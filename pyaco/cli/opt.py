@@ -85,11 +85,11 @@ def _machine_code(program: Any, options: Options) -> str:
 
 def _run_one(steps: Run, representation: IntermediateRepresentation, member: Member, ir: Any, level: int) -> None:
     """Run a pass or group. IR that a user hands in may not be what a pass needs: what kernels say of it is an error of the input."""
+    from pyaco.aco.validate import ValidationError, is_seen_to_lack
+
     name = member.entry.name if isinstance(member, Step) else member.name
     needs = member.entry.needs if isinstance(member, Step) else member.needs if isinstance(member, Pass) else ()
     if representation.name == "aco":
-        from pyaco.aco.validate import is_seen_to_lack
-
         for need in needs:
             if is_seen_to_lack(ir, need):
                 raise InputError(f"the pass {name!r} needs {need!r}, which does not hold: {properties.ACO_PROPERTIES[need]}")
@@ -97,12 +97,23 @@ def _run_one(steps: Run, representation: IntermediateRepresentation, member: Mem
         steps.run(representation, Pipeline(representation.name, compute.STAGE, (member,)), ir, level)
     except (ValueError, RuntimeError) as error:
         raise InputError(f"the pass {name!r}: {error}") from error
+    except ValidationError as error:
+        if isinstance(member, Pass) and member.analysis:
+            raise InputError(f"found by the analysis {name!r}, which changes nothing: {error}") from error
+        raise
 
 
 # ------------------------------------------------------------------------------------------------------------------- reading
 def _read(options: Options) -> tuple[IntermediateRepresentation, Any]:
     data = read_bytes(options.input)
     name = "<standard input>" if options.input == "-" else options.input
+    representation, ir = _parsed(data, name, options)
+    if representation.name == "nir" and options.workgroup_size is not None:
+        raise InputError(f"--workgroup-size: {name} says itself how large a workgroup is")
+    return representation, ir
+
+
+def _parsed(data: bytes, name: str, options: Options) -> tuple[IntermediateRepresentation, Any]:
     if data[:4] in (b"\x03\x02\x23\x07", b"\x07\x23\x02\x03"):
         from pyaco import spirv
 

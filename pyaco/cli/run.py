@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from pyaco.abi import Abi
-from pyaco.cli.arrays import read_array, write_array
+from pyaco.cli.arrays import array_of, write_array
 from pyaco.cli.command_line import CommandLine, Options
 from pyaco.cli.images import Resources, add_image_arguments, split_binding
 from pyaco.cli.shared import add_cache_argument, add_compile_arguments, compile_cached, is_code_object, read_bytes, specializations, write_text
@@ -24,12 +24,16 @@ if TYPE_CHECKING:
 
 __all__ = ["add_arguments", "run"]
 
+# What only one kind of input takes.
+_OF_CODE_OBJECTS = ("kernel", "grid", "workgroup", "cluster", "arg", "lds")
+_OF_SHADERS = ("groups", "buffer", "image", "sampler", "texel_buffer", "push", "entry", "wave", "spec")
+
 
 def add_arguments(parser: CommandLine) -> None:
     """Describe the command line of this verb."""
     add_compile_arguments(parser, target=None)
     add_cache_argument(parser)
-    parser.add_argument("--groups", default="1,1,1", metavar="X,Y,Z", help="workgroups in each dimension")
+    parser.add_argument("--groups", metavar="X,Y,Z", help="workgroups in each dimension (1,1,1)")
     parser.add_argument("--buffer", action="append", default=[], metavar="SET.BINDING=FILE|zeros:BYTES",
                         help="a buffer's contents: .npy, raw bytes, or zeros; repeat for descriptor arrays")
     add_image_arguments(parser)
@@ -39,7 +43,7 @@ def add_arguments(parser: CommandLine) -> None:
                         "code object: NUMBER=FILE")
     parser.add_argument("--kernel", help="code object: which kernel; the only one may be left out")
     parser.add_argument("--grid", metavar="X,Y,Z", help="code object: work-items in each dimension")
-    parser.add_argument("--workgroup", default="64,1,1", metavar="X,Y,Z", help="code object: work-items of a workgroup")
+    parser.add_argument("--workgroup", metavar="X,Y,Z", help="code object: work-items of a workgroup (64,1,1)")
     parser.add_argument("--cluster", metavar="X,Y,Z", help="code object: workgroups of a cluster (GFX12.5), if the kernel leaves that open")
     parser.add_argument("--arg", action="append", default=[], metavar="FILE|zeros:BYTES|NUMBER",
                         help="code object: the next argument, a buffer's contents or a number; repeat in the kernel's order")
@@ -76,6 +80,13 @@ def run(options: Options) -> None:
         raise
 
 
+def _refuse(options: Options, names: tuple[str, ...], kind: str) -> None:
+    """Raise InputError if an option is given that the input has no use for."""
+    for name in names:
+        if getattr(options, name) not in (None, []):
+            raise InputError(f"--{name.replace('_', '-')}: {options.input} is {kind}")
+
+
 def _device(options: Options, target: str) -> Device:
     from pyaco import emu
 
@@ -92,15 +103,14 @@ def _budgets(options: Options) -> dict[str, Any]:
 
 
 def _run_shader(options: Options) -> None:
-    if options.lds is not None:
-        raise InputError(f"--lds {options.lds}: {options.input} is no code object, and a shader says itself how much LDS it has")
-    groups = _triple(options.groups)
+    _refuse(options, _OF_CODE_OBJECTS, "no code object")
+    groups = _triple("1,1,1" if options.groups is None else options.groups)
     target = "gfx1100" if options.target is None else options.target
     saves = [split_binding(word, "--save") for word in options.save]
     contents: dict[tuple[int, int], list[numpy.ndarray[Any, Any]]] = {}
     for word in options.buffer:
         key, value = split_binding(word, "--buffer")
-        contents.setdefault(key, []).append(_contents(value))
+        contents.setdefault(key, []).append(array_of(value))
     more = {"--image": options.image, "--texel-buffer": options.texel_buffer}
     named = {split_binding(word, option)[0] for option, words in more.items() for word in words}
     for key, path in saves:
@@ -118,7 +128,7 @@ def _run_shader(options: Options) -> None:
     abi = Abi.of(shader.abi)
     resources = Resources.of(options, device, abi)
     bound = {key: value if len(value) > 1 else value[0] for key, value in buffers.items()} | resources.bound(abi)
-    push = _contents(options.push).tobytes() if options.push else b""
+    push = array_of(options.push).tobytes() if options.push else b""
     report = device.dispatch(shader, groups=groups, buffers=bound, push=push, **_budgets(options))
     for key, path in saves:
         if key in resources.images:
@@ -133,9 +143,7 @@ def _run_shader(options: Options) -> None:
 def _run_code_object(options: Options) -> None:
     from pyaco.binary import read_code_object
 
-    given = next((name for name in ("image", "sampler", "texel_buffer") if getattr(options, name)), None)
-    if given:
-        raise InputError(f"--{given.replace('_', '-')}: {options.input} is a code object, whose arguments are given by --arg")
+    _refuse(options, _OF_SHADERS, "a code object, whose arguments are given by --arg")
     if options.grid is None:
         raise InputError(f"{options.input} is a code object: --grid says how many work-items run")
     code = read_code_object(read_bytes(options.input), options.target, options.kernel)
@@ -146,7 +154,8 @@ def _run_code_object(options: Options) -> None:
     values: list[Any] = [_argument(word) for word in options.arg]
     arguments = [device.buffer(value) if isinstance(value, numpy.ndarray) else value for value in values]
     saves = [_numbered(word, values) for word in options.save]
-    grid, workgroup = _triple(options.grid, "--grid"), _triple(options.workgroup, "--workgroup")
+    grid = _triple(options.grid, "--grid")
+    workgroup = _triple("64,1,1" if options.workgroup is None else options.workgroup, "--workgroup")
     report = device.load(code).dispatch(
         options.kernel, grid, workgroup, arguments, group_segment_size=options.lds or 0,
         cluster=None if options.cluster is None else _triple(options.cluster, "--cluster"), **_budgets(options)
@@ -163,7 +172,7 @@ def _argument(word: str) -> numpy.ndarray[Any, Any] | int | float:
             return number(word)
         except ValueError:
             continue
-    return _contents(word)
+    return array_of(word)
 
 
 def _numbered(word: str, values: list[Any]) -> tuple[int, str]:
@@ -182,15 +191,6 @@ def _triple(text: str, option: str = "--groups") -> tuple[int, int, int]:
     if len(values) != 3 or min(values) < 0:
         raise InputError(f"{option} {text}: expected X,Y,Z, for example 64,1,1")
     return values[0], values[1], values[2]
-
-
-def _contents(value: str) -> numpy.ndarray[Any, Any]:
-    if value.startswith("zeros:"):
-        try:
-            return numpy.zeros(int(value.removeprefix("zeros:"), 0), numpy.uint8)
-        except (ValueError, MemoryError) as error:
-            raise InputError(f"{value}: {error}") from None
-    return numpy.ascontiguousarray(read_array(value))
 
 
 def _save(path: str, data: numpy.ndarray[Any, Any], like: numpy.ndarray[Any, Any]) -> None:

@@ -89,8 +89,13 @@ def surface_options(options: Options, level: int) -> dict[str, Any]:
 
     if not options.extent:
         raise InputError("no size: say WIDTHxHEIGHT, such as 1920x1080")
-    if options.swizzle_mode and not features.has_swizzle_mode_choice(level):
+    if options.swizzle_mode is not None and not features.has_swizzle_mode_choice(level):
         raise InputError("swizzle modes can be demanded from GFX10 on")
+    layouts = [name for name in ("linear", "swizzle_mode", "modifier") if getattr(options, name) not in (None, False)]
+    if len(layouts) > 1:
+        raise InputError(f"{' and '.join(f'--{name}' for name in layouts).replace('_', '-')}: one of them decides the layout")
+    if options.cube and options.layers not in (1, 6):
+        raise InputError(f"a cube has six faces, not {options.layers} layers")
     width, height, depth = extent_of(options.extent)
     use = SurfaceUse(0)
     for wanted, flag in ((options.scanout, SurfaceUse.SCANOUT), (options.sparse, SurfaceUse.PRT), (options.no_dcc, SurfaceUse.DISABLE_DCC)):
@@ -99,8 +104,8 @@ def surface_options(options: Options, level: int) -> dict[str, Any]:
     return {
         "format": options.format, "width": width, "height": height, "depth": depth, "layers": options.layers, "mips": options.levels,
         "samples": options.samples, "cube": options.cube, "linear": options.linear, "use": use,
-        "modifier": _number(options.modifier) if options.modifier else INVALID,
-        "swizzle_mode": swizzle_mode(options.swizzle_mode, level) if options.swizzle_mode else None}
+        "modifier": INVALID if options.modifier is None else _number(options.modifier),
+        "swizzle_mode": None if options.swizzle_mode is None else swizzle_mode(options.swizzle_mode, level)}
 
 
 def _modifiers(config: Any, name: str) -> list[dict[str, Any]]:

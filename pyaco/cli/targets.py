@@ -193,6 +193,8 @@ def _describe_structure(facts: dict[str, Any]) -> str:
 def run(options: Options) -> None:
     """Print one target, or all."""
     if not options.name:
+        if options.occupancy or options.memory is not None:
+            raise InputError("of which chip or product? A name comes first")
         _print_all(options.json)
         return
     if options.order:

@@ -51,10 +51,11 @@ def _check_picture(form: PixelFormat) -> None:
 def read_picture(path: str, form: PixelFormat) -> NDArray[np.uint8]:
     """Return the pixels of a picture in the channels of a format: (height, width, channels)."""
     _check_picture(form)
+    pillow, file = _pillow(), io.BytesIO(read_bytes(path))
     try:
-        with _pillow().open(io.BytesIO(read_bytes(path))) as picture:
+        with pillow.open(file) as picture:
             colors = np.asarray(picture.convert("RGBA"))
-    except OSError as error:
+    except Exception as error:  # of a damaged file Pillow raises SyntaxError, IndexError, ValueError and more, of a huge one an error of its own
         raise InputError(f"{path}: {error}") from None
     pixels = np.zeros((*colors.shape[:2], len(form.channels)), np.uint8)
     for component, channel in reversed(list(enumerate(form.swizzle))):

@@ -611,7 +611,10 @@ class _Parser:
             elif line.startswith("impl "):
                 self.frames.append(_Frame(1, 0))
             else:
-                self.declaration(line)
+                try:
+                    self.declaration(line)
+                except (ValueError, OverflowError) as error:
+                    raise self.fail(f"cannot read the declaration {line!r}: {error}") from error
             self.at += 1
         if not finished:
             raise self.fail("the function does not end" if self.frames else "there is no function")

@@ -48,8 +48,10 @@ class TextureShape:
         for name in ("width", "height", "depth", "layers", "level_count"):
             if not isinstance(getattr(self, name), int):
                 raise InputError(f"{name} of a texture: {getattr(self, name)!r:.60} is no integer")
-        if not isinstance(self.cube, (bool, int)) or self.pixel_format.bits % 8 or not self.pixel_format.bits:
-            raise InputError(f"a texture of {self.format}, a cube: {self.cube!r:.60}")
+        if not isinstance(self.cube, (bool, int)):
+            raise InputError(f"cube of a texture: {self.cube!r:.60} is neither true nor false")
+        if self.pixel_format.bits % 8 or not self.pixel_format.bits:
+            raise InputError(f"a texture of {self.format}, whose texels are no whole bytes of one plane")
         if not (0 < self.width <= _MOST and 0 < self.height <= _MOST and 0 <= self.depth <= _MOST and 0 < self.layers <= _MOST):
             raise InputError(f"a texture of {self.width} x {self.height} x {self.depth} texels and {self.layers} layers: up to {_MOST} each")
         if self.depth and self.layers > 1:

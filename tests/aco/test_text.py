@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pyaco._core.aco import assemble
 from pyaco.aco import format_program, parse_program
-from pyaco.errors import InputError
+from pyaco.errors import InputError, UnsupportedError
 from pyaco.isa.names import messages
 
 SAMPLE = """After RA:
@@ -54,6 +54,12 @@ def test_sample_round_trips() -> None:
 def test_errors_name_the_line(change: tuple[str, str], message: str) -> None:
     with pytest.raises(InputError, match=message.replace("(", r"\(")):
         parse_program(SAMPLE.replace(*change, 1), 103)
+
+
+@pytest.mark.parametrize(("size", "kind"), [(0, InputError), (1025, UnsupportedError), (0xFFFFFFE0, UnsupportedError)])
+def test_workgroups_have_up_to_1024_invocations(size: int, kind: type[Exception]) -> None:
+    with pytest.raises(kind, match=f"a workgroup of {size} invocations"):
+        parse_program("BB0\n/* logical preds: / linear preds: / kind: uniform, top-level, */\n\ts_endpgm\n", 110, workgroup_size=size)
 
 
 @pytest.mark.parametrize("other", ["load", "store"])

@@ -110,6 +110,9 @@ def test_a_folder_that_takes_nothing_is_said_once(tmp_path: Path) -> None:
 
 def test_bad_arguments(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
+    for name in ("x" * 5000, "a\0b"):
+        with pytest.raises(InputError, match="no folder of a cache"):
+            DiskCache(name)
     with pytest.raises(InputError, match="file is no folder"):
         DiskCache(tmp_path / "file")
     with pytest.raises(InputError, match="a cache of 0 bytes"):

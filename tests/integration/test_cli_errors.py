@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import random
 import signal
+import struct
 import subprocess
 import sys
 import time
+import zlib
 from pathlib import Path
 
 import numpy
@@ -141,6 +143,61 @@ def test_a_target_that_contradicts_the_code_object(folder: Path, capfd: pytest.C
     assert main([*words, "--target", "navi31"]) == 0
     assert main([*words, "--target", "gfx1030"]) == 2
     assert "kernel.hsaco is for gfx1100" in capfd.readouterr().err
+
+
+CONTRADICTIONS = [
+    ("run matmul.spv --grid 64", "--grid: matmul.spv is no code object"),
+    ("run matmul.spv --workgroup 64", "--workgroup: matmul.spv is no code object"),
+    ("run kernel.hsaco --grid 64 --groups 1", "--groups: kernel.hsaco is a code object"),
+    ("run kernel.hsaco --grid 64 --push sizes.bin", "--push: kernel.hsaco is a code object"),
+    ("run matmul.spv --groups=", "--groups : expected X,Y,Z"),
+    ("opt matmul.spv --workgroup-size 64", "--workgroup-size: matmul.spv says itself"),
+    ("descriptor types sampler", "'sampler': all types are listed"),
+    ("surface gfx1030 64x64 --linear --swizzle-mode 64KB_R_X", "--linear and --swizzle-mode: one of them"),
+    ("detile gfx1030 64x32 memory.bin -o out.npy --swizzle-mode 5 --modifier 0", "--swizzle-mode and --modifier: one of them"),
+    ("surface gfx1030 64x64 --cube --layers 3", "a cube has six faces"),
+    ("surface gfx1030 64x64 --modifier=", "'' is not a number"),
+    ("targets --memory", "of which chip"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), CONTRADICTIONS)
+def test_options_that_would_do_nothing_are_refused(words: str, message: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words.split()) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("line", "message"), [("s1: %1 = s_mov_b32 0", "a temp is defined twice"),
+                                               ("s2: %2 = p_parallelcopy %1", "a copy must not change the size")])  # fmt: skip
+def test_what_is_wrong_with_a_text_is_no_fault_of_a_pass(line: str, message: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    start = "BB0\n/* logical preds: / linear preds: / kind: uniform, top-level, */\n\t s1: %1 = s_mov_b32 0\n"
+    Path("program.aco").write_text(f"{start}\t {line}\n\ts_endpgm\n")
+    assert main(["opt", "program.aco", "--passes", "value_numbering", "--validate"]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("header", [b"{'descr': '<f4', 'shape': (", b"\0(", b"{'descr': '<f4', 'fortran_order': False, 'shape': (1 << 59,)}",
+                                    b"{'descr': '<f4', 'fortran_order': False, 'shape': (576460752303423488,)}",
+                                    b"{'descr': '<f4', 'fortran_order': False, 'shape': (-18446744073709551616, 1)}"])  # fmt: skip
+def test_arrays_whose_header_is_damaged(header: bytes, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    text = header.ljust(117) + b"\n"
+    Path("damaged.npy").write_bytes(b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + bytes(64))
+    assert not complaint(["tile", "gfx1030", "64x32", "damaged.npy", "-o", "tiled.bin"], capfd)
+
+
+@pytest.mark.parametrize(("kind", "content"), [(b"IHDR", bytes(5)), (b"IHDR", b"\x7f\xff\xff\xff\x7f\xff\xff\xff\x08\x06\0\0\0"), (b"tRNS", b"")])
+def test_pictures_whose_chunks_are_damaged(kind: bytes, content: bytes, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    size = struct.pack(">IIBBBBB", 64, 32, 8, 3, 0, 0, 0)
+    header = [(b"IHDR", size), (b"PLTE", bytes(3))] if kind != b"IHDR" else []
+    chunks = [*header, (kind, content), (b"IDAT", zlib.compress(bytes(65 * 32))), (b"pHYs", b"1")]
+    data = b"".join(struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body)) for name, body in chunks)
+    Path("damaged.png").write_bytes(b"\x89PNG\r\n\x1a\n" + data)
+    assert not complaint(["tile", "gfx1030", "64x32", "damaged.png", "-o", "tiled.bin"], capfd)
+
+
+def test_more_memory_than_there_is(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert not complaint(["tile", "gfx600", "16384x16384x8192", "texels.npy", "-o", "tiled.bin"], capfd)
+    assert not complaint(["run", "matmul.spv", "--buffer", f"0.0=zeros:{1 << 62}"], capfd)
 
 
 def test_every_verb_is_tried() -> None:

@@ -51,6 +51,13 @@ def test_usual_words_are_plain(verb: str, words: list[str]) -> None:
     assert command_line(verb).parse_plain(words) is not None
 
 
+@pytest.mark.parametrize("words", [["gfx1030", "--linear", "64x64"], ["--linear", "gfx1030", "64x64"], ["gfx1030", "--levels=2", "64x64"]])
+def test_a_place_that_may_be_left_out_stands_behind_options(words: list[str]) -> None:
+    line = command_line("surface")
+    for options in (line.parse_plain(words), line.parse_any(words)):
+        assert options is not None and (options.chip, options.extent) == ("gfx1030", "64x64")
+
+
 def test_argparse_is_left_alone() -> None:
     code = "import io, sys; sys.stdin = io.TextIOWrapper(io.BytesIO()); from pyaco.cli.main import main; main(['asm', '-'])"
     result = subprocess.run([sys.executable, "-c", f"{code}; print('argparse' in sys.modules)"], capture_output=True, text=True, check=True)
@@ -59,7 +66,7 @@ def test_argparse_is_left_alone() -> None:
 
 def options_of(verb: str) -> list[tuple[str, dict[str, Any]]]:
     """The options of a verb by their long names, with argparse's rules."""
-    return [(next(name for name in argument.names if name.startswith("--")), argument.rules) for argument in command_line(verb)._arguments
+    return [(next(name for name in argument.names if name.startswith("--")), argument.rules) for argument in command_line(verb).arguments
             if argument.names[0].startswith("-")]  # fmt: skip
 
 
@@ -74,7 +81,7 @@ REPEATABLE = [(verb, name) for verb in VERBS for name, rules in options_of(verb)
 def test_repeatable_options_keep_every_word(verb: str, name: str) -> None:
     """Given twice, an option that takes several words, or says that it may be repeated, has the words of both times, and of no other call."""
     line = command_line(verb)
-    needed = [argument.rules.get("choices", ("x",))[0] for argument in line._arguments
+    needed = [argument.rules.get("choices", ("x",))[0] for argument in line.arguments
               if not argument.names[0].startswith("-") and argument.rules.get("nargs") not in ("?", "*")]  # fmt: skip
     for _ in range(2):
         options = vars(line.parse([*needed, name, "0=1", name, "3=2"]))

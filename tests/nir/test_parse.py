@@ -43,10 +43,17 @@ def test_good_text_is_read() -> None:
     ("phi b1: %1", "phi b7: %1", 16),
     ("workgroup_size: 64, 1, 1", "workgroup_size: 64, x", 2),
     ("        block b1:\n", "", 11),
+    ("decl_function", "decl_struct S { uint a (offset=0t=4) }\ndecl_function", 3),
 ])
 def test_bad_text_is_refused(old: str, new: str, line: int) -> None:
     with pytest.raises(InputError, match=rf"<nir>:{line}: "):
         parse_shader(GOOD.replace(old, new))
+
+
+@pytest.mark.parametrize("size", ["32, 1, 4294967295", "65536, 65536, 1", "1025, 1, 1"])
+def test_workgroups_of_too_many_invocations_are_unsupported(size: str) -> None:
+    with pytest.raises(UnsupportedError, match="at most 1024"):
+        parse_shader(GOOD.replace("64, 1, 1", size))
 
 
 def test_missing_end_is_refused() -> None:

@@ -107,9 +107,6 @@ cdef inline InstructionId make_3d2(ProgramData *p, uint16_t opcode, Definition d
     return make(p, opcode, definitions, 2, operands, 3)
 
 # A scalar instruction that also writes scc: to the temp `scc`, or to one that is never read.
-cdef inline InstructionId make_scc_1(ProgramData *p, uint16_t opcode, Definition d, Operand a) except 0 nogil:
-    return make_1d2(p, opcode, d, definition_of_fixed(p, temp_new(p, class_s1), register_scc), a)
-
 cdef inline InstructionId make_scc_2(ProgramData *p, uint16_t opcode, Definition d, Operand a, Operand b, TempId scc) except 0 nogil:
     if scc == 0:
         scc = temp_new(p, class_s1)

@@ -34,13 +34,6 @@ def set_device(Program program not None, **fields):
     program.data.device = device
 
 
-def set_config(Program program not None, **fields):
-    """Fill fields of ``ProgramConfig`` by name."""
-    cdef dict config = program.data.config
-    config.update(fields)
-    program.data.config = config
-
-
 def set_progress(Program program not None, uint32_t progress):
     """Set how far the program is compiled (``progress_*``)."""
     program.data.progress = progress

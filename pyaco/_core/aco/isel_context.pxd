@@ -165,7 +165,6 @@ cdef TempId emit(Isel *c, uint32_t opcode, TempId dst, const Operand *operands, 
 cdef TempId emit1(Isel *c, uint32_t opcode, TempId dst, Operand a) except 0 nogil
 cdef TempId emit2(Isel *c, uint32_t opcode, TempId dst, Operand a, Operand b) except 0 nogil
 cdef TempId emit3(Isel *c, uint32_t opcode, TempId dst, Operand a, Operand b, Operand d) except 0 nogil
-cdef TempId emit4(Isel *c, uint32_t opcode, TempId dst, Operand a, Operand b, Operand d, Operand e) except 0 nogil
 # An instruction whose results (temps, 0 for none) and operands are given as they are; returns the instruction.
 cdef InstructionId emit_raw(Isel *c, uint32_t opcode, TempId dst, const Operand *operands, uint32_t count) except 0 nogil
 cdef uint64_t *modifiers_of_last(Isel *c) noexcept nogil

@@ -266,15 +266,6 @@ cdef TempId emit3(Isel *c, uint32_t opcode, TempId dst, Operand a, Operand b, Op
     return emit(c, opcode, dst, o, 3)
 
 
-cdef TempId emit4(Isel *c, uint32_t opcode, TempId dst, Operand a, Operand b, Operand d, Operand e) except 0 nogil:
-    cdef Operand[4] o
-    o[0] = a
-    o[1] = b
-    o[2] = d
-    o[3] = e
-    return emit(c, opcode, dst, o, 4)
-
-
 # ------------------------------------------------------------------------------------------------------------- vectors
 cdef int remember_parts(Isel *c, uint32_t vector, const uint32_t *temps, uint32_t count) except -1 nogil:
     cdef uint32_t i

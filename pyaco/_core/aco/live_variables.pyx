@@ -154,10 +154,6 @@ cdef Demand live_at_end(const ProgramData *p, const uint64_t *linear, BlockId bl
     return demand
 
 
-cdef void live_out_of(const ProgramData *p, const uint64_t *linear, BlockId block, LiveSet *live) noexcept nogil:
-    live_at_end(p, linear, block, live, NULL)
-
-
 cdef int linear_temps(const ProgramData *p, vector[uint64_t] *linear) except -1 nogil:
     cdef TempId t
     linear.assign((p.temps.table.count + 63) >> 6, 0)

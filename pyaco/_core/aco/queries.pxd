@@ -7,10 +7,9 @@ from isa_opcodes cimport (
 from isa_tables cimport (
     image_flag_bvh, image_flag_sampler, latency_wmma, opcode_flag_tied, opcode_flags, opcode_image, opcode_latency, opcode_operand_count,
 )
-from modifiers cimport modifier_storage
 from pyaco._core.ir.program cimport (
     BlockId, InstructionId, Operand, OperandRow, OrderRow, ProgramData, class_bytes, class_s2, format_exp, format_flat, format_is_flat_like,
-    format_is_vmem, format_mimg, format_mubuf, format_pseudo_barrier, format_scratch, format_smem, format_vintrp, gfx10, gfx10_3, gfx11,
+    format_is_vmem, format_mimg, format_mubuf, format_scratch, format_smem, format_vintrp, gfx10, gfx10_3, gfx11,
     gfx11_5, gfx12, operand_constant, operand_fixed, operand_size_mask, operand_temp, operand_undef,
 )
 
@@ -108,13 +107,6 @@ cdef inline bint form_clause(const ProgramData *p, InstructionId a, InstructionI
 
 cdef inline bint format_has_sync(uint16_t format) noexcept nogil:
     return format_smem <= format <= format_scratch and format != format_exp
-
-# Storage classes that an instruction touches, as in the modifiers; 0 for one that is not memory.
-cdef inline uint32_t storage_of(const ProgramData *p, InstructionId i) noexcept nogil:
-    cdef uint16_t format = p.instructions.format[i]
-    if format == format_pseudo_barrier or format_has_sync(format):
-        return modifier_storage(p.instructions.modifiers[i])
-    return 0
 
 # How many dwords of an image address can be named one by one. From GFX11 on, one more field names the register where the rest begins.
 cdef inline uint32_t separate_addresses(uint32_t gfx_level, bint sampled) noexcept nogil:

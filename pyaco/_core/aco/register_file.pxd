@@ -94,11 +94,6 @@ cdef inline bint file_taken(const RegisterFile *f, int views, uint32_t address, 
         return True
     return (views & in_after) != 0 and file_taken_view(f, view_after, address, size)
 
-cdef inline uint32_t file_owner(const RegisterFile *f, int view, uint32_t address) noexcept nogil:
-    """The owner of one byte."""
-    cdef uint32_t id = f.owner[view][address >> 2]
-    return f.bytes[view][address >> 2][address & 3] if id == <uint32_t>owner_partial else id
-
 # First bit at or after `position` that is set in `words` (of 512 bits, each XORed with `flip`), or `limit`.
 cdef inline uint32_t bits_next(const uint64_t *words, uint64_t flip, uint32_t position, uint32_t limit) noexcept nogil:
     cdef uint64_t word

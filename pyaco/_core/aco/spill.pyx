@@ -51,10 +51,6 @@ cdef TempId _fresh(Spiller *s, uint8_t register_class) except 0 nogil:
     return temp
 
 
-cdef Operand _killed(const ProgramData *p, TempId temp) noexcept nogil:
-    return operand_of(p, temp)
-
-
 cdef uint32_t _scratch_address(Spiller *s, uint32_t position, Operand *o, uint32_t *immediate) except? 0xffffffffU nogil:
     """The address operands of a scratch access at a byte offset: an immediate, and an SGPR where it does not fit or where the
     encoding cannot do without a register (GFX9, GFX10.1)."""
@@ -220,15 +216,6 @@ cdef uint32_t _cached_name(Spiller *s, uint32_t temp) noexcept nogil:
     return 0
 
 
-cdef void _forget(Spiller *s, uint32_t temp) noexcept nogil:
-    cdef size_t k
-    for k in range(s.cached.size()):
-        if s.cached[k].temp == temp:
-            s.cached[k] = s.cached.back()
-            s.cached.pop_back()
-            return
-
-
 cdef void _keep_cache_within(Spiller *s, vector[int32_t] *demand, uint32_t position) noexcept nogil:
     """Drop reloaded values that the instruction does not name while they and the demand exceed the limit."""
     cdef int which
@@ -262,13 +249,6 @@ cdef uint32_t _name_of(Spiller *s, TempId temp) except 0 nogil:
     c.name = _load(s, temp)
     s.cached.push_back(c)
     return c.name
-
-
-cdef void _use_once(Spiller *s, uint32_t temp) noexcept nogil:
-    if s.remaining[temp] > 0:
-        s.remaining[temp] -= 1
-    if s.remaining[temp] == 0:
-        _forget(s, temp)
 
 
 cdef int _prepare_block(Spiller *s, BlockId block) except -1 nogil:

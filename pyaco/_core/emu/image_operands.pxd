@@ -136,7 +136,3 @@ cdef inline void put_residency(const Wave *wave, const Instruction *instruction,
     """The register behind the data is 0 if all texels lie in pages that are mapped."""
     if modifier_image_tfe(instruction.decoded.modifiers) and instruction.decoded.destination_count:
         data_row(wave, instruction.decoded.destination[0], instruction.decoded.destination_bytes[0] // 4 - 1)[lane] = missing != 0
-
-cdef inline void clear_residency(const Wave *wave, const Instruction *instruction, uint32_t lane) noexcept nogil:
-    """As `put_residency`, of texels that are all there."""
-    put_residency(wave, instruction, 0, lane)

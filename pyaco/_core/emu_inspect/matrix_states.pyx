@@ -118,17 +118,6 @@ cdef bint _product_early(const History *history, const Wave *wave, uint16_t addr
     return False
 
 
-cdef bint _written_early(const History *history, const Wave *wave, const Instruction *instruction, uint32_t slot, int32_t states,
-                         Finding *finding) noexcept nogil:
-    """A source that a vector instruction other than a matrix operation has written."""
-    cdef uint32_t first = instruction.decoded.source[slot] >> 2
-    cdef uint32_t i
-    for i in range(register_count(wave, instruction.decoded.source[slot], instruction.decoded.source_bytes[slot])):
-        if too_early(history, &history.vector_write[first + i], states, first + i, False, finding):
-            return True
-    return False
-
-
 # ---------------------------------------------------------------------------------------------------------------- matrix operations
 cdef bint _exec_early(const History *history, Finding *finding) noexcept nogil:
     return (too_early(history, &history.vector_write[sgpr_exec], 4, sgpr_exec, False, finding)

@@ -16,7 +16,6 @@ cdef enum:
     cdna1 = 91
     cdna3 = 94
     cdna4 = 95
-    most_banks = 64
     no_pc = 1                         # of no instruction: they begin at dwords
 
 # Which of the four groups of eight lanes that a 16-byte load of CDNA 1 to 3 takes together four neighbouring lanes belong to.

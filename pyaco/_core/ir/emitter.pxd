@@ -57,13 +57,6 @@ cdef inline ValueId alu3(Emitter *e, int opcode, ValueId x, ValueId y, ValueId z
     values[2] = z
     return alu_n(e, opcode, values, 3)
 
-cdef inline ValueId alu4(Emitter *e, int opcode, ValueId x, ValueId y, ValueId z, ValueId w) except 0 nogil:
-    cdef ValueId[4] values
-    values[0] = x
-    values[1] = y
-    values[2] = z
-    values[3] = w
-    return alu_n(e, opcode, values, 4)
 
 # The right-hand operand is a constant of the width of x (32 bits where it counts bits).
 cdef inline ValueId alu2_constant(Emitter *e, int opcode, ValueId x, uint64_t y) except 0 nogil:

@@ -4,6 +4,8 @@ from typing import Any
 from pyaco._core.common.view import TableView
 from pyaco._core.ir.metadata import Metadata
 
+def check_invocations(total: int) -> None: ...
+
 class Shader:
     """NIR of one shader; the data sheet is ``shader.pxd``."""
 

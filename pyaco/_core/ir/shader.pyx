@@ -14,8 +14,9 @@ from pyaco._core.common.view cimport edit_of, table_view
 from pyaco._core.ir.source_lines cimport LineHeirs, heirs_begin, heirs_of_block, lines_init
 
 from copy import deepcopy
+from math import prod
 
-from pyaco.errors import UnsupportedError
+from pyaco.errors import InputError, UnsupportedError
 
 _COLUMNS = {
     "instructions": [("kind", "u1"), ("components", "u1"), ("bit_size", "u1"), ("opcode", "u2"), ("flags", "u2"),
@@ -46,6 +47,7 @@ include "shader_tables.pxi"
 
 cdef enum:
     most_columns = 24             # of a table
+    most_invocations = 1024       # of a workgroup
 
 cdef uint8_t[table_count][most_columns] _sizes
 cdef uint32_t[table_count] _column_counts
@@ -390,6 +392,14 @@ cdef int _assign(Table *table, Table *other) except -1:
     return 0
 
 
+def check_invocations(total):
+    """Raise unless a workgroup may have so many invocations."""
+    if total < 1:
+        raise InputError(f"a workgroup of {total} invocations")
+    if total > most_invocations:
+        raise UnsupportedError(f"a workgroup of {total} invocations (at most {most_invocations})")
+
+
 cdef class Shader:
     def __cinit__(self):
         cdef ShaderData *s = &self.data
@@ -475,6 +485,8 @@ cdef class Shader:
         if unknown:
             raise AttributeError(f"no such shader facts: {sorted(unknown)}")
         merged.update(facts)
+        if "workgroup_size" in facts:
+            check_invocations(prod(facts["workgroup_size"]))
         self.data.info = merged
 
     def copy(self):

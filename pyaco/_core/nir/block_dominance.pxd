@@ -11,7 +11,6 @@ cdef enum:
     falls_through = 0             # how a block ends
     ends_with_break = 1
     ends_with_continue = 2
-    ends_with_return = 3
 
 cdef class Dominance:
     cdef vector[NodeId] blocks         # by block number

@@ -23,4 +23,3 @@ cdef bint cfg_dominates(const Cfg *cfg, BlockNumber above, BlockNumber below) no
 
 # The innermost loop around a node, 0 if none.
 cdef NodeId node_loop_around(const ShaderData *s, NodeId node) noexcept nogil
-cdef bint block_ends_in_jump(const ShaderData *s, NodeId block) noexcept nogil

@@ -26,10 +26,6 @@ cdef ValueId _last_instruction(const ShaderData *s, NodeId block) noexcept nogil
     return s.order.instruction[s.nodes.order_first[block] + s.nodes.order_count[block] - 1]
 
 
-cdef bint block_ends_in_jump(const ShaderData *s, NodeId block) noexcept nogil:
-    return s.instructions.kind[_last_instruction(s, block)] == nir_jump
-
-
 cdef int _successors(const ShaderData *s, NodeId block, NodeId *out) noexcept nogil:
     """Fill the successor block nodes; returns their count."""
     cdef ValueId last = _last_instruction(s, block)
@@ -160,19 +156,3 @@ def run(Shader shader not None, options=None):
         cfg_build(&cfg, &shader.data)
         cfg_dominance(&cfg, &shader.data)
     return False
-
-
-def control_flow_graph(Shader shader not None):
-    """The graph as Python lists: ``(blocks, successors, predecessors, immediate dominators)``, blocks as nodes."""
-    cdef Cfg cfg
-    cdef BlockNumber i
-    cfg_build(&cfg, &shader.data)
-    cfg_dominance(&cfg, &shader.data)
-    blocks = list(cfg.blocks)
-    successors = [[blocks[k] for k in (cfg.successors[2 * i], cfg.successors[2 * i + 1]) if k != 0xffffffffU]
-                  for i in range(cfg.blocks.size())]
-    predecessors = [[blocks[cfg.predecessors[row]] for row in range(cfg.predecessor_first[i],
-                                                                    cfg.predecessor_first[i + 1])]
-                    for i in range(cfg.blocks.size())]
-    dominators = [blocks[k] if k >= 0 else 0 for k in cfg.immediate_dominator]
-    return blocks, successors, predecessors, dominators

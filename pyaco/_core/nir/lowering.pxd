@@ -18,7 +18,6 @@ from pyaco._core.ir.shader cimport NodeId, ShaderData, ShaderRewrite, ValueId, n
 cdef enum:
     lower_keep = 0
     lower_remove = 0xfffffffe
-    lower_error = 0xffffffff
 
 cdef cppclass Lowering(Emitter):
     ShaderRewrite rewrite
@@ -44,7 +43,6 @@ cdef enum:
     lower_derefs = 1 << nir_deref
     lower_intrinsics = 1 << nir_intrinsic
     lower_textures = 1 << nir_tex
-    lower_all_kinds = 0xffffffff
 
 # Run `lower` over all instructions of some kinds; returns whether anything was replaced or removed.
 cdef int lowering_run(ShaderData *s, uint32_t kinds, lower_function lower, void *context) except -1 nogil

@@ -4,8 +4,7 @@ A decoder turns one block into all its texels, row by row, red, green, blue and 
 or singles (16 bytes), as `BlockFormat.texel` says. Colours of sRGB formats stay encoded. Every block decodes, to what its specification says
 of invalid ones; a decoder reads `BlockFormat.bytes` bytes, of any alignment.
 """
-from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcpy
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 cdef enum Texel:                      # numbers of a decoded texel, four each
     texel_unorm8
