@@ -27,6 +27,8 @@ from pyaco.nir.parse import parse_shader
 from pyaco.targets import features
 
 ADDRESS32_HI = 0xFFFF8000
+#: Trap temporaries, in which workgroup ids are on GFX12: y and z, and x.
+_TTMP7, _TTMP9 = 115, 117
 _SCRATCH = UserSgprs("scratch_address", 0, 2)
 _IMAGES_TO_SAMPLE = (DescriptorType.SAMPLED_IMAGE, DescriptorType.INPUT_ATTACHMENT)
 #: Bits of Mesa's float_controls_execution_mode, and of ours.
@@ -65,7 +67,7 @@ def scalar_registers(ir: str) -> int:
     if match is None:
         raise UnsupportedError("RADV's ACO IR has no p_startpgm")
     last = [int(end or first) for first, end in re.findall(r":s\[(\d+)(?:-(\d+))?\]", match[0])]
-    return max(last, default=-1) + 1
+    return max((each for each in last if each < _TTMP7), default=-1) + 1
 
 
 def vector_registers(ir: str) -> int:
@@ -110,10 +112,19 @@ def arguments(ours: Abi, level: int, ir: str) -> Arguments:
     else:
         packed = len(rows) if vector_registers(ir) == 1 else None
         rows += [Argument("local_ids", dimension, vector=True) for dimension in range(3)]
+    if features.has_workgroup_ids_in_ttmp(level):
+        # No arguments of RADV's: they come behind what has a number.
+        rows += [Argument("workgroup_id", _TTMP9 if dimension == 0 else _TTMP7, detail=dimension) for dimension in _ids_in_ttmp(ours)]
     sets = ours.descriptor_sets if features.has_fmask(level) else {number: _without_fmask(each) for number, each in ours.descriptor_sets.items()}
     abi = replace(ours, user_sgprs=tuple(user), user_sgpr_count=first, scratch_wave_offset=scratch_offset, local_id_components=3,
                   descriptor_sets=sets)  # fmt: skip
     return Arguments(tuple(rows), abi, bool(extra), packed)
+
+
+def _ids_in_ttmp(ours: Abi) -> Iterator[int]:
+    """Dimensions of the workgroup ids that are arguments: one stands for y and z, which share a register."""
+    mask = ours.workgroup_id_mask
+    yield from (dimension for dimension in range(3) if mask >> dimension & 1 and not (dimension == 2 and mask & 2))
 
 
 def _without_fmask(layout: DescriptorSetLayout) -> DescriptorSetLayout:
