@@ -394,11 +394,12 @@ cdef uint32_t _choose(const Scheduler *s, bint far) noexcept nogil:
     cdef Demand highest
     highest.sgpr = highest.vgpr = 0
     while k != end and looked_at < <uint32_t>far_window:
-        if looked_at >= <uint32_t>near_window and (not far or best_rank >= rank_memory):
+        if looked_at >= <uint32_t>near_window and (not far or best_rank >= rank_memory or (best_start == s.clock.now and best_rank != rank_any and s.ready_loads == 0)):
             break
         place = k - 1
         rank = s.places[place].rank
-        if s.graph.nodes[place].waits_for == 0 and (looked_at < <uint32_t>near_window or rank == rank_memory):
+        if s.graph.nodes[place].waits_for == 0 and (looked_at < <uint32_t>near_window or rank == rank_memory
+                                                    or (rank == rank_leads_to_memory and (best_start > s.clock.now or best_rank == rank_any))):
             start = _start(&s.clock, s.places[place].operands_ready, s.places[place].last_scalar)
             if rank == rank_memory and s.last_memory and form_clause(s.p, s.last_memory, s.graph.instruction[place]):
                 rank = rank_clause
@@ -593,10 +594,10 @@ cdef int _run(Scheduler *s, BlockId block, OrderRow first) except -1 nogil:
         if s.graph.nodes[place].waits_for == 0:
             _becomes_ready(s, place)
     while s.result.size() < count:
-        place = _next(s, s.ready_loads != 0 and pause == 0)
+        place = _next(s, (s.ready_loads != 0 or s.leading != 0) and pause == 0)
         if pause:
             pause -= 1
-        elif s.ready_loads and s.places[place].rank != rank_memory:
+        elif s.places[place].rank < rank_leads_to_memory:
             pause = far_pause
         _issue(s, place)
     gain = old.finish - s.clock.finish
