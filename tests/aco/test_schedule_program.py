@@ -297,3 +297,44 @@ def test_shaders(target: str) -> None:
         shader = pyaco.compile(SHADERS / f"{name}.spv", target, wave=wave, dump_after="insert_exec_mask")
         moved += check(parse(shader.ir("after insert_exec_mask"), level))
     assert moved >= 7
+
+
+def loads_before_use(source: str, **limits: int) -> int:
+    """How many loads stand in front of the first instruction that reads what one of them has loaded, once they are scheduled."""
+    program = parse(source, 103, **limits)
+    check(program)
+    columns, loaded, count = Columns(program), set(), 0
+    for i in columns.blocks[0]:
+        if loaded & {data for data, _, _, flags in columns.operands[i] if flags & TEMP}:
+            break
+        if columns.opcode[i].startswith("buffer_load"):
+            count += 1
+            loaded |= {temp for temp, _, _, _ in columns.definitions[i]}
+    return count
+
+
+def weighted_loads(count: int, dwords: int, address: str, arithmetic: int) -> str:
+    """Loads one after another, each with the arithmetic on what it gives behind it."""
+    lines = ["s4: %1,  v1: %2,  v1: %3 = p_startpgm"]
+    total, temp = "%3", 4
+    for k in range(count):
+        lines += [f"v1: %{temp} = {address.format(16 * k)}",
+                  f"v{dwords}: %{temp + 1} = buffer_load_dword{f'x{dwords}' * (dwords > 1)} %1, %{temp}, 0 offen storage:buffer semantics:private,reorder",
+                  ",  ".join(f"v1: %{temp + 2 + j}" for j in range(dwords)) + f" = p_split_vector %{temp + 1}"]  # fmt: skip
+        for j in range(arithmetic):
+            lines.append(f"v1: %{temp + 6 + j} = v_fma_f32 {total}, 2.0, %{temp + 2 + j % dwords}")
+            total = f"%{temp + 6 + j}"
+        temp += 6 + arithmetic
+    head = "After Instruction Selection:\nACO shader stage: SW (CS), HW (COMPUTE_SHADER)\nBB0\n"
+    lines += [f"p_unit_test {total}", "s_endpgm"]
+    return head + "/* logical preds: / linear preds: / kind: uniform, top-level, */\n" + "".join(f"\t{line}\n" for line in lines)
+
+
+def test_addresses_far_ahead() -> None:
+    """Loads whose addresses are computed behind the arithmetic of many others are not waited for one after another."""
+    assert loads_before_use(weighted_loads(20, 1, "v_add_u32 {0:#x}, %2", 10)) == 20
+
+
+def test_room_for_loads() -> None:
+    """Where registers are few, addresses do not take those that results of loads need."""
+    assert loads_before_use(weighted_loads(20, 4, "p_parallelcopy {0:#x}", 4), physical_vgprs=512) >= 6

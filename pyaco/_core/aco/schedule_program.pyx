@@ -10,12 +10,13 @@ before all others; an operation that forms a clause with the last one first; the
 
 Clauses of vector memory: a load (on GFX11 and later also a store) that would be issued is held back, for a few instructions, while there are others
 that lead to one more of its kind; then those that go together follow each other. A load is not held back for one that waits for another load's
-result. Of two orders, the one with a clause less may take a few cycles longer.
+result, nor for an address that would leave no room for what those that are held back give. Of two orders, the one with a clause less may take a few
+cycles longer.
 
 Registers limit it exactly: for each remaining instruction, its demand if all that remains stayed in the old order is kept up to date. An
 instruction moves up only where none of those that it passes, nor itself, comes to need more than the limit. So the old order of the rest is always
 a way to finish within it, and the scheduler never has to go back. The limit is what as many waves can have as fit with the demand before,
-or six for each 256 VGPRs of the register file, if those are fewer; less a few registers, so that the allocator finds room for vectors.
+or six for each 256 VGPRs of the register file, if those are fewer; less a few registers, so that the allocator finds room for vectors. What is no load leaves room for one while there are any.
 
 Time is that of the cycle model: one wave, results of memory in order, all of the scalar memory at once. A run keeps its order unless
 what outlives it is ready earlier.
@@ -41,7 +42,7 @@ cdef enum:
     # Remaining instructions that are looked at for one that need not wait. Each step costs so much at most, which keeps the pass linear;
     # arithmetic has latencies below 30 cycles, which fewer instructions fill.
     near_window = 48
-    # The same for loads: vector memory takes about as many cycles.
+    # The same for loads and, where nothing better is near, for what leads to them: vector memory takes about as many cycles.
     far_window = 256
     # The same for what makes clauses longer.
     clause_window = 128
@@ -120,6 +121,7 @@ cdef cppclass Scheduler:
     Clock clock
     InstructionId last_memory
     uint32_t ready_loads              # memory operations that wait for no predecessor
+    int32_t load_room                 # VGPRs that a load of the run takes at most, its address given back
     uint32_t leading                  # remaining instructions that lead to memory operations
     # By kind of member: those that wait for no predecessor, the highest of their levels, and how many more instructions they are held back for.
     bint clauses                      # the run has two members of a kind
@@ -274,14 +276,15 @@ cdef void _needs(const Scheduler *s, uint32_t place, Demand *passed, Demand *dur
     during.vgpr = max(before.vgpr, after.vgpr + during.vgpr)
 
 
-cdef bint _fits(const Scheduler *s, uint32_t place, Demand highest) noexcept nogil:
-    """Whether an instruction may be moved up past others of which the highest demand is known."""
+cdef bint _fits(const Scheduler *s, uint32_t place, Demand highest, int32_t loads) noexcept nogil:
+    """Whether an instruction may be moved up past others of which the highest demand is known, with room left for the results of some loads."""
     cdef Demand passed
     cdef Demand during
+    cdef int32_t most = s.limit.vgpr - loads * s.load_room
     _needs(s, place, &passed, &during)
-    return (during.sgpr <= s.limit.sgpr and during.vgpr <= s.limit.vgpr
+    return (during.sgpr <= s.limit.sgpr and (during.vgpr <= most or during.vgpr <= s.live.vgpr)
             and (passed.sgpr <= 0 or highest.sgpr + passed.sgpr <= s.limit.sgpr)
-            and (passed.vgpr <= 0 or highest.vgpr + passed.vgpr <= s.limit.vgpr))
+            and (passed.vgpr <= 0 or highest.vgpr + passed.vgpr <= most))
 
 
 cdef void _change_demand(Scheduler *s, uint32_t before, uint8_t register_class, int32_t sign) noexcept nogil:
@@ -356,6 +359,8 @@ cdef uint32_t _search(const Scheduler *s, uint8_t kind, bint members) noexcept n
     cdef int64_t best_start = s.clock.now + gathering_cycles + 1
     cdef int64_t start
     cdef bint wanted
+    # Addresses that leave no room for what their loads give would wait in registers.
+    cdef int32_t loads = <int32_t>s.held[kind] + 1 if kind == member_load and not members else 0
     cdef Demand highest
     highest.sgpr = highest.vgpr = 0
     while k != end and looked_at < <uint32_t>clause_window and best_start > s.clock.now:
@@ -367,7 +372,7 @@ cdef uint32_t _search(const Scheduler *s, uint8_t kind, bint members) noexcept n
                 wanted = s.places[place].leads[kind] <= s.held_level[kind]
             if wanted:
                 start = _start(&s.clock, s.places[place].operands_ready, s.places[place].last_scalar)
-                if start < best_start and (looked_at == 0 or _fits(s, place, highest)):
+                if start < best_start and (looked_at == 0 or _fits(s, place, highest, loads)):
                     best = place
                     best_start = start
         highest.sgpr = max(highest.sgpr, s.places[place].demand.sgpr)
@@ -407,7 +412,8 @@ cdef uint32_t _choose(const Scheduler *s, bint far) noexcept nogil:
                 best_start = start
                 best_rank = rank
             elif (start < best_start or (start == best_start and rank > best_rank)) \
-                    and not is_barrier(s.p, s.graph.instruction[place]) and _fits(s, place, highest):
+                    and not is_barrier(s.p, s.graph.instruction[place]) \
+                    and _fits(s, place, highest, 1 if rank < rank_memory and (s.ready_loads or s.leading) else 0):
                 best = place
                 best_start = start
                 best_rank = rank
@@ -479,6 +485,7 @@ cdef void _rank(Scheduler *s) noexcept nogil:
     cdef MemoryCycles memory
     s.ready_loads = 0
     s.leading = 0
+    s.load_room = 0
     members[0] = members[1] = members[2] = 0
     for place in range(<uint32_t>s.graph.instruction.size()):
         i = s.graph.instruction[place]
@@ -487,6 +494,8 @@ cdef void _rank(Scheduler *s) noexcept nogil:
         s.places[place].rank = rank_memory if (memory.vm or memory.lgkm) and s.p.instructions.definition_count[i] else rank_any
         s.places[place].member = _member(s, i, &memory)
         members[s.places[place].member] += 1
+        if s.places[place].member == member_load:
+            s.load_room = max(s.load_room, <int32_t>class_dwords(s.p.definitions.register_class[s.p.instructions.definition_first[i]]) - 1)
         s.places[place].level = 0
     for kind in range(3):
         s.held[kind] = 0
