@@ -316,11 +316,11 @@ def loads_before_use(source: str, **limits: int) -> int:
 def weighted_loads(count: int, dwords: int, address: str, arithmetic: int) -> str:
     """Loads one after another, each with the arithmetic on what it gives behind it."""
     lines = ["s4: %1,  v1: %2,  v1: %3 = p_startpgm"]
-    total, temp = "%3", 4
+    total, temp, load = "%3", 4, {1: "buffer_load_dword", 4: "buffer_load_dwordx4"}[dwords]
     for k in range(count):
-        lines += [f"v1: %{temp} = {address.format(16 * k)}",
-                  f"v{dwords}: %{temp + 1} = buffer_load_dword{f'x{dwords}' * (dwords > 1)} %1, %{temp}, 0 offen storage:buffer semantics:private,reorder",
-                  ",  ".join(f"v1: %{temp + 2 + j}" for j in range(dwords)) + f" = p_split_vector %{temp + 1}"]  # fmt: skip
+        lines.append(f"v1: %{temp} = {address.format(16 * k)}")
+        lines.append(f"v{dwords}: %{temp + 1} = {load} %1, %{temp}, 0 offen storage:buffer semantics:private,reorder")
+        lines.append(",  ".join(f"v1: %{temp + 2 + j}" for j in range(dwords)) + f" = p_split_vector %{temp + 1}")
         for j in range(arithmetic):
             lines.append(f"v1: %{temp + 6 + j} = v_fma_f32 {total}, 2.0, %{temp + 2 + j % dwords}")
             total = f"%{temp + 6 + j}"

@@ -10,13 +10,14 @@ before all others; an operation that forms a clause with the last one first; the
 
 Clauses of vector memory: a load (on GFX11 and later also a store) that would be issued is held back, for a few instructions, while there are others
 that lead to one more of its kind; then those that go together follow each other. A load is not held back for one that waits for another load's
-result, nor for an address that would leave no room for what those that are held back give. Of two orders, the one with a clause less may take a few
+result, nor for an address that would leave no room for what the loads held back give. Of two orders, the one with a clause less may take a few
 cycles longer.
 
 Registers limit it exactly: for each remaining instruction, its demand if all that remains stayed in the old order is kept up to date. An
 instruction moves up only where none of those that it passes, nor itself, comes to need more than the limit. So the old order of the rest is always
 a way to finish within it, and the scheduler never has to go back. The limit is what as many waves can have as fit with the demand before,
-or six for each 256 VGPRs of the register file, if those are fewer; less a few registers, so that the allocator finds room for vectors. What is no load leaves room for one while there are any.
+or six for each 256 VGPRs of the register file, if those are fewer; less a few registers, so that the allocator finds room for vectors. While loads
+remain, what else moves up leaves room for the result of one.
 
 Time is that of the cycle model: one wave, results of memory in order, all of the scalar memory at once. A run keeps its order unless
 what outlives it is ready earlier.
@@ -399,7 +400,8 @@ cdef uint32_t _choose(const Scheduler *s, bint far) noexcept nogil:
     cdef Demand highest
     highest.sgpr = highest.vgpr = 0
     while k != end and looked_at < <uint32_t>far_window:
-        if looked_at >= <uint32_t>near_window and (not far or best_rank >= rank_memory or (best_start == s.clock.now and best_rank != rank_any and s.ready_loads == 0)):
+        if looked_at >= <uint32_t>near_window and (not far or best_rank >= rank_memory
+                                                   or (best_start == s.clock.now and best_rank != rank_any and s.ready_loads == 0)):
             break
         place = k - 1
         rank = s.places[place].rank
