@@ -278,9 +278,11 @@ def compile_text(text: str, target: str, found: Arguments, run: Any) -> Any:
     needed = Pipeline("nir", compute.STAGE, steps, given=tuple(NIR_PROPERTIES))
     run.run(NIR, needed, shader, chip.level)
     x, y, z = shader.workgroup_size
+    # RADV's dispatches run in WGP mode wherever there is one; ours in CU mode. What fits side by side, and what is waited for, depends on that.
     program = Program()
     program.configure(gfx_level=chip.level, wave_size=found.abi.wave_size, workgroup_size=x * y * z,
-                      limits=targets.wave_limits(chip, found.abi.wave_size).as_dict(), wgp_mode=False)  # fmt: skip
+                      limits=targets.wave_limits(chip, found.abi.wave_size).as_dict(),
+                      wgp_mode=features.has_wgp_mode(chip.level))  # fmt: skip
     isel.run(shader, program)
     run.run(ACO, compute.ACO, program, chip.level)
     run.run(ACO, compute.ASSEMBLER, program, chip.level)
