@@ -101,8 +101,9 @@ def arguments(ours: Abi, level: int, ir: str) -> Arguments:
     if extra not in (0, 1):
         raise UnsupportedError(f"RADV has {scalar_registers(ir)} SGPRs of arguments, where ours has {position + scratch_offset}")
     if extra:
-        # Text has no word for it; like a fourth id, it is one register behind the others.
-        rows.append(Argument("workgroup_id", position, detail=3))
+        # Text has no word for it; like a fourth id, it is one register behind the others. On GFX12 any id but the first is that of y and z.
+        kind = "scratch_wave_offset" if features.has_workgroup_ids_in_ttmp(level) else "workgroup_id"
+        rows.append(Argument(kind, position, detail=3))
         position += 1
     if scratch_offset:
         rows.append(Argument("scratch_wave_offset", position))
