@@ -313,9 +313,11 @@ def loads_before_use(source: str, **limits: int) -> int:
     return count
 
 
-def weighted_loads(count: int, dwords: int, address: str, arithmetic: int) -> str:
-    """Loads one after another, each with the arithmetic on what it gives behind it."""
+def weighted_loads(count: int, dwords: int, address: str, arithmetic: int, descriptor: bool = False) -> str:
+    """Loads one after another, each with the arithmetic on what it gives behind it; their descriptor is loaded too, or there."""
     lines = ["s4: %1,  v1: %2,  v1: %3 = p_startpgm"]
+    if descriptor:
+        lines = ["s2: %1000,  v1: %2,  v1: %3 = p_startpgm", "s4: %1 = s_load_dwordx4 %1000, 0"]
     total, temp, load = "%3", 4, {1: "buffer_load_dword", 4: "buffer_load_dwordx4"}[dwords]
     for k in range(count):
         lines.append(f"v1: %{temp} = {address.format(16 * k)}")
@@ -337,4 +339,5 @@ def test_addresses_far_ahead() -> None:
 
 def test_room_for_loads() -> None:
     """Where registers are few, addresses do not take those that results of loads need."""
-    assert loads_before_use(weighted_loads(20, 4, "p_parallelcopy {0:#x}", 4), physical_vgprs=512) >= 6
+    for descriptor in (False, True):
+        assert loads_before_use(weighted_loads(20, 4, "p_parallelcopy {0:#x}", 4, descriptor), physical_vgprs=512) >= 6

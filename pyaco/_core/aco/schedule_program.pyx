@@ -106,6 +106,8 @@ cdef struct Place:                    # an instruction of the run
     uint32_t last_scalar              # the latest scalar load among their operands
     uint32_t level                    # loads of vector memory on the longest way to it
     uint32_t[3] leads                 # by kind of member: the lowest level of those that wait for it, no others between; no_level: none does
+    uint32_t vectors                  # predecessors not yet issued that are more than scalar values
+    bint gives_scalars                # and nothing else
     uint8_t rank
     uint8_t member
 
@@ -123,6 +125,7 @@ cdef cppclass Scheduler:
     InstructionId last_memory
     uint32_t ready_loads              # memory operations that wait for no predecessor
     int32_t load_room                 # VGPRs that a load of the run takes at most, its address given back
+    uint32_t prepared                 # loads of vector memory that wait for nothing but scalars
     uint32_t leading                  # remaining instructions that lead to memory operations
     # By kind of member: those that wait for no predecessor, the highest of their levels, and how many more instructions they are held back for.
     bint clauses                      # the run has two members of a kind
@@ -336,11 +339,15 @@ cdef int _issue(Scheduler *s, uint32_t place) except -1 nogil:
     elif s.places[place].rank == rank_leads_to_memory:
         s.leading -= 1
     s.held[s.places[place].member] -= s.places[place].member != member_none
+    s.prepared -= s.places[place].member == member_load
     _advance(s, i, &s.places[place].issue, s.places[place].operands_ready, s.places[place].last_scalar)
     edge = s.graph.nodes[place].edge_first
     while edge != no_edge:
         k = s.graph.edges[edge].to
         s.graph.nodes[k].waits_for -= 1
+        if not s.places[place].gives_scalars:
+            s.places[k].vectors -= 1
+            s.prepared += s.places[k].vectors == 0 and s.places[k].member == member_load
         if s.graph.nodes[k].waits_for == 0:
             _becomes_ready(s, k)
         edge = s.graph.edges[edge].next
@@ -361,7 +368,7 @@ cdef uint32_t _search(const Scheduler *s, uint8_t kind, bint members) noexcept n
     cdef int64_t start
     cdef bint wanted
     # Addresses that leave no room for what their loads give would wait in registers.
-    cdef int32_t loads = <int32_t>s.held[kind] + 1 if kind == member_load and not members else 0
+    cdef int32_t loads = <int32_t>s.prepared + 1 if kind == member_load and not members else 0
     cdef Demand highest
     highest.sgpr = highest.vgpr = 0
     while k != end and looked_at < <uint32_t>clause_window and best_start > s.clock.now:
@@ -415,7 +422,7 @@ cdef uint32_t _choose(const Scheduler *s, bint far) noexcept nogil:
                 best_rank = rank
             elif (start < best_start or (start == best_start and rank > best_rank)) \
                     and not is_barrier(s.p, s.graph.instruction[place]) \
-                    and _fits(s, place, highest, 1 if rank < rank_memory and (s.ready_loads or s.leading) else 0):
+                    and _fits(s, place, highest, <int32_t>s.prepared + 1 if rank < rank_memory and (s.ready_loads or s.leading) else 0):
                 best = place
                 best_start = start
                 best_rank = rank
@@ -473,6 +480,32 @@ cdef void _levels(Scheduler *s) noexcept nogil:
             k = s.graph.edges[edge].to
             s.places[k].level = max(s.places[k].level, s.places[place].level + (s.places[place].member == member_load))
             edge = s.graph.edges[edge].next
+
+
+cdef bint _gives_scalars(const ProgramData *p, InstructionId i) noexcept nogil:
+    """Whether an instruction has results, all of them in SGPRs."""
+    cdef uint32_t row
+    for row in range(p.instructions.definition_first[i], p.instructions.definition_first[i] + p.instructions.definition_count[i]):
+        if class_is_vgpr(p.definitions.register_class[row]):
+            return False
+    return p.instructions.definition_count[i] != 0
+
+
+cdef void _count_prepared(Scheduler *s) noexcept nogil:
+    """Loads of vector memory of which all but scalars is there from the beginning."""
+    cdef uint32_t place
+    cdef uint32_t edge
+    s.prepared = 0
+    for place in range(<uint32_t>s.graph.instruction.size()):
+        s.places[place].vectors = 0
+        s.places[place].gives_scalars = _gives_scalars(s.p, s.graph.instruction[place])
+    for place in range(<uint32_t>s.graph.instruction.size()):
+        if not s.places[place].gives_scalars:
+            edge = s.graph.nodes[place].edge_first
+            while edge != no_edge:
+                s.places[s.graph.edges[edge].to].vectors += 1
+                edge = s.graph.edges[edge].next
+        s.prepared += s.places[place].vectors == 0 and s.places[place].member == member_load
 
 
 cdef void _rank(Scheduler *s) noexcept nogil:
@@ -573,6 +606,7 @@ cdef int _prepare(Scheduler *s) except -1 nogil:
         s.links[place].following = place + 1
         s.links[place + 1].preceding = place
     _rank(s)
+    _count_prepared(s)
     _count_uses(s)
     return 0
 
