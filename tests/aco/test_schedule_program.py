@@ -303,7 +303,8 @@ def loads_before_use(source: str, **limits: int) -> int:
     """How many loads stand in front of the first instruction that reads what one of them has loaded, once they are scheduled."""
     program = parse(source, 103, **limits)
     check(program)
-    columns, loaded, count = Columns(program), set(), 0
+    columns, count = Columns(program), 0
+    loaded: set[int] = set()
     for i in columns.blocks[0]:
         if loaded & {data for data, _, _, flags in columns.operands[i] if flags & TEMP}:
             break
