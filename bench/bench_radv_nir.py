@@ -38,6 +38,7 @@ import numpy as np  # noqa: E402
 import radv_nir  # noqa: E402
 from corpus_counts import by_kind, excess, nir_counts  # noqa: E402
 from corpus_measure import PUSH_BYTES, peer, pipeline_layout  # noqa: E402
+from corpus_reasons import REASONS, excesses, read_reasons  # noqa: E402
 from restarted_worker import RestartedWorker, WorkerFailed  # noqa: E402
 from shader_differences import Tolerance, differences  # noqa: E402
 from shader_evidence import Judgement  # noqa: E402
@@ -172,7 +173,9 @@ def report(rows: list[Row], folder: Path) -> Iterator[str]:
     for outcome in ("refused", "bug", "differs", "stops"):
         reasons = collections.Counter(row["reason"] if outcome != "differs" else row["path"] for row in rows if row["outcome"] == outcome)
         yield from (f"{outcome}: {count} x {reason}" for reason, count in reasons.most_common(25))
-    yield from code_report([row for row in rows if "backend" in row and "radv" in row])
+    compiled = [row for row in rows if "backend" in row and "radv" in row]
+    yield from code_report(compiled)
+    yield from reason_report(compiled, folder)
     yield from nir_report([row for row in rows if "radv_nir" in row])
 
 
@@ -184,6 +187,17 @@ def code_report(rows: list[Row]) -> Iterator[str]:
             pairs = [(row[way][figure], row["radv"][figure]) for row in rows if row["radv"].get(figure)]
             if pairs:
                 yield f"  {figure:20} {label:24} {_ratios(pairs)}"
+
+
+def reason_report(rows: list[Row], folder: Path) -> Iterator[str]:
+    """What our backend makes more than a tenth worse of the same NIR, with the reason, if there is one."""
+    names = {"Instrs": "instructions", "Latency": "latency", "InvThroughput": "inverse_throughput"}
+    shown = [{**row, "pyaco": {each: row["backend"][name] for each, name in names.items()},
+              "radv": {each: row["radv"].get(name, 0) or math.inf for each, name in names.items()}} for row in rows]  # fmt: skip
+    reasons = read_reasons(Path(__file__).with_name("radv_nir_reasons.txt")) + read_reasons(REASONS)
+    yield "\nRADV's NIR through our backend, more than a tenth worse:"
+    for each in excesses(shown, folder, "radv", reasons):
+        yield f"  {each.quotient:.2f} {each.statistic:14} {each.name} {each.entry}: {each.reason.text if each.reason else 'NO REASON'}"
 
 
 def nir_report(rows: list[Row]) -> Iterator[str]:

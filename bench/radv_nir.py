@@ -27,6 +27,8 @@ from pyaco.nir.parse import parse_shader
 from pyaco.targets import features
 
 ADDRESS32_HI = 0xFFFF8000
+#: Trap temporaries, in which workgroup ids are on GFX12: y and z, and x.
+_TTMP7, _TTMP9 = 115, 117
 _SCRATCH = UserSgprs("scratch_address", 0, 2)
 _IMAGES_TO_SAMPLE = (DescriptorType.SAMPLED_IMAGE, DescriptorType.INPUT_ATTACHMENT)
 #: Bits of Mesa's float_controls_execution_mode, and of ours.
@@ -65,7 +67,7 @@ def scalar_registers(ir: str) -> int:
     if match is None:
         raise UnsupportedError("RADV's ACO IR has no p_startpgm")
     last = [int(end or first) for first, end in re.findall(r":s\[(\d+)(?:-(\d+))?\]", match[0])]
-    return max(last, default=-1) + 1
+    return max((each for each in last if each < _TTMP7), default=-1) + 1
 
 
 def vector_registers(ir: str) -> int:
@@ -99,8 +101,9 @@ def arguments(ours: Abi, level: int, ir: str) -> Arguments:
     if extra not in (0, 1):
         raise UnsupportedError(f"RADV has {scalar_registers(ir)} SGPRs of arguments, where ours has {position + scratch_offset}")
     if extra:
-        # Text has no word for it; like a fourth id, it is one register behind the others.
-        rows.append(Argument("workgroup_id", position, detail=3))
+        # Text has no word for it; like a fourth id, it is one register behind the others. On GFX12 any id but the first is that of y and z.
+        kind = "scratch_wave_offset" if features.has_workgroup_ids_in_ttmp(level) else "workgroup_id"
+        rows.append(Argument(kind, position, detail=3))
         position += 1
     if scratch_offset:
         rows.append(Argument("scratch_wave_offset", position))
@@ -110,10 +113,19 @@ def arguments(ours: Abi, level: int, ir: str) -> Arguments:
     else:
         packed = len(rows) if vector_registers(ir) == 1 else None
         rows += [Argument("local_ids", dimension, vector=True) for dimension in range(3)]
+    if features.has_workgroup_ids_in_ttmp(level):
+        # No arguments of RADV's: they come behind what has a number.
+        rows += [Argument("workgroup_id", _TTMP9 if dimension == 0 else _TTMP7, detail=dimension) for dimension in _ids_in_ttmp(ours)]
     sets = ours.descriptor_sets if features.has_fmask(level) else {number: _without_fmask(each) for number, each in ours.descriptor_sets.items()}
     abi = replace(ours, user_sgprs=tuple(user), user_sgpr_count=first, scratch_wave_offset=scratch_offset, local_id_components=3,
                   descriptor_sets=sets)  # fmt: skip
     return Arguments(tuple(rows), abi, bool(extra), packed)
+
+
+def _ids_in_ttmp(ours: Abi) -> Iterator[int]:
+    """Dimensions of the workgroup ids that are arguments: one stands for y and z, which share a register."""
+    mask = ours.workgroup_id_mask
+    yield from (dimension for dimension in range(3) if mask >> dimension & 1 and not (dimension == 2 and mask & 2))
 
 
 def _without_fmask(layout: DescriptorSetLayout) -> DescriptorSetLayout:
@@ -267,9 +279,11 @@ def compile_text(text: str, target: str, found: Arguments, run: Any) -> Any:
     needed = Pipeline("nir", compute.STAGE, steps, given=tuple(NIR_PROPERTIES))
     run.run(NIR, needed, shader, chip.level)
     x, y, z = shader.workgroup_size
+    # RADV's dispatches run in WGP mode wherever there is one; ours in CU mode. What fits side by side, and what is waited for, depends on that.
     program = Program()
     program.configure(gfx_level=chip.level, wave_size=found.abi.wave_size, workgroup_size=x * y * z,
-                      limits=targets.wave_limits(chip, found.abi.wave_size).as_dict(), wgp_mode=False)  # fmt: skip
+                      limits=targets.wave_limits(chip, found.abi.wave_size).as_dict(),
+                      wgp_mode=features.has_wgp_mode(chip.level))  # fmt: skip
     isel.run(shader, program)
     run.run(ACO, compute.ACO, program, chip.level)
     run.run(ACO, compute.ASSEMBLER, program, chip.level)

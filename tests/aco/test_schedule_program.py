@@ -297,3 +297,48 @@ def test_shaders(target: str) -> None:
         shader = pyaco.compile(SHADERS / f"{name}.spv", target, wave=wave, dump_after="insert_exec_mask")
         moved += check(parse(shader.ir("after insert_exec_mask"), level))
     assert moved >= 7
+
+
+def loads_before_use(source: str, **limits: int) -> int:
+    """How many loads stand in front of the first instruction that reads what one of them has loaded, once they are scheduled."""
+    program = parse(source, 103, **limits)
+    check(program)
+    columns, count = Columns(program), 0
+    loaded: set[int] = set()
+    for i in columns.blocks[0]:
+        if loaded & {data for data, _, _, flags in columns.operands[i] if flags & TEMP}:
+            break
+        if columns.opcode[i].startswith("buffer_load"):
+            count += 1
+            loaded |= {temp for temp, _, _, _ in columns.definitions[i]}
+    return count
+
+
+def weighted_loads(count: int, dwords: int, address: str, arithmetic: int, descriptor: bool = False) -> str:
+    """Loads one after another, each with the arithmetic on what it gives behind it; their descriptor is loaded too, or there."""
+    lines = ["s4: %1,  v1: %2,  v1: %3 = p_startpgm"]
+    if descriptor:
+        lines = ["s2: %1000,  v1: %2,  v1: %3 = p_startpgm", "s4: %1 = s_load_dwordx4 %1000, 0"]
+    total, temp, load = "%3", 4, {1: "buffer_load_dword", 4: "buffer_load_dwordx4"}[dwords]
+    for k in range(count):
+        lines.append(f"v1: %{temp} = {address.format(16 * k)}")
+        lines.append(f"v{dwords}: %{temp + 1} = {load} %1, %{temp}, 0 offen storage:buffer semantics:private,reorder")
+        lines.append(",  ".join(f"v1: %{temp + 2 + j}" for j in range(dwords)) + f" = p_split_vector %{temp + 1}")
+        for j in range(arithmetic):
+            lines.append(f"v1: %{temp + 6 + j} = v_fma_f32 {total}, 2.0, %{temp + 2 + j % dwords}")
+            total = f"%{temp + 6 + j}"
+        temp += 6 + arithmetic
+    head = "After Instruction Selection:\nACO shader stage: SW (CS), HW (COMPUTE_SHADER)\nBB0\n"
+    lines += [f"p_unit_test {total}", "s_endpgm"]
+    return head + "/* logical preds: / linear preds: / kind: uniform, top-level, */\n" + "".join(f"\t{line}\n" for line in lines)
+
+
+def test_addresses_far_ahead() -> None:
+    """Loads whose addresses are computed behind the arithmetic of many others are not waited for one after another."""
+    assert loads_before_use(weighted_loads(20, 1, "v_add_u32 {0:#x}, %2", 10)) == 20
+
+
+def test_room_for_loads() -> None:
+    """Where registers are few, addresses do not take those that results of loads need."""
+    for descriptor in (False, True):
+        assert loads_before_use(weighted_loads(20, 4, "p_parallelcopy {0:#x}", 4, descriptor), physical_vgprs=512) >= 6

@@ -225,6 +225,11 @@ for _access_kind, _names in enumerate([
 ]):
     for _size in range(5):
         _scalar_loads[_access_kind][_size] = _names[_size]
+# The same for a byte and two (GFX12).
+cdef uint16_t[2][2] _short_scalar_loads
+for _access_kind, _names in enumerate([(op_s_buffer_load_u8, op_s_buffer_load_u16), (op_s_load_u8, op_s_load_u16)]):
+    for _size in range(2):
+        _short_scalar_loads[_access_kind][_size] = _names[_size]
 
 
 cdef int _scalar_load(Isel *c, Access *a, TempId dst, uint32_t opcode, uint32_t position) except -1 nogil:
@@ -287,7 +292,7 @@ cdef int _shift_scalars(Isel *c, vector[uint32_t] &dwords, const DwordStart *sta
 
 
 cdef int _load_scalar(Isel *c, Access *a, TempId dst, uint32_t bytes, uint32_t element, bint parts_wanted) except -1 nogil:
-    """A uniform load by SMEM, which reads dwords: what starts within one is shifted down."""
+    """A uniform load by SMEM, which reads dwords: what starts within one is shifted down. GFX12 reads bytes and halves too."""
     cdef vector[uint32_t] dwords
     cdef vector[Operand] o
     cdef Access last
@@ -297,6 +302,8 @@ cdef int _load_scalar(Isel *c, Access *a, TempId dst, uint32_t bytes, uint32_t e
         a.resource = as_uniform(c, 0, a.resource)
     if a.offset:
         a.offset = as_uniform(c, 0, a.offset)
+    if c.gfx >= gfx12 and bytes <= 2 and known_alignment(a, 0) >= bytes:
+        return _scalar_load(c, a, dst, _short_scalar_loads[a.access_kind == by_scalar][bytes - 1], 0)
     if known_alignment(a, 0) >= 4:
         _load_dwords(c, a, dwords, (bytes + 3) // 4, dst)
         if dwords.size() == 0:

@@ -609,6 +609,30 @@ cdef bint _combine_and_exec(Context *c, InstructionId i) except -1 nogil:
     return False
 
 
+cdef bint _combine_short_load(Context *c, InstructionId i) except -1 nogil:
+    """An extension of a byte or a half that scalar memory gave (GFX12): such loads extend it themselves."""
+    cdef ProgramData *p = c.p
+    cdef uint16_t opcode = p.instructions.opcode[i]
+    cdef Operand o = source_at(p, i, 0)
+    cdef InstructionId q = producer_of(c, o)
+    cdef uint16_t load = p.instructions.opcode[q]
+    cdef bint is_half = load == op_s_load_u16 or load == op_s_buffer_load_u16
+    if q == 0 or not (is_half or load == op_s_load_u8 or load == op_s_buffer_load_u8) or not _scc_unused(c, i):
+        return False
+    if opcode == op_s_bfe_u32:
+        if not is_constant(source_at(p, i, 1), 0x100000 if is_half else 0x80000):
+            return False
+    elif c.uses[o.data] != 1 or opcode != (op_s_sext_i32_i16 if is_half else op_s_sext_i32_i8):
+        return False
+    elif is_half:
+        p.instructions.opcode[q] = op_s_load_i16 if load == op_s_load_u16 else op_s_buffer_load_i16
+    else:
+        p.instructions.opcode[q] = op_s_load_i8 if load == op_s_load_u8 else op_s_buffer_load_i8
+    p.instructions.definition_count[i] = 1
+    become(c, i, op_p_parallelcopy, format_pseudo, &o, 1)
+    return True
+
+
 cdef bint _combine_scalar_shift_add(Context *c, InstructionId i) except -1 nogil:
     """(a << n) + b with n from 1 to 4, when the carry is unused."""
     cdef ProgramData *p = c.p
@@ -817,6 +841,8 @@ cdef bint combine(Context *c, InstructionId i) except -1 nogil:
         return _combine_scalar_shift_add(c, i)
     if opcode == op_s_pack_ll_b32_b16:
         return _combine_scalar_pack(c, i)
+    if opcode in (op_s_bfe_u32, op_s_sext_i32_i8, op_s_sext_i32_i16):
+        return _combine_short_load(c, i)
     if opcode == op_s_cmp_lg_u32 or opcode == op_s_cmp_lg_i32:
         return _combine_bit_test(c, i, op_s_bitcmp1_b32)
     if opcode == op_s_cmp_eq_u32 or opcode == op_s_cmp_eq_i32:

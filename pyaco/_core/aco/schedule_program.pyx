@@ -10,12 +10,14 @@ before all others; an operation that forms a clause with the last one first; the
 
 Clauses of vector memory: a load (on GFX11 and later also a store) that would be issued is held back, for a few instructions, while there are others
 that lead to one more of its kind; then those that go together follow each other. A load is not held back for one that waits for another load's
-result. Of two orders, the one with a clause less may take a few cycles longer.
+result, nor for an address that would leave no room for what the loads held back give. Of two orders, the one with a clause less may take a few
+cycles longer.
 
 Registers limit it exactly: for each remaining instruction, its demand if all that remains stayed in the old order is kept up to date. An
 instruction moves up only where none of those that it passes, nor itself, comes to need more than the limit. So the old order of the rest is always
 a way to finish within it, and the scheduler never has to go back. The limit is what as many waves can have as fit with the demand before,
-or six for each 256 VGPRs of the register file, if those are fewer; less a few registers, so that the allocator finds room for vectors.
+or six for each 256 VGPRs of the register file, if those are fewer; less a few registers, so that the allocator finds room for vectors. While loads
+remain, what else moves up leaves room for the result of one.
 
 Time is that of the cycle model: one wave, results of memory in order, all of the scalar memory at once. A run keeps its order unless
 what outlives it is ready earlier.
@@ -41,7 +43,7 @@ cdef enum:
     # Remaining instructions that are looked at for one that need not wait. Each step costs so much at most, which keeps the pass linear;
     # arithmetic has latencies below 30 cycles, which fewer instructions fill.
     near_window = 48
-    # The same for loads: vector memory takes about as many cycles.
+    # The same for loads and, where nothing better is near, for what leads to them: vector memory takes about as many cycles.
     far_window = 256
     # The same for what makes clauses longer.
     clause_window = 128
@@ -104,6 +106,8 @@ cdef struct Place:                    # an instruction of the run
     uint32_t last_scalar              # the latest scalar load among their operands
     uint32_t level                    # loads of vector memory on the longest way to it
     uint32_t[3] leads                 # by kind of member: the lowest level of those that wait for it, no others between; no_level: none does
+    uint32_t vectors                  # predecessors not yet issued that are more than scalar values
+    bint gives_scalars                # and nothing else
     uint8_t rank
     uint8_t member
 
@@ -120,6 +124,8 @@ cdef cppclass Scheduler:
     Clock clock
     InstructionId last_memory
     uint32_t ready_loads              # memory operations that wait for no predecessor
+    int32_t load_room                 # VGPRs that a load of the run takes at most, its address given back
+    uint32_t prepared                 # loads of vector memory that wait for nothing but scalars
     uint32_t leading                  # remaining instructions that lead to memory operations
     # By kind of member: those that wait for no predecessor, the highest of their levels, and how many more instructions they are held back for.
     bint clauses                      # the run has two members of a kind
@@ -274,14 +280,15 @@ cdef void _needs(const Scheduler *s, uint32_t place, Demand *passed, Demand *dur
     during.vgpr = max(before.vgpr, after.vgpr + during.vgpr)
 
 
-cdef bint _fits(const Scheduler *s, uint32_t place, Demand highest) noexcept nogil:
-    """Whether an instruction may be moved up past others of which the highest demand is known."""
+cdef bint _fits(const Scheduler *s, uint32_t place, Demand highest, int32_t loads) noexcept nogil:
+    """Whether an instruction may be moved up past others of which the highest demand is known, with room left for the results of some loads."""
     cdef Demand passed
     cdef Demand during
+    cdef int32_t most = s.limit.vgpr - loads * s.load_room
     _needs(s, place, &passed, &during)
-    return (during.sgpr <= s.limit.sgpr and during.vgpr <= s.limit.vgpr
+    return (during.sgpr <= s.limit.sgpr and (during.vgpr <= most or during.vgpr <= s.live.vgpr)
             and (passed.sgpr <= 0 or highest.sgpr + passed.sgpr <= s.limit.sgpr)
-            and (passed.vgpr <= 0 or highest.vgpr + passed.vgpr <= s.limit.vgpr))
+            and (passed.vgpr <= 0 or highest.vgpr + passed.vgpr <= most))
 
 
 cdef void _change_demand(Scheduler *s, uint32_t before, uint8_t register_class, int32_t sign) noexcept nogil:
@@ -332,11 +339,15 @@ cdef int _issue(Scheduler *s, uint32_t place) except -1 nogil:
     elif s.places[place].rank == rank_leads_to_memory:
         s.leading -= 1
     s.held[s.places[place].member] -= s.places[place].member != member_none
+    s.prepared -= s.places[place].member == member_load
     _advance(s, i, &s.places[place].issue, s.places[place].operands_ready, s.places[place].last_scalar)
     edge = s.graph.nodes[place].edge_first
     while edge != no_edge:
         k = s.graph.edges[edge].to
         s.graph.nodes[k].waits_for -= 1
+        if not s.places[place].gives_scalars:
+            s.places[k].vectors -= 1
+            s.prepared += s.places[k].vectors == 0 and s.places[k].member == member_load
         if s.graph.nodes[k].waits_for == 0:
             _becomes_ready(s, k)
         edge = s.graph.edges[edge].next
@@ -356,6 +367,8 @@ cdef uint32_t _search(const Scheduler *s, uint8_t kind, bint members) noexcept n
     cdef int64_t best_start = s.clock.now + gathering_cycles + 1
     cdef int64_t start
     cdef bint wanted
+    # Addresses that leave no room for what their loads give would wait in registers.
+    cdef int32_t loads = <int32_t>s.prepared + 1 if kind == member_load and not members else 0
     cdef Demand highest
     highest.sgpr = highest.vgpr = 0
     while k != end and looked_at < <uint32_t>clause_window and best_start > s.clock.now:
@@ -367,7 +380,7 @@ cdef uint32_t _search(const Scheduler *s, uint8_t kind, bint members) noexcept n
                 wanted = s.places[place].leads[kind] <= s.held_level[kind]
             if wanted:
                 start = _start(&s.clock, s.places[place].operands_ready, s.places[place].last_scalar)
-                if start < best_start and (looked_at == 0 or _fits(s, place, highest)):
+                if start < best_start and (looked_at == 0 or _fits(s, place, highest, loads)):
                     best = place
                     best_start = start
         highest.sgpr = max(highest.sgpr, s.places[place].demand.sgpr)
@@ -394,11 +407,13 @@ cdef uint32_t _choose(const Scheduler *s, bint far) noexcept nogil:
     cdef Demand highest
     highest.sgpr = highest.vgpr = 0
     while k != end and looked_at < <uint32_t>far_window:
-        if looked_at >= <uint32_t>near_window and (not far or best_rank >= rank_memory):
+        if looked_at >= <uint32_t>near_window and (not far or best_rank >= rank_memory
+                                                   or (best_start == s.clock.now and best_rank != rank_any and s.ready_loads == 0)):
             break
         place = k - 1
         rank = s.places[place].rank
-        if s.graph.nodes[place].waits_for == 0 and (looked_at < <uint32_t>near_window or rank == rank_memory):
+        if s.graph.nodes[place].waits_for == 0 and (looked_at < <uint32_t>near_window or rank == rank_memory
+                                                    or (rank == rank_leads_to_memory and (best_start > s.clock.now or best_rank == rank_any))):
             start = _start(&s.clock, s.places[place].operands_ready, s.places[place].last_scalar)
             if rank == rank_memory and s.last_memory and form_clause(s.p, s.last_memory, s.graph.instruction[place]):
                 rank = rank_clause
@@ -406,7 +421,8 @@ cdef uint32_t _choose(const Scheduler *s, bint far) noexcept nogil:
                 best_start = start
                 best_rank = rank
             elif (start < best_start or (start == best_start and rank > best_rank)) \
-                    and not is_barrier(s.p, s.graph.instruction[place]) and _fits(s, place, highest):
+                    and not is_barrier(s.p, s.graph.instruction[place]) \
+                    and _fits(s, place, highest, <int32_t>s.prepared + 1 if rank < rank_memory and (s.ready_loads or s.leading) else 0):
                 best = place
                 best_start = start
                 best_rank = rank
@@ -466,6 +482,32 @@ cdef void _levels(Scheduler *s) noexcept nogil:
             edge = s.graph.edges[edge].next
 
 
+cdef bint _gives_scalars(const ProgramData *p, InstructionId i) noexcept nogil:
+    """Whether an instruction has results, all of them in SGPRs."""
+    cdef uint32_t row
+    for row in range(p.instructions.definition_first[i], p.instructions.definition_first[i] + p.instructions.definition_count[i]):
+        if class_is_vgpr(p.definitions.register_class[row]):
+            return False
+    return p.instructions.definition_count[i] != 0
+
+
+cdef void _count_prepared(Scheduler *s) noexcept nogil:
+    """Loads of vector memory of which all but scalars is there from the beginning."""
+    cdef uint32_t place
+    cdef uint32_t edge
+    s.prepared = 0
+    for place in range(<uint32_t>s.graph.instruction.size()):
+        s.places[place].vectors = 0
+        s.places[place].gives_scalars = _gives_scalars(s.p, s.graph.instruction[place])
+    for place in range(<uint32_t>s.graph.instruction.size()):
+        if not s.places[place].gives_scalars:
+            edge = s.graph.nodes[place].edge_first
+            while edge != no_edge:
+                s.places[s.graph.edges[edge].to].vectors += 1
+                edge = s.graph.edges[edge].next
+        s.prepared += s.places[place].vectors == 0 and s.places[place].member == member_load
+
+
 cdef void _rank(Scheduler *s) noexcept nogil:
     """Which instructions are memory operations, and which of the others lead to one."""
     cdef uint32_t place
@@ -478,6 +520,7 @@ cdef void _rank(Scheduler *s) noexcept nogil:
     cdef MemoryCycles memory
     s.ready_loads = 0
     s.leading = 0
+    s.load_room = 0
     members[0] = members[1] = members[2] = 0
     for place in range(<uint32_t>s.graph.instruction.size()):
         i = s.graph.instruction[place]
@@ -486,6 +529,8 @@ cdef void _rank(Scheduler *s) noexcept nogil:
         s.places[place].rank = rank_memory if (memory.vm or memory.lgkm) and s.p.instructions.definition_count[i] else rank_any
         s.places[place].member = _member(s, i, &memory)
         members[s.places[place].member] += 1
+        if s.places[place].member == member_load:
+            s.load_room = max(s.load_room, <int32_t>class_dwords(s.p.definitions.register_class[s.p.instructions.definition_first[i]]) - 1)
         s.places[place].level = 0
     for kind in range(3):
         s.held[kind] = 0
@@ -561,6 +606,7 @@ cdef int _prepare(Scheduler *s) except -1 nogil:
         s.links[place].following = place + 1
         s.links[place + 1].preceding = place
     _rank(s)
+    _count_prepared(s)
     _count_uses(s)
     return 0
 
@@ -593,10 +639,10 @@ cdef int _run(Scheduler *s, BlockId block, OrderRow first) except -1 nogil:
         if s.graph.nodes[place].waits_for == 0:
             _becomes_ready(s, place)
     while s.result.size() < count:
-        place = _next(s, s.ready_loads != 0 and pause == 0)
+        place = _next(s, (s.ready_loads != 0 or s.leading != 0) and pause == 0)
         if pause:
             pause -= 1
-        elif s.ready_loads and s.places[place].rank != rank_memory:
+        elif s.places[place].rank < rank_leads_to_memory:
             pause = far_pause
         _issue(s, place)
     gain = old.finish - s.clock.finish
