@@ -68,6 +68,35 @@ cdef inline void live_erase(LiveSet *s, uint32_t temp) noexcept nogil:
         if s.used[word >> 6] == 0:
             bit_erase(s.top.data(), word >> 6)
 
+cdef inline uint32_t live_word_count(const LiveSet *s) noexcept nogil:
+    """How many words are not zero."""
+    cdef uint32_t t
+    cdef uint32_t count = 0
+    cdef uint64_t parts
+    for t in range(<uint32_t>s.top.size()):
+        parts = s.top[t]
+        while parts:
+            count += popcount(s.used[t * 64 + trailing_zeros64(parts)])
+            parts &= parts - 1
+    return count
+
+cdef inline void live_words(const LiveSet *s, uint32_t *word, uint64_t *bits) noexcept nogil:
+    """The words that are not zero, in ascending order, of which there are `live_word_count`."""
+    cdef uint32_t t, u
+    cdef uint64_t parts, words
+    for t in range(<uint32_t>s.top.size()):
+        parts = s.top[t]
+        while parts:
+            u = t * 64 + trailing_zeros64(parts)
+            words = s.used[u]
+            while words:
+                word[0] = u * 64 + trailing_zeros64(words)
+                bits[0] = s.bits[word[0]]
+                word += 1
+                bits += 1
+                words &= words - 1
+            parts &= parts - 1
+
 cdef inline uint32_t live_next_word(const LiveSet *s, uint32_t word) noexcept nogil:
     """The first word from `word` on that is not zero, or no_temp."""
     cdef uint32_t u = word >> 6

@@ -22,8 +22,8 @@ from libcpp.vector cimport vector
 
 from isa_opcodes cimport op_p_create_vector, op_p_phi
 from pyaco._core.aco.live_set cimport (
-    LiveSet, bit_insert, live_add_row, live_add_word, live_erase, live_insert, live_next_word, live_set_clear, live_set_init, live_test,
-    no_temp,
+    LiveSet, bit_insert, live_add_row, live_add_word, live_erase, live_insert, live_set_clear, live_set_init, live_test,
+    live_word_count, live_words,
 )
 from pyaco._core.aco.occupancy cimport suitable_waves, waves_of_demand
 from pyaco._core.common.bits cimport trailing_zeros64
@@ -77,19 +77,20 @@ cdef void _insert_phi_operands(const ProgramData *p, uint32_t block, BlockId suc
     cdef uint32_t first = p.blocks.logical_pred_first[successor] if logical else p.blocks.linear_pred_first[successor]
     cdef uint32_t count = p.blocks.logical_pred_count[successor] if logical else p.blocks.linear_pred_count[successor]
     cdef uint32_t position = 0
-    cdef uint32_t k
+    cdef OrderRow k
     cdef InstructionId i
     cdef OperandRow operand
     cdef TempId temp
-    while position < count and p.edge_lists.block[first + position] != block:
-        position += 1
-    for k in range(p.blocks.order_count[successor]):
-        i = p.order.instruction[p.blocks.order_first[successor] + k]
+    for k in range(p.blocks.order_first[successor], p.blocks.order_first[successor] + p.blocks.order_count[successor]):
+        i = p.order.instruction[k]
         if not opcode_is_phi(p.instructions.opcode[i]):
             break
-        if (p.instructions.opcode[i] == op_p_phi) != logical or position >= p.instructions.operand_count[i]:
+        if (p.instructions.opcode[i] == op_p_phi) != logical or p.definitions.flags[p.instructions.definition_first[i]] & definition_kill:
             continue
-        if p.definitions.flags[p.instructions.definition_first[i]] & definition_kill:
+        # The first of the phis finds it for all.
+        while position < count and p.edge_lists.block[first + position] != block:
+            position += 1
+        if position >= p.instructions.operand_count[i]:
             continue
         operand = p.instructions.operand_first[i] + position
         temp = p.operands.data[operand]
@@ -371,34 +372,22 @@ cdef bint _keep(Context *c, BlockId block, Demand demand) except -1 nogil:
     """Add the working set, of these registers, to the list of the block, and say whether the list grew. A list that needs more room moves to
     the end."""
     cdef ProgramData *p = c.p
-    cdef uint32_t k = p.blocks.live_in_first[block]
-    cdef uint32_t end = k + p.blocks.live_in_count[block]
-    cdef uint32_t word
-    cdef uint32_t count = 0
-    cdef bint same = True
-    while k < end:
+    cdef uint32_t k
+    cdef uint32_t count
+    cdef bint grew = False
+    for k in range(p.blocks.live_in_first[block], p.blocks.live_in_first[block] + p.blocks.live_in_count[block]):
         _add_counted(p, &c.live, p.live_in.word[k], p.live_in.bits[k], &demand)
-        k += 1
+        grew = grew or c.live.bits[p.live_in.word[k]] != p.live_in.bits[k]
     c.live_in[block] = demand
-    k = p.blocks.live_in_first[block]
-    word = live_next_word(&c.live, 0)
-    while word != no_temp:
-        same = same and k + count < end and p.live_in.word[k + count] == word and p.live_in.bits[k + count] == c.live.bits[word]
-        count += 1
-        word = live_next_word(&c.live, word + 1)
-    if same:
+    count = live_word_count(&c.live)
+    # The list is part of the set now: what it lacks is in its words or in others.
+    if not grew and count == p.blocks.live_in_count[block]:
         return False
     if count > c.room[block]:
         p.blocks.live_in_first[block] = table_append_many(&p.live_in.table, count)
         c.room[block] = count
-    k = p.blocks.live_in_first[block]
     p.blocks.live_in_count[block] = count
-    word = live_next_word(&c.live, 0)
-    while word != no_temp:
-        p.live_in.word[k] = word
-        p.live_in.bits[k] = c.live.bits[word]
-        k += 1
-        word = live_next_word(&c.live, word + 1)
+    live_words(&c.live, &p.live_in.word[p.blocks.live_in_first[block]], &p.live_in.bits[p.blocks.live_in_first[block]])
     return True
 
 
