@@ -53,9 +53,10 @@ cdef inline bint live_test(const LiveSet *s, uint32_t temp) noexcept nogil:
 
 cdef inline void live_add_word(LiveSet *s, uint32_t word, uint64_t bits) noexcept nogil:
     """Add the temps of a word; `bits` is not zero."""
+    if s.bits[word] == 0:
+        s.used[word >> 6] |= <uint64_t>1 << (word & 63)
+        s.top[word >> 12] |= <uint64_t>1 << (word >> 6 & 63)
     s.bits[word] |= bits
-    s.used[word >> 6] |= <uint64_t>1 << (word & 63)
-    s.top[word >> 12] |= <uint64_t>1 << (word >> 6 & 63)
 
 cdef inline void live_insert(LiveSet *s, uint32_t temp) noexcept nogil:
     live_add_word(s, temp >> 6, <uint64_t>1 << (temp & 63))
