@@ -661,13 +661,30 @@ cdef uint32_t _least_waves(const ProgramData *p) noexcept nogil:
     return min(<uint32_t>p.num_waves, waves)
 
 
+cdef bint _has_runs(const ProgramData *p) noexcept nogil:
+    """Whether there are two instructions anywhere that could change places: many small programs have none."""
+    cdef BlockId b
+    cdef OrderRow row
+    cdef bint before
+    for b in range(p.blocks.table.count):
+        before = False
+        for row in range(p.blocks.order_first[b], p.blocks.order_first[b] + p.blocks.order_count[b]):
+            if opcode_is_phi(p.instructions.opcode[p.order.instruction[row]]) or is_boundary(p, p.order.instruction[row]):
+                before = False
+            elif before:
+                return True
+            else:
+                before = True
+    return False
+
+
 cdef bint schedule_program_run(ProgramData *p) except -1 nogil:
     """Whether anything moved."""
     cdef Scheduler s
     cdef BlockId b
     cdef bint moved = False
     # A program read from text may come without a device; without waves it needs spilling.
-    if p.num_waves == 0:
+    if p.num_waves == 0 or not _has_runs(p):
         return False
     s.p = p
     s.limit.sgpr = <int32_t>addressable_sgprs(p, p.num_waves) - spare_sgprs
