@@ -532,7 +532,6 @@ cdef void finish_branches(Allocator *a) noexcept nogil:
     cdef ProgramData *p = a.p
     cdef BlockId b
     cdef InstructionId i
-    cdef uint32_t k
     cdef DefinitionRow row
     cdef BlockId s
     cdef uint32_t scratch = register_none

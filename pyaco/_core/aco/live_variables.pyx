@@ -16,7 +16,8 @@ result of register allocation (temps are kept there). Guarantees:
 
 Source: backward data-flow over bit vectors, loops by re-visiting, from the furthest one on, the blocks whose successors changed. So that few have
 to be, the list of a loop's header begins with what is defined before the loop and read in it or behind it: this is live in all of the loop
-(B. Boissinot et al., "A non-iterative data-flow algorithm for computing liveness sets in strict SSA programs"). Demand model after ACO's (S. Hack, "Register allocation for programs in SSA form": the demand is the allocation).
+(B. Boissinot et al., "A non-iterative data-flow algorithm for computing liveness sets in strict SSA programs"). Demand model after ACO's
+(S. Hack, "Register allocation for programs in SSA form": the demand is the allocation).
 """
 from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memcpy

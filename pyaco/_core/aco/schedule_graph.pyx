@@ -122,6 +122,7 @@ cdef inline int _edge(Graph *graph, uint32_t before, uint32_t after) except -1 n
     graph.nodes[before].edge_first = <uint32_t>graph.edges.size()
     graph.edges.push_back(edge)
     graph.nodes[after].waits_for += 1
+    graph.chained += before + 1 == after
     return 0
 
 
@@ -361,6 +362,7 @@ cdef int graph_build(GraphBuilder *g, const ProgramData *p, Graph *graph) except
     alone.edge_first = no_edge
     graph.nodes.assign(count, alone)
     graph.edges.clear()
+    graph.chained = 0
     for place in range(count):
         _values(g, p, graph, place)
         _memory(g, p, graph, place)

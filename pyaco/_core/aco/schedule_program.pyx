@@ -549,7 +549,6 @@ cdef void _count_uses(Scheduler *s) noexcept nogil:
 cdef int _prepare(Scheduler *s) except -1 nogil:
     cdef uint32_t count = <uint32_t>s.graph.instruction.size()
     cdef uint32_t place
-    graph_build(&s.builder, s.p, &s.graph)
     if s.places.size() < count:
         s.places.resize(count)
         s.links.resize(count + 2)
@@ -566,7 +565,7 @@ cdef int _prepare(Scheduler *s) except -1 nogil:
 
 
 cdef int _run(Scheduler *s, BlockId block, OrderRow first) except -1 nogil:
-    """Order the collected run, which begins at a row of the order. What is live behind it is the same in any order."""
+    """Order the collected run, which begins at a row of the order. What is live behind it is the same in any order; a chain has but one."""
     cdef uint32_t count = <uint32_t>s.graph.instruction.size()
     cdef uint32_t pause = 0
     cdef uint32_t place
@@ -577,10 +576,12 @@ cdef int _run(Scheduler *s, BlockId block, OrderRow first) except -1 nogil:
     cdef Clock old
     s.clock.finish = s.clock.finish_sum = 0
     start = s.clock
-    if count < 2:
-        if count:
-            _pass(s, s.graph.instruction[0])
-            _advance_alone(s, s.graph.instruction[0])
+    if count > 1:
+        graph_build(&s.builder, s.p, &s.graph)
+    if count < 2 or s.graph.chained == count - 1:
+        for place in range(count):
+            _pass(s, s.graph.instruction[place])
+            _advance_alone(s, s.graph.instruction[place])
         return 0
     s.last_memory = 0
     _prepare(s)
