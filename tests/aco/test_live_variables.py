@@ -94,3 +94,45 @@ def test_shaders(name: str) -> None:
     shader = pyaco.compile(SHADERS / f"{name}.spv", "gfx1030", wave=64, dump_after="insert_exec_mask")
     program = parse_program(shader.ir("after insert_exec_mask"), 103, 64)
     assert check(program) > 0
+
+
+LOOP = """BB0
+/* logical preds: / linear preds: / kind: top-level, */
+     s1: %1,  s1: %2,  s1: %3,  s1: %4,  s1: %5 = p_startpgm
+     s2: %90 = p_cbranch_z %1
+BB1
+/* logical preds: BB0, BB3, / linear preds: BB0, BB3, / kind: loop-header, */
+     s1: %10 = p_linear_phi %1, %12
+     s1: %11 = p_linear_phi %2, %13
+     s1: %14 = p_linear_phi %2, %15
+     s2: %91 = p_cbranch_z %10
+BB2
+/* logical preds: BB0, / linear preds: BB0, / kind: uniform, */
+    p_unit_test 0, %5
+     s2: %92 = p_branch
+BB3
+/* logical preds: BB1, / linear preds: BB1, / kind: continue, */
+     s1: %13 = p_linear_phi %11
+     s1: %12,  s1: %17:scc = s_add_u32 %10, %3
+     s1: %15,  s1: %18:scc = s_add_u32 %14, %3
+     s2: %93 = p_branch
+BB4
+/* logical preds: BB1, / linear preds: BB1, / kind: loop-exit, */
+    p_unit_test 1, %4
+     s2: %94 = p_branch
+BB5
+/* logical preds: BB2, BB4, / linear preds: BB2, BB4, / kind: top-level, */
+     s1: %20 = p_linear_phi %5, %14
+    p_unit_test 2, %20
+    s_endpgm
+"""
+
+
+def test_loop() -> None:
+    """A block between those of a loop that is none of it keeps nothing alive there; phis that only each other read are dead."""
+    program = parse_program(LOOP.replace("    ", "\t"), 103, 64)
+    check(program)
+    assert {3, 4} <= set(live_variables.live_in(program, 3)) and 5 not in live_variables.live_in(program, 1)
+    killed = program.definitions.flags & KILLED_DEFINITION != 0
+    temps = {int(t) for t in program.definitions.temp[killed]}
+    assert temps & {10, 11, 13, 14, 20} == {11, 13}

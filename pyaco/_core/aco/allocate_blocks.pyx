@@ -472,6 +472,7 @@ cdef int leave_block(Allocator *a, BlockId block) except -1 nogil:
             else:
                 _note_exit(a, a.file.owner[view_before][r], &last)
     a.exit_count[block] = <uint32_t>a.exits.size() - a.exit_first[block]
+    a.exit_scc[block] = a.file.owner[view_before][register_scc >> 2] != 0
     return 0
 
 
@@ -531,7 +532,6 @@ cdef void finish_branches(Allocator *a) noexcept nogil:
     cdef ProgramData *p = a.p
     cdef BlockId b
     cdef InstructionId i
-    cdef uint32_t k
     cdef DefinitionRow row
     cdef BlockId s
     cdef uint32_t scratch = register_none
@@ -550,9 +550,7 @@ cdef void finish_branches(Allocator *a) noexcept nogil:
                 s = p.edge_lists.block[p.blocks.linear_succ_first[b]]
                 p.definitions.reg[row] = a.branch_reg[s]
                 p.definitions.flags[row] |= definition_fixed
-        scc = False
-        for k in range(a.exit_first[b], a.exit_first[b] + a.exit_count[b]):
-            scc |= a.exits[k].reg == register_scc
+        scc = a.exit_scc[b]
         p.instructions.modifiers[i] = modifier_set_branch_scratch(p.instructions.modifiers[i],
                                                                   scratch if scratch != register_none else register_m0)
         p.instructions.modifiers[i] = modifier_set_branch_scc_live(p.instructions.modifiers[i], scc)

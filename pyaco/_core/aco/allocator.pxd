@@ -91,6 +91,7 @@ cdef cppclass Allocator:
     vector[Place] exits
     vector[uint32_t] exit_first
     vector[uint32_t] exit_count
+    vector[uint8_t] exit_scc      # by block: a value is left in SCC
     vector[Place] entries         # of loop headers
     vector[uint32_t] entry_first
     vector[uint32_t] entry_count

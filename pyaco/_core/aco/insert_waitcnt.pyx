@@ -85,11 +85,11 @@ cdef struct State:
     uint8_t[7][520] age
     uint16_t[7][520] events
     uint8_t[520] types
-    uint16_t[7] pending              # kinds that may be outstanding at all
+    uint16_t[8] pending              # kinds that may be outstanding at all; two words, the last part is 0
 
 
 cdef struct Wait:
-    uint8_t[7] count                 # none: do not wait
+    uint8_t[8] count                 # none: do not wait; a word, the last byte is none
 
 
 cdef cppclass Context:
@@ -110,15 +110,13 @@ cdef cppclass Context:
 
 # --------------------------------------------------------------------------------------------------------------- the state
 cdef inline void _no_wait(Wait *w) noexcept nogil:
-    memset(w.count, none, counter_count)
+    memset(w.count, none, sizeof(w.count))
 
 
 cdef inline bint _is_empty(const Wait *w) noexcept nogil:
-    cdef int c
-    for c in range(counter_count):
-        if w.count[c] != none:
-            return False
-    return True
+    cdef uint64_t counts
+    memcpy(&counts, w.count, sizeof(counts))
+    return counts == 0xffffffffffffffffULL
 
 
 cdef inline void _need(Wait *w, uint32_t counter, uint8_t count) noexcept nogil:
@@ -239,11 +237,9 @@ cdef inline bint _join_register(State *into, const State *other, int n, uint32_t
 
 
 cdef inline bint _any_pending(const State *s) noexcept nogil:
-    cdef int n
-    cdef uint16_t pending = 0
-    for n in range(s.counters):
-        pending |= s.pending[n]
-    return pending != 0
+    cdef uint64_t[2] kinds
+    memcpy(kinds, s.pending, sizeof(kinds))
+    return (kinds[0] | kinds[1]) != 0
 
 
 cdef bint _join_registers(const Context *c, State *into, const State *other, uint32_t first, uint32_t end) noexcept nogil:
@@ -686,10 +682,10 @@ cdef uint32_t _check_clause(const Context *c, const State *s, BlockId block, uin
     cdef InstructionId head = order[k]
     cdef uint64_t[9] written
     cdef uint16_t format = p.instructions.format[head]
-    memset(written, 0, sizeof(written))
     k += 1
     if p.gfx_level < gfx10 or not (format == format_smem or format_is_vmem(format) or format_is_flat_like(format)):
         return k
+    memset(written, 0, sizeof(written))
     _add_written(p, head, written)
     while k < p.blocks.order_count[block] and form_clause(p, head, order[k]) and not _reads_any(p, order[k], written):
         _check(c, s, order[k], w)

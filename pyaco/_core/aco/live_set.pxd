@@ -53,9 +53,10 @@ cdef inline bint live_test(const LiveSet *s, uint32_t temp) noexcept nogil:
 
 cdef inline void live_add_word(LiveSet *s, uint32_t word, uint64_t bits) noexcept nogil:
     """Add the temps of a word; `bits` is not zero."""
+    if s.bits[word] == 0:
+        s.used[word >> 6] |= <uint64_t>1 << (word & 63)
+        s.top[word >> 12] |= <uint64_t>1 << (word >> 6 & 63)
     s.bits[word] |= bits
-    s.used[word >> 6] |= <uint64_t>1 << (word & 63)
-    s.top[word >> 12] |= <uint64_t>1 << (word >> 6 & 63)
 
 cdef inline void live_insert(LiveSet *s, uint32_t temp) noexcept nogil:
     live_add_word(s, temp >> 6, <uint64_t>1 << (temp & 63))
@@ -67,6 +68,35 @@ cdef inline void live_erase(LiveSet *s, uint32_t temp) noexcept nogil:
         bit_erase(s.used.data(), word)
         if s.used[word >> 6] == 0:
             bit_erase(s.top.data(), word >> 6)
+
+cdef inline uint32_t live_word_count(const LiveSet *s) noexcept nogil:
+    """How many words are not zero."""
+    cdef uint32_t t
+    cdef uint32_t count = 0
+    cdef uint64_t parts
+    for t in range(<uint32_t>s.top.size()):
+        parts = s.top[t]
+        while parts:
+            count += popcount(s.used[t * 64 + trailing_zeros64(parts)])
+            parts &= parts - 1
+    return count
+
+cdef inline void live_words(const LiveSet *s, uint32_t *word, uint64_t *bits) noexcept nogil:
+    """The words that are not zero, in ascending order, of which there are `live_word_count`."""
+    cdef uint32_t t, u
+    cdef uint64_t parts, words
+    for t in range(<uint32_t>s.top.size()):
+        parts = s.top[t]
+        while parts:
+            u = t * 64 + trailing_zeros64(parts)
+            words = s.used[u]
+            while words:
+                word[0] = u * 64 + trailing_zeros64(words)
+                bits[0] = s.bits[word[0]]
+                word += 1
+                bits += 1
+                words &= words - 1
+            parts &= parts - 1
 
 cdef inline uint32_t live_next_word(const LiveSet *s, uint32_t word) noexcept nogil:
     """The first word from `word` on that is not zero, or no_temp."""

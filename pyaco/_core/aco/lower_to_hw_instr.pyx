@@ -708,12 +708,8 @@ cdef int _lower(Lowering *c, ProgramData *p) except -1 nogil:
 
 
 cdef int lower_to_hw_instr_run(ProgramData *p) except -1 nogil:
-    cdef Lowering *c = new Lowering()
-    try:
-        _lower(c, p)
-    finally:
-        del c
-    return 0
+    cdef Lowering c
+    return _lower(&c, p)
 
 
 cdef int _kernel(void *ir, int option) except -1 nogil:

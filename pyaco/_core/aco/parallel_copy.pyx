@@ -34,12 +34,10 @@ cdef enum:
 
 
 cdef void solver_init(CopySolver *s, Rewrite *out) noexcept nogil:
-    cdef int k
     s.out = out
     s.p = out.program
     s.targets.clear()
-    for k in range(512):
-        s.target_of[k] = -1
+    memset(s.target_of, 0xff, sizeof(s.target_of))    # -1
 
 
 cdef inline bint _is_vgpr(uint32_t reg) noexcept nogil:

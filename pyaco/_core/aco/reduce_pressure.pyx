@@ -103,11 +103,22 @@ cdef bint _waits_for_put_off(const Reducer *r, uint32_t place) noexcept nogil:
     return False
 
 
+cdef bint _is_any_growing(const Reducer *r) noexcept nogil:
+    cdef size_t place
+    for place in range(r.graph.instruction.size()):
+        if _is_growing(r, r.graph.instruction[place]):
+            return True
+    return False
+
+
 cdef int _order_run(Reducer *r) except -1 nogil:
     cdef const ProgramData *p = r.p
     cdef uint32_t count = <uint32_t>r.graph.instruction.size()
     cdef uint32_t place
     cdef InstructionId i
+    if not _is_any_growing(r):
+        r.result.insert(r.result.end(), r.graph.instruction.begin(), r.graph.instruction.end())
+        return 0
     graph_build(&r.builder, p, &r.graph)
     _find_predecessors(r)
     r.put_off.assign(count, 0)

@@ -831,6 +831,7 @@ cdef int _prepare(Allocator *a, ProgramData *p) except -1 nogil:
         a.values[t] = unplaced_value(t)
     a.exit_first.assign(blocks, 0)
     a.exit_count.assign(blocks, 0)
+    a.exit_scc.assign(blocks, 0)
     a.entry_first.assign(blocks, 0)
     a.entry_count.assign(blocks, 0)
     a.branch_reg.assign(blocks, register_none)

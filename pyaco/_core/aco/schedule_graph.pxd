@@ -21,6 +21,7 @@ cdef cppclass Graph:
     vector[InstructionId] instruction
     vector[Node] nodes                # by place
     vector[Edge] edges
+    uint32_t chained                  # instructions that wait for the one in front of them
 
 cdef struct Access:                   # of an instruction to memory
     bint orders                       # whether it must be compared with others at all

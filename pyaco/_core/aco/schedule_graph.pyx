@@ -122,6 +122,7 @@ cdef inline int _edge(Graph *graph, uint32_t before, uint32_t after) except -1 n
     graph.nodes[before].edge_first = <uint32_t>graph.edges.size()
     graph.edges.push_back(edge)
     graph.nodes[after].waits_for += 1
+    graph.chained += before + 1 == after
     return 0
 
 
@@ -154,47 +155,67 @@ cdef int _writes(Graph *graph, Register *r, uint32_t place) except -1 nogil:
     return 0
 
 
-cdef uint32_t _read_registers(const GraphBuilder *g, const ProgramData *p, InstructionId i, uint32_t *written) noexcept nogil:
-    """Tracked registers that an instruction reads; those into which a value must be copied for it are `written`."""
-    cdef uint16_t format = p.instructions.format[i]
+cdef uint32_t _reads_of(const GraphBuilder *g, const ProgramData *p, Graph *graph, uint32_t place, uint32_t *written) except? 0xffffffff nogil:
+    """Stay behind what an instruction reads; returns the tracked registers among it. Those into which a value must be copied are `written`."""
+    cdef InstructionId i = graph.instruction[place]
+    cdef OperandRow row = p.instructions.operand_first[i]
+    cdef OperandRow end = row + p.instructions.operand_count[i]
     cdef uint32_t reads = 0
     cdef uint32_t own
     cdef uint32_t fixed
-    cdef OperandRow row
-    cdef bint by_lane = format_is_valu(format) or format in (format_ds, format_mtbuf, format_mubuf, format_mimg) or format_is_flat_like(format)
-    for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
-        own = g.register_of[p.operands.data[row]] if p.operands.flags[row] & operand_temp else 0
-        fixed = _tracked(p.operands.reg[row]) if p.operands.flags[row] & operand_fixed else 0
-        reads |= own | fixed
-        if p.operands.flags[row] & operand_temp and fixed & ~own:
-            written[0] |= fixed
-        if p.operands.flags[row] & operand_temp and class_is_vgpr(p.operands.register_class[row]):
-            by_lane = True
-            if class_is_linear_vgpr(p.operands.register_class[row]):
+    cdef uint16_t flags
+    cdef uint8_t register_class
+    cdef TempId temp
+    while row < end:
+        flags = p.operands.flags[row]
+        fixed = _tracked(p.operands.reg[row]) if flags & operand_fixed else 0
+        reads |= fixed
+        if flags & operand_temp:
+            temp = p.operands.data[row]
+            if g.defined_at[temp]:
+                _edge(graph, g.defined_at[temp] - 1, place)
+            own = g.register_of[temp]
+            reads |= own
+            written[0] |= fixed & ~own
+            register_class = p.operands.register_class[row]
+            if class_is_vgpr(register_class):
+                reads |= tracked_exec
+            if class_is_linear_vgpr(register_class):
                 written[0] |= tracked_linear
-    for row in range(p.instructions.definition_first[i], p.instructions.definition_first[i] + p.instructions.definition_count[i]):
-        by_lane = by_lane or class_is_vgpr(p.definitions.register_class[row])
-    return reads | (tracked_exec if by_lane else 0)
+        row += 1
+    return reads
 
 
-cdef int _registers(GraphBuilder *g, const ProgramData *p, Graph *graph, uint32_t place) except -1 nogil:
+cdef inline bint _is_by_lane(uint16_t format) noexcept nogil:
+    return format_is_valu(format) or format in (format_ds, format_mtbuf, format_mubuf, format_mimg) or format_is_flat_like(format)
+
+
+cdef int _values(GraphBuilder *g, const ProgramData *p, Graph *graph, uint32_t place) except -1 nogil:
+    """What is read and defined: temps, and tracked registers."""
     cdef InstructionId i = graph.instruction[place]
+    cdef uint32_t first = p.instructions.definition_first[i]
     cdef uint32_t written = 0
     cdef uint32_t dead = 0
-    cdef uint32_t reads = _read_registers(g, p, i, &written)
+    cdef uint32_t reads = _reads_of(g, p, graph, place, &written)
     cdef uint32_t named
     cdef uint32_t k
     cdef uint32_t bit
     cdef Register *r
     cdef TempId temp
+    if _is_by_lane(p.instructions.format[i]):
+        reads |= tracked_exec
     for k in range(p.instructions.definition_count[i]):
-        temp = p.definitions.temp[p.instructions.definition_first[i] + k]
+        temp = p.definitions.temp[first + k]
         bit = g.register_of[temp] if temp else _definition_register(p, i, k)
+        if class_is_vgpr(p.definitions.register_class[first + k]):
+            reads |= tracked_exec
         # Instructions read exec without naming it, so a write to it is never in vain.
-        if p.definitions.flags[p.instructions.definition_first[i] + k] & definition_kill and not bit & (tracked_exec | tracked_linear):
+        if p.definitions.flags[first + k] & definition_kill and not bit & (tracked_exec | tracked_linear):
             dead |= bit
         else:
             written |= bit
+        g.defined_at[temp] = place + 1
+    g.defined_at[0] = 0
     named = reads | written | dead
     while named:
         k = trailing_zeros32(named)
@@ -322,18 +343,6 @@ cdef int _memory(GraphBuilder *g, const ProgramData *p, Graph *graph, uint32_t p
     return 0
 
 
-cdef int _values(GraphBuilder *g, const ProgramData *p, Graph *graph, uint32_t place) except -1 nogil:
-    cdef InstructionId i = graph.instruction[place]
-    cdef uint32_t row
-    for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
-        if p.operands.flags[row] & operand_temp and g.defined_at[p.operands.data[row]]:
-            _edge(graph, g.defined_at[p.operands.data[row]] - 1, place)
-    for row in range(p.instructions.definition_first[i], p.instructions.definition_first[i] + p.instructions.definition_count[i]):
-        g.defined_at[p.definitions.temp[row]] = place + 1
-    g.defined_at[0] = 0
-    return 0
-
-
 cdef int graph_build(GraphBuilder *g, const ProgramData *p, Graph *graph) except -1 nogil:
     cdef Node alone
     cdef uint32_t count = <uint32_t>graph.instruction.size()
@@ -353,9 +362,9 @@ cdef int graph_build(GraphBuilder *g, const ProgramData *p, Graph *graph) except
     alone.edge_first = no_edge
     graph.nodes.assign(count, alone)
     graph.edges.clear()
+    graph.chained = 0
     for place in range(count):
         _values(g, p, graph, place)
-        _registers(g, p, graph, place)
         _memory(g, p, graph, place)
     for place in range(count):
         i = graph.instruction[place]

@@ -594,7 +594,6 @@ cdef void _count_uses(Scheduler *s) noexcept nogil:
 cdef int _prepare(Scheduler *s) except -1 nogil:
     cdef uint32_t count = <uint32_t>s.graph.instruction.size()
     cdef uint32_t place
-    graph_build(&s.builder, s.p, &s.graph)
     if s.places.size() < count:
         s.places.resize(count)
         s.links.resize(count + 2)
@@ -612,7 +611,7 @@ cdef int _prepare(Scheduler *s) except -1 nogil:
 
 
 cdef int _run(Scheduler *s, BlockId block, OrderRow first) except -1 nogil:
-    """Order the collected run, which begins at a row of the order. What is live behind it is the same in any order."""
+    """Order the collected run, which begins at a row of the order. What is live behind it is the same in any order; a chain has but one."""
     cdef uint32_t count = <uint32_t>s.graph.instruction.size()
     cdef uint32_t pause = 0
     cdef uint32_t place
@@ -623,10 +622,12 @@ cdef int _run(Scheduler *s, BlockId block, OrderRow first) except -1 nogil:
     cdef Clock old
     s.clock.finish = s.clock.finish_sum = 0
     start = s.clock
-    if count < 2:
-        if count:
-            _pass(s, s.graph.instruction[0])
-            _advance_alone(s, s.graph.instruction[0])
+    if count > 1:
+        graph_build(&s.builder, s.p, &s.graph)
+    if count < 2 or s.graph.chained == count - 1:
+        for place in range(count):
+            _pass(s, s.graph.instruction[place])
+            _advance_alone(s, s.graph.instruction[place])
         return 0
     s.last_memory = 0
     _prepare(s)
@@ -707,13 +708,30 @@ cdef uint32_t _least_waves(const ProgramData *p) noexcept nogil:
     return min(<uint32_t>p.num_waves, waves)
 
 
+cdef bint _has_runs(const ProgramData *p) noexcept nogil:
+    """Whether there are two instructions anywhere that could change places: many small programs have none."""
+    cdef BlockId b
+    cdef OrderRow row
+    cdef bint before
+    for b in range(p.blocks.table.count):
+        before = False
+        for row in range(p.blocks.order_first[b], p.blocks.order_first[b] + p.blocks.order_count[b]):
+            if opcode_is_phi(p.instructions.opcode[p.order.instruction[row]]) or is_boundary(p, p.order.instruction[row]):
+                before = False
+            elif before:
+                return True
+            else:
+                before = True
+    return False
+
+
 cdef bint schedule_program_run(ProgramData *p) except -1 nogil:
     """Whether anything moved."""
     cdef Scheduler s
     cdef BlockId b
     cdef bint moved = False
     # A program read from text may come without a device; without waves it needs spilling.
-    if p.num_waves == 0:
+    if p.num_waves == 0 or not _has_runs(p):
         return False
     s.p = p
     s.limit.sgpr = <int32_t>addressable_sgprs(p, p.num_waves) - spare_sgprs

@@ -6,7 +6,7 @@ weighted by loop depth, per register) that live through are spilled. Phis and th
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from isa_opcodes cimport op_p_parallelcopy, op_p_phi, op_s_mov_b32, op_s_mov_b64, op_v_mov_b32
-from pyaco._core.aco.live_set cimport bit_insert, live_erase, live_insert, live_next, live_next_word, live_test, no_temp
+from pyaco._core.aco.live_set cimport bit_insert, live_erase, live_insert, live_next_word, live_test, no_temp
 from pyaco._core.aco.live_variables cimport Demand, live_at_end
 from pyaco._core.aco.queries cimport opcode_is_phi, tied_operand
 from pyaco._core.aco.spiller cimport *
@@ -210,13 +210,18 @@ cdef void load_live_out(Spiller *s, BlockId block, int32_t *demand) noexcept nog
 
 cdef void count_live(Spiller *s, int32_t *demand) noexcept nogil:
     """Registers of the live values that are not spilled."""
-    cdef TempId t = live_next(&s.live, 0)
+    cdef uint32_t word = live_next_word(&s.live, 0)
+    cdef uint64_t bits
+    cdef TempId t
     demand[0] = 0
     demand[1] = 0
-    while t != no_temp:
-        if not s.spilled[t]:
+    while word != no_temp:
+        bits = s.live.bits[word] & ~s.spilled_bits[word]
+        while bits:
+            t = word * 64 + trailing_zeros64(bits)
             demand[file_of(class_of_value(s, t))] += size_of_value(s, t)
-        t = live_next(&s.live, t + 1)
+            bits &= bits - 1
+        word = live_next_word(&s.live, word + 1)
 
 
 cdef void _phi_operands_at_end(Spiller *s, BlockId block, int32_t *demand) noexcept nogil:
@@ -359,7 +364,7 @@ cdef int _choose_in_block(Spiller *s, int which, BlockId block) except -1 nogil:
     s.stamp += 1
     old = during[which]
     _spill_down(s, which, &during[which], block)
-    count_live(s, after)
+    after[which] -= old - during[which]
     while k > 0:
         i = p.order.instruction[first + k - 1]
         if opcode_is_phi(p.instructions.opcode[i]):

@@ -477,9 +477,12 @@ cdef int value_numbering_run(ProgramData *p) except -1 nogil:
         rewrite_block(&rewrite, b)
         _block(&c, &rewrite)
     rewrite_end(&rewrite)
-    # Loop-carried operands were read before their definitions were renamed.
-    for k in range(p.order.table.count):
-        _rename_operands(&c, p.order.instruction[k])
+    # Phis of loop headers were read before what the loop gives them was renamed.
+    for b in range(p.blocks.table.count):
+        for k in range(p.blocks.order_first[b], p.blocks.order_first[b] + p.blocks.order_count[b]):
+            if not opcode_is_phi(p.instructions.opcode[p.order.instruction[k]]):
+                break
+            _rename_operands(&c, p.order.instruction[k])
     return 0
 
 
