@@ -173,6 +173,12 @@ def test_forced_waits_come_at_once(gfx: int, waits: list[str]) -> None:
         assert added(gfx, "insert_waitcnt", operation, "v_nop", "v_nop", "s_endpgm") == []
 
 
+def test_no_forced_wait_parts_vgprs_that_are_given_back_from_their_nop() -> None:
+    wait = "s_waitcnt_depctr va_vdst(0) va_sdst(0) va_ssrc(0) hold_cnt(0) vm_vsrc(0) va_vcc(0) sa_sdst(0)"
+    operations = ("s_nop imm:0", "s_sendmsg sendmsg(dealloc_vgprs)", "s_endpgm")
+    assert added(110, "insert_nops", *operations, force=True) == [(0, wait), (2, wait)]
+
+
 @pytest.mark.parametrize("gfx", [110, 115, 120])
 def test_interpolation_waits_by_its_own_field(gfx: int) -> None:
     def parameter(register: int) -> str:

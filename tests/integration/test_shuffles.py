@@ -168,3 +168,32 @@ def test_shuffles_in_a_command_stream(moving: dict[str, bytes], target: str, wav
     with DispatchStream(device, shader, (1, 1, 1), buffers={(0, 0): a, (0, 1): b}, push=bytes(4)) as stream:
         device.submit(stream.words)
     assert np.array_equal(b.numpy().view(np.uint32).ravel()[:64], values[MOVES["shuffle"][1](lanes.astype(np.int64), wave)])
+
+
+WIDENED = """#version 450
+#extension GL_KHR_shader_subgroup_shuffle : require
+#extension GL_EXT_shader_explicit_arithmetic_types : require
+#extension GL_EXT_shader_subgroup_extended_types_int64 : require
+layout(local_size_x = 64) in;
+layout(set = 0, binding = 0) readonly buffer A { uint a[]; };
+layout(set = 0, binding = 1) buffer B { uint b[]; };
+void main() { uint i = gl_LocalInvocationIndex;
+uint64_t t = subgroupShuffle(uint64_t(a[i] * 3u), a[64u + i] & (gl_SubgroupSize - 1u));
+b[i] = uint(t) ^ uint(t >> 32); }
+"""
+
+
+@pytest.mark.parametrize(("target", "wave"), [("gfx600", 64), ("gfx700", 64), *EVERYWHERE])
+def test_halves_of_a_value_are_read_late(tmp_path: Path, target: str, wave: int) -> None:
+    """What is shuffled is read after the first result has been written, also where it has the name of half a vector."""
+    if shutil.which("glslangValidator") is None:
+        pytest.skip("glslangValidator is not installed")
+    (source := tmp_path / "widened.comp").write_text(WIDENED)
+    module = tmp_path / "widened.spv"
+    subprocess.run(["glslangValidator", "-V", "--target-env", "vulkan1.1", "-o", str(module), str(source)], check=True, capture_output=True)
+    random = np.random.default_rng(5)
+    values, lanes = random.integers(0, 1 << 32, 64, np.uint32), random.integers(0, 64, 64, np.uint32)
+    device = pyaco.emu.Device(target)
+    a, b = device.buffer(np.concatenate([values, lanes])), device.buffer(np.zeros(64, np.uint32))
+    device.dispatch(pyaco.compile(module, target=target, wave=wave), groups=(1, 1, 1), buffers={(0, 0): a, (0, 1): b})
+    assert np.array_equal(b.numpy().view(np.uint32).ravel(), 3 * values[LANES // wave * wave + lanes % wave])

@@ -26,7 +26,7 @@ from libc.string cimport memcpy, memset
 from libcpp.vector cimport vector
 
 from isa_opcodes cimport (
-    op_s_setpc_b64, op_s_wait_bvhcnt, op_s_wait_dscnt, op_s_wait_loadcnt, op_s_wait_loadcnt_dscnt, op_s_wait_samplecnt,
+    op_s_nop, op_s_setpc_b64, op_s_wait_bvhcnt, op_s_wait_dscnt, op_s_wait_loadcnt, op_s_wait_loadcnt_dscnt, op_s_wait_samplecnt,
     op_s_wait_storecnt, op_s_wait_storecnt_dscnt, op_s_waitcnt, op_s_waitcnt_depctr, op_s_waitcnt_vscnt, op_v_nop,
 )
 from isa_tables cimport hazard_lane_mask_read, hazard_permlane, hazard_transcendental, hazard_wave_matrix, isa_hazards
@@ -754,14 +754,16 @@ cdef int _block(Context *c, BlockId block, State *s) except -1 nogil:
     cdef OrderRow first = p.blocks.order_first[block]
     cdef uint32_t k
     cdef InstructionId i
+    cdef bint after_nop = False       # what s_nop stands in front of needs it there (MSG_DEALLOC_VGPRS), and all has been waited for
     for k in range(p.blocks.order_count[block]):
         i = p.order.instruction[first + k]
-        if c.force:
+        if c.force and not after_nop:
             _wait(c, s, 0)
         _check(c, s, i)
         if c.rewriting:
             rewrite_emit(&c.rewrite, i)
         _note(p, s, i)
+        after_nop = p.instructions.opcode[i] == op_s_nop
     if ends_without_leaving(p, block):
         _resolve_all(c, s)
     return 0

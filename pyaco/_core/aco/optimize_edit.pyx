@@ -14,10 +14,12 @@ from pyaco._core.ir.program cimport *
 
 
 cdef void set_operand(Context *c, InstructionId i, uint32_t k, Operand o) noexcept nogil:
-    """Replace an operand; keeps use counts."""
+    """Replace an operand; keeps use counts, and that the instruction reads it after it has written a result."""
     cdef ProgramData *p = c.p
     cdef Operand old = source_at(p, i, k)
+    o.flags &= ~<uint16_t>operand_late_kill
     if o.flags & operand_temp:
+        o.flags |= old.flags & <uint16_t>operand_late_kill
         c.uses[o.data] += 1
     if old.flags & operand_temp:
         c.uses[old.data] -= 1
