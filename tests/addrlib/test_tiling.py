@@ -94,7 +94,7 @@ def calls_of_lines(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bool, bool, bo
     original = lines.move_lines
 
     def counted(*arguments: Any) -> None:
-        to_memory, _, past_caches, run = arguments[-4:]
+        to_memory, past_caches, run, _ = arguments[-4:]
         calls.append((to_memory, past_caches, run[0] > 0))
         original(*arguments)
 
