@@ -151,6 +151,12 @@ struct Cells512 {
 
     static int64_t columns_to_tile(const LineCopy &copy) { return copy.wide >> HEIGHT_LOG2 << HEIGHT_LOG2; }
 
+    // Whole cache lines, past the caches.
+    IN_LINES static void stream_lines(uint8_t *to, const uint8_t *from, int64_t bytes) {
+        for (int64_t i = 0; i < bytes; i += line_bytes)
+            _mm512_stream_si512((__m512i *)(to + i), _mm512_loadu_si512(from + i));
+    }
+
     template <bool PAST_CACHES>
     static void tile(const LineCopy &copy, uint8_t *memory, int64_t row, int64_t left, int64_t right) {
         tile_cells<HEIGHT_LOG2, SHUFFLES, PAST_CACHES>(copy, memory, row, left, right);

@@ -7,7 +7,7 @@
 // What counts beside that is the order. Rows of texels may be a power of two of bytes apart, so that their lines fall into the same few sets of
 // the caches: bands of few rows move in chunks of some lines. Large pictures are written past the caches, which would read each line before it is
 // written, and what is to be read is prefetched into the second cache, which has room for more to be under way than the first; that is how reading
-// and writing overlap.
+// and writing overlap. Rows of texels are prefetched for small pictures too: the processor by itself does not follow as many of them.
 #pragma once
 #include <stdint.h>
 #include <string.h>
@@ -109,9 +109,10 @@ __attribute__((always_inline)) static inline void ask_for_row(const LineCopy &co
     }
 }
 
-// What waits to be written: a run; what is left of each row of a run or chunk.
+// What waits to be written: a run that begins inside of a cache line; what is left of each row of a run or chunk.
 static inline int64_t buffer_bytes(const LineCopy &copy, bool to_memory) {
-    return to_memory ? copy.run : std::max<int64_t>(copy.run_high << copy.height_log2, band_rows) * line_bytes;
+    const bool is_aligned = (uintptr_t)copy.memory % line_bytes == 0;
+    return to_memory ? (is_aligned ? 0 : copy.run) : std::max<int64_t>(copy.run_high << copy.height_log2, band_rows) * line_bytes;
 }
 
 // Call `move(row, row in the run or chunk, left, right)` for all rows of lines in the order that suits the caches.
@@ -122,7 +123,7 @@ static inline void in_chunks(const LineCopy &copy, int64_t end, Move move) {
     for (int64_t i = 0; i < grid.count; i++) {
         const LineRectangle lines = grid[i], coming = grid[i + ahead];
         for (int64_t row = lines.top; row < lines.bottom; row++) {
-            if (copy.past_caches)
+            if (copy.past_caches || TO_MEMORY)
                 ask_for_row<TO_MEMORY>(copy, coming, row - lines.top + coming.top);
             move(row, row - lines.top, lines.left, lines.right);
         }
