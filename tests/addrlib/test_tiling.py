@@ -173,7 +173,7 @@ def test_plans_are_kept_for_calls_alike(monkeypatch: pytest.MonkeyPatch) -> None
         surface.tile(texels, memory)
         assert (surface.detile(memory) == texels).all() and (surface.detile(memory, threads=2) == texels).all()
         assert len(made) == 3
-    for turn, region in product(range(2), regions):
+    for region in 2 * regions:
         assert (surface.detile(memory, region=region) == texels[region or ()]).all()
         assert len(surface._plans) <= 6
     assert len(made) > len(regions) + 2
