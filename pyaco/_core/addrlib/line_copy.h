@@ -7,7 +7,8 @@
 // What counts beside that is the order. Rows of texels may be a power of two of bytes apart, so that their lines fall into the same few sets of
 // the caches: bands of few rows move in chunks of some lines. Large pictures are written past the caches, which would read each line before it is
 // written, and what is to be read is prefetched into the second cache, which has room for more to be under way than the first; that is how reading
-// and writing overlap. Rows of texels are prefetched for small pictures too: the processor by itself does not follow as many of them.
+// and writing overlap. Small pictures are written through the caches; as the processor by itself does not foresee where lines of memory follow one
+// another, tiling prefetches those too.
 #pragma once
 #include <stdint.h>
 #include <string.h>
@@ -81,20 +82,23 @@ static inline int64_t chunks_ahead(const LineGrid &grid) {
     return std::max<int64_t>(bytes_ahead / (grid.columns * grid.rows * line_bytes), 2);
 }
 
-// Prefetch what is read for a row of lines of a rectangle, and the lines at both ends of its texels' rows, which are not written whole: stores that
-// wait for them would make all others wait. (Always inline: GCC leaves out calls of functions that do nothing but prefetch.)
+// Prefetch what is read for a row of lines of a rectangle, and what is written through the caches: lines of memory, if not past them, and those at
+// both ends of its texels' rows, which are not written whole: stores that wait for them would make all others wait. (Always inline: GCC leaves out
+// calls of functions that do nothing but prefetch.)
 template <bool TO_MEMORY>
 __attribute__((always_inline)) static inline void ask_for_row(const LineCopy &copy, const LineRectangle &lines, int64_t row) {
     if (row >= lines.bottom)
         return;
+    const LineRow line(copy, row);
     if (TO_MEMORY) {
         const uint8_t *texels = copy.texels_of(row, lines.left);
         const int64_t height = copy.height(), bytes = (lines.right - lines.left) * copy.width(), pitch = copy.pitch;
         for (int64_t y = 0; y < height; y++, texels += pitch)
             for (int64_t x = 0; x < bytes; x += line_bytes)
                 __builtin_prefetch(texels + x, 0, 2);
+        for (int64_t column = lines.left; column < lines.right && !copy.past_caches; column++)
+            __builtin_prefetch(copy.memory + line[column], 1, 2);
     } else {
-        const LineRow line(copy, row);
         const int64_t before = (row - lines.top) * copy.run_wide * line_bytes;
         const uint8_t *run = copy.memory + (LineRow(copy, lines.top)[lines.left] & -copy.run) + before;
         for (int64_t column = lines.left; column < lines.right; column++)
