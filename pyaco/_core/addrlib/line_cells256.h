@@ -116,8 +116,11 @@ IN_HALVES static void detile_halves(const LineCopy &copy, int64_t row, int64_t l
                 vectors[k] = _mm256_loadu_si256((const __m256i *)(memory + line[column + places.column[i + k]] + places.in_line[i + k]));
             steps.apply(steps, vectors);
 #pragma GCC unroll 4
-            for (int k = 0; k < 4; k++)
+            for (int k = 0; k < 4; k++) {
                 store_half<PAST_CACHES>(texels + places.in_rows[i + k], vectors[k]);
+                if (!PAST_CACHES)
+                    __builtin_prefetch(texels + places.in_rows[i + k] + chunk_bytes, 1, 2);     // of the next chunk
+            }
         }
 }
 

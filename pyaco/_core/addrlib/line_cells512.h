@@ -76,6 +76,9 @@ IN_LINES static void detile_cells(
 #pragma GCC unroll 8
         for (int i = 0; i < lines; i++)
             vectors[i] = _mm512_loadu_si512(memory + line[column + i]);
+#pragma GCC unroll 8
+        for (int i = 0; i < lines && STORE != store_past_caches; i++)
+            __builtin_prefetch(to[i] + chunk_bytes, 1, 2);          // of the next chunk
         network.apply(network, vectors);
 #pragma GCC unroll 8
         for (int i = 0; i < lines; i++, to[i - 1] += line_bytes) {

@@ -7,8 +7,8 @@
 // What counts beside that is the order. Rows of texels may be a power of two of bytes apart, so that their lines fall into the same few sets of
 // the caches: bands of few rows move in chunks of some lines. Large pictures are written past the caches, which would read each line before it is
 // written, and what is to be read is prefetched into the second cache, which has room for more to be under way than the first; that is how reading
-// and writing overlap. Small pictures are written through the caches; as the processor by itself does not foresee where lines of memory follow one
-// another, tiling prefetches those too.
+// and writing overlap. Small pictures are written through the caches: what is to be written is prefetched too, as the processor by itself foresees
+// neither where lines of memory follow one another nor so many rows of texels.
 #pragma once
 #include <stdint.h>
 #include <string.h>
@@ -82,9 +82,9 @@ static inline int64_t chunks_ahead(const LineGrid &grid) {
     return std::max<int64_t>(bytes_ahead / (grid.columns * grid.rows * line_bytes), 2);
 }
 
-// Prefetch what is read for a row of lines of a rectangle, and what is written through the caches: lines of memory, if not past them, and those at
-// both ends of its texels' rows, which are not written whole: stores that wait for them would make all others wait. (Always inline: GCC leaves out
-// calls of functions that do nothing but prefetch.)
+// Prefetch what is read for a row of lines of a rectangle, and what is written through the caches: lines of memory, if not past them (rows of texels
+// are prefetched where cells are moved), and those at both ends of its texels' rows, which are not written whole: stores that wait for them would
+// make all others wait. (Always inline: GCC leaves out calls of functions that do nothing but prefetch.)
 template <bool TO_MEMORY>
 __attribute__((always_inline)) static inline void ask_for_row(const LineCopy &copy, const LineRectangle &lines, int64_t row) {
     if (row >= lines.bottom)
@@ -127,8 +127,7 @@ static inline void in_chunks(const LineCopy &copy, int64_t end, Move move) {
     for (int64_t i = 0; i < grid.count; i++) {
         const LineRectangle lines = grid[i], coming = grid[i + ahead];
         for (int64_t row = lines.top; row < lines.bottom; row++) {
-            if (copy.past_caches || TO_MEMORY)
-                ask_for_row<TO_MEMORY>(copy, coming, row - lines.top + coming.top);
+            ask_for_row<TO_MEMORY>(copy, coming, row - lines.top + coming.top);
             move(row, row - lines.top, lines.left, lines.right);
         }
     }
