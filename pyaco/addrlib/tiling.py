@@ -49,8 +49,8 @@ RUN_BYTES = tuple(1 << bits for bits in range(12, 19))
 """Sizes of runs: bytes of memory that are a rectangle of texels, to be written past the caches in one go. Two should fit into a cache."""
 RUN_WIDTH = {False: 256, True: 128}
 """Bytes of the rows of a run, at least, by whether texels go to memory: what is written goes further in one row than what is prefetched."""
-PLANS = 64
-"""How many plans a surface keeps."""
+PLANS, PLAN_PARTS = 64, 256
+"""How many plans a surface keeps, and of how many parts at most: what moves thousands of slices takes longer than to make its plan."""
 
 Bounds = tuple[tuple[int, int], ...]
 """First and last slice, row and column of a region."""
@@ -434,9 +434,11 @@ class TiledSurface:
         key = mip, bounds, threads, to_memory, len(flat) >= STREAMED_BYTES
         plan = self._plans.get(key)
         if plan is None:
+            plan = self._plan(mip, bounds, shape, threads, to_memory, key[-1])
             if len(self._plans) == PLANS:
                 self._plans.clear()
-            plan = self._plans[key] = self._plan(mip, bounds, shape, threads, to_memory, key[-1])
+            if len(plan) <= PLAN_PARTS:
+                self._plans[key] = plan
         by_units = tile_units if to_memory else detile_units
         call_all([
             (by_units, _view(memory, unit), _view(flat, unit), *arguments) if unit else (move_lines, memory, flat, *arguments, VECTOR_BITS)

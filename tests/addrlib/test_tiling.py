@@ -177,6 +177,9 @@ def test_plans_are_kept_for_calls_alike(monkeypatch: pytest.MonkeyPatch) -> None
         assert (surface.detile(memory, region=region) == texels[region or ()]).all()
         assert len(surface._plans) <= 6
     assert len(made) > len(regions) + 2
+    monkeypatch.setattr(tiling, "PLAN_PARTS", 1)
+    surface._plans.clear()
+    assert (surface.detile(memory) == texels).all() and not surface._plans                      # two slices
 
 
 @pytest.mark.parametrize(("name", "mode"), [("navi21", 27), ("navi31", 27), ("vega10", 9), ("vega10", 10), ("polaris10", 4), ("polaris10", 2)])
