@@ -1,10 +1,11 @@
 """Speed of addrlib: tile and detile against a plain copy of the same bytes, addresses, layout queries.
 
-    python bench/bench_addrlib.py [--seconds N] [--sizes 2048 4096] [--wall]
+    python bench/bench_addrlib.py [--seconds N] [--sizes 2048 4096] [--offset 0] [--wall]
 
 Copy, detile and tile take turns, and the best of each counts. Other users of a shared machine slow down scattered accesses for a second or
 so without slowing down the copy, so that the turns go on for two seconds a case. Times are the thread's own processor time; ``--wall``
-takes the clock instead. Two threads are always timed by the clock.
+takes the clock instead. Two threads are always timed by the clock. Memory, tiled or copied, begins with a cache line, as any that a driver
+gives, or ``--offset`` bytes behind; texels where numpy puts them, 16 bytes behind as a rule.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pyaco.addrlib import TiledSurface, gpu_config, surface_info, surface_infos
 from pyaco.addrlib.tiling_gfx6 import TiledSurfaceGfx6
 from pyaco.addrlib.v1.queries import surface_info as surface_info_gfx6
 from pyaco.addrlib.v3.queries import surface3_info
+from pyaco.host_memory import zeros_at_line
 
 MODES = (("64KB_R_X gfx1030", "navi21", 27), ("64KB_R_X gfx1100", "navi31", 27), ("64KB_S gfx900", "vega10", 9), ("2D thin1 gfx803", "polaris10", 4))
 
@@ -47,17 +49,17 @@ def best(functions: list[Callable[[], object]], seconds: float, clock: Callable[
     return times
 
 
-def bench_tiling(sizes: list[int], seconds: float, clock: Callable[[], float]) -> None:
+def bench_tiling(sizes: list[int], seconds: float, clock: Callable[[], float], offset: int) -> None:
     """Print GB/s of texels, and the fraction of the copy's speed; "new" lays out a surface, makes its tables and detiles it once."""
     print("mode                size bytes   copy detile         tile           new         two threads:  copy detile   tile")
     for label, name, mode in MODES:
         for size in sizes:
             for element in (1, 2, 4, 8, 16):
                 surface = make(name, mode, size, 8 * element)
-                memory = np.random.default_rng(0).integers(0, 256, surface.size, dtype=np.uint8)
+                memory, back, target = (zeros_at_line(surface.size + offset)[offset:] for _ in range(3))
+                memory[:] = np.random.default_rng(0).integers(0, 256, surface.size, dtype=np.uint8)
                 texels = surface.detile(memory)
-                back = np.empty_like(memory)
-                source, target = memory[: texels.nbytes], np.empty(texels.nbytes, np.uint8)
+                source, target = memory[: texels.nbytes], target[: texels.nbytes]
 
                 def run(threads: int, s: TiledSurface = surface, m: np.ndarray = memory, t: np.ndarray = texels, b: np.ndarray = back,
                         x: np.ndarray = source, y: np.ndarray = target) -> list[Callable[[], object]]:
@@ -108,11 +110,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--sizes", type=int, nargs="+", default=[2048, 4096])
+    parser.add_argument("--offset", type=int, default=0)
     parser.add_argument("--wall", action="store_true")
     options = parser.parse_args()
     clock = perf_counter if options.wall else thread_time
     bench_queries(options.seconds, clock)
-    bench_tiling(options.sizes, options.seconds, clock)
+    bench_tiling(options.sizes, options.seconds, clock, options.offset)
 
 
 if __name__ == "__main__":

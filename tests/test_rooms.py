@@ -20,7 +20,7 @@ PACKAGE = Path(pyaco.__file__).parent
 SUFFIXES = (".py", ".pyx", ".pxd", ".pxi", ".pyi")
 
 # What each room may import besides itself.
-EVERYWHERE = {"arguments", "errors", "targets", "isa", "formats", "notebook", "_core.common"}
+EVERYWHERE = {"arguments", "errors", "targets", "isa", "formats", "host_memory", "notebook", "_core.common"}
 DOORS = {
     "targets": set(),
     "isa": {"_core.isa"},

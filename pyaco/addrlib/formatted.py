@@ -18,6 +18,7 @@ from pyaco.addrlib.records import integers_of
 from pyaco.arguments import checked
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.formats import PixelFormat, pixel_format
+from pyaco.host_memory import zeros_at_line
 from pyaco.notebook import folded, table
 from pyaco.targets.features import has_forced_swizzle_mode, has_swizzle_modes
 
@@ -285,7 +286,8 @@ class Surface:
             Shape (slices, height, width) in elements, then samples if there are several, then channels or bytes of an element as they come;
             one slice may be left out.
         memory : numpy.ndarray, optional
-            Memory of at least `size` bytes to write to; by default new memory of `size` bytes, zeros around the level.
+            Memory of at least `size` bytes to write to; by default new memory of `size` bytes, zeros around the level, which
+            begins with a cache line: that is tiled fastest.
         mip, threads : int
             Level; threads that share the work.
         stencil : bool
@@ -308,7 +310,7 @@ class Surface:
         shape = self.level_shape(mip)
         if shape[0] == 1 and array.shape[: len(shape) - 1] == shape[1:]:
             array = array[None]
-        target = np.zeros(self.size, np.uint8) if memory is None else memory
+        target = zeros_at_line(self.size) if memory is None else memory
         tiled, offset = self.part(stencil)
         tiled.tile(array, _from(target, offset), mip=mip, threads=threads)
         return target

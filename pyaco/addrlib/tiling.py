@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import product
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,6 +49,13 @@ RUN_BYTES = tuple(1 << bits for bits in range(12, 19))
 """Sizes of runs: bytes of memory that are a rectangle of texels, to be written past the caches in one go. Two should fit into a cache."""
 RUN_WIDTH = {False: 256, True: 128}
 """Bytes of the rows of a run, at least, by whether texels go to memory: what is written goes further in one row than what is prefetched."""
+PLANS, PLAN_PARTS = 64, 256
+"""How many plans a surface keeps, and of how many parts at most: what moves thousands of slices takes longer than to make its plan."""
+
+Bounds = tuple[tuple[int, int], ...]
+"""First and last slice, row and column of a region."""
+Part = tuple[int, tuple[Any, ...]]
+"""A call that moves a part of a region: bytes of a unit, 0 for lines, and what the kernel takes besides memory and texels."""
 
 
 @kernel
@@ -119,7 +127,7 @@ def detile_units(
 
 @kernel
 def tile_units(
-    source: Table, target: Table, xs: Table, ys: Table, low: int, base: int, place: int, row: int, step: int, left: int, right: int, top: int,
+    target: Table, source: Table, xs: Table, ys: Table, low: int, base: int, place: int, row: int, step: int, left: int, right: int, top: int,
     bottom: int,
 ) -> None:
     """The same in the other direction: rows of `source` to the tiled `target`."""
@@ -379,13 +387,19 @@ class TiledSurface:
             raise InputError("the memory is read-only")
         self._move(tiled, texels, mip, bounds, shape, threads, to_memory=True)
 
-    def _region(self, mip: int, region: tuple[slice, slice, slice] | None) -> tuple[list[tuple[int, int]], tuple[int, ...]]:
+    def _region(self, mip: int, region: tuple[slice, slice, slice] | None) -> tuple[Bounds, tuple[int, ...]]:
+        """Return the bounds of a region of a level (None: all of it) and the shape of its texels."""
+        self._check_level(mip)
+        if region is None:
+            if mip not in self._whole:
+                level = self.level_shape(mip)
+                self._whole[mip] = tuple((0, size) for size in level[:3]), level
+            return self._whole[mip]
         level = self.level_shape(mip)
-        chosen = region if region is not None else (slice(None),) * 3
-        if not isinstance(chosen, tuple) or len(chosen) != 3:
+        if not isinstance(region, tuple) or len(region) != 3:
             raise InputError("a region has three slices: of slices, rows, columns")
         bounds = []
-        for part, size in zip(chosen, level, strict=False):
+        for part, size in zip(region, level, strict=False):
             if not isinstance(part, slice):
                 raise InputError(f"region: a slice of an extent of {size}, not {part!r}")
             first, last = 0 if part.start is None else part.start, size if part.stop is None else part.stop
@@ -393,13 +407,16 @@ class TiledSurface:
             if part.step not in (None, 1) or not 0 <= first < last <= size:
                 raise InputError(f"region {part} of an extent of {size}")
             bounds.append((first, last))
-        return bounds, tuple(last - first for first, last in bounds) + level[3:]
+        return tuple(bounds), tuple(last - first for first, last in bounds) + level[3:]
+
+    @cached_property
+    def _whole(self) -> dict[int, tuple[Bounds, tuple[int, ...]]]:
+        return {}
 
     def _check_array(self, array: NDArray[Any], shape: tuple[int, ...], what: str) -> None:
         if not isinstance(array, np.ndarray) or not array.flags.c_contiguous or array.dtype.hasobject:
             raise InputError(f"{what}: not a C-contiguous array of numbers")
-        lengths = [array.shape[:n] for n in range(array.ndim + 1)]
-        if shape not in lengths or array.nbytes != int(np.prod(shape)) * self.element_bytes:
+        if array.shape[: len(shape)] != shape or array.nbytes != prod(shape) * self.element_bytes:
             raise InputError(f"{what}: {array.shape} of {array.dtype} is not {shape} of {self.element_bytes} bytes each")
 
     def _bytes(self, memory: NDArray[Any]) -> NDArray[np.uint8]:
@@ -410,27 +427,43 @@ class TiledSurface:
         return memory.reshape(-1).view(np.uint8)[: self.size]
 
     def _move(
-        self, memory: NDArray[np.uint8], texels: NDArray[Any], mip: int, bounds: list[tuple[int, int]], shape: tuple[int, ...],
-        threads: int, to_memory: bool,
+        self, memory: NDArray[np.uint8], texels: NDArray[Any], mip: int, bounds: Bounds, shape: tuple[int, ...], threads: int, to_memory: bool,
     ) -> None:
         check_integers("tiling", threads=threads)
         flat = texels.reshape(-1).view(np.uint8)
-        jobs: list[tuple[Any, ...]] = []
-        past_caches = len(flat) >= STREAMED_BYTES
+        key = mip, bounds, threads, to_memory, len(flat) >= STREAMED_BYTES
+        plan = self._plans.get(key)
+        if plan is None:
+            plan = self._plan(mip, bounds, shape, threads, to_memory, key[-1])
+            if len(self._plans) == PLANS:
+                self._plans.clear()
+            if len(plan) <= PLAN_PARTS:
+                self._plans[key] = plan
+        by_units = tile_units if to_memory else detile_units
+        call_all([
+            (by_units, _view(memory, unit), _view(flat, unit), *arguments) if unit else (move_lines, memory, flat, *arguments, VECTOR_BITS)
+            for unit, arguments in plan], threads)
+
+    @cached_property
+    def _plans(self) -> dict[tuple[Any, ...], list[Part]]:
+        """Plans of calls, which are much the same again and again: for a small level, to make one takes longer than to move the texels."""
+        return {}
+
+    def _plan(self, mip: int, bounds: Bounds, shape: tuple[int, ...], threads: int, to_memory: bool, past_caches: bool) -> list[Part]:
+        """Return the calls that move a region."""
+        plan: list[Part] = []
         has_lines = len(shape) == 3
-        run = (0, 0, 0)
-        if past_caches and has_lines:
-            run = self._run(mip, to_memory)
+        run = self._run(mip, to_memory) if past_caches and has_lines else (0, 0, 0)
         for left, right, top, bottom, is_runs in _split(bounds, run[1:]):
             if is_runs:
-                jobs += self._line_jobs(memory, flat, mip, bounds, shape, (left, right, top, bottom), threads, to_memory, past_caches, run)
+                plan += self._line_parts(mip, bounds, shape, (left, right, top, bottom), threads, to_memory, past_caches, run)
                 continue
-            for part in _split([bounds[0], (top, bottom), (left, right)], self.tables(mip).line if has_lines else (0, 0)):
+            for part in _split((bounds[0], (top, bottom), (left, right)), self.tables(mip).line if has_lines else (0, 0)):
                 if part[-1]:
-                    jobs += self._line_jobs(memory, flat, mip, bounds, shape, part[:4], threads, to_memory, past_caches)
+                    plan += self._line_parts(mip, bounds, shape, part[:4], threads, to_memory, past_caches)
                 else:
-                    jobs += self._unit_jobs(memory, flat, mip, bounds, shape, part[:4], threads, to_memory)
-        call_all(jobs, threads)
+                    plan += self._unit_parts(mip, bounds, shape, part[:4], threads)
+        return plan
 
     def _run(self, mip: int, to_memory: bool) -> tuple[int, int, int]:
         """Return bytes of a run of a level, and its width and height in elements; (0, 0, 0) where there are none.
@@ -450,10 +483,10 @@ class TiledSurface:
     def _runs(self) -> dict[tuple[int, bool], tuple[int, int, int]]:
         return {}
 
-    def _line_jobs(
-        self, memory: NDArray[np.uint8], texels: NDArray[np.uint8], mip: int, bounds: list[tuple[int, int]], shape: tuple[int, ...],
-        part: tuple[int, int, int, int], threads: int, to_memory: bool, past_caches: bool, run: tuple[int, int, int] = (0, 0, 0),
-    ) -> list[tuple[Any, ...]]:
+    def _line_parts(
+        self, mip: int, bounds: Bounds, shape: tuple[int, ...], part: tuple[int, int, int, int], threads: int, to_memory: bool,
+        past_caches: bool, run: tuple[int, int, int] = (0, 0, 0),
+    ) -> list[Part]:
         """Return calls that move a part of whole lines of one sample; with `run`, of whole runs."""
         t, element = self.tables(mip), self.element_bytes
         (first_z, last_z), (first_y, _), (first_x, _) = bounds
@@ -462,17 +495,16 @@ class TiledSurface:
         pitch = shape[2] * element
         columns, rows = (table[first:last:extent] & -LINE for table, first, last, extent in ((t.x, left, right, width), (t.y, top, bottom, height)))
         of_lines = run[0], run[1] // width, run[2] // height
-        jobs: list[tuple[Any, ...]] = []
+        parts: list[Part] = []
         for z, (first, last) in product(range(first_z, last_z), _share(top, bottom, threads, run[2] or height)):
             place = ((z - first_z) * shape[1] + first - first_y) * pitch + (left - first_x) * element
-            jobs.append((move_lines, memory, texels, columns, rows[(first - top) // height : (last - top) // height], t.low, t.base(z, 0), place,
-                         pitch, self._order(mip), to_memory, VECTOR_BITS, past_caches, of_lines))
-        return jobs
+            parts.append((0, (columns, rows[(first - top) // height : (last - top) // height], t.low, t.base(z, 0), place, pitch, self._order(mip),
+                              to_memory, past_caches, of_lines)))
+        return parts
 
-    def _unit_jobs(
-        self, memory: NDArray[np.uint8], texels: NDArray[np.uint8], mip: int, bounds: list[tuple[int, int]], shape: tuple[int, ...],
-        part: tuple[int, int, int, int], threads: int, to_memory: bool,
-    ) -> list[tuple[Any, ...]]:
+    def _unit_parts(
+        self, mip: int, bounds: Bounds, shape: tuple[int, ...], part: tuple[int, int, int, int], threads: int,
+    ) -> list[Part]:
         """Return calls that move any part, unit by unit."""
         t, element = self.tables(mip), self.element_bytes
         (first_z, last_z), (first_y, _), (first_x, _) = bounds
@@ -483,16 +515,14 @@ class TiledSurface:
         edges = (shape[2] * element, self.size, left * element, right * element, (left - first_x) * element)
         while unit > element and any(edge % unit for edge in edges):
             unit //= 2
-        tiled, linear = _view(memory, unit), _view(texels, unit)
-        source, target = (linear, tiled) if to_memory else (tiled, linear)
         xs, ys = self._in_units(mip, unit)
-        jobs: list[tuple[Any, ...]] = []
+        parts: list[Part] = []
         for z, s, (first, last) in product(range(first_z, last_z), range(samples), _share(top, bottom, threads, 1)):
             place = (((z - first_z) * shape[1] + first - first_y) * shape[2] + left - first_x) * samples + s
-            jobs.append((
-                tile_units if to_memory else detile_units, source, target, xs, ys, t.low // unit, t.base(z, s) // unit, place * element // unit,
-                shape[2] * samples * element // unit, samples, left * element // unit, right * element // unit, first, last))
-        return jobs
+            parts.append((unit, (
+                xs, ys, t.low // unit, t.base(z, s) // unit, place * element // unit, shape[2] * samples * element // unit, samples,
+                left * element // unit, right * element // unit, first, last)))
+        return parts
 
     @cached_property
     def _scaled(self) -> dict[tuple[int, int], tuple[NDArray[np.int64], NDArray[np.int64]]]:
@@ -576,7 +606,7 @@ def _share(first: int, last: int, threads: int, multiple: int) -> list[tuple[int
     return [(top, min(top + rows, last)) for top in range(first, last, rows)]
 
 
-def _split(bounds: list[tuple[int, int]], block: tuple[int, ...]) -> list[tuple[int, int, int, int, bool]]:
+def _split(bounds: Bounds, block: tuple[int, ...]) -> list[tuple[int, int, int, int, bool]]:
     """Split a region into whole blocks and the edges around: (left, right, top, bottom, whether of whole blocks)."""
     _, (top, bottom), (left, right) = bounds
     if not block[0]:

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from pyaco.arguments import checked
 from pyaco.descriptors.buffer import raw_buffer
 from pyaco.descriptors.sampler import Sampler, sampler_descriptor
-from pyaco.emu.host_memory import zeros_at_line
 from pyaco.emu.origins import maker
 from pyaco.errors import InputError
+from pyaco.host_memory import zeros_at_line
 
 if TYPE_CHECKING:
     from pyaco._core.emu.memory import AddressSpace

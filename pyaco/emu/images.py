@@ -16,10 +16,10 @@ from pyaco.descriptors.hardware_format import memory_swizzle
 from pyaco.descriptors.image import ImageView as ViewedPart
 from pyaco.descriptors.image import image_descriptor
 from pyaco.descriptors.sampler import Sampler, sampler_descriptor
-from pyaco.emu.host_memory import zeros_at_line
 from pyaco.emu.origins import maker
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.formats import PixelFormat, pixel_format
+from pyaco.host_memory import zeros_at_line
 from pyaco.targets.features import has_surfaces_1d, has_swizzle_modes
 
 if TYPE_CHECKING:

@@ -216,6 +216,7 @@ def test_arrays_of_pixels() -> None:
     surface = Surface("RX 7900 XTX", format="rgba8", width=64, height=32)
     picture = np.random.default_rng(0).integers(0, 256, (32, 64, 4), np.uint8)
     tiled = surface.tile(picture)
+    assert tiled.ctypes.data % 64 == 0 and tiled.shape == (surface.size,)
     address = surface.address(5, 7)
     assert tiled[address : address + 4].tobytes() == picture[7, 5].tobytes()
     np.testing.assert_array_equal(surface.detile(tiled), picture)

@@ -94,7 +94,7 @@ def calls_of_lines(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bool, bool, bo
     original = lines.move_lines
 
     def counted(*arguments: Any) -> None:
-        to_memory, _, past_caches, run = arguments[-4:]
+        to_memory, past_caches, run, _ = arguments[-4:]
         calls.append((to_memory, past_caches, run[0] > 0))
         original(*arguments)
 
@@ -152,6 +152,34 @@ def test_slices_need_not_begin_with_a_run(vector_bits: int, monkeypatch: pytest.
     surface.tile(texels, memory)
     z, y, x = np.indices(texels.shape)
     assert (memory.view(np.uint32)[surface.addresses(x, y, z) // 4] == texels).all() and (surface.detile(memory) == texels).all()
+
+
+def test_plans_are_kept_for_calls_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One for each region, direction and number of threads, whatever memory and texels are; not more than there is room for."""
+    made: list[tuple[Any, ...]] = []
+    original = TiledSurface._plan
+
+    def counted(surface: TiledSurface, *arguments: Any) -> Any:
+        made.append(arguments)
+        return original(surface, *arguments)
+
+    monkeypatch.setattr(TiledSurface, "_plan", counted)
+    monkeypatch.setattr(tiling, "PLANS", 6)
+    surface = surface_of_tiles("navi31", 27, 4, 100, 90, slices=2)
+    rng = np.random.default_rng(3)
+    regions: list[Any] = [None, *((slice(z, z + 1), slice(y, 90 - y), slice(8 * y, 100)) for z, y in product(range(2), range(4)))]
+    for turn in range(4):
+        texels, memory = rng.integers(0, 1 << 32, (2, 90, 100), dtype=np.uint32), at_offset(surface.size, 16 * turn)
+        surface.tile(texels, memory)
+        assert (surface.detile(memory) == texels).all() and (surface.detile(memory, threads=2) == texels).all()
+        assert len(made) == 3
+    for region in 2 * regions:
+        assert (surface.detile(memory, region=region) == texels[region or ()]).all()
+        assert len(surface._plans) <= 6
+    assert len(made) > len(regions) + 2
+    monkeypatch.setattr(tiling, "PLAN_PARTS", 1)
+    surface._plans.clear()
+    assert (surface.detile(memory) == texels).all() and not surface._plans                      # two slices
 
 
 @pytest.mark.parametrize(("name", "mode"), [("navi21", 27), ("navi31", 27), ("vega10", 9), ("vega10", 10), ("polaris10", 4), ("polaris10", 2)])

@@ -21,7 +21,7 @@ static int64_t move_cells(const LineCopy &copy) {
     if (end == 0)
         return 0;
     if (copy.run && !is_aligned)
-        in_runs(copy, [&](uint8_t *memory, int64_t row, int64_t left, int64_t right) {
+        in_runs(copy, Cells::stream_lines, [&](uint8_t *memory, int64_t row, int64_t left, int64_t right) {
             Cells::template tile<false>(copy, memory, row, left, right);
         });
     else if (copy.past_caches && is_aligned)

@@ -116,14 +116,18 @@ IN_HALVES static void detile_halves(const LineCopy &copy, int64_t row, int64_t l
                 vectors[k] = _mm256_loadu_si256((const __m256i *)(memory + line[column + places.column[i + k]] + places.in_line[i + k]));
             steps.apply(steps, vectors);
 #pragma GCC unroll 4
-            for (int k = 0; k < 4; k++)
+            for (int k = 0; k < 4; k++) {
                 store_half<PAST_CACHES>(texels + places.in_rows[i + k], vectors[k]);
+                if (!PAST_CACHES)
+                    __builtin_prefetch(texels + places.in_rows[i + k] + chunk_bytes, 1, 2);     // of the next chunk
+            }
         }
 }
 
-IN_HALVES static void store_lines(uint8_t *to, const uint8_t *from, int64_t bytes) {
+// Whole cache lines, past the caches.
+IN_HALVES static void stream_halves(uint8_t *to, const uint8_t *from, int64_t bytes) {
     for (int64_t i = 0; i < bytes; i += line_bytes / 2)
-        store_half<true>(to + i, _mm256_load_si256((const __m256i *)(from + i)));
+        store_half<true>(to + i, _mm256_loadu_si256((const __m256i *)(from + i)));
 }
 
 // A part of the bytes of each row of the cell at `column`, which is made beside.
@@ -166,7 +170,7 @@ static void detile_by_rows(const LineCopy &copy, int64_t row, int64_t left, int6
             uint8_t *const from = made[y] + margin;
             if (head)
                 memcpy(to[y] + behind[y], from + behind[y], line_bytes - behind[y]);
-            store_lines(to[y] + head, from + head, whole - head);
+            stream_halves(to[y] + head, from + head, whole - head);
             to[y] += whole;
             if (end == copy.wide)
                 memcpy(to[y], from + whole, (behind[y] + bytes) % line_bytes);
@@ -246,6 +250,8 @@ struct Cells256 {
 
     // Pieces of 16 bytes are as fast.
     static int64_t columns_to_tile(const LineCopy &copy) { return copy.wide < lines || copy.piece == 16 ? 0 : copy.wide; }
+
+    static void stream_lines(uint8_t *to, const uint8_t *from, int64_t bytes) { stream_halves(to, from, bytes); }
 
     template <bool PAST_CACHES>
     static void tile(const LineCopy &copy, uint8_t *memory, int64_t row, int64_t left, int64_t right) {

@@ -76,6 +76,9 @@ IN_LINES static void detile_cells(
 #pragma GCC unroll 8
         for (int i = 0; i < lines; i++)
             vectors[i] = _mm512_loadu_si512(memory + line[column + i]);
+#pragma GCC unroll 8
+        for (int i = 0; i < lines && STORE != store_past_caches; i++)
+            __builtin_prefetch(to[i] + chunk_bytes, 1, 2);          // of the next chunk
         network.apply(network, vectors);
 #pragma GCC unroll 8
         for (int i = 0; i < lines; i++, to[i - 1] += line_bytes) {
@@ -150,6 +153,12 @@ struct Cells512 {
     }
 
     static int64_t columns_to_tile(const LineCopy &copy) { return copy.wide >> HEIGHT_LOG2 << HEIGHT_LOG2; }
+
+    // Whole cache lines, past the caches.
+    IN_LINES static void stream_lines(uint8_t *to, const uint8_t *from, int64_t bytes) {
+        for (int64_t i = 0; i < bytes; i += line_bytes)
+            _mm512_stream_si512((__m512i *)(to + i), _mm512_loadu_si512(from + i));
+    }
 
     template <bool PAST_CACHES>
     static void tile(const LineCopy &copy, uint8_t *memory, int64_t row, int64_t left, int64_t right) {

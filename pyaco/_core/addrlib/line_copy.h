@@ -7,7 +7,8 @@
 // What counts beside that is the order. Rows of texels may be a power of two of bytes apart, so that their lines fall into the same few sets of
 // the caches: bands of few rows move in chunks of some lines. Large pictures are written past the caches, which would read each line before it is
 // written, and what is to be read is prefetched into the second cache, which has room for more to be under way than the first; that is how reading
-// and writing overlap.
+// and writing overlap. Small pictures are written through the caches: what is to be written is prefetched too, as the processor by itself foresees
+// neither where lines of memory follow one another nor so many rows of texels.
 #pragma once
 #include <stdint.h>
 #include <string.h>
@@ -81,20 +82,23 @@ static inline int64_t chunks_ahead(const LineGrid &grid) {
     return std::max<int64_t>(bytes_ahead / (grid.columns * grid.rows * line_bytes), 2);
 }
 
-// Prefetch what is read for a row of lines of a rectangle, and the lines at both ends of its texels' rows, which are not written whole: stores that
-// wait for them would make all others wait. (Always inline: GCC leaves out calls of functions that do nothing but prefetch.)
+// Prefetch what is read for a row of lines of a rectangle, and what is written through the caches: lines of memory, if not past them (rows of texels
+// are prefetched where cells are moved), and those at both ends of its texels' rows, which are not written whole: stores that wait for them would
+// make all others wait. (Always inline: GCC leaves out calls of functions that do nothing but prefetch.)
 template <bool TO_MEMORY>
 __attribute__((always_inline)) static inline void ask_for_row(const LineCopy &copy, const LineRectangle &lines, int64_t row) {
     if (row >= lines.bottom)
         return;
+    const LineRow line(copy, row);
     if (TO_MEMORY) {
         const uint8_t *texels = copy.texels_of(row, lines.left);
         const int64_t height = copy.height(), bytes = (lines.right - lines.left) * copy.width(), pitch = copy.pitch;
         for (int64_t y = 0; y < height; y++, texels += pitch)
             for (int64_t x = 0; x < bytes; x += line_bytes)
                 __builtin_prefetch(texels + x, 0, 2);
+        for (int64_t column = lines.left; column < lines.right && !copy.past_caches; column++)
+            __builtin_prefetch(copy.memory + line[column], 1, 2);
     } else {
-        const LineRow line(copy, row);
         const int64_t before = (row - lines.top) * copy.run_wide * line_bytes;
         const uint8_t *run = copy.memory + (LineRow(copy, lines.top)[lines.left] & -copy.run) + before;
         for (int64_t column = lines.left; column < lines.right; column++)
@@ -109,9 +113,10 @@ __attribute__((always_inline)) static inline void ask_for_row(const LineCopy &co
     }
 }
 
-// What waits to be written: a run; what is left of each row of a run or chunk.
+// What waits to be written: a run that begins inside of a cache line; what is left of each row of a run or chunk.
 static inline int64_t buffer_bytes(const LineCopy &copy, bool to_memory) {
-    return to_memory ? copy.run : std::max<int64_t>(copy.run_high << copy.height_log2, band_rows) * line_bytes;
+    const bool is_aligned = (uintptr_t)copy.memory % line_bytes == 0;
+    return to_memory ? (is_aligned ? 0 : copy.run) : std::max<int64_t>(copy.run_high << copy.height_log2, band_rows) * line_bytes;
 }
 
 // Call `move(row, row in the run or chunk, left, right)` for all rows of lines in the order that suits the caches.
@@ -122,8 +127,7 @@ static inline void in_chunks(const LineCopy &copy, int64_t end, Move move) {
     for (int64_t i = 0; i < grid.count; i++) {
         const LineRectangle lines = grid[i], coming = grid[i + ahead];
         for (int64_t row = lines.top; row < lines.bottom; row++) {
-            if (copy.past_caches)
-                ask_for_row<TO_MEMORY>(copy, coming, row - lines.top + coming.top);
+            ask_for_row<TO_MEMORY>(copy, coming, row - lines.top + coming.top);
             move(row, row - lines.top, lines.left, lines.right);
         }
     }

@@ -89,21 +89,26 @@ static inline PieceMover piece_mover(const LineCopy &copy, bool past_caches) {
     }
 }
 
+// Whole cache lines, past the caches.
+static inline void stream_lines(uint8_t *to, const uint8_t *from, int64_t bytes) {
+    const int64_t same = 0;
+    for (int64_t i = 0; i < bytes; i += 16)
+        put_vector<16, 16, true>(to + i, from + i, &same);
+}
+
 // Write a run of memory from a buffer, by cache lines whatever it begins with. The lines at both ends belong to neighbours too: through the caches.
-static inline void write_run(uint8_t *to, const uint8_t *buffer, int64_t bytes) {
+template <class Stream>
+static inline void write_run(uint8_t *to, const uint8_t *buffer, int64_t bytes, Stream stream) {
     const int64_t head = -(uintptr_t)to % line_bytes, end = bytes - (bytes - head) % line_bytes;
     memcpy(to, buffer, head);
     memcpy(to + end, buffer + end, bytes - end);
-    for (int64_t i = head; i < end; i += 16) {
-        const int64_t same = 0;
-        put_vector<16, 16, true>(to + i, buffer + i, &same);
-    }
+    stream(to + head, buffer + head, end - head);
 }
 
 // Memory that begins inside of a cache line, where all lines are in runs: call `move(memory, row, left, right)` for the rows of lines of each, to
-// make it in a buffer.
-template <class Move>
-static inline void in_runs(const LineCopy &copy, Move move) {
+// make it in a buffer, and `stream(to, from, bytes)` for its cache lines.
+template <class Stream, class Move>
+static inline void in_runs(const LineCopy &copy, Stream stream, Move move) {
     const LineGrid grid = chunks_of(copy, copy.wide);
     const int64_t ahead = chunks_ahead(grid);
     for (int64_t i = 0; i < grid.count; i++) {
@@ -115,7 +120,7 @@ static inline void in_runs(const LineCopy &copy, Move move) {
             ask_for_row<true>(copy, coming, row - lines.top + coming.top);
             move(copy.buffer - first, row, lines.left, lines.right);
         }
-        write_run(copy.memory + first, copy.buffer, copy.run);
+        write_run(copy.memory + first, copy.buffer, copy.run, stream);
     }
 }
 
@@ -126,7 +131,7 @@ static void move_pieces(const LineCopy &copy) {
     const bool as_runs = TO_MEMORY && copy.run && places;
     const PieceMover move = piece_mover<TO_MEMORY>(copy, copy.past_caches && !places);
     if (as_runs)
-        in_runs(copy, [&](uint8_t *memory, int64_t row, int64_t left, int64_t right) { move(copy, memory, row, left, right); });
+        in_runs(copy, stream_lines, [&](uint8_t *memory, int64_t row, int64_t left, int64_t right) { move(copy, memory, row, left, right); });
     else
         in_chunks<TO_MEMORY>(copy, copy.wide, [&](int64_t row, int64_t, int64_t left, int64_t right) { move(copy, copy.memory, row, left, right); });
 }

@@ -30,13 +30,13 @@ VECTOR_BITS = widest_vectors()
 
 def move_lines(
     const uint8_t[::1] memory, const uint8_t[::1] texels, const int64_t[::1] columns, const int64_t[::1] rows, int64_t low, int64_t base,
-    int64_t place, int64_t pitch, order, bint to_memory, int vector_bits, bint past_caches, run,
+    int64_t place, int64_t pitch, order, bint to_memory, bint past_caches, run, int vector_bits,
 ):
     """Move lines between memory and texels: the line of (row, column) begins at `columns[column]`, `rows[row]` and `base`, xored in the bits of `low`
     and added in the others; its texels at byte `place`, whose rows are `pitch` bytes apart.
 
-    `order` is a `LineOrder`; `vector_bits` are at most `VECTOR_BITS`, 0: none; `run` says (bytes, columns, rows) of memory in a row that is a
-    rectangle of lines, if all lines are in such, else (0, 0, 0).
+    `order` is a `LineOrder`; `run` says (bytes, columns, rows) of memory in a row that is a rectangle of lines, if all lines are in such, else
+    (0, 0, 0); `vector_bits` are at most `VECTOR_BITS`, 0: none.
     """
     cdef LineCopy copy
     cdef const uint8_t[::1] offsets = order.offsets

@@ -1,4 +1,4 @@
-"""Memory of the host that devices work on."""
+"""Memory of the host that devices, drivers and tiling work on."""
 
 from __future__ import annotations
 
