@@ -33,6 +33,7 @@ from pyaco._core.ir.shader cimport (
     nir_instruction_new, nir_load_const, node_first_block, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit,
     shader_rewrite_end, source_set, source_swizzle, source_value, sources_of, swizzle_component,
 )
+from pyaco._core.nir.constant_folding cimport fold
 from pyaco._core.nir.rule_trees cimport letter_of, pattern_constant, unsized_bits
 
 cdef enum:
@@ -351,6 +352,7 @@ cdef uint64_t _build(ShaderData *s, Walk *w, const Match *m, uint32_t node, int 
     if pattern_kind[node] == node_opcode:
         value = nir_instruction_new(s, nir_alu, pattern_opcode[node], 1, 0, alu_input_count[pattern_opcode[node]])
         _fill(s, w, m, node, value, expected)
+        fold(s, value)             # of constants, which the next rule may ask for
     else:
         value = nir_constant(s, pattern_constant(node, expected), expected)
     _emit(s, w, value)
@@ -402,7 +404,9 @@ cdef int _replace(ShaderData *s, Walk *w, const Match *m, uint32_t node, ValueId
     s.instructions.source_first[root] = first
     s.instructions.source_count[root] = <uint16_t>count
     if pattern_kind[node] == node_opcode:
-        return _fill(s, w, m, node, root, bits)
+        _fill(s, w, m, node, root, bits)
+        fold(s, root)
+        return 0
     letter = letter_of(pattern_value[node])
     s.instructions.opcode[root] = alu_mov
     source_set(s, root, 0, m.value[letter])
