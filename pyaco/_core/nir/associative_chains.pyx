@@ -80,7 +80,13 @@ cdef void _note_uses(Context *c) noexcept nogil:
         node = node_walk_next(s, node)
 
 
-cdef void _note_inner(Context *c, ValueId reader) noexcept nogil:
+cdef void _note_operands(Context *c, RowRange sources) noexcept nogil:
+    cdef SourceRow source
+    for source in range(sources.first, sources.first + sources.count):
+        c.roles[c.s.sources.value[source]] |= role_operand
+
+
+cdef void _note_roles(Context *c, ValueId reader) noexcept nogil:
     cdef ShaderData *s = c.s
     cdef RowRange sources = sources_of(s, reader)
     cdef SourceRow source
@@ -88,8 +94,10 @@ cdef void _note_inner(Context *c, ValueId reader) noexcept nogil:
     for source in range(sources.first, sources.first + sources.count):
         value = s.sources.value[source]
         if c.uses[value] == 1 and may_reorder(s, value) and _belongs_to(s, value, reader):
-            c.inner[value] = True
+            c.roles[value] |= role_inner
             c.families |= 1 << _family[s.instructions.opcode[value]]
+            _note_operands(c, sources)
+            _note_operands(c, sources_of(s, value))
 
 
 cdef bint chains_begin(Context *c, ShaderData *s) except -1 nogil:
@@ -100,7 +108,7 @@ cdef bint chains_begin(Context *c, ShaderData *s) except -1 nogil:
     c.families = 0
     c.uses.assign(s.instructions.table.count)
     c.reader.assign(s.instructions.table.count)
-    c.inner.assign(s.instructions.table.count)
+    c.roles.assign(s.instructions.table.count)
     c.always_runs.assign(s.nodes.table.count, False)
     c.hoisted.assign(s.nodes.table.count, 0)
     _note_uses(c)
@@ -108,7 +116,7 @@ cdef bint chains_begin(Context *c, ShaderData *s) except -1 nogil:
         for row in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
             i = s.order.instruction[row]
             if may_reorder(s, i):
-                _note_inner(c, i)
+                _note_roles(c, i)
         if s.nodes.next[block] and s.nodes.kind[s.nodes.next[block]] == node_loop:
             note_always_runs(s, s.nodes.next[block], c.always_runs)
         block = block_walk_next(s, block)
@@ -119,8 +127,21 @@ cdef bint chains_begin(Context *c, ShaderData *s) except -1 nogil:
 
 
 cdef bint is_chain_root(const Context *c, ValueId i) noexcept nogil:
-    return (c.families >> _family[c.s.instructions.opcode[i]] & 1 and not c.inner[i] and may_reorder(c.s, i)
+    return (c.families >> _family[c.s.instructions.opcode[i]] & 1 and not c.roles[i] & role_inner and may_reorder(c.s, i)
             and c.s.instructions.source_count[i] > 1)
+
+
+cdef bint is_pair_alone(const Context *c, ValueId root) noexcept nogil:
+    cdef uint32_t common = role_operand
+    cdef uint32_t roles, k
+    cdef ValueId value
+    for k in range(c.s.instructions.source_count[root]):
+        value = _origin(c, source_value(c.s, root, k))
+        roles = c.roles[value] if value < c.roles.size() else 0
+        if roles & role_inner:
+            return False
+        common &= roles
+    return not common
 
 
 # ------------------------------------------------------------------------------------------------------------------ operands
@@ -199,7 +220,7 @@ cdef bint may_pair(const Operand *a, const Operand *b) noexcept nogil:
 
 cdef bint chain_goes_on(const Context *c, ValueId value, uint32_t depth, uint32_t operands) noexcept nogil:
     """Whether a source is of the chain, rather than an operand of it."""
-    return value < c.inner.size() and c.inner[value] and depth < most_operands and operands < most_operands
+    return value < c.roles.size() and c.roles[value] & role_inner and depth < most_operands and operands < most_operands
 
 
 cdef int _collect(Context *c, ValueId i, bint negative, uint32_t depth) except -1 nogil:

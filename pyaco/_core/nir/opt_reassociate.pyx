@@ -31,7 +31,7 @@ from pyaco._core.ir.shader cimport (
     source_swizzle, source_value, swizzle_component, value_is_constant,
 )
 from pyaco._core.nir.associative_chains cimport (
-    Chain, Context, Operand, Pair, Sharing, chain_begin, chains_begin, is_chain_root, may_pair, pair_cost, pair_key,
+    Chain, Context, Operand, Pair, Sharing, chain_begin, chains_begin, is_chain_root, is_pair_alone, may_pair, pair_cost, pair_key,
 )
 from pyaco._core.nir.chain_forms cimport best_form, build_form, emit_in_chain, emit_operation, present_cost
 from pyaco._core.nir.lowering cimport Lowering, lower_alu, lower_keep, lowering_run
@@ -250,7 +250,7 @@ cdef ValueId _lower(Lowering *b, ValueId i) except? 0xffffffffU nogil:
     cdef bint changes
     cdef vector[Operand] before
     cdef ValueId result = 0
-    if not is_chain_root(c, i):
+    if not is_chain_root(c, i) or is_pair_alone(c, i):
         return lower_keep
     chain_begin(c, i)
     if c.chain.operands.size() + c.chain.constants < 3:
@@ -287,7 +287,7 @@ cdef int _count_all_pairs(Context *c) except -1 nogil:
     while block:
         for row in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
             i = s.order.instruction[row]
-            if s.instructions.kind[i] == nir_alu and is_chain_root(c, i):
+            if s.instructions.kind[i] == nir_alu and is_chain_root(c, i) and not is_pair_alone(c, i):
                 chain_begin(c, i)
                 _count_pairs(c, 1)
         block = block_walk_next(s, block)
