@@ -19,6 +19,7 @@ cdef struct Operand:
     bint varies                   # between lanes
     bint fuses                    # with the sum: what computes it adds as well
     uint32_t level                # loops around it
+    bint shared                   # something else reads it too, which may be another chain
 
 cdef struct Pair:
     Operand first

@@ -174,6 +174,11 @@ cdef uint32_t _level(const ShaderData *s, NodeId block) noexcept nogil:
     return level
 
 
+cdef bint _is_shared(const Context *c, ValueId value) noexcept nogil:
+    cdef ValueId origin = _origin(c, value)
+    return origin < c.uses.size() and c.uses[origin] > 1
+
+
 cdef int _add_operand(Context *c, ValueId value, uint32_t index, bint negative) except -1 nogil:
     cdef ShaderData *s = c.s
     cdef Chain *chain = &c.chain
@@ -195,6 +200,7 @@ cdef int _add_operand(Context *c, ValueId value, uint32_t index, bint negative) 
     operand.value, operand.component, operand.pair, operand.negative = value, index, 0, negative
     operand.varies = s.instructions.flags[value] & nir_divergent != 0
     operand.fuses = operand.varies and not negative and _fuses(c, value, chain.opcode)
+    operand.shared = _is_shared(c, value)
     operand.level = min(_level(s, s.instructions.block[value]), chain.level) if chain.level else 0
     chain.operands.push_back(operand)
     return 0
@@ -215,7 +221,7 @@ cdef ValueId _origin(const Context *c, ValueId value) noexcept nogil:
 
 
 cdef bint may_pair(const Operand *a, const Operand *b) noexcept nogil:
-    return a.varies == b.varies and a.level == b.level and not a.negative and not b.negative and a.value != 0 and b.value != 0
+    return a.shared and b.shared and a.varies == b.varies and a.level == b.level and not a.negative and not b.negative and a.value != 0 and b.value != 0
 
 
 cdef bint chain_goes_on(const Context *c, ValueId value, uint32_t depth, uint32_t operands) noexcept nogil:

@@ -139,7 +139,7 @@ cdef int emit_operation(Lowering *b, int opcode, const Operand *x, const Operand
     cdef SourceRow row = s.instructions.source_first[i]
     s.sources.value[row], s.sources.swizzle[row] = x.value, x.component
     s.sources.value[row + 1], s.sources.swizzle[row + 1] = y.value, y.component
-    result[0] = Operand(i, 0, 0, False, x.varies or y.varies, False, max(x.level, y.level))
+    result[0] = Operand(i, 0, 0, False, x.varies or y.varies, False, max(x.level, y.level), False)
     if result.varies:
         s.instructions.flags[i] |= nir_divergent
     emit(b, i)

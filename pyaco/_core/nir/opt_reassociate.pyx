@@ -82,7 +82,7 @@ cdef bint _is_product(const Context *c, const Operand *operand) noexcept nogil:
 
 cdef Operand _source_operand(const ShaderData *s, ValueId i, uint32_t source) noexcept nogil:
     cdef ValueId value = source_value(s, i, source)
-    return Operand(value, swizzle_component(source_swizzle(s, i, source), 0), 0, False, s.instructions.flags[value] & nir_divergent != 0, False, 0)
+    return Operand(value, swizzle_component(source_swizzle(s, i, source), 0), 0, False, s.instructions.flags[value] & nir_divergent != 0, False, 0, False)
 
 
 cdef bint _factor(Context *c, Lowering *b, size_t i, size_t j) except -1 nogil:
@@ -223,7 +223,7 @@ cdef ValueId _finish(Context *c, Lowering *b, bint gather, bint hoist) except? 0
         chain.constant = 0
         has_constant = True
     if has_constant:
-        number = Operand(constant(b, chain.constant, chain.bits), 0, 0, False, False, False, 0)
+        number = Operand(constant(b, chain.constant, chain.bits), 0, 0, False, False, False, 0, False)
         emit_in_chain(c, b, &result, &number, &result)
         if chain.constant_stays:
             s.instructions.flags[result.value] |= nir_no_unsigned_wrap
