@@ -10,6 +10,7 @@ from pyaco._core.ir.shader cimport ShaderData, ValueId
 cdef enum:                        # roles of a value in chains of three or more: bits
     role_inner = 1                # only the chain reads it that it is in the middle of
     role_operand = 2
+    role_root = 4                 # a chain ends with it that is long, or has both operands in common with such
 
 cdef struct Operand:
     ValueId value                 # 0: of two operands, `pair`
@@ -62,10 +63,8 @@ cdef cppclass Context:
 
 # Look at all operations of a shader; False if there are no chains.
 cdef bint chains_begin(Context *c, ShaderData *s) except -1 nogil
-# Whether a chain ends with an operation, of a family that has chains of three or more.
-cdef bint is_chain_root(const Context *c, ValueId i) noexcept nogil
-# Whether a chain is two operands that are not both of longer chains too: it stays, and has nothing in common with these.
-cdef bint is_pair_alone(const Context *c, ValueId root) noexcept nogil
+# Whether an operation is a `role_root`. Two operands that are not both of long chains stay, and have nothing in common with these.
+cdef bint ends_chain(const Context *c, ValueId i) noexcept nogil
 # Let `c.chain` be the chain that ends with an operation.
 cdef int chain_begin(Context *c, ValueId root) except -1 nogil
 # Whether a source is of the chain, rather than an operand of it; `operands` have been found before it.

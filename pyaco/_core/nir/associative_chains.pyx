@@ -126,22 +126,20 @@ cdef bint chains_begin(Context *c, ShaderData *s) except -1 nogil:
     return True
 
 
-cdef bint is_chain_root(const Context *c, ValueId i) noexcept nogil:
-    return (c.families >> _family[c.s.instructions.opcode[i]] & 1 and not c.roles[i] & role_inner and may_reorder(c.s, i)
-            and c.s.instructions.source_count[i] > 1)
-
-
-cdef bint is_pair_alone(const Context *c, ValueId root) noexcept nogil:
+cdef bint ends_chain(const Context *c, ValueId i) noexcept nogil:
+    cdef const ShaderData *s = c.s
     cdef uint32_t common = role_operand
-    cdef uint32_t roles, k
+    cdef uint32_t k
     cdef ValueId value
-    for k in range(c.s.instructions.source_count[root]):
-        value = _origin(c, source_value(c.s, root, k))
-        roles = c.roles[value] if value < c.roles.size() else 0
-        if roles & role_inner:
-            return False
-        common &= roles
-    return not common
+    if not c.families >> _family[s.instructions.opcode[i]] & 1 or c.roles[i] & role_inner or not may_reorder(s, i) \
+            or s.instructions.source_count[i] < 2:
+        return False
+    for k in range(s.instructions.source_count[i]):
+        value = source_value(s, i, k)
+        if c.roles[value] & role_inner:
+            return True
+        common &= c.roles[value]
+    return common != 0
 
 
 # ------------------------------------------------------------------------------------------------------------------ operands
