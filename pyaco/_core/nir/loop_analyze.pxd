@@ -47,6 +47,7 @@ cdef struct LoopAnalysis:
     Zeroed[uint32_t] row          # by value: where it stands in `members` if it stands there; of other loops' values, anywhere
     vector[Member] members        # from 1 on; one loop at a time, so that they stay in the cache
     vector[Carried] carried
+    bint has_local_variables      # the shader
     BlockNumber first_block       # of the loop: its header
     BlockNumber last_block
     NodeId entry                  # the block before the loop

@@ -25,10 +25,10 @@ from nir_opcodes cimport (
     intrinsic_store_deref,
 )
 from pyaco._core.ir.shader cimport (
-    NodeId, OrderRow, ShaderData, SourceRow, ValueId, alu_is_vector, constant_bits, deref_array, jump_break, loop_control_dont_unroll,
+    NodeId, OrderRow, ShaderData, SourceRow, ValueId, VariableId, alu_is_vector, constant_bits, deref_array, jump_break, loop_control_dont_unroll,
     loop_control_unroll, mode_function_temp, mode_global, mode_shader_temp, mode_ssbo, mode_ubo, nir_alu, nir_deref, nir_intrinsic,
     nir_jump, nir_load_const, nir_phi, nir_tex, node_block, node_if, node_loop, nodes_index, source_swizzle, source_value, swizzle_component,
-    value_is_constant,
+    value_is_constant, variable_alive,
 )
 from pyaco._core.nir.evaluate cimport evaluate_alu, operand_bits
 
@@ -47,6 +47,7 @@ cdef int analysis_begin(LoopAnalysis *a, ShaderData *s) except -1 nogil:
     a.s = s
     a.trip = 0
     a.row.assign(s.instructions.table.count)
+    a.has_local_variables = _has_local_variables(s)
     nodes_index(s)
     return 0
 
@@ -176,6 +177,31 @@ cdef int _combine(LoopAnalysis *a, ValueId instruction, const int *known, uint64
     return _decide_limited(a, instruction, 1 - side, known[1 - side], values, result, depth)
 
 
+cdef bint _needs_all(const ShaderData *s, ValueId instruction) noexcept nogil:
+    """Whether an operation is never known where one of its operands never is."""
+    cdef int opcode = s.instructions.opcode[instruction]
+    cdef bint maximum
+    cdef uint32_t i
+    if opcode == alu_bcsel or s.instructions.bit_size[instruction] == 1 and (opcode == alu_iand or opcode == alu_ior):
+        return False
+    for i in range(s.instructions.source_count[instruction]):
+        if s.instructions.kind[source_value(s, instruction, i)] == nir_alu and \
+                _is_limit(s.instructions.opcode[source_value(s, instruction, i)], opcode, &maximum):
+            return False
+    return True
+
+
+cdef bint _reads_outside(const LoopAnalysis *a, ValueId instruction) noexcept nogil:
+    """Whether an operation has an operand from outside of the loop that is no constant."""
+    cdef ValueId value
+    cdef uint32_t i
+    for i in range(a.s.instructions.source_count[instruction]):
+        value = source_value(a.s, instruction, i)
+        if a.s.instructions.kind[value] != nir_load_const and not _is_inside(a, value):
+            return True
+    return False
+
+
 cdef int _compute(LoopAnalysis *a, ValueId instruction, uint64_t *result, int depth) except -1 nogil:
     cdef ShaderData *s = a.s
     cdef int opcode = s.instructions.opcode[instruction]
@@ -186,6 +212,8 @@ cdef int _compute(LoopAnalysis *a, ValueId instruction, uint64_t *result, int de
     cdef int least = known_now
     cdef int i
     if count > 4 or s.instructions.components[instruction] != 1 or alu_output_size[opcode] > 1:
+        return known_never
+    if _reads_outside(a, instruction) and _needs_all(s, instruction):
         return known_never
     for i in range(count):
         if alu_input_sizes_flat[opcode * alu_max_inputs + i] > 1:
@@ -422,10 +450,20 @@ cdef bint _is_past_end(LoopAnalysis *a, const LoopFacts *facts, ValueId access) 
     return _value(a, _counted_index(a, facts, access, &length), 0, &index, 0) == known_now and index >= length
 
 
+cdef bint _has_local_variables(const ShaderData *s) noexcept nogil:
+    cdef VariableId variable
+    for variable in range(s.variables.table.count):
+        if s.variables.flags[variable] & variable_alive and s.variables.mode[variable] & (mode_function_temp | mode_shader_temp):
+            return True
+    return False
+
+
 cdef bint _guess_trips(LoopAnalysis *a, LoopFacts *facts) except -1 nogil:
     """Find how many trips leave the shortest array whole that a counter indexes; False if there is none."""
     cdef size_t k
     cdef size_t kept = 0
+    if not a.has_local_variables:
+        return False
     facts.past_end.clear()
     _list_accesses(a, facts, a.s.nodes.first0[facts.loop])
     if facts.past_end.empty():
