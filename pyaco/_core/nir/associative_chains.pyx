@@ -219,7 +219,8 @@ cdef ValueId _origin(const Context *c, ValueId value) noexcept nogil:
 
 
 cdef bint may_pair(const Operand *a, const Operand *b) noexcept nogil:
-    return a.shared and b.shared and a.varies == b.varies and a.level == b.level and not a.negative and not b.negative and a.value != 0 and b.value != 0
+    return (a.shared and b.shared and a.varies == b.varies and a.level == b.level and not a.negative and not b.negative and a.value != 0
+            and b.value != 0)
 
 
 cdef bint chain_goes_on(const Context *c, ValueId value, uint32_t depth, uint32_t operands) noexcept nogil:

@@ -84,7 +84,8 @@ cdef bint _is_product(const Context *c, const Operand *operand) noexcept nogil:
 
 cdef Operand _source_operand(const ShaderData *s, ValueId i, uint32_t source) noexcept nogil:
     cdef ValueId value = source_value(s, i, source)
-    return Operand(value, swizzle_component(source_swizzle(s, i, source), 0), 0, False, s.instructions.flags[value] & nir_divergent != 0, False, 0, False)
+    cdef uint32_t index = swizzle_component(source_swizzle(s, i, source), 0)
+    return Operand(value, index, 0, False, s.instructions.flags[value] & nir_divergent != 0, False, 0, False)
 
 
 cdef bint _factor(Context *c, Lowering *b, size_t i, size_t j) except -1 nogil:
