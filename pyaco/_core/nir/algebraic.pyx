@@ -5,8 +5,8 @@ before it. Run to a fixed point with constant folding, copy propagation and dead
 
 One walk over the instructions gives each value a state of the rules' tree automaton (``tools/algebraic_automaton.py``), which says which rules
 have the shape of the tree that ends there. Only these are matched, top down, trying both orders of commutative operands; letters
-bind (value, component) pairs. A replacement gets its states as it is built, so what reads it sees it in the same walk. The order is not
-written before the first rule applies.
+bind (value, component) pairs. What a replacement consists of gets its state as it is built, is folded or simplified itself, and is seen by what
+reads it in the same walk: what is left for another walk grows with the size of a shader. The order is not written before the first rule applies.
 """
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
@@ -33,6 +33,7 @@ from pyaco._core.ir.shader cimport (
     nir_instruction_new, nir_load_const, node_first_block, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit,
     shader_rewrite_end, source_set, source_swizzle, source_value, sources_of, swizzle_component,
 )
+from pyaco._core.nir.constant_folding cimport fold
 from pyaco._core.nir.rule_trees cimport letter_of, pattern_constant, unsized_bits
 
 cdef enum:
@@ -49,7 +50,7 @@ cdef enum:
     most_commutative_nodes = 6    # of a pattern (MOST_COMMUTATIVE of tools/generate_algebraic.py)
     most_uses = 255               # so many or more
     no_rule = 0xffff              # ends a list of rules
-    max_rewrites = 16             # of one root in one visit; rules that feed each other end here
+    max_rewrites = 16             # of one root in one visit, and of what they make; rules that feed each other end here
 
 # By n: bits at the multiples of 2^n, as many as patterns have orders.
 cdef uint64_t[most_commutative_nodes + 1] _MULTIPLES
@@ -73,6 +74,7 @@ cdef struct Walk:
     uint32_t capacity
     ValueId first_new             # instructions from here on are new
     uint8_t *uses                 # by value, up to most_uses; NULL until a rule asks
+    int rewrites                  # by the visit of one root
     NodeId block                  # where the walk is
     OrderRow row
 
@@ -195,10 +197,11 @@ cdef bint _is_read_often(ShaderData *s, Walk *w, ValueId value) except -1 nogil:
 
 
 cdef int _emit(ShaderData *s, Walk *w, ValueId value) except -1 nogil:
-    """Write a new instruction."""
+    """Write a new instruction, as simple as the rules make it."""
     _set_state(s, w, value)
     if w.uses != NULL:
         _count_sources(s, w, value)
+    _simplify(s, w, value)
     shader_rewrite_emit(&w.rewrite, value)
     return 0
 
@@ -351,6 +354,7 @@ cdef uint64_t _build(ShaderData *s, Walk *w, const Match *m, uint32_t node, int 
     if pattern_kind[node] == node_opcode:
         value = nir_instruction_new(s, nir_alu, pattern_opcode[node], 1, 0, alu_input_count[pattern_opcode[node]])
         _fill(s, w, m, node, value, expected)
+        fold(s, value)             # of constants, which the next rule may ask for
     else:
         value = nir_constant(s, pattern_constant(node, expected), expected)
     _emit(s, w, value)
@@ -402,7 +406,9 @@ cdef int _replace(ShaderData *s, Walk *w, const Match *m, uint32_t node, ValueId
     s.instructions.source_first[root] = first
     s.instructions.source_count[root] = <uint16_t>count
     if pattern_kind[node] == node_opcode:
-        return _fill(s, w, m, node, root, bits)
+        _fill(s, w, m, node, root, bits)
+        fold(s, root)
+        return 0
     letter = letter_of(pattern_value[node])
     s.instructions.opcode[root] = alu_mov
     source_set(s, root, 0, m.value[letter])
@@ -474,6 +480,7 @@ cdef bint _try_rule(ShaderData *s, Walk *w, int rule, ValueId root) except -1 no
         if _match_instruction(s, w, &m, rule_pattern[rule], root) and _condition_holds(s, &m, rule, root):
             if pattern_bits[rule_pattern[rule]] in (0, s.instructions.bit_size[root]):
                 _begin_writing(s, w)
+                w.rewrites += 1
                 _replace(s, w, &m, rule_replacement[rule], root)
                 return True
         if m.commutative > most_commutative:
@@ -488,11 +495,11 @@ cdef bint _try_rule(ShaderData *s, Walk *w, int rule, ValueId root) except -1 no
 
 cdef bint _simplify(ShaderData *s, Walk *w, ValueId root) except -1 nogil:
     """Apply the rules of the root's state, and of the state that each makes of it; True when one applied."""
-    cdef int rewrites = 0
+    cdef bint progress = False
     cdef uint32_t place
     cdef bint again = True
     cdef RowRange before
-    while again and rewrites < max_rewrites and s.instructions.kind[root] == nir_alu:
+    while again and w.rewrites < max_rewrites and s.instructions.kind[root] == nir_alu:
         again = False
         place = w.accepted[w.states[root]]
         before = sources_of(s, root)
@@ -502,11 +509,10 @@ cdef bint _simplify(ShaderData *s, Walk *w, ValueId root) except -1 nogil:
                 if w.uses != NULL:
                     _count_sources(s, w, root)
                     _release_sources(s, w, before)
-                again = True
-                rewrites += 1
+                again = progress = True
                 break
             place += 1
-    return rewrites != 0
+    return progress
 
 
 cdef bint _walk_block(ShaderData *s, Walk *w) except -1 nogil:
@@ -520,6 +526,7 @@ cdef bint _walk_block(ShaderData *s, Walk *w) except -1 nogil:
         instruction = s.order.instruction[w.row]
         _find_state(s, w, instruction)
         if automaton_rules[w.accepted[w.states[instruction]]] != no_rule:
+            w.rewrites = 0
             progress |= _simplify(s, w, instruction)
         if w.writing:
             shader_rewrite_emit(&w.rewrite, instruction)

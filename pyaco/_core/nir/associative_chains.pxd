@@ -1,11 +1,16 @@
 """Chains of one associative operation, and what their forms cost: what ``opt_reassociate`` consists of."""
-from libc.stdint cimport uint16_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
 from pyaco._core.common.zeroed cimport Zeroed
 from pyaco._core.ir.range_analysis cimport Ranges
 from pyaco._core.ir.shader cimport ShaderData, ValueId
+
+cdef enum:                        # roles of a value in chains of three or more: bits
+    role_inner = 1                # only the chain reads it that it is in the middle of
+    role_operand = 2
+    role_root = 4                 # a chain ends with it that is long, or has both operands in common with such
 
 cdef struct Operand:
     ValueId value                 # 0: of two operands, `pair`
@@ -15,6 +20,7 @@ cdef struct Operand:
     bint varies                   # between lanes
     bint fuses                    # with the sum: what computes it adds as well
     uint32_t level                # loops around it
+    bint shared                   # something else reads it too, which may be another chain
 
 cdef struct Pair:
     Operand first
@@ -48,7 +54,7 @@ cdef cppclass Context:
     Zeroed[uint32_t] uses         # by value
     Zeroed[uint16_t] reader       # by value: the opcode of the last ALU instruction that reads it
     uint32_t families             # a bit for each that has chains of three or more
-    Zeroed[bint] inner            # by value: only the chain reads it that it is in the middle of
+    Zeroed[uint8_t] roles         # by value: role_*
     vector[bint] always_runs      # by node: every iteration of the loop around comes by
     vector[uint32_t] hoisted      # by loop node: sums that can go before it now
     unordered_map[uint64_t, Sharing] pairs        # by `pair_key`
@@ -57,8 +63,8 @@ cdef cppclass Context:
 
 # Look at all operations of a shader; False if there are no chains.
 cdef bint chains_begin(Context *c, ShaderData *s) except -1 nogil
-# Whether a chain ends with an operation, of a family that has chains of three or more.
-cdef bint is_chain_root(const Context *c, ValueId i) noexcept nogil
+# Whether an operation is a `role_root`. Two operands that are not both of long chains stay, and have nothing in common with these.
+cdef bint ends_chain(const Context *c, ValueId i) noexcept nogil
 # Let `c.chain` be the chain that ends with an operation.
 cdef int chain_begin(Context *c, ValueId root) except -1 nogil
 # Whether a source is of the chain, rather than an operand of it; `operands` have been found before it.

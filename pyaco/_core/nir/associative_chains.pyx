@@ -80,7 +80,13 @@ cdef void _note_uses(Context *c) noexcept nogil:
         node = node_walk_next(s, node)
 
 
-cdef void _note_inner(Context *c, ValueId reader) noexcept nogil:
+cdef void _note_operands(Context *c, RowRange sources) noexcept nogil:
+    cdef SourceRow source
+    for source in range(sources.first, sources.first + sources.count):
+        c.roles[c.s.sources.value[source]] |= role_operand
+
+
+cdef void _note_roles(Context *c, ValueId reader) noexcept nogil:
     cdef ShaderData *s = c.s
     cdef RowRange sources = sources_of(s, reader)
     cdef SourceRow source
@@ -88,8 +94,10 @@ cdef void _note_inner(Context *c, ValueId reader) noexcept nogil:
     for source in range(sources.first, sources.first + sources.count):
         value = s.sources.value[source]
         if c.uses[value] == 1 and may_reorder(s, value) and _belongs_to(s, value, reader):
-            c.inner[value] = True
+            c.roles[value] |= role_inner
             c.families |= 1 << _family[s.instructions.opcode[value]]
+            _note_operands(c, sources)
+            _note_operands(c, sources_of(s, value))
 
 
 cdef bint chains_begin(Context *c, ShaderData *s) except -1 nogil:
@@ -100,7 +108,7 @@ cdef bint chains_begin(Context *c, ShaderData *s) except -1 nogil:
     c.families = 0
     c.uses.assign(s.instructions.table.count)
     c.reader.assign(s.instructions.table.count)
-    c.inner.assign(s.instructions.table.count)
+    c.roles.assign(s.instructions.table.count)
     c.always_runs.assign(s.nodes.table.count, False)
     c.hoisted.assign(s.nodes.table.count, 0)
     _note_uses(c)
@@ -108,7 +116,7 @@ cdef bint chains_begin(Context *c, ShaderData *s) except -1 nogil:
         for row in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
             i = s.order.instruction[row]
             if may_reorder(s, i):
-                _note_inner(c, i)
+                _note_roles(c, i)
         if s.nodes.next[block] and s.nodes.kind[s.nodes.next[block]] == node_loop:
             note_always_runs(s, s.nodes.next[block], c.always_runs)
         block = block_walk_next(s, block)
@@ -118,9 +126,20 @@ cdef bint chains_begin(Context *c, ShaderData *s) except -1 nogil:
     return True
 
 
-cdef bint is_chain_root(const Context *c, ValueId i) noexcept nogil:
-    return (c.families >> _family[c.s.instructions.opcode[i]] & 1 and not c.inner[i] and may_reorder(c.s, i)
-            and c.s.instructions.source_count[i] > 1)
+cdef bint ends_chain(const Context *c, ValueId i) noexcept nogil:
+    cdef const ShaderData *s = c.s
+    cdef uint32_t common = role_operand
+    cdef uint32_t k
+    cdef ValueId value
+    if not c.families >> _family[s.instructions.opcode[i]] & 1 or c.roles[i] & role_inner or not may_reorder(s, i) \
+            or s.instructions.source_count[i] < 2:
+        return False
+    for k in range(s.instructions.source_count[i]):
+        value = source_value(s, i, k)
+        if c.roles[value] & role_inner:
+            return True
+        common &= c.roles[value]
+    return common != 0
 
 
 # ------------------------------------------------------------------------------------------------------------------ operands
@@ -153,6 +172,11 @@ cdef uint32_t _level(const ShaderData *s, NodeId block) noexcept nogil:
     return level
 
 
+cdef bint _is_shared(const Context *c, ValueId value) noexcept nogil:
+    cdef ValueId origin = _origin(c, value)
+    return origin < c.uses.size() and c.uses[origin] > 1
+
+
 cdef int _add_operand(Context *c, ValueId value, uint32_t index, bint negative) except -1 nogil:
     cdef ShaderData *s = c.s
     cdef Chain *chain = &c.chain
@@ -174,6 +198,7 @@ cdef int _add_operand(Context *c, ValueId value, uint32_t index, bint negative) 
     operand.value, operand.component, operand.pair, operand.negative = value, index, 0, negative
     operand.varies = s.instructions.flags[value] & nir_divergent != 0
     operand.fuses = operand.varies and not negative and _fuses(c, value, chain.opcode)
+    operand.shared = _is_shared(c, value)
     operand.level = min(_level(s, s.instructions.block[value]), chain.level) if chain.level else 0
     chain.operands.push_back(operand)
     return 0
@@ -194,12 +219,13 @@ cdef ValueId _origin(const Context *c, ValueId value) noexcept nogil:
 
 
 cdef bint may_pair(const Operand *a, const Operand *b) noexcept nogil:
-    return a.varies == b.varies and a.level == b.level and not a.negative and not b.negative and a.value != 0 and b.value != 0
+    return (a.shared and b.shared and a.varies == b.varies and a.level == b.level and not a.negative and not b.negative and a.value != 0
+            and b.value != 0)
 
 
 cdef bint chain_goes_on(const Context *c, ValueId value, uint32_t depth, uint32_t operands) noexcept nogil:
     """Whether a source is of the chain, rather than an operand of it."""
-    return value < c.inner.size() and c.inner[value] and depth < most_operands and operands < most_operands
+    return value < c.roles.size() and c.roles[value] & role_inner and depth < most_operands and operands < most_operands
 
 
 cdef int _collect(Context *c, ValueId i, bint negative, uint32_t depth) except -1 nogil:

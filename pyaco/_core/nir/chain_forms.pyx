@@ -4,7 +4,7 @@ One function makes a form, or only counts what it would cost, so that the two ag
 of one unit, in the same loops, are one sum of many operands.
 """
 from libc.stdint cimport uint32_t
-from libcpp.algorithm cimport rotate, stable_partition, stable_sort
+from libcpp.algorithm cimport rotate
 from libcpp.vector cimport vector
 
 from nir_opcodes cimport alu_isub
@@ -139,7 +139,7 @@ cdef int emit_operation(Lowering *b, int opcode, const Operand *x, const Operand
     cdef SourceRow row = s.instructions.source_first[i]
     s.sources.value[row], s.sources.swizzle[row] = x.value, x.component
     s.sources.value[row + 1], s.sources.swizzle[row + 1] = y.value, y.component
-    result[0] = Operand(i, 0, 0, False, x.varies or y.varies, False, max(x.level, y.level))
+    result[0] = Operand(i, 0, 0, False, x.varies or y.varies, False, max(x.level, y.level), False)
     if result.varies:
         s.instructions.flags[i] |= nir_divergent
     emit(b, i)
@@ -170,23 +170,27 @@ cdef int _make(Context *c, Lowering *b, Operand *operand) except -1 nogil:
     return 0
 
 
-cdef bint _is_added(const Operand &operand) noexcept nogil:
-    return not operand.negative
-
-
-cdef bint _comes_before(const Operand &a, const Operand &b) noexcept nogil:
-    return a.negative < b.negative or a.negative == b.negative and a.varies > b.varies
+cdef bint _comes_before(const Operand *a, const Operand *b, bint varying_first) noexcept nogil:
+    return a.negative < b.negative or varying_first and a.negative == b.negative and a.varies > b.varies
 
 
 cdef void _put_in_order(const Context *c, vector[Operand] &operands) noexcept nogil:
     """What is taken away comes last. Where three operands are taken at once, what varies comes first, in the innermost loop if there is such, so that
     no two of the others are put together apart from that."""
+    cdef bint three = takes_three(c)
+    cdef Operand operand
     cdef size_t first = 0
-    cdef size_t k
-    stable_partition(operands.begin(), operands.end(), &_is_added)
-    if not takes_three(c):
+    cdef size_t k, place
+    for k in range(1, operands.size()):            # few, and most in order
+        place = k
+        while place and _comes_before(&operands[k], &operands[place - 1], three):
+            place -= 1
+        if place != k:
+            operand = operands[k]
+            operands.erase(operands.begin() + k)
+            operands.insert(operands.begin() + place, operand)
+    if not three:
         return
-    stable_sort(operands.begin(), operands.end(), &_comes_before)
     for k in range(1, operands.size()):
         if operands[k].negative == operands[0].negative and operands[k].level > operands[first].level:
             first = k
@@ -239,6 +243,7 @@ cdef uint32_t build_form(Context *c, Lowering *b, bint gather, bint hoist, Opera
     cdef uint32_t cost = 0
     cdef uint32_t level
     cdef size_t k
+    waiting.reserve(c.chain.operands.size())
     for level in range(c.chain.level + 1):
         for k in range(c.chain.operands.size()):
             if c.chain.operands[k].level == level:
@@ -255,10 +260,16 @@ cdef uint32_t build_form(Context *c, Lowering *b, bint gather, bint hoist, Opera
 cdef uint32_t best_form(Context *c, bint *gather, bint *hoist) except? 0xffffffffU nogil:
     """The least cost of a form, and which it is."""
     cdef uint32_t least = 0xffffffffU
+    cdef uint32_t uniform = 0
     cdef uint32_t form, cost
+    cdef size_t k
     cdef Operand result
     cdef bint may_hoist = c.chain.level != 0 and c.hoisted[c.s.nodes.parent[c.s.instructions.block[c.chain.root]]] < most_hoisted
+    for k in range(c.chain.operands.size()):
+        uniform += not c.chain.operands[k].varies
     for form in range(4 if may_hoist else 2):
+        if form & 1 and (uniform < 2 or uniform == c.chain.operands.size()):       # there is nothing to gather
+            continue
         cost = build_form(c, NULL, form & 1, form >> 1, &result)
         if cost < least:
             least = cost

@@ -17,7 +17,7 @@ from pyaco._core.ir.shader cimport (
 from pyaco._core.nir.evaluate cimport evaluate_alu, operand_bits
 
 
-cdef bint _operands_are_constant(ShaderData *s, ValueId instruction) noexcept nogil:
+cdef inline bint _operands_are_constant(const ShaderData *s, ValueId instruction) noexcept nogil:
     cdef uint32_t i
     for i in range(s.instructions.source_count[instruction]):
         if s.instructions.kind[source_value(s, instruction, i)] != nir_load_const:
@@ -25,7 +25,7 @@ cdef bint _operands_are_constant(ShaderData *s, ValueId instruction) noexcept no
     return True
 
 
-cdef bint _fold(ShaderData *s, ValueId instruction) except -1 nogil:
+cdef bint fold(ShaderData *s, ValueId instruction) except -1 nogil:
     cdef int opcode = s.instructions.opcode[instruction]
     cdef int components = s.instructions.components[instruction]
     cdef uint64_t[16][16] storage
@@ -36,6 +36,8 @@ cdef bint _fold(ShaderData *s, ValueId instruction) except -1 nogil:
     cdef int size
     cdef int i
     cdef int j
+    if not _operands_are_constant(s, instruction):
+        return False
     for i in range(alu_input_count[opcode]):
         value = source_value(s, instruction, i)
         size = alu_input_sizes_flat[opcode * alu_max_inputs + i]
@@ -63,9 +65,8 @@ cdef bint constant_folding_run(ShaderData *s) except -1 nogil:
     while block:
         for row in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
             instruction = s.order.instruction[row]
-            if s.instructions.kind[instruction] == nir_alu and _operands_are_constant(s, instruction):
-                if _fold(s, instruction):
-                    progress = True
+            if s.instructions.kind[instruction] == nir_alu and fold(s, instruction):
+                progress = True
         block = block_walk_next(s, block)
     return progress
 

@@ -13,14 +13,14 @@ shader; what was noted first goes first.
 Needs: copies split. Guarantees: valid NIR. Mesa does this in ``nir_opt_copy_prop_vars``, whose rules about barriers and volatile accesses
 these are; the places that are compared by number, and the meeting of what two lists know, are ours.
 """
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport uint8_t, uint16_t, uint32_t
 from libcpp.vector cimport vector
 
 from nir_opcodes cimport (
     alu_mov, index_write_mask, intrinsic_barrier, intrinsic_flag_can_eliminate, intrinsic_flag_convergent, intrinsic_flags,
     intrinsic_load_deref, intrinsic_store_deref,
 )
-from pyaco._core.common.bits cimport trailing_zeros32
+from pyaco._core.common.bits cimport leading_zeros32, trailing_zeros32
 from pyaco._core.common.zeroed cimport Zeroed
 from pyaco._core.ir.emitter cimport component, vector_of
 from pyaco._core.ir.pass_runner cimport native_kernel
@@ -45,13 +45,13 @@ cdef struct Part:                 # one component
     ValueId value
     uint32_t component
 
-cdef struct Known:
+cdef struct Known:                # small: all that is known is copied at each if and loop
     PlaceId place
+    uint32_t parts                # first row in `Walk.parts`
+    uint16_t components           # mask of those that are known
     uint8_t bit_size
-    bint restricted
-    bint coherent                 # by any access
-    uint32_t components           # mask of those that are known
-    Part[most_components] parts
+    uint8_t restricted
+    uint8_t coherent              # by any access
 
 cdef struct Replacement:          # of a load
     Part[most_components] parts
@@ -60,6 +60,7 @@ cdef struct Walk:
     ShaderData *s
     Places places
     vector[Known] known
+    vector[Part] parts            # of places, by component; rows stay as they are, since copies of `known` name them too
     Zeroed[uint32_t] row_of       # by place: where it stands in `known` if it stands there
     uint32_t oldest               # row of `known` that goes next where there is no room
     Zeroed[uint32_t] replaced     # by value: loads, row + 2 in `replacements`; stores, removed_store; else 0
@@ -134,6 +135,20 @@ cdef Known *_note_place(Walk *w, PlaceId place, uint8_t bit_size) except NULL no
     return known
 
 
+cdef Part *_new_parts(Walk *w, Known *known, uint32_t width) except NULL nogil:
+    """Rows of a place's own, for at least so many components, which have what was known."""
+    cdef uint32_t row = <uint32_t>w.parts.size()
+    cdef uint32_t left = known.components
+    cdef uint32_t k
+    w.parts.resize(row + max(width, <uint32_t>32 - leading_zeros32(left | 1)))
+    while left:
+        k = trailing_zeros32(left)
+        left &= left - 1
+        w.parts[row + k] = w.parts[known.parts + k]
+    known.parts = row
+    return &w.parts[row]
+
+
 cdef Part _part(const Walk *w, ValueId value, uint32_t index) noexcept nogil:
     """A component, looked for through loads that are replaced, vectors and movs."""
     cdef const ShaderData *s = w.s
@@ -169,6 +184,7 @@ cdef int _load(Walk *w, ValueId load) except -1 nogil:
     cdef uint32_t count = s.instructions.components[load]
     cdef uint32_t mask = ((1 << count) - 1) << spot.component
     cdef Known *known
+    cdef Part *parts
     cdef Replacement replacement
     cdef uint32_t k
     if not spot.place or access_is_ordered(s, load) or spot.component + count > most_components:
@@ -176,15 +192,15 @@ cdef int _load(Walk *w, ValueId load) except -1 nogil:
     known = _note_place(w, spot.place, s.instructions.bit_size[load])
     if known.components & mask == mask:
         for k in range(count):
-            replacement.parts[k] = known.parts[spot.component + k]
+            replacement.parts[k] = w.parts[known.parts + spot.component + k]
         w.replacements.push_back(replacement)
         w.replaced[load] = <uint32_t>w.replacements.size() + 1
         w.progress = True
         return 0
+    parts = _new_parts(w, known, spot.component + count)
     for k in range(count):
         if not known.components >> (spot.component + k) & 1:
-            known.parts[spot.component + k].value = load
-            known.parts[spot.component + k].component = k
+            parts[spot.component + k] = Part(load, k)
     known.components |= mask
     known.restricted = known.restricted and access_is_restricted(s, load)
     known.coherent = known.coherent or access_is_coherent(s, load)
@@ -199,6 +215,7 @@ cdef int _store(Walk *w, ValueId store, const Effect *write) except -1 nogil:
     cdef uint32_t count = s.instructions.components[value]
     cdef uint8_t bit_size = s.instructions.bit_size[value]
     cdef Known *known
+    cdef Part *parts
     cdef Part part
     cdef uint32_t k
     cdef bint same = True
@@ -209,16 +226,17 @@ cdef int _store(Walk *w, ValueId store, const Effect *write) except -1 nogil:
     for k in range(count):
         if same and mask >> k & 1:
             part = _part(w, value, k)
-            same = _same(&part, &known.parts[spot.component + k])
+            same = _same(&part, &w.parts[known.parts + spot.component + k])
     if same:
         w.replaced[store] = removed_store
         w.progress = True
         return 0
     _apply_write(w, write, spot.place)
     known = _note_place(w, spot.place, bit_size)
+    parts = _new_parts(w, known, spot.component + count)
     for k in range(count):
         if mask >> k & 1:
-            known.parts[spot.component + k] = _part(w, value, k)
+            parts[spot.component + k] = _part(w, value, k)
     known.components |= mask << spot.component
     known.restricted = known.restricted and write.restricted
     known.coherent = known.coherent or access_is_coherent(s, store)
@@ -261,12 +279,12 @@ cdef int _meet(Walk *w, const vector[Known] &other) noexcept nogil:
             _forget(w, row)
             continue
         known.components &= other[there].components
-        left = known.components
+        left = known.components if known.parts != other[there].parts else 0
         while left:
             k = trailing_zeros32(left)
             left &= left - 1
-            if not _same(&known.parts[k], &other[there].parts[k]):
-                known.components &= ~(<uint32_t>1 << k)
+            if not _same(&w.parts[known.parts + k], &w.parts[other[there].parts + k]):
+                known.components &= <uint16_t>~(1 << k)
         known.restricted = known.restricted and other[there].restricted
         known.coherent = known.coherent or other[there].coherent
         if known.components:

@@ -3,7 +3,12 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from pyaco._core.common.zeroed cimport Zeroed
-from pyaco._core.ir.shader cimport NodeId, ShaderData, ValueId
+from pyaco._core.ir.shader cimport BlockNumber, NodeId, ShaderData, ValueId
+
+cdef enum:                        # what is known of a value in one trip
+    known_never = 0               # it is not known, nor in a later trip
+    known_later = 1               # it is not known, but may be in a later trip
+    known_now = 2
 
 cdef enum:                        # what is known of an exit in one trip
     exit_unknown = 0
@@ -19,7 +24,6 @@ cdef struct LoopFacts:
     NodeId loop
     vector[Terminator] terminators
     bint runs_once                # its last block ends with a break
-    bint has_loops
     uint32_t trips                # whole trips before it is left for certain
     uint32_t exit                 # the terminator that leaves then; their number: the break at the end
     uint32_t unknown              # terminators whose decision is not always known
@@ -27,10 +31,10 @@ cdef struct LoopFacts:
     bint rest_stays               # nobody knows when it is left: a loop stays behind the copies ...
     vector[ValueId] past_end      # ... in which these accesses of local arrays are past their ends
 
-cdef struct Member:               # of the loop that is being analysed
+cdef struct Member:               # of the loop that is being analysed: a value that was looked at
     ValueId value
     uint32_t trip                 # serial of the one that it was computed for
-    bint known
+    uint8_t knowledge             # known_*
     bint counts                   # a counter of the loop, or its update
     uint64_t bits
 
@@ -43,14 +47,18 @@ cdef struct LoopAnalysis:
     Zeroed[uint32_t] row          # by value: where it stands in `members` if it stands there; of other loops' values, anywhere
     vector[Member] members        # from 1 on; one loop at a time, so that they stay in the cache
     vector[Carried] carried
+    bint has_local_variables      # the shader
+    BlockNumber first_block       # of the loop: its header
+    BlockNumber last_block
+    NodeId entry                  # the block before the loop
     uint32_t trip                 # serial
     uint32_t steps                # that may still be computed for this loop
-    bint may_change               # something that is not known may be in a later trip, as it has a part that is
 
 # The jump at the end of a block; 0: there is none.
 cdef ValueId jump_of(const ShaderData *s, NodeId block) noexcept nogil
 # What a phi is by way of a predecessor; 0: that is none.
 cdef ValueId phi_value_from(const ShaderData *s, ValueId phi, NodeId predecessor) noexcept nogil
+# Numbers the blocks.
 cdef int analysis_begin(LoopAnalysis *a, ShaderData *s) except -1 nogil
 # Whether a loop should be unrolled; `facts` says how.
 cdef bint loop_should_unroll(LoopAnalysis *a, NodeId loop, LoopFacts *facts) except -1 nogil

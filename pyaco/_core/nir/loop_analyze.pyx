@@ -4,7 +4,8 @@ Exits are terminators, ifs directly in the loop's list one of whose lists ends w
 loop with any other jump is not analysed. The trip count is found by running the loop: all that follows from constants and from phis of
 its header that start at constants is computed trip by trip, so additions, multiplications, shifts, bitwise operations and floats
 all count, and wrap-around is exact. A condition of which only a part is known may still be decided: the other side of `ior` or `iand`,
-or of a minimum or maximum, may not matter (``i < min(n, 4)`` is false from the fourth trip on).
+or of a minimum or maximum, may not matter (``i < min(n, 4)`` is false from the fourth trip on). What no trip will know is found in the first one
+(`known_never`) and not looked at again: most loops of unknown length are given up there. Nothing is looked at that no exit depends on.
 
 Whether copies are worth it is decided as Mesa's ``nir_opt_loop_unroll`` and ``nir_loop_analyze`` do with RADV's limits: up to 32 trips of
 26 instructions on average, where comparisons and selections that unrolling makes constant cost nothing and what is lowered to long
@@ -24,10 +25,10 @@ from nir_opcodes cimport (
     intrinsic_store_deref,
 )
 from pyaco._core.ir.shader cimport (
-    NodeId, OrderRow, ShaderData, SourceRow, ValueId, alu_is_vector, constant_bits, deref_array, jump_break, loop_control_dont_unroll,
+    NodeId, OrderRow, ShaderData, SourceRow, ValueId, VariableId, alu_is_vector, constant_bits, deref_array, jump_break, loop_control_dont_unroll,
     loop_control_unroll, mode_function_temp, mode_global, mode_shader_temp, mode_ssbo, mode_ubo, nir_alu, nir_deref, nir_intrinsic,
-    nir_jump, nir_load_const, nir_phi, nir_tex, node_block, node_if, node_loop, source_swizzle, source_value, swizzle_component,
-    value_is_constant,
+    nir_jump, nir_load_const, nir_phi, nir_tex, node_block, node_if, node_loop, nodes_index, source_swizzle, source_value, swizzle_component,
+    value_is_constant, variable_alive,
 )
 from pyaco._core.nir.evaluate cimport evaluate_alu, operand_bits
 
@@ -46,6 +47,8 @@ cdef int analysis_begin(LoopAnalysis *a, ShaderData *s) except -1 nogil:
     a.s = s
     a.trip = 0
     a.row.assign(s.instructions.table.count)
+    a.has_local_variables = _has_local_variables(s)
+    nodes_index(s)
     return 0
 
 
@@ -104,11 +107,21 @@ cdef bint _find_exits(const ShaderData *s, LoopFacts *facts) except -1 nogil:
 # ---------------------------------------------------------------------------------------------------- computing with counters
 cdef inline bint _is_inside(const LoopAnalysis *a, ValueId value) noexcept nogil:
     """Whether a value is the loop's; values that the pass has made are not."""
-    return value < a.row.size() and a.row[value] < a.members.size() and a.members[a.row[value]].value == value
+    return value < a.row.size() and a.first_block <= a.s.nodes.index[a.s.instructions.block[value]] <= a.last_block
+
+
+cdef inline uint32_t _member(LoopAnalysis *a, ValueId value) except 0 nogil:
+    """The row in `members` of a value of the loop, which is made if there is none."""
+    cdef uint32_t row = a.row[value]
+    if row == 0 or row >= a.members.size() or a.members[row].value != value:
+        row = a.row[value] = <uint32_t>a.members.size()
+        a.members.push_back(Member(value=value, trip=0, knowledge=known_never, counts=False, bits=0))
+    return row
 
 
 cdef inline bint _is_counter(const LoopAnalysis *a, ValueId value) noexcept nogil:
-    return _is_inside(a, value) and a.members[a.row[value]].counts
+    cdef uint32_t row = a.row[value] if value < a.row.size() else 0
+    return row != 0 and row < a.members.size() and a.members[row].value == value and a.members[row].counts
 
 
 cdef bint _is_limit(int opcode, int comparison, bint *maximum) noexcept nogil:
@@ -121,19 +134,20 @@ cdef bint _is_limit(int opcode, int comparison, bint *maximum) noexcept nogil:
     return False
 
 
-cdef bint _decide_limited(LoopAnalysis *a, ValueId comparison, int unknown, uint64_t *values, uint64_t *result,
-                          int depth) noexcept nogil:
+cdef int _decide_limited(LoopAnalysis *a, ValueId comparison, int unknown, int otherwise, uint64_t *values, uint64_t *result,
+                         int depth) except -1 nogil:
     """A comparison with a minimum or maximum of which one operand is known: it may be decided by that one alone."""
     cdef ShaderData *s = a.s
     cdef int opcode = s.instructions.opcode[comparison]
     cdef ValueId limit = source_value(s, comparison, unknown)
     cdef bint maximum
     cdef bint decisive
-    cdef int side
+    cdef int side, knowledge
+    cdef int most = known_never
     cdef (const uint64_t *)[2] operands
     if s.instructions.kind[limit] != nir_alu or s.instructions.components[limit] != 1 or \
             not _is_limit(s.instructions.opcode[limit], opcode, &maximum):
-        return False
+        return otherwise
     # a < min(b, c) is false where a < c is, max(b, c) < a likewise; a < max(b, c) is true where a < c is. Of >= it is the contrary.
     decisive = (unknown == 1) == maximum
     if opcode == alu_ige or opcode == alu_uge:
@@ -141,94 +155,133 @@ cdef bint _decide_limited(LoopAnalysis *a, ValueId comparison, int unknown, uint
     operands[0] = &values[0]
     operands[1] = &values[1]
     for side in range(2):
-        if not _source(a, limit, side, &values[unknown], depth):
+        knowledge = _source(a, limit, side, &values[unknown], depth)
+        most = max(most, knowledge)
+        if knowledge != known_now:
             continue
         evaluate_alu(opcode, s.instructions.bit_size[limit], 1, 1, operands, result)
         if <bint>result[0] == decisive:
+            return known_now
+    return min(most, <int>known_later)
+
+
+cdef int _combine(LoopAnalysis *a, ValueId instruction, const int *known, uint64_t *values, uint64_t *result, int depth) except -1 nogil:
+    """The value of an operation of two operands of which one is not known, if it does not depend on that."""
+    cdef int opcode = a.s.instructions.opcode[instruction]
+    cdef int side = 0 if known[0] == known_now else 1
+    if known[side] != known_now:
+        return max(known[0], known[1])
+    if a.s.instructions.bit_size[instruction] == 1 and (opcode == alu_iand or opcode == alu_ior):
+        result[0] = values[side]
+        return known_now if values[side] == (opcode == alu_ior) else known_later
+    return _decide_limited(a, instruction, 1 - side, known[1 - side], values, result, depth)
+
+
+cdef bint _needs_all(const ShaderData *s, ValueId instruction) noexcept nogil:
+    """Whether an operation is never known where one of its operands never is."""
+    cdef int opcode = s.instructions.opcode[instruction]
+    cdef bint maximum
+    cdef uint32_t i
+    if opcode == alu_bcsel or s.instructions.bit_size[instruction] == 1 and (opcode == alu_iand or opcode == alu_ior):
+        return False
+    for i in range(s.instructions.source_count[instruction]):
+        if s.instructions.kind[source_value(s, instruction, i)] == nir_alu and \
+                _is_limit(s.instructions.opcode[source_value(s, instruction, i)], opcode, &maximum):
+            return False
+    return True
+
+
+cdef bint _reads_outside(const LoopAnalysis *a, ValueId instruction) noexcept nogil:
+    """Whether an operation has an operand from outside of the loop that is no constant."""
+    cdef ValueId value
+    cdef uint32_t i
+    for i in range(a.s.instructions.source_count[instruction]):
+        value = source_value(a.s, instruction, i)
+        if a.s.instructions.kind[value] != nir_load_const and not _is_inside(a, value):
             return True
     return False
 
 
-cdef bint _combine(LoopAnalysis *a, ValueId instruction, const uint8_t *known, uint64_t *values, uint64_t *result,
-                   int depth) noexcept nogil:
-    """The value of an operation of two operands of which one is not known, if it does not depend on that."""
-    cdef int opcode = a.s.instructions.opcode[instruction]
-    cdef int side = 0 if known[0] else 1
-    if not known[0] and not known[1]:
-        return False
-    a.may_change = True
-    if a.s.instructions.bit_size[instruction] == 1 and (opcode == alu_iand or opcode == alu_ior):
-        result[0] = values[side]
-        return values[side] == (opcode == alu_ior)
-    return _decide_limited(a, instruction, 1 - side, values, result, depth)
-
-
-cdef bint _compute(LoopAnalysis *a, ValueId instruction, uint64_t *result, int depth) noexcept nogil:
+cdef int _compute(LoopAnalysis *a, ValueId instruction, uint64_t *result, int depth) except -1 nogil:
     cdef ShaderData *s = a.s
     cdef int opcode = s.instructions.opcode[instruction]
     cdef int count = alu_input_count[opcode]
     cdef uint64_t[4] values
     cdef (const uint64_t *)[4] operands
-    cdef uint8_t[4] known
-    cdef bint all_known = True
+    cdef int[4] known
+    cdef int least = known_now
     cdef int i
     if count > 4 or s.instructions.components[instruction] != 1 or alu_output_size[opcode] > 1:
-        return False
+        return known_never
+    if _reads_outside(a, instruction) and _needs_all(s, instruction):
+        return known_never
     for i in range(count):
         if alu_input_sizes_flat[opcode * alu_max_inputs + i] > 1:
-            return False
+            return known_never
         values[i] = 0
         known[i] = _source(a, instruction, i, &values[i], depth)
-        all_known = all_known and known[i]
+        least = min(least, known[i])
         operands[i] = &values[i]
-    if opcode == alu_bcsel and known[0]:
-        a.may_change = True
+    if opcode == alu_bcsel:
         i = 1 if values[0] else 2
         result[0] = values[i]
-        return known[i]
-    if not all_known:
-        return count == 2 and _combine(a, instruction, known, values, result, depth)
-    return evaluate_alu(opcode, operand_bits(s, instruction), s.instructions.bit_size[instruction], 1, operands, result)
+        if known[0] == known_now and known[i] == known_now:
+            return known_now
+        return min(known[0], max(known[1], known[2]), <int>known_later)
+    if least != known_now:
+        return _combine(a, instruction, known, values, result, depth) if count == 2 else least
+    return known_now if evaluate_alu(opcode, operand_bits(s, instruction), s.instructions.bit_size[instruction], 1, operands, result) \
+        else known_never
 
 
-cdef bint _merge(LoopAnalysis *a, ValueId phi, uint64_t *result, int depth) noexcept nogil:
+cdef int _merge(LoopAnalysis *a, ValueId phi, uint64_t *result, int depth) except -1 nogil:
     """The value of a phi all of whose sources are known and equal."""
     cdef ShaderData *s = a.s
     cdef SourceRow first = s.instructions.source_first[phi]
-    cdef uint64_t value
+    cdef uint64_t value = 0
     cdef uint32_t i
+    cdef int knowledge = known_never
     for i in range(s.instructions.source_count[phi]):
-        if not _value(a, s.sources.value[first + i], 0, &value, depth) or (i and value != result[0]):
-            return False
+        knowledge = _value(a, s.sources.value[first + i], 0, &value, depth)
+        if knowledge != known_now:
+            return knowledge
+        if i and value != result[0]:
+            return known_never
         result[0] = value
-    return s.instructions.source_count[phi] != 0
+    return knowledge
 
 
-cdef bint _value(LoopAnalysis *a, ValueId value, uint32_t component, uint64_t *result, int depth) noexcept nogil:
-    """The value in this trip; False if it is not known."""
+cdef int _value(LoopAnalysis *a, ValueId value, uint32_t component, uint64_t *result, int depth) except -1 nogil:
+    """What is known of a value (known_*), and what it is in this trip."""
     cdef ShaderData *s = a.s
-    cdef Member *member
+    cdef uint32_t row
+    cdef int knowledge
     if s.instructions.kind[value] == nir_load_const:
         result[0] = s.constants.value[s.instructions.data[value] + component]
-        return True
+        return known_now
     if not _is_inside(a, value) or s.instructions.components[value] != 1 or depth > most_depth:
-        return False
-    member = &a.members[a.row[value]]
-    if member.trip != a.trip:
+        return known_never
+    row = _member(a, value)
+    if a.members[row].trip != a.trip and (a.members[row].trip == 0 or a.members[row].knowledge != known_never):
         if a.steps == 0:
-            return False
+            return known_later
         a.steps -= 1
-        member.trip = a.trip
-        member.known = False                       # what depends on itself is not known
+        a.members[row].trip = a.trip
+        a.members[row].knowledge = known_never     # what depends on itself
+        knowledge = known_never
         if s.instructions.kind[value] == nir_alu:
-            member.known = _compute(a, value, &member.bits, depth + 1)
+            knowledge = _compute(a, value, result, depth + 1)
+        elif s.instructions.kind[value] == nir_phi and s.nodes.index[s.instructions.block[value]] == a.first_block:
+            knowledge = _value(a, phi_value_from(s, value, a.entry), 0, result, depth + 1)
         elif s.instructions.kind[value] == nir_phi:
-            member.known = _merge(a, value, &member.bits, depth + 1)
-    result[0] = member.bits
-    return member.known
+            knowledge = _merge(a, value, result, depth + 1)
+        a.members[row].knowledge = <uint8_t>knowledge
+        a.members[row].bits = result[0]
+    result[0] = a.members[row].bits
+    return a.members[row].knowledge
 
 
-cdef bint _source(LoopAnalysis *a, ValueId instruction, uint32_t source, uint64_t *result, int depth) noexcept nogil:
+cdef int _source(LoopAnalysis *a, ValueId instruction, uint32_t source, uint64_t *result, int depth) except -1 nogil:
     return _value(a, source_value(a.s, instruction, source), swizzle_component(source_swizzle(a.s, instruction, source), 0), result, depth)
 
 
@@ -242,58 +295,73 @@ cdef ValueId phi_value_from(const ShaderData *s, ValueId phi, NodeId predecessor
     return 0
 
 
-cdef int _next_trip(LoopAnalysis *a, const LoopFacts *facts, bint first) except -1 nogil:
-    """Give the phis of the header their values of the first trip, or of the trip after the one that was computed."""
+cdef int _first_trip(LoopAnalysis *a, NodeId loop) except -1 nogil:
+    """Turn to a loop, before it runs: its header's phis are what they are by way of the block before it."""
+    cdef const ShaderData *s = a.s
+    a.members.assign(1, Member(value=0, trip=0, knowledge=known_never, counts=False, bits=0))
+    a.first_block = s.nodes.index[s.nodes.first0[loop]]
+    a.last_block = s.nodes.index[s.nodes.last0[loop]]
+    a.entry = s.nodes.previous[loop]
+    a.steps = most_steps
+    a.trip += 1
+    return 0
+
+
+cdef bint _next_trip(LoopAnalysis *a, NodeId loop) except -1 nogil:
+    """Give the phis of the header their values of the next trip; False if none of them is known in this one, so that nothing can change."""
     cdef ShaderData *s = a.s
-    cdef NodeId header = s.nodes.first0[facts.loop]
-    cdef NodeId from_block = s.nodes.previous[facts.loop] if first else s.nodes.last0[facts.loop]
+    cdef NodeId header = s.nodes.first0[loop]
     cdef OrderRow begin = s.nodes.order_first[header]
-    cdef OrderRow row
     cdef ValueId phi, value
     cdef uint64_t number
-    cdef bint carries
+    cdef int knowledge
+    cdef bint any_known = False
     cdef Member *member
     cdef uint32_t count = 0
     cdef uint32_t i
     a.carried.clear()              # all are read before one is written: phis may name one another
     while count < s.nodes.order_count[header] and s.instructions.kind[s.order.instruction[begin + count]] == nir_phi:
         phi = s.order.instruction[begin + count]
-        value = phi_value_from(s, phi, from_block)
         number = 0
-        carries = value != 0 and s.instructions.components[phi] == 1 and (first or a.members[a.row[phi]].known) and _value(a, value, 0, &number, 0)
-        a.carried.push_back(Carried(known=carries, bits=number))
-        if carries and not first:
-            a.members[a.row[phi]].counts = True
-            if _is_inside(a, value):
-                a.members[a.row[value]].counts = True
+        knowledge = _value(a, phi, 0, &number, 0)
+        if knowledge == known_now:
+            any_known = True
+            value = phi_value_from(s, phi, s.nodes.last0[loop])
+            knowledge = _value(a, value, 0, &number, 0)
+            if knowledge == known_now:
+                a.members[_member(a, phi)].counts = True
+                if _is_inside(a, value):
+                    a.members[_member(a, value)].counts = True
+        a.carried.push_back(Carried(known=knowledge == known_now, bits=number))
         count += 1
     a.trip += 1
     for i in range(count):
-        row = begin + i
-        phi = s.order.instruction[row]
-        member = &a.members[a.row[phi]]
+        member = &a.members[_member(a, s.order.instruction[begin + i])]
         member.trip = a.trip
-        member.known = a.carried[i].known
+        member.knowledge = known_now if a.carried[i].known else known_never
         member.bits = a.carried[i].bits
-    return 0
+    return any_known
 
 
-cdef bint _run(LoopAnalysis *a, LoopFacts *facts, uint32_t limit) except -1 nogil:
-    """Run the loop until it is certainly left; False if that takes more than `limit` whole trips."""
+cdef bint _run(LoopAnalysis *a, LoopFacts *facts, bint asked) except -1 nogil:
+    """Run the loop until it is certainly left; False if that takes too many whole trips, or it is not worth knowing."""
     cdef ShaderData *s = a.s
-    cdef uint32_t trip, k
+    cdef uint32_t exits = <uint32_t>facts.terminators.size()
+    cdef uint32_t trip, k, never
     cdef uint64_t condition
     cdef uint8_t decision
+    cdef int knowledge
     facts.decisions.clear()
     facts.unknown = 0
-    a.steps = most_steps
-    a.may_change = False
-    _next_trip(a, facts, True)
-    for trip in range(limit + 1):
-        for k in range(<uint32_t>facts.terminators.size()):
+    _first_trip(a, facts.loop)
+    for trip in range((most_asked_trips if asked else most_overlapping_trips) + 1):
+        never = 0
+        for k in range(exits):
             condition = 0
             decision = exit_unknown
-            if _value(a, s.nodes.condition[facts.terminators[k].node], 0, &condition, 0):
+            knowledge = _value(a, s.nodes.condition[facts.terminators[k].node], 0, &condition, 0)
+            never += knowledge == known_never
+            if knowledge == known_now:
                 decision = exit_leaves if <bint>condition == facts.terminators[k].leaves_in_then else exit_stays
             elif not facts.terminators[k].unknown:
                 facts.terminators[k].unknown = True
@@ -305,26 +373,14 @@ cdef bint _run(LoopAnalysis *a, LoopFacts *facts, uint32_t limit) except -1 nogi
                 return True
         if facts.runs_once:
             facts.trips = trip
-            facts.exit = <uint32_t>facts.terminators.size()
+            facts.exit = exits
             return True
-        if trip == 0 and (not _any_known(a, facts) or facts.unknown == facts.terminators.size() and not a.may_change):
+        if never == exits or facts.unknown and exits > 2 or facts.unknown > 1 or a.steps == 0:
             return False
-        if facts.unknown and trip == most_trips or a.steps == 0:
+        if trip == most_trips and (facts.unknown or not asked and not _can_overlap_loads(s, facts)):
             return False
-        _next_trip(a, facts, False)
-    return False
-
-
-cdef bint _any_known(const LoopAnalysis *a, const LoopFacts *facts) noexcept nogil:
-    """Whether some phi of the header has a value that is known: else no condition can change."""
-    cdef const ShaderData *s = a.s
-    cdef NodeId header = s.nodes.first0[facts.loop]
-    cdef OrderRow row
-    for row in range(s.nodes.order_first[header], s.nodes.order_first[header] + s.nodes.order_count[header]):
-        if s.instructions.kind[s.order.instruction[row]] != nir_phi:
+        if not _next_trip(a, facts.loop):
             return False
-        if a.members[a.row[s.order.instruction[row]]].known:
-            return True
     return False
 
 
@@ -388,29 +444,38 @@ cdef int _list_accesses(const LoopAnalysis *a, LoopFacts *facts, NodeId node) ex
     return 0
 
 
-cdef bint _is_past_end(LoopAnalysis *a, const LoopFacts *facts, ValueId access) noexcept nogil:
+cdef bint _is_past_end(LoopAnalysis *a, const LoopFacts *facts, ValueId access) except -1 nogil:
     cdef uint64_t index = 0
     cdef uint32_t length = 0
-    return _value(a, _counted_index(a, facts, access, &length), 0, &index, 0) and index >= length
+    return _value(a, _counted_index(a, facts, access, &length), 0, &index, 0) == known_now and index >= length
+
+
+cdef bint _has_local_variables(const ShaderData *s) noexcept nogil:
+    cdef VariableId variable
+    for variable in range(s.variables.table.count):
+        if s.variables.flags[variable] & variable_alive and s.variables.mode[variable] & (mode_function_temp | mode_shader_temp):
+            return True
+    return False
 
 
 cdef bint _guess_trips(LoopAnalysis *a, LoopFacts *facts) except -1 nogil:
     """Find how many trips leave the shortest array whole that a counter indexes; False if there is none."""
     cdef size_t k
     cdef size_t kept = 0
+    if not a.has_local_variables:
+        return False
     facts.past_end.clear()
     _list_accesses(a, facts, a.s.nodes.first0[facts.loop])
     if facts.past_end.empty():
         return False
-    a.steps = most_steps
     facts.rest_stays = False
-    _next_trip(a, facts, True)
+    _first_trip(a, facts.loop)
     for facts.trips in range(most_trips + 1):
         for k in range(facts.past_end.size()):
             facts.rest_stays = facts.rest_stays or _is_past_end(a, facts, facts.past_end[k])
         if facts.rest_stays:
             break
-        _next_trip(a, facts, False)
+        _next_trip(a, facts.loop)
     if not facts.rest_stays or facts.trips == 0:
         return False
     for k in range(facts.past_end.size()):         # longer arrays have more trips
@@ -546,83 +611,47 @@ cdef bint _can_overlap_loads(const ShaderData *s, const LoopFacts *facts) noexce
 
 
 # -------------------------------------------------------------------------------------------------------------- the decision
-cdef int _leave(LoopAnalysis *a) except -1 nogil:
-    a.members.assign(1, Member(value=0, trip=0, known=False, counts=False, bits=0))
-    return 0
-
-
-cdef bint _enter(LoopAnalysis *a, NodeId loop) except -1 nogil:
-    """Turn to a loop; True if there are loops in it."""
-    _leave(a)
-    return _enter_list(a, a.s.nodes.first0[loop])
-
-
-cdef int _enter_block(LoopAnalysis *a, NodeId block) except -1 nogil:
-    """Note what is in a block as inside of this loop."""
-    cdef ShaderData *s = a.s
-    cdef uint32_t member = <uint32_t>a.members.size()
-    cdef OrderRow row
-    cdef ValueId value
-    a.members.resize(member + s.nodes.order_count[block])
-    for row in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
-        value = s.order.instruction[row]
-        a.row[value] = member
-        a.members[member].value = value
-        member += 1
-    return 0
-
-
-cdef bint _enter_list(LoopAnalysis *a, NodeId node) except -1 nogil:
-    """Note what is in the list from `node` on; True if there are loops."""
-    cdef ShaderData *s = a.s
-    cdef bint loops = False
+cdef bint _holds_loops(const ShaderData *s, NodeId node) noexcept nogil:
+    """Whether there are loops in the list from `node` on."""
     while node:
-        if s.nodes.kind[node] == node_block:
-            _enter_block(a, node)
-        else:
-            loops = loops or s.nodes.kind[node] == node_loop
-            loops = _enter_list(a, s.nodes.first0[node]) or loops
-            if s.nodes.kind[node] == node_if:
-                loops = _enter_list(a, s.nodes.first1[node]) or loops
+        if s.nodes.kind[node] == node_loop:
+            return True
+        if s.nodes.kind[node] == node_if and (_holds_loops(s, s.nodes.first0[node]) or _holds_loops(s, s.nodes.first1[node])):
+            return True
         node = s.nodes.next[node]
-    return loops
+    return False
 
 
 cdef bint known_at_first(LoopAnalysis *a, NodeId loop, ValueId condition, uint64_t *bits) except -1 nogil:
-    cdef LoopFacts facts
-    facts.loop = loop
-    a.steps = most_steps
-    _leave(a)
-    _enter_block(a, a.s.nodes.first0[loop])    # the condition of the if behind it depends on nothing else of the loop
-    _next_trip(a, &facts, True)
-    return _value(a, condition, 0, bits, 0)
+    _first_trip(a, loop)
+    a.last_block = a.first_block   # the condition of the if behind it depends on nothing else of the loop
+    return _value(a, condition, 0, bits, 0) == known_now
 
 
 cdef bint loop_should_unroll(LoopAnalysis *a, NodeId loop, LoopFacts *facts) except -1 nogil:
     cdef ShaderData *s = a.s
     cdef bint asked = s.nodes.control[loop] == loop_control_unroll
     cdef Body body
-    cdef uint32_t most
+    cdef uint32_t cost
     facts.loop = loop
     if s.nodes.control[loop] == loop_control_dont_unroll or not _find_exits(s, facts):
         return False
     if facts.runs_once and facts.terminators.size() > most_exits:
         return False
-    facts.has_loops = _enter(a, loop)
-    most = most_overlapping_trips if _can_overlap_loads(s, facts) else most_trips
     facts.rest_stays = False
-    if not _run(a, facts, most_asked_trips if asked else most):
-        if facts.has_loops or facts.runs_once or facts.terminators.size() > 1 or not _guess_trips(a, facts):
+    if not _run(a, facts, asked):
+        if facts.runs_once or facts.terminators.size() > 1 or _holds_loops(s, s.nodes.first0[loop]) or not _guess_trips(a, facts):
             return False
     if facts.runs_once:
         return True
-    if facts.unknown and facts.terminators.size() > 2 or facts.unknown > 1 or facts.has_loops and facts.trips > 1:
+    if facts.unknown and facts.terminators.size() > 2 or facts.unknown > 1 or facts.trips > 1 and _holds_loops(s, s.nodes.first0[loop]):
         return False
     body.cost = 0
     body.indexes_array = False
     _measure(a, facts, s.nodes.first0[loop], &body)
     if asked:
         return body.cost * <uint64_t>facts.trips <= most_asked_cost
-    if facts.rest_stays:
-        return body.cost * facts.trips <= most_trips * most_cost_per_trip
-    return body.indexes_array or body.cost * facts.trips <= most * most_cost_per_trip
+    cost = body.cost * facts.trips
+    if body.indexes_array and not facts.rest_stays or cost <= most_trips * most_cost_per_trip:
+        return True
+    return not facts.rest_stays and cost <= most_overlapping_trips * most_cost_per_trip and _can_overlap_loads(s, facts)

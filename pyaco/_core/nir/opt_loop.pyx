@@ -102,10 +102,11 @@ cdef bint _should_rotate(LoopAnalysis *analysis, const ShaderData *s, NodeId loo
     leaves_in_then = _only_breaks(s, s.nodes.first0[branch])
     if not leaves_in_then and not _only_breaks(s, s.nodes.first1[branch]):
         return False
-    if jump_of(s, s.nodes.last1[branch] if leaves_in_then else s.nodes.last0[branch]) or not _can_copy(s, header) \
-            or _continues(s, branch):
+    if jump_of(s, s.nodes.last1[branch] if leaves_in_then else s.nodes.last0[branch]):
         return False
-    return known_at_first(analysis, loop, s.nodes.condition[branch], &known) and <bint>known != leaves_in_then
+    if not known_at_first(analysis, loop, s.nodes.condition[branch], &known) or <bint>known == leaves_in_then:
+        return False
+    return _can_copy(s, header) and not _continues(s, branch)
 
 
 cdef bint _find(LoopAnalysis *analysis, const ShaderData *s, NodeId node, vector[NodeId] &found) except -1 nogil:

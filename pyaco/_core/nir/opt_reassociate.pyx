@@ -19,8 +19,10 @@ stay in the one ``v_add3_u32`` that adds them to a third. Float chains are touch
 Needs: scalar ALU operations, LCSSA, divergence. Guarantees: valid NIR; LCSSA and divergence stay. What is replaced is dead. Sources of the idea:
 Briggs and Cooper, "Effective Partial Redundancy Elimination" (1994), for ranks; LLVM's Reassociate, as its header describes it, for common pairs.
 """
+from cython.operator cimport dereference
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.algorithm cimport sort
+from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
 from nir_opcodes cimport alu_fadd, alu_fmul, alu_iadd, alu_imul, alu_isub, alu_ixor
@@ -31,7 +33,7 @@ from pyaco._core.ir.shader cimport (
     source_swizzle, source_value, swizzle_component, value_is_constant,
 )
 from pyaco._core.nir.associative_chains cimport (
-    Chain, Context, Operand, Pair, Sharing, chain_begin, chains_begin, is_chain_root, may_pair, pair_cost, pair_key,
+    Chain, Context, Operand, Pair, Sharing, chain_begin, chains_begin, ends_chain, may_pair, pair_cost, pair_key, role_root,
 )
 from pyaco._core.nir.chain_forms cimport best_form, build_form, emit_in_chain, emit_operation, present_cost
 from pyaco._core.nir.lowering cimport Lowering, lower_alu, lower_keep, lowering_run
@@ -82,7 +84,8 @@ cdef bint _is_product(const Context *c, const Operand *operand) noexcept nogil:
 
 cdef Operand _source_operand(const ShaderData *s, ValueId i, uint32_t source) noexcept nogil:
     cdef ValueId value = source_value(s, i, source)
-    return Operand(value, swizzle_component(source_swizzle(s, i, source), 0), 0, False, s.instructions.flags[value] & nir_divergent != 0, False, 0)
+    cdef uint32_t index = swizzle_component(source_swizzle(s, i, source), 0)
+    return Operand(value, index, 0, False, s.instructions.flags[value] & nir_divergent != 0, False, 0, False)
 
 
 cdef bint _factor(Context *c, Lowering *b, size_t i, size_t j) except -1 nogil:
@@ -154,9 +157,10 @@ cdef bint _is_together(const Context *c, const Operand *a, const Operand *b) noe
     return False
 
 
-cdef Sharing *_best_pair(Context *c, size_t *first, size_t *second) except? NULL nogil:
+cdef Sharing *_best_pair(Context *c, size_t *first, size_t *second) noexcept nogil:
     """The two operands of the chain that are together already, or else that most later chains have too; NULL if none have."""
     cdef vector[Operand] *operands = &c.chain.operands
+    cdef unordered_map[uint64_t, Sharing].iterator found
     cdef Sharing *best = NULL
     cdef Sharing *sharing
     cdef size_t i, j
@@ -164,7 +168,10 @@ cdef Sharing *_best_pair(Context *c, size_t *first, size_t *second) except? NULL
         for j in range(i):
             if not may_pair(&operands[0][i], &operands[0][j]):
                 continue
-            sharing = &c.pairs[pair_key(c, &operands[0][i], &operands[0][j])]
+            found = c.pairs.find(pair_key(c, &operands[0][i], &operands[0][j]))
+            if found == c.pairs.end():
+                continue
+            sharing = &dereference(found).second
             if (sharing.made or sharing.chains > 1) and (
                     best == NULL or sharing.made > best.made or sharing.made == best.made and sharing.chains > best.chains):
                 best = sharing
@@ -223,7 +230,7 @@ cdef ValueId _finish(Context *c, Lowering *b, bint gather, bint hoist) except? 0
         chain.constant = 0
         has_constant = True
     if has_constant:
-        number = Operand(constant(b, chain.constant, chain.bits), 0, 0, False, False, False, 0)
+        number = Operand(constant(b, chain.constant, chain.bits), 0, 0, False, False, False, 0, False)
         emit_in_chain(c, b, &result, &number, &result)
         if chain.constant_stays:
             s.instructions.flags[result.value] |= nir_no_unsigned_wrap
@@ -250,7 +257,7 @@ cdef ValueId _lower(Lowering *b, ValueId i) except? 0xffffffffU nogil:
     cdef bint changes
     cdef vector[Operand] before
     cdef ValueId result = 0
-    if not is_chain_root(c, i):
+    if i >= c.roles.size() or not c.roles[i] & role_root:
         return lower_keep
     chain_begin(c, i)
     if c.chain.operands.size() + c.chain.constants < 3:
@@ -287,7 +294,8 @@ cdef int _count_all_pairs(Context *c) except -1 nogil:
     while block:
         for row in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
             i = s.order.instruction[row]
-            if s.instructions.kind[i] == nir_alu and is_chain_root(c, i):
+            if s.instructions.kind[i] == nir_alu and ends_chain(c, i):
+                c.roles[i] |= role_root
                 chain_begin(c, i)
                 _count_pairs(c, 1)
         block = block_walk_next(s, block)
