@@ -42,6 +42,8 @@ INSTRUCTIONS = (
     ("image_sample_b", "cube", 4, True), ("image_gather4_lz", "2d", 2, True), ("image_get_resinfo", "2d", 1, False), ("image_atomic", "2d", 2, False),
     ("image_get_lod", "2d", 2, True),
 )  # fmt: skip
+#: Lanes that are active while the instruction is executed: of the first 32, and of the others where a wave has 64.
+ACTIVE = ((0xFFFFFFFF, 0xFFFFFFFF), (0xFFFFFFFF, 0xFFFFFFFF), (0xFFFF, 0), (0x0FF0A5A3, 0x80000001), (0, 0x10))
 
 
 class Cases:
@@ -99,9 +101,9 @@ class Cases:
 
     def compare(self, number: int, image: list[int], sampler: list[int]) -> None:
         """Run an instruction on both engines, with random coordinates, and compare."""
-        given = self.address()
-        first, second = (side.run(number, image, sampler, given) for side in self.sides)
-        said = f"{self.target} {INSTRUCTIONS[number][:2]}: {' '.join(f'{word:08x}' for word in [*image, *sampler])}"
+        given, active = self.address(), int(self.random.integers(len(ACTIVE)))
+        first, second = (side.run(number, active, image, sampler, given) for side in self.sides)
+        said = f"{self.target} {INSTRUCTIONS[number][:2]}, lanes {ACTIVE[active]}: {' '.join(f'{word:08x}' for word in [*image, *sampler])}"
         assert first == second, f"{said}: {first[0] or 'a result'}, {second[0] or 'another'}"
         error = first[0]
         assert not error or "workgroup (0, 0, 0), wave 0" in error, f"{said}: {error}"
@@ -130,7 +132,7 @@ class Side:
         self.source, self.target = device.zeros(64 * lanes), device.zeros(32 * lanes)
         places = [self.source.address, self.target.address]
         self.places = [word for place in places for word in (place & 0xFFFFFFFF, place >> 32)]
-        self.launches = [self.prepared(text_of(target, *each)) for each in INSTRUCTIONS]
+        self.launches = [[self.prepared(with_lanes(text_of(target, *each), active, lanes)) for active in ACTIVE] for each in INSTRUCTIONS]
 
     def prepared(self, text: str) -> Any:
         device, lanes, level = self.device, wave_lanes(self.device.target), self.device.gfx_level
@@ -141,12 +143,12 @@ class Side:
             workgroup_id_mask=0, ids_in_ttmp=features.has_workgroup_ids_in_ttmp(level), packed_ids=features.has_packed_ids(level),
             local_id_components=1, mode=initial_mode(level, 0xC0)))
 
-    def run(self, number: int, image: list[int], sampler: list[int], given: np.ndarray) -> tuple[str, bytes]:
-        """Return the error, or nothing, and what the lanes have written."""
+    def run(self, number: int, active: int, image: list[int], sampler: list[int], given: np.ndarray) -> tuple[str, bytes]:
+        """Return the error, or nothing, and what all lanes have in the end."""
         self.source.numpy()[:] = given.reshape(-1).view(np.uint8)
         self.target.numpy()[:] = 0
         try:
-            self.launches[number].run([*image, *sampler, *self.places], 1000)
+            self.launches[number][active].run([*image, *sampler, *self.places], 1000)
         except (EmulationError, UnsupportedError) as error:
             return str(error), b""
         return "", self.target.numpy().tobytes()
@@ -162,6 +164,12 @@ def text_of(target: str, name: str, dimension: str, dwords: int, samples: bool) 
         return image_instruction(name, target, dimension, dwords, 1, sampler=samples)
     loads = not name.startswith("image_store") and name != "image_get_resinfo"
     return image_instruction(name, target, dimension, dwords, data=5 if loads else 4, sampler=samples, flags=("tfe",) if loads else ())
+
+
+def with_lanes(text: str, active: tuple[int, int], lanes: int) -> str:
+    """The instruction with only some lanes active; all of them write what they have behind it."""
+    words = [("exec_lo", active[0]), ("exec_hi", active[1])][: lanes // 32]
+    return "\n".join([*(f"s_mov_b32 {name}, {word:#x}" for name, word in words), text, *(f"s_mov_b32 {name}, -1" for name, _ in words)])
 
 
 def run(target: str, seed: int, share: int, progress: mmap.mmap) -> bool:
