@@ -636,29 +636,30 @@ cdef int _list_reads(Context *c, const Loop *loop) except -1 nogil:
     return 0
 
 
-cdef int _list_exits(Context *c, const Loop *loop) except -1 nogil:
-    """Add to the list of a header what is live where the loop is left."""
+cdef void _live_at_exits(Context *c, const Loop *loop, const uint32_t *first, const uint32_t *count, uint8_t edges,
+                         Demand *demand) noexcept nogil:
+    """What is live where edges of one kind leave the loop."""
     cdef const ProgramData *p = c.p
     cdef BlockId b, s
     cdef BlockId last = no_block
     cdef uint32_t k
+    for b in range(loop.header, loop.latch + 1):
+        for k in range(first[b], first[b] + count[b]):
+            s = p.edge_lists.block[k]
+            if s != last and not _is_inside(loop, s):
+                _live_in_row(c, s, loop, c.reached[b] & edges, demand)
+                last = s
+
+
+cdef int _list_exits(Context *c, const Loop *loop) except -1 nogil:
+    """Add to the list of a header what is live where the loop is left."""
+    cdef const ProgramData *p = c.p
     cdef Demand demand
     demand.sgpr = demand.vgpr = 0
     live_set_clear(&c.live)
     _reach(c, loop)
-    for b in range(loop.header, loop.latch + 1):
-        for k in range(p.blocks.linear_succ_first[b], p.blocks.linear_succ_first[b] + p.blocks.linear_succ_count[b]):
-            s = p.edge_lists.block[k]
-            if s != last and not _is_inside(loop, s):
-                _live_in_row(c, s, loop, c.reached[b] & reached_linear, &demand)
-                last = s
-    last = no_block
-    for b in range(loop.header, loop.latch + 1):
-        for k in range(p.blocks.logical_succ_first[b], p.blocks.logical_succ_first[b] + p.blocks.logical_succ_count[b]):
-            s = p.edge_lists.block[k]
-            if s != last and not _is_inside(loop, s):
-                _live_in_row(c, s, loop, c.reached[b] & reached_logical, &demand)
-                last = s
+    _live_at_exits(c, loop, p.blocks.linear_succ_first, p.blocks.linear_succ_count, reached_linear, &demand)
+    _live_at_exits(c, loop, p.blocks.logical_succ_first, p.blocks.logical_succ_count, reached_logical, &demand)
     _keep(c, loop.header, demand)
     return 0
 
