@@ -58,6 +58,7 @@ lower_to_hw_instr = _pass("lower_to_hw_instr", "pseudo instructions become machi
                           guarantees=("hardware",))  # fmt: skip
 init_m0 = _pass("init_m0", "m0 = -1 where LDS is used, before GFX9", needs=("hardware",), guarantees=("lds bound",))
 schedule_vopd = _pass("schedule_vopd", "pairs of vector instructions for dual issue", needs=("hardware",), since=110, required=False)
+schedule_ilp = _pass("schedule_ilp", "machine instructions of a block in an order that hides latencies", needs=("hardware",), required=False)
 insert_waitcnt = _pass(
     "insert_waitcnt", "waits for memory operations",
     options=(Option("force", False, "every instruction waits for all that is outstanding, to find waits that are missing"),),

@@ -15,3 +15,11 @@ cdef struct MemoryCycles:
     int32_t vs
 
 cdef MemoryCycles memory_cycles_of(const ProgramData *p, InstructionId i) noexcept nogil
+
+cdef struct Issue:                    # of an instruction, for schedulers
+    int32_t latency                   # until its results can be read, from when it begins
+    int32_t stored                    # until what it stores is written
+    int32_t occupies                  # until the next one may begin
+    int32_t delay                     # until its second half begins, where it is issued in two
+
+cdef Issue issue_of(const ProgramData *p, InstructionId i, const MemoryCycles *memory) noexcept nogil

@@ -87,3 +87,21 @@ cdef MemoryCycles memory_cycles_of(const ProgramData *p, InstructionId i) noexce
     elif format == format_ds:
         m.lgkm = lds_latency
     return m
+
+
+cdef Issue issue_of(const ProgramData *p, InstructionId i, const MemoryCycles *memory) noexcept nogil:
+    cdef uint16_t format = p.instructions.format[i]
+    cdef Issue issue
+    issue.latency = cycles_of(p, i).latency
+    issue.stored = memory.vs
+    issue.delay = 0
+    issue.occupies = 1
+    if p.gfx_level < gfx10:
+        # GCN begins nothing before this is finished.
+        issue.occupies = issue.latency
+    elif p.wave_size == 64 and (format_is_valu(format) or format_is_vmem(format) or format_is_flat_like(format)) \
+            and not is_dual_issue_capable(p, i):
+        issue.occupies = 2
+        issue.delay = 1
+    issue.latency = max(issue.latency, max(memory.vm, memory.lgkm))
+    return issue

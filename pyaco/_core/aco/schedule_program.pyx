@@ -28,7 +28,7 @@ down within the demand that the occupancy allows, after the notes on ACO's sched
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libcpp.vector cimport vector
 
-from pyaco._core.aco.cycle_model cimport MemoryCycles, cycles_of, is_dual_issue_capable, memory_cycles_of
+from pyaco._core.aco.cycle_model cimport Issue, MemoryCycles, issue_of, memory_cycles_of
 from pyaco._core.aco.live_variables cimport live_variables_reordered
 from pyaco._core.aco.occupancy cimport addressable_sgprs, addressable_vgprs, min_waves
 from pyaco._core.aco.queries cimport form_clause, opcode_is_phi, tied_operand
@@ -36,7 +36,7 @@ from pyaco._core.aco.schedule_graph cimport Graph, GraphBuilder, graph_build, gr
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport (
     BlockId, InstructionId, OperandRow, OrderRow, Program, ProgramData, TempId, class_dwords, class_is_vgpr, definition_kill, definition_temp,
-    format_is_flat_like, format_is_valu, format_is_vmem, format_smem, gfx10, gfx11, operand_first_kill, operand_late_kill, operand_temp,
+    format_smem, gfx11, operand_first_kill, operand_late_kill, operand_temp,
 )
 
 cdef enum:
@@ -86,12 +86,6 @@ cdef struct Clock:
     # Of the run at hand, the results that outlive it: when the last of them is there, and the sum of those times.
     int64_t finish
     int64_t finish_sum
-
-cdef struct Issue:                    # of an instruction, by the cycle model
-    int32_t latency                   # until its results can be read, from when it begins
-    int32_t stored                    # until what it stores is written
-    int32_t occupies                  # until the next one may begin
-    int32_t delay                     # until its second half begins, where it is issued in two
 
 cdef struct TempState:
     int64_t ready_at
@@ -172,24 +166,6 @@ cdef inline int64_t _start(const Clock *clock, int64_t operands_ready, uint32_t 
     return max(start, clock.scalar_ready) if last_scalar > clock.scalar_waited else start
 
 
-cdef Issue _issue_of(const ProgramData *p, InstructionId i, const MemoryCycles *memory) noexcept nogil:
-    cdef uint16_t format = p.instructions.format[i]
-    cdef Issue issue
-    issue.latency = cycles_of(p, i).latency
-    issue.stored = memory.vs
-    issue.delay = 0
-    issue.occupies = 1
-    if p.gfx_level < gfx10:
-        # GCN begins nothing before this is finished.
-        issue.occupies = issue.latency
-    elif p.wave_size == 64 and (format_is_valu(format) or format_is_vmem(format) or format_is_flat_like(format)) \
-            and not is_dual_issue_capable(p, i):
-        issue.occupies = 2
-        issue.delay = 1
-    issue.latency = max(issue.latency, max(memory.vm, memory.lgkm))
-    return issue
-
-
 cdef void _advance(Scheduler *s, InstructionId i, const Issue *issue, int64_t operands_ready, uint32_t last_scalar) noexcept nogil:
     """Issue an instruction."""
     cdef const ProgramData *p = s.p
@@ -222,7 +198,7 @@ cdef void _advance(Scheduler *s, InstructionId i, const Issue *issue, int64_t op
 cdef void _advance_alone(Scheduler *s, InstructionId i) noexcept nogil:
     """Issue an instruction that is in no run."""
     cdef MemoryCycles memory = memory_cycles_of(s.p, i)
-    cdef Issue issue = _issue_of(s.p, i, &memory)
+    cdef Issue issue = issue_of(s.p, i, &memory)
     cdef uint32_t last_scalar = 0
     cdef int64_t operands_ready = _operands_ready(s, i, &last_scalar)
     _advance(s, i, &issue, operands_ready, last_scalar)
@@ -525,7 +501,7 @@ cdef void _rank(Scheduler *s) noexcept nogil:
     for place in range(<uint32_t>s.graph.instruction.size()):
         i = s.graph.instruction[place]
         memory = memory_cycles_of(s.p, i)
-        s.places[place].issue = _issue_of(s.p, i, &memory)
+        s.places[place].issue = issue_of(s.p, i, &memory)
         s.places[place].rank = rank_memory if (memory.vm or memory.lgkm) and s.p.instructions.definition_count[i] else rank_any
         s.places[place].member = _member(s, i, &memory)
         members[s.places[place].member] += 1
