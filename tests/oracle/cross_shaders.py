@@ -48,7 +48,7 @@ from pyaco.targets import features  # noqa: E402
 OBJDUMP = "llvm-objdump-22"
 #: Outcomes that are faults of ours.
 BAD = ("bug", "differs", "stops", "undecoded", "reassembled otherwise", "missing wait", "race")
-DEBUG = ("force-waitcnt", "force-waitdeps", "novn", "noopt", "nosched", "nosched-vopd")
+DEBUG = ("force-waitcnt", "force-waitdeps", "novn", "noopt", "nosched", "nosched-ilp", "nosched-vopd")
 OPTIONAL = tuple(sorted({f"{step.entry.ir}.{step.entry.name}" for pipeline in (compute.NIR, compute.ACO) for step in pipeline.steps()
                          if not step.entry.required}))  # fmt: skip
 #: Limits of registers under which usual shaders spill and image instructions still find what they need.

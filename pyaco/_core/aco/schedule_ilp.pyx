@@ -12,7 +12,7 @@ first of the old order. Time is that of the cycle model. A run whose results wou
 Sources: list scheduling by critical paths (Gibbons and Muchnick, "Efficient instruction scheduling for a pipelined architecture"); that a second
 scheduler behind register allocation pays, after the notes on ACO's ``schedule_ilp``, which looks 16 instructions ahead.
 """
-from libc.stdint cimport int64_t, uint16_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
 from libc.string cimport memset
 from libcpp.vector cimport vector
 
@@ -31,35 +31,46 @@ cdef enum:
     register_count = 512
     # Units that are compared at each step: it keeps the pass linear.
     most_compared = 64
+    # Room that scratch data begin with: most runs are shorter.
+    first_places = 64
 
 cdef struct Unit:                     # an instruction of the run, or several in a row that make a clause
     uint32_t first                    # place in the run
     uint32_t end
     uint32_t waits_for                # predecessors that have not been issued
     uint32_t edge_first               # edges to successors, linked
-    int64_t occupies                  # cycles until the next unit may begin
-    int64_t latency                   # cycles until its last result can be read
+    int32_t occupies                  # cycles until the next unit may begin
+    int32_t latency                   # cycles until its last result can be read
     int64_t height                    # cycles from its beginning to the end of the run, at least
-    int64_t entry_ready               # when operands that come from before the run can be read
-    uint32_t entry_scalar             # the latest scalar load among these
-    uint32_t scalar_loads             # that it makes
-    int64_t operands_ready            # the same for all operands, as far as their writers have been issued
-    uint32_t last_scalar
-    int64_t[2] ready                  # when its results can be read: in the old order, and in the new one
-    uint32_t[2] scalar_load           # the number of its scalar load, 0: it makes none
+    int64_t operands_ready            # in the new order, of operands that come from before the run or whose writers have been issued
+    int64_t ready                     # when its results can be read in the new order
+    uint32_t last_scalar              # the latest scalar load among its operands, as far as these are known
+    uint32_t scalar_load              # the number of the last scalar load that it makes
+    uint32_t scalar_loads             # how many
+    bint memory
 
 cdef struct Edge:
     uint32_t to
     uint32_t next
-    int64_t latency
-    bint reads                        # `to` reads what the unit writes
+    int32_t latency
+    bint reads                        # `to` waits for what the unit writes
 
 cdef struct Reader:                   # of a register, since it was written
     uint32_t unit
     uint32_t next
 
+cdef struct Candidate:                # a unit that waits for none
+    int64_t operands_ready
+    int64_t height
+    uint32_t last_scalar
+    uint32_t unit
+
+cdef struct Operands:                 # of a unit in the order found
+    int64_t ready                     # those from scalar loads left out
+    uint32_t last_scalar
+
 cdef struct RegisterState:
-    int64_t ready
+    int64_t ready                     # in the order found
     uint32_t scalar_load              # the number of the scalar load that wrote it, 0: none did
     uint32_t writer                   # unit of the run + 1
     uint32_t readers                  # linked
@@ -86,11 +97,35 @@ cdef cppclass Scheduler:
     vector[Unit] units
     vector[Edge] edges
     vector[Reader] readers
-    vector[uint32_t] ready            # units that wait for none
+    vector[Candidate] ready
     vector[uint32_t] result           # units in the new order
     vector[uint32_t] loaded           # registers that memory operations of the block have written, or that blocks before it have loaded
     vector[Pending] pending           # of all blocks
     vector[uint32_t] pending_end      # by block
+
+
+# -------------------------------------------------------------------------------------------------------------------- time
+cdef inline int64_t _start(const Clock *clock, int64_t operands_ready, uint32_t last_scalar) noexcept nogil:
+    """The cycle in which a unit can be issued."""
+    cdef int64_t start = max(clock.now, operands_ready)
+    # Scalar loads come back in any order: a wait is for all of them.
+    return max(start, clock.scalar_ready) if last_scalar > clock.scalar_waited else start
+
+
+cdef int64_t _issue(Clock *clock, Unit *unit, int64_t operands_ready, uint32_t last_scalar) noexcept nogil:
+    """Issue a unit; returns when its results can be read."""
+    cdef int64_t start = _start(clock, operands_ready, last_scalar)
+    cdef int64_t ready = start + unit.latency
+    if last_scalar > clock.scalar_waited:
+        clock.scalar_waited = clock.scalar_loads
+    clock.now = start + unit.occupies
+    clock.finish = max(clock.finish, ready if unit.memory else clock.now)
+    unit.scalar_load = 0
+    if unit.scalar_loads:
+        clock.scalar_loads += unit.scalar_loads
+        clock.scalar_ready = max(clock.scalar_ready, ready)
+        unit.scalar_load = clock.scalar_loads
+    return ready
 
 
 # ------------------------------------------------------------------------------------------------------------------ edges
@@ -137,54 +172,56 @@ cdef int _edge(Scheduler *s, uint32_t before, uint32_t after, bint reads) except
     return 0
 
 
-cdef inline int _name(Scheduler *s, uint32_t reg) except -1 nogil:
-    if s.registers[reg].writer == 0 and s.registers[reg].readers == no_edge:
+cdef inline RegisterState *_named(Scheduler *s, uint32_t reg) except NULL nogil:
+    cdef RegisterState *state = &s.registers[reg]
+    if state.writer == 0 and state.readers == no_edge:
         s.named.push_back(reg)
-    return 0
+    return state
 
 
-cdef inline bint _is_memory_unit(const Scheduler *s, uint32_t unit) noexcept nogil:
-    return _is_memory(s.p.instructions.format[s.instruction[s.units[unit].first]])
-
-
-cdef int _waits(Scheduler *s, uint32_t unit, const RegisterState *state) except -1 nogil:
+cdef int _waits(Scheduler *s, uint32_t number, const RegisterState *state, Operands *old) except -1 nogil:
     """The unit waits for what is being written into a register."""
-    if state.writer:
-        _edge(s, state.writer - 1, unit, True)
-    elif state.scalar_load:
-        s.units[unit].entry_scalar = max(s.units[unit].entry_scalar, state.scalar_load)
+    cdef Unit *unit = &s.units[number]
+    if state.scalar_load:
+        old.last_scalar = max(old.last_scalar, state.scalar_load)
     else:
-        s.units[unit].entry_ready = max(s.units[unit].entry_ready, state.ready)
+        old.ready = max(old.ready, state.ready)
+    if state.writer:
+        _edge(s, state.writer - 1, number, True)
+    elif state.scalar_load:
+        unit.last_scalar = max(unit.last_scalar, state.scalar_load)
+    else:
+        unit.operands_ready = max(unit.operands_ready, state.ready)
     return 0
 
 
-cdef int _reads(Scheduler *s, uint32_t unit, Range r) except -1 nogil:
+cdef int _reads(Scheduler *s, uint32_t unit, Range r, Operands *old) except -1 nogil:
     cdef Reader reader
     cdef RegisterState *state
     cdef uint32_t k
+    reader.unit = unit
     for k in range(r.first, r.end):
-        state = &s.registers[k]
-        _name(s, k)
-        _waits(s, unit, state)
-        reader.unit = unit
+        state = _named(s, k)
+        _waits(s, unit, state, old)
+        if state.readers != no_edge and s.readers[state.readers].unit == unit:
+            continue
         reader.next = state.readers
         state.readers = <uint32_t>s.readers.size()
         s.readers.push_back(reader)
     return 0
 
 
-cdef int _writes(Scheduler *s, uint32_t unit, Range r) except -1 nogil:
+cdef int _overwrites(Scheduler *s, uint32_t unit, Range r, Operands *old) except -1 nogil:
     cdef RegisterState *state
     cdef uint32_t k
     cdef uint32_t reader
     for k in range(r.first, r.end):
-        state = &s.registers[k]
-        _name(s, k)
-        if state.writer and not _is_memory_unit(s, state.writer - 1):
+        state = _named(s, k)
+        if state.writer and not s.units[state.writer - 1].memory:
             _edge(s, state.writer - 1, unit, False)
         else:
             # What is loaded must not arrive later than what is written now.
-            _waits(s, unit, state)
+            _waits(s, unit, state, old)
         reader = state.readers
         while reader != no_edge:
             _edge(s, s.readers[reader].unit, unit, False)
@@ -194,19 +231,19 @@ cdef int _writes(Scheduler *s, uint32_t unit, Range r) except -1 nogil:
     return 0
 
 
-cdef int _registers(Scheduler *s, uint32_t unit, InstructionId i) except -1 nogil:
+cdef int _registers(Scheduler *s, uint32_t unit, InstructionId i, Operands *old) except -1 nogil:
     cdef const ProgramData *p = s.p
     cdef uint32_t row
     cdef Range m0
     for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
-        _reads(s, unit, operand_range(p, row))
+        _reads(s, unit, operand_range(p, row), old)
     if p.instructions.format[i] == format_ds:
         # Before GFX9 the size of LDS.
         m0.first = register_m0 >> 2
         m0.end = m0.first + 1
-        _reads(s, unit, m0)
+        _reads(s, unit, m0, old)
     for row in range(p.instructions.definition_first[i], p.instructions.definition_first[i] + p.instructions.definition_count[i]):
-        _writes(s, unit, definition_range(p, row))
+        _overwrites(s, unit, definition_range(p, row), old)
     return 0
 
 
@@ -221,36 +258,59 @@ cdef void _extend(Scheduler *s, Unit *unit, InstructionId i) noexcept nogil:
     unit.end += 1
 
 
-cdef Unit _unit(uint32_t place) noexcept nogil:
+cdef int _add_unit(Scheduler *s, uint32_t place) except -1 nogil:
     cdef Unit unit
     memset(&unit, 0, sizeof(unit))
     unit.first = unit.end = place
     unit.edge_first = no_edge
-    return unit
+    unit.memory = _is_memory(s.p.instructions.format[s.instruction[place]])
+    s.units.push_back(unit)
+    return 0
+
+
+cdef void _written(Scheduler *s, const Unit *unit, int64_t ready) noexcept nogil:
+    """When what a unit writes can be read in the order found."""
+    cdef const ProgramData *p = s.p
+    cdef uint32_t place
+    cdef uint32_t row
+    cdef uint32_t k
+    cdef InstructionId i
+    cdef Range r
+    for place in range(unit.first, unit.end):
+        i = s.instruction[place]
+        for row in range(p.instructions.definition_first[i], p.instructions.definition_first[i] + p.instructions.definition_count[i]):
+            r = definition_range(p, row)
+            for k in range(r.first, r.end):
+                s.registers[k].ready = ready
+                s.registers[k].scalar_load = unit.scalar_load
 
 
 cdef int _build(Scheduler *s) except -1 nogil:
-    """Units of the run, and what must stay in order."""
+    """Units of the run, what must stay in order, and the time that the order found takes."""
     cdef const ProgramData *p = s.p
     cdef uint32_t place
-    cdef uint32_t unit
+    cdef uint32_t number
     cdef uint32_t last_memory = no_edge
-    cdef InstructionId i
+    cdef Operands old
+    cdef Unit *unit
     s.units.clear()
     s.edges.clear()
     s.readers.clear()
     for place in range(<uint32_t>s.instruction.size()):
-        i = s.instruction[place]
-        if place == 0 or not _is_memory(p.instructions.format[i]) or not form_clause(p, s.instruction[place - 1], i):
-            s.units.push_back(_unit(place))
-        _extend(s, &s.units.back(), i)
-    for unit in range(<uint32_t>s.units.size()):
-        for place in range(s.units[unit].first, s.units[unit].end):
-            _registers(s, unit, s.instruction[place])
-        if _is_memory_unit(s, unit):
+        if place == 0 or not s.units.back().memory or not form_clause(p, s.instruction[place - 1], s.instruction[place]):
+            _add_unit(s, place)
+        _extend(s, &s.units.back(), s.instruction[place])
+    for number in range(<uint32_t>s.units.size()):
+        old.ready = 0
+        old.last_scalar = 0
+        unit = &s.units[number]
+        for place in range(unit.first, unit.end):
+            _registers(s, number, s.instruction[place], &old)
+        if unit.memory:
             if last_memory != no_edge:
-                _edge(s, last_memory, unit, False)
-            last_memory = unit
+                _edge(s, last_memory, number, False)
+            last_memory = number
+        _written(s, unit, _issue(&s.clock, unit, old.ready, old.last_scalar))
     return 0
 
 
@@ -260,7 +320,7 @@ cdef void _heights(Scheduler *s) noexcept nogil:
     cdef int64_t height
     while unit:
         unit -= 1
-        height = s.units[unit].latency if _is_memory_unit(s, unit) else s.units[unit].occupies
+        height = s.units[unit].latency if s.units[unit].memory else s.units[unit].occupies
         edge = s.units[unit].edge_first
         while edge != no_edge:
             height = max(height, s.edges[edge].latency + s.units[s.edges[edge].to].height)
@@ -268,88 +328,82 @@ cdef void _heights(Scheduler *s) noexcept nogil:
         s.units[unit].height = height
 
 
-# -------------------------------------------------------------------------------------------------------------------- time
-cdef inline int64_t _start(const Clock *clock, const Unit *unit) noexcept nogil:
-    """The cycle in which a unit can be issued."""
-    cdef int64_t start = max(clock.now, unit.operands_ready)
-    # Scalar loads come back in any order: a wait is for all of them.
-    return max(start, clock.scalar_ready) if unit.last_scalar > clock.scalar_waited else start
+# ------------------------------------------------------------------------------------------------------------------ choice
+cdef int _becomes_ready(Scheduler *s, uint32_t number) except -1 nogil:
+    cdef Candidate candidate
+    if s.ends and number + 1 == s.units.size():
+        return 0                      # issued behind all others
+    candidate.operands_ready = s.units[number].operands_ready
+    candidate.last_scalar = s.units[number].last_scalar
+    candidate.height = s.units[number].height
+    candidate.unit = number
+    s.ready.push_back(candidate)
+    return 0
 
 
-cdef int _issue(Scheduler *s, uint32_t number, int new) except -1 nogil:
-    """Issue a unit; of the new order, its successors may become ready."""
+cdef int _put_next(Scheduler *s, uint32_t number) except -1 nogil:
+    """Issue a unit in the new order; those that waited for it alone become ready."""
     cdef Unit *unit = &s.units[number]
     cdef Unit *after
-    cdef int64_t start = _start(&s.clock, unit)
     cdef uint32_t edge = unit.edge_first
-    if unit.last_scalar > s.clock.scalar_waited:
-        s.clock.scalar_waited = s.clock.scalar_loads
-    s.clock.now = start + unit.occupies
-    s.clock.finish = max(s.clock.finish, start + unit.latency if _is_memory_unit(s, number) else s.clock.now)
-    unit.ready[new] = start + unit.latency
-    unit.scalar_load[new] = 0
-    if unit.scalar_loads:
-        s.clock.scalar_loads += unit.scalar_loads
-        s.clock.scalar_ready = max(s.clock.scalar_ready, unit.ready[new])
-        unit.scalar_load[new] = s.clock.scalar_loads
+    unit.ready = _issue(&s.clock, unit, unit.operands_ready, unit.last_scalar)
+    s.result.push_back(number)
     while edge != no_edge:
         after = &s.units[s.edges[edge].to]
         if s.edges[edge].reads:
             if unit.scalar_loads:
-                after.last_scalar = max(after.last_scalar, unit.scalar_load[new])
+                after.last_scalar = max(after.last_scalar, unit.scalar_load)
             else:
-                after.operands_ready = max(after.operands_ready, unit.ready[new])
-        if new:
-            after.waits_for -= 1
-            if after.waits_for == 0 and not (s.ends and s.edges[edge].to + 1 == s.units.size()):
-                s.ready.push_back(s.edges[edge].to)
+                after.operands_ready = max(after.operands_ready, unit.ready)
+        after.waits_for -= 1
+        if after.waits_for == 0:
+            _becomes_ready(s, s.edges[edge].to)
         edge = s.edges[edge].next
     return 0
 
 
-cdef void _begin(Scheduler *s, Clock clock) noexcept nogil:
-    cdef uint32_t k
-    s.clock = clock
-    s.clock.finish = 0
-    for k in range(<uint32_t>s.units.size()):
-        s.units[k].operands_ready = s.units[k].entry_ready
-        s.units[k].last_scalar = s.units[k].entry_scalar
-
-
-cdef uint32_t _choose(const Scheduler *s) noexcept nogil:
-    """The place in `ready` of the unit to issue next."""
+cdef uint32_t _choose(Scheduler *s) noexcept nogil:
+    """Take the unit to issue next out of `ready`."""
     cdef uint32_t best = 0
     cdef uint32_t k
     cdef int64_t start
-    cdef int64_t best_start = _start(&s.clock, &s.units[s.ready[0]])
-    cdef const Unit *unit
-    cdef const Unit *chosen = &s.units[s.ready[0]]
+    cdef int64_t best_start = _start(&s.clock, s.ready[0].operands_ready, s.ready[0].last_scalar)
+    cdef uint32_t unit
+    cdef const Candidate *candidate
+    cdef const Candidate *chosen = &s.ready[0]
     for k in range(1, min(<uint32_t>s.ready.size(), <uint32_t>most_compared)):
-        unit = &s.units[s.ready[k]]
-        start = _start(&s.clock, unit)
-        if start < best_start or (start == best_start and (unit.height > chosen.height
-                                                           or (unit.height == chosen.height and unit.first < chosen.first))):
+        candidate = &s.ready[k]
+        start = _start(&s.clock, candidate.operands_ready, candidate.last_scalar)
+        if start < best_start or (start == best_start and (candidate.height > chosen.height
+                                                           or (candidate.height == chosen.height and candidate.unit < chosen.unit))):
             best = k
             best_start = start
-            chosen = unit
-    return best
+            chosen = candidate
+    unit = chosen.unit
+    s.ready[best] = s.ready.back()
+    s.ready.pop_back()
+    return unit
 
 
 # --------------------------------------------------------------------------------------------------------------------- runs
-cdef void _end(Scheduler *s, int new) noexcept nogil:
-    """What the run has written can be read so much later."""
+cdef int _end(Scheduler *s, bint moved) except -1 nogil:
+    """Keep when what the run has written can be read, by the new order where that was taken."""
     cdef RegisterState *state
+    cdef const Unit *unit
     cdef uint32_t k
     for k in range(<uint32_t>s.named.size()):
         state = &s.registers[s.named[k]]
         if state.writer:
-            state.ready = s.units[state.writer - 1].ready[new]
-            state.scalar_load = s.units[state.writer - 1].scalar_load[new]
-            if _is_memory_unit(s, state.writer - 1):
+            unit = &s.units[state.writer - 1]
+            if moved:
+                state.ready = unit.ready
+                state.scalar_load = unit.scalar_load
+            if unit.memory:
                 s.loaded.push_back(s.named[k])
         state.writer = 0
         state.readers = no_edge
     s.named.clear()
+    return 0
 
 
 cdef void _put(Scheduler *s, OrderRow row) noexcept nogil:
@@ -361,45 +415,45 @@ cdef void _put(Scheduler *s, OrderRow row) noexcept nogil:
             row += 1
 
 
+cdef bint _may_gain(const Scheduler *s, const Clock *start) noexcept nogil:
+    """Whether another order may be better: not where instructions wait for nothing, nor where the longest way takes as long as the run."""
+    cdef int64_t least = 0
+    cdef int64_t occupied = start.now
+    cdef uint32_t k
+    for k in range(<uint32_t>s.units.size()):
+        occupied += s.units[k].occupies
+        least = max(least, max(start.now, s.units[k].operands_ready) + s.units[k].height)
+    return s.clock.now > occupied and (s.clock.finish > least or s.clock.finish > s.clock.now)
+
+
 cdef bint _run(Scheduler *s, OrderRow first) except -1 nogil:
     """Order the run, which begins at a row of the order. Returns whether anything moved."""
-    cdef Clock start = s.clock
+    cdef Clock start
     cdef Clock old
     cdef uint32_t k
-    cdef uint32_t unit
-    cdef bint better
+    cdef bint moved = False
+    s.clock.finish = 0
+    start = s.clock
     _build(s)
-    _begin(s, start)
-    for k in range(<uint32_t>s.units.size()):
-        _issue(s, k, 0)
-    if s.units.size() < 2 + <uint32_t>s.ends:
-        _end(s, 0)
-        return False
     old = s.clock
     _heights(s)
-    _begin(s, start)
-    s.ready.clear()
-    s.result.clear()
-    for k in range(<uint32_t>s.units.size() - <uint32_t>s.ends):
-        if s.units[k].waits_for == 0:
-            s.ready.push_back(k)
-    while not s.ready.empty():
-        k = _choose(s)
-        unit = s.ready[k]
-        s.ready[k] = s.ready.back()
-        s.ready.pop_back()
-        s.result.push_back(unit)
-        _issue(s, unit, 1)
-    if s.ends:
-        s.result.push_back(<uint32_t>s.units.size() - 1)
-        _issue(s, s.result.back(), 1)
-    better = s.clock.finish < old.finish or (s.clock.finish == old.finish and s.clock.now < old.now)
-    if better:
-        _put(s, first)
-    else:
-        s.clock = old
-    _end(s, better)
-    return better
+    if s.units.size() >= 2 + <uint32_t>s.ends and _may_gain(s, &start):
+        s.clock = start
+        s.result.clear()
+        for k in range(<uint32_t>s.units.size()):
+            if s.units[k].waits_for == 0:
+                _becomes_ready(s, k)
+        while not s.ready.empty():
+            _put_next(s, _choose(s))
+        if s.ends:
+            _put_next(s, <uint32_t>s.units.size() - 1)
+        moved = s.clock.finish < old.finish or (s.clock.finish == old.finish and s.clock.now < old.now)
+        if moved:
+            _put(s, first)
+        else:
+            s.clock = old
+    _end(s, moved)
+    return moved
 
 
 cdef int _enter(Scheduler *s, BlockId block) except -1 nogil:
@@ -476,6 +530,10 @@ cdef bint schedule_ilp_run(ProgramData *p) except -1 nogil:
     for k in range(<uint32_t>register_count):
         memset(&s.registers[k], 0, sizeof(s.registers[k]))
         s.registers[k].readers = no_edge
+    s.units.reserve(first_places)
+    s.edges.reserve(first_places)
+    s.readers.reserve(first_places)
+    s.named.reserve(first_places)
     for b in range(p.blocks.table.count):
         _enter(&s, b)
         if _block(&s, b):
