@@ -3,11 +3,11 @@
 Needs machine instructions with registers. ``schedule_program`` has ordered values; this pass orders what has become of them: moves of parallel
 copies, lowered pseudo instructions, reloads, pairs for dual issue. Registers are given, so it costs none: whatever is free to move up does.
 
-The instructions up to one that nothing passes are a run, which it ends. In a run, an edge goes from an instruction to one that must stay behind it: which reads
-what it writes, or writes what it reads or writes, dword by dword of the register file. Memory operations keep their order, in which alias classes
-and clauses were taken into account; those which make a clause with their neighbour are one unit. A list scheduler issues, of the units whose
+The instructions up to one that nothing passes are a run, which it ends. In a run, an edge goes from an instruction to one that must stay behind it:
+which reads what it writes, or writes what it reads or writes, dword by dword of the register file. Memory operations keep their order, in which alias
+classes and clauses were taken into account; those which make a clause with their neighbour are one unit. A list scheduler issues, of the units whose
 predecessors have been issued, the one that waits least; of several, the one from which the way to the end of the run takes longest; of these, the
-first of the old order. Time is that of the cycle model. A run whose results would not be ready earlier keeps its order.
+first of the old order. Time is that of the cycle model. A run keeps its order unless it ends, and all that it loads is there, earlier.
 
 Sources: list scheduling by critical paths (Gibbons and Muchnick, "Efficient instruction scheduling for a pipelined architecture"); that a second
 scheduler behind register allocation pays, after the notes on ACO's ``schedule_ilp``, which looks 16 instructions ahead.

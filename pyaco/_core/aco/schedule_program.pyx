@@ -25,7 +25,7 @@ what outlives it is ready earlier.
 Sources: list scheduling (Gibbons and Muchnick, "Efficient instruction scheduling for a pipelined architecture"); loads up and their uses
 down within the demand that the occupancy allows, after the notes on ACO's scheduler, which gives up waves beyond five to seven.
 """
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libcpp.vector cimport vector
 
 from pyaco._core.aco.cycle_model cimport Issue, MemoryCycles, issue_of, memory_cycles_of
