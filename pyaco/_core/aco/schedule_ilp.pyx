@@ -31,6 +31,8 @@ cdef enum:
     register_count = 512
     # Units that are compared at each step: it keeps the pass linear.
     most_compared = 64
+    # A run that is longer is ordered in pieces, so that what is known of one stays in the cache.
+    most_instructions = 2048
     # Room that scratch data begin with: most runs are shorter.
     first_places = 64
 
@@ -510,7 +512,7 @@ cdef bint _block(Scheduler *s, BlockId block) except -1 nogil:
     while row < end:
         s.instruction.clear()
         s.ends = False
-        while row < end and not s.ends:
+        while row < end and not s.ends and s.instruction.size() < most_instructions:
             s.instruction.push_back(p.order.instruction[row])
             s.ends = _stays(p, p.order.instruction[row])
             row += 1
