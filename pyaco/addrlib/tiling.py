@@ -46,9 +46,10 @@ VECTOR_BITS = lines.VECTOR_BITS
 STREAMED_BYTES = 1 << 23
 """Fewer texels stay in the caches, where they may be wanted next."""
 RUN_BYTES = tuple(1 << bits for bits in range(12, 19))
-"""Sizes of runs: bytes of memory that are a rectangle of texels, to be written past the caches in one go. Two should fit into a cache."""
-RUN_WIDTH = {False: 256, True: 128}
-"""Bytes of the rows of a run, at least, by whether texels go to memory: what is written goes further in one row than what is prefetched."""
+"""Sizes of runs: bytes of memory that are a rectangle of texels, to be written past the caches in one go, where memory begins inside of a cache
+line. Two should fit into a cache."""
+RUN_WIDTH = 128
+"""Bytes of the rows of a run, at least."""
 PLANS, PLAN_PARTS = 64, 256
 """How many plans a surface keeps, and of how many parts at most: what moves thousands of slices takes longer than to make its plan."""
 
@@ -453,7 +454,7 @@ class TiledSurface:
         """Return the calls that move a region."""
         plan: list[Part] = []
         has_lines = len(shape) == 3
-        run = self._run(mip, to_memory) if past_caches and has_lines else (0, 0, 0)
+        run = self._run(mip) if to_memory and past_caches and has_lines else (0, 0, 0)
         for left, right, top, bottom, is_runs in _split(bounds, run[1:]):
             if is_runs:
                 plan += self._line_parts(mip, bounds, shape, (left, right, top, bottom), threads, to_memory, past_caches, run)
@@ -465,22 +466,22 @@ class TiledSurface:
                     plan += self._unit_parts(mip, bounds, shape, part[:4], threads)
         return plan
 
-    def _run(self, mip: int, to_memory: bool) -> tuple[int, int, int]:
+    def _run(self, mip: int) -> tuple[int, int, int]:
         """Return bytes of a run of a level, and its width and height in elements; (0, 0, 0) where there are none.
 
         Runs are the same all over the level, but for bits that are xored to all of one, and consist of whole cells of lines.
         """
-        key = mip, to_memory
-        if key not in self._runs:
-            t, element, least = self.tables(mip), self.element_bytes, RUN_WIDTH[to_memory]
+        if mip not in self._runs:
+            t, element = self.tables(mip), self.element_bytes
             extents = ((size, _extent(t.x, size, t.low), _extent(t.y, size, t.low)) for size in RUN_BYTES if t.line[0])
             begin = _bits_of(t.x[:1], t.y[:1], t.slice) & ~t.low                                # slices and levels may begin inside of a run
-            self._runs[key] = next((
-                run for run in extents if run[1] * run[2] * element == run[0] and run[1] * element >= least and not begin & run[0] - 1), (0, 0, 0))
-        return self._runs[key]
+            are_runs = (
+                run for run in extents if run[1] * run[2] * element == run[0] and run[1] * element >= RUN_WIDTH and not begin & run[0] - 1)
+            self._runs[mip] = next(are_runs, (0, 0, 0))
+        return self._runs[mip]
 
     @cached_property
-    def _runs(self) -> dict[tuple[int, bool], tuple[int, int, int]]:
+    def _runs(self) -> dict[int, tuple[int, int, int]]:
         return {}
 
     def _line_parts(

@@ -112,7 +112,7 @@ def test_lines_move_past_the_caches_as_through_them(name: str, mode: int, elemen
         pytest.skip(f"this processor has no vectors of {vector_bits} bits")
     monkeypatch.setattr(tiling, "VECTOR_BITS", vector_bits)
     has_runs = (name, mode) != ("polaris10", 2)                                                 # 1D modes have none
-    width, height = surface_of_tiles(name, mode, element, 2048, 2048)._run(0, True)[1:] if has_runs else (64, 64)
+    width, height = surface_of_tiles(name, mode, element, 2048, 2048)._run(0)[1:] if has_runs else (64, 64)
     wide, high = 2 * width + 48, height + 9
     surface = surface_of_tiles(name, mode, element, wide, high, slices=2)
     rng = np.random.default_rng(element)

@@ -16,15 +16,14 @@ template <class Cells, bool TO_MEMORY>
 static int64_t move_cells(const LineCopy &copy) {
     if (!TO_MEMORY)
         return Cells::detile(copy);
-    const bool is_aligned = (uintptr_t)copy.memory % line_bytes == 0;
     const int64_t end = Cells::columns_to_tile(copy);
     if (end == 0)
         return 0;
-    if (copy.run && !is_aligned)
+    if (copy.run)
         in_runs(copy, Cells::stream_lines, [&](uint8_t *memory, int64_t row, int64_t left, int64_t right) {
             Cells::template tile<false>(copy, memory, row, left, right);
         });
-    else if (copy.past_caches && is_aligned)
+    else if (copy.past_caches && (uintptr_t)copy.memory % line_bytes == 0)
         tile_all<Cells, true>(copy, end);
     else
         tile_all<Cells, false>(copy, end);

@@ -21,7 +21,7 @@
 #define PYACO_HAS_X86 0
 #endif
 
-enum : int64_t { line_bytes = 64, band_rows = 32, chunk_bytes = 512, bytes_ahead = 1 << 15 };
+enum : int64_t { line_bytes = 64, band_rows = 32, chunk_bytes = 512, piece_chunk_bytes = 1024, bytes_ahead = 1 << 15 };
 
 struct LineCopy {
     uint8_t *memory, *texels;                // the texels of the first line
@@ -36,7 +36,7 @@ struct LineCopy {
     bool shuffles_bytes;                     // whether 16 bytes of memory are shuffled besides
     const struct HalfNetwork *halves;        // how vectors of 256 bits do; null: not
     bool past_caches;
-    int64_t run, run_wide, run_high;         // if all lines are in such: bytes of memory in a row that are a rectangle, its columns and rows
+    int64_t run, run_wide, run_high;         // bytes of memory in a row that are a rectangle, its columns and rows: to be written so; else 0
     uint8_t *buffer;                         // aligned, of buffer_bytes(copy)
 
     int64_t width() const { return line_bytes >> height_log2; }
@@ -70,11 +70,11 @@ struct LineGrid {
     }
 };
 
-// Runs, or chunks of bands: of the first `end` columns.
-static inline LineGrid chunks_of(const LineCopy &copy, int64_t end) {
+// Runs, or chunks of bands, of so many bytes of a row: of the first `end` columns.
+static inline LineGrid chunks_of(const LineCopy &copy, int64_t end, int64_t bytes) {
     if (copy.run)
         return LineGrid(copy.run_wide, copy.run_high, end, copy.high);
-    return LineGrid(chunk_bytes / copy.width(), std::max<int64_t>(band_rows >> copy.height_log2, 1), end, copy.high);
+    return LineGrid(bytes / copy.width(), std::max<int64_t>(band_rows >> copy.height_log2, 1), end, copy.high);
 }
 
 // How many of them to look ahead.
@@ -99,10 +99,8 @@ __attribute__((always_inline)) static inline void ask_for_row(const LineCopy &co
         for (int64_t column = lines.left; column < lines.right && !copy.past_caches; column++)
             __builtin_prefetch(copy.memory + line[column], 1, 2);
     } else {
-        const int64_t before = (row - lines.top) * copy.run_wide * line_bytes;
-        const uint8_t *run = copy.memory + (LineRow(copy, lines.top)[lines.left] & -copy.run) + before;
         for (int64_t column = lines.left; column < lines.right; column++)
-            __builtin_prefetch(copy.run ? run + (column - lines.left) * line_bytes : copy.memory + line[column], 0, 2);
+            __builtin_prefetch(copy.memory + line[column], 0, 2);
         for (int64_t y = 0; y < copy.height(); y++) {
             const uint8_t *texels = copy.texels_of(row, 0) + y * copy.pitch;
             if (lines.left == 0)
@@ -113,16 +111,15 @@ __attribute__((always_inline)) static inline void ask_for_row(const LineCopy &co
     }
 }
 
-// What waits to be written: a run that begins inside of a cache line; what is left of each row of a run or chunk.
+// What waits to be written: a run; what is left of each row of a chunk.
 static inline int64_t buffer_bytes(const LineCopy &copy, bool to_memory) {
-    const bool is_aligned = (uintptr_t)copy.memory % line_bytes == 0;
-    return to_memory ? (is_aligned ? 0 : copy.run) : std::max<int64_t>(copy.run_high << copy.height_log2, band_rows) * line_bytes;
+    return to_memory ? copy.run : band_rows * line_bytes;
 }
 
 // Call `move(row, row in the run or chunk, left, right)` for all rows of lines in the order that suits the caches.
 template <bool TO_MEMORY, class Move>
-static inline void in_chunks(const LineCopy &copy, int64_t end, Move move) {
-    const LineGrid grid = chunks_of(copy, end);
+static inline void in_chunks(const LineCopy &copy, int64_t end, Move move, int64_t bytes = chunk_bytes) {
+    const LineGrid grid = chunks_of(copy, end, bytes);
     const int64_t ahead = chunks_ahead(grid);
     for (int64_t i = 0; i < grid.count; i++) {
         const LineRectangle lines = grid[i], coming = grid[i + ahead];

@@ -109,7 +109,7 @@ static inline void write_run(uint8_t *to, const uint8_t *buffer, int64_t bytes, 
 // make it in a buffer, and `stream(to, from, bytes)` for its cache lines.
 template <class Stream, class Move>
 static inline void in_runs(const LineCopy &copy, Stream stream, Move move) {
-    const LineGrid grid = chunks_of(copy, copy.wide);
+    const LineGrid grid = chunks_of(copy, copy.wide, chunk_bytes);
     const int64_t ahead = chunks_ahead(grid);
     for (int64_t i = 0; i < grid.count; i++) {
         const LineRectangle lines = grid[i], coming = grid[i + ahead];
@@ -128,10 +128,10 @@ static inline void in_runs(const LineCopy &copy, Stream stream, Move move) {
 template <bool TO_MEMORY>
 static void move_pieces(const LineCopy &copy) {
     const uintptr_t places = TO_MEMORY ? (uintptr_t)copy.memory % line_bytes : ((uintptr_t)copy.texels | (uintptr_t)copy.pitch) % 16;
-    const bool as_runs = TO_MEMORY && copy.run && places;
     const PieceMover move = piece_mover<TO_MEMORY>(copy, copy.past_caches && !places);
-    if (as_runs)
+    if (TO_MEMORY && copy.run)
         in_runs(copy, stream_lines, [&](uint8_t *memory, int64_t row, int64_t left, int64_t right) { move(copy, memory, row, left, right); });
     else
-        in_chunks<TO_MEMORY>(copy, copy.wide, [&](int64_t row, int64_t, int64_t left, int64_t right) { move(copy, copy.memory, row, left, right); });
+        in_chunks<TO_MEMORY>(
+            copy, copy.wide, [&](int64_t row, int64_t, int64_t left, int64_t right) { move(copy, copy.memory, row, left, right); }, piece_chunk_bytes);
 }

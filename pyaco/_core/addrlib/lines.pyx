@@ -36,7 +36,7 @@ def move_lines(
     and added in the others; its texels at byte `place`, whose rows are `pitch` bytes apart.
 
     `order` is a `LineOrder`; `run` says (bytes, columns, rows) of memory in a row that is a rectangle of lines, if all lines are in such, else
-    (0, 0, 0); `vector_bits` are at most `VECTOR_BITS`, 0: none.
+    (0, 0, 0): how memory that begins inside of a cache line is written past the caches; `vector_bits` are at most `VECTOR_BITS`, 0: none.
     """
     cdef LineCopy copy
     cdef const uint8_t[::1] offsets = order.offsets
@@ -51,7 +51,7 @@ def move_lines(
     copy.offsets = &offsets[0]
     copy.network = &network[to_memory, 0, 0] if len(network) else NULL
     copy.halves = <const HalfNetwork *>&halves[to_memory, 0] if len(halves) else NULL
-    copy.run, copy.run_wide, copy.run_high = run
+    copy.run, copy.run_wide, copy.run_high = run if to_memory and <uintptr_t>copy.memory % <uintptr_t>line_bytes else (0, 0, 0)
     cdef uint8_t *buffer = <uint8_t *>calloc(<size_t>(buffer_bytes(copy, to_memory) + line_bytes), 1)
     if not buffer:
         raise MemoryError
