@@ -118,33 +118,65 @@ LENT = [
 ]
 
 
-@pytest.mark.parametrize("bits", VECTOR_BITS)
-@pytest.mark.parametrize(("name", "shape", "form", "count"), LENT, ids=[f"{case[0][6:]}-{case[1]}-{case[2]}" for case in LENT])
-def test_idle_lanes(name: str, shape: str, form: str, count: int, bits: int) -> None:
-    """Filters, comparisons and gathers of some lanes: the others keep what they have in registers of results, and have any coordinates."""
-    random = np.random.default_rng([bits, len(form), count])
-    if shape == "2d":
+def made_for(case: tuple[str, str, str, int], bits: int, random: np.random.Generator, mips: int = 1) -> Pair:
+    """An image of a case of `LENT`, on engines with such vectors."""
+    _, shape, form, _ = case
+    if shape == "2d" and mips == 1:
         pair = made("gfx1100", form, (32, 16), random)
     else:
-        pair = Pair("gfx1100", shape, form, random, width=32, height=32 if shape == "cube" else 16, mips=1)
+        pair = Pair("gfx1100", shape, form, random, width=32, height=32 if shape == "cube" else 16, mips=mips)
     use_vectors(pair, bits)
-    views = [image.view(shape).words for image in pair.images]
+    return pair
+
+
+def check_idle(pair: Pair, case: tuple[str, str, str, int], random: np.random.Generator, turn: int, low: int, high: int) -> None:
+    """Execute an instruction with some lanes active: the others keep what they have in registers of results, and have any coordinates."""
+    name, shape, _, count = case
+    wave, linear, clamp = 64 if turn % 2 else 32, int(turn % 4 != 3), int(random.choice([0, 2, 6]))
+    sampler = Sampler((clamp, clamp, clamp), linear, linear, 2 if "_lz" not in name else 0, compare=1, cube_wrap=bool(turn % 2))
+    words, views = sampler_descriptor(sampler, pair.devices[0].gfx_level), [image.view(shape).words for image in pair.images]
+    at = (lines(random, (32, 16)) if turn % 3 else turned(random, (32, 16)))
+    third = random.random((64, 1)) if shape == "3d" else np.full((64, 1), turn % 3)
+    if name == "image_sample_d":
+        given = np.concatenate([random.random((64, 4) if turn % 2 else (1, 4)) * np.full((64, 1), 0.2), at], 1)
+    else:
+        given = np.concatenate([random.random((64, 1)), at] if "_c_" in name else [at, 2 * third if name == "image_sample_l" else third], 1)
+    given = given[:, :count].astype(np.float32)
+    idle = (((high << 32 | low) if wave == 64 else low << 32 | low) >> LANES.astype(np.uint64) & np.uint64(1)) == 0
+    given[idle] = random.choice(np.array([np.nan, np.inf, -1e30, 1e-39, 0.5], np.float32), (int(idle.sum()), count))
+    mask = 1 << int(random.integers(4)) if "gather" in name else 1 if "_c_" in name else int(random.choice([15, 15, 6]))
+    text = image_instruction(name, "gfx1100", shape, count, mask, data=4 if "gather" in name else mask.bit_count(), sampler=True)
+    data = random.integers(0, 1 << 32, (64, 8), dtype=np.uint32)
+    if count == 2 and turn % 2:                             # the results lie where the address did
+        text, data[:, 2:4] = text.replace("v[24:25]", "v[18:19]"), given.view(np.uint32)
+    halves = [("lo", low), *([("hi", high)] if wave == 64 else [])]
+    leave, wake = ([f"s_mov_b32 exec_{half}, {value:#x}" for half, value in each] for each in (halves, [(half, ALL) for half, _ in halves]))
+    text = "\n".join([*leave, text, *wake])
+    expected, found = pair.run(text, views, words, address=given, data=data, wave=wave)
+    np.testing.assert_array_equal(found, expected, err_msg=f"{text} {wave} {list(map(hex, words))}")
+
+
+@pytest.mark.parametrize("bits", VECTOR_BITS)
+@pytest.mark.parametrize("case", LENT, ids="{0[0]}-{0[1]}-{0[2]}".format)
+def test_idle_lanes(case: tuple[str, str, str, int], bits: int) -> None:
+    """Filters, comparisons and gathers of some lanes."""
+    random = np.random.default_rng([bits, len(case[2]), case[3]])
+    pair = made_for(case, bits, random)
     for turn, low in enumerate((0xFFFF, ALL, *PARTIAL)):
-        wave, linear, clamp = 64 if turn % 2 else 32, int(turn % 4 != 3), int(random.choice([0, 2, 6]))
-        words = sampler_descriptor(Sampler((clamp, clamp, clamp), linear, linear, compare=1, cube_wrap=bool(turn % 2)), pair.devices[0].gfx_level)
-        at = (lines(random, (32, 16)) if turn % 3 else turned(random, (32, 16)))
-        third = random.random((64, 1)) if shape == "3d" else np.full((64, 1), turn % 3)
-        given = np.concatenate([random.random((64, 1)), at] if "_c_" in name else [at, third], 1)[:, :count].astype(np.float32)
-        high = int(random.choice([0, 0, low, 0xFFFF0000]))
-        idle = (((high << 32 | low) if wave == 64 else low << 32 | low) >> LANES.astype(np.uint64) & np.uint64(1)) == 0
-        given[idle] = random.choice(np.array([np.nan, np.inf, -1e30, 1e-39, 0.5], np.float32), (int(idle.sum()), count))
-        mask = 1 << int(random.integers(4)) if "gather" in name else 1 if "_c_" in name else int(random.choice([15, 15, 6]))
-        text = image_instruction(name, "gfx1100", shape, count, mask, data=4 if "gather" in name else mask.bit_count(), sampler=True)
-        data = random.integers(0, 1 << 32, (64, 8), dtype=np.uint32)
-        if count == 2 and turn % 2:                         # the results lie where the address did
-            text, data[:, 2:4] = text.replace("v[24:25]", "v[18:19]"), given.view(np.uint32)
-        halves = [("lo", low), *([("hi", high)] if wave == 64 else [])]
-        leave, wake = ([f"s_mov_b32 exec_{half}, {value:#x}" for half, value in each] for each in (halves, [(half, ALL) for half, _ in halves]))
-        text = "\n".join([*leave, text, *wake])
-        expected, found = pair.run(text, views, words, address=given, data=data, wave=wave)
-        np.testing.assert_array_equal(found, expected, err_msg=f"{text} {wave} {list(map(hex, words))}")
+        check_idle(pair, case, random, turn, low, int(random.choice([0, 0, low, 0xFFFF0000])))
+
+
+#: The same between levels, whose lanes give the level or derivatives.
+BETWEEN = [("image_sample_l", "2d", "R8G8B8A8_UNORM", 3), ("image_sample_d", "2d", "R8G8B8A8_UNORM", 6), ("image_sample_d", "2d", "R8G8B8A8_SRGB", 6),
+           ("image_sample_l", "2d", "R16G16B16A16_FLOAT", 3), ("image_sample_l", "2d", "DXT5_SRGBA", 3)]
+
+
+@pytest.mark.parametrize("bits", VECTOR_BITS)
+@pytest.mark.parametrize("case", LENT + BETWEEN, ids="{0[0]}-{0[1]}-{0[2]}".format)
+def test_sixteen_lanes(case: tuple[str, str, str, int], bits: int) -> None:
+    """A wave of which the first sixteen lanes alone are active, as of a workgroup of so many: they are all that is filtered."""
+    random = np.random.default_rng([bits, len(case[2]), case[3], 1])
+    for mips in (3,) if case in BETWEEN else (1, 1):
+        pair = made_for(case, bits, random, mips)
+        for turn in range(8):
+            check_idle(pair, case, random, turn, 0xFFFF, 0)

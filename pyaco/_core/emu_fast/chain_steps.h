@@ -219,11 +219,14 @@ template <unsigned parts, class Core, class Step> static ALWAYS_INLINE void chai
         return;
     const unsigned first = chain_first_lane(step);
     const uint64_t active = core->active >> first;
-    if (parts * part_lanes == 32 && (uint32_t)active == 0xffffffff) {
-        for (unsigned part = 0; part < parts; ++part)
+    const auto store_first = [=](unsigned count) __attribute__((always_inline)) {
+        for (unsigned part = 0; part < count; ++part)
             part_store(row + part_lanes * part, values[part]);
-        return;
-    }
+    };
+    if (parts * part_lanes == 32 && (uint32_t)active == 0xffffffff)
+        return store_first(parts);
+    if (parts * part_lanes == 32 && (uint32_t)active == 0xffff)             // a workgroup of so many
+        return store_first(parts / 2);
     for (unsigned part = 0; part < parts; ++part)
         part_blend(row + part_lanes * part, values[part], (uint32_t)(active >> (part_lanes * part)), core->lane_mask + first + part_lanes * part);
 }

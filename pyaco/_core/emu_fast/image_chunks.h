@@ -343,11 +343,11 @@ template <int count> static inline void pass_patch_of(const uint8_t *host, const
 }
 
 // A byte of the corners (0, 1), (1, 1), (1, 0), (0, 0), to a row each.
-template <class Source> static inline void gather_bytes_of(const Source &source, unsigned byte, const RowsOf<float> &to) {
+template <class Source> static inline void gather_bytes_of(const Source &source, int lanes, unsigned byte, const RowsOf<float> &to) {
     const __m128i shift = _mm_cvtsi32_si128(8 * (int)byte);
     Corners found = {};
 #pragma GCC unroll 1
-    for (int lane = image_row - image_chunk; lane >= 0; lane -= image_chunk) {
+    for (int lane = lanes - image_chunk; lane >= 0; lane -= image_chunk) {
         source.load(lane, found);
         _mm256_storeu_ps(to.row[0] + lane, unorm8_chunk(byte_of(_mm256_srl_epi32(found.lower_left, shift), 0)));
         _mm256_storeu_ps(to.row[1] + lane, unorm8_chunk(byte_of(_mm256_srl_epi32(found.lower_right, shift), 0)));
@@ -445,8 +445,7 @@ static inline void put_byte_sums(__m256i sums, float *to) {
 }
 
 static inline void put_byte_sums(__m256i sums, double *to) {
-    const __m256d unit = _mm256_set1_pd(1.0 / (255 * 65536));
-    put_doubles(_mm256_mul_pd(low_doubles(sums), unit), _mm256_mul_pd(high_doubles(sums), unit), to);
+    EightDoubles::of(sums).times(EightDoubles::everywhere(1.0 / (255 * 65536))).put(to);
 }
 
 // Those of two slices, which fill 32 bits.
@@ -465,7 +464,7 @@ template <class Number> static inline void put_byte_sums(__m256i first, __m256i 
 // Whether eight lanes of two slices sample the same texels as the next eight, with the same weights along x, as those of a magnified image do: a lane's
 // first and last corner name all of them.
 static inline bool is_as_next(const ImageRow &row, int lane) {
-    if (lane + image_chunk == image_row)
+    if (lane + image_chunk == row.lanes)
         return false;
     const auto differs = [lane](const void *of_row) __attribute__((always_inline)) {
         const uint32_t *words = (const uint32_t *)of_row + lane;
@@ -480,7 +479,7 @@ static inline void filter_bytes_in(const Source &first, const Source &second, co
     Corners near = {}, far = {};
     ByteSums sums = {}, more = {};
 #pragma GCC unroll 1
-    for (int lane = image_row - image_chunk; lane >= 0; lane -= image_chunk) {
+    for (int lane = row.lanes - image_chunk; lane >= 0; lane -= image_chunk) {
         const __m256i x = chunk_of(row.weight[0] + lane), y = chunk_of(row.weight[1] + lane);
         const __m256i rows = _mm256_or_si256(_mm256_sub_epi32(_mm256_set1_epi32(256), y), _mm256_slli_epi32(y, 16));
         if (slices == 1 || !is_as_next(row, lane)) {
@@ -617,7 +616,7 @@ template <int slices> static inline Shares<slices> shares_of(const ImageRow &row
 template <int slices, class Number>
 static inline void filter_singles_in(const uint32_t *const *component, const ImageRow &row, Number *to) {
 #pragma GCC unroll 1
-    for (int lane = 0; lane < image_row; lane += image_chunk) {
+    for (int lane = 0; lane < row.lanes; lane += image_chunk) {
         const Shares<slices> shares = shares_of<slices>(row, lane);
         EightDoubles sum = EightDoubles::everywhere(0.0);
 #pragma GCC unroll 8
@@ -631,7 +630,7 @@ static inline void filter_singles_in(const uint32_t *const *component, const Ima
 template <int slices, int predicate>
 static inline void filter_compared_by(const uint32_t *const *component, const ImageRow &row, const float *reference, float *to) {
 #pragma GCC unroll 1
-    for (int lane = 0; lane < image_row; lane += image_chunk) {
+    for (int lane = 0; lane < row.lanes; lane += image_chunk) {
         const Shares<slices> shares = shares_of<slices>(row, lane);
         const __m256 given = _mm256_loadu_ps(reference + lane);
         __m256i sum = _mm256_setzero_si256();
@@ -664,7 +663,7 @@ static inline bool place_volume(const ImageTexels &, const float *const *, Image
 static inline uint32_t place_texels(const ImageTexels &, const uint32_t *, const uint32_t *, const uint32_t *, uint32_t *) { return 0; }
 template <class Word> static inline void pass_bytes_of(const uint8_t *, const uint32_t *, const RowsOf<float> &) {}
 template <int count> static inline void pass_patch_of(const uint8_t *, const ImagePatch &, const RowsOf<float> &) {}
-template <class Source> static inline void gather_bytes_of(const Source &, unsigned, const RowsOf<float> &) {}
+template <class Source> static inline void gather_bytes_of(const Source &, int, unsigned, const RowsOf<float> &) {}
 template <int bytes, int slices, class Source, class Number>
 static inline void filter_bytes_in(const Source &, const Source &, const ImageRow &, const RowsOf<Number> &) {}
 template <int slices, class Number> static inline void filter_singles_in(const uint32_t *const *, const ImageRow &, Number *) {}
@@ -689,15 +688,15 @@ static inline void load_words(const uint8_t *host, const ImageRow &row, unsigned
 static inline void load_corners(const uint8_t *host, const ImageRow &row, unsigned bytes, unsigned dword, unsigned slices, uint32_t *words,
                                 unsigned stride) {
     if (row.patch.used)
-        return load_corner_elements(PatchCorners(host, row.patch), words, stride);
+        return load_corner_elements(PatchCorners(host, row.patch), image_row, words, stride);
     for (unsigned slice = 0; slice < slices; ++slice, words += 4 * stride) {
         const uint32_t(*offset)[image_row] = row.offset + 4 * slice;
         if (bytes == 1)
-            load_corner_elements(PlacedCorners<uint8_t>{host, offset}, words, stride);
+            load_corner_elements(PlacedCorners<uint8_t>{host, offset, row.lanes}, row.lanes, words, stride);
         else if (bytes == 2)
-            load_corner_elements(PlacedCorners<uint16_t>{host, offset}, words, stride);
+            load_corner_elements(PlacedCorners<uint16_t>{host, offset, row.lanes}, row.lanes, words, stride);
         else
-            load_corner_elements(PlacedCorners<uint32_t>{host + 4 * dword, offset}, words, stride);
+            load_corner_elements(PlacedCorners<uint32_t>{host + 4 * dword, offset, row.lanes}, row.lanes, words, stride);
     }
 }
 
@@ -714,18 +713,19 @@ static inline void pass_bytes(const uint8_t *host, const ImageRow &row, unsigned
 
 static inline void gather_bytes(const uint8_t *host, const ImageRow &row, unsigned bytes, unsigned byte, const RowsOf<float> &to) {
     if (row.patch.used)
-        gather_bytes_of(PatchCorners(host, row.patch), byte, to);
+        gather_bytes_of(PatchCorners(host, row.patch), image_row, byte, to);
     else if (bytes == 1)
-        gather_bytes_of(PlacedCorners<uint8_t>{host, row.offset}, byte, to);
+        gather_bytes_of(PlacedCorners<uint8_t>{host, row.offset, row.lanes}, row.lanes, byte, to);
     else if (bytes == 2)
-        gather_bytes_of(PlacedCorners<uint16_t>{host, row.offset}, byte, to);
+        gather_bytes_of(PlacedCorners<uint16_t>{host, row.offset, row.lanes}, row.lanes, byte, to);
     else
-        gather_bytes_of(PlacedCorners<uint32_t>{host, row.offset}, byte, to);
+        gather_bytes_of(PlacedCorners<uint32_t>{host, row.offset, row.lanes}, row.lanes, byte, to);
 }
 
 template <class Word, int slices, class Number>
 static inline void filter_placed_bytes(const uint8_t *host, const ImageRow &row, const RowsOf<Number> &to) {
-    filter_bytes_in<sizeof(Word), slices>(PlacedCorners<Word>{host, row.offset}, PlacedCorners<Word>{host, row.offset + 4}, row, to);
+    const PlacedCorners<Word> near{host, row.offset, row.lanes}, far{host, row.offset + 4, row.lanes};
+    filter_bytes_in<sizeof(Word), slices>(near, far, row, to);
 }
 
 template <int slices, class Number>

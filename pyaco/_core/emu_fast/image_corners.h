@@ -70,16 +70,7 @@ template <bool carries> static inline JoinedEntries<carries> joined(const Joined
     return {words_xor(one.low, other.low), carries ? words_sum(one.high, other.high) : one.high};
 }
 
-// Let the second sixteen of a row, which are idle, lie where the first do.
-template <int axes> static inline void repeat_lanes(ImageRow &row) {
-    enum { first = image_row / 2 };
-    for (int axis = 0; axis < axes; ++axis)
-        std::memcpy(row.weight[axis] + first, row.weight[axis], sizeof(uint32_t) * first);
-    for (int corner = 0; corner < 4 * (axes - 1); ++corner)
-        std::memcpy(row.offset[corner] + first, row.offset[corner], sizeof(uint32_t) * first);
-}
-
-// Of a row, as `place_exactly` (axes: 2) and `place_volume` (3).
+// Of the first lanes of a row, as `place_exactly` (axes: 2) and `place_volume` (3).
 template <int axes, int count, bool carries>
 __attribute__((noinline)) static bool place_corners_by(const ImageTexels &level, const float *const *coordinate, const int32_t *layer, uint32_t only,
                                                        ImageRow &row, uint32_t &outside) {
@@ -113,8 +104,6 @@ __attribute__((noinline)) static bool place_corners_by(const ImageTexels &level,
         }
         found |= (fetch_chunk_mask ^ bits_of_lanes(lanes_within(beyond, zero, lanes_by_bits(fetch_chunk_mask)))) << lane;
     }
-    if (row.lanes < image_row)
-        repeat_lanes<axes>(row);
     outside = found;
     return bits_of_lanes(known) == fetch_chunk_mask;
 }

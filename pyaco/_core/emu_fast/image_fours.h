@@ -47,9 +47,9 @@ struct BlockSource {
     }
 };
 
-// The components of texels, to a row each.
-static inline void load_blocks(const BlockSource &source, const uint8_t *host, const uint32_t *offset, uint32_t (*words)[image_row]) {
-    for (int lane = 0; lane < image_row; ++lane) {
+// The components of the first lanes' texels, to a row each.
+static inline void load_blocks(const BlockSource &source, const uint8_t *host, const uint32_t *offset, int lanes, uint32_t (*words)[image_row]) {
+    for (int lane = 0; lane < lanes; ++lane) {
         uint32_t texel[4];
         std::memcpy(texel, source.at(host, offset[lane]), sizeof(texel));
         for (int channel = 0; channel < 4; ++channel)
@@ -155,7 +155,7 @@ template <int slices> static inline void put_shares(const ImageRow &row, int lan
 template <int slices, class Source, class Number>
 static inline void filter_fours_in(const Source &source, const ImageRow &row, const RowsOf<Number> &to) {
 #pragma GCC unroll 1
-    for (int lane = 0; lane < image_row; lane += image_chunk) {
+    for (int lane = 0; lane < row.lanes; lane += image_chunk) {
         alignas(64) double share[4 * slices][image_chunk];
         put_shares<slices>(row, lane, share);
         const double(*of)[image_chunk] = share;

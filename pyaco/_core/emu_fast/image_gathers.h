@@ -106,7 +106,7 @@ template <int slices, class Number> static inline void filter_bytes_widely(const
 template <int slices, class Number>
 static inline void filter_channels_in(const uint8_t *host, const ImageRow &row, const WideChannel *channels, unsigned count, Number *const *to) {
 #pragma GCC unroll 1
-    for (int lane = 0; lane < image_row; lane += wide_lanes) {
+    for (int lane = 0; lane < row.lanes; lane += wide_lanes) {
         const Shares<slices> first = shares_of<slices>(row, lane), last = shares_of<slices>(row, lane + image_chunk);
         __m512i words[4 * slices] = {};
         uint32_t dword = 0xffffffff;
@@ -149,9 +149,9 @@ static inline void gather_bytes_widely(const uint8_t *host, const ImageRow &row,
 }
 
 // As `load_corner_elements`, of dwords.
-static inline void load_corners_widely(const uint8_t *host, const uint32_t (*offset)[image_row], uint32_t *words, unsigned stride) {
+static inline void load_corners_widely(const uint8_t *host, const uint32_t (*offset)[image_row], int lanes, uint32_t *words, unsigned stride) {
 #pragma GCC unroll 1
-    for (int lane = 0; lane < image_row; lane += wide_lanes)
+    for (int lane = 0; lane < lanes; lane += wide_lanes)
 #pragma GCC unroll 4
         for (int corner = 0; corner < 4; ++corner)
             _mm512_storeu_si512(words + corner * stride + lane, gather_words(host, offset[corner] + lane));
@@ -162,7 +162,7 @@ template <int slices, class Number> static inline void filter_bytes_widely(const
 template <int slices, class Number>
 static inline void filter_channels_in(const uint8_t *, const ImageRow &, const WideChannel *, unsigned, Number *const *) {}
 static inline void gather_bytes_widely(const uint8_t *, const ImageRow &, unsigned, const RowsOf<float> &) {}
-static inline void load_corners_widely(const uint8_t *, const uint32_t (*)[image_row], uint32_t *, unsigned) {}
+static inline void load_corners_widely(const uint8_t *, const uint32_t (*)[image_row], int, uint32_t *, unsigned) {}
 #endif
 
 // ---------------------------------------------------------------------------------------------- by what the host is good at
@@ -186,7 +186,7 @@ static inline void load_lanes(const uint8_t *host, const ImageRow &row, unsigned
     if (!lies_widely(row, bytes))
         return load_corners(host, row, bytes, dword, slices, words, stride);
     for (unsigned slice = 0; slice < slices; ++slice)
-        load_corners_widely(host + 4 * dword, row.offset + 4 * slice, words + 4 * stride * slice, stride);
+        load_corners_widely(host + 4 * dword, row.offset + 4 * slice, row.lanes, words + 4 * stride * slice, stride);
 }
 
 // Filter channels of elements of four bytes and more. False: the host has no fast gathers, or the lanes are a patch, and nothing was written.

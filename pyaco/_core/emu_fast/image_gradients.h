@@ -221,6 +221,16 @@ struct GradientGroups {
         count = image_row;
     }
 
+    // From groups to lanes, of what has been worked out for each group.
+    void put(const int32_t *of_group, int32_t *row) const {
+        if (shift == 5)
+            return fill_row((uint32_t *)row, (uint32_t)*of_group);
+        if (shift == 0)
+            return (void)std::memcpy(row, of_group, sizeof(int32_t) * image_row);
+        for (int lane = 0; lane < image_row; ++lane)
+            row[lane] = of_group[lane >> 2];
+    }
+
     uint32_t lanes_of_groups(uint32_t groups) const {
         if (shift == 5)
             return groups & 1 ? 0xffffffff : 0;
@@ -246,7 +256,7 @@ struct GradientGroups {
 // Levels of detail, as `find_details` gives them; `probes` gets the samples that an anisotropic filter takes. Returns the lanes that are left over.
 static inline uint32_t find_gradient_details(const ImageDetail &kept, const ImageGradients &given, int32_t *detail, int32_t *probes) {
     const ImageDetail of = kept;      // not reloaded for each lane
-    int32_t fixed[image_row];
+    int32_t fixed[image_row], number[image_row];
     GradientGroups groups(given);
     groups.find_levels(given.limit);
     if (given.bias) {
@@ -255,12 +265,14 @@ static inline uint32_t find_gradient_details(const ImageDetail &kept, const Imag
             groups.lod[lane] += given.bias[lane];
     }
     groups.round(fixed);
-    for (int lane = 0; lane < image_row; ++lane) {
-        const int32_t biased = fixed[lane >> groups.shift] + of.bias, above = biased > of.least ? biased : of.least;
+    for (unsigned group = 0; group < groups.count; ++group) {
+        const int32_t biased = fixed[group] + of.bias, above = biased > of.least ? biased : of.least;
         const int32_t within = above < of.most ? above : of.most;
-        detail[lane] = within > of.floor ? within : of.floor;
-        probes[lane] = (int32_t)groups.probes[lane >> groups.shift];
+        fixed[group] = within > of.floor ? within : of.floor;
+        number[group] = (int32_t)groups.probes[group];
     }
+    groups.put(fixed, detail);
+    groups.put(number, probes);
     return groups.lanes_of_groups(groups.strange);
 }
 #else

@@ -155,11 +155,11 @@ static inline bool gather_by_grid(const ImageTexels &level, unsigned rows, const
          : rows == 2 ? gather_grid_of<wave_lines>(level, coordinate, byte, to) : gather_grid_of<patch_lines>(level, coordinate, byte, to);
 }
 
-// The entry of the slice that all lanes of a wave name. False: they name several, or none.
-static inline bool find_slice(const ImageTexels &level, unsigned rows, const float *coordinate, uint32_t layers, bool cube, uint32_t &slice) {
+// The entry of the slice that the first lanes of a wave name. False: they name several, or none.
+static inline bool find_slice(const ImageTexels &level, unsigned lanes, const float *coordinate, uint32_t layers, bool cube, uint32_t &slice) {
     const __m256i first = everywhere(coordinate);
     __m256i differs = _mm256_setzero_si256();
-    for (unsigned lane = 0; lane < image_row * rows; lane += image_chunk)
+    for (unsigned lane = 0; lane < lanes; lane += image_chunk)
         differs = _mm256_or_si256(differs, _mm256_xor_si256(chunk_of(coordinate + lane), first));
     int32_t layer;
     if (!is_zero(differs) || !find_layer(*coordinate, layers, cube, layer))

@@ -163,9 +163,10 @@ struct Corners {
 };
 
 template <class Word>
-__attribute__((always_inline)) static inline void load_corners_at(const uint8_t *host, const uint32_t (*offset)[image_row], int lane, Corners &found) {
+__attribute__((always_inline)) static inline void load_corners_at(const uint8_t *host, const uint32_t (*offset)[image_row], int lanes, int lane,
+                                                                  Corners &found) {
     bool below_is_next = false;
-    if (lane + image_chunk < image_row) {
+    if (lane + image_chunk < lanes) {
         const __m256i left = _mm256_xor_si256(chunk_of(offset[2] + lane), chunk_of(offset[0] + lane + image_chunk));
         const __m256i right = _mm256_xor_si256(chunk_of(offset[3] + lane), chunk_of(offset[1] + lane + image_chunk));
         below_is_next = is_zero(_mm256_or_si256(left, right));
@@ -189,12 +190,13 @@ template <class Word> struct PlacedElements {
     __m256i at(int lane) const { return chunk_at<Word>(host, offset + lane); }
 };
 
-// Those of the corners of a slice; chunks are asked for from the last to the first.
+// Those of the corners of a slice, for the first lanes; chunks are asked for from the last to the first.
 template <class Word> struct PlacedCorners {
     const uint8_t *host;
     const uint32_t (*offset)[image_row];
+    int lanes;
 
-    __attribute__((always_inline)) void load(int lane, Corners &found) const { load_corners_at<Word>(host, offset, lane, found); }
+    __attribute__((always_inline)) void load(int lane, Corners &found) const { load_corners_at<Word>(host, offset, lanes, lane, found); }
 };
 
 template <class Elements> static inline void load_elements(const Elements &elements, uint32_t *words) {
@@ -204,10 +206,10 @@ template <class Elements> static inline void load_elements(const Elements &eleme
 }
 
 // Elements of the corners of a slice, as rows `stride` dwords apart.
-template <class Source> static inline void load_corner_elements(const Source &source, uint32_t *words, unsigned stride) {
+template <class Source> static inline void load_corner_elements(const Source &source, int lanes, uint32_t *words, unsigned stride) {
     Corners found = {};
 #pragma GCC unroll 1
-    for (int lane = image_row - image_chunk; lane >= 0; lane -= image_chunk) {
+    for (int lane = lanes - image_chunk; lane >= 0; lane -= image_chunk) {
         source.load(lane, found);
         put_chunk(words + lane, found.left);
         put_chunk(words + stride + lane, found.right);
@@ -227,9 +229,10 @@ template <class Word> struct PlacedElements {
 template <class Word> struct PlacedCorners {
     const uint8_t *host;
     const uint32_t (*offset)[image_row];
+    int lanes;
 };
 template <class Elements> static inline void load_elements(const Elements &, uint32_t *) {}
-template <class Source> static inline void load_corner_elements(const Source &, uint32_t *, unsigned) {}
+template <class Source> static inline void load_corner_elements(const Source &, int, uint32_t *, unsigned) {}
 #endif
 
 template <class Word> static inline void store_elements(uint8_t *host, const uint32_t *offset, uint32_t lanes, const uint32_t *words) {

@@ -69,7 +69,7 @@ __attribute__((target("avx512vbmi"), noinline)) static void filter_planes_in(con
                                                                              const PlanesOf &planes, const RowsOf<Number> &to) {
     const __m512d unit = _mm512_set1_pd(slices == 2 ? 0x1p-24 : 0x1p-16);
 #pragma GCC unroll 1
-    for (int lane = 0; lane < image_row; lane += 2 * image_chunk) {
+    for (int lane = 0; lane < row.lanes; lane += 2 * image_chunk) {
         const Shares<slices> first = shares_of<slices>(row, lane), last = shares_of<slices>(row, lane + image_chunk);
         __m512d low_share[4 * slices], high_share[4 * slices];
         FourCorners values[slices];

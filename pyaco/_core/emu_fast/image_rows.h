@@ -66,7 +66,7 @@ struct ImageRow {
     int32_t texel[3][image_row];      // the first neighbour along each axis; for levels of layers the last is the layer
     int32_t weight[3][image_row];     // of the second, in 1/256
     uint32_t offset[image_corners][image_row];
-    int lanes = image_row;            // from the first on that are active, where that is known to be less than all
+    int lanes = image_row;            // filters look at, and make, these from the first on
 };
 
 enum { image_truncates = 0, image_nearest = 1, image_linear = 2 };

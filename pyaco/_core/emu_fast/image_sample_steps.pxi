@@ -50,7 +50,7 @@ cdef struct SampleRow:
     uint32_t narrow[3][image_row]     # what 16-bit coordinates are widened into
     float limited[image_row]          # the reference between 0 and 1
     uint32_t strange                  # lanes that are left to the reference engine
-    bint uniform                      # every lane has the first one's level
+    bint uniform                      # every active lane has the first one's level
     bint mixes                        # some lane takes two levels
     ImageLevels levels
 
@@ -139,28 +139,32 @@ cdef inline void _open_detail(const ImageWork *work, ImageDetail *detail) noexce
 cdef void _find_details_of_gradients(const ImageWork *work, const ImageDetail *detail, SampleRow *row, ImageProbes *probes) noexcept nogil:
     """Levels of detail by derivatives, and how many samples lanes take."""
     cdef uint32_t narrow[7][image_row]
+    cdef uint32_t one[image_row]
     cdef ImageGradients given
     cdef double shift[3]
     cdef uint32_t lane, axis, several
     cdef int32_t most = 1
     cdef uint32_t left = 0xffffffffU
     cdef int64_t lod
-    fill_row(<uint32_t *>probes.count, 1)
     _open_gradients(work, row, narrow, &given)
     if memory_operation(work.instruction.decoded.opcode).level != level_clamped:
         left = find_gradient_details(detail[0], given, row.levels.detail, probes.count)
-    left |= ~work.active
+    else:
+        fill_row(<uint32_t *>row.levels.detail, 0)
+    left &= work.active
     while left:
         lane = trailing_zeros64(left)
         left &= left - 1
-        row.levels.detail[lane], probes.count[lane] = 0, 1
-        if work.active >> lane & 1:
-            lod = lod_of_lane(work.core.machine, work.core.wave, work.instruction, &work.o, work.view, work.sampler, lane + image_row * work.half,
-                              &several)
-            row.levels.detail[lane], probes.count[lane] = <int32_t>lod, <int32_t>several
+        lod = lod_of_lane(work.core.machine, work.core.wave, work.instruction, &work.o, work.view, work.sampler, lane + image_row * work.half,
+                          &several)
+        row.levels.detail[lane], probes.count[lane] = <int32_t>lod, <int32_t>several
+    if given.limit == 0 or work.o.flags & image_flag_gather:
+        return
+    fill_row(one, 1)
+    take_lanes(~work.active, one, <uint32_t *>probes.count)
     for lane in range(<uint32_t>image_row):
         most = max(most, probes.count[lane])
-    if most == 1 or work.o.flags & image_flag_gather:
+    if most == 1:
         return
     if work.view.format.integer:
         row.strange = 0xffffffffU
@@ -228,7 +232,7 @@ cdef void _find_levels(const ImageWork *work, SampleRow *row, ImageProbes *probe
     else:
         _find_details_of_gradients(work, &detail, row, probes)
     row.mixes = find_levels(detail, row.levels)
-    row.uniform = lanes_like(row.levels, 0) == 0xffffffffU
+    row.uniform = lanes_like(row.levels, 0) | ~work.active == 0xffffffffU
 
 
 # -------------------------------------------------------------------------------------------------------------- places
@@ -240,12 +244,14 @@ cdef uint32_t _place_row(const ImageWork *work, SampleRow *row, const ImageTexel
     """Find the texels of a row in a level; returns in how many slices lanes have four corners: 0 where each lane has the texel at `offset`."""
     cdef const int32_t *layer = NULL
     cdef uint32_t outside = 0
+    places.lanes = _lanes_of(work.active)
     if row.probes != NULL:
         places.patch.used = False
         return _place_axes(work, row, level, linear, places)
     places.patch.used = (work.patches and is_exact(level.axis[0]) and is_exact(level.axis[1])
                          and place_patch(level[0], row.coordinate, _filter_of(work, linear), places[0]))
     if places.patch.used:
+        places.lanes = image_row
         return 1 if linear else 0
     if linear and _filters_volume(work, row, level) and place_in_volume(level[0], row.coordinate, places[0], outside):
         row.strange |= outside
@@ -671,7 +677,7 @@ cdef inline void _widen_wanted(const ImageWork *work, Channels *channels) noexce
 
 
 cdef bint _gather_wave(ImageWork *work) noexcept nogil:
-    """A gather of 8-bit unorm for both rows of a wave, whose lanes are all active. False: the lanes are no grid, and nothing was written."""
+    """A gather of 8-bit unorm for a wave. False: some lane has to be looked at, and nothing was written."""
     cdef const float *coordinate[2]
     cdef FloatRows rows
     cdef ImageRow places[2]
@@ -686,14 +692,14 @@ cdef bint _gather_wave(ImageWork *work) noexcept nogil:
     for i in range(4):
         rows.row[i] = <float *>_result_row(work, i)
     byte = work.view.format.position[work.view.select[component] - 4] >> 3
-    if gather_by_grid(work.level[0], work.core.halves, coordinate, byte, rows):
+    if work.core.full and gather_by_grid(work.level[0], work.core.halves, coordinate, byte, rows):
         return True
     if _open_window(work, 0, places, &window):
         gather_window(window, work.core.halves, byte, rows)
         return True
     if work.filter != image_linear or not _place_wave(work, places):
         return False
-    for half in range(work.core.halves):
+    for half in range(work.core.end_half):
         _open_half(work, half)
         for i in range(4):
             rows.row[i] = <float *>_result_row(work, i)
@@ -768,7 +774,10 @@ cdef inline uint32_t _full_sixteens(const Core *core) noexcept nogil:
 
 
 cdef inline bint _sample_full(ImageWork *work) noexcept nogil:
-    """Filter, or gather, for a wave whose lanes are all active. False: its rows are to be looked at one by one, and nothing was written."""
+    """Filter, or gather, for a wave whose lanes are all active, or the first sixteen.
+
+    False: its rows are to be looked at one by one, and nothing was written.
+    """
     if work.o.flags & image_flag_gather:
         return _gather_wave(work)
     if work.one_float:
@@ -778,6 +787,12 @@ cdef inline bint _sample_full(ImageWork *work) noexcept nogil:
     if work.volume:
         return _sample_volume(work)
     return work.at_once and _sample_wave(work)
+
+
+cdef inline bint _is_done_whole(const ImageWork *work) noexcept nogil:
+    """Whether `_sample_full` may execute the instruction for a wave with idle lanes."""
+    return (not (work.o.narrow or work.o.halves)
+            and (work.plain and (work.at_once or work.o.flags & image_flag_gather) or work.one_float or work.channels_at_once or work.volume))
 
 
 cdef bint _sample_lent(ImageWork *work) noexcept nogil:
@@ -790,9 +805,10 @@ cdef bint _sample_lent(ImageWork *work) noexcept nogil:
     cdef uint32_t addresses = coordinates
     cdef uint32_t i
     cdef bint found
-    cdef bint plain = work.plain and (work.at_once or work.o.flags & image_flag_gather)
-    if active == 0 or work.o.narrow or work.o.halves or not (plain or work.one_float or work.channels_at_once or work.volume):
+    if active == 0:
         return False
+    if active == 0xffff and work.filter == image_linear and _sample_full(work):
+        return True                                         # of these alone
     _open_half(work, 0)
     for i in range(coordinates):
         keep_row(lent[i], address_row(core.wave, work.instruction, work.o.coordinates_at + i), active, core.halves)
@@ -822,7 +838,7 @@ cdef inline bint _sample_whole(ImageWork *work) noexcept nogil:
         return _sample_full(work)
     if sixteens and work.at_once and work.plain and not work.o.layered and work.view.format.bytes == 4 and _filter_lines(work, sixteens):
         return True
-    return _sample_lent(work)
+    return _is_done_whole(work) and _sample_lent(work)
 
 
 cdef int step_image_sample(Core *core, const Step *step) noexcept nogil:

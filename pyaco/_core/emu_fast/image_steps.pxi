@@ -76,7 +76,7 @@ cdef extern from "image_gathers.h" nogil:
     bint filter_channels(const uint8_t *host, const ImageRow &row, unsigned int slices, const WideChannel *channels, unsigned int count, double **to)
 
 cdef extern from "image_fours.h" nogil:
-    void load_blocks(const BlockSource &source, const uint8_t *host, const uint32_t *offset, uint32_t (*words)[image_row])
+    void load_blocks(const BlockSource &source, const uint8_t *host, const uint32_t *offset, int lanes, uint32_t (*words)[image_row])
     void decode_norm16_row "decode_norm16"(const uint32_t *words, unsigned int shift, bint is_signed, uint32_t *component)
     void filter_fours(int kind, const BlockSource &blocks, const uint8_t *host, const ImageRow &row, unsigned int slices, const FloatRows &to)
     void filter_fours(int kind, const BlockSource &blocks, const uint8_t *host, const ImageRow &row, unsigned int slices, const DoubleRows &to)
@@ -96,7 +96,7 @@ cdef extern from "image_volumes.h" nogil:
 cdef extern from "image_grids.h" nogil:
     bint sample_by_grid(const ImageTexels &level, unsigned int rows, const float **coordinate, uint32_t slice, int filter, const FloatRows &to)
     bint gather_by_grid(const ImageTexels &level, unsigned int rows, const float **coordinate, unsigned int byte, const FloatRows &to)
-    bint find_slice(const ImageTexels &level, unsigned int rows, const float *coordinate, uint32_t layers, bint cube, uint32_t &slice)
+    bint find_slice(const ImageTexels &level, unsigned int lanes, const float *coordinate, uint32_t layers, bint cube, uint32_t &slice)
 
 cdef extern from "image_fetches.h" nogil:
     cdef struct WaveTexels:
@@ -265,6 +265,11 @@ cdef inline void _open_half(ImageWork *work, uint32_t half) noexcept nogil:
     work.active = <uint32_t>(work.core.active >> (image_row * half))
 
 
+cdef inline int _lanes_of(uint64_t active) noexcept nogil:
+    """How many lanes of a row are filtered: the first sixteen, where no other is active."""
+    return image_row if active >> 16 else 16
+
+
 cdef inline const uint32_t *_address(const ImageWork *work, uint32_t dword) noexcept nogil:
     return address_row(work.core.wave, work.instruction, dword) + image_row * work.half
 
@@ -290,13 +295,13 @@ cdef inline const float *_number_row(const ImageWork *work, uint32_t position, u
 
 
 # ------------------------------------------------------------------------------------------------------------- elements
-cdef void _load_each(const ImageWork *work, const uint8_t *host, const uint32_t *offset, Elements *elements) noexcept nogil:
+cdef void _load_each(const ImageWork *work, const uint8_t *host, const uint32_t *offset, int lanes, Elements *elements) noexcept nogil:
     cdef uint32_t lane, i
     cdef uint32_t texel[4]
     if work.image.decode == decode_block:
-        load_blocks(work.image.blocks, host, offset, elements.words)
+        load_blocks(work.image.blocks, host, offset, lanes, elements.words)
         return
-    for lane in range(<uint32_t>image_row):
+    for lane in range(<uint32_t>lanes):
         load_texel(&work.view.format, host + offset[lane], texel)
         for i in range(4):
             elements.words[i][lane] = texel[i]
@@ -311,7 +316,7 @@ cdef inline void _load_elements(const ImageWork *work, const uint8_t *host, cons
     cdef uint32_t bytes_ = work.view.format.bytes
     cdef uint32_t dword
     if _has_components(work):
-        _load_each(work, host, places.offset[0], elements)
+        _load_each(work, host, places.offset[0], image_row, elements)
         return
     for dword in range((bytes_ + 3) // 4):
         load_words(host, places[0], bytes_, dword, elements.words[dword])
@@ -323,7 +328,7 @@ cdef inline void _load_corners(const ImageWork *work, const uint8_t *host, const
     cdef uint32_t corner, dword
     if _has_components(work):
         for corner in range(4 * slices):
-            _load_each(work, host, places.offset[corner], &elements[corner])
+            _load_each(work, host, places.offset[corner], places.lanes, &elements[corner])
         return
     for dword in range((bytes_ + 3) // 4):
         load_lanes(host, places[0], bytes_, dword, slices, elements[0].words[dword], sizeof(Elements) // sizeof(uint32_t))

@@ -38,12 +38,13 @@ cdef inline OnlySlice _only_slice(const ImageWork *work) noexcept nogil:
     only.known, only.entry = True, 0
     if work.o.layered:
         layer = <const float *>address_row(work.core.wave, work.instruction, work.o.coordinates_at + 2)
-        only.known = find_slice(work.level[0], work.core.halves, layer, work.view.layers, work.view.type == image_cube, only.entry)
+        only.known = find_slice(work.level[0], _lanes_of(work.core.active) * work.core.end_half, layer, work.view.layers,
+                                work.view.type == image_cube, only.entry)
     return only
 
 
 cdef inline bint _place_at_once(const ImageWork *work, const OnlySlice *only, ImageRow *places) noexcept nogil:
-    """Find the texels of a row of which all lanes are active. False: some lane has to be looked at."""
+    """Find the texels of a row of which all lanes, or the first sixteen, are active. False: some lane has to be looked at."""
     cdef const float *coordinate[2]
     cdef const int32_t *layers = NULL
     cdef int32_t layer[image_row]
@@ -55,7 +56,7 @@ cdef inline bint _place_at_once(const ImageWork *work, const OnlySlice *only, Im
             return False
         layers = &layer[0]
     places.patch.used = False
-    places.lanes = image_row if work.core.active >> 16 else 16
+    places.lanes = _lanes_of(work.core.active)
     if not place_lanes(work.level[0], coordinate, layers, only.entry, work.filter, places[0], outside):
         return False
     if outside and work.level.beyond != NULL and work.filter == image_linear:
@@ -67,8 +68,9 @@ cdef inline bint _place_at_once(const ImageWork *work, const OnlySlice *only, Im
 
 
 cdef inline bint _find_layers(const ImageWork *work, int32_t *layer) noexcept nogil:
-    """The layers, or cubes and faces, of a row. False: some lane names none."""
-    return not find_layers(<const float *>_address(work, work.o.coordinates_at + 2), work.view.layers, work.view.type == image_cube, layer)
+    """The layers, or cubes and faces, of a row. False: some active lane names none."""
+    return not (find_layers(<const float *>_address(work, work.o.coordinates_at + 2), work.view.layers, work.view.type == image_cube, layer)
+                & work.active)
 
 
 cdef inline void _put_at_once(const ImageWork *work, const ImageRow *places) noexcept nogil:
@@ -178,18 +180,18 @@ cdef bint _sample_wave(ImageWork *work) noexcept nogil:
     if not work.plain:
         return False
     only = _only_slice(work)
-    if only.known and work.view.format.bytes == 4:
+    if only.known and work.view.format.bytes == 4 and work.core.full:
         if _sample_grid(work, only.entry) or (work.filter == image_linear and only.entry == 0 and _filter_lines(work, 2 * work.core.halves)):
             return True
         if _open_window(work, only.entry, places, &window):
             _open_results(work, &rows)
             filter_window(window, work.core.halves, places, rows)
             return True
-    for half in range(work.core.halves):
+    for half in range(work.core.end_half):
         _open_half(work, half)
         if not _place_at_once(work, &only, &places[half]):
             return False
-    for half in range(work.core.halves):
+    for half in range(work.core.end_half):
         _open_half(work, half)
         _put_at_once(work, &places[half])
     return True
@@ -207,7 +209,7 @@ cdef bint _place_wave(ImageWork *work, ImageRow *places) noexcept nogil:
     cdef OnlySlice only
     cdef uint32_t half
     only.known, only.entry = True, 0
-    for half in range(work.core.halves):
+    for half in range(work.core.end_half):
         _open_half(work, half)
         if not _place_at_once(work, &only, &places[half]):
             return False
@@ -231,14 +233,15 @@ cdef bint _sample_scattered_singles(ImageWork *work, const float *reference, flo
         return False
     for corner in range(4):
         component[corner] = &words[corner][0]
-    for half in range(work.core.halves):
+    for half in range(work.core.end_half):
+        _open_half(work, half)
         to = found + image_row * half
         load_lanes(work.level.host, places[half], 4, 0, 1, words[0], image_row)
         if reference != NULL:
             filter_compared(component, places[half], 1, work.sampler.compare, reference + image_row * half, to)
             continue
         filter_singles(component, places[half], 1, to)
-        if nan_lanes(to):
+        if nan_lanes(to) & work.active:
             return False
     _open_half(work, 0)
     return True
@@ -260,10 +263,10 @@ cdef bint _sample_singles(ImageWork *work) noexcept nogil:
             for half in range(work.core.halves):
                 limit_references(reference + image_row * half, limited + image_row * half)
             reference = limited
-        if (not compare_singles_by_grid(work.level[0], work.core.halves, coordinate, work.sampler.compare, reference, found)
+        if (not (work.core.full and compare_singles_by_grid(work.level[0], work.core.halves, coordinate, work.sampler.compare, reference, found))
                 and not _sample_scattered_singles(work, reference, found)):
             return False
-    elif (not filter_singles_by_grid(work.level[0], work.core.halves, coordinate, found)
+    elif (not (work.core.full and filter_singles_by_grid(work.level[0], work.core.halves, coordinate, found))
           and not _sample_scattered_singles(work, NULL, found)):
         return False
     _put_singles(work, <const uint32_t *>found)
@@ -280,12 +283,22 @@ cdef inline void _put_singles(const ImageWork *work, const uint32_t *found) noex
             continue
         selector = work.view.select[component]
         row = _result_row(work, position)
-        for half in range(work.core.halves):
+        for half in range(work.core.end_half):
             if selector == 4 or (selector > 4 and work.o.flags & image_flag_compare):
-                copy_row(row + image_row * half, found + image_row * half)
+                put_row_at(work.core, row + image_row * half, half, found + image_row * half)
             else:
-                fill_row(row + image_row * half, _constant(work, selector) if selector < 4 else (0x3f800000 if selector == 7 else 0))
+                _put_constant(work.core, row + image_row * half, half,
+                              _constant(work, selector) if selector < 4 else (0x3f800000 if selector == 7 else 0))
         position += 1
+
+
+cdef inline void _put_constant(Core *core, uint32_t *row, uint32_t half, uint32_t value) noexcept nogil:
+    cdef uint32_t values[image_row]
+    if core.full:
+        fill_row(row, value)
+        return
+    fill_row(values, value)
+    put_row_at(core, row, half, values)
 
 
 cdef bint _has_channels_at_once(const ImageWork *work) noexcept nogil:
@@ -312,11 +325,11 @@ cdef bint _filter_wave_fours(ImageWork *work, Channels *channels) noexcept nogil
     cdef uint32_t half
     coordinate[0] = <const float *>_coordinate(work, 0)
     coordinate[1] = <const float *>_coordinate(work, 1)
-    if kind == four_of_block and place_decoded(work.level[0], work.core.halves, work.image.blocks, coordinate, places):
+    if kind == four_of_block and work.core.active >> 16 and place_decoded(work.level[0], work.core.halves, work.image.blocks, coordinate, places):
         kind, host = four_singles, decoded_texels(work.image.blocks)
     elif not _place_wave(work, places):
         return False
-    for half in range(work.core.halves):
+    for half in range(work.core.end_half):
         _open_fours(work, &channels[half], &rows)
         filter_fours(kind, work.image.blocks, host, places[half], 1, rows)
     return True
@@ -331,7 +344,7 @@ cdef bint _filter_wave_planes(ImageWork *work, Channels *channels) noexcept nogi
     cdef bint in_window = _open_window(work, 0, places, &window)
     if not in_window and not _place_wave(work, places):
         return False
-    for half in range(work.core.halves):
+    for half in range(work.core.end_half):
         if in_window:
             load_window(window, half, elements[0].words[0], sizeof(Elements) // sizeof(uint32_t))
         else:
@@ -348,16 +361,18 @@ cdef bint _sample_channels(ImageWork *work) noexcept nogil:
     if _is_in_lines(work):
         return False
     _copy_coordinates(work, given, False)
-    for half in range(work.core.halves):
+    for half in range(work.core.end_half):
         _open_half(work, half)
         _choose_results(work, &channels[half])
     _open_half(work, 0)
     if not (_filter_wave_fours(work, channels) if work.image.fours != no_fours else _filter_wave_planes(work, channels)):
         return False
-    if _has_nans(&channels[0]) or (work.core.halves == 2 and _has_nans(&channels[1])):
-        _copy_coordinates(work, given, True)
-        return False
-    for half in range(work.core.halves):
+    for half in range(work.core.end_half):
+        _open_half(work, half)
+        if _has_nans(work, &channels[half]):
+            _copy_coordinates(work, given, True)
+            return False
+    for half in range(work.core.end_half):
         _open_half(work, half)
         _finish_results(work, &channels[half])
     return True
@@ -368,7 +383,7 @@ cdef inline void _copy_coordinates(const ImageWork *work, uint32_t (*given)[2 * 
     cdef uint32_t axis, half
     cdef uint32_t *row
     for axis in range(2):
-        for half in range(work.core.halves):
+        for half in range(work.core.end_half):
             row = work.core.wave.vgpr + work.coordinate_at[axis] + image_row * half
             if back:
                 copy_row(row, &given[axis][image_row * half])
@@ -376,10 +391,13 @@ cdef inline void _copy_coordinates(const ImageWork *work, uint32_t (*given)[2 * 
                 copy_row(&given[axis][image_row * half], row)
 
 
-cdef inline bint _has_nans(const Channels *channels) noexcept nogil:
+cdef inline bint _has_nans(const ImageWork *work, const Channels *channels) noexcept nogil:
+    """Whether an active lane of a row has one."""
+    cdef const float *values
     cdef uint32_t channel
     for channel in range(4):
-        if channels.wanted >> channel & 1 and has_nan(<const float *>channels.value[channel]):
+        values = <const float *>channels.value[channel]
+        if channels.wanted >> channel & 1 and has_nan(values) and nan_lanes(values) & work.active:
             return True
     return False
 
@@ -402,20 +420,20 @@ cdef inline void _choose_results(const ImageWork *work, Channels *channels) noex
 cdef inline void _finish_results(const ImageWork *work, const Channels *channels) noexcept nogil:
     """Write the components of a row that are constants, or a channel once more."""
     cdef uint32_t position = 0
-    cdef uint32_t component, channel
+    cdef uint32_t component, selector
     cdef uint32_t *row
     for component in range(4):
         if not work.o.mask >> component & 1:
             continue
         row = _result_row(work, position)
         position += 1
-        channel = work.view.select[component] - 4
-        if work.view.select[component] < 4:
-            fill_row(row, _constant(work, work.view.select[component]))
-        elif not channels.wanted >> channel & 1:
-            fill_row(row, 0 if channel < 3 else 0x3f800000)
-        elif row != channels.value[channel]:
-            copy_row(row, channels.value[channel])
+        selector = work.view.select[component]
+        if selector < 4:
+            _put_constant(work.core, row, work.half, _constant(work, selector))
+        elif not channels.wanted >> (selector - 4) & 1:
+            _put_constant(work.core, row, work.half, 0 if selector < 7 else 0x3f800000)
+        elif row != channels.value[selector - 4]:
+            put_row_at(work.core, row, work.half, channels.value[selector - 4])
 
 
 cdef bint _is_volume(const ImageWork *work) noexcept nogil:
@@ -430,6 +448,8 @@ cdef bint _sample_volume(ImageWork *work) noexcept nogil:
     """The same where the image is a volume."""
     cdef const float *coordinate[3]
     cdef FloatRows rows
+    if not work.core.full:
+        return False
     _open_half(work, 0)
     coordinate[0] = <const float *>_coordinate(work, 0)
     coordinate[1] = <const float *>_coordinate(work, 1)
