@@ -158,6 +158,13 @@ CONTRADICTIONS = [
     ("surface gfx1030 64x64 --cube --layers 3", "a cube has six faces"),
     ("surface gfx1030 64x64 --modifier=", "'' is not a number"),
     ("targets --memory", "of which chip"),
+    ("targets gfx1030 --vgprs 32", "--vgprs describes the kernel of --occupancy"),
+    ("targets gfx1030 --wave 32", "--wave describes the kernel of --occupancy"),
+    ("targets gfx1030 --numbering mesa17", "--numbering"),
+    ("run matmul.spv --groups 1 --timeline 5", "--timeline says how much --chrome-trace shows"),
+    ("copy gfx1030 memory.bin -o out.bin --size 64x32 --format=", "''"),
+    ("copy gfx1030 picture.png -o out.png --format=", "''"),
+    ("copy gfx1030 memory.bin -o out.bin --size 64x32 --to-format=", "''"),
 ]
 
 

@@ -18,6 +18,12 @@ from pyaco.aco import parse_program
 from pyaco.errors import InputError
 
 LOWERED = "After lowering to hw instructions:"
+#: What this package spells otherwise: negated constants, opcodes; and what the assembler adds around loops after the statistics were taken.
+SPELLINGS = (
+    (r"\bneg\(([^()]*)\)", r"-(\1)"), (r"^\ts_inst_prefetch .*\n", ""), (r"\bv_lshlrev_b64_e64\b", "v_lshlrev_b64"),
+    (r"\b(s_(?:buffer_)?load)_dwordx3\b", r"\1_b96"), (r"\b(s_(?:buffer_)?load)_ubyte\b", r"\1_u8"), (r"\b(s_(?:buffer_)?load)_ushort\b", r"\1_u16"),
+    (r"\b(image_atomic_\w+)_flt\b", r"\1_f32"),
+)
 _HEAD = re.compile(r"^BB(\d+)\n(.*)$", re.MULTILINE)
 _NAME = re.compile(r"\bBB(\d+)\b")
 
@@ -137,6 +143,8 @@ def estimate(spilled: str, lowered: str, target: str, wave: int, workgroup_size:
     numbers = [int(name) for name, _ in _HEAD.findall(body)]
     renamed = {name: number for number, name in enumerate(numbers)}
     text = _NAME.sub(lambda match: f"BB{renamed[int(match[1])]}", body)
+    for theirs, ours in SPELLINGS:
+        text = re.sub(theirs, ours, text, flags=re.MULTILINE)
     level = targets.chip(target).level
     program = parse_program(text, level, wave, workgroup_size=workgroup_size, wgp_mode=level >= 100)
     with program.edit():
