@@ -1,8 +1,8 @@
 """Our cycle model run over RADV's own machine code, beside the latency and inverse throughput that RADV states of it.
 
 ``python bench/bench_cycle_model.py FOLDER --icd FILE --target gfx1100 [--per-project N] [--seed N]`` draws modules, lets a RADV 25.2 without a
-disassembler compile them (it then shows its last ACO IR), and estimates that with ``pyaco``'s model: ``tests/oracle/radv_cycles.py``. Of each statistic
-it prints the error's median, 90th percentile and worst, and the entry points that differ most, with instructions and counts that differ too.
+disassembler compile them (it then shows its last ACO IR), and estimates that with ``pyaco``'s model: ``tests/oracle/radv_cycles.py``. Of each
+statistic it prints the error's median, 90th percentile and worst, and the entry points that differ most.
 """
 
 from __future__ import annotations

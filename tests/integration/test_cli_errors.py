@@ -183,6 +183,14 @@ def test_what_is_wrong_with_a_text_is_no_fault_of_a_pass(line: str, message: str
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", ["spill", "register_allocation"])
+def test_passes_that_need_ssa_say_so(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    start = "BB0\n/* logical preds: / linear preds: / kind: uniform, top-level, */\n\t s1: %1 = s_mov_b32 0\n"
+    Path("program.aco").write_text(f"{start}\t s1: %1 = s_mov_b32 0\n\ts_endpgm\n")
+    assert main(["opt", "program.aco", "--passes", name, "--workgroup-size", "64"]) == 2
+    assert f"the pass '{name}' needs 'ssa'" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("header", [b"{'descr': '<f4', 'shape': (", b"\0(", b"{'descr': '<f4', 'fortran_order': False, 'shape': (1 << 59,)}",
                                     b"{'descr': '<f4', 'fortran_order': False, 'shape': (576460752303423488,)}",
                                     b"{'descr': '<f4', 'fortran_order': False, 'shape': (-18446744073709551616, 1)}"])  # fmt: skip

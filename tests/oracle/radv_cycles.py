@@ -22,7 +22,7 @@ LOWERED = "After lowering to hw instructions:"
 SPELLINGS = (
     (r"\bneg\(([^()]*)\)", r"-(\1)"), (r"^\ts_inst_prefetch .*\n", ""), (r"\bv_lshlrev_b64_e64\b", "v_lshlrev_b64"),
     (r"\b(s_(?:buffer_)?load)_dwordx3\b", r"\1_b96"), (r"\b(s_(?:buffer_)?load)_ubyte\b", r"\1_u8"), (r"\b(s_(?:buffer_)?load)_ushort\b", r"\1_u16"),
-    (r"\b(image_atomic_\w+)_flt\b", r"\1_f32"),
+    (r"\bs_(add|sub)_u64\b", r"s_\1_nc_u64"), (r"\b(image_atomic_\w+)_flt\b", r"\1_f32"),
 )
 _HEAD = re.compile(r"^BB(\d+)\n(.*)$", re.MULTILINE)
 _NAME = re.compile(r"\bBB(\d+)\b")
