@@ -21,7 +21,8 @@ LOWERED = "After lowering to hw instructions:"
 #: What this package spells otherwise: negated constants, opcodes; and what the assembler adds around loops after the statistics were taken.
 SPELLINGS = (
     (r"\bneg\(([^()]*)\)", r"-(\1)"), (r"^\ts_inst_prefetch .*\n", ""), (r"\bv_lshlrev_b64_e64\b", "v_lshlrev_b64"),
-    (r"\b(s_(?:buffer_)?load)_dwordx3\b", r"\1_b96"), (r"\b(s_(?:buffer_)?load)_ubyte\b", r"\1_u8"), (r"\b(s_(?:buffer_)?load)_ushort\b", r"\1_u16"),
+    *((rf"\b(s_(?:buffer_)?load)_{theirs}\b", rf"\1_{ours}")
+      for theirs, ours in (("dwordx3", "b96"), ("ubyte", "u8"), ("sbyte", "i8"), ("ushort", "u16"), ("sshort", "i16"))),
     (r"\bs_(add|sub)_u64\b", r"s_\1_nc_u64"), (r"\b(image_atomic_\w+)_flt\b", r"\1_f32"),
 )
 _HEAD = re.compile(r"^BB(\d+)\n(.*)$", re.MULTILINE)
