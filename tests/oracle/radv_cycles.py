@@ -71,7 +71,8 @@ class Nesting:
 
     def _loops(self) -> dict[int, int]:
         """Find the exit of each loop by its header."""
-        exits, headers = {}, []
+        exits: dict[int, int] = {}
+        headers: list[int] = []
         for number, block in enumerate(self.blocks):
             if "loop-exit" in block.kinds:
                 exits[headers.pop()] = number
