@@ -286,7 +286,7 @@ class _Reader:
         match = _DEFINITION.match(text)
         if not match:
             raise InputError(f"no definition: {text.strip()!r}")
-        register_class, temp = parse_class(match[1]), int(match[3])
+        register_class, temp = parse_class(match[1]), _temp(match[3])
         flags = DefinitionFlag.TEMP if temp else 0
         for flag in re.findall(r"\((\w+)\)", match[2]):
             if flag not in _DEFINITION_FLAGS:
@@ -298,8 +298,6 @@ class _Reader:
             flags |= DefinitionFlag.FIXED
         elif not temp:
             raise InputError("a definition needs a temp or a register")
-        if temp >= 1 << 24:
-            raise InputError(f"temp %{temp} is too large")
         if temp:
             self.classes.setdefault(temp, register_class)
         return temp, reg, register_class, flags
@@ -333,7 +331,7 @@ class _Reader:
         match = _OPERAND.match(text)
         if not match:
             raise InputError(f"no operand: {text!r}")
-        temp = int(match[2])
+        temp = _temp(match[2])
         flags = OperandFlag.TEMP if temp else 0
         for flag in re.findall(r"\((\w+)\)", match[1]):
             if flag not in _OPERAND_FLAGS:
@@ -351,6 +349,14 @@ class _Reader:
         if not register_class:
             raise InputError(f"%{temp} is not defined")
         return temp, reg, register_class, flags
+
+
+def _temp(digits: str) -> int:
+    """The number of a temp."""
+    temp = int(digits)
+    if temp >= 1 << 24:
+        raise InputError(f"temp %{temp} is too large")
+    return temp
 
 
 def _split_line(line: str) -> tuple[str, str]:

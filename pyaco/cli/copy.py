@@ -24,13 +24,13 @@ def add_arguments(parser: CommandLine) -> None:
     parser.add_argument("input", metavar="IN", help=".png, .dds, .ktx2, or the raw memory of a surface that --size and the options with it describe")
     parser.add_argument("-o", "--output", metavar="OUT", required=True, help=".png, .dds, .ktx2, or raw memory")
     parser.add_argument("--size", metavar="WxH[xD]", help="of raw memory: pixels of level 0; with a depth it is 3D")
-    parser.add_argument("--format", default="", help="of raw memory, or what the pixels of a PNG file become (rgba8)")
+    parser.add_argument("--format", help="of raw memory, or what the pixels of a PNG file become (rgba8)")
     parser.add_argument("--levels", type=int, default=1, help="of raw memory: mip levels")
     parser.add_argument("--layers", type=int, default=1, help="of raw memory: array layers")
     parser.add_argument("--cube", action="store_true", help="of raw memory: a cube, six faces")
     parser.add_argument("--linear", action="store_true", help="of raw memory: rows of pixels, no tiles")
     parser.add_argument("--swizzle-mode", help="of raw memory: its swizzle mode, by number or by a name such as 64KB_S_X")
-    parser.add_argument("--to-format", default="", help="convert to a pixel format, by a blit")
+    parser.add_argument("--to-format", help="convert to a pixel format, by a blit")
     parser.add_argument("--to-linear", action="store_true", help="the output's image has no tiles")
     parser.add_argument("--to-swizzle-mode", help="swizzle mode of the output's image")
     parser.add_argument("--mips", action="store_true", help="make a whole mip chain of level 0")
@@ -50,7 +50,7 @@ def run(options: Options) -> None:
     texture = _read(options) if texture_kind(options.input) else None
     shape = texture.shape if texture else _described(options)
     levels = max(shape.width, shape.height, shape.depth).bit_length() if options.mips else shape.level_count
-    name = pixel_format(options.to_format or shape.format).name
+    name = pixel_format(shape.format if options.to_format is None else options.to_format).name
     target = image_of_shape(device, shape, name, levels, **tiling_options(device, options.to_linear, options.to_swizzle_mode))
     moved = 1 if options.mips else levels
     if texture and name == shape.format:
@@ -82,9 +82,9 @@ def _read(options: Options) -> Texture:
     """Return what a file holds."""
     picture = texture_kind(options.input) == ".png"
     for name in ("size", "swizzle_mode", "cube", "linear", *(() if picture else ("format",))):
-        if getattr(options, name):
+        if getattr(options, name) not in (None, False):
             raise InputError(f"--{name.replace('_', '-')} describes raw memory; {options.input} says itself what it is")
-    return read_texture(options.input, options.format)
+    return read_texture(options.input, "" if options.format is None else pixel_format(options.format).name)
 
 
 def _load(device: Device, texture: Texture, image: Image, levels: int, queue: str) -> None:
@@ -106,8 +106,8 @@ def _described(options: Options) -> TextureShape:
     if not options.size:
         raise InputError(f"{options.input} is raw memory: say its --size, --format and tiling")
     width, height, depth = extent_of(options.size)
-    return TextureShape(pixel_format(options.format or "rgba8").name, width, height, depth, 6 if options.cube else options.layers, options.cube,
-                        options.levels)
+    form = pixel_format("rgba8" if options.format is None else options.format).name
+    return TextureShape(form, width, height, depth, 6 if options.cube else options.layers, options.cube, options.levels)
 
 
 def _raw(device: Device, shape: TextureShape, options: Options) -> Image:

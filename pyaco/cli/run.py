@@ -29,6 +29,10 @@ _OF_CODE_OBJECTS = ("kernel", "grid", "workgroup", "cluster", "arg", "lds")
 _OF_SHADERS = ("groups", "buffer", "image", "sampler", "texel_buffer", "push", "entry", "wave", "spec")
 
 
+#: Wave instructions that a timeline shows.
+TIMELINE = 1 << 16
+
+
 def add_arguments(parser: CommandLine) -> None:
     """Describe the command line of this verb."""
     add_compile_arguments(parser, target=None)
@@ -54,7 +58,7 @@ def add_arguments(parser: CommandLine) -> None:
                         help="print where the cycles go: classes, hot lines, memory, banks, occupancy (docs/profile.md)")
     parser.add_argument("--profile-json", metavar="FILE", help="write the profile of every instruction and line of source as JSON")
     parser.add_argument("--chrome-trace", metavar="FILE", help="write the timeline of the first waves for chrome://tracing or Perfetto")
-    parser.add_argument("--timeline", type=int, default=1 << 16, metavar="N", help="with --chrome-trace: how many wave instructions it shows")
+    parser.add_argument("--timeline", type=int, metavar="N", help=f"with --chrome-trace: how many wave instructions it shows ({TIMELINE})")
     parser.add_argument("--check-waits", action="store_true",
                         help="stop where data is used that a real machine could not have yet: counters, wait states, hazards")
     parser.add_argument("--check-races", action="store_true", help="stop where two waves reach the same bytes and nothing orders them")
@@ -69,6 +73,8 @@ def add_arguments(parser: CommandLine) -> None:
 
 def run(options: Options) -> None:
     """Compile, dispatch, and save buffers."""
+    if options.timeline is not None and not options.chrome_trace:
+        raise InputError("--timeline says how much --chrome-trace shows, which is not given")
     try:
         if options.input != "-" and is_code_object(read_bytes(options.input)):
             _run_code_object(options)
@@ -93,7 +99,7 @@ def _device(options: Options, target: str) -> Device:
     return emu.Device(
         target, engine=options.engine, check_waits=options.check_waits, check_races=options.check_races,
         profile=options.stats or _is_profiled(options), seed=options.seed, check=options.check, report_same_value=options.report_same_value,
-        timeline=options.timeline if options.chrome_trace else 0,
+        timeline=TIMELINE if options.chrome_trace and options.timeline is None else options.timeline or 0,
     )  # fmt: skip
 
 

@@ -23,14 +23,14 @@ def add_arguments(parser: CommandLine) -> None:
     """Describe the command line of this verb."""
     parser.add_argument("name", nargs="?", help="a gfx name, chip name, product name or code name of chips; all targets when left out")
     parser.add_argument("--occupancy", action="store_true", help="how many waves of a kernel a SIMD holds; the kernel is what follows")
-    parser.add_argument("--wave", type=int, choices=(32, 64), default=64, help="lanes of a wave")
-    parser.add_argument("--vgprs", type=int, default=0, help="vector registers of the kernel")
-    parser.add_argument("--sgprs", type=int, default=0, help="scalar registers of the kernel")
-    parser.add_argument("--lds", type=int, default=0, help="bytes of LDS of a workgroup")
-    parser.add_argument("--workgroup-size", type=int, default=64, help="invocations of a workgroup")
+    parser.add_argument("--wave", type=int, choices=(32, 64), help="lanes of a wave (64)")
+    parser.add_argument("--vgprs", type=int, help="vector registers of the kernel")
+    parser.add_argument("--sgprs", type=int, help="scalar registers of the kernel")
+    parser.add_argument("--lds", type=int, help="bytes of LDS of a workgroup")
+    parser.add_argument("--workgroup-size", type=int, help="invocations of a workgroup (64)")
     parser.add_argument("--memory", nargs="?", const="", metavar="VRAM,VISIBLE,GTT",
                         help="heaps and memory types as the driver shows them, from sizes in MiB; by default the product's memory, 256 and 8192")
-    parser.add_argument("--numbering", choices=NUMBERINGS, default=NUMBERINGS[0],
+    parser.add_argument("--numbering", choices=NUMBERINGS,
                         help="which RADV's order of heaps and memory types: as it is today, or as in Mesa 17 (VRAM, visible VRAM, GTT; four types)")
     parser.add_argument("--order", nargs="+", action="extend", metavar="NAME", default=[],
                         help="put the name and these, all of one generation, in the order that the rules of naming give")
@@ -192,6 +192,7 @@ def _describe_structure(facts: dict[str, Any]) -> str:
 
 def run(options: Options) -> None:
     """Print one target, or all."""
+    _refuse_lone(options)
     if not options.name:
         if options.occupancy or options.memory is not None:
             raise InputError("of which chip or product? A name comes first")
@@ -233,21 +234,31 @@ def run(options: Options) -> None:
         write_text(None, "\n".join(parts))
 
 
+def _refuse_lone(options: Options) -> None:
+    """Raise InputError if an option is given without the one that it is about."""
+    kernel = ("wave", "vgprs", "sgprs", "lds", "workgroup_size")
+    for name in kernel if not options.occupancy else ():
+        if getattr(options, name) is not None:
+            raise InputError(f"--{name.replace('_', '-')} describes the kernel of --occupancy, which is not given")
+    if options.numbering is not None and options.memory is None:
+        raise InputError("--numbering says how --memory numbers, which is not given")
+
+
 def _print_occupancy(options: Options, chosen: Chip | None) -> None:
     """How many waves of the kernel that the options describe run at once, and what each need alone would allow."""
     if chosen is None:
         raise UnsupportedError(f"occupancy on {options.name}: chips before GCN have no waves")
-    kernel = {"vgprs": options.vgprs, "sgprs": options.sgprs, "lds_bytes": options.lds, "workgroup_size": options.workgroup_size}
-    waves = occupancy(chosen, wave=options.wave, **kernel)
-    alone = {name: occupancy(chosen, wave=options.wave, **({"workgroup_size": options.workgroup_size} | {name: value}))
-             for name, value in kernel.items()}
-    most = wave_limits(chosen, options.wave).max_waves_per_simd
-    facts = {"target": chosen.target, "wave": options.wave, **kernel, "waves_per_simd": waves, "most_waves_per_simd": most,
-             "lanes_per_simd": waves * options.wave, "waves_by_one_need": alone}
+    wave, size = (64 if value is None else value for value in (options.wave, options.workgroup_size))
+    kernel = {"vgprs": options.vgprs or 0, "sgprs": options.sgprs or 0, "lds_bytes": options.lds or 0, "workgroup_size": size}
+    waves = occupancy(chosen, wave=wave, **kernel)
+    alone = {name: occupancy(chosen, wave=wave, **({"workgroup_size": size} | {name: value})) for name, value in kernel.items()}
+    most = wave_limits(chosen, wave).max_waves_per_simd
+    facts = {"target": chosen.target, "wave": wave, **kernel, "waves_per_simd": waves, "most_waves_per_simd": most,
+             "lanes_per_simd": waves * wave, "waves_by_one_need": alone}
     if options.json:
         write_text(None, json.dumps(facts, indent=2))
         return
-    rows = [f"{chosen.target}, wave{options.wave}: {waves} of {most} waves a SIMD, {waves * options.wave} invocations"]
+    rows = [f"{chosen.target}, wave{wave}: {waves} of {most} waves a SIMD, {waves * wave} invocations"]
     rows += [f"  {name.replace('_', ' ')} {kernel[name]}: {count}" for name, count in alone.items()]
     write_text(None, "\n".join(rows))
 
@@ -281,7 +292,7 @@ def _print_memory(options: Options, chosen: Chip | None, entry: tuple[Die, Produ
     die = entry[0] if entry is not None else next((die for die in dies() if die.target == chosen.target), None)
     if die is None:
         raise UnsupportedError(f"memory types of {options.name}: no chip with this name is known")
-    heaps, types = memory_heaps(chosen.level, vram, visible, gtt, dedicated=die.has_own_memory, numbering=options.numbering)
+    heaps, types = memory_heaps(chosen.level, vram, visible, gtt, dedicated=die.has_own_memory, numbering=options.numbering or NUMBERINGS[0])
     uses = {name: choose_memory_type(types, required, preferred) for name, required, preferred in _USES
             if any(required & ~kind.properties == 0 for kind in types)}
     if options.json:

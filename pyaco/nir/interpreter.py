@@ -28,7 +28,8 @@ from pyaco.nir.interpreter_subgroup import ALU_NAMES, Subgroups
 
 __all__ = ["Interpreter", "run"]
 
-MAXIMUM_TRIPS = 1 << 20
+#: Instructions of a dispatch by default, each of which all lanes of a workgroup execute at once.
+BUDGET = 1 << 24
 
 
 class Interpreter(Images, Subgroups):
@@ -50,6 +51,9 @@ class Interpreter(Images, Subgroups):
     check_divergence : bool
         Raise when a value that divergence analysis calls uniform differs between active lanes of a wave.
     """
+
+    #: Instructions that may still be executed.
+    budget = BUDGET
 
     # ------------------------------------------------------------------------------------------------------ workgroups
     def run(self) -> None:
@@ -124,17 +128,24 @@ class Interpreter(Images, Subgroups):
 
     def _loop(self, node: int, mask: Array) -> Array:
         self.breaks.append(np.zeros_like(mask))
-        for _ in range(MAXIMUM_TRIPS):
+        while True:
+            self._spend(1)
             self.continues.append(np.zeros_like(mask))
             mask = self._list(self.nodes["first0"][node], mask)
             mask = mask | self.continues.pop()
             if not mask.any():
                 return self.breaks.pop()
-        raise InputError(f"a loop ran more than {MAXIMUM_TRIPS} times")
+
+    def _spend(self, instructions: int) -> None:
+        """Count what is executed; loops may have no end."""
+        self.budget -= instructions
+        if self.budget < 0:
+            raise InputError("the budget of instructions is spent: a loop may have no end (the interpreter's budget=)")
 
     def _block(self, block: int, mask: Array) -> Array:
         first = self.nodes["order_first"][block]
         instructions = self.order[first : first + self.nodes["order_count"][block]]
+        self._spend(len(instructions))
         phis = []
         for instruction in instructions:
             if self.kind[instruction] != NirKind.PHI:
@@ -231,7 +242,7 @@ class Interpreter(Images, Subgroups):
 
 
 @checked
-def run(shader: Shader, groups: Sequence[int], buffers: Buffers, push: bytes = b"", wave: int | None = None) -> None:
+def run(shader: Shader, groups: Sequence[int], buffers: Buffers, push: bytes = b"", wave: int | None = None, budget: int = BUDGET) -> None:
     """Execute a dispatch; buffers are written in place.
 
     Parameters
@@ -246,5 +257,14 @@ def run(shader: Shader, groups: Sequence[int], buffers: Buffers, push: bytes = b
         Push constants.
     wave : int, optional
         Lanes of a subgroup.
+    budget : int
+        Instructions after which the dispatch is given up, each of which all lanes of a workgroup execute at once.
+
+    Raises
+    ------
+    InputError
+        The budget is spent, or the shader does what has no meaning, such as a stray access.
     """
-    Interpreter(shader, groups, buffers, push, wave).run()
+    machine = Interpreter(shader, groups, buffers, push, wave)
+    machine.budget = budget
+    machine.run()

@@ -39,11 +39,11 @@ rematerialize_constants = _pass("rematerialize_constants", "constants are made a
 # Registers.
 live_variables = _pass("live_variables", "finds live values and register demand", needs=("dominance",), guarantees=("liveness",), breaks=(),
                        analysis=True)  # fmt: skip
-spill = _pass("spill", "where more is live than there are registers, some lives in memory", needs=("exec", "liveness"),
+spill = _pass("spill", "where more is live than there are registers, some lives in memory", needs=("ssa", "exec", "liveness"),
               guarantees=("demand fits", "liveness"))  # fmt: skip
 schedule_program = _pass("schedule_program", "instructions of a block in an order that hides latencies",
                          needs=("ssa", "exec", "liveness", "demand fits"), breaks=(), required=False)  # fmt: skip
-register_allocation = _pass("register_allocation", "every value gets registers", needs=("exec", "liveness", "demand fits"),
+register_allocation = _pass("register_allocation", "every value gets registers", needs=("ssa", "exec", "liveness", "demand fits"),
                             guarantees=("registers",), breaks=("liveness", "ssa"))  # fmt: skip
 
 optimize_post_ra = _pass("optimize_post_ra", "lane moves, comparisons and tests that registers show to be unnecessary go",

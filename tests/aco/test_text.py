@@ -125,6 +125,13 @@ def test_vector_instructions_round_trip(opcode: str, sources: list[str], negativ
     assert format_program(parse_program(once, 110)) == once
 
 
+@pytest.mark.parametrize("line", [" s1: %4294967295:s[0] = s_mov_b32 0", " s1: %1:s[0] = s_mov_b32 %4294967295:s[2]",
+                                  "buffer_store_dword %0:s[0-3], %16777216:v[0], 0, %0:v[1] offen"])  # fmt: skip
+def test_temps_have_24_bits_wherever_they_stand(line: str) -> None:
+    with pytest.raises(InputError, match=r"line 3: .*is too large"):
+        parse_program(f"BB0\n/* logical preds: / linear preds: / kind: uniform, */\n\t{line}\n", 103)
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.text(alphabet="BB01/*: %vs[]=,-|()x\t\nkindpe", max_size=200))
 def test_no_text_crashes_the_reader(text: str) -> None:

@@ -20,7 +20,7 @@ COSTS = [
     (92, 64, "v_fma_f64", {"valu": 4}), (94, 64, "v_mfma_f32_32x32x8f16", {"valu": 4, "matrix": 32}), (94, 64, "s_add_u32", {"scalar": 4}),
     (92, 64, "v_mfma_f32_32x32x8f16", {"valu": 4, "matrix": 64}), (110, 32, "v_add_f32", {"valu": 1}), (110, 64, "v_add_f32", {"valu": 1}),
     (103, 64, "v_add_f32", {"valu": 2}), (110, 64, "v_exp_f32", {"valu": 2, "valu_complex": 8}), (110, 32, "v_wmma_f32_16x16x16_f16", {"valu": 32}),
-    (110, 64, "ds_read_b128", {"lds": 2}), (110, 32, "s_cbranch_scc0", {"branch": 1}), (90, 64, "s_cbranch_scc0", {"branch": 8}),
+    (110, 64, "ds_read_b128", {"lds": 2}), (110, 32, "s_cbranch_scc0", {"branch": 3}), (90, 64, "s_cbranch_scc0", {"branch": 4}),
     (125, 32, "v_exp_f32", {"valu": 1, "valu_complex": 4}), (125, 32, "v_tanh_f32", {"valu": 1, "valu_complex": 4}),
     (125, 32, "v_wmma_f32_16x16x32_f16", {"valu": 1, "matrix": 8}), (126, 32, "v_wmma_i32_16x16x64_iu8", {"valu": 1, "matrix": 32}),
     (125, 32, "v_wmma_f32_16x16x4_f32", {"valu": 16}), (125, 32, "v_add_f64", {"valu": 32}), (126, 32, "v_add_f64", {"valu": 1}),

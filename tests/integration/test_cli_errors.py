@@ -158,6 +158,13 @@ CONTRADICTIONS = [
     ("surface gfx1030 64x64 --cube --layers 3", "a cube has six faces"),
     ("surface gfx1030 64x64 --modifier=", "'' is not a number"),
     ("targets --memory", "of which chip"),
+    ("targets gfx1030 --vgprs 32", "--vgprs describes the kernel of --occupancy"),
+    ("targets gfx1030 --wave 32", "--wave describes the kernel of --occupancy"),
+    ("targets gfx1030 --numbering mesa17", "--numbering"),
+    ("run matmul.spv --groups 1 --timeline 5", "--timeline says how much --chrome-trace shows"),
+    ("copy gfx1030 memory.bin -o out.bin --size 64x32 --format=", "''"),
+    ("copy gfx1030 picture.png -o out.png --format=", "''"),
+    ("copy gfx1030 memory.bin -o out.bin --size 64x32 --to-format=", "''"),
 ]
 
 
@@ -174,6 +181,14 @@ def test_what_is_wrong_with_a_text_is_no_fault_of_a_pass(line: str, message: str
     Path("program.aco").write_text(f"{start}\t {line}\n\ts_endpgm\n")
     assert main(["opt", "program.aco", "--passes", "value_numbering", "--validate"]) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["spill", "register_allocation"])
+def test_passes_that_need_ssa_say_so(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    start = "BB0\n/* logical preds: / linear preds: / kind: uniform, top-level, */\n\t s1: %1 = s_mov_b32 0\n"
+    Path("program.aco").write_text(f"{start}\t s1: %1 = s_mov_b32 0\n\ts_endpgm\n")
+    assert main(["opt", "program.aco", "--passes", name, "--workgroup-size", "64"]) == 2
+    assert f"the pass '{name}' needs 'ssa'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("header", [b"{'descr': '<f4', 'shape': (", b"\0(", b"{'descr': '<f4', 'fortran_order': False, 'shape': (1 << 59,)}",

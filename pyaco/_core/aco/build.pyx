@@ -5,7 +5,9 @@ the data sheet. Instructions must be added block after block.
 """
 from libc.stdint cimport uint16_t, uint32_t, uint64_t, uint8_t
 
-from pyaco._core.aco.occupancy cimport addressable_sgprs, addressable_vgprs, min_waves, waves_of_demand
+from pyaco._core.aco.occupancy cimport (
+    addressable_sgprs, addressable_vgprs, min_waves, sgpr_allocation, vgpr_allocation, waves_of_demand,
+)
 from pyaco._core.aco.queries cimport tied_operand
 from pyaco._core.common.table cimport table_append, table_reserve, table_truncate
 from pyaco._core.ir.program cimport (
@@ -69,6 +71,15 @@ def summary(Program program not None):
 def waves(Program program not None, uint32_t sgprs, uint32_t vgprs):
     """Return how many waves fit on a SIMD at a register demand; 0 where registers would have to be spilled."""
     return waves_of_demand(&program.data, sgprs, vgprs)
+
+
+def set_demand(Program program not None, uint32_t sgprs, uint32_t vgprs, uint32_t lds_bytes):
+    """Say what an allocated program needs, of which its text says nothing: registers and waves follow, and the estimate of throughput from these."""
+    cdef ProgramData *p = &program.data
+    p.config.num_sgprs = sgpr_allocation(p, sgprs)
+    p.config.num_vgprs = vgpr_allocation(p, vgprs)
+    p.config.lds_bytes = lds_bytes
+    p.num_waves = <uint16_t>waves_of_demand(p, sgprs, vgprs)
 
 
 def register_limits(Program program not None, uint32_t waves=0):

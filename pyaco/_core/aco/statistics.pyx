@@ -12,32 +12,38 @@ from libcpp.deque cimport deque
 from libcpp.vector cimport vector
 
 from isa_opcodes cimport (
-    op_s_endpgm, op_s_mov_b32, op_s_mov_b64, op_s_wait_dscnt, op_s_wait_expcnt, op_s_wait_kmcnt, op_s_wait_loadcnt,
-    op_s_wait_loadcnt_dscnt, op_s_wait_storecnt, op_s_wait_storecnt_dscnt, op_s_waitcnt, op_s_waitcnt_vscnt,
+    op_s_endpgm, op_s_mov_b32, op_s_mov_b64, op_s_wait_bvhcnt, op_s_wait_dscnt, op_s_wait_expcnt, op_s_wait_kmcnt, op_s_wait_loadcnt,
+    op_s_wait_loadcnt_dscnt, op_s_wait_samplecnt, op_s_wait_storecnt, op_s_wait_storecnt_dscnt, op_s_waitcnt, op_s_waitcnt_vscnt,
     op_v_lshrrev_b64, op_v_mov_b16, op_v_mov_b32, op_v_swap_b32,
 )
-from isa_tables cimport latency_branch, latency_waitcnt, opcode_latency
+from isa_tables cimport (
+    latency_branch, latency_ds, latency_export, latency_valu32, latency_valu64, latency_valu_double, latency_valu_double_add,
+    latency_valu_double_convert, latency_valu_double_transcendental, latency_valu_fma, latency_valu_quarter_rate32, latency_valu_transcendental32,
+    latency_vmem, latency_waitcnt, opcode_latency,
+)
 from wait_tables cimport waitcnt_expcnt, waitcnt_lgkmcnt, waitcnt_vmcnt
 from pyaco._core.aco.cycle_model cimport (
     MemoryCycles, cycles_of, is_dual_issue_capable, memory_cycles_of,
 )
 from pyaco._core.aco.occupancy cimport waves_of_statistics
-from pyaco._core.aco.queries cimport form_clause
+from pyaco._core.aco.queries cimport form_clause, memory_bvh, memory_sampler, memory_type
 from pyaco._core.aco.registers cimport Range, definition_range, operand_range
 from pyaco._core.common.cycles cimport Cycles, resource_count
 from pyaco._core.common.waitcnt cimport waitcnt_get, waitcnt_limit
 from pyaco._core.ir.program cimport (
-    BlockId, InstructionId, OperandRow, Program, ProgramData, block_branch, block_invert, format_ds, format_exp, format_global,
-    format_is_salu, format_is_valu, format_is_vmem, format_scratch, format_smem, format_sopp, format_vintrp, format_vopd, gfx10,
-    gfx12, operand_constant,
+    BlockId, InstructionId, OperandRow, Program, ProgramData, block_branch, block_invert, format_global, format_is_salu, format_is_valu,
+    format_is_vmem, format_scratch, format_smem, format_sopp, format_vintrp, format_vopd, gfx10, gfx12, operand_constant,
 )
 
-cdef enum:
+cdef enum:                           # operations outstanding, as counters see them
     queue_vm = 0
     queue_export = 1
     queue_lgkm = 2
     queue_vs = 3
-    queue_count = 4
+    queue_sample = 4                 # GFX12 and later count these three by themselves
+    queue_bvh = 5
+    queue_km = 6
+    queue_count = 7
     unlimited = 0xffff
 
 ctypedef deque[int32_t] Queue
@@ -47,7 +53,7 @@ cdef cppclass Estimator:
     int32_t[8] free_at               # by resource
     int32_t[8] usage
     int32_t[512] ready               # by register
-    Queue[4] outstanding    # when each operation that is counted will be finished
+    Queue[7] outstanding    # when each operation that is counted will be finished
 
 
 cdef struct Counts:
@@ -79,15 +85,40 @@ cdef struct Bounds:                  # what the estimate of throughput was made 
 
 
 cdef struct Limits:
-    uint32_t[4] count                # operations that may stay outstanding
+    uint32_t[7] count                # operations that may stay outstanding
 
 
-cdef Limits _limits(const ProgramData *p, InstructionId i) noexcept nogil:
-    """How far the counters must have fallen before an instruction is issued."""
+cdef uint32_t _capacity(const ProgramData *p, int queue) noexcept nogil:
+    """The highest number that a counter of outstanding operations has."""
+    if queue == queue_vm:
+        return waitcnt_limit(p.gfx_level, waitcnt_vmcnt)
+    if queue == queue_lgkm:
+        return waitcnt_limit(p.gfx_level, waitcnt_lgkmcnt)
+    if queue == queue_export:
+        return waitcnt_limit(p.gfx_level, waitcnt_expcnt)
+    return 7 if queue == queue_bvh else 31 if queue == queue_km else 63
+
+
+cdef void _counted(const ProgramData *p, InstructionId i, int32_t *memory) noexcept nogil:
+    """How long an instruction stays outstanding, by the queue that it stands in."""
+    cdef MemoryCycles m = memory_cycles_of(p, i)
+    cdef bint split = p.gfx_level >= gfx12
+    cdef int type = memory_type(p, i) if split and m.vm else -1
+    memset(memory, 0, queue_count * sizeof(int32_t))
+    memory[queue_sample if type == memory_sampler else queue_bvh if type == memory_bvh else queue_vm] = m.vm
+    memory[queue_export] = m.export_
+    memory[queue_km if split and p.instructions.format[i] == format_smem else queue_lgkm] = m.lgkm
+    if p.gfx_level >= gfx10:
+        memory[queue_vs] = m.vs
+    elif m.vs:
+        memory[queue_vm] = m.vs                                   # stores are counted with loads
+
+
+cdef Limits _limits(const ProgramData *p, InstructionId i, const int32_t *memory) noexcept nogil:
+    """How far the counters must have fallen before an instruction is issued, which itself stays outstanding for so long."""
     cdef Limits l
     cdef uint16_t opcode = p.instructions.opcode[i]
     cdef uint32_t value = p.instructions.immediate[i]
-    cdef MemoryCycles m
     cdef int k
     for k in range(queue_count):
         l.count[k] = unlimited
@@ -102,8 +133,14 @@ cdef Limits _limits(const ProgramData *p, InstructionId i) noexcept nogil:
         l.count[queue_vs] = value
     elif opcode == op_s_wait_loadcnt:
         l.count[queue_vm] = value
-    elif opcode == op_s_wait_dscnt or opcode == op_s_wait_kmcnt:
+    elif opcode == op_s_wait_dscnt:
         l.count[queue_lgkm] = value
+    elif opcode == op_s_wait_kmcnt:
+        l.count[queue_km] = value
+    elif opcode == op_s_wait_samplecnt:
+        l.count[queue_sample] = value
+    elif opcode == op_s_wait_bvhcnt:
+        l.count[queue_bvh] = value
     elif opcode == op_s_wait_expcnt:
         l.count[queue_export] = value
     elif opcode == op_s_wait_loadcnt_dscnt or opcode == op_s_wait_storecnt_dscnt:
@@ -111,15 +148,9 @@ cdef Limits _limits(const ProgramData *p, InstructionId i) noexcept nogil:
         l.count[queue_vm if opcode == op_s_wait_loadcnt_dscnt else queue_vs] = value >> 8
     else:
         # The counters themselves are finite.
-        m = memory_cycles_of(p, i)
-        if m.vm:
-            l.count[queue_vm] = waitcnt_limit(p.gfx_level, waitcnt_vmcnt) - 1
-        if m.lgkm:
-            l.count[queue_lgkm] = waitcnt_limit(p.gfx_level, waitcnt_lgkmcnt) - 1
-        if m.export_:
-            l.count[queue_export] = waitcnt_limit(p.gfx_level, waitcnt_expcnt) - 1
-        if m.vs:
-            l.count[queue_vs] = 62
+        for k in range(queue_count):
+            if memory[k]:
+                l.count[k] = _capacity(p, k) - 1
     return l
 
 
@@ -147,17 +178,17 @@ cdef int32_t _dependency_cost(const ProgramData *p, Estimator *e, InstructionId 
 
 
 cdef bint _is_vector(const ProgramData *p, InstructionId i) noexcept nogil:
-    cdef uint16_t format = p.instructions.format[i]
-    return (format_is_valu(format) or format_is_vmem(format) or format == format_ds or format == format_exp
-            or format == format_global or format == format_scratch)
+    """Whether a wave64 goes through the units of 32 lanes in two passes."""
+    return opcode_latency[p.instructions.opcode[i]] in (
+        latency_valu32, latency_valu64, latency_valu_fma, latency_valu_quarter_rate32, latency_valu_transcendental32, latency_valu_double,
+        latency_valu_double_add, latency_valu_double_convert, latency_valu_double_transcendental, latency_vmem, latency_ds, latency_export)
 
 
 cdef int _add(const ProgramData *p, Estimator *e, InstructionId i, Issue *issue) except -1 nogil:
     """Issue one instruction."""
     cdef Cycles cycles = cycles_of(p, i)
-    cdef MemoryCycles m = memory_cycles_of(p, i)
-    cdef Limits limits = _limits(p, i)
-    cdef int32_t[4] memory
+    cdef Limits limits
+    cdef int32_t[7] memory
     cdef int32_t begin = e.now
     cdef int32_t start = 0
     cdef int32_t wait
@@ -166,6 +197,8 @@ cdef int _add(const ProgramData *p, Estimator *e, InstructionId i, Issue *issue)
     cdef int k
     cdef uint32_t j
     cdef Range r
+    _counted(p, i, memory)
+    limits = _limits(p, i, memory)
     e.now += _dependency_cost(p, e, i, &limits)
     issue.waited = e.now - begin
     # Wave64 goes through the 32-lane SIMD of RDNA in two passes.
@@ -189,17 +222,15 @@ cdef int _add(const ProgramData *p, Estimator *e, InstructionId i, Issue *issue)
             e.usage[cycles.resource1] += cycles.cost1
         # GCN does not begin the next instruction of a wave before this one is finished.
         e.now += 1 if p.gfx_level >= gfx10 else cycles.latency
-    memory[queue_vm] = m.vm
-    memory[queue_export] = m.export_
-    memory[queue_lgkm] = m.lgkm
-    memory[queue_vs] = m.vs
+    issue.latency = cycles.latency
     for k in range(queue_count):
+        if k != queue_vs:
+            issue.latency = max(issue.latency, memory[k])
         while e.outstanding[k].size() > limits.count[k]:
             e.outstanding[k].pop_front()
         if memory[k]:
             e.outstanding[k].push_back(e.now + memory[k])
     issue.taken = e.now - begin
-    issue.latency = max(cycles.latency, max(m.export_, max(m.lgkm, m.vm)))
     result = start + issue.latency
     for k in range(p.instructions.definition_count[i]):
         r = definition_range(p, p.instructions.definition_first[i] + k)

@@ -94,10 +94,6 @@ class MetadataLayout:
         """Return byte addresses from the start of the surface. Coordinates are in elements of the data surface and broadcast."""
         return self.nibbles(x, y, z, sample, pipe_xor) >> np.uint64(1)
 
-    def bit_position(self, x: ArrayLike, y: ArrayLike, z: ArrayLike = 0, sample: ArrayLike = 0) -> NDArray[np.uint64]:
-        """Return the first bit of the element in its byte: 0 or 4 (only CMASK has elements smaller than a byte)."""
-        return (self.nibbles(x, y, z, sample) & np.uint64(1)) << np.uint64(2)
-
     @cached_property
     def _inverse(self) -> _Inverse:
         return _solve(self.equation, self.block_log2)
