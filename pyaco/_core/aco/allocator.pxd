@@ -1,5 +1,5 @@
 """The state of register allocation, and how a value gets a register: see ``allocator.pyx`` and ``register_allocation.pyx``."""
-from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from pyaco._core.aco.live_set cimport LiveSet
@@ -76,6 +76,8 @@ cdef cppclass Allocator:
     InstructionId instruction     # 0 while entering a block
     uint32_t stamp                # of the instruction at hand
     bint linear_may_move
+    bint loading                  # the instruction at hand is a load
+    uint64_t[8] loaded            # registers that a load wrote last
     LiveSet live_in               # of the block at hand
     uint32_t linear_live          # linear VGPRs present, in dwords
     vector[Value] values          # by temp id
