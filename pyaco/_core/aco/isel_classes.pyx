@@ -182,6 +182,8 @@ cdef bint _is_scalar_float(Isel *c, ValueId i) noexcept nogil:
 cdef uint8_t _reader(Isel *c, ValueId i, uint32_t source) noexcept nogil:
     cdef uint32_t opcode = c.s.instructions.opcode[i]
     if c.s.instructions.kind[i] != nir_alu:
+        if c.s.instructions.kind[i] == nir_phi and value_divergent(c, i) and c.s.instructions.bit_size[i] != 1:
+            return used_otherwise
         if c.s.instructions.kind[i] == nir_intrinsic and source < 8 and _vector_sources[opcode] >> source & 1:
             return used_otherwise
         return used_otherwise | used_scalar
