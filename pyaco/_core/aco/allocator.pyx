@@ -75,7 +75,7 @@ cdef int find_gap(Allocator *a, Placement need, int views, uint32_t blocked_firs
             free[w] &= ~a.file.busy[view_after][w]
     for r in range(blocked_first, blocked_end):
         free[r >> 6] &= ~(<uint64_t>1 << (r & 63))
-    if not a.loading:
+    if not a.loading and which == file_vgpr:
         # What a load wrote last may still be on its way: to write there would mean to wait for it.
         for w in range(low >> 6, (high + 63) >> 6):
             written[w] = free[w] & ~a.loaded[w]
