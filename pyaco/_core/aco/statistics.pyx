@@ -82,6 +82,15 @@ cdef struct Limits:
     uint32_t[4] count                # operations that may stay outstanding
 
 
+cdef MemoryCycles _memory_of(const ProgramData *p, InstructionId i) noexcept nogil:
+    """What each counter counts: up to GFX9 one has both loads and stores."""
+    cdef MemoryCycles m = memory_cycles_of(p, i)
+    if p.gfx_level < gfx10:
+        m.vm = max(m.vm, m.vs)
+        m.vs = 0
+    return m
+
+
 cdef Limits _limits(const ProgramData *p, InstructionId i) noexcept nogil:
     """How far the counters must have fallen before an instruction is issued."""
     cdef Limits l
@@ -111,7 +120,7 @@ cdef Limits _limits(const ProgramData *p, InstructionId i) noexcept nogil:
         l.count[queue_vm if opcode == op_s_wait_loadcnt_dscnt else queue_vs] = value >> 8
     else:
         # The counters themselves are finite.
-        m = memory_cycles_of(p, i)
+        m = _memory_of(p, i)
         if m.vm:
             l.count[queue_vm] = waitcnt_limit(p.gfx_level, waitcnt_vmcnt) - 1
         if m.lgkm:
@@ -155,7 +164,7 @@ cdef bint _is_vector(const ProgramData *p, InstructionId i) noexcept nogil:
 cdef int _add(const ProgramData *p, Estimator *e, InstructionId i, Issue *issue) except -1 nogil:
     """Issue one instruction."""
     cdef Cycles cycles = cycles_of(p, i)
-    cdef MemoryCycles m = memory_cycles_of(p, i)
+    cdef MemoryCycles m = _memory_of(p, i)
     cdef Limits limits = _limits(p, i)
     cdef int32_t[4] memory
     cdef int32_t begin = e.now

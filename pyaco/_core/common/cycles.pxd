@@ -1,6 +1,6 @@
 """How long instructions take, by the latency class of the opcode table: until the result can be read, and how long units are busy.
 
-The figures are those of RADV's statistics (``aco_statistics``), so that latency and inverse throughput of the two compare; they are
+The figures are those of RADV's statistics (``aco_statistics`` of Mesa 25.2), so that latency and inverse throughput of the two compare; they are
 estimates, memory most of all. Matrix operations of CDNA, which those lack, take four cycles for each of their passes (``isa/data``); its
 doubles are as fast as singles from CDNA 2 on, half as fast on CDNA 1 (LLVM's scheduling models, ``SISchedule.td``).
 """
@@ -84,7 +84,7 @@ cdef inline Cycles rdna_cycles(uint32_t opcode, uint8_t latency, bint is_gds) no
     if latency == latency_smem:
         return cycles_on(0, resource_scalar, 1)
     if latency == latency_branch or latency == latency_sendmsg:
-        return cycles_on(0, resource_branch, 1)
+        return cycles_on(0, resource_branch, 3)
     if latency == latency_ds:
         return cycles_on(0, resource_export if is_gds else resource_lds, 1)
     if latency == latency_export:
@@ -116,9 +116,7 @@ cdef inline Cycles gcn_cycles(uint8_t latency, bint is_valu, bint is_gds, bint h
         return cycles_on(cost, resource_valu, cost)
     if latency == latency_salu or latency == latency_smem:
         return cycles_on(4, resource_scalar, 4)
-    if latency == latency_branch:
-        return cycles_on(8, resource_branch, 8)
-    if latency == latency_sendmsg:
+    if latency == latency_branch or latency == latency_sendmsg:
         return cycles_on(4, resource_branch, 4)
     if latency == latency_ds:
         return cycles_on(4, resource_export if is_gds else resource_lds, 4)
