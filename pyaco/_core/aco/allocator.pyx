@@ -75,10 +75,10 @@ cdef int find_gap(Allocator *a, Placement need, int views, uint32_t blocked_firs
             free[w] &= ~a.file.busy[view_after][w]
     for r in range(blocked_first, blocked_end):
         free[r >> 6] &= ~(<uint64_t>1 << (r & 63))
-    if not a.loading and which == file_vgpr:
+    if a.writing != writing_loaded and which == file_vgpr:
         # What a load wrote last may still be on its way: to write there would mean to wait for it.
         for w in range(low >> 6, (high + 63) >> 6):
-            written[w] = free[w] & ~a.loaded[w]
+            written[w] = free[w] & ~a.loaded[w - 4]
         found = _gap_of(written, low, high, need)
     if found < 0:
         found = _gap_of(free, low, high, need)
@@ -530,17 +530,12 @@ cdef void assign_definition(Allocator *a, DefinitionRow row, uint32_t address, i
     cdef ProgramData *p = a.p
     cdef TempId temp = p.definitions.temp[row]
     cdef uint32_t web
-    cdef uint32_t r
     p.definitions.reg[row] = <uint16_t>address
     p.definitions.flags[row] |= definition_fixed
     if not p.definitions.flags[row] & definition_temp:
         return
     put_value(a, temp, address, views)
-    for r in range(address >> 2, (address + class_bytes(p.definitions.register_class[row]) + 3) >> 2):
-        if a.loading:
-            a.loaded[r >> 6] |= <uint64_t>1 << (r & 63)
-        else:
-            a.loaded[r >> 6] &= ~(<uint64_t>1 << (r & 63))
+    note_written(a, temp)
     pin(a, temp, hard)
     web = web_of(a, temp)
     if a.values[web].web_reg == register_none:

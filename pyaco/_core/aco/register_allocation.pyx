@@ -179,6 +179,7 @@ cdef int _kill_operands(Allocator *a, InstructionId i) noexcept nogil:
         row = p.instructions.operand_first[i] + k
         if p.operands.flags[row] & operand_temp and p.operands.flags[row] & operand_first_kill \
                 and not p.operands.flags[row] & operand_late_kill:
+            note_read(a, p.operands.data[row])
             _leave_after(a, p.operands.data[row])
     return 0
 
@@ -653,7 +654,7 @@ cdef int _instruction(Allocator *a, InstructionId i) except -1 nogil:
     cdef bint scc_live
     cdef MemoryCycles memory = memory_cycles_of(p, i)
     a.instruction = i
-    a.loading = memory.vm or memory.lgkm
+    a.writing = writing_loaded if memory.vm or memory.lgkm else writing_computed
     a.stamp += 1
     prepare_encoding(p, i)
     scc_live = a.file.owner[view_before][register_scc >> 2] != 0
@@ -670,7 +671,7 @@ cdef int _instruction(Allocator *a, InstructionId i) except -1 nogil:
         _mark_scratch(a, i, a.file.owner[view_before][register_scc >> 2] != 0
                       or a.file.owner[view_after][register_scc >> 2] != 0)
     _literal_to_register(a, i)
-    a.loading = False
+    a.writing = writing_none
     a.out.push_back(i)
     _end_instruction(a, i)
     return 0
@@ -829,7 +830,7 @@ cdef int _prepare(Allocator *a, ProgramData *p) except -1 nogil:
     a.used[file_vgpr] = 256
     a.stamp = 0
     a.instruction = 0
-    a.loading = False
+    a.writing = writing_none
     memset(a.loaded, 0, sizeof(a.loaded))
     a.linear_live = 0
     live_set_init(&a.live_in, temps)
