@@ -12,12 +12,12 @@ from pyaco.aco.text import parse_program
 STORE_AND_BRANCH = """After RA:
 BB0
 /* logical preds: / linear preds: / kind: uniform, top-level, */
-	buffer_store_dword %1:s[0-3], %2:v[0], 0, %3:v[1] offen storage:buffer
-	s_waitcnt vmcnt(0)
-	 s2: %4:s[4-5] = s_branch block:BB1
+    buffer_store_dword %1:s[0-3], %2:v[0], 0, %3:v[1] offen storage:buffer
+    s_waitcnt vmcnt(0)
+    s2: %4:s[4-5] = s_branch block:BB1
 BB1
 /* logical preds: BB0, / linear preds: BB0, / kind: uniform, top-level, */
-	s_endpgm
+    s_endpgm
 """
 
 

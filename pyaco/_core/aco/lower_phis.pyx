@@ -33,8 +33,8 @@ from pyaco._core.aco.build cimport (
 from pyaco._core.aco.queries cimport opcode_is_phi, operand_equal
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport (
-    BlockId, Definition, InstructionId, Operand, OperandRow, OrderRow, Program, ProgramData, Rewrite, TempId, block_branch, block_invert, block_loop_exit,
-    block_loop_header, block_merge, block_uniform, class_bytes, class_is_subdword, class_is_vgpr, class_of_bytes, definition_of,
+    BlockId, Definition, InstructionId, Operand, OperandRow, OrderRow, Program, ProgramData, Rewrite, TempId, block_branch, block_invert,
+    block_loop_exit, block_loop_header, block_merge, block_uniform, class_bytes, class_is_subdword, class_is_vgpr, class_of_bytes, definition_of,
     operand_at, operand_c32, operand_constant, operand_of, operand_put, operand_temp, operand_undef, operand_undefined,
     rewrite_begin, rewrite_block, rewrite_emit, rewrite_end, temp_new,
 )
@@ -295,8 +295,8 @@ cdef int _sweep(Context *c, Region *r, BlockId block, bint lanes, uint8_t regist
 cdef bint _same_lanes(const ProgramData *p, BlockId first, BlockId block) noexcept nogil:
     """Whether the lanes that reach a block are those that reach one that dominates it, as far as they have not left for good; no, if unsure."""
     cdef BlockId before
-    cdef int steps
-    for steps in range(most_steps):
+    cdef int _step
+    for _step in range(most_steps):
         if block == first:
             return True
         if block < first or p.blocks.logical_idom[block] < 0 or p.blocks.kind[block] & (block_loop_header | block_loop_exit):
