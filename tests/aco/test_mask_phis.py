@@ -89,5 +89,5 @@ def test_flags_in_nested_control_flow(seed: int) -> None:
 
 @pytest.mark.slow
 def test_more_flags_in_nested_control_flow() -> None:
-    for seed in range(100, 160):
+    for seed in range(100, 130):
         check(seed)
