@@ -7,6 +7,7 @@ that leaves a value elsewhere is a mismatch; ``write_out`` makes a phi of the va
 say where each predecessor has it. Back edges are compared when their block is left, with the places that the loop header began with.
 """
 from libc.stdint cimport uint16_t, uint32_t, uint64_t, uint8_t
+from libc.string cimport memset
 from libcpp.algorithm cimport stable_sort
 
 from isa_opcodes cimport op_p_branch, op_p_linear_phi, op_p_phi
@@ -349,6 +350,7 @@ cdef int enter_block(Allocator *a, BlockId block, uint32_t phis) except -1 nogil
     a.instruction = 0
     a.stamp += 1
     a.block = block
+    memset(a.loaded_here, 0, sizeof(a.loaded_here))
     a.linear_may_move = (p.blocks.kind[block] & block_top_level) != 0
     # Nothing but phis and late values moves others.
     as_left = _enter_values(a, block) and phis == 0

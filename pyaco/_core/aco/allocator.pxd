@@ -1,5 +1,5 @@
 """The state of register allocation, and how a value gets a register: see ``allocator.pyx`` and ``register_allocation.pyx``."""
-from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from pyaco._core.aco.live_set cimport LiveSet
@@ -64,6 +64,12 @@ cdef struct Mismatch:             # predecessor number `edge` of `block` holds `
     uint16_t entry
 
 
+cdef enum Writing:                # what the instruction at hand does to the registers of its results
+    writing_none                  # there is none: phis name registers that others have written
+    writing_computed
+    writing_loaded
+
+
 cdef cppclass Allocator:
     ProgramData *p
     RegisterFile file
@@ -76,6 +82,10 @@ cdef cppclass Allocator:
     InstructionId instruction     # 0 while entering a block
     uint32_t stamp                # of the instruction at hand
     bint linear_may_move
+    Writing writing
+    # VGPRs that a load wrote last and that may not have been waited for on some way through the CFG; of these, those of the block at hand.
+    uint64_t[4] loaded
+    uint64_t[4] loaded_here
     LiveSet live_in               # of the block at hand
     uint32_t linear_live          # linear VGPRs present, in dwords
     vector[Value] values          # by temp id
@@ -132,6 +142,32 @@ cdef inline void put_value(Allocator *a, TempId temp, uint32_t address, int view
     a.values[temp].presence = <uint8_t>(a.values[temp].presence | views)
     file_put(&a.file, views, address, class_bytes(register_class), temp)
     note_used(a, register_class, address)
+
+
+cdef inline void note_written(Allocator *a, TempId temp) noexcept nogil:
+    """A value has been given its register by the instruction at hand."""
+    cdef uint32_t first = a.values[temp].reg >> 2
+    cdef uint32_t r
+    if a.writing == writing_none or not class_is_vgpr(class_of_value(a, temp)):
+        return
+    for r in range(first - 256, first - 256 + ((class_bytes(class_of_value(a, temp)) + 3) >> 2)):
+        a.loaded[r >> 6] &= ~(<uint64_t>1 << (r & 63))
+        a.loaded_here[r >> 6] &= ~(<uint64_t>1 << (r & 63))
+        if a.writing == writing_loaded:
+            a.loaded[r >> 6] |= <uint64_t>1 << (r & 63)
+            a.loaded_here[r >> 6] |= <uint64_t>1 << (r & 63)
+
+
+cdef inline void note_read(Allocator *a, TempId temp) noexcept nogil:
+    """The instruction at hand waits for a value: what was loaded in this block is there on every way that leads on."""
+    cdef uint32_t first = a.values[temp].reg >> 2
+    cdef uint32_t r
+    if a.writing == writing_none or not class_is_vgpr(class_of_value(a, temp)):
+        return
+    for r in range(first - 256, first - 256 + ((class_bytes(class_of_value(a, temp)) + 3) >> 2)):
+        if a.loaded_here[r >> 6] >> (r & 63) & 1:
+            a.loaded[r >> 6] &= ~(<uint64_t>1 << (r & 63))
+            a.loaded_here[r >> 6] &= ~(<uint64_t>1 << (r & 63))
 
 
 cdef inline void displace(Allocator *a, TempId temp) noexcept nogil:

@@ -40,6 +40,20 @@ cdef bint fits(Allocator *a, Placement need, int views, uint32_t address) noexce
     return dword >= vcc_first and dword + need.dwords <= vcc_first + 2 and not file_taken(&a.file, views, address, size)
 
 
+cdef int _gap_of(const uint64_t *free, uint32_t low, uint32_t high, Placement need) noexcept nogil:
+    """The smallest gap of a set of registers that has room, or -1."""
+    cdef int found = -1
+    # A larger alignment keeps gaps useful for other vectors.
+    cdef uint32_t align = need.dwords if low >= 256 and need.dwords in (2, 4, 8) else need.align
+    if need.dwords == 1 and align == 1:
+        found = bits_lonely(free, low, high)
+    if found < 0:
+        found = bits_best_gap(free, low, high, need.dwords, align)
+    if found < 0 and align != need.align:
+        found = bits_best_gap(free, low, high, need.dwords, need.align)
+    return found
+
+
 cdef int find_gap(Allocator *a, Placement need, int views, uint32_t blocked_first, uint32_t blocked_end) noexcept nogil:
     """Byte address of a free register outside a blocked window, or -1: the smallest gap; for sub-dword values a whole
     register before the rest of a shared one (high parts cost larger encodings)."""
@@ -47,7 +61,7 @@ cdef int find_gap(Allocator *a, Placement need, int views, uint32_t blocked_firs
     cdef uint32_t w
     cdef uint32_t r
     cdef uint32_t offset
-    cdef uint32_t align
+    cdef uint64_t[8] written
     cdef uint32_t size = class_bytes(need.register_class)
     cdef int which = file_of(need.register_class)
     cdef uint32_t low = a.first[which]
@@ -61,14 +75,13 @@ cdef int find_gap(Allocator *a, Placement need, int views, uint32_t blocked_firs
             free[w] &= ~a.file.busy[view_after][w]
     for r in range(blocked_first, blocked_end):
         free[r >> 6] &= ~(<uint64_t>1 << (r & 63))
-    # A larger alignment keeps gaps useful for other vectors.
-    align = need.dwords if which == file_vgpr and need.dwords in (2, 4, 8) else need.align
-    if need.dwords == 1 and align == 1:
-        found = bits_lonely(free, low, high)
+    if a.writing != writing_loaded and which == file_vgpr:
+        # What a load wrote last may still be on its way: to write there would mean to wait for it.
+        for w in range(low >> 6, (high + 63) >> 6):
+            written[w] = free[w] & ~a.loaded[w - 4]
+        found = _gap_of(written, low, high, need)
     if found < 0:
-        found = bits_best_gap(free, low, high, need.dwords, align)
-    if found < 0 and align != need.align:
-        found = bits_best_gap(free, low, high, need.dwords, need.align)
+        found = _gap_of(free, low, high, need)
     if found >= 0:
         return found << 2
     if not need.bytewise or size >= 4:
@@ -522,6 +535,7 @@ cdef void assign_definition(Allocator *a, DefinitionRow row, uint32_t address, i
     if not p.definitions.flags[row] & definition_temp:
         return
     put_value(a, temp, address, views)
+    note_written(a, temp)
     pin(a, temp, hard)
     web = web_of(a, temp)
     if a.values[web].web_reg == register_none:

@@ -179,9 +179,12 @@ cdef bint _is_scalar_float(Isel *c, ValueId i) noexcept nogil:
             and s.instructions.bit_size[i] in (1, 32))
 
 
-cdef uint8_t _reader(Isel *c, ValueId i, uint32_t source) noexcept nogil:
+cdef uint8_t _reader(Isel *c, ValueId i, uint32_t source, bint carried) noexcept nogil:
+    """What an instruction reads a source as; `carried`: it is a phi of a loop, in front of which is the place to wait for what is loaded there."""
     cdef uint32_t opcode = c.s.instructions.opcode[i]
     if c.s.instructions.kind[i] != nir_alu:
+        if c.s.instructions.kind[i] == nir_phi and not carried and value_divergent(c, i) and c.s.instructions.bit_size[i] != 1:
+            return used_otherwise
         if c.s.instructions.kind[i] == nir_intrinsic and source < 8 and _vector_sources[opcode] >> source & 1:
             return used_otherwise
         return used_otherwise | used_scalar
@@ -233,10 +236,13 @@ cdef int _find_used(Isel *c) except -1 nogil:
     cdef uint32_t source
     cdef vector[ValueId] all_values       # 0 behind each block
     cdef Zeroed[uint32_t] last_read       # by value: position + 1
+    cdef Zeroed[uint8_t] later            # by value: it stands behind the instruction at hand
     cdef uint32_t[4] next_write           # by kinds of memory
+    cdef bint carried
     c.value_used.assign(s.instructions.table.count, 0)
     c.value_components.assign(s.instructions.table.count, 0)
     last_read.assign(s.instructions.table.count)
+    later.assign(s.instructions.table.count)
     for node in range(s.nodes.table.count):
         c.value_used[s.nodes.condition[node]] = used_otherwise | used_scalar
     while block:
@@ -252,8 +258,13 @@ cdef int _find_used(Isel *c) except -1 nogil:
         if last_read[i] and _by_vector_memory(c, i) and last_read[i] <= next_write[
                 memory_other if s.instructions.kind[i] == nir_tex else _memory_accessed(s.instructions.opcode[i])]:
             c.value_used[i] |= used_movable
+        later[i] = True
+        carried = False
+        if s.instructions.kind[i] == nir_phi:
+            for source in range(s.instructions.source_count[i]):
+                carried = carried or later[source_value(s, i, source)]
         for source in range(s.instructions.source_count[i]):
-            c.value_used[source_value(s, i, source)] |= _reader(c, i, source)
+            c.value_used[source_value(s, i, source)] |= _reader(c, i, source, carried)
             c.value_components[source_value(s, i, source)] |= <uint16_t>_components_read(s, i, source)
             if last_read[source_value(s, i, source)] == 0:
                 last_read[source_value(s, i, source)] = position

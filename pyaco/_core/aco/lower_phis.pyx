@@ -13,6 +13,10 @@ and it is brought into SSA form by one forward sweep over the blocks between the
 Every lane is assigned exactly once there; a variable that begins with zero lanes therefore needs ``value | (incoming & exec)``
 only. Loops nested within the sweep assign nothing.
 
+A variable begins with nothing, or else with a mask that some of the predecessors assign and that dies there: these have nothing left to do. The
+result then agrees with that mask in all lanes that do not reach the phi, so that a phi around it which also keeps the mask elsewhere is the
+same value: a mask that nested ifs change is merged once, and their else sides stay empty.
+
 Source: SSA construction after Braun et al., "Simple and Efficient Construction of Static Single Assignment Form" (2013),
 restricted to reducible CFGs in topological order; the merge is ACO's (``lower_phis``).
 """
@@ -29,11 +33,15 @@ from pyaco._core.aco.build cimport (
 from pyaco._core.aco.queries cimport opcode_is_phi, operand_equal
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport (
-    BlockId, Definition, InstructionId, Operand, OperandRow, OrderRow, Program, ProgramData, Rewrite, TempId, block_invert, block_loop_exit,
-    block_loop_header, block_merge, block_uniform, class_bytes, class_is_subdword, class_is_vgpr, class_of_bytes, definition_of,
+    BlockId, Definition, InstructionId, Operand, OperandRow, OrderRow, Program, ProgramData, Rewrite, TempId, block_branch, block_invert,
+    block_loop_exit, block_loop_header, block_merge, block_uniform, class_bytes, class_is_subdword, class_is_vgpr, class_of_bytes, definition_of,
     operand_at, operand_c32, operand_constant, operand_of, operand_put, operand_temp, operand_undef, operand_undefined,
     rewrite_begin, rewrite_block, rewrite_emit, rewrite_end, temp_new,
 )
+
+cdef enum:
+    most_steps = 16                  # dominators that are looked at from one block
+
 
 cdef enum Position:
     position_front                   # among the phis
@@ -52,6 +60,12 @@ cdef struct Lists:
     uint32_t last
 
 
+cdef struct MaskState:
+    BlockId defined
+    BlockId last_read                # phis that a sweep lowers left out
+    TempId kept                      # in lanes that do not run where it is defined, it is this mask; 0: nothing is known
+
+
 cdef cppclass Context:
     ProgramData *p
     vector[Insertion] insertions
@@ -60,6 +74,7 @@ cdef cppclass Context:
     vector[Operand] incoming         # what a logical predecessor assigns
     vector[uint8_t] assigns
     vector[uint8_t] needed
+    vector[MaskState] masks          # by temp
 
 
 cdef int _insert(Context *c, uint32_t block, Position position, uint32_t instruction) except -1 nogil:
@@ -261,7 +276,11 @@ cdef int _sweep(Context *c, Region *r, BlockId block, bint lanes, uint8_t regist
         else:
             _at_entry(c, r, b, &value)
         if c.assigns[b] and lanes:
-            _merge(c, b, value, c.incoming[b], zero_lanes, &value)
+            # What the variable has begun with is there still, as every lane is assigned once.
+            if _keeps(c, b, value, &r.begin):
+                value = c.incoming[b]
+            elif not r.begin.flags & operand_temp or not operand_equal(c.incoming[b], r.begin):
+                _merge(c, b, value, c.incoming[b], zero_lanes, &value)
         elif c.assigns[b] and not c.incoming[b].flags & operand_undef:
             value = c.incoming[b]
         c.out[b] = value
@@ -271,6 +290,66 @@ cdef int _sweep(Context *c, Region *r, BlockId block, bint lanes, uint8_t regist
             value = r.begin if b <= r.start else c.out[b]
             operand_put(p, p.instructions.operand_first[header_phi] + k, value)
     return 0
+
+
+cdef bint _same_lanes(const ProgramData *p, BlockId first, BlockId block) noexcept nogil:
+    """Whether the lanes that reach a block are those that reach one that dominates it, as far as they have not left for good; no, if unsure."""
+    cdef BlockId before
+    cdef int _step
+    for _step in range(most_steps):
+        if block == first:
+            return True
+        if block < first or p.blocks.logical_idom[block] < 0 or p.blocks.kind[block] & (block_loop_header | block_loop_exit):
+            return False
+        before = <uint32_t>p.blocks.logical_idom[block]
+        if p.blocks.kind[before] & block_branch and not p.blocks.kind[block] & block_merge:
+            return False
+        block = before
+    return False
+
+
+cdef bint _agrees(const Context *c, BlockId block, Operand value, TempId mask) noexcept nogil:
+    """Whether a value at the end of a block is a mask, or is that mask in all lanes that do not run there."""
+    if not value.flags & operand_temp:
+        return False
+    return value.data == mask or (c.masks[value.data].kept == mask and _same_lanes(c.p, c.masks[value.data].defined, block))
+
+
+cdef bint _keeps(const Context *c, BlockId block, Operand before, const Operand *begin) noexcept nogil:
+    """Whether what a block assigns is what the variable has begun with, and still has, in the lanes that do not run there."""
+    return (begin.flags & operand_temp) != 0 and operand_equal(before, begin[0]) and _agrees(c, block, c.incoming[block], begin.data)
+
+
+cdef void _begin_with_mask(Context *c, Region *r, BlockId block, InstructionId phi) noexcept nogil:
+    """Begin the variable with what a predecessor assigns, where that is known when the region starts and dies in front of the phi."""
+    cdef ProgramData *p = c.p
+    cdef Operand value
+    cdef BlockId b
+    cdef BlockId last = 0            # predecessor that assigns something else
+    cdef uint32_t k
+    cdef TempId mask = 0
+    for k in range(p.blocks.logical_pred_count[block]):
+        value = c.incoming[_logical_pred(p, block, k)]
+        if value.flags & operand_temp and c.masks[value.data].defined <= r.start:
+            mask = value.data
+            r.begin = value
+    if mask == 0 or p.blocks.loop_depth[c.masks[mask].defined] != r.depth:
+        r.begin = operand_undefined(p.lane_mask)
+        return
+    for k in range(p.blocks.logical_pred_count[block]):
+        b = _logical_pred(p, block, k)
+        if not operand_equal(c.incoming[b], r.begin):
+            last = max(last, b)
+    # Where it lives on, it would be copied on the way of the lanes that assign nothing.
+    if c.masks[mask].last_read > last:
+        r.begin = operand_undefined(p.lane_mask)
+        return
+    for b in range(r.start + 1, r.end + 1):
+        for k in range(p.blocks.linear_pred_count[b]):
+            if _linear_pred(p, b, k) < r.start:
+                r.begin = operand_undefined(p.lane_mask)
+                return
+    c.masks[p.definitions.temp[p.instructions.definition_first[phi]]].kept = mask
 
 
 cdef Region _region(Context *c, BlockId block, bint lanes, uint8_t register_class) noexcept nogil:
@@ -324,6 +403,8 @@ cdef int _lower_by_sweep(Context *c, BlockId block, InstructionId phi, bint lane
                 raise ValueError(f"BB{block}: the phi's predecessor BB{b} lies outside its region")
         c.assigns[b] = 1
         c.incoming[b] = value
+    if lanes and not p.blocks.kind[block] & (block_loop_header | block_loop_exit):
+        _begin_with_mask(c, &r, block, phi)
     _sweep(c, &r, block, lanes, register_class)
     phi_resize(p, phi, count)
     p.instructions.opcode[phi] = op_p_linear_phi
@@ -388,11 +469,29 @@ cdef bint _has_constant_else(const ProgramData *p, BlockId block, InstructionId 
     return p.blocks.linear_pred_count[invert] == 2 and _linear_pred(p, invert, 0) == _logical_pred(p, block, 0)
 
 
+cdef void _note_kept(Context *c, BlockId block, InstructionId phi) noexcept nogil:
+    """Behind a uniform branch: the result agrees with a mask if all sides do."""
+    cdef ProgramData *p = c.p
+    cdef OperandRow first = p.instructions.operand_first[phi]
+    cdef uint32_t count = p.instructions.operand_count[phi]
+    cdef uint32_t k
+    cdef TempId mask = 0
+    for k in range(count):
+        if p.operands.flags[first + k] & operand_temp and c.masks[p.operands.data[first + k]].kept:
+            mask = c.masks[p.operands.data[first + k]].kept
+    for k in range(count):
+        if not _agrees(c, _logical_pred(p, block, k), operand_at(p, first + k), mask):
+            return
+    c.masks[p.definitions.temp[p.instructions.definition_first[phi]]].kept = mask
+
+
 cdef int _lower_scalar(Context *c, BlockId block, InstructionId phi) except -1 nogil:
     cdef ProgramData *p = c.p
     cdef bint lanes = p.definitions.register_class[p.instructions.definition_first[phi]] == p.lane_mask
     if _uniform_predecessors(p, block):
         p.instructions.opcode[phi] = op_p_linear_phi
+        if lanes and not p.blocks.kind[block] & (block_loop_header | block_loop_exit):
+            _note_kept(c, block, phi)
         return 0
     if lanes and _has_constant_else(p, block, phi):
         return _constant_else(c, <uint32_t>p.blocks.linear_idom[block], phi)
@@ -486,6 +585,42 @@ cdef bint _any(const ProgramData *p) noexcept nogil:
     return False
 
 
+cdef inline bint _by_sweep(const ProgramData *p, BlockId block, InstructionId i) noexcept nogil:
+    return (p.instructions.opcode[i] == op_p_phi and p.definitions.register_class[p.instructions.definition_first[i]] == p.lane_mask
+            and not p.blocks.kind[block] & (block_loop_header | block_loop_exit) and not _uniform_predecessors(p, block))
+
+
+cdef int _find_masks(Context *c) except -1 nogil:
+    """Where masks are defined and read."""
+    cdef ProgramData *p = c.p
+    cdef MaskState state
+    cdef BlockId b
+    cdef BlockId reads
+    cdef uint32_t position
+    cdef uint32_t k
+    cdef InstructionId i
+    cdef bint phi
+    state.defined = state.last_read = 0
+    state.kept = 0
+    c.masks.assign(p.temps.table.count, state)
+    for b in range(p.blocks.table.count):
+        for position in range(p.blocks.order_first[b], p.blocks.order_first[b] + p.blocks.order_count[b]):
+            i = p.order.instruction[position]
+            for k in range(p.instructions.definition_first[i], p.instructions.definition_first[i] + p.instructions.definition_count[i]):
+                c.masks[p.definitions.temp[k]].defined = b
+            if _by_sweep(p, b, i):
+                continue
+            phi = opcode_is_phi(p.instructions.opcode[i])
+            for k in range(p.instructions.operand_count[i]):
+                if p.operands.flags[p.instructions.operand_first[i] + k] & operand_temp:
+                    reads = b
+                    if phi:
+                        reads = _linear_pred(p, b, k) if p.instructions.opcode[i] == op_p_linear_phi else _logical_pred(p, b, k)
+                    c.masks[p.operands.data[p.instructions.operand_first[i] + k]].last_read = max(
+                        c.masks[p.operands.data[p.instructions.operand_first[i] + k]].last_read, reads)
+    return 0
+
+
 cdef int lower_phis_run(ProgramData *p) except -1 nogil:
     cdef Context c
     cdef Lists none
@@ -503,6 +638,7 @@ cdef int lower_phis_run(ProgramData *p) except -1 nogil:
     c.incoming.resize(blocks)
     c.assigns.assign(blocks, 0)
     c.needed.assign(blocks, 0)
+    _find_masks(&c)
     for b in range(blocks):
         for k in range(p.blocks.order_count[b]):
             i = p.order.instruction[p.blocks.order_first[b] + k]

@@ -543,6 +543,22 @@ cdef bint _lanes_are_left(const Lowering *c) noexcept nogil:
         and p.operands.flags[row] & operand_constant != 0 and p.operands.data[row] != 0
 
 
+cdef void _remove(uint32_t *blocks, uint32_t *count, uint32_t block) noexcept nogil:
+    cdef uint32_t k
+    cdef uint32_t kept = 0
+    for k in range(count[0]):
+        if blocks[k] != block:
+            blocks[kept] = blocks[k]
+            kept += 1
+    count[0] = kept
+
+
+cdef void _remove_edge(ProgramData *p, BlockId block, BlockId target) noexcept nogil:
+    """Nothing jumps from one block to another any more: what follows need not expect it."""
+    _remove(p.edge_lists.block + p.blocks.linear_succ_first[block], &p.blocks.linear_succ_count[block], target)
+    _remove(p.edge_lists.block + p.blocks.linear_pred_first[target], &p.blocks.linear_pred_count[target], block)
+
+
 cdef int _branch(Lowering *c, InstructionId i) except -1 nogil:
     """One or two SOPP branches, or none: targets are the immediate (taken) and branch_target1 (not taken)."""
     cdef ProgramData *p = c.p
@@ -560,14 +576,17 @@ cdef int _branch(Lowering *c, InstructionId i) except -1 nogil:
         with gil:
             raise InputError(f"instruction {i}: a branch tests exec, vcc or scc, not register {reg // 4}")
     if reg == register_exec and not nonzero and _falls_through(c, other) and _lanes_are_left(c):
+        _remove_edge(p, c.block, taken)
         return 0
     if _falls_through(c, taken):
         if _falls_through(c, other):
+            _remove_edge(p, c.block, max(taken, other))
             return 0
         # both orders are possible: test the opposite and fall through into the taken block
         _emit_branch(c, i, _conditional(reg, not nonzero), other)
         return 0
     if reg == register_exec and not nonzero and _falls_through(c, other) and _cheaper_to_run(c, taken):
+        _remove_edge(p, c.block, taken)
         return 0
     _emit_branch(c, i, _conditional(reg, nonzero), taken)
     if not _falls_through(c, other):

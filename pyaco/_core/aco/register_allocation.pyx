@@ -23,12 +23,14 @@ and leaves blocks.
 Sources: S. Hack, "Register Allocation for Programs in SSA Form"; M. Braun, C. Wimmer on SSA linear scan; ACO's choice of hints.
 """
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memset
 
 from isa_opcodes cimport *
 from modifiers cimport modifier_set_needs_scratch, modifier_set_scc_live, modifier_set_scratch_register
 from pyaco._core.aco.allocate_blocks cimport enter_block, fill_phi_operands, finish_branches, leave_block, write_out
 from pyaco._core.aco.allocator cimport *
 from pyaco._core.aco.build cimport make_1
+from pyaco._core.aco.cycle_model cimport MemoryCycles, memory_cycles_of
 from pyaco._core.aco.live_set cimport live_set_init
 from pyaco._core.aco.occupancy cimport (
     addressable_sgprs, addressable_vgprs, min_waves, sgpr_allocation, vgpr_allocation, waves_of_demand,
@@ -177,6 +179,7 @@ cdef int _kill_operands(Allocator *a, InstructionId i) noexcept nogil:
         row = p.instructions.operand_first[i] + k
         if p.operands.flags[row] & operand_temp and p.operands.flags[row] & operand_first_kill \
                 and not p.operands.flags[row] & operand_late_kill:
+            note_read(a, p.operands.data[row])
             _leave_after(a, p.operands.data[row])
     return 0
 
@@ -649,7 +652,9 @@ cdef bint _has_scratch_use(uint16_t opcode) noexcept nogil:
 cdef int _instruction(Allocator *a, InstructionId i) except -1 nogil:
     cdef ProgramData *p = a.p
     cdef bint scc_live
+    cdef MemoryCycles memory = memory_cycles_of(p, i)
     a.instruction = i
+    a.writing = writing_loaded if memory.vm or memory.lgkm else writing_computed
     a.stamp += 1
     prepare_encoding(p, i)
     scc_live = a.file.owner[view_before][register_scc >> 2] != 0
@@ -666,6 +671,7 @@ cdef int _instruction(Allocator *a, InstructionId i) except -1 nogil:
         _mark_scratch(a, i, a.file.owner[view_before][register_scc >> 2] != 0
                       or a.file.owner[view_after][register_scc >> 2] != 0)
     _literal_to_register(a, i)
+    a.writing = writing_none
     a.out.push_back(i)
     _end_instruction(a, i)
     return 0
@@ -824,6 +830,8 @@ cdef int _prepare(Allocator *a, ProgramData *p) except -1 nogil:
     a.used[file_vgpr] = 256
     a.stamp = 0
     a.instruction = 0
+    a.writing = writing_none
+    memset(a.loaded, 0, sizeof(a.loaded))
     a.linear_live = 0
     live_set_init(&a.live_in, temps)
     a.values.resize(temps)

@@ -54,6 +54,8 @@ cdef enum:
     # Instructions that loads are held back for so that they can be issued one after another, and cycles that the next of them is waited for.
     most_gathered = 16
     gathering_cycles = 8
+    # Results that are there so soon behind a block are no loads.
+    longest_computed = 8
     # A clause less is worth so much.
     clause_cycles = 4
     no_level = 0xffffffff
@@ -87,9 +89,15 @@ cdef struct Clock:
     int64_t finish
     int64_t finish_sum
 
+cdef struct Pending:                  # at the end of a block
+    TempId temp
+    bint scalar                       # loaded by scalar memory, and not waited for
+    int64_t remaining                 # cycles until it is there
+
 cdef struct TempState:
     int64_t ready_at
     uint32_t scalar_load              # its number, 0: not loaded by one
+    uint32_t arrived                  # block + 1 of the last one at whose start it was on its way
     uint32_t uses                     # in the run, by instructions not yet issued
     uint32_t killer                   # place + 1 of the instruction of the run that ended its life in the old order
 
@@ -127,6 +135,10 @@ cdef cppclass Scheduler:
     uint32_t[3] held_level
     uint32_t[3] patience
     vector[TempState] temps
+    vector[TempId] arriving           # what was on its way when the block at hand began
+    vector[Pending] pending           # what is at the end of each block, block after block
+    vector[uint32_t] pending_first    # by block
+    vector[uint32_t] pending_end
     vector[Place] places              # of the run; more than it has, after a longer one
     vector[Link] links                # by place + 1, a list that begins and ends outside
     vector[uint32_t] result           # places in the new order
@@ -656,12 +668,75 @@ cdef void _phi(Scheduler *s, InstructionId i) noexcept nogil:
         s.temps[temp].scalar_load = last_scalar
 
 
+cdef int _enter(Scheduler *s, BlockId block) except -1 nogil:
+    """Bring what is on its way up to date: the block before in the program need not be one that leads here."""
+    cdef const ProgramData *p = s.p
+    cdef uint32_t k
+    cdef uint32_t row
+    cdef BlockId before
+    cdef Pending each
+    cdef TempState *temp
+    cdef bint scalars = False
+    s.arriving.clear()
+    for k in range(p.blocks.linear_pred_first[block], p.blocks.linear_pred_first[block] + p.blocks.linear_pred_count[block]):
+        before = p.edge_lists.block[k]
+        if before >= block:
+            continue
+        for row in range(s.pending_first[before], s.pending_end[before]):
+            each = s.pending[row]
+            temp = &s.temps[each.temp]
+            temp.ready_at = max(temp.ready_at, s.clock.now + each.remaining)
+            if each.scalar:
+                if not scalars:
+                    s.clock.scalar_loads += 1
+                    s.clock.scalar_ready = s.clock.now
+                scalars = True
+                temp.scalar_load = s.clock.scalar_loads
+                s.clock.scalar_ready = max(s.clock.scalar_ready, temp.ready_at)
+            if temp.arrived != block + 1:
+                temp.arrived = block + 1
+                s.arriving.push_back(each.temp)
+    s.clock.scalar_waited = s.clock.scalar_loads - scalars
+    return 0
+
+
+cdef int _leave_temp(Scheduler *s, TempId t) except -1 nogil:
+    cdef const TempState *temp = &s.temps[t]
+    cdef Pending each
+    if temp.ready_at <= s.clock.now + longest_computed or (temp.scalar_load and temp.scalar_load <= s.clock.scalar_waited):
+        return 0
+    each.temp = t
+    each.scalar = temp.scalar_load != 0
+    each.remaining = temp.ready_at - s.clock.now
+    s.pending.push_back(each)
+    return 0
+
+
+cdef int _leave(Scheduler *s, BlockId block) except -1 nogil:
+    """Note what is on its way at the end of a block."""
+    cdef const ProgramData *p = s.p
+    cdef OrderRow position
+    cdef InstructionId i
+    cdef TempId t
+    cdef uint32_t row
+    s.pending_first[block] = <uint32_t>s.pending.size()
+    for t in s.arriving:
+        _leave_temp(s, t)
+    for position in range(p.blocks.order_first[block], p.blocks.order_first[block] + p.blocks.order_count[block]):
+        i = p.order.instruction[position]
+        for row in range(p.instructions.definition_first[i], p.instructions.definition_first[i] + p.instructions.definition_count[i]):
+            _leave_temp(s, p.definitions.temp[row])
+    s.pending_end[block] = <uint32_t>s.pending.size()
+    return 0
+
+
 cdef int _block(Scheduler *s, BlockId block) except -1 nogil:
     cdef ProgramData *p = s.p
     cdef OrderRow row = p.blocks.order_first[block]
     cdef OrderRow end = row + p.blocks.order_count[block]
     s.live.sgpr = p.blocks.live_in_demand_sgpr[block]
     s.live.vgpr = p.blocks.live_in_demand_vgpr[block]
+    _enter(s, block)
     while row < end and opcode_is_phi(p.instructions.opcode[p.order.instruction[row]]):
         _phi(s, p.order.instruction[row])
         row += 1
@@ -675,7 +750,7 @@ cdef int _block(Scheduler *s, BlockId block) except -1 nogil:
             _pass(s, p.order.instruction[row])
             _advance_alone(s, p.order.instruction[row])
             row += 1
-    return 0
+    return _leave(s, block)
 
 
 cdef uint32_t _least_waves(const ProgramData *p) noexcept nogil:
@@ -717,6 +792,8 @@ cdef bint schedule_program_run(ProgramData *p) except -1 nogil:
     s.clock.scalar_ready = 0
     s.clock.scalar_waited = s.clock.scalar_loads = 0
     s.temps.resize(p.temps.table.count)
+    s.pending_first.assign(p.blocks.table.count, 0)
+    s.pending_end.assign(p.blocks.table.count, 0)
     s.reordered.assign(p.blocks.table.count, 0)
     graph_builder_init(&s.builder, p)
     s.graph.instruction.reserve(first_places)
