@@ -113,7 +113,8 @@ def _until_crash(chip: str, features: str, codes: Sequence[bytes]) -> list[str |
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
             with os.fdopen(writer, "wb", buffering=0) as pipe:
                 for code in codes:
-                    pipe.write(ask(code) + b"\n")
+                    size, text = ask(code, 0)
+                    pipe.write((text if size == len(code) else b"") + b"\n")
         finally:
             os._exit(0)
     os.close(writer)
@@ -123,9 +124,20 @@ def _until_crash(chip: str, features: str, codes: Sequence[bytes]) -> list[str |
     return [line or None for line in lines]
 
 
+def undecoded(chip: str, features: str, code: bytes) -> list[str]:
+    """What LLVM's disassembler does not take for an instruction in the code of a program, with its place; it is asked in this process."""
+    ask, offset, found = _disassembler(chip, features), 0, []
+    while offset < len(code):
+        size, text = ask(code, offset)
+        if not size or re.search(rb"\b[sv]_illegal\b", text):
+            found.append(f"{offset:#x}: {code[offset : offset + 8].hex(' ', 4)}")
+        offset += size or 4
+    return found if offset == len(code) else [*found, f"it reads {offset} bytes of {len(code)}"]
+
+
 @cache
-def _disassembler(chip: str, features: str) -> Callable[[bytes], bytes]:
-    """LLVM's disassembler through its C interface (llvm-c/Disassembler.h)."""
+def _disassembler(chip: str, features: str) -> Callable[[bytes, int], tuple[int, bytes]]:
+    """LLVM's disassembler through its C interface (llvm-c/Disassembler.h): size and text of the instruction at an offset; no size where none is."""
     library = ctypes.CDLL(_library())
     for part in ("TargetInfo", "TargetMC", "Disassembler"):
         getattr(library, f"LLVMInitializeAMDGPU{part}")()
@@ -135,10 +147,11 @@ def _disassembler(chip: str, features: str) -> Callable[[bytes], bytes]:
     read.restype = ctypes.c_size_t
     read.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_char_p, ctypes.c_size_t]
     text = ctypes.create_string_buffer(1024)
+    longest = 32                              # bytes; no instruction is longer
 
-    def ask(code: bytes) -> bytes:
-        size = read(context, code, len(code), 0, text, len(text))
-        return text.value.strip() if size == len(code) else b""
+    def ask(code: bytes, offset: int) -> tuple[int, bytes]:
+        part = code[offset : offset + longest]
+        return read(context, part, len(part), offset, text, len(text)), text.value.strip()
 
     return ask
 
