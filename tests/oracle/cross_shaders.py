@@ -12,9 +12,9 @@ lowered, fewer registers than the chip has, so that values spill. Each is
 ``--every`` takes each target in each wave size instead, without options, with small and wide values in turn; another parity of ``--seed`` turns
 them round.
 
-Outcomes are those of ``run_shaders``, and ``undecoded``, ``reassembled otherwise``, ``missing wait``, ``race``, ``cut`` (``--seconds`` of the module
-were over), ``not compute``. ``--json`` keeps each with its combination; ``--replay`` runs the combinations of such a file again whose outcome is
-``cut`` or among ``BAD``. Exit status 1: some of these remain.
+Outcomes are those of ``run_shaders``, and ``undecoded``, ``reassembled otherwise``, ``missing wait``, ``race``, ``cut`` (``--seconds`` of the
+module, or the instructions of ``--budget``, were over), ``not compute``. ``--json`` keeps each with its combination; ``--replay`` runs the
+combinations of such a file again whose outcome is ``cut`` or among ``BAD``. Exit status 1: some of these remain.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ sys.path[:0] = [str(HERE.parents[1]), str(HERE), str(HERE.parent / "shaders")]
 
 import numpy as np  # noqa: E402
 import shader_evidence  # noqa: E402
+import shader_runs  # noqa: E402
 from judge import undecoded  # noqa: E402
 from restarted_worker import RestartedWorker, WorkerFailed  # noqa: E402
 from shader_differences import Tolerance, differences  # noqa: E402
@@ -128,9 +129,10 @@ def draw(chance: random.Random, names: tuple[str, ...]) -> Combination:
 
 
 def every(names: tuple[str, ...], first: int) -> list[Combination]:
-    """Each target in each wave size, without options; kinds of values take turns, the other way round where `first` is odd."""
+    """Each target in each wave size, without options; kinds of values take turns, the other way round where `first` is odd; small ones come first."""
     sizes = [(name, wave) for name in names for wave in ((32, 64) if features.has_wave32(targets.chip(name).level) else (64,))]
-    return [Combination(name, wave, values=("small", "wide")[(first + number) % 2]) for number, (name, wave) in enumerate(sizes)]
+    found = [Combination(name, wave, values=("small", "wide")[(first + number) % 2]) for number, (name, wave) in enumerate(sizes)]
+    return sorted(found, key=lambda how: how.values)
 
 
 class Crossing:
@@ -174,6 +176,8 @@ class Crossing:
     def _stopped(self, how: Combination, error: Exception) -> tuple[str, str]:
         """A fault is the shader's own where it stops without options, too, or without end where loops without effect are not taken away."""
         reason = str(error).splitlines()[0][:200]
+        if isinstance(error, pyaco.emu.BudgetError) and how == how.plain():
+            return "cut", reason
         for other in {how.plain(), replace(how.plain(), disable=("nir.dead_control_flow",))} - {how}:
             try:
                 run_ours(other.compile(self.module, self.entry), self.inputs, self.groups)
@@ -342,6 +346,7 @@ def main() -> int:
     parser.add_argument("--draws", type=int, default=6, help="combinations for each entry point")
     parser.add_argument("--every", action="store_true", help="instead of drawing: each target in each wave size, without options")
     parser.add_argument("--seconds", type=float, default=120.0, help="after which no combination of a module is begun; the rest is cut")
+    parser.add_argument("--budget", type=int, default=shader_runs.BUDGET, help="instructions of a dispatch, after which it is cut")
     parser.add_argument("--evidence", type=float, default=EVIDENCE_SECONDS, metavar="SECONDS",
                         help="of the processor for one kind of evidence; 0: none is looked for")
     parser.add_argument("--sample", type=int, help="only so many modules, drawn with --seed")
@@ -349,7 +354,7 @@ def main() -> int:
     parser.add_argument("--json", type=Path, help="where all rows are written, after each module; modules that it has are not run")
     parser.add_argument("--replay", type=Path, metavar="JSON", help="run what is bad or was cut in such a file again")
     arguments = parser.parse_args()
-    shader_evidence.EVIDENCE_SECONDS = arguments.evidence
+    shader_evidence.EVIDENCE_SECONDS, shader_runs.BUDGET = arguments.evidence, arguments.budget
     names = tuple(arguments.target or all_targets())
     again = replayed(arguments.replay) if arguments.replay else {}
     paths = list(again) if arguments.replay else in_turns(arguments.folder)

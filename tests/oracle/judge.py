@@ -163,4 +163,4 @@ def undecoded(shader: Any) -> list[str]:
     """
     if targets.chip(shader.target).level < 80:
         return _assembled_otherwise(shader)
-    return llvm_forms.undecoded(shader.target, f"+wavefrontsize{shader.wave}", shader.code)
+    return llvm_forms.undecoded(shader.target, f"+wavefrontsize{shader.wave},+real-true16", shader.code)
