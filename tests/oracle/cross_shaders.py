@@ -22,7 +22,6 @@ from __future__ import annotations
 import argparse
 import collections
 import functools
-import itertools
 import json
 import random
 import sys
@@ -257,7 +256,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Work:
-    """A module, and how it is judged: by combinations that are drawn, by every one, or by those given; none is begun after so many seconds."""
+    """A module, and how it is judged: by combinations that are drawn, by every one, or by those given, until its time is over."""
 
     path: Path
     names: tuple[str, ...]
@@ -280,7 +279,7 @@ class Work:
 
 def judge_file(work: Work) -> list[dict[str, Any]]:
     """Rows of a module."""
-    module, rows, end = work.path.read_bytes(), [], time.monotonic() + work.seconds
+    module, rows, end = work.path.read_bytes(), [], time.process_time() + work.seconds
 
     def note(entry: str, how: Combination | None, outcome: str, reason: str) -> None:
         rows.append({"path": str(work.path), "entry": entry, "how": asdict(how) if how else None, "outcome": outcome, "reason": reason})
@@ -299,7 +298,7 @@ def judge_file(work: Work) -> list[dict[str, Any]]:
             note(name, None, "not driven", str(error).splitlines()[0][:200])
             continue
         for how in work.chosen(name):
-            note(name, how, *(entry.judge(how) if time.monotonic() < end else ("cut", "")))
+            note(name, how, *(entry.judge(how) if time.process_time() < end else ("cut", "")))
     return rows
 
 
@@ -312,15 +311,6 @@ def replayed(path: Path) -> dict[Path, tuple[Any, ...]]:
             how: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in row["how"].items()}
             found.setdefault(Path(row["path"]), []).append((row["entry"], Combination(**how)))
     return {module: tuple(combinations) for module, combinations in found.items()}
-
-
-def in_turns(folder: Path) -> list[Path]:
-    """Modules from small to large, those of the subfolders in turn."""
-    projects: dict[Path, list[Path]] = collections.defaultdict(list)
-    for path in sorted(folder.rglob("*.spv"), key=lambda path: (path.stat().st_size, path)):
-        projects[path.relative_to(folder).parents[-2] if path.parent != folder else folder].append(path)
-    turns = itertools.zip_longest(*(projects[name] for name in sorted(projects)))
-    return [path for turn in turns for path in turn if path]
 
 
 def print_table(rows: list[dict[str, Any]]) -> None:
@@ -345,7 +335,7 @@ def main() -> int:
     parser.add_argument("--target", action="append", help="instead of all that there is a compiler for")
     parser.add_argument("--draws", type=int, default=6, help="combinations for each entry point")
     parser.add_argument("--every", action="store_true", help="instead of drawing: each target in each wave size, without options")
-    parser.add_argument("--seconds", type=float, default=120.0, help="after which no combination of a module is begun; the rest is cut")
+    parser.add_argument("--seconds", type=float, default=120.0, help="of the processor: after them no combination of a module begins")
     parser.add_argument("--budget", type=int, default=shader_runs.BUDGET, help="instructions of a dispatch, after which it is cut")
     parser.add_argument("--evidence", type=float, default=EVIDENCE_SECONDS, metavar="SECONDS",
                         help="of the processor for one kind of evidence; 0: none is looked for")
@@ -357,14 +347,15 @@ def main() -> int:
     shader_evidence.EVIDENCE_SECONDS, shader_runs.BUDGET = arguments.evidence, arguments.budget
     names = tuple(arguments.target or all_targets())
     again = replayed(arguments.replay) if arguments.replay else {}
-    paths = list(again) if arguments.replay else in_turns(arguments.folder)
+    chosen = again if arguments.replay else arguments.folder.rglob("*.spv")
+    paths = sorted(chosen, key=lambda path: (path.stat().st_size, path))
     if arguments.sample and not again:
         paths = random.Random(arguments.seed).sample(paths, min(arguments.sample, len(paths)))
     rows: list[dict[str, Any]] = []
     if arguments.json and arguments.json.exists():
         rows = [json.loads(line) for line in arguments.json.read_text().splitlines()]
     known = {row["path"] for row in rows}
-    worker = RestartedWorker(judge_file, arguments.seconds + LONGEST)
+    worker = RestartedWorker(judge_file, 4 * arguments.seconds + LONGEST)
     for path in [path for path in paths if str(path) not in known]:
         try:
             found = worker.apply(Work(path, names, arguments.seed, arguments.draws, arguments.every, again.get(path, ()), arguments.seconds))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import subprocess
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,7 +12,6 @@ from case import BufferKey, Case, Inputs
 from vulkan_peer import Lavapipe
 
 from pyaco import isa, targets
-from pyaco.binary import elf
 
 Contents = Mapping[BufferKey, np.ndarray]
 _expected: dict[tuple[str, int], Contents] = {}
@@ -147,9 +145,7 @@ def _show(value: np.generic) -> str:
 
 def _assembled_otherwise(shader: Any) -> list[str]:
     """Where LLVM's assembler, beside its disassembler, makes other words of our disassembly of a compiled shader."""
-    command = [llvm_forms.PROGRAM, "-arch=amdgcn", f"-mcpu={shader.target}", "-filetype=obj", "-o", "-"]
-    built = subprocess.run(command, input=isa.disassemble(shader.code, shader.target).encode(), capture_output=True, check=True).stdout
-    theirs = np.frombuffer(next(section.data for section in elf.read_sections(built) if section.name == ".text"), np.uint32)
+    theirs = np.frombuffer(llvm_forms.assemble_program(shader.target, isa.disassemble(shader.code, shader.target)), np.uint32)
     ours = np.frombuffer(shader.code, np.uint32)
     if len(theirs) != len(ours):
         return [f"{len(theirs)} words instead of {len(ours)}"]

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import llvm_forms
 import pytest
 from cross_shaders import BAD, OPTIONAL, Combination, Crossing, Work, all_targets, draw, every, judge_file, replayed
 from judge import undecoded
@@ -52,6 +53,14 @@ def test_words_that_are_no_instruction(llvm: str) -> None:
     assert not undecoded(shader)
     shader.code = shader.code[:8] + bytes.fromhex("ffffffff") + shader.code[8:]
     assert [line.split(":")[0] for line in undecoded(shader)] == ["0x8"]
+
+
+def test_text_that_llvm_assembles(llvm: str) -> None:
+    shader: Any = pyaco.compile((SHADERS / "saxpy.spv").read_bytes(), target="gfx700")
+    assert not undecoded(shader)
+    assert llvm_forms.assemble_program("gfx700", shader.disassembly) == shader.code
+    with pytest.raises(ValueError, match="invalid instruction"):
+        llvm_forms.assemble_program("gfx700", "v_frobnicate_b32 v0, v1")
 
 
 def test_fewer_registers_make_a_shader_spill() -> None:
