@@ -44,7 +44,7 @@ from restarted_worker import RestartedWorker, WorkerFailed  # noqa: E402
 from shader_differences import Tolerance, differences  # noqa: E402
 from shader_evidence import EVIDENCE_SECONDS, Judgement  # noqa: E402
 from shader_inputs import CannotDrive, GeneratedInputs, generate  # noqa: E402
-from shader_runs import Groups, Written, peer_lacks, run_ours, run_peer  # noqa: E402
+from shader_runs import Groups, Written, access_fault, peer_lacks, run_interpreted, run_ours, run_peer  # noqa: E402
 from vulkan_peer import PeerError  # noqa: E402
 
 import pyaco  # noqa: E402
@@ -173,16 +173,29 @@ class Crossing:
             return "bug", f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"[:300]
 
     def _stopped(self, how: Combination, error: Exception) -> tuple[str, str]:
-        """A fault is the shader's own where it stops without options, too, or without end where loops without effect are not taken away."""
+        """A fault is the shader's own where it stops without options, too, or without end where loops without effect are not taken away.
+
+        Without options it is where the NIR interpreter says so, before any pass.
+        """
         reason = str(error).splitlines()[0][:200]
-        if isinstance(error, pyaco.emu.BudgetError) and how == how.plain():
-            return "cut", reason
-        for other in {how.plain(), replace(how.plain(), disable=("nir.dead_control_flow",))} - {how}:
+        if how == how.plain():
+            if isinstance(error, pyaco.emu.BudgetError):
+                return "cut", reason
+            return ("stops anyway" if self._stops_interpreted(how.wave) else "stops"), reason
+        for other in (how.plain(), replace(how.plain(), disable=("nir.dead_control_flow",))):
             try:
                 run_ours(other.compile(self.module, self.entry), self.inputs, self.groups)
             except pyaco.PyacoError:
                 return "stops anyway", reason
         return "stops", reason
+
+    def _stops_interpreted(self, wave: int) -> bool:
+        """Whether the NIR interpreter finds an access that there is nothing for."""
+        try:
+            run_interpreted(self.module, self.entry, self.inputs, self.groups, wave)
+        except (LookupError, pyaco.InputError):
+            return True
+        return bool(access_fault(self.module, self.entry, self.inputs, self.groups, wave))
 
     def _unordered(self, how: Combination, error: Exception) -> tuple[str, str]:
         """A wait that memory needs behind an atomic is missing only where no race says that the module never asked for that order."""
