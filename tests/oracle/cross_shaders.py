@@ -200,7 +200,8 @@ class Crossing:
     def _unordered(self, how: Combination, error: Exception) -> tuple[str, str]:
         """A wait that memory needs behind an atomic is missing only where no race says that the module never asked for that order."""
         reason = str(error).splitlines()[0][:200]
-        if "a barrier or an atomic lies between" in reason and self._has_races_anyway(how.plain()):
+        plain = how.plain().compile(self.module, self.entry)
+        if "a barrier or an atomic lies between" in str(error) and self._has_races(plain, same_values=True):
             return "undecidable", f"races; {reason}"
         return "missing wait", reason
 
@@ -233,9 +234,9 @@ class Crossing:
             self._reasons[result] = judgement.reason()
         return self._reasons[result]
 
-    def _has_races(self, shader: Any) -> bool:
+    def _has_races(self, shader: Any, same_values: bool = False) -> bool:
         try:
-            run_ours(shader, self.inputs, self.groups, check="races")
+            run_ours(shader, self.inputs, self.groups, check="races", same_values=same_values)
         except pyaco.emu.RaceError:
             return True
         return False
