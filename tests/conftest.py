@@ -11,6 +11,7 @@ import os
 import shutil
 from pathlib import Path
 
+import llvm_forms
 import pytest
 from machine_code import Assemble, assemble_object
 from vulkan_peer import Lavapipe, Radv, find_icd
@@ -69,8 +70,6 @@ def radv_gfx1100() -> Radv:
 
 
 @pytest.fixture(scope="session")
-def llvm_objdump() -> str:
-    for name in ("llvm-objdump-22", "llvm-objdump"):
-        if found := shutil.which(name):
-            return found
-    pytest.skip("llvm-objdump is not installed")
+def llvm() -> str:
+    """LLVM's assembler, beside whose library its disassembler is."""
+    return shutil.which(llvm_forms.PROGRAM) or pytest.skip(f"{llvm_forms.PROGRAM} is not installed")

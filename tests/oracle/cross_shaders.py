@@ -9,8 +9,12 @@ lowered, fewer registers than the chip has, so that values spill. Each is
 - executed with the check ``waits`` beside lavapipe (``run_shaders`` says how results are judged, and what counts as undecidable), and, if its
   result is right, with the check ``races``: what that finds must be found in the shader compiled without options too.
 
-Outcomes are those of ``run_shaders``, and ``undecoded``, ``reassembled otherwise``, ``missing wait``, ``race``. ``--json`` keeps each with its
-combination; ``--replay`` runs the combinations of such a file again whose outcome is among ``BAD``. Exit status 1: some of these remain.
+``--every`` takes each target in each wave size instead, without options, with small and wide values in turn; another parity of ``--seed`` turns
+them round.
+
+Outcomes are those of ``run_shaders``, and ``undecoded``, ``reassembled otherwise``, ``missing wait``, ``race``, ``cut`` (``--seconds`` of the
+module, or the instructions of ``--budget``, were over), ``not compute``. ``--json`` keeps each with its combination; ``--replay`` runs the
+combinations of such a file again whose outcome is ``cut`` or among ``BAD``. Exit status 1: some of these remain.
 """
 
 from __future__ import annotations
@@ -21,9 +25,10 @@ import functools
 import json
 import random
 import sys
+import time
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -32,12 +37,14 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parents[1]), str(HERE), str(HERE.parent / "shaders")]
 
 import numpy as np  # noqa: E402
+import shader_evidence  # noqa: E402
+import shader_runs  # noqa: E402
 from judge import undecoded  # noqa: E402
 from restarted_worker import RestartedWorker, WorkerFailed  # noqa: E402
 from shader_differences import Tolerance, differences  # noqa: E402
-from shader_evidence import Judgement  # noqa: E402
+from shader_evidence import EVIDENCE_SECONDS, Judgement  # noqa: E402
 from shader_inputs import CannotDrive, GeneratedInputs, generate  # noqa: E402
-from shader_runs import Groups, Written, peer_lacks, run_ours, run_peer  # noqa: E402
+from shader_runs import Groups, Written, access_fault, peer_lacks, run_interpreted, run_ours, run_peer  # noqa: E402
 from vulkan_peer import PeerError  # noqa: E402
 
 import pyaco  # noqa: E402
@@ -45,7 +52,6 @@ from pyaco import compiler, isa, spirv, targets  # noqa: E402
 from pyaco.pipelines import compute  # noqa: E402
 from pyaco.targets import features  # noqa: E402
 
-OBJDUMP = "llvm-objdump-22"
 #: Outcomes that are faults of ours.
 BAD = ("bug", "differs", "stops", "undecoded", "reassembled otherwise", "missing wait", "race")
 DEBUG = ("force-waitcnt", "force-waitdeps", "novn", "noopt", "nosched", "nosched-ilp", "nosched-vopd")
@@ -53,11 +59,13 @@ OPTIONAL = tuple(sorted({f"{step.entry.ir}.{step.entry.name}" for pipeline in (c
                          if not step.entry.required}))  # fmt: skip
 #: Limits of registers under which usual shaders spill and image instructions still find what they need.
 VGPRS, SGPRS = (24, 32, 48), (36, 48, 64)
+#: Seconds that a combination may take before the process is ended: more than the emulator's and lavapipe's own limits.
+LONGEST = 60.0
 
 
 @dataclass(frozen=True)
 class Combination:
-    """How a module is compiled."""
+    """How a module is compiled, and the kind of values that it runs with: ``small`` or ``wide``."""
 
     target: str
     wave: int
@@ -67,14 +75,16 @@ class Combination:
     fp64: str = "hardware"
     vgpr_limit: int = 0
     sgpr_limit: int = 0
+    values: str = "small"
 
     def plain(self) -> Combination:
         """The same without options."""
-        return Combination(self.target, self.wave)
+        return Combination(self.target, self.wave, values=self.values)
 
     def compile(self, module: bytes, entry: str, **more: Any) -> Any:
         """Compile an entry point."""
-        with limited_registers(self.vgpr_limit, self.sgpr_limit):
+        limits = limited_registers(self.vgpr_limit, self.sgpr_limit) if self.vgpr_limit or self.sgpr_limit else nullcontext()
+        with limits:
             return pyaco.compile(module, target=self.target, wave=self.wave, entry=entry, disable=self.disable, debug=self.debug,
                                  int64=self.int64, fp64=self.fp64, **more)  # fmt: skip
 
@@ -117,15 +127,21 @@ def draw(chance: random.Random, names: tuple[str, ...]) -> Combination:
     )  # fmt: skip
 
 
-class Crossing:
-    """One entry point, its inputs, and what lavapipe makes of them."""
+def every(names: tuple[str, ...], first: int) -> list[Combination]:
+    """Each target in each wave size, without options; kinds of values take turns, the other way round where `first` is odd; small ones come first."""
+    sizes = [(name, wave) for name in names for wave in ((32, 64) if features.has_wave32(targets.chip(name).level) else (64,))]
+    found = [Combination(name, wave, values=("small", "wide")[(first + number) % 2]) for number, (name, wave) in enumerate(sizes)]
+    return sorted(found, key=lambda how: how.values)
 
-    def __init__(self, module: bytes, entry: str) -> None:
-        self.module, self.entry = module, entry
+
+class Crossing:
+    """One entry point, its inputs of one kind of values for so many workgroups, and what lavapipe makes of them."""
+
+    def __init__(self, module: bytes, entry: str, values: str, groups: Groups) -> None:
+        self.module, self.entry, self.groups = module, entry, groups
         facts = spirv.reflect(module, entry)
-        threads = int(np.prod(facts["workgroup_size"]))
-        self.groups: Groups = (2, 2, 1) if threads > 1 else (1, 1, 1)
-        self.inputs: GeneratedInputs = generate(module, facts["descriptor_sets"], threads * int(np.prod(self.groups)), 1, False)
+        threads = int(np.prod((*facts["workgroup_size"], *groups)))
+        self.inputs: GeneratedInputs = generate(module, facts["descriptor_sets"], threads, 1, values == "wide")
         self.expected: Written = {}
         self.refused = peer_lacks(module)
         if not self.refused:
@@ -136,12 +152,13 @@ class Crossing:
         self.tolerance = Tolerance.of(module, self.inputs)
         self.interpreted: dict[Any, Any] = {}
         self._races: dict[Combination, bool] = {}
+        self._reasons: dict[bytes, str] = {}
 
     def judge(self, how: Combination) -> tuple[str, str]:
         """Outcome and reason of one combination."""
         try:
             shader = how.compile(self.module, self.entry, validate=True)
-            if bad := undecoded(shader, OBJDUMP):
+            if bad := undecoded(shader):
                 return "undecoded", "; ".join(bad[:3])
             if reason := self._reassembled(shader):
                 return "reassembled otherwise", reason
@@ -156,8 +173,15 @@ class Crossing:
             return "bug", f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"[:300]
 
     def _stopped(self, how: Combination, error: Exception) -> tuple[str, str]:
-        """A fault is the shader's own where it stops without options, too, or without end where loops without effect are not taken away."""
+        """A fault is the shader's own where it stops without options, too, or without end where loops without effect are not taken away.
+
+        Without options it is where the NIR interpreter says so, before any pass.
+        """
         reason = str(error).splitlines()[0][:200]
+        if how == how.plain():
+            if isinstance(error, pyaco.emu.BudgetError):
+                return "cut", reason
+            return ("stops anyway" if self._stops_interpreted(how.wave) else "stops"), reason
         for other in (how.plain(), replace(how.plain(), disable=("nir.dead_control_flow",))):
             try:
                 run_ours(other.compile(self.module, self.entry), self.inputs, self.groups)
@@ -165,11 +189,21 @@ class Crossing:
                 return "stops anyway", reason
         return "stops", reason
 
+    def _stops_interpreted(self, wave: int) -> bool:
+        """Whether the NIR interpreter finds an access that there is nothing for."""
+        try:
+            run_interpreted(self.module, self.entry, self.inputs, self.groups, wave)
+        except (LookupError, pyaco.InputError):
+            return True
+        return bool(access_fault(self.module, self.entry, self.inputs, self.groups, wave))
+
     def _unordered(self, how: Combination, error: Exception) -> tuple[str, str]:
         """A wait that memory needs behind an atomic is missing only where no race says that the module never asked for that order."""
         reason = str(error).splitlines()[0][:200]
-        if "a barrier or an atomic lies between" in reason and self._has_races_anyway(how.plain()):
-            return "undecidable", f"races; {reason}"
+        plain = how.plain().compile(self.module, self.entry)
+        with suppress(pyaco.emu.MissingWaitError):          # the check for races may stop at the same wait
+            if "a barrier or an atomic lies between" in str(error) and self._has_races(plain, same_values=True):
+                return "undecidable", f"races; {reason}"
         return "missing wait", reason
 
     def _reassembled(self, shader: Any) -> str:
@@ -179,19 +213,31 @@ class Crossing:
     def _judge_result(self, shader: Any, how: Combination) -> tuple[str, str]:
         ours = run_ours(shader, self.inputs, self.groups, check="waits")
         expected, tolerance = self.expected, self.tolerance
+        if self.refused and how == how.plain():
+            return "peer refuses", self.refused
         if self.refused:
             expected = run_ours(how.plain().compile(self.module, self.entry), self.inputs, self.groups)
         outcome, reason = differences(expected, ours, self.inputs, tolerance)
         if outcome == "differs":
-            evidence = Judgement(self.module, self.entry, self.inputs, self.groups, shader, ours, expected, self.interpreted).reason()
+            evidence = self._evidence(shader, ours, expected)
             return ("undecidable", evidence) if evidence else (outcome, reason)
         if self._has_races(shader) and not self._has_races_anyway(how.plain()):
             return "race", "none without options"
         return outcome, ""
 
-    def _has_races(self, shader: Any) -> bool:
+    def _evidence(self, shader: Any, ours: Written, expected: Written) -> str:
+        """What shows that a result is not defined; other targets' results that are the same need no search of their own."""
+        if not shader_evidence.EVIDENCE_SECONDS:
+            return ""
+        result = b"".join(found.tobytes() for found in ours.values())
+        if result not in self._reasons:
+            judgement = Judgement(self.module, self.entry, self.inputs, self.groups, shader, ours, expected, self.interpreted)
+            self._reasons[result] = judgement.reason()
+        return self._reasons[result]
+
+    def _has_races(self, shader: Any, same_values: bool = False) -> bool:
         try:
-            run_ours(shader, self.inputs, self.groups, check="races")
+            run_ours(shader, self.inputs, self.groups, check="races", same_values=same_values)
         except pyaco.emu.RaceError:
             return True
         return False
@@ -202,38 +248,81 @@ class Crossing:
         return self._races[how]
 
 
-def judge_file(work: tuple[Path, int, tuple[str, ...], int, tuple[Any, ...]]) -> list[dict[str, Any]]:
-    """Rows of a module: of combinations that are drawn, or of those given."""
-    path, draws, names, seed, given = work
-    module, rows = path.read_bytes(), []
-    chance = random.Random(zlib.crc32(path.name.encode()) ^ seed)
+class Entry:
+    """An entry point with all of its crossings, each made when it is asked for."""
+
+    def __init__(self, module: bytes, name: str) -> None:
+        several = np.prod(spirv.reflect(module, name)["workgroup_size"]) > 1
+        self.sizes: list[Groups] = [(2, 2, 1), (1, 1, 1)] if several else [(1, 1, 1)]
+        self._crossing = functools.cache(functools.partial(Crossing, module, name))
+
+    def judge(self, how: Combination) -> tuple[str, str]:
+        """Outcome and reason; what is undecidable with several workgroups is tried with one."""
+        outcome, reason = "", ""
+        for groups in self.sizes:
+            try:
+                outcome, reason = self._crossing(how.values, groups).judge(how)
+            except (CannotDrive, pyaco.InputError, pyaco.UnsupportedError) as error:
+                return "not driven", str(error).splitlines()[0][:200]
+            if outcome != "undecidable":
+                break
+        return outcome, reason
+
+
+@dataclass(frozen=True)
+class Work:
+    """A module, and how it is judged: by combinations that are drawn, by every one, or by those given, until its time is over."""
+
+    path: Path
+    names: tuple[str, ...]
+    seed: int
+    draws: int
+    every: bool
+    given: tuple[tuple[str, Combination], ...]
+    seconds: float
+
+    def chosen(self, entry: str) -> list[Combination]:
+        """Combinations for an entry point."""
+        number = zlib.crc32(self.path.name.encode()) ^ self.seed
+        if self.given:
+            return [how for name, how in self.given if name == entry]
+        if self.every:
+            return every(self.names, number)
+        chance = random.Random(f"{number} {entry}")
+        return [draw(chance, self.names) for _ in range(self.draws)]
+
+
+def judge_file(work: Work) -> list[dict[str, Any]]:
+    """Rows of a module."""
+    module, rows, end = work.path.read_bytes(), [], time.process_time() + work.seconds
 
     def note(entry: str, how: Combination | None, outcome: str, reason: str) -> None:
-        rows.append({"path": str(path), "entry": entry, "how": asdict(how) if how else None, "outcome": outcome, "reason": reason})
+        rows.append({"path": str(work.path), "entry": entry, "how": asdict(how) if how else None, "outcome": outcome, "reason": reason})
 
     try:
         entries = [name for name, stage in spirv.entry_points(module) if stage == "compute"]
     except (pyaco.InputError, pyaco.UnsupportedError) as error:
         note("", None, "refused", str(error)[:200])
         return rows
-    for entry in entries:
+    if not entries:
+        note("", None, "not compute", "")
+    for name in entries:
         try:
-            crossing = Crossing(module, entry)
-        except (CannotDrive, pyaco.InputError, pyaco.UnsupportedError) as error:
-            note(entry, None, "not driven", str(error).splitlines()[0][:200])
+            entry = Entry(module, name)
+        except (pyaco.InputError, pyaco.UnsupportedError) as error:
+            note(name, None, "not driven", str(error).splitlines()[0][:200])
             continue
-        chosen = [how for name, how in given if name == entry] if given else [draw(chance, names) for _ in range(draws)]
-        for how in chosen:
-            note(entry, how, *crossing.judge(how))
+        for how in work.chosen(name):
+            note(name, how, *(entry.judge(how) if time.process_time() < end else ("cut", "")))
     return rows
 
 
 # ---------------------------------------------------------------------------------------------------------------------- the sweep
 def replayed(path: Path) -> dict[Path, tuple[Any, ...]]:
-    """Combinations of a file whose outcome is bad, by module."""
+    """Combinations of a file whose outcome is bad, or that were cut, by module."""
     found: dict[Path, list[Any]] = {}
     for row in map(json.loads, path.read_text().splitlines()):
-        if row["outcome"] in BAD and row["how"]:
+        if row["outcome"] in (*BAD, "cut") and row["how"]:
             how: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in row["how"].items()}
             found.setdefault(Path(row["path"]), []).append((row["entry"], Combination(**how)))
     return {module: tuple(combinations) for module, combinations in found.items()}
@@ -260,25 +349,31 @@ def main() -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--target", action="append", help="instead of all that there is a compiler for")
     parser.add_argument("--draws", type=int, default=6, help="combinations for each entry point")
-    parser.add_argument("--seconds", type=float, default=120.0, help="for a module")
+    parser.add_argument("--every", action="store_true", help="instead of drawing: each target in each wave size, without options")
+    parser.add_argument("--seconds", type=float, default=120.0, help="of the processor: after them no combination of a module begins")
+    parser.add_argument("--budget", type=int, default=shader_runs.BUDGET, help="instructions of a dispatch, after which it is cut")
+    parser.add_argument("--evidence", type=float, default=EVIDENCE_SECONDS, metavar="SECONDS",
+                        help="of the processor for one kind of evidence; 0: none is looked for")
     parser.add_argument("--sample", type=int, help="only so many modules, drawn with --seed")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=Path, help="where all rows are written, after each module; modules that it has are not run")
-    parser.add_argument("--replay", type=Path, metavar="JSON", help="run what is bad in such a file again")
+    parser.add_argument("--replay", type=Path, metavar="JSON", help="run what is bad or was cut in such a file again")
     arguments = parser.parse_args()
+    shader_evidence.EVIDENCE_SECONDS, shader_runs.BUDGET = arguments.evidence, arguments.budget
     names = tuple(arguments.target or all_targets())
     again = replayed(arguments.replay) if arguments.replay else {}
-    paths = sorted(again) if arguments.replay else sorted(arguments.folder.rglob("*.spv"))
+    chosen = again if arguments.replay else arguments.folder.rglob("*.spv")
+    paths = sorted(chosen, key=lambda path: (path.stat().st_size, path))
     if arguments.sample and not again:
         paths = random.Random(arguments.seed).sample(paths, min(arguments.sample, len(paths)))
     rows: list[dict[str, Any]] = []
     if arguments.json and arguments.json.exists():
         rows = [json.loads(line) for line in arguments.json.read_text().splitlines()]
     known = {row["path"] for row in rows}
-    worker = RestartedWorker(judge_file, arguments.seconds)
+    worker = RestartedWorker(judge_file, 4 * arguments.seconds + LONGEST)
     for path in [path for path in paths if str(path) not in known]:
         try:
-            found = worker.apply((path, arguments.draws, names, arguments.seed, again.get(path, ())))
+            found = worker.apply(Work(path, names, arguments.seed, arguments.draws, arguments.every, again.get(path, ()), arguments.seconds))
         except WorkerFailed as error:
             outcome = "too long" if "takes longer" in str(error) else "bug"
             found = [{"path": str(path), "entry": "", "how": None, "outcome": outcome, "reason": str(error)}]

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import re
-import subprocess
-import tempfile
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
+import llvm_forms
 import numpy as np
 from case import BufferKey, Case, Inputs
 from vulkan_peer import Lavapipe
@@ -146,37 +143,20 @@ def _show(value: np.generic) -> str:
     return str(value)
 
 
-def _assembled_otherwise(shader: Any, objdump: str) -> list[str]:
+def _assembled_otherwise(shader: Any) -> list[str]:
     """Where LLVM's assembler, beside its disassembler, makes other words of our disassembly of a compiled shader."""
-    with tempfile.TemporaryDirectory() as folder:
-        text, built, code = (Path(folder) / name for name in ("shader.s", "shader.o", "shader.bin"))
-        text.write_text(isa.disassemble(shader.code, shader.target))
-        assembler, copier = (objdump.replace("objdump", name) for name in ("mc", "objcopy"))
-        subprocess.run([assembler, "-arch=amdgcn", f"-mcpu={shader.target}", "-filetype=obj", str(text), "-o", str(built)], check=True)
-        subprocess.run([copier, "-O", "binary", "-j", ".text", str(built), str(code)], check=True)
-        theirs = np.frombuffer(code.read_bytes(), np.uint32)
+    theirs = np.frombuffer(llvm_forms.assemble_program(shader.target, isa.disassemble(shader.code, shader.target)), np.uint32)
     ours = np.frombuffer(shader.code, np.uint32)
     if len(theirs) != len(ours):
         return [f"{len(theirs)} words instead of {len(ours)}"]
     return [f"word {k}: {theirs[k]:08x} instead of {ours[k]:08x}" for k in np.flatnonzero(theirs != ours)]
 
 
-def undecoded(shader: Any, objdump: str) -> list[str]:
-    """What is not an instruction in llvm-objdump's disassembly of a compiled shader; it must also decode all of it.
+def undecoded(shader: Any) -> list[str]:
+    """What is not an instruction for LLVM in a compiled shader.
 
     LLVM has no disassembler of GFX6 and GFX7: there its assembler must make the same code of our disassembly.
     """
     if targets.chip(shader.target).level < 80:
-        return _assembled_otherwise(shader, objdump)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "shader.o"
-        path.write_bytes(shader.to_elf())
-        command = [objdump, "-d", f"--mcpu={shader.target}", f"--mattr=+wavefrontsize{shader.wave}", str(path)]
-        text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    # Constant data stands behind the code in the same section.
-    located = re.findall(r"^(.*)// ([0-9A-F]+): ((?:[0-9A-F]{8} ?)+)", text, re.MULTILINE)
-    start = min((int(address, 16) for _, address, _ in located), default=0)
-    lines = [each for each in located if int(each[1], 16) - start < len(shader.code)]
-    bad = [line.strip() for line, _, _ in lines if re.search(r"<unknown>|\.long|\b[sv]_illegal\b", line)]
-    words = sum(len(codes.split()) for _, _, codes in lines)
-    return bad if words * 4 >= len(shader.code) else [*bad, f"only {words} of {len(shader.code) // 4} words decoded"]
+        return _assembled_otherwise(shader)
+    return llvm_forms.undecoded(shader.target, f"+wavefrontsize{shader.wave},+real-true16", shader.code)

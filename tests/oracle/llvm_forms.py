@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
+from pyaco.binary import elf
+
 #: LLVM's assembler; ``PYACO_LLVM_MC`` names that of another release, ``PYACO_LLVM_LIBRARY`` the library with its disassembler.
 PROGRAM = os.environ.get("PYACO_LLVM_MC", "llvm-mc-22")
 ENCODING = re.compile(r"(?:;|//) encoding: \[([^\]]+)\]")
@@ -113,7 +115,8 @@ def _until_crash(chip: str, features: str, codes: Sequence[bytes]) -> list[str |
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
             with os.fdopen(writer, "wb", buffering=0) as pipe:
                 for code in codes:
-                    pipe.write(ask(code) + b"\n")
+                    size, text = ask(code, 0)
+                    pipe.write((text if size == len(code) else b"") + b"\n")
         finally:
             os._exit(0)
     os.close(writer)
@@ -123,9 +126,20 @@ def _until_crash(chip: str, features: str, codes: Sequence[bytes]) -> list[str |
     return [line or None for line in lines]
 
 
+def undecoded(chip: str, features: str, code: bytes) -> list[str]:
+    """What LLVM's disassembler does not take for an instruction in the code of a program, with its place; it is asked in this process."""
+    ask, offset, found = _disassembler(chip, features), 0, []
+    while offset < len(code):
+        size, text = ask(code, offset)
+        if not size or re.search(rb"\b[sv]_illegal\b", text):
+            found.append(f"{offset:#x}: {code[offset : offset + 8].hex(' ', 4)}")
+        offset += size or 4
+    return found if offset == len(code) else [*found, f"it reads {offset} bytes of {len(code)}"]
+
+
 @cache
-def _disassembler(chip: str, features: str) -> Callable[[bytes], bytes]:
-    """LLVM's disassembler through its C interface (llvm-c/Disassembler.h)."""
+def _disassembler(chip: str, features: str) -> Callable[[bytes, int], tuple[int, bytes]]:
+    """LLVM's disassembler through its C interface (llvm-c/Disassembler.h): size and text of the instruction at an offset; no size where none is."""
     library = ctypes.CDLL(_library())
     for part in ("TargetInfo", "TargetMC", "Disassembler"):
         getattr(library, f"LLVMInitializeAMDGPU{part}")()
@@ -135,12 +149,61 @@ def _disassembler(chip: str, features: str) -> Callable[[bytes], bytes]:
     read.restype = ctypes.c_size_t
     read.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_char_p, ctypes.c_size_t]
     text = ctypes.create_string_buffer(1024)
+    longest = 32                              # bytes; no instruction is longer
 
-    def ask(code: bytes) -> bytes:
-        size = read(context, code, len(code), 0, text, len(text))
-        return text.value.strip() if size == len(code) else b""
+    def ask(code: bytes, offset: int) -> tuple[int, bytes]:
+        part = code[offset : offset + longest]
+        return read(context, part, len(part), offset, text, len(text)), text.value.strip()
 
     return ask
+
+
+def assemble_program(chip: str, text: str) -> bytes:
+    """Machine code that LLVM's assembler makes of a program's text, in this process: as assembly of a module that has nothing else.
+
+    Raises
+    ------
+    ValueError
+        What it says to text that it does not take.
+    """
+    library, machine = _target_machine(chip)
+    complaints: list[str] = []
+    heard = _DIAGNOSTIC(lambda told, _: complaints.append(ctypes.string_at(library.LLVMGetDiagInfoDescription(told)).decode()))
+    context = _Pointer(library.LLVMContextCreate())
+    library.LLVMContextSetDiagnosticHandler(context, heard, None)
+    module = _Pointer(library.LLVMModuleCreateWithNameInContext(b"program", context))
+    library.LLVMSetTarget(module, b"amdgcn")
+    library.LLVMSetModuleInlineAsm2(module, text.encode(), ctypes.c_size_t(len(text.encode())))
+    error, built = ctypes.c_char_p(), _Pointer()
+    failed = library.LLVMTargetMachineEmitToMemoryBuffer(machine, module, 1, ctypes.byref(error), ctypes.byref(built))
+    data = b"" if failed else ctypes.string_at(library.LLVMGetBufferStart(built), library.LLVMGetBufferSize(built))
+    if not failed:
+        library.LLVMDisposeMemoryBuffer(built)
+    library.LLVMDisposeModule(module)
+    library.LLVMContextDispose(context)
+    if failed or complaints:
+        raise ValueError("; ".join(complaints) or str(error.value))
+    return next(section.data for section in elf.read_sections(data) if section.name == ".text")
+
+
+_Pointer = ctypes.c_void_p
+_DIAGNOSTIC = ctypes.CFUNCTYPE(None, _Pointer, _Pointer)
+
+
+@cache
+def _target_machine(chip: str) -> tuple[ctypes.CDLL, ctypes.c_void_p]:
+    """The library with its assembler, and a machine of a chip (llvm-c/TargetMachine.h)."""
+    library = ctypes.CDLL(_library())
+    for part in ("TargetInfo", "Target", "TargetMC", "AsmParser", "AsmPrinter"):
+        getattr(library, f"LLVMInitializeAMDGPU{part}")()
+    for name in ("CreateTargetMachine", "ContextCreate", "ModuleCreateWithNameInContext", "GetBufferStart", "GetDiagInfoDescription"):
+        getattr(library, f"LLVM{name}").restype = _Pointer
+    library.LLVMGetBufferSize.restype = ctypes.c_size_t
+    library.LLVMGetDiagInfoDescription.argtypes = [_Pointer]
+    target, error = _Pointer(), ctypes.c_char_p()
+    if library.LLVMGetTargetFromTriple(b"amdgcn", ctypes.byref(target), ctypes.byref(error)):
+        raise ValueError(str(error.value))
+    return library, _Pointer(library.LLVMCreateTargetMachine(target, b"amdgcn", chip.encode(), b"", 0, 0, 0))
 
 
 @cache

@@ -115,7 +115,7 @@ class Judgement:
         """Whether each word that differs is another on lavapipe, or on ours, where no arithmetic may be fused or rearranged."""
         exact = without_contraction(self.module)
         theirs, again = (run_peer(each, self.entry, self.inputs, self.groups) for each in (exact, self.module))
-        ours = run_ours(pyaco.compile(exact, target=self.shader.target, entry=self.entry), self.inputs, self.groups)
+        ours = run_ours(pyaco.compile(exact, target=self.shader.target, entry=self.entry, wave=self.shader.wave), self.inputs, self.groups)
         moved = [faults(found, other, self.inputs, self.tolerance) for found, other in ((again, theirs), (self.ours, ours))]
         wrong = faults(self.theirs, self.ours, self.inputs, self.tolerance)
         if wrong and all(np.isin(bad, np.concatenate([each[key] for each in moved if key in each] or [bad[:0]])).all() for key, bad in wrong.items()):

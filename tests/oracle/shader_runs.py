@@ -57,9 +57,18 @@ def image_on(device: emu.Device, asked: dict[str, Any]) -> tuple[Any, Any]:
     return image, SampledImage(view, our_sampler(asked["sampler"])) if "sampler" in asked else view
 
 
-def run_ours(shader: Any, inputs: GeneratedInputs, groups: tuple[int, int, int], engine: str = "fast", check: str = "", guard: int = 0) -> Written:
-    """Run a compiled shader on a device of ours; `guard` random bytes behind each buffer can be reached."""
-    device = emu.Device(shader.target, check=check) if check else emu.Device(shader.target, engine, threads=1)
+def run_ours(shader: Any, inputs: GeneratedInputs, groups: tuple[int, int, int], engine: str = "fast", check: str = "", guard: int = 0,
+             same_values: bool = False) -> Written:
+    """Run a compiled shader on a device of ours.
+
+    Parameters
+    ----------
+    guard : int
+        So many random bytes behind each buffer can be reached.
+    same_values : bool
+        Stores of one value by several waves make a race, too.
+    """
+    device = emu.Device(shader.target, check=check, report_same_value=same_values) if check else emu.Device(shader.target, engine, threads=1)
     beyond = np.random.default_rng(guard).integers(1, 256, guard, np.uint8)
     handles: dict[Any, Any] = {key: device.buffer(np.concatenate([data, beyond])) for key, data in inputs.buffers.items()}
     push = bytearray(inputs.push)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import cross_shaders
+import llvm_forms
 import pytest
-from cross_shaders import BAD, OPTIONAL, Combination, Crossing, all_targets, draw
+from cross_shaders import BAD, OPTIONAL, Combination, Crossing, Work, all_targets, draw, every, judge_file, replayed
+from judge import undecoded
 from vulkan_peer import Lavapipe
 
 import pyaco
@@ -26,15 +30,47 @@ def test_every_target_wave_and_option_is_drawn() -> None:
     assert {how.fp64 for how in drawn} == {"hardware", "lowered", "software"} and any(how.vgpr_limit and how.sgpr_limit for how in drawn)
 
 
+def test_every_target_in_every_wave_size() -> None:
+    names = ("gfx700", "gfx1030")
+    first, second = every(names, 0), every(names, 1)
+    assert [(how.target, how.wave, how.values) for how in first] == [("gfx700", 64, "small"), ("gfx1030", 64, "small"), ("gfx1030", 32, "wide")]
+    assert {(how.target, how.wave, how.values) for how in first + second} == set(itertools.product(("gfx1030",), (32, 64), ("small", "wide"))) | {
+        ("gfx700", 64, "small"), ("gfx700", 64, "wide")}  # fmt: skip
+
+
+def test_a_file_is_cut_and_taken_up_again(lavapipe: Lavapipe, llvm: str, tmp_path: Path) -> None:
+    work = Work(SHADERS / "saxpy.spv", ("gfx900", "gfx1100"), 1, 0, True, (), 0)
+    cut = judge_file(work)
+    assert [row["outcome"] for row in cut] == ["cut"] * 3
+    rows = tmp_path / "rows.json"
+    rows.write_text("".join(json.dumps(row) + "\n" for row in cut))
+    again = judge_file(replace(work, given=replayed(rows)[work.path], seconds=60))
+    assert [row["how"] for row in again] == [row["how"] for row in cut] and {row["outcome"] for row in again} <= {"equal", "close"}
+
+
+def test_words_that_are_no_instruction(llvm: str) -> None:
+    shader: Any = pyaco.compile((SHADERS / "saxpy.spv").read_bytes(), target="gfx1100")
+    assert not undecoded(shader)
+    shader.code = shader.code[:8] + bytes.fromhex("ffffffff") + shader.code[8:]
+    assert [line.split(":")[0] for line in undecoded(shader)] == ["0x8"]
+
+
+def test_text_that_llvm_assembles(llvm: str) -> None:
+    shader: Any = pyaco.compile((SHADERS / "saxpy.spv").read_bytes(), target="gfx700")
+    assert not undecoded(shader)
+    assert llvm_forms.assemble_program("gfx700", shader.disassembly) == shader.code
+    with pytest.raises(ValueError, match="invalid instruction"):
+        llvm_forms.assemble_program("gfx700", "v_frobnicate_b32 v0, v1")
+
+
 def test_fewer_registers_make_a_shader_spill() -> None:
     module = (SHADERS / "attention.spv").read_bytes()
     few, plain = Combination("gfx1100", 64, vgpr_limit=24), Combination("gfx1100", 64)
     assert few.compile(module, "main").stats["spilled_vgprs"] > 0 == plain.compile(module, "main").stats["spilled_vgprs"]
 
 
-def test_right_and_wrong_code(lavapipe: Lavapipe, llvm_objdump: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cross_shaders, "OBJDUMP", llvm_objdump)
-    crossing = Crossing((SHADERS / "bitonic_sort.spv").read_bytes(), "main")
+def test_right_and_wrong_code(lavapipe: Lavapipe, llvm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    crossing = Crossing((SHADERS / "bitonic_sort.spv").read_bytes(), "main", "small", (2, 2, 1))
     for how in (Combination("gfx600", 64, debug=("noopt",), sgpr_limit=48), Combination("gfx1100", 32, ("nir.cse",), int64="all", vgpr_limit=24)):
         assert crossing.judge(how)[0] not in (*BAD, "refused")
     compiled = Combination.compile

@@ -29,10 +29,10 @@ each_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 
 
 @pytest.mark.parametrize(("name", "target", "wave"), RUNS)
-def test_machine_code(name: str, target: str, wave: int, lavapipe: Lavapipe, llvm_objdump: str) -> None:
+def test_machine_code(name: str, target: str, wave: int, lavapipe: Lavapipe, llvm: str) -> None:
     case = CASES[name]
     shader: Any = pyaco.compile(case.spirv, target=target, wave=wave, spec=dict(case.spec), validate=True)
-    assert not undecoded(shader, llvm_objdump)
+    assert not undecoded(shader)
     inputs = case.inputs()
     wanted = expected(case, wave, lavapipe)
     assert not differences(inputs, wanted, run_emulator(shader, case, inputs))
