@@ -12,7 +12,7 @@ from pyaco._core.ir.pass_runner import EFFECTS
 from pyaco._core.ir.shader import Shader
 from pyaco._core.ir.shader_facts import FACTS, facts_of, mask_of
 from pyaco.nir import parse, passes
-from pyaco.passes import Group, Pass, Pipeline, Step
+from pyaco.passes import Group, Pass, Pipeline, Run, Step
 from pyaco.pipelines import compute
 from pyaco.pipelines.nir_passes import NIR_PASSES
 
@@ -110,6 +110,56 @@ def test_steps_that_are_left_out_make_no_difference(name: str, level: int, wave:
     passes.run(fast)
     passes.run(observed, on_pass=lambda name, shader, seconds: None)
     assert renumbered(passes.NIR.text(fast)) == renumbered(passes.NIR.text(observed))
+
+
+LOOP = """shader: MESA_SHADER_COMPUTE
+entry: main
+workgroup_size: 64, 1, 1
+decl_function main (0 params) (entrypoint)
+
+impl main {{
+    block b0:    // preds:
+    32    %1 = load_const (0x00000000 = 0)
+    32    %2 = load_const (0x00000001 = 1)
+    32    %3 = load_const (0x00000004 = 4)
+    32    %4 = @load_subgroup_id
+    32    %5 = mov %4
+    32    %6 = umin %4, %3
+    32    %7 = mov %6
+               // succs: b1
+    loop {{
+        block b1:    // preds: b0 b4
+        32    %8 = phi b0: %1, b4: %10
+        1     %9 = uge %8, {bound}
+                   // succs: b2 b3
+        if %9 {{
+            block b2:  // preds: b1
+            break
+            // succs: b5
+        }} else {{
+            block b3:  // preds: b1, succs: b4
+        }}
+        block b4:    // preds: b3
+        32    %10 = iadd %8, %2
+                   // succs: b1
+    }}
+    block b5:    // preds: b2
+    32    %11 = iadd %5, %7
+               // succs:
+}}
+"""
+
+
+@pytest.mark.parametrize(("bound", "runs"), [("%4", 1), ("%7", 2)])
+def test_loops_are_looked_at_again_where_copies_hide_what_decides(bound: str, runs: int) -> None:
+    """Reads of copies are no work for `loop_unroll`, but of the copy of a limit: ``i >= min(n, 4)`` is known from the fourth trip on."""
+    shader = parse.parse_shader(LOOP.format(bound=bound))
+    shader.set_target(103, 64, 0xFFFF8000)
+    steps = Run()
+    names = ("loop_unroll", "copy_propagation", "loop_unroll")
+    assert steps.run(passes.NIR, Pipeline("nir", "compute", tuple(NIR_PASSES[name] for name in names)), shader, 103)
+    assert [record.name for record in steps.records].count("loop_unroll") == runs
+    assert ("loops" in facts_of(shader)) == (runs == 1)
 
 
 @pytest.mark.parametrize("name", ["saxpy", "strided_copy"])

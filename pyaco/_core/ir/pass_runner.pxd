@@ -8,6 +8,7 @@ cdef enum:                        # bits of what a kernel returns
     kernel_changed = 1            # it may have changed something
     kernel_steady = 2             # it has changed nothing, nor would it without dead code, with equal values made one or with what moves
     kernel_steady_without = 4     # it has changed nothing, nor would it without dead code
+    kernel_steady_with_copies = 16    # as kernel_steady, nor would it if copies were read through
 
 # Of a ShaderData or ProgramData.
 ctypedef int (*kernel_function)(void *ir, int option) except -1 nogil

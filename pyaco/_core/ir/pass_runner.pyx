@@ -347,14 +347,16 @@ cdef class _Runner:
         return 0
 
     cdef inline void note(self, const PlanRow *one, bint changed, int said) noexcept nogil:
-        """Take down what a kernel has done, and what it has said of that (``kernel_steady``, ``kernel_steady_without``)."""
+        """Take down what a kernel has done, and what it has said of that (``kernel_steady`` and its kin)."""
         if changed:
             self.version += 1
             self.latest[one.effect] = self.version
         if one.slot >= 0 and (one.settles or not changed):
             self.idle[one.slot].version = self.version + 1
             self.idle[one.slot].cares = one.cares
-            if said & kernel_steady and not changed:
+            if said & kernel_steady_with_copies and not changed:
+                self.idle[one.slot].cares &= ~((1 << effect_constants) - 1)
+            elif said & kernel_steady and not changed:
                 self.idle[one.slot].cares &= ~((1 << effect_copies) - 1)
             elif said & kernel_steady_without and not changed:
                 self.idle[one.slot].cares &= ~(1 << effect_dead_code)

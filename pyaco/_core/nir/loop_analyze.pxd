@@ -2,8 +2,7 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
-from pyaco._core.common.zeroed cimport Zeroed
-from pyaco._core.ir.shader cimport BlockNumber, NodeId, ShaderData, ValueId
+from pyaco._core.ir.shader cimport NodeId, OrderRow, ShaderData, ValueId
 
 cdef enum:                        # what is known of a value in one trip
     known_never = 0               # it is not known, nor in a later trip
@@ -44,12 +43,15 @@ cdef struct Carried:              # into the next trip, by a phi
 
 cdef struct LoopAnalysis:
     ShaderData *s
-    Zeroed[uint32_t] row          # by value: where it stands in `members` if it stands there; of other loops' values, anywhere
+    ValueId first_made            # values from here on are the pass's own
+    vector[uint32_t] slots        # hash table of rows in `members`: linear probing, at most half full
     vector[Member] members        # from 1 on; one loop at a time, so that they stay in the cache
     vector[Carried] carried
     bint has_local_variables      # the shader
-    BlockNumber first_block       # of the loop: its header
-    BlockNumber last_block
+    bint hinges                   # a decision may be another one without dead code, with equal values made one, or with copies read through
+    OrderRow begin                # of the loop
+    OrderRow end
+    NodeId header
     NodeId entry                  # the block before the loop
     uint32_t trip                 # serial
     uint32_t steps                # that may still be computed for this loop
@@ -58,8 +60,9 @@ cdef struct LoopAnalysis:
 cdef ValueId jump_of(const ShaderData *s, NodeId block) noexcept nogil
 # What a phi is by way of a predecessor; 0: that is none.
 cdef ValueId phi_value_from(const ShaderData *s, ValueId phi, NodeId predecessor) noexcept nogil
-# Numbers the blocks.
 cdef int analysis_begin(LoopAnalysis *a, ShaderData *s) except -1 nogil
+# The loop behind a node in the table, 0: none. There may be loops in what nothing reaches any more.
+cdef NodeId loop_next(const ShaderData *s, NodeId node) noexcept nogil
 # Whether a loop should be unrolled; `facts` says how.
 cdef bint loop_should_unroll(LoopAnalysis *a, NodeId loop, LoopFacts *facts) except -1 nogil
 # Whether the value of the condition of the if behind a loop's first block is known in the first trip.

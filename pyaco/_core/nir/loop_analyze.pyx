@@ -24,10 +24,11 @@ from nir_opcodes cimport (
     alu_umul_high, intrinsic_load_deref, intrinsic_load_global, intrinsic_load_global_amd, intrinsic_load_ssbo, intrinsic_load_ubo,
     intrinsic_store_deref,
 )
+from pyaco._core.common.hashing cimport hash_mix
 from pyaco._core.ir.shader cimport (
     NodeId, OrderRow, ShaderData, SourceRow, ValueId, VariableId, alu_is_vector, constant_bits, deref_array, jump_break, loop_control_dont_unroll,
     loop_control_unroll, mode_function_temp, mode_global, mode_shader_temp, mode_ssbo, mode_ubo, nir_alu, nir_deref, nir_intrinsic,
-    nir_jump, nir_load_const, nir_phi, nir_tex, node_block, node_if, node_loop, nodes_index, source_swizzle, source_value, swizzle_component,
+    nir_jump, nir_load_const, nir_phi, nir_tex, node_block, node_if, node_loop, source_swizzle, source_value, swizzle_component,
     value_is_constant, variable_alive,
 )
 from pyaco._core.nir.evaluate cimport evaluate_alu, operand_bits
@@ -41,14 +42,22 @@ cdef enum:
     most_exits = 3                 # of a loop that runs once
     most_depth = 32                # of an expression
     most_steps = 1 << 15           # computed for the exits of one loop
+    fewest_slots = 32
 
 
 cdef int analysis_begin(LoopAnalysis *a, ShaderData *s) except -1 nogil:
     a.s = s
     a.trip = 0
-    a.row.assign(s.instructions.table.count)
+    a.first_made = s.instructions.table.count
     a.has_local_variables = _has_local_variables(s)
-    nodes_index(s)
+    a.hinges = False
+    return 0
+
+
+cdef NodeId loop_next(const ShaderData *s, NodeId node) noexcept nogil:
+    for node in range(node + 1, s.nodes.table.count):
+        if s.nodes.kind[node] == node_loop and s.nodes.parent[node]:
+            return node
     return 0
 
 
@@ -106,22 +115,42 @@ cdef bint _find_exits(const ShaderData *s, LoopFacts *facts) except -1 nogil:
 
 # ---------------------------------------------------------------------------------------------------- computing with counters
 cdef inline bint _is_inside(const LoopAnalysis *a, ValueId value) noexcept nogil:
-    """Whether a value is the loop's; values that the pass has made are not."""
-    return value < a.row.size() and a.first_block <= a.s.nodes.index[a.s.instructions.block[value]] <= a.last_block
+    """Whether a value is the loop's (rows of the order are in the order of the code); values that the pass has made are not."""
+    return value < a.first_made and a.begin <= a.s.nodes.order_first[a.s.instructions.block[value]] < a.end
+
+
+cdef inline size_t _slot(const LoopAnalysis *a, ValueId value) noexcept nogil:
+    """Where the row of a value stands in `slots`, or would stand: it is 0 there."""
+    cdef size_t mask = a.slots.size() - 1
+    cdef size_t slot = hash_mix(0, value) >> 32 & mask
+    while a.slots[slot] and a.members[a.slots[slot]].value != value:
+        slot = (slot + 1) & mask
+    return slot
+
+
+cdef int _more_slots(LoopAnalysis *a) except -1 nogil:
+    cdef uint32_t row
+    a.slots.assign(2 * a.slots.size(), 0)
+    for row in range(1, <uint32_t>a.members.size()):
+        a.slots[_slot(a, a.members[row].value)] = row
+    return 0
 
 
 cdef inline uint32_t _member(LoopAnalysis *a, ValueId value) except 0 nogil:
     """The row in `members` of a value of the loop, which is made if there is none."""
-    cdef uint32_t row = a.row[value]
-    if row == 0 or row >= a.members.size() or a.members[row].value != value:
-        row = a.row[value] = <uint32_t>a.members.size()
+    cdef size_t slot = _slot(a, value)
+    if a.slots[slot] == 0:
+        if 2 * a.members.size() > a.slots.size():
+            _more_slots(a)
+            slot = _slot(a, value)
+        a.slots[slot] = <uint32_t>a.members.size()
         a.members.push_back(Member(value=value, trip=0, knowledge=known_never, counts=False, bits=0))
-    return row
+    return a.slots[slot]
 
 
 cdef inline bint _is_counter(const LoopAnalysis *a, ValueId value) noexcept nogil:
-    cdef uint32_t row = a.row[value] if value < a.row.size() else 0
-    return row != 0 and row < a.members.size() and a.members[row].value == value and a.members[row].counts
+    cdef uint32_t row = a.slots[_slot(a, value)]
+    return row != 0 and a.members[row].counts
 
 
 cdef bint _is_limit(int opcode, int comparison, bint *maximum) noexcept nogil:
@@ -177,18 +206,25 @@ cdef int _combine(LoopAnalysis *a, ValueId instruction, const int *known, uint64
     return _decide_limited(a, instruction, 1 - side, known[1 - side], values, result, depth)
 
 
-cdef bint _needs_all(const ShaderData *s, ValueId instruction) noexcept nogil:
+cdef inline bint _is_copy(const ShaderData *s, ValueId value) noexcept nogil:
+    return s.instructions.opcode[value] == alu_mov or alu_is_vector(s.instructions.opcode[value])
+
+
+cdef bint _needs_all(LoopAnalysis *a, ValueId instruction) noexcept nogil:
     """Whether an operation is never known where one of its operands never is."""
+    cdef const ShaderData *s = a.s
     cdef int opcode = s.instructions.opcode[instruction]
+    cdef bint needs = True
     cdef bint maximum
     cdef uint32_t i
     if opcode == alu_bcsel or s.instructions.bit_size[instruction] == 1 and (opcode == alu_iand or opcode == alu_ior):
         return False
     for i in range(s.instructions.source_count[instruction]):
-        if s.instructions.kind[source_value(s, instruction, i)] == nir_alu and \
-                _is_limit(s.instructions.opcode[source_value(s, instruction, i)], opcode, &maximum):
-            return False
-    return True
+        if s.instructions.kind[source_value(s, instruction, i)] != nir_alu:
+            continue
+        a.hinges = a.hinges or _is_copy(s, source_value(s, instruction, i))      # of a limit
+        needs = needs and not _is_limit(s.instructions.opcode[source_value(s, instruction, i)], opcode, &maximum)
+    return needs
 
 
 cdef bint _reads_outside(const LoopAnalysis *a, ValueId instruction) noexcept nogil:
@@ -211,15 +247,18 @@ cdef int _compute(LoopAnalysis *a, ValueId instruction, uint64_t *result, int de
     cdef int[4] known
     cdef int least = known_now
     cdef int i
+    a.hinges = a.hinges or _is_copy(s, instruction)
     if count > 4 or s.instructions.components[instruction] != 1 or alu_output_size[opcode] > 1:
         return known_never
-    if _reads_outside(a, instruction) and _needs_all(s, instruction):
+    if _reads_outside(a, instruction) and _needs_all(a, instruction):
         return known_never
     for i in range(count):
         if alu_input_sizes_flat[opcode * alu_max_inputs + i] > 1:
             return known_never
         values[i] = 0
         known[i] = _source(a, instruction, i, &values[i], depth)
+        if known[i] == known_never and _needs_all(a, instruction):
+            return known_never
         least = min(least, known[i])
         operands[i] = &values[i]
     if opcode == alu_bcsel:
@@ -259,11 +298,15 @@ cdef int _value(LoopAnalysis *a, ValueId value, uint32_t component, uint64_t *re
     if s.instructions.kind[value] == nir_load_const:
         result[0] = s.constants.value[s.instructions.data[value] + component]
         return known_now
-    if not _is_inside(a, value) or s.instructions.components[value] != 1 or depth > most_depth:
+    if not _is_inside(a, value):
+        return known_never
+    if s.instructions.components[value] != 1 or depth > most_depth:
+        a.hinges = True
         return known_never
     row = _member(a, value)
     if a.members[row].trip != a.trip and (a.members[row].trip == 0 or a.members[row].knowledge != known_never):
         if a.steps == 0:
+            a.hinges = True
             return known_later
         a.steps -= 1
         a.members[row].trip = a.trip
@@ -271,7 +314,7 @@ cdef int _value(LoopAnalysis *a, ValueId value, uint32_t component, uint64_t *re
         knowledge = known_never
         if s.instructions.kind[value] == nir_alu:
             knowledge = _compute(a, value, result, depth + 1)
-        elif s.instructions.kind[value] == nir_phi and s.nodes.index[s.instructions.block[value]] == a.first_block:
+        elif s.instructions.kind[value] == nir_phi and s.instructions.block[value] == a.header:
             knowledge = _value(a, phi_value_from(s, value, a.entry), 0, result, depth + 1)
         elif s.instructions.kind[value] == nir_phi:
             knowledge = _merge(a, value, result, depth + 1)
@@ -282,7 +325,11 @@ cdef int _value(LoopAnalysis *a, ValueId value, uint32_t component, uint64_t *re
 
 
 cdef int _source(LoopAnalysis *a, ValueId instruction, uint32_t source, uint64_t *result, int depth) except -1 nogil:
-    return _value(a, source_value(a.s, instruction, source), swizzle_component(source_swizzle(a.s, instruction, source), 0), result, depth)
+    cdef ValueId value = source_value(a.s, instruction, source)
+    cdef uint32_t component = 0
+    if a.s.instructions.kind[value] == nir_load_const:         # of others one component is all there is
+        component = swizzle_component(source_swizzle(a.s, instruction, source), 0)
+    return _value(a, value, component, result, depth)
 
 
 # --------------------------------------------------------------------------------------------------------- running the loop
@@ -298,9 +345,12 @@ cdef ValueId phi_value_from(const ShaderData *s, ValueId phi, NodeId predecessor
 cdef int _first_trip(LoopAnalysis *a, NodeId loop) except -1 nogil:
     """Turn to a loop, before it runs: its header's phis are what they are by way of the block before it."""
     cdef const ShaderData *s = a.s
+    cdef NodeId last = s.nodes.last0[loop]
     a.members.assign(1, Member(value=0, trip=0, knowledge=known_never, counts=False, bits=0))
-    a.first_block = s.nodes.index[s.nodes.first0[loop]]
-    a.last_block = s.nodes.index[s.nodes.last0[loop]]
+    a.slots.assign(fewest_slots, 0)
+    a.header = s.nodes.first0[loop]
+    a.begin = s.nodes.order_first[a.header]
+    a.end = s.nodes.order_first[last] + s.nodes.order_count[last]
     a.entry = s.nodes.previous[loop]
     a.steps = most_steps
     a.trip += 1
@@ -377,6 +427,7 @@ cdef bint _run(LoopAnalysis *a, LoopFacts *facts, bint asked) except -1 nogil:
             return True
         if never == exits or facts.unknown and exits > 2 or facts.unknown > 1 or a.steps == 0:
             return False
+        a.hinges = a.hinges or trip == most_trips
         if trip == most_trips and (facts.unknown or not asked and not _can_overlap_loads(s, facts)):
             return False
         if not _next_trip(a, facts.loop):
@@ -464,6 +515,7 @@ cdef bint _guess_trips(LoopAnalysis *a, LoopFacts *facts) except -1 nogil:
     cdef size_t kept = 0
     if not a.has_local_variables:
         return False
+    a.hinges = True
     facts.past_end.clear()
     _list_accesses(a, facts, a.s.nodes.first0[facts.loop])
     if facts.past_end.empty():
@@ -624,7 +676,7 @@ cdef bint _holds_loops(const ShaderData *s, NodeId node) noexcept nogil:
 
 cdef bint known_at_first(LoopAnalysis *a, NodeId loop, ValueId condition, uint64_t *bits) except -1 nogil:
     _first_trip(a, loop)
-    a.last_block = a.first_block   # the condition of the if behind it depends on nothing else of the loop
+    a.end = a.begin + a.s.nodes.order_count[a.header]      # the condition of the if behind it depends on nothing else of the loop
     return _value(a, condition, 0, bits, 0) == known_now
 
 
@@ -644,6 +696,7 @@ cdef bint loop_should_unroll(LoopAnalysis *a, NodeId loop, LoopFacts *facts) exc
             return False
     if facts.runs_once:
         return True
+    a.hinges = True
     if facts.unknown and facts.terminators.size() > 2 or facts.unknown > 1 or facts.trips > 1 and _holds_loops(s, s.nodes.first0[loop]):
         return False
     body.cost = 0

@@ -21,7 +21,7 @@ from libc.stdint cimport uint32_t
 from libcpp.vector cimport vector
 
 from pyaco._core.common.table cimport table_append, table_append_many
-from pyaco._core.ir.pass_runner cimport native_kernel
+from pyaco._core.ir.pass_runner cimport kernel_changed, kernel_steady_with_copies, native_kernel
 from pyaco._core.ir.shader cimport (
     NodeId, Shader, ShaderData, SourceRow, ValueId, nir_phi, nir_undef, node_block, node_if, node_insert_after, node_loop, node_remove, phi_set,
 )
@@ -30,7 +30,7 @@ from pyaco._core.nir.control_flow_edit cimport (
     ControlFlowEdit, edit_begin, edit_copy_instruction, edit_end, edit_merge_forward, edit_node_new, edit_resolve_phis,
 )
 from pyaco._core.nir.loop_analyze cimport (
-    LoopAnalysis, LoopFacts, Terminator, analysis_begin, exit_leaves, exit_stays, loop_should_unroll, phi_value_from,
+    LoopAnalysis, LoopFacts, Terminator, analysis_begin, exit_leaves, exit_stays, loop_next, loop_should_unroll, phi_value_from,
 )
 from pyaco._core.nir.loop_closing cimport Uses, close_value, uses_find
 
@@ -387,24 +387,26 @@ cdef bint _unroll_in_list(Search *search, ShaderData *s, NodeId node) except -1 
     return progress
 
 
-cdef bint _has_loop(const ShaderData *s) noexcept nogil:
-    cdef NodeId node
-    for node in range(1, s.nodes.table.count):
-        if s.nodes.kind[node] == node_loop and s.nodes.parent[node]:
-            return True
-    return False
+cdef bint _any_to_unroll(Search *search, const ShaderData *s) except -1 nogil:
+    """Whether it is worth looking for them: mostly there is none, and a walk through the table of nodes takes less than through the tree."""
+    cdef NodeId loop = loop_next(s, 0)
+    while loop and not loop_should_unroll(&search.analysis, loop, &search.facts):
+        loop = loop_next(s, loop)
+    return loop != 0
 
 
-cdef bint loop_unroll_run(ShaderData *s) except -1 nogil:
+cdef int loop_unroll_run(ShaderData *s) except -1 nogil:
+    """Returns as kernels do."""
     cdef Search search
-    if not _has_loop(s):
-        return False
     search.editing = False
     analysis_begin(&search.analysis, s)
+    if not _any_to_unroll(&search, s):
+        return 0 if search.analysis.hinges else kernel_steady_with_copies
     _unroll_in_list(&search, s, s.nodes.first0[1])
-    if search.editing:
-        edit_end(&search.unroller.edit)
-    return search.editing
+    if not search.editing:
+        return 0
+    edit_end(&search.unroller.edit)
+    return kernel_changed
 
 
 cdef int _kernel(void *ir, int option) except -1 nogil:
@@ -418,5 +420,5 @@ def run(Shader shader not None, options=None):
     """Unroll loops of known, small trip count that hold no such loops; True when one was unrolled (run again after folding)."""
     cdef bint progress
     with nogil:
-        progress = _kernel(&shader.data, 0)
+        progress = _kernel(&shader.data, 0) & kernel_changed
     return progress

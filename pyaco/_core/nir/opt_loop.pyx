@@ -21,7 +21,7 @@ from nir_opcodes cimport intrinsic_load_vulkan_descriptor, intrinsic_vulkan_reso
 
 from pyaco._core.common.table cimport table_append_many
 from pyaco._core.common.zeroed cimport Zeroed
-from pyaco._core.ir.pass_runner cimport native_kernel
+from pyaco._core.ir.pass_runner cimport kernel_changed, kernel_steady_with_copies, native_kernel
 from pyaco._core.ir.shader cimport (
     NodeId, OrderRow, Shader, ShaderData, SourceRow, ValueId, jump_break, jump_continue, nir_component, nir_deref, nir_intrinsic, nir_load_const,
     nir_phi, nir_phi_new, nir_undef, nir_vector, node_block, node_if, node_insert_after, node_remove, phi_set,
@@ -31,7 +31,7 @@ from pyaco._core.nir.control_flow_edit cimport (
     ControlFlowEdit, edit_become_mov, edit_begin, edit_copy_instruction, edit_end, edit_jump_of, edit_merge_forward, edit_node_new,
     edit_resolve_phis,
 )
-from pyaco._core.nir.loop_analyze cimport LoopAnalysis, analysis_begin, jump_of, known_at_first, phi_value_from
+from pyaco._core.nir.loop_analyze cimport LoopAnalysis, analysis_begin, jump_of, known_at_first, loop_next, phi_value_from
 from pyaco._core.nir.loop_closing cimport Uses, close_value, is_in_loop, uses_find
 
 cdef enum:
@@ -101,12 +101,24 @@ cdef bint _should_rotate(LoopAnalysis *analysis, const ShaderData *s, NodeId loo
         return False
     leaves_in_then = _only_breaks(s, s.nodes.first0[branch])
     if not leaves_in_then and not _only_breaks(s, s.nodes.first1[branch]):
+        analysis.hinges = analysis.hinges or jump_of(s, s.nodes.last0[branch]) or jump_of(s, s.nodes.last1[branch])
         return False
     if jump_of(s, s.nodes.last1[branch] if leaves_in_then else s.nodes.last0[branch]):
         return False
     if not known_at_first(analysis, loop, s.nodes.condition[branch], &known) or <bint>known == leaves_in_then:
         return False
-    return _can_copy(s, header) and not _continues(s, branch)
+    if _continues(s, branch):
+        return False
+    analysis.hinges = True
+    return _can_copy(s, header)
+
+
+cdef bint _any_to_rotate(LoopAnalysis *analysis, const ShaderData *s) except -1 nogil:
+    """Whether it is worth looking for them: mostly there is none, and a walk through the table of nodes takes less than through the tree."""
+    cdef NodeId loop = loop_next(s, 0)
+    while loop and not _should_rotate(analysis, s, loop):
+        loop = loop_next(s, loop)
+    return loop != 0
 
 
 cdef bint _find(LoopAnalysis *analysis, const ShaderData *s, NodeId node, vector[NodeId] &found) except -1 nogil:
@@ -352,30 +364,35 @@ cdef int _move_test(Rotation *r, NodeId loop, NodeId branch, NodeId last, NodeId
     return edit_merge_forward(&r.edit, header, following)
 
 
-cdef bint opt_loop_run(ShaderData *s) except -1 nogil:
+cdef int opt_loop_run(ShaderData *s) except -1 nogil:
+    """Returns as kernels do."""
     cdef LoopAnalysis analysis
     cdef Rotation r
     cdef vector[NodeId] found
     cdef NodeId loop
     cdef bint progress = False
     analysis_begin(&analysis, s)
+    if not _any_to_rotate(&analysis, s):
+        return 0 if analysis.hinges else kernel_steady_with_copies
     _find(&analysis, s, s.nodes.first0[1], found)
     if found.empty():
-        return False
+        return 0
     edit_begin(&r.edit, s)
     uses_find(&r.uses, s)
     r.place.assign(s.instructions.table.count)
     for loop in found:
         progress = _rotate(&r, loop) or progress
     edit_end(&r.edit)
-    return progress
+    return kernel_changed if progress else 0
 
 
 cdef int _kernel(void *ir, int option) except -1 nogil:
-    cdef bint progress = False
-    while opt_loop_run(<ShaderData *>ir):
-        progress = True
-    return progress
+    cdef int said = opt_loop_run(<ShaderData *>ir)
+    if not said & kernel_changed:
+        return said
+    while opt_loop_run(<ShaderData *>ir) & kernel_changed:
+        pass
+    return kernel_changed
 
 
 kernel = native_kernel(_kernel)
@@ -385,5 +402,5 @@ def run(Shader shader not None, options=None):
     """Rotate loops until none is left that gains by it; True when something changed."""
     cdef bint progress
     with nogil:
-        progress = _kernel(&shader.data, 0)
+        progress = _kernel(&shader.data, 0) & kernel_changed
     return progress
