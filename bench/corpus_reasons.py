@@ -15,6 +15,8 @@ from typing import Any
 Row = Mapping[str, Any]
 
 REASONS = Path(__file__).with_suffix(".txt")
+#: Further ones beside the RADV of Debian 12.
+REASONS_OF_DEBIAN = REASONS.with_name("corpus_reasons_22.3.6.txt")
 STATISTICS = ("Instrs", "Latency", "InvThroughput")
 #: Quotients above this one need a reason.
 LIMIT = 1.10
@@ -83,7 +85,7 @@ def report(rows: Sequence[Row], folder: Path, peer: str, reasons: Sequence[Reaso
     found = excesses(rows, folder, peer, reasons)
     without = sum(each.reason is None for each in found)
     print(f"\nAbove {LIMIT:.2f} of {peer}'s: {len(found)} figures of {len({(each.name, each.entry) for each in found})} entry points; "
-          f"{without} without a reason in {REASONS.name}")  # fmt: skip
+          f"{without} without a reason")  # fmt: skip
     for each in found:
         print(f"{each.quotient:6.2f} {each.statistic:14} {each.name} {each.entry}: {each.reason.text if each.reason else '*** no reason'}")
     return found
@@ -92,4 +94,4 @@ def report(rows: Sequence[Row], folder: Path, peer: str, reasons: Sequence[Reaso
 def report_idle(found: Sequence[Excess], rows: Sequence[Row], folder: Path, reasons: Sequence[Reason]) -> None:
     """Print the reasons that explain nothing on any target."""
     for reason in idle(found, rows, folder, reasons):
-        print(f"{REASONS.name} has a reason that explains nothing: {reason.pattern} ({' '.join(sorted(reason.statistics))})")
+        print(f"a reason that explains nothing: {reason.pattern} ({' '.join(sorted(reason.statistics))})")

@@ -24,6 +24,8 @@ MEANS = ("Instrs", "CodeSize", "VGPRs", "Latency", "InvThroughput")
 def report(rows: Sequence[Row], folder: Path, peer: str, worst_by: str, worst: int) -> None:
     """Print everything, a part for each target."""
     reasons = corpus_reasons.read_reasons()
+    if peer == "radv":
+        reasons += corpus_reasons.read_reasons(corpus_reasons.REASONS_OF_DEBIAN)
     found: list[corpus_reasons.Excess] = []
     compared: list[Row] = []
     for target in sorted({row["target"] for row in rows}):

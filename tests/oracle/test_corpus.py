@@ -140,8 +140,8 @@ def test_what_is_a_tenth_worse_has_a_reason_or_is_named(tmp_path: Path) -> None:
     assert [each.text for each in corpus_reasons.idle(found, rows, tmp_path, reasons)] == ["stale"]
 
 
-def test_the_file_of_reasons_is_read() -> None:
-    assert len(corpus_reasons.read_reasons()) > 10
+def test_the_files_of_reasons_are_read() -> None:
+    assert all(len(corpus_reasons.read_reasons(path)) > 10 for path in (corpus_reasons.REASONS, corpus_reasons.REASONS_OF_DEBIAN))
 
 
 @pytest.mark.parametrize("line", ["a | Instrs", "a | Instructions | why", "| Instrs | why"])
