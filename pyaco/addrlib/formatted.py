@@ -77,8 +77,6 @@ def surface_request(
     if form.layout.startswith("planar"):
         raise UnsupportedError(f"{form.name}: each plane is a surface of its own; see pyaco.addrlib.plane_surfaces")
     use |= (SurfaceUse.ZBUFFER if form.has_depth else _NO_USE) | (SurfaceUse.SBUFFER if form.has_stencil else _NO_USE)
-    if mips > (most := max(width, height, depth, 1).bit_length()):
-        raise InputError(f"{mips} mip levels: {width} x {height} x {max(depth, 1)} pixels have at most {most}")
     if depth > 0 and form.is_compressed and form.bits == 128:
         # No chip renders to blocks, and GFX9 has no mode for such levels of what it renders to; Mesa's radv_image.c says so too.
         use |= SurfaceUse.NO_RENDER_TARGET

@@ -87,11 +87,3 @@ def test_memory_that_is_none(chip: str) -> None:
     for addresses in ([1.5], ["a"]):
         with pytest.raises(InputError):
             surface.coordinates(addresses)
-
-
-def test_no_more_levels_than_the_extent_has() -> None:
-    assert Surface(NAVI21, width=40, height=9, mips=6).level_shape(5) == (1, 1, 1)
-    with pytest.raises(InputError, match="7 mip levels: 40 x 9 x 1 pixels have at most 6"):
-        Surface(NAVI21, width=40, height=9, mips=7)
-    with pytest.raises(InputError, match="have at most 7"):
-        Surface(NAVI21, width=40, height=9, depth=64, mips=8)
