@@ -1,26 +1,37 @@
 """Peephole select: a small if that only computes becomes selections.
 
 An if whose two lists are single blocks of at most `limit` cheap, effect-free instructions is flattened: the instructions
-move before it and the phis after it become `bcsel`. Needs: nothing. Guarantees: valid NIR.
+move before it and the phis after it become `bcsel`. Arguments and system values are in registers from the start, and cost nothing.
+Needs: nothing. Guarantees: valid NIR.
 Source: the transformation of Mesa's ``nir_opt_peephole_select``; the limit of 8 is RADV's.
 """
 from libc.stdint cimport uint32_t
 
-from nir_opcodes cimport alu_bcsel
+from nir_opcodes cimport (
+    alu_bcsel, intrinsic_flag_can_eliminate, intrinsic_flag_can_reorder, intrinsic_flag_convergent, intrinsic_flags, intrinsic_source_count,
+)
 
 from pyaco._core.common.table cimport table_append_many
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
-    NodeId, OrderRow, Shader, ShaderData, SourceRow, ValueId, identity_swizzle, nir_alu, nir_load_const, nir_phi, nir_undef, node_block,
-    node_if, node_walk_next,
+    NodeId, OrderRow, Shader, ShaderData, SourceRow, ValueId, identity_swizzle, nir_alu, nir_intrinsic, nir_load_const, nir_phi, nir_undef,
+    node_block, node_if, node_walk_next,
 )
 from pyaco._core.nir.control_flow_edit cimport (
     ControlFlowEdit, edit_begin, edit_end, edit_splice,
 )
 
 
+cdef bint _is_given(int intrinsic) noexcept nogil:
+    """Whether it has its value from the start of the shader: an argument, a system value."""
+    cdef int pure = intrinsic_flag_can_eliminate | intrinsic_flag_can_reorder
+    return intrinsic_source_count[intrinsic] == 0 and intrinsic_flags[intrinsic] & (pure | intrinsic_flag_convergent) == pure
+
+
 cdef bint _is_movable(const ShaderData *s, ValueId instruction) noexcept nogil:
     cdef int kind = s.instructions.kind[instruction]
+    if kind == nir_intrinsic:
+        return _is_given(s.instructions.opcode[instruction])
     return kind == nir_alu or kind == nir_load_const or kind == nir_undef
 
 
