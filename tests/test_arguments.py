@@ -408,6 +408,7 @@ def binary_calls(t: Things) -> Iterator[Call]:
     bundle = bundle_of({"hipv4-amdgcn-amd-amdhsa--gfx1100": t.object})
     yield call(binary.offload_entries, bundle)
     yield call(binary.read_code_object, bundle, target="gfx1100", kernel="k")
+    yield call(binary.read_radv_shaders, t.object)
     yield call(targets.TargetId.parse, "gfx942:xnack-")
     yield call(binary.link_code_object, t.object)
     yield call(binary.write_elf, t.shader)

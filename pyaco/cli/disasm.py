@@ -1,7 +1,7 @@
 """``pyaco disasm``."""
 
 from pyaco.cli.command_line import CommandLine, Options
-from pyaco.cli.shared import is_code_object, read_bytes, write_bytes
+from pyaco.cli.shared import is_code_object, may_be_of_radv, read_bytes, write_bytes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,8 +12,9 @@ __all__ = ["add_arguments", "run"]
 
 def add_arguments(parser: CommandLine) -> None:
     """Describe the command line of this verb."""
-    parser.add_argument("input", metavar="IN", help="raw machine code, a code object or an offload bundle, - for standard input")
-    parser.add_argument("--target", help="gfx name, chip name or product name; gfx1100, or what the code object says")
+    parser.add_argument("input", metavar="IN",
+                        help="raw machine code, a code object or an offload bundle, a pipeline cache or binary of RADV, - for standard input")
+    parser.add_argument("--target", help="gfx name, chip name or product name; gfx1100, or what the code object or the cache says")
     parser.add_argument("-o", "--output", metavar="OUT", help="file to write (standard output)")
     parser.add_argument("--exact", action="store_true",
                         help="text that assembles to the same bytes: an instruction with bits that mean nothing becomes .long")
@@ -46,6 +47,12 @@ def _text(data: bytes, target: str | None, exact: bool) -> "tuple[str, Buffer]":
         code_object = read_code_object(data, target)
         target = generic_members(code_object.target)[0] if target is None else TargetId.parse(target).processor
         return target, code_object_text(code_object, target, exact=exact).encode()
+    if may_be_of_radv(data):
+        from pyaco.binary.radv import holds_radv_shaders, radv_text
+
+        if holds_radv_shaders(data):
+            target, text = radv_text(data, target)
+            return target, text.encode()
     from pyaco.isa.listing import listing
 
     target = "gfx1100" if target is None else target

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from pyaco.compiler import CompiledShader
 
 __all__ = [
-    "add_cache_argument", "add_compile_arguments", "compile_cached", "is_code_object", "read_bytes", "specializations", "write_bytes", "write_text",
+    "add_cache_argument", "add_compile_arguments", "compile_cached", "is_code_object", "may_be_of_radv", "read_bytes", "specializations",
+    "write_bytes", "write_text",
 ]  # fmt: skip
 
 
@@ -91,6 +92,11 @@ def read_bytes(path: str) -> bytes:
 def is_code_object(data: bytes) -> bool:
     """Whether a file begins as a code object, or as one of those that hold code objects."""
     return data.startswith((b"\x7fELF", b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB"))
+
+
+def may_be_of_radv(data: bytes) -> bool:
+    """Whether a file begins as a Vulkan pipeline cache, or with the type of RADV's binaries; ``pyaco.binary.radv`` knows for certain."""
+    return data.startswith((b"\x20\0\0\0\1\0\0\0\x02\x10\0\0", bytes(4)))
 
 
 def write_bytes(path: str | None, data: "Buffer") -> None:

@@ -25,6 +25,8 @@ from typing import Any
 
 import numpy as np
 
+from pyaco.binary import read_radv_shaders
+
 HERE = Path(__file__).resolve().parent
 ICD_FOLDERS = (Path("/usr/share/vulkan/icd.d"), Path("/etc/vulkan/icd.d"))
 
@@ -285,19 +287,25 @@ class Radv:
 
         return RadvPipeline(found["statistics"], text("NIR"), text("ACO IR"), text("Assembly"))
 
-    def constant_data(self, size: int, spirv: bytes, wave: int, entry: str, layouts: list[list[dict[str, Any]]], push_bytes: int) -> bytes:
-        """The constant data of a pipeline, which no representation has: what stands behind its code in a pipeline cache.
-
-        ACO puts five words of s_code_end between the two (``aco_assembler.cpp`` of Mesa 25.2).
-        """
+    def pipeline_cache(
+        self, spirv: bytes, wave: int | None = None, spec: Mapping[int, int | float] | None = None, entry: str = "main",
+        layouts: list[list[dict[str, Any]]] | None = None, push_bytes: int = 0,
+    ) -> bytes:  # fmt: skip
+        """The contents of a pipeline cache that holds this pipeline alone."""
         environment = self.worker.environment
         worker = _worker(Path(environment["VK_ICD_FILENAMES"]), environment["RADV_FORCE_FAMILY"], caches=True)
-        request = _request("cache_data", spirv, None, entry) | {"wave": wave, "layouts": layouts, "push_bytes": push_bytes}
+        request = _request("cache_data", spirv, spec, entry) | {"wave": wave}
+        if layouts is not None:
+            request |= {"layouts": layouts, "push_bytes": push_bytes}
         data: bytes = worker.ask(request, 120.0)["data"]
-        _, mark, behind = data.rpartition(5 * struct.pack("<I", 0xBF9F0000))
-        if not mark or len(behind) < size:
-            raise PeerError("the pipeline cache has no code")
-        return behind[:size]
+        return data
+
+    def constant_data(self, size: int, spirv: bytes, wave: int, entry: str, layouts: list[list[dict[str, Any]]], push_bytes: int) -> bytes:
+        """The constant data of a pipeline, which no representation has: what stands behind its code in a pipeline cache."""
+        (shader,) = read_radv_shaders(self.pipeline_cache(spirv, wave, None, entry, layouts, push_bytes))
+        if len(shader.constant_data) < size:
+            raise PeerError("the pipeline cache has no constant data")
+        return shader.constant_data[:size]
 
     def layout_support(self, layouts: list[list[dict[str, Any]]]) -> list[tuple[bool, int]]:
         """For each set layout: whether it is supported, and how many elements its variable binding may have."""
