@@ -128,6 +128,7 @@ def _run_shader(options: Options) -> None:
         shader = compile(
             options.input, target, stage=options.stage, entry=options.entry, wave=options.wave,
             spec=specializations(options.spec), int64=options.int64, fp64=options.fp64, validate=options.validate,
+            wgp_mode=options.wgp_mode,
         )
     device = _device(options, target)
     buffers = {key: [device.buffer(array) for array in arrays] for key, arrays in contents.items()}
