@@ -26,7 +26,7 @@ __all__ = ["add_arguments", "run"]
 
 # What only one kind of input takes.
 _OF_CODE_OBJECTS = ("kernel", "grid", "workgroup", "cluster", "arg", "lds")
-_OF_SHADERS = ("groups", "buffer", "image", "sampler", "texel_buffer", "push", "entry", "wave", "spec")
+_OF_SHADERS = ("groups", "buffer", "image", "sampler", "texel_buffer", "push", "entry", "wave", "wgp_mode", "spec")
 
 
 #: Wave instructions that a timeline shows.
@@ -89,7 +89,8 @@ def run(options: Options) -> None:
 def _refuse(options: Options, names: tuple[str, ...], kind: str) -> None:
     """Raise InputError if an option is given that the input has no use for."""
     for name in names:
-        if getattr(options, name) not in (None, []):
+        value = getattr(options, name)
+        if value not in (None, []) and value is not False:
             raise InputError(f"--{name.replace('_', '-')}: {options.input} is {kind}")
 
 

@@ -28,7 +28,7 @@ def add_arguments(parser: CommandLine) -> None:
     parser.add_argument("--sgprs", type=int, help="scalar registers of the kernel")
     parser.add_argument("--lds", type=int, help="bytes of LDS of a workgroup")
     parser.add_argument("--workgroup-size", type=int, help="invocations of a workgroup (64)")
-    parser.add_argument("--cu-mode", action="store_true", help="its waves stay on one compute unit where they may use both of a pair (GFX10 and later)")
+    parser.add_argument("--cu-mode", action="store_true", help="its waves stay on one compute unit where they may use both of a pair (GFX10 on)")
     parser.add_argument("--memory", nargs="?", const="", metavar="VRAM,VISIBLE,GTT",
                         help="heaps and memory types as the driver shows them, from sizes in MiB; by default the product's memory, 256 and 8192")
     parser.add_argument("--numbering", choices=NUMBERINGS,
