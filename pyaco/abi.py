@@ -130,6 +130,8 @@ class Abi:
     dynamic_buffers : DynamicBuffers or None
     num_shared_vgprs : int
         wave64 on GFX10: VGPRs that both halves share; they follow the others, whose number is rounded up to 4.
+    wgp_mode : bool
+        The waves of a workgroup may run on both compute units of a pair.
     """
 
     user_sgprs: tuple[UserSgprs, ...]
@@ -149,6 +151,7 @@ class Abi:
     descriptor_sets: Mapping[int, DescriptorSetLayout] = field(default_factory=dict)
     dynamic_buffers: DynamicBuffers | None = None
     num_shared_vgprs: int = 0
+    wgp_mode: bool = False
 
     @classmethod
     def of(cls, abi: Abi | Mapping[str, Any] | None) -> Abi:
@@ -231,7 +234,7 @@ class Abi:
                     raise InputError(f"ABI: binding {binding} of set {number}: {bound.count} elements of {bound.stride} bytes at {bound.offset}")
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the ABI as plain data for JSON; fields that most shaders do not have (dynamic buffers, shared VGPRs) only where set."""
+        """Return the ABI as plain data for JSON; fields that most shaders do not have (dynamic buffers, shared VGPRs, WGP mode) only where set."""
         found: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(self)}
         found["user_sgprs"] = [_present(argument) for argument in self.user_sgprs]
         found["workgroup_size"] = list(self.workgroup_size)
@@ -239,7 +242,7 @@ class Abi:
             number: {"size": layout.size, "bindings": {binding: _present(bound) for binding, bound in layout.bindings.items()}}
             for number, layout in self.descriptor_sets.items()
         }
-        for name in ("dynamic_buffers", "num_shared_vgprs"):
+        for name in ("dynamic_buffers", "num_shared_vgprs", "wgp_mode"):
             if not found[name]:
                 del found[name]
         if self.dynamic_buffers is not None:
@@ -287,5 +290,5 @@ def _dynamic_buffers(entry: Any) -> DynamicBuffers | None:
 
 _READERS: dict[str, Any] = {
     "user_sgprs": _user_sgprs, "scratch_wave_offset": bool, "workgroup_size": _workgroup_size, "descriptor_sets": _sets,
-    "dynamic_buffers": _dynamic_buffers,
+    "dynamic_buffers": _dynamic_buffers, "wgp_mode": bool,
 }  # fmt: skip

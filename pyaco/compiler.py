@@ -18,6 +18,7 @@ from pyaco.errors import InputError, UnsupportedError
 from pyaco.passes import PassRecord, Pipeline, Run, Stopped
 from pyaco.source import SPIRV_MAGICS, Source, load
 from pyaco.targets import features
+from pyaco.targets.limits import check_wgp_mode
 from pyaco.targets.lowering import DoublesLowering, Int64Lowering, doubles_lowering, int64_lowering, spelled
 
 if TYPE_CHECKING:
@@ -201,6 +202,7 @@ def compile(
     fp64: str | DoublesLowering = "hardware",
     debug: str | tuple[str, ...] | list[str] = (),
     explain_pressure: bool = False,
+    wgp_mode: bool = False,
 ) -> CompiledShader:
     """Compile a shader to machine code.
 
@@ -241,6 +243,9 @@ def compile(
         environment variable ``PYACO_DEBUG``.
     explain_pressure : bool
         Find out where most registers are needed, and what holds them.
+    wgp_mode : bool
+        The waves of a workgroup may run on both compute units of a pair (GFX10 and later): its barriers then wait for memory too, because these
+        units share no first-level cache. RADV dispatches so; by default a workgroup stays on one unit.
 
     Returns
     -------
@@ -255,7 +260,7 @@ def compile(
     """
     if stage != "compute":
         raise UnsupportedError(f"shader stage {stage!r} (only compute)")
-    chip, aim, lowering = _prepared(target, wave, int64, fp64)
+    chip, aim, lowering = _prepared(target, wave, int64, fp64, wgp_mode)
     on = switches(debug)
     asked = validate or dump_after or stop_after or disable or explain_pressure or on is not NO_SWITCHES
     observer = None
@@ -316,13 +321,14 @@ def _print_unasked(shader: CompiledShader, on: DebugSwitches) -> None:
 
 @lru_cache(maxsize=256, typed=True)
 def _prepared(
-    target: str, wave: int | None, int64: str | Int64Lowering, fp64: str | DoublesLowering
+    target: str, wave: int | None, int64: str | Int64Lowering, fp64: str | DoublesLowering, wgp_mode: bool
 ) -> tuple[targets.Chip, Target, _Lowering]:
     """What is the same for all shaders."""
     chip = _chip(target)
     if wave is not None:
         targets.wave_limits(chip, wave)  # complains about a wave size that the chip does not have
-    return chip, _target(chip, wave), _lowering(chip.level, int64, fp64)
+    check_wgp_mode(chip, wgp_mode)
+    return chip, _target(chip, wave, wgp_mode), _lowering(chip.level, int64, fp64)
 
 
 def _chip(target: str) -> targets.Chip:
@@ -395,13 +401,14 @@ def _limits(target: str, wave: int) -> dict[str, int]:
     return targets.wave_limits(target, wave).as_dict()
 
 
-def _target(chip: targets.Chip, wave: int | None) -> Target:
+def _target(chip: targets.Chip, wave: int | None, wgp_mode: bool) -> Target:
     """What is compiled for, as kernels read it: the limits of a chip's waves, and how their size is chosen where `wave` is None."""
     from pyaco._core.ir.compilation import Target
 
     narrow = _limits(chip.target, 32) if features.has_wave32(chip.level) else None
     wide = _limits(chip.target, 64) if features.has_wave64(chip.level) else None
-    return Target(chip.level, wave or 0, narrow, wide, narrow_with_matrices=features.has_wave_matrices(chip.level))
+    return Target(chip.level, wave or 0, narrow, wide, narrow_with_matrices=features.has_wave_matrices(chip.level),
+                  wgp_mode=wgp_mode)  # fmt: skip
 
 
 def _lower(shader: Shader, target: Target, lowering: _Lowering, steps: Run, on: DebugSwitches, observer: Observer | None) -> Program:
@@ -450,7 +457,7 @@ _CONFIG_OF_ABI = ("num_sgprs", "num_vgprs", "num_shared_vgprs", "lds_bytes", "sc
 
 def _abi(program: Any) -> Abi:
     config = program.config
-    return Abi.from_dict({**program.metadata["abi"], **{name: config[name] for name in _CONFIG_OF_ABI}})
+    return Abi.from_dict({**program.metadata["abi"], **{name: config[name] for name in _CONFIG_OF_ABI}, "wgp_mode": program.wgp_mode})
 
 
 def _abi_of_shader(shader: Shader) -> Abi | None:

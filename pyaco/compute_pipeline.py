@@ -176,6 +176,8 @@ class Pipeline:
     debug : str or tuple of str
         Switches by the names of ``ACO_DEBUG``, as ``pyaco.compile`` takes them. A pipeline of which switches keep text, or which they validate, is
         compiled, and neither taken from a cache nor stored in one.
+    wgp_mode : bool
+        As ``pyaco.compile`` takes it.
     cache : PipelineCache, optional
     capture : bool
         Keep the text of NIR, ACO IR and machine code; such a pipeline is compiled, and neither taken from a cache nor stored in one.
@@ -199,7 +201,7 @@ class Pipeline:
         self, module: ShaderModule | str | Path | bytes, target: str = "gfx1100", *, stage: str = "compute", entry: str | None = None,
         specialization: Mapping[int, int | float | bool] | None = None, layout: PipelineLayout | None = None, wave: int | None = None,
         disable: tuple[str, ...] | list[str] = (), int64: str = "hardware", fp64: str = "hardware",
-        debug: str | tuple[str, ...] | list[str] = (), cache: PipelineCache | None = None, capture: bool = False,
+        debug: str | tuple[str, ...] | list[str] = (), wgp_mode: bool = False, cache: PipelineCache | None = None, capture: bool = False,
     ) -> None:  # fmt: skip
         if stage != "compute":
             raise UnsupportedError(f"shader stage {stage!r} (only compute)")
@@ -212,7 +214,7 @@ class Pipeline:
         nir_key = _hash(self.module.digest, entry, _specialization(specialization))
         chip = targets.chip(target)
         lowered = (int(int64_lowering(chip.level, int64)), int(doubles_lowering(chip.level, fp64)))
-        facts = (stage, chip.target, wave, sorted(disable), lowered, _plain(layout), on.code_key)
+        facts = (stage, chip.target, wave, wgp_mode, sorted(disable), lowered, _plain(layout), on.code_key)
         identity = build_identity(cache.disk if cache is not None else None)
         self.key = None if _has_user_passes() else _hash(b"pipeline", _FORMAT, identity, nir_key, *facts)
         self._note("key")
@@ -221,7 +223,7 @@ class Pipeline:
             shader = self._nir(cache, nir_key, entry, specialization)
             dumps = "all" if capture else ()
             found = compile(shader, target, stage=stage, wave=wave, layout=layout, disable=disable, int64=int64, fp64=fp64,
-                            dump_after=dumps, debug=debug)  # fmt: skip
+                            dump_after=dumps, debug=debug, wgp_mode=wgp_mode)  # fmt: skip
             self._note_passes(found)
             if cache is not None and self.key is not None:
                 cache.keep(self.key, entry_of_shader(found))

@@ -346,7 +346,7 @@ def target_calls(t: Things) -> Iterator[Call]:
     yield call(targets.chip, "gfx1100")
     yield call(targets.chips)
     yield call(targets.wave_limits, "gfx1100", 32)
-    yield call(targets.occupancy, "gfx1100", wave=32, vgprs=96, sgprs=32, lds_bytes=0, workgroup_size=64)
+    yield call(targets.occupancy, "gfx1100", wave=32, vgprs=96, sgprs=32, lds_bytes=0, workgroup_size=64, wgp_mode=False)
     yield call(targets.occupancy_limits, "gfx1100", wave=32, vgprs=96, sgprs=32, lds_bytes=0, workgroup_size=64, wgp_mode=True)
     yield call(database.find_product, "RX 7900 XTX")
     yield call(database.pci_chip, 0x744C)

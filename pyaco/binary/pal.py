@@ -13,6 +13,8 @@ from pyaco.arguments import checked
 from pyaco.binary import elf
 from pyaco.binary.machines import machine_flags
 from pyaco.errors import InputError
+from pyaco.isa.processors import processor
+from pyaco.targets import features
 
 __all__ = ["write_elf"]
 
@@ -90,6 +92,8 @@ def _metadata(shader: Compiled) -> bytes:
         ".wavefront_size": shader.wave,
         ".threadgroup_dimensions": list(abi.workgroup_size),
         ".float_mode": abi.float_mode,
+        ".wgp_mode": abi.wgp_mode,
+        ".mem_ordered": features.has_wave32(processor(shader.target)[1]),
     }
     document = {
         "amdpal.version": [3, 0],

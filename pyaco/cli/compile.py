@@ -47,6 +47,7 @@ def run(options: Options) -> None:
             options.input, options.target, stage=options.stage, entry=options.entry, wave=options.wave,
             spec=specializations(options.spec), validate=options.validate, dump_after=dumps, stop_after=options.stop_after,
             disable=options.disable, int64=options.int64, fp64=options.fp64, debug=options.debug, explain_pressure=options.explain_pressure,
+            wgp_mode=options.wgp_mode,
         )
     if options.print_passes:
         write_text(options.output, "\n".join(f"{record.room}.{record.name}" for record in shader.passes))

@@ -15,6 +15,7 @@ from pyaco.passes import Group, IntermediateRepresentation, Pass, Pipeline, Run,
 from pyaco.pipelines import compute, properties
 from pyaco.pipelines.aco_passes import ACO_PASSES
 from pyaco.pipelines.nir_passes import NIR_PASSES
+from pyaco.targets.limits import check_wgp_mode
 
 __all__ = ["add_arguments", "run"]
 
@@ -30,6 +31,7 @@ def add_arguments(parser: CommandLine) -> None:
     parser.add_argument("--target", help="gfx name, chip name or product name (what the text says, or gfx1100)")
     parser.add_argument("--wave", type=int, choices=(32, 64), help="lanes per wave (what the text says, or 64)")
     parser.add_argument("--workgroup-size", type=int, metavar="N", help="invocations of a workgroup, for ACO IR text, which does not say it")
+    parser.add_argument("--wgp-mode", action="store_true", help="the workgroups of ACO IR text may run on both compute units of a pair")
     parser.add_argument("-o", "--output", metavar="OUT", help="file to write (standard output)")
     parser.add_argument("--validate", action="store_true", help="run the validators after every pass")
     parser.add_argument("--time-passes", action="store_true", help="print how long each pass took")
@@ -56,7 +58,7 @@ def _optimize(options: Options) -> None:
     state = _State(representation.name, ir)
     for room, members in _runs(representation.name, options.passes):
         if room == "selection":
-            ir = _select(steps, ir, _chip(options, level))
+            ir = _select(steps, ir, _chip(options, level), options.wgp_mode)
             from pyaco.aco.passes import ACO as representation
 
             state = _State("aco", ir)
@@ -149,9 +151,10 @@ def _read_program(text: str, name: str, options: Options) -> tuple[IntermediateR
     chip = _chip(options)
     wave = options.wave or 64
     limits = targets.wave_limits(chip, wave).as_dict()
+    check_wgp_mode(chip, options.wgp_mode)
     size = {} if options.workgroup_size is None else {"workgroup_size": options.workgroup_size}
     try:
-        program = parse_program(text, chip.level, wave, **size)
+        program = parse_program(text, chip.level, wave, wgp_mode=options.wgp_mode, **size)
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
     build.set_device(program, **limits)
@@ -168,7 +171,7 @@ def _chip(options: Options, level: int = 0) -> targets.Chip:
     return chip
 
 
-def _select(steps: Run, shader: Any, chip: targets.Chip) -> Any:
+def _select(steps: Run, shader: Any, chip: targets.Chip, wgp_mode: bool) -> Any:
     """Instruction selection: the one pass whose result is another IR."""
     from pyaco._core.aco import isel
     from pyaco._core.ir.program import Program
@@ -177,7 +180,8 @@ def _select(steps: Run, shader: Any, chip: targets.Chip) -> Any:
     x, y, z = shader.info["workgroup_size"]
     wave = shader.info["wave_size"]
     program = Program()
-    program.configure(gfx_level=chip.level, wave_size=wave, workgroup_size=x * y * z, limits=targets.wave_limits(chip, wave).as_dict())
+    program.configure(gfx_level=chip.level, wave_size=wave, workgroup_size=x * y * z, limits=targets.wave_limits(chip, wave).as_dict(),
+                      wgp_mode=wgp_mode)  # fmt: skip
     isel.run(shader, program)
     steps.note(ACO, "aco", "instruction_selection", program)
     return program

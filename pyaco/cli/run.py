@@ -26,7 +26,7 @@ __all__ = ["add_arguments", "run"]
 
 # What only one kind of input takes.
 _OF_CODE_OBJECTS = ("kernel", "grid", "workgroup", "cluster", "arg", "lds")
-_OF_SHADERS = ("groups", "buffer", "image", "sampler", "texel_buffer", "push", "entry", "wave", "spec")
+_OF_SHADERS = ("groups", "buffer", "image", "sampler", "texel_buffer", "push", "entry", "wave", "wgp_mode", "spec")
 
 
 #: Wave instructions that a timeline shows.
@@ -89,7 +89,8 @@ def run(options: Options) -> None:
 def _refuse(options: Options, names: tuple[str, ...], kind: str) -> None:
     """Raise InputError if an option is given that the input has no use for."""
     for name in names:
-        if getattr(options, name) not in (None, []):
+        value = getattr(options, name)
+        if value not in (None, []) and value is not False:
             raise InputError(f"--{name.replace('_', '-')}: {options.input} is {kind}")
 
 
@@ -128,6 +129,7 @@ def _run_shader(options: Options) -> None:
         shader = compile(
             options.input, target, stage=options.stage, entry=options.entry, wave=options.wave,
             spec=specializations(options.spec), int64=options.int64, fp64=options.fp64, validate=options.validate,
+            wgp_mode=options.wgp_mode,
         )
     device = _device(options, target)
     buffers = {key: [device.buffer(array) for array in arrays] for key, arrays in contents.items()}

@@ -28,6 +28,7 @@ def add_compile_arguments(parser: CommandLine, target: str | None = "gfx1100") -
     parser.add_argument("--entry", help="entry point; needed when the module has several")
     parser.add_argument("--wave", type=int, choices=(32, 64), help="lanes per wave (32 for workgroups of up to 32 invocations where there are "
                         "such waves, else 64)")
+    parser.add_argument("--wgp-mode", action="store_true", help="a workgroup may run on both compute units of a pair (GFX10 and later), as RADV's")
     parser.add_argument("--spec", nargs="+", action="extend", default=[], metavar="ID=VALUE", help="specialization constants; may be repeated")
     parser.add_argument("--int64", default="hardware", metavar="OPTIONS",
                         help="64-bit integers in 32-bit halves: hardware (what chips lack), all, or options such as iadd64+shift64")
@@ -49,7 +50,7 @@ def compile_cached(options: Options, target: str, **choices: "Any") -> "Compiled
 
     return Pipeline(
         options.input, target, stage=options.stage, entry=options.entry, wave=options.wave, specialization=specializations(options.spec),
-        int64=options.int64, fp64=options.fp64, cache=PipelineCache(options.cache), **choices,
+        int64=options.int64, fp64=options.fp64, wgp_mode=options.wgp_mode, cache=PipelineCache(options.cache), **choices,
     ).shader  # fmt: skip
 
 

@@ -28,6 +28,7 @@ def add_arguments(parser: CommandLine) -> None:
     parser.add_argument("--sgprs", type=int, help="scalar registers of the kernel")
     parser.add_argument("--lds", type=int, help="bytes of LDS of a workgroup")
     parser.add_argument("--workgroup-size", type=int, help="invocations of a workgroup (64)")
+    parser.add_argument("--cu-mode", action="store_true", help="its waves stay on one compute unit where they may use both of a pair (GFX10 on)")
     parser.add_argument("--memory", nargs="?", const="", metavar="VRAM,VISIBLE,GTT",
                         help="heaps and memory types as the driver shows them, from sizes in MiB; by default the product's memory, 256 and 8192")
     parser.add_argument("--numbering", choices=NUMBERINGS,
@@ -236,9 +237,9 @@ def run(options: Options) -> None:
 
 def _refuse_lone(options: Options) -> None:
     """Raise InputError if an option is given without the one that it is about."""
-    kernel = ("wave", "vgprs", "sgprs", "lds", "workgroup_size")
+    kernel = ("wave", "vgprs", "sgprs", "lds", "workgroup_size", "cu_mode")
     for name in kernel if not options.occupancy else ():
-        if getattr(options, name) is not None:
+        if (value := getattr(options, name)) is not None and value is not False:
             raise InputError(f"--{name.replace('_', '-')} describes the kernel of --occupancy, which is not given")
     if options.numbering is not None and options.memory is None:
         raise InputError("--numbering says how --memory numbers, which is not given")
@@ -250,10 +251,11 @@ def _print_occupancy(options: Options, chosen: Chip | None) -> None:
         raise UnsupportedError(f"occupancy on {options.name}: chips before GCN have no waves")
     wave, size = (64 if value is None else value for value in (options.wave, options.workgroup_size))
     kernel = {"vgprs": options.vgprs or 0, "sgprs": options.sgprs or 0, "lds_bytes": options.lds or 0, "workgroup_size": size}
-    waves = occupancy(chosen, wave=wave, **kernel)
-    alone = {name: occupancy(chosen, wave=wave, **({"workgroup_size": size} | {name: value})) for name, value in kernel.items()}
+    wgp_mode = features.has_wgp_mode(chosen.level) and not options.cu_mode
+    waves = occupancy(chosen, wave=wave, wgp_mode=wgp_mode, **kernel)
+    alone = {name: occupancy(chosen, wave=wave, wgp_mode=wgp_mode, **({"workgroup_size": size} | {name: value})) for name, value in kernel.items()}
     most = wave_limits(chosen, wave).max_waves_per_simd
-    facts = {"target": chosen.target, "wave": wave, **kernel, "waves_per_simd": waves, "most_waves_per_simd": most,
+    facts = {"target": chosen.target, "wave": wave, "wgp_mode": wgp_mode, **kernel, "waves_per_simd": waves, "most_waves_per_simd": most,
              "lanes_per_simd": waves * wave, "waves_by_one_need": alone}
     if options.json:
         write_text(None, json.dumps(facts, indent=2))

@@ -135,7 +135,7 @@ class Launch(NamedTuple):
             scratch_offset=abi.scratch_wave_offset and not features.has_architected_flat_scratch(gfx_level),
             packed_ids=features.has_packed_ids(gfx_level), local_id_components=abi.local_id_components,
             shared_vgpr=-(-abi.num_vgprs // 4) * 4 if abi.num_shared_vgprs else 0, mode=initial_mode(gfx_level, abi.float_mode),
-            lds_bytes=abi.lds_bytes, scratch_bytes=abi.scratch_bytes_per_lane,
+            lds_bytes=abi.lds_bytes, scratch_bytes=abi.scratch_bytes_per_lane, wgp_mode=abi.wgp_mode,
         )  # fmt: skip
 
     @property

@@ -98,4 +98,4 @@ def shader_occupancy(abi: Abi, target: str) -> Occupancy:
     # What both halves of a wave share takes half the place.
     vgprs = abi.num_vgprs + abi.num_shared_vgprs // 2
     return occupancy_limits(of, wave=abi.wave_size, vgprs=vgprs, sgprs=sgprs, lds_bytes=abi.lds_bytes,
-                            workgroup_size=max(prod(abi.workgroup_size), 1), wgp_mode=False)  # fmt: skip
+                            workgroup_size=max(prod(abi.workgroup_size), 1), wgp_mode=abi.wgp_mode)  # fmt: skip

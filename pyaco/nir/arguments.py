@@ -64,7 +64,10 @@ def _bindings(shader: Shader) -> _Bindings:
 
 def _sets_of(known_bindings: _Bindings) -> Sets:
     """The bindings of each set."""
-    sets: dict[int, dict[int, tuple[str, int]]] = {number: dict(bindings) for number, bindings in known_bindings.reflected}
+    sets: dict[int, dict[int, tuple[str, int]]] = {
+        number: {binding: (_shared_kind(number, binding, kind), count) for binding, (kind, count) in bindings}
+        for number, bindings in known_bindings.reflected
+    }
     for number, binding, uniform, count in known_bindings.variables:
         bindings = sets.setdefault(number, {})
         known = bindings.get(binding)
@@ -87,11 +90,11 @@ def _sets_of(known_bindings: _Bindings) -> Sets:
     return sets
 
 
-def _shared_kind(number: int, binding: int, first: str, second: str) -> str:
-    """Return the type of a binding that the shader has as two: a combined image sampler, or a mutable descriptor of all of them."""
-    kinds = {*first.split("|"), second}
+def _shared_kind(number: int, binding: int, *types: str) -> str:
+    """Return the type of a binding that the shader has as several: a combined image sampler, or a mutable descriptor of all of them."""
+    kinds = {kind for each in types for kind in each.split("|")}
     if len(kinds) == 1:
-        return first
+        return kinds.pop()
     if kinds <= {DescriptorType.SAMPLER, DescriptorType.SAMPLED_IMAGE, DescriptorType.COMBINED_IMAGE_SAMPLER}:
         return DescriptorType.COMBINED_IMAGE_SAMPLER.value
     if DescriptorType.COMBINED_IMAGE_SAMPLER in kinds:

@@ -185,6 +185,8 @@ def _program_registers(abi: Abi, level: int) -> dict[str, dict[str, int]]:
         shared = abi.num_shared_vgprs
         # Encoded in groups of 8 for wave32 and 4 for wave64; more than 256 is what rounding to the allocation granule adds.
         granule = 8 if abi.wave_size == 32 else 4
+        # Code counts on results of loads in the order of the loads.
+        resources["COMPUTE_PGM_RSRC1"] |= {"WGP_MODE": int(abi.wgp_mode), "MEM_ORDERED": 1}
         resources["COMPUTE_PGM_RSRC1"]["VGPRS"] = max(-(-min(abi.num_vgprs, 256) // granule) - 1, 0)
         resources["COMPUTE_PGM_RSRC3"] = {"SHARED_VGPR_CNT": -(-shared // 8)}
     return resources

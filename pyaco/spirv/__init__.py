@@ -74,8 +74,9 @@ def reflect(
     -------
     dict
         ``entry``, ``stage``, ``workgroup_size``, ``push_constant_bytes``, ``spirv_version``, ``descriptor_sets``
-        (set -> binding -> ``type`` "ssbo" or "ubo" and ``count``, 0 for a runtime array; only what the entry point
-        uses), ``spec_constants`` (SpecId -> ``name``, ``type``, ``default``, ``value``).
+        (set -> binding -> ``type`` such as "ssbo", "ubo" or "storage_image", and ``count``, 0 for a runtime array; only what the
+        entry point uses; "ssbo|ubo" where variables have the binding as several types), ``spec_constants`` (SpecId -> ``name``,
+        ``type``, ``default``, ``value``).
     """
     found = dict(read(words, entry, specialization, stage).metadata)
     del found["source"]

@@ -126,6 +126,17 @@ def _waves_of_simd(chip_: Chip) -> int:
     return 8 if chip_.level >= 92 or chip_.name in _POLARIS else 10
 
 
+def check_wgp_mode(chip_: Chip, wgp_mode: bool | None) -> None:
+    """Raise where the waves of a workgroup are to run on both compute units of a pair, and the chip has no pairs.
+
+    Raises
+    ------
+    InputError
+    """
+    if wgp_mode and not features.has_wgp_mode(chip_.level):
+        raise InputError(f"WGP mode: {chip_.level_name} has no pairs of compute units")
+
+
 @checked
 def wave_limits(target: str | Chip, wave: int = 64) -> WaveLimits:
     """Return the limits of a wave of `wave` lanes on `target`.

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from pyaco.arguments import checked
 from pyaco.errors import InputError
+from pyaco.targets import features
 from pyaco.targets.chips import Chip, chip
-from pyaco.targets.limits import wave_limits
+from pyaco.targets.limits import check_wgp_mode, wave_limits
 
 __all__ = ["Occupancy", "occupancy", "occupancy_limits"]
 
@@ -71,20 +72,21 @@ def occupancy_limits(
     workgroup_size : int
         Invocations per workgroup.
     wgp_mode : bool, optional
-        Whether the waves of a workgroup may use both compute units of a pair; by default where there are pairs (GFX10 and later).
+        Whether the waves of a workgroup may use both compute units of a pair; by default where there are pairs (GFX10 and later, but GFX12.5).
 
     Raises
     ------
     InputError
-        Sizes that make no kernel.
+        Sizes that make no kernel, or WGP mode where there are no pairs.
     UnsupportedError
         Wave32 before GFX10.
     """
     chip_ = chip(target) if isinstance(target, str) else target
     limits = wave_limits(chip_, wave)
+    check_wgp_mode(chip_, wgp_mode)
     if min(vgprs, sgprs, lds_bytes) < 0 or workgroup_size < 1:
         raise InputError(f"a kernel of {vgprs} VGPRs, {sgprs} SGPRs, {lds_bytes} bytes of LDS and workgroups of {workgroup_size}")
-    units = 2 if chip_.level >= 100 and wgp_mode is not False else 1
+    units = 2 if features.has_wgp_mode(chip_.level) and wgp_mode is not False else 1
     simds = limits.simds_per_cu * units
     per_group = -(-workgroup_size // wave)
     most = limits.max_waves_per_simd
@@ -115,14 +117,16 @@ def _fitting(registers: int, used: int, granule: int, limit: int) -> int | None:
 
 @checked
 def occupancy(
-    target: str | Chip, *, wave: int = 64, vgprs: int = 0, sgprs: int = 0, lds_bytes: int = 0, workgroup_size: int = 64
-) -> int:
+    target: str | Chip, *, wave: int = 64, vgprs: int = 0, sgprs: int = 0, lds_bytes: int = 0, workgroup_size: int = 64,
+    wgp_mode: bool | None = None,
+) -> int:  # fmt: skip
     """Return how many waves of a kernel one SIMD holds at once: ``waves`` of `occupancy_limits`.
 
     Parameters
     ----------
-    target, wave, vgprs, sgprs, lds_bytes, workgroup_size
+    target, wave, vgprs, sgprs, lds_bytes, workgroup_size, wgp_mode
         As for `occupancy_limits`, and so are the errors.
     """
-    found = occupancy_limits(target, wave=wave, vgprs=vgprs, sgprs=sgprs, lds_bytes=lds_bytes, workgroup_size=workgroup_size)
+    found = occupancy_limits(target, wave=wave, vgprs=vgprs, sgprs=sgprs, lds_bytes=lds_bytes, workgroup_size=workgroup_size,
+                             wgp_mode=wgp_mode)  # fmt: skip
     return found.waves

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import pyaco
+from pyaco import spirv
 from pyaco.descriptors.sampler import Sampler
 from pyaco.descriptors.types import DescriptorType
 from pyaco.emu import Device
@@ -70,6 +72,19 @@ def test_no_room_for_an_image(tmp_path: Path) -> None:
     assert out.numpy().tolist() == [263]
     with pytest.raises(InputError, match="kind image for a mutable one that has no room for it"):
         device.dispatch(shader, (1, 1, 1), {(0, 0): [out, device.image(format="R32_UINT", width=1)]})
+
+
+@NEEDS_GLSLANG
+def test_reflection_names_every_type(tmp_path: Path) -> None:
+    """Vulkan lets variables share a binding, arrays of any length among them."""
+    unbounded = HEAP.replace("textures[4]", "textures[]").replace("textures[2]", "textures[nonuniformEXT(lane)]")
+    heap = "sampled_image|sampler|ssbo|storage_image"
+    types = {"buffers": (BUFFERS, "ssbo|ubo", 2), "heap": (HEAP, heap, 4), "unbounded": (unbounded, heap, 0)}
+    for name, (text, expected, count) in types.items():
+        source, module = tmp_path / f"{name}.comp", tmp_path / f"{name}.spv"
+        source.write_text(text)
+        subprocess.run(["glslangValidator", "-V", "-o", str(module), str(source)], check=True, capture_output=True)
+        assert spirv.reflect(module.read_bytes())["descriptor_sets"] == {0: {0: {"type": expected, "count": count}}}
 
 
 def test_layout() -> None:

@@ -328,8 +328,10 @@ def _smooth(slices: int, height: int, width: int, channels: int, level: int) -> 
 
 def descriptor(number: int, kind: str, count: int) -> dict[str, Any]:
     """A binding of a set's layout, as ``vulkan_worker`` takes it."""
-    name = {"ssbo": "storage_buffer", "ubo": "uniform_buffer"}.get(kind, kind)
-    return {"number": number, "type": KINDS[name], "count": count, "samplers": [], "mutable": [], "variable": False}
+    types = [KINDS[{"ssbo": "storage_buffer", "ubo": "uniform_buffer"}.get(name, name)] for name in kind.split("|")]
+    several = len(types) > 1
+    return {"number": number, "type": KINDS["mutable"] if several else types[0], "count": count, "samplers": [],
+            "mutable": types if several else [], "variable": False}  # fmt: skip
 
 
 def generate(spirv: bytes, used: Mapping[int, Mapping[int, Mapping[str, Any]]], invocations: int, seed: int, wide: bool) -> GeneratedInputs:
@@ -383,7 +385,7 @@ def _bind(inputs: GeneratedInputs, filler: Filler, maker: ImageMaker, key: tuple
           variables: list[tuple[int, int]]) -> None:  # fmt: skip
     """Give a binding what its type asks for."""
     module, kind, count = filler.module, facts["type"], facts["count"] or RUNTIME_DESCRIPTORS
-    if "," in kind or count > 256:
+    if "|" in kind or count > 256:
         raise CannotDrive(f"a binding of {count} {kind}")
     wanted = {"ssbo": (declared.OP_TYPE_STRUCT,), "ubo": (declared.OP_TYPE_STRUCT,), "sampler": (declared.OP_TYPE_SAMPLER,),
               "combined_image_sampler": (declared.OP_TYPE_SAMPLED_IMAGE,)}.get(kind, (declared.OP_TYPE_IMAGE,))  # fmt: skip

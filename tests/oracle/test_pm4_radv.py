@@ -11,8 +11,12 @@ import pytest
 from cases import CASES, Case, Inputs
 from vulkan_peer import Lavapipe, PeerError
 
+import pyaco
 from pyaco import emu, pm4
 from pyaco.isa.processors import processor
+from pyaco.pm4.build import DispatchStream
+from pyaco.registers import registers
+from pyaco.targets import features
 
 pytest.importorskip("vulkan")
 from radv_capture import FAMILIES, Capture, capture
@@ -120,6 +124,25 @@ def expected_of(case: Case, inputs: Inputs, lavapipe: Lavapipe, wave: int) -> Ma
         return case.model(inputs, wave)
     data = {key: buffer.data for key, buffer in inputs.buffers.items()}
     return lavapipe.run(case.spirv.read_bytes(), case.groups, data, inputs.push, case.spec, inputs.references, case.entry)
+
+
+@pytest.mark.parametrize("family", ["vega10", "navi10", "navi21", "gfx1100"])
+def test_dispatches_in_wgp_mode_set_the_drivers_registers(family: str) -> None:
+    """Rounding, clamping and the order of results are those of the driver, which runs in WGP mode where there is one."""
+    target = FAMILIES[family]
+    level = processor(target)[1]
+    shader = pyaco.compile(CASES["reduction"].spirv, target, wgp_mode=features.has_wgp_mode(level))
+    device = emu.Device(target)
+    with DispatchStream(device, shader, (1, 1, 1), {(0, 0): device.zeros(4096), (0, 1): device.zeros(4096)}, push=bytes(4)) as stream:
+        ours = pm4.parse(stream.words, level)
+    _, _, theirs, _ = recorded(family, "reduction")
+    register = registers(level)["COMPUTE_PGM_RSRC1"]
+    found = []
+    for packets in (ours, theirs):
+        (value,) = (value.value for packet in packets for value in packet.values if value.name == "COMPUTE_PGM_RSRC1")
+        found.append({name: field for name, field in register.decode(value).items() if name not in ("VGPRS", "SGPRS")})
+    assert found[0] == found[1]
+    assert found[0].get("WGP_MODE") == (1 if features.has_wgp_mode(level) else None)
 
 
 def test_the_report_is_whole() -> None:

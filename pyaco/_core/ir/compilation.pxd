@@ -56,6 +56,7 @@ cdef class Target:
     cdef uint32_t wave_size           # 0: chosen for each shader
     cdef bint has_narrow_waves
     cdef bint narrow_with_matrices    # cooperative matrices are multiplied in narrow waves
+    cdef bint wgp_mode
     cdef DeviceInfo narrow
     cdef DeviceInfo wide
     cdef void apply(self, ShaderData *shader, ProgramData *program, bint has_matrices) noexcept nogil

@@ -66,13 +66,16 @@ cdef class Target:
         Limits of waves of 32 and of 64 lanes (``pyaco.targets.wave_limits(...).as_dict()``), where those are known to the chip.
     narrow_with_matrices : bool
         Cooperative matrices are multiplied by instructions in narrow waves.
+    wgp_mode : bool
+        The waves of a workgroup may run on both compute units of a pair.
     """
 
-    def __init__(self, int gfx_level, int wave_size, dict narrow, dict wide, bint narrow_with_matrices=False):
+    def __init__(self, int gfx_level, int wave_size, dict narrow, dict wide, bint narrow_with_matrices=False, bint wgp_mode=False):
         self.gfx_level = gfx_level
         self.wave_size = wave_size
         self.has_narrow_waves = narrow is not None
         self.narrow_with_matrices = narrow_with_matrices
+        self.wgp_mode = wgp_mode
         if narrow is not None:
             self.narrow = narrow
         if wide is not None:
@@ -88,6 +91,7 @@ cdef class Target:
         shader.info.address32_hi = program.address32_hi = address32_hi
         program.workgroup_size = size[0] * size[1] * size[2]
         program.lane_mask = class_s1 if narrow else class_s2
+        program.wgp_mode = self.wgp_mode
         program.device = self.narrow if narrow else self.wide
 
     def aim(self, Shader shader not None, Program program not None):

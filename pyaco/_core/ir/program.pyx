@@ -465,6 +465,10 @@ cdef class Program:
         return self.data.wave_size
 
     @property
+    def wgp_mode(self):
+        return bool(self.data.wgp_mode)
+
+    @property
     def config(self):
         """What the launch packet needs, as a dict (fields of ``ProgramConfig``)."""
         return self.data.config

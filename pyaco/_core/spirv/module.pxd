@@ -182,10 +182,10 @@ cdef enum:                        # DescriptorKind
     descriptor_kind_texture_buffer
     descriptor_kind_image_buffer
 
-cdef struct ReflectedBinding:     # what a variable says of a binding
+cdef struct ReflectedBinding:     # what variables say of a binding
     uint32_t set
     uint32_t binding
-    uint32_t kind                 # descriptor_kind_*
+    uint32_t kinds                # a bit for each descriptor_kind_*
     uint32_t count                # descriptors; 0 as many as there are
 
 # The NIR that is being written. A block's order is a linked list until all is read, because instructions may be added before others
@@ -265,7 +265,7 @@ cdef class Reader:
     cdef TypeId byte_type
     cdef TypeId[5] word_vectors             # uint types by components, 0: not made yet
     cdef set specialization_used            # SpecIds of the module that it has
-    cdef vector[ReflectedBinding] bindings  # of a binding that several variables have, the last one counts
+    cdef vector[ReflectedBinding] bindings  # in order, each binding once, when all variables have been read
     cdef CurrentLine line                   # of source, that the instruction being read comes from
 
 # Raises InputError with the word; `text` may have one %u, for `value`.

@@ -218,7 +218,8 @@ cdef class _Module(ModuleFacts):
         cdef size_t i
         sets = {}
         for i in range(PyBytes_GET_SIZE(self.bindings) // sizeof(ReflectedBinding)):
-            sets.setdefault(rows[i].set, {})[rows[i].binding] = {"type": _DESCRIPTOR_TYPES[rows[i].kind], "count": rows[i].count}
+            types = sorted(name for kind, name in enumerate(_DESCRIPTOR_TYPES) if rows[i].kinds >> kind & 1)
+            sets.setdefault(rows[i].set, {})[rows[i].binding] = {"type": "|".join(types), "count": rows[i].count}
         return {
             "workgroup_size": list(self.workgroup_size), "descriptor_sets": sets, "push_constant_bytes": self.push_constant_bytes,
             "spec_constants": self.specialization(), "spirv_version": f"{self.version >> 16}.{self.version >> 8 & 0xff}",
@@ -276,13 +277,17 @@ cdef bint _comes_before(const ReflectedBinding &a, const ReflectedBinding &b) no
 
 
 cdef int _sort_bindings(Reader r) except -1 nogil:
-    """Put the bindings in order, each once."""
-    cdef size_t count = r.bindings.size()
+    """Put the bindings in order, each once: variables that share one may have it as several types, and one may name no count."""
     cdef size_t kept = 0
     cdef size_t i
+    cdef ReflectedBinding *last
     stable_sort(r.bindings.begin(), r.bindings.end(), &_comes_before)
-    for i in range(count):
-        if i + 1 == count or _comes_before(r.bindings[i], r.bindings[i + 1]):
+    for i in range(r.bindings.size()):
+        last = &r.bindings[kept - 1]
+        if kept and not _comes_before(last[0], r.bindings[i]):
+            last.kinds |= r.bindings[i].kinds
+            last.count = max(last.count, r.bindings[i].count) if last.count and r.bindings[i].count else 0
+        else:
             r.bindings[kept] = r.bindings[i]
             kept += 1
     r.bindings.resize(kept)

@@ -288,7 +288,7 @@ cdef int _buffer_variable(Reader r, SpirvId id, TypeId type) except -1 nogil:
     r.payload[id] = <uint32_t>(r.buffer_pointers.size() - 1)
     r.bindings.push_back(ReflectedBinding(
         r.words[set_word] if set_word else 0, r.words[binding_word] if binding_word else 0,
-        descriptor_kind_ssbo if mode == mode_ssbo else descriptor_kind_ubo, <uint32_t>count))
+        1 << (descriptor_kind_ssbo if mode == mode_ssbo else descriptor_kind_ubo), <uint32_t>count))
     return 0
 
 
@@ -332,7 +332,8 @@ cdef int _handle_variable(Reader r, SpirvId id, TypeId type) except -1 nogil:
     r.kind[id] = kind_ssa
     r.payload[id] = deref
     r.named_variables.push_back(NamedVariable(variable, id))
-    r.bindings.push_back(ReflectedBinding(r.s.variables.set[variable], r.s.variables.binding[variable], _descriptor_kind(base, dim), <uint32_t>count))
+    r.bindings.push_back(ReflectedBinding(r.s.variables.set[variable], r.s.variables.binding[variable], 1 << _descriptor_kind(base, dim),
+                                          <uint32_t>count))
     return 0
 
 
