@@ -361,6 +361,7 @@ def target_calls(t: Things) -> Iterator[Call]:
     _, kinds = memory.memory_heaps(110, 1 << 30, 1 << 28, 1 << 30)
     yield call(memory.choose_memory_type, kinds, memory.MemoryProperty(0), memory.MemoryProperty(0))
     yield call(registers.registers, 110)
+    yield call(registers.program_registers, t.shader.abi, 110)
     found = registers.registers(110)
     register = found["COMPUTE_PGM_RSRC1"]
     yield call(found.at, 0xB848)
@@ -412,6 +413,7 @@ def binary_calls(t: Things) -> Iterator[Call]:
     yield call(targets.TargetId.parse, "gfx942:xnack-")
     yield call(binary.link_code_object, t.object)
     yield call(binary.write_elf, t.shader)
+    yield call(binary.write_radv_shader, t.shader, b"")
     yield call(binary.kernel_descriptor, {"next_free_vgpr": 4, "next_free_sgpr": 8}, "gfx1100", wave_size=32)
     yield call(binary.KernelDescriptor.from_bytes, bytes(64))
     found = binary.read_code_object(t.object)

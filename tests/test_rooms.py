@@ -33,7 +33,7 @@ DOORS = {
     "descriptors": {"registers", "addrlib"},
     "emu": {"_core.emu", "_core.emu_fast", "_core.emu_inspect", "_core.isa", "abi", "addrlib", "binary", "command_streams", "descriptors",
             "registers"},
-    "registers": set(),
+    "registers": {"abi"},
     "pm4": {"registers", "descriptors", "addrlib", "abi", "command_streams", "emu"},
     "meta": {"_core.nir", "addrlib", "compiler", "descriptors", "emu", "metadata", "nir", "pm4"},
     "texture_files": set(),
@@ -41,7 +41,7 @@ DOORS = {
     "addrlib": {"_core.addrlib"},
     # What metadata surfaces hold: where they are, addrlib knows; what colour targets take for alpha, the descriptors.
     "metadata": {"addrlib", "descriptors"},
-    "binary": {"_core.isa", "abi"},
+    "binary": {"_core.isa", "abi", "registers"},
     "texels": {"_core.texels"},
     "_core.common": set(),
     "_core.ir": set(),

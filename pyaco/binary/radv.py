@@ -1,4 +1,4 @@
-"""Compute shaders that RADV keeps: its binary records, as they stand in pipeline caches and in ``VK_KHR_pipeline_binary`` data.
+"""Compute shaders as RADV keeps them: its binary records, as they stand in pipeline caches and in ``VK_KHR_pipeline_binary`` data, read and written.
 
 A record begins with the registers of the shader, goes on with the driver's own description, whose size differs from version to version of Mesa, and
 ends with statistics, code and constant data. Of the description nothing is needed: the total size before the sizes of the parts says where the
@@ -6,24 +6,28 @@ record begins, and a record that fits all of them is one.
 
 Sources: ``radv_shader.h`` (radv_shader_binary, radv_shader_binary_legacy) and ``ac_binary.h`` (ac_shader_config) of Mesa 22.3 to 25.2; the Vulkan
 specification, VkPipelineCacheHeaderVersionOne. That statistics are those of ``VK_KHR_pipeline_executable_properties`` in their order, as 32-bit
-words, and the pipeline's hash first, as two, is measured on records of Mesa 25.2.4.
+words, and the pipeline's hash first, as two, and which checksum of the code its hash is, is measured on records of Mesa 25.2.4.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from typing_extensions import Buffer
 
 from pyaco import isa
+from pyaco.abi import Abi
 from pyaco.arguments import checked
 from pyaco.errors import InputError
+from pyaco.registers import program_registers, registers
+from pyaco.targets import chip, lds_limits
 
-__all__ = ["RadvShader", "holds_radv_shaders", "pipeline_cache_device", "radv_text", "read_radv_shaders"]
+__all__ = ["RadvShader", "holds_radv_shaders", "pipeline_cache_device", "radv_text", "read_radv_shaders", "write_radv_shader"]
 
 _CACHE_HEADER = struct.Struct("<4I16s")
 _HEADER_BYTES, _HEADER_VERSION, _AMD = 32, 1, 0x1002
@@ -56,13 +60,31 @@ _CONFIG = (
 )  # fmt: skip
 _CONFIG_WORDS = struct.Struct(f"<{len(_CONFIG)}I")
 _MOST_SGPRS, _MOST_VGPRS = 128, 1024
-_STATISTICS = (
-    "SGPRs", "VGPRs", "Spilled SGPRs", "Spilled VGPRs", "Code size", "LDS size", "Scratch size", "Subgroups per SIMD", "Combined inputs",
-    "Combined outputs", "Hash", "Instructions", "Copies", "Branches", "Latency", "Inverse Throughput", "VMEM Clause", "SMEM Clause",
-    "Pre-Sched SGPRs", "Pre-Sched VGPRs", "VALU", "SALU", "VMEM", "SMEM", "VOPD",
-)  # fmt: skip
-#: Words of a hash stand before the named ones, and one of padding behind them.
-_STATISTICS_FIRST, _STATISTICS_BYTES = 2, 112
+#: RADV's names of its statistics, in the order of a record, and those of ``CompiledShader.stats``.
+_STATISTICS = {
+    "SGPRs": "sgprs", "VGPRs": "vgprs", "Spilled SGPRs": "spilled_sgprs", "Spilled VGPRs": "spilled_vgprs", "Code size": "code_size",
+    "LDS size": "lds_bytes", "Scratch size": "scratch_bytes", "Subgroups per SIMD": "max_waves", "Combined inputs": "", "Combined outputs": "",
+    "Hash": "", "Instructions": "instructions", "Copies": "copies", "Branches": "branches", "Latency": "latency",
+    "Inverse Throughput": "inverse_throughput", "VMEM Clause": "vmem_clauses", "SMEM Clause": "smem_clauses", "Pre-Sched SGPRs": "",
+    "Pre-Sched VGPRs": "", "VALU": "valu", "SALU": "salu", "VMEM": "vmem", "SMEM": "smem", "VOPD": "vopd",
+}  # fmt: skip
+#: The pipeline's hash, then a word for each, then padding.
+_STATISTICS_WORDS = struct.Struct(f"<8x{len(_STATISTICS)}I4x")
+
+
+class Compiled(Protocol):
+    """What a record says of a compiled shader."""
+
+    @property
+    def target(self) -> str: ...
+    @property
+    def code(self) -> bytes: ...
+    @property
+    def constant_data(self) -> bytes: ...
+    @property
+    def abi(self) -> Abi | Mapping[str, Any] | None: ...
+    @property
+    def stats(self) -> Mapping[str, int]: ...
 
 
 @dataclass(frozen=True)
@@ -218,7 +240,62 @@ def _parts(content: bytes, first: int, sizes: tuple[int, ...]) -> Iterator[bytes
 
 
 def _named_statistics(data: bytes) -> dict[str, int]:
-    if len(data) != _STATISTICS_BYTES:
-        return {}
-    words = struct.unpack(f"<{len(data) // 4}I", data)[_STATISTICS_FIRST:]
-    return dict(zip(_STATISTICS, words, strict=False))
+    return dict(zip(_STATISTICS, _STATISTICS_WORDS.unpack(data), strict=True)) if len(data) == _STATISTICS_WORDS.size else {}
+
+
+@checked
+def write_radv_shader(shader: Compiled, description: Buffer = b"") -> bytes:
+    """Return a compiled shader as a record, in the form of Mesa 23 to 25.2.
+
+    Parameters
+    ----------
+    shader : CompiledShader
+        What :func:`pyaco.compile` returned.
+    description : bytes-like
+        The driver's own description, as a record of the same version of Mesa has it (`RadvShader.description`): which user SGPRs the driver
+        fills, and how. A driver takes a record only with one that describes this shader; other readers do without.
+
+    Returns
+    -------
+    bytes
+        What `read_radv_shaders` reads.
+
+    Raises
+    ------
+    InputError
+        The shader has no code.
+    """
+    if not shader.code:
+        raise InputError("the shader has no code: its compilation was stopped early")
+    # Constant data begins at 64 bytes; what is between is marked as no code.
+    code = shader.code + (-len(shader.code) % 64 // len(_CODE_END) * _CODE_END if shader.constant_data else b"")
+    executed = len(code)
+    while code.endswith(_CODE_END, 0, executed):
+        executed -= len(_CODE_END)
+    layout = _LAYOUTS[0]
+    head = bytes(layout.before_config) + _CONFIG_WORDS.pack(*_config_of(shader)) + bytes(description)
+    gap = bytes(-(len(head) + 4) % 8)
+    statistics = _STATISTICS_WORDS.pack(*_statistics_of(shader))
+    sizes = struct.pack(f"<{layout.sizes}I", len(code + shader.constant_data), executed, 0, 0, len(statistics), 0)
+    tail = gap + sizes + statistics + code + shader.constant_data
+    return head + struct.pack("<I", len(head) + 4 + len(tail)) + tail
+
+
+def _config_of(shader: Compiled) -> list[int]:
+    """The registers of a shader, in the order of ``ac_shader_config``."""
+    abi, level = Abi.of(shader.abi), chip(shader.target).level
+    known = registers(level)
+    resources = {name: known[name].encode(**fields) for name, fields in program_registers(abi, level).items()}
+    values = {
+        "num_sgprs": abi.num_sgprs, "num_vgprs": abi.num_vgprs, "num_shared_vgprs": abi.num_shared_vgprs,
+        "spilled_sgprs": shader.stats["spilled_sgprs"], "spilled_vgprs": shader.stats["spilled_vgprs"],
+        "lds_size": lds_limits(level).encode(abi.lds_bytes), "float_mode": abi.float_mode,
+        "scratch_bytes_per_wave": abi.scratch_bytes_per_lane * abi.wave_size,
+        **{f"rsrc{k}": resources.get(f"COMPUTE_PGM_RSRC{k}", 0) for k in (1, 2, 3)},
+    }  # fmt: skip
+    return [values.get(name, 0) for name in _CONFIG]
+
+
+def _statistics_of(shader: Compiled) -> list[int]:
+    values = {theirs: shader.stats[ours] if ours else 0 for theirs, ours in _STATISTICS.items()}
+    return list((values | {"Hash": zlib.crc32(shader.code) ^ 0xFFFFFFFF}).values())

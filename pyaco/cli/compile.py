@@ -12,7 +12,7 @@ from pyaco.debug_switches import SWITCHES, VARIABLE, switches
 
 __all__ = ["add_arguments", "run"]
 
-EMIT = ("asm", "bin", "elf", "nir", "aco", "json")
+EMIT = ("asm", "bin", "elf", "radv", "nir", "aco", "json")
 
 
 def add_arguments(parser: CommandLine) -> None:
@@ -82,6 +82,10 @@ def _emit(shader: CompiledShader, emit: str, output: str | None) -> None:
         write_bytes(output, shader.code)
     elif emit == "elf":
         write_bytes(output, shader.to_elf())
+    elif emit == "radv":
+        from pyaco.binary import write_radv_shader
+
+        write_bytes(output, write_radv_shader(shader))
     elif emit in ("nir", "aco"):
         write_text(output, [text for name, text in shader.dumps.items() if name.startswith(emit)][-1])
     else:

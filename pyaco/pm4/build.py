@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from pyaco.arguments import checked
 from pyaco.errors import InputError
 from pyaco.pm4.opcodes import OPCODES
-from pyaco.registers import registers
-from pyaco.targets import features, lds_limits
+from pyaco.registers import program_registers, registers
+from pyaco.targets import features
 
 if TYPE_CHECKING:
     from pyaco.abi import Abi
@@ -151,7 +151,7 @@ class DispatchStream:
         stream = Stream(device.gfx_level)
         entry = arguments.entry
         stream.set("COMPUTE_PGM_LO", entry >> 8 & 0xFFFFFFFF).set("COMPUTE_PGM_HI", entry >> 40 & 0xFF)
-        for name, fields in _program_registers(abi, device.gfx_level).items():
+        for name, fields in program_registers(abi, device.gfx_level).items():
             stream.set(name, **fields)
         for axis, size in zip("XYZ", abi.workgroup_size, strict=True):
             stream.set(f"COMPUTE_NUM_THREAD_{axis}", NUM_THREAD_FULL=size)
@@ -168,28 +168,6 @@ class DispatchStream:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._arguments.release()
-
-
-def _program_registers(abi: Abi, level: int) -> dict[str, dict[str, int]]:
-    mask = abi.workgroup_id_mask
-    resources = {
-        "COMPUTE_PGM_RSRC1": {"FLOAT_MODE": abi.float_mode & 0xFF} | ({"DX10_CLAMP": 1} if features.has_dx10_clamp_mode(level) else {}),
-        "COMPUTE_PGM_RSRC2": {
-            "SCRATCH_EN": int(bool(abi.scratch_bytes_per_lane if features.has_architected_flat_scratch(level) else abi.scratch_wave_offset)),
-            "USER_SGPR": abi.user_sgpr_count,
-            "TGID_X_EN": mask & 1, "TGID_Y_EN": mask >> 1 & 1, "TGID_Z_EN": mask >> 2 & 1,
-            "TIDIG_COMP_CNT": max(abi.local_id_components - 1, 0), "LDS_SIZE": lds_limits(level).encode(abi.lds_bytes),
-        },
-    }
-    if features.has_wave32(level):
-        shared = abi.num_shared_vgprs
-        # Encoded in groups of 8 for wave32 and 4 for wave64; more than 256 is what rounding to the allocation granule adds.
-        granule = 8 if abi.wave_size == 32 else 4
-        # Code counts on results of loads in the order of the loads.
-        resources["COMPUTE_PGM_RSRC1"] |= {"WGP_MODE": int(abi.wgp_mode), "MEM_ORDERED": 1}
-        resources["COMPUTE_PGM_RSRC1"]["VGPRS"] = max(-(-min(abi.num_vgprs, 256) // granule) - 1, 0)
-        resources["COMPUTE_PGM_RSRC3"] = {"SHARED_VGPR_CNT": -(-shared // 8)}
-    return resources
 
 
 def _wave_scratch(abi: Abi, level: int) -> int:

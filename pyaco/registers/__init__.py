@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from pyaco.registers.database import Field, Register, Registers, registers
+from pyaco.registers.program import program_registers
 
-__all__ = ["Field", "Register", "Registers", "registers"]
+__all__ = ["Field", "Register", "Registers", "program_registers", "registers"]

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import struct
+import zlib
 from pathlib import Path
 
 import pytest
+from cases import CASES
 from hypothesis import given
 from hypothesis import strategies as st
 
+import pyaco
 from pyaco import isa
-from pyaco.binary import RadvShader, read_radv_shaders
+from pyaco.binary import RadvShader, read_radv_shaders, write_radv_shader
 from pyaco.cli.main import main
 from pyaco.errors import InputError
+from pyaco.registers import registers
 
 CODE = isa.assemble("v_add_f32 v0, v1, v2\ns_endpgm", "gfx1100")
 CODE_END = struct.pack("<I", 0xBF9F0000) * 5
@@ -73,6 +77,31 @@ def test_damaged_records_are_read_or_refused(before: bytes, place: int, value: i
     except InputError:
         return
     assert all(isinstance(shader, RadvShader) and shader.offset + shader.size <= len(data) for shader in found)
+
+
+@pytest.mark.parametrize("target", ["gfx900", "gfx1030", "gfx1100", "gfx1200"])
+@pytest.mark.parametrize("name", ["matmul_f32", "constant_tables"])
+def test_what_is_written_is_read(target: str, name: str) -> None:
+    case = CASES[name]
+    shader = pyaco.compile(case.spirv, target=target, spec=case.spec)
+    assert shader.abi is not None
+    for description in (b"", b"twelve bytes"):
+        written = write_radv_shader(shader, description)
+        (found,) = read_radv_shaders(b"\0" * 8 + written)
+        assert (found.offset, found.size, found.description) == (8, len(written), description)
+        assert shader.code.startswith(found.code) and len(found.code) == shader.stats["code_size"]
+        assert found.constant_data == shader.constant_data
+        assert found.config["num_vgprs"] == shader.abi.num_vgprs and found.config["float_mode"] == shader.abi.float_mode
+        level = pyaco.targets.chip(target).level
+        fields = registers(level)["COMPUTE_PGM_RSRC2"].decode(found.config["rsrc2"])
+        assert fields["USER_SGPR"] == shader.abi.user_sgpr_count
+        assert found.statistics["Instructions"] == shader.stats["instructions"] and found.statistics["Latency"] == shader.stats["latency"]
+    assert found.statistics["Hash"] == zlib.crc32(shader.code) ^ 0xFFFFFFFF
+
+
+def test_stopped_compilations_are_not_written() -> None:
+    with pytest.raises(InputError, match="no code"):
+        write_radv_shader(pyaco.compile(next(iter(CASES.values())).spirv, stop_after="aco.optimize"))
 
 
 def test_disasm_reads_caches(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
