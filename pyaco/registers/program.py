@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pyaco.arguments import checked
+from pyaco.registers.database import registers
 from pyaco.targets import features, lds_limits
 
 if TYPE_CHECKING:
@@ -34,7 +35,13 @@ def program_registers(abi: Abi, level: int) -> dict[str, dict[str, int]]:
     -------
     dict of str to dict of str to int
         Values of fields by register, as ``Register.encode`` takes them.
+
+    Raises
+    ------
+    InputError
+        No such level in the database.
     """
+    registers(level)
     mask = abi.workgroup_id_mask
     resources = {
         "COMPUTE_PGM_RSRC1": {"FLOAT_MODE": abi.float_mode & 0xFF, "VGPRS": _groups(min(abi.num_vgprs, 256), _vgpr_granule(abi, level))},
