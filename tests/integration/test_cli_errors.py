@@ -127,6 +127,21 @@ def test_outputs_that_cannot_be_written(name: str, folder: Path, capfd: pytest.C
     assert not [line for line in wrong if line]
 
 
+#: A number which Python reads, and refuses to spell in decimal digits.
+_LONG = "0x" + "f" * 5000
+LONG_NUMBERS = (
+    f"reg COMPUTE_PGM_RSRC1 {_LONG}", f"reg COMPUTE_PGM_RSRC1 VGPRS={_LONG}", f"descriptor buffer {_LONG} 0 0 0",
+    f"surface gfx1030 8x8 --modifier {_LONG}", f"surface gfx1030 8x8 --swizzle-mode {_LONG}", f"pm4 stream.bin --memory {_LONG}=code.bin",
+    "pm4 stream.bin --memory -4=code.bin", f"compile matmul.spv --spec {_LONG}=1", f"compile matmul.spv --spec 0={_LONG}",
+    f"run kernel.hsaco --grid 64 --arg {_LONG}",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("words", LONG_NUMBERS, ids=lambda words: words.replace(_LONG, "N").replace(" ", "_"))
+def test_numbers_beyond_all_bounds(words: str, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert not complaint(words.split(), capfd)
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_words_that_are_wrong(name: str, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     words = COMMANDS[name].split()
