@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy
 
+from pyaco.errors import is_of_long_number
+
 __all__ = ["explanation"]
 
 _SHOWN = 60
@@ -35,7 +37,8 @@ def explanation(function: Callable[..., Any], arguments: tuple[Any, ...], named:
         many = {"VAR_POSITIONAL": "tuple[{}, ...]", "VAR_KEYWORD": "dict[str, {}]"}.get(parameter.kind.name, "{}")
         if isinstance(parameter.annotation, str) and (misfit := _misfit(value, many.format(parameter.annotation), vars(_module(function)), key)):
             return f"{name}: {misfit}"
-    if isinstance(error, (OverflowError, MemoryError, UnicodeEncodeError)):  # numbers that are integers, and too large; text that is none in UTF-8
+    # Numbers that are integers, and too large; text that is none in UTF-8.
+    if isinstance(error, (OverflowError, MemoryError, UnicodeEncodeError)) or is_of_long_number(error):
         shown = ", ".join(f"{key}={_short(value)}" for key, value in given.items() if key != "self")
         return f"{name}({shown}): {error or type(error).__name__}"
     return ""
@@ -46,7 +49,10 @@ def _module(thing: Any) -> Any:
 
 
 def _short(value: Any) -> str:
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:                          # a number of thousands of digits
+        text = type(value).__name__
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 

@@ -1,6 +1,6 @@
 """The errors that pyaco raises for what a user feeds in."""
 
-__all__ = ["InputError", "PyacoError", "UnsupportedError"]
+__all__ = ["InputError", "PyacoError", "UnsupportedError", "is_of_long_number"]
 
 
 class PyacoError(Exception):
@@ -13,3 +13,8 @@ class InputError(PyacoError):
 
 class UnsupportedError(PyacoError):
     """The input is well formed and uses a feature that pyaco does not have; the message names the feature."""
+
+
+def is_of_long_number(error: Exception) -> bool:
+    """Whether Python refuses to spell a number for its length (thousands of digits), as a message about the number would."""
+    return isinstance(error, ValueError) and "integer string conversion" in str(error)

@@ -9,10 +9,12 @@ from pyaco.cli.command_line import CommandLine, Options
 from pyaco.cli.shared import add_cache_argument, add_compile_arguments, compile_cached, specializations, write_bytes, write_text
 from pyaco.compiler import CompiledShader, compile
 from pyaco.debug_switches import SWITCHES, VARIABLE, switches
+from pyaco.errors import InputError
 
 __all__ = ["add_arguments", "run"]
 
 EMIT = ("asm", "bin", "elf", "radv", "nir", "aco", "json")
+_CODE = ("bin", "elf", "radv", "json")
 
 
 def add_arguments(parser: CommandLine) -> None:
@@ -35,6 +37,9 @@ def add_arguments(parser: CommandLine) -> None:
 def run(options: Options) -> None:
     """Compile and write what was asked for."""
     emit = "json" if options.json else options.emit
+    for name in ("print_passes", "stop_after", "explain_pressure"):
+        if getattr(options, name) and emit in _CODE:
+            raise InputError(f"--{name.replace('_', '-')} and --emit {emit}: text takes the place of code")
     dumps = list(options.dump_after)
     if emit in ("nir", "aco"):
         dumps.append("all")

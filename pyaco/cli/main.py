@@ -7,7 +7,7 @@ import os
 import sys
 
 from pyaco.cli.command_line import CommandLine
-from pyaco.errors import InputError, PyacoError, UnsupportedError
+from pyaco.errors import InputError, PyacoError, UnsupportedError, is_of_long_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,6 +70,10 @@ def main(arguments: "Sequence[str] | None" = None) -> int:
         return _complain(error, 3)
     except PyacoError as error:
         return _complain(error, 1)
+    except ValueError as error:
+        if not is_of_long_number(error):
+            raise
+        return _complain(InputError("a number of thousands of digits"), 2)
     except MemoryError as error:
         return _complain(InputError(f"not enough memory: {error}"), 2)
     except BrokenPipeError:

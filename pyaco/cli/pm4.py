@@ -40,9 +40,12 @@ def _contents(options: list[str]) -> dict[int, bytes]:
     for option in options:
         address, _, path = option.partition("=")
         try:
-            contents[int(address, 0)] = read_bytes(path)
+            place = int(address, 0)
         except ValueError:
-            raise InputError(f"--memory {option}: expected ADDRESS=FILE, such as 0x100000=code.bin") from None
+            place = -1
+        if not 0 <= place < 1 << 64:
+            raise InputError(f"--memory {option}: expected ADDRESS=FILE, such as 0x100000=code.bin")
+        contents[place] = read_bytes(path)
     return contents
 
 

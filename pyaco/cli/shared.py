@@ -46,12 +46,18 @@ def add_cache_argument(parser: CommandLine) -> None:
 
 def compile_cached(options: Options, target: str, **choices: "Any") -> "CompiledShader":
     """Compile what the options name, through the cache that they name."""
+    import warnings
+
     from pyaco.compute_pipeline import Pipeline, PipelineCache
 
-    return Pipeline(
-        options.input, target, stage=options.stage, entry=options.entry, wave=options.wave, specialization=specializations(options.spec),
-        int64=options.int64, fp64=options.fp64, wgp_mode=options.wgp_mode, cache=PipelineCache(options.cache), **choices,
-    ).shader  # fmt: skip
+    with warnings.catch_warnings(record=True) as noted:       # of a folder that takes no entries
+        made = Pipeline(
+            options.input, target, stage=options.stage, entry=options.entry, wave=options.wave, specialization=specializations(options.spec),
+            int64=options.int64, fp64=options.fp64, wgp_mode=options.wgp_mode, cache=PipelineCache(options.cache), **choices,
+        )  # fmt: skip
+    for warning in noted:
+        print(f"pyaco: warning: {warning.message}", file=sys.stderr)
+    return made.shader
 
 
 def specializations(words: list[str]) -> dict[int, int | float | bool]:

@@ -44,6 +44,8 @@ class PreparedLaunch:
         """Run it; arguments and errors are those of ``Device.launch``."""
         if time_budget is not None and not time_budget > 0:
             raise InputError(f"a time budget of {time_budget} seconds")
+        if not 0 <= budget < 1 << 64:
+            raise InputError(f"a budget of {budget} wave instructions")
         launch, start = self.launch, time.perf_counter()
         result = self._engine.run(launch.entry, launch.groups, launch.size, user_sgprs=user_sgprs, budget=budget, time_budget=time_budget or 0.0,
                                   **self._arguments)  # fmt: skip

@@ -22,7 +22,7 @@ from pyaco.pm4.actions import clock
 from pyaco.pm4.layouts import Address, Bits, Choice, DataWords, Number, Word
 from pyaco.pm4.named import Builder
 from pyaco.pm4.processor import CommandProcessor
-from pyaco.pm4.stream import Packet
+from pyaco.pm4.stream import Packet, check_dwords
 from pyaco.pm4.values import Value, decode_word, decode_words
 from pyaco.targets import features
 
@@ -207,8 +207,9 @@ def parse_sdma(words: Sequence[int], level: int, buffer: int | None = None) -> l
     Raises
     ------
     InputError
-        A packet that ends behind the stream, or one that the tables do not have; the message gives the place in dwords.
+        A number that is no dword, a packet that ends behind the stream, or one that the tables do not have; the message gives the place in dwords.
     """
+    check_dwords(words)
     by_code = {(form.operation, form.sub): (name, form) for name, forms in _FORMS.items() for form in forms if form.first <= level <= form.last}
     packets, place = [], 0
     while place < len(words):

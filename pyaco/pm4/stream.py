@@ -23,7 +23,7 @@ from pyaco.pm4.values import RawPacket, Value, decode_values, register_writes
 if TYPE_CHECKING:
     from pyaco.pm4.shader_use import ShaderUse
 
-__all__ = ["Packet", "parse"]
+__all__ = ["Packet", "check_dwords", "parse"]
 
 _MOST_NESTED = 8
 _MOST_CHAINED = 256
@@ -186,7 +186,15 @@ def parse(words: Sequence[int], level: int, memory: Memory | None = None, buffer
     Raises
     ------
     InputError
-        A packet that ends behind the stream, a header of no kind, an indirect buffer that calls itself, lies nowhere or is nested
-        too deep; the message gives the place in dwords.
+        A number that is no dword, a packet that ends behind the stream, a header of no kind, an indirect buffer that calls itself, lies
+        nowhere or is nested too deep; the message gives the place in dwords.
     """
+    check_dwords(words)
     return _Parser(level, memory, buffer).stream(words)
+
+
+def check_dwords(words: Sequence[int]) -> None:
+    """Raise InputError for a number of a stream that is no dword."""
+    if len(words) and not 0 <= min(words) <= max(words) < 1 << 32:
+        place = next(place for place, word in enumerate(words) if not 0 <= word < 1 << 32)
+        raise InputError(f"dword {place}: {words[place]:#x} is no dword")

@@ -127,6 +127,21 @@ def test_outputs_that_cannot_be_written(name: str, folder: Path, capfd: pytest.C
     assert not [line for line in wrong if line]
 
 
+#: A number which Python reads, and refuses to spell in decimal digits.
+_LONG = "0x" + "f" * 5000
+LONG_NUMBERS = (
+    f"reg COMPUTE_PGM_RSRC1 {_LONG}", f"reg COMPUTE_PGM_RSRC1 VGPRS={_LONG}", f"descriptor buffer {_LONG} 0 0 0",
+    f"surface gfx1030 8x8 --modifier {_LONG}", f"surface gfx1030 8x8 --swizzle-mode {_LONG}", f"pm4 stream.bin --memory {_LONG}=code.bin",
+    "pm4 stream.bin --memory -4=code.bin", f"compile matmul.spv --spec {_LONG}=1", f"compile matmul.spv --spec 0={_LONG}",
+    f"run kernel.hsaco --grid 64 --arg {_LONG}",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("words", LONG_NUMBERS, ids=lambda words: words.replace(_LONG, "N").replace(" ", "_"))
+def test_numbers_beyond_all_bounds(words: str, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert not complaint(words.split(), capfd)
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_words_that_are_wrong(name: str, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     words = COMMANDS[name].split()
@@ -151,6 +166,10 @@ CONTRADICTIONS = [
     ("run kernel.hsaco --grid 64 --groups 1", "--groups: kernel.hsaco is a code object"),
     ("run kernel.hsaco --grid 64 --push sizes.bin", "--push: kernel.hsaco is a code object"),
     ("run matmul.spv --groups=", "--groups : expected X,Y,Z"),
+    ("run matmul.spv --groups 1 --budget -1", "pyaco: a budget of -1 wave instructions"),
+    ("compile matmul.spv --stop-after cse --emit elf", "--stop-after and --emit elf: text takes the place of code"),
+    ("compile matmul.spv --explain-pressure --json", "--explain-pressure and --emit json"),
+    ("compile matmul.spv --print-passes --emit bin", "--print-passes and --emit bin"),
     ("opt matmul.spv --workgroup-size 64", "--workgroup-size: matmul.spv says itself"),
     ("descriptor types sampler", "'sampler': all types are listed"),
     ("surface gfx1030 64x64 --linear --swizzle-mode 64KB_R_X", "--linear and --swizzle-mode: one of them"),
@@ -280,3 +299,11 @@ def test_an_interrupt_is_quiet(folder: Path) -> None:
         assert process.communicate(timeout=60)[1] == b"" and process.returncode == 130
     finally:
         process.kill()
+
+
+def test_a_cache_that_takes_no_entries_is_noted_in_a_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("closed").mkdir()
+    Path("closed/shaders").symlink_to("/proc/nowhere")
+    assert main(["compile", "matmul.spv", "--cache", "closed/shaders", "-o", "code.txt"]) == 0
+    said = capsys.readouterr().err
+    assert said.startswith("pyaco: warning: the cache closed/shaders takes no entries: ") and said.count("\n") == 1

@@ -7,6 +7,7 @@ import random
 import pytest
 
 from pyaco import pm4
+from pyaco.emu import Device
 from pyaco.errors import InputError
 from pyaco.registers.database import LEVELS
 
@@ -97,3 +98,12 @@ def test_random_streams_end(level: int) -> None:
             continue
         assert sum(1 + len(p.body) for p in packets) == len(words)
         assert pm4.format_packets(packets)
+
+
+@pytest.mark.parametrize("word", [-1, 1 << 32, 1 << 70, 1 << 20000], ids=["negative", "33 bits", "71 bits", "20001 bits"])
+def test_numbers_that_are_no_dwords(word: int) -> None:
+    device = Device("gfx1100")
+    for place, words in ((0, [word]), (1, [0xC0001000, word])):
+        for run in (device.submit, pm4.SdmaEngine(device).submit, lambda words: pm4.parse(words, 110), lambda words: pm4.parse_sdma(words, 110)):
+            with pytest.raises(InputError, match=f"dword {place}: -?0x[0-9a-f]+ is no dword"):
+                run(words)

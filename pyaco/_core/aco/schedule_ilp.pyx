@@ -467,6 +467,7 @@ cdef int _enter(Scheduler *s, BlockId block) except -1 nogil:
     cdef uint32_t k
     cdef uint32_t j
     cdef bint scalar = False
+    s.clock.scalar_ready = s.clock.now          # the block before in the program need not be one that leads here
     for k in range(p.blocks.linear_pred_count[block]):
         before = p.edge_lists.block[p.blocks.linear_pred_first[block] + k]
         if before >= block:
