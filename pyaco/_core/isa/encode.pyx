@@ -541,7 +541,7 @@ cdef uint16_t rules_of_sources[op_count]
 
 cdef void _fill_rules_of_sources() noexcept nogil:
     cdef uint32_t op
-    for op in range(op_count):
+    for op in range(<uint32_t>op_count):
         rules_of_sources[op] = _rules_of_sources(op)
 
 _fill_rules_of_sources()
@@ -572,6 +572,8 @@ cdef bint _reads_lds_directly(const Decoded *d, uint32_t position, uint32_t gfx_
     if (op == op_v_permlane16_b32 or op == op_v_permlanex16_b32 or op == op_v_movrels_b32 or op == op_v_movrelsd_b32
             or op == op_v_movrelsd_2_b32 or swaps(op)):
         return False
+    if op == op_v_writelane_b32:
+        return gfx_level < gfx8
     if op == op_v_writelane_b32_e64:
         return gfx_level >= gfx10
     return operand_class(op, 0) == class_v1 or operand_class(op, 0) == class_v2b
