@@ -298,7 +298,7 @@ cdef inline bint _is_structure(const Operand *o) noexcept nogil:
 
 
 cdef uint32_t _event(Job *j, const Operand *o) noexcept nogil:
-    """``{ export_ready: 1 }``, or no field. GFX11 has a bit for the opposite; LLVM 23 reads GFX12's into that bit, but writes text of the next one."""
+    """``{ export_ready: 1 }``, or no field. GFX11 has a bit for the opposite, into which LLVM 23 reads GFX12's, but has its text for the next one."""
     cdef const char *expected = b"export_ready" if j.c.level >= gfx12 else b"dont_wait_export_ready"
     cdef Cursor inside = j.c
     cdef const char *name
