@@ -84,6 +84,8 @@ def _has_floating_operands(row: opcodes.Row) -> bool:
     """Whether constants of an instruction are floating-point numbers, as the last type in its name says."""
     if not row.format.startswith("vop"):
         return "f64" in row.name or (row.format == "sop2" and row.name.endswith("_f16"))
+    if row.name.startswith("v_perm_pk16_"):
+        return False  # its numbers are tables of bits
     kinds = [word for word in row.name.split("_") if word in ("f16", "f32", "f64") or word[1:] in ("16", "32", "64")]
     return not kinds or kinds[-1].startswith("f")
 

@@ -439,3 +439,26 @@ def test_compares(assemble: Assemble, wave: int) -> None:
         with np.errstate(all="ignore"):
             expected = COMPARES.get(relation, np.not_equal)(a, b)
         assert np.array_equal(results.numpy()[row].astype(bool), expected), (relation, kind)
+
+
+@pytest.mark.parametrize("engine", ["reference", "fast"])
+@pytest.mark.parametrize(("target", "half"), [("gfx1030", 0x3800), ("gfx1100", 0x38003800), ("gfx1200", 0x38003800)])
+def test_inline_constants_of_pk_fmac_f16(target: str, half: int, engine: str, assemble: Assemble) -> None:
+    """They stand in both halves since GFX11 (Mesa, aco_register_allocation.cpp), integers too; a literal is what it is."""
+    device = Device(target, engine)
+    out = device.buffer(np.zeros(3, np.uint32))
+    store = "global_store_dwordx3" if target == "gfx1030" else "global_store_b96"
+    source = f"""
+    v_mov_b32 v0, 0
+    v_mov_b32 v4, 0x3c003c00
+    v_mov_b32 v1, 0
+    v_mov_b32 v2, 0
+    v_mov_b32 v3, 0
+    .long 0x780208f0                // 0.5
+    .long 0x78040881                // 1
+    .long 0x780608ff, 0x3800        // a literal
+    {store} v0, v[1:3], s[0:1]
+    s_endpgm
+    """
+    device.run(assemble(source, target), workgroup_size=(1, 1, 1), user_sgprs=[out.address & 0xFFFFFFFF, out.address >> 32])
+    assert out.numpy().view(np.uint32).tolist() == [half, 1 if half == 0x3800 else 0x10001, 0x3800]

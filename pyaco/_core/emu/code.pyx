@@ -170,6 +170,16 @@ cdef void _prepare_sources(Instruction *instruction) noexcept nogil:
         position += 1
 
 
+cdef void _double_constants(Instruction *instruction) noexcept nogil:
+    """Inline constants of V_PK_FMAC_F16 stand in both halves since GFX11 (Mesa, aco_register_allocation.cpp)."""
+    cdef uint32_t slot
+    cdef Source *source
+    for slot in range(2):
+        source = &instruction.source[slot]
+        if source.kind == operand_value and source.index != 255:
+            source.value = (source.value & 0xffff) * 0x10001
+
+
 cdef uint32_t _unit_of(const Decoded *decoded) noexcept nogil:
     cdef uint16_t base = decoded.format & 0x7f
     if format_is_valu(decoded.format):
@@ -241,6 +251,8 @@ cdef void _prepare(Instruction *instruction, uint32_t gfx_level) noexcept nogil:
     instruction.unit = _unit_of(decoded)
     if instruction.handler != NULL:
         _prepare_sources(instruction)
+        if opcode == <uint32_t>op_v_pk_fmac_f16 and gfx_level >= 110:
+            _double_constants(instruction)
 
 
 cdef uint32_t _touched_rows(const Instruction *instruction) noexcept nogil:

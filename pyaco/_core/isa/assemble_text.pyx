@@ -7,6 +7,7 @@ Instruction Operands" and "... Modifiers" of the LLVM manual.
 """
 from cpython.buffer cimport PyBuffer_FillInfo
 from cpython.bytes cimport PyBytes_FromStringAndSize
+from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdio cimport snprintf
 from libc.stdlib cimport strtod
@@ -17,7 +18,7 @@ from libcpp.vector cimport vector
 
 from isa_opcodes cimport *
 from isa_tables cimport (can_use_input_modifiers, image_flag_bvh, image_flag_gather, image_flag_sampler, image_flag_store, image_flag_tensor,
-                         is_atomic, isa_opcode_number,
+                         is_atomic, isa_opcode_number, isa_variant, variant_e64,
                          opcode_definition_classes, opcode_definition_count, opcode_flag_interpolation, opcode_flag_literal,
                          opcode_flag_matrix, opcode_image,
                          opcode_flag_no_address, opcode_flag_tied, opcode_flag_two_offsets, opcode_flags, opcode_format,

@@ -36,7 +36,8 @@ from pyaco._core.common.machine cimport *
 from pyaco._core.common.waitcnt cimport depctr_get, depctr_mask, waitcnt_get, waitcnt_limit, waitcnt_set
 from pyaco._core.isa.decode cimport (Decoded, aligns_vectors, chooses_element_type, decode, exchanged_code, synchronises_globally,
                                      unaligned_result, wide_literal_code)
-from pyaco._core.isa.encode cimport encode, encode_limit, exec_is_no_base, form_error, scalar_reads_fit, takes_scale_offset
+from pyaco._core.isa.encode cimport (encode, encode_limit, exec_is_no_base, form_error, keeps_words, scalar_reads_fit,
+                                     takes_scale_offset)
 from pyaco._core.isa.instruction_text cimport *
 from pyaco._core.isa.text_facts cimport *
 from pyaco._core.isa.text_tables cimport *
@@ -154,6 +155,8 @@ cdef Fidelity _fidelity(const Decoded *d, uint32_t level, const uint32_t *words)
     cdef uint32_t again[encode_limit + 2]
     cdef Decoded other
     cdef uint32_t i
+    if keeps_words(d, level, words):
+        return same_words
     if encode(d, level, again) != d.dwords:
         return other_instruction
     for i in range(d.dwords):

@@ -26,6 +26,9 @@ cdef int encode(const Decoded *instruction, uint32_t gfx_level, uint32_t *out) n
 # The same; with `stray_bits`, fields that do not count hold what ACO's assembler leaves in them.
 cdef int encode_in_context(const Decoded *instruction, uint32_t gfx_level, uint32_t *out, bint stray_bits) noexcept nogil
 
+# Whether `encode` gives the `words` that `decode` has made `instruction` of. False does not say that it gives others.
+cdef bint keeps_words(const Decoded *instruction, uint32_t gfx_level, const uint32_t *words) noexcept nogil
+
 # Whether a vector instruction reads no more scalars (SGPRs and the literal) than the gfx level allows: one before GFX10
 # and for 64-bit shifts, two later. True for everything else.
 cdef bint scalar_reads_fit(const Decoded *instruction, uint32_t gfx_level) noexcept nogil

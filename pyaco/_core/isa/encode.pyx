@@ -170,6 +170,7 @@ cdef inline uint32_t uimm(Writer *w, uint32_t width) noexcept nogil:
 include "encode_scalar.pxi"
 include "encode_vector.pxi"
 include "encode_memory.pxi"
+include "kept_words.pxi"
 
 
 # -------------------------------------------------------------------------------------------------------------- dispatch
@@ -483,28 +484,67 @@ cdef bint _export_fits(const Decoded *d) noexcept nogil:
     return True
 
 
-cdef inline bint _reads_vector_only(const Decoded *d, uint32_t position) noexcept nogil:
-    """Whether a source of a vector opcode cannot be a scalar or a constant although its field could hold one."""
-    cdef uint32_t op = d.opcode
+cdef enum:
+    # What an opcode does not take as a source although the field could hold it; the lowest bits: a scalar or a constant, by position.
+    rule_positions = 0xff
+    rule_literal_second = 0x100       # a literal as the second one
+    rule_inline_constants = 0x200     # inline constants, which assemblers write as literals
+    rule_scalars_beside_vcc = 0x400   # scalars other than vcc, which it reads as well (before GFX10)
+    rule_scalars_but_m0 = 0x800       # scalars other than m0 (before GFX10)
+    rule_scalars = 0x1000             # any scalar (CDNA 1)
+    rule_matrix = 0x2000              # what wave matrix operations do not take
+
+
+cdef uint16_t _vector_positions(uint32_t op) noexcept nogil:
+    """The sources of a vector opcode that cannot be scalars or constants, a bit for each."""
     if swaps(op) or opcode_flags[op] & opcode_flag_interpolation or opcode_format[op] == format_vintrp:
-        return True
+        return rule_positions
     if op == op_v_movrels_b32 or op == op_v_movrelsd_b32 or op == op_v_movrelsd_2_b32 or op == op_v_permlane64_b32:
-        return True
+        return rule_positions
     if op == op_v_permlane16_b32 or op == op_v_permlanex16_b32 or op == op_v_readlane_b32 or op == op_v_readlane_b32_e64:
-        return position == 0
+        return 1
     if op_v_permlane_bcast_b32 <= op <= op_v_permlane_xor_b32 or op == op_v_permlane_idx_gen_b32:
-        return position == 0
+        return 1
     if op == op_v_permlane16_var_b32 or op == op_v_permlanex16_var_b32:
-        return True
+        return rule_positions
     if op == op_v_mqsad_u32_u8:
-        return position == 2
-    if op == op_v_cvt_scalef32_sr_pk_fp4_f32:
-        return position == 0
-    if op_v_cvt_scalef32_sr_pk8_fp4_f32 <= op <= op_v_cvt_scalef32_sr_pk16_bf6_bf16:
-        # scaled conversions of GFX12.5, which lie side by side in the table
-        return position == 0
-    # of a sparse operation the third one is the index
-    return opcode_latency[op] == latency_wmma and (position < 2 or opcode_flags[op] & opcode_flag_tied) and d.destination_count != 0
+        return 1 << 2
+    # scaled conversions of GFX12.5 lie side by side in the table
+    if op == op_v_cvt_scalef32_sr_pk_fp4_f32 or op_v_cvt_scalef32_sr_pk8_fp4_f32 <= op <= op_v_cvt_scalef32_sr_pk16_bf6_bf16:
+        return 1
+    if opcode_latency[op] == latency_wmma and opcode_definition_count[op]:
+        # of a sparse operation the third one is the index
+        return rule_positions if opcode_flags[op] & opcode_flag_tied else 3
+    return 0
+
+
+cdef uint16_t _rules_of_sources(uint32_t op) noexcept nogil:
+    """The bits ``rule_*`` of a vector opcode."""
+    cdef uint16_t rules = _vector_positions(op)
+    if op == op_v_readlane_b32_e64 or op == op_v_writelane_b32_e64:
+        rules |= rule_literal_second
+    if op == op_v_cvt_pk_fp8_f16 or op == op_v_cvt_pk_bf8_f16:
+        rules |= rule_inline_constants
+    if op == op_v_div_fmas_f32 or op == op_v_div_fmas_f64:
+        rules |= rule_scalars_beside_vcc
+    if op == op_v_movreld_b32:
+        rules |= rule_scalars_but_m0
+    if op == op_v_accvgpr_write_b32:
+        rules |= rule_scalars
+    if opcode_latency[op] == latency_wmma:
+        rules |= rule_matrix
+    return rules
+
+
+cdef uint16_t rules_of_sources[op_count]
+
+
+cdef void _fill_rules_of_sources() noexcept nogil:
+    cdef uint32_t op
+    for op in range(<uint32_t>op_count):
+        rules_of_sources[op] = _rules_of_sources(op)
+
+_fill_rules_of_sources()
 
 
 cdef bint _packed_lanes_read_scalar(uint32_t op, uint32_t position, uint32_t gfx_level) noexcept nogil:
@@ -532,6 +572,8 @@ cdef bint _reads_lds_directly(const Decoded *d, uint32_t position, uint32_t gfx_
     if (op == op_v_permlane16_b32 or op == op_v_permlanex16_b32 or op == op_v_movrels_b32 or op == op_v_movrelsd_b32
             or op == op_v_movrelsd_2_b32 or swaps(op)):
         return False
+    if op == op_v_writelane_b32:
+        return gfx_level < gfx8
     if op == op_v_writelane_b32_e64:
         return gfx_level >= gfx10
     return operand_class(op, 0) == class_v1 or operand_class(op, 0) == class_v2b
@@ -554,61 +596,66 @@ cdef bint _no_inverse_pi(const Decoded *d, uint32_t position, uint32_t gfx_level
     return (signless or d.opcode == op_v_bitop3_b16_true16) and operand_class(d.opcode, position) == class_v2b
 
 
+cdef inline bint _is_inline_constant(uint16_t address) noexcept nogil:
+    return 128 * 4 <= address <= 208 * 4 or 240 * 4 <= address <= 248 * 4
+
+
+cdef bint _scalar_source_fits(const Decoded *d, uint32_t position, uint32_t rules, uint32_t gfx_level) noexcept nogil:
+    """Whether a vector instruction takes the scalar or constant that it has at a position."""
+    cdef uint8_t kind = operand_class(d.opcode, position)
+    cdef uint16_t address = d.source[position]
+    cdef bint vector = class_is_vgpr(kind) and kind != opcode_mask_class
+    if address == 255 * 4 and position == 1 and rules & rule_literal_second:
+        return False
+    if rules & rule_inline_constants and _is_inline_constant(address):
+        return False
+    if address == 248 * 4 and _no_inverse_pi(d, position, gfx_level):
+        return False
+    if address == wide_literal_code * 4:
+        return gfx_level >= gfx12_5 or _reads_lds_directly(d, position, gfx_level)
+    if rules & rule_scalars and gfx_level == gfx908 and (address < 128 * 4 or 208 * 4 < address < 240 * 4 or address > 248 * 4):
+        # before CDNA 2 a VGPR or an inline constant
+        return False
+    if vector and rules & rule_positions & 1 << position:
+        return False
+    if rules & rule_matrix and (address == 255 * 4 or (position <= 2 and d.destination_count != 0 and (
+            (address < 128 * 4 and address != register_null) or 235 * 4 <= address < 240 * 4 or address > 248 * 4
+            or operand_class(d.opcode, position) == class_v1))):
+        return False
+    if d.format & (format_dpp16 | format_dpp8):
+        if position == 1 and gfx_level < gfx11_5 and d.format & format_vop3 and class_is_vgpr(kind):
+            return False
+        if d.format & format_vop3p and not _packed_lanes_read_scalar(d.opcode, position, gfx_level):
+            return False
+    if gfx_level >= gfx10:
+        return True
+    if rules & rule_scalars_beside_vcc and (address < 128 * 4 and (address != register_vcc or d.opcode == op_v_div_fmas_f32)
+                                            or 235 * 4 <= address < 240 * 4 or address > 248 * 4):
+        return False
+    return not rules & rule_scalars_but_m0 or address == register_m0 or 128 * 4 <= address <= 248 * 4
+
+
 cdef bint _sources_fit(const Decoded *d, uint32_t gfx_level) noexcept nogil:
     """Whether every source of a vector instruction is of a kind that the instruction takes there."""
+    cdef uint32_t rules = rules_of_sources[d.opcode]
+    cdef bint free = rules == 0 and d.format & (format_dpp16 | format_dpp8 | format_sdwa) == 0
     cdef uint32_t i
     cdef uint8_t kind
     cdef uint16_t address
-    cdef bint lanes = (d.format & (format_dpp16 | format_dpp8)) != 0
     for i in range(min(<uint32_t>d.source_count, <uint32_t>opcode_operand_count[d.opcode])):
         kind = operand_class(d.opcode, i)
         address = d.source[i]
-        if address >= register_vgpr0 and class_is_vgpr(kind) and kind != opcode_mask_class:
-            # a vector register where one belongs
-            continue
-        if kind == opcode_mask_class and 128 * 4 <= address != register_none and not 235 * 4 <= address < 240 * 4 \
-                and not 251 * 4 <= address <= register_scc:
+        if class_is_vgpr(kind) and kind != opcode_mask_class:
+            if address >= register_vgpr0 or (free and address != wide_literal_code * 4):
+                continue
+        elif kind == opcode_mask_class:
             # lane masks are registers
-            return False
-        if not class_is_vgpr(kind) and d.source[i] != register_none and address >= register_vgpr0:
+            if 128 * 4 <= address != register_none and not 235 * 4 <= address < 240 * 4 and not 251 * 4 <= address <= register_scc:
+                return False
+        elif address >= register_vgpr0 and address != register_none:
             # a lane number
             return False
-        if address == 255 * 4 and i == 1 and (d.opcode == op_v_readlane_b32_e64 or d.opcode == op_v_writelane_b32_e64):
-            return False
-        if address >= register_vgpr0:
-            continue
-        if (d.opcode == op_v_cvt_pk_fp8_f16 or d.opcode == op_v_cvt_pk_bf8_f16) and (128 * 4 <= address <= 208 * 4 or 240 * 4 <= address <= 248 * 4):
-            # assemblers write constants as literals here
-            return False
-        if address == 248 * 4 and _no_inverse_pi(d, i, gfx_level):
-            return False
-        if address == wide_literal_code * 4 and gfx_level >= gfx12_5:
-            continue
-        if address == 254 * 4:
-            if not _reads_lds_directly(d, i, gfx_level):
-                return False
-            continue
-        if d.opcode == op_v_accvgpr_write_b32 and gfx_level == gfx908 and (address < 128 * 4 or 208 * 4 < address < 240 * 4 or address > 248 * 4):
-            # before CDNA 2 a VGPR or an inline constant
-            return False
-        if class_is_vgpr(kind) and kind != opcode_mask_class and _reads_vector_only(d, i):
-            return False
-        if opcode_latency[d.opcode] == latency_wmma and address == 255 * 4:
-            return False
-        if opcode_latency[d.opcode] == latency_wmma and not (i > 2 or d.destination_count == 0) and (
-                address == 255 * 4 or (address < 128 * 4 and address != register_null) or 235 * 4 <= address < 240 * 4
-                or address > 248 * 4 or operand_class(d.opcode, i) == class_v1):
-            return False
-        if lanes and i == 1 and gfx_level < gfx11_5 and d.format & format_vop3 and class_is_vgpr(kind):
-            return False
-        if lanes and d.format & format_vop3p and not _packed_lanes_read_scalar(d.opcode, i, gfx_level):
-            return False
-        if (d.opcode == op_v_div_fmas_f32 or d.opcode == op_v_div_fmas_f64) and gfx_level < gfx10 and (
-                address < 128 * 4 and (address != register_vcc or d.opcode == op_v_div_fmas_f32)
-                or 235 * 4 <= address < 240 * 4 or address > 248 * 4):
-            # they read vcc as well
-            return False
-        if d.opcode == op_v_movreld_b32 and gfx_level < gfx10 and address != register_m0 and (address < 128 * 4 or address > 248 * 4):
+        if address < register_vgpr0 and not _scalar_source_fits(d, i, rules, gfx_level):
             return False
     return True
 

@@ -206,16 +206,16 @@ cdef void encode_vop3_interpolation(Writer *w, uint32_t number) noexcept nogil:
     put(w, high)
 
 
-cdef inline uint32_t _unused_sources(const Writer *w, uint32_t count) noexcept nogil:
+cdef inline uint32_t _unused_sources(const Decoded *d, uint32_t level, uint32_t count) noexcept nogil:
     """The fields of a long form behind its `count` sources.
 
     Hardware may take a zero there for a read of s0, so LLVM 23 writes the constant 0; so do we where LLVM 22 writes nothing (GFX11.7, GFX13).
     """
-    if count > 2 or (w.level != gfx11_7 and w.level < gfx13):
+    if count > 2 or (level != gfx11_7 and level < gfx13):
         return 0
-    if w.d.format & (format_dpp16 | format_dpp8):
+    if d.format & (format_dpp16 | format_dpp8):
         # comparisons that write exec alone
-        return 0x80U << 18 if is_cmpx(w.d.opcode) else 0U
+        return 0x80U << 18 if is_cmpx(d.opcode) else 0U
     return (0x80U << 18) | (0x80U << 9 if count < 2 else 0U) | (0x80U if count < 1 else 0U)
 
 
@@ -235,7 +235,7 @@ cdef void encode_vop3(Writer *w, uint32_t number) noexcept nogil:
         word = 0xd0000000U | _vop3_number(w, number) << 17 | modifier_clamp(m) << 11
     else:
         word = (0xd4000000U if w.level >= gfx10 else 0xd0000000U) | _vop3_number(w, number) << 16 | modifier_clamp(m) << 15
-    high = modifier_omod(m) << 27 | modifier_neg(m) << 29 | _unused_sources(w, count)
+    high = modifier_omod(m) << 27 | modifier_neg(m) << 29 | _unused_sources(d, w.level, count)
     for i in range(count):
         if operand_class(d.opcode, i) == class_v2b and source(w, i) & 2:
             opsel |= 1U << i
@@ -306,7 +306,7 @@ cdef void encode_vop3p(Writer *w, uint32_t number) noexcept nogil:
         word |= vgpr_code(w, destination(w, 0))
     word |= modifier_neg_hi(m) << 8 | (modifier_opsel(m) & 7) << 11
     word |= (modifier_opsel_hi(m) >> 2) << 14
-    high = (modifier_opsel_hi(m) & 3) << 27 | modifier_neg(m) << 29 | _unused_sources(w, count)
+    high = (modifier_opsel_hi(m) & 3) << 27 | modifier_neg(m) << 29 | _unused_sources(d, w.level, count)
     for i in range(count):
         if d.opcode == op_v_accvgpr_read_b32:
             high |= 0x100 | agpr_code(w, source(w, 0))

@@ -76,6 +76,7 @@ cdef struct Printer:
     uint32_t dependency_count
     Values *values                    # NULL: nothing is noted
     OperandTables *operands           # NULL: no texts are kept
+    OperandTable **kept               # those of the instruction at hand, by size in bytes; NULL: none are taken
 
 
 cdef inline void put(Printer *t, char character) noexcept nogil:

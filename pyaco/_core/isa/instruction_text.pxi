@@ -15,6 +15,9 @@ cdef void instruction(Printer *t, const Decoded *d) noexcept nogil:
     t.gap = NULL
     t.wide_null = (format & (valu_one_dword | format_vop3)) != 0
     t.any_register = False
+    t.kept = NULL
+    if t.operands != NULL:
+        t.kept = t.operands.of_size[t.wide_null]
     if not scalar_reads_fit(d, t.level) or form_error(d, t.level, t.true16) != NULL or t.facts[d.opcode] & fact_absent \
             or (t.facts[d.opcode] & fact_wave32 and t.mask_dwords != 1):
         t.has_no_syntax = True

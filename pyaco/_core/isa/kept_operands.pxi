@@ -51,13 +51,14 @@ cdef void make_operand(const Printer *t, const OperandTable *table, uint32_t cod
     printer.p = characters
     printer.values = NULL
     printer.operands = NULL
+    printer.kept = NULL
     printer.has_no_syntax = False
     printer.wide_null = table.wide_null
     operand_text(&printer, &d, 0)
-    text.length = <uint8_t>(printer.p - characters)
-    if printer.has_no_syntax or text.length > sizeof(text.text):
+    if printer.has_no_syntax or printer.p - characters > <int>sizeof(text.text):
         text.kind = kind_none
         return
+    text.length = <uint8_t>(printer.p - characters)
     memcpy(text.text, characters, text.length)
 
 
@@ -77,28 +78,27 @@ cdef OperandTable *table_of(OperandTables *tables, uint8_t size, bint wide_null)
     return table
 
 
-cdef bint _make_kept_operand(Printer *t, uint32_t code, uint8_t size) noexcept nogil:
-    """Make the text of an operand that has none yet; returns whether it has one now."""
-    cdef OperandTable *table = table_of(t.operands, size, t.wide_null)
-    if table == NULL:
-        return False
-    if table.texts[code].kind == kind_unknown:
+cdef void keep_operand(Printer *t, uint32_t address, uint8_t size) noexcept nogil:
+    """Make the text of an operand that has none yet, if its code and size decide it."""
+    cdef uint32_t code = _exchanged(address, t.level) >> 2
+    cdef OperandTable *table
+    if t.kept == NULL or address & 3 or code >= operand_codes:
+        return
+    table = table_of(t.operands, size, t.wide_null)
+    if table != NULL and table.texts[code].kind == kind_unknown:
         make_operand(t, table, code)
-    return table.texts[code].kind != kind_none
 
 
 cdef inline bint put_kept_operand(Printer *t, uint32_t address, uint8_t size) noexcept nogil:
-    """Put the text of an operand, if its code and size decide it; returns whether."""
+    """Put the text of an operand, if it is kept; returns whether."""
     cdef const OperandTable *table
     cdef const OperandText *text
     cdef uint32_t code = _exchanged(address, t.level) >> 2
-    if t.operands == NULL or t.any_register or address & 3 or code >= operand_codes:
+    if t.kept == NULL or address & 3 or code >= operand_codes:
         return False
-    table = t.operands.of_size[t.wide_null][size]
-    if table == NULL or table.texts[code].kind == kind_unknown or table.texts[code].kind == kind_none:
-        if not _make_kept_operand(t, code, size):
-            return False
-        table = t.operands.of_size[t.wide_null][size]
+    table = t.kept[size]
+    if table == NULL or table.texts[code].length == 0:
+        return False
     text = &table.texts[code]
     memcpy(t.p, text, sizeof(OperandText))  # its characters come first
     t.p += text.length

@@ -130,6 +130,7 @@ cdef void _buffer_format(Printer *t, uint32_t value) noexcept nogil:
 cdef void flat(Printer *t, const Decoded *d) noexcept nogil:
     cdef bint addressed = not opcode_flags[d.opcode] & opcode_flag_no_address
     cdef uint32_t position = 0
+    cdef uint32_t size
     put_opcode(t, d.opcode)
     if d.source_count == 0:
         cache_policy(t, d)
@@ -137,9 +138,11 @@ cdef void flat(Printer *t, const Decoded *d) noexcept nogil:
     if d.destination_count:
         separate(t, position)
         position += 1
-        t.any_register = unaligned_result(d.opcode)
-        put_register(t, &d.destination[0], 4 * transposed_dwords(d.opcode, t.mask_dwords, d.destination_bytes[0] >> 2))
-        t.any_register = False
+        size = 4 * transposed_dwords(d.opcode, t.mask_dwords, d.destination_bytes[0] >> 2)
+        if unaligned_result(d.opcode):
+            put_any_register(t, &d.destination[0], size)
+        else:
+            put_register(t, &d.destination[0], size)
     if addressed:
         separate(t, position)
         position += 1

@@ -183,11 +183,30 @@ cdef void _register_text(Printer *t, uint16_t address, uint32_t size) noexcept n
 
 cdef void put_register(Printer *t, const uint16_t *slot, uint32_t size) noexcept nogil:
     """A register, where it stands in the instruction."""
+    if t.values != NULL or 128 * 4 <= slot[0] < register_vgpr0 or not put_kept_operand(t, slot[0], size):
+        _put_register(t, slot, size)
+
+
+cdef void _put_register(Printer *t, const uint16_t *slot, uint32_t size) noexcept nogil:
+    """A register whose text is not kept yet, or that is to be noted."""
     cdef const char *begin = t.p
-    if 128 * 4 <= slot[0] < register_vgpr0 or not put_kept_operand(t, slot[0], size):
+    cdef bint constant = 128 * 4 <= slot[0] < register_vgpr0
+    if not constant:
+        keep_operand(t, slot[0], size)
+    if constant or not put_kept_operand(t, slot[0], size):
         _register_text(t, slot[0], size)
     if t.values != NULL:
         note_operand(t, value_operand, begin, slot, size)
+
+
+cdef void put_any_register(Printer *t, const uint16_t *slot, uint32_t size) noexcept nogil:
+    """A register, or a tuple that may start anywhere: its text is not the one that is kept."""
+    cdef OperandTable **kept = t.kept
+    t.kept = NULL
+    t.any_register = True
+    put_register(t, slot, size)
+    t.any_register = False
+    t.kept = kept
 
 
 cdef void operand_text(Printer *t, const Decoded *d, uint32_t position) noexcept nogil:
@@ -218,7 +237,14 @@ cdef void operand_text(Printer *t, const Decoded *d, uint32_t position) noexcept
 
 cdef void put_operand(Printer *t, const Decoded *d, uint32_t position) noexcept nogil:
     """A source, where it stands in the instruction."""
+    if t.values != NULL or not put_kept_operand(t, d.source[position], d.source_bytes[position]):
+        _put_operand(t, d, position)
+
+
+cdef void _put_operand(Printer *t, const Decoded *d, uint32_t position) noexcept nogil:
+    """A source whose text is not kept yet, or that is to be noted."""
     cdef const char *begin = t.p
+    keep_operand(t, d.source[position], d.source_bytes[position])
     if not put_kept_operand(t, d.source[position], d.source_bytes[position]):
         operand_text(t, d, position)
     if t.values != NULL:
@@ -288,9 +314,10 @@ cdef void _put_wide_literal(Printer *t, const Decoded *d) noexcept nogil:
 
 
 cdef inline void put_destination(Printer *t, const Decoded *d, uint32_t position) noexcept nogil:
-    t.any_register = unaligned_result(d.opcode)
-    put_register(t, &d.destination[position], d.destination_bytes[position])
-    t.any_register = False
+    if unaligned_result(d.opcode):
+        put_any_register(t, &d.destination[position], d.destination_bytes[position])
+    else:
+        put_register(t, &d.destination[position], d.destination_bytes[position])
 
 
 cdef void put_modified(Printer *t, const Decoded *d, uint32_t position, uint32_t neg, uint32_t magnitude) noexcept nogil:

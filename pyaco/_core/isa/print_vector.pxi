@@ -41,15 +41,21 @@ cdef void _check_vop(Printer *t, const Decoded *d, uint32_t count, uint32_t chan
         t.has_no_syntax = True
     if d.opcode == op_v_readfirstlane_b32 and d.source[0] < register_vgpr0 and d.source[0] != 254 * 4:
         t.has_no_syntax = True
-    if d.opcode == op_v_pk_fmac_f16 and d.format == format_vop2 and 240 <= d.source[0] >> 2 < 249 and t.level >= gfx11:
-        # assemblers take a literal for these
-        t.has_no_syntax = True
+
+
+cdef void _doubled_constant(Printer *t, uint32_t code) noexcept nogil:
+    """An inline constant that an operation has in both halves, as the number that it is: its name alone is the low half to assemblers."""
+    cdef uint32_t half = 0x3118 if code == 248 else 0x3800 + 0x400 * ((code - 240) >> 1) | (code & 1) << 15
+    put_hex(t, half | half << 16)
 
 
 cdef void _vop_source(Printer *t, const Decoded *d, uint32_t i, uint32_t neg, uint32_t magnitude) noexcept nogil:
     cdef uint64_t m = d.modifiers
     if t.facts[d.opcode] & fact_multiply_constant and i:
         put_operand(t, d, 3 - i)
+        return
+    if d.opcode == op_v_pk_fmac_f16 and d.format == format_vop2 and 240 <= d.source[i] >> 2 < 249 and t.level >= gfx11:
+        _doubled_constant(t, d.source[i] >> 2)
         return
     if d.source_bytes[i] >= 24 and d.source[i] < register_vgpr0:
         t.has_no_syntax = True

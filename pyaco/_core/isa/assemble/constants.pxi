@@ -90,8 +90,15 @@ cdef inline uint64_t _widened(const Job *j, uint64_t pattern, uint32_t bits) noe
 
 
 cdef inline bint _takes_inline(const Job *j, uint32_t code) noexcept nogil:
-    """Whether an inline constant is one: GFX11 has no floating-point ones in this opcode."""
+    """Whether a floating-point number is an inline constant: in this opcode, GFX11 has those in both halves, where text has the low one."""
     return code < 240 or j.d.opcode != op_v_pk_fmac_f16 or j.c.level < gfx11
+
+
+cdef uint32_t _doubled_code(const Job *j, int64_t value) noexcept nogil:
+    """The inline constant that both halves of a number are, where a packed operation has it in both (``_takes_inline``); else 0."""
+    if j.d.opcode != op_v_pk_fmac_f16 or j.c.level < gfx11 or value < 0 or value >> 16 != value & 0xffff:
+        return 0
+    return _inline_code(<uint64_t>value & 0xffff, 16, True)
 
 
 cdef inline bint is_addend(const Job *j) noexcept nogil:
@@ -160,6 +167,9 @@ cdef uint16_t constant(Job *j, const Operand *o, uint32_t bits, bint floating) n
             code = _inline_code(_widened(j, <uint64_t>value, bits), _width_of_pattern(j, bits), has_inverse_pi)
             if code and _takes_inline(j, code):
                 return <uint16_t>(code * 4)
+        code = _doubled_code(j, value)
+        if code:
+            return <uint16_t>(code * 4)
         if bits == 64 and floating and fits_literal(value, 32) and not (o.negative or o.magnitude or opcode_flags[j.d.opcode] & opcode_flag_matrix):
             # an integer of 32 bits is the high half of the number
             code = _inline_code(<uint64_t>value << 32, 64, has_inverse_pi)

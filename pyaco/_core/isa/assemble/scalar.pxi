@@ -82,6 +82,8 @@ cdef void sopp(Job *j) noexcept nogil:
         j.d.immediate = _message(j, o)
     elif op == op_s_set_gpr_idx_mode:
         j.d.immediate = _index_mode(j, o)
+    elif op == op_s_wait_event and _is_structure(o):
+        j.d.immediate = _event(j, o)
     else:
         j.d.immediate = <uint32_t>plain_number(j, o, -0x8000, 0xffff) & 0xffff
 
@@ -212,8 +214,9 @@ cdef bint _enter_call(Job *j, const Operand *o, const char *name, Cursor *inside
     return accept(inside, c'(')
 
 
-cdef void _leave_call(Job *j, Cursor *inside) noexcept nogil:
-    expect(inside, c')')
+cdef void _leave(Job *j, Cursor *inside, char bracket) noexcept nogil:
+    """The end of an operand of several parts, in whose errors the job fails."""
+    expect(inside, bracket)
     if inside.failed and not j.c.failed:
         j.c.failed = True
         j.c.failed_at = inside.failed_at
@@ -239,7 +242,7 @@ cdef uint32_t _message(Job *j, const Operand *o) noexcept nogil:
             stream = number_expression(&inside)
     if not inside.failed:
         _check_message(j, o, number, operation, stream, parts if named else 0)
-    _leave_call(j, &inside)
+    _leave(j, &inside, c')')
     return <uint32_t>(number | operation << 4 | stream << 8) & 0xffff
 
 
@@ -285,8 +288,35 @@ cdef uint32_t _index_mode(Job *j, const Operand *o) noexcept nogil:
         mode |= bit
         if not accept(&inside, c','):
             break
-    _leave_call(j, &inside)
+    _leave(j, &inside, c')')
     return mode & 15
+
+
+cdef inline bint _is_structure(const Operand *o) noexcept nogil:
+    """Whether an operand is fields in braces."""
+    return o.kind == operand_call and o.inner[0] == c'{'
+
+
+cdef uint32_t _event(Job *j, const Operand *o) noexcept nogil:
+    """``{ export_ready: 1 }``, or no field. GFX11 has a bit for the opposite, into which LLVM 23 reads GFX12's, but has its text for the next one."""
+    cdef const char *expected = b"export_ready" if j.c.level >= gfx12 else b"dont_wait_export_ready"
+    cdef Cursor inside = j.c
+    cdef const char *name
+    cdef int64_t value = 0
+    inside.p = o.inner
+    expect(&inside, c'{')
+    if inside.p[0] != c'}':
+        name = inside.p
+        inside.p = word_end(name)
+        if <size_t>(inside.p - name) != strlen(expected) or not starts_with(name, expected):
+            fail(&inside, name, b"no event %", name, inside.p)
+        expect(&inside, c':')
+        name = inside.p
+        value = number_expression(&inside)
+        if not 0 <= value <= 1:
+            fail_range(&inside, name, name, inside.p, 0, 1)
+    _leave(j, &inside, c'}')
+    return <uint32_t>value << (j.c.level >= gfx12)
 
 
 cdef uint32_t _hardware_register(Job *j, const Operand *o) noexcept nogil:
@@ -294,7 +324,7 @@ cdef uint32_t _hardware_register(Job *j, const Operand *o) noexcept nogil:
     cdef int64_t number, offset = 0, size = 32
     if o.kind != operand_call:
         return <uint32_t>plain_number(j, o, -0x8000, 0xffff) & 0xffff
-    if o.inner[0] == c'{':
+    if _is_structure(o):
         return _register_structure(j, o)
     if not _enter_call(j, o, b"hwreg", &inside):
         return 0
@@ -305,7 +335,7 @@ cdef uint32_t _hardware_register(Job *j, const Operand *o) noexcept nogil:
         size = number_expression(&inside)
     if not inside.failed and not (0 <= number < 64 and 0 <= offset < 32 and 1 <= size <= 32):
         fail(&j.c, o.begin, b"%: a field of a hardware register is out of range", o.begin, o.end)
-    _leave_call(j, &inside)
+    _leave(j, &inside, c')')
     return <uint32_t>(number | offset << 6 | (size - 1) << 11)
 
 
@@ -334,11 +364,7 @@ cdef uint32_t _register_structure(Job *j, const Operand *o) noexcept nogil:
             fail_plain(&inside, name, b"id, offset or size is expected")
         if not accept(&inside, c','):
             break
-    expect(&inside, c'}')
+    _leave(j, &inside, c'}')
     if not inside.failed and not (0 <= number < 64 and 0 <= offset < 32 and 1 <= size <= 32):
         fail(&j.c, o.begin, b"%: a field of a hardware register is out of range", o.begin, o.end)
-    if inside.failed and not j.c.failed:
-        j.c.failed = True
-        j.c.failed_at = inside.failed_at
-        memcpy(j.c.message, inside.message, message_limit)
     return <uint32_t>(number | offset << 6 | (size - 1) << 11)

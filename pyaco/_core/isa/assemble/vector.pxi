@@ -76,18 +76,70 @@ cdef int vop(Job *j, uint16_t op) noexcept nogil:
         fail(&j.c, j.s.mnemonic, b"% has no such encoding", j.s.mnemonic, j.s.mnemonic + j.s.mnemonic_length)
         return 0
     for i in range(count):
-        j.c.failed = False
-        clear_instruction(j, op, forms[i])
-        give_back(j)
-        _vop_fields(j)
-        if not j.c.failed:
-            finish(j)
-        if j.c.failed:
-            continue
-        length = encode_job(j)
+        length = _vop_form(j, op, forms[i])
         if length:
             return length
-    return 0
+    return _vop_of_numbers(j, op, short_format) if j.s.has_signs and forms[0] == short_format else 0
+
+
+cdef int _vop_form(Job *j, uint16_t op, uint32_t format) noexcept nogil:
+    """Words of a vector instruction in one form; 0 with an error."""
+    j.c.failed = False
+    clear_instruction(j, op, format)
+    give_back(j)
+    _vop_fields(j)
+    if not j.c.failed:
+        finish(j)
+    return 0 if j.c.failed else encode_job(j)
+
+
+cdef int _vop_of_numbers(Job *j, uint16_t op, uint32_t format) noexcept nogil:
+    """Words of the short form, whose constants have the signs that are written of them; 0, with the error that there was, if that cannot be."""
+    cdef Cursor before = j.c
+    cdef uint32_t definitions = 0 if j.facts[op] & fact_cmpx and j.c.level >= gfx10 else opcode_definition_count[op]
+    cdef uint32_t i
+    cdef int length = 0
+    cdef bint good = definitions + opcode_operand_count[op] >= j.s.count and not opcode_flags[op] & opcode_flag_literal
+    clear_instruction(j, op, format)
+    for i in range(j.s.count):
+        if good and (j.s.operands[i].negative or j.s.operands[i].magnitude):
+            good = i >= definitions and _take_sign(j, &j.s.operands[i], i - definitions)
+    if good:
+        length = _vop_form(j, op, format)
+    if length == 0:
+        j.c = before
+    return length
+
+
+cdef bint _take_sign(Job *j, Operand *o, uint32_t position) noexcept nogil:
+    """Make the sign and magnitude of a floating-point constant part of its value; returns whether that can be done."""
+    cdef uint32_t bits = constant_bits(j, operand_class(j, position))
+    cdef uint32_t modifiers = isa_variant(j.c.level, j.d.opcode, variant_e64)
+    cdef int64_t sign = <int64_t>1 << (bits - 1)
+    if (o.negative and not modifiers >> position & 1) or (o.magnitude and not modifiers >> (position + 3) & 1):
+        return False
+    if o.kind == operand_float:
+        o.number = -fabs(o.number) if o.magnitude and o.negative else fabs(o.number) if o.magnitude else -o.number
+    elif o.kind == operand_integer and bits < 64 and (0 if o.is_literal else 65) <= o.integer < 2 * sign:
+        # the bits of a number, and not an inline constant
+        o.integer = (o.integer & ~sign if o.magnitude else o.integer) ^ (sign if o.negative else 0)
+    else:
+        return False
+    o.negative = o.magnitude = False
+    return True
+
+
+cdef uint32_t _implied_masks(const Job *j, uint32_t definitions, uint32_t operands) noexcept nogil:
+    """How many lane masks text may leave out, all of them at once: those that are vcc because a short encoding has no field for them."""
+    cdef uint32_t format = j.d.format
+    cdef bint plain = format & (format_sdwa | format_dpp16 | format_dpp8) == 0
+    if format & format_vop3:
+        return 0
+    if format & format_vopc:
+        return definitions if plain or (j.c.level >= gfx11 and not format & format_sdwa) else 0
+    if operands < 3 or operand_class(j, 2) != opcode_mask_class or (j.c.level < gfx10 and (definitions > 1 or not plain)):
+        return 0
+    return definitions
 
 
 cdef void _vop_fields(Job *j) noexcept nogil:
@@ -98,7 +150,7 @@ cdef void _vop_fields(Job *j) noexcept nogil:
     cdef uint32_t definitions = opcode_definition_count[op]
     cdef uint32_t operands = opcode_operand_count[op]
     cdef uint32_t neg = 0, magnitude = 0, opsel = 0
-    cdef uint32_t i, position
+    cdef uint32_t i, position, masks
     cdef uint16_t where
     cdef uint8_t kind
     cdef Operand *o
@@ -109,8 +161,17 @@ cdef void _vop_fields(Job *j) noexcept nogil:
         operands -= 1
     if facts & fact_swaps:
         definitions = 1
-    if not expect_count(j, definitions + operands):
+    masks = _implied_masks(j, definitions, operands)
+    if j.s.count != definitions + operands - masks:
+        masks = 0
+    if not expect_count(j, definitions + operands - masks):
         return
+    if masks and format & format_vopc:
+        definitions = 0
+        add_destination(j, register_vcc)
+    elif masks:
+        definitions = 1
+        operands = 2
     opsel = _destination_fields(j, definitions)
     for i in range(operands):
         position = 3 - i if facts & fact_multiply_constant and i else i
@@ -137,6 +198,10 @@ cdef void _vop_fields(Job *j) noexcept nogil:
             else:
                 j.d.modifiers = modifier_set_sdwa_sel1(j.d.modifiers, 0x10)
         add_class_source(j, where, kind)
+    if masks and not format & format_vopc:
+        add_class_source(j, register_vcc, opcode_mask_class)
+        if masks > 1:
+            add_destination(j, register_vcc)
     if (neg or magnitude) and not format & (format_vop3 | format_sdwa | format_dpp16):
         fail_plain(&j.c, j.s.mnemonic, b"source modifiers need VOP3, SDWA or DPP")
     if flags & opcode_flag_tied or facts & fact_swaps:
