@@ -9,8 +9,8 @@ nothing has changed. Records of passes promise more: that a pass `settles`, so t
 and which kinds of changes (`EFFECTS`) give it no work. So the last round of a group that repeats only runs what the last change may have given
 work. Passes of users may change the
 IR without saying so: they always run, and count as a change. A step is also left out where the shader has none of the things that the pass is
-about (``shader_facts.pxd``); facts are found again when a change has been followed by a step that asks for them. While somebody observes the IR
-after each pass, every step runs, so that there is something to see.
+about (``shader_facts.pxd``); facts are looked for again when a change has been followed by a step that asks for them, no further than to the first
+that it asks for. While somebody observes the IR after each pass, every step runs, so that there is something to see.
 """
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libcpp.vector cimport vector
@@ -19,7 +19,7 @@ from pyaco._core.ir.compilation cimport Compilation, Reading, Target, compilatio
 from pyaco._core.ir.program cimport Program
 from pyaco._core.ir.shader cimport Shader, ShaderData
 from pyaco._core.ir.shader_free cimport shader_free
-from pyaco._core.ir.shader_facts cimport shader_facts
+from pyaco._core.ir.shader_facts cimport FactSearch, search_again, search_begin, shader_has
 from pyaco._core.ir.translation cimport Translation
 
 #: Kinds of changes by name: instructions that nothing needs go; reads of a value become reads of an equal one that was there before, and the
@@ -273,8 +273,9 @@ cdef class _Runner:
     cdef object ir
     cdef void *data                   # of the IR: what native kernels take; NULL where Python has to call them
     cdef const ShaderData *shader     # the same where it is NIR
-    cdef uint32_t facts               # of the shader ...
+    cdef FactSearch facts             # of the shader ...
     cdef uint32_t facts_version       # ... as it was at this version, plus one; 0 none
+    cdef uint32_t searched_version    # at the last question
     cdef Plan plan
     cdef uint32_t plan_number         # in the log
     cdef PassLog log
@@ -377,11 +378,13 @@ cdef class _Runner:
         if one.only_with == 0 or self.shader == NULL:
             return False
         # Most kinds of changes bring nothing that was not there; what they take away a step finds out as soon as the facts.
-        if self.facts_version > self.latest[<int>effect_constants] and self.facts_version > self.latest[<int>effect_any]:
-            return self.facts & one.only_with == 0
-        self.facts = shader_facts(self.shader)
-        self.facts_version = self.version + 1
-        return self.facts & one.only_with == 0
+        if self.facts_version <= self.latest[<int>effect_constants] or self.facts_version <= self.latest[<int>effect_any]:
+            search_begin(&self.facts)
+            self.facts_version = self.version + 1
+        elif self.searched_version != self.version:
+            search_again(&self.facts)
+        self.searched_version = self.version
+        return not shader_has(&self.facts, self.shader, one.only_with)
 
     cdef bint rounds(self, uint32_t first, uint32_t end) except -1 nogil:
         cdef int k

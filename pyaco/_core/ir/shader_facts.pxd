@@ -1,11 +1,12 @@
 """Facts of a shader that one look at each instruction tells, and by which passes are left out: one that lowers divisions has nothing to do
-where there is none. A record of a pass names them (``Pass.only_with``), and the runner looks once for every version of the IR.
+where there is none. A record of a pass names them (``Pass.only_with``). The runner looks until it finds one of those that a step asks for, and goes
+on from there at the next question: most shaders with loops have one in their first thousand instructions.
 
 A fact may hold without need, but a shader without it has none of what the fact is about.
 """
 from libc.stdint cimport uint32_t
 
-from pyaco._core.ir.shader cimport ShaderData
+from pyaco._core.ir.shader cimport NodeId, OrderRow, ShaderData
 
 cdef enum:                        # ShaderFact: bits
     fact_ifs = 1                  # "ifs"
@@ -24,4 +25,15 @@ cdef enum:                        # ShaderFact: bits
     fact_locals = 0x2000          # "local variables"
     fact_atomics = 0x4000         # "atomics"
 
-cdef uint32_t shader_facts(const ShaderData *s) noexcept nogil
+cdef struct FactSearch:
+    uint32_t found                # facts that hold
+    NodeId node                   # the next one to look at; 0: all have been
+    OrderRow row                  # of the order, likewise
+    bint all_rows                 # have been looked at
+    bint all_variables
+
+cdef void search_begin(FactSearch *search) noexcept nogil
+# Go on after a change that brings no facts: rows may have moved. What was found, or not in all of the shader, stays.
+cdef void search_again(FactSearch *search) noexcept nogil
+# Whether any of some facts holds.
+cdef bint shader_has(FactSearch *search, const ShaderData *s, uint32_t facts) noexcept nogil

@@ -7,7 +7,7 @@ from nir_opcodes cimport (
     intrinsic_flag_convergent, intrinsic_flags, intrinsic_index_position_flat, intrinsic_names,
 )
 from pyaco._core.ir.shader cimport (
-    NodeId, OrderRow, Shader, ShaderData, ValueId, VariableId, mode_function_temp, mode_shader_temp, nir_alu, nir_intrinsic, nir_load_const,
+    OrderRow, Shader, ShaderData, ValueId, VariableId, mode_function_temp, mode_shader_temp, nir_alu, nir_intrinsic, nir_load_const,
     nir_phi, nir_tex, nir_undef, node_if, node_loop, node_walk_next, variable_alive,
 )
 
@@ -18,6 +18,12 @@ FACTS = {
     "lanes": fact_lanes, "matrices": fact_matrices, "copies": fact_copies, "local variables": fact_locals,
     "atomics": fact_atomics,
 }
+
+# Where facts are found.
+cdef enum:
+    of_nodes = fact_ifs | fact_loops
+    of_variables = fact_locals | fact_copies
+    of_instructions = ~(of_nodes | fact_locals)
 
 cdef uint32_t[16] _of_kind
 cdef uint32_t[16] _of_wide_kind              # of several components
@@ -81,31 +87,63 @@ cdef uint32_t _of_variables(const ShaderData *s) noexcept nogil:
     return found
 
 
-cdef uint32_t shader_facts(const ShaderData *s) noexcept nogil:
-    cdef uint32_t found = _of_variables(s)
-    cdef NodeId node = 1
-    cdef OrderRow row
-    cdef ValueId i
-    cdef uint8_t kind
-    while node:
-        if s.nodes.kind[node] == node_if:
-            found |= fact_ifs
-        elif s.nodes.kind[node] == node_loop:
-            found |= fact_loops
-        node = node_walk_next(s, node)
-    for row in range(s.order.table.count):
-        i = s.order.instruction[row]
-        kind = s.instructions.kind[i]
-        found |= _of_size[s.instructions.bit_size[i]] | _of_kind[kind]
-        if kind == nir_alu:
-            found |= _of_alu[s.instructions.opcode[i]]
-            if s.instructions.components[i] > 1:
-                found |= _of_wide_alu[s.instructions.opcode[i]]
-        elif kind == nir_intrinsic:
-            found |= _of_intrinsic[s.instructions.opcode[i]]
-        elif s.instructions.components[i] > 1:
-            found |= _of_wide_kind[kind]
+cdef void search_begin(FactSearch *search) noexcept nogil:
+    search.found = 0
+    search.node = 1
+    search.row = 0
+    search.all_rows = search.all_variables = False
+
+
+cdef void search_again(FactSearch *search) noexcept nogil:
+    search.node = 1 if search.node else 0
+    search.row = 0
+
+
+cdef void _search_nodes(FactSearch *search, const ShaderData *s, uint32_t facts) noexcept nogil:
+    while search.node and not search.found & facts:
+        if s.nodes.kind[search.node] == node_if:
+            search.found |= fact_ifs
+        elif s.nodes.kind[search.node] == node_loop:
+            search.found |= fact_loops
+        search.node = node_walk_next(s, search.node)
+
+
+cdef inline uint32_t _of_instruction(const ShaderData *s, ValueId i) noexcept nogil:
+    cdef uint8_t kind = s.instructions.kind[i]
+    cdef uint32_t found = _of_size[s.instructions.bit_size[i]] | _of_kind[kind]
+    if kind == nir_alu:
+        found |= _of_alu[s.instructions.opcode[i]]
+        if s.instructions.components[i] > 1:
+            found |= _of_wide_alu[s.instructions.opcode[i]]
+    elif kind == nir_intrinsic:
+        found |= _of_intrinsic[s.instructions.opcode[i]]
+    elif s.instructions.components[i] > 1:
+        found |= _of_wide_kind[kind]
     return found
+
+
+cdef void _search_instructions(FactSearch *search, const ShaderData *s, uint32_t facts) noexcept nogil:
+    cdef uint32_t found = search.found
+    cdef OrderRow row = search.row
+    if search.all_rows:
+        return
+    while row < s.order.table.count and not found & facts:
+        found |= _of_instruction(s, s.order.instruction[row])
+        row += 1
+    search.found = found
+    search.row = row
+    search.all_rows = row >= s.order.table.count
+
+
+cdef bint shader_has(FactSearch *search, const ShaderData *s, uint32_t facts) noexcept nogil:
+    if facts & of_variables and not search.all_variables:
+        search.found |= _of_variables(s)
+        search.all_variables = True
+    if facts & of_nodes:
+        _search_nodes(search, s, facts)
+    if facts & of_instructions:
+        _search_instructions(search, s, facts)
+    return search.found & facts != 0
 
 
 def mask_of(names):
@@ -118,5 +156,6 @@ def mask_of(names):
 
 def facts_of(Shader shader not None):
     """The names of the facts that hold."""
-    cdef uint32_t found = shader_facts(&shader.data)
-    return frozenset(name for name, bit in FACTS.items() if found & <uint32_t><int>bit)
+    cdef FactSearch search
+    search_begin(&search)
+    return frozenset(name for name, bit in FACTS.items() if shader_has(&search, &shader.data, <uint32_t><int>bit))

@@ -61,8 +61,6 @@ cdef ValueId jump_of(const ShaderData *s, NodeId block) noexcept nogil
 # What a phi is by way of a predecessor; 0: that is none.
 cdef ValueId phi_value_from(const ShaderData *s, ValueId phi, NodeId predecessor) noexcept nogil
 cdef int analysis_begin(LoopAnalysis *a, ShaderData *s) except -1 nogil
-# The loop behind a node in the table, 0: none. There may be loops in what nothing reaches any more.
-cdef NodeId loop_next(const ShaderData *s, NodeId node) noexcept nogil
 # Whether a loop should be unrolled; `facts` says how.
 cdef bint loop_should_unroll(LoopAnalysis *a, NodeId loop, LoopFacts *facts) except -1 nogil
 # Whether the value of the condition of the if behind a loop's first block is known in the first trip.

@@ -54,13 +54,6 @@ cdef int analysis_begin(LoopAnalysis *a, ShaderData *s) except -1 nogil:
     return 0
 
 
-cdef NodeId loop_next(const ShaderData *s, NodeId node) noexcept nogil:
-    for node in range(node + 1, s.nodes.table.count):
-        if s.nodes.kind[node] == node_loop and s.nodes.parent[node]:
-            return node
-    return 0
-
-
 # --------------------------------------------------------------------------------------------------------------- the exits
 cdef ValueId jump_of(const ShaderData *s, NodeId block) noexcept nogil:
     cdef ValueId last

@@ -30,9 +30,10 @@ from pyaco._core.nir.control_flow_edit cimport (
     ControlFlowEdit, edit_begin, edit_copy_instruction, edit_end, edit_merge_forward, edit_node_new, edit_resolve_phis,
 )
 from pyaco._core.nir.loop_analyze cimport (
-    LoopAnalysis, LoopFacts, Terminator, analysis_begin, exit_leaves, exit_stays, loop_next, loop_should_unroll, phi_value_from,
+    LoopAnalysis, LoopFacts, Terminator, analysis_begin, exit_leaves, exit_stays, loop_should_unroll, phi_value_from,
 )
 from pyaco._core.nir.loop_closing cimport Uses, close_value, uses_find
+from pyaco._core.nir.loop_walk cimport LoopWalk, loop_next, loop_walk_begin
 
 cdef struct Join:                 # where the paths of a copied if meet again, after all later trips
     NodeId block
@@ -389,9 +390,12 @@ cdef bint _unroll_in_list(Search *search, ShaderData *s, NodeId node) except -1 
 
 cdef bint _any_to_unroll(Search *search, const ShaderData *s) except -1 nogil:
     """Whether it is worth looking for them: mostly there is none, and a walk through the table of nodes takes less than through the tree."""
-    cdef NodeId loop = loop_next(s, 0)
+    cdef LoopWalk walk
+    cdef NodeId loop
+    loop_walk_begin(&walk, s)
+    loop = loop_next(&walk)
     while loop and not loop_should_unroll(&search.analysis, loop, &search.facts):
-        loop = loop_next(s, loop)
+        loop = loop_next(&walk)
     return loop != 0
 
 

@@ -31,8 +31,9 @@ from pyaco._core.nir.control_flow_edit cimport (
     ControlFlowEdit, edit_become_mov, edit_begin, edit_copy_instruction, edit_end, edit_jump_of, edit_merge_forward, edit_node_new,
     edit_resolve_phis,
 )
-from pyaco._core.nir.loop_analyze cimport LoopAnalysis, analysis_begin, jump_of, known_at_first, loop_next, phi_value_from
+from pyaco._core.nir.loop_analyze cimport LoopAnalysis, analysis_begin, jump_of, known_at_first, phi_value_from
 from pyaco._core.nir.loop_closing cimport Uses, close_value, is_in_loop, uses_find
+from pyaco._core.nir.loop_walk cimport LoopWalk, loop_next, loop_walk_begin
 
 cdef enum:
     most_copied = 64              # instructions that are there twice afterwards
@@ -115,9 +116,12 @@ cdef bint _should_rotate(LoopAnalysis *analysis, const ShaderData *s, NodeId loo
 
 cdef bint _any_to_rotate(LoopAnalysis *analysis, const ShaderData *s) except -1 nogil:
     """Whether it is worth looking for them: mostly there is none, and a walk through the table of nodes takes less than through the tree."""
-    cdef NodeId loop = loop_next(s, 0)
+    cdef LoopWalk walk
+    cdef NodeId loop
+    loop_walk_begin(&walk, s)
+    loop = loop_next(&walk)
     while loop and not _should_rotate(analysis, s, loop):
-        loop = loop_next(s, loop)
+        loop = loop_next(&walk)
     return loop != 0
 
 
