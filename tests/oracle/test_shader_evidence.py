@@ -37,7 +37,7 @@ def dispatch(body: str, folder: Path, declared: str = "") -> tuple[bytes, Genera
     done = subprocess.run(["glslangValidator", "--target-env", "vulkan1.2", "-o", str(target), str(source)], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
     module = target.read_bytes()
-    return module, generate(module, spirv.reflect(module, "main")["descriptor_sets"], 64, 1, False)
+    return module, generate(module, spirv.reflect(module, "main")["descriptor_sets"], 64, 1, "small")
 
 
 @pytest.mark.parametrize(("ours", "theirs"), [(2.0, 1.0), (np.nan, 0.0), (0.5, 0.75)])
