@@ -113,10 +113,7 @@ class Judgement:
 
     def _contraction(self) -> Iterator[str]:
         """Whether each word that differs is another on lavapipe, or on ours, where no arithmetic may be fused or rearranged."""
-        exact = without_contraction(self.module)
-        theirs, again = (run_peer(each, self.entry, self.inputs, self.groups) for each in (exact, self.module))
-        ours = run_ours(pyaco.compile(exact, target=self.shader.target, entry=self.entry, wave=self.shader.wave), self.inputs, self.groups)
-        if self._explained((again, theirs), (self.ours, ours)):
+        if self._explained_by(without_contraction(self.module)):
             yield "every word that differs is another with NoContraction on all arithmetic"
 
     def _renumbered(self) -> Iterator[str]:
@@ -127,14 +124,14 @@ class Judgement:
             module = Renumbered(self.module, pyaco.spirv.reflect(self.module, self.entry)["workgroup_size"], self.groups).spirv()
         except ValueError:
             return
-        theirs = run_peer(module, self.entry, self.inputs, self.groups)
-        ours = run_ours(pyaco.compile(module, target=self.shader.target, entry=self.entry, wave=self.shader.wave), self.inputs, self.groups)
-        if self._explained((self.theirs, theirs), (self.ours, ours)):
+        if self._explained_by(module):
             yield "every word that differs is another where the invocations are numbered the other way round"
 
-    def _explained(self, *pairs: tuple[Written, Written]) -> bool:
-        """Whether something differs, and each word of it differs between the two of one of some pairs, which all are right."""
-        moved = [faults(*pair, self.inputs, self.tolerance) for pair in pairs]
+    def _explained_by(self, other: bytes) -> bool:
+        """Whether something differs, and each word of it is another, on lavapipe or on ours, in a module that may mean the same."""
+        theirs, again = (run_peer(each, self.entry, self.inputs, self.groups) for each in (other, self.module))
+        ours = run_ours(pyaco.compile(other, target=self.shader.target, entry=self.entry, wave=self.shader.wave), self.inputs, self.groups)
+        moved = [faults(*pair, self.inputs, self.tolerance) for pair in ((again, theirs), (self.ours, ours))]
         wrong = faults(self.theirs, self.ours, self.inputs, self.tolerance)
         return bool(wrong) and all(np.isin(bad // 4, np.concatenate([each[key] // 4 for each in moved if key in each] or [bad[:0]])).all()
                                    for key, bad in wrong.items())
