@@ -55,7 +55,7 @@ def measure(path: Path, target: str) -> Row | str:
     if not entries or peer_lacks(module):
         return "not for this peer"
     facts = spirv.reflect(module, entries[0])
-    inputs = generate(module, facts["descriptor_sets"], int(np.prod(facts["workgroup_size"]) * np.prod(GROUPS)), 1, False)
+    inputs = generate(module, facts["descriptor_sets"], int(np.prod(facts["workgroup_size"]) * np.prod(GROUPS)), 1, "small")
     if inputs.images or inputs.references or not inputs.buffers:
         return "images, addresses or no buffers"
     shader = pyaco.compile(module, target=target, entry=entries[0])

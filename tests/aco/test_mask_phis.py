@@ -75,11 +75,46 @@ class Flags:
             self.block(depth + 1, ("break", "continue"))
 
 
-def check(seed: int) -> None:
+class CopyOfFewerLanes(Flags):
+    """A copy changes in an if, and comes back in another: not in the lanes that only the first one has."""
+
+    def block(self, depth: int, jumps: tuple[str, ...]) -> None:
+        with self.b.if_(self.bit(self.data[0])):
+            self.assign(1, self.read(self.flags[0]))
+            with self.b.if_(self.bit(self.data[1])):
+                self.assign(1, self.bit(self.data[2]))
+            with self.b.if_(self.bit(self.data[3])):
+                self.assign(0, self.read(self.flags[1]))
+            self.assign(1, self.bit(self.data[2]))
+
+    def assign(self, flag: int, value: int) -> None:
+        """Assign, beside a store to memory: without it the branch would be selects."""
+        self.b.output(value)
+        self.b.store(self.b.deref_var(self.flags[flag]), value)
+
+
+class OneSideKeeps(CopyOfFewerLanes):
+    """Of a uniform branch one side merges a flag, and the other one replaces it."""
+
+    def block(self, depth: int, jumps: tuple[str, ...]) -> None:
+        with self.b.if_(self.bit(self.data[0])):
+            with self.b.if_(self.bit(self.uniform)) as node, self.b.if_(self.bit(self.data[1])):
+                self.assign(0, self.bit(self.data[2]))
+            with self.b.else_(node):
+                self.assign(0, self.bit(self.data[3]))
+
+
+def check(seed: int, kind: type[Flags] = Flags) -> None:
     for target, wave in TARGETS:
         for optimize in (False, True):
-            wanted, found = run_both(lambda kernel: Flags(kernel, seed).build(), seed_data(places=5, seed=seed), target, wave, optimize=optimize)
+            wanted, found = run_both(lambda kernel: kind(kernel, seed).build(), seed_data(places=5, seed=seed), target, wave, optimize=optimize)
             assert np.array_equal(wanted, found), (seed, target, optimize)
+
+
+@pytest.mark.parametrize("kind", [CopyOfFewerLanes, OneSideKeeps])
+def test_masks_that_a_predecessor_keeps_in_some_lanes_only(kind: type[Flags]) -> None:
+    for seed in range(4):
+        check(seed, kind)
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -12,6 +12,10 @@ lowered, fewer registers than the chip has, so that values spill. Each is
 ``--every`` takes each target in each wave size instead, without options, with small and wide values in turn; another parity of ``--seed`` turns
 them round.
 
+``--values exact`` runs all with floats of which sums of products are the same bits in any order, fused or not: what then is equal differed by
+rounding. ``--constant NAME=VALUE`` gives specialization constants of that name another value, and buffers and images room for what is computed then:
+with sizes of 1, as many modules declare, invocations write to the places of others.
+
 Outcomes are those of ``run_shaders``, and ``undecoded``, ``reassembled otherwise``, ``missing wait``, ``race``, ``cut`` (``--seconds`` of the
 module, or the instructions of ``--budget``, were over), ``not compute``. ``--json`` keeps each with its combination; ``--replay`` runs the
 combinations of such a file again whose outcome is ``cut`` or among ``BAD``. Exit status 1: some of these remain.
@@ -39,6 +43,7 @@ sys.path[:0] = [str(HERE.parents[1]), str(HERE), str(HERE.parent / "shaders")]
 import numpy as np  # noqa: E402
 import shader_evidence  # noqa: E402
 import shader_runs  # noqa: E402
+from equivalent_modules import with_constants  # noqa: E402
 from judge import undecoded  # noqa: E402
 from restarted_worker import RestartedWorker, WorkerFailed  # noqa: E402
 from shader_differences import Tolerance, differences  # noqa: E402
@@ -61,11 +66,13 @@ OPTIONAL = tuple(sorted({f"{step.entry.ir}.{step.entry.name}" for pipeline in (c
 VGPRS, SGPRS = (24, 32, 48), (36, 48, 64)
 #: Seconds that a combination may take before the process is ended: more than the emulator's and lavapipe's own limits.
 LONGEST = 60.0
+#: Bytes of runtime arrays where constants are given.
+RUNTIME_BYTES = 1 << 22
 
 
 @dataclass(frozen=True)
 class Combination:
-    """How a module is compiled, and the kind of values that it runs with: ``small`` or ``wide``."""
+    """How a module is compiled, and the kind of values that it runs with: ``small``, ``wide`` or ``exact``."""
 
     target: str
     wave: int
@@ -137,11 +144,11 @@ def every(names: tuple[str, ...], first: int) -> list[Combination]:
 class Crossing:
     """One entry point, its inputs of one kind of values for so many workgroups, and what lavapipe makes of them."""
 
-    def __init__(self, module: bytes, entry: str, values: str, groups: Groups) -> None:
+    def __init__(self, module: bytes, entry: str, runtime_bytes: int, values: str, groups: Groups) -> None:
         self.module, self.entry, self.groups = module, entry, groups
         facts = spirv.reflect(module, entry)
         threads = int(np.prod((*facts["workgroup_size"], *groups)))
-        self.inputs: GeneratedInputs = generate(module, facts["descriptor_sets"], threads, 1, values == "wide")
+        self.inputs: GeneratedInputs = generate(module, facts["descriptor_sets"], threads, 1, values, runtime_bytes)
         self.expected: Written = {}
         self.refused = peer_lacks(module)
         if not self.refused:
@@ -251,10 +258,10 @@ class Crossing:
 class Entry:
     """An entry point with all of its crossings, each made when it is asked for."""
 
-    def __init__(self, module: bytes, name: str) -> None:
+    def __init__(self, module: bytes, name: str, runtime_bytes: int = 0) -> None:
         several = np.prod(spirv.reflect(module, name)["workgroup_size"]) > 1
         self.sizes: list[Groups] = [(2, 2, 1), (1, 1, 1)] if several else [(1, 1, 1)]
-        self._crossing = functools.cache(functools.partial(Crossing, module, name))
+        self._crossing = functools.cache(functools.partial(Crossing, module, name, runtime_bytes))
 
     def judge(self, how: Combination) -> tuple[str, str]:
         """Outcome and reason; what is undecidable with several workgroups is tried with one."""
@@ -280,9 +287,15 @@ class Work:
     every: bool
     given: tuple[tuple[str, Combination], ...]
     seconds: float
+    values: str = ""
+    constants: tuple[tuple[str, int], ...] = ()
 
     def chosen(self, entry: str) -> list[Combination]:
-        """Combinations for an entry point."""
+        """Combinations for an entry point, with one kind of values where that is asked for."""
+        found = self._chosen(entry)
+        return [replace(how, values=self.values) for how in found] if self.values else found
+
+    def _chosen(self, entry: str) -> list[Combination]:
         number = zlib.crc32(self.path.name.encode()) ^ self.seed
         if self.given:
             return [how for name, how in self.given if name == entry]
@@ -294,7 +307,7 @@ class Work:
 
 def judge_file(work: Work) -> list[dict[str, Any]]:
     """Rows of a module."""
-    module, rows, end = work.path.read_bytes(), [], time.process_time() + work.seconds
+    module, rows, end = with_constants(work.path.read_bytes(), dict(work.constants)), [], time.process_time() + work.seconds
 
     def note(entry: str, how: Combination | None, outcome: str, reason: str) -> None:
         rows.append({"path": str(work.path), "entry": entry, "how": asdict(how) if how else None, "outcome": outcome, "reason": reason})
@@ -308,7 +321,7 @@ def judge_file(work: Work) -> list[dict[str, Any]]:
         note("", None, "not compute", "")
     for name in entries:
         try:
-            entry = Entry(module, name)
+            entry = Entry(module, name, RUNTIME_BYTES if work.constants else 0)
         except (pyaco.InputError, pyaco.UnsupportedError) as error:
             note(name, None, "not driven", str(error).splitlines()[0][:200])
             continue
@@ -350,6 +363,8 @@ def main() -> int:
     parser.add_argument("--target", action="append", help="instead of all that there is a compiler for")
     parser.add_argument("--draws", type=int, default=6, help="combinations for each entry point")
     parser.add_argument("--every", action="store_true", help="instead of drawing: each target in each wave size, without options")
+    parser.add_argument("--values", choices=("small", "wide", "exact"), default="", help="for every combination")
+    parser.add_argument("--constant", action="append", default=[], metavar="NAME=VALUE", help="of specialization constants that have that name")
     parser.add_argument("--seconds", type=float, default=120.0, help="of the processor: after them no combination of a module begins")
     parser.add_argument("--budget", type=int, default=shader_runs.BUDGET, help="instructions of a dispatch, after which it is cut")
     parser.add_argument("--evidence", type=float, default=EVIDENCE_SECONDS, metavar="SECONDS",
@@ -361,6 +376,7 @@ def main() -> int:
     arguments = parser.parse_args()
     shader_evidence.EVIDENCE_SECONDS, shader_runs.BUDGET = arguments.evidence, arguments.budget
     names = tuple(arguments.target or all_targets())
+    constants = tuple((name, int(value)) for name, value in (each.split("=") for each in arguments.constant))
     again = replayed(arguments.replay) if arguments.replay else {}
     chosen = again if arguments.replay else arguments.folder.rglob("*.spv")
     paths = sorted(chosen, key=lambda path: (path.stat().st_size, path))
@@ -373,7 +389,8 @@ def main() -> int:
     worker = RestartedWorker(judge_file, 4 * arguments.seconds + LONGEST)
     for path in [path for path in paths if str(path) not in known]:
         try:
-            found = worker.apply(Work(path, names, arguments.seed, arguments.draws, arguments.every, again.get(path, ()), arguments.seconds))
+            found = worker.apply(Work(path, names, arguments.seed, arguments.draws, arguments.every, again.get(path, ()), arguments.seconds,
+                                      arguments.values, constants))  # fmt: skip
         except WorkerFailed as error:
             outcome = "too long" if "takes longer" in str(error) else "bug"
             found = [{"path": str(path), "entry": "", "how": None, "outcome": outcome, "reason": str(error)}]

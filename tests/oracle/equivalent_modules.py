@@ -1,4 +1,6 @@
-"""Modules that mean the same: with lengths for arrays of descriptors, and with arithmetic that is not rearranged.
+"""Modules that mean the same: with lengths for arrays of descriptors, with arithmetic that is not rearranged, with invocations numbered otherwise.
+
+And modules with other values of specialization constants.
 
 Lavapipe of Mesa 22.3 counts an array's descriptors by its declared length, and so has no images behind one without a length: stores and atomics do
 nothing, sizes are zero, or the process dies. With the length declared, it gives what the other implementations give.
@@ -6,10 +8,15 @@ nothing, sizes are zero, or the process dies. With the length declared, it gives
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 import spirv_reflection as declared
 
-OP_CONSTANT, OP_DECORATE, FIRST_TYPE, LAST_TYPE, NO_CONTRACTION = 43, 71, 19, 39, 42
+OP_NAME, OP_CONSTANT, OP_DECORATE, FIRST_TYPE, LAST_TYPE, NO_CONTRACTION = 5, 43, 71, 19, 39, 42
+OP_LOAD, OP_ACCESS_CHAIN, OP_IN_BOUNDS_ACCESS_CHAIN, OP_ISUB = 61, 65, 66, 130
+#: OpFunctionCall, OpStore, OpCopyMemory, OpCopyMemorySized, OpCopyObject, OpSelect, OpPhi: other uses of a pointer.
+OTHER_USES = {57, 62, 63, 64, 83, 169, 245}
 #: OpFNegate, OpFAdd, OpFSub, OpFMul, OpFDiv, OpFRem, OpFMod, OpVectorTimesScalar to OpDot.
 ARITHMETIC = {127, 129, 131, 133, 136, 140, 141, *range(142, 149)}
 
@@ -53,3 +60,88 @@ def without_contraction(spirv: bytes) -> bytes:
             decorations += [3 << 16 | OP_DECORATE, words[position + 2], NO_CONTRACTION]
         position += max(words[position] >> 16, 1)
     return np.array(words[:first] + decorations + words[first:], np.uint32).tobytes()
+
+
+def with_constants(spirv: bytes, values: Mapping[str, int]) -> bytes:
+    """The module with other values of those specialization constants of 32 bits whose names are among `values`."""
+    words = np.frombuffer(spirv[: len(spirv) // 4 * 4], np.uint32).copy()
+    position, named = 5, dict[int, set[str]]()
+    while position < len(words):
+        length, opcode = int(words[position]) >> 16, int(words[position]) & 0xFFFF
+        if opcode == OP_NAME:
+            name = words[position + 2 : position + length].tobytes().split(b"\0")[0].decode()
+            named.setdefault(int(words[position + 1]), set()).add(name)
+        elif opcode == declared.OP_SPEC_CONSTANT and length == 4:
+            for name in named.get(int(words[position + 2]), set()) & values.keys():
+                words[position + 3] = values[name]
+        position += max(length, 1)
+    return words.tobytes()
+
+
+class Renumbered:
+    """A module in which the last invocation does what the first did: in the group, and the groups in the dispatch.
+
+    What a dispatch of it gives is the same, unless invocations depend on each other's order, which nothing promises; subgroups would be others.
+
+    Parameters
+    ----------
+    spirv : bytes
+    size, groups : sequence of int
+        Of the workgroup, and of the dispatch.
+
+    Raises
+    ------
+    ValueError
+        Where a number of an invocation is read in a way that is not followed.
+    """
+
+    def __init__(self, spirv: bytes, size: Sequence[int], groups: Sequence[int]) -> None:
+        self.module = declared.Module(spirv)
+        whole = [a * b for a, b in zip(size, groups, strict=True)]
+        self.last = {26: [each - 1 for each in groups], 27: [each - 1 for each in size], 28: [each - 1 for each in whole],
+                     29: [size[0] * size[1] * size[2] - 1]}      # WorkgroupId, LocalInvocationId, GlobalInvocationId, LocalInvocationIndex
+        self.places: dict[int, list[int]] = {}                   # the last number of each component, by pointer
+        for variable, _, _ in self.module.variables:
+            number = self.module.decorations.get(variable, {}).get(declared.DECORATION_BUILTIN, (0,))[0]
+            if number in self.last:
+                self.places[variable] = self.last[number]
+        self.words = np.frombuffer(spirv[: len(spirv) // 4 * 4], np.uint32).tolist()
+        self.bound, self.constants = self.words[3], dict[tuple[int, ...], tuple[int, list[int]]]()
+
+    def spirv(self) -> bytes:
+        """The module."""
+        position, declarations, body = 5, list[int](), list[int]()
+        while position < len(self.words):
+            length = self.words[position] >> 16
+            found = self.words[position : position + length]
+            (body if body or found[0] & 0xFFFF == declared.OP_FUNCTION else declarations).extend(self._followed(found))
+            position += max(length, 1)
+        new = [word for _, words in self.constants.values() for word in words]
+        return np.array([*self.words[:3], self.bound, 0, *declarations, *new, *body], np.uint32).tobytes()
+
+    def _followed(self, words: list[int]) -> list[int]:
+        opcode = words[0] & 0xFFFF
+        if opcode in OTHER_USES and self.places.keys() & set(words[1:]):
+            raise ValueError("a number of an invocation that another instruction than a load reads")
+        if opcode in (OP_ACCESS_CHAIN, OP_IN_BOUNDS_ACCESS_CHAIN) and words[3] in self.places:
+            if len(words) != 5 or words[4] not in self.module.constants:
+                raise ValueError("a component of an invocation's number that differs")
+            self.places[words[2]] = [self.places[words[3]][self.module.constants[words[4]][0]]]
+        if opcode == OP_LOAD and words[3] in self.places:
+            last = self._constant(words[1], self.places[words[3]])
+            read, self.bound = self.bound, self.bound + 1
+            return [words[0], words[1], read, *words[3:], 5 << 16 | OP_ISUB, words[1], words[2], last, read]
+        return words
+
+    def _constant(self, type_id: int, values: list[int]) -> int:
+        """A constant of a scalar or a vector."""
+        key = (type_id, *values)
+        if key not in self.constants:
+            if len(values) > 1:
+                inner = [self._constant(self.module.types[type_id][1][0], [each]) for each in values]
+                words = [(3 + len(values)) << 16 | declared.OP_CONSTANT_COMPOSITE, type_id, self.bound, *inner]
+            else:
+                words = [4 << 16 | OP_CONSTANT, type_id, self.bound, values[0]]
+            self.constants[key] = self.bound, words
+            self.bound += 1
+        return self.constants[key][0]

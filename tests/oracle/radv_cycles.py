@@ -3,6 +3,9 @@
 The text of the machine code ("After lowering to hw instructions", Mesa 25.2 without a disassembler) has neither how deep a block stands in loops and
 ifs nor the blocks that were threaded away. Both are in the text of the same program after spilling, which has all blocks under the same numbers, as
 instruction selection nested them: ``Nesting`` reads the depths off its linear CFG.
+
+A RADV with a disassembler (Mesa 22.3 of Debian) shows no such text. With ``ACO_DEBUG=perfinfo`` each RADV prints the program as it estimates it, with
+the cycles that it counts, to standard error: ``Printed``.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from typing import NamedTuple
 
 from pyaco import targets
 from pyaco._core.aco import build
-from pyaco._core.aco import statistics as kernel
+from pyaco._core.ir.program import Program
 from pyaco.aco import parse_program
 from pyaco.errors import InputError
 
@@ -27,6 +30,60 @@ SPELLINGS = (
 )
 _HEAD = re.compile(r"^BB(\d+)\n(.*)$", re.MULTILINE)
 _NAME = re.compile(r"\bBB(\d+)\b")
+
+
+#: Registers of a printed program, and what is printed before instructions, operands and definitions that says nothing of cycles.
+_REGISTER = re.compile(r"(?<![\w:%])(?:[sv](?:\d+\b|\[\d+-\d+\])(?:\[\d+:\d+\])?|(?:vcc|exec|scc|m0)\b)(?!:)")
+_RANGE = re.compile(r"([sv])\[?(\d+)(?:-(\d+))?\]?(?:\[(\d+):(\d+)\])?\Z")
+_FLAGS, _CYCLES = re.compile(r"\((?:is16bit|is24bit|nuw|precise)\)"), re.compile(r"\t\( *\d+ clk\) *")
+#: RADV's names of units.
+UNITS = {"scalar": "salu_smem", "branch": "branch_sendmsg", "valu": "valu", "valu_complex": "valu_complex", "lds": "lds", "export": "export_gds",
+         "vmem": "vmem"}  # fmt: skip
+
+
+class Printed:
+    """The last program in what RADV has printed with ``ACO_DEBUG=perfinfo``.
+
+    Attributes
+    ----------
+    body : str
+        Its blocks, as `parse_program` takes them.
+    busy : dict
+        Cycles that each unit is busy, by our names.
+    """
+
+    def __init__(self, said: str, wave: int) -> None:
+        text = said[said.rindex("ACO shader stage") :]
+        self.wave = wave
+        self.body = "\n".join(map(self._line, text.partition("\n")[2].split("\n\n")[0].splitlines())).replace(" needs_lowering,", "") + "\n"
+        figures = {name: float(value) for name, value in re.findall(r"^(\w+)_usage: ([\d.]+)$", text, re.MULTILINE)}
+        self.busy = {ours: figures[theirs] for ours, theirs in UNITS.items()}
+
+    def _line(self, line: str) -> str:
+        """A line with the class of each definition, and the mark of a fixed register before each."""
+        if not line.startswith("\t"):
+            return line
+        definitions, equals, rest = _FLAGS.sub("", _CYCLES.sub("", line)).rpartition(" = ")
+        named = ", ".join(f" {self._class(each)}: %0:{each}" for each in definitions.split(", ")) if equals and not _is_branch(rest) else ""
+        return f"\t{named}{' = ' if named else ''}{_REGISTER.sub(lambda match: '%0:' + match[0], rest)}"
+
+    def _class(self, register: str) -> str:
+        match = _RANGE.match(register)
+        if not match:
+            return "s2" if self.wave == 64 and register in ("vcc", "exec") else "s1"
+        file, first, last, low, high = match.groups()
+        return f"v{(int(high) - int(low)) // 8}b" if low else f"{file}{int(last or first) - int(first) + 1}"
+
+
+def _is_branch(instruction: str) -> bool:
+    """Whether it is one, whose definition is scratch that nothing uses."""
+    return instruction.startswith(("s_cbranch", "s_branch"))
+
+
+def lowered_body(assembly: str) -> str:
+    """The blocks of the machine code's text; nothing where that is a disassembly."""
+    body = assembly.partition(LOWERED)[2].lstrip().split("\n\n")[0]
+    return body and body + "\n"
 
 
 class Block(NamedTuple):
@@ -128,20 +185,19 @@ class Nesting:
         return any(kind in ("break", "continue") for kind in self.blocks[number].kinds)
 
 
-def estimate(spilled: str, lowered: str, target: str, wave: int, workgroup_size: int, statistics: Mapping[str, int | float]) -> dict[str, int]:
-    """Return our statistics of RADV's machine code, which runs in WGP mode where there is one.
+def read_program(spilled: str, body: str, target: str, wave: int, workgroup_size: int, statistics: Mapping[str, int | float]) -> Program:
+    """Return RADV's machine code, which runs in WGP mode where there is one, as a program that our model estimates.
 
     Parameters
     ----------
-    spilled, lowered : str
-        Texts of a pipeline: with all blocks, and of the machine code.
+    spilled, body : str
+        Texts of a pipeline: with all blocks, and the blocks of the machine code.
     target : str
     wave, workgroup_size : int
     statistics : mapping
         RADV's, of which registers and LDS are taken.
     """
     nesting = Nesting(read_blocks(spilled))
-    body = lowered.partition(LOWERED)[2].lstrip().split("\n\n")[0] + "\n"
     numbers = [int(name) for name, _ in _HEAD.findall(body)]
     renamed = {name: number for number, name in enumerate(numbers)}
     text = _NAME.sub(lambda match: f"BB{renamed[int(match[1])]}", body)
@@ -155,4 +211,4 @@ def estimate(spilled: str, lowered: str, target: str, wave: int, workgroup_size:
     # SGPRs are a fixed number from GFX10 on, else rounded up to 16, with up to six that the hardware uses besides.
     sgprs = 0 if level >= 100 else min(int(statistics["SGPRs"]) - 6, targets.wave_limits(target, wave).sgpr_limit)
     build.set_demand(program, sgprs, int(statistics["VGPRs"]), int(statistics["LDS size"]))
-    return kernel.collect(program)
+    return program

@@ -65,7 +65,7 @@ def judge(module: bytes, entry: str, values: str, targets: list[str]) -> Iterato
     sizes = [(2, 2, 1), (1, 1, 1)] if np.prod(facts["workgroup_size"]) > 1 else [(1, 1, 1)]
     left = list(targets)
     for groups in sizes:
-        inputs = generate(module, facts["descriptor_sets"], int(np.prod(facts["workgroup_size"]) * np.prod(groups)), 1, values == "wide")
+        inputs = generate(module, facts["descriptor_sets"], int(np.prod(facts["workgroup_size"]) * np.prod(groups)), 1, values)
         if not inputs.buffers and not any(asked["storage"] for asked in inputs.images.values()):
             yield from ((target, "no output", "") for target in left)
             return

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from equivalent_modules import without_contraction
+from equivalent_modules import Renumbered, without_contraction
 from shader_differences import Tolerance, differences, faults, moved_texels, opcodes
 from shader_inputs import GeneratedInputs
 from shader_runs import Groups, Racing, Reordered, Rounded, Undefined, Written, access_fault, run_interpreted, run_ours, run_peer
@@ -72,7 +72,7 @@ class Judgement:
         reference = run_ours(self.shader, self.inputs, self.groups, "reference")
         if self._differs(reference):
             raise AssertionError("the reference engine and the fast one do not agree")
-        steps = [self._checks, self._other_runs, self._contraction, self._fault, *self._interpretations(), self._subgroups, self._rounding]
+        steps = [self._checks, self._other_runs, self._renumbered, self._contraction, self._fault, *self._interpretations(), self._subgroups, self._rounding]
         for step in (*steps, *self._turns()):
             try:
                 with limited(EVIDENCE_SECONDS):
@@ -113,13 +113,28 @@ class Judgement:
 
     def _contraction(self) -> Iterator[str]:
         """Whether each word that differs is another on lavapipe, or on ours, where no arithmetic may be fused or rearranged."""
-        exact = without_contraction(self.module)
-        theirs, again = (run_peer(each, self.entry, self.inputs, self.groups) for each in (exact, self.module))
-        ours = run_ours(pyaco.compile(exact, target=self.shader.target, entry=self.entry, wave=self.shader.wave), self.inputs, self.groups)
-        moved = [faults(found, other, self.inputs, self.tolerance) for found, other in ((again, theirs), (self.ours, ours))]
-        wrong = faults(self.theirs, self.ours, self.inputs, self.tolerance)
-        if wrong and all(np.isin(bad, np.concatenate([each[key] for each in moved if key in each] or [bad[:0]])).all() for key, bad in wrong.items()):
+        if self._explained_by(without_contraction(self.module)):
             yield "every word that differs is another with NoContraction on all arithmetic"
+
+    def _renumbered(self) -> Iterator[str]:
+        """Whether each word that differs is another, on lavapipe or on ours, where the last invocation does what the first did."""
+        if self.has_subgroups:
+            return
+        try:
+            module = Renumbered(self.module, pyaco.spirv.reflect(self.module, self.entry)["workgroup_size"], self.groups).spirv()
+        except ValueError:
+            return
+        if self._explained_by(module):
+            yield "every word that differs is another where the invocations are numbered the other way round"
+
+    def _explained_by(self, other: bytes) -> bool:
+        """Whether something differs, and each word of it is another, on lavapipe or on ours, in a module that may mean the same."""
+        theirs, again = (run_peer(each, self.entry, self.inputs, self.groups) for each in (other, self.module))
+        ours = run_ours(pyaco.compile(other, target=self.shader.target, entry=self.entry, wave=self.shader.wave), self.inputs, self.groups)
+        moved = [faults(*pair, self.inputs, self.tolerance) for pair in ((again, theirs), (self.ours, ours))]
+        wrong = faults(self.theirs, self.ours, self.inputs, self.tolerance)
+        return bool(wrong) and all(np.isin(bad // 4, np.concatenate([each[key] // 4 for each in moved if key in each] or [bad[:0]])).all()
+                                   for key, bad in wrong.items())
 
     def _fault(self) -> Iterator[str]:
         words = np.frombuffer(self.module[: len(self.module) // 4 * 4], np.uint32)

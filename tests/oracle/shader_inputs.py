@@ -1,8 +1,9 @@
 """Inputs for any compute shader, generated from what its SPIR-V declares: buffers, push constants, images, samplers, texel buffers.
 
-Two kinds of values: ``small`` (integers from 0 to 3, floats from 0 to 1), with which shaders that take indices from buffers mostly stay within
-them, and ``wide`` (any integers, finite floats of either sign). Sampled float images are smooth, so that a weight which is rounded otherwise
-changes little.
+Three kinds of values: ``small`` (integers from 0 to 3, floats from 0 to 1), with which shaders that take indices from buffers mostly stay within
+them, ``wide`` (any integers, finite floats of either sign), and ``exact`` (integers from 0 to 3, floats that are integers from -2 to 2), of which
+sums of products are the same bits in any order, fused or not, as halves up to 512 of them. Sampled float images are smooth, so that a weight which
+is rounded otherwise changes little; exact ones are not.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ FORMATS: dict[int, tuple[int, str]] = {
 #: SPIR-V's format for images that declare none: by the kind of components, and those that atomics reach.
 _PLAIN, _ATOMIC = {"float": 1, "int": 21, "uint": 30}, {"float": 3, "int": 24, "uint": 33}
 DEPTH = (126, "Z32_FLOAT")
-RUNTIME_DESCRIPTORS, MOST_BYTES, MOST_RUNTIME_BYTES = 4, 1 << 24, 1 << 16
+RUNTIME_DESCRIPTORS, MOST_BYTES, MOST_RUNTIME_BYTES, LARGE_IMAGE = 4, 1 << 24, 1 << 16, (64, 256, 1)
+#: Capabilities: Float16; StorageBuffer16BitAccess, UniformAndStorageBuffer16BitAccess.
+FLOAT16, STORAGE16 = 9, {4433, 4434}
 LINEAR = {"magFilter": 1, "minFilter": 1, "mipmapMode": 1, "minLod": 0.0, "maxLod": 15.0}
 NEAREST = {"magFilter": 0, "minFilter": 0, "mipmapMode": 0, "minLod": 0.0, "maxLod": 15.0}
 LESS = 1                                   # VkCompareOp
@@ -81,6 +84,8 @@ class Declarations(Module):
         self.compared: set[int] = set()
         self.atomics: set[int] = set()
         self._trace(np.frombuffer(spirv[: len(spirv) // 4 * 4], np.uint32).tolist())
+        capabilities = set(self.result.capabilities)
+        self.reads_pairs_of_halves = FLOAT16 in capabilities and not STORAGE16 & capabilities     # in words: memory has no halves of its own
 
     def _declaration(self, opcode: int, operands: tuple[int, ...]) -> None:
         if opcode == declared.OP_MEMBER_DECORATE and operands[2] in (ROW_MAJOR, MATRIX_STRIDE):
@@ -161,8 +166,10 @@ def _roots(come_from: Mapping[int, tuple[int, ...]], start: int) -> set[int]:
 class Filler:
     """Fills memory by types with random values."""
 
-    def __init__(self, module: Declarations, random: np.random.Generator, wide: bool, runtime: int, inputs: GeneratedInputs) -> None:
-        self.module, self.random, self.wide, self.runtime, self.inputs = module, random, wide, runtime, inputs
+    def __init__(self, module: Declarations, random: np.random.Generator, values: str, runtime: int, inputs: GeneratedInputs,
+                 runtime_bytes: int) -> None:  # fmt: skip
+        self.module, self.random, self.values, self.runtime, self.inputs = module, random, values, runtime, inputs
+        self.runtime_bytes = runtime_bytes
         self.pointees: dict[int, str] = {}
 
     def buffer(self, key: Any, type_id: int) -> None:
@@ -189,7 +196,10 @@ class Filler:
             opcode, operands = self.module.types[type_id]
         if opcode != declared.OP_TYPE_RUNTIME_ARRAY:
             return 1
-        return int(np.clip(self.runtime, 1, max(MOST_RUNTIME_BYTES // max(self.module.stride(type_id), 1), 16)))
+        stride = max(self.module.stride(type_id), 1)
+        if self.runtime_bytes:
+            return self.runtime_bytes // stride
+        return int(np.clip(self.runtime, 1, max(MOST_RUNTIME_BYTES // stride, 16)))
 
     def _fill(self, key: Any, memory: NDArray[np.uint8], floats: NDArray[np.uint8], type_id: int, at: NDArray[np.int64],
               layout: Mapping[int, int], runtime: int) -> None:  # fmt: skip
@@ -228,7 +238,11 @@ class Filler:
 
     def floats(self, count: int, size: int) -> NDArray[Any]:
         """Random floats of 2, 4 or 8 bytes."""
-        if not self.wide:
+        if self.values == "exact" and size == 4 and self.module.reads_pairs_of_halves:
+            return self.floats(2 * count, 2).view("f4")
+        if self.values == "exact":
+            return self.random.integers(-2, 3, count).astype(f"f{size}")
+        if self.values == "small":
             return self.random.random(count).astype(f"f{size}")
         values = self.random.standard_normal(count) * 4
         some = self.random.random(count) < 0.1
@@ -237,7 +251,7 @@ class Filler:
 
     def integers(self, count: int, size: int) -> NDArray[Any]:
         """Random integers of 1, 2, 4 or 8 bytes."""
-        if not self.wide:
+        if self.values != "wide":
             return self.random.integers(0, 4, count).astype(f"u{size}")
         values = self.random.integers(0, 1 << 62, count, np.uint64) * np.uint64(5) >> self.random.integers(0, 8 * size, count, np.uint64)
         some = self.random.random(count) < 0.2
@@ -282,6 +296,8 @@ class ImageMaker:
 
     def _with_texels(self, name: str, form: tuple[int, str], kind: str, storage: bool, compared: bool, combined: bool) -> dict[str, Any]:
         extent = {"1d": (32, 1, 1), "3d": (16, 8, 8)}.get(name.removesuffix("_array"), (16, 16, 1))
+        if self.filler.runtime_bytes and name == "2d" and not storage:
+            extent = LARGE_IMAGE
         layers = (12 if "array" in name else 6) if "cube" in name else 3 if "array" in name else 1
         asked: dict[str, Any] = {"type": name, "format": form[0], "name": form[1], "kind": kind, "storage": storage, "extent": extent,
                                  "layers": layers, "aspect": 2 if form is DEPTH else 1}
@@ -289,7 +305,7 @@ class ImageMaker:
         # the layout of AMD's library that is followed for GFX12 lets levels of 3D mip tails overlap
         for level in range(1 if storage or name == "3d" else 3):
             width, height, depth = (max(length >> level, 1) for length in extent)
-            if kind == "float" and not storage:
+            if kind == "float" and not storage and self.filler.values != "exact":
                 asked["levels"].append(_smooth(layers * depth, height, width, 1 if form is DEPTH else 4, level).tobytes())
             else:
                 asked["levels"].append(self._texels(form[1], layers * depth * height * width).tobytes())
@@ -334,7 +350,8 @@ def descriptor(number: int, kind: str, count: int) -> dict[str, Any]:
             "mutable": types if several else [], "variable": False}  # fmt: skip
 
 
-def generate(spirv: bytes, used: Mapping[int, Mapping[int, Mapping[str, Any]]], invocations: int, seed: int, wide: bool) -> GeneratedInputs:
+def generate(spirv: bytes, used: Mapping[int, Mapping[int, Mapping[str, Any]]], invocations: int, seed: int, values: str,
+             runtime_bytes: int = 0) -> GeneratedInputs:  # fmt: skip
     """Make inputs of an entry point.
 
     Parameters
@@ -343,9 +360,12 @@ def generate(spirv: bytes, used: Mapping[int, Mapping[int, Mapping[str, Any]]], 
     used : mapping
         The bindings that the entry point uses, as `pyaco.spirv.reflect` names them under ``descriptor_sets``.
     invocations : int
-        Of the dispatch: runtime arrays have elements for each.
+        Of the dispatch: runtime arrays have elements for each, in up to 64 KiB.
     seed : int
-    wide : bool
+    values : str
+        ``small``, ``wide`` or ``exact``.
+    runtime_bytes : int
+        Runtime arrays have so many bytes instead, and sampled 2D images are `LARGE_IMAGE`; 0: as said.
 
     Raises
     ------
@@ -354,7 +374,7 @@ def generate(spirv: bytes, used: Mapping[int, Mapping[int, Mapping[str, Any]]], 
     """
     module = Declarations(spirv)
     inputs = GeneratedInputs()
-    filler = Filler(module, np.random.default_rng(seed), wide, max(64, 4 * invocations), inputs)
+    filler = Filler(module, np.random.default_rng(seed), values, max(64, 4 * invocations), inputs, runtime_bytes)
     maker = ImageMaker(module, filler)
     inputs.layouts = [[] for _ in range(max(used, default=-1) + 1)]
     variables = _variables(module)

@@ -70,7 +70,7 @@ def test_fewer_registers_make_a_shader_spill() -> None:
 
 
 def test_right_and_wrong_code(lavapipe: Lavapipe, llvm: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    crossing = Crossing((SHADERS / "bitonic_sort.spv").read_bytes(), "main", "small", (2, 2, 1))
+    crossing = Crossing((SHADERS / "bitonic_sort.spv").read_bytes(), "main", 0, "small", (2, 2, 1))
     for how in (Combination("gfx600", 64, debug=("noopt",), sgpr_limit=48), Combination("gfx1100", 32, ("nir.cse",), int64="all", vgpr_limit=24)):
         assert crossing.judge(how)[0] not in (*BAD, "refused")
     compiled = Combination.compile

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from equivalent_modules import without_contraction
+from equivalent_modules import Renumbered, with_constants, without_contraction
 from shader_differences import Tolerance, differences
 from shader_evidence import Judgement
 from shader_inputs import GeneratedInputs, generate
@@ -37,7 +37,7 @@ def dispatch(body: str, folder: Path, declared: str = "") -> tuple[bytes, Genera
     done = subprocess.run(["glslangValidator", "--target-env", "vulkan1.2", "-o", str(target), str(source)], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
     module = target.read_bytes()
-    return module, generate(module, spirv.reflect(module, "main")["descriptor_sets"], 64, 1, False)
+    return module, generate(module, spirv.reflect(module, "main")["descriptor_sets"], 64, 1, "small")
 
 
 @pytest.mark.parametrize(("ours", "theirs"), [(2.0, 1.0), (np.nan, 0.0), (0.5, 0.75)])
@@ -103,6 +103,58 @@ def judged(module: bytes, inputs: GeneratedInputs, groups: Groups = (1, 1, 1)) -
     theirs: dict[Any, Any] = {key: data.copy() for key, data in ours.items()}
     theirs[0, 1].view(np.uint32)[1] ^= 0x40000000
     return Judgement(module, "main", inputs, groups, shader, ours, theirs, {}).reason()
+
+
+@pytest.mark.parametrize("body", [
+    "whole[gl_GlobalInvocationID.x] = {0};", "uvec3 at = gl_LocalInvocationID; whole[64 * gl_WorkGroupID[0] + at.x] = {0};"])  # fmt: skip
+def test_invocations_numbered_the_other_way_round(body: str, tmp_path: Path) -> None:
+    """All numbers of an invocation still belong together."""
+    numbers = "gl_GlobalInvocationID.x + 1000 * gl_WorkGroupID.x + 10000 * gl_LocalInvocationIndex + 1000000 * gl_LocalInvocationID.x"
+    module, inputs = dispatch(body.replace("{0}", numbers), tmp_path)
+    other = Renumbered(module, (64, 1, 1), (2, 1, 1)).spirv()
+    first, second = (run_ours(pyaco.compile(each, target="gfx1030"), inputs, (2, 1, 1))[0, 1] for each in (module, other))
+    np.testing.assert_array_equal(first, second)
+    assert first.view(np.uint32)[[1, 127]].tolist() == [1010001, 63631127]
+
+
+def test_who_comes_last_where_the_first_does_what_the_last_did(tmp_path: Path) -> None:
+    module, inputs = dispatch("whole[i / 2] = gl_GlobalInvocationID.x;", tmp_path)
+    other = Renumbered(module, (64, 1, 1), (2, 1, 1)).spirv()
+    first, second = (run_ours(pyaco.compile(each, target="gfx1030"), inputs, (2, 1, 1))[0, 1].view(np.uint32)[:32] for each in (module, other))
+    np.testing.assert_array_equal(first, 64 + 2 * np.arange(32) + 1)
+    np.testing.assert_array_equal(second, 2 * np.arange(32))
+
+
+@needs_lavapipe
+@pytest.mark.parametrize(("body", "reason"), [
+    ("whole[i / 2] = i;", "every word that differs is another where the invocations are numbered the other way round"),
+    ("whole[i] = i; if (i != 1) whole[63] = i;", "another result where subgroups, or lanes that store to one place, take another turn"),
+])  # fmt: skip
+def test_each_word_that_differs_must_be_another(body: str, reason: str, tmp_path: Path) -> None:
+    """A race elsewhere does not explain a word by this evidence."""
+    assert judged(*dispatch(body, tmp_path)) == reason
+
+
+def test_other_constants(tmp_path: Path) -> None:
+    declared = "layout(constant_id = 3) const uint SIZE = 1; layout(constant_id = 4) const uint OTHER = 5; const uint TWICE = 2 * SIZE;"
+    module, inputs = dispatch("whole[0] = SIZE; whole[1] = OTHER; whole[2] = TWICE;", tmp_path, declared)
+    shader = pyaco.compile(with_constants(module, {"SIZE": 77, "MISSING": 3}), target="gfx1030")
+    assert run_ours(shader, inputs, (1, 1, 1))[0, 1].view(np.uint32)[:3].tolist() == [77, 5, 154]
+
+
+def test_sums_of_exact_values_in_any_order(tmp_path: Path) -> None:
+    """Also of halves that a module takes from words; runtime arrays are as large as asked for."""
+    sum_of = "float16_t s = float16_t(0.0); for (uint k = 0; k < 256; k++) s += float16_t({0}.x) * float16_t({0}.y); whole[i] = floatBitsToUint(float(s));"
+    halves = "#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require"
+    terms = [sum_of.format(f"unpackFloat2x16(floatBitsToUint(number[{k}]))") for k in ("k", "255 - k")]
+    found = []
+    for body in terms:
+        module, _ = dispatch(body, tmp_path, halves)
+        inputs = generate(module, spirv.reflect(module, "main")["descriptor_sets"], 64, 1, "exact", 4096)
+        assert inputs.buffers[0, 0].size == 4096
+        assert set(inputs.buffers[0, 0].view(np.float16).tolist()) == {-2.0, -1.0, 0.0, 1.0, 2.0}
+        found.append(run_ours(pyaco.compile(module, target="gfx1030"), inputs, (1, 1, 1))[0, 1][:256])
+    assert np.array_equal(*found) and found[0].any()
 
 
 def test_two_views_of_a_buffer(tmp_path: Path) -> None:

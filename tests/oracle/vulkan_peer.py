@@ -66,9 +66,10 @@ class Worker:
         }  # fmt: skip
         self.process: subprocess.Popen[bytes] | None = None
         self.errors: Any = None
+        self.told = 0
 
     def _start(self) -> subprocess.Popen[bytes]:
-        self.errors = tempfile.TemporaryFile()  # noqa: SIM115
+        self.errors, self.told = tempfile.TemporaryFile(), 0  # noqa: SIM115
         self.process = subprocess.Popen(
             [sys.executable, str(self.script)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, env=self.environment,
@@ -109,6 +110,14 @@ class Worker:
         if "error" in result:
             raise PeerError(result["error"])
         return result
+
+    def printed(self) -> str:
+        """What the process has written to standard error since it began, or since the last call."""
+        found = bytearray()
+        while self.process and (piece := os.pread(self.errors.fileno(), 1 << 20, self.told)):     # the process writes where the file stands
+            found += piece
+            self.told += len(piece)
+        return found.decode("utf-8", "replace")
 
     def close(self) -> None:
         if self.process is not None:
