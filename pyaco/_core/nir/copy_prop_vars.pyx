@@ -22,22 +22,21 @@ from nir_opcodes cimport (
 )
 from pyaco._core.common.bits cimport leading_zeros32, trailing_zeros32, trailing_zeros64
 from pyaco._core.common.zeroed cimport Zeroed
-from pyaco._core.ir.emitter cimport component, vector_of
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
-    Shader, ShaderData, ValueId, alu_is_vector, intrinsic_index, nir_alu, source_swizzle, source_value, swizzle_component,
+    NodeId, Shader, ShaderData, SourceRow, ValueId, alu_is_vector, intrinsic_index, nir_alu, nir_undef, nir_vector, source_swizzle, source_value,
+    swizzle_component,
 )
-from pyaco._core.nir.lowering cimport Lowering, lower_intrinsics, lower_keep, lower_remove, lowered, lowering_run
 from pyaco._core.nir.memory_places cimport (
     Construct, Effect, Event, MemoryEvents, PlaceId, Places, Spot, access_is_coherent, access_is_ordered, access_is_restricted, effect_concerns,
     effect_of, event_access, event_if, event_jump, events_end_with_jump, events_gather, place_of, places_are_accessed, places_begin,
+    remove_accesses,
 )
 
 cdef enum:
     most_components = 16
     most_known = 128              # places
     most_copies = 8               # of vectors and movs that a component is looked for through
-    removed_store = 1             # in Walk.replaced
 
 cdef struct Part:                 # one component
     ValueId value
@@ -60,9 +59,6 @@ cdef struct Saved:                # what was known, on the stack
     uint32_t end
     Rows changed
 
-cdef struct Replacement:          # of a load
-    Part[most_components] parts
-
 cdef struct Walk:
     ShaderData *s
     Places places
@@ -72,8 +68,8 @@ cdef struct Walk:
     Rows changed                  # which rows have been written since the if's list or the loop's body began
     vector[Known] saved           # a stack: what was known where the ifs and loops around begin
     uint32_t oldest               # row of `known` that goes next where there is no room
-    Zeroed[uint32_t] replaced     # by value: loads, row + 2 in `replacements`; stores, removed_store; else 0
-    vector[Replacement] replacements
+    Zeroed[ValueId] copied        # by value, loads: the value that is read instead; empty as long as there are none
+    Zeroed[uint8_t] removed       # by value, stores; likewise
     MemoryEvents events
     bint any_coherent             # whether any access so far was
     bint progress
@@ -178,7 +174,7 @@ cdef Part *_new_parts(Walk *w, Known *known, uint32_t width) except NULL nogil:
 
 
 cdef Part _part(const Walk *w, ValueId value, uint32_t index) noexcept nogil:
-    """A component, looked for through loads that are replaced, vectors and movs."""
+    """A component, looked for through loads that are copies, vectors and movs."""
     cdef const ShaderData *s = w.s
     cdef Part part
     cdef uint32_t _step
@@ -186,8 +182,8 @@ cdef Part _part(const Walk *w, ValueId value, uint32_t index) noexcept nogil:
     part.component = index
     for _step in range(<uint32_t>most_copies):
         value = part.value
-        if w.replaced[value] > removed_store:
-            part = w.replacements[w.replaced[value] - 2].parts[part.component]
+        if not w.copied.empty() and w.copied[value]:
+            part.value = w.copied[value]
         elif s.instructions.kind[value] != nir_alu:
             break
         elif alu_is_vector(s.instructions.opcode[value]):
@@ -211,6 +207,43 @@ cdef inline void _note_coherent(Walk *w, Known *known, ValueId access) noexcept 
         known.coherent = w.any_coherent = True
 
 
+cdef void _become(ShaderData *s, ValueId load, int kind, int opcode, uint16_t sources) noexcept nogil:
+    s.instructions.kind[load] = <uint8_t>kind
+    s.instructions.opcode[load] = <uint16_t>opcode
+    s.instructions.flags[load] = 0
+    s.instructions.data[load] = 0
+    s.instructions.source_count[load] = sources
+
+
+cdef int _replace_load(Walk *w, ValueId load, const Part *parts) except -1 nogil:
+    """Let a load be what is known: users of a scalar read that, and nothing is left of the load; vectors and their components are collected."""
+    cdef ShaderData *s = w.s
+    cdef uint32_t count = s.instructions.components[load]
+    cdef SourceRow first = s.instructions.source_first[load]
+    cdef ValueId[most_components] values
+    cdef ValueId scratch
+    cdef uint32_t k
+    w.progress = True
+    if count == 1 and s.instructions.components[parts[0].value] == 1:
+        if w.copied.empty():
+            w.copied.assign(w.places.of_deref.size())
+        w.copied[load] = parts[0].value
+        _become(s, load, nir_undef, 0, 0)
+        return 0
+    if count == 1:
+        _become(s, load, nir_alu, alu_mov, 1)
+    else:
+        for k in range(count):
+            values[k] = parts[k].value
+        scratch = nir_vector(s, values, count)     # for its sources
+        first = s.instructions.source_first[load] = s.instructions.source_first[scratch]
+        _become(s, load, nir_alu, s.instructions.opcode[scratch], <uint16_t>count)
+    for k in range(count):
+        s.sources.value[first + k] = parts[k].value
+        s.sources.swizzle[first + k] = parts[k].component
+    return 0
+
+
 cdef int _load(Walk *w, ValueId load) except -1 nogil:
     cdef ShaderData *s = w.s
     cdef Spot spot = place_of(&w.places, source_value(s, load, 0))
@@ -218,18 +251,12 @@ cdef int _load(Walk *w, ValueId load) except -1 nogil:
     cdef uint32_t mask = ((1 << count) - 1) << spot.component
     cdef Known *known
     cdef Part *parts
-    cdef Replacement replacement
     cdef uint32_t k
     if not spot.place or access_is_ordered(s, load) or spot.component + count > most_components:
         return 0
     known = _note_place(w, spot.place, s.instructions.bit_size[load])
     if known.components & mask == mask:
-        for k in range(count):
-            replacement.parts[k] = w.parts[known.parts + spot.component + k]
-        w.replacements.push_back(replacement)
-        w.replaced[load] = <uint32_t>w.replacements.size() + 1
-        w.progress = True
-        return 0
+        return _replace_load(w, load, &w.parts[known.parts + spot.component])
     parts = _new_parts(w, known, spot.component + count)
     for k in range(count):
         if not known.components >> (spot.component + k) & 1:
@@ -261,7 +288,9 @@ cdef int _store(Walk *w, ValueId store, const Effect *write) except -1 nogil:
             part = _part(w, value, k)
             same = _same(&part, &w.parts[known.parts + spot.component + k])
     if same:
-        w.replaced[store] = removed_store
+        if w.removed.empty():
+            w.removed.assign(w.places.of_deref.size())
+        w.removed[store] = 1
         w.progress = True
         return 0
     _apply_write(w, write, spot.place)
@@ -420,19 +449,20 @@ cdef int _walk(Walk *w, uint32_t row, uint32_t end) except -1 nogil:
 
 
 # ----------------------------------------------------------------------------------------------------------------- rewriting
-cdef ValueId _replace(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
-    cdef Walk *w = <Walk *>b.context
-    cdef ValueId[most_components] values
-    cdef Replacement *replacement
-    cdef uint32_t k
-    if instruction >= w.replaced.size() or not w.replaced[instruction]:
-        return lower_keep
-    if w.replaced[instruction] == removed_store:
-        return <uint32_t>lower_remove
-    replacement = &w.replacements[w.replaced[instruction] - 2]
-    for k in range(b.s.instructions.components[instruction]):
-        values[k] = component(b, lowered(b, replacement.parts[k].value), replacement.parts[k].component)
-    return vector_of(b, values, b.s.instructions.components[instruction])
+cdef inline ValueId _read_instead(const Zeroed[ValueId] &copied, ValueId value) noexcept nogil:
+    while value < copied.size() and copied[value]:
+        value = copied[value]
+    return value
+
+
+cdef void _rename(ShaderData *s, const Zeroed[ValueId] &copied) noexcept nogil:
+    """Let all users of loads that are copies read the values: in a walk over all sources, which needs no look at the instructions."""
+    cdef SourceRow row
+    cdef NodeId node
+    for row in range(s.sources.table.count):
+        s.sources.value[row] = _read_instead(copied, s.sources.value[row])
+    for node in range(s.nodes.table.count):
+        s.nodes.condition[node] = _read_instead(copied, s.nodes.condition[node])
 
 
 cdef bint copy_prop_vars_run(ShaderData *s) except -1 nogil:
@@ -444,12 +474,13 @@ cdef bint copy_prop_vars_run(ShaderData *s) except -1 nogil:
     w.changed = Rows(0, 0)
     w.any_coherent = w.progress = False
     places_begin(&w.places, s)
-    w.replaced.assign(s.instructions.table.count)
     events_gather(&w.events, &w.places, _is_write)
     w.row_of.assign(w.places.rows.size())
     _walk(&w, 0, <uint32_t>w.events.rows.size())
-    if w.progress:
-        lowering_run(s, lower_intrinsics, _replace, &w)
+    if not w.copied.empty():
+        _rename(s, w.copied)
+    if not w.removed.empty():
+        remove_accesses(s, w.removed)
     return w.progress
 
 

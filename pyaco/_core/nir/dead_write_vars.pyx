@@ -16,14 +16,15 @@ from nir_opcodes cimport (
     index_access, index_write_mask, intrinsic_barrier, intrinsic_deref_buffer_array_length, intrinsic_flag_can_reorder, intrinsic_flag_convergent,
     intrinsic_flags, intrinsic_store_deref,
 )
+from pyaco._core.common.zeroed cimport Zeroed
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
-    NodeId, OrderRow, Shader, ShaderData, ShaderRewrite, ValueId, access_volatile, block_walk_next, intrinsic_index, intrinsic_set_index, jump_break,
-    jump_continue, node_first_block, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit, shader_rewrite_end, source_value,
+    Shader, ShaderData, ValueId, access_volatile, intrinsic_index, intrinsic_set_index, jump_break, jump_continue, source_value,
 )
 from pyaco._core.nir.memory_places cimport (
     Construct, Effect, Event, MemoryEvents, PlaceId, Places, Spot, access_is_ordered, access_is_restricted, effect_concerns, effect_of, event_access,
-    event_if, event_jump, events_gather, mode_private, mode_shared, place_of, places_are_accessed, places_begin, step_root, step_run_time,
+    event_if, event_jump, events_gather, mode_private, mode_shared, place_of, places_are_accessed, places_begin, remove_accesses, step_root,
+    step_run_time,
 )
 
 cdef enum:
@@ -47,11 +48,10 @@ cdef struct Walk:
     vector[Dead] dead
     vector[Dead] at_return        # what is dead where the shader ends
     vector[Around] loops          # those around, innermost last
-    vector[uint8_t] removed       # by value
+    Zeroed[uint8_t] removed       # by value, stores; empty as long as there are none
     vector[uint8_t] is_read       # by root, of variables of the workgroup: whether any instruction may read of it
     MemoryEvents events
     bint progress
-    bint removes
 
 
 # -------------------------------------------------------------------------------------------------------------------- reads
@@ -142,8 +142,9 @@ cdef int _store(Walk *w, ValueId store) except -1 nogil:
     if mask & dead:
         w.progress = True
         if mask & ~dead == 0:
+            if w.removed.empty():
+                w.removed.assign(w.places.of_deref.size())
             w.removed[store] = 1
-            w.removes = True
             return 0
         intrinsic_set_index(s, store, index_write_mask, <int>(mask & ~dead))
     for row in range(<uint32_t>w.dead.size()):
@@ -258,36 +259,20 @@ cdef int _walk(Walk *w, uint32_t first, uint32_t row) except -1 nogil:
     return 0
 
 
-cdef int _remove(Walk *w) except -1 nogil:
-    cdef ShaderData *s = w.s
-    cdef ShaderRewrite rewrite
-    cdef NodeId block = node_first_block(s)
-    cdef OrderRow row
-    shader_rewrite_begin(&rewrite, s)
-    while block:
-        shader_rewrite_block(&rewrite, block)
-        for row in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
-            if not w.removed[s.order.instruction[row]]:
-                shader_rewrite_emit(&rewrite, s.order.instruction[row])
-        block = block_walk_next(s, block)
-    return shader_rewrite_end(&rewrite)
-
-
 cdef bint dead_write_vars_run(ShaderData *s) except -1 nogil:
     cdef Walk w
     if not places_are_accessed(s):
         return False
     w.s = s
-    w.progress = w.removes = False
+    w.progress = False
     places_begin(&w.places, s)
-    w.removed.assign(s.instructions.table.count, 0)
     events_gather(&w.events, &w.places, _is_read)
     _note_variables(&w)
     _note_reads(&w)
     w.dead = w.at_return
     _walk(&w, 0, <uint32_t>w.events.rows.size())
-    if w.removes:
-        _remove(&w)
+    if not w.removed.empty():
+        remove_accesses(s, w.removed)
     return w.progress
 
 

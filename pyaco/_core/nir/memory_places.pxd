@@ -96,6 +96,8 @@ cdef void effect_of(const Places *p, ValueId intrinsic, Effect *effect) noexcept
 cdef int events_gather(MemoryEvents *events, Places *p, IsEffect is_effect) except -1 nogil
 # Whether an effect may concern a place.
 cdef bint effect_concerns(const Places *p, const Effect *effect, PlaceId place, bint restricted) noexcept nogil
+# Remove instructions from the order: those whose row, by value, is not zero.
+cdef int remove_accesses(ShaderData *s, const Zeroed[uint8_t] &removed) except -1 nogil
 # What a deref names; it has been noted.
 cdef inline Spot place_of(const Places *p, ValueId deref) noexcept nogil:
     return Spot(p.of_deref[deref] >> 4, p.of_deref[deref] & 15)

@@ -15,10 +15,11 @@ from nir_opcodes cimport (
 )
 
 from pyaco._core.common.hashing cimport hash_mix
+from pyaco._core.common.zeroed cimport Zeroed
 from pyaco._core.ir.shader cimport (
-    NodeId, OrderRow, ShaderData, TypeId, ValueId, constant_bits, deref_array, deref_cast, deref_struct, deref_var, intrinsic_index,
-    nir_alu, nir_deref, nir_intrinsic, nir_jump, node_block, node_if, source_swizzle, source_value, swizzle_component, type_array, type_matrix,
-    value_is_constant,
+    NodeId, OrderRow, ShaderData, ShaderRewrite, TypeId, ValueId, block_walk_next, constant_bits, deref_array, deref_cast, deref_struct, deref_var,
+    intrinsic_index, nir_alu, nir_deref, nir_intrinsic, nir_jump, node_block, node_first_block, node_if, shader_rewrite_begin, shader_rewrite_block,
+    shader_rewrite_emit, shader_rewrite_end, source_swizzle, source_value, swizzle_component, type_array, type_matrix, value_is_constant,
 )
 from pyaco._core.nir.opt_access cimport binding_of_buffer, binding_unknown, resource_index_of_buffer
 
@@ -340,3 +341,17 @@ cdef bint effect_concerns(const Places *p, const Effect *effect, PlaceId place, 
             return False
         return places_may_overlap(p, effect.place, place, effect.restricted and restricted)
     return effect.modes & p.rows[p.rows[place].root].mode != 0 and not (effect.restricted and restricted)
+
+
+cdef int remove_accesses(ShaderData *s, const Zeroed[uint8_t] &removed) except -1 nogil:
+    cdef ShaderRewrite rewrite
+    cdef NodeId block = node_first_block(s)
+    cdef OrderRow row
+    shader_rewrite_begin(&rewrite, s)
+    while block:
+        shader_rewrite_block(&rewrite, block)
+        for row in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
+            if not removed[s.order.instruction[row]]:
+                shader_rewrite_emit(&rewrite, s.order.instruction[row])
+        block = block_walk_next(s, block)
+    return shader_rewrite_end(&rewrite)
