@@ -24,7 +24,7 @@ from pyaco._core.common.bits cimport leading_zeros32, trailing_zeros32, trailing
 from pyaco._core.common.zeroed cimport Zeroed
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
-    NodeId, Shader, ShaderData, SourceRow, ValueId, alu_is_vector, intrinsic_index, nir_alu, nir_undef, nir_vector, source_swizzle, source_value,
+    Shader, ShaderData, SourceRow, ValueId, alu_is_vector, intrinsic_index, nir_alu, nir_undef, nir_vector, source_swizzle, source_value,
     swizzle_component,
 )
 from pyaco._core.nir.memory_places cimport (
@@ -449,20 +449,20 @@ cdef int _walk(Walk *w, uint32_t row, uint32_t end) except -1 nogil:
 
 
 # ----------------------------------------------------------------------------------------------------------------- rewriting
-cdef inline ValueId _read_instead(const Zeroed[ValueId] &copied, ValueId value) noexcept nogil:
-    while value < copied.size() and copied[value]:
-        value = copied[value]
-    return value
+cdef void _rename_rows(ValueId *value, uint32_t count, const Zeroed[ValueId] &copied) noexcept nogil:
+    cdef const ValueId *instead = copied.data()
+    cdef size_t loads = copied.size()
+    cdef ValueId *end = value + count
+    while value < end:
+        while value[0] < loads and instead[value[0]]:
+            value[0] = instead[value[0]]
+        value += 1
 
 
 cdef void _rename(ShaderData *s, const Zeroed[ValueId] &copied) noexcept nogil:
     """Let all users of loads that are copies read the values: in a walk over all sources, which needs no look at the instructions."""
-    cdef SourceRow row
-    cdef NodeId node
-    for row in range(s.sources.table.count):
-        s.sources.value[row] = _read_instead(copied, s.sources.value[row])
-    for node in range(s.nodes.table.count):
-        s.nodes.condition[node] = _read_instead(copied, s.nodes.condition[node])
+    _rename_rows(s.sources.value, s.sources.table.count, copied)
+    _rename_rows(s.nodes.condition, s.nodes.table.count, copied)
 
 
 cdef bint copy_prop_vars_run(ShaderData *s) except -1 nogil:
