@@ -188,13 +188,14 @@ cdef int places_note(Places *p, ValueId deref) except -1 nogil:
     cdef const ShaderData *s = p.s
     cdef int opcode = s.instructions.opcode[deref]
     cdef PlaceId parent
-    if not s.instructions.mode[deref] & mode_followed or deref >= p.of_deref.size():
+    if deref >= p.of_deref.size():
         return 0
     if opcode == deref_struct or opcode == deref_array:
         parent = place_of(p, source_value(s, deref, 0)).place
-        if parent:
+        if parent:                 # of a mode that is followed, as its steps are
             return _step(p, deref, parent)
-    p.of_deref[deref] = _root(p, deref) << 4
+    if s.instructions.mode[deref] & mode_followed:
+        p.of_deref[deref] = _root(p, deref) << 4
     return 0
 
 
