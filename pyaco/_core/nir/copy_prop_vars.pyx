@@ -13,39 +13,36 @@ shader; what was noted first goes first.
 Needs: copies split. Guarantees: valid NIR. Mesa does this in ``nir_opt_copy_prop_vars``, whose rules about barriers and volatile accesses
 these are; the places that are compared by number, and the meeting of what two lists know, are ours.
 """
-from libc.stdint cimport uint8_t, uint16_t, uint32_t
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from nir_opcodes cimport (
     alu_mov, index_write_mask, intrinsic_barrier, intrinsic_flag_can_eliminate, intrinsic_flag_convergent, intrinsic_flags,
     intrinsic_load_deref, intrinsic_store_deref,
 )
-from pyaco._core.common.bits cimport leading_zeros32, trailing_zeros32
+from pyaco._core.common.bits cimport leading_zeros32, trailing_zeros32, trailing_zeros64
 from pyaco._core.common.zeroed cimport Zeroed
-from pyaco._core.ir.emitter cimport component, vector_of
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
-    NodeId, OrderRow, Shader, ShaderData, ValueId, alu_is_vector, intrinsic_index, nir_alu, nir_intrinsic, node_block, node_if,
-    source_swizzle, source_value, swizzle_component,
+    Shader, ShaderData, SourceRow, ValueId, alu_is_vector, intrinsic_index, nir_alu, nir_undef, nir_vector, source_swizzle, source_value,
+    swizzle_component,
 )
-from pyaco._core.nir.loop_analyze cimport jump_of
-from pyaco._core.nir.lowering cimport Lowering, lower_intrinsics, lower_keep, lower_remove, lowered, lowering_run
 from pyaco._core.nir.memory_places cimport (
-    Effect, Effects, PlaceId, Places, Spot, access_is_coherent, access_is_ordered, access_is_restricted, effect_concerns, effect_of,
-    effects_gather, place_of, places_are_accessed, places_begin,
+    Construct, Effect, Event, MemoryEvents, PlaceId, Places, Spot, access_is_coherent, access_is_ordered, access_is_restricted, effect_concerns,
+    effect_of, event_access, event_if, event_jump, events_end_with_jump, events_gather, place_of, places_are_accessed, places_begin,
+    remove_accesses,
 )
 
 cdef enum:
     most_components = 16
     most_known = 128              # places
     most_copies = 8               # of vectors and movs that a component is looked for through
-    removed_store = 1             # in Walk.replaced
 
 cdef struct Part:                 # one component
     ValueId value
     uint32_t component
 
-cdef struct Known:                # small: all that is known is copied at each if and loop
+cdef struct Known:                # small: all that is known is copied at each if and loop with accesses
     PlaceId place
     uint32_t parts                # first row in `Walk.parts`
     uint16_t components           # mask of those that are known
@@ -53,8 +50,14 @@ cdef struct Known:                # small: all that is known is copied at each i
     uint8_t restricted
     uint8_t coherent              # by any access
 
-cdef struct Replacement:          # of a load
-    Part[most_components] parts
+cdef struct Rows:                 # a set of rows of `known`
+    uint64_t low
+    uint64_t high
+
+cdef struct Saved:                # what was known, on the stack
+    uint32_t first
+    uint32_t end
+    Rows changed
 
 cdef struct Walk:
     ShaderData *s
@@ -62,10 +65,13 @@ cdef struct Walk:
     vector[Known] known
     vector[Part] parts            # of places, by component; rows stay as they are, since copies of `known` name them too
     Zeroed[uint32_t] row_of       # by place: where it stands in `known` if it stands there
+    Rows changed                  # which rows have been written since the if's list or the loop's body began
+    vector[Known] saved           # a stack: what was known where the ifs and loops around begin
     uint32_t oldest               # row of `known` that goes next where there is no room
-    Zeroed[uint32_t] replaced     # by value: loads, row + 2 in `replacements`; stores, removed_store; else 0
-    vector[Replacement] replacements
-    Effects writes
+    Zeroed[ValueId] copied        # by value, loads: the value that is read instead; empty as long as there are none
+    Zeroed[uint8_t] removed       # by value, stores; likewise
+    MemoryEvents events
+    bint any_coherent             # whether any access so far was
     bint progress
 
 
@@ -80,19 +86,36 @@ cdef bint _is_write(const Places *p, ValueId i, Effect *write) noexcept nogil:
                                  or intrinsic_flags[opcode] & (intrinsic_flag_can_eliminate | intrinsic_flag_convergent) == 0)
 
 
+cdef inline void _note_change(Walk *w, uint32_t row) noexcept nogil:
+    if row < 64:
+        w.changed.low |= <uint64_t>1 << row
+    else:
+        w.changed.high |= <uint64_t>1 << (row - 64)
+
+
+cdef inline void _add_rows(Rows *rows, const Rows *other) noexcept nogil:
+    rows.low |= other.low
+    rows.high |= other.high
+
+
+cdef inline uint32_t _next_of(const Rows *rows, uint32_t row) noexcept nogil:
+    """The first row of a set from a row on, or `most_known`."""
+    cdef uint64_t left
+    if row < 64:
+        left = rows.low >> row
+        if left:
+            return row + trailing_zeros64(left)
+        row = 64
+    left = rows.high >> (row - 64) if row < most_known else 0
+    return row + trailing_zeros64(left) if left else <uint32_t>most_known
+
+
 cdef int _forget(Walk *w, uint32_t row) noexcept nogil:
+    _note_change(w, row)
+    _note_change(w, <uint32_t>w.known.size() - 1)
     w.known[row] = w.known.back()
     w.row_of[w.known[row].place] = row
     w.known.pop_back()
-    return 0
-
-
-cdef int _know(Walk *w, vector[Known] &known) noexcept nogil:
-    """Exchange what is known."""
-    cdef uint32_t row
-    w.known.swap(known)
-    for row in range(<uint32_t>w.known.size()):
-        w.row_of[w.known[row].place] = row
     return 0
 
 
@@ -132,6 +155,7 @@ cdef Known *_note_place(Walk *w, PlaceId place, uint8_t bit_size) except NULL no
         known.components = 0
     known.place = place
     known.bit_size = bit_size
+    _note_change(w, w.row_of[place])
     return known
 
 
@@ -150,7 +174,7 @@ cdef Part *_new_parts(Walk *w, Known *known, uint32_t width) except NULL nogil:
 
 
 cdef Part _part(const Walk *w, ValueId value, uint32_t index) noexcept nogil:
-    """A component, looked for through loads that are replaced, vectors and movs."""
+    """A component, looked for through loads that are copies, vectors and movs."""
     cdef const ShaderData *s = w.s
     cdef Part part
     cdef uint32_t _step
@@ -158,8 +182,8 @@ cdef Part _part(const Walk *w, ValueId value, uint32_t index) noexcept nogil:
     part.component = index
     for _step in range(<uint32_t>most_copies):
         value = part.value
-        if w.replaced[value] > removed_store:
-            part = w.replacements[w.replaced[value] - 2].parts[part.component]
+        if not w.copied.empty() and w.copied[value]:
+            part.value = w.copied[value]
         elif s.instructions.kind[value] != nir_alu:
             break
         elif alu_is_vector(s.instructions.opcode[value]):
@@ -178,6 +202,48 @@ cdef inline bint _same(const Part *a, const Part *b) noexcept nogil:
 
 
 # ---------------------------------------------------------------------------------------------------------------- accesses
+cdef inline void _note_coherent(Walk *w, Known *known, ValueId access) noexcept nogil:
+    if access_is_coherent(w.s, access):
+        known.coherent = w.any_coherent = True
+
+
+cdef void _become(ShaderData *s, ValueId load, int kind, int opcode, uint16_t sources) noexcept nogil:
+    s.instructions.kind[load] = <uint8_t>kind
+    s.instructions.opcode[load] = <uint16_t>opcode
+    s.instructions.flags[load] = 0
+    s.instructions.data[load] = 0
+    s.instructions.source_count[load] = sources
+
+
+cdef int _replace_load(Walk *w, ValueId load, const Part *parts) except -1 nogil:
+    """Let a load be what is known: users of a scalar read that, and nothing is left of the load; vectors and their components are collected."""
+    cdef ShaderData *s = w.s
+    cdef uint32_t count = s.instructions.components[load]
+    cdef SourceRow first = s.instructions.source_first[load]
+    cdef ValueId[most_components] values
+    cdef ValueId scratch
+    cdef uint32_t k
+    w.progress = True
+    if count == 1 and s.instructions.components[parts[0].value] == 1:
+        if w.copied.empty():
+            w.copied.assign(w.places.of_deref.size())
+        w.copied[load] = parts[0].value
+        _become(s, load, nir_undef, 0, 0)
+        return 0
+    if count == 1:
+        _become(s, load, nir_alu, alu_mov, 1)
+    else:
+        for k in range(count):
+            values[k] = parts[k].value
+        scratch = nir_vector(s, values, count)     # for its sources
+        first = s.instructions.source_first[load] = s.instructions.source_first[scratch]
+        _become(s, load, nir_alu, s.instructions.opcode[scratch], <uint16_t>count)
+    for k in range(count):
+        s.sources.value[first + k] = parts[k].value
+        s.sources.swizzle[first + k] = parts[k].component
+    return 0
+
+
 cdef int _load(Walk *w, ValueId load) except -1 nogil:
     cdef ShaderData *s = w.s
     cdef Spot spot = place_of(&w.places, source_value(s, load, 0))
@@ -185,25 +251,19 @@ cdef int _load(Walk *w, ValueId load) except -1 nogil:
     cdef uint32_t mask = ((1 << count) - 1) << spot.component
     cdef Known *known
     cdef Part *parts
-    cdef Replacement replacement
     cdef uint32_t k
     if not spot.place or access_is_ordered(s, load) or spot.component + count > most_components:
         return 0
     known = _note_place(w, spot.place, s.instructions.bit_size[load])
     if known.components & mask == mask:
-        for k in range(count):
-            replacement.parts[k] = w.parts[known.parts + spot.component + k]
-        w.replacements.push_back(replacement)
-        w.replaced[load] = <uint32_t>w.replacements.size() + 1
-        w.progress = True
-        return 0
+        return _replace_load(w, load, &w.parts[known.parts + spot.component])
     parts = _new_parts(w, known, spot.component + count)
     for k in range(count):
         if not known.components >> (spot.component + k) & 1:
             parts[spot.component + k] = Part(load, k)
     known.components |= mask
     known.restricted = known.restricted and access_is_restricted(s, load)
-    known.coherent = known.coherent or access_is_coherent(s, load)
+    _note_coherent(w, known, load)
     return 0
 
 
@@ -228,7 +288,9 @@ cdef int _store(Walk *w, ValueId store, const Effect *write) except -1 nogil:
             part = _part(w, value, k)
             same = _same(&part, &w.parts[known.parts + spot.component + k])
     if same:
-        w.replaced[store] = removed_store
+        if w.removed.empty():
+            w.removed.assign(w.places.of_deref.size())
+        w.removed[store] = 1
         w.progress = True
         return 0
     _apply_write(w, write, spot.place)
@@ -239,122 +301,168 @@ cdef int _store(Walk *w, ValueId store, const Effect *write) except -1 nogil:
             parts[spot.component + k] = _part(w, value, k)
     known.components |= mask << spot.component
     known.restricted = known.restricted and write.restricted
-    known.coherent = known.coherent or access_is_coherent(s, store)
+    _note_coherent(w, known, store)
     return 0
 
 
-cdef int _walk_block(Walk *w, NodeId block) except -1 nogil:
-    cdef ShaderData *s = w.s
-    cdef OrderRow row
-    cdef Effect write
-    cdef ValueId i
-    for row in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
-        i = s.order.instruction[row]
-        if s.instructions.kind[i] != nir_intrinsic:
-            continue
-        if s.instructions.opcode[i] == intrinsic_load_deref:
-            _load(w, i)
-        elif _is_write(&w.places, i, &write):
-            if s.instructions.opcode[i] == intrinsic_store_deref:
-                _store(w, i, &write)
-            else:
-                _apply_write(w, &write, 0)
-    return 0
+cdef int _access(Walk *w, const Event *event) except -1 nogil:
+    cdef int opcode = w.s.instructions.opcode[event.number]
+    if opcode == intrinsic_load_deref:
+        return _load(w, event.number)
+    if event.effect.modes == 0:
+        return 0
+    return _store(w, event.number, &event.effect) if opcode == intrinsic_store_deref else _apply_write(w, &event.effect, 0)
 
 
 # ----------------------------------------------------------------------------------------------------------- control flow
-cdef int _meet(Walk *w, const vector[Known] &other) noexcept nogil:
-    """Know what is known here and there alike."""
-    cdef uint32_t row = 0
-    cdef uint32_t there = 0
-    cdef uint32_t k, left
-    cdef Known *known
+cdef int _save(Walk *w, Saved *saved) except -1 nogil:
+    """Put what is known on the stack, with which of its rows have changed so far. None has changed since."""
+    saved.first = <uint32_t>w.saved.size()
+    saved.changed = w.changed
+    w.saved.insert(w.saved.end(), w.known.begin(), w.known.end())
+    saved.end = <uint32_t>w.saved.size()
+    w.changed = Rows(0, 0)
+    return 0
+
+
+cdef int _restore(Walk *w, const Saved *saved, Rows differ) except -1 nogil:
+    """Know what was known when it was saved, which may differ in some rows from what is known now. None has changed since."""
+    cdef uint32_t row
+    w.known.assign(w.saved.begin() + saved.first, w.saved.begin() + saved.end)
+    row = _next_of(&differ, 0)
     while row < w.known.size():
-        known = &w.known[row]
-        if there >= other.size() or other[there].place != known.place:     # most rows stand in the same order
-            there = 0
-            while there < other.size() and other[there].place != known.place:
-                there += 1
-        if there == other.size() or other[there].bit_size != known.bit_size:
-            _forget(w, row)
-            continue
-        known.components &= other[there].components
-        left = known.components if known.parts != other[there].parts else 0
-        while left:
-            k = trailing_zeros32(left)
-            left &= left - 1
-            if not _same(&w.parts[known.parts + k], &w.parts[other[there].parts + k]):
-                known.components &= <uint16_t>~(1 << k)
-        known.restricted = known.restricted and other[there].restricted
-        known.coherent = known.coherent or other[there].coherent
-        if known.components:
+        w.row_of[w.known[row].place] = row
+        row = _next_of(&differ, row + 1)
+    w.changed = Rows(0, 0)
+    return 0
+
+
+cdef uint32_t _row_there(const Walk *w, const Saved *there, uint32_t row) noexcept nogil:
+    """Where the place of a row that is known stands in what was saved, or its end."""
+    cdef PlaceId place = w.known[row].place
+    if there.first + row < there.end and w.saved[there.first + row].place == place:     # most rows stand in the same order
+        return there.first + row
+    row = there.first
+    while row < there.end and w.saved[row].place != place:
+        row += 1
+    return row
+
+
+cdef bint _agree(const Walk *w, Known *known, const Known *other) noexcept nogil:
+    """Reduce what is known of a place to what is known there alike; False where nothing is left."""
+    cdef uint32_t k
+    cdef uint32_t left
+    if other.bit_size != known.bit_size:
+        return False
+    known.components &= other.components
+    left = known.components if known.parts != other.parts else 0
+    while left:
+        k = trailing_zeros32(left)
+        left &= left - 1
+        if not _same(&w.parts[known.parts + k], &w.parts[other.parts + k]):
+            known.components &= <uint16_t>~(1 << k)
+    known.restricted = known.restricted and other.restricted
+    known.coherent = known.coherent or other.coherent
+    return known.components != 0
+
+
+cdef int _meet(Walk *w, const Saved *there) noexcept nogil:
+    """Know what is known here and there alike. Rows that have changed in neither are alike."""
+    cdef uint32_t other
+    cdef uint32_t row = _next_of(&w.changed, 0)
+    while row < w.known.size():
+        other = _row_there(w, there, row)
+        if other < there.end and _agree(w, &w.known[row], &w.saved[other]):
             row += 1
-            there += 1
         else:
             _forget(w, row)
+        row = _next_of(&w.changed, row)
     return 0
 
 
-cdef int _walk_if(Walk *w, NodeId node) except -1 nogil:
-    cdef ShaderData *s = w.s
-    cdef vector[Known] before = w.known
-    cdef vector[Known] at_then
-    _walk_list(w, s.nodes.first0[node])
-    at_then.swap(w.known)
-    _know(w, before)
-    _walk_list(w, s.nodes.first1[node])
-    if jump_of(s, s.nodes.last1[node]):
-        _know(w, at_then)
-    elif not jump_of(s, s.nodes.last0[node]):
-        _meet(w, at_then)
+cdef int _walk_if(Walk *w, const Construct *node) except -1 nogil:
+    cdef Saved before, at_then
+    if not node.busy:
+        return 0
+    _save(w, &before)
+    _walk(w, node.begin + 1, node.otherwise)
+    _save(w, &at_then)
+    _restore(w, &before, at_then.changed)
+    _walk(w, node.otherwise, node.end)
+    _add_rows(&w.changed, &at_then.changed)
+    if events_end_with_jump(&w.events, node.otherwise, node.end):
+        _restore(w, &at_then, w.changed)
+        w.changed = at_then.changed
+    elif not events_end_with_jump(&w.events, node.begin + 1, node.otherwise):
+        _meet(w, &at_then)
+    _add_rows(&w.changed, &before.changed)
+    w.saved.resize(before.first)
     return 0
 
 
-cdef int _walk_loop(Walk *w, NodeId node) except -1 nogil:
-    cdef vector[Known] before
-    cdef uint32_t i
+cdef int _forget_coherent(Walk *w) noexcept nogil:
     cdef uint32_t row = 0
     while row < w.known.size():
         if w.known[row].coherent:
             _forget(w, row)
         else:
             row += 1
-    for i in range(w.writes.first[node], w.writes.end[node]):
+    return 0
+
+
+cdef int _walk_loop(Walk *w, const Construct *node) except -1 nogil:
+    cdef Saved before
+    cdef uint32_t row
+    if w.any_coherent:
+        _forget_coherent(w)
+    if not node.busy:
+        return 0
+    for row in range(node.begin + 1, node.end):
         if w.known.empty():
             break
-        _apply_write(w, &w.writes.rows[i], 0)
-    before = w.known
-    _walk_list(w, w.s.nodes.first0[node])
-    return _know(w, before)
+        if w.events.rows[row].effect.modes:
+            _apply_write(w, &w.events.rows[row].effect, 0)
+    _save(w, &before)
+    _walk(w, node.begin + 1, node.end)
+    _restore(w, &before, w.changed)
+    w.changed = before.changed
+    w.saved.resize(before.first)
+    return 0
 
 
-cdef int _walk_list(Walk *w, NodeId node) except -1 nogil:
-    cdef ShaderData *s = w.s
-    while node:
-        if s.nodes.kind[node] == node_block:
-            _walk_block(w, node)
-        elif s.nodes.kind[node] == node_if:
-            _walk_if(w, node)
-        else:
-            _walk_loop(w, node)
-        node = s.nodes.next[node]
+cdef int _walk(Walk *w, uint32_t row, uint32_t end) except -1 nogil:
+    cdef const Construct *construct
+    cdef const Event *event
+    while row < end:
+        event = &w.events.rows[row]
+        if event.kind == event_access:
+            _access(w, event)
+        elif event.kind != event_jump:
+            construct = &w.events.constructs[event.number]
+            if event.kind == event_if:
+                _walk_if(w, construct)
+            else:
+                _walk_loop(w, construct)
+            row = construct.end
+        row += 1
     return 0
 
 
 # ----------------------------------------------------------------------------------------------------------------- rewriting
-cdef ValueId _replace(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
-    cdef Walk *w = <Walk *>b.context
-    cdef ValueId[most_components] values
-    cdef Replacement *replacement
-    cdef uint32_t k
-    if instruction >= w.replaced.size() or not w.replaced[instruction]:
-        return lower_keep
-    if w.replaced[instruction] == removed_store:
-        return <uint32_t>lower_remove
-    replacement = &w.replacements[w.replaced[instruction] - 2]
-    for k in range(b.s.instructions.components[instruction]):
-        values[k] = component(b, lowered(b, replacement.parts[k].value), replacement.parts[k].component)
-    return vector_of(b, values, b.s.instructions.components[instruction])
+cdef void _rename_rows(ValueId *value, uint32_t count, const Zeroed[ValueId] &copied) noexcept nogil:
+    cdef const ValueId *instead = copied.data()
+    cdef size_t loads = copied.size()
+    cdef ValueId *end = value + count
+    while value < end:
+        while value[0] < loads and instead[value[0]]:
+            value[0] = instead[value[0]]
+        value += 1
+
+
+cdef void _rename(ShaderData *s, const Zeroed[ValueId] &copied) noexcept nogil:
+    """Let all users of loads that are copies read the values: in a walk over all sources, which needs no look at the instructions."""
+    _rename_rows(s.sources.value, s.sources.table.count, copied)
+    _rename_rows(s.nodes.condition, s.nodes.table.count, copied)
 
 
 cdef bint copy_prop_vars_run(ShaderData *s) except -1 nogil:
@@ -363,14 +471,16 @@ cdef bint copy_prop_vars_run(ShaderData *s) except -1 nogil:
         return False
     w.s = s
     w.oldest = 0
-    w.progress = False
+    w.changed = Rows(0, 0)
+    w.any_coherent = w.progress = False
     places_begin(&w.places, s)
-    w.replaced.assign(s.instructions.table.count)
-    effects_gather(&w.writes, &w.places, _is_write)
+    events_gather(&w.events, &w.places, _is_write)
     w.row_of.assign(w.places.rows.size())
-    _walk_list(&w, s.nodes.first0[1])
-    if w.progress:
-        lowering_run(s, lower_intrinsics, _replace, &w)
+    _walk(&w, 0, <uint32_t>w.events.rows.size())
+    if not w.copied.empty():
+        _rename(s, w.copied)
+    if not w.removed.empty():
+        remove_accesses(s, w.removed)
     return w.progress
 
 

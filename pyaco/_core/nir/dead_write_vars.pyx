@@ -16,15 +16,15 @@ from nir_opcodes cimport (
     index_access, index_write_mask, intrinsic_barrier, intrinsic_deref_buffer_array_length, intrinsic_flag_can_reorder, intrinsic_flag_convergent,
     intrinsic_flags, intrinsic_store_deref,
 )
+from pyaco._core.common.zeroed cimport Zeroed
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
-    NodeId, OrderRow, Shader, ShaderData, ShaderRewrite, ValueId, access_volatile, block_walk_next, intrinsic_index, intrinsic_set_index, jump_break,
-    jump_continue, nir_intrinsic, nir_jump, node_block, node_first_block, node_if, node_loop, shader_rewrite_begin, shader_rewrite_block,
-    shader_rewrite_emit, shader_rewrite_end, source_value,
+    Shader, ShaderData, ValueId, access_volatile, intrinsic_index, intrinsic_set_index, jump_break, jump_continue, source_value,
 )
 from pyaco._core.nir.memory_places cimport (
-    Effect, Effects, PlaceId, Places, Spot, access_is_ordered, access_is_restricted, effect_concerns, effect_of, effects_gather,
-    mode_private, mode_shared, place_of, places_are_accessed, places_begin, step_root, step_run_time,
+    Construct, Effect, Event, MemoryEvents, PlaceId, Places, Spot, access_is_ordered, access_is_restricted, effect_concerns, effect_of, event_access,
+    event_if, event_jump, events_gather, mode_private, mode_shared, place_of, places_are_accessed, places_begin, remove_accesses, step_root,
+    step_run_time,
 )
 
 cdef enum:
@@ -48,11 +48,10 @@ cdef struct Walk:
     vector[Dead] dead
     vector[Dead] at_return        # what is dead where the shader ends
     vector[Around] loops          # those around, innermost last
-    vector[uint8_t] removed       # by value
+    Zeroed[uint8_t] removed       # by value, stores; empty as long as there are none
     vector[uint8_t] is_read       # by root, of variables of the workgroup: whether any instruction may read of it
-    Effects reads
+    MemoryEvents events
     bint progress
-    bint removes
 
 
 # -------------------------------------------------------------------------------------------------------------------- reads
@@ -89,26 +88,20 @@ cdef int _note_variables(Walk *w) except -1 nogil:
 
 cdef int _note_reads(Walk *w) except -1 nogil:
     """Which variables of the workgroup have a reader: one that names them, or one of unknown extent. Barriers read nothing themselves."""
-    cdef ShaderData *s = w.s
-    cdef Effect read
     cdef PlaceId root
-    cdef ValueId i
-    cdef NodeId block = node_first_block(s)
-    cdef OrderRow row
+    cdef uint32_t row
     cdef vector[PlaceId] shared
     w.is_read.assign(w.places.rows.size(), 0)
     for root in range(1, <PlaceId>w.places.rows.size()):
         if w.places.rows[root].step == step_root and w.places.rows[root].mode == mode_shared:
             shared.push_back(root)
-    while block and not shared.empty():
-        for row in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
-            i = s.order.instruction[row]
-            if s.instructions.kind[i] != nir_intrinsic or s.instructions.opcode[i] == intrinsic_barrier or not _is_read(&w.places, i, &read):
-                continue
+    if shared.empty():
+        return 0
+    for row in range(<uint32_t>w.events.rows.size()):
+        if w.events.rows[row].effect.modes and w.s.instructions.opcode[w.events.rows[row].number] != intrinsic_barrier:
             for root in shared:
-                if effect_concerns(&w.places, &read, root, False):
+                if effect_concerns(&w.places, &w.events.rows[row].effect, root, False):
                     w.is_read[root] = 1
-        block = block_walk_next(s, block)
     return 0
 
 
@@ -149,8 +142,9 @@ cdef int _store(Walk *w, ValueId store) except -1 nogil:
     if mask & dead:
         w.progress = True
         if mask & ~dead == 0:
+            if w.removed.empty():
+                w.removed.assign(w.places.of_deref.size())
             w.removed[store] = 1
-            w.removes = True
             return 0
         intrinsic_set_index(s, store, index_write_mask, <int>(mask & ~dead))
     for row in range(<uint32_t>w.dead.size()):
@@ -175,23 +169,10 @@ cdef int _jump(Walk *w, ValueId jump) except -1 nogil:
     return 0
 
 
-cdef int _walk_block(Walk *w, NodeId block) except -1 nogil:
-    cdef ShaderData *s = w.s
-    cdef OrderRow row = s.nodes.order_first[block] + s.nodes.order_count[block]
-    cdef Effect read
-    cdef ValueId i
-    while row > s.nodes.order_first[block]:
-        row -= 1
-        i = s.order.instruction[row]
-        if s.instructions.kind[i] == nir_jump:
-            _jump(w, i)
-        elif s.instructions.kind[i] != nir_intrinsic:
-            continue
-        elif s.instructions.opcode[i] == intrinsic_store_deref:
-            _store(w, i)
-        elif not w.dead.empty() and _is_read(&w.places, i, &read):
-            _apply_read(w, &read, w.dead)
-    return 0
+cdef int _access(Walk *w, const Event *event) except -1 nogil:
+    if w.s.instructions.opcode[event.number] == intrinsic_store_deref:
+        return _store(w, event.number)
+    return _apply_read(w, &event.effect, w.dead) if event.effect.modes else 0
 
 
 # ------------------------------------------------------------------------------------------------------------- control flow
@@ -225,7 +206,7 @@ cdef bint _is_fixed(const Walk *w, PlaceId place) noexcept nogil:
     return True
 
 
-cdef int _walk_loop(Walk *w, NodeId node) except -1 nogil:
+cdef int _walk_loop(Walk *w, const Construct *node) except -1 nogil:
     cdef uint32_t row = 0
     cdef uint32_t i
     w.loops.resize(w.loops.size() + 1)
@@ -236,52 +217,46 @@ cdef int _walk_loop(Walk *w, NodeId node) except -1 nogil:
         else:
             w.dead[row] = w.dead.back()
             w.dead.pop_back()
-    for i in range(w.reads.first[node], w.reads.end[node]):
+    for i in range(node.begin + 1, node.end):
         if w.dead.empty():
             break
-        _apply_read(w, &w.reads.rows[i], w.dead)
+        if w.events.rows[i].effect.modes:
+            _apply_read(w, &w.events.rows[i].effect, w.dead)
     w.loops.back().at_end = w.dead
-    _walk_list(w, w.s.nodes.last0[node])
+    _walk(w, node.begin + 1, node.end)
     w.loops.pop_back()
     return 0
 
 
-cdef int _walk_if(Walk *w, NodeId node) except -1 nogil:
+cdef int _walk_if(Walk *w, const Construct *node) except -1 nogil:
     cdef vector[Dead] behind = w.dead
     cdef vector[Dead] at_then
-    _walk_list(w, w.s.nodes.last0[node])
+    _walk(w, node.begin + 1, node.otherwise)
     at_then.swap(w.dead)
     w.dead.swap(behind)
-    _walk_list(w, w.s.nodes.last1[node])
+    _walk(w, node.otherwise, node.end)
     return _meet(w, at_then)
 
 
-cdef int _walk_list(Walk *w, NodeId node) except -1 nogil:
-    cdef ShaderData *s = w.s
-    while node:
-        if s.nodes.kind[node] == node_block:
-            _walk_block(w, node)
-        elif s.nodes.kind[node] == node_if:
-            _walk_if(w, node)
-        elif s.nodes.kind[node] == node_loop:
-            _walk_loop(w, node)
-        node = s.nodes.previous[node]
+cdef int _walk(Walk *w, uint32_t first, uint32_t row) except -1 nogil:
+    """Walk backward through the events of a list."""
+    cdef const Construct *construct
+    cdef const Event *event
+    while row > first:
+        row -= 1
+        event = &w.events.rows[row]
+        if event.kind == event_access:
+            _access(w, event)
+        elif event.kind == event_jump:
+            _jump(w, event.number)
+        else:
+            construct = &w.events.constructs[event.number]
+            row = construct.begin
+            if w.events.rows[row].kind == event_if:
+                _walk_if(w, construct)
+            else:
+                _walk_loop(w, construct)
     return 0
-
-
-cdef int _remove(Walk *w) except -1 nogil:
-    cdef ShaderData *s = w.s
-    cdef ShaderRewrite rewrite
-    cdef NodeId block = node_first_block(s)
-    cdef OrderRow row
-    shader_rewrite_begin(&rewrite, s)
-    while block:
-        shader_rewrite_block(&rewrite, block)
-        for row in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
-            if not w.removed[s.order.instruction[row]]:
-                shader_rewrite_emit(&rewrite, s.order.instruction[row])
-        block = block_walk_next(s, block)
-    return shader_rewrite_end(&rewrite)
 
 
 cdef bint dead_write_vars_run(ShaderData *s) except -1 nogil:
@@ -289,16 +264,15 @@ cdef bint dead_write_vars_run(ShaderData *s) except -1 nogil:
     if not places_are_accessed(s):
         return False
     w.s = s
-    w.progress = w.removes = False
+    w.progress = False
     places_begin(&w.places, s)
-    w.removed.assign(s.instructions.table.count, 0)
-    effects_gather(&w.reads, &w.places, _is_read)
+    events_gather(&w.events, &w.places, _is_read)
     _note_variables(&w)
     _note_reads(&w)
     w.dead = w.at_return
-    _walk_list(&w, s.nodes.last0[1])
-    if w.removes:
-        _remove(&w)
+    _walk(&w, 0, <uint32_t>w.events.rows.size())
+    if not w.removed.empty():
+        remove_accesses(s, w.removed)
     return w.progress
 
 

@@ -6,9 +6,10 @@ from nir_opcodes cimport (
     alu_output_type, alu_u2u64, alu_unpack_64_2x32_split_x, alu_unpack_64_2x32_split_y, intrinsic_index_count,
     intrinsic_mbcnt_amd,
 )
+from pyaco._core.common.table cimport table_reserve
 from pyaco._core.ir.emitter cimport Emitter, alu1, alu2, alu2_constant, alu3, constant, emit, intrinsic2, intrinsic_n, vector_of
 from pyaco._core.ir.shader cimport (
-    NodeId, ShaderData, SourceRow, ValueId, block_walk_next, constant_bits, nir_alu, nir_load_const, nir_phi, nir_phi_new, node_block,
+    NodeId, OrderRow, ShaderData, SourceRow, ValueId, block_walk_next, constant_bits, nir_alu, nir_load_const, nir_phi, nir_phi_new, node_block,
     node_first_block, node_if, node_insert_after, node_loop, node_new, node_walk_next, phi_set, shader_rewrite_begin, shader_rewrite_block,
     shader_rewrite_emit, shader_rewrite_end, source_swizzle, source_value, swizzle_component,
     type_float,
@@ -63,7 +64,7 @@ cdef void _rename_phis(Lowering *b, NodeId block) noexcept nogil:
     for i in range(s.nodes.order_count[block]):
         instruction = s.order.instruction[s.nodes.order_first[block] + i]
         if s.instructions.kind[instruction] != nir_phi:
-            continue
+            break
         row = s.instructions.source_first[instruction]
         end = row + s.instructions.source_count[instruction]
         while row < end:
@@ -103,6 +104,31 @@ cdef inline void _pass_over(Lowering *b, uint32_t kinds) noexcept nogil:
     b.position = position
 
 
+cdef int _write_over(Lowering *b, NodeId block, uint32_t kinds) except -1 nogil:
+    """Write what stands before the next instruction of some kinds, or before the end of the block."""
+    cdef ShaderData *s = b.s
+    cdef const ValueId *order = s.order.instruction + s.nodes.order_first[block]
+    cdef uint32_t count = s.nodes.order_count[block]
+    cdef uint32_t position = b.position
+    cdef OrderRow row = s.next_order.table.count
+    cdef ValueId instruction
+    table_reserve(&s.next_order.table, count - position)
+    while position < count:
+        instruction = order[position]
+        if kinds >> s.instructions.kind[instruction] & 1:
+            break
+        if s.instructions.kind[instruction] != nir_phi:
+            _rename_sources(b, instruction)
+        if b.block != block:
+            s.instructions.block[instruction] = b.block
+        s.next_order.instruction[row] = instruction
+        row += 1
+        position += 1
+    s.next_order.table.count = row
+    b.position = position
+    return 0
+
+
 cdef int _lower_block(Lowering *b, uint32_t kinds, lower_function lower) except -1 nogil:
     """Lower the instructions of the block that the walk has reached."""
     cdef ShaderData *s = b.s
@@ -110,15 +136,17 @@ cdef int _lower_block(Lowering *b, uint32_t kinds, lower_function lower) except 
     cdef uint32_t made
     cdef ValueId instruction, result
     while True:
-        if not b.begun:
+        if b.begun:
+            _write_over(b, block, kinds)
+        else:
             _pass_over(b, kinds)
         if b.position >= s.nodes.order_count[block]:
             break
         instruction = s.order.instruction[s.nodes.order_first[block] + b.position]
-        if b.begun and s.instructions.kind[instruction] != nir_phi:
+        if b.begun:
             _rename_sources(b, instruction)
         made = s.instructions.table.count
-        result = lower(b, instruction) if kinds >> s.instructions.kind[instruction] & 1 else <ValueId>lower_keep
+        result = lower(b, instruction)
         if result == lower_keep and not b.begun and made == s.instructions.table.count:
             b.position += 1           # most instructions are nothing to most passes
             continue

@@ -49,8 +49,7 @@ cdef struct Spot:                 # what an access reaches
 cdef struct Places:
     const ShaderData *s
     vector[Place] rows
-    Zeroed[PlaceId] of_deref      # by value
-    Zeroed[uint8_t] component     # by value
+    Zeroed[uint32_t] of_deref     # by value: place << 4 | component
     vector[PlaceId] found         # hash table of rows: linear probing, at most half full
 
 cdef struct Effect:               # what an instruction reads or writes
@@ -58,10 +57,28 @@ cdef struct Effect:               # what an instruction reads or writes
     uint32_t modes                # 0: nothing that is followed
     bint restricted
 
-cdef struct Effects:
-    vector[Effect] rows           # of what is in loops, in program order
-    vector[uint32_t] first        # by node of a loop: its first row
-    vector[uint32_t] end
+cdef enum MemoryEvent:            # Event.kind
+    event_access = 0              # a load or store of a place, or whatever else has the effect that a pass looks for
+    event_jump = 1
+    event_if = 2
+    event_loop = 3
+    event_end = 4                 # of an if or loop
+
+cdef struct Event:
+    uint32_t kind
+    uint32_t number               # accesses and jumps: the instruction; others: row in MemoryEvents.constructs
+    Effect effect                 # of accesses; `modes` are 0 where it is not what a pass looks for
+
+cdef struct Construct:            # an if or loop, by rows of events
+    uint32_t begin
+    uint32_t otherwise            # of an if: the first row of its second list
+    uint32_t end
+    bint busy                     # an access or a loop stands in it
+
+# What a walk over the shader's memory accesses meets, in program order. An if in which nothing stands is left out.
+cdef struct MemoryEvents:
+    vector[Event] rows
+    vector[Construct] constructs
 
 # Whether an intrinsic has the effect that a pass looks for.
 ctypedef bint (*IsEffect)(const Places *p, ValueId intrinsic, Effect *effect) noexcept nogil
@@ -75,13 +92,19 @@ cdef int places_note(Places *p, ValueId deref) except -1 nogil
 cdef bint places_may_overlap(const Places *p, PlaceId a, PlaceId b, bint restricted) noexcept nogil
 # What memory an intrinsic may reach: that of its deref, what a barrier names, that of images, or all.
 cdef void effect_of(const Places *p, ValueId intrinsic, Effect *effect) noexcept nogil
-# Note all places and the effects that a pass looks for, from `node` on.
-cdef int effects_gather(Effects *effects, Places *p, IsEffect is_effect) except -1 nogil
+# Note all places, and the accesses of them with the effect that a pass looks for.
+cdef int events_gather(MemoryEvents *events, Places *p, IsEffect is_effect) except -1 nogil
 # Whether an effect may concern a place.
 cdef bint effect_concerns(const Places *p, const Effect *effect, PlaceId place, bint restricted) noexcept nogil
+# Remove instructions from the order: those whose row, by value, is not zero.
+cdef int remove_accesses(ShaderData *s, const Zeroed[uint8_t] &removed) except -1 nogil
 # What a deref names; it has been noted.
 cdef inline Spot place_of(const Places *p, ValueId deref) noexcept nogil:
-    return Spot(p.of_deref[deref], p.component[deref])
+    return Spot(p.of_deref[deref] >> 4, p.of_deref[deref] & 15)
+
+# Whether the list in some rows ends with a jump.
+cdef inline bint events_end_with_jump(const MemoryEvents *events, uint32_t first, uint32_t end) noexcept nogil:
+    return end > first and events.rows[end - 1].kind == event_jump
 
 # Whether no other binding may be the memory of an access.
 cdef inline bint access_is_restricted(const ShaderData *s, ValueId access) noexcept nogil:

@@ -15,10 +15,11 @@ from nir_opcodes cimport (
 )
 
 from pyaco._core.common.hashing cimport hash_mix
+from pyaco._core.common.zeroed cimport Zeroed
 from pyaco._core.ir.shader cimport (
-    NodeId, OrderRow, ShaderData, TypeId, ValueId, constant_bits, deref_array, deref_cast, deref_struct, deref_var, intrinsic_index,
-    nir_alu, nir_deref, nir_intrinsic, node_block, node_if, source_swizzle, source_value, swizzle_component, type_array, type_matrix,
-    value_is_constant,
+    NodeId, OrderRow, ShaderData, ShaderRewrite, TypeId, ValueId, block_walk_next, constant_bits, deref_array, deref_cast, deref_struct, deref_var,
+    intrinsic_index, nir_alu, nir_deref, nir_intrinsic, nir_jump, node_block, node_first_block, node_if, shader_rewrite_begin, shader_rewrite_block,
+    shader_rewrite_emit, shader_rewrite_end, source_swizzle, source_value, swizzle_component, type_array, type_matrix, value_is_constant,
 )
 from pyaco._core.nir.opt_access cimport binding_of_buffer, binding_unknown, resource_index_of_buffer
 
@@ -31,7 +32,6 @@ cdef int places_begin(Places *p, const ShaderData *s) except -1 nogil:
     p.s = s
     p.rows.assign(1, Place(parent=0, root=0, step=step_root, depth=0, key=0, addend=0, kin=binding_unknown, element=element_unknown, mode=0))
     p.of_deref.assign(s.instructions.table.count)
-    p.component.assign(s.instructions.table.count)
     p.found.assign(64, 0)
     return 0
 
@@ -117,8 +117,8 @@ cdef PlaceId _root(Places *p, ValueId deref) except 0 nogil:
     place.key = deref              # equal casts are one after cse
     source = source_value(s, deref, 0)
     if s.instructions.kind[source] == nir_deref:
-        place.kin = p.rows[p.rows[p.of_deref[source]].root].kin
-        place.element = p.rows[p.rows[p.of_deref[source]].root].element
+        place.kin = p.rows[p.rows[place_of(p, source).place].root].kin
+        place.element = p.rows[p.rows[place_of(p, source).place].root].element
     elif place.mode & mode_ssbo and s.instructions.opcode[deref] == deref_cast:
         place.kin = binding_of_buffer(s, source)
         source = resource_index_of_buffer(s, source)
@@ -178,24 +178,24 @@ cdef int _step(Places *p, ValueId deref, PlaceId parent) except -1 nogil:
         _index(s, source_value(s, deref, 1), &place)
         if s.types.base[type] != type_array and s.types.base[type] != type_matrix and place.step == step_element \
                 and place.key < most_components:
-            p.of_deref[deref] = parent
-            p.component[deref] = <unsigned char>place.key
+            p.of_deref[deref] = parent << 4 | <uint32_t>place.key
             return 0
-    p.of_deref[deref] = _find(p, &place)
+    p.of_deref[deref] = _find(p, &place) << 4
     return 0
 
 
 cdef int places_note(Places *p, ValueId deref) except -1 nogil:
     cdef const ShaderData *s = p.s
     cdef int opcode = s.instructions.opcode[deref]
-    cdef ValueId parent
-    if not s.instructions.mode[deref] & mode_followed or deref >= p.of_deref.size():
+    cdef PlaceId parent
+    if deref >= p.of_deref.size():
         return 0
     if opcode == deref_struct or opcode == deref_array:
-        parent = source_value(s, deref, 0)
-        if p.of_deref[parent]:
-            return _step(p, deref, p.of_deref[parent])
-    p.of_deref[deref] = _root(p, deref)
+        parent = place_of(p, source_value(s, deref, 0)).place
+        if parent:                 # of a mode that is followed, as its steps are
+            return _step(p, deref, parent)
+    if s.instructions.mode[deref] & mode_followed:
+        p.of_deref[deref] = _root(p, deref) << 4
     return 0
 
 
@@ -250,34 +250,84 @@ cdef void effect_of(const Places *p, ValueId intrinsic, Effect *effect) noexcept
         effect.restricted = True
 
 
-cdef int _gather_list(Effects *effects, Places *p, IsEffect is_effect, NodeId node, bint in_loop) except -1 nogil:
-    cdef const ShaderData *s = p.s
-    cdef OrderRow row
+cdef struct Gathering:
+    MemoryEvents *events
+    Places *places
+    IsEffect is_effect
+    uint32_t accesses             # and loops, so far
+
+
+cdef int _gather_event(Gathering *g, uint32_t kind, uint32_t number) except -1 nogil:
+    g.events.rows.push_back(Event(kind, number, Effect(0, 0, False)))
+    return 0
+
+
+cdef int _gather_intrinsic(Gathering *g, ValueId i) except -1 nogil:
+    cdef const ShaderData *s = g.places.s
+    cdef int opcode = s.instructions.opcode[i]
     cdef Effect effect
+    cdef bint has_effect = g.is_effect(g.places, i, &effect)
+    if has_effect or opcode in (intrinsic_load_deref, intrinsic_store_deref) and place_of(g.places, source_value(s, i, 0)).place:
+        _gather_event(g, event_access, i)
+        g.accesses += 1
+        if has_effect:
+            g.events.rows.back().effect = effect
+    return 0
+
+
+cdef int _gather_block(Gathering *g, NodeId block) except -1 nogil:
+    cdef const ShaderData *s = g.places.s
+    cdef OrderRow row
     cdef ValueId i
+    for row in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
+        i = s.order.instruction[row]
+        if s.instructions.kind[i] == nir_deref:
+            places_note(g.places, i)
+        elif s.instructions.kind[i] == nir_intrinsic:
+            _gather_intrinsic(g, i)
+        elif s.instructions.kind[i] == nir_jump:
+            _gather_event(g, event_jump, i)
+    return 0
+
+
+cdef int _gather_construct(Gathering *g, NodeId node) except -1 nogil:
+    cdef const ShaderData *s = g.places.s
+    cdef MemoryEvents *events = g.events
+    cdef uint32_t before = g.accesses
+    cdef uint32_t number = <uint32_t>events.constructs.size()
+    cdef Construct construct
+    construct.begin = construct.otherwise = <uint32_t>events.rows.size()
+    events.constructs.push_back(construct)
+    _gather_event(g, event_if if s.nodes.kind[node] == node_if else event_loop, number)
+    _gather_list(g, s.nodes.first0[node])
+    if s.nodes.kind[node] == node_if:
+        construct.otherwise = <uint32_t>events.rows.size()
+        _gather_list(g, s.nodes.first1[node])
+        if events.rows.size() == construct.begin + 1:
+            events.rows.pop_back()
+            events.constructs.pop_back()
+            return 0
+    construct.end = <uint32_t>events.rows.size()
+    construct.busy = g.accesses != before
+    events.constructs[number] = construct
+    g.accesses += s.nodes.kind[node] != node_if
+    return _gather_event(g, event_end, number)
+
+
+cdef int _gather_list(Gathering *g, NodeId node) except -1 nogil:
+    cdef const ShaderData *s = g.places.s
     while node:
         if s.nodes.kind[node] == node_block:
-            for row in range(s.nodes.order_first[node], s.nodes.order_first[node] + s.nodes.order_count[node]):
-                i = s.order.instruction[row]
-                if s.instructions.kind[i] == nir_deref:
-                    places_note(p, i)
-                elif in_loop and s.instructions.kind[i] == nir_intrinsic and is_effect(p, i, &effect):
-                    effects.rows.push_back(effect)
-        elif s.nodes.kind[node] == node_if:
-            _gather_list(effects, p, is_effect, s.nodes.first0[node], in_loop)
-            _gather_list(effects, p, is_effect, s.nodes.first1[node], in_loop)
+            _gather_block(g, node)
         else:
-            effects.first[node] = <uint32_t>effects.rows.size()
-            _gather_list(effects, p, is_effect, s.nodes.first0[node], True)
-            effects.end[node] = <uint32_t>effects.rows.size()
+            _gather_construct(g, node)
         node = s.nodes.next[node]
     return 0
 
 
-cdef int effects_gather(Effects *effects, Places *p, IsEffect is_effect) except -1 nogil:
-    effects.first.resize(p.s.nodes.table.count)
-    effects.end.resize(p.s.nodes.table.count)
-    return _gather_list(effects, p, is_effect, p.s.nodes.first0[1], False)
+cdef int events_gather(MemoryEvents *events, Places *p, IsEffect is_effect) except -1 nogil:
+    cdef Gathering g = Gathering(events, p, is_effect, 0)
+    return _gather_list(&g, p.s.nodes.first0[1])
 
 
 cdef bint effect_concerns(const Places *p, const Effect *effect, PlaceId place, bint restricted) noexcept nogil:
@@ -292,3 +342,17 @@ cdef bint effect_concerns(const Places *p, const Effect *effect, PlaceId place, 
             return False
         return places_may_overlap(p, effect.place, place, effect.restricted and restricted)
     return effect.modes & p.rows[p.rows[place].root].mode != 0 and not (effect.restricted and restricted)
+
+
+cdef int remove_accesses(ShaderData *s, const Zeroed[uint8_t] &removed) except -1 nogil:
+    cdef ShaderRewrite rewrite
+    cdef NodeId block = node_first_block(s)
+    cdef OrderRow row
+    shader_rewrite_begin(&rewrite, s)
+    while block:
+        shader_rewrite_block(&rewrite, block)
+        for row in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
+            if not removed[s.order.instruction[row]]:
+                shader_rewrite_emit(&rewrite, s.order.instruction[row])
+        block = block_walk_next(s, block)
+    return shader_rewrite_end(&rewrite)
