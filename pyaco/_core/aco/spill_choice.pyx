@@ -167,7 +167,9 @@ cdef TempId _cheapest(Spiller *s) noexcept nogil:
         k += 1
         if s.mark[t] == s.stamp:
             continue
-        cost = s.cost[t] / size_of_value(s, t)
+        cost = s.cost[t]
+        if class_is_vgpr(class_of_value(s, t)):
+            cost /= size_of_value(s, t)           # an access to scratch moves all of it, lanes are written and read one by one
         if s.web_spilled[_web(s, t)]:
             cost *= <float>0.5
         if best == 0 or cost < best_cost or (cost == best_cost and t < best):
