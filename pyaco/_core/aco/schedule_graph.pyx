@@ -96,8 +96,8 @@ cdef bint is_boundary(const ProgramData *p, InstructionId i) noexcept nogil:
     cdef uint16_t format = p.instructions.format[i]
     cdef uint16_t opcode = p.instructions.opcode[i]
     if format == format_pseudo:
-        return opcode not in (op_p_constaddr, op_p_create_vector, op_p_extract_vector, op_p_split_vector, op_p_parallelcopy, op_p_as_uniform, op_p_extract,
-                              op_p_insert, op_p_reload, op_p_spill, op_p_start_linear_vgpr)
+        return opcode not in (op_p_as_uniform, op_p_constaddr, op_p_create_vector, op_p_extract, op_p_extract_vector, op_p_insert,
+                              op_p_parallelcopy, op_p_reload, op_p_spill, op_p_split_vector, op_p_start_linear_vgpr)
     if format_is_valu(format) or format in (format_sop2, format_sopc, format_ds, format_mtbuf, format_mimg, format_pseudo_barrier,
                                             format_pseudo_reduction) or format_is_flat_like(format):
         return False
