@@ -60,6 +60,8 @@ MOVES: dict[str, tuple[str, Callable[[np.ndarray, int], np.ndarray]]] = {
     "rotate": ("subgroupShuffle(v, c)", lambda n, size: LANES // size * size + (LANES + 37) % size),
     "rotate 32": ("subgroupShuffle(v, c)", lambda n, size: LANES // 32 * 32 + (LANES + 37) % 32),
     "rotate 8": ("subgroupShuffle(v, c)", lambda n, size: LANES // 8 * 8 + (LANES + 37) % 8),
+    "xor half": ("subgroupShuffleXor(v, gl_SubgroupSize / 2u)", lambda n, size: LANES ^ size // 2),
+    "rotate half": ("subgroupShuffle(v, gl_SubgroupSize / 2u)", lambda n, size: LANES ^ size // 2),
     "pair": ("uint(subgroupShuffle(u64vec2(v, v * 3ul), n & (gl_SubgroupSize - 1u)).y >> 16)", lambda n, size: LANES // size * size + n % size),
     "bool": ("uint(subgroupShuffle((v & 1u) != 0u, n & (gl_SubgroupSize - 1u)))", lambda n, size: LANES // size * size + n % size),
     "short": ("uint(subgroupShuffle(uint16_t(v), n & (gl_SubgroupSize - 1u)))", lambda n, size: LANES // size * size + n % size),
@@ -116,7 +118,7 @@ def moving(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
         pytest.skip("glslangValidator is not installed")
     folder: Path = tmp_path_factory.mktemp("moves")
     modules = {name: _module(folder / f"{name.replace(' ', '_')}.comp", MASKED.format(text)) for name, (text, _) in MOVES.items()}
-    clusters = {"rotate": 0, "rotate 32": 32, "rotate 8": 8}
+    clusters = {"rotate": 0, "rotate half": 0, "rotate 32": 32, "rotate 8": 8}
     return modules | {name: _with_rotations(modules[name], size) for name, size in clusters.items()}
 
 
@@ -129,6 +131,8 @@ def test_indices_of_each_lane_under_random_masks(moving: dict[str, bytes], move:
     """Lanes that run get what an active lane has, in a straight line; values of lanes that do not run stay; the interpreter agrees."""
     shader = pyaco.compile(moving[move], target=target, wave=wave, validate=True)
     assert "v_readlane" not in shader.disassembly and shader.stats["branches"] <= 1
+    if move.endswith("half"):  # lanes are named where 32 others lie between them and no instruction exchanges halves
+        assert ("ds_bpermute_b32" in shader.disassembly) == (wave == 64 and target in ("gfx900", "gfx1030"))
     random = np.random.default_rng(7)
     for engine in ("reference", "fast"):
         device = pyaco.emu.Device(target, engine)

@@ -4,6 +4,8 @@ from libc.stdint cimport uint32_t
 from pyaco._core.aco.allocator cimport Allocator
 from pyaco._core.ir.program cimport BlockId
 
+# Find out which values loops want back in the registers of their phis.
+cdef void find_goals(Allocator *a) noexcept nogil
 # Forget the previous block; place the live-in values and the `phis` phis.
 cdef int enter_block(Allocator *a, BlockId block, uint32_t phis) except -1 nogil
 # Note where the values are at the end of the block.

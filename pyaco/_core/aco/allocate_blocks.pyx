@@ -202,8 +202,43 @@ cdef bint _enter_values(Allocator *a, BlockId block) except -1 nogil:
     return False
 
 
+cdef void _lead_operands(Allocator *a, BlockId block, InstructionId i, bint around) noexcept nogil:
+    """Lead operands of a phi where it is led itself or, those of back edges (`around`), to the phi of the loop that it is."""
+    cdef ProgramData *p = a.p
+    cdef TempId phi = p.definitions.temp[p.instructions.definition_first[i]]
+    cdef TempId goal = phi if around else a.values[phi].goal
+    cdef TempId temp
+    cdef uint32_t k
+    for k in range(p.instructions.operand_count[i] if goal else 0):
+        if not p.operands.flags[p.instructions.operand_first[i] + k] & operand_temp:
+            continue
+        temp = p.operands.data[p.instructions.operand_first[i] + k]
+        if temp != goal and a.values[temp].goal == 0 and class_of_value(a, temp) == class_of_value(a, goal) \
+                and (_pred(p, block, p.instructions.opcode[i] == op_p_phi, k) >= block) == around:
+            a.values[temp].goal = goal
+
+
+cdef void find_goals(Allocator *a) noexcept nogil:
+    """Phis of loops are the goals of the values that they are at the end of the loop, and of those that become these at phis in it."""
+    cdef ProgramData *p = a.p
+    cdef BlockId b
+    cdef uint32_t k
+    cdef InstructionId i
+    cdef int around
+    for around in range(1, -1, -1):
+        b = p.blocks.table.count
+        while b > 0:
+            b -= 1
+            for k in range(p.blocks.order_count[b]):
+                i = p.order.instruction[p.blocks.order_first[b] + k]
+                if not opcode_is_phi(p.instructions.opcode[i]):
+                    break
+                if p.definitions.flags[p.instructions.definition_first[i]] & definition_temp:
+                    _lead_operands(a, b, i, around)
+
+
 cdef int _enter_phi(Allocator *a, BlockId block, InstructionId i, uint32_t round) except -1 nogil:
-    """Register of a phi. Rounds: fixed ones; one that all known operands have; one that an operand or the web has; any."""
+    """Register of a phi. Rounds: fixed ones; one that all known operands have; its goal's; one that an operand or the web has; any."""
     cdef ProgramData *p = a.p
     cdef DefinitionRow row = p.instructions.definition_first[i]
     cdef OperandRow first = p.instructions.operand_first[i]
@@ -234,6 +269,10 @@ cdef int _enter_phi(Allocator *a, BlockId block, InstructionId i, uint32_t round
         if not same or not fits(a, need, in_both, candidate):
             return 0
     elif round == 2:
+        candidate = goal_register(a, p.definitions.temp[row])
+        if not fits(a, need, in_both, candidate):
+            return 0
+    elif round == 3:
         candidate = a.values[web].web_reg
         k = p.instructions.operand_count[i]
         while not fits(a, need, in_both, candidate):
@@ -260,7 +299,7 @@ cdef int _enter_phis(Allocator *a, BlockId block, uint32_t count) except -1 nogi
     cdef uint32_t k
     cdef InstructionId i
     cdef DefinitionRow row
-    for round in range(4):
+    for round in range(5):
         for k in range(count):
             i = p.order.instruction[p.blocks.order_first[block] + k]
             row = p.instructions.definition_first[i]
@@ -275,6 +314,7 @@ cdef int _enter_phis(Allocator *a, BlockId block, uint32_t count) except -1 nogi
             continue
         if p.definitions.flags[row] & definition_temp:
             p.definitions.reg[row] = a.values[p.definitions.temp[row]].reg
+            a.values[p.definitions.temp[row]].begun_reg = p.definitions.reg[row]
         p.definitions.flags[row] |= definition_fixed
         a.out.push_back(i)
     for k in range(count):

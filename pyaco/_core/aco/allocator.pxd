@@ -23,6 +23,7 @@ cdef struct Value:
     uint16_t reg                  # where it is, or was last
     uint16_t web_reg              # of a web's first value: the register that its values would like to share
     uint16_t exit_reg             # while a block is entered: where the model predecessor leaves it
+    uint16_t begun_reg            # of a phi: where its block begins with it
     uint8_t presence              # the views it is in
     uint8_t lifted                # while fixed operands are brought to their registers: the views it was taken out of
     uint8_t hint                  # hint_*
@@ -30,6 +31,7 @@ cdef struct Value:
     uint32_t move_of              # row in `moves` + 1
     uint32_t web                  # another value of its web, itself in the first one
     uint32_t vector_use           # the p_create_vector that will gather it
+    TempId goal                   # the phi of a loop that it becomes at the loop's end, by phis alone; 0: none
     uint32_t becomes              # the web of what is computed from it last, one value after the other; 0: no web of several values
 
 
@@ -188,11 +190,16 @@ cdef inline void record_move(Allocator *a, uint32_t temp) noexcept nogil:
     a.values[temp].move_of = <uint32_t>a.moves.size()
 
 
+cdef inline uint16_t goal_register(Allocator *a, TempId temp) noexcept nogil:
+    """Where the loop around a value wants it at its end, or `register_none`."""
+    return a.values[a.values[temp].goal].begun_reg if a.values[temp].goal else <uint16_t>register_none
+
+
 cdef inline Value unplaced_value(uint32_t temp) noexcept nogil:
     cdef Value v
-    v.reg = v.web_reg = v.exit_reg = register_none
+    v.reg = v.web_reg = v.exit_reg = v.begun_reg = register_none
     v.presence = v.lifted = v.hint = 0
-    v.pin = v.move_of = v.vector_use = v.becomes = 0
+    v.pin = v.move_of = v.vector_use = v.goal = v.becomes = 0
     v.web = temp
     return v
 

@@ -509,7 +509,9 @@ cdef int _vector_place(Allocator *a, uint32_t temp, Placement need, int views) n
 cdef uint32_t pick_hinted(Allocator *a, uint32_t temp, Placement need, int views) except 0xffffffffU nogil:
     """A register for `temp`, hinted ones first."""
     cdef uint32_t web = web_of(a, temp)
-    cdef int address
+    cdef int address = goal_register(a, temp)
+    if fits(a, need, views, address):
+        return address
     if a.values[web].web_reg != register_none and fits(a, need, views, a.values[web].web_reg):
         return a.values[web].web_reg
     if a.values[temp].hint & hint_vcc and fits(a, need, views, register_vcc):

@@ -46,6 +46,7 @@ cdef enum:                        # what moves a dword across lanes
     exchange_lane = 3             # lane
     exchange_first = 4            # the first active lane
     exchange_row = 5              # argument: it is in the other row of 16 lanes of the same 32; selectors
+    exchange_halves = 6           # the lane 32 away
 
 cdef struct LaneExchange:
     uint8_t kind                  # exchange_*
@@ -131,6 +132,8 @@ cdef TempId _exchange_dword(Isel *c, LaneExchange *exchange, TempId temp) except
         return _permute_row(c, temp, exchange)
     temp = as_vgpr(c, temp)
     o = T(c, temp)
+    if exchange.kind == exchange_halves:
+        return emit1(c, op_v_permlane64_b32, 0, T(c, temp))
     if exchange.kind == exchange_swizzle or exchange.kind == exchange_dpp:
         result = new_temp(c, class_v1)
         emit_raw(c, op_ds_swizzle_b32, result, &o, 1)
@@ -421,14 +424,29 @@ cdef int _swizzled(Isel *c, ValueId i, uint32_t pattern) except -1 nogil:
     return _exchange_value(c, i, &exchange)
 
 
+cdef bint _is_inversion(Isel *c, ValueId i, uint64_t mask) noexcept nogil:
+    """Whether lanes that read the one whose number differs in some bits need not name it."""
+    return source_bits(c, i, 0) != 1 and (mask < 32 or (mask == 32 and c.wave64 and c.gfx >= gfx11))
+
+
+cdef int _inverted(Isel *c, ValueId i, uint32_t mask) except -1 nogil:
+    cdef LaneExchange exchange
+    if mask < 32:
+        return _swizzled(c, i, mask << 10 | 0x1f)
+    if not value_divergent(c, source_value(c.s, i, 0)):
+        return _copy_source(c, i)
+    exchange.kind = exchange_halves
+    return _exchange_value(c, i, &exchange)
+
+
 cdef int _shuffle_relative(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
     """shuffle_xor, shuffle_up, shuffle_down: by the lane's own number."""
     cdef uint32_t opcode = c.s.instructions.opcode[i]
     cdef ValueId by = source_value(c.s, i, 1)
     cdef TempId lane
     cdef Operand delta
-    if opcode == intrinsic_shuffle_xor and value_is_constant(c.s, by) and constant_bits(c.s, by, 0) < 32 and source_bits(c, i, 0) != 1:
-        return _swizzled(c, i, <uint32_t>(constant_bits(c.s, by, 0) << 10 | 0x1f))
+    if opcode == intrinsic_shuffle_xor and value_is_constant(c.s, by) and _is_inversion(c, i, constant_bits(c.s, by, 0)):
+        return _inverted(c, i, <uint32_t>constant_bits(c.s, by, 0))
     lane = _lane_number(c)
     delta = T(c, source_whole(c, i, 1))
     if opcode == intrinsic_shuffle_xor:
@@ -441,10 +459,15 @@ cdef int _shuffle_relative(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
 cdef int _rotate(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
     """From lane (own + delta) modulo the cluster size, within the cluster."""
     cdef uint32_t cluster = intrinsic_index(c.s, i, index_cluster_size)
-    cdef TempId lane = _lane_number(c)
-    cdef TempId index = vadd32(c, 0, T(c, source_whole(c, i, 1)), T(c, lane), False, 0)
+    cdef ValueId delta = source_value(c.s, i, 1)
+    cdef TempId lane
+    cdef TempId index
     if cluster == 0 or cluster > c.p.wave_size:
         cluster = c.p.wave_size
+    if value_is_constant(c.s, delta) and (constant_bits(c.s, delta, 0) & (cluster - 1)) * 2 == cluster and _is_inversion(c, i, cluster // 2):
+        return _inverted(c, i, cluster // 2)
+    lane = _lane_number(c)
+    index = vadd32(c, 0, T(c, source_whole(c, i, 1)), T(c, lane), False, 0)
     index = emit3(c, op_v_bfi_b32, 0, K(cluster - 1), T(c, index), T(c, lane))
     return _shuffle_to(c, i, index, cluster <= 32)
 

@@ -239,6 +239,32 @@ cdef bint _fits_with_register(Context *c, uint16_t opcode, Operand *operands) no
     return False
 
 
+cdef inline bint _is_vgpr(Operand o) noexcept nogil:
+    return is_plain_temp(o) and class_is_vgpr(o.register_class)
+
+
+cdef bint _multiply_add_with_literal(Context *c, InstructionId i, const Operand *operands, uint32_t neg) except -1 nogil:
+    """v_madmk and v_madak, where VOP3 has no literals (before GFX10): a literal, a VGPR, and a VGPR or, as a factor, an inline constant."""
+    cdef uint32_t sign = (neg ^ neg >> 1) & 1              # of the product
+    cdef uint32_t place = 0
+    cdef Operand[3] o                                      # a factor; the addend, or the other factor; the literal
+    while place < 3 and not operand_is_literal(operands[place]):
+        place += 1
+    if place == 3 or (sign if place == 2 else neg & 4):
+        return False
+    o[0] = operands[1 if place == 0 else 0]
+    o[1] = operands[1 if place == 2 else 2]
+    o[2] = operand_c32(operands[place].data ^ (neg >> 2 if place == 2 else sign) << 31)
+    if place == 2 and not _is_vgpr(o[1]):
+        o[0] = operands[1]
+        o[1] = operands[0]
+    if not operand_is_literal(o[2]) or not _is_vgpr(o[1]) or not (_is_vgpr(o[0]) or o[0].flags & operand_constant and not operand_is_literal(o[0])):
+        return False
+    become(c, i, op_v_madak_f32 if place == 2 else op_v_madmk_f32, format_vop2, o, 3)
+    c.p.instructions.modifiers[i] = 0
+    return True
+
+
 cdef bint _combine_multiply_add(Context *c, InstructionId i, uint32_t bits, uint32_t negate_left, uint32_t negate_right) except -1 nogil:
     """An addition or subtraction one operand of which is a product that nothing but such instructions reads."""
     cdef ProgramData *p = c.p
@@ -281,6 +307,9 @@ cdef bint _combine_multiply_add(Context *c, InstructionId i, uint32_t bits, uint
         if (modifier_neg(word) >> (1 - k) & 1) != (negate_left if k else negate_right):
             neg |= 4
         absolute |= (modifier_abs(word) >> (1 - k) & 1) << 2
+        if opcode == op_v_mad_f32 and not modifier_clamp(word) and not modifier_omod(word) and not absolute \
+                and p.gfx_level < gfx10 and _multiply_add_with_literal(c, i, operands, neg):
+            return True
         if not bus_allows(p, opcode, format_vop3, operands, 3) and (bits != 32 or not _fits_with_register(c, opcode, operands)):
             continue
         result = modifier_set_neg(result, neg)

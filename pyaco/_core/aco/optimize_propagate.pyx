@@ -442,6 +442,8 @@ cdef int _fold_split(Context *c, InstructionId i) except -1 nogil:
         part_class = p.definitions.register_class[p.instructions.definition_first[i] + k]
         if is_plain_temp(part) and part.register_class == part_class:
             continue
+        if part_class == class_s1 and part.flags & operand_constant and (alone or not operand_is_literal(part)):
+            continue
         if not alone or part_class != class_v1 or not (part.flags & operand_constant or is_plain_temp(part) and part.register_class == class_s1):
             return 0
     become(c, i, op_p_parallelcopy, format_pseudo, parts, count)

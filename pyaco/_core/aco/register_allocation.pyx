@@ -27,7 +27,7 @@ from libc.string cimport memset
 
 from isa_opcodes cimport *
 from modifiers cimport modifier_set_needs_scratch, modifier_set_scc_live, modifier_set_scratch_register
-from pyaco._core.aco.allocate_blocks cimport enter_block, fill_phi_operands, finish_branches, leave_block, write_out
+from pyaco._core.aco.allocate_blocks cimport enter_block, fill_phi_operands, find_goals, finish_branches, leave_block, write_out
 from pyaco._core.aco.allocator cimport *
 from pyaco._core.aco.build cimport make_1
 from pyaco._core.aco.cycle_model cimport MemoryCycles, memory_cycles_of
@@ -855,6 +855,7 @@ cdef int _allocate(Allocator *a, ProgramData *p) except -1 nogil:
     _prepare(a, p)
     _affinities(a)
     _destinations(a)
+    find_goals(a)
     for b in range(p.blocks.table.count):
         _allocate_block(a, b)
     write_out(a)

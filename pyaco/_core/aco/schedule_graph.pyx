@@ -13,13 +13,13 @@ An edge goes from an instruction to one that must stay behind it:
 - between instructions that name linear VGPRs, in which they may compute.
 
 Nothing passes an instruction that is not known to be harmless: branches, the ends of the logical part of a block, writes to MODE, messages,
-exports, spills and reloads, reductions, reads of clocks.
+exports, reads of clocks.
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
 from isa_opcodes cimport (
-    op_ds_bpermute_b32, op_ds_permute_b32, op_ds_swizzle_b32, op_p_as_uniform, op_p_create_vector, op_p_extract, op_p_extract_vector,
-    op_p_insert, op_p_parallelcopy, op_p_split_vector,
+    op_ds_bpermute_b32, op_ds_permute_b32, op_ds_swizzle_b32, op_p_as_uniform, op_p_constaddr, op_p_create_vector, op_p_extract,
+    op_p_extract_vector, op_p_insert, op_p_parallelcopy, op_p_reload, op_p_spill, op_p_split_vector, op_p_start_linear_vgpr,
 )
 from isa_tables cimport is_atomic, opcode_flag_two_offsets, opcode_flags
 from modifiers cimport modifier_lds, modifier_semantics, modifier_storage
@@ -29,7 +29,7 @@ from pyaco._core.common.bits cimport trailing_zeros32
 from pyaco._core.ir.program cimport (
     BlockId, InstructionId, OperandRow, ProgramData, TempId, class_bytes, class_is_linear_vgpr, class_is_vgpr, definition_fixed, definition_kill,
     format_ds, format_is_flat_like, format_is_valu, format_is_vmem, format_mimg, format_mtbuf, format_mubuf, format_pseudo,
-    format_pseudo_barrier, format_smem, format_sop1, format_sop2, format_sopc, operand_at, operand_fixed, operand_temp,
+    format_pseudo_barrier, format_pseudo_reduction, format_smem, format_sop1, format_sop2, format_sopc, operand_at, operand_fixed, operand_temp,
     register_exec, register_exec_hi, register_m0, register_scc, register_vcc, register_vcc_hi, semantic_acqrel, semantic_atomic,
     semantic_can_reorder, semantic_rmw, semantic_volatile,
 )
@@ -96,10 +96,10 @@ cdef bint is_boundary(const ProgramData *p, InstructionId i) noexcept nogil:
     cdef uint16_t format = p.instructions.format[i]
     cdef uint16_t opcode = p.instructions.opcode[i]
     if format == format_pseudo:
-        return opcode not in (op_p_create_vector, op_p_extract_vector, op_p_split_vector, op_p_parallelcopy, op_p_as_uniform, op_p_extract,
-                              op_p_insert)
-    if format_is_valu(format) or format in (format_sop2, format_sopc, format_ds, format_mtbuf, format_mimg, format_pseudo_barrier) \
-            or format_is_flat_like(format):
+        return opcode not in (op_p_as_uniform, op_p_constaddr, op_p_create_vector, op_p_extract, op_p_extract_vector, op_p_insert,
+                              op_p_parallelcopy, op_p_reload, op_p_spill, op_p_split_vector, op_p_start_linear_vgpr)
+    if format_is_valu(format) or format in (format_sop2, format_sopc, format_ds, format_mtbuf, format_mimg, format_pseudo_barrier,
+                                            format_pseudo_reduction) or format_is_flat_like(format):
         return False
     if format == format_mubuf:
         return p.instructions.operand_count[i] < 3 or modifier_lds(p.instructions.modifiers[i])

@@ -4,6 +4,7 @@ Each block is walked backwards with its live set. Where the demand exceeds the l
 weighted by loop depth, per register) that live through are spilled. Phis and their operands form webs, which are spilled together.
 """
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libcpp.vector cimport vector
 
 from isa_opcodes cimport op_p_parallelcopy, op_p_phi, op_s_mov_b32, op_s_mov_b64, op_v_mov_b32
 from pyaco._core.aco.live_set cimport bit_insert, live_erase, live_insert, live_next_word, live_test, no_temp
@@ -167,7 +168,9 @@ cdef TempId _cheapest(Spiller *s) noexcept nogil:
         k += 1
         if s.mark[t] == s.stamp:
             continue
-        cost = s.cost[t] / size_of_value(s, t)
+        cost = s.cost[t]
+        if class_is_vgpr(class_of_value(s, t)):
+            cost /= size_of_value(s, t)           # an access to scratch moves all of it, lanes are written and read one by one
         if s.web_spilled[_web(s, t)]:
             cost *= <float>0.5
         if best == 0 or cost < best_cost or (cost == best_cost and t < best):
@@ -390,6 +393,98 @@ cdef int _choose_in_block(Spiller *s, int which, BlockId block) except -1 nogil:
     return 0
 
 
+# --------------------------------------------------------------------------------------------------------------- phis between
+cdef struct Reading:
+    TempId temp                       # a phi
+    TempId by                         # another phi, 0: an instruction
+    float weight
+
+
+cdef float _weight_of_edge(const ProgramData *p, BlockId block, InstructionId phi, uint32_t operand) noexcept nogil:
+    if p.instructions.opcode[phi] == op_p_phi:
+        return _weight(p.blocks.loop_depth[p.edge_lists.block[p.blocks.logical_pred_first[block] + operand]])
+    return _weight(p.blocks.loop_depth[p.edge_lists.block[p.blocks.linear_pred_first[block] + operand]])
+
+
+cdef int _note_readings(const ProgramData *p, const vector[uint32_t] &phi_of, vector[vector[Reading]] &readings) except -1 nogil:
+    """Who reads each phi, by the numbers of phis."""
+    cdef Reading r
+    cdef BlockId b
+    cdef OrderRow k
+    cdef InstructionId i
+    cdef OperandRow row
+    cdef TempId temp
+    cdef bint phi
+    for b in range(p.blocks.table.count):
+        for k in range(p.blocks.order_first[b], p.blocks.order_first[b] + p.blocks.order_count[b]):
+            i = p.order.instruction[k]
+            phi = opcode_is_phi(p.instructions.opcode[i])
+            for row in range(p.instructions.operand_first[i], p.instructions.operand_first[i] + p.instructions.operand_count[i]):
+                temp = p.operands.data[row]
+                if not p.operands.flags[row] & operand_temp or phi_of[temp] == 0:
+                    continue
+                r.by = p.definitions.temp[p.instructions.definition_first[i]] if phi else 0
+                r.weight = _weight_of_edge(p, b, i, row - p.instructions.operand_first[i]) if phi else _weight(p.blocks.loop_depth[b])
+                readings[phi_of[temp]].push_back(r)
+    return 0
+
+
+cdef float _gain(Spiller *s, BlockId block, InstructionId i, const vector[Reading] &readings) noexcept nogil:
+    """Accesses to lanes or scratch that go if a phi is spilled, less those that come."""
+    cdef const ProgramData *p = s.p
+    cdef float gain = 0
+    cdef float weight
+    cdef OperandRow row
+    cdef uint32_t k
+    for k in range(p.instructions.operand_count[i]):
+        row = p.instructions.operand_first[i] + k
+        weight = _weight_of_edge(p, block, i, k)
+        if p.operands.flags[row] & operand_temp and s.spilled[p.operands.data[row]]:
+            gain += weight
+        elif not p.operands.flags[row] & operand_undef:
+            gain -= weight
+    for k in range(<uint32_t>readings.size()):
+        gain += readings[k].weight if readings[k].by and s.spilled[readings[k].by] else -readings[k].weight
+    return gain
+
+
+cdef int _spill_between(Spiller *s, int which) except -1 nogil:
+    """Spill phis, too, whose values come from spilled ones and go to such: what stays in its slot is neither reloaded nor stored."""
+    cdef ProgramData *p = s.p
+    cdef vector[uint32_t] phi_of
+    cdef vector[vector[Reading]] readings
+    cdef BlockId b
+    cdef uint32_t k
+    cdef uint32_t count = 0
+    cdef InstructionId i
+    cdef TempId temp
+    phi_of.assign(p.temps.table.count, 0)
+    for b in range(p.blocks.table.count):
+        for k in range(p.blocks.order_count[b]):
+            i = p.order.instruction[p.blocks.order_first[b] + k]
+            if not opcode_is_phi(p.instructions.opcode[i]):
+                break
+            temp = p.definitions.temp[p.instructions.definition_first[i]]
+            if temp and s.spillable[temp] and file_of(class_of_value(s, temp)) == which:
+                count += 1
+                phi_of[temp] = count
+    readings.resize(count + 1)
+    _note_readings(p, phi_of, readings)
+    # Backwards, so that the phis that read one are decided on before it, those of loops aside.
+    b = p.blocks.table.count
+    while b > 0:
+        b -= 1
+        for k in range(p.blocks.order_count[b]):
+            i = p.order.instruction[p.blocks.order_first[b] + k]
+            if not opcode_is_phi(p.instructions.opcode[i]):
+                break
+            temp = p.definitions.temp[p.instructions.definition_first[i]]
+            if temp and phi_of[temp] and not s.spilled[temp] and _gain(s, b, i, readings[phi_of[temp]]) > 0:
+                s.spilled[temp] = 1
+                bit_insert(s.spilled_bits.data(), temp)
+    return 0
+
+
 cdef int choose_spilled(Spiller *s, int which) except -1 nogil:
     """Blocks of deeper loops choose first, so that what they keep is not reloaded there."""
     cdef ProgramData *p = s.p
@@ -403,4 +498,4 @@ cdef int choose_spilled(Spiller *s, int which) except -1 nogil:
             if p.blocks.loop_depth[b] == depth:
                 _choose_in_block(s, which, b)
         depth -= 1
-    return 0
+    return _spill_between(s, which)

@@ -30,7 +30,9 @@ from pyaco._core.ir.shader cimport (
     Shader, ShaderData, ValueId, intrinsic_index, intrinsic_set_index, nir_alu, nir_intrinsic, source_swizzle, source_value,
     swizzle_component, value_is_constant,
 )
-from pyaco._core.nir.lowering cimport Lowering, lane_mask_words, lower_alu, lower_intrinsics, lower_keep, lowering_run, subgroup_invocation
+from pyaco._core.nir.lowering cimport (
+    Lowering, constant_source, lane_mask_words, lower_alu, lower_intrinsics, lower_keep, lowering_run, subgroup_invocation,
+)
 
 
 cdef ValueId _mask(Lowering *b, ValueId value) except? 0xffffffffU nogil:
@@ -142,10 +144,17 @@ cdef ValueId _index32(Lowering *b, ValueId instruction) except? 0xffffffffU nogi
 
 cdef ValueId _rotated(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
     cdef uint32_t cluster = intrinsic_index(b.s, instruction, index_cluster_size)
-    cdef ValueId lane = subgroup_invocation(b)
-    cdef ValueId moved = alu2(b, alu_iadd, lane, _index32(b, instruction))
+    cdef ValueId lane
+    cdef ValueId moved
+    cdef uint64_t delta = 0
     if cluster == 0 or cluster > b.s.info.wave_size:
         cluster = b.s.info.wave_size
+    if constant_source(b.s, instruction, 1, &delta) and (delta & (cluster - 1)) * 2 == cluster:
+        # Halves change places.
+        return intrinsic2(b, intrinsic_shuffle_xor, 1, b.s.instructions.bit_size[instruction], source_value(b.s, instruction, 0),
+                          constant(b, cluster // 2, 32))
+    lane = subgroup_invocation(b)
+    moved = alu2(b, alu_iadd, lane, _index32(b, instruction))
     moved = alu2_constant(b, alu_iand, moved, cluster - 1)
     if cluster < b.s.info.wave_size:
         moved = alu2(b, alu_ior, alu2_constant(b, alu_iand, lane, ~(cluster - 1)), moved)
