@@ -132,8 +132,8 @@ def compare(module: bytes, entry: str, whole: Any, shader: Any, info: bool, imag
     facts = spirv.reflect(module, entry)
     outcomes: list[tuple[str, str]] = []
     try:
-        for wide in (False, True):
-            inputs = generate(module, facts["descriptor_sets"], int(np.prod(facts["workgroup_size"]) * np.prod(GROUPS)), 1, "wide" if wide else "small")
+        for values in ("small", "wide"):
+            inputs = generate(module, facts["descriptor_sets"], int(np.prod(facts["workgroup_size"]) * np.prod(GROUPS)), 1, values)
             if inputs.images and not images:
                 return "compiled", "with images"
             try:

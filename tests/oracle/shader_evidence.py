@@ -72,7 +72,8 @@ class Judgement:
         reference = run_ours(self.shader, self.inputs, self.groups, "reference")
         if self._differs(reference):
             raise AssertionError("the reference engine and the fast one do not agree")
-        steps = [self._checks, self._other_runs, self._renumbered, self._contraction, self._fault, *self._interpretations(), self._subgroups, self._rounding]
+        steps = [self._checks, self._other_runs, self._renumbered, self._contraction, self._fault, *self._interpretations(), self._subgroups,
+                 self._rounding]  # fmt: skip
         for step in (*steps, *self._turns()):
             try:
                 with limited(EVIDENCE_SECONDS):

@@ -48,6 +48,14 @@ def test_a_file_is_cut_and_taken_up_again(lavapipe: Lavapipe, llvm: str, tmp_pat
     assert [row["how"] for row in again] == [row["how"] for row in cut] and {row["outcome"] for row in again} <= {"equal", "close"}
 
 
+def test_other_values_and_constants(lavapipe: Lavapipe, llvm: str) -> None:
+    """Of a module whose tables and loops have a size by name."""
+    work = Work(SHADERS / "spec_constants.spv", ("gfx1030",), 1, 0, True, (), 60, "exact", (("taps", 5),))
+    rows = judge_file(work)
+    assert [(row["how"]["values"], row["outcome"]) for row in rows] == [("exact", "equal")] * 2
+    assert [row["how"] for row in judge_file(replace(work, constants=()))] == [row["how"] for row in rows]
+
+
 def test_words_that_are_no_instruction(llvm: str) -> None:
     shader: Any = pyaco.compile((SHADERS / "saxpy.spv").read_bytes(), target="gfx1100")
     assert not undecoded(shader)

@@ -144,7 +144,8 @@ def test_other_constants(tmp_path: Path) -> None:
 
 def test_sums_of_exact_values_in_any_order(tmp_path: Path) -> None:
     """Also of halves that a module takes from words; runtime arrays are as large as asked for."""
-    sum_of = "float16_t s = float16_t(0.0); for (uint k = 0; k < 256; k++) s += float16_t({0}.x) * float16_t({0}.y); whole[i] = floatBitsToUint(float(s));"
+    sum_of = ("float16_t s = float16_t(0.0); for (uint k = 0; k < 256; k++) s += float16_t({0}.x) * float16_t({0}.y);"
+              "whole[i] = floatBitsToUint(float(s));")
     halves = "#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require"
     terms = [sum_of.format(f"unpackFloat2x16(floatBitsToUint(number[{k}]))") for k in ("k", "255 - k")]
     found = []
@@ -154,7 +155,7 @@ def test_sums_of_exact_values_in_any_order(tmp_path: Path) -> None:
         assert inputs.buffers[0, 0].size == 4096
         assert set(inputs.buffers[0, 0].view(np.float16).tolist()) == {-2.0, -1.0, 0.0, 1.0, 2.0}
         found.append(run_ours(pyaco.compile(module, target="gfx1030"), inputs, (1, 1, 1))[0, 1][:256])
-    assert np.array_equal(*found) and found[0].any()
+    assert np.array_equal(found[0], found[1]) and found[0].any()
 
 
 def test_two_views_of_a_buffer(tmp_path: Path) -> None:
