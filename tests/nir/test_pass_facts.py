@@ -162,7 +162,7 @@ def test_loops_are_looked_at_again_where_copies_hide_what_decides(bound: str, ru
     assert ("loops" in facts_of(shader)) == (runs == 1)
 
 
-DEAD_BEFORE_PHI = """shader: MESA_SHADER_COMPUTE
+DEAD_BEHIND_PHI = """shader: MESA_SHADER_COMPUTE
 entry: main
 workgroup_size: 64, 1, 1
 decl_function main (0 params) (entrypoint)
@@ -173,10 +173,6 @@ impl main {
     32    %2 = load_const (0x00000007 = 7)
     32    %3 = @load_subgroup_id
     1     %4 = ult %3, %2
-    32    %5 = iadd %3, %2
-    32    %6 = iadd %5, %2
-    32    %7 = iadd %6, %2
-    32    %8 = iadd %7, %2
                // succs: b1 b2
     if %4 {
         block b1:  // preds: b0, succs: b3
@@ -184,17 +180,19 @@ impl main {
         block b2:  // preds: b0, succs: b3
     }
     block b3:    // preds: b1 b2
-    32    %9 = phi b1: %1, b2: %2
-    32    %10 = udiv %3, %9
-            @store_shared (%10, %1) (base=4, wrmask=x, align_mul=4, align_offset=0)
+    32    %5 = phi b1: %1, b2: %2
+    DEAD
+    32    %6 = udiv %3, %5
+            @store_shared (%6, %1) (base=4, wrmask=x, align_mul=4, align_offset=0)
                // succs:
 }
 """
 
 
 def test_facts_are_looked_for_anew_where_dead_code_has_gone() -> None:
-    """Behind the phi that `opt_undef` asks for, the division stands where the search had been: four rows before it are no more."""
-    shader = parse.parse_shader(DEAD_BEFORE_PHI)
+    """The search for the phi that `opt_undef` asks for ended in the dead code; the division stands before that row once `dce` has run."""
+    dead = (f"32    %{number} = iadd %3, %2\n" for number in range(7, 1000))
+    shader = parse.parse_shader(DEAD_BEHIND_PHI.replace("DEAD", "    ".join(dead)))
     shader.set_target(103, 64, 0xFFFF8000)
     steps = Run()
     steps.run(passes.NIR, Pipeline("nir", "compute", tuple(NIR_PASSES[name] for name in ("opt_undef", "dce", "lower_idiv"))), shader, 103)

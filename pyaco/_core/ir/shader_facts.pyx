@@ -19,6 +19,9 @@ FACTS = {
     "atomics": fact_atomics,
 }
 
+cdef enum:
+    rows_at_once = 512            # small shaders are looked at once: what the next step asks for is known
+
 # Where facts are found.
 cdef enum:
     of_nodes = fact_ifs | fact_loops
@@ -125,23 +128,28 @@ cdef inline uint32_t _of_instruction(const ShaderData *s, ValueId i) noexcept no
 cdef void _search_instructions(FactSearch *search, const ShaderData *s, uint32_t facts) noexcept nogil:
     cdef uint32_t found = search.found
     cdef OrderRow row = search.row
+    cdef OrderRow end
     if search.all_rows:
         return
     while row < s.order.table.count and not found & facts:
-        found |= _of_instruction(s, s.order.instruction[row])
-        row += 1
+        end = min(row + <OrderRow>rows_at_once, s.order.table.count)
+        for row in range(row, end):
+            found |= _of_instruction(s, s.order.instruction[row])
+        row = end
     search.found = found
     search.row = row
     search.all_rows = row >= s.order.table.count
 
 
 cdef bint shader_has(FactSearch *search, const ShaderData *s, uint32_t facts) noexcept nogil:
+    if search.found & facts:
+        return True
     if facts & of_variables and not search.all_variables:
         search.found |= _of_variables(s)
         search.all_variables = True
     if facts & of_nodes:
         _search_nodes(search, s, facts)
-    if facts & of_instructions:
+    if facts & of_instructions and not search.found & facts:
         _search_instructions(search, s, facts)
     return search.found & facts != 0
 
