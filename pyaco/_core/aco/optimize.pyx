@@ -23,7 +23,7 @@ from libcpp.vector cimport vector
 from isa_opcodes cimport *
 from isa_tables cimport is_atomic
 from modifiers cimport modifier_semantics
-from pyaco._core.aco.optimize_combine cimport combine, combine_sign_of_product
+from pyaco._core.aco.optimize_combine cimport combine, combine_sign_of_product, combine_with_literal
 from pyaco._core.aco.optimize_conditions cimport drop_comparisons, note_conditions, use_conditions
 from pyaco._core.aco.optimize_edit cimport *
 from pyaco._core.aco.optimize_lanes cimport fold_lane_moves
@@ -229,8 +229,8 @@ cdef uint32_t _late_forms(const ProgramData *p, InstructionId i) noexcept nogil:
     cdef uint32_t k
     if opcode == op_v_mul_f32 or opcode == op_v_mul_f16:
         for k in range(2):
-            if source_at(p, i, k).flags & operand_constant and not operand_is_literal(source_at(p, i, k)):
-                return late_sign
+            if source_at(p, i, k).flags & operand_constant:
+                return late_mixed if operand_is_literal(source_at(p, i, k)) else late_sign
     elif opcode in (op_p_extract, op_p_insert, op_p_extract_vector):
         return late_part
     elif opcode in (op_v_and_b32, op_v_lshrrev_b32, op_v_ashrrev_i32, op_v_bfe_u32, op_v_bfe_i32):
@@ -288,6 +288,7 @@ cdef bint _late_sweep(Context *c, const vector[uint8_t] &dead, uint32_t late) ex
                 continue
             if late & late_mixed:
                 changed |= use_mixed_precision(c, i, mixable)
+                changed |= combine_with_literal(c, i)
                 _use_literal_forms(c, i)
             if late & late_lane:
                 changed |= fold_lane_moves(c, i)

@@ -265,7 +265,8 @@ cdef bint _multiply_add_with_literal(Context *c, InstructionId i, const Operand 
     return True
 
 
-cdef bint _combine_multiply_add(Context *c, InstructionId i, uint32_t bits, uint32_t negate_left, uint32_t negate_right) except -1 nogil:
+cdef bint _combine_multiply_add(Context *c, InstructionId i, uint32_t bits, uint32_t negate_left, uint32_t negate_right,
+                                bint literal=False) except -1 nogil:
     """An addition or subtraction one operand of which is a product that nothing but such instructions reads."""
     cdef ProgramData *p = c.p
     cdef uint64_t word = p.instructions.modifiers[i]
@@ -307,7 +308,7 @@ cdef bint _combine_multiply_add(Context *c, InstructionId i, uint32_t bits, uint
         if (modifier_neg(word) >> (1 - k) & 1) != (negate_left if k else negate_right):
             neg |= 4
         absolute |= (modifier_abs(word) >> (1 - k) & 1) << 2
-        if opcode == op_v_mad_f32 and not modifier_clamp(word) and not modifier_omod(word) and not absolute \
+        if literal and opcode == op_v_mad_f32 and not modifier_clamp(word) and not modifier_omod(word) and not absolute \
                 and p.gfx_level < gfx10 and _multiply_add_with_literal(c, i, operands, neg):
             return True
         if not bus_allows(p, opcode, format_vop3, operands, 3) and (bits != 32 or not _fits_with_register(c, opcode, operands)):
@@ -321,6 +322,13 @@ cdef bint _combine_multiply_add(Context *c, InstructionId i, uint32_t bits, uint
         p.instructions.modifiers[i] = result
         return True
     return False
+
+
+cdef bint combine_with_literal(Context *c, InstructionId i) except -1 nogil:
+    cdef uint16_t opcode = c.p.instructions.opcode[i]
+    if opcode not in (op_v_add_f32, op_v_sub_f32, op_v_subrev_f32) or c.p.gfx_level >= gfx10:
+        return False
+    return _combine_multiply_add(c, i, 32, opcode == op_v_subrev_f32, opcode == op_v_sub_f32, True)
 
 
 cdef bint _combine_packed_multiply_add(Context *c, InstructionId i) except -1 nogil:
