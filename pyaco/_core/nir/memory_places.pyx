@@ -25,6 +25,7 @@ from pyaco._core.nir.opt_access cimport binding_of_buffer, binding_unknown, reso
 
 cdef enum:
     most_components = 16
+    some_events = 32                         # of most shaders
     kin_variable = 0x4000000000000000        # the kin of a variable, which no binding is
 
 
@@ -329,6 +330,7 @@ cdef int _gather_list(Gathering *g, NodeId node) except -1 nogil:
 
 cdef int events_gather(MemoryEvents *events, Places *p, IsEffect is_effect) except -1 nogil:
     cdef Gathering g = Gathering(events, p, is_effect, 0)
+    events.rows.reserve(some_events)
     return _gather_list(&g, p.s.nodes.first0[1])
 
 
