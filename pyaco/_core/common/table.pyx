@@ -51,6 +51,49 @@ cdef void _leave(void *memory, uint64_t bytes) noexcept nogil:
     left_count += 1
 
 
+# Zeroed allocations that a thread keeps; those of size class k have KEPT_SMALLEST << k bytes. AddressSanitizer is to see every use of memory
+# that a table has left.
+cdef extern from *:
+    """
+    #if PYACO_MOVING_TABLES || defined(__SANITIZE_ADDRESS__)
+    enum { KEEPS_MEMORY = 0 };
+    #else
+    enum { KEEPS_MEMORY = 1 };
+    #endif
+    enum { KEPT_CLASSES = 10, KEPT_OF_CLASS = 16, KEPT_SMALLEST = 512, KEPT_LARGE = 8, KEPT_OF_LARGE = 4 };    // large: from this class on
+    struct KeptMemory {
+        void *blocks[KEPT_CLASSES][KEPT_OF_CLASS];
+        uint32_t counts[KEPT_CLASSES];
+        bool closed;                    // the thread ends; tables may still be freed
+        ~KeptMemory() {
+            closed = true;
+            for (uint32_t k = 0; k < KEPT_CLASSES; k++)
+                while (counts[k])
+                    free(blocks[k][--counts[k]]);
+        }
+    };
+    static thread_local KeptMemory kept_memory;
+    """
+    cdef enum:
+        KEEPS_MEMORY
+        KEPT_CLASSES                # of an allocation that is too large to be kept
+        KEPT_OF_CLASS
+        KEPT_LARGE
+        KEPT_OF_LARGE
+        KEPT_SMALLEST
+    cdef struct KeptMemory:
+        void **blocks[10]
+        uint32_t counts[10]
+        bint closed
+    KeptMemory kept_memory
+
+
+cdef inline uint32_t _size_class(uint64_t bytes) noexcept nogil:
+    if not KEEPS_MEMORY or bytes > <uint64_t>KEPT_SMALLEST << (KEPT_CLASSES - 1):
+        return KEPT_CLASSES
+    return 32 - leading_zeros32(<uint32_t>(bytes - 1) // KEPT_SMALLEST) if bytes > KEPT_SMALLEST else 0
+
+
 # Large allocations are mappings with room for several times the rows that are wanted: pages that nothing has touched yet cost nothing, where a
 # growth by doubling copied every column again and again, onto fresh pages. It fell upon whichever pass filled the table.
 cdef extern from *:
@@ -64,101 +107,25 @@ cdef extern from *:
         return memory == MAP_FAILED ? NULL : memory;
     }
     static void unmap_pages(void *memory, uint64_t bytes) { munmap(memory, bytes); }
-    // Pages of zeros that the system may take, and give back as zeros; until then the next to write them meets no page fault.
-    static void lend_pages(void *memory, uint64_t bytes) { madvise(memory, bytes, MADV_FREE); }
     #else
     enum { MAPS_MEMORY = 0 };
     static void *map_pages(uint64_t bytes) { return NULL; }
     static void unmap_pages(void *memory, uint64_t bytes) {}
-    static void lend_pages(void *memory, uint64_t bytes) {}
     #endif
-    enum { MAPPED_FROM = 1 << 23, MAPPED_CLASS = 11, MAPPED_ROOM = 16 };
+    enum { MAPPED_FROM = 1 << 23, MAPPED_CLASS = KEPT_CLASSES + 1, MAPPED_ROOM = 16 };
     """
     const bint MAPS_MEMORY
     cdef enum:
         MAPPED_FROM                 # bytes
-        MAPPED_CLASS                # the size class of mappings, KEPT_CLASSES + 1
+        MAPPED_CLASS                # the size class of mappings
         MAPPED_ROOM                 # times the rows wanted
     void *map_pages(uint64_t bytes) noexcept nogil        # zero, or NULL
     void unmap_pages(void *memory, uint64_t bytes) noexcept nogil
-    void lend_pages(void *memory, uint64_t bytes) noexcept nogil
-
-
-# Zeroed allocations that a thread keeps; those of size class k have KEPT_SMALLEST << k bytes. AddressSanitizer is to see every use of memory
-# that a table has left.
-cdef extern from *:
-    """
-    #if PYACO_MOVING_TABLES || defined(__SANITIZE_ADDRESS__)
-    enum { KEEPS_MEMORY = 0 };
-    #else
-    enum { KEEPS_MEMORY = 1 };
-    #endif
-    enum { KEPT_CLASSES = 10, KEPT_OF_CLASS = 16, KEPT_SMALLEST = 512, KEPT_LARGE = 8, KEPT_OF_LARGE = 4 };    // large: from this class on
-    enum { KEPT_MAPPINGS = 32 };
-    static_assert(MAPPED_CLASS > KEPT_CLASSES, "mappings have a class of their own");
-    struct Mapping { void *memory; uint64_t bytes; };
-    struct KeptMemory {
-        void *blocks[KEPT_CLASSES][KEPT_OF_CLASS];
-        uint32_t counts[KEPT_CLASSES];
-        Mapping mappings[KEPT_MAPPINGS];
-        uint32_t mapping_count;
-        bool closed;                    // the thread ends; tables may still be freed
-        ~KeptMemory() {
-            closed = true;
-            for (uint32_t k = 0; k < KEPT_CLASSES; k++)
-                while (counts[k])
-                    free(blocks[k][--counts[k]]);
-            while (mapping_count) {
-                mapping_count--;
-                unmap_pages(mappings[mapping_count].memory, mappings[mapping_count].bytes);
-            }
-        }
-    };
-    static thread_local KeptMemory kept_memory;
-    """
-    cdef enum:
-        KEEPS_MEMORY
-        KEPT_CLASSES                # of an allocation that is too large to be kept
-        KEPT_OF_CLASS
-        KEPT_LARGE
-        KEPT_OF_LARGE
-        KEPT_SMALLEST
-        KEPT_MAPPINGS
-    cdef struct Mapping:
-        void *memory
-        uint64_t bytes
-    cdef struct KeptMemory:
-        void **blocks[10]
-        uint32_t counts[10]
-        Mapping mappings[32]
-        uint32_t mapping_count
-        bint closed
-    KeptMemory kept_memory
-
-
-cdef inline uint32_t _size_class(uint64_t bytes) noexcept nogil:
-    if not KEEPS_MEMORY or bytes > <uint64_t>KEPT_SMALLEST << (KEPT_CLASSES - 1):
-        return KEPT_CLASSES
-    return 32 - leading_zeros32(<uint32_t>(bytes - 1) // KEPT_SMALLEST) if bytes > KEPT_SMALLEST else 0
-
-
-cdef void *_mapped(KeptMemory *kept, uint64_t bytes) noexcept nogil:
-    """A mapping of zeros: one that is kept, where one has the size, as those of tables with the same columns have."""
-    cdef uint32_t k = kept.mapping_count
-    cdef void *memory
-    while k:
-        k -= 1
-        if kept.mappings[k].bytes == bytes:
-            memory = kept.mappings[k].memory
-            kept.mapping_count -= 1
-            kept.mappings[k] = kept.mappings[kept.mapping_count]
-            return memory
-    return map_pages(bytes)
 
 
 cdef inline void *_zeroed(KeptMemory *kept, uint64_t bytes, uint32_t size_class) noexcept nogil:
     if size_class == MAPPED_CLASS:
-        return _mapped(kept, bytes)
+        return map_pages(bytes)
     if size_class == KEPT_CLASSES:
         return calloc(bytes, 1)
     if kept.counts[size_class] == 0:
@@ -169,22 +136,13 @@ cdef inline void *_zeroed(KeptMemory *kept, uint64_t bytes, uint32_t size_class)
 
 cdef inline bint _is_kept(const KeptMemory *kept, uint32_t size_class) noexcept nogil:
     """Whether an allocation of a size class is to be kept when it is freed."""
-    if size_class == MAPPED_CLASS:
-        return KEEPS_MEMORY and not kept.closed and kept.mapping_count < KEPT_MAPPINGS
     return size_class < KEPT_CLASSES and not kept.closed and \
         kept.counts[size_class] < <uint32_t>(KEPT_OF_CLASS if size_class < KEPT_LARGE else KEPT_OF_LARGE)
 
 
-cdef inline void _keep(KeptMemory *kept, const Table *table) noexcept nogil:
-    """Keep the allocation of a table, which has been cleared."""
-    cdef uint32_t size_class = table.size_class
-    if size_class == MAPPED_CLASS:
-        kept.mappings[kept.mapping_count] = Mapping(table.memory, _allocation_bytes(table, table.capacity))
-        lend_pages(table.memory, kept.mappings[kept.mapping_count].bytes)
-        kept.mapping_count += 1
-    else:
-        kept.blocks[size_class][kept.counts[size_class]] = table.memory
-        kept.counts[size_class] += 1
+cdef inline void _keep(KeptMemory *kept, void *memory, uint32_t size_class) noexcept nogil:
+    kept.blocks[size_class][kept.counts[size_class]] = memory
+    kept.counts[size_class] += 1
 
 
 #: Whether threads keep memory in this build.
@@ -237,7 +195,7 @@ cdef bint _move(Table *table, uint32_t capacity, uint32_t size_class) noexcept n
         columns[column] = cursor
         cursor += _column_bytes(capacity, table.element_sizes[column])
     if kept:
-        _keep(keeper, table)
+        _keep(keeper, table.memory, table.size_class)
     else:
         _give_back(table)
     table.memory = memory
@@ -288,7 +246,7 @@ cdef void table_free(Table *table) noexcept nogil:
     keeper = &kept_memory
     if _is_kept(keeper, table.size_class):
         _clear_rows(table)
-        _keep(keeper, table)
+        _keep(keeper, table.memory, table.size_class)
     else:
         _give_back(table)
     table.memory = NULL

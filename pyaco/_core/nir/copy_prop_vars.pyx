@@ -18,7 +18,7 @@ from libcpp.vector cimport vector
 
 from nir_opcodes cimport (
     alu_mov, index_write_mask, intrinsic_barrier, intrinsic_flag_can_eliminate, intrinsic_flag_convergent, intrinsic_flags,
-    intrinsic_load_deref, intrinsic_store_deref,
+    intrinsic_load_deref,
 )
 from pyaco._core.common.bits cimport leading_zeros32, trailing_zeros32, trailing_zeros64
 from pyaco._core.common.zeroed cimport Zeroed
@@ -29,7 +29,7 @@ from pyaco._core.ir.shader cimport (
 )
 from pyaco._core.nir.memory_places cimport (
     Construct, Effect, Event, MemoryEvents, PlaceId, Places, Spot, access_is_coherent, access_is_ordered, access_is_restricted, effect_concerns,
-    effect_of, event_access, event_if, event_jump, events_end_with_jump, events_gather, place_of, places_are_accessed, places_begin,
+    effect_of, event_if, event_jump, event_load, event_other, event_store, events_end_with_jump, events_gather, places_are_accessed, places_begin,
     remove_accesses,
 )
 
@@ -244,15 +244,14 @@ cdef int _replace_load(Walk *w, ValueId load, const Part *parts) except -1 nogil
     return 0
 
 
-cdef int _load(Walk *w, ValueId load) except -1 nogil:
+cdef int _load(Walk *w, ValueId load, Spot spot) except -1 nogil:
     cdef ShaderData *s = w.s
-    cdef Spot spot = place_of(&w.places, source_value(s, load, 0))
     cdef uint32_t count = s.instructions.components[load]
     cdef uint32_t mask = ((1 << count) - 1) << spot.component
     cdef Known *known
     cdef Part *parts
     cdef uint32_t k
-    if not spot.place or access_is_ordered(s, load) or spot.component + count > most_components:
+    if access_is_ordered(s, load) or spot.component + count > most_components:
         return 0
     known = _note_place(w, spot.place, s.instructions.bit_size[load])
     if known.components & mask == mask:
@@ -267,9 +266,8 @@ cdef int _load(Walk *w, ValueId load) except -1 nogil:
     return 0
 
 
-cdef int _store(Walk *w, ValueId store, const Effect *write) except -1 nogil:
+cdef int _store(Walk *w, ValueId store, Spot spot, const Effect *write) except -1 nogil:
     cdef ShaderData *s = w.s
-    cdef Spot spot = place_of(&w.places, source_value(s, store, 0))
     cdef ValueId value = source_value(s, store, 1)
     cdef uint32_t mask = intrinsic_index(s, store, index_write_mask)
     cdef uint32_t count = s.instructions.components[value]
@@ -306,12 +304,11 @@ cdef int _store(Walk *w, ValueId store, const Effect *write) except -1 nogil:
 
 
 cdef int _access(Walk *w, const Event *event) except -1 nogil:
-    cdef int opcode = w.s.instructions.opcode[event.number]
-    if opcode == intrinsic_load_deref:
-        return _load(w, event.number)
-    if event.effect.modes == 0:
-        return 0
-    return _store(w, event.number, &event.effect) if opcode == intrinsic_store_deref else _apply_write(w, &event.effect, 0)
+    if event.kind == event_load:
+        return _load(w, event.number, event.spot)
+    if event.kind == event_store:
+        return _store(w, event.number, event.spot, &event.effect)
+    return _apply_write(w, &event.effect, 0)
 
 
 # ----------------------------------------------------------------------------------------------------------- control flow
@@ -435,7 +432,7 @@ cdef int _walk(Walk *w, uint32_t row, uint32_t end) except -1 nogil:
     cdef const Event *event
     while row < end:
         event = &w.events.rows[row]
-        if event.kind == event_access:
+        if event.kind <= event_other:
             _access(w, event)
         elif event.kind != event_jump:
             construct = &w.events.constructs[event.number]

@@ -19,11 +19,11 @@ from nir_opcodes cimport (
 from pyaco._core.common.zeroed cimport Zeroed
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
-    Shader, ShaderData, ValueId, access_volatile, intrinsic_index, intrinsic_set_index, jump_break, jump_continue, source_value,
+    Shader, ShaderData, ValueId, access_volatile, intrinsic_index, intrinsic_set_index, jump_break, jump_continue,
 )
 from pyaco._core.nir.memory_places cimport (
-    Construct, Effect, Event, MemoryEvents, PlaceId, Places, Spot, access_is_ordered, access_is_restricted, effect_concerns, effect_of, event_access,
-    event_if, event_jump, events_gather, mode_private, mode_shared, place_of, places_are_accessed, places_begin, remove_accesses, step_root,
+    Construct, Effect, Event, MemoryEvents, PlaceId, Places, Spot, access_is_ordered, access_is_restricted, effect_concerns, effect_of, event_if,
+    event_jump, event_other, event_store, events_gather, mode_private, mode_shared, places_are_accessed, places_begin, remove_accesses, step_root,
     step_run_time,
 )
 
@@ -128,13 +128,10 @@ cdef uint32_t _dead_components(const Walk *w, PlaceId place) noexcept nogil:
     return components
 
 
-cdef int _store(Walk *w, ValueId store) except -1 nogil:
+cdef int _store(Walk *w, ValueId store, Spot spot) except -1 nogil:
     cdef ShaderData *s = w.s
-    cdef Spot spot = place_of(&w.places, source_value(s, store, 0))
     cdef uint32_t mask = intrinsic_index(s, store, index_write_mask)
     cdef uint32_t dead, row
-    if not spot.place:
-        return 0
     if access_is_ordered(s, store):                # an atomic store is one, and as needless as others where nothing reads the variable
         if intrinsic_index(s, store, index_access) & access_volatile or not _is_never_read(w, spot.place):
             return 0
@@ -170,8 +167,8 @@ cdef int _jump(Walk *w, ValueId jump) except -1 nogil:
 
 
 cdef int _access(Walk *w, const Event *event) except -1 nogil:
-    if w.s.instructions.opcode[event.number] == intrinsic_store_deref:
-        return _store(w, event.number)
+    if event.kind == event_store:
+        return _store(w, event.number, event.spot)
     return _apply_read(w, &event.effect, w.dead) if event.effect.modes else 0
 
 
@@ -245,7 +242,7 @@ cdef int _walk(Walk *w, uint32_t first, uint32_t row) except -1 nogil:
     while row > first:
         row -= 1
         event = &w.events.rows[row]
-        if event.kind == event_access:
+        if event.kind <= event_other:
             _access(w, event)
         elif event.kind == event_jump:
             _jump(w, event.number)

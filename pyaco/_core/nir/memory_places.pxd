@@ -58,15 +58,18 @@ cdef struct Effect:               # what an instruction reads or writes
     bint restricted
 
 cdef enum MemoryEvent:            # Event.kind
-    event_access = 0              # a load or store of a place, or whatever else has the effect that a pass looks for
-    event_jump = 1
-    event_if = 2
-    event_loop = 3
-    event_end = 4                 # of an if or loop
+    event_load = 0                # load_deref or store_deref of a place
+    event_store = 1
+    event_other = 2               # whatever else has the effect that a pass looks for
+    event_jump = 3
+    event_if = 4
+    event_loop = 5
+    event_end = 6                 # of an if or loop
 
 cdef struct Event:
     uint32_t kind
     uint32_t number               # accesses and jumps: the instruction; others: row in MemoryEvents.constructs
+    Spot spot                     # of loads and stores
     Effect effect                 # of accesses; `modes` are 0 where it is not what a pass looks for
 
 cdef struct Construct:            # an if or loop, by rows of events

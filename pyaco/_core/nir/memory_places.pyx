@@ -25,6 +25,7 @@ from pyaco._core.nir.opt_access cimport binding_of_buffer, binding_unknown, reso
 
 cdef enum:
     most_components = 16
+    some_events = 32                         # of most shaders
     kin_variable = 0x4000000000000000        # the kin of a variable, which no binding is
 
 
@@ -137,7 +138,7 @@ cdef int _index(const ShaderData *s, ValueId index, Place *place) noexcept nogil
     cdef uint32_t side
     cdef uint32_t component = 0
     cdef ValueId other
-    cdef int bits = s.instructions.bit_size[index]
+    cdef ValueId whole = index
     place.step = step_element if value_is_constant(s, index) else step_run_time
     place.addend = 0
     if place.step == step_element:
@@ -154,8 +155,8 @@ cdef int _index(const ShaderData *s, ValueId index, Place *place) noexcept nogil
     elif s.instructions.kind[index] == nir_alu and s.instructions.opcode[index] == alu_mov:
         component = _component_read(s, index, 0)
         index = source_value(s, index, 0)
-    if bits < 64:
-        place.addend &= (<uint64_t>1 << bits) - 1
+    if place.addend and s.instructions.bit_size[whole] < 64:
+        place.addend &= (<uint64_t>1 << s.instructions.bit_size[whole]) - 1
     place.key = <uint64_t>index << 4 | component
     return 0
 
@@ -258,20 +259,22 @@ cdef struct Gathering:
 
 
 cdef int _gather_event(Gathering *g, uint32_t kind, uint32_t number) except -1 nogil:
-    g.events.rows.push_back(Event(kind, number, Effect(0, 0, False)))
+    g.events.rows.push_back(Event(kind, number, Spot(0, 0), Effect(0, 0, False)))
     return 0
 
 
 cdef int _gather_intrinsic(Gathering *g, ValueId i) except -1 nogil:
     cdef const ShaderData *s = g.places.s
     cdef int opcode = s.instructions.opcode[i]
-    cdef Effect effect
-    cdef bint has_effect = g.is_effect(g.places, i, &effect)
-    if has_effect or opcode in (intrinsic_load_deref, intrinsic_store_deref) and place_of(g.places, source_value(s, i, 0)).place:
-        _gather_event(g, event_access, i)
+    cdef Event event = Event(event_other, i, Spot(0, 0), Effect(0, 0, False))
+    if not g.is_effect(g.places, i, &event.effect):
+        event.effect.modes = 0
+    if opcode == intrinsic_load_deref or opcode == intrinsic_store_deref:
+        event.kind = event_load if opcode == intrinsic_load_deref else event_store
+        event.spot = place_of(g.places, source_value(s, i, 0))
+    if event.spot.place or event.effect.modes:
+        g.events.rows.push_back(event)
         g.accesses += 1
-        if has_effect:
-            g.events.rows.back().effect = effect
     return 0
 
 
@@ -327,6 +330,7 @@ cdef int _gather_list(Gathering *g, NodeId node) except -1 nogil:
 
 cdef int events_gather(MemoryEvents *events, Places *p, IsEffect is_effect) except -1 nogil:
     cdef Gathering g = Gathering(events, p, is_effect, 0)
+    events.rows.reserve(some_events)
     return _gather_list(&g, p.s.nodes.first0[1])
 
 
