@@ -23,11 +23,11 @@ ONE = [
 TWO = [
     "v_add_f32", "v_sub_f32", "v_subrev_f32", "v_mul_f32", "v_min_f32", "v_max_f32", "v_fmac_f32", "v_and_b32", "v_or_b32", "v_xor_b32",
     "v_add_nc_u32", "v_sub_nc_u32", "v_subrev_nc_u32", "v_mul_lo_u32", "v_min_u32", "v_max_u32", "v_min_i32", "v_max_i32", "v_lshlrev_b32",
-    "v_lshrrev_b32", "v_ashrrev_i32",
+    "v_lshrrev_b32", "v_ashrrev_i32", "v_mul_u32_u24",
 ]  # fmt: skip
 THREE = [
     "v_fma_f32", "v_min3_f32", "v_max3_f32", "v_and_or_b32", "v_or3_b32", "v_xor3_b32", "v_bfi_b32", "v_add3_u32", "v_lshl_add_u32",
-    "v_lshl_or_b32", "v_add_lshl_u32", "v_xad_u32", "v_alignbit_b32", "v_med3_f32",
+    "v_lshl_or_b32", "v_add_lshl_u32", "v_xad_u32", "v_alignbit_b32", "v_med3_f32", "v_bfe_u32", "v_mad_u32_u24",
 ]  # fmt: skip
 SINGLES = ["lt", "eq", "le", "gt", "lg", "ge", "o", "u", "nge", "nlg", "ngt", "nle", "neq", "nlt"]
 WORDS = ["lt", "eq", "le", "gt", "ne", "ge"]

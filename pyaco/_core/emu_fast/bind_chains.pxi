@@ -14,6 +14,7 @@ cdef extern from "chain_steps.h" nogil:
         chain_multiply_words, chain_minimum_unsigned, chain_maximum_unsigned, chain_minimum_signed, chain_maximum_signed, chain_shift_left
         chain_shift_right, chain_shift_right_signed, chain_shift_left_add, chain_shift_left_or, chain_add_shift_left, chain_xor_add
         chain_align_bits, chain_square, chain_square_add, chain_add_magnitude, chain_multiply_subtract, chain_subtract_product
+        chain_extract_bits, chain_multiply24, chain_multiply24_add
         chain_compare, chain_compare_signed, chain_compare_unsigned, chain_forms
         chain_stores, chain_wave32, chain_flushes, chain_uniform
 
@@ -42,7 +43,8 @@ for _kind, _opcodes in (
     (chain_shift_left, (op_v_lshlrev_b32, op_v_dual_lshlrev_b32)), (chain_shift_right, (op_v_lshrrev_b32, op_v_dual_lshrrev_b32)),
     (chain_shift_right_signed, (op_v_ashrrev_i32, op_v_dual_ashrrev_i32)), (chain_shift_left_add, (op_v_lshl_add_u32,)),
     (chain_shift_left_or, (op_v_lshl_or_b32,)), (chain_add_shift_left, (op_v_add_lshl_u32,)), (chain_xor_add, (op_v_xad_u32,)),
-    (chain_align_bits, (op_v_alignbit_b32,)),
+    (chain_align_bits, (op_v_alignbit_b32,)), (chain_extract_bits, (op_v_bfe_u32,)), (chain_multiply24, (op_v_mul_u32_u24,)),
+    (chain_multiply24_add, (op_v_mad_u32_u24,)),
     # and the host's predicates of comparisons
     (chain_compare + 0, (op_v_cmp_eq_f32, op_v_cmpx_eq_f32)), (chain_compare + 17, (op_v_cmp_lt_f32, op_v_cmpx_lt_f32)),
     (chain_compare + 18, (op_v_cmp_le_f32, op_v_cmpx_le_f32)), (chain_compare + 3, (op_v_cmp_u_f32, op_v_cmpx_u_f32)),

@@ -16,7 +16,8 @@ enum {
     chain_and_or, chain_or3, chain_xor3, chain_bit_select, chain_add_words, chain_subtract_words, chain_subtract_words_from, chain_add3,
     chain_multiply_words, chain_minimum_unsigned, chain_maximum_unsigned, chain_minimum_signed, chain_maximum_signed, chain_shift_left,
     chain_shift_right, chain_shift_right_signed, chain_shift_left_add, chain_shift_left_or, chain_add_shift_left, chain_xor_add, chain_align_bits,
-    chain_square, chain_square_add, chain_add_magnitude, chain_multiply_subtract, chain_subtract_product,
+    chain_square, chain_square_add, chain_add_magnitude, chain_multiply_subtract, chain_subtract_product, chain_extract_bits,
+    chain_multiply24, chain_multiply24_add,
     chain_compare, chain_compare_signed = chain_compare + 32, chain_compare_unsigned = chain_compare_signed + 8,
     chain_last = chain_compare_unsigned + 8
 };
@@ -179,6 +180,9 @@ CHAIN_OPERATION(ChainShiftLeftAdd, 3, words, Unsigned, (a << (b & 31)) + c);
 CHAIN_OPERATION(ChainShiftLeftOr, 3, words, Unsigned, (a << (b & 31)) | c);
 CHAIN_OPERATION(ChainAddShiftLeft, 3, words, Unsigned, (a + b) << (c & 31));
 CHAIN_OPERATION(ChainXorAdd, 3, words, Unsigned, (a ^ b) + c);
+CHAIN_OPERATION(ChainExtractBits, 3, words, Unsigned, (a >> (b & 31)) & ((((Unsigned){} + 1) << (c & 31)) - 1));
+CHAIN_OPERATION(ChainMultiply24, 2, words, Unsigned, (a & 0xffffff) * (b & 0xffffff));
+CHAIN_OPERATION(ChainMultiply24Add, 3, words, Unsigned, (a & 0xffffff) * (b & 0xffffff) + c);
 CHAIN_OPERATION(ChainAlignBits, 3, words, Unsigned, b >> (c & 31) | a << 1 << (31 - (c & 31)));
 #undef CHAIN_OPERATION
 
@@ -452,6 +456,9 @@ template <class Core, class Step> static void fill_chains(int (**table)(Core *, 
     CHAIN(chain_add_shift_left, ChainAddShiftLeft);
     CHAIN(chain_xor_add, ChainXorAdd);
     CHAIN(chain_align_bits, ChainAlignBits);
+    CHAIN(chain_extract_bits, ChainExtractBits);
+    CHAIN(chain_multiply24, ChainMultiply24);
+    CHAIN(chain_multiply24_add, ChainMultiply24Add);
 #undef CHAIN
     comparison_fill<CompareSingles, Core, Step>(table + chain_forms * chain_compare, std::make_index_sequence<32 * 8>());
     comparison_fill<CompareSigned, Core, Step>(table + chain_forms * chain_compare_signed, std::make_index_sequence<8 * 8>());

@@ -196,7 +196,7 @@ cdef void _start_waves(Worker *worker) noexcept nogil:
     cdef Wave *wave
     cdef uint32_t *registers
     cdef uint8_t *scratch
-    cdef uint32_t i, row
+    cdef uint32_t i
     if not size_of(worker.launch, space.group, size) or space.machine.scratch_slot != worker.first_slot:
         start_workgroup(space, worker.launch)
         return
@@ -213,9 +213,7 @@ cdef void _start_waves(Worker *worker) noexcept nogil:
         wave.vgpr = registers
         wave.scratch = scratch
         put_workgroup_ids(worker.launch, wave.sgpr, space.group)
-        for row in range(<uint32_t>start_rows):
-            memcpy(registers + row * max_lanes, worker.first[i].vgpr + row * max_lanes, 4 * row_lanes * worker.core.halves)
-        _fill_rows(worker, wave)
+        _fill_rows(worker, wave, worker.first[i].vgpr)
 
 
 cdef uint32_t _idle_sixteens(const Core *core, const Wave *wave) noexcept nogil:
@@ -228,26 +226,33 @@ cdef uint32_t _idle_sixteens(const Core *core, const Wave *wave) noexcept nogil:
     return sixteens
 
 
-cdef void _fill_rows(Worker *worker, const Wave *wave) noexcept nogil:
-    """The VGPRs beyond those with local ids; of those that the wave writes before it reads them, the sixteens that have idle lanes."""
+cdef void _fill_rows(Worker *worker, const Wave *wave, const uint32_t *first) noexcept nogil:
+    """The VGPRs of a wave, which begins with those in `first`; of those that it writes before it reads them, the sixteens that have idle lanes."""
     cdef Block *block = _block_of(worker, wave)
+    cdef uint32_t all_sixteens = (<uint32_t>1 << (2 * worker.core.halves)) - 1
     cdef uint32_t idle = _idle_sixteens(worker.core, wave)
-    cdef uint32_t row = start_rows
+    cdef uint32_t value = worker.launch.fill
+    cdef uint32_t row = 0
     cdef uint32_t touched = worker.space.machine.touched_vgprs
     cdef uint32_t count
     cdef uint64_t left
     if block != NULL and not block.searched:
         find_first_writes(&worker.blocks, block)
+    while row < start_rows:
+        if block != NULL and block.written_first[0] >> row & 1:
+            fill_sixteens(wave.vgpr + row * max_lanes, 1, max_lanes, idle, value)
+        else:
+            memcpy(wave.vgpr + row * max_lanes, first + row * max_lanes, 4 * row_lanes * worker.core.halves)
+        row += 1
     while row < touched:
         count = min(64 - (row & 63), touched - row)                 # those of a word
         left = ~(block.written_first[row >> 6] >> (row & 63)) if block != NULL and row < 64 * <uint32_t>first_write_words else ~(<uint64_t>0)
         if not left & 1:
             count = min(count, trailing_zeros64(left)) if left else count
-            if idle:
-                fill_sixteens(wave.vgpr + row * max_lanes, count, max_lanes, idle, worker.launch.fill)
+            fill_sixteens(wave.vgpr + row * max_lanes, count, max_lanes, idle, value)
         else:
             count = min(count, trailing_zeros64(~left)) if ~left else count
-            fill_words(wave.vgpr + row * max_lanes, count * max_lanes, worker.launch.fill)
+            fill_sixteens(wave.vgpr + row * max_lanes, count, max_lanes, all_sixteens, value)
         row += count
 
 
