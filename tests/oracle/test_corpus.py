@@ -16,6 +16,7 @@ import fetch_corpus
 import pytest
 from cases import CASES
 from restarted_worker import RestartedWorker, WorkerFailed
+from vulkan_images import KINDS
 from vulkan_peer import Radv
 
 import pyaco
@@ -27,7 +28,7 @@ import corpus_reasons
 import radv_nir
 from corpus_counts import MEMORY, UNROLLED_BY_PEER, by_class, by_kind, code_counts, nir_counts, printed_counts, shares
 from corpus_growth import Growth, exponent
-from corpus_measure import Measuring, measure_entry, real_sizes
+from corpus_measure import Measuring, measure_entry, pipeline_layout, real_sizes
 from corpus_report import totals
 
 OLD_NIR = """decl_function main (0 params)
@@ -179,6 +180,13 @@ def test_exponents() -> None:
     idle = [{"all": 1.0, "pass": 1e-5}, {"all": 10.0, "pass": 1.0}, {"all": 100.0, "pass": 10.0}, {"all": 1000.0, "pass": 100.0}]
     assert Growth([1, 10, 100, 1000], idle).exponent("pass") == pytest.approx((1.0, 0.0))
     assert math.isnan(Growth([10, 100], [{"all": 1.0}, {"all": 2.0, "pass": 1.0}]).exponent("pass")[0])
+
+
+def test_bindings_of_several_types_are_mutable() -> None:
+    facts = {"descriptor_sets": {1: {3: {"type": "ssbo|ubo", "count": 2}, 5: {"type": "sampler", "count": 1}}}}
+    layouts = pipeline_layout(facts)
+    kinds = [(each["number"], each["type"], each["mutable"], each["count"]) for each in layouts[1]]
+    assert not layouts[0] and kinds == [(3, KINDS["mutable"], [KINDS["storage_buffer"], KINDS["uniform_buffer"]], 2), (5, KINDS["sampler"], [], 1)]
 
 
 def test_stand_ins_for_sizes_are_replaced() -> None:

@@ -22,6 +22,7 @@ KINDS = {
     "sampled_image": vk.VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE, "storage_image": vk.VK_DESCRIPTOR_TYPE_STORAGE_IMAGE,
     "uniform_texel_buffer": vk.VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, "storage_texel_buffer": vk.VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER,
     "uniform_buffer": vk.VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, "storage_buffer": vk.VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+    "mutable": 1000351000,                  # VK_DESCRIPTOR_TYPE_MUTABLE_EXT, which the Python package does not have
 }
 """Vulkan's numbers of the types of descriptors, by the names that `pyaco.descriptors.types.DescriptorType` has for them."""
 
