@@ -9,8 +9,8 @@ null winsys compile it (25.2 is the version whose text is read; build it, and gi
 
 Outcomes: ``equal`` bit for bit, ``close`` within Vulkan's precision rules, ``differs``,
 ``undecidable`` (differs, and the dispatch's result is not defined, by evidence), ``not driven`` (no inputs are generated for what it
-declares, or the whole way stops with them), ``compiled`` (not run), ``stops`` (on the emulator), ``refused`` (RADV's NIR has what is not
-supported; the reason names it), ``too long`` (for ``--seconds``), ``bug``; ``radv`` and ``whole way`` are refusals of these. ``--json FILE``
+declares, or the whole way stops with them), ``compiled`` (not run: ``--compile-only``), ``stops`` (on the emulator), ``refused`` (RADV's NIR
+has what is not supported; the reason names it), ``too long`` (for ``--seconds``), ``bug``; ``radv`` and ``whole way`` are refusals of these. ``--json FILE``
 keeps rows as they come and goes on where it ended; ``--report`` only prints what it has.
 """
 
@@ -73,7 +73,7 @@ def workgroup_info(wanted: bool) -> Iterator[None]:
         emu.Device._launch_of = plain  # type: ignore[method-assign]
 
 
-def measure_module(path: Path, target: str, icd: Path, keep: Path | None, images: bool = True) -> list[Row]:
+def measure_module(path: Path, target: str, icd: Path, keep: Path | None, images: bool = True, run: bool = True) -> list[Row]:
     """A row for each entry point."""
     module = path.read_bytes()
     try:
@@ -82,12 +82,12 @@ def measure_module(path: Path, target: str, icd: Path, keep: Path | None, images
         return [{"path": str(path), "entry": "", "outcome": "whole way", "reason": _first_line(error)}]
     rows = []
     for entry in entries:
-        row = measure(module, entry, target, icd, images, keep / f"{path.stem}.{entry}.nir" if keep else None)
+        row = measure(module, entry, target, icd, images, keep / f"{path.stem}.{entry}.nir" if keep else None, run)
         rows.append({"path": str(path), "entry": entry, **row})
     return rows
 
 
-def measure(module: bytes, entry: str, target: str, icd: Path, images: bool = True, keep: Path | None = None) -> Row:
+def measure(module: bytes, entry: str, target: str, icd: Path, images: bool = True, keep: Path | None = None, run: bool = True) -> Row:
     """What is found of one entry point."""
     row: Row = {}
     try:
@@ -123,7 +123,7 @@ def measure(module: bytes, entry: str, target: str, icd: Path, images: bool = Tr
     except Exception as error:
         return {**row, "outcome": "bug", "reason": f"{type(error).__name__}: {_first_line(error)}"}
     row["backend"] = {name: shader.stats[name] for name in FIGURES}
-    row["outcome"], row["reason"] = compare(module, entry, whole, shader, found.workgroup_info, images)
+    row["outcome"], row["reason"] = compare(module, entry, whole, shader, found.workgroup_info, images) if run else ("compiled", "")
     return row
 
 
@@ -267,6 +267,7 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where RADV's texts go")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--without-images", action="store_true", help="shaders with images are compiled, not run (their layout takes long)")
+    parser.add_argument("--compile-only", action="store_true", help="nothing is run")
     parser.add_argument("--report", action="store_true", help="only print what --json has")
     options = parser.parse_args()
     rows: list[Row] = []
@@ -277,7 +278,8 @@ def main() -> int:
             parser.error("--icd says which RADV")
         known = {row["path"] for row in rows}
         end = time.monotonic() + 60 * options.minutes
-        how = functools.partial(measure_module, target=options.target, icd=options.icd, keep=options.keep, images=not options.without_images)
+        how = functools.partial(measure_module, target=options.target, icd=options.icd, keep=options.keep, images=not options.without_images,
+                                run=not options.compile_only)  # fmt: skip
         worker = RestartedWorker(how, options.seconds)
         for path in chosen_paths(options.folder, options.per_project, options.seed):
             if str(path) in known or time.monotonic() > end:
