@@ -10,8 +10,8 @@ null winsys compile it (25.2 is the version whose text is read; build it, and gi
 Outcomes: ``equal`` bit for bit, ``close`` within Vulkan's precision rules, ``differs``,
 ``undecidable`` (differs, and the dispatch's result is not defined, by evidence), ``not driven`` (no inputs are generated for what it
 declares, or the whole way stops with them), ``compiled`` (not run: ``--compile-only``), ``stops`` (on the emulator), ``refused`` (RADV's NIR
-has what is not supported; the reason names it), ``too long`` (for ``--seconds``), ``bug``; ``radv`` and ``whole way`` are refusals of these. ``--json FILE``
-keeps rows as they come and goes on where it ended; ``--report`` only prints what it has.
+has what is not supported; the reason names it), ``too long`` (for ``--seconds``), ``bug``; ``radv`` and ``whole way`` are refusals of these.
+``--json FILE`` keeps rows as they come and goes on where it ended; ``--report`` only prints what it has.
 """
 
 from __future__ import annotations
