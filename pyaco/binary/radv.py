@@ -15,7 +15,7 @@ import struct
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from typing_extensions import Buffer
@@ -23,6 +23,7 @@ from typing_extensions import Buffer
 from pyaco import isa
 from pyaco.abi import Abi
 from pyaco.arguments import checked
+from pyaco.binary.pal import Compiled
 from pyaco.errors import InputError
 from pyaco.registers import program_registers, registers
 from pyaco.targets import chip, lds_limits
@@ -72,17 +73,9 @@ _STATISTICS = {
 _STATISTICS_WORDS = struct.Struct(f"<8x{len(_STATISTICS)}I4x")
 
 
-class Compiled(Protocol):
-    """What a record says of a compiled shader."""
+class Counted(Compiled, Protocol):
+    """A compiled shader with its statistics."""
 
-    @property
-    def target(self) -> str: ...
-    @property
-    def code(self) -> bytes: ...
-    @property
-    def constant_data(self) -> bytes: ...
-    @property
-    def abi(self) -> Abi | Mapping[str, Any] | None: ...
     @property
     def stats(self) -> Mapping[str, int]: ...
 
@@ -244,7 +237,7 @@ def _named_statistics(data: bytes) -> dict[str, int]:
 
 
 @checked
-def write_radv_shader(shader: Compiled, description: Buffer = b"") -> bytes:
+def write_radv_shader(shader: Counted, description: Buffer = b"") -> bytes:
     """Return a compiled shader as a record, in the form of Mesa 23 to 25.2.
 
     Parameters
@@ -281,7 +274,7 @@ def write_radv_shader(shader: Compiled, description: Buffer = b"") -> bytes:
     return head + struct.pack("<I", len(head) + 4 + len(tail)) + tail
 
 
-def _config_of(shader: Compiled) -> list[int]:
+def _config_of(shader: Counted) -> list[int]:
     """The registers of a shader, in the order of ``ac_shader_config``."""
     abi, level = Abi.of(shader.abi), chip(shader.target).level
     known = registers(level)
@@ -296,6 +289,6 @@ def _config_of(shader: Compiled) -> list[int]:
     return [values.get(name, 0) for name in _CONFIG]
 
 
-def _statistics_of(shader: Compiled) -> list[int]:
+def _statistics_of(shader: Counted) -> list[int]:
     values = {theirs: shader.stats[ours] if ours else 0 for theirs, ours in _STATISTICS.items()}
     return list((values | {"Hash": zlib.crc32(shader.code) ^ 0xFFFFFFFF}).values())
