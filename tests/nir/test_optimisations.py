@@ -232,6 +232,7 @@ def test_loops_tested_at_their_end_unroll_for_arrays_that_they_fill(length: int,
             value = b.iadd(b.imul(value, b.load(b.deref_var(counter))), b.imm(factor))
         b.store(b.deref_array(b.deref_var(table), b.load(b.deref_var(counter))), value)
         b.store(b.deref_var(counter), b.iadd(b.load(b.deref_var(counter)), b.imm(1)))
+    b.intrinsic("store_shared", b.load(b.deref_array(b.deref_var(table), b.load_local_invocation_index())), b.imm(0), write_mask=1, align_mul=4)
     shader = b.finish()
     vars_to_ssa.run(shader)
     assert opt_loop.run(shader)

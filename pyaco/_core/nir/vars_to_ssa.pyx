@@ -3,8 +3,9 @@
 Needs: ``lower_var_copies`` before it (a variable that is still copied as a whole stays in memory).
 Guarantees: every component of a function_temp or shader_temp variable that is only reached through constant indices is
 a value; an array reached by an index known at run time is promoted too when it has at most ``indirect_limit`` elements
-(loads become trees of selections, stores one selection per element), else that array stays a variable. Components of a
-vector picked at run time are always selected. Uninitialised components are undefined values.
+(loads become trees of selections, stores one selection per element), or when no load has such an index and at most so
+many components are read of what a store may write; else that array stays a variable. Components of a vector picked at
+run time are always selected. Uninitialised components are undefined values.
 
 Algorithm: phis are allowed at the iterated dominance frontier of a component's stores (Cytron et al., "Efficiently
 computing static single assignment form", 1991) but made only when a read reaches one, which prunes them. Reads walk up
@@ -48,6 +49,9 @@ cdef struct Path:                  # of a deref
     uint32_t slot
     uint32_t dimension_first       # rows in Context.dimensions, outermost first
     uint32_t dimension_count
+    uint32_t span_first            # slots of the outermost array (matrix, vector) that is reached by an index known at run time
+    uint32_t span_count            # 0: there is none
+    bint wide                      # too many elements to choose one of them by selections
     bint out_of_bounds             # a constant index past the end
 
 cdef struct Definition:
@@ -71,6 +75,9 @@ cdef struct Context:
     vector[uint32_t] slot_base                    # by variable
     vector[uint8_t] kept                          # by slot: stays in memory
     vector[uint8_t] whole                         # by variable: every slot is promoted
+    vector[ValueId] indirect                      # loads and stores of spans
+    vector[uint32_t] read_slots                   # that loads may read, in order; only with stores to wide arrays
+    vector[uint32_t] reads_before                 # by slot: how many of these are before it
     Zeroed[uint32_t] path_of                      # by instruction: row in `paths`; row 0 is that of none
     vector[Path] paths
     vector[Dimension] dimensions
@@ -191,12 +198,11 @@ cdef void _extend_path(Context *c, ValueId deref, TypeId parent_type, Path *path
         return
     for i in range(path.dimension_count):
         combinations *= c.dimensions[path.dimension_first + i].length
+    if path.dimension_count == 0:
+        path.span_first = path.slot
+        path.span_count = length * stride
     if not is_vector and combinations > c.indirect_limit:
-        # The outermost dynamic array stays in memory as a whole.
-        if path.dimension_count == 0:
-            _keep(c, path.slot, length * stride)
-        else:
-            _keep_variable(c, path.variable)
+        path.wide = True
     i = <uint32_t>c.dimensions.size()
     if path.dimension_first + path.dimension_count != i:
         # Another path grew in between: copy, so that each path is one run.
@@ -218,12 +224,9 @@ cdef inline const Path *_path(const Context *c, ValueId deref) noexcept nogil:
 cdef void _find_path(Context *c, ValueId deref) noexcept nogil:
     """Compute the path of a deref from that of its parent."""
     cdef ShaderData *s = c.s
-    cdef Path path
+    cdef Path path = c.paths[0]
     cdef ValueId parent
     cdef TypeId parent_type
-    path.variable = <uint32_t>no_variable
-    path.slot = path.dimension_first = path.dimension_count = 0
-    path.out_of_bounds = False
     if s.instructions.opcode[deref] == deref_var:
         if c.slot_base[s.instructions.data[deref]] != <uint32_t>no_variable:
             path.variable = s.instructions.data[deref]
@@ -253,7 +256,75 @@ cdef bint _use_is_plain(const ShaderData *s, ValueId user, uint32_t source) noex
         s.instructions.opcode[user] == intrinsic_load_deref or s.instructions.opcode[user] == intrinsic_store_deref)
 
 
-cdef void _analyse(Context *c) noexcept nogil:
+cdef int _count_reads(Context *c) except -1 nogil:
+    """Find the slots that loads may read."""
+    cdef ShaderData *s = c.s
+    cdef BlockNumber number
+    cdef NodeId block
+    cdef const Path *path
+    cdef uint32_t i, n, k, slot
+    cdef ValueId load
+    c.reads_before.assign(c.slot_count + 1, 0)
+    for number in range(c.cfg.blocks.size()):
+        block = c.cfg.blocks[number]
+        for i in range(s.nodes.order_count[block]):
+            load = s.order.instruction[s.nodes.order_first[block] + i]
+            if s.instructions.kind[load] != nir_intrinsic or s.instructions.opcode[load] != intrinsic_load_deref:
+                continue
+            path = _path(c, source_value(s, load, 0))
+            if path.variable == <uint32_t>no_variable or path.wide or path.out_of_bounds:
+                continue
+            for n in range(_combinations(c, path)):
+                for k in range(s.instructions.components[load]):
+                    c.reads_before[_combination_slot(c, path, n) + k + 1] = 1
+    for slot in range(c.slot_count):
+        if c.reads_before[slot + 1]:
+            c.read_slots.push_back(slot)
+        c.reads_before[slot + 1] = <uint32_t>c.read_slots.size()
+    return 0
+
+
+cdef bint _stays_in_memory(const Context *c, ValueId access) noexcept nogil:
+    """Whether a load or store at an index known at run time would take too many selections."""
+    cdef const Path *path = _path(c, source_value(c.s, access, 0))
+    if not path.wide:
+        return False
+    return c.s.instructions.opcode[access] == intrinsic_load_deref or \
+        c.reads_before[path.span_first + path.span_count] - c.reads_before[path.span_first] > c.indirect_limit
+
+
+cdef int _judge_spans(Context *c) except -1 nogil:
+    """Keep what indices known at run time reach where it has to be memory. Of two spans, one is a part of the other or they have no slot in
+    common; a span and all that it is a part of, or has as a part, stay in memory together."""
+    cdef const Path *path
+    cdef vector[uint32_t] largest                  # by slot: how many slots the largest span has that begins there
+    cdef vector[uint32_t] span_of                  # by slot: first of the largest span around it
+    cdef uint32_t k
+    cdef uint32_t slot = 0
+    cdef bint stores = False
+    cdef ValueId access
+    if c.indirect.empty():
+        return 0
+    largest.assign(c.slot_count, 0)
+    span_of.assign(c.slot_count, 0)
+    for access in c.indirect:
+        path = _path(c, source_value(c.s, access, 0))
+        largest[path.span_first] = max(largest[path.span_first], path.span_count)
+        stores = stores or (path.wide and c.s.instructions.opcode[access] == intrinsic_store_deref)
+    while slot < c.slot_count:
+        for k in range(max(<uint32_t>1, largest[slot])):
+            span_of[slot + k] = slot
+        slot += max(<uint32_t>1, largest[slot])
+    if stores:
+        _count_reads(c)
+    for access in c.indirect:
+        slot = span_of[_path(c, source_value(c.s, access, 0)).span_first]
+        if not c.kept[slot] and _stays_in_memory(c, access):
+            _keep(c, slot, largest[slot])
+    return 0
+
+
+cdef int _analyse(Context *c) except -1 nogil:
     cdef ShaderData *s = c.s
     cdef BlockNumber number
     cdef NodeId block
@@ -262,8 +333,8 @@ cdef void _analyse(Context *c) noexcept nogil:
     cdef VariableId variable
     cdef Path none
     none.variable = <uint32_t>no_variable
-    none.slot = none.dimension_first = none.dimension_count = 0
-    none.out_of_bounds = False
+    none.slot = none.dimension_first = none.dimension_count = none.span_first = none.span_count = 0
+    none.wide = none.out_of_bounds = False
     _number_slots(c)
     c.path_of.assign(s.instructions.table.count)
     c.paths.assign(1, none)
@@ -275,8 +346,13 @@ cdef void _analyse(Context *c) noexcept nogil:
                 _find_path(c, instruction)
             for k in range(s.instructions.source_count[instruction]):
                 value = source_value(s, instruction, k)
-                if s.instructions.kind[value] == nir_deref and not _use_is_plain(s, instruction, k):
+                if s.instructions.kind[value] != nir_deref:
+                    continue
+                if not _use_is_plain(s, instruction, k):
                     _keep_variable(c, _path(c, value).variable)
+                elif s.instructions.kind[instruction] == nir_intrinsic and _path(c, value).span_count:
+                    c.indirect.push_back(instruction)
+    _judge_spans(c)
     for variable in range(s.variables.table.count):
         if c.slot_base[variable] == <uint32_t>no_variable:
             continue
@@ -284,6 +360,7 @@ cdef void _analyse(Context *c) noexcept nogil:
         for i in range(type_slots(s, s.variables.type[variable])):
             if c.kept[c.slot_base[variable] + i]:
                 c.whole[variable] = 0
+    return 0
 
 
 cdef bint _promoted(const Context *c, ValueId deref) noexcept nogil:
@@ -314,7 +391,31 @@ cdef uint32_t _combination_slot(const Context *c, const Path *path, uint32_t com
     return slot
 
 
-cdef void _allow_phis(Context *c, vector[vector[BlockNumber]] &stores) noexcept nogil:
+cdef int _written_combinations(const Context *c, const Path *path, int components, vector[uint32_t] &found) except -1 nogil:
+    """The combinations of the dynamic indices at which a store writes something; of a wide array only what may be read."""
+    cdef const Dimension *dimension
+    cdef uint32_t n, d, offset, combination
+    cdef bint reached
+    found.clear()
+    if not path.wide:
+        for n in range(_combinations(c, path)):
+            found.push_back(n)
+        return 0
+    for n in range(c.reads_before[path.slot], c.reads_before[path.span_first + path.span_count]):
+        offset = c.read_slots[n] - path.slot
+        combination = 0
+        reached = True
+        for d in range(path.dimension_count):
+            dimension = &c.dimensions[path.dimension_first + d]
+            reached = reached and offset // dimension.stride < dimension.length
+            combination = combination * dimension.length + offset // dimension.stride
+            offset %= dimension.stride
+        if reached and offset < <uint32_t>components and (found.empty() or found.back() != combination):
+            found.push_back(combination)
+    return 0
+
+
+cdef int _allow_phis(Context *c, vector[vector[BlockNumber]] &stores) except -1 nogil:
     """Mark the iterated dominance frontier of every slot's stores."""
     cdef vector[uint32_t] stamp
     cdef vector[BlockNumber] work
@@ -335,12 +436,14 @@ cdef void _allow_phis(Context *c, vector[vector[BlockNumber]] &stores) noexcept 
                 stamp[target] = slot + 1
                 _define(&c.definitions, <uint64_t>slot << 32 | target, <uint32_t>phi_allowed)
                 work.push_back(target)
+    return 0
 
 
-cdef void _collect_stores(Context *c, vector[vector[BlockNumber]] &stores) noexcept nogil:
+cdef int _collect_stores(Context *c, vector[vector[BlockNumber]] &stores) except -1 nogil:
     cdef ShaderData *s = c.s
     cdef BlockNumber number
     cdef NodeId block
+    cdef vector[uint32_t] combinations
     cdef uint32_t i, k, n, slot, mask
     cdef ValueId instruction, deref
     stores.resize(c.slot_count)
@@ -355,11 +458,13 @@ cdef void _collect_stores(Context *c, vector[vector[BlockNumber]] &stores) noexc
             if not _promoted(c, deref) or _path(c, deref).out_of_bounds:
                 continue
             mask = intrinsic_index(s, instruction, index_write_mask)
-            for n in range(_combinations(c, _path(c, deref))):
+            _written_combinations(c, _path(c, deref), s.instructions.components[source_value(s, instruction, 1)], combinations)
+            for n in combinations:
                 slot = _combination_slot(c, _path(c, deref), n)
                 for k in range(s.instructions.components[source_value(s, instruction, 1)]):
                     if mask >> k & 1 and (stores[slot + k].empty() or stores[slot + k].back() != number):
                         stores[slot + k].push_back(number)
+    return 0
 
 
 cdef ValueId _undef(Context *c, uint32_t slot, int bit_size) except 0 nogil:
@@ -492,6 +597,7 @@ cdef int _store(Lowering *b, Context *c, ValueId store) except -1 nogil:
     cdef int components = s.instructions.components[value]
     cdef int bit_size = s.instructions.bit_size[value]
     cdef ValueId[16] parts
+    cdef vector[uint32_t] combinations
     cdef uint32_t n, slot
     cdef ValueId condition, old, new
     cdef int i
@@ -500,7 +606,8 @@ cdef int _store(Lowering *b, Context *c, ValueId store) except -1 nogil:
     for i in range(components):
         if mask >> i & 1:
             parts[i] = component(b, value, i)
-    for n in range(_combinations(c, &path)):
+    _written_combinations(c, &path, components, combinations)
+    for n in combinations:
         slot = _combination_slot(c, &path, n)
         condition = _combination_condition(b, c, &path, n)
         for i in range(components):
