@@ -363,6 +363,26 @@ cdef TempId _slice(Isel *c, TempId vector_temp, uint32_t position, uint32_t byte
     return create_vector(c, 0, vgpr_class(bytes), o, bytes // unit)
 
 
+cdef TempId _scalar_slice(Isel *c, TempId scalars, uint32_t position, uint32_t bytes) except 0 nogil:
+    """Whole dwords, or a part of one, of what SGPRs hold, in VGPRs."""
+    cdef Operand[4] o
+    cdef uint32_t i
+    if bytes % 4:
+        return part(c, as_vgpr(c, part(c, scalars, position // 4, 4)), position % 4 // bytes, bytes)
+    for i in range(bytes // 4):
+        o[i] = T(c, as_vgpr(c, part(c, scalars, position // 4 + i, 4)))
+    return create_vector(c, 0, vgpr_class(bytes), o, bytes // 4) if bytes > 4 else <TempId>o[0].data
+
+
+cdef TempId _stored(Isel *c, TempId data, uint32_t position, uint32_t bytes, uint32_t element) except 0 nogil:
+    """Some consecutive bytes of what is stored, in VGPRs."""
+    if is_vgpr(c, data):
+        return _slice(c, data, position, bytes, element)
+    if element < 4 and position % min(bytes, <uint32_t>4) == 0:
+        return _scalar_slice(c, data, position, bytes)
+    return _slice(c, as_vgpr(c, data), position, bytes, element)
+
+
 cdef TempId _constant_slice(Isel *c, ValueId value, uint32_t position, uint32_t bytes) except 0 nogil:
     """Whole dwords of a vector of constants."""
     cdef uint32_t element = c.s.instructions.bit_size[value] // 8
@@ -389,10 +409,8 @@ cdef int store_value(Isel *c, Access *a, ValueId value, uint32_t mask) except -1
     cdef bint two
     if c.s.instructions.bit_size[value] == 1:
         return unsupported(c, b"store of", b"booleans")
-    if not is_vgpr(c, data):
+    if element >= 4 and not is_vgpr(c, data):
         data = as_vgpr(c, data)
-        if class_bytes(class_of(c, data)) != element * components:
-            data = part(c, data, 0, element * components)
     legalize_address(c, a, element * components)
     first = 0
     while first < components:
@@ -418,11 +436,11 @@ cdef int _store_piece(Isel *c, Access *a, ValueId value, TempId data, uint32_t p
         o[0] = T(c, _constant_slice(c, value, position, size))
         return memory_instruction(c, a, _stores[a.access_kind][_size_index(size)], 0, o, 1, _immediate(a, position, size, False))
     if two:
-        o[0] = T(c, _slice(c, data, position, size >> 1, element))
-        o[1] = T(c, _slice(c, data, position + (size >> 1), size >> 1, element))
+        o[0] = T(c, _stored(c, data, position, size >> 1, element))
+        o[1] = T(c, _stored(c, data, position + (size >> 1), size >> 1, element))
         return memory_instruction(c, a, op_ds_write2_b64 if size == 16 else op_ds_write2_b32, 0, o, 2,
                                   _immediate(a, position, size, True))
-    o[0] = T(c, _slice(c, data, position, size, element))
+    o[0] = T(c, _stored(c, data, position, size, element))
     return memory_instruction(c, a, _stores[a.access_kind][_size_index(size)], 0, o, 1, _immediate(a, position, size, False))
 
 
