@@ -15,7 +15,7 @@ from pathlib import Path
 from algebraic_automaton import ANY, CONSTANT, Automaton, Term
 
 CONDITIONS = ("", "power_of_two", "shifts_fit", "sum_is_32", "low_mask", "reciprocal_is_exact", "narrows",
-              "not_negative", "complement", "mask_covers", "mask_covers_above", "aligned_by", "in_order")
+              "not_negative", "not_zero", "complement", "mask_covers", "mask_covers_above", "aligned_by", "in_order")
 #: Conditions that each of their letters meets or not by itself: flags of these letters' nodes, so that a match ends where it binds such a letter.
 LETTER_CONDITIONS = {"varies": 8, "both_vary": 8, "both_read_often": 16}
 FILES = ("algebraic.txt", "lower_alu.txt")

@@ -181,6 +181,8 @@ class Case:
             self.constants[first] = self.float_bits(2.0 ** int(self.random.integers(-6, 7)), size)
         elif rule.condition == "not_negative":
             self.constants[first] &= (1 << self.sizes[first] - 1) - 1
+        elif rule.condition == "not_zero":
+            self.constants[first] |= 1
         elif rule.condition == "complement":
             self.constants[others[0]] = self.constants[first] ^ ((1 << self.sizes[first]) - 1)
         elif rule.condition == "mask_covers":

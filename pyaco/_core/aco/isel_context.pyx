@@ -366,6 +366,10 @@ cdef TempId part(Isel *c, TempId vector, uint32_t index, uint32_t bytes) except 
         temp = c.parts[c.part_first[vector] + index]
         if class_of(c, temp) == class_of_bytes(vgpr, bytes):
             return temp
+    if bytes == 8 and not vgpr and vector < c.part_first.size() and c.part_first[vector] and 2 * index + 1 < c.part_count[vector]:
+        temp = c.parts[c.part_first[vector] + 2 * index]
+        if class_of(c, temp) == class_s1:
+            return pair(c, 0, class_s2, T(c, temp), T(c, c.parts[c.part_first[vector] + 2 * index + 1]))
     if bytes == 4 and class_bytes(class_of(c, vector)) == 8 and index < 2:
         return _half(c, vector, index)
     temp = new_temp(c, class_of_bytes(vgpr, bytes))

@@ -2,7 +2,7 @@
 
 One walk backward keeps a table of places (``memory_places``) whose components are overwritten on every path from here on before anything reads
 them. A store adds to it what it writes, and is not needed for what is there already: it goes, or loses the components in question. A load
-takes away what it may overlap, and so do atomics, barriers and reads of unknown extent. At the end of the shader nothing reads private
+takes away what it may overlap, and so do atomics, barriers and reads of unknown extent. At the end of the shader nothing reads
 variables any more. Before an if both lists must overwrite a place. The end of a loop's body leads to its start, or behind it: there
 a place is overwritten if it is behind the loop and nothing in the loop may read it; a break leads behind it only. Coherent stores are as
 others: whoever is to see one needs a barrier behind it. Volatile and atomic stores stay.
@@ -78,10 +78,11 @@ cdef int _apply_read(Walk *w, const Effect *read, vector[Dead] &dead) noexcept n
 
 
 cdef int _note_variables(Walk *w) except -1 nogil:
-    """Private memory is dead at the end of the shader."""
+    """Private memory is dead at the end of the shader, and so is that of the workgroup: to read it, others would need a barrier after the store."""
     cdef PlaceId place
     for place in range(1, <PlaceId>w.places.rows.size()):
-        if w.places.rows[place].step == step_root and w.places.rows[place].mode & ~<uint32_t>mode_private == 0 and w.at_return.size() < most_dead:
+        if w.places.rows[place].step == step_root and w.places.rows[place].mode & ~<uint32_t>(mode_private | mode_shared) == 0 \
+                and w.at_return.size() < most_dead:
             w.at_return.push_back(Dead(place=place, restricted=False, components=every_component, whole=True))
     return 0
 
@@ -128,10 +129,23 @@ cdef uint32_t _dead_components(const Walk *w, PlaceId place) noexcept nogil:
     return components
 
 
+cdef int _note_dead(Walk *w, Spot spot, uint32_t mask, bint restricted) except -1 nogil:
+    cdef uint32_t components = mask << spot.component & <uint32_t>every_component
+    cdef uint32_t row
+    for row in range(<uint32_t>w.dead.size()):
+        if w.dead[row].place == spot.place:
+            w.dead[row].components |= components
+            w.dead[row].restricted = w.dead[row].restricted and restricted
+            return 0
+    if w.dead.size() < 2 * most_dead:
+        w.dead.push_back(Dead(place=spot.place, restricted=restricted, components=components, whole=False))
+    return 0
+
+
 cdef int _store(Walk *w, ValueId store, Spot spot) except -1 nogil:
     cdef ShaderData *s = w.s
     cdef uint32_t mask = intrinsic_index(s, store, index_write_mask)
-    cdef uint32_t dead, row
+    cdef uint32_t dead
     if access_is_ordered(s, store):                # an atomic store is one, and as needless as others where nothing reads the variable
         if intrinsic_index(s, store, index_access) & access_volatile or not _is_never_read(w, spot.place):
             return 0
@@ -142,17 +156,11 @@ cdef int _store(Walk *w, ValueId store, Spot spot) except -1 nogil:
             if w.removed.empty():
                 w.removed.assign(w.places.of_deref.size())
             w.removed[store] = 1
+            if not _is_never_read(w, spot.place):  # dead by itself, whatever is read of what is around it
+                _note_dead(w, spot, mask, False)
             return 0
         intrinsic_set_index(s, store, index_write_mask, <int>(mask & ~dead))
-    for row in range(<uint32_t>w.dead.size()):
-        if w.dead[row].place == spot.place:
-            w.dead[row].components |= mask << spot.component & <uint32_t>every_component
-            w.dead[row].restricted = w.dead[row].restricted and access_is_restricted(s, store)
-            return 0
-    if w.dead.size() < 2 * most_dead:
-        w.dead.push_back(Dead(place=spot.place, restricted=access_is_restricted(s, store),
-                              components=mask << spot.component & <uint32_t>every_component, whole=False))
-    return 0
+    return _note_dead(w, spot, mask, access_is_restricted(s, store))
 
 
 cdef int _jump(Walk *w, ValueId jump) except -1 nogil:
