@@ -16,8 +16,8 @@ from algebraic_tables cimport (
     automaton_accepted, automaton_any_constant, automaton_class, automaton_classes, automaton_column, automaton_constant, automaton_first,
     automaton_next, automaton_opcode, automaton_rules, automaton_states, condition_aligned_by, condition_complement, condition_in_order,
     condition_low_mask, condition_mask_covers, condition_mask_covers_above, condition_narrows, condition_none, condition_not_negative,
-    condition_not_zero, condition_power_of_two, condition_reciprocal_is_exact, condition_shifts_fit, condition_sum_is_32, pattern_bits, pattern_children,
-    pattern_component_shift, pattern_flags, pattern_kind, pattern_opcode, pattern_value, rule_condition, rule_letters, rule_pattern,
+    condition_not_zero, condition_power_of_two, condition_reciprocal_is_exact, condition_shifts_fit, condition_sum_is_32, pattern_bits,
+    pattern_children, pattern_component_shift, pattern_flags, pattern_kind, pattern_opcode, pattern_value, rule_condition, rule_letters, rule_pattern,
     rule_repetition, rule_replacement, rules_late, rules_main,
 )
 from nir_opcodes cimport (

@@ -129,6 +129,14 @@ cdef uint32_t _dead_components(const Walk *w, PlaceId place) noexcept nogil:
     return components
 
 
+cdef bint _is_listed(const Walk *w, PlaceId place) noexcept nogil:
+    cdef uint32_t row
+    for row in range(<uint32_t>w.dead.size()):
+        if w.dead[row].place == place:
+            return True
+    return False
+
+
 cdef int _note_dead(Walk *w, Spot spot, uint32_t mask, bint restricted) except -1 nogil:
     cdef uint32_t components = mask << spot.component & <uint32_t>every_component
     cdef uint32_t row
@@ -156,8 +164,8 @@ cdef int _store(Walk *w, ValueId store, Spot spot) except -1 nogil:
             if w.removed.empty():
                 w.removed.assign(w.places.of_deref.size())
             w.removed[store] = 1
-            if not _is_never_read(w, spot.place):  # dead by itself, whatever is read of what is around it
-                _note_dead(w, spot, mask, False)
+            if not _is_never_read(w, spot.place) and not _is_listed(w, spot.place):
+                _note_dead(w, spot, mask, False)   # whatever is read of what is around it
             return 0
         intrinsic_set_index(s, store, index_write_mask, <int>(mask & ~dead))
     return _note_dead(w, spot, mask, access_is_restricted(s, store))

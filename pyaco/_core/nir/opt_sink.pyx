@@ -1,6 +1,6 @@
 """Values are computed where they are needed: in the block that all their uses are below, and there before the first of them.
 
-What moves: constants and undefined values; copies and vectors; comparisons, so that the condition code or mask need not be kept; arithmetic
+What moves: constants and undefined values; copies and vectors; conditions, so that the condition code or mask need not be kept; arithmetic
 with one source that varies to other blocks alone: into the list of an if that alone uses it, where it may not run at all. Arithmetic with
 several sources would lengthen the lives of these. Loads stay, unlike RADV's: no later pass moves them out of a block again, and they
 were measured to cost more latency in the ifs than they save. Nothing moves into a loop, and nothing but constants out of one.
@@ -152,7 +152,7 @@ cdef uint32_t _freedom(const ShaderData *s, ValueId i) noexcept nogil:
         return to_other_blocks | within_block | out_of_loops
     if kind == nir_alu and (opcode == alu_mov or alu_is_vector(opcode)):
         return to_other_blocks | within_block
-    if kind == nir_alu and s.instructions.bit_size[i] == 1 and s.instructions.bit_size[source_value(s, i, 0)] != 1:
+    if kind == nir_alu and s.instructions.bit_size[i] == 1:
         return within_block | (to_other_blocks if _has_one_variable_source(s, i) else 0)
     if kind == nir_alu and _has_one_variable_source(s, i):
         return to_other_blocks
