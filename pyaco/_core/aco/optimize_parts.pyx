@@ -39,6 +39,14 @@ cdef inline bint _is_vgpr(Operand o) noexcept nogil:
     return is_plain_temp(o) and class_is_vgpr(o.register_class) and not class_is_linear_vgpr(o.register_class)
 
 
+cdef inline bint _is_register(const Context *c, Operand whole, Operand part) noexcept nogil:
+    """Whether instructions can read a part of a register where it is. SGPRs have selections since GFX9; for one reader, so that none is left of what
+    cuts the part out."""
+    if whole.register_class == class_s1:
+        return is_plain_temp(whole) and c.p.gfx_level >= gfx9 and part.register_class == class_s1 and c.uses[part.data] == 1
+    return _is_vgpr(whole) and whole.register_class == class_v1
+
+
 cdef bint half_of(Context *c, Operand o, Operand *whole, uint32_t *offset) noexcept nogil:
     """Whether an operand is a half of a register: of which, and its first byte."""
     cdef ProgramData *p = c.p
@@ -49,14 +57,14 @@ cdef bint half_of(Context *c, Operand o, Operand *whole, uint32_t *offset) noexc
     opcode = p.instructions.opcode[q]
     whole[0] = source_at(p, q, 0)
     whole.flags &= ~<uint16_t>(operand_kill | operand_first_kill | operand_late_kill)
+    if opcode == op_p_extract:
+        offset[0] = 2 * source_at(p, q, 1).data
+        return _is_register(c, whole[0], o) and is_constant(source_at(p, q, 2), 16)
     if not _is_vgpr(whole[0]):
         return False
     if opcode == op_p_extract_vector:
         offset[0] = 2 * source_at(p, q, 1).data
         return o.register_class == class_v2b and whole.register_class == class_v1
-    if opcode == op_p_extract:
-        offset[0] = 2 * source_at(p, q, 1).data
-        return whole.register_class == class_v1 and is_constant(source_at(p, q, 2), 16)
     if opcode == op_p_as_uniform:
         # Lanes that run now ran then: certain within a block.
         offset[0] = 0
@@ -79,7 +87,7 @@ cdef bint _read_half(Context *c, InstructionId i, uint32_t k) except -1 nogil:
     cdef uint32_t offset = 0
     cdef uint32_t count
     # A scalar of which 32 bits are read had anything in the upper 16.
-    if not half_of(c, o, &whole, &offset) or (whole.register_class == class_v1 and not _reads_16_bits(opcode, k)):
+    if not half_of(c, o, &whole, &offset) or (whole.register_class != class_v2b and not _reads_16_bits(opcode, k)):
         return False
     if offset:
         if modifier_opsel(word) >> k & 1 or not can_use_opsel(p, i, <int>k):
@@ -103,7 +111,7 @@ cdef bint _read_packed_half(Context *c, InstructionId i, uint32_t k) except -1 n
     cdef uint32_t offset = 0
     cdef uint32_t count
     if (modifier_opsel(word) | modifier_opsel_hi(word)) >> k & 1 or not half_of(c, source_at(p, i, k), &whole, &offset) \
-            or whole.register_class != class_v1:
+            or whole.register_class == class_v2b:
         return False
     count = load_operands(p, i, operands)
     operands[k] = whole
@@ -211,11 +219,11 @@ cdef bint _cut_out(const ProgramData *p, InstructionId q, Operand *whole, uint32
         return False
     whole.flags &= ~<uint16_t>(operand_kill | operand_first_kill | operand_late_kill)
     selection[0] = (bits // 8 - 1) | first // 8 << 2 | (0x10 if is_signed else 0)
-    return _is_vgpr(whole[0]) and whole.register_class == class_v1
+    return True
 
 
 cdef bint _part_of(Context *c, Operand o, Operand *whole, uint32_t *selection) noexcept nogil:
-    """Whether an operand is a byte or a half of a VGPR, and its selection."""
+    """Whether an operand is a byte or a half of a register, and its selection."""
     cdef ProgramData *p = c.p
     cdef InstructionId q = producer_of(c, o)
     if q == 0 or result_of(p, q) != o.data or is_made_outside(c, o):
@@ -225,8 +233,8 @@ cdef bint _part_of(Context *c, Operand o, Operand *whole, uint32_t *selection) n
         whole.flags &= ~<uint16_t>(operand_kill | operand_first_kill | operand_late_kill)
         selection[0] = sdwa_word | 2 * source_at(p, q, 1).data << 2
         return _is_vgpr(whole[0]) and whole.register_class == class_v1 and o.register_class == class_v2b
-    return o.register_class == class_v1 and (p.instructions.opcode[q] == op_p_extract or c.uses[o.data] == 1) \
-        and _cut_out(p, q, whole, selection)
+    return (p.instructions.opcode[q] == op_p_extract or c.uses[o.data] == 1) and _cut_out(p, q, whole, selection) \
+        and o.register_class == whole.register_class and _is_register(c, whole[0], o)
 
 
 cdef bint _select_source(Context *c, InstructionId i, uint32_t k) except -1 nogil:
@@ -286,7 +294,7 @@ cdef bint _select_result(Context *c, InstructionId i) except -1 nogil:
 cdef bint is_part(const ProgramData *p, InstructionId i) noexcept nogil:
     cdef Operand whole
     cdef uint32_t selection = 0
-    return gfx8 <= p.gfx_level < gfx11 and _cut_out(p, i, &whole, &selection)
+    return gfx8 <= p.gfx_level < gfx11 and _cut_out(p, i, &whole, &selection) and _is_vgpr(whole)
 
 
 cdef uint32_t parts_read(Context *c, InstructionId i) noexcept nogil:
@@ -300,8 +308,22 @@ cdef uint32_t parts_read(Context *c, InstructionId i) noexcept nogil:
         # Halves are read by op_sel in VOP3 too; what many read is taken out once for all of them.
         if (c.p.gfx_level < gfx9 or source_at(c.p, i, k).register_class != class_v2b) and not (
                 source_at(c.p, i, k).register_class == class_v1 and c.uses[source_at(c.p, i, k).data] > few_readers):
-            count += _part_of(c, source_at(c.p, i, k), &whole, &selection)
+            # The scalar unit cuts parts of SGPRs out.
+            count += _part_of(c, source_at(c.p, i, k), &whole, &selection) and _is_vgpr(whole)
     return count
+
+
+cdef bint _extract_in_copy(Context *c, InstructionId i) except -1 nogil:
+    """A part of an SGPR that is moved to a VGPR is taken out on the way."""
+    cdef ProgramData *p = c.p
+    cdef Operand o = source_at(p, i, 0)
+    cdef InstructionId q = producer_of(c, o)
+    cdef Operand[8] operands
+    if q == 0 or p.instructions.operand_count[i] != 1 or p.definitions.register_class[p.instructions.definition_first[i]] != class_v1 \
+            or p.instructions.opcode[q] != op_p_extract or result_of(p, q) != o.data or o.register_class != class_s1 or c.uses[o.data] != 1:
+        return False
+    become(c, i, op_p_extract, format_pseudo, operands, load_operands(p, q, operands))
+    return True
 
 
 cdef bint use_selections(Context *c, InstructionId i) except -1 nogil:
@@ -312,6 +334,8 @@ cdef bint use_selections(Context *c, InstructionId i) except -1 nogil:
     cdef bint changed = False
     if opcode == op_p_insert or opcode == op_p_extract:
         changed = _select_result(c, i)
+    elif opcode == op_p_parallelcopy:
+        changed = _extract_in_copy(c, i)
     if format_is_valu(p.instructions.format[i]):
         changed |= propagate_halves(c, i)                   # of what combine has made
         for k in range(min(2, <uint32_t>p.instructions.operand_count[i])):

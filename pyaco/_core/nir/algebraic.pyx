@@ -49,6 +49,7 @@ cdef enum:
     max_letters = 8               # rules name their letters from a on
     most_commutative_nodes = 6    # of a pattern (MOST_COMMUTATIVE of tools/generate_algebraic.py)
     most_uses = 255               # so many or more
+    near = 64                     # instructions before and behind one where readers of a component are counted
     no_rule = 0xffff              # ends a list of rules
     max_rewrites = 16             # of one root in one visit, and of what they make; rules that feed each other end here
 
@@ -186,11 +187,27 @@ cdef bint _has_single_use(ShaderData *s, Walk *w, ValueId value) except -1 nogil
     return False
 
 
-cdef bint _is_read_often(ShaderData *s, Walk *w, ValueId value) except -1 nogil:
-    """Whether a value has more than two readers for each component."""
+cdef uint32_t _nearby_readers(const ShaderData *s, const Walk *w, ValueId value, uint32_t component) noexcept nogil:
+    """How many sources around what the walk is at, as the block stood, are a component of a vector."""
+    cdef OrderRow begin = s.nodes.order_first[w.block]
+    cdef OrderRow end = begin + s.nodes.order_count[w.block]
+    cdef OrderRow row
+    cdef RowRange sources
+    cdef uint32_t k
+    cdef uint32_t count = 0
+    for row in range(w.row - near if w.row > begin + near else begin, min(w.row + near, end)):
+        sources = sources_of(s, s.order.instruction[row])
+        for k in range(sources.first, sources.first + sources.count):
+            count += s.sources.value[k] == value and swizzle_component(s.sources.swizzle[k], 0) == component
+    return count
+
+
+cdef bint _is_read_often(ShaderData *s, Walk *w, ValueId value, uint32_t component) except -1 nogil:
+    """Whether a value has more than two readers, a vector for each component or, nearby, for one of them."""
+    cdef uint32_t components = s.instructions.components[value]
     if w.uses == NULL:
         _count_uses(s, w)
-    if w.uses[value] > 2 * s.instructions.components[value]:
+    if w.uses[value] > 2 * components or (w.uses[value] > 1 + components and _nearby_readers(s, w, value, component) > 2):
         return True
     w.hinges = True
     return False
@@ -241,7 +258,7 @@ cdef bint _match(ShaderData *s, Walk *w, Match *m, uint32_t node, ValueId value,
             return False
         if pattern_flags[node] & flag_varies and is_constant:
             return False
-        if pattern_flags[node] & flag_read_often and not _is_read_often(s, w, value):
+        if pattern_flags[node] & flag_read_often and not _is_read_often(s, w, value, component):
             return False
         m.value[letter] = value
         m.bits[letter] = s.instructions.bit_size[value]

@@ -1,6 +1,8 @@
 """What is undefined need not be stored, nor chosen: it may be whatever is cheapest.
 
-- a store of an undefined value, or of a vector of such, is removed, unless it is volatile;
+- a store of an undefined value, or of a vector of such, is removed, unless it is volatile; one of a vector of which one or two components come before
+  undefined ones stores these;
+- what only puts undefined values together, or takes them apart, is undefined;
 - a `bcsel` between a value and an undefined one is the value;
 - a phi whose sources are one value, undefined ones and itself is the value, where that is defined on all ways to the phi;
 - an undefined scalar that nothing but arithmetic reads is zero, which most operations on it fold with.
@@ -11,7 +13,10 @@ Needs: nothing. Guarantees: valid NIR; what chose becomes a `mov` (``copy_propag
 from libc.stdint cimport uint8_t, uint32_t
 
 from nir_opcodes cimport (
-    alu_bcsel, alu_mov, index_access, intrinsic_store_deref, intrinsic_store_global, intrinsic_store_global_amd, intrinsic_store_scratch,
+    alu_bcsel, alu_mov, alu_pack_32_2x16, alu_pack_32_2x16_split, alu_pack_32_4x8, alu_pack_32_4x8_split, alu_pack_64_2x32,
+    alu_pack_64_2x32_split, alu_pack_64_4x16, alu_unpack_32_2x16, alu_unpack_32_2x16_split_x, alu_unpack_32_2x16_split_y, alu_unpack_32_4x8,
+    alu_unpack_64_2x32, alu_unpack_64_2x32_split_x, alu_unpack_64_2x32_split_y, alu_unpack_64_4x16, index_access, index_write_mask,
+    intrinsic_store_deref, intrinsic_store_global, intrinsic_store_global_amd, intrinsic_store_scratch,
     intrinsic_store_shared, intrinsic_store_ssbo,
 )
 
@@ -19,8 +24,8 @@ from pyaco._core.common.zeroed cimport Zeroed
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     NodeId, OrderRow, Shader, ShaderData, ShaderRewrite, SourceRow, ValueId, access_volatile, alu_is_vector, block_walk_next,
-    identity_swizzle, intrinsic_has_index, intrinsic_index, nir_alu, nir_constant, nir_intrinsic, nir_load_const, nir_phi, nir_undef,
-    node_first_block, node_loop, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit, shader_rewrite_end, source_swizzle, source_value,
+    identity_swizzle, intrinsic_has_index, intrinsic_index, intrinsic_set_index, nir_alu, nir_constant, nir_intrinsic, nir_load_const, nir_phi,
+    nir_undef, node_first_block, node_loop, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit, shader_rewrite_end, source_swizzle, source_value,
 )
 
 
@@ -36,16 +41,59 @@ cdef bint _is_undefined(const ShaderData *s, ValueId value) noexcept nogil:
     return True
 
 
+cdef inline bint _is_volatile(const ShaderData *s, ValueId i) noexcept nogil:
+    return intrinsic_has_index(s, i, index_access) and intrinsic_index(s, i, index_access) & access_volatile
+
+
 cdef bint _stores_undefined(const ShaderData *s, ValueId i) noexcept nogil:
     cdef int opcode = s.instructions.opcode[i]
     if s.instructions.kind[i] != nir_intrinsic:
         return False
     if opcode not in (intrinsic_store_deref, intrinsic_store_ssbo, intrinsic_store_shared, intrinsic_store_global, intrinsic_store_global_amd,
-                      intrinsic_store_scratch):
-        return False
-    if intrinsic_has_index(s, i, index_access) and intrinsic_index(s, i, index_access) & access_volatile:
+                      intrinsic_store_scratch) or _is_volatile(s, i):
         return False
     return _is_undefined(s, source_value(s, i, 1 if opcode == intrinsic_store_deref else 0))
+
+
+cdef bint _store_less(ShaderData *s, ValueId i) noexcept nogil:
+    """Leave out the undefined components at the end of what is stored. Whether there were some."""
+    cdef uint32_t defined = 0
+    cdef uint32_t mask, k
+    cdef ValueId value
+    if s.instructions.opcode[i] != intrinsic_store_deref or _is_volatile(s, i):
+        return False
+    value = source_value(s, i, 1)
+    if s.instructions.kind[value] != nir_alu or not alu_is_vector(s.instructions.opcode[value]):
+        return False
+    for k in range(s.instructions.source_count[value]):
+        if s.instructions.kind[source_value(s, value, k)] != nir_undef:
+            defined = k + 1
+    mask = intrinsic_index(s, i, index_write_mask)
+    # Three components are no fewer stores than four.
+    if defined > 2 or not mask >> defined or not mask & ((1 << defined) - 1):
+        return False
+    intrinsic_set_index(s, i, index_write_mask, <int>(mask & ((1 << defined) - 1)))
+    return True
+
+
+cdef inline bint _only_moves_bits(int opcode) noexcept nogil:
+    return opcode in (alu_pack_32_2x16, alu_pack_32_2x16_split, alu_pack_32_4x8, alu_pack_32_4x8_split, alu_pack_64_2x32, alu_pack_64_2x32_split,
+                      alu_pack_64_4x16, alu_unpack_32_2x16, alu_unpack_32_2x16_split_x, alu_unpack_32_2x16_split_y, alu_unpack_32_4x8,
+                      alu_unpack_64_2x32, alu_unpack_64_2x32_split_x, alu_unpack_64_2x32_split_y, alu_unpack_64_4x16)
+
+
+cdef bint _become_undefined(ShaderData *s, ValueId i) noexcept nogil:
+    """What only puts undefined values together or takes them apart is one."""
+    cdef uint32_t k
+    if not _only_moves_bits(s.instructions.opcode[i]):
+        return False
+    for k in range(s.instructions.source_count[i]):
+        if s.instructions.kind[source_value(s, i, k)] != nir_undef:
+            return False
+    s.instructions.kind[i] = nir_undef
+    s.instructions.opcode[i] = 0
+    s.instructions.source_count[i] = 0
+    return True
 
 
 cdef int _become(ShaderData *s, ValueId i, ValueId value, unsigned long long swizzle) noexcept nogil:
@@ -199,9 +247,11 @@ cdef bint opt_undef_run(ShaderData *s) except -1 nogil:
             if kind == nir_phi:
                 moved |= _merge(s, i)
             elif kind == nir_alu:
-                chosen |= _choose(s, i)
+                chosen |= _choose(s, i) or _become_undefined(s, i)
+            elif kind == nir_intrinsic and _stores_undefined(s, i):
+                moved = True
             elif kind == nir_intrinsic:
-                moved |= _stores_undefined(s, i)
+                chosen |= _store_less(s, i)
             _note_readers(s, i, readers)
         block = block_walk_next(s, block)
     if not readers.empty():
