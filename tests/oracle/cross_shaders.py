@@ -47,7 +47,7 @@ from equivalent_modules import with_constants  # noqa: E402
 from judge import undecoded  # noqa: E402
 from restarted_worker import RestartedWorker, WorkerFailed  # noqa: E402
 from shader_differences import Tolerance, differences  # noqa: E402
-from shader_evidence import EVIDENCE_SECONDS, Judgement  # noqa: E402
+from shader_evidence import EVIDENCE_SECONDS, Judgement, asks_for_order  # noqa: E402
 from shader_inputs import CannotDrive, GeneratedInputs, generate  # noqa: E402
 from shader_runs import Groups, Written, access_fault, peer_lacks, run_interpreted, run_ours, run_peer  # noqa: E402
 from vulkan_peer import PeerError  # noqa: E402
@@ -205,8 +205,10 @@ class Crossing:
         return bool(access_fault(self.module, self.entry, self.inputs, self.groups, wave))
 
     def _unordered(self, how: Combination, error: Exception) -> tuple[str, str]:
-        """A wait that memory needs behind an atomic is missing only where no race says that the module never asked for that order."""
+        """A wait that memory needs behind an atomic is missing only where the module asks for that order, and no race says otherwise."""
         reason = str(error).splitlines()[0][:200]
+        if "a barrier or an atomic lies between" in str(error) and not asks_for_order(self.module):
+            return "undecidable", f"all atomics are relaxed; {reason}"
         plain = how.plain().compile(self.module, self.entry)
         with suppress(pyaco.emu.MissingWaitError):          # the check for races may stop at the same wait
             if "a barrier or an atomic lies between" in str(error) and self._has_races(plain, same_values=True):

@@ -13,19 +13,23 @@ from typing import Any
 
 import numpy as np
 from equivalent_modules import Renumbered, without_contraction
-from shader_differences import Tolerance, differences, faults, moved_texels, opcodes
+from shader_differences import Tolerance, differences, faults, instructions, moved_texels, opcodes
 from shader_inputs import GeneratedInputs
 from shader_runs import Groups, Racing, Reordered, Rounded, Undefined, Written, access_fault, run_interpreted, run_ours, run_peer
-from spirv_reflection import reflect
+from spirv_reflection import Module, reflect
 from vulkan_peer import PeerError
 
 import pyaco
 
 GUARD_BYTES, EVIDENCE_SECONDS, ROUNDINGS = 4096, 300.0, 12
-OP_CONTROL_BARRIER = 224
+OP_CONTROL_BARRIER, OP_MEMORY_BARRIER = 224, 225
 #: Capabilities of instructions that see other invocations of a subgroup: GroupNonUniform*, SubgroupBallotKHR, SubgroupVoteKHR, derivative groups.
 SUBGROUPS = {*range(61, 69), 4423, 4431, 5288, 5297, 5350, 6026}
 PEER_LANES = 8
+#: Where an atomic has its memory semantics, by opcode: OpAtomicLoad to OpAtomicXor, OpAtomicFlagTestAndSet, -FlagClear, -FMinEXT, -FMaxEXT, -FAddEXT.
+SEMANTICS = {opcode: (5,) for opcode in (227, 229, *range(232, 243), 318, 5614, 5615, 6035)} | {228: (3,), 230: (5, 6), 231: (5, 6), 319: (3,)}
+#: Acquire, Release, AcquireRelease, SequentiallyConsistent.
+ORDERS = 0x1E
 DECORATE_NON_UNIFORM = 5300
 
 
@@ -43,6 +47,16 @@ def limited(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)
+
+
+def asks_for_order(module: bytes) -> bool:
+    """Whether a module orders what one invocation does to memory before what another does: by a barrier, or an atomic that is not relaxed."""
+    constants = Module(module).constants
+    for words in instructions(module):
+        opcode = words[0] & 0xFFFF
+        if opcode in (OP_CONTROL_BARRIER, OP_MEMORY_BARRIER) or any(constants[words[at]][0] & ORDERS for at in SEMANTICS.get(opcode, ())):
+            return True
+    return False
 
 
 class Judgement:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from equivalent_modules import Renumbered, with_constants, without_contraction
 from shader_differences import Tolerance, differences
-from shader_evidence import Judgement
+from shader_evidence import Judgement, asks_for_order
 from shader_inputs import GeneratedInputs, generate
 from shader_runs import Groups, Racing, Reordered, Rounded, access_fault, run_interpreted, run_ours, run_peer
 from vulkan_peer import find_icd
@@ -133,6 +133,19 @@ def test_who_comes_last_where_the_first_does_what_the_last_did(tmp_path: Path) -
 def test_each_word_that_differs_must_be_another(body: str, reason: str, tmp_path: Path) -> None:
     """A race elsewhere does not explain a word by this evidence."""
     assert judged(*dispatch(body, tmp_path)) == reason
+
+
+@pytest.mark.parametrize(("body", "order"), [
+    ("whole[i] = 1; atomicAdd(whole[0], 2u);", False),
+    ("whole[i] = 1; atomicCompSwap(whole[0], 2u, 3u);", False),
+    ("whole[i] = 1; atomicAdd(whole[0], 2u, gl_ScopeDevice, gl_StorageSemanticsBuffer, gl_SemanticsRelease);", True),
+    ("atomicStore(whole[0], 2u, gl_ScopeDevice, gl_StorageSemanticsBuffer, gl_SemanticsRelease);", True),
+    ("whole[i] = 1; memoryBarrierBuffer(); atomicAdd(whole[0], 2u);", True),
+    ("whole[i] = 1; barrier(); whole[63 - i] = 2;", True),
+])  # fmt: skip
+def test_modules_that_ask_for_an_order(body: str, order: bool, tmp_path: Path) -> None:
+    module, _ = dispatch(body, tmp_path, "#extension GL_KHR_memory_scope_semantics : require")
+    assert asks_for_order(module) == order
 
 
 def test_other_constants(tmp_path: Path) -> None:
