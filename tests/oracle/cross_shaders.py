@@ -43,7 +43,7 @@ sys.path[:0] = [str(HERE.parents[1]), str(HERE), str(HERE.parent / "shaders")]
 import numpy as np  # noqa: E402
 import shader_evidence  # noqa: E402
 import shader_runs  # noqa: E402
-from equivalent_modules import with_constants  # noqa: E402
+from equivalent_modules import with_constants, with_own_bindings  # noqa: E402
 from judge import undecoded  # noqa: E402
 from restarted_worker import RestartedWorker, WorkerFailed  # noqa: E402
 from shader_differences import Tolerance, differences  # noqa: E402
@@ -309,7 +309,7 @@ class Work:
 
 def judge_file(work: Work) -> list[dict[str, Any]]:
     """Rows of a module."""
-    module, rows, end = with_constants(work.path.read_bytes(), dict(work.constants)), [], time.process_time() + work.seconds
+    module, rows, end = with_own_bindings(with_constants(work.path.read_bytes(), dict(work.constants))), [], time.process_time() + work.seconds
 
     def note(entry: str, how: Combination | None, outcome: str, reason: str) -> None:
         rows.append({"path": str(work.path), "entry": entry, "how": asdict(how) if how else None, "outcome": outcome, "reason": reason})

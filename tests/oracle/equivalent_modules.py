@@ -1,6 +1,6 @@
 """Modules that mean the same: with lengths for arrays of descriptors, with arithmetic that is not rearranged, with invocations numbered otherwise.
 
-And modules with other values of specialization constants.
+And modules with other values of specialization constants, and with a set for each kind of resource.
 
 Lavapipe of Mesa 22.3 counts an array's descriptors by its declared length, and so has no images behind one without a length: stores and atomics do
 nothing, sizes are zero, or the process dies. With the length declared, it gives what the other implementations give.
@@ -76,6 +76,41 @@ def with_constants(spirv: bytes, values: Mapping[str, int]) -> bytes:
                 words[position + 3] = values[name]
         position += max(length, 1)
     return words.tobytes()
+
+
+def with_own_bindings(spirv: bytes) -> bytes:
+    """The module with a set for each further kind of resource, where variables of several kinds share a binding: one of them can be bound."""
+    module, numbers = declared.Module(spirv), dict[int, int]()
+    kinds = dict[tuple[int, ...], dict[object, int]]()           # by place: the set of each kind
+    free = 1 + max((each[declared.DECORATION_DESCRIPTOR_SET][0] for each in module.decorations.values()
+                    if declared.DECORATION_DESCRIPTOR_SET in each), default=0)
+    for variable, pointer, storage in module.variables:
+        decorations = module.decorations.get(variable, {})
+        if not {declared.DECORATION_DESCRIPTOR_SET, declared.DECORATION_BINDING} <= decorations.keys():
+            continue
+        place = *decorations[declared.DECORATION_DESCRIPTOR_SET], *decorations[declared.DECORATION_BINDING]
+        known, kind = kinds.setdefault(place, {}), _kind(module, pointer, storage)
+        if kind not in known:
+            known[kind] = free if known else place[0]
+            free += bool(len(known) - 1)
+        numbers[variable] = known[kind]
+    words, position = np.frombuffer(spirv[: len(spirv) // 4 * 4], np.uint32).copy(), 5
+    while position < len(words):
+        if words[position] & 0xFFFF == OP_DECORATE and words[position + 2] == declared.DECORATION_DESCRIPTOR_SET:
+            words[position + 3] = numbers.get(int(words[position + 1]), words[position + 3])
+        position += max(int(words[position]) >> 16, 1)
+    return words.tobytes()
+
+
+def _kind(module: declared.Module, pointer: int, storage: int) -> object:
+    """What all variables of a binding must agree in: whether they are storage or uniform buffers; of others the type."""
+    type_id = module.types[pointer][1][1]
+    while module.types.get(type_id, (0,))[0] in (declared.OP_TYPE_ARRAY, declared.OP_TYPE_RUNTIME_ARRAY):
+        type_id = module.types[type_id][1][0]
+    if module.types.get(type_id, (0,))[0] == declared.OP_TYPE_STRUCT:
+        storage_buffer = storage == declared.STORAGE_BUFFER or declared.DECORATION_BUFFER_BLOCK in module.decorations.get(type_id, {})
+        return "storage" if storage_buffer else "uniform"
+    return type_id
 
 
 class Renumbered:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from equivalent_modules import Renumbered, with_constants, without_contraction
+from equivalent_modules import Renumbered, with_constants, with_own_bindings, without_contraction
 from shader_differences import Tolerance, differences
 from shader_evidence import Judgement, asks_for_order
 from shader_inputs import GeneratedInputs, generate
@@ -153,6 +153,18 @@ def test_other_constants(tmp_path: Path) -> None:
     module, inputs = dispatch("whole[0] = SIZE; whole[1] = OTHER; whole[2] = TWICE;", tmp_path, declared)
     shader = pyaco.compile(with_constants(module, {"SIZE": 77, "MISSING": 3}), target="gfx1030")
     assert run_ours(shader, inputs, (1, 1, 1))[0, 1].view(np.uint32)[:3].tolist() == [77, 5, 154]
+
+
+def test_a_set_for_each_kind_of_resource(tmp_path: Path) -> None:
+    """Of two buffers, an image and a sampler of one binding; buffers of one kind stay together."""
+    declared = ("layout(set = 0, binding = 1) buffer D { uint again[]; }; layout(set = 0, binding = 1) uniform sampler s;"
+                "layout(set = 0, binding = 1) uniform texture2D t; layout(set = 0, binding = 1) uniform U { uint once; };")
+    source, target = tmp_path / "shader.comp", tmp_path / "shader.spv"
+    source.write_text(f"{HEAD}{declared}\nvoid main() {{ whole[0] = once; again[1] = uint(texture(sampler2D(t, s), vec2(0)).x); }}\n")
+    subprocess.run(["glslangValidator", "--target-env", "vulkan1.2", "-o", str(target), str(source)], check=True, capture_output=True)
+    sets = spirv.reflect(with_own_bindings(target.read_bytes()), "main")["descriptor_sets"]
+    assert sets[0][1]["type"] == "ssbo" and {*sets} == {0, 1, 2, 3}
+    assert sorted(sets[number][1]["type"] for number in (1, 2, 3)) == ["sampled_image", "sampler", "ubo"]
 
 
 def test_sums_of_exact_values_in_any_order(tmp_path: Path) -> None:
