@@ -6,8 +6,9 @@ lowered, fewer registers than the chip has, so that values spill. Each is
 
 - compiled with the validators after every pass;
 - decoded by LLVM (``judge.undecoded``), and disassembled by us: our assembler must make the same words of that text;
-- executed with the check ``waits`` beside lavapipe (``run_shaders`` says how results are judged, and what counts as undecidable), and, if its
-  result is right, with the check ``races``: what that finds must be found in the shader compiled without options too.
+- executed with the check ``waits`` beside lavapipe (``run_shaders`` says how results are judged, and what counts as undecidable), or beside the NIR
+  interpreter where lavapipe does not run the module, and, if its result is right, with the check ``races``: what that finds must be found in the
+  shader compiled without options too.
 
 ``--every`` takes each target in each wave size instead, without options, with small and wide values in turn; another parity of ``--seed`` turns
 them round.
@@ -47,7 +48,7 @@ from equivalent_modules import with_constants, with_own_bindings  # noqa: E402
 from judge import undecoded  # noqa: E402
 from restarted_worker import RestartedWorker, WorkerFailed  # noqa: E402
 from shader_differences import Tolerance, differences  # noqa: E402
-from shader_evidence import EVIDENCE_SECONDS, Judgement, asks_for_order  # noqa: E402
+from shader_evidence import EVIDENCE_SECONDS, Judgement, asks_for_order, limited  # noqa: E402
 from shader_inputs import CannotDrive, GeneratedInputs, generate  # noqa: E402
 from shader_runs import Groups, Written, access_fault, peer_lacks, run_interpreted, run_ours, run_peer  # noqa: E402
 from vulkan_peer import PeerError  # noqa: E402
@@ -66,6 +67,8 @@ OPTIONAL = tuple(sorted({f"{step.entry.ir}.{step.entry.name}" for pipeline in (c
 VGPRS, SGPRS = (24, 32, 48), (36, 48, 64)
 #: Seconds that a combination may take before the process is ended: more than the emulator's and lavapipe's own limits.
 LONGEST = 60.0
+#: Seconds of the processor for the NIR interpreter, which judges what lavapipe does not run.
+INTERPRETER_SECONDS = 10.0
 #: Bytes of runtime arrays where constants are given.
 RUNTIME_BYTES = 1 << 22
 
@@ -221,18 +224,28 @@ class Crossing:
 
     def _judge_result(self, shader: Any, how: Combination) -> tuple[str, str]:
         ours = run_ours(shader, self.inputs, self.groups, check="waits")
-        expected, tolerance = self.expected, self.tolerance
-        if self.refused and how == how.plain():
-            return "peer refuses", self.refused
-        if self.refused:
+        expected = self._interpreted(how.wave) if self.refused else self.expected
+        if self.refused and not expected:
+            if how == how.plain():
+                return "peer refuses", self.refused
             expected = run_ours(how.plain().compile(self.module, self.entry), self.inputs, self.groups)
-        outcome, reason = differences(expected, ours, self.inputs, tolerance)
+        outcome, reason = differences(expected, ours, self.inputs, self.tolerance)
         if outcome == "differs":
             evidence = self._evidence(shader, ours, expected)
             return ("undecidable", evidence) if evidence else (outcome, reason)
         if self._has_races(shader) and not self._has_races_anyway(how.plain()):
             return "race", "none without options"
         return outcome, ""
+
+    def _interpreted(self, wave: int) -> Written:
+        """What the NIR interpreter makes of the dispatch, or nothing where it takes long, or lacks something."""
+        if (wave,) not in self.interpreted:
+            try:
+                with limited(INTERPRETER_SECONDS):
+                    self.interpreted[wave,] = run_interpreted(self.module, self.entry, self.inputs, self.groups, wave)
+            except (LookupError, TimeoutError, pyaco.InputError, pyaco.UnsupportedError):
+                self.interpreted[wave,] = {}
+        return self.interpreted[wave,]
 
     def _evidence(self, shader: Any, ours: Written, expected: Written) -> str:
         """What shows that a result is not defined; other targets' results that are the same need no search of their own."""
