@@ -105,6 +105,16 @@ def judged(module: bytes, inputs: GeneratedInputs, groups: Groups = (1, 1, 1)) -
     return Judgement(module, "main", inputs, groups, shader, ours, theirs, {}).reason()
 
 
+@needs_lavapipe
+def test_subgroups_of_another_size_that_write_to_an_image(tmp_path: Path) -> None:
+    declared = "#extension GL_KHR_shader_subgroup_basic : require\nlayout(set = 0, binding = 2, r32ui) uniform uimageBuffer image;"
+    module, inputs = dispatch("imageStore(image, int(i), uvec4(gl_SubgroupInvocationID));", tmp_path, declared)
+    shader = pyaco.compile(module, target="gfx900")
+    ours, theirs = run_ours(shader, inputs, (1, 1, 1)), run_interpreted(module, "main", inputs, (1, 1, 1), 8)
+    reason = "the NIR interpreter gives ours with subgroups of 64, and lavapipe's with 8"
+    assert Judgement(module, "main", inputs, (1, 1, 1), shader, ours, theirs, {}).reason() == reason
+
+
 @pytest.mark.parametrize("body", [
     "whole[gl_GlobalInvocationID.x] = {0};", "uvec3 at = gl_LocalInvocationID; whole[64 * gl_WorkGroupID[0] + at.x] = {0};"])  # fmt: skip
 def test_invocations_numbered_the_other_way_round(body: str, tmp_path: Path) -> None:
