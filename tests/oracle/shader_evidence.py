@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from equivalent_modules import Renumbered, without_contraction
+from equivalent_modules import Initialized, Renumbered, without_contraction
 from shader_differences import Tolerance, differences, faults, instructions, moved_texels, opcodes
 from shader_inputs import GeneratedInputs
 from shader_runs import Groups, Racing, Reordered, Rounded, Undefined, Written, access_fault, run_interpreted, run_ours, run_peer
@@ -86,8 +86,8 @@ class Judgement:
         reference = run_ours(self.shader, self.inputs, self.groups, "reference")
         if self._differs(reference):
             raise AssertionError("the reference engine and the fast one do not agree")
-        steps = [self._checks, self._other_runs, self._renumbered, self._contraction, self._fault, *self._interpretations(), self._subgroups,
-                 self._rounding]  # fmt: skip
+        steps = [self._checks, self._other_runs, self._renumbered, self._contraction, self._initialized, self._fault, *self._interpretations(),
+                 self._subgroups, self._rounding]  # fmt: skip
         for step in (*steps, *self._turns()):
             try:
                 with limited(EVIDENCE_SECONDS):
@@ -130,6 +130,14 @@ class Judgement:
         """Whether each word that differs is another on lavapipe, or on ours, where no arithmetic may be fused or rearranged."""
         if self._explained_by(without_contraction(self.module)):
             yield "every word that differs is another with NoContraction on all arithmetic"
+
+    def _initialized(self) -> Iterator[str]:
+        if self.differs_initialized():
+            yield "every word that differs is another where variables begin with other values"
+
+    def differs_initialized(self) -> bool:
+        """Whether all that differs goes back to variables that are read before they are written."""
+        return self._explained_by(Initialized(self.module).spirv())
 
     def _renumbered(self) -> Iterator[str]:
         """Whether each word that differs is another, on lavapipe or on ours, where the last invocation does what the first did."""

@@ -98,11 +98,16 @@ def test_other_turns(body: str, reason: str, tmp_path: Path) -> None:
 
 def judged(module: bytes, inputs: GeneratedInputs, groups: Groups = (1, 1, 1)) -> str:
     """The evidence, where another implementation is said to have written one word otherwise."""
+    return judgement(module, inputs, groups).reason()
+
+
+def judgement(module: bytes, inputs: GeneratedInputs, groups: Groups) -> Judgement:
+    """A dispatch of which another implementation is said to have written one word otherwise."""
     shader = pyaco.compile(module, target="gfx900")
     ours = run_ours(shader, inputs, groups)
     theirs: dict[Any, Any] = {key: data.copy() for key, data in ours.items()}
     theirs[0, 1].view(np.uint32)[1] ^= 0x40000000
-    return Judgement(module, "main", inputs, groups, shader, ours, theirs, {}).reason()
+    return Judgement(module, "main", inputs, groups, shader, ours, theirs, {})
 
 
 @needs_lavapipe
@@ -125,6 +130,17 @@ def test_invocations_numbered_the_other_way_round(body: str, tmp_path: Path) -> 
     first, second = (run_ours(pyaco.compile(each, target="gfx1030"), inputs, (2, 1, 1))[0, 1] for each in (module, other))
     np.testing.assert_array_equal(first, second)
     assert first.view(np.uint32)[[1, 127]].tolist() == [1010001, 63631127]
+
+
+@needs_lavapipe
+@pytest.mark.parametrize(("body", "explained"), [
+    ("float[3] a; mat2 m; bool b; if (i < 3) { a[i] = i; b = true; } whole[i] = uint(a[1] + m[1].x) + uint(b);", True),
+    ("uint[3] a; a[i % 3] = i; whole[i] = a[i % 3]; if (i == 2) whole[64] = a[1];", False),
+])  # fmt: skip
+def test_variables_that_nobody_writes(body: str, explained: bool, tmp_path: Path) -> None:
+    """Another variable that is read before it is written explains no word of its own."""
+    module, inputs = dispatch(body, tmp_path)
+    assert judgement(module, inputs, (1, 1, 1)).differs_initialized() == explained
 
 
 def test_who_comes_last_where_the_first_does_what_the_last_did(tmp_path: Path) -> None:
