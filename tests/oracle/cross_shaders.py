@@ -6,8 +6,9 @@ lowered, fewer registers than the chip has, so that values spill. Each is
 
 - compiled with the validators after every pass;
 - decoded by LLVM (``judge.undecoded``), and disassembled by us: our assembler must make the same words of that text;
-- executed with the check ``waits`` beside lavapipe (``run_shaders`` says how results are judged, and what counts as undecidable), and, if its
-  result is right, with the check ``races``: what that finds must be found in the shader compiled without options too.
+- executed with the check ``waits`` beside lavapipe (``run_shaders`` says how results are judged, and what counts as undecidable), or beside the NIR
+  interpreter where lavapipe does not run the module, and, if its result is right, with the check ``races``: what that finds must be found in the
+  shader compiled without options too.
 
 ``--every`` takes each target in each wave size instead, without options, with small and wide values in turn; another parity of ``--seed`` turns
 them round.
@@ -43,11 +44,11 @@ sys.path[:0] = [str(HERE.parents[1]), str(HERE), str(HERE.parent / "shaders")]
 import numpy as np  # noqa: E402
 import shader_evidence  # noqa: E402
 import shader_runs  # noqa: E402
-from equivalent_modules import with_constants  # noqa: E402
+from equivalent_modules import with_constants, with_own_bindings  # noqa: E402
 from judge import undecoded  # noqa: E402
 from restarted_worker import RestartedWorker, WorkerFailed  # noqa: E402
 from shader_differences import Tolerance, differences  # noqa: E402
-from shader_evidence import EVIDENCE_SECONDS, Judgement  # noqa: E402
+from shader_evidence import EVIDENCE_SECONDS, Judgement, asks_for_order, limited  # noqa: E402
 from shader_inputs import CannotDrive, GeneratedInputs, generate  # noqa: E402
 from shader_runs import Groups, Written, access_fault, peer_lacks, run_interpreted, run_ours, run_peer  # noqa: E402
 from vulkan_peer import PeerError  # noqa: E402
@@ -66,6 +67,8 @@ OPTIONAL = tuple(sorted({f"{step.entry.ir}.{step.entry.name}" for pipeline in (c
 VGPRS, SGPRS = (24, 32, 48), (36, 48, 64)
 #: Seconds that a combination may take before the process is ended: more than the emulator's and lavapipe's own limits.
 LONGEST = 60.0
+#: Seconds of the processor for the NIR interpreter, which judges what lavapipe does not run.
+INTERPRETER_SECONDS = 10.0
 #: Bytes of runtime arrays where constants are given.
 RUNTIME_BYTES = 1 << 22
 
@@ -205,8 +208,10 @@ class Crossing:
         return bool(access_fault(self.module, self.entry, self.inputs, self.groups, wave))
 
     def _unordered(self, how: Combination, error: Exception) -> tuple[str, str]:
-        """A wait that memory needs behind an atomic is missing only where no race says that the module never asked for that order."""
+        """A wait that memory needs behind an atomic is missing only where the module asks for that order, and no race says otherwise."""
         reason = str(error).splitlines()[0][:200]
+        if "a barrier or an atomic lies between" in str(error) and not asks_for_order(self.module):
+            return "undecidable", f"all atomics are relaxed; {reason}"
         plain = how.plain().compile(self.module, self.entry)
         with suppress(pyaco.emu.MissingWaitError):          # the check for races may stop at the same wait
             if "a barrier or an atomic lies between" in str(error) and self._has_races(plain, same_values=True):
@@ -219,18 +224,28 @@ class Crossing:
 
     def _judge_result(self, shader: Any, how: Combination) -> tuple[str, str]:
         ours = run_ours(shader, self.inputs, self.groups, check="waits")
-        expected, tolerance = self.expected, self.tolerance
-        if self.refused and how == how.plain():
-            return "peer refuses", self.refused
-        if self.refused:
+        expected = self._interpreted(how.wave) if self.refused else self.expected
+        if self.refused and not expected:
+            if how == how.plain():
+                return "peer refuses", self.refused
             expected = run_ours(how.plain().compile(self.module, self.entry), self.inputs, self.groups)
-        outcome, reason = differences(expected, ours, self.inputs, tolerance)
+        outcome, reason = differences(expected, ours, self.inputs, self.tolerance)
         if outcome == "differs":
             evidence = self._evidence(shader, ours, expected)
             return ("undecidable", evidence) if evidence else (outcome, reason)
         if self._has_races(shader) and not self._has_races_anyway(how.plain()):
             return "race", "none without options"
         return outcome, ""
+
+    def _interpreted(self, wave: int) -> Written:
+        """What the NIR interpreter makes of the dispatch, or nothing where it takes long, or lacks something."""
+        if (wave,) not in self.interpreted:
+            try:
+                with limited(INTERPRETER_SECONDS):
+                    self.interpreted[wave,] = run_interpreted(self.module, self.entry, self.inputs, self.groups, wave)
+            except (LookupError, TimeoutError, pyaco.InputError, pyaco.UnsupportedError):
+                self.interpreted[wave,] = {}
+        return self.interpreted[wave,]
 
     def _evidence(self, shader: Any, ours: Written, expected: Written) -> str:
         """What shows that a result is not defined; other targets' results that are the same need no search of their own."""
@@ -307,7 +322,7 @@ class Work:
 
 def judge_file(work: Work) -> list[dict[str, Any]]:
     """Rows of a module."""
-    module, rows, end = with_constants(work.path.read_bytes(), dict(work.constants)), [], time.process_time() + work.seconds
+    module, rows, end = with_own_bindings(with_constants(work.path.read_bytes(), dict(work.constants))), [], time.process_time() + work.seconds
 
     def note(entry: str, how: Combination | None, outcome: str, reason: str) -> None:
         rows.append({"path": str(work.path), "entry": entry, "how": asdict(how) if how else None, "outcome": outcome, "reason": reason})

@@ -12,20 +12,24 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from equivalent_modules import Renumbered, without_contraction
-from shader_differences import Tolerance, differences, faults, moved_texels, opcodes
+from equivalent_modules import Initialized, Renumbered, without_contraction
+from shader_differences import Tolerance, differences, faults, instructions, moved_texels, opcodes
 from shader_inputs import GeneratedInputs
 from shader_runs import Groups, Racing, Reordered, Rounded, Undefined, Written, access_fault, run_interpreted, run_ours, run_peer
-from spirv_reflection import reflect
+from spirv_reflection import Module, reflect
 from vulkan_peer import PeerError
 
 import pyaco
 
 GUARD_BYTES, EVIDENCE_SECONDS, ROUNDINGS = 4096, 300.0, 12
-OP_CONTROL_BARRIER = 224
+OP_CONTROL_BARRIER, OP_MEMORY_BARRIER = 224, 225
 #: Capabilities of instructions that see other invocations of a subgroup: GroupNonUniform*, SubgroupBallotKHR, SubgroupVoteKHR, derivative groups.
 SUBGROUPS = {*range(61, 69), 4423, 4431, 5288, 5297, 5350, 6026}
 PEER_LANES = 8
+#: Where an atomic has its memory semantics, by opcode: OpAtomicLoad to OpAtomicXor, OpAtomicFlagTestAndSet, -FlagClear, -FMinEXT, -FMaxEXT, -FAddEXT.
+SEMANTICS = {opcode: (5,) for opcode in (227, 229, *range(232, 243), 318, 5614, 5615, 6035)} | {228: (3,), 230: (5, 6), 231: (5, 6), 319: (3,)}
+#: Acquire, Release, AcquireRelease, SequentiallyConsistent.
+ORDERS = 0x1E
 DECORATE_NON_UNIFORM = 5300
 
 
@@ -43,6 +47,16 @@ def limited(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)
+
+
+def asks_for_order(module: bytes) -> bool:
+    """Whether a module orders what one invocation does to memory before what another does: by a barrier, or an atomic that is not relaxed."""
+    constants = Module(module).constants
+    for words in instructions(module):
+        opcode = words[0] & 0xFFFF
+        if opcode in (OP_CONTROL_BARRIER, OP_MEMORY_BARRIER) or any(constants[words[at]][0] & ORDERS for at in SEMANTICS.get(opcode, ())):
+            return True
+    return False
 
 
 class Judgement:
@@ -72,8 +86,8 @@ class Judgement:
         reference = run_ours(self.shader, self.inputs, self.groups, "reference")
         if self._differs(reference):
             raise AssertionError("the reference engine and the fast one do not agree")
-        steps = [self._checks, self._other_runs, self._renumbered, self._contraction, self._fault, *self._interpretations(), self._subgroups,
-                 self._rounding]  # fmt: skip
+        steps = [self._checks, self._other_runs, self._renumbered, self._contraction, self._initialized, self._fault, *self._interpretations(),
+                 self._subgroups, self._rounding]  # fmt: skip
         for step in (*steps, *self._turns()):
             try:
                 with limited(EVIDENCE_SECONDS):
@@ -116,6 +130,14 @@ class Judgement:
         """Whether each word that differs is another on lavapipe, or on ours, where no arithmetic may be fused or rearranged."""
         if self._explained_by(without_contraction(self.module)):
             yield "every word that differs is another with NoContraction on all arithmetic"
+
+    def _initialized(self) -> Iterator[str]:
+        if self.differs_initialized():
+            yield "every word that differs is another where variables begin with other values"
+
+    def differs_initialized(self) -> bool:
+        """Whether all that differs goes back to variables that are read before they are written."""
+        return self._explained_by(Initialized(self.module).spirv())
 
     def _renumbered(self) -> Iterator[str]:
         """Whether each word that differs is another, on lavapipe or on ours, where the last invocation does what the first did."""
@@ -192,7 +214,7 @@ class Judgement:
             yield f"the NIR interpreter gives ours with subgroups of {self.shader.wave}, and lavapipe's with {PEER_LANES}"
 
     def _is_near(self, found: Written, interpreted: Written) -> bool:
-        if any(key[0] == "image" for key in interpreted):
+        if any(found[key].size != each.size for key, each in interpreted.items()):       # of images, numbers of 32 bits whatever the format has
             return False
         return differences(found, interpreted, self.inputs, self.tolerance)[0] != "differs"
 

@@ -13,6 +13,7 @@ import llvm_forms
 import pytest
 from cross_shaders import BAD, OPTIONAL, Combination, Crossing, Work, all_targets, draw, every, judge_file, replayed
 from judge import undecoded
+from shader_runs import run_interpreted
 from vulkan_peer import Lavapipe
 
 import pyaco
@@ -75,6 +76,22 @@ def test_fewer_registers_make_a_shader_spill() -> None:
     module = (SHADERS / "attention.spv").read_bytes()
     few, plain = Combination("gfx1100", 64, vgpr_limit=24), Combination("gfx1100", 64)
     assert few.compile(module, "main").stats["spilled_vgprs"] > 0 == plain.compile(module, "main").stats["spilled_vgprs"]
+
+
+def test_what_lavapipe_does_not_run_is_interpreted(lavapipe: Lavapipe, llvm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cross_shaders.peer_lacks", lambda module: "what it needs")
+    monkeypatch.setattr("shader_evidence.EVIDENCE_SECONDS", 0)
+    module, how = (SHADERS / "saxpy.spv").read_bytes(), Combination("gfx1030", 32)
+
+    def otherwise(*arguments: Any) -> Any:
+        return {key: ~data for key, data in run_interpreted(*arguments).items()}
+
+    def without_result(*arguments: Any) -> Any:
+        raise pyaco.UnsupportedError("an instruction")
+
+    for run, outcome in ((run_interpreted, "equal"), (otherwise, "differs"), (without_result, "peer refuses")):
+        monkeypatch.setattr("cross_shaders.run_interpreted", run)
+        assert Crossing(module, "main", 0, "small", (2, 2, 1)).judge(how)[0] == outcome
 
 
 def test_right_and_wrong_code(lavapipe: Lavapipe, llvm: str, monkeypatch: pytest.MonkeyPatch) -> None:

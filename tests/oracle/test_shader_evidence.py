@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from equivalent_modules import Renumbered, with_constants, without_contraction
+from equivalent_modules import Renumbered, with_constants, with_own_bindings, without_contraction
 from shader_differences import Tolerance, differences
-from shader_evidence import Judgement
+from shader_evidence import Judgement, asks_for_order
 from shader_inputs import GeneratedInputs, generate
 from shader_runs import Groups, Racing, Reordered, Rounded, access_fault, run_interpreted, run_ours, run_peer
 from vulkan_peer import find_icd
@@ -98,11 +98,26 @@ def test_other_turns(body: str, reason: str, tmp_path: Path) -> None:
 
 def judged(module: bytes, inputs: GeneratedInputs, groups: Groups = (1, 1, 1)) -> str:
     """The evidence, where another implementation is said to have written one word otherwise."""
+    return judgement(module, inputs, groups).reason()
+
+
+def judgement(module: bytes, inputs: GeneratedInputs, groups: Groups) -> Judgement:
+    """A dispatch of which another implementation is said to have written one word otherwise."""
     shader = pyaco.compile(module, target="gfx900")
     ours = run_ours(shader, inputs, groups)
     theirs: dict[Any, Any] = {key: data.copy() for key, data in ours.items()}
     theirs[0, 1].view(np.uint32)[1] ^= 0x40000000
-    return Judgement(module, "main", inputs, groups, shader, ours, theirs, {}).reason()
+    return Judgement(module, "main", inputs, groups, shader, ours, theirs, {})
+
+
+@needs_lavapipe
+def test_subgroups_of_another_size_that_write_to_an_image(tmp_path: Path) -> None:
+    declared = "#extension GL_KHR_shader_subgroup_basic : require\nlayout(set = 0, binding = 2, r32ui) uniform uimageBuffer image;"
+    module, inputs = dispatch("imageStore(image, int(i), uvec4(gl_SubgroupInvocationID));", tmp_path, declared)
+    shader = pyaco.compile(module, target="gfx900")
+    ours, theirs = run_ours(shader, inputs, (1, 1, 1)), run_interpreted(module, "main", inputs, (1, 1, 1), 8)
+    reason = "the NIR interpreter gives ours with subgroups of 64, and lavapipe's with 8"
+    assert Judgement(module, "main", inputs, (1, 1, 1), shader, ours, theirs, {}).reason() == reason
 
 
 @pytest.mark.parametrize("body", [
@@ -115,6 +130,17 @@ def test_invocations_numbered_the_other_way_round(body: str, tmp_path: Path) -> 
     first, second = (run_ours(pyaco.compile(each, target="gfx1030"), inputs, (2, 1, 1))[0, 1] for each in (module, other))
     np.testing.assert_array_equal(first, second)
     assert first.view(np.uint32)[[1, 127]].tolist() == [1010001, 63631127]
+
+
+@needs_lavapipe
+@pytest.mark.parametrize(("body", "explained"), [
+    ("float[3] a; mat2 m; bool b; if (i < 3) { a[i] = i; b = true; } whole[i] = uint(a[1] + m[1].x) + uint(b);", True),
+    ("uint[3] a; a[i % 3] = i; whole[i] = a[i % 3]; if (i == 2) whole[64] = a[1];", False),
+])  # fmt: skip
+def test_variables_that_nobody_writes(body: str, explained: bool, tmp_path: Path) -> None:
+    """Another variable that is read before it is written explains no word of its own."""
+    module, inputs = dispatch(body, tmp_path)
+    assert judgement(module, inputs, (1, 1, 1)).differs_initialized() == explained
 
 
 def test_who_comes_last_where_the_first_does_what_the_last_did(tmp_path: Path) -> None:
@@ -135,11 +161,36 @@ def test_each_word_that_differs_must_be_another(body: str, reason: str, tmp_path
     assert judged(*dispatch(body, tmp_path)) == reason
 
 
+@pytest.mark.parametrize(("body", "order"), [
+    ("whole[i] = 1; atomicAdd(whole[0], 2u);", False),
+    ("whole[i] = 1; atomicCompSwap(whole[0], 2u, 3u);", False),
+    ("whole[i] = 1; atomicAdd(whole[0], 2u, gl_ScopeDevice, gl_StorageSemanticsBuffer, gl_SemanticsRelease);", True),
+    ("atomicStore(whole[0], 2u, gl_ScopeDevice, gl_StorageSemanticsBuffer, gl_SemanticsRelease);", True),
+    ("whole[i] = 1; memoryBarrierBuffer(); atomicAdd(whole[0], 2u);", True),
+    ("whole[i] = 1; barrier(); whole[63 - i] = 2;", True),
+])  # fmt: skip
+def test_modules_that_ask_for_an_order(body: str, order: bool, tmp_path: Path) -> None:
+    module, _ = dispatch(body, tmp_path, "#extension GL_KHR_memory_scope_semantics : require")
+    assert asks_for_order(module) == order
+
+
 def test_other_constants(tmp_path: Path) -> None:
     declared = "layout(constant_id = 3) const uint SIZE = 1; layout(constant_id = 4) const uint OTHER = 5; const uint TWICE = 2 * SIZE;"
     module, inputs = dispatch("whole[0] = SIZE; whole[1] = OTHER; whole[2] = TWICE;", tmp_path, declared)
     shader = pyaco.compile(with_constants(module, {"SIZE": 77, "MISSING": 3}), target="gfx1030")
     assert run_ours(shader, inputs, (1, 1, 1))[0, 1].view(np.uint32)[:3].tolist() == [77, 5, 154]
+
+
+def test_a_set_for_each_kind_of_resource(tmp_path: Path) -> None:
+    """Of two buffers, an image and a sampler of one binding; buffers of one kind stay together."""
+    declared = ("layout(set = 0, binding = 1) buffer D { uint again[]; }; layout(set = 0, binding = 1) uniform sampler s;"
+                "layout(set = 0, binding = 1) uniform texture2D t; layout(set = 0, binding = 1) uniform U { uint once; };")
+    source, target = tmp_path / "shader.comp", tmp_path / "shader.spv"
+    source.write_text(f"{HEAD}{declared}\nvoid main() {{ whole[0] = once; again[1] = uint(texture(sampler2D(t, s), vec2(0)).x); }}\n")
+    subprocess.run(["glslangValidator", "--target-env", "vulkan1.2", "-o", str(target), str(source)], check=True, capture_output=True)
+    sets = spirv.reflect(with_own_bindings(target.read_bytes()), "main")["descriptor_sets"]
+    assert sets[0][1]["type"] == "ssbo" and {*sets} == {0, 1, 2, 3}
+    assert sorted(sets[number][1]["type"] for number in (1, 2, 3)) == ["sampled_image", "sampler", "ubo"]
 
 
 def test_sums_of_exact_values_in_any_order(tmp_path: Path) -> None:

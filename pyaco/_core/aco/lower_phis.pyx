@@ -293,13 +293,17 @@ cdef int _sweep(Context *c, Region *r, BlockId block, bint lanes, uint8_t regist
 
 
 cdef bint _same_lanes(const ProgramData *p, BlockId first, BlockId block) noexcept nogil:
-    """Whether the lanes that reach a block are those that reach one that dominates it, as far as they have not left for good; no, if unsure."""
+    """Whether the lanes that reach a block are those that reach one that dominates it, as far as they have not left for good; no, if unsure.
+
+    A nested loop may lie between: all lanes that enter one come to the block behind it. Where the way leads into a loop, some may have left that;
+    what is known of a phi there is asked for within the same loop only.
+    """
     cdef BlockId before
     cdef int _step
     for _step in range(most_steps):
         if block == first:
             return True
-        if block < first or p.blocks.logical_idom[block] < 0 or p.blocks.kind[block] & (block_loop_header | block_loop_exit):
+        if p.blocks.logical_idom[block] < 0:         # out of reach: all dominate it
             return False
         before = <uint32_t>p.blocks.logical_idom[block]
         if p.blocks.kind[before] & block_branch and not p.blocks.kind[block] & block_merge:
