@@ -135,3 +135,36 @@ def test_derivative_groups_in_the_interpreter(group: str, lowered: bool, tmp_pat
     bound = images.SampledImage(images.Image(levels), Sampler((2, 2, 2), 1, 1, 2))
     Interpreter(shader, (1, 1, 1), {(0, 0): result, (0, 1): bound}).run()
     check(group, 1 / 10, result, 64)
+
+
+LEVELS = """#version 450
+#extension GL_NV_compute_shader_derivatives : require
+layout(local_size_x = 8, local_size_y = 8) in;
+layout(derivative_group_quadsNV) in;
+layout(set = 0, binding = 0) buffer Out {{ vec4 result[]; }};
+layout(set = 0, binding = 1) uniform sampler{dimension} one;
+layout(set = 0, binding = 2) uniform sampler{dimension}Array many;
+void main() {{
+    vec2 place = vec2(gl_LocalInvocationID.xy) * vec2(0.03, 0.02) * vec2(gl_LocalInvocationID.x + 1) + 0.4;
+    vec3 direction = vec3(place - 1, 0.7);
+    result[gl_LocalInvocationIndex] = vec4(textureQueryLod(one, {coordinate}), textureQueryLod(many, {coordinate}));
+}}
+"""
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(("dimension", "coordinate"), [("1D", "place.x"), ("2D", "place"), ("Cube", "direction")])
+def test_levels_of_arrays(dimension: str, coordinate: str, target: str, tmp_path: Path) -> None:
+    """Coordinates of a query have no layer, whose rounding they would suffer; what has no array says what they give."""
+    (tmp_path / "a.comp").write_text(LEVELS.format(dimension=dimension, coordinate=coordinate))
+    subprocess.run(["glslangValidator", "-V", "--target-env", "vulkan1.1", "-o", str(tmp_path / "a.spv"), str(tmp_path / "a.comp")], check=True,
+                   stdout=subprocess.DEVNULL)
+    device = Device(target, threads=1)
+    image = device.image(format="R32_FLOAT", width=32, height=1 if dimension == "1D" else 32, mips=4, layers=12)
+    sampler, result, name = Sampler((2, 2, 2), 1, 1, 2), device.zeros(16 * 64), dimension.lower()
+    one, many = (SampledImage(image.view(view), sampler) for view in (name, f"{name}_array"))
+    shader = compile((tmp_path / "a.spv").read_bytes(), target=target, validate=True)
+    device.dispatch(shader, (1, 1, 1), {(0, 0): result, (0, 1): one, (0, 2): many})
+    found = result.numpy().view(np.float32).reshape(64, 4)
+    np.testing.assert_array_equal(found[:, :2], found[:, 2:])
+    assert len(np.unique(found[:, 1])) > 3

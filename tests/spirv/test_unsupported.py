@@ -20,7 +20,9 @@ SUPPORTED = {"SubgroupBallotKHR", "SubgroupFirstInvocationKHR", "SubgroupAllKHR"
              "FragmentFetchAMD", "GroupNonUniformQuadAllKHR", "GroupNonUniformQuadAnyKHR", "GroupNonUniformPartitionNV",
              "CompositeConstructReplicateEXT", "ControlBarrierArriveINTEL", "ControlBarrierWaitINTEL", "UntypedAccessChainKHR",
              "UntypedInBoundsAccessChainKHR", "UntypedPtrAccessChainKHR", "UntypedInBoundsPtrAccessChainKHR", "UntypedArrayLengthKHR",
-             "TypeCooperativeMatrixKHR"}
+             "TypeCooperativeMatrixKHR", "FmaKHR", "UCountLeadingZerosINTEL", "UCountTrailingZerosINTEL", "AbsISubINTEL", "AbsUSubINTEL",
+             "IAddSatINTEL", "UAddSatINTEL", "ISubSatINTEL", "USubSatINTEL", "IAverageINTEL", "UAverageINTEL", "IAverageRoundedINTEL",
+             "UAverageRoundedINTEL", "IMul32x16INTEL", "UMul32x16INTEL"}
 TERMINATORS = {"TerminateInvocation", "IgnoreIntersectionKHR", "TerminateRayKHR", "EmitMeshTasksEXT"}
 EXTENSIONS = [name for name, number in OPCODES.items() if number >= 4096]
 NUMBERS = {"L": 0, "E": 0, "S": 0, "M": 0, "D": 0}

@@ -303,6 +303,9 @@ cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
     if t.opcode == tex_samples_identical:
         return alu2_constant(b, alu_ieq, _fragment_mask(b, &t), 0) if has_masks else constant(b, 0, 1)
     changed = _one_size(b, &t)
+    if t.opcode == tex_lod and t.image_flags & image_is_array:
+        t.image_flags &= ~<int>image_is_array              # its coordinates have no layer
+        changed = 1
     changed |= _project(b, &t)
     changed |= _explicit_level(b, &t)
     changed |= _fetch_offset(b, &t)

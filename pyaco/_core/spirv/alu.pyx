@@ -109,13 +109,13 @@ cdef int _refuse_small_floats(Reader r, uint32_t word) except -1 nogil:
 
 
 cdef int _table_instruction(Reader r, uint32_t word, uint32_t end, uint32_t opcode) except -1 nogil:
-    cdef ValueId[2] values
+    cdef ValueId[3] values
     cdef uint32_t count = end - word - 3
     cdef TypeId type = require_vector_type(r, r.words[word + 1])
     cdef uint8_t flags = spirv_alu_flags[opcode]
     cdef bint exact = r.nir.exact
     cdef ValueId value
-    if count > 2:
+    if count > 3:
         fail(r, word, "too many operands")
     values[0] = ssa(r, r.words[word + 3])
     if r.has_small_floats:
@@ -126,6 +126,8 @@ cdef int _table_instruction(Reader r, uint32_t word, uint32_t end, uint32_t opco
             values[0] = ssa(r, r.words[word + 4])
         else:
             values[1] = ssa(r, r.words[word + 4])
+    elif count == 3:
+        values[1], values[2] = ssa(r, r.words[word + 4]), ssa(r, r.words[word + 5])
     if flags & spirv_alu_exact:
         r.nir.exact = True
     if components_of(r, values[0]) != r.s.types.components[type]:
@@ -134,7 +136,9 @@ cdef int _table_instruction(Reader r, uint32_t word, uint32_t end, uint32_t opco
     if flags & spirv_alu_not:
         value = alu1(&r.nir, alu_inot, value)
     r.nir.exact = exact
-    if bits_of(r, value) != r.s.types.bit_size[type] and opcode == OpBitCount:
+    if opcode == OpUCountTrailingZerosINTEL:
+        value = alu2(&r.nir, alu_umin, value, integer(r, bits_of(r, values[0]), 32))      # find_lsb(0) is -1
+    if bits_of(r, value) != r.s.types.bit_size[type] and (opcode == OpBitCount or opcode == OpUCountTrailingZerosINTEL):
         value = resize_integer(r, value, r.s.types.bit_size[type], False)
     return set_checked(r, word, value)
 
@@ -494,8 +498,6 @@ cdef int _bit_field(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:
             fail(r, word, "an operand that is not an integer")
         if i >= count - 2:
             values[i] = resize_integer(r, values[i], 32, False)
-    if bits_of(r, values[0]) != 32:
-        unsupported(r, word, "bit fields of integers that are not 32 bits wide")
     if opcode == OpBitFieldInsert:
         return set_checked(r, word, checked_alu(r, alu_bitfield_insert, values, 4))
     if opcode == OpBitFieldSExtract:

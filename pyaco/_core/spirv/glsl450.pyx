@@ -14,7 +14,7 @@ from pyaco._core.ir.emitter cimport *
 from pyaco._core.ir.shader cimport *
 from pyaco._core.nir.lowering cimport constant_float
 from pyaco._core.spirv.alu cimport checked_alu, dot, has_shape, replicate, set_checked, set_pair
-from pyaco._core.spirv.amd_instructions cimport gcn_instruction, trinary_instruction
+from pyaco._core.spirv.amd_instructions cimport ballot_instruction, gcn_instruction, trinary_instruction
 from pyaco._core.spirv.emission cimport *
 from pyaco._core.spirv.lines cimport debug_line
 from pyaco._core.spirv.module cimport *
@@ -483,6 +483,8 @@ cdef int glsl_instruction(Reader r, uint32_t word, uint32_t end) except -1 nogil
         return trinary_instruction(r, word, end, opcode)
     if r.payload[set_id] == instruction_set_gcn:
         return gcn_instruction(r, word, end, opcode)
+    if r.payload[set_id] == instruction_set_ballot:
+        return ballot_instruction(r, word, end, opcode)
     if r.payload[set_id] != instruction_set_glsl:
         unsupported(r, word, "the extended instruction set ", <const char *>&r.words[r.offset[set_id] + 2])
     if opcode >= glsl_opcode_count or glsl_names[opcode] == NULL:

@@ -51,7 +51,8 @@ cdef enum:
     instruction_set_debug = 3     # NonSemantic.Shader.DebugInfo.100: ignored but for its lines
     instruction_set_trinary = 4   # SPV_AMD_shader_trinary_minmax
     instruction_set_gcn = 5       # SPV_AMD_gcn_shader
-    instruction_set_literals = 6  # DebugInfo, OpenCL.DebugInfo.100: ignored; unlike those of all other sets, operands are literals too
+    instruction_set_ballot = 6    # SPV_AMD_shader_ballot
+    instruction_set_literals = 7  # DebugInfo, OpenCL.DebugInfo.100: ignored; unlike those of all other sets, operands are literals too
 
 cdef enum:                        # TypeFacts.block_decoration
     decorated_block = 1           # Block

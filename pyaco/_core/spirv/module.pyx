@@ -304,6 +304,8 @@ cdef int _import(Reader r, uint32_t word) except -1 nogil:
         r.payload[id] = instruction_set_trinary
     elif strcmp(name, "SPV_AMD_gcn_shader") == 0:
         r.payload[id] = instruction_set_gcn
+    elif strcmp(name, "SPV_AMD_shader_ballot") == 0:
+        r.payload[id] = instruction_set_ballot
     elif strcmp(name, "DebugInfo") == 0 or strcmp(name, "OpenCL.DebugInfo.100") == 0:
         r.payload[id] = instruction_set_literals
     elif strncmp(name, "NonSemantic.", 12) == 0:

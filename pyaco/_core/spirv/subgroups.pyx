@@ -23,7 +23,7 @@ cdef int _require_subgroup(Reader r, SpirvId id) except -1 nogil:
     return 0
 
 
-cdef ValueId _number_operand(Reader r, SpirvId id) except 0 nogil:
+cdef ValueId number_operand(Reader r, SpirvId id) except 0 nogil:
     cdef ValueId value = ssa(r, id)
     if r.s.instructions.kind[value] == nir_deref:
         fail(r, r.word, "a pointer where a number is expected")
@@ -48,7 +48,7 @@ cdef ValueId _mask_operand(Reader r, SpirvId id) except 0 nogil:
     return value
 
 
-cdef ValueId _each_component(Reader r, int opcode, ValueId value, ValueId index, int op=0, int cluster=0) except 0 nogil:
+cdef ValueId each_component(Reader r, int opcode, ValueId value, ValueId index, int op=0, int cluster=0) except 0 nogil:
     """An intrinsic on each component of a value; of `index`, `op` and `cluster` it takes those that it has."""
     cdef ValueId[16] parts
     cdef ValueId[2] sources
@@ -70,7 +70,7 @@ cdef int _vote(Reader r, uint32_t word, uint32_t opcode, SpirvId id) except -1 n
     cdef uint32_t i
     cdef int vote = intrinsic_vote_ieq
     if opcode == OpGroupNonUniformAllEqual or opcode == OpSubgroupAllEqualKHR:
-        value = _number_operand(r, id)
+        value = number_operand(r, id)
         if r.s.types.base[value_type(r, id)] == type_float:
             vote = intrinsic_vote_feq
         for i in range(components_of(r, value)):
@@ -81,7 +81,7 @@ cdef int _vote(Reader r, uint32_t word, uint32_t opcode, SpirvId id) except -1 n
     value = _scalar_bool(r, id)
     if opcode == OpGroupNonUniformQuadAllKHR or opcode == OpGroupNonUniformQuadAnyKHR:
         # not of swaps: invocations that are not active have no say
-        return set_checked(r, word, _each_component(r, intrinsic_reduce, value, 0, alu_iand if opcode == OpGroupNonUniformQuadAllKHR else alu_ior, 4))
+        return set_checked(r, word, each_component(r, intrinsic_reduce, value, 0, alu_iand if opcode == OpGroupNonUniformQuadAllKHR else alu_ior, 4))
     if opcode == OpGroupNonUniformAll or opcode == OpSubgroupAllKHR or opcode == OpGroupAll:
         return set_checked(r, word, intrinsic_n(&r.nir, intrinsic_vote_all, 1, 1, &value))
     return set_checked(r, word, intrinsic_n(&r.nir, intrinsic_vote_any, 1, 1, &value))
@@ -122,14 +122,14 @@ cdef int _exchange(Reader r, uint32_t word, uint32_t end, uint32_t opcode) excep
     cdef uint64_t direction
     cdef int kind
     if opcode == OpSubgroupReadInvocationKHR or opcode == OpSubgroupFirstInvocationKHR:
-        value = _number_operand(r, r.words[word + 3])
+        value = number_operand(r, r.words[word + 3])
         if opcode == OpSubgroupReadInvocationKHR:
             index = _index_operand(r, r.words[word + 4])
-            return set_checked(r, word, _each_component(r, intrinsic_read_invocation, value, index))
-        return set_checked(r, word, _each_component(r, intrinsic_read_first_invocation, value, 0))
-    value = _number_operand(r, r.words[word + 4])
+            return set_checked(r, word, each_component(r, intrinsic_read_invocation, value, index))
+        return set_checked(r, word, each_component(r, intrinsic_read_first_invocation, value, 0))
+    value = number_operand(r, r.words[word + 4])
     if opcode == OpGroupNonUniformBroadcastFirst:
-        return set_checked(r, word, _each_component(r, intrinsic_read_first_invocation, value, 0))
+        return set_checked(r, word, each_component(r, intrinsic_read_first_invocation, value, 0))
     if opcode == OpGroupNonUniformQuadSwap:
         direction = integer_constant(r, r.words[word + 5])
         if direction > 2:
@@ -139,7 +139,7 @@ cdef int _exchange(Reader r, uint32_t word, uint32_t end, uint32_t opcode) excep
             kind = intrinsic_quad_swap_vertical
         elif direction == 2:
             kind = intrinsic_quad_swap_diagonal
-        return set_checked(r, word, _each_component(r, kind, value, 0))
+        return set_checked(r, word, each_component(r, kind, value, 0))
     index = _index_operand(r, r.words[word + 5])
     if opcode == OpGroupNonUniformBroadcast or opcode == OpGroupBroadcast:
         kind = intrinsic_read_invocation
@@ -155,7 +155,7 @@ cdef int _exchange(Reader r, uint32_t word, uint32_t end, uint32_t opcode) excep
         kind = intrinsic_quad_broadcast
     else:
         return _rotate(r, word, end, value, index)
-    return set_checked(r, word, _each_component(r, kind, value, index))
+    return set_checked(r, word, each_component(r, kind, value, index))
 
 
 cdef uint32_t _cluster_size(Reader r, SpirvId id) except? 0xffffffffU nogil:
@@ -167,7 +167,7 @@ cdef uint32_t _cluster_size(Reader r, SpirvId id) except? 0xffffffffU nogil:
 
 cdef int _rotate(Reader r, uint32_t word, uint32_t end, ValueId value, ValueId delta) except -1 nogil:
     cdef uint32_t cluster = _cluster_size(r, r.words[word + 6]) if end - word > 6 else 0
-    return set_checked(r, word, _each_component(r, intrinsic_rotate, value, delta, 0, cluster))
+    return set_checked(r, word, each_component(r, intrinsic_rotate, value, delta, 0, cluster))
 
 
 # ----------------------------------------------------------------------------------------- SPV_NV_shader_subgroup_partitioned
@@ -206,7 +206,7 @@ cdef ValueId _without_sign_of_zero(Reader r, ValueId value, TypeId type) except 
 
 cdef int _partition(Reader r, uint32_t word) except -1 nogil:
     """OpGroupNonUniformPartitionNV: loop { first = read_first(value); same = ballot(value == first); if (value == first) break }."""
-    cdef ValueId value = _number_operand(r, r.words[word + 3])
+    cdef ValueId value = number_operand(r, r.words[word + 3])
     cdef TypeId type = value_type(r, r.words[word + 3])
     cdef ValueId[16] parts
     cdef ValueId is_same = 0
@@ -232,10 +232,10 @@ cdef ValueId _partitioned(Reader r, int kind, ValueId value, int op, ValueId mas
     """A reduction or scan of each partition by itself: loop { if (the first lane's mask has this lane) { reduce; break } }."""
     cdef ValueId first, is_in
     cdef NodeId after = _begin_loop(r)
-    first = _each_component(r, intrinsic_read_first_invocation, mask, 0)
+    first = each_component(r, intrinsic_read_first_invocation, mask, 0)
     is_in = intrinsic_n(&r.nir, intrinsic_inverse_ballot, 1, 1, &first)
     _begin_if(r, is_in)
-    value = _each_component(r, kind, value, 0, op)
+    value = each_component(r, kind, value, 0, op)
     jump(&r.nir, jump_break)
     r.nir.block = after
     return value
@@ -243,7 +243,7 @@ cdef ValueId _partitioned(Reader r, int kind, ValueId value, int op, ValueId mas
 
 cdef int _reduction(Reader r, uint32_t word, uint32_t end, int op) except -1 nogil:
     cdef uint32_t operation = r.words[word + 4]
-    cdef ValueId value = _number_operand(r, r.words[word + 5])
+    cdef ValueId value = number_operand(r, r.words[word + 5])
     cdef uint32_t cluster = 0
     cdef int kind = intrinsic_reduce
     cdef bint is_float = op == alu_fadd or op == alu_fmul or op == alu_fmin or op == alu_fmax
@@ -269,7 +269,7 @@ cdef int _reduction(Reader r, uint32_t word, uint32_t end, int op) except -1 nog
         return set_checked(r, word, _partitioned(r, kind, value, op, _mask_operand(r, r.words[word + 6])))
     elif operation != GroupOperation_Reduce:
         unsupported_enumerant(r, word, "the group operation ", spirv_kind_GroupOperation, operation)
-    return set_checked(r, word, _each_component(r, kind, value, 0, op, cluster))
+    return set_checked(r, word, each_component(r, kind, value, 0, op, cluster))
 
 
 # ----------------------------------------------------------------------------------------------------------- derivatives
@@ -280,7 +280,7 @@ cdef int _derivative(Reader r, uint32_t word, uint32_t opcode) except -1 nogil:
     cdef uint32_t form
     if r.s.info.derivative_group == derivatives_none:
         fail(r, word, "derivatives where the entry point has no derivative group")
-    value = _number_operand(r, r.words[word + 3])
+    value = number_operand(r, r.words[word + 3])
     if r.s.types.base[require_vector_type(r, r.words[word + 1])] != type_float or bits_of(r, value) != 32:
         fail(r, word, "the derivative of what is not a 32-bit float")
     opcodes[:] = [alu_fddx, alu_fddy, alu_fddx_fine, alu_fddy_fine, alu_fddx_coarse, alu_fddy_coarse]
