@@ -61,6 +61,9 @@ _DEFINITION_FLAGS = {flag.text: int(flag) for flag in (DefinitionFlag.PRECISE, D
 _DEFINITION = re.compile(r"\s*(s\d+|l?v\d+b?): ((?:\(\w+\))*)%(\d+)(?::(\S+))?\Z")
 _OPERAND = re.compile(r"((?:\(\w+\))*)%(\d+)(?::(\S+))?\Z")
 _UNDEF = re.compile(r"(s\d+|l?v\d+b?):? undef\Z")
+_NEXT_OPERAND = re.compile(
+    r"\s*(-?\|?-?(?:lo\(|hi\()?-?\(?(?:(?:s\d+|l?v\d+b?):? undef|1/\(2\*PI\)[|)]*(?:\.[xy]{2})?(?:\*\[-?1,-?1\])?"
+    r"|[^\s,]+\[[^\s\]]*\][^\s,]*|[^\s,]+))")  # fmt: skip
 _SWIZZLE = re.compile(r"(.*?)(?:\.([xy])([xy]))?(?:\*\[(-?1),(-?1)\])?\Z")
 _BLOCK = re.compile(r"/\* logical preds: ((?:BB\d+, )*)/ linear preds: ((?:BB\d+, )*)/ kind: ((?:[\w-]+, )*)((?:/ \w+: \w+ )*)\*/\Z")
 
@@ -421,8 +424,7 @@ def _split_operands(text: str) -> tuple[list[str], list[str]]:
     operands: list[str] = []
     rest = text
     while True:
-        match = re.match(r"\s*(-?\|?-?(?:lo\(|hi\()?-?\(?(?:(?:s\d+|l?v\d+b?):? undef|1/\(2\*PI\)[|)]*|[^\s,]+\[[^\s\]]*\][^\s,]*|[^\s,]+))",
-                         rest)  # fmt: skip
+        match = _NEXT_OPERAND.match(rest)
         if not match or not _is_operand(match[1]):
             return operands, rest.split()
         operands.append(match[1])

@@ -30,7 +30,8 @@ FILES = {
     "median_of_floats": "any", "inverse_compare": "any", "signs_of_compares": "exact", "output_scale": "exact", "literals_in_registers": "exact",
     "parts_of_vectors": "any", "sums_of_parts": "any", "shared_products": "exact", "packed_halves": "any", "sums_with_conditions": "any",
     "inverted_logic": "any", "parts_of_scalars": "any",
-    "minmax_modifiers": "any", "lane_moves": "any", "lane_moves_of_eight": "any",
+    "minmax_modifiers": "any", "lane_moves": "any", "lane_moves_of_eight": "any", "packed_constants": "any", "inverted_operands": "any",
+    "short_integers": "any", "short_integers_gfx10": "any", "absolute_differences": "any", "nested_vectors": "any", "signs_of_logic": "any",
 }  # fmt: skip
 #: What no assembler but ours writes, so that no test of the engines has it: halves of literals.
 BOTH_ENGINES = ("two_literals",)
@@ -80,7 +81,8 @@ def not_a_number(row: Array, of_half: bool) -> Array:
 
 def available(text: str, target: str) -> bool:
     """Whether the generation has what a program has before the optimizer runs."""
-    return not re.search({"gfx803": r"v_(med3|fma)_f16|dpp8|row_xmask", "gfx900": r"dpp8|row_xmask"}.get(target, "nothing"), text)
+    lacks = {"gfx803": r"v_(med3|fma)_f16|dpp8|row_xmask|v_pk_|_e64", "gfx900": r"dpp8|row_xmask|16_e64"}
+    return not re.search(lacks.get(target, r"v_mul_lo_u16 "), text)
 
 
 PROGRAMS = {name: re.sub(r" / mode: \w+", "", read(FOLDER / f"{name}.txt").source) for name in FILES}

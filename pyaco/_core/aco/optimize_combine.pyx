@@ -4,13 +4,17 @@ from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 from isa_opcodes cimport *
 from isa_tables cimport can_use_input_modifiers, can_use_output_modifiers, isa_opcode_number, opcode_format
 from modifiers cimport (
-    modifier_abs, modifier_clamp, modifier_neg, modifier_neg_hi, modifier_omod, modifier_opsel, modifier_opsel_hi, modifier_set_abs,
-    modifier_set_clamp, modifier_set_neg, modifier_set_neg_hi, modifier_set_omod, modifier_set_opsel, modifier_set_opsel_hi,
+    modifier_abs, modifier_clamp, modifier_neg, modifier_omod, modifier_opsel, modifier_set_abs, modifier_set_clamp, modifier_set_neg,
+    modifier_set_omod, modifier_set_opsel,
 )
 from pyaco._core.aco.build cimport by_wave
 from pyaco._core.aco.dominance cimport dominates_linear
 from pyaco._core.aco.optimize_edit cimport *
-from pyaco._core.aco.optimize_facts cimport Fusion, float_bits, fusion_x, fusion_y, fusion_z, fusions_of, inverse_compare, made_bits, result_bits
+from pyaco._core.aco.optimize_facts cimport (
+    Fusion, float_bits, fusion_ones, fusion_x, fusion_y, fusion_z, fusion_zero, fusions_of, inverse_compare, made_bits, result_bits,
+)
+from pyaco._core.aco.optimize_loads cimport combine_extended_load, combine_short_load
+from pyaco._core.aco.optimize_packed cimport combine_packed_multiply_add
 from pyaco._core.aco.optimize_parts cimport parts_read
 from pyaco._core.ir.program cimport *
 
@@ -38,9 +42,28 @@ cdef inline bint _unmodified(const ProgramData *p, InstructionId i) noexcept nog
     return not p.instructions.format[i] & modified_encodings and p.instructions.modifiers[i] == 0
 
 
-cdef bint _fuse(Context *c, InstructionId i, uint16_t opcode, const Operand *operands, uint32_t count) except -1 nogil:
+cdef bint _fuse_short(Context *c, InstructionId i, uint16_t opcode, Operand *operands, uint32_t count) except -1 nogil:
+    """Become an unmodified VOP2 instruction, or the VOP3 form of one, if the generation has it and the operands fit."""
+    cdef ProgramData *p = c.p
+    cdef uint16_t old_opcode = p.instructions.opcode[i]
+    cdef uint16_t old_format = p.instructions.format[i]
+    # Of GFX9 only some chips have v_xnor_b32.
+    if isa_opcode_number(p.gfx_level, opcode, opcode_format[opcode]) < 0 or p.gfx_level < gfx10:
+        return False
+    p.instructions.opcode[i] = opcode
+    p.instructions.format[i] = opcode_format[opcode]
+    if encode_operands(c, i, operands, count):
+        return True
+    p.instructions.opcode[i] = old_opcode
+    p.instructions.format[i] = old_format
+    return False
+
+
+cdef bint _fuse(Context *c, InstructionId i, uint16_t opcode, Operand *operands, uint32_t count) except -1 nogil:
     """Become an unmodified VOP3 instruction if the generation has it and the operands fit."""
     cdef ProgramData *p = c.p
+    if opcode_format[opcode] & format_vop2:
+        return _fuse_short(c, i, opcode, operands, count)
     if isa_opcode_number(p.gfx_level, opcode, opcode_format[opcode]) < 0 or not bus_allows(p, opcode, format_vop3, operands, count):
         return False
     become(c, i, opcode, format_vop3, operands, count)
@@ -64,15 +87,17 @@ cdef uint64_t _moved_modifiers(uint64_t word, uint32_t source, uint32_t target) 
 cdef bint _try_fusion(Context *c, InstructionId i, uint32_t k, const Fusion *fusion) except -1 nogil:
     """Fuse with the producer of source `k` as a row of the table says."""
     cdef ProgramData *p = c.p
-    cdef Operand[3] sources
+    cdef Operand[5] sources
     cdef Operand[3] operands
+    cdef uint32_t named = 0
     cdef uint32_t j
     cdef Operand o = source_at(p, i, k)
     cdef InstructionId q = producer_of(c, o)
     cdef uint64_t user = p.instructions.modifiers[i]
     cdef uint64_t word = 0
     if not fusion.positions >> k & 1 or q == 0 or p.instructions.opcode[q] != fusion.producer or c.uses[o.data] != 1 \
-            or result_of(p, q) != o.data or p.instructions.format[q] & modified_encodings:
+            or result_of(p, q) != o.data or p.instructions.format[q] & modified_encodings \
+            or (format_is_salu(p.instructions.format[q]) and not _scc_unused(c, q)):
         return False
     # A part of a register that SDWA would read where it is needs an instruction of its own for the fused one.
     if parts_read(c, i) or parts_read(c, q):
@@ -82,14 +107,17 @@ cdef bint _try_fusion(Context *c, InstructionId i, uint32_t k, const Fusion *fus
                 or not _modifies_sources(user, 3 & ~(1 << k)):
             return False
     sources[<int>fusion_x] = source_at(p, q, 0)
-    sources[<int>fusion_y] = source_at(p, q, 1)
-    sources[<int>fusion_z] = source_at(p, i, 1 - k)
-    if fusion.source_count == 2 and not is_constant(sources[<int>fusion_y], 0):
-        return False
+    sources[<int>fusion_y] = source_at(p, q, min(1, p.instructions.operand_count[q] - 1))
+    sources[<int>fusion_z] = source_at(p, i, min(1 - k, p.instructions.operand_count[i] - 1))
+    sources[<int>fusion_zero] = operand_c32(0)
+    sources[<int>fusion_ones] = operand_c32(0xffffffffU)
     for j in range(fusion.source_count):
+        named |= 1 << fusion.sources[j]
         operands[j] = sources[fusion.sources[j]]
         word |= _moved_modifiers(user, 1 - k, j) if fusion.sources[j] == fusion_z \
             else _moved_modifiers(p.instructions.modifiers[q], fusion.sources[j], j)
+    if p.instructions.operand_count[q] > 1 and not named >> <int>fusion_y & 1 and not is_constant(sources[<int>fusion_y], 0):
+        return False
     if not _fuse(c, i, fusion.fused, operands, fusion.source_count):
         return False
     p.instructions.modifiers[i] = word
@@ -111,7 +139,7 @@ cdef bint _combine_fusions(Context *c, InstructionId i) except -1 nogil:
     cdef uint32_t k
     if count == 0 or c.p.instructions.format[i] & modified_encodings:
         return False
-    for k in range(2):
+    for k in range(min(2, <uint32_t>c.p.instructions.operand_count[i])):
         for j in range(count):
             if _try_fusion(c, i, k, &fusions[j]):
                 if drops_carry:
@@ -329,45 +357,6 @@ cdef bint combine_with_literal(Context *c, InstructionId i) except -1 nogil:
     if opcode not in (op_v_add_f32, op_v_sub_f32, op_v_subrev_f32) or c.p.gfx_level >= gfx10:
         return False
     return _combine_multiply_add(c, i, 32, opcode == op_v_subrev_f32, opcode == op_v_sub_f32, True)
-
-
-cdef bint _combine_packed_multiply_add(Context *c, InstructionId i) except -1 nogil:
-    """A packed addition that reads a packed product, which nothing but such instructions reads, half by half."""
-    cdef ProgramData *p = c.p
-    cdef uint64_t word = p.instructions.modifiers[i]
-    cdef uint64_t product
-    cdef uint32_t k
-    cdef uint32_t other
-    cdef uint32_t low
-    cdef uint32_t high
-    cdef InstructionId q
-    cdef Operand[3] operands
-    cdef Operand o
-    for k in range(2):
-        other = 1 - k
-        o = source_at(p, i, k)
-        q = producer_of(c, o)
-        if q == 0 or p.instructions.opcode[q] != op_v_pk_mul_f16 or not is_summed(c, o):
-            continue
-        product = p.instructions.modifiers[q]
-        if modifier_clamp(product) or modifier_opsel(word) >> k & 1 or not modifier_opsel_hi(word) >> k & 1:
-            continue
-        if _is_precise(p, i, q):
-            continue
-        operands[0] = source_at(p, q, 0)
-        operands[1] = source_at(p, q, 1)
-        operands[2] = source_at(p, i, other)
-        if not bus_allows(p, op_v_pk_fma_f16, format_vop3p, operands, 3):
-            continue
-        low = (modifier_neg(product) & 3) ^ (modifier_neg(word) >> k & 1) | (modifier_neg(word) >> other & 1) << 2
-        high = (modifier_neg_hi(product) & 3) ^ (modifier_neg_hi(word) >> k & 1) | (modifier_neg_hi(word) >> other & 1) << 2
-        product = modifier_set_neg_hi(modifier_set_neg(product, low), high)
-        product = modifier_set_opsel(product, (modifier_opsel(product) & 3) | (modifier_opsel(word) >> other & 1) << 2)
-        product = modifier_set_opsel_hi(product, (modifier_opsel_hi(product) & 3) | (modifier_opsel_hi(word) >> other & 1) << 2)
-        become(c, i, op_v_pk_fma_f16, format_vop3p, operands, 3)
-        p.instructions.modifiers[i] = modifier_set_clamp(product, modifier_clamp(word))
-        return True
-    return False
 
 
 cdef bint _producer_can_modify(const Context *c, Operand o, uint32_t bits, uint32_t *producer) noexcept nogil:
@@ -646,30 +635,6 @@ cdef bint _combine_and_exec(Context *c, InstructionId i) except -1 nogil:
     return False
 
 
-cdef bint _combine_short_load(Context *c, InstructionId i) except -1 nogil:
-    """An extension of a byte or a half that scalar memory gave (GFX12): such loads extend it themselves."""
-    cdef ProgramData *p = c.p
-    cdef uint16_t opcode = p.instructions.opcode[i]
-    cdef Operand o = source_at(p, i, 0)
-    cdef InstructionId q = producer_of(c, o)
-    cdef uint16_t load = p.instructions.opcode[q]
-    cdef bint is_half = load == op_s_load_u16 or load == op_s_buffer_load_u16
-    if q == 0 or not (is_half or load == op_s_load_u8 or load == op_s_buffer_load_u8) or not _scc_unused(c, i):
-        return False
-    if opcode == op_s_bfe_u32:
-        if not is_constant(source_at(p, i, 1), 0x100000 if is_half else 0x80000):
-            return False
-    elif c.uses[o.data] != 1 or opcode != (op_s_sext_i32_i16 if is_half else op_s_sext_i32_i8):
-        return False
-    elif is_half:
-        p.instructions.opcode[q] = op_s_load_i16 if load == op_s_load_u16 else op_s_buffer_load_i16
-    else:
-        p.instructions.opcode[q] = op_s_load_i8 if load == op_s_load_u8 else op_s_buffer_load_i8
-    p.instructions.definition_count[i] = 1
-    become(c, i, op_p_parallelcopy, format_pseudo, &o, 1)
-    return True
-
-
 cdef bint _combine_scalar_shift_add(Context *c, InstructionId i) except -1 nogil:
     """(a << n) + b with n from 1 to 4, when the carry is unused."""
     cdef ProgramData *p = c.p
@@ -696,6 +661,30 @@ cdef bint _combine_scalar_shift_add(Context *c, InstructionId i) except -1 nogil
         become(c, i, opcode, format_sop2, operands, 2)
         return True
     return False
+
+
+cdef bint _combine_absolute_difference(Context *c, InstructionId i) except -1 nogil:
+    """The magnitude of a difference, or of a sum with a constant; scc says the same: whether it is zero."""
+    cdef ProgramData *p = c.p
+    cdef Operand o = source_at(p, i, 0)
+    cdef InstructionId q = producer_of(c, o)
+    cdef Operand[2] operands
+    cdef uint32_t k
+    if q == 0 or p.instructions.opcode[q] not in (op_s_sub_i32, op_s_sub_u32, op_s_add_i32, op_s_add_u32) or c.uses[o.data] != 1 \
+            or result_of(p, q) != o.data or not _scc_unused(c, q):
+        return False
+    operands[0] = source_at(p, q, 0)
+    operands[1] = source_at(p, q, 1)
+    if p.instructions.opcode[q] == op_s_add_i32 or p.instructions.opcode[q] == op_s_add_u32:
+        k = 1 if operands[1].flags & operand_constant else 0
+        if not operands[k].flags & operand_constant:
+            return False
+        operands[1] = operand_c32(-<uint32_t>operand_constant_value(operands[k]))
+        operands[0] = source_at(p, q, 1 - k)
+        if operand_is_literal(operands[0]) and operand_is_literal(operands[1]):
+            return False
+    become(c, i, op_s_absdiff_i32, format_sop2, operands, 2)
+    return True
 
 
 cdef bint _upper_half(const Context *c, Operand o, Operand *whole) noexcept nogil:
@@ -840,8 +829,8 @@ cdef bint _combine_valu(Context *c, InstructionId i, uint16_t opcode) except -1 
         return _combine_byte_to_float(c, i)
     if opcode in (op_v_add_f32, op_v_add_f16, op_v_add_f64):
         return _combine_multiply_add(c, i, float_bits(opcode), False, False)
-    if opcode == op_v_pk_add_f16:
-        return _combine_packed_multiply_add(c, i)
+    if opcode == op_v_pk_add_f16 or opcode == op_v_pk_add_u16:
+        return combine_packed_multiply_add(c, i)
     if opcode in (op_v_sub_f32, op_v_sub_f16):
         return _combine_multiply_add(c, i, float_bits(opcode), False, True)
     if opcode in (op_v_subrev_f32, op_v_subrev_f16):
@@ -879,7 +868,11 @@ cdef bint combine(Context *c, InstructionId i) except -1 nogil:
     if opcode == op_s_pack_ll_b32_b16:
         return _combine_scalar_pack(c, i)
     if opcode in (op_s_bfe_u32, op_s_sext_i32_i8, op_s_sext_i32_i16):
-        return _combine_short_load(c, i)
+        return combine_short_load(c, i)
+    if opcode == op_p_extract:
+        return combine_extended_load(c, i)
+    if opcode == op_s_abs_i32:
+        return _combine_absolute_difference(c, i)
     if opcode == op_s_cmp_lg_u32 or opcode == op_s_cmp_lg_i32:
         return _combine_bit_test(c, i, op_s_bitcmp1_b32)
     if opcode == op_s_cmp_eq_u32 or opcode == op_s_cmp_eq_i32:

@@ -13,6 +13,8 @@ cdef enum:
     fusion_x = 0                     # first source of the producer
     fusion_y = 1                     # its second one; where it is left out it must be the constant zero
     fusion_z = 2                     # the instruction's source that the producer does not define
+    fusion_zero = 3                  # constants
+    fusion_ones = 4
 
 # The opcode with the first two sources exchanged, 0xffff none.
 cdef uint16_t commuted_opcode(uint16_t opcode) noexcept nogil

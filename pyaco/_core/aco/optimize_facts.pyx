@@ -15,7 +15,7 @@ from pyaco.isa import opcodes
 cdef uint16_t[4096] _commuted
 cdef uint16_t[4096] _inverse
 cdef uint16_t[4096] _exec_compare
-cdef Fusion[32] _fusions
+cdef Fusion[64] _fusions
 cdef uint8_t[4096] _first_fusion
 cdef uint8_t[4096] _fusion_count
 cdef uint8_t[4096] _float_bits
@@ -97,7 +97,7 @@ _SELECTIONS = "min max min3 max3 med3".split()
 _READS_FLOATS = re.compile(r"v_(?:cmp_(?!class)\w+|cvt_\w+)_f(16|32)(?:_e64)?")
 _MAKES_FLOATS = re.compile(r"v_cvt_f(16|32)_(?:[iu]\d+|ubyte\d)")
 # Instruction, producer of its source 0 or 1, fused instruction, and the sources of that: x and y are the producer's, z the instruction's other
-# one. Rows of one instruction stand together and are tried from the top.
+# one, 0 and 1 constants without bits and with all. Rows of one instruction stand together and are tried from the top.
 _FUSIONS = """
 v_add_u32       01  v_bcnt_u32_b32  v_bcnt_u32_b32    x z
 v_add_u32       01  v_mul_u32_u24   v_mad_u32_u24     x y z
@@ -108,7 +108,12 @@ v_add_u32       01  v_lshlrev_b32   v_lshl_add_u32    y x z
 v_or_b32        01  v_or_b32        v_or3_b32         z x y
 v_or_b32        01  v_and_b32       v_and_or_b32      x y z
 v_or_b32        01  v_lshlrev_b32   v_lshl_or_b32     y x z
+v_or_b32        01  s_or_b32        v_or3_b32         z x y
+v_or_b32        01  v_not_b32       v_bfi_b32         x z 1
+v_and_b32       01  v_not_b32       v_bfi_b32         x 0 z
 v_xor_b32       01  v_xor_b32       v_xor3_b32        z x y
+v_xor_b32       01  v_not_b32       v_xnor_b32        z x
+v_not_b32       0   v_xor_b32       v_xnor_b32        x y
 v_lshlrev_b32   1   v_add_u32       v_add_lshl_u32    x y z
 v_min_f32       01  v_min_f32       v_min3_f32        x y z
 v_min_f32       01  v_max_f32       v_maxmin_f32      x y z
@@ -126,6 +131,16 @@ v_min_i32       01  v_min_i32       v_min3_i32        x y z
 v_min_i32       01  v_max_i32       v_maxmin_i32      x y z
 v_max_i32       01  v_max_i32       v_max3_i32        x y z
 v_max_i32       01  v_min_i32       v_minmax_i32      x y z
+v_add_u16       01  v_mul_lo_u16     v_mad_u16     x y z
+v_add_u16_e64   01  v_mul_lo_u16_e64 v_mad_u16     x y z
+v_min_i16       01  v_min_i16       v_min3_i16    x y z
+v_max_i16       01  v_max_i16       v_max3_i16    x y z
+v_min_u16       01  v_min_u16       v_min3_u16    x y z
+v_max_u16       01  v_max_u16       v_max3_u16    x y z
+v_min_i16_e64   01  v_min_i16_e64   v_min3_i16    x y z
+v_max_i16_e64   01  v_max_i16_e64   v_max3_i16    x y z
+v_min_u16_e64   01  v_min_u16_e64   v_min3_u16    x y z
+v_max_u16_e64   01  v_max_u16_e64   v_max3_u16    x y z
 """
 
 
@@ -141,7 +156,7 @@ def _fill_fusions(numbers):
         _fusions[index].positions = sum(1 << int(position) for position in positions)
         _fusions[index].source_count = len(sources)
         for k, source in enumerate(sources):
-            _fusions[index].sources[k] = "xyz".index(source)
+            _fusions[index].sources[k] = "xyz01".index(source)
 
 
 def _fill():

@@ -10,7 +10,8 @@ from modifiers cimport (
 )
 from pyaco._core.aco.optimize_edit cimport *
 from pyaco._core.aco.inline_constants cimport is_missing_constant
-from pyaco._core.aco.optimize_facts cimport converted_bits, flushed_bits, float_bits, read_bits
+from pyaco._core.aco.optimize_facts cimport converted_bits, flushed_bits, float_bits, is_packed, read_bits
+from pyaco._core.aco.optimize_packed cimport propagate_packed_constant
 from pyaco._core.aco.optimize_parts cimport propagate_halves
 from pyaco._core.aco.queries cimport opcode_is_phi, tied_operand
 from pyaco._core.ir.program cimport *
@@ -122,6 +123,9 @@ cdef int _propagate_valu(Context *c, InstructionId i, uint32_t k, Operand source
         # Lane masks stay in registers.
         if k >= opcode_max_operands or opcode_operand_classes[opcode * opcode_max_operands + k] == opcode_mask_class:
             return 0
+        if is_packed(opcode) and operand_bytes(o) == 4:
+            propagate_packed_constant(c, i, k, source)
+            return 0
         if p.instructions.format[i] & format_vop3p or not _constant_for(p, opcode, source, operand_bytes(o), &source):
             return 0
         # A literal in many instructions costs more than a register that holds it.
@@ -197,15 +201,17 @@ cdef int _propagate_phi(Context *c, InstructionId i, uint32_t k, Operand source)
 
 
 cdef bint _sign_source(Context *c, Operand o, Operand *source, bint *negative, bint *absolute, uint32_t *bits) noexcept nogil:
-    """The source of a multiplication by 1.0 or -1.0, or of a scalar instruction that changes the sign."""
+    """The source of a multiplication by 1.0 or -1.0, or of bitwise logic that changes the sign."""
     cdef ProgramData *p = c.p
     cdef InstructionId q = producer_of(c, o)
     cdef uint64_t word
     cdef uint32_t one
     cdef uint32_t minus
     cdef uint32_t k
-    if q and p.instructions.opcode[q] in (op_s_xor_b32, op_s_and_b32):
-        negative[0] = p.instructions.opcode[q] == op_s_xor_b32
+    if q and p.instructions.opcode[q] in (op_s_xor_b32, op_s_and_b32, op_v_xor_b32, op_v_and_b32):
+        if p.instructions.format[q] & modified_encodings:
+            return False
+        negative[0] = p.instructions.opcode[q] in (op_s_xor_b32, op_v_xor_b32)
         absolute[0] = not negative[0]
         bits[0] = 32
         source[0] = source_at(p, q, 1)
@@ -337,6 +343,9 @@ cdef int _fold_extract(Context *c, InstructionId i) except -1 nogil:
     cdef uint32_t wanted = source_at(p, i, 1).data * size
     cdef uint32_t offset = 0
     cdef uint32_t k
+    cdef Operand[2] parts
+    if wanted < 8 and _is_one_constant(c, o, size, 2, parts):
+        return become(c, i, op_p_parallelcopy, format_pseudo, &parts[wanted // 4], 1)
     if q == 0 or p.instructions.opcode[q] != op_p_create_vector:
         return 0
     for k in range(p.instructions.operand_count[q]):
@@ -356,6 +365,52 @@ cdef int _fold_extract(Context *c, InstructionId i) except -1 nogil:
             return become(c, i, op_p_parallelcopy, format_pseudo, &part, 1)
         offset += operand_bytes(part)
     return 0
+
+
+cdef bint _is_one_constant(const Context *c, Operand o, uint32_t size, uint32_t count, Operand *parts) noexcept nogil:
+    """Whether a vector of dwords is a copy of one constant: the first parts of it."""
+    cdef const ProgramData *p = c.p
+    cdef InstructionId q = producer_of(c, o)
+    cdef uint64_t value
+    cdef uint32_t k
+    if q == 0 or p.instructions.opcode[q] not in (op_p_parallelcopy, op_s_mov_b64) or p.instructions.operand_count[q] != 1 or size != 4 \
+            or not source_at(p, q, 0).flags & operand_constant or operand_bytes(source_at(p, q, 0)) != 8 or count > 2:
+        return False
+    value = operand_constant_value(source_at(p, q, 0))
+    for k in range(count):
+        parts[k] = operand_c32(<uint32_t>(value >> 32 * k))
+    return True
+
+
+cdef int _fold_vectors(Context *c, InstructionId i) except -1 nogil:
+    """The parts of a part that is nothing but a vector's are parts of the vector itself."""
+    cdef ProgramData *p = c.p
+    cdef Operand[16] parts
+    cdef Operand part
+    cdef InstructionId q
+    cdef uint32_t count = 0
+    cdef uint32_t j
+    cdef uint32_t k
+    cdef bint nested = False
+    if p.instructions.operand_count[i] > 16:
+        return 0
+    for k in range(p.instructions.operand_count[i]):
+        part = source_at(p, i, k)
+        q = producer_of(c, part)
+        if q == 0 or p.instructions.opcode[q] != op_p_create_vector or c.uses[part.data] != 1 \
+                or p.instructions.operand_count[q] + count + p.instructions.operand_count[i] - k > 17:
+            if count == 16:
+                return 0
+            parts[count] = part
+            count += 1
+            continue
+        for j in range(p.instructions.operand_count[q]):
+            parts[count] = source_at(p, q, j)
+            if parts[count].flags & operand_temp and parts[count].flags & operand_fixed:
+                return 0
+            count += 1
+        nested = True
+    return become(c, i, op_p_create_vector, format_pseudo, parts, count) if nested else 0
 
 
 cdef bint _part_of_vector(const Context *c, Operand o, Operand *vector, uint32_t *begin) noexcept nogil:
@@ -433,6 +488,9 @@ cdef int _fold_split(Context *c, InstructionId i) except -1 nogil:
     cdef Operand part
     cdef uint8_t part_class
     cdef bint alone
+    if count == 2 and class_bytes(p.definitions.register_class[p.instructions.definition_first[i]]) == 4 \
+            and _is_one_constant(c, source_at(p, i, 0), 4, 2, parts):
+        return become(c, i, op_p_parallelcopy, format_pseudo, parts, 2)
     if q == 0 or p.instructions.opcode[q] != op_p_create_vector or p.instructions.operand_count[q] != count or count > 16:
         return 0
     alone = c.uses[source_at(p, i, 0).data] == 1          # nothing else needs the vector, so constants and SGPRs are copied once in any case
@@ -517,6 +575,7 @@ cdef int propagate(Context *c, InstructionId i) except -1 nogil:
     elif p.instructions.opcode[i] == op_p_extract_vector:
         _fold_extract(c, i)
     elif p.instructions.opcode[i] == op_p_create_vector:
+        _fold_vectors(c, i)
         _fold_parts(c, i)
     elif p.instructions.opcode[i] == op_p_extract:
         _fold_nested_extract(c, i)

@@ -15,6 +15,8 @@ cdef struct Placement:
 cdef Placement pseudo_placement(const ProgramData *p, uint8_t register_class) noexcept nogil
 cdef Placement definition_placement(const ProgramData *p, InstructionId i, uint32_t k) noexcept nogil
 cdef Placement operand_placement(const ProgramData *p, InstructionId i, uint32_t k) noexcept nogil
+# Whether an instruction, encoded as it is, leaves the bytes of a register alone that its small result does not have.
+cdef bint keeps_other_bytes(const ProgramData *p, InstructionId i) noexcept nogil
 # Whether operand k can be read from this byte address.
 cdef bint operand_fits(const ProgramData *p, InstructionId i, uint32_t k, uint32_t address) noexcept nogil
 # Before registers are chosen: shorter encodings, operands that some encodings fix to VCC or m0.

@@ -147,6 +147,21 @@ cdef uint16_t _high_store(uint16_t opcode) noexcept nogil:
     return op_invalid
 
 
+cdef bint keeps_other_bytes(const ProgramData *p, InstructionId i) noexcept nogil:
+    cdef uint16_t format = p.instructions.format[i]
+    cdef uint32_t k
+    if p.gfx_level < gfx8:
+        return False
+    if format == format_pseudo:
+        return True
+    if format_is_valu(format):
+        return (format & format_sdwa) != 0 or _keeps_high_half(p, i)
+    for k in range(32):
+        if _high_loads[k] == p.instructions.opcode[i]:
+            return not p.device.sram_ecc_enabled
+    return False
+
+
 # ------------------------------------------------------------------------------------------------------------ placements
 cdef Placement definition_placement(const ProgramData *p, InstructionId i, uint32_t k) noexcept nogil:
     cdef uint16_t format = p.instructions.format[i]

@@ -3,19 +3,21 @@
 The contents of every register byte (which temp it holds) are followed forward through the program, to a fixed point over loops: where
 paths meet a byte keeps its temp if all of them agree. SGPRs and linear VGPRs meet over linear edges, other VGPRs over logical
 ones. Every operand must then find its own temp in its register; a value that was overwritten, never copied to where a phi
-reads it, or placed outside the register file is found at its first use.
+reads it, or placed outside the register file is found at its first use. A result of less than a dword takes the rest of its register along where
+the encoding does; what must share a register with the result does.
 """
 from libc.stdint cimport uint16_t, uint32_t, uint8_t
 from libcpp.vector cimport vector
 
 from isa_opcodes cimport op_p_phi
 from modifiers cimport modifier_needs_scratch, modifier_scratch_register
-from pyaco._core.aco.queries cimport opcode_is_phi
+from pyaco._core.aco.queries cimport opcode_is_phi, tied_operand
+from pyaco._core.aco.register_constraints cimport keeps_other_bytes
 from pyaco._core.common.table cimport RowRange
 from pyaco._core.ir.program cimport (
     BlockId, DefinitionRow, InstructionId, OperandRow, OrderRow, Program, ProgramData, TempId, class_bytes, class_dwords,
     class_is_linear_vgpr, class_is_vgpr, definition_fixed, definition_temp, definitions_of, format_pseudo, format_pseudo_branch,
-    operand_late_kill, operand_temp, operands_of, register_none, register_vgpr0,
+    operand_late_kill, operand_temp, operands_of, register_none, register_vcc, register_vgpr0,
 )
 
 cdef enum:
@@ -95,8 +97,10 @@ cdef int _check_register(Context *c, uint32_t i, uint16_t reg, uint8_t register_
         return _expect(c, False, i, b"no register is assigned")
     if class_is_vgpr(register_class):
         _expect(c, register_vgpr0 <= reg and end <= file_bytes, i, b"a VGPR class outside the VGPRs")
+        _expect(c, c.p.device.vgpr_limit == 0 or end <= register_vgpr0 + 4 * c.p.device.vgpr_limit, i, b"a VGPR that the program may not have")
         return _expect(c, (register_class & 0x40) != 0 or reg & 3 == 0, i, b"dwords must be aligned")
     _expect(c, end <= 1024 and reg & 3 == 0, i, b"an SGPR class outside the SGPRs")
+    _expect(c, c.p.device.sgpr_limit == 0 or reg >= register_vcc or end <= 4 * c.p.device.sgpr_limit, i, b"an SGPR that the program may not have")
     if size == 2:
         _expect(c, reg & 7 == 0, i, b"a pair of SGPRs must be aligned to two")
     elif size >= 4 and size != 5:
@@ -126,6 +130,10 @@ cdef int _define(Context *c, uint32_t i, DefinitionRow row) except -1 nogil:
         return _expect(c, False, i, b"no register is assigned")
     if temp != unknown:
         _check_register(c, i, p.definitions.reg[row], p.definitions.register_class[row])
+    if p.definitions.register_class[row] & 0x40 and not keeps_other_bytes(p, i):
+        for byte in range(p.definitions.reg[row] & ~3U,
+                          min((p.definitions.reg[row] + class_bytes(p.definitions.register_class[row]) + 3) & ~3U, <uint32_t>file_bytes)):
+            c.contents[byte] = unknown
     for byte in range(p.definitions.reg[row],
                       min(p.definitions.reg[row] + class_bytes(p.definitions.register_class[row]), <uint32_t>file_bytes)):
         c.contents[byte] = temp
@@ -155,6 +163,18 @@ cdef int _check_overlaps(Context *c, InstructionId i) except -1 nogil:
     return 0
 
 
+cdef int _check_tied(Context *c, InstructionId i) except -1 nogil:
+    """What the encoding has one field for, an operand and the result, is in one register."""
+    cdef ProgramData *p = c.p
+    cdef int tied = tied_operand(p, i)
+    cdef OperandRow row = p.instructions.operand_first[i] + <uint32_t>max(tied, 0)
+    if tied < 0 or <uint32_t>tied >= p.instructions.operand_count[i] or p.instructions.definition_count[i] == 0 \
+            or not p.operands.flags[row] & operand_temp:
+        return 0
+    return _expect(c, p.operands.reg[row] == p.definitions.reg[p.instructions.definition_first[i]], i,
+                   b"a tied operand is not in the result's register")
+
+
 cdef int _instruction(Context *c, InstructionId i) except -1 nogil:
     cdef RowRange definitions
     cdef RowRange operands
@@ -175,6 +195,7 @@ cdef int _instruction(Context *c, InstructionId i) except -1 nogil:
         _define(c, i, row)
     if c.checking:
         _check_overlaps(c, i)
+        _check_tied(c, i)
     return 0
 
 
