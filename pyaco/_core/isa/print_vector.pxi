@@ -232,7 +232,8 @@ cdef void _sdwa(Printer *t, const Decoded *d, bint compare) noexcept nogil:
             put_text(t, b"UNUSED_SEXT")
         else:
             put_text(t, b"UNUSED_PRESERVE" if modifier_sdwa_dst_sel(m) & 0x10 else b"UNUSED_PAD")
-    _selection(t, b" src0_sel:", modifier_sdwa_sel0(m))
+    if opcode_operand_count[d.opcode]:
+        _selection(t, b" src0_sel:", modifier_sdwa_sel0(m))
     if not opcode_format[d.opcode] & format_vop1:
         _selection(t, b" src1_sel:", modifier_sdwa_sel1(m))
 
