@@ -241,6 +241,9 @@ def test_suffixes_of_encodings_that_do_not_exist(target: str, suffix: str, exist
         ("gfx1250", "v_fract_f64_e32 v[0:1], -54321", "ff7c007ecf2bffff"),
         ("gfx1250", "v_fract_f64_e32 v[0:1], lit64(-54321)", "fe7c007ecf2bffffffffffff"),
         ("gfx1250", "v_fract_f64_e32 v[0:1], -2147483649", "fe7c007effffff7fffffffff"),
+        # the selectors are two integers of 32 bits
+        ("gfx1250", "v_perm_pk16_b6_u4 v[2:4], v4, v[4:5], lit(1.0)", "020042d60409fe030000803f"),
+        ("gfx1310", "v_perm_pk16_b8_u4 v[2:5], v[4:5], v[6:7], 2.5", "02004ad7040dfe0300002040"),
     ],
 )  # fmt: skip
 def test_spellings_of_llvm(target: str, text: str, code: str) -> None:

@@ -226,6 +226,8 @@ cdef uint64_t _vop3_modifiers(const Reader *r, bint has_scalar_destination) noex
     cdef uint32_t word = r.words[0]
     cdef uint32_t high = r.words[1]
     cdef uint64_t m = 0
+    if word & 0xff00 == 0 and high & 0xf8000000U == 0:
+        return 0
     if not has_scalar_destination:
         m = modifier_set_abs(m, bits(word, 8, 3))
         if r.level >= gfx8:
