@@ -241,6 +241,9 @@ def test_suffixes_of_encodings_that_do_not_exist(target: str, suffix: str, exist
         ("gfx1250", "v_fract_f64_e32 v[0:1], -54321", "ff7c007ecf2bffff"),
         ("gfx1250", "v_fract_f64_e32 v[0:1], lit64(-54321)", "fe7c007ecf2bffffffffffff"),
         ("gfx1250", "v_fract_f64_e32 v[0:1], -2147483649", "fe7c007effffff7fffffffff"),
+        # the selectors are two integers of 32 bits
+        ("gfx1250", "v_perm_pk16_b6_u4 v[2:4], v4, v[4:5], lit(1.0)", "020042d60409fe030000803f"),
+        ("gfx1310", "v_perm_pk16_b8_u4 v[2:5], v[4:5], v[6:7], 2.5", "02004ad7040dfe0300002040"),
     ],
 )  # fmt: skip
 def test_spellings_of_llvm(target: str, text: str, code: str) -> None:
@@ -283,7 +286,8 @@ def test_names_of_signed_dot_products_are_signed() -> None:
     ("target", "text", "reason"),
     [
         ("gfx900", "v_mov_b32_dpp v0, 0 quad_perm:[0,0,0,0]", "field cannot hold"), ("gfx1100", "v_mov_b32_dpp v0, v1", "lane control"),
-        ("gfx900", "v_rcp_f32_sdwa v0, v1 src1_sel:BYTE_0", "no second source"),
+        ("gfx900", "v_rcp_f32_sdwa v0, v1 src1_sel:BYTE_0", "no second source"), ("gfx900", "v_nop_sdwa src0_sel:BYTE_0", "no source"),
+        ("gfx1100", "v_nop_dpp row_shl:1 row_mask:0xf bank_mask:0xf", "no such encoding"),
         ("gfx900", "v_cmp_lt_f32_sdwa vcc, v0, v1 dst_sel:BYTE_0", "no result"), ("gfx803", "v_cmp_lt_f32_sdwa s[0:1], v0, v1", "writes vcc"),
         ("gfx1100", "v_cmp_lt_f16_e64 s0, v0.l, v1.l op_sel:[0,0,1]", "no operand"),
         ("gfx1100", "v_mad_u16 v0.l, v1.l, v2.l, v3.l op_sel:[1,0,0,0]", "different halves"),
@@ -359,6 +363,11 @@ def test_a_literal_is_no_plain_number(target: str, line: str) -> None:
     ("gfx1251", "v_wmma_f64_16x16x4_f64 v[8:23], v[0:3], v[4:7], 1.0 neg_lo:[0,0,1]", "08005bcc0009ca9b"),
     ("gfx1250", "tensor_store_from_lds s[0:3], s[4:11], null, s[16:19] th:TH_STORE_NT_HT scope:SCOPE_DEV", "014071d00000687c00047c10"),
     ("gfx1250", "s_prefetch_inst s[12:13], 0x10, s4, 2 th:TH_LOAD_HT scope:SCOPE_DEV nv", "868054f510000008"),
+    # text of which LLVM prints less than it reads
+    ("gfx803", "v_nop_sdwa", "f900007e00000000"),
+    ("gfx900", "v_nop_dpp row_shl:1 row_mask:0xa bank_mask:0x1 bound_ctrl:1", "fa00007e000109a1"),
+    ("gfx1030", "v_nop_dpp dpp8:[1,2,3,4,5,6,7,0] fi:1", "ea00007e00d1581f"),
+    ("gfx908", "v_pk_fmac_f16_sdwa v5, -|v1|, -v2 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:DWORD src1_sel:DWORD", "f9040a7801063616"),
     # LLVM 24's answer
     ("gfx1310", "v_cvt_scale_pk32_f32_fp6 v[0:31], v[32:37], v2 scale_sel:3", "0018b8d620050202"),
     ("gfx1310", "v_exclusive_scan_sum_u32 v1, v2, v3 clamp", "018043d602070202"),

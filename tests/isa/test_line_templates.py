@@ -118,3 +118,43 @@ def test_a_template_leaves_what_it_has_not_seen_to_the_slow_path() -> None:
         "\ts_mov_b64 exec, vcc", "\ts_mov_b64 s[2:3], lit(0x1)",
     ]  # fmt: skip
     assert isa.assemble(listing.text(), "gfx900") == code
+
+
+#: First and last word of encodings of the ALU without modifiers, and the fields of their operands: word, first bit, width.
+ALU = {
+    "vop2": (0x00000000, 0x7A000000, 1 << 25, ((0, 0, 9), (0, 9, 8), (0, 17, 8))),
+    "vopc": (0x7C000000, 0x7DFE0000, 1 << 17, ((0, 0, 9), (0, 9, 8))),
+    "vop1": (0x7E000000, 0x7E01FE00, 1 << 9, ((0, 0, 9), (0, 17, 8))),
+    "sop2": (0x80000000, 0xBE000000, 1 << 23, ((0, 0, 8), (0, 8, 8), (0, 16, 7))),
+    "sopc": (0xBF000000, 0xBF7F0000, 1 << 16, ((0, 0, 8), (0, 8, 8))),
+    "sop1": (0xBE800000, 0xBE80FF00, 1 << 8, ((0, 0, 8), (0, 16, 7))),
+    "vop3": (0xD0000000, 0xD7FF0000, 1 << 16, ((0, 0, 8), (1, 0, 9), (1, 9, 9), (1, 18, 9))),
+}
+
+
+def alu_program(generator: random.Random, lines: int) -> bytes:
+    """Every opcode number with few registers first, then with any operand, two in every tenth line, and sometimes with another bit."""
+    made: list[int] = []
+    for encoding, (first, last, step, fields) in ALU.items():
+        for base in range(first, last + 1, step):
+            for line in range(lines):
+                words = [base, 0] if encoding == "vop3" else [base]
+                for word, bit, width in fields:
+                    words[word] |= (generator.randrange(8) | (256 if width == 9 and line < 4 else 0)) << bit
+                for word, bit, width in generator.sample(fields, 1 + (line % 10 == 0)) if line >= 4 else ():
+                    words[word] = words[word] & ~((1 << width) - 1 << bit) | generator.getrandbits(width) << bit
+                if line % 16 == 15:
+                    words[-1] ^= 1 << generator.randrange(32)
+                made += words
+    return np.array(made, np.uint32).tobytes()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_plain_forms_take_every_operand(target: str) -> None:
+    lines = 300 if os.environ.get("PYACO_EXHAUSTIVE") else 24
+    code, tables = alu_program(random.Random(target), lines), text_tables(target)
+    for wave_size in (32, 64) if tables.level >= 100 else (64,):
+        expected = disassemble_words(code, wave_size, tables, learn_after=0)
+        listing = disassemble_words(code, wave_size, tables)
+        assert listing.entries() == expected.entries()
+        assert listing.from_templates > (0 if tables.level < 80 else expected.text().count("\n") // 12)

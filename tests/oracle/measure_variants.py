@@ -25,6 +25,8 @@ CHIPS = {
 }  # fmt: skip
 #: Letter of the modifier that a field holds; its bits are numbered by source.
 LETTERS = {"neg": "n", "neg_lo": "n", "abs": "a", "neg_hi": "a", "op_sel": "o", "clamp": "c", "omod": "m", "op_sel_hi": "h", "op_sel_hi2": "h"}
+#: What LLVM reads and does not print (of the first two release 23): modifiers ("" none) by opcode and form.
+UNPRINTED = {("v_nop", "e64"): {""}, ("v_pipeflush", "e64"): {""}, ("v_pk_fmac_f16", "sdwa"): {"n0", "n1", "a0", "a1"}}
 File = dict[str, dict[str, dict[str, str]]]
 
 
@@ -101,9 +103,11 @@ def measure(levels: dict[int, str] = CHIPS, stride: int = 1) -> File:
         for chip, items in asked.items():
             tags: dict[tuple[str, str], set[str]] = collections.defaultdict(set)
             for (name, form, tag, _), good in zip(items, accepted(chip, [item[3] for item in items]), strict=True):
-                # LLVM 23 reads the suffix of these and does not print it
-                if good or (name in ("v_nop", "v_pipeflush") and form == "e64" and not tag):
+                if good or (tag in UNPRINTED.get((name, form), ()) and (not tag or tags.get((name, form)))):
                     tags[name, form].add(tag)
+            if 80 <= level < 110 and any(item[0] == "v_nop" for item in items):
+                # whose words have zeros where those of others have their sources
+                tags |= {("v_nop", form): {""} for form in ("dpp16", "sdwa", *(["dpp8"] if level >= 100 else []))}
             for name in {item[0] for item in items}:
                 found[name][generation] = {form: compact(tags[name, form]) for form in VARIANT_FORMS if (name, form) in tags}
     return found

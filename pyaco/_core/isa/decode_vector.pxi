@@ -88,6 +88,19 @@ cdef inline uint16_t _short_source(Reader *r, uint32_t code, bint half, uint32_t
     return _short_vgpr(r, code - 256, half, slot) if code >= 256 else address_of(r, code)
 
 
+cdef int _decode_idle_lane_control(Reader *r, uint32_t code) noexcept nogil:
+    """Lane control of v_nop, which has no operands that it could change: up to GFX10, with zeros in the fields of the source."""
+    cdef uint32_t fields = 0xffffffffU if code == 249 else 0xf000ffU if code == 250 else 0xffU
+    if r.out.opcode != op_v_nop or r.level >= gfx11 or r.length >= r.available or r.words[1] & fields:
+        return invalid(r)
+    if code == 249:
+        r.out.format |= format_sdwa
+        r.length += 1
+    else:
+        _take_lane_control(r, code, True, False)
+    return finish(r)
+
+
 cdef int decode_vop_short(Reader *r, uint16_t opcode, uint16_t format) noexcept nogil:
     """VOP1, VOP2 and VOPC in one dword, with an SDWA, DPP or literal dword where src0 says so."""
     cdef uint32_t word = r.words[0]
@@ -112,7 +125,9 @@ cdef int decode_vop_short(Reader *r, uint16_t opcode, uint16_t format) noexcept 
         else:
             add_destination(r, address_of(r, bits(word, 17, 7)), bytes_of(first_class))
     control = _is_lane_control(r, code, True)
-    if control and (flags & opcode_flag_literal or count == 0 or opcode == op_v_accvgpr_mov_b32):
+    if control and count == 0:
+        return _decode_idle_lane_control(r, code)
+    if control and (flags & opcode_flag_literal or opcode == op_v_accvgpr_mov_b32):
         return invalid(r)
     if count:
         add_source(r, 0, operand_size(r, 0))
@@ -211,6 +226,8 @@ cdef uint64_t _vop3_modifiers(const Reader *r, bint has_scalar_destination) noex
     cdef uint32_t word = r.words[0]
     cdef uint32_t high = r.words[1]
     cdef uint64_t m = 0
+    if word & 0xff00 == 0 and high & 0xf8000000U == 0:
+        return 0
     if not has_scalar_destination:
         m = modifier_set_abs(m, bits(word, 8, 3))
         if r.level >= gfx8:

@@ -36,7 +36,7 @@ from pyaco._core.common.machine cimport *
 from pyaco._core.common.waitcnt cimport depctr_get, depctr_mask, waitcnt_get, waitcnt_limit, waitcnt_set
 from pyaco._core.isa.decode cimport (Decoded, aligns_vectors, chooses_element_type, decode, exchanged_code, synchronises_globally,
                                      unaligned_result, wide_literal_code)
-from pyaco._core.isa.encode cimport (encode, encode_limit, exec_is_no_base, form_error, keeps_words, scalar_reads_fit,
+from pyaco._core.isa.encode cimport (encode, encode_limit, exec_is_no_base, form_error, keeps_words, scalar_reads_fit, takes_any_source,
                                      takes_scale_offset)
 from pyaco._core.isa.instruction_text cimport *
 from pyaco._core.isa.text_facts cimport *
@@ -68,10 +68,15 @@ cdef enum:
     character_limit = 1 << 19         # of all templates
     bucket_count = 1216 + 16 * 1024
     tries_limit = 12                  # templates of one bucket, those that were given up included
+    plain_wait = 2                    # lines of a plain form before it gets a template, which takes as long as a few
+    plain_tried = 255
     unlimited_credit = 0x7fffffff     # for as much code as there can be
 
-cdef enum:
-    scalar_kinds = (1 << kind_zero) - 1
+
+cdef inline uint64_t scalar_kinds() noexcept nogil:
+    """The kinds of operands that count as scalar reads, or may."""
+    return (1ULL << kind_zero) - 1 | 127ULL << kind_aperture
+
 
 # A value between the characters of a template.
 cdef struct Hole:
@@ -99,6 +104,7 @@ cdef struct Template:
     uint16_t rules                    # the instruction that is to be looked at as a whole with these values, 0 if there is none
     uint8_t holes
     uint8_t dwords
+    uint8_t credit                    # what a line that it prints pays for other templates
     Span before                       # the characters up to the first value
 
 # Templates of the words whose first word has some bits in common, among them those of the opcode.
@@ -106,6 +112,8 @@ cdef struct Bucket:
     uint16_t first_template                     # 0: none
     uint8_t seen                      # lines, since the last template
     uint8_t tries
+    uint8_t plain                     # lines of the plain form; plain_tried: it has a template, or cannot have one
+    bint learns                       # whether there is a template that is not plain, and may come to accept more
 
 # The number of a bucket.
 cdef struct Selector:
@@ -211,18 +219,24 @@ cdef uint32_t _print_slowly(Templates templates, bint learning, Printer *t, cons
     cdef Decoded d
     cdef Fidelity kept
     cdef char *begin = t.p
+    cdef bint plain = False
     put(t, c'\t')
     t.has_no_syntax = True
     t.gap = NULL
     decode(words, available, t.level, &d)
     if d.opcode != op_invalid:
         templates.values.count = 0
+        if learning:
+            plain = templates.wants_plain(t, words, &d)
+            learning = plain or templates.wants(words[0])
         t.values = &templates.values if learning else NULL
         instruction(t, &d)
         t.values = NULL
     kept = other_instruction if t.has_no_syntax else _fidelity(&d, t.level, words)
     if kept == same_words:
-        if learning:
+        if plain:
+            templates.make_plain(t, words, &d, begin)
+        elif learning:
             templates.learn(t, words, &d, begin)
     elif kept == same_instruction and not t.exact:
         put_words(t, words, d.dwords)
@@ -315,10 +329,9 @@ cdef class Listing:
             dwords = templates.print_line(t, words + position) if by_template else 0
             if dwords:
                 self.from_templates += 1
-                templates.credit += credit_of_template
             else:
                 templates.credit += credit_of_line
-                dwords = _print_slowly(templates, by_template and templates.wants(words[position]), t, words + position, count - position)
+                dwords = _print_slowly(templates, by_template, t, words + position, count - position)
                 if tentative and t.wants_halves:
                     return False
             if t.gap != NULL:

@@ -37,6 +37,9 @@ cdef bint scalar_reads_fit(const Decoded *instruction, uint32_t gfx_level) noexc
 # meaning (data/opcodes_variants.txt); NULL if it has. With `halves`, whatever halves of registers it selects.
 cdef const char *form_error(const Decoded *instruction, uint32_t gfx_level, bint halves) noexcept nogil
 
+# Whether an instruction of the ALU, without literals and lane control, takes any register and constant as any of its sources.
+cdef bint takes_any_source(const Decoded *instruction) noexcept nogil
+
 # Whether the form of a vector instruction has clamp or an output modifier in assemblers' syntax, even one without effect (mul:1).
 cdef bint form_has_clamp(const Decoded *instruction, uint32_t gfx_level) noexcept nogil
 cdef bint form_has_omod(const Decoded *instruction, uint32_t gfx_level) noexcept nogil

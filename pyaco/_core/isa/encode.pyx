@@ -663,6 +663,19 @@ cdef const char *form_error(const Decoded *instruction, uint32_t gfx_level, bint
     return _error_unless(_scalar_fits(instruction, gfx_level), b"the source has to be a register here")
 
 
+cdef bint takes_any_source(const Decoded *instruction) noexcept nogil:
+    cdef uint32_t op = instruction.opcode
+    cdef uint32_t i
+    if format_sop1 <= instruction.format <= format_sopc:
+        return op != op_s_movrels_b32 and op != op_s_movrels_b64 and op != op_s_get_barrier_state
+    if rules_of_sources[op]:
+        return False
+    for i in range(opcode_operand_count[op]):
+        if not class_is_vgpr(operand_class(op, i)) or operand_class(op, i) == opcode_mask_class:
+            return False
+    return True
+
+
 cdef const char *_variant_error(uint32_t misfit) noexcept nogil:
     """What `variant_misfit` means."""
     if misfit == 0:
@@ -710,6 +723,9 @@ cdef uint32_t _variant_misfit(const Decoded *instruction, uint32_t gfx_level, bi
         return 0x8000
     allowed = isa_variant(gfx_level, instruction.opcode, _variant_form(format))
     given = 1U << 15
+    if m == 0 and not format & format_vop3p:
+        # most instructions; of packed ones op_sel_hi is set
+        return given & ~allowed
     if not format & format_dpp8 or format & (format_vop3 | format_vop3p):
         neg = <uint32_t>modifier_neg(m)
         magnitude = <uint32_t>(modifier_neg_hi(m) if format & format_vop3p else modifier_abs(m))

@@ -34,11 +34,16 @@ cdef inline uint32_t _sdwa_code(uint32_t select, uint32_t byte) noexcept nogil:
     return 6
 
 
+cdef inline uint16_t _lane_source(Writer *w) noexcept nogil:
+    """The source whose lanes are chosen; v_nop, which has none, has zeros in its place."""
+    return source(w, 0) if opcode_operand_count[w.d.opcode] else <uint16_t>register_vgpr0
+
+
 cdef uint32_t _sdwa_word(Writer *w) noexcept nogil:
     cdef const Decoded *d = w.d
     cdef uint64_t m = d.modifiers
     cdef uint32_t word, select
-    cdef uint16_t first = source(w, 0)
+    cdef uint16_t first = _lane_source(w)
     cdef uint16_t second
     word = code_of(w, first, 9) & 0xff
     if first < register_vgpr0:
@@ -78,7 +83,7 @@ cdef uint32_t _dpp_word(Writer *w, bint short_form) noexcept nogil:
     cdef const Decoded *d = w.d
     cdef uint64_t m = d.modifiers
     cdef uint32_t word
-    cdef uint16_t first = source(w, 0)
+    cdef uint16_t first = _lane_source(w)
     if register_vgpr0 > first:
         fail(w, encode_bad_operand)
     word = _short_vgpr_code(w, first, operand_class(d.opcode, 0), 0) if short_form else vgpr_code(w, first)
@@ -154,7 +159,7 @@ cdef void encode_vop_short(Writer *w, uint32_t number) noexcept nogil:
             fields = sgpr_code(w, destination(w, 0)) << 17
     if format == format_vop1:
         word = 0x7e000000U | number << 9 | fields
-        if opcode_operand_count[d.opcode]:
+        if opcode_operand_count[d.opcode] or d.format != format_vop1:
             word |= _first_source_code(w, True)
     else:
         if d.format & format_sdwa and source(w, 1) < register_vgpr0:

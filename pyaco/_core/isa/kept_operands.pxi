@@ -10,6 +10,8 @@ cdef enum:
     kind_float
     kind_vgpr
     kind_agpr
+    kind_aperture                     # limits of LDS and scratch, of which there are four
+    kind_condition = kind_aperture + 4  # vccz, execz, scc
     kind_none = 63                    # left to the slow path
     # of immediates and literals
     kind_nothing = 1
@@ -32,6 +34,10 @@ cdef inline uint32_t _kind_of_code(uint32_t code) noexcept nogil:
         return kind_sgpr if code < 102 else kind_sgpr + code - 101
     if code <= 208:
         return kind_integer if code > 128 else kind_zero
+    if 235 <= code <= 238:
+        return kind_aperture + code - 235
+    if 251 <= code <= 253:
+        return kind_condition + code - 251
     return kind_float if 240 <= code <= 247 else kind_none
 
 

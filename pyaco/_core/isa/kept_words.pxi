@@ -4,9 +4,12 @@
 # words is in a field that the opcode has, or is as `encode` writes it. The formats below are those with few exceptions; of all others,
 # and wherever a field is left out (the destination of what has none, the sources behind the last one), encoding has to tell.
 cdef inline bint _keeps_lane_control(const Decoded *d, uint32_t gfx_level, uint32_t word) noexcept nogil:
-    """The dword behind a short encoding: all of DPP8, and DPP16 but for bits without a field."""
+    """The dword behind a short encoding: all of DPP8, DPP16 and SDWA but for bits without a field."""
     cdef uint32_t unused = 0x20000 if gfx_level >= gfx10 else 0x60000
-    return d.format & format_sdwa == 0 and (d.format & format_dpp16 == 0 or word & unused == 0)
+    if d.format & format_sdwa:
+        # VOP1 and VOPC lack fields; scalar registers are not all that their codes can say, and 7 selects nothing
+        return d.format & format_vop2 and word & 0xc0c00000U == 0 and word & word >> 1 & word >> 2 & 0x1010100 == 0
+    return d.format & format_dpp16 == 0 or word & unused == 0
 
 
 cdef bint _keeps_short(const Decoded *d, uint32_t gfx_level, const uint32_t *words) noexcept nogil:

@@ -180,6 +180,44 @@ cdef void _find_value_bits(const Values *values, const Decoded *origin, uint32_t
                 bits.sign |= power if negative else 0
 
 
+cdef bint _is_plain(const Decoded *d, uint32_t level) noexcept nogil:
+    """Whether an instruction is of the ALU, in a form whose lines differ in the names of registers and constants alone.
+
+    It has no modifiers, and no operand that an opcode takes only of some kinds or prints otherwise than others do.
+    """
+    cdef uint32_t i
+    if d.modifiers != 0 or d.has_literal or d.destination_count > 1 or level < gfx7:
+        return False
+    if d.format == format_sop1 or d.format == format_sop2 or d.format == format_sopc:
+        return d.source_count <= (1 if d.format == format_sop1 else 2) and takes_any_source(d)
+    if d.format == 0 or d.format & ~<uint32_t>(valu_one_dword | format_vop3) or unaligned_result(d.opcode) or d.opcode == op_v_pk_fmac_f16:
+        return False
+    for i in range(d.source_count):
+        # halves of registers are in the upper half of a short form's numbers; long tuples take no scalars
+        if d.source_bytes[i] >= 24 or (d.source_bytes[i] == 2 and level >= gfx11):
+            return False
+    return not (d.destination_count and d.destination_bytes[0] == 2 and level >= gfx11) and takes_any_source(d)
+
+
+cdef void _plain_field(const Decoded *d, uint32_t slot, ValueBits *bits) noexcept nogil:
+    """The bits of an operand of a plain form; none if it has no field."""
+    cdef bint is_source = slot < d.source_count
+    cdef bint scalar = format_sop1 <= d.format <= format_sopc
+    if d.format & format_vop3 and not scalar:
+        bits.word = is_source
+        bits.rotation = <uint8_t>(9 * slot if is_source else 0)
+        bits.mask = 0x1ff if is_source else 0x7f if d.format & format_vopc else 0xff
+    elif scalar:
+        bits.rotation = <uint8_t>(8 * slot if is_source else 16)
+        bits.mask = 0xff if is_source else 0x7f
+    elif is_source:
+        bits.rotation = <uint8_t>(9 * slot)
+        bits.mask = 0xff if slot else 0x1ff
+    elif not d.format & format_vopc:
+        bits.rotation = 17
+        bits.mask = 0xff
+
+
 @cython.final
 cdef class Templates:
     """The templates of one listing.
@@ -276,6 +314,7 @@ cdef class Templates:
             holes = &self.holes[template.first_hole]
             if _print_values(t, template, holes, words) \
                     and (template.rules == 0 or _form_holds(template, holes, &self.forms[template.rules], words, t.level)):
+                self.credit += template.credit
                 return template.dwords
             t.p = begin
             template = self.first_match(template.next, words)
@@ -287,7 +326,7 @@ cdef class Templates:
         if self.credit < template_cost:
             return False
         bucket.seen += bucket.seen < self.learn_after
-        return bucket.first_template != 0 or (bucket.seen == self.learn_after and bucket.tries < tries_limit)
+        return bucket.learns or (bucket.seen == self.learn_after and bucket.tries < tries_limit)
 
     cdef void learn(self, Printer *t, const uint32_t *words, const Decoded *d, const char *begin) noexcept nogil:
         """Of a line that the slow path has printed from `begin` on: new kinds of values of a template, or a new template."""
@@ -377,8 +416,50 @@ cdef class Templates:
         self.set_fixed_bits(&template, plain, d, value_bits)
         if _has_form(&template, words) and self.add_holes(t, &template, plain, d, &zero, value_bits, begin):
             template.scalar_limit = self.scalar_limit(&zero, d, t.level, value_bits)
+            template.credit = credit_of_template
             if self.accept(t, &template, words, begin):
                 self.add_template(&template, &zero, words[0])
+                self.bucket_of(words[0]).learns = True
+                return
+        self.holes.resize(template.first_hole)
+
+    cdef inline bint wants_plain(self, const Printer *t, const uint32_t *words, const Decoded *d) noexcept nogil:
+        """Whether to make the template of a plain form: once for each opcode, when a few lines have it."""
+        cdef Bucket *bucket
+        if not _is_plain(d, t.level):
+            return False
+        bucket = self.bucket_of(words[0])
+        if bucket.plain == plain_tried:
+            return False
+        bucket.plain += 1
+        if bucket.plain <= plain_wait:
+            return False
+        bucket.plain = plain_tried
+        return keeps_words(d, t.level, words)
+
+    cdef void make_plain(self, Printer *t, const uint32_t *words, const Decoded *d, const char *begin) noexcept nogil:
+        """A template of a form whose fields are known, and take every operand that has a text."""
+        cdef ValueBits value_bits[value_limit]
+        cdef Template template
+        cdef Decoded form = d[0]
+        cdef uint32_t i
+        if not self.can_make(t, d):
+            return
+        memset(&template, 0, sizeof(template))
+        template.dwords = d.dwords
+        template.credit = credit_of_line
+        template.first_hole = <uint16_t>self.holes.size()
+        memset(value_bits, 0, self.values.count * sizeof(ValueBits))
+        for i in range(self.values.count):
+            if self.values.items[i].kind == value_operand:
+                _plain_field(d, _slot_of(d, self.values.items[i].slot), &value_bits[i])
+        self.set_fixed_bits(&template, words, d, value_bits)
+        if self.add_holes(t, &template, words, d, &form, value_bits, begin):
+            template.scalar_limit = self.scalar_limit(&form, d, t.level, value_bits)
+            if self.accept(t, &template, words, begin):
+                for i in range(template.holes):
+                    self.holes[template.first_hole + i].accepted = ~(1ULL << kind_none | 1ULL << kind_unknown)
+                self.add_template(&template, &form, words[0])
                 return
         self.holes.resize(template.first_hole)
 
@@ -454,7 +535,7 @@ cdef class Templates:
         hole.number = <uint16_t>first
         hole.slot = <uint8_t>slot
         if slot < zero.source_count:
-            hole.scalar = scalar_kinds
+            hole.scalar = scalar_kinds()
         return True
 
     cdef void end_piece(self, Template *template, const char *begin, const char *end) noexcept nogil:

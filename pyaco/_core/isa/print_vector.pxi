@@ -77,7 +77,8 @@ cdef void vop(Printer *t, const Decoded *d) noexcept nogil:
     cdef uint32_t position = 0
     cdef uint32_t i
     cdef bint compare = (opcode_format[d.opcode] & format_vopc) != 0
-    if format & (format_vop3 | format_sdwa | format_dpp16) and not _is_bitop3(d.opcode):
+    cdef bint plain = m == 0 and not format & (format_sdwa | format_dpp16 | format_dpp8)
+    if not plain and format & (format_vop3 | format_sdwa | format_dpp16) and not _is_bitop3(d.opcode):
         neg, magnitude = modifier_neg(m), modifier_abs(m)   # where the truth table of bitop3 lies
     if opcode_flags[d.opcode] & opcode_flag_tied or facts & fact_swaps:
         count -= 1
@@ -94,6 +95,8 @@ cdef void vop(Printer *t, const Decoded *d) noexcept nogil:
         separate(t, position)
         position += 1
         _vop_source(t, d, i, neg, magnitude)
+    if plain:
+        return
     if _is_bitop3(d.opcode):
         _truth_table(t, m)
     if format & format_vop3:
@@ -232,7 +235,8 @@ cdef void _sdwa(Printer *t, const Decoded *d, bint compare) noexcept nogil:
             put_text(t, b"UNUSED_SEXT")
         else:
             put_text(t, b"UNUSED_PRESERVE" if modifier_sdwa_dst_sel(m) & 0x10 else b"UNUSED_PAD")
-    _selection(t, b" src0_sel:", modifier_sdwa_sel0(m))
+    if opcode_operand_count[d.opcode]:
+        _selection(t, b" src0_sel:", modifier_sdwa_sel0(m))
     if not opcode_format[d.opcode] & format_vop1:
         _selection(t, b" src1_sel:", modifier_sdwa_sel1(m))
 

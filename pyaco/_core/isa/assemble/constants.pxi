@@ -123,6 +123,12 @@ cdef inline bint takes_half_matrix(const Job *j) noexcept nogil:
     return j.d.opcode == op_v_wmma_f16_16x16x16_f16_gfx12 or j.d.opcode == op_v_wmma_bf16_16x16x16_bf16_gfx12
 
 
+cdef inline bint _is_pair_of_words(const Job *j) noexcept nogil:
+    """Whether the source is two integers of 32 bits rather than one of 64: the selectors of v_perm_pk16."""
+    return j.d.source_count == 2 and (
+        j.d.opcode == op_v_perm_pk16_b4_u4 or j.d.opcode == op_v_perm_pk16_b6_u4 or j.d.opcode == op_v_perm_pk16_b8_u4)
+
+
 cdef uint16_t constant(Job *j, const Operand *o, uint32_t bits, bint floating) noexcept nogil:
     """Address of a constant: an inline code, else the literal."""
     cdef uint64_t pattern, mask
@@ -152,6 +158,8 @@ cdef uint16_t constant(Job *j, const Operand *o, uint32_t bits, bint floating) n
             pattern = _float_pattern(j, o, 32)
         if bits == 64 and floating and takes_wide_literal(j) and (o.wide_literal or pattern & 0xffffffffULL):
             return _put_wide(j, o, pattern)
+        if bits == 64 and _is_pair_of_words(j):
+            return _put_literal(j, o, <uint32_t>_float_pattern(j, o, 32))
         if bits == 64 and not floating:
             fail(&j.c, o.begin, b"% is no 64-bit integer, and no inline constant", o.begin, o.end)
         return _put_literal(j, o, <uint32_t>(pattern >> 32) if bits == 64 else <uint32_t>pattern)

@@ -387,6 +387,11 @@ cdef void _sdwa(Job *j) noexcept nogil:
         dst = 0
     if j.d.format & format_vop1:
         m = modifier_set_sdwa_sel1(m, 0)
+    if opcode_operand_count[j.d.opcode] == 0:
+        # v_nop; LLVM takes a selection of what it does not have, and loses it
+        if given(j, given_src0_sel):
+            fail_plain(&j.c, j.s.positions[given_src0_sel], b"there is no source")
+        m = 0
     j.d.modifiers = modifier_set_sdwa_dst_sel(m, dst)
 
 
