@@ -79,6 +79,10 @@ cdef extern from "image_planes.h" nogil:
         pass
     void fill_planes(const uint32_t *meaning, BytePlanes &planes)
 
+cdef extern from "image_gradients.h" nogil:
+    cdef struct SameGradients:
+        pass
+
 cdef extern from "image_stores.h" nogil:
     enum:
         store_dword, store_unsigned, store_signed, store_unorm, store_snorm, store_half, store_unknown
@@ -155,7 +159,7 @@ cdef struct ImageWork:
     uint32_t words[key_words]
     const ImageTexels *level          # where all executions have the same level: that one; else NULL
     Core *core
-    uint32_t result_at[4]             # by byte or half, its component's register, as dwords of all registers; `no_register`
+    uint32_t result_at[4]             # by byte, or component of four, its component's register, as dwords of all registers; `no_register`
     uint32_t coordinate_at[3]         # the registers of the coordinates, if they are not narrow; `no_register`
     uint32_t half                     # the row that is worked on
     uint32_t active                   # its lanes
@@ -166,6 +170,7 @@ cdef struct ImageWork:
     uint8_t stores                    # whether `_store_wave` stores
     uint8_t plain                     # 8-bit channels, each of them at most one component, and all components are such
     uint8_t plain_halves              # the same of elements of four halves
+    uint8_t distinct                  # components are channels that the format has, each at most one of them
     uint8_t one_float                 # a sample of one float between texels, which `_sample_singles` can do
     uint8_t channels_at_once          # a sample between texels of several channels, which `_sample_channels` can do
     uint8_t volume                    # a sample between the texels of a volume, which `_sample_volume` can do
@@ -180,9 +185,10 @@ cdef struct ImageWork:
     const PreparedImage *image
     uint32_t wanted                   # a bit for each channel that components need
     uint8_t position[4]               # by channel: the first component that it is
-    uint8_t channel_of_byte[4]        # or by half, where elements are four halves; or `no_channel`
+    uint8_t channel_of_byte[4]        # or by component, where elements are four; or `no_channel`
     uint32_t components               # of a load, or a sample of nearest texels
     FetchedComponent component[4]
+    SameGradients gradients           # of a sample by derivatives
     uint32_t channels                 # of a store, those that the data has something for
     StoredChannel channel[4]
 

@@ -74,14 +74,21 @@ static inline void decode_norm16(const uint32_t *words, unsigned shift, bool is_
 enum { no_fours = 0, four_halves = 1, four_singles = 2, four_unorms = 3, four_snorms = 4, four_of_block = 5 };
 
 #if defined(__AVX2__)
+// A source has the components of a texel, and those of two.
+static inline __m128i eight_bytes_of(const uint8_t *one, const uint8_t *other) {
+    return _mm_castps_si128(_mm_loadh_pi(_mm_castsi128_ps(_mm_loadl_epi64((const __m128i *)one)), (const __m64 *)other));
+}
+
 struct FourHalves {
     const uint8_t *host;
     __m128 at(uint32_t offset) const { return _mm_cvtph_ps(_mm_loadl_epi64((const __m128i *)(host + offset))); }
+    __m256 both(uint32_t one, uint32_t other) const { return _mm256_cvtph_ps(eight_bytes_of(host + one, host + other)); }
 };
 
 struct FourSingles {
     const uint8_t *host;
     __m128 at(uint32_t offset) const { return _mm_loadu_ps((const float *)(host + offset)); }
+    __m256 both(uint32_t one, uint32_t other) const { return _mm256_set_m128(at(other), at(one)); }
 };
 
 struct FourUnorms {
@@ -89,6 +96,9 @@ struct FourUnorms {
     __m128 at(uint32_t offset) const {
         const __m128i words = _mm_cvtepu16_epi32(_mm_loadl_epi64((const __m128i *)(host + offset)));
         return _mm_div_ps(_mm_cvtepi32_ps(words), _mm_set1_ps(65535.0f));
+    }
+    __m256 both(uint32_t one, uint32_t other) const {
+        return _mm256_div_ps(_mm256_cvtepi32_ps(_mm256_cvtepu16_epi32(eight_bytes_of(host + one, host + other))), _mm256_set1_ps(65535.0f));
     }
 };
 
@@ -98,12 +108,17 @@ struct FourSnorms {
         const __m128i words = _mm_cvtepi16_epi32(_mm_loadl_epi64((const __m128i *)(host + offset)));
         return _mm_max_ps(_mm_div_ps(_mm_cvtepi32_ps(words), _mm_set1_ps(32767.0f)), _mm_set1_ps(-1.0f));
     }
+    __m256 both(uint32_t one, uint32_t other) const {
+        const __m256 words = _mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(eight_bytes_of(host + one, host + other)));
+        return _mm256_max_ps(_mm256_div_ps(words, _mm256_set1_ps(32767.0f)), _mm256_set1_ps(-1.0f));
+    }
 };
 
 struct FourOfBlock {
     const uint8_t *host;
     const BlockSource source;
     __m128 at(uint32_t offset) const { return _mm_loadu_ps(source.at(host, offset)); }
+    __m256 both(uint32_t one, uint32_t other) const { return _mm256_set_m128(at(other), at(one)); }
 };
 
 // The components of eight lanes, to a row each.
@@ -152,6 +167,70 @@ template <int slices> static inline void put_shares(const ImageRow &row, int lan
     }
 }
 
+#if defined(__AVX512F__)
+// The corners' shares for eight lanes.
+struct EightShares {
+    __m512d of[4];
+
+    __attribute__((always_inline)) EightShares(const ImageRow &row, int lane) {
+        const __m512d whole = _mm512_set1_pd(256.0), unit = _mm512_set1_pd(0x1p-16);
+        const __m512d right = _mm512_cvtepi32_pd(chunk_of(row.weight[0] + lane)), y = _mm512_cvtepi32_pd(chunk_of(row.weight[1] + lane));
+        const __m512d left = _mm512_sub_pd(whole, right), upper = _mm512_mul_pd(_mm512_sub_pd(whole, y), unit), lower = _mm512_mul_pd(y, unit);
+        of[0] = _mm512_mul_pd(left, upper);
+        of[1] = _mm512_mul_pd(right, upper);
+        of[2] = _mm512_mul_pd(left, lower);
+        of[3] = _mm512_mul_pd(right, lower);
+    }
+};
+
+// The components of a lane and of the fourth one behind it; `number`: of the lane, among its eight.
+template <int number, class Source>
+__attribute__((always_inline)) static inline __m256 filter_two_fours(const Source &source, const uint32_t *offset, const EightShares &shares) {
+    __m512d sum = _mm512_setzero_pd();
+#pragma GCC unroll 4
+    for (int corner = 0; corner < 4; ++corner) {
+        const uint32_t *of_corner = offset + image_row * corner + number;
+        const __m512d texels = _mm512_cvtps_pd(source.both(of_corner[0], of_corner[4]));
+        sum = _mm512_fmadd_pd(_mm512_permutex_pd(shares.of[corner], 0x55 * number), texels, sum);
+    }
+    return _mm512_cvtpd_ps(sum);
+}
+
+template <int number, class Source>
+__attribute__((always_inline)) static inline __m512 filter_four_fours(const Source &source, const uint32_t *offset, const EightShares &low,
+                                                                      const EightShares &high) {
+    const __m256 first = filter_two_fours<number>(source, offset, low);
+    return _mm512_insertf32x8(_mm512_castps256_ps512(first), filter_two_fours<number>(source, offset + image_chunk, high), 1);
+}
+
+// Sixteen lanes at a time; returns those that have a component that is a NaN.
+template <class Source> static inline uint32_t filter_fours_widely(const Source &source, const ImageRow &row, const RowsOf<float> &to) {
+    const RowsOf<float> out = to;
+    uint32_t strange = 0;
+#pragma GCC unroll 1
+    for (int lane = 0; lane < row.lanes; lane += 2 * image_chunk) {
+        const EightShares low(row, lane), high(row, lane + image_chunk);
+        const uint32_t *offset = row.offset[0] + lane;
+        __asm__("" : "+r"(offset));   // one address, which the compiler would else keep one of for each corner
+        const __m512 first = filter_four_fours<0>(source, offset, low, high), second = filter_four_fours<1>(source, offset, low, high);
+        const __m512 third = filter_four_fours<2>(source, offset, low, high), fourth = filter_four_fours<3>(source, offset, low, high);
+        const __m512d left = _mm512_castps_pd(_mm512_unpacklo_ps(first, second)), right = _mm512_castps_pd(_mm512_unpacklo_ps(third, fourth));
+        const __m512d left_high = _mm512_castps_pd(_mm512_unpackhi_ps(first, second)), right_high = _mm512_castps_pd(_mm512_unpackhi_ps(third, fourth));
+        const __m512d component[4] = {_mm512_unpacklo_pd(left, right), _mm512_unpackhi_pd(left, right), _mm512_unpacklo_pd(left_high, right_high),
+                                      _mm512_unpackhi_pd(left_high, right_high)};
+#pragma GCC unroll 4
+        for (int index = 0; index < 4; ++index) {
+            if (!out.row[index])
+                continue;
+            const __m512 values = _mm512_castpd_ps(component[index]);
+            _mm512_storeu_ps(out.row[index] + lane, values);
+            strange |= (uint32_t)_mm512_cmp_ps_mask(values, values, _CMP_UNORD_Q) << lane;
+        }
+    }
+    return strange;
+}
+#endif
+
 template <int slices, class Source, class Number>
 static inline void filter_fours_in(const Source &source, const ImageRow &row, const RowsOf<Number> &to) {
 #pragma GCC unroll 1
@@ -186,25 +265,51 @@ struct FourOfBlock {
 template <int slices, class Source, class Number> static inline void filter_fours_in(const Source &, const ImageRow &, const RowsOf<Number> &) {}
 #endif
 
-template <int slices, class Number>
-static inline void filter_fours_of(int kind, const BlockSource &blocks, const uint8_t *host, const ImageRow &row, const RowsOf<Number> &to) {
-    if (kind == four_halves)
-        filter_fours_in<slices>(FourHalves{host}, row, to);
-    else if (kind == four_singles)
-        filter_fours_in<slices>(FourSingles{host}, row, to);
-    else if (kind == four_unorms)
-        filter_fours_in<slices>(FourUnorms{host}, row, to);
-    else if (kind == four_snorms)
-        filter_fours_in<slices>(FourSnorms{host}, row, to);
+// Filter elements of four components; `to` has a row for each of them in the order of memory.
+template <class Source, class Number>
+static inline void filter_fours_by(const Source &source, const ImageRow &row, unsigned slices, const RowsOf<Number> &to) {
+    if (slices == 1)
+        filter_fours_in<1>(source, row, to);
     else
-        filter_fours_in<slices>(FourOfBlock{host, blocks}, row, to);
+        filter_fours_in<2>(source, row, to);
 }
 
-// Filter elements of four components; `to` has a row for each of them in the order of memory.
 template <class Number>
 static inline void filter_fours(int kind, const BlockSource &blocks, const uint8_t *host, const ImageRow &row, unsigned slices, const RowsOf<Number> &to) {
-    if (slices == 1)
-        filter_fours_of<1>(kind, blocks, host, row, to);
+    if (kind == four_halves)
+        filter_fours_by(FourHalves{host}, row, slices, to);
+    else if (kind == four_singles)
+        filter_fours_by(FourSingles{host}, row, slices, to);
+    else if (kind == four_unorms)
+        filter_fours_by(FourUnorms{host}, row, slices, to);
+    else if (kind == four_snorms)
+        filter_fours_by(FourSnorms{host}, row, slices, to);
     else
-        filter_fours_of<2>(kind, blocks, host, row, to);
+        filter_fours_by(FourOfBlock{host, blocks}, row, slices, to);
+}
+
+// The same in one slice; returns the lanes that have a component that is a NaN.
+template <class Source> __attribute__((noinline)) static uint32_t filter_flat_fours_by(const Source &source, const ImageRow &row, const RowsOf<float> &to) {
+#if defined(__AVX512F__)
+    return filter_fours_widely(source, row, to);
+#else
+    uint32_t strange = 0;
+    filter_fours_in<1>(source, row, to);
+    for (int index = 0; index < 4; ++index)
+        if (to.row[index])
+            strange |= nan_lanes(to.row[index]);
+    return strange;
+#endif
+}
+
+static inline uint32_t filter_flat_fours(int kind, const BlockSource &blocks, const uint8_t *host, const ImageRow &row, const RowsOf<float> &to) {
+    if (kind == four_halves)
+        return filter_flat_fours_by(FourHalves{host}, row, to);
+    if (kind == four_singles)
+        return filter_flat_fours_by(FourSingles{host}, row, to);
+    if (kind == four_unorms)
+        return filter_flat_fours_by(FourUnorms{host}, row, to);
+    if (kind == four_snorms)
+        return filter_flat_fours_by(FourSnorms{host}, row, to);
+    return filter_flat_fours_by(FourOfBlock{host, blocks}, row, to);
 }

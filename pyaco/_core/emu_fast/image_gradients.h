@@ -4,6 +4,7 @@
 // middle between two of these that the error could count, the lane is left over.
 #pragma once
 #include "image_levels.h"
+#include "image_rows.h"
 
 // Derivatives of a row's coordinates along x and y, by axis.
 struct ImageGradients {
@@ -13,6 +14,13 @@ struct ImageGradients {
     double limit;                     // the greatest ratio of an anisotropic filter; 0: none
     uint32_t axes;
     uint8_t by_quad;                  // differences within a quad of lanes
+};
+
+// Derivatives that all lanes of a row had, and what was found for them; `known`: they are there.
+struct SameGradients {
+    float of[2][3];
+    int32_t detail, probes;
+    uint8_t known;
 };
 
 // The samples of an anisotropic filter: evenly along the longer derivative, in normalised coordinates.
@@ -160,8 +168,8 @@ struct GradientGroups {
     alignas(64) double lod[image_row], probes[image_row];
     uint32_t strange;                 // groups that are left over
 
-    explicit GradientGroups(const ImageGradients &given) {
-        shift = given.by_quad ? 2 : are_same(given) ? 5 : 0;
+    GradientGroups(const ImageGradients &given, bool same) {
+        shift = given.by_quad ? 2 : same ? 5 : 0;
         count = shift == 5 ? gradient_lanes : image_row >> shift;
         const unsigned stride = given.by_quad ? 4 : 1;
         strange = 0;
@@ -175,17 +183,6 @@ struct GradientGroups {
                     square[direction][group] = axis == 0 ? part * part : before + part * part;
                 }
             }
-    }
-
-    static bool are_same(const ImageGradients &given) {
-        __m256i differs = _mm256_setzero_si256();
-        for (unsigned direction = 0; direction < 2; ++direction)
-            for (unsigned axis = 0; axis < given.axes; ++axis) {
-                const float *row = given.of[direction][axis];
-                for (int lane = 0; lane < image_row; lane += image_chunk)
-                    differs = _mm256_or_si256(differs, _mm256_xor_si256(chunk_of(row + lane), everywhere(row)));
-            }
-        return is_zero(differs);
     }
 
     // What is no number, infinite or nearly zero is left over.
@@ -253,11 +250,43 @@ struct GradientGroups {
     }
 };
 
+// Whether all lanes have the derivatives that those of a row had before, by their bits.
+static inline bool are_known_gradients(const SameGradients &before, const ImageGradients &given) {
+    uint32_t differs = !before.known;
+    for (unsigned direction = 0; direction < 2; ++direction)
+        for (unsigned axis = 0; axis < given.axes; ++axis) {
+            uint32_t bits[2];
+            std::memcpy(bits, given.of[direction][axis], 4);
+            std::memcpy(bits + 1, &before.of[direction][axis], 4);
+            differs |= bits[0] ^ bits[1];
+        }
+    return differs == 0;
+}
+
+static inline bool are_same_gradients(const ImageGradients &given) {
+    __m256i differs = _mm256_setzero_si256();
+    for (unsigned direction = 0; direction < 2; ++direction)
+        for (unsigned axis = 0; axis < given.axes; ++axis) {
+            const float *row = given.of[direction][axis];
+            for (int lane = 0; lane < image_row; lane += image_chunk)
+                differs = _mm256_or_si256(differs, _mm256_xor_si256(chunk_of(row + lane), everywhere(row)));
+        }
+    return is_zero(differs);
+}
+
 // Levels of detail, as `find_details` gives them; `probes` gets the samples that an anisotropic filter takes. Returns the lanes that are left over.
-static inline uint32_t find_gradient_details(const ImageDetail &kept, const ImageGradients &given, int32_t *detail, int32_t *probes) {
+// `before` is of the same instruction and descriptors.
+__attribute__((noinline)) static uint32_t find_gradient_details(const ImageDetail &kept, const ImageGradients &given, int32_t *detail, int32_t *probes,
+                                                                SameGradients &before) {
+    const bool same = !given.by_quad && are_same_gradients(given), keeps = same && !given.bias;
+    if (keeps && are_known_gradients(before, given)) {
+        fill_row((uint32_t *)detail, (uint32_t)before.detail);
+        fill_row((uint32_t *)probes, (uint32_t)before.probes);
+        return 0;
+    }
     const ImageDetail of = kept;      // not reloaded for each lane
     int32_t fixed[image_row], number[image_row];
-    GradientGroups groups(given);
+    GradientGroups groups(given, same);
     groups.find_levels(given.limit);
     if (given.bias) {
         groups.spread();
@@ -273,9 +302,18 @@ static inline uint32_t find_gradient_details(const ImageDetail &kept, const Imag
     }
     groups.put(fixed, detail);
     groups.put(number, probes);
-    return groups.lanes_of_groups(groups.strange);
+    const uint32_t strange = groups.lanes_of_groups(groups.strange);
+    if (keeps && !strange) {
+        before.detail = *fixed;
+        before.probes = *number;
+        before.known = 1;
+        for (unsigned direction = 0; direction < 2; ++direction)
+            for (unsigned axis = 0; axis < given.axes; ++axis)
+                before.of[direction][axis] = *given.of[direction][axis];
+    }
+    return strange;
 }
 #else
 // Only for the compiler: hosts without such vectors have no steps.
-static inline uint32_t find_gradient_details(const ImageDetail &, const ImageGradients &, int32_t *, int32_t *) { return 0xffffffff; }
+static inline uint32_t find_gradient_details(const ImageDetail &, const ImageGradients &, int32_t *, int32_t *, SameGradients &) { return 0xffffffff; }
 #endif

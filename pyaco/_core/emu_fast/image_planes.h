@@ -3,7 +3,7 @@
 // A table of singles lies in four planes: the lowest byte of each, then the second of each, and so on. The four corners of sixteen lanes are 64 values, of
 // which a plane's bytes are looked up at once; unpacking planes gives the singles of a corner after the other, in the order of the lanes.
 #pragma once
-#include "image_chunks.h"
+#include "image_windows.h"
 
 struct BytePlanes {
     alignas(64) uint8_t byte[4][256];
@@ -63,10 +63,33 @@ LOOKS_UP_BYTES FourCorners singles_of_values(const BytePlanes &planes, __m512i v
              _mm512_unpackhi_epi16(next, next_high)}};
 }
 
+// The dwords of corners in rows, `stride` dwords apart, or in a window of which a row begins at a lane.
+struct CornersInRows {
+    const uint32_t *words;
+    unsigned stride;
+
+    __attribute__((always_inline)) FourCorners of(int slice, int lane) const {
+        FourCorners found;
+        for (int corner = 0; corner < 4; ++corner)
+            found.of[corner] = _mm512_loadu_si512(words + (4 * slice + corner) * stride + lane);
+        return found;
+    }
+};
+
+struct CornersInWindow {
+    const TexelWindow &window;
+    int first;
+
+    __attribute__((always_inline)) FourCorners of(int, int lane) const {
+        const WindowCorners found(window, first + lane);
+        return {{found.of[0], found.of[1], found.of[2], found.of[3]}};
+    }
+};
+
 // As `filter_singles_in`.
-template <int slices, class Number>
-__attribute__((target("avx512vbmi"), noinline)) static void filter_planes_in(const uint32_t *words, unsigned stride, const ImageRow &row,
-                                                                             const PlanesOf &planes, const RowsOf<Number> &to) {
+template <int slices, class Corners, class Number>
+__attribute__((target("avx512vbmi"), noinline)) static void filter_planes_in(const Corners &corners, const ImageRow &row, const PlanesOf &planes,
+                                                                             const RowsOf<Number> &to) {
     const __m512d unit = _mm512_set1_pd(slices == 2 ? 0x1p-24 : 0x1p-16);
 #pragma GCC unroll 1
     for (int lane = 0; lane < row.lanes; lane += 2 * image_chunk) {
@@ -74,13 +97,11 @@ __attribute__((target("avx512vbmi"), noinline)) static void filter_planes_in(con
         __m512d low_share[4 * slices], high_share[4 * slices];
         FourCorners values[slices];
         for (int slice = 0; slice < slices; ++slice) {
-            FourCorners given;
             for (int corner = 0; corner < 4; ++corner) {
                 low_share[4 * slice + corner] = _mm512_cvtepi32_pd(first.of[4 * slice + corner]);
                 high_share[4 * slice + corner] = _mm512_cvtepi32_pd(last.of[4 * slice + corner]);
-                given.of[corner] = _mm512_loadu_si512(words + (4 * slice + corner) * stride + lane);
             }
-            values[slice] = values_by_byte(given);
+            values[slice] = values_by_byte(corners.of(slice, lane));
         }
 #pragma GCC unroll 4
         for (int byte = 0; byte < 4; ++byte) {
@@ -101,18 +122,24 @@ __attribute__((target("avx512vbmi"), noinline)) static void filter_planes_in(con
     }
 }
 #undef LOOKS_UP_BYTES
-#else
-static const bool byte_look_ups = false;
-template <int slices, class Number>
-static inline void filter_planes_in(const uint32_t *, unsigned, const ImageRow &, const PlanesOf &, const RowsOf<Number> &) {}
-#endif
 
 // `words` has a row for each corner, `stride` dwords apart.
 template <class Number>
 static inline void filter_planes(const uint32_t *words, unsigned stride, const ImageRow &row, unsigned slices, const PlanesOf &planes,
                                  const RowsOf<Number> &to) {
     if (slices == 1)
-        filter_planes_in<1>(words, stride, row, planes, to);
+        filter_planes_in<1>(CornersInRows{words, stride}, row, planes, to);
     else
-        filter_planes_in<2>(words, stride, row, planes, to);
+        filter_planes_in<2>(CornersInRows{words, stride}, row, planes, to);
 }
+
+// The same for a row of a wave whose places lie in a window.
+static inline void filter_planes_in_window(const TexelWindow &window, unsigned half, const ImageRow &row, const PlanesOf &planes, const RowsOf<float> &to) {
+    filter_planes_in<1>(CornersInWindow{window, image_row * (int)half}, row, planes, to);
+}
+#else
+static const bool byte_look_ups = false;
+template <class Number>
+static inline void filter_planes(const uint32_t *, unsigned, const ImageRow &, unsigned, const PlanesOf &, const RowsOf<Number> &) {}
+static inline void filter_planes_in_window(const TexelWindow &, unsigned, const ImageRow &, const PlanesOf &, const RowsOf<float> &) {}
+#endif

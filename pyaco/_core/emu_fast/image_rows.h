@@ -328,17 +328,6 @@ static inline uint32_t nan_lanes(const float *values) {
     return found;
 }
 
-static inline bool has_nan(const float *values) {
-#if defined(__AVX2__)
-    const __m256 first = _mm256_cmp_ps(_mm256_loadu_ps(values), _mm256_loadu_ps(values + image_chunk), _CMP_UNORD_Q);
-    const __m256 second = _mm256_cmp_ps(_mm256_loadu_ps(values + 2 * image_chunk), _mm256_loadu_ps(values + 3 * image_chunk), _CMP_UNORD_Q);
-    return _mm256_movemask_ps(_mm256_or_ps(first, second)) != 0;
-#else
-    (void)values;                     // only for the compiler: such hosts have no steps
-    return false;
-#endif
-}
-
 // --------------------------------------------------------------------------------------------------------------- stores
 // Components as 8-bit unorm into a byte of each element: NaNs are 0, halves go to even.
 static inline void encode_unorm8(const uint32_t *component, unsigned shift, uint32_t *words) {

@@ -38,7 +38,7 @@ cdef extern from "image_gradients.h" nogil:
     void place_probes(unsigned int axes, int number, ImageProbes &probes)
     void add_probes(const ImageProbes &probes, int number, uint32_t lanes, const double *found, double *total)
     uint32_t round_nearly(const double *sums, float *component)
-    uint32_t find_gradient_details(const ImageDetail &of, const ImageGradients &given, int32_t *detail, int32_t *probes)
+    uint32_t find_gradient_details(const ImageDetail &of, const ImageGradients &given, int32_t *detail, int32_t *probes, SameGradients &before)
 
 # What the lanes of a row sample.
 cdef struct SampleRow:
@@ -148,7 +148,7 @@ cdef void _find_details_of_gradients(const ImageWork *work, const ImageDetail *d
     cdef int64_t lod
     _open_gradients(work, row, narrow, &given)
     if memory_operation(work.instruction.decoded.opcode).level != level_clamped:
-        left = find_gradient_details(detail[0], given, row.levels.detail, probes.count)
+        left = find_gradient_details(detail[0], given, row.levels.detail, probes.count, (<ImageWork *>work).gradients)
     else:
         fill_row(<uint32_t *>row.levels.detail, 0)
     left &= work.active
@@ -343,18 +343,11 @@ cdef void _filter_bytes(const ImageWork *work, const ImageTexels *level, const I
     filter_lanes(level.host, places[0], work.view.format.bytes, slices, wide)
 
 
-cdef inline uint32_t _place_of_four(const ImageWork *work, uint32_t channel) noexcept nogil:
-    """Which of an element's four components a channel is."""
-    if work.image.fours == four_of_block:
-        return channel
-    return work.view.format.position[channel] >> (5 if work.image.fours == four_singles else 4)
-
-
 cdef inline void _open_fours(const ImageWork *work, const Channels *channels, FloatRows *rows) noexcept nogil:
     """The rows of the four components of elements."""
     cdef uint32_t channel
     for channel in range(4):
-        rows.row[_place_of_four(work, channel)] = <float *>channels.value[channel] if channels.wanted >> channel & 1 else NULL
+        rows.row[_place_of_channel(work, channel)] = <float *>channels.value[channel] if channels.wanted >> channel & 1 else NULL
 
 
 cdef void _filter_fours(const ImageWork *work, const ImageTexels *level, const ImageRow *places, uint32_t slices, Channels *channels,
@@ -368,7 +361,7 @@ cdef void _filter_fours(const ImageWork *work, const ImageTexels *level, const I
         filter_fours(work.image.fours, work.image.blocks, level.host, places[0], slices, rows)
         return
     for channel in range(4):
-        wide.row[_place_of_four(work, channel)] = &sums[channel][0] if channels.wanted >> channel & 1 else NULL
+        wide.row[_place_of_channel(work, channel)] = &sums[channel][0] if channels.wanted >> channel & 1 else NULL
     filter_fours(work.image.fours, work.image.blocks, level.host, places[0], slices, wide)
 
 
@@ -401,6 +394,13 @@ cdef bint _filter_channels(const ImageWork *work, const ImageTexels *level, cons
     return filter_channels(level.host, places[0], slices, wide, count, doubles)
 
 
+cdef inline void _open_planes(const ImageWork *work, PlanesOf *planes) noexcept nogil:
+    """What bytes of elements mean."""
+    cdef uint32_t byte
+    for byte in range(4):
+        planes.byte[byte] = work.image.planes[work.channel_of_byte[byte] & 3]
+
+
 cdef void _filter_planes(const ImageWork *work, const Elements *elements, const ImageRow *places, uint32_t slices, Channels *channels,
                          double (*sums)[image_row]) noexcept nogil:
     """Channels of eight bits with tables, from the elements of all corners."""
@@ -408,20 +408,18 @@ cdef void _filter_planes(const ImageWork *work, const Elements *elements, const 
     cdef PlanesOf planes
     cdef FloatRows rows
     cdef DoubleRows wide
-    cdef uint32_t channel, byte
-    for byte in range(4):
-        rows.row[byte] = NULL
-        wide.row[byte] = NULL
+    cdef uint32_t channel
+    _open_planes(work, &planes)
+    if sums == NULL:
+        _open_bytes(work, channels.wanted, channels.value, &rows)
+        filter_planes(elements.words[0], stride, places[0], slices, planes, rows)
+        return
+    for channel in range(4):
+        wide.row[channel] = NULL
     for channel in range(4):
         if channels.wanted >> channel & 1:
-            byte = work.view.format.position[channel] >> 3
-            planes.byte[byte] = work.image.planes[channel]
-            rows.row[byte] = <float *>channels.value[channel]
-            wide.row[byte] = &sums[channel][0] if sums != NULL else NULL
-    if sums == NULL:
-        filter_planes(elements.words[0], stride, places[0], slices, planes, rows)
-    else:
-        filter_planes(elements.words[0], stride, places[0], slices, planes, wide)
+            wide.row[work.view.format.position[channel] >> 3] = &sums[channel][0]
+    filter_planes(elements.words[0], stride, places[0], slices, planes, wide)
 
 
 cdef void _filter_row(const ImageWork *work, SampleRow *row, const ImageTexels *level, ImageRow *places, uint32_t slices, Channels *channels,

@@ -29,7 +29,6 @@ cdef extern from "image_rows.h" nogil:
     void limit_references(const float *reference, float *limited)
     void compare_row(unsigned int function, const float *reference, uint32_t *component)
     uint32_t nan_lanes(const float *values)
-    bint has_nan(const float *values)
     void __builtin_prefetch(const void *place)
     StepFunction apart(StepFunction step)
     bint has_words(const uint32_t *kept, const uint32_t *eight, const uint32_t *four)
@@ -79,16 +78,8 @@ cdef extern from "image_fours.h" nogil:
     void load_blocks(const BlockSource &source, const uint8_t *host, const uint32_t *offset, int lanes, uint32_t (*words)[image_row])
     void decode_norm16_row "decode_norm16"(const uint32_t *words, unsigned int shift, bint is_signed, uint32_t *component)
     void filter_fours(int kind, const BlockSource &blocks, const uint8_t *host, const ImageRow &row, unsigned int slices, const FloatRows &to)
+    uint32_t filter_flat_fours(int kind, const BlockSource &blocks, const uint8_t *host, const ImageRow &row, const FloatRows &to)
     void filter_fours(int kind, const BlockSource &blocks, const uint8_t *host, const ImageRow &row, unsigned int slices, const DoubleRows &to)
-
-cdef extern from "image_planes.h" nogil:
-    bint byte_look_ups
-    cdef struct PlanesOf:
-        const BytePlanes *byte[4]
-    void filter_planes(const uint32_t *words, unsigned int stride, const ImageRow &row, unsigned int slices, const PlanesOf &planes,
-                       const FloatRows &to)
-    void filter_planes(const uint32_t *words, unsigned int stride, const ImageRow &row, unsigned int slices, const PlanesOf &planes,
-                       const DoubleRows &to)
 
 cdef extern from "image_volumes.h" nogil:
     bint filter_volume(const ImageTexels &level, unsigned int rows, const float **coordinate, const FloatRows &to)
@@ -138,7 +129,16 @@ cdef extern from "image_windows.h" nogil:
     bint filter_singles_in_window(const TexelWindow &window, unsigned int rows, const ImageRow *row, float *to)
     void compare_in_window(const TexelWindow &window, unsigned int rows, const ImageRow *row, unsigned int function, const float *reference,
                            float *to)
-    void load_window(const TexelWindow &window, unsigned int half, uint32_t *words, unsigned int stride)
+
+cdef extern from "image_planes.h" nogil:
+    bint byte_look_ups
+    cdef struct PlanesOf:
+        const BytePlanes *byte[4]
+    void filter_planes(const uint32_t *words, unsigned int stride, const ImageRow &row, unsigned int slices, const PlanesOf &planes,
+                       const FloatRows &to)
+    void filter_planes(const uint32_t *words, unsigned int stride, const ImageRow &row, unsigned int slices, const PlanesOf &planes,
+                       const DoubleRows &to)
+    void filter_planes_in_window(const TexelWindow &window, unsigned int half, const ImageRow &row, const PlanesOf &planes, const FloatRows &to)
 
 cdef extern from "image_line_filters.h" nogil:
     bint filter_by_lines(const ImageTexels &level, unsigned int sixteens, const float **coordinate, const FloatRows &to)
@@ -340,8 +340,7 @@ cdef inline void _open_plan(ImageWork *work) noexcept nogil:
     They can where no lane turns out to be one for the reference engine, which needs the address, after its texels have been found.
     """
     cdef bint compares = work.o.flags & image_flag_compare != 0
-    cdef bint plain = (work.image.decode == decode_bytes or work.image.four_halves) and not work.o.halves and not compares
-    cdef uint32_t bits = 16 if work.image.four_halves else 8
+    cdef bint distinct = not work.o.halves and not compares
     cdef uint32_t component, channel
     cdef uint8_t position = 0
     for component in range(4):
@@ -349,19 +348,20 @@ cdef inline void _open_plan(ImageWork *work) noexcept nogil:
             continue
         if work.view.select[component] >= 4:
             channel = 0 if compares else work.view.select[component] - 4
-            plain = plain and work.view.format.bits[channel] and not work.wanted >> channel & 1
+            distinct = distinct and _has_channel(work, channel) and not work.wanted >> channel & 1
             work.position[channel] = position
             work.wanted |= <uint32_t>1 << channel
         else:
-            plain = False
+            distinct = False
         position += 1
-    work.plain = plain and work.image.decode == decode_bytes
-    work.plain_halves = plain and work.image.four_halves
+    work.distinct = distinct
+    work.plain = distinct and work.image.decode == decode_bytes
+    work.plain_halves = distinct and work.image.four_halves
     for component in range(4):
         work.channel_of_byte[component] = no_channel
     for channel in range(4):
-        if work.view.format.bits[channel]:
-            work.channel_of_byte[(work.view.format.position[channel] // bits) & 3] = <uint8_t>channel
+        if _has_channel(work, channel):
+            work.channel_of_byte[_place_of_channel(work, channel)] = <uint8_t>channel
     for component in range(4):
         channel = work.channel_of_byte[component]
         work.result_at[component] = no_register
@@ -380,8 +380,19 @@ cdef inline uint32_t _coordinate_register(const ImageWork *work, uint32_t positi
     return <uint32_t>(address_row(work.core.wave, work.instruction, work.o.coordinates_at + position) - work.core.wave.vgpr)
 
 
+cdef inline bint _has_channel(const ImageWork *work, uint32_t channel) noexcept nogil:
+    return _has_components(work) or work.view.format.bits[channel] != 0
+
+
+cdef inline uint32_t _place_of_channel(const ImageWork *work, uint32_t channel) noexcept nogil:
+    """Which of an element's four components, or of the bytes of a dword, a channel is."""
+    if work.image.fours == four_of_block:
+        return channel
+    return (work.view.format.position[channel] >> (5 if work.image.fours == four_singles else 3 if work.image.fours == no_fours else 4)) & 3
+
+
 cdef inline void _open_results(const ImageWork *work, FloatRows *rows) noexcept nogil:
-    """The registers of the components, where `work.plain` or `work.plain_halves`."""
+    """The registers of the components, where `work.distinct`."""
     cdef float *registers = <float *>work.core.wave.vgpr + image_row * work.half
     cdef uint32_t byte
     for byte in range(4):

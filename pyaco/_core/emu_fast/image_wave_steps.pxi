@@ -315,13 +315,12 @@ cdef inline bint _is_in_lines(ImageWork *work) noexcept nogil:
     return work.patches and _coordinate(work, 0)[8] == _coordinate(work, 0)[0]
 
 
-cdef bint _filter_wave_fours(ImageWork *work, Channels *channels) noexcept nogil:
-    """Channels of elements of four components for a wave. False: some lane has to be looked at."""
+cdef bint _filter_wave_fours(ImageWork *work, const FloatRows *rows, uint32_t *strange) noexcept nogil:
+    """Channels of elements of four components for a wave; `strange` gets the lanes that have a NaN. False: some lane has to be looked at."""
     cdef const uint8_t *host = work.level.host
     cdef uint8_t kind = work.image.fours
     cdef const float *coordinate[2]
     cdef ImageRow places[2]
-    cdef FloatRows rows
     cdef uint32_t half
     coordinate[0] = <const float *>_coordinate(work, 0)
     coordinate[1] = <const float *>_coordinate(work, 1)
@@ -330,51 +329,60 @@ cdef bint _filter_wave_fours(ImageWork *work, Channels *channels) noexcept nogil
     elif not _place_wave(work, places):
         return False
     for half in range(work.core.end_half):
-        _open_fours(work, &channels[half], &rows)
-        filter_fours(kind, work.image.blocks, host, places[half], 1, rows)
+        _open_half(work, half)
+        strange[0] |= filter_flat_fours(kind, work.image.blocks, host, places[half], rows[half]) & work.active
     return True
 
 
-cdef bint _filter_wave_planes(ImageWork *work, Channels *channels) noexcept nogil:
-    """Channels of bytes that tables give the meaning of. False: some lane has to be looked at."""
+cdef bint _sample_fours(ImageWork *work, const FloatRows *rows) noexcept nogil:
+    """Filtered channels of elements of four components for a wave. False: some lane has to be looked at, and its coordinates are what they were."""
+    cdef uint32_t given[2][2 * image_row]                   # results may lie in the registers of the coordinates
+    cdef uint32_t strange = 0
+    _copy_coordinates(work, given, False)
+    if not _filter_wave_fours(work, rows, &strange):
+        return False
+    if strange:
+        _copy_coordinates(work, given, True)
+    return not strange
+
+
+cdef bint _sample_planes(ImageWork *work, const FloatRows *rows) noexcept nogil:
+    """The same of bytes that tables give the meaning of, which is never a NaN."""
     cdef ImageRow places[2]
     cdef TexelWindow window
     cdef Elements elements[4]
+    cdef PlanesOf planes
     cdef uint32_t half
-    cdef bint in_window = _open_window(work, 0, places, &window)
-    if not in_window and not _place_wave(work, places):
+    _open_planes(work, &planes)
+    if _open_window(work, 0, places, &window):
+        for half in range(work.core.halves):
+            filter_planes_in_window(window, half, places[half], planes, rows[half])
+        return True
+    if not _place_wave(work, places):
         return False
     for half in range(work.core.end_half):
-        if in_window:
-            load_window(window, half, elements[0].words[0], sizeof(Elements) // sizeof(uint32_t))
-        else:
-            _load_corners(work, work.level.host, &places[half], 1, elements)
-        _filter_planes(work, elements, &places[half], 1, &channels[half], NULL)
+        _load_corners(work, work.level.host, &places[half], 1, elements)
+        filter_planes(elements[0].words[0], sizeof(Elements) // sizeof(uint32_t), places[half], 1, planes, rows[half])
     return True
 
 
 cdef bint _sample_channels(ImageWork *work) noexcept nogil:
     """Filtered channels for a wave. False: some lane has to be looked at, and its coordinates are what they were."""
-    cdef uint32_t given[2][2 * image_row]                   # results may lie in the registers of the coordinates
-    cdef Channels channels[2]
+    cdef FloatRows rows[2]
     cdef uint32_t half
     if _is_in_lines(work):
         return False
-    _copy_coordinates(work, given, False)
     for half in range(work.core.end_half):
         _open_half(work, half)
-        _choose_results(work, &channels[half])
+        if work.distinct:
+            _open_results(work, &rows[half])
+        else:
+            _choose_results(work, &rows[half])
     _open_half(work, 0)
-    if not (_filter_wave_fours(work, channels) if work.image.fours != no_fours else _filter_wave_planes(work, channels)):
+    if not (_sample_fours(work, rows) if work.image.fours != no_fours else _sample_planes(work, rows)):
         return False
-    for half in range(work.core.end_half):
-        _open_half(work, half)
-        if _has_nans(work, &channels[half]):
-            _copy_coordinates(work, given, True)
-            return False
-    for half in range(work.core.end_half):
-        _open_half(work, half)
-        _finish_results(work, &channels[half])
+    if not work.distinct:
+        _finish_results(work)
     return True
 
 
@@ -391,49 +399,50 @@ cdef inline void _copy_coordinates(const ImageWork *work, uint32_t (*given)[2 * 
                 copy_row(&given[axis][image_row * half], row)
 
 
-cdef inline bint _has_nans(const ImageWork *work, const Channels *channels) noexcept nogil:
-    """Whether an active lane of a row has one."""
-    cdef const float *values
-    cdef uint32_t channel
-    for channel in range(4):
-        values = <const float *>channels.value[channel]
-        if channels.wanted >> channel & 1 and has_nan(values) and nan_lanes(values) & work.active:
-            return True
-    return False
+cdef inline uint32_t _first_with(const ImageWork *work, uint32_t component) noexcept nogil:
+    """The position of the first component of the result that is the same channel."""
+    cdef uint32_t position = 0
+    cdef uint32_t other
+    for other in range(component):
+        if work.o.mask >> other & 1:
+            if work.view.select[other] == work.view.select[component]:
+                return position
+            position += 1
+    return position
 
 
-cdef inline void _choose_results(const ImageWork *work, Channels *channels) noexcept nogil:
+cdef inline bint _is_channel(const ImageWork *work, uint32_t component) noexcept nogil:
+    """Whether a component is a channel that the format has."""
+    return work.view.select[component] >= 4 and _has_channel(work, work.view.select[component] - 4)
+
+
+cdef void _choose_results(const ImageWork *work, FloatRows *rows) noexcept nogil:
     """Put the channels of a row into the registers of the first components that they are."""
+    cdef uint32_t component
+    for component in range(4):
+        rows.row[component] = NULL
+    for component in range(4):
+        if work.o.mask >> component & 1 and _is_channel(work, component):
+            rows.row[_place_of_channel(work, work.view.select[component] - 4)] = <float *>_result_row(work, _first_with(work, component))
+
+
+cdef void _finish_results(ImageWork *work) noexcept nogil:
+    """Write the components of a wave that are constants, or a channel once more."""
     cdef uint32_t position = 0
-    cdef uint32_t component, channel
-    channels.wanted = 0
+    cdef uint32_t component, selector, half, first
     for component in range(4):
         if not work.o.mask >> component & 1:
             continue
-        channel = work.view.select[component] - 4
-        if work.view.select[component] >= 4 and not channels.wanted >> channel & 1 and (_has_components(work) or work.view.format.bits[channel]):
-            channels.wanted |= <uint32_t>1 << channel
-            channels.value[channel] = _result_row(work, position)
-        position += 1
-
-
-cdef inline void _finish_results(const ImageWork *work, const Channels *channels) noexcept nogil:
-    """Write the components of a row that are constants, or a channel once more."""
-    cdef uint32_t position = 0
-    cdef uint32_t component, selector
-    cdef uint32_t *row
-    for component in range(4):
-        if not work.o.mask >> component & 1:
-            continue
-        row = _result_row(work, position)
-        position += 1
         selector = work.view.select[component]
-        if selector < 4:
-            _put_constant(work.core, row, work.half, _constant(work, selector))
-        elif not channels.wanted >> (selector - 4) & 1:
-            _put_constant(work.core, row, work.half, 0 if selector < 7 else 0x3f800000)
-        elif row != channels.value[selector - 4]:
-            put_row_at(work.core, row, work.half, channels.value[selector - 4])
+        first = _first_with(work, component)
+        for half in range(work.core.end_half):
+            _open_half(work, half)
+            if not _is_channel(work, component):
+                _put_constant(work.core, _result_row(work, position), half,
+                              _constant(work, selector) if selector < 4 else 0 if selector < 7 else 0x3f800000)
+            elif first != position:
+                put_row_at(work.core, _result_row(work, position), half, _result_row(work, first))
+        position += 1
 
 
 cdef bint _is_volume(const ImageWork *work) noexcept nogil:

@@ -220,9 +220,7 @@ static inline void gather_window(const TexelWindow &window, unsigned rows, unsig
 // The same of elements of one float, in the order of the corners as their sums are rounded. False: some sum is no number.
 static inline bool filter_singles_in_window(const TexelWindow &window, unsigned rows, const ImageRow *row, float *to) {
     const __m512d whole = _mm512_set1_pd(256.0), unit = _mm512_set1_pd(0x1p-16), zero = _mm512_setzero_pd();
-    __m256 strange = _mm256_setzero_ps();
-#pragma GCC unroll 1
-    for (int lane = 0; lane < (int)rows * image_row; lane += image_chunk) {
+    const auto eight_from = [&](int lane) __attribute__((always_inline)) {
         const uint32_t *offset = window.offset + lane;
         const __m512d right = _mm512_cvtepi32_pd(chunk_of(row[lane / image_row].weight[0] + lane % image_row));
         const __m512d left = _mm512_sub_pd(whole, right);
@@ -237,11 +235,17 @@ static inline bool filter_singles_in_window(const TexelWindow &window, unsigned 
             sum = _mm512_fmadd_pd(_mm512_mul_pd(_mm512_cvtps_pd(_mm256_shuffle_ps(first, second, 0x88)), left), share[down], sum);
             sum = _mm512_fmadd_pd(_mm512_mul_pd(_mm512_cvtps_pd(_mm256_shuffle_ps(first, second, 0xdd)), right), share[down], sum);
         }
-        const __m256 single = _mm512_cvtpd_ps(sum);
-        strange = _mm256_or_ps(strange, _mm256_cmp_ps(single, single, _CMP_UNORD_Q));
-        _mm256_storeu_ps(to + lane, single);
+        return _mm512_cvtpd_ps(sum);
+    };
+    unsigned strange = 0;
+#pragma GCC unroll 1
+    for (int lane = 0; lane < (int)rows * image_row; lane += fetch_lanes) {
+        const __m256 first = eight_from(lane);
+        const __m512 singles = _mm512_insertf32x8(_mm512_castps256_ps512(first), eight_from(lane + image_chunk), 1);
+        strange |= _mm512_cmp_ps_mask(singles, singles, _CMP_UNORD_Q);
+        _mm512_storeu_ps(to + lane, singles);
     }
-    return _mm256_movemask_ps(strange) == 0;
+    return strange == 0;
 }
 
 template <int predicate>
@@ -274,22 +278,10 @@ static inline void compare_in_window(const TexelWindow &window, unsigned rows, c
     };
     by_function[function & 7](window, rows, row, reference, to);
 }
-
-// The corners' elements of a row of a wave, `stride` dwords apart.
-static inline void load_window(const TexelWindow &window, unsigned half, uint32_t *words, unsigned stride) {
-#pragma GCC unroll 2
-    for (int lane = 0; lane < image_row; lane += fetch_lanes) {
-        const WindowCorners corners(window, lane + image_row * (int)half);
-#pragma GCC unroll 4
-        for (int corner = 0; corner < 4; ++corner)
-            put_fetched(words + corner * stride + lane, corners.of[corner]);
-    }
-}
 #else
 static inline bool open_window(const ImageTexels &, unsigned, const float *const *, uint32_t, ImageRow *, TexelWindow &) { return false; }
 static inline void filter_window(const TexelWindow &, unsigned, const ImageRow *, const RowsOf<float> &) {}
 static inline void gather_window(const TexelWindow &, unsigned, unsigned, const RowsOf<float> &) {}
 static inline bool filter_singles_in_window(const TexelWindow &, unsigned, const ImageRow *, float *) { return false; }
 static inline void compare_in_window(const TexelWindow &, unsigned, const ImageRow *, unsigned, const float *, float *) {}
-static inline void load_window(const TexelWindow &, unsigned, uint32_t *, unsigned) {}
 #endif
