@@ -7,6 +7,10 @@ fits a cache. A size at which a pass has nothing to do yet (`IDLE_SHARE`) is on 
 The smallest size has 3,000 instructions: fixed costs (entering a pass, reading the processor's clock, looking at its options: about a microsecond)
 and the beginning and end that all these shaders have in common (220 instructions) are less than a tenth there of whatever takes
 0.2 % of the time. From smaller ones the line would begin too high, and its slope be too good.
+
+A small shader is no smaller picture of a large one: the first 3,000 instructions of a stream of branching code have 7 loops, one for 395
+instructions, where 100,000 have one for 248, and a pass over loops seemed to grow with a power that is 0.08 too high. So a size is several shaders,
+as many as have `INSTRUCTIONS_OF_SIZE` together, and its time their mean.
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import large_shapes
-from big_shader import WORDS_PER_STATEMENT
+from big_shader import FIRST_SEED, WORDS_PER_STATEMENT
 from big_shader import spirv as big_spirv
 from spirv_reflection import reflect
 
@@ -36,11 +40,13 @@ LEAST_SHARE = 0.002
 IDLE_SHARE = LEAST_SHARE / 4
 #: A round compiles a shader as often as it takes to read so many instructions.
 INSTRUCTIONS_PER_ROUND = 60_000
+#: A size is shaders of so many instructions together.
+INSTRUCTIONS_OF_SIZE = SIZES[3]
 
 
 @dataclass(frozen=True)
 class Growth:
-    """Least milliseconds of processor time of each pass, and of all together, at each size."""
+    """Least milliseconds of processor time of each pass, and of all together, at each size: means of its shaders."""
 
     counts: list[int]
     times: list[dict[str, float]]
@@ -83,19 +89,36 @@ def exponent(counts: list[int], times: list[float]) -> tuple[float, float]:
     return slope, math.sqrt(residuals / (len(x) - 2) / math.fsum((a - middle) ** 2 for a in x))
 
 
-def measure(modules: list[bytes], target: str, repetitions: int) -> Growth:
-    """Compile in rounds through all sizes, so that what else the machine does meets all alike; small ones more often."""
-    counts = [reflect(module).instruction_count for module in modules]
-    least: list[dict[str, float]] = [{} for _ in modules]
+def measure(sizes: list[list[bytes]], target: str, repetitions: int) -> Growth:
+    """Compile the modules of each size in rounds through all sizes, so that what else the machine does meets all alike; small ones more often."""
+    counts = [[reflect(module).instruction_count for module in modules] for modules in sizes]
+    least: list[list[dict[str, float]]] = [[{} for _ in modules] for modules in sizes]
     pass_runner.count_processor_time(True)
     for _ in range(repetitions):
-        for module, count, found in zip(modules, counts, least, strict=True):
-            for _ in range(max(1, INSTRUCTIONS_PER_ROUND // count)):
-                times = pyaco.compile(module, target=target).times_ms
-                for name, milliseconds in {**times["passes"], "all": times["total"]}.items():
-                    found[name] = min(found.get(name, math.inf), milliseconds)
+        for modules, of_modules, found in zip(sizes, counts, least, strict=True):
+            for module, count, times in zip(modules, of_modules, found, strict=True):
+                for _ in range(max(1, INSTRUCTIONS_PER_ROUND // count)):
+                    compile_once(module, target, times)
     pass_runner.count_processor_time(False)
-    return Growth(counts, least)
+    return Growth([round(statistics.fmean(of_modules)) for of_modules in counts], [means(found) for found in least])
+
+
+def compile_once(module: bytes, target: str, least: dict[str, float]) -> None:
+    """Compile a module, and keep the times that are the least so far."""
+    times = pyaco.compile(module, target=target).times_ms
+    for name, milliseconds in {**times["passes"], "all": times["total"]}.items():
+        least[name] = min(least.get(name, math.inf), milliseconds)
+
+
+def means(found: list[dict[str, float]]) -> dict[str, float]:
+    """The mean of some shaders' times by name; where a pass did not run, it took no time."""
+    names = {name for times in found for name in times}
+    return {name: math.fsum(times.get(name, 0.0) for times in found) / len(found) for name in names}
+
+
+def shaders_of_size(size: int, kind: str) -> list[bytes]:
+    """Generated shaders of one size, each from a stream of its own."""
+    return [big_spirv(size, kind, FIRST_SEED + k) for k in range(max(1, INSTRUCTIONS_OF_SIZE // size))]
 
 
 def _head(name: str, counts: list[int]) -> str:
@@ -111,7 +134,7 @@ def _line(name: str, growth: Growth, indent: str = "") -> str:
 def grow(target: str, largest: int, repetitions: int) -> Iterator[tuple[str, Growth]]:
     """Measure each kind of generated shader."""
     for kind in sorted(WORDS_PER_STATEMENT):
-        yield kind, measure([big_spirv(size, kind) for size in SIZES if size <= largest], target, repetitions)
+        yield kind, measure([shaders_of_size(size, kind) for size in SIZES if size <= largest], target, repetitions)
 
 
 def report(target: str, largest: int, repetitions: int, plot_file: Path | None) -> None:
@@ -148,7 +171,7 @@ def report_shapes(target: str, largest: int, repetitions: int, only: list[str]) 
     """Print a line for each shape, and one for each of its passes that grows too fast."""
     print(f"{target}: ms of processor time by SPIR-V instructions; passes with an exponent or a last step above {HIGHEST_EXPONENT}")
     for shape in only or large_shapes.SHAPES:
-        growth = measure([large_shapes.spirv(shape, size) for size in SHAPE_SIZES if size <= largest], target, repetitions)
+        growth = measure([[large_shapes.spirv(shape, size)] for size in SHAPE_SIZES if size <= largest], target, repetitions)
         print(_head(shape, growth.counts))
         for name in growth.largest_passes():
             if name == "all" or growth.exponent(name)[0] > HIGHEST_EXPONENT or growth.last_step(name) > HIGHEST_EXPONENT:

@@ -7,7 +7,7 @@ Blocks are written last to first, because whether a branch is worth its cost dep
 
 Sources: AMD ISA documents "Vega", "RDNA 1" to "RDNA 4" (SOPP branches, MODE, FLAT_SCRATCH, HWREG); ACO for the cost of branches.
 """
-from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from isa_opcodes cimport *
 from modifiers cimport *
@@ -17,10 +17,16 @@ from pyaco._core.aco.occupancy cimport addressable_vgprs, suitable_waves
 from pyaco._core.aco.older_memory cimport scratch_word3, scratch_word3_format
 from pyaco._core.aco.parallel_copy cimport CopySolver, solver_add, solver_init, solver_run
 from pyaco._core.aco.queries cimport separate_addresses
+from pyaco._core.common.prefetch cimport fetch
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.program cimport *
 
 from pyaco.errors import InputError, UnsupportedError
+
+cdef enum:
+    fewest_blocks = 1 << 12       # of a program that the caches do not hold: 100,000 instructions of SPIR-V
+    blocks_ahead = 8              # of the walk
+    last_instructions = 3         # of a block, which are fetched
 
 
 cdef cppclass Lowering:
@@ -707,6 +713,36 @@ cdef int _instruction(Lowering *c, InstructionId i) except -1 nogil:
     return rewrite_emit(&c.out, i)
 
 
+cdef void _fetch_ends(const ProgramData *p, int64_t block) noexcept nogil:
+    """Fetch the rows of the last instructions of a block, and what those of a later one read. Branches and copies for phis were made late, one here
+    and one there, and nothing has looked at their operands for long."""
+    cdef OrderRow end, row
+    cdef InstructionId i
+    if block >= 0:
+        end = p.blocks.order_first[block] + p.blocks.order_count[block]
+        for row in range(end - min(p.blocks.order_count[block], <uint32_t>last_instructions), end):
+            i = p.order.instruction[row]
+            fetch(&p.instructions.opcode[i])
+            fetch(&p.instructions.format[i])
+            fetch(&p.instructions.immediate[i])
+            fetch(&p.instructions.modifiers[i])
+            fetch(&p.instructions.operand_first[i])
+            fetch(&p.instructions.operand_count[i])
+            fetch(&p.instructions.definition_first[i])
+            fetch(&p.instructions.definition_count[i])
+    block += blocks_ahead // 2
+    if 0 <= block < p.blocks.table.count:
+        end = p.blocks.order_first[block] + p.blocks.order_count[block]
+        for row in range(end - min(p.blocks.order_count[block], <uint32_t>last_instructions), end):
+            i = p.order.instruction[row]
+            fetch(&p.operands.data[p.instructions.operand_first[i]])
+            fetch(&p.operands.flags[p.instructions.operand_first[i]])
+            fetch(&p.operands.reg[p.instructions.operand_first[i]])
+            fetch(&p.operands.register_class[p.instructions.operand_first[i]])
+            fetch(&p.definitions.reg[p.instructions.definition_first[i]])
+            fetch(&p.definitions.register_class[p.instructions.definition_first[i]])
+
+
 cdef int _lower(Lowering *c, ProgramData *p) except -1 nogil:
     cdef uint32_t k
     c.p = p
@@ -717,6 +753,8 @@ cdef int _lower(Lowering *c, ProgramData *p) except -1 nogil:
         p.config.float_mode = p.blocks.fp_mode[0] & 0xff
     while c.block > 0:
         c.block -= 1
+        if p.blocks.table.count >= fewest_blocks:
+            _fetch_ends(p, <int64_t>c.block - blocks_ahead)
         rewrite_block(&c.out, c.block)
         _mode_of_block(c)
         for k in range(p.blocks.order_count[c.block]):

@@ -276,6 +276,7 @@ cdef bint _match_instruction(ShaderData *s, Walk *w, Match *m, uint32_t node, Va
     cdef int opcode = pattern_opcode[node]
     cdef uint32_t i
     cdef uint32_t source
+    cdef ValueId operand
     cdef bint swapped = False
     if (s.instructions.kind[value] != nir_alu or s.instructions.opcode[value] != opcode
             or s.instructions.components[value] != 1):
@@ -291,8 +292,10 @@ cdef bint _match_instruction(ShaderData *s, Walk *w, Match *m, uint32_t node, Va
         m.commutative += 1
     for i in range(alu_input_count[opcode]):
         source = 1 - i if swapped and i < 2 else i
-        if not _match(s, w, m, pattern_children[node * 4 + i], source_value(s, value, source),
-                      source_swizzle(s, value, source)):
+        operand = source_value(s, value, source)
+        # The walk has read nothing of swizzles so far, and most of them are in no cache. A scalar has but one component.
+        if not _match(s, w, m, pattern_children[node * 4 + i], operand,
+                      0 if s.instructions.components[operand] == 1 else source_swizzle(s, value, source)):
             return False
     return True
 

@@ -147,14 +147,35 @@ cdef int _repair_phi(ShaderData *s, ValueId phi, const vector[uint8_t] &reachabl
     return 0
 
 
+cdef int _emit_block(ControlFlowEdit *edit, ShaderRewrite *rewrite, NodeId block, const vector[uint8_t] &reachable,
+                     vector[ValueId] &others) except -1 nogil:
+    """Write a block, its phis first. `others` is scratch."""
+    cdef ShaderData *s = edit.shader
+    cdef ValueId instruction
+    cdef uint32_t count = 0
+    cdef uint32_t i
+    if others.size() < edit.contents[block].size():
+        others.resize(edit.contents[block].size())
+    for i in range(edit.contents[block].size()):
+        instruction = edit.contents[block][i]
+        if s.instructions.kind[instruction] == nir_phi:
+            _repair_phi(s, instruction, reachable)
+            if s.instructions.kind[instruction] == nir_phi:
+                shader_rewrite_emit(rewrite, instruction)
+                continue
+        others[count] = instruction
+        count += 1
+    for i in range(count):
+        shader_rewrite_emit(rewrite, others[i])
+    return 0
+
+
 cdef int edit_end(ControlFlowEdit *edit) except -1 nogil:
     cdef ShaderData *s = edit.shader
     cdef vector[uint8_t] reachable
+    cdef vector[ValueId] others
     cdef ShaderRewrite rewrite
     cdef NodeId block = node_first_block(s)
-    cdef uint32_t i
-    cdef ValueId instruction
-    cdef int sweep
     reachable.resize(s.nodes.table.count)
     while block:
         reachable[block] = 1
@@ -163,14 +184,7 @@ cdef int edit_end(ControlFlowEdit *edit) except -1 nogil:
     block = node_first_block(s)
     while block:
         shader_rewrite_block(&rewrite, block)
-        for i in range(edit.contents[block].size()):
-            if s.instructions.kind[edit.contents[block][i]] == nir_phi:
-                _repair_phi(s, edit.contents[block][i], reachable)
-        for sweep in range(2):
-            for i in range(edit.contents[block].size()):
-                instruction = edit.contents[block][i]
-                if (s.instructions.kind[instruction] == nir_phi) == (sweep == 0):
-                    shader_rewrite_emit(&rewrite, instruction)
+        _emit_block(edit, &rewrite, block, reachable, others)
         block = block_walk_next(s, block)
     shader_rewrite_end(&rewrite)
     edit.contents.clear()

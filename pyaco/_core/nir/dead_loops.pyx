@@ -4,7 +4,7 @@ A loop is dead if nothing in it has an effect, it is left by breaks alone, and n
 left. That it ends is taken for granted, as Mesa's ``nir_opt_dead_cf`` takes it; a loop without any break stays. A load of what other invocations
 may write is an effect here, as there: the loop may wait for them.
 """
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from nir_opcodes cimport (
@@ -27,6 +27,7 @@ cdef struct Search:
     vector[uint32_t] begin        # by node: its place in a walk over all, and that of the last node in it
     vector[uint32_t] end
     vector[bint] used             # by node: a candidate of which something is used outside
+    vector[uint64_t] computed     # a bit for each value: it is of a candidate. Most are not, and nothing else is looked at then
     uint32_t place
 
 
@@ -80,8 +81,17 @@ cdef int _look_at_list(Search *search, NodeId node, bint in_loop, Body *body) ex
 
 
 # -------------------------------------------------------------------------------------------------------------------- uses
+cdef void _note_values(Search *search, NodeId block) noexcept nogil:
+    cdef const ShaderData *s = search.s
+    cdef OrderRow row
+    cdef ValueId value
+    for row in range(s.nodes.order_first[block], s.nodes.order_first[block] + s.nodes.order_count[block]):
+        value = s.order.instruction[row]
+        search.computed[value // 64] |= <uint64_t>1 << value % 64
+
+
 cdef int _number(Search *search, NodeId node, NodeId candidate) noexcept nogil:
-    """Number the nodes from `node` on, and note the candidates around them."""
+    """Number the nodes from `node` on, and note the candidates around them and what these compute."""
     cdef const ShaderData *s = search.s
     cdef NodeId here
     while node:
@@ -89,7 +99,10 @@ cdef int _number(Search *search, NodeId node, NodeId candidate) noexcept nogil:
         search.around[node] = here
         search.begin[node] = search.place
         search.place += 1
-        if s.nodes.kind[node] != node_block:
+        if s.nodes.kind[node] == node_block:
+            if here:
+                _note_values(search, node)
+        else:
             _number(search, s.nodes.first0[node], here)
             if s.nodes.kind[node] == node_if:
                 _number(search, s.nodes.first1[node], here)
@@ -98,10 +111,13 @@ cdef int _number(Search *search, NodeId node, NodeId candidate) noexcept nogil:
     return 0
 
 
-cdef int _use(Search *search, ValueId value, NodeId user) noexcept nogil:
+cdef inline int _use(Search *search, ValueId value, NodeId user) noexcept nogil:
     """Mark the candidates that a value leaves on its way to a node that uses it."""
     cdef const ShaderData *s = search.s
-    cdef NodeId loop = search.around[s.instructions.block[value]]
+    cdef NodeId loop
+    if not search.computed[value // 64] >> value % 64 & 1:
+        return 0
+    loop = search.around[s.instructions.block[value]]
     while loop and not (search.begin[loop] <= search.begin[user] and search.begin[user] < search.end[loop]):
         search.used[loop] = True
         loop = search.around[s.nodes.parent[loop]]
@@ -142,6 +158,7 @@ cdef int dead_loops_find(const ShaderData *s, vector[NodeId] &dead) except -1 no
     search.begin.assign(s.nodes.table.count, 0)
     search.end.assign(s.nodes.table.count, 0)
     search.used.assign(s.nodes.table.count, False)
+    search.computed.assign(s.instructions.table.count // 64 + 1, 0)
     for i in range(<uint32_t>search.candidates.size()):
         search.used[search.candidates[i]] = True
     _number(&search, s.nodes.first0[1], 0)

@@ -4,7 +4,7 @@ from libc.stdint cimport uint32_t
 from pyaco._core.ir.shader cimport NodeId, ShaderData
 
 cdef enum:
-    loops_at_once = 12
+    loops_at_once = 40
 
 cdef struct LoopWalk:
     const ShaderData *shader

@@ -2,26 +2,16 @@
 
 What decides about a loop (its ends, the ifs beside them, what their conditions are computed from) is a chain of rows, each named by the one before,
 in a dozen columns. In large shaders none of them is in the cache, and whoever looks at one loop after another waits for memory at each. So rows are
-fetched for some loops side by side: the first of all, then the second of all, and so on. What decides about a dozen loops fits the first cache.
+fetched for some loops side by side: the first of all, then the second of all, and so on.
 """
+from pyaco._core.common.prefetch cimport fetch
 from pyaco._core.ir.shader cimport OrderRow, SourceRow, ValueId, nir_alu, nir_load_const, nir_phi, node_loop
-
-# GCC takes a function that only prefetches for one without effects, and leaves its calls out.
-cdef extern from *:
-    """
-    static inline void fetch(const void *place)
-    {
-        __builtin_prefetch(place);
-        __asm__ volatile("");
-    }
-    """
-    void fetch(const void *place) noexcept nogil
 
 cdef enum:
     fewest_nodes = 1 << 14        # of a shader that the caches do not hold: 200,000 instructions of SPIR-V
-    most_levels = 4               # of an expression
+    most_levels = 2               # of an expression; most are decided by then
     most_operands = 2             # of an operation
-    most_values = 62 * loops_at_once      # two conditions, and four levels of operands
+    most_values = 14 * loops_at_once      # two conditions, and two levels of operands
 
 
 cdef void _fetch_loops(const LoopWalk *walk) noexcept nogil:
@@ -49,10 +39,10 @@ cdef void _fetch_ends(const LoopWalk *walk) noexcept nogil:
         fetch(&s.nodes.order_count[last])
 
 
-cdef inline void _fetch_last(const ShaderData *s, NodeId block) noexcept nogil:
-    """The last instruction of a block."""
+cdef inline const ValueId *_last(const ShaderData *s, NodeId block) noexcept nogil:
+    """Where the last instruction of a block is named."""
     cdef OrderRow end = s.nodes.order_first[block] + s.nodes.order_count[block]
-    fetch(&s.order.instruction[end - (end != 0)])
+    return s.order.instruction + end - (end != 0)
 
 
 cdef uint32_t _fetch_branches(const LoopWalk *walk, NodeId *branches) noexcept nogil:
@@ -63,7 +53,7 @@ cdef uint32_t _fetch_branches(const LoopWalk *walk, NodeId *branches) noexcept n
     cdef uint32_t k
     for k in range(walk.count):
         fetch(&s.order.instruction[s.nodes.order_first[s.nodes.first0[walk.loops[k]]]])
-        _fetch_last(s, s.nodes.last0[walk.loops[k]])
+        fetch(_last(s, s.nodes.last0[walk.loops[k]]))
         behind_first, before_last = s.nodes.next[s.nodes.first0[walk.loops[k]]], s.nodes.previous[s.nodes.last0[walk.loops[k]]]
         branches[count] = behind_first
         count += behind_first != 0
@@ -93,11 +83,18 @@ cdef uint32_t _fetch_lists(const ShaderData *s, const NodeId *branches, uint32_t
     return found
 
 
-cdef void _fetch_jumps(const ShaderData *s, const NodeId *branches, uint32_t count) noexcept nogil:
+cdef void _fetch_jumps(const LoopWalk *walk, const NodeId *branches, uint32_t count) noexcept nogil:
+    """The last instructions of loops and of the lists of ifs."""
+    cdef const ShaderData *s = walk.shader
     cdef uint32_t k
     for k in range(count):
-        _fetch_last(s, s.nodes.last0[branches[k]])
-        _fetch_last(s, s.nodes.last1[branches[k]])
+        fetch(_last(s, s.nodes.last0[branches[k]]))
+        fetch(_last(s, s.nodes.last1[branches[k]]))
+    for k in range(walk.count):
+        fetch(&s.instructions.kind[_last(s, s.nodes.last0[walk.loops[k]])[0]])
+    for k in range(count):
+        fetch(&s.instructions.kind[_last(s, s.nodes.last0[branches[k]])[0]])
+        fetch(&s.instructions.kind[_last(s, s.nodes.last1[branches[k]])[0]])
 
 
 cdef void _fetch_values(const ShaderData *s, const ValueId *values, uint32_t begin, uint32_t end) noexcept nogil:
@@ -105,6 +102,7 @@ cdef void _fetch_values(const ShaderData *s, const ValueId *values, uint32_t beg
     for k in range(begin, end):
         fetch(&s.instructions.kind[values[k]])
         fetch(&s.instructions.opcode[values[k]])
+        fetch(&s.instructions.components[values[k]])
         fetch(&s.instructions.block[values[k]])
         fetch(&s.instructions.source_first[values[k]])
         fetch(&s.instructions.source_count[values[k]])
@@ -146,7 +144,7 @@ cdef void _fetch(const LoopWalk *walk) noexcept nogil:
     _fetch_ends(walk)
     count = _fetch_branches(walk, branches)
     end = _fetch_lists(s, branches, count, values)
-    _fetch_jumps(s, branches, count)
+    _fetch_jumps(walk, branches, count)
     for _level in range(<uint32_t>most_levels):
         _fetch_values(s, values, begin, end)
         count = _fetch_operands(s, values, begin, end, walk.loops[0])

@@ -25,18 +25,20 @@ from pyaco._core.nir.loop_analyze cimport jump_of
 cdef enum:
     most_depth = 8                # of a condition's parts
     most_predecessors = 64        # of a block whose phis are looked at from each
+    most_told = 32                # values whose last bits tell other values from them
 
 cdef struct Walk:
     ShaderData *s
     Zeroed[ValueId] known         # by value: the constant that it is here
     Zeroed[uint64_t] is_known     # bits by value: whether it is one; where little is known, the bits are all that a walk looks at
     vector[ValueId] learned       # the values of which something is known, the latest last
+    uint64_t ends                 # a bit for the last six bits of each of them: most sources are told by that, without a look at memory
     ValueId[2] truth              # the constants false and true, 0: not made
     bint progress
 
 
 cdef inline bint _is_known(const Walk *w, ValueId value) noexcept nogil:
-    return value < w.known.size() and w.is_known[value // 64] >> value % 64 & 1
+    return w.ends >> value % 64 & 1 and value < w.known.size() and w.is_known[value // 64] >> value % 64 & 1
 
 
 cdef ValueId _truth(Walk *w, bint value) except 0 nogil:
@@ -51,6 +53,7 @@ cdef int _note(Walk *w, ValueId value, ValueId constant) except -1 nogil:
     w.known[value] = constant
     w.is_known[value // 64] |= <uint64_t>1 << value % 64
     w.learned.push_back(value)
+    w.ends |= <uint64_t>1 << value % 64
     return 0
 
 
@@ -87,9 +90,17 @@ cdef int _learn(Walk *w, ValueId condition, bint truth, int depth=0) except -1 n
 
 cdef int _forget(Walk *w, size_t count) noexcept nogil:
     """Know no more than the first `count` facts."""
+    cdef ValueId value
+    if w.learned.size() == count:
+        return 0
     while w.learned.size() > count:
         w.is_known[w.learned.back() // 64] &= ~(<uint64_t>1 << w.learned.back() % 64)
         w.learned.pop_back()
+    if count > most_told:
+        return 0                  # `ends` has some bits too many
+    w.ends = 0
+    for value in w.learned:
+        w.ends |= <uint64_t>1 << value % 64
     return 0
 
 
@@ -195,6 +206,7 @@ cdef bint opt_if_run(ShaderData *s) except -1 nogil:
     w.s = s
     w.progress = False
     w.truth[0] = w.truth[1] = 0
+    w.ends = 0
     w.known.assign(s.instructions.table.count)
     w.is_known.assign(s.instructions.table.count // 64 + 1)
     _walk_list(&w, s.nodes.first0[1], 0)
