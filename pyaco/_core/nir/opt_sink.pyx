@@ -19,7 +19,7 @@ from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     NodeId, OrderRow, RowRange, Shader, ShaderData, ShaderRewrite, ValueId, alu_is_vector, nir_alu, nir_jump, nir_load_const, nir_phi,
     nir_undef, node_block, node_if, node_walk_next, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit, shader_rewrite_end,
-    source_value, sources_of, value_is_constant,
+    sources_of, value_is_constant,
 )
 from pyaco._core.nir.dominance cimport node_loop_around
 from pyaco._core.nir.loop_closing cimport is_in_loop
