@@ -281,6 +281,12 @@ cdef int remember_parts(Isel *c, uint32_t vector, const uint32_t *temps, uint32_
     return 0
 
 
+cdef inline bint _are_parts(const Isel *c, uint8_t a, uint8_t b) noexcept nogil:
+    """Whether parts of a vector are of one class, or dwords of which VGPRs can be made. Before GFX10, addresses are vectors again, which parts that
+    other vectors share would have to be copied into."""
+    return a == b or (c.p.gfx_level >= gfx10 and (a == class_v1 or a == class_s1) and (b == class_v1 or b == class_s1))
+
+
 cdef TempId create_vector(Isel *c, TempId dst, uint8_t register_class, const Operand *operands, uint32_t count) except 0 nogil:
     cdef uint32_t[16] temps
     cdef uint32_t i
@@ -291,8 +297,8 @@ cdef TempId create_vector(Isel *c, TempId dst, uint8_t register_class, const Ope
     if count <= 16:
         for i in range(count):
             temps[i] = operands[i].data
-            same = same and operands[i].flags & operand_temp and operands[i].register_class == operands[0].register_class
-        if same and class_is_vgpr(operands[0].register_class) == is_vgpr(c, dst):
+            same = same and operands[i].flags & operand_temp and _are_parts(c, operands[i].register_class, operands[0].register_class)
+        if same and (is_vgpr(c, dst) or not class_is_vgpr(operands[0].register_class)):
             remember_parts(c, dst, temps, count)
     return dst
 
@@ -366,6 +372,8 @@ cdef TempId part(Isel *c, TempId vector, uint32_t index, uint32_t bytes) except 
         temp = c.parts[c.part_first[vector] + index]
         if class_of(c, temp) == class_of_bytes(vgpr, bytes):
             return temp
+        if vgpr and bytes == 4 and class_of(c, temp) == class_s1:
+            return as_vgpr(c, temp)             # a copy for all vectors that it is a part of
     if bytes == 8 and not vgpr and vector < c.part_first.size() and c.part_first[vector] and 2 * index + 1 < c.part_count[vector]:
         temp = c.parts[c.part_first[vector] + 2 * index]
         if class_of(c, temp) == class_s1:

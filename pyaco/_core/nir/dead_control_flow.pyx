@@ -3,18 +3,22 @@
 - an if with a constant condition becomes the list that it takes;
 - what follows a jump in its list is cut; of an if whose lists both end with jumps, the else list moves to after the if;
 - an if whose lists are empty, before a block without phis, is removed;
+- an if whose first list alone is empty takes the other one by the contrary of its condition, where a comparison for it alone or an `inot` says that;
 - a loop that never runs again (its body ends with a break and holds no other jump of its own) becomes its body;
 - a loop that has no effect, and of which nothing is used outside, is removed (``dead_loops``).
 
 Needs: nothing. Guarantees: valid NIR; phis have no sources from removed blocks.
 """
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint16_t, uint32_t, uint8_t
 from libcpp.vector cimport vector
 
+from nir_opcodes cimport alu_feq, alu_fneu, alu_ieq, alu_ige, alu_ilt, alu_ine, alu_inot, alu_uge, alu_ult
+
+from pyaco._core.common.zeroed cimport Zeroed
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
-    NodeId, Shader, ShaderData, ValueId, jump_break, nir_jump, nir_load_const, nir_phi, node_block, node_function, node_if, node_insert_after,
-    node_loop, node_remove, node_walk_next,
+    NodeId, RowRange, Shader, ShaderData, ValueId, jump_break, nir_alu, nir_jump, nir_load_const, nir_phi, node_block, node_function, node_if,
+    node_insert_after, node_loop, node_remove, node_walk_next, source_value, sources_of,
 )
 from pyaco._core.nir.control_flow_edit cimport (
     ControlFlowEdit, edit_begin, edit_cut_after, edit_end, edit_jump_of, edit_merge_forward, edit_node_new, edit_resolve_phis, edit_splice,
@@ -184,6 +188,76 @@ cdef int _remove_loops(ControlFlowEdit *edit, vector[NodeId] &dead) except -1 no
     return 0
 
 
+cdef int _contrary(int opcode) noexcept nogil:
+    """The comparison that is true where another is false; -1: none."""
+    if opcode == alu_ieq:
+        return alu_ine
+    if opcode == alu_ine:
+        return alu_ieq
+    if opcode == alu_ilt:
+        return alu_ige
+    if opcode == alu_ige:
+        return alu_ilt
+    if opcode == alu_ult:
+        return alu_uge
+    if opcode == alu_uge:
+        return alu_ult
+    if opcode == alu_feq:
+        return alu_fneu
+    return alu_feq if opcode == alu_fneu else -1
+
+
+cdef bint _is_empty_block(const ShaderData *s, NodeId first) noexcept nogil:
+    return s.nodes.next[first] == 0 and s.nodes.order_count[first] == 0
+
+
+cdef int _count_readers(const ShaderData *s, Zeroed[uint8_t] &readers) except -1 nogil:
+    """How many read each value: two are many."""
+    cdef RowRange sources
+    cdef uint32_t row, k
+    cdef ValueId value
+    readers.assign(s.instructions.table.count)
+    for row in range(s.order.table.count):
+        sources = sources_of(s, s.order.instruction[row])
+        for k in range(sources.first, sources.first + sources.count):
+            value = s.sources.value[k]
+            readers[value] = min(readers[value] + 1, 2)
+    for row in range(1, s.nodes.table.count):
+        readers[s.nodes.condition[row]] = min(readers[s.nodes.condition[row]] + 1, 2)
+    return 0
+
+
+cdef bint _swap_lists(ShaderData *s) except -1 nogil:
+    """Ifs with nothing but an else list: lanes are narrowed once, not first to those that have nothing to do. Whether there were some."""
+    cdef Zeroed[uint8_t] readers
+    cdef NodeId node
+    cdef ValueId condition
+    cdef bint is_not
+    cdef bint progress = False
+    for node in range(1, s.nodes.table.count):
+        if s.nodes.kind[node] != node_if or not s.nodes.parent[node] or not _is_empty_block(s, s.nodes.first0[node]) \
+                or _is_empty_block(s, s.nodes.first1[node]):
+            continue
+        condition = s.nodes.condition[node]
+        if s.instructions.kind[condition] != nir_alu or s.instructions.components[condition] != 1:
+            continue
+        is_not = s.instructions.opcode[condition] == alu_inot and s.instructions.components[source_value(s, condition, 0)] == 1
+        if not is_not and _contrary(s.instructions.opcode[condition]) < 0:
+            continue
+        if readers.empty():
+            _count_readers(s, readers)
+        if is_not:
+            s.nodes.condition[node] = source_value(s, condition, 0)
+        elif readers[condition] == 1:
+            s.instructions.opcode[condition] = <uint16_t>_contrary(s.instructions.opcode[condition])
+        else:
+            continue
+        s.nodes.first0[node], s.nodes.first1[node] = s.nodes.first1[node], s.nodes.first0[node]
+        s.nodes.last0[node], s.nodes.last1[node] = s.nodes.last1[node], s.nodes.last0[node]
+        progress = True
+    return progress
+
+
 cdef bint dead_control_flow_run(ShaderData *s) except -1 nogil:
     cdef ControlFlowEdit edit
     cdef vector[NodeId] dead
@@ -201,7 +275,7 @@ cdef bint dead_control_flow_run(ShaderData *s) except -1 nogil:
 
 
 cdef int _kernel(void *ir, int option) except -1 nogil:
-    cdef bint progress = False
+    cdef bint progress = _swap_lists(<ShaderData *>ir)
     while dead_control_flow_run(<ShaderData *>ir):
         progress = True
     return progress

@@ -23,9 +23,9 @@ from nir_opcodes cimport (
 from pyaco._core.common.zeroed cimport Zeroed
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
-    NodeId, OrderRow, Shader, ShaderData, ShaderRewrite, SourceRow, ValueId, access_volatile, alu_is_vector, block_walk_next,
-    identity_swizzle, intrinsic_has_index, intrinsic_index, intrinsic_set_index, nir_alu, nir_constant, nir_intrinsic, nir_load_const, nir_phi,
-    nir_undef, node_first_block, node_loop, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit, shader_rewrite_end, source_swizzle, source_value,
+    NodeId, OrderRow, Shader, ShaderData, ShaderRewrite, SourceRow, ValueId, access_volatile, alu_is_vector, block_walk_next, identity_swizzle,
+    intrinsic_has_index, intrinsic_index, intrinsic_set_index, nir_alu, nir_constant, nir_intrinsic, nir_load_const, nir_phi, nir_undef,
+    node_first_block, node_loop, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit, shader_rewrite_end, source_swizzle, source_value,
 )
 
 
