@@ -110,6 +110,20 @@ def test_widths(uniform: bool, target: str, wave: int) -> None:
     judge(build, seed_data(), target, wave)
 
 
+@pytest.mark.parametrize(("target", "wave"), [("gfx600", 64), ("gfx700", 64), ("gfx803", 64), ("gfx900", 64), *TARGETS, ("gfx1200", 32)])
+def test_quantization_to_halves(target: str, wave: int) -> None:
+    """Around the least normal half and the largest one; GFX6 and GFX7 do not tell the classes of halves."""
+    least = np.float32(2**-14) + np.arange(-24, 24, dtype=np.float32) * np.float32(2**-26)
+    values = np.concatenate([least, -least[:4], np.float32([0, -0.0, np.inf, -np.inf, 65504, 65519, -65520, 1 / 3, 1e-30, -1e-7, 6e-5, -1e30])])
+    data = np.zeros((1, 64, 4), np.uint32)
+    data[0, :, 0] = values.view(np.uint32)
+
+    def build(b: Kernel) -> None:
+        b.output(b.alu("fquantize2f16", b.input()))
+
+    judge(build, data, target, wave)
+
+
 @pytest.mark.parametrize(("target", "wave"), [("gfx900", 64), *TARGETS, ("gfx1200", 32)])
 def test_constant_offsets_before_a_buffer(target: str, wave: int) -> None:
     """Offsets are modulo 2**32: of an index of -1, offset and size add up to nothing."""
