@@ -116,7 +116,8 @@ def test_widths(uniform: bool, target: str, wave: int) -> None:
 def test_quantization_to_halves(target: str, wave: int) -> None:
     """Around the least normal half and the largest one; GFX6 and GFX7 do not tell the classes of halves."""
     least = np.float32(2**-14) + np.arange(-24, 24, dtype=np.float32) * np.float32(2**-26)
-    values = np.concatenate([least, -least[:4], np.float32([0, -0.0, np.inf, -np.inf, 65504, 65519, -65520, 1 / 3, 1e-30, -1e-7, 6e-5, -1e30])])
+    others = [0, -0.0, np.inf, -np.inf, 65504, 65519, -65520, 1 / 3, 1e-30, -1e-7, 6e-5, -1e30]
+    values = np.concatenate([least, -least[:4], np.array(others, np.float32)])
     data = np.zeros((1, 64, 4), np.uint32)
     data[0, :, 0] = values.view(np.uint32)
 
