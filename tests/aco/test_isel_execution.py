@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -12,6 +13,7 @@ from pyaco import isa
 from pyaco._core.nir.build import ALU
 from pyaco.nir import passes
 
+SUBGROUP = 2                   # the scope
 TARGETS = [("gfx1030", 64), ("gfx1030", 32), ("gfx1100", 32)]
 
 INTEGER = ["iadd", "isub", "imul", "imin", "imax", "umin", "umax", "iand", "ior", "ixor"]
@@ -108,6 +110,47 @@ def test_widths(uniform: bool, target: str, wave: int) -> None:
         b.output(b.pack_32_2x16(b.input(16, uniform, 2, 2)))
 
     judge(build, seed_data(), target, wave)
+
+
+@pytest.mark.parametrize(("target", "wave"), [("gfx600", 64), ("gfx700", 64), ("gfx803", 64), ("gfx900", 64), *TARGETS, ("gfx1200", 32)])
+def test_quantization_to_halves(target: str, wave: int) -> None:
+    """Around the least normal half and the largest one; GFX6 and GFX7 do not tell the classes of halves."""
+    least = np.float32(2**-14) + np.arange(-24, 24, dtype=np.float32) * np.float32(2**-26)
+    others = [0, -0.0, np.inf, -np.inf, 65504, 65519, -65520, 1 / 3, 1e-30, -1e-7, 6e-5, -1e30]
+    values = np.concatenate([least, -least[:4], np.array(others, np.float32)])
+    data = np.zeros((1, 64, 4), np.uint32)
+    data[0, :, 0] = values.view(np.uint32)
+
+    def build(b: Kernel) -> None:
+        b.output(b.alu("fquantize2f16", b.input()))
+
+    judge(build, data, target, wave)
+
+
+@pytest.mark.parametrize(("target", "wave"), [("gfx900", 64), *TARGETS, ("gfx1200", 32), ("gfx1200", 64)])
+def test_clocks_of_subgroups(target: str, wave: int) -> None:
+    """Reading a clock leaves alone what else is in scalar registers; GFX12 puts it together from three reads."""
+    def build(b: Kernel) -> None:
+        uniform = b.input(uniform=True)
+        clocks = [b.shader_clock(memory_scope=SUBGROUP, components=2) for _ in range(2)]
+        b.output(b.iadd(uniform, b.input()))
+        b.output(b.bcsel(b.uge(*[b.component(clock, 0) for clock in reversed(clocks)]), b.imm(1), b.imm(2)))
+        b.output(b.bcsel(b.ult(b.component(clocks[0], 1), b.imm(16)), b.imm(1), b.imm(2)))
+
+    judge(build, seed_data(), target, wave)
+
+
+def test_a_clock_of_three_reads() -> None:
+    """The high half before and behind the low one, which counts where both are the same."""
+    kernel = Kernel(120, 32)
+    kernel.output(kernel.shader_clock(memory_scope=SUBGROUP, components=2))
+    shader = kernel.finish()
+    shader.metadata["descriptor_layout"] = {0: {0: ("ssbo", 1), 1: ("ssbo", 1)}}
+    passes.run(shader)
+    text = compile_nir(shader, "gfx1200", 32, optimize=False).disassembly
+    high, low, again = re.findall(r"s_getreg_b32 (s\d+), hwreg", text)
+    assert f"s_cmp_eq_u32 {high}, {again}" in text and re.search(rf"s_cselect_b32 s\d+, {low}, 0", text)
+    assert len({high, low, again}) == 3
 
 
 @pytest.mark.parametrize(("target", "wave"), [("gfx900", 64), *TARGETS, ("gfx1200", 32)])

@@ -15,6 +15,9 @@ from pyaco._core.ir.program cimport (
 from pyaco._core.ir.shader cimport ValueId
 
 
+cdef enum:
+    least_normal_half = 0x38800000   # as a 32-bit float
+
 cdef enum:                        # roundings
     as_mode_says = 0
     nearest_even = 1
@@ -219,9 +222,10 @@ cdef int _quantize(Isel *c, ValueId instruction, TempId dst, uint64_t unused) ex
     cdef TempId a = as_vgpr(c, source(c, instruction, 0))
     cdef TempId half = _to_half_nearest(c, 0, a)
     cdef TempId back = emit1(c, op_v_cvt_f32_f16, 0, T(c, half))
-    cdef TempId classes = copy(c, 0, 1, K(0x36f))       # every class but denormals
-    cdef TempId normal = emit2(c, op_v_cmp_class_f16, 0, T(c, half), T(c, classes))
-    cdef TempId zero = emit2(c, op_v_mul_f32, 0, K(0), T(c, a))
+    cdef TempId normal = emit2(c, op_v_cmp_nlt_f32, 0, T(c, back), T(c, copy(c, 0, 1, K(least_normal_half))))
+    cdef TempId zero
+    _modify_last(c, 0, 1, False)
+    zero = emit2(c, op_v_mul_f32, 0, K(0), T(c, a))
     emit3(c, op_v_cndmask_b32, dst, T(c, zero), T(c, back), T(c, normal))
     return 0
 

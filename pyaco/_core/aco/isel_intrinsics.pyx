@@ -8,6 +8,7 @@ from isa_opcodes cimport *
 
 from modifiers cimport modifier_set_execution_scope, modifier_set_scope, modifier_set_semantics, modifier_set_storage
 from nir_opcodes cimport *
+from pyaco._core.aco.build cimport make
 from pyaco._core.aco.isel_atomics cimport fill_atomics
 from pyaco._core.aco.isel_buffer cimport fill_buffer
 from pyaco._core.aco.isel_context cimport *
@@ -16,8 +17,8 @@ from pyaco._core.aco.isel_matrix cimport fill_matrix
 from pyaco._core.aco.isel_memory cimport fill_memory
 from pyaco._core.aco.isel_subgroup cimport fill_subgroup
 from pyaco._core.ir.program cimport (
-    TempId, class_bytes, class_s1, gfx10_3, gfx11, gfx12, scope_device, scope_invocation, scope_queuefamily, scope_subgroup,
-    scope_workgroup, semantic_acquire, semantic_release, storage_buffer, storage_image, storage_shared,
+    Definition, TempId, class_bytes, class_s1, definition_of, gfx10_3, gfx11, gfx12, scope_device, scope_invocation, scope_queuefamily,
+    scope_subgroup, scope_workgroup, semantic_acquire, semantic_release, storage_buffer, storage_image, storage_shared,
 )
 from pyaco._core.ir.shader cimport (
     ValueId, intrinsic_index, mode_global, mode_shared, mode_ssbo, mode_uniform, nir_scope_device, nir_scope_queue_family,
@@ -78,6 +79,22 @@ cdef int _barrier(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
     return 0
 
 
+cdef int _cycles(Isel *c, TempId dst) except -1 nogil:
+    """The counter's high half is read before and behind the low one: where it has changed between, the low one was zero in the meantime."""
+    cdef TempId[3] read              # high, low, high
+    cdef Definition[3] d
+    cdef TempId low
+    cdef uint32_t k
+    for k in range(3):
+        read[k] = new_temp(c, class_s1)
+        d[k] = definition_of(c.p, read[k])
+    append_instruction(c, make(c.p, op_p_shader_cycles_hi_lo_hi, d, 3, NULL, 0))
+    low = emit2(c, op_s_cmp_eq_u32, 0, T(c, read[0]), T(c, read[2]))
+    low = emit3(c, op_s_cselect_b32, 0, T(c, read[1]), K(0), scc_operand(c, low))
+    pair(c, dst, 0, T(c, low), T(c, read[2]))
+    return 0
+
+
 cdef int _clock(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
     """shader_clock: the real-time counter of the device, or the cycle counter of the shader engine."""
     cdef bint real_time = intrinsic_index(c.s, i, index_memory_scope) == nir_scope_device
@@ -91,7 +108,7 @@ cdef int _clock(Isel *c, ValueId i, uint64_t unused) except -1 nogil:
         else:
             emit_raw(c, op_s_memrealtime, dst, NULL, 0)
     elif c.gfx >= gfx12:
-        emit_raw(c, op_p_shader_cycles_hi_lo_hi, dst, NULL, 0)
+        return _cycles(c, dst)
     elif c.gfx >= gfx10_3:
         # hardware register SHADER_CYCLES (29), 20 bits
         low = new_temp(c, class_s1)

@@ -424,13 +424,10 @@ cdef int _barrier(Lowering *c, InstructionId i) except -1 nogil:
 
 
 cdef int _cycles(Lowering *c, InstructionId i) except -1 nogil:
-    """A 64-bit cycle count from two 20-bit or 32-bit halves that may wrap between the reads (GFX12)."""
-    cdef uint16_t low = c.p.definitions.reg[c.p.instructions.definition_first[i]]
-    cdef uint16_t second = c.p.definitions.reg[c.p.instructions.definition_first[i] + 1]
-    cdef uint16_t high = c.p.definitions.reg[c.p.instructions.definition_first[i] + 2]
-    _getreg(c, second, 30)
-    _getreg(c, low, 29)
-    _getreg(c, high, 30)
+    """The high half of the counter of cycles, its low half, and the high one again (GFX12)."""
+    cdef uint32_t k
+    for k in range(3):
+        _getreg(c, c.p.definitions.reg[c.p.instructions.definition_first[i] + k], 29 if k == 1 else 30)
     return 0
 
 
