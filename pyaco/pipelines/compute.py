@@ -77,6 +77,7 @@ from pyaco.pipelines.nir_passes import (
     opt_uniform_subgroup,
     opt_vectorize,
     peephole_select,
+    shrink_vars,
     sweep,
     vars_to_ssa,
 )
@@ -118,6 +119,7 @@ NIR = Pipeline("nir", STAGE, (
         OPTIMIZE,
         copy_prop_vars,
         dead_write_vars,
+        shrink_vars,
     ),
     # Tables become constant data; indices that unrolling made constant free more variables; small arrays become selections.
     part(

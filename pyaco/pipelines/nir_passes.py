@@ -89,6 +89,9 @@ copy_prop_vars = _optimization("copy_prop_vars", "loads of what was stored or lo
 dead_write_vars = _optimization("dead_write_vars", "stores that are overwritten before anything reads them go", needs=("split copies",),
                                 breaks=())  # fmt: skip
 
+shrink_vars = _optimization("shrink_vars", "what nothing reads of local variables goes", only_with=("local variables",),
+                            needs=("split copies",), breaks=(*FACTS, "scalar"))  # fmt: skip
+
 # Memory.
 lower_explicit_io = _pass("lower_explicit_io", "derefs become accesses with addresses", needs=("split copies", "values"),
                           guarantees=("explicit addresses",), breaks=(*FACTS, "scalar"))  # fmt: skip
