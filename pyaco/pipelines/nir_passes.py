@@ -107,6 +107,8 @@ lower_image_queries = _pass("lower_image_queries", "sizes, levels and samples of
                             breaks=(*FACTS, "scalar"))  # fmt: skip
 opt_hoist_arguments = _optimization("opt_hoist_arguments", "loads of push constants and descriptors move to the start", effect="moved",
                                     needs=("descriptors",))  # fmt: skip
+opt_shrink_vectors = _optimization("opt_shrink_vectors", "loads leave out the components at their ends that nothing reads",
+                                   needs=("explicit addresses", "divergence"), breaks=())  # fmt: skip
 opt_load_store_vectorize = _optimization("opt_load_store_vectorize", "neighbouring loads, and stores, become one access",
                                          needs=("descriptors", "divergence"), breaks=())  # fmt: skip
 
