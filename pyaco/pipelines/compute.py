@@ -70,6 +70,7 @@ from pyaco.pipelines.nir_passes import (
     opt_load_store_vectorize,
     opt_loop,
     opt_reassociate,
+    opt_shrink_vectors,
     opt_sink,
     opt_tid_function,
     opt_undef,
@@ -77,6 +78,7 @@ from pyaco.pipelines.nir_passes import (
     opt_uniform_subgroup,
     opt_vectorize,
     peephole_select,
+    shrink_vars,
     sweep,
     vars_to_ssa,
 )
@@ -118,6 +120,7 @@ NIR = Pipeline("nir", STAGE, (
         OPTIMIZE,
         copy_prop_vars,
         dead_write_vars,
+        shrink_vars,
     ),
     # Tables become constant data; indices that unrolling made constant free more variables; small arrays become selections.
     part(
@@ -157,6 +160,7 @@ NIR = Pipeline("nir", STAGE, (
         lcssa,
         divergence,
         opt_uniform_subgroup,
+        opt_shrink_vectors,
         opt_load_store_vectorize,
         opt_reassociate,
         lower_bit_size,

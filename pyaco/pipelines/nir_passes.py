@@ -89,6 +89,9 @@ copy_prop_vars = _optimization("copy_prop_vars", "loads of what was stored or lo
 dead_write_vars = _optimization("dead_write_vars", "stores that are overwritten before anything reads them go", needs=("split copies",),
                                 breaks=())  # fmt: skip
 
+shrink_vars = _optimization("shrink_vars", "what nothing reads of local variables goes", only_with=("local variables",),
+                            needs=("split copies",), breaks=(*FACTS, "scalar"))  # fmt: skip
+
 # Memory.
 lower_explicit_io = _pass("lower_explicit_io", "derefs become accesses with addresses", needs=("split copies", "values"),
                           guarantees=("explicit addresses",), breaks=(*FACTS, "scalar"))  # fmt: skip
@@ -104,6 +107,8 @@ lower_image_queries = _pass("lower_image_queries", "sizes, levels and samples of
                             breaks=(*FACTS, "scalar"))  # fmt: skip
 opt_hoist_arguments = _optimization("opt_hoist_arguments", "loads of push constants and descriptors move to the start", effect="moved",
                                     needs=("descriptors",))  # fmt: skip
+opt_shrink_vectors = _optimization("opt_shrink_vectors", "loads leave out the components at their ends that nothing reads",
+                                   needs=("explicit addresses", "divergence"), breaks=())  # fmt: skip
 opt_load_store_vectorize = _optimization("opt_load_store_vectorize", "neighbouring loads, and stores, become one access",
                                          needs=("descriptors", "divergence"), breaks=())  # fmt: skip
 
