@@ -299,7 +299,8 @@ class _Reader:
         if match[4]:
             reg, _ = parse_register(match[4], self.mask_bytes)
             flags |= DefinitionFlag.FIXED
-            _check_file(register_class, reg, text)
+            if temp:                                         # ACO's own text has other registers where no temp is meant
+                _check_file(register_class, reg, text)
         elif not temp:
             raise InputError("a definition needs a temp or a register")
         if temp:
@@ -350,7 +351,8 @@ class _Reader:
                 register_class = (0x60 | bytes_ if bytes_ & 3 else 0x20 | bytes_ // 4) if vector else (bytes_ + 3) // 4
                 if temp:
                     self.classes[temp] = register_class
-            _check_file(register_class, reg, text)
+            if temp:
+                _check_file(register_class, reg, text)
         if not register_class:
             raise InputError(f"%{temp} is not defined")
         return temp, reg, register_class, flags
