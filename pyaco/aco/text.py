@@ -299,6 +299,8 @@ class _Reader:
         if match[4]:
             reg, _ = parse_register(match[4], self.mask_bytes)
             flags |= DefinitionFlag.FIXED
+            if temp:                                         # ACO's own text has other registers where no temp is meant
+                _check_file(register_class, reg, text)
         elif not temp:
             raise InputError("a definition needs a temp or a register")
         if temp:
@@ -349,6 +351,8 @@ class _Reader:
                 register_class = (0x60 | bytes_ if bytes_ & 3 else 0x20 | bytes_ // 4) if vector else (bytes_ + 3) // 4
                 if temp:
                     self.classes[temp] = register_class
+            if temp:
+                _check_file(register_class, reg, text)
         if not register_class:
             raise InputError(f"%{temp} is not defined")
         return temp, reg, register_class, flags
@@ -360,6 +364,15 @@ def _temp(digits: str) -> int:
     if temp >= 1 << 24:
         raise InputError(f"temp %{temp} is too large")
     return temp
+
+
+def _check_file(register_class: int, reg: int, text: str) -> None:
+    """A value of VGPRs is in VGPRs that there are, one of SGPRs in others."""
+    in_vgpr = reg >= Register.VGPR0
+    if (register_class & 0x20 != 0) != in_vgpr or reg + class_bytes(register_class) > (2 if in_vgpr else 1) * Register.VGPR0:
+        raise InputError(f"{text.strip()!r}: a value of class {class_name(register_class)} cannot be in this register")
+    if (not in_vgpr and register_class & 0x1F == 2 and reg & 7) or (reg == Register.SCC and register_class != 1):
+        raise InputError(f"{text.strip()!r}: a value of class {class_name(register_class)} cannot begin with this register")
 
 
 def _split_line(line: str) -> tuple[str, str]:
@@ -589,7 +602,10 @@ class _ProgramReader:
         kind = sum(1 << bit for bit in kinds)
         self.depth += 1 if kind & BlockKind.LOOP_HEADER else 0
         self.depth -= 1 if kind & BlockKind.LOOP_EXIT and self.depth else 0
-        build.add_block(self.program, kind, int(extra.get("mode", "0xc0"), 0), int(extra.get("depth", self.depth)))
+        mode, depth = extra.get("mode", "0xc0"), extra.get("depth", str(self.depth))
+        if not re.fullmatch(r"0x[0-9a-f]{1,4}", mode) or not re.fullmatch(r"\d{1,4}", depth):
+            raise InputError(f"no mode or depth in: {match[4].strip()!r}")
+        build.add_block(self.program, kind, int(mode, 16), int(depth))
 
     def finish(self) -> None:
         """Add what only the whole text tells: temps, edges, constant data; and the limits of the device."""

@@ -145,6 +145,7 @@ def _for_target(shader: Any, options: Options) -> tuple[IntermediateRepresentati
 
 def _read_program(text: str, name: str, options: Options) -> tuple[IntermediateRepresentation, Any]:
     from pyaco._core.aco import build
+    from pyaco._core.ir.vocabulary import Progress
     from pyaco.aco.passes import ACO
     from pyaco.aco.text import parse_program
 
@@ -158,7 +159,19 @@ def _read_program(text: str, name: str, options: Options) -> tuple[IntermediateR
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
     build.set_device(program, **limits)
+    if build.progress(program) < Progress.RA:           # behind it, addresses of images may have forms that lower_to_hw_instr takes away
+        _validate_program(program, name)
     return ACO, program
+
+
+def _validate_program(program: Any, name: str) -> None:
+    """What is wrong before any pass has run is not a pass's fault."""
+    from pyaco.aco.validate import ValidationError, validate_structure
+
+    try:
+        validate_structure(program, branches=False)
+    except ValidationError as error:
+        raise InputError(f"{name}: {error}") from None
 
 
 def _chip(options: Options, level: int = 0) -> targets.Chip:

@@ -54,6 +54,9 @@ LINES: dict[str, list[tuple[int, str, str]]] = {
     "a parallel copy has as many operands as definitions": [(90, "v1: %20,  v1: %21 = p_parallelcopy %1, %2",
                                                              "v1: %20,  v1: %21 = p_parallelcopy %1")],
     "a scalar vector must not be made of VGPRs": [(90, "s2: %20 = p_create_vector %4, %5", "s2: %20 = p_create_vector %4, %1")],
+    "a result or an operand is missing": [(90, "s1: %20 = p_as_uniform %1", "p_as_uniform %1"),
+                                          (90, "v1: %20 = p_extract_vector %9, 1", "v1: %20 = p_extract_vector")],
+    "a tied operand is of another kind than the result": [(103, "v1: %20 = v_fmac_f32 %1, %2, %3", "v1: %20 = v_fmac_f32 %1, %2, %4")],
     "before GFX10 addresses are in registers that follow each other": [(90, SAMPLE + "%9 dmask:xyzw 2d", SAMPLE + "%1, %2 dmask:xyzw 2d")],
     "buffer instructions have at least three operands": [(90, LOAD, "v1: %20 = buffer_load_dword %7, %1 offen")],
     "data and result share their registers": [(103, "v1: %20 = image_atomic_add %8, s4: undef, %3, %1 dmask:x 1d glc",
@@ -131,6 +134,7 @@ CONTROL_FLOW = {
     "a phi needs one operand for each predecessor": ("p_phi %10, %11", "p_phi %10"),
     "an edge backwards must lead to a loop header": (
         "logical preds: BB0, / linear preds: BB0, / kind: uniform", "logical preds: BB0, / linear preds: BB0, BB6, / kind: uniform"),
+    "the logical part of a block must begin and end": ("\tp_unit_test 0, %12, %13", "\tp_logical_start\n\tp_unit_test 0, %12, %13"),
     "an operand of a linear phi must be linear": ("p_linear_phi %3, 0", "p_linear_phi %10, 0"),
     "critical edge: a predecessor has other successors": (
         "linear preds: BB3, / kind: uniform, */\n\t v1: %11", "linear preds: BB0, BB3, / kind: uniform, */\n\t v1: %11"),
@@ -203,12 +207,8 @@ ALLOCATED = ("After RA:\n" + ENTRY
 REGISTERS: dict[str, list[tuple[int, str, str]]] = {
     "no register is assigned": [(90, "v1: %10:v[3] = v_mov_b32 %1:v[0]", "v1: %10 = v_mov_b32 %1:v[0]"),
                                 (90, "v1: %10:v[3] = v_mov_b32 %1:v[0]", "v1: %10:v[3] = v_mov_b32 %1")],
-    "a VGPR class outside the VGPRs": [(90, "v1: %10:v[3] = v_mov_b32 %1:v[0]", "v1: %10:s[3] = v_mov_b32 %1:v[0]")],
     "a VGPR that the program may not have": [(90, "v1: %10:v[23] = v_mov_b32 %1:v[0]", "v1: %10:v[24] = v_mov_b32 %1:v[0]")],
-    "dwords must be aligned": [],
-    "an SGPR class outside the SGPRs": [(90, "s1: %10:s[5] = s_mov_b32 %3:s[0]", "s1: %10:v[5] = s_mov_b32 %3:s[0]")],
     "an SGPR that the program may not have": [(90, "s1: %10:s[19] = s_mov_b32 %3:s[0]", "s1: %10:s[20] = s_mov_b32 %3:s[0]")],
-    "a pair of SGPRs must be aligned to two": [(90, "s2: %10:s[4-5] = s_mov_b64 %4:s[2-3]", "s2: %10:s[5-6] = s_mov_b64 %4:s[2-3]")],
     "four SGPRs and more must be aligned to four": [(90, "s4: %10:s[4-7] = s_load_dwordx4 %4:s[2-3], 0",
                                                      "s4: %10:s[6-9] = s_load_dwordx4 %4:s[2-3], 0")],
     "an operand's register does not hold its temp": [
@@ -244,15 +244,24 @@ def test_registers(message: str, gfx: int, right: str, wrong: str) -> None:
     assert message in found_in_registers(wrong, gfx)
 
 
-def test_dwords_are_aligned() -> None:
-    program = parse_program(ALLOCATED + "\t v1: %10:v[3] = v_mov_b32 %1:v[0]\n\ts_endpgm\n", 90)
+#: What text cannot say: the register of the result in `v1: %10 = v_mov_b32` or `s1: %10 = s_mov_b32`, in bytes.
+RESULTS = {"dwords must be aligned": ("v", 1034), "a VGPR class outside the VGPRs": ("v", 20), "an SGPR class outside the SGPRs": ("s", 1040),
+           "a pair of SGPRs must be aligned to two": ("s2", 20)}  # fmt: skip
+
+
+@pytest.mark.parametrize("message", RESULTS)
+def test_registers_of_results(message: str) -> None:
+    kind, register = RESULTS[message]
+    lines = {"v": "v1: %10:v[3] = v_mov_b32 0", "s": "s1: %10:s[4] = s_mov_b32 0", "s2": "s2: %10:s[4-5] = s_mov_b64 0"}
+    program = parse_program(ALLOCATED + f"\t {lines[kind]}\n\ts_endpgm\n", 90)
+    assert not validate_ra.check(program)
     with program.edit():
-        program.definitions.reg[program.instructions.definition_first[2]] += 2
-    assert "dwords must be aligned" in {message for _, _, message in validate_ra.check(program)}
+        program.definitions.reg[program.instructions.definition_first[2]] = register
+    assert message in {found for _, _, found in validate_ra.check(program)}
 
 
 def test_every_message_about_registers_has_a_bug() -> None:
-    assert messages("validate_ra") == set(REGISTERS)
+    assert messages("validate_ra") == set(REGISTERS) | set(RESULTS)
 
 
 @pytest.mark.parametrize("gfx", [90, 103, 110])

@@ -7,7 +7,8 @@ from libc.stdint cimport uint16_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from isa_opcodes cimport (
-    op_count, op_p_create_vector, op_p_extract_vector, op_p_linear_phi, op_p_parallelcopy, op_p_phi, op_p_split_vector,
+    op_count, op_p_as_uniform, op_p_create_vector, op_p_extract, op_p_extract_vector, op_p_insert, op_p_linear_phi, op_p_logical_end,
+    op_p_logical_start, op_p_parallelcopy, op_p_phi, op_p_split_vector,
     op_v_fmaak_f16, op_v_fmaak_f32, op_v_fmac_f16, op_v_fmac_f32, op_v_fmamk_f16, op_v_fmamk_f32, op_v_madak_f16,
     op_v_mac_f16, op_v_mac_f32, op_v_madak_f32, op_v_madmk_f16, op_v_madmk_f32, op_v_readfirstlane_b32, op_v_readlane_b32, op_v_readlane_b32_e64,
     op_v_writelane_b32, op_v_writelane_b32_e64,
@@ -16,7 +17,7 @@ from isa_tables cimport image_flag_bvh, opcode_format, opcode_image
 from modifiers cimport modifier_abs, modifier_clamp, modifier_neg, modifier_omod
 from pyaco._core.aco.dominance cimport dominates_linear, dominates_logical
 from pyaco._core.aco.inline_constants cimport is_missing_constant
-from pyaco._core.aco.queries cimport opcode_is_phi
+from pyaco._core.aco.queries cimport opcode_is_phi, tied_operand
 from pyaco._core.common.table cimport RowRange
 from pyaco._core.ir.program cimport (
     BlockId, DefinitionRow, InstructionId, OperandRow, Program, ProgramData, TempId, block_loop_header, class_bytes, class_dwords,
@@ -71,6 +72,21 @@ cdef int _check_edges(Context *c, const uint32_t *pred_first, const uint32_t *pr
     return 0
 
 
+cdef bint _logical_marks(const ProgramData *p, BlockId b) noexcept nogil:
+    """Whether p_logical_start and p_logical_end come once, in this order, or not at all."""
+    cdef uint32_t k
+    cdef uint16_t opcode
+    cdef uint32_t starts = 0
+    cdef uint32_t ends = 0
+    for k in range(p.blocks.order_first[b], p.blocks.order_first[b] + p.blocks.order_count[b]):
+        opcode = p.instructions.opcode[p.order.instruction[k]]
+        starts += opcode == op_p_logical_start
+        ends += opcode == op_p_logical_end
+        if ends > starts:
+            return False
+    return starts == ends and starts <= 1
+
+
 cdef int _check_block(Context *c) except -1 nogil:
     cdef ProgramData *p = c.p
     cdef BlockId b = c.block
@@ -81,6 +97,7 @@ cdef int _check_block(Context *c) except -1 nogil:
                  p.blocks.logical_succ_count)
     _check_edges(c, p.blocks.linear_pred_first, p.blocks.linear_pred_count, p.blocks.linear_succ_first,
                  p.blocks.linear_succ_count)
+    _expect(c, _logical_marks(p, b), b"the logical part of a block must begin and end")
     _expect(c, b > 0 or p.blocks.linear_pred_count[0] == 0, b"the entry must not have predecessors")
     _expect(c, p.blocks.linear_succ_count[b] <= 2, b"a block has at most two linear successors")
     # The lowering leaves branches out where falling through with no lanes is cheaper.
@@ -196,6 +213,11 @@ cdef int _check_valu(Context *c, InstructionId i) except -1 nogil:
     return 0
 
 
+cdef bint _takes_apart(uint16_t opcode) noexcept nogil:
+    """Whether an opcode makes something of its first operand."""
+    return opcode in (op_p_split_vector, op_p_extract_vector, op_p_extract, op_p_insert, op_p_as_uniform)
+
+
 cdef int _check_vector_pseudo(Context *c, InstructionId i) except -1 nogil:
     cdef ProgramData *p = c.p
     cdef uint16_t opcode = p.instructions.opcode[i]
@@ -203,6 +225,9 @@ cdef int _check_vector_pseudo(Context *c, InstructionId i) except -1 nogil:
     cdef DefinitionRow d = p.instructions.definition_first[i]
     cdef uint32_t bytes_ = 0
     cdef uint32_t row
+    if _takes_apart(opcode) or opcode == op_p_create_vector:
+        if p.instructions.definition_count[i] == 0 or p.instructions.operand_count[i] == 0:
+            return _expect(c, False, b"a result or an operand is missing")
     if opcode == op_p_create_vector:
         for row in range(first, first + p.instructions.operand_count[i]):
             bytes_ += operand_bytes(operand_at(p, row))
@@ -322,6 +347,7 @@ cdef int _check_instruction(Context *c, InstructionId i) except -1 nogil:
     cdef uint16_t opcode = p.instructions.opcode[i]
     cdef uint16_t format = p.instructions.format[i]
     cdef uint16_t native
+    cdef int tied
     cdef uint32_t row
     c.instruction = i
     if opcode >= op_count:
@@ -338,6 +364,12 @@ cdef int _check_instruction(Context *c, InstructionId i) except -1 nogil:
             if p.operands.data[row] < p.temps.table.count:
                 _expect(c, p.operands.register_class[row] == p.temps.register_class[p.operands.data[row]],
                         b"an operand has another class than its temp")
+    tied = tied_operand(p, i)
+    if 0 <= tied < <int>p.instructions.operand_count[i] and p.instructions.definition_count[i]:
+        row = p.instructions.operand_first[i] + <uint32_t>tied
+        _expect(c, not p.operands.flags[row] & operand_temp or class_is_vgpr(p.operands.register_class[row])
+                == class_is_vgpr(p.definitions.register_class[p.instructions.definition_first[i]]),
+                b"a tied operand is of another kind than the result")
     if opcode_is_phi(opcode):
         return _check_phi(c, i)
     if format == format_pseudo:
