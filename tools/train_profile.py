@@ -1,8 +1,8 @@
 """Profiles of the kernels that compile, for builds that GCC optimizes by them (``PYACO_PROFILE=USE`` of ``CMakeLists.txt``).
 
 ``python tools/train_profile.py`` builds these kernels with counters, in ``build/profile``, compiles the shaders of the tests and examples with
-them for the chips of ``machine_code_hashes.py``, turns the code of the tests' shaders into text and back, and leaves what was counted in
-``build/profiles``. It needs cmake, ninja, Cython, NumPy and GCC.
+them for the chips of ``machine_code_hashes.py``, turns the code of the tests' shaders and words of many opcodes into text and back, and leaves what
+was counted in ``build/profiles``. It needs cmake, ninja, Cython, NumPy and GCC.
 """
 
 from __future__ import annotations
@@ -37,11 +37,17 @@ def train() -> int:
 
 
 def train_text() -> int:
-    """Disassemble what the tests' shaders become, and assemble it."""
+    """Disassemble what the tests' shaders become and code whose lines are all different, and assemble it."""
     import machine_code_hashes
 
     machine_code_hashes.use_kernels(BUILD)
+    sys.path.insert(0, str(ROOT / "tests/isa"))
+    import numpy as np
+    import word_forms
+
     from pyaco import PyacoError, compile, isa
+    from pyaco.isa import opcodes
+    from pyaco.isa.processors import processor
 
     for _, path, specialization, entry in machine_code_hashes.inputs([]):
         for target in machine_code_hashes.TARGETS:
@@ -50,6 +56,11 @@ def train_text() -> int:
             except PyacoError:
                 continue
             isa.assemble(isa.disassemble(code, target), target)
+    # long code, for which texts of operands are kept: a part of the opcodes for each target
+    for number, target in enumerate(machine_code_hashes.TARGETS):
+        rows = opcodes.rows()[number :: len(machine_code_hashes.TARGETS)]
+        words = [word for _, _, found in word_forms.all_words(processor(target)[1], combinations=4, rows=rows) for word in found]
+        isa.assemble(isa.disassemble(np.array(words, np.uint32).tobytes(), target), target)
     return 0
 
 

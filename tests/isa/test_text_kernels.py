@@ -100,7 +100,7 @@ def test_events_that_do_not_exist(target: str, event: str) -> None:
         ("gfx803", "v_cndmask_b32_sdwa v5, v1, v2 src0_sel:DWORD"), ("gfx900", "v_addc_co_u32_e32 v3, v3, v4"),
         ("gfx1010", "v_add_co_ci_u32_e32 v3, vcc_lo, v3, v4"), ("gfx1010", "v_add_co_ci_u32_e32 v3, v3, v4, vcc_lo"),
         ("gfx1010", "v_cmp_ge_i32_e64 s0, v0"), ("gfx1010", "v_cmp_ge_i32_sdwa v1, v0 src0_sel:DWORD"),
-        ("gfx1250", "v_perm_pk16_b6_u4 v[2:4], v4, v[4:5], lit(1.0)"), ("gfx803", "v_and_b32 v1, neg(0x12345), v2"),
+        ("gfx803", "v_and_b32 v1, neg(0x12345), v2"),
         ("gfx803", "v_add_f32_e32 v1, -v3, v2"), ("gfx803", "v_cvt_i32_f64 v1, neg(0x12345678)"),
     ],
 )  # fmt: skip

@@ -68,7 +68,7 @@ cdef enum:
     character_limit = 1 << 19         # of all templates
     bucket_count = 1216 + 16 * 1024
     tries_limit = 12                  # templates of one bucket, those that were given up included
-    plain_wait = 2                    # lines of a plain form before it gets a template, which takes as long as a few
+    plain_wait = 1                    # lines of a plain form before it gets a template, which takes as long as a few
     plain_tried = 255
     unlimited_credit = 0x7fffffff     # for as much code as there can be
 
