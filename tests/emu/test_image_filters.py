@@ -67,6 +67,29 @@ def test_levels_of_detail_by_derivatives(target: str, shape: str, bits: int) -> 
 
 
 @pytest.mark.parametrize("bits", BITS)
+def test_derivatives_that_stay_for_a_while(bits: int) -> None:
+    """Of an instruction in a loop: all lanes have the same for two turns, then others, and in the end a lane has its own."""
+    random = np.random.default_rng(22)
+    pair = Pair("gfx1100", "2d", "R8G8B8A8_UNORM", random)
+    use_vectors(pair, bits)
+    sample = image_instruction("image_sample_d", "gfx1100", "2d", 6, 15, data=4, sampler=True)
+    sums = [f"v_lshl_add_u32 v{20 + k}, v{20 + k}, 1, v{16 + k}" for k in range(4)]
+    text = "\n".join([*(f"v_mov_b32 v{20 + k}, 0" for k in range(4)), "s_mov_b32 s16, 12", "again:", sample, "s_waitcnt vmcnt(0)", *sums,
+                      "s_bitcmp1_b32 s16, 0", "s_cselect_b32 s18, 2.0, 1.0", "v_mul_f32 v24, s18, v24", "s_cmp_eq_u32 s16, 3", "s_cbranch_scc0 alike",
+                      "v_add_f32 v24, v24, v30", "alike:", "s_sub_u32 s16, s16, 1", "s_cmp_lg_u32 s16, 0", "s_cbranch_scc1 again"])
+    own = np.where(np.arange(64) == 37, 1.0, 0.0)
+    for ratio in (0, 3):
+        at = np.column_stack([np.tile([0.01, 0.0, 0.0, 0.02], (64, 1)), scattered(random, "2d"), own]).astype(np.float32)
+        more: dict[str, Any] = {"max_anisotropy": ratio} if ratio else {}
+        filter_ = 3 if ratio else 1
+        sampler = sampler_descriptor(Sampler((0, 0, 0), filter_, filter_, 2, **more), pair.devices[0].gfx_level)
+        views = [image.view("2d").words for image in pair.images]
+        expected, found = pair.run(text, views, sampler, address=at, wave=64)
+        np.testing.assert_array_equal(found, expected)
+        assert len(np.unique(expected[:, 4])) > 32
+
+
+@pytest.mark.parametrize("bits", BITS)
 @pytest.mark.parametrize("form", FOURS)
 @pytest.mark.parametrize("shape", ["2d", "3d", "cube"])
 def test_scattered_lanes(shape: str, form: str, bits: int) -> None:

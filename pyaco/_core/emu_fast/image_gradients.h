@@ -24,7 +24,7 @@ struct SameGradients {
 };
 
 // The samples of an anisotropic filter: evenly along the longer derivative, in normalised coordinates.
-struct ImageProbes {
+struct alignas(64) ImageProbes {
     int32_t count[image_row];
     int32_t most;                     // of the lanes
     uint8_t halves;                   // all counts are powers of two, so that quotients by them are products

@@ -16,7 +16,7 @@ struct ImageDetail {
 };
 
 // The levels of a row.
-struct ImageLevels {
+struct alignas(64) ImageLevels {
     int32_t detail[image_row];
     int32_t level[image_row];
     int32_t linear[image_row];            // 0 or 1

@@ -60,8 +60,26 @@ struct ImagePatch {
     alignas(32) int32_t column[8], line[8];
 };
 
+// Rows of a step, in whole lines of the host's cache: a vector that lies in two of them takes twice as long.
+struct alignas(64) FourRows {
+    uint32_t of[4][image_row];
+};
+
+struct alignas(64) FourSums {
+    double of[4][image_row];
+};
+
+struct alignas(64) WaveSingles {
+    float of[2 * image_row];
+};
+
+// The elements of a row: dwords, or components where each is decoded by itself.
+struct alignas(64) Elements {
+    uint32_t words[4][image_row];
+};
+
 // Where the lanes of a row sample one level.
-struct ImageRow {
+struct alignas(64) ImageRow {
     ImagePatch patch;
     int32_t texel[3][image_row];      // the first neighbour along each axis; for levels of layers the last is the layer
     int32_t weight[3][image_row];     // of the second, in 1/256

@@ -59,7 +59,7 @@ cdef struct Channels:
     uint32_t wanted
     bint direct                       # they lie in the registers of the result
     uint32_t *value[4]
-    uint32_t own[4][image_row]
+    FourRows own
 
 
 cdef void _open_row(const ImageWork *work, SampleRow *row) noexcept nogil:
@@ -84,7 +84,7 @@ cdef inline void _open_channels(Channels *channels) noexcept nogil:
     cdef uint32_t channel
     channels.direct = False
     for channel in range(4):
-        channels.value[channel] = &channels.own[channel][0]
+        channels.value[channel] = &channels.own.of[channel][0]
 
 
 cdef inline void _choose_rows(const ImageWork *work, const SampleRow *row, Channels *channels) noexcept nogil:
@@ -512,21 +512,20 @@ cdef void _find_nans(const ImageWork *work, SampleRow *row, const Channels *chan
 
 cdef void _sample_levels(const ImageWork *work, SampleRow *row, uint32_t number, bint linear, Channels *channels) noexcept nogil:
     """The channels of lanes that begin in the same level."""
-    cdef double sums[4][image_row]
-    cdef double following[4][image_row]
+    cdef FourSums sums, following
     cdef uint32_t channel
     if not row.mixes:
         _sample_level(work, row, number, linear, channels, NULL)
         _find_nans(work, row, channels)
         return
-    _sample_level(work, row, number, linear, channels, sums)
+    _sample_level(work, row, number, linear, channels, sums.of)
     if number < work.view.last_level:
-        _sample_level(work, row, number + 1, linear, channels, following)
+        _sample_level(work, row, number + 1, linear, channels, following.of)
     for channel in range(4):
         if channels.wanted >> channel & 1 and row.strange != 0xffffffffU:
             if number < work.view.last_level:
-                mix_levels(sums[channel], following[channel], row.levels.share)
-            round_sums(sums[channel], <float *>channels.value[channel])
+                mix_levels(sums.of[channel], following.of[channel], row.levels.share)
+            round_sums(sums.of[channel], <float *>channels.value[channel])
     _find_nans(work, row, channels)
 
 
@@ -552,28 +551,27 @@ cdef void _sample_row(const ImageWork *work, SampleRow *row, Channels *channels)
 
 cdef bint _sample_probe(const ImageWork *work, SampleRow *row, uint32_t first, Channels *channels, double (*sums)[image_row]) noexcept nogil:
     """What a sample of all lanes finds in the levels of one of them. False: nothing, as no lane can be done here."""
-    cdef double following[4][image_row]
+    cdef FourSums following
     cdef uint32_t number = row.levels.level[first]
     cdef uint32_t channel
     _sample_level(work, row, number, row.levels.linear[first], channels, sums)
     if row.mixes and number < work.view.last_level and row.strange != 0xffffffffU:
-        _sample_level(work, row, number + 1, row.levels.linear[first], channels, following)
+        _sample_level(work, row, number + 1, row.levels.linear[first], channels, following.of)
         for channel in range(4):
             if channels.wanted >> channel & 1 and row.strange != 0xffffffffU:
-                mix_levels(sums[channel], following[channel], row.levels.share)
+                mix_levels(sums[channel], following.of[channel], row.levels.share)
     return row.strange != 0xffffffffU
 
 
 cdef void _sample_probes(const ImageWork *work, SampleRow *row, Channels *channels) noexcept nogil:
     """The channels of a row of which lanes take several samples: their mean."""
-    cdef double total[4][image_row]
-    cdef double sums[4][image_row]
+    cdef FourSums total, sums
     cdef Channels found
     cdef uint32_t left, first, same, channel
     cdef int number
     _open_channels(&found)
     found.wanted = channels.wanted
-    memset(total, 0, sizeof(total))
+    memset(&total, 0, sizeof(total))
     for number in range(row.probes.most):
         place_probes(work.o.spatial, number, row.probes[0])
         left = work.active & ~row.strange
@@ -581,18 +579,18 @@ cdef void _sample_probes(const ImageWork *work, SampleRow *row, Channels *channe
             first = trailing_zeros64(left)
             same = lanes_like(row.levels, first)
             left &= ~same
-            if not _sample_probe(work, row, first, &found, sums):
+            if not _sample_probe(work, row, first, &found, sums.of):
                 return
             for channel in range(4):
                 if found.wanted >> channel & 1:
-                    add_probes(row.probes[0], number, same, sums[channel], total[channel])
+                    add_probes(row.probes[0], number, same, sums.of[channel], total.of[channel])
     for channel in range(4):
         if not channels.wanted >> channel & 1:
             continue
         if work.image.decode == decode_bytes:               # sums of bytes are divided once, those of the reference engine are of quotients
-            row.strange |= round_nearly(total[channel], <float *>channels.value[channel])
+            row.strange |= round_nearly(total.of[channel], <float *>channels.value[channel])
         else:
-            round_sums(total[channel], <float *>channels.value[channel])
+            round_sums(total.of[channel], <float *>channels.value[channel])
     _find_nans(work, row, channels)
 
 
@@ -710,7 +708,7 @@ cdef int _gather_half(const ImageWork *work) noexcept nogil:
     cdef SampleRow row
     cdef ImageRow places
     cdef FloatRows rows
-    cdef uint32_t value[4][image_row]
+    cdef FourRows value
     cdef uint32_t *found[4]
     cdef uint32_t component = 0
     cdef uint32_t i, selector
@@ -720,7 +718,7 @@ cdef int _gather_half(const ImageWork *work) noexcept nogil:
     while not work.o.mask >> component & 1:
         component += 1
     for i in range(4):
-        found[i] = &value[i][0]
+        found[i] = &value.of[i][0]
     _open_row(work, &row)
     _find_levels(work, &row, &probes)
     level = _level_of(work, row.levels.level[0])

@@ -12,6 +12,14 @@ cdef extern from "image_rows.h" nogil:
         int32_t weight[3][image_row]
         uint32_t offset[image_corners][image_row]
         int lanes
+    cdef struct FourRows:
+        uint32_t of[4][image_row]
+    cdef struct FourSums:
+        double of[4][image_row]
+    cdef struct WaveSingles:
+        float of[2 * image_row]
+    cdef struct Elements:
+        uint32_t words[4][image_row]
     uint32_t find_texels_by(const ImageAxis &axis, const float *coordinate, int filter, int32_t *texel, int32_t *weight)
     uint32_t find_texels_by(const ImageAxis &axis, const double *coordinate, int filter, int32_t *texel, int32_t *weight)
     void limit_texels(const ImageAxis &axis, int32_t *texel)
@@ -163,11 +171,6 @@ cdef extern from "image_singles.h" nogil:
     bint filter_singles_by_grid(const ImageTexels &level, unsigned int rows, const float **coordinate, float *to)
     bint compare_singles_by_grid(const ImageTexels &level, unsigned int rows, const float **coordinate, unsigned int function, const float *reference,
                                  float *to)
-
-
-# The elements of a row: dwords, or components where each is decoded by itself.
-cdef struct Elements:
-    uint32_t words[4][image_row]
 
 
 cdef inline ImageWork *_known_work(Core *core, const Step *step, bint samples) noexcept nogil:

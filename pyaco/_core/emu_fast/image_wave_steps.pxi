@@ -108,7 +108,7 @@ cdef inline bint _sample_at_once(const ImageWork *work) noexcept nogil:
 cdef bint _sample_some(const ImageWork *work) noexcept nogil:
     """The same for a row of which some lanes are active: the others sample where the first of these does, and keep what they have."""
     cdef uint32_t places_of[2][image_row]
-    cdef uint32_t found[4][image_row]
+    cdef FourRows found
     cdef const float *coordinate[2]
     cdef const uint32_t *given
     cdef ImageRow places
@@ -126,11 +126,11 @@ cdef bint _sample_some(const ImageWork *work) noexcept nogil:
     if not place_lanes(work.level[0], coordinate, NULL, 0, work.filter, places, outside) or outside:
         return False
     for byte in range(4):
-        rows.row[byte] = <float *>&found[byte][0] if work.result_at[byte] != no_register else NULL
+        rows.row[byte] = <float *>&found.of[byte][0] if work.result_at[byte] != no_register else NULL
     _fill_at_once(work, &places, &rows)
     for byte in range(4):
         if rows.row[byte] != NULL:
-            put_row_at(work.core, work.core.wave.vgpr + work.result_at[byte] + image_row * work.half, work.half, found[byte])
+            put_row_at(work.core, work.core.wave.vgpr + work.result_at[byte] + image_row * work.half, work.half, found.of[byte])
     return True
 
 
@@ -220,7 +220,7 @@ cdef bint _sample_scattered_singles(ImageWork *work, const float *reference, flo
     """Elements of one float that lie anyhow. False: some lane has to be looked at, or some sum is no number."""
     cdef ImageRow places[2]
     cdef TexelWindow window
-    cdef uint32_t words[4][image_row]
+    cdef FourRows words
     cdef const uint32_t *component[4]
     cdef float *to
     cdef uint32_t half, corner
@@ -232,11 +232,11 @@ cdef bint _sample_scattered_singles(ImageWork *work, const float *reference, flo
     if not _place_wave(work, places):
         return False
     for corner in range(4):
-        component[corner] = &words[corner][0]
+        component[corner] = &words.of[corner][0]
     for half in range(work.core.end_half):
         _open_half(work, half)
         to = found + image_row * half
-        load_lanes(work.level.host, places[half], 4, 0, 1, words[0], image_row)
+        load_lanes(work.level.host, places[half], 4, 0, 1, words.of[0], image_row)
         if reference != NULL:
             filter_compared(component, places[half], 1, work.sampler.compare, reference + image_row * half, to)
             continue
@@ -251,8 +251,7 @@ cdef bint _sample_singles(ImageWork *work) noexcept nogil:
     """The same where an element is one float."""
     cdef const float *coordinate[2]
     cdef const float *reference
-    cdef float limited[2 * image_row]
-    cdef float found[2 * image_row]
+    cdef WaveSingles limited, found
     cdef uint32_t half
     _open_half(work, 0)
     coordinate[0] = <const float *>_coordinate(work, 0)
@@ -261,15 +260,15 @@ cdef bint _sample_singles(ImageWork *work) noexcept nogil:
         reference = <const float *>_address(work, work.o.compare_at)
         if work.view.format.clamped:
             for half in range(work.core.halves):
-                limit_references(reference + image_row * half, limited + image_row * half)
-            reference = limited
-        if (not (work.core.full and compare_singles_by_grid(work.level[0], work.core.halves, coordinate, work.sampler.compare, reference, found))
-                and not _sample_scattered_singles(work, reference, found)):
+                limit_references(reference + image_row * half, limited.of + image_row * half)
+            reference = limited.of
+        if (not (work.core.full and compare_singles_by_grid(work.level[0], work.core.halves, coordinate, work.sampler.compare, reference, found.of))
+                and not _sample_scattered_singles(work, reference, found.of)):
             return False
-    elif (not (work.core.full and filter_singles_by_grid(work.level[0], work.core.halves, coordinate, found))
-          and not _sample_scattered_singles(work, NULL, found)):
+    elif (not (work.core.full and filter_singles_by_grid(work.level[0], work.core.halves, coordinate, found.of))
+          and not _sample_scattered_singles(work, NULL, found.of)):
         return False
-    _put_singles(work, <const uint32_t *>found)
+    _put_singles(work, <const uint32_t *>found.of)
     return True
 
 
