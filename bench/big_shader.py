@@ -6,8 +6,8 @@ control flow out, so that everything is one block; ``kind="loops"`` has loops al
 each has uniform parameters of its own, of which its uniform expressions, loads and conditions are made. With parameters of the whole program, equal
 expressions would be merged all over it and stay in registers: the longer the program, the more would be live everywhere (55 values a block in
 9,000 SPIR-V instructions, 131 in 900,000), and every pass that looks at live values would take that much longer for each instruction.
-All shaders of one kind and seed are prefixes of the same stream of statements. Those of over 100,000 instructions are the body of such a shader several
-times in a row: ``glslangValidator`` would take minutes.
+All shaders of one kind and seed are prefixes of the same stream of statements. Those of over 100,000 instructions are the body of such a shader
+several times in a row: ``glslangValidator`` would take minutes.
 """
 
 from __future__ import annotations

@@ -38,8 +38,8 @@ HIGHEST_EXPONENT = 1.15
 LEAST_SHARE = 0.002
 #: A pass that takes less than this share of a shader's time has seen that it has nothing to do there.
 IDLE_SHARE = LEAST_SHARE / 4
-#: A round compiles a shader as often as it takes to read so many instructions.
-INSTRUCTIONS_PER_ROUND = 60_000
+#: A round compiles the shaders of a size as often as it takes to read so many instructions.
+INSTRUCTIONS_PER_ROUND = 600_000
 #: A size is shaders of so many instructions together.
 INSTRUCTIONS_OF_SIZE = SIZES[3]
 
@@ -96,8 +96,8 @@ def measure(sizes: list[list[bytes]], target: str, repetitions: int) -> Growth:
     pass_runner.count_processor_time(True)
     for _ in range(repetitions):
         for modules, of_modules, found in zip(sizes, counts, least, strict=True):
-            for module, count, times in zip(modules, of_modules, found, strict=True):
-                for _ in range(max(1, INSTRUCTIONS_PER_ROUND // count)):
+            for _ in range(max(1, INSTRUCTIONS_PER_ROUND // sum(of_modules))):
+                for module, times in zip(modules, found, strict=True):
                     compile_once(module, target, times)
     pass_runner.count_processor_time(False)
     return Growth([round(statistics.fmean(of_modules)) for of_modules in counts], [means(found) for found in least])

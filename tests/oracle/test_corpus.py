@@ -27,7 +27,7 @@ import corpus_measure
 import corpus_reasons
 import radv_nir
 from corpus_counts import MEMORY, UNROLLED_BY_PEER, by_class, by_kind, code_counts, nir_counts, printed_counts, shares
-from corpus_growth import Growth, exponent
+from corpus_growth import Growth, exponent, means
 from corpus_measure import Measuring, measure_entry, pipeline_layout, real_sizes
 from corpus_report import totals
 
@@ -167,6 +167,10 @@ BB0
 
 def test_printed_code_is_counted() -> None:
     assert printed_counts(PRINTED) == {"s_lshl_b32": 1, "image_load": 1, "s_waitcnt": 1, "s_endpgm": 1}
+
+
+def test_time_of_a_size_is_the_mean_of_its_shaders() -> None:
+    assert means([{"all": 3.0, "nir.dce": 1.0}, {"all": 5.0}]) == {"all": 4.0, "nir.dce": 0.5}
 
 
 def test_exponents() -> None:

@@ -38,6 +38,9 @@ cdef extern from *:
             rows = first;
             count = number;
         }
+        bool stand_unchanged_for(const std::uint32_t *first, std::uint32_t number) const {
+            return rows == first && count == number && own.empty();
+        }
         std::uint32_t size() const { return count; }
         bool empty() const { return count == 0; }
         std::uint32_t operator[](std::size_t k) const { return rows[k]; }
@@ -79,6 +82,7 @@ cdef extern from *:
     """
     cdef cppclass BlockContents:
         void stand_for(const ValueId *first, uint32_t count) noexcept nogil
+        bint stand_unchanged_for(const ValueId *first, uint32_t count) noexcept nogil
         uint32_t size() noexcept nogil
         bint empty() noexcept nogil
         ValueId operator[](size_t k) noexcept nogil

@@ -1,12 +1,13 @@
 """Editing the tree of control flow. The contract is in ``control_flow_edit.pxd``."""
 from libc.stdint cimport uint8_t, uint32_t
+from libc.string cimport memcpy
 from libcpp.vector cimport vector
 
 from nir_opcodes cimport alu_mov, intrinsic_index_count
 
 from pyaco._core.common.table cimport table_append, table_append_many
 from pyaco._core.ir.shader cimport (
-    NodeId, ShaderData, ShaderRewrite, SourceRow, ValueId, block_walk_next, identity_swizzle, nir_alu, nir_intrinsic, nir_jump,
+    NodeId, OrderRow, ShaderData, ShaderRewrite, SourceRow, ValueId, block_walk_next, identity_swizzle, nir_alu, nir_intrinsic, nir_jump,
     nir_phi, nir_undef, node_first_block, node_new, node_remove, shader_rewrite_begin, shader_rewrite_block, shader_rewrite_emit,
     shader_rewrite_end,
 )
@@ -147,6 +148,26 @@ cdef int _repair_phi(ShaderData *s, ValueId phi, const vector[uint8_t] &reachabl
     return 0
 
 
+cdef bint _keep_block(ControlFlowEdit *edit, NodeId block, const vector[uint8_t] &reachable) except -1 nogil:
+    """Write a block as it is, as most are; False if it is another one by the edit, or by what that did to its phis."""
+    cdef ShaderData *s = edit.shader
+    cdef const ValueId *rows = s.order.instruction + s.nodes.order_first[block]
+    cdef uint32_t count = s.nodes.order_count[block]
+    cdef uint32_t i = 0
+    cdef OrderRow first
+    if not edit.contents[block].stand_unchanged_for(rows, count):
+        return False
+    while i < count and s.instructions.kind[rows[i]] == nir_phi:
+        _repair_phi(s, rows[i], reachable)
+        if s.instructions.kind[rows[i]] != nir_phi:
+            return False
+        i += 1
+    if count:
+        first = table_append_many(&s.next_order.table, count)
+        memcpy(s.next_order.instruction + first, rows, count * sizeof(ValueId))
+    return True
+
+
 cdef int _emit_block(ControlFlowEdit *edit, ShaderRewrite *rewrite, NodeId block, const vector[uint8_t] &reachable,
                      vector[ValueId] &others) except -1 nogil:
     """Write a block, its phis first. `others` is scratch."""
@@ -184,7 +205,8 @@ cdef int edit_end(ControlFlowEdit *edit) except -1 nogil:
     block = node_first_block(s)
     while block:
         shader_rewrite_block(&rewrite, block)
-        _emit_block(edit, &rewrite, block, reachable, others)
+        if not _keep_block(edit, block, reachable):
+            _emit_block(edit, &rewrite, block, reachable, others)
         block = block_walk_next(s, block)
     shader_rewrite_end(&rewrite)
     edit.contents.clear()
