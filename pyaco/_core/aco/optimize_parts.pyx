@@ -12,7 +12,7 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
 from isa_opcodes cimport *
 from isa_tables cimport (
-    isa_variant, opcode_definition_classes, opcode_max_definitions, opcode_max_operands, opcode_operand_classes,
+    isa_variant, opcode_definition_classes, opcode_format, opcode_max_definitions, opcode_max_operands, opcode_operand_classes,
     variant_sdwa,
 )
 from modifiers cimport (
@@ -90,7 +90,9 @@ cdef bint _read_half(Context *c, InstructionId i, uint32_t k) except -1 nogil:
     if not half_of(c, o, &whole, &offset) or (whole.register_class != class_v2b and not _reads_16_bits(opcode, k)):
         return False
     if offset:
-        if modifier_opsel(word) >> k & 1 or not can_use_opsel(p, i, <int>k):
+        # VOP1, VOP2 and VOPC of GFX11 name the half in the number of a VGPR.
+        if modifier_opsel(word) >> k & 1 or not can_use_opsel(p, i, <int>k) or (
+                whole.register_class == class_s1 and opcode_format[opcode] != format_vop3):
             return False
         p.instructions.modifiers[i] = modifier_set_opsel(word, modifier_opsel(word) | 1 << k)
     count = load_operands(p, i, operands)
