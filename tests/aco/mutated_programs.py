@@ -174,7 +174,9 @@ def batch(seed: int, count: int, pool: list[Seed], folder: Path) -> Iterator[tup
 def _work(seed: int, count: int, folder: Path) -> None:
     """A process: its counts and findings go to files."""
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    pages = int(Path("/proc/self/statm").read_text().split()[0])        # kernels with sanitizers have mapped terabytes
+    limit = pages * resource.getpagesize() + MEMORY
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     outcomes: Counter[str] = Counter()
     for outcome, options, text, new in batch(seed, count, seeds(), folder):
         if outcome not in ("program", "input", "unsupported", "unsound"):
