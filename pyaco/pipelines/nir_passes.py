@@ -65,6 +65,8 @@ opt_if = _optimization("opt_if", "what an if decides is known in its lists", onl
 opt_exclusive_ifs = _optimization("opt_exclusive_ifs", "ifs in else lists become ifs behind each other, where at most one is taken",
                                   only_with=("ifs",))  # fmt: skip
 opt_loop = _optimization("opt_loop", "loops that are tested where they begin are tested where they end", only_with=("loops",))
+opt_mqsad = _optimization("opt_mqsad", "sums of masked differences of bytes become one operation", only_with=("differences",),
+                          needs=("scalar",))  # fmt: skip
 opt_phi_to_bool = _optimization("opt_phi_to_bool", "phis of numbers that are true or false become phis of booleans", needs=("scalar",))
 opt_undef = _optimization("opt_undef", "stores and choices of undefined values go", only_with=("undefined values", "phis"),
                           indifferent_to=("dead code", "moved", "constants"))  # fmt: skip

@@ -512,6 +512,25 @@ cdef int _funnel_shift(Isel *c, ValueId instruction, TempId dst, uint64_t unused
     return 0
 
 
+cdef TempId _vector_source(Isel *c, ValueId instruction, uint32_t index, uint32_t count) except 0 nogil:
+    """Components of an operand, in VGPRs one behind the other."""
+    cdef Operand[4] o
+    cdef uint32_t k
+    for k in range(count):
+        o[k] = T(c, source_component(c, instruction, index, k))
+    return create_vector(c, 0, vgpr_class(4 * count), o, count)
+
+
+cdef int _sums_of_differences(Isel *c, ValueId instruction, TempId dst, uint64_t unused) except -1 nogil:
+    """mqsad_4x8: the hardware takes the reference second."""
+    cdef Operand[3] o
+    o[0] = T(c, _vector_source(c, instruction, 1, 2))
+    o[1] = T(c, as_vgpr(c, source_component(c, instruction, 0, 0)))
+    o[2] = T(c, _vector_source(c, instruction, 2, 4))
+    emit_raw(c, op_v_mqsad_u32_u8, dst, o, 3)
+    return split(c, dst, 4)
+
+
 cdef int _rotate(Isel *c, ValueId instruction, TempId dst, uint64_t left) except -1 nogil:
     cdef TempId a = source(c, instruction, 0)
     cdef TempId count = source(c, instruction, 1)
@@ -640,6 +659,7 @@ cdef void fill_integer(AluSelection *table) noexcept nogil:
     table[<int>alu_insert_u8] = AluSelection(_insert_piece, 8)
     table[<int>alu_insert_u16] = AluSelection(_insert_piece, 16)
     table[<int>alu_shfr] = AluSelection(_funnel_shift, 0)
+    table[<int>alu_mqsad_4x8] = AluSelection(_sums_of_differences, 0)
     table[<int>alu_urol] = AluSelection(_rotate, True)
     table[<int>alu_uror] = AluSelection(_rotate, False)
     table[<int>alu_umul_2x32_64] = AluSelection(_full_product, False)

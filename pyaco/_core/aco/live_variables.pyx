@@ -24,7 +24,7 @@ from libc.string cimport memcpy
 from libcpp.algorithm cimport reverse
 from libcpp.vector cimport vector
 
-from isa_opcodes cimport op_p_create_vector, op_p_phi
+from isa_opcodes cimport op_p_create_vector, op_p_phi, op_v_mqsad_u32_u8
 from pyaco._core.aco.live_set cimport (
     LiveSet, bit_erase, bit_insert, live_add_row, live_add_word, live_erase, live_insert, live_set_clear, live_set_init, live_test,
     live_word_count, live_words,
@@ -335,6 +335,17 @@ cdef void _keep_parts_apart(ProgramData *p, InstructionId i) noexcept nogil:
             p.operands.flags[first + k] |= operand_late_kill
 
 
+cdef void _keep_sums_apart(ProgramData *p, InstructionId i) noexcept nogil:
+    """Of four sums of differences, the first is written before everything has been read."""
+    cdef OperandRow first = p.instructions.operand_first[i]
+    cdef uint32_t k
+    if p.instructions.opcode[i] != op_v_mqsad_u32_u8:
+        return
+    for k in range(p.instructions.operand_count[i]):
+        if p.operands.flags[first + k] & operand_temp:
+            p.operands.flags[first + k] |= operand_late_kill
+
+
 cdef void _instruction(Context *c, InstructionId i, Demand *live) noexcept nogil:
     cdef ProgramData *p = c.p
     cdef Demand during
@@ -343,6 +354,7 @@ cdef void _instruction(Context *c, InstructionId i, Demand *live) noexcept nogil
     if not p.config.uses_vcc and needs_vcc(p, i):
         p.config.uses_vcc = 1
     _keep_parts_apart(p, i)
+    _keep_sums_apart(p, i)
     _definitions(c, i, live, &during)
     _operands(c, i, live, &during)
     before = live[0]

@@ -24,6 +24,7 @@ cdef enum:                        # ShaderFact: bits
     fact_copies = 0x1000          # "copies": of whole variables, and initial values
     fact_locals = 0x2000          # "local variables"
     fact_atomics = 0x4000         # "atomics"
+    fact_differences = 0x8000     # "differences": magnitudes of integers, and sums of differences of bytes
 
 cdef struct FactSearch:
     uint32_t found                # facts that hold

@@ -16,7 +16,7 @@ FACTS = {
     "ifs": fact_ifs, "loops": fact_loops, "phis": fact_phis, "vectors": fact_vectors, "undefined values": fact_undefined,
     "64 bits": fact_64_bits, "small values": fact_small, "divisions": fact_divisions, "textures": fact_textures, "images": fact_images,
     "lanes": fact_lanes, "matrices": fact_matrices, "copies": fact_copies, "local variables": fact_locals,
-    "atomics": fact_atomics,
+    "atomics": fact_atomics, "differences": fact_differences,
 }
 
 cdef enum:
@@ -54,6 +54,8 @@ cdef _fill():
         name = alu_names[i].decode()
         if name in ("udiv", "idiv", "umod", "imod", "irem"):
             _of_alu[i] |= fact_divisions
+        if name in ("iabs", "msad_4x8"):
+            _of_alu[i] |= fact_differences
         if name.startswith("fddx") or name.startswith("fddy"):
             _of_alu[i] |= fact_lanes
         if alu_join[<int>alu_one_bit[i]] != alu_mov:

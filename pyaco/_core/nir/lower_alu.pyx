@@ -24,7 +24,7 @@ from nir_opcodes cimport (
     alu_unpack_unorm_4x8,
 )
 from pyaco._core.ir.pass_runner cimport kernel_changed, native_kernel
-from pyaco._core.ir.program cimport gfx10_3, gfx11
+from pyaco._core.ir.program cimport gfx10_3, gfx11, gfx7
 from pyaco._core.ir.emitter cimport alu1, alu2, alu2_constant, alu3, alu_n, alu_source, constant, vector_of
 from pyaco._core.ir.shader cimport Shader, ShaderData, ValueId, nir_alu, nir_exact, source_value, type_bool
 from pyaco._core.nir.algebraic cimport algebraic_run
@@ -171,7 +171,7 @@ cdef ValueId _lower(Lowering *b, ValueId instruction) except? 0xffffffffU nogil:
         return _with_one_bit(b, instruction)
     if _converts_wide_boolean(b.s, instruction):
         return alu1(b, opcode, alu1(b, alu_b2b1, alu_source(b, instruction, 0, 0)))
-    if opcode == alu_mqsad_4x8:
+    if opcode == alu_mqsad_4x8 and b.s.info.gfx_level < gfx7:
         return _sums_of_differences(b, instruction)
     if opcode == alu_pack_32_2x16:
         return _pair(b, instruction, alu_pack_32_2x16_split)
