@@ -86,6 +86,8 @@ loop_unroll = _optimization("loop_unroll", "a loop of known, small trip count be
 opt_large_constants = _optimization("opt_large_constants", "local arrays of constants become constant data",
                                     options=(Option("threshold", 16, "bytes of a table that are not worth a load"),),
                                     only_with=("local variables",), needs=("values",))  # fmt: skip
+opt_array_copies = _optimization("opt_array_copies", "local variables that are copies of other memory are read there",
+                                 only_with=("local variables",), needs=("split copies",), breaks=(*FACTS, "scalar"))  # fmt: skip
 copy_prop_vars = _optimization("copy_prop_vars", "loads of what was stored or loaded before, and stores of what is there, go",
                                needs=("split copies",), breaks=(*FACTS, "scalar"))  # fmt: skip
 dead_write_vars = _optimization("dead_write_vars", "stores that are overwritten before anything reads them go", needs=("split copies",),
