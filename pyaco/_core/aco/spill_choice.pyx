@@ -562,7 +562,10 @@ cdef int choose_spilled(Spiller *s, int which) except -1 nogil:
     cdef ProgramData *p = s.p
     cdef int32_t depth = 0
     cdef BlockId b
-    estimate_relief(s, which)
+    if s.counts_relief:
+        estimate_relief(s, which)
+    else:
+        s.relief.assign(p.temps.table.count, 0)
     for b in range(p.blocks.table.count):
         if p.blocks.loop_depth[b] > depth:
             depth = p.blocks.loop_depth[b]
