@@ -125,7 +125,7 @@ cdef void note_conditions(Context *c, InstructionId i) noexcept nogil:
         _note_combined_masks(c, i, scc)
     elif opcode == op_s_subb_u32:
         c.borrow = i
-    elif p.instructions.format[i] & format_vopc and _reads_scalars(p, i):
+    elif p.instructions.format[i] & format_vopc and _reads_scalars(c, i):
         c.condition_kind[result_of(p, i)] = condition_of_active
 
 
@@ -162,12 +162,25 @@ cdef void _note_combined_masks(Context *c, InstructionId i, TempId scc) noexcept
     c.condition_kind[result_of(p, i)] = <uint8_t>kind
 
 
-cdef bint _reads_scalars(const ProgramData *p, InstructionId i) noexcept nogil:
+cdef Operand _scalar_behind(const Context *c, Operand o) noexcept nogil:
+    """What a VGPR is a copy of, as the vector unit reads few scalars; other operands as they are."""
+    cdef const ProgramData *p = c.p
+    cdef InstructionId maker
+    if not is_plain_temp(o) or is_scalar(o):
+        return o
+    maker = c.parent[o.data]
+    if maker and p.instructions.opcode[maker] == op_p_parallelcopy and p.instructions.operand_count[maker] == 1:
+        return source_at(p, maker, 0)
+    return o
+
+
+cdef bint _reads_scalars(const Context *c, InstructionId i) noexcept nogil:
     """Whether all lanes get the same result: of a comparison, the active lanes or none."""
+    cdef const ProgramData *p = c.p
     cdef Operand o
     cdef uint32_t k
     for k in range(p.instructions.operand_count[i]):
-        o = source_at(p, i, k)
+        o = _scalar_behind(c, source_at(p, i, k))
         if not o.flags & operand_constant and not (is_plain_temp(o) and is_scalar(o)):
             return False
     return p.instructions.definition_count[i] == 1 and not p.definitions.flags[p.instructions.definition_first[i]] & definition_fixed
@@ -211,14 +224,14 @@ cdef bint use_borrow(Context *c, InstructionId i) except -1 nogil:
     cdef bint writes = False
     cdef bint swapped = opcode in (op_v_cmp_gt_u64, op_v_cmp_le_u64)
     cdef bint less = opcode in (op_v_cmp_lt_u64, op_v_cmp_gt_u64)
-    if c.borrow == 0 or c.scc == 0 or not (swapped or less or opcode == op_v_cmp_ge_u64) or not _reads_scalars(p, i):
+    if c.borrow == 0 or c.scc == 0 or not (swapped or less or opcode == op_v_cmp_ge_u64) or not _reads_scalars(c, i):
         return False
     scc = scc_result(p, c.borrow, &writes)
     low = c.parent[source_at(p, c.borrow, 2).data] if source_at(p, c.borrow, 2).flags & operand_temp else 0
     if scc != c.scc or low == 0 or p.instructions.opcode[low] != op_s_sub_u32:
         return False
-    o[0] = source_at(p, i, swapped)
-    o[1] = source_at(p, i, 1 - swapped)
+    o[0] = _scalar_behind(c, source_at(p, i, swapped))
+    o[1] = _scalar_behind(c, source_at(p, i, 1 - swapped))
     if not (_is_dword_of(c, source_at(p, low, 0), o[0], 0) and _is_dword_of(c, source_at(p, c.borrow, 0), o[0], 1)
             and _is_dword_of(c, source_at(p, low, 1), o[1], 0) and _is_dword_of(c, source_at(p, c.borrow, 1), o[1], 1)):
         return False

@@ -3,8 +3,8 @@
 1. *What stands between goes in front.* A condition is turned into scc again (``mask & exec`` is not zero) because an instruction between has written
    scc for nothing. If that one waits for nothing that the condition or what follows makes, it moves in front of the condition's maker, and scc keeps
    its value: the second of two selects by one condition computes what it chooses from first.
-2. *scc is an operand.* A conjunction or disjunction of two conditions for nothing but scc reads the younger one from scc, where it is one or zero, and
-   the older one from a number that is one or zero, not a mask.
+2. *scc is an operand.* A conjunction or disjunction of two conditions reads the younger one from scc, where it is one or zero, and the older one from
+   a number that is one or zero, not a mask; so does a chain of them, of which only scc or others of the chain are read.
 
 Needs: uses without dead code, the conditions that the sweep has noted. Nothing leaves its block; distances are limited, so that cost is linear.
 """
@@ -12,12 +12,13 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t
 from libcpp.vector cimport vector
 
 from isa_opcodes cimport *
-from pyaco._core.aco.optimize_conditions cimport scc_result
+from pyaco._core.aco.optimize_conditions cimport scc_result, takes_inverse, turn_around
 from pyaco._core.aco.optimize_edit cimport *
 from pyaco._core.ir.program cimport *
 
 cdef enum:
     most_between = 32            # instructions between a condition and its reader
+    most_rounds = 16             # of leaving out conjunctions that others wait for
     most_to_reader = 8           # instructions between what writes scc and what reads it
 
 cdef struct Conjunction:
@@ -69,21 +70,25 @@ cdef bint _can_move(const Context *c, InstructionId i) noexcept nogil:
 
 
 # -------------------------------------------------------------------------------------------------- what stands between goes in front
-cdef TempId _way_back(const Context *c, InstructionId i, TempId *scc) noexcept nogil:
-    """The condition in scc that an instruction makes of a mask, for nothing else; `scc`: the one that the mask was made of; 0: it is not such."""
+cdef TempId _way_back(const Context *c, InstructionId i, TempId *scc, bint *inverse) noexcept nogil:
+    """The condition in scc that an instruction makes of a mask, for nothing else, or its inverse; `scc`: the one that the mask was made of; 0: it is
+    not such."""
     cdef const ProgramData *p = c.p
     cdef Operand o
     cdef uint32_t k
     cdef bint writes = False
     cdef TempId result
-    if p.instructions.opcode[i] not in (op_s_and_b32, op_s_and_b64) or c.uses[result_of(p, i)]:
+    inverse[0] = p.instructions.opcode[i] in (op_s_andn2_b32, op_s_andn2_b64)
+    if not inverse[0] and p.instructions.opcode[i] not in (op_s_and_b32, op_s_and_b64) or c.uses[result_of(p, i)]:
         return 0
     result = scc_result(p, i, &writes)
-    for k in range(2):
+    for k in range(<uint32_t>inverse[0], 2):
         o = source_at(p, i, 1 - k)
         if not o.flags & operand_fixed or o.flags & operand_constant or o.reg != register_exec:
             continue
         o = source_at(p, i, k)
+        if inverse[0] and is_plain_temp(o) and c.condition_kind[o.data] == condition_of_active:
+            continue
         if is_plain_temp(o) and c.condition[o.data] and c.condition_kind[o.data] != condition_inverse:
             scc[0] = c.condition[o.data]
             return result
@@ -142,8 +147,9 @@ cdef OrderRow _start_of_condition(const Context *c, const vector[uint8_t] &dead,
     return row
 
 
-cdef bint _readers_are_near(const Context *c, const vector[uint8_t] &dead, OrderRow row, OrderRow end, TempId scc, TempId replacement) noexcept nogil:
-    """Whether all that reads a condition follows soon; give it another one, unless that is 0."""
+cdef bint _readers_are_near(const Context *c, const vector[uint8_t] &dead, OrderRow row, OrderRow end, TempId scc, TempId replacement,
+                            bint inverse) noexcept nogil:
+    """Whether all that reads a condition follows soon and takes the inverse if it has to; give it another one, unless that is 0."""
     cdef ProgramData *p = c.p
     cdef uint32_t left = c.uses[scc]
     cdef InstructionId i
@@ -157,8 +163,12 @@ cdef bint _readers_are_near(const Context *c, const vector[uint8_t] &dead, Order
         for k in range(p.instructions.operand_count[i]):
             if p.operands.flags[operand_row(p, i, k)] & operand_temp and p.operands.data[operand_row(p, i, k)] == scc:
                 left -= 1
+                if inverse and not takes_inverse(p, i, k):
+                    return False
                 if replacement:
                     p.operands.data[operand_row(p, i, k)] = replacement
+                    if inverse:
+                        turn_around(p, i)
     return left == 0
 
 
@@ -194,14 +204,15 @@ cdef bint _move_in_front(Context *c, const vector[uint8_t] &dead, OrderRow start
     return True
 
 
-cdef bint _keep(Context *c, vector[uint8_t] &dead, OrderRow row, OrderRow first, OrderRow end) except -1 nogil:
+cdef bint _use_kept(Context *c, vector[uint8_t] &dead, OrderRow row, OrderRow first, OrderRow end) except -1 nogil:
     cdef ProgramData *p = c.p
     cdef InstructionId i = p.order.instruction[row]
     cdef TempId old = 0
-    cdef TempId scc = _way_back(c, i, &old)
+    cdef bint inverse = False
+    cdef TempId scc = _way_back(c, i, &old, &inverse)
     cdef OrderRow maker
     cdef OrderRow start
-    if scc == 0 or not _readers_are_near(c, dead, row + 1, end, scc, 0):
+    if scc == 0 or not _readers_are_near(c, dead, row + 1, end, scc, 0, inverse):
         return False
     maker = _row_before(c, dead, row, first, old)
     if maker == row:
@@ -209,7 +220,7 @@ cdef bint _keep(Context *c, vector[uint8_t] &dead, OrderRow row, OrderRow first,
     start = _where_scc_is_free(c, dead, _start_of_condition(c, dead, maker, first), first, row)
     if start == row or not _move_in_front(c, dead, start, maker, row):
         return False
-    _readers_are_near(c, dead, row + 1, end, scc, old)
+    _readers_are_near(c, dead, row + 1, end, scc, old, inverse)
     c.uses[old] += c.uses[scc]
     c.uses[scc] = 0
     _drop(c, dead, i)
@@ -251,21 +262,57 @@ cdef bint _is_in_scc(const Context *c, const vector[uint8_t] &dead, OrderRow row
 
 
 cdef bint _is_conjunction(const Context *c, const vector[uint8_t] &dead, OrderRow row, OrderRow first, Conjunction *found) noexcept nogil:
-    """Whether an instruction combines two conditions for nothing but scc, which holds one of them."""
+    """Whether an instruction combines two conditions, one of them in scc and not read otherwise."""
     cdef const ProgramData *p = c.p
     cdef InstructionId i = p.order.instruction[row]
     cdef Operand o
-    if p.instructions.opcode[i] not in (op_s_and_b32, op_s_and_b64, op_s_or_b32, op_s_or_b64) or c.uses[result_of(p, i)]:
-        return False
-    if not _is_mask_of_scc(c, source_at(p, i, 0)) or not _is_mask_of_scc(c, source_at(p, i, 1)) \
-            or source_at(p, i, 0).data == source_at(p, i, 1).data:
+    if p.instructions.opcode[i] not in (op_s_and_b32, op_s_and_b64, op_s_or_b32, op_s_or_b64) \
+            or not is_plain_temp(source_at(p, i, 0)) or not is_plain_temp(source_at(p, i, 1)):
         return False
     found.instruction = i
     for found.younger in range(2):
         o = source_at(p, i, found.younger)
-        if c.uses[o.data] == 1 and c.condition_kind[o.data] == condition_whole and _is_in_scc(c, dead, row, first, o.data):
+        if c.uses[o.data] == 1 and c.condition_kind[o.data] == condition_whole and _is_mask_of_scc(c, o) \
+                and _is_in_scc(c, dead, row, first, o.data):
             return True
     return False
+
+
+cdef inline TempId _older(const ProgramData *p, Conjunction each) noexcept nogil:
+    return source_at(p, each.instruction, 1 - each.younger).data
+
+
+cdef int _keep_numbers(Context *c, vector[Conjunction] &found) except -1 nogil:
+    """Leave the conjunctions of which the older condition, and the result, may be a number: all that makes and reads it is such."""
+    cdef ProgramData *p = c.p
+    cdef vector[uint32_t] readers
+    cdef vector[uint8_t] made
+    cdef size_t k
+    cdef size_t kept
+    cdef TempId older
+    cdef TempId result
+    cdef bint again = True
+    cdef uint32_t rounds = 0
+    while again and not found.empty():
+        readers.assign(p.temps.table.count, 0)
+        made.assign(p.temps.table.count, 0)
+        for k in range(found.size()):
+            readers[_older(p, found[k])] += 1
+            made[result_of(p, found[k].instruction)] = 1
+        kept = 0
+        for k in range(found.size()):
+            older = _older(p, found[k])
+            result = result_of(p, found[k].instruction)
+            if readers[older] == c.uses[older] and readers[result] == c.uses[result] \
+                    and (made[older] or _is_mask_of_scc(c, source_at(p, found[k].instruction, 1 - found[k].younger))):
+                found[kept] = found[k]
+                kept += 1
+        again = kept < found.size()
+        found.resize(kept)
+        rounds += 1
+        if rounds == most_rounds:
+            found.clear()
+    return 0
 
 
 cdef void _make_number(Context *c, TempId mask) noexcept nogil:
@@ -273,6 +320,8 @@ cdef void _make_number(Context *c, TempId mask) noexcept nogil:
     cdef ProgramData *p = c.p
     cdef InstructionId maker = c.parent[mask]
     cdef bint inverse = c.condition_kind[mask] == condition_inverse
+    if p.instructions.opcode[maker] not in (op_s_cselect_b32, op_s_cselect_b64):
+        return                            # another conjunction
     p.instructions.opcode[maker] = op_s_cselect_b32
     operand_put(p, operand_row(p, maker, 0), operand_c32(not inverse))
     operand_put(p, operand_row(p, maker, 1), operand_c32(inverse))
@@ -293,32 +342,24 @@ cdef void _read_scc(Context *c, vector[uint8_t] &dead, Conjunction found) noexce
     p.definitions.register_class[p.instructions.definition_first[i]] = class_s1
 
 
-cdef int _read_conditions(Context *c, vector[uint8_t] &dead) except -1 nogil:
-    """Where all readers of a mask are such conjunctions, it becomes a number."""
+cdef int _use_scc_as_operand(Context *c, vector[uint8_t] &dead) except -1 nogil:
+    """Where all that reads a mask are such conjunctions, it becomes a number."""
     cdef ProgramData *p = c.p
     cdef vector[Conjunction] found
-    cdef vector[uint32_t] readers
     cdef Conjunction each
     cdef BlockId b
     cdef OrderRow row
     cdef OrderRow first
-    cdef TempId older
     cdef size_t k
     for b in range(p.blocks.table.count):
         first = p.blocks.order_first[b]
         for row in range(first, first + p.blocks.order_count[b]):
             if not dead[p.order.instruction[row]] and _is_conjunction(c, dead, row, first, &each):
                 found.push_back(each)
-    if found.empty():
-        return 0
-    readers.assign(p.temps.table.count, 0)
+    _keep_numbers(c, found)
     for k in range(found.size()):
-        readers[source_at(p, found[k].instruction, 1 - found[k].younger).data] += 1
-    for k in range(found.size()):
-        older = source_at(p, found[k].instruction, 1 - found[k].younger).data
-        if readers[older] == c.uses[older]:
-            _make_number(c, older)
-            _read_scc(c, dead, found[k])
+        _make_number(c, _older(p, found[k]))
+        _read_scc(c, dead, found[k])
     return 0
 
 
@@ -333,5 +374,5 @@ cdef int keep_conditions(Context *c, vector[uint8_t] &dead) except -1 nogil:
         end = first + p.blocks.order_count[c.block]
         for row in range(first, end):
             if not dead[p.order.instruction[row]]:
-                _keep(c, dead, row, first, end)
-    return _read_conditions(c, dead)
+                _use_kept(c, dead, row, first, end)
+    return _use_scc_as_operand(c, dead)
