@@ -107,7 +107,6 @@ cdef void note_conditions(Context *c, InstructionId i) noexcept nogil:
     cdef uint16_t opcode = p.instructions.opcode[i]
     cdef bint writes = False
     cdef TempId scc = scc_result(p, i, &writes)
-    cdef Operand o
     if _is_way_back(c, i, scc):
         return
     if writes:

@@ -8,7 +8,7 @@
 
 Needs: uses without dead code, the conditions that the sweep has noted. Nothing leaves its block; distances are limited, so that cost is linear.
 """
-from libc.stdint cimport uint8_t, uint16_t, uint32_t
+from libc.stdint cimport uint8_t, uint32_t
 from libcpp.vector cimport vector
 
 from isa_opcodes cimport *
@@ -204,6 +204,15 @@ cdef bint _move_in_front(Context *c, const vector[uint8_t] &dead, OrderRow start
     return True
 
 
+cdef bint _is_kept_between(const Context *c, const vector[uint8_t] &dead, OrderRow maker, OrderRow row) noexcept nogil:
+    """Whether scc still holds at a row what was made at another: what stood between is dead, or has moved."""
+    cdef OrderRow k
+    for k in range(maker + 1, row):
+        if not dead[c.p.order.instruction[k]] and _writes_scc(c.p, c.p.order.instruction[k]):
+            return False
+    return True
+
+
 cdef bint _use_kept(Context *c, vector[uint8_t] &dead, OrderRow row, OrderRow first, OrderRow end) except -1 nogil:
     cdef ProgramData *p = c.p
     cdef InstructionId i = p.order.instruction[row]
@@ -217,9 +226,10 @@ cdef bint _use_kept(Context *c, vector[uint8_t] &dead, OrderRow row, OrderRow fi
     maker = _row_before(c, dead, row, first, old)
     if maker == row:
         return False
-    start = _where_scc_is_free(c, dead, _start_of_condition(c, dead, maker, first), first, row)
-    if start == row or not _move_in_front(c, dead, start, maker, row):
-        return False
+    if not _is_kept_between(c, dead, maker, row):
+        start = _where_scc_is_free(c, dead, _start_of_condition(c, dead, maker, first), first, row)
+        if start == row or not _move_in_front(c, dead, start, maker, row):
+            return False
     _readers_are_near(c, dead, row + 1, end, scc, old, inverse)
     c.uses[old] += c.uses[scc]
     c.uses[scc] = 0
