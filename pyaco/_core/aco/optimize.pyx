@@ -24,11 +24,12 @@ from isa_opcodes cimport *
 from isa_tables cimport is_atomic
 from modifiers cimport modifier_semantics
 from pyaco._core.aco.optimize_combine cimport combine, combine_sign_of_product, combine_with_literal
-from pyaco._core.aco.optimize_conditions cimport drop_comparisons, note_conditions, use_conditions
+from pyaco._core.aco.optimize_conditions cimport drop_comparisons, note_conditions, use_borrow, use_conditions
 from pyaco._core.aco.optimize_edit cimport *
 from pyaco._core.aco.optimize_lanes cimport fold_lane_moves
 from pyaco._core.aco.optimize_mix cimport find_mixable, use_mixed_precision
 from pyaco._core.aco.optimize_parts cimport is_part, use_selections
+from pyaco._core.aco.optimize_scc cimport keep_conditions
 from pyaco._core.aco.optimize_propagate cimport propagate
 from pyaco._core.aco.optimize_facts cimport flushed_bits, made_bits
 from pyaco._core.aco.queries cimport opcode_is_phi
@@ -190,6 +191,7 @@ cdef int _remove_dead(Context *c, vector[uint8_t] &dead) except -1 nogil:
     cdef uint32_t k
     cdef InstructionId i
     drop_comparisons(c, dead)
+    keep_conditions(c, dead)
     rewrite_begin(&rewrite, p)
     for b in range(p.blocks.table.count):
         rewrite_block(&rewrite, b)
@@ -311,7 +313,9 @@ cdef int optimize_run(ProgramData *p) except -1 nogil:
     c.other_uses.assign(p.temps.table.count, 0)
     c.canonical.assign(p.temps.table.count, 0)
     c.condition.assign(p.temps.table.count, 0)
+    c.condition_kind.assign(p.temps.table.count, 0)
     c.same_condition.assign(p.temps.table.count, 0)
+    c.borrow = 0
     _count_uses(&c)
     for b in range(p.blocks.table.count):
         c.block = b
@@ -324,6 +328,7 @@ cdef int optimize_run(ProgramData *p) except -1 nogil:
             tries = 0
             while tries < 3 and combine(&c, i):
                 tries += 1
+            use_borrow(&c, i)
             _label(&c, i)
             note_conditions(&c, i)
             late |= _late_forms(p, i)

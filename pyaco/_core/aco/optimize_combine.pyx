@@ -293,6 +293,30 @@ cdef bint _multiply_add_with_literal(Context *c, InstructionId i, const Operand 
     return True
 
 
+cdef bint _combine_scalar_multiply_add(Context *c, InstructionId i) except -1 nogil:
+    """A scalar addition one operand of which is a product that nothing else reads; the addend is in a register, or a literal."""
+    cdef ProgramData *p = c.p
+    cdef Operand[3] operands
+    cdef Operand o
+    cdef InstructionId q
+    cdef uint32_t k
+    for k in range(2):
+        o = source_at(p, i, k)
+        q = producer_of(c, o)
+        if q == 0 or p.instructions.opcode[q] != op_s_mul_f32 or c.uses[o.data] != 1 or _is_precise(p, i, q):
+            continue
+        operands[0] = source_at(p, q, 0)
+        operands[1] = source_at(p, q, 1)
+        operands[2] = source_at(p, i, 1 - k)
+        if is_plain_temp(operands[2]):
+            become(c, i, op_s_fmac_f32, format_sop2, operands, 3)
+            return True
+        if operand_is_literal(operands[2]) and not operand_is_literal(operands[0]) and not operand_is_literal(operands[1]):
+            become(c, i, op_s_fmaak_f32, format_sop2, operands, 3)
+            return True
+    return False
+
+
 cdef bint _combine_multiply_add(Context *c, InstructionId i, uint32_t bits, uint32_t negate_left, uint32_t negate_right,
                                 bint literal=False) except -1 nogil:
     """An addition or subtraction one operand of which is a product that nothing but such instructions reads."""
@@ -865,6 +889,8 @@ cdef bint combine(Context *c, InstructionId i) except -1 nogil:
         return _combine_scalar_not(c, i, op_s_not_b64, op_s_orn2_b64)
     if opcode == op_s_add_u32 or opcode == op_s_add_i32:
         return _combine_scalar_shift_add(c, i)
+    if opcode == op_s_add_f32:
+        return _combine_scalar_multiply_add(c, i)
     if opcode == op_s_pack_ll_b32_b16:
         return _combine_scalar_pack(c, i)
     if opcode in (op_s_bfe_u32, op_s_sext_i32_i8, op_s_sext_i32_i16):

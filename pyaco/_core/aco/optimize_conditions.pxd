@@ -3,12 +3,16 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t
 from libcpp.vector cimport vector
 
 from pyaco._core.aco.optimize_edit cimport Context
-from pyaco._core.ir.program cimport InstructionId, ProgramData
+from pyaco._core.ir.program cimport InstructionId, ProgramData, TempId
 
 # Read conditions from where they came; before the instruction is optimised otherwise.
 cdef void use_conditions(Context *c, InstructionId i) noexcept nogil
 # Remember what the instruction says of conditions.
 cdef void note_conditions(Context *c, InstructionId i) noexcept nogil
+# A comparison becomes the borrow of the subtraction in front of it; whether it did.
+cdef bint use_borrow(Context *c, InstructionId i) except -1 nogil
+# The temp that an instruction leaves in scc, and whether it writes scc at all.
+cdef TempId scc_result(const ProgramData *p, InstructionId i, bint *writes) noexcept nogil
 # Mark as dead, by instruction, the comparisons with zero whose answer scc has anyway; behind the removal of dead code.
 cdef void drop_comparisons(Context *c, vector[uint8_t] &dead) noexcept nogil
 # Bits of the result that an instruction compares with zero, for scc; 0: scc has another meaning.

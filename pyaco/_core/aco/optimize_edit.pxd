@@ -13,6 +13,12 @@ cdef enum:
     f32_one = 0x3f800000
     f32_minus_one = 0xbf800000
 
+cdef enum:                        # a mask, by a condition that all lanes agree on
+    condition_unknown = 0
+    condition_whole = 1              # all ones if it holds, else zero
+    condition_inverse = 2            # zero if it holds, else all ones
+    condition_of_active = 3          # the active lanes at least if it holds, else zero
+
 cdef cppclass Context:
     ProgramData *p
     BlockId block
@@ -25,7 +31,9 @@ cdef cppclass Context:
     vector[uint32_t] other_uses      # by temp: what read it, other than sums of floats, as the program stood
     unordered_map[uint32_t, uint32_t] literals          # the SGPR that was last given a literal
     TempId scc                       # what scc holds here, 0 unknown
-    vector[uint32_t] condition       # by temp that is all ones or all zeros: the scc that says which, 0 unknown
+    vector[uint32_t] condition       # by temp that is a mask of all lanes or none: the scc that says which, 0 unknown
+    vector[uint8_t] condition_kind   # by temp: what is known of such a mask; of one in scc that is read from an earlier one: whether turned around
+    InstructionId borrow             # the last subtraction with a borrow, 0 none
     vector[uint32_t] same_condition  # by temp in scc: an earlier one that scc still holds, 0 none
 
 cdef inline uint32_t operand_row(const ProgramData *p, InstructionId i, uint32_t k) noexcept nogil:

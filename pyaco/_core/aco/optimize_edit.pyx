@@ -82,6 +82,7 @@ cdef int add_unused_mask(Context *c, InstructionId i) except -1 nogil:
     c.other_uses.resize(mask + 1, 0)
     c.canonical.resize(mask + 1, 0)
     c.condition.resize(mask + 1, 0)
+    c.condition_kind.resize(mask + 1, 0)
     c.same_condition.resize(mask + 1, 0)
     return 0
 

@@ -734,6 +734,7 @@ cdef int _load_again(ProgramData *p) except -1 nogil:
 
 cdef int spill_run(ProgramData *p) except -1 nogil:
     cdef Spiller *s
+    cdef bint first = True
     cdef int32_t slack = 0
     cdef int32_t sgprs
     cdef int32_t vgprs
@@ -748,11 +749,15 @@ cdef int spill_run(ProgramData *p) except -1 nogil:
                 raise UnsupportedError(f"spilling: {sgprs} SGPRs and {vgprs} VGPRs are still live at once")
         s = new Spiller()
         try:
+            # What frees most is seldom all of a web of phis: where that left too much, the rest is chosen by cost alone.
+            s.counts_relief = first
             _attempt(s, p, slack)
         finally:
             del s
         live_variables_run(p)
-        slack += 8
+        if not first:
+            slack += 8
+        first = False
     p.progress = progress_after_spilling
     return 0
 

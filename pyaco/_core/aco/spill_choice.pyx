@@ -1,7 +1,8 @@
 """Which values to spill: those that cost least and free most where the demand is too high.
 
 Each block is walked backwards with its live set. Where the demand exceeds the limit, the values with the lowest cost (stores and reloads
-weighted by loop depth, per register) that live through are spilled. Phis and their operands form webs, which are spilled together.
+weighted by loop depth, per register and per instruction of too high a demand that they live through) are spilled. Phis and their operands form
+webs, which are spilled together.
 """
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
@@ -117,6 +118,75 @@ cdef void join_webs(Spiller *s) noexcept nogil:
                     s.web[_web(s, p.operands.data[row])] = _web(s, d)
 
 
+# ------------------------------------------------------------------------------------------------------------ what is gained
+cdef void _note_relief(Spiller *s, int which, InstructionId i, uint32_t points) noexcept nogil:
+    """Of what an instruction defines and reads, in front of `step_back`; `points` are the instructions with too high a demand behind it."""
+    cdef ProgramData *p = s.p
+    cdef RowRange rows = definitions_of(p, i)
+    cdef DefinitionRow d
+    cdef OperandRow o
+    cdef TempId t
+    for d in range(rows.first, rows.first + rows.count):
+        t = p.definitions.temp[d]
+        if p.definitions.flags[d] & definition_temp and live_test(&s.live, t):
+            s.relief[t] += <float>points - <float>s.live_from[t]
+    rows = operands_of(p, i)
+    for o in range(rows.first, rows.first + rows.count):
+        t = p.operands.data[o]
+        if not p.operands.flags[o] & operand_temp or file_of(class_of_value(s, t)) != which:
+            continue
+        s.relief[t] -= 1                  # it is reloaded for this
+        if not live_test(&s.live, t):
+            s.live_from[t] = points
+
+
+cdef void _add_relief_of_live(Spiller *s, int which, uint32_t points, bint begin) noexcept nogil:
+    """At a block's end (`begin`) and at its start: of all that is live."""
+    cdef uint32_t word = live_next_word(&s.live, 0)
+    cdef uint64_t bits
+    cdef TempId t
+    while word != no_temp:
+        bits = s.live.bits[word]
+        while bits:
+            t = word * 64 + trailing_zeros64(bits)
+            if begin:
+                s.live_from[t] = 0
+            elif file_of(class_of_value(s, t)) == which:
+                s.relief[t] += <float>points - <float>s.live_from[t]
+            bits &= bits - 1
+        word = live_next_word(&s.live, word + 1)
+
+
+cdef int estimate_relief(Spiller *s, int which) except -1 nogil:
+    """At how many instructions that need too many registers spilling each temp would free its own: what lives long and is seldom read frees most."""
+    cdef ProgramData *p = s.p
+    cdef BlockId b
+    cdef OrderRow row
+    cdef InstructionId i
+    cdef uint32_t points
+    cdef int32_t after[2]
+    cdef int32_t during[2]
+    s.relief.assign(p.temps.table.count, 0)
+    s.live_from.assign(p.temps.table.count, 0)
+    for b in range(p.blocks.table.count):
+        if (p.blocks.demand_vgpr[b] if which else p.blocks.demand_sgpr[b]) <= s.limit[which]:
+            continue
+        load_live_out(s, b, after)
+        points = 0
+        _add_relief_of_live(s, which, points, True)
+        row = p.blocks.order_first[b] + p.blocks.order_count[b]
+        while row > p.blocks.order_first[b]:
+            row -= 1
+            i = p.order.instruction[row]
+            if opcode_is_phi(p.instructions.opcode[i]):
+                break
+            _note_relief(s, which, i, points)
+            step_back(s, i, after, during)
+            points += during[which] > s.limit[which]
+        _add_relief_of_live(s, which, points, False)
+    return 0
+
+
 # -------------------------------------------------------------------------------------------------------- choosing values
 cdef inline int _add_candidate(Spiller *s, int which, TempId t) except -1 nogil:
     if s.spillable[t] and not s.spilled[t] and not s.is_candidate[t] and file_of(class_of_value(s, t)) == which:
@@ -173,6 +243,8 @@ cdef TempId _cheapest(Spiller *s) noexcept nogil:
             cost /= size_of_value(s, t)           # an access to scratch moves all of it, lanes are written and read one by one
         if s.web_spilled[_web(s, t)]:
             cost *= <float>0.5
+        if s.relief[t] > 1:
+            cost /= s.relief[t]
         if best == 0 or cost < best_cost or (cost == best_cost and t < best):
             best = t
             best_cost = cost
@@ -490,6 +562,10 @@ cdef int choose_spilled(Spiller *s, int which) except -1 nogil:
     cdef ProgramData *p = s.p
     cdef int32_t depth = 0
     cdef BlockId b
+    if s.counts_relief:
+        estimate_relief(s, which)
+    else:
+        s.relief.assign(p.temps.table.count, 0)
     for b in range(p.blocks.table.count):
         if p.blocks.loop_depth[b] > depth:
             depth = p.blocks.loop_depth[b]

@@ -34,6 +34,9 @@ cdef cppclass Spiller:
     Rewrite out
     int32_t limit[2]
     vector[float] cost
+    vector[float] relief              # by temp: instructions with too high a demand that would have its registers
+    bint counts_relief
+    vector[uint32_t] live_from        # by temp: of these instructions in the block, those behind its last use
     vector[uint32_t] web              # phis and their operands
     vector[uint8_t] web_spilled
     vector[uint8_t] spillable
