@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-moving-tables environment kernels lint docs profile bench clean
+.PHONY: demo test test-moving-tables fuzz environment kernels lint docs profile bench clean
 
 environment: $(VENV)/stamp
 
@@ -48,6 +48,15 @@ test-moving-tables: kernels $(VENV)/stamp-test
 	PATH="$(abspath $(BIN)):$$PATH" cmake --build build/moving_tables --target room_common
 	PYTHONPATH=. $(BIN)/python -c "import sys, pytest, pyaco._core.common as room; \
 	    room.__path__.insert(0, 'build/moving_tables/pyaco/_core/common'); sys.exit(pytest.main(sys.argv[1:]))" -q $(MOVING_TESTS)
+
+# Mutated ACO IR text, guided by the ways that the passes' compiled code takes (tests/aco/mutated_programs.py). Only the rooms of ACO IR are built anew.
+FUZZ := tests/aco/mutated_programs.py 20000
+fuzz: kernels $(VENV)/stamp-test
+	PATH="$(abspath $(BIN)):$$PATH" cmake -S . -B build/edge_coverage -G Ninja -DPYACO_EDGE_COVERAGE=ON \
+	    -DPython_EXECUTABLE="$(abspath $(BIN))/python" -DCMAKE_BUILD_TYPE=None -DPYACO_OPTIMIZATION=-O1 > /dev/null
+	PATH="$(abspath $(BIN)):$$PATH" cmake --build build/edge_coverage --target room_ir --target room_aco
+	PYTHONPATH=. PYACO_EDGE_COVERAGE=build/edge_coverage $(BIN)/python -m pytest -q tests/aco/test_mutated_programs.py
+	PYTHONPATH=. PYACO_EDGE_COVERAGE=build/edge_coverage $(BIN)/python $(FUZZ)
 
 lint: $(VENV)/stamp-test
 	$(BIN)/ruff check . && PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint pyaco examples && PYTHONPATH=. $(BIN)/mypy

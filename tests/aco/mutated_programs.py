@@ -2,7 +2,9 @@
 
 ``python tests/aco/mutated_programs.py 10000 --seed 1`` changes programs of ``tests/filetests/aco`` and gives each to ``pyaco opt --validate``: to the
 pass of its folder, or to all passes from there to the machine code. What a run makes that none before it made (pairs of neighbouring opcodes behind
-the passes, ways to end, messages) is the coverage that guides it: such a program is changed further itself. Programs run in a process of their own;
+the passes, ways to end, messages) is the coverage that guides it: such a program is changed further itself. Where the environment variable
+PYACO_EDGE_COVERAGE names a build with that option of CMake (``make fuzz`` makes one), its passes run, and a way between two basic blocks of their
+compiled code that no program before took is coverage, too (``edge_coverage.c``). Programs run in a process of their own;
 what ends it and any exception is a finding, whose text is kept. A pass that leaves what its validator refuses is counted apart ("unsound"):
 of pseudo instructions, and of what passes need of each other, no validator of the input knows all.
 """
@@ -11,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import ctypes
 import io
 import os
 import random
@@ -26,9 +29,17 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-from pyaco.aco import pass_names
-from pyaco.cli.main import main as command
-from pyaco.isa import opcodes
+import pyaco._core.aco
+import pyaco._core.ir
+
+BUILD = os.environ.get("PYACO_EDGE_COVERAGE")
+if BUILD:
+    for room in (pyaco._core.aco, pyaco._core.ir):
+        room.__path__.insert(0, str(Path(BUILD) / room.__name__.replace(".", "/")))
+
+from pyaco.aco import pass_names  # noqa: E402
+from pyaco.cli.main import main as command  # noqa: E402
+from pyaco.isa import opcodes  # noqa: E402
 
 FOLDER = Path(__file__).parents[1] / "filetests/aco"
 ORDER = pass_names()
@@ -42,6 +53,17 @@ SUFFIXES = ("clamp", "*2", "row_mirror bound_ctrl:1", "dpp8:[1,0,3,2,5,4,7,6]", 
 SECONDS, MEMORY = 600, 4 << 30
 #: Programs until the process is replaced.
 BATCH = 2000
+
+
+
+def _edges_seen() -> int:
+    """How many ways between basic blocks this process has seen; 0 without a build that counts them."""
+    return _LIBRARY.pyaco_edges_seen() if _LIBRARY else 0
+
+
+_LIBRARY = ctypes.CDLL(str(Path(BUILD) / "pyaco/_core/libpyaco_edge_coverage.so")) if BUILD else None
+if _LIBRARY:
+    _LIBRARY.pyaco_edges_seen.restype = ctypes.c_uint64
 
 
 @dataclass
@@ -163,8 +185,10 @@ def batch(seed: int, count: int, pool: list[Seed], folder: Path) -> Iterator[tup
     for _ in range(count):
         parent = rng.choice(pool)
         text, options = mutated(rng, parent.text, pool), options_for(rng, parent.name)
+        edges = _edges_seen()
         outcome, seen = run(text, options, folder)
-        new = Seed(text, parent.name) if outcome in ("program", "input") and seen - known else None
+        is_new = bool(seen - known) or _edges_seen() > edges
+        new = Seed(text, parent.name) if outcome in ("program", "input") and is_new else None
         known |= seen
         if new is not None and outcome == "program":
             pool.append(new)
@@ -185,6 +209,7 @@ def _work(seed: int, count: int, folder: Path) -> None:
             outcome = "finding"
         outcomes[outcome] += 1
         outcomes["new"] += new is not None
+    outcomes["edges"] = _edges_seen()
     (folder / "outcomes").write_text(repr(dict(outcomes)))
 
 
@@ -204,7 +229,10 @@ def fuzz(count: int, seed: int) -> Findings:
                 for text in (folder / "findings").read_text().split("\0")[:-1]:
                     findings.texts.append((text.split("\n$ ")[0], text))
             if (folder / "outcomes").exists():
-                findings.outcomes.update(eval((folder / "outcomes").read_text()))
+                counts = Counter(eval((folder / "outcomes").read_text()))
+                edges = max(counts.pop("edges"), findings.outcomes["edges"])
+                findings.outcomes.update(counts)
+                findings.outcomes["edges"] = edges           # processes take much the same ways
             else:
                 what = f"ended by {status}"
                 findings.texts.append((what, f"{what}\n$ {(folder / 'options').read_text()}\n{(folder / 'program').read_text()}"))

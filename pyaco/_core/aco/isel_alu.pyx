@@ -17,7 +17,7 @@ from pyaco._core.aco.isel_alu_integer cimport add_sub_64, fill_integer
 from pyaco._core.aco.isel_context cimport *
 from pyaco._core.aco.isel_packed cimport is_packed, select_packed
 from pyaco._core.ir.program cimport (
-    Operand, TempId, class_bytes, class_is_vgpr, class_s2, fp_denorm32_shift, gfx10, gfx12, gfx9, operand_24bit, operand_c64,
+    Operand, TempId, class_bytes, class_is_vgpr, class_s2, fp_denorm32_shift, gfx10, gfx12, gfx9, operand_16bit, operand_24bit, operand_c64,
 )
 from pyaco._core.ir.range_analysis cimport unsigned_upper_bound
 from pyaco._core.ir.shader cimport ValueId, nir_alu, nir_exact, nir_no_unsigned_wrap, source_value, source_swizzle, swizzle_component
@@ -235,9 +235,13 @@ cdef int _wide(Isel *c, ValueId instruction, TempId dst) except -1 nogil:
     return unsupported_alu(c, instruction)
 
 
-cdef bint _fits_24_bits(Isel *c, ValueId instruction, uint32_t index) noexcept nogil:
+cdef inline uint64_t _upper_bound(Isel *c, ValueId instruction, uint32_t index) noexcept nogil:
     return unsigned_upper_bound(&c.ranges, source_value(c.s, instruction, index),
-                                swizzle_component(source_swizzle(c.s, instruction, index), 0)) < 1U << 24
+                                swizzle_component(source_swizzle(c.s, instruction, index), 0))
+
+
+cdef bint _fits_24_bits(Isel *c, ValueId instruction, uint32_t index) noexcept nogil:
+    return _upper_bound(c, instruction, index) < 1U << 24
 
 
 cdef bint _fits_signed_24_bits(Isel *c, ValueId instruction, uint32_t index) noexcept nogil:
@@ -274,10 +278,14 @@ cdef int _integer(Isel *c, ValueId instruction, TempId dst, uint64_t nir_opcode)
     return 0
 
 
-cdef inline Operand _of_24_bits(Isel *c, TempId temp) noexcept nogil:
-    """An operand of a shift that is a product of 24 bits too, which the optimizer adds up where there is no ``v_lshl_add_u32``."""
+cdef Operand _short_factor(Isel *c, TempId temp, uint64_t bound) noexcept nogil:
+    """What a shift moves to the left, with what is known of its size: a shift is a product too, which the optimizer adds up where there is no
+    ``v_lshl_add_u32``, and subtracts."""
     cdef Operand o = T(c, temp)
-    o.flags |= operand_24bit
+    if bound < 1U << 16:
+        o.flags |= operand_16bit
+    elif bound < 1U << 24:
+        o.flags |= operand_24bit
     return o
 
 
@@ -286,17 +294,19 @@ cdef int _shift(Isel *c, ValueId instruction, TempId dst, uint64_t nir_opcode) e
     cdef uint32_t bits = c.s.instructions.bit_size[instruction]
     cdef Operand value
     cdef Operand count
-    cdef bint is_product = bits == 32 and c.gfx < gfx9 and c.s.instructions.opcode[instruction] == alu_ishl and _fits_24_bits(c, instruction, 0)
+    cdef bint is_product = bits == 32 and (c.gfx < gfx9 or is_vgpr(c, dst)) and c.s.instructions.opcode[instruction] == alu_ishl \
+        and _fits_24_bits(c, instruction, 0)
     if is_vgpr(c, dst):
         if bits == 8:
             return unsupported_alu(c, instruction)
         if is_product:
-            emit2(c, op_v_lshlrev_b32, dst, T(c, source(c, instruction, 1)), _of_24_bits(c, source(c, instruction, 0)))
+            value = _short_factor(c, source(c, instruction, 0), _upper_bound(c, instruction, 0))
+            emit2(c, op_v_lshlrev_b32, dst, T(c, source(c, instruction, 1)), value)
             return 0
         return _valu(c, instruction, dst, _vector_opcode(c, rule, bits), rule.flags)
     value = T(c, _extended(c, source(c, instruction, 0), bits, rule.flags))
     if is_product:
-        value = _of_24_bits(c, source(c, instruction, 0))
+        value = _short_factor(c, source(c, instruction, 0), _upper_bound(c, instruction, 0))
     count = T(c, source(c, instruction, 1))
     if bits < 32:
         count = T(c, emit2(c, op_s_and_b32, 0, count, K(bits - 1)))

@@ -202,20 +202,33 @@ cdef int _remove_dead(Context *c, vector[uint8_t] &dead) except -1 nogil:
     return rewrite_end(&rewrite)
 
 
-cdef void _use_literal_forms(Context *c, InstructionId i) noexcept nogil:
-    """Multiply-add with a literal addend has a shorter encoding (GFX10 and later)."""
+cdef inline bint _is_vector(Operand o) noexcept nogil:
+    return not o.flags & (operand_constant | operand_undef) and class_is_vgpr(o.register_class)
+
+
+cdef int _use_literal_forms(Context *c, InstructionId i) except -1 nogil:
+    """Multiply-add with a literal has a shorter encoding (GFX10 and later): as the addend, where another factor is a VGPR; as a factor, where the
+    addend is one."""
     cdef ProgramData *p = c.p
+    cdef Operand[3] operands
+    cdef uint32_t literal = 0
     if p.instructions.opcode[i] != op_v_fma_f32 or p.gfx_level < gfx10 or p.instructions.modifiers[i] \
             or p.instructions.format[i] != format_vop3:
-        return
-    if not operand_is_literal(source_at(p, i, 2)) or operand_is_literal(source_at(p, i, 0)) or operand_is_literal(source_at(p, i, 1)):
-        return
-    if source_at(p, i, 1).flags & operand_constant or not class_is_vgpr(source_at(p, i, 1).register_class):
-        return
-    if not source_at(p, i, 0).flags & operand_constant and not class_is_vgpr(source_at(p, i, 0).register_class):
-        return
-    p.instructions.opcode[i] = op_v_fmaak_f32
-    p.instructions.format[i] = format_vop2
+        return 0
+    while literal < 3 and not operand_is_literal(source_at(p, i, literal)):
+        literal += 1
+    if literal == 3:
+        return 0
+    operands[0] = source_at(p, i, 1 if literal == 0 else 0)
+    operands[1] = source_at(p, i, 1 if literal == 2 else 2)
+    operands[2] = source_at(p, i, literal)
+    if operand_is_literal(operands[0]) or operand_is_literal(operands[1]) or not _is_vector(operands[1]) \
+            or not (operands[0].flags & operand_constant or _is_vector(operands[0]) or (literal < 2 and is_plain_temp(operands[0]))):
+        return 0
+    # An addend that nothing else reads gives its register to the result of v_fmac_f32, which is as short.
+    if literal < 2 and c.uses[operands[1].data] == 1:
+        return 0
+    return become(c, i, op_v_fmaak_f32 if literal == 2 else op_v_fmamk_f32, format_vop2, operands, 3)
 
 
 cdef enum:                        # what the last sweep has to look for
@@ -235,6 +248,9 @@ cdef uint32_t _late_forms(const ProgramData *p, InstructionId i) noexcept nogil:
                 return late_mixed if operand_is_literal(source_at(p, i, k)) else late_sign
     elif opcode in (op_p_extract, op_p_insert, op_p_extract_vector):
         return late_part
+    elif (opcode == op_v_xor_b32 and is_constant(source_at(p, i, 0), 0x80000000U)) \
+            or (opcode == op_v_and_b32 and is_constant(source_at(p, i, 0), 0x7fffffff)):
+        return late_sign
     elif opcode in (op_v_and_b32, op_v_lshrrev_b32, op_v_ashrrev_i32, op_v_bfe_u32, op_v_bfe_i32):
         return late_part if is_part(p, i) else 0
     elif opcode == op_v_cvt_f32_f16 or opcode == op_v_cvt_f16_f32:

@@ -1,5 +1,5 @@
 """The optimizer's second step: an instruction and the producer of one of its operands become one: see ``optimize.pyx``."""
-from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t, uint32_t, uint64_t
 
 from isa_opcodes cimport *
 from isa_tables cimport can_use_input_modifiers, can_use_output_modifiers, isa_opcode_number, opcode_format
@@ -7,37 +7,19 @@ from modifiers cimport (
     modifier_abs, modifier_clamp, modifier_neg, modifier_omod, modifier_opsel, modifier_set_abs, modifier_set_clamp, modifier_set_neg,
     modifier_set_omod, modifier_set_opsel,
 )
-from pyaco._core.aco.build cimport by_wave
 from pyaco._core.aco.dominance cimport dominates_linear
 from pyaco._core.aco.optimize_edit cimport *
 from pyaco._core.aco.optimize_facts cimport (
-    Fusion, float_bits, fusion_ones, fusion_x, fusion_y, fusion_z, fusion_zero, fusions_of, inverse_compare, made_bits, result_bits,
+    Fusion, float_bits, fusion_ones, fusion_x, fusion_y, fusion_z, fusion_zero, fusions_of, made_bits, result_bits,
 )
-from pyaco._core.aco.optimize_loads cimport combine_extended_load, combine_short_load
-from pyaco._core.aco.optimize_packed cimport combine_packed_multiply_add
+from pyaco._core.aco.optimize_loads cimport combine_extended_load
+from pyaco._core.aco.optimize_packed cimport combine_packed_clamp, combine_packed_multiply_add
 from pyaco._core.aco.optimize_parts cimport parts_read
+from pyaco._core.aco.optimize_scalar cimport combine_scalar
 from pyaco._core.ir.program cimport *
 
 
 # ----------------------------------------------------------------------------------------------------------------- combine
-cdef inline bint _single(const Context *c, Operand o, uint16_t opcode, uint32_t *producer) noexcept nogil:
-    """Whether an operand is the first result of this opcode, without modifiers, and is used nowhere else."""
-    cdef const ProgramData *p = c.p
-    cdef InstructionId q = producer_of(c, o)
-    if q == 0 or p.instructions.opcode[q] != opcode or c.uses[o.data] != 1 or result_of(p, q) != o.data:
-        return False
-    if p.instructions.format[q] & modified_encodings or (format_is_valu(p.instructions.format[q]) and p.instructions.modifiers[q]):
-        return False
-    producer[0] = q
-    return True
-
-
-cdef inline InstructionId _scalar_shift(const Context *c, Operand o) noexcept nogil:
-    """The scalar left shift that computes an operand; 0: none does."""
-    cdef InstructionId q = producer_of(c, o)
-    return q if q and c.p.instructions.opcode[q] == op_s_lshl_b32 and result_of(c.p, q) == o.data else 0
-
-
 cdef inline bint _unmodified(const ProgramData *p, InstructionId i) noexcept nogil:
     return not p.instructions.format[i] & modified_encodings and p.instructions.modifiers[i] == 0
 
@@ -97,7 +79,7 @@ cdef bint _try_fusion(Context *c, InstructionId i, uint32_t k, const Fusion *fus
     cdef uint64_t word = 0
     if not fusion.positions >> k & 1 or q == 0 or p.instructions.opcode[q] != fusion.producer or c.uses[o.data] != 1 \
             or result_of(p, q) != o.data or p.instructions.format[q] & modified_encodings \
-            or (format_is_salu(p.instructions.format[q]) and not _scc_unused(c, q)):
+            or (format_is_salu(p.instructions.format[q]) and not scc_unused(c, q)):
         return False
     # A part of a register that SDWA would read where it is needs an instruction of its own for the fused one.
     if parts_read(c, i) or parts_read(c, q):
@@ -157,7 +139,7 @@ cdef bint _combine_add_scalar_shift(Context *c, InstructionId i) except -1 nogil
     if not _unmodified(p, i):
         return False
     for k in range(2):
-        q = _scalar_shift(c, source_at(p, i, k))
+        q = scalar_shift(c, source_at(p, i, k))
         if q == 0:
             continue
         operands[0] = source_at(p, q, 0)
@@ -179,7 +161,7 @@ cdef bint _combine_add_condition(Context *c, InstructionId i) except -1 nogil:
     if not _unmodified(p, i) or isa_opcode_number(p.gfx_level, opcode, opcode_format[opcode]) < 0:
         return False
     for k in range(2):
-        if (k == 0 and p.instructions.opcode[i] == op_v_sub_u32) or not _single(c, source_at(p, i, k), op_v_cndmask_b32, &q) \
+        if (k == 0 and p.instructions.opcode[i] == op_v_sub_u32) or not is_single(c, source_at(p, i, k), op_v_cndmask_b32, &q) \
                 or not is_constant(source_at(p, q, 0), 0) or not is_constant(source_at(p, q, 1), 1) or not is_plain_temp(source_at(p, q, 2)):
             continue
         operands[0] = operand_c32(0)
@@ -207,9 +189,9 @@ cdef bint _combine_add_shift_as_product(Context *c, InstructionId i) except -1 n
     if not _unmodified(p, i):
         return False
     for k in range(2):
-        q = _scalar_shift(c, source_at(p, i, k))
+        q = scalar_shift(c, source_at(p, i, k))
         is_scalar = q != 0
-        if not is_scalar and not _single(c, source_at(p, i, k), op_v_lshlrev_b32, &q):
+        if not is_scalar and not is_single(c, source_at(p, i, k), op_v_lshlrev_b32, &q):
             continue
         operands[0] = source_at(p, q, 0 if is_scalar else 1)
         count = source_at(p, q, 1 if is_scalar else 0)
@@ -222,12 +204,6 @@ cdef bint _combine_add_shift_as_product(Context *c, InstructionId i) except -1 n
             p.instructions.definition_count[i] = 1
             return True
     return False
-
-
-cdef inline bint _is_precise(const ProgramData *p, InstructionId i, InstructionId q) noexcept nogil:
-    """Whether one of two instructions is exact."""
-    return ((p.definitions.flags[p.instructions.definition_first[q]] | p.definitions.flags[p.instructions.definition_first[i]])
-            & definition_precise) != 0
 
 
 cdef uint16_t _multiply_add(const ProgramData *p, BlockId block, uint32_t bits, bint precise) noexcept nogil:
@@ -245,6 +221,13 @@ cdef uint16_t _multiply_add(const ProgramData *p, BlockId block, uint32_t bits, 
     if bits == 16:
         return op_v_fma_f16 if p.gfx_level >= gfx9 else op_invalid
     return op_v_fma_f64
+
+
+cdef uint16_t _multiply_add_legacy(const ProgramData *p, BlockId block, bint precise) noexcept nogil:
+    """The same where zero times anything is zero: rounded twice up to GFX10.1, once since GFX10.3."""
+    if p.gfx_level < gfx10_3:
+        return op_v_mad_legacy_f32 if p.blocks.fp_mode[block] >> fp_denorm32_shift & 3 == 0 else op_invalid
+    return op_invalid if precise else op_v_fma_legacy_f32
 
 
 cdef bint _fits_with_register(Context *c, uint16_t opcode, Operand *operands) noexcept nogil:
@@ -293,30 +276,6 @@ cdef bint _multiply_add_with_literal(Context *c, InstructionId i, const Operand 
     return True
 
 
-cdef bint _combine_scalar_multiply_add(Context *c, InstructionId i) except -1 nogil:
-    """A scalar addition one operand of which is a product that nothing else reads; the addend is in a register, or a literal."""
-    cdef ProgramData *p = c.p
-    cdef Operand[3] operands
-    cdef Operand o
-    cdef InstructionId q
-    cdef uint32_t k
-    for k in range(2):
-        o = source_at(p, i, k)
-        q = producer_of(c, o)
-        if q == 0 or p.instructions.opcode[q] != op_s_mul_f32 or c.uses[o.data] != 1 or _is_precise(p, i, q):
-            continue
-        operands[0] = source_at(p, q, 0)
-        operands[1] = source_at(p, q, 1)
-        operands[2] = source_at(p, i, 1 - k)
-        if is_plain_temp(operands[2]):
-            become(c, i, op_s_fmac_f32, format_sop2, operands, 3)
-            return True
-        if operand_is_literal(operands[2]) and not operand_is_literal(operands[0]) and not operand_is_literal(operands[1]):
-            become(c, i, op_s_fmaak_f32, format_sop2, operands, 3)
-            return True
-    return False
-
-
 cdef bint _combine_multiply_add(Context *c, InstructionId i, uint32_t bits, uint32_t negate_left, uint32_t negate_right,
                                 bint literal=False) except -1 nogil:
     """An addition or subtraction one operand of which is a product that nothing but such instructions reads."""
@@ -333,18 +292,20 @@ cdef bint _combine_multiply_add(Context *c, InstructionId i, uint32_t bits, uint
     cdef Operand[3] operands
     cdef Operand o
     cdef bint precise
+    cdef bint legacy
     if p.instructions.format[i] & modified_encodings or modifier_opsel(word) & 8:
         return False
     for k in range(2):
         o = source_at(p, i, k)
         q = producer_of(c, o)
-        if q == 0 or p.instructions.opcode[q] != multiply or not is_summed(c, o) or p.instructions.format[q] & modified_encodings:
+        legacy = bits == 32 and q != 0 and p.instructions.opcode[q] == op_v_mul_legacy_f32
+        if q == 0 or not (p.instructions.opcode[q] == multiply or legacy) or not is_summed(c, o) or p.instructions.format[q] & modified_encodings:
             continue
         product = p.instructions.modifiers[q]
         if modifier_clamp(product) or modifier_omod(product) or modifier_opsel(product) & 8 or modifier_opsel(word) >> k & 1:
             continue
-        precise = _is_precise(p, i, q)
-        opcode = _multiply_add(p, c.block, bits, precise)
+        precise = is_precise(p, i, q)
+        opcode = _multiply_add_legacy(p, c.block, precise) if legacy else _multiply_add(p, c.block, bits, precise)
         if opcode == op_invalid or isa_opcode_number(p.gfx_level, opcode, format_vop3) < 0:
             continue
         operands[0] = source_at(p, q, 0)
@@ -441,6 +402,8 @@ cdef bint _combine_clamp(Context *c, InstructionId i, uint32_t bits) except -1 n
 cdef enum Number:
     number_unsigned
     number_signed
+    number_short_unsigned
+    number_short_signed
     number_single
     number_half
 
@@ -460,6 +423,10 @@ cdef bint _is_number(const Context *c, Operand o, Number kind, int64_t *value) n
         value[0] = bits
     elif kind == number_signed:
         value[0] = <int32_t>bits
+    elif kind == number_short_unsigned:
+        value[0] = bits & 0xffff
+    elif kind == number_short_signed:
+        value[0] = <int16_t>bits
     else:
         value[0] = bits & (sign - 1)
         if value[0] > (0x7c00 if kind == number_half else 0x7f800000):
@@ -469,10 +436,9 @@ cdef bint _is_number(const Context *c, Operand o, Number kind, int64_t *value) n
     return True
 
 
-cdef bint _combine_median(Context *c, InstructionId i, uint16_t producer, uint16_t median, Number kind) except -1 nogil:
+cdef bint _combine_median(Context *c, InstructionId i, bint is_minimum, uint16_t producer, uint16_t median, Number kind) except -1 nogil:
     """min(max(x, low), high), or max(min(x, high), low), of numbers in order: the median. Of no number it is low, as the first form says."""
     cdef ProgramData *p = c.p
-    cdef bint is_minimum = p.instructions.opcode[i] in (op_v_min_i32, op_v_min_u32, op_v_min_f32, op_v_min_f16)
     cdef Operand[3] operands
     cdef int64_t outer = 0
     cdef int64_t inner = 0
@@ -482,9 +448,9 @@ cdef bint _combine_median(Context *c, InstructionId i, uint16_t producer, uint16
     if not _unmodified(p, i):
         return False
     for k in range(2):
-        if not _is_number(c, source_at(p, i, 1 - k), kind, &outer) or not _single(c, source_at(p, i, k), producer, &q):
+        if not _is_number(c, source_at(p, i, 1 - k), kind, &outer) or not is_single(c, source_at(p, i, k), producer, &q):
             continue
-        if not is_minimum and kind >= number_single and _is_precise(p, i, q):
+        if not is_minimum and kind >= number_single and is_precise(p, i, q):
             continue
         for j in range(2):
             if _is_number(c, source_at(p, q, 1 - j), kind, &inner) and (inner <= outer if is_minimum else outer <= inner):
@@ -525,13 +491,45 @@ cdef bint _combine_output_scale(Context *c, InstructionId i, uint32_t bits) exce
     return False
 
 
+cdef InstructionId _product_with_signs(const Context *c, Operand o, uint16_t opcode) noexcept nogil:
+    """The product that computes an operand, if its factors can have other signs; 0: there is none."""
+    cdef const ProgramData *p = c.p
+    cdef InstructionId q = producer_of(c, o)
+    if q == 0 or p.instructions.opcode[q] != opcode or c.uses[o.data] != 1 or c.home[o.data] != c.block \
+            or p.instructions.format[q] & modified_encodings or result_of(p, q) != o.data:
+        return 0
+    if modifier_clamp(p.instructions.modifiers[q]) or modifier_opsel(p.instructions.modifiers[q]) & 8 \
+            or (p.gfx_level < gfx10 and operand_is_literal(source_at(p, q, 0))):
+        return 0
+    return q
+
+
+cdef bint _combine_sign_bit(Context *c, InstructionId i) except -1 nogil:
+    """Logic that turns over or clears the sign bit of a product."""
+    cdef ProgramData *p = c.p
+    cdef bint negates = p.instructions.opcode[i] == op_v_xor_b32
+    cdef InstructionId q
+    cdef uint64_t product
+    if not is_constant(source_at(p, i, 0), 0x80000000U if negates else 0x7fffffff) or not _unmodified(p, i):
+        return False
+    q = _product_with_signs(c, source_at(p, i, 1), op_v_mul_f32)
+    if q == 0:
+        return False
+    product = p.instructions.modifiers[q]
+    product = modifier_set_neg(product, modifier_neg(product) ^ 1) if negates else modifier_set_abs(modifier_set_neg(product, 0), 3)
+    _replace_by_producer(c, i, q, product)
+    release(c, q)
+    return True
+
+
 cdef bint combine_sign_of_product(Context *c, InstructionId i) except -1 nogil:
-    """A product with 1.0 or -1.0 of a product without other uses: signs of that one's factors. Rounding must not know the sign.
+    """The sign of a product without other uses, taken or given by a product with 1.0 or -1.0 or by logic: signs of its factors. Rounding must not
+    know the sign.
 
     It comes late: most of those who read the sign say it themselves.
     """
     cdef ProgramData *p = c.p
-    cdef uint32_t bits = 32 if p.instructions.opcode[i] == op_v_mul_f32 else 16
+    cdef uint32_t bits = 16 if p.instructions.opcode[i] == op_v_mul_f16 else 32
     cdef uint64_t word = p.instructions.modifiers[i]
     cdef uint64_t product
     cdef uint32_t k
@@ -539,6 +537,8 @@ cdef bint combine_sign_of_product(Context *c, InstructionId i) except -1 nogil:
     cdef InstructionId q
     cdef Operand o
     cdef uint32_t rounding = p.blocks.fp_mode[c.block] >> (0 if bits == 32 else 2) & 3
+    if p.instructions.opcode[i] == op_v_xor_b32 or p.instructions.opcode[i] == op_v_and_b32:
+        return rounding != 1 and rounding != 2 and _combine_sign_bit(c, i)
     if p.instructions.opcode[i] not in (op_v_mul_f32, op_v_mul_f16):
         return False
     if p.instructions.format[i] & modified_encodings or rounding == 1 or rounding == 2 or not _modifies_sources(word, 3) or modifier_opsel(word):
@@ -548,13 +548,10 @@ cdef bint combine_sign_of_product(Context *c, InstructionId i) except -1 nogil:
                 or is_constant(source_at(p, i, k), 0xbf800000 if bits == 32 else 0xbc00)):
             continue
         o = source_at(p, i, 1 - k)
-        q = producer_of(c, o)
-        if q == 0 or p.instructions.opcode[q] != p.instructions.opcode[i] or c.uses[o.data] != 1 or c.home[o.data] != c.block \
-                or p.instructions.format[q] & modified_encodings or result_of(p, q) != o.data:
+        q = _product_with_signs(c, o, p.instructions.opcode[i])
+        if q == 0:
             continue
         product = p.instructions.modifiers[q]
-        if modifier_clamp(product) or modifier_opsel(product) & 8 or (p.gfx_level < gfx10 and operand_is_literal(source_at(p, q, 0))):
-            continue
         sign = modifier_neg(word) >> (1 - k) & 1
         if modifier_abs(word) >> (1 - k) & 1:
             product = modifier_set_abs(modifier_set_neg(product, 0), 3)
@@ -564,223 +561,6 @@ cdef bint combine_sign_of_product(Context *c, InstructionId i) except -1 nogil:
         _replace_by_producer(c, i, q, modifier_set_neg(product, modifier_neg(product) ^ sign))
         release(c, q)
         return True
-    return False
-
-
-cdef inline bint _scc_unused(const Context *c, InstructionId i) noexcept nogil:
-    """Whether the scc result is unused."""
-    cdef const ProgramData *p = c.p
-    cdef DefinitionRow row
-    for row in range(p.instructions.definition_first[i] + 1,
-                     p.instructions.definition_first[i] + p.instructions.definition_count[i]):
-        if p.definitions.reg[row] != register_scc or c.uses[p.definitions.temp[row]]:
-            return False
-    return True
-
-
-cdef bint _combine_scalar_not(Context *c, InstructionId i, uint16_t inverter, uint16_t opcode) except -1 nogil:
-    """a & ~b, a | ~b"""
-    cdef ProgramData *p = c.p
-    cdef uint32_t k
-    cdef InstructionId q = 0
-    cdef Operand[2] operands
-    for k in range(2):
-        if _single(c, source_at(p, i, k), inverter, &q) and _scc_unused(c, q):
-            operands[0] = source_at(p, i, 1 - k)
-            operands[1] = source_at(p, q, 0)
-            become(c, i, opcode, format_sop2, operands, 2)
-            return True
-    return False
-
-
-cdef bint _combine_inverted_logic(Context *c, InstructionId i, bint wide) except -1 nogil:
-    """~(a | b), ~(a & b), ~(a ^ b)"""
-    cdef ProgramData *p = c.p
-    cdef InstructionId q = producer_of(c, source_at(p, i, 0))
-    cdef Operand[2] operands
-    cdef uint16_t opcode
-    # What it reads may be exec, which is another one in other blocks.
-    if q == 0 or c.uses[result_of(p, q)] != 1 or result_of(p, q) != source_at(p, i, 0).data or c.home[result_of(p, q)] != c.block \
-            or not _scc_unused(c, q):
-        return False
-    opcode = p.instructions.opcode[q]
-    if opcode == (op_s_or_b64 if wide else op_s_or_b32):
-        opcode = op_s_nor_b64 if wide else op_s_nor_b32
-    elif opcode == (op_s_and_b64 if wide else op_s_and_b32):
-        opcode = op_s_nand_b64 if wide else op_s_nand_b32
-    elif opcode == (op_s_xor_b64 if wide else op_s_xor_b32):
-        opcode = op_s_xnor_b64 if wide else op_s_xnor_b32
-    else:
-        return False
-    operands[0] = source_at(p, q, 0)
-    operands[1] = source_at(p, q, 1)
-    become(c, i, opcode, format_sop2, operands, 2)
-    return True
-
-
-cdef bint _combine_inverse_compare(Context *c, InstructionId i) except -1 nogil:
-    """The negation of a compare in its block: the inverse compare. Bits of lanes that do not run mean nothing in either."""
-    cdef ProgramData *p = c.p
-    cdef Operand o = source_at(p, i, 0)
-    cdef InstructionId q = producer_of(c, o)
-    cdef Operand[8] operands
-    cdef uint16_t opcode
-    if q == 0 or not p.instructions.format[q] & format_vopc or not format_is_valu(p.instructions.format[q]) or c.uses[o.data] != 1 \
-            or c.home[o.data] != c.block or p.instructions.definition_count[q] != 1 or not _scc_unused(c, i):
-        return False
-    opcode = inverse_compare(p.instructions.opcode[q])
-    if opcode == 0xffff or isa_opcode_number(p.gfx_level, opcode, opcode_format[opcode]) < 0:
-        return False
-    become(c, i, opcode, p.instructions.format[q], operands, load_operands(p, q, operands))
-    p.instructions.definition_count[i] = 1
-    p.instructions.modifiers[i] = p.instructions.modifiers[q]
-    return True
-
-
-cdef bint _combine_and_exec(Context *c, InstructionId i) except -1 nogil:
-    """mask & exec: a compare in the same block has already cleared the bits of inactive lanes."""
-    cdef ProgramData *p = c.p
-    cdef uint32_t k
-    cdef InstructionId q
-    cdef Operand o
-    if not _scc_unused(c, i):
-        return False
-    for k in range(2):
-        o = source_at(p, i, k)
-        q = producer_of(c, o)
-        if q == 0 or not p.instructions.format[q] & format_vopc or not format_is_valu(p.instructions.format[q]):
-            continue
-        if c.home[o.data] != c.block or not source_at(p, i, 1 - k).flags & operand_fixed \
-                or source_at(p, i, 1 - k).reg != register_exec or source_at(p, i, 1 - k).flags & operand_constant:
-            continue
-        p.instructions.definition_count[i] = 1
-        become(c, i, op_p_parallelcopy, format_pseudo, &o, 1)
-        return True
-    return False
-
-
-cdef bint _combine_scalar_shift_add(Context *c, InstructionId i) except -1 nogil:
-    """(a << n) + b with n from 1 to 4, when the carry is unused."""
-    cdef ProgramData *p = c.p
-    cdef uint32_t k
-    cdef InstructionId q = 0
-    cdef uint32_t shift
-    cdef Operand[2] operands
-    cdef uint16_t opcode
-    if p.gfx_level < gfx9 or not _scc_unused(c, i):
-        return False
-    for k in range(2):
-        q = _scalar_shift(c, source_at(p, i, k))
-        if q == 0 or not source_at(p, q, 1).flags & operand_constant:
-            continue
-        shift = source_at(p, q, 1).data & 31
-        if not 1 <= shift <= 4:
-            continue
-        operands[0] = source_at(p, q, 0)
-        operands[1] = source_at(p, i, 1 - k)
-        if operand_is_literal(operands[0]) and operand_is_literal(operands[1]) and operands[0].data != operands[1].data:
-            continue
-        opcode = (op_s_lshl1_add_u32 if shift == 1 else op_s_lshl2_add_u32 if shift == 2
-                  else op_s_lshl3_add_u32 if shift == 3 else op_s_lshl4_add_u32)
-        become(c, i, opcode, format_sop2, operands, 2)
-        return True
-    return False
-
-
-cdef bint _combine_absolute_difference(Context *c, InstructionId i) except -1 nogil:
-    """The magnitude of a difference, or of a sum with a constant; scc says the same: whether it is zero."""
-    cdef ProgramData *p = c.p
-    cdef Operand o = source_at(p, i, 0)
-    cdef InstructionId q = producer_of(c, o)
-    cdef Operand[2] operands
-    cdef uint32_t k
-    if q == 0 or p.instructions.opcode[q] not in (op_s_sub_i32, op_s_sub_u32, op_s_add_i32, op_s_add_u32) or c.uses[o.data] != 1 \
-            or result_of(p, q) != o.data or not _scc_unused(c, q):
-        return False
-    operands[0] = source_at(p, q, 0)
-    operands[1] = source_at(p, q, 1)
-    if p.instructions.opcode[q] == op_s_add_i32 or p.instructions.opcode[q] == op_s_add_u32:
-        k = 1 if operands[1].flags & operand_constant else 0
-        if not operands[k].flags & operand_constant:
-            return False
-        operands[1] = operand_c32(-<uint32_t>operand_constant_value(operands[k]))
-        operands[0] = source_at(p, q, 1 - k)
-        if operand_is_literal(operands[0]) and operand_is_literal(operands[1]):
-            return False
-    become(c, i, op_s_absdiff_i32, format_sop2, operands, 2)
-    return True
-
-
-cdef bint _upper_half(const Context *c, Operand o, Operand *whole) noexcept nogil:
-    """Whether an operand's lower half is the upper half of a scalar."""
-    cdef const ProgramData *p = c.p
-    cdef InstructionId q = producer_of(c, o)
-    if q == 0 or result_of(p, q) != o.data:
-        return False
-    whole[0] = source_at(p, q, 0)
-    if not is_plain_temp(whole[0]) or whole[0].register_class != class_s1:
-        return False
-    if p.instructions.opcode[q] == op_p_extract:
-        return is_constant(source_at(p, q, 1), 1) and is_constant(source_at(p, q, 2), 16)
-    return p.instructions.opcode[q] == op_s_lshr_b32 and is_constant(source_at(p, q, 1), 16)
-
-
-cdef bint _combine_scalar_pack(Context *c, InstructionId i) except -1 nogil:
-    """A pair of halves, of which one or both are upper halves; both halves of one scalar are that scalar."""
-    cdef ProgramData *p = c.p
-    cdef Operand[2] operands
-    cdef bint low = _upper_half(c, source_at(p, i, 0), &operands[0])
-    cdef bint high = _upper_half(c, source_at(p, i, 1), &operands[1])
-    if not high:
-        return False
-    if not low:
-        operands[0] = source_at(p, i, 0)
-    if not low and is_plain_temp(operands[0]) and is_plain_temp(operands[1]) and operands[0].data == operands[1].data:
-        become(c, i, op_p_parallelcopy, format_pseudo, operands, 1)
-    else:
-        become(c, i, op_s_pack_hh_b32_b16 if low else op_s_pack_lh_b32_b16, format_sop2, operands, 2)
-    return True
-
-
-cdef bint _one_bit(const Context *c, InstructionId q, Operand *bit) noexcept nogil:
-    """Whether a conjunction keeps one bit: the operands of the test of that bit."""
-    cdef const ProgramData *p = c.p
-    cdef uint32_t k
-    cdef InstructionId shift
-    cdef Operand mask
-    for k in range(2):
-        mask = source_at(p, q, k)
-        bit[0] = source_at(p, q, 1 - k)
-        if mask.flags & operand_constant:
-            if mask.data & (mask.data - 1) or mask.data == 0 or bit[0].flags & operand_constant:
-                continue
-            if mask.data == 1 and _single(c, bit[0], op_s_lshr_b32, &shift) and _scc_unused(c, shift):
-                bit[1] = source_at(p, shift, 1)
-                bit[0] = source_at(p, shift, 0)
-                return True
-            bit[1] = operand_c32(0)
-            while not mask.data >> bit[1].data & 1:
-                bit[1] = operand_c32(bit[1].data + 1)
-            return True
-        if _single(c, mask, op_s_lshl_b32, &shift) and _scc_unused(c, shift) and is_constant(source_at(p, shift, 0), 1):
-            bit[1] = source_at(p, shift, 1)
-            return True
-    return False
-
-
-cdef bint _combine_bit_test(Context *c, InstructionId i, uint16_t opcode) except -1 nogil:
-    """Whether (a & 1 << n) is 0: the test counts bits by the five lowest of n, as shifts do."""
-    cdef ProgramData *p = c.p
-    cdef Operand[2] bit
-    cdef InstructionId q = 0
-    cdef uint32_t k
-    for k in range(2):
-        if is_constant(source_at(p, i, 1 - k), 0) and _single(c, source_at(p, i, k), op_s_and_b32, &q) and _scc_unused(c, q) \
-                and _one_bit(c, q, bit):
-            if operand_is_literal(bit[0]) and operand_is_literal(bit[1]):
-                return False
-            become(c, i, opcode, format_sopc, bit, 2)
-            return True
     return False
 
 
@@ -828,14 +608,182 @@ cdef bint _combine_byte_to_float(Context *c, InstructionId i) except -1 nogil:
 
 
 cdef bint _median_of_kind(Context *c, InstructionId i, uint16_t opcode) except -1 nogil:
+    """Of minima and maxima of each kind: the other one, the median, and what the numbers are."""
+    cdef bint low = opcode in (op_v_min_i32, op_v_min_u32, op_v_min_f32, op_v_min_f16, op_v_min_i16, op_v_min_u16, op_v_min_i16_e64, op_v_min_u16_e64)
     if opcode == op_v_min_i32 or opcode == op_v_max_i32:
-        return _combine_median(c, i, op_v_max_i32 if opcode == op_v_min_i32 else op_v_min_i32, op_v_med3_i32, number_signed)
+        return _combine_median(c, i, low, op_v_max_i32 if low else op_v_min_i32, op_v_med3_i32, number_signed)
     if opcode == op_v_min_u32 or opcode == op_v_max_u32:
-        return _combine_median(c, i, op_v_max_u32 if opcode == op_v_min_u32 else op_v_min_u32, op_v_med3_u32, number_unsigned)
+        return _combine_median(c, i, low, op_v_max_u32 if low else op_v_min_u32, op_v_med3_u32, number_unsigned)
     if opcode == op_v_min_f32 or opcode == op_v_max_f32:
-        return _combine_median(c, i, op_v_max_f32 if opcode == op_v_min_f32 else op_v_min_f32, op_v_med3_f32, number_single)
+        return _combine_median(c, i, low, op_v_max_f32 if low else op_v_min_f32, op_v_med3_f32, number_single)
     if opcode == op_v_min_f16 or opcode == op_v_max_f16:
-        return _combine_median(c, i, op_v_max_f16 if opcode == op_v_min_f16 else op_v_min_f16, op_v_med3_f16, number_half)
+        return _combine_median(c, i, low, op_v_max_f16 if low else op_v_min_f16, op_v_med3_f16, number_half)
+    if opcode == op_v_min_i16 or opcode == op_v_max_i16:
+        return _combine_median(c, i, low, op_v_max_i16 if low else op_v_min_i16, op_v_med3_i16, number_short_signed)
+    if opcode == op_v_min_u16 or opcode == op_v_max_u16:
+        return _combine_median(c, i, low, op_v_max_u16 if low else op_v_min_u16, op_v_med3_u16, number_short_unsigned)
+    if opcode == op_v_min_i16_e64 or opcode == op_v_max_i16_e64:
+        return _combine_median(c, i, low, op_v_max_i16_e64 if low else op_v_min_i16_e64, op_v_med3_i16, number_short_signed)
+    if opcode == op_v_min_u16_e64 or opcode == op_v_max_u16_e64:
+        return _combine_median(c, i, low, op_v_max_u16_e64 if low else op_v_min_u16_e64, op_v_med3_u16, number_short_unsigned)
+    return False
+
+
+cdef bint _combine_product_with_condition(Context *c, InstructionId i) except -1 nogil:
+    """A product with 1.0 where a condition holds, else 0.0: the other factor there, else zero, where nobody asks for its sign or for NaNs."""
+    cdef ProgramData *p = c.p
+    cdef Operand[3] operands
+    cdef uint32_t mode = p.blocks.fp_mode[c.block]
+    cdef uint32_t k
+    cdef InstructionId q = 0
+    if not _unmodified(p, i) or mode & fp_preserve_signed_zero_inf_nan32 \
+            or (mode >> fp_denorm32_shift & 3 != 3 and mode & fp_must_flush_denorms32) \
+            or p.definitions.flags[p.instructions.definition_first[i]] & definition_precise:
+        return False
+    for k in range(2):
+        if not is_single(c, source_at(p, i, k), op_v_cndmask_b32, &q) or not is_constant(source_at(p, q, 0), 0) \
+                or not is_constant(source_at(p, q, 1), f32_one):
+            continue
+        operands[0] = operand_c32(0)
+        operands[1] = source_at(p, i, 1 - k)
+        operands[2] = source_at(p, q, 2)
+        if _select(c, i, operands):
+            return True
+    return False
+
+
+cdef bint _select(Context *c, InstructionId i, Operand *operands) except -1 nogil:
+    """Become an unmodified v_cndmask_b32, if the operands fit."""
+    cdef uint16_t format = format_vop2
+    if operands[1].flags & operand_constant or not class_is_vgpr(operands[1].register_class):
+        format |= format_vop3
+    if not bus_allows(c.p, op_v_cndmask_b32, format, operands, 3):
+        return False
+    become(c, i, op_v_cndmask_b32, format, operands, 3)
+    c.p.instructions.modifiers[i] = 0
+    return True
+
+
+cdef bint _is_mask_of_condition(const Context *c, Operand o, Operand *condition) noexcept nogil:
+    """Whether all bits of a value say whether a condition holds, for nothing else."""
+    cdef const ProgramData *p = c.p
+    cdef InstructionId q = 0
+    if is_single(c, o, op_v_cndmask_b32, &q):
+        condition[0] = source_at(p, q, 2)
+        return is_constant(source_at(p, q, 0), 0) and is_constant(source_at(p, q, 1), 0xffffffffU)
+    if not is_single(c, o, op_v_subbrev_co_u32, &q) or c.uses[p.definitions.temp[p.instructions.definition_first[q] + 1]]:
+        return False
+    condition[0] = source_at(p, q, 2)
+    return is_constant(source_at(p, q, 0), 0) and is_constant(source_at(p, q, 1), 0)
+
+
+cdef bint _combine_and_condition(Context *c, InstructionId i) except -1 nogil:
+    """A conjunction with all bits where a condition holds: the other value there, else zero."""
+    cdef ProgramData *p = c.p
+    cdef Operand[3] operands
+    cdef uint32_t k
+    if not _unmodified(p, i):
+        return False
+    for k in range(2):
+        if _is_mask_of_condition(c, source_at(p, i, k), &operands[2]):
+            operands[0] = operand_c32(0)
+            operands[1] = source_at(p, i, 1 - k)
+            return _select(c, i, operands)
+    return False
+
+
+cdef uint32_t _low_part(const Context *c, Operand o, uint16_t opcode, Operand *whole) noexcept nogil:
+    """How many bits p_extract cuts out below, with zeros above, or p_insert moves to the top; 0: an operand is no such part of a VGPR's dword."""
+    cdef const ProgramData *p = c.p
+    cdef InstructionId q = producer_of(c, o)
+    cdef uint32_t bits
+    if q == 0 or p.instructions.opcode[q] != opcode or result_of(p, q) != o.data or c.uses[o.data] != 1 or o.register_class != class_v1:
+        return 0
+    bits = source_at(p, q, 2).data
+    whole[0] = source_at(p, q, 0)
+    if not is_plain_temp(whole[0]) or whole.register_class != class_v1:
+        return 0
+    if opcode == op_p_insert:
+        return bits if (source_at(p, q, 1).data + 1) * bits == 32 else 0
+    return bits if is_constant(source_at(p, q, 1), 0) and is_constant(source_at(p, q, 3), 0) else 0
+
+
+cdef bint _combine_part(Context *c, InstructionId i) except -1 nogil:
+    """A sum or disjunction with a part of a dword: shifted to the top, or since GFX11, which has no SDWA, cut out below."""
+    cdef ProgramData *p = c.p
+    cdef bint adds = p.instructions.opcode[i] == op_v_add_u32
+    cdef Operand[3] operands
+    cdef uint32_t bits
+    cdef uint32_t k
+    if not _unmodified(p, i):
+        return False
+    for k in range(2):
+        operands[2] = source_at(p, i, 1 - k)
+        bits = _low_part(c, source_at(p, i, k), op_p_insert, &operands[0])
+        if bits:
+            operands[1] = operand_c32(32 - bits)
+            if _fuse(c, i, op_v_lshl_add_u32 if adds else op_v_lshl_or_b32, operands, 3):
+                return True
+        bits = _low_part(c, source_at(p, i, k), op_p_extract, &operands[0]) if p.gfx_level >= gfx11 else 0
+        if bits == 0 or (adds and bits != 16):
+            continue
+        operands[1] = operand_c32(1 if adds else (1 << bits) - 1)
+        if _fuse(c, i, op_v_mad_u32_u16 if adds else op_v_and_or_b32, operands, 3):
+            return True
+    return False
+
+
+cdef bint _combine_shift_of_part(Context *c, InstructionId i) except -1 nogil:
+    """What a shift to the left pushes out need not be cut off before."""
+    cdef ProgramData *p = c.p
+    cdef Operand[2] operands
+    cdef InstructionId q = producer_of(c, source_at(p, i, 1))
+    operands[0] = source_at(p, i, 0)
+    if not _unmodified(p, i) or not operands[0].flags & operand_constant or q == 0 or p.instructions.opcode[q] != op_p_extract \
+            or not is_constant(source_at(p, q, 1), 0) or (operands[0].data & 31) + source_at(p, q, 2).data < 32:
+        return False
+    operands[1] = source_at(p, q, 0)
+    return is_plain_temp(operands[1]) and operands[1].register_class == source_at(p, i, 1).register_class and encode_operands(c, i, operands, 2)
+
+
+cdef bint _combine_difference_with_shift(Context *c, InstructionId i) except -1 nogil:
+    """A shifted number of 16 bits is subtracted as its product with a negative number of 24 bits."""
+    cdef ProgramData *p = c.p
+    cdef uint16_t opcode = p.instructions.opcode[i]
+    cdef uint32_t k = 1 if opcode == op_v_sub_u32 or opcode == op_v_sub_co_u32 else 0
+    cdef Operand[3] operands
+    cdef Operand count
+    cdef InstructionId q = 0
+    if not _unmodified(p, i) or not is_single(c, source_at(p, i, k), op_v_lshlrev_b32, &q) \
+            or (p.instructions.definition_count[i] > 1 and c.uses[p.definitions.temp[p.instructions.definition_first[i] + 1]]):
+        return False
+    count = source_at(p, q, 0)
+    operands[0] = source_at(p, q, 1)
+    operands[2] = source_at(p, i, 1 - k)
+    if not operands[0].flags & operand_16bit or not count.flags & operand_constant or not 1 <= count.data <= 15:
+        return False
+    operands[1] = operand_c32(-(<uint32_t>1 << count.data))
+    if not _fuse(c, i, op_v_mad_i32_i24, operands, 3):
+        return False
+    p.instructions.definition_count[i] = 1
+    return True
+
+
+cdef bint _drop_canonicalization(Context *c, InstructionId i, uint32_t bits) except -1 nogil:
+    """A product with 1.0 of what is canonical in this mode is that."""
+    cdef ProgramData *p = c.p
+    cdef Operand o
+    cdef uint32_t k
+    if not _unmodified(p, i):
+        return False
+    for k in range(2):
+        o = source_at(p, i, 1 - k)
+        if is_constant(source_at(p, i, k), f32_one if bits == 32 else 0x3c00) and is_plain_temp(o) and c.canonical[o.data] == bits \
+                and p.blocks.fp_mode[c.home[o.data]] == p.blocks.fp_mode[c.block] \
+                and o.register_class == p.definitions.register_class[p.instructions.definition_first[i]]:
+            become(c, i, op_p_parallelcopy, format_pseudo, &o, 1)
+            p.instructions.modifiers[i] = 0
+            return True
     return False
 
 
@@ -844,9 +792,17 @@ cdef bint _combine_valu(Context *c, InstructionId i, uint16_t opcode) except -1 
     if _median_of_kind(c, i, opcode) or _combine_fusions(c, i):
         return True
     if opcode == op_v_add_u32:
-        return _combine_add_scalar_shift(c, i) or _combine_add_condition(c, i)
-    if opcode == op_v_sub_u32:
-        return _combine_add_condition(c, i)
+        return _combine_add_scalar_shift(c, i) or _combine_add_condition(c, i) or _combine_part(c, i)
+    if opcode == op_v_or_b32:
+        return _combine_part(c, i)
+    if opcode == op_v_and_b32:
+        return _combine_and_condition(c, i)
+    if opcode == op_v_lshlrev_b32:
+        return _combine_shift_of_part(c, i)
+    if opcode == op_v_sub_u32 and _combine_add_condition(c, i):
+        return True
+    if opcode in (op_v_sub_u32, op_v_subrev_u32, op_v_sub_co_u32, op_v_subrev_co_u32):
+        return _combine_difference_with_shift(c, i)
     if _sum_without_carry(c, i):
         return _combine_add_shift_as_product(c, i)
     if opcode == op_v_cvt_f32_u32:
@@ -855,6 +811,8 @@ cdef bint _combine_valu(Context *c, InstructionId i, uint16_t opcode) except -1 
         return _combine_multiply_add(c, i, float_bits(opcode), False, False)
     if opcode == op_v_pk_add_f16 or opcode == op_v_pk_add_u16:
         return combine_packed_multiply_add(c, i)
+    if opcode == op_v_pk_mul_f16:
+        return combine_packed_clamp(c, i)
     if opcode in (op_v_sub_f32, op_v_sub_f16):
         return _combine_multiply_add(c, i, float_bits(opcode), False, True)
     if opcode in (op_v_subrev_f32, op_v_subrev_f16):
@@ -862,7 +820,8 @@ cdef bint _combine_valu(Context *c, InstructionId i, uint16_t opcode) except -1 
     if opcode in (op_v_med3_f32, op_v_med3_f16):
         return _combine_clamp(c, i, float_bits(opcode))
     if opcode in (op_v_mul_f32, op_v_mul_f16):
-        return _combine_output_scale(c, i, float_bits(opcode))
+        return _combine_output_scale(c, i, float_bits(opcode)) or _drop_canonicalization(c, i, float_bits(opcode)) \
+            or (opcode == op_v_mul_f32 and _combine_product_with_condition(c, i))
     return False
 
 
@@ -873,34 +832,6 @@ cdef bint combine(Context *c, InstructionId i) except -1 nogil:
         return False
     if format_is_valu(p.instructions.format[i]):
         return _combine_valu(c, i, opcode)
-    if opcode in (op_s_and_b32, op_s_and_b64) and _combine_and_exec(c, i):
-        return True
-    if opcode == by_wave(p, op_s_not_b32, op_s_not_b64) and _combine_inverse_compare(c, i):
-        return True
-    if opcode == op_s_not_b32 or opcode == op_s_not_b64:
-        return _combine_inverted_logic(c, i, opcode == op_s_not_b64)
-    if opcode == op_s_and_b32:
-        return _combine_scalar_not(c, i, op_s_not_b32, op_s_andn2_b32)
-    if opcode == op_s_and_b64:
-        return _combine_scalar_not(c, i, op_s_not_b64, op_s_andn2_b64)
-    if opcode == op_s_or_b32:
-        return _combine_scalar_not(c, i, op_s_not_b32, op_s_orn2_b32)
-    if opcode == op_s_or_b64:
-        return _combine_scalar_not(c, i, op_s_not_b64, op_s_orn2_b64)
-    if opcode == op_s_add_u32 or opcode == op_s_add_i32:
-        return _combine_scalar_shift_add(c, i)
-    if opcode == op_s_add_f32:
-        return _combine_scalar_multiply_add(c, i)
-    if opcode == op_s_pack_ll_b32_b16:
-        return _combine_scalar_pack(c, i)
-    if opcode in (op_s_bfe_u32, op_s_sext_i32_i8, op_s_sext_i32_i16):
-        return combine_short_load(c, i)
     if opcode == op_p_extract:
         return combine_extended_load(c, i)
-    if opcode == op_s_abs_i32:
-        return _combine_absolute_difference(c, i)
-    if opcode == op_s_cmp_lg_u32 or opcode == op_s_cmp_lg_i32:
-        return _combine_bit_test(c, i, op_s_bitcmp1_b32)
-    if opcode == op_s_cmp_eq_u32 or opcode == op_s_cmp_eq_i32:
-        return _combine_bit_test(c, i, op_s_bitcmp0_b32)
-    return False
+    return combine_scalar(c, i)

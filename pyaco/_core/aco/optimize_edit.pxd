@@ -78,3 +78,13 @@ cdef inline bint is_summed(const Context *c, Operand o) noexcept nogil:
 # Whether a value is made outside of a loop that the block at hand is in.
 cdef inline bint is_made_outside(const Context *c, Operand o) noexcept nogil:
     return c.p.blocks.loop_depth[c.home[o.data]] < c.p.blocks.loop_depth[c.block]
+# Whether an operand is the first result of this opcode, without modifiers, and is used nowhere else.
+cdef bint is_single(const Context *c, Operand o, uint16_t opcode, uint32_t *producer) noexcept nogil
+# The scalar left shift that computes an operand; 0: none does.
+cdef InstructionId scalar_shift(const Context *c, Operand o) noexcept nogil
+# Whether the scc result is unused.
+cdef bint scc_unused(const Context *c, InstructionId i) noexcept nogil
+# Whether one of two instructions is exact.
+cdef inline bint is_precise(const ProgramData *p, InstructionId i, InstructionId q) noexcept nogil:
+    return ((p.definitions.flags[p.instructions.definition_first[q]] | p.definitions.flags[p.instructions.definition_first[i]])
+            & definition_precise) != 0

@@ -87,6 +87,32 @@ cdef int add_unused_mask(Context *c, InstructionId i) except -1 nogil:
     return 0
 
 
+cdef bint is_single(const Context *c, Operand o, uint16_t opcode, uint32_t *producer) noexcept nogil:
+    cdef const ProgramData *p = c.p
+    cdef InstructionId q = producer_of(c, o)
+    if q == 0 or p.instructions.opcode[q] != opcode or c.uses[o.data] != 1 or result_of(p, q) != o.data:
+        return False
+    if p.instructions.format[q] & modified_encodings or (format_is_valu(p.instructions.format[q]) and p.instructions.modifiers[q]):
+        return False
+    producer[0] = q
+    return True
+
+
+cdef InstructionId scalar_shift(const Context *c, Operand o) noexcept nogil:
+    cdef InstructionId q = producer_of(c, o)
+    return q if q and c.p.instructions.opcode[q] == op_s_lshl_b32 and result_of(c.p, q) == o.data else 0
+
+
+cdef bint scc_unused(const Context *c, InstructionId i) noexcept nogil:
+    cdef const ProgramData *p = c.p
+    cdef DefinitionRow row
+    for row in range(p.instructions.definition_first[i] + 1,
+                     p.instructions.definition_first[i] + p.instructions.definition_count[i]):
+        if p.definitions.reg[row] != register_scc or c.uses[p.definitions.temp[row]]:
+            return False
+    return True
+
+
 # ---------------------------------------------------------------------------------------------------------------- encodings
 cdef bint bus_allows(const ProgramData *p, uint16_t opcode, uint16_t format, const Operand *operands, uint32_t count) noexcept nogil:
     """Whether scalar registers and the literal fit the constant bus."""

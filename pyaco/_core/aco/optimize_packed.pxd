@@ -8,3 +8,5 @@ from pyaco._core.ir.program cimport InstructionId, Operand
 cdef bint propagate_packed_constant(Context *c, InstructionId i, uint32_t k, Operand source) except -1 nogil
 # A packed sum of a packed product.
 cdef bint combine_packed_multiply_add(Context *c, InstructionId i) except -1 nogil
+# A packed product with 1.0 that only clamps goes into its producer. Whether it has.
+cdef bint combine_packed_clamp(Context *c, InstructionId i) except -1 nogil

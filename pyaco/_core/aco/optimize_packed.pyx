@@ -5,7 +5,9 @@ For each of its two results a packed instruction chooses a half of a source and,
 """
 from libc.stdint cimport int16_t, int32_t, uint16_t, uint32_t, uint64_t
 
-from isa_opcodes cimport op_v_pk_add_f16, op_v_pk_fma_f16, op_v_pk_mad_u16, op_v_pk_mul_f16, op_v_pk_mul_lo_u16
+from isa_opcodes cimport (
+    op_v_pk_add_f16, op_v_pk_fma_f16, op_v_pk_mad_u16, op_v_pk_max_f16, op_v_pk_min_f16, op_v_pk_mul_f16, op_v_pk_mul_lo_u16,
+)
 from isa_tables cimport can_use_input_modifiers
 from modifiers cimport (
     modifier_clamp, modifier_neg, modifier_neg_hi, modifier_opsel, modifier_opsel_hi, modifier_set_clamp, modifier_set_neg,
@@ -123,5 +125,44 @@ cdef bint combine_packed_multiply_add(Context *c, InstructionId i) except -1 nog
         product = modifier_set_opsel_hi(product, (modifier_opsel_hi(product) & 3) | (modifier_opsel_hi(word) >> other & 1) << 2)
         become(c, i, fused, format_vop3p, operands, 3)
         p.instructions.modifiers[i] = modifier_set_clamp(product, modifier_clamp(word))
+        return True
+    return False
+
+
+# -------------------------------------------------------------------------------------------------------------------- clamp
+cdef bint _is_packed_one(const ProgramData *p, InstructionId i, uint32_t k) noexcept nogil:
+    """Whether both halves of a source are 1.0."""
+    cdef uint64_t word = p.instructions.modifiers[i]
+    cdef Operand o = source_at(p, i, k)
+    cdef uint32_t value
+    if not o.flags & operand_constant or (modifier_neg(word) | modifier_neg_hi(word)) >> k & 1:
+        return False
+    value = <uint32_t>operand_constant_value(o)
+    return value >> (16 if modifier_opsel(word) >> k & 1 else 0) & 0xffff == 0x3c00 \
+        and value >> (16 if modifier_opsel_hi(word) >> k & 1 else 0) & 0xffff == 0x3c00
+
+
+cdef bint combine_packed_clamp(Context *c, InstructionId i) except -1 nogil:
+    """A product with 1.0 that clamps: the producer of the other factor clamps."""
+    cdef ProgramData *p = c.p
+    cdef uint64_t word = p.instructions.modifiers[i]
+    cdef Operand[8] operands
+    cdef Operand o
+    cdef InstructionId q
+    cdef uint32_t k
+    if not modifier_clamp(word):
+        return False
+    for k in range(2):
+        o = source_at(p, i, k)
+        q = producer_of(c, o)
+        if not _is_packed_one(p, i, 1 - k) or q == 0 or c.uses[o.data] != 1 or c.home[o.data] != c.block \
+                or (modifier_neg(word) | modifier_neg_hi(word) | modifier_opsel(word)) >> k & 1 or not modifier_opsel_hi(word) >> k & 1:
+            continue
+        if p.instructions.opcode[q] not in (op_v_pk_add_f16, op_v_pk_mul_f16, op_v_pk_fma_f16, op_v_pk_min_f16, op_v_pk_max_f16):
+            continue
+        become(c, i, p.instructions.opcode[q], p.instructions.format[q], operands, load_operands(p, q, operands))
+        p.instructions.modifiers[i] = modifier_set_clamp(p.instructions.modifiers[q], 1)
+        p.definitions.flags[p.instructions.definition_first[i]] |= \
+            p.definitions.flags[p.instructions.definition_first[q]] & <uint16_t>definition_precise
         return True
     return False

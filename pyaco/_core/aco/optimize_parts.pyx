@@ -328,6 +328,45 @@ cdef bint _extract_in_copy(Context *c, InstructionId i) except -1 nogil:
     return True
 
 
+cdef bint _short_factor(Context *c, Operand o, Operand *factor, uint32_t *offset) noexcept nogil:
+    """Whether a factor is a number of 16 bits without sign, and where it stands: in a half, or below zeros. Whether it is cut out by itself."""
+    cdef InstructionId q = producer_of(c, o)
+    factor[0] = o
+    offset[0] = 0
+    if q and c.p.instructions.opcode[q] == op_p_extract and is_constant(source_at(c.p, q, 3), 0) and half_of(c, o, factor, offset) \
+            and factor.register_class == o.register_class:
+        return True
+    factor[0] = o
+    return False
+
+
+cdef bint _multiply_halves(Context *c, InstructionId i) except -1 nogil:
+    """A product of numbers of 16 bits, of which one is cut out for it alone, reads them where they are: v_mad_u32_u16. Before GFX11, products
+    without sum have SDWA for that."""
+    cdef ProgramData *p = c.p
+    cdef uint16_t opcode = p.instructions.opcode[i]
+    cdef Operand[3] operands
+    cdef uint32_t offset = 0
+    cdef uint32_t opsel = 0
+    cdef uint32_t k
+    cdef bint cut = False
+    if not (opcode == op_v_mad_u32_u24 and p.gfx_level >= gfx9 or opcode == op_v_mul_u32_u24 and p.gfx_level >= gfx11) \
+            or p.instructions.format[i] & modified_encodings or p.instructions.modifiers[i]:
+        return False
+    for k in range(2):
+        if _short_factor(c, source_at(p, i, k), &operands[k], &offset):
+            cut |= c.uses[source_at(p, i, k).data] == 1
+        elif not (operands[k].flags & operand_16bit or operands[k].flags & operand_constant and operand_constant_value(operands[k]) <= 64):
+            return False
+        opsel |= (offset >> 1) << k
+    operands[2] = source_at(p, i, 2) if opcode == op_v_mad_u32_u24 else operand_c32(0)
+    if not cut or not bus_allows(p, op_v_mad_u32_u16, format_vop3, operands, 3):
+        return False
+    become(c, i, op_v_mad_u32_u16, format_vop3, operands, 3)
+    p.instructions.modifiers[i] = modifier_set_opsel(0, opsel)
+    return True
+
+
 cdef bint use_selections(Context *c, InstructionId i) except -1 nogil:
     """Read bytes and halves where they are, write a result where a byte or half of it goes. Whether something changed."""
     cdef ProgramData *p = c.p
@@ -339,6 +378,7 @@ cdef bint use_selections(Context *c, InstructionId i) except -1 nogil:
     elif opcode == op_p_parallelcopy:
         changed = _extract_in_copy(c, i)
     if format_is_valu(p.instructions.format[i]):
+        changed |= _multiply_halves(c, i)
         changed |= propagate_halves(c, i)                   # of what combine has made
         for k in range(min(2, <uint32_t>p.instructions.operand_count[i])):
             changed |= _select_source(c, i, k)

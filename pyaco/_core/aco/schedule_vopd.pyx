@@ -112,6 +112,29 @@ cdef uint32_t _reversed(uint32_t value) noexcept nogil:
     return result
 
 
+cdef inline bint _is_vgpr(const Operand *o) noexcept nogil:
+    return not o.flags & operand_constant and o.reg >= register_vgpr0
+
+
+cdef uint16_t _multiply_add_with_literal(const ProgramData *p, InstructionId i, Operand *operands) noexcept nogil:
+    """The short opcode of a multiply-add with a constant, which a pair has room for, and its operands; op_invalid: there is none."""
+    cdef OperandRow row = p.instructions.operand_first[i]
+    cdef uint32_t constant = 0
+    if p.instructions.opcode[i] != op_v_fma_f32 or p.instructions.format[i] != format_vop3:
+        return op_invalid
+    while constant < 3 and not p.operands.flags[row + constant] & operand_constant:
+        constant += 1
+    if constant == 3:
+        return op_invalid
+    operands[0] = operand_at(p, row + (1 if constant == 0 else 0))
+    operands[1] = operand_at(p, row + (1 if constant == 2 else 2))
+    operands[2] = operand_literal32(<uint32_t>operand_constant_value(operand_at(p, row + constant)))
+    if constant == 2 and not _is_vgpr(&operands[1]):
+        operands[0] = operand_at(p, row + 1)
+        operands[1] = operand_at(p, row)
+    return op_v_fmaak_f32 if constant == 2 else op_v_fmamk_f32
+
+
 cdef Half _half(const ProgramData *p, InstructionId i) noexcept nogil:
     """The instruction as one half of a pair."""
     cdef Half h
@@ -120,13 +143,20 @@ cdef Half _half(const ProgramData *p, InstructionId i) noexcept nogil:
     cdef OperandRow row = p.instructions.operand_first[i]
     cdef uint32_t k
     h.opcode = op_invalid
-    if format != format_vop1 and format != format_vop2 or p.instructions.modifiers[i] or p.instructions.definition_count[i] != 1:
+    if p.instructions.modifiers[i] or p.instructions.definition_count[i] != 1:
+        return h
+    if format == format_vop3:
+        opcode = _multiply_add_with_literal(p, i, h.operands)
+        if opcode == op_invalid:
+            return h
+    elif format != format_vop1 and format != format_vop2:
         return h
     h.count = <uint8_t>p.instructions.operand_count[i]
     if h.count == 0 or h.count > 3:
         return h
-    for k in range(h.count):
-        h.operands[k] = operand_at(p, row + k)
+    if format != format_vop3:
+        for k in range(h.count):
+            h.operands[k] = operand_at(p, row + k)
     h.definition = definition_at(p, p.instructions.definition_first[i])
     if opcode == op_v_bfrev_b32 and h.operands[0].flags & operand_constant:
         h.operands[0] = operand_c32(_reversed(h.operands[0].data))
@@ -143,10 +173,6 @@ cdef Half _half(const ProgramData *p, InstructionId i) noexcept nogil:
     if h.count > 1 and (h.operands[1].flags & operand_constant or h.operands[1].reg < register_vgpr0):
         h.opcode = op_invalid
     return h
-
-
-cdef inline bint _is_vgpr(const Operand *o) noexcept nogil:
-    return not o.flags & operand_constant and o.reg >= register_vgpr0
 
 
 cdef bint _swap(Half *h) noexcept nogil:
