@@ -4,7 +4,7 @@ from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
 from pyaco._core.ir.program cimport (
-    BlockId, InstructionId, Operand, ProgramData, TempId, class_is_vgpr, format_dpp16, format_dpp8, format_sdwa, operand_at,
+    BlockId, InstructionId, Operand, ProgramData, TempId, class_is_vgpr, definition_precise, format_dpp16, format_dpp8, format_sdwa, operand_at,
     operand_constant, operand_constant_value, operand_fixed, operand_temp, operand_undef,
 )
 
