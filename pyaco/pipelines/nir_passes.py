@@ -77,7 +77,8 @@ opt_sink = _optimization("opt_sink", "values are computed in the block that need
 opt_tid_function = _optimization("opt_tid_function", "shuffles by functions of the lane's number become moves without an index",
                                  only_with=("lanes",), needs=("scalar",))  # fmt: skip
 opt_intrinsics = _optimization("opt_intrinsics", "subgroup operations whose results are put together become one", only_with=("lanes",),
-                               options=(Option("shuffles", True, "of two shuffles, one by the index that is chosen"),), breaks=(*FACTS, "scalar"))  # fmt: skip
+                               options=(Option("shuffles", True, "of two shuffles, one by the index that is chosen"),),
+                               breaks=(*FACTS, "scalar"))  # fmt: skip
 opt_uniform_atomics = _optimization("opt_uniform_atomics", "atomics at one place for all lanes are done once a wave", only_with=("atomics",),
                                     needs=("explicit addresses", "divergence"), breaks=())  # fmt: skip
 opt_uniform_subgroup = _optimization("opt_uniform_subgroup", "reads of other lanes, votes and reductions of uniform values are these values",

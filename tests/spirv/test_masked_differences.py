@@ -105,13 +105,14 @@ def test_four_sums_are_one_instruction(target: str, wave: int, chain: int) -> No
             windows.append(m.op("BitFieldInsert", m.number, shifted, high, m.constant(32 - 8 * k), m.constant(8 * k)))
         sums = [m.msad(reference, window, total) for window, total in zip(windows, sums, strict=True)]
     m.store(m.at(totals, m.byte_vector), m.op("CompositeConstruct", m.byte_vector, *sums))
-    reference, source = numbers(1, chain, LANES), numbers(2, chain, LANES, 2)
-    start = wanted = np.random.default_rng(3).integers(0, 1 << 32, (LANES, 4), np.uint64).astype(np.uint32)
+    ones, others = numbers(1, chain, LANES), numbers(2, chain, LANES, 2)
+    start: Array = np.random.default_rng(3).integers(0, 1 << 32, (LANES, 4), np.uint64).astype(np.uint32)
+    wanted = start
     for step in range(chain):
-        whole = source[step].view(np.uint64)[:, 0]
-        windows = [(whole >> np.uint64(8 * k)).astype(np.uint32) for k in range(4)]
-        wanted = np.stack([msad(reference[step], window, wanted[:, k]) for k, window in enumerate(windows)], 1)
-    check(m.words(), [reference.ravel(), source.reshape(-1, 2), start], target, wave, wanted)
+        whole = others[step].view(np.uint64)[:, 0]
+        shifted_words = [(whole >> np.uint64(8 * k)).astype(np.uint32) for k in range(4)]
+        wanted = np.stack([msad(ones[step], words, wanted[:, k]) for k, words in enumerate(shifted_words)], 1)
+    check(m.words(), [ones.ravel(), others.reshape(-1, 2), start], target, wave, wanted)
     text = code_of(m.words(), target, wave)
     assert text.count("v_mqsad_u32_u8") == (0 if target == "gfx600" else chain)
     assert text.count("v_msad_u8") == text.count("v_alignbit_b32") / 3 * 4 == (4 * chain if target == "gfx600" else 0)
@@ -131,7 +132,7 @@ def test_what_reads_a_sum_early_keeps_it_by_itself() -> None:
         total = m.op("BitwiseXor", m.number, m.msad(reference, window, total), m.constant(3))
     m.store(m.at(blocks[3], m.number), total)
     buffers = [numbers(seed, LANES) for seed in range(4)]
-    wanted = np.full(LANES, 1, np.uint32)
+    wanted: Array = np.full(LANES, 1, np.uint32)
     whole = buffers[1].astype(np.uint64) | buffers[2].astype(np.uint64) << np.uint64(32)
     for k in range(4):
         wanted = msad(buffers[0], (whole >> np.uint64(8 * k)).astype(np.uint32), wanted) ^ 3
@@ -170,7 +171,7 @@ class RandomSum(Sums):
 
     def build(self) -> bytes:
         pairs = [self.random.choice(self.inputs, 2, replace=False).tolist() for _ in range(self.pick(1, 2, 3))]
-        summands = [self.difference(*pair, index) for pair in pairs for _ in range(self.pick(1, 1, 2)) for index in range(4)]
+        summands = [self.difference(one, other, index) for one, other in pairs for _ in range(self.pick(1, 1, 2)) for index in range(4)]
         summands += [self.pick(*self.inputs, self.constant(77)) for _ in range(self.pick(0, 1, 3))]
         shared = self.pick(*summands)
         summands = self.random.permutation(summands).tolist()

@@ -24,7 +24,7 @@ from pyaco._core.ir.emitter cimport alu3, intrinsic1, intrinsic2
 from pyaco._core.ir.pass_runner cimport native_kernel
 from pyaco._core.ir.shader cimport (
     NodeId, OrderRow, RowRange, Shader, ShaderData, ValueId, constant_bits, intrinsic_index, nir_alu, nir_exact, nir_intrinsic, node_walk_next,
-    source_swizzle, source_value, sources_of, swizzle_component, type_float, value_is_constant,
+    source_value, sources_of, type_float, value_is_constant,
 )
 from pyaco._core.nir.lowering cimport Lowering, lower_alu, lower_keep, lowering_run
 
