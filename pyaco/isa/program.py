@@ -11,8 +11,8 @@ from pyaco.arguments import checked
 from pyaco.errors import InputError
 from pyaco.isa import names
 from pyaco.isa.lines import disassemble_lines
-from pyaco.isa.listing import default_wave_size
 from pyaco.isa.processors import processor
+from pyaco.isa.text_tables import default_wave_size
 
 if TYPE_CHECKING:
     from pyaco._core.isa.assemble_objects import ObjectAssembler

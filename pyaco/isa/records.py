@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from pyaco.arguments import checked
 from pyaco.errors import InputError
-from pyaco.isa.listing import check_length
 from pyaco.isa.processors import processor
+from pyaco.isa.text_tables import check_length
 
 __all__ = ["decode", "encode"]
 

@@ -27,7 +27,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from pyaco.aco import pass_names
-from pyaco.cli.main import main as command
+from pyaco.cli import main as command
 from pyaco.isa import opcodes
 
 FOLDER = Path(__file__).parents[1] / "filetests/aco"

@@ -20,8 +20,8 @@ import llvm_forms
 
 from pyaco import isa
 from pyaco.errors import InputError
-from pyaco.isa.listing import default_wave_size
 from pyaco.isa.processors import processor
+from pyaco.isa.text_tables import default_wave_size
 
 BYTES = re.compile(r"^\[?((?:0x[0-9a-fA-F]{1,2}\s*,?\s*)+)\]?\s*$")
 Difference = tuple[str, int, str, str, str, str]  # chip, wave size, file, line, ours, LLVM's
@@ -29,7 +29,7 @@ Difference = tuple[str, int, str, str, str, str]  # chip, wave size, file, line,
 
 @dataclass
 class Counts:
-    """Lines of one gfx level: taken by LLVM and by us with the same result, refused by both, and what differs."""
+    """Lines of one chip: taken by LLVM and by us with the same result, refused by both, and what differs."""
 
     agreed: int = 0
     refused: int = 0
@@ -192,27 +192,27 @@ def own_text(code: bytes, run: Run) -> str | None:
     return lines[0].text if len(lines) == 1 and not lines[0].text.startswith(".long") else None
 
 
-def measure(root: Path, pattern: str) -> Iterator[tuple[str, int, Counts]]:
-    """Kind of file, gfx level and counts."""
+def measure(root: Path, pattern: str) -> Iterator[tuple[str, str, Counts]]:
+    """Kind of file, chip and counts."""
     kinds: tuple[tuple[str, str, Callable[[Path, Run, Counts], None]], ...] = (
         (".txt", "Disassembler/AMDGPU/*.txt", judge_words), (".s", "AMDGPU/*.s", judge_lines),
     )  # fmt: skip
     for kind, files, judge in kinds:
-        counts: dict[int, Counts] = collections.defaultdict(Counts)
+        counts: dict[str, Counts] = collections.defaultdict(Counts)
         for path in sorted(root.glob(files)):
             if re.search(pattern, path.name):
                 for run in sorted(runs(path.read_text()), key=str):
                     if run.chip in llvm_forms.chips():  # tests of a later release have others
-                        judge(path, run, counts[processor(run.chip)[1]])
-        for level in sorted(counts):
-            yield kind, level, counts[level]
+                        judge(path, run, counts[run.chip])
+        for chip in sorted(counts, key=lambda chip: (processor(chip)[1], chip)):
+            yield kind, chip, counts[chip]
 
 
 def main() -> None:
     root, pattern = Path(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else ""
-    for kind, level, counts in measure(root, pattern):
+    for kind, chip, counts in measure(root, pattern):
         total = counts.agreed + len(counts.differences)
-        print(f"{kind} level {level}: {counts.share():.3%} of {total} lines that LLVM takes ({counts.same_text} same text);", end=" ")
+        print(f"{kind} {chip}: {counts.share():.3%} of {total} lines that LLVM takes ({counts.same_text} same text);", end=" ")
         print(f"{counts.refused} refused by both, {len(counts.lenient)} taken by us alone", flush=True)
         for title, entries in (("differs", counts.differences), ("lenient", counts.lenient)):
             for entry in entries:
