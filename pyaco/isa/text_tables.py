@@ -102,15 +102,15 @@ def _contents() -> bytes:
 
 def _tables(target: str) -> bytes:
     """The tables of a target by any of its names, kept or computed."""
-    from pyaco.isa.processors import processor
+    from pyaco.isa.processors import assembly_target
 
-    name, level = processor(target)
+    name, level = assembly_target(target)
     return _kept_tables(name) or compute_tables(name, level)
 
 
 def _kept_tables(name: str) -> bytes:
     """The tables that the build made for a gfx name, empty unless they exist and are current."""
-    if not name.isalnum():
+    if not name.replace("-", "").isalnum():
         return b""
     try:
         with open(os.path.join(_KEPT, f"{name}.tables"), "rb", buffering=0) as file:
