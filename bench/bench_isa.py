@@ -25,8 +25,8 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from pyaco import isa
-from pyaco.isa.listing import default_wave_size
 from pyaco.isa.processors import processor
+from pyaco.isa.text_tables import default_wave_size
 
 COUNT = 200_000
 TARGETS = ("gfx803", "gfx900", "gfx1030", "gfx1100", "gfx1200")

@@ -16,7 +16,7 @@ from pyaco import InputError, Pipeline, PipelineCache, emu
 from pyaco._core.ir.vocabulary import OperandFlag
 from pyaco.aco import registered
 from pyaco.aco.validate import ValidationError
-from pyaco.cli.main import main
+from pyaco.cli import main
 from pyaco.debug_switches import SWITCHES, VARIABLE, Observer, switches
 
 MATMUL, MARCH = CASES["matmul_f32"], CASES["ray_march"]

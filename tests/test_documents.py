@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from pyaco.cli import VERBS
 from pyaco.cli.command_line import CommandLine
-from pyaco.cli.main import VERBS
 from pyaco.passes import Pipeline
 from pyaco.pipelines import compute
 from pyaco.pipelines.aco_passes import ACO_PASSES

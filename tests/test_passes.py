@@ -18,7 +18,7 @@ from pyaco import emu, spirv
 from pyaco._core.ir.pass_runner import PassLog, Plan, PreparedStep, run_steps
 from pyaco._core.ir.shader import Shader
 from pyaco.aco import passes as aco_passes
-from pyaco.cli.main import main
+from pyaco.cli import main
 from pyaco.errors import InputError, PyacoError
 from pyaco.nir import passes as nir_passes
 from pyaco.passes import Pass, Pipeline, Run, unmet_needs

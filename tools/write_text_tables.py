@@ -21,13 +21,14 @@ def main() -> None:
     import pyaco._core.isa
 
     pyaco._core.isa.__path__ = [options.kernels]
-    from pyaco.isa.processors import processor, processors
+    from pyaco.isa.processors import assembly_target, processors
     from pyaco.isa.text_tables import compute_tables, sources
+    from pyaco.targets.target_id import generic_processors
 
     made_of = sources() if options.working_tree else b""
     options.output.mkdir(parents=True, exist_ok=True)
-    for name in processors():
-        (options.output / f"{name}.tables").write_bytes(compute_tables(*processor(name)) + made_of)
+    for name in (*processors(), *generic_processors()):
+        (options.output / f"{name}.tables").write_bytes(compute_tables(*assembly_target(name)) + made_of)
 
 
 if __name__ == "__main__":

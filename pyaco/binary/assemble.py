@@ -17,7 +17,8 @@ from pyaco.binary.machines import machine_flags
 from pyaco.binary.metadata_text import read_metadata
 from pyaco.errors import InputError
 from pyaco.isa.assembler import encoded, run
-from pyaco.isa.processors import processor
+from pyaco.isa.processors import assembly_target
+from pyaco.targets.target_id import generic_processors
 
 if TYPE_CHECKING:
     from pyaco._core.isa.assemble_text import Assembler
@@ -64,7 +65,7 @@ class _Symbol:
 
 @checked
 def assemble_code_object(
-    text: str, target: str, *, wave_size: int | None = None, version: int = 5, metadata: dict[str, Any] | None = None
+    text: str, target: str, *, wave_size: int | None = None, version: int | None = None, metadata: dict[str, Any] | None = None
 ) -> bytes:
     """Assemble text to a relocatable HSA code object.
 
@@ -74,11 +75,11 @@ def assemble_code_object(
         As for ``pyaco.isa.assemble``. ``.amdhsa_kernel`` blocks become descriptors where they stand; ``.amdgpu_metadata`` becomes
         the note; ``.amdgcn_target`` may fix ``xnack`` and ``sramecc``; ``.amdhsa_code_object_version`` overrides `version`.
     target
-        A gfx name, chip name or product name.
+        A gfx name, the name of a generic processor (``gfx11-generic``), a chip name or product name.
     wave_size
         32 or 64; by default 64 up to GFX9 and 32 later.
     version
-        Version of the code object, 4 to 6.
+        Version of the code object, 4 to 6; by default 5, and 6 for a generic target, which no other has.
     metadata
         The metadata as Python objects, instead of the source's.
 
@@ -96,7 +97,7 @@ def assemble_code_object(
     UnsupportedError
         The target has no code objects.
     """
-    name, _ = processor(target)
+    name, _ = assembly_target(target)
     assembler = run(encoded(text), target, wave_size, linkable=True)
     contents = {section: bytearray(data) for section, data in assembler.section_contents().items()}
     symbols = _symbols(assembler)
@@ -171,7 +172,7 @@ def _relocations(assembler: Assembler, sections: list[str], symbols: dict[str, _
     return found
 
 
-def _target_settings(assembler: Assembler, name: str, version: int) -> tuple[dict[str, bool], int]:
+def _target_settings(assembler: Assembler, name: str, version: int | None) -> tuple[dict[str, bool], int]:
     settings: dict[str, bool] = {}
     for directive, words, _, _ in assembler.declarations:
         if directive == ".amdgcn_target":
@@ -181,6 +182,10 @@ def _target_settings(assembler: Assembler, name: str, version: int) -> tuple[dic
             settings |= {word[:-1]: word[-1] == "+" for word in said[2].split(":")[1:]}
         elif directive == ".amdhsa_code_object_version":
             version = int(words) if words.isdecimal() else 0
+    generic = name in generic_processors()
+    version = (6 if generic else 5) if version is None else version
+    if generic and version != 6:
+        raise InputError(f"code object version {version} for {name}: generic targets have version 6")
     if version not in (4, 5, 6):
         raise InputError(f"code object version {version}: 4, 5 or 6 is expected")
     return settings, version

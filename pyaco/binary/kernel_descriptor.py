@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from pyaco.arguments import checked
 from pyaco.errors import InputError
-from pyaco.isa.processors import processor
+from pyaco.isa.processors import assembly_target
 from pyaco.targets.target_id import supports_xnack
 
 __all__ = ["KernelDescriptor", "kernel_descriptor"]
@@ -225,7 +225,7 @@ class KernelDescriptor:
         dict
             Values by directive, without ``.amdhsa_``. The numbers of registers are the largest with the same number of blocks.
         """
-        name, level = processor(target)
+        name, level = assembly_target(target)
         values = {directive: field.of(self) for directive, field in _fields(level).items()}
         values["next_free_vgpr"] = ((self.rsrc1 & 63) + 1) * vgpr_granule(level, self.wave_size)
         values["next_free_sgpr"] = 0
@@ -296,7 +296,7 @@ def kernel_descriptor(directives: Mapping[str, int], target: str, *, wave_size: 
     InputError
         A directive is unknown, absent from the target, missing, out of range, or contradicts another.
     """
-    name, level = processor(target)
+    name, level = assembly_target(target)
     fields = _fields(level)
     for directive, value in directives.items():
         _check(directive, value, name, level, fields)

@@ -20,21 +20,22 @@ MACHINES = {
     "gfx1153": 0x58, "gfx1154": 0x57, "gfx1170": 0x5D, "gfx1171": 0x5E, "gfx1172": 0x5C,
     "gfx1200": 0x48, "gfx1201": 0x4E, "gfx1250": 0x49, "gfx1251": 0x5A, "gfx1310": 0x50,
 }  # fmt: skip
-# What code for several processors says (version 6 of code objects); pyaco reads it and writes none.
+# What code for several processors says, which has to be of version 6.
 _GENERIC = {
     "gfx9-generic": 0x51, "gfx10-1-generic": 0x52, "gfx10-3-generic": 0x53, "gfx11-generic": 0x54, "gfx12-generic": 0x59,
     "gfx9-4-generic": 0x5F, "gfx12-5-generic": 0x5B, "gfx11-7-generic": 0x62, "gfx13-generic": 0x63,
 }  # fmt: skip
 _TARGETS = {number: target for target, number in (MACHINES | _GENERIC).items()}
 _XNACK_SHIFT, _SRAMECC_SHIFT = 8, 10
+_GENERIC_VERSION = 1 << 24  # of what the members have in common, so far the first
 _SETTINGS = ("unsupported", "any", "off", "on")
 
 
 def machine_flags(target: str, settings: dict[str, bool] | None = None) -> int:
-    """``e_flags`` of a gfx name; `settings` fixes ``xnack`` and ``sramecc``, which are "any" otherwise."""
-    if target not in MACHINES:
+    """``e_flags`` of a gfx name or a generic processor's; `settings` fixes ``xnack`` and ``sramecc``, which are "any" otherwise."""
+    if target not in MACHINES | _GENERIC:
         raise UnsupportedError(f"code objects for {target}")
-    flags = MACHINES[target]
+    flags = MACHINES[target] if target in MACHINES else _GENERIC[target] | _GENERIC_VERSION
     for name, supported, shift in (
         ("xnack", supports_xnack(target), _XNACK_SHIFT), ("sramecc", supports_sramecc(target), _SRAMECC_SHIFT)
     ):  # fmt: skip

@@ -2,6 +2,6 @@
 
 import sys
 
-from pyaco.cli.main import command
+from pyaco.cli import command
 
 sys.exit(command())

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyaco.cli.shared import read_bytes, write_bytes
+from pyaco.cli.command_line import read_bytes, write_bytes
 from pyaco.errors import InputError
 
 __all__ = ["array_of", "read_array", "write_array"]

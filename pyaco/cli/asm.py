@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pyaco.cli.command_line import CommandLine, Options
-from pyaco.cli.shared import read_bytes, write_bytes
+from pyaco.cli.command_line import CommandLine, Options, read_bytes, write_bytes
 from pyaco.errors import InputError
 
 __all__ = ["add_arguments", "run"]

@@ -6,8 +6,7 @@ import json
 import os
 import time
 
-from pyaco.cli.command_line import CommandLine, Options
-from pyaco.cli.shared import write_text
+from pyaco.cli.command_line import CommandLine, Options, write_text
 from pyaco.errors import InputError, PyacoError
 
 TYPE_CHECKING = False

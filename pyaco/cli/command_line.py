@@ -1,15 +1,22 @@
-"""The words of a command line.
+"""The words of a command line, and the files that they name.
 
 A verb declares what it takes as it would to argparse. Words that are plain are read by these declarations alone; argparse, whose
 import takes longer than the work of many a command, is loaded for all others: help, mistakes, abbreviations, lists.
 """
 
+import os
+import sys
+
+from pyaco.errors import InputError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
+    from typing import IO, Any
 
-__all__ = ["CommandLine", "Options"]
+    from typing_extensions import Buffer
+
+__all__ = ["CommandLine", "Options", "is_code_object", "may_be_of_radv", "read_bytes", "write_bytes", "write_text"]
 
 
 class Options:
@@ -109,3 +116,81 @@ class CommandLine:
         for argument in self.arguments:
             parser.add_argument(*argument.names, **argument.rules)
         return parser.parse_intermixed_args(words, Options())
+
+
+def read_bytes(path: str) -> bytes:
+    """Return the contents of a file, ``-`` for standard input."""
+    try:
+        if path == "-":
+            if sys.stdin is None:
+                raise InputError("standard input is closed")
+            return sys.stdin.buffer.read()
+        with open(path, "rb", buffering=0) as file:
+            return file.readall()
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+
+
+def is_code_object(data: bytes) -> bool:
+    """Whether a file begins as a code object, or as one of those that hold code objects."""
+    return data.startswith((b"\x7fELF", b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB"))
+
+
+def may_be_of_radv(data: bytes) -> bool:
+    """Whether a file begins as a Vulkan pipeline cache, or with the type of RADV's binaries and says its own size; ``pyaco.binary.radv`` knows for
+    certain, and takes ten times as long to load as machine code that begins with zeros takes to print."""
+    if data.startswith(bytes(4)):
+        return (len(data) & 0xFFFFFFFF).to_bytes(4, "little") in data
+    return data.startswith(b"\x20\0\0\0\1\0\0\0\x02\x10\0\0")
+
+
+def write_bytes(path: str | None, data: "Buffer") -> None:
+    """Write a whole file at once, or standard output; a failure leaves an old file as it was."""
+    if path in (None, "-"):
+        if sys.stdout is None:
+            raise InputError("standard output is closed")
+        _write_stream(sys.stdout, "standard output", data)
+        return
+    target = os.path.realpath(str(path))
+    if os.path.exists(target) and not os.path.isfile(target):  # a device or a pipe is written to, never replaced
+        try:
+            with open(target, "wb", buffering=0) as stream:
+                _write_stream(stream, str(path), data)
+        except OSError as error:
+            raise InputError(f"{path}: {error.strerror or error}") from None
+        return
+    draft = os.path.join(os.path.dirname(target), f".{os.path.basename(target)}.{os.getpid()}")
+    try:
+        with open(draft, "xb") as file:
+            file.write(data)
+        os.replace(draft, target)
+    except OSError as error:
+        if os.path.exists(draft):
+            os.unlink(draft)
+        raise InputError(f"{path}: {error.strerror or error}") from None
+
+
+def _write_stream(stream: "IO[Any]", name: str, data: "Buffer") -> None:
+    try:
+        stream.flush()  # text that waits comes before bytes, which do not pass through it
+        below = getattr(stream, "buffer", stream)
+        below.write(data)
+        below.flush()
+    except OSError as error:
+        if stream is sys.stdout:
+            _abandon_output()
+        if isinstance(error, BrokenPipeError):
+            raise
+        raise InputError(f"{name}: {error.strerror or error}") from None
+
+
+def _abandon_output() -> None:
+    """Send nowhere what standard output still has in its buffer: Python writes it once more as it exits, and would fail again."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
+def write_text(path: str | None, text: str) -> None:
+    """Write text that ends with a newline."""
+    write_bytes(path, (text if text.endswith("\n") else text + "\n").encode())

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import sys
 
-from pyaco.cli.command_line import CommandLine, Options
-from pyaco.cli.shared import add_cache_argument, add_compile_arguments, compile_cached, specializations, write_bytes, write_text
+from pyaco.cli.command_line import CommandLine, Options, write_bytes, write_text
+from pyaco.cli.shared import add_cache_argument, add_compile_arguments, compile_cached, specializations
 from pyaco.compiler import CompiledShader, compile
 from pyaco.debug_switches import SWITCHES, VARIABLE, switches
 from pyaco.errors import InputError

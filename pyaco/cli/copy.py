@@ -43,7 +43,7 @@ def add_arguments(parser: CommandLine) -> None:
 def run(options: Options) -> None:
     """Copy a texture through the emulated memory of a chip."""
     from pyaco import meta
-    from pyaco.cli.shared import write_text
+    from pyaco.cli.command_line import write_text
     from pyaco.emu import Device
 
     device = Device(options.chip, threads=1)
@@ -114,7 +114,7 @@ def _raw(device: Device, shape: TextureShape, options: Options) -> Image:
     """Return the image whose memory a file is."""
     import numpy as np
 
-    from pyaco.cli.shared import read_bytes
+    from pyaco.cli.command_line import read_bytes
 
     image = image_of_shape(device, shape, shape.format, shape.level_count, **tiling_options(device, options.linear, options.swizzle_mode))
     data = np.frombuffer(read_bytes(options.input), np.uint8)
@@ -127,7 +127,7 @@ def _raw(device: Device, shape: TextureShape, options: Options) -> Image:
 # ----------------------------------------------------------------------------------------------------------------- output
 def _save(device: Device, image: Image, options: Options) -> None:
     """Write the output."""
-    from pyaco.cli.shared import write_bytes
+    from pyaco.cli.command_line import write_bytes
 
     if texture_kind(options.output):
         write_texture(options.output, _to_texture(device, image, options.queue))

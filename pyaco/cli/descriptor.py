@@ -7,8 +7,7 @@ import re
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from pyaco.cli.command_line import CommandLine, Options
-from pyaco.cli.shared import write_text
+from pyaco.cli.command_line import CommandLine, Options, write_text
 from pyaco.errors import InputError
 from pyaco.targets import chip
 

@@ -1,7 +1,6 @@
 """``pyaco disasm``."""
 
-from pyaco.cli.command_line import CommandLine, Options
-from pyaco.cli.shared import is_code_object, may_be_of_radv, read_bytes, write_bytes
+from pyaco.cli.command_line import CommandLine, Options, is_code_object, may_be_of_radv, read_bytes, write_bytes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ def _text(data: bytes, target: str | None, exact: bool) -> "tuple[str, Buffer]":
         if holds_radv_shaders(data):
             target, text = radv_text(data, target)
             return target, text.encode()
-    from pyaco.isa.listing import listing
+    from pyaco.isa.text_tables import listing
 
     target = "gfx1100" if target is None else target
     return target, listing(data, target, None, exact, as_text=False)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 
-from pyaco.cli.command_line import CommandLine, Options
-from pyaco.cli.shared import write_text
+from pyaco.cli.command_line import CommandLine, Options, write_text
 from pyaco.errors import InputError
 
 TYPE_CHECKING = False

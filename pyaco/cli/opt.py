@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pyaco import targets
-from pyaco.cli.command_line import CommandLine, Options
-from pyaco.cli.shared import read_bytes, write_text
+from pyaco.cli.command_line import CommandLine, Options, read_bytes, write_text
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.passes import Group, IntermediateRepresentation, Pass, Pipeline, Run, Step
 from pyaco.pipelines import compute, properties

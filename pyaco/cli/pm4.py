@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import struct
 
-from pyaco.cli.command_line import CommandLine, Options
-from pyaco.cli.shared import read_bytes, write_text
+from pyaco.cli.command_line import CommandLine, Options, read_bytes, write_text
 from pyaco.errors import InputError
 
 __all__ = ["add_arguments", "run"]

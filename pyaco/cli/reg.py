@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from pyaco.cli.command_line import CommandLine, Options
-from pyaco.cli.shared import write_text
+from pyaco.cli.command_line import CommandLine, Options, write_text
 from pyaco.errors import InputError
 from pyaco.targets import chip
 

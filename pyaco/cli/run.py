@@ -11,9 +11,9 @@ import numpy
 
 from pyaco.abi import Abi
 from pyaco.cli.arrays import array_of, write_array
-from pyaco.cli.command_line import CommandLine, Options
+from pyaco.cli.command_line import CommandLine, Options, is_code_object, read_bytes, write_text
 from pyaco.cli.images import Resources, add_image_arguments, split_binding
-from pyaco.cli.shared import add_cache_argument, add_compile_arguments, compile_cached, is_code_object, read_bytes, specializations, write_text
+from pyaco.cli.shared import add_cache_argument, add_compile_arguments, compile_cached, specializations
 from pyaco.compiler import compile
 from pyaco.emu.errors import EmulationError
 from pyaco.errors import InputError

@@ -6,8 +6,7 @@ import json
 from typing import Any
 
 from pyaco.addrlib import gpu_config
-from pyaco.cli.command_line import CommandLine, Options
-from pyaco.cli.shared import write_text
+from pyaco.cli.command_line import CommandLine, Options, write_text
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.targets import Chip, chip, chips, features, occupancy, wave_limits
 from pyaco.targets.database import CodeName, Die, Product, dies, families, find_code_names, find_product, products

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyaco.cli.command_line import Options
-from pyaco.cli.shared import read_bytes, write_bytes, write_text
+from pyaco.cli.command_line import Options, read_bytes, write_bytes, write_text
 from pyaco.cli.surface import surface_options
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.formats import ONE, PixelFormat

@@ -27,7 +27,7 @@ def texture_kind(path: str) -> str:
 
 def read_texture(path: str, format: str = "") -> Texture:
     """Return what a file of a texture holds; `format` is what the pixels of a PNG file become (rgba8)."""
-    from pyaco.cli.shared import read_bytes
+    from pyaco.cli.command_line import read_bytes
     from pyaco.cli.texels import read_picture
     from pyaco.texture_files import Texture, TextureShape, read_dds, read_ktx2
 
@@ -46,7 +46,7 @@ def write_texture(path: str, texture: Texture) -> None:
     """Write a file of a texture; a PNG file shows level 0 of one that is a single picture."""
     import numpy as np
 
-    from pyaco.cli.shared import write_bytes
+    from pyaco.cli.command_line import write_bytes
     from pyaco.cli.texels import write_picture
     from pyaco.texture_files import write_dds, write_ktx2
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyaco.arguments import checked
 from pyaco.errors import InputError
-from pyaco.isa.listing import default_wave_size
+from pyaco.isa.text_tables import default_wave_size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pyaco.arguments import checked
-from pyaco.isa.listing import listing
+from pyaco.isa.text_tables import listing
 
 __all__ = ["disassemble"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pyaco.arguments import checked
-from pyaco.isa.listing import listing
+from pyaco.isa.text_tables import listing
 
 __all__ = ["Line", "disassemble_lines"]
 

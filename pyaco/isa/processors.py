@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from pyaco.errors import InputError
 from pyaco.targets import chip, chips
+from pyaco.targets.target_id import generic_members, generic_processors
 
-__all__ = ["processor", "processors"]
+__all__ = ["assembly_target", "processor", "processors"]
 
 #: Code names by gfx name and gfx level, for processors that ``pyaco.targets`` does not list.
 _OTHERS: dict[tuple[str, int], tuple[str, ...]] = {
@@ -43,6 +44,8 @@ def processor(name: str) -> tuple[str, int]:
     ------
     InputError
         No such target.
+    UnsupportedError
+        A generic one (``gfx11-generic``), of which there is no hardware.
     """
     if name.lower() in _BY_NAME:
         return _BY_NAME[name.lower()]
@@ -51,3 +54,20 @@ def processor(name: str) -> tuple[str, int]:
     except InputError as error:
         raise InputError(f"{error}; to assemble and disassemble also {', '.join(key[0] for key in _OTHERS)}") from None
     return found.target, found.level
+
+
+def assembly_target(name: str) -> tuple[str, int]:
+    """The gfx name and gfx level of what text is for: a processor, or what the members of a generic one have in common, at their lowest level.
+
+    Parameters
+    ----------
+    name
+        A gfx name, the name of a generic processor, a chip name or product name.
+
+    Raises
+    ------
+    InputError
+        No such target.
+    """
+    generic = name.lower()
+    return (generic, processor(generic_members(generic)[0])[1]) if generic in generic_processors() else processor(name)

@@ -11,8 +11,8 @@ from pyaco.arguments import checked
 from pyaco.errors import InputError
 from pyaco.isa import names
 from pyaco.isa.lines import disassemble_lines
-from pyaco.isa.listing import default_wave_size
-from pyaco.isa.processors import processor
+from pyaco.isa.processors import assembly_target
+from pyaco.isa.text_tables import default_wave_size
 
 if TYPE_CHECKING:
     from pyaco._core.isa.assemble_objects import ObjectAssembler
@@ -74,7 +74,7 @@ class Instruction:
     @checked
     def text(self, target: str) -> str:
         """The instruction as text in LLVM's syntax."""
-        level = processor(target)[1]
+        level = assembly_target(target)[1]
         first = _statement_text(self, level)
         return f"{first} :: {_statement_text(self.second, level)}" if self.second else first
 

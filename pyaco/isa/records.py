@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from pyaco.arguments import checked
 from pyaco.errors import InputError
-from pyaco.isa.listing import check_length
-from pyaco.isa.processors import processor
+from pyaco.isa.processors import assembly_target
+from pyaco.isa.text_tables import check_length
 
 __all__ = ["decode", "encode"]
 
@@ -51,7 +51,7 @@ def decode(code: bytes, target: str) -> npt.NDArray[np.void]:
     """
     from pyaco._core.isa.records import decode_records
 
-    _, level = processor(target)
+    _, level = assembly_target(target)
     check_length(code)
     words = np.frombuffer(bytes(code), np.uint32)
     record, offsets = record_layout()
@@ -95,7 +95,7 @@ def encode(records: npt.NDArray[np.void], target: str) -> bytes:
     from pyaco._core.isa.records import encode_records, error_text
     from pyaco.isa.opcodes import names
 
-    _, level = processor(target)
+    _, level = assembly_target(target)
     record, offsets = record_layout()
     if getattr(records, "dtype", None) != record or records.ndim != 1:
         raise InputError("records as decode gives them are expected: one dimension, the same fields")

@@ -340,6 +340,7 @@ def _read_aliases(rows: list[Row], by_name: dict[str, Row], lines: list[list[str
         for generation, ancestor in DESCENDANTS.items():
             if ancestor in generations and generation not in generations:
                 row.aliases[generation] = row.aliases[ancestor]
+                generations.append(generation)  # which may have descendants itself
 
 
 def _read_variants(by_name: dict[str, Row], path: Path) -> None:

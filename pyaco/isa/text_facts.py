@@ -12,10 +12,14 @@ from pyaco._core.common.vocabulary import Format
 from pyaco._core.isa.assemble_text import DIRECTIVES, FACTS
 from pyaco._core.isa.statement import FUNCTIONS, MODIFIERS, MODIFIERS_12_5, MODIFIERS_13
 from pyaco.isa import names, opcodes, waits
+from pyaco.isa.processors import processor
 from pyaco.isa.table import CDNA
+from pyaco.targets.target_id import generic_members
 
 __all__ = ["explicit", "field_bits", "mnemonics", "text_facts"]
 
+#: The manual's table of generic processors: 8-bit floats and XF32, although both members have the first.
+NOT_IN_GFX9_4_GENERIC = ("fp8", "bf8", "xf32")
 BRANCHES = frozenset(
     ("s_branch", "s_cbranch_scc0", "s_cbranch_scc1", "s_cbranch_vccz", "s_cbranch_vccnz", "s_cbranch_execz", "s_cbranch_execnz",
      "s_cbranch_cdbgsys", "s_cbranch_cdbguser", "s_cbranch_cdbgsys_or_user", "s_cbranch_cdbgsys_and_user",
@@ -130,8 +134,20 @@ def _facts_of(row: opcodes.Row) -> int:
 
 
 def _is_absent(row: opcodes.Row, generation: str, chip: str) -> bool:
-    """Whether `chip` lacks an opcode that others of its generation have."""
-    return generation in row.chips and not row.on_chip(generation, chip)
+    """Whether `chip` lacks an opcode that others of its generation have, or a member of a generic processor has none or another one there."""
+    members = generic_members(chip)
+    if chip == "gfx9-4-generic" and any(word in row.name for word in NOT_IN_GFX9_4_GENERIC):
+        return True
+    if len(members) == 1:
+        return generation in row.chips and not row.on_chip(generation, members[0])
+    return any(_is_missing(row, generation, members[0], member) for member in members)
+
+
+def _is_missing(row: opcodes.Row, generation: str, chip: str, other: str) -> bool:
+    """Whether another chip, maybe of a later generation, lacks an opcode of `generation` or calls it otherwise than `chip` does."""
+    own = opcodes.generation_of(processor(other)[1])
+    differs = row.numbers.get(own) != row.numbers.get(generation) or row.spelling(own, other) != row.spelling(generation, chip)
+    return differs or _is_absent(row, own, other)
 
 
 def mnemonics(level: int, chip: str) -> dict[str, int]:

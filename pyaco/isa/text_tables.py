@@ -3,6 +3,9 @@
 The build computes them from the opcode table (``text_facts``): one file per gfx name, in the format that the kernels read
 (``_core/isa/text_tables.pxd``), so that commands that assemble or disassemble start without reading the opcode table. Tables in a working tree
 end with a copy of their sources; if these have changed since, the tables are computed when they are asked for.
+
+What commands use of the disassembler is here too (``listing``). It is not ``checked``: to load what explains wrong arguments would take a command
+longer than to disassemble a kernel.
 """
 
 import os
@@ -10,8 +13,14 @@ import sys
 
 from pyaco._core.isa import text_tables as kernel
 from pyaco._core.isa.text_tables import TextTables, pack_text_tables
+from pyaco.errors import InputError
 
-__all__ = ["TextTables", "compute_tables", "sources", "text_tables"]
+__all__ = ["TextTables", "check_length", "compute_tables", "default_wave_size", "listing", "sources", "text_tables"]
+
+# importing typing would take a command as long as its own work
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pyaco._core.isa.disassemble import Listing
 
 #: Positions of the domains that are only printed.
 PRINTED_ONLY = {26, 28}
@@ -34,6 +43,30 @@ def text_tables(target: str) -> TextTables:
     if target not in _loaded:
         _loaded[target] = TextTables(_kept_tables(target.lower()) or _tables(target))
     return _loaded[target]
+
+
+def default_wave_size(level: int, wave_size: int | None) -> int:
+    """The wave size whose lane masks the text names."""
+    if wave_size is None:
+        return 64 if level < 100 else 32
+    if wave_size not in (32, 64) or (wave_size == 32 and level < 100) or (wave_size == 64 and 125 <= level < 130):
+        raise InputError(f"wave size {wave_size} does not exist on this target")
+    return wave_size
+
+
+def listing(code: bytes, target: str, wave_size: int | None, exact: bool = False, as_text: bool = True) -> "Listing":
+    """The listing of `code`, as the kernel makes it; `as_text`: not for its bytes alone."""
+    from pyaco._core.isa.disassemble import disassemble_words
+
+    check_length(code)
+    tables = text_tables(target)
+    return disassemble_words(bytes(code), default_wave_size(tables.level, wave_size), tables, exact=exact, as_text=as_text)
+
+
+def check_length(code: bytes) -> None:
+    """Raise an error unless machine code is whole words."""
+    if len(code) % 4:
+        raise InputError(f"machine code of {len(code)} bytes: not a multiple of 4")
 
 
 def compute_tables(name: str, level: int) -> bytes:
@@ -69,15 +102,15 @@ def _contents() -> bytes:
 
 def _tables(target: str) -> bytes:
     """The tables of a target by any of its names, kept or computed."""
-    from pyaco.isa.processors import processor
+    from pyaco.isa.processors import assembly_target
 
-    name, level = processor(target)
+    name, level = assembly_target(target)
     return _kept_tables(name) or compute_tables(name, level)
 
 
 def _kept_tables(name: str) -> bytes:
     """The tables that the build made for a gfx name, empty unless they exist and are current."""
-    if not name.isalnum():
+    if not name.replace("-", "").isalnum():
         return b""
     try:
         with open(os.path.join(_KEPT, f"{name}.tables"), "rb", buffering=0) as file:

@@ -10,7 +10,8 @@ import re
 from dataclasses import dataclass
 
 from pyaco.arguments import checked
-from pyaco.errors import InputError
+from pyaco.errors import InputError, UnsupportedError
+from pyaco.targets.target_id import generic_members, generic_processors
 
 __all__ = ["Chip", "chip", "chips"]
 
@@ -141,8 +142,13 @@ def chip(name: str) -> Chip:
     ------
     InputError
         When nothing is called so.
+    UnsupportedError
+        The name of a generic processor, of which there is no chip.
     """
     found = _BY_TARGET.get(name) or _BY_NAME.get(_key(name))
+    if name.lower() in generic_processors():
+        members = ", ".join(generic_members(name.lower()))
+        raise UnsupportedError(f"{name}, what several chips have in common, but to assemble and disassemble; here one has to be named: {members}")
     if found is None:
         known = ", ".join(c.target for c in _CHIPS)
         raise InputError(f"unknown target {name!r}; known targets: {known}, their chip names and product names")

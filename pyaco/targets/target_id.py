@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from pyaco.arguments import checked
 from pyaco.errors import InputError
 
-__all__ = ["TargetId", "generic_members", "supports_sramecc", "supports_xnack"]
+__all__ = ["TargetId", "generic_members", "generic_processors", "supports_sramecc", "supports_xnack"]
 
-#: Processors that run code for a generic one; the first stands for it where code is only read.
+#: Processors that run code for a generic one; the first, of the lowest gfx level, stands for it where code is only read.
 _MEMBERS = {
     "gfx9-generic": ("gfx900", "gfx902", "gfx904", "gfx906", "gfx909", "gfx90c"),
     "gfx9-4-generic": ("gfx942", "gfx950"),
@@ -40,6 +40,11 @@ def supports_xnack(target: str) -> bool:
 def supports_sramecc(target: str) -> bool:
     """Whether error correction of registers is a setting of code."""
     return target in ("gfx906", "gfx908", "gfx90a", "gfx942", "gfx950", "gfx9-4-generic", "gfx1250", "gfx1251")
+
+
+def generic_processors() -> tuple[str, ...]:
+    """Return the names of all generic processors."""
+    return tuple(_MEMBERS)
 
 
 def generic_members(name: str) -> tuple[str, ...]:

@@ -38,7 +38,7 @@ if BUILD:
         room.__path__.insert(0, str(Path(BUILD) / room.__name__.replace(".", "/")))
 
 from pyaco.aco import pass_names  # noqa: E402
-from pyaco.cli.main import main as command  # noqa: E402
+from pyaco.cli import main as command  # noqa: E402
 from pyaco.isa import opcodes  # noqa: E402
 
 FOLDER = Path(__file__).parents[1] / "filetests/aco"

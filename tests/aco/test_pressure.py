@@ -14,7 +14,7 @@ from cases import CASES
 import pyaco
 from pyaco._core.aco import build, dominance, live_variables
 from pyaco.aco import Peak, Pressure, explain_pressure, parse_program
-from pyaco.cli.main import main
+from pyaco.cli import main
 
 LOOP = """\
 BB0

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pyaco.cli.main import main
+from pyaco.cli import main
 
 
 def test_text(capsys: pytest.CaptureFixture[str]) -> None:

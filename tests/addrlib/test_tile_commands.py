@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from pyaco.addrlib import Surface
-from pyaco.cli.main import main
+from pyaco.cli import main
 
 needs_pillow = pytest.mark.skipif(importlib.util.find_spec("PIL") is None, reason="Pillow is not installed")
 

@@ -11,7 +11,7 @@ import pytest
 import pyaco
 from pyaco.binary import assemble_code_object, elf, link_code_object, read_code_object
 from pyaco.binary.metadata_text import read_metadata
-from pyaco.cli.main import main
+from pyaco.cli import main
 
 KNOWN_TO_LLVM_22 = (
     "gfx700", "gfx803", "gfx900", "gfx908", "gfx90a", "gfx942", "gfx950", "gfx1010", "gfx1030", "gfx1100", "gfx1151", "gfx1200", "gfx1250",

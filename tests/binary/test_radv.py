@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import pyaco
 from pyaco import isa
 from pyaco.binary import RadvShader, read_radv_shaders, write_radv_shader
-from pyaco.cli.main import main
+from pyaco.cli import main
 from pyaco.errors import InputError
 from pyaco.registers import registers
 

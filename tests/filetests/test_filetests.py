@@ -29,7 +29,7 @@ from pathlib import Path
 import pytest
 
 from pyaco import isa
-from pyaco.cli.main import main
+from pyaco.cli import main
 from pyaco.errors import PyacoError
 from pyaco.pipelines import compute
 from pyaco.pipelines.aco_passes import ACO_PASSES

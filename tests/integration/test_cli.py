@@ -10,7 +10,7 @@ import numpy
 import pytest
 
 from pyaco import binary, emu, isa, targets
-from pyaco.cli.main import main
+from pyaco.cli import main
 from pyaco.cli.run import _warn
 from pyaco.cli.targets import LIMIT_UNITS, support
 from pyaco.compiler import compile

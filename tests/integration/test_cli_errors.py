@@ -16,7 +16,7 @@ import numpy
 import pytest
 
 from pyaco import isa
-from pyaco.cli.main import VERBS, main
+from pyaco.cli import VERBS, main
 from pyaco.pm4 import packet
 from pyaco.texture_files import Texture, TextureShape, write_dds, write_ktx2
 

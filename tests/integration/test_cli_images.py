@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pyaco.cli.main import main
+from pyaco.cli import main
 from pyaco.texture_files import read_dds, read_ktx2
 
 pytestmark = pytest.mark.skipif(shutil.which("glslangValidator") is None, reason="glslangValidator is not installed")

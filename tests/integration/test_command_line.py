@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pyaco.cli import VERBS
 from pyaco.cli.command_line import CommandLine
-from pyaco.cli.main import VERBS
 
 WORDS = ("a", "b.bin", "", "-", "--", "-o", "--output", "--output=c", "--output=", "-oc", "-o=c", "--target", "--target=gfx900", "--targ", "gfx1200",
          "--json", "--json=1", "-h", "-5", "8", "x y", "- x", "--level", "--level=1", "--wave", "--wave=64", "32", "--samples=two",
@@ -21,7 +21,7 @@ WORDS = ("a", "b.bin", "", "-", "--", "-o", "--output", "--output=c", "--output=
 
 def test_the_end_of_a_process_is_orderly() -> None:
     """Buffered output is written, the status is right, exit handlers run, whether or not Python ends by itself."""
-    start = "import sys; from pyaco.cli.main import command; sys.argv = ['pyaco', 'disasm', sys.argv[1], '--target', 'gfx900']; "
+    start = "import sys; from pyaco.cli import command; sys.argv = ['pyaco', 'disasm', sys.argv[1], '--target', 'gfx900']; "
     for before, after in (("", ""), ("import atexit; atexit.register(print, 'bye'); ", "bye\n"), ("import threading; ", "")):
         for words, status, text in (("-", 0, "before\n\ts_endpgm\n" + after), ("missing", 2, "before\n" + after)):
             code = before + start + "sys.stdout.write('before\\n'); sys.exit(command())"
@@ -59,7 +59,7 @@ def test_a_place_that_may_be_left_out_stands_behind_options(words: list[str]) ->
 
 
 def test_argparse_is_left_alone() -> None:
-    code = "import io, sys; sys.stdin = io.TextIOWrapper(io.BytesIO()); from pyaco.cli.main import main; main(['asm', '-'])"
+    code = "import io, sys; sys.stdin = io.TextIOWrapper(io.BytesIO()); from pyaco.cli import main; main(['asm', '-'])"
     result = subprocess.run([sys.executable, "-c", f"{code}; print('argparse' in sys.modules)"], capture_output=True, text=True, check=True)
     assert result.stdout == "False\n"
 

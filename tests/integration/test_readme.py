@@ -18,7 +18,7 @@ from pyaco import meta
 from pyaco.addrlib import gpu_config
 from pyaco.addrlib.driver.queries import compute_surface, surface_addresses
 from pyaco.addrlib.driver.records import SurfaceRequest
-from pyaco.cli.main import VERBS, main
+from pyaco.cli import VERBS, main
 from pyaco.descriptors.buffer import buffer_descriptor
 from pyaco.descriptors.decode import decode
 from pyaco.descriptors.image import ImageView, image_descriptor

@@ -14,7 +14,7 @@ import pytest
 
 import pyaco
 from pyaco.binary.elf import read_elf
-from pyaco.cli.main import main
+from pyaco.cli import main
 from pyaco.compute_pipeline import Pipeline, PipelineCache, entry_of_shader, shader_of_entry
 from pyaco.emu.errors import MissingWaitError
 from pyaco.emu.occupancy import shader_occupancy

@@ -12,7 +12,7 @@ from pyaco import isa
 from pyaco._core.isa.text_tables import TextTables
 from pyaco.errors import InputError
 from pyaco.isa import opcodes
-from pyaco.isa.listing import listing
+from pyaco.isa.text_tables import listing
 
 TARGETS = ("gfx600", "gfx700", "gfx803", "gfx900", "gfx1010", "gfx1030", "gfx1100", "gfx1150", "gfx1170", "gfx1200", "gfx1250", "gfx1310")
 SIBLINGS = ("gfx810", "gfx902", "gfx904", "gfx906", "gfx90c", "gfx1011", "gfx1013", "gfx1103", "gfx1151", "gfx1201", "gfx1251")

@@ -64,7 +64,7 @@ def test_tables_of_an_installation_need_no_sources(none_loaded: None, tmp_path: 
 def test_a_command_loads_what_it_needs(verb: str, data: bytes, tmp_path: Path) -> None:
     """Start-up is most of what a short command takes: neither the opcode table nor the IR, and little of Python's library."""
     (tmp_path / "in").write_bytes(data)
-    code = f"import os, sys; before = set(sys.modules); from pyaco.cli.main import main; main(['{verb}', '--target', 'gfx900', 'in', '-o', 'out'])"
+    code = f"import os, sys; before = set(sys.modules); from pyaco.cli import main; main(['{verb}', '--target', 'gfx900', 'in', '-o', 'out'])"
     # kernels with sanitizers need their library
     environment = {name: os.environ[name] for name in ("LD_PRELOAD", "ASAN_OPTIONS") if name in os.environ}
     environment["PYTHONPATH"] = str(Path(isa.__file__).parents[2])

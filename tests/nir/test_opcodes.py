@@ -15,7 +15,7 @@ import pyaco
 from pyaco._core.ir.shader import Shader
 from pyaco._core.ir.vocabulary import NirFlag
 from pyaco._core.nir import build
-from pyaco.cli.main import main
+from pyaco.cli import main
 from pyaco.emu import Device
 from pyaco.errors import InputError, UnsupportedError
 from pyaco.nir import ALU_INFOS, AluInfo, interpreter_alu, interpreter_opcodes

@@ -47,7 +47,7 @@ def release() -> int:
 def chips() -> frozenset[str]:
     """The chips that it knows, by gfx name."""
     answer = subprocess.run([PROGRAM, "-arch=amdgcn", "-mcpu=help"], input="", capture_output=True, text=True, check=False)
-    return frozenset(re.findall(r"^ +(gfx\w+) +- ", answer.stdout + answer.stderr, re.M))
+    return frozenset(re.findall(r"^ +(gfx[\w-]+) +- ", answer.stdout + answer.stderr, re.M))
 
 
 def encodings(output: str) -> Iterator[tuple[str, bytes]]:

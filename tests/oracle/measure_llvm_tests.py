@@ -20,8 +20,8 @@ import llvm_forms
 
 from pyaco import isa
 from pyaco.errors import InputError
-from pyaco.isa.listing import default_wave_size
-from pyaco.isa.processors import processor
+from pyaco.isa.processors import assembly_target
+from pyaco.isa.text_tables import default_wave_size
 
 BYTES = re.compile(r"^\[?((?:0x[0-9a-fA-F]{1,2}\s*,?\s*)+)\]?\s*$")
 Difference = tuple[str, int, str, str, str, str]  # chip, wave size, file, line, ours, LLVM's
@@ -29,7 +29,7 @@ Difference = tuple[str, int, str, str, str, str]  # chip, wave size, file, line,
 
 @dataclass
 class Counts:
-    """Lines of one gfx level: taken by LLVM and by us with the same result, refused by both, and what differs."""
+    """Lines of one chip: taken by LLVM and by us with the same result, refused by both, and what differs."""
 
     agreed: int = 0
     refused: int = 0
@@ -51,7 +51,7 @@ class Run:
     features: tuple[str, ...]
 
     def options(self, *more: str) -> list[str]:
-        waves = [f"{'+' if self.wave == size else '-'}wavefrontsize{size}" for size in (32, 64)] if processor(self.chip)[1] >= 100 else []
+        waves = [f"{'+' if self.wave == size else '-'}wavefrontsize{size}" for size in (32, 64)] if assembly_target(self.chip)[1] >= 100 else []
         features = [*waves, *self.features, *more]
         return [f"-mattr={','.join(features)}"] if features else []
 
@@ -63,7 +63,7 @@ def runs(text: str) -> set[Run]:
         chip = re.search(r"-mcpu=(\S+)", line)
         # LLVM 22 has gfx940 as gfx942
         try:
-            name, level = processor(re.sub("gfx94[01]", "gfx942", chip[1]) if chip else "tahiti")
+            name, level = assembly_target(re.sub("gfx94[01]", "gfx942", chip[1]) if chip else "tahiti")
         except InputError:
             continue
         if "r600" in line:
@@ -138,7 +138,7 @@ def same(mine: bytes | str, theirs: bytes | str) -> bool:
 
 def both(chip: str, lines: list[str], options: list[str]) -> list[bytes | str]:
     """LLVM's answers in a mode of 16-bit registers, which only some generations have."""
-    return llvm_forms.assemble(chip, lines, *options) if processor(chip)[1] >= 110 else [""] * len(lines)
+    return llvm_forms.assemble(chip, lines, *options) if assembly_target(chip)[1] >= 110 else [""] * len(lines)
 
 
 def shown(answer: bytes | str) -> str:
@@ -147,7 +147,7 @@ def shown(answer: bytes | str) -> str:
 
 def judge_words(path: Path, run: Run, counts: Counts) -> None:
     """One file of bytes; LLVM reads those of GFX8 and later alone."""
-    if processor(run.chip)[1] < 80:
+    if assembly_target(run.chip)[1] < 80:
         return
     codes = [code for code in words(path.read_text()) if len(code) % 4 == 0]
     mine = [own_text(code, run) for code in codes]
@@ -179,11 +179,11 @@ def judge_words(path: Path, run: Run, counts: Counts) -> None:
 
 def word_options(run: Run) -> list[list[str]]:
     """Options of LLVM for bytes: from GFX11 on there are two modes of 16-bit registers."""
-    if processor(run.chip)[1] < 110:
+    if assembly_target(run.chip)[1] < 110:
         return [run.options()]
     # from GFX12 on our text has no names of halves where it needs none, as LLVM's by default until release 22
     modes = ("-real-true16", "+real-true16")
-    return [run.options(mode) for mode in (modes if processor(run.chip)[1] >= 120 else modes[::-1])]
+    return [run.options(mode) for mode in (modes if assembly_target(run.chip)[1] >= 120 else modes[::-1])]
 
 
 def own_text(code: bytes, run: Run) -> str | None:
@@ -192,27 +192,27 @@ def own_text(code: bytes, run: Run) -> str | None:
     return lines[0].text if len(lines) == 1 and not lines[0].text.startswith(".long") else None
 
 
-def measure(root: Path, pattern: str) -> Iterator[tuple[str, int, Counts]]:
-    """Kind of file, gfx level and counts."""
+def measure(root: Path, pattern: str) -> Iterator[tuple[str, str, Counts]]:
+    """Kind of file, chip and counts."""
     kinds: tuple[tuple[str, str, Callable[[Path, Run, Counts], None]], ...] = (
         (".txt", "Disassembler/AMDGPU/*.txt", judge_words), (".s", "AMDGPU/*.s", judge_lines),
     )  # fmt: skip
     for kind, files, judge in kinds:
-        counts: dict[int, Counts] = collections.defaultdict(Counts)
+        counts: dict[str, Counts] = collections.defaultdict(Counts)
         for path in sorted(root.glob(files)):
             if re.search(pattern, path.name):
                 for run in sorted(runs(path.read_text()), key=str):
                     if run.chip in llvm_forms.chips():  # tests of a later release have others
-                        judge(path, run, counts[processor(run.chip)[1]])
-        for level in sorted(counts):
-            yield kind, level, counts[level]
+                        judge(path, run, counts[run.chip])
+        for chip in sorted(counts, key=lambda chip: (assembly_target(chip)[1], chip)):
+            yield kind, chip, counts[chip]
 
 
 def main() -> None:
     root, pattern = Path(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else ""
-    for kind, level, counts in measure(root, pattern):
+    for kind, chip, counts in measure(root, pattern):
         total = counts.agreed + len(counts.differences)
-        print(f"{kind} level {level}: {counts.share():.3%} of {total} lines that LLVM takes ({counts.same_text} same text);", end=" ")
+        print(f"{kind} {chip}: {counts.share():.3%} of {total} lines that LLVM takes ({counts.same_text} same text);", end=" ")
         print(f"{counts.refused} refused by both, {len(counts.lenient)} taken by us alone", flush=True)
         for title, entries in (("differs", counts.differences), ("lenient", counts.lenient)):
             for entry in entries:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from pyaco import emu
-from pyaco.cli.main import main
+from pyaco.cli import main
 from pyaco.emu import Device
 from pyaco.emu.hsa import DispatchPacket
 from pyaco.errors import InputError

@@ -15,7 +15,7 @@ import pytest
 from pyaco import isa
 from pyaco.binary import offload_entries, read_code_object
 from pyaco.binary.demangle import demangled
-from pyaco.cli.main import main
+from pyaco.cli import main
 from pyaco.emu import Device
 from pyaco.emu.kernel_arguments import APERTURES
 from pyaco.errors import InputError, UnsupportedError

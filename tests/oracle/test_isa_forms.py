@@ -25,8 +25,8 @@ from pyaco._core.isa.disassemble import disassemble_words
 from pyaco._core.isa.records import decode_words, encode_fields
 from pyaco.errors import InputError
 from pyaco.isa import opcodes, text_facts, text_tables
-from pyaco.isa.listing import default_wave_size
 from pyaco.isa.processors import processor
+from pyaco.isa.text_tables import default_wave_size
 
 pytestmark = [
     pytest.mark.oracle,

@@ -13,7 +13,7 @@ from hsa_launch import compile_kernels
 
 from pyaco import emu
 from pyaco.binary import CodeObject
-from pyaco.cli.main import main
+from pyaco.cli import main
 from pyaco.emu import Device, LocalMemory
 from pyaco.emu.checks import CHECKS
 from pyaco.errors import InputError

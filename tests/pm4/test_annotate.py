@@ -13,7 +13,7 @@ from cases import CASES
 
 import pyaco
 from pyaco import emu, pm4
-from pyaco.cli.main import main
+from pyaco.cli import main
 from pyaco.errors import InputError
 from pyaco.pm4 import DispatchStream, Stream, packet
 

@@ -9,7 +9,7 @@ import pytest
 from module_words import ENUMERANTS, OPCODES, Module, enumerant, text
 
 from pyaco import InputError, UnsupportedError, spirv
-from pyaco.cli.main import main
+from pyaco.cli import main
 
 SHAPES = {row[1]: row[2] for row in (line.split() for line in (resources.files("pyaco.spirv") / "data/opcodes.txt").read_text().splitlines())
           if row[0] != "#"}

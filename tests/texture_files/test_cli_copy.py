@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pyaco.addrlib import Surface
-from pyaco.cli.main import main
+from pyaco.cli import main
 from pyaco.texture_files import Texture, TextureShape, read_dds, read_ktx2, write_dds, write_ktx2
 
 Image = pytest.importorskip("PIL.Image")

@@ -21,7 +21,7 @@
 #define PYACO_HAS_X86 0
 #endif
 
-enum : int64_t { line_bytes = 64, band_rows = 32, chunk_bytes = 512, piece_chunk_bytes = 1024, bytes_ahead = 1 << 15 };
+enum : int64_t { line_bytes = 64, band_rows = 64, chunk_bytes = 512, piece_chunk_bytes = 1024, bytes_ahead = 1 << 16 };
 
 struct LineCopy {
     uint8_t *memory, *texels;                // the texels of the first line

@@ -70,6 +70,7 @@ cdef enum:
     tries_limit = 12                  # templates of one bucket, those that were given up included
     plain_wait = 1                    # lines of a plain form before it gets a template, which takes as long as a few
     plain_tried = 255
+    tailed_limit = 12                 # templates of one bucket that take any lane control: for each kind of it, and destination of a comparison
     unlimited_credit = 0x7fffffff     # for as much code as there can be
 
 
@@ -113,7 +114,8 @@ cdef struct Bucket:
     uint8_t seen                      # lines, since the last template
     uint8_t tries
     uint8_t plain                     # lines of the plain form; plain_tried: it has a template, or cannot have one
-    bint learns                       # whether there is a template that is not plain, and may come to accept more
+    uint8_t tailed                    # templates that take any lane control
+    uint8_t learns                    # whether there is a template that is not plain, and may come to accept more
 
 # The number of a bucket.
 cdef struct Selector:
@@ -234,6 +236,8 @@ cdef uint32_t _print_slowly(Templates templates, bint learning, Printer *t, cons
         t.values = NULL
     kept = other_instruction if t.has_no_syntax else _fidelity(&d, t.level, words)
     if kept == same_words:
+        if t.tail != NULL and templates.learn_after:
+            templates.keep_tail(t, words, &d)
         if plain:
             templates.make_plain(t, words, &d, begin)
         elif learning:
@@ -465,6 +469,7 @@ cdef Listing _make_listing(bytes code, Printer *t, int learn_after, bint tentati
     if wait and count >= dwords_per_line_seen * wait:
         templates.start(t.level, wait, count // dwords_per_credit if learn_after < 0 else unlimited_credit)
     t.operands = &templates.operands if templates.learn_after else NULL
+    t.tails = &templates.tails
     listing.resize(<size_t>count * 32 + 2 * line_limit)
     with nogil:
         complete = listing.print_all(templates, t, words, count, tentative)
@@ -518,6 +523,7 @@ def disassemble_words(bytes code not None, uint32_t wave_size, TextTables tables
     t.facts = tables.facts
     t.values = NULL
     t.operands = NULL
+    t.tail = NULL
     list_dependencies(&t)
     wait = -1 if learn_after is None else <uint8_t>learn_after
     listing = _make_listing(code, &t, wait, halves is None and not t.true16, as_text)

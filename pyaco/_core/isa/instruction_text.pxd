@@ -21,6 +21,7 @@ cdef enum:
     value_offset                      # in decimals behind a name; zero has no text
     value_hexadecimal
     value_scalar                      # the operand of a SOPP instruction
+    value_tail                        # lane control, behind the last operand
 
 cdef struct Value:
     uint32_t kind
@@ -58,6 +59,20 @@ cdef struct OperandTables:
     OperandTable items[table_limit]
     OperandTable *of_size[2][256]     # by wide_null and size in bytes
 
+# The ends of lines with lane control, by the bits that decide them (``line_tails.pxi``).
+cdef struct Tail:
+    uint32_t key
+    Span text
+
+cdef enum:
+    tail_limit = 512
+    tail_slots = 1024
+
+cdef struct Tails:
+    uint32_t count
+    uint16_t slots[tail_slots]        # numbers of items, one more than they are; 0: empty
+    Tail items[tail_limit]
+
 cdef struct Printer:
     char *p                           # where the next character goes
     char *gap                         # where the target of a branch belongs, if the line has one
@@ -77,6 +92,8 @@ cdef struct Printer:
     Values *values                    # NULL: nothing is noted
     OperandTables *operands           # NULL: no texts are kept
     OperandTable **kept               # those of the instruction at hand, by size in bytes; NULL: none are taken
+    const char *tail                  # where lane control begins in a line of a short encoding; NULL: there is none
+    const Tails *tails                # what templates print of it
 
 
 cdef inline void put(Printer *t, char character) noexcept nogil:

@@ -16,6 +16,7 @@ cdef void instruction(Printer *t, const Decoded *d) noexcept nogil:
     t.wide_null = (format & (valu_one_dword | format_vop3)) != 0
     t.any_register = False
     t.kept = NULL
+    t.tail = NULL
     if t.operands != NULL:
         t.kept = t.operands.of_size[t.wide_null]
     if not scalar_reads_fit(d, t.level) or form_error(d, t.level, t.true16) != NULL or t.facts[d.opcode] & fact_absent \

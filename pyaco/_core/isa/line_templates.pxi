@@ -10,6 +10,9 @@ cdef inline char *_copy_span(char *p, Span span) noexcept nogil:
             return p + span.length
 
 
+include "line_tails.pxi"
+
+
 cdef inline bint _has_form(const Template *template, const uint32_t *words) noexcept nogil:
     cdef uint64_t low
     memcpy(&low, words, 8)
@@ -37,6 +40,8 @@ cdef bint _put_value(Printer *t, const Hole *hole, uint32_t value) noexcept nogi
         t.has_no_syntax = False
         sopp_operand(t, hole.number, value)
         return not t.has_no_syntax
+    if hole.kind == value_tail:
+        return put_tail(t, value | <uint32_t>hole.number << 24)
     if hole.kind == value_offset:
         if number:
             put_text(t, hole.name)
@@ -185,22 +190,26 @@ cdef bint _is_plain(const Decoded *d, uint32_t level) noexcept nogil:
 
     It has no modifiers, and no operand that an opcode takes only of some kinds or prints otherwise than others do.
     """
-    cdef uint32_t i
     if d.modifiers != 0 or d.has_literal or d.destination_count > 1 or level < gfx7:
         return False
     if d.format == format_sop1 or d.format == format_sop2 or d.format == format_sopc:
         return d.source_count <= (1 if d.format == format_sop1 else 2) and takes_any_source(d)
     if d.format == 0 or d.format & ~<uint32_t>(valu_one_dword | format_vop3) or unaligned_result(d.opcode) or d.opcode == op_v_pk_fmac_f16:
         return False
+    return _has_whole_registers(d, level) and takes_any_source(d)
+
+
+cdef bint _has_whole_registers(const Decoded *d, uint32_t level) noexcept nogil:
+    """Whether no operand may be half a register, which is in the upper half of a short form's numbers, or a long tuple, which takes no scalars."""
+    cdef uint32_t i
     for i in range(d.source_count):
-        # halves of registers are in the upper half of a short form's numbers; long tuples take no scalars
         if d.source_bytes[i] >= 24 or (d.source_bytes[i] == 2 and level >= gfx11):
             return False
-    return not (d.destination_count and d.destination_bytes[0] == 2 and level >= gfx11) and takes_any_source(d)
+    return not (d.destination_count and d.destination_bytes[0] == 2 and level >= gfx11)
 
 
 cdef void _plain_field(const Decoded *d, uint32_t slot, ValueBits *bits) noexcept nogil:
-    """The bits of an operand of a plain form; none if it has no field."""
+    """The bits of an operand of a plain form, or of one with lane control; none if it has no field."""
     cdef bint is_source = slot < d.source_count
     cdef bint scalar = format_sop1 <= d.format <= format_sopc
     if d.format & format_vop3 and not scalar:
@@ -211,8 +220,9 @@ cdef void _plain_field(const Decoded *d, uint32_t slot, ValueBits *bits) noexcep
         bits.rotation = <uint8_t>(8 * slot if is_source else 16)
         bits.mask = 0xff if is_source else 0x7f
     elif is_source:
+        bits.word = slot == 0 and d.format & lane_control != 0
         bits.rotation = <uint8_t>(9 * slot)
-        bits.mask = 0xff if slot else 0x1ff
+        bits.mask = 0xff if slot or d.format & lane_control else 0x1ff
     elif not d.format & format_vopc:
         bits.rotation = 17
         bits.mask = 0xff
@@ -228,18 +238,21 @@ cdef class Templates:
     """
 
     cdef Selector selectors[512]      # by the nine highest bits of the first word
-    cdef vector[Bucket] buckets
+    cdef Bucket *buckets              # zeros, of whose pages few are touched
     cdef vector[Template] templates           # the first one is none
     cdef vector[Hole] holes
     cdef vector[char] characters
+    cdef Span comma                   # what stands between most values
     cdef vector[Decoded] forms        # of dual instructions, whose halves may not read the same banks of registers; the first is none
     cdef OperandTables operands
+    cdef Tails tails
     cdef uint32_t learn_after
     cdef int64_t credit               # while it pays for a template, lines of the slow path are learnt from
     cdef Values values                # of the last line that the slow path printed
 
     def __dealloc__(self):
         cdef uint32_t i
+        free(self.buckets)
         for i in range(self.operands.count):
             free(self.operands.items[i].texts)
 
@@ -247,13 +260,16 @@ cdef class Templates:
         self.learn_after = learn_after
         self.credit = credit
         self.set_selectors(level)
-        self.buckets.resize(bucket_count)
+        self.buckets = <Bucket *>calloc(bucket_count, sizeof(Bucket))
+        if self.buckets == NULL:
+            raise MemoryError
         # what does not move may be pointed to
         self.templates.reserve(template_limit)
         self.templates.resize(1)
         self.forms.resize(1)
         self.holes.reserve(hole_limit)
         self.characters.reserve(character_limit)
+        self.comma = self.kept_span(b", ", <const char *>b", " + 2)
         return 0
 
     cdef void set_selectors(self, uint32_t level) noexcept nogil:
@@ -425,10 +441,11 @@ cdef class Templates:
 
     cdef inline bint wants_plain(self, const Printer *t, const uint32_t *words, const Decoded *d) noexcept nogil:
         """Whether to make the template of a plain form: once for each opcode, when a few lines have it."""
-        cdef Bucket *bucket
+        cdef Bucket *bucket = self.bucket_of(words[0])
+        if d.format & lane_control:
+            return bucket.tailed < tailed_limit and _has_tail(d, t.level, words[1]) and not self.takes_tails(bucket, words)
         if not _is_plain(d, t.level):
             return False
-        bucket = self.bucket_of(words[0])
         if bucket.plain == plain_tried:
             return False
         bucket.plain += 1
@@ -436,6 +453,33 @@ cdef class Templates:
             return False
         bucket.plain = plain_tried
         return keeps_words(d, t.level, words)
+
+    cdef bint takes_tails(self, const Bucket *bucket, const uint32_t *words) noexcept nogil:
+        """Whether a template has the form of `words` with any lane control."""
+        cdef const Template *template = self.first_match(bucket.first_template, words)
+        while template != NULL:
+            if template.holes and self.holes[template.first_hole + template.holes - 1].kind == value_tail:
+                return True
+            template = self.first_match(template.next, words)
+        return False
+
+    cdef void keep_tail(self, const Printer *t, const uint32_t *words, const Decoded *d) noexcept nogil:
+        """Keep the lane control of a line that has just been printed, if templates may print it."""
+        cdef ValueBits bits
+        cdef Tail *tail
+        cdef uint32_t key, slot
+        if self.tails.count == tail_limit or self.characters.size() + line_limit > character_limit or not _has_tail(d, t.level, words[1]):
+            return
+        _tail_bits(d, t.level, &bits)
+        key = words[1] >> bits.rotation | _tail_class(d) << 24
+        slot = _tail_slot(&self.tails, key)
+        if self.tails.slots[slot]:
+            return
+        tail = &self.tails.items[self.tails.count]
+        self.tails.count += 1
+        self.tails.slots[slot] = <uint16_t>self.tails.count
+        tail.key = key
+        tail.text = self.kept_span(t.tail, t.p)
 
     cdef void make_plain(self, Printer *t, const uint32_t *words, const Decoded *d, const char *begin) noexcept nogil:
         """A template of a form whose fields are known, and take every operand that has a text."""
@@ -453,6 +497,9 @@ cdef class Templates:
         for i in range(self.values.count):
             if self.values.items[i].kind == value_operand:
                 _plain_field(d, _slot_of(d, self.values.items[i].slot), &value_bits[i])
+            elif self.values.items[i].kind == value_tail:
+                _tail_bits(d, t.level, &value_bits[i])
+                self.bucket_of(words[0]).tailed += 1
         self.set_fixed_bits(&template, words, d, value_bits)
         if self.add_holes(t, &template, words, d, &form, value_bits, begin):
             template.scalar_limit = self.scalar_limit(&form, d, t.level, value_bits)
@@ -515,7 +562,7 @@ cdef class Templates:
             hole.mask = value_bits[i].mask
             hole.sign = value_bits[i].sign
             hole.name = value.name
-            hole.number = d.opcode
+            hole.number = <uint16_t>_tail_class(d) if value.kind == value_tail else d.opcode
             if value.kind == value_operand and not self.set_texts(t, &hole, value, zero, _slot_of(d, value.slot), plain):
                 return False
             self.end_piece(template, done, value.begin)
@@ -538,14 +585,20 @@ cdef class Templates:
             hole.scalar = scalar_kinds()
         return True
 
-    cdef void end_piece(self, Template *template, const char *begin, const char *end) noexcept nogil:
-        """The characters behind the last hole, or before the first."""
+    cdef Span kept_span(self, const char *begin, const char *end) noexcept nogil:
+        """A copy of characters, for which there is room."""
         cdef Span span
         cdef size_t used = self.characters.size()
         span.length = <uint32_t>(end - begin)
         self.characters.resize(used + span.length + span_padding)
         memcpy(&self.characters[used], begin, span.length)
         span.text = &self.characters[used]
+        return span
+
+    cdef void end_piece(self, Template *template, const char *begin, const char *end) noexcept nogil:
+        """The characters behind the last hole, or before the first."""
+        cdef bint is_comma = end - begin == 2 and begin[0] == c',' and begin[1] == c' '
+        cdef Span span = self.comma if is_comma else self.kept_span(begin, end)
         if template.holes:
             self.holes.back().after = span
         else:

@@ -46,7 +46,7 @@ cdef inline void separate(Printer *t, uint32_t position) noexcept nogil:
 
 
 # ----------------------------------------------------------------------------------------------------------------- values
-cdef Value *_note(Printer *t, uint32_t kind, const char *begin) noexcept nogil:
+cdef Value *note_value(Printer *t, uint32_t kind, const char *begin) noexcept nogil:
     """Note the value whose text goes from `begin` to here; NULL where there is no room for it."""
     cdef Value *value
     t.values.count += 1
@@ -61,7 +61,7 @@ cdef Value *_note(Printer *t, uint32_t kind, const char *begin) noexcept nogil:
 
 cdef void note_operand(Printer *t, uint32_t kind, const char *begin, const uint16_t *slot, uint32_t size) noexcept nogil:
     """Callers ask before whether anybody wants to know (``Printer.values``)."""
-    cdef Value *value = _note(t, kind, begin)
+    cdef Value *value = note_value(t, kind, begin)
     if value != NULL:
         value.slot = slot
         value.size = size
@@ -70,7 +70,7 @@ cdef void note_operand(Printer *t, uint32_t kind, const char *begin, const uint1
 cdef inline void note_immediate(Printer *t, uint32_t kind, const char *begin, uint32_t bits, uint32_t shift, const char *name) noexcept nogil:
     cdef Value *value = NULL
     if t.values != NULL:
-        value = _note(t, kind, begin)
+        value = note_value(t, kind, begin)
     if value != NULL:
         value.bits = bits
         value.shift = shift

@@ -97,6 +97,8 @@ cdef void vop(Printer *t, const Decoded *d) noexcept nogil:
         _vop_source(t, d, i, neg, magnitude)
     if plain:
         return
+    if format & (format_vop3 | format_base_mask) == 0:
+        t.tail = t.p
     if _is_bitop3(d.opcode):
         _truth_table(t, m)
     if format & format_vop3:
@@ -109,6 +111,8 @@ cdef void vop(Printer *t, const Decoded *d) noexcept nogil:
         _sdwa(t, d, compare)
     else:
         _lanes(t, d)
+    if t.tail != NULL and t.values != NULL:
+        note_value(t, value_tail, t.tail)
 
 
 cdef inline bint _is_bitop3(uint32_t opcode) noexcept nogil:
