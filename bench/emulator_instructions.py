@@ -3,7 +3,8 @@
 Waves execute a loop with sixteen copies of the instruction; what the loop takes without them is subtracted. Addresses are those of full waves:
 the same dword in all lanes, dwords side by side, 64 bytes apart, or scattered over 16 KiB.
 
-``python bench/emulator_instructions.py [word ...]`` prints a table of all kinds, or of those whose name has a word in it; pytest runs each once.
+``python bench/emulator_instructions.py [--lanes N] [word ...]`` prints a table of all kinds, or of those whose name has a word in it, with all lanes
+active or the first N; pytest runs each once.
 """
 
 from __future__ import annotations
@@ -140,12 +141,14 @@ def kinds() -> dict[str, Kind]:
 class Prepared:
     """A kernel with a loop over copies of an instruction, or over none."""
 
-    def __init__(self, kind: Kind, copies: int = COPIES, engine: str = "fast") -> None:
+    def __init__(self, kind: Kind, copies: int = COPIES, engine: str = "fast", lanes: int = 0) -> None:
         self.kind = kind
         self.device = Device(kind.target, engine, 1)
         self.memory = self.device.buffer(np.zeros(MEMORY, np.uint8))
         setup = SETUP.format(descriptor="0x31016000") + MATRIX_SETUP
         tail = "    s_sub_i32 s2, s2, 1\n    s_cmp_lg_u32 s2, 0\n    s_cbranch_scc1 loop\n    s_endpgm\n"
+        if lanes:
+            setup += f"    s_mov_b32 exec_lo, {(1 << lanes) - 1:#x}\n" + "    s_mov_b32 exec_hi, 0\n" * (kind.wave == 64)
         text = f"{setup}    s_movk_i32 s2, {LOOPS}\nloop:\n" + f"    {kind.text}\n" * copies + tail
         self.code = isa.assemble(text, kind.target, wave_size=kind.wave)
 
@@ -167,9 +170,9 @@ class Prepared:
         return min(times)
 
 
-def nanoseconds(kind: Kind, engine: str = "fast", turns: int = TURNS) -> float:
+def nanoseconds(kind: Kind, engine: str = "fast", turns: int = TURNS, lanes: int = 0) -> float:
     """Return what an instruction costs."""
-    least = Prepared(kind, COPIES, engine).seconds(turns) - Prepared(kind, 0, engine).seconds(turns)
+    least = Prepared(kind, COPIES, engine, lanes).seconds(turns) - Prepared(kind, 0, engine, lanes).seconds(turns)
     return least * 1e9 / (GROUPS * LOOPS * COPIES)
 
 
@@ -181,12 +184,15 @@ def test_runs(name: str) -> None:
 
 def main(words: list[str]) -> None:
     """Print the table."""
+    lanes = 0
+    if words[:1] == ["--lanes"]:
+        lanes, words = int(words[1]), words[2:]
     chosen = {name: kind for name, kind in kinds().items() if not words or any(word in name for word in words)}
-    rows = [(nanoseconds(kind), name, kind) for name, kind in chosen.items()]
+    rows = [(nanoseconds(kind, lanes=lanes), name, kind) for name, kind in chosen.items()]
     print(f"{'ns':>8}{'reference':>11}   instruction")
     for took, name, kind in sorted(rows, reverse=True):
         of = "" if kind.target == "gfx1100" else f"   ({kind.target}, wave{kind.wave})"
-        print(f"{took:8.1f}{nanoseconds(kind, 'reference', 1):11.0f}   {name}{of}", flush=True)
+        print(f"{took:8.1f}{nanoseconds(kind, 'reference', 1, lanes):11.0f}   {name}{of}", flush=True)
 
 
 if __name__ == "__main__":

@@ -63,7 +63,7 @@ class Semantics(NamedTuple):
     results: list[str]
     sources: list[str]
     statements: list[str]
-    packed: int = 0                   # 1: halves of a register, 2: registers of a pair
+    packed: int = 0                   # 1: halves of a register, 2: registers of a pair, 3: pairs of four
     scalar: bool = False
     until: int = 0                    # the last gfx level that computes so, 0 where all do that have no line of their own
 
@@ -120,7 +120,7 @@ def read_lines(source: Path) -> list[Semantics]:
         head, _, body = line.partition("|")
         left, _, right = head.partition("=")
         words = left.split()
-        packed = {"pk": 1, "pk32": 2}.get(words[1], 0)
+        packed = {"pk": 1, "pk32": 2, "pk64": 3}.get(words[1], 0)
         operations.append(
             Semantics(
                 words[0].split(","),

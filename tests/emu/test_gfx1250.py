@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -313,15 +314,65 @@ def test_matrices(assemble: Assemble, engine: str, name: str) -> None:
             assert got == encode(int(expected[element + 8 * (lane // 16), lane % 16])), (name, lane, element)
 
 
+SPARSE = ["v_swmmac_f32_16x16x64_f16", "v_swmmac_f32_16x16x64_bf16", "v_swmmac_f16_16x16x64_f16", "v_swmmac_bf16_16x16x64_bf16",
+          "v_swmmac_i32_16x16x128_iu8", "v_swmmac_f32_16x16x128_fp8_bf8", "v_swmmac_f32_16x16x128_bf8_bf8", "v_swmmac_f16_16x16x128_bf8_fp8",
+          "v_swmmac_f16_16x16x128_fp8_fp8"]  # fmt: skip
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", SPARSE)
+def test_sparse_matrices(assemble: Assemble, engine: str, name: str) -> None:
+    """By the numbers of the inner dimension, as rocjitsu's ``mma/layout.h`` has them: which lane and element each matrix and the index has."""
+    total, left, right, depth = operands(name)
+    random = np.random.default_rng(19)
+    b, c = random.integers(0, 2, (depth, 16)), random.integers(0, 5, (16, 16))
+    a = np.zeros((16, depth), int)
+    eight = KINDS[left][0] == 8
+    block_a, block_b, entries = (16, 32, 32) if eight else (8, 16, 16)
+    source = np.zeros((40, LANES), np.uint64)
+    for line in range(16):
+        for pair in range(depth // 4):
+            for which, kept in enumerate(sorted(random.choice(4, 2, replace=False))):
+                number = 2 * pair + which                   # among those that A holds
+                value = a[line, 4 * pair + kept] = int(random.integers(-1, 2))
+                put(source[:8], line + 16 * (number // block_a % 2), number // (2 * block_a) * block_a + number % block_a, left, value)
+                entry = number % entries
+                source[38 + entry // 16, line + 16 * (number // entries)] |= int(kept) << entry % 16 * 2
+        for k in range(depth):
+            put(source[8:24], line + 16 * (k // block_b % 2), k // (2 * block_b) * block_b + k % block_b, right, int(b[k, line]))
+    for lane in range(LANES):
+        for element in range(8):
+            put(source[24:32], lane, element, total, int(c[element + 8 * (lane // 16), lane % 16]))
+    sums = 8 * KINDS[total][0] // 32
+    flags = " neg_lo:[1,1,0]" if left == "iu8" else ""
+    text = f"{name} v[32:{31 + sums}], v[8:15], v[16:31], {'v[46:47]' if eight else 'v46'}{flags}"
+    found = run(assemble, engine, text, source, sums, first=32)
+    expected = a @ b + c
+    for lane in range(LANES):
+        for element in range(8):
+            bits, encode, _ = KINDS[total]
+            got = int(found[element * bits // 32, lane]) >> element * bits % 32 & (1 << bits) - 1
+            assert got == encode(int(expected[element + 8 * (lane // 16), lane % 16])), (name, lane, element)
+
+
 #: E2M1 by value.
 FOURS = {value: code for code, value in enumerate((0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0))}
 
 
-def test_scaled_matrices(assemble: Assemble) -> None:
+def fifth(code: int) -> float:
+    """E5M3: no sign, biased by 15, denormals."""
+    return float((code & 7 | 8) * 2.0 ** ((code >> 3) - 18) if code >> 3 else (code & 7) * 2.0**-17)
+
+
+@pytest.mark.parametrize("scale", ["E8", "E5M3"])
+def test_scaled_matrices(assemble: Assemble, scale: str) -> None:
     """FP8 by FP4 with scales for 32 elements each: 8-bit elements run through the groups of lanes by 16, 4-bit ones by 32."""
     random = np.random.default_rng(18)
     a, b = random.integers(-3, 4, (16, 128)), random.choice([0.0, 0.5, 1.0, 2.0, -1.5], (128, 16))
     scale_a, scale_b = random.integers(125, 130, (16, 4)), random.integers(126, 129, (16, 4))
+    if scale == "E5M3":
+        scale_b = random.integers(1, 250, (16, 4))
+        scale_b[:3] = random.integers(0, 8, (3, 4))
     source = np.zeros((34, LANES), np.uint64)
     for lane in range(LANES):
         group, line = lane // 16, lane % 16
@@ -334,10 +385,11 @@ def test_scaled_matrices(assemble: Assemble) -> None:
         source[32, lane] = sum(int(scale_a[line, i]) << 8 * i for i in range(4)) if group == 0 else 0x7F7F7F7F
         source[33, lane] = sum(int(scale_b[line, i]) << 8 * i for i in range(4)) if group else 0x7F7F7F7F
     text = ("v_wmma_scale_f32_16x16x128_f8f6f4 v[44:51], v[8:23], v[24:31], 1.0, v40, v41 matrix_b_fmt:MATRIX_FMT_FP4 "
-            "matrix_b_scale:MATRIX_SCALE_ROW1")
+            "matrix_b_scale:MATRIX_SCALE_ROW1" + (" matrix_b_scale_fmt:MATRIX_SCALE_FMT_E5M3" if scale == "E5M3" else ""))
     found = run(assemble, "reference", text, source, 8, first=44).view(np.float32)
     left = a * np.repeat(2.0 ** (scale_a - 127.0), 32, axis=1)
-    right = b * np.repeat(2.0 ** (scale_b - 127.0), 32, axis=1).T
+    factors = 2.0 ** (scale_b - 127.0) if scale == "E8" else np.vectorize(fifth)(scale_b)
+    right = b * np.repeat(factors, 32, axis=1).T
     expected = left @ right + 1
     for lane in range(LANES):
         for element in range(8):
@@ -411,7 +463,8 @@ def test_tensors_that_are_refused(assemble: Assemble, flags: int) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("text", [
-    "v_swmmac_f32_16x16x64_f16 v[16:23], v[24:31], v[32:47], v8", "v_cvt_scalef32_sr_pk8_fp4_f32 v10, v[16:23], v4, v8",
+    "v_swmmac_f32_16x16x64_f16 v[16:23], v[24:31], v[32:47], v8 index_key:1", "v_swmmac_bf16f32_16x16x64_bf16 v[16:23], v[24:31], v[32:47], v8",
+    "v_cvt_scalef32_sr_pk8_fp4_f32 v10, v[16:23], v4, v8",
     "v_wmma_f32_16x16x128_f8f6f4 v[16:23], v[24:39], v[40:47], v[16:23] matrix_b_fmt:MATRIX_FMT_FP4", "v_cvt_sr_pk_bf16_f32 v10, v8, v9, v10",
     "v_wmma_ld_scale_paired_b32 v8, v9",
 ])  # fmt: skip
@@ -420,20 +473,71 @@ def test_what_is_not_known_is_refused_by_name(assemble: Assemble, engine: str, t
         run(assemble, engine, text, words(1, LANES), 1, lds=1024)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("text", [
-    "v_pk_fma_f64 v[16:19], v[8:11], v[8:11], v[20:23]", "v_pk_mul_f64 v[16:19], v[8:11], v[8:11]", "v_pk_add_f64 v[16:19], v[8:11], v[8:11]",
-    "v_pk_max_num_f64 v[16:19], v[8:11], v[8:11]", "v_pk_min_num_f64 v[16:19], v[8:11], v[8:11]", "v_pk_add_nc_u64 v[16:19], v[8:11], v[8:11]",
-    "v_pk_sub_nc_u64 v[16:19], v[8:11], v[8:11]", "v_pk_lshl_add_u64 v[16:19], v[8:11], v[12:13], v[20:23]",
-    "v_wmma_f64_16x16x4_f64 v[16:31], v[8:11], v[32:35], 1.0",
-])  # fmt: skip
-def test_what_gfx1251_alone_has_is_refused_by_name(engine: str, text: str) -> None:
-    def assemble(text: str, target: str, wave: int = LANES) -> bytes:
-        """LLVM 22, the assembler of the other tests, does not know these."""
-        return isa.assemble(text, target, wave_size=wave)
+def late(text: str, target: str, wave: int = LANES) -> bytes:
+    """LLVM 22, the assembler of the other tests, does not know what gfx1251 has beside gfx1250."""
+    return isa.assemble(text, target, wave_size=wave)
 
-    with pytest.raises(UnsupportedError, match=text.split()[0]):
-        run(assemble, engine, text, words(1, LANES), 1, target="gfx1251")
+
+def doubles(rows: np.ndarray) -> np.ndarray:
+    """Pairs of rows of registers as doubles."""
+    return np.stack([np.stack([rows[row], rows[row + 1]], 1).copy().view(np.float64)[:, 0] for row in range(0, len(rows), 2)])
+
+
+def halved(values: np.ndarray) -> np.ndarray:
+    """Rows of 64 bits as pairs of rows of registers."""
+    return values.view(np.uint32).reshape(*values.shape, 2).transpose(0, 2, 1).reshape(2 * len(values), -1)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_pairs_of_64_bits(engine: str) -> None:
+    """Packed operations of gfx1251 on two pairs of registers, with signs for each; constants and SGPRs."""
+    random = np.random.default_rng(1251)
+    a, b, c = (random.standard_normal((2, LANES)) for _ in range(3))
+    data = np.concatenate([halved(values) for values in (a, b, c)])
+    body = """
+        s_mov_b64 s[8:9], 0x4008000000000000
+        s_mov_b64 s[10:11], 0x4010000000000000
+        v_pk_fma_f64 v[32:35], v[8:11], v[12:15], v[16:19] neg_lo:[1,0,0] neg_hi:[0,0,1]
+        v_pk_add_f64 v[36:39], v[8:11], s[8:11]
+        v_pk_mul_f64 v[40:43], v[8:11], 2.0 clamp
+        v_pk_max_num_f64 v[44:47], v[8:11], v[12:15]
+        v_pk_min_num_f64 v[48:51], v[8:11], v[12:15]
+    """
+    found = doubles(run(late, engine, body, data, 20, target="gfx1251", first=32))
+    fused = [np.array([float(Fraction(x) * Fraction(y) + Fraction(z)) for x, y, z in zip(*row, strict=True)]) for row in zip(a * [[-1], [1]], b,
+             c * [[1], [-1]], strict=True)]  # fmt: skip
+    expected = [*fused, a[0] + 3, a[1] + 4, *np.clip(2 * a, 0, 1), *np.maximum(a, b), *np.minimum(a, b)]
+    assert np.array_equal(found, np.stack(expected))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_pairs_of_64_bit_integers(engine: str) -> None:
+    random = np.random.default_rng(1252)
+    whole = random.integers(0, 1 << 64, (6, LANES), dtype=np.uint64)
+    shifts = random.integers(0, 8, (2, LANES), dtype=np.uint32)
+    body = """
+        v_pk_add_nc_u64 v[32:35], v[8:11], v[12:15]
+        v_pk_sub_nc_u64 v[36:39], v[8:11], v[12:15] clamp
+        v_pk_lshl_add_u64 v[40:43], v[8:11], v[20:21], v[16:19]
+    """
+    found = run(late, engine, body, np.concatenate([halved(whole), shifts]), 12, target="gfx1251", first=32)
+    a, b, c = whole.reshape(3, 2, LANES)
+    expected = [*(a + b), *np.where(b > a, np.uint64(0), a - b), *((a << shifts.astype(np.uint64)) + c)]
+    assert np.array_equal(found, halved(np.stack(expected)))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_matrices_of_doubles(engine: str) -> None:
+    """gfx1251: a lane has two elements of a row of A, of a column of B, and eight rows of a column of C."""
+    random = np.random.default_rng(64)
+    a, b, c = random.integers(-9, 9, (16, 4)), random.integers(-9, 9, (4, 16)), random.integers(-99, 99, (16, 16))
+    lane = np.arange(LANES)
+    rows = [a[lane % 16, lane // 16 * 2 + k] for k in range(2)] + [b[lane // 16 * 2 + k, lane % 16] for k in range(2)]
+    rows += [c[element + 8 * (lane // 16), lane % 16] for element in range(8)]
+    body = "v_wmma_f64_16x16x4_f64 v[32:47], v[8:11], v[12:15], v[16:31] neg_lo:[1,0,1]\nv_wmma_f64_16x16x4_f64 v[48:63], v[8:11], v[12:15], 1.0"
+    found = doubles(run(late, engine, body, halved(np.array(rows, np.float64)), 32, target="gfx1251", first=32))
+    for first, sums in ((0, -(a @ b) - c), (8, a @ b + 1)):
+        assert np.array_equal(found[first : first + 8], np.stack([sums[element + 8 * (lane // 16), lane % 16] for element in range(8)]))
 
 
 def test_waves_of_64_lanes_are_refused() -> None:

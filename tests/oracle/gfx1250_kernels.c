@@ -411,6 +411,175 @@ ITEM(many_registers)
     for (int k = 0; k < 8; ++k) { uint s = 0; for (int j = 0; j < 8; ++j) s = s * 31 + v[8 * j + k]; out[k] = s; }
 }
 
+// kinds of programs that nothing here was written for
+ITEM(edit_distance)
+{
+    uint row[17];
+    for (uint x = 0; x <= 16; ++x) row[x] = x;
+    for (uint y = 1; y <= 16; ++y) {
+        uint corner = row[0];
+        row[0] = y;
+        for (uint x = 1; x <= 16; ++x) {
+            uint a = in[(x - 1) >> 3] >> (4 * ((x - 1) & 7)) & 3, b = in[2 + ((y - 1) >> 3)] >> (4 * ((y - 1) & 7)) & 3;
+            uint best = corner + (a != b);
+            corner = row[x];
+            best = best < row[x] + 1 ? best : row[x] + 1;
+            row[x] = best < row[x - 1] + 1 ? best : row[x - 1] + 1;
+        }
+    }
+    for (int k = 0; k < 8; ++k) out[k] = row[2 * k + 1] | row[2 * k + 2] << 16;
+}
+
+ITEM(prefix_code)
+{
+    // codes of 1 to 5 bits, read from a stream of 256
+    uint at = 0, symbols = 0, hash = 0;
+    while (at + 6 < 256 && symbols < 60) {
+        ulong both = (ulong)in[at >> 5] | (ulong)in[((at >> 5) + 1) & 7] << 32;
+        uint next = (uint)(both >> (at & 31)) & 31;
+        uint length = next & 1 ? 1 : next & 2 ? 3 : next & 4 ? 4 : 5;
+        hash = (hash << 5 | hash >> 27) ^ (next & ((1u << length) - 1)) * 0x9e3779b1u;
+        at += length;
+        ++symbols;
+        if ((symbols & 7) < 8) out[symbols & 7] = hash;
+    }
+    out[0] = symbols << 16 | at;
+}
+
+ITEM(substring)
+{
+    uchar needle[6], fail[6];
+    for (int k = 0; k < 6; ++k) needle[k] = in[0] >> (5 * k) & 1;
+    fail[0] = 0;
+    for (uint k = 1, j = 0; k < 6; ++k) {
+        while (j && needle[k] != needle[j]) j = fail[j - 1];
+        if (needle[k] == needle[j]) ++j;
+        fail[k] = (uchar)j;
+    }
+    uint found = 0, j = 0, first = 999;
+    for (uint k = 0; k < 224; ++k) {
+        uchar bit = in[1 + (k >> 5)] >> (k & 31) & 1;
+        while (j && needle[j] != bit) j = fail[j - 1];
+        if (needle[j] == bit) ++j;
+        if (j == 6) { ++found; first = first < k ? first : k; j = fail[5]; }
+    }
+    out[0] = found; out[1] = first; out[2] = fail[5] | fail[3] << 8;
+    for (int k = 3; k < 8; ++k) out[k] = j * k;
+}
+
+ITEM(nearest_centre)
+{
+    float least = 1e30f, total = 0;
+    uint which = 0;
+    for (uint c = 0; c < 9; ++c) {
+        float d = 0;
+        for (uint k = 0; k < 4; ++k) { float e = real(in[k]) - (float)((int)(c * 2654435761u + k * 40503u) >> 8) / 512.0f; d += e * e; }
+        if (d < least) { least = d; which = c; }
+        total += d / (float)(c + 1);
+    }
+    out[0] = which; out[1] = u_of(least); out[2] = u_of(total);
+    for (int k = 3; k < 8; ++k) out[k] = u_of(total * (float)k - least);
+}
+
+ITEM(rotations)
+{
+    float q[4] = {real(in[0]), real(in[1]), real(in[2]), 1.0f}, v[3] = {real(in[3]), real(in[4]), real(in[5])};
+    float length = __builtin_sqrtf(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
+    for (int k = 0; k < 4; ++k) q[k] /= length;
+    for (int n = 0; n < 3; ++n) {
+        float t[3] = {2 * (q[1] * v[2] - q[2] * v[1]), 2 * (q[2] * v[0] - q[0] * v[2]), 2 * (q[0] * v[1] - q[1] * v[0])};
+        float u[3] = {v[0] + q[3] * t[0] + (q[1] * t[2] - q[2] * t[1]), v[1] + q[3] * t[1] + (q[2] * t[0] - q[0] * t[2]),
+                      v[2] + q[3] * t[2] + (q[0] * t[1] - q[1] * t[0])};
+        for (int k = 0; k < 3; ++k) v[k] = u[k];
+    }
+    for (int k = 0; k < 8; ++k) out[k] = u_of(k < 3 ? v[k] : q[k & 3] * (float)k);
+}
+
+ITEM(elimination)
+{
+    double m[4][5];
+    for (int r = 0; r < 4; ++r)
+        for (int c = 0; c < 5; ++c) m[r][c] = wide_real(WIDE((r * 3 + c) % 7)) / (1 + r + c) + (r == c ? 3 : 0);
+    for (int p = 0; p < 4; ++p) {
+        int best = p;
+        for (int r = p + 1; r < 4; ++r) if (__builtin_fabs(m[r][p]) > __builtin_fabs(m[best][p])) best = r;
+        for (int c = 0; c < 5; ++c) { double t = m[p][c]; m[p][c] = m[best][c]; m[best][c] = t; }
+        for (int r = p + 1; r < 4; ++r) {
+            double f = m[r][p] / m[p][p];
+            for (int c = p; c < 5; ++c) m[r][c] -= f * m[p][c];
+        }
+    }
+    for (int r = 0; r < 4; ++r) PUT(2 * r, d_bits(m[r][4] / m[r][r]));
+}
+
+ITEM(filters)
+{
+    f16 line[12], sum = 0;
+    for (int k = 0; k < 12; ++k) line[k] = (f16)((float)(int)(in[k & 7] >> (k & 15) & 255) / 16.0f - 8.0f);
+    for (int k = 0; k < 8; ++k) {
+        // each step rounded, as the host would otherwise keep singles
+        f16 terms[4] = {line[k] * (f16)0.25f, line[k + 1] * (f16)0.5f, line[k + 2] * (f16)0.375f, line[k + 4] * (f16)1.125f};
+        sum = terms[0] + terms[1];
+        sum = sum + terms[2];
+        sum = sum - terms[3];
+        line[k + 4] += sum;
+        out[k] = h_bits(sum) | (uint)h_bits(line[k + 4]) << 16;
+    }
+}
+
+ITEM(cellular)
+{
+    uint rule = in[0] & 255;
+    ulong cells = WIDE(1);
+    for (int n = 0; n < 20; ++n) {
+        ulong next = 0;
+        for (int k = 0; k < 64; ++k) {
+            uint around = (uint)(cells >> ((k + 63) & 63) & 1) << 2 | (uint)(cells >> k & 1) << 1 | (uint)(cells >> ((k + 1) & 63) & 1);
+            next |= (ulong)(rule >> around & 1) << k;
+        }
+        cells = next;
+    }
+    for (int k = 0; k < 8; k += 2) PUT(k, cells * (2 * k + 1) >> k);
+}
+
+ITEM(knapsack)
+{
+    uint best[33];
+    for (int k = 0; k <= 32; ++k) best[k] = 0;
+    for (int n = 0; n < 8; ++n) {
+        uint weight = (in[n] & 15) + 1, value = in[n] >> 24;
+        for (int k = 32; k >= (int)weight; --k) if (best[k - weight] + value > best[k]) best[k] = best[k - weight] + value;
+    }
+    for (int k = 0; k < 8; ++k) out[k] = best[4 * k + 4];
+}
+
+ITEM(base64)
+{
+    uchar text[16];
+    for (int k = 0; k < 12; k += 3) {
+        uint bits = 0;
+        for (int j = k; j < k + 3; ++j) bits = bits << 8 | (in[j >> 2] >> (8 * (j & 3)) & 255);
+        for (int j = 0; j < 4; ++j) {
+            uint six = bits >> (18 - 6 * j) & 63;
+            text[k / 3 * 4 + j] = (uchar)(six < 26 ? 'A' + six : six < 52 ? 'a' + six - 26 : six < 62 ? '0' + six - 52 : six == 62 ? '+' : '/');
+        }
+    }
+    for (int k = 0; k < 4; ++k) out[k] = text[4 * k] | text[4 * k + 1] << 8 | text[4 * k + 2] << 16 | (uint)text[4 * k + 3] << 24;
+    for (int k = 4; k < 8; ++k) out[k] = text[(3 * k) & 15] * text[k];
+}
+
+ITEM(greatest_divisors)
+{
+    ulong a = WIDE(0) | 1, b = WIDE(2) >> 20 | 1;
+    uint steps = 0;
+    while (b) { ulong r = a % b; a = b; b = r; ++steps; }
+    PUT(0, a);
+    uint x = in[4] | 1, y = in[5] | 1;
+    while (x != y) { if (x > y) { x -= y; do x >>= 1; while (!(x & 1)); } else { y -= x; do y >>= 1; while (!(y & 1)); } ++steps; }
+    out[2] = x; out[3] = steps;
+    for (int k = 4; k < 8; ++k) out[k] = steps * k + (uint)a;
+}
+
 // as many live values as need registers beyond v255
 #undef ATTRIBUTES
 #define ATTRIBUTES __attribute__((amdgpu_waves_per_eu(1, 1)))

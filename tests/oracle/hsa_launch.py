@@ -18,6 +18,7 @@ from pyaco.emu.report import Report
 CLANG = next((path for path in map(shutil.which, ("clang-22", "clang")) if path), None)
 #: For processors that LLVM 22 does not know.
 CLANG_23, NEWER = shutil.which("clang-23"), ("gfx117", "gfx131")
+BARE = "-nogpuinc"                     # clang's headers need not be installed
 LINKER = next((path for path in map(shutil.which, ("ld.lld-22", "ld.lld")) if path), None)
 GFX9 = ("gfx900", "gfx90a", "gfx942")
 #: Bytes of stack for each lane where the compiler does not know how many are needed.

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hsa_launch import Program, compile_kernels
+from hsa_launch import BARE, Program, compile_kernels
 from test_emu_gfx1250 import NAMES, SOURCE, host, wrong
 
 from pyaco.emu import Device
 
 __all__ = ["host"]
 pytestmark = pytest.mark.oracle
-BARE = "-nogpuinc"                     # clang's headers need not be installed
 
 
 @pytest.mark.parametrize("engine", ["reference", "fast"])

@@ -10,14 +10,13 @@ import ctypes
 from pathlib import Path
 
 import pytest
-from hsa_launch import Program, compile_kernels
+from hsa_launch import BARE, Program, compile_kernels
 from test_emu_gfx1250 import NAMES, SOURCE, host, wrong
 
 from pyaco.emu import Device
 
 __all__ = ["host"]
 pytestmark = pytest.mark.oracle
-BARE = "-nogpuinc"                     # clang's headers need not be installed
 UNKNOWN = "s_wait_bvhcnt|s_wait_xcnt"
 
 

@@ -161,7 +161,7 @@ cdef void _prepare_sources(Instruction *instruction) noexcept nogil:
         if position >= instruction.decoded.source_count:
             # VCC, or a destination that is read too, where the encoding does not name them
             instruction.decoded.source[position] = register_vcc if kind == type_mask else instruction.decoded.destination[0]
-        _fill_source(instruction, position, _mixed_kind(instruction, slot, kind), operation.packed)
+        _fill_source(instruction, position, _mixed_kind(instruction, slot, kind), operation.packed not in (0, packed_pairs))
         if (kind == type_mix_bf and instruction.source[position].kind == operand_value and 240 <= instruction.source[position].index <= 248
                 and (modifier_opsel_hi(instruction.decoded.modifiers) >> slot) & 1):
             instruction.source[position].value >>= 16       # a bfloat is the upper half of a single

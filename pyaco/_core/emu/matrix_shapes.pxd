@@ -26,3 +26,15 @@ cdef inline uint32_t kind_width(uint8_t kind) noexcept nogil:
     if kind == kind_fp6 or kind == kind_bf6:
         return 6
     return 4 if kind == kind_iu4 or kind == kind_fp4 else 8
+
+
+cdef inline bint has_crossed_index(const MatrixShape *shape) noexcept nogil:
+    """GFX12.5's sparse operations of its own: `crossed_index` finds the index of an element, which lies in A's own lane otherwise."""
+    return shape.sparse and kind_width(shape.left) * shape.depth == 1024
+
+
+cdef inline uint32_t crossed_index(const uint32_t *indices, uint32_t lane, uint32_t position, uint32_t elements) noexcept nogil:
+    """Which of four elements of a row one of the `elements` of A in a lane is. A register holds sixteen entries in each of 64 lanes."""
+    cdef uint32_t half = elements >> 1
+    cdef uint32_t entry = half * (lane >> 4) + position % half
+    return (indices[64 * (entry >> 4) + (lane & 15) + 16 * (position // half)] >> (2 * (entry & 15))) & 3

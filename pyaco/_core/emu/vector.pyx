@@ -631,6 +631,40 @@ cdef int _execute_pair(Machine *machine, Wave *wave, const Instruction *instruct
     return 0
 
 
+cdef int _execute_wide_pair(Machine *machine, Wave *wave, const Instruction *instruction) noexcept nogil:
+    """Packed operations of 64 bits (gfx1251): once for each pair of registers; a constant is the same for both, and op_sel changes nothing."""
+    cdef const LaneOperation *operation = instruction.operation
+    cdef uint64_t modifiers = instruction.decoded.modifiers
+    cdef uint32_t narrow[4][max_lanes]
+    cdef uint64_t wide[4][max_lanes]
+    cdef uint64_t results[2][max_lanes]
+    cdef Instruction view = instruction[0]
+    cdef Lanes lanes
+    cdef Modifiers modify = Modifiers(0, 0)
+    cdef uint32_t half, slot
+    cdef uint8_t kind
+    lanes.count = wave.lanes
+    lanes.clamp = modifier_clamp(modifiers)
+    lanes.neg = lanes.opsel = lanes.small = 0
+    for half in range(2):
+        for slot in range(operation.source_count):
+            kind = operation.source_type[slot]
+            if instruction.source[slot].kind == operand_vgpr or (instruction.source[slot].kind != operand_value
+                                                                 and instruction.source[slot].index != sgpr_null):
+                view.source[slot].index = instruction.source[slot].index + <uint16_t>(half * (2 if is_wide(kind) else 1))
+            modify.neg = ((modifier_neg_hi(modifiers) if half else modifier_neg(modifiers)) >> slot) & 1
+            if is_wide(kind):
+                lanes.wide[slot] = _fetch_wide(wave, &view, slot, kind, modify, NULL, wide[slot])
+            else:
+                lanes.narrow[slot] = _fetch_narrow(wave, &view, slot, kind, 0, modify, NULL, narrow[slot])
+        lanes.wide_result[0] = results[half]
+        _run_lanes(wave, operation, &lanes)
+        finish(wave, operation, &lanes, modifier_set_omod(modifiers, 0))
+    for half in range(2):
+        _write_wide(wave, (instruction.decoded.destination[0] >> 2) - 256 + 2 * half, results[half], wave_exec(wave))
+    return 0
+
+
 cdef struct LaneBuffers:              # of sources and results of an instruction
     uint32_t narrow[4][max_lanes]
     uint64_t wide[4][max_lanes]
@@ -691,8 +725,12 @@ cdef int execute_vector(Machine *machine, Wave *wave, const Instruction *instruc
     cdef uint64_t written = wave_exec(wave)
     cdef uint32_t slot, index
     cdef bint interpolates = instruction.decoded.format & 0x7f == format_vinterp_inreg
-    if operation.packed:
-        return _execute_packed(machine, wave, instruction) if operation.packed == 1 else _execute_pair(machine, wave, instruction)
+    if operation.packed == packed_halves:
+        return _execute_packed(machine, wave, instruction)
+    if operation.packed == packed_registers:
+        return _execute_pair(machine, wave, instruction)
+    if operation.packed == packed_pairs:
+        return _execute_wide_pair(machine, wave, instruction)
     if instruction.decoded.format & (format_dpp16 | format_dpp8):
         written &= dpp_select(machine, wave, instruction, selection)
         selected = selection

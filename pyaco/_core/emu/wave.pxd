@@ -43,6 +43,11 @@ cdef inline bint is_wide(uint8_t kind) noexcept nogil:
     kind &= ~type_old
     return type_u64 <= kind <= type_r64 or kind == type_exec64 or kind == type_f32x2
 
+cdef enum:                            # VOP3P: an operation is executed for each ...
+    packed_halves = 1                 # half of a register
+    packed_registers                  # register of a pair
+    packed_pairs                      # pair of registers of four
+
 # What a lane function sees: arrays by lane, sources already selected, modified and flushed.
 cdef struct Lanes:
     uint32_t count
@@ -60,7 +65,7 @@ ctypedef void (*LaneFunction)(Lanes *lanes) noexcept nogil
 
 cdef struct LaneOperation:
     LaneFunction function             # NULL: none
-    uint8_t packed                    # VOP3P: once per half
+    uint8_t packed                    # packed_*
     uint8_t writes_exec               # v_cmpx
     uint8_t prefers_number_over_nan   # min, max, median
     uint8_t final_bits                # float results are neither flushed nor made canonical NaNs

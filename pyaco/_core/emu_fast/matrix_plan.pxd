@@ -34,6 +34,7 @@ cdef struct MatrixPlan:
     uint8_t blocks
     uint8_t sparse                    # A holds two of every four elements
     uint8_t index_shift               # of the bits that say which
+    uint8_t crossed_index             # ... which lie where `crossed_index` says
     uint8_t paired                    # 16-bit elements of C and D lie two to a register
     uint8_t sum_shift                 # ... else in this half
     uint8_t sum_positions             # elements of C and D in a lane

@@ -87,8 +87,11 @@ cdef void _plan_wave_matrix(MatrixPlan *plan, const Instruction *instruction, co
         if split and position >= 8:
             plan.right.at[k] = <uint16_t>((position - 8) * natural_lanes + chunk_lanes * (group + 2))
     _place_wave_sums(plan, spread, modifier_opsel(modifiers))
-    if shape.sparse:
+    if has_crossed_index(shape):
+        plan.crossed_index = True
+    elif shape.sparse:
         plan.index_shift = <uint8_t>(positions * (modifier_opsel(modifiers) & (32 // positions - 1) & 3))
+    if shape.sparse:
         return
     plan.absolute = (modifier_neg_hi(modifiers) >> 2) & 1 and shape.sum != kind_i32
     plan.negative = (modifier_neg(modifiers) >> 2) & 1 and shape.sum != kind_i32
@@ -185,7 +188,7 @@ cdef bint _plan_mixed(MatrixPlan *plan, const Instruction *instruction, const Ma
 # ----------------------------------------------------------------------------------------------------------------- entry
 cdef bint _has_wave_plan(const MatrixShape *shape, uint32_t opcode, uint32_t lanes) noexcept nogil:
     """Of GFX12.5: what has no more elements in a lane than others, one kind of them, and C like D."""
-    return (shape.size == 16 and shape.left not in (kind_f32, kind_f8f6f4) and not has_wide_addend(opcode)
+    return (shape.size == 16 and shape.left not in (kind_f32, kind_f64, kind_f8f6f4) and not has_wide_addend(opcode)
             and shape.depth * chunk_lanes <= lanes * (natural_elements // natural_lanes))
 
 
@@ -206,6 +209,8 @@ cdef bint _plan_matrix(MatrixPlan *plan, const Instruction *instruction, uint32_
     if instruction.source[2].kind != operand_vgpr and (shape.sparse or instruction.source[2].kind != operand_value):
         return False
     if wave_shape != NULL and not _has_wave_plan(wave_shape, instruction.decoded.opcode, lanes):
+        return False
+    if has_crossed_index(shape) and modifier_opsel(instruction.decoded.modifiers) & 3:
         return False
     if not shape.sparse and instruction.source[2].kind == operand_vgpr and _overlap_in_part(instruction):
         return False

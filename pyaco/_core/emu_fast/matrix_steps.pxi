@@ -171,12 +171,13 @@ cdef void _scale_elements(const Wave *wave, const MatrixPlan *plan, const Matrix
 cdef void _spread_sparse(const Wave *wave, const MatrixPlan *plan, const double *elements, double *left) noexcept nogil:
     """Rows of a sparse A with their zeros."""
     cdef const uint32_t *indices = wave.vgpr + plan.index
-    cdef uint32_t position, lane
+    cdef uint32_t position, lane, kept
     memset(left, 0, 2 * plan.left.positions * natural_lanes * sizeof(double))
     for position in range(plan.left.positions):
         for lane in range(chunk_lanes * <uint32_t>plan.left.chunks):
-            left[(4 * (position >> 1) + ((indices[lane] >> (plan.index_shift + 2 * position)) & 3)) * natural_lanes + lane] += (
-                elements[position * natural_lanes + lane])
+            kept = (crossed_index(indices, lane, position, plan.left.positions) if plan.crossed_index
+                    else (indices[lane] >> (plan.index_shift + 2 * position)) & 3)
+            left[(4 * (position >> 1) + kept) * natural_lanes + lane] += elements[position * natural_lanes + lane]
 
 
 # ------------------------------------------------------------------------------------------------------------------ sums
