@@ -128,9 +128,9 @@ LEAST = {"bilinear": 100e6, "fetch": 150e6}
 SLOWER = {"fetch_rgba16f": 1.25, "bilinear": 1.75, "bilinear_rgba16f": 1.75, "fetch_r32f": 2.0, "store": 2.0, "trilinear": 1.5, "gather": 1.75,
           "shadow": 1.5, "bilinear_scattered": 2.0, "linear_3d": 1.5, "linear_cube": 2.0}
 SLOWER_ELSE = 2.5
-#: Workgroups; a wave of the second kind is half idle. And how much longer than in the first kind an operation may take.
+#: Workgroups; of the first two kinds of the others several share a wave. And how much longer than in the first kind an operation may take.
 SQUARE = (8, 8)
-SHAPES = {(16, 1): 6.5, (32, 1): 3.0, (64, 1): 2.5, (16, 4): 2.5, (16, 16): 2.5}
+SHAPES = {(16, 1): 2.5, (32, 1): 2.5, (64, 1): 2.5, (16, 4): 2.5, (16, 16): 2.5}
 
 
 @cache

@@ -693,7 +693,7 @@ cdef bint _open_buffer(const Machine *machine, const Wave *wave, const Instructi
         if (exec_mask >> lane) & 1:
             b.index[lane] = _data_row(wave, vaddr, 0)[lane] if index_enabled and b.structured else 0
             if b.resource.add_lane and b.structured:
-                b.index[lane] += lane
+                b.index[lane] += <uint32_t>lane & machine.lane_number_mask
             b.offset[lane] = <uint64_t>instruction.decoded.immediate
             if b.far:
                 b.offset[lane] += _data_row(wave, vaddr, 0)[lane] | (<uint64_t>_data_row(wave, vaddr, 1)[lane] << 32)

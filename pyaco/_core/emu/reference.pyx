@@ -695,6 +695,7 @@ cdef class Engine:
         clear_waiting(self.work.machine.sync)
         self.work.machine.scratch_slot = 0
         self.work.machine.wave_size = wave_size
+        self.work.machine.lane_number_mask = 0xffffffffU
         self.work.machine.lds_bytes = lds_bytes
         self.work.machine.scratch_bytes = scratch_bytes
         self.work.machine.wave_count = waves

@@ -273,6 +273,7 @@ cdef struct Machine:
     uint64_t lds_out_of_bounds_pc     # lowest address of an instruction that made one
     DescriptorTable *descriptors      # of images and samplers
     uint32_t missing_texels           # texels of the lane at work whose page is not mapped: of sparse images
+    uint32_t lane_number_mask         # of a lane's number, what is its number in its own wave: all, but where workgroups lie side by side in one
 
 # An access of a lane to LDS that ends at `end`: beyond the allocation, loads give zero and stores are dropped, which is seldom meant.
 cdef inline void note_lds_bounds(Machine *machine, const Instruction *instruction, uint64_t end) noexcept nogil:

@@ -22,8 +22,19 @@ cdef struct Kernels:                  # steps for the host's vectors
     const ImageSteps *image           # NULL: the reference engine executes image instructions
     uint32_t control_zeros            # what is set in MXCSR where denormal sources are zeros; 0: steps flush them
 
+# Workgroups that follow each other in x and run as the lanes of one wave (joining.pxi).
+cdef struct Joined:
+    uint32_t count                    # 1: each has waves of its own
+    uint32_t lanes                    # of each
+    uint32_t wave_size
+    uint32_t sgpr                     # that the first component of their ids starts in, or register_none
+    uint64_t entry
+    uint64_t first_read               # instructions from the one to the other find it there
+    uint64_t last_read
+
 cdef struct Blocks:
     Kernels kernels
+    Joined joined
     Code *code
     Machine *machine
     uint32_t mode                     # MODE of the wave for which blocks are made
@@ -46,6 +57,10 @@ cdef const Step *shaped_steps(const Blocks *blocks, Block *block, uint32_t shape
 cdef void find_first_writes(Blocks *blocks, Block *block) noexcept nogil
 # Whether an instruction runs without the reference engine.
 cdef bint has_own_steps(const Block *block, const Instruction *instruction) noexcept nogil
+# Whether the code from `joined.entry` on may run for joined workgroups; finds where it reads their ids.
+cdef bint can_join(Code *code, Machine *machine, const Kernels *kernels, Joined *joined) noexcept nogil
+# A dword for each lane: the first component of its workgroup's id, where workgroups are joined.
+cdef uint32_t *row_of_ids(const Blocks *blocks) noexcept nogil
 # Adds what the blocks executed to the counters of the machine.
 cdef void count_blocks(Blocks *blocks) noexcept nogil
 # Corrects the counters for a block that stopped at a step: counts the instructions up to there instead of the whole block.

@@ -40,7 +40,8 @@ cdef enum:
     result_row = 8                    # a result for post-steps; that of the first half of VOPD where the second still reads the register
     written_row = 9                   # the lanes that an instruction with DPP writes
     changed_row = 10                  # a source of a chained step that changes its sign, for the plain one
-    kept_row = 11                     # SGPRs that the block has broadcast, for later instructions
+    joined_row = 11                   # the first component of the ids of workgroups that are joined
+    kept_row = 12                     # SGPRs that the block has broadcast, for later instructions
     kept_rows = 8
     kept_constants = 8                # SGPRs with constants
     next_rows = 4                     # of these, what the other sources of an instruction may replace
@@ -89,6 +90,8 @@ cdef bint open_blocks(Blocks *blocks, Kernels kernels, Code *code, Machine *mach
     blocks.machine = machine
     blocks.pool = <uint8_t *>aligned_bytes(pool_rows * row_bytes)
     blocks.pool_count = first_constant
+    memset(&blocks.joined, 0, sizeof(Joined))
+    blocks.joined.count = 1
     blocks.image_steps = 0
     memset(blocks.recent, 0, sizeof(blocks.recent))
     blocks.by_pc = new unordered_map[uint64_t, Block *]()
@@ -225,6 +228,12 @@ cdef void _bind_sgpr(Builder *builder, Draft *step, uint32_t slot, uint32_t sgpr
     """A broadcast SGPR: in a row that an earlier instruction of the block has filled, if none has written the SGPR since."""
     cdef StepFunction function = builder.blocks.kernels.rows.broadcast
     cdef uint32_t i
+    if _is_row_of_ids(builder, step, sgpr):
+        step.hot.base[slot] = base_pool
+        step.hot.offset[slot] = joined_row * row_bytes
+        if not _is_no_change(change):
+            _add_source_step(builder, step, slot, builder.blocks.kernels.rows.change, base_pool, joined_row * row_bytes, change, 0)
+        return
     for i in range(<uint32_t>kept_constants):
         if builder.constant_sgpr[i] == sgpr and _bind_constant(builder, step, slot, changed(builder.constant[i], change), False):
             return
@@ -775,6 +784,7 @@ cdef void _fill_block(Builder *builder, uint64_t pc) noexcept nogil:
 
 include "pyaco/_core/emu_fast/leaving.pxi"
 include "pyaco/_core/emu_fast/shapes.pxi"
+include "pyaco/_core/emu_fast/joining.pxi"
 
 
 cdef Block *_make_block(Blocks *blocks, uint64_t pc, uint32_t banks) noexcept nogil:
@@ -871,7 +881,7 @@ cdef void count_blocks(Blocks *blocks) noexcept nogil:
     for pair in blocks.by_pc[0]:
         block = pair.second
         for index in range(block.count):
-            _count_instruction(blocks.machine, block.instructions[index], block.executions, block.lane_executions)
+            _count_instruction(blocks.machine, block.instructions[index], block.executions * blocks.joined.count, block.lane_executions)
         block.executions = 0
         block.lane_executions = 0
 

@@ -23,6 +23,7 @@ from pyaco._core.emu.wave cimport *
 from pyaco._core.emu_fast.block cimport *
 from pyaco._core.emu_fast.image_cache cimport ImageCache, close_images, open_images
 from pyaco._core.emu_fast.step cimport *
+from pyaco._core.common.machine cimport register_none
 
 import importlib
 
@@ -41,6 +42,7 @@ cdef enum:
     changing_modes = 3 | mode_index_registers | mode_skip_vector  # modes that steps do not implement
     signal_interval = 1000000         # instructions between looks at the user's interrupts
     chain_instructions = 512          # most that blocks go on with each other: steps that end in no tail call hold a piece of the stack until then
+    joined_budget = 0x1000000         # instructions that must be left for workgroups to be joined: they are counted when they have ended
     min_work_per_thread = 20000       # instructions left to execute for which other threads are started
     first_thread_check = 2000                 # instructions executed when that is first decided, if the code is new
     kept_bytes = 0x800000             # most that a thread keeps for the next dispatch
@@ -84,6 +86,7 @@ cdef struct Worker:
 cdef struct Team:
     Worker *workers
     Kernels kernels
+    Joined joined
     Memory *memory                    # the device's
     uint32_t max_threads
     uint32_t running_threads
@@ -138,7 +141,8 @@ cdef int _run_steps(Worker *worker, Wave *wave, uint64_t until) noexcept nogil:
     while machine.executed < core.slice_end and machine.executed < until:
         if block == NULL:
             block = _block_of(worker, wave)
-        core.chain_end = min(core.slice_end, machine.budget)
+        # the reference engine, which executes what is left of a turn, does not know the ids of joined workgroups
+        core.chain_end = min(core.slice_end, machine.budget) if worker.blocks.joined.count == 1 else machine.budget
         if (block == NULL or block.count == 0 or wave.mode & changing_modes or machine.executed + block.count > core.chain_end):
             set_host_control(control_default)
             stop = run_wave(&worker.space.code, machine, wave, 1)
@@ -189,6 +193,50 @@ cdef int _run_turn(Worker *worker, Wave *wave) noexcept nogil:
 
 
 # ------------------------------------------------------------------------------------------------------------ workgroups
+cdef void _put_ids(Worker *worker, uint32_t *sgpr) noexcept nogil:
+    """The ids of the workgroup that starts, or of those that start joined."""
+    cdef const Joined *joined = &worker.blocks.joined
+    cdef uint32_t first[3]
+    cdef uint32_t *row
+    cdef uint32_t lane
+    _first_joined(worker, first)
+    put_workgroup_ids(worker.launch, sgpr, first)
+    if joined.count == 1:
+        return
+    row = row_of_ids(&worker.blocks)
+    for lane in range(joined.wave_size):
+        row[lane] = first[0] + lane // joined.lanes
+
+
+cdef inline void _first_joined(const Worker *worker, uint32_t *first) noexcept nogil:
+    """The first of the workgroups that run."""
+    memcpy(first, worker.space.group, 3 * sizeof(uint32_t))
+    first[0] = worker.launch.start[0] + (first[0] - worker.launch.start[0]) * worker.blocks.joined.count
+
+
+cdef void _join_lanes(const Joined *joined, Wave *wave) noexcept nogil:
+    """Make a wave of one workgroup one of several: their lanes start with the same VGPRs."""
+    cdef uint32_t end = joined.count * joined.lanes
+    cdef uint32_t row, lane
+    wave_put64(wave, sgpr_exec, ~(<uint64_t>0) if end == 64 else (<uint64_t>1 << end) - 1)
+    for row in range(<uint32_t>start_rows):
+        for lane in range(joined.lanes, end):
+            wave.vgpr[row * max_lanes + lane] = wave.vgpr[row * max_lanes + lane - joined.lanes]
+
+
+cdef void _end_joined(Worker *worker, int stop, uint64_t executed) noexcept nogil:
+    """Count the instructions of all joined workgroups, or say which of them stopped."""
+    cdef const Joined *joined = &worker.blocks.joined
+    cdef Machine *machine = &worker.space.machine
+    if stop == stop_end:
+        machine.executed += (joined.count - 1) * executed
+        return
+    _first_joined(worker, worker.space.group)
+    if stop == stop_memory_fault or stop == stop_misaligned:
+        worker.space.group[0] += machine.fault_lane // joined.lanes
+        machine.fault_lane %= joined.lanes
+
+
 cdef void _start_waves(Worker *worker) noexcept nogil:
     """As `start_workgroup`; the waves of a whole workgroup are copied from a template."""
     cdef Workspace *space = worker.space
@@ -212,7 +260,7 @@ cdef void _start_waves(Worker *worker) noexcept nogil:
         memcpy(wave, &worker.first[i], wave_bytes)
         wave.vgpr = registers
         wave.scratch = scratch
-        put_workgroup_ids(worker.launch, wave.sgpr, space.group)
+        _put_ids(worker, wave.sgpr)
         _fill_rows(worker, wave, worker.first[i].vgpr)
 
 
@@ -305,6 +353,8 @@ cdef int _run_group(Worker *worker, uint64_t number, bint begins) noexcept nogil
     set_host_control(worker.core.control)
     stop = _run_waves(worker)
     set_host_control(control_default)
+    if worker.blocks.joined.count > 1:
+        _end_joined(worker, stop, worker.core.machine.executed - worker.core.first_executed)
     return stop
 
 
@@ -397,6 +447,8 @@ cdef bint _open_worker(Worker *worker) noexcept nogil:
     for i in range(launch.waves):
         worker.first[i].vgpr = worker.first_rows + <uint64_t>i * start_rows * max_lanes
         start_wave(&space.machine, launch, &worker.first[i], i, launch.size, launch.start)
+        if worker.blocks.joined.count > 1:
+            _join_lanes(&worker.blocks.joined, &worker.first[i])
     return True
 
 
@@ -411,6 +463,7 @@ cdef bint _renew_blocks(Worker *worker, const Team *team, const Code *code) noex
             return False
     worker.code_generation = code.generation
     if open_blocks(&worker.blocks, team.kernels, &worker.space.code, &worker.space.machine):
+        worker.blocks.joined = team.joined
         return True
     close_blocks(&worker.blocks)
     return False
@@ -594,6 +647,31 @@ cdef int _first_failure(const Team *team, Workspace *space) noexcept nogil:
     return stop_budget if space.machine.executed > space.machine.budget else stop_end
 
 
+cdef Joined _joinable(const Launch *launch, const Workspace *space) noexcept nogil:
+    """The workgroups of a launch that may be joined, if their code allows it: as many as fill a wave, in whole quads."""
+    cdef Joined joined
+    cdef uint32_t lanes = launch.size[0] * launch.size[1] * launch.size[2]
+    cdef uint32_t i
+    cdef bint whole = lanes < <uint32_t>max_lanes and launch.waves == 1
+    memset(&joined, 0, sizeof(Joined))
+    joined.count, joined.lanes, joined.entry = 1, lanes, launch.entry
+    joined.sgpr = <uint32_t>register_none
+    for i in range(3):
+        whole = whole and launch.last[i] == launch.size[i] and launch.cluster[i] == 1
+    if (not whole or lanes not in (4, 8, 16, 32) or space.machine.scratch_bytes or space.machine.shared_vgpr
+            or space.cooperating or space.machine.log != NULL or space.machine.budget < <uint64_t>joined_budget):
+        return joined
+    joined.count = <uint32_t>max_lanes // lanes
+    while launch.groups[0] % joined.count:
+        joined.count //= 2
+    joined.wave_size = max(launch.wave_size, <uint32_t>max_lanes if joined.count * lanes > <uint32_t>row_lanes else <uint32_t>row_lanes)
+    if launch.ids_in_ttmp:
+        joined.sgpr = sgpr_ttmp0 + 9
+    elif launch.id_mask & 1:
+        joined.sgpr = launch.user_count
+    return joined
+
+
 cdef class FastEngine(Engine):
     """Runs dispatches of one device on host vectors and several threads.
 
@@ -615,6 +693,7 @@ cdef class FastEngine(Engine):
     cdef uint64_t kept_entry          # of the code that is kept
     cdef uint32_t kept_wave_size
     cdef uint32_t kept_shared_vgpr
+    cdef Joined kept_joined           # those that might be, if their code allows it
 
     def __dealloc__(self):
         if self.team.workers != NULL:                       # else the constructor has failed, maybe before there were methods
@@ -645,6 +724,11 @@ cdef class FastEngine(Engine):
             self.team.kernels.control_zeros = mxcsr_zeros
             chains = importlib.import_module(f"pyaco._core.emu_fast.chains{bits}").table()
             self.team.kernels.chains = <const StepFunction *><uintptr_t>chains
+
+    @property
+    def joined(self) -> int:
+        """How many workgroups each wave of the last dispatch held."""
+        return max(self.team.joined.count, <uint32_t>1)
 
     def own_steps(self, uint64_t entry, uint64_t end, uint32_t wave_size):
         """Which instructions of machine code run without the reference engine.
@@ -706,22 +790,42 @@ cdef class FastEngine(Engine):
             _close_worker(&self.team.workers[i])
 
     cdef int prepare_code(self, const Launch *launch) except -1:
+        cdef Joined joined = _joinable(launch, &self.work)
         cdef bint same = (launch.entry == self.kept_entry and launch.wave_size == self.kept_wave_size
-                          and self.work.machine.shared_vgpr == self.kept_shared_vgpr)
+                          and self.work.machine.shared_vgpr == self.kept_shared_vgpr
+                          and joined.count == self.kept_joined.count and joined.lanes == self.kept_joined.lanes
+                          and joined.sgpr == self.kept_joined.sgpr)
         if same and self.work.code.count and is_unchanged(&self.work.code, &self.space.memory, launch.entry, launch.entry_bytes):
+            self._join()
             return 0
         forget_code(&self.work)
         self.team.workgroup_instructions = 0
         self.kept_entry = launch.entry
         self.kept_wave_size = launch.wave_size
         self.kept_shared_vgpr = self.work.machine.shared_vgpr
-        return Engine.prepare_code(self, launch)
+        self.kept_joined = joined
+        Engine.prepare_code(self, launch)
+        if joined.count > 1 and not can_join(&self.work.code, &self.work.machine, &self.team.kernels, &joined):
+            joined.count = 1
+        self.team.joined = joined
+        self._join()
+        return 0
+
+    cdef void _join(self) noexcept:
+        """Make the machine one of waves in which workgroups are joined, if they are."""
+        if self.team.joined.count > 1:
+            self.work.machine.wave_size = self.team.joined.wave_size
+            self.work.machine.lane_number_mask = self.team.joined.lanes - 1
 
     cdef int execute(self, const Launch *launch) except -1:
         cdef WaveSync *sync = self.work.machine.sync
+        cdef Launch joined = launch[0]
         cdef int stop
+        if self.team.joined.count > 1:
+            joined.groups[0] //= self.team.joined.count
+            joined.wave_size = self.team.joined.wave_size
         with nogil:
-            stop = _run_dispatch(&self.team, &self.work, launch)
+            stop = _run_dispatch(&self.team, &self.work, &joined)
         self.work.machine.memory = self.team.memory
         self.work.machine.sync = sync
         if stop == no_memory:
