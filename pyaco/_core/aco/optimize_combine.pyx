@@ -136,6 +136,7 @@ cdef bint _combine_add_scalar_shift(Context *c, InstructionId i) except -1 nogil
     cdef Operand[3] operands
     cdef uint32_t k
     cdef InstructionId q
+    cdef TempId shifted
     if not _unmodified(p, i):
         return False
     for k in range(2):
@@ -145,7 +146,28 @@ cdef bint _combine_add_scalar_shift(Context *c, InstructionId i) except -1 nogil
         operands[0] = source_at(p, q, 0)
         operands[1] = source_at(p, q, 1)
         operands[2] = source_at(p, i, 1 - k)
+        shifted = source_at(p, i, k).data
         if _fuse(c, i, op_v_lshl_add_u32, operands, 3):
+            c.shifted[result_of(p, i)] = shifted
+            return True
+    return False
+
+
+cdef bint _combine_add_shifted_sum(Context *c, InstructionId i) except -1 nogil:
+    """A VALU sum with such a sum, which nothing else reads, where the scalar shift stays for others: it is read once more, by a sum of three."""
+    cdef ProgramData *p = c.p
+    cdef Operand[3] operands
+    cdef uint32_t k
+    cdef InstructionId q = 0
+    if not _unmodified(p, i):
+        return False
+    for k in range(2):
+        if not _single(c, source_at(p, i, k), op_v_lshl_add_u32, &q) or c.shifted.count(result_of(p, q)) == 0:
+            continue
+        operands[0] = operand_of(p, c.shifted[result_of(p, q)])
+        operands[1] = source_at(p, q, 2)
+        operands[2] = source_at(p, i, 1 - k)
+        if c.uses[operands[0].data] and _fuse(c, i, op_v_add3_u32, operands, 3):
             return True
     return False
 
@@ -792,7 +814,8 @@ cdef bint _combine_valu(Context *c, InstructionId i, uint16_t opcode) except -1 
     if _median_of_kind(c, i, opcode) or _combine_fusions(c, i):
         return True
     if opcode == op_v_add_u32:
-        return _combine_add_scalar_shift(c, i) or _combine_add_condition(c, i) or _combine_part(c, i)
+        return (_combine_add_scalar_shift(c, i) or _combine_add_shifted_sum(c, i) or _combine_add_condition(c, i)
+                or _combine_part(c, i))
     if opcode == op_v_or_b32:
         return _combine_part(c, i)
     if opcode == op_v_and_b32:

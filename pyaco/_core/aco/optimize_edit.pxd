@@ -30,6 +30,7 @@ cdef cppclass Context:
     vector[uint8_t] canonical        # by temp: bits of a float result that follows the denormal mode
     vector[uint32_t] other_uses      # by temp: what read it, other than sums of floats, as the program stood
     unordered_map[uint32_t, uint32_t] literals          # the SGPR that was last given a literal
+    unordered_map[uint32_t, uint32_t] shifted           # by sum with a scalar that it shifts itself: the shifted scalar
     TempId scc                       # what scc holds here, 0 unknown
     vector[uint32_t] condition       # by temp that is a mask of all lanes or none: the scc that says which, 0 unknown
     vector[uint8_t] condition_kind   # by temp: what is known of such a mask; of one in scc that is read from an earlier one: whether turned around

@@ -3,7 +3,8 @@
 1. *What stands between goes in front.* A condition is turned into scc again (``mask & exec`` is not zero) because an instruction between has written
    scc for nothing. If that one waits for nothing that the condition or what follows makes, it moves in front of the condition's maker, and scc keeps
    its value: the second of two selects by one condition computes what it chooses from first.
-2. *scc is an operand.* A conjunction or disjunction of two conditions reads the younger one from scc, where it is one or zero, and the older one from
+2. *Numbers are made where the condition is made.* A mask that is turned into scc for nothing but its number, one or zero, becomes the number.
+3. *scc is an operand.* A conjunction or disjunction of two conditions reads the younger one from scc, where it is one or zero, and the older one from
    a number that is one or zero, not a mask; so does a chain of them, of which only scc or others of the chain are read.
 
 Needs: uses without dead code, the conditions that the sweep has noted. Nothing leaves its block; distances are limited, so that cost is linear.
@@ -33,10 +34,18 @@ cdef inline bint _writes_scc(const ProgramData *p, InstructionId i) noexcept nog
     return writes
 
 
+cdef inline bint _is_exec(Operand o) noexcept nogil:
+    return (o.flags & operand_fixed) != 0 and not o.flags & operand_constant and o.reg == register_exec
+
+
+cdef inline bint _is_of(Operand o, TempId temp) noexcept nogil:
+    return (o.flags & operand_temp) != 0 and o.data == temp
+
+
 cdef bint _reads(const ProgramData *p, InstructionId i, TempId temp) noexcept nogil:
     cdef uint32_t k
     for k in range(p.instructions.operand_count[i]):
-        if p.operands.flags[operand_row(p, i, k)] & operand_temp and p.operands.data[operand_row(p, i, k)] == temp:
+        if _is_of(source_at(p, i, k), temp):
             return True
     return False
 
@@ -84,7 +93,7 @@ cdef TempId _way_back(const Context *c, InstructionId i, TempId *scc, bint *inve
     result = scc_result(p, i, &writes)
     for k in range(<uint32_t>inverse[0], 2):
         o = source_at(p, i, 1 - k)
-        if not o.flags & operand_fixed or o.flags & operand_constant or o.reg != register_exec:
+        if not _is_exec(o):
             continue
         o = source_at(p, i, k)
         if inverse[0] and is_plain_temp(o) and c.condition_kind[o.data] == condition_of_active:
@@ -246,6 +255,45 @@ cdef void _drop(Context *c, vector[uint8_t] &dead, InstructionId i) noexcept nog
             c.uses[p.operands.data[operand_row(p, i, k)]] -= 1
 
 
+# --------------------------------------------------------------------------------------------------------------- numbers of masks
+cdef InstructionId _only_reader(const Context *c, const vector[uint8_t] &dead, OrderRow row, OrderRow end, TempId scc) noexcept nogil:
+    """The one instruction that reads a condition in scc, if it follows soon; 0: there is none."""
+    cdef const ProgramData *p = c.p
+    if c.uses[scc] != 1:
+        return 0
+    end = min(end, row + most_to_reader)
+    while row < end:
+        if not dead[p.order.instruction[row]] and _reads(p, p.order.instruction[row], scc):
+            return p.order.instruction[row]
+        row += 1
+    return 0
+
+
+cdef bint _use_number(Context *c, vector[uint8_t] &dead, OrderRow row, OrderRow end) noexcept nogil:
+    """A mask that is turned into scc for a vector or copy of the number only becomes the number."""
+    cdef ProgramData *p = c.p
+    cdef InstructionId i = p.order.instruction[row]
+    cdef InstructionId reader
+    cdef Operand mask
+    cdef TempId old = 0
+    cdef bint inverse = False
+    cdef TempId scc = _way_back(c, i, &old, &inverse)
+    cdef uint32_t k
+    if scc == 0 or inverse:
+        return False
+    mask = source_at(p, i, _is_exec(source_at(p, i, 0)))
+    reader = _only_reader(c, dead, row + 1, end, scc)
+    if c.uses[mask.data] != 1 or not _is_mask_of_scc(c, mask) or reader == 0 \
+            or p.instructions.opcode[reader] not in (op_p_parallelcopy, op_p_create_vector):
+        return False
+    _make_number(c, mask.data)
+    for k in range(p.instructions.operand_count[reader]):
+        if _is_of(source_at(p, reader, k), scc):
+            set_operand(c, reader, k, operand_of(p, mask.data))
+    _drop(c, dead, i)
+    return True
+
+
 # ----------------------------------------------------------------------------------------------------------------- scc as operand
 cdef bint _is_mask_of_scc(const Context *c, Operand o) noexcept nogil:
     """Whether a value is a select of all ones and zeros by a condition."""
@@ -383,6 +431,6 @@ cdef int keep_conditions(Context *c, vector[uint8_t] &dead) except -1 nogil:
         first = p.blocks.order_first[c.block]
         end = first + p.blocks.order_count[c.block]
         for row in range(first, end):
-            if not dead[p.order.instruction[row]]:
-                _use_kept(c, dead, row, first, end)
+            if not dead[p.order.instruction[row]] and not _use_kept(c, dead, row, first, end):
+                _use_number(c, dead, row, end)
     return _use_scc_as_operand(c, dead)
