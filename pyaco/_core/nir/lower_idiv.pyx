@@ -18,9 +18,9 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from nir_opcodes cimport (
-    alu_bcsel, alu_extract_i16, alu_extract_i8, alu_f2i32, alu_f2u32, alu_fmul, alu_frcp, alu_i2f32, alu_i2i32, alu_iabs, alu_iadd, alu_iand, alu_idiv,
-    alu_imod, alu_imul, alu_imul24, alu_imul_high, alu_ineg, alu_irem, alu_ishr, alu_isub, alu_ixor, alu_u2f32, alu_udiv, alu_uge, alu_umod,
-    alu_umul24, alu_umul_high, alu_ushr,
+    alu_bcsel, alu_extract_i16, alu_extract_i8, alu_f2i32, alu_f2u32, alu_fmul, alu_frcp, alu_i2f32, alu_i2i32, alu_iabs, alu_iadd, alu_iand,
+    alu_idiv, alu_imod, alu_imul, alu_imul24, alu_imul_high, alu_ineg, alu_irem, alu_ishr, alu_isub, alu_ixor, alu_u2f32, alu_udiv, alu_uge,
+    alu_umod, alu_umul24, alu_umul_high, alu_ushr,
 )
 from pyaco._core.common.bits cimport sign_extended
 from pyaco._core.ir.emitter cimport alu1, alu2, alu2_constant, alu3, alu_source, constant
