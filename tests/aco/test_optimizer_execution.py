@@ -32,11 +32,14 @@ FILES = {
     "inverted_logic": "any", "parts_of_scalars": "any",
     "minmax_modifiers": "any", "lane_moves": "any", "lane_moves_of_eight": "any", "packed_constants": "any", "inverted_operands": "any",
     "short_integers": "any", "short_integers_gfx10": "any", "absolute_differences": "any", "nested_vectors": "any", "signs_of_logic": "any",
+    "parts_in_sums": "any", "products_of_halves": "any", "signs_of_products_by_logic": "any", "packed_clamp": "any", "canonical_products": "any",
+    "median_of_short_integers": "any", "median_of_short_integers_gfx10": "any", "differences_with_shifts": "any", "conditions_as_values": "any",
+    "multiply_add_legacy": "exact", "multiply_add_literal_factor": "any",
 }  # fmt: skip
 #: What no assembler but ours writes, so that no test of the engines has it: halves of literals.
 BOTH_ENGINES = ("two_literals",)
-#: Tests of them whose value is not defined in every lane, or where one rounding less shows.
-UNDEFINED = {"lane_moves": ("6",), "halves": ("4",), "median_of_floats": ("1",), "shared_products": ("2",)}
+#: Tests of them whose value is not defined in every lane, or where one rounding less, or a zero that has no sign, shows.
+UNDEFINED = {"lane_moves": ("6",), "halves": ("4",), "median_of_floats": ("1",), "shared_products": ("2",), "conditions_as_values": ("0", "2")}
 #: What is the same everywhere is executed on two of them.
 ALIKE = ("median_of_floats", "inverse_compare", "signs_of_compares", "output_scale", "literals_in_registers", "parts_of_vectors", "sums_of_parts",
          "shared_products", "packed_halves", "sums_with_conditions", "inverted_logic")
@@ -81,8 +84,8 @@ def not_a_number(row: Array, of_half: bool) -> Array:
 
 def available(text: str, target: str) -> bool:
     """Whether the generation has what a program has before the optimizer runs."""
-    lacks = {"gfx803": r"v_(med3|fma)_f16|dpp8|row_xmask|v_pk_|_e64", "gfx900": r"dpp8|row_xmask|16_e64"}
-    return not re.search(lacks.get(target, r"v_mul_lo_u16 "), text)
+    lacks = {"gfx803": r"v_(med3|fma)_f16|dpp8|row_xmask|v_pk_|_e64|v_(add|sub)_u32 ", "gfx900": r"dpp8|row_xmask|16_e64"}
+    return not re.search(lacks.get(target, r"v_(mul_lo_u|max_[iu])16 "), text)
 
 
 PROGRAMS = {name: re.sub(r" / mode: \w+", "", read(FOLDER / f"{name}.txt").source) for name in FILES}

@@ -18,9 +18,9 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from nir_opcodes cimport (
-    alu_bcsel, alu_extract_i16, alu_extract_i8, alu_f2i32, alu_f2u32, alu_fmul, alu_frcp, alu_i2f32, alu_i2i32, alu_iadd, alu_iand, alu_idiv,
-    alu_imod, alu_imul, alu_imul24, alu_imul_high, alu_ineg, alu_irem, alu_ishr, alu_isub, alu_ixor, alu_u2f32, alu_udiv, alu_uge, alu_umod,
-    alu_umul24, alu_umul_high, alu_ushr,
+    alu_bcsel, alu_extract_i16, alu_extract_i8, alu_f2i32, alu_f2u32, alu_fmul, alu_frcp, alu_i2f32, alu_i2i32, alu_iabs, alu_iadd, alu_iand,
+    alu_idiv, alu_imod, alu_imul, alu_imul24, alu_imul_high, alu_ineg, alu_irem, alu_ishr, alu_isub, alu_ixor, alu_u2f32, alu_udiv, alu_uge,
+    alu_umod, alu_umul24, alu_umul_high, alu_ushr,
 )
 from pyaco._core.common.bits cimport sign_extended
 from pyaco._core.ir.emitter cimport alu1, alu2, alu2_constant, alu3, alu_source, constant
@@ -171,21 +171,13 @@ cdef ValueId _small(Lowering *b, int opcode, ValueId n, ValueId d) except? 0xfff
     return modulo_of_remainder(b, remainder, d) if opcode == alu_imod else remainder
 
 
-cdef ValueId _magnitude(Lowering *b, ValueId value, ValueId sign) except? 0xffffffffU nogil:
-    """(value + sign) ^ sign: the absolute value for the value's own sign, or undoes it."""
-    return alu2(b, alu_ixor, alu2(b, alu_iadd, value, sign), sign)
-
-
 cdef ValueId _general(Lowering *b, int opcode, ValueId n, ValueId d) except? 0xffffffffU nogil:
-    cdef ValueId n_sign, d_sign, result
+    cdef ValueId sign, result
     if opcode == alu_udiv or opcode == alu_umod:
         return _unsigned(b, n, d, opcode == alu_umod)
-    n_sign = alu2_constant(b, alu_ishr, n, 31)
-    d_sign = alu2_constant(b, alu_ishr, d, 31)
-    result = _unsigned(b, _magnitude(b, n, n_sign), _magnitude(b, d, d_sign), opcode != alu_idiv)
-    if opcode == alu_idiv:
-        n_sign = alu2(b, alu_ixor, n_sign, d_sign)
-    result = alu2(b, alu_isub, alu2(b, alu_ixor, result, n_sign), n_sign)
+    result = _unsigned(b, alu1(b, alu_iabs, n), alu1(b, alu_iabs, d), opcode != alu_idiv)
+    sign = alu2_constant(b, alu_ishr, alu2(b, alu_ixor, n, d) if opcode == alu_idiv else n, 31)
+    result = alu2(b, alu_isub, alu2(b, alu_ixor, result, sign), sign)
     return modulo_of_remainder(b, result, d) if opcode == alu_imod else result
 
 
