@@ -162,7 +162,7 @@ cdef bint _combine_add_shifted_sum(Context *c, InstructionId i) except -1 nogil:
     if not _unmodified(p, i):
         return False
     for k in range(2):
-        if not _single(c, source_at(p, i, k), op_v_lshl_add_u32, &q) or c.shifted.count(result_of(p, q)) == 0:
+        if not is_single(c, source_at(p, i, k), op_v_lshl_add_u32, &q) or c.shifted.count(result_of(p, q)) == 0:
             continue
         operands[0] = operand_of(p, c.shifted[result_of(p, q)])
         operands[1] = source_at(p, q, 2)

@@ -39,7 +39,7 @@ memset(_extended, 0, sizeof(_extended))
 _fill()
 
 
-cdef inline bint _scc_unused(const Context *c, InstructionId i) noexcept nogil:
+cdef inline bint scc_unused(const Context *c, InstructionId i) noexcept nogil:
     cdef const ProgramData *p = c.p
     return p.instructions.definition_count[i] < 2 or c.uses[p.definitions.temp[p.instructions.definition_first[i] + 1]] == 0
 
@@ -51,7 +51,7 @@ cdef bint combine_short_load(Context *c, InstructionId i) except -1 nogil:
     cdef InstructionId q = producer_of(c, o)
     cdef uint16_t load = p.instructions.opcode[q]
     cdef bint is_half = load == op_s_load_u16 or load == op_s_buffer_load_u16
-    if q == 0 or not (is_half or load == op_s_load_u8 or load == op_s_buffer_load_u8) or not _scc_unused(c, i):
+    if q == 0 or not (is_half or load == op_s_load_u8 or load == op_s_buffer_load_u8) or not scc_unused(c, i):
         return False
     if opcode == op_s_bfe_u32:
         if not is_constant(source_at(p, i, 1), 0x100000 if is_half else 0x80000):
