@@ -18,8 +18,9 @@ from pyaco.targets.target_id import generic_members
 
 __all__ = ["explicit", "field_bits", "mnemonics", "text_facts"]
 
-#: The manual's table of generic processors: 8-bit floats and XF32, although both members have the first.
-NOT_IN_GFX9_4_GENERIC = ("fp8", "bf8", "xf32")
+#: What words in names of opcodes generic processors lack although all their members have them: 8-bit floats and XF32, as LLVM's manual says; sparse
+#: matrices and sums of absolute differences, as LLVM 23's assembler does.
+NOT_IN_GENERIC = {"gfx9-4-generic": ("fp8", "bf8", "xf32"), "gfx12-5-generic": ("swmmac", "sad_")}
 BRANCHES = frozenset(
     ("s_branch", "s_cbranch_scc0", "s_cbranch_scc1", "s_cbranch_vccz", "s_cbranch_vccnz", "s_cbranch_execz", "s_cbranch_execnz",
      "s_cbranch_cdbgsys", "s_cbranch_cdbguser", "s_cbranch_cdbgsys_or_user", "s_cbranch_cdbgsys_and_user",
@@ -136,7 +137,7 @@ def _facts_of(row: opcodes.Row) -> int:
 def _is_absent(row: opcodes.Row, generation: str, chip: str) -> bool:
     """Whether `chip` lacks an opcode that others of its generation have, or a member of a generic processor has none or another one there."""
     members = generic_members(chip)
-    if chip == "gfx9-4-generic" and any(word in row.name for word in NOT_IN_GFX9_4_GENERIC):
+    if any(word in row.name for word in NOT_IN_GENERIC.get(chip, ())):
         return True
     if len(members) == 1:
         return generation in row.chips and not row.on_chip(generation, members[0])

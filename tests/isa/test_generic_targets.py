@@ -28,11 +28,12 @@ def test_opcodes_are_those_of_all_members(target: str) -> None:
     ("target", "line"),
     [
         ("gfx9-generic", "v_mad_mix_f32 v0, v1, v2, v3"), ("gfx9-generic", "v_fma_mix_f32 v0, v1, v2, v3"), ("gfx9-4-generic", "v_prng_b32 v0, v1"),
-        ("gfx9-4-generic", "v_cvt_f32_fp8 v0, v1"), ("gfx10-1-generic", "v_dot4_i32_i8 v0, v1, v2, v3"),
+        ("gfx9-4-generic", "v_cvt_f32_fp8 v0, v1"), ("gfx12-5-generic", "v_msad_u8 v0, v1, v2, v3"),
+        ("gfx12-5-generic", "v_swmmac_f32_16x16x64_f16 v[24:31], v[0:7], v[8:23], v32"), ("gfx10-1-generic", "v_dot4_i32_i8 v0, v1, v2, v3"),
         ("gfx11-generic", "s_add_f32 s0, s1, s2"), ("gfx12-5-generic", "v_pk_add_f64 v[0:3], v[4:7], v[8:11]"),
     ],
 )  # fmt: skip
-def test_what_one_member_has_alone_is_refused(target: str, line: str) -> None:
+def test_what_not_all_members_have_is_refused(target: str, line: str) -> None:
     with pytest.raises(InputError, match=r"line 1, column 1"):
         isa.assemble(line, target)
 
