@@ -131,6 +131,54 @@ def test_code(assemble: Assemble, joined: int, lines: str) -> None:
     compare(assemble(PLACE + lines + STORE, "gfx1100"), joined, lds_bytes=64)
 
 
+TWO = ("v_add_nc_u32_e64", "v_sub_nc_u32_e64", "v_and_b32_e64", "v_lshlrev_b32_e64", "v_min_u32_e64", "v_mul_lo_u32", "v_add_f32_e64",
+       "v_max_f32_e64")
+THREE = ("v_lshl_add_u32", "v_add3_u32", "v_bfe_u32", "v_mad_u32_u24", "v_alignbit_b32", "v_fma_f32", "v_perm_b32")
+SCALAR = ("s_add_u32", "s_and_b32", "s_lshl_b32", "s_mul_i32")
+
+
+def random_line(random: np.random.Generator) -> str:
+    """An instruction on v0 to v7 and s4 to s9, seldom one that tells workgroups apart."""
+    def vgpr() -> str:
+        return f"v{random.integers(8)}"
+
+    kind = random.random()
+    source = random.choice(["s4", f"s{random.integers(5, 10)}", "7", "0.5", vgpr(), vgpr()])
+    if kind < 0.35:
+        return f"{random.choice(TWO)} {vgpr()}, {source}, {vgpr()}"
+    if kind < 0.6:
+        return f"{random.choice(THREE)} {vgpr()}, {vgpr()}, {source}, {vgpr()}"
+    if kind < 0.75:
+        return f"{random.choice(['v_mov_b32', 'v_cvt_f32_u32', 'v_not_b32'])} {vgpr()}, {source}"
+    if kind < 0.83:
+        first, second = random.choice(["s4", "s5", "v1"]), random.choice(["s4", "v2"])
+        return f"v_dual_mov_b32 v{2 * random.integers(3)}, {first} :: v_dual_add_nc_u32 v5, {second}, v4"
+    if kind < 0.98:
+        result = 4 if random.random() < 0.04 else random.integers(6, 10)
+        return f"{random.choice(SCALAR)} s{result}, s{random.integers(5, 10)}, 3"
+    return str(random.choice(["v_readfirstlane_b32 s8, v2", "v_cmp_lt_u32 vcc_lo, v1, v2\nv_cndmask_b32 v3, v1, v2, vcc_lo"]))
+
+
+def test_random_programs(assemble: Assemble) -> None:
+    """Programs of which about half can be joined."""
+    random = np.random.default_rng(28)
+    together = 0
+    for _ in range(50):
+        lines = [random_line(random) for _ in range(random.integers(3, 25))]
+        if random.random() < 0.3:
+            lines = ["s_mov_b32 s10, 3", "L:", *lines, "s_sub_u32 s10, s10, 1", "s_cmp_lg_u32 s10, 0", "s_cbranch_scc1 L"]
+        begin = [PLACE + "v_mov_b32 v21, v1"]
+        begin += [f"v_mov_b32 v{row}, {row * 77}" for row in range(1, 8)] + [f"s_mov_b32 s{row}, {row * 1234567}" for row in range(6, 10)]
+        end = [f"v_xor_b32 v0, v0, v{row}" for row in range(1, 8)]
+        end += ["v_lshlrev_b32 v22, 2, v21", "buffer_store_b32 v0, v22, s[0:3], 0 offen", "s_endpgm", ""]
+        code = assemble("\n".join([*begin, *lines, *end]), "gfx1100")
+        mode = int(random.choice([0xC0, 0xF0, 0x00]))
+        joined = run("fast", code, float_mode=mode)[2]
+        compare(code, joined, float_mode=mode)
+        together += joined > 1
+    assert together > 15
+
+
 def test_many_constants(assemble: Assemble) -> None:
     """Where there might be no rows left for constants, what has some is the reference engine's, which knows one id."""
     lines = "".join(f"v_add_nc_u32 v0, {1000 + 77 * number}, v0\n" for number in range(500))
