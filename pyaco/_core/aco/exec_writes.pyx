@@ -1,7 +1,7 @@
 """Writes to exec: those that nothing reads go, and compares write exec themselves.
 
 A write to exec is dropped where exec is not live and nothing else is written. Where a mask is made in an SGPR only to become exec, what makes
-it writes exec: a compare as ``v_cmpx`` (GFX10 and later, where that writes nothing but exec), a scalar instruction or a constant as it is:
+it writes exec: a compare as ``v_cmpx`` (which writes the mask as well before GFX10), a scalar instruction or a constant as it is:
 
     vcc = v_cmp_lt a, b                  exec = v_cmpx_lt a, b
     exec = copy vcc
@@ -190,7 +190,8 @@ cdef uint16_t _narrowing(ExecWrites *c, uint32_t producer, OrderRow position, bi
         opcode = inverse_compare(opcode)
     if opcode == 0xffff or exec_compare(opcode) == 0xffff:
         return op_invalid
-    if saved != register_none and _reads(p, i, saved, _mask_bytes(p)):
+    # Before GFX10 the mask is written as well, behind what is saved.
+    if saved != register_none and (_reads(p, i, saved, _mask_bytes(p)) or (p.gfx_level < gfx10 and _writes(p, i, saved, _mask_bytes(p)))):
         return op_invalid
     return exec_compare(opcode) if _sources_stay(c, producer, position) else op_invalid
 
@@ -210,15 +211,20 @@ cdef InstructionId _narrow(ExecWrites *c, uint32_t producer, uint16_t opcode) ex
     """The compare that writes exec; the one in front goes."""
     cdef ProgramData *p = c.p
     cdef InstructionId i = c.order[producer]
-    cdef Definition d = exec_definition(p)
+    cdef Definition[2] d
     cdef Operand[3] operands
     cdef uint32_t count = p.instructions.operand_count[i]
-    cdef uint16_t format = _shortest_format(p, i)
+    cdef uint16_t format = _shortest_format(p, i) if p.gfx_level >= gfx10 else p.instructions.format[i]
+    cdef uint32_t definitions = 0
     cdef uint32_t k
     cdef InstructionId made
+    if p.gfx_level < gfx10:
+        d[0] = definition_at(p, p.instructions.definition_first[i])
+        definitions = 1
+    d[definitions] = exec_definition(p)
     for k in range(count):
         operands[k] = operand_at(p, p.instructions.operand_first[i] + k)
-    made = instruction_make(p, opcode, format, &d, 1, operands, count)
+    made = instruction_make(p, opcode, format, d, definitions + 1, operands, count)
     p.instructions.modifiers[made] = p.instructions.modifiers[i]
     c.order[producer] = 0
     return made
@@ -258,7 +264,7 @@ cdef int _by_compares(ExecWrites *c, OrderRow first, OrderRow position, const Sc
     cdef uint16_t narrowing
     cdef uint16_t other
     cdef OperandRow row
-    if p.gfx_level < gfx10 or not _exec_write(p, c.order[position], &write) or scalar_any(live, register_scc, 4) \
+    if not _exec_write(p, c.order[position], &write) or scalar_any(live, register_scc, 4) \
             or not _is_dead(c, live, &write, write.mask):
         return 0
     maker = _producer(c, first, position, write.mask, position)
