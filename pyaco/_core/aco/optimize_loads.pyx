@@ -39,11 +39,6 @@ memset(_extended, 0, sizeof(_extended))
 _fill()
 
 
-cdef inline bint scc_unused(const Context *c, InstructionId i) noexcept nogil:
-    cdef const ProgramData *p = c.p
-    return p.instructions.definition_count[i] < 2 or c.uses[p.definitions.temp[p.instructions.definition_first[i] + 1]] == 0
-
-
 cdef bint combine_short_load(Context *c, InstructionId i) except -1 nogil:
     cdef ProgramData *p = c.p
     cdef uint16_t opcode = p.instructions.opcode[i]
