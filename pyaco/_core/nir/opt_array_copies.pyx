@@ -10,9 +10,9 @@ buffers that are read-only and restrict; another local variable is not if it has
 if all are in that block, else up to the block's end and in what it dominates. (From any other store, a way to a load leads through the copy again.)
 What is not stored is undefined.
 
-Needs: copies split, constants folded, equal derefs merged (``cse``). Guarantees: valid NIR. Mesa's ``nir_opt_find_array_copies`` makes one copy of the
-stores, for ``nir_opt_copy_prop_vars`` to look through; that one follows memory from instruction to instruction, this one asks where accesses stand.
-"""
+Needs: copies split, constants folded, equal derefs merged (``cse``). Guarantees: valid NIR. Mesa's ``nir_opt_find_array_copies`` makes one copy of
+the stores, for ``nir_opt_copy_prop_vars`` to look through; that one follows memory from instruction to instruction, this one asks where accesses
+stand. """
 from libc.stdint cimport int32_t, uint8_t, uint32_t
 from libcpp.vector cimport vector
 
