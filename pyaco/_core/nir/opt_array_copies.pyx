@@ -6,13 +6,13 @@ An array that is handed to a function or loaded whole is copied element by eleme
 stay in scratch memory. A variable is a copy if all its stores stand in one block, each of them stores what was loaded in that block, and behind the
 same members and constant elements both lead to the same deref: what was copied. It is replaced if every load of it comes behind the stores, in their
 block or one that it dominates, and what was copied is not written in between: uniform blocks, push constants and constant data never are, nor storage
-buffers that are read-only and restrict; another local variable is not if it has no store behind the first load, up to the last load of the copy if
-all are in that block, else up to the block's end and in what it dominates. (From any other store, a way to a load leads through the copy again.) What is
-not stored is undefined.
+buffers that are read-only and restrict; another local variable is not if it has no store behind the first load, up to the last load of the copy
+if all are in that block, else up to the block's end and in what it dominates. (From any other store, a way to a load leads through the copy again.)
+What is not stored is undefined.
 
-Needs: copies split, constants folded, equal derefs merged (``cse``). Guarantees: valid NIR. Mesa's ``nir_opt_find_array_copies`` makes one copy of the
-stores, for ``nir_opt_copy_prop_vars`` to look through; that one follows memory from instruction to instruction, this one asks where accesses stand.
-"""
+Needs: copies split, constants folded, equal derefs merged (``cse``). Guarantees: valid NIR. Mesa's ``nir_opt_find_array_copies`` makes one copy of
+the stores, for ``nir_opt_copy_prop_vars`` to look through; that one follows memory from instruction to instruction, this one asks where accesses
+stand. """
 from libc.stdint cimport int32_t, uint8_t, uint32_t
 from libcpp.vector cimport vector
 
