@@ -16,6 +16,7 @@ from pyaco._core.aco.optimize_facts cimport (
 from pyaco._core.aco.optimize_loads cimport combine_extended_load, combine_short_load
 from pyaco._core.aco.optimize_packed cimport combine_packed_multiply_add
 from pyaco._core.aco.optimize_parts cimport parts_read
+from pyaco._core.aco.optimize_scalar cimport combine_scalar_multiply_add
 from pyaco._core.ir.program cimport *
 
 
@@ -246,12 +247,6 @@ cdef bint _combine_add_shift_as_product(Context *c, InstructionId i) except -1 n
     return False
 
 
-cdef inline bint _is_precise(const ProgramData *p, InstructionId i, InstructionId q) noexcept nogil:
-    """Whether one of two instructions is exact."""
-    return ((p.definitions.flags[p.instructions.definition_first[q]] | p.definitions.flags[p.instructions.definition_first[i]])
-            & definition_precise) != 0
-
-
 cdef uint16_t _multiply_add(const ProgramData *p, BlockId block, uint32_t bits, bint precise) noexcept nogil:
     """The opcode for a * b + c; op_invalid where fusing would change a result that must stay exact."""
     cdef uint32_t denormals = p.blocks.fp_mode[block] >> (4 if bits == 32 else 6) & 3
@@ -315,30 +310,6 @@ cdef bint _multiply_add_with_literal(Context *c, InstructionId i, const Operand 
     return True
 
 
-cdef bint _combine_scalar_multiply_add(Context *c, InstructionId i) except -1 nogil:
-    """A scalar addition one operand of which is a product that nothing else reads; the addend is in a register, or a literal."""
-    cdef ProgramData *p = c.p
-    cdef Operand[3] operands
-    cdef Operand o
-    cdef InstructionId q
-    cdef uint32_t k
-    for k in range(2):
-        o = source_at(p, i, k)
-        q = producer_of(c, o)
-        if q == 0 or p.instructions.opcode[q] != op_s_mul_f32 or c.uses[o.data] != 1 or _is_precise(p, i, q):
-            continue
-        operands[0] = source_at(p, q, 0)
-        operands[1] = source_at(p, q, 1)
-        operands[2] = source_at(p, i, 1 - k)
-        if is_plain_temp(operands[2]):
-            become(c, i, op_s_fmac_f32, format_sop2, operands, 3)
-            return True
-        if operand_is_literal(operands[2]) and not operand_is_literal(operands[0]) and not operand_is_literal(operands[1]):
-            become(c, i, op_s_fmaak_f32, format_sop2, operands, 3)
-            return True
-    return False
-
-
 cdef bint _combine_multiply_add(Context *c, InstructionId i, uint32_t bits, uint32_t negate_left, uint32_t negate_right,
                                 bint literal=False) except -1 nogil:
     """An addition or subtraction one operand of which is a product that nothing but such instructions reads."""
@@ -365,7 +336,7 @@ cdef bint _combine_multiply_add(Context *c, InstructionId i, uint32_t bits, uint
         product = p.instructions.modifiers[q]
         if modifier_clamp(product) or modifier_omod(product) or modifier_opsel(product) & 8 or modifier_opsel(word) >> k & 1:
             continue
-        precise = _is_precise(p, i, q)
+        precise = is_precise(p, i, q)
         opcode = _multiply_add(p, c.block, bits, precise)
         if opcode == op_invalid or isa_opcode_number(p.gfx_level, opcode, format_vop3) < 0:
             continue
@@ -506,7 +477,7 @@ cdef bint _combine_median(Context *c, InstructionId i, uint16_t producer, uint16
     for k in range(2):
         if not _is_number(c, source_at(p, i, 1 - k), kind, &outer) or not _single(c, source_at(p, i, k), producer, &q):
             continue
-        if not is_minimum and kind >= number_single and _is_precise(p, i, q):
+        if not is_minimum and kind >= number_single and is_precise(p, i, q):
             continue
         for j in range(2):
             if _is_number(c, source_at(p, q, 1 - j), kind, &inner) and (inner <= outer if is_minimum else outer <= inner):
@@ -912,7 +883,7 @@ cdef bint combine(Context *c, InstructionId i) except -1 nogil:
     if opcode == op_s_add_u32 or opcode == op_s_add_i32:
         return _combine_scalar_shift_add(c, i)
     if opcode == op_s_add_f32:
-        return _combine_scalar_multiply_add(c, i)
+        return combine_scalar_multiply_add(c, i)
     if opcode == op_s_pack_ll_b32_b16:
         return _combine_scalar_pack(c, i)
     if opcode in (op_s_bfe_u32, op_s_sext_i32_i8, op_s_sext_i32_i16):

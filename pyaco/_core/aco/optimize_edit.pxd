@@ -4,7 +4,7 @@ from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
 from pyaco._core.ir.program cimport (
-    BlockId, InstructionId, Operand, ProgramData, TempId, class_is_vgpr, format_dpp16, format_dpp8, format_sdwa, operand_at,
+    BlockId, InstructionId, Operand, ProgramData, TempId, class_is_vgpr, definition_precise, format_dpp16, format_dpp8, format_sdwa, operand_at,
     operand_constant, operand_constant_value, operand_fixed, operand_temp, operand_undef,
 )
 
@@ -51,6 +51,11 @@ cdef inline uint32_t producer_of(const Context *c, Operand o) noexcept nogil:
 
 cdef inline uint32_t result_of(const ProgramData *p, InstructionId i) noexcept nogil:
     return p.definitions.temp[p.instructions.definition_first[i]] if p.instructions.definition_count[i] else 0
+
+# Whether one of two instructions is exact.
+cdef inline bint is_precise(const ProgramData *p, InstructionId i, InstructionId q) noexcept nogil:
+    return ((p.definitions.flags[p.instructions.definition_first[q]] | p.definitions.flags[p.instructions.definition_first[i]])
+            & definition_precise) != 0
 
 cdef inline bint is_constant(Operand o, uint64_t value) noexcept nogil:
     return (o.flags & operand_constant) != 0 and operand_constant_value(o) == value
