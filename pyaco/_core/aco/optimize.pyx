@@ -29,8 +29,8 @@ from pyaco._core.aco.optimize_edit cimport *
 from pyaco._core.aco.optimize_lanes cimport fold_lane_moves
 from pyaco._core.aco.optimize_mix cimport find_mixable, use_mixed_precision
 from pyaco._core.aco.optimize_parts cimport is_part, use_selections
-from pyaco._core.aco.optimize_scc cimport keep_conditions
 from pyaco._core.aco.optimize_propagate cimport propagate
+from pyaco._core.aco.optimize_scc cimport keep_conditions
 from pyaco._core.aco.optimize_facts cimport flushed_bits, made_bits
 from pyaco._core.aco.queries cimport opcode_is_phi
 from pyaco._core.common.table cimport RowRange

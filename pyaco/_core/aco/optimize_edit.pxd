@@ -52,6 +52,11 @@ cdef inline uint32_t producer_of(const Context *c, Operand o) noexcept nogil:
 cdef inline uint32_t result_of(const ProgramData *p, InstructionId i) noexcept nogil:
     return p.definitions.temp[p.instructions.definition_first[i]] if p.instructions.definition_count[i] else 0
 
+# Whether one of two instructions is exact.
+cdef inline bint is_precise(const ProgramData *p, InstructionId i, InstructionId q) noexcept nogil:
+    return ((p.definitions.flags[p.instructions.definition_first[q]] | p.definitions.flags[p.instructions.definition_first[i]])
+            & definition_precise) != 0
+
 cdef inline bint is_constant(Operand o, uint64_t value) noexcept nogil:
     return (o.flags & operand_constant) != 0 and operand_constant_value(o) == value
 
@@ -85,7 +90,3 @@ cdef bint is_single(const Context *c, Operand o, uint16_t opcode, uint32_t *prod
 cdef InstructionId scalar_shift(const Context *c, Operand o) noexcept nogil
 # Whether the scc result is unused.
 cdef bint scc_unused(const Context *c, InstructionId i) noexcept nogil
-# Whether one of two instructions is exact.
-cdef inline bint is_precise(const ProgramData *p, InstructionId i, InstructionId q) noexcept nogil:
-    return ((p.definitions.flags[p.instructions.definition_first[q]] | p.definitions.flags[p.instructions.definition_first[i]])
-            & definition_precise) != 0
