@@ -12,7 +12,8 @@ What is not stored is undefined.
 
 Needs: copies split, constants folded, equal derefs merged (``cse``). Guarantees: valid NIR. Mesa's ``nir_opt_find_array_copies`` makes one copy of
 the stores, for ``nir_opt_copy_prop_vars`` to look through; that one follows memory from instruction to instruction, this one asks where accesses
-stand. """
+stand.
+"""
 from libc.stdint cimport int32_t, uint8_t, uint32_t
 from libcpp.vector cimport vector
 
