@@ -20,3 +20,5 @@ cdef uint32_t says_not_zero(uint16_t opcode) noexcept nogil
 # Whether operand `k` may be the inverse condition where the instruction is turned around; turn it around.
 cdef bint takes_inverse(const ProgramData *p, InstructionId i, uint32_t k) noexcept nogil
 cdef void turn_around(ProgramData *p, InstructionId i) noexcept nogil
+# Let an instruction read another condition, or its inverse, and keep what is known of the mask that it makes.
+cdef void read_instead(Context *c, InstructionId i, uint32_t k, TempId scc, bint inverse) noexcept nogil

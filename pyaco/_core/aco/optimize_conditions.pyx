@@ -285,6 +285,18 @@ cdef void turn_around(ProgramData *p, InstructionId i) noexcept nogil:
     operand_put(p, operand_row(p, i, 1), first)
 
 
+cdef void read_instead(Context *c, InstructionId i, uint32_t k, TempId scc, bint inverse) noexcept nogil:
+    cdef ProgramData *p = c.p
+    cdef TempId mask = result_of(p, i)
+    if c.condition[mask] == p.operands.data[operand_row(p, i, k)]:
+        c.condition[mask] = scc
+        if inverse:
+            c.condition_kind[mask] = condition_whole if c.condition_kind[mask] == condition_inverse else condition_inverse
+    p.operands.data[operand_row(p, i, k)] = scc
+    if inverse:
+        turn_around(p, i)
+
+
 cdef bint _replace(Context *c, const vector[uint8_t] &dead, OrderRow row, OrderRow end, TempId old, TempId new, bint inverse,
                    bint look_only) noexcept nogil:
     """Replace a condition in all that reads it; whether that can be done."""
@@ -306,9 +318,7 @@ cdef bint _replace(Context *c, const vector[uint8_t] &dead, OrderRow row, OrderR
                 if inverse and not takes_inverse(p, i, k):
                     return False
                 continue
-            p.operands.data[operand_row(p, i, k)] = new
-            if inverse:
-                turn_around(p, i)
+            read_instead(c, i, k, new, inverse)
     return left == 0
 
 

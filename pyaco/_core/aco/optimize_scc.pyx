@@ -13,7 +13,7 @@ from libc.stdint cimport uint8_t, uint32_t
 from libcpp.vector cimport vector
 
 from isa_opcodes cimport *
-from pyaco._core.aco.optimize_conditions cimport scc_result, takes_inverse, turn_around
+from pyaco._core.aco.optimize_conditions cimport read_instead, scc_result, takes_inverse
 from pyaco._core.aco.optimize_edit cimport *
 from pyaco._core.ir.program cimport *
 
@@ -156,7 +156,7 @@ cdef OrderRow _start_of_condition(const Context *c, const vector[uint8_t] &dead,
     return row
 
 
-cdef bint _readers_are_near(const Context *c, const vector[uint8_t] &dead, OrderRow row, OrderRow end, TempId scc, TempId replacement,
+cdef bint _readers_are_near(Context *c, const vector[uint8_t] &dead, OrderRow row, OrderRow end, TempId scc, TempId replacement,
                             bint inverse) noexcept nogil:
     """Whether all that reads a condition follows soon and takes the inverse if it has to; give it another one, unless that is 0."""
     cdef ProgramData *p = c.p
@@ -175,9 +175,7 @@ cdef bint _readers_are_near(const Context *c, const vector[uint8_t] &dead, Order
                 if inverse and not takes_inverse(p, i, k):
                     return False
                 if replacement:
-                    p.operands.data[operand_row(p, i, k)] = replacement
-                    if inverse:
-                        turn_around(p, i)
+                    read_instead(c, i, k, replacement, inverse)
     return left == 0
 
 
