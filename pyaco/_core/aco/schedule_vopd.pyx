@@ -5,12 +5,12 @@ a partner that may move up to it: nothing in between writes what the partner rea
 that change exec or the mode, branches and messages end the search.
 
 What hardware asks of a pair: one destination is even, the other odd; first sources in different banks of VGPRs (register modulo
-4), second sources too; one common literal; at most two scalar values in all; no modifiers. Operands are commuted, a move
-becomes an addition of zero or a bit reversal a move where that makes a pair possible.
+4), second sources too, addends in different ones of two (register modulo 2); one common literal; at most two scalar values in
+all; no modifiers. Operands are commuted, a move becomes an addition of zero or a bit reversal a move where that makes a pair possible.
 
 Source: AMD "RDNA 3" ISA document, section on dual issue (VOPD).
 """
-from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from isa_opcodes cimport *
@@ -250,6 +250,23 @@ cdef bint _scalars_fit(const Half *x, const Half *y) noexcept nogil:
     return True
 
 
+cdef inline int32_t _second_source(const Half *h) noexcept nogil:
+    """The register that is read as the second source; -1: none."""
+    return h.operands[1].reg if h.count > 1 and h.opcode != op_v_dual_fmamk_f32 else -1
+
+
+cdef inline int32_t _addend(const Half *h) noexcept nogil:
+    """The register that is read as the third source, of v_fmac and dot products the destination; -1: none."""
+    if h.opcode == op_v_dual_fmamk_f32:
+        return h.operands[1].reg
+    return h.operands[2].reg if h.count == 3 and _is_vgpr(&h.operands[2]) else -1
+
+
+cdef inline bint _differ(int32_t x, int32_t y, int32_t bank) noexcept nogil:
+    """Whether registers lie in different banks, if both halves read one."""
+    return x < 0 or y < 0 or ((x ^ y) & bank) != 0
+
+
 cdef bint _compatible(const Half *x, const Half *y) noexcept nogil:
     if x.side == side_y and y.side == side_y:
         return False
@@ -257,7 +274,7 @@ cdef bint _compatible(const Half *x, const Half *y) noexcept nogil:
         return False
     if _is_vgpr(&x.operands[0]) and _is_vgpr(&y.operands[0]) and not ((x.operands[0].reg ^ y.operands[0].reg) & 12):
         return False
-    if x.count > 1 and y.count > 1 and not ((x.operands[1].reg ^ y.operands[1].reg) & 12):
+    if not _differ(_second_source(x), _second_source(y), 12) or not _differ(_addend(x), _addend(y), 4):
         return False
     return _scalars_fit(x, y)
 
