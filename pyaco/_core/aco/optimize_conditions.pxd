@@ -3,7 +3,7 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t
 from libcpp.vector cimport vector
 
 from pyaco._core.aco.optimize_edit cimport Context
-from pyaco._core.ir.program cimport InstructionId, ProgramData, TempId
+from pyaco._core.ir.program cimport InstructionId, OrderRow, ProgramData, TempId
 
 # Read conditions from where they came; before the instruction is optimised otherwise.
 cdef void use_conditions(Context *c, InstructionId i) noexcept nogil
@@ -20,5 +20,5 @@ cdef uint32_t says_not_zero(uint16_t opcode) noexcept nogil
 # Whether operand `k` may be the inverse condition where the instruction is turned around; turn it around.
 cdef bint takes_inverse(const ProgramData *p, InstructionId i, uint32_t k) noexcept nogil
 cdef void turn_around(ProgramData *p, InstructionId i) noexcept nogil
-# Let an instruction read another condition, or its inverse, and keep what is known of the mask that it makes.
-cdef void read_instead(Context *c, InstructionId i, uint32_t k, TempId scc, bint inverse) noexcept nogil
+# Whether all that reads a condition stands between two rows, and takes the inverse if it has to; it reads another one then, unless that is 0.
+cdef bint replace_condition(Context *c, const vector[uint8_t] &dead, OrderRow row, OrderRow end, TempId old, TempId new, bint inverse) noexcept nogil

@@ -285,7 +285,8 @@ cdef void turn_around(ProgramData *p, InstructionId i) noexcept nogil:
     operand_put(p, operand_row(p, i, 1), first)
 
 
-cdef void read_instead(Context *c, InstructionId i, uint32_t k, TempId scc, bint inverse) noexcept nogil:
+cdef void _read_instead(Context *c, InstructionId i, uint32_t k, TempId scc, bint inverse) noexcept nogil:
+    """Let an instruction read another condition, or its inverse, and keep what is known of the mask that it makes."""
     cdef ProgramData *p = c.p
     cdef TempId mask = result_of(p, i)
     if c.condition[mask] == p.operands.data[operand_row(p, i, k)]:
@@ -297,14 +298,11 @@ cdef void read_instead(Context *c, InstructionId i, uint32_t k, TempId scc, bint
         turn_around(p, i)
 
 
-cdef bint _replace(Context *c, const vector[uint8_t] &dead, OrderRow row, OrderRow end, TempId old, TempId new, bint inverse,
-                   bint look_only) noexcept nogil:
-    """Replace a condition in all that reads it; whether that can be done."""
+cdef bint replace_condition(Context *c, const vector[uint8_t] &dead, OrderRow row, OrderRow end, TempId old, TempId new, bint inverse) noexcept nogil:
     cdef ProgramData *p = c.p
     cdef uint32_t left = c.uses[old]
     cdef InstructionId i
     cdef uint32_t k
-    end = min(end, row + <OrderRow>most_to_uses)
     while left and row < end:
         i = p.order.instruction[row]
         row += 1
@@ -314,11 +312,10 @@ cdef bint _replace(Context *c, const vector[uint8_t] &dead, OrderRow row, OrderR
             if not p.operands.flags[operand_row(p, i, k)] & operand_temp or p.operands.data[operand_row(p, i, k)] != old:
                 continue
             left -= 1
-            if look_only:
-                if inverse and not takes_inverse(p, i, k):
-                    return False
-                continue
-            read_instead(c, i, k, new, inverse)
+            if inverse and not takes_inverse(p, i, k):
+                return False
+            if new:
+                _read_instead(c, i, k, new, inverse)
     return left == 0
 
 
@@ -355,9 +352,10 @@ cdef bint _drop_comparison(Context *c, vector[uint8_t] &dead, OrderRow first, Or
     if maker != last and (c.uses[temp] != 1 or c.uses[scc] or p.order.instruction[first + c.place[temp]] != maker
                           or _names_registers(p, maker)):
         return False
-    if not _replace(c, dead, row + 1, end, result, scc, equal, True):
+    end = min(end, row + 1 + <OrderRow>most_to_uses)
+    if not replace_condition(c, dead, row + 1, end, result, 0, equal):
         return False
-    _replace(c, dead, row + 1, end, result, scc, equal, False)
+    replace_condition(c, dead, row + 1, end, result, scc, equal)
     c.uses[scc] += c.uses[result]
     c.uses[temp] -= 1
     dead[i] = 1

@@ -13,7 +13,7 @@ from libc.stdint cimport uint8_t, uint32_t
 from libcpp.vector cimport vector
 
 from isa_opcodes cimport *
-from pyaco._core.aco.optimize_conditions cimport read_instead, scc_result, takes_inverse
+from pyaco._core.aco.optimize_conditions cimport replace_condition, scc_result
 from pyaco._core.aco.optimize_edit cimport *
 from pyaco._core.ir.program cimport *
 
@@ -156,29 +156,6 @@ cdef OrderRow _start_of_condition(const Context *c, const vector[uint8_t] &dead,
     return row
 
 
-cdef bint _readers_are_near(Context *c, const vector[uint8_t] &dead, OrderRow row, OrderRow end, TempId scc, TempId replacement,
-                            bint inverse) noexcept nogil:
-    """Whether all that reads a condition follows soon and takes the inverse if it has to; give it another one, unless that is 0."""
-    cdef ProgramData *p = c.p
-    cdef uint32_t left = c.uses[scc]
-    cdef InstructionId i
-    cdef uint32_t k
-    end = min(end, row + most_to_reader)
-    while left and row < end:
-        i = p.order.instruction[row]
-        row += 1
-        if dead[i]:
-            continue
-        for k in range(p.instructions.operand_count[i]):
-            if p.operands.flags[operand_row(p, i, k)] & operand_temp and p.operands.data[operand_row(p, i, k)] == scc:
-                left -= 1
-                if inverse and not takes_inverse(p, i, k):
-                    return False
-                if replacement:
-                    read_instead(c, i, k, replacement, inverse)
-    return left == 0
-
-
 cdef bint _move_in_front(Context *c, const vector[uint8_t] &dead, OrderRow start, OrderRow maker, OrderRow row) except -1 nogil:
     """Move what writes scc between a maker and a row in front of `start`; whether all of it could be moved."""
     cdef ProgramData *p = c.p
@@ -228,7 +205,7 @@ cdef bint _use_kept(Context *c, vector[uint8_t] &dead, OrderRow row, OrderRow fi
     cdef TempId scc = _way_back(c, i, &old, &inverse)
     cdef OrderRow maker
     cdef OrderRow start
-    if scc == 0 or not _readers_are_near(c, dead, row + 1, end, scc, 0, inverse):
+    if scc == 0 or not replace_condition(c, dead, row + 1, min(end, row + 1 + most_to_reader), scc, 0, inverse):
         return False
     maker = _row_before(c, dead, row, first, old)
     if maker == row:
@@ -237,7 +214,7 @@ cdef bint _use_kept(Context *c, vector[uint8_t] &dead, OrderRow row, OrderRow fi
         start = _where_scc_is_free(c, dead, _start_of_condition(c, dead, maker, first), first, row)
         if start == row or not _move_in_front(c, dead, start, maker, row):
             return False
-    _readers_are_near(c, dead, row + 1, end, scc, old, inverse)
+    replace_condition(c, dead, row + 1, min(end, row + 1 + most_to_reader), scc, old, inverse)
     c.uses[old] += c.uses[scc]
     c.uses[scc] = 0
     _drop(c, dead, i)
