@@ -4,7 +4,8 @@
 ``FOLDER``) for gfx1030 and gfx1100 with pyaco and with RADV on its null winsys, each for the wave size that RADV chooses, and prints for each
 target: totals and geometric means, how many are better and worse by each statistic, compile times by size of the code, the worst with the passes
 that make the difference, what is more than a tenth worse with its reason (``corpus_reasons.txt``), and causes by total effect. Statistics mean
-what RADV's mean. Both compile a module right after another, all caches off; times are the least processor time of a few compilations.
+what RADV's mean, beside the RADV 22.3.6 of Debian also inverse throughput. Both compile a module right after another, all caches off; times are the
+least processor time of a few compilations.
 
 ``--json FILE`` keeps each row as soon as it is known; a second run with the same file goes on where the first ended, and ``--report`` only prints
 what it has. ``--sizes`` gives real values to specialization constants whose defaults are stand-ins (matrices of 1 x 1). ``--icd LABEL=PATH`` adds

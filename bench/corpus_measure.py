@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from corpus_counts import code_counts, nir_counts, printed_counts
-from peer_statistics import STATISTICS, least_milliseconds
+from peer_statistics import DEBIAN_THROUGHPUT, STATISTICS, inverse_throughput_of_debian, least_milliseconds
 from shader_inputs import RUNTIME_DESCRIPTORS, descriptor
 from spirv_reflection import reflect
 from vulkan_peer import PeerError, Radv
@@ -87,7 +88,7 @@ def measure_entry(module: bytes, entry: str, target: str, how: Measuring) -> dic
     except Exception as error:
         return {**row, "pyaco_error": f"bug: {type(error).__name__}: {_first_line(error)}"}
     row["wave"], row["spirv"] = shader.wave, reflect(module).instruction_count
-    row["pyaco"] = _ours(module, entry, target, shader, spec, how)
+    row["pyaco"] = _ours(module, entry, target, shader, spec, math.prod(facts["workgroup_size"]), how)
     for label, icd in {"radv": None, **how.icds}.items():
         try:
             row[label] = _theirs(module, entry, peer(target, icd), shader.wave, spec, facts, how)
@@ -96,17 +97,18 @@ def measure_entry(module: bytes, entry: str, target: str, how: Measuring) -> dic
     return row
 
 
-def _ours(module: bytes, entry: str, target: str, shader: Any, spec: Mapping[int, Any], how: Measuring) -> dict[str, Any]:
+def _ours(module: bytes, entry: str, target: str, shader: Any, spec: Mapping[int, Any], invocations: int, how: Measuring) -> dict[str, Any]:
     def compile_once() -> Any:
         return pyaco.compile(module, target=target, entry=entry, wave=shader.wave, spec=spec)
 
     last = [record.name for record in shader.passes if record.room == "nir"][-1]
-    shown = pyaco.compile(module, target=target, entry=entry, wave=shader.wave, spec=spec, dump_after=f"nir.{last}")
+    shown = pyaco.compile(module, target=target, entry=entry, wave=shader.wave, spec=spec, dump_after=f"nir.{last}", debug="perfinfo")
     return {
         "ms": least_milliseconds(compile_once, how.repetitions, how.seconds),
         "rooms": {room: round(shader.times_ms[room], 4) for room in ("spirv", "nir", "aco")},
         **{each.name: shader.stats[each.ours] for each in STATISTICS if each.ours in shader.stats},
-        "nir": nir_counts(list(shown.dumps.values())[-1]), "code": code_counts(shader.code, target),
+        DEBIAN_THROUGHPUT: inverse_throughput_of_debian(shown, invocations),
+        "nir": nir_counts(shown.dumps[f"nir.{last}"]), "code": code_counts(shader.code, target),
     }  # fmt: skip
 
 

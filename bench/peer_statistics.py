@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -35,6 +36,8 @@ STATISTICS = (
     Statistic("Copies", "copies", "Copies"),
     Statistic("Branches", "branches", "Branches"),
 )
+#: Beside `STATISTICS` in a row of ours: what `inverse_throughput_of_debian` returns.
+DEBIAN_THROUGHPUT = "InvThroughput of 22.3.6"
 
 
 def least_milliseconds(function: Callable[[], Any], repetitions: int, seconds: float) -> float:
@@ -54,3 +57,26 @@ def geometric_mean(values: Iterable[float]) -> float:
     """The geometric mean of positive values; NaN of none."""
     logarithms = [math.log(value) for value in values]
     return math.exp(math.fsum(logarithms) / len(logarithms)) if logarithms else math.nan
+
+
+_FIGURE = re.compile(r"^(\w+): ([0-9.]+)$", re.MULTILINE)
+
+
+def inverse_throughput_of_debian(shader: Any, invocations: int) -> int:
+    """The inverse throughput of a shader that was compiled with ``debug="perfinfo"``, as RADV 22.3.6 counts it.
+
+    From GFX10 on, its ``aco_live_var_analysis.cpp`` lets twice as many waves of 32 lanes as of 64 run on a SIMD, as far as registers and LDS allow.
+    The hardware has no more slots for them, and later versions count so, as `pyaco` does.
+    """
+    ours = int(shader.stats["inverse_throughput"])
+    if shader.wave == 64:
+        return ours
+    figures = {name: float(value) for name, value in _FIGURE.findall(shader.dumps["perfinfo"])}
+    waves, of_workgroup = int(shader.stats["max_waves"]), -(-invocations // shader.wave)
+    if of_workgroup > 1:
+        # a CU keeps track of 16 workgroups of several waves; it has two SIMDs
+        waves = min(waves, 8 * of_workgroup)
+    busiest = max(value for name, value in figures.items() if name.endswith("_usage"))
+    parallelism = min(waves, figures["latency"] / busiest if busiest else waves)
+    throughput = parallelism / figures["latency"] * shader.wave / 64 * figures["utilization"]
+    return min(ours, round(1 / throughput))

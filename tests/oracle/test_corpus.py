@@ -9,6 +9,7 @@ import shutil
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import corpus_recipes
@@ -29,7 +30,8 @@ import radv_nir
 from corpus_counts import MEMORY, UNROLLED_BY_PEER, by_class, by_kind, code_counts, nir_counts, printed_counts, shares
 from corpus_growth import Growth, exponent, means
 from corpus_measure import Measuring, measure_entry, pipeline_layout, real_sizes
-from corpus_report import totals
+from corpus_report import as_debian_counts, totals
+from peer_statistics import DEBIAN_THROUGHPUT, inverse_throughput_of_debian
 
 OLD_NIR = """decl_function main (0 params)
 impl main {
@@ -139,6 +141,27 @@ def test_what_is_a_tenth_worse_has_a_reason_or_is_named(tmp_path: Path) -> None:
     assert [(each.name, each.statistic, each.reason and each.reason.text) for each in found] \
         == [("a/one.spv", "InvThroughput", None), ("a/one.spv", "Instrs", "unrolled")]  # fmt: skip
     assert [each.text for each in corpus_reasons.idle(found, rows, tmp_path, reasons)] == ["stale"]
+
+
+def of_narrow_waves(max_waves: int, busy: int, utilization: float, wave: int = 32) -> SimpleNamespace:
+    text = f"s_endpgm\nnum_waves: 16\nscalar_usage: {busy}.000000\nvmem_usage: 1.000000\nlatency: 560.000000\nutilization: {utilization:f}\n"
+    return SimpleNamespace(wave=wave, stats={"max_waves": max_waves, "inverse_throughput": 100_000}, dumps={"perfinfo": text})
+
+
+@pytest.mark.parametrize(("shader", "invocations", "counted"), [
+    (of_narrow_waves(32, 10, 1 / 32), 1, 1120),  # as 22.3.6 says of 560 cycles: 32 waves of one lane
+    (of_narrow_waves(24, 10, 1.0), 32, 47),  # as many as registers allow
+    (of_narrow_waves(32, 28, 1.0), 32, 56),  # a unit that is busy all the time
+    (of_narrow_waves(32, 10, 1.0), 64, 70),  # 16 workgroups of two waves on two SIMDs
+    (of_narrow_waves(16, 10, 1.0, wave=64), 64, 100_000),  # no difference
+])  # fmt: skip
+def test_throughput_of_narrow_waves_as_debian_counts_it(shader: SimpleNamespace, invocations: int, counted: int) -> None:
+    assert inverse_throughput_of_debian(shader, invocations) == counted
+
+
+def test_the_report_takes_what_debian_counts() -> None:
+    assert as_debian_counts({"pyaco": {"InvThroughput": 2, DEBIAN_THROUGHPUT: 1}})["pyaco"]["InvThroughput"] == 1
+    assert as_debian_counts({"pyaco_error": "no"}) == {"pyaco_error": "no"}
 
 
 def test_the_files_of_reasons_are_read() -> None:
