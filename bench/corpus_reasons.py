@@ -35,6 +35,17 @@ class Reason:
         return statistic in self.statistics and any(fnmatch.fnmatchcase(each, self.pattern) for each in (name, f"{name} {entry}"))
 
 
+#: Of `excesses` itself, without a line in a file.
+DELAYS = Reason("*", frozenset({"Instrs"}), "by counts: s_delay_alu, of which this version of RADV writes none")
+
+
+def _delays_alone(row: Row, peer: str) -> bool:
+    """Whether instructions are more than the limit only because the peer has no ``s_delay_alu``, as before Mesa 23."""
+    delays = row["pyaco"].get("code", {}).get("s_delay_alu", 0)
+    return bool(delays) and not row[peer].get("code", {}).get("s_delay_alu") \
+        and row["pyaco"]["Instrs"] - delays <= LIMIT * row[peer]["Instrs"]  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Excess:
     """An entry point that is worse than the limit by a statistic, and why, if that is known."""
@@ -68,6 +79,8 @@ def excesses(rows: Iterable[Row], folder: Path, peer: str, reasons: Sequence[Rea
             quotient = row["pyaco"][statistic] / max(row[peer][statistic], 1e-9)
             if quotient > LIMIT:
                 reason = next((each for each in reasons if each.explains(name, row["entry"], statistic)), None)
+                if reason is None and statistic == "Instrs" and _delays_alone(row, peer):
+                    reason = DELAYS
                 found.append(Excess(name, row["entry"], statistic, quotient, reason))
     return sorted(found, key=lambda each: -each.quotient)
 

@@ -65,18 +65,17 @@ _FIGURE = re.compile(r"^(\w+): ([0-9.]+)$", re.MULTILINE)
 def inverse_throughput_of_debian(shader: Any, invocations: int) -> int:
     """The inverse throughput of a shader that was compiled with ``debug="perfinfo"``, as RADV 22.3.6 counts it.
 
-    From GFX10 on, its ``aco_live_var_analysis.cpp`` lets twice as many waves of 32 lanes as of 64 run on a SIMD, as far as registers and LDS allow.
-    The hardware has no more slots for them, and later versions count so, as `pyaco` does.
+    From GFX10 on, its ``aco_live_var_analysis.cpp`` lets twice as many waves of 32 lanes as of 64 run on a SIMD, as far as registers and LDS allow,
+    and in its ``aco_statistics.cpp`` a branch takes a cycle of its unit. The hardware has no more slots for them; later versions have such waves
+    where they have wide ones, and three cycles, as `pyaco` does.
     """
-    ours = int(shader.stats["inverse_throughput"])
-    if shader.wave == 64:
-        return ours
+    if int(shader.target[3:-2]) < 10:
+        return int(shader.stats["inverse_throughput"])
     figures = {name: float(value) for name, value in _FIGURE.findall(shader.dumps["perfinfo"])}
-    waves, of_workgroup = int(shader.stats["max_waves"]), -(-invocations // shader.wave)
-    if of_workgroup > 1:
+    waves, of_workgroup = figures["num_waves"], -(-invocations // shader.wave)
+    if shader.wave == 32:
         # a CU keeps track of 16 workgroups of several waves; it has two SIMDs
-        waves = min(waves, 8 * of_workgroup)
-    busiest = max(value for name, value in figures.items() if name.endswith("_usage"))
+        waves = min(shader.stats["max_waves"], 8 * of_workgroup if of_workgroup > 1 else math.inf)
+    busiest = max(value / (3 if name == "branch_usage" else 1) for name, value in figures.items() if name.endswith("_usage"))
     parallelism = min(waves, figures["latency"] / busiest if busiest else waves)
-    throughput = parallelism / figures["latency"] * shader.wave / 64 * figures["utilization"]
-    return min(ours, round(1 / throughput))
+    return round(figures["latency"] / (parallelism * shader.wave / 64 * figures["utilization"]))
