@@ -204,6 +204,34 @@ cdef int _scalar_float(Isel *c, ValueId instruction, TempId dst, uint32_t opcode
     return 0
 
 
+cdef bint _sign_of_scalar(Isel *c, ValueId value) except -1 nogil:
+    """Whether a value is computed by the vector unit only because the scalar one cannot change the sign of a float."""
+    cdef uint32_t opcode = c.s.instructions.opcode[value]
+    return c.s.instructions.kind[value] == nir_alu and (opcode == alu_fneg or opcode == alu_fabs) and not is_vgpr(c, source(c, value, 0))
+
+
+cdef int _fused_of_scalars(Isel *c, ValueId instruction, TempId dst, uint32_t opcode) except -1 nogil:
+    """Two of the scalars fit on the constant bus; the optimizer, which counts uses, decides which one stays a copy."""
+    cdef Operand[3] o
+    cdef TempId temp
+    cdef uint32_t i
+    for i in range(3):
+        temp = source(c, instruction, i)
+        if not is_vgpr(c, temp):
+            temp = copy(c, 0, vgpr_class(4), T(c, temp))
+        o[i] = T(c, temp)
+    emit(c, opcode, dst, o, 3)
+    return 0
+
+
+cdef bint _all_scalars(Isel *c, ValueId instruction) except -1 nogil:
+    cdef uint32_t i
+    for i in range(3):
+        if is_vgpr(c, source(c, instruction, i)) and not _sign_of_scalar(c, source_value(c.s, instruction, i)):
+            return False
+    return True
+
+
 cdef int _floating(Isel *c, ValueId instruction, TempId dst, uint64_t nir_opcode) except -1 nogil:
     cdef Rule *rule = &_rules[nir_opcode]
     cdef uint32_t bits = c.s.instructions.bit_size[instruction]
@@ -213,6 +241,8 @@ cdef int _floating(Isel *c, ValueId instruction, TempId dst, uint64_t nir_opcode
     opcode = _vector_opcode(c, rule, bits)
     if opcode == op_v_fma_f32 and c.slow_fma and not c.precise and (c.fp_mode >> fp_denorm32_shift) & 3 == 0:
         opcode = op_v_mad_f32         # rounds twice, which all but exact products and sums may
+    if opcode == op_v_fma_f32 and c.gfx >= gfx10 and _all_scalars(c, instruction):
+        return _fused_of_scalars(c, instruction, dst, opcode)
     return _valu(c, instruction, dst, opcode, rule.flags)
 
 

@@ -535,39 +535,77 @@ cdef int _narrow_split(Context *c, InstructionId i) except -1 nogil:
     return _fold_extract(c, i)
 
 
+cdef int _propagate_operand(Context *c, InstructionId i, uint32_t k) except -1 nogil:
+    cdef ProgramData *p = c.p
+    cdef uint16_t format = p.instructions.format[i]
+    cdef Operand o
+    cdef Operand source
+    for _ in range(4):
+        if k >= p.instructions.operand_count[i]:
+            return 0
+        o = source_at(p, i, k)
+        if not _copied(c, o, &source) and not _same_in_vgpr(c, i, k, &source):
+            return 0
+        if source.flags & operand_temp and source.register_class == o.register_class:
+            source.flags |= o.flags & <uint16_t>(operand_16bit | operand_24bit)
+            # Phis take part too: a copy within one register class is the same value everywhere.
+            set_operand(c, i, k, source)
+        elif format_is_valu(format):
+            return _propagate_valu(c, i, k, source)
+        elif format_is_salu(format):
+            return _propagate_salu(c, i, k, source)
+        elif opcode_is_phi(p.instructions.opcode[i]):
+            return _propagate_phi(c, i, k, source)
+        elif format == format_pseudo:
+            return _propagate_pseudo(c, i, k, source)
+        else:
+            return 0
+    return 0
+
+
+cdef int _propagate_rarest(Context *c, InstructionId i) except -1 nogil:
+    """Of three scalars the constant bus takes two: first those whose copy or negation fewer instructions read, so that it may go."""
+    cdef Operand o
+    cdef Operand source
+    cdef bint negative = False
+    cdef bint absolute = False
+    cdef uint32_t bits = 0
+    cdef uint32_t first = 0
+    cdef uint32_t k
+    cdef uint32_t[3] uses
+    cdef bint[3] signs
+    for k in range(3):
+        o = source_at(c.p, i, k)
+        if not is_plain_temp(o) or not class_is_vgpr(o.register_class):
+            return 0
+        signs[k] = _sign_source(c, o, &source, &negative, &absolute, &bits)
+        if not signs[k] and not _copied(c, o, &source):
+            return 0
+        if source.flags & operand_temp and class_is_vgpr(source.register_class):
+            return 0
+        uses[k] = c.uses[o.data]
+    for _ in range(2):
+        first = 0
+        for k in range(1, 3):
+            first = k if uses[k] < uses[first] else first
+        if signs[first]:
+            _propagate_sign(c, i, first)
+        else:
+            _propagate_operand(c, i, first)
+        uses[first] = 0xffffffffU
+    return 0
+
+
 cdef int propagate(Context *c, InstructionId i) except -1 nogil:
     cdef ProgramData *p = c.p
     cdef uint16_t format = p.instructions.format[i]
     cdef uint32_t k
-    cdef Operand o
-    cdef Operand source
     if p.instructions.opcode[i] == op_p_parallelcopy and p.instructions.operand_count[i] == 1:
         _fold_copied_vector(c, i)
+    if format_is_valu(format) and p.instructions.operand_count[i] == 3:
+        _propagate_rarest(c, i)
     for k in range(p.instructions.operand_count[i]):
-        for _ in range(4):
-            if k >= p.instructions.operand_count[i]:
-                break
-            o = source_at(p, i, k)
-            if not _copied(c, o, &source) and not _same_in_vgpr(c, i, k, &source):
-                break
-            if source.flags & operand_temp and source.register_class == o.register_class:
-                source.flags |= o.flags & <uint16_t>(operand_16bit | operand_24bit)
-                # Phis take part too: a copy within one register class is the same value everywhere.
-                set_operand(c, i, k, source)
-            elif format_is_valu(format):
-                _propagate_valu(c, i, k, source)
-                break
-            elif format_is_salu(format):
-                _propagate_salu(c, i, k, source)
-                break
-            elif opcode_is_phi(p.instructions.opcode[i]):
-                _propagate_phi(c, i, k, source)
-                break
-            elif format == format_pseudo:
-                _propagate_pseudo(c, i, k, source)
-                break
-            else:
-                break
+        _propagate_operand(c, i, k)
     if format_is_valu(format):
         propagate_halves(c, i)
         for k in range(min(3, <uint32_t>p.instructions.operand_count[i])):
