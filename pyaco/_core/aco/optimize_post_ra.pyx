@@ -6,6 +6,7 @@
    one is moved to the place of the comparison, if what it reads is still there.
 3. *branches* read VCC, of which the hardware knows whether it is zero, where a compare has written it: its bits of inactive lanes are zero, so the
    conjunction with exec that told scc is not needed. (GFX6 and GFX7 may forget that when scalar memory writes VCC.)
+4. *tests* whose answer scc still has, of the same registers: each select by a mask has its own, and no other instruction came between.
 
 One sweep that knows of each register which instruction has written it last, and when. That is kept from a block to the next where there is no other
 way into that one; elsewhere everything has just been written by no one knows whom.
@@ -262,6 +263,79 @@ cdef void _branch_by_vcc(Sweep *s, InstructionId i) noexcept nogil:
         return
 
 
+cdef inline bint _is_test(const ProgramData *p, InstructionId i) noexcept nogil:
+    """Whether an instruction has no state but what it reads, and says in scc what is asked."""
+    return p.instructions.format[i] == format_sopc \
+        or p.instructions.opcode[i] in (op_s_and_b32, op_s_and_b64, op_s_andn2_b32, op_s_andn2_b64)
+
+
+cdef bint _same_operand(Operand a, Operand b) noexcept nogil:
+    if (a.flags | b.flags) & operand_constant:
+        return (a.flags & b.flags & operand_constant) != 0 and a.data == b.data and operand_bytes(a) == operand_bytes(b)
+    return not (a.flags | b.flags) & operand_undef and a.reg == b.reg and class_bytes(a.register_class) == class_bytes(b.register_class)
+
+
+cdef bint _same_test(const ProgramData *p, InstructionId a, InstructionId b) noexcept nogil:
+    if p.instructions.opcode[a] != p.instructions.opcode[b]:
+        return False
+    if _same_operand(source_at(p, a, 0), source_at(p, b, 0)) and _same_operand(source_at(p, a, 1), source_at(p, b, 1)):
+        return True
+    return p.instructions.opcode[a] in (op_s_and_b32, op_s_and_b64) \
+        and _same_operand(source_at(p, a, 0), source_at(p, b, 1)) and _same_operand(source_at(p, a, 1), source_at(p, b, 0))
+
+
+cdef uint32_t _reads_in_block(Sweep *s, uint32_t first, TempId temp, TempId instead) noexcept nogil:
+    """How many operands read a temp from a place of the block on; they read the other one instead, if there is one."""
+    cdef ProgramData *p = s.p
+    cdef uint32_t found = 0
+    cdef uint32_t k
+    cdef uint32_t row
+    cdef RowRange rows
+    for k in range(first, p.blocks.order_first[s.block] + p.blocks.order_count[s.block]):
+        rows = operands_of(p, p.order.instruction[k])
+        for row in range(rows.first, rows.first + rows.count):
+            if p.operands.flags[row] & operand_temp and p.operands.data[row] == temp:
+                found += 1
+                if instead:
+                    p.operands.data[row] = instead
+                    p.operands.flags[row] &= ~<uint16_t>(operand_kill | operand_first_kill | operand_late_kill)
+        if found == s.uses[temp]:
+            break
+    return found
+
+
+cdef void _test_again(Sweep *s, InstructionId i) noexcept nogil:
+    """What reads the answer of a test reads that of an earlier one, if scc and what was tested are the same still."""
+    cdef ProgramData *p = s.p
+    cdef Write w = _last(s, register_scc >> 2)
+    cdef uint32_t k
+    cdef TempId answer
+    cdef TempId earlier
+    cdef uint32_t row = p.instructions.definition_first[i] + p.instructions.definition_count[i] - 1
+    if w.instruction == 0 or s.dead[w.instruction] or s.home[w.instruction] != s.block or not _is_test(p, i) \
+            or not _same_test(p, w.instruction, i):
+        return
+    for k in range(p.instructions.definition_first[i], row):
+        if s.uses[p.definitions.temp[k]]:
+            return
+    for k in range(2):
+        if not _same_since(s, source_at(p, i, k), w.time):
+            return
+    answer = p.definitions.temp[row]
+    earlier = p.definitions.temp[p.instructions.definition_first[w.instruction] + p.instructions.definition_count[w.instruction] - 1]
+    if not answer or not earlier or _reads_in_block(s, s.place[i] + 1, answer, 0) != s.uses[answer]:
+        return
+    s.changed = True
+    _reads_in_block(s, s.place[w.instruction] + 1, earlier, earlier)
+    _reads_in_block(s, s.place[i] + 1, answer, earlier)
+    s.uses[earlier] += s.uses[answer]
+    s.uses[answer] = 0
+    for k in range(2):
+        if source_at(p, i, k).flags & operand_temp:
+            s.uses[source_at(p, i, k).data] -= 1
+    s.dead[i] = 1
+
+
 # ------------------------------------------------------------------------------------------------------------------------ sweep
 cdef void _count_uses(Sweep *s) noexcept nogil:
     cdef ProgramData *p = s.p
@@ -319,13 +393,13 @@ cdef int _leave_out(Sweep *s) except -1 nogil:
 
 
 cdef bint _has_pattern(const ProgramData *p) noexcept nogil:
-    """Whether there is a lane move, a comparison or a branch by a condition: most small programs have none, and nothing to sweep for."""
+    """Whether there is a lane move, a test or a branch by a condition: most small programs have none, and nothing to sweep for."""
     cdef uint32_t k
     cdef InstructionId i
     for k in range(p.order.table.count):
         i = p.order.instruction[k]
         if (p.instructions.format[i] == format_pseudo_branch and p.instructions.operand_count[i]) or is_lane_move(p, i) \
-                or _tests_equality(p.instructions.opcode[i]):
+                or _is_test(p, i):
             return True
     return False
 
@@ -362,7 +436,9 @@ cdef int optimize_post_ra_run(ProgramData *p) except -1 nogil:
                 _move_maker(&s, i)
                 _branch_by_vcc(&s, i)
                 i = p.order.instruction[k]
-            _record_writes(&s, i)
+                _test_again(&s, i)
+            if not s.dead[i]:
+                _record_writes(&s, i)
     if s.changed:
         _leave_out(&s)
     return s.changed

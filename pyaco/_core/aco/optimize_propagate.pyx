@@ -535,7 +535,7 @@ cdef int _narrow_split(Context *c, InstructionId i) except -1 nogil:
     return _fold_extract(c, i)
 
 
-cdef int _propagate_operand(Context *c, InstructionId i, uint32_t k) except -1 nogil:
+cdef int _follow_copies(Context *c, InstructionId i, uint32_t k) except -1 nogil:
     cdef ProgramData *p = c.p
     cdef uint16_t format = p.instructions.format[i]
     cdef Operand o
@@ -591,7 +591,7 @@ cdef int _propagate_rarest(Context *c, InstructionId i) except -1 nogil:
         if signs[first]:
             _propagate_sign(c, i, first)
         else:
-            _propagate_operand(c, i, first)
+            _follow_copies(c, i, first)
         uses[first] = 0xffffffffU
     return 0
 
@@ -605,7 +605,7 @@ cdef int propagate(Context *c, InstructionId i) except -1 nogil:
     if format_is_valu(format) and p.instructions.operand_count[i] == 3:
         _propagate_rarest(c, i)
     for k in range(p.instructions.operand_count[i]):
-        _propagate_operand(c, i, k)
+        _follow_copies(c, i, k)
     if format_is_valu(format):
         propagate_halves(c, i)
         for k in range(min(3, <uint32_t>p.instructions.operand_count[i])):
