@@ -2,8 +2,8 @@
 
 ``python bench/bench_cycle_model.py FOLDER [--icd FILE] --target gfx1100 [--per-project N] [--seed N]`` draws modules, lets RADV compile them, and
 estimates its last ACO IR with ``pyaco``'s model: ``tests/oracle/radv_cycles.py``. Of each statistic it prints the error's median, 90th percentile and
-worst, of each unit how long it is busy in both models, where that differs, and the entry points that differ most. Our model is that of Mesa 25.2:
-`docs/figures.md` says what 22.3.6 counts otherwise.
+worst, of each unit how long it is busy in both models, where that differs, and the entry points that differ most. Our model is that of Mesa 25.2;
+beside Debian's RADV 22.3.6 its inverse throughput is ``peer_statistics.inverse_throughput_of_debian``.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests/oracle"), str(ROOT / "tests/shaders
 import numpy as np  # noqa: E402
 from bench_radv_nir import chosen_paths  # noqa: E402
 from corpus_measure import PUSH_BYTES, peer, pipeline_layout  # noqa: E402
+from peer_statistics import inverse_throughput_of_debian  # noqa: E402
 from radv_cycles import UNITS, Printed, lowered_body, read_program  # noqa: E402
 from vulkan_peer import PeerError  # noqa: E402
 
@@ -74,8 +75,11 @@ def measure(path: Path, target: str, icd: Path | None) -> Iterator[Row | str]:
             yield f"not read: {error}"
             continue
         ours = kernel.collect(program)
+        if icd is None:
+            ours["inverse_throughput"] = inverse_throughput_of_debian(program, ours["max_waves"], size)
         yield Row(f"{path.parent.name}/{path.stem} {entry}", {name: ours[name] for name in NAMES},
-                  {name: int(theirs.statistics[other]) for name, other in NAMES.items()}, kernel.timeline(program)[1]["busy"], printed.busy)
+                  {name: int(theirs.statistics[other]) for name, other in NAMES.items()},
+                  kernel.timeline(program, whole_waves=icd is not None)[1]["busy"], printed.busy)  # fmt: skip
 
 
 def report(rows: list[Row], worst: int) -> Iterator[str]:

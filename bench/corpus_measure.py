@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from corpus_counts import code_counts, nir_counts, printed_counts
-from peer_statistics import DEBIAN_THROUGHPUT, STATISTICS, inverse_throughput_of_debian, least_milliseconds
+from peer_statistics import DEBIAN_THROUGHPUT, STATISTICS, least_milliseconds, throughput_of_debian
 from shader_inputs import RUNTIME_DESCRIPTORS, descriptor
 from spirv_reflection import reflect
 from vulkan_peer import PeerError, Radv
@@ -102,13 +102,13 @@ def _ours(module: bytes, entry: str, target: str, shader: Any, spec: Mapping[int
         return pyaco.compile(module, target=target, entry=entry, wave=shader.wave, spec=spec)
 
     last = [record.name for record in shader.passes if record.room == "nir"][-1]
-    shown = pyaco.compile(module, target=target, entry=entry, wave=shader.wave, spec=spec, dump_after=f"nir.{last}", debug="perfinfo")
+    shown = pyaco.compile(module, target=target, entry=entry, wave=shader.wave, spec=spec, dump_after=f"nir.{last}")
     return {
         "ms": least_milliseconds(compile_once, how.repetitions, how.seconds),
         "rooms": {room: round(shader.times_ms[room], 4) for room in ("spirv", "nir", "aco")},
         **{each.name: shader.stats[each.ours] for each in STATISTICS if each.ours in shader.stats},
-        DEBIAN_THROUGHPUT: inverse_throughput_of_debian(shown, invocations),
-        "nir": nir_counts(shown.dumps[f"nir.{last}"]), "code": code_counts(shader.code, target),
+        DEBIAN_THROUGHPUT: throughput_of_debian(shader, compile_once, invocations),
+        "nir": nir_counts(list(shown.dumps.values())[-1]), "code": code_counts(shader.code, target),
     }  # fmt: skip
 
 

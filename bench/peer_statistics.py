@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import math
-import re
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from pyaco import aco
+from pyaco._core.aco import build, statistics
+
+if TYPE_CHECKING:
+    from pyaco import Shader
+    from pyaco._core.ir.program import Program
 
 
 @dataclass(frozen=True)
@@ -59,23 +65,50 @@ def geometric_mean(values: Iterable[float]) -> float:
     return math.exp(math.fsum(logarithms) / len(logarithms)) if logarithms else math.nan
 
 
-_FIGURE = re.compile(r"^(\w+): ([0-9.]+)$", re.MULTILINE)
-
-
-def inverse_throughput_of_debian(shader: Any, invocations: int) -> int:
-    """The inverse throughput of a shader that was compiled with ``debug="perfinfo"``, as RADV 22.3.6 counts it.
+def inverse_throughput_of_debian(program: Program, max_waves: int, invocations: int) -> int:
+    """The inverse throughput of machine code, as RADV 22.3.6 counts it.
 
     From GFX10 on, its ``aco_live_var_analysis.cpp`` lets twice as many waves of 32 lanes as of 64 run on a SIMD, as far as registers and LDS allow,
-    and in its ``aco_statistics.cpp`` a branch takes a cycle of its unit. The hardware has no more slots for them; later versions have such waves
-    where they have wide ones, and three cycles, as `pyaco` does.
+    and in its ``aco_statistics.cpp`` a branch takes a cycle of its unit, and each instruction of a wave of 64 lanes two of the vector unit. The
+    hardware has no more slots for narrow waves; later versions have such waves where they have wide ones, three cycles, and on GFX11 one cycle for
+    what could be half of a pair, as `pyaco` does.
+
+    Parameters
+    ----------
+    program : Program
+        As the assembler gets it.
+    max_waves : int
+        Of its statistics.
+    invocations : int
+        Of a workgroup.
     """
-    if int(shader.target[3:-2]) < 10:
-        return int(shader.stats["inverse_throughput"])
-    figures = {name: float(value) for name, value in _FIGURE.findall(shader.dumps["perfinfo"])}
-    waves, of_workgroup = figures["num_waves"], -(-invocations // shader.wave)
-    if shader.wave == 32:
-        # a CU keeps track of 16 workgroups of several waves; it has two SIMDs
-        waves = min(shader.stats["max_waves"], 8 * of_workgroup if of_workgroup > 1 else math.inf)
-    busiest = max(value / (3 if name == "branch_usage" else 1) for name, value in figures.items() if name.endswith("_usage"))
-    parallelism = min(waves, figures["latency"] / busiest if busiest else waves)
-    return round(figures["latency"] / (parallelism * shader.wave / 64 * figures["utilization"]))
+    summary = build.summary(program)
+    figures = statistics.timeline(program, whole_waves=False)[1]
+    busy, latency, wave = figures["busy"], figures["latency"], summary["wave_size"]
+    waves, of_workgroup = summary["num_waves"] or 1, -(-invocations // wave)
+    if summary["gfx_level"] >= 100:
+        busy["branch"] /= 3
+        if wave == 32:
+            # a CU keeps track of 16 workgroups of several waves; it has two SIMDs
+            waves = min(max_waves, 8 * of_workgroup if of_workgroup > 1 else math.inf)
+    if not latency:
+        return 0
+    busiest = max(busy.values())
+    parallelism = min(waves, latency / busiest if busiest else waves)
+    return round(latency / (parallelism * wave / 64 * figures["utilization"]))
+
+
+def throughput_of_debian(shader: Shader, compile_once: Callable[[], Any], invocations: int) -> int:
+    """`inverse_throughput_of_debian` of a shader, which `compile_once` compiles once more, as the assembler gets it."""
+    found = []
+
+    def observe(program: Program) -> None:
+        found.append(inverse_throughput_of_debian(program, shader.stats["max_waves"], invocations))
+
+    last = [record.name for record in shader.passes if record.room == "aco" and record.name in aco.pass_names()][-1]
+    name = aco.register_pass(last, observe, "throughput of 22.3.6")
+    try:
+        compile_once()
+    finally:
+        aco.unregister_pass(name)
+    return found[-1]

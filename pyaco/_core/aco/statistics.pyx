@@ -184,8 +184,8 @@ cdef bint _is_vector(const ProgramData *p, InstructionId i) noexcept nogil:
         latency_valu_double_add, latency_valu_double_convert, latency_valu_double_transcendental, latency_vmem, latency_ds, latency_export)
 
 
-cdef int _add(const ProgramData *p, Estimator *e, InstructionId i, Issue *issue) except -1 nogil:
-    """Issue one instruction."""
+cdef int _add(const ProgramData *p, Estimator *e, InstructionId i, bint whole_waves, Issue *issue) except -1 nogil:
+    """Issue one instruction; with ``whole_waves``, 64 lanes at once where GFX11 can."""
     cdef Cycles cycles = cycles_of(p, i)
     cdef Limits limits
     cdef int32_t[7] memory
@@ -202,7 +202,7 @@ cdef int _add(const ProgramData *p, Estimator *e, InstructionId i, Issue *issue)
     e.now += _dependency_cost(p, e, i, &limits)
     issue.waited = e.now - begin
     # Wave64 goes through the 32-lane SIMD of RDNA in two passes.
-    if p.gfx_level >= gfx10 and p.wave_size == 64 and _is_vector(p, i) and not is_dual_issue_capable(p, i) \
+    if p.gfx_level >= gfx10 and p.wave_size == 64 and _is_vector(p, i) and not (whole_waves and is_dual_issue_capable(p, i)) \
             and p.workgroup_size > 32:
         passes = 2
     for _ in range(passes):
@@ -339,7 +339,7 @@ cdef int _count(const ProgramData *p, Counts *c) except -1 nogil:
     return 0
 
 
-cdef int _estimate(const ProgramData *p, Counts *c, Bounds *bounds, vector[Issue] *issues) except -1 nogil:
+cdef int _estimate(const ProgramData *p, bint whole_waves, Counts *c, Bounds *bounds, vector[Issue] *issues) except -1 nogil:
     """Latency and inverse throughput, what they were made of, and, unless NULL, how each instruction of the order is issued."""
     cdef vector[Estimator] blocks
     cdef Issue issue
@@ -361,7 +361,7 @@ cdef int _estimate(const ProgramData *p, Counts *c, Bounds *bounds, vector[Issue
             if p.edge_lists.block[p.blocks.linear_pred_first[b] + k] < b:
                 _join(&blocks[b], &blocks[p.edge_lists.block[p.blocks.linear_pred_first[b] + k]])
         for k in range(p.blocks.order_count[b]):
-            _add(p, &blocks[b], p.order.instruction[p.blocks.order_first[b] + k], &issue)
+            _add(p, &blocks[b], p.order.instruction[p.blocks.order_first[b] + k], whole_waves, &issue)
             if issues != NULL:
                 issues[0][p.blocks.order_first[b] + k] = issue
         weight = _weight(p, b)
@@ -392,7 +392,7 @@ def collect(Program program not None):
     memset(&c, 0, sizeof(c))
     with nogil:
         _count(&program.data, &c)
-        _estimate(&program.data, &c, &bounds, NULL)
+        _estimate(&program.data, True, &c, &bounds, NULL)
     return {
         "instructions": c.instructions, "copies": c.copies, "branches": c.branches, "latency": int(c.latency),
         "inverse_throughput": int(c.inverse_throughput), "vmem_clauses": c.vmem_clauses, "smem_clauses": c.smem_clauses,
@@ -405,8 +405,14 @@ def collect(Program program not None):
 UNITS = ("scalar", "branch", "valu", "valu_complex", "lds", "export", "vmem", "matrix")
 
 
-def timeline(Program program not None):
+def timeline(Program program not None, *, bint whole_waves=True):
     """Return how each instruction of the order is issued, and what the estimates are made of.
+
+    Parameters
+    ----------
+    program : Program
+    whole_waves : bool
+        Whether GFX11 issues 64 lanes at once of what it can pair, as Mesa has counted since version 23.
 
     Returns
     -------
@@ -422,7 +428,7 @@ def timeline(Program program not None):
     memset(&c, 0, sizeof(c))
     with nogil:
         issues.resize(program.data.order.table.count)
-        _estimate(&program.data, &c, &bounds, &issues)
+        _estimate(&program.data, whole_waves, &c, &bounds, &issues)
     busy = {UNITS[k]: bounds.usage[k] for k in range(<uint32_t>resource_count)}
     figures = {"busy": busy, "latency": c.latency, "parallelism": bounds.parallelism, "utilization": bounds.utilization,
                "wave64_per_cycle": bounds.wave64_per_cycle}
