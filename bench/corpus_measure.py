@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from corpus_counts import code_counts, nir_counts, printed_counts
-from peer_statistics import DEBIAN_THROUGHPUT, STATISTICS, inverse_throughput_of_debian, least_milliseconds
+from peer_statistics import DEBIAN, STATISTICS, debian_counts, least_milliseconds
 from shader_inputs import RUNTIME_DESCRIPTORS, descriptor
 from spirv_reflection import reflect
 from vulkan_peer import PeerError, Radv
@@ -107,7 +107,7 @@ def _ours(module: bytes, entry: str, target: str, shader: Any, spec: Mapping[int
         "ms": least_milliseconds(compile_once, how.repetitions, how.seconds),
         "rooms": {room: round(shader.times_ms[room], 4) for room in ("spirv", "nir", "aco")},
         **{each.name: shader.stats[each.ours] for each in STATISTICS if each.ours in shader.stats},
-        DEBIAN_THROUGHPUT: inverse_throughput_of_debian(shown, invocations),
+        DEBIAN: debian_counts(shown, invocations),
         "nir": nir_counts(shown.dumps[f"nir.{last}"]), "code": code_counts(shader.code, target),
     }  # fmt: skip
 

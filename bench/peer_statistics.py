@@ -36,8 +36,8 @@ STATISTICS = (
     Statistic("Copies", "copies", "Copies"),
     Statistic("Branches", "branches", "Branches"),
 )
-#: Beside `STATISTICS` in a row of ours: what `inverse_throughput_of_debian` returns.
-DEBIAN_THROUGHPUT = "InvThroughput of 22.3.6"
+#: Beside `STATISTICS` in a row of ours: what `debian_counts` returns.
+DEBIAN = "22.3.6"
 
 
 def least_milliseconds(function: Callable[[], Any], repetitions: int, seconds: float) -> float:
@@ -62,20 +62,25 @@ def geometric_mean(values: Iterable[float]) -> float:
 _FIGURE = re.compile(r"^(\w+): ([0-9.]+)$", re.MULTILINE)
 
 
-def inverse_throughput_of_debian(shader: Any, invocations: int) -> int:
-    """The inverse throughput of a shader that was compiled with ``debug="perfinfo"``, as RADV 22.3.6 counts it.
+def debian_counts(shader: Any, invocations: int) -> dict[str, int]:
+    """Latency and inverse throughput of a shader that was compiled with ``debug="perfinfo"``, as RADV 22.3.6 counts them.
 
-    From GFX10 on, its ``aco_live_var_analysis.cpp`` lets twice as many waves of 32 lanes as of 64 run on a SIMD, as far as registers and LDS allow,
-    and in its ``aco_statistics.cpp`` a branch takes a cycle of its unit. The hardware has no more slots for them; later versions have such waves
-    where they have wide ones, and three cycles, as `pyaco` does.
+    In its ``aco_statistics.cpp`` branches take 8 cycles up to GFX9 (`pyaco`, as later versions: 4) and keep their unit for one from GFX10 on (3); its
+    ``aco_live_var_analysis.cpp`` lets twice as many waves of 32 lanes as of 64 run on a SIMD, as far as registers and LDS allow, though the hardware
+    has no more slots for them. What it counts otherwise besides (`docs/figures.md`) depends on each instruction and is left out.
     """
+    text = shader.dumps["perfinfo"]
+    busy = {name: float(value) for name, value in _FIGURE.findall(text)}
+    latency, waves, utilization = busy.pop("latency"), busy.pop("num_waves"), busy.pop("utilization")
+    busy = {name: value for name, value in busy.items() if name.endswith("_usage")}
+    of_workgroup = -(-invocations // shader.wave)
     if int(shader.target[3:-2]) < 10:
-        return int(shader.stats["inverse_throughput"])
-    figures = {name: float(value) for name, value in _FIGURE.findall(shader.dumps["perfinfo"])}
-    waves, of_workgroup = figures["num_waves"], -(-invocations // shader.wave)
+        latency += busy["branch_usage"]
+        busy["branch_usage"] *= 2
+    else:
+        busy["branch_usage"] /= 3
     if shader.wave == 32:
         # a CU keeps track of 16 workgroups of several waves; it has two SIMDs
         waves = min(shader.stats["max_waves"], 8 * of_workgroup if of_workgroup > 1 else math.inf)
-    busiest = max(value / (3 if name == "branch_usage" else 1) for name, value in figures.items() if name.endswith("_usage"))
-    parallelism = min(waves, figures["latency"] / busiest if busiest else waves)
-    return round(figures["latency"] / (parallelism * shader.wave / 64 * figures["utilization"]))
+    parallelism = min(waves, latency / max(*busy.values(), 1))
+    return {"Latency": round(latency), "InvThroughput": round(latency / (parallelism * shader.wave / 64 * utilization))}

@@ -31,7 +31,7 @@ from corpus_counts import MEMORY, UNROLLED_BY_PEER, by_class, by_kind, code_coun
 from corpus_growth import Growth, exponent, means
 from corpus_measure import Measuring, measure_entry, pipeline_layout, real_sizes
 from corpus_report import as_debian_counts, totals
-from peer_statistics import DEBIAN_THROUGHPUT, inverse_throughput_of_debian
+from peer_statistics import DEBIAN, debian_counts
 
 OLD_NIR = """decl_function main (0 params)
 impl main {
@@ -145,33 +145,35 @@ def test_what_is_a_tenth_worse_has_a_reason_or_is_named(tmp_path: Path) -> None:
 
 def of_waves(max_waves: int, busy: int, utilization: float, wave: int = 32, target: str = "gfx1030") -> SimpleNamespace:
     text = f"s_endpgm\nnum_waves: 16\nbranch_usage: 45.0\nscalar_usage: {busy}.0\nlatency: 560.0\nutilization: {utilization:f}\n"
-    return SimpleNamespace(wave=wave, target=target, stats={"max_waves": max_waves, "inverse_throughput": 7}, dumps={"perfinfo": text})
+    return SimpleNamespace(wave=wave, target=target, stats={"max_waves": max_waves}, dumps={"perfinfo": text})
 
 
-@pytest.mark.parametrize(("shader", "invocations", "counted"), [
-    (of_waves(32, 10, 1 / 32), 1, 1120),  # as 22.3.6 says of 560 cycles: 32 waves of one lane
-    (of_waves(24, 10, 1.0), 32, 47),  # as many as registers allow
-    (of_waves(32, 28, 1.0), 32, 56),  # a unit that is busy all the time
-    (of_waves(32, 10, 1.0), 64, 70),  # 16 workgroups of two waves on two SIMDs
-    (of_waves(40, 1, 1.0), 32, 30),  # branches are the bound, a cycle each
-    (of_waves(16, 10, 1.0, wave=64), 64, 35),
-    (of_waves(16, 10, 1.0, wave=64, target="gfx900"), 64, 7),  # no difference
+@pytest.mark.parametrize(("shader", "invocations", "latency", "throughput"), [
+    (of_waves(32, 10, 1 / 32), 1, 560, 1120),  # 32 waves of one lane
+    (of_waves(24, 10, 1.0), 32, 560, 47),  # as many as registers allow
+    (of_waves(32, 28, 1.0), 32, 560, 56),  # a unit that is busy all the time
+    (of_waves(32, 10, 1.0), 64, 560, 70),  # 16 workgroups of two waves on two SIMDs
+    (of_waves(40, 1, 1.0), 32, 560, 30),  # branches are the bound, a cycle each
+    (of_waves(16, 10, 1.0, wave=64), 64, 560, 35),
+    (of_waves(10, 10, 1.0, wave=64, target="gfx900"), 64, 605, 90),  # branches take twice as long
+    (of_waves(10, 10, 1.0, wave=64, target="gfx803"), 64, 605, 90),
 ])  # fmt: skip
-def test_throughput_as_debian_counts_it(shader: SimpleNamespace, invocations: int, counted: int) -> None:
-    assert inverse_throughput_of_debian(shader, invocations) == counted
+def test_statistics_as_debian_counts_them(shader: SimpleNamespace, invocations: int, latency: int, throughput: int) -> None:
+    assert debian_counts(shader, invocations) == {"Latency": latency, "InvThroughput": throughput}
 
 
 def test_the_report_takes_what_debian_counts() -> None:
-    assert as_debian_counts({"pyaco": {"InvThroughput": 2, DEBIAN_THROUGHPUT: 1}})["pyaco"]["InvThroughput"] == 1
+    assert as_debian_counts({"pyaco": {"InvThroughput": 2, DEBIAN: {"InvThroughput": 1}}})["pyaco"]["InvThroughput"] == 1
     assert as_debian_counts({"pyaco_error": "no"}) == {"pyaco_error": "no"}
 
 
-def test_delays_are_a_reason_beside_a_peer_that_writes_none(tmp_path: Path) -> None:
+def test_hints_are_a_reason_beside_a_peer_that_gives_fewer(tmp_path: Path) -> None:
     rest = {"Latency": 100, "InvThroughput": 9}
-    rows = [{"path": str(tmp_path / "a.spv"), "entry": "main", "pyaco": {"Instrs": count, **rest, "code": {"s_delay_alu": 10}},
-             "radv": {"Instrs": 100, **rest, "code": theirs}} for count, theirs in ((120, {}), (121, {}), (120, {"s_delay_alu": 1}))]  # fmt: skip
-    found = corpus_reasons.excesses(rows, tmp_path, "radv", [])
-    assert [(each.quotient, each.reason) for each in found] == [(1.21, None), (1.2, corpus_reasons.DELAYS), (1.2, None)]
+    rows = [{"path": str(tmp_path / "a.spv"), "entry": "main", "pyaco": {"Instrs": count, **rest, "code": {"s_delay_alu": 6, "s_clause": 4}},
+             "radv": {"Instrs": 100, **rest, "code": theirs}} for count, theirs in ((120, {}), (121, {}), (120, {"s_clause": 1}))]  # fmt: skip
+    found = corpus_reasons.excesses(rows, tmp_path, "radv", [], hints=True)
+    assert [(each.quotient, each.reason) for each in found] == [(1.21, None), (1.2, corpus_reasons.HINTS), (1.2, None)]
+    assert not any(each.reason for each in corpus_reasons.excesses(rows, tmp_path, "radv", []))
 
 
 def test_the_files_of_reasons_are_read() -> None:
