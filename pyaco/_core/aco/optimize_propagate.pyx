@@ -47,9 +47,12 @@ cdef bint _copied(Context *c, Operand o, Operand *source) noexcept nogil:
 cdef bint _constant_pair(Context *c, Operand o, Operand *source) noexcept nogil:
     """Whether an operand is put together of two constants that are one inline constant of 64 bits."""
     cdef ProgramData *p = c.p
-    cdef InstructionId q = producer_of(c, o)
+    cdef InstructionId q
     cdef uint64_t value
-    if q == 0 or p.instructions.opcode[q] != op_p_create_vector or p.instructions.operand_count[q] != 2 or operand_bytes(o) != 8 \
+    if operand_bytes(o) != 8:
+        return False
+    q = producer_of(c, o)
+    if q == 0 or p.instructions.opcode[q] != op_p_create_vector or p.instructions.operand_count[q] != 2 \
             or not source_at(p, q, 0).flags & source_at(p, q, 1).flags & operand_constant or operand_bytes(source_at(p, q, 0)) != 4:
         return False
     value = operand_constant_value(source_at(p, q, 0)) | operand_constant_value(source_at(p, q, 1)) << 32
@@ -611,8 +614,8 @@ cdef int _propagate_rarest(Context *c, InstructionId i) except -1 nogil:
         o = source_at(c.p, i, k)
         if not is_plain_temp(o) or not class_is_vgpr(o.register_class):
             return 0
-        signs[k] = _sign_source(c, o, &source, &negative, &absolute, &bits)
-        if not signs[k] and not _copied(c, o, &source):
+        signs[k] = not _copied(c, o, &source)
+        if signs[k] and not _sign_source(c, o, &source, &negative, &absolute, &bits):
             return 0
         if source.flags & operand_temp and class_is_vgpr(source.register_class):
             return 0
