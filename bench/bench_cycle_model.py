@@ -3,7 +3,7 @@
 ``python bench/bench_cycle_model.py FOLDER [--icd FILE] --target gfx1100 [--per-project N] [--seed N]`` draws modules, lets RADV compile them, and
 estimates its last ACO IR with ``pyaco``'s model: ``tests/oracle/radv_cycles.py``. Of each statistic it prints the error's median, 90th percentile and
 worst, of each unit how long it is busy in both models, where that differs, and the entry points that differ most. Our model is that of Mesa 25.2;
-beside Debian's RADV 22.3.6 its inverse throughput is ``peer_statistics.inverse_throughput_of_debian``.
+beside Debian's RADV 22.3.6 latency and inverse throughput are ``peer_statistics.debian_counts``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests/oracle"), str(ROOT / "tests/shaders
 import numpy as np  # noqa: E402
 from bench_radv_nir import chosen_paths  # noqa: E402
 from corpus_measure import PUSH_BYTES, peer, pipeline_layout  # noqa: E402
-from peer_statistics import inverse_throughput_of_debian  # noqa: E402
+from peer_statistics import debian_counts  # noqa: E402
 from radv_cycles import UNITS, Printed, lowered_body, read_program  # noqa: E402
 from vulkan_peer import PeerError  # noqa: E402
 
@@ -76,7 +76,8 @@ def measure(path: Path, target: str, icd: Path | None) -> Iterator[Row | str]:
             continue
         ours = kernel.collect(program)
         if icd is None:
-            ours["inverse_throughput"] = inverse_throughput_of_debian(program, ours["max_waves"], size)
+            counted = debian_counts(program, ours["max_waves"], size)
+            ours |= {"latency": counted["Latency"], "inverse_throughput": counted["InvThroughput"]}
         yield Row(f"{path.parent.name}/{path.stem} {entry}", {name: ours[name] for name in NAMES},
                   {name: int(theirs.statistics[other]) for name, other in NAMES.items()},
                   kernel.timeline(program, whole_waves=icd is not None)[1]["busy"], printed.busy)  # fmt: skip

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from corpus_counts import code_counts, nir_counts, printed_counts
-from peer_statistics import DEBIAN_THROUGHPUT, STATISTICS, least_milliseconds, throughput_of_debian
+from peer_statistics import DEBIAN, STATISTICS, debian_counts_of_shader, least_milliseconds
 from shader_inputs import RUNTIME_DESCRIPTORS, descriptor
 from spirv_reflection import reflect
 from vulkan_peer import PeerError, Radv
@@ -107,7 +107,7 @@ def _ours(module: bytes, entry: str, target: str, shader: Any, spec: Mapping[int
         "ms": least_milliseconds(compile_once, how.repetitions, how.seconds),
         "rooms": {room: round(shader.times_ms[room], 4) for room in ("spirv", "nir", "aco")},
         **{each.name: shader.stats[each.ours] for each in STATISTICS if each.ours in shader.stats},
-        DEBIAN_THROUGHPUT: throughput_of_debian(shader, compile_once, invocations),
+        DEBIAN: debian_counts_of_shader(shader, compile_once, invocations),
         "nir": nir_counts(list(shown.dumps.values())[-1]), "code": code_counts(shader.code, target),
     }  # fmt: skip
 

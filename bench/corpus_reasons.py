@@ -36,14 +36,13 @@ class Reason:
 
 
 #: Of `excesses` itself, without a line in a file.
-DELAYS = Reason("*", frozenset({"Instrs"}), "by counts: s_delay_alu, of which this version of RADV writes none")
+HINTS = Reason("*", frozenset({"Instrs"}), "by counts: s_delay_alu and s_clause, of which this version of RADV writes none, or fewer")
 
 
-def _delays_alone(row: Row, peer: str) -> bool:
-    """Whether instructions are more than the limit only because the peer has no ``s_delay_alu``, as before Mesa 23."""
-    delays = row["pyaco"].get("code", {}).get("s_delay_alu", 0)
-    return bool(delays) and not row[peer].get("code", {}).get("s_delay_alu") \
-        and row["pyaco"]["Instrs"] - delays <= LIMIT * row[peer]["Instrs"]  # fmt: skip
+def _hints_alone(row: Row, peer: str) -> bool:
+    """Whether instructions are more than the limit only by hints to the hardware."""
+    ours, theirs = (sum(row[who]["code"].get(name, 0) for name in ("s_delay_alu", "s_clause")) for who in ("pyaco", peer))
+    return ours > theirs and row["pyaco"]["Instrs"] - (ours - theirs) <= LIMIT * row[peer]["Instrs"]
 
 
 @dataclass(frozen=True)
@@ -70,8 +69,8 @@ def read_reasons(path: Path = REASONS) -> list[Reason]:
     return found
 
 
-def excesses(rows: Iterable[Row], folder: Path, peer: str, reasons: Sequence[Reason]) -> list[Excess]:
-    """What is above the limit, the worst first."""
+def excesses(rows: Iterable[Row], folder: Path, peer: str, reasons: Sequence[Reason], hints: bool = False) -> list[Excess]:
+    """What is above the limit, the worst first; `hints` beyond the peer's are a reason beside versions that did not give them yet."""
     found = []
     for row in rows:
         name = str(Path(row["path"]).relative_to(folder))
@@ -79,8 +78,8 @@ def excesses(rows: Iterable[Row], folder: Path, peer: str, reasons: Sequence[Rea
             quotient = row["pyaco"][statistic] / max(row[peer][statistic], 1e-9)
             if quotient > LIMIT:
                 reason = next((each for each in reasons if each.explains(name, row["entry"], statistic)), None)
-                if reason is None and statistic == "Instrs" and _delays_alone(row, peer):
-                    reason = DELAYS
+                if reason is None and hints and statistic == "Instrs" and _hints_alone(row, peer):
+                    reason = HINTS
                 found.append(Excess(name, row["entry"], statistic, quotient, reason))
     return sorted(found, key=lambda each: -each.quotient)
 
@@ -93,9 +92,9 @@ def idle(found: Iterable[Excess], rows: Iterable[Row], folder: Path, reasons: Se
             and any(reason.explains(name, entry, statistic) for name, entry in names for statistic in reason.statistics)]  # fmt: skip
 
 
-def report(rows: Sequence[Row], folder: Path, peer: str, reasons: Sequence[Reason]) -> list[Excess]:
+def report(rows: Sequence[Row], folder: Path, peer: str, reasons: Sequence[Reason], hints: bool = False) -> list[Excess]:
     """Print what is above the limit, with its reason."""
-    found = excesses(rows, folder, peer, reasons)
+    found = excesses(rows, folder, peer, reasons, hints)
     without = sum(each.reason is None for each in found)
     print(f"\nAbove {LIMIT:.2f} of {peer}'s: {len(found)} figures of {len({(each.name, each.entry) for each in found})} entry points; "
           f"{without} without a reason")  # fmt: skip

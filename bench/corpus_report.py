@@ -11,7 +11,7 @@ from typing import Any
 
 import corpus_reasons
 from corpus_counts import DELAYS, by_class, by_kind, excess, shares
-from peer_statistics import DEBIAN_THROUGHPUT, STATISTICS, Statistic, geometric_mean
+from peer_statistics import DEBIAN, STATISTICS, Statistic, geometric_mean
 
 Row = dict[str, Any]
 
@@ -41,7 +41,7 @@ def report(rows: Sequence[Row], folder: Path, peer: str, worst_by: str, worst: i
         projects(both, folder, peer)
         compile_times(both, peer)
         worst_of(both, folder, peer, worst_by, worst)
-        found += corpus_reasons.report(both, folder, peer, reasons)
+        found += corpus_reasons.report(both, folder, peer, reasons, hints=peer == "radv")
         compared += both
         causes(both, peer)
         names(both, peer)
@@ -49,9 +49,9 @@ def report(rows: Sequence[Row], folder: Path, peer: str, worst_by: str, worst: i
 
 
 def as_debian_counts(row: Row) -> Row:
-    """A row whose inverse throughput is counted on our side as RADV 22.3.6 counts it, if that was measured."""
+    """A row whose latency and inverse throughput are counted on our side as RADV 22.3.6 counts them, if that was measured."""
     ours = row.get("pyaco", {})
-    return {**row, "pyaco": {**ours, "InvThroughput": ours[DEBIAN_THROUGHPUT]}} if DEBIAN_THROUGHPUT in ours else row
+    return {**row, "pyaco": {**ours, **ours[DEBIAN]}} if DEBIAN in ours else row
 
 
 # ------------------------------------------------------------------------------------------------------------------ fossil-db

@@ -42,8 +42,8 @@ STATISTICS = (
     Statistic("Copies", "copies", "Copies"),
     Statistic("Branches", "branches", "Branches"),
 )
-#: Beside `STATISTICS` in a row of ours: what `inverse_throughput_of_debian` returns.
-DEBIAN_THROUGHPUT = "InvThroughput of 22.3.6"
+#: Beside `STATISTICS` in a row of ours: what `debian_counts` returns.
+DEBIAN = "22.3.6"
 
 
 def least_milliseconds(function: Callable[[], Any], repetitions: int, seconds: float) -> float:
@@ -65,13 +65,13 @@ def geometric_mean(values: Iterable[float]) -> float:
     return math.exp(math.fsum(logarithms) / len(logarithms)) if logarithms else math.nan
 
 
-def inverse_throughput_of_debian(program: Program, max_waves: int, invocations: int) -> int:
-    """The inverse throughput of machine code, as RADV 22.3.6 counts it.
+def debian_counts(program: Program, max_waves: int, invocations: int) -> dict[str, int]:
+    """Latency and inverse throughput of machine code, as RADV 22.3.6 counts them.
 
-    From GFX10 on, its ``aco_live_var_analysis.cpp`` lets twice as many waves of 32 lanes as of 64 run on a SIMD, as far as registers and LDS allow,
-    and in its ``aco_statistics.cpp`` a branch takes a cycle of its unit, and each instruction of a wave of 64 lanes two of the vector unit. The
-    hardware has no more slots for narrow waves; later versions have such waves where they have wide ones, three cycles, and on GFX11 one cycle for
-    what could be half of a pair, as `pyaco` does.
+    In its ``aco_statistics.cpp`` branches take 8 cycles up to GFX9 (`pyaco`, as later versions: 4) and keep their unit for one from GFX10 on (3), and
+    GFX11's vector unit takes 64 lanes in two passes, always (in one what could be half of a pair); its ``aco_live_var_analysis.cpp`` lets twice as many
+    waves of 32 lanes as of 64 run on a SIMD, as far as registers and LDS allow, though the hardware has no more slots for them. What it counts
+    otherwise besides (`docs/figures.md`) depends on each instruction and is left out.
 
     Parameters
     ----------
@@ -86,27 +86,27 @@ def inverse_throughput_of_debian(program: Program, max_waves: int, invocations: 
     figures = statistics.timeline(program, whole_waves=False)[1]
     busy, latency, wave = figures["busy"], figures["latency"], summary["wave_size"]
     waves, of_workgroup = summary["num_waves"] or 1, -(-invocations // wave)
-    if summary["gfx_level"] >= 100:
+    if summary["gfx_level"] < 100:
+        latency += busy["branch"]
+        busy["branch"] *= 2
+    else:
         busy["branch"] /= 3
-        if wave == 32:
-            # a CU keeps track of 16 workgroups of several waves; it has two SIMDs
-            waves = min(max_waves, 8 * of_workgroup if of_workgroup > 1 else math.inf)
-    if not latency:
-        return 0
-    busiest = max(busy.values())
-    parallelism = min(waves, latency / busiest if busiest else waves)
-    return round(latency / (parallelism * wave / 64 * figures["utilization"]))
+    if wave == 32:
+        # a CU keeps track of 16 workgroups of several waves; it has two SIMDs
+        waves = min(max_waves, 8 * of_workgroup if of_workgroup > 1 else math.inf)
+    parallelism = min(waves, latency / max(*busy.values(), 1))
+    return {"Latency": round(latency), "InvThroughput": round(latency / (parallelism * wave / 64 * figures["utilization"]))}
 
 
-def throughput_of_debian(shader: Shader, compile_once: Callable[[], Any], invocations: int) -> int:
-    """`inverse_throughput_of_debian` of a shader, which `compile_once` compiles once more, as the assembler gets it."""
+def debian_counts_of_shader(shader: Shader, compile_once: Callable[[], Any], invocations: int) -> dict[str, int]:
+    """`debian_counts` of a shader, which `compile_once` compiles once more, as the assembler gets it."""
     found = []
 
     def observe(program: Program) -> None:
-        found.append(inverse_throughput_of_debian(program, shader.stats["max_waves"], invocations))
+        found.append(debian_counts(program, shader.stats["max_waves"], invocations))
 
     last = [record.name for record in shader.passes if record.room == "aco" and record.name in aco.pass_names()][-1]
-    name = aco.register_pass(last, observe, "throughput of 22.3.6")
+    name = aco.register_pass(last, observe, "counts of 22.3.6")
     try:
         compile_once()
     finally:

@@ -32,7 +32,7 @@ from corpus_counts import MEMORY, UNROLLED_BY_PEER, by_class, by_kind, code_coun
 from corpus_growth import Growth, exponent, means
 from corpus_measure import Measuring, measure_entry, pipeline_layout, real_sizes
 from corpus_report import as_debian_counts, totals
-from peer_statistics import DEBIAN_THROUGHPUT, inverse_throughput_of_debian
+from peer_statistics import DEBIAN, debian_counts
 
 OLD_NIR = """decl_function main (0 params)
 impl main {
@@ -146,37 +146,49 @@ def test_what_is_a_tenth_worse_has_a_reason_or_is_named(tmp_path: Path) -> None:
 
 LOAD = "\t s1: %0:s[0] = s_buffer_load_dword %0:s[8-11], %0:s[12]\n\ts_waitcnt lgkmcnt(0)\n"
 ADD = "\t v1: %0:v[0] = v_add_f32 %0:v[1], %0:v[2]\n"
+#: What the load takes with its wait and the end.
+LATENCY = 203
 
 
-def throughputs(level: int, wave: int, invocations: int, body: str) -> tuple[int, int]:
-    """Inverse throughputs of a block in workgroups of so many invocations: ours, and what 22.3.6 says; 24 waves of 32 lanes would fit."""
-    text = f"BB0\n/* logical preds: / linear preds: / kind: uniform, top-level, */\n{body}\ts_endpgm\n"
+def counts(level: int, wave: int, invocations: int, body: str, vgprs: int = 16, branches: int = 0) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Latency and inverse throughput of code in workgroups of so many invocations: ours, and what 22.3.6 says."""
+    edges = ["", *(f"BB{k}, " for k in range(branches))]
+    text = "".join(f"BB{k}\n/* logical preds: {before}/ linear preds: {before}/ kind: uniform, top-level, */\n{body if k == 0 else ''}"
+                   + (f"\ts_branch block:BB{k + 1}\n" if k < branches else "\ts_endpgm\n") for k, before in enumerate(edges))  # fmt: skip
     program = aco.parse_program(text, level, wave, workgroup_size=invocations)
-    build.set_demand(program, 0, 16, 0)
-    return statistics.collect(program)["inverse_throughput"], inverse_throughput_of_debian(program, 24, invocations)
+    build.set_demand(program, 0, vgprs, 0)
+    ours, theirs = statistics.collect(program), debian_counts(program, statistics.collect(program)["max_waves"], invocations)
+    return (ours["latency"], ours["inverse_throughput"]), (theirs["Latency"], theirs["InvThroughput"])
 
 
-def test_throughput_as_debian_counts_it() -> None:
-    latency = 203
-    assert throughputs(103, 32, 1, LOAD) == (latency * 32 * 2 // 16, round(latency * 32 * 2 / 24))
-    assert throughputs(103, 32, 64, LOAD) == (latency * 2 // 16, round(latency * 2 / 16))  # 16 workgroups of two waves on two SIMDs
-    assert throughputs(90, 64, 64, LOAD)[0] == throughputs(90, 64, 64, LOAD)[1]
-    assert throughputs(103, 64, 64, ADD * 100)[0] == throughputs(103, 64, 64, ADD * 100)[1]
-    ours, theirs = throughputs(110, 64, 64, ADD * 100)
-    assert theirs == pytest.approx(2 * ours, abs=2)  # whole waves go through in one pass since Mesa 23
+def test_statistics_as_debian_counts_them() -> None:
+    assert counts(103, 32, 1, LOAD) == ((LATENCY, round(LATENCY * 64 / 16)), (LATENCY, round(LATENCY * 64 / 32)))
+    assert counts(103, 32, 1, LOAD, vgprs=40) == ((LATENCY, round(LATENCY * 64 / 16)), (LATENCY, round(LATENCY * 64 / 24)))  # as registers allow
+    assert counts(103, 32, 64, LOAD)[1] == (LATENCY, round(LATENCY * 2 / 16))  # 16 workgroups of two waves on two SIMDs
+    assert counts(103, 64, 64, ADD * 100)[0] == counts(103, 64, 64, ADD * 100)[1]
+    ours, theirs = counts(110, 64, 64, ADD * 100)
+    assert theirs[1] == pytest.approx(2 * ours[1], abs=2)  # whole waves go through in one pass since Mesa 23
+
+
+def test_branches_as_debian_counts_them() -> None:
+    ours, theirs = counts(90, 64, 64, LOAD, branches=5)
+    assert theirs[0] == ours[0] + 5 * 4
+    ours, theirs = counts(103, 64, 64, "", branches=5)
+    assert ours[1] == 3 * theirs[1] == 5 * 3
 
 
 def test_the_report_takes_what_debian_counts() -> None:
-    assert as_debian_counts({"pyaco": {"InvThroughput": 2, DEBIAN_THROUGHPUT: 1}})["pyaco"]["InvThroughput"] == 1
+    assert as_debian_counts({"pyaco": {"InvThroughput": 2, DEBIAN: {"InvThroughput": 1}}})["pyaco"]["InvThroughput"] == 1
     assert as_debian_counts({"pyaco_error": "no"}) == {"pyaco_error": "no"}
 
 
-def test_delays_are_a_reason_beside_a_peer_that_writes_none(tmp_path: Path) -> None:
+def test_hints_are_a_reason_beside_a_peer_that_gives_fewer(tmp_path: Path) -> None:
     rest = {"Latency": 100, "InvThroughput": 9}
-    rows = [{"path": str(tmp_path / "a.spv"), "entry": "main", "pyaco": {"Instrs": count, **rest, "code": {"s_delay_alu": 10}},
-             "radv": {"Instrs": 100, **rest, "code": theirs}} for count, theirs in ((120, {}), (121, {}), (120, {"s_delay_alu": 1}))]  # fmt: skip
-    found = corpus_reasons.excesses(rows, tmp_path, "radv", [])
-    assert [(each.quotient, each.reason) for each in found] == [(1.21, None), (1.2, corpus_reasons.DELAYS), (1.2, None)]
+    rows = [{"path": str(tmp_path / "a.spv"), "entry": "main", "pyaco": {"Instrs": count, **rest, "code": {"s_delay_alu": 6, "s_clause": 4}},
+             "radv": {"Instrs": 100, **rest, "code": theirs}} for count, theirs in ((120, {}), (121, {}), (120, {"s_clause": 1}))]  # fmt: skip
+    found = corpus_reasons.excesses(rows, tmp_path, "radv", [], hints=True)
+    assert [(each.quotient, each.reason) for each in found] == [(1.21, None), (1.2, corpus_reasons.HINTS), (1.2, None)]
+    assert not any(each.reason for each in corpus_reasons.excesses(rows, tmp_path, "radv", []))
 
 
 def test_the_files_of_reasons_are_read() -> None:

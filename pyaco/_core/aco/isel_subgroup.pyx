@@ -826,9 +826,9 @@ cdef int _reduce_or_scan(Isel *c, ValueId i, uint64_t opcode) except -1 nogil:
         return _copy_source(c, i)
     temp = as_vgpr(c, source_whole(c, i, 0))
     if bits < 32 and not operation.properties & is_float:
-        # Narrow integers are computed in 32 bits.
+        # Narrow integers are computed in 32 bits; products of 32 take four times as long.
         temp = convert_integer(c, 0, part(c, temp, 0, bits // 8), bits, 32, alu == alu_imin or alu == alu_imax)
-        width = 32
+        width = bits if alu == alu_imul else 32
     elif bits == 16 and c.gfx < gfx8:
         temp = emit1(c, op_v_cvt_f32_f16, 0, T(c, part(c, temp, 0, 2)))
         width = 32

@@ -117,9 +117,15 @@ for _kind, _full, _half in (
     COMBINATION[_kind][0], COMBINATION[_kind][1] = _full, _half
 
 
-cdef uint16_t _opcode(const Reduction *r) noexcept nogil:
+cdef uint16_t _combination(int kind, uint32_t bits) noexcept nogil:
     """The instruction that combines two lanes, op_invalid where there is none."""
-    return op_invalid if r.bits == 64 and r.kind < bit_and else COMBINATION[r.kind][r.bits == 16]
+    if kind == multiply_integer and bits < 32:
+        return op_v_mul_u32_u24       # of the product only the bits below are asked for, which those above do not reach
+    return op_invalid if bits == 64 and kind < bit_and else COMBINATION[kind][bits == 16]
+
+
+cdef inline uint16_t _opcode(const Reduction *r) noexcept nogil:
+    return _combination(r.kind, r.bits)
 
 
 cdef inline uint16_t _part(uint16_t reg, uint32_t k) noexcept nogil:
@@ -318,7 +324,7 @@ cdef bint reduction_needs_second(const ProgramData *p, InstructionId i) noexcept
     cdef int kind = 0
     cdef uint32_t bits = 0
     _decode(modifier_reduce_operation(p.instructions.modifiers[i]), &kind, &bits)
-    if p.gfx_level < gfx8 or (bits == 64 and kind < bit_and) or COMBINATION[kind][bits == 16] == op_invalid:
+    if p.gfx_level < gfx8 or _combination(kind, bits) == op_invalid:
         return True
     if p.instructions.opcode[i] != op_p_reduce:
         return p.gfx_level >= gfx10

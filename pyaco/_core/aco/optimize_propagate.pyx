@@ -44,6 +44,24 @@ cdef bint _copied(Context *c, Operand o, Operand *source) noexcept nogil:
     return is_plain_temp(source[0]) and not class_is_linear_vgpr(source.register_class)
 
 
+cdef bint _constant_pair(Context *c, Operand o, Operand *source) noexcept nogil:
+    """Whether an operand is put together of two constants that are one inline constant of 64 bits."""
+    cdef ProgramData *p = c.p
+    cdef InstructionId q
+    cdef uint64_t value
+    if operand_bytes(o) != 8:
+        return False
+    q = producer_of(c, o)
+    if q == 0 or p.instructions.opcode[q] != op_p_create_vector or p.instructions.operand_count[q] != 2 \
+            or not source_at(p, q, 0).flags & source_at(p, q, 1).flags & operand_constant or operand_bytes(source_at(p, q, 0)) != 4:
+        return False
+    value = operand_constant_value(source_at(p, q, 0)) | operand_constant_value(source_at(p, q, 1)) << 32
+    if not operand_c64_fits(value):
+        return False
+    source[0] = operand_c64(value)
+    return not operand_is_literal(source[0])
+
+
 cdef bint _same_in_vgpr(Context *c, InstructionId i, uint32_t k, Operand *source) noexcept nogil:
     """The VGPR that a uniform value was read from in this block: its active lanes agree, so vector instructions need no SGPR.
 
@@ -343,7 +361,9 @@ cdef int _fold_extract(Context *c, InstructionId i) except -1 nogil:
     cdef uint32_t wanted = source_at(p, i, 1).data * size
     cdef uint32_t offset = 0
     cdef uint32_t k
+    cdef uint32_t count
     cdef Operand[2] parts
+    cdef Operand[16] constants
     if wanted < 8 and _is_one_constant(c, o, size, 2, parts):
         return become(c, i, op_p_parallelcopy, format_pseudo, &parts[wanted // 4], 1)
     if q == 0 or p.instructions.opcode[q] != op_p_create_vector:
@@ -363,8 +383,24 @@ cdef int _fold_extract(Context *c, InstructionId i) except -1 nogil:
             if part.flags & operand_undef:
                 return 0
             return become(c, i, op_p_parallelcopy, format_pseudo, &part, 1)
+        if offset == wanted:
+            count = _constants_from(p, q, k, size, constants)
+            return become(c, i, op_p_create_vector, format_pseudo, constants, count) if count else 0
         offset += operand_bytes(part)
     return 0
+
+
+cdef uint32_t _constants_from(const ProgramData *p, InstructionId q, uint32_t first, uint32_t size, Operand *constants) noexcept nogil:
+    """The dwords of a vector that make so many bytes, if all are constants: how many."""
+    cdef uint32_t count = size // 4
+    cdef uint32_t k
+    if size % 4 or count > 16 or first + count > p.instructions.operand_count[q]:
+        return 0
+    for k in range(count):
+        constants[k] = source_at(p, q, first + k)
+        if not constants[k].flags & operand_constant or operand_bytes(constants[k]) != 4:
+            return 0
+    return count
 
 
 cdef bint _is_one_constant(const Context *c, Operand o, uint32_t size, uint32_t count, Operand *parts) noexcept nogil:
@@ -544,7 +580,7 @@ cdef int _follow_copies(Context *c, InstructionId i, uint32_t k) except -1 nogil
         if k >= p.instructions.operand_count[i]:
             return 0
         o = source_at(p, i, k)
-        if not _copied(c, o, &source) and not _same_in_vgpr(c, i, k, &source):
+        if not _copied(c, o, &source) and not (format_is_valu(format) and _constant_pair(c, o, &source)) and not _same_in_vgpr(c, i, k, &source):
             return 0
         if source.flags & operand_temp and source.register_class == o.register_class:
             source.flags |= o.flags & <uint16_t>(operand_16bit | operand_24bit)
@@ -578,8 +614,8 @@ cdef int _propagate_rarest(Context *c, InstructionId i) except -1 nogil:
         o = source_at(c.p, i, k)
         if not is_plain_temp(o) or not class_is_vgpr(o.register_class):
             return 0
-        signs[k] = _sign_source(c, o, &source, &negative, &absolute, &bits)
-        if not signs[k] and not _copied(c, o, &source):
+        signs[k] = not _copied(c, o, &source)
+        if signs[k] and not _sign_source(c, o, &source, &negative, &absolute, &bits):
             return 0
         if source.flags & operand_temp and class_is_vgpr(source.register_class):
             return 0
