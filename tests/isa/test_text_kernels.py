@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import struct
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from pyaco import isa
-from pyaco._core.isa.text_tables import TextTables
+from pyaco._core.isa.text_tables import MappedFile, TextTables
 from pyaco.errors import InputError
 from pyaco.isa import opcodes
 from pyaco.isa.text_tables import listing
@@ -379,3 +380,22 @@ def test_tables_that_are_not_whole_are_refused() -> None:
     for storage in (b"", bytes(40), (1 << 20).to_bytes(4, "little") + bytes(400)):
         with pytest.raises(ValueError, match="not whole"):
             TextTables(storage)
+
+
+def test_a_mapped_file_is_a_buffer_of_its_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "code"
+    for data in (b"", bytes(range(256)) * 40):
+        path.write_bytes(data)
+        mapped = MappedFile(str(path))
+        path.unlink()
+        assert (len(mapped), bytes(mapped)) == (len(data), data)
+        assert memoryview(mapped).readonly
+
+
+def test_what_is_no_plain_file_is_not_mapped(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="nothing"):
+        MappedFile(str(tmp_path / "nothing"))
+    os.mkfifo(tmp_path / "pipe")  # to open it would wait for a writer
+    for path in (tmp_path, tmp_path / "pipe", "a\0b"):
+        with pytest.raises(ValueError, match=r"plain|zero"):
+            MappedFile(str(path))
